@@ -1,0 +1,128 @@
+# muster: build, test, install.  `make help` lists the targets.
+#
+#   build/              gcc or clang, optimised, hardened
+#   build-address/      SAN=address: AddressSanitizer and UndefinedBehaviorSanitizer
+#   build-thread/       SAN=thread: ThreadSanitizer
+#
+# A folder is a library; a file named main*.c in it is a program.  New files
+# are found by themselves.
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SAN     ?=
+
+CC ?= cc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+B := build$(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(SAN))
+
+LIBS_PKG := libcurl libcjson libmicrohttpd yaml-0.1 zlib
+LIBS_PKG_FLAGS = $(shell pkg-config --cflags $(LIBS_PKG) 2>/dev/null)
+LIBS_PKG_LIBS = $(shell pkg-config --libs $(LIBS_PKG) 2>/dev/null)
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+        -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
+        -Wformat=2 -Wundef -Wnull-dereference -Wno-unused-parameter
+HARDEN := -fPIE -fstack-protector-strong -fno-strict-overflow \
+          -fno-delete-null-pointer-checks -ftrivial-auto-var-init=zero
+LDHARDEN := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+ARCH := $(shell uname -m)
+ifeq ($(ARCH),x86_64)
+HARDEN += -fcf-protection=full -fstack-clash-protection
+endif
+ifeq ($(SAN),)
+OPT := -O2 -g -D_FORTIFY_SOURCE=2
+ALLOC := -ljemalloc
+else ifeq ($(SAN),address)
+OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+ALLOC :=
+else ifeq ($(SAN),thread)
+OPT := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+ALLOC :=
+else
+$(error SAN is address, thread or empty, not "$(SAN)")
+endif
+
+CPPFLAGS += -I. -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"'
+# LIBS_PKG_FLAGS are system headers: their warnings are not ours.
+CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(HARDEN) $(LIBS_PKG_FLAGS) $(CFLAGS)
+LDFLAGS_ALL = $(OPT) $(LDHARDEN) $(LDFLAGS)
+LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
+
+# --- what is built ---------------------------------------------------------
+
+LIB_DIRS := ipc core frontend ctl tests/apisim bench
+lib_src = $(filter-out $(1)/main%.c,$(wildcard $(1)/*.c))
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+LIB_ipc      := $(B)/lib/libmuster-ipc.a
+LIB_core     := $(B)/lib/libmuster-core.a
+LIB_frontend := $(B)/lib/libmuster-frontend.a
+LIB_ctl      := $(B)/lib/libmuster-ctl.a
+LIB_apisim   := $(B)/lib/libmuster-apisim.a
+LIB_bench    := $(B)/lib/libmuster-bench.a
+
+PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
+	tests/apisim:muster-apisim bench:muster-bench,\
+	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p)))))
+
+UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
+STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
+
+.PHONY: all help programs unit stress demo test test-unit test-process test-real test-stress \
+	bench layers install clean deps
+all: programs
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+programs: $(PROGRAMS)
+unit: $(UNIT)
+stress: $(STRESS)
+
+$(B)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+define library
+$(LIB_$(2)): $(call obj,$(call lib_src,$(1)))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+endef
+$(eval $(call library,ipc,ipc))
+$(eval $(call library,core,core))
+$(eval $(call library,frontend,frontend))
+$(eval $(call library,ctl,ctl))
+$(eval $(call library,tests/apisim,apisim))
+$(eval $(call library,bench,bench))
+
+# $(1) binary, $(2) main object, $(3) libraries in link order
+define program
+$(B)/bin/$(1): $(B)/obj/$(2).o $(3)
+	@mkdir -p $$(@D)
+	$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $$(LDLIBS)
+endef
+$(eval $(call program,muster-core,core/main,$(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-frontend,frontend/main,$(LIB_frontend) $(LIB_ipc)))
+$(eval $(call program,musterctl,ctl/main,$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
+$(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+
+# A unit test is one Criterion program for one module; it may use any library.
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c)) \
+		$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_apisim) $(LIB_ipc)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcriterion
+
+$(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
+
+clean:
+	rm -rf build build-*
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

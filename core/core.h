@@ -1,0 +1,70 @@
+/* The core: events in, commands out.
+ *
+ *   core_step(core, record)   changes the ledger, appends commands
+ *
+ * It is a function of its input.  No clock, no random number and no address
+ * decides anything: the same records give the same commands, byte for byte.
+ * Time is what the records say it is.
+ *
+ * State records (nodes, shapes, gangs, pods, results) only note what they
+ * change.  Plans are made when an EVENT_PLAN comes, which the loop that owns
+ * the core feeds whenever core_wants_plan() says so and no other record is at
+ * hand; a recorder keeps it with the rest, so a replay plans at the same
+ * points.
+ *
+ * One thread. */
+#ifndef MUSTER_CORE_CORE_H
+#define MUSTER_CORE_CORE_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct core;
+
+/* Append one command: body is `bytes` long, a multiple of 8.  False when there
+ * is no room; the core then keeps what it has to say and offers it again. */
+typedef bool (*core_emit_fn)(void *context, enum record_kind kind, const void *body, uint32_t bytes);
+
+enum score_policy {
+	SCORE_KUBE, /* LeastAllocated of cpu and memory, as kube-scheduler */
+	SCORE_PACK, /* MostAllocated */
+};
+
+struct core_config {
+	struct limits limits;
+	enum score_policy score;
+	core_emit_fn emit;
+	void *context;
+	uint64_t (*clock_ns)(void); /* for statistics alone; may be NULL */
+};
+
+/* Bytes of a ledger segment with these limits; 0 and *what (a static text) when
+ * a limit is 0, too large, or no power of two where one is needed. */
+uint64_t core_ledger_bytes(const struct limits *limits, const char **what);
+
+/* A core over `ledger`, zeroed memory of core_ledger_bytes() that outlives it.
+ * NULL when memory is short. */
+struct core *core_new(const struct core_config *config, struct ledger *ledger);
+void core_free(struct core *core);
+
+/* Apply one record, header and body.
+ *
+ *   -EPROTO   malformed: a length, kind, index or generation is out of bounds
+ *   -ENOSPC   a limit is reached (counted in limits_hit)
+ *   -ENOMEM
+ *
+ * On any error nothing has changed.  `record` is private memory of the
+ * caller, aligned to 8, and not kept. */
+int core_step(struct core *core, const struct record *record);
+
+/* Is there planning to do, or a command that found no room? */
+bool core_wants_plan(const struct core *core);
+
+/* Recompute every sum from the pods and compare; for tests and fsck.  True when
+ * all agree; else false and one line in `why`. */
+bool core_valid(const struct core *core, char *why, size_t why_bytes);
+
+#endif

@@ -1,0 +1,521 @@
+/* The picture of what core and frontend share.
+ *
+ * Two segments of shared memory, each a sealed memfd with one writer; the
+ * other process and every observer map it read-only.
+ *
+ *   intake  [F] frontend writes          ledger  [C] core writes
+ *   +---------------------------+        +---------------------------+
+ *   | segment head              |        | segment head, limits      |
+ *   | event tail, result tail   |        | command tail              |
+ *   | command head              |        | event head, result head   |
+ *   | core's bell, sleep flag   |        | frontend's bell, sleep fl.|
+ *   | event ring                |        | statistics                |
+ *   | result ring               |        | node rows and columns     |
+ *   +---------------------------+        | gang rows, names          |
+ *                                        | command ring              |
+ *                                        +---------------------------+
+ *
+ * Rules: fixed-width types, explicit padding, offsets and never pointers, the
+ * writer of each field in brackets, writers on separate cache lines.  Whoever
+ * reads the other side's memory copies a value once and checks the copy
+ * against its own private limits before use.
+ *
+ * Change anything here and abi_layout_hash() changes with it; peers with
+ * different hashes refuse each other (exit 78). */
+#ifndef MUSTER_IPC_ABI_H
+#define MUSTER_IPC_ABI_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CACHE_LINE 64
+
+#define INTAKE_MAGIC UINT64_C(0x31306e492e74736d) /* "mst.In01" */
+#define LEDGER_MAGIC UINT64_C(0x3130644c2e74736d) /* "mst.Ld01" */
+
+/* Says "no such object" in every id field. */
+#define ID_NONE UINT32_MAX
+
+/* Ids are slots chosen by the frontend, dense and reused; the generation
+ * beside one tells two users of a slot apart.  Ids live for one epoch. */
+typedef uint32_t node_id;
+typedef uint32_t gang_id;
+typedef uint32_t pod_id;
+typedef uint32_t shape_id;
+typedef uint32_t name_id;     /* a string the ledger shows: EVENT_NAME */
+typedef uint32_t resource_id; /* a column: RESOURCE_CPU ... */
+
+enum {
+	RESOURCE_CPU,       /* milli */
+	RESOURCE_MEMORY,    /* bytes */
+	RESOURCE_EPHEMERAL, /* bytes */
+	RESOURCE_PODS,      /* count */
+	RESOURCE_EXTENDED,  /* the first of the extended ones, count or bytes */
+};
+#define RESOURCES_MAX 64 /* bound of limits.resources */
+
+/* ---- limits --------------------------------------------------------- */
+
+/* What the core has room for.  Chosen by muster-core's flags, told to the
+ * frontend in the handshake; both check against their private copy. */
+struct limits {
+	uint32_t nodes;
+	uint32_t pods;
+	uint32_t gangs;
+	uint32_t shapes;
+	uint32_t names;
+	uint32_t resources;          /* columns, at most RESOURCES_MAX */
+	uint64_t name_bytes;         /* arena of names shown in the ledger */
+	uint64_t command_ring_bytes; /* power of two */
+};
+
+#define RECORD_BYTES_MAX 65536u /* header included; a longer one is refused */
+
+/* ---- segments ------------------------------------------------------- */
+
+struct segment_head {
+	uint64_t magic;
+	uint64_t layout_hash;
+	uint64_t bytes;
+	uint64_t reserved;
+};
+
+struct ring_place {
+	uint64_t offset; /* from the start of the segment, cache line aligned */
+	uint64_t bytes;  /* power of two */
+};
+
+struct intake {
+	struct segment_head head;     /* [F] before it is passed on */
+	struct ring_place event_ring; /* [F] likewise */
+	struct ring_place result_ring;
+	alignas(CACHE_LINE) _Atomic uint64_t event_tail;   /* [F] bytes published */
+	alignas(CACHE_LINE) _Atomic uint64_t result_tail;  /* [F] bytes published */
+	alignas(CACHE_LINE) _Atomic uint64_t command_head; /* [F] bytes released */
+	alignas(CACHE_LINE) _Atomic uint32_t frontend_sleeps; /* [F] 1: ring my bell */
+	alignas(CACHE_LINE) _Atomic uint32_t core_bell; /* [F] futex word the core sleeps on */
+	uint32_t padding[15];
+};
+
+/* Counters for observers, each only ever counting up. */
+struct core_stats {
+	_Atomic uint64_t events;          /* records applied */
+	_Atomic uint64_t bad_records;     /* refused by a check */
+	_Atomic uint64_t plans;           /* gangs looked at */
+	_Atomic uint64_t plans_placed;    /* ... that were reserved */
+	_Atomic uint64_t plans_refused;   /* ... refused with a reason */
+	_Atomic uint64_t plan_ns_sum;     /* in plan and reserve */
+	_Atomic uint64_t plan_ns_max;
+	_Atomic uint64_t plan_ns_last;
+	_Atomic uint64_t binds_sent;
+	_Atomic uint64_t binds_accepted;
+	_Atomic uint64_t binds_refused;
+	_Atomic uint64_t limits_hit;      /* records refused for want of room */
+	_Atomic uint64_t sleeps;          /* times the loop slept on the futex */
+	_Atomic uint64_t saturated;       /* sums that hit the end of int64 */
+	_Atomic uint64_t epochs;
+	_Atomic uint64_t reserved[1];
+};
+
+/* Levels for observers. */
+struct core_gauges {
+	_Atomic uint64_t nodes;
+	_Atomic uint64_t pods;
+	_Atomic uint64_t pods_pending;
+	_Atomic uint64_t pods_bound;
+	_Atomic uint64_t gangs;
+	_Atomic uint64_t gangs_waiting;
+	_Atomic uint64_t gangs_binding;
+	_Atomic uint64_t gangs_placed;
+	_Atomic uint64_t shapes;
+	_Atomic uint64_t names;
+	_Atomic uint64_t synced; /* 1 once the lists are in */
+	_Atomic uint64_t reserved[5];
+};
+
+struct ledger {
+	struct segment_head head; /* [C] before it is passed on */
+	struct limits limits;     /* [C] likewise, as all offsets below */
+	struct ring_place command_ring;
+	uint64_t nodes_offset;   /* struct node_row[limits.nodes] */
+	uint64_t columns_offset; /* int64_t[2][limits.resources][limits.nodes]: allocatable, used */
+	uint64_t gangs_offset;   /* struct gang_row[limits.gangs] */
+	uint64_t names_offset;   /* struct name_row[limits.names] */
+	uint64_t arena_offset;   /* char[limits.name_bytes] */
+	_Atomic uint64_t epoch;  /* [C] the connection that is served */
+	alignas(CACHE_LINE) _Atomic uint64_t command_tail; /* [C] bytes published */
+	alignas(CACHE_LINE) _Atomic uint64_t event_head;   /* [C] bytes released */
+	alignas(CACHE_LINE) _Atomic uint64_t result_head;  /* [C] bytes released */
+	alignas(CACHE_LINE) _Atomic uint32_t core_sleeps;  /* [C] 1: ring my bell */
+	alignas(CACHE_LINE) _Atomic uint32_t frontend_bell; /* [C] futex word */
+	uint32_t padding0[15];
+	alignas(CACHE_LINE) struct core_stats stats;   /* [C] */
+	alignas(CACHE_LINE) struct core_gauges gauges; /* [C] */
+};
+
+/* ---- rows that observers read ---------------------------------------- */
+
+/* A row is consistent when `version` was even and the same before and after
+ * it was copied out (a sequence counter); columns of a node belong to it. */
+
+#define NAME_ROW_EMPTY 0u
+
+struct name_row {
+	uint64_t offset; /* in the arena; bytes never move while the id lives */
+	uint32_t bytes;
+	uint32_t kind; /* enum name_kind, NAME_ROW_EMPTY: unused */
+};
+
+enum name_kind {
+	NAME_RESOURCE = 1, /* id = resource_id: "cpu", "nvidia.com/gpu" */
+	NAME_TAINT,        /* "key: value" as kube-scheduler prints it */
+};
+
+enum node_flags {
+	NODE_PRESENT = 1u << 0,  /* the object exists; else only pods name it */
+	NODE_CORDONED = 1u << 1, /* spec.unschedulable */
+};
+
+struct node_row {
+	_Atomic uint32_t version;
+	uint32_t generation; /* 0: no such node */
+	uint32_t flags;
+	uint32_t pods; /* bound or reserved here */
+	uint64_t name_offset; /* in the arena */
+	uint32_t name_bytes;
+	uint32_t reserved;
+};
+
+enum gang_state {
+	GANG_NONE,
+	GANG_INCOMPLETE, /* group or members are missing */
+	GANG_WAITING,    /* complete; no room or no node, see the reason */
+	GANG_BINDING,    /* reserved whole, bindings on their way */
+	GANG_PLACED,     /* the quorum is bound */
+	GANG_STATES
+};
+
+/* Why a gang or pod waits. */
+enum why {
+	WHY_NONE,
+	WHY_GROUP_MISSING, /* the pods name a group that is not there */
+	WHY_MEMBERS,       /* fewer members than the quorum */
+	WHY_GATED,         /* enough members, but some have scheduling gates */
+	WHY_NO_NODES,      /* the cluster has no node */
+	WHY_ROOM,          /* `fit` of `need` members have room; counts say why nodes fell out */
+	WHY_MIN_RESOURCES, /* the group's minResources exceed what is free */
+	WHY_REFUSED,       /* muster can't judge the pod or group; the frontend has the text */
+	WHY_BIND_REFUSED,  /* the API server refused a binding; tried again later */
+	WHY_GAVE_UP,       /* a mixed gang, no plan found within the step limit */
+	WHY_KINDS
+};
+
+/* Why one node does not take a pod, in kube-scheduler's order of filters:
+ * the first that fails is the node's reason. */
+enum node_why {
+	NODE_FITS,
+	NODE_WHY_CORDONED,     /* node(s) were unschedulable */
+	NODE_WHY_TAINT,        /* arg: name_id of the taint */
+	NODE_WHY_AFFINITY,     /* node(s) didn't match Pod's node affinity/selector */
+	NODE_WHY_INSUFFICIENT, /* arg: resource_id (pods: "Too many pods") */
+	NODE_WHY_KINDS
+};
+
+struct why_count {
+	uint32_t why; /* enum node_why */
+	uint32_t arg;
+	uint32_t nodes; /* a node short of two resources counts for both */
+	uint32_t reserved;
+};
+
+/* need and have count whole members: have = request x members that this
+ * resource alone would let in on the nodes that the rules allow. */
+struct shortfall {
+	uint32_t resource;
+	uint32_t reserved;
+	int64_t need;
+	int64_t have;
+};
+
+#define WHY_COUNTS_MAX 16 /* rarer ones are summed into the last */
+#define SHORTFALLS_MAX 8
+
+struct reason {
+	uint32_t why;     /* enum why */
+	uint32_t quorum;
+	uint32_t members; /* that exist and count: not ended, not deleting */
+	uint32_t gated;
+	uint32_t bound;   /* bound or binding */
+	uint32_t need;    /* members that have to start together now */
+	uint32_t fit;     /* of those, how many have room */
+	uint32_t nodes;   /* in the cluster */
+	uint32_t counts_n;
+	uint32_t shortfalls_n;
+	struct why_count counts[WHY_COUNTS_MAX];
+	struct shortfall shortfalls[SHORTFALLS_MAX];
+};
+
+struct gang_row {
+	_Atomic uint32_t version;
+	uint32_t generation; /* 0: no such gang */
+	uint32_t state;      /* enum gang_state */
+	uint32_t dialect;
+	uint32_t quorum;
+	uint32_t members;
+	uint32_t bound;
+	int32_t priority;
+	uint64_t created_ns;
+	uint64_t name_offset; /* "namespace/name" in the arena */
+	uint32_t name_bytes;
+	uint32_t reserved;
+	struct reason reason;
+};
+
+/* ---- records ---------------------------------------------------------- */
+
+/* Every record in every ring.  The body follows; `bytes` counts header and
+ * body and is a multiple of 8. */
+struct record {
+	uint32_t bytes;
+	uint16_t kind;
+	uint16_t flags; /* 0 */
+	uint64_t epoch;
+	uint64_t sequence; /* of its ring, from 1, no gaps */
+	uint64_t time_ns;  /* events and results: the frontend's clock, since 1970 */
+};
+
+enum record_kind {
+	RECORD_PAD, /* fills a ring up to its end; readers skip it */
+
+	/* Event ring: the state of an object, whole.  A later one replaces it. */
+	EVENT_BEGIN,      /* first of an epoch: forget everything but binds in flight */
+	EVENT_SYNCED,     /* the lists are in; planning may start */
+	EVENT_TICK,       /* time goes on */
+	EVENT_NAME,       /* struct event_name, text */
+	EVENT_NODE,       /* struct event_node, amounts, labels, taints, name */
+	EVENT_NODE_DROP,  /* struct event_drop */
+	EVENT_SHAPE,      /* struct event_shape, amounts, requirements, values, tolerations */
+	EVENT_SHAPE_DROP, /* struct event_drop; nothing uses it any more */
+	EVENT_GANG,       /* struct event_gang, amounts, name */
+	EVENT_GANG_DROP,  /* struct event_drop */
+	EVENT_POD,        /* struct event_pod, name */
+	EVENT_POD_DROP,   /* struct event_drop: deleted or ended */
+
+	/* Result ring: what became of a CMD_BIND. */
+	RESULT_BOUND,   /* struct result: the API server took it */
+	RESULT_REFUSED, /* it did not, and never will take this one */
+	RESULT_UNKNOWN, /* may or may not have; keep the room, an answer follows */
+
+	/* Never on a ring: the core's own loop asks for a round of planning. */
+	EVENT_PLAN,
+
+	/* Command ring. */
+	CMD_BIND,   /* struct cmd_bind */
+	CMD_REASON, /* struct cmd_reason: why a gang or a lone pod waits, changed */
+	CMD_GANG,   /* struct cmd_gang: its state changed */
+	RECORD_KINDS
+};
+
+struct event_name {
+	uint32_t id;
+	uint32_t kind;  /* enum name_kind */
+	uint32_t bytes; /* text follows, padded with zeros to 8 */
+	uint32_t reserved;
+};
+
+struct amount {
+	uint32_t resource;
+	uint32_t reserved;
+	int64_t value; /* >= 0, in the unit of the resource */
+};
+
+/* Label keys and values are numbers of the frontend's own table; equal text,
+ * equal number.  `number` is the value read as an integer for Gt and Lt. */
+#define LABEL_NOT_A_NUMBER INT64_MIN
+#define LABEL_KEY_NODE_NAME 0u /* pseudo label: matchFields metadata.name */
+
+struct label {
+	uint32_t key;
+	uint32_t value;
+	int64_t number;
+};
+
+enum taint_effect {
+	EFFECT_ANY, /* in tolerations alone */
+	EFFECT_NO_SCHEDULE,
+	EFFECT_PREFER_NO_SCHEDULE,
+	EFFECT_NO_EXECUTE,
+};
+
+struct taint {
+	uint32_t key;
+	uint32_t value;
+	uint32_t effect;
+	uint32_t name; /* name_id of the text to print */
+};
+
+struct event_node {
+	uint32_t node;
+	uint32_t generation; /* not 0 */
+	uint32_t flags;      /* enum node_flags */
+	uint32_t name_bytes;
+	uint32_t amounts_n; /* allocatable; a resource that is not named is 0 */
+	uint32_t labels_n;  /* sorted by key */
+	uint32_t taints_n;
+	uint32_t reserved;
+};
+
+enum require_op {
+	REQUIRE_IN,
+	REQUIRE_NOT_IN,
+	REQUIRE_EXISTS,
+	REQUIRE_NOT_EXISTS,
+	REQUIRE_GT,
+	REQUIRE_LT,
+	REQUIRE_OPS
+};
+
+/* Requirements of term 0 must all hold (nodeSelector).  Terms 1..terms_n are
+ * the alternatives of required node affinity: all requirements of at least
+ * one must hold; a term without any matches nothing. */
+struct requirement {
+	uint32_t term;
+	uint32_t op;
+	uint32_t key;
+	uint32_t values_first; /* into the values that follow */
+	uint32_t values_n;
+	uint32_t reserved;
+	int64_t number; /* Gt, Lt */
+};
+
+#define TOLERATE_EVERY_KEY UINT32_MAX
+
+struct toleration {
+	uint32_t key; /* or TOLERATE_EVERY_KEY */
+	uint32_t value;
+	uint32_t any_value; /* 1: operator Exists */
+	uint32_t effect;    /* EFFECT_ANY: every effect */
+};
+
+enum shape_flags {
+	SHAPE_TOLERATES_CORDON = 1u << 0,
+};
+
+struct event_shape {
+	uint32_t shape;
+	uint32_t flags;
+	uint32_t amounts_n; /* requests; RESOURCE_PODS is always 1 */
+	uint32_t requirements_n;
+	uint32_t values_n; /* uint32_t each, padded to 8 bytes */
+	uint32_t tolerations_n;
+	uint32_t terms_n;
+	uint32_t reserved;
+	int64_t scored_cpu_milli;    /* as scores count them: a container without */
+	int64_t scored_memory_bytes; /* a request counts 100m and 200 MiB */
+};
+
+enum gang_flags {
+	GANG_OBJECT_MISSING = 1u << 0, /* pods name it, the object is not there */
+	GANG_REFUSED = 1u << 1,        /* its object can't be honoured */
+};
+
+struct event_gang {
+	uint32_t gang;
+	uint32_t generation; /* not 0 */
+	uint32_t flags;
+	uint32_t dialect; /* as in frontend/dialect.h; the core only shows it */
+	uint32_t quorum;  /* 0 counts as 1 */
+	uint32_t amounts_n; /* minResources for the quorum as a whole */
+	uint32_t name_bytes;
+	uint32_t reserved;
+	uint64_t created_ns; /* 0: the age of its oldest member */
+	uint64_t timeout_ns; /* 0: none */
+};
+
+enum pod_flags {
+	POD_OURS = 1u << 0,     /* muster schedules it */
+	POD_GATED = 1u << 1,    /* has scheduling gates */
+	POD_DELETING = 1u << 2, /* has a deletionTimestamp */
+	POD_REFUSED = 1u << 3,  /* asks for what muster can't judge */
+	POD_BINDING = 1u << 4,  /* node: a Binding may be on its way; a result follows */
+};
+
+struct event_pod {
+	uint32_t pod;
+	uint32_t generation; /* not 0 */
+	uint32_t flags;
+	uint32_t gang;  /* ID_NONE: a gang of one */
+	uint32_t shape;
+	uint32_t node; /* bound to, or ID_NONE */
+	int32_t priority;
+	uint32_t name_bytes; /* "namespace/name" follows, padded to 8 */
+	uint64_t created_ns;
+	uint64_t uid[2]; /* the same pod across epochs */
+};
+
+struct event_drop {
+	uint32_t id;
+	uint32_t generation; /* 0 for shapes */
+};
+
+struct result {
+	uint32_t pod;
+	uint32_t generation;
+	uint32_t node;
+	uint32_t attempt; /* of the CMD_BIND it answers */
+	uint32_t retry_ms; /* RESULT_REFUSED: not again before; 0: the core's own backoff */
+	uint32_t reserved;
+};
+
+struct cmd_bind {
+	uint32_t pod;
+	uint32_t pod_generation;
+	uint32_t node;
+	uint32_t node_generation;
+	uint32_t gang; /* ID_NONE for a lone pod */
+	uint32_t gang_generation;
+	uint32_t attempt; /* counts up for each pod */
+	uint32_t reserved;
+};
+
+struct cmd_reason {
+	uint32_t gang; /* ID_NONE: the lone pod below */
+	uint32_t gang_generation;
+	uint32_t pod;
+	uint32_t pod_generation;
+	struct reason reason;
+};
+
+struct cmd_gang {
+	uint32_t gang;
+	uint32_t generation;
+	uint32_t state; /* enum gang_state */
+	uint32_t members;
+	uint32_t bound;
+	uint32_t quorum;
+	uint64_t reserved;
+};
+
+/* Bytes of a text that follows a struct, padded to 8. */
+#define PADDED(n) (((uint64_t)(n) + 7) & ~UINT64_C(7))
+
+/* Of all sizes, offsets and numbers above. */
+uint64_t abi_layout_hash(void);
+
+static_assert(sizeof(struct record) == 32, "record header");
+static_assert(sizeof(struct core_stats) == 128, "two cache lines");
+static_assert(sizeof(struct core_gauges) == 128, "two cache lines");
+static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs");
+static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
+static_assert(sizeof(struct requirement) == 32, "requirement");
+static_assert(sizeof(struct event_node) == 32 && sizeof(struct event_shape) == 48, "events");
+static_assert(sizeof(struct event_gang) == 48 && sizeof(struct event_pod) == 56, "events");
+static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
+static_assert(sizeof(struct reason) == 40 + 16 * WHY_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
+static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
+static_assert(sizeof(struct ledger) % CACHE_LINE == 0, "rows start on a line");
+
+#endif

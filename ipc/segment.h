@@ -1,0 +1,29 @@
+/* Shared memory with one writer: a memfd that its creator maps read-write and
+ * then seals against shrinking, growing, new writable maps and new seals.
+ * Allocated in full and touched at start, so that a full /dev/shm or memory
+ * limit is an error here and never a SIGBUS later. */
+#ifndef MUSTER_IPC_SEGMENT_H
+#define MUSTER_IPC_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct segment {
+	void *base;
+	uint64_t bytes;
+	int fd;        /* owned */
+	bool writable; /* we made it */
+};
+
+/* `name` shows in /proc.  -ENOMEM, -ENOSPC or another negative errno. */
+int segment_create(struct segment *s, const char *name, uint64_t bytes);
+
+/* Map a peer's segment read-only.  Takes fd in every case.
+ *
+ *   -EPERM    a seal is missing: its size could change under us
+ *   -EPROTO   its size is not min_bytes or more, or over max_bytes */
+int segment_open(struct segment *s, int fd, uint64_t min_bytes, uint64_t max_bytes);
+
+void segment_close(struct segment *s);
+
+#endif
