@@ -1,0 +1,58 @@
+/* What a gang is in a cluster: the dialects, and the one internal form that all
+ * become.  A new dialect is one file and one line in the table of dialect.c.
+ *
+ * A dialect says how a pod is marked, which objects describe the group, and how
+ * such an object is read. */
+#ifndef MUSTER_FRONTEND_DIALECT_H
+#define MUSTER_FRONTEND_DIALECT_H
+
+#include "frontend/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pod_object; /* frontend/object.h */
+struct arena;
+
+/* The internal form of a group. */
+struct group_spec {
+	uint32_t quorum;
+	int32_t quorum_text; /* as written, for messages */
+	struct amount_text {
+		const char *resource;
+		int64_t value; /* in the unit of the column */
+	} *min_resources;
+	size_t min_resources_n;
+	uint64_t timeout_ns;
+	const char *refusal; /* it can't be honoured: why; NULL */
+};
+
+enum mark {
+	MARK_NONE,    /* the pod does not carry this dialect's mark */
+	MARK_MEMBER,  /* of the group whose name is in *name */
+	MARK_REFUSED, /* marked, but it can't be honoured: *name is the reason */
+};
+
+struct dialect {
+	const char *name; /* as in the JSON of simulate: "scheduler-plugins" */
+
+	/* Objects that describe a group; NULL when the pods say it all. */
+	const struct resource *resource;
+
+	/* The pod's mark, read from its labels, annotations or spec. */
+	enum mark (*pod_mark)(const struct pod_object *pod, struct arena *arena, const char **name);
+
+	/* Read the group's object (metadata apart).  0 or -EINVAL with *error. */
+	int (*group_read)(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,
+	                  struct decode_error *error);
+
+	/* For dialects without an object: the group as this pod describes it. */
+	int (*pod_group)(const struct pod_object *pod, struct arena *arena, struct group_spec *out,
+	                 struct decode_error *error);
+};
+
+/* The index is the `dialect` of struct event_gang. */
+extern const struct dialect *const dialects[];
+extern const size_t dialects_n;
+
+#endif

@@ -1,0 +1,168 @@
+/* What the frontend knows of the cluster: objects in, records out.
+ *
+ *   watch events, list items       records for the core
+ *   ───────────► model_put ──► table ──► model_flush ───────────►
+ *
+ * Pure: no socket, no clock, no thread.  The daemon, the simulator and
+ * `musterctl simulate` run this very code.
+ *
+ * Every object that changed is marked dirty, and model_flush() sends the latest
+ * state of what is dirty as long as the ring has room: a full ring loses
+ * nothing and costs no memory.  For a new core everything is dirty.  What a
+ * record refers to (names, shape, gang, node) is always sent before it.
+ *
+ * The model owns all strings and ids; views are good until the next call that
+ * changes the model. */
+#ifndef MUSTER_FRONTEND_MODEL_H
+#define MUSTER_FRONTEND_MODEL_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct model;
+
+/* A collection that is listed and watched. */
+struct resource {
+	const char *group; /* "" is the core group */
+	const char *version;
+	const char *plural;
+	const char *kind;
+	bool optional; /* a CRD that a cluster may not have */
+};
+
+/* Nodes and pods come first, then those of the dialects (frontend/dialect.h). */
+enum { RESOURCE_INDEX_NODES, RESOURCE_INDEX_PODS, RESOURCE_INDEX_DIALECTS };
+
+/* What is wrong with an object: every part is named, for a message such as
+ *   Node n1: status.allocatable["cpu"]: "12x" is not a quantity */
+struct decode_error {
+	char object[600]; /* "Node n1", "Pod ns/name", or "object" if it has no name */
+	char field[256];  /* path of the field */
+	char text[512];   /* what is wrong, with the value */
+};
+
+struct model_config {
+	const char *const *scheduler_names; /* copied */
+	size_t scheduler_names_n;           /* 0: every pending pod is ours (simulate) */
+	struct limits limits;
+	uint64_t hash_key[2]; /* tenants choose names: keyed hashing */
+};
+
+struct model *model_new(const struct model_config *config);
+void model_free(struct model *m);
+
+/* The core that answered has other limits than the last one.  Shrinking below
+ * what is used gives -ENOSPC. */
+int model_set_limits(struct model *m, const struct limits *limits);
+
+const struct resource *model_resources(const struct model *m, size_t *n);
+
+/* Index of the resource with this apiVersion and kind, or -1. */
+int model_resource_index(const struct model *m, const char *api_version, const char *kind);
+
+/* An object as it is now (ADDED, MODIFIED, an item of a list); json need not end
+ * in NUL.  An object older than what is known (resourceVersion) is passed over.
+ *
+ *   -EINVAL   it can't be read: *error says what; of a node or group known
+ *             before, nothing more is used until a good version comes; a pod
+ *             that is ours is refused with that text, one that is bound keeps
+ *             the room it had
+ *   -ENOSPC   a limit is reached: *error names it; counted, tried again when
+ *             the object or room comes
+ *   -ENOMEM */
+int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+
+/* The object is gone (DELETED): only its metadata is read. */
+int model_remove(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+
+/* A fresh list replaces all of a resource: what was not put between begin and
+ * end is removed at the end; abort forgets that a list was under way. */
+void model_replace_begin(struct model *m, int resource);
+void model_replace_end(struct model *m, int resource);
+void model_replace_abort(struct model *m, int resource);
+
+/* ---- towards the core ------------------------------------------------- */
+
+/* Where records go: room for a body of that many bytes, or NULL when full. */
+struct model_sink {
+	void *(*reserve)(void *context, enum record_kind kind, uint32_t body_bytes);
+	void *context;
+};
+
+/* A new core, or none before: EVENT_BEGIN and then everything is to be sent.
+ * Pods whose binding is in flight go as POD_BINDING. */
+void model_restart(struct model *m);
+
+/* The lists are in: EVENT_SYNCED follows what is dirty now. */
+void model_set_synced(struct model *m);
+
+/* Send what is dirty.  True when all is sent, false when the sink was full. */
+bool model_flush(struct model *m, const struct model_sink *sink);
+
+/* ---- from the core ---------------------------------------------------- */
+
+struct pod_view {
+	const char *namespace;
+	const char *name;
+	const char *uid;
+	const char *resource_version;
+	const char *scheduler_name;
+	const char *node;       /* spec.nodeName, "" when not bound */
+	const char *gang;       /* group's name without namespace, "" for a lone pod */
+	const char *refusal;    /* why muster can't judge it, "" */
+	pod_id id;
+	uint32_t generation;
+	gang_id gang_id; /* ID_NONE for a lone pod */
+	bool ours;
+	bool gated;
+	bool deleting;
+	/* Its PodScheduled condition as last seen; "" when there is none. */
+	const char *condition_status;
+	const char *condition_reason;
+	const char *condition_message;
+};
+
+/* False when that pod is gone (another generation, or none). */
+bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod_view *out);
+bool model_pod_by_name(const struct model *m, const char *namespace, const char *name, struct pod_view *out);
+
+/* Name of a node that exists, or NULL. */
+const char *model_node(const struct model *m, node_id id, uint32_t generation);
+
+struct gang_view {
+	const char *namespace;
+	const char *name;
+	const char *dialect;
+	const char *refusal; /* why its object can't be honoured, "" */
+	uint32_t quorum;
+	bool missing;        /* pods name it, the object is not there */
+};
+bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out);
+
+/* Calls `each` for every member that is ours and not bound; it may not change
+ * the model. */
+void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *context, const struct pod_view *pod),
+                        void *context);
+
+/* All pods, in no order. */
+void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context);
+
+/* Text of a name id: a resource's or a taint's; "" when unknown. */
+const char *model_name(const struct model *m, name_id id);
+
+/* A Binding to that node is about to be sent, or its fate is known (landed or
+ * not).  Remembered so that a new core keeps the room. */
+void model_bind_begin(struct model *m, pod_id id, uint32_t generation, node_id node);
+void model_bind_end(struct model *m, pod_id id, uint32_t generation);
+
+struct model_counts {
+	uint64_t nodes, pods, pods_ours_pending, gangs, shapes, names;
+	uint64_t objects_put, objects_removed, objects_stale, objects_bad, limits_hit;
+	uint64_t preferences; /* pods put with soft rules that no score reads yet */
+};
+void model_counts(const struct model *m, struct model_counts *out);
+
+#endif
