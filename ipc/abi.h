@@ -170,8 +170,8 @@ struct name_row {
 };
 
 enum name_kind {
-	NAME_RESOURCE = 1, /* id = resource_id: "cpu", "nvidia.com/gpu" */
-	NAME_TAINT,        /* "key: value" as kube-scheduler prints it */
+	NAME_RESOURCE = 1, /* name_id = resource_id, so below limits.resources: "nvidia.com/gpu" */
+	NAME_TAINT,        /* name_id from limits.resources on: "key: value", as kube-scheduler prints it */
 };
 
 enum node_flags {
