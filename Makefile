@@ -122,6 +122,43 @@ $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
 
+## make             build all programs into build/bin
+## make demo        install what is missing, build, run the main job
+## make test        install what is missing, build, run the tests
+## make test-real   the same against a real kube-apiserver 1.36.3
+## make bench       measure; needs a quiet machine
+## make layers      show includes that point the wrong way
+## make install     DESTDIR= PREFIX=/usr/local
+## make clean
+##
+## SAN=address|thread and CC=clang build beside it, in folders of their own.
+
+# Unit tests run under ASan and UBSan, stress programs under TSan, processes as
+# they are shipped.
+test: deps-test
+	@$(MAKE) --no-print-directory -j2 programs
+	@$(MAKE) --no-print-directory -j2 SAN=address unit
+	@tests/suite.sh | tests/run.sh build/test-logs
+
+test-unit:
+	@$(MAKE) --no-print-directory -j2 SAN=address unit
+	@tests/suite.sh unit | tests/run.sh build/test-logs-unit
+
+test-process: programs
+	@tests/suite.sh process | tests/run.sh build/test-logs-process
+
+layers:
+	@tests/layers.sh
+
+bench: deps programs
+	@bench/run.sh
+
+install: programs
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/bin/muster-core $(B)/bin/muster-frontend $(B)/bin/musterctl \
+		$(B)/bin/muster-apisim $(B)/bin/muster-bench $(DESTDIR)$(PREFIX)/bin
+	ln -sf musterctl $(DESTDIR)$(PREFIX)/bin/kubectl-muster
+
 clean:
 	rm -rf build build-*
 

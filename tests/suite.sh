@@ -1,0 +1,31 @@
+#!/bin/sh
+# The commands that `make test` runs, one a line, for tests/run.sh.
+#
+#   tests/suite.sh [unit|stress|process]...     all by default
+cd "$(dirname "$0")/.." || exit 2
+[ $# -gt 0 ] || set -- unit stress process
+
+for part in "$@"; do
+	case $part in
+	unit)
+		echo 'tests/layers.sh'
+		for source in tests/unit/test_*.c; do
+			name=$(basename "$source" .c)
+			echo "build-address/unit/$name"
+		done
+		;;
+	stress)
+		# Alone: an order is weakened here and must be seen to fail.
+		echo '!make --no-print-directory test-stress'
+		;;
+	process)
+		for script in tests/process/test_*.py; do
+			[ -e "$script" ] && echo "!python3 $script"
+		done
+		;;
+	*)
+		echo "tests/suite.sh: no part named $part" >&2
+		exit 2
+		;;
+	esac
+done
