@@ -1,0 +1,162 @@
+/* How long does a record take from one CPU to another, and how many pass in a
+ * second?  Threads here: a ring does not know whose thread reads it. */
+#include "bench/bench.h"
+#include "ipc/ring.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RING_BYTES (1u << 20)
+#define BODY_BYTES 32u /* a record of 64 bytes */
+
+struct lane {
+	alignas(CACHE_LINE) _Atomic uint64_t tail;
+	alignas(CACHE_LINE) _Atomic uint64_t head;
+	unsigned char *data;
+};
+
+struct race {
+	struct lane there, back;
+	uint64_t records;
+	uint32_t batch;
+	bool echo;
+};
+
+static bool lane_init(struct lane *l)
+{
+	atomic_store_explicit(&l->tail, 0, memory_order_relaxed);
+	atomic_store_explicit(&l->head, 0, memory_order_relaxed);
+	l->data = aligned_alloc(4096, RING_BYTES);
+	if (l->data)
+		memset(l->data, 0, RING_BYTES);
+	return l->data != NULL;
+}
+
+static void send_one(struct ring_writer *w, uint64_t value)
+{
+	struct record *r;
+
+	while ((r = ring_reserve(w, EVENT_TICK, BODY_BYTES, value)) == NULL)
+		ring_publish(w);
+	memset(r + 1, 0, BODY_BYTES);
+}
+
+static void *consumer(void *argument)
+{
+	static _Alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
+	struct race *race = argument;
+	struct record *record = (struct record *)buffer;
+	struct ring_reader in;
+	struct ring_writer out;
+	uint64_t seen = 0;
+
+	bench_pin(1);
+	ring_reader_init(&in, race->there.data, RING_BYTES, &race->there.tail, &race->there.head, 1);
+	ring_writer_init(&out, race->back.data, RING_BYTES, &race->back.tail, &race->back.head, 1);
+	while (seen < race->records) {
+		if (ring_read(&in, record) != 1) {
+			ring_release(&in);
+			continue;
+		}
+		seen++;
+		if (race->echo) {
+			ring_release(&in);
+			send_one(&out, record->time_ns);
+			ring_publish(&out);
+		} else if (seen % race->batch == 0) {
+			ring_release(&in);
+		}
+	}
+	ring_release(&in);
+	return NULL;
+}
+
+static bool race_start(struct race *race, pthread_t *thread)
+{
+	if (!lane_init(&race->there) || !lane_init(&race->back) || pthread_create(thread, NULL, consumer, race) != 0) {
+		fprintf(stderr, "muster-bench: no memory or thread for the ring\n");
+		return false;
+	}
+	return true;
+}
+
+static void race_end(struct race *race, pthread_t thread)
+{
+	pthread_join(thread, NULL);
+	free(race->there.data);
+	free(race->back.data);
+}
+
+/* Half a round trip: the two clocks are one. */
+static bool oneway(struct bench_report *report)
+{
+	enum { N = 200000 };
+	static _Alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
+	struct race race = { .records = N, .batch = 1, .echo = true };
+	double *samples = malloc(N * sizeof(*samples));
+	struct ring_writer w;
+	struct ring_reader r;
+	pthread_t thread;
+
+	if (samples == NULL || !race_start(&race, &thread)) {
+		free(samples);
+		return false;
+	}
+	ring_writer_init(&w, race.there.data, RING_BYTES, &race.there.tail, &race.there.head, 1);
+	ring_reader_init(&r, race.back.data, RING_BYTES, &race.back.tail, &race.back.head, 1);
+	for (size_t i = 0; i < N; i++) {
+		uint64_t start = bench_now_ns();
+
+		send_one(&w, i + 1);
+		ring_publish(&w);
+		while (ring_read(&r, (struct record *)buffer) != 1)
+			;
+		ring_release(&r);
+		samples[i] = (double)(bench_now_ns() - start) / 2;
+	}
+	race_end(&race, thread);
+	bench_add(report, "ring-oneway", "ns", samples, N, false, 150);
+	free(samples);
+	return true;
+}
+
+static bool rate(struct bench_report *report, uint32_t batch, double goal)
+{
+	enum { RUNS = 9 };
+	double samples[RUNS];
+	char name[32];
+
+	for (size_t run = 0; run < RUNS; run++) {
+		struct race race = { .records = 2000000, .batch = batch };
+		struct ring_writer w;
+		pthread_t thread;
+		uint64_t start;
+
+		if (!race_start(&race, &thread))
+			return false;
+		ring_writer_init(&w, race.there.data, RING_BYTES, &race.there.tail, &race.there.head, 1);
+		start = bench_now_ns();
+		for (uint64_t i = 0; i < race.records; i++) {
+			send_one(&w, i + 1);
+			if ((i + 1) % batch == 0)
+				ring_publish(&w);
+		}
+		ring_publish(&w);
+		race_end(&race, thread);
+		samples[run] = (double)race.records * 1e9 / (double)(bench_now_ns() - start);
+	}
+	snprintf(name, sizeof(name), "ring-batch-%u", batch);
+	bench_add(report, name, "per_s", samples, RUNS, true, goal);
+	return true;
+}
+
+bool bench_ring(struct bench_report *report)
+{
+	if (!bench_pin(0)) {
+		fprintf(stderr, "muster-bench: cannot run on CPU 0\n");
+		return false;
+	}
+	return oneway(report) && rate(report, 1, 40e6) && rate(report, 32, 150e6);
+}
