@@ -73,7 +73,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 
 .PHONY: all help programs unit stress demo test test-unit test-process test-real test-stress \
-	bench layers install clean deps
+	bench layers install clean deps deps-test deps-real
 all: programs
 
 help:
@@ -146,6 +146,18 @@ test-unit:
 
 test-process: programs
 	@tests/suite.sh process | tests/run.sh build/test-logs-process
+
+# The real kube-apiserver is built once into a cache outside the tree.
+test-real: deps-real
+	@$(MAKE) --no-print-directory -j2 programs
+	@tests/real/run.sh
+
+deps:
+	@deploy/install-deps.sh build
+deps-test:
+	@deploy/install-deps.sh build test
+deps-real:
+	@deploy/install-deps.sh build test real
 
 layers:
 	@tests/layers.sh

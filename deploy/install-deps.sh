@@ -1,0 +1,85 @@
+#!/bin/sh
+# Installs the Debian packages that muster needs and that are missing.
+#
+#   deploy/install-deps.sh [build] [test] [real]      build by default
+#
+# Needs root or sudo; without either it prints the one line to run and exits 1.
+# Silent, and a few milliseconds, when nothing is missing.
+#
+#   SUDO   what to put before apt-get; found out by itself when unset
+set -eu
+
+# curl and cjson: the API server; microhttpd and gnutls: /metrics, apisim and
+# its TLS; yaml: kubeconfigs and manifests; urcu: core/rcu.h; jemalloc: the
+# allocator; zlib: .gz input; ncurses: musterctl top.
+build='gcc libc6-dev make pkg-config liburcu-dev libjemalloc-dev libcurl4-openssl-dev libcjson-dev
+	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev'
+# strace counts the core's system calls, openssl makes certificates.
+test='libcriterion-dev python3 strace openssl'
+# What lies under a real kube-apiserver, which tests/real/build.sh makes.
+real='etcd-server python3 openssl ca-certificates'
+
+[ $# -gt 0 ] || set -- build
+wanted=
+for group in "$@"; do
+	case $group in
+	build) wanted="$wanted $build" ;;
+	test) wanted="$wanted $test" ;;
+	real)
+		wanted="$wanted $real"
+		# Any go will do: an old one fetches what it is missing.
+		command -v go > /dev/null || wanted="$wanted golang-go"
+		;;
+	*)
+		echo "install-deps.sh: no group named $group (build, test, real)" >&2
+		exit 2
+		;;
+	esac
+done
+
+if ! command -v dpkg-query > /dev/null; then
+	# shellcheck disable=SC2086
+	echo 'install-deps.sh: not a Debian system; these are taken to be there:' $wanted >&2
+	exit 0
+fi
+
+# shellcheck disable=SC2086 # a list of words
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+	sed -n 's/^installed //p')
+missing=
+for package in $wanted; do
+	case "
+$installed
+$missing" in
+	*"
+$package
+"*) ;;
+	*) missing="$missing$package
+" ;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+# shellcheck disable=SC2086
+set -- $missing
+
+if [ -z "${SUDO+set}" ]; then
+	SUDO=
+	if [ "$(id -u)" -ne 0 ]; then
+		# A password is asked for only where somebody can type it.
+		if command -v sudo > /dev/null && { sudo -n true 2> /dev/null || [ -t 0 ]; }; then
+			SUDO=sudo
+		else
+			echo 'install-deps.sh: packages are missing and this is not root; run as root:' >&2
+			echo "apt-get update && apt-get install -y --no-install-recommends $*" >&2
+			exit 1
+		fi
+	fi
+fi
+
+echo "install-deps.sh: installing $*" >&2
+apt_get() {
+	$SUDO env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
+		-o Dpkg::Use-Pty=0 "$@" >&2
+}
+apt_get update
+apt_get install -y --no-install-recommends "$@"

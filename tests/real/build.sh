@@ -1,0 +1,123 @@
+#!/bin/sh
+# Builds the real parts of Kubernetes that the tests run muster against, from
+# the Go modules that k8s/go.mod names, into a cache outside the tree.
+#
+#   tests/real/build.sh [kube-apiserver|kube-scheduler|kube-controller-manager]...
+#
+# kube-apiserver by default.  The first build takes some minutes of two cores,
+# a later call milliseconds.  Prints the folder with the programs on standard
+# output, progress on standard error.
+#
+#   MUSTER_K8S_CACHE   where to build, ${XDG_CACHE_HOME:-~/.cache}/muster/k8s-VERSION
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+version=$(sed -n 's/.*[[:space:]]k8s.io\/kubernetes v\([0-9.]*\).*/\1/p' "$here/k8s/go.mod")
+[ -n "$version" ] || { echo "build.sh: k8s/go.mod names no k8s.io/kubernetes" >&2; exit 2; }
+cache=${MUSTER_K8S_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/muster/k8s-$version}
+toolchain=go1.26.8 # what a go that cannot fetch one by itself gets
+
+[ $# -gt 0 ] || set -- kube-apiserver
+for part in "$@"; do
+	case $part in
+	kube-apiserver | kube-scheduler | kube-controller-manager) ;;
+	*)
+		echo "build.sh: no part named $part" >&2
+		exit 2
+		;;
+	esac
+done
+
+# A program is current when the files that decide how it is built have not
+# changed since.
+stamp=$(cat "$here/k8s/go.mod" "$here/k8s/go.sum" "$here/build.sh" | cksum)
+is_current() { # PART
+	[ -x "$cache/$1" ] && [ "$(cat "$cache/$1.stamp" 2>/dev/null)" = "$stamp" ]
+}
+
+# Only go 1.21 and later can fetch the toolchain that a module asks for.
+# Debian 12 has 1.19: it fetches the same toolchain as the plain module that
+# it is.  A module keeps no mode bits and no nested go.mod, so both are put
+# right here, as a newer go does by itself.
+bootstrap_go() { # prints the path of a go that is new enough
+	arch=$(go env GOARCH)
+	module=golang.org/toolchain@v0.0.1-$toolchain.linux-$arch
+	root=$cache/mod/$module
+	if [ ! -e "$root/.ready" ]; then
+		say "fetching $toolchain"
+		mkdir -p "$cache/mod"
+		(
+			cd "$cache/mod"
+			GOFLAGS='' GO111MODULE=on GOMODCACHE="$cache/mod" go mod download "$module"
+		) >&2
+		chmod -R u+w "$root"
+		chmod 755 "$root"/bin/* "$root"/pkg/tool/*/*
+		find "$root" -name _go.mod | while read -r file; do
+			mv "$file" "$(dirname "$file")/go.mod"
+		done
+		: > "$root/.ready"
+	fi
+	echo "$root/bin/go"
+}
+
+choose_go() {
+	command -v go > /dev/null || {
+		echo 'build.sh: no go on PATH; run deploy/install-deps.sh real' >&2
+		exit 1
+	}
+	minor=$(go version | sed -n 's/.* go1\.\([0-9]*\).*/\1/p')
+	if [ "${minor:-0}" -ge 21 ]; then
+		echo go
+	else
+		bootstrap_go
+	fi
+}
+
+say() { echo "build.sh: $*" >&2; }
+
+# One line that counts packages on a terminal, nothing else but errors.
+show_progress() {
+	if [ -t 2 ]; then
+		awk '/^[a-z0-9.]+(\/[^ ]*)?$/ { printf "\r  %d packages compiled, %-60.60s", ++n, $0; fflush(); next }
+		     /^go: downloading / { printf "\r  %-80.80s", $0; fflush(); next }
+		     { printf "\n%s\n", $0; fflush() }
+		     END { if (n) printf "\n" }' >&2
+	else
+		grep -vE '^[a-z0-9.]+(/[^ ]*)?$|^go: downloading ' >&2 || true
+	fi
+}
+
+build_part() { # GO PART
+	base=k8s.io/component-base/version
+	minor=${version#*.}
+	flags="-s -w -X $base.gitVersion=v$version -X $base.gitMajor=${version%%.*}"
+	flags="$flags -X $base.gitMinor=${minor%%.*} -X $base.gitTreeState=clean"
+	failed=$cache/$2.failed
+	rm -f "$failed"
+	{
+		cd "$here/k8s"
+		GOTOOLCHAIN=auto GOWORK=off GOFLAGS='' CGO_ENABLED=0 "$1" build -v -mod=readonly -trimpath \
+			-buildvcs=false -ldflags "$flags" -o "$cache/$2.new" "k8s.io/kubernetes/cmd/$2" 2>&1 ||
+			: > "$failed"
+	} | show_progress
+	if [ -e "$failed" ]; then
+		rm -f "$failed"
+		say "$2 $version did not build"
+		exit 1
+	fi
+	mv "$cache/$2.new" "$cache/$2"
+	echo "$stamp" > "$cache/$2.stamp"
+}
+
+mkdir -p "$cache"
+exec 9> "$cache/lock"
+flock 9
+go=
+for part in "$@"; do
+	is_current "$part" && continue
+	[ -n "$go" ] || go=$(choose_go)
+	start=$(date +%s)
+	say "building $part $version, some minutes the first time"
+	build_part "$go" "$part"
+	say "built $part in $(($(date +%s) - start)) s"
+done
+echo "$cache"
