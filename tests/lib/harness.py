@@ -3,11 +3,13 @@
     from lib.harness import main, check
     if __name__ == "__main__": main(globals())
 
-Options: names of tests to run; --full for the long form; -v."""
+Options: names of tests to run; --full for the long form."""
 import signal
 import sys
 import time
 import traceback
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 
 class Skip(Exception):
@@ -48,35 +50,36 @@ def steady(question, seconds, what="", every_s=0.1):
 
 
 full = "--full" in sys.argv
-verbose = "-v" in sys.argv
 
 
-def main(names):
-    """Run the tests in the order they are written; the exit code tells."""
+def run_one(name, test):
+    """"passed", "failed" or "skipped"; says how it went."""
+    start = time.monotonic()
+    try:
+        test()
+        verdict, said = "passed", "ok"
+    except Skip as e:
+        print(f"skipped: {name}: {e}", flush=True)
+        return "skipped"
+    except Exception:
+        verdict, said = "failed", "FAIL"
+        print(traceback.format_exc(), flush=True)
+    print(f"{said} {name} ({time.monotonic() - start:.1f} s)", flush=True)
+    return verdict
+
+
+def main(names, jobs=1):
+    """Run the tests in the order they are written, `jobs` at a time: most of them
+    wait more than they work.  The exit code tells."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
-    tests = [(n, f) for n, f in names.items() if n.startswith("test_") and callable(f)]
-    passed = failed = skipped = 0
-    for name, f in tests:
-        if wanted and name not in wanted:
-            continue
-        start = time.monotonic()
-        try:
-            f()
-            passed += 1
-            verdict = "ok"
-        except Skip as e:
-            skipped += 1
-            print(f"skipped: {name}: {e}")
-            continue
-        except Exception:
-            failed += 1
-            verdict = "FAIL"
-            traceback.print_exc(file=sys.stdout)
-        print(f"{verdict} {name} ({time.monotonic() - start:.1f} s)", flush=True)
-    tail = f", {skipped} skipped" if skipped else ""
-    print(f"{passed} passed, {failed} failed{tail}", flush=True)
-    sys.exit(1 if failed or passed + skipped == 0 else 0)
+    tests = [(n, f) for n, f in names.items()
+             if n.startswith("test_") and callable(f) and (not wanted or n in wanted)]
+    with ThreadPoolExecutor(jobs) as pool:
+        ends = Counter(pool.map(lambda t: run_one(*t), tests))
+    tail = f", {ends['skipped']} skipped" if ends["skipped"] else ""
+    print(f"{ends['passed']} passed, {ends['failed']} failed{tail}", flush=True)
+    sys.exit(1 if ends["failed"] or not ends else 0)
 
 
 def figure(text):

@@ -1,233 +1,329 @@
-"""A small client of the Kubernetes API, from the API's documents alone.
+"""A small client of the Kubernetes API, standard library only: what the
+process tests drive apisim and a real kube-apiserver with."""
 
-It shares no code with muster, so that what it reads is a second opinion."""
 import base64
 import http.client
 import json
-import re
-import socket
+import os
 import ssl
+import tempfile
 import threading
+import time
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
-GROUP = "scheduling.x-k8s.io"
-GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
-PODS = "/api/v1/pods"
-NODES = "/api/v1/nodes"
-GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/podgroups"
+from . import yamlsub
+
+# kind -> (path of the group, plural, whether it lives in a namespace)
+KINDS = {
+    "Node": ("api/v1", "nodes", False),
+    "Namespace": ("api/v1", "namespaces", False),
+    "Pod": ("api/v1", "pods", True),
+    "ConfigMap": ("api/v1", "configmaps", True),
+    "Service": ("api/v1", "services", True),
+    "ServiceAccount": ("api/v1", "serviceaccounts", True),
+    "Event": ("apis/events.k8s.io/v1", "events", True),
+    "Lease": ("apis/coordination.k8s.io/v1", "leases", True),
+    "PriorityClass": ("apis/scheduling.k8s.io/v1", "priorityclasses", False),
+    "PodGroup": ("apis/scheduling.x-k8s.io/v1alpha1", "podgroups", True),
+    "ClusterRole": ("apis/rbac.authorization.k8s.io/v1", "clusterroles", False),
+    "ClusterRoleBinding": ("apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "Role": ("apis/rbac.authorization.k8s.io/v1", "roles", True),
+    "RoleBinding": ("apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
+    "Deployment": ("apis/apps/v1", "deployments", True),
+    "CustomResourceDefinition": ("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+}
+
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 
 
 class ApiError(Exception):
+    """An answer that is not 2xx; .status is its code, .body the Status object
+    or the text."""
+
     def __init__(self, method, path, status, body):
-        self.status = status
-        self.body = body
-        message = body.get("message") if isinstance(body, dict) else str(body)[:200]
-        super().__init__(f"{method} {path}: {status} {message}")
+        said = body.get("message", body) if isinstance(body, dict) else body
+        super().__init__(f"{method} {path}: {status} {said}")
+        self.status, self.body = status, body
+
+    @property
+    def reason(self):
+        return self.body.get("reason") if isinstance(self.body, dict) else None
 
 
-def read_kubeconfig(path):
-    """The first cluster and user of a kubeconfig, without a YAML parser: these
-    files are written by our own programs or tests, one `key: value` a line."""
-    text = open(path).read()
-    fields = {}
-    for name in ("server", "token", "certificate-authority-data", "certificate-authority"):
-        found = re.search(r"[\"']?%s[\"']?\s*:\s*[\"']?([^\s\"',}]+)" % name, text)
-        if found:
-            fields[name] = found.group(1)
-    return fields
+class _NamedHTTPSConnection(http.client.HTTPSConnection):
+    """Connects to one name and verifies another (tls-server-name)."""
+
+    def __init__(self, host, port, server_name, **options):
+        super().__init__(host, port, **options)
+        self._server_name = server_name
+
+    def connect(self):
+        http.client.HTTPConnection.connect(self)
+        self.sock = self._context.wrap_socket(self.sock, server_hostname=self._server_name)
 
 
-class Kube:
-    """One server.  Each thread that uses it gets a connection of its own."""
+class Client:
+    """One user of one API server.  Every thread gets its own connection."""
 
-    def __init__(self, server, token=None, ca_pem=None):
-        url = urllib.parse.urlsplit(server)
-        self.host, self.port, self.tls = url.hostname, url.port, None
-        self.headers = {"Accept": "application/json"}
-        if token:
-            self.headers["Authorization"] = "Bearer " + token
+    def __init__(self, kubeconfig, timeout_s=60):
+        self.timeout_s = timeout_s
+        self._local = threading.local()
+        with open(kubeconfig, encoding="utf-8") as file:
+            self._configure(yamlsub.load(file.read()), os.path.dirname(os.path.abspath(kubeconfig)))
+
+    def _configure(self, config, folder):
+        def named(part, name):
+            return next(entry[part] for entry in config[part + "s"] if entry["name"] == name)
+
+        def path_of(entry, key):
+            if entry.get(key + "-data"):
+                with tempfile.NamedTemporaryFile(delete=False) as file:
+                    file.write(base64.b64decode(entry[key + "-data"]))
+                self._temporary.append(file.name)
+                return file.name
+            return os.path.join(folder, entry[key]) if entry.get(key) else None
+
+        self._temporary = []
+        context = named("context", config["current-context"])
+        cluster, user = named("cluster", context["cluster"]), named("user", context["user"])
+        url = urllib.parse.urlsplit(cluster["server"])
+        self.server, self._host, self._port = cluster["server"], url.hostname, url.port
+        self._server_name = cluster.get("tls-server-name") or url.hostname
+        self._tls = None
         if url.scheme == "https":
-            self.tls = ssl.create_default_context(cadata=ca_pem)
-        self.local = threading.local()
+            self._tls = ssl.create_default_context(cafile=path_of(cluster, "certificate-authority"))
+            if cluster.get("insecure-skip-tls-verify"):
+                self._tls.check_hostname = False
+                self._tls.verify_mode = ssl.CERT_NONE
+            certificate = path_of(user, "client-certificate")
+            if certificate:
+                self._tls.load_cert_chain(certificate, path_of(user, "client-key"))
+        for name in self._temporary:
+            os.unlink(name)
+        self.token = user.get("token")
+        if not self.token and user.get("tokenFile"):
+            with open(os.path.join(folder, user["tokenFile"]), encoding="utf-8") as file:
+                self.token = file.read().strip()
 
-    @classmethod
-    def from_kubeconfig(cls, path):
-        fields = read_kubeconfig(path)
-        ca = None
-        if "certificate-authority-data" in fields:
-            ca = base64.b64decode(fields["certificate-authority-data"]).decode()
-        elif "certificate-authority" in fields:
-            ca = open(fields["certificate-authority"]).read()
-        return cls(fields["server"], fields.get("token"), ca)
+    # --- requests ----------------------------------------------------------
 
-    def connect(self, timeout_s=30):
-        if self.tls:
-            c = http.client.HTTPSConnection(self.host, self.port, timeout=timeout_s, context=self.tls)
-        else:
-            c = http.client.HTTPConnection(self.host, self.port, timeout=timeout_s)
-        c.connect()
-        c.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return c
+    def _connect(self, timeout_s):
+        if self._tls is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=timeout_s)
+        return _NamedHTTPSConnection(self._host, self._port, self._server_name,
+                                     timeout=timeout_s, context=self._tls)
+
+    def _headers(self, body, content_type):
+        headers = {"Accept": "application/json"}
+        if self.token:
+            headers["Authorization"] = "Bearer " + self.token
+        if body is not None:
+            headers["Content-Type"] = content_type
+        return headers
 
     def raw(self, method, path, body=None, content_type="application/json"):
-        """(status, decoded body).  A kept connection that was closed meanwhile is
-        opened again, once."""
-        data = None if body is None else json.dumps(body).encode()
-        headers = dict(self.headers)
-        if data is not None:
-            headers["Content-Type"] = content_type
-        for attempt in (0, 1):
-            kept = getattr(self.local, "connection", None)
-            c = kept or self.connect()
+        """(status, bytes).  A kept connection that the server had closed is
+        opened again once; other failures of the connection are raised as
+        OSError or HTTPException."""
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        if isinstance(body, str):
+            body = body.encode()
+        for last in (False, True):
+            connection = getattr(self._local, "connection", None)
+            fresh = connection is None
+            if fresh:
+                connection = self._local.connection = self._connect(self.timeout_s)
             try:
-                c.request(method, path, data, headers)
-                answer = c.getresponse()
-                text = answer.read()
-            except (OSError, http.client.HTTPException):
-                self.local.connection = None
-                c.close()
-                if kept is None or attempt:
+                connection.request(method, path, body, self._headers(body, content_type))
+                answer = connection.getresponse()
+                return answer.status, answer.read()
+            except (http.client.RemoteDisconnected, ConnectionError, BrokenPipeError):
+                self.close()
+                if fresh or last:
                     raise
-                continue
-            self.local.connection = c
-            try:
-                return answer.status, json.loads(text)
-            except ValueError:
-                return answer.status, text.decode(errors="replace")
+            except (OSError, http.client.HTTPException):
+                self.close()
+                raise
+        raise AssertionError("unreachable")
 
-    def call(self, method, path, body=None, content_type="application/json"):
-        status, answer = self.raw(method, path, body, content_type)
-        if status >= 300:
-            raise ApiError(method, path, status, answer)
-        return answer
+    def close(self):
+        """Close the connection of this thread."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
 
-    def get(self, path):
-        return self.call("GET", path)
+    def request(self, method, path, body=None, content_type="application/json"):
+        """The decoded answer; ApiError when it is not 2xx."""
+        status, data = self.raw(method, path, body, content_type)
+        try:
+            decoded = json.loads(data) if data else {}
+        except ValueError:
+            decoded = data.decode(errors="replace")
+        if status // 100 != 2:
+            raise ApiError(method, path, status, decoded)
+        return decoded
 
-    def list(self, path, limit=2000):
-        """All items, page by page, and the version they are of."""
-        items, version, go_on = [], None, ""
+    # --- objects -----------------------------------------------------------
+
+    @staticmethod
+    def path(kind, namespace=None, name=None, sub=None, **query):
+        """Where objects of a kind lie; of all namespaces without one.
+        None values in the query are left out."""
+        group, plural, namespaced = KINDS[kind]
+        parts = ["", group]
+        if namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (plural, name, sub) if part]
+        query = {key: value for key, value in query.items() if value is not None}
+        return "/".join(parts) + ("?" + urllib.parse.urlencode(query) if query else "")
+
+    def get(self, kind, name, namespace="default"):
+        return self.request("GET", self.path(kind, namespace, name))
+
+    def list(self, kind, namespace=None, page=500, **query):
+        """Every object, in pages."""
+        return self.list_with_version(kind, namespace, page, **query)[0]
+
+    def list_with_version(self, kind, namespace=None, page=500, **query):
+        items, follow = [], None
         while True:
-            query = f"?limit={limit}" + (f"&continue={urllib.parse.quote(go_on)}" if go_on else "")
-            page = self.get(path + query)
-            items += page["items"]
-            version = version or page["metadata"]["resourceVersion"]
-            go_on = page["metadata"].get("continue") or ""
-            if not go_on:
-                return items, version
+            answer = self.request("GET", self.path(kind, namespace, limit=page,
+                                                   **query, **({"continue": follow} if follow else {})))
+            items += answer.get("items") or []
+            follow = answer["metadata"].get("continue")
+            if not follow:
+                return items, answer["metadata"]["resourceVersion"]
 
-    def items(self, path):
-        return self.list(path)[0]
+    def create(self, obj, namespace="default"):
+        namespace = obj["metadata"].get("namespace", namespace)
+        return self.request("POST", self.path(obj["kind"], namespace), obj)
 
-    def create(self, obj):
-        return self.call("POST", collection(obj), obj)
+    def create_many(self, objects, namespace="default", connections=16):
+        """Create them in order of start, several at a time."""
+        return self.in_parallel(lambda obj: self.create(obj, namespace), objects, connections)
 
-    def create_all(self, objs):
-        for o in objs:
-            self.create(o)
+    def in_parallel(self, call, arguments, connections=16):
+        """The answers in the order of the arguments; the first error is raised."""
+        with ThreadPoolExecutor(connections) as pool:
+            return list(pool.map(call, arguments))
 
-    def patch(self, path, change):
-        return self.call("PATCH", path, change, "application/merge-patch+json")
+    def replace(self, obj, sub=None):
+        meta = obj["metadata"]
+        return self.request("PUT", self.path(obj["kind"], meta.get("namespace"), meta["name"], sub), obj)
 
-    def delete(self, path):
-        return self.call("DELETE", path + "?gracePeriodSeconds=0")
+    def patch(self, kind, name, patch, namespace="default", sub=None, content_type=MERGE):
+        return self.request("PATCH", self.path(kind, namespace, name, sub), patch, content_type)
 
-    def watch(self, path, version):
-        """Events as they come; ends when the server ends the stream."""
-        c = self.connect(timeout_s=120)
-        self.watching = c
-        c.request("GET", f"{path}?watch=1&allowWatchBookmarks=true&resourceVersion={version}", headers=self.headers)
-        answer = c.getresponse()
-        if answer.status != 200:
-            raise ApiError("WATCH", path, answer.status, answer.read().decode(errors="replace"))
-        for line in answer:
-            if line.strip():
-                yield json.loads(line)
+    def delete(self, kind, name, namespace="default", grace_s=0):
+        return self.request("DELETE", self.path(kind, namespace, name, gracePeriodSeconds=grace_s))
 
+    def delete_all(self, kind, namespace="default"):
+        """Each by name: a delete of a collection is not everywhere there."""
+        names = [item["metadata"]["name"] for item in self.list(kind, namespace)]
+        self.in_parallel(lambda name: self._delete_if_there(kind, name, namespace), names)
 
-PLURALS = {"Node": NODES, "Namespace": "/api/v1/namespaces"}
+    def _delete_if_there(self, kind, name, namespace):
+        try:
+            self.delete(kind, name, namespace)
+        except ApiError as error:
+            if error.status != 404:
+                raise
 
+    def bind(self, pod, node, namespace="default"):
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod, "namespace": namespace},
+                   "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
+        return self.request("POST", self.path("Pod", namespace, pod, "binding"), binding)
 
-def collection(obj):
-    if obj["kind"] in PLURALS:
-        return PLURALS[obj["kind"]]
-    ns = obj["metadata"].get("namespace", "default")
-    version = obj["apiVersion"]
-    base = "/api/v1" if version == "v1" else "/apis/" + version
-    return f"{base}/namespaces/{ns}/{obj['kind'].lower()}s"
+    def apply_yaml(self, text):
+        """Server-side apply of each document as it stands; nothing that the
+        server doesn't know is let through."""
+        chunks = [part for part in ("\n" + text).split("\n---") if yamlsub.load_all(part)]
+        for chunk in chunks:
+            obj = yamlsub.load(chunk)
+            meta = obj["metadata"]
+            path = self.path(obj["kind"], meta.get("namespace"), meta["name"],
+                             fieldManager="tests", force="true", fieldValidation="Strict")
+            self.request("PATCH", path, chunk, APPLY)
 
+    def watch(self, kind, resource_version, namespace=None, timeout_s=600, **query):
+        """Events as dicts until the server ends the watch; each call has a
+        connection of its own.  Closing the generator closes it."""
+        path = self.path(kind, namespace, watch="true", resourceVersion=resource_version,
+                         timeoutSeconds=timeout_s, allowWatchBookmarks="true", **query)
+        connection = self._connect(timeout_s + 30)
+        try:
+            connection.request("GET", path, headers=self._headers(None, None))
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise ApiError("WATCH", path, answer.status, answer.read().decode(errors="replace"))
+            while line := answer.readline():
+                if line.strip():
+                    yield json.loads(line)
+        finally:
+            connection.close()
 
-def path_of(obj):
-    return collection(obj) + "/" + obj["metadata"]["name"]
-
-
-def pod_path(name, ns="default"):
-    return f"/api/v1/namespaces/{ns}/pods/{name}"
-
-
-def group_path(name, ns="default"):
-    return f"/apis/{GROUP}/v1alpha1/namespaces/{ns}/podgroups/{name}"
-
-
-def node_path(name):
-    return f"{NODES}/{name}"
-
-
-# ---- objects --------------------------------------------------------------
-
-def node(name, cpu=8, memory="32Gi", pods=110, labels=None, taints=None, unschedulable=False, **extended):
-    """Extended resources by keyword, `gpu` for nvidia.com/gpu."""
-    amounts = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods), "ephemeral-storage": "100Gi"}
-    amounts.update(spell(extended))
-    spec = {}
-    if taints:
-        spec["taints"] = taints
-    if unschedulable:
-        spec["unschedulable"] = True
-    return {"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": name, "labels": dict({"kubernetes.io/hostname": name}, **(labels or {}))},
-            "spec": spec,
-            "status": {"allocatable": amounts, "capacity": dict(amounts),
-                       "conditions": [{"type": "Ready", "status": "True"}]}}
-
-
-def spell(extended):
-    return {("nvidia.com/gpu" if k == "gpu" else k): str(v) for k, v in extended.items()}
-
-
-def pod(name, group=None, cpu=None, memory=None, ns="default", scheduler="muster", labels=None, spec=None,
-        priority=None, **extended):
-    requests = spell(extended)
-    if cpu is not None:
-        requests["cpu"] = str(cpu)
-    if memory is not None:
-        requests["memory"] = str(memory)
-    metadata = {"name": name, "namespace": ns, "labels": dict(labels or {})}
-    if group:
-        metadata["labels"][GROUP_LABEL] = group
-    resources = {"requests": requests} if requests else {}
-    if extended:
-        resources["limits"] = spell(extended)
-    body = {"schedulerName": scheduler,
-            "containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": resources}]}
-    if priority is not None:
-        body["priority"] = priority
-    body.update(spec or {})
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": body}
+    def wait_ready(self, timeout_s=60, path="/readyz"):
+        """Until the server says 200 there; TimeoutError with the last answer."""
+        end, last = time.monotonic() + timeout_s, "no answer"
+        while time.monotonic() < end:
+            try:
+                status, data = self.raw("GET", path)
+                if status == 200:
+                    return
+                last = f"{status} {data[-300:]!r}"
+            except (OSError, http.client.HTTPException) as error:
+                last = repr(error)
+            time.sleep(0.1)
+        raise TimeoutError(f"{self.server}{path} is not ready after {timeout_s} s: {last}")
 
 
-def group(name, minimum, ns="default", min_resources=None, timeout_s=None):
-    spec = {"minMember": minimum}
-    if min_resources:
-        spec["minResources"] = {k: str(v) for k, v in min_resources.items()}
-    if timeout_s is not None:
-        spec["scheduleTimeoutSeconds"] = timeout_s
-    return {"apiVersion": GROUP + "/v1alpha1", "kind": "PodGroup",
-            "metadata": {"name": name, "namespace": ns}, "spec": spec}
+def retry(call, timeout_s=30, errors=(OSError, http.client.HTTPException)):
+    """Call again while the server can't be reached."""
+    end = time.monotonic() + timeout_s
+    while True:
+        try:
+            return call()
+        except errors:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
 
 
-def gang(name, members, quorum=None, **rest):
-    """A PodGroup and its pods."""
-    ns = rest.get("ns", "default")
-    return [group(name, members if quorum is None else quorum, ns=ns)] + [
-        pod(f"{name}-{i}", group=name, **rest) for i in range(members)]
+def wait_for(question, what, timeout_s=60, every_s=0.1):
+    """The first true answer; TimeoutError that says what was waited for."""
+    end = time.monotonic() + timeout_s
+    while True:
+        answer = question()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {timeout_s} s: {what}")
+        time.sleep(every_s)
+
+
+def write_kubeconfig(path, server, token, ca_file=None, tls_server_name=None, user="admin"):
+    """An ordinary YAML kubeconfig, mode 0600."""
+    lines = ["apiVersion: v1", "kind: Config", "clusters:", "- name: test", "  cluster:", f"    server: {server}"]
+    if ca_file:
+        lines.append(f"    certificate-authority: {ca_file}")
+    if tls_server_name:
+        lines.append(f"    tls-server-name: {tls_server_name}")
+    lines += ["users:", f"- name: {user}", "  user:", f"    token: {token}",
+              "contexts:", "- name: test", "  context:", "    cluster: test", f"    user: {user}",
+              "current-context: test", ""]
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
+def namespace(name):
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def priority_class(name, value):
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}

@@ -1,237 +1,198 @@
-"""Starts and stops the programs under test, and never leaves one behind."""
+"""Starts and stops muster's programs for a test, each with a log of its own.
+Whatever happens to the test, nothing of it stays behind: a child dies with
+its parent."""
+
+import atexit
+import contextlib
 import ctypes
+import json
 import os
-import re
+import pathlib
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-import urllib.request
 
-from lib import kube as k8s
-from lib.harness import Failed, until
+from . import kube
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BIN = os.path.join(ROOT, os.environ.get("MUSTER_BUILD", "build"), "bin")
-LIBC = ctypes.CDLL(None)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# MUSTER_BUILD=build-address runs the same test on the sanitized programs.
+BUILD = ROOT / os.environ.get("MUSTER_BUILD", "build")
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def program(name):
-    path = os.path.join(BIN, name)
-    if not os.access(path, os.X_OK):
-        raise Failed(f"{name} is not built")
-    return path
+    path = BUILD / "bin" / name
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not built; run make")
+    return str(path)
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
-def die_with_parent():
-    LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+def exit_on_sigterm():
+    """A test that is told to stop unwinds, so that its children go too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def scratch(prefix="muster-test-"):
+    """A folder that goes when the test ends, unless MUSTER_KEEP is set."""
+    path = tempfile.mkdtemp(prefix=prefix)
+    if os.environ.get("MUSTER_KEEP"):
+        print(f"kept: {path}", file=sys.stderr)
+    else:
+        atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 class Process:
-    """One child; its output goes to a file."""
+    """A child with its output in a file.  A context manager; stop() may be
+    called more than once."""
 
-    def __init__(self, name, args, log, env=None):
-        self.name, self.log = name, log
-        self.args = [program(name)] + [str(a) for a in args]
+    def __init__(self, argv, log, env=None, dies_with_us=True):
+        self.name = os.path.basename(argv[0])
+        self.log_path = str(log)
         with open(log, "ab") as out:
-            self.popen = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                          preexec_fn=die_with_parent, env={**os.environ, **(env or {})})
-        self.pid = self.popen.pid
+            self.child = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+                env={**os.environ, **(env or {})}, preexec_fn=_die_with_parent if dies_with_us else None)
+        self.pid = self.child.pid
 
-    def alive(self):
-        return self.popen.poll() is None
+    def __enter__(self):
+        return self
 
-    def kill(self, sig=signal.SIGKILL):
-        if self.alive():
-            self.popen.send_signal(sig)
+    def __exit__(self, *_):
+        self.stop()
 
-    def wait(self, timeout_s=10):
+    def running(self):
+        return self.child.poll() is None
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def stop(self, timeout_s=15):
+        """SIGTERM, then SIGKILL to all that is left of its process group;
+        returns the exit code."""
+        if self.running():
+            self.child.terminate()
+            try:
+                self.child.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        return self.child.wait()
+
+    def kill(self):
+        self.child.kill()
+        return self.child.wait()
+
+
+def _die_with_parent():
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Muster(Process):
+    """`musterctl up`: both daemons on this host.
+
+    extra: more flags for it.  listen and socket are picked unless given."""
+
+    def __init__(self, kubeconfig, folder, *extra, env=None, listen=None):
+        os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+        self.listen = listen or f"127.0.0.1:{free_port()}"
+        self.socket = os.path.join(folder, "muster.sock")
+        super().__init__([program("musterctl"), "up", "--kubeconfig", str(kubeconfig), "--listen", self.listen,
+                          "--socket", self.socket, *extra], os.path.join(folder, "muster.log"), env)
+
+    def fetch(self, path):
+        """(status, text) of a page on --listen; (0, why) when nobody answers."""
+        host, port = self.listen.rsplit(":", 1)
+        connection = kube.http.client.HTTPConnection(host, int(port), timeout=5)
         try:
-            return self.popen.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            raise Failed(f"{self.name} did not end within {timeout_s} s\n{self.said()}")
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        except (OSError, kube.http.client.HTTPException) as error:
+            return 0, repr(error)
+        finally:
+            connection.close()
 
-    def said(self, last=4000):
-        with open(self.log, errors="replace") as f:
-            return f.read()[-last:]
+    def wait_ready(self, timeout_s=30):
+        """Until its lists are in the ledger."""
+        end = time.monotonic() + timeout_s
+        while True:
+            status, said = self.fetch("/readyz")
+            if status == 200:
+                return self
+            if not self.running() or time.monotonic() > end:
+                raise AssertionError(f"muster is not ready: /readyz says {status} {said}; "
+                                     f"exit {self.child.poll()}; its log ends:\n{self.log()[-3000:]}")
+            time.sleep(0.05)
 
-    def stop(self, timeout_s=10):
-        """SIGTERM, and SIGKILL for one that doesn't listen; the exit code."""
-        self.kill(signal.SIGTERM)
-        try:
-            return self.popen.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self.popen.wait()
-            return -signal.SIGKILL
+    def daemon_pid(self, name):
+        """The pid of muster-core or muster-frontend that runs now, or None."""
+        for pid, parent, command in processes():
+            if parent == self.pid and command == name[:15]:
+                return pid
+        return None
+
+    def ctl(self, *arguments, check=True):
+        """The parsed JSON of a musterctl question about this scheduler."""
+        done = subprocess.run([program("musterctl"), arguments[0], "--socket", self.socket, "-o", "json",
+                               *arguments[1:]], capture_output=True, text=True, timeout=30)
+        if check and done.returncode != 0:
+            raise AssertionError(f"musterctl {arguments}: exit {done.returncode}: {done.stderr}")
+        return json.loads(done.stdout)
 
 
-def run(name, *args, timeout_s=60, stdin=None):
-    """(exit code, standard output, standard error)."""
-    done = subprocess.run([program(name)] + [str(a) for a in args], capture_output=True, timeout=timeout_s,
-                          input=stdin, preexec_fn=die_with_parent)
-    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+class Apisim(Process):
+    """muster-apisim on a free port; .kubeconfig is its admin's.
+
+    extra: more flags for it, as in Apisim(folder, "--nodes", "100")."""
+
+    def __init__(self, folder, *extra, env=None):
+        os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+        self.port = free_port()
+        self.kubeconfig = os.path.join(folder, "apisim.kubeconfig")
+        super().__init__([program("muster-apisim"), "--port", str(self.port), "--kubeconfig-out", self.kubeconfig,
+                          *extra], os.path.join(folder, "apisim.log"), env)
+
+    def wait_ready(self, timeout_s=30):
+        """Returns a client of it."""
+        kube.wait_for(lambda: os.path.exists(self.kubeconfig) or not self.running(), "apisim's kubeconfig", timeout_s)
+        if not self.running():
+            raise AssertionError(f"apisim ended with {self.child.poll()}:\n{self.log()[-3000:]}")
+        client = kube.Client(self.kubeconfig)
+        client.wait_ready(timeout_s)
+        return client
+
+
+def processes():
+    """(pid, parent, command) of what runs on this machine."""
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                head, tail = file.read().rsplit(")", 1)
+            state, parent = tail.split()[:2]
+            if state != "Z":
+                yield int(entry), int(parent), head.split("(", 1)[1]
 
 
 def memory_kib(pid):
-    """Resident and proportional set sizes."""
-    text = open(f"/proc/{pid}/smaps_rollup").read()
-    return {k: int(re.search(rf"^{k}:\s+(\d+)", text, re.M).group(1)) for k in ("Rss", "Pss")}
-
-
-def children(pid):
-    """{program name: pid} of a process's direct children."""
-    found = {}
-    try:
-        pids = open(f"/proc/{pid}/task/{pid}/children").read().split()
-    except OSError:
-        return found
-    for child in pids:
-        try:
-            name = os.path.basename(open(f"/proc/{child}/cmdline", "rb").read().split(b"\0")[0].decode())
-        except OSError:
-            continue
-        if name:
-            found[name] = int(child)
-    return found
-
-
-class Cluster:
-    """An API server of its own, and muster beside it when asked for.
-
-        with Cluster(nodes=[...]) as c:
-            c.up()
-            c.kube.create(...)
-    """
-
-    def __init__(self, *apisim_args, objects=()):
-        self.dir = tempfile.mkdtemp(prefix="muster-test-")
-        self.apisim_args = list(apisim_args)
-        self.objects = objects
-        self.port = free_port()
-        self.kubeconfig = os.path.join(self.dir, "kubeconfig")
-        self.socket = os.path.join(self.dir, "muster.sock")
-        self.listen = None
-        self.processes = []
-
-    def __enter__(self):
-        try:
-            self.start_apisim()
-            self.kube.create_all(self.objects)
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, kind, value, trace):
-        if kind is not None:
-            self.tell()
-        self.close()
-
-    def start_apisim(self):
-        self.apisim = self.spawn("muster-apisim", "--port", self.port, "--kubeconfig-out", self.kubeconfig,
-                                 *self.apisim_args)
-        until(lambda: os.path.exists(self.kubeconfig) or not self.apisim.alive(), 60, "apisim's kubeconfig", 0.02)
-        if not self.apisim.alive():
-            raise Failed("muster-apisim ended:\n" + self.apisim.said())
-        self.kube = k8s.Kube.from_kubeconfig(self.kubeconfig)
-        until(self.answers, 30, "apisim answers", 0.02)
-
-    def answers(self):
-        try:
-            return self.kube.raw("GET", "/api/v1/nodes?limit=1")[0] == 200
-        except OSError:
-            return False
-
-    def spawn(self, name, *args, env=None):
-        p = Process(name, args, os.path.join(self.dir, f"{name}.log"), env)
-        self.processes.append(p)
-        return p
-
-    # ---- muster ----
-
-    def up(self, *args):
-        """Both daemons under musterctl up."""
-        self.listen = f"127.0.0.1:{free_port()}"
-        self.ctl = self.spawn("musterctl", "up", "--kubeconfig", self.kubeconfig, "--socket", self.socket,
-                              "--listen", self.listen, *args)
-        return self.ready(self.ctl)
-
-    def pair(self, core=(), frontend=()):
-        """Both daemons, started by hand."""
-        self.listen = f"127.0.0.1:{free_port()}"
-        self.start_core(*core)
-        self.start_frontend(*frontend)
-        return self.ready(self.frontend)
-
-    def start_core(self, *args):
-        self.core = self.spawn("muster-core", "--socket", self.socket, *args)
-
-    def start_frontend(self, *args):
-        self.frontend = self.spawn("muster-frontend", "--socket", self.socket, "--kubeconfig", self.kubeconfig,
-                                   "--listen", self.listen, *args)
-
-    def ready(self, process, timeout_s=30):
-        until(lambda: self.serves("/readyz") or not process.alive(), timeout_s, "readyz", 0.02)
-        if not process.alive():
-            raise Failed(f"{process.name} ended:\n{process.said()}")
-        return self
-
-    def daemons(self):
-        """{program: pid} of what musterctl up runs now."""
-        return children(self.ctl.pid)
-
-    def serves(self, path):
-        """The body of an answer 200, else None."""
-        try:
-            with urllib.request.urlopen(f"http://{self.listen}{path}", timeout=5) as r:
-                return r.read().decode() or " "
-        except OSError:
-            return None
-
-    def metrics(self):
-        """{'name{labels}': value}; {} while nobody serves."""
-        values = {}
-        for line in (self.serves("/metrics") or "").splitlines():
-            if line and not line.startswith("#"):
-                name, value = line.rsplit(" ", 1)
-                values[name] = float(value)
-        return values
-
-    def metric(self, name):
-        """The sum over all label sets of one metric."""
-        return sum(v for k, v in self.metrics().items() if k.split("{")[0] == name)
-
-    def ask(self, *args, **more):
-        """musterctl on this scheduler: (exit code, output, diagnostics)."""
-        return run("musterctl", args[0], "--socket", self.socket, *args[1:], **more)
-
-    # ---- apisim ----
-
-    def stats(self):
-        return self.kube.get("/apisim/stats")
-
-    def arm(self, **faults):
-        """Arm failures, e.g. arm(bind_500_after={"count": 3})."""
-        for name, how in faults.items():
-            self.kube.call("POST", "/apisim/faults", {"fault": name.replace("_", "-"), **how})
-
-    # ---- the end ----
-
-    def tell(self):
-        """What the programs said, for a test that failed."""
-        for p in {p.log: p for p in self.processes}.values():
-            print(f"---- {p.name} ----\n{p.said(2500)}", flush=True)
-
-    def close(self):
-        for p in reversed(self.processes):
-            p.stop()
-        shutil.rmtree(self.dir, ignore_errors=True)
+    """Resident memory of a process, in KiB."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
