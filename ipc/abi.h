@@ -95,7 +95,7 @@ struct intake {
 	alignas(CACHE_LINE) _Atomic uint64_t event_tail;   /* [F] bytes published */
 	alignas(CACHE_LINE) _Atomic uint64_t result_tail;  /* [F] bytes published */
 	alignas(CACHE_LINE) _Atomic uint64_t command_head; /* [F] bytes released */
-	alignas(CACHE_LINE) _Atomic uint32_t frontend_sleeps; /* [F] 1: ring my bell */
+	alignas(CACHE_LINE) _Atomic uint32_t frontend_sleeps; /* [F] odd: ring my bell */
 	alignas(CACHE_LINE) _Atomic uint32_t core_bell; /* [F] futex word the core sleeps on */
 	uint32_t padding[15];
 };
@@ -149,7 +149,7 @@ struct ledger {
 	alignas(CACHE_LINE) _Atomic uint64_t command_tail; /* [C] bytes published */
 	alignas(CACHE_LINE) _Atomic uint64_t event_head;   /* [C] bytes released */
 	alignas(CACHE_LINE) _Atomic uint64_t result_head;  /* [C] bytes released */
-	alignas(CACHE_LINE) _Atomic uint32_t core_sleeps;  /* [C] 1: ring my bell */
+	alignas(CACHE_LINE) _Atomic uint32_t core_sleeps;  /* [C] odd: ring my bell */
 	alignas(CACHE_LINE) _Atomic uint32_t frontend_bell; /* [C] futex word */
 	uint32_t padding0[15];
 	alignas(CACHE_LINE) struct core_stats stats;   /* [C] */

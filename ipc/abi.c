@@ -1,0 +1,161 @@
+/* The hash of everything in abi.h that two programs have to agree on: the name,
+ * place and size of every field, every number of every enum, every bound.
+ *
+ * A struct is listed field by field.  Structs without alignment gaps are checked to
+ * be listed whole, so a field that is added in abi.h alone does not compile here. */
+#include "ipc/abi.h"
+
+/* Another number makes another layout: for tests of peers that differ. */
+#ifndef MUSTER_ABI_SALT
+#define MUSTER_ABI_SALT 0
+#endif
+
+/* F(struct, field) for each field, in order. */
+#define FIELDS_limits(F, s) \
+	F(s, nodes) F(s, pods) F(s, gangs) F(s, shapes) F(s, names) F(s, resources) F(s, name_bytes) \
+	F(s, command_ring_bytes)
+#define FIELDS_segment_head(F, s) F(s, magic) F(s, layout_hash) F(s, bytes) F(s, reserved)
+#define FIELDS_ring_place(F, s) F(s, offset) F(s, bytes)
+#define FIELDS_intake(F, s) \
+	F(s, head) F(s, event_ring) F(s, result_ring) F(s, event_tail) F(s, result_tail) F(s, command_head) \
+	F(s, frontend_sleeps) F(s, core_bell) F(s, padding)
+#define FIELDS_core_stats(F, s) \
+	F(s, events) F(s, bad_records) F(s, plans) F(s, plans_placed) F(s, plans_refused) F(s, plan_ns_sum) \
+	F(s, plan_ns_max) F(s, plan_ns_last) F(s, binds_sent) F(s, binds_accepted) F(s, binds_refused) \
+	F(s, limits_hit) F(s, sleeps) F(s, saturated) F(s, epochs) F(s, reserved)
+#define FIELDS_core_gauges(F, s) \
+	F(s, nodes) F(s, pods) F(s, pods_pending) F(s, pods_bound) F(s, gangs) F(s, gangs_waiting) \
+	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, reserved)
+#define FIELDS_ledger(F, s) \
+	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, columns_offset) F(s, gangs_offset) \
+	F(s, names_offset) F(s, arena_offset) F(s, epoch) F(s, command_tail) F(s, event_head) \
+	F(s, result_head) F(s, core_sleeps) F(s, frontend_bell) F(s, padding0) F(s, stats) F(s, gauges)
+#define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
+#define FIELDS_node_row(F, s) \
+	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) F(s, reserved)
+#define FIELDS_why_count(F, s) F(s, why) F(s, arg) F(s, nodes) F(s, reserved)
+#define FIELDS_shortfall(F, s) F(s, resource) F(s, reserved) F(s, need) F(s, have)
+#define FIELDS_reason(F, s) \
+	F(s, why) F(s, quorum) F(s, members) F(s, gated) F(s, bound) F(s, need) F(s, fit) F(s, nodes) \
+	F(s, counts_n) F(s, shortfalls_n) F(s, counts) F(s, shortfalls)
+#define FIELDS_gang_row(F, s) \
+	F(s, version) F(s, generation) F(s, state) F(s, dialect) F(s, quorum) F(s, members) F(s, bound) \
+	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, reserved) F(s, reason)
+#define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) F(s, time_ns)
+#define FIELDS_event_name(F, s) F(s, id) F(s, kind) F(s, bytes) F(s, reserved)
+#define FIELDS_amount(F, s) F(s, resource) F(s, reserved) F(s, value)
+#define FIELDS_label(F, s) F(s, key) F(s, value) F(s, number)
+#define FIELDS_taint(F, s) F(s, key) F(s, value) F(s, effect) F(s, name)
+#define FIELDS_event_node(F, s) \
+	F(s, node) F(s, generation) F(s, flags) F(s, name_bytes) F(s, amounts_n) F(s, labels_n) F(s, taints_n) \
+	F(s, reserved)
+#define FIELDS_requirement(F, s) \
+	F(s, term) F(s, op) F(s, key) F(s, values_first) F(s, values_n) F(s, reserved) F(s, number)
+#define FIELDS_toleration(F, s) F(s, key) F(s, value) F(s, any_value) F(s, effect)
+#define FIELDS_event_shape(F, s) \
+	F(s, shape) F(s, flags) F(s, amounts_n) F(s, requirements_n) F(s, values_n) F(s, tolerations_n) \
+	F(s, terms_n) F(s, reserved) F(s, scored_cpu_milli) F(s, scored_memory_bytes)
+#define FIELDS_event_gang(F, s) \
+	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) F(s, name_bytes) \
+	F(s, reserved) F(s, created_ns) F(s, timeout_ns)
+#define FIELDS_event_pod(F, s) \
+	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) F(s, name_bytes) \
+	F(s, created_ns) F(s, uid)
+#define FIELDS_event_drop(F, s) F(s, id) F(s, generation)
+#define FIELDS_result(F, s) \
+	F(s, pod) F(s, generation) F(s, node) F(s, attempt) F(s, retry_ms) F(s, reserved)
+#define FIELDS_cmd_bind(F, s) \
+	F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) F(s, gang_generation) \
+	F(s, attempt) F(s, reserved)
+#define FIELDS_cmd_reason(F, s) F(s, gang) F(s, gang_generation) F(s, pod) F(s, pod_generation) F(s, reason)
+#define FIELDS_cmd_gang(F, s) \
+	F(s, gang) F(s, generation) F(s, state) F(s, members) F(s, bound) F(s, quorum) F(s, reserved)
+
+#define DENSE_STRUCTS(S) \
+	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(name_row) S(node_row) \
+	S(why_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) S(label) S(taint) \
+	S(event_node) S(requirement) S(toleration) S(event_shape) S(event_gang) S(event_pod) S(event_drop) \
+	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang)
+/* One cache line for each writer: gaps are meant. */
+#define SPREAD_STRUCTS(S) S(intake) S(ledger)
+
+#define NUMBERS(N) \
+	N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) N(RECORD_BYTES_MAX) \
+	N(WHY_COUNTS_MAX) N(SHORTFALLS_MAX) N(LABEL_NOT_A_NUMBER) N(LABEL_KEY_NODE_NAME) \
+	N(TOLERATE_EVERY_KEY) N(NAME_ROW_EMPTY) N(PADDED(1)) \
+	N(RESOURCE_CPU) N(RESOURCE_MEMORY) N(RESOURCE_EPHEMERAL) N(RESOURCE_PODS) N(RESOURCE_EXTENDED) \
+	N(NAME_RESOURCE) N(NAME_TAINT) \
+	N(NODE_PRESENT) N(NODE_CORDONED) \
+	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
+	N(WHY_NONE) N(WHY_GROUP_MISSING) N(WHY_MEMBERS) N(WHY_GATED) N(WHY_NO_NODES) N(WHY_ROOM) \
+	N(WHY_MIN_RESOURCES) N(WHY_REFUSED) N(WHY_BIND_REFUSED) N(WHY_GAVE_UP) N(WHY_KINDS) \
+	N(NODE_FITS) N(NODE_WHY_CORDONED) N(NODE_WHY_TAINT) N(NODE_WHY_AFFINITY) N(NODE_WHY_INSUFFICIENT) \
+	N(NODE_WHY_KINDS) \
+	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
+	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) N(EVENT_POD) \
+	N(EVENT_POD_DROP) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) N(EVENT_PLAN) N(CMD_BIND) \
+	N(CMD_REASON) N(CMD_GANG) N(RECORD_KINDS) \
+	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
+	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) N(REQUIRE_LT) \
+	N(REQUIRE_OPS) \
+	N(SHAPE_TOLERATES_CORDON) \
+	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) \
+	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING)
+
+#define FIELD_BYTES(s, field) +sizeof(((struct s *)0)->field)
+#define LISTED_WHOLE(s) \
+	static_assert((0 FIELDS_##s(FIELD_BYTES, s)) == sizeof(struct s), "list the new field of " #s " above");
+DENSE_STRUCTS(LISTED_WHOLE)
+
+struct entry {
+	const char *text;
+	uint64_t place; /* of a field, or a number's value */
+	uint64_t bytes;
+};
+
+#define STRUCT_ENTRY(s) { "struct " #s, alignof(struct s), sizeof(struct s) }, FIELDS_##s(FIELD_ENTRY, s)
+#define FIELD_ENTRY(s, field) { #field, offsetof(struct s, field), sizeof(((struct s *)0)->field) },
+#define NUMBER_ENTRY(n) { #n, (uint64_t)(n), 0 },
+
+static const struct entry entries[] = {
+	/* clang-format off */
+	DENSE_STRUCTS(STRUCT_ENTRY)
+	SPREAD_STRUCTS(STRUCT_ENTRY)
+	NUMBERS(NUMBER_ENTRY)
+	/* clang-format on */
+};
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_byte(uint64_t hash, unsigned char byte)
+{
+	return (hash ^ byte) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t hash_number(uint64_t hash, uint64_t n)
+{
+	for (unsigned int shift = 0; shift < 64; shift += 8)
+		hash = hash_byte(hash, (unsigned char)(n >> shift));
+	return hash;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text != '\0'; text++)
+		hash = hash_byte(hash, (unsigned char)*text);
+	return hash_byte(hash, 0);
+}
+
+uint64_t abi_layout_hash(void)
+{
+	static const uint16_t byte_order = 0x0102;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	hash = hash_byte(hash, *(const unsigned char *)&byte_order);
+	hash = hash_number(hash, MUSTER_ABI_SALT);
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		hash = hash_text(hash, entries[i].text);
+		hash = hash_number(hash, entries[i].place);
+		hash = hash_number(hash, entries[i].bytes);
+	}
+	return hash;
+}
