@@ -152,11 +152,12 @@ def _scalar(text, number):
         return None
     if text in ("true", "false"):
         return text == "true"
-    if re.fullmatch(r"[-+]?[0-9]+", text):
+    if re.fullmatch(r"-?(0|[1-9][0-9]*)", text):
         return int(text)
-    if re.fullmatch(r"[-+]?[0-9]+\.[0-9]+", text):
+    if re.fullmatch(r"-?[0-9]+\.[0-9]+", text):
         return float(text)
-    if text[0] in "&*!|>%@`" or ": " in text:
+    # What versions of YAML disagree about is refused as well.
+    if text[0] in "&*!|>%@`" or ": " in text or re.fullmatch(r"(?i)[-+]?[0-9][0-9_]*|yes|no|on|off|y|n", text):
         raise ValueError(f"line {number}: beyond the YAML that is read here: {text}")
     return text
 

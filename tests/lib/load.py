@@ -1,0 +1,104 @@
+"""Clusters and jobs from a seed, and a way to submit thousands of objects fast."""
+import json
+import os
+import sys
+
+from lib import kube as k8s
+
+
+def seed():
+    """--seed=N, else a new one; printed, so that a failure can be run again."""
+    given = [a[7:] for a in sys.argv if a.startswith("--seed=")]
+    n = int(given[0]) if given else int.from_bytes(os.urandom(4), "big")
+    print(f"seed {n}", flush=True)
+    return n
+
+
+def split(rng, total, least, most):
+    """Sizes from least to most with that sum; both ends are always there, and
+    small ones are the most frequent, as in real traces."""
+    sizes = [most, least] if total >= most + 2 * least else []
+    left = total - sum(sizes)
+    while left > 0:
+        n = min(left, int(least * (most / least) ** rng.random()))
+        if left - n < least:
+            n = left
+        sizes.append(min(n, most))
+        left -= sizes[-1]
+    rng.shuffle(sizes)
+    return sizes
+
+
+def nodes(rng, n):
+    """Two kinds: three of four have 16 cores, the others 64 and 8 GPUs."""
+    out = []
+    for i in range(n):
+        zone = {"topology.kubernetes.io/zone": f"z{rng.randrange(3)}"}
+        if i % 4 == 3:
+            out.append(k8s.node(f"gpu-{i:05}", cpu=64, memory="256Gi", gpu=8, labels={"kind": "gpu", **zone}))
+        else:
+            out.append(k8s.node(f"cpu-{i:05}", cpu=16, memory="64Gi", labels={"kind": "cpu", **zone}))
+    return out
+
+
+def jobs(rng, sizes, prefix="job"):
+    """[(PodGroup, pods)], one job for each size."""
+    out = []
+    for j, size in enumerate(sizes):
+        name = f"{prefix}-{j:05}"
+        asks = {"cpu": rng.choice(["500m", "1", "2", "4"]), "memory": rng.choice(["512Mi", "1Gi", "4Gi"])}
+        if rng.random() < 0.25:
+            asks["gpu"] = rng.choice([1, 2])
+        out.append((k8s.group(name, size),
+                    [k8s.pod(f"{name}-{i:04}", group=name, **asks) for i in range(size)]))
+    return out
+
+
+def flat(made):
+    return [o for g, pods in made for o in [g] + pods]
+
+
+def as_request(kube, obj):
+    body = json.dumps(obj).encode()
+    head = f"POST {k8s.collection(obj)} HTTP/1.1\r\nHost: {kube.host}:{kube.port}\r\n"
+    for k, v in kube.headers.items():
+        head += f"{k}: {v}\r\n"
+    return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def read_answers(f, n):
+    """Statuses of n answers on one connection."""
+    for _ in range(n):
+        status = int(f.readline().split()[1])
+        length = 0
+        while True:
+            line = f.readline()
+            if line in (b"\r\n", b""):
+                break
+            if line[:15].lower() == b"content-length:":
+                length = int(line[15:])
+        body = f.read(length)
+        if status != 201:
+            raise k8s.ApiError("POST", "", status, body.decode(errors="replace"))
+
+
+def submit(kube, objects, batch=32):
+    """Create all, in order, with requests sent ahead of their answers."""
+    requests = [as_request(kube, o) for o in objects]
+    c = kube.connect()
+    try:
+        f = c.sock.makefile("rb", 1 << 20)
+        for at in range(0, len(requests), batch):
+            part = requests[at:at + batch]
+            c.sock.sendall(b"".join(part))
+            read_answers(f, len(part))
+    finally:
+        c.close()
+
+
+def save(path, objects):
+    """A List, as kubectl prints one."""
+    with open(path, "w") as f:
+        json.dump({"apiVersion": "v1", "kind": "List", "items": objects}, f)
+
+
