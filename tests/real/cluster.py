@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""A real control plane on this host: etcd and kube-apiserver 1.36, on free
+ports of the loopback, with the files of deploy/ applied.
+
+    tests/real/cluster.py start DIR [--gates]     print what is in DIR/env
+    tests/real/cluster.py restart-apiserver DIR   kill -9 it and start it again
+    tests/real/cluster.py stop DIR
+
+It leaves in DIR:
+    admin.kubeconfig    system:masters
+    muster.kubeconfig   the ServiceAccount that deploy/rbac.yaml gives rights
+    env                 SERVER=, ADMIN_KUBECONFIG=, MUSTER_KUBECONFIG=
+    *.log               what the programs say
+
+--gates turns the native gang API on (scheduling.k8s.io PodGroup, Workload)."""
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from lib import kube, muster  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEPLOY = HERE.parents[1] / "deploy"
+NAMESPACE = "muster-system"
+TLS_NAME = "kubernetes.default.svc"  # what the API server's own certificate says
+
+
+def build(*parts):
+    """The folder with the real programs, built when they aren't there."""
+    done = subprocess.run([str(HERE / "build.sh"), *parts], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit("cluster.py: the real API server did not build")
+    return pathlib.Path(done.stdout.strip())
+
+
+class Cluster:
+    """A context manager that stops everything on the way out.  With
+    keep=True the programs outlive this one; stop them with `stop DIR`."""
+
+    def __init__(self, folder, gates=False, keep=False):
+        self.dir = pathlib.Path(folder).resolve()
+        self.gates = gates
+        self.keep = keep
+        self.state = {}
+        self.running = {}
+
+    # --- life --------------------------------------------------------------
+
+    def start(self):
+        programs = build("kube-apiserver")
+        self.dir.mkdir(parents=True, exist_ok=True)
+        if (self.dir / "state.json").exists():
+            raise SystemExit(f"cluster.py: {self.dir} holds a cluster already; stop it first")
+        fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.state = {"apiserver": str(programs / "kube-apiserver"), "gates": self.gates,
+                      "data": tempfile.mkdtemp(prefix="muster-etcd-", dir=fast), "pids": {}}
+        try:
+            self._make_secrets()
+            self._start_etcd()
+            self._start_apiserver()
+            self._prepare()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _make_secrets(self):
+        subprocess.run(["openssl", "genrsa", "-out", str(self.dir / "sa.key"), "2048"],
+                       check=True, stderr=subprocess.DEVNULL)
+        tokens = {"admin": os.urandom(16).hex(), "muster": os.urandom(16).hex()}
+        account = f"system:serviceaccount:{NAMESPACE}"
+        rows = [f'{tokens["admin"]},admin,1,system:masters',
+                f'{tokens["muster"]},{account}:muster,2,"system:serviceaccounts,{account.replace("account:", "accounts:")}"']
+        with open(self.dir / "tokens.csv", "w", encoding="utf-8", opener=_private) as file:
+            file.write("\n".join(rows) + "\n")
+        self.state["tokens"] = tokens
+
+    def _spawn(self, name, argv):
+        child = muster.Process(argv, self.dir / f"{name}.log", dies_with_us=not self.keep)
+        self.running[name] = child
+        self.state["pids"][name] = child.pid
+        self._save()
+        return child
+
+    def _save(self):
+        with open(self.dir / "state.json", "w", encoding="utf-8", opener=_private) as file:
+            json.dump(self.state, file)
+
+    def _start_etcd(self):
+        client, peer = muster.free_port(), muster.free_port()
+        url, peer_url = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+        self.state["etcd"] = url
+        child = self._spawn("etcd", [
+            "etcd", "--data-dir", self.state["data"], "--listen-client-urls", url, "--advertise-client-urls", url,
+            "--listen-peer-urls", peer_url, "--initial-advertise-peer-urls", peer_url,
+            "--initial-cluster", f"default={peer_url}", "--quota-backend-bytes", str(8 << 30)])
+
+        def healthy():
+            _must_run(child)
+            connection = http.client.HTTPConnection("127.0.0.1", client, timeout=2)
+            with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
+                connection.request("GET", "/health")
+                return connection.getresponse().status == 200
+
+        kube.wait_for(healthy, "etcd's health", 30)
+
+    def _start_apiserver(self):
+        port = self.state.setdefault("port", muster.free_port())
+        key = str(self.dir / "sa.key")
+        argv = [self.state["apiserver"], f'--etcd-servers={self.state["etcd"]}',
+                "--service-cluster-ip-range=10.0.0.0/24", "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={self.dir}/certs",
+                f"--token-auth-file={self.dir}/tokens.csv", "--authorization-mode=RBAC",
+                "--service-account-issuer=https://localhost", f"--service-account-signing-key-file={key}",
+                f"--service-account-key-file={key}",
+                # No controllers run here that would make ServiceAccounts or
+                # take the not-ready taint off again.
+                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+                "--endpoint-reconciler-type=none", "--allow-privileged"]
+        if self.state["gates"]:
+            argv += ["--feature-gates=GenericWorkload=true,GangScheduling=true",
+                     "--runtime-config=scheduling.k8s.io/v1alpha2=true"]
+        child = self._spawn("kube-apiserver", argv)
+        certificate = self.dir / "certs" / "apiserver.crt"
+
+        def made():
+            _must_run(child)
+            return certificate.exists() and certificate.stat().st_size > 0
+
+        kube.wait_for(made, "the API server's certificate", 30)
+        self._write_kubeconfigs(certificate)
+        client = self.admin()
+
+        def ready():
+            _must_run(child)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                return client.raw("GET", "/readyz")[0] == 200
+
+        kube.wait_for(ready, "kube-apiserver's /readyz", 90)
+
+    def _write_kubeconfigs(self, certificate):
+        server = f'https://127.0.0.1:{self.state["port"]}'
+        for user, token in self.state["tokens"].items():
+            kube.write_kubeconfig(str(self.dir / f"{user}.kubeconfig"), server, token, certificate, TLS_NAME, user)
+        with open(self.dir / "env", "w", encoding="utf-8") as file:
+            file.write(f"SERVER={server}\nADMIN_KUBECONFIG={self.dir}/admin.kubeconfig\n"
+                       f"MUSTER_KUBECONFIG={self.dir}/muster.kubeconfig\n")
+
+    def _prepare(self):
+        client = self.admin()
+        for name in ("namespace.yaml", "rbac.yaml", "crds/scheduling.x-k8s.io_podgroups.yaml"):
+            client.apply_yaml((DEPLOY / name).read_text(encoding="utf-8"))
+
+        def served():
+            with contextlib.suppress(kube.ApiError):
+                return client.list("PodGroup") == []
+
+        kube.wait_for(served, "PodGroups to be served", 30)
+        kube.wait_for(lambda: any(ns["metadata"]["name"] == "default" for ns in client.list("Namespace")),
+                      "the namespace default", 30)
+
+    def restart_apiserver(self, down_s=0.0):
+        """As after a crash: kill -9, a while of nothing, and the same again
+        on the same port with the same certificate."""
+        _end(self.state["pids"].pop("kube-apiserver", None), str(self.dir), signal.SIGKILL)
+        if child := self.running.pop("kube-apiserver", None):
+            child.child.wait()
+        time.sleep(down_s)
+        self._start_apiserver()
+
+    def stop(self):
+        """Nothing of it runs after this, also when start() failed half-way."""
+        for name in ("kube-apiserver", "etcd"):
+            marker = str(self.dir) if name == "kube-apiserver" else self.state.get("data", "")
+            _end(self.state.get("pids", {}).get(name), marker, signal.SIGTERM, 3)
+            if child := self.running.pop(name, None):
+                child.stop(0)
+        shutil.rmtree(self.state.get("data", ""), ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            (self.dir / "state.json").unlink()
+
+    __enter__ = start
+
+    def __exit__(self, *_):
+        self.stop()
+
+    # --- use ---------------------------------------------------------------
+
+    @property
+    def admin_kubeconfig(self):
+        return str(self.dir / "admin.kubeconfig")
+
+    @property
+    def muster_kubeconfig(self):
+        return str(self.dir / "muster.kubeconfig")
+
+    def admin(self):
+        return kube.Client(self.admin_kubeconfig)
+
+    @classmethod
+    def of(cls, folder):
+        """The cluster that an earlier start left there."""
+        cluster = cls(folder, keep=True)
+        try:
+            cluster.state = json.loads((cluster.dir / "state.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise SystemExit(f"cluster.py: no cluster in {folder}") from None
+        cluster.gates = cluster.state["gates"]
+        return cluster
+
+
+def _private(path, flags):
+    return os.open(path, flags, 0o600)
+
+
+def _must_run(child):
+    if not child.running():
+        raise RuntimeError(f"{child.name} ended with {child.child.returncode}:\n{child.log()[-3000:]}")
+
+
+def _end(pid, marker, number, timeout_s=10.0):
+    """Signal the process, and SIGKILL it when that does not end it.  Only one
+    that names our folder in its command line is ours: pids come back."""
+    def ours():
+        try:
+            return marker.encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    if not pid or not marker or not ours():
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+        end = time.monotonic() + timeout_s
+        while ours() and time.monotonic() < end:
+            time.sleep(0.02)
+        if ours():
+            os.kill(pid, signal.SIGKILL)
+        while ours():
+            time.sleep(0.02)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="A real control plane for tests.")
+    parser.add_argument("action", choices=["start", "stop", "restart-apiserver"])
+    parser.add_argument("dir")
+    parser.add_argument("--gates", action="store_true", help="serve the native gang API")
+    options = parser.parse_args()
+    muster.exit_on_sigterm()
+    if options.action == "start":
+        cluster = Cluster(options.dir, options.gates, keep=True).start()
+        print((cluster.dir / "env").read_text(encoding="utf-8"), end="")
+    elif options.action == "stop":
+        Cluster.of(options.dir).stop()
+    else:
+        Cluster.of(options.dir).restart_apiserver()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
