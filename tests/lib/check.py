@@ -166,9 +166,12 @@ class History:
                 for event in self.client.watch("Pod", version, timeout_s=300):
                     if self._ending or event["type"] == "ERROR":
                         break
-                    if event["type"] != "BOOKMARK":
-                        self.events += 1
-                        self._see(event["object"])
+                    if event["type"] == "BOOKMARK":
+                        continue
+                    self.events += 1
+                    self._see(event["object"])
+                    if event["type"] == "DELETED":
+                        self._gone(event["object"])
             except (OSError, kube.http.client.HTTPException, kube.ApiError, ValueError):
                 # The server went away or ended the watch: list again.
                 threading.Event().wait(0.2)
@@ -180,3 +183,6 @@ class History:
             self.wrong.append(f"{key(pod)} was on {before} and then on {name}")
         if name:
             self.bound.setdefault(uid, name)
+
+    def _gone(self, pod):
+        """For those who keep sums."""

@@ -1,0 +1,295 @@
+"""muster on a real kube-apiserver, as a user with the rights of
+deploy/rbac.yaml and no others.
+
+    tests/real/test_real.py [TEST...]      MUSTER_KEEP=1 keeps the logs
+"""
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import check, harness, kube, muster  # noqa: E402
+from lib.check import condition, is_bound  # noqa: E402
+from lib.harness import equal, main, steady, until  # noqa: E402
+from lib.objects import gang, node, pod, pod_group  # noqa: E402
+from real.cluster import Cluster  # noqa: E402
+
+SOON_S = 20
+STILL_S = 2.0  # how long "nothing happens" is watched
+
+
+class World:
+    """One control plane and one muster for all tests; each test empties it."""
+
+    def __init__(self):
+        self.folder = muster.scratch("muster-real-")
+        self.cluster = Cluster(os.path.join(self.folder, "cluster"))
+
+    def __enter__(self):
+        self.cluster.start()
+        try:
+            self.admin = self.cluster.admin()
+            self.muster = self.start_muster()
+        except BaseException:
+            self.cluster.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.muster.stop()
+        self.cluster.stop()
+
+    def start_muster(self):
+        up = muster.Muster(self.cluster.muster_kubeconfig, os.path.join(self.folder, "muster"))
+        try:
+            return up.wait_ready()
+        except BaseException:
+            up.stop()
+            raise
+
+    def fresh(self, *objects):
+        """Nothing but these objects, and muster running."""
+        if not self.muster.running():
+            self.muster = self.start_muster()
+        for kind in ("Pod", "PodGroup", "Event", "Node"):
+            self.admin.delete_all(kind)
+        self.create(*objects)
+
+    def create(self, *objects):
+        """Groups and nodes as they come, pods several at a time."""
+        for obj in objects:
+            if obj["kind"] != "Pod":
+                self.admin.create(obj)
+        self.admin.create_many([obj for obj in objects if obj["kind"] == "Pod"])
+
+    def pods(self, prefix=""):
+        return [p for p in self.admin.list("Pod") if p["metadata"]["name"].startswith(prefix)]
+
+    def bound(self, prefix=""):
+        return sum(map(is_bound, self.pods(prefix)))
+
+    def settles(self, prefix, count, within_s=SOON_S):
+        """That many are bound, and soon after no more."""
+        with self.told(prefix):
+            until(lambda: self.bound(prefix) >= count, within_s, f"{count} of {prefix} bound")
+        steady(lambda: self.bound(prefix) == count, 0.5, f"{count} of {prefix} bound")
+        equal(check.cluster(self.admin), [], "what must hold")
+
+    def waits(self, prefix, *said):
+        """None is bound, and each pod's condition matches these patterns."""
+        def conditions():
+            found = [condition(p) or {} for p in self.pods(prefix)]
+            return all(c.get("status") == "False" and
+                       all(re.search(s, c.get("message", "")) for s in said) for c in found)
+
+        with self.told(prefix):
+            until(conditions, SOON_S, f"{prefix}: a condition that matches {said}")
+        steady(lambda: self.bound(prefix) == 0, STILL_S, f"0 of {prefix} bound")
+        for p in self.pods(prefix):
+            equal(condition(p)["reason"], "Unschedulable", p["metadata"]["name"])
+
+    @contextlib.contextmanager
+    def told(self, prefix):
+        """What a failure in here leaves out: the state of the pods."""
+        try:
+            yield
+        except harness.Failed:
+            for p in self.pods(prefix)[:5]:
+                print(p["metadata"]["name"], p["spec"].get("nodeName"), condition(p), flush=True)
+            print(self.muster.log()[-3000:], flush=True)
+            raise
+
+    def notes(self, name, reason):
+        """Events about this pod with this reason."""
+        return [e for e in self.admin.list("Event")
+                if e["regarding"].get("name") == name and e.get("reason") == reason]
+
+
+def machines(count, first=0, **room):
+    return [node(f"n{i:02}", **room) for i in range(first, first + count)]
+
+
+def test_gang_of_100_is_placed_whole():
+    world.fresh(*machines(20))
+    group, members = gang("train", 100)
+    start = time.monotonic()
+    world.create(group, *members)
+    world.settles("train", 100)
+    harness.figure(f"gang of 100: {time.monotonic() - start:.2f} s from the first create to a whole gang")
+
+
+def test_gang_that_cannot_fit_says_by_how_much_and_starts_when_a_node_comes():
+    world.fresh(*machines(4, cpu="8"))
+    group, members = gang("big", 5, cpu="8")
+    world.create(group, *members)
+    world.waits("big", r"^0/4 nodes are available: 4 Insufficient cpu\.", r"\b4 of 5\b",
+                r"cpu: need 40, have 32\b")
+    world.create(*machines(1, first=4, cpu="8"))
+    world.settles("big", 5)
+
+
+def test_gang_that_cannot_fit_does_not_keep_room_from_a_smaller_one():
+    world.fresh(*machines(4, cpu="8"))
+    group, members = gang("big", 5, cpu="8")
+    world.create(group, *members)
+    world.waits("big")
+    group, members = gang("small", 4, cpu="8")
+    world.create(group, *members)
+    world.settles("small", 4)
+    equal(world.bound("big"), 0, "big")
+
+
+def test_pod_group_that_arrives_after_its_pods():
+    world.fresh(*machines(3))
+    _, members = gang("early", 6)
+    world.create(*members)
+    world.waits("early")
+    world.create(pod_group("early", 6))
+    world.settles("early", 6)
+
+
+def test_pods_of_a_missing_group_name_it():
+    world.fresh(*machines(3))
+    _, members = gang("orphan", 3)
+    world.create(*members)
+    world.waits("orphan", r"default/orphan")
+
+
+def test_member_that_arrives_late():
+    world.fresh(*machines(3))
+    group, members = gang("slow", 3)
+    world.create(group, *members[:2])
+    world.waits("slow", r"\b2 of 3\b|2 members|\bhas 2\b")
+    world.create(members[2])
+    world.settles("slow", 3)
+
+
+def test_member_beyond_the_quorum_starts_as_room_allows():
+    world.fresh(*machines(2, cpu="2"))
+    group, members = gang("more", 5, min_member=3)
+    world.create(group, *members)
+    world.settles("more", 4)
+    world.create(*machines(1, first=2, cpu="2"))
+    world.settles("more", 5)
+
+
+def test_plain_pods_are_placed_and_those_of_others_left_alone():
+    world.fresh(*machines(5))
+    world.create(*[pod(f"plain-{i}") for i in range(20)], pod("foreign-0", scheduler="somebody"))
+    world.settles("plain", 20)
+    equal(world.bound("foreign"), 0, "pods of another scheduler")
+    equal(condition(world.pods("foreign")[0]), None, "condition of another scheduler's pod")
+
+
+def test_rules_of_nodes_and_pods_are_kept():
+    world.fresh(node("tainted", taints=[{"key": "gone", "value": "soon", "effect": "NoSchedule"}]),
+                node("cordoned", unschedulable=True), node("plain"), node("ssd", labels={"disk": "ssd"}))
+    tolerates = [{"key": "gone", "operator": "Exists"}]
+    in_pairs = {"tolerant": pod("tolerant", tolerations=tolerates, nodeSelector={"kubernetes.io/hostname": "tainted"}),
+                "choosy": pod("choosy", nodeSelector={"disk": "ssd"}),
+                "shy": pod("shy", nodeSelector={"kubernetes.io/hostname": "tainted"}),
+                "barred": pod("barred", nodeSelector={"kubernetes.io/hostname": "cordoned"})}
+    world.create(*in_pairs.values())
+    until(lambda: world.bound() == 2, SOON_S, "2 pods bound")
+    on = {p["metadata"]["name"]: p["spec"].get("nodeName") for p in world.pods()}
+    equal(on, {"tolerant": "tainted", "choosy": "ssd", "shy": None, "barred": None}, "nodes")
+    world.waits("shy", r"^0/4 nodes are available: .*1 node\(s\) had untolerated taint.*gone",
+                r"3 node\(s\) didn't match Pod's node affinity/selector")
+    world.waits("barred", r"1 node\(s\) were unschedulable")
+
+
+def test_gated_pod_waits_for_its_gate():
+    world.fresh(*machines(2))
+    world.create(pod("gated", schedulingGates=[{"name": "example.com/quota"}]))
+    steady(lambda: world.bound("gated") == 0, STILL_S, "gated pod waits")
+    world.admin.patch("Pod", "gated", {"spec": {"schedulingGates": []}})
+    world.settles("gated", 1)
+
+
+def test_events_have_the_words_of_kube_scheduler():
+    world.fresh(*machines(2, cpu="2"))
+    world.create(pod("fits"), pod("huge", cpu="64"))
+    until(lambda: world.notes("fits", "Scheduled") and world.notes("huge", "FailedScheduling"), SOON_S, "events")
+    good, bad = world.notes("fits", "Scheduled")[0], world.notes("huge", "FailedScheduling")[0]
+    where = world.pods("fits")[0]["spec"]["nodeName"]
+    equal((good["type"], good["action"], good["note"], good["reportingController"]),
+          ("Normal", "Binding", f"Successfully assigned default/fits to {where}", "muster"), "Scheduled")
+    equal((bad["type"], bad["action"], bad["reportingController"]), ("Warning", "Scheduling", "muster"),
+          "FailedScheduling")
+    harness.check(bad["note"].startswith("0/2 nodes are available: 2 Insufficient cpu."), bad["note"])
+    for event, name in ((good, "fits"), (bad, "huge")):
+        equal((event["regarding"]["kind"], event["regarding"]["namespace"]), ("Pod", "default"), "regarding")
+        equal(event["regarding"]["uid"], world.pods(name)[0]["metadata"]["uid"], "uid of " + name)
+
+
+def everything_is_placed_though(trouble):
+    """20 gangs of 20; the trouble comes when some of them are bound."""
+    world.fresh(*machines(50))
+    with check.History(kube.Client(world.cluster.admin_kubeconfig)) as history:
+        for i in range(20):
+            group, members = gang(f"job-{i:02}", 20)
+            world.create(group, *members)
+            if i == 9:
+                until(lambda: len(history.bound) > 50, SOON_S, "some pods bound")
+                trouble()
+        until(lambda: world.bound("job") == 400, 90, "400 pods bound")
+        world.settles("job", 400)
+        until(lambda: len(history.bound) == 400, SOON_S, "the history of 400 pods")
+        equal(history.wrong, [], "bound twice")
+
+
+def test_restart_of_the_api_server_in_the_middle():
+    everything_is_placed_though(lambda: world.cluster.restart_apiserver(down_s=2))
+
+
+def killed(name):
+    def kill():
+        before = world.muster.daemon_pid(name)
+        harness.check(before, name, "runs")
+        os.kill(before, signal.SIGKILL)
+        until(lambda: world.muster.daemon_pid(name) not in (None, before), SOON_S, f"{name} is back")
+
+    return kill
+
+
+def test_kill_of_the_core_in_the_middle():
+    everything_is_placed_though(killed("muster-core"))
+
+
+def test_kill_of_the_frontend_in_the_middle():
+    everything_is_placed_though(killed("muster-frontend"))
+
+
+def test_apisim_answers_as_the_real_server_does():
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apisim", "conformance.py")
+    if not os.path.exists(script):
+        raise harness.Skip("tests/apisim/conformance.py is not there")
+    world.fresh()
+    with muster.Apisim(os.path.join(world.folder, "apisim")) as apisim:
+        apisim.wait_ready()
+        said = [subprocess.run([sys.executable, script, kubeconfig], capture_output=True, text=True, timeout=120,
+                               check=True).stdout for kubeconfig in (world.cluster.admin_kubeconfig, apisim.kubeconfig)]
+    harness.check(said[0].count("\n") > 20, "the transcript is short:", said[0][:500])
+    for real, ours in zip(said[0].splitlines(), said[1].splitlines()):
+        equal(ours, real, "apisim's line")
+    equal(said[1].count("\n"), said[0].count("\n"), "lines of the transcript")
+
+
+def test_nothing_was_forbidden_and_the_end_is_clean():
+    """The last: in all of the above muster asked for nothing that its rights don't
+    give, and it stops when told to."""
+    metrics = world.admin.raw("GET", "/metrics")[1].decode()
+    refused = [line for line in metrics.splitlines()
+               if line.startswith("apiserver_request_total{") and 'code="403"' in line]
+    equal(refused, [], "requests answered 403")
+    equal(world.muster.stop(), 0, "exit code of musterctl up on SIGTERM")
+
+
+if __name__ == "__main__":
+    muster.exit_on_sigterm()
+    with World() as world:
+        main(globals())
