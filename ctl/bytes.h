@@ -1,0 +1,24 @@
+/* Bytes that grow.  All zero is an empty one; `at` is not terminated. */
+#ifndef MUSTER_CTL_BYTES_H
+#define MUSTER_CTL_BYTES_H
+
+#include <stddef.h>
+
+struct bytes {
+	char *at;
+	size_t n;
+	size_t room;
+};
+
+/* Room for `more` bytes behind the n there are; n is unchanged. */
+char *bytes_room(struct bytes *b, size_t more);
+
+void bytes_add(struct bytes *b, const void *from, size_t n);
+void bytes_put(struct bytes *b, const char *text);
+
+/* A JSON string with its quotes; text is UTF-8. */
+void bytes_quote(struct bytes *b, const char *text, size_t n);
+
+void bytes_free(struct bytes *b);
+
+#endif

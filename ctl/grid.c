@@ -1,0 +1,71 @@
+#include "ctl/grid.h"
+
+#include "ctl/ctl.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct grid {
+	char *right;
+	size_t columns;
+	char **cells;
+	size_t n, room;
+};
+
+struct grid *grid_new(const char *right)
+{
+	struct grid *t = ctl_alloc(1, sizeof(*t));
+
+	t->right = ctl_copy(right);
+	t->columns = strlen(right);
+	return t;
+}
+
+void grid_free(struct grid *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	free(t->right);
+	free(t);
+}
+
+void grid_cell(struct grid *t, const char *format, ...)
+{
+	va_list args;
+	char *cell;
+
+	va_start(args, format);
+	if (vasprintf(&cell, format, args) < 0)
+		ctl_no_memory();
+	va_end(args);
+	if (t->n == t->room) {
+		t->room = t->room * 2 + 64;
+		t->cells = ctl_grow(t->cells, t->room, sizeof(*t->cells));
+	}
+	t->cells[t->n++] = cell;
+}
+
+void grid_print(const struct grid *t, FILE *to)
+{
+	size_t *width = ctl_alloc(t->columns, sizeof(*width));
+
+	for (size_t i = 0; i < t->n; i++) {
+		size_t n = strlen(t->cells[i]);
+
+		if (width[i % t->columns] < n)
+			width[i % t->columns] = n;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		size_t column = i % t->columns;
+		bool last = column + 1 == t->columns;
+
+		if (t->right[column] == 'R')
+			fprintf(to, "%*s", (int)width[column], t->cells[i]);
+		else
+			fprintf(to, "%-*s", last ? 0 : (int)width[column], t->cells[i]);
+		fputs(last ? "\n" : "   ", to);
+	}
+	free(width);
+}

@@ -1,0 +1,111 @@
+#include "ctl/live.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { OPT_SOCKET = 256, OPT_HELP, OPT_VERSION };
+
+int live_options(struct live *l, int argc, char **argv, const char *help)
+{
+	static const struct option flags[] = {
+		{"socket", required_argument, NULL, OPT_SOCKET},
+		{"output", required_argument, NULL, 'o'},
+		{"help", no_argument, NULL, OPT_HELP},
+		{"version", no_argument, NULL, OPT_VERSION},
+		{0},
+	};
+	const char *socket = NULL;
+	int c;
+
+	l->command = argv[0];
+	while ((c = getopt_long(argc, argv, "o:h", flags, NULL)) != -1) {
+		switch (c) {
+		case OPT_SOCKET:
+			socket = optarg;
+			break;
+		case 'o':
+			if (!ctl_output(argv[0], optarg, &l->output))
+				return EXIT_USAGE;
+			break;
+		case 'h':
+		case OPT_HELP:
+			printf("%s"
+			       "\n"
+			       "  --socket PATH    muster-core's socket (default: $MUSTER_SOCKET, or\n"
+			       "                   " LINK_DEFAULT_SOCKET ")\n"
+			       "  -o json          JSON instead of text\n"
+			       "\n"
+			       "Exit status: 0 done, 1 no scheduler is there or nothing has that name, 2 usage,\n"
+			       "78 it has another memory layout.\n",
+			       help);
+			return EXIT_DONE;
+		case OPT_VERSION:
+			puts("musterctl " MUSTER_VERSION);
+			return EXIT_DONE;
+		default:
+			return EXIT_USAGE; /* getopt has said what is wrong */
+		}
+	}
+	l->socket = observer_socket(socket);
+	return -1;
+}
+
+int live_open(struct live *l)
+{
+	struct link_error e;
+	int rc = observer_open(&l->observer, l->socket, &e);
+
+	if (rc == 0) {
+		l->names = ctl_alloc(l->observer.places.limits.names, sizeof(*l->names));
+		return EXIT_DONE;
+	}
+	if (rc == -ENOENT || rc == -ECONNREFUSED)
+		fprintf(stderr, "%s: no muster-core serves %s; --socket or $MUSTER_SOCKET names another place\n",
+		        l->command, l->socket);
+	else
+		fprintf(stderr, "%s: %s\n", l->command, e.text);
+	return rc == -EPROTONOSUPPORT ? EXIT_CONFIG : EXIT_NO;
+}
+
+void live_close(struct live *l)
+{
+	for (uint32_t i = 0; i < l->observer.places.limits.names; i++)
+		free(l->names[i]);
+	free(l->names);
+	observer_close(&l->observer);
+}
+
+const char *live_name(const void *live, uint32_t id)
+{
+	const struct live *l = live;
+	char text[OBSERVE_NAME_MAX];
+
+	if (id >= l->observer.places.limits.names)
+		return "";
+	if (l->names[id] == NULL)
+		l->names[id] = ctl_copy(observe_name(&l->observer, id, text));
+	return l->names[id];
+}
+
+char *live_reason(const struct live *l, const struct gang_copy *gang)
+{
+	struct reason_names names = {.resource = live_name, .taint = live_name, .context = l};
+	/* The text of a refusal is in the frontend and in the pod's condition. */
+	const char *refusal = "refused; the PodScheduled condition of its pods says why";
+	size_t n = reason_text(&gang->row.reason, gang->name, refusal, &names, NULL, 0);
+	char *text = ctl_alloc(n + 1, 1);
+
+	reason_text(&gang->row.reason, gang->name, refusal, &names, text, n + 1);
+	return text;
+}
+
+uint64_t live_wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,36 @@
+/* What the commands on a live scheduler share: their flags, the connection, names
+ * and answers when there is nobody. */
+#ifndef MUSTER_CTL_LIVE_H
+#define MUSTER_CTL_LIVE_H
+
+#include "ctl/ctl.h"
+#include "ctl/observe.h"
+#include "frontend/reason.h"
+
+#include <stdint.h>
+
+struct live {
+	const char *command;
+	const char *socket;
+	enum output output;
+	struct observer observer;
+	char **names; /* by name id, read when first asked for */
+};
+
+/* Read the flags; arguments that are none stay at argv[optind].  -1: go on; else
+ * exit with this. */
+int live_options(struct live *l, int argc, char **argv, const char *help);
+
+/* Connect.  EXIT_DONE, or the exit code and a message. */
+int live_open(struct live *l);
+void live_close(struct live *l);
+
+/* Text of a resource or taint; good until live_close(). */
+const char *live_name(const void *live, uint32_t id);
+
+/* Why a gang waits; to be freed. */
+char *live_reason(const struct live *l, const struct gang_copy *gang);
+
+uint64_t live_wall_ns(void);
+
+#endif

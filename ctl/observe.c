@@ -1,0 +1,168 @@
+/* Reading rows while their writer goes on.
+ *
+ *   writer (core)                 reader (here)
+ *   version odd                   V1  version even?
+ *   fields                        F   copy the fields
+ *   version even                  V2  version as in V1?
+ *
+ * Pairs: the writer's release store of the even version -> V1; and F -> V2:
+ * each word of F is loaded with acquire, so V2 can't move before one of them.
+ * A field that the writer changed meanwhile shows in V2. */
+#include "ctl/observe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 10000
+
+int observer_open(struct observer *o, const char *socket, struct link_error *e)
+{
+	int rc = link_connect(socket, LINK_OBSERVER, NULL, &o->link, e);
+
+	if (rc < 0)
+		return rc;
+	rc = ledger_check(&o->link.ledger, &o->places);
+	if (rc < 0) {
+		link_close(&o->link);
+		*e = (struct link_error){.rc = rc};
+		strcpy(e->text, "the ledger makes no sense");
+		return rc;
+	}
+	o->ledger = o->link.ledger.base;
+	return 0;
+}
+
+void observer_close(struct observer *o)
+{
+	link_close(&o->link);
+}
+
+const char *observer_socket(const char *given)
+{
+	const char *socket = given != NULL ? given : getenv("MUSTER_SOCKET");
+
+	return socket != NULL && socket[0] != '\0' ? socket : LINK_DEFAULT_SOCKET;
+}
+
+uint64_t observe_count(const _Atomic uint64_t *count)
+{
+	/* Relaxed: a figure of its own; no other memory hangs on it. */
+	return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+static const char *base(const struct observer *o)
+{
+	return (const char *)o->ledger;
+}
+
+/* Copy 8-byte words that another process may be writing; F above. */
+static void copy_words(void *to, const void *from, size_t bytes)
+{
+	const uint64_t *words = from;
+	char *out = to;
+
+	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++) {
+		uint64_t word = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
+
+		memcpy(out + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
+static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes, char out[OBSERVE_NAME_MAX])
+{
+	uint64_t room = o->places.limits.name_bytes;
+
+	if (offset > room || bytes > room - offset)
+		bytes = 0;
+	if (bytes >= OBSERVE_NAME_MAX)
+		bytes = OBSERVE_NAME_MAX - 1;
+	if (bytes > 0)
+		memcpy(out, base(o) + o->places.arena_offset + offset, bytes);
+	out[bytes] = '\0';
+	/* Object names come from outside; a terminal sees only plain text. */
+	for (uint64_t i = 0; i < bytes; i++)
+		if ((unsigned char)out[i] < 0x20 || out[i] == 0x7f)
+			out[i] = '?';
+}
+
+const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX])
+{
+	const struct name_row *rows;
+	struct name_row row;
+
+	out[0] = '\0';
+	if (id >= o->places.limits.names)
+		return out;
+	rows = (const struct name_row *)(const void *)(base(o) + o->places.names_offset);
+	copy_words(&row, &rows[id], sizeof(row));
+	if (row.kind != NAME_ROW_EMPTY)
+		copy_name(o, row.offset, row.bytes, out);
+	return out;
+}
+
+static void copy_columns(const struct observer *o, node_id id, struct node_view *out)
+{
+	const struct limits *l = &o->places.limits;
+	const int64_t *columns = (const int64_t *)(const void *)(base(o) + o->places.columns_offset);
+
+	for (uint32_t r = 0; r < l->resources; r++) {
+		copy_words(&out->allocatable[r], &columns[(size_t)r * l->nodes + id], sizeof(int64_t));
+		copy_words(&out->used[r], &columns[((size_t)l->resources + r) * l->nodes + id], sizeof(int64_t));
+	}
+}
+
+bool observe_node(const struct observer *o, node_id id, struct node_view *out)
+{
+	const struct node_row *rows = (const struct node_row *)(const void *)(base(o) + o->places.nodes_offset);
+	struct node_row row;
+
+	if (id >= o->places.limits.nodes)
+		return false;
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t version = atomic_load_explicit(&rows[id].version, memory_order_acquire); /* V1 */
+
+		if (version % 2 != 0)
+			continue;
+		copy_words(&row, &rows[id], sizeof(row));
+		if (row.generation == 0)
+			return false;
+		copy_columns(o, id, out);
+		copy_name(o, row.name_offset, row.name_bytes, out->name);
+		/* V2; relaxed: the loads before it acquire. */
+		if (atomic_load_explicit(&rows[id].version, memory_order_relaxed) != version)
+			continue;
+		out->flags = row.flags;
+		out->pods = row.pods;
+		return true;
+	}
+	return false;
+}
+
+bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
+{
+	const struct gang_row *rows = (const struct gang_row *)(const void *)(base(o) + o->places.gangs_offset);
+
+	if (id >= o->places.limits.gangs)
+		return false;
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t version = atomic_load_explicit(&rows[id].version, memory_order_acquire); /* V1 */
+
+		if (version % 2 != 0)
+			continue;
+		copy_words(&out->row, &rows[id], sizeof(out->row));
+		if (out->row.generation == 0)
+			return false;
+		copy_name(o, out->row.name_offset, out->row.name_bytes, out->name);
+		/* V2; relaxed: the loads before it acquire. */
+		if (atomic_load_explicit(&rows[id].version, memory_order_relaxed) != version)
+			continue;
+		/* Counts are used as bounds: cut to what there is. */
+		if (out->row.reason.counts_n > WHY_COUNTS_MAX)
+			out->row.reason.counts_n = WHY_COUNTS_MAX;
+		if (out->row.reason.shortfalls_n > SHORTFALLS_MAX)
+			out->row.reason.shortfalls_n = SHORTFALLS_MAX;
+		return true;
+	}
+	return false;
+}

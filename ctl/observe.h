@@ -1,0 +1,50 @@
+/* A look into a live ledger: rows are copied out under their sequence counters,
+ * every offset and length is checked against bounds copied at the start.
+ *
+ * Nothing here writes: the ledger is mapped read-only. */
+#ifndef MUSTER_CTL_OBSERVE_H
+#define MUSTER_CTL_OBSERVE_H
+
+#include "ipc/check.h"
+#include "ipc/link.h"
+
+#include <stdbool.h>
+
+#define OBSERVE_NAME_MAX 512 /* longer names are cut */
+
+struct observer {
+	struct link link;
+	struct ledger_places places;
+	const struct ledger *ledger; /* of link */
+};
+
+struct node_view {
+	uint32_t flags; /* enum node_flags */
+	uint32_t pods;
+	char name[OBSERVE_NAME_MAX];
+	int64_t allocatable[RESOURCES_MAX]; /* places.limits.resources of them */
+	int64_t used[RESOURCES_MAX];
+};
+
+struct gang_copy {
+	struct gang_row row;
+	char name[OBSERVE_NAME_MAX];
+};
+
+/* 0 or a negative errno, with e filled in. */
+int observer_open(struct observer *o, const char *socket, struct link_error *e);
+void observer_close(struct observer *o);
+
+/* False: the slot is empty, or its row never held still. */
+bool observe_node(const struct observer *o, node_id id, struct node_view *out);
+bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
+
+/* The text of a resource or taint; "" when there is none.  Returns out. */
+const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);
+
+uint64_t observe_count(const _Atomic uint64_t *count);
+
+/* The socket of a command: what was given, $MUSTER_SOCKET, the default. */
+const char *observer_socket(const char *given);
+
+#endif

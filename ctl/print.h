@@ -1,0 +1,25 @@
+/* Pieces of JSON that several commands print. */
+#ifndef MUSTER_CTL_PRINT_H
+#define MUSTER_CTL_PRINT_H
+
+#include "ipc/abi.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* cJSON's answer, or the end: there is no answer without memory. */
+cJSON *json_checked(cJSON *node);
+
+/* cJSON keeps numbers in a double; a count of bytes may need all of its 64 bits. */
+void json_add_number(cJSON *object, const char *name, int64_t value);
+void json_add_text(cJSON *object, const char *name, const char *value);
+
+/* Print the object as one line of an array and free it. */
+void json_print_line(cJSON *object, bool first);
+
+/* "shortfall": [{"resource": ..., "need": ..., "have": ...}] */
+void json_add_shortfalls(cJSON *object, const struct reason *reason,
+                         const char *(*name)(const void *context, uint32_t id), const void *context);
+
+#endif

@@ -1,0 +1,39 @@
+/* What `musterctl simulate` found out, sorted and ready to be printed. */
+#ifndef MUSTER_CTL_SIMULATE_H
+#define MUSTER_CTL_SIMULATE_H
+
+#include "ctl/ctl.h"
+#include "ctl/offline.h"
+#include "ipc/abi.h"
+
+struct placement {
+	char *pod;     /* "ns/name" */
+	char *gang;    /* "ns/name", NULL: alone */
+	const char *node; /* NULL: it waits */
+	char *reason;  /* NULL when it has a node */
+};
+
+struct gang_result {
+	char *gang; /* "ns/name" */
+	const char *dialect;
+	enum gang_state state;
+	uint32_t quorum, members, placed;
+	char *reason; /* NULL when placed */
+	struct reason why;
+};
+
+struct simulation {
+	const struct model *model;
+	struct placement *placements; /* sorted by pod */
+	size_t placements_n, waiting_n;
+	struct gang_result *gangs; /* sorted by gang */
+	size_t gangs_n;
+};
+
+/* Read the answers out of a placed cluster, which has to outlive them. */
+struct simulation *simulation_new(const struct offline *o);
+void simulation_free(struct simulation *s);
+
+void simulation_print(const struct simulation *s, enum output output);
+
+#endif

@@ -1,0 +1,167 @@
+/* From the tables of model and core to sorted answers. */
+#include "ctl/simulate.h"
+#include "frontend/reason.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct building {
+	struct simulation *s;
+	const struct offline *o;
+	size_t room;
+	const char **refusals; /* by gang id: of its first refused member */
+	uint32_t gangs_max;
+};
+
+static char *print_two(const char *namespace, const char *name)
+{
+	char *text;
+
+	if (asprintf(&text, "%s/%s", namespace, name) < 0)
+		ctl_no_memory();
+	return text;
+}
+
+static const char *name_text(const void *context, uint32_t name)
+{
+	return model_name(context, name);
+}
+
+static char *print_reason(const struct model *model, const struct reason *reason, const char *gang,
+                          const char *refusal)
+{
+	struct reason_names names = {.resource = name_text, .taint = name_text, .context = model};
+	size_t n;
+	char *text;
+
+	if (reason == NULL || reason->why == WHY_NONE)
+		return ctl_copy(refusal[0] != '\0' ? refusal : "not looked at");
+	n = reason_text(reason, gang, refusal, &names, NULL, 0);
+	text = ctl_alloc(n + 1, 1);
+	reason_text(reason, gang, refusal, &names, text, n + 1);
+	return text;
+}
+
+/* Why a gang is refused: its own object, or the first of its pods that is. */
+static const char *gang_refusal(const struct building *b, gang_id id, const struct gang_view *gang)
+{
+	if (gang->refusal[0] != '\0')
+		return gang->refusal;
+	return b->refusals[id] != NULL ? b->refusals[id] : "";
+}
+
+static const struct gang_row *gang_row(const struct ledger *ledger, gang_id id)
+{
+	const char *base = (const char *)ledger;
+
+	return (const struct gang_row *)(const void *)(base + ledger->gangs_offset) + id;
+}
+
+static void note_refusal(void *context, const struct pod_view *pod)
+{
+	struct building *b = context;
+
+	if (pod->gang_id < b->gangs_max && pod->refusal[0] != '\0' && b->refusals[pod->gang_id] == NULL)
+		b->refusals[pod->gang_id] = pod->refusal;
+}
+
+static void add_pod(void *context, const struct pod_view *pod)
+{
+	struct building *b = context;
+	struct simulation *s = b->s;
+	struct placement *p;
+
+	if (!pod->ours || pod->node[0] != '\0')
+		return;
+	if (s->placements_n == b->room) {
+		b->room = b->room * 2 + 256;
+		s->placements = ctl_grow(s->placements, b->room, sizeof(*s->placements));
+	}
+	p = &s->placements[s->placements_n++];
+	*p = (struct placement){
+		.pod = print_two(pod->namespace, pod->name),
+		.node = offline_node(b->o, pod->id),
+	};
+	if (pod->gang[0] != '\0')
+		p->gang = print_two(pod->namespace, pod->gang);
+	if (p->node == NULL) {
+		const char *refusal = pod->refusal;
+		struct gang_view gang;
+
+		if (refusal[0] == '\0' && pod->gang_id < b->gangs_max &&
+		    model_gang(s->model, pod->gang_id, gang_row(offline_ledger(b->o), pod->gang_id)->generation, &gang))
+			refusal = gang_refusal(b, pod->gang_id, &gang);
+		p->reason = print_reason(s->model, offline_reason(b->o, pod), p->gang, refusal);
+		s->waiting_n++;
+	}
+}
+
+static void add_gang(struct building *b, gang_id id)
+{
+	struct simulation *s = b->s;
+	const struct gang_row *row = gang_row(offline_ledger(b->o), id);
+	struct gang_result *g = &s->gangs[s->gangs_n];
+	struct gang_view view;
+
+	if (row->generation == 0 || !model_gang(s->model, id, row->generation, &view))
+		return;
+	s->gangs_n++;
+	*g = (struct gang_result){
+		.gang = print_two(view.namespace, view.name),
+		.dialect = view.dialect,
+		.state = (enum gang_state)row->state,
+		.quorum = row->quorum,
+		.members = row->members,
+		.placed = row->bound,
+		.why = row->reason,
+	};
+	if (g->state != GANG_PLACED)
+		g->reason = print_reason(s->model, &row->reason, g->gang, gang_refusal(b, id, &view));
+}
+
+static int compare_placements(const void *a, const void *b)
+{
+	return strcmp(((const struct placement *)a)->pod, ((const struct placement *)b)->pod);
+}
+
+static int compare_gangs(const void *a, const void *b)
+{
+	return strcmp(((const struct gang_result *)a)->gang, ((const struct gang_result *)b)->gang);
+}
+
+struct simulation *simulation_new(const struct offline *o)
+{
+	struct simulation *s = ctl_alloc(1, sizeof(*s));
+	struct building b = {.s = s, .o = o, .gangs_max = offline_ledger(o)->limits.gangs};
+
+	s->model = offline_model(o);
+	b.refusals = ctl_alloc(b.gangs_max, sizeof(*b.refusals));
+	s->gangs = ctl_alloc(b.gangs_max, sizeof(*s->gangs));
+	model_each_pod(s->model, note_refusal, &b);
+	model_each_pod(s->model, add_pod, &b);
+	for (gang_id id = 0; id < b.gangs_max; id++)
+		add_gang(&b, id);
+	if (s->placements_n > 0)
+		qsort(s->placements, s->placements_n, sizeof(*s->placements), compare_placements);
+	if (s->gangs_n > 0)
+		qsort(s->gangs, s->gangs_n, sizeof(*s->gangs), compare_gangs);
+	free(b.refusals);
+	return s;
+}
+
+void simulation_free(struct simulation *s)
+{
+	for (size_t i = 0; i < s->placements_n; i++) {
+		free(s->placements[i].pod);
+		free(s->placements[i].gang);
+		free(s->placements[i].reason);
+	}
+	for (size_t i = 0; i < s->gangs_n; i++) {
+		free(s->gangs[i].gang);
+		free(s->gangs[i].reason);
+	}
+	free(s->placements);
+	free(s->gangs);
+	free(s);
+}

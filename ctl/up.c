@@ -1,0 +1,200 @@
+/* musterctl up: both daemons on this host. */
+#include "ctl/ctl.h"
+#include "ctl/flags.h"
+#include "ctl/observe.h"
+#include "ctl/supervise.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_LISTEN "127.0.0.1:10261"
+
+static const char help[] =
+	"musterctl up --kubeconfig FILE [--scheduler-name NAME]... [--listen ADDR:PORT] [--socket PATH]\n"
+	"             [FLAG]...\n"
+	"\n"
+	"Runs muster-core and muster-frontend on this host, as two processes. One that dies is\n"
+	"started again: at once, then after 0.1 s, doubling up to 5 s. SIGTERM or ctrl-C stops\n"
+	"both. One line says when the lists are in the ledger.\n"
+	"\n"
+	"  --kubeconfig FILE        the API server and who we are (default: $KUBECONFIG, then the\n"
+	"                           pod's service account)\n"
+	"  --scheduler-name NAME    serve pods that name it; may be repeated (default: muster)\n"
+	"  --listen ADDR:PORT       metrics and health (default: " DEFAULT_LISTEN ")\n"
+	"  --socket PATH            where the two meet (default: in a folder of its own, which\n"
+	"                           goes when it ends)\n"
+	"  FLAG                     any other flag that muster-core --help or muster-frontend\n"
+	"                           --help names goes to that daemon\n"
+	"\n"
+	"Exit status: 0 after a clean stop; 2 or 78 when a daemon ended with that, which no\n"
+	"restart would change; 1 when one had to be killed.\n";
+
+struct up {
+	const char *command;
+	const char *socket;
+	const char *listen;
+	char folder[256]; /* ours, to be removed; "" when --socket was given */
+	char made_socket[300];
+	struct flags core, frontend;
+};
+
+static bool make_folder(struct up *u)
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+
+	if (base == NULL || base[0] != '/' || access(base, W_OK) != 0 || strlen(base) > 64)
+		base = "/tmp";
+	snprintf(u->folder, sizeof(u->folder), "%s/muster-XXXXXX", base);
+	if (mkdtemp(u->folder) == NULL) {
+		fprintf(stderr, "%s: %s: %s\n", u->command, u->folder, strerror(errno));
+		u->folder[0] = '\0';
+		return false;
+	}
+	snprintf(u->made_socket, sizeof(u->made_socket), "%s/muster.sock", u->folder);
+	u->socket = u->made_socket;
+	return true;
+}
+
+static void remove_folder(const struct up *u)
+{
+	if (u->folder[0] == '\0')
+		return;
+	unlink(u->made_socket);
+	rmdir(u->folder);
+}
+
+/* Is the cluster in the ledger?  Said once, on standard output. */
+static bool say_ready(void *context)
+{
+	const struct up *u = context;
+	struct observer o;
+	struct link_error e;
+	bool ready;
+
+	if (observer_open(&o, u->socket, &e) < 0)
+		return false;
+	ready = observe_count(&o.ledger->gauges.synced) != 0;
+	observer_close(&o);
+	if (ready) {
+		printf("muster is ready: MUSTER_SOCKET=%s, http://%s/metrics\n", u->socket, u->listen);
+		fflush(stdout);
+	}
+	return ready;
+}
+
+static int run(struct up *u)
+{
+	struct daemon daemons[] = {
+		{.name = "muster-core", .argv = u->core.argv},
+		{.name = "muster-frontend", .argv = u->frontend.argv},
+	};
+	struct supervisor s = {
+		.command = u->command,
+		.daemons = daemons,
+		.n = 2,
+		.poll = say_ready,
+		.context = u,
+	};
+
+	flags_add(&u->core, "--socket");
+	flags_add(&u->core, u->socket);
+	flags_add(&u->frontend, "--socket");
+	flags_add(&u->frontend, u->socket);
+	flags_add(&u->frontend, "--listen");
+	flags_add(&u->frontend, u->listen);
+	daemons[0].argv = u->core.argv;
+	daemons[1].argv = u->frontend.argv;
+	return supervise(&s);
+}
+
+/* Flags of ours that have a value; NULL for others. */
+static const char **own_value(struct up *u, const char *name, const char **kubeconfig)
+{
+	if (strcmp(name, "--socket") == 0)
+		return &u->socket;
+	if (strcmp(name, "--listen") == 0)
+		return &u->listen;
+	if (strcmp(name, "--kubeconfig") == 0)
+		return kubeconfig;
+	return NULL;
+}
+
+/* One flag with its value, if it has one.  How many arguments it took, or -1 and a
+ * message. */
+static int take_flag(struct up *u, char **argv, const char **kubeconfig)
+{
+	char name[64];
+	const char *value = flags_split(argv, name, sizeof(name));
+	const char **own = own_value(u, name, kubeconfig);
+	bool inside = strchr(argv[0], '=') != NULL;
+
+	if (strncmp(name, "--", 2) != 0)
+		return ctl_usage(u->command, "unexpected argument \"%s\"", argv[0]), -1;
+	if ((own != NULL || strcmp(name, "--scheduler-name") == 0) && value == NULL)
+		return ctl_usage(u->command, "%s: a value is missing", name), -1;
+	if (own != NULL) {
+		*own = value;
+	} else if (!flags_pass(&u->core, name, value) & !flags_pass(&u->frontend, name, value)) {
+		return ctl_usage(u->command, "neither muster-core nor muster-frontend has a flag %s", name), -1;
+	}
+	return value != NULL && !inside ? 2 : 1;
+}
+
+static int take_flags(struct up *u, int argc, char **argv)
+{
+	const char *kubeconfig = NULL;
+
+	for (int i = 1; i < argc;) {
+		int took = take_flag(u, argv + i, &kubeconfig);
+
+		if (took < 0)
+			return EXIT_USAGE;
+		i += took;
+	}
+	if (kubeconfig != NULL) {
+		flags_add(&u->frontend, "--kubeconfig");
+		flags_add(&u->frontend, kubeconfig);
+	}
+	return -1;
+}
+
+static int up(struct up *u, int argc, char **argv)
+{
+	int rc;
+
+	if (!flags_init(&u->core, u->command, "muster-core") ||
+	    !flags_init(&u->frontend, u->command, "muster-frontend"))
+		return EXIT_USAGE;
+	rc = take_flags(u, argc, argv);
+	if (rc != -1)
+		return rc;
+	if (u->socket == NULL && !make_folder(u))
+		return EXIT_USAGE;
+	rc = run(u);
+	remove_folder(u);
+	return rc;
+}
+
+int up_main(int argc, char **argv)
+{
+	struct up u = {.command = argv[0], .listen = DEFAULT_LISTEN};
+	int rc;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			fputs(help, stdout);
+			return ctl_flush(argv[0]) ? EXIT_DONE : EXIT_USAGE;
+		}
+		if (strcmp(argv[i], "--version") == 0) {
+			puts("musterctl " MUSTER_VERSION);
+			return ctl_flush(argv[0]) ? EXIT_DONE : EXIT_USAGE;
+		}
+	}
+	rc = up(&u, argc, argv);
+	flags_free(&u.core);
+	flags_free(&u.frontend);
+	return rc;
+}

@@ -1,0 +1,29 @@
+/* YAML as kubectl prints and takes it, turned into JSON text.
+ *
+ * Plain scalars are null, booleans and numbers as in YAML 1.2, a number keeps its
+ * digits, and everything else is a string; so are quoted scalars.  Anchors and
+ * aliases work; merge keys, tags of one's own and values that JSON doesn't have
+ * (.nan, .inf) are refused. */
+#ifndef MUSTER_CTL_YAML_H
+#define MUSTER_CTL_YAML_H
+
+#include "ctl/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct yaml_error {
+	size_t line;   /* from 1 */
+	size_t column; /* from 1 */
+	char text[256];
+};
+
+/* Append every document to *out, each as one line of JSON; empty documents are
+ * left out.  False: *e says what is wrong, and *out is of no use. */
+bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_error *e);
+
+/* A plain scalar as a JSON value: null, true, false or a number; false when it is
+ * a string, or a number that JSON can't write (*bad). */
+bool yaml_plain(const char *text, size_t n, struct bytes *out, bool *bad);
+
+#endif
