@@ -47,9 +47,8 @@ bootstrap_go() { # prints the path of a go that is new enough
 		mkdir -p "$cache/mod"
 		(
 			cd "$cache/mod"
-			GOFLAGS='' GO111MODULE=on GOMODCACHE="$cache/mod" go mod download "$module"
+			GOFLAGS=-modcacherw GO111MODULE=on GOMODCACHE="$cache/mod" go mod download "$module"
 		) >&2
-		chmod -R u+w "$root"
 		chmod 755 "$root"/bin/* "$root"/pkg/tool/*/*
 		find "$root" -name _go.mod | while read -r file; do
 			mv "$file" "$(dirname "$file")/go.mod"
