@@ -77,9 +77,15 @@ if [ -z "${SUDO+set}" ]; then
 fi
 
 echo "install-deps.sh: installing $*" >&2
-apt_get() {
-	$SUDO env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
-		-o Dpkg::Use-Pty=0 "$@" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt_get() { # silent unless it fails
+	if ! $SUDO env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
+		-o Dpkg::Use-Pty=0 "$@" > "$log" 2>&1; then
+		tail -n 30 "$log" >&2
+		echo "install-deps.sh: apt-get $1 failed" >&2
+		exit 1
+	fi
 }
 apt_get update
 apt_get install -y --no-install-recommends "$@"
