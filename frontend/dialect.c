@@ -1,0 +1,178 @@
+#include "frontend/dialect.h"
+
+#include "frontend/extract.h"
+#include "frontend/object.h"
+
+#include <errno.h>
+#include <string.h>
+
+extern const struct dialect dialect_podgroup; /* dialect_podgroup.c */
+
+const struct dialect *const dialects[] = {
+	&dialect_podgroup,
+};
+const size_t dialects_n = sizeof(dialects) / sizeof(dialects[0]);
+
+/* ---- what is recognised and refused -------------------------------------- */
+
+enum place { LABEL, ANNOTATION, RULE };
+
+/* A mark of a dialect that is not supported yet.  A RULE is a label that asks
+ * for something else than a group. */
+struct other_mark {
+	const char *system;
+	enum place place;
+	const char *key;
+	const char *with;    /* counts only beside this key, if any */
+	const char *without; /* ... only when this one is not there */
+};
+
+static const struct other_mark others[] = {
+	{ "older scheduler-plugins", LABEL, "pod-group.scheduling.sigs.k8s.io", NULL, NULL },
+	{ "lightweight coscheduling", LABEL, "pod-group.scheduling.sigs.k8s.io/name",
+	  "pod-group.scheduling.sigs.k8s.io/min-available", NULL },
+	{ "ConfigMap", LABEL, "pod-group.scheduling.bdap.com/podgroup-configmap", NULL, NULL },
+	{ "annotated", ANNOTATION, "scheduling.k8s.io/group-name", "scheduling.k8s.io/group-pod-num", NULL },
+	{ "Volcano", ANNOTATION, "scheduling.k8s.io/group-name", NULL, "scheduling.k8s.io/group-pod-num" },
+	{ "Volcano", ANNOTATION, "scheduling.volcano.sh/group-name", NULL, NULL },
+	{ "Koordinator", ANNOTATION, "gang.scheduling.koordinator.sh/name", NULL, NULL },
+	{ "YuniKorn", ANNOTATION, "yunikorn.apache.org/task-group-name", NULL, NULL },
+	{ "Kueue", LABEL, "kueue.x-k8s.io/pod-group-name", NULL, NULL },
+	{ "KAI", ANNOTATION, "pod-group-name", NULL, NULL },
+	{ "Goedel", LABEL, "godel.bytedance.com/pod-group-name", NULL, NULL },
+	{ "Goedel", ANNOTATION, "godel.bytedance.com/pod-group-name", NULL, NULL },
+	{ "WorkloadPolicy", RULE, "workload-policy/kosmos.io", NULL, NULL },
+	{ "WorkloadPolicy", RULE, "workload-policy.kosmos.io", NULL, NULL },
+};
+
+static const struct pairs *place_of(const struct pod_object *pod, const struct other_mark *m)
+{
+	return m->place == ANNOTATION ? &pod->meta.annotations : &pod->meta.labels;
+}
+
+static const char *place_name(const struct other_mark *m)
+{
+	return m->place == ANNOTATION ? "annotation" : "label";
+}
+
+/* The mark's value, or NULL when the pod does not carry it. */
+static const char *other_value(const struct pod_object *pod, const struct other_mark *m, struct arena *arena)
+{
+	const struct pairs *pairs = place_of(pod, m);
+	const struct text *value = pairs_find(pairs, m->key);
+	const char *text;
+
+	if (!value)
+		return NULL;
+	if ((m->with && !pairs_find(pairs, m->with)) || (m->without && pairs_find(pairs, m->without)))
+		return NULL;
+	text = m->place == ANNOTATION ? extract_annotation(*value, arena) : arena_copy(arena, *value);
+	return text && *text ? text : NULL;
+}
+
+/* ---- all marks of a pod --------------------------------------------------- */
+
+/* What was found so far: the first group, and how it was written. */
+struct found {
+	const char *group;
+	const char *mark;    /* "label KEY" */
+	const char *refusal;
+	bool supported;      /* `group` is of dialects[dialect] */
+	uint32_t dialect;
+};
+
+static const char *or_text(const char *text)
+{
+	return text ? text : "no memory";
+}
+
+/* One more mark that names a group. */
+static void found_group(struct found *f, struct arena *arena, const char *group, const char *mark)
+{
+	if (!f->group) {
+		f->group = group;
+		f->mark = mark;
+	} else if (strcmp(f->group, group) != 0 && !f->refusal) {
+		f->refusal = or_text(arena_printf(arena, "%s names group %.253s, %s names group %.253s",
+						  f->mark, f->group, mark, group));
+	}
+}
+
+static void find_supported(const struct pod_object *pod, struct arena *arena, struct found *f)
+{
+	const char *name;
+
+	for (uint32_t i = 0; i < dialects_n; i++) {
+		switch (dialects[i]->pod_mark(pod, arena, &name)) {
+		case MARK_NONE:
+			break;
+		case MARK_REFUSED:
+			if (!f->refusal)
+				f->refusal = name;
+			break;
+		case MARK_MEMBER:
+			if (!f->group) {
+				f->supported = true;
+				f->dialect = i;
+			}
+			found_group(f, arena, name, dialects[i]->mark);
+			break;
+		}
+	}
+}
+
+static void find_others(const struct pod_object *pod, struct arena *arena, struct found *f,
+			const char **unsupported)
+{
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		const struct other_mark *m = &others[i];
+		const char *value = other_value(pod, m, arena);
+
+		if (!value)
+			continue;
+		if (m->place == RULE) {
+			if (!f->refusal)
+				f->refusal = or_text(arena_printf(arena,
+					"muster does not support %s yet (label %s)", m->system, m->key));
+			continue;
+		}
+		if (!*unsupported)
+			*unsupported = or_text(arena_printf(arena,
+				"muster does not support %s groups yet (%s %s)", m->system,
+				place_name(m), m->key));
+		found_group(f, arena, value,
+			    or_text(arena_printf(arena, "%s %s", place_name(m), m->key)));
+	}
+}
+
+static void find_native(const struct pod_object *pod, struct arena *arena, struct found *f,
+			const char **unsupported)
+{
+	if (!pod->native_group.at)
+		return;
+	if (!*unsupported)
+		*unsupported = "muster does not support native groups yet (spec.schedulingGroup)";
+	found_group(f, arena, or_text(arena_copy(arena, pod->native_group)), "spec.schedulingGroup");
+}
+
+int dialect_mark(const struct pod_object *pod, struct arena *arena, struct group_mark *out)
+{
+	struct found f = { 0 };
+	const char *unsupported = NULL;
+
+	*out = (struct group_mark){ .mark = MARK_NONE };
+	find_supported(pod, arena, &f);
+	find_others(pod, arena, &f, &unsupported);
+	find_native(pod, arena, &f, &unsupported);
+	if (!f.refusal && !f.supported)
+		f.refusal = unsupported;
+	if (f.refusal) {
+		out->mark = MARK_REFUSED;
+		out->name = f.refusal;
+	} else if (f.group) {
+		out->mark = MARK_MEMBER;
+		out->dialect = f.dialect;
+		out->name = f.group;
+	}
+	return 0;
+}

@@ -1,0 +1,138 @@
+/* scheduler-plugins as it is today: PodGroup of scheduling.x-k8s.io/v1alpha1. */
+#include "frontend/dialect.h"
+
+#include "frontend/extract.h"
+#include "frontend/json.h"
+#include "frontend/object.h"
+
+#include <stdio.h>
+
+#define LABEL "scheduling.x-k8s.io/pod-group"
+
+static enum mark podgroup_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+{
+	const struct text *value = pairs_find(&pod->meta.labels, LABEL);
+
+	if (!value || value->bytes == 0)
+		return MARK_NONE;
+	*name = arena_copy(arena, *value);
+	if (*name)
+		return MARK_MEMBER;
+	*name = "no memory";
+	return MARK_REFUSED;
+}
+
+static void read_int32(struct json *j, int32_t *out)
+{
+	int64_t value;
+
+	if (!json_int64(j, &value))
+		return;
+	if (value < INT32_MIN || value > INT32_MAX)
+		json_fail(j, "%lld is not a 32-bit integer", (long long)value);
+	else
+		*out = (int32_t)value;
+}
+
+/* minResources: what scheduling does not count stays in, since no node has it.
+ * The number of pods is the quorum, whatever is written here. */
+static void read_min_resources(struct json *j, struct group_spec *out)
+{
+	struct amount_text *list = NULL;
+	size_t n = 0, room = 0;
+	struct text name;
+	nano_t amount;
+
+	if (json_object(j)) {
+		while (json_key(j, &name)) {
+			struct amount_text *grown;
+
+			extract_quantity(j, &amount);
+			if (j->failed)
+				return;
+			if (text_is(name, "pods") || amount == 0)
+				continue;
+			grown = extract_more(j, list, n, &room, sizeof(*list));
+			if (!grown)
+				return;
+			list = grown;
+			list[n].resource = arena_copy(j->arena, name);
+			list[n].value = text_is(name, "cpu") ? quantity_milli(amount) : quantity_value(amount);
+			if (!list[n++].resource)
+				json_no_memory(j);
+		}
+	}
+	out->min_resources = list;
+	out->min_resources_n = n;
+}
+
+static void read_spec(struct json *j, struct group_spec *out, int32_t *timeout_s)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "minMember"))
+			read_int32(j, &out->quorum_text);
+		else if (text_is(name, "scheduleTimeoutSeconds"))
+			read_int32(j, timeout_s);
+		else if (text_is(name, "minResources"))
+			read_min_resources(j, out);
+		else
+			json_skip(j);
+	}
+}
+
+static int podgroup_read(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,
+			 struct decode_error *error)
+{
+	struct json j;
+	struct meta meta = { 0 };
+	struct text name;
+	int32_t timeout_s = 0;
+
+	*out = (struct group_spec){ 0 };
+	json_begin(&j, json, bytes, arena);
+	if (!json_object(&j))
+		json_fail(&j, "is null, not an object");
+	while (json_member(&j, &name)) {
+		if (text_is(name, "metadata"))
+			extract_metadata(&j, &meta);
+		else if (text_is(name, "spec"))
+			read_spec(&j, out, &timeout_s);
+		else
+			json_skip(&j);
+	}
+	meta.kind = text_of("PodGroup");
+	if (!json_end(&j))
+		return extract_failed(&j, &meta, error);
+
+	if (out->quorum_text < 0) {
+		out->refusal = arena_printf(arena, "spec.minMember: %d is negative", (int)out->quorum_text);
+		if (!out->refusal)
+			out->refusal = "spec.minMember is negative";
+	} else {
+		out->quorum = (uint32_t)out->quorum_text;
+	}
+	if (timeout_s > 0)
+		out->timeout_ns = (uint64_t)timeout_s * 1000000000;
+	return 0;
+}
+
+static const struct resource podgroup_resource = {
+	.group = "scheduling.x-k8s.io",
+	.version = "v1alpha1",
+	.plural = "podgroups",
+	.kind = "PodGroup",
+	.optional = true,
+};
+
+extern const struct dialect dialect_podgroup;
+const struct dialect dialect_podgroup = {
+	.name = "scheduler-plugins",
+	.mark = "label " LABEL,
+	.resource = &podgroup_resource,
+	.pod_mark = podgroup_mark,
+	.group_read = podgroup_read,
+};

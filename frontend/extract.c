@@ -1,0 +1,452 @@
+#include "frontend/extract.h"
+
+#include "frontend/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct text *pairs_find(const struct pairs *p, const char *key)
+{
+	for (size_t i = p->n; i-- > 0;)
+		if (text_is(p->at[i].key, key))
+			return &p->at[i].value;
+	return NULL;
+}
+
+const nano_t *quantities_find(const struct quantities *q, uint32_t resource)
+{
+	for (size_t i = 0; i < q->n; i++)
+		if (q->at[i].resource == resource)
+			return &q->at[i].amount;
+	return NULL;
+}
+
+void *extract_more(struct json *j, void *items, size_t n, size_t *room, size_t item_bytes)
+{
+	char *grown = arena_grow(j->arena, items, n, room, item_bytes);
+
+	if (!grown)
+		json_no_memory(j);
+	else
+		memset(grown + n * item_bytes, 0, item_bytes);
+	return grown;
+}
+
+/* ---- errors -------------------------------------------------------------- */
+
+void extract_object_name(const struct meta *meta, char *out, size_t out_bytes)
+{
+	const struct text *ns = &meta->namespace, *name = &meta->name, *kind = &meta->kind;
+
+	if (name->bytes == 0)
+		snprintf(out, out_bytes, "object");
+	else
+		snprintf(out, out_bytes, "%.*s %.*s%s%.*s", (int)(kind->bytes < 64 ? kind->bytes : 64),
+			 kind->bytes > 0 ? kind->at : "", (int)(ns->bytes < 253 ? ns->bytes : 253),
+			 ns->bytes > 0 ? ns->at : "", ns->bytes > 0 ? "/" : "",
+			 (int)(name->bytes < 253 ? name->bytes : 253), name->at);
+}
+
+int extract_failed(const struct json *j, const struct meta *meta, struct decode_error *error)
+{
+	if (j->no_memory)
+		return -ENOMEM;
+	if (error) {
+		extract_object_name(meta, error->object, sizeof(error->object));
+		json_path(j, error->field, sizeof(error->field));
+		snprintf(error->text, sizeof(error->text), "%s", j->error);
+	}
+	return -EINVAL;
+}
+
+/* ---- metadata ------------------------------------------------------------- */
+
+static bool digits_at(const char *p, int n, int *out)
+{
+	*out = 0;
+	for (int i = 0; i < n; i++) {
+		if (p[i] < '0' || p[i] > '9')
+			return false;
+		*out = *out * 10 + (p[i] - '0');
+	}
+	return true;
+}
+
+/* Days from 1970-01-01 in the Gregorian calendar. */
+static int64_t days_of(int year, int month, int day)
+{
+	int64_t y = month <= 2 ? year - 1 : year;
+	int64_t era = y / 400; /* y >= 0 */
+	int64_t of_era = y - era * 400;
+	int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+
+	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+/* The end of RFC 3339: fraction and zone. */
+static bool zone_of(struct text t, int64_t *fraction_ns, int64_t *offset_s)
+{
+	int64_t digit = 100000000;
+	size_t i = 0;
+	int hours, minutes;
+
+	*fraction_ns = 0;
+	*offset_s = 0;
+	if (i < t.bytes && t.at[i] == '.') {
+		for (i++; i < t.bytes && t.at[i] >= '0' && t.at[i] <= '9'; i++, digit /= 10)
+			*fraction_ns += digit * (t.at[i] - '0');
+	}
+	if (t.bytes - i == 1 && (t.at[i] == 'Z' || t.at[i] == 'z'))
+		return true;
+	if (t.bytes - i != 6 || (t.at[i] != '+' && t.at[i] != '-') || t.at[i + 3] != ':' ||
+	    !digits_at(t.at + i + 1, 2, &hours) || !digits_at(t.at + i + 4, 2, &minutes))
+		return false;
+	*offset_s = (hours * 3600 + minutes * 60) * (t.at[i] == '-' ? -1 : 1);
+	return true;
+}
+
+/* RFC 3339 as nanoseconds since 1970; times before are 0. */
+static bool time_of(struct text t, uint64_t *out)
+{
+	int year, month, day, hour, minute, second;
+	int64_t fraction_ns, offset_s, seconds;
+	const char *p = t.at;
+
+	if (t.bytes < 20 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != 't') ||
+	    p[13] != ':' || p[16] != ':')
+		return false;
+	if (!digits_at(p, 4, &year) || !digits_at(p + 5, 2, &month) || !digits_at(p + 8, 2, &day) ||
+	    !digits_at(p + 11, 2, &hour) || !digits_at(p + 14, 2, &minute) ||
+	    !digits_at(p + 17, 2, &second))
+		return false;
+	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+		return false;
+	if (!zone_of((struct text){ p + 19, t.bytes - 19 }, &fraction_ns, &offset_s))
+		return false;
+	seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;
+	if (seconds < 0)
+		*out = 0;
+	else if (seconds > INT64_MAX / 1000000000 - 1)
+		*out = INT64_MAX;
+	else
+		*out = (uint64_t)(seconds * 1000000000 + fraction_ns);
+	return true;
+}
+
+static void extract_time(struct json *j, uint64_t *out)
+{
+	struct text t;
+
+	if (!json_string(j, &t) || t.bytes == 0)
+		return;
+	if (!time_of(t, out))
+		json_fail(j, "\"%.*s\" is not a time", (int)(t.bytes < 60 ? t.bytes : 60), t.at);
+}
+
+void extract_pairs(struct json *j, struct pairs *out, bool raw_values)
+{
+	struct text key;
+	struct pair *p;
+
+	out->n = 0;
+	if (!json_object(j))
+		return;
+	while (json_key(j, &key)) {
+		p = extract_more(j, out->at, out->n, &out->room, sizeof(*p));
+		if (!p)
+			return;
+		out->at = p;
+		p += out->n++;
+		p->key = key;
+		if (raw_values)
+			json_raw(j, &p->value);
+		else
+			json_string(j, &p->value);
+	}
+}
+
+const char *extract_annotation(struct text raw, struct arena *arena)
+{
+	struct json j;
+	struct text value;
+
+	json_begin(&j, raw.at, raw.bytes, arena);
+	if (!json_string(&j, &value))
+		return NULL;
+	return arena_copy(arena, value);
+}
+
+void extract_metadata(struct json *j, struct meta *out)
+{
+	struct text api_version = out->api_version, kind = out->kind, name;
+	uint64_t deletion;
+
+	*out = (struct meta){ .api_version = api_version, .kind = kind };
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "name"))
+			json_string(j, &out->name);
+		else if (text_is(name, "namespace"))
+			json_string(j, &out->namespace);
+		else if (text_is(name, "uid"))
+			json_string(j, &out->uid);
+		else if (text_is(name, "resourceVersion"))
+			json_string(j, &out->version);
+		else if (text_is(name, "creationTimestamp"))
+			extract_time(j, &out->created_ns);
+		else if (text_is(name, "deletionTimestamp")) {
+			out->deleting = !json_null(j);
+			if (out->deleting)
+				extract_time(j, &deletion);
+		} else if (text_is(name, "labels"))
+			extract_pairs(j, &out->labels, false);
+		else if (text_is(name, "annotations"))
+			extract_pairs(j, &out->annotations, true);
+		else
+			json_skip(j);
+	}
+}
+
+/* ---- resources ------------------------------------------------------------ */
+
+bool extract_is_counted(struct text r)
+{
+	if (text_is(r, "cpu") || text_is(r, "memory") || text_is(r, "ephemeral-storage") || text_is(r, "pods"))
+		return true;
+	if (text_starts(r, "hugepages-") || text_starts(r, "attachable-volumes-"))
+		return true;
+	if (r.bytes == 0 || !memchr(r.at, '/', r.bytes))
+		return false;
+	return !text_starts(r, "requests.") || memmem(r.at, r.bytes, "kubernetes.io/", 14);
+}
+
+static void names_seed(struct resource_names *names)
+{
+	names->at[RESOURCE_CPU] = text_of("cpu");
+	names->at[RESOURCE_MEMORY] = text_of("memory");
+	names->at[RESOURCE_EPHEMERAL] = text_of("ephemeral-storage");
+	names->at[RESOURCE_PODS] = text_of("pods");
+	names->n = RESOURCE_EXTENDED;
+}
+
+/* The index of that name, new or known; RESOURCES_MAX when there are too many. */
+static uint32_t names_index(struct resource_names *names, struct text name)
+{
+	uint32_t i;
+
+	if (names->n == 0)
+		names_seed(names);
+	for (i = 0; i < names->n; i++)
+		if (text_equal(names->at[i], name))
+			return i;
+	if (i < RESOURCES_MAX)
+		names->at[names->n++] = name;
+	return i;
+}
+
+static struct text text_trim(struct text t)
+{
+	while (t.bytes > 0 && (t.at[0] == ' ' || (t.at[0] >= '\t' && t.at[0] <= '\r'))) {
+		t.at++;
+		t.bytes--;
+	}
+	while (t.bytes > 0 && (t.at[t.bytes - 1] == ' ' ||
+			       (t.at[t.bytes - 1] >= '\t' && t.at[t.bytes - 1] <= '\r')))
+		t.bytes--;
+	return t;
+}
+
+void extract_quantity(struct json *j, nano_t *out)
+{
+	struct text t;
+	int shown;
+
+	*out = 0;
+	if (json_null(j) || !json_scalar(j, &t))
+		return;
+	t = text_trim(t);
+	shown = (int)(t.bytes < 80 ? t.bytes : 80);
+	if (quantity_parse(t.at, t.bytes, out) < 0)
+		json_fail(j, "\"%.*s\" is not a quantity", shown, t.at);
+	else if (*out < 0)
+		json_fail(j, "\"%.*s\" is negative", shown, t.at);
+}
+
+static struct quantity_of *quantities_set(struct json *j, struct quantities *q, uint32_t resource)
+{
+	struct quantity_of *p;
+
+	for (size_t i = 0; i < q->n; i++)
+		if (q->at[i].resource == resource)
+			return &q->at[i];
+	p = extract_more(j, q->at, q->n, &q->room, sizeof(*p));
+	if (!p)
+		return NULL;
+	q->at = p;
+	p += q->n++;
+	p->resource = resource;
+	return p;
+}
+
+void extract_quantities(struct json *j, struct resource_names *names, struct quantities *out)
+{
+	struct text name;
+	struct quantity_of *q;
+	nano_t amount;
+	uint32_t resource;
+
+	out->n = 0;
+	if (!json_object(j))
+		return;
+	while (json_key(j, &name)) {
+		extract_quantity(j, &amount);
+		if (j->failed)
+			return;
+		if (!extract_is_counted(name))
+			continue;
+		resource = names_index(names, name);
+		if (resource == RESOURCES_MAX) {
+			json_fail(j, "is one of more than %d resources", RESOURCES_MAX);
+			return;
+		}
+		q = quantities_set(j, out, resource);
+		if (q)
+			q->amount = amount;
+	}
+}
+
+/* ---- objects -------------------------------------------------------------- */
+
+/* apiVersion, kind or metadata: true when it was one of them. */
+static bool extract_common(struct json *j, struct text name, struct meta *meta)
+{
+	if (text_is(name, "metadata"))
+		extract_metadata(j, meta);
+	else if (text_is(name, "kind"))
+		json_string(j, &meta->kind);
+	else if (text_is(name, "apiVersion"))
+		json_string(j, &meta->api_version);
+	else
+		return false;
+	return true;
+}
+
+/* Items of a list carry no kind of their own. */
+static int extract_end(struct json *j, struct meta *meta, const char *kind, struct decode_error *error)
+{
+	if (kind && meta->kind.bytes == 0)
+		meta->kind = text_of(kind);
+	if (!json_end(j))
+		return extract_failed(j, meta, error);
+	if (meta->name.bytes == 0) {
+		json_fail(j, "is missing");
+		extract_failed(j, meta, error);
+		if (error)
+			snprintf(error->field, sizeof(error->field), "metadata.name");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void extract_object_start(struct json *j)
+{
+	if (!json_object(j))
+		json_fail(j, "is null, not an object");
+}
+
+int extract_meta(const char *json, size_t bytes, struct arena *arena, struct meta *out,
+		 struct decode_error *error)
+{
+	struct json j;
+	struct text name;
+
+	*out = (struct meta){ 0 };
+	json_begin(&j, json, bytes, arena);
+	extract_object_start(&j);
+	while (json_member(&j, &name))
+		if (!extract_common(&j, name, out))
+			json_skip(&j);
+	return extract_end(&j, out, NULL, error);
+}
+
+int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+		struct decode_error *error)
+{
+	struct json j;
+	struct text name;
+
+	memset(out, 0, sizeof(*out));
+	names_seed(&out->resources);
+	out->scheduler_name = text_of("default-scheduler");
+	json_begin(&j, json, bytes, arena);
+	extract_object_start(&j);
+	while (json_member(&j, &name)) {
+		if (extract_common(&j, name, &out->meta))
+			continue;
+		if (text_is(name, "spec"))
+			extract_pod_spec(&j, out);
+		else if (text_is(name, "status"))
+			extract_pod_status(&j, out);
+		else
+			json_skip(&j);
+	}
+	return extract_end(&j, &out->meta, "Pod", error);
+}
+
+static void basics_spec(struct json *j, struct pod_object *out)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "schedulerName"))
+			json_string(j, &out->scheduler_name);
+		else if (text_is(name, "nodeName"))
+			json_string(j, &out->node_name);
+		else
+			json_skip(j);
+	}
+	if (out->scheduler_name.bytes == 0)
+		out->scheduler_name = text_of("default-scheduler");
+}
+
+static void basics_status(struct json *j, struct pod_object *out)
+{
+	struct text name, phase;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "phase") && json_string(j, &phase))
+			out->ended = text_is(phase, "Succeeded") || text_is(phase, "Failed");
+		else
+			json_skip(j);
+	}
+}
+
+int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+		       struct decode_error *error)
+{
+	struct json j;
+	struct text name;
+
+	memset(out, 0, sizeof(*out));
+	names_seed(&out->resources);
+	out->scheduler_name = text_of("default-scheduler");
+	json_begin(&j, json, bytes, arena);
+	extract_object_start(&j);
+	while (json_member(&j, &name)) {
+		if (extract_common(&j, name, &out->meta))
+			continue;
+		if (text_is(name, "spec"))
+			basics_spec(&j, out);
+		else if (text_is(name, "status"))
+			basics_status(&j, out);
+		else
+			json_skip(&j);
+	}
+	return extract_end(&j, &out->meta, "Pod", error);
+}

@@ -1,0 +1,70 @@
+/* JSON of an object into what muster looks at: one pass, what is not asked for
+ * is skipped without being stored.
+ *
+ *   -EINVAL   *error says what is wrong and where
+ *   -ENOMEM
+ *
+ * On an error *out holds what was read before it. */
+#ifndef MUSTER_FRONTEND_EXTRACT_H
+#define MUSTER_FRONTEND_EXTRACT_H
+
+#include "frontend/model.h"
+#include "frontend/object.h"
+
+struct json;
+
+int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+                struct decode_error *error);
+
+/* The same without whatever can be wrong in its requests and rules: who it is,
+ * whose, where, and whether it has ended. */
+int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+                       struct decode_error *error);
+
+int extract_node(const char *json, size_t bytes, struct arena *arena, struct node_object *out,
+                 struct decode_error *error);
+
+/* apiVersion, kind and metadata alone. */
+int extract_meta(const char *json, size_t bytes, struct arena *arena, struct meta *out,
+                 struct decode_error *error);
+
+/* An annotation's value, or NULL when it is no good string. */
+const char *extract_annotation(struct text raw, struct arena *arena);
+
+/* Is the resource one that scheduling counts?  Others are passed over, as
+ * kube-scheduler does. */
+bool extract_is_counted(struct text resource);
+
+/* ---- parts, shared by the files extract*.c and the dialects --------------- */
+
+void extract_metadata(struct json *j, struct meta *out);
+void extract_pairs(struct json *j, struct pairs *out, bool raw_values);
+/* A ResourceList, or one quantity of it: >= 0. */
+void extract_quantity(struct json *j, nano_t *out);
+void extract_quantities(struct json *j, struct resource_names *names, struct quantities *out);
+void extract_pod_spec(struct json *j, struct pod_object *out);
+void extract_pod_rules(struct json *j, struct pod_object *out); /* spec.affinity */
+void extract_pod_status(struct json *j, struct pod_object *out);
+
+/* Fill *error from a scanner that failed; -EINVAL or -ENOMEM. */
+int extract_failed(const struct json *j, const struct meta *meta, struct decode_error *error);
+/* "Pod ns/name"; "object" when it has no name. */
+void extract_object_name(const struct meta *meta, char *out, size_t out_bytes);
+
+/* Room for one more, all zero; NULL: the scanner has failed. */
+void *extract_more(struct json *j, void *items, size_t n, size_t *room, size_t item_bytes);
+
+/* ---- the effective request ------------------------------------------------ */
+
+/* What a pod takes of a node, as kube-scheduler counts it. */
+struct effective {
+	int64_t amount[RESOURCES_MAX]; /* by index of the pod's resource_names */
+	int64_t scored_cpu_milli;
+	int64_t scored_memory_bytes;
+};
+
+/* `bound`: the pod runs or is about to; then its status counts too, and scores
+ * see pod-level resources. */
+void extract_effective(const struct pod_object *pod, bool bound, struct effective *out);
+
+#endif

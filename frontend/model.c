@@ -1,0 +1,292 @@
+#include "frontend/model_impl.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct resource resource_nodes = { "", "v1", "nodes", "Node", false };
+static const struct resource resource_pods = { "", "v1", "pods", "Pod", false };
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static void model_resources_init(struct model *m)
+{
+	m->resources[RESOURCE_INDEX_NODES] = resource_nodes;
+	m->resources[RESOURCE_INDEX_PODS] = resource_pods;
+	m->resources_n = RESOURCE_INDEX_DIALECTS;
+	for (uint32_t i = 0; i < dialects_n; i++) {
+		if (!dialects[i]->resource)
+			continue;
+		assert(m->resources_n < RESOURCES_WATCHED);
+		m->resources[m->resources_n] = *dialects[i]->resource;
+		m->resource_dialect[m->resources_n++] = i;
+	}
+}
+
+static uint32_t columns_limit(const struct limits *l)
+{
+	return l->resources < RESOURCES_MAX ? l->resources : RESOURCES_MAX;
+}
+
+static uint32_t taints_limit(const struct limits *l)
+{
+	return l->names > l->resources ? l->names - l->resources : 0;
+}
+
+static void model_tables_init(struct model *m)
+{
+	const struct limits *l = &m->limits;
+
+	intern_init(&m->keys, m->hash_key, UINT32_MAX - 1);
+	intern_init(&m->values, m->hash_key, UINT32_MAX - 1);
+	intern_init(&m->columns, m->hash_key, columns_limit(l));
+	intern_init(&m->taints, m->hash_key, taints_limit(l));
+	intern_init(&m->schedulers, m->hash_key, UINT32_MAX - 1);
+	pool_init(&m->shapes, sizeof(struct shape_entry), l->shapes);
+	pool_init(&m->nodes, sizeof(struct node_entry), l->nodes);
+	pool_init(&m->gangs, sizeof(struct gang_entry), l->gangs);
+	pool_init(&m->pods, sizeof(struct pod_entry), l->pods);
+	list_init(&m->shapes_dirty, MODEL_DIRTY);
+	list_init(&m->nodes_dirty, MODEL_DIRTY);
+	list_init(&m->gangs_dirty, MODEL_DIRTY);
+	list_init(&m->pods_dirty, MODEL_DIRTY);
+	list_init(&m->shapes_dead, MODEL_DEAD);
+	list_init(&m->nodes_dead, MODEL_DEAD);
+	list_init(&m->gangs_dead, MODEL_DEAD);
+}
+
+/* What has a fixed number: the four columns, and the pseudo label of a node's
+ * name, which no label of an object can be equal to. */
+static int model_seed(struct model *m)
+{
+	static const char *const columns[] = { "cpu", "memory", "ephemeral-storage", "pods" };
+	uint32_t number;
+	int rc;
+
+	for (uint32_t i = 0; i < RESOURCE_EXTENDED; i++) {
+		rc = intern_take(&m->columns, text_of(columns[i]), &number);
+		if (rc < 0)
+			return rc;
+		assert(number == i);
+	}
+	rc = intern_take(&m->keys, (struct text){ "\0metadata.name", 14 }, &number);
+	if (rc < 0)
+		return rc;
+	assert(number == LABEL_KEY_NODE_NAME);
+	return shape_take_empty(m, &m->shape_empty);
+}
+
+static int model_copy_names(struct model *m, const struct model_config *config)
+{
+	if (config->scheduler_names_n == 0)
+		return 0;
+	m->scheduler_names = calloc(config->scheduler_names_n, sizeof(*m->scheduler_names));
+	if (!m->scheduler_names)
+		return -ENOMEM;
+	for (size_t i = 0; i < config->scheduler_names_n; i++) {
+		m->scheduler_names[i] = strdup(config->scheduler_names[i]);
+		if (!m->scheduler_names[i])
+			return -ENOMEM;
+		m->scheduler_names_n++;
+	}
+	return 0;
+}
+
+struct model *model_new(const struct model_config *config)
+{
+	struct model *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->limits = config->limits;
+	memcpy(m->hash_key, config->hash_key, sizeof(m->hash_key));
+	m->begin_due = true;
+	model_resources_init(m);
+	model_tables_init(m);
+	m->body.at = malloc(RECORD_BYTES_MAX);
+	if (!m->body.at || model_copy_names(m, config) < 0 || model_seed(m) < 0) {
+		model_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+static void free_entries(struct model *m)
+{
+	for (uint32_t i = 0; i < m->shapes.n; i++)
+		if (shape_at(m, i)->slot.live)
+			free(shape_at(m, i)->body);
+	for (uint32_t i = 0; i < m->nodes.n; i++) {
+		if (node_at(m, i)->slot.live) {
+			free(node_at(m, i)->name);
+			free(node_at(m, i)->texts);
+			free(node_at(m, i)->body);
+		}
+	}
+	for (uint32_t i = 0; i < m->gangs.n; i++) {
+		if (gang_at(m, i)->slot.live) {
+			free(gang_at(m, i)->name);
+			free(gang_at(m, i)->texts);
+			free(gang_at(m, i)->body);
+			free(gang_at(m, i)->refusal);
+		}
+	}
+	for (uint32_t i = 0; i < m->pods.n; i++)
+		if (pod_at(m, i)->slot.live)
+			free(pod_at(m, i)->texts);
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	free_entries(m);
+	pool_free(&m->shapes);
+	pool_free(&m->nodes);
+	pool_free(&m->gangs);
+	pool_free(&m->pods);
+	table_free(&m->shapes_index);
+	table_free(&m->nodes_index);
+	table_free(&m->gangs_index);
+	table_free(&m->pods_index);
+	intern_free(&m->keys);
+	intern_free(&m->values);
+	intern_free(&m->columns);
+	intern_free(&m->taints);
+	intern_free(&m->schedulers);
+	for (size_t i = 0; i < m->scheduler_names_n; i++)
+		free(m->scheduler_names[i]);
+	free(m->scheduler_names);
+	free(m->body.at);
+	arena_free(&m->arena);
+	free(m);
+}
+
+int model_set_limits(struct model *m, const struct limits *l)
+{
+	uint64_t names = m->name_bytes + m->columns.text_bytes + m->taints.text_bytes;
+
+	if (l->nodes < m->nodes.n || l->pods < m->pods.n || l->gangs < m->gangs.n ||
+	    l->shapes < m->shapes.n || columns_limit(l) < m->columns.pool.n ||
+	    taints_limit(l) < m->taints.pool.n || l->name_bytes < names)
+		return -ENOSPC;
+	m->limits = *l;
+	m->nodes.limit = l->nodes;
+	m->pods.limit = l->pods;
+	m->gangs.limit = l->gangs;
+	m->shapes.limit = l->shapes;
+	m->columns.pool.limit = columns_limit(l);
+	m->taints.pool.limit = taints_limit(l);
+	return 0;
+}
+
+/* ---- resources ------------------------------------------------------------------------ */
+
+const struct resource *model_resources(const struct model *m, size_t *n)
+{
+	*n = m->resources_n;
+	return m->resources;
+}
+
+static bool is_api_version(const struct resource *r, const char *api_version)
+{
+	size_t group = strlen(r->group);
+
+	if (group == 0)
+		return strcmp(api_version, r->version) == 0;
+	return strncmp(api_version, r->group, group) == 0 && api_version[group] == '/' &&
+	       strcmp(api_version + group + 1, r->version) == 0;
+}
+
+int model_resource_index(const struct model *m, const char *api_version, const char *kind)
+{
+	for (size_t i = 0; i < m->resources_n; i++)
+		if (strcmp(m->resources[i].kind, kind) == 0 && is_api_version(&m->resources[i], api_version))
+			return (int)i;
+	return -1;
+}
+
+/* ---- objects in -------------------------------------------------------------------------- */
+
+int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+{
+	int rc;
+
+	assert(resource >= 0 && (size_t)resource < m->resources_n);
+	m->counts.objects_put++;
+	arena_reset(&m->arena);
+	if (error)
+		error->object[0] = error->field[0] = error->text[0] = '\0';
+	if (resource == RESOURCE_INDEX_NODES)
+		rc = node_put(m, json, bytes, error);
+	else if (resource == RESOURCE_INDEX_PODS)
+		rc = pod_put(m, json, bytes, error);
+	else
+		rc = gang_put(m, resource, json, bytes, error);
+	return rc;
+}
+
+int model_remove(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+{
+	struct meta meta;
+	int rc;
+
+	assert(resource >= 0 && (size_t)resource < m->resources_n);
+	arena_reset(&m->arena);
+	rc = extract_meta(json, bytes, &m->arena, &meta, error);
+	if (rc < 0) {
+		m->counts.objects_bad += rc == -EINVAL;
+		return rc;
+	}
+	m->counts.objects_removed++;
+	if (resource == RESOURCE_INDEX_NODES)
+		return node_remove(m, &meta);
+	model_default_namespace(&meta);
+	if (resource == RESOURCE_INDEX_PODS)
+		return pod_remove(m, &meta);
+	return gang_remove(m, resource, &meta);
+}
+
+void model_replace_begin(struct model *m, int resource)
+{
+	m->replace[resource].round++;
+	m->replace[resource].active = true;
+}
+
+void model_replace_abort(struct model *m, int resource)
+{
+	m->replace[resource].active = false;
+}
+
+static void replace_gangs(struct model *m, int resource)
+{
+	for (uint32_t i = 0; i < m->gangs.n; i++) {
+		const struct gang_entry *e = gang_at(m, i);
+
+		if (e->slot.live && e->has_object && e->dialect == m->resource_dialect[resource] &&
+		    e->seen != m->replace[resource].round)
+			gang_forget_object(m, i);
+	}
+}
+
+void model_replace_end(struct model *m, int resource)
+{
+	uint32_t round = m->replace[resource].round;
+
+	if (!m->replace[resource].active)
+		return;
+	m->replace[resource].active = false;
+	if (resource == RESOURCE_INDEX_NODES) {
+		for (uint32_t i = 0; i < m->nodes.n; i++)
+			if (node_at(m, i)->slot.live && node_at(m, i)->seen != round)
+				node_forget_object(m, i);
+	} else if (resource == RESOURCE_INDEX_PODS) {
+		for (uint32_t i = 0; i < m->pods.n; i++)
+			if (pod_at(m, i)->slot.live && pod_at(m, i)->seen != round)
+				pod_forget(m, i);
+	} else {
+		replace_gangs(m, resource);
+	}
+}

@@ -1,0 +1,126 @@
+/* What others read of the model. */
+#include "frontend/model_impl.h"
+
+#include <string.h>
+
+static const char *next_text(const char *text)
+{
+	return text + strlen(text) + 1;
+}
+
+static const char *gang_short_name(const struct gang_entry *e)
+{
+	return strchr(e->name, '/') + 1;
+}
+
+static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
+{
+	const struct pod_entry *e = pod_at(m, pod);
+
+	out->namespace = e->texts;
+	out->name = next_text(out->namespace);
+	out->uid = next_text(out->name);
+	out->resource_version = next_text(out->uid);
+	out->refusal = next_text(out->resource_version);
+	out->condition_status = next_text(out->refusal);
+	out->condition_reason = next_text(out->condition_status);
+	out->condition_message = next_text(out->condition_reason);
+	out->scheduler_name = intern_text(&m->schedulers, e->scheduler);
+	out->node = e->node != ID_NONE ? node_at(m, e->node)->name : "";
+	out->gang = e->gang != ID_NONE ? gang_short_name(gang_at(m, e->gang)) : "";
+	out->id = pod;
+	out->generation = e->slot.generation;
+	out->gang_id = e->gang;
+	out->ours = e->flags & POD_OURS;
+	out->gated = e->flags & POD_GATED;
+	out->deleting = e->flags & POD_DELETING;
+}
+
+bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod_view *out)
+{
+	const struct pod_entry *e = id < m->pods.n ? pod_at(m, id) : NULL;
+
+	if (!e || !e->slot.live || e->slot.generation != generation)
+		return false;
+	view_of(m, id, out);
+	return true;
+}
+
+bool model_pod_by_name(const struct model *m, const char *namespace, const char *name, struct pod_view *out)
+{
+	uint32_t pod = pod_find(m, text_of(namespace), text_of(name));
+
+	if (pod == SLOT_NONE)
+		return false;
+	view_of(m, pod, out);
+	return true;
+}
+
+const char *model_node(const struct model *m, node_id id, uint32_t generation)
+{
+	const struct node_entry *e = id < m->nodes.n ? node_at(m, id) : NULL;
+
+	if (!e || !e->slot.live || e->slot.generation != generation || !e->body)
+		return NULL;
+	return e->name;
+}
+
+bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out)
+{
+	const struct gang_entry *e = id < m->gangs.n ? gang_at(m, id) : NULL;
+
+	if (!e || !e->slot.live || e->slot.generation != generation)
+		return false;
+	out->namespace = next_text(e->name);
+	out->name = gang_short_name(e);
+	out->dialect = dialects[e->dialect]->name;
+	out->refusal = e->refusal ? e->refusal : "";
+	out->quorum = e->body ? ((const struct event_gang *)(const void *)e->body)->quorum : 0;
+	out->missing = !e->has_object;
+	return true;
+}
+
+void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *context, const struct pod_view *pod),
+                        void *context)
+{
+	struct pod_view view;
+
+	if (id >= m->gangs.n || !gang_at(m, id)->slot.live)
+		return;
+	for (uint32_t p = gang_at(m, id)->members_first; p != SLOT_NONE; p = pod_at(m, p)->gang_next) {
+		if (!(pod_at(m, p)->flags & POD_OURS) || pod_at(m, p)->node != ID_NONE)
+			continue;
+		view_of(m, p, &view);
+		each(context, &view);
+	}
+}
+
+void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context)
+{
+	struct pod_view view;
+
+	for (uint32_t p = 0; p < m->pods.n; p++) {
+		if (!pod_at(m, p)->slot.live)
+			continue;
+		view_of(m, p, &view);
+		each(context, &view);
+	}
+}
+
+const char *model_name(const struct model *m, name_id id)
+{
+	const char *text;
+
+	if (id < m->limits.resources)
+		text = intern_text(&m->columns, id);
+	else
+		text = intern_text(&m->taints, id - m->limits.resources);
+	return text ? text : "";
+}
+
+void model_counts(const struct model *m, struct model_counts *out)
+{
+	*out = m->counts;
+	out->shapes = m->shapes.used;
+	out->names = m->columns.pool.used + m->taints.pool.used;
+}

@@ -1,0 +1,173 @@
+/* Objects as the extractor gives them: only what muster looks at.
+ *
+ * Texts are pieces of the JSON or of the arena: good as long as both. */
+#ifndef MUSTER_FRONTEND_OBJECT_H
+#define MUSTER_FRONTEND_OBJECT_H
+
+#include "frontend/arena.h"
+#include "frontend/quantity.h"
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A label, or an annotation: then the value is raw JSON, with its quotes. */
+struct pair {
+	struct text key;
+	struct text value;
+};
+
+struct pairs {
+	struct pair *at;
+	size_t n;
+	size_t room;
+};
+
+struct meta {
+	struct text api_version;
+	struct text kind;
+	struct text namespace;
+	struct text name;
+	struct text uid;
+	struct text version; /* metadata.resourceVersion */
+	uint64_t created_ns; /* since 1970; 0 without a creationTimestamp */
+	bool deleting;
+	struct pairs labels;
+	struct pairs annotations;
+};
+
+/* The value of the last label (or annotation) of that name, or NULL. */
+const struct text *pairs_find(const struct pairs *p, const char *key);
+
+/* The resources that an object names; the first ones are RESOURCE_CPU to
+ * RESOURCE_PODS. */
+struct resource_names {
+	struct text at[RESOURCES_MAX];
+	uint32_t n;
+};
+
+/* A ResourceList: >= 0, in units of 10^-9. */
+struct quantity_of {
+	uint32_t resource; /* index of resource_names */
+	nano_t amount;
+};
+
+struct quantities {
+	struct quantity_of *at;
+	size_t n;
+	size_t room;
+};
+
+const nano_t *quantities_find(const struct quantities *q, uint32_t resource);
+
+struct container {
+	struct text name;
+	bool is_init;
+	bool is_sidecar; /* an init container with restartPolicy Always */
+	struct quantities requests; /* what is missing is filled from the limits */
+};
+
+/* What the kubelet says of a container, in-place resize. */
+struct container_status {
+	struct text name;
+	bool has_resources;
+	struct quantities requests;
+	struct quantities allocated;
+};
+
+/* One requirement of a node selector term. */
+struct node_rule {
+	struct text key;
+	struct text *values;
+	size_t values_n;
+	uint32_t op;   /* enum require_op */
+	bool is_field; /* matchFields: the key is metadata.name */
+	bool is_void;  /* kube-scheduler can't parse it: its term matches nothing */
+};
+
+struct node_term {
+	struct node_rule *rules;
+	size_t n;
+	size_t room;
+};
+
+struct toleration_object {
+	struct text key;
+	struct text value;
+	bool exists;
+	uint32_t effect; /* enum taint_effect */
+};
+
+/* What a pod may ask for that muster does not judge yet. */
+enum pod_asks {
+	ASKS_POD_AFFINITY = 1u << 0,
+	ASKS_POD_ANTI_AFFINITY = 1u << 1,
+	ASKS_SPREAD = 1u << 2,
+	ASKS_HOST_PORT = 1u << 3,
+	ASKS_CLAIM = 1u << 4,
+	ASKS_EPHEMERAL_VOLUME = 1u << 5,
+	ASKS_DISK = 1u << 6,
+	ASKS_RESOURCE_CLAIM = 1u << 7,
+	ASKS_TOLERATION_OPERATOR = 1u << 8,
+	ASKS_NODE_OPERATOR = 1u << 9,
+	ASKS_NODE_FIELD = 1u << 10,
+	ASKS_DECLARED_FEATURE = 1u << 11,
+};
+
+struct pod_object {
+	struct meta meta;
+	struct resource_names resources;
+
+	struct text scheduler_name; /* "default-scheduler" when it is not set */
+	struct text node_name;
+	int32_t priority;
+	bool gated;
+	bool has_soft_rules; /* preferred affinity, ScheduleAnyway */
+	uint32_t asks;       /* enum pod_asks */
+	struct text native_group; /* spec.schedulingGroup or workloadRef; at NULL: none */
+
+	struct container *containers; /* the init containers too, in their order */
+	size_t containers_n;
+	size_t containers_room;
+	bool has_pod_resources;
+	struct quantities pod_requests; /* pod level */
+	struct quantities pod_limits;
+	struct quantities overhead;
+
+	struct pairs node_selector;
+	bool has_node_terms; /* required node affinity: one of the terms must hold */
+	struct node_term *terms;
+	size_t terms_n;
+	size_t terms_room;
+	struct toleration_object *tolerations;
+	size_t tolerations_n;
+	size_t tolerations_room;
+
+	bool ended; /* Succeeded or Failed */
+	bool resize_infeasible;
+	struct container_status *statuses;
+	size_t statuses_n;
+	size_t statuses_room;
+	struct text condition_status; /* of PodScheduled; "" */
+	struct text condition_reason;
+	struct text condition_message;
+};
+
+struct taint_object {
+	struct text key;
+	struct text value;
+	uint32_t effect; /* enum taint_effect, not EFFECT_ANY */
+};
+
+struct node_object {
+	struct meta meta;
+	struct resource_names resources;
+	struct quantities allocatable;
+	bool cordoned;
+	struct taint_object *taints;
+	size_t taints_n;
+	size_t taints_room;
+};
+
+#endif
