@@ -65,6 +65,9 @@ struct transport_ops {
 	                           const struct http_handler *handler);
 	/* No callback follows; the request may or may not reach the server. */
 	void (*cancel)(struct transport *t, struct http_call *call);
+	/* An answer was 401: read the token again before the next request.  May be
+	 * NULL where there is nothing to read again. */
+	void (*renew_credentials)(struct transport *t);
 };
 struct transport {
 	const struct transport_ops *ops;

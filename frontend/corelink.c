@@ -1,0 +1,230 @@
+#include "frontend/corelink.h"
+
+#include "frontend/log.h"
+#include "ipc/ring.h"
+#include "ipc/wake.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BELL_NS (250 * NS_PER_MS) /* a lost poke delays the end of the thread by that */
+
+struct corelink {
+	struct corelink_config config;
+	struct segment intake;
+	struct link link;
+	bool up;
+	struct ring_writer events;
+	struct ring_writer results;
+	struct ring_reader commands;
+	pthread_t bell_thread;
+	_Atomic bool bell_stop;
+};
+
+static struct intake *intake_of(const struct corelink *c)
+{
+	return c->intake.base;
+}
+
+int corelink_new(const struct corelink_config *config, struct corelink **out)
+{
+	struct corelink *c = must_alloc(sizeof(*c));
+	int rc;
+
+	c->config = *config;
+	c->link.fd = -1;
+	rc = link_make_intake(&c->intake, config->event_ring_bytes, config->result_ring_bytes);
+	if (rc < 0) {
+		free(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+void corelink_free(struct corelink *c)
+{
+	if (!c)
+		return;
+	corelink_close(c);
+	segment_close(&c->intake);
+	free(c);
+}
+
+/* The loop sleeps in poll(), which no futex ends: this thread waits for it. */
+static void *bell_run(void *context)
+{
+	struct corelink *c = context;
+	const struct ledger *ledger = c->link.ledger.base;
+	uint32_t seen = 0, bell;
+
+	/* Relaxed: it is looked at again after each wait. */
+	while (!atomic_load_explicit(&c->bell_stop, memory_order_relaxed)) {
+		bell = wake_wait_bell(&ledger->frontend_bell, seen, BELL_NS);
+		if (bell != seen)
+			c->config.wake(c->config.context);
+		seen = bell;
+	}
+	return NULL;
+}
+
+int corelink_connect(struct corelink *c, struct link_error *e)
+{
+	struct intake *intake = intake_of(c);
+	unsigned char *base = c->intake.base;
+	const struct ledger *ledger;
+	int rc;
+
+	/* Relaxed: the core is not there yet. */
+	atomic_store_explicit(&intake->frontend_sleeps, 0, memory_order_relaxed);
+	rc = link_connect(c->config.path, LINK_FRONTEND, &c->intake, &c->link, e);
+	if (rc < 0)
+		return rc;
+	ledger = c->link.ledger.base;
+	ring_writer_init(&c->events, base + intake->event_ring.offset, intake->event_ring.bytes, &intake->event_tail,
+	                 &ledger->event_head, c->link.epoch);
+	ring_writer_init(&c->results, base + intake->result_ring.offset, intake->result_ring.bytes, &intake->result_tail,
+	                 &ledger->result_head, c->link.epoch);
+	ring_reader_init(&c->commands, (const unsigned char *)ledger + c->link.places.command_ring.offset,
+	                 c->link.places.command_ring.bytes, &ledger->command_tail, &intake->command_head, c->link.epoch);
+	atomic_store_explicit(&c->bell_stop, false, memory_order_relaxed);
+	rc = pthread_create(&c->bell_thread, NULL, bell_run, c);
+	if (rc != 0) {
+		link_close(&c->link);
+		*e = (struct link_error){.rc = -rc};
+		snprintf(e->text, sizeof(e->text), "can't start a thread: %s", strerror(rc));
+		return -rc;
+	}
+	c->up = true;
+	return 0;
+}
+
+void corelink_close(struct corelink *c)
+{
+	const struct ledger *ledger = c->link.ledger.base;
+
+	if (!c->up)
+		return;
+	/* Relaxed: the thread looks again at least every BELL_NS. */
+	atomic_store_explicit(&c->bell_stop, true, memory_order_relaxed);
+	wake_poke(&ledger->frontend_bell);
+	pthread_join(c->bell_thread, NULL);
+	link_close(&c->link);
+	c->up = false;
+}
+
+bool corelink_is_up(const struct corelink *c)
+{
+	return c->up;
+}
+
+int corelink_fd(const struct corelink *c)
+{
+	return c->up ? c->link.fd : -1;
+}
+
+const struct limits *corelink_limits(const struct corelink *c)
+{
+	return &c->link.limits;
+}
+
+uint64_t corelink_epoch(const struct corelink *c)
+{
+	return c->link.epoch;
+}
+
+const struct ledger *corelink_ledger(const struct corelink *c)
+{
+	return c->link.ledger.base;
+}
+
+/* ---- port ------------------------------------------------------------------- */
+
+static uint64_t wall_ns(const struct corelink *c)
+{
+	return c->config.env->wall_ns(c->config.env->context);
+}
+
+static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct corelink *c = context;
+	struct record *r = ring_reserve(&c->events, kind, body_bytes, wall_ns(c));
+
+	return r ? r + 1 : NULL;
+}
+
+static bool port_result(void *context, enum record_kind kind, const struct result *result)
+{
+	struct corelink *c = context;
+	struct record *r = ring_reserve(&c->results, kind, sizeof(*result), wall_ns(c));
+
+	if (!r)
+		return false;
+	memcpy(r + 1, result, sizeof(*result));
+	return true;
+}
+
+static void port_publish(void *context)
+{
+	struct corelink *c = context;
+	const struct ledger *ledger = c->link.ledger.base;
+	bool news = c->events.tail_private != c->events.tail_published ||
+	            c->results.tail_private != c->results.tail_published;
+
+	if (!news)
+		return;
+	ring_publish(&c->events);
+	ring_publish(&c->results);
+	wake_up(&intake_of(c)->core_bell, &ledger->core_sleeps);
+}
+
+static bool port_events_read(void *context)
+{
+	struct corelink *c = context;
+	const struct ledger *ledger = c->link.ledger.base;
+
+	/* Acquire, for nothing here: the core's release of the room is what counts. */
+	return atomic_load_explicit(&ledger->event_head, memory_order_acquire) == c->events.tail_published;
+}
+
+struct frontend_port corelink_port(struct corelink *c)
+{
+	return (struct frontend_port){
+		.event = port_event, .result = port_result, .publish = port_publish, .events_read = port_events_read,
+		.context = c,
+	};
+}
+
+int corelink_read(struct corelink *c, struct record *buffer)
+{
+	return ring_read(&c->commands, buffer);
+}
+
+void corelink_release(struct corelink *c)
+{
+	ring_release(&c->commands);
+}
+
+bool corelink_broken(const struct corelink *c)
+{
+	return c->events.broken || c->results.broken;
+}
+
+bool corelink_sleep(struct corelink *c)
+{
+	const struct ledger *ledger = c->link.ledger.base;
+
+	wake_announce(&intake_of(c)->frontend_sleeps);
+	/* Relaxed: the announcement's fence orders it; the read itself acquires. */
+	if (atomic_load_explicit(&ledger->command_tail, memory_order_relaxed) == c->commands.head_private)
+		return true;
+	wake_retract(&intake_of(c)->frontend_sleeps);
+	return false;
+}
+
+void corelink_awake(struct corelink *c)
+{
+	wake_retract(&intake_of(c)->frontend_sleeps);
+}

@@ -1,0 +1,327 @@
+#include "frontend/frontend.h"
+
+#include "frontend/log.h"
+#include "frontend/report.h"
+#include "frontend/watch.h"
+#include "frontend/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_IDLE_NS NS_PER_S
+#define TICK_WAITING_NS (100 * NS_PER_MS)
+#define FULL_NS NS_PER_MS /* a ring is full: look again after that */
+
+struct pending_result {
+	enum record_kind kind;
+	struct result result;
+};
+
+struct frontend {
+	struct frontend_config config;
+	const struct env *env;
+	struct model *model;
+	struct limits limits; /* private: what commands are checked against */
+	struct watch **watches;
+	size_t watches_n;
+	struct writer *writer;
+	struct report *report;
+
+	struct frontend_port port;
+	bool up;
+	bool started; /* a first core was there: the watches run */
+	bool synced;  /* model_set_synced() was called */
+	bool stopping;
+	bool flushed;        /* all that was dirty is in the event ring */
+	bool replayed;       /* a new core has read the whole table */
+	uint64_t tick_ns;    /* when the next one is due */
+
+	/* Results that found no room yet, oldest first, from `results_first` on. */
+	struct pending_result *results;
+	size_t results_first, results_n, results_room;
+	struct frontend_counts counts;
+};
+
+/* ---- results: none is ever lost while its core lives ------------------------- */
+
+static void result_keep(void *context, enum record_kind kind, const struct result *r)
+{
+	struct frontend *f = context;
+
+	if (!f->up) /* a new core learns it from the table, and from writer_core_up() */
+		return;
+	if (f->results_first > 0 && f->results_first == f->results_n)
+		f->results_first = f->results_n = 0;
+	if (f->results_n == f->results_room) {
+		f->results_room = f->results_room ? f->results_room * 2 : 256;
+		f->results = must_grow(f->results, f->results_room * sizeof(*f->results));
+	}
+	f->results[f->results_n++] = (struct pending_result){.kind = kind, .result = *r};
+}
+
+/* True when none is left.  A new core must know the pods before it hears of
+ * their results. */
+static bool results_send(struct frontend *f)
+{
+	if (!f->replayed && f->flushed && f->port.events_read(f->port.context))
+		f->replayed = true;
+	if (!f->replayed)
+		return f->results_first == f->results_n;
+	while (f->results_first < f->results_n) {
+		const struct pending_result *p = &f->results[f->results_first];
+
+		if (!f->port.result(f->port.context, p->kind, &p->result))
+			return false;
+		f->results_first++;
+	}
+	return true;
+}
+
+static void bind_noticed(void *context, const struct bind_notice *n)
+{
+	struct frontend *f = context;
+
+	report_bind(f->report, n);
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+struct frontend *frontend_new(const struct frontend_config *config, const struct env *env, struct model *model)
+{
+	struct frontend *f = must_alloc(sizeof(*f));
+	struct writer_config writer = {
+		.env = env, .model = model, .connections = config->bind_connections,
+		.result = result_keep, .notice = bind_noticed, .context = f,
+	};
+	struct report_config report = {
+		.env = env, .model = model, .per_second = config->report_per_second,
+		.queue_max = config->report_queue, .instance = config->instance,
+	};
+
+	f->config = *config;
+	f->env = env;
+	f->model = model;
+	f->writer = writer_new(&writer);
+	f->report = report_new(&report);
+	model_resources(model, &f->watches_n);
+	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
+	for (size_t i = 0; i < f->watches_n; i++)
+		f->watches[i] = watch_new(env, model, (int)i);
+	return f;
+}
+
+void frontend_free(struct frontend *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->watches_n; i++)
+		watch_free(f->watches[i]);
+	free(f->watches);
+	writer_free(f->writer);
+	report_free(f->report);
+	free(f->results);
+	free(f);
+}
+
+/* ---- the core comes and goes ---------------------------------------------------- */
+
+/* What found no room in the last core's limits is not remembered: ask again. */
+static void relist_for_room(struct frontend *f, const struct limits *limits)
+{
+	struct model_counts counts;
+
+	model_counts(f->model, &counts);
+	if (!f->started || counts.limits_hit == 0 || memcmp(limits, &f->limits, sizeof(*limits)) == 0)
+		return;
+	for (size_t i = 0; i < f->watches_n; i++)
+		watch_relist(f->watches[i]);
+}
+
+int frontend_core_up(struct frontend *f, const struct limits *limits, const struct frontend_port *port)
+{
+	int rc = model_set_limits(f->model, limits);
+
+	if (rc < 0)
+		return rc;
+	relist_for_room(f, limits);
+	f->limits = *limits;
+	f->port = *port;
+	f->up = true;
+	f->started = true;
+	f->flushed = false;
+	f->replayed = false;
+	f->tick_ns = 0;
+	f->counts.core_connects++;
+	model_restart(f->model);
+	writer_core_up(f->writer);
+	return 0;
+}
+
+void frontend_core_down(struct frontend *f)
+{
+	f->up = false;
+	f->results_first = f->results_n = 0;
+	writer_core_down(f->writer);
+}
+
+/* ---- commands: nothing that the core writes is believed unchecked ---------------- */
+
+static int bind_take(struct frontend *f, const struct cmd_bind *cmd)
+{
+	if (cmd->pod >= f->limits.pods || cmd->node >= f->limits.nodes || cmd->pod_generation == 0 ||
+	    cmd->node_generation == 0)
+		return -EPROTO;
+	if (f->stopping)
+		return 0;
+	f->counts.binds_taken++;
+	return writer_bind(f->writer, cmd);
+}
+
+static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
+{
+	const struct reason *r = &cmd->reason;
+
+	if (cmd->gang != ID_NONE ? cmd->gang >= f->limits.gangs : cmd->pod >= f->limits.pods)
+		return -EPROTO;
+	if (r->why >= WHY_KINDS || r->counts_n > WHY_COUNTS_MAX || r->shortfalls_n > SHORTFALLS_MAX)
+		return -EPROTO;
+	for (uint32_t i = 0; i < r->counts_n; i++)
+		if (r->counts[i].why >= NODE_WHY_KINDS)
+			return -EPROTO;
+	f->counts.reasons_taken++;
+	report_reason(f->report, cmd);
+	return 0;
+}
+
+int frontend_command(struct frontend *f, const struct record *record)
+{
+	size_t body = record->bytes - sizeof(*record);
+	const void *at = record + 1;
+
+	f->counts.commands++;
+	switch (record->kind) {
+	case CMD_BIND:
+		return body == sizeof(struct cmd_bind) ? bind_take(f, at) : -EPROTO;
+	case CMD_REASON:
+		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
+	case CMD_GANG:
+		return body == sizeof(struct cmd_gang) ? 0 : -EPROTO;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* ---- towards the core --------------------------------------------------------------- */
+
+static bool all_synced(const struct frontend *f)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (!watch_synced(f->watches[i]))
+			return false;
+	return true;
+}
+
+/* Time goes on for the core only with records: often enough for its waits. */
+static uint64_t tick_send(struct frontend *f)
+{
+	uint64_t now = env_now(f->env);
+	struct model_counts counts;
+
+	if (now < f->tick_ns)
+		return f->tick_ns;
+	if (!f->flushed || !f->port.event(f->port.context, EVENT_TICK, 0))
+		return now + FULL_NS;
+	model_counts(f->model, &counts);
+	f->tick_ns = now + (counts.pods_ours_pending > 0 ? TICK_WAITING_NS : TICK_IDLE_NS);
+	return f->tick_ns;
+}
+
+static uint64_t core_send(struct frontend *f)
+{
+	struct model_sink sink = {.reserve = f->port.event, .context = f->port.context};
+	uint64_t now = env_now(f->env), next;
+
+	if (!f->synced && all_synced(f)) {
+		model_set_synced(f->model);
+		f->synced = true;
+	}
+	f->flushed = model_flush(f->model, &sink);
+	if (!f->flushed)
+		f->counts.ring_full++;
+	next = tick_send(f);
+	f->port.publish(f->port.context);
+	if (!results_send(f))
+		f->counts.ring_full++;
+	f->port.publish(f->port.context);
+	if (!f->flushed || !f->replayed || f->results_first < f->results_n)
+		next = now + FULL_NS;
+	return next;
+}
+
+uint64_t frontend_poll(struct frontend *f)
+{
+	uint64_t next = NEVER_NS, due;
+
+	if (!f->started)
+		return NEVER_NS;
+	for (size_t i = 0; i < f->watches_n; i++) {
+		due = watch_poll(f->watches[i]);
+		next = due < next ? due : next;
+	}
+	due = writer_poll(f->writer);
+	next = due < next ? due : next;
+	due = report_poll(f->report, writer_queued(f->writer) > 0);
+	next = due < next ? due : next;
+	if (f->up) {
+		due = core_send(f);
+		next = due < next ? due : next;
+	}
+	return next;
+}
+
+/* ---- the end ------------------------------------------------------------------------- */
+
+void frontend_stop(struct frontend *f)
+{
+	f->stopping = true;
+	writer_core_down(f->writer); /* what was never sent */
+}
+
+bool frontend_idle(const struct frontend *f)
+{
+	return writer_unknown(f->writer) == 0 && f->results_first == f->results_n;
+}
+
+bool frontend_refused_at_start(const struct frontend *f)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_refused_at_start(f->watches[i]))
+			return true;
+	return false;
+}
+
+void frontend_metrics(const struct frontend *f, struct metrics *out)
+{
+	out->watches_n = f->watches_n < METRICS_WATCHES ? f->watches_n : METRICS_WATCHES;
+	for (size_t i = 0; i < out->watches_n; i++) {
+		struct metrics_watch *w = &out->watches[i];
+		const struct resource *r = watch_resource(f->watches[i]);
+
+		w->resource = r->plural;
+		w->group = r->group;
+		w->counts = *watch_counts(f->watches[i]);
+		w->synced = watch_synced(f->watches[i]);
+		w->absent = watch_absent(f->watches[i]);
+		strncpy(w->error, watch_error(f->watches[i]), sizeof(w->error) - 1);
+	}
+	model_counts(f->model, &out->model);
+	out->writer = *writer_counts(f->writer);
+	out->binds_queued = writer_queued(f->writer);
+	out->binds_in_flight = writer_flying(f->writer);
+	out->binds_window = writer_window(f->writer);
+	out->report = *report_counts(f->report);
+	out->reports_queued = report_queued(f->report);
+	out->frontend = f->counts;
+	out->lists_in = f->synced;
+}

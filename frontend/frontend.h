@@ -1,0 +1,75 @@
+/* The frontend's loop between watch and binding.
+ *
+ *   watches ──► model ──► events ──►┐          ┌──► results
+ *                                   │   core   │       ▲
+ *   reports ◄── reasons ◄───────────┤          │       │
+ *   writer  ◄── bindings ◄──────────┘          └───────┘ writer
+ *
+ * It decides nothing: what the API server says goes to the core, what the core
+ * says goes to the API server.  It touches the world through struct env and
+ * struct frontend_port alone, so the simulator drives the code that runs in
+ * production.  One thread. */
+#ifndef MUSTER_FRONTEND_FRONTEND_H
+#define MUSTER_FRONTEND_FRONTEND_H
+
+#include "frontend/env.h"
+#include "frontend/metrics.h"
+#include "frontend/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct frontend_config {
+	unsigned bind_connections;
+	unsigned report_per_second;
+	size_t report_queue;  /* of reasons, and of events of bindings */
+	const char *instance; /* who reports, for Events */
+};
+
+/* A core that is connected. */
+struct frontend_port {
+	/* Room for an event's body, or NULL while its ring is full. */
+	void *(*event)(void *context, enum record_kind kind, uint32_t body_bytes);
+	/* False while the ring of results is full. */
+	bool (*result)(void *context, enum record_kind kind, const struct result *r);
+	/* Let the core see what was written. */
+	void (*publish)(void *context);
+	/* Has the core read every event that was published? */
+	bool (*events_read)(void *context);
+	void *context;
+};
+
+struct frontend;
+
+/* env and model outlive it. */
+struct frontend *frontend_new(const struct frontend_config *config, const struct env *env, struct model *model);
+void frontend_free(struct frontend *f);
+
+/* A core is there: it is told everything.  The first one starts the watches.
+ *
+ *   -ENOSPC  the cluster is larger than its limits; nothing has changed */
+int frontend_core_up(struct frontend *f, const struct limits *limits, const struct frontend_port *port);
+
+/* It is gone.  Bindings that were sent go on; those that were not are forgotten. */
+void frontend_core_down(struct frontend *f);
+
+/* Take one command: a private copy of it, aligned to 8.
+ *
+ *   -EPROTO  it makes no sense; close the connection */
+int frontend_command(struct frontend *f, const struct record *record);
+
+/* Do what is due: requests, events, results.  Returns when to call again, in
+ * monotonic ns; sooner after any answer or command. */
+uint64_t frontend_poll(struct frontend *f);
+
+/* Send no more bindings; those under way are waited for while !frontend_idle(). */
+void frontend_stop(struct frontend *f);
+bool frontend_idle(const struct frontend *f);
+
+/* The first answer to a list was 401, after the token was read twice. */
+bool frontend_refused_at_start(const struct frontend *f);
+
+/* Its part of the figures. */
+void frontend_metrics(const struct frontend *f, struct metrics *out);
+
+#endif

@@ -1,0 +1,76 @@
+#include "frontend/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_WINDOW_NS (60 * NS_PER_S)
+#define LOG_PER_WINDOW 10
+
+void env_log(const struct env *env, const char *level, const char *format, ...)
+{
+	char line[2048];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	env->log(env->context, level, line);
+}
+
+bool log_allowed(struct log_limit *l, const struct env *env, const char *what)
+{
+	uint64_t now = env_now(env);
+
+	if (l->said == 0 || now - l->window_ns >= LOG_WINDOW_NS) {
+		if (l->left_out > 0)
+			env_log(env, "warn", "%s: %llu more in the last minute", what, (unsigned long long)l->left_out);
+		l->window_ns = now;
+		l->said = 0;
+		l->left_out = 0;
+	}
+	if (l->said >= LOG_PER_WINDOW) {
+		l->left_out++;
+		return false;
+	}
+	l->said++;
+	return true;
+}
+
+void fatal_memory(void)
+{
+	static const char text[] = "muster-frontend: out of memory\n";
+	ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)ignored;
+	_exit(1);
+}
+
+void *must_alloc(size_t bytes)
+{
+	void *memory = calloc(1, bytes);
+
+	if (!memory)
+		fatal_memory();
+	return memory;
+}
+
+char *must_copy(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		fatal_memory();
+	return copy;
+}
+
+void *must_grow(void *items, size_t bytes)
+{
+	void *memory = realloc(items, bytes);
+
+	if (!memory)
+		fatal_memory();
+	return memory;
+}

@@ -1,0 +1,41 @@
+/* Lines for the operator, through the world's own log. */
+#ifndef MUSTER_FRONTEND_LOG_H
+#define MUSTER_FRONTEND_LOG_H
+
+#include "frontend/env.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Levels are "debug", "info", "warn" and "error". */
+void env_log(const struct env *env, const char *level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Not the same complaint thousands of times: ten in a minute, then a count of
+ * those that were left out.  All zero is ready. */
+struct log_limit {
+	uint64_t window_ns; /* when the minute began */
+	uint32_t said;
+	uint64_t left_out;
+};
+
+/* May this one be said?  Says how many were left out once the minute is over. */
+bool log_allowed(struct log_limit *l, const struct env *env, const char *what);
+
+/* Memory is short: say so and leave with exit code 1.  The API server keeps the
+ * truth and the supervisor starts us again, so nothing is lost. */
+_Noreturn void fatal_memory(void);
+void *must_alloc(size_t bytes); /* zeroed */
+char *must_copy(const char *text);
+void *must_grow(void *items, size_t bytes);
+
+static inline uint64_t env_now(const struct env *env)
+{
+	return env->monotonic_ns(env->context);
+}
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+#define NEVER_NS UINT64_MAX
+
+#endif

@@ -1,0 +1,452 @@
+/* muster-frontend: the loop's world is libcurl, the system's clocks, the socket of
+ * muster-core and standard error. */
+#include "frontend/corelink.h"
+#include "frontend/curl.h"
+#include "frontend/frontend.h"
+#include "frontend/kubeconfig.h"
+#include "frontend/log.h"
+#include "frontend/options.h"
+#include "frontend/serve.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_INPUT 2
+#define EXIT_CONFIG 78
+#define CONNECT_AGAIN_NS (100 * NS_PER_MS)
+#define FIGURES_NS (250 * NS_PER_MS)
+#define DRAIN_NS (10 * NS_PER_S)
+#define COMMANDS_AT_ONCE 1024
+#define SLEEP_MAX_MS 1000
+
+struct daemon {
+	struct options options;
+	struct access access;
+	struct env env;
+	struct model *model;
+	struct curl_transport *curl;
+	struct corelink *link;
+	struct frontend *frontend;
+	struct serve *serve;
+	struct metrics metrics;
+	char instance[128];
+	uint64_t connect_ns;  /* when to try the core again */
+	uint64_t figures_ns;
+	char last_error[512]; /* of the connection, so that each is said once */
+	_Alignas(8) unsigned char record[RECORD_BYTES_MAX];
+	_Atomic int stop; /* the signal; 0: none */
+	pthread_t signal_thread;
+};
+
+/* ---- world --------------------------------------------------------------------- */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t world_monotonic_ns(void *context)
+{
+	(void)context;
+	return clock_ns(CLOCK_BOOTTIME);
+}
+
+static uint64_t world_wall_ns(void *context)
+{
+	(void)context;
+	return clock_ns(CLOCK_REALTIME);
+}
+
+static uint64_t world_random(void *context)
+{
+	uint64_t n = 0;
+
+	(void)context;
+	if (getrandom(&n, sizeof(n), 0) != (ssize_t)sizeof(n))
+		n = clock_ns(CLOCK_MONOTONIC);
+	return n;
+}
+
+/* logfmt; what comes from outside can't break out of its quotes or line. */
+static void world_log(void *context, const char *level, const char *message)
+{
+	const struct daemon *d = context;
+	time_t now = time(NULL);
+	char line[4096], when[32];
+	struct tm tm;
+	size_t n;
+
+	if (log_level_read(level) < (int)d->options.log_level)
+		return;
+	gmtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	n = (size_t)snprintf(line, sizeof(line), "time=%s level=%s msg=\"", when, level);
+	for (; *message && n < sizeof(line) - 4; message++) {
+		unsigned char c = (unsigned char)*message;
+
+		if (c == '"' || c == '\\')
+			line[n++] = '\\';
+		line[n++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+	}
+	line[n++] = '"';
+	line[n++] = '\n';
+	if (write(STDERR_FILENO, line, n) < 0)
+		return; /* nobody reads: there is nobody to tell */
+}
+
+/* ---- signals: a thread waits for them and wakes the loop -------------------------- */
+
+static void loop_wake(void *context)
+{
+	struct daemon *d = context;
+
+	curl_transport_wake(d->curl);
+}
+
+static void stop_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+}
+
+static void *signal_run(void *context)
+{
+	struct daemon *d = context;
+	sigset_t set;
+	int signal;
+
+	stop_signals(&set);
+	for (;;) {
+		if (sigwait(&set, &signal) != 0)
+			continue;
+		/* The second one does not wait for answers. */
+		if (atomic_load_explicit(&d->stop, memory_order_relaxed))
+			_exit(1);
+		/* Relaxed: it carries nothing else. */
+		atomic_store_explicit(&d->stop, signal, memory_order_relaxed);
+		loop_wake(d);
+	}
+	return NULL;
+}
+
+static bool stop_wanted(struct daemon *d)
+{
+	return atomic_load_explicit(&d->stop, memory_order_relaxed) != 0;
+}
+
+/* ---- the core --------------------------------------------------------------------- */
+
+static void core_lost(struct daemon *d, const char *why)
+{
+	env_log(&d->env, "warn", "%s; waiting for a new core", why);
+	corelink_close(d->link);
+	frontend_core_down(d->frontend);
+	d->connect_ns = 0;
+}
+
+static void core_accept(struct daemon *d)
+{
+	struct frontend_port port = corelink_port(d->link);
+	const struct limits *l = corelink_limits(d->link);
+
+	if (frontend_core_up(d->frontend, l, &port) < 0) {
+		env_log(&d->env, "error", "the cluster is larger than the limits of muster-core (%u nodes, %u pods, %u gangs, "
+		        "%u shapes, %u names): start it with larger ones", l->nodes, l->pods, l->gangs, l->shapes, l->names);
+		corelink_close(d->link);
+		d->connect_ns = env_now(&d->env) + 10 * NS_PER_S;
+		return;
+	}
+	d->last_error[0] = '\0';
+	env_log(&d->env, "info", "connected to muster-core at %s, epoch %llu, room for %u nodes and %u pods",
+	        d->options.socket, (unsigned long long)corelink_epoch(d->link), l->nodes, l->pods);
+}
+
+/* -1 to go on, else the exit code. */
+static int core_connect(struct daemon *d)
+{
+	struct link_error e = {0};
+	uint64_t now = env_now(&d->env);
+
+	if (corelink_is_up(d->link) || now < d->connect_ns || stop_wanted(d))
+		return -1;
+	if (corelink_connect(d->link, &e) == 0) {
+		core_accept(d);
+		return -1;
+	}
+	if (e.rc == -EPROTONOSUPPORT) {
+		env_log(&d->env, "error", "%s", e.text);
+		return EXIT_CONFIG;
+	}
+	if (strcmp(d->last_error, e.text) != 0) {
+		env_log(&d->env, e.rc == -ENOENT || e.rc == -ECONNREFUSED ? "info" : "warn", "%s; trying again", e.text);
+		snprintf(d->last_error, sizeof(d->last_error), "%s", e.text);
+	}
+	d->connect_ns = now + CONNECT_AGAIN_NS;
+	return -1;
+}
+
+/* Take commands; true when there may be more. */
+static bool commands_take(struct daemon *d)
+{
+	struct record *r = (struct record *)d->record;
+
+	if (!corelink_is_up(d->link))
+		return false;
+	for (int i = 0; i < COMMANDS_AT_ONCE; i++) {
+		int rc = corelink_read(d->link, r);
+
+		if (rc == 0) {
+			corelink_release(d->link);
+			return false;
+		}
+		if (rc > 0)
+			rc = frontend_command(d->frontend, r);
+		if (rc < 0) {
+			d->metrics.bad_commands++;
+			core_lost(d, "muster-core sent a command that makes no sense; connection closed");
+			return false;
+		}
+	}
+	corelink_release(d->link);
+	return true;
+}
+
+/* ---- loop --------------------------------------------------------------------------- */
+
+static void figures_update(struct daemon *d)
+{
+	uint64_t now = env_now(&d->env);
+
+	if (!d->serve || now < d->figures_ns)
+		return;
+	d->figures_ns = now + FIGURES_NS;
+	d->metrics.taken_ns = now;
+	d->metrics.core_up = corelink_is_up(d->link);
+	if (d->metrics.core_up)
+		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
+	metrics_read_process(&d->metrics);
+	d->metrics.curl = *curl_transport_counts(d->curl);
+	frontend_metrics(d->frontend, &d->metrics);
+	serve_update(d->serve, &d->metrics);
+}
+
+static uint32_t sleep_ms(const struct daemon *d, uint64_t next_ns)
+{
+	uint64_t now = env_now(&d->env), ms;
+
+	if (!corelink_is_up(d->link) && d->connect_ns < next_ns)
+		next_ns = d->connect_ns;
+	if (next_ns <= now)
+		return 0;
+	if (next_ns == NEVER_NS)
+		return SLEEP_MAX_MS;
+	ms = (next_ns - now + NS_PER_MS - 1) / NS_PER_MS;
+	return ms < SLEEP_MAX_MS ? (uint32_t)ms : SLEEP_MAX_MS;
+}
+
+static void loop_turn(struct daemon *d)
+{
+	bool more = commands_take(d), gone = false, asleep = false;
+	uint64_t next = frontend_poll(d->frontend);
+	uint32_t ms;
+
+	figures_update(d);
+	ms = more ? 0 : sleep_ms(d, next);
+	if (ms > 0 && corelink_is_up(d->link)) {
+		asleep = corelink_sleep(d->link);
+		if (!asleep)
+			ms = 0;
+	}
+	curl_transport_poll(d->curl, ms, corelink_fd(d->link), &gone);
+	if (asleep)
+		corelink_awake(d->link);
+	if (gone)
+		core_lost(d, "muster-core is gone");
+	else if (corelink_is_up(d->link) && corelink_broken(d->link))
+		core_lost(d, "muster-core moved a ring to where it can't be; connection closed");
+}
+
+/* No new binding; those that were sent are waited for. */
+static int loop_end(struct daemon *d)
+{
+	uint64_t until = env_now(&d->env) + DRAIN_NS;
+
+	env_log(&d->env, "info", "stopping");
+	frontend_stop(d->frontend);
+	while (!frontend_idle(d->frontend) && env_now(&d->env) < until)
+		loop_turn(d);
+	if (corelink_is_up(d->link))
+		frontend_poll(d->frontend);
+	env_log(&d->env, frontend_idle(d->frontend) ? "info" : "warn", "stopped%s",
+	        frontend_idle(d->frontend) ? "" : "; some bindings were not answered");
+	return 0;
+}
+
+static int loop_run(struct daemon *d)
+{
+	while (!stop_wanted(d)) {
+		int code = core_connect(d);
+
+		if (code >= 0)
+			return code;
+		loop_turn(d);
+		/* In a cluster the token may be rotated any moment; a kubeconfig is what
+		 * the user gave. */
+		if (!d->access.in_cluster && frontend_refused_at_start(d->frontend))
+			return EXIT_INPUT;
+	}
+	return loop_end(d);
+}
+
+/* ---- start -------------------------------------------------------------------------- */
+
+static int model_start(struct daemon *d)
+{
+	/* Until a core says what it has room for. */
+	struct model_config config = {
+		.scheduler_names = d->options.scheduler_names, .scheduler_names_n = d->options.scheduler_names_n,
+		.limits = {
+			.nodes = 5120, .pods = 65536, .gangs = 16384, .shapes = 8192, .names = 4096, .resources = 32,
+			.name_bytes = 8u << 20, .command_ring_bytes = 1u << 20,
+		},
+		.hash_key = {world_random(NULL), world_random(NULL)},
+	};
+
+	d->model = model_new(&config);
+	if (!d->model)
+		fatal_memory();
+	return -1;
+}
+
+static int transport_start(struct daemon *d)
+{
+	struct access_options o = {
+		.kubeconfig = d->options.kubeconfig, .context = d->options.context, .allow_insecure = d->options.insecure,
+	};
+	struct curl_config config = {
+		.access = &d->access, .env = &d->env,
+		.lane_max = {
+			[HTTP_WATCH] = 64, [HTTP_BIND] = d->options.bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 8,
+		},
+	};
+	const char *why;
+	char error[1024];
+
+	if (access_load(&d->access, &o, error, sizeof(error)) < 0) {
+		fprintf(stderr, "muster-frontend: %s\n", error);
+		return EXIT_INPUT;
+	}
+	d->curl = curl_transport_new(&config, &why);
+	if (!d->curl) {
+		fprintf(stderr, "muster-frontend: %s: server %s: %s\n", d->access.source, d->access.server, why);
+		return EXIT_INPUT;
+	}
+	d->env.transport = curl_transport_interface(d->curl);
+	return -1;
+}
+
+static int link_start(struct daemon *d)
+{
+	struct corelink_config config = {
+		.path = d->options.socket, .event_ring_bytes = d->options.event_ring_bytes,
+		.result_ring_bytes = d->options.result_ring_bytes, .env = &d->env, .wake = loop_wake, .context = d,
+	};
+	int rc = corelink_new(&config, &d->link);
+
+	if (rc == 0)
+		return -1;
+	fprintf(stderr, "muster-frontend: shared memory of %llu bytes: %s\n",
+	        (unsigned long long)(config.event_ring_bytes + config.result_ring_bytes), strerror(-rc));
+	return 1;
+}
+
+static int serve_begin(struct daemon *d)
+{
+	char error[256];
+	int rc;
+
+	if (!d->options.listen)
+		return -1;
+	rc = serve_start(d->options.listen, world_monotonic_ns, &d->serve, error, sizeof(error));
+	if (rc == 0)
+		return -1;
+	fprintf(stderr, "muster-frontend: --listen: %s\n", error);
+	return rc == -EINVAL ? EXIT_INPUT : 1;
+}
+
+static void frontend_begin(struct daemon *d)
+{
+	struct frontend_config config = {
+		.bind_connections = d->options.bind_connections, .report_per_second = d->options.report_per_second,
+		.report_queue = 10000, .instance = d->instance,
+	};
+	char host[100] = "localhost";
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(d->instance, sizeof(d->instance), "muster-%s", host);
+	d->frontend = frontend_new(&config, &d->env, d->model);
+	d->metrics.start_seconds = (double)world_wall_ns(NULL) * 1e-9;
+}
+
+static int daemon_start(struct daemon *d)
+{
+	sigset_t set;
+	int code;
+
+	stop_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL); /* inherited by every thread */
+	signal(SIGPIPE, SIG_IGN);
+	d->env = (struct env){
+		.monotonic_ns = world_monotonic_ns, .wall_ns = world_wall_ns, .random = world_random, .log = world_log,
+		.context = d,
+	};
+	if ((code = transport_start(d)) >= 0 || (code = model_start(d)) >= 0 || (code = link_start(d)) >= 0 ||
+	    (code = serve_begin(d)) >= 0)
+		return code;
+	frontend_begin(d);
+	if (pthread_create(&d->signal_thread, NULL, signal_run, d) != 0)
+		fatal_memory();
+	env_log(&d->env, "info", "muster-frontend %s: API server %s (%s)%s%s", MUSTER_VERSION, d->access.server,
+	        d->access.source, d->options.listen ? ", serving on " : "", d->options.listen ? d->options.listen : "");
+	return -1;
+}
+
+static void daemon_free(struct daemon *d)
+{
+	if (d->signal_thread) {
+		pthread_cancel(d->signal_thread);
+		pthread_join(d->signal_thread, NULL);
+	}
+	serve_stop(d->serve);
+	corelink_free(d->link);
+	frontend_free(d->frontend);
+	curl_transport_free(d->curl);
+	if (d->model)
+		model_free(d->model);
+	access_free(&d->access);
+	free(d);
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon *d = must_alloc(sizeof(*d));
+	int code = options_read(argc, argv, &d->options);
+
+	if (code < 0)
+		code = daemon_start(d);
+	if (code < 0)
+		code = loop_run(d);
+	daemon_free(d);
+	return code;
+}

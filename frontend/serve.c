@@ -1,0 +1,188 @@
+#include "frontend/serve.h"
+
+#include "frontend/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OLD_NS (20 * NS_PER_S) /* the loop has not run for that long: it hangs */
+
+struct serve {
+	struct MHD_Daemon *daemon;
+	uint64_t (*monotonic_ns)(void *context);
+	pthread_mutex_t lock; /* around metrics */
+	struct metrics metrics;
+};
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static int address_read(const char *listen, union address *out, char *error, size_t error_bytes)
+{
+	const char *colon = strrchr(listen, ':');
+	char host[64];
+	char *end;
+	long port;
+
+	memset(out, 0, sizeof(*out));
+	if (!colon || (size_t)(colon - listen) >= sizeof(host)) {
+		snprintf(error, error_bytes, "\"%s\" is not ADDR:PORT", listen);
+		return -EINVAL;
+	}
+	memcpy(host, listen, (size_t)(colon - listen));
+	host[colon - listen] = '\0';
+	errno = 0;
+	port = strtol(colon + 1, &end, 10);
+	if (errno || end == colon + 1 || *end || port < 0 || port > 65535) {
+		snprintf(error, error_bytes, "\"%s\": \"%s\" is not a port", listen, colon + 1);
+		return -EINVAL;
+	}
+	out->v4.sin_family = AF_INET;
+	out->v4.sin_port = htons((uint16_t)port);
+	if (!*host || inet_pton(AF_INET, host, &out->v4.sin_addr) == 1)
+		return 0;
+	if (strcmp(host, "localhost") == 0) {
+		out->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		return 0;
+	}
+	memset(out, 0, sizeof(*out));
+	out->v6.sin6_family = AF_INET6;
+	out->v6.sin6_port = htons((uint16_t)port);
+	if (host[0] == '[' && host[strlen(host) - 1] == ']') {
+		host[strlen(host) - 1] = '\0';
+		if (inet_pton(AF_INET6, host + 1, &out->v6.sin6_addr) == 1)
+			return 0;
+	}
+	snprintf(error, error_bytes, "\"%s\": \"%s\" is not an address", listen, host);
+	return -EINVAL;
+}
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, const char *text,
+                              size_t bytes)
+{
+	/* libmicrohttpd copies it, and its argument is no const. */
+	struct MHD_Response *r = MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result queued;
+
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	queued = MHD_queue_response(connection, status, r);
+	MHD_destroy_response(r);
+	return queued;
+}
+
+static enum MHD_Result answer_line(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+	char line[1200];
+	int n = snprintf(line, sizeof(line), "%s\n", text);
+
+	return answer(connection, status, "text/plain; charset=utf-8", line, (size_t)n);
+}
+
+static enum MHD_Result answer_metrics(struct MHD_Connection *connection, const struct metrics *m)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	enum MHD_Result queued;
+
+	if (!out)
+		return MHD_NO;
+	metrics_write(m, out);
+	fclose(out);
+	queued = answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, bytes);
+	free(text);
+	return queued;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload, size_t *upload_bytes,
+                                  void **state)
+{
+	struct serve *s = context;
+	struct metrics *m;
+	const char *why = NULL;
+	char text[1000];
+	enum MHD_Result queued;
+
+	(void)version;
+	(void)upload;
+	(void)upload_bytes;
+	(void)state;
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
+	m = must_alloc(sizeof(*m));
+	pthread_mutex_lock(&s->lock);
+	*m = s->metrics;
+	pthread_mutex_unlock(&s->lock);
+	if (s->monotonic_ns(NULL) - m->taken_ns > OLD_NS)
+		why = "the loop does not run";
+	if (strcmp(url, "/metrics") == 0) {
+		queued = answer_metrics(connection, m);
+	} else if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
+		queued = answer_line(connection, why ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_OK, why ? why : "ok");
+	} else if (strcmp(url, "/readyz") == 0) {
+		if (!why)
+			why = metrics_not_ready(m, text, sizeof(text));
+		queued = answer_line(connection, why ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, why ? why : "ok");
+	} else {
+		queued = answer_line(connection, MHD_HTTP_NOT_FOUND, "/metrics, /healthz, /livez, /readyz");
+	}
+	free(m);
+	return queued;
+}
+
+int serve_start(const char *listen, uint64_t (*monotonic_ns)(void *context), struct serve **out, char *error,
+                size_t error_bytes)
+{
+	struct serve *s;
+	union address address;
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG;
+
+	if (address_read(listen, &address, error, error_bytes) < 0)
+		return -EINVAL;
+	if (address.any.sa_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	s = must_alloc(sizeof(*s));
+	s->monotonic_ns = monotonic_ns;
+	s->metrics.taken_ns = monotonic_ns(NULL);
+	pthread_mutex_init(&s->lock, NULL);
+	errno = 0;
+	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &address.any,
+	                             MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
+	if (!s->daemon) {
+		int rc = errno ? -errno : -EIO;
+
+		snprintf(error, error_bytes, "can't listen on %s: %s", listen, strerror(-rc));
+		pthread_mutex_destroy(&s->lock);
+		free(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void serve_stop(struct serve *s)
+{
+	if (!s)
+		return;
+	MHD_stop_daemon(s->daemon);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+void serve_update(struct serve *s, const struct metrics *m)
+{
+	pthread_mutex_lock(&s->lock);
+	s->metrics = *m;
+	pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,24 @@
+/* /metrics, /healthz, /livez and /readyz over HTTP, from a thread of its own that
+ * sees only a copy of the figures. */
+#ifndef MUSTER_FRONTEND_SERVE_H
+#define MUSTER_FRONTEND_SERVE_H
+
+#include "frontend/metrics.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct serve;
+
+/* "ADDR:PORT", ":PORT" (every address) or "[ADDR6]:PORT".
+ *
+ *   -EINVAL      no such address; `error` says what is wrong
+ *   -EADDRINUSE  and others: can't be listened on */
+int serve_start(const char *listen, uint64_t (*monotonic_ns)(void *context), struct serve **out, char *error,
+                size_t error_bytes);
+void serve_stop(struct serve *s);
+
+/* Replace the figures; *m is copied. */
+void serve_update(struct serve *s, const struct metrics *m);
+
+#endif

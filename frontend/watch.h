@@ -1,0 +1,70 @@
+/* One collection kept equal to the API server's: list it, then watch it, for
+ * ever.
+ *
+ *             list of pages                 event ERROR 410, HTTP 410
+ *   LISTING ────────────────► WATCHING ───────────────────────────────► LISTING
+ *      ▲  │ failure              │ ▲ end of the watch: again from the last version
+ *      │  ▼                      ▼ │
+ *      WAITING (backoff)      WAITING (backoff)
+ *
+ *   A resource that the server does not have (404) and that may be missing is
+ *   empty; it is looked for again every 30 s.
+ *
+ * The first list is consistent (no resourceVersion), so that a start never goes
+ * back in time.  A list replaces what is known at its end, in one step. */
+#ifndef MUSTER_FRONTEND_WATCH_H
+#define MUSTER_FRONTEND_WATCH_H
+
+#include "frontend/env.h"
+#include "frontend/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum watch_state {
+	WATCH_LIST,     /* the next page is to be asked for once wait_until is over */
+	WATCH_LISTING,  /* ... is on its way */
+	WATCH_WATCH,    /* the watch is to be started */
+	WATCH_WATCHING,
+};
+
+struct watch_counts {
+	uint64_t lists;     /* finished */
+	uint64_t relists;   /* started because the watch could not go on */
+	uint64_t watches;   /* started */
+	uint64_t failures;  /* of requests */
+	uint64_t events;    /* ADDED, MODIFIED, DELETED */
+	uint64_t bookmarks;
+	uint64_t bad_objects;
+	uint64_t too_large; /* objects over the cap */
+	uint64_t silences;  /* watches ended for want of any byte */
+};
+
+struct watch;
+
+/* All outlive the watch.  `index` is the resource's in the model. */
+struct watch *watch_new(const struct env *env, struct model *model, int index);
+void watch_free(struct watch *w);
+
+/* Do what is due.  Returns when it wants to be called next (NEVER_NS: after an
+ * answer only). */
+uint64_t watch_poll(struct watch *w);
+
+/* Has a whole list been in the model once? */
+bool watch_synced(const struct watch *w);
+
+/* The server does not have this resource. */
+bool watch_absent(const struct watch *w);
+
+/* Did the very first answer say 401? */
+bool watch_refused_at_start(const struct watch *w);
+
+/* List again as soon as possible: the model has room that it did not have. */
+void watch_relist(struct watch *w);
+
+enum watch_state watch_state(const struct watch *w);
+const struct resource *watch_resource(const struct watch *w);
+const struct watch_counts *watch_counts(const struct watch *w);
+const char *watch_error(const struct watch *w); /* the last failure, "" while all is well */
+
+#endif
