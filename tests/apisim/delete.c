@@ -1,0 +1,195 @@
+/* DELETE, at once or by grace and finalizers. */
+#include "tests/apisim/call.h"
+#include "tests/apisim/selector.h"
+
+#include <string.h>
+
+struct options {
+	int64_t grace; /* -1: the kind's own */
+	const char *uid;
+	const char *version;
+};
+
+static int read_options(struct as_call *c, struct options *o)
+{
+	const char *grace = as_query_get(c, "gracePeriodSeconds"), *policy = as_query_get(c, "propagationPolicy");
+	struct as_json *body = NULL;
+	uint64_t seconds;
+
+	*o = (struct options){.grace = -1};
+	if (c->request->body_bytes > 0) {
+		const struct as_json *preconditions;
+
+		body = as_body(c);
+		if (body == NULL)
+			return -1;
+		preconditions = as_json_get(body, "preconditions");
+		o->uid = as_json_string(preconditions, "uid");
+		o->version = as_json_string(preconditions, "resourceVersion");
+		as_json_integer(body, "gracePeriodSeconds", &o->grace);
+		if (as_json_string(body, "propagationPolicy") != NULL)
+			policy = as_json_string(body, "propagationPolicy");
+		if (as_json_array(body, "dryRun") != NULL)
+			c->dry_run = true;
+	}
+	if (grace != NULL) {
+		if (!as_parse_version(grace, &seconds))
+			return as_refuse_bad(c, "gracePeriodSeconds: \"%s\" is not a number", grace);
+		o->grace = (int64_t)seconds;
+	}
+	if (policy != NULL && policy[0] != '\0' && strcmp(policy, "Background") != 0)
+		return as_refuse_bad(c, "propagationPolicy %s is not supported: apisim has no garbage collector", policy);
+	return 0;
+}
+
+static int check_preconditions(struct as_call *c, const struct options *o, const struct as_object *object)
+{
+	uint64_t version = 0;
+
+	if (o->uid != NULL && strcmp(o->uid, object->uid) != 0)
+		return as_refuse_conflict(c, c->resource->qualified, object->name,
+		                          "Precondition failed: UID in precondition: %s, UID in object meta: %s", o->uid,
+		                          object->uid);
+	if (o->version != NULL && (!as_parse_version(o->version, &version) || version != object->version))
+		return as_refuse_conflict(
+			c, c->resource->qualified, object->name,
+			"Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %llu",
+			o->version, (unsigned long long)object->version);
+	return 0;
+}
+
+/* A pod that has no node, or has ended, needs no grace. */
+static int64_t pod_grace(const struct as_object *object, const struct as_json *tree, int64_t asked)
+{
+	const char *phase = as_object_field(object, "status.phase");
+	int64_t grace = 30;
+
+	if (as_object_field(object, "spec.nodeName")[0] == '\0' || strcmp(phase, "Failed") == 0 ||
+	    strcmp(phase, "Succeeded") == 0)
+		return 0;
+	as_json_integer(as_json_get(tree, "spec"), "terminationGracePeriodSeconds", &grace);
+	return asked >= 0 ? asked : grace;
+}
+
+static bool has_finalizers(const struct as_json *tree)
+{
+	const struct as_json *list = as_json_array(as_json_get(tree, "metadata"), "finalizers");
+
+	return list != NULL && list->first != NULL;
+}
+
+/* Mark it as going; a second DELETE may only shorten the grace. */
+static bool mark(struct as_call *c, struct as_json *tree, int64_t grace)
+{
+	struct as_json *metadata = as_json_get(tree, "metadata");
+	int64_t old = 0;
+	bool marked = as_json_get(metadata, "deletionTimestamp") != NULL;
+
+	as_json_integer(metadata, "deletionGracePeriodSeconds", &old);
+	if (marked && grace >= old)
+		return false;
+	as_json_set_string(c->arena, metadata, "deletionTimestamp",
+	                   as_time(c->arena, c->now_ns + (uint64_t)grace * UINT64_C(1000000000)));
+	as_json_set_integer(c->arena, metadata, "deletionGracePeriodSeconds", grace);
+	if (c->resource->counts_changes && !marked) {
+		int64_t generation = 0;
+
+		as_json_integer(metadata, "generation", &generation);
+		as_json_set_integer(c->arena, metadata, "generation", generation + 1);
+	}
+	return true;
+}
+
+static struct as_json *details_of(struct as_call *c, const struct as_object *o)
+{
+	struct as_json *details = as_json_new(c->arena, AS_OBJECT);
+
+	as_json_set_string(c->arena, details, "name", o->name);
+	if (c->resource->group[0] != '\0')
+		as_json_set_string(c->arena, details, "group", c->resource->group);
+	as_json_set_string(c->arena, details, "kind", c->resource->plural);
+	as_json_set_string(c->arena, details, "uid", o->uid);
+	return details;
+}
+
+/* *left: the object as it still stands, or NULL when it is gone. */
+static int delete_one(struct as_call *c, const struct options *o, struct as_object *object, struct as_object **left)
+{
+	bool pod = c->resource == c->api->pods, namespace = c->resource == c->api->namespaces;
+	struct as_json *tree;
+	int64_t grace;
+
+	if (check_preconditions(c, o, object) < 0)
+		return -1;
+	tree = as_object_tree(c->arena, object);
+	grace = pod ? pod_grace(object, tree, o->grace) : 0;
+	*left = object;
+	if (c->dry_run)
+		return 0;
+	if (grace > 0 || has_finalizers(tree) || namespace) {
+		if (!mark(c, tree, grace))
+			return 0;
+		if (namespace)
+			as_json_set_string(c->arena, as_json_member(c->arena, tree, "status", AS_OBJECT), "phase",
+			                   "Terminating");
+		*left = as_commit(c->api, c->resource, c->arena, tree, c->now_ns);
+		return 0;
+	}
+	as_commit_removal(c->api, c->resource, c->arena, tree);
+	*left = NULL;
+	return 0;
+}
+
+int as_delete(struct as_call *c)
+{
+	struct as_object *object =
+		as_index_find(&c->resource->index, as_object_key(c->arena, c->namespace, c->name));
+	struct as_object *left;
+	struct options o;
+	int rc;
+
+	if (read_options(c, &o) < 0)
+		return -1;
+	if (object == NULL)
+		return as_refuse_not_found(c, c->resource, c->name);
+	as_object_ref(object);
+	rc = delete_one(c, &o, object, &left);
+	if (rc == 0 && left != NULL)
+		rc = as_answer_object(c, 200, left);
+	else if (rc == 0 && c->resource->returns_object)
+		rc = as_answer_object(c, 200, object);
+	else if (rc == 0)
+		rc = as_answer_success(c, 200, details_of(c, object));
+	as_object_unref(object);
+	return rc;
+}
+
+/* The collection is listed as GET would, then its objects are deleted. */
+int as_delete_collection(struct as_call *c)
+{
+	struct as_object *left, *o;
+	struct as_cursor cursor;
+	struct as_selector selector;
+	struct options options;
+	struct as_json *keys = as_json_new(c->arena, AS_ARRAY);
+	const char *error = NULL;
+
+	if (read_options(c, &options) < 0)
+		return -1;
+	if (!as_selector_parse(c->arena, c->resource, as_query_get(c, "labelSelector"),
+	                       as_query_get(c, "fieldSelector"), &selector, &error))
+		return as_refuse_bad(c, "%s", error);
+	if (as_list(c) < 0)
+		return -1;
+	as_cursor_open(c->api->store, c->resource, c->arena, c->namespace, NULL, as_store_version(c->api->store),
+	               &cursor);
+	while ((o = as_cursor_next(&cursor)) != NULL)
+		if (as_selector_matches(&selector, o))
+			as_json_append(keys, as_json_new_string(c->arena, o->key));
+	for (const struct as_json *k = keys->first; k != NULL; k = k->next) {
+		o = as_index_find(&c->resource->index, k->text);
+		if (o != NULL && delete_one(c, &options, o, &left) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,143 @@
+/* Namespaces, events, leases, priority classes. */
+#include "tests/apisim/kinds.h"
+
+#include "tests/apisim/call.h"
+
+#include <string.h>
+
+/* ---- namespaces ------------------------------------------------------ */
+
+static int namespace_create(struct as_call *c, struct as_json *object)
+{
+	struct as_arena *a = c->arena;
+	struct as_json *metadata = as_json_get(object, "metadata");
+	struct as_json *spec = as_json_member(a, object, "spec", AS_OBJECT);
+	struct as_json *status = as_json_new(a, AS_OBJECT), *labels, *finalizers;
+	const char *name = as_json_string(metadata, "name");
+
+	as_json_drop_nulls(object);
+	labels = as_json_member(a, metadata, "labels", AS_OBJECT);
+	if (labels != NULL && name != NULL)
+		as_json_set_string(a, labels, "kubernetes.io/metadata.name", name);
+	finalizers = spec != NULL ? as_json_member(a, spec, "finalizers", AS_ARRAY) : NULL;
+	if (finalizers != NULL && finalizers->first == NULL)
+		as_json_append(finalizers, as_json_new_string(a, "kubernetes"));
+	as_json_set_string(a, status, "phase", "Active");
+	as_json_set(a, object, "status", status);
+	return 0;
+}
+
+const struct as_strategy as_namespace_strategy = {.create = namespace_create};
+
+/* ---- events ---------------------------------------------------------- */
+
+static void require_text(struct as_call *c, const struct as_json *object, const char *name)
+{
+	const char *value = as_json_string(object, name);
+
+	if (value == NULL || value[0] == '\0')
+		as_invalid(c, "FieldValueRequired", name, "Required value");
+	else if (strlen(value) > 128)
+		as_invalid(c, "FieldValueInvalid", name, "Invalid value: \"%s\": can have at most 128 characters", value);
+}
+
+static int event_create(struct as_call *c, struct as_json *object)
+{
+	const char *namespace, *regarding, *type, *note;
+
+	as_json_drop_nulls(object);
+	namespace = as_json_string(as_json_get(object, "metadata"), "namespace");
+	regarding = as_json_string(as_json_get(object, "regarding"), "namespace");
+	type = as_json_string(object, "type");
+	note = as_json_string(object, "note");
+	if (regarding == NULL || regarding[0] == '\0')
+		regarding = "default"; /* of a cluster-scoped object */
+	if (namespace != NULL && strcmp(regarding, namespace) != 0)
+		as_invalid(c, "FieldValueInvalid", "involvedObject.namespace",
+		           "Invalid value: \"%s\": does not match event.namespace", regarding);
+	if (as_json_string(object, "eventTime") == NULL)
+		as_invalid(c, "FieldValueRequired", "eventTime", "Required value");
+	require_text(c, object, "reportingController");
+	require_text(c, object, "reportingInstance");
+	require_text(c, object, "action");
+	require_text(c, object, "reason");
+	if (type == NULL || (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0))
+		as_invalid(c, "FieldValueInvalid", "type", "Invalid value: \"\": has invalid value: %s",
+		           type != NULL ? type : "");
+	if (note != NULL && strlen(note) > 1024)
+		as_invalid(c, "FieldValueInvalid", "message", "Invalid value: \"\": can have at most 1024 characters");
+	return 0;
+}
+
+/* An event stays what it was; only its series goes on. */
+static int event_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+{
+	static const char *const fixed[] = {"regarding", "related", "reason", "action", "type", "note",
+	                                    "eventTime", "reportingController", "reportingInstance"};
+
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (!as_json_equal(as_json_get(object, fixed[i]), as_json_get(old, fixed[i])))
+			as_invalid(c, "FieldValueInvalid", fixed[i], "Invalid value: field is immutable");
+	return 0;
+}
+
+const struct as_strategy as_event_strategy = {.create = event_create, .update = event_update};
+
+/* ---- leases ---------------------------------------------------------- */
+
+static void validate_lease(struct as_call *c, const struct as_json *object)
+{
+	const struct as_json *spec = as_json_get(object, "spec");
+	int64_t value;
+
+	if (as_json_integer(spec, "leaseDurationSeconds", &value) && value <= 0)
+		as_invalid(c, "FieldValueInvalid", "spec.leaseDurationSeconds",
+		           "Invalid value: %lld: must be greater than 0", (long long)value);
+	if (as_json_integer(spec, "leaseTransitions", &value) && value < 0)
+		as_invalid(c, "FieldValueInvalid", "spec.leaseTransitions",
+		           "Invalid value: %lld: must be greater than or equal to 0", (long long)value);
+}
+
+static int lease_create(struct as_call *c, struct as_json *object)
+{
+	as_json_drop_nulls(object);
+	validate_lease(c, object);
+	return 0;
+}
+
+static int lease_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+{
+	validate_lease(c, object);
+	return 0;
+}
+
+const struct as_strategy as_lease_strategy = {.create = lease_create, .update = lease_update};
+
+/* ---- priority classes -------------------------------------------------- */
+
+static int class_create(struct as_call *c, struct as_json *object)
+{
+	const char *name;
+	int64_t value;
+
+	as_json_drop_nulls(object);
+	name = as_json_string(as_json_get(object, "metadata"), "name");
+	as_json_default_string(c->arena, object, "preemptionPolicy", "PreemptLowerPriority");
+	if (!as_json_integer(object, "value", &value)) {
+		as_json_set_integer(c->arena, object, "value", 0);
+		value = 0;
+	}
+	if (value > 1000000000 && name != NULL && strncmp(name, "system-", 7) != 0)
+		as_invalid(c, "FieldValueForbidden", "value",
+		           "Forbidden: maximum allowed value of a user defined priority is 1000000000");
+	return 0;
+}
+
+static int class_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+{
+	if (!as_json_equal(as_json_get(object, "value"), as_json_get(old, "value")))
+		as_invalid(c, "FieldValueForbidden", "value", "Forbidden: may not be changed in an update.");
+	return 0;
+}
+
+const struct as_strategy as_priority_class_strategy = {.create = class_create, .update = class_update};

@@ -1,0 +1,19 @@
+/* Metadata that the server fills in and guards. */
+#ifndef MUSTER_APISIM_META_H
+#define MUSTER_APISIM_META_H
+
+#include "tests/apisim/call.h"
+
+/* DNS-1123: a label, or with dots a subdomain. */
+bool as_name_valid(const char *name, bool dots, size_t longest);
+bool as_label_name_valid(const char *name);
+bool as_label_value_valid(const char *value);
+
+/* The object's metadata, made if missing; NULL after a refusal. */
+struct as_json *as_metadata(struct as_call *c, struct as_json *object);
+/* Compare kind and apiVersion with the resource's and take them away. */
+int as_check_type(struct as_call *c, struct as_json *object);
+/* Note what is wrong with name and labels. */
+void as_validate_metadata(struct as_call *c, const struct as_json *object);
+
+#endif

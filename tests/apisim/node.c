@@ -1,0 +1,64 @@
+/* Nodes: canonical quantities, allocatable from capacity. */
+#include "tests/apisim/kinds.h"
+#include "tests/apisim/requests.h"
+
+#include <string.h>
+
+static int normalise(struct as_call *c, struct as_json *object)
+{
+	struct as_json *status = as_json_get(object, "status"), *capacity;
+
+	if (status == NULL)
+		return 0;
+	if (status->kind != AS_OBJECT)
+		return as_refuse_bad(c, "Node in version \"v1\" cannot be handled as a Node: status is not an object");
+	capacity = as_json_get(status, "capacity");
+	if (as_amounts_normalise(c, capacity) < 0)
+		return -1;
+	if (capacity != NULL && as_json_get(status, "allocatable") == NULL)
+		as_json_set(c->arena, status, "allocatable", as_json_copy(c->arena, capacity));
+	return as_amounts_normalise(c, as_json_get(status, "allocatable"));
+}
+
+static void validate(struct as_call *c, const struct as_json *object)
+{
+	static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+	const struct as_json *taints = as_json_array(as_json_get(object, "spec"), "taints");
+	size_t i = 0;
+
+	for (const struct as_json *t = taints != NULL ? taints->first : NULL; t != NULL; t = t->next, i++) {
+		const char *key = as_json_string(t, "key"), *effect = as_json_string(t, "effect");
+		bool known = false;
+
+		for (size_t e = 0; effect != NULL && e < 3; e++)
+			known = known || strcmp(effect, effects[e]) == 0;
+		if (key == NULL || key[0] == '\0')
+			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "spec.taints[%zu].key", i),
+			           "Invalid value: \"\": name part must be non-empty");
+		if (!known)
+			as_invalid(c, "FieldValueNotSupported", as_arena_printf(c->arena, "spec.taints[%zu].effect", i),
+			           "Unsupported value: \"%s\"", effect != NULL ? effect : "");
+	}
+}
+
+static int node_create(struct as_call *c, struct as_json *object)
+{
+	as_json_drop_nulls(object);
+	if (as_json_member(c->arena, object, "spec", AS_OBJECT) == NULL)
+		return as_refuse_bad(c, "Node in version \"v1\" cannot be handled as a Node: spec is not an object");
+	if (normalise(c, object) < 0)
+		return -1;
+	as_json_member(c->arena, object, "status", AS_OBJECT);
+	validate(c, object);
+	return 0;
+}
+
+static int node_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+{
+	if (normalise(c, object) < 0)
+		return -1;
+	validate(c, object);
+	return 0;
+}
+
+const struct as_strategy as_node_strategy = {.create = node_create, .update = node_update};

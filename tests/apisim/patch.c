@@ -1,0 +1,189 @@
+/* Lists merge by a key that depends on the field, as the Go types say with
+ * patchMergeKey; every other list is replaced whole. */
+#include "tests/apisim/patch.h"
+
+#include <string.h>
+
+static const struct {
+	const char *field;
+	const char *key; /* "" for lists of plain values */
+} merge_keys[] = {
+	{"conditions", "type"},     {"addresses", "type"},         {"containers", "name"},
+	{"initContainers", "name"}, {"ephemeralContainers", "name"}, {"env", "name"},
+	{"volumes", "name"},        {"volumeMounts", "mountPath"}, {"volumeDevices", "devicePath"},
+	{"ports", "containerPort"}, {"ownerReferences", "uid"},    {"hostAliases", "ip"},
+	{"imagePullSecrets", "name"}, {"podIPs", "ip"},            {"hostIPs", "ip"},
+	{"topologySpreadConstraints", "topologyKey"},              {"schedulingGates", "name"},
+	{"resourceClaims", "name"}, {"finalizers", ""},            {"podCIDRs", ""},
+};
+
+static const char *merge_key(const char *field)
+{
+	for (size_t i = 0; i < sizeof(merge_keys) / sizeof(merge_keys[0]); i++)
+		if (strcmp(merge_keys[i].field, field) == 0)
+			return merge_keys[i].key;
+	return NULL;
+}
+
+static bool fail(const char **error, const char *why)
+{
+	*error = why;
+	return false;
+}
+
+/* The element of a list that has the same key as `like`. */
+static struct as_json *find_element(const struct as_json *list, const char *key, const struct as_json *like)
+{
+	const struct as_json *wanted = key[0] != '\0' ? as_json_get(like, key) : like;
+
+	for (struct as_json *e = list->first; wanted != NULL && e != NULL; e = e->next)
+		if (as_json_equal(key[0] != '\0' ? as_json_get(e, key) : e, wanted))
+			return e;
+	return NULL;
+}
+
+static bool merge_list(struct as_arena *a, struct as_json *list, const struct as_json *patch, const char *key,
+                       const char **error)
+{
+	for (const struct as_json *e = patch->first; e != NULL; e = e->next) {
+		const char *directive = as_json_string(e, "$patch");
+		struct as_json *found, *made;
+
+		if (directive != NULL && strcmp(directive, "replace") == 0) {
+			list->first = list->last = NULL;
+			continue;
+		}
+		if (key[0] != '\0' && as_json_get(e, key) == NULL)
+			return fail(error, "map: does not contain declared merge key");
+		found = find_element(list, key, e);
+		if (directive != NULL && strcmp(directive, "delete") == 0) {
+			if (found != NULL)
+				as_json_remove_element(list, found);
+			continue;
+		}
+		if (found == NULL) {
+			made = key[0] != '\0' ? as_json_new(a, AS_OBJECT) : as_json_copy(a, e);
+			as_json_append(list, made);
+			found = made;
+		}
+		if (key[0] != '\0' && !as_strategic_merge(a, found, e, error))
+			return false;
+	}
+	return true;
+}
+
+/* Elements that `order` names come in its order, the others keep their place
+ * behind them. */
+static void reorder(struct as_json *list, const struct as_json *order, const char *key)
+{
+	struct as_json rest = *list;
+
+	list->first = list->last = NULL;
+	for (const struct as_json *o = order->first; o != NULL; o = o->next) {
+		struct as_json *e = find_element(&rest, key, o);
+
+		if (e == NULL)
+			continue;
+		as_json_remove_element(&rest, e);
+		as_json_append(list, e);
+	}
+	while (rest.first != NULL) {
+		struct as_json *e = rest.first;
+
+		rest.first = e->next;
+		as_json_append(list, e);
+	}
+}
+
+static bool is_list(const struct as_json *v)
+{
+	return v != NULL && v->kind == AS_ARRAY;
+}
+
+/* A member whose name begins with '$'. */
+static bool apply_directive(struct as_json *target, const struct as_json *m, const char **error)
+{
+	const char *slash = strchr(m->name, '/'), *field = slash != NULL ? slash + 1 : "";
+	struct as_json *list = as_json_array(target, field);
+	const char *key = merge_key(field);
+
+	if (strcmp(m->name, "$patch") == 0)
+		return m->kind == AS_STRING && (strcmp(m->text, "merge") == 0 || strcmp(m->text, "replace") == 0 ||
+		                                strcmp(m->text, "delete") == 0)
+		               ? true
+		               : fail(error, "unknown $patch directive");
+	if (!is_list(m))
+		return fail(error, "a directive must be a list");
+	if (strncmp(m->name, "$setElementOrder/", 17) == 0) {
+		if (list != NULL && key != NULL)
+			reorder(list, m, key);
+		return true;
+	}
+	if (strncmp(m->name, "$deleteFromPrimitiveList/", 25) == 0) {
+		for (const struct as_json *e = m->first; list != NULL && e != NULL; e = e->next) {
+			struct as_json *found;
+
+			while ((found = find_element(list, "", e)) != NULL)
+				as_json_remove_element(list, found);
+		}
+		return true;
+	}
+	if (strcmp(m->name, "$retainKeys") == 0) {
+		for (struct as_json *t = target->first, *next; t != NULL; t = next) {
+			next = t->next;
+			if (find_element(m, "", &(struct as_json){.kind = AS_STRING,
+			                                          .text = t->name,
+			                                          .bytes = t->name_bytes}) == NULL)
+				as_json_remove(target, t->name);
+		}
+		return true;
+	}
+	return fail(error, "unknown directive in a strategic merge patch");
+}
+
+static bool merge_member(struct as_arena *a, struct as_json *target, const struct as_json *m, const char **error)
+{
+	struct as_json *old = as_json_get(target, m->name), *fresh;
+	const char *key = merge_key(m->name);
+
+	if (m->kind == AS_NULL) {
+		as_json_remove(target, m->name);
+		return true;
+	}
+	if (m->kind == AS_OBJECT) {
+		if (old == NULL || old->kind != AS_OBJECT) {
+			fresh = as_json_new(a, AS_OBJECT);
+			as_json_set(a, target, m->name, fresh);
+			old = fresh;
+		}
+		return as_strategic_merge(a, old, m, error);
+	}
+	if (m->kind == AS_ARRAY && key != NULL) {
+		if (!is_list(old)) {
+			old = as_json_new(a, AS_ARRAY);
+			as_json_set(a, target, m->name, old);
+		}
+		return merge_list(a, old, m, key, error);
+	}
+	as_json_set(a, target, m->name, as_json_copy(a, m));
+	return true;
+}
+
+bool as_strategic_merge(struct as_arena *a, struct as_json *target, const struct as_json *patch,
+                        const char **error)
+{
+	const char *directive = as_json_string(patch, "$patch");
+
+	if (directive != NULL && strcmp(directive, "merge") != 0)
+		target->first = target->last = NULL;
+	if (directive != NULL && strcmp(directive, "delete") == 0)
+		return true;
+	for (const struct as_json *m = patch->first; m != NULL; m = m->next)
+		if (m->name[0] != '$' && !merge_member(a, target, m, error))
+			return false;
+	/* Orders and retained keys speak of the merged lists. */
+	for (const struct as_json *m = patch->first; m != NULL; m = m->next)
+		if (m->name[0] == '$' && !apply_directive(target, m, error))
+			return false;
+	return true;
+}

@@ -1,0 +1,164 @@
+#include "tests/apisim/resource.h"
+
+#include "tests/apisim/kinds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const meta_fields[] = {"metadata.name", "metadata.namespace", NULL};
+static const char *const node_fields[] = {"metadata.name", "spec.unschedulable", NULL};
+static const char *const pod_fields[] = {
+	"metadata.name",           "metadata.namespace", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
+	"spec.serviceAccountName", "status.phase",       "status.podIP",  "status.nominatedNodeName", NULL,
+};
+static const char *const namespace_fields[] = {"metadata.name", "status.phase", NULL};
+static const char *const event_fields[] = {
+	"metadata.name",  "metadata.namespace", "regarding.kind",      "regarding.namespace",
+	"regarding.name", "regarding.uid",      "reportingController", "reason",
+	"type",           NULL,
+};
+
+static const struct as_resource builtin[] = {
+	{.group = "", .version = "v1", .plural = "nodes", .kind = "Node", .short_name = "no", .has_status = true,
+	 .strategy = &as_node_strategy, .fields = node_fields},
+	{.group = "", .version = "v1", .plural = "pods", .kind = "Pod", .short_name = "po", .namespaced = true,
+	 .has_status = true, .counts_changes = true, .returns_object = true, .strategy = &as_pod_strategy,
+	 .fields = pod_fields},
+	{.group = "", .version = "v1", .plural = "namespaces", .kind = "Namespace", .short_name = "ns",
+	 .has_status = true, .returns_object = true, .strategy = &as_namespace_strategy, .fields = namespace_fields},
+	{.group = "", .version = "v1", .plural = "configmaps", .kind = "ConfigMap", .short_name = "cm",
+	 .namespaced = true, .fields = meta_fields},
+	{.group = "events.k8s.io", .version = "v1", .plural = "events", .kind = "Event", .short_name = "ev",
+	 .namespaced = true, .upserts = true, .strategy = &as_event_strategy, .fields = event_fields},
+	{.group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease", .namespaced = true,
+	 .upserts = true, .needs_version = true, .strategy = &as_lease_strategy, .fields = meta_fields},
+	{.group = "scheduling.k8s.io", .version = "v1", .plural = "priorityclasses", .kind = "PriorityClass",
+	 .short_name = "pc", .singular = "priorityclass", .upserts = true, .strategy = &as_priority_class_strategy,
+	 .counts_changes = true, .fields = meta_fields},
+	{.group = "apiextensions.k8s.io", .version = "v1", .plural = "customresourcedefinitions",
+	 .kind = "CustomResourceDefinition", .short_name = "crd", .has_status = true, .counts_changes = true,
+	 .returns_object = true, .strategy = &as_crd_strategy, .fields = meta_fields},
+};
+
+/* What the native gang API of 1.36 serves behind its feature gate. */
+static const struct as_resource generic_workload[] = {
+	{.group = "scheduling.k8s.io", .version = "v1alpha2", .plural = "podgroups", .kind = "PodGroup",
+	 .namespaced = true, .has_status = true, .counts_changes = true, .fields = meta_fields},
+	{.group = "scheduling.k8s.io", .version = "v1alpha2", .plural = "workloads", .kind = "Workload",
+	 .namespaced = true, .counts_changes = true, .fields = meta_fields},
+};
+
+const char *const as_gates[] = {"GenericWorkload", NULL};
+
+static char *lower(const char *text)
+{
+	char *copy = as_copy(text);
+
+	for (char *c = copy; *c != '\0'; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+	return copy;
+}
+
+static char *join(const char *a, const char *between, const char *b)
+{
+	char *text;
+
+	if (asprintf(&text, "%s%s%s", a, between, b) < 0)
+		as_die("out of memory");
+	return text;
+}
+
+static char *object_prefix(const struct as_resource *r)
+{
+	char *text;
+
+	if (asprintf(&text, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", r->kind, r->api_version) < 0)
+		as_die("out of memory");
+	return text;
+}
+
+struct as_resource *as_resources_add(struct as_resources *rs, const struct as_resource *resource)
+{
+	bool core = resource->group[0] == '\0';
+	struct as_resource *r;
+
+	if (as_resources_find(rs, resource->group, resource->version, resource->plural) != NULL)
+		return NULL;
+
+	r = as_alloc(sizeof(*r));
+	*r = *resource;
+	r->group = as_copy(resource->group);
+	r->version = as_copy(resource->version);
+	r->plural = as_copy(resource->plural);
+	r->kind = as_copy(resource->kind);
+	r->singular = resource->singular != NULL ? as_copy(resource->singular) : lower(resource->kind);
+	r->short_name = resource->short_name != NULL ? as_copy(resource->short_name) : NULL;
+	if (r->fields == NULL)
+		r->fields = meta_fields;
+	r->api_version = core ? as_copy(r->version) : join(r->group, "/", r->version);
+	r->qualified = core ? as_copy(r->plural) : join(r->plural, ".", r->group);
+	r->prefix = object_prefix(r);
+
+	rs->at = as_realloc(rs->at, (rs->n + 1) * sizeof(*rs->at));
+	rs->at[rs->n++] = r;
+	return r;
+}
+
+struct as_resource *as_resources_find(const struct as_resources *rs, const char *group, const char *version,
+                                      const char *plural)
+{
+	for (size_t i = 0; i < rs->n; i++) {
+		struct as_resource *r = rs->at[i];
+
+		if (!r->gone && strcmp(r->plural, plural) == 0 && strcmp(r->group, group) == 0 &&
+		    strcmp(r->version, version) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+void as_resources_add_builtin(struct as_resources *rs)
+{
+	static const char *const plain[][3] = {
+		{"services", "Service", "svc"},
+		{"serviceaccounts", "ServiceAccount", "sa"},
+		{"persistentvolumeclaims", "PersistentVolumeClaim", "pvc"},
+	};
+
+	for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++)
+		as_resources_add(rs, &builtin[i]);
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		as_resources_add(rs, &(struct as_resource){.group = "",
+		                                           .version = "v1",
+		                                           .plural = plain[i][0],
+		                                           .kind = plain[i][1],
+		                                           .short_name = plain[i][2],
+		                                           .namespaced = true});
+}
+
+bool as_resources_add_gate(struct as_resources *rs, const char *gate)
+{
+	if (strcmp(gate, "GenericWorkload") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(generic_workload) / sizeof(generic_workload[0]); i++)
+		as_resources_add(rs, &generic_workload[i]);
+	return true;
+}
+
+void as_resources_free(struct as_resources *rs)
+{
+	for (size_t i = 0; i < rs->n; i++) {
+		struct as_resource *r = rs->at[i];
+		const char *texts[] = {r->group,      r->version,     r->plural,    r->singular, r->kind,
+		                       r->short_name, r->api_version, r->qualified, r->prefix};
+
+		as_index_free(&r->index);
+		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++)
+			free((void *)(uintptr_t)texts[t]);
+		free(r);
+	}
+	free(rs->at);
+	*rs = (struct as_resources){0};
+}
