@@ -19,7 +19,7 @@ endif
 
 B := build$(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(SAN))
 
-LIBS_PKG := libcurl libcjson libmicrohttpd yaml-0.1 zlib
+LIBS_PKG := libcurl libcjson libmicrohttpd gnutls yaml-0.1 zlib
 LIBS_PKG_FLAGS = $(shell pkg-config --cflags $(LIBS_PKG) 2>/dev/null)
 LIBS_PKG_LIBS = $(shell pkg-config --libs $(LIBS_PKG) 2>/dev/null)
 
@@ -143,6 +143,12 @@ test: deps-test
 test-unit:
 	@$(MAKE) --no-print-directory -j2 SAN=address unit
 	@tests/suite.sh unit | tests/run.sh build/test-logs-unit
+
+# Under TSan, and once more with each memory order taken away.
+test-stress:
+	@$(MAKE) --no-print-directory -j2 SAN=thread stress
+	@{ printf '!TSAN_OPTIONS=halt_on_error=1 %s\n' $(STRESS:$(B)/%=build-thread/%); \
+		echo '!tests/stress/weaken.sh'; } | tests/run.sh build/test-logs-stress
 
 test-process: programs
 	@tests/suite.sh process | tests/run.sh build/test-logs-process

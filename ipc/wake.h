@@ -36,7 +36,8 @@ void wake_announce(_Atomic uint32_t *sleeps);
 void wake_retract(_Atomic uint32_t *sleeps);
 
 /* Block until the bell differs from `seen`, at most timeout_ns; returns its value.
- * Returns early, with the bell as it was, on wake_poke(). */
+ * May return early with the bell as it was: on wake_poke(), or when a call that
+ * belongs to an earlier ring comes late. */
 uint32_t wake_wait_bell(const _Atomic uint32_t *bell, uint32_t seen, uint64_t timeout_ns);
 
 /* Wake whoever sleeps on a bell that is mapped read-only here (a thread of the
