@@ -141,7 +141,7 @@ class Client:
                 connection.request(method, path, body, self._headers(body, content_type))
                 answer = connection.getresponse()
                 return answer.status, answer.read()
-            except (http.client.RemoteDisconnected, ConnectionError, BrokenPipeError):
+            except (ConnectionError, ssl.SSLEOFError):
                 self.close()
                 if fresh or last:
                     raise
