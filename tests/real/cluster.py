@@ -9,6 +9,7 @@ ports of the loopback, with the files of deploy/ applied.
 It leaves in DIR:
     admin.kubeconfig    system:masters
     muster.kubeconfig   the ServiceAccount that deploy/rbac.yaml gives rights
+    muster.crt, .key    the same user, by a client certificate
     env                 SERVER=, ADMIN_KUBECONFIG=, MUSTER_KUBECONFIG=
     *.log               what the programs say
 
@@ -85,6 +86,19 @@ class Cluster:
         with open(self.dir / "tokens.csv", "w", encoding="utf-8", opener=_private) as file:
             file.write("\n".join(rows) + "\n")
         self.state["tokens"] = tokens
+        self._make_client_certificate(f"{account}:muster")
+
+    def _make_client_certificate(self, name):
+        """muster.crt and muster.key: the same user by a certificate."""
+        def openssl(*arguments):
+            subprocess.run(["openssl", *arguments], check=True, stderr=subprocess.DEVNULL, cwd=self.dir)
+
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=client-ca",
+                "-keyout", "client-ca.key", "-out", "client-ca.crt")
+        openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}",
+                "-keyout", "muster.key", "-out", "muster.csr")
+        openssl("x509", "-req", "-days", "2", "-in", "muster.csr", "-CA", "client-ca.crt", "-CAkey", "client-ca.key",
+                "-CAcreateserial", "-out", "muster.crt")
 
     def _spawn(self, name, argv):
         child = muster.Process(argv, self.dir / f"{name}.log", dies_with_us=not self.keep)
@@ -121,7 +135,8 @@ class Cluster:
         argv = [self.state["apiserver"], f'--etcd-servers={self.state["etcd"]}',
                 "--service-cluster-ip-range=10.0.0.0/24", "--bind-address=127.0.0.1",
                 "--advertise-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={self.dir}/certs",
-                f"--token-auth-file={self.dir}/tokens.csv", "--authorization-mode=RBAC",
+                f"--token-auth-file={self.dir}/tokens.csv", f"--client-ca-file={self.dir}/client-ca.crt",
+                "--authorization-mode=RBAC",
                 "--service-account-issuer=https://localhost", f"--service-account-signing-key-file={key}",
                 f"--service-account-key-file={key}",
                 # No controllers run here that would make ServiceAccounts or

@@ -3,9 +3,11 @@ deploy/rbac.yaml and no others.
 
     tests/real/test_real.py [TEST...]      MUSTER_KEEP=1 keeps the logs
 """
+import base64
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -263,6 +265,95 @@ def test_kill_of_the_core_in_the_middle():
 
 def test_kill_of_the_frontend_in_the_middle():
     everything_is_placed_though(killed("muster-frontend"))
+
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: here
+contexts:
+- name: here
+  context: {{cluster: real, user: me}}
+clusters:
+- name: real
+  cluster:
+    server: {server}
+    {cluster}
+users:
+- name: me
+  user:
+    {user}
+"""
+
+
+def places_a_gang_with(cluster, user):
+    """muster with a kubeconfig of these lines does its work."""
+    world.fresh(*machines(2))
+    world.muster.stop()
+    path = os.path.join(world.folder, "other.kubeconfig")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(KUBECONFIG.format(server=world.admin.server, cluster="\n    ".join(cluster),
+                                     user="\n    ".join(user)))
+    with muster.Muster(path, os.path.join(world.folder, "other")) as other:
+        other.wait_ready()
+        group, members = gang("trust", 3)
+        world.create(group, *members)
+        world.settles("trust", 3)
+
+
+def data_of(name):
+    with open(world.cluster.dir / name, "rb") as file:
+        return base64.b64encode(file.read()).decode()
+
+
+def test_client_certificate_in_the_kubeconfig():
+    places_a_gang_with([f"certificate-authority-data: {data_of('certs/apiserver.crt')}",
+                        "tls-server-name: kubernetes.default.svc"],
+                       [f"client-certificate-data: {data_of('muster.crt')}",
+                        f"client-key-data: {data_of('muster.key')}"])
+
+
+def test_files_that_a_kubeconfig_names_lie_beside_it():
+    """Relative paths are relative to the kubeconfig; the certificate is also
+    good for 127.0.0.1."""
+    with open(os.path.join(world.folder, "token"), "w", encoding="utf-8") as file:
+        file.write(world.cluster.state["tokens"]["muster"] + "\n")
+    places_a_gang_with(["certificate-authority: cluster/certs/apiserver.crt"], ["tokenFile: token"])
+    places_a_gang_with(["certificate-authority: cluster/certs/apiserver.crt"],
+                       ["client-certificate: cluster/muster.crt", "client-key: cluster/muster.key"])
+
+
+def test_service_account_of_a_pod():
+    """As the deployment runs it: both daemons by themselves, no kubeconfig, the
+    address in the environment, token and CA in the usual folder."""
+    if subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/var/run"], check=False,
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        raise harness.Skip("no mount namespaces here")
+    world.fresh(*machines(2))
+    world.muster.stop()
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    answer = world.admin.request("POST", kube.Client.path("ServiceAccount", "muster-system", "muster", "token"), asked)
+    secrets = os.path.join(world.folder, "secrets")
+    os.makedirs(secrets)
+    shutil.copy(world.cluster.dir / "certs" / "apiserver.crt", os.path.join(secrets, "ca.crt"))
+    for name, text in (("token", answer["status"]["token"]), ("namespace", "muster-system")):
+        with open(os.path.join(secrets, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    in_pod = ("mount -t tmpfs none /var/run && mkdir -p /var/run/secrets/kubernetes.io && "
+              'cp -r "$0" /var/run/secrets/kubernetes.io/serviceaccount && exec "$@"')
+    socket = os.path.join(world.folder, "pod.sock")
+    env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(world.cluster.state["port"]),
+           "KUBECONFIG": ""}
+    with muster.Process([muster.program("muster-core"), "--socket", socket], world.folder + "/core.log"), \
+            muster.Process(["unshare", "-rm", "sh", "-c", in_pod, secrets, muster.program("muster-frontend"),
+                            "--socket", socket, "--listen", "off"], world.folder + "/frontend.log", env) as frontend:
+        group, members = gang("pod", 3)
+        world.create(group, *members)
+        try:
+            world.settles("pod", 3)
+        except harness.Failed:
+            print(frontend.log()[-3000:])
+            raise
 
 
 def test_apisim_answers_as_the_real_server_does():
