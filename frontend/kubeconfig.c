@@ -206,6 +206,15 @@ static char *file_beside(const struct config_file *f, const char *path)
 	return format_text("%.*s/%s", (int)(slash - f->path), f->path, path);
 }
 
+static int pem_check(struct config *c, const struct place *p, const char *key, struct blob *b)
+{
+	if (strstr(b->at, "-----BEGIN "))
+		return 0;
+	free(b->at);
+	*b = (struct blob){0};
+	return fail(c, "%s: %s.%s is not PEM (no -----BEGIN)", p->file->path, p->name, key);
+}
+
 /* KEY-data, in base64, or the file that KEY names. */
 static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out)
 {
@@ -222,7 +231,7 @@ static int blob_member(struct config *c, const struct place *p, const char *key,
 		if (base64_decode(text, out->at, &out->bytes) < 0)
 			return fail(c, "%s: %s.%s is not base64", p->file->path, p->name, data_key);
 		out->at[out->bytes] = '\0';
-		return 0;
+		return pem_check(c, p, data_key, out);
 	}
 	if (string_member(c, p, key, &text) < 0)
 		return -EINVAL;
@@ -233,7 +242,7 @@ static int blob_member(struct config *c, const struct place *p, const char *key,
 	if (rc < 0)
 		fail(c, "%s: %s.%s: %s: %s", p->file->path, p->name, key, path, strerror(-rc));
 	free(path);
-	return rc < 0 ? -EINVAL : 0;
+	return rc < 0 ? -EINVAL : pem_check(c, p, key, out);
 }
 
 static int copy_member(struct config *c, const struct place *p, const char *key, char **out)
@@ -307,9 +316,14 @@ static int user_refuse(struct config *c, const struct place *p)
 		{"as-user-extra", "impersonation is not supported"},
 	};
 
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		if (!is_null(member(p->file, p->node, refused[i].key)))
-			return fail(c, "%s: %s.%s: %s", p->file->path, p->name, refused[i].key, refused[i].why);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		const yaml_node_t *node = member(p->file, p->node, refused[i].key);
+		const char *command = scalar(member(p->file, node, "command"));
+
+		if (!is_null(node))
+			return fail(c, "%s: %s.%s%s%.200s: %s", p->file->path, p->name, refused[i].key, command ? " of " : "",
+			            command ? command : "", refused[i].why);
+	}
 	return 0;
 }
 

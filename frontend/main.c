@@ -382,7 +382,7 @@ static int serve_begin(struct daemon *d)
 	if (rc == 0)
 		return -1;
 	fprintf(stderr, "muster-frontend: --listen: %s\n", error);
-	return rc == -EINVAL ? EXIT_INPUT : 1;
+	return rc == -EINVAL ? EXIT_INPUT : EXIT_CONFIG;
 }
 
 static void frontend_begin(struct daemon *d)

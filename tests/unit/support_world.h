@@ -1,0 +1,77 @@
+/* A world for the frontend's logic: a clock that stands still until told, and a
+ * transport whose answers the test writes. */
+#ifndef TESTS_UNIT_SUPPORT_WORLD_H
+#define TESTS_UNIT_SUPPORT_WORLD_H
+
+#include "frontend/env.h"
+#include "frontend/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MS UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+/* A request that was started.  The world keeps it until the end. */
+struct http_call {
+	struct http_call *next;
+	char method[16];
+	char *path;
+	char *body;
+	char type[64];
+	enum http_lane lane;
+	uint32_t timeout_ms;
+	struct http_handler handler;
+	bool open; /* not answered and not cancelled */
+	bool cancelled;
+	bool taken; /* by world_take() */
+	int status;
+};
+
+struct world {
+	struct transport transport; /* first */
+	struct env env;
+	uint64_t now_ns;
+	uint64_t random; /* what random() says */
+	struct http_call *calls, **calls_end;
+	unsigned calls_n;
+	unsigned renewals;
+	char log[65536]; /* "level: message\n" each */
+};
+
+void world_init(struct world *w);
+void world_free(struct world *w);
+
+/* Requests that wait for an answer. */
+unsigned world_open(const struct world *w);
+/* The oldest open request that was not taken yet, which must be METHOD PATH...: the
+ * beginning of its path.  Fails the test else. */
+struct http_call *world_take(struct world *w, const char *method, const char *path);
+
+/* The whole answer. */
+void world_answer(struct http_call *c, int status, const char *body);
+void world_answer_after(struct http_call *c, int status, const char *body, int64_t retry_after_ms);
+void world_fail(struct http_call *c, enum http_end end);
+/* Piece by piece, for a handler with data(); says what data() said. */
+bool world_piece(struct http_call *c, int status, const char *bytes, size_t n);
+bool world_text(struct http_call *c, const char *text); /* status 200 */
+void world_end(struct http_call *c); /* the end of the body, after world_text() */
+
+bool world_said(const struct world *w, const char *part); /* in the log */
+
+/* Objects as JSON; the text is good until the next call. */
+const char *world_pod(const char *name, const char *version, const char *more_spec, const char *more_status);
+const char *world_node(const char *name, const char *version);
+
+/* A model that serves the scheduler "muster". */
+struct model *world_model(void);
+void world_put(struct model *m, int resource, const char *json);
+
+/* What the API server says of a failure. */
+const char *world_status(int code, const char *reason, const char *message);
+
+/* A sink that takes everything, and one that is full. */
+extern const struct model_sink world_sink;
+
+#endif
