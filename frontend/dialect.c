@@ -13,6 +13,8 @@ const struct dialect *const dialects[] = {
 };
 const size_t dialects_n = sizeof(dialects) / sizeof(dialects[0]);
 
+#define GROUP_NAME_BYTES_MAX 253
+
 /* ---- what is recognised and refused -------------------------------------- */
 
 enum place { LABEL, ANNOTATION, RULE };
@@ -169,6 +171,10 @@ int dialect_mark(const struct pod_object *pod, struct arena *arena, struct group
 	if (f.refusal) {
 		out->mark = MARK_REFUSED;
 		out->name = f.refusal;
+	} else if (f.group && strlen(f.group) > GROUP_NAME_BYTES_MAX) {
+		out->mark = MARK_REFUSED;
+		out->name = or_text(arena_printf(arena, "%s is longer than %d bytes", f.mark,
+						 GROUP_NAME_BYTES_MAX));
 	} else if (f.group) {
 		out->mark = MARK_MEMBER;
 		out->dialect = f.dialect;

@@ -34,36 +34,52 @@ static void read_int32(struct json *j, int32_t *out)
 		*out = (int32_t)value;
 }
 
+/* The amount of that name, new or known; NULL: the scanner has failed. */
+static struct amount_text *amount_of(struct json *j, struct text name, struct group_spec *out)
+{
+	for (size_t i = 0; i < out->min_resources_n; i++)
+		if (text_is(name, out->min_resources[i].resource))
+			return &out->min_resources[i];
+	if (name.bytes == 0 || name.bytes > RESOURCE_NAME_BYTES_MAX) {
+		json_fail(j, "is not the name of a resource");
+		return NULL;
+	}
+	if (out->min_resources_n == RESOURCES_MAX) {
+		json_fail(j, "is one of more than %d resources", RESOURCES_MAX);
+		return NULL;
+	}
+	out->min_resources[out->min_resources_n].resource = arena_copy(j->arena, name);
+	if (!out->min_resources[out->min_resources_n].resource) {
+		json_no_memory(j);
+		return NULL;
+	}
+	return &out->min_resources[out->min_resources_n++];
+}
+
 /* minResources: what scheduling does not count stays in, since no node has it.
  * The number of pods is the quorum, whatever is written here. */
 static void read_min_resources(struct json *j, struct group_spec *out)
 {
-	struct amount_text *list = NULL;
-	size_t n = 0, room = 0;
+	struct amount_text *a;
 	struct text name;
 	nano_t amount;
 
-	if (json_object(j)) {
-		while (json_key(j, &name)) {
-			struct amount_text *grown;
-
-			extract_quantity(j, &amount);
-			if (j->failed)
-				return;
-			if (text_is(name, "pods") || amount == 0)
-				continue;
-			grown = extract_more(j, list, n, &room, sizeof(*list));
-			if (!grown)
-				return;
-			list = grown;
-			list[n].resource = arena_copy(j->arena, name);
-			list[n].value = text_is(name, "cpu") ? quantity_milli(amount) : quantity_value(amount);
-			if (!list[n++].resource)
-				json_no_memory(j);
-		}
+	out->min_resources_n = 0;
+	out->min_resources = arena_alloc(j->arena, RESOURCES_MAX * sizeof(*a));
+	if (!out->min_resources) {
+		json_no_memory(j);
+		return;
 	}
-	out->min_resources = list;
-	out->min_resources_n = n;
+	if (!json_object(j))
+		return;
+	while (json_key(j, &name)) {
+		extract_quantity(j, &amount);
+		if (j->failed || text_is(name, "pods"))
+			continue;
+		a = amount_of(j, name, out);
+		if (a)
+			a->value = text_is(name, "cpu") ? quantity_milli(amount) : quantity_value(amount);
+	}
 }
 
 static void read_spec(struct json *j, struct group_spec *out, int32_t *timeout_s)

@@ -306,6 +306,10 @@ void extract_quantities(struct json *j, struct resource_names *names, struct qua
 			return;
 		if (!extract_is_counted(name))
 			continue;
+		if (name.bytes > RESOURCE_NAME_BYTES_MAX) {
+			json_fail(j, "is not the name of a resource");
+			return;
+		}
 		resource = names_index(names, name);
 		if (resource == RESOURCES_MAX) {
 			json_fail(j, "is one of more than %d resources", RESOURCES_MAX);

@@ -31,6 +31,9 @@ int extract_meta(const char *json, size_t bytes, struct arena *arena, struct met
 /* An annotation's value, or NULL when it is no good string. */
 const char *extract_annotation(struct text raw, struct arena *arena);
 
+/* What the core takes as a name, and more than Kubernetes does. */
+#define RESOURCE_NAME_BYTES_MAX 400
+
 /* Is the resource one that scheduling counts?  Others are passed over, as
  * kube-scheduler does. */
 bool extract_is_counted(struct text resource);

@@ -73,7 +73,7 @@ static int intern_new(struct intern *in, struct text t, uint32_t hash, uint32_t 
 	i->bytes = (uint32_t)t.bytes;
 	i->text = copy;
 	i->slot.sent = 0;
-	in->text_bytes += (t.bytes + 7) & ~(uint64_t)7;
+	in->text_bytes += (t.bytes + 15) & ~(uint64_t)15;
 	table_put(&in->table, hash, *number);
 	list_push(&in->dirty, &in->pool, *number);
 	return 0;
@@ -130,7 +130,7 @@ void intern_recycle(struct intern *in)
 
 		list_remove(&in->unused, &in->pool, number);
 		table_remove(&in->table, i->hash, number);
-		in->text_bytes -= (i->bytes + 7) & ~(uint64_t)7;
+		in->text_bytes -= (i->bytes + (uint64_t)15) & ~(uint64_t)15;
 		free(i->text);
 		i->slot.sent = 0;
 		pool_give(&in->pool, number);

@@ -14,7 +14,7 @@ struct intern {
 	struct list unused; /* nobody holds it, not yet recycled */
 	struct list dirty;  /* for who sends them: new since it was emptied */
 	uint64_t key[2];
-	uint64_t text_bytes; /* of all texts, padded to 8 each */
+	uint64_t text_bytes; /* of all texts, each padded to 16 */
 };
 
 void intern_init(struct intern *in, const uint64_t key[2], uint32_t limit);

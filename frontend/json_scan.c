@@ -1,6 +1,7 @@
 #include "frontend/json_scan.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -68,58 +69,127 @@ const char *scan_string(const char *p, const char *end)
 	}
 }
 
-/* The first quote or bracket. */
-static const char *scan_structure(const char *p, const char *end)
+/* ---- containers: 64 bytes at a time, one bit for each ------------------------ */
+
+struct masks {
+	uint64_t quotes, backslashes, opens, closes, braces;
+};
+
+static void masks_of(const char *p, struct masks *m)
 {
+	*m = (struct masks){ 0 };
 #ifdef __SSE2__
-	while (end - p >= 16) {
-		__m128i v = load16(p);
+	for (int i = 0; i < 4; i++) {
+		__m128i v = load16(p + 16 * i);
 		/* '[' and '{', ']' and '}' differ in one bit. */
 		__m128i folded = _mm_or_si128(v, _mm_set1_epi8(0x20));
-		unsigned hit = bytes_equal(v, '"') | bytes_equal(folded, '{') | bytes_equal(folded, '}');
 
-		if (hit)
-			return p + __builtin_ctz(hit);
-		p += 16;
+		m->quotes |= (uint64_t)bytes_equal(v, '"') << (16 * i);
+		m->backslashes |= (uint64_t)bytes_equal(v, '\\') << (16 * i);
+		m->opens |= (uint64_t)bytes_equal(folded, '{') << (16 * i);
+		m->closes |= (uint64_t)bytes_equal(folded, '}') << (16 * i);
+		/* Of brackets, the braces have the bit that 'a' has and 'A' has not. */
+		m->braces |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_slli_epi16(v, 2)) << (16 * i);
+	}
+#else
+	for (int i = 0; i < 64; i++) {
+		m->quotes |= (uint64_t)(p[i] == '"') << i;
+		m->backslashes |= (uint64_t)(p[i] == '\\') << i;
+		m->opens |= (uint64_t)(p[i] == '{' || p[i] == '[') << i;
+		m->closes |= (uint64_t)(p[i] == '}' || p[i] == ']') << i;
+		m->braces |= (uint64_t)(p[i] == '{' || p[i] == '}') << i;
 	}
 #endif
-	while (p < end && *p != '"' && *p != '{' && *p != '}' && *p != '[' && *p != ']')
-		p++;
-	return p;
+}
+
+struct skip {
+	uint64_t kinds;    /* one bit for each level: is it an object? */
+	unsigned level;
+	unsigned deepest;
+	bool is_escaped;   /* the next byte follows a backslash */
+	uint64_t in_string; /* all ones: it is within a string */
+};
+
+/* Bits of bytes that follow a backslash which is not escaped itself. */
+static uint64_t escaped_bits(struct skip *s, uint64_t backslashes)
+{
+	uint64_t escaped = s->is_escaped;
+
+	backslashes &= ~escaped;
+	s->is_escaped = false;
+	while (backslashes) {
+		uint64_t bit = backslashes & -backslashes;
+
+		if (bit >> 63)
+			s->is_escaped = true;
+		escaped |= bit << 1;
+		backslashes &= ~(bit | bit << 1);
+	}
+	return escaped;
+}
+
+/* From each quote to the next: bits of bytes within strings. */
+static uint64_t string_bits(struct skip *s, uint64_t quotes)
+{
+	quotes ^= quotes << 1;
+	quotes ^= quotes << 2;
+	quotes ^= quotes << 4;
+	quotes ^= quotes << 8;
+	quotes ^= quotes << 16;
+	quotes ^= quotes << 32;
+	quotes ^= s->in_string;
+	s->in_string = 0 - (quotes >> 63);
+	return quotes;
+}
+
+/* Index past the bracket that closes the container, -1: not in this block, or
+ * -2: no JSON. */
+static int skip_block(struct skip *s, const char *p)
+{
+	struct masks m;
+	uint64_t strings, bits;
+
+	masks_of(p, &m);
+	if (m.backslashes || s->is_escaped)
+		m.quotes &= ~escaped_bits(s, m.backslashes);
+	strings = string_bits(s, m.quotes);
+	for (bits = (m.opens | m.closes) & ~strings; bits; bits &= bits - 1) {
+		int i = __builtin_ctzll(bits);
+		uint64_t brace = m.braces >> i & 1;
+
+		if (m.opens >> i & 1) {
+			if (s->level == s->deepest)
+				return -2;
+			s->kinds = s->kinds << 1 | brace;
+			s->level++;
+			continue;
+		}
+		if ((s->kinds & 1) != brace)
+			return -2;
+		s->kinds >>= 1;
+		if (--s->level == 0)
+			return i + 1;
+	}
+	return -1;
 }
 
 const char *scan_container(const char *p, const char *end, unsigned depth)
 {
-	uint64_t kinds = 0; /* one bit for each level: is it an object? */
-	unsigned level = 0;
+	struct skip s = { .deepest = depth < 64 ? depth : 64 };
+	char tail[64];
+	int at;
 
-	if (depth > 64)
-		depth = 64;
-	for (;;) {
-		p = scan_structure(p, end);
-		if (p == end)
-			return NULL;
-		switch (*p++) {
-		case '"':
-			p = scan_string(p, end);
-			if (!p)
-				return NULL;
-			break;
-		case '{':
-		case '[':
-			if (level == depth)
-				return NULL;
-			kinds = kinds << 1 | (p[-1] == '{');
-			level++;
-			break;
-		default:
-			if ((kinds & 1) != (p[-1] == '}'))
-				return NULL;
-			kinds >>= 1;
-			if (--level == 0)
-				return p;
-		}
+	if (end - p >= 2 && depth > 0 && p[1] == (p[0] == '{' ? '}' : ']'))
+		return p + 2;
+	for (; end - p >= 64; p += 64) {
+		at = skip_block(&s, p);
+		if (at != -1)
+			return at < 0 ? NULL : p + at;
 	}
+	memset(tail, ' ', sizeof(tail));
+	memcpy(tail, p, (size_t)(end - p));
+	at = skip_block(&s, tail);
+	return at < 0 ? NULL : p + at;
 }
 
 const char *scan_digits(const char *p, const char *end)

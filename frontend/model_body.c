@@ -166,7 +166,7 @@ bool model_name_room(const struct model *m, size_t bytes)
 {
 	uint64_t used = m->name_bytes + m->columns.text_bytes + m->taints.text_bytes;
 
-	return m->limits.name_bytes >= used && m->limits.name_bytes - used >= PADDED(bytes);
+	return m->limits.name_bytes >= used && m->limits.name_bytes - used >= NAME_ROOM(bytes);
 }
 
 #define NAME_BYTES_MAX 253

@@ -104,7 +104,7 @@ static int gang_make(struct model *m, uint32_t dialect, const char *name, uint32
 	e->name = copy;
 	e->members_first = SLOT_NONE;
 	e->slot.sent = 0;
-	m->name_bytes += PADDED(strlen(name));
+	m->name_bytes += NAME_ROOM(strlen(name));
 	m->counts.gangs++;
 	table_put(&m->gangs_index, e->hash, *gang);
 	return 0;
@@ -135,7 +135,7 @@ void gang_bury(struct model *m, uint32_t gang)
 
 	list_remove(&m->gangs_dead, &m->gangs, gang);
 	table_remove(&m->gangs_index, e->hash, gang);
-	m->name_bytes -= PADDED(strlen(e->name));
+	m->name_bytes -= NAME_ROOM(strlen(e->name));
 	m->counts.gangs--;
 	free(e->name);
 	e->name = NULL;

@@ -24,6 +24,9 @@
 #define MODEL_DIRTY 1
 #define MODEL_DEAD 2
 
+/* What a name takes of limits.name_bytes: whole steps of the core's arena. */
+#define NAME_ROOM(bytes) (((uint64_t)(bytes) + 15) & ~UINT64_C(15))
+
 #define RESOURCES_WATCHED 16 /* nodes, pods and the dialects' */
 
 /* A record's body as it is built. */
@@ -112,7 +115,7 @@ struct model {
 	struct list shapes_dirty, nodes_dirty, gangs_dirty, pods_dirty;
 	struct list shapes_dead, nodes_dead, gangs_dead;
 	uint32_t shape_empty; /* asks for nothing; always there */
-	uint64_t name_bytes;  /* names of nodes and gangs, padded */
+	uint64_t name_bytes;  /* NAME_ROOM of the names of nodes and gangs */
 
 	bool begin_due;
 	bool synced;

@@ -118,6 +118,8 @@ static int build_labels(struct model *m, const struct node_object *node, const c
 	return 0;
 }
 
+#define TAINT_TEXT_MAX 400
+
 /* As kube-scheduler prints it: "key: value". */
 static int build_taint(struct model *m, const struct taint_object *from, const char **flag)
 {
@@ -128,7 +130,9 @@ static int build_taint(struct model *m, const struct taint_object *from, const c
 
 	if (!text)
 		return -ENOMEM;
-	if (strlen(text) > 1024 || !model_name_room(m, strlen(text))) {
+	if (strlen(text) > TAINT_TEXT_MAX)
+		text[TAINT_TEXT_MAX] = '\0'; /* shown to people alone */
+	if (!model_name_room(m, strlen(text))) {
 		*flag = "--max-name-bytes";
 		return -ENOSPC;
 	}
@@ -232,7 +236,7 @@ static int node_make(struct model *m, struct text name, uint32_t *node, const ch
 	e->hash = node_hash(m, name);
 	e->name = copy;
 	e->slot.sent = 0;
-	m->name_bytes += PADDED(name.bytes);
+	m->name_bytes += NAME_ROOM(name.bytes);
 	table_put(&m->nodes_index, e->hash, *node);
 	return 0;
 }
@@ -263,7 +267,7 @@ void node_bury(struct model *m, uint32_t node)
 
 	list_remove(&m->nodes_dead, &m->nodes, node);
 	table_remove(&m->nodes_index, e->hash, node);
-	m->name_bytes -= PADDED(strlen(e->name));
+	m->name_bytes -= NAME_ROOM(strlen(e->name));
 	free(e->name);
 	e->name = NULL;
 	e->slot.sent = 0;

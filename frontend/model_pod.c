@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NODE_NAME_BYTES_MAX 253
+
 /* ---- what is refused -------------------------------------------------------------- */
 
 /* Why muster can't judge the pod, or NULL. */
@@ -432,6 +434,18 @@ static uint32_t pod_entry_of(struct model *m, const struct meta *meta)
 	return pod;
 }
 
+static bool is_node_name(const struct pod_object *pod, struct decode_error *error)
+{
+	if (pod->node_name.bytes <= NODE_NAME_BYTES_MAX)
+		return true;
+	if (error) {
+		extract_object_name(&pod->meta, error->object, sizeof(error->object));
+		snprintf(error->field, sizeof(error->field), "spec.nodeName");
+		snprintf(error->text, sizeof(error->text), "is longer than %d bytes", NODE_NAME_BYTES_MAX);
+	}
+	return false;
+}
+
 /* A pod that can't be read.  One of ours is kept as refused, so that it gets a
  * reason; one that is bound keeps the room that it had. */
 static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct decode_error *error)
@@ -444,7 +458,7 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 
 	m->counts.objects_bad++;
 	extract_pod_basics(json, bytes, &m->arena, &pod, NULL);
-	if (pod.meta.name.bytes == 0 || !model_names_valid(&pod.meta, NULL))
+	if (pod.meta.name.bytes == 0 || !model_names_valid(&pod.meta, NULL) || !is_node_name(&pod, NULL))
 		return -EINVAL;
 	known = pod_entry_of(m, &pod.meta);
 	if (known != SLOT_NONE)
@@ -478,7 +492,7 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	if (!error)
 		error = &own;
 	rc = extract_pod(json, bytes, &m->arena, &object, error);
-	if (rc == 0 && !model_names_valid(&object.meta, error))
+	if (rc == 0 && !(model_names_valid(&object.meta, error) && is_node_name(&object, error)))
 		rc = -EINVAL;
 	if (rc == -EINVAL)
 		return pod_put_bad(m, json, bytes, error);

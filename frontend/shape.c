@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Terms of node affinity; the core looks at all of them for each node. */
+#define TERMS_MAX 1024
+
 struct shape_parts {
 	const struct amount *amounts;
 	const struct requirement *requirements;
@@ -147,6 +150,8 @@ static int build_requirements(struct builder *s, const struct pod_object *pod)
 {
 	int rc;
 
+	if (pod->terms_n > TERMS_MAX)
+		return -EINVAL;
 	for (size_t i = 0; i < pod->node_selector.n; i++) {
 		struct node_rule rule = { .key = pod->node_selector.at[i].key, .op = REQUIRE_IN,
 					  .values = &pod->node_selector.at[i].value, .values_n = 1 };
