@@ -80,13 +80,14 @@ class Cluster:
         subprocess.run(["openssl", "genrsa", "-out", str(self.dir / "sa.key"), "2048"],
                        check=True, stderr=subprocess.DEVNULL)
         tokens = {"admin": os.urandom(16).hex(), "muster": os.urandom(16).hex()}
-        account = f"system:serviceaccount:{NAMESPACE}"
+        accounts = "system:serviceaccounts"
+        name = f"system:serviceaccount:{NAMESPACE}:muster"
         rows = [f'{tokens["admin"]},admin,1,system:masters',
-                f'{tokens["muster"]},{account}:muster,2,"system:serviceaccounts,{account.replace("account:", "accounts:")}"']
+                f'{tokens["muster"]},{name},2,"{accounts},{accounts}:{NAMESPACE}"']
         with open(self.dir / "tokens.csv", "w", encoding="utf-8", opener=_private) as file:
             file.write("\n".join(rows) + "\n")
         self.state["tokens"] = tokens
-        self._make_client_certificate(f"{account}:muster")
+        self._make_client_certificate(name)
 
     def _make_client_certificate(self, name):
         """muster.crt and muster.key: the same user by a certificate."""
