@@ -17,6 +17,7 @@
 #define TRIES_MAX 4
 #define EVENT_GAP_NS (10 * NS_PER_S) /* between Events of one pod; its condition is always current */
 #define REASON_BYTES_MAX 8192
+#define SWEEP_NS (30 * NS_PER_S)
 
 /* One text for all members of a gang. */
 struct note {
@@ -47,7 +48,7 @@ struct item {
 	uint64_t event_ns;
 	uint64_t event_count;
 	struct note *event_note;
-	char event_name[256];
+	char *event_name;
 
 	/* Of a binding. */
 	char *namespace, *name, *uid, *scheduler;
@@ -66,6 +67,7 @@ struct report {
 	size_t by_pod_n;
 	double tokens;
 	uint64_t tokens_ns;
+	uint64_t sweep_ns; /* when to look for pods that are bound or gone */
 	uint64_t pause_until_ns;
 	struct backoff backoff;
 	struct jsonout path, body;
@@ -122,6 +124,7 @@ static void item_free(struct item *i)
 	note_drop(&i->note);
 	note_drop(&i->next_note);
 	note_drop(&i->event_note);
+	free(i->event_name);
 	free(i->namespace);
 	free(i->name);
 	free(i->uid);
@@ -393,9 +396,12 @@ static void event_send(struct item *i, const struct event_text *about)
 {
 	struct report *r = i->report;
 	struct event_text e = *about;
+	char name[256];
 
 	e.wall_ns = r->config.env->wall_ns(r->config.env->context);
-	event_name(i->event_name, sizeof(i->event_name), e.pod, e.wall_ns);
+	event_name(name, sizeof(name), e.pod, e.wall_ns);
+	free(i->event_name);
+	i->event_name = must_copy(name);
 	e.name = i->event_name;
 	e.instance = r->instance;
 	e.note = i->note->text;
@@ -607,11 +613,29 @@ static bool send_one(struct report *r)
 	return true;
 }
 
+/* What is remembered of pods that don't wait any more is forgotten. */
+static void sweep(struct report *r)
+{
+	struct pod_view pod;
+
+	for (size_t i = 0; i < r->by_pod_n; i++) {
+		struct item *item = r->by_pod[i];
+
+		if (item && !item->queued && !item->flying &&
+		    (!model_pod(r->config.model, item->pod, item->generation, &pod) || pod.node[0]))
+			item_free(item);
+	}
+}
+
 uint64_t report_poll(struct report *r, bool binds_waiting)
 {
 	uint64_t now = env_now(r->config.env);
 	size_t most = binds_waiting ? 1 : IN_FLIGHT_MAX;
 
+	if (now >= r->sweep_ns) {
+		sweep(r);
+		r->sweep_ns = now + SWEEP_NS;
+	}
 	if (r->reasons_n + r->binds_n == 0)
 		return NEVER_NS;
 	if (now < r->pause_until_ns)

@@ -172,17 +172,42 @@ bool world_said(const struct world *w, const char *part)
 	return strstr(w->log, part) != NULL;
 }
 
-const char *world_pod(const char *name, const char *version, const char *more_spec, const char *more_status)
+static const char *pod_text(const char *name, const char *version, const char *group, const char *more_spec,
+                            const char *more_status)
 {
 	static char text[4096];
+	char labels[300] = "";
+
+	if (*group)
+		snprintf(labels, sizeof(labels), "\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},", group);
 
 	snprintf(text, sizeof(text),
-	         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\","
+	         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"ns\","
 	         "\"uid\":\"00000000-0000-0000-0000-%012x\",\"resourceVersion\":\"%s\","
 	         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"schedulerName\":\"muster\","
 	         "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]%s%s},"
 	         "\"status\":{\"phase\":\"Pending\"%s%s}}",
-	         name, (unsigned)name[0], version, *more_spec ? "," : "", more_spec, *more_status ? "," : "", more_status);
+	         labels, name, (unsigned)name[0], version, *more_spec ? "," : "", more_spec, *more_status ? "," : "", more_status);
+	return text;
+}
+
+const char *world_pod(const char *name, const char *version, const char *more_spec, const char *more_status)
+{
+	return pod_text(name, version, "", more_spec, more_status);
+}
+
+const char *world_member(const char *name, const char *version, const char *group, const char *more_spec)
+{
+	return pod_text(name, version, group, more_spec, "");
+}
+
+const char *world_group(const char *name, const char *version, unsigned quorum)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text), "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\","
+	         "\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"g-%s\",\"resourceVersion\":\"%s\"},"
+	         "\"spec\":{\"minMember\":%u}}", name, name, version, quorum);
 	return text;
 }
 

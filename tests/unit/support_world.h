@@ -62,6 +62,8 @@ bool world_said(const struct world *w, const char *part); /* in the log */
 
 /* Objects as JSON; the text is good until the next call. */
 const char *world_pod(const char *name, const char *version, const char *more_spec, const char *more_status);
+const char *world_member(const char *name, const char *version, const char *group, const char *more_spec);
+const char *world_group(const char *name, const char *version, unsigned quorum);
 const char *world_node(const char *name, const char *version);
 
 /* A model that serves the scheduler "muster". */
