@@ -35,7 +35,7 @@ struct frontend {
 	bool stopping;
 	bool flushed;        /* all that was dirty is in the event ring */
 	bool replayed;       /* a new core has read the whole table */
-	uint64_t tick_ns;    /* when the next one is due */
+	uint64_t ticked_ns;  /* when the last EVENT_TICK was sent */
 
 	/* Results that found no room yet, oldest first, from `results_first` on. */
 	struct pending_result *results;
@@ -151,7 +151,7 @@ int frontend_core_up(struct frontend *f, const struct limits *limits, const stru
 	f->started = true;
 	f->flushed = false;
 	f->replayed = false;
-	f->tick_ns = 0;
+	f->ticked_ns = 0;
 	f->counts.core_connects++;
 	model_restart(f->model);
 	writer_core_up(f->writer);
@@ -225,16 +225,17 @@ static bool all_synced(const struct frontend *f)
 /* Time goes on for the core only with records: often enough for its waits. */
 static uint64_t tick_send(struct frontend *f)
 {
-	uint64_t now = env_now(f->env);
+	uint64_t now = env_now(f->env), gap;
 	struct model_counts counts;
 
-	if (now < f->tick_ns)
-		return f->tick_ns;
+	model_counts(f->model, &counts);
+	gap = counts.pods_ours_pending > 0 ? TICK_WAITING_NS : TICK_IDLE_NS;
+	if (now < f->ticked_ns + gap)
+		return f->ticked_ns + gap;
 	if (!f->flushed || !f->port.event(f->port.context, EVENT_TICK, 0))
 		return now + FULL_NS;
-	model_counts(f->model, &counts);
-	f->tick_ns = now + (counts.pods_ours_pending > 0 ? TICK_WAITING_NS : TICK_IDLE_NS);
-	return f->tick_ns;
+	f->ticked_ns = now;
+	return now + gap;
 }
 
 static uint64_t core_send(struct frontend *f)
