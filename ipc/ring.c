@@ -213,13 +213,25 @@ static int reader_skip_pad(struct ring_reader *r, union first_word first, uint64
 	return 0;
 }
 
+/* All but the first word, which was read before.  By hand, since a call of memcpy
+ * takes a third of the time that a usual record of 64 bytes needs. */
+static inline void copy_rest(unsigned char *to, const unsigned char *from, uint64_t bytes)
+{
+	uint64_t at = HEADER_BYTES;
+
+	memcpy(to + ALIGNMENT, from + ALIGNMENT, HEADER_BYTES - ALIGNMENT);
+	for (; at + 32 <= bytes; at += 32)
+		memcpy(to + at, from + at, 32);
+	for (; at < bytes; at += ALIGNMENT)
+		memcpy(to + at, from + at, ALIGNMENT);
+}
+
 /* Copy a record whose first word says that it lies within what may be read. */
 static int reader_copy(struct ring_reader *r, union first_word first, uint64_t available, struct record *buffer)
 {
 	uint64_t place = r->head_private & r->mask;
 	uint64_t to_end = r->mask + 1 - place;
 	uint64_t bytes = first.record.bytes;
-	unsigned char *copy = (unsigned char *)buffer;
 
 	if (bytes < HEADER_BYTES || bytes > RECORD_BYTES_MAX || bytes % ALIGNMENT != 0 || bytes > available ||
 	    bytes > to_end)
@@ -228,8 +240,8 @@ static int reader_copy(struct ring_reader *r, union first_word first, uint64_t a
 	    first.record.flags != 0)
 		return reader_break(r);
 
-	memcpy(copy, &first, sizeof(first));
-	memcpy(copy + sizeof(first), r->data + place + sizeof(first), bytes - sizeof(first));
+	memcpy(buffer, &first, sizeof(first));
+	copy_rest((unsigned char *)buffer, r->data + place, bytes);
 	/* For the compiler alone: from here on the copy is read, not the ring. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (buffer->epoch != r->epoch || buffer->sequence != r->sequence + 1)
