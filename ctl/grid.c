@@ -47,6 +47,16 @@ void grid_cell(struct grid *t, const char *format, ...)
 	t->cells[t->n++] = cell;
 }
 
+/* Cells of a row up to the last one that says something. */
+static size_t row_cells(const struct grid *t, size_t row)
+{
+	size_t n = t->columns;
+
+	while (n > 0 && t->cells[row + n - 1][0] == '\0')
+		n--;
+	return n;
+}
+
 void grid_print(const struct grid *t, FILE *to)
 {
 	size_t *width = ctl_alloc(t->columns, sizeof(*width));
@@ -57,15 +67,17 @@ void grid_print(const struct grid *t, FILE *to)
 		if (width[i % t->columns] < n)
 			width[i % t->columns] = n;
 	}
-	for (size_t i = 0; i < t->n; i++) {
-		size_t column = i % t->columns;
-		bool last = column + 1 == t->columns;
+	for (size_t row = 0; row + t->columns <= t->n; row += t->columns) {
+		size_t cells = row_cells(t, row);
 
-		if (t->right[column] == 'R')
-			fprintf(to, "%*s", (int)width[column], t->cells[i]);
-		else
-			fprintf(to, "%-*s", last ? 0 : (int)width[column], t->cells[i]);
-		fputs(last ? "\n" : "   ", to);
+		for (size_t i = 0; i < cells; i++) {
+			int wide = (int)width[i];
+
+			if (t->right[i] != 'R')
+				wide = i + 1 < cells ? -wide : 0;
+			fprintf(to, "%s%*s", i > 0 ? "   " : "", wide, t->cells[row + i]);
+		}
+		fputc('\n', to);
 	}
 	free(width);
 }

@@ -1,0 +1,79 @@
+/* musterctl: the commands and their table. */
+#include "ctl/ctl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+	const char *name;
+	const char *says;
+	int (*main)(int argc, char **argv); /* NULL: not there yet */
+} commands[] = {
+	{"up", "run both daemons on this host, restarted when they die", up_main},
+	{"status", "the live scheduler at a glance", status_main},
+	{"gangs", "the gangs it knows, and why they wait", gangs_main},
+	{"nodes", "the nodes it knows, and what is used of them", nodes_main},
+	{"simulate", "place everything pending in files of objects, offline", simulate_main},
+	{"verdict", NULL, NULL},
+	{"explain", NULL, NULL},
+	{"top", NULL, NULL},
+	{"latency", NULL, NULL},
+	{"replay", NULL, NULL},
+	{"fsck", NULL, NULL},
+};
+#define COMMANDS_N (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *to)
+{
+	fputs("musterctl COMMAND [ARGUMENTS]\n"
+	      "\n"
+	      "Shows a live muster, and tries placements offline.\n"
+	      "\n",
+	      to);
+	for (size_t i = 0; i < COMMANDS_N; i++)
+		if (commands[i].main != NULL)
+			fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].says);
+	fputs("\n"
+	      "Not supported yet:",
+	      to);
+	for (size_t i = 0; i < COMMANDS_N; i++)
+		if (commands[i].main == NULL)
+			fprintf(to, " %s", commands[i].name);
+	fputs("\n"
+	      "\n"
+	      "musterctl COMMAND --help tells the flags of a command.\n"
+	      "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 78 wrong\n"
+	      "configuration or another memory layout.\n",
+	      to);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	static char name[64];
+
+	if (command->main == NULL)
+		return ctl_usage("musterctl", "%s is not supported yet", command->name);
+	snprintf(name, sizeof(name), "musterctl %s", command->name);
+	argv[0] = name;
+	return command->main(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return ctl_flush("musterctl") ? EXIT_DONE : EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("musterctl " MUSTER_VERSION);
+		return ctl_flush("musterctl") ? EXIT_DONE : EXIT_USAGE;
+	}
+	for (size_t i = 0; i < COMMANDS_N; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return run(&commands[i], argc - 1, argv + 1);
+	return ctl_usage("musterctl", "no command named \"%s\"; see musterctl --help", argv[1]);
+}

@@ -1,0 +1,280 @@
+"""musterctl: commands and exit codes, simulate on files with known answers, bad input
+of every kind, and the views of a live scheduler against the API server's own lists."""
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import check as sums, muster, objects  # noqa: E402
+from lib.cluster import Cluster, run  # noqa: E402
+from lib.harness import check, equal, main, until  # noqa: E402
+
+DATA = muster.ROOT / "tests" / "data" / "simulate"
+DONE, NO, USAGE = 0, 1, 2
+COMMANDS = ("up", "status", "gangs", "nodes", "simulate")
+
+
+def test_help_and_version():
+    for command in ([], *([c] for c in COMMANDS)):
+        code, out, err = run("musterctl", *command, "--help")
+        equal((code, err), (DONE, ""), command)
+        check("musterctl" in out and "Exit status" in out, command, out)
+        code, out, err = run("musterctl", *command, "--version")
+        equal((code, err), (DONE, ""), command)
+        check(out.startswith("musterctl ") and out.strip()[-1].isdigit(), out)
+
+
+def test_what_is_not_there_is_refused():
+    for command in ("verdict", "explain", "top", "latency", "replay", "fsck"):
+        code, out, err = run("musterctl", command, "-f", "x")
+        equal((code, out), (USAGE, ""), command)
+        equal(err, f"musterctl: {command} is not supported yet\n", command)
+
+
+def test_full_disk_is_an_error():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([muster.program("musterctl"), "simulate", "-f", str(DATA / "order.yaml")], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=30)
+    equal(done.returncode, USAGE, "exit code")
+    check("No space left" in done.stderr, done.stderr)
+
+
+# ---- simulate ------------------------------------------------------------
+
+def simulate(*flags, stdin=None):
+    code, out, err = run("musterctl", "simulate", *flags, "-o", "json", stdin=stdin)
+    return code, json.loads(out) if out else None, err
+
+
+def test_known_answers():
+    """NAME.expect.json says how NAME.json or NAME.yaml is to be read and answered."""
+    cases = sorted(DATA.glob("*.expect.json"))
+    check(len(cases) >= 3, f"only {len(cases)} cases in {DATA}")
+    for path in cases:
+        case = json.loads(path.read_text())
+        for run_of in case["runs"]:
+            flags = [f for name in run_of["files"] for f in ("-f", str(DATA / name))] + run_of.get("flags", [])
+            code, got, err = simulate(*flags)
+            equal(got, run_of["answer"], f"{path.name} {run_of['files']} {run_of.get('flags', [])}")
+            equal(code, run_of["exit"], f"{path.name}: exit code")
+            equal(err, run_of.get("says", ""), f"{path.name}: standard error")
+
+
+def test_form_does_not_matter():
+    """JSON, documents, standard input, gzip, several files: the same answer."""
+    text = (DATA / "states.json").read_text()
+    whole = simulate("-f", str(DATA / "states.json"))
+    items = json.loads(text)["items"]
+    with tempfile.TemporaryDirectory() as folder:
+        packed, lines, some, others = (os.path.join(folder, n) for n in ("a.gz", "b", "c", "d"))
+        with gzip.open(packed, "wt") as f:
+            f.write(text)
+        write(lines, "\n".join(json.dumps(i) for i in items))
+        # A comment makes it YAML, of which JSON is a part.
+        write(some, "# a comment\n" + "\n---\n".join(json.dumps(i) for i in items[:4]))
+        write(others, "# another\n" + listed(*items[4:]))
+        for flags in (["-f", packed], ["-f", lines], ["-f", some, "-f", others], ["-f", some, others]):
+            equal(simulate(*flags), whole, flags)
+        equal(simulate("-f", "-", stdin=text), whole, "standard input")
+
+
+def test_tables_say_the_same():
+    code, out, err = run("musterctl", "simulate", "-f", DATA / "whole-or-not.yaml")
+    equal(code, NO, err)
+    rows = [line.split() for line in out.splitlines()]
+    check(["POD", "NODE", "GANG", "REASON"] in rows, out)
+    check(any(r[:2] == ["ml/train", "Placed"] for r in rows), out)
+    check(any(r[:2] == ["ml/big", "Waiting"] for r in rows), out)
+    check("4 of 9 pending pods placed, 1 of 2 gangs" in out, out)
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def listed(*items):
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)})
+
+
+def with_field(obj, path, value):
+    """A copy with the field at a dotted path set; numbers are positions."""
+    copy = json.loads(json.dumps(obj))
+    at = copy
+    *steps, last = [int(s) if s.isdigit() else s for s in path.split(".")]
+    for step in steps:
+        at = at[step]
+    at[last] = value
+    return copy
+
+
+def test_bad_input():
+    """Exit 2, nothing on standard output, and a message that names file, object, field
+    and value."""
+    node, pod = objects.node("n1"), objects.pod("p1")
+    group = objects.pod_group("g", 2)
+    requests = "spec.containers.0.resources.requests"
+    cases = [
+        ("cut", listed(node)[:-20], ["line 1, column"]),
+        ("item", listed(node, 7), ["items[1]", "7"]),
+        ("twice", listed(node, pod, with_field(pod, "spec.schedulerName", "x")),
+         ["items[2]", "Pod default/p1", "items[1]"]),
+        ("node quantity", listed(with_field(node, "status.allocatable", {"cpu": "12x"})),
+         ["items[0]", "Node n1", "allocatable", "cpu", "12x"]),
+        ("node negative", listed(with_field(node, "status.allocatable", {"memory": "-1Gi"})),
+         ["items[0]", "Node n1", "memory", "-1Gi"]),
+        ("negative", listed(node, with_field(pod, requests, {"cpu": "-1"})),
+         ["items[1]", "Pod default/p1", "requests", "cpu", "-1"]),
+        ("quantity", listed(node, with_field(pod, requests, {"memory": "1Gb"})),
+         ["items[1]", "Pod default/p1", "memory", "1Gb"]),
+        ("type", listed(with_field(pod, "spec.priority", "high")), ["items[0]", "Pod default/p1", "priority"]),
+        ("group", listed(with_field(group, "spec.minMember", "two")), ["PodGroup default/g", "minMember"]),
+        ("no kind", listed({"apiVersion": "v1", "metadata": {"name": "x"}}), ["items[0]", "x", "kind"]),
+        ("no name", listed({"apiVersion": "v1", "kind": "Pod", "metadata": {}}), ["items[0]", "metadata.name"]),
+    ]
+    for what, text, parts in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "objects.json")
+            write(path, text)
+            code, out, err = run("musterctl", "simulate", "-f", path, "-o", "json")
+        equal((code, out), (USAGE, ""), f"{what}: {err}")
+        for part in [path, *parts]:
+            check(part in err, f"{what}: {part!r} is not in {err!r}")
+        equal(len(err.splitlines()), 1, f"{what}: lines of {err!r}")
+
+
+def test_bad_usage():
+    good = str(DATA / "order.yaml")
+    for flags, part in (
+            (["-f", "/nowhere/at/all"], "/nowhere/at/all: No such file"),
+            (["-f", "/"], "/: Is a directory"),
+            (["-f", good, "--no-such-flag"], "--no-such-flag"),
+            (["-f", good, "-o", "yaml"], "-o yaml"),
+            (["-f", good, "--score", "best"], "--score best"),
+            (["-f"], "f"),
+            ([], "-f FILE is missing")):
+        code, out, err = run("musterctl", "simulate", *flags)
+        equal((code, out), (USAGE, ""), flags)
+        check(part in err, f"{part!r} is not in {err!r}")
+
+
+# ---- a live scheduler -------------------------------------------------------
+
+def test_no_scheduler():
+    for command in ("status", "gangs", "nodes"):
+        code, out, err = run("musterctl", command, "--socket", "/nowhere/muster.sock")
+        equal((code, out), (NO, ""), err)
+        check("/nowhere/muster.sock" in err, err)
+        code, _, err = run("musterctl", command, env={"MUSTER_SOCKET": "/elsewhere/muster.sock"})
+        check(code == NO and "/elsewhere/muster.sock" in err, code, err)
+
+
+def live_cluster():
+    return Cluster(*(objects.node(f"n{i}", cpu="8", gpu="4") for i in range(3)))
+
+
+def fill(c):
+    group, pods = objects.gang("train", 4, cpu="2", requests={"nvidia.com/gpu": "2"})
+    big, more = objects.gang("big", 5, cpu="2", requests={"nvidia.com/gpu": "2"})
+    c.create(group, *pods)
+    until(lambda: c.bound("train") == 4, 10, "train bound")
+    c.create(big, *more, objects.pod("alone", cpu="500m"))
+    until(lambda: c.bound("alone") == 1, 10, "alone bound")
+
+
+def ask(c, *words):
+    code, out, err = c.ask(*words, "-o", "json")
+    equal(code, DONE, err)
+    return json.loads(out)
+
+
+def test_views_of_a_live_scheduler():
+    with live_cluster() as c:
+        c.up()
+        fill(c)
+        big = until(lambda: {g["gang"]: g for g in ask(c, "gangs")["gangs"]}.get("default/big", {}).get("reason")
+                    and ask(c, "gangs", "default/big")["gangs"][0], 10, "a reason")
+        equal((big["state"], big["quorum"], big["members"], big["placed"]), ("Waiting", 5, 5, 0), "big")
+        equal(big["shortfall"], [{"resource": "nvidia.com/gpu", "need": 10, "have": 4}], "shortfall of big")
+        check("nvidia.com/gpu: need 10, have 4" in big["reason"], big["reason"])
+        train = ask(c, "gangs", "default/train")["gangs"][0]
+        equal((train["state"], train["placed"], train["dialect"]), ("Placed", 4, "scheduler-plugins"), "train")
+
+        # Nodes against what the API server's own pods add up to.
+        used = {f"n{i}": {"cpu": 0, "nvidia.com/gpu": 0, "pods": 0} for i in range(3)}
+        for pod in c.pods():
+            if sums.is_bound(pod):
+                row = used[pod["spec"]["nodeName"]]
+                row["pods"] += 1
+                for name, amount in sums.request_of(pod).items():
+                    if name in row and name != "pods":
+                        row[name] += int(amount)
+        for node in ask(c, "nodes")["nodes"]:
+            for name, amount in used[node["node"]].items():
+                factor = 1000 if name == "cpu" and amount < 1000 and node["used"][name] >= 1000 else 1
+                check(node["used"][name] in (amount, amount * factor), f"{node['node']}: {name}", node, used)
+        status = ask(c, "status")
+        equal((status["nodes"], status["pods_bound"], status["gangs"], status["synced"]), (3, 5, 2, True), "status")
+        for command in ("status", "gangs", "nodes"):
+            code, out, err = c.ask(command)
+            equal((code, err), (DONE, ""), command)
+            check(out.strip(), f"{command} prints nothing")
+        code, out, err = c.ask("gangs", "default/nobody")
+        equal((code, out), (NO, ""), err)
+
+
+# ---- up -------------------------------------------------------------------------
+
+def test_up_passes_flags_on():
+    with Cluster(objects.node("n1")) as c:
+        code, _, err = run("musterctl", "up", "--kubeconfig", c.kubeconfig, "--no-such-flag", "3")
+        equal(code, USAGE, err)
+        check("--no-such-flag" in err, err)
+        # muster-core refuses the value: no restart would help.
+        code, _, err = run("musterctl", "up", "--kubeconfig", c.kubeconfig, "--socket", c.socket, "--max-nodes", "0",
+                           "--listen", f"127.0.0.1:{muster.free_port()}", timeout_s=20)
+        equal(code, USAGE, err)
+        check("--max-nodes" in err and "muster-core ended" in err, err)
+        c.up("--score", "pack", "--scheduler-name", "muster", "--scheduler-name", "second")
+        c.create(objects.pod("a"), objects.pod("b", scheduler="second"))
+        until(lambda: c.bound() == 2, 10, "both names are served")
+
+
+def test_up_makes_a_socket_of_its_own():
+    with Cluster(objects.node("n1")) as c, tempfile.TemporaryDirectory() as runtime:
+        up = subprocess.Popen([muster.program("musterctl"), "up", "--kubeconfig", c.kubeconfig, "--listen",
+                               f"127.0.0.1:{muster.free_port()}"], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "XDG_RUNTIME_DIR": runtime})
+        try:
+            line = up.stdout.readline()
+            check("ready" in line and f"MUSTER_SOCKET={runtime}/muster-" in line, line)
+            socket = line.split("MUSTER_SOCKET=")[1].split(",")[0]
+            code, out, err = run("musterctl", "status", env={"MUSTER_SOCKET": socket})
+            equal((code, err), (DONE, ""), out)
+        finally:
+            up.send_signal(signal.SIGINT)
+            code = up.wait(20)
+            up.stdout.close()
+        equal(code, DONE, "exit code after SIGINT")
+        equal(os.listdir(runtime), [], "left behind")
+
+
+def test_nothing_outlives_up():
+    with Cluster(objects.node("n1")) as c:
+        c.up()
+        pids = list(c.daemons().values())
+        equal(len(pids), 2, "daemons")
+        c.ctl.child.kill()
+        until(lambda: not any(alive(p) for p in pids), 15, f"{pids} end with musterctl up")
+
+
+def alive(pid):
+    return any(pid == p for p, _, _ in muster.processes())
+
+
+if __name__ == "__main__":
+    main(globals())
