@@ -54,7 +54,7 @@ LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
 
 # --- what is built ---------------------------------------------------------
 
-LIB_DIRS := ipc core frontend ctl tests/apisim bench
+LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo bench
 lib_src = $(filter-out $(1)/main%.c,$(wildcard $(1)/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -64,9 +64,10 @@ LIB_frontend := $(B)/lib/libmuster-frontend.a
 LIB_ctl      := $(B)/lib/libmuster-ctl.a
 LIB_apisim   := $(B)/lib/libmuster-apisim.a
 LIB_bench    := $(B)/lib/libmuster-bench.a
+LIB_demo     := $(B)/lib/libmuster-demo.a
 
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
-	tests/apisim:muster-apisim bench:muster-bench,\
+	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo,\
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p)))))
 
 UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -99,6 +100,7 @@ $(eval $(call library,frontend,frontend))
 $(eval $(call library,ctl,ctl))
 $(eval $(call library,tests/apisim,apisim))
 $(eval $(call library,bench,bench))
+$(eval $(call library,tests/demo,demo))
 
 # $(1) binary, $(2) main object, $(3) libraries in link order
 define program
@@ -110,6 +112,7 @@ $(eval $(call program,muster-core,core/main,$(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-frontend,frontend/main,$(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,musterctl,ctl/main,$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
+$(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 
 # A unit test is one Criterion program for one module; it may use any library.
@@ -139,6 +142,10 @@ test: deps-test
 	@$(MAKE) --no-print-directory -j2 programs
 	@$(MAKE) --no-print-directory -j2 SAN=address unit
 	@tests/suite.sh | tests/run.sh build/test-logs
+
+demo: deps
+	@$(MAKE) --no-print-directory -j2 programs
+	@$(B)/bin/muster-demo
 
 test-unit:
 	@$(MAKE) --no-print-directory -j2 SAN=address unit
