@@ -60,6 +60,9 @@ void core_free(struct core *core);
  * caller, aligned to 8, and not kept. */
 int core_step(struct core *core, const struct record *record);
 
+/* What was wrong with the last record that gave -EPROTO: a static text. */
+const char *core_fault(const struct core *core);
+
 /* Is there planning to do, or a command that found no room? */
 bool core_wants_plan(const struct core *core);
 

@@ -1,0 +1,78 @@
+#include "core/carry.h"
+
+#include "core/members.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bound by a result alone counts as well: the watch has not said so yet. */
+static bool in_flight(const struct pod *p)
+{
+	if (p->generation == 0 || p->node == ID_NONE)
+		return false;
+	return p->state == POD_RESERVED || (p->state == POD_BOUND && !p->confirmed);
+}
+
+int carry_collect(const struct core *c, struct carried **out, size_t *out_n)
+{
+	size_t n = c->synced ? 0 : c->carried_n, most = n;
+	struct carried *all;
+
+	for (pod_id id = 0; id < c->pods.used; id++)
+		most += in_flight(&c->pods.slots[id]);
+	*out = NULL;
+	*out_n = 0;
+	if (most == 0)
+		return 0;
+	all = calloc(most, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	if (n > 0)
+		memcpy(all, c->carried, n * sizeof(*all));
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		const struct pod *p = &c->pods.slots[id];
+		struct name name;
+
+		if (!in_flight(p))
+			continue;
+		name = c->nodes.slots[p->node].name;
+		memcpy(all[n].uid, p->uid, sizeof(p->uid));
+		all[n].node_bytes = name.bytes;
+		memcpy(all[n++].node, name_text(&c->ledger, name), name.bytes);
+	}
+	*out = all;
+	*out_n = n;
+	return 0;
+}
+
+static int by_uid(const void *a, const void *b)
+{
+	const struct carried *left = a, *right = b;
+
+	if (left->uid[0] != right->uid[0])
+		return left->uid[0] < right->uid[0] ? -1 : 1;
+	return left->uid[1] < right->uid[1] ? -1 : left->uid[1] > right->uid[1];
+}
+
+void carry_settle(struct core *c)
+{
+	if (c->carried_n > 0)
+		qsort(c->carried, c->carried_n, sizeof(*c->carried), by_uid);
+	for (pod_id id = 0; id < c->pods.used && c->carried_n > 0; id++) {
+		const struct pod *p = &c->pods.slots[id];
+		struct carried key = { .uid = { p->uid[0], p->uid[1] } };
+		const struct carried *found;
+		const struct node *n;
+
+		if (p->generation == 0 || p->class != MEMBER_READY)
+			continue;
+		found = bsearch(&key, c->carried, c->carried_n, sizeof(key), by_uid);
+		n = found ? nodes_named(&c->nodes, found->node, found->node_bytes) : NULL;
+		if (n)
+			pod_reserve(c, id, nodes_id(&c->nodes, n), true);
+	}
+	free(c->carried);
+	c->carried = NULL;
+	c->carried_n = 0;
+}

@@ -1,0 +1,523 @@
+#include "core/core.h"
+
+#include "core/carry.h"
+#include "core/decide.h"
+#include "core/members.h"
+#include "core/reason.h"
+#include "core/records.h"
+#include "core/say.h"
+#include "core/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t core_ledger_bytes(const struct limits *limits, const char **what)
+{
+	return ledger_bytes(limits, what);
+}
+
+static void core_clear_lists(struct core *c)
+{
+	queue_clear(&c->changed);
+	queue_clear(&c->waiting);
+	pod_queue_init(&c->sends, LIST_SEND);
+	pod_queue_init(&c->backoff, LIST_BACKOFF);
+	c->cursor = ID_NONE;
+	c->looked_at = ID_NONE;
+	c->backoff_due_ns = UINT64_MAX;
+	c->say = (struct say){ 0 };
+	while (c->stale_n > 0)
+		c->stale_known[c->stale[--c->stale_n]] = false;
+}
+
+static int core_init(struct core *c, const struct limits *l, struct ledger *ledger)
+{
+	ledger_open(&c->ledger, ledger, l);
+	if (nodes_init(&c->nodes, l, &c->ledger) < 0 || shapes_init(&c->shapes, l) < 0 || pods_init(&c->pods, l) < 0)
+		return -ENOMEM;
+	if (views_init(&c->views, l, &c->nodes, &c->shapes, c->config.score) < 0)
+		return -ENOMEM;
+	if (gangs_init(&c->gangs, l, &c->pods) < 0 || plan_init(&c->plan, l) < 0)
+		return -ENOMEM;
+	c->links = calloc(c->gangs.n, sizeof(*c->links));
+	c->stale = calloc(c->gangs.n, sizeof(*c->stale));
+	c->stale_known = calloc(c->gangs.n, sizeof(*c->stale_known));
+	c->own = calloc(l->nodes, sizeof(*c->own));
+	c->tally = tally_new(l);
+	if (!c->links || !c->stale || !c->stale_known || !c->own || !c->tally)
+		return -ENOMEM;
+	queue_init(&c->changed, &c->gangs, c->links, PLACE_CHANGED);
+	queue_init(&c->waiting, &c->gangs, c->links, PLACE_WAITING);
+	core_clear_lists(c);
+	return 0;
+}
+
+struct core *core_new(const struct core_config *config, struct ledger *ledger)
+{
+	struct core *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->config = *config;
+	if (ledger_bytes(&config->limits, NULL) == 0 || core_init(c, &config->limits, ledger) < 0) {
+		core_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void core_free(struct core *c)
+{
+	if (!c)
+		return;
+	gangs_free(&c->gangs);
+	pods_free(&c->pods);
+	nodes_free(&c->nodes);
+	shapes_free(&c->shapes);
+	views_free(&c->views);
+	plan_free(&c->plan);
+	tally_free(c->tally);
+	free(c->links);
+	free(c->stale);
+	free(c->stale_known);
+	free(c->own);
+	free(c->carried);
+	free(c);
+}
+
+const char *core_fault(const struct core *core)
+{
+	return core->fault ? core->fault : "";
+}
+
+static int refuse(struct core *c, const char *fault)
+{
+	c->fault = fault;
+	return -EPROTO;
+}
+
+/* ---- epochs --------------------------------------------------------------------- */
+
+static int on_begin(struct core *c, const struct record *r)
+{
+	struct carried *carried;
+	size_t carried_n;
+	int rc = carry_collect(c, &carried, &carried_n);
+
+	if (rc < 0)
+		return rc;
+	free(c->carried);
+	c->carried = carried;
+	c->carried_n = carried_n;
+	core_clear_lists(c);
+	gangs_clear(&c->gangs);
+	pods_clear(&c->pods);
+	views_clear(&c->views);
+	shapes_clear(&c->shapes);
+	nodes_clear(&c->nodes);
+	ledger_clear(&c->ledger);
+	c->names_n = 0;
+	c->synced = false;
+	c->epoch = r->epoch;
+	atomic_store_explicit(&c->ledger.ledger->epoch, r->epoch, memory_order_relaxed);
+	stat_add(&core_stats(c)->epochs, 1);
+	return 0;
+}
+
+static int on_synced(struct core *c)
+{
+	if (c->synced)
+		return refuse(c, "synced twice");
+	c->synced = true;
+	carry_settle(c);
+	return 0;
+}
+
+/* ---- names ---------------------------------------------------------------------- */
+
+static int on_name(struct core *c, const struct record *r)
+{
+	struct name_record record;
+	struct name_row *row;
+	struct name name, old;
+	const char *fault = record_name(r, &c->ledger.limits, &record);
+	int rc;
+
+	if (fault)
+		return refuse(c, fault);
+	row = &c->ledger.names[record.body->id];
+	old = (struct name){ .offset = row->offset, .bytes = row->bytes };
+	if (old.bytes == record.body->bytes && memcmp(name_text(&c->ledger, old), record.text, old.bytes) == 0)
+		return 0;
+	rc = name_add(&c->ledger, record.text, record.body->bytes, &name);
+	if (rc < 0)
+		return rc;
+	*row = (struct name_row){ .offset = name.offset, .bytes = name.bytes, .kind = record.body->kind };
+	c->names_n += old.bytes == 0;
+	name_drop(&c->ledger, &old);
+	return 0;
+}
+
+/* An extended resource is told by name before anything asks for it. */
+static bool resources_known(const struct core *c, const struct amount *amounts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (amounts[i].resource >= RESOURCE_EXTENDED && c->ledger.names[amounts[i].resource].bytes == 0)
+			return false;
+	return true;
+}
+
+/* ---- nodes ---------------------------------------------------------------------- */
+
+static int node_forget(struct core *c, node_id id)
+{
+	if (c->nodes.slots[id].named > 0)
+		return refuse(c, "drop of a node that has pods");
+	node_leave(c, id);
+	nodes_drop(&c->nodes, id);
+	shapes_follow(&c->shapes, id, &c->nodes.slots[id]);
+	return 0;
+}
+
+static int on_node(struct core *c, const struct record *r)
+{
+	struct node_record record;
+	struct node *n;
+	bool rules;
+	const char *fault = record_node(r, &c->ledger.limits, &record);
+	int rc;
+
+	if (fault)
+		return refuse(c, fault);
+	if (!resources_known(c, record.amounts, record.body->amounts_n))
+		return refuse(c, "node with an unnamed resource");
+	for (uint32_t i = 0; i < record.body->taints_n; i++)
+		if (c->ledger.names[record.taints[i].name].bytes == 0)
+			return refuse(c, "node with an unnamed taint");
+	n = &c->nodes.slots[record.body->node];
+	if (n->generation && n->generation != record.body->generation) {
+		rc = node_forget(c, record.body->node);
+		if (rc < 0)
+			return rc;
+	}
+	rc = nodes_set(&c->nodes, &record, &rules);
+	if (rc == -EPROTO)
+		return refuse(c, "a node changed its name");
+	if (rc < 0)
+		return rc;
+	if (rules)
+		shapes_follow(&c->shapes, record.body->node, n);
+	if (!node_present(n))
+		node_unreserve(c, record.body->node);
+	return 0;
+}
+
+static int on_node_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.nodes, &drop);
+	const struct node *n;
+
+	if (fault)
+		return refuse(c, fault);
+	n = nodes_find(&c->nodes, drop->id);
+	if (!n || n->generation != drop->generation)
+		return refuse(c, "drop of an unknown node");
+	return node_forget(c, drop->id);
+}
+
+/* ---- shapes --------------------------------------------------------------------- */
+
+static int on_shape(struct core *c, const struct record *r)
+{
+	struct shape_record record;
+	const char *fault = record_shape(r, &c->ledger.limits, &record);
+	int rc;
+
+	if (fault)
+		return refuse(c, fault);
+	if (!resources_known(c, record.amounts, record.body->amounts_n))
+		return refuse(c, "shape with an unnamed resource");
+	rc = shapes_add(&c->shapes, &record, c->nodes.slots, c->nodes.used);
+	if (rc == -EPROTO)
+		return refuse(c, "a shape changed while pods had it");
+	if (rc == 0 && c->shapes.slots[record.body->shape].bound_version == 0)
+		views_forget(&c->views, record.body->shape);
+	return rc;
+}
+
+static int on_shape_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.shapes, &drop);
+	const struct shape *s;
+
+	if (fault)
+		return refuse(c, fault);
+	s = shapes_find(&c->shapes, drop->id);
+	if (!s)
+		return refuse(c, "drop of an unknown shape");
+	if (s->pods > 0)
+		return refuse(c, "drop of a shape that pods have");
+	views_forget(&c->views, drop->id);
+	shapes_drop(&c->shapes, drop->id);
+	return 0;
+}
+
+/* ---- gangs ---------------------------------------------------------------------- */
+
+static void gang_forget(struct core *c, gang_id id)
+{
+	struct gang *g = &c->gangs.slots[id];
+	struct gang_row *row = &c->ledger.gangs[id];
+
+	gang_hold(c, id);
+	row_begin(&row->version);
+	row->generation = 0;
+	row_end(&row->version);
+	name_drop(&c->ledger, &g->stored);
+	free(g->amounts);
+	c->gangs.states[g->state]--;
+	c->gangs.count--;
+	memset(g, 0, sizeof(*g));
+}
+
+/* A gang without members yet. */
+static int gang_begin(struct core *c, const struct gang_record *record)
+{
+	const struct event_gang *e = record->body;
+	struct gang *g = &c->gangs.slots[e->gang];
+	struct name name;
+	int rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
+
+	if (rc < 0)
+		return rc;
+	*g = (struct gang){ .generation = e->generation, .stored = name, .name_bytes = name.bytes, .wait_shape = ID_NONE };
+	g->name = name_text(&c->ledger, name);
+	c->gangs.count++;
+	c->gangs.states[GANG_NONE]++;
+	if (e->gang >= c->gangs.used)
+		c->gangs.used = e->gang + 1;
+	return 0;
+}
+
+static void gang_fill(struct core *c, const struct gang_record *record, struct amount *amounts)
+{
+	const struct event_gang *e = record->body;
+	struct gang *g = &c->gangs.slots[e->gang];
+	struct reason r;
+
+	gang_hold(c, e->gang);
+	free(g->amounts);
+	g->amounts = amounts;
+	g->amounts_n = e->amounts_n;
+	g->flags = e->flags;
+	g->dialect = e->dialect;
+	g->quorum = e->quorum > 0 ? e->quorum : 1;
+	g->created_ns = e->created_ns;
+	g->timeout_ns = e->timeout_ns;
+	gang_rekey(&c->gangs, g);
+	reason_begin(&r, g, &c->nodes);
+	gang_publish(c, e->gang, &r);
+	gang_touch(c, e->gang);
+}
+
+static int gang_check(struct core *c, const struct gang_record *record)
+{
+	const struct event_gang *e = record->body;
+	const struct gang *g = gangs_group(&c->gangs, e->gang);
+
+	if (!resources_known(c, record->amounts, e->amounts_n))
+		return refuse(c, "gang with an unnamed resource");
+	if (!g)
+		return 0;
+	if (g->generation != e->generation && g->members > 0)
+		return refuse(c, "another gang in the place of one that has pods");
+	if (g->generation == e->generation &&
+	    (g->name_bytes != e->name_bytes || memcmp(g->name, record->name, e->name_bytes) != 0))
+		return refuse(c, "a gang changed its name");
+	return 0;
+}
+
+static int on_gang(struct core *c, const struct record *r)
+{
+	struct gang_record record;
+	struct amount *amounts = NULL;
+	const char *fault = record_gang(r, &c->ledger.limits, &record);
+	const struct gang *g;
+	int rc;
+
+	if (fault)
+		return refuse(c, fault);
+	rc = gang_check(c, &record);
+	if (rc < 0)
+		return rc;
+	if (record.body->amounts_n > 0) {
+		amounts = malloc(record.body->amounts_n * sizeof(*amounts));
+		if (!amounts)
+			return -ENOMEM;
+		memcpy(amounts, record.amounts, record.body->amounts_n * sizeof(*amounts));
+	}
+	g = &c->gangs.slots[record.body->gang];
+	if (g->generation && g->generation != record.body->generation)
+		gang_forget(c, record.body->gang);
+	if (g->generation == 0)
+		rc = gang_begin(c, &record);
+	if (rc < 0) {
+		free(amounts);
+		return rc;
+	}
+	gang_fill(c, &record, amounts);
+	return 0;
+}
+
+static int on_gang_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.gangs, &drop);
+	const struct gang *g;
+
+	if (fault)
+		return refuse(c, fault);
+	g = gangs_group(&c->gangs, drop->id);
+	if (!g || g->generation != drop->generation)
+		return refuse(c, "drop of an unknown gang");
+	if (g->members > 0)
+		return refuse(c, "drop of a gang that has pods");
+	gang_forget(c, drop->id);
+	return 0;
+}
+
+/* ---- pods and results ------------------------------------------------------------- */
+
+static int on_pod(struct core *c, const struct record *r)
+{
+	struct pod_record record;
+	const char *fault = record_pod(r, &c->ledger.limits, &record);
+
+	return fault ? refuse(c, fault) : pod_event(c, &record, r->time_ns);
+}
+
+static int on_pod_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.pods, &drop);
+
+	return fault ? refuse(c, fault) : pod_drop(c, drop);
+}
+
+static int on_result(struct core *c, const struct record *r)
+{
+	const struct result *result;
+	const char *fault = record_result(r, &c->ledger.limits, &result);
+
+	if (fault)
+		return refuse(c, fault);
+	pod_answered(c, (enum record_kind)r->kind, result, r->time_ns);
+	return 0;
+}
+
+/* ---- the step ----------------------------------------------------------------------- */
+
+static int apply(struct core *c, const struct record *r)
+{
+	switch ((enum record_kind)r->kind) {
+	case EVENT_BEGIN:
+		return on_begin(c, r);
+	case EVENT_SYNCED:
+		return on_synced(c);
+	case EVENT_TICK:
+		return 0;
+	case EVENT_NAME:
+		return on_name(c, r);
+	case EVENT_NODE:
+		return on_node(c, r);
+	case EVENT_NODE_DROP:
+		return on_node_drop(c, r);
+	case EVENT_SHAPE:
+		return on_shape(c, r);
+	case EVENT_SHAPE_DROP:
+		return on_shape_drop(c, r);
+	case EVENT_GANG:
+		return on_gang(c, r);
+	case EVENT_GANG_DROP:
+		return on_gang_drop(c, r);
+	case EVENT_POD:
+		return on_pod(c, r);
+	case EVENT_POD_DROP:
+		return on_pod_drop(c, r);
+	case RESULT_BOUND:
+	case RESULT_REFUSED:
+	case RESULT_UNKNOWN:
+		return on_result(c, r);
+	case EVENT_PLAN:
+		decide_round(c);
+		return 0;
+	default:
+		return refuse(c, "kind of the record");
+	}
+}
+
+static void gauges_set(struct core *c)
+{
+	struct core_gauges *g = &c->ledger.ledger->gauges;
+	const uint32_t *classes = c->pods.classes;
+
+	stat_set(&g->nodes, c->nodes.present);
+	stat_set(&g->pods, c->pods.count);
+	stat_set(&g->pods_pending, (uint64_t)classes[MEMBER_GATED] + classes[MEMBER_REFUSED] + classes[MEMBER_BACKOFF] +
+	                                   classes[MEMBER_READY]);
+	stat_set(&g->pods_bound, c->pods.bound);
+	stat_set(&g->gangs, c->gangs.count);
+	stat_set(&g->gangs_waiting, c->gangs.states[GANG_WAITING]);
+	stat_set(&g->gangs_binding, c->gangs.states[GANG_BINDING]);
+	stat_set(&g->gangs_placed, c->gangs.states[GANG_PLACED]);
+	stat_set(&g->shapes, c->shapes.count);
+	stat_set(&g->names, c->names_n);
+	stat_set(&g->synced, c->synced);
+}
+
+/* The record itself is sound; may it come now? */
+static const char *turn_fault(const struct core *c, const struct record *r)
+{
+	if (r->kind == EVENT_BEGIN)
+		return r->epoch == 0 ? "epoch 0" : NULL;
+	if (c->epoch == 0)
+		return "a record before the first epoch";
+	return r->epoch == c->epoch ? NULL : "a record of another epoch";
+}
+
+int core_step(struct core *c, const struct record *record)
+{
+	const char *fault = record_check(record);
+	int rc;
+
+	if (!fault)
+		fault = turn_fault(c, record);
+	rc = fault ? refuse(c, fault) : 0;
+	if (rc == 0 && record->time_ns > c->now_ns) {
+		c->now_ns = record->time_ns;
+		decide_tick(c);
+	}
+	if (rc == 0)
+		rc = apply(c, record);
+	nodes_publish(&c->nodes);
+	gauges_set(c);
+	if (c->nodes.saturated != c->saturated_told) {
+		stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_told);
+		c->saturated_told = c->nodes.saturated;
+	}
+	if (rc == 0)
+		stat_add(&core_stats(c)->events, 1);
+	else if (rc == -ENOSPC)
+		stat_add(&core_stats(c)->limits_hit, 1);
+	else if (rc == -EPROTO)
+		stat_add(&core_stats(c)->bad_records, 1);
+	return rc;
+}
+
+bool core_wants_plan(const struct core *c)
+{
+	return decide_wants_round(c);
+}

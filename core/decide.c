@@ -1,0 +1,293 @@
+#include "core/decide.h"
+
+#include "core/members.h"
+#include "core/minimum.h"
+#include "core/reason.h"
+#include "core/say.h"
+
+#include <assert.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* One round: about 2 ms of work, counted in steps of about 10 ns, so that results
+ * and events are never kept waiting; and never by a clock, so that a replay stops
+ * at the same point. */
+#define ROUND_STEPS 200000u
+#define ROUND_GANGS 64u
+
+/* Numbers in reasons are worked out anew this often, and a gang on which the
+ * planner gave up is searched for again. */
+#define REFRESH_NS (2 * NS_PER_S)
+
+/* ---- can it be planned at all? ---------------------------------------------------- */
+
+static enum why hindrance(const struct gang *g)
+{
+	uint64_t have = gang_have(g);
+	uint64_t ready = g->counts[MEMBER_READY], backoff = g->counts[MEMBER_BACKOFF], gated = g->counts[MEMBER_GATED];
+
+	if (g->flags & GANG_OBJECT_MISSING)
+		return WHY_GROUP_MISSING;
+	if (g->flags & GANG_REFUSED)
+		return WHY_REFUSED;
+	if (have >= g->quorum) {
+		if (ready > 0 || gang_pending(g) == 0)
+			return WHY_NONE;
+		if (backoff > 0)
+			return WHY_BIND_REFUSED;
+		return gated > 0 ? WHY_GATED : WHY_REFUSED;
+	}
+	if (gang_members(g) < g->quorum)
+		return WHY_MEMBERS;
+	if (have + ready >= g->quorum)
+		return WHY_NONE;
+	if (have + ready + backoff >= g->quorum)
+		return WHY_BIND_REFUSED;
+	return have + ready + backoff + gated >= g->quorum ? WHY_GATED : WHY_REFUSED;
+}
+
+static enum gang_state state_of(const struct gang *g)
+{
+	if (g->flags & GANG_OBJECT_MISSING)
+		return GANG_INCOMPLETE;
+	if (g->counts[MEMBER_BOUND] >= g->quorum)
+		return GANG_PLACED;
+	if (gang_have(g) >= g->quorum)
+		return GANG_BINDING;
+	return gang_members(g) < g->quorum ? GANG_INCOMPLETE : GANG_WAITING;
+}
+
+/* ---- plan and reserve ------------------------------------------------------------- */
+
+/* The plan's room becomes the members' own, all of it in this step. */
+static void reserve(struct core *c)
+{
+	const struct plan *plan = &c->plan;
+
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->nodes[i] != ID_NONE)
+			pod_reserve(c, plan->pods[i], plan->nodes[i], false);
+}
+
+/* The same shape may have room only after this many of it have: see no_room(). */
+static void wait_for(struct core *c, struct gang *g, uint32_t need)
+{
+	const struct plan *plan = &c->plan;
+
+	g->wait_shape = ID_NONE;
+	if (!plan->alike)
+		return;
+	g->wait_shape = plan->failed;
+	g->wait_need = need;
+}
+
+static enum why place(struct core *c, uint32_t index, struct reason *r)
+{
+	struct gang *g = &c->gangs.slots[index];
+	struct plan *plan = &c->plan;
+	uint32_t need = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1;
+	bool quorum_waits = gang_have(g) < g->quorum;
+	enum plan_answer answer;
+
+	if (c->nodes.present == 0)
+		return WHY_NO_NODES;
+	if (quorum_waits && !minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
+		return WHY_MIN_RESOURCES;
+	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
+	answer = plan_gang(plan, &c->views, &c->gangs, g, need);
+	if (answer == PLAN_GAVE_UP && plan->search)
+		g->searched_ns = c->now_ns ? c->now_ns : 1;
+	if (answer != PLAN_GAVE_UP)
+		g->searched_ns = 0;
+	if (answer == PLAN_PLACED) {
+		reserve(c);
+		stat_add(&core_stats(c)->plans_placed, 1);
+		if (plan->placed == plan->n)
+			return WHY_NONE;
+		reason_begin(r, g, &c->nodes);
+		need = 1;
+	}
+	wait_for(c, g, need);
+	if (plan->failed != ID_NONE)
+		reason_room(r, c->tally, &c->views, plan->failed, plan->failed_need, need, plan->placed > 0 ? 0 : plan->fit);
+	return answer == PLAN_GAVE_UP ? WHY_GAVE_UP : WHY_ROOM;
+}
+
+static void count_time(struct core *c, uint64_t start_ns)
+{
+	struct core_stats *stats = core_stats(c);
+	uint64_t took_ns;
+
+	if (!c->config.clock_ns)
+		return;
+	took_ns = c->config.clock_ns() - start_ns;
+	stat_add(&stats->plan_ns_sum, took_ns);
+	stat_set(&stats->plan_ns_last, took_ns);
+	if (took_ns > atomic_load_explicit(&stats->plan_ns_max, memory_order_relaxed))
+		stat_set(&stats->plan_ns_max, took_ns);
+}
+
+/* True when something was placed. */
+static bool look(struct core *c, uint32_t index)
+{
+	struct gang *g = &c->gangs.slots[index];
+	uint32_t had = gang_have(g);
+	struct reason r;
+	bool waits = false;
+
+	assert(g->place == PLACE_NONE);
+	c->looked_at = index;
+	reason_begin(&r, g, &c->nodes);
+	g->wait_shape = ID_NONE;
+	r.why = hindrance(g);
+	if (r.why == WHY_NONE && g->counts[MEMBER_READY] > 0) {
+		uint64_t start_ns = c->config.clock_ns ? c->config.clock_ns() : 0;
+
+		r.why = place(c, index, &r);
+		waits = r.why != WHY_NONE;
+		count_time(c, start_ns);
+		stat_add(&core_stats(c)->plans, 1);
+		stat_add(&core_stats(c)->plans_refused, waits && gang_have(g) == had);
+	}
+	if (r.why == WHY_NONE) {
+		/* What waits beside members just placed has its reason told as well. */
+		reason_begin(&r, g, &c->nodes);
+		r.why = hindrance(g);
+	}
+	say_gang(c, index, state_of(g), &r);
+	g->room_version = c->nodes.room_version;
+	g->refresh = c->refresh;
+	c->looked_at = ID_NONE;
+	if (waits)
+		queue_insert(&c->waiting, index);
+	return gang_have(g) > had;
+}
+
+/* ---- whose turn it is --------------------------------------------------------------- */
+
+static uint64_t shape_bound(struct core *c, shape_id shape)
+{
+	struct shape *s = &c->shapes.slots[shape];
+
+	if (s->bound_version != c->nodes.room_version) {
+		s->bound = views_get(&c->views, shape)->capacity;
+		s->bound_version = c->nodes.room_version;
+	}
+	return s->bound;
+}
+
+/* Is it sure that a waiting gang still has no room? */
+static bool no_room(struct core *c, struct gang *g)
+{
+	if (g->refresh != c->refresh)
+		return false; /* for its numbers */
+	if (g->room_version == c->nodes.room_version)
+		return true;
+	if (g->wait_shape == ID_NONE || shape_bound(c, g->wait_shape) >= g->wait_need)
+		return false;
+	g->room_version = c->nodes.room_version;
+	return true;
+}
+
+/* The next waiting gang that may have room by now, as far as the round goes. */
+static uint32_t next_waiting(struct core *c)
+{
+	while (c->cursor != ID_NONE && c->views.steps < ROUND_STEPS) {
+		if (!no_room(c, &c->gangs.slots[c->cursor]))
+			return c->cursor;
+		c->cursor = queue_next(&c->waiting, c->cursor);
+		c->views.steps++;
+	}
+	return ID_NONE;
+}
+
+/* The first that changed, with its key as it is now. */
+static uint32_t next_changed(struct core *c)
+{
+	for (;;) {
+		uint32_t index = queue_first(&c->changed);
+		struct gang *g;
+
+		if (index == ID_NONE)
+			return ID_NONE;
+		g = &c->gangs.slots[index];
+		if (!g->key_old)
+			return index;
+		queue_remove(&c->changed, index);
+		gang_rekey(&c->gangs, g);
+		c->views.steps += g->members / 4;
+		queue_insert(&c->changed, index);
+	}
+}
+
+static uint32_t next_gang(struct core *c)
+{
+	uint32_t changed = next_changed(c), waiting = next_waiting(c), index;
+
+	if (waiting == ID_NONE || (changed != ID_NONE && gang_before(&c->gangs, changed, waiting)))
+		index = changed;
+	else
+		index = waiting;
+	/* The walk stopped for want of steps, so what it would find may come first. */
+	if (waiting == ID_NONE && c->cursor != ID_NONE)
+		return ID_NONE;
+	if (index != ID_NONE)
+		gang_hold(c, index);
+	return index;
+}
+
+static void begin_walk(struct core *c)
+{
+	if (c->walked_version == c->nodes.room_version)
+		return;
+	c->walked_version = c->nodes.room_version;
+	c->cursor = queue_first(&c->waiting);
+}
+
+void decide_round(struct core *c)
+{
+	uint32_t placed = 0, index;
+
+	c->views.steps = 0;
+	if (!c->synced || !say_all(c))
+		return;
+	begin_walk(c);
+	while (placed < ROUND_GANGS && c->views.steps < ROUND_STEPS) {
+		index = next_gang(c);
+		if (index == ID_NONE)
+			break;
+		c->views.steps += 10;
+		placed += look(c, index);
+		if (!say_all(c))
+			break;
+	}
+}
+
+bool decide_wants_round(const struct core *c)
+{
+	if (!c->synced)
+		return false;
+	return say_waits(c) || c->changed.n > 0 || c->cursor != ID_NONE ||
+	       (c->waiting.n > 0 && c->walked_version != c->nodes.room_version);
+}
+
+void decide_tick(struct core *c)
+{
+	if (c->now_ns >= c->backoff_due_ns)
+		backoff_wake(c);
+	if (!c->synced || c->now_ns - c->refreshed_ns < REFRESH_NS)
+		return;
+	c->refreshed_ns = c->now_ns;
+	while (c->stale_n > 0) {
+		uint32_t index = c->stale[--c->stale_n];
+
+		c->stale_known[index] = false;
+		if (c->gangs.slots[index].generation)
+			gang_touch(c, index);
+	}
+	if (c->refreshed_log == c->nodes.log_n || c->waiting.n == 0)
+		return;
+	c->refreshed_log = c->nodes.log_n;
+	c->refresh++;
+	c->cursor = queue_first(&c->waiting);
+}

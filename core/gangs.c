@@ -1,0 +1,150 @@
+#include "core/gangs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int gangs_init(struct gangs *gs, const struct limits *limits, struct pods *pods)
+{
+	*gs = (struct gangs){ .pods = pods, .groups = limits->gangs, .n = limits->gangs + limits->pods };
+	gs->slots = calloc(gs->n, sizeof(*gs->slots));
+	return gs->slots ? 0 : -ENOMEM;
+}
+
+void gangs_clear(struct gangs *gs)
+{
+	for (uint32_t i = 0; i < gs->used; i++) {
+		free(gs->slots[i].amounts);
+		memset(&gs->slots[i], 0, sizeof(gs->slots[i]));
+	}
+	/* Lone pods' gangs have no memory of their own. */
+	memset(&gs->slots[gs->groups], 0, gs->pods->used * sizeof(*gs->slots));
+	gs->used = gs->count = 0;
+	memset(gs->states, 0, sizeof(gs->states));
+}
+
+void gangs_free(struct gangs *gs)
+{
+	if (gs->slots)
+		for (uint32_t i = 0; i < gs->used; i++)
+			free(gs->slots[i].amounts);
+	free(gs->slots);
+	gs->slots = NULL;
+}
+
+bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
+{
+	const struct gang *left = &gs->slots[a], *right = &gs->slots[b];
+	uint32_t shorter = left->name_bytes < right->name_bytes ? left->name_bytes : right->name_bytes;
+	int order;
+
+	if (left->priority != right->priority)
+		return left->priority > right->priority;
+	if (left->age_ns != right->age_ns)
+		return left->age_ns < right->age_ns;
+	order = memcmp(left->name, right->name, shorter);
+	if (order != 0)
+		return order < 0;
+	if (left->name_bytes != right->name_bytes)
+		return left->name_bytes < right->name_bytes;
+	return a < b;
+}
+
+/* ---- members ------------------------------------------------------------ */
+
+void gang_link(struct gangs *gs, uint32_t index, pod_id pod)
+{
+	struct gang *g = &gs->slots[index];
+	struct pod *p = &gs->pods->slots[pod];
+
+	p->gang = index;
+	p->previous = g->last;
+	p->next = ID_NONE;
+	if (g->members == 0)
+		g->first = pod;
+	else
+		gs->pods->slots[g->last].next = pod;
+	g->last = pod;
+	if (g->members++ == 0)
+		p->previous = ID_NONE;
+}
+
+void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)
+{
+	struct gang *g = &gs->slots[index];
+	struct pod *p = &gs->pods->slots[pod];
+
+	assert(p->gang == index && g->members > 0);
+	if (p->previous == ID_NONE)
+		g->first = p->next;
+	else
+		gs->pods->slots[p->previous].next = p->next;
+	if (p->next == ID_NONE)
+		g->last = p->previous;
+	else
+		gs->pods->slots[p->next].previous = p->previous;
+	g->members--;
+	p->gang = ID_NONE;
+}
+
+static bool class_is_pending(uint8_t class)
+{
+	return class >= MEMBER_GATED && class <= MEMBER_READY;
+}
+
+void gang_count(struct gang *g, const struct pod *p)
+{
+	assert(g->place == PLACE_NONE);
+	g->counts[p->class]++;
+	if (g->created_ns == 0 && (g->members == 1 || p->created_ns < g->age_ns))
+		g->age_ns = p->created_ns;
+	if (!class_is_pending(p->class))
+		return;
+	/* With nothing pending the priority was left over and means nothing. */
+	if (g->priority_n == 0 || p->priority > g->priority) {
+		g->priority = p->priority;
+		g->priority_n = 0;
+	}
+	if (p->priority == g->priority)
+		g->priority_n++;
+}
+
+void gang_uncount(struct gang *g, const struct pod *p)
+{
+	assert(g->counts[p->class] > 0);
+	g->counts[p->class]--;
+	if (g->created_ns == 0 && p->created_ns == g->age_ns)
+		g->key_old = true;
+	if (class_is_pending(p->class) && p->priority == g->priority && --g->priority_n == 0)
+		g->key_old = true;
+}
+
+bool gang_rekey(const struct gangs *gs, struct gang *g)
+{
+	int32_t priority = g->priority;
+	uint32_t priority_n = 0;
+	uint64_t age_ns = g->created_ns ? g->created_ns : UINT64_MAX;
+	bool differs;
+
+	g->key_old = false;
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
+		const struct pod *p = &gs->pods->slots[id];
+
+		if (g->created_ns == 0 && p->created_ns < age_ns)
+			age_ns = p->created_ns;
+		if (!class_is_pending(p->class))
+			continue;
+		if (priority_n == 0 || p->priority > priority) {
+			priority = p->priority;
+			priority_n = 0;
+		}
+		if (p->priority == priority)
+			priority_n++;
+	}
+	differs = priority != g->priority || age_ns != g->age_ns;
+	g->priority = priority;
+	g->priority_n = priority_n;
+	g->age_ns = age_ns;
+	return differs;
+}

@@ -1,0 +1,125 @@
+/* The gangs, and how far each one is.
+ *
+ * Indexes below limits.gangs are groups, as the frontend numbers them; a pod
+ * without a group is a gang of one, with index limits.gangs + its pod id. */
+#ifndef MUSTER_CORE_GANGS_H
+#define MUSTER_CORE_GANGS_H
+
+#include "core/ledger.h"
+#include "core/pods.h"
+#include "core/records.h"
+
+/* Which queue a gang is in. */
+enum gang_place {
+	PLACE_NONE,    /* nothing to do until something of its own changes */
+	PLACE_CHANGED, /* something of its own changed: to be looked at */
+	PLACE_WAITING, /* looked at; waits for room */
+};
+
+struct gang {
+	uint32_t generation; /* 0: no such gang; of a lone pod: its pod's */
+	uint32_t flags;      /* enum gang_flags */
+	uint32_t dialect;
+	uint32_t quorum; /* 1 or more */
+	struct amount *amounts; /* minResources */
+	uint32_t amounts_n;
+	uint32_t name_bytes;
+	const char *name; /* "namespace/name": in the arena, or the lone pod's */
+	struct name stored; /* of a group */
+	uint64_t created_ns; /* 0: the age of its oldest member */
+	uint64_t timeout_ns;
+	pod_id first, last; /* its members */
+	uint32_t members;   /* on that list */
+	uint32_t counts[MEMBER_CLASSES];
+
+	/* Its place in the queues. */
+	int32_t priority;    /* the highest of pending members */
+	uint32_t priority_n; /* so many pending members have it */
+	uint64_t age_ns;
+	bool key_old; /* priority or age may be lower by now */
+	uint8_t place; /* enum gang_place */
+
+	/* Waiting for room: as of room_version it has none, and has none as long as
+	 * fewer than wait_need of wait_shape fit (ID_NONE: a full look tells). */
+	uint64_t room_version;
+	shape_id wait_shape;
+	uint32_t wait_need;
+	uint32_t refresh; /* round of reasons it was last part of */
+	uint64_t searched_ns; /* when the planner last gave up on it */
+
+	/* What was told last. */
+	uint8_t state; /* enum gang_state */
+	uint8_t told_state;
+	uint8_t told_why;
+	uint64_t told_hash; /* of the reason, 0: none */
+	uint64_t told_ns;
+};
+
+struct gangs {
+	struct gang *slots; /* groups, then lone pods */
+	struct pods *pods;
+	uint32_t groups; /* limits.gangs */
+	uint32_t n;      /* slots */
+	uint32_t used;   /* groups below this were used at least once */
+	uint32_t count;  /* groups in use */
+	uint32_t states[GANG_STATES];
+};
+
+/* -ENOMEM */
+int gangs_init(struct gangs *gs, const struct limits *limits, struct pods *pods);
+void gangs_free(struct gangs *gs);
+void gangs_clear(struct gangs *gs);
+
+static inline struct gang *gangs_group(const struct gangs *gs, gang_id id)
+{
+	return id < gs->groups && gs->slots[id].generation ? &gs->slots[id] : NULL;
+}
+
+static inline uint32_t gangs_index(const struct gangs *gs, const struct gang *g)
+{
+	return (uint32_t)(g - gs->slots);
+}
+
+static inline bool gang_is_group(const struct gangs *gs, uint32_t index)
+{
+	return index < gs->groups;
+}
+
+static inline pod_id gang_lone_pod(const struct gangs *gs, uint32_t index)
+{
+	return index - gs->groups;
+}
+
+/* Members that wait, for whatever reason. */
+static inline uint32_t gang_pending(const struct gang *g)
+{
+	return g->counts[MEMBER_GATED] + g->counts[MEMBER_REFUSED] + g->counts[MEMBER_BACKOFF] + g->counts[MEMBER_READY];
+}
+
+/* Members that have a node. */
+static inline uint32_t gang_have(const struct gang *g)
+{
+	return g->counts[MEMBER_BINDING] + g->counts[MEMBER_BOUND];
+}
+
+static inline uint32_t gang_members(const struct gang *g)
+{
+	return gang_pending(g) + gang_have(g);
+}
+
+/* Earlier in the queue: priority, then age, then name. */
+bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b);
+
+/* A member comes or goes; its class is counted. */
+void gang_link(struct gangs *gs, uint32_t index, pod_id pod);
+void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod);
+
+/* Count one member more or less of its class.  The key may rise with the first,
+ * so the gang is in no queue then; it falls at the next gang_rekey() only. */
+void gang_count(struct gang *g, const struct pod *p);
+void gang_uncount(struct gang *g, const struct pod *p);
+
+/* Work the key out anew from all members; true when it changed. */
+bool gang_rekey(const struct gangs *gs, struct gang *g);
+
+#endif

@@ -1,0 +1,463 @@
+#include "core/members.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+#define BACKOFF_FIRST_MS 1000u
+#define BACKOFF_MOST_MS 10000u
+#define BACKOFF_GRAIN_NS (20 * NS_PER_MS) /* so that many refusals cost few walks */
+
+/* ---- gangs in their queues ------------------------------------------------------ */
+
+void gang_hold(struct core *c, uint32_t index)
+{
+	struct gang *g = &c->gangs.slots[index];
+
+	if (g->place == PLACE_CHANGED) {
+		queue_remove(&c->changed, index);
+	} else if (g->place == PLACE_WAITING) {
+		if (c->cursor == index)
+			c->cursor = queue_next(&c->waiting, index);
+		queue_remove(&c->waiting, index);
+	}
+}
+
+void gang_touch(struct core *c, uint32_t index)
+{
+	struct gang *g = &c->gangs.slots[index];
+
+	if (g->place == PLACE_CHANGED || index == c->looked_at)
+		return;
+	gang_hold(c, index);
+	/* There is nothing to find out about a lone pod that waits for nothing. */
+	if (gang_is_group(&c->gangs, index) || gang_pending(g) > 0)
+		queue_insert(&c->changed, index);
+}
+
+/* Around every change of a pod that its gang's numbers depend on. */
+static void member_out(struct core *c, struct pod *p)
+{
+	c->pods.classes[p->class]--;
+	if (p->state == POD_BOUND)
+		c->pods.bound--;
+	if (p->gang == ID_NONE)
+		return;
+	gang_hold(c, p->gang);
+	gang_uncount(&c->gangs.slots[p->gang], p);
+}
+
+static void member_in(struct core *c, struct pod *p)
+{
+	p->class = (uint8_t)pod_class(p);
+	c->pods.classes[p->class]++;
+	if (p->state == POD_BOUND)
+		c->pods.bound++;
+	if (p->gang == ID_NONE)
+		return;
+	gang_count(&c->gangs.slots[p->gang], p);
+	gang_touch(c, p->gang);
+}
+
+/* ---- room ------------------------------------------------------------------------- */
+
+static void room_take(struct core *c, struct pod *p, node_id node)
+{
+	p->node = node;
+	if (node != ID_NONE)
+		nodes_take(&c->nodes, node, &c->shapes.slots[p->shape]);
+}
+
+static void room_give(struct core *c, struct pod *p)
+{
+	if (p->node == ID_NONE)
+		return;
+	nodes_give(&c->nodes, p->node, &c->shapes.slots[p->shape]);
+	p->node = ID_NONE;
+	c->nodes.room_version++;
+}
+
+static void list_leave(struct core *c, struct pod *p)
+{
+	pod_id id = pods_id(&c->pods, p);
+
+	if (p->list == LIST_SEND)
+		pod_queue_remove(&c->sends, &c->pods, id);
+	else if (p->list == LIST_BACKOFF)
+		pod_queue_remove(&c->backoff, &c->pods, id);
+}
+
+void pod_reserve(struct core *c, pod_id id, node_id node, bool take)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	assert(p->state == POD_PENDING && p->node == ID_NONE);
+	member_out(c, p);
+	list_leave(c, p);
+	if (take)
+		room_take(c, p, node);
+	p->node = node;
+	p->state = POD_RESERVED;
+	p->any_attempt = false;
+	p->attempt++;
+	pod_queue_push(&c->sends, &c->pods, id);
+	member_in(c, p);
+}
+
+/* ---- reservations that were not sent ------------------------------------------------ */
+
+static void reservation_cancel(struct core *c, struct pod *p)
+{
+	member_out(c, p);
+	list_leave(c, p);
+	room_give(c, p);
+	p->state = POD_PENDING;
+	member_in(c, p);
+}
+
+/* A gang lost a reservation before anything of it was sent: what is left of the
+ * plan may no longer be a whole gang, so it goes back as well. */
+static void gang_cancel_unsent(struct core *c, uint32_t index)
+{
+	struct gang *g;
+	struct pod *p;
+
+	if (index == ID_NONE)
+		return;
+	g = &c->gangs.slots[index];
+	if (g->members == 0 || gang_have(g) >= g->quorum || g->counts[MEMBER_BOUND] > 0)
+		return;
+	for (pod_id id = g->first; id != ID_NONE; id = p->next) {
+		p = &c->pods.slots[id];
+		if (p->state == POD_RESERVED && p->list != LIST_SEND)
+			return; /* on its way: the gang rolls forward */
+	}
+	for (pod_id id = g->first; id != ID_NONE; id = p->next) {
+		p = &c->pods.slots[id];
+		if (p->list == LIST_SEND)
+			reservation_cancel(c, p);
+	}
+}
+
+void node_unreserve(struct core *c, node_id node)
+{
+	pod_id id = c->sends.first;
+
+	while (id != ID_NONE) {
+		struct pod *p = &c->pods.slots[id];
+
+		if (p->node != node) {
+			id = p->list_next;
+			continue;
+		}
+		reservation_cancel(c, p);
+		gang_cancel_unsent(c, p->gang);
+		id = c->sends.first; /* anything may have left the list */
+	}
+}
+
+void node_leave(struct core *c, node_id node)
+{
+	node_unreserve(c, node);
+	if (c->nodes.slots[node].pods == 0)
+		return;
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (c->pods.slots[id].generation && c->pods.slots[id].node == node)
+			room_give(c, &c->pods.slots[id]);
+}
+
+/* ---- EVENT_POD ------------------------------------------------------------------------ */
+
+/* Where a pod stands after a record. */
+struct standing {
+	enum pod_state state;
+	node_id node;
+	bool confirmed;
+	bool any_attempt;
+};
+
+static struct standing standing_after(const struct pod *p, const struct event_pod *e, uint32_t gang, uint64_t time_ns)
+{
+	struct standing now = { .state = (enum pod_state)p->state, .node = p->node, .confirmed = p->confirmed,
+		                .any_attempt = p->any_attempt };
+	/* Is what was planned for it still what it asks for? */
+	bool same = (e->flags & POD_OURS) && !(e->flags & (POD_GATED | POD_DELETING | POD_REFUSED)) &&
+	            p->shape == e->shape && p->gang == gang;
+
+	if (e->node != ID_NONE && !(e->flags & POD_BINDING))
+		return (struct standing){ .state = POD_BOUND, .node = e->node, .confirmed = true };
+	if (p->state == POD_BOUND && !p->confirmed)
+		return now; /* the API server said so; the watch is behind */
+	/* A binding that was answered after this record was written is over. */
+	if (e->node != ID_NONE && (p->answered_ns == 0 || time_ns > p->answered_ns)) {
+		now.any_attempt = p->state != POD_RESERVED || p->list == LIST_SEND || p->node != e->node || p->any_attempt;
+		now.state = POD_RESERVED;
+		now.node = e->node;
+		return now;
+	}
+	if (p->state == POD_RESERVED && (p->list != LIST_SEND || same))
+		return now;
+	return (struct standing){ .state = POD_PENDING, .node = ID_NONE };
+}
+
+static void standing_apply(struct core *c, struct pod *p, const struct event_pod *e, const struct standing *now)
+{
+	struct shape *shape = &c->shapes.slots[e->shape];
+	bool stays = p->node == now->node && p->shape == e->shape;
+	bool in_flight = now->state == POD_RESERVED && p->state == POD_RESERVED && !now->any_attempt;
+
+	if (!(p->list == LIST_SEND && in_flight) && !(p->list == LIST_BACKOFF && now->state == POD_PENDING))
+		list_leave(c, p);
+	if (!stays)
+		room_give(c, p);
+	if (p->shape != e->shape) {
+		if (p->shape != ID_NONE)
+			c->shapes.slots[p->shape].pods--;
+		shape->pods++;
+		p->shape = e->shape;
+	}
+	if (!stays)
+		room_take(c, p, now->node);
+	if (now->state != POD_PENDING)
+		p->refusals = now->state == POD_BOUND ? 0 : p->refusals;
+	p->state = (uint8_t)now->state;
+	p->confirmed = now->confirmed;
+	p->any_attempt = now->any_attempt;
+}
+
+static void named_set(struct core *c, struct pod *p, node_id node)
+{
+	if (p->named != ID_NONE)
+		c->nodes.slots[p->named].named--;
+	if (node != ID_NONE)
+		c->nodes.slots[node].named++;
+	p->named = node;
+}
+
+/* The gang of one around a pod without a group. */
+static void lone_begin(struct core *c, pod_id id)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	c->gangs.slots[c->gangs.groups + id] =
+		(struct gang){ .generation = p->generation, .quorum = 1, .name = p->name, .name_bytes = p->name_bytes,
+		               .wait_shape = ID_NONE };
+}
+
+static void gang_leave(struct core *c, struct pod *p)
+{
+	uint32_t index = p->gang;
+
+	if (index == ID_NONE)
+		return;
+	gang_unlink(&c->gangs, index, pods_id(&c->pods, p));
+	if (gang_is_group(&c->gangs, index)) {
+		gang_touch(c, index);
+		return;
+	}
+	gang_hold(c, index);
+	memset(&c->gangs.slots[index], 0, sizeof(c->gangs.slots[index]));
+}
+
+static void gang_join(struct core *c, struct pod *p, uint32_t index)
+{
+	pod_id id = pods_id(&c->pods, p);
+
+	if (index == ID_NONE)
+		return;
+	if (gang_is_group(&c->gangs, index))
+		gang_hold(c, index);
+	else
+		lone_begin(c, id);
+	gang_link(&c->gangs, index, id);
+}
+
+/* The gang a pod counts in: foreign pods without a group are in none. */
+static uint32_t gang_wanted(const struct core *c, const struct event_pod *e)
+{
+	if (e->gang != ID_NONE)
+		return e->gang;
+	return e->flags & POD_OURS ? c->gangs.groups + e->pod : ID_NONE;
+}
+
+static int refuse(struct core *c, const char *fault)
+{
+	c->fault = fault;
+	return -EPROTO;
+}
+
+static int pod_check(struct core *c, const struct pod_record *record)
+{
+	const struct event_pod *e = record->body;
+	const struct pod *p = &c->pods.slots[e->pod];
+
+	if (!shapes_find(&c->shapes, e->shape))
+		return refuse(c, "pod of an unknown shape");
+	if (e->gang != ID_NONE && !gangs_group(&c->gangs, e->gang))
+		return refuse(c, "pod of an unknown gang");
+	if (e->node != ID_NONE && !nodes_find(&c->nodes, e->node))
+		return refuse(c, "pod on an unknown node");
+	if (p->generation == e->generation &&
+	    (p->name_bytes != e->name_bytes || memcmp(p->name, record->name, e->name_bytes) != 0))
+		return refuse(c, "a pod changed its name");
+	return 0;
+}
+
+static void pod_remove(struct core *c, struct pod *p)
+{
+	uint32_t index = p->gang;
+	bool unsent = p->list == LIST_SEND;
+
+	member_out(c, p);
+	gang_leave(c, p);
+	list_leave(c, p);
+	room_give(c, p);
+	named_set(c, p, ID_NONE);
+	c->shapes.slots[p->shape].pods--;
+	c->pods.count--;
+	free(p->name);
+	memset(p, 0, sizeof(*p));
+	if (unsent && gang_is_group(&c->gangs, index))
+		gang_cancel_unsent(c, index);
+}
+
+static void pod_begin(struct core *c, const struct event_pod *e, char *name)
+{
+	struct pod *p = &c->pods.slots[e->pod];
+
+	*p = (struct pod){ .generation = e->generation, .gang = ID_NONE, .shape = ID_NONE, .node = ID_NONE,
+		           .named = ID_NONE, .name = name, .name_bytes = e->name_bytes };
+	c->pods.count++;
+	if (e->pod >= c->pods.used)
+		c->pods.used = e->pod + 1;
+	c->pods.classes[p->class]++; /* taken out again at once */
+}
+
+int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
+{
+	const struct event_pod *e = record->body;
+	struct pod *p = &c->pods.slots[e->pod];
+	uint32_t gang = gang_wanted(c, e), gang_before_it;
+	struct standing now;
+	bool unsent;
+	int rc = pod_check(c, record);
+
+	if (rc < 0)
+		return rc;
+	if (p->generation != e->generation) {
+		char *name = malloc(e->name_bytes);
+
+		if (!name)
+			return -ENOMEM;
+		memcpy(name, record->name, e->name_bytes);
+		if (p->generation)
+			pod_remove(c, p);
+		pod_begin(c, e, name);
+	}
+	now = standing_after(p, e, gang, time_ns);
+	unsent = p->list == LIST_SEND;
+	gang_before_it = p->gang;
+
+	member_out(c, p);
+	p->flags = e->flags;
+	p->priority = e->priority;
+	p->created_ns = e->created_ns;
+	memcpy(p->uid, e->uid, sizeof(p->uid));
+	standing_apply(c, p, e, &now);
+	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
+	if (gang != gang_before_it) {
+		gang_leave(c, p);
+		gang_join(c, p, gang);
+	}
+	member_in(c, p);
+	if (unsent && p->state == POD_PENDING)
+		gang_cancel_unsent(c, p->gang);
+	return 0;
+}
+
+int pod_drop(struct core *c, const struct event_drop *drop)
+{
+	struct pod *p = pods_find(&c->pods, drop->id);
+
+	if (!p || p->generation != drop->generation)
+		return refuse(c, "drop of an unknown pod");
+	pod_remove(c, p);
+	return 0;
+}
+
+/* ---- answers ------------------------------------------------------------------------ */
+
+static uint64_t backoff_ns(const struct pod *p, uint32_t retry_ms)
+{
+	uint64_t ms = BACKOFF_FIRST_MS;
+
+	if (retry_ms > 0)
+		return retry_ms * NS_PER_MS;
+	for (uint32_t i = 1; i < p->refusals && ms < BACKOFF_MOST_MS; i++)
+		ms *= 2;
+	return (ms < BACKOFF_MOST_MS ? ms : BACKOFF_MOST_MS) * NS_PER_MS;
+}
+
+static void backoff_begin(struct core *c, struct pod *p, uint32_t retry_ms)
+{
+	uint64_t wait_ns;
+
+	p->refusals++;
+	wait_ns = backoff_ns(p, retry_ms);
+	p->retry_ns = c->now_ns < UINT64_MAX - wait_ns ? c->now_ns + wait_ns : UINT64_MAX;
+	pod_queue_push(&c->backoff, &c->pods, pods_id(&c->pods, p));
+	if (p->retry_ns < c->backoff_due_ns)
+		c->backoff_due_ns = p->retry_ns;
+}
+
+void backoff_wake(struct core *c)
+{
+	uint64_t due_ns = UINT64_MAX;
+	pod_id next;
+
+	for (pod_id id = c->backoff.first; id != ID_NONE; id = next) {
+		struct pod *p = &c->pods.slots[id];
+
+		next = p->list_next;
+		if (p->retry_ns > c->now_ns) {
+			due_ns = p->retry_ns < due_ns ? p->retry_ns : due_ns;
+			continue;
+		}
+		member_out(c, p);
+		list_leave(c, p);
+		member_in(c, p);
+	}
+	c->backoff_due_ns = due_ns > c->now_ns + BACKOFF_GRAIN_NS ? due_ns : c->now_ns + BACKOFF_GRAIN_NS;
+	if (c->backoff.n == 0)
+		c->backoff_due_ns = UINT64_MAX;
+}
+
+void pod_answered(struct core *c, enum record_kind kind, const struct result *result, uint64_t time_ns)
+{
+	struct pod *p = pods_find(&c->pods, result->pod);
+
+	if (!p || p->generation != result->generation || p->state != POD_RESERVED || p->list == LIST_SEND ||
+	    (!p->any_attempt && p->attempt != result->attempt)) {
+		c->stale_results++;
+		return;
+	}
+	if (kind == RESULT_UNKNOWN)
+		return;
+	member_out(c, p);
+	p->any_attempt = false;
+	p->answered_ns = time_ns;
+	if (kind == RESULT_BOUND) {
+		p->state = POD_BOUND;
+		p->confirmed = false;
+		p->refusals = 0;
+		stat_add(&core_stats(c)->binds_accepted, 1);
+	} else {
+		room_give(c, p);
+		p->state = POD_PENDING;
+		backoff_begin(c, p, result->retry_ms);
+		stat_add(&core_stats(c)->binds_refused, 1);
+	}
+	member_in(c, p);
+}

@@ -1,0 +1,38 @@
+/* What becomes of pods: the room they take, the gang they count in.
+ *
+ * These change state only; plans are made and commands sent in core/decide.c. */
+#ifndef MUSTER_CORE_MEMBERS_H
+#define MUSTER_CORE_MEMBERS_H
+
+#include "core/records.h"
+#include "core/state.h"
+
+/* A gang leaves its queue, so that its key may change ... */
+void gang_hold(struct core *c, uint32_t index);
+/* ... and is to be looked at again. */
+void gang_touch(struct core *c, uint32_t index);
+
+/* Set, move or drop a pod, as core_step() describes it.  On an error nothing has
+ * changed, and for -EPROTO c->fault says what was wrong. */
+int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns);
+int pod_drop(struct core *c, const struct event_drop *drop);
+
+/* An answer to a CMD_BIND.  One that fits nothing is counted and passed over. */
+void pod_answered(struct core *c, enum record_kind kind, const struct result *result, uint64_t time_ns);
+
+/* The node was taken for the pod by a plan, or is taken now (`take`): it is the
+ * pod's, and a CMD_BIND is due. */
+void pod_reserve(struct core *c, pod_id id, node_id node, bool take);
+
+/* A node is no longer fit to be bound to: reservations whose command was not
+ * sent yet are given up, each with its whole gang if none of it was sent. */
+void node_unreserve(struct core *c, node_id node);
+
+/* The node is about to be forgotten: pods that are still counted there keep
+ * waiting for their answer, without room anywhere. */
+void node_leave(struct core *c, node_id node);
+
+/* Pods whose backoff is over are ready again. */
+void backoff_wake(struct core *c);
+
+#endif

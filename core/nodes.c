@@ -1,0 +1,384 @@
+#include "core/nodes.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger)
+{
+	const size_t n = limits->nodes;
+
+	*ns = (struct nodes){ .ledger = ledger, .limit = limits->nodes, .resources = limits->resources,
+		              .columns = RESOURCE_EXTENDED, .room_version = 1, .log_n = 1 };
+	ns->slots = calloc(n, sizeof(*ns->slots));
+	ns->room = calloc(n * limits->resources, sizeof(*ns->room));
+	ns->sums = calloc(n * limits->resources, sizeof(*ns->sums));
+	ns->scored = calloc(n * SCORED_N, sizeof(*ns->scored));
+	ns->order = calloc(n, sizeof(*ns->order));
+	ns->behind = calloc(n, sizeof(*ns->behind));
+	if (ns->slots && ns->room && ns->sums && ns->scored && ns->order && ns->behind)
+		return 0;
+	nodes_free(ns);
+	return -ENOMEM;
+}
+
+static void node_forget(struct node *n)
+{
+	free(n->labels);
+	free(n->taints);
+	n->labels = NULL;
+	n->taints = NULL;
+	n->labels_n = n->taints_n = 0;
+}
+
+void nodes_free(struct nodes *ns)
+{
+	if (ns->slots)
+		for (node_id id = 0; id < ns->used; id++)
+			node_forget(&ns->slots[id]);
+	free(ns->slots);
+	free(ns->room);
+	free(ns->sums);
+	free(ns->scored);
+	free(ns->order);
+	free(ns->behind);
+	ns->slots = NULL;
+}
+
+void nodes_clear(struct nodes *ns)
+{
+	for (node_id id = 0; id < ns->used; id++) {
+		struct node *n = &ns->slots[id];
+
+		node_forget(n);
+		memset(n, 0, sizeof(*n));
+		for (uint32_t r = 0; r < ns->columns; r++)
+			ns->room[(size_t)r * ns->limit + id] = 0;
+		memset(&ns->sums[(size_t)id * ns->resources], 0, ns->resources * sizeof(*ns->sums));
+		memset(&ns->scored[(size_t)id * SCORED_N], 0, SCORED_N * sizeof(*ns->scored));
+	}
+	memset(ns->free, 0, sizeof(ns->free));
+	ns->used = ns->count = ns->present = ns->behind_n = 0;
+	ns->columns = RESOURCE_EXTENDED;
+	ns->order_old = true;
+	/* Whoever follows the log has to start anew. */
+	ns->log_n += NODE_LOG + 1;
+	ns->room_version++;
+}
+
+/* ---- order by name ------------------------------------------------------ */
+
+static int name_compare(const struct nodes *ns, const struct node *n, const char *name, uint32_t bytes)
+{
+	uint32_t shorter = n->name.bytes < bytes ? n->name.bytes : bytes;
+	int order = memcmp(name_text(ns->ledger, n->name), name, shorter);
+
+	if (order != 0)
+		return order;
+	return (n->name.bytes > bytes) - (n->name.bytes < bytes);
+}
+
+static int order_compare(const void *a, const void *b, void *context)
+{
+	const struct nodes *ns = context;
+	node_id left = *(const node_id *)a, right = *(const node_id *)b;
+	const struct node *other = &ns->slots[right];
+	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, other->name), other->name.bytes);
+
+	/* Two objects of one name are the frontend's mistake; any fixed order does. */
+	return order ? order : (left > right) - (left < right);
+}
+
+void nodes_sort(struct nodes *ns)
+{
+	uint32_t n = 0;
+
+	if (!ns->order_old)
+		return;
+	for (node_id id = 0; id < ns->used; id++)
+		if (ns->slots[id].generation)
+			ns->order[n++] = id;
+	assert(n == ns->count);
+	qsort_r(ns->order, n, sizeof(*ns->order), order_compare, ns);
+	for (uint32_t rank = 0; rank < n; rank++)
+		ns->slots[ns->order[rank]].rank = rank;
+	ns->order_old = false;
+	ns->order_version++;
+}
+
+struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes)
+{
+	uint32_t low = 0, high = ns->count;
+
+	nodes_sort(ns);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (name_compare(ns, &ns->slots[ns->order[middle]], name, bytes) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < ns->count; low++) {
+		struct node *n = &ns->slots[ns->order[low]];
+
+		if (name_compare(ns, n, name, bytes) != 0)
+			return NULL;
+		if (node_present(n))
+			return n;
+	}
+	return NULL;
+}
+
+/* ---- room --------------------------------------------------------------- */
+
+static void changed(struct nodes *ns, node_id id)
+{
+	ns->log[ns->log_n++ % NODE_LOG] = id;
+	if (ns->slots[id].changed)
+		return;
+	ns->slots[id].changed = true;
+	ns->behind[ns->behind_n++] = id;
+}
+
+static int64_t free_part(int64_t room)
+{
+	return room > 0 ? room : 0;
+}
+
+static void room_update(struct nodes *ns, node_id id, uint32_t resource)
+{
+	int64_t *room = &ns->room[(size_t)resource * ns->limit + id];
+	int64_t now = amount_room(nodes_allocatable(ns, id, resource), ns->sums[(size_t)id * ns->resources + resource]);
+
+	if (node_present(&ns->slots[id]))
+		ns->free[resource] += (wide)free_part(now) - free_part(*room);
+	*room = now;
+}
+
+static void columns_reach(struct nodes *ns, uint32_t resource)
+{
+	if (resource >= ns->columns)
+		ns->columns = resource + 1;
+}
+
+void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
+{
+	wide *sums = &ns->sums[(size_t)id * ns->resources];
+	wide *scored = &ns->scored[(size_t)id * SCORED_N];
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		columns_reach(ns, q->resource);
+		if (sums[q->resource] <= INT64_MAX && sums[q->resource] + q->value > INT64_MAX)
+			ns->saturated++;
+		sums[q->resource] += q->value;
+		room_update(ns, id, q->resource);
+	}
+	scored[SCORED_CPU] += s->body->scored_cpu_milli;
+	scored[SCORED_MEMORY] += s->body->scored_memory_bytes;
+	ns->slots[id].pods++;
+	changed(ns, id);
+}
+
+void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
+{
+	wide *sums = &ns->sums[(size_t)id * ns->resources];
+	wide *scored = &ns->scored[(size_t)id * SCORED_N];
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		assert(sums[q->resource] >= q->value);
+		sums[q->resource] -= q->value;
+		room_update(ns, id, q->resource);
+	}
+	scored[SCORED_CPU] -= s->body->scored_cpu_milli;
+	scored[SCORED_MEMORY] -= s->body->scored_memory_bytes;
+	assert(ns->slots[id].pods > 0);
+	ns->slots[id].pods--;
+	changed(ns, id);
+}
+
+bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s)
+{
+	if (!node_present(&ns->slots[id]) || !shape_allows(s, id))
+		return false;
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (!amount_fits(nodes_room(ns, id, s->requests[i].resource), s->requests[i].value))
+			return false;
+	return true;
+}
+
+/* ---- setting ------------------------------------------------------------ */
+
+static void present_set(struct nodes *ns, node_id id, uint32_t flags)
+{
+	struct node *n = &ns->slots[id];
+	bool was = node_present(n), is = flags & NODE_PRESENT;
+
+	n->flags = flags;
+	if (was == is)
+		return;
+	ns->present = is ? ns->present + 1 : ns->present - 1;
+	for (uint32_t r = 0; r < ns->columns; r++) {
+		int64_t part = free_part(nodes_room(ns, id, r));
+
+		ns->free[r] += is ? (wide)part : -(wide)part;
+	}
+}
+
+/* True when anything differs. */
+static bool allocatable_set(struct nodes *ns, node_id id, const struct node_record *record)
+{
+	int64_t values[RESOURCES_MAX] = { 0 };
+	int64_t *column = ns->ledger->allocatable;
+	bool differs = false;
+
+	for (uint32_t i = 0; i < record->body->amounts_n; i++) {
+		values[record->amounts[i].resource] = record->amounts[i].value;
+		columns_reach(ns, record->amounts[i].resource);
+	}
+	for (uint32_t r = 0; r < ns->columns; r++)
+		differs = differs || column[(size_t)r * ns->limit + id] != values[r];
+	if (!differs)
+		return false;
+	row_begin(&ns->ledger->nodes[id].version);
+	for (uint32_t r = 0; r < ns->columns; r++) {
+		column[(size_t)r * ns->limit + id] = values[r];
+		room_update(ns, id, r);
+	}
+	row_end(&ns->ledger->nodes[id].version);
+	return true;
+}
+
+static bool same_items(const void *a, uint32_t a_n, const void *b, uint32_t b_n, size_t bytes)
+{
+	return a_n == b_n && (a_n == 0 || memcmp(a, b, a_n * bytes) == 0);
+}
+
+/* NULL and *failed when memory is short; NULL for no items. */
+static void *items_copy(const void *items, uint32_t n, size_t bytes, bool *failed)
+{
+	void *copy;
+
+	if (n == 0)
+		return NULL;
+	copy = malloc(n * bytes);
+	if (copy)
+		memcpy(copy, items, n * bytes);
+	else
+		*failed = true;
+	return copy;
+}
+
+static int rules_set(struct node *n, const struct node_record *record)
+{
+	const struct event_node *e = record->body;
+	bool failed = false;
+	struct label *labels = items_copy(record->labels, e->labels_n, sizeof(*labels), &failed);
+	struct taint *taints = items_copy(record->taints, e->taints_n, sizeof(*taints), &failed);
+
+	if (failed) {
+		free(labels);
+		free(taints);
+		return -ENOMEM;
+	}
+	node_forget(n);
+	n->labels = labels;
+	n->labels_n = e->labels_n;
+	n->taints = taints;
+	n->taints_n = e->taints_n;
+	return 0;
+}
+
+static int node_new(struct nodes *ns, const struct node_record *record)
+{
+	const struct event_node *e = record->body;
+	struct node *n = &ns->slots[e->node];
+	struct name name;
+	int rc = name_add(ns->ledger, record->name, e->name_bytes, &name);
+
+	if (rc < 0)
+		return rc;
+	rc = rules_set(n, record);
+	if (rc < 0) {
+		name_drop(ns->ledger, &name);
+		return rc;
+	}
+	n->name = name;
+	n->generation = e->generation;
+	ns->count++;
+	ns->order_old = true;
+	if (e->node >= ns->used)
+		ns->used = e->node + 1;
+	return 0;
+}
+
+int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
+{
+	const struct event_node *e = record->body;
+	struct node *n = &ns->slots[e->node];
+	bool fresh = n->generation == 0, differs;
+	int rc = 0;
+
+	if (!fresh && (n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0))
+		return -EPROTO;
+	*rules = fresh || n->flags != e->flags ||
+	         !same_items(n->labels, n->labels_n, record->labels, e->labels_n, sizeof(*n->labels)) ||
+	         !same_items(n->taints, n->taints_n, record->taints, e->taints_n, sizeof(*n->taints));
+	if (fresh)
+		rc = node_new(ns, record);
+	else if (*rules)
+		rc = rules_set(n, record);
+	if (rc < 0)
+		return rc;
+	present_set(ns, e->node, e->flags);
+	differs = allocatable_set(ns, e->node, record);
+	if (differs || *rules) {
+		ns->room_version++;
+		changed(ns, e->node);
+	}
+	return 0;
+}
+
+void nodes_drop(struct nodes *ns, node_id id)
+{
+	struct node *n = &ns->slots[id];
+	const struct event_node nothing = { .node = id };
+
+	assert(n->pods == 0);
+	allocatable_set(ns, id, &(struct node_record){ .body = &nothing });
+	present_set(ns, id, 0);
+	changed(ns, id);
+	node_forget(n);
+	name_drop(ns->ledger, &n->name);
+	n->generation = 0;
+	ns->count--;
+	ns->order_old = true;
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+void nodes_publish(struct nodes *ns)
+{
+	for (uint32_t i = 0; i < ns->behind_n; i++) {
+		node_id id = ns->behind[i];
+		struct node *n = &ns->slots[id];
+		struct node_row *row = &ns->ledger->nodes[id];
+
+		n->changed = false;
+		row_begin(&row->version);
+		row->generation = n->generation;
+		row->flags = n->flags;
+		row->pods = n->pods;
+		row->name_offset = n->name.offset;
+		row->name_bytes = n->name.bytes;
+		for (uint32_t r = 0; r < ns->columns; r++)
+			ns->ledger->used[(size_t)r * ns->limit + id] = wide_cut(ns->sums[(size_t)id * ns->resources + r]);
+		row_end(&row->version);
+	}
+	ns->behind_n = 0;
+}

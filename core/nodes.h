@@ -1,0 +1,122 @@
+/* The nodes: what they are, and what is left of each.
+ *
+ * Ids are slots of the frontend; `rank` numbers them by name, so that "the lowest
+ * name" is the lowest rank.  Room is kept in columns, one for each resource, so
+ * that a look at all nodes reads nothing it does not ask for.
+ *
+ * Every change of a node is logged; views (core/views.h) follow the log. */
+#ifndef MUSTER_CORE_NODES_H
+#define MUSTER_CORE_NODES_H
+
+#include "core/amount.h"
+#include "core/ledger.h"
+#include "core/records.h"
+#include "core/shapes.h"
+
+#define NODE_LOG 4096u /* changes kept; who is further behind looks at all */
+
+struct node {
+	uint32_t generation; /* 0: no such node */
+	uint32_t flags;      /* enum node_flags */
+	uint32_t pods;       /* bound or reserved here */
+	uint32_t named;      /* pods whose last record says they are bound here */
+	uint32_t rank;
+	bool changed; /* its row in the ledger is behind */
+	struct name name;
+	struct label *labels; /* sorted by key */
+	uint32_t labels_n;
+	struct taint *taints;
+	uint32_t taints_n;
+};
+
+enum { SCORED_CPU, SCORED_MEMORY, SCORED_N };
+
+struct nodes {
+	struct node *slots;
+	struct ledger_view *ledger;
+	uint32_t limit;
+	uint32_t used;      /* slots below this were used at least once */
+	uint32_t count;     /* in use */
+	uint32_t present;   /* ... and the object exists */
+	uint32_t resources; /* limit */
+	uint32_t columns;   /* resources below this were seen */
+
+	int64_t *room; /* [resource * limit + node]: allocatable - sum, cut off */
+	wide *sums;    /* [node * resources + resource] */
+	wide *scored;  /* [node * SCORED_N + ...], as scores count requests */
+	wide free[RESOURCES_MAX]; /* over present nodes, those overdrawn as 0 */
+
+	uint32_t *order; /* by rank */
+	bool order_old;
+	uint64_t order_version;
+
+	uint32_t log[NODE_LOG];
+	uint64_t log_n;        /* changes ever; log[i % NODE_LOG] */
+	uint64_t room_version; /* counts the times some node may have got more room */
+	uint64_t saturated;    /* sums that were cut off */
+
+	uint32_t *behind; /* nodes whose rows are behind */
+	uint32_t behind_n;
+};
+
+static inline bool node_present(const struct node *n)
+{
+	return n->generation != 0 && (n->flags & NODE_PRESENT);
+}
+
+/* -ENOMEM */
+int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger);
+void nodes_free(struct nodes *ns);
+void nodes_clear(struct nodes *ns);
+
+static inline struct node *nodes_find(const struct nodes *ns, node_id id)
+{
+	return id < ns->limit && ns->slots[id].generation ? &ns->slots[id] : NULL;
+}
+
+/* By name, NULL when there is none of that name that is present. */
+struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes);
+
+static inline node_id nodes_id(const struct nodes *ns, const struct node *n)
+{
+	return (node_id)(n - ns->slots);
+}
+
+/* Set a node as its record says; pods on it stay.  *rules is set when labels,
+ * taints or flags changed.
+ *
+ *   -EPROTO   the slot belongs to another node
+ *   -ENOSPC   no room for the name
+ *   -ENOMEM
+ *
+ * On any error nothing has changed. */
+int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules);
+
+/* Forget a node that nobody refers to any more. */
+void nodes_drop(struct nodes *ns, node_id id);
+
+/* A pod of this shape comes or goes.  Taking never fails: what Kubernetes has
+ * bound is there, fit or not. */
+void nodes_take(struct nodes *ns, node_id id, const struct shape *s);
+void nodes_give(struct nodes *ns, node_id id, const struct shape *s);
+
+/* Has the node room for one more, in full width? */
+bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s);
+
+static inline int64_t nodes_room(const struct nodes *ns, node_id id, uint32_t resource)
+{
+	return ns->room[(size_t)resource * ns->limit + id];
+}
+
+static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint32_t resource)
+{
+	return ns->ledger->allocatable[(size_t)resource * ns->limit + id];
+}
+
+/* Number the nodes by name, if any came or went. */
+void nodes_sort(struct nodes *ns);
+
+/* Bring the rows of changed nodes up to date. */
+void nodes_publish(struct nodes *ns);
+
+#endif

@@ -1,0 +1,63 @@
+/* How a gang is placed: whole or not at all.
+ *
+ *   members of one shape     the sum of counts says exactly whether they fit; each
+ *                            then takes the best node there is
+ *   of several shapes        the hardest shape first, each member on its best node;
+ *                            if that fails, the easiest members that make a quorum;
+ *                            if that fails, a search in name order, which ends at
+ *                            PLAN_TRIES
+ *
+ * A plan under work takes room from the nodes and gives all of it back, unless
+ * it ends as PLAN_PLACED: then the room stays taken for core/decide.c, which makes
+ * it the members' own in the same step.  Nobody can see it in between: rows in
+ * the ledger are written at the end of a step. */
+#ifndef MUSTER_CORE_PLAN_H
+#define MUSTER_CORE_PLAN_H
+
+#include "core/gangs.h"
+#include "core/views.h"
+
+#define PLAN_TRIES 2000u
+
+enum plan_answer {
+	PLAN_PLACED,     /* `need` members or more have a node */
+	PLAN_IMPOSSIBLE, /* proved: there is no such placement */
+	PLAN_GAVE_UP,    /* none found within PLAN_TRIES */
+};
+
+struct plan {
+	/* The gang's members that are ready, in their order, and the node of each:
+	 * ID_NONE for those that found no room. */
+	pod_id *pods;
+	node_id *nodes;
+	uint32_t n;
+	uint32_t placed;
+
+	/* When not all were placed: the first shape that failed, how many of it were
+	 * to be placed, and how many members found room. */
+	shape_id failed;
+	uint32_t failed_need;
+	uint32_t fit;
+
+	bool alike;  /* all ready members have one shape */
+	bool search; /* the caller allows a search */
+
+	/* Scratch. */
+	uint32_t *set;   /* indexes into pods: the members that are tried together */
+	uint32_t set_n;
+	uint32_t *ranks; /* of the search, one for each of the set */
+	struct plan_group *groups;
+	uint32_t groups_n;
+	uint32_t groups_limit;
+};
+
+/* -ENOMEM */
+int plan_init(struct plan *plan, const struct limits *limits);
+void plan_free(struct plan *plan);
+
+/* Plan for the ready members of a gang of which `need` have to start together;
+ * the rest start as far as there is room. */
+enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
+                           uint32_t need);
+
+#endif

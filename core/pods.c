@@ -1,0 +1,105 @@
+#include "core/pods.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int pods_init(struct pods *ps, const struct limits *limits)
+{
+	*ps = (struct pods){ .limit = limits->pods };
+	ps->slots = calloc(limits->pods, sizeof(*ps->slots));
+	return ps->slots ? 0 : -ENOMEM;
+}
+
+void pods_clear(struct pods *ps)
+{
+	for (pod_id id = 0; id < ps->used; id++) {
+		free(ps->slots[id].name);
+		memset(&ps->slots[id], 0, sizeof(ps->slots[id]));
+	}
+	ps->used = ps->count = ps->bound = 0;
+	memset(ps->classes, 0, sizeof(ps->classes));
+}
+
+void pods_free(struct pods *ps)
+{
+	if (ps->slots)
+		pods_clear(ps);
+	free(ps->slots);
+	ps->slots = NULL;
+}
+
+enum member_class pod_class(const struct pod *p)
+{
+	if (p->flags & POD_DELETING)
+		return MEMBER_OUTSIDE;
+	if (p->state == POD_BOUND)
+		return MEMBER_BOUND;
+	if (p->state == POD_RESERVED)
+		return MEMBER_BINDING;
+	if (!(p->flags & POD_OURS))
+		return MEMBER_OUTSIDE;
+	if (p->flags & POD_GATED)
+		return MEMBER_GATED;
+	if (p->flags & POD_REFUSED)
+		return MEMBER_REFUSED;
+	return p->list == LIST_BACKOFF ? MEMBER_BACKOFF : MEMBER_READY;
+}
+
+int pod_compare(const struct pod *a, const struct pod *b)
+{
+	uint32_t shorter = a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes;
+	int order;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	if (a->created_ns != b->created_ns)
+		return a->created_ns < b->created_ns ? -1 : 1;
+	order = memcmp(a->name, b->name, shorter);
+	if (order != 0)
+		return order;
+	if (a->name_bytes != b->name_bytes)
+		return a->name_bytes < b->name_bytes ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* ---- rows of pods ----------------------------------------------------------- */
+
+void pod_queue_init(struct pod_queue *q, enum pod_list list)
+{
+	*q = (struct pod_queue){ .first = ID_NONE, .last = ID_NONE, .list = list };
+}
+
+void pod_queue_push(struct pod_queue *q, struct pods *ps, pod_id id)
+{
+	struct pod *p = &ps->slots[id];
+
+	assert(p->list == LIST_NONE);
+	p->list = (uint8_t)q->list;
+	p->list_previous = q->last;
+	p->list_next = ID_NONE;
+	if (q->last == ID_NONE)
+		q->first = id;
+	else
+		ps->slots[q->last].list_next = id;
+	q->last = id;
+	q->n++;
+}
+
+void pod_queue_remove(struct pod_queue *q, struct pods *ps, pod_id id)
+{
+	struct pod *p = &ps->slots[id];
+
+	assert(p->list == q->list);
+	if (p->list_previous == ID_NONE)
+		q->first = p->list_next;
+	else
+		ps->slots[p->list_previous].list_next = p->list_next;
+	if (p->list_next == ID_NONE)
+		q->last = p->list_previous;
+	else
+		ps->slots[p->list_next].list_previous = p->list_previous;
+	p->list = LIST_NONE;
+	q->n--;
+}

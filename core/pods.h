@@ -1,0 +1,101 @@
+/* The pods: what the frontend says of them, and where each one stands.
+ *
+ *   PENDING --reserve--> RESERVED --bound--> BOUND
+ *      ^                    |
+ *      +------refused-------+
+ *
+ * A pod that is RESERVED or BOUND takes its shape's requests from its node. */
+#ifndef MUSTER_CORE_PODS_H
+#define MUSTER_CORE_PODS_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+
+enum pod_state {
+	POD_PENDING,
+	POD_RESERVED, /* a binding is on its way, or waits for room in the command ring */
+	POD_BOUND,
+};
+
+/* How a gang counts a member. */
+enum member_class {
+	MEMBER_OUTSIDE, /* leaving, or pending and not ours: does not count */
+	MEMBER_GATED,
+	MEMBER_REFUSED, /* muster can't judge it */
+	MEMBER_BACKOFF, /* a binding was refused; tried again later */
+	MEMBER_READY,
+	MEMBER_BINDING,
+	MEMBER_BOUND,
+	MEMBER_CLASSES
+};
+
+/* A pod is on one list at most. */
+enum pod_list { LIST_NONE, LIST_SEND, LIST_BACKOFF };
+
+struct pod {
+	uint32_t generation; /* 0: no such pod */
+	uint32_t flags;      /* enum pod_flags, as last told */
+	uint32_t gang;       /* index into gangs, ID_NONE: a foreign pod without a group */
+	shape_id shape;
+	node_id node;  /* takes room there; ID_NONE also when that node is gone */
+	node_id named; /* bound to, by its last record, or ID_NONE */
+	int32_t priority;
+	uint8_t state;  /* enum pod_state */
+	uint8_t class;  /* enum member_class */
+	uint8_t list;   /* enum pod_list */
+	bool any_attempt; /* a result answers a binding of an earlier life */
+	bool confirmed;   /* BOUND, and its record says so as well */
+	uint32_t attempt;
+	uint32_t refusals; /* in a row */
+	uint32_t previous, next;           /* of the same gang */
+	uint32_t list_previous, list_next; /* of the list it is on */
+	uint32_t name_bytes;
+	char *name; /* "namespace/name" */
+	uint64_t created_ns;
+	uint64_t uid[2];
+	uint64_t retry_ns;    /* in backoff: not before */
+	uint64_t answered_ns; /* time of the last result for it */
+};
+
+struct pods {
+	struct pod *slots;
+	uint32_t limit;
+	uint32_t used;  /* slots below this were used at least once */
+	uint32_t count; /* in use */
+	uint32_t bound; /* state POD_BOUND */
+	uint32_t classes[MEMBER_CLASSES];
+};
+
+/* Pods in a row, first come first. */
+struct pod_queue {
+	uint32_t first, last, n;
+	enum pod_list list;
+};
+
+/* -ENOMEM */
+int pods_init(struct pods *ps, const struct limits *limits);
+void pods_free(struct pods *ps);
+void pods_clear(struct pods *ps);
+
+static inline struct pod *pods_find(const struct pods *ps, pod_id id)
+{
+	return id < ps->limit && ps->slots[id].generation ? &ps->slots[id] : NULL;
+}
+
+static inline pod_id pods_id(const struct pods *ps, const struct pod *p)
+{
+	return (pod_id)(p - ps->slots);
+}
+
+/* How a pod counts, by its flags, state and backoff. */
+enum member_class pod_class(const struct pod *p);
+
+/* Highest priority first, then the oldest, then by name. */
+int pod_compare(const struct pod *a, const struct pod *b);
+
+void pod_queue_init(struct pod_queue *q, enum pod_list list);
+void pod_queue_push(struct pod_queue *q, struct pods *ps, pod_id id);
+void pod_queue_remove(struct pod_queue *q, struct pods *ps, pod_id id);
+
+#endif

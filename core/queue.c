@@ -1,0 +1,68 @@
+#include "core/queue.h"
+
+#include <assert.h>
+#include <string.h>
+
+void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links, enum gang_place place)
+{
+	*q = (struct queue){ .gangs = gangs, .links = links, .place = place };
+	queue_clear(q);
+}
+
+void queue_clear(struct queue *q)
+{
+	memset(&q->head, 0xff, sizeof(q->head)); /* ID_NONE everywhere */
+	q->n = 0;
+}
+
+/* 1 with 3 in 4, 2 with 3 in 16 ...: two bits of a hash for each level. */
+static uint32_t height(uint32_t gang)
+{
+	uint64_t hash = (gang + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t levels = 1;
+
+	for (hash ^= hash >> 29; levels < QUEUE_LEVELS && (hash & 3) == 0; hash >>= 2)
+		levels++;
+	return levels;
+}
+
+/* On each level the links of the last gang before this one. */
+static void before(struct queue *q, uint32_t gang, struct queue_links **last)
+{
+	struct queue_links *at = &q->head;
+
+	for (uint32_t level = QUEUE_LEVELS; level-- > 0;) {
+		while (at->next[level] != ID_NONE && at->next[level] != gang &&
+		       gang_before(q->gangs, at->next[level], gang))
+			at = &q->links[at->next[level]];
+		last[level] = at;
+	}
+}
+
+void queue_insert(struct queue *q, uint32_t gang)
+{
+	struct queue_links *last[QUEUE_LEVELS];
+	uint32_t levels = height(gang);
+
+	assert(q->gangs->slots[gang].place == PLACE_NONE);
+	before(q, gang, last);
+	for (uint32_t level = 0; level < levels; level++) {
+		q->links[gang].next[level] = last[level]->next[level];
+		last[level]->next[level] = gang;
+	}
+	q->gangs->slots[gang].place = (uint8_t)q->place;
+	q->n++;
+}
+
+void queue_remove(struct queue *q, uint32_t gang)
+{
+	struct queue_links *last[QUEUE_LEVELS];
+
+	assert(q->gangs->slots[gang].place == q->place);
+	before(q, gang, last);
+	for (uint32_t level = 0; level < QUEUE_LEVELS; level++)
+		if (last[level]->next[level] == gang)
+			last[level]->next[level] = q->links[gang].next[level];
+	q->gangs->slots[gang].place = PLACE_NONE;
+	q->n--;
+}

@@ -1,0 +1,192 @@
+#include "core/reason.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tally {
+	uint32_t cordoned;
+	uint32_t affinity;
+	uint32_t short_of[RESOURCES_MAX];
+	uint32_t names;
+	uint32_t tainted[]; /* by name */
+};
+
+struct tally *tally_new(const struct limits *limits)
+{
+	struct tally *t = calloc(1, sizeof(*t) + limits->names * sizeof(t->tainted[0]));
+
+	if (t)
+		t->names = limits->names;
+	return t;
+}
+
+void tally_free(struct tally *tally)
+{
+	free(tally);
+}
+
+void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns)
+{
+	uint32_t have = gang_have(g);
+
+	memset(r, 0, sizeof(*r));
+	r->quorum = g->quorum;
+	r->members = gang_members(g);
+	r->gated = g->counts[MEMBER_GATED];
+	r->bound = have;
+	r->need = have < g->quorum ? g->quorum - have : gang_pending(g) > 0;
+	r->nodes = ns->present;
+}
+
+/* ---- what each node lacks ------------------------------------------------------- */
+
+static void tally_rules(struct tally *t, enum node_why why, uint32_t arg)
+{
+	if (why == NODE_WHY_CORDONED)
+		t->cordoned++;
+	else if (why == NODE_WHY_TAINT)
+		t->tainted[arg]++;
+	else
+		t->affinity++;
+}
+
+/* The resources that run out first are those that the node is short of. */
+static void tally_room(struct tally *t, const struct nodes *ns, node_id id, const struct shape *s,
+                       uint64_t members[RESOURCES_MAX])
+{
+	uint32_t counts[RESOURCES_MAX], least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		counts[i] = amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
+		members[q->resource] += counts[i];
+		least = counts[i] < least ? counts[i] : least;
+	}
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (counts[i] == least)
+			t->short_of[s->requests[i].resource]++;
+}
+
+static int most_nodes_first(const void *a, const void *b)
+{
+	const struct why_count *left = a, *right = b;
+
+	if (left->nodes != right->nodes)
+		return left->nodes > right->nodes ? -1 : 1;
+	if (left->why != right->why)
+		return left->why < right->why ? -1 : 1;
+	return left->arg < right->arg ? -1 : left->arg > right->arg;
+}
+
+/* Keeps the most frequent ones; the last stands for all that are rarer. */
+static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t nodes)
+{
+	struct why_count one = { .why = why, .arg = arg, .nodes = nodes };
+	struct why_count *last = &f->counts[WHY_COUNTS_MAX - 1];
+
+	if (nodes == 0)
+		return;
+	if (f->counts_n < WHY_COUNTS_MAX) {
+		f->counts[f->counts_n++] = one;
+		return;
+	}
+	qsort(f->counts, WHY_COUNTS_MAX - 1, sizeof(one), most_nodes_first);
+	if (most_nodes_first(&one, last - 1) < 0) {
+		struct why_count rarer = last[-1];
+
+		last[-1] = one;
+		one = rarer;
+	}
+	one.nodes += last->nodes;
+	if (most_nodes_first(last, &one) < 0) {
+		one.why = last->why;
+		one.arg = last->arg;
+	}
+	*last = one;
+}
+
+static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, const struct view *v)
+{
+	const struct nodes *ns = vs->nodes;
+	const struct shape *s = &vs->shapes->slots[v->shape];
+
+	memset(f, 0, sizeof(*f));
+	memset(t, 0, sizeof(*t) - sizeof(t->names));
+	memset(t->tainted, 0, t->names * sizeof(t->tainted[0]));
+	for (uint32_t rank = 0; rank < ns->count; rank++) {
+		node_id id = ns->order[rank];
+		uint32_t arg;
+		enum node_why why = view_verdict(v, rank, &arg);
+
+		if (!node_present(&ns->slots[id]))
+			continue;
+		if (why != NODE_FITS)
+			tally_rules(t, why, arg);
+		else
+			tally_room(t, ns, id, s, f->members);
+	}
+	count_add(f, NODE_WHY_CORDONED, 0, t->cordoned);
+	count_add(f, NODE_WHY_AFFINITY, 0, t->affinity);
+	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
+		count_add(f, NODE_WHY_INSUFFICIENT, r, t->short_of[r]);
+	for (uint32_t name = 0; name < t->names; name++)
+		count_add(f, NODE_WHY_TAINT, name, t->tainted[name]);
+	qsort(f->counts, f->counts_n, sizeof(f->counts[0]), most_nodes_first);
+	f->log_n = ns->log_n;
+	vs->steps += 3 * (uint64_t)ns->count + t->names / 8;
+}
+
+void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t have)
+{
+	if (r->shortfalls_n == SHORTFALLS_MAX)
+		return;
+	r->shortfalls[r->shortfalls_n++] = (struct shortfall){ .resource = resource, .need = need, .have = have };
+}
+
+void reason_room(struct reason *r, struct tally *tally, struct views *vs, shape_id shape, uint32_t wanted,
+                 uint32_t need, uint32_t fit)
+{
+	const struct shape *s = &vs->shapes->slots[shape];
+	struct view *v = views_get(vs, shape);
+	struct facts *f = &v->facts;
+
+	if (f->log_n != vs->nodes->log_n)
+		facts_work_out(f, tally, vs, v);
+	r->why = WHY_ROOM;
+	r->need = need;
+	r->fit = fit;
+	r->counts_n = f->counts_n;
+	memcpy(r->counts, f->counts, f->counts_n * sizeof(f->counts[0]));
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		if (f->members[q->resource] < wanted)
+			reason_short(r, q->resource, amount_times(q->value, wanted),
+			             amount_times(q->value, f->members[q->resource]));
+	}
+}
+
+/* ---- comparing ------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+	uint32_t word;
+
+	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, at + i, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+uint64_t reason_hash(const struct reason *r)
+{
+	uint64_t hash = mix(1, r, offsetof(struct reason, counts));
+
+	hash = mix(hash, r->counts, r->counts_n * sizeof(r->counts[0]));
+	hash = mix(hash, r->shortfalls, r->shortfalls_n * sizeof(r->shortfalls[0]));
+	return hash ? hash : 1;
+}

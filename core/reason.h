@@ -1,0 +1,29 @@
+/* Why a gang waits, in numbers. */
+#ifndef MUSTER_CORE_REASON_H
+#define MUSTER_CORE_REASON_H
+
+#include "core/gangs.h"
+#include "core/views.h"
+
+/* Counters by name and resource. */
+struct tally;
+
+struct tally *tally_new(const struct limits *limits); /* NULL when memory is short */
+void tally_free(struct tally *tally);
+
+/* Zero but for the numbers of the gang itself. */
+void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns);
+
+/* There is room for `fit` of `need` members; `wanted` of them have this shape,
+ * which is the first that failed.  Counts say what each present node lacks for
+ * one more once it has taken all that fit. */
+void reason_room(struct reason *r, struct tally *tally, struct views *vs, shape_id shape, uint32_t wanted,
+                 uint32_t need, uint32_t fit);
+
+/* One more resource of which there is too little. */
+void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t have);
+
+/* Of what is said, for comparing: equal reasons, equal numbers, never 0. */
+uint64_t reason_hash(const struct reason *r);
+
+#endif

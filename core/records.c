@@ -1,0 +1,265 @@
+#include "core/records.h"
+
+#include "core/ledger.h"
+
+#include <string.h>
+
+#define TERMS_MOST 4096u
+
+/* What is left of a record's body. */
+struct body {
+	const unsigned char *at;
+	uint64_t left;
+};
+
+static struct body body_of(const struct record *r)
+{
+	return (struct body){ .at = (const unsigned char *)(r + 1), .left = r->bytes - sizeof(*r) };
+}
+
+/* The next n things of `bytes` each, padded to 8; NULL when the record is shorter.
+ * 64 bits hold any count times any of our sizes. */
+static const void *take(struct body *b, uint64_t n, uint64_t bytes)
+{
+	const void *at = b->at;
+	uint64_t whole = PADDED(n * bytes);
+
+	if (whole > b->left)
+		return NULL;
+	b->at += whole;
+	b->left -= whole;
+	return at;
+}
+
+const char *record_check(const struct record *r)
+{
+	if (r->bytes < sizeof(*r) || r->bytes > RECORD_BYTES_MAX || r->bytes % 8 != 0)
+		return "length of the record";
+	if (r->flags != 0)
+		return "flags of the record";
+	if (r->kind < EVENT_BEGIN || r->kind > EVENT_PLAN)
+		return "kind of the record";
+	if ((r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK || r->kind == EVENT_PLAN) &&
+	    r->bytes != sizeof(*r))
+		return "a body where none belongs";
+	return NULL;
+}
+
+static const char *text_fault(const char *text, uint32_t bytes)
+{
+	if (bytes == 0 || bytes > NAME_BYTES_MAX)
+		return "length of a name";
+	if (memchr(text, 0, bytes))
+		return "a NUL in a name";
+	return NULL;
+}
+
+static const char *amounts_fault(const struct amount *amounts, uint32_t n, uint32_t resources)
+{
+	uint64_t seen = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (amounts[i].resource >= resources)
+			return "resource out of bounds";
+		if (amounts[i].value < 0)
+			return "negative amount";
+		if (seen >> amounts[i].resource & 1)
+			return "a resource twice";
+		seen |= UINT64_C(1) << amounts[i].resource;
+	}
+	return NULL;
+}
+
+const char *record_name(const struct record *r, const struct limits *l, struct name_record *out)
+{
+	struct body b = body_of(r);
+	struct name_record n = { 0 };
+
+	n.body = take(&b, 1, sizeof(*n.body));
+	n.text = n.body ? take(&b, n.body->bytes, 1) : NULL;
+	if (!n.text || b.left != 0)
+		return "length of a name record";
+	if (n.body->id >= l->names)
+		return "name id out of bounds";
+	if (n.body->kind != (n.body->id < l->resources ? NAME_RESOURCE : NAME_TAINT))
+		return "kind of a name";
+	*out = n;
+	return text_fault(n.text, n.body->bytes);
+}
+
+static const char *labels_fault(const struct node_record *n)
+{
+	for (uint32_t i = 1; i < n->body->labels_n; i++)
+		if (n->labels[i - 1].key >= n->labels[i].key)
+			return "labels not sorted by key";
+	return NULL;
+}
+
+static const char *taints_fault(const struct node_record *n, const struct limits *l)
+{
+	for (uint32_t i = 0; i < n->body->taints_n; i++) {
+		uint32_t effect = n->taints[i].effect;
+
+		if (effect < EFFECT_NO_SCHEDULE || effect > EFFECT_NO_EXECUTE)
+			return "effect of a taint";
+		if (n->taints[i].name < l->resources || n->taints[i].name >= l->names)
+			return "name of a taint out of bounds";
+	}
+	return NULL;
+}
+
+const char *record_node(const struct record *r, const struct limits *l, struct node_record *out)
+{
+	struct body b = body_of(r);
+	struct node_record n = { 0 };
+	const char *fault;
+
+	n.body = take(&b, 1, sizeof(*n.body));
+	if (n.body) {
+		n.amounts = take(&b, n.body->amounts_n, sizeof(*n.amounts));
+		n.labels = take(&b, n.body->labels_n, sizeof(*n.labels));
+		n.taints = take(&b, n.body->taints_n, sizeof(*n.taints));
+		n.name = take(&b, n.body->name_bytes, 1);
+	}
+	if (!n.body || !n.amounts || !n.labels || !n.taints || !n.name || b.left != 0)
+		return "length of a node record";
+	if (n.body->node >= l->nodes)
+		return "node id out of bounds";
+	if (n.body->generation == 0)
+		return "generation of a node";
+	if (n.body->flags & ~(uint32_t)(NODE_PRESENT | NODE_CORDONED))
+		return "flags of a node";
+	*out = n;
+	fault = amounts_fault(n.amounts, n.body->amounts_n, l->resources);
+	if (!fault)
+		fault = labels_fault(&n);
+	if (!fault)
+		fault = taints_fault(&n, l);
+	return fault ? fault : text_fault(n.name, n.body->name_bytes);
+}
+
+static const char *requirements_fault(const struct shape_record *s)
+{
+	for (uint32_t i = 0; i < s->body->requirements_n; i++) {
+		const struct requirement *q = &s->requirements[i];
+
+		if (q->op >= REQUIRE_OPS)
+			return "operator of a requirement";
+		if (q->term > s->body->terms_n)
+			return "term of a requirement";
+		if ((uint64_t)q->values_first + q->values_n > s->body->values_n)
+			return "values of a requirement";
+	}
+	return NULL;
+}
+
+static const char *tolerations_fault(const struct shape_record *s)
+{
+	for (uint32_t i = 0; i < s->body->tolerations_n; i++)
+		if (s->tolerations[i].effect > EFFECT_NO_EXECUTE || s->tolerations[i].any_value > 1)
+			return "a toleration";
+	return NULL;
+}
+
+const char *record_shape(const struct record *r, const struct limits *l, struct shape_record *out)
+{
+	struct body b = body_of(r);
+	struct shape_record s = { .bytes = r->bytes - (uint32_t)sizeof(*r) };
+	const char *fault;
+
+	s.body = take(&b, 1, sizeof(*s.body));
+	if (s.body) {
+		s.amounts = take(&b, s.body->amounts_n, sizeof(*s.amounts));
+		s.requirements = take(&b, s.body->requirements_n, sizeof(*s.requirements));
+		s.values = take(&b, s.body->values_n, sizeof(*s.values));
+		s.tolerations = take(&b, s.body->tolerations_n, sizeof(*s.tolerations));
+	}
+	if (!s.body || !s.amounts || !s.requirements || !s.values || !s.tolerations || b.left != 0)
+		return "length of a shape record";
+	if (s.body->shape >= l->shapes)
+		return "shape id out of bounds";
+	if (s.body->flags & ~(uint32_t)SHAPE_TOLERATES_CORDON)
+		return "flags of a shape";
+	if (s.body->terms_n > TERMS_MOST)
+		return "terms of a shape";
+	if (s.body->scored_cpu_milli < 0 || s.body->scored_memory_bytes < 0)
+		return "scored amounts of a shape";
+	*out = s;
+	fault = amounts_fault(s.amounts, s.body->amounts_n, l->resources);
+	if (!fault)
+		fault = requirements_fault(&s);
+	return fault ? fault : tolerations_fault(&s);
+}
+
+const char *record_gang(const struct record *r, const struct limits *l, struct gang_record *out)
+{
+	struct body b = body_of(r);
+	struct gang_record g = { 0 };
+	const char *fault;
+
+	g.body = take(&b, 1, sizeof(*g.body));
+	if (g.body) {
+		g.amounts = take(&b, g.body->amounts_n, sizeof(*g.amounts));
+		g.name = take(&b, g.body->name_bytes, 1);
+	}
+	if (!g.body || !g.amounts || !g.name || b.left != 0)
+		return "length of a gang record";
+	if (g.body->gang >= l->gangs)
+		return "gang id out of bounds";
+	if (g.body->generation == 0)
+		return "generation of a gang";
+	if (g.body->flags & ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED))
+		return "flags of a gang";
+	*out = g;
+	fault = amounts_fault(g.amounts, g.body->amounts_n, l->resources);
+	return fault ? fault : text_fault(g.name, g.body->name_bytes);
+}
+
+const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out)
+{
+	struct body b = body_of(r);
+	struct pod_record p = { 0 };
+
+	p.body = take(&b, 1, sizeof(*p.body));
+	p.name = p.body ? take(&b, p.body->name_bytes, 1) : NULL;
+	if (!p.name || b.left != 0)
+		return "length of a pod record";
+	if (p.body->pod >= l->pods)
+		return "pod id out of bounds";
+	if (p.body->generation == 0)
+		return "generation of a pod";
+	if (p.body->flags & ~(uint32_t)(POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING))
+		return "flags of a pod";
+	if (p.body->gang != ID_NONE && p.body->gang >= l->gangs)
+		return "gang of a pod out of bounds";
+	if (p.body->shape >= l->shapes)
+		return "shape of a pod out of bounds";
+	if (p.body->node != ID_NONE && p.body->node >= l->nodes)
+		return "node of a pod out of bounds";
+	if ((p.body->flags & POD_BINDING) && p.body->node == ID_NONE)
+		return "a binding pod without a node";
+	*out = p;
+	return text_fault(p.name, p.body->name_bytes);
+}
+
+const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out)
+{
+	struct body b = body_of(r);
+
+	*out = take(&b, 1, sizeof(**out));
+	if (!*out || b.left != 0)
+		return "length of a drop record";
+	return (*out)->id < limit ? NULL : "dropped id out of bounds";
+}
+
+const char *record_result(const struct record *r, const struct limits *l, const struct result **out)
+{
+	struct body b = body_of(r);
+
+	*out = take(&b, 1, sizeof(**out));
+	if (!*out || b.left != 0)
+		return "length of a result";
+	if ((*out)->pod >= l->pods || (*out)->node >= l->nodes)
+		return "id of a result out of bounds";
+	return (*out)->generation != 0 ? NULL : "generation of a result";
+}

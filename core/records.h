@@ -1,0 +1,55 @@
+/* Records as they come from the other process, taken apart and checked.  Nothing
+ * of a record is used before it went through here. */
+#ifndef MUSTER_CORE_RECORDS_H
+#define MUSTER_CORE_RECORDS_H
+
+#include "ipc/abi.h"
+
+/* Pointers go into the record.  Every count has been checked against the
+ * record's length, every id against its limit; whether an id is in use is for
+ * the tables to say. */
+struct name_record {
+	const struct event_name *body;
+	const char *text;
+};
+
+struct node_record {
+	const struct event_node *body;
+	const struct amount *amounts;
+	const struct label *labels;
+	const struct taint *taints;
+	const char *name;
+};
+
+struct shape_record {
+	const struct event_shape *body;
+	const struct amount *amounts;
+	const struct requirement *requirements;
+	const uint32_t *values;
+	const struct toleration *tolerations;
+	uint32_t bytes; /* of the whole body */
+};
+
+struct gang_record {
+	const struct event_gang *body;
+	const struct amount *amounts;
+	const char *name;
+};
+
+struct pod_record {
+	const struct event_pod *body;
+	const char *name;
+};
+
+/* Each returns NULL when the record is sound, else what is wrong with it (a static
+ * text). */
+const char *record_check(const struct record *r);
+const char *record_name(const struct record *r, const struct limits *l, struct name_record *out);
+const char *record_node(const struct record *r, const struct limits *l, struct node_record *out);
+const char *record_shape(const struct record *r, const struct limits *l, struct shape_record *out);
+const char *record_gang(const struct record *r, const struct limits *l, struct gang_record *out);
+const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out);
+const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
+const char *record_result(const struct record *r, const struct limits *l, const struct result **out);
+
+#endif

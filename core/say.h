@@ -1,0 +1,18 @@
+/* Commands on their way out.  A command that finds no room stays here, and
+ * nothing is planned before it is gone. */
+#ifndef MUSTER_CORE_SAY_H
+#define MUSTER_CORE_SAY_H
+
+#include "core/state.h"
+
+/* Offer all that waits; true when nothing is left. */
+bool say_all(struct core *c);
+bool say_waits(const struct core *c);
+
+/* Note a gang's state and reason for the frontend, if they are news. */
+void say_gang(struct core *c, uint32_t index, enum gang_state state, const struct reason *reason);
+
+/* Show a group in the ledger. */
+void gang_publish(struct core *c, uint32_t index, const struct reason *reason);
+
+#endif

@@ -1,0 +1,75 @@
+/* Shapes: pods with equal requests and equal placement rules, and for each the
+ * set of nodes that its rules allow, one bit a node, kept current. */
+#ifndef MUSTER_CORE_SHAPES_H
+#define MUSTER_CORE_SHAPES_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+
+struct node;
+struct shape_record;
+
+/* One request that is not zero. */
+struct request {
+	uint32_t resource;
+	int64_t value;
+	double inverse; /* 1 / value */
+};
+
+struct shape {
+	struct event_shape *body; /* NULL: unused; a copy of the record's body */
+	uint32_t body_bytes;
+	uint32_t pods; /* that refer to it */
+	const struct requirement *requirements;
+	const uint32_t *values;
+	const struct toleration *tolerations;
+	struct request *requests; /* by resource; RESOURCE_PODS is always there */
+	uint32_t requests_n;
+	uint32_t mark; /* scratch of the planner: group of the gang at hand */
+	uint64_t *allowed;
+	/* At most so many had room when the room version was bound_version, and
+	 * room has only shrunk since if that is still the version. */
+	uint64_t bound;
+	uint64_t bound_version;
+};
+
+struct shapes {
+	struct shape *slots;
+	uint32_t limit;
+	uint32_t used;  /* slots below this were used at least once */
+	uint32_t count; /* live */
+	uint32_t words; /* of a node set */
+};
+
+/* Why the rules keep a shape off a node (NODE_FITS, _CORDONED, _TAINT, _AFFINITY);
+ * *arg is the taint's name. */
+enum node_why shape_judges(const struct shape *s, const struct node *n, uint32_t *arg);
+
+static inline bool shape_allows(const struct shape *s, node_id node)
+{
+	return s->allowed[node / 64] >> (node % 64) & 1;
+}
+
+/* -ENOMEM */
+int shapes_init(struct shapes *ss, const struct limits *limits);
+void shapes_free(struct shapes *ss);
+void shapes_clear(struct shapes *ss);
+
+static inline struct shape *shapes_find(const struct shapes *ss, shape_id id)
+{
+	return id < ss->limit && ss->slots[id].body ? &ss->slots[id] : NULL;
+}
+
+/* Add a shape; the record is copied.  An equal one under the same id changes
+ * nothing.
+ *
+ *   -EPROTO   the id belongs to another shape that pods refer to
+ *   -ENOMEM */
+int shapes_add(struct shapes *ss, const struct shape_record *record, const struct node *nodes, uint32_t nodes_used);
+void shapes_drop(struct shapes *ss, shape_id id);
+
+/* A node's labels, taints or flags changed. */
+void shapes_follow(struct shapes *ss, node_id id, const struct node *n);
+
+#endif

@@ -1,0 +1,78 @@
+/* All that a core knows. */
+#ifndef MUSTER_CORE_STATE_H
+#define MUSTER_CORE_STATE_H
+
+#include "core/core.h"
+#include "core/gangs.h"
+#include "core/ledger.h"
+#include "core/nodes.h"
+#include "core/plan.h"
+#include "core/pods.h"
+#include "core/queue.h"
+#include "core/shapes.h"
+#include "core/views.h"
+
+/* A command that found no room; nothing is planned before it did. */
+struct say {
+	bool gang_waits;
+	bool reason_waits;
+	struct cmd_gang gang;
+	struct cmd_reason reason;
+};
+
+/* A binding that was in flight when the frontend went away. */
+struct carried {
+	uint64_t uid[2];
+	uint32_t node_bytes;
+	char node[NAME_BYTES_MAX];
+};
+
+struct core {
+	struct core_config config;
+	struct ledger_view ledger;
+	struct nodes nodes;
+	struct shapes shapes;
+	struct views views;
+	struct pods pods;
+	struct gangs gangs;
+	struct queue_links *links;
+	struct queue changed; /* gangs to be looked at */
+	struct queue waiting; /* gangs that wait for room */
+	uint32_t cursor;      /* in waiting: from here on the round goes; ID_NONE: no round */
+	uint64_t walked_version; /* of room, for which a round was begun */
+
+	uint64_t epoch; /* 0: none yet */
+	uint64_t now_ns; /* the latest time of any record */
+	bool synced;
+
+	struct pod_queue sends;   /* reserved, their CMD_BIND not sent yet */
+	struct pod_queue backoff; /* refused, tried again at retry_ns */
+	uint64_t backoff_due_ns;  /* none is due before */
+	struct say say;
+
+	uint32_t refresh; /* round in which all reasons are worked out anew */
+	uint64_t refreshed_ns;
+	uint64_t refreshed_log; /* nodes.log_n then */
+	uint32_t *stale; /* gangs whose reason changed and was held back, each once */
+	uint32_t stale_n;
+	bool *stale_known; /* by gang: it is among them */
+	uint32_t looked_at; /* the gang at hand, kept out of the queues; ID_NONE */
+
+	struct carried *carried;
+	size_t carried_n;
+
+	struct plan plan;
+	struct tally *tally;
+	wide *own; /* scratch of minimum_met() */
+	uint32_t names_n;  /* in use */
+	const char *fault; /* what was wrong with the last record refused */
+	uint64_t saturated_told;
+	uint64_t stale_results; /* that answered nothing */
+};
+
+static inline struct core_stats *core_stats(struct core *c)
+{
+	return &c->ledger.ledger->stats;
+}
+
+#endif

@@ -1,0 +1,295 @@
+/* core_valid(): every sum, count and list worked out again from the pods. */
+#include "core/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct checking {
+	const struct core *c;
+	char *why;
+	size_t why_bytes;
+	wide *sums;   /* as nodes.sums */
+	wide *scored; /* as nodes.scored */
+	uint32_t *pods;   /* by node */
+	uint32_t *named;  /* by node */
+	uint32_t *shapes; /* by shape */
+};
+
+static bool wrong(struct checking *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool wrong(struct checking *k, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(k->why, k->why_bytes, format, args);
+	va_end(args);
+	return false;
+}
+
+/* ---- pods --------------------------------------------------------------------- */
+
+static void pod_sum(struct checking *k, const struct pod *p)
+{
+	const struct core *c = k->c;
+	const struct shape *s = &c->shapes.slots[p->shape];
+
+	k->shapes[p->shape]++;
+	if (p->named != ID_NONE)
+		k->named[p->named]++;
+	if (p->node == ID_NONE)
+		return;
+	k->pods[p->node]++;
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		k->sums[(size_t)p->node * c->nodes.resources + s->requests[i].resource] += s->requests[i].value;
+	k->scored[(size_t)p->node * SCORED_N + SCORED_CPU] += s->body->scored_cpu_milli;
+	k->scored[(size_t)p->node * SCORED_N + SCORED_MEMORY] += s->body->scored_memory_bytes;
+}
+
+static bool pod_valid(struct checking *k, pod_id id)
+{
+	const struct core *c = k->c;
+	const struct pod *p = &c->pods.slots[id];
+
+	if (!shapes_find(&c->shapes, p->shape))
+		return wrong(k, "pod %u has no shape", id);
+	if (p->node != ID_NONE && !nodes_find(&c->nodes, p->node))
+		return wrong(k, "pod %u is on a node that is not there", id);
+	if (p->state == POD_PENDING && p->node != ID_NONE)
+		return wrong(k, "pod %u is pending and has a node", id);
+	if (p->class != pod_class(p))
+		return wrong(k, "pod %u is counted as %u, is %u", id, p->class, pod_class(p));
+	if ((p->list == LIST_SEND) != (p->state == POD_RESERVED && p->list != LIST_NONE))
+		return wrong(k, "pod %u is on list %u in state %u", id, p->list, p->state);
+	if (p->list == LIST_SEND && p->node == ID_NONE)
+		return wrong(k, "pod %u is to be sent nowhere", id);
+	if (p->gang == ID_NONE && (p->flags & POD_OURS))
+		return wrong(k, "pod %u is ours and in no gang", id);
+	if (p->gang != ID_NONE && !c->gangs.slots[p->gang].generation)
+		return wrong(k, "pod %u is in a gang that is not there", id);
+	return true;
+}
+
+static bool pods_valid(struct checking *k)
+{
+	const struct core *c = k->c;
+	uint32_t count = 0, bound = 0, classes[MEMBER_CLASSES] = { 0 };
+
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		const struct pod *p = &c->pods.slots[id];
+
+		if (p->generation == 0)
+			continue;
+		if (!pod_valid(k, id))
+			return false;
+		pod_sum(k, p);
+		count++;
+		bound += p->state == POD_BOUND;
+		classes[p->class]++;
+	}
+	if (count != c->pods.count || bound != c->pods.bound || memcmp(classes, c->pods.classes, sizeof(classes)) != 0)
+		return wrong(k, "pods are miscounted");
+	return true;
+}
+
+/* ---- nodes -------------------------------------------------------------------- */
+
+static bool node_valid(struct checking *k, node_id id, wide free[RESOURCES_MAX])
+{
+	const struct nodes *ns = &k->c->nodes;
+	const struct node *n = &ns->slots[id];
+
+	if (n->pods != k->pods[id] || n->named != k->named[id])
+		return wrong(k, "node %u: %u pods kept, %u are there", id, n->pods, k->pods[id]);
+	for (uint32_t r = 0; r < ns->resources; r++) {
+		size_t at = (size_t)id * ns->resources + r;
+		int64_t room = amount_room(nodes_allocatable(ns, id, r), k->sums[at]);
+
+		if (ns->sums[at] != k->sums[at])
+			return wrong(k, "node %u resource %u: sum %lld kept, %lld is right", id, r,
+			             (long long)wide_cut(ns->sums[at]), (long long)wide_cut(k->sums[at]));
+		if (nodes_room(ns, id, r) != room)
+			return wrong(k, "node %u resource %u: room", id, r);
+		if (ns->ledger->used[(size_t)r * ns->limit + id] != wide_cut(k->sums[at]))
+			return wrong(k, "node %u resource %u: the ledger's row", id, r);
+		if (node_present(n) && room > 0)
+			free[r] += room;
+	}
+	for (uint32_t i = 0; i < SCORED_N; i++)
+		if (ns->scored[(size_t)id * SCORED_N + i] != k->scored[(size_t)id * SCORED_N + i])
+			return wrong(k, "node %u: scored sums", id);
+	return true;
+}
+
+static bool nodes_valid(struct checking *k)
+{
+	const struct nodes *ns = &k->c->nodes;
+	uint32_t count = 0, present = 0;
+	wide free[RESOURCES_MAX] = { 0 };
+
+	for (node_id id = 0; id < ns->used; id++) {
+		count += ns->slots[id].generation != 0;
+		present += node_present(&ns->slots[id]);
+		if (!node_valid(k, id, free))
+			return false;
+	}
+	if (count != ns->count || present != ns->present)
+		return wrong(k, "nodes are miscounted");
+	if (memcmp(free, ns->free, sizeof(free)) != 0)
+		return wrong(k, "what is free in the cluster");
+	return true;
+}
+
+/* ---- shapes and views ----------------------------------------------------------- */
+
+static bool shapes_valid(struct checking *k)
+{
+	const struct core *c = k->c;
+	uint32_t count = 0, arg;
+
+	for (shape_id id = 0; id < c->shapes.used; id++) {
+		const struct shape *s = &c->shapes.slots[id];
+
+		if (!s->body)
+			continue;
+		count++;
+		if (s->pods != k->shapes[id])
+			return wrong(k, "shape %u: %u pods kept, %u are there", id, s->pods, k->shapes[id]);
+		for (node_id node = 0; node < c->nodes.used; node++) {
+			const struct node *n = &c->nodes.slots[node];
+			bool allowed = node_present(n) && shape_judges(s, n, &arg) == NODE_FITS;
+
+			if (shape_allows(s, node) != allowed)
+				return wrong(k, "shape %u: node %u", id, node);
+		}
+	}
+	return count == c->shapes.count || wrong(k, "shapes are miscounted");
+}
+
+/* Views that are up to date must say what a look at every node says. */
+static bool views_valid(struct checking *k)
+{
+	const struct core *c = k->c;
+	struct views *vs = (struct views *)(uintptr_t)&c->views;
+
+	if (c->nodes.order_old)
+		return true;
+	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
+		struct view *v = &vs->slots[i];
+
+		if (v->shape == ID_NONE)
+			continue;
+		if (vs->of_shape[v->shape] != i || !shapes_find(&c->shapes, v->shape))
+			return wrong(k, "view %u: its shape", i);
+		view_follow(vs, v);
+		if (!view_check(vs, v))
+			return wrong(k, "view of shape %u", v->shape);
+	}
+	return true;
+}
+
+/* ---- gangs and queues ------------------------------------------------------------- */
+
+static bool gang_valid(struct checking *k, uint32_t index)
+{
+	const struct core *c = k->c;
+	const struct gang *g = &c->gangs.slots[index];
+	uint32_t counts[MEMBER_CLASSES] = { 0 }, members = 0;
+	pod_id before = ID_NONE;
+
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = c->pods.slots[id].next) {
+		const struct pod *p = &c->pods.slots[id];
+
+		if (p->gang != index || p->previous != before || members++ > c->pods.count)
+			return wrong(k, "gang %u: its list of members", index);
+		counts[p->class]++;
+		before = id;
+	}
+	if (members != g->members || memcmp(counts, g->counts, sizeof(counts)) != 0)
+		return wrong(k, "gang %u: members are miscounted", index);
+	if (g->place == PLACE_NONE && g->counts[MEMBER_READY] > 0 && gang_have(g) + g->counts[MEMBER_READY] >= g->quorum &&
+	    !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED)))
+		return wrong(k, "gang %u could be placed and is in no queue", index);
+	return true;
+}
+
+static bool gangs_valid(struct checking *k)
+{
+	const struct core *c = k->c;
+	uint32_t count = 0, states[GANG_STATES] = { 0 };
+
+	for (uint32_t i = 0; i < c->gangs.groups + c->pods.used; i++) {
+		const struct gang *g = &c->gangs.slots[i];
+
+		if (g->generation == 0)
+			continue;
+		if (gang_is_group(&c->gangs, i)) {
+			count++;
+			states[g->state]++;
+		}
+		if (!gang_valid(k, i))
+			return false;
+	}
+	if (count != c->gangs.count || memcmp(states, c->gangs.states, sizeof(states)) != 0)
+		return wrong(k, "gangs are miscounted");
+	return true;
+}
+
+static bool queue_valid(struct checking *k, const struct queue *q)
+{
+	uint32_t n = 0, before = ID_NONE;
+
+	for (uint32_t i = queue_first(q); i != ID_NONE; i = queue_next(q, i)) {
+		if (n++ >= q->n || q->gangs->slots[i].place != q->place)
+			return wrong(k, "queue %d: gang %u", (int)q->place, i);
+		if (before != ID_NONE && !gang_before(q->gangs, before, i))
+			return wrong(k, "queue %d: gang %u is out of order", (int)q->place, i);
+		before = i;
+	}
+	return n == q->n || wrong(k, "queue %d: %u kept, %u are there", (int)q->place, q->n, n);
+}
+
+static bool row_valid(struct checking *k, const struct pod_queue *q)
+{
+	uint32_t n = 0;
+
+	for (pod_id id = q->first; id != ID_NONE; id = k->c->pods.slots[id].list_next)
+		if (n++ >= q->n || k->c->pods.slots[id].list != q->list)
+			return wrong(k, "list %d: pod %u", (int)q->list, id);
+	return n == q->n || wrong(k, "list %d: %u kept, %u are there", (int)q->list, q->n, n);
+}
+
+static bool cursor_valid(struct checking *k)
+{
+	uint32_t cursor = k->c->cursor;
+
+	return cursor == ID_NONE || k->c->gangs.slots[cursor].place == PLACE_WAITING ||
+	       wrong(k, "the round goes on at gang %u, which does not wait", cursor);
+}
+
+bool core_valid(const struct core *core, char *why, size_t why_bytes)
+{
+	struct checking k = { .c = core, .why = why, .why_bytes = why_bytes };
+	const size_t nodes = core->nodes.limit;
+	bool valid = false;
+
+	k.sums = calloc(nodes * core->nodes.resources, sizeof(*k.sums));
+	k.scored = calloc(nodes * SCORED_N, sizeof(*k.scored));
+	k.pods = calloc(nodes, sizeof(*k.pods));
+	k.named = calloc(nodes, sizeof(*k.named));
+	k.shapes = calloc(core->shapes.limit, sizeof(*k.shapes));
+	if (!k.sums || !k.scored || !k.pods || !k.named || !k.shapes)
+		wrong(&k, "no memory to check with");
+	else
+		valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && views_valid(&k) && gangs_valid(&k) &&
+		        queue_valid(&k, &core->changed) && queue_valid(&k, &core->waiting) &&
+		        row_valid(&k, &core->sends) && row_valid(&k, &core->backoff) && cursor_valid(&k);
+	free(k.sums);
+	free(k.scored);
+	free(k.pods);
+	free(k.named);
+	free(k.shapes);
+	return valid;
+}

@@ -1,0 +1,80 @@
+/* What a shape finds on every node: how many of it fit, and how good the node is.
+ *
+ * A view is worked out once for a shape and then follows the log of changed
+ * nodes, so that the next plan reads an array instead of every node's columns.
+ * It holds nothing that can't be worked out anew from nodes and shape, and
+ * view_check() does so. */
+#ifndef MUSTER_CORE_VIEWS_H
+#define MUSTER_CORE_VIEWS_H
+
+#include "core/nodes.h"
+#include "core/score.h"
+#include "core/shapes.h"
+
+#define VIEWS_MAX 128u /* shapes with a view; the one not used for longest gives way */
+#define VIEW_BLOCK 64u
+
+#define NO_NODE UINT32_MAX
+
+/* Arrays are by rank, so that the first of equals has the lowest name. */
+/* Why nodes fall out for a shape, and how far each resource would reach. */
+struct facts {
+	uint64_t log_n; /* of the nodes when it was worked out; 0: never */
+	uint32_t counts_n;
+	struct why_count counts[WHY_COUNTS_MAX];
+	uint64_t members[RESOURCES_MAX]; /* that this resource alone lets in */
+};
+
+struct view {
+	shape_id shape;
+	uint64_t position;      /* in the log of nodes */
+	uint64_t order_version; /* of the ranks */
+	uint64_t last_used;
+	uint64_t capacity;  /* sum of counts */
+	uint8_t *keys;      /* score + 1; 0: not one fits.  Whole blocks. */
+	uint32_t *counts;   /* how many fit */
+	uint32_t *verdicts; /* why the rules keep it off, packed; see view_verdict() */
+	struct facts facts; /* kept by core/reason.c */
+};
+
+struct views {
+	struct view slots[VIEWS_MAX];
+	void *memory;       /* of all arrays */
+	uint32_t *of_shape; /* index into slots, NO_NODE: none */
+	struct nodes *nodes;
+	struct shapes *shapes;
+	enum score_policy score;
+	uint32_t blocks;
+	uint32_t most; /* a node's count is cut off here */
+	uint64_t uses;
+	uint64_t steps; /* work done, in units of about 10 ns; the planner's budget */
+};
+
+/* -ENOMEM */
+int views_init(struct views *vs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes,
+               enum score_policy score);
+void views_free(struct views *vs);
+void views_clear(struct views *vs);
+
+/* The view of a shape, up to date.  Good until VIEWS_MAX others were asked for, up
+ * to date until a node changes. */
+struct view *views_get(struct views *vs, shape_id shape);
+void view_follow(struct views *vs, struct view *v);
+
+/* The shape is gone or another. */
+void views_forget(struct views *vs, shape_id shape);
+
+/* The best node that takes one more, by score, then by name; NO_NODE. */
+node_id view_best(struct views *vs, const struct view *v);
+
+/* The one after that in the same order, given the key and rank of the last; both
+ * are set.  A start is *key = UINT32_MAX. */
+node_id view_after(struct views *vs, const struct view *v, uint32_t *key, uint32_t *rank);
+
+/* Why the rules keep the shape off the node of that rank. */
+enum node_why view_verdict(const struct view *v, uint32_t rank, uint32_t *arg);
+
+/* Is the view what a look at every node gives?  For tests. */
+bool view_check(struct views *vs, const struct view *v);
+
+#endif
