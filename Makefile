@@ -151,11 +151,11 @@ test-unit:
 	@$(MAKE) --no-print-directory -j2 SAN=address unit
 	@tests/suite.sh unit | tests/run.sh build/test-logs-unit
 
-# Under TSan, and once more with each memory order taken away.
+# Under TSan, once more with each memory order taken away, and the models.
 test-stress:
 	@$(MAKE) --no-print-directory -j2 SAN=thread stress
 	@{ printf '!TSAN_OPTIONS=halt_on_error=1 %s\n' $(STRESS:$(B)/%=build-thread/%); \
-		echo '!tests/stress/weaken.sh'; } | tests/run.sh build/test-logs-stress
+		echo '!tests/stress/weaken.sh'; echo '!tests/model/run.sh'; } | tests/run.sh build/test-logs-stress
 
 test-process: programs
 	@tests/suite.sh process | tests/run.sh build/test-logs-process

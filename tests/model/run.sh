@@ -1,0 +1,59 @@
+#!/bin/bash
+# Proves the models with spin: every interleaving, and how many states that were.
+# A model is to be believed only when its weakened variants fail, so they are run too.
+#
+#   tests/model/run.sh
+set -u
+cd "$(dirname "$0")" || exit 2
+if ! command -v spin > /dev/null; then
+	echo "skipped: models need spin"
+	echo "0 passed, 0 failed, 1 skipped"
+	exit 0
+fi
+models=$PWD
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0
+failed=0
+
+# Sets states and errors; errors is empty when nothing was searched to the end.
+search() { # MODEL FLAGS...
+	local model=$1
+	shift
+	states='' errors=''
+	spin "$@" -a "$models/$model.pml" > spin.log 2>&1 || return
+	${CC:-cc} -O2 -w -DSAFETY -DMEMLIM=1024 -o pan pan.c >> spin.log 2>&1 || return
+	./pan -m1000000 > pan.log 2>&1
+	grep -q 'max search depth too small\|out of memory\|pan: reached' pan.log && return
+	errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.log)
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.log)
+}
+
+expect() { # proved|refuted MODEL FLAGS...
+	local want=$1 model=$2
+	shift
+	search "$@"
+	shift
+	if { [ "$want" = proved ] && [ "$errors" = 0 ]; } || { [ "$want" = refuted ] && [ "${errors:-0}" -gt 0 ]; }; then
+		passed=$((passed + 1))
+		echo "ok   $model${*:+ $*}: $want, $states states"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $model${*:+ $*}: not $want"
+		tail -n 15 spin.log pan.log 2>/dev/null | sed 's/^/     | /'
+	fi
+}
+
+expect proved wake
+expect refuted wake -DNO_F1
+expect refuted wake -DNO_F2
+expect refuted wake -DNO_RECHECK
+expect refuted wake -DBELL_FIRST
+expect proved ring
+expect proved ring -DCELLS=5
+expect refuted ring -DNO_R1
+expect refuted ring -DNO_R2
+expect refuted ring -DNO_PUBLISH_BEFORE_WAIT
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
