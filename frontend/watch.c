@@ -4,6 +4,7 @@
 #include "frontend/backoff.h"
 #include "frontend/frames.h"
 #include "frontend/log.h"
+#include "frontend/version.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -366,6 +367,17 @@ static void error_event(struct watch *w, const struct text *object)
 		        status.message);
 }
 
+/* A server that was restored from a backup, or another one behind the same
+ * address: what is known is of no use. */
+static int version_went_back(struct watch *w, const char *version)
+{
+	w->counts.regressions++;
+	w->verdict = VERDICT_RELIST_NOW;
+	env_log(w->env, "warn", "watch %s: resourceVersion went back from %s to %s; listing again", w->name, w->version,
+	        version);
+	return -ECANCELED;
+}
+
 static int event_take(void *context, const char *json, size_t bytes)
 {
 	struct watch *w = context;
@@ -390,8 +402,11 @@ static int event_take(void *context, const char *json, size_t bytes)
 	} else {
 		return -EPROTO;
 	}
-	if (object_version_read(e.object.at, e.object.bytes, version, sizeof(version)) == 0 && version[0])
-		memcpy(w->version, version, sizeof(version));
+	if (object_version_read(e.object.at, e.object.bytes, version, sizeof(version)) < 0 || !version[0])
+		return 0;
+	if (version_newer(w->version, version))
+		return version_went_back(w, version);
+	memcpy(w->version, version, sizeof(version));
 	return 0;
 }
 

@@ -38,6 +38,7 @@ struct watch_counts {
 	uint64_t bad_objects;
 	uint64_t too_large; /* objects over the cap */
 	uint64_t silences;  /* watches ended for want of any byte */
+	uint64_t regressions; /* resourceVersions that went back */
 };
 
 struct watch;

@@ -341,6 +341,19 @@ Test(watch, an_object_over_the_cap_closes_the_connection_and_lists_again)
 	end(&b);
 }
 
+/* Restored from a backup: the same address, an older state. */
+Test(watch, a_version_that_goes_back_lists_again)
+{
+	struct bench b;
+	struct http_call *c = watching(&b);
+
+	cr_assert(!world_text(c, "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}"));
+	world_fail(c, HTTP_BROKEN);
+	cr_assert(world_said(&b.w, "went back from 10 to 9"));
+	expect_relist(&b);
+	end(&b);
+}
+
 /* A silent connection is dead, once two bookmarks said that the server speaks. */
 Test(watch, silence_after_bookmarks_watches_again)
 {

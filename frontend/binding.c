@@ -1,0 +1,359 @@
+/* The way of one binding: POST, and whatever it takes to learn what became of it. */
+#include "frontend/writer_impl.h"
+
+#include "frontend/apistatus.h"
+#include "frontend/bindanswer.h"
+#include "frontend/version.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POST_TIMEOUT_MS 30000
+#define READ_TIMEOUT_MS 15000
+#define RETRY_FORBIDDEN_MS 30000
+#define RETRY_INVALID_MS 600000
+
+void binding_tell(struct bind *b, enum record_kind kind)
+{
+	struct result r = {
+		.pod = b->cmd.pod,
+		.generation = b->cmd.pod_generation,
+		.node = b->cmd.node,
+		.attempt = b->cmd.attempt,
+		.retry_ms = kind == RESULT_REFUSED ? b->retry_ms : 0,
+	};
+
+	b->writer->config.result(b->writer->config.context, kind, &r);
+}
+
+static void notice(struct bind *b, const char *error)
+{
+	struct bind_notice n = {
+		.namespace = b->namespace, .name = b->name, .uid = b->uid, .node = b->node,
+		.scheduler = b->scheduler, .error = error,
+	};
+
+	b->writer->config.notice(b->writer->config.context, &n);
+}
+
+/* Nothing of ours can land any more.  b is in no list, and gone afterwards. */
+void binding_refused(struct bind *b)
+{
+	struct writer *w = b->writer;
+
+	assert(!b->maybe);
+	w->counts.refused++;
+	if (b->begun)
+		model_bind_end(w->config.model, b->cmd.pod, b->cmd.pod_generation);
+	binding_tell(b, RESULT_REFUSED);
+	if (b->error[0])
+		notice(b, b->error);
+	writer_forget(b);
+}
+
+/* Kept until the watch shows the node: should the core die before that, its
+ * successor must not think that the pod is free. */
+static void bind_landed(struct bind *b)
+{
+	struct writer *w = b->writer;
+
+	w->counts.bound++;
+	b->maybe = false;
+	binding_tell(b, RESULT_BOUND);
+	notice(b, NULL);
+	TAILQ_INSERT_TAIL(&w->landed, b, link);
+	backoff_reset(&w->pause);
+	writer_window_grow(w);
+}
+
+/* ---- steps ---------------------------------------------------------------- */
+
+static void bind_fly(struct bind *b, const struct http_request *request, const struct http_handler *handler)
+{
+	struct writer *w = b->writer;
+
+	b->sent_ns = writer_now(w);
+	b->call = w->config.env->transport->ops->start(w->config.env->transport, request, handler);
+	if (!b->call)
+		fatal_memory();
+	TAILQ_INSERT_TAIL(&w->flying, b, link);
+	w->in_flight++;
+}
+
+static void bind_unfly(struct bind *b)
+{
+	struct writer *w = b->writer;
+
+	b->call = NULL;
+	TAILQ_REMOVE(&w->flying, b, link);
+	w->in_flight--;
+}
+
+/* Refuse it, now or once what is under way can't land any more. */
+static void bind_give_up(struct bind *b, uint32_t retry_ms)
+{
+	b->give_up = true;
+	b->retry_ms = retry_ms;
+	if (b->maybe)
+		writer_later(b, STEP_READ, backoff_failed(&b->backoff, b->writer->config.env));
+	else
+		binding_refused(b);
+}
+
+static void bind_explain(struct bind *b, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct apistatus s;
+
+	apistatus_read(body, body_bytes, &s);
+	snprintf(b->error, sizeof(b->error), "binding to node %s was refused by the API server: HTTP %d: %.200s", b->node,
+	         answer->status, s.message);
+	if (log_allowed(&b->writer->limit, b->writer->config.env, "bindings"))
+		env_log(b->writer->config.env, "error", "pod %s/%s: %s", b->namespace, b->name, b->error);
+}
+
+/* It may have landed or may still land: read the pod before anything else. */
+static void bind_unknown(struct bind *b, const struct http_answer *answer)
+{
+	struct writer *w = b->writer;
+
+	b->maybe = true;
+	if (!b->told) {
+		b->told = true;
+		w->counts.ambiguous++;
+		binding_tell(b, RESULT_UNKNOWN);
+	}
+	if (log_allowed(&w->limit, w->config.env, "bindings"))
+		env_log(w->config.env, "warn", "pod %s/%s: the answer to its binding to node %s does not say whether it holds "
+		        "(HTTP %d %s); reading the pod", b->namespace, b->name, b->node, answer->status, answer->error);
+	writer_window_halve(w);
+	writer_later(b, STEP_READ, backoff_failed(&b->backoff, w->config.env));
+}
+
+static void bind_renew(struct bind *b)
+{
+	struct writer *w = b->writer;
+	struct transport *t = w->config.env->transport;
+
+	if (!b->renewed && t->ops->renew_credentials) {
+		b->renewed = true;
+		t->ops->renew_credentials(t);
+		writer_later(b, b->step, 0);
+		return;
+	}
+	if (log_allowed(&w->limit, w->config.env, "bindings"))
+		env_log(w->config.env, "error", "the API server refuses these credentials (401) to bind pods");
+	writer_pause(w, backoff_failed(&w->pause, w->config.env));
+	writer_later(b, b->step, 0);
+}
+
+static void post_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct bind *b = context;
+	struct writer *w = b->writer;
+
+	bind_unfly(b);
+	w->counts.post_ns_sum += writer_now(w) - b->sent_ns;
+	switch (bind_answer_read(answer, body, body_bytes)) {
+	case BIND_TAKEN:
+		bind_landed(b);
+		return;
+	case BIND_REFUSED:
+		bind_give_up(b, 0);
+		return;
+	case BIND_READ:
+		writer_later(b, STEP_READ, 0);
+		return;
+	case BIND_UNKNOWN:
+		bind_unknown(b, answer);
+		return;
+	case BIND_NOT_SENT:
+		w->counts.retries++;
+		writer_pause(w, backoff_failed(&w->pause, w->config.env));
+		writer_later(b, STEP_POST, 0);
+		return;
+	case BIND_SLOWER:
+		w->counts.slowed++;
+		writer_window_halve(w);
+		writer_pause(w, backoff_answer(&w->pause, w->config.env, answer));
+		writer_later(b, STEP_POST, 0);
+		return;
+	case BIND_RENEW:
+		bind_renew(b);
+		return;
+	case BIND_FORBIDDEN:
+		bind_explain(b, answer, body, body_bytes);
+		bind_give_up(b, RETRY_FORBIDDEN_MS);
+		return;
+	case BIND_INVALID:
+		bind_explain(b, answer, body, body_bytes);
+		bind_give_up(b, RETRY_INVALID_MS);
+		return;
+	}
+}
+
+/* Is there still a reason to send it?  Else it is answered here.  Only while
+ * nothing of ours may land. */
+static bool post_wanted(struct bind *b)
+{
+	struct pod_view pod;
+
+	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) || pod.deleting || pod.gated) {
+		binding_refused(b);
+		return false;
+	}
+	if (pod.node[0]) {
+		if (strcmp(pod.node, b->node) == 0)
+			bind_landed(b);
+		else
+			binding_refused(b);
+		return false;
+	}
+	if (version_newer(pod.resource_version, b->version) && strlen(pod.resource_version) < sizeof(b->version))
+		strcpy(b->version, pod.resource_version);
+	return true;
+}
+
+/* b is in no list. */
+static void post_start(struct bind *b)
+{
+	struct writer *w = b->writer;
+	struct http_request request = {
+		.method = "POST", .content_type = "application/json", .lane = HTTP_BIND, .timeout_ms = POST_TIMEOUT_MS,
+	};
+	struct http_handler handler = {.done = post_done, .context = b};
+
+	if (!b->maybe && !post_wanted(b))
+		return;
+	if (!model_node(w->config.model, b->cmd.node, b->cmd.node_generation)) {
+		bind_give_up(b, 0);
+		return;
+	}
+	if (!b->begun) {
+		b->begun = true;
+		model_bind_begin(w->config.model, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
+	}
+	jsonout_clear(&w->path);
+	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p/binding", b->namespace, b->name);
+	jsonout_clear(&w->body);
+	jsonout_add(&w->body, "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":@s,\"namespace\":@s,"
+	            "\"uid\":@s,\"resourceVersion\":@s},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":@s}}",
+	            b->name, b->namespace, b->uid, b->version, b->node);
+	request.path = w->path.at;
+	request.body = w->body.at;
+	request.body_bytes = w->body.bytes;
+	w->counts.posts++;
+	bind_fly(b, &request, &handler);
+}
+
+/* The pod as it is now decides. */
+static void read_decide(struct bind *b, const struct bind_pod *pod)
+{
+	bool moved = strcmp(pod->version, b->version) != 0;
+
+	if (strcmp(pod->uid, b->uid) != 0 || (pod->node[0] && strcmp(pod->node, b->node) != 0)) {
+		b->maybe = false;
+		binding_refused(b);
+		return;
+	}
+	if (pod->node[0]) {
+		bind_landed(b);
+		return;
+	}
+	if (moved) {
+		b->maybe = false;
+		strcpy(b->version, pod->version);
+	}
+	if (!b->maybe && (b->give_up || pod->deleting || pod->gated || pod->ended)) {
+		binding_refused(b);
+		return;
+	}
+	writer_later(b, b->give_up ? STEP_FENCE : STEP_POST, backoff_failed(&b->backoff, b->writer->config.env));
+}
+
+static void read_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct bind *b = context;
+	struct bind_pod pod;
+	struct apistatus s;
+
+	bind_unfly(b);
+	if (answer->end == HTTP_ANSWERED && answer->status == 200 && bind_pod_read(body, body_bytes, &pod) == 0) {
+		read_decide(b, &pod);
+		return;
+	}
+	if (answer->end == HTTP_ANSWERED && answer->status == 404) {
+		apistatus_read(body, body_bytes, &s);
+		if (s.code == 404) { /* the pod is gone, not a proxy's path */
+			b->maybe = false;
+			binding_refused(b);
+			return;
+		}
+	}
+	if (answer->end == HTTP_ANSWERED && answer->status == 401) {
+		bind_renew(b);
+		return;
+	}
+	writer_later(b, STEP_READ, backoff_answer(&b->backoff, b->writer->config.env, answer));
+}
+
+static void read_start(struct bind *b)
+{
+	struct writer *w = b->writer;
+	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = READ_TIMEOUT_MS};
+	struct http_handler handler = {.done = read_done, .context = b};
+
+	jsonout_clear(&w->path);
+	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p", b->namespace, b->name);
+	request.path = w->path.at;
+	w->counts.reads++;
+	bind_fly(b, &request, &handler);
+}
+
+static void fence_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct bind *b = context;
+	bool written = answer->end == HTTP_ANSWERED && answer->status == 200;
+
+	(void)body;
+	(void)body_bytes;
+	bind_unfly(b);
+	if (answer->end == HTTP_ANSWERED && answer->status == 401) {
+		bind_renew(b);
+		return;
+	}
+	writer_later(b, STEP_READ, written ? 0 : backoff_answer(&b->backoff, b->writer->config.env, answer));
+}
+
+/* A write that changes nothing does not move the version: the number makes each
+ * one different. */
+static void fence_start(struct bind *b)
+{
+	struct writer *w = b->writer;
+	struct http_request request = {
+		.method = "PATCH", .content_type = "application/strategic-merge-patch+json", .lane = HTTP_CALL,
+		.timeout_ms = READ_TIMEOUT_MS,
+	};
+	struct http_handler handler = {.done = fence_done, .context = b};
+
+	w->counts.fences++;
+	jsonout_clear(&w->path);
+	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p/status", b->namespace, b->name);
+	jsonout_clear(&w->body);
+	jsonout_add(&w->body, "{\"metadata\":{\"uid\":@s},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\","
+	            "\"status\":\"False\",\"reason\":\"SchedulerError\",\"message\":\"taking back the binding to node @r "
+	            "(@u)\"}]}}", b->uid, b->node, (unsigned long long)w->config.env->random(w->config.env->context));
+	request.path = w->path.at;
+	request.body = w->body.at;
+	request.body_bytes = w->body.bytes;
+	bind_fly(b, &request, &handler);
+}
+
+void binding_step(struct bind *b)
+{
+	switch (b->step) {
+	case STEP_POST: post_start(b); break;
+	case STEP_READ: read_start(b); break;
+	case STEP_FENCE: fence_start(b); break;
+	}
+}

@@ -1,0 +1,90 @@
+/* The inside of the writer: writer.c keeps queue, window and order, binding.c knows
+ * the way of one binding. */
+#ifndef MUSTER_FRONTEND_WRITER_IMPL_H
+#define MUSTER_FRONTEND_WRITER_IMPL_H
+
+#include "frontend/backoff.h"
+#include "frontend/jsonout.h"
+#include "frontend/log.h"
+#include "frontend/writer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+enum bind_step { STEP_POST, STEP_READ, STEP_FENCE };
+
+struct bind {
+	TAILQ_ENTRY(bind) link;
+	struct writer *writer;
+	struct cmd_bind cmd;
+	enum bind_step step;  /* to be done next, or under way */
+	struct http_call *call;
+	struct backoff backoff;
+	uint64_t due_ns;
+	uint64_t sent_ns;
+	bool begun;      /* model_bind_begin() was called */
+	bool maybe;      /* an earlier POST with `version` may still land */
+	bool told;       /* RESULT_UNKNOWN was sent */
+	bool renewed;    /* the token was read again for this one */
+	bool give_up;    /* refuse it once nothing can land */
+	uint32_t retry_ms;
+	char version[64];
+	char *namespace;
+	char *name;
+	char *uid;
+	char *node;
+	char *scheduler;
+	char error[400]; /* why give_up; "" */
+};
+TAILQ_HEAD(bind_list, bind);
+
+struct writer {
+	struct writer_config config;
+	struct bind_list queue;   /* never sent */
+	struct bind_list retries; /* due_ns says when */
+	struct bind_list flying;
+	struct bind_list landed;  /* accepted, not seen on the watch yet */
+	size_t queued, retrying, in_flight;
+	uint64_t retries_due_ns;
+	struct bind **by_pod;
+	size_t by_pod_n;
+	unsigned window;
+	unsigned window_credit;
+	uint64_t pause_until_ns;
+	struct backoff pause; /* the server is not there or wants less */
+	uint64_t landed_look_ns;
+	struct jsonout path, body;
+	struct writer_counts counts;
+	struct log_limit limit;
+};
+
+static inline uint64_t writer_now(const struct writer *w)
+{
+	return env_now(w->config.env);
+}
+
+/* ---- binding.c: b is in no list before these, and in one or gone after ---- */
+
+/* Do its next step. */
+void binding_step(struct bind *b);
+
+/* Nothing of ours can land: tell the core, and forget it. */
+void binding_refused(struct bind *b);
+
+/* Tell the core of a result. */
+void binding_tell(struct bind *b, enum record_kind kind);
+
+/* ---- writer.c ---- */
+
+/* It wants that step, that much later. */
+void writer_later(struct bind *b, enum bind_step step, uint64_t wait_ns);
+void writer_forget(struct bind *b);
+
+/* Send nothing for so long. */
+void writer_pause(struct writer *w, uint64_t wait_ns);
+void writer_window_halve(struct writer *w);
+void writer_window_grow(struct writer *w); /* one landed */
+
+#endif
