@@ -1,0 +1,253 @@
+#include "core/control.h"
+
+#include "core/log.h"
+#include "core/loop.h"
+#include "ipc/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define OBSERVERS_MAX 64u
+#define REPEAT_MS 2 /* pokes may be lost */
+
+enum { POLL_SIGNAL, POLL_LISTEN, POLL_NEWS, POLL_FRONTEND, POLL_OBSERVERS };
+
+struct control {
+	const struct control_config *config;
+	struct loop *loop;
+	int signal_fd;
+	int listen_fd;
+	int news_fd; /* the loop's: the state of the frontend changed */
+	struct link_peer frontend; /* in place while loop_peer() is not PEER_FREE */
+	bool welcomed;
+	bool leaving; /* it hung up */
+	struct link_peer observers[OBSERVERS_MAX];
+	size_t observers_n;
+	uint64_t refused;
+};
+
+static void notify(void *context)
+{
+	const struct control *k = context;
+	uint64_t one = 1;
+	ssize_t ignored = write(k->news_fd, &one, sizeof(one));
+
+	(void)ignored; /* full: it is readable all the same */
+}
+
+/* ---- who comes ----------------------------------------------------------------- */
+
+static void observer_add(struct control *k, struct link_peer *peer)
+{
+	int rc;
+
+	if (k->observers_n == OBSERVERS_MAX) {
+		link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
+		link_peer_close(peer);
+		return;
+	}
+	rc = link_welcome(peer, loop_ledger(k->loop), &k->config->limits, loop_epoch(k->loop));
+	if (rc < 0) {
+		link_peer_close(peer);
+		return;
+	}
+	log_line(LOG_DEBUG, "msg=\"observer connected\"");
+	k->observers[k->observers_n++] = *peer;
+}
+
+static void frontend_add(struct control *k, struct link_peer *peer)
+{
+	if (loop_peer(k->loop) != PEER_FREE) {
+		log_line(LOG_WARN, "msg=\"another frontend is connected, refused\"");
+		link_refuse(peer, LINK_REFUSED_BUSY, "another frontend is connected");
+		link_peer_close(peer);
+		return;
+	}
+	k->frontend = *peer;
+	k->welcomed = false;
+	k->leaving = false;
+	loop_offer(k->loop, &k->frontend);
+}
+
+static void accept_one(struct control *k)
+{
+	struct link_peer peer;
+	struct link_error e = { 0 };
+	int rc = link_accept(k->listen_fd, &peer, &e);
+
+	if (rc < 0) {
+		if (rc == -ECONNRESET)
+			return;
+		k->refused++;
+		log_line(LOG_WARN, "msg=\"a peer was refused\" why=\"%s\" our_layout=%016llx their_layout=%016llx refused=%llu",
+		         e.text, (unsigned long long)e.our_hash, (unsigned long long)e.their_hash,
+		         (unsigned long long)k->refused);
+		return;
+	}
+	if (peer.role == LINK_FRONTEND)
+		frontend_add(k, &peer);
+	else
+		observer_add(k, &peer);
+}
+
+/* ---- who goes ------------------------------------------------------------------ */
+
+/* Bring what the loop made of the frontend and what its socket says together.
+ * Nothing is closed before the loop has let go of it. */
+static void frontend_follow(struct control *k)
+{
+	switch (loop_peer(k->loop)) {
+	case PEER_SERVED:
+		if (!k->welcomed && !k->leaving) {
+			k->welcomed = true;
+			k->leaving = link_welcome(&k->frontend, loop_ledger(k->loop), &k->config->limits,
+			                          loop_epoch(k->loop)) < 0;
+			if (!k->leaving)
+				log_line(LOG_INFO, "msg=\"frontend connected\" epoch=%llu",
+				         (unsigned long long)loop_epoch(k->loop));
+		}
+		if (k->leaving)
+			loop_take_back(k->loop);
+		break;
+	case PEER_BROKEN:
+		loop_take_back(k->loop);
+		break;
+	case PEER_LEFT:
+		log_line(LOG_INFO, "msg=\"frontend gone\" epoch=%llu", (unsigned long long)loop_epoch(k->loop));
+		link_peer_close(&k->frontend);
+		loop_free(k->loop);
+		break;
+	default:
+		break;
+	}
+}
+
+static void observers_follow(struct control *k, const struct pollfd *fds, size_t n)
+{
+	for (size_t i = n; i-- > 0;) {
+		if (fds[i].revents == 0)
+			continue;
+		link_peer_close(&k->observers[i]);
+		k->observers[i] = k->observers[--k->observers_n];
+	}
+}
+
+/* ---- the thread ---------------------------------------------------------------------- */
+
+/* Is the loop to notice something that it was told? */
+static bool loop_has_news(const struct control *k)
+{
+	enum loop_peer peer = loop_peer(k->loop);
+
+	return peer == PEER_OFFERED || peer == PEER_LEAVING;
+}
+
+/* False when a signal says to end. */
+static bool control_turn(struct control *k)
+{
+	struct pollfd fds[POLL_OBSERVERS + OBSERVERS_MAX] = {
+		[POLL_SIGNAL] = { .fd = k->signal_fd, .events = POLLIN },
+		[POLL_LISTEN] = { .fd = k->listen_fd, .events = POLLIN },
+		[POLL_NEWS] = { .fd = k->news_fd, .events = POLLIN },
+		[POLL_FRONTEND] = { .fd = -1 },
+	};
+	size_t observers = k->observers_n;
+	uint64_t ignored;
+
+	if (loop_peer(k->loop) != PEER_FREE && !k->leaving)
+		fds[POLL_FRONTEND] = (struct pollfd){ .fd = k->frontend.fd, .events = POLLIN };
+	for (size_t i = 0; i < observers; i++)
+		fds[POLL_OBSERVERS + i] = (struct pollfd){ .fd = k->observers[i].fd, .events = POLLIN };
+	if (poll(fds, POLL_OBSERVERS + observers, loop_has_news(k) ? REPEAT_MS : -1) < 0 && errno != EINTR)
+		return false;
+	if (fds[POLL_SIGNAL].revents)
+		return false;
+	if (fds[POLL_NEWS].revents && read(k->news_fd, &ignored, sizeof(ignored)) < 0)
+		ignored = 0;
+	/* The socket carries nothing after the handshake: anything on it is its end. */
+	if (fds[POLL_FRONTEND].revents)
+		k->leaving = true;
+	observers_follow(k, fds + POLL_OBSERVERS, observers);
+	frontend_follow(k);
+	if (loop_has_news(k))
+		loop_poke(k->loop);
+	if (fds[POLL_LISTEN].revents)
+		accept_one(k);
+	return true;
+}
+
+static int signals_open(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	/* Before any thread, so that all of them inherit it. */
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -1;
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int fail(const char *what, int rc)
+{
+	fprintf(stderr, "muster-core: %s: %s\n", what, strerror(-rc));
+	return 1;
+}
+
+static int control_open(struct control *k)
+{
+	struct loop_config loop = { .limits = k->config->limits, .score = k->config->score,
+		                    .spin_ns = k->config->spin_us * 1000, .cpu = k->config->cpu,
+		                    .notify = notify, .context = k };
+	const char *what = "";
+	int rc;
+
+	k->signal_fd = signals_open();
+	k->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (k->signal_fd < 0 || k->news_fd < 0)
+		return fail("signals", -errno);
+	k->listen_fd = link_listen(k->config->socket);
+	if (k->listen_fd < 0) {
+		fprintf(stderr, "muster-core: --socket %s: %s\n", k->config->socket,
+		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it" : strerror(-k->listen_fd));
+		return 1;
+	}
+	rc = loop_start(&k->loop, &loop, &what);
+	if (rc < 0) {
+		unlink(k->config->socket);
+		return fail(what, rc);
+	}
+	return 0;
+}
+
+int control_run(const struct control_config *config)
+{
+	static struct control k; /* large, and one for a process */
+	int rc;
+
+	k = (struct control){ .config = config, .signal_fd = -1, .listen_fd = -1, .news_fd = -1 };
+	rc = control_open(&k);
+	if (rc != 0)
+		return rc;
+	log_line(LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
+	         config->socket, MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
+	         config->limits.pods, config->limits.gangs);
+	while (control_turn(&k))
+		;
+	/* Gone before the loop is: a frontend that comes back finds nobody. */
+	unlink(config->socket);
+	close(k.listen_fd);
+	loop_stop(k.loop);
+	log_line(LOG_INFO, "msg=\"stopped\"");
+	return 0;
+}

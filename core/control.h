@@ -1,0 +1,19 @@
+/* The thread that answers the socket: lets one frontend and any number of
+ * observers in, sees them go, and stops everything on SIGTERM or SIGINT. */
+#ifndef MUSTER_CORE_CONTROL_H
+#define MUSTER_CORE_CONTROL_H
+
+#include "core/core.h"
+
+struct control_config {
+	const char *socket;
+	struct limits limits;
+	enum score_policy score;
+	uint64_t spin_us;
+	int cpu; /* -1: any */
+};
+
+/* Serve until a signal comes.  Returns the exit code. */
+int control_run(const struct control_config *config);
+
+#endif

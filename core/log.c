@@ -1,0 +1,42 @@
+#include "core/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum log_level lowest = LOG_INFO;
+
+void log_set_level(enum log_level level)
+{
+	lowest = level;
+}
+
+/* One write for each line, so that lines of two threads never mix. */
+void log_line(enum log_level level, const char *format, ...)
+{
+	static const char *const names[] = { "debug", "info", "warn", "error" };
+	char line[1024];
+	struct timespec now;
+	struct tm utc;
+	va_list args;
+	size_t n;
+	int more;
+	ssize_t ignored;
+
+	if (level < lowest)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	n = strftime(line, sizeof(line), "ts=%Y-%m-%dT%H:%M:%S", &utc);
+	n += (size_t)snprintf(line + n, sizeof(line) - n, ".%03ldZ level=%s ", now.tv_nsec / 1000000, names[level]);
+	va_start(args, format);
+	more = vsnprintf(line + n, sizeof(line) - n - 1, format, args);
+	va_end(args);
+	n += more > 0 ? (size_t)more : 0;
+	if (n > sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	line[n++] = '\n';
+	ignored = write(STDERR_FILENO, line, n);
+	(void)ignored;
+}
