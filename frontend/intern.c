@@ -122,6 +122,11 @@ const char *intern_text(const struct intern *in, uint32_t number)
 	return at(in, number)->text;
 }
 
+uint32_t intern_refs(const struct intern *in, uint32_t number)
+{
+	return at(in, number)->slot.live ? at(in, number)->refs : 0;
+}
+
 void intern_recycle(struct intern *in)
 {
 	while (in->unused.first != SLOT_NONE) {

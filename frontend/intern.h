@@ -30,6 +30,9 @@ void intern_give(struct intern *in, uint32_t number);
 /* The terminated text of a number that is taken, or NULL.  Does not move while it is. */
 const char *intern_text(const struct intern *in, uint32_t number);
 
+/* How often it is held; 0 when it is free. */
+uint32_t intern_refs(const struct intern *in, uint32_t number);
+
 /* Nothing out there is written with unused numbers any more. */
 void intern_recycle(struct intern *in);
 

@@ -223,4 +223,10 @@ uint32_t pod_find(const struct model *m, struct text namespace, struct text name
 /* It is gone, or none of ours any more. */
 void pod_forget(struct model *m, uint32_t pod);
 
+/* ---- model_valid.c ------------------------------------------------------------ */
+
+/* True when all that is counted is what is there; else false and one line in
+ * `why`.  For tests. */
+bool model_valid(const struct model *m, char *why, size_t why_bytes);
+
 #endif

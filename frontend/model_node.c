@@ -358,9 +358,9 @@ static void node_set_bad(struct model *m, uint32_t node)
 {
 	struct node_entry *e = node_at(m, node);
 
-	e->bad = true;
-	if (e->body || e->slot.sent == 0)
+	if (e->body || !e->bad)
 		node_set_body(m, node, NULL, 0);
+	node_at(m, node)->bad = true;
 }
 
 static int node_accept(struct model *m, uint32_t node, const struct node_object *object,
@@ -438,22 +438,20 @@ int node_put(struct model *m, const char *json, size_t bytes, struct decode_erro
 	read = extract_node(json, bytes, &m->arena, &object, error);
 	if (read == -ENOMEM)
 		return read;
-	if (object.meta.name.bytes > 0 && object.meta.name.bytes <= 253)
-		node = node_find(m, object.meta.name);
+	m->counts.objects_bad += read < 0;
+	if (object.meta.name.bytes == 0)
+		return read;
+	if (!model_names_valid(&object.meta, error)) {
+		m->counts.objects_bad += read == 0;
+		return -EINVAL;
+	}
+	node = node_find(m, object.meta.name);
 	if (node != SLOT_NONE) {
 		node_at(m, node)->seen = m->replace[RESOURCE_INDEX_NODES].round;
 		if (is_old(m, node_at(m, node), &object.meta))
 			return 0;
 	}
-	if (read < 0) {
-		m->counts.objects_bad++;
-		if (node == SLOT_NONE)
-			return read;
-	} else if (!model_names_valid(&object.meta, error)) {
-		m->counts.objects_bad++;
-		return -EINVAL;
-	}
-	rc = node_enter(m, &object.meta, &node, error);
+	rc = node_enter(m, &object.meta, &node, read < 0 ? NULL : error);
 	if (rc < 0)
 		return rc;
 	node_at(m, node)->seen = m->replace[RESOURCE_INDEX_NODES].round;

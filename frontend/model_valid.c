@@ -1,0 +1,197 @@
+/* Count anew what the model keeps count of; for tests. */
+#include "frontend/model_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct check {
+	const struct model *m;
+	char *why;
+	size_t why_bytes;
+	bool good;
+	/* What is held, by slot. */
+	uint32_t *keys, *values, *columns, *taints, *schedulers, *shapes, *nodes, *members;
+};
+
+__attribute__((format(printf, 2, 3))) static void bad(struct check *c, const char *format, ...)
+{
+	va_list args;
+
+	if (!c->good)
+		return;
+	c->good = false;
+	va_start(args, format);
+	vsnprintf(c->why, c->why_bytes, format, args);
+	va_end(args);
+}
+
+static void count_amounts(struct check *c, const struct amount *amounts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		c->columns[amounts[i].resource]++;
+}
+
+static void count_shape(struct check *c, const char *body)
+{
+	const struct event_shape *e = (const void *)body;
+	const struct amount *amounts = (const void *)(e + 1);
+	const struct requirement *r = (const void *)(amounts + e->amounts_n);
+	const uint32_t *values = (const void *)(r + e->requirements_n);
+	const struct toleration *t = (const void *)((const char *)values + PADDED(e->values_n * 4));
+
+	count_amounts(c, amounts, e->amounts_n);
+	for (uint32_t i = 0; i < e->requirements_n; i++)
+		if (r[i].key != LABEL_KEY_NODE_NAME)
+			c->keys[r[i].key]++;
+	for (uint32_t i = 0; i < e->values_n; i++)
+		c->values[values[i]]++;
+	for (uint32_t i = 0; i < e->tolerations_n; i++) {
+		if (t[i].key != TOLERATE_EVERY_KEY)
+			c->keys[t[i].key]++;
+		if (!t[i].any_value)
+			c->values[t[i].value]++;
+	}
+}
+
+static void count_node(struct check *c, const char *body)
+{
+	const struct event_node *e = (const void *)body;
+	const struct amount *amounts = (const void *)(e + 1);
+	const struct label *l = (const void *)(amounts + e->amounts_n);
+	const struct taint *t = (const void *)(l + e->labels_n);
+
+	count_amounts(c, amounts, e->amounts_n);
+	for (uint32_t i = 0; i < e->labels_n; i++) {
+		if (l[i].key != LABEL_KEY_NODE_NAME)
+			c->keys[l[i].key]++;
+		c->values[l[i].value]++;
+	}
+	for (uint32_t i = 0; i < e->taints_n; i++) {
+		c->keys[t[i].key]++;
+		c->values[t[i].value]++;
+		c->taints[t[i].name]++;
+	}
+}
+
+static void count_pods(struct check *c)
+{
+	const struct model *m = c->m;
+
+	for (uint32_t i = 0; i < m->pods.n; i++) {
+		const struct pod_entry *p = pod_at(m, i);
+
+		if (!p->slot.live)
+			continue;
+		c->shapes[p->shape]++;
+		c->schedulers[p->scheduler]++;
+		if (p->node != ID_NONE)
+			c->nodes[p->node]++;
+		if (p->binding != ID_NONE)
+			c->nodes[p->binding]++;
+		if (p->gang != ID_NONE)
+			c->members[p->gang]++;
+	}
+}
+
+static void check_shapes(struct check *c)
+{
+	const struct model *m = c->m;
+
+	c->shapes[m->shape_empty]++;
+	for (uint32_t i = 0; i < m->shapes.n; i++) {
+		const struct shape_entry *s = shape_at(m, i);
+
+		if (!s->slot.live)
+			continue;
+		count_shape(c, s->body);
+		if (s->refs != c->shapes[i])
+			bad(c, "shape %u: %u refs, %u held", i, s->refs, c->shapes[i]);
+		if (s->refs == 0 && s->slot.list != MODEL_DEAD)
+			bad(c, "shape %u is not used and not dead", i);
+	}
+}
+
+static void check_nodes(struct check *c)
+{
+	const struct model *m = c->m;
+
+	for (uint32_t i = 0; i < m->nodes.n; i++) {
+		const struct node_entry *n = node_at(m, i);
+
+		if (!n->slot.live)
+			continue;
+		if (n->body)
+			count_node(c, n->body);
+		if (n->refs != c->nodes[i])
+			bad(c, "node %s: %u refs, %u held", n->name, n->refs, c->nodes[i]);
+		if (n->refs == 0 && !n->has_object && n->slot.list != MODEL_DEAD)
+			bad(c, "node %s is not used and not dead", n->name);
+	}
+}
+
+static void check_gangs(struct check *c)
+{
+	const struct model *m = c->m;
+
+	for (uint32_t i = 0; i < m->gangs.n; i++) {
+		const struct gang_entry *g = gang_at(m, i);
+		uint32_t n = 0;
+
+		if (!g->slot.live)
+			continue;
+		if (g->body)
+			count_amounts(c, (const void *)(g->body + sizeof(struct event_gang)),
+				      ((const struct event_gang *)(const void *)g->body)->amounts_n);
+		for (uint32_t p = g->members_first; p != SLOT_NONE && n <= g->members; p = pod_at(m, p)->gang_next)
+			n += pod_at(m, p)->gang == i;
+		if (g->members != c->members[i] || n != g->members)
+			bad(c, "gang %s: %u members, %u in its list, %u name it", g->name, g->members, n,
+			    c->members[i]);
+		if (g->members == 0 && !g->has_object && g->slot.list != MODEL_DEAD)
+			bad(c, "gang %s is not used and not dead", g->name);
+	}
+}
+
+static void check_intern(struct check *c, const struct intern *in, const uint32_t *held, const char *what,
+			 uint32_t seeded)
+{
+	for (uint32_t i = 0; i < in->pool.n; i++) {
+		uint32_t refs = intern_refs(in, i), expected = held[i] + (i < seeded);
+
+		if (refs != expected)
+			bad(c, "%s %u (%s): %u refs, %u held", what, i,
+			    intern_text(in, i) ? intern_text(in, i) : "free", refs, expected);
+	}
+}
+
+bool model_valid(const struct model *m, char *why, size_t why_bytes)
+{
+	struct check c = { .m = m, .why = why, .why_bytes = why_bytes, .good = true };
+	const uint32_t sizes[] = { m->keys.pool.n, m->values.pool.n, m->columns.pool.n, m->taints.pool.n,
+				   m->schedulers.pool.n, m->shapes.n, m->nodes.n, m->gangs.n };
+	uint32_t **counts[] = { &c.keys, &c.values, &c.columns, &c.taints, &c.schedulers, &c.shapes, &c.nodes,
+				&c.members };
+	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
+
+	for (size_t i = 0; i < n; i++) {
+		*counts[i] = calloc(sizes[i] + 1u, sizeof(uint32_t));
+		if (!*counts[i])
+			bad(&c, "no memory");
+	}
+	if (c.good) {
+		count_pods(&c);
+		check_shapes(&c);
+		check_nodes(&c);
+		check_gangs(&c);
+		check_intern(&c, &m->keys, c.keys, "label key", 1);
+		check_intern(&c, &m->values, c.values, "label value", 0);
+		check_intern(&c, &m->columns, c.columns, "column", RESOURCE_EXTENDED);
+		check_intern(&c, &m->taints, c.taints, "taint", 0);
+		check_intern(&c, &m->schedulers, c.schedulers, "scheduler", 0);
+	}
+	for (size_t i = 0; i < n; i++)
+		free(*counts[i]);
+	return c.good;
+}
