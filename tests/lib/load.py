@@ -3,7 +3,7 @@ import json
 import os
 import sys
 
-from lib import kube as k8s
+from . import kube, objects
 
 
 def seed():
@@ -35,22 +35,26 @@ def nodes(rng, n):
     for i in range(n):
         zone = {"topology.kubernetes.io/zone": f"z{rng.randrange(3)}"}
         if i % 4 == 3:
-            out.append(k8s.node(f"gpu-{i:05}", cpu=64, memory="256Gi", gpu=8, labels={"kind": "gpu", **zone}))
+            out.append(objects.node(f"gpu-{i:05}", cpu="64", memory="256Gi", gpu="8", labels={"kind": "gpu", **zone}))
         else:
-            out.append(k8s.node(f"cpu-{i:05}", cpu=16, memory="64Gi", labels={"kind": "cpu", **zone}))
+            out.append(objects.node(f"cpu-{i:05}", cpu="16", memory="64Gi", labels={"kind": "cpu", **zone}))
     return out
 
 
-def jobs(rng, sizes, prefix="job"):
-    """[(PodGroup, pods)], one job for each size."""
+def jobs(rng, sizes, prefix="job", gpus=6000):
+    """[(PodGroup, pods)], one job for each size; together they ask for no more GPUs
+    than that."""
     out = []
     for j, size in enumerate(sizes):
         name = f"{prefix}-{j:05}"
-        asks = {"cpu": rng.choice(["500m", "1", "2", "4"]), "memory": rng.choice(["512Mi", "1Gi", "4Gi"])}
-        if rng.random() < 0.25:
-            asks["gpu"] = rng.choice([1, 2])
-        out.append((k8s.group(name, size),
-                    [k8s.pod(f"{name}-{i:04}", group=name, **asks) for i in range(size)]))
+        cpu, memory, gpu = rng.choice(["500m", "1", "2", "4"]), rng.choice(["512Mi", "1Gi", "4Gi"]), {}
+        if rng.random() < 0.25 and 2 * size <= gpus:
+            each = rng.choice([1, 2])
+            gpu = {"nvidia.com/gpu": str(each)}
+            gpus -= size * each
+        out.append((objects.pod_group(name, size),
+                    [objects.pod(f"{name}-{i:04}", group=name, cpu=cpu, memory=memory, requests=gpu)
+                     for i in range(size)]))
     return out
 
 
@@ -58,11 +62,10 @@ def flat(made):
     return [o for g, pods in made for o in [g] + pods]
 
 
-def as_request(kube, obj):
+def as_request(client, obj):
     body = json.dumps(obj).encode()
-    head = f"POST {k8s.collection(obj)} HTTP/1.1\r\nHost: {kube.host}:{kube.port}\r\n"
-    for k, v in kube.headers.items():
-        head += f"{k}: {v}\r\n"
+    path = client.path(obj["kind"], obj["metadata"].get("namespace"))
+    head = f"POST {path} HTTP/1.1\r\nHost: muster\r\nAuthorization: Bearer {client.token}\r\n"
     return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -79,21 +82,22 @@ def read_answers(f, n):
                 length = int(line[15:])
         body = f.read(length)
         if status != 201:
-            raise k8s.ApiError("POST", "", status, body.decode(errors="replace"))
+            raise kube.ApiError("POST", "", status, body.decode(errors="replace"))
 
 
-def submit(kube, objects, batch=32):
+def submit(client, made, batch=32):
     """Create all, in order, with requests sent ahead of their answers."""
-    requests = [as_request(kube, o) for o in objects]
-    c = kube.connect()
+    requests = [as_request(client, o) for o in made]
+    connection = client._connect(60)
     try:
-        f = c.sock.makefile("rb", 1 << 20)
+        connection.connect()
+        f = connection.sock.makefile("rb", 1 << 20)
         for at in range(0, len(requests), batch):
             part = requests[at:at + batch]
-            c.sock.sendall(b"".join(part))
+            connection.sock.sendall(b"".join(part))
             read_answers(f, len(part))
     finally:
-        c.close()
+        connection.close()
 
 
 def save(path, objects):

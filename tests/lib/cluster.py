@@ -1,0 +1,214 @@
+"""An API server of its own for one test, with muster beside it when asked for.
+
+    with Cluster(node("n1")) as c:
+        c.up()
+        c.create(pod("a"))
+        settles(c, "a", 1)
+"""
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections import defaultdict
+
+from . import check, harness, kube, muster
+from .harness import until
+
+
+class Cluster:
+    def __init__(self, *objects, apisim=()):
+        self.folder = tempfile.mkdtemp(prefix="muster-test-")
+        self.objects, self.apisim_flags = objects, apisim
+        self.processes = []
+        self.socket = os.path.join(self.folder, "muster.sock")
+        self.core_flags, self.frontend_flags = (), ()
+
+    def __enter__(self):
+        try:
+            self.start_apisim()
+            self.create(*self.objects)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self.tell()
+        self.close()
+
+    def start_apisim(self):
+        self.apisim = muster.Apisim(self.folder, *[str(f) for f in self.apisim_flags])
+        self.processes.append(self.apisim)
+        self.client = self.apisim.wait_ready()
+        self.kubeconfig = self.apisim.kubeconfig
+
+    def restart_apisim(self, *more):
+        """On the same port and with the same kubeconfig, but empty."""
+        port = self.apisim.port
+        self.apisim = self.spawn("muster-apisim", "--port", port, "--kubeconfig-out", self.kubeconfig,
+                                 *self.apisim_flags, *more)
+        self.apisim.port = port
+        self.client = kube.Client(self.kubeconfig)
+        self.client.wait_ready()
+
+    # ---- objects ----
+
+    def create(self, *objects):
+        """One after the other."""
+        for obj in objects:
+            self.client.create(obj)
+
+    def delete(self, kind, *names):
+        for name in names:
+            self.client.delete(kind, name)
+
+    def delete_object(self, obj):
+        self.client.delete(obj["kind"], obj["metadata"]["name"], obj["metadata"].get("namespace"))
+
+    def pods(self, prefix=""):
+        return [p for p in self.client.list("Pod", page=5000) if p["metadata"]["name"].startswith(prefix)]
+
+    def bound(self, prefix="", namespace=None):
+        """How many pods with this name prefix have a node."""
+        return sum(1 for p in self.pods(prefix)
+                   if check.is_bound(p) and namespace in (None, p["metadata"]["namespace"]))
+
+    def wrongs(self):
+        """Everything that must not be at rest."""
+        found = check.cluster(self.client)
+        found += [f"{check.key(p)}: {p['status'].get('reason')}" for p in self.pods()
+                  if p.get("status", {}).get("phase") == "Failed"]
+        stats = self.stats()
+        found += [f"apisim counts {stats[what]} {what}" for what in
+                  ("overcommitted", "boundToUnknownNode", "kubeletRejected") if stats[what]]
+        return found
+
+    # ---- muster ----
+
+    def up(self, *flags, wait=True):
+        """Both daemons under musterctl up."""
+        self.ctl = muster.Muster(self.kubeconfig, self.folder, *[str(f) for f in flags])
+        self.processes.append(self.ctl)
+        self.listen = self.ctl.listen
+        if wait:
+            self.ctl.wait_ready()
+
+    def daemons(self):
+        """{program: pid} of what musterctl up runs now."""
+        return {name: pid for pid, parent, name in muster.processes() if parent == self.ctl.pid}
+
+    def spawn(self, name, *flags):
+        p = muster.Process([muster.program(name), *[str(f) for f in flags]], os.path.join(self.folder, name + ".log"))
+        self.processes.append(p)
+        return p
+
+    def pair(self, core=(), frontend=()):
+        """Both daemons, started by hand."""
+        self.core = self.start_core(*core)
+        self.frontend = self.start_frontend(*frontend)
+        self.ready(self.frontend)
+
+    def start_core(self, *flags):
+        return self.spawn("muster-core", "--socket", self.socket, *flags)
+
+    def start_frontend(self, *flags, kubeconfig=None, listen=None):
+        self.listen = listen or f"127.0.0.1:{muster.free_port()}"
+        return self.spawn("muster-frontend", "--socket", self.socket, "--kubeconfig", kubeconfig or self.kubeconfig,
+                          "--listen", self.listen, *flags)
+
+    def ready(self, process, timeout_s=30):
+        until(lambda: self.fetch("/readyz")[0] == 200 or not process.running(), timeout_s, "readyz")
+        harness.check(process.running(), process.name, "ended:", process.log()[-2000:])
+
+    def fetch(self, path):
+        """(status, text) of a page on --listen; (0, why) when nobody answers."""
+        host, port = self.listen.rsplit(":", 1)
+        connection = kube.http.client.HTTPConnection(host, int(port), timeout=5)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        except (OSError, kube.http.client.HTTPException) as error:
+            return 0, repr(error)
+        finally:
+            connection.close()
+
+    def metrics(self):
+        """{"name{labels}": value}; {} while nobody answers."""
+        status, text = self.fetch("/metrics")
+        rows = [line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+        return {name: float(value) for name, value in rows} if status == 200 else {}
+
+    def metric(self, name):
+        """The sum over all label sets."""
+        return sum(value for key, value in self.metrics().items() if key.split("{")[0] == name)
+
+    def ask(self, *arguments):
+        """musterctl about this scheduler: (exit code, output, diagnostics)."""
+        return run("musterctl", arguments[0], "--socket", self.socket, *arguments[1:])
+
+    # ---- apisim ----
+
+    def stats(self):
+        return self.client.request("GET", "/apisim/stats")
+
+    def arm(self, fault, **how):
+        self.client.request("POST", "/apisim/faults", {"fault": fault, **how})
+
+    # ---- the end ----
+
+    def tell(self):
+        """What the programs said, for a test that failed."""
+        for process in self.processes:
+            with contextlib.suppress(OSError):
+                print(f"---- {process.name} ----\n{process.log()[-2500:]}", flush=True)
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def run(name, *flags, timeout_s=60, stdin=None, env=None):
+    """(exit code, standard output, standard error) of one of our programs."""
+    done = subprocess.run([muster.program(name), *[str(f) for f in flags]], capture_output=True, timeout=timeout_s,
+                          input=stdin, text=True, env={**os.environ, **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+class Follower(check.History):
+    """A history that also keeps the sum of every node at every version: none is
+    ever over its allocatable, not even for a moment."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.room = {n["metadata"]["name"]: {k: check.quantity(v) for k, v in n["status"]["allocatable"].items()}
+                     for n in client.list("Node", page=5000)}
+        self.taken = {}
+        self.sums = defaultdict(lambda: defaultdict(int))
+
+    def _see(self, pod):
+        super()._see(pod)
+        uid, takes = pod["metadata"]["uid"], check.takes_room(pod)
+        if takes and uid not in self.taken:
+            self.taken[uid] = (pod["spec"]["nodeName"], check.request_of(pod))
+            self._add(*self.taken[uid], 1)
+            self._look(pod, *self.taken[uid])
+        elif not takes and uid in self.taken:
+            self._add(*self.taken.pop(uid), -1)
+
+    def _gone(self, pod):
+        if pod["metadata"]["uid"] in self.taken:
+            self._add(*self.taken.pop(pod["metadata"]["uid"]), -1)
+
+    def _add(self, node, amounts, sign):
+        for resource, amount in amounts.items():
+            self.sums[node][resource] += sign * amount
+
+    def _look(self, pod, node, amounts):
+        for resource in amounts:
+            if node in self.room and self.sums[node][resource] > self.room[node].get(resource, 0):
+                self.wrong.append(f"version {pod['metadata']['resourceVersion']}: {check.key(pod)} puts node {node} "
+                                  f"over its {resource}")
