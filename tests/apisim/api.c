@@ -30,9 +30,12 @@ static const char *const seed[][2] = {
 	{"/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-public\"}}"},
 	{"/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-node-lease\"}}"},
 	{"/apis/scheduling.k8s.io/v1/priorityclasses",
-         "{\"metadata\":{\"name\":\"system-cluster-critical\"},\"value\":2000000000}"},
+         "{\"metadata\":{\"name\":\"system-cluster-critical\"},\"value\":2000000000,\"description\":"
+         "\"Used for system critical pods that must run in the cluster, but can be moved to another node if "
+         "necessary.\"}"},
 	{"/apis/scheduling.k8s.io/v1/priorityclasses",
-         "{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000}"},
+         "{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000,\"description\":"
+         "\"Used for system critical pods that must not be moved from their current node.\"}"},
 };
 
 static void add_seed(struct as_api *api)
@@ -44,6 +47,7 @@ static void add_seed(struct as_api *api)
 		              &(struct as_request){.method = "POST",
 		                                   .target = seed[i][0],
 		                                   .body = seed[i][1],
+		                                   .now_ns = api->config.now_ns,
 		                                   .body_bytes = strlen(seed[i][1])},
 		              &response);
 		if (response.status != 201)
@@ -196,7 +200,7 @@ static int serve_collection(struct as_call *c, const char *method)
 		return as_query_true(c, "watch") ? as_watch_start(c) : as_list(c);
 	if (strcmp(method, "POST") == 0 && whole)
 		return as_create(c);
-	if (strcmp(method, "DELETE") == 0 && whole)
+	if (strcmp(method, "DELETE") == 0 && whole && !c->resource->one_by_one)
 		return as_delete_collection(c);
 	return as_refuse_method(c);
 }
@@ -221,7 +225,8 @@ static int serve_resource(struct as_call *c)
 	if (c->resource == c->api->pods && c->subresource != NULL && strcmp(c->subresource, "binding") == 0)
 		return strcmp(method, "POST") == 0 ? as_bind(c) : as_refuse_method(c);
 	if (c->subresource != NULL && (strcmp(c->subresource, "status") != 0 || !c->resource->has_status))
-		return as_refuse_no_resource(c);
+		return c->resource->custom ? as_refuse_not_found(c, c->resource, c->name)
+		                           : as_refuse_no_resource(c);
 	if (c->name == NULL)
 		return serve_collection(c, method);
 	if (c->resource->namespaced && c->namespace == NULL)

@@ -26,6 +26,7 @@ struct as_config {
 	void *context;
 	const char *const *gates;   /* NULL-terminated, see as_gates; or NULL */
 	const char **bad_gate;      /* out, or NULL */
+	uint64_t now_ns;            /* when the first objects are made */
 };
 
 struct as_request {

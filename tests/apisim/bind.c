@@ -4,10 +4,17 @@
  * pkg/registry/core/pod/storage.  That the node exists or has room is not. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/meta.h"
+#include "tests/apisim/pod.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct binding {
+	const struct as_json *metadata; /* name, uid, resourceVersion, annotations */
+	const char *node;
+	bool is_node; /* says kind: Node */
+};
 
 static int conflict(struct as_call *c, const char *name, const char *why)
 {
@@ -70,35 +77,42 @@ static void merge_texts(struct as_arena *a, struct as_json *pod, const struct as
 		as_json_set(a, to, m->name, as_json_copy(a, m));
 }
 
+/* As UpdatePodCondition(): in the old one's place, and its time stays when its
+ * status does. */
 static void set_scheduled(struct as_call *c, struct as_json *tree)
 {
 	struct as_arena *a = c->arena;
 	struct as_json *status = as_json_member(a, tree, "status", AS_OBJECT);
-	struct as_json *conditions = as_json_member(a, status, "conditions", AS_ARRAY);
-	struct as_json *condition = as_json_new(a, AS_OBJECT);
-	int64_t generation;
+	struct as_json *conditions = as_json_member(a, status, "conditions", AS_ARRAY), *e;
+	const char *now = as_time(a, c->now_ns);
 
-	for (struct as_json *e = conditions->first; e != NULL; e = e->next) {
+	as_json_remove(status, "nominatedNodeName");
+	for (e = conditions->first; e != NULL; e = e->next) {
 		const char *type = as_json_string(e, "type");
 
-		if (type == NULL || strcmp(type, "PodScheduled") != 0)
-			continue;
-		as_json_remove_element(conditions, e);
-		break;
+		if (type != NULL && strcmp(type, "PodScheduled") == 0)
+			break;
 	}
-	as_json_set_string(a, condition, "type", "PodScheduled");
-	if (as_json_integer(as_json_get(tree, "metadata"), "generation", &generation))
-		as_json_set_integer(a, condition, "observedGeneration", generation);
-	as_json_set_string(a, condition, "status", "True");
-	as_json_set(a, condition, "lastProbeTime", as_json_new(a, AS_NULL));
-	as_json_set_string(a, condition, "lastTransitionTime", as_time(a, c->now_ns));
-	as_json_append(conditions, condition);
-	as_json_remove(status, "nominatedNodeName");
+	if (e == NULL) {
+		e = as_json_new(a, AS_OBJECT);
+		as_json_append(conditions, e);
+	} else {
+		const char *old = as_json_string(e, "status"), *since = as_json_string(e, "lastTransitionTime");
+
+		if (old != NULL && strcmp(old, "True") == 0 && since != NULL)
+			now = since;
+		e->first = e->last = NULL;
+	}
+	as_json_set_string(a, e, "type", "PodScheduled");
+	as_json_set_string(a, e, "status", "True");
+	as_json_set(a, e, "lastProbeTime", as_json_new(a, AS_NULL));
+	as_json_set_string(a, e, "lastTransitionTime", now);
 }
 
 /* All that etcd's compare-and-swap would do. */
-static int assign(struct as_call *c, const struct as_json *metadata, const char *node)
+static int assign(struct as_call *c, const struct binding *binding)
 {
+	const struct as_json *metadata = binding->metadata;
 	struct as_object *pod = as_index_find(&c->resource->index, as_object_key(c->arena, c->namespace, c->name));
 	struct as_json *tree;
 
@@ -109,9 +123,11 @@ static int assign(struct as_call *c, const struct as_json *metadata, const char 
 	tree = as_object_tree(c->arena, pod);
 	if (check_pod(c, pod, tree) < 0)
 		return -1;
-	as_json_set_string(c->arena, as_json_member(c->arena, tree, "spec", AS_OBJECT), "nodeName", node);
+	as_json_set_string(c->arena, as_json_member(c->arena, tree, "spec", AS_OBJECT), "nodeName", binding->node);
 	merge_texts(c->arena, as_json_get(tree, "metadata"), metadata, "annotations");
 	merge_texts(c->arena, as_json_get(tree, "metadata"), metadata, "labels");
+	if (binding->is_node)
+		as_copy_topology(c, as_json_get(tree, "metadata"), binding->node);
 	set_scheduled(c, tree);
 	if (!c->dry_run) {
 		as_commit(c->api, c->resource, c->arena, tree, c->now_ns);
@@ -120,21 +136,21 @@ static int assign(struct as_call *c, const struct as_json *metadata, const char 
 	return as_answer_success(c, 201, NULL);
 }
 
-static int read_binding(struct as_call *c, struct as_json **metadata, const char **node)
+static int read_binding(struct as_call *c, struct binding *out)
 {
 	struct as_json *binding = as_body(c), *target;
 	const char *name, *namespace, *kind;
 
 	if (binding == NULL)
 		return -1;
-	*metadata = as_metadata(c, binding);
-	if (*metadata == NULL)
+	out->metadata = as_metadata(c, binding);
+	if (out->metadata == NULL)
 		return -1;
 	kind = as_json_string(binding, "kind");
 	if (kind != NULL && kind[0] != '\0' && strcmp(kind, "Binding") != 0)
 		return as_refuse_bad(c, "%s in version \"v1\" cannot be handled as a Binding", kind);
-	name = as_json_string(*metadata, "name");
-	namespace = as_json_string(*metadata, "namespace");
+	name = as_json_string(out->metadata, "name");
+	namespace = as_json_string(out->metadata, "namespace");
 	if (namespace != NULL && namespace[0] != '\0' && strcmp(namespace, c->namespace) != 0)
 		return as_refuse_bad(
 			c, "the namespace of the provided object does not match the namespace sent on the request");
@@ -144,12 +160,13 @@ static int read_binding(struct as_call *c, struct as_json **metadata, const char
 		return as_refuse_bad(c, "name in URL does not match name in Binding object");
 	target = as_json_get(binding, "target");
 	kind = as_json_string(target, "kind");
-	*node = as_json_string(target, "name");
+	out->is_node = kind != NULL && strcmp(kind, "Node") == 0;
+	out->node = as_json_string(target, "name");
 	/* A plain error there: 500 without a reason. */
 	if (kind != NULL && kind[0] != '\0' && strcmp(kind, "Node") != 0)
 		return as_refuse(c, 500, "", "target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"",
 		                 kind);
-	if (*node == NULL || (*node)[0] == '\0')
+	if (out->node == NULL || out->node[0] == '\0')
 		return as_refuse(c, 500, "", "target.name: Required value");
 	return 0;
 }
@@ -194,18 +211,17 @@ static void put_off(struct as_call *c)
 int as_bind(struct as_call *c)
 {
 	enum as_fault fault = AS_FAULT_NONE;
-	struct as_json *metadata = NULL;
-	const char *node = NULL;
+	struct binding binding = {0};
 
 	if (c->namespace == NULL)
 		return as_refuse_no_resource(c);
-	if (read_binding(c, &metadata, &node) < 0)
+	if (read_binding(c, &binding) < 0)
 		return -1;
 	if (!c->request->replayed)
 		fault = as_fault_take_bind(&c->api->faults);
 	switch (fault) {
 	case AS_FAULT_NONE:
-		return assign(c, metadata, node);
+		return assign(c, &binding);
 	case AS_FAULT_BIND_LATE:
 		put_off(c);
 		return refuse_fault(c, fault);
@@ -213,7 +229,7 @@ int as_bind(struct as_call *c)
 	case AS_FAULT_BIND_504_AFTER:
 	case AS_FAULT_BIND_409_AFTER:
 	case AS_FAULT_BIND_CUT_AFTER:
-		if (assign(c, metadata, node) < 0)
+		if (assign(c, &binding) < 0)
 			return -1;
 		c->response->body.bytes = 0;
 		break;

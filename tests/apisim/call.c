@@ -259,9 +259,9 @@ void as_invalid(struct as_call *c, const char *cause, const char *field, const c
 	as_json_append(c->causes, entry);
 }
 
-int as_refuse_invalid(struct as_call *c, const char *name)
+int as_refuse_invalid_kind(struct as_call *c, const char *group, const char *kind, const char *details_kind,
+                           const char *name)
 {
-	const struct as_resource *r = c->resource;
 	struct as_text list = {0};
 	bool many;
 	int rc;
@@ -273,21 +273,43 @@ int as_refuse_invalid(struct as_call *c, const char *name)
 		as_text_printf(&list, "%s%s: %s", e == c->causes->first ? "" : ", ", as_json_string(e, "field"),
 		               as_json_string(e, "message"));
 	as_text_add(&list, "", 1);
-	rc = answer_status(
-		c, &(struct answer){
-			   .code = 422,
-			   .reason = "Invalid",
-			   .message = as_arena_printf(c->arena, "%s%s%s \"%s\" is invalid: %s%s%s", r->kind,
-	                                              r->group[0] != '\0' ? "." : "", r->group,
-	                                              name != NULL ? name : "", many ? "[" : "", list.at,
-	                                              many ? "]" : ""),
-			   .group = r->group,
-			   .kind = r->kind,
-			   .name = name,
-			   .causes = c->causes,
-		   });
+	rc = answer_status(c, &(struct answer){
+				      .code = 422,
+				      .reason = "Invalid",
+				      .message = as_arena_printf(c->arena, "%s%s%s \"%s\" is invalid: %s%s%s", kind,
+	                                                         group[0] != '\0' ? "." : "", group,
+	                                                         name != NULL ? name : "", many ? "[" : "",
+	                                                         list.at, many ? "]" : ""),
+				      .group = group,
+				      .kind = details_kind,
+				      .name = name,
+				      .causes = c->causes,
+			      });
 	as_text_free(&list);
 	return rc;
+}
+
+int as_refuse_invalid(struct as_call *c, const char *name)
+{
+	const struct as_resource *r = c->resource;
+
+	return as_refuse_invalid_kind(c, r->core_kind ? "" : r->group, r->kind, r->kind, name);
+}
+
+int as_refuse_undecodable(struct as_call *c, const char *format, ...)
+{
+	va_list list;
+	char *why;
+
+	va_start(list, format);
+	why = vformat(c->arena, format, list);
+	va_end(list);
+	if (strcmp(c->request->method, "PATCH") != 0)
+		return as_refuse_bad(c, "%s in version \"%s\" cannot be handled as a %s: %s", c->resource->kind,
+		                     c->resource->version, c->resource->kind, why);
+	c->causes = NULL;
+	as_invalid(c, "FieldValueInvalid", "patch", "Invalid value: %s", why);
+	return as_refuse_invalid_kind(c, "", "", NULL, NULL);
 }
 
 int as_answer_success(struct as_call *c, int code, const struct as_json *details)

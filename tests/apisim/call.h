@@ -54,6 +54,8 @@ int as_refuse(struct as_call *c, int code, const char *reason, const char *forma
 int as_refuse_bad(struct as_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int as_refuse_not_found(struct as_call *c, const struct as_resource *resource, const char *name);
 int as_refuse_exists(struct as_call *c, const char *name);
+/* The body is no object of the kind: 400, or 422 about "patch" in a PATCH. */
+int as_refuse_undecodable(struct as_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int as_refuse_no_resource(struct as_call *c);
 int as_refuse_method(struct as_call *c);
 int as_refuse_conflict(struct as_call *c, const char *qualified, const char *name, const char *format, ...)
@@ -67,6 +69,11 @@ void as_invalid(struct as_call *c, const char *cause, const char *field, const c
 	__attribute__((format(printf, 4, 5)));
 /* 0 if nothing was noted, else the 422 answer and -1. */
 int as_refuse_invalid(struct as_call *c, const char *name);
+/* The same about another kind; the details name `details_kind`. */
+int as_refuse_invalid_kind(struct as_call *c, const char *group, const char *kind, const char *details_kind,
+                           const char *name);
+/* Note what is wrong with the options of a list or a watch; 0 or -1. */
+int as_check_list_options(struct as_call *c, bool watch); /* read.c */
 
 int as_answer_success(struct as_call *c, int code, const struct as_json *details);
 int as_answer_object(struct as_call *c, int code, const struct as_object *object);

@@ -51,7 +51,6 @@ static int crd_create(struct as_call *c, struct as_json *object)
 	const char *group, *plural, *scope, *name;
 	struct as_json *fresh;
 
-	as_json_drop_nulls(object);
 	spec = as_json_get(object, "spec");
 	names = as_json_get(spec, "names");
 	versions = as_json_array(spec, "versions");

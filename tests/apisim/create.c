@@ -80,6 +80,8 @@ int as_create_object(struct as_call *c, struct as_json *object)
 	if (check_namespace(c, metadata) < 0)
 		return -1;
 	fill_metadata(c, metadata);
+	as_json_drop_nulls(object);
+	as_drop_empty(metadata);
 	if (c->resource->custom && c->resource->has_status && !c->request->loading)
 		as_json_remove(object, "status");
 	as_validate_metadata(c, object);

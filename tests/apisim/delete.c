@@ -44,21 +44,25 @@ static int read_options(struct as_call *c, struct options *o)
 
 static int check_preconditions(struct as_call *c, const struct options *o, const struct as_object *object)
 {
+	const struct as_resource *r = c->resource;
+	const char *kind = r->group[0] == '\0' ? r->kind : as_arena_printf(c->arena, "%s.%s", r->kind, r->group);
 	uint64_t version = 0;
 
 	if (o->uid != NULL && strcmp(o->uid, object->uid) != 0)
-		return as_refuse_conflict(c, c->resource->qualified, object->name,
-		                          "Precondition failed: UID in precondition: %s, UID in object meta: %s", o->uid,
-		                          object->uid);
+		return as_refuse_conflict(c, kind, object->name,
+		                          "the UID in the precondition (%s) does not match the UID in record (%s). The "
+		                          "object might have been deleted and then recreated",
+		                          o->uid, object->uid);
 	if (o->version != NULL && (!as_parse_version(o->version, &version) || version != object->version))
-		return as_refuse_conflict(
-			c, c->resource->qualified, object->name,
-			"Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %llu",
-			o->version, (unsigned long long)object->version);
+		return as_refuse_conflict(c, kind, object->name,
+		                          "the ResourceVersion in the precondition (%s) does not match the "
+		                          "ResourceVersion in record (%llu). The object might have been modified",
+		                          o->version, (unsigned long long)object->version);
 	return 0;
 }
 
-/* A pod that has no node, or has ended, needs no grace. */
+/* The grace of a pod that is not going yet: none without a node or when it has
+ * ended. */
 static int64_t pod_grace(const struct as_object *object, const struct as_json *tree, int64_t asked)
 {
 	const char *phase = as_object_field(object, "status.phase");
@@ -68,7 +72,8 @@ static int64_t pod_grace(const struct as_object *object, const struct as_json *t
 	    strcmp(phase, "Succeeded") == 0)
 		return 0;
 	as_json_integer(as_json_get(tree, "spec"), "terminationGracePeriodSeconds", &grace);
-	return asked >= 0 ? asked : grace;
+	grace = asked >= 0 ? asked : grace;
+	return grace < 0 ? 1 : grace;
 }
 
 static bool has_finalizers(const struct as_json *tree)
@@ -78,26 +83,48 @@ static bool has_finalizers(const struct as_json *tree)
 	return list != NULL && list->first != NULL;
 }
 
-/* Mark it as going; a second DELETE may only shorten the grace. */
-static bool mark(struct as_call *c, struct as_json *tree, int64_t grace)
+static void mark(struct as_call *c, struct as_json *tree, int64_t grace)
 {
 	struct as_json *metadata = as_json_get(tree, "metadata");
-	int64_t old = 0;
 	bool marked = as_json_get(metadata, "deletionTimestamp") != NULL;
+	int64_t generation;
 
-	as_json_integer(metadata, "deletionGracePeriodSeconds", &old);
-	if (marked && grace >= old)
-		return false;
 	as_json_set_string(c->arena, metadata, "deletionTimestamp",
 	                   as_time(c->arena, c->now_ns + (uint64_t)grace * UINT64_C(1000000000)));
 	as_json_set_integer(c->arena, metadata, "deletionGracePeriodSeconds", grace);
-	if (c->resource->counts_changes && !marked) {
-		int64_t generation = 0;
-
-		as_json_integer(metadata, "generation", &generation);
+	if (!marked && as_json_integer(metadata, "generation", &generation))
 		as_json_set_integer(c->arena, metadata, "generation", generation + 1);
+}
+
+/* What a DELETE does to an object. */
+enum step { LEAVE, MARK, REMOVE, MARK_AND_REMOVE };
+
+/* As rest.BeforeDelete(): a pod is always marked before it goes, and what is
+ * marked already may only go sooner. */
+static enum step choose_step(struct as_call *c, const struct options *o, const struct as_object *object,
+                             struct as_json *tree)
+{
+	int64_t old = 0, grace = o->grace;
+
+	if (c->resource != c->api->pods) {
+		if (!has_finalizers(tree) && c->resource != c->api->namespaces)
+			return REMOVE;
+		if (object->deleting)
+			return LEAVE;
+		mark(c, tree, 0);
+		return MARK;
 	}
-	return true;
+	if (object->deleting) {
+		as_json_integer(as_json_get(tree, "metadata"), "deletionGracePeriodSeconds", &old);
+		if (old == 0)
+			return has_finalizers(tree) ? LEAVE : REMOVE;
+		if (grace < 0 || grace >= old)
+			return LEAVE;
+	} else {
+		grace = pod_grace(object, tree, grace);
+	}
+	mark(c, tree, grace);
+	return grace > 0 || has_finalizers(tree) ? MARK : MARK_AND_REMOVE;
 }
 
 static struct as_json *details_of(struct as_call *c, const struct as_object *o)
@@ -112,31 +139,25 @@ static struct as_json *details_of(struct as_call *c, const struct as_object *o)
 	return details;
 }
 
-/* *left: the object as it still stands, or NULL when it is gone. */
-static int delete_one(struct as_call *c, const struct options *o, struct as_object *object, struct as_object **left)
+/* *tree: the object as the answer shows it; *gone: it is there no more. */
+static int delete_one(struct as_call *c, const struct options *o, struct as_object *object, struct as_json **tree,
+                      bool *gone)
 {
-	bool pod = c->resource == c->api->pods, namespace = c->resource == c->api->namespaces;
-	struct as_json *tree;
-	int64_t grace;
+	enum step step;
 
 	if (check_preconditions(c, o, object) < 0)
 		return -1;
-	tree = as_object_tree(c->arena, object);
-	grace = pod ? pod_grace(object, tree, o->grace) : 0;
-	*left = object;
-	if (c->dry_run)
+	*tree = as_object_tree(c->arena, object);
+	step = choose_step(c, o, object, *tree);
+	*gone = step == REMOVE || step == MARK_AND_REMOVE;
+	if (c->dry_run || step == LEAVE)
 		return 0;
-	if (grace > 0 || has_finalizers(tree) || namespace) {
-		if (!mark(c, tree, grace))
-			return 0;
-		if (namespace)
-			as_json_set_string(c->arena, as_json_member(c->arena, tree, "status", AS_OBJECT), "phase",
-			                   "Terminating");
-		*left = as_commit(c->api, c->resource, c->arena, tree, c->now_ns);
-		return 0;
-	}
-	as_commit_removal(c->api, c->resource, c->arena, tree);
-	*left = NULL;
+	if (step == MARK && c->resource == c->api->namespaces)
+		as_json_set_string(c->arena, as_json_member(c->arena, *tree, "status", AS_OBJECT), "phase", "Terminating");
+	if (step != REMOVE)
+		as_store_write(c->api->store, c->resource, c->arena, *tree);
+	if (*gone)
+		as_commit_removal(c->api, c->resource, c->arena, as_json_copy(c->arena, *tree));
 	return 0;
 }
 
@@ -144,8 +165,9 @@ int as_delete(struct as_call *c)
 {
 	struct as_object *object =
 		as_index_find(&c->resource->index, as_object_key(c->arena, c->namespace, c->name));
-	struct as_object *left;
+	struct as_json *tree = NULL;
 	struct options o;
+	bool gone = false;
 	int rc;
 
 	if (read_options(c, &o) < 0)
@@ -153,13 +175,10 @@ int as_delete(struct as_call *c)
 	if (object == NULL)
 		return as_refuse_not_found(c, c->resource, c->name);
 	as_object_ref(object);
-	rc = delete_one(c, &o, object, &left);
-	if (rc == 0 && left != NULL)
-		rc = as_answer_object(c, 200, left);
-	else if (rc == 0 && c->resource->returns_object)
-		rc = as_answer_object(c, 200, object);
-	else if (rc == 0)
-		rc = as_answer_success(c, 200, details_of(c, object));
+	rc = delete_one(c, &o, object, &tree, &gone);
+	if (rc == 0)
+		rc = !gone || c->resource->returns_object ? as_answer_tree(c, 200, tree)
+		                                          : as_answer_success(c, 200, details_of(c, object));
 	as_object_unref(object);
 	return rc;
 }
@@ -167,7 +186,9 @@ int as_delete(struct as_call *c)
 /* The collection is listed as GET would, then its objects are deleted. */
 int as_delete_collection(struct as_call *c)
 {
-	struct as_object *left, *o;
+	struct as_object *o;
+	struct as_json *tree;
+	bool gone;
 	struct as_cursor cursor;
 	struct as_selector selector;
 	struct options options;
@@ -188,7 +209,7 @@ int as_delete_collection(struct as_call *c)
 			as_json_append(keys, as_json_new_string(c->arena, o->key));
 	for (const struct as_json *k = keys->first; k != NULL; k = k->next) {
 		o = as_index_find(&c->resource->index, k->text);
-		if (o != NULL && delete_one(c, &options, o, &left) < 0)
+		if (o != NULL && delete_one(c, &options, o, &tree, &gone) < 0)
 			return -1;
 	}
 	return 0;

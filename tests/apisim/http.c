@@ -28,6 +28,7 @@ struct as_server {
 	uint64_t now_ns;
 	struct exchange *asleep; /* suspended: held answers and idle watches */
 	struct exchange *streams; /* all watches */
+	bool woken;              /* MHD_run() has work that MHD_get_timeout() hides */
 };
 
 /* One request and its answer. */
@@ -99,6 +100,7 @@ static void wake_up(struct exchange *x)
 		s->asleep = x->asleep_next;
 	epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, socket_of(x), NULL);
 	MHD_resume_connection(x->connection);
+	s->woken = true;
 }
 
 static void cut_stream(struct exchange *x)
@@ -405,7 +407,7 @@ static int wait_ms(const struct as_server *s, uint64_t due_ns)
 	MHD_UNSIGNED_LONG_LONG own;
 	uint64_t ms = 60000;
 
-	if (due_ns <= s->now_ns)
+	if (s->woken || due_ns <= s->now_ns)
 		return 0;
 	if (due_ns != UINT64_MAX && (due_ns - s->now_ns) / NS_PER_MS < ms)
 		ms = (due_ns - s->now_ns) / NS_PER_MS + 1;
@@ -431,6 +433,7 @@ void as_server_run(struct as_server *s, int stop_fd)
 		int n;
 
 		s->now_ns = as_clock_ns();
+		s->woken = false;
 		MHD_run(s->daemon);
 		s->now_ns = as_clock_ns();
 		as_api_advance(s->api, s->now_ns);

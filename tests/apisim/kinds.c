@@ -1,7 +1,7 @@
 /* Namespaces, events, leases, priority classes. */
 #include "tests/apisim/kinds.h"
 
-#include "tests/apisim/call.h"
+#include "tests/apisim/meta.h"
 
 #include <string.h>
 
@@ -15,7 +15,6 @@ static int namespace_create(struct as_call *c, struct as_json *object)
 	struct as_json *status = as_json_new(a, AS_OBJECT), *labels, *finalizers;
 	const char *name = as_json_string(metadata, "name");
 
-	as_json_drop_nulls(object);
 	labels = as_json_member(a, metadata, "labels", AS_OBJECT);
 	if (labels != NULL && name != NULL)
 		as_json_set_string(a, labels, "kubernetes.io/metadata.name", name);
@@ -41,43 +40,62 @@ static void require_text(struct as_call *c, const struct as_json *object, const 
 		as_invalid(c, "FieldValueInvalid", name, "Invalid value: \"%s\": can have at most 128 characters", value);
 }
 
-static int event_create(struct as_call *c, struct as_json *object)
+/* As legacyValidateEvent(): without eventTime little else is looked at. */
+static void validate_event(struct as_call *c, const struct as_json *object)
 {
-	const char *namespace, *regarding, *type, *note;
+	const char *namespace = as_json_string(as_json_get(object, "metadata"), "namespace");
+	const char *regarding = as_json_string(as_json_get(object, "regarding"), "namespace");
+	const char *controller = as_json_string(object, "reportingController");
+	const char *note = as_json_string(object, "note");
+	bool timed = as_json_string(object, "eventTime") != NULL, none;
 
-	as_json_drop_nulls(object);
-	namespace = as_json_string(as_json_get(object, "metadata"), "namespace");
-	regarding = as_json_string(as_json_get(object, "regarding"), "namespace");
-	type = as_json_string(object, "type");
-	note = as_json_string(object, "note");
-	if (regarding == NULL || regarding[0] == '\0')
-		regarding = "default"; /* of a cluster-scoped object */
-	if (namespace != NULL && strcmp(regarding, namespace) != 0)
+	regarding = regarding != NULL ? regarding : "";
+	namespace = namespace != NULL ? namespace : "";
+	none = regarding[0] == '\0';
+	if (none ? strcmp(namespace, "default") != 0 && !(timed && strcmp(namespace, "kube-system") == 0)
+	         : !timed && strcmp(namespace, regarding) != 0)
 		as_invalid(c, "FieldValueInvalid", "involvedObject.namespace",
 		           "Invalid value: \"%s\": does not match event.namespace", regarding);
-	if (as_json_string(object, "eventTime") == NULL)
+	if (!timed) {
 		as_invalid(c, "FieldValueRequired", "eventTime", "Required value");
+		return;
+	}
 	require_text(c, object, "reportingController");
+	if (!as_label_name_valid(controller != NULL ? controller : ""))
+		as_invalid(c, "FieldValueInvalid", "reportingController", "Invalid value: \"%s\": not a qualified name",
+		           controller != NULL ? controller : "");
 	require_text(c, object, "reportingInstance");
 	require_text(c, object, "action");
 	require_text(c, object, "reason");
+	if (note != NULL && strlen(note) > 1024)
+		as_invalid(c, "FieldValueInvalid", "message", "Invalid value: \"\": can have at most 1024 characters");
+}
+
+static int event_create(struct as_call *c, struct as_json *object)
+{
+	const char *type = as_json_string(object, "type");
+
+	validate_event(c, object);
 	if (type == NULL || (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0))
 		as_invalid(c, "FieldValueInvalid", "type", "Invalid value: \"\": has invalid value: %s",
 		           type != NULL ? type : "");
-	if (note != NULL && strlen(note) > 1024)
-		as_invalid(c, "FieldValueInvalid", "message", "Invalid value: \"\": can have at most 1024 characters");
 	return 0;
 }
 
 /* An event stays what it was; only its series goes on. */
 static int event_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
 {
-	static const char *const fixed[] = {"regarding", "related", "reason", "action", "type", "note",
-	                                    "eventTime", "reportingController", "reportingInstance"};
+	/* Named as the core kind names them. */
+	static const char *const fixed[][2] = {
+		{"regarding", "involvedObject"}, {"related", "related"}, {"reason", "reason"}, {"action", "action"},
+		{"type", "type"}, {"note", "message"}, {"eventTime", "eventTime"},
+		{"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
+	};
 
+	validate_event(c, object);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		if (!as_json_equal(as_json_get(object, fixed[i]), as_json_get(old, fixed[i])))
-			as_invalid(c, "FieldValueInvalid", fixed[i], "Invalid value: field is immutable");
+		if (!as_json_equal(as_json_get(object, fixed[i][0]), as_json_get(old, fixed[i][0])))
+			as_invalid(c, "FieldValueInvalid", fixed[i][1], "Invalid value: field is immutable");
 	return 0;
 }
 
@@ -100,7 +118,6 @@ static void validate_lease(struct as_call *c, const struct as_json *object)
 
 static int lease_create(struct as_call *c, struct as_json *object)
 {
-	as_json_drop_nulls(object);
 	validate_lease(c, object);
 	return 0;
 }
@@ -120,7 +137,6 @@ static int class_create(struct as_call *c, struct as_json *object)
 	const char *name;
 	int64_t value;
 
-	as_json_drop_nulls(object);
 	name = as_json_string(as_json_get(object, "metadata"), "name");
 	as_json_default_string(c->arena, object, "preemptionPolicy", "PreemptLowerPriority");
 	if (!as_json_integer(object, "value", &value)) {

@@ -404,8 +404,9 @@ static void act(struct as_kubelets *k, const struct as_timer *t, uint64_t now_ns
 		struct as_json *tree = as_object_tree(&k->arena, pod);
 		struct as_json *metadata = as_json_get(tree, "metadata");
 
-		/* As the kubelet does: DELETE with no grace; finalizers still hold. */
+		/* As the kubelet's DELETE without grace: marked, then gone; finalizers hold. */
 		as_json_set_integer(&k->arena, metadata, "deletionGracePeriodSeconds", 0);
+		as_store_write(k->api->store, k->api->pods, &k->arena, tree);
 		as_commit(k->api, k->api->pods, &k->arena, tree, now_ns);
 		k->api->stats.kubelet_removed++;
 	}

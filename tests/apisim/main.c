@@ -215,6 +215,7 @@ int main(int argc, char **argv)
 		.context = &state,
 		.gates = o.gates,
 		.bad_gate = &bad_gate,
+		.now_ns = as_clock_ns(),
 	});
 	if (api == NULL) {
 		fprintf(stderr, "muster-apisim: unknown gate %s\n", bad_gate);

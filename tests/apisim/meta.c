@@ -43,6 +43,18 @@ static bool plain_name(const char *text, size_t n)
 	return true;
 }
 
+void as_drop_empty(struct as_json *metadata)
+{
+	static const char *const members[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		const struct as_json *m = as_json_get(metadata, members[i]);
+
+		if (m != NULL && m->first == NULL)
+			as_json_remove(metadata, members[i]);
+	}
+}
+
 bool as_label_name_valid(const char *name)
 {
 	const char *slash = strchr(name, '/');
@@ -100,8 +112,7 @@ struct as_json *as_metadata(struct as_call *c, struct as_json *object)
 		goto bad;
 	return metadata;
 bad:
-	as_refuse_bad(c, "%s in version \"%s\" cannot be handled as a %s: metadata has a member of the wrong type",
-	              c->resource->kind, c->resource->version, c->resource->kind);
+	as_refuse_undecodable(c, "metadata has a member of the wrong type");
 	return NULL;
 }
 
@@ -114,6 +125,12 @@ int as_check_type(struct as_call *c, struct as_json *object)
 
 	if (c->resource->custom && (kind == NULL || version == NULL))
 		return as_refuse_bad(c, "the object provided is unrecognized: apiVersion and kind must be set");
+	if (c->resource->custom && wrong_kind && !wrong_version) {
+		as_invalid(c, "FieldValueInvalid", "kind", "Invalid value: \"%s\": must be %s", kind,
+		           c->resource->kind);
+		return as_refuse_invalid_kind(c, c->resource->group, kind, kind,
+		                              as_json_string(as_json_get(object, "metadata"), "name"));
+	}
 	if (wrong_kind || wrong_version)
 		return as_refuse_bad(c, "the object provided is unrecognized (must be of type %s): it is %s %s",
 		                     c->resource->kind, version != NULL ? version : "", kind != NULL ? kind : "");

@@ -11,6 +11,8 @@ bool as_label_value_valid(const char *value);
 
 /* The object's metadata, made if missing; NULL after a refusal. */
 struct as_json *as_metadata(struct as_call *c, struct as_json *object);
+/* Maps and lists with nothing in them are not there. */
+void as_drop_empty(struct as_json *metadata);
 /* Compare kind and apiVersion with the resource's and take them away. */
 int as_check_type(struct as_call *c, struct as_json *object);
 /* Note what is wrong with name and labels. */

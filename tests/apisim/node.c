@@ -11,7 +11,7 @@ static int normalise(struct as_call *c, struct as_json *object)
 	if (status == NULL)
 		return 0;
 	if (status->kind != AS_OBJECT)
-		return as_refuse_bad(c, "Node in version \"v1\" cannot be handled as a Node: status is not an object");
+		return as_refuse_undecodable(c, "status is not an object");
 	capacity = as_json_get(status, "capacity");
 	if (as_amounts_normalise(c, capacity) < 0)
 		return -1;
@@ -20,6 +20,24 @@ static int normalise(struct as_call *c, struct as_json *object)
 	return as_amounts_normalise(c, as_json_get(status, "allocatable"));
 }
 
+/* What the Go types can't leave out. */
+static void fill_status(struct as_arena *a, struct as_json *status)
+{
+	static const char *const info[] = {"machineID",     "systemUUID",    "bootID",          "kernelVersion",
+	                                   "osImage",       "architecture",  "operatingSystem", "containerRuntimeVersion",
+	                                   "kubeletVersion", "kubeProxyVersion"};
+	struct as_json *endpoints = as_json_member(a, status, "daemonEndpoints", AS_OBJECT);
+	struct as_json *node_info = as_json_member(a, status, "nodeInfo", AS_OBJECT), *kubelet;
+
+	kubelet = endpoints != NULL ? as_json_member(a, endpoints, "kubeletEndpoint", AS_OBJECT) : NULL;
+	if (kubelet != NULL && as_json_get(kubelet, "Port") == NULL)
+		as_json_set_integer(a, kubelet, "Port", 0);
+	for (size_t i = 0; node_info != NULL && i < sizeof(info) / sizeof(info[0]); i++)
+		if (as_json_get(node_info, info[i]) == NULL)
+			as_json_set_string(a, node_info, info[i], "");
+}
+
+/* The real server calls the path of a taint so. */
 static void validate(struct as_call *c, const struct as_json *object)
 {
 	static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
@@ -33,22 +51,21 @@ static void validate(struct as_call *c, const struct as_json *object)
 		for (size_t e = 0; effect != NULL && e < 3; e++)
 			known = known || strcmp(effect, effects[e]) == 0;
 		if (key == NULL || key[0] == '\0')
-			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "spec.taints[%zu].key", i),
+			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "metadata.taints[%zu].key", i),
 			           "Invalid value: \"\": name part must be non-empty");
 		if (!known)
-			as_invalid(c, "FieldValueNotSupported", as_arena_printf(c->arena, "spec.taints[%zu].effect", i),
+			as_invalid(c, "FieldValueNotSupported", as_arena_printf(c->arena, "metadata.taints[%zu].effect", i),
 			           "Unsupported value: \"%s\"", effect != NULL ? effect : "");
 	}
 }
 
 static int node_create(struct as_call *c, struct as_json *object)
 {
-	as_json_drop_nulls(object);
 	if (as_json_member(c->arena, object, "spec", AS_OBJECT) == NULL)
-		return as_refuse_bad(c, "Node in version \"v1\" cannot be handled as a Node: spec is not an object");
+		return as_refuse_undecodable(c, "spec is not an object");
 	if (normalise(c, object) < 0)
 		return -1;
-	as_json_member(c->arena, object, "status", AS_OBJECT);
+	fill_status(c->arena, as_json_member(c->arena, object, "status", AS_OBJECT));
 	validate(c, object);
 	return 0;
 }

@@ -56,7 +56,9 @@ static bool merge_list(struct as_arena *a, struct as_json *list, const struct as
 		if (key[0] != '\0' && as_json_get(e, key) == NULL)
 			return fail(error, "map: does not contain declared merge key");
 		found = find_element(list, key, e);
-		if (directive != NULL && strcmp(directive, "delete") == 0) {
+		if (directive != NULL && strcmp(directive, "delete") != 0 && strcmp(directive, "merge") != 0)
+			return fail(error, "unknown $patch directive");
+		if (directive != NULL && directive[0] == 'd') {
 			if (found != NULL)
 				as_json_remove_element(list, found);
 			continue;
@@ -72,25 +74,48 @@ static bool merge_list(struct as_arena *a, struct as_json *list, const struct as
 	return true;
 }
 
-/* Elements that `order` names come in its order, the others keep their place
- * behind them. */
-static void reorder(struct as_json *list, const struct as_json *order, const char *key)
+/* Where an element stands in a list, or -1. */
+static int place_of(const struct as_json *list, const char *key, const struct as_json *element)
 {
-	struct as_json rest = *list;
+	const struct as_json *found = find_element(list, key, element);
+	int place = 0;
 
-	list->first = list->last = NULL;
+	if (found == NULL)
+		return -1;
+	for (const struct as_json *e = list->first; e != found; e = e->next)
+		place++;
+	return place;
+}
+
+/* As mergeSortedSlice(): elements that `order` names come in its order; the
+ * others are put among them where the list before the patch had them, as far as
+ * that can be told. */
+static void reorder(struct as_json *list, const struct as_json *order, const struct as_json *before, const char *key)
+{
+	struct as_json others = *list, named = {.kind = AS_ARRAY};
+
 	for (const struct as_json *o = order->first; o != NULL; o = o->next) {
-		struct as_json *e = find_element(&rest, key, o);
+		struct as_json *e = find_element(&others, key, o);
 
 		if (e == NULL)
 			continue;
-		as_json_remove_element(&rest, e);
-		as_json_append(list, e);
+		as_json_remove_element(&others, e);
+		as_json_append(&named, e);
 	}
-	while (rest.first != NULL) {
-		struct as_json *e = rest.first;
+	list->first = list->last = NULL;
+	while (others.first != NULL || named.first != NULL) {
+		struct as_json *from = &named, *e;
 
-		rest.first = e->next;
+		if (named.first == NULL) {
+			from = &others;
+		} else if (others.first != NULL) {
+			int other = place_of(before, key, others.first), ours = place_of(before, key, named.first);
+
+			if (other >= 0 && ours >= 0 && other < ours)
+				from = &others;
+		}
+		e = from->first;
+		as_json_remove_element(from, e);
 		as_json_append(list, e);
 	}
 }
@@ -103,9 +128,8 @@ static bool is_list(const struct as_json *v)
 /* A member whose name begins with '$'. */
 static bool apply_directive(struct as_json *target, const struct as_json *m, const char **error)
 {
-	const char *slash = strchr(m->name, '/'), *field = slash != NULL ? slash + 1 : "";
-	struct as_json *list = as_json_array(target, field);
-	const char *key = merge_key(field);
+	const char *slash = strchr(m->name, '/');
+	struct as_json *list = as_json_array(target, slash != NULL ? slash + 1 : "");
 
 	if (strcmp(m->name, "$patch") == 0)
 		return m->kind == AS_STRING && (strcmp(m->text, "merge") == 0 || strcmp(m->text, "replace") == 0 ||
@@ -114,11 +138,8 @@ static bool apply_directive(struct as_json *target, const struct as_json *m, con
 		               : fail(error, "unknown $patch directive");
 	if (!is_list(m))
 		return fail(error, "a directive must be a list");
-	if (strncmp(m->name, "$setElementOrder/", 17) == 0) {
-		if (list != NULL && key != NULL)
-			reorder(list, m, key);
-		return true;
-	}
+	if (strncmp(m->name, "$setElementOrder/", 17) == 0)
+		return true; /* merge_member() has seen to it */
 	if (strncmp(m->name, "$deleteFromPrimitiveList/", 25) == 0) {
 		for (const struct as_json *e = m->first; list != NULL && e != NULL; e = e->next) {
 			struct as_json *found;
@@ -141,7 +162,21 @@ static bool apply_directive(struct as_json *target, const struct as_json *m, con
 	return fail(error, "unknown directive in a strategic merge patch");
 }
 
-static bool merge_member(struct as_arena *a, struct as_json *target, const struct as_json *m, const char **error)
+/* The order that the patch asks for: its directive's, or its list's own. */
+static bool merge_keyed(struct as_arena *a, struct as_json *list, const struct as_json *m,
+                        const struct as_json *patch, const char *key, const char **error)
+{
+	const char *name = as_arena_printf(a, "$setElementOrder/%s", m->name);
+	const struct as_json *order = as_json_array(patch, name), *before = as_json_copy(a, list);
+
+	if (!merge_list(a, list, m, key, error))
+		return false;
+	reorder(list, order != NULL ? order : m, before, key);
+	return true;
+}
+
+static bool merge_member(struct as_arena *a, struct as_json *target, const struct as_json *m,
+                         const struct as_json *patch, const char **error)
 {
 	struct as_json *old = as_json_get(target, m->name), *fresh;
 	const char *key = merge_key(m->name);
@@ -163,7 +198,7 @@ static bool merge_member(struct as_arena *a, struct as_json *target, const struc
 			old = as_json_new(a, AS_ARRAY);
 			as_json_set(a, target, m->name, old);
 		}
-		return merge_list(a, old, m, key, error);
+		return merge_keyed(a, old, m, patch, key, error);
 	}
 	as_json_set(a, target, m->name, as_json_copy(a, m));
 	return true;
@@ -179,7 +214,7 @@ bool as_strategic_merge(struct as_arena *a, struct as_json *target, const struct
 	if (directive != NULL && strcmp(directive, "delete") == 0)
 		return true;
 	for (const struct as_json *m = patch->first; m != NULL; m = m->next)
-		if (m->name[0] != '$' && !merge_member(a, target, m, error))
+		if (m->name[0] != '$' && !merge_member(a, target, m, patch, error))
 			return false;
 	/* Orders and retained keys speak of the merged lists. */
 	for (const struct as_json *m = patch->first; m != NULL; m = m->next)

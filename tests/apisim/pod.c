@@ -2,7 +2,8 @@
  * on by default (Priority, DefaultTolerationSeconds), and validation of what a
  * test of a scheduler can get wrong. */
 #include "tests/apisim/kinds.h"
-#include "tests/apisim/meta.h"
+#include "tests/apisim/pod.h"
+#include "tests/apisim/quantity.h"
 #include "tests/apisim/requests.h"
 
 #include <string.h>
@@ -171,9 +172,35 @@ static int set_priority(struct as_call *c, struct as_json *spec)
 	return 0;
 }
 
+void as_copy_topology(struct as_call *c, struct as_json *metadata, const char *name)
+{
+	static const char *const names[] = {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"};
+	const struct as_object *node =
+		name != NULL && name[0] != '\0' ? as_index_find(&c->api->nodes->index, name) : NULL;
+
+	for (size_t i = 0; node != NULL && i < 2; i++) {
+		const char *value = as_object_label(node, names[i]);
+		struct as_json *labels;
+
+		if (value == NULL)
+			continue;
+		labels = as_json_member(c->arena, metadata, "labels", AS_OBJECT);
+		if (labels != NULL)
+			as_json_set_string(c->arena, labels, names[i], value);
+	}
+}
+
 /* ---- quality of service ---------------------------------------------- */
 
-/* Guaranteed: every container has equal limits and requests of cpu and memory. */
+static bool is_positive(const struct as_json *amount)
+{
+	struct as_quantity q;
+
+	return amount != NULL && amount->kind == AS_STRING && as_quantity_parse(amount->text, &q) && q.nano > 0;
+}
+
+/* Guaranteed: every container has equal limits and requests of cpu and memory.
+ * Nothing asked for is not asked for. */
 static void look_at(const struct as_json *container, bool *any, bool *guaranteed)
 {
 	static const char *const names[] = {"cpu", "memory"};
@@ -183,9 +210,9 @@ static void look_at(const struct as_json *container, bool *any, bool *guaranteed
 		const struct as_json *limit = as_json_find(resources, "limits", names[i], NULL);
 		const struct as_json *request = as_json_find(resources, "requests", names[i], NULL);
 
-		if (limit != NULL || request != NULL)
+		if (is_positive(limit) || is_positive(request))
 			*any = true;
-		if (limit == NULL || !as_json_equal(limit, request))
+		if (!is_positive(limit) || !as_json_equal(limit, request))
 			*guaranteed = false;
 	}
 }
@@ -210,12 +237,13 @@ static const char *qos_class(const struct as_json *spec)
 	return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
 }
 
-static void set_status(struct as_arena *a, struct as_json *object, const struct as_json *spec, bool loading)
+static void set_status(struct as_call *c, struct as_json *object, const struct as_json *spec)
 {
+	struct as_arena *a = c->arena;
 	const struct as_json *gates = as_json_array(spec, "schedulingGates");
 	struct as_json *status = as_json_get(object, "status");
 
-	if (loading && status != NULL && status->kind == AS_OBJECT) {
+	if (c->request->loading && status != NULL && status->kind == AS_OBJECT) {
 		as_json_default_string(a, status, "phase", "Pending");
 		return;
 	}
@@ -228,7 +256,7 @@ static void set_status(struct as_arena *a, struct as_json *object, const struct 
 		as_json_set_string(a, gated, "type", "PodScheduled");
 		as_json_set_string(a, gated, "status", "False");
 		as_json_set(a, gated, "lastProbeTime", as_json_new(a, AS_NULL));
-		as_json_set(a, gated, "lastTransitionTime", as_json_new(a, AS_NULL));
+		as_json_set_string(a, gated, "lastTransitionTime", as_time(a, c->now_ns));
 		as_json_set_string(a, gated, "reason", "SchedulingGated");
 		as_json_set_string(a, gated, "message", "Scheduling is blocked due to non-empty scheduling gates");
 		as_json_append(conditions, gated);
@@ -243,10 +271,9 @@ static int pod_create(struct as_call *c, struct as_json *object)
 {
 	struct as_json *spec;
 
-	as_json_drop_nulls(object);
 	spec = as_json_member(c->arena, object, "spec", AS_OBJECT);
 	if (spec == NULL)
-		return as_refuse_bad(c, "Pod in version \"v1\" cannot be handled as a Pod: spec is not an object");
+		return as_refuse_undecodable(c, "spec is not an object");
 	c->name = as_json_string(as_json_get(object, "metadata"), "name");
 	if (as_pod_normalise(c, spec) < 0)
 		return -1;
@@ -255,7 +282,8 @@ static int pod_create(struct as_call *c, struct as_json *object)
 	if (set_priority(c, spec) < 0)
 		return -1;
 	as_pod_validate(c, spec);
-	set_status(c->arena, object, spec, c->request->loading);
+	set_status(c, object, spec);
+	as_copy_topology(c, as_json_get(object, "metadata"), as_json_string(spec, "nodeName"));
 	return 0;
 }
 
@@ -279,20 +307,36 @@ static void without_images(struct as_json *spec, const char *list)
 		as_json_remove(e, "image");
 }
 
-static bool gates_grow(const struct as_json *spec, const struct as_json *old)
+static void find_new_gates(struct as_call *c, const struct as_json *spec, const struct as_json *old)
 {
 	const struct as_json *now = as_json_array(spec, "schedulingGates"),
 			     *was = as_json_array(old, "schedulingGates");
+	size_t i = 0;
 
-	for (const struct as_json *e = now != NULL ? now->first : NULL; e != NULL; e = e->next) {
+	for (const struct as_json *e = now != NULL ? now->first : NULL; e != NULL; e = e->next, i++) {
 		bool found = false;
 
 		for (const struct as_json *o = was != NULL ? was->first : NULL; o != NULL; o = o->next)
 			found = found || as_json_equal(e, o);
 		if (!found)
-			return true;
+			as_invalid(c, "FieldValueForbidden", as_arena_printf(c->arena, "spec.schedulingGates[%zu].name", i),
+			           "Forbidden: only deletion is allowed, but found new scheduling gate");
 	}
-	return false;
+}
+
+static bool containers_differ(struct as_call *c, const struct as_json *spec, const struct as_json *old,
+                              const char *list)
+{
+	const struct as_json *now = as_json_array(spec, list), *was = as_json_array(old, list);
+	const struct as_json *a = now != NULL ? now->first : NULL, *b = was != NULL ? was->first : NULL;
+
+	for (; a != NULL && b != NULL; a = a->next)
+		b = b->next;
+	if (a == NULL && b == NULL)
+		return false;
+	as_invalid(c, "FieldValueForbidden", as_arena_printf(c->arena, "spec.%s", list),
+	           "Forbidden: pod updates may not add or remove containers");
+	return true;
 }
 
 static struct as_json *frozen_part(struct as_arena *a, const struct as_json *spec, bool gated)
@@ -317,15 +361,16 @@ static int pod_update(struct as_call *c, struct as_json *object, const struct as
 		return 0;
 	spec = as_json_member(c->arena, object, "spec", AS_OBJECT);
 	if (spec == NULL)
-		return as_refuse_bad(c, "Pod in version \"v1\" cannot be handled as a Pod: spec is not an object");
+		return as_refuse_undecodable(c, "spec is not an object");
 	if (as_pod_normalise(c, spec) < 0)
 		return -1;
 	default_spec(c->arena, spec);
 	add_tolerations(c->arena, spec);
 	as_pod_validate(c, spec);
-	if (gates_grow(spec, old_spec))
-		as_invalid(c, "FieldValueForbidden", "spec.schedulingGates",
-		           "Forbidden: only deletion is allowed, but found new scheduling gate");
+	if (containers_differ(c, spec, old_spec, "containers") ||
+	    containers_differ(c, spec, old_spec, "initContainers"))
+		return 0;
+	find_new_gates(c, spec, old_spec);
 	if (!as_json_equal(frozen_part(c->arena, spec, gated), frozen_part(c->arena, old_spec, gated)))
 		as_invalid(c, "FieldValueForbidden", "spec",
 		           "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"

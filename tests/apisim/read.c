@@ -115,9 +115,37 @@ static int refuse_too_large(struct as_call *c, uint64_t version)
 	return as_answer_json(c, 504, status);
 }
 
-static int refuse_options(struct as_call *c, const char *message)
+/* As apimachinery's ValidateListOptions. */
+int as_check_list_options(struct as_call *c, bool watch)
 {
-	return as_refuse(c, 422, "Invalid", "ListOptions.meta.k8s.io \"\" is invalid: %s", message);
+	static const char field[] = "resourceVersionMatch", forbidden[] = "FieldValueForbidden";
+	const char *version = as_query_get(c, "resourceVersion"), *match = as_query_get(c, field);
+	const char *token = as_query_get(c, "continue"), *send = as_query_get(c, "sendInitialEvents");
+	bool sends = send != NULL && send[0] != '\0', newer, exact;
+
+	match = match != NULL ? match : "";
+	version = version != NULL ? version : "";
+	newer = strcmp(match, "NotOlderThan") == 0;
+	exact = strcmp(match, "Exact") == 0;
+	if (watch && sends && !newer)
+		as_invalid(c, forbidden, field,
+		           "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+	if (watch && match[0] != '\0' && !sends)
+		as_invalid(c, forbidden, field,
+		           "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+	if (!watch && match[0] != '\0' && version[0] == '\0')
+		as_invalid(c, forbidden, field,
+		           "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
+	if (match[0] != '\0' && token != NULL && token[0] != '\0')
+		as_invalid(c, forbidden, field, "Forbidden: resourceVersionMatch is forbidden when continue is provided");
+	if (match[0] != '\0' && !newer && (watch || !exact))
+		as_invalid(c, "FieldValueNotSupported", field, "Unsupported value: \"%s\"", match);
+	if (!watch && exact && strcmp(version, "0") == 0)
+		as_invalid(c, forbidden, field,
+		           "Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+	if (!watch && sends)
+		as_invalid(c, forbidden, "sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list");
+	return as_refuse_invalid_kind(c, "meta.k8s.io", "ListOptions", "ListOptions", NULL);
 }
 
 /* The rules of resourceVersion and resourceVersionMatch. */
@@ -132,17 +160,9 @@ static int read_versions(struct as_call *c, struct list *l)
 		text = NULL;
 	if (match != NULL && match[0] == '\0')
 		match = NULL;
-	if (match != NULL && text == NULL)
-		return refuse_options(c, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden "
-		                         "unless resourceVersion is provided");
-	if (match != NULL && strcmp(match, "Exact") != 0 && strcmp(match, "NotOlderThan") != 0)
-		return refuse_options(c, "resourceVersionMatch: Unsupported value");
 	exact = match != NULL && match[0] == 'E';
 	if (text != NULL && !as_parse_version(text, &asked))
 		return as_refuse_bad(c, "Invalid value: \"%s\": resourceVersion is not a number", text);
-	if (exact && asked == 0)
-		return refuse_options(c, "resourceVersionMatch: Forbidden: resourceVersionMatch \"Exact\" is "
-		                         "forbidden for resourceVersion \"0\"");
 	if (asked > as_store_version(c->api->store))
 		return refuse_too_large(c, asked);
 	if (text != NULL && asked == 0)
@@ -159,14 +179,17 @@ static int read_options(struct as_call *c, struct list *l)
 	const char *labels = as_query_get(c, "labelSelector"), *fields = as_query_get(c, "fieldSelector");
 	const char *version = as_query_get(c, "resourceVersion");
 
-	if (as_query_get(c, "sendInitialEvents") != NULL)
-		return refuse_options(c, "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list");
+	if (as_check_list_options(c, false) < 0)
+		return -1;
 	*l = (struct list){.version = as_store_version(c->api->store), .left = -1};
 	if (!as_selector_parse(c->arena, c->resource, labels, fields, &l->selector, &error))
 		return as_refuse_bad(c, "%s", error);
 	l->selects = l->selector.labels != NULL || l->selector.fields != NULL;
-	if (limit != NULL && limit[0] != '\0' && !as_parse_version(limit, &l->limit))
+	/* A negative one is none. */
+	if (limit != NULL && limit[0] != '\0' && !as_parse_version(limit + (limit[0] == '-'), &l->limit))
 		return as_refuse_bad(c, "strconv.ParseInt: parsing \"%s\": invalid syntax", limit);
+	if (limit != NULL && limit[0] == '-')
+		l->limit = 0;
 	if (token == NULL || token[0] == '\0')
 		return read_versions(c, l);
 	if (version != NULL && version[0] != '\0' && strcmp(version, "0") != 0)

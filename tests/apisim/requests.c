@@ -1,6 +1,5 @@
 #include "tests/apisim/requests.h"
 
-#include "tests/apisim/meta.h"
 
 #include "tests/apisim/quantity.h"
 
@@ -140,19 +139,15 @@ int as_amounts_normalise(struct as_call *c, struct as_json *amounts)
 	if (amounts == NULL)
 		return 0;
 	if (amounts->kind != AS_OBJECT)
-		return as_refuse_bad(c, "%s in version \"v1\" cannot be handled as a %s: a list of quantities is not "
-		                        "an object",
-		                     c->resource->kind, c->resource->kind);
+		return as_refuse_undecodable(c, "a list of quantities is not an object");
 	for (struct as_json *m = amounts->first; m != NULL; m = m->next) {
 		struct as_quantity q;
-		char text[64];
+		char text[AS_QUANTITY_BYTES];
 
 		if ((m->kind != AS_STRING && m->kind != AS_NUMBER) || !as_quantity_parse(m->text, &q))
-			return as_refuse_bad(c,
-			                     "%s in version \"v1\" cannot be handled as a %s: quantities must match the "
-			                     "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-			                     c->resource->kind, c->resource->kind);
-		as_quantity_print(&q, text);
+			return as_refuse_undecodable(c, "quantities must match the regular expression "
+			                                "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+		as_quantity_canonical(m->text, &q, text);
 		m->kind = AS_STRING;
 		m->bytes = (uint32_t)strlen(text);
 		m->text = as_arena_copy(c->arena, text, m->bytes);
@@ -179,12 +174,11 @@ int as_pod_normalise(struct as_call *c, struct as_json *spec)
 		const struct as_json *list = as_json_get(spec, lists[i]);
 
 		if (list != NULL && list->kind != AS_ARRAY)
-			return as_refuse_bad(c, "Pod in version \"v1\" cannot be handled as a Pod: spec.%s is not a list",
+			return as_refuse_undecodable(c, "spec.%s is not a list",
 			                     lists[i]);
 		for (const struct as_json *e = list != NULL ? list->first : NULL; e != NULL; e = e->next) {
 			if (e->kind != AS_OBJECT)
-				return as_refuse_bad(
-					c, "Pod in version \"v1\" cannot be handled as a Pod: spec.%s has an element "
+				return as_refuse_undecodable(c, "spec.%s has an element "
 					   "that is not an object",
 					lists[i]);
 			if (normalise_resources(c, e) < 0)
@@ -192,118 +186,4 @@ int as_pod_normalise(struct as_call *c, struct as_json *spec)
 		}
 	}
 	return 0;
-}
-
-/* ---- validation ------------------------------------------------------ */
-
-static bool is_extended(const char *name)
-{
-	static const char *const native[] = {"cpu", "memory", "ephemeral-storage", "storage", "pods"};
-
-	for (size_t i = 0; i < sizeof(native) / sizeof(native[0]); i++)
-		if (strcmp(native[i], name) == 0)
-			return false;
-	return strncmp(name, "hugepages-", 10) != 0;
-}
-
-static void validate_amount(struct as_call *c, const struct as_json *m, const char *field)
-{
-	struct as_quantity q = {0};
-
-	as_quantity_parse(m->text, &q);
-	if (q.nano < 0)
-		as_invalid(c, "FieldValueInvalid", field, "Invalid value: \"%s\": must be greater than or equal to 0",
-		           m->text);
-	else if (is_extended(m->name) && strchr(m->name, '/') == NULL)
-		as_invalid(c, "FieldValueInvalid", field,
-		           "Invalid value: \"%s\": must be a standard resource type or fully qualified", m->name);
-	else if (is_extended(m->name) && q.nano % 1000000000 != 0)
-		as_invalid(c, "FieldValueInvalid", field, "Invalid value: \"%s\": must be an integer", m->text);
-}
-
-static void validate_resources(struct as_call *c, const struct as_json *resources, const char *path)
-{
-	const struct as_json *limits = as_json_get(resources, "limits"),
-			     *requests = as_json_get(resources, "requests");
-
-	for (const struct as_json *m = limits != NULL ? limits->first : NULL; m != NULL; m = m->next)
-		validate_amount(c, m, as_arena_printf(c->arena, "%s.limits[%s]", path, m->name));
-	for (const struct as_json *m = requests != NULL ? requests->first : NULL; m != NULL; m = m->next) {
-		const struct as_json *limit = as_json_get(limits, m->name);
-		const char *field = as_arena_printf(c->arena, "%s.requests[%s]", path, m->name);
-		struct as_quantity q = {0}, most = {0};
-
-		validate_amount(c, m, field);
-		as_quantity_parse(m->text, &q);
-		if (limit != NULL)
-			as_quantity_parse(limit->text, &most);
-		if (limit != NULL && is_extended(m->name) && q.nano != most.nano)
-			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.requests", path),
-			           "Invalid value: \"%s\": must be equal to %s limit of %s", m->text, m->name,
-			           limit->text);
-		else if (limit != NULL && q.nano > most.nano)
-			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.requests", path),
-			           "Invalid value: \"%s\": must be less than or equal to %s limit of %s", m->text, m->name,
-			           limit->text);
-		else if (limit == NULL && is_extended(m->name) && strchr(m->name, '/') != NULL)
-			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.limits", path),
-			           "Required value: Limit must be set for non overcommitable resources");
-	}
-}
-
-static void validate_containers(struct as_call *c, const struct as_json *list, const char *path)
-{
-	size_t i = 0;
-
-	for (const struct as_json *e = list->first; e != NULL; e = e->next, i++) {
-		const char *name = as_json_string(e, "name"), *image = as_json_string(e, "image");
-		const char *at = as_arena_printf(c->arena, "%s[%zu]", path, i);
-
-		if (name == NULL || name[0] == '\0')
-			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.name", at), "Required value");
-		else if (!as_name_valid(name, false, 63))
-			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.name", at),
-			           "Invalid value: \"%s\": a lowercase RFC 1123 label must consist of lower case "
-			           "alphanumeric characters or '-'",
-			           name);
-		for (const struct as_json *o = list->first; name != NULL && o != e; o = o->next)
-			if (as_json_string(o, "name") != NULL && strcmp(as_json_string(o, "name"), name) == 0) {
-				as_invalid(c, "FieldValueDuplicate", as_arena_printf(c->arena, "%s.name", at),
-				           "Duplicate value: \"%s\"", name);
-				break;
-			}
-		if (image == NULL || image[0] == '\0')
-			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.image", at), "Required value");
-		validate_resources(c, as_json_get(e, "resources"), as_arena_printf(c->arena, "%s.resources", at));
-	}
-}
-
-static bool one_of(const char *value, const char *const *list)
-{
-	for (; *list != NULL; list++)
-		if (strcmp(value, *list) == 0)
-			return true;
-	return false;
-}
-
-void as_pod_validate(struct as_call *c, const struct as_json *spec)
-{
-	static const char *const policies[] = {"Always", "OnFailure", "Never", NULL};
-	const struct as_json *containers = as_json_array(spec, "containers"),
-			     *init = as_json_array(spec, "initContainers");
-	const char *policy = as_json_string(spec, "restartPolicy"), *node = as_json_string(spec, "nodeName");
-
-	if (containers == NULL || containers->first == NULL)
-		as_invalid(c, "FieldValueRequired", "spec.containers", "Required value");
-	else
-		validate_containers(c, containers, "spec.containers");
-	if (init != NULL)
-		validate_containers(c, init, "spec.initContainers");
-	validate_resources(c, as_json_get(spec, "resources"), "spec.resources");
-	if (policy == NULL || !one_of(policy, policies))
-		as_invalid(c, "FieldValueNotSupported", "spec.restartPolicy",
-		           "Unsupported value: \"%s\": supported values: \"Always\", \"Never\", \"OnFailure\"",
-		           policy != NULL ? policy : "");
-	if (node != NULL && node[0] != '\0' && !as_name_valid(node, true, 253))
-		as_invalid(c, "FieldValueInvalid", "spec.nodeName", "Invalid value: \"%s\"", node);
 }

@@ -9,8 +9,6 @@
 int as_pod_normalise(struct as_call *c, struct as_json *spec);
 /* The same for the members of one list of amounts (NULL is fine). */
 int as_amounts_normalise(struct as_call *c, struct as_json *amounts);
-/* Note what is wrong with the spec. */
-void as_pod_validate(struct as_call *c, const struct as_json *spec);
 
 /* Amounts by resource name: cpu in milli, everything else in its own unit.
  * Sums saturate. */

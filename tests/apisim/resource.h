@@ -31,6 +31,8 @@ struct as_resource {
 	bool returns_object; /* DELETE answers the object instead of a Status */
 	bool upserts;        /* PUT creates what is not there */
 	bool needs_version;  /* PUT without a resourceVersion is refused */
+	bool core_kind;      /* validated as the core kind of the same name */
+	bool one_by_one;     /* no DELETE of the collection */
 	const struct as_strategy *strategy; /* or NULL: plain storage */
 	const char *const *fields; /* NULL-terminated: what fieldSelector may name */
 

@@ -2,6 +2,7 @@
 
 #include "tests/apisim/resource.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- labels ---------------------------------------------------------- */
@@ -68,6 +69,13 @@ static bool take_values(struct scan *s, struct as_requirement *r)
 	return take(s, ")");
 }
 
+static bool is_integer(const char *text)
+{
+	size_t digits = strspn(text + (text[0] == '-'), "0123456789");
+
+	return digits > 0 && digits < 19 && text[(text[0] == '-') + digits] == '\0';
+}
+
 static bool take_requirement(struct scan *s, struct as_requirement *r)
 {
 	bool absent = take(s, "!");
@@ -90,6 +98,11 @@ static bool take_requirement(struct scan *s, struct as_requirement *r)
 		r->op = AS_NOT_IN;
 		add_value(s->arena, r, take_word(s));
 		return true;
+	}
+	if (*s->at == '>' || *s->at == '<') {
+		r->op = *s->at++ == '>' ? AS_GREATER : AS_LESS;
+		add_value(s->arena, r, take_word(s));
+		return is_integer(r->values[0]);
 	}
 	op = take_word(s);
 	if (strcmp(op, "in") != 0 && strcmp(op, "notin") != 0)
@@ -117,6 +130,9 @@ static bool parse_labels(struct as_arena *a, const char *text, struct as_selecto
 		if (*s.at != ',')
 			goto bad;
 		s.at++;
+		skip_space(&s);
+		if (*s.at == '\0')
+			goto bad;
 	}
 	return true;
 bad:
@@ -205,8 +221,13 @@ static bool label_matches(const struct as_requirement *r, const char *value)
 		return value == NULL || !value_in(r, value);
 	case AS_EXISTS:
 		return value != NULL;
-	default:
+	case AS_ABSENT:
 		return value == NULL;
+	default:
+		if (value == NULL || !is_integer(value))
+			return false;
+		return r->op == AS_GREATER ? strtoll(value, NULL, 10) > strtoll(r->values[0], NULL, 10)
+		                           : strtoll(value, NULL, 10) < strtoll(r->values[0], NULL, 10);
 	}
 }
 

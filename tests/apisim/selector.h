@@ -5,7 +5,7 @@
 #include "tests/apisim/object.h"
 
 struct as_requirement {
-	enum { AS_IN, AS_NOT_IN, AS_EXISTS, AS_ABSENT } op;
+	enum { AS_IN, AS_NOT_IN, AS_EXISTS, AS_ABSENT, AS_GREATER, AS_LESS } op;
 	const char *name;
 	const char *const *values;
 	size_t n;

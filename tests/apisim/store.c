@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A first version that no client takes for "0" or "not set". */
-#define FIRST_VERSION 100
-
 struct as_store {
 	uint64_t version;
 	uint64_t oldest;
@@ -22,7 +19,6 @@ struct as_store *as_store_new(size_t history)
 
 	s->history = history > 0 ? history : 1;
 	s->events = as_alloc(s->history * sizeof(*s->events));
-	s->version = s->oldest = FIRST_VERSION;
 	return s;
 }
 

@@ -25,19 +25,29 @@ static int check_preconditions(struct as_call *c, const struct as_json *metadata
 	const char *uid = as_json_string(metadata, "uid"), *version = as_json_string(metadata, "resourceVersion");
 	uint64_t wanted;
 
-	if (uid != NULL && uid[0] != '\0' && strcmp(uid, current->uid) != 0)
-		return as_refuse_conflict(c, c->resource->qualified, c->name,
-		                          "Precondition failed: UID in precondition: %s, UID in object meta: %s", uid,
-		                          current->uid);
+	if (uid != NULL && uid[0] != '\0' && strcmp(uid, current->uid) != 0) {
+		/* A PATCH names the uid as content, a PUT as a precondition. */
+		if (strcmp(c->request->method, "PATCH") == 0) {
+			as_invalid(c, "FieldValueInvalid", "metadata.uid", "Invalid value: \"%s\": field is immutable",
+			           uid);
+			return as_refuse_invalid(c, c->name);
+		}
+		return as_refuse_conflict(
+			c, c->resource->qualified, c->name,
+			"StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%s, ResourceVersion: 0, "
+			"AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+			c->resource->plural, c->namespace != NULL ? "/" : "", c->namespace != NULL ? c->namespace : "",
+			c->name, uid, current->uid);
+	}
 	if (version == NULL || version[0] == '\0' || strcmp(version, "0") == 0) {
 		if (!c->resource->needs_version)
 			return 0;
 		as_invalid(c, "FieldValueInvalid", "metadata.resourceVersion",
 		           "Invalid value: 0: must be specified for an update");
-		return as_refuse_invalid(c, c->name);
+		return as_refuse_invalid_kind(c, c->resource->group, c->resource->plural, c->resource->plural, c->name);
 	}
 	if (!as_parse_version(version, &wanted))
-		return as_refuse_bad(c, "resourceVersion: Invalid value: \"%s\"", version);
+		return as_refuse(c, 500, "", "resourceVersion: Invalid value: \"%s\"", version);
 	if (wanted != current->version)
 		return as_refuse_conflict(c, c->resource->qualified, c->name,
 		                          "the object has been modified; please apply your changes to the latest "
@@ -137,6 +147,7 @@ static int replace(struct as_call *c, struct as_json *object, struct as_object *
 	metadata = as_metadata(c, object);
 	if (metadata == NULL || check_names(c, metadata) < 0 || check_preconditions(c, metadata, current) < 0)
 		return -1;
+	as_drop_empty(metadata);
 	object = keep_other_half(c, object, old, status);
 	keep_metadata(c, as_json_get(object, "metadata"), as_json_get(old, "metadata"));
 	as_validate_metadata(c, object);
@@ -206,6 +217,6 @@ int as_patch(struct as_call *c)
 	if (!strategic)
 		object = as_json_merge(c->arena, object, patch);
 	else if (!as_strategic_merge(c->arena, object, patch, &error))
-		return as_refuse(c, 422, "Invalid", "%s", error);
+		return as_refuse(c, 500, "", "%s", error);
 	return replace(c, object, current, old);
 }

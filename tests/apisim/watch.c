@@ -34,29 +34,19 @@ struct as_watch {
 
 /* ---- starting -------------------------------------------------------- */
 
-static int refuse_options(struct as_call *c, const char *message)
-{
-	return as_refuse(c, 422, "Invalid", "ListOptions.meta.k8s.io \"\" is invalid: %s", message);
-}
-
 /* *initial: the present state comes first; *mark: with a bookmark behind it. */
 static int read_options(struct as_call *c, uint64_t *version, bool *initial, bool *mark)
 {
 	const char *text = as_query_get(c, "resourceVersion");
-	const char *match = as_query_get(c, "resourceVersionMatch");
 	const char *send = as_query_get(c, "sendInitialEvents");
 
-	if (send != NULL && send[0] != '\0' && (match == NULL || strcmp(match, "NotOlderThan") != 0))
-		return refuse_options(c, "resourceVersionMatch: Forbidden: sendInitialEvents requires setting "
-		                         "resourceVersionMatch to NotOlderThan");
-	if ((send == NULL || send[0] == '\0') && match != NULL && match[0] != '\0')
-		return refuse_options(c, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden "
-		                         "for watch unless sendInitialEvents is provided");
+	if (as_check_list_options(c, true) < 0)
+		return -1;
 	*version = 0;
 	if (text != NULL && text[0] != '\0' && !as_parse_version(text, version))
-		return as_refuse_bad(c, "Invalid value: \"%s\": resourceVersion is not a number", text);
+		return as_refuse(c, 500, "", "resourceVersion: Invalid value: \"%s\"", text);
 	*mark = as_query_true(c, "sendInitialEvents");
-	*initial = *mark || (*version == 0 && send == NULL);
+	*initial = *mark || (*version == 0 && (send == NULL || send[0] == '\0'));
 	return 0;
 }
 
