@@ -33,6 +33,10 @@ ARCH := $(shell uname -m)
 ifeq ($(ARCH),x86_64)
 HARDEN += -fcf-protection=full -fstack-clash-protection
 endif
+# Clang 14 has it under another name only.
+ifneq ($(findstring clang,$(CC)),)
+HARDEN := $(filter-out -ftrivial-auto-var-init=zero,$(HARDEN))
+endif
 ifeq ($(SAN),)
 OPT := -O2 -g -D_FORTIFY_SOURCE=2
 ALLOC := -ljemalloc

@@ -23,7 +23,7 @@ search() { # MODEL FLAGS...
 	shift
 	states='' errors=''
 	spin "$@" -a "$models/$model.pml" > spin.log 2>&1 || return
-	${CC:-cc} -O2 -w -DSAFETY -DMEMLIM=1024 -o pan pan.c >> spin.log 2>&1 || return
+	${CC:-cc} -O1 -w -DSAFETY -DMEMLIM=1024 -o pan pan.c >> spin.log 2>&1 || return
 	./pan -m1000000 > pan.log 2>&1
 	grep -q 'max search depth too small\|out of memory\|pan: reached' pan.log && return
 	errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.log)
