@@ -11,6 +11,7 @@
 
 #define TICK_IDLE_NS NS_PER_S
 #define TICK_WAITING_NS (100 * NS_PER_MS)
+#define REPORT_DELAY_NS NS_PER_S
 #define FULL_NS NS_PER_MS /* a ring is full: look again after that */
 
 struct pending_result {
@@ -96,7 +97,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	};
 	struct report_config report = {
 		.env = env, .model = model, .per_second = config->report_per_second,
-		.queue_max = config->report_queue, .instance = config->instance,
+		.queue_max = config->report_queue, .delay_ns = REPORT_DELAY_NS, .instance = config->instance,
 	};
 
 	f->config = *config;

@@ -81,16 +81,18 @@ static uint64_t world_random(void *context)
 static void world_log(void *context, const char *level, const char *message)
 {
 	const struct daemon *d = context;
-	time_t now = time(NULL);
+	uint64_t now = world_wall_ns(NULL);
+	time_t seconds = (time_t)(now / NS_PER_S);
 	char line[4096], when[32];
 	struct tm tm;
 	size_t n;
 
 	if (log_level_read(level) < (int)d->options.log_level)
 		return;
-	gmtime_r(&now, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	n = (size_t)snprintf(line, sizeof(line), "time=%s level=%s msg=\"", when, level);
+	gmtime_r(&seconds, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	n = (size_t)snprintf(line, sizeof(line), "ts=%s.%03uZ level=%s msg=\"", when, (unsigned)(now % NS_PER_S / NS_PER_MS),
+	                     level);
 	for (; *message && n < sizeof(line) - 4; message++) {
 		unsigned char c = (unsigned char)*message;
 

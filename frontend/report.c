@@ -36,6 +36,7 @@ struct item {
 	uint32_t generation;
 	bool queued;
 	bool flying;
+	uint64_t due_ns; /* not before */
 	enum step step;
 	unsigned tries;
 	struct note *note;
@@ -252,8 +253,10 @@ static void item_say(struct item *i, struct note *note, const char *reason)
 	i->reason = reason;
 	i->step = STEP_CONDITION;
 	i->tries = 0;
-	if (!i->queued)
-		item_queue(i);
+	if (i->queued)
+		return;
+	i->due_ns = env_now(r->config.env) + r->config.delay_ns;
+	item_queue(i);
 }
 
 static const char *condition_reason(uint32_t why)
@@ -595,12 +598,19 @@ static void tokens_fill(struct report *r)
 	r->tokens_ns = now;
 }
 
-static bool send_one(struct report *r)
+/* Reasons first.  Those of pods wait equally long, so the first is the first due;
+ * one that goes on with its event is due anyhow. */
+static struct item *next_item(struct report *r)
 {
 	struct item *i = TAILQ_FIRST(&r->reasons);
 
-	if (!i)
-		i = TAILQ_FIRST(&r->binds);
+	return i && i->due_ns <= env_now(r->config.env) ? i : TAILQ_FIRST(&r->binds);
+}
+
+static bool send_one(struct report *r)
+{
+	struct item *i = next_item(r);
+
 	if (!i)
 		return false;
 	item_unlist(i);
@@ -645,6 +655,8 @@ uint64_t report_poll(struct report *r, bool binds_waiting)
 		continue;
 	if (r->reasons_n + r->binds_n == 0 || r->flying_n >= most)
 		return NEVER_NS;
+	if (r->tokens >= 1) /* no more is due */
+		return TAILQ_FIRST(&r->reasons)->due_ns;
 	return now + (uint64_t)((1 - r->tokens) / r->config.per_second * 1e9) + 1;
 }
 

@@ -3,7 +3,8 @@
  *
  * Never in the way of a binding: a lane of its own with few requests at once,
  * one while bindings wait, and a rate.  The newest reason of a pod replaces the
- * one that was not written yet.  Queues are bounded: the oldest is dropped and
+ * one that was not written yet, and one that stood only while a gang arrived is
+ * never written.  Queues are bounded: the oldest is dropped and
  * counted. */
 #ifndef MUSTER_FRONTEND_REPORT_H
 #define MUSTER_FRONTEND_REPORT_H
@@ -21,6 +22,7 @@ struct report_config {
 	struct model *model;
 	unsigned per_second;  /* requests */
 	size_t queue_max;     /* of each queue */
+	uint64_t delay_ns;    /* a reason stands so long before it is written */
 	const char *instance; /* for reportingInstance; copied */
 };
 

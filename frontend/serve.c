@@ -146,7 +146,7 @@ int serve_start(const char *listen, uint64_t (*monotonic_ns)(void *context), str
 {
 	struct serve *s;
 	union address address;
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG;
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD;
 
 	if (address_read(listen, &address, error, error_bytes) < 0)
 		return -EINVAL;

@@ -170,6 +170,31 @@ Test(report, the_newest_reason_wins)
 	end(&b);
 }
 
+/* While the members of a gang arrive, each of them changes the reason of all. */
+Test(report, a_reason_that_stands_only_for_a_moment_is_not_written)
+{
+	struct bench b;
+	uint64_t due;
+
+	begin(&b, 100, 10);
+	report_free(b.r);
+	b.r = report_new(&(struct report_config){
+		.env = &b.w.env, .model = b.m, .per_second = 100, .queue_max = 10, .delay_ns = SECOND, .instance = "i",
+	});
+	reason(&b, "a", WHY_ROOM, 3);
+	reason(&b, "b", WHY_ROOM, 3);
+	due = report_poll(b.r, false);
+	cr_assert_eq(due, b.w.now_ns + SECOND);
+	b.w.now_ns += 900 * MS;
+	reason(&b, "b", WHY_ROOM, 4); /* the wait is that of the first */
+	bound(&b, "c");
+	next(&b, "POST", EVENTS);
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
+	b.w.now_ns = due;
+	has(next(&b, "PATCH", STATUS("b")), "0/4 nodes");
+	end(&b);
+}
+
 /* Two writes of one pod on two connections could land in the wrong order. */
 Test(report, one_that_comes_meanwhile_waits_for_the_answer)
 {
