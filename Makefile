@@ -12,6 +12,10 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SAN     ?=
 
+# V=1 shows whole commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(2)')
+
 CC ?= cc
 ifeq ($(origin CC),default)
 CC := gcc
@@ -90,13 +94,15 @@ stress: $(STRESS)
 
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 define library
 $(LIB_$(2)): $(call obj,$(call lib_src,$(1)))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	$$(call say,AR,$$@)
+	$$(Q)$$(AR) rcs $$@ $$^
 endef
 $(eval $(call library,ipc,ipc))
 $(eval $(call library,core,core))
@@ -110,7 +116,8 @@ $(eval $(call library,tests/demo,demo))
 define program
 $(B)/bin/$(1): $(B)/obj/$(2).o $(3)
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $$(LDLIBS)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $$(LDLIBS)
 endef
 $(eval $(call program,muster-core,core/main,$(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-frontend,frontend/main,$(LIB_frontend) $(LIB_ipc)))
@@ -123,11 +130,13 @@ $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c)) \
 		$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_apisim) $(LIB_ipc)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcriterion
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcriterion
 
 $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
 
 ## make             build all programs into build/bin
 ## make demo        install what is missing, build, run the main job
