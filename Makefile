@@ -197,6 +197,9 @@ install: programs
 		$(B)/bin/muster-apisim $(B)/bin/muster-bench $(DESTDIR)$(PREFIX)/bin
 	ln -sf musterctl $(DESTDIR)$(PREFIX)/bin/kubectl-muster
 
+# Objects of tests are kept.
+.SECONDARY:
+
 clean:
 	rm -rf build build-*
 
