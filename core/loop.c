@@ -23,8 +23,9 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SLEEP_NS (NS_PER_S / 10)
+#define NAP_FIRST_NS (NS_PER_S / 1000)
+#define NAP_MOST_NS (16 * NAP_FIRST_NS)
 #define BATCH 256u
-#define FULL_SLEEP_NS (NS_PER_S / 1000) /* the command ring is full: look again */
 
 struct loop {
 	struct loop_config config;
@@ -42,6 +43,7 @@ struct loop {
 	bool begun;  /* EVENT_BEGIN of this epoch was applied */
 	bool synced; /* EVENT_SYNCED likewise */
 	bool command_full;
+	uint64_t nap_ns; /* 0: asleep until the bell rings */
 	bool said_limit;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 };
@@ -174,6 +176,11 @@ static bool wants_plan(const struct loop *l)
 	return l->begun && core_wants_plan(l->core);
 }
 
+static bool commands_waiting(const struct loop *l)
+{
+	return l->commands.tail_private != l->commands.tail_published;
+}
+
 /* One turn: results first, then events, then plans.  True when anything was done.
  * Results wait for the lists: one may answer a binding of a pod that is still to
  * come. */
@@ -190,17 +197,17 @@ static bool turn(struct loop *l)
 		if (!plan(l))
 			return true;
 		/* Only to wait for room in the ring is no work. */
-		planned = !l->command_full || l->commands.tail_private != l->commands.tail_published;
+		planned = !l->command_full || commands_waiting(l);
 	}
 	if (l->commands.broken) {
 		peer_bad(l, "command", NULL, -EPROTO, "its head makes no sense");
 		return true;
 	}
-	ring_publish(&l->commands);
-	if (results + events == 0 && !planned)
-		return false;
-	wake_up(&ledger_of(l)->frontend_bell, &intake_of(l)->frontend_sleeps);
-	return true;
+	if (commands_waiting(l)) {
+		ring_publish(&l->commands);
+		wake_up(&ledger_of(l)->frontend_bell, &intake_of(l)->frontend_sleeps);
+	}
+	return results + events > 0 || planned;
 }
 
 /* ---- sleeping -------------------------------------------------------------------------- */
@@ -238,21 +245,45 @@ static void pause_cpu(void)
 #endif
 }
 
-static void serve_rest(struct loop *l)
+/* False when news came while spinning. */
+static bool spin(struct loop *l)
 {
 	uint64_t until_ns = l->config.spin_ns > 0 ? clock_ns() + l->config.spin_ns : 0;
 
 	while (until_ns > 0 && clock_ns() < until_ns) {
 		for (int i = 0; i < 16; i++) {
 			if (ready(l))
-				return;
+				return false;
 			pause_cpu();
 		}
 	}
+	return true;
+}
+
+/* Nothing to do.  In the middle of a stream of records nobody is asked to ring:
+ * naps, longer ones while each finds something, take what has come meanwhile, so
+ * that the calls of both processes follow the time and not the records.  After a
+ * nap that found nothing the core sleeps until the bell rings. */
+static void serve_rest(struct loop *l)
+{
+	const struct intake *intake = intake_of(l);
+	uint64_t nap_ns = l->nap_ns;
+
+	if (!spin(l))
+		return;
 	atomic_fetch_add_explicit(&ledger_of(l)->stats.sleeps, 1, memory_order_relaxed); /* a counter */
-	/* The frontend rings no bell when it makes room for commands. */
-	wake_sleep(&ledger_of(l)->core_sleeps, &intake_of(l)->core_bell, ready, l,
-	           l->command_full && wants_plan(l) ? FULL_SLEEP_NS : SLEEP_NS);
+	if (l->command_full && wants_plan(l))
+		nap_ns = NAP_FIRST_NS; /* no bell rings when the frontend makes room for commands */
+	if (nap_ns > 0) {
+		wake_wait_bell(&intake->core_bell, atomic_load_explicit(&intake->core_bell, memory_order_relaxed), nap_ns);
+		if (!ready(l))
+			l->nap_ns = 0;
+		else if (l->nap_ns < NAP_MOST_NS)
+			l->nap_ns = 2 * nap_ns;
+		return;
+	}
+	wake_sleep(&ledger_of(l)->core_sleeps, &intake->core_bell, ready, l, SLEEP_NS);
+	l->nap_ns = ready(l) ? NAP_FIRST_NS : 0;
 }
 
 static void *run(void *context)
