@@ -1,5 +1,6 @@
 #include "tests/unit/support_replay.h"
 
+#include "core/core.h"
 #include "core/records.h"
 
 #include <criterion/criterion.h>
@@ -52,6 +53,40 @@ static void clear(struct replay_slot *slots, uint32_t n)
 	}
 }
 
+static bool drop_command(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	return true;
+}
+
+void replay_add_core(struct replay *r)
+{
+	struct core_config config = { .limits = r->limits, .emit = drop_command };
+	const char *what = "";
+	uint64_t bytes = core_ledger_bytes(&r->limits, &what);
+
+	cr_assert(bytes > 0, "%s", what);
+	r->ledger = aligned_alloc(4096, bytes);
+	cr_assert(r->ledger);
+	memset(r->ledger, 0, bytes);
+	r->core = core_new(&config, r->ledger);
+	cr_assert(r->core);
+}
+
+static void core_hears(struct replay *r, struct replay_record *q)
+{
+	struct record *head = (void *)q->data;
+	char why[200] = "";
+
+	if (!r->core)
+		return;
+	head->epoch = r->begins;
+	head->sequence = r->records;
+	head->time_ns = UINT64_C(1772712908) * 1000000000 + r->records;
+	cr_assert_eq(core_step(r->core, head), 0, "the core refuses a record of kind %u", q->kind);
+	if (r->records % 16 == 0)
+		cr_assert(core_valid(r->core, why, sizeof(why)), "%s", why);
+}
+
 void replay_forget(struct replay *r)
 {
 	clear(r->names, r->limits.names);
@@ -70,6 +105,9 @@ void replay_free(struct replay *r)
 	free(r->gangs);
 	free(r->pods);
 	free(r->queue);
+	if (r->core)
+		core_free(r->core);
+	free(r->ledger);
 }
 
 static void keep(struct replay_slot *s, uint32_t generation, const struct replay_record *q)
@@ -204,6 +242,7 @@ bool replay_flush(struct replay *r, struct model *m, size_t room)
 	cr_assert(all || r->room == 0, "it stopped with room for more");
 	for (size_t i = 0; i < r->queue_n; i++) {
 		take(r, &r->queue[i]);
+		core_hears(r, &r->queue[i]);
 		free(r->queue[i].data);
 	}
 	r->queue_n = 0;

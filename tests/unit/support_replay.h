@@ -27,12 +27,17 @@ struct replay {
 	size_t room; /* records that the ring still takes */
 	struct replay_slot *names, *shapes, *nodes, *gangs, *pods;
 	unsigned begins, synceds, records;
+	struct core *core; /* the real one hears the same and may refuse nothing; NULL: none */
+	struct ledger *ledger;
 	struct model_sink sink;
 };
 
 void replay_start(struct replay *r, const struct limits *limits);
 void replay_free(struct replay *r);
 void replay_forget(struct replay *r); /* this core is dead */
+
+/* Let the real core hear everything too. */
+void replay_add_core(struct replay *r);
 
 /* Flush with room for `room` records and look at what came.  What model_flush() says. */
 bool replay_flush(struct replay *r, struct model *m, size_t room);

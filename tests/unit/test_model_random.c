@@ -527,6 +527,7 @@ static void run(struct truth *t, const struct limits *limits, int rounds)
 	t->m = model_new(&config);
 	cr_assert(t->m);
 	replay_start(&t->replay, limits);
+	replay_add_core(&t->replay);
 	for (int i = 0; i < PODS; i++)
 		t->pods[i].node = t->pods[i].binding = -1;
 	for (int round = 0; round < rounds; round++) {
@@ -553,7 +554,7 @@ Test(model_random, the_core_is_told_what_the_objects_say)
 {
 	static struct truth t;
 	const struct limits limits = { .nodes = NODES, .pods = PODS, .gangs = GROUPS * 2, .shapes = 64, .names = 64,
-				       .resources = 32, .name_bytes = 65536 };
+				       .resources = 32, .name_bytes = 65536, .command_ring_bytes = 8192 };
 
 	t = (struct truth){ .r = random_start("model") };
 	run(&t, &limits, 8000);
@@ -563,7 +564,7 @@ Test(model_random, limits_break_no_rule)
 {
 	static struct truth t;
 	const struct limits limits = { .nodes = 4, .pods = 8, .gangs = 2, .shapes = 5, .names = 10, .resources = 7,
-				       .name_bytes = 320 };
+				       .name_bytes = 320, .command_ring_bytes = 8192 };
 
 	t = (struct truth){ .r = random_start("model limits"), .is_tight = true };
 	run(&t, &limits, 8000);
