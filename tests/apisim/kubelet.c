@@ -350,16 +350,49 @@ static void see_event(struct as_kubelets *k, const struct as_event *e, uint64_t 
 	as_object_unref(o);
 }
 
-/* History went by unseen: start over from the objects. */
+struct lost {
+	struct as_kubelets *k;
+	struct as_json *keys;
+};
+
+static void find_lost_pod(void *context, const char *key, void *value)
+{
+	const struct as_pod_account *account = value;
+	const struct lost *lost = context;
+	struct as_object *o = as_index_find(&lost->k->api->pods->index, key);
+
+	if (o == NULL || strcmp(o->uid, account->uid) != 0)
+		as_json_append(lost->keys, as_json_new_string(&lost->k->arena, key));
+}
+
+static void find_lost_node(void *context, const char *key, void *value)
+{
+	const struct lost *lost = context;
+	struct as_node_account *account = value;
+
+	account->present = as_index_find(&lost->k->api->nodes->index, key) != NULL;
+}
+
+/* History went by unseen: compare with the objects, as a list after a 410 does.
+ * What was counted stays counted. */
 static void look_again(struct as_kubelets *k, uint64_t now_ns)
 {
 	struct as_resource *both[] = {k->api->nodes, k->api->pods};
+	struct lost lost = {.k = k};
 
-	as_accounts_clear(&k->accounts);
-	as_timers_clear(&k->timers);
+	as_arena_reset(&k->arena);
+	lost.keys = as_json_new(&k->arena, AS_ARRAY);
+	as_map_each(&k->accounts.nodes, find_lost_node, &lost);
+	as_map_each(&k->accounts.pods, find_lost_pod, &lost);
+	for (const struct as_json *e = lost.keys->first; e != NULL; e = e->next)
+		as_accounts_drop_pod(&k->accounts, e->text);
 	k->seen = as_store_version(k->api->store);
 	for (size_t i = 0; i < 2; i++) {
-		for (struct as_index_entry *e = both[i]->index.first[0]; e != NULL; e = e->next[0]) {
+		const char *at = "";
+		struct as_index_entry *e;
+
+		/* By keys: what the kubelets write replaces entries' objects. */
+		while ((e = as_index_seek(&both[i]->index, at)) != NULL) {
 			struct as_object *o = as_object_ref(e->object);
 
 			as_arena_reset(&k->arena);
@@ -367,6 +400,7 @@ static void look_again(struct as_kubelets *k, uint64_t now_ns)
 				see_node(k, o, now_ns);
 			else
 				see_pod(k, o, now_ns);
+			at = as_arena_printf(&k->arena, "%s\x01", o->key);
 			as_object_unref(o);
 		}
 	}

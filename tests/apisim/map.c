@@ -92,6 +92,14 @@ void *as_map_take(struct as_map *m, const char *key)
 	return value;
 }
 
+void as_map_each(const struct as_map *m, void (*visit)(void *context, const char *key, void *value),
+                 void *context)
+{
+	for (size_t i = 0; i < m->slots_n; i++)
+		for (const struct as_map_entry *e = m->slots[i]; e != NULL; e = e->next)
+			visit(context, e->key, e->value);
+}
+
 void as_map_clear(struct as_map *m, void (*release)(void *value))
 {
 	for (size_t i = 0; i < m->slots_n; i++) {

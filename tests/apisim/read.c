@@ -112,6 +112,7 @@ static int refuse_too_large(struct as_call *c, uint64_t version)
 	as_json_set_string(a, cause, "message", "Too large resource version");
 	as_json_append(causes, cause);
 	as_json_set_integer(a, details, "retryAfterSeconds", 1);
+	c->response->retry_after_s = 1;
 	return as_answer_json(c, 504, status);
 }
 
