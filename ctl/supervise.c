@@ -16,7 +16,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define DELAY_FIRST_MS 100
 #define DELAY_MAX_MS 5000
-#define LIVED_WELL_NS (UINT64_C(10000) * NS_PER_MS) /* after that its death is a first one again */
+#define LIVED_WELL_NS (UINT64_C(2000) * NS_PER_MS) /* after that its death is a first one again */
 #define STOP_PATIENCE_NS (UINT64_C(10000) * NS_PER_MS)
 #define POLL_NS (50 * NS_PER_MS)
 

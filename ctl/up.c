@@ -1,14 +1,13 @@
 /* musterctl up: both daemons on this host. */
 #include "ctl/ctl.h"
 #include "ctl/flags.h"
+#include "ctl/folder.h"
 #include "ctl/observe.h"
 #include "ctl/supervise.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DEFAULT_LISTEN "127.0.0.1:10261"
 
@@ -36,34 +35,20 @@ struct up {
 	const char *command;
 	const char *socket;
 	const char *listen;
-	char folder[256]; /* ours, to be removed; "" when --socket was given */
-	char made_socket[300];
+	char folder[FOLDER_BYTES]; /* ours, to be removed; "" when --socket was given */
+	char made_socket[FOLDER_BYTES + 16];
 	struct flags core, frontend;
 };
 
 static bool make_folder(struct up *u)
 {
-	const char *base = getenv("XDG_RUNTIME_DIR");
-
-	if (base == NULL || base[0] != '/' || access(base, W_OK) != 0 || strlen(base) > 64)
-		base = "/tmp";
-	snprintf(u->folder, sizeof(u->folder), "%s/muster-XXXXXX", base);
-	if (mkdtemp(u->folder) == NULL) {
-		fprintf(stderr, "%s: %s: %s\n", u->command, u->folder, strerror(errno));
-		u->folder[0] = '\0';
+	if (!folder_make(u->folder)) {
+		fprintf(stderr, "%s: a folder for the socket: %s\n", u->command, strerror(errno));
 		return false;
 	}
 	snprintf(u->made_socket, sizeof(u->made_socket), "%s/muster.sock", u->folder);
 	u->socket = u->made_socket;
 	return true;
-}
-
-static void remove_folder(const struct up *u)
-{
-	if (u->folder[0] == '\0')
-		return;
-	unlink(u->made_socket);
-	rmdir(u->folder);
 }
 
 /* Is the cluster in the ledger?  Said once, on standard output. */
@@ -174,7 +159,7 @@ static int up(struct up *u, int argc, char **argv)
 	if (u->socket == NULL && !make_folder(u))
 		return EXIT_USAGE;
 	rc = run(u);
-	remove_folder(u);
+	folder_remove(u->folder);
 	return rc;
 }
 

@@ -24,6 +24,14 @@ struct lane {
 	struct bytes answer;
 };
 
+struct stream {
+	CURL *easy; /* NULL: none */
+	struct bytes rest; /* of a line that is not over */
+	api_line_fn line;
+	void *context;
+	bool open;
+};
+
 struct api {
 	CURLM *multi;
 	struct access access;
@@ -32,6 +40,7 @@ struct api {
 	unsigned lanes_n;
 	struct request *first, **last;
 	size_t open;
+	struct stream stream;
 };
 
 static size_t take_bytes(char *from, size_t size, size_t n, void *context)
@@ -42,7 +51,8 @@ static size_t take_bytes(char *from, size_t size, size_t n, void *context)
 	return size * n;
 }
 
-static bool set_up_lane(struct api *a, struct lane *lane)
+/* A handle that knows who we are. */
+static CURL *new_handle(struct api *a)
 {
 	struct curl_blob ca = {.data = a->access.ca.at, .len = a->access.ca.bytes, .flags = CURL_BLOB_COPY};
 	struct curl_blob cert = {.data = a->access.cert.at, .len = a->access.cert.bytes, .flags = CURL_BLOB_COPY};
@@ -50,16 +60,10 @@ static bool set_up_lane(struct api *a, struct lane *lane)
 	CURL *easy = curl_easy_init();
 
 	if (easy == NULL)
-		return false;
-	lane->api = a;
-	lane->easy = easy;
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, lane);
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, lane);
+		ctl_no_memory();
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, a->headers);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 20000L);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	if (ca.len > 0)
 		curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
@@ -67,7 +71,17 @@ static bool set_up_lane(struct api *a, struct lane *lane)
 		curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
 		curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
 	}
-	return true;
+	return easy;
+}
+
+static void set_up_lane(struct api *a, struct lane *lane)
+{
+	lane->api = a;
+	lane->easy = new_handle(a);
+	curl_easy_setopt(lane->easy, CURLOPT_WRITEFUNCTION, take_bytes);
+	curl_easy_setopt(lane->easy, CURLOPT_WRITEDATA, lane);
+	curl_easy_setopt(lane->easy, CURLOPT_PRIVATE, lane);
+	curl_easy_setopt(lane->easy, CURLOPT_TIMEOUT_MS, 20000L);
 }
 
 static bool add_header(struct api *a, const char *text)
@@ -124,8 +138,7 @@ struct api *api_new(const char *kubeconfig, unsigned lanes, char *error, size_t 
 	}
 	a->lanes = ctl_alloc(lanes, sizeof(*a->lanes));
 	for (a->lanes_n = 0; a->lanes_n < lanes; a->lanes_n++)
-		if (!set_up_lane(a, &a->lanes[a->lanes_n]))
-			ctl_no_memory();
+		set_up_lane(a, &a->lanes[a->lanes_n]);
 	return a;
 }
 
@@ -155,6 +168,11 @@ void api_free(struct api *a)
 
 		a->first = r->next;
 		free_request(r);
+	}
+	if (a->stream.easy != NULL) {
+		curl_multi_remove_handle(a->multi, a->stream.easy);
+		curl_easy_cleanup(a->stream.easy);
+		bytes_free(&a->stream.rest);
 	}
 	free(a->lanes);
 	curl_multi_cleanup(a->multi);
@@ -216,6 +234,10 @@ static void finish(struct api *a, CURL *easy, CURLcode code)
 	struct request *r;
 	long status = 0;
 
+	if (easy == a->stream.easy) {
+		a->stream.open = false;
+		return;
+	}
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &lane);
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_multi_remove_handle(a->multi, easy);
@@ -230,6 +252,41 @@ static void finish(struct api *a, CURL *easy, CURLcode code)
 	*bytes_room(&lane->answer, 1) = '\0';
 	r->done(r->context, (int)status, lane->answer.at, lane->answer.n);
 	free_request(r);
+}
+
+static size_t take_stream(char *from, size_t size, size_t n, void *context)
+{
+	struct stream *s = context;
+	char *line, *end;
+
+	bytes_add(&s->rest, from, size * n);
+	line = s->rest.at;
+	while ((end = memchr(line, '\n', s->rest.n - (size_t)(line - s->rest.at))) != NULL) {
+		s->line(s->context, line, (size_t)(end - line));
+		line = end + 1;
+	}
+	s->rest.n -= (size_t)(line - s->rest.at);
+	memmove(s->rest.at, line, s->rest.n);
+	return size * n;
+}
+
+void api_watch(struct api *a, const char *path, api_line_fn line, void *context)
+{
+	char *url;
+
+	if (asprintf(&url, "%s%s", a->access.server, path) < 0)
+		ctl_no_memory();
+	a->stream = (struct stream){.easy = new_handle(a), .line = line, .context = context, .open = true};
+	curl_easy_setopt(a->stream.easy, CURLOPT_URL, url);
+	curl_easy_setopt(a->stream.easy, CURLOPT_WRITEFUNCTION, take_stream);
+	curl_easy_setopt(a->stream.easy, CURLOPT_WRITEDATA, &a->stream);
+	curl_multi_add_handle(a->multi, a->stream.easy);
+	free(url);
+}
+
+bool api_watching(const struct api *a)
+{
+	return a->stream.open;
 }
 
 void api_run(struct api *a, int wait_ms)

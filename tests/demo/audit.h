@@ -1,30 +1,42 @@
-/* An independent reading: lists from the API server, added up anew.  It knows nothing
- * of what the scheduler believes. */
+/* An independent reading: what the API server says, added up anew.  It knows nothing of
+ * what the scheduler believes.
+ *
+ * It follows a watch, so that a node that is over its allocatable for a moment is seen
+ * too, or reads one list. */
 #ifndef MUSTER_DEMO_AUDIT_H
 #define MUSTER_DEMO_AUDIT_H
 
 #include "tests/demo/trace.h"
 
+#include <cjson/cJSON.h>
+
 struct audit {
 	const struct trace *trace;
+	size_t *by_name;    /* jobs by namespace and name */
+	size_t *first;      /* by job: its first pod below */
+	struct seen *seen;  /* every pod */
+	struct used *nodes; /* by node of the trace */
 
-	/* Of the last list of pods. */
-	size_t pods, bound, running, ended, failed;
-	size_t gangs_whole;  /* all pods of the job have a node */
-	size_t gangs_part;   /* some of them: only at rest that is wrong */
-	size_t gangs_none;
-	size_t several_whole, several_part; /* of those, jobs of more than one pod */
-
-	/* Over all lists. */
-	size_t lists;
-	size_t nodes_over; /* nodes seen over their allocatable */
-	char over[128];    /* the first of them */
-	char error[256];   /* a list that made no sense; "" */
+	size_t events;
+	size_t pods, bound, ended, failed;
+	char version[32]; /* of the last list */
+	char error[400];  /* the first thing that is wrong; "" */
 };
 
 void audit_new(struct audit *a, const struct trace *trace);
+void audit_free(struct audit *a);
 
-/* Read a PodList.  False: a->error. */
-bool audit_pods(struct audit *a, const char *json, size_t bytes);
+/* A line of a watch of pods. */
+void audit_line(struct audit *a, const char *line, size_t bytes);
+
+/* A PodList; `a` has seen nothing yet. */
+void audit_list(struct audit *a, const char *json, size_t bytes);
+
+/* Gangs by how many of their pods have, or had, a node. */
+struct audit_gangs {
+	size_t whole, part, none;
+	size_t whole_of_several; /* of those of two pods and more */
+};
+struct audit_gangs audit_gangs(const struct audit *a);
 
 #endif

@@ -8,6 +8,7 @@
  * Ends by itself within a minute: 0 when every gang was placed whole and no node was
  * over its allocatable, else 1 and what is wrong. */
 #include "ctl/ctl.h"
+#include "ctl/folder.h"
 #include "ctl/supervise.h"
 #include "tests/demo/api.h"
 #include "tests/demo/audit.h"
@@ -28,24 +29,25 @@
 
 #define LANES 8
 #define DRAW_S 0.1
-#define AUDIT_S 2.0
 #define START_S 15.0 /* a program has to be there by then */
 
-/* A job of three hours runs one second. */
-#define TIME_SCALE "10800"
+/* A job of two hours runs one second. */
+#define TIME_SCALE "7200"
 
 struct demo {
 	const char *data;
 	double arrive_s; /* all jobs are sent over that time */
 	double limit_s;  /* after the first pod */
+	size_t jobs_max;
 	bool plain, keep;
 
 	struct trace trace;
 	struct view view;
-	struct audit audit;
+	struct audit audit; /* follows the watch */
+	struct audit last;  /* the list at the end */
 	struct api *api;
 	struct proc apisim, up;
-	char folder[64], kubeconfig[128], socket[128];
+	char folder[FOLDER_BYTES], kubeconfig[FOLDER_BYTES + 16], socket[FOLDER_BYTES + 16];
 
 	size_t setup_open;   /* nodes and namespaces not answered yet */
 	size_t jobs_sent, pods_sent, pods_taken, refused;
@@ -53,8 +55,8 @@ struct demo {
 	bool list_open;
 	double begun_s, first_s, last_s, setup_s; /* monotonic; 0: not yet */
 	double rate_s;       /* when the rate was taken */
-	uint64_t rate_bound;
-	double rate;
+	size_t rate_bound;
+	double rate, best_rate;
 };
 
 static volatile sig_atomic_t stopped;
@@ -164,9 +166,8 @@ static bool start_muster(struct demo *d)
 
 static bool make_folder(struct demo *d)
 {
-	strcpy(d->folder, "/tmp/muster-demo-XXXXXX");
-	if (mkdtemp(d->folder) == NULL)
-		return say(d->folder, strerror(errno));
+	if (!folder_make(d->folder))
+		return say("a folder for sockets and logs", strerror(errno));
 	snprintf(d->kubeconfig, sizeof(d->kubeconfig), "%s/kubeconfig", d->folder);
 	snprintf(d->socket, sizeof(d->socket), "%s/muster.sock", d->folder);
 	return true;
@@ -174,20 +175,10 @@ static bool make_folder(struct demo *d)
 
 static void remove_folder(const struct demo *d)
 {
-	static const char *const names[] = {"kubeconfig", "muster.sock", "apisim.log", "muster.log"};
-	char path[128];
-
-	if (d->folder[0] == '\0')
-		return;
-	if (d->keep) {
+	if (!d->keep)
+		folder_remove(d->folder);
+	else
 		fprintf(stderr, "demo: kept: %s\n", d->folder);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", d->folder, names[i]);
-		unlink(path);
-	}
-	rmdir(d->folder);
 }
 
 /* ---- submitting ------------------------------------------------------------ */
@@ -284,19 +275,45 @@ static void send_due(struct demo *d, double at_s)
 
 /* ---- watching ---------------------------------------------------------------- */
 
+static void pod_line(void *context, const char *line, size_t bytes)
+{
+	struct demo *d = context;
+
+	audit_line(&d->audit, line, bytes);
+	if (d->audit.bound == d->trace.pods_n && d->last_s == 0)
+		d->last_s = now_s();
+}
+
 static void list_done(void *context, int status, const char *body, size_t bytes)
 {
 	struct demo *d = context;
 
 	d->list_open = false;
 	if (!refused(d, status, body))
-		audit_pods(&d->audit, body, bytes);
+		audit_list(&d->last, body, bytes);
 }
 
-static void send_list(struct demo *d)
+/* Every pod as it is now. */
+static bool read_list(struct demo *d)
 {
+	double end = now_s() + 10;
+
 	d->list_open = true;
 	api_send(d->api, "/api/v1/pods", NULL, list_done, d);
+	while (d->list_open && now_s() < end && !stopped)
+		api_run(d->api, 20);
+	return !d->list_open;
+}
+
+static bool start_watch(struct demo *d)
+{
+	char path[160];
+
+	if (!read_list(d) || d->last.version[0] == '\0')
+		return say("pods", "can't be listed");
+	snprintf(path, sizeof(path), "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=%s", d->last.version);
+	api_watch(d->api, path, pod_line, d);
+	return true;
 }
 
 static void show(struct demo *d, double now, bool over)
@@ -306,64 +323,48 @@ static void show(struct demo *d, double now, bool over)
 		.view = &d->view,
 		.seconds = now - d->first_s,
 		.pods_sent = d->pods_sent,
-		.jobs_sent = d->jobs_sent,
+		.pods_bound = d->audit.bound,
 		.over = over,
 	};
 
 	view_read(&d->view);
 	if (now - d->rate_s >= 1 || over) {
 		if (now > d->rate_s)
-			d->rate = (double)(d->view.binds_accepted - d->rate_bound) / (now - d->rate_s);
+			d->rate = (double)(d->audit.bound - d->rate_bound) / (now - d->rate_s);
+		if (d->rate > d->best_rate && now - d->rate_s >= 1)
+			d->best_rate = d->rate;
 		d->rate_s = now;
-		d->rate_bound = d->view.binds_accepted;
+		d->rate_bound = d->audit.bound;
 	}
 	m.pods_per_s = d->rate;
 	picture_show(&m);
 }
 
 /* Until all is bound, a limit is reached or somebody stops us. */
-static bool run(struct demo *d)
+static void run(struct demo *d)
 {
-	double drawn_s = 0, listed_s;
+	double drawn_s = 0;
 
-	d->first_s = d->rate_s = listed_s = now_s();
+	d->first_s = d->rate_s = now_s();
 	picture_begin(d->plain);
 	for (;;) {
 		double now = now_s();
 
 		send_due(d, now - d->first_s);
 		api_run(d->api, 5);
-		view_read_counts(&d->view);
-		if (d->view.binds_accepted >= d->trace.pods_n) {
-			d->last_s = now_s();
+		if (d->last_s > 0) {
 			show(d, d->last_s, true);
-			return true;
+			return;
 		}
 		if (now - drawn_s >= DRAW_S) {
 			drawn_s = now;
 			show(d, now, false);
 		}
-		if (now - listed_s >= AUDIT_S && !d->list_open) {
-			listed_s = now;
-			send_list(d);
-		}
-		if (stopped || d->refused > 0 || d->audit.error[0] != '\0' || !alive(d))
-			return false;
+		if (stopped || d->refused > 0 || d->audit.error[0] != '\0' || !api_watching(d->api) || !alive(d))
+			return;
 		if (now - d->first_s > d->limit_s)
-			return false;
+			return;
 	}
-}
-
-static void final_list(struct demo *d)
-{
-	double end = now_s() + 10;
-
-	/* One that was asked for earlier doesn't count. */
-	while (api_open(d->api) > 0 && now_s() < end)
-		api_run(d->api, 20);
-	send_list(d);
-	while (d->list_open && now_s() < end)
-		api_run(d->api, 20);
 }
 
 /* ---- the end -------------------------------------------------------------------- */
@@ -372,62 +373,63 @@ static void print_summary(const struct demo *d)
 {
 	const struct trace *t = &d->trace;
 	const struct view *v = &d->view;
-	const struct audit *a = &d->audit;
+	struct audit_gangs g = audit_gangs(&d->last);
 	double took = (d->last_s > 0 ? d->last_s : now_s()) - d->first_s;
 
 	printf("\n"
-	       "demo: nodes            %zu with %lu GPUs (openb), in the ledger after %.1f s\n"
-	       "demo: gangs placed     %zu of %zu, %zu of %zu of those with 2 pods and more\n"
-	       "demo: part-placed      %zu\n"
-	       "demo: pods bound       %zu of %zu; %zu ran to their end, %zu were rejected by a kubelet\n"
-	       "demo: GPUs asked for   %lu, %.1f times what there is\n"
-	       "demo: nodes over       %zu, in %zu independent readings of all pods\n"
-	       "demo: time             %.1f s from the first pod sent to the last binding\n"
-	       "demo: speed            %.0f pods per second; jobs were sent over %.0f s\n"
-	       "demo: core             %" PRIu64 " plans, %.1f us mean, %.1f us the longest\n",
-	       t->nodes_n, t->gpus_there, d->setup_s, a->gangs_whole, t->jobs_n, a->several_whole, t->gangs_n,
-	       a->gangs_part, a->bound, t->pods_n, a->ended - a->failed, a->failed, t->gpus_wanted,
-	       (double)t->gpus_wanted / (double)t->gpus_there, a->nodes_over, a->lists, took, (double)a->bound / took,
-	       d->arrive_s, v->plans, v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0,
-	       (double)v->plan_ns_max / 1000);
+	       "demo: nodes          %zu of openb with %lu GPUs, in the ledger %.1f s after the start\n"
+	       "demo: gangs placed   %zu of %zu; of the %zu with two pods and more: %zu\n"
+	       "demo: part-placed    %zu\n"
+	       "demo: pods bound     %zu of %zu; none twice, %zu have ended, %zu were rejected by a kubelet\n"
+	       "demo: GPUs wanted    %lu, %.1f times what there is\n"
+	       "demo: nodes over     %s in %zu events of an independent watch\n"
+	       "demo: time           %.1f s from the first pod to the last binding; jobs came over %.0f s\n"
+	       "demo: speed          %.0f pods per second, as room came free; %.0f in the fastest second\n"
+	       "demo: core           %" PRIu64 " plans, %.1f us mean, %.1f ms the longest\n",
+	       t->nodes_n, t->gpus_there, d->setup_s, g.whole, t->jobs_n, t->gangs_n, g.whole_of_several, g.part,
+	       d->last.bound, t->pods_n, d->last.ended, d->last.failed, t->gpus_wanted,
+	       (double)t->gpus_wanted / (double)t->gpus_there, d->audit.error[0] == '\0' ? "none" : "see below",
+	       d->audit.events, took, d->arrive_s, (double)d->last.bound / took,
+	       d->best_rate, v->plans,
+	       v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0, (double)v->plan_ns_max / 1e6);
 }
 
 /* What is wrong, or NULL. */
 static const char *verdict(const struct demo *d, char *out, size_t out_bytes)
 {
-	const struct audit *a = &d->audit;
+	struct audit_gangs g = audit_gangs(&d->last);
+	const struct view_gang *waits = d->view.gangs_n > 0 ? &d->view.gangs[0] : NULL;
 
 	if (stopped)
-		return "stopped";
-	if (d->refused > 0)
+		snprintf(out, out_bytes, "stopped: %s", strsignal(stopped));
+	else if (d->refused > 0)
 		snprintf(out, out_bytes, "the API server refused a request: %s", d->refusal);
-	else if (a->error[0] != '\0')
-		snprintf(out, out_bytes, "%s", a->error);
-	else if (a->nodes_over > 0)
-		snprintf(out, out_bytes, "a node is over its allocatable: %s", a->over);
-	else if (a->gangs_part > 0)
-		snprintf(out, out_bytes, "%zu gangs are part-placed", a->gangs_part);
-	else if (a->failed > 0)
-		snprintf(out, out_bytes, "kubelets rejected %zu pods", a->failed);
-	else if (a->bound < d->trace.pods_n)
-		snprintf(out, out_bytes, "%zu pods are not bound after %.0f s; %s waits: %s", d->trace.pods_n - a->bound,
-		         d->limit_s, d->view.gangs_n > 0 ? d->view.gangs[0].copy.name : "nobody",
-		         d->view.gangs_n > 0 ? d->view.gangs[0].reason : "");
+	else if (d->audit.error[0] != '\0' || d->last.error[0] != '\0')
+		snprintf(out, out_bytes, "%s", d->audit.error[0] != '\0' ? d->audit.error : d->last.error);
+	else if (g.part > 0)
+		snprintf(out, out_bytes, "%zu gangs are part-placed", g.part);
+	else if (d->last.failed > 0)
+		snprintf(out, out_bytes, "kubelets rejected %zu pods", d->last.failed);
+	else if (d->last.bound < d->trace.pods_n)
+		snprintf(out, out_bytes, "%zu pods are not bound after %.0f s; %s waits: %s", d->trace.pods_n - d->last.bound,
+		         d->limit_s, waits != NULL ? waits->copy.name : "no gang", waits != NULL ? waits->reason : "");
+	else if (d->audit.bound != d->last.bound)
+		snprintf(out, out_bytes, "the watch saw %zu pods bound, the list has %zu", d->audit.bound, d->last.bound);
 	else
 		return NULL;
 	return out;
 }
 
-static int end(struct demo *d, bool ran)
+static int end(struct demo *d)
 {
 	char why[1024];
 	const char *wrong;
 	int core_rc, server_rc;
 
-	if (ran || (d->first_s > 0 && !stopped))
-		final_list(d);
 	picture_end();
-	if (d->first_s > 0)
+	audit_free(&d->last);
+	audit_new(&d->last, &d->trace);
+	if (!stopped && alive(d) && read_list(d))
 		print_summary(d);
 	wrong = verdict(d, why, sizeof(why));
 	core_rc = proc_stop(&d->up);
@@ -440,7 +442,7 @@ static int end(struct demo *d, bool ran)
 		printf("demo: failed: %s\n", wrong);
 		return EXIT_NO;
 	}
-	printf("demo: ok: %zu gangs placed, 0 part-placed, %zu pods in %.1f s\n", d->audit.gangs_whole, d->audit.bound,
+	printf("demo: ok: %zu gangs placed whole, 0 part-placed, %zu pods in %.1f s\n", d->trace.jobs_n, d->last.bound,
 	       d->last_s - d->first_s);
 	return EXIT_DONE;
 }
@@ -451,20 +453,23 @@ static int demo(struct demo *d)
 	bool ready;
 	int rc = EXIT_NO;
 
-	if (!trace_read(&d->trace, d->data, error, sizeof(error))) {
+	if (!trace_read(&d->trace, d->data, d->jobs_max, error, sizeof(error))) {
 		say("the traces", error);
 		return EXIT_USAGE;
 	}
 	view_new(&d->view, &d->trace);
 	audit_new(&d->audit, &d->trace);
+	audit_new(&d->last, &d->trace);
 	printf("demo: %zu nodes with %lu GPUs; %zu jobs, %zu pods, %lu GPUs; starting the API server and muster\n",
 	       d->trace.nodes_n, d->trace.gpus_there, d->trace.jobs_n, d->trace.pods_n, d->trace.gpus_wanted);
 	fflush(stdout);
 	d->begun_s = now_s();
-	ready = make_folder(d) && start_apisim(d) && send_setup(d) && start_muster(d);
+	ready = make_folder(d) && start_apisim(d) && send_setup(d) && start_watch(d) && start_muster(d);
 	d->setup_s = now_s() - d->begun_s;
-	if (ready)
-		rc = end(d, run(d));
+	if (ready) {
+		run(d);
+		rc = end(d);
+	}
 	else if (stopped)
 		say("stopped", strsignal(stopped));
 	proc_stop(&d->up);
@@ -472,6 +477,8 @@ static int demo(struct demo *d)
 	picture_end();
 	api_free(d->api);
 	view_free(&d->view);
+	audit_free(&d->audit);
+	audit_free(&d->last);
 	trace_free(&d->trace);
 	remove_folder(d);
 	return rc;
@@ -479,13 +486,15 @@ static int demo(struct demo *d)
 
 static void print_help(void)
 {
-	fputs("muster-demo [--data FOLDER] [--arrive S] [--limit S] [--plain] [--keep]\n"
+	fputs("muster-demo [--data FOLDER] [--jobs N] [--arrive S] [--limit S] [--plain]\n"
+	      "            [--keep]\n"
 	      "\n"
 	      "Runs jobs of a real trace on nodes of another, through an embedded API server and\n"
 	      "both daemons, shows what happens, and checks the end by reading the API server.\n"
 	      "\n"
 	      "  --data FOLDER   the traces (tests/demo/data)\n"
-	      "  --arrive S      seconds over which the jobs are sent (8)\n"
+	      "  --jobs N        only the first N jobs (all)\n"
+	      "  --arrive S      seconds over which the jobs are sent (6)\n"
 	      "  --limit S       give up that long after the first pod (45)\n"
 	      "  --plain         lines even on a terminal\n"
 	      "  --keep          keep the logs\n"
@@ -494,26 +503,32 @@ static void print_help(void)
 	      stdout);
 }
 
-static double seconds(const char *flag, const char *text)
+/* A positive number, or the end. */
+static double number(const char *flag, const char *text)
 {
 	char *rest;
 	double value = strtod(text, &rest);
 
 	if (rest != text && *rest == '\0' && value > 0 && value < 100000)
 		return value;
-	fprintf(stderr, "muster-demo: --%s %s: not a number of seconds\n", flag, text);
+	fprintf(stderr, "muster-demo: --%s %s: not a number from 0 to 100000\n", flag, text);
 	exit(EXIT_USAGE);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"data", required_argument, NULL, 'd'},  {"arrive", required_argument, NULL, 'a'},
-		{"limit", required_argument, NULL, 'l'}, {"plain", no_argument, NULL, 'p'},
-		{"keep", no_argument, NULL, 'k'},        {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},     {0},
+		{"data", required_argument, NULL, 'd'},
+		{"jobs", required_argument, NULL, 'j'},
+		{"arrive", required_argument, NULL, 'a'},
+		{"limit", required_argument, NULL, 'l'},
+		{"plain", no_argument, NULL, 'p'},
+		{"keep", no_argument, NULL, 'k'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
 	};
-	static struct demo d = {.data = "tests/demo/data", .arrive_s = 8, .limit_s = 45};
+	static struct demo d = {.data = "tests/demo/data", .jobs_max = SIZE_MAX, .arrive_s = 6, .limit_s = 45};
 	const struct sigaction action = {.sa_handler = on_signal};
 	int c;
 
@@ -522,11 +537,14 @@ int main(int argc, char **argv)
 		case 'd':
 			d.data = optarg;
 			break;
+		case 'j':
+			d.jobs_max = (size_t)number("jobs", optarg);
+			break;
 		case 'a':
-			d.arrive_s = seconds("arrive", optarg);
+			d.arrive_s = number("arrive", optarg);
 			break;
 		case 'l':
-			d.limit_s = seconds("limit", optarg);
+			d.limit_s = number("limit", optarg);
 			break;
 		case 'p':
 			d.plain = true;

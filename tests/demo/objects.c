@@ -22,8 +22,8 @@ char *object_node(const struct trace_node *n)
 	char amounts[160];
 
 	snprintf(amounts, sizeof(amounts),
-	         "{\"cpu\":\"%um\",\"memory\":\"%uMi\",\"pods\":\"110\",\"" DEMO_GPU "\":\"%u\"}", n->cpu_milli,
-	         n->memory_mib, n->gpus);
+	         "{\"cpu\":\"%um\",\"memory\":\"%uMi\",\"pods\":\"%u\",\"" DEMO_GPU "\":\"%u\"}", n->cpu_milli,
+	         n->memory_mib, NODE_PODS, n->gpus);
 	return print("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":{"
 	             "\"kubernetes.io/hostname\":\"%s\",\"nvidia.com/gpu.product\":\"%s\"}},"
 	             "\"status\":{\"capacity\":%s,\"allocatable\":%s,\"conditions\":[{\"type\":\"Ready\","

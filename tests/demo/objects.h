@@ -11,6 +11,9 @@
 #define CPU_MILLI_PER_GPU 4000u
 #define MEMORY_MIB_PER_GPU 24576u
 
+/* Nor openb one for this. */
+#define NODE_PODS 110u
+
 /* JSON, to be freed. */
 char *object_node(const struct trace_node *node);
 char *object_namespace(const char *name);

@@ -84,24 +84,34 @@ static unsigned colour(unsigned char heat)
 	return heat < 100 ? 178 : 208;
 }
 
-static void put_nodes(const struct view *v, unsigned width)
+/* Returns the rows it took. */
+static unsigned put_nodes(const struct view *v, unsigned width)
 {
-	unsigned per_row = width - 8, last = 0;
+	unsigned last_gpus = 0, last_colour = 0, column = 0, rows = 0;
 
 	for (size_t i = 0; i < v->trace->nodes_n; i++) {
 		unsigned gpus = v->trace->nodes[v->order[i]].gpus;
 		unsigned now = v->heat[i] == 255 ? 232 : colour(v->heat[i]);
 
-		if (i % per_row == 0) {
-			put("%s%u GPU%-2s ", i > 0 ? PLAIN CLEAR_LINE "\r\n" : "", gpus, gpus == 1 ? "" : "s");
-			last = 0;
+		if (gpus != last_gpus || column == width) {
+			put("%s", rows > 0 ? PLAIN CLEAR_LINE "\r\n" : "");
+			if (gpus != last_gpus)
+				put("%u GPU%-2s ", gpus, gpus == 1 ? "" : "s");
+			else
+				put("        ");
+			rows++;
+			column = 8;
+			last_colour = 0;
+			last_gpus = gpus;
 		}
-		if (now != last)
+		if (now != last_colour)
 			put("\033[48;5;%um", now);
-		last = now;
+		last_colour = now;
 		bytes_put(&frame, " ");
+		column++;
 	}
 	put(PLAIN CLEAR_LINE "\r\n");
+	return rows;
 }
 
 static void put_head(const struct moment *m, unsigned width)
@@ -115,8 +125,8 @@ static void put_head(const struct moment *m, unsigned width)
 	put("GPUs  ");
 	put_bar(share, width > 70 ? 40 : 20);
 	put("  %lu of %lu taken" CLEAR_LINE "\r\n", v->gpus_used, m->trace->gpus_there);
-	snprintf(line, sizeof(line), "pods  %zu of %zu sent, %" PRIu64 " bound, %" PRIu64 " waiting; %.0f bound per second",
-	         m->pods_sent, m->trace->pods_n, v->binds_accepted, v->pods_pending, m->pods_per_s);
+	snprintf(line, sizeof(line), "pods  %zu of %zu sent, %zu bound, %" PRIu64 " waiting; %.0f bound per second",
+	         m->pods_sent, m->trace->pods_n, m->pods_bound, v->pods_pending, m->pods_per_s);
 	put_line(width, line);
 	snprintf(line, sizeof(line), "gangs %zu running, %zu starting, %zu waiting, %zu done", v->placed, v->binding,
 	         v->waiting, v->ended);
@@ -124,6 +134,16 @@ static void put_head(const struct moment *m, unsigned width)
 	snprintf(line, sizeof(line), "core  %" PRIu64 " plans, %.0f us mean, %.0f us the longest", v->plans,
 	         v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0, (double)v->plan_ns_max / 1000);
 	put_line(width, line);
+}
+
+/* Why a gang waits, without what is the same for all: the part behind its name. */
+static const char *own_part(const struct view_gang *g)
+{
+	const char *name = strstr(g->reason, g->copy.name);
+
+	if (name == NULL || strncmp(name + strlen(g->copy.name), ": ", 2) != 0)
+		return g->reason;
+	return name + strlen(g->copy.name) + 2;
 }
 
 static void put_waiting(const struct view *v, unsigned width, unsigned rows)
@@ -136,7 +156,7 @@ static void put_waiting(const struct view *v, unsigned width, unsigned rows)
 		const struct view_gang *g = &v->gangs[i];
 
 		snprintf(line, sizeof(line), "%-24s %2" PRIu32 " pod%s  %s", g->copy.name, g->copy.row.members,
-		         g->copy.row.members == 1 ? " " : "s", g->reason);
+		         g->copy.row.members == 1 ? " " : "s", own_part(g));
 		put_line(width, line);
 	}
 	if (v->waiting > rows && rows > 0)
@@ -146,20 +166,19 @@ static void put_waiting(const struct view *v, unsigned width, unsigned rows)
 static void draw(const struct moment *m)
 {
 	struct winsize size = {0};
-	unsigned width, rows, used;
+	unsigned width, used;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
 		size = (struct winsize){.ws_col = 80, .ws_row = 40};
 	width = size.ws_col < 240 ? size.ws_col : 240;
-	used = 5 + 1 + (unsigned)(m->trace->nodes_n / (width - 8)) + 1 + 4;
-	rows = size.ws_row > used ? size.ws_row - used : 0;
 	frame.n = 0;
 	bytes_put(&frame, HOME);
 	put_head(m, width);
 	put(DIM "a cell is a node: dark free, green in part, orange full" PLAIN CLEAR_LINE "\r\n");
-	put_nodes(m->view, width);
-	if (rows > 0)
-		put_waiting(m->view, width, rows);
+	/* The head, the line above the nodes, and three around those that wait. */
+	used = 5 + 1 + put_nodes(m->view, width) + 4;
+	if (size.ws_row > used)
+		put_waiting(m->view, width, size.ws_row - used);
 	bytes_put(&frame, CLEAR_BELOW);
 	fwrite(frame.at, 1, frame.n, stdout);
 	fflush(stdout);
@@ -170,8 +189,8 @@ static void print_line(const struct moment *m)
 	const struct view *v = m->view;
 	const struct view_gang *g = v->gangs_n > 0 ? &v->gangs[0] : NULL;
 
-	printf("demo: %4.1f s  %" PRIu64 " of %zu pods bound, %.0f/s; %lu of %lu GPUs; gangs: %zu run, %zu wait, %zu done\n",
-	       m->seconds, v->binds_accepted, m->trace->pods_n, m->pods_per_s, v->gpus_used, m->trace->gpus_there,
+	printf("demo: %4.1f s  %zu of %zu pods bound, %.0f/s; %lu of %lu GPUs; gangs: %zu run, %zu wait, %zu done\n",
+	       m->seconds, m->pods_bound, m->trace->pods_n, m->pods_per_s, v->gpus_used, m->trace->gpus_there,
 	       v->placed + v->binding, v->waiting, v->ended);
 	if (g != NULL)
 		printf("demo:         waits: %s (%" PRIu32 " pod%s): %s\n", g->copy.name, g->copy.row.members,

@@ -13,7 +13,7 @@ struct moment {
 	const struct view *view;
 	double seconds;        /* since the first pod was sent */
 	size_t pods_sent;
-	size_t jobs_sent;
+	size_t pods_bound;     /* as the API server says */
 	double pods_per_s;     /* bound, over the last second */
 	bool over;             /* the last pod is bound */
 };

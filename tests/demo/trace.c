@@ -95,9 +95,6 @@ static bool job_line(struct trace *t, struct table_file *f)
 			*c = '-';
 	j->pods = (j->gpus + GPUS_PER_POD_MAX - 1) / GPUS_PER_POD_MAX;
 	t->jobs_n++;
-	t->pods_n += j->pods;
-	t->gangs_n += j->pods > 1;
-	t->gpus_wanted += j->gpus;
 	return true;
 }
 
@@ -133,7 +130,7 @@ static int compare_jobs(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-bool trace_read(struct trace *t, const char *folder, char *error, size_t error_bytes)
+bool trace_read(struct trace *t, const char *folder, size_t jobs_max, char *error, size_t error_bytes)
 {
 	memset(t, 0, sizeof(*t));
 	if (!read_file(t, folder, "openb/openb_node_list_gpu_node.csv", "sn", node_line, error, error_bytes) ||
@@ -143,6 +140,13 @@ bool trace_read(struct trace *t, const char *folder, char *error, size_t error_b
 	}
 	if (t->jobs_n > 0)
 		qsort(t->jobs, t->jobs_n, sizeof(*t->jobs), compare_jobs);
+	if (t->jobs_n > jobs_max)
+		t->jobs_n = jobs_max;
+	for (size_t i = 0; i < t->jobs_n; i++) {
+		t->pods_n += t->jobs[i].pods;
+		t->gangs_n += t->jobs[i].pods > 1;
+		t->gpus_wanted += t->jobs[i].gpus;
+	}
 	return true;
 }
 

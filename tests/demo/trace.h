@@ -35,8 +35,9 @@ struct trace {
 	unsigned long gpus_wanted;
 };
 
-/* Read both files of a folder.  False: `error` names file, line and what is wrong. */
-bool trace_read(struct trace *t, const char *folder, char *error, size_t error_bytes);
+/* Read both files of a folder; of the jobs the first `jobs_max` in the order of submission.
+ * False: `error` names file, line and what is wrong. */
+bool trace_read(struct trace *t, const char *folder, size_t jobs_max, char *error, size_t error_bytes);
 void trace_free(struct trace *t);
 
 /* GPUs of the i-th pod: as even as it goes. */

@@ -72,7 +72,6 @@ void view_read_counts(struct view *v)
 	const struct core_stats *s = &v->observer.ledger->stats;
 
 	v->pods_pending = observe_count(&v->observer.ledger->gauges.pods_pending);
-	v->binds_accepted = observe_count(&s->binds_accepted);
 	v->plans = observe_count(&s->plans);
 	v->plan_ns_sum = observe_count(&s->plan_ns_sum);
 	v->plan_ns_max = observe_count(&s->plan_ns_max);

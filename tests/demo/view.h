@@ -28,7 +28,7 @@ struct view {
 	size_t gangs_n;
 
 	/* Counters and gauges of the core. */
-	uint64_t pods_pending, binds_accepted, plans, plan_ns_sum, plan_ns_max, plan_ns_last;
+	uint64_t pods_pending, plans, plan_ns_sum, plan_ns_max, plan_ns_last;
 	uint64_t limits_hit, bad_records;
 };
 

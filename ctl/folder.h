@@ -1,0 +1,16 @@
+/* A folder of our own for a socket and logs, gone at the end. */
+#ifndef MUSTER_CTL_FOLDER_H
+#define MUSTER_CTL_FOLDER_H
+
+#include <stdbool.h>
+
+#define FOLDER_BYTES 96
+
+/* In $XDG_RUNTIME_DIR if there is a usable one, else in /tmp; mode 0700.  False: errno
+ * says why. */
+bool folder_make(char out[FOLDER_BYTES]);
+
+/* The folder and the files in it.  "" is no folder. */
+void folder_remove(const char *folder);
+
+#endif
