@@ -23,8 +23,10 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SLEEP_NS (NS_PER_S / 10)
-#define NAP_FIRST_NS (NS_PER_S / 1000)
-#define NAP_MOST_NS (16 * NAP_FIRST_NS)
+#define NS_PER_MS (NS_PER_S / 1000)
+#define NAP_FIRST_NS NS_PER_MS
+#define NAP_MOST_NS (4 * NAP_FIRST_NS)
+#define DENSE_PER_MS 8u /* records; several times what one client causes that waits for each pod */
 #define BATCH 256u
 
 struct loop {
@@ -44,6 +46,9 @@ struct loop {
 	bool synced; /* EVENT_SYNCED likewise */
 	bool command_full;
 	uint64_t nap_ns; /* 0: asleep until the bell rings */
+	uint64_t counted_ns; /* since then, */
+	uint64_t counted;    /* so many records came */
+	bool dense;
 	bool said_limit;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 };
@@ -161,6 +166,7 @@ static int drain(struct loop *l, const char *name, struct ring_reader *ring)
 		return -1;
 	}
 	ring_release(ring);
+	l->counted += (uint64_t)n;
 	return n;
 }
 
@@ -260,30 +266,49 @@ static bool spin(struct loop *l)
 	return true;
 }
 
-/* Nothing to do.  In the middle of a stream of records nobody is asked to ring:
- * naps, longer ones while each finds something, take what has come meanwhile, so
- * that the calls of both processes follow the time and not the records.  After a
- * nap that found nothing the core sleeps until the bell rings. */
+/* Do so many records come that a bell for each few of them is a waste?  Judged
+ * once a millisecond, the sleep before it included. */
+static bool stream_is_dense(struct loop *l)
+{
+	uint64_t now = clock_ns(), took = now - l->counted_ns;
+
+	if (took >= NS_PER_MS) {
+		l->dense = l->counted * NS_PER_MS / took >= DENSE_PER_MS;
+		l->counted_ns = now;
+		l->counted = 0;
+	}
+	return l->dense;
+}
+
+/* How long to nap without asking for the bell; 0: not at all. */
+static uint64_t next_nap_ns(const struct loop *l, bool dense)
+{
+	if (!dense)
+		return 0;
+	if (l->nap_ns == 0)
+		return NAP_FIRST_NS;
+	return l->nap_ns < NAP_MOST_NS ? 2 * l->nap_ns : NAP_MOST_NS;
+}
+
+/* Nothing to do.  The bell wakes at once, at the price of two system calls.  In the
+ * middle of a dense stream nobody is asked to ring: naps take what has come
+ * meanwhile, so that the calls of both processes follow the time and not the
+ * records. */
 static void serve_rest(struct loop *l)
 {
 	const struct intake *intake = intake_of(l);
-	uint64_t nap_ns = l->nap_ns;
+	uint64_t nap_ns;
 
 	if (!spin(l))
 		return;
 	atomic_fetch_add_explicit(&ledger_of(l)->stats.sleeps, 1, memory_order_relaxed); /* a counter */
+	l->nap_ns = nap_ns = next_nap_ns(l, stream_is_dense(l));
 	if (l->command_full && wants_plan(l))
 		nap_ns = NAP_FIRST_NS; /* no bell rings when the frontend makes room for commands */
-	if (nap_ns > 0) {
+	if (nap_ns > 0)
 		wake_wait_bell(&intake->core_bell, atomic_load_explicit(&intake->core_bell, memory_order_relaxed), nap_ns);
-		if (!ready(l))
-			l->nap_ns = 0;
-		else if (l->nap_ns < NAP_MOST_NS)
-			l->nap_ns = 2 * nap_ns;
-		return;
-	}
-	wake_sleep(&ledger_of(l)->core_sleeps, &intake->core_bell, ready, l, SLEEP_NS);
-	l->nap_ns = ready(l) ? NAP_FIRST_NS : 0;
+	else
+		wake_sleep(&ledger_of(l)->core_sleeps, &intake->core_bell, ready, l, SLEEP_NS);
 }
 
 static void *run(void *context)
