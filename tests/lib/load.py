@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+import threading
 
 from . import kube, objects
 
@@ -98,6 +99,26 @@ def submit(client, made, batch=32):
             read_answers(f, len(part))
     finally:
         connection.close()
+
+
+class Sender(threading.Thread):
+    """submit() beside the test; join() raises what went wrong."""
+
+    def __init__(self, client, made):
+        super().__init__(daemon=True)
+        self.client, self.made, self.error = client, made, None
+        self.start()
+
+    def run(self):
+        try:
+            submit(self.client, self.made)
+        except Exception as error:
+            self.error = error
+
+    def join(self, timeout=60):
+        super().join(timeout)
+        if self.error:
+            raise self.error
 
 
 def save(path, objects):

@@ -1,0 +1,130 @@
+"""System calls of muster-core while it places pods, counted by strace: their number
+follows the time that passes, not the pods that are placed."""
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import load  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import Skip, check, equal, figure, main, until  # noqa: E402
+
+NODES = 2000
+FEW, MANY = 1000, 10000
+WAITING_PER_POD = 0.05  # for pods that wait already when the room comes
+LIVE_PER_POD = 0.25     # for pods that come one after the other, each news of its own
+
+
+class Strace:
+    """Counts the calls of one process from start() to stop()."""
+
+    def __init__(self, pid, out):
+        self.out = out
+        self.popen = subprocess.Popen(["strace", "-c", "-f", "-o", out, "-p", str(pid)],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.said = self.popen.stderr.readline().decode()
+        if "attached" not in self.said:
+            self.popen.kill()
+            self.popen.wait()
+            raise Skip("ptrace is not allowed here: " + self.said.strip())
+        self.start = time.monotonic()
+
+    def stop(self):
+        """({call: count}, seconds)"""
+        took = time.monotonic() - self.start
+        self.popen.send_signal(signal.SIGINT)
+        self.popen.wait(10)
+        self.popen.stderr.close()
+        counts = {}
+        for line in open(self.out):
+            row = re.match(r"\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$", line)
+            if row and row.group(2) != "total":
+                counts[row.group(2)] = int(row.group(1))
+        return counts, took
+
+
+def counted(c, what, work):
+    trace = Strace(c.core.pid, os.path.join(c.folder, "strace"))
+    work()
+    counts, took = trace.stop()
+    total = sum(counts.values())
+    figure(f"core, {what}: {total} system calls in {took:.2f} s "
+           f"({', '.join(f'{k} {v}' for k, v in sorted(counts.items())) or 'none'})")
+    return total, took
+
+
+def bound(c, n):
+    until(lambda: c.stats()["binds"] >= n, 90, f"{n} pods bound")
+
+
+def some_jobs(rng, n, prefix):
+    return load.flat(load.jobs(rng, load.split(rng, n, 2, n // 10), prefix, gpus=n // 4))
+
+
+def well(c, n):
+    equal(c.bound(), n, "pods with a node")
+    wrongs = c.wrongs()
+    check(not wrongs, wrongs[:5])
+
+
+def needs_strace():
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+
+
+def waiting(rng, n):
+    """Calls beyond the idle rate for n pods that wait until nodes come."""
+    with Cluster() as c:
+        c.pair()
+        load.submit(c.client, some_jobs(rng, n, "w"))
+        until(lambda: c.metric("muster_objects_pods_pending") == n, 30, "all pods are known")
+        time.sleep(0.5)
+        idle, idle_s = counted(c, "idle", lambda: time.sleep(2))
+        nodes = load.nodes(rng, NODES)
+
+        def place():
+            load.submit(c.client, nodes)
+            bound(c, n)
+
+        total, took = counted(c, f"{n} waiting pods", place)
+        well(c, n)
+        return total - idle / idle_s * took
+
+
+def test_calls_for_pods_that_wait():
+    needs_strace()
+    rng = random.Random(load.seed())
+    few, many = waiting(rng, FEW), waiting(rng, MANY)
+    figure(f"core: {few:.0f} calls beyond the idle rate for {FEW} waiting pods, {many:.0f} for {MANY}: "
+           f"{many / MANY:.4f} a pod")
+    check(many / MANY < WAITING_PER_POD, f"{many:.0f} calls for {MANY} pods")
+    check(few / FEW < WAITING_PER_POD + 50 / FEW, f"{few:.0f} calls for {FEW} pods")
+
+
+def test_calls_for_pods_that_come():
+    needs_strace()
+    rng = random.Random(load.seed())
+    with Cluster() as c:
+        load.submit(c.client, load.nodes(rng, NODES))
+        c.pair()
+        idle, idle_s = counted(c, "idle", lambda: time.sleep(2))
+        made = some_jobs(rng, MANY, "w")
+
+        def place():
+            load.submit(c.client, made)
+            bound(c, MANY)
+
+        total, took = counted(c, f"{MANY} pods that come", place)
+        beyond = total - idle / idle_s * took
+        figure(f"core: {beyond:.0f} calls beyond the idle rate, {beyond / MANY:.4f} a pod, {beyond / took:.0f} a second")
+        check(beyond / MANY < LIVE_PER_POD, f"{beyond:.0f} calls for {MANY} pods")
+        well(c, MANY)
+
+
+if __name__ == "__main__":
+    main(globals())
