@@ -1,0 +1,160 @@
+"""kill -9 of either daemon, or both, in the middle of a run: it comes back under
+musterctl up, and the run ends with every gang whole, nothing twice, no node over
+its allocatable at any version, nothing that a kubelet had to refuse."""
+import os
+import random
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import load, objects  # noqa: E402
+from lib.check import is_bound, key  # noqa: E402
+from lib.cluster import Cluster, Follower  # noqa: E402
+from lib.harness import check, equal, figure, full, main, until  # noqa: E402
+
+NODES = 50
+CORES = 16
+PODS = 720  # of a core each, in 800: a node counted wrongly shows
+CYCLES = 60 if full else 6
+AGAIN_S = 20
+CORE, FRONTEND = "muster-core", "muster-frontend"
+TARGETS = [[CORE], [FRONTEND], [CORE, FRONTEND]]
+LATENCY_MS = 2  # of each answer: a run takes long enough to be hit in its middle
+FAULTS = ["bind-500-before", "bind-500-after", "bind-504-after", "bind-409-before", "bind-409-after", "bind-429",
+          "bind-cut-before", "bind-cut-after", "bind-late", "cut-watches", "compact"]
+
+
+def gangs(rng, cycle):
+    """Gangs of one-core pods that all fit, and one that never does."""
+    made = []
+    for i, size in enumerate(load.split(rng, PODS, 1, 100)):
+        name = f"c{cycle}-g{i:03}"
+        made += [objects.pod_group(name, size)] + [objects.pod(f"{name}-{m}", group=name) for m in range(size)]
+    whale = f"whale{cycle}"
+    made += [objects.pod_group(whale, 3)] + [objects.pod(f"{whale}-{m}", cpu="12", group=whale) for m in range(3)]
+    return made
+
+
+def kill(c, names):
+    """The pids that were killed: a daemon that is just starting is not there."""
+    there = c.daemons()
+    pids = {there[n] for n in names if n in there}
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    return pids
+
+
+def arm(c, rng):
+    armed = []
+    for fault in rng.sample(FAULTS, 3):
+        count = rng.randint(1, 20)
+        armed.append(f"{fault} x{count}")
+        c.arm(fault, count=count, ms=rng.randint(1, 1500))
+    return ", ".join(armed)
+
+
+def cycle(c, rng, n, faults):
+    """One run with one or two kills in it; seconds from the last kill to the last
+    binding."""
+    made = gangs(rng, n)
+    before = c.stats()["binds"]
+    sender = load.Sender(c.client, made)
+    said = []
+    for moment in sorted(rng.randrange(PODS) for _ in range(rng.randint(1, 2))):
+        until(lambda: c.stats()["binds"] - before >= moment, AGAIN_S, f"{moment} bound", every_s=0)
+        if faults:
+            said.append(arm(c, rng))
+        who = rng.choice(TARGETS)
+        kill(c, who)
+        said.append("+".join(w[7:] for w in who) + f" at {c.stats()['binds'] - before} binds")
+    killed = time.monotonic()
+    print(f"cycle {n}: {'; '.join(said)}", flush=True)
+    sender.join()
+    if faults:
+        c.client.request("DELETE", "/apisim/faults")  # else one pod may meet them all
+    try:
+        until(lambda: c.stats()["binds"] - before >= PODS, AGAIN_S, f"{PODS} bound", every_s=0.1)
+    except AssertionError:
+        left = [key(p) for p in c.pods(f"c{n}-") if not is_bound(p)]
+        check(False, f"cycle {n}: {len(left)} pods without a node after {AGAIN_S} s: {left[:5]}")
+    took = time.monotonic() - killed
+    equal(c.bound(f"c{n}-"), PODS, "bound")
+    equal(c.bound("whale"), 0, "bound of a gang that doesn't fit")
+    wrongs = c.wrongs()
+    check(not wrongs, f"cycle {n}", wrongs[:5])
+    c.client.in_parallel(c.delete_object, made, 4)
+    return took
+
+
+def cycles(faults):
+    seed = load.seed()
+    rng = random.Random(seed)
+    with Cluster(*(objects.node(f"n{i:02}", cpu=str(CORES)) for i in range(NODES)),
+                 apisim=["--latency-ms", LATENCY_MS]) as c:
+        with Follower(c.client) as history:
+            c.up()
+            took = sorted(cycle(c, rng, n, faults) for n in range(CYCLES))
+            equal(history.wrong, [], f"seed {seed}")
+        check(c.ctl.running(), "musterctl up ended")
+        figure(f"{CYCLES} cycles of kill -9{' with faults' if faults else ''}: last binding {took[len(took) // 2]:.2f} s "
+               f"(median), {took[-1]:.2f} s (worst) after the kill; {history.events} pod events followed")
+
+
+def test_kill():
+    cycles(faults=False)
+
+
+def test_kill_with_faults():
+    cycles(faults=True)
+
+
+def test_core_stops_for_a_while():
+    """SIGSTOP is no death: nothing is lost or done twice."""
+    rng = random.Random(load.seed())
+    with Cluster(*(objects.node(f"n{i:02}", cpu=str(CORES)) for i in range(NODES))) as c, \
+            Follower(c.client) as history:
+        c.up()
+        for n, name in enumerate((CORE, FRONTEND)):
+            made = gangs(rng, n)
+            before = c.stats()["binds"]
+            sender = load.Sender(c.client, made)
+            time.sleep(rng.uniform(0, 0.3))
+            pid = c.daemons()[name]
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(1)
+            os.kill(pid, signal.SIGCONT)
+            sender.join()
+            until(lambda: c.stats()["binds"] - before >= PODS, AGAIN_S, f"{PODS} bound after {name} was stopped")
+            wrongs = c.wrongs()
+            check(not wrongs, wrongs[:5])
+            c.client.in_parallel(c.delete_object, made, 4)
+        equal(history.wrong, [], "history")
+
+
+def test_up_itself_is_killed():
+    """The daemons don't outlive it; a new one takes over."""
+    with Cluster(*(objects.node(f"n{i}", cpu="4") for i in range(2))) as c:
+        c.up()
+        pids = list(c.daemons().values())
+        equal(len(pids), 2, "daemons")
+        c.ctl.kill()
+        until(lambda: not any(os.path.exists(f"/proc/{p}") for p in pids), 5, "both daemons are gone")
+        group, members = objects.gang("g", 8)
+        c.create(group, *members)
+        c.up()
+        until(lambda: c.bound("g-") == 8, AGAIN_S, "the gang is bound by the next one")
+
+
+def test_up_stops_cleanly():
+    with Cluster(objects.node("n0")) as c:
+        c.up()
+        pids = list(c.daemons().values())
+        start = time.monotonic()
+        equal(c.ctl.stop(), 0, "exit code after SIGTERM")
+        figure(f"musterctl up stops in {time.monotonic() - start:.2f} s")
+        check(not any(os.path.exists(f"/proc/{p}") for p in pids), "a daemon is left")
+
+
+if __name__ == "__main__":
+    main(globals())
