@@ -122,8 +122,12 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 		return ctl_usage(u->command, "%s: a value is missing", name), -1;
 	if (own != NULL) {
 		*own = value;
-	} else if (!flags_pass(&u->core, name, value) & !flags_pass(&u->frontend, name, value)) {
-		return ctl_usage(u->command, "neither muster-core nor muster-frontend has a flag %s", name), -1;
+	} else {
+		/* A flag of both goes to both. */
+		bool core = flags_pass(&u->core, name, value), frontend = flags_pass(&u->frontend, name, value);
+
+		if (!core && !frontend)
+			return ctl_usage(u->command, "neither muster-core nor muster-frontend has a flag %s", name), -1;
 	}
 	return value != NULL && !inside ? 2 : 1;
 }

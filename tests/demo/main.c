@@ -8,16 +8,9 @@
  * Ends by itself within a minute: 0 when every gang was placed whole and no node was
  * over its allocatable, else 1 and what is wrong. */
 #include "ctl/ctl.h"
-#include "ctl/folder.h"
-#include "ctl/supervise.h"
-#include "tests/demo/api.h"
-#include "tests/demo/audit.h"
-#include "tests/demo/objects.h"
+#include "tests/demo/demo.h"
 #include "tests/demo/picture.h"
-#include "tests/demo/procs.h"
-#include "tests/demo/view.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -25,48 +18,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#define LANES 8
 #define DRAW_S 0.1
-#define START_S 15.0 /* a program has to be there by then */
 
-/* A job of two hours runs one second. */
-#define TIME_SCALE "7200"
-
-struct demo {
-	const char *data;
-	double arrive_s; /* all jobs are sent over that time */
-	double limit_s;  /* after the first pod */
-	size_t jobs_max;
-	bool plain, keep;
-
-	struct trace trace;
-	struct view view;
-	struct audit audit; /* follows the watch */
-	struct audit last;  /* the list at the end */
-	struct api *api;
-	struct proc apisim, up;
-	char folder[FOLDER_BYTES], kubeconfig[FOLDER_BYTES + 16], socket[FOLDER_BYTES + 16];
-
-	size_t setup_open;   /* nodes and namespaces not answered yet */
-	size_t jobs_sent, pods_sent, pods_taken, refused;
-	char refusal[400];   /* the first */
-	bool list_open;
-	double begun_s, first_s, last_s, setup_s; /* monotonic; 0: not yet */
-	double rate_s;       /* when the rate was taken */
-	size_t rate_bound;
-	double rate, best_rate;
-};
-
-static volatile sig_atomic_t stopped;
+volatile sig_atomic_t demo_stopped;
 
 static void on_signal(int signal_number)
 {
-	stopped = signal_number;
+	demo_stopped = signal_number;
 }
 
-static double now_s(void)
+double demo_now_s(void)
 {
 	struct timespec t;
 
@@ -74,247 +36,14 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static bool say(const char *what, const char *why)
+bool demo_say(const char *what, const char *why)
 {
 	picture_end();
 	fprintf(stderr, "demo: %s: %s\n", what, why);
 	return false;
 }
 
-/* ---- starting and stopping ------------------------------------------------ */
-
-static char *find_program(const char *name)
-{
-	char *path = supervise_find(name);
-
-	if (path == NULL)
-		say(name, "not built; run make");
-	return path;
-}
-
-static bool alive(struct demo *d)
-{
-	struct proc *procs[] = {&d->apisim, &d->up};
-
-	for (size_t i = 0; i < 2; i++) {
-		if (procs[i]->name == NULL || proc_alive(procs[i]))
-			continue;
-		say(procs[i]->name, "ended too early");
-		proc_show_log(procs[i]);
-		return false;
-	}
-	return true;
-}
-
-/* Wait for `ready`, while nothing dies and nobody stops us. */
-static bool wait_for(struct demo *d, const char *what, bool (*ready)(struct demo *d))
-{
-	double end = now_s() + START_S;
-
-	while (!ready(d)) {
-		const struct timespec pause = {.tv_nsec = 10000000};
-
-		if (stopped || !alive(d))
-			return false;
-		if (now_s() > end)
-			return say(what, "not there in time");
-		nanosleep(&pause, NULL);
-	}
-	return true;
-}
-
-static bool has_kubeconfig(struct demo *d)
-{
-	return access(d->kubeconfig, R_OK) == 0;
-}
-
-static bool has_ledger(struct demo *d)
-{
-	return view_connect(&d->view, d->socket);
-}
-
-static bool start_apisim(struct demo *d)
-{
-	char *path = find_program("muster-apisim");
-	char log[128], error[512];
-	char *argv[] = {path, (char[]){"--port"}, (char[]){"0"}, (char[]){"--kubeconfig-out"}, d->kubeconfig,
-	                (char[]){"--time-scale"}, (char[]){TIME_SCALE}, NULL};
-	bool ok;
-
-	snprintf(log, sizeof(log), "%s/apisim.log", d->folder);
-	ok = path != NULL && proc_start(&d->apisim, "muster-apisim", log, argv);
-	free(path);
-	if (!ok || !wait_for(d, "muster-apisim", has_kubeconfig))
-		return false;
-	d->api = api_new(d->kubeconfig, LANES, error, sizeof(error));
-	return d->api != NULL || say(d->kubeconfig, error);
-}
-
-static bool start_muster(struct demo *d)
-{
-	char *path = find_program("musterctl");
-	char log[128];
-	char *argv[] = {path, (char[]){"up"}, (char[]){"--kubeconfig"}, d->kubeconfig, (char[]){"--socket"}, d->socket,
-	                (char[]){"--listen"}, (char[]){"127.0.0.1:0"}, NULL};
-	bool ok;
-
-	snprintf(log, sizeof(log), "%s/muster.log", d->folder);
-	ok = path != NULL && proc_start(&d->up, "musterctl up", log, argv);
-	free(path);
-	return ok && wait_for(d, "the ledger of muster-core", has_ledger);
-}
-
-static bool make_folder(struct demo *d)
-{
-	if (!folder_make(d->folder))
-		return say("a folder for sockets and logs", strerror(errno));
-	snprintf(d->kubeconfig, sizeof(d->kubeconfig), "%s/kubeconfig", d->folder);
-	snprintf(d->socket, sizeof(d->socket), "%s/muster.sock", d->folder);
-	return true;
-}
-
-static void remove_folder(const struct demo *d)
-{
-	if (!d->keep)
-		folder_remove(d->folder);
-	else
-		fprintf(stderr, "demo: kept: %s\n", d->folder);
-}
-
-/* ---- submitting ------------------------------------------------------------ */
-
-static bool refused(struct demo *d, int status, const char *body)
-{
-	if (status >= 200 && status < 300)
-		return false;
-	if (d->refused++ == 0)
-		snprintf(d->refusal, sizeof(d->refusal), "%d: %.300s", status, body);
-	return true;
-}
-
-static void setup_done(void *context, int status, const char *body, size_t bytes)
-{
-	struct demo *d = context;
-
-	(void)bytes;
-	d->setup_open--;
-	if (status != 409) /* a namespace that was there before us */
-		refused(d, status, body);
-}
-
-static void group_done(void *context, int status, const char *body, size_t bytes)
-{
-	(void)bytes;
-	refused(context, status, body);
-}
-
-static void pod_done(void *context, int status, const char *body, size_t bytes)
-{
-	struct demo *d = context;
-
-	(void)bytes;
-	d->pods_taken += !refused(d, status, body);
-}
-
-static bool seen_before(const struct trace *t, size_t job)
-{
-	for (size_t i = 0; i < job; i++)
-		if (strcmp(t->jobs[i].namespace, t->jobs[job].namespace) == 0)
-			return true;
-	return false;
-}
-
-static bool send_setup(struct demo *d)
-{
-	double end = now_s() + START_S;
-
-	for (size_t i = 0; i < d->trace.nodes_n; i++, d->setup_open++)
-		api_send(d->api, "/api/v1/nodes", object_node(&d->trace.nodes[i]), setup_done, d);
-	for (size_t i = 0; i < d->trace.jobs_n; i++) {
-		if (seen_before(&d->trace, i))
-			continue;
-		d->setup_open++;
-		api_send(d->api, "/api/v1/namespaces", object_namespace(d->trace.jobs[i].namespace), setup_done, d);
-	}
-	while (d->setup_open > 0) {
-		if (stopped || !alive(d))
-			return false;
-		if (now_s() > end)
-			return say("nodes and namespaces", "not answered in time");
-		api_run(d->api, 50);
-	}
-	return d->refused == 0 || say("the API server refused an object", d->refusal);
-}
-
-static void send_job(struct demo *d, const struct trace_job *job)
-{
-	char path[160];
-
-	snprintf(path, sizeof(path), GROUP_PATH "/namespaces/%s/podgroups", job->namespace);
-	api_send(d->api, path, object_group(job), group_done, d);
-	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods", job->namespace);
-	for (unsigned i = 0; i < job->pods; i++, d->pods_sent++)
-		api_send(d->api, path, object_pod(job, i), pod_done, d);
-	d->jobs_sent++;
-}
-
-/* The trace's order at the trace's pace, the whole span in arrive_s. */
-static void send_due(struct demo *d, double at_s)
-{
-	const struct trace *t = &d->trace;
-	double span = t->jobs_n > 0 ? t->jobs[t->jobs_n - 1].submit_min : 0;
-
-	while (d->jobs_sent < t->jobs_n) {
-		const struct trace_job *job = &t->jobs[d->jobs_sent];
-
-		if (span > 0 && job->submit_min / span * d->arrive_s > at_s)
-			return;
-		send_job(d, job);
-	}
-}
-
 /* ---- watching ---------------------------------------------------------------- */
-
-static void pod_line(void *context, const char *line, size_t bytes)
-{
-	struct demo *d = context;
-
-	audit_line(&d->audit, line, bytes);
-	if (d->audit.bound == d->trace.pods_n && d->last_s == 0)
-		d->last_s = now_s();
-}
-
-static void list_done(void *context, int status, const char *body, size_t bytes)
-{
-	struct demo *d = context;
-
-	d->list_open = false;
-	if (!refused(d, status, body))
-		audit_list(&d->last, body, bytes);
-}
-
-/* Every pod as it is now. */
-static bool read_list(struct demo *d)
-{
-	double end = now_s() + 10;
-
-	d->list_open = true;
-	api_send(d->api, "/api/v1/pods", NULL, list_done, d);
-	while (d->list_open && now_s() < end && !stopped)
-		api_run(d->api, 20);
-	return !d->list_open;
-}
-
-static bool start_watch(struct demo *d)
-{
-	char path[160];
-
-	if (!read_list(d) || d->last.version[0] == '\0')
-		return say("pods", "can't be listed");
-	snprintf(path, sizeof(path), "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=%s", d->last.version);
-	api_watch(d->api, path, pod_line, d);
-	return true;
-}
 
 static void show(struct demo *d, double now, bool over)
 {
@@ -345,12 +74,12 @@ static void run(struct demo *d)
 {
 	double drawn_s = 0;
 
-	d->first_s = d->rate_s = now_s();
+	d->first_s = d->rate_s = demo_now_s();
 	picture_begin(d->plain);
 	for (;;) {
-		double now = now_s();
+		double now = demo_now_s();
 
-		send_due(d, now - d->first_s);
+		demo_send_due(d, now - d->first_s);
 		api_run(d->api, 5);
 		if (d->last_s > 0) {
 			show(d, d->last_s, true);
@@ -360,7 +89,7 @@ static void run(struct demo *d)
 			drawn_s = now;
 			show(d, now, false);
 		}
-		if (stopped || d->refused > 0 || d->audit.error[0] != '\0' || !api_watching(d->api) || !alive(d))
+		if (demo_stopped || d->refused > 0 || d->audit.error[0] != '\0' || !api_watching(d->api) || !demo_alive(d))
 			return;
 		if (now - d->first_s > d->limit_s)
 			return;
@@ -374,7 +103,7 @@ static void print_summary(const struct demo *d)
 	const struct trace *t = &d->trace;
 	const struct view *v = &d->view;
 	struct audit_gangs g = audit_gangs(&d->last);
-	double took = (d->last_s > 0 ? d->last_s : now_s()) - d->first_s;
+	double took = (d->last_s > 0 ? d->last_s : demo_now_s()) - d->first_s;
 
 	printf("\n"
 	       "demo: nodes          %zu of openb with %lu GPUs, in the ledger %.1f s after the start\n"
@@ -400,8 +129,8 @@ static const char *verdict(const struct demo *d, char *out, size_t out_bytes)
 	struct audit_gangs g = audit_gangs(&d->last);
 	const struct view_gang *waits = d->view.gangs_n > 0 ? &d->view.gangs[0] : NULL;
 
-	if (stopped)
-		snprintf(out, out_bytes, "stopped: %s", strsignal(stopped));
+	if (demo_stopped)
+		snprintf(out, out_bytes, "stopped: %s", strsignal(demo_stopped));
 	else if (d->refused > 0)
 		snprintf(out, out_bytes, "the API server refused a request: %s", d->refusal);
 	else if (d->audit.error[0] != '\0' || d->last.error[0] != '\0')
@@ -429,7 +158,7 @@ static int end(struct demo *d)
 	picture_end();
 	audit_free(&d->last);
 	audit_new(&d->last, &d->trace);
-	if (!stopped && alive(d) && read_list(d))
+	if (!demo_stopped && demo_alive(d) && demo_read_list(d))
 		print_summary(d);
 	wrong = verdict(d, why, sizeof(why));
 	core_rc = proc_stop(&d->up);
@@ -454,7 +183,7 @@ static int demo(struct demo *d)
 	int rc = EXIT_NO;
 
 	if (!trace_read(&d->trace, d->data, d->jobs_max, error, sizeof(error))) {
-		say("the traces", error);
+		demo_say("the traces", error);
 		return EXIT_USAGE;
 	}
 	view_new(&d->view, &d->trace);
@@ -463,15 +192,15 @@ static int demo(struct demo *d)
 	printf("demo: %zu nodes with %lu GPUs; %zu jobs, %zu pods, %lu GPUs; starting the API server and muster\n",
 	       d->trace.nodes_n, d->trace.gpus_there, d->trace.jobs_n, d->trace.pods_n, d->trace.gpus_wanted);
 	fflush(stdout);
-	d->begun_s = now_s();
-	ready = make_folder(d) && start_apisim(d) && send_setup(d) && start_watch(d) && start_muster(d);
-	d->setup_s = now_s() - d->begun_s;
+	d->begun_s = demo_now_s();
+	ready = demo_make_folder(d) && demo_start_apisim(d) && demo_send_setup(d) && demo_start_watch(d) && demo_start_muster(d);
+	d->setup_s = demo_now_s() - d->begun_s;
 	if (ready) {
 		run(d);
 		rc = end(d);
 	}
-	else if (stopped)
-		say("stopped", strsignal(stopped));
+	else if (demo_stopped)
+		demo_say("stopped", strsignal(demo_stopped));
 	proc_stop(&d->up);
 	proc_stop(&d->apisim);
 	picture_end();
@@ -480,7 +209,7 @@ static int demo(struct demo *d)
 	audit_free(&d->audit);
 	audit_free(&d->last);
 	trace_free(&d->trace);
-	remove_folder(d);
+	demo_remove_folder(d);
 	return rc;
 }
 

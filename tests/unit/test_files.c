@@ -4,9 +4,11 @@
 #include "ctl/yaml.h"
 
 #include <criterion/criterion.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -307,6 +309,37 @@ Test(files, missing_file)
 	cr_assert(!files_read(files, "/nowhere/at/all.json", error, sizeof(error)));
 	cr_assert_str_eq(error, "/nowhere/at/all.json: No such file or directory");
 	files_free(files);
+}
+
+/* Whatever stands in a file, it is taken or refused with a message; under ASan. */
+Test(files, damaged_files_do_no_harm, .timeout = 60)
+{
+	static const char *const seeds[] = {
+		"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[" NODE("a") ",{\"apiVersion\":\"v1\",\"kind\":\"PodList\","
+		"\"items\":[" POD("\\u00e9") ", " POD("b\\n") "]}]} " NODE("c"),
+		"a: &x {k: [1, &y two]}\nb: *x\n? c\n: |\n  text\n  more\n---\napiVersion: v1\nkind: Pod\n"
+		"metadata: {name: 'it''s', labels: {\"q\": -0x1F, r: .5e3}}\n...\n--- \n!!str 5\n",
+	};
+	uint64_t state = (uint64_t)time(NULL);
+
+	printf("seed %llu\n", (unsigned long long)state);
+	for (int round = 0; round < 4000; round++) {
+		struct files *files = files_new();
+		char text[1024], error[512] = "";
+		size_t n = strlen(seeds[round % 2]);
+
+		memcpy(text, seeds[round % 2], n);
+		for (int i = 0; i < 1 + round % 4; i++) {
+			state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+			text[(state >> 33) % n] = (state & 1) ? (char)(state >> 25) : "{}[]\":,&*-\n \\"[(state >> 20) % 13];
+		}
+		write_bytes(text, n);
+		if (!files_read(files, path, error, sizeof(error)))
+			cr_expect(strncmp(error, path, strlen(path)) == 0, "round %d: %s", round, error);
+		else
+			files_check(files, error, sizeof(error));
+		files_free(files);
+	}
 }
 
 static const struct plain {
