@@ -229,9 +229,31 @@ def test_events_have_the_words_of_kube_scheduler():
         equal(event["regarding"]["uid"], world.pods(name)[0]["metadata"]["uid"], "uid of " + name)
 
 
+def refusals():
+    """How many requests this API server did not allow."""
+    metrics = world.admin.raw("GET", "/metrics")[1].decode().splitlines()
+    counts = [line for line in metrics if line.startswith("authorization_attempts_total{")]
+    harness.check(counts, "no authorization_attempts_total")
+    return sum(float(line.split()[-1]) for line in counts if 'result="allowed"' not in line)
+
+
+def test_nothing_was_forbidden():
+    """In all of the above muster asked for nothing that its rights don't give.
+    Later the API server starts again, and refuses all until its own lists of
+    rights are there."""
+    equal(refusals(), 0, "requests not allowed")
+    try:
+        kube.Client(world.cluster.muster_kubeconfig).list("ConfigMap")
+    except kube.ApiError as error:
+        equal(error.status, 403, "a list of what muster has no right to")
+    equal(refusals(), 1, "requests not allowed, one of them by this test")
+
+
 def everything_is_placed_though(trouble):
-    """20 gangs of 20; the trouble comes when some of them are bound."""
-    world.fresh(*machines(50))
+    """20 gangs of 20; the trouble comes when some of them are bound.  A gang that
+    can't fit is there all the time, and is told so in the end."""
+    group, members = gang("stuck", 3, cpu="64")
+    world.fresh(*machines(50), group, *members)
     with check.History(kube.Client(world.cluster.admin_kubeconfig)) as history:
         for i in range(20):
             group, members = gang(f"job-{i:02}", 20)
@@ -239,10 +261,21 @@ def everything_is_placed_though(trouble):
             if i == 9:
                 until(lambda: len(history.bound) > 50, SOON_S, "some pods bound")
                 trouble()
+                start = time.monotonic()
         until(lambda: world.bound("job") == 400, 90, "400 pods bound")
+        harness.figure(f"everything placed {time.monotonic() - start:.1f} s after the trouble was over")
         world.settles("job", 400)
+        world.waits("stuck", "^0/50 nodes are available: 50 Insufficient cpu")
         until(lambda: len(history.bound) == 400, SOON_S, "the history of 400 pods")
         equal(history.wrong, [], "bound twice")
+
+
+def test_stop_takes_both_daemons_along():
+    world.fresh()
+    pids = {world.muster.daemon_pid(name) for name in ("muster-core", "muster-frontend")}
+    harness.check(None not in pids, "both daemons run:", pids)
+    equal(world.muster.stop(), 0, "exit code of musterctl up on SIGTERM")
+    equal(pids & {pid for pid, _, _ in muster.processes()}, set(), "daemons that are left")
 
 
 def test_restart_of_the_api_server_in_the_middle():
@@ -354,16 +387,6 @@ def test_service_account_of_a_pod():
         except harness.Failed:
             print(frontend.log()[-3000:])
             raise
-
-
-def test_nothing_was_forbidden_and_the_end_is_clean():
-    """In all of the above muster asked for nothing that its rights don't
-    give, and it stops when told to."""
-    metrics = world.admin.raw("GET", "/metrics")[1].decode()
-    refused = [line for line in metrics.splitlines()
-               if line.startswith("apiserver_request_total{") and 'code="403"' in line]
-    equal(refused, [], "requests answered 403")
-    equal(world.muster.stop(), 0, "exit code of musterctl up on SIGTERM")
 
 
 def test_apisim_answers_as_the_real_server_does():
