@@ -38,11 +38,11 @@ static bool arena_more(struct arena *a, size_t bytes)
 	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
 	struct arena_block *b;
 
-	if (size > SIZE_MAX - sizeof(*b))
+	b = size <= SIZE_MAX - sizeof(*b) ? malloc(sizeof(*b) + size) : NULL;
+	if (!b) {
+		a->failed = true;
 		return false;
-	b = malloc(sizeof(*b) + size);
-	if (!b)
-		return false;
+	}
 	b->next = a->blocks;
 	b->bytes = size;
 	a->blocks = b;
@@ -132,6 +132,7 @@ void arena_reset(struct arena *a)
 		keep->next = NULL;
 	a->blocks = keep;
 	a->used = 0;
+	a->failed = false;
 }
 
 void arena_free(struct arena *a)

@@ -33,6 +33,7 @@ struct arena_block;
 struct arena {
 	struct arena_block *blocks; /* the newest first */
 	size_t used;                /* of the newest */
+	bool failed;                /* memory was short since the last reset */
 };
 
 /* Aligned to 16, not zeroed; NULL when memory is short.  Good until the next

@@ -104,11 +104,12 @@ static int podgroup_read(const char *json, size_t bytes, struct arena *arena, st
 			 struct decode_error *error)
 {
 	struct json j;
-	struct meta meta = { 0 };
+	struct meta meta;
 	struct text name;
 	int32_t timeout_s = 0;
 
 	*out = (struct group_spec){ 0 };
+	extract_meta_start(&meta);
 	json_begin(&j, json, bytes, arena);
 	if (!json_object(&j))
 		json_fail(&j, "is null, not an object");

@@ -177,12 +177,22 @@ const char *extract_annotation(struct text raw, struct arena *arena)
 	return arena_copy(arena, value);
 }
 
+#define NO_TEXT (struct text){ "", 0 }
+
+void extract_meta_start(struct meta *out)
+{
+	*out = (struct meta){ .api_version = NO_TEXT, .kind = NO_TEXT, .namespace = NO_TEXT, .name = NO_TEXT,
+			      .uid = NO_TEXT, .version = NO_TEXT };
+}
+
 void extract_metadata(struct json *j, struct meta *out)
 {
 	struct text api_version = out->api_version, kind = out->kind, name;
 	uint64_t deletion;
 
-	*out = (struct meta){ .api_version = api_version, .kind = kind };
+	extract_meta_start(out);
+	out->api_version = api_version;
+	out->kind = kind;
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
@@ -366,7 +376,7 @@ int extract_meta(const char *json, size_t bytes, struct arena *arena, struct met
 	struct json j;
 	struct text name;
 
-	*out = (struct meta){ 0 };
+	extract_meta_start(out);
 	json_begin(&j, json, bytes, arena);
 	extract_object_start(&j);
 	while (json_member(&j, &name))
@@ -375,15 +385,22 @@ int extract_meta(const char *json, size_t bytes, struct arena *arena, struct met
 	return extract_end(&j, out, NULL, error);
 }
 
+static void pod_start(struct pod_object *out)
+{
+	memset(out, 0, sizeof(*out));
+	extract_meta_start(&out->meta);
+	names_seed(&out->resources);
+	out->scheduler_name = text_of("default-scheduler");
+	out->node_name = out->condition_status = out->condition_reason = out->condition_message = NO_TEXT;
+}
+
 int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
 		struct decode_error *error)
 {
 	struct json j;
 	struct text name;
 
-	memset(out, 0, sizeof(*out));
-	names_seed(&out->resources);
-	out->scheduler_name = text_of("default-scheduler");
+	pod_start(out);
 	json_begin(&j, json, bytes, arena);
 	extract_object_start(&j);
 	while (json_member(&j, &name)) {
@@ -437,9 +454,7 @@ int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, stru
 	struct json j;
 	struct text name;
 
-	memset(out, 0, sizeof(*out));
-	names_seed(&out->resources);
-	out->scheduler_name = text_of("default-scheduler");
+	pod_start(out);
 	json_begin(&j, json, bytes, arena);
 	extract_object_start(&j);
 	while (json_member(&j, &name)) {

@@ -40,6 +40,7 @@ bool extract_is_counted(struct text resource);
 
 /* ---- parts, shared by the files extract*.c and the dialects --------------- */
 
+void extract_meta_start(struct meta *out); /* nothing is known */
 void extract_metadata(struct json *j, struct meta *out);
 void extract_pairs(struct json *j, struct pairs *out, bool raw_values);
 /* A ResourceList, or one quantity of it: >= 0. */

@@ -80,6 +80,7 @@ int extract_node(const char *json, size_t bytes, struct arena *arena, struct nod
 	struct text name;
 
 	memset(out, 0, sizeof(*out));
+	extract_meta_start(&out->meta);
 	json_begin(&j, json, bytes, arena);
 	if (!json_object(&j))
 		json_fail(&j, "is null, not an object");

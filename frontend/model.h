@@ -70,8 +70,12 @@ int model_resource_index(const struct model *m, const char *api_version, const c
  *             before, nothing more is used until a good version comes; a pod
  *             that is ours is refused with that text, one that is bound keeps
  *             the room it had
- *   -ENOSPC   a limit is reached: *error names it; counted, tried again when
- *             the object or room comes
+ *   -ENOSPC   a limit is reached: *error names it; counted.  An object that
+ *             found no slot is remembered nowhere; it is taken when it comes
+ *             again (a list does) and there is room.  One that found no room
+ *             for a part of it: a pod of ours waits as refused, one that is
+ *             bound counts without that part, a node or group is not used;
+ *             the same version is read again when it comes
  *   -ENOMEM */
 int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
 

@@ -162,6 +162,13 @@ char *model_stamp(const struct meta *meta)
 	return p;
 }
 
+bool stamp_is_successor(const char *stamp, const struct meta *meta)
+{
+	struct text uid = text_of(stamp);
+
+	return !text_equal(uid, meta->uid) && version_compare(meta->version, text_of(stamp + uid.bytes + 1)) < 0;
+}
+
 bool model_name_room(const struct model *m, size_t bytes)
 {
 	uint64_t used = m->name_bytes + m->columns.text_bytes + m->taints.text_bytes;

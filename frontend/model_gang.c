@@ -227,8 +227,7 @@ static bool is_old(struct model *m, const struct gang_entry *e, const struct met
 {
 	int order;
 
-	if (!e->has_object || strlen(e->texts) != meta->uid.bytes ||
-	    memcmp(e->texts, meta->uid.at, meta->uid.bytes) != 0)
+	if (!e->has_object || !text_equal(text_of(e->texts), meta->uid))
 		return false;
 	order = version_compare(meta->version, text_of(e->texts + meta->uid.bytes + 1));
 	if (order < 0)
@@ -347,8 +346,8 @@ int gang_put(struct model *m, int resource, const char *json, size_t bytes, stru
 			return 0;
 	}
 	read = gang_read(m, dialect, json, bytes, &spec, error);
-	if (read == -ENOMEM)
-		return read;
+	if (read == -ENOMEM || m->arena.failed)
+		return -ENOMEM;
 	rc = gang_enter(m, dialect, name, &meta, &gang, error);
 	if (rc < 0)
 		return rc;
@@ -380,7 +379,11 @@ int gang_remove(struct model *m, int resource, const struct meta *meta)
 	if (!name)
 		return -ENOMEM;
 	gang = gang_find(m, m->resource_dialect[resource], name);
-	if (gang != SLOT_NONE)
+	if (gang == SLOT_NONE || !gang_at(m, gang)->has_object)
+		return 0;
+	if (stamp_is_successor(gang_at(m, gang)->texts, meta))
+		m->counts.objects_stale++;
+	else
 		gang_forget_object(m, gang);
 	return 0;
 }

@@ -169,6 +169,9 @@ int body_amounts(struct model *m, struct body *b, const struct amount_text *list
 void amounts_release(struct model *m, const struct amount *amounts, uint32_t n);
 /* "uid NUL version NUL", or NULL. */
 char *model_stamp(const struct meta *meta);
+/* Is the object with that stamp a newer one of the same name, whose predecessor is
+ * `meta`? */
+bool stamp_is_successor(const char *stamp, const struct meta *meta);
 /* Names that can be told apart: not long, no slash.  A missing namespace becomes
  * "default". */
 bool model_names_valid(struct meta *meta, struct decode_error *error);

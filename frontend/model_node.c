@@ -343,8 +343,7 @@ static bool is_old(struct model *m, const struct node_entry *e, const struct met
 	const char *version;
 	int order;
 
-	if (!e->has_object || strlen(e->texts) != meta->uid.bytes ||
-	    memcmp(e->texts, meta->uid.at, meta->uid.bytes) != 0)
+	if (!e->has_object || !text_equal(text_of(e->texts), meta->uid))
 		return false;
 	version = e->texts + meta->uid.bytes + 1;
 	order = version_compare(meta->version, text_of(version));
@@ -466,7 +465,11 @@ int node_remove(struct model *m, const struct meta *meta)
 {
 	uint32_t node = node_find(m, meta->name);
 
-	if (node != SLOT_NONE)
+	if (node == SLOT_NONE || !node_at(m, node)->has_object)
+		return 0;
+	if (stamp_is_successor(node_at(m, node)->texts, meta))
+		m->counts.objects_stale++;
+	else
 		node_forget_object(m, node);
 	return 0;
 }

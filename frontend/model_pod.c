@@ -172,6 +172,8 @@ static int state_of(struct model *m, const struct pod_object *pod, struct pod_st
 	/* What runs, runs. */
 	if (bound)
 		s->flags &= (uint8_t)~POD_REFUSED;
+	if (rc == 0 && m->arena.failed) /* some text of it is not what it should be */
+		rc = -ENOMEM;
 	if (rc < 0)
 		state_release(m, s);
 	return rc;
@@ -381,6 +383,9 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 
 	rc = state_of(m, object, &s);
 	if (rc == -ENOSPC) {
+		/* It runs on a node that there is no room for. */
+		if (!is_new)
+			pod_forget(m, pod);
 		extract_object_name(&object->meta, name, sizeof(name));
 		return model_limit(m, name, s.flag, error);
 	}
@@ -515,16 +520,12 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 int pod_remove(struct model *m, const struct meta *meta)
 {
 	uint32_t pod = pod_find(m, meta->namespace, meta->name);
-	const char *uid;
 
 	if (pod == SLOT_NONE)
 		return 0;
-	/* The end of a former pod of that name, when its successor is known. */
-	uid = next_text(next_text(pod_at(m, pod)->texts));
-	if (!is_text(uid, meta->uid) && version_compare(meta->version, text_of(next_text(uid))) < 0) {
+	if (stamp_is_successor(next_text(next_text(pod_at(m, pod)->texts)), meta))
 		m->counts.objects_stale++;
-		return 0;
-	}
-	pod_forget(m, pod);
+	else
+		pod_forget(m, pod);
 	return 0;
 }

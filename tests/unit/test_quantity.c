@@ -50,7 +50,7 @@ Test(quantity, what_is_none)
 {
 	static const char *const bad[] = { "", " ", "-", "+", ".", "Ki", "12x", "1e18Ei", "1e", "1e+", "1Kii", "1 Ki",
 					   "1..2", "1.2.3", "--1", "1k5", "0x10", "1e99999999999999999999", "1ki",
-					   "1K", "NaN", "inf", "1e1.5", "1m-1", "1,5", "1i", "\xc2\xb5" "1" };
+					   "1K", "NaN", "inf", "1e1.5", "1m-1", "1,5", "1i", ("\xc2\xb5" "1") };
 	nano_t q;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -1,0 +1,211 @@
+/* Every allocation of the model fails once: the call says so, nothing is broken,
+ * and the same call again does what it would have done. */
+#include "frontend/model_impl.h"
+
+#include "tests/unit/support_replay.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CAN_FAIL false
+static long fail_in = -1;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CAN_FAIL false
+static long fail_in = -1;
+#endif
+#endif
+
+#ifndef CAN_FAIL
+#define CAN_FAIL true
+
+/* This program's own allocator: glibc's, but for the one call that fails. */
+static long fail_in = -1; /* -1: none */
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t n, size_t bytes);
+extern void *__libc_realloc(void *old, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+extern void __libc_free(void *p);
+
+static bool fails(void)
+{
+	return fail_in >= 0 && fail_in-- == 0;
+}
+
+void *malloc(size_t bytes)
+{
+	return fails() ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+	return fails() ? NULL : __libc_calloc(n, bytes);
+}
+
+void *realloc(void *old, size_t bytes)
+{
+	return fails() ? NULL : __libc_realloc(old, bytes);
+}
+
+void *memalign(size_t alignment, size_t bytes)
+{
+	return __libc_memalign(alignment, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	return __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+	*out = __libc_memalign(alignment, bytes);
+	return *out ? 0 : ENOMEM;
+}
+
+void free(void *p)
+{
+	__libc_free(p);
+}
+#endif
+
+static const struct limits LIMITS = { .nodes = 200, .pods = 200, .gangs = 200, .shapes = 200, .names = 200, .resources = 16,
+				      .name_bytes = 65536, .command_ring_bytes = 8192 };
+
+struct run {
+	struct model *m;
+	struct replay replay;
+	unsigned failures;
+};
+
+static void check(struct run *r)
+{
+	long armed = fail_in;
+	char why[200] = "";
+
+	fail_in = -1;
+	cr_assert(model_valid(r->m, why, sizeof(why)), "%s", why);
+	fail_in = armed;
+}
+
+static void put(struct run *r, int resource, const char *json)
+{
+	struct decode_error error;
+	int rc = model_put(r->m, resource, json, strlen(json), &error);
+
+	if (rc == -ENOMEM) {
+		r->failures++;
+		check(r);
+		rc = model_put(r->m, resource, json, strlen(json), &error);
+	}
+	cr_assert_eq(rc, 0, "%s: %s: %s", json, error.field, error.text);
+	check(r);
+}
+
+static void put_all(struct run *r, int version)
+{
+	char json[2048];
+
+	for (int i = 0; i < 70; i++) { /* more than a pool begins with */
+		snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"n%d\",\"resourceVersion\":\"%d\",\"labels\":{\"k\":\"%d\",\"\\u0061\":\"b\"}},"
+			 "\"spec\":{\"taints\":[{\"key\":\"t%d\",\"effect\":\"NoSchedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"a/b\":\"%d\"}}}",
+			 i, version, version + i, (i + version) % 3, version);
+		put(r, RESOURCE_INDEX_NODES, json);
+		snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"g%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\"},\"spec\":{\"minMember\":%d,"
+			 "\"minResources\":{\"cpu\":\"1\",\"c/d\":\"1\"}}}", i, version, i % 3 - (i == 5) * 9 + version);
+		put(r, RESOURCE_INDEX_DIALECTS, json);
+		snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\",\"labels\":{"
+			 "\"scheduling.x-k8s.io/pod-group\":\"h%d\"}},\"spec\":{\"schedulerName\":\"muster\",\"nodeSelector\":{\"k\":\"%d\"},"
+			 "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"%d\",\"e/f\":\"1\"}}}],\"tolerations\":[{\"key\":\"t\",\"value\":\"%d\"}]%s}}",
+			 i, version, i + version, i * version, i, version, i % 5 == version ? ",\"nodeName\":\"m\"" : "");
+		put(r, RESOURCE_INDEX_PODS, json);
+	}
+}
+
+static void remove_some(struct run *r)
+{
+	char json[200];
+
+	for (int i = 0; i < 70; i += 7) {
+		for (int resource = 0; resource < 3; resource++) {
+			int rc;
+
+			snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"%c%d\",\"namespace\":\"ns\"}}", "npg"[resource], i), rc = 0;
+			rc = model_remove(r->m, resource, json, strlen(json), NULL);
+			if (rc == -ENOMEM) {
+				r->failures++;
+				check(r);
+				rc = model_remove(r->m, resource, json, strlen(json), NULL);
+			}
+			cr_assert_eq(rc, 0);
+		}
+	}
+	check(r);
+}
+
+static void flush(struct run *r)
+{
+	long armed = fail_in;
+
+	fail_in = -1;
+	cr_assert(replay_flush(&r->replay, r->m, SIZE_MAX));
+	fail_in = armed;
+}
+
+/* All of it, with the allocation number `k` failing; how many calls failed. */
+static unsigned go(long k, size_t counts[4])
+{
+	static const char *const names[] = { "muster" };
+	struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = LIMITS };
+	struct run r = { 0 };
+
+	replay_start(&r.replay, &LIMITS);
+	fail_in = k;
+	r.m = model_new(&config);
+	if (!r.m) {
+		r.failures++;
+		r.m = model_new(&config);
+	}
+	put_all(&r, 1);
+	flush(&r);
+	put_all(&r, 2);
+	remove_some(&r);
+	flush(&r);
+	fail_in = -1;
+	counts[0] = replay_count(r.replay.pods, LIMITS.pods);
+	counts[1] = replay_count(r.replay.nodes, LIMITS.nodes);
+	counts[2] = replay_count(r.replay.gangs, LIMITS.gangs);
+	counts[3] = replay_count(r.replay.shapes, LIMITS.shapes);
+	model_free(r.m);
+	replay_free(&r.replay);
+	return r.failures;
+}
+
+Test(model_memory, every_allocation_fails_once)
+{
+	size_t expected[4], counts[4];
+	unsigned failed = 0;
+
+	cr_assert_eq(go(-1, expected), 0);
+	cr_assert(expected[0] == 60 && expected[1] == 61 && expected[2] > 60 && expected[3] > 50);
+	if (!CAN_FAIL) {
+		printf("skipped: failing allocations, a sanitizer has its own allocator\n");
+		return;
+	}
+	/* All of the beginning, and then some of the many that are alike. */
+	for (long k = 0; k < 6000; k += k < 400 ? 1 : 23) {
+		unsigned n = go(k, counts);
+
+		cr_assert_leq(n, 1);
+		failed += n;
+		cr_assert_arr_eq(counts, expected, sizeof(counts), "allocation %ld", k);
+	}
+	cr_assert_gt(failed, 400);
+	printf("%u failed\n", failed);
+}
