@@ -35,7 +35,7 @@ int live_options(struct live *l, int argc, char **argv, const char *help)
 			printf("%s"
 			       "\n"
 			       "  --socket PATH    muster-core's socket (default: $MUSTER_SOCKET, or\n"
-			       "                   " LINK_DEFAULT_SOCKET ")\n"
+			       "                   " LINK_DEFAULT_SOCKET ", or that of musterctl up)\n"
 			       "  -o json          JSON instead of text\n"
 			       "\n"
 			       "Exit status: 0 done, 1 no scheduler is there or nothing has that name, 2 usage,\n"

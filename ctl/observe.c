@@ -10,9 +10,12 @@
  * A field that the writer changed meanwhile shows in V2. */
 #include "ctl/observe.h"
 
+#include "ctl/folder.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TRIES 10000
 
@@ -40,9 +43,14 @@ void observer_close(struct observer *o)
 
 const char *observer_socket(const char *given)
 {
+	static char found[FOLDER_BYTES + 16];
 	const char *socket = given != NULL ? given : getenv("MUSTER_SOCKET");
 
-	return socket != NULL && socket[0] != '\0' ? socket : LINK_DEFAULT_SOCKET;
+	if (socket != NULL && socket[0] != '\0')
+		return socket;
+	if (access(LINK_DEFAULT_SOCKET, F_OK) != 0 && folder_find("muster.sock", found, sizeof(found)))
+		return found;
+	return LINK_DEFAULT_SOCKET;
 }
 
 uint64_t observe_count(const _Atomic uint64_t *count)

@@ -44,7 +44,8 @@ const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_
 
 uint64_t observe_count(const _Atomic uint64_t *count);
 
-/* The socket of a command: what was given, $MUSTER_SOCKET, the default. */
+/* The socket of a command: what was given, $MUSTER_SOCKET, the default; and when nothing
+ * is there, that of the one `musterctl up` that this user runs without --socket. */
 const char *observer_socket(const char *given);
 
 #endif

@@ -37,10 +37,12 @@ static void print_json(const struct live *l)
 {
 	const struct ledger *ledger = l->observer.ledger;
 	cJSON *o = json_checked(cJSON_CreateObject());
-	char *text;
+	char *text, epoch[32];
 
 	json_add_text(o, "socket", l->socket);
-	json_add_number(o, "epoch", (int64_t)observe_count(&ledger->epoch));
+	/* As text: it needs all of its 64 bits, and most readers keep numbers in a double. */
+	snprintf(epoch, sizeof(epoch), "%" PRIu64, observe_count(&ledger->epoch));
+	json_add_text(o, "epoch", epoch);
 	json_checked(cJSON_AddBoolToObject(o, "synced", observe_count(&ledger->gauges.synced) != 0));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		json_add_number(o, figures[i].name, (int64_t)figure_now(ledger, &figures[i]));

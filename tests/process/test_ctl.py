@@ -252,8 +252,10 @@ def test_up_makes_a_socket_of_its_own():
             line = up.stdout.readline()
             check("ready" in line and f"MUSTER_SOCKET={runtime}/muster-" in line, line)
             socket = line.split("MUSTER_SOCKET=")[1].split(",")[0]
-            code, out, err = run("musterctl", "status", env={"MUSTER_SOCKET": socket})
-            equal((code, err), (DONE, ""), out)
+            for env in ({"MUSTER_SOCKET": socket}, {"XDG_RUNTIME_DIR": runtime, "MUSTER_SOCKET": ""}):
+                code, out, err = run("musterctl", "status", env=env)
+                equal((code, err), (DONE, ""), out)
+                check(socket in out, out)
         finally:
             up.send_signal(signal.SIGINT)
             code = up.wait(20)
