@@ -11,6 +11,8 @@
 
 #define TICK_IDLE_NS NS_PER_S
 #define TICK_WAITING_NS (100 * NS_PER_MS)
+#define ROOM_WAIT_NS NS_PER_S      /* others go with the first, as a rule */
+#define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for that */
 #define REPORT_DELAY_NS NS_PER_S
 #define FULL_NS NS_PER_MS /* a ring is full: look again after that */
 
@@ -37,6 +39,11 @@ struct frontend {
 	bool flushed;        /* all that was dirty is in the event ring */
 	bool replayed;       /* a new core has read the whole table */
 	uint64_t ticked_ns;  /* when the last EVENT_TICK was sent */
+
+	/* Objects were left out for want of room: they are listed again once something went. */
+	uint64_t room_used;      /* what was in use at most since the last such list */
+	uint64_t room_due_ns;    /* when to list; NEVER_NS: nothing went */
+	uint64_t room_listed_ns;
 
 	/* Results that found no room yet, oldest first, from `results_first` on. */
 	struct pending_result *results;
@@ -106,6 +113,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->writer = writer_new(&writer);
 	f->report = report_new(&report);
 	model_resources(model, &f->watches_n);
+	f->room_due_ns = NEVER_NS;
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
 	for (size_t i = 0; i < f->watches_n; i++)
 		f->watches[i] = watch_new(env, model, (int)i);
@@ -261,12 +269,50 @@ static uint64_t core_send(struct frontend *f)
 	return next;
 }
 
+static bool lacks_room(const struct frontend *f)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_lacks_room(f->watches[i]))
+			return true;
+	return false;
+}
+
+static uint64_t room_look(struct frontend *f)
+{
+	uint64_t now = env_now(f->env), used, soonest;
+	struct model_counts c;
+
+	if (!lacks_room(f)) {
+		f->room_used = 0;
+		f->room_due_ns = NEVER_NS;
+		return NEVER_NS;
+	}
+	model_counts(f->model, &c);
+	used = c.nodes + c.pods + c.gangs + c.shapes + c.names;
+	if (used >= f->room_used) {
+		f->room_used = used;
+	} else if (f->room_due_ns == NEVER_NS) {
+		soonest = f->room_listed_ns ? f->room_listed_ns + ROOM_GAP_NS : 0;
+		f->room_due_ns = now + ROOM_WAIT_NS > soonest ? now + ROOM_WAIT_NS : soonest;
+	}
+	if (now < f->room_due_ns)
+		return f->room_due_ns;
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_lacks_room(f->watches[i]))
+			watch_relist(f->watches[i]);
+	f->room_used = used;
+	f->room_listed_ns = now;
+	f->room_due_ns = NEVER_NS;
+	return NEVER_NS;
+}
+
 uint64_t frontend_poll(struct frontend *f)
 {
 	uint64_t next = NEVER_NS, due;
 
 	if (!f->started)
 		return NEVER_NS;
+	next = room_look(f);
 	for (size_t i = 0; i < f->watches_n; i++) {
 		due = watch_poll(f->watches[i]);
 		next = due < next ? due : next;
@@ -299,6 +345,14 @@ bool frontend_refused_at_start(const struct frontend *f)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (watch_refused_at_start(f->watches[i]))
+			return true;
+	return false;
+}
+
+bool frontend_must_restart(const struct frontend *f)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_went_back(f->watches[i]))
 			return true;
 	return false;
 }

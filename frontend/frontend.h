@@ -69,6 +69,10 @@ bool frontend_idle(const struct frontend *f);
 /* The first answer to a list was 401, after the token was read twice. */
 bool frontend_refused_at_start(const struct frontend *f);
 
+/* The API server's state is older than what was seen.  Nothing is repaired in
+ * place: free it, and start with a new one and a new model. */
+bool frontend_must_restart(const struct frontend *f);
+
 /* Its part of the figures. */
 void frontend_metrics(const struct frontend *f, struct metrics *out);
 

@@ -21,7 +21,8 @@
 #define EXIT_INPUT 2
 #define EXIT_CONFIG 78
 #define CONNECT_AGAIN_NS (100 * NS_PER_MS)
-#define FIGURES_NS (250 * NS_PER_MS)
+#define FIGURES_NS (5 * NS_PER_S) /* when nobody asks: that the loop runs */
+#define START_AGAIN (-2)
 #define DRAIN_NS (10 * NS_PER_S)
 #define COMMANDS_AT_ONCE 1024
 #define SLEEP_MAX_MS 1000
@@ -230,7 +231,7 @@ static void figures_update(struct daemon *d)
 {
 	uint64_t now = env_now(&d->env);
 
-	if (!d->serve || now < d->figures_ns)
+	if (!d->serve || (!serve_is_wanted(d->serve) && now < d->figures_ns))
 		return;
 	d->figures_ns = now + FIGURES_NS;
 	d->metrics.taken_ns = now;
@@ -307,6 +308,10 @@ static int loop_run(struct daemon *d)
 		 * the user gave. */
 		if (!d->access.in_cluster && frontend_refused_at_start(d->frontend))
 			return EXIT_INPUT;
+		if (frontend_must_restart(d->frontend)) {
+			env_log(&d->env, "warn", "starting over with nothing known");
+			return START_AGAIN;
+		}
 	}
 	return loop_end(d);
 }
@@ -375,12 +380,15 @@ static int link_start(struct daemon *d)
 
 static int serve_begin(struct daemon *d)
 {
+	struct serve_config config = {
+		.listen = d->options.listen, .monotonic_ns = world_monotonic_ns, .wanted = loop_wake, .context = d,
+	};
 	char error[256];
 	int rc;
 
 	if (!d->options.listen)
 		return -1;
-	rc = serve_start(d->options.listen, world_monotonic_ns, &d->serve, error, sizeof(error));
+	rc = serve_start(&config, &d->serve, error, sizeof(error));
 	if (rc == 0)
 		return -1;
 	fprintf(stderr, "muster-frontend: --listen: %s\n", error);
@@ -440,7 +448,7 @@ static void daemon_free(struct daemon *d)
 	free(d);
 }
 
-int main(int argc, char **argv)
+static int run_once(int argc, char **argv)
 {
 	struct daemon *d = must_alloc(sizeof(*d));
 	int code = options_read(argc, argv, &d->options);
@@ -450,5 +458,15 @@ int main(int argc, char **argv)
 	if (code < 0)
 		code = loop_run(d);
 	daemon_free(d);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	do
+		code = run_once(argc, argv);
+	while (code == START_AGAIN);
 	return code;
 }

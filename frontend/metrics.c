@@ -86,8 +86,6 @@ static void watches_write(const struct metrics *m, FILE *out)
 		 offsetof(struct watch_counts, too_large)},
 		{"muster_watch_silences_total", "counter", "Watches given up because nothing came.",
 		 offsetof(struct watch_counts, silences)},
-		{"muster_watch_version_regressions_total", "counter", "Times that a resourceVersion went back.",
-		 offsetof(struct watch_counts, regressions)},
 		{"muster_watch_synced", "gauge", "1 once the resource was listed.", SIZE_MAX},
 		{"muster_watch_absent", "gauge", "1 while the cluster does not have the resource.", SIZE_MAX - 1},
 	};

@@ -7,16 +7,22 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#define FRESH_MS 200 /* how long a busy loop is waited for */
 #define OLD_NS (20 * NS_PER_S) /* the loop has not run for that long: it hangs */
 
 struct serve {
 	struct MHD_Daemon *daemon;
-	uint64_t (*monotonic_ns)(void *context);
-	pthread_mutex_t lock; /* around metrics */
+	struct serve_config config;
+	pthread_mutex_t lock; /* around all below */
+	pthread_cond_t fresh;
+	uint64_t updates;
 	struct metrics metrics;
+	_Atomic bool wanted;
 };
 
 union address {
@@ -104,6 +110,28 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *connection, const s
 	return queued;
 }
 
+/* Ask the loop for new figures; those of before when it does not come to it. */
+static void figures_take(struct serve *s, struct metrics *m)
+{
+	struct timespec until;
+	uint64_t seen;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += FRESH_MS * (long)NS_PER_MS;
+	until.tv_sec += until.tv_nsec / (long)NS_PER_S;
+	until.tv_nsec %= (long)NS_PER_S;
+	pthread_mutex_lock(&s->lock);
+	seen = s->updates;
+	/* Relaxed: the wake orders it, and the loop looks again in the end. */
+	atomic_store_explicit(&s->wanted, true, memory_order_relaxed);
+	s->config.wanted(s->config.context);
+	while (s->updates == seen && rc == 0)
+		rc = pthread_cond_timedwait(&s->fresh, &s->lock, &until);
+	*m = s->metrics;
+	pthread_mutex_unlock(&s->lock);
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload, size_t *upload_bytes,
                                   void **state)
@@ -121,10 +149,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
 	m = must_alloc(sizeof(*m));
-	pthread_mutex_lock(&s->lock);
-	*m = s->metrics;
-	pthread_mutex_unlock(&s->lock);
-	if (s->monotonic_ns(NULL) - m->taken_ns > OLD_NS)
+	figures_take(s, m);
+	if (s->config.monotonic_ns(NULL) - m->taken_ns > OLD_NS)
 		why = "the loop does not run";
 	if (strcmp(url, "/metrics") == 0) {
 		queued = answer_metrics(connection, m);
@@ -141,30 +167,47 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	return queued;
 }
 
-int serve_start(const char *listen, uint64_t (*monotonic_ns)(void *context), struct serve **out, char *error,
-                size_t error_bytes)
+static void serve_free(struct serve *s)
+{
+	pthread_cond_destroy(&s->fresh);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static struct serve *serve_new(const struct serve_config *config)
+{
+	struct serve *s = must_alloc(sizeof(*s));
+	pthread_condattr_t attributes;
+
+	s->config = *config;
+	s->metrics.taken_ns = config->monotonic_ns(NULL);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->fresh, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return s;
+}
+
+int serve_start(const struct serve_config *config, struct serve **out, char *error, size_t error_bytes)
 {
 	struct serve *s;
 	union address address;
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD;
 
-	if (address_read(listen, &address, error, error_bytes) < 0)
+	if (address_read(config->listen, &address, error, error_bytes) < 0)
 		return -EINVAL;
 	if (address.any.sa_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
-	s = must_alloc(sizeof(*s));
-	s->monotonic_ns = monotonic_ns;
-	s->metrics.taken_ns = monotonic_ns(NULL);
-	pthread_mutex_init(&s->lock, NULL);
+	s = serve_new(config);
 	errno = 0;
 	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &address.any,
 	                             MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
 	if (!s->daemon) {
 		int rc = errno ? -errno : -EIO;
 
-		snprintf(error, error_bytes, "can't listen on %s: %s", listen, strerror(-rc));
-		pthread_mutex_destroy(&s->lock);
-		free(s);
+		snprintf(error, error_bytes, "can't listen on %s: %s", config->listen, strerror(-rc));
+		serve_free(s);
 		return rc;
 	}
 	*out = s;
@@ -176,13 +219,20 @@ void serve_stop(struct serve *s)
 	if (!s)
 		return;
 	MHD_stop_daemon(s->daemon);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
+	serve_free(s);
+}
+
+bool serve_is_wanted(struct serve *s)
+{
+	/* Relaxed: see figures_take(). */
+	return atomic_exchange_explicit(&s->wanted, false, memory_order_relaxed);
 }
 
 void serve_update(struct serve *s, const struct metrics *m)
 {
 	pthread_mutex_lock(&s->lock);
 	s->metrics = *m;
+	s->updates++;
+	pthread_cond_broadcast(&s->fresh);
 	pthread_mutex_unlock(&s->lock);
 }

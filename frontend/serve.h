@@ -10,13 +10,24 @@
 
 struct serve;
 
+struct serve_config {
+	const char *listen;
+	uint64_t (*monotonic_ns)(void *context);
+	/* From the serving thread: figures are wanted; the loop is to call
+	 * serve_update() soon. */
+	void (*wanted)(void *context);
+	void *context;
+};
+
 /* "ADDR:PORT", ":PORT" (every address) or "[ADDR6]:PORT".
  *
  *   -EINVAL      no such address; `error` says what is wrong
  *   -EADDRINUSE  and others: can't be listened on */
-int serve_start(const char *listen, uint64_t (*monotonic_ns)(void *context), struct serve **out, char *error,
-                size_t error_bytes);
+int serve_start(const struct serve_config *config, struct serve **out, char *error, size_t error_bytes);
 void serve_stop(struct serve *s);
+
+/* Is someone waiting for new figures? */
+bool serve_is_wanted(struct serve *s);
 
 /* Replace the figures; *m is copied. */
 void serve_update(struct serve *s, const struct metrics *m);

@@ -47,6 +47,9 @@ struct watch {
 	bool refused_at_start;
 	bool renewed;    /* the token was read again after a 401 */
 	bool relist_wanted;
+	bool no_room;    /* objects of the last list, or since, were left out */
+	bool suspect;    /* the connection broke: is it still the same state that is served? */
+	bool went_back;  /* it is not: nothing known is of use, nothing more is asked */
 
 	/* The watch under way. */
 	struct frames frames;
@@ -130,6 +133,7 @@ static int object_put(void *context, const char *json, size_t bytes)
 
 	if (rc < 0)
 		object_complain(w, rc, &e);
+	w->no_room = w->no_room || rc == -ENOSPC;
 	return 0;
 }
 
@@ -189,6 +193,16 @@ static bool credentials_retry(struct watch *w, const struct http_answer *answer,
 	return true;
 }
 
+/* A server that was restored from a backup, or another one behind the same
+ * address. */
+static int version_went_back(struct watch *w, const char *version)
+{
+	w->went_back = true;
+	env_log(w->env, "warn", "the resourceVersion of %s went back from %s to %s: the API server was restored or is "
+	        "another one", w->name, w->version, version);
+	return -ECANCELED;
+}
+
 /* ---- list ---------------------------------------------------------------- */
 
 static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
@@ -243,9 +257,14 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 	struct http_answer bad = {.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "the answer is no list"};
 	int rc = list_page_read(body, body_bytes, &page);
 
+	if (rc == 0 && !w->replacing && w->synced && version_newer(w->version, page.resource_version)) {
+		version_went_back(w, page.resource_version);
+		return;
+	}
 	if (rc == 0 && !w->replacing) {
 		model_replace_begin(w->model, w->index);
 		w->replacing = true;
+		w->no_room = false;
 		/* The version of the first page is that of the whole list. */
 		memcpy(w->version, page.resource_version, sizeof(w->version));
 	}
@@ -280,6 +299,7 @@ static void list_missing(struct watch *w)
 		        (unsigned long long)(ABSENT_NS / NS_PER_S));
 	w->absent = true;
 	w->synced = true;
+	w->version[0] = '\0';
 	w->error[0] = '\0';
 	watch_wait(w, WATCH_LIST, ABSENT_NS);
 }
@@ -365,17 +385,6 @@ static void error_event(struct watch *w, const struct text *object)
 	if (log_allowed(&w->failure_limit, w->env, w->name))
 		env_log(w->env, "info", "watch %s ended by the server: %d %s: %s", w->name, status.code, status.reason,
 		        status.message);
-}
-
-/* A server that was restored from a backup, or another one behind the same
- * address: what is known is of no use. */
-static int version_went_back(struct watch *w, const char *version)
-{
-	w->counts.regressions++;
-	w->verdict = VERDICT_RELIST_NOW;
-	env_log(w->env, "warn", "watch %s: resourceVersion went back from %s to %s; listing again", w->name, w->version,
-	        version);
-	return -ECANCELED;
 }
 
 static int event_take(void *context, const char *json, size_t bytes)
@@ -494,6 +503,24 @@ static void watch_ended(struct watch *w, const struct http_answer *answer)
 	watch_wait(w, WATCH_WATCH, backoff_failed(&w->backoff, w->env));
 }
 
+/* Another status than 200. */
+static void watch_refused(struct watch *w, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	if (credentials_retry(w, answer, WATCH_WATCH))
+		return;
+	if (answer->status == 410) {
+		relist_expired(w);
+		return;
+	}
+	failure_note(w, "watch", answer, body, body_bytes);
+	/* Asked wrongly, or the resource went: a list will tell. */
+	if (answer->status == 400 || answer->status == 404 || answer->status == 422) {
+		relist(w, backoff_answer(&w->backoff, w->env, answer));
+		return;
+	}
+	watch_wait(w, WATCH_WATCH, backoff_answer(&w->backoff, w->env, answer));
+}
+
 static void watch_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct watch *w = context;
@@ -501,25 +528,51 @@ static void watch_done(void *context, const struct http_answer *answer, const ch
 	(void)body;
 	(void)body_bytes;
 	w->call = NULL;
-	if (answer->status == 200)
-		w->renewed = false;
 	if (answer->end != HTTP_ANSWERED || answer->status == 200) {
+		w->renewed = false;
+		w->suspect = answer->end != HTTP_ANSWERED && w->verdict == VERDICT_NONE;
 		watch_ended(w, answer);
 		return;
 	}
-	if (credentials_retry(w, answer, WATCH_WATCH))
-		return;
-	if (answer->status == 410) {
-		relist_expired(w);
+	watch_refused(w, answer, w->error_body, w->error_bytes);
+}
+
+/* A server put back to an older state takes a watch from a version that it does
+ * not have yet, and stays silent until it has: a list of one object tells. */
+static void probe_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct watch *w = context;
+	struct list_page page;
+
+	w->call = NULL;
+	if (answer->end == HTTP_ANSWERED && answer->status == 200 && list_page_read(body, body_bytes, &page) == 0) {
+		w->suspect = false;
+		w->renewed = false;
+		if (version_newer(w->version, page.resource_version))
+			version_went_back(w, page.resource_version);
+		watch_wait(w, WATCH_WATCH, 0);
 		return;
 	}
-	failure_note(w, "watch", answer, w->error_body, w->error_bytes);
-	/* Asked wrongly, or the resource went: a list will tell. */
-	if (answer->status == 400 || answer->status == 404 || answer->status == 422) {
-		relist(w, backoff_answer(&w->backoff, w->env, answer));
+	if (answer->end == HTTP_ANSWERED && answer->status != 200) {
+		watch_refused(w, answer, body, body_bytes);
 		return;
 	}
-	watch_wait(w, WATCH_WATCH, backoff_answer(&w->backoff, w->env, answer));
+	failure_note(w, "list", answer, body, body_bytes);
+	watch_wait(w, WATCH_WATCH, backoff_failed(&w->backoff, w->env));
+}
+
+static void probe_start(struct watch *w)
+{
+	char base[256], path[300];
+	struct http_request request = {.method = "GET", .path = path, .lane = HTTP_CALL, .timeout_ms = LIST_TIMEOUT_MS};
+	struct http_handler handler = {.done = probe_done, .context = w};
+
+	path_begin(w, base, sizeof(base));
+	snprintf(path, sizeof(path), "%s?limit=1", base);
+	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
+	if (!w->call)
+		fatal_memory();
+	w->state = WATCH_PROBING;
 }
 
 /* Once two bookmarks were seen the server is known to say something about every
@@ -537,6 +590,7 @@ static uint64_t silence_deadline(const struct watch *w)
 
 static void watch_silent(struct watch *w)
 {
+	w->suspect = true;
 	w->counts.silences++;
 	env_log(w->env, "warn", "watch %s: no byte for %llu s; connection closed, watching again", w->name,
 	        (unsigned long long)((env_now(w->env) - w->heard_ns) / NS_PER_S));
@@ -549,6 +603,8 @@ uint64_t watch_poll(struct watch *w)
 {
 	uint64_t now = env_now(w->env);
 
+	if (w->went_back)
+		return NEVER_NS;
 	if (w->relist_wanted && (w->state == WATCH_WATCHING || w->state == WATCH_WATCH)) {
 		w->relist_wanted = false;
 		if (w->call)
@@ -560,9 +616,11 @@ uint64_t watch_poll(struct watch *w)
 		watch_silent(w);
 	if (w->state == WATCH_LIST && now >= w->wait_until_ns)
 		list_start(w);
+	else if (w->state == WATCH_WATCH && now >= w->wait_until_ns && w->suspect)
+		probe_start(w);
 	else if (w->state == WATCH_WATCH && now >= w->wait_until_ns)
 		watch_start(w);
-	if (w->state == WATCH_LISTING)
+	if (w->state == WATCH_LISTING || w->state == WATCH_PROBING)
 		return NEVER_NS;
 	return w->state == WATCH_WATCHING ? silence_deadline(w) : w->wait_until_ns;
 }
@@ -580,6 +638,16 @@ bool watch_absent(const struct watch *w)
 bool watch_refused_at_start(const struct watch *w)
 {
 	return w->refused_at_start;
+}
+
+bool watch_lacks_room(const struct watch *w)
+{
+	return w->no_room;
+}
+
+bool watch_went_back(const struct watch *w)
+{
+	return w->went_back;
 }
 
 void watch_relist(struct watch *w)

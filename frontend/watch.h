@@ -26,6 +26,7 @@ enum watch_state {
 	WATCH_LISTING,  /* ... is on its way */
 	WATCH_WATCH,    /* the watch is to be started */
 	WATCH_WATCHING,
+	WATCH_PROBING,  /* the connection broke: is the server's state older than ours? */
 };
 
 struct watch_counts {
@@ -38,7 +39,6 @@ struct watch_counts {
 	uint64_t bad_objects;
 	uint64_t too_large; /* objects over the cap */
 	uint64_t silences;  /* watches ended for want of any byte */
-	uint64_t regressions; /* resourceVersions that went back */
 };
 
 struct watch;
@@ -57,8 +57,16 @@ bool watch_synced(const struct watch *w);
 /* The server does not have this resource. */
 bool watch_absent(const struct watch *w);
 
+/* The server's state is older than what was seen: it was restored from a backup,
+ * or is another one.  Then this watch stands still: everything known is worth
+ * nothing, and whoever runs it starts anew. */
+bool watch_went_back(const struct watch *w);
+
 /* Did the very first answer say 401? */
 bool watch_refused_at_start(const struct watch *w);
+
+/* Was an object left out because the model had no room? */
+bool watch_lacks_room(const struct watch *w);
 
 /* List again as soon as possible: the model has room that it did not have. */
 void watch_relist(struct watch *w);

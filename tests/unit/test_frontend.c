@@ -415,6 +415,40 @@ Test(frontend, a_core_with_too_little_room_is_refused)
 	end(&b);
 }
 
+/* What found no room is remembered nowhere: it is listed again once something
+ * went, and not too often. */
+Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
+{
+	struct bench b;
+	char event[5000];
+
+	begin(&b);
+	b.limits.pods = 1;
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	answer_list(&b, "/api/v1/nodes?limit", world_node("n1", "1"));
+	answer_list(&b, "/api/v1/pods?limit", world_pod("a", "5", "", ""));
+	answer_list(&b, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit", "");
+	frontend_poll(b.f);
+	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}", world_pod("b", "60", "", ""));
+	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
+	cr_assert(world_said(&b.w, "max-pods"), "%s", b.w.log);
+	frontend_poll(b.f);
+	b.w.now_ns += 60 * SECOND;
+	frontend_poll(b.f);
+	watch_call(&b, "/api/v1/pods?watch");
+	snprintf(event, sizeof(event), "{\"type\":\"DELETED\",\"object\":%s}", world_pod("a", "61", "", ""));
+	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
+	frontend_poll(b.f);
+	watch_call(&b, "/api/v1/pods?watch");
+	b.w.now_ns += SECOND;
+	frontend_poll(b.f);
+	cr_assert_eq(world_open(&b.w), 3);
+	world_answer(watch_call(&b, "/api/v1/pods?limit"), 200,
+	             "{\"metadata\":{\"resourceVersion\":\"70\"},\"items\":[]}");
+	end(&b);
+}
+
 Test(frontend, after_a_stop_nothing_is_sent_but_answers_are_taken)
 {
 	struct bench b;
