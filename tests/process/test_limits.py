@@ -1,0 +1,88 @@
+"""Limits reached: a message and a metric, never a crash, and the rest goes on.
+Rings so small that they are always full: everything is still placed."""
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import load, objects  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, equal, main, steady, until  # noqa: E402
+
+
+def well(c):
+    wrongs = c.wrongs()
+    check(not wrongs, wrongs[:5])
+    check(c.core.running() and c.frontend.running(), "a daemon ended")
+
+
+def told(c, flag):
+    """A line that names the limit, and a metric that counts it."""
+    until(lambda: flag in c.frontend.log() + c.core.log(), 5, f"a message that names {flag}")
+    check(c.metric("muster_limits_hit_total") > 0, "muster_limits_hit_total")
+
+
+def test_more_nodes_than_room():
+    nodes = [objects.node(f"n{i}", cpu="4") for i in range(8)]
+    with Cluster(*nodes) as c:
+        c.pair(core=["--max-nodes", 5])
+        group, members = objects.gang("fits", 20)
+        c.create(group, *members)
+        until(lambda: c.bound("fits") == 20, 10, "what fits on 5 nodes is bound")
+        told(c, "max-nodes")
+        c.create(objects.pod("more"))
+        steady(lambda: c.bound("more") == 0, 1, "nothing beyond the 5 nodes")
+        well(c)
+
+
+def test_more_pods_than_room():
+    with Cluster(objects.node("n0", cpu="64")) as c:
+        c.pair(core=["--max-pods", 10])
+        c.create(*(objects.pod(f"p{i:02}") for i in range(15)))
+        until(lambda: c.bound("p") >= 10, 10, "as many as there is room for are bound")
+        told(c, "max-pods")
+        bound = [p["metadata"]["name"] for p in c.pods("p") if p["spec"].get("nodeName")]
+        c.delete("Pod", *bound)
+        until(lambda: c.bound("p") == 5, 10, "the rest comes when there is room")
+        well(c)
+
+
+def test_more_gangs_than_room():
+    with Cluster(objects.node("n0", cpu="64")) as c:
+        c.pair(core=["--max-gangs", 3])
+        for i in range(5):
+            group, members = objects.gang(f"g{i}", 2)
+            c.create(group, *members)
+        until(lambda: c.bound("g") >= 6, 10, "three gangs are bound")
+        told(c, "max-gangs")
+        for g in sorted({p["metadata"]["name"][:2] for p in c.pods("g") if p["spec"].get("nodeName")}):
+            c.delete("PodGroup", g)
+            c.delete("Pod", f"{g}-0", f"{g}-1")
+        until(lambda: c.bound("g") == 4, 10, "the others come when there is room")
+        well(c)
+
+
+def test_more_kinds_of_pods_than_room():
+    with Cluster(objects.node("n0", cpu="64")) as c:
+        c.pair(core=["--max-shapes", 4])
+        c.create(*(objects.pod(f"p{i}", cpu=f"{100 + i}m") for i in range(8)))
+        until(lambda: c.bound("p") >= 3, 10, "pods of known shapes are bound")
+        told(c, "max-shapes")
+        well(c)
+
+
+def test_tiny_rings():
+    rng = random.Random(load.seed())
+    nodes = [objects.node(f"n{i:03}", cpu="16") for i in range(100)]
+    made = load.flat(load.jobs(rng, load.split(rng, 400, 1, 80), gpus=0))
+    pods = sum(1 for o in made if o["kind"] == "Pod")
+    with Cluster(*nodes) as c:
+        c.pair(core=["--command-ring-bytes", 4096], frontend=["--event-ring-bytes", 131072, "--result-ring-bytes", 4096])
+        load.submit(c.client, made)
+        until(lambda: c.bound() >= pods, 30, "all pods are bound")
+        well(c)
+        equal(c.bound(), pods, "bound")
+
+
+if __name__ == "__main__":
+    main(globals(), jobs=2)
