@@ -5,8 +5,6 @@
 #include "frontend/json.h"
 #include "frontend/object.h"
 
-#include <stdio.h>
-
 #define LABEL "scheduling.x-k8s.io/pod-group"
 
 static enum mark podgroup_mark(const struct pod_object *pod, struct arena *arena, const char **name)
@@ -20,18 +18,6 @@ static enum mark podgroup_mark(const struct pod_object *pod, struct arena *arena
 		return MARK_MEMBER;
 	*name = "no memory";
 	return MARK_REFUSED;
-}
-
-static void read_int32(struct json *j, int32_t *out)
-{
-	int64_t value;
-
-	if (!json_int64(j, &value))
-		return;
-	if (value < INT32_MIN || value > INT32_MAX)
-		json_fail(j, "%lld is not a 32-bit integer", (long long)value);
-	else
-		*out = (int32_t)value;
 }
 
 /* The amount of that name, new or known; NULL: the scanner has failed. */
@@ -90,9 +76,9 @@ static void read_spec(struct json *j, struct group_spec *out, int32_t *timeout_s
 		return;
 	while (json_member(j, &name)) {
 		if (text_is(name, "minMember"))
-			read_int32(j, &out->quorum_text);
+			extract_int32(j, &out->quorum_text);
 		else if (text_is(name, "scheduleTimeoutSeconds"))
-			read_int32(j, timeout_s);
+			extract_int32(j, timeout_s);
 		else if (text_is(name, "minResources"))
 			read_min_resources(j, out);
 		else
@@ -107,12 +93,12 @@ static int podgroup_read(const char *json, size_t bytes, struct arena *arena, st
 	struct meta meta;
 	struct text name;
 	int32_t timeout_s = 0;
+	int rc;
 
 	*out = (struct group_spec){ 0 };
 	extract_meta_start(&meta);
 	json_begin(&j, json, bytes, arena);
-	if (!json_object(&j))
-		json_fail(&j, "is null, not an object");
+	extract_object_start(&j);
 	while (json_member(&j, &name)) {
 		if (text_is(name, "metadata"))
 			extract_metadata(&j, &meta);
@@ -121,10 +107,9 @@ static int podgroup_read(const char *json, size_t bytes, struct arena *arena, st
 		else
 			json_skip(&j);
 	}
-	meta.kind = text_of("PodGroup");
-	if (!json_end(&j))
-		return extract_failed(&j, &meta, error);
-
+	rc = extract_end(&j, &meta, "PodGroup", error);
+	if (rc < 0)
+		return rc;
 	if (out->quorum_text < 0) {
 		out->refusal = arena_printf(arena, "spec.minMember: %d is negative", (int)out->quorum_text);
 		if (!out->refusal)

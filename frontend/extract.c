@@ -144,6 +144,31 @@ static void extract_time(struct json *j, uint64_t *out)
 		json_fail(j, "\"%.*s\" is not a time", (int)(t.bytes < 60 ? t.bytes : 60), t.at);
 }
 
+bool extract_any(struct json *j)
+{
+	bool any = false;
+
+	if (!json_array(j))
+		return false;
+	while (json_item(j)) {
+		any = true;
+		json_skip(j);
+	}
+	return any;
+}
+
+void extract_int32(struct json *j, int32_t *out)
+{
+	int64_t value;
+
+	if (!json_int64(j, &value))
+		return;
+	if (value < INT32_MIN || value > INT32_MAX)
+		json_fail(j, "%lld is not a 32-bit integer", (long long)value);
+	else
+		*out = (int32_t)value;
+}
+
 void extract_pairs(struct json *j, struct pairs *out, bool raw_values)
 {
 	struct text key;
@@ -347,8 +372,7 @@ static bool extract_common(struct json *j, struct text name, struct meta *meta)
 	return true;
 }
 
-/* Items of a list carry no kind of their own. */
-static int extract_end(struct json *j, struct meta *meta, const char *kind, struct decode_error *error)
+int extract_end(struct json *j, struct meta *meta, const char *kind, struct decode_error *error)
 {
 	if (kind && meta->kind.bytes == 0)
 		meta->kind = text_of(kind);
@@ -364,7 +388,7 @@ static int extract_end(struct json *j, struct meta *meta, const char *kind, stru
 	return 0;
 }
 
-static void extract_object_start(struct json *j)
+void extract_object_start(struct json *j)
 {
 	if (!json_object(j))
 		json_fail(j, "is null, not an object");

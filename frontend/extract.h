@@ -43,6 +43,9 @@ bool extract_is_counted(struct text resource);
 void extract_meta_start(struct meta *out); /* nothing is known */
 void extract_metadata(struct json *j, struct meta *out);
 void extract_pairs(struct json *j, struct pairs *out, bool raw_values);
+/* Is there any item in the array?  Reads it. */
+bool extract_any(struct json *j);
+void extract_int32(struct json *j, int32_t *out);
 /* A ResourceList, or one quantity of it: >= 0. */
 void extract_quantity(struct json *j, nano_t *out);
 void extract_quantities(struct json *j, struct resource_names *names, struct quantities *out);
@@ -52,6 +55,9 @@ void extract_pod_status(struct json *j, struct pod_object *out);
 
 /* Fill *error from a scanner that failed; -EINVAL or -ENOMEM. */
 int extract_failed(const struct json *j, const struct meta *meta, struct decode_error *error);
+/* The object is over and has a name; `kind` when it names none (items of lists). */
+int extract_end(struct json *j, struct meta *meta, const char *kind, struct decode_error *error);
+void extract_object_start(struct json *j);
 /* "Pod ns/name"; "object" when it has no name. */
 void extract_object_name(const struct meta *meta, char *out, size_t out_bytes);
 

@@ -2,8 +2,6 @@
 
 #include "frontend/json.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* An effect that Kubernetes does not know keeps nobody away. */
@@ -82,8 +80,7 @@ int extract_node(const char *json, size_t bytes, struct arena *arena, struct nod
 	memset(out, 0, sizeof(*out));
 	extract_meta_start(&out->meta);
 	json_begin(&j, json, bytes, arena);
-	if (!json_object(&j))
-		json_fail(&j, "is null, not an object");
+	extract_object_start(&j);
 	while (json_member(&j, &name)) {
 		if (text_is(name, "metadata"))
 			extract_metadata(&j, &out->meta);
@@ -94,15 +91,5 @@ int extract_node(const char *json, size_t bytes, struct arena *arena, struct nod
 		else
 			json_skip(&j);
 	}
-	out->meta.kind = text_of("Node");
-	if (!json_end(&j))
-		return extract_failed(&j, &out->meta, error);
-	if (out->meta.name.bytes == 0) {
-		json_fail(&j, "is missing");
-		extract_failed(&j, &out->meta, error);
-		if (error)
-			snprintf(error->field, sizeof(error->field), "metadata.name");
-		return -EINVAL;
-	}
-	return 0;
+	return extract_end(&j, &out->meta, "Node", error);
 }

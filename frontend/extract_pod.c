@@ -249,20 +249,6 @@ static void extract_toleration(struct json *j, struct pod_object *out)
 	p[out->tolerations_n++] = t;
 }
 
-/* Does the array have an item? */
-static bool extract_any(struct json *j)
-{
-	bool any = false;
-
-	if (!json_array(j))
-		return false;
-	while (json_item(j)) {
-		any = true;
-		json_skip(j);
-	}
-	return any;
-}
-
 /* The group of the native API; "" when it names none. */
 static void extract_native_group(struct json *j, struct pod_object *out)
 {
@@ -277,18 +263,6 @@ static void extract_native_group(struct json *j, struct pod_object *out)
 			json_skip(j);
 	}
 	out->native_group = group;
-}
-
-static void extract_priority(struct json *j, struct pod_object *out)
-{
-	int64_t value;
-
-	if (!json_int64(j, &value))
-		return;
-	if (value < INT32_MIN || value > INT32_MAX)
-		json_fail(j, "%lld is not a 32-bit integer", (long long)value);
-	else
-		out->priority = (int32_t)value;
 }
 
 /* ---- spec ------------------------------------------------------------------- */
@@ -355,7 +329,7 @@ void extract_pod_spec(struct json *j, struct pod_object *out)
 		else if (text_is(name, "nodeName"))
 			json_string(j, &out->node_name);
 		else if (text_is(name, "priority"))
-			extract_priority(j, out);
+			extract_int32(j, &out->priority);
 		else if (text_is(name, "schedulingGates"))
 			out->gated = extract_any(j);
 		else if (text_is(name, "schedulingGroup") || text_is(name, "workloadRef"))

@@ -140,19 +140,6 @@ static void extract_terms(struct json *j, struct pod_object *out)
 	}
 }
 
-static bool extract_has_items(struct json *j)
-{
-	bool any = false;
-
-	if (!json_array(j))
-		return false;
-	while (json_item(j)) {
-		any = true;
-		json_skip(j);
-	}
-	return any;
-}
-
 /* One kind of affinity: `asks` is what its required terms ask for, 0 for node
  * affinity, whose terms are read. */
 static void extract_affinity(struct json *j, struct pod_object *out, uint32_t asks)
@@ -165,10 +152,10 @@ static void extract_affinity(struct json *j, struct pod_object *out, uint32_t as
 		if (text_is(name, "requiredDuringSchedulingIgnoredDuringExecution")) {
 			if (asks == 0)
 				extract_terms(j, out);
-			else if (extract_has_items(j))
+			else if (extract_any(j))
 				out->asks |= asks;
 		} else if (text_is(name, "preferredDuringSchedulingIgnoredDuringExecution")) {
-			if (extract_has_items(j))
+			if (extract_any(j))
 				out->has_soft_rules = true;
 		} else {
 			json_skip(j);

@@ -77,6 +77,9 @@ void json_fail(struct json *j, const char *format, ...) __attribute__((format(pr
 
 void json_no_memory(struct json *j);
 
+/* A string's text between its quotes, with its escapes, into the arena. */
+bool json_unescape(struct json *j, const char *p, const char *end, struct text *out);
+
 /* Path of what is being read: spec.containers[0].resources.requests["cpu"].
  * Always terminated; control bytes are printed as '?'. */
 void json_path(const struct json *j, char *out, size_t out_bytes);

@@ -218,6 +218,27 @@ void gang_leave(struct model *m, uint32_t pod);
 void gang_release_if_unused(struct model *m, uint32_t gang);
 void gang_bury(struct model *m, uint32_t gang);
 
+/* ---- model_pod_state.c -------------------------------------------------------- */
+
+/* What a pod will be.  It holds what it refers to. */
+struct pod_state {
+	uint32_t shape;
+	uint32_t gang; /* not yet joined */
+	uint32_t node;
+	uint32_t scheduler;
+	uint8_t flags;
+	bool retry;
+	const char *refusal; /* "": none */
+	const char *flag;    /* of a limit that was reached, NULL */
+};
+
+/* Everything that the pod refers to; -ENOSPC with s->flag when its node found no
+ * slot.  On an error nothing is held. */
+int pod_state_of(struct model *m, const struct pod_object *pod, struct pod_state *s);
+void pod_state_release(struct model *m, struct pod_state *s);
+void pod_state_refuse(struct pod_state *s, const char *text); /* the first text stays */
+bool pod_is_ours(const struct model *m, const struct pod_object *pod);
+
 /* ---- model_pod.c -------------------------------------------------------------- */
 
 int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error *error);

@@ -1,183 +1,11 @@
 #include "frontend/model_impl.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NODE_NAME_BYTES_MAX 253
-
-/* ---- what is refused -------------------------------------------------------------- */
-
-/* Why muster can't judge the pod, or NULL. */
-static const char *pod_asks_refusal(const struct pod_object *pod)
-{
-	static const struct {
-		uint32_t asks;
-		const char *text;
-	} texts[] = {
-		{ ASKS_POD_AFFINITY, "required pod affinity (spec.affinity.podAffinity)" },
-		{ ASKS_POD_ANTI_AFFINITY, "required pod anti-affinity (spec.affinity.podAntiAffinity)" },
-		{ ASKS_SPREAD, "topology spread with DoNotSchedule (spec.topologySpreadConstraints)" },
-		{ ASKS_HOST_PORT, "host ports (spec.containers[].ports[].hostPort)" },
-		{ ASKS_CLAIM, "volumes of a persistentVolumeClaim (spec.volumes)" },
-		{ ASKS_EPHEMERAL_VOLUME, "generic ephemeral volumes (spec.volumes)" },
-		{ ASKS_DISK, "disks in spec.volumes (gcePersistentDisk, awsElasticBlockStore, azureDisk, "
-			     "cinder, rbd, iscsi)" },
-		{ ASKS_RESOURCE_CLAIM, "resource claims (spec.resourceClaims)" },
-		{ ASKS_TOLERATION_OPERATOR, "operators other than Exists and Equal in spec.tolerations" },
-		{ ASKS_NODE_OPERATOR, "unknown operators in spec.affinity.nodeAffinity" },
-		{ ASKS_NODE_FIELD, "fields other than metadata.name, or operators other than In and NotIn, "
-				   "in matchFields" },
-		{ ASKS_DECLARED_FEATURE, "the action RestartAllContainers (restartPolicyRules)" },
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (pod->asks & texts[i].asks)
-			return texts[i].text;
-	return NULL;
-}
-
-/* ---- a pod's state, before it is taken over ------------------------------------------ */
-
-/* What a pod will be.  It holds what it refers to. */
-struct pod_state {
-	uint32_t shape;
-	uint32_t gang; /* not yet joined */
-	uint32_t node;
-	uint32_t scheduler;
-	uint8_t flags;
-	bool retry;
-	const char *refusal; /* "": none */
-	const char *flag;    /* of a limit that was reached, NULL */
-};
-
-static void state_release(struct model *m, struct pod_state *s)
-{
-	if (s->gang != ID_NONE)
-		gang_release_if_unused(m, s->gang);
-	if (s->node != ID_NONE)
-		node_give(m, s->node);
-	if (s->shape != ID_NONE)
-		shape_give(m, s->shape);
-	if (s->scheduler != SLOT_NONE)
-		intern_give(&m->schedulers, s->scheduler);
-}
-
-static bool is_ours(const struct model *m, const struct pod_object *pod)
-{
-	if (m->scheduler_names_n == 0)
-		return true;
-	for (size_t i = 0; i < m->scheduler_names_n; i++)
-		if (text_is(pod->scheduler_name, m->scheduler_names[i]))
-			return true;
-	return false;
-}
-
-static void state_refuse(struct pod_state *s, const char *text)
-{
-	s->flags |= POD_REFUSED;
-	if (!*s->refusal)
-		s->refusal = text ? text : "no memory";
-}
-
-/* A limit in the way of one part of a pod: it waits, refused, for room. */
-static int state_limit(struct model *m, struct pod_state *s, const char *flag)
-{
-	s->flag = flag;
-	s->retry = true;
-	state_refuse(s, arena_printf(&m->arena, "the limit %s is reached", flag));
-	return 0;
-}
-
-static int state_gang(struct model *m, const struct pod_object *pod, struct pod_state *s)
-{
-	struct group_mark mark;
-	const char *flag = NULL;
-	int rc = dialect_mark(pod, &m->arena, &mark);
-
-	if (rc < 0 || mark.mark == MARK_NONE)
-		return rc;
-	if (mark.mark == MARK_REFUSED) {
-		state_refuse(s, mark.name);
-		return 0;
-	}
-	rc = gang_find_or_make(m, mark.dialect, pod->meta.namespace, mark.name, &s->gang, &flag);
-	if (rc == 0)
-		return 0;
-	s->gang = ID_NONE;
-	return rc == -ENOSPC ? state_limit(m, s, flag) : rc;
-}
-
-static int state_shape(struct model *m, const struct pod_object *pod, struct pod_state *s)
-{
-	struct effective effective;
-	const char *flag = NULL;
-	bool bound = pod->node_name.bytes > 0;
-	int rc;
-
-	extract_effective(pod, bound, &effective);
-	rc = shape_take(m, pod, &effective, s->flags & POD_OURS, &s->shape, &flag);
-	if (rc == 0)
-		return 0;
-	s->shape = ID_NONE;
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc == -ENOSPC)
-		state_limit(m, s, flag);
-	else
-		state_refuse(s, "its placement rules are too long for one record");
-	shape_hold(m, m->shape_empty);
-	s->shape = m->shape_empty;
-	return 0;
-}
-
-static int state_node(struct model *m, const struct pod_object *pod, struct pod_state *s)
-{
-	const char *flag = NULL;
-	int rc;
-
-	if (pod->node_name.bytes == 0)
-		return 0;
-	rc = node_take(m, pod->node_name, &s->node, &flag);
-	if (rc == 0)
-		return 0;
-	s->node = ID_NONE;
-	s->flag = flag;
-	return rc;
-}
-
-/* Everything that the pod refers to.  On an error nothing is held. */
-static int state_of(struct model *m, const struct pod_object *pod, struct pod_state *s)
-{
-	const char *asks = pod_asks_refusal(pod);
-	bool bound = pod->node_name.bytes > 0;
-	int rc;
-
-	*s = (struct pod_state){ .shape = ID_NONE, .gang = ID_NONE, .node = ID_NONE,
-				 .scheduler = SLOT_NONE, .refusal = "" };
-	s->flags = (is_ours(m, pod) ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
-		   (pod->meta.deleting ? POD_DELETING : 0);
-	rc = model_intern(m, &m->schedulers, pod->scheduler_name, &s->scheduler, &s->flag);
-	if (rc < 0)
-		return rc;
-	if (asks && (s->flags & POD_OURS))
-		state_refuse(s, arena_printf(&m->arena, "muster does not support %s yet", asks));
-	rc = state_node(m, pod, s);
-	if (rc == 0)
-		rc = state_shape(m, pod, s);
-	if (rc == 0 && (s->flags & POD_OURS))
-		rc = state_gang(m, pod, s);
-	/* What runs, runs. */
-	if (bound)
-		s->flags &= (uint8_t)~POD_REFUSED;
-	if (rc == 0 && m->arena.failed) /* some text of it is not what it should be */
-		rc = -ENOMEM;
-	if (rc < 0)
-		state_release(m, s);
-	return rc;
-}
 
 /* ---- entries ------------------------------------------------------------------------- */
 
@@ -381,7 +209,7 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 	char *texts, name[600];
 	int rc;
 
-	rc = state_of(m, object, &s);
+	rc = pod_state_of(m, object, &s);
 	if (rc == -ENOSPC) {
 		/* It runs on a node that there is no room for. */
 		if (!is_new)
@@ -393,14 +221,14 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 		return rc;
 	texts = pod_texts(object, &s);
 	if (!texts) {
-		state_release(m, &s);
+		pod_state_release(m, &s);
 		return -ENOMEM;
 	}
 	if (is_new) {
 		rc = pod_enter(m, &object->meta, &pod, error);
 		if (rc < 0) {
 			free(texts);
-			state_release(m, &s);
+			pod_state_release(m, &s);
 			return rc;
 		}
 	}
@@ -468,18 +296,18 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 	known = pod_entry_of(m, &pod.meta);
 	if (known != SLOT_NONE)
 		pod_at(m, known)->seen = m->replace[RESOURCE_INDEX_PODS].round;
-	if (pod.node_name.bytes > 0 || pod.ended || !is_ours(m, &pod))
+	if (pod.node_name.bytes > 0 || pod.ended || !pod_is_ours(m, &pod))
 		return -EINVAL;
 	if (known != SLOT_NONE && is_old(m, pod_at(m, known), &pod.meta))
 		return -EINVAL;
 	is_new = known == SLOT_NONE;
-	if (state_of(m, &pod, &s) < 0)
+	if (pod_state_of(m, &pod, &s) < 0)
 		return -EINVAL;
-	state_refuse(&s, arena_printf(&m->arena, "%s: %s", error->field, error->text));
+	pod_state_refuse(&s, arena_printf(&m->arena, "%s: %s", error->field, error->text));
 	texts = pod_texts(&pod, &s);
 	if (!texts || (is_new && pod_enter(m, &pod.meta, &known, NULL) < 0)) {
 		free(texts);
-		state_release(m, &s);
+		pod_state_release(m, &s);
 		return -EINVAL;
 	}
 	pod_take_over(m, known, &pod, &s, texts, is_new);
@@ -509,7 +337,7 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 		if (is_old(m, pod_at(m, pod), &object.meta))
 			return 0;
 	}
-	if (object.ended || (object.node_name.bytes == 0 && !is_ours(m, &object))) {
+	if (object.ended || (object.node_name.bytes == 0 && !pod_is_ours(m, &object))) {
 		if (pod != SLOT_NONE)
 			pod_forget(m, pod);
 		return 0;

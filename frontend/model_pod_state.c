@@ -1,0 +1,164 @@
+/* A pod's state as its object says it, before the model takes it over: what it refers
+ * to, and why muster can't judge it. */
+#include "frontend/model_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- what is refused -------------------------------------------------------------- */
+
+/* Why muster can't judge the pod, or NULL. */
+static const char *pod_asks_refusal(const struct pod_object *pod)
+{
+	static const struct {
+		uint32_t asks;
+		const char *text;
+	} texts[] = {
+		{ ASKS_POD_AFFINITY, "required pod affinity (spec.affinity.podAffinity)" },
+		{ ASKS_POD_ANTI_AFFINITY, "required pod anti-affinity (spec.affinity.podAntiAffinity)" },
+		{ ASKS_SPREAD, "topology spread with DoNotSchedule (spec.topologySpreadConstraints)" },
+		{ ASKS_HOST_PORT, "host ports (spec.containers[].ports[].hostPort)" },
+		{ ASKS_CLAIM, "volumes of a persistentVolumeClaim (spec.volumes)" },
+		{ ASKS_EPHEMERAL_VOLUME, "generic ephemeral volumes (spec.volumes)" },
+		{ ASKS_DISK, "disks in spec.volumes (gcePersistentDisk, awsElasticBlockStore, azureDisk, "
+			     "cinder, rbd, iscsi)" },
+		{ ASKS_RESOURCE_CLAIM, "resource claims (spec.resourceClaims)" },
+		{ ASKS_TOLERATION_OPERATOR, "operators other than Exists and Equal in spec.tolerations" },
+		{ ASKS_NODE_OPERATOR, "unknown operators in spec.affinity.nodeAffinity" },
+		{ ASKS_NODE_FIELD, "fields other than metadata.name, or operators other than In and NotIn, "
+				   "in matchFields" },
+		{ ASKS_DECLARED_FEATURE, "the action RestartAllContainers (restartPolicyRules)" },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (pod->asks & texts[i].asks)
+			return texts[i].text;
+	return NULL;
+}
+
+/* ---- what it refers to ------------------------------------------------------------ */
+
+void pod_state_release(struct model *m, struct pod_state *s)
+{
+	if (s->gang != ID_NONE)
+		gang_release_if_unused(m, s->gang);
+	if (s->node != ID_NONE)
+		node_give(m, s->node);
+	if (s->shape != ID_NONE)
+		shape_give(m, s->shape);
+	if (s->scheduler != SLOT_NONE)
+		intern_give(&m->schedulers, s->scheduler);
+}
+
+bool pod_is_ours(const struct model *m, const struct pod_object *pod)
+{
+	if (m->scheduler_names_n == 0)
+		return true;
+	for (size_t i = 0; i < m->scheduler_names_n; i++)
+		if (text_is(pod->scheduler_name, m->scheduler_names[i]))
+			return true;
+	return false;
+}
+
+void pod_state_refuse(struct pod_state *s, const char *text)
+{
+	s->flags |= POD_REFUSED;
+	if (!*s->refusal)
+		s->refusal = text ? text : "no memory";
+}
+
+/* A limit in the way of one part of a pod: it waits, refused, for room. */
+static int state_limit(struct model *m, struct pod_state *s, const char *flag)
+{
+	s->flag = flag;
+	s->retry = true;
+	pod_state_refuse(s, arena_printf(&m->arena, "the limit %s is reached", flag));
+	return 0;
+}
+
+static int state_gang(struct model *m, const struct pod_object *pod, struct pod_state *s)
+{
+	struct group_mark mark;
+	const char *flag = NULL;
+	int rc = dialect_mark(pod, &m->arena, &mark);
+
+	if (rc < 0 || mark.mark == MARK_NONE)
+		return rc;
+	if (mark.mark == MARK_REFUSED) {
+		pod_state_refuse(s, mark.name);
+		return 0;
+	}
+	rc = gang_find_or_make(m, mark.dialect, pod->meta.namespace, mark.name, &s->gang, &flag);
+	if (rc == 0)
+		return 0;
+	s->gang = ID_NONE;
+	return rc == -ENOSPC ? state_limit(m, s, flag) : rc;
+}
+
+static int state_shape(struct model *m, const struct pod_object *pod, struct pod_state *s)
+{
+	struct effective effective;
+	const char *flag = NULL;
+	bool bound = pod->node_name.bytes > 0;
+	int rc;
+
+	extract_effective(pod, bound, &effective);
+	rc = shape_take(m, pod, &effective, s->flags & POD_OURS, &s->shape, &flag);
+	if (rc == 0)
+		return 0;
+	s->shape = ID_NONE;
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc == -ENOSPC)
+		state_limit(m, s, flag);
+	else
+		pod_state_refuse(s, "its placement rules are too long for one record");
+	shape_hold(m, m->shape_empty);
+	s->shape = m->shape_empty;
+	return 0;
+}
+
+static int state_node(struct model *m, const struct pod_object *pod, struct pod_state *s)
+{
+	const char *flag = NULL;
+	int rc;
+
+	if (pod->node_name.bytes == 0)
+		return 0;
+	rc = node_take(m, pod->node_name, &s->node, &flag);
+	if (rc == 0)
+		return 0;
+	s->node = ID_NONE;
+	s->flag = flag;
+	return rc;
+}
+
+int pod_state_of(struct model *m, const struct pod_object *pod, struct pod_state *s)
+{
+	const char *asks = pod_asks_refusal(pod);
+	bool bound = pod->node_name.bytes > 0;
+	int rc;
+
+	*s = (struct pod_state){ .shape = ID_NONE, .gang = ID_NONE, .node = ID_NONE,
+				 .scheduler = SLOT_NONE, .refusal = "" };
+	s->flags = (pod_is_ours(m, pod) ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
+		   (pod->meta.deleting ? POD_DELETING : 0);
+	rc = model_intern(m, &m->schedulers, pod->scheduler_name, &s->scheduler, &s->flag);
+	if (rc < 0)
+		return rc;
+	if (asks && (s->flags & POD_OURS))
+		pod_state_refuse(s, arena_printf(&m->arena, "muster does not support %s yet", asks));
+	rc = state_node(m, pod, s);
+	if (rc == 0)
+		rc = state_shape(m, pod, s);
+	if (rc == 0 && (s->flags & POD_OURS))
+		rc = state_gang(m, pod, s);
+	/* What runs, runs. */
+	if (bound)
+		s->flags &= (uint8_t)~POD_REFUSED;
+	if (rc == 0 && m->arena.failed) /* some text of it is not what it should be */
+		rc = -ENOMEM;
+	if (rc < 0)
+		pod_state_release(m, s);
+	return rc;
+}
