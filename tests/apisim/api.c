@@ -266,6 +266,18 @@ static void answer_plain(struct as_call *c, int status, const char *text)
 	as_text_put(&c->response->body, text);
 }
 
+/* JSON is all there is.  Parameters ask for other shapes of it, such as Tables;
+ * a client that knows those knows plain objects too. */
+static bool accepts_json(const char *accept)
+{
+	static const char *const ranges[] = {"application/json", "*/*", "application/*"};
+
+	for (size_t i = 0; accept != NULL && i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (strcasestr(accept, ranges[i]) != NULL)
+			return true;
+	return accept == NULL || accept[0] == '\0';
+}
+
 static void serve(struct as_call *c, const char *const *segments, size_t n)
 {
 	bool found = false;
@@ -277,6 +289,10 @@ static void serve(struct as_call *c, const char *const *segments, size_t n)
 	}
 	if (n > 1 && strcmp(segments[0], "apisim") == 0) {
 		as_admin(c);
+		return;
+	}
+	if (!accepts_json(c->request->accept)) {
+		as_refuse(c, 406, "NotAcceptable", "only the following media types are accepted: application/json");
 		return;
 	}
 	as_discovery(c, &found);

@@ -33,6 +33,7 @@ struct as_request {
 	const char *method;
 	const char *target;       /* path and query as on the request line */
 	const char *content_type; /* NULL: none */
+	const char *accept;       /* NULL: anything */
 	const char *body;
 	size_t body_bytes;
 	uint64_t now_ns;          /* wall clock, since 1970; must not go back */

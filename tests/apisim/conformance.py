@@ -74,7 +74,7 @@ class Server:
             if self.kept is None:
                 self.kept = self.connect()
             try:
-                self.kept.request(method, path, body, headers or self.headers(content_type))
+                self.kept.request(method, path, body, self.headers(content_type) if headers is None else headers)
                 answer = self.kept.getresponse()
                 text = answer.read()
                 break
@@ -234,7 +234,7 @@ class Transcript:
 
 
 def pod(name, labels=None, **spec):
-    body = {"containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10"}], **spec}
+    body = {"containers": [{"name": "main", "image": "example.com/pause:3.10"}], **spec}
     metadata = {"name": name}
     if labels:
         metadata["labels"] = labels
@@ -554,7 +554,7 @@ class Scenario:
             change(body)
             t.send(step, "PUT", path, body, message=step not in ("version is no number",))
         body = json.loads(json.dumps(got))
-        body["spec"]["containers"][0]["image"] = "registry.k8s.io/pause:3.11"
+        body["spec"]["containers"][0]["image"] = "example.com/pause:3.11"
         t.send("another image", "PUT", path, body)
         body = json.loads(json.dumps(got))
         del body["metadata"]["resourceVersion"]

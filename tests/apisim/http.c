@@ -28,6 +28,8 @@ struct as_server {
 	uint64_t now_ns;
 	struct exchange *asleep; /* suspended: held answers and idle watches */
 	struct exchange *streams; /* all watches */
+	bool stopping;           /* nothing may fall asleep any more */
+	char trouble[256];       /* what MHD said last */
 	bool woken;              /* MHD_run() has work that MHD_get_timeout() hides */
 };
 
@@ -119,7 +121,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
 	enum as_watch_state state;
 	size_t n;
 
-	if (x->gone)
+	if (x->gone || x->server->stopping)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	n = as_watch_read(x->response.watch, x->server->now_ns, out, room, &state);
 	if (n > 0)
@@ -216,6 +218,7 @@ static void handle(struct exchange *x, const char *path, const char *method)
 		.target = x->target,
 		.content_type =
 			MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
+		.accept = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT),
 		.body = x->body.at != NULL ? x->body.at : "",
 		.body_bytes = x->body.bytes,
 		.now_ns = s->now_ns,
@@ -263,7 +266,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	}
 	if (!x->handled)
 		handle(x, path, method);
-	if (x->held_until_ns > x->server->now_ns && !x->gone) {
+	if (x->held_until_ns > x->server->now_ns && !x->gone && !x->server->stopping) {
 		fall_asleep(x);
 		return MHD_YES;
 	}
@@ -303,10 +306,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 
 static void on_log(void *context, const char *format, va_list list)
 {
-	/* Clients that go away in the middle are no news. */
-	(void)context;
-	if (getenv("MUSTER_APISIM_DEBUG") != NULL)
-		vfprintf(stderr, format, list);
+	struct as_server *s = context;
+
+	/* Clients that go away in the middle are no news; a start that fails is. */
+	vsnprintf(s->trouble, sizeof(s->trouble), format, list);
 }
 
 static void watch_fd(struct as_server *s, int fd)
@@ -339,9 +342,8 @@ struct as_server *as_server_start(struct as_api *api, struct as_kubelets *kubele
 	}
 	s->now_ns = as_clock_ns();
 	s->daemon = MHD_start_daemon(flags, config->port, NULL, NULL, on_request, s,
-	                             MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+	                             MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
 	                             MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-	                             MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U,
 	                             MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 	                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
 	                             MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
@@ -349,7 +351,7 @@ struct as_server *as_server_start(struct as_api *api, struct as_kubelets *kubele
 	                             MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (s->daemon == NULL) {
 		fprintf(stderr, "muster-apisim: can't listen on %s:%u: %s\n", config->address, config->port,
-		        strerror(errno));
+		        s->trouble[0] != '\0' ? s->trouble : strerror(errno));
 		free(s);
 		return NULL;
 	}
@@ -457,10 +459,9 @@ void as_server_run(struct as_server *s, int stop_fd)
 
 void as_server_stop(struct as_server *s)
 {
-	while (s->asleep != NULL) {
-		s->asleep->gone = true;
+	s->stopping = true;
+	while (s->asleep != NULL)
 		wake_up(s->asleep);
-	}
 	MHD_run(s->daemon);
 	MHD_stop_daemon(s->daemon);
 	close(s->epoll_fd);

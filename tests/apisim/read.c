@@ -200,10 +200,13 @@ static int read_options(struct as_call *c, struct list *l)
 
 /* ---- the list -------------------------------------------------------- */
 
-static int64_t count_left(struct as_cursor cursor)
+/* Of a first page: how many objects there are from here on. */
+static int64_t count_left(const struct as_call *c, struct as_cursor cursor)
 {
 	int64_t n = 0;
 
+	if (cursor.namespace == NULL && cursor.past_n == 0)
+		return (int64_t)c->resource->index.n;
 	while (as_cursor_next(&cursor) != NULL)
 		n++;
 	return n;
@@ -269,7 +272,7 @@ int as_list(struct as_call *c)
 	print_head(c, &l);
 	if (more)
 		print_continue(c, &l, last->key,
-		               (l.left >= 0 || l.selects ? l.left : count_left(ahead)) - (int64_t)n);
+		               (l.left >= 0 || l.selects ? l.left : count_left(c, ahead)) - (int64_t)n);
 	as_text_put(&c->response->body, "},\"items\":[");
 	as_text_add(&c->response->body, items.at, items.bytes);
 	as_text_put(&c->response->body, "]}\n");
