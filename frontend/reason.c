@@ -73,50 +73,90 @@ static void put_shortfalls(struct out *o, const struct reason *r, const struct r
 
 #define PART_BYTES 512
 
+struct part {
+	char text[PART_BYTES]; /* with its count, once that is known */
+	uint64_t nodes;
+};
+
+/* kube-scheduler's text does not name the taint, so different ones are one part. */
 static void part_text(const struct why_count *c, const struct reason_names *names, char *out)
 {
-	const char *resource = names->resource(names->context, c->arg);
-
 	switch ((enum node_why)c->why) {
 	case NODE_WHY_CORDONED:
-		snprintf(out, PART_BYTES, "%u node(s) were unschedulable", c->nodes);
+		snprintf(out, PART_BYTES, "node(s) were unschedulable");
 		break;
 	case NODE_WHY_TAINT:
-		snprintf(out, PART_BYTES, "%u node(s) had untolerated taint {%s}", c->nodes,
-			 names->taint(names->context, c->arg));
+		snprintf(out, PART_BYTES, "node(s) had untolerated taint {%s}", names->taint(names->context, c->arg));
 		break;
 	case NODE_WHY_AFFINITY:
-		snprintf(out, PART_BYTES, "%u node(s) didn't match Pod's node affinity/selector", c->nodes);
+		snprintf(out, PART_BYTES, "node(s) didn't match Pod's node affinity/selector");
 		break;
 	case NODE_WHY_INSUFFICIENT:
 		if (c->arg == RESOURCE_PODS)
-			snprintf(out, PART_BYTES, "%u Too many pods", c->nodes);
+			snprintf(out, PART_BYTES, "Too many pods");
 		else
-			snprintf(out, PART_BYTES, "%u Insufficient %s", c->nodes, resource);
+			snprintf(out, PART_BYTES, "Insufficient %s", names->resource(names->context, c->arg));
 		break;
 	default:
-		snprintf(out, PART_BYTES, "%u node(s) for other reasons", c->nodes);
+		snprintf(out, PART_BYTES, "node(s) for other reasons");
 	}
+}
+
+/* One part for each text; how many. */
+static size_t parts_of(const struct reason *r, const struct reason_names *names, struct part *parts)
+{
+	uint32_t counts = r->counts_n < WHY_COUNTS_MAX ? r->counts_n : WHY_COUNTS_MAX;
+	size_t n = 0, at;
+
+	for (uint32_t i = 0; i < counts; i++) {
+		part_text(&r->counts[i], names, parts[n].text);
+		parts[n].nodes = 0;
+		for (at = 0; strcmp(parts[at].text, parts[n].text) != 0; at++)
+			;
+		parts[at].nodes += r->counts[i].nodes;
+		n += at == n;
+	}
+	return n;
+}
+
+static uint32_t counts_n(const struct reason *r)
+{
+	return r->counts_n < WHY_COUNTS_MAX ? r->counts_n : WHY_COUNTS_MAX;
 }
 
 static int part_order(const void *a, const void *b)
 {
-	return strcmp(a, b);
+	return strcmp(((const struct part *)a)->text, ((const struct part *)b)->text);
 }
 
 /* kube-scheduler's FitError: the parts are sorted as text, with their counts. */
 static void put_nodes(struct out *o, const struct reason *r, const struct reason_names *names)
 {
-	char parts[WHY_COUNTS_MAX][PART_BYTES];
-	uint32_t n = r->counts_n < WHY_COUNTS_MAX ? r->counts_n : WHY_COUNTS_MAX;
+	struct part parts[WHY_COUNTS_MAX];
+	char text[PART_BYTES];
+	size_t n = parts_of(r, names, parts);
 
-	for (uint32_t i = 0; i < n; i++)
-		part_text(&r->counts[i], names, parts[i]);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(text, parts[i].text, sizeof(text));
+		snprintf(parts[i].text, PART_BYTES, "%" PRIu64 " %.480s", parts[i].nodes, text);
+	}
 	qsort(parts, n, sizeof(parts[0]), part_order);
 	put(o, "0/%u nodes are available", r->nodes);
-	for (uint32_t i = 0; i < n; i++)
-		put(o, "%s%s", i == 0 ? ": " : ", ", parts[i]);
+	for (size_t i = 0; i < n; i++)
+		put(o, "%s%s", i == 0 ? ": " : ", ", parts[i].text);
 	put(o, ".");
+}
+
+static void put_taints(struct out *o, const struct reason *r, const struct reason_names *names)
+{
+	const char *before = "; taints not tolerated: ";
+
+	for (uint32_t i = 0; i < counts_n(r); i++) {
+		if (r->counts[i].why != NODE_WHY_TAINT)
+			continue;
+		put(o, "%s{%s} on %u nodes", before, names->taint(names->context, r->counts[i].arg), r->counts[i].nodes);
+		before = ", ";
+	}
 }
 
 /* ---- each reason ------------------------------------------------------------------------------ */
@@ -128,6 +168,7 @@ static void put_room(struct out *o, const struct reason *r, const char *gang, co
 		return;
 	put(o, " gang %s: %u of %u members have room", gang, r->fit, r->need);
 	put_shortfalls(o, r, names, "; ");
+	put_taints(o, r, names);
 	put(o, ".");
 }
 

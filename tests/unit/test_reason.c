@@ -35,12 +35,12 @@ Test(reason, nodes_as_kube_scheduler_counts_them)
 
 	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match "
 						  "Pod's node affinity/selector.");
-	/* Sorted as text, so 10 stands before 2. */
-	r = (struct reason){ .why = WHY_ROOM, .nodes = 14, .counts_n = 5,
+	/* Sorted as text, so 12 stands before 2; one part for each text. */
+	r = (struct reason){ .why = WHY_ROOM, .nodes = 14, .counts_n = 6,
 			     .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_PODS, 2, 0 }, { NODE_WHY_CORDONED, 0, 1, 0 },
-					 { NODE_WHY_TAINT, 20, 10, 0 }, { NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 3, 0 }, { 99, 0, 1, 0 } } };
+					 { NODE_WHY_TAINT, 20, 10, 0 }, { NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 3, 0 }, { 99, 0, 1, 0 }, { NODE_WHY_TAINT, 20, 2, 0 } } };
 	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/14 nodes are available: 1 node(s) for other reasons, 1 node(s) were unschedulable, "
-						  "10 node(s) had untolerated taint {dedicated: ml}, 2 Too many pods, 3 Insufficient cpu.");
+						  "12 node(s) had untolerated taint(s), 2 Too many pods, 3 Insufficient cpu.");
 }
 
 Test(reason, a_gang_has_its_numbers_behind)
@@ -53,6 +53,18 @@ Test(reason, a_gang_has_its_numbers_behind)
 	cr_assert_str_eq(text_of(&r, "ns/g", NULL), "0/12 nodes are available: 12 Insufficient nvidia.com/gpu. gang ns/g: 8 of 16 members have "
 						    "room; nvidia.com/gpu: need 64, have 32; cpu: need 64, have 31500m; memory: need 3Gi, "
 						    "have 1536Mi.");
+}
+
+Test(reason, different_taints_are_one_part_and_a_gang_names_them)
+{
+	struct reason r = { .why = WHY_ROOM, .nodes = 6, .need = 2, .counts_n = 3,
+			    .counts = { { NODE_WHY_TAINT, 20, 3, 0 }, { NODE_WHY_CORDONED, 0, 1, 0 }, { NODE_WHY_TAINT, 20, 2, 0 } } };
+
+	cr_assert_str_eq(text_of(&r, NULL, NULL),
+			 "0/6 nodes are available: 1 node(s) were unschedulable, 5 node(s) had untolerated taint(s).");
+	cr_assert_str_eq(text_of(&r, "ns/g", NULL),
+			 "0/6 nodes are available: 1 node(s) were unschedulable, 5 node(s) had untolerated taint(s). gang ns/g: 0 of 2 "
+			 "members have room; taints not tolerated: {dedicated: ml} on 3 nodes, {dedicated: ml} on 2 nodes.");
 }
 
 Test(reason, each_of_them)
