@@ -1,80 +1,14 @@
-#include "frontend/report.h"
+#include "frontend/report_impl.h"
 
-#include "frontend/apistatus.h"
-#include "frontend/backoff.h"
-#include "frontend/event.h"
-#include "frontend/jsonout.h"
-#include "frontend/log.h"
 #include "frontend/reason.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #define IN_FLIGHT_MAX 4
-#define TIMEOUT_MS 15000
-#define TRIES_MAX 4
-#define EVENT_GAP_NS (10 * NS_PER_S) /* between Events of one pod; its condition is always current */
 #define REASON_BYTES_MAX 8192
 #define SWEEP_NS (30 * NS_PER_S)
-
-/* One text for all members of a gang. */
-struct note {
-	unsigned users;
-	char text[];
-};
-
-enum step { STEP_CONDITION, STEP_EVENT, STEP_SERIES };
-
-/* What is to be said about a pod; pods that wait keep theirs, to count equal
- * events. */
-struct item {
-	TAILQ_ENTRY(item) link;
-	struct report *report;
-	pod_id pod; /* ID_NONE: an event of a binding, said once */
-	uint32_t generation;
-	bool queued;
-	bool flying;
-	uint64_t due_ns; /* not before */
-	enum step step;
-	unsigned tries;
-	struct note *note;
-	struct note *next_note; /* came while it was flying */
-	const char *reason;     /* of the condition */
-	const char *next_reason;
-	struct http_call *call;
-
-	/* The last Event of this pod. */
-	uint64_t event_ns;
-	uint64_t event_count;
-	struct note *event_note;
-	char *event_name;
-
-	/* Of a binding. */
-	char *namespace, *name, *uid, *scheduler;
-	bool bound;
-};
-TAILQ_HEAD(item_list, item);
-
-struct report {
-	struct report_config config;
-	char instance[129];
-	struct item_list reasons; /* waiting to be written */
-	struct item_list binds;
-	struct item_list flying;
-	size_t reasons_n, binds_n, flying_n;
-	struct item **by_pod;
-	size_t by_pod_n;
-	double tokens;
-	uint64_t tokens_ns;
-	uint64_t sweep_ns; /* when to look for pods that are bound or gone */
-	uint64_t pause_until_ns;
-	struct backoff backoff;
-	struct jsonout path, body;
-	struct report_counts counts;
-	struct log_limit limit;
-};
 
 struct report *report_new(const struct report_config *config)
 {
@@ -92,7 +26,7 @@ struct report *report_new(const struct report_config *config)
 	return r;
 }
 
-static struct note *note_new(const char *text)
+struct note *report_note_new(const char *text)
 {
 	size_t bytes = strlen(text) + 1;
 	struct note *n = must_alloc(sizeof(*n) + bytes);
@@ -102,13 +36,13 @@ static struct note *note_new(const char *text)
 	return n;
 }
 
-static struct note *note_use(struct note *n)
+struct note *report_note_use(struct note *n)
 {
 	n->users++;
 	return n;
 }
 
-static void note_drop(struct note **n)
+void report_note_drop(struct note **n)
 {
 	if (*n && --(*n)->users == 0)
 		free(*n);
@@ -116,15 +50,15 @@ static void note_drop(struct note **n)
 }
 
 /* Of an item that is in no list. */
-static void item_free(struct item *i)
+void report_item_free(struct item *i)
 {
 	struct report *r = i->report;
 
 	if (i->pod != ID_NONE && i->pod < r->by_pod_n && r->by_pod[i->pod] == i)
 		r->by_pod[i->pod] = NULL;
-	note_drop(&i->note);
-	note_drop(&i->next_note);
-	note_drop(&i->event_note);
+	report_note_drop(&i->note);
+	report_note_drop(&i->next_note);
+	report_note_drop(&i->event_note);
 	free(i->event_name);
 	free(i->namespace);
 	free(i->name);
@@ -133,7 +67,7 @@ static void item_free(struct item *i)
 	free(i);
 }
 
-static void item_unlist(struct item *i)
+void report_item_unlist(struct item *i)
 {
 	struct report *r = i->report;
 
@@ -156,10 +90,10 @@ static void list_free(struct report *r, struct item_list *list)
 	struct item *i;
 
 	while ((i = TAILQ_FIRST(list)) != NULL) {
-		item_unlist(i);
+		report_item_unlist(i);
 		if (i->call)
 			r->config.env->transport->ops->cancel(r->config.env->transport, i->call);
-		item_free(i);
+		report_item_free(i);
 	}
 }
 
@@ -172,7 +106,7 @@ void report_free(struct report *r)
 	list_free(r, &r->flying);
 	for (size_t i = 0; i < r->by_pod_n; i++)
 		if (r->by_pod[i])
-			item_free(r->by_pod[i]);
+			report_item_free(r->by_pod[i]);
 	free(r->by_pod);
 	jsonout_free(&r->path);
 	jsonout_free(&r->body);
@@ -181,7 +115,7 @@ void report_free(struct report *r)
 
 /* ---- queues ---------------------------------------------------------------- */
 
-static void item_queue(struct item *i)
+void report_item_queue(struct item *i)
 {
 	struct report *r = i->report;
 	struct item_list *list = i->pod == ID_NONE ? &r->binds : &r->reasons;
@@ -190,12 +124,12 @@ static void item_queue(struct item *i)
 	if (*n >= r->config.queue_max) {
 		struct item *oldest = TAILQ_FIRST(list);
 
-		item_unlist(oldest);
+		report_item_unlist(oldest);
 		r->counts.dropped++;
 		if (oldest->pod == ID_NONE)
-			item_free(oldest);
+			report_item_free(oldest);
 		else
-			note_drop(&oldest->note);
+			report_note_drop(&oldest->note);
 	}
 	TAILQ_INSERT_TAIL(list, i, link);
 	(*n)++;
@@ -219,8 +153,8 @@ static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generatio
 		/* Another pod has the slot now; a flying one ends by itself. */
 		r->by_pod[pod] = NULL;
 		if (!i->flying) {
-			item_unlist(i);
-			item_free(i);
+			report_item_unlist(i);
+			report_item_free(i);
 		}
 		i = NULL;
 	}
@@ -234,29 +168,29 @@ static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generatio
 	return i;
 }
 
-static void item_say(struct item *i, struct note *note, const char *reason)
+void report_item_say(struct item *i, struct note *note, const char *reason)
 {
 	struct report *r = i->report;
 
 	if (i->flying) {
 		if (i->next_note)
 			r->counts.coalesced++;
-		note_drop(&i->next_note);
-		i->next_note = note_use(note);
+		report_note_drop(&i->next_note);
+		i->next_note = report_note_use(note);
 		i->next_reason = reason;
 		return;
 	}
 	if (i->queued)
 		r->counts.coalesced++;
-	note_drop(&i->note);
-	i->note = note_use(note);
+	report_note_drop(&i->note);
+	i->note = report_note_use(note);
 	i->reason = reason;
 	i->step = STEP_CONDITION;
 	i->tries = 0;
 	if (i->queued)
 		return;
 	i->due_ns = env_now(r->config.env) + r->config.delay_ns;
-	item_queue(i);
+	report_item_queue(i);
 }
 
 static const char *condition_reason(uint32_t why)
@@ -290,7 +224,7 @@ static void member_say(void *context, const struct pod_view *pod)
 	struct telling *t = context;
 
 	if (!pod->gated && !pod->deleting)
-		item_say(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
+		report_item_say(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
 }
 
 static struct note *reason_note(struct report *r, const struct reason *reason, const char *gang, const char *refusal)
@@ -299,7 +233,7 @@ static struct note *reason_note(struct report *r, const struct reason *reason, c
 	char text[REASON_BYTES_MAX];
 
 	reason_text(reason, gang, refusal, &names, text, sizeof(text));
-	return note_new(text);
+	return report_note_new(text);
 }
 
 static void gang_reason(struct report *r, const struct cmd_reason *cmd)
@@ -319,7 +253,7 @@ static void gang_reason(struct report *r, const struct cmd_reason *cmd)
 	}
 	t.note = reason_note(r, &cmd->reason, name, t.refusal);
 	model_gang_pending(r->config.model, cmd->gang, member_say, &t);
-	note_drop(&t.note);
+	report_note_drop(&t.note);
 }
 
 void report_reason(struct report *r, const struct cmd_reason *cmd)
@@ -336,8 +270,8 @@ void report_reason(struct report *r, const struct cmd_reason *cmd)
 	if (!model_pod(r->config.model, cmd->pod, cmd->pod_generation, &pod) || pod.gated || pod.deleting || pod.node[0])
 		return;
 	note = reason_note(r, &cmd->reason, NULL, pod.refusal);
-	item_say(item_of_pod(r, pod.id, pod.generation), note, condition_reason(cmd->reason.why));
-	note_drop(&note);
+	report_item_say(item_of_pod(r, pod.id, pod.generation), note, condition_reason(cmd->reason.why));
+	report_note_drop(&note);
 }
 
 void report_bind(struct report *r, const struct bind_notice *n)
@@ -353,236 +287,12 @@ void report_bind(struct report *r, const struct bind_notice *n)
 	i->pod = ID_NONE;
 	i->step = STEP_EVENT;
 	i->bound = !n->error;
-	i->note = note_new(text);
+	i->note = report_note_new(text);
 	i->namespace = must_copy(n->namespace);
 	i->name = must_copy(n->name);
 	i->uid = must_copy(n->uid);
 	i->scheduler = must_copy(n->scheduler);
-	item_queue(i);
-}
-
-/* ---- requests --------------------------------------------------------------- */
-
-static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
-
-static void item_fly(struct item *i, const char *method, const char *type)
-{
-	struct report *r = i->report;
-	struct http_request request = {
-		.method = method, .path = r->path.at, .content_type = type, .body = r->body.at, .body_bytes = r->body.bytes,
-		.lane = HTTP_REPORT, .timeout_ms = TIMEOUT_MS,
-	};
-	struct http_handler handler = {.done = item_done, .context = i};
-
-	i->call = r->config.env->transport->ops->start(r->config.env->transport, &request, &handler);
-	if (!i->call)
-		fatal_memory();
-	i->flying = true;
-	i->tries++;
-	r->tokens -= 1;
-	TAILQ_INSERT_TAIL(&r->flying, i, link);
-	r->flying_n++;
-}
-
-static void condition_send(struct item *i, const struct pod_view *pod)
-{
-	struct report *r = i->report;
-	bool turned = strcmp(pod->condition_status, "False") != 0;
-
-	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
-	condition_write(&r->body, pod->uid, i->reason, i->note->text, turned,
-	                r->config.env->wall_ns(r->config.env->context));
-	item_fly(i, "PATCH", "application/strategic-merge-patch+json");
-}
-
-static void event_send(struct item *i, const struct event_text *about)
-{
-	struct report *r = i->report;
-	struct event_text e = *about;
-	char name[256];
-
-	e.wall_ns = r->config.env->wall_ns(r->config.env->context);
-	event_name(name, sizeof(name), e.pod, e.wall_ns);
-	free(i->event_name);
-	i->event_name = must_copy(name);
-	e.name = i->event_name;
-	e.instance = r->instance;
-	e.note = i->note->text;
-	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events", e.namespace);
-	event_write(&r->body, &e);
-	item_fly(i, "POST", "application/json");
-}
-
-static void series_send(struct item *i, const struct pod_view *pod)
-{
-	struct report *r = i->report;
-
-	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events/@p", pod->namespace, i->event_name);
-	event_series_write(&r->body, i->event_count + 1, r->config.env->wall_ns(r->config.env->context));
-	item_fly(i, "PATCH", "application/merge-patch+json");
-}
-
-/* Which Event, if any, follows the condition: an equal one counts the series
- * up, a new text makes a new one, and neither comes too often. */
-static bool event_wanted(struct item *i)
-{
-	if (i->event_count > 0 && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
-		return false;
-	if (i->step != STEP_SERIES)
-		i->step = i->event_count > 0 && i->event_note && strcmp(i->event_note->text, i->note->text) == 0 ?
-		          STEP_SERIES : STEP_EVENT;
-	return true;
-}
-
-/* Send the next request of a pod that waits; false when there is nothing more
- * to say, the item is in no list then. */
-static bool pod_send(struct item *i)
-{
-	struct report *r = i->report;
-	struct event_text e = {.type = "Warning", .reason = "FailedScheduling", .action = "Scheduling"};
-	struct pod_view pod;
-
-	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0] || pod.deleting)
-		return false;
-	if (i->step == STEP_CONDITION) {
-		if (strcmp(pod.condition_status, "False") != 0 || strcmp(pod.condition_reason, i->reason) != 0 ||
-		    strcmp(pod.condition_message, i->note->text) != 0) {
-			condition_send(i, &pod);
-			return true;
-		}
-		r->counts.unchanged++;
-		i->step = STEP_EVENT;
-	}
-	if (!event_wanted(i))
-		return false;
-	if (i->step == STEP_SERIES) {
-		series_send(i, &pod);
-		return true;
-	}
-	e.namespace = pod.namespace;
-	e.pod = pod.name;
-	e.uid = pod.uid;
-	e.controller = pod.scheduler_name;
-	event_send(i, &e);
-	return true;
-}
-
-static void bind_send(struct item *i)
-{
-	struct event_text e = {
-		.namespace = i->namespace, .pod = i->name, .uid = i->uid, .controller = i->scheduler,
-		.type = i->bound ? "Normal" : "Warning",
-		.reason = i->bound ? "Scheduled" : "FailedScheduling",
-		.action = i->bound ? "Binding" : "Scheduling",
-	};
-
-	event_send(i, &e);
-}
-
-/* All is said: a pod's item stays for its series, one of a binding goes. */
-static void item_rest(struct item *i)
-{
-	struct report *r = i->report;
-	struct pod_view pod;
-
-	if (i->pod == ID_NONE || r->by_pod[i->pod] != i ||
-	    !model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0]) {
-		item_free(i);
-		return;
-	}
-	note_drop(&i->note);
-	if (i->next_note) {
-		struct note *note = i->next_note;
-
-		i->next_note = NULL;
-		item_say(i, note, i->next_reason);
-		note_drop(&note);
-	}
-}
-
-static void item_again(struct item *i, uint64_t pause_ns)
-{
-	struct report *r = i->report;
-	uint64_t until = env_now(r->config.env) + pause_ns;
-
-	if (until > r->pause_until_ns)
-		r->pause_until_ns = until;
-	if (i->tries >= TRIES_MAX) {
-		r->counts.dropped++;
-		item_rest(i);
-		return;
-	}
-	item_queue(i);
-}
-
-static void item_written(struct item *i)
-{
-	struct report *r = i->report;
-
-	backoff_reset(&r->backoff);
-	i->tries = 0;
-	if (i->step == STEP_CONDITION) {
-		r->counts.conditions++;
-		i->step = STEP_EVENT;
-		if (i->next_note) /* that text is old already */
-			item_rest(i);
-		else
-			item_queue(i);
-		return;
-	}
-	r->counts.events++;
-	i->event_count = i->step == STEP_SERIES ? i->event_count + 1 : 1;
-	i->event_ns = env_now(r->config.env);
-	note_drop(&i->event_note);
-	i->event_note = note_use(i->note);
-	item_rest(i);
-}
-
-static void item_refused(struct item *i, const struct http_answer *answer, const char *body, size_t body_bytes)
-{
-	struct report *r = i->report;
-	struct apistatus s;
-
-	if (i->step == STEP_SERIES && answer->status == 404) {
-		i->event_count = 0; /* it is too old to be counted up */
-		i->step = STEP_EVENT;
-		item_queue(i);
-		return;
-	}
-	apistatus_read(body, body_bytes, &s);
-	if (answer->status != 404 && log_allowed(&r->limit, r->config.env, "reports"))
-		env_log(r->config.env, "warn", "can't write the %s of a pod: HTTP %d: %.300s",
-		        i->step == STEP_CONDITION ? "condition (patch pods/status)" : "event (create and patch events)",
-		        answer->status, s.message);
-	r->counts.dropped++;
-	/* A condition that is not taken does not keep the event from being told. */
-	if (i->step == STEP_CONDITION && answer->status != 404) {
-		i->step = STEP_EVENT;
-		item_queue(i);
-		return;
-	}
-	item_rest(i);
-}
-
-static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
-{
-	struct item *i = context;
-	struct report *r = i->report;
-	struct transport *t = r->config.env->transport;
-
-	i->call = NULL;
-	item_unlist(i);
-	if (answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500) {
-		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
-	} else if (answer->status == 401) {
-		if (t->ops->renew_credentials)
-			t->ops->renew_credentials(t);
-		item_again(i, i->tries > 1 ? backoff_failed(&r->backoff, r->config.env) : 0);
-	} else if (answer->status >= 200 && answer->status < 300) {
-		item_written(i);
-	} else {
-		item_refused(i, answer, body, body_bytes);
-	}
+	report_item_queue(i);
 }
 
 /* ---- pace -------------------------------------------------------------------- */
@@ -613,13 +323,8 @@ static bool send_one(struct report *r)
 
 	if (!i)
 		return false;
-	item_unlist(i);
-	jsonout_clear(&r->path);
-	jsonout_clear(&r->body);
-	if (i->pod == ID_NONE)
-		bind_send(i);
-	else if (!pod_send(i))
-		item_rest(i);
+	report_item_unlist(i);
+	report_item_send(i);
 	return true;
 }
 
@@ -633,7 +338,7 @@ static void sweep(struct report *r)
 
 		if (item && !item->queued && !item->flying &&
 		    (!model_pod(r->config.model, item->pod, item->generation, &pod) || pod.node[0]))
-			item_free(item);
+			report_item_free(item);
 	}
 }
 

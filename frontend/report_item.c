@@ -1,0 +1,244 @@
+/* What is to be said about one pod, request by request. */
+#include "frontend/report_impl.h"
+
+#include "frontend/apistatus.h"
+#include "frontend/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_MS 15000
+#define TRIES_MAX 4
+#define EVENT_GAP_NS (10 * NS_PER_S) /* between Events of one pod; its condition is always current */
+
+static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+
+static void item_fly(struct item *i, const char *method, const char *type)
+{
+	struct report *r = i->report;
+	struct http_request request = {
+		.method = method, .path = r->path.at, .content_type = type, .body = r->body.at, .body_bytes = r->body.bytes,
+		.lane = HTTP_REPORT, .timeout_ms = TIMEOUT_MS,
+	};
+	struct http_handler handler = {.done = item_done, .context = i};
+
+	i->call = r->config.env->transport->ops->start(r->config.env->transport, &request, &handler);
+	if (!i->call)
+		fatal_memory();
+	i->flying = true;
+	i->tries++;
+	r->tokens -= 1;
+	TAILQ_INSERT_TAIL(&r->flying, i, link);
+	r->flying_n++;
+}
+
+static void condition_send(struct item *i, const struct pod_view *pod)
+{
+	struct report *r = i->report;
+	bool turned = strcmp(pod->condition_status, "False") != 0;
+
+	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
+	condition_write(&r->body, pod->uid, i->reason, i->note->text, turned,
+	                r->config.env->wall_ns(r->config.env->context));
+	item_fly(i, "PATCH", "application/strategic-merge-patch+json");
+}
+
+static void event_send(struct item *i, const struct event_text *about)
+{
+	struct report *r = i->report;
+	struct event_text e = *about;
+	char name[256];
+
+	e.wall_ns = r->config.env->wall_ns(r->config.env->context);
+	event_name(name, sizeof(name), e.pod, e.wall_ns);
+	free(i->event_name);
+	i->event_name = must_copy(name);
+	e.name = i->event_name;
+	e.instance = r->instance;
+	e.note = i->note->text;
+	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events", e.namespace);
+	event_write(&r->body, &e);
+	item_fly(i, "POST", "application/json");
+}
+
+static void series_send(struct item *i, const struct pod_view *pod)
+{
+	struct report *r = i->report;
+
+	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events/@p", pod->namespace, i->event_name);
+	event_series_write(&r->body, i->event_count + 1, r->config.env->wall_ns(r->config.env->context));
+	item_fly(i, "PATCH", "application/merge-patch+json");
+}
+
+/* Which Event, if any, follows the condition: an equal one counts the series
+ * up, a new text makes a new one, and neither comes too often. */
+static bool event_wanted(struct item *i)
+{
+	if (i->event_count > 0 && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
+		return false;
+	if (i->step != STEP_SERIES)
+		i->step = i->event_count > 0 && i->event_note && strcmp(i->event_note->text, i->note->text) == 0 ?
+		          STEP_SERIES : STEP_EVENT;
+	return true;
+}
+
+/* Send the next request of a pod that waits; false when there is nothing more
+ * to say, the item is in no list then. */
+static bool pod_send(struct item *i)
+{
+	struct report *r = i->report;
+	struct event_text e = {.type = "Warning", .reason = "FailedScheduling", .action = "Scheduling"};
+	struct pod_view pod;
+
+	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0] || pod.deleting)
+		return false;
+	if (i->step == STEP_CONDITION) {
+		if (strcmp(pod.condition_status, "False") != 0 || strcmp(pod.condition_reason, i->reason) != 0 ||
+		    strcmp(pod.condition_message, i->note->text) != 0) {
+			condition_send(i, &pod);
+			return true;
+		}
+		r->counts.unchanged++;
+		i->step = STEP_EVENT;
+	}
+	if (!event_wanted(i))
+		return false;
+	if (i->step == STEP_SERIES) {
+		series_send(i, &pod);
+		return true;
+	}
+	e.namespace = pod.namespace;
+	e.pod = pod.name;
+	e.uid = pod.uid;
+	e.controller = pod.scheduler_name;
+	event_send(i, &e);
+	return true;
+}
+
+static void bind_send(struct item *i)
+{
+	struct event_text e = {
+		.namespace = i->namespace, .pod = i->name, .uid = i->uid, .controller = i->scheduler,
+		.type = i->bound ? "Normal" : "Warning",
+		.reason = i->bound ? "Scheduled" : "FailedScheduling",
+		.action = i->bound ? "Binding" : "Scheduling",
+	};
+
+	event_send(i, &e);
+}
+
+/* All is said: a pod's item stays for its series, one of a binding goes. */
+static void item_rest(struct item *i)
+{
+	struct report *r = i->report;
+	struct pod_view pod;
+
+	if (i->pod == ID_NONE || r->by_pod[i->pod] != i ||
+	    !model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0]) {
+		report_item_free(i);
+		return;
+	}
+	report_note_drop(&i->note);
+	if (i->next_note) {
+		struct note *note = i->next_note;
+
+		i->next_note = NULL;
+		report_item_say(i, note, i->next_reason);
+		report_note_drop(&note);
+	}
+}
+
+static void item_again(struct item *i, uint64_t pause_ns)
+{
+	struct report *r = i->report;
+	uint64_t until = env_now(r->config.env) + pause_ns;
+
+	if (until > r->pause_until_ns)
+		r->pause_until_ns = until;
+	if (i->tries >= TRIES_MAX) {
+		r->counts.dropped++;
+		item_rest(i);
+		return;
+	}
+	report_item_queue(i);
+}
+
+static void item_written(struct item *i)
+{
+	struct report *r = i->report;
+
+	backoff_reset(&r->backoff);
+	i->tries = 0;
+	if (i->step == STEP_CONDITION) {
+		r->counts.conditions++;
+		i->step = STEP_EVENT;
+		if (i->next_note) /* that text is old already */
+			item_rest(i);
+		else
+			report_item_queue(i);
+		return;
+	}
+	r->counts.events++;
+	i->event_count = i->step == STEP_SERIES ? i->event_count + 1 : 1;
+	i->event_ns = env_now(r->config.env);
+	report_note_drop(&i->event_note);
+	i->event_note = report_note_use(i->note);
+	item_rest(i);
+}
+
+static void item_refused(struct item *i, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct report *r = i->report;
+	struct apistatus s;
+
+	if (i->step == STEP_SERIES && answer->status == 404) {
+		i->event_count = 0; /* it is too old to be counted up */
+		i->step = STEP_EVENT;
+		report_item_queue(i);
+		return;
+	}
+	apistatus_read(body, body_bytes, &s);
+	if (answer->status != 404 && log_allowed(&r->limit, r->config.env, "reports"))
+		env_log(r->config.env, "warn", "can't write the %s of a pod: HTTP %d: %.300s",
+		        i->step == STEP_CONDITION ? "condition (patch pods/status)" : "event (create and patch events)",
+		        answer->status, s.message);
+	r->counts.dropped++;
+	/* A condition that is not taken does not keep the event from being told. */
+	if (i->step == STEP_CONDITION && answer->status != 404) {
+		i->step = STEP_EVENT;
+		report_item_queue(i);
+		return;
+	}
+	item_rest(i);
+}
+
+static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct item *i = context;
+	struct report *r = i->report;
+	struct transport *t = r->config.env->transport;
+
+	i->call = NULL;
+	report_item_unlist(i);
+	if (answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500) {
+		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
+	} else if (answer->status == 401) {
+		if (t->ops->renew_credentials)
+			t->ops->renew_credentials(t);
+		item_again(i, i->tries > 1 ? backoff_failed(&r->backoff, r->config.env) : 0);
+	} else if (answer->status >= 200 && answer->status < 300) {
+		item_written(i);
+	} else {
+		item_refused(i, answer, body, body_bytes);
+	}
+}
+
+void report_item_send(struct item *i)
+{
+	jsonout_clear(&i->report->path);
+	jsonout_clear(&i->report->body);
+	if (i->pod == ID_NONE)
+		bind_send(i);
+	else if (!pod_send(i))
+		item_rest(i);
+}

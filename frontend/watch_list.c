@@ -1,0 +1,155 @@
+/* The list of a watch: page by page, replacing what is known at its end. */
+#include "frontend/watch_impl.h"
+
+#include "frontend/jsonout.h"
+#include "frontend/version.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_LIMIT 500
+#define ABSENT_NS (30 * NS_PER_S)
+
+static void list_abort(struct watch *w)
+{
+	if (w->replacing)
+		model_replace_abort(w->model, w->index);
+	w->replacing = false;
+	free(w->continue_token);
+	w->continue_token = NULL;
+}
+
+void watch_list_again(struct watch *w, uint64_t wait_ns)
+{
+	w->counts.relists++;
+	w->full_list = false;
+	w->relist_ns = env_now(w->env);
+	watch_wait(w, WATCH_LIST, wait_ns);
+}
+
+static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+
+void watch_list_start(struct watch *w)
+{
+	char base[256];
+	struct jsonout path = {0};
+	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
+	struct http_handler handler = {.done = list_done, .context = w};
+
+	watch_path(w, base, sizeof(base));
+	jsonout_add(&path, "@r", base);
+	if (!w->full_list)
+		jsonout_add(&path, "?limit=@u", (unsigned long long)LIST_LIMIT);
+	if (w->continue_token)
+		jsonout_add(&path, "&continue=@p", w->continue_token);
+	request.path = path.at;
+	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
+	jsonout_free(&path);
+	if (!w->call)
+		fatal_memory();
+	w->state = WATCH_LISTING;
+}
+
+static void list_finished(struct watch *w)
+{
+	model_replace_end(w->model, w->index);
+	w->replacing = false;
+	w->full_list = false;
+	w->absent = false;
+	w->error[0] = '\0';
+	w->counts.lists++;
+	if (!w->synced)
+		env_log(w->env, "info", "listed %s, now watching from resourceVersion %s", w->name, w->version);
+	w->synced = true;
+	w->bookmarks_seen = 0;
+	watch_wait(w, WATCH_WATCH, 0);
+}
+
+static void list_page(struct watch *w, const char *body, size_t body_bytes)
+{
+	struct list_page page;
+	struct http_answer bad = {.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "the answer is no list"};
+	int rc = list_page_read(body, body_bytes, &page);
+
+	if (rc == 0 && !w->replacing && w->synced && version_newer(w->version, page.resource_version)) {
+		watch_went_backwards(w, page.resource_version);
+		return;
+	}
+	if (rc == 0 && !w->replacing) {
+		model_replace_begin(w->model, w->index);
+		w->replacing = true;
+		w->no_room = false;
+		/* The version of the first page is that of the whole list. */
+		memcpy(w->version, page.resource_version, sizeof(w->version));
+	}
+	if (rc == 0)
+		rc = list_page_items(&page, watch_put, w);
+	if (rc < 0) {
+		watch_failed(w, "list", &bad, NULL, 0);
+		list_abort(w);
+		watch_wait(w, WATCH_LIST, backoff_failed(&w->backoff, w->env));
+		return;
+	}
+	free(w->continue_token);
+	w->continue_token = NULL;
+	if (page.continue_token.bytes == 0) {
+		list_finished(w);
+		return;
+	}
+	w->continue_token = strndup(page.continue_token.at, page.continue_token.bytes);
+	if (!w->continue_token)
+		fatal_memory();
+	watch_wait(w, WATCH_LIST, 0);
+}
+
+/* The server does not know the resource: as good as an empty list, for now. */
+static void list_missing(struct watch *w)
+{
+	list_abort(w);
+	model_replace_begin(w->model, w->index);
+	model_replace_end(w->model, w->index);
+	if (!w->absent)
+		env_log(w->env, "info", "the cluster has no %s; looked for again every %llu s", w->name,
+		        (unsigned long long)(ABSENT_NS / NS_PER_S));
+	w->absent = true;
+	w->synced = true;
+	w->version[0] = '\0';
+	w->error[0] = '\0';
+	watch_wait(w, WATCH_LIST, ABSENT_NS);
+}
+
+static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct watch *w = context;
+	bool first = !w->asked;
+
+	w->call = NULL;
+	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
+		w->asked = true;
+		w->renewed = false;
+		list_page(w, body, body_bytes);
+		return;
+	}
+	if (answer->end == HTTP_ANSWERED && answer->status == 404 && w->resource->optional) {
+		w->asked = true;
+		list_missing(w);
+		return;
+	}
+	if (watch_renew(w, answer, WATCH_LIST))
+		return;
+	if (answer->end == HTTP_ANSWERED) {
+		w->asked = true;
+		w->refused_at_start = first && answer->status == 401;
+	}
+	if (answer->status == 410 && w->continue_token && !w->full_list) {
+		/* The pages left belong to a state that is gone: one full list. */
+		list_abort(w);
+		w->full_list = true;
+		watch_wait(w, WATCH_LIST, 0);
+		return;
+	}
+	watch_failed(w, "list", answer, body, body_bytes);
+	list_abort(w);
+	watch_wait(w, WATCH_LIST, backoff_answer(&w->backoff, w->env, answer));
+}
