@@ -118,6 +118,7 @@ static int answer_status(struct as_call *c, const struct answer *answer)
 	return as_answer_json(c, answer->code, status);
 }
 
+__attribute__((format(printf, 2, 0)))
 static char *vformat(struct as_arena *a, const char *format, va_list list)
 {
 	va_list again;

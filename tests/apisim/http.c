@@ -304,6 +304,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 
 /* ---- life ---------------------------------------------------------------- */
 
+__attribute__((format(printf, 2, 0)))
 static void on_log(void *context, const char *format, va_list list)
 {
 	struct as_server *s = context;

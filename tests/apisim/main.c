@@ -103,37 +103,45 @@ static int write_kubeconfig(const struct as_options *o, const struct as_tls *tls
 	return rc;
 }
 
+/* GROUP/VERSION/PLURAL[/KIND] */
+static int add_custom(struct as_api *api, const char *flag)
+{
+	char *copy = as_copy(flag), *rest = copy, *part[4] = {NULL}, *why = NULL;
+	char kind[64];
+	size_t n = 0;
+	int rc = 0;
+
+	while (n < 4 && rest != NULL)
+		part[n++] = strsep(&rest, "/");
+	if (n < 3 || rest != NULL) {
+		fprintf(stderr, "muster-apisim: --crd %s: not GROUP/VERSION/PLURAL[/KIND]\n", flag);
+		free(copy);
+		return 2;
+	}
+	/* "things" holds Things. */
+	snprintf(kind, sizeof(kind), "%.*s", (int)strlen(part[2]) - 1, part[2]);
+	if (kind[0] >= 'a' && kind[0] <= 'z')
+		kind[0] = (char)(kind[0] - 'a' + 'A');
+	if (as_api_add_custom(api, part[0], part[1], part[2], n == 4 ? part[3] : kind, true, as_clock_ns(), &why) < 0) {
+		fprintf(stderr, "muster-apisim: --crd %s: %s\n", flag, why);
+		free(why);
+		rc = 2;
+	}
+	free(copy);
+	return rc;
+}
+
 static int add_customs(struct as_api *api, const struct as_options *o)
 {
 	static const char *const usual[] = {"scheduling.x-k8s.io/v1alpha1/podgroups/PodGroup",
 	                                    "scheduling.sigs.k8s.io/v1alpha1/podgroups/PodGroup", NULL};
-	const char *const *lists[] = {usual, o->crds};
+	int rc = 0;
 
-	for (size_t l = 0; l < 2; l++) {
-		for (const char *const *at = lists[l]; *at != NULL; at++) {
-			char *copy = as_copy(*at), *rest = copy, *part[4] = {NULL}, *why = NULL;
-			char kind[64];
-			size_t n = 0;
-
-			while (n < 4 && rest != NULL)
-				part[n++] = strsep(&rest, "/");
-			if (n < 3 || rest != NULL) {
-				fprintf(stderr, "muster-apisim: --crd %s: not GROUP/VERSION/PLURAL[/KIND]\n", *at);
-				return 2;
-			}
-			/* "workloadpolicies" names no kind well enough; "things" does. */
-			snprintf(kind, sizeof(kind), "%.*s", (int)strlen(part[2]) - 1, part[2]);
-			if (kind[0] >= 'a' && kind[0] <= 'z')
-				kind[0] = (char)(kind[0] - 'a' + 'A');
-			if (as_api_add_custom(api, part[0], part[1], part[2], n == 4 ? part[3] : kind, true,
-			                      as_clock_ns(), &why) < 0) {
-				fprintf(stderr, "muster-apisim: --crd %s: %s\n", *at, why);
-				return 2;
-			}
-			free(copy);
-		}
-	}
-	return 0;
+	for (const char *const *at = usual; *at != NULL && rc == 0; at++)
+		rc = add_custom(api, *at);
+	for (const char *const *at = o->crds; *at != NULL && rc == 0; at++)
+		rc = add_custom(api, *at);
+	return rc;
 }
 
 static int add_objects(struct as_api *api, const struct as_options *o)
