@@ -171,7 +171,7 @@ struct name_row {
 
 enum name_kind {
 	NAME_RESOURCE = 1, /* name_id = resource_id, so below limits.resources: "nvidia.com/gpu" */
-	NAME_TAINT,        /* name_id from limits.resources on: "key: value", as kube-scheduler prints it */
+	NAME_TAINT,        /* name_id from limits.resources on: "key: value" */
 };
 
 enum node_flags {

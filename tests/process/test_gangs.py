@@ -377,7 +377,7 @@ def test_events_and_conditions_have_kube_schedulers_words():
         c.create(pod("lone", cpu=2, nodeSelector={"disk": "ssd"}))
         said = reason(c, "lone", "0/4 nodes are available: 1 Insufficient cpu, "
                       "1 node(s) didn't match Pod's node affinity/selector, "
-                      "1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable")
+                      "1 node(s) had untolerated taint(s), 1 node(s) were unschedulable")
         equal(said["reason"], "Unschedulable", "reason")
         failed = until(lambda: events(c, "lone", "FailedScheduling"), SOON_S, "event")[0]
         equal((failed["type"], failed["regarding"]["kind"], failed["regarding"]["namespace"]),
