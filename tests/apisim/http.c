@@ -16,7 +16,8 @@
 
 #define BODY_BYTES_MAX ((size_t)3 * 1024 * 1024)
 #define CONNECTIONS_MAX 4000
-#define CONNECTION_BYTES ((size_t)256 * 1024)
+/* MHD clears all of it between two requests of a connection. */
+#define CONNECTION_BYTES ((size_t)32 * 1024)
 #define NS_PER_MS UINT64_C(1000000)
 
 struct as_server {
