@@ -126,7 +126,8 @@ static const char *conflict(const char *message)
 }
 
 #define PRECONDITION \
-	"Operation cannot be fulfilled on pods/binding \\\"a\\\": Precondition failed: ResourceVersion in precondition: 5, " \
+	"Operation cannot be fulfilled on pods \\\"a\\\": StorageError: invalid object, Code: 4, Key: /registry/pods/ns/a, " \
+	"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ResourceVersion in precondition: 5, " \
 	"ResourceVersion in object meta: 8"
 #define ASSIGNED "Operation cannot be fulfilled on pods/binding \\\"a\\\": pod a is already assigned to node \\\"n1\\\""
 #define ETCD "Operation cannot be fulfilled on pods/binding \\\"a\\\": etcdserver: request timed out"
