@@ -86,7 +86,7 @@ static void part_text(const struct why_count *c, const struct reason_names *name
 		snprintf(out, PART_BYTES, "node(s) were unschedulable");
 		break;
 	case NODE_WHY_TAINT:
-		snprintf(out, PART_BYTES, "node(s) had untolerated taint {%s}", names->taint(names->context, c->arg));
+		snprintf(out, PART_BYTES, "node(s) had untolerated taint(s)");
 		break;
 	case NODE_WHY_AFFINITY:
 		snprintf(out, PART_BYTES, "node(s) didn't match Pod's node affinity/selector");
