@@ -359,7 +359,8 @@ def test_files_that_a_kubeconfig_names_lie_beside_it():
 def test_service_account_of_a_pod():
     """As the deployment runs it: both daemons by themselves, no kubeconfig, the
     address in the environment, token and CA in the usual folder."""
-    if subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/var/run"], check=False,
+    apart = ["unshare", "-m" if os.getuid() == 0 else "-rm"]
+    if subprocess.run([*apart, "mount", "-t", "tmpfs", "none", "/var/run"], check=False,
                       stderr=subprocess.DEVNULL).returncode != 0:
         raise harness.Skip("no mount namespaces here")
     world.fresh(*machines(2))
@@ -378,7 +379,7 @@ def test_service_account_of_a_pod():
     env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(world.cluster.state["port"]),
            "KUBECONFIG": ""}
     with muster.Process([muster.program("muster-core"), "--socket", socket], world.folder + "/core.log"), \
-            muster.Process(["unshare", "-rm", "sh", "-c", in_pod, secrets, muster.program("muster-frontend"),
+            muster.Process([*apart, "sh", "-c", in_pod, secrets, muster.program("muster-frontend"),
                             "--socket", socket, "--listen", "off"], world.folder + "/frontend.log", env) as frontend:
         group, members = gang("pod", 3)
         world.create(group, *members)
