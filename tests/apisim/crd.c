@@ -43,21 +43,17 @@ static void require(struct as_call *c, const struct as_json *object, const char 
 
 	if (value == NULL || value[0] == '\0')
 		as_invalid(c, "FieldValueRequired", field, "Required value");
+	else if (!as_label_value_valid(value) && !as_name_valid(value, true, 253))
+		as_invalid(c, "FieldValueInvalid", field, "Invalid value: \"%s\": not a name", value);
 }
 
-static int crd_create(struct as_call *c, struct as_json *object)
+/* What as_crd_stored() relies on. */
+static int validate(struct as_call *c, const struct as_json *object)
 {
-	const struct as_json *metadata = as_json_get(object, "metadata"), *spec, *versions, *names;
-	const char *group, *plural, *scope, *name;
-	struct as_json *fresh;
+	const struct as_json *spec = as_json_get(object, "spec"), *names = as_json_get(spec, "names");
+	const struct as_json *versions = as_json_array(spec, "versions");
+	const char *scope = as_json_string(spec, "scope"), *name;
 
-	spec = as_json_get(object, "spec");
-	names = as_json_get(spec, "names");
-	versions = as_json_array(spec, "versions");
-	group = as_json_string(spec, "group");
-	scope = as_json_string(spec, "scope");
-	plural = as_json_string(names, "plural");
-	name = as_json_string(metadata, "name");
 	require(c, spec, "group", "spec.group");
 	require(c, names, "plural", "spec.names.plural");
 	require(c, names, "kind", "spec.names.kind");
@@ -65,35 +61,66 @@ static int crd_create(struct as_call *c, struct as_json *object)
 		as_invalid(c, "FieldValueNotSupported", "spec.scope",
 		           "Unsupported value: \"%s\": supported values: \"Cluster\", \"Namespaced\"",
 		           scope != NULL ? scope : "");
-	if (versions == NULL || versions->first == NULL || as_json_string(versions->first, "name") == NULL) {
+	if (versions == NULL || versions->first == NULL)
 		as_invalid(c, "FieldValueRequired", "spec.versions", "Required value");
-		return 0;
-	}
-	if (versions->first != versions->last)
+	else if (versions->first != versions->last)
 		return as_refuse_bad(c, "apisim serves one version of a custom resource, not several");
+	else
+		require(c, versions->first, "name", "spec.versions[0].name");
 	if (c->causes != NULL)
 		return 0;
-	if (name == NULL || strcmp(name, as_arena_printf(c->arena, "%s.%s", plural, group)) != 0)
+	name = as_json_string(as_json_get(object, "metadata"), "name");
+	if (name == NULL || strcmp(name, as_arena_printf(c->arena, "%s.%s", as_json_string(names, "plural"),
+	                                                 as_json_string(spec, "group"))) != 0)
 		as_invalid(c, "FieldValueInvalid", "metadata.name",
-		           "Invalid value: \"%s\": must be spec.names.plural+\".\"+spec.group", name != NULL ? name : "");
-	fresh = as_json_get(as_json_get(object, "spec"), "names");
-	if (as_json_string(fresh, "singular") == NULL) {
-		char *singular = as_arena_copy(c->arena, as_json_string(fresh, "kind"),
-		                               strlen(as_json_string(fresh, "kind")));
+		           "Invalid value: \"%s\": must be spec.names.plural+\".\"+spec.group",
+		           name != NULL ? name : "");
+	return 0;
+}
 
-		for (char *s = singular; *s != '\0'; s++)
-			if (*s >= 'A' && *s <= 'Z')
-				*s = (char)(*s - 'A' + 'a');
-		as_json_set_string(c->arena, fresh, "singular", singular);
-	}
-	if (as_json_string(fresh, "listKind") == NULL)
-		as_json_set_string(c->arena, fresh, "listKind",
-		                   as_arena_printf(c->arena, "%sList", as_json_string(fresh, "kind")));
+static void default_names(struct as_arena *a, struct as_json *names)
+{
+	const char *kind = as_json_string(names, "kind");
+	char *singular = as_arena_copy(a, kind, strlen(kind));
+
+	for (char *s = singular; *s != '\0'; s++)
+		if (*s >= 'A' && *s <= 'Z')
+			*s = (char)(*s - 'A' + 'a');
+	as_json_default_string(a, names, "singular", singular);
+	as_json_default_string(a, names, "listKind", as_arena_printf(a, "%sList", kind));
+}
+
+static int crd_create(struct as_call *c, struct as_json *object)
+{
+	if (validate(c, object) < 0)
+		return -1;
+	if (c->causes != NULL)
+		return 0;
+	default_names(c->arena, as_json_get(as_json_get(object, "spec"), "names"));
 	set_status(c, object);
 	return 0;
 }
 
-const struct as_strategy as_crd_strategy = {.create = crd_create};
+/* Labels and schemas may change; what is served under which name may not. */
+static int crd_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+{
+	static const char *const fixed[] = {"group", "names", "scope"};
+	const struct as_json *spec = as_json_get(object, "spec"), *old_spec = as_json_get(old, "spec");
+
+	if (validate(c, object) < 0)
+		return -1;
+	if (c->causes != NULL)
+		return 0;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (!as_json_equal(as_json_get(spec, fixed[i]), as_json_get(old_spec, fixed[i])))
+			return as_refuse_bad(c, "apisim does not change spec.%s of a definition", fixed[i]);
+	if (strcmp(as_json_string(as_json_array(spec, "versions")->first, "name"),
+	           as_json_string(as_json_array(old_spec, "versions")->first, "name")) != 0)
+		return as_refuse_bad(c, "apisim does not change the version of a definition");
+	return 0;
+}
+
+const struct as_strategy as_crd_strategy = {.create = crd_create, .update = crd_update};
 
 /* ---- what is served -------------------------------------------------- */
 

@@ -26,7 +26,12 @@ static int namespace_create(struct as_call *c, struct as_json *object)
 	return 0;
 }
 
-const struct as_strategy as_namespace_strategy = {.create = namespace_create};
+static int namespace_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+{
+	return as_check_status(c, object);
+}
+
+const struct as_strategy as_namespace_strategy = {.create = namespace_create, .update = namespace_update};
 
 /* ---- events ---------------------------------------------------------- */
 

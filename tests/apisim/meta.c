@@ -139,6 +139,20 @@ int as_check_type(struct as_call *c, struct as_json *object)
 	return 0;
 }
 
+int as_check_status(struct as_call *c, const struct as_json *object)
+{
+	const struct as_json *status = as_json_get(object, "status"), *list = as_json_get(status, "conditions");
+
+	if (status != NULL && status->kind != AS_OBJECT)
+		return as_refuse_undecodable(c, "status is not an object");
+	if (list != NULL && list->kind != AS_ARRAY)
+		return as_refuse_undecodable(c, "status.conditions is not a list");
+	for (const struct as_json *e = list != NULL ? list->first : NULL; e != NULL; e = e->next)
+		if (e->kind != AS_OBJECT)
+			return as_refuse_undecodable(c, "status.conditions has an element that is not an object");
+	return 0;
+}
+
 void as_validate_metadata(struct as_call *c, const struct as_json *object)
 {
 	const struct as_json *metadata = as_json_get(object, "metadata");

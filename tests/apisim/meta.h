@@ -15,6 +15,8 @@ struct as_json *as_metadata(struct as_call *c, struct as_json *object);
 void as_drop_empty(struct as_json *metadata);
 /* Compare kind and apiVersion with the resource's and take them away. */
 int as_check_type(struct as_call *c, struct as_json *object);
+/* The status is an object and its conditions a list of objects.  0 or -1. */
+int as_check_status(struct as_call *c, const struct as_json *object);
 /* Note what is wrong with name and labels. */
 void as_validate_metadata(struct as_call *c, const struct as_json *object);
 

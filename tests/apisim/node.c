@@ -1,5 +1,6 @@
 /* Nodes: canonical quantities, allocatable from capacity. */
 #include "tests/apisim/kinds.h"
+#include "tests/apisim/meta.h"
 #include "tests/apisim/requests.h"
 
 #include <string.h>
@@ -8,10 +9,10 @@ static int normalise(struct as_call *c, struct as_json *object)
 {
 	struct as_json *status = as_json_get(object, "status"), *capacity;
 
+	if (as_check_status(c, object) < 0)
+		return -1;
 	if (status == NULL)
 		return 0;
-	if (status->kind != AS_OBJECT)
-		return as_refuse_undecodable(c, "status is not an object");
 	capacity = as_json_get(status, "capacity");
 	if (as_amounts_normalise(c, capacity) < 0)
 		return -1;

@@ -2,6 +2,7 @@
  * on by default (Priority, DefaultTolerationSeconds), and validation of what a
  * test of a scheduler can get wrong. */
 #include "tests/apisim/kinds.h"
+#include "tests/apisim/meta.h"
 #include "tests/apisim/pod.h"
 #include "tests/apisim/quantity.h"
 #include "tests/apisim/requests.h"
@@ -243,7 +244,7 @@ static void set_status(struct as_call *c, struct as_json *object, const struct a
 	const struct as_json *gates = as_json_array(spec, "schedulingGates");
 	struct as_json *status = as_json_get(object, "status");
 
-	if (c->request->loading && status != NULL && status->kind == AS_OBJECT) {
+	if (c->request->loading && status != NULL) {
 		as_json_default_string(a, status, "phase", "Pending");
 		return;
 	}
@@ -282,6 +283,8 @@ static int pod_create(struct as_call *c, struct as_json *object)
 	if (set_priority(c, spec) < 0)
 		return -1;
 	as_pod_validate(c, spec);
+	if (as_check_status(c, object) < 0)
+		return -1;
 	set_status(c, object, spec);
 	as_copy_topology(c, as_json_get(object, "metadata"), as_json_string(spec, "nodeName"));
 	return 0;
@@ -358,7 +361,7 @@ static int pod_update(struct as_call *c, struct as_json *object, const struct as
 	bool gated = as_json_array(old_spec, "schedulingGates") != NULL;
 
 	if (status)
-		return 0;
+		return as_check_status(c, object);
 	spec = as_json_member(c->arena, object, "spec", AS_OBJECT);
 	if (spec == NULL)
 		return as_refuse_undecodable(c, "spec is not an object");
