@@ -490,18 +490,21 @@ static const char *turn_fault(const struct core *c, const struct record *r)
 
 int core_step(struct core *c, const struct record *record)
 {
+	const uint64_t before_ns = c->now_ns;
 	const char *fault = record_check(record);
 	int rc;
 
 	if (!fault)
 		fault = turn_fault(c, record);
 	rc = fault ? refuse(c, fault) : 0;
-	if (rc == 0 && record->time_ns > c->now_ns) {
+	if (rc == 0 && record->time_ns > before_ns)
 		c->now_ns = record->time_ns;
-		decide_tick(c);
-	}
 	if (rc == 0)
 		rc = apply(c, record);
+	if (rc < 0)
+		c->now_ns = before_ns;
+	else if (c->now_ns != before_ns)
+		decide_tick(c);
 	nodes_publish(&c->nodes);
 	gauges_set(c);
 	if (c->nodes.saturated != c->saturated_told) {

@@ -1,0 +1,48 @@
+/* A cluster that changes at random, told to a core as records, and a slow and
+ * obvious judge of what the core makes of it.  It shares nothing with core/ but
+ * the records.
+ *
+ * Judged at each CMD_BIND: the pod may be planned, the rules allow the node, the node
+ * has room for it by everything that is known, and for pods of one shape no node
+ * scores better.  Judged at rest: no gang below its quorum was started, none that
+ * could start waits, and whoever waits was told why. */
+#ifndef MUSTER_TESTS_SUPPORT_SLOW_H
+#define MUSTER_TESTS_SUPPORT_SLOW_H
+
+#include "core/core.h"
+#include "support_random.h"
+
+#include <stdbool.h>
+
+#define SLOW_NODES 6u
+#define SLOW_GANGS 6u
+#define SLOW_PODS 40u
+#define SLOW_SHAPES 6u
+
+struct slow;
+
+/* `strict` judges everything and plans after every record; else the command ring
+ * has random room, plans come at random, and only the core's own sums are checked. */
+struct slow *slow_new(struct random *r, enum score_policy score, bool strict);
+void slow_free(struct slow *s);
+struct core *slow_core(struct slow *s);
+
+/* One random event, and in strict mode a plan and the judgement. */
+void slow_step(struct slow *s);
+
+/* Feed the core a broken copy of a record now and then; the judge is off. */
+void slow_break(struct slow *s);
+
+/* Everything that the core was told and said so far. */
+const unsigned char *slow_log(const struct slow *s, size_t *bytes);
+const unsigned char *slow_said(const struct slow *s, size_t *bytes);
+
+/* Tell a new core the same and check that it says the same. */
+void slow_replay(const struct slow *s);
+
+struct slow_counts {
+	unsigned records, binds, gangs_started, gave_up, refused_records, accepted_broken;
+};
+struct slow_counts slow_counts(const struct slow *s);
+
+#endif
