@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-#define SLEEP_NS (NS_PER_S / 10)
+#define SLEEP_NS (NS_PER_S / 10) /* for records that ring no bell: see frontend/corelink.c */
 #define NS_PER_MS (NS_PER_S / 1000)
 #define NAP_FIRST_NS NS_PER_MS
 #define NAP_MOST_NS (4 * NAP_FIRST_NS)

@@ -19,6 +19,8 @@ struct corelink {
 	struct ring_writer events;
 	struct ring_writer results;
 	struct ring_reader commands;
+	const struct record *last; /* reserved; its body is written after that */
+	bool urgent;               /* something since the last ring of the bell */
 	pthread_t bell_thread;
 	_Atomic bool bell_stop;
 };
@@ -89,6 +91,8 @@ int corelink_connect(struct corelink *c, struct link_error *e)
 	                 &ledger->result_head, c->link.epoch);
 	ring_reader_init(&c->commands, (const unsigned char *)ledger + c->link.places.command_ring.offset,
 	                 c->link.places.command_ring.bytes, &ledger->command_tail, &intake->command_head, c->link.epoch);
+	c->last = NULL;
+	c->urgent = false;
 	atomic_store_explicit(&c->bell_stop, false, memory_order_relaxed);
 	rc = pthread_create(&c->bell_thread, NULL, bell_run, c);
 	if (rc != 0) {
@@ -147,11 +151,30 @@ static uint64_t wall_ns(const struct corelink *c)
 	return c->config.env->wall_ns(c->config.env->context);
 }
 
+/* What only confirms that a pod is where the core put it can't let anybody start:
+ * it rings no bell, and the core finds it when it looks next, 100 ms later at most.
+ * So a placed pod costs the core no system call. */
+static bool is_urgent(const struct record *r)
+{
+	const struct event_pod *pod = (const void *)(r + 1);
+
+	return r->kind != EVENT_POD || pod->node == ID_NONE || (pod->flags & POD_BINDING) != 0;
+}
+
+static void note_last(struct corelink *c)
+{
+	c->urgent = c->urgent || (c->last && is_urgent(c->last));
+	c->last = NULL;
+}
+
 static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
 {
 	struct corelink *c = context;
-	struct record *r = ring_reserve(&c->events, kind, body_bytes, wall_ns(c));
+	struct record *r;
 
+	note_last(c);
+	r = ring_reserve(&c->events, kind, body_bytes, wall_ns(c));
+	c->last = r;
 	return r ? r + 1 : NULL;
 }
 
@@ -163,7 +186,15 @@ static bool port_result(void *context, enum record_kind kind, const struct resul
 	if (!r)
 		return false;
 	memcpy(r + 1, result, sizeof(*result));
+	c->urgent = c->urgent || kind != RESULT_BOUND;
 	return true;
+}
+
+/* A ring that fills up is a reason to ring, whatever is in it. */
+static bool is_filling(const struct ring_writer *w)
+{
+	/* Relaxed: a hint; ring_reserve() reads it again with acquire. */
+	return w->tail_published - atomic_load_explicit(w->head, memory_order_relaxed) > (w->mask + 1) / 4;
 }
 
 static void port_publish(void *context)
@@ -175,9 +206,13 @@ static void port_publish(void *context)
 
 	if (!news)
 		return;
+	note_last(c);
 	ring_publish(&c->events);
 	ring_publish(&c->results);
+	if (!c->urgent && !is_filling(&c->events) && !is_filling(&c->results))
+		return;
 	wake_up(&intake_of(c)->core_bell, &ledger->core_sleeps);
+	c->urgent = false;
 }
 
 static bool port_events_read(void *context)
