@@ -225,32 +225,42 @@ static uint32_t next_rank(struct views *vs, shape_id shape, uint32_t from)
 	return rank;
 }
 
-/* Every way to place the set, up to swapping members of one shape: those take
- * ranks that do not fall.  Depth first, at most PLAN_TRIES nodes. */
-static enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs)
+/* Every way to place `need` members of the set, which is all of them, up to swapping
+ * members of one shape: those take ranks that do not fall, and those left out come
+ * last.  Depth first; rank `end` stands for left out.  At most PLAN_TRIES. */
+static enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
 {
-	uint32_t depth = 0, from = 0;
+	const uint32_t end = vs->nodes->count;
+	uint32_t depth = 0, from = 0, left_out = 0;
 
 	for (uint32_t tries = 0; tries < PLAN_TRIES; tries++) {
 		shape_id shape = shape_at(plan, gs, plan->set[depth]);
-		uint32_t rank = next_rank(vs, shape, from);
+		uint32_t rank = from <= end ? next_rank(vs, shape, from) : end;
 
-		if (rank < vs->nodes->count) {
-			take(plan, vs, plan->set[depth], vs->nodes->order[rank], shape);
-			plan->ranks[depth++] = rank;
-			if (depth == plan->set_n)
+		if (rank < end || (from <= end && left_out < plan->set_n - need)) {
+			plan->ranks[depth] = rank;
+			if (rank < end)
+				take(plan, vs, plan->set[depth], vs->nodes->order[rank], shape);
+			else
+				left_out++;
+			if (plan->placed == need)
 				return PLAN_PLACED;
+			depth++;
 			from = shape_at(plan, gs, plan->set[depth]) == shape ? rank : 0;
 			continue;
 		}
 		if (depth == 0)
 			return PLAN_IMPOSSIBLE;
 		depth--;
-		undo(plan, vs, gs, plan->set[depth]);
 		from = plan->ranks[depth] + 1;
+		if (plan->ranks[depth] < end)
+			undo(plan, vs, gs, plan->set[depth]);
+		else
+			left_out--;
 	}
-	while (depth > 0)
-		undo(plan, vs, gs, plan->set[--depth]);
+	while (depth-- > 0)
+		if (plan->ranks[depth] < end)
+			undo(plan, vs, gs, plan->set[depth]);
 	return PLAN_GAVE_UP;
 }
 
@@ -326,7 +336,6 @@ static uint64_t most_that_fit(const struct plan *plan)
 static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
 {
 	uint64_t most = most_that_fit(plan);
-	enum plan_answer answer = PLAN_GAVE_UP;
 
 	set_first(plan, need);
 	if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs))
@@ -340,12 +349,11 @@ static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const str
 		if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs))
 			return PLAN_PLACED;
 	}
-	if (plan->search)
-		answer = set_search(plan, vs, gs);
-	/* One set of several was searched: that proves nothing about the others. */
-	if (answer == PLAN_IMPOSSIBLE && plan->n > need)
-		answer = PLAN_GAVE_UP;
-	return answer;
+	if (!plan->search)
+		return PLAN_GAVE_UP;
+	set_first(plan, plan->n);
+	set_ready(plan, vs, gs);
+	return set_search(plan, vs, gs, need);
 }
 
 enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,

@@ -168,22 +168,21 @@ static bool shapes_valid(struct checking *k)
 	return count == c->shapes.count || wrong(k, "shapes are miscounted");
 }
 
-/* Views that are up to date must say what a look at every node says. */
+/* A view that is up to date says what a look at every node says. */
 static bool views_valid(struct checking *k)
 {
 	const struct core *c = k->c;
-	struct views *vs = (struct views *)(uintptr_t)&c->views;
+	const struct views *vs = &c->views;
 
-	if (c->nodes.order_old)
-		return true;
 	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
-		struct view *v = &vs->slots[i];
+		const struct view *v = &vs->slots[i];
 
 		if (v->shape == ID_NONE)
 			continue;
 		if (vs->of_shape[v->shape] != i || !shapes_find(&c->shapes, v->shape))
 			return wrong(k, "view %u: its shape", i);
-		view_follow(vs, v);
+		if (c->nodes.order_old || v->order_version != c->nodes.order_version || v->position != c->nodes.log_n)
+			continue;
 		if (!view_check(vs, v))
 			return wrong(k, "view of shape %u", v->shape);
 	}

@@ -248,7 +248,7 @@ node_id view_after(struct views *vs, const struct view *v, uint32_t *key, uint32
 	return best > 0 ? first_with(vs, v, best, 0, rank) : NO_NODE;
 }
 
-bool view_check(struct views *vs, const struct view *v)
+bool view_check(const struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
 	uint64_t capacity = 0;

@@ -74,7 +74,7 @@ node_id view_after(struct views *vs, const struct view *v, uint32_t *key, uint32
 /* Why the rules keep the shape off the node of that rank. */
 enum node_why view_verdict(const struct view *v, uint32_t rank, uint32_t *arg);
 
-/* Is the view what a look at every node gives?  For tests. */
-bool view_check(struct views *vs, const struct view *v);
+/* Is the view, which is up to date, what a look at every node gives?  For tests. */
+bool view_check(const struct views *vs, const struct view *v);
 
 #endif

@@ -522,6 +522,28 @@ Test(order, packing_fills_one_node_first)
 	story_free(s);
 }
 
+/* A shape that was not asked for while more changed than the log of nodes keeps. */
+Test(order, a_view_that_was_left_behind)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "a", .cpu = 4, .memory = 4);
+	story_node(s, .name = "b", .cpu = 4, .memory = 4);
+	story_pod(s, .name = "first", .cpu = 2);
+	story_plan(s);
+	CHECK_WHERE(s, "first", "a");
+	story_drop_pod(s, "first");
+	for (int i = 0; i < 3000; i++) {
+		story_pod(s, .name = "other", .cpu = 1, .node = i % 2 ? "a" : "b", .foreign = true);
+		if (i == 100)
+			story_pod(s, .name = "stays", .cpu = 3, .node = "a", .foreign = true);
+	}
+	story_pod(s, .name = "second", .cpu = 2);
+	story_plan(s);
+	CHECK_WHERE(s, "second", "b");
+	story_free(s);
+}
+
 /* A node without memory to give is scored by its cores alone. */
 Test(order, a_resource_that_a_node_lacks_is_not_scored)
 {

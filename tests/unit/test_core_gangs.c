@@ -557,18 +557,46 @@ Test(mixed, the_hardest_member_first)
 	story_free(s);
 }
 
-/* By score each pod would go to the emptier node, and the last would not fit. */
+/* By score the two large ones would go to two nodes, and the last small one would
+ * find no room. */
 Test(mixed, found_by_search)
 {
 	struct story *s = story_new();
 
-	story_node(s, .name = "a", .cpu = 10, .memory = 8);
-	story_node(s, .name = "b", .cpu = 10, .memory = 8);
-	story_gang(s, .name = "g", .quorum = 6);
-	story_pods(s, 2, .name = "four", .gang = "g", .cpu = 4);
-	story_pods(s, 4, .name = "three", .gang = "g", .cpu = 3);
+	story_node(s, .name = "a", .cpu = 6, .memory = 8);
+	story_node(s, .name = "b", .cpu = 6, .memory = 8);
+	story_gang(s, .name = "g", .quorum = 5);
+	story_pods(s, 2, .name = "three", .gang = "g", .cpu = 3);
+	story_pods(s, 3, .name = "two", .gang = "g", .cpu = 2);
 	story_plan(s);
-	cr_assert_eq(story_count(s, ""), 6, "%s", story_said(s));
+	cr_assert_eq(story_count(s, ""), 5, "%s", story_said(s));
+	cr_assert_str_eq(story_where(s, "three-0"), story_where(s, "three-1"));
+	story_free(s);
+}
+
+/* Many ways, none of which works, and no end of trying: said as it is, tried again
+ * after a while. */
+Test(mixed, gives_up_and_tries_again)
+{
+	struct story *s = story_new();
+
+	for (int i = 0; i < 12; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "n%02d", i);
+		story_node(s, .name = name, .cpu = 6, .memory = 8);
+	}
+	story_gang(s, .name = "g", .quorum = 31);
+	story_pods(s, 12, .name = "three", .gang = "g", .cpu = 3);
+	story_pods(s, 19, .name = "two", .gang = "g", .cpu = 2);
+	story_plan(s);
+	cr_assert_eq(story_count(s, ""), 0);
+	cr_assert_eq(story_why(s, "g")->why, WHY_GAVE_UP);
+	story_node(s, .name = "n12", .cpu = 6, .memory = 8);
+	story_plan(s);
+	story_tick(s, 2000);
+	story_plan(s);
+	cr_assert_eq(story_count(s, ""), 31, "%s", story_said(s));
 	story_free(s);
 }
 
@@ -599,5 +627,22 @@ Test(mixed, the_quorum_that_fits)
 	story_plan(s);
 	cr_assert_eq(story_count(s, "small"), 2);
 	cr_assert_eq(story_count(s, "large"), 0);
+	story_free(s);
+}
+
+/* The two that have most room alone do not fit together; two others do. */
+Test(mixed, the_quorum_that_only_a_search_finds)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "a", .cpu = 10, .memory = 10);
+	story_gang(s, .name = "g", .quorum = 2);
+	story_pod(s, .name = "both", .gang = "g", .cpu = 5, .memory = 5);
+	story_pod(s, .name = "cores", .gang = "g", .cpu = 6, .memory = 1);
+	story_pod(s, .name = "memory", .gang = "g", .cpu = 1, .memory = 6);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "cores"), "a");
+	cr_assert_str_eq(story_where(s, "memory"), "a");
+	cr_assert_str_eq(story_where(s, "both"), "");
 	story_free(s);
 }
