@@ -7,6 +7,7 @@
 """
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -34,9 +35,14 @@ class Cluster:
         return self
 
     def __exit__(self, kind, *_):
-        if kind is not None:
+        for process in reversed(self.processes):
+            process.stop()
+        found = self.crashes()
+        if kind is not None or found:
             self.tell()
         self.close()
+        if kind is None:
+            harness.check(not found, found)
 
     def start_apisim(self):
         self.apisim = muster.Apisim(self.folder, *[str(f) for f in self.apisim_flags])
@@ -164,6 +170,11 @@ class Cluster:
         for process in self.processes:
             with contextlib.suppress(OSError):
                 print(f"---- {process.name} ----\n{process.log()[-2500:]}", flush=True)
+
+    def crashes(self):
+        """Lines of logs that no test may cause, whatever it does to the programs."""
+        pattern = re.compile(r".*(?:Sanitizer|runtime error|Assertion|died of signal (?!9 |15 )).*")
+        return [line for process in self.processes for line in pattern.findall(process.log())][:5]
 
     def close(self):
         for process in reversed(self.processes):
