@@ -42,7 +42,7 @@ ifneq ($(findstring clang,$(CC)),)
 HARDEN := $(filter-out -ftrivial-auto-var-init=zero,$(HARDEN))
 endif
 ifeq ($(SAN),)
-OPT := -O2 -g -D_FORTIFY_SOURCE=2
+OPT := -O2 -g -D_FORTIFY_SOURCE=3
 ALLOC := -ljemalloc
 else ifeq ($(SAN),address)
 OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
