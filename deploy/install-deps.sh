@@ -10,13 +10,14 @@
 set -eu
 
 # curl and cjson: the API server; microhttpd and gnutls: /metrics, apisim and
-# its TLS; yaml: kubeconfigs and manifests; urcu: core/rcu.h; jemalloc: the
-# allocator; zlib: .gz input; ncurses: musterctl top.
+# its TLS; yaml: kubeconfigs and manifests; jemalloc: the allocator; zlib: .gz
+# input; urcu and ncurses: the design's snapshots and `musterctl top`.
 build='gcc libc6-dev make pkg-config liburcu-dev libjemalloc-dev libcurl4-openssl-dev libcjson-dev
 	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev'
-# strace counts the core's system calls, openssl makes certificates.
-test='libcriterion-dev python3 strace openssl'
-# What lies under a real kube-apiserver, which tests/real/build.sh makes.
+# strace counts the core's system calls, spin proves the models of tests/model.
+test='libcriterion-dev python3 strace spin'
+# openssl makes keys and certificates, the rest is what lies under the real
+# kube-apiserver that tests/real/build.sh makes.
 real='etcd-server python3 openssl ca-certificates'
 
 [ $# -gt 0 ] || set -- build
