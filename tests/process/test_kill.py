@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import load, objects  # noqa: E402
+from lib import kube, load, objects  # noqa: E402
 from lib.check import is_bound, key  # noqa: E402
 from lib.cluster import Cluster, Follower  # noqa: E402
 from lib.harness import check, equal, figure, full, main, until  # noqa: E402
@@ -20,7 +20,7 @@ CYCLES = 60 if full else 6
 AGAIN_S = 20
 CORE, FRONTEND = "muster-core", "muster-frontend"
 TARGETS = [[CORE], [FRONTEND], [CORE, FRONTEND]]
-LATENCY_MS = 2  # of each answer: a run takes long enough to be hit in its middle
+LATENCY_MS = 1  # of each answer: a run takes long enough to be hit in its middle
 FAULTS = ["bind-500-before", "bind-500-after", "bind-504-after", "bind-409-before", "bind-409-after", "bind-429",
           "bind-cut-before", "bind-cut-after", "bind-late", "cut-watches", "compact"]
 
@@ -107,6 +107,26 @@ def test_kill():
 
 def test_kill_with_faults():
     cycles(faults=True)
+
+
+def test_a_late_binding_keeps_its_room():
+    """A Binding that was answered 504 may still land.  Until that is known nobody else
+    gets the room, not even a more important pod, and not after a new start."""
+    for who in ([], [CORE], [FRONTEND]):
+        with Cluster(objects.node("n0", cpu="1"), kube.priority_class("high", 1000)) as c:
+            with Follower(c.client) as history:
+                c.up()
+                c.arm("bind-late", count=1, ms=1500)
+                c.create(objects.pod("first"))
+                until(lambda: c.stats()["requests"].get("POST pods/binding 504"), 5, "the 504")
+                kill(c, who)
+                c.create(objects.pod("second", priorityClassName="high"))
+                until(lambda: c.bound("first") == 1, AGAIN_S, "the first pod is bound")
+                time.sleep(1.7)
+                equal(c.bound("second"), 0, f"the second pod, {who} killed")
+                equal(history.wrong, [], "history")
+                wrongs = c.wrongs()
+                check(not wrongs, wrongs)
 
 
 def test_core_stops_for_a_while():
