@@ -2,10 +2,10 @@
 
 #include "core/carry.h"
 #include "core/decide.h"
+#include "core/groups.h"
 #include "core/members.h"
 #include "core/reason.h"
 #include "core/records.h"
-#include "core/say.h"
 #include "core/state.h"
 
 #include <errno.h>
@@ -89,12 +89,6 @@ void core_free(struct core *c)
 const char *core_fault(const struct core *core)
 {
 	return core->fault ? core->fault : "";
-}
-
-static int refuse(struct core *c, const char *fault)
-{
-	c->fault = fault;
-	return -EPROTO;
 }
 
 /* ---- epochs --------------------------------------------------------------------- */
@@ -267,126 +261,24 @@ static int on_shape_drop(struct core *c, const struct record *r)
 
 /* ---- gangs ---------------------------------------------------------------------- */
 
-static void gang_forget(struct core *c, gang_id id)
-{
-	struct gang *g = &c->gangs.slots[id];
-	struct gang_row *row = &c->ledger.gangs[id];
-
-	gang_hold(c, id);
-	row_begin(&row->version);
-	row->generation = 0;
-	row_end(&row->version);
-	name_drop(&c->ledger, &g->stored);
-	free(g->amounts);
-	c->gangs.states[g->state]--;
-	c->gangs.count--;
-	memset(g, 0, sizeof(*g));
-}
-
-/* A gang without members yet. */
-static int gang_begin(struct core *c, const struct gang_record *record)
-{
-	const struct event_gang *e = record->body;
-	struct gang *g = &c->gangs.slots[e->gang];
-	struct name name;
-	int rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
-
-	if (rc < 0)
-		return rc;
-	*g = (struct gang){ .generation = e->generation, .stored = name, .name_bytes = name.bytes, .wait_shape = ID_NONE };
-	g->name = name_text(&c->ledger, name);
-	c->gangs.count++;
-	c->gangs.states[GANG_NONE]++;
-	if (e->gang >= c->gangs.used)
-		c->gangs.used = e->gang + 1;
-	return 0;
-}
-
-static void gang_fill(struct core *c, const struct gang_record *record, struct amount *amounts)
-{
-	const struct event_gang *e = record->body;
-	struct gang *g = &c->gangs.slots[e->gang];
-	struct reason r;
-
-	gang_hold(c, e->gang);
-	free(g->amounts);
-	g->amounts = amounts;
-	g->amounts_n = e->amounts_n;
-	g->flags = e->flags;
-	g->dialect = e->dialect;
-	g->quorum = e->quorum > 0 ? e->quorum : 1;
-	g->created_ns = e->created_ns;
-	g->timeout_ns = e->timeout_ns;
-	gang_rekey(&c->gangs, g);
-	reason_begin(&r, g, &c->nodes);
-	gang_publish(c, e->gang, &r);
-	gang_touch(c, e->gang);
-}
-
-static int gang_check(struct core *c, const struct gang_record *record)
-{
-	const struct event_gang *e = record->body;
-	const struct gang *g = gangs_group(&c->gangs, e->gang);
-
-	if (!resources_known(c, record->amounts, e->amounts_n))
-		return refuse(c, "gang with an unnamed resource");
-	if (!g)
-		return 0;
-	if (g->generation != e->generation && g->members > 0)
-		return refuse(c, "another gang in the place of one that has pods");
-	if (g->generation == e->generation &&
-	    (g->name_bytes != e->name_bytes || memcmp(g->name, record->name, e->name_bytes) != 0))
-		return refuse(c, "a gang changed its name");
-	return 0;
-}
-
 static int on_gang(struct core *c, const struct record *r)
 {
 	struct gang_record record;
-	struct amount *amounts = NULL;
 	const char *fault = record_gang(r, &c->ledger.limits, &record);
-	const struct gang *g;
-	int rc;
 
 	if (fault)
 		return refuse(c, fault);
-	rc = gang_check(c, &record);
-	if (rc < 0)
-		return rc;
-	if (record.body->amounts_n > 0) {
-		amounts = malloc(record.body->amounts_n * sizeof(*amounts));
-		if (!amounts)
-			return -ENOMEM;
-		memcpy(amounts, record.amounts, record.body->amounts_n * sizeof(*amounts));
-	}
-	g = &c->gangs.slots[record.body->gang];
-	if (g->generation && g->generation != record.body->generation)
-		gang_forget(c, record.body->gang);
-	if (g->generation == 0)
-		rc = gang_begin(c, &record);
-	if (rc < 0) {
-		free(amounts);
-		return rc;
-	}
-	gang_fill(c, &record, amounts);
-	return 0;
+	if (!resources_known(c, record.amounts, record.body->amounts_n))
+		return refuse(c, "gang with an unnamed resource");
+	return group_event(c, &record);
 }
 
 static int on_gang_drop(struct core *c, const struct record *r)
 {
 	const struct event_drop *drop;
 	const char *fault = record_drop(r, c->ledger.limits.gangs, &drop);
-	const struct gang *g;
 
-	if (fault)
-		return refuse(c, fault);
-	g = gangs_group(&c->gangs, drop->id);
-	if (!g || g->generation != drop->generation)
-		return refuse(c, "drop of an unknown gang");
-	if (g->members > 0)
-		return refuse(c, "drop of a gang that has pods");
-	gang_forget(c, drop->id);
-	return 0;
+	return fault ? refuse(c, fault) : group_drop(c, drop);
 }
 
 /* ---- pods and results ------------------------------------------------------------- */

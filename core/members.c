@@ -282,12 +282,6 @@ static uint32_t gang_wanted(const struct core *c, const struct event_pod *e)
 	return e->flags & POD_OURS ? c->gangs.groups + e->pod : ID_NONE;
 }
 
-static int refuse(struct core *c, const char *fault)
-{
-	c->fault = fault;
-	return -EPROTO;
-}
-
 static int pod_check(struct core *c, const struct pod_record *record)
 {
 	const struct event_pod *e = record->body;

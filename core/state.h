@@ -12,6 +12,8 @@
 #include "core/shapes.h"
 #include "core/views.h"
 
+#include <errno.h>
+
 /* A command that found no room; nothing is planned before it did. */
 struct say {
 	bool gang_waits;
@@ -69,6 +71,13 @@ struct core {
 	uint64_t saturated_told;
 	uint64_t stale_results; /* that answered nothing */
 };
+
+/* A record is malformed: say how. */
+static inline int refuse(struct core *c, const char *fault)
+{
+	c->fault = fault;
+	return -EPROTO;
+}
 
 static inline struct core_stats *core_stats(struct core *c)
 {

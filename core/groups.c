@@ -1,0 +1,119 @@
+#include "core/groups.h"
+
+#include "core/members.h"
+#include "core/reason.h"
+#include "core/say.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void group_forget(struct core *c, gang_id id)
+{
+	struct gang *g = &c->gangs.slots[id];
+	struct gang_row *row = &c->ledger.gangs[id];
+
+	gang_hold(c, id);
+	row_begin(&row->version);
+	row->generation = 0;
+	row_end(&row->version);
+	name_drop(&c->ledger, &g->stored);
+	free(g->amounts);
+	c->gangs.states[g->state]--;
+	c->gangs.count--;
+	memset(g, 0, sizeof(*g));
+}
+
+/* A gang without members yet. */
+static int group_begin(struct core *c, const struct gang_record *record)
+{
+	const struct event_gang *e = record->body;
+	struct gang *g = &c->gangs.slots[e->gang];
+	struct name name;
+	int rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
+
+	if (rc < 0)
+		return rc;
+	*g = (struct gang){ .generation = e->generation, .stored = name, .name_bytes = name.bytes, .wait_shape = ID_NONE };
+	g->name = name_text(&c->ledger, name);
+	c->gangs.count++;
+	c->gangs.states[GANG_NONE]++;
+	if (e->gang >= c->gangs.used)
+		c->gangs.used = e->gang + 1;
+	return 0;
+}
+
+static void group_fill(struct core *c, const struct gang_record *record, struct amount *amounts)
+{
+	const struct event_gang *e = record->body;
+	struct gang *g = &c->gangs.slots[e->gang];
+	struct reason r;
+
+	gang_hold(c, e->gang);
+	free(g->amounts);
+	g->amounts = amounts;
+	g->amounts_n = e->amounts_n;
+	g->flags = e->flags;
+	g->dialect = e->dialect;
+	g->quorum = e->quorum > 0 ? e->quorum : 1;
+	g->created_ns = e->created_ns;
+	g->timeout_ns = e->timeout_ns;
+	gang_rekey(&c->gangs, g);
+	reason_begin(&r, g, &c->nodes);
+	gang_publish(c, e->gang, &r);
+	gang_touch(c, e->gang);
+}
+
+static int group_check(struct core *c, const struct gang_record *record)
+{
+	const struct event_gang *e = record->body;
+	const struct gang *g = gangs_group(&c->gangs, e->gang);
+
+	if (!g)
+		return 0;
+	if (g->generation != e->generation && g->members > 0)
+		return refuse(c, "another gang in the place of one that has pods");
+	if (g->generation == e->generation &&
+	    (g->name_bytes != e->name_bytes || memcmp(g->name, record->name, e->name_bytes) != 0))
+		return refuse(c, "a gang changed its name");
+	return 0;
+}
+
+int group_event(struct core *c, const struct gang_record *record)
+{
+	const struct event_gang *e = record->body;
+	const struct gang *g = &c->gangs.slots[e->gang];
+	struct amount *amounts = NULL;
+	int rc = group_check(c, record);
+
+	if (rc < 0)
+		return rc;
+	if (e->amounts_n > 0) {
+		amounts = malloc(e->amounts_n * sizeof(*amounts));
+		if (!amounts)
+			return -ENOMEM;
+		memcpy(amounts, record->amounts, e->amounts_n * sizeof(*amounts));
+	}
+	if (g->generation && g->generation != e->generation)
+		group_forget(c, e->gang);
+	if (g->generation == 0)
+		rc = group_begin(c, record);
+	if (rc < 0) {
+		free(amounts);
+		return rc;
+	}
+	group_fill(c, record, amounts);
+	return 0;
+}
+
+int group_drop(struct core *c, const struct event_drop *drop)
+{
+	const struct gang *g = gangs_group(&c->gangs, drop->id);
+
+	if (!g || g->generation != drop->generation)
+		return refuse(c, "drop of an unknown gang");
+	if (g->members > 0)
+		return refuse(c, "drop of a gang that has pods");
+	group_forget(c, drop->id);
+	return 0;
+}

@@ -1,0 +1,218 @@
+/* The core's parts by themselves: arithmetic, the arena of names, the queue, limits. */
+#include "core/amount.h"
+#include "core/core.h"
+#include "core/ledger.h"
+#include "core/queue.h"
+#include "support_random.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+static const struct limits small = { .nodes = 10, .pods = 100, .gangs = 50, .shapes = 10, .names = 10, .resources = 5,
+	                             .name_bytes = 4096, .command_ring_bytes = 4096 };
+
+/* Any width, with many near the ends of int64. */
+static int64_t any_amount(struct random *r)
+{
+	int64_t value = (int64_t)(random_next(r) >> (1 + random_below(r, 63)));
+
+	return random_below(r, 8) == 0 ? INT64_MAX - value % 5 : value;
+}
+
+Test(amount, count_is_a_division)
+{
+	struct random r = random_start("amount.count");
+
+	for (int i = 0; i < 1000000; i++) {
+		int64_t room = any_amount(&r), request = any_amount(&r) | 1;
+		uint32_t most = (uint32_t)random_next(&r);
+		int64_t exact = request == INT64_MAX ? 0 : room / request;
+
+		if (i % 2) /* about a whole number of requests */
+			room = wide_cut((wide)request * random_below(&r, 1000) + random_below(&r, 3) - 1);
+		if (room < 0)
+			room = 0;
+		exact = request == INT64_MAX ? 0 : room / request;
+		cr_assert_eq(amount_count(room, request, 1.0 / (double)request, most), exact < most ? exact : most,
+		             "%lld / %lld", (long long)room, (long long)request);
+	}
+}
+
+Test(amount, ends)
+{
+	cr_assert_eq(amount_count(-1, 1, 1.0, 9), 0);
+	cr_assert_eq(amount_count(INT64_MIN, 1, 1.0, 9), 0);
+	cr_assert_eq(amount_count(INT64_MAX, 1, 1.0, 9), 9);
+	cr_assert_eq(amount_count(INT64_MAX, INT64_MAX, 1.0 / (double)INT64_MAX, 9), 0);
+	cr_assert_eq(amount_room(5, (wide)INT64_MAX + 1), INT64_MIN);
+	cr_assert_eq(amount_room(5, 7), -2);
+	cr_assert_eq(amount_times(INT64_MAX, 2), INT64_MAX);
+	cr_assert(!amount_fits(INT64_MAX, INT64_MAX));
+}
+
+/* ---- names ------------------------------------------------------------------------ */
+
+static struct ledger *ledger_make(struct ledger_view *v, const struct limits *limits)
+{
+	size_t bytes = (size_t)ledger_bytes(limits, NULL);
+	struct ledger *ledger = aligned_alloc(4096, bytes);
+
+	cr_assert(ledger);
+	memset(ledger, 0, bytes);
+	ledger_open(v, ledger, limits);
+	return ledger;
+}
+
+/* Names never lie on each other and are never changed by others, through any order
+ * of adding and dropping; and when all are dropped, as many fit as ever. */
+Test(names, keep_their_bytes)
+{
+	struct random r = random_start("names");
+	struct ledger_view v;
+	struct ledger *ledger = ledger_make(&v, &small);
+	struct {
+		struct name name;
+		unsigned char mark;
+	} names[200] = { 0 };
+	unsigned full = 0, most = 0;
+	uint32_t live = 0;
+	char text[NAME_BYTES_MAX];
+
+	for (int i = 0; i < 50000; i++) {
+		uint32_t at = random_below(&r, 200), bytes = 1 + random_below(&r, random_below(&r, 4) ? 60 : NAME_BYTES_MAX);
+		int rc;
+
+		if (names[at].name.bytes > 0) {
+			for (uint32_t k = 0; k < names[at].name.bytes; k++)
+				cr_assert_eq((unsigned char)name_text(&v, names[at].name)[k], names[at].mark);
+			name_drop(&v, &names[at].name);
+			live--;
+			continue;
+		}
+		names[at].mark = (unsigned char)(1 + random_below(&r, 255));
+		memset(text, names[at].mark, bytes);
+		rc = name_add(&v, text, bytes, &names[at].name);
+		cr_assert(rc == 0 || rc == -ENOSPC);
+		cr_assert(rc == 0 ? names[at].name.offset + bytes <= small.name_bytes : names[at].name.bytes == 0);
+		full += rc < 0;
+		live += rc == 0;
+		most = live > most ? live : most;
+	}
+	cr_assert(full > 0 && most > 20, "%u times full, %u at most", full, most);
+	free(ledger);
+}
+
+Test(names, of_one_size_fill_the_arena_again_and_again)
+{
+	struct ledger_view v;
+	struct ledger *ledger = ledger_make(&v, &small);
+	struct name names[256];
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 256; i++)
+			cr_assert_eq(name_add(&v, "0123456789abcdef", 16, &names[i]), 0);
+		cr_assert_eq(name_add(&v, "x", 1, &(struct name){ 0 }), -ENOSPC);
+		for (int i = 0; i < 256; i++)
+			name_drop(&v, &names[i]);
+	}
+	free(ledger);
+}
+
+/* ---- limits ------------------------------------------------------------------------- */
+
+Test(limits, that_can_not_be_are_named)
+{
+	static const struct {
+		size_t offset;
+		uint32_t value;
+	} bad[] = {
+		{ offsetof(struct limits, nodes), 0 },     { offsetof(struct limits, nodes), UINT32_MAX },
+		{ offsetof(struct limits, pods), 0 },      { offsetof(struct limits, pods), UINT32_MAX },
+		{ offsetof(struct limits, gangs), 0 },     { offsetof(struct limits, gangs), UINT32_MAX },
+		{ offsetof(struct limits, shapes), 0 },    { offsetof(struct limits, shapes), UINT32_MAX },
+		{ offsetof(struct limits, names), 0 },     { offsetof(struct limits, names), UINT32_MAX },
+		{ offsetof(struct limits, resources), 3 }, { offsetof(struct limits, resources), 65 },
+		{ offsetof(struct limits, name_bytes), 1 }, { offsetof(struct limits, command_ring_bytes), 5000 },
+	};
+	const char *what = NULL;
+
+	cr_assert(core_ledger_bytes(&small, &what) > 0);
+	cr_assert_null(what);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct limits l = small;
+
+		memcpy((char *)&l + bad[i].offset, &bad[i].value, sizeof(bad[i].value));
+		what = NULL;
+		cr_assert_eq(core_ledger_bytes(&l, &what), 0, "case %zu", i);
+		cr_assert(what && strlen(what) > 0);
+	}
+}
+
+/* ---- the queue ------------------------------------------------------------------------- */
+
+static bool earlier(const struct gang *a, const struct gang *b)
+{
+	int order;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	if (a->age_ns != b->age_ns)
+		return a->age_ns < b->age_ns;
+	order = strncmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
+	if (order != 0 || a->name_bytes != b->name_bytes)
+		return order ? order < 0 : a->name_bytes < b->name_bytes;
+	return a < b;
+}
+
+static void queue_check(const struct queue *q, const struct gangs *gs)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = queue_first(q); i != ID_NONE; i = queue_next(q, i)) {
+		uint32_t next = queue_next(q, i);
+
+		cr_assert_eq(gs->slots[i].place, q->place);
+		cr_assert(next == ID_NONE || earlier(&gs->slots[i], &gs->slots[next]));
+		n++;
+	}
+	cr_assert_eq(n, q->n);
+}
+
+Test(queue, is_in_order_whatever_comes_and_goes)
+{
+	struct random r = random_start("queue");
+	struct pods pods;
+	struct gangs gs;
+	struct queue_links links[150];
+	struct queue changed, waiting;
+	char name[] = "abcdefgh";
+
+	cr_assert_eq(pods_init(&pods, &small), 0);
+	cr_assert_eq(gangs_init(&gs, &small, &pods), 0);
+	cr_assert_eq(gs.n, 150);
+	queue_init(&changed, &gs, links, PLACE_CHANGED);
+	queue_init(&waiting, &gs, links, PLACE_WAITING);
+	for (int i = 0; i < 20000; i++) {
+		uint32_t at = random_below(&r, gs.n);
+		struct gang *g = &gs.slots[at];
+
+		if (g->place == PLACE_CHANGED) {
+			queue_remove(&changed, at);
+		} else if (g->place == PLACE_WAITING) {
+			queue_remove(&waiting, at);
+		} else {
+			g->priority = (int32_t)random_below(&r, 3) - 1;
+			g->age_ns = random_below(&r, 3);
+			g->name = name + random_below(&r, 3);
+			g->name_bytes = 1 + random_below(&r, 4);
+			queue_insert(random_below(&r, 2) ? &changed : &waiting, at);
+		}
+		if (i % 16 == 0) {
+			queue_check(&changed, &gs);
+			queue_check(&waiting, &gs);
+		}
+	}
+	gangs_free(&gs);
+	pods_free(&pods);
+}
