@@ -64,6 +64,8 @@ class Cluster:
         if (self.dir / "state.json").exists():
             raise SystemExit(f"cluster.py: {self.dir} holds a cluster already; stop it first")
         fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        if fast:
+            _sweep(pathlib.Path(fast))
         self.state = {"apiserver": str(programs / "kube-apiserver"), "gates": self.gates,
                       "data": tempfile.mkdtemp(prefix="muster-etcd-", dir=fast), "pids": {}}
         try:
@@ -240,6 +242,23 @@ class Cluster:
         return cluster
 
 
+def _sweep(folder):
+    """Data that a cluster left whose owner was killed: a minute old, and no
+    process names it."""
+    commands = b"".join(_command_of(pid) for pid, _, name in muster.processes() if name == "etcd")
+    for data in folder.glob("muster-etcd-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - data.stat().st_mtime > 60 and str(data).encode() not in commands:
+                shutil.rmtree(data, ignore_errors=True)
+
+
+def _command_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def _private(path, flags):
     return os.open(path, flags, 0o600)
 
@@ -253,10 +272,7 @@ def _end(pid, marker, number, timeout_s=10.0):
     """Signal the process, and SIGKILL it when that does not end it.  Only one
     that names our folder in its command line is ours: pids come back."""
     def ours():
-        try:
-            return marker.encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            return False
+        return marker.encode() in _command_of(pid)
 
     if not pid or not marker or not ours():
         return
