@@ -150,6 +150,14 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	return true;
 }
 
+/* Results have their own ring, and plans are the loop's to ask for. */
+static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16_t kind)
+{
+	if (ring == &l->results)
+		return kind >= RESULT_BOUND && kind <= RESULT_UNKNOWN;
+	return kind >= EVENT_BEGIN && kind <= EVENT_POD_DROP;
+}
+
 /* Up to BATCH records of one ring; how many, or -1 when the peer broke. */
 static int drain(struct loop *l, const char *name, struct ring_reader *ring)
 {
@@ -157,6 +165,10 @@ static int drain(struct loop *l, const char *name, struct ring_reader *ring)
 	int n = 0, rc = 0;
 
 	while (n < (int)BATCH && (rc = ring_read(ring, r)) > 0) {
+		if (!belongs(l, ring, r->kind)) {
+			peer_bad(l, name, r, -EPROTO, "this kind of record does not belong on this ring");
+			return -1;
+		}
 		if (!step(l, name, r))
 			return -1;
 		n++;

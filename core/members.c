@@ -434,7 +434,7 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 
 	if (!p || p->generation != result->generation || p->state != POD_RESERVED || p->list == LIST_SEND ||
 	    (!p->any_attempt && p->attempt != result->attempt)) {
-		c->stale_results++;
+		stat_add(&core_stats(c)->stale_results, 1);
 		return;
 	}
 	if (kind == RESULT_UNKNOWN)

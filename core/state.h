@@ -69,7 +69,6 @@ struct core {
 	uint32_t names_n;  /* in use */
 	const char *fault; /* what was wrong with the last record refused */
 	uint64_t saturated_told;
-	uint64_t stale_results; /* that answered nothing */
 };
 
 /* A record is malformed: say how. */

@@ -22,7 +22,7 @@
 #define FIELDS_core_stats(F, s) \
 	F(s, events) F(s, bad_records) F(s, plans) F(s, plans_placed) F(s, plans_refused) F(s, plan_ns_sum) \
 	F(s, plan_ns_max) F(s, plan_ns_last) F(s, binds_sent) F(s, binds_accepted) F(s, binds_refused) \
-	F(s, limits_hit) F(s, sleeps) F(s, saturated) F(s, epochs) F(s, reserved)
+	F(s, limits_hit) F(s, sleeps) F(s, saturated) F(s, epochs) F(s, stale_results)
 #define FIELDS_core_gauges(F, s) \
 	F(s, nodes) F(s, pods) F(s, pods_pending) F(s, pods_bound) F(s, gangs) F(s, gangs_waiting) \
 	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, reserved)

@@ -117,7 +117,7 @@ struct core_stats {
 	_Atomic uint64_t sleeps;          /* times the loop slept on the futex */
 	_Atomic uint64_t saturated;       /* sums that hit the end of int64 */
 	_Atomic uint64_t epochs;
-	_Atomic uint64_t reserved[1];
+	_Atomic uint64_t stale_results; /* that answered no binding in flight */
 };
 
 /* Levels for observers. */

@@ -131,6 +131,7 @@ Test(bind, answers_to_nothing_are_passed_over)
 	r.generation = 2; /* another pod */
 	cr_assert_eq(story_feed(s, RESULT_REFUSED, &r, sizeof(r)), 0);
 	cr_assert(!room_for(s, 1));
+	cr_assert_eq(story_ledger(s)->stats.stale_results, 3);
 	story_free(s);
 }
 

@@ -318,6 +318,21 @@ static void bad_kind(struct peer *p)
 	send_record(p, CMD_BIND, NULL, 0);
 }
 
+static void bad_plan(struct peer *p)
+{
+	struct record *r = ring_reserve(&p->events, EVENT_TICK, 0, 1);
+
+	cr_assert(r);
+	r->kind = EVENT_PLAN;
+}
+
+static void bad_ring(struct peer *p)
+{
+	struct result result = { .generation = 1 };
+
+	send_record(p, RESULT_BOUND, &result, sizeof(result));
+}
+
 static void bad_head(struct peer *p)
 {
 	atomic_store(&((struct intake *)p->intake.base)->command_head, 4096 * 1024 + 8);
@@ -331,5 +346,7 @@ Test(daemon, throws_a_bad_frontend_out, .timeout = 120)
 	thrown_out(bad_record);
 	thrown_out(bad_tail);
 	thrown_out(bad_kind);
+	thrown_out(bad_plan);
+	thrown_out(bad_ring);
 	thrown_out(bad_head);
 }
