@@ -33,10 +33,6 @@ void slow_step(struct slow *s);
 /* Feed the core a broken copy of a record now and then; the judge is off. */
 void slow_break(struct slow *s);
 
-/* Everything that the core was told and said so far. */
-const unsigned char *slow_log(const struct slow *s, size_t *bytes);
-const unsigned char *slow_said(const struct slow *s, size_t *bytes);
-
 /* Tell a new core the same and check that it says the same. */
 void slow_replay(const struct slow *s);
 

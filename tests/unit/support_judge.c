@@ -1,0 +1,280 @@
+#include "support_slow_impl.h"
+
+#include <criterion/criterion.h>
+
+/* ---- what is true --------------------------------------------------------------------- */
+
+bool slow_takes_room(const struct pod *p, uint32_t node)
+{
+	return p->live && p->where != NOWHERE && p->node == node;
+}
+
+static int64_t used(const struct slow *s, uint32_t node, int amount)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < SLOW_PODS; i++)
+		if (slow_takes_room(&s->pods[i], node))
+			sum += s->shapes[s->pods[i].shape].amounts[amount];
+	return sum;
+}
+
+static bool allowed(const struct slow *s, uint32_t shape, uint32_t node)
+{
+	const struct node *n = &s->nodes[node];
+
+	return n->live && n->present && !n->cordoned && (!n->tainted || s->shapes[shape].tolerates) &&
+	       (s->shapes[shape].zone == 0 || s->shapes[shape].zone == n->zone);
+}
+
+static bool fits(const struct slow *s, uint32_t shape, uint32_t node)
+{
+	if (!allowed(s, shape, node))
+		return false;
+	for (int a = 0; a < AMOUNTS; a++) {
+		int64_t request = s->shapes[shape].amounts[a];
+
+		if (request > 0 && used(s, node, a) + request > s->nodes[node].amounts[a])
+			return false;
+	}
+	return true;
+}
+
+static int64_t score(const struct slow *s, uint32_t shape, uint32_t node)
+{
+	int64_t sum = 0, parts = 0;
+
+	for (int a = CPU; a <= MEMORY; a++) {
+		int64_t have = s->nodes[node].amounts[a];
+		int64_t take = used(s, node, a) + s->shapes[shape].amounts[a];
+
+		if (have == 0)
+			continue;
+		parts++;
+		if (s->score == SCORE_PACK)
+			sum += (take < have ? take : have) * 100 / have;
+		else if (take <= have)
+			sum += (have - take) * 100 / have;
+	}
+	return parts ? sum / parts : 0;
+}
+
+/* Names sort as ids do here: one letter each, see node_name(). */
+static uint32_t best(const struct slow *s, uint32_t shape)
+{
+	uint32_t found = ID_NONE;
+
+	for (uint32_t i = 0; i < SLOW_NODES; i++)
+		if (fits(s, shape, i) && (found == ID_NONE || score(s, shape, i) > score(s, shape, found)))
+			found = i;
+	return found;
+}
+
+static bool ready(const struct slow *s, const struct pod *p)
+{
+	return p->live && p->where == NOWHERE && p->ours && !p->gated && !p->deleting && !p->refused &&
+	       p->retry_ns <= s->time_ns;
+}
+
+static bool counts(const struct pod *p, uint32_t gang)
+{
+	return p->live && p->gang == gang && !p->deleting && (p->where != NOWHERE || p->ours);
+}
+
+static uint32_t have(const struct slow *s, uint32_t gang)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SLOW_PODS; i++)
+		n += counts(&s->pods[i], gang) && s->pods[i].where != NOWHERE;
+	return n;
+}
+
+/* Can `need` of these pods be placed at once?  Tries everything. */
+static bool can_place(struct slow *s, const uint32_t *pods, uint32_t n, uint32_t need)
+{
+	bool found = false;
+
+	if (need == 0)
+		return true;
+	if (n < need)
+		return false;
+	for (uint32_t node = 0; node < SLOW_NODES && !found; node++) {
+		struct pod *p = &s->pods[pods[0]];
+
+		if (!fits(s, p->shape, node))
+			continue;
+		p->where = IN_FLIGHT;
+		p->node = node;
+		found = can_place(s, pods + 1, n - 1, need - 1);
+		p->where = NOWHERE;
+	}
+	return found || can_place(s, pods + 1, n - 1, need);
+}
+
+static bool minimum(const struct slow *s, uint32_t gang)
+{
+	const struct gang *g = &s->gangs[gang];
+	int64_t cpu = 0, pods = 0;
+
+	if (g->cpu == 0)
+		return true;
+	for (uint32_t node = 0; node < SLOW_NODES; node++) {
+		int64_t free_cpu = s->nodes[node].amounts[CPU] - used(s, node, CPU);
+		int64_t free_pods = s->nodes[node].amounts[PODS] - used(s, node, PODS);
+
+		if (!s->nodes[node].live || !s->nodes[node].present)
+			continue;
+		for (uint32_t i = 0; i < SLOW_PODS; i++) {
+			if (!slow_takes_room(&s->pods[i], node) || s->pods[i].gang != gang)
+				continue;
+			free_cpu += s->shapes[s->pods[i].shape].amounts[CPU];
+			free_pods++;
+		}
+		cpu += free_cpu > 0 ? free_cpu : 0;
+		pods += free_pods > 0 ? free_pods : 0;
+	}
+	return cpu >= g->cpu && pods >= g->quorum;
+}
+
+void judge_bind(struct slow *s, const struct cmd_bind *b)
+{
+	struct pod *p = &s->pods[b->pod];
+
+	cr_assert(p->live && p->generation == b->pod_generation, "a binding of another pod");
+	cr_assert_eq(b->gang, p->gang);
+	cr_assert(ready(s, p), "pod %u is not to be planned", b->pod);
+	cr_assert(b->attempt > p->attempt);
+	cr_assert_eq(b->node_generation, s->nodes[b->node].generation);
+	cr_assert(fits(s, p->shape, b->node), "pod %u does not fit on node %u", b->pod, b->node);
+	if (p->gang == ID_NONE || s->gangs[p->gang].alike)
+		cr_assert_eq(b->node, best(s, p->shape), "pod %u: node %u is not the best, %u is", b->pod, b->node,
+		             best(s, p->shape));
+}
+
+/* ---- judgement --------------------------------------------------------------------------------- */
+
+void judge_before_plan(struct slow *s)
+{
+	for (uint32_t gang = 0; gang < SLOW_GANGS; gang++) {
+		uint32_t shape = ID_NONE;
+
+		s->gangs[gang].alike = true;
+		s->gangs[gang].started = false;
+		for (uint32_t i = 0; i < SLOW_PODS; i++) {
+			const struct pod *p = &s->pods[i];
+
+			if (p->gang != gang || !ready(s, p))
+				continue;
+			if (shape != ID_NONE && shape != p->shape)
+				s->gangs[gang].alike = false;
+			shape = p->shape;
+		}
+	}
+}
+
+/* Which reason a gang (or pod, as a gang of one) that waits must have been told. */
+static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, uint32_t held, const struct gang *g,
+                             uint32_t gang)
+{
+	uint32_t ready_n = 0, gated = 0, backoff = 0, members = held + n, nodes = 0, list[SLOW_PODS];
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pod *p = &s->pods[pods[i]];
+
+		if (ready(s, p))
+			list[ready_n++] = pods[i];
+		else if (p->gated)
+			gated++;
+		else if (!p->refused)
+			backoff++;
+	}
+	for (uint32_t i = 0; i < SLOW_NODES; i++)
+		nodes += s->nodes[i].live && s->nodes[i].present;
+	if (g->missing)
+		return WHY_GROUP_MISSING;
+	if (g->refused)
+		return WHY_REFUSED;
+	if (held >= g->quorum && ready_n == 0)
+		return backoff ? WHY_BIND_REFUSED : gated ? WHY_GATED : WHY_REFUSED;
+	if (held < g->quorum && members < g->quorum)
+		return WHY_MEMBERS;
+	if (held < g->quorum && held + ready_n < g->quorum)
+		return held + ready_n + backoff >= g->quorum           ? WHY_BIND_REFUSED
+		       : held + ready_n + backoff + gated >= g->quorum ? WHY_GATED
+		                                                       : WHY_REFUSED;
+	if (nodes == 0)
+		return WHY_NO_NODES;
+	if (held < g->quorum && gang != ID_NONE && !minimum(s, gang))
+		return WHY_MIN_RESOURCES;
+	if (can_place(s, list, ready_n, held < g->quorum ? g->quorum - held : 1))
+		return WHY_GAVE_UP;
+	return WHY_ROOM;
+}
+
+static bool no_room(uint32_t why)
+{
+	return why == WHY_NO_NODES || why == WHY_ROOM || why == WHY_MIN_RESOURCES;
+}
+
+static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, uint32_t held, const struct gang *g,
+                          uint32_t gang, uint32_t told)
+{
+	uint32_t expected;
+
+	if (n == 0)
+		return;
+	/* A backoff may end a little late, and is judged then. */
+	for (uint32_t i = 0; i < n; i++)
+		if (told == WHY_BIND_REFUSED && s->pods[pods[i]].retry_ns + 20000000 > s->time_ns)
+			return;
+	expected = expected_why(s, pods, n, held, g, gang);
+	/* Only a gang of several shapes can be beyond the planner, and then it says so;
+	 * it may say so of one that can't be placed as well. */
+	if (told == WHY_GAVE_UP) {
+		cr_assert(gang != ID_NONE && !g->alike, "gang %u: gave up", gang);
+		s->counts.gave_up += expected == WHY_GAVE_UP;
+		return;
+	}
+	cr_assert_neq(expected, WHY_GAVE_UP, "gang %u pod %u: told %u, could start", gang, pods[0], told);
+	/* Between the kinds of having no room, news may be two seconds late. */
+	if (!s->refreshed && no_room(told) && no_room(expected))
+		return;
+	cr_assert_eq(told, expected, "gang %u pod %u: told %u, %u is right", gang, pods[0], told, expected);
+}
+
+static void judge_rest(struct slow *s)
+{
+	static const struct gang alone = { .quorum = 1, .alike = true };
+
+	judge_before_plan(s); /* `alike` as it is now; `started` is judged already */
+	for (uint32_t gang = 0; gang < SLOW_GANGS; gang++) {
+		uint32_t pods[SLOW_PODS], n = 0;
+
+		for (uint32_t i = 0; i < SLOW_PODS; i++)
+			if (counts(&s->pods[i], gang) && s->pods[i].where == NOWHERE)
+				pods[n++] = i;
+		if (s->gangs[gang].live)
+			judge_waiting(s, pods, n, have(s, gang), &s->gangs[gang], gang, s->gangs[gang].why);
+	}
+	for (uint32_t i = 0; i < SLOW_PODS; i++)
+		if (counts(&s->pods[i], ID_NONE) && s->pods[i].where == NOWHERE)
+			judge_waiting(s, &i, 1, 0, &alone, ID_NONE, s->pods[i].why);
+}
+
+static void judge_started(struct slow *s)
+{
+	for (uint32_t gang = 0; gang < SLOW_GANGS; gang++) {
+		if (!s->gangs[gang].started)
+			continue;
+		s->counts.gangs_started++;
+		cr_assert(have(s, gang) >= s->gangs[gang].quorum, "gang %u started with %u of %u", gang, have(s, gang),
+		          s->gangs[gang].quorum);
+	}
+}
+
+void judge_after_plan(struct slow *s)
+{
+	judge_started(s);
+	judge_rest(s);
+}
