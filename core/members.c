@@ -352,6 +352,9 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	}
 	now = standing_after(p, e, gang, time_ns);
 	unsent = p->list == LIST_SEND;
+	/* The watch can be ahead of the answer, which is stale then. */
+	if (p->state == POD_RESERVED && !unsent && now.state == POD_BOUND && now.node == p->node)
+		stat_add(&core_stats(c)->binds_accepted, 1);
 	gang_before_it = p->gang;
 
 	member_out(c, p);

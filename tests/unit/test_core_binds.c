@@ -94,6 +94,29 @@ Test(bind, bound_keeps_the_room_until_the_pod_ends)
 	story_free(s);
 }
 
+/* Whichever comes first, the answer or the watch, the other counts no more. */
+Test(bind, accepted_is_counted_once)
+{
+	struct story *s = one_node(4);
+	const struct core_stats *stats = &story_ledger(s)->stats;
+
+	story_node(s, .name = "n2", .cpu = 4, .memory = 64);
+	story_pods(s, 3, .name = "a", .cpu = 2);
+	story_plan(s);
+	cr_assert_eq(stats->binds_sent, 3);
+	story_confirm(s, "a-0");
+	cr_assert_eq(stats->binds_accepted, 1);
+	story_bound(s, "a-0");
+	story_bound(s, "a-1");
+	story_confirm(s, "a-1");
+	story_confirm(s, "a-1");
+	cr_assert_eq(stats->binds_accepted, 2);
+	/* Bound by somebody else, to another node: not the binding that was sent. */
+	story_pod(s, .name = "a-2", .cpu = 2, .node = strcmp(story_where(s, "a-2"), "n1") == 0 ? "n2" : "n1");
+	cr_assert_eq(stats->binds_accepted, 2);
+	story_free(s);
+}
+
 /* Somebody else bound it: the usage follows. */
 Test(bind, bound_elsewhere_moves_the_usage)
 {
