@@ -174,6 +174,11 @@ static void put_room(struct out *o, const struct reason *r, const char *gang, co
 
 static void put_members(struct out *o, const struct reason *r, const char *gang)
 {
+	/* No pod hears it, so it needs none of kube-scheduler's words. */
+	if (r->members == 0) {
+		put(o, "no member is there: not created yet, ended, or of another scheduler");
+		return;
+	}
 	put(o, "pre-filter pod cannot find enough sibling pods, current pods number: %u, minMember of group: %u",
 	    r->members, r->quorum);
 	if (gang)

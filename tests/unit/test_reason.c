@@ -77,6 +77,8 @@ Test(reason, each_of_them)
 		{ { .why = WHY_MEMBERS, .members = 2, .quorum = 3 }, "ns/g", NULL,
 		  "pre-filter pod cannot find enough sibling pods, current pods number: 2, minMember of group: 3. gang ns/g: 2 of 3 members "
 		  "are there." },
+		{ { .why = WHY_MEMBERS, .quorum = 3 }, "ns/g", NULL,
+		  "no member is there: not created yet, ended, or of another scheduler" },
 		{ { .why = WHY_GATED }, NULL, NULL, "Scheduling is blocked due to non-empty scheduling gates" },
 		{ { .why = WHY_GATED, .members = 3, .gated = 1, .quorum = 3 }, "ns/g", NULL,
 		  "pre-filter pod cannot proceed due to gated pods in the same PodGroup. gang ns/g: 1 of 3 members have scheduling gates, "
