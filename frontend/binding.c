@@ -11,7 +11,6 @@
 
 #define POST_TIMEOUT_MS 30000
 #define READ_TIMEOUT_MS 15000
-#define RETRY_FORBIDDEN_MS 30000
 #define RETRY_INVALID_MS 600000
 
 void binding_tell(struct bind *b, enum record_kind kind)
@@ -183,7 +182,9 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 		return;
 	case BIND_FORBIDDEN:
 		bind_explain(b, answer, body, body_bytes);
-		bind_give_up(b, RETRY_FORBIDDEN_MS);
+		/* The core's own backoff: an API server that has just started refuses what it
+		 * will take a second later. */
+		bind_give_up(b, 0);
 		return;
 	case BIND_INVALID:
 		bind_explain(b, answer, body, body_bytes);
