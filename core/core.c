@@ -202,8 +202,7 @@ static int on_node(struct core *c, const struct record *r)
 		return rc;
 	if (rules)
 		shapes_follow(&c->shapes, record.body->node, n);
-	if (!node_present(n))
-		node_unreserve(c, record.body->node);
+	node_unreserve(c, record.body->node);
 	return 0;
 }
 

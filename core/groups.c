@@ -62,6 +62,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	reason_begin(&r, g, &c->nodes);
 	gang_publish(c, e->gang, &r);
 	gang_touch(c, e->gang);
+	gang_cancel_unsent(c, e->gang);
 }
 
 static int group_check(struct core *c, const struct gang_record *record)

@@ -117,17 +117,17 @@ static void reservation_cancel(struct core *c, struct pod *p)
 	member_in(c, p);
 }
 
-/* A gang lost a reservation before anything of it was sent: what is left of the
- * plan may no longer be a whole gang, so it goes back as well. */
-static void gang_cancel_unsent(struct core *c, uint32_t index)
+void gang_cancel_unsent(struct core *c, uint32_t index)
 {
 	struct gang *g;
 	struct pod *p;
+	bool whole;
 
 	if (index == ID_NONE)
 		return;
 	g = &c->gangs.slots[index];
-	if (g->members == 0 || gang_have(g) >= g->quorum || g->counts[MEMBER_BOUND] > 0)
+	whole = gang_have(g) >= g->quorum && !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED));
+	if (g->members == 0 || whole || g->counts[MEMBER_BOUND] > 0)
 		return;
 	for (pod_id id = g->first; id != ID_NONE; id = p->next) {
 		p = &c->pods.slots[id];
@@ -141,14 +141,27 @@ static void gang_cancel_unsent(struct core *c, uint32_t index)
 	}
 }
 
-void node_unreserve(struct core *c, node_id node)
+/* Would the node take the pod that is reserved there as it is now? */
+static bool still_fits(const struct core *c, const struct pod *p)
+{
+	const struct shape *s = &c->shapes.slots[p->shape];
+
+	if (!node_present(&c->nodes.slots[p->node]) || !shape_allows(s, p->node))
+		return false;
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (nodes_room(&c->nodes, p->node, s->requests[i].resource) < 0)
+			return false;
+	return true;
+}
+
+static void unreserve(struct core *c, node_id node, bool all)
 {
 	pod_id id = c->sends.first;
 
 	while (id != ID_NONE) {
 		struct pod *p = &c->pods.slots[id];
 
-		if (p->node != node) {
+		if (p->node != node || (!all && still_fits(c, p))) {
 			id = p->list_next;
 			continue;
 		}
@@ -158,9 +171,14 @@ void node_unreserve(struct core *c, node_id node)
 	}
 }
 
+void node_unreserve(struct core *c, node_id node)
+{
+	unreserve(c, node, false);
+}
+
 void node_leave(struct core *c, node_id node)
 {
-	node_unreserve(c, node);
+	unreserve(c, node, true);
 	if (c->nodes.slots[node].pods == 0)
 		return;
 	for (pod_id id = 0; id < c->pods.used; id++)
@@ -369,8 +387,9 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 		gang_join(c, p, gang);
 	}
 	member_in(c, p);
+	/* It may be in another gang by now: the one that it was reserved with counts. */
 	if (unsent && p->state == POD_PENDING)
-		gang_cancel_unsent(c, p->gang);
+		gang_cancel_unsent(c, gang_before_it);
 	return 0;
 }
 

@@ -24,8 +24,12 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
  * pod's, and a CMD_BIND is due. */
 void pod_reserve(struct core *c, pod_id id, node_id node, bool take);
 
-/* A node is no longer fit to be bound to: reservations whose command was not
- * sent yet are given up, each with its whole gang if none of it was sent. */
+/* A gang changed or lost a reservation: if it is no longer whole and nothing of it was
+ * sent, its reservations are given up. */
+void gang_cancel_unsent(struct core *c, uint32_t index);
+
+/* A node changed: reservations that do not fit there any more and whose command was
+ * not sent yet are given up, each with its whole gang if none of it was sent. */
 void node_unreserve(struct core *c, node_id node);
 
 /* The node is about to be forgotten: pods that are still counted there keep
