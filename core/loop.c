@@ -38,6 +38,7 @@ struct loop {
 	_Atomic uint32_t stop;
 	_Atomic uint32_t idle_bell;
 	uint64_t epoch;
+	_Atomic uint64_t shown_epoch; /* the same, for the control thread */
 	const struct link_peer *peer;
 	struct ring_reader events, results;
 	struct ring_writer commands;
@@ -108,6 +109,8 @@ static void peer_begin(struct loop *l)
 	const struct ring_place *events = &peer->places.event_ring, *results = &peer->places.result_ring;
 
 	l->epoch++;
+	/* Relaxed: the frontend's is ordered by the state, an observer's is a number. */
+	atomic_store_explicit(&l->shown_epoch, l->epoch, memory_order_relaxed);
 	ring_reader_init(&l->events, base + events->offset, events->bytes, &intake->event_tail, &ledger->event_head,
 	                 l->epoch);
 	ring_reader_init(&l->results, base + results->offset, results->bytes, &intake->result_tail,
@@ -458,7 +461,7 @@ enum loop_peer loop_peer(const struct loop *l)
 
 uint64_t loop_epoch(const struct loop *l)
 {
-	return l->epoch;
+	return atomic_load_explicit(&l->shown_epoch, memory_order_relaxed);
 }
 
 void loop_offer(struct loop *l, const struct link_peer *peer)
