@@ -69,9 +69,13 @@ void carry_settle(struct core *c)
 			continue;
 		found = bsearch(&key, c->carried, c->carried_n, sizeof(key), by_uid);
 		n = found ? nodes_named(&c->nodes, found->node, found->node_bytes) : NULL;
-		if (n)
+		if (n && nodes_fit(&c->nodes, nodes_id(&c->nodes, n), &c->shapes.slots[p->shape]))
 			pod_reserve(c, id, nodes_id(&c->nodes, n), true);
 	}
+	/* Members came or went meanwhile: half a gang is not sent again. */
+	for (pod_id id = 0; id < c->pods.used && c->sends.n > 0; id++)
+		if (c->pods.slots[id].list == LIST_SEND)
+			gang_cancel_unsent(c, c->pods.slots[id].gang);
 	free(c->carried);
 	c->carried = NULL;
 	c->carried_n = 0;

@@ -10,8 +10,10 @@
  * over, in *out.  -ENOMEM: nothing has changed. */
 int carry_collect(const struct core *c, struct carried **out, size_t *out_n);
 
-/* The lists are in: pods still unbound get their room again, fit or not, on the
- * same node, and their binding is sent again.  All others are forgotten. */
+/* The lists are in: pods still unbound get their room on the same node again, and their
+ * binding is sent again; those that do not fit there any more, and gangs that are no
+ * longer whole with what is left, are planned anew.  Should an old binding land after
+ * all, the API server refuses the new one. */
 void carry_settle(struct core *c);
 
 #endif
