@@ -19,9 +19,9 @@ FEW, MANY = 1000, 10000
 # Calls follow the time that passes: some hundred a second while anything goes on.
 # A loaded machine takes longer for the same pods, so the bounds leave room; a call
 # for each pod, or for each binding, would be far over them.
-WAITING_PER_POD = 0.2  # for pods that wait already when the room comes
+WAITING_PER_POD = 0.08  # for pods that wait already when the room comes
 WAITING_ONCE = 300     # that the first of them cost in any case
-LIVE_PER_POD = 0.35    # for pods that come one after the other, each news of its own
+LIVE_PER_POD = 0.25    # for pods that come one after the other, each news of its own
 
 
 class Strace:
