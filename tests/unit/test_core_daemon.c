@@ -37,6 +37,8 @@ static void nap(void)
 static void daemon_start(struct daemon *d)
 {
 	struct control_config config = { .socket = d->socket, .limits = limits, .spin_us = 20, .cpu = -1 };
+	struct link_error e;
+	struct link observer;
 
 	strcpy(d->folder, "/tmp/muster-core-XXXXXX");
 	cr_assert(mkdtemp(d->folder));
@@ -48,10 +50,12 @@ static void daemon_start(struct daemon *d)
 		log_set_level(LOG_ERROR);
 		_exit(control_run(&config));
 	}
-	for (int i = 0; access(d->socket, F_OK) < 0; i++) {
-		cr_assert(i < WAIT_MS, "the core does not listen");
+	/* The file is there a moment before anybody listens. */
+	for (int i = 0; link_connect(d->socket, LINK_OBSERVER, NULL, &observer, &e) < 0; i++) {
+		cr_assert(i < WAIT_MS, "the core does not listen: %s", e.text);
 		nap();
 	}
+	link_close(&observer);
 }
 
 /* Its exit code. */
