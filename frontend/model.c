@@ -286,6 +286,7 @@ void model_replace_end(struct model *m, int resource)
 		for (uint32_t i = 0; i < m->pods.n; i++)
 			if (pod_at(m, i)->slot.live && pod_at(m, i)->seen != round)
 				pod_forget(m, i);
+		blind_listed(m, round);
 	} else {
 		replace_gangs(m, resource);
 	}

@@ -68,14 +68,15 @@ int model_resource_index(const struct model *m, const char *api_version, const c
  *
  *   -EINVAL   it can't be read: *error says what; of a node or group known
  *             before, nothing more is used until a good version comes; a pod
- *             that is ours is refused with that text, one that is bound keeps
- *             the room it had
+ *             that is ours is refused with that text; one that is bound keeps
+ *             the room it had, or its node is blind if it had none
  *   -ENOSPC   a limit is reached: *error names it; counted.  An object that
  *             found no slot is remembered nowhere; it is taken when it comes
  *             again (a list does) and there is room.  One that found no room
- *             for a part of it: a pod of ours waits as refused, one that is
- *             bound counts without that part, a node or group is not used;
- *             the same version is read again when it comes
+ *             for a part of it: a pod of ours waits as refused, a node or group
+ *             is not used; the same version is read again when it comes.  The
+ *             node of a bound pod that can't be counted is blind: the core sees
+ *             it without room until it can (model_blind.c)
  *   -ENOMEM */
 int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
 

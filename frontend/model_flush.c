@@ -2,6 +2,7 @@
  * it was sent, and nothing dropped that is still named:
  *
  *   BEGIN   names   shapes   nodes   gangs   pods and their drops
+ *           nodes that got their room back
  *                            drops of gangs, nodes, shapes   SYNCED
  *
  * Each call starts from the left, so what came in since the last one is sent
@@ -77,15 +78,20 @@ static bool flush_shapes(const struct flush *f)
 
 /* ---- nodes, gangs, pods --------------------------------------------------------------------- */
 
-static bool send_node_object(const struct flush *f, uint32_t node, const struct node_entry *n)
+/* A blind one goes without amounts: nothing fits there. */
+static bool send_node_object(const struct flush *f, uint32_t node, const struct node_entry *n, bool blind)
 {
-	char *p = reserve(f, EVENT_NODE, n->bytes);
+	const struct event_node *body = (const void *)n->body;
+	size_t left_out = blind ? body->amounts_n * sizeof(struct amount) : 0;
+	char *p = reserve(f, EVENT_NODE, n->bytes - left_out);
 	struct event_node *e = (void *)p;
 	struct taint *taints;
 
 	if (!p)
 		return false;
-	memcpy(p, n->body, n->bytes);
+	memcpy(p, body, sizeof(*body));
+	memcpy(p + sizeof(*body), n->body + sizeof(*body) + left_out, n->bytes - sizeof(*body) - left_out);
+	e->amounts_n = blind ? 0 : body->amounts_n;
 	e->node = node;
 	e->generation = n->slot.generation;
 	/* The names of taints come behind those of resources. */
@@ -117,10 +123,15 @@ static bool flush_nodes(const struct flush *f)
 	while (m->nodes_dirty.first != SLOT_NONE) {
 		uint32_t node = m->nodes_dirty.first;
 		struct node_entry *n = node_at(m, node);
+		/* It sees again only after the pods that it waited for. */
+		bool waits = n->blind.sent && m->pods_dirty.first != SLOT_NONE;
+		bool blind = node_is_blind(n) || waits;
 
-		if (!(n->body ? send_node_object(f, node, n) : send_node_name(f, node, n)))
+		if (!(n->body ? send_node_object(f, node, n, blind) : send_node_name(f, node, n)))
 			return false;
 		n->slot.sent = n->slot.generation;
+		n->blind.sent = blind;
+		m->sight_due = m->sight_due || waits;
 		list_remove(&m->nodes_dirty, &m->nodes, node);
 	}
 	return true;
@@ -264,8 +275,10 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
 	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) ||
-	    !flush_shapes(&f) || !flush_nodes(&f) || !flush_gangs(&f) || !flush_pods(&f) ||
-	    !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
+	    !flush_shapes(&f) || !flush_nodes(&f) || !flush_gangs(&f) || !flush_pods(&f))
+		return false;
+	blind_sight(m);
+	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
 		return false;
 	recycle(m);
 	return true;

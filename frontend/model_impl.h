@@ -44,6 +44,14 @@ struct shape_entry {
 	char *body; /* of EVENT_SHAPE, its id 0 */
 };
 
+/* Pods are bound to a node and not counted there: see model_blind.c. */
+struct blind {
+	uint32_t pods;  /* that are known, but not what they take */
+	bool lost;      /* some are not even known ... */
+	uint32_t round; /* ... since this round of listing pods */
+	bool sent;      /* the core was told of a node without room */
+};
+
 struct node_entry {
 	struct slot slot;
 	uint32_t hash;
@@ -52,6 +60,7 @@ struct node_entry {
 	uint32_t bytes;   /* of body */
 	bool has_object;  /* it is there, good or bad */
 	bool bad;         /* ... and can't be read, or is past a limit */
+	struct blind blind;
 	char *name;
 	char *texts;      /* uid NUL resourceVersion NUL; NULL without object */
 	char *body;       /* of EVENT_NODE, its id and generation 0; NULL: no good object */
@@ -90,6 +99,7 @@ struct pod_entry {
 	int32_t priority;
 	uint8_t flags; /* enum pod_flags, but POD_BINDING */
 	bool retry;
+	bool blind; /* what it takes of its node is not known */
 };
 
 struct replace {
@@ -116,6 +126,10 @@ struct model {
 	struct list shapes_dead, nodes_dead, gangs_dead;
 	uint32_t shape_empty; /* asks for nothing; always there */
 	uint64_t name_bytes;  /* NAME_ROOM of the names of nodes and gangs */
+
+	bool lost;           /* bound pods of nodes without an entry were left out: */
+	uint32_t lost_round; /* nodes that come now are blind from the start */
+	bool sight_due;      /* nodes that are blind no more are to be sent */
 
 	bool begin_due;
 	bool synced;
@@ -203,6 +217,24 @@ int node_take(struct model *m, struct text name, uint32_t *node, const char **fl
 void node_hold(struct model *m, uint32_t node);
 void node_give(struct model *m, uint32_t node);
 void node_bury(struct model *m, uint32_t node);
+uint32_t node_find(const struct model *m, struct text name); /* or SLOT_NONE */
+
+/* ---- model_blind.c ------------------------------------------------------------ */
+
+bool node_is_blind(const struct node_entry *n);
+/* A pod that is counted without what it takes is bound to the node, or no more. */
+void blind_begin(struct model *m, uint32_t node);
+void blind_end(struct model *m, uint32_t node);
+/* A bound pod was left out altogether: until the next list of pods. */
+void blind_lost(struct model *m, struct text node, struct decode_error *error);
+void blind_listed(struct model *m, uint32_t round); /* that list is over */
+void blind_node_made(struct model *m, struct node_entry *n);
+void blind_node_buried(struct model *m, const struct node_entry *n);
+/* The pods that the core waited for were sent: nodes that are no longer blind are
+ * dirty now. */
+void blind_sight(struct model *m);
+/* Add to the text of an error what it means for the node. */
+void blind_explain(struct text node, struct decode_error *error);
 
 /* ---- model_gang.c ------------------------------------------------------------- */
 
@@ -228,6 +260,7 @@ struct pod_state {
 	uint32_t scheduler;
 	uint8_t flags;
 	bool retry;
+	bool blind; /* it is bound, and what it takes could not be recorded */
 	const char *refusal; /* "": none */
 	const char *flag;    /* of a limit that was reached, NULL */
 };

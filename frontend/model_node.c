@@ -203,7 +203,7 @@ static uint32_t node_hash(const struct model *m, struct text name)
 	return (uint32_t)siphash(m->hash_key, name.at, name.bytes);
 }
 
-static uint32_t node_find(const struct model *m, struct text name)
+uint32_t node_find(const struct model *m, struct text name)
 {
 	struct wanted w = { m, name };
 
@@ -236,6 +236,7 @@ static int node_make(struct model *m, struct text name, uint32_t *node, const ch
 	e->hash = node_hash(m, name);
 	e->name = copy;
 	e->slot.sent = 0;
+	blind_node_made(m, e);
 	m->name_bytes += NAME_ROOM(name.bytes);
 	table_put(&m->nodes_index, e->hash, *node);
 	return 0;
@@ -267,6 +268,7 @@ void node_bury(struct model *m, uint32_t node)
 
 	list_remove(&m->nodes_dead, &m->nodes, node);
 	table_remove(&m->nodes_index, e->hash, node);
+	blind_node_buried(m, e);
 	m->name_bytes -= NAME_ROOM(strlen(e->name));
 	free(e->name);
 	e->name = NULL;

@@ -111,6 +111,8 @@ static void pod_leave_all(struct model *m, uint32_t pod)
 	struct pod_entry *e = pod_at(m, pod);
 
 	gang_leave(m, pod);
+	if (e->blind)
+		blind_end(m, e->node);
 	if (e->node != ID_NONE)
 		node_give(m, e->node);
 	shape_give(m, e->shape);
@@ -176,6 +178,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	e->priority = object->priority;
 	e->flags = s->flags;
 	e->retry = s->retry;
+	e->blind = s->blind;
 	e->texts = texts;
 	e->shape = s->shape;
 	e->node = s->node;
@@ -185,8 +188,12 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 		if (s->gang != ID_NONE)
 			gang_join(m, s->gang, pod);
 	}
+	if (e->blind)
+		blind_begin(m, e->node);
 	if (!is_new) {
 		m->counts.pods_ours_pending -= is_waiting(&old);
+		if (old.blind)
+			blind_end(m, old.node);
 		free(old.texts);
 		shape_give(m, old.shape);
 		if (old.node != ID_NONE)
@@ -215,7 +222,9 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 		if (!is_new)
 			pod_forget(m, pod);
 		extract_object_name(&object->meta, name, sizeof(name));
-		return model_limit(m, name, s.flag, error);
+		model_limit(m, name, s.flag, error);
+		blind_lost(m, object->node_name, error);
+		return -ENOSPC;
 	}
 	if (rc < 0)
 		return rc;
@@ -228,6 +237,8 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 		rc = pod_enter(m, &object->meta, &pod, error);
 		if (rc < 0) {
 			free(texts);
+			if (rc == -ENOSPC && s.node != ID_NONE)
+				blind_lost(m, object->node_name, error);
 			pod_state_release(m, &s);
 			return rc;
 		}
@@ -236,7 +247,10 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 	pod_at(m, pod)->seen = m->replace[RESOURCE_INDEX_PODS].round;
 	if (s.flag) {
 		extract_object_name(&object->meta, name, sizeof(name));
-		return model_limit(m, name, s.flag, error);
+		model_limit(m, name, s.flag, error);
+		if (s.blind)
+			blind_explain(object->node_name, error);
+		return -ENOSPC;
 	}
 	return 0;
 }
@@ -279,15 +293,24 @@ static bool is_node_name(const struct pod_object *pod, struct decode_error *erro
 	return false;
 }
 
+/* Is it bound to the node that it was bound to? */
+static bool stays_bound(const struct model *m, uint32_t known, const struct pod_object *pod)
+{
+	const struct pod_entry *e = known != SLOT_NONE ? pod_at(m, known) : NULL;
+
+	return e && e->node != ID_NONE && is_text(node_at(m, e->node)->name, pod->node_name);
+}
+
 /* A pod that can't be read.  One of ours is kept as refused, so that it gets a
- * reason; one that is bound keeps the room that it had. */
+ * reason; one that is bound keeps the room that it had, or makes its node blind. */
 static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct decode_error *error)
 {
 	struct pod_object pod;
 	struct pod_state s;
 	uint32_t known;
 	char *texts;
-	bool is_new;
+	bool is_new, bound;
+	int rc;
 
 	m->counts.objects_bad++;
 	extract_pod_basics(json, bytes, &m->arena, &pod, NULL);
@@ -296,17 +319,28 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 	known = pod_entry_of(m, &pod.meta);
 	if (known != SLOT_NONE)
 		pod_at(m, known)->seen = m->replace[RESOURCE_INDEX_PODS].round;
-	if (pod.node_name.bytes > 0 || pod.ended || !pod_is_ours(m, &pod))
+	bound = pod.node_name.bytes > 0;
+	if (pod.ended || (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod)))
 		return -EINVAL;
 	if (known != SLOT_NONE && is_old(m, pod_at(m, known), &pod.meta))
 		return -EINVAL;
 	is_new = known == SLOT_NONE;
-	if (pod_state_of(m, &pod, &s) < 0)
+	rc = pod_state_of(m, &pod, &s);
+	if (rc < 0) {
+		if (rc == -ENOSPC && bound)
+			blind_lost(m, pod.node_name, error);
 		return -EINVAL;
-	pod_state_refuse(&s, arena_printf(&m->arena, "%s: %s", error->field, error->text));
+	}
+	s.blind = bound;
+	if (bound)
+		blind_explain(pod.node_name, error);
+	else
+		pod_state_refuse(&s, arena_printf(&m->arena, "%s: %s", error->field, error->text));
 	texts = pod_texts(&pod, &s);
 	if (!texts || (is_new && pod_enter(m, &pod.meta, &known, NULL) < 0)) {
 		free(texts);
+		if (bound)
+			blind_lost(m, pod.node_name, NULL);
 		pod_state_release(m, &s);
 		return -EINVAL;
 	}

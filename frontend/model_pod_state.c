@@ -104,11 +104,14 @@ static int state_shape(struct model *m, const struct pod_object *pod, struct pod
 
 	extract_effective(pod, bound, &effective);
 	rc = shape_take(m, pod, &effective, s->flags & POD_OURS, &s->shape, &flag);
+	if (rc < 0 && rc != -ENOMEM && bound) /* its rules mean nothing any more */
+		rc = shape_take(m, pod, &effective, false, &s->shape, &flag);
 	if (rc == 0)
 		return 0;
 	s->shape = ID_NONE;
 	if (rc == -ENOMEM)
 		return rc;
+	s->blind = bound;
 	if (rc == -ENOSPC)
 		state_limit(m, s, flag);
 	else

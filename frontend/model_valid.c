@@ -12,7 +12,7 @@ struct check {
 	size_t why_bytes;
 	bool good;
 	/* What is held, by slot. */
-	uint32_t *keys, *values, *columns, *taints, *schedulers, *shapes, *nodes, *members;
+	uint32_t *keys, *values, *columns, *taints, *schedulers, *shapes, *nodes, *members, *blind;
 };
 
 __attribute__((format(printf, 2, 3))) static void bad(struct check *c, const char *format, ...)
@@ -88,6 +88,10 @@ static void count_pods(struct check *c)
 		c->schedulers[p->scheduler]++;
 		if (p->node != ID_NONE)
 			c->nodes[p->node]++;
+		if (p->blind && p->node == ID_NONE)
+			bad(c, "pod %u is blind without a node", i);
+		else if (p->blind)
+			c->blind[p->node]++;
 		if (p->binding != ID_NONE)
 			c->nodes[p->binding]++;
 		if (p->gang != ID_NONE)
@@ -126,6 +130,11 @@ static void check_nodes(struct check *c)
 			count_node(c, n->body);
 		if (n->refs != c->nodes[i])
 			bad(c, "node %s: %u refs, %u held", n->name, n->refs, c->nodes[i]);
+		if (n->blind.pods != c->blind[i])
+			bad(c, "node %s: %u pods not counted, not %u", n->name, c->blind[i], n->blind.pods);
+		if (n->blind.sent != node_is_blind(n) && n->slot.list == 0 && !m->sight_due &&
+		    n->slot.sent != 0)
+			bad(c, "node %s: the core does not know whether it is blind", n->name);
 		if (n->refs == 0 && !n->has_object && n->slot.list != MODEL_DEAD)
 			bad(c, "node %s is not used and not dead", n->name);
 	}
@@ -170,9 +179,9 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 {
 	struct check c = { .m = m, .why = why, .why_bytes = why_bytes, .good = true };
 	const uint32_t sizes[] = { m->keys.pool.n, m->values.pool.n, m->columns.pool.n, m->taints.pool.n,
-				   m->schedulers.pool.n, m->shapes.n, m->nodes.n, m->gangs.n };
+				   m->schedulers.pool.n, m->shapes.n, m->nodes.n, m->gangs.n, m->nodes.n };
 	uint32_t **counts[] = { &c.keys, &c.values, &c.columns, &c.taints, &c.schedulers, &c.shapes, &c.nodes,
-				&c.members };
+				&c.members, &c.blind };
 	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
 
 	for (size_t i = 0; i < n; i++) {
