@@ -145,7 +145,7 @@ static const char *requirements_fault(const struct shape_record *s)
 
 		if (q->op >= REQUIRE_OPS)
 			return "operator of a requirement";
-		if (q->term > s->body->terms_n)
+		if (q->term > s->body->terms_n || (i > 0 && q->term < q[-1].term))
 			return "term of a requirement";
 		if ((uint64_t)q->values_first + q->values_n > s->body->values_n)
 			return "values of a requirement";

@@ -54,30 +54,29 @@ static bool requirement_holds(const struct shape *s, const struct requirement *q
 	}
 }
 
-/* Do all requirements of this term hold, and is there one? */
-static bool term_holds(const struct shape *s, uint32_t term, const struct node *n, bool *any)
+/* Do all requirements of the term hold that *i is the first of?  *i becomes the first
+ * of the next one: they come sorted, so that all terms together are one pass. */
+static bool term_holds(const struct shape *s, const struct node *n, uint32_t *i)
 {
-	*any = false;
-	for (uint32_t i = 0; i < s->body->requirements_n; i++) {
-		if (s->requirements[i].term != term)
-			continue;
-		*any = true;
-		if (!requirement_holds(s, &s->requirements[i], n))
-			return false;
-	}
-	return true;
+	uint32_t term = s->requirements[*i].term;
+	bool holds = true;
+
+	for (; *i < s->body->requirements_n && s->requirements[*i].term == term; (*i)++)
+		holds = holds && requirement_holds(s, &s->requirements[*i], n);
+	return holds;
 }
 
+/* Terms without requirements match nothing and are not looked at. */
 static bool affinity_holds(const struct shape *s, const struct node *n)
 {
-	bool any;
+	uint32_t i = 0;
 
-	if (!term_holds(s, 0, n, &any))
+	if (s->body->requirements_n > 0 && s->requirements[0].term == 0 && !term_holds(s, n, &i))
 		return false;
 	if (s->body->terms_n == 0)
 		return true;
-	for (uint32_t term = 1; term <= s->body->terms_n; term++)
-		if (term_holds(s, term, n, &any) && any)
+	while (i < s->body->requirements_n)
+		if (term_holds(s, n, &i))
 			return true;
 	return false;
 }

@@ -196,7 +196,7 @@ bool model_name_room(const struct model *m, size_t bytes);
 
 /* The shape of a pod, held once more.  `rules`: with its placement rules, else
  * its requests alone.
- *   -EINVAL  too long for a record
+ *   -EINVAL  too many or too long rules
  *   -ENOSPC  with *flag
  *   -ENOMEM */
 int shape_take(struct model *m, const struct pod_object *pod, const struct effective *effective, bool rules,

@@ -115,7 +115,8 @@ static int state_shape(struct model *m, const struct pod_object *pod, struct pod
 	if (rc == -ENOSPC)
 		state_limit(m, s, flag);
 	else
-		pod_state_refuse(s, "its placement rules are too long for one record");
+		pod_state_refuse(s, "its placement rules are too long: muster takes 1024 terms of node "
+				    "affinity, and 4096 requirements, values and tolerations in all");
 	shape_hold(m, m->shape_empty);
 	s->shape = m->shape_empty;
 	return 0;

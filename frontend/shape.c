@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Terms of node affinity; the core looks at all of them for each node. */
+/* Of one pod.  The core looks at all of them for each node, and anybody who may create
+ * pods writes them. */
 #define TERMS_MAX 1024
+#define RULES_MAX 4096 /* requirements, values and tolerations */
 
 struct shape_parts {
 	const struct amount *amounts;
@@ -239,6 +241,8 @@ static int build_rules(struct builder *s, const struct pod_object *pod)
 		if (tolerates_cordon(&pod->tolerations[i]))
 			head_of(s)->flags |= SHAPE_TOLERATES_CORDON;
 	}
+	if (rc == 0 && (uint64_t)head_of(s)->requirements_n + head_of(s)->values_n + head_of(s)->tolerations_n > RULES_MAX)
+		rc = -EINVAL;
 	return rc;
 }
 

@@ -378,7 +378,7 @@ enum require_op {
 	REQUIRE_OPS
 };
 
-/* Requirements of term 0 must all hold (nodeSelector).  Terms 1..terms_n are
+/* Sorted by term.  Requirements of term 0 must all hold (nodeSelector).  Terms 1..terms_n are
  * the alternatives of required node affinity: all requirements of at least
  * one must hold; a term without any matches nothing. */
 struct requirement {
