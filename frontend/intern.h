@@ -20,6 +20,9 @@ struct intern {
 void intern_init(struct intern *in, const uint64_t key[2], uint32_t limit);
 void intern_free(struct intern *in);
 
+/* Is it there already, held or not recycled yet? */
+bool intern_has(const struct intern *in, struct text t);
+
 /* The number of the text, held once more.
  *   -ENOSPC  pool.limit are taken
  *   -ENOMEM */

@@ -97,8 +97,15 @@ int version_compare(struct text a, struct text b)
 
 int model_intern(struct model *m, struct intern *in, struct text t, uint32_t *number, const char **flag)
 {
-	int rc = intern_take(in, t, number);
+	bool shown = in == &m->columns || in == &m->taints; /* in the core's arena of names */
+	int rc;
 
+	if (shown && !intern_has(in, t) && !model_name_room(m, t.bytes)) {
+		if (flag)
+			*flag = "--max-name-bytes";
+		return -ENOSPC;
+	}
+	rc = intern_take(in, t, number);
 	if (rc == -ENOSPC && flag)
 		*flag = model_limit_flag(m, in);
 	return rc;

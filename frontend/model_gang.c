@@ -357,7 +357,9 @@ int gang_put(struct model *m, int resource, const char *json, size_t bytes, stru
 	if (rc == -ENOSPC) {
 		/* Its minResources name what there is no column for: refused. */
 		read = model_limit(m, name, flag, error);
-		spec = (struct group_spec){ .refusal = "the limit --max-resources is reached" };
+		spec = (struct group_spec){ .refusal = arena_printf(&m->arena, "the limit %s is reached", flag) };
+		if (!spec.refusal)
+			return -ENOMEM;
 		rc = gang_build(m, &meta, &spec, &flag);
 	}
 	if (rc < 0)

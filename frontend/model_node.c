@@ -132,10 +132,6 @@ static int build_taint(struct model *m, const struct taint_object *from, const c
 		return -ENOMEM;
 	if (strlen(text) > TAINT_TEXT_MAX)
 		text[TAINT_TEXT_MAX] = '\0'; /* shown to people alone */
-	if (!model_name_room(m, strlen(text))) {
-		*flag = "--max-name-bytes";
-		return -ENOSPC;
-	}
 	rc = model_intern(m, &m->keys, from->key, &t.key, flag);
 	if (rc < 0)
 		return rc;

@@ -597,6 +597,31 @@ Test(model, names_have_a_bound_in_bytes)
 	end(&s);
 }
 
+/* They share the core's arena with the names of objects. */
+Test(model, names_of_resources_need_room_too)
+{
+	struct limits small = LIMITS;
+	struct story s;
+
+	small.name_bytes = 112;
+	start_with(&s, &small);
+	replay_add_core(&s.replay);
+	cr_assert_eq(put_node(&s, "n1", 1, ALLOCATABLE), 0);
+	cr_assert_eq(put_pod(&s, "p", 1, "", OURS REQUESTS), 0);
+	cr_assert_eq(put_node(&s, "n2", 1, "\"status\":{\"allocatable\":{\"example.com/long-name\":\"1\"}}"), -ENOSPC);
+	cr_assert(strstr(s.error.text, "--max-name-bytes is 112"), "%s", s.error.text);
+	cr_assert_eq(put_pod(&s, "q", 1, "", OURS "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
+			     "{\"example.com/long-name\":\"1\"}}}]"), -ENOSPC);
+	cr_assert_str_eq(view_of(&s, "q").refusal, "the limit --max-name-bytes is reached");
+	flush(&s);
+	delete(&s, NODE, "n1");
+	delete(&s, NODE, "n2");
+	flush(&s);
+	cr_assert_eq(put_node(&s, "n3", 1, "\"status\":{\"allocatable\":{\"a/b\":\"1\"}}"), 0);
+	flush(&s);
+	end(&s);
+}
+
 Test(model, another_core_has_other_limits)
 {
 	struct limits other = LIMITS;
