@@ -1,6 +1,6 @@
 /* How long does the core take to place a gang or a pod, with everything that
- * production does: rules, reservation, reasons, commands?  The plan here is the
- * plain look at every node for every member. */
+ * production does: rules, reservation, reasons, commands?  Every node is
+ * considered for every member, through the index that core/views.h keeps. */
 #include "bench/bench.h"
 #include "bench/cluster.h"
 
