@@ -114,6 +114,9 @@ static int on_begin(struct core *c, const struct record *r)
 	c->names_n = 0;
 	c->synced = false;
 	c->epoch = r->epoch;
+	/* Nothing waits for a time any more: the clock of the new frontend counts, even if
+	 * it is behind. */
+	c->now_ns = r->time_ns;
 	atomic_store_explicit(&c->ledger.ledger->epoch, r->epoch, memory_order_relaxed);
 	stat_add(&core_stats(c)->epochs, 1);
 	return 0;

@@ -21,6 +21,7 @@ struct corelink {
 	struct ring_reader commands;
 	const struct record *last; /* reserved; its body is written after that */
 	bool urgent;               /* something since the last ring of the bell */
+	uint64_t wall_ns, monotonic_ns; /* at the connect */
 	pthread_t bell_thread;
 	_Atomic bool bell_stop;
 };
@@ -84,6 +85,8 @@ int corelink_connect(struct corelink *c, struct link_error *e)
 	rc = link_connect(c->config.path, LINK_FRONTEND, &c->intake, &c->link, e);
 	if (rc < 0)
 		return rc;
+	c->wall_ns = c->config.env->wall_ns(c->config.env->context);
+	c->monotonic_ns = env_now(c->config.env);
 	ledger = c->link.ledger.base;
 	ring_writer_init(&c->events, base + intake->event_ring.offset, intake->event_ring.bytes, &intake->event_tail,
 	                 &ledger->event_head, c->link.epoch);
@@ -146,9 +149,11 @@ const struct ledger *corelink_ledger(const struct corelink *c)
 
 /* ---- port ------------------------------------------------------------------- */
 
+/* The core's only clock.  It goes on evenly when somebody sets the wall clock: back,
+ * and backoffs would not end for so long. */
 static uint64_t wall_ns(const struct corelink *c)
 {
-	return c->config.env->wall_ns(c->config.env->context);
+	return c->wall_ns + (env_now(c->config.env) - c->monotonic_ns);
 }
 
 /* What only confirms that a pod is where the core put it can't let anybody start:

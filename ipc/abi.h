@@ -284,7 +284,8 @@ struct record {
 	uint16_t flags; /* 0 */
 	uint64_t epoch;
 	uint64_t sequence; /* of its ring, from 1, no gaps */
-	uint64_t time_ns;  /* events and results: the frontend's clock, since 1970 */
+	uint64_t time_ns;  /* events and results: the frontend's clock, since 1970; in one epoch
+	                    * it never goes back */
 };
 
 enum record_kind {

@@ -528,6 +528,24 @@ Test(epoch, a_binding_of_an_earlier_core)
 	story_free(s);
 }
 
+/* The last frontend's clock was an hour ahead: nobody waits for that hour. */
+Test(epoch, begins_with_its_own_time)
+{
+	struct story *s = story_new();
+	struct record r = { .bytes = sizeof(r), .kind = EVENT_BEGIN, .epoch = 1000, .time_ns = UINT64_C(3600000000000) };
+
+	cr_assert_eq(core_step(story_core(s), &r), 0);
+	tell_again(s);
+	story_pod(s, .name = "a", .cpu = 4);
+	story_plan(s);
+	story_refused(s, "a", 500);
+	story_tick(s, 600);
+	story_skip(s);
+	story_plan(s);
+	story_expect(s, "bind a n1\n");
+	story_free(s);
+}
+
 /* Its record was on the way when the answer overtook it on the other ring. */
 Test(epoch, an_answer_overtakes_the_record)
 {
