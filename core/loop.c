@@ -149,7 +149,7 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 		log_line(LOG_WARN, "msg=\"a limit is reached: names\" flag=--max-name-bytes kind=%u", r->kind);
 	}
 	l->begun = l->begun || r->kind == EVENT_BEGIN;
-	l->synced = l->synced || r->kind == EVENT_SYNCED;
+	l->synced = r->kind == EVENT_SYNCED || (l->synced && r->kind != EVENT_BEGIN);
 	return true;
 }
 
