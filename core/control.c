@@ -219,7 +219,7 @@ static int control_open(struct control *k)
 	k->listen_fd = link_listen(k->config->socket);
 	if (k->listen_fd < 0) {
 		fprintf(stderr, "muster-core: --socket %s: %s\n", k->config->socket,
-		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it" : strerror(-k->listen_fd));
+		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it, or it is no socket" : strerror(-k->listen_fd));
 		return 1;
 	}
 	rc = loop_start(&k->loop, &loop, &what);

@@ -51,6 +51,14 @@ static bool make_folder(struct up *u)
 	return true;
 }
 
+/* Does --listen tell where the figures are?  Port 0 is any. */
+static bool names_a_page(const char *listen)
+{
+	size_t n = strlen(listen);
+
+	return strcmp(listen, "off") != 0 && (n < 2 || strcmp(listen + n - 2, ":0") != 0);
+}
+
 /* Is the cluster in the ledger?  Said once, on standard output. */
 static bool say_ready(void *context)
 {
@@ -64,7 +72,10 @@ static bool say_ready(void *context)
 	ready = observe_count(&o.ledger->gauges.synced) != 0;
 	observer_close(&o);
 	if (ready) {
-		printf("muster is ready: MUSTER_SOCKET=%s, http://%s/metrics\n", u->socket, u->listen);
+		printf("muster is ready: MUSTER_SOCKET=%s", u->socket);
+		if (names_a_page(u->listen))
+			printf(", http://%s%s/metrics", u->listen[0] == ':' ? "localhost" : "", u->listen);
+		putchar('\n');
 		fflush(stdout);
 	}
 	return ready;

@@ -409,6 +409,18 @@ static void frontend_begin(struct daemon *d)
 	d->metrics.start_seconds = (double)world_wall_ns(NULL) * 1e-9;
 }
 
+static void say_start(struct daemon *d)
+{
+	const char *listen = d->options.listen;
+	char serving[160] = "";
+
+	if (listen)
+		snprintf(serving, sizeof(serving), ", serving on %.*s:%u", (int)(strrchr(listen, ':') - listen), listen,
+		         serve_port(d->serve));
+	env_log(&d->env, "info", "muster-frontend %s: API server %s (%s)%s", MUSTER_VERSION, d->access.server,
+	        d->access.source, serving);
+}
+
 static int daemon_start(struct daemon *d)
 {
 	sigset_t set;
@@ -427,8 +439,7 @@ static int daemon_start(struct daemon *d)
 	frontend_begin(d);
 	if (pthread_create(&d->signal_thread, NULL, signal_run, d) != 0)
 		fatal_memory();
-	env_log(&d->env, "info", "muster-frontend %s: API server %s (%s)%s%s", MUSTER_VERSION, d->access.server,
-	        d->access.source, d->options.listen ? ", serving on " : "", d->options.listen ? d->options.listen : "");
+	say_start(d);
 	return -1;
 }
 

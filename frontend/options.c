@@ -31,7 +31,8 @@ static const char usage[] =
 	"  --log-level LEVEL           debug, info, warn or error (default info)\n"
 	"  --help, --version\n"
 	"\n"
-	"Exit codes: 0 done, 1 failure, 2 usage or bad input, 78 the core is of another build.\n";
+	"Exit codes: 0 done, 1 failure, 2 usage or bad input, 78 the core is of another build,\n"
+	"or --listen is taken.\n";
 
 static int bad(const char *flag, const char *value, const char *why)
 {

@@ -222,6 +222,13 @@ void serve_stop(struct serve *s)
 	serve_free(s);
 }
 
+unsigned serve_port(const struct serve *s)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+
+	return info ? info->port : 0;
+}
+
 bool serve_is_wanted(struct serve *s)
 {
 	/* Relaxed: see figures_take(). */

@@ -26,6 +26,9 @@ struct serve_config {
 int serve_start(const struct serve_config *config, struct serve **out, char *error, size_t error_bytes);
 void serve_stop(struct serve *s);
 
+/* The port listened on, also where `listen` asked for any (0). */
+unsigned serve_port(const struct serve *s);
+
 /* Is someone waiting for new figures? */
 bool serve_is_wanted(struct serve *s);
 

@@ -196,6 +196,7 @@ static int read_flag(struct as_options *o, int flag)
 		if (end != optarg && *end == '\0' && isfinite(o->kubelet.time_scale) && o->kubelet.time_scale > 0)
 			return -1;
 		return usage("--time-scale: not a number above 0", optarg);
+	case 'h':
 	case FLAG_HELP: fputs(help, stdout); return 0;
 	case FLAG_VERSION: puts("muster-apisim " MUSTER_VERSION); return 0;
 	case '?': return usage("unknown option, or one without its value", NULL);
@@ -213,7 +214,7 @@ int as_options_read(struct as_options *o, int argc, char **argv)
 		.kubelet = {.enabled = true, .start_ms = 100, .grace_ms = 1000, .time_scale = 1},
 	};
 	opterr = 1;
-	while ((flag = getopt_long(argc, argv, "", flags, NULL)) != -1) {
+	while ((flag = getopt_long(argc, argv, "h", flags, NULL)) != -1) {
 		rc = read_flag(o, flag);
 		if (rc >= 0)
 			return rc;

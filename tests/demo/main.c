@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 	const struct sigaction action = {.sa_handler = on_signal};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", flags, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "h", flags, NULL)) != -1) {
 		switch (c) {
 		case 'd':
 			d.data = optarg;
