@@ -3,6 +3,7 @@
 #include "tests/apisim/quantity.h"
 #include "tests/apisim/resource.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -206,6 +207,7 @@ static int read_flag(struct as_options *o, int flag)
 
 int as_options_read(struct as_options *o, int argc, char **argv)
 {
+	struct in_addr address;
 	int flag, rc;
 
 	*o = (struct as_options){
@@ -221,6 +223,8 @@ int as_options_read(struct as_options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return usage("unexpected argument", argv[optind]);
+	if (inet_pton(AF_INET, o->listen, &address) != 1)
+		return usage("--listen: not an IPv4 address", o->listen);
 	if ((o->certificate != NULL || o->key != NULL || o->ca != NULL) &&
 	    (o->certificate == NULL || o->key == NULL || o->ca == NULL))
 		return usage("--tls-cert, --tls-key and --tls-ca go together", NULL);
