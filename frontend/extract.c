@@ -418,8 +418,10 @@ static void pod_start(struct pod_object *out)
 	out->node_name = out->condition_status = out->condition_reason = out->condition_message = NO_TEXT;
 }
 
-int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
-		struct decode_error *error)
+typedef void (*pod_part)(struct json *j, struct pod_object *out);
+
+static int pod_read(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+		    struct decode_error *error, pod_part spec, pod_part status)
 {
 	struct json j;
 	struct text name;
@@ -431,13 +433,19 @@ int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_
 		if (extract_common(&j, name, &out->meta))
 			continue;
 		if (text_is(name, "spec"))
-			extract_pod_spec(&j, out);
+			spec(&j, out);
 		else if (text_is(name, "status"))
-			extract_pod_status(&j, out);
+			status(&j, out);
 		else
 			json_skip(&j);
 	}
 	return extract_end(&j, &out->meta, "Pod", error);
+}
+
+int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+		struct decode_error *error)
+{
+	return pod_read(json, bytes, arena, out, error, extract_pod_spec, extract_pod_status);
 }
 
 static void basics_spec(struct json *j, struct pod_object *out)
@@ -475,21 +483,5 @@ static void basics_status(struct json *j, struct pod_object *out)
 int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
 		       struct decode_error *error)
 {
-	struct json j;
-	struct text name;
-
-	pod_start(out);
-	json_begin(&j, json, bytes, arena);
-	extract_object_start(&j);
-	while (json_member(&j, &name)) {
-		if (extract_common(&j, name, &out->meta))
-			continue;
-		if (text_is(name, "spec"))
-			basics_spec(&j, out);
-		else if (text_is(name, "status"))
-			basics_status(&j, out);
-		else
-			json_skip(&j);
-	}
-	return extract_end(&j, &out->meta, "Pod", error);
+	return pod_read(json, bytes, arena, out, error, basics_spec, basics_status);
 }
