@@ -149,6 +149,18 @@ static void free_request(struct request *r)
 	free(r);
 }
 
+void api_forget(struct api *a)
+{
+	while (a->first != NULL) {
+		struct request *r = a->first;
+
+		a->first = r->next;
+		a->open--;
+		free_request(r);
+	}
+	a->last = &a->first;
+}
+
 void api_free(struct api *a)
 {
 	if (a == NULL)
@@ -163,12 +175,7 @@ void api_free(struct api *a)
 		curl_easy_cleanup(lane->easy);
 		bytes_free(&lane->answer);
 	}
-	while (a->first != NULL) {
-		struct request *r = a->first;
-
-		a->first = r->next;
-		free_request(r);
-	}
+	api_forget(a);
 	if (a->stream.easy != NULL) {
 		curl_multi_remove_handle(a->multi, a->stream.easy);
 		curl_easy_cleanup(a->stream.easy);

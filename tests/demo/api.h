@@ -17,6 +17,9 @@ void api_free(struct api *a);
 /* Queue a request; `body` is freed, NULL for a GET.  They start in this order. */
 void api_send(struct api *a, const char *path, char *body, api_done_fn done, void *context);
 
+/* Drop the requests that were not started; nobody is told. */
+void api_forget(struct api *a);
+
 /* A watch: each line of the stream is handed on, until it ends.  One at a time. */
 typedef void (*api_line_fn)(void *context, const char *line, size_t bytes);
 void api_watch(struct api *a, const char *path, api_line_fn line, void *context);

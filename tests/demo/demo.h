@@ -10,12 +10,10 @@
 
 #include <signal.h>
 
-#define DEMO_START_S 15.0 /* a program, or an answer, has to be there by then */
-
 struct demo {
 	const char *data;
 	double arrive_s; /* all jobs are sent over that time */
-	double limit_s;  /* after the first pod */
+	double limit_s;  /* of everything but the end */
 	size_t jobs_max;
 	bool plain, keep;
 
@@ -31,7 +29,8 @@ struct demo {
 	size_t jobs_sent, pods_sent, pods_taken, refused;
 	char refusal[400];   /* the first */
 	bool list_open;
-	double begun_s, first_s, last_s, setup_s; /* monotonic; 0: not yet */
+	bool out_of_time, listed;
+	double begun_s, end_s, first_s, moved_s, last_s, setup_s; /* monotonic; 0: not yet */
 	double rate_s;       /* when the rate was taken */
 	size_t rate_bound;
 	double rate, best_rate;
@@ -60,7 +59,7 @@ bool demo_send_setup(struct demo *d); /* nodes and namespaces */
 void demo_send_due(struct demo *d, double at_s);
 bool demo_start_watch(struct demo *d);
 
-/* Every pod as it is now, into d->last. */
+/* Every pod as it is now, into d->last.  False: it took too long. */
 bool demo_read_list(struct demo *d);
 
 #endif

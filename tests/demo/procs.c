@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 5000
 #define LOG_SHOWN 2000
 
 static _Noreturn void become(const char *log, char *const argv[], pid_t parent)

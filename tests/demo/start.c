@@ -41,14 +41,12 @@ bool demo_alive(struct demo *d)
 /* Wait for `ready`, while nothing dies and nobody stops us. */
 static bool wait_for(struct demo *d, const char *what, bool (*ready)(struct demo *d))
 {
-	double end = demo_now_s() + DEMO_START_S;
-
 	while (!ready(d)) {
 		const struct timespec pause = {.tv_nsec = 10000000};
 
 		if (demo_stopped || !demo_alive(d))
 			return false;
-		if (demo_now_s() > end)
+		if (demo_now_s() > d->end_s)
 			return demo_say(what, "not there in time");
 		nanosleep(&pause, NULL);
 	}

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LIST_S 5.0
+
 static bool refused(struct demo *d, int status, const char *body)
 {
 	if (status >= 200 && status < 300)
@@ -49,8 +51,6 @@ static bool seen_before(const struct trace *t, size_t job)
 
 bool demo_send_setup(struct demo *d)
 {
-	double end = demo_now_s() + DEMO_START_S;
-
 	for (size_t i = 0; i < d->trace.nodes_n; i++, d->setup_open++)
 		api_send(d->api, "/api/v1/nodes", object_node(&d->trace.nodes[i]), setup_done, d);
 	for (size_t i = 0; i < d->trace.jobs_n; i++) {
@@ -62,7 +62,7 @@ bool demo_send_setup(struct demo *d)
 	while (d->setup_open > 0) {
 		if (demo_stopped || !demo_alive(d))
 			return false;
-		if (demo_now_s() > end)
+		if (demo_now_s() > d->end_s)
 			return demo_say("nodes and namespaces", "not answered in time");
 		api_run(d->api, 50);
 	}
@@ -100,7 +100,11 @@ static void pod_line(void *context, const char *line, size_t bytes)
 {
 	struct demo *d = context;
 
+	size_t before = d->audit.bound;
+
 	audit_line(&d->audit, line, bytes);
+	if (d->audit.bound > before)
+		d->moved_s = demo_now_s();
 	if (d->audit.bound == d->trace.pods_n && d->last_s == 0)
 		d->last_s = demo_now_s();
 }
@@ -117,7 +121,7 @@ static void list_done(void *context, int status, const char *body, size_t bytes)
 /* Every pod as it is now. */
 bool demo_read_list(struct demo *d)
 {
-	double end = demo_now_s() + 10;
+	double end = demo_now_s() + LIST_S;
 
 	d->list_open = true;
 	api_send(d->api, "/api/v1/pods", NULL, list_done, d);

@@ -51,6 +51,17 @@ def test_broken_off():
         equal(os.listdir(runtime), [], "left behind")
 
 
+def test_time_is_up():
+    """More work than the machine can do in time is no failure, and is said."""
+    with tempfile.TemporaryDirectory() as runtime:
+        demo = start(runtime, "--arrive", "2", "--limit", "7")
+        out, _ = demo.communicate(timeout=60)
+        equal(demo.returncode, 0, out)
+        last = out.strip().splitlines()[-1]
+        check(last.startswith("demo: time is up: ") and ", 0 part-placed, " in last, last)
+        equal(os.listdir(runtime), [], "left behind")
+
+
 def test_a_daemon_dies():
     """The scheduler goes on, and the demo ends well all the same."""
     with tempfile.TemporaryDirectory() as runtime:
