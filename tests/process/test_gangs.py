@@ -403,6 +403,16 @@ def test_pods_of_others_are_left_alone_and_counted():
         equal(c.bound("waiting"), 0, "a pod of another scheduler")
 
 
+def test_preferences_are_counted_and_not_followed():
+    zone_b = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": zone_b}]}}
+    with Cluster(node("n1", 4)) as c:
+        c.up()
+        c.create(pod("plain"), pod("picky", affinity=affinity))
+        settles(c, "p", 2)
+        equal(c.metric("muster_preferences_total"), 1, "pods with preferences")
+
+
 def test_two_gangs_interlock_twenty_times():
     """Each needs more than half of the room: exactly one is whole, always."""
     rng = random.Random(load.seed())
