@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections import defaultdict
 
 from . import check, harness, kube, muster
@@ -19,7 +18,7 @@ from .harness import until
 
 class Cluster:
     def __init__(self, *objects, apisim=()):
-        self.folder = tempfile.mkdtemp(prefix="muster-test-")
+        self.folder = muster.scratch()
         self.objects, self.apisim_flags = objects, apisim
         self.processes = []
         self.socket = os.path.join(self.folder, "muster.sock")
@@ -179,7 +178,8 @@ class Cluster:
     def close(self):
         for process in reversed(self.processes):
             process.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not os.environ.get("MUSTER_KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def run(name, *flags, timeout_s=60, stdin=None, env=None):
