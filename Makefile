@@ -89,6 +89,7 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 programs: $(PROGRAMS)
+	@:
 unit: $(UNIT)
 stress: $(STRESS)
 
