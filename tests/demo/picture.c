@@ -20,6 +20,10 @@
 #define SCREEN_ON "\033[?1049h\033[?25l"
 #define SCREEN_OFF "\033[?25h\033[?1049l"
 
+#define LABEL 8u        /* columns before the nodes of a row */
+#define HEAT_UNKNOWN 255
+#define WAITING_ROWS 4u /* at least, when nodes have to share cells for it */
+
 static bool live;
 static double last_line_s;
 static struct bytes frame;
@@ -84,14 +88,52 @@ static unsigned colour(unsigned char heat)
 	return heat < 100 ? 178 : 208;
 }
 
-/* Returns the rows it took. */
-static unsigned put_nodes(const struct view *v, unsigned width)
+static unsigned gpus_of(const struct view *v, size_t i)
+{
+	return v->trace->nodes[v->order[i]].gpus;
+}
+
+/* The next cell: up to `each` nodes with as many GPUs, from *i on, which moves behind
+ * them.  Their mean heat, or 255 when none of them is known. */
+static unsigned char next_cell(const struct view *v, size_t *i, unsigned each)
+{
+	unsigned gpus = gpus_of(v, *i), sum = 0, known = 0;
+
+	for (unsigned n = 0; n < each && *i < v->trace->nodes_n && gpus_of(v, *i) == gpus; n++, ++*i) {
+		if (v->heat[*i] == HEAT_UNKNOWN)
+			continue;
+		sum += v->heat[*i];
+		known++;
+	}
+	return known > 0 ? (unsigned char)(sum / known) : HEAT_UNKNOWN;
+}
+
+static unsigned node_rows(const struct view *v, unsigned width, unsigned each)
+{
+	unsigned last_gpus = 0, column = 0, rows = 0;
+
+	for (size_t i = 0; i < v->trace->nodes_n;) {
+		unsigned gpus = gpus_of(v, i);
+
+		if (gpus != last_gpus || column == width) {
+			rows++;
+			column = LABEL;
+			last_gpus = gpus;
+		}
+		next_cell(v, &i, each);
+		column++;
+	}
+	return rows;
+}
+
+static void put_nodes(const struct view *v, unsigned width, unsigned each)
 {
 	unsigned last_gpus = 0, last_colour = 0, column = 0, rows = 0;
 
-	for (size_t i = 0; i < v->trace->nodes_n; i++) {
-		unsigned gpus = v->trace->nodes[v->order[i]].gpus;
-		unsigned now = v->heat[i] == 255 ? 232 : colour(v->heat[i]);
+	for (size_t i = 0; i < v->trace->nodes_n;) {
+		unsigned gpus = gpus_of(v, i);
+		unsigned char heat = next_cell(v, &i, each);
+		unsigned now = heat == HEAT_UNKNOWN ? 232 : colour(heat);
 
 		if (gpus != last_gpus || column == width) {
 			put("%s", rows > 0 ? PLAIN CLEAR_LINE "\r\n" : "");
@@ -100,7 +142,7 @@ static unsigned put_nodes(const struct view *v, unsigned width)
 			else
 				put("        ");
 			rows++;
-			column = 8;
+			column = LABEL;
 			last_colour = 0;
 			last_gpus = gpus;
 		}
@@ -111,7 +153,6 @@ static unsigned put_nodes(const struct view *v, unsigned width)
 		column++;
 	}
 	put(PLAIN CLEAR_LINE "\r\n");
-	return rows;
 }
 
 static void put_head(const struct moment *m, unsigned width)
@@ -120,9 +161,11 @@ static void put_head(const struct moment *m, unsigned width)
 	double share = m->trace->gpus_there > 0 ? (double)v->gpus_used / (double)m->trace->gpus_there : 0;
 	char line[512];
 
-	put(BOLD "muster" PLAIN "  %zu nodes of openb, %zu jobs of Philly as gangs, %.1f s" CLEAR_LINE "\r\n",
-	    m->trace->nodes_n, m->trace->jobs_n, m->seconds);
-	put("GPUs  ");
+	snprintf(line, sizeof(line), "muster  %zu nodes of openb, %zu jobs of Philly as gangs, %.1f s", m->trace->nodes_n,
+	         m->trace->jobs_n, m->seconds);
+	put(BOLD);
+	put_line(width, line);
+	put(PLAIN "GPUs  ");
 	put_bar(share, width > 70 ? 40 : 20);
 	put("  %lu of %lu taken" CLEAR_LINE "\r\n", v->gpus_used, m->trace->gpus_there);
 	snprintf(line, sizeof(line), "pods  %zu of %zu sent, %zu bound, %" PRIu64 " waiting; %.0f bound per second",
@@ -155,7 +198,7 @@ static void put_waiting(const struct view *v, unsigned width, unsigned rows)
 	for (size_t i = 0; i < v->gangs_n && i < rows; i++) {
 		const struct view_gang *g = &v->gangs[i];
 
-		snprintf(line, sizeof(line), "%-24s %2" PRIu32 " pod%s  %s", g->copy.name, g->copy.row.members,
+		snprintf(line, sizeof(line), "%-20s %2" PRIu32 " pod%s  %s", g->copy.name, g->copy.row.members,
 		         g->copy.row.members == 1 ? " " : "s", own_part(g));
 		put_line(width, line);
 	}
@@ -166,17 +209,21 @@ static void put_waiting(const struct view *v, unsigned width, unsigned rows)
 static void draw(const struct moment *m)
 {
 	struct winsize size = {0};
-	unsigned width, used;
+	unsigned width, each = 1, used;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
 		size = (struct winsize){.ws_col = 80, .ws_row = 40};
 	width = size.ws_col < 240 ? size.ws_col : 240;
+	/* The head, the line above the nodes, and those around the gangs that wait. */
+	while (each < 64 && 6 + node_rows(m->view, width, each) + 4 + WAITING_ROWS > size.ws_row)
+		each++;
+	used = 6 + node_rows(m->view, width, each) + 4;
 	frame.n = 0;
 	bytes_put(&frame, HOME);
 	put_head(m, width);
-	put(DIM "a cell is a node: dark free, green in part, orange full" PLAIN CLEAR_LINE "\r\n");
-	/* The head, the line above the nodes, and three around those that wait. */
-	used = 5 + 1 + put_nodes(m->view, width) + 4;
+	put(DIM "a cell is %u node%s: dark free, green in part, orange full" PLAIN CLEAR_LINE "\r\n", each,
+	    each == 1 ? "" : "s");
+	put_nodes(m->view, width, each);
 	if (size.ws_row > used)
 		put_waiting(m->view, width, size.ws_row - used);
 	bytes_put(&frame, CLEAR_BELOW);
