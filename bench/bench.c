@@ -93,13 +93,14 @@ static void cpu_name(char *out, size_t bytes)
 
 static void print_json(const struct bench_report *r, const char *cpu, double load1, double stall)
 {
-	cJSON *root = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(root, "rows");
+	cJSON *root = cJSON_CreateObject(), *rows;
 	char *text;
 
 	cJSON_AddStringToObject(root, "bench", r->bench);
 	cJSON_AddStringToObject(root, "cpu", cpu);
 	cJSON_AddNumberToObject(root, "load1", load1);
 	cJSON_AddNumberToObject(root, "stall_us_p999", stall);
+	rows = cJSON_AddArrayToObject(root, "rows");
 	for (size_t i = 0; i < r->rows_n; i++) {
 		const struct bench_row *row = &r->rows[i];
 		cJSON *o = cJSON_CreateObject();
