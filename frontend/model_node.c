@@ -442,6 +442,7 @@ int node_put(struct model *m, const char *json, size_t bytes, struct decode_erro
 		m->counts.objects_bad += read == 0;
 		return -EINVAL;
 	}
+	object.meta.namespace.bytes = 0; /* for messages: a node lies in none */
 	node = node_find(m, object.meta.name);
 	if (node != SLOT_NONE) {
 		node_at(m, node)->seen = m->replace[RESOURCE_INDEX_NODES].round;

@@ -552,6 +552,7 @@ Test(model, every_limit_has_a_name)
 	put_node(&s, "n2", 2, ALLOCATABLE);
 	cr_assert_eq(put_node(&s, "n3", 3, ALLOCATABLE), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-nodes is 2"), "%s", s.error.text);
+	cr_assert_str_eq(s.error.object, "Node n3");
 	cr_assert_eq(put_node(&s, "n2", 4, "\"spec\":{\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":\"b\","
 			      "\"effect\":\"NoSchedule\"}]}," ALLOCATABLE), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-names is 6"), "%s", s.error.text);
