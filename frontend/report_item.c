@@ -186,6 +186,9 @@ static void item_written(struct item *i)
 	item_rest(i);
 }
 
+/* An API server that has just started refuses what it will take a second later. */
+#define FORBIDDEN_TRIES 4u
+
 static void item_refused(struct item *i, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct report *r = i->report;
@@ -222,6 +225,8 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 	report_item_unlist(i);
 	if (answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500) {
 		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
+	} else if (answer->status == 403 && i->tries < FORBIDDEN_TRIES) {
+		item_again(i, NS_PER_S);
 	} else if (answer->status == 401) {
 		if (t->ops->renew_credentials)
 			t->ops->renew_credentials(t);
