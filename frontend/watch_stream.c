@@ -68,6 +68,7 @@ static int event_take(void *context, const char *json, size_t bytes)
 	}
 	if (text_is(e.type, "ADDED") || text_is(e.type, "MODIFIED")) {
 		w->counts.events++;
+		backoff_reset(&w->backoff); /* the server is well: the next failure is a new one */
 		watch_put(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "DELETED")) {
 		w->counts.events++;

@@ -20,7 +20,7 @@ from lib.harness import equal, main, steady, until  # noqa: E402
 from lib.objects import gang, node, pod, pod_group  # noqa: E402
 from real.cluster import Cluster  # noqa: E402
 
-SOON_S = 20
+SOON_S = 45
 STILL_S = 2.0  # how long "nothing happens" is watched
 
 

@@ -1,11 +1,13 @@
-/* Random input for tests: the seed is printed, and taken from MUSTER_TEST_SEED to
- * run a failure again. */
+/* Random input for tests.  The seed is the same each time, so that a change is
+ * judged by its own tests and by nothing else; MUSTER_TEST_SEED=N takes another,
+ * MUSTER_TEST_SEED=new one that was never tried.  It is printed. */
 #ifndef MUSTER_TESTS_SUPPORT_RANDOM_H
 #define MUSTER_TESTS_SUPPORT_RANDOM_H
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 struct random {
@@ -34,7 +36,12 @@ static inline struct random random_start(const char *test)
 	uint64_t seed;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	seed = given ? strtoull(given, NULL, 0) : (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	if (given == NULL)
+		seed = 1;
+	else if (strcmp(given, "new") == 0)
+		seed = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	else
+		seed = strtoull(given, NULL, 0);
 	fprintf(stderr, "%s: MUSTER_TEST_SEED=%llu\n", test, (unsigned long long)seed);
 	return (struct random){ seed };
 }
