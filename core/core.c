@@ -337,6 +337,9 @@ static int apply(struct core *c, const struct record *r)
 		return on_gang(c, r);
 	case EVENT_GANG_DROP:
 		return on_gang_drop(c, r);
+	case EVENT_NAMESPACE:
+	case EVENT_NAMESPACE_DROP:
+		return 0; /* no rule reads them yet */
 	case EVENT_POD:
 		return on_pod(c, r);
 	case EVENT_POD_DROP:

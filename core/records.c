@@ -2,9 +2,11 @@
 
 #include "core/ledger.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define TERMS_MOST 4096u
+#define WEIGHT_MOST 100 /* as the API server allows */
 
 /* What is left of a record's body. */
 struct body {
@@ -95,6 +97,17 @@ static const char *labels_fault(const struct node_record *n)
 	return NULL;
 }
 
+static const char *images_fault(const struct node_record *n)
+{
+	for (uint32_t i = 0; i < n->body->images_n; i++) {
+		if (n->images[i].bytes < 0)
+			return "size of an image";
+		if (i > 0 && n->images[i - 1].image >= n->images[i].image)
+			return "images not sorted";
+	}
+	return NULL;
+}
+
 static const char *taints_fault(const struct node_record *n, const struct limits *l)
 {
 	for (uint32_t i = 0; i < n->body->taints_n; i++) {
@@ -119,15 +132,19 @@ const char *record_node(const struct record *r, const struct limits *l, struct n
 		n.amounts = take(&b, n.body->amounts_n, sizeof(*n.amounts));
 		n.labels = take(&b, n.body->labels_n, sizeof(*n.labels));
 		n.taints = take(&b, n.body->taints_n, sizeof(*n.taints));
+		n.images = take(&b, n.body->images_n, sizeof(*n.images));
+		n.limits = take(&b, n.body->limits_n, sizeof(*n.limits));
+		n.attached = take(&b, n.body->attached_n, sizeof(*n.attached));
 		n.name = take(&b, n.body->name_bytes, 1);
 	}
-	if (!n.body || !n.amounts || !n.labels || !n.taints || !n.name || b.left != 0)
+	if (!n.body || !n.amounts || !n.labels || !n.taints || !n.images || !n.limits || !n.attached || !n.name ||
+	    b.left != 0)
 		return "length of a node record";
 	if (n.body->node >= l->nodes)
 		return "node id out of bounds";
 	if (n.body->generation == 0)
 		return "generation of a node";
-	if (n.body->flags & ~(uint32_t)(NODE_PRESENT | NODE_CORDONED))
+	if (n.body->flags & ~(uint32_t)(NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL))
 		return "flags of a node";
 	*out = n;
 	fault = amounts_fault(n.amounts, n.body->amounts_n, l->resources);
@@ -135,6 +152,8 @@ const char *record_node(const struct record *r, const struct limits *l, struct n
 		fault = labels_fault(&n);
 	if (!fault)
 		fault = taints_fault(&n, l);
+	if (!fault)
+		fault = images_fault(&n);
 	return fault ? fault : text_fault(n.name, n.body->name_bytes);
 }
 
@@ -150,6 +169,62 @@ static const char *requirements_fault(const struct shape_record *s)
 		if ((uint64_t)q->values_first + q->values_n > s->body->values_n)
 			return "values of a requirement";
 	}
+	return NULL;
+}
+
+static bool span_within(struct span span, uint32_t n)
+{
+	return (uint64_t)span.first + span.n <= n;
+}
+
+static const char *clauses_fault(const struct shape_record *s)
+{
+	for (uint32_t i = 0; i < s->body->clauses_n; i++) {
+		const struct requirement *q = &s->clauses[i];
+
+		if (q->op >= REQUIRE_OPS || q->term != 0 || !span_within((struct span){ q->values_first, q->values_n },
+		                                                         s->body->values_n))
+			return "a clause";
+	}
+	for (uint32_t i = 0; i < s->body->preferences_n; i++)
+		if (!span_within(s->preferences[i].clauses, s->body->clauses_n) || s->preferences[i].weight < 0 ||
+		    s->preferences[i].weight > WEIGHT_MOST)
+			return "a preference";
+	for (uint32_t i = 0; i < s->body->alternatives_n; i++)
+		if (!span_within(s->alternatives[i], s->body->clauses_n))
+			return "an alternative";
+	for (uint32_t i = 0; i < s->body->volume_rules_n; i++)
+		if (!span_within(s->volume_rules[i].alternatives, s->body->alternatives_n) ||
+		    s->volume_rules[i].why == NODE_FITS || s->volume_rules[i].why >= NODE_WHY_KINDS)
+			return "a volume rule";
+	return NULL;
+}
+
+static const char *pod_rules_fault(const struct shape_record *s)
+{
+	const struct event_shape *e = s->body;
+
+	for (uint32_t i = 0; i < e->pod_terms_n; i++) {
+		const struct pod_term *t = &s->pod_terms[i];
+
+		if (t->kind >= POD_TERM_KINDS || t->weight < 0 || t->weight > WEIGHT_MOST ||
+		    t->flags & ~(uint32_t)(TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN) ||
+		    !span_within(t->namespaces, e->values_n) || !span_within(t->namespace_clauses, e->clauses_n) ||
+		    !span_within(t->clauses, e->clauses_n))
+			return "a pod term";
+	}
+	for (uint32_t i = 0; i < e->spreads_n; i++) {
+		const struct spread *t = &s->spreads[i];
+
+		if (t->flags & ~(uint32_t)(SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS |
+		                           SPREAD_MATCHES_NOTHING | SPREAD_DEFAULT) ||
+		    t->max_skew == 0 || t->max_skew > INT32_MAX || t->min_domains == 0 || t->min_domains > INT32_MAX ||
+		    !span_within(t->clauses, e->clauses_n))
+			return "a spread constraint";
+	}
+	for (uint32_t i = 0; i < e->exclusives_n; i++)
+		if (s->exclusives[i].flags & ~(uint32_t)(EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED))
+			return "flags of an exclusive thing";
 	return NULL;
 }
 
@@ -173,12 +248,24 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 		s.requirements = take(&b, s.body->requirements_n, sizeof(*s.requirements));
 		s.values = take(&b, s.body->values_n, sizeof(*s.values));
 		s.tolerations = take(&b, s.body->tolerations_n, sizeof(*s.tolerations));
+		s.clauses = take(&b, s.body->clauses_n, sizeof(*s.clauses));
+		s.preferences = take(&b, s.body->preferences_n, sizeof(*s.preferences));
+		s.alternatives = take(&b, s.body->alternatives_n, sizeof(*s.alternatives));
+		s.volume_rules = take(&b, s.body->volume_rules_n, sizeof(*s.volume_rules));
+		s.pod_terms = take(&b, s.body->pod_terms_n, sizeof(*s.pod_terms));
+		s.spreads = take(&b, s.body->spreads_n, sizeof(*s.spreads));
+		s.ports = take(&b, s.body->ports_n, sizeof(*s.ports));
+		s.images = take(&b, s.body->images_n, sizeof(*s.images));
+		s.attachments = take(&b, s.body->attachments_n, sizeof(*s.attachments));
+		s.exclusives = take(&b, s.body->exclusives_n, sizeof(*s.exclusives));
 	}
-	if (!s.body || !s.amounts || !s.requirements || !s.values || !s.tolerations || b.left != 0)
+	if (!s.body || !s.amounts || !s.requirements || !s.values || !s.tolerations || !s.clauses || !s.preferences ||
+	    !s.alternatives || !s.volume_rules || !s.pod_terms || !s.spreads || !s.ports || !s.images || !s.attachments ||
+	    !s.exclusives || b.left != 0)
 		return "length of a shape record";
 	if (s.body->shape >= l->shapes)
 		return "shape id out of bounds";
-	if (s.body->flags & ~(uint32_t)SHAPE_TOLERATES_CORDON)
+	if (s.body->flags & ~(uint32_t)(SHAPE_TOLERATES_CORDON | SHAPE_NEEDS_RESTART_ALL))
 		return "flags of a shape";
 	if (s.body->terms_n > TERMS_MOST)
 		return "terms of a shape";
@@ -188,6 +275,10 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 	fault = amounts_fault(s.amounts, s.body->amounts_n, l->resources);
 	if (!fault)
 		fault = requirements_fault(&s);
+	if (!fault)
+		fault = clauses_fault(&s);
+	if (!fault)
+		fault = pod_rules_fault(&s);
 	return fault ? fault : tolerations_fault(&s);
 }
 
@@ -215,13 +306,35 @@ const char *record_gang(const struct record *r, const struct limits *l, struct g
 	return fault ? fault : text_fault(g.name, g.body->name_bytes);
 }
 
+static const char *pod_labels_fault(const struct pod_label *labels, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		if (labels[i - 1].key >= labels[i].key)
+			return "pod labels not sorted by key";
+	return NULL;
+}
+
+const char *record_namespace(const struct record *r, struct namespace_record *out)
+{
+	struct body b = body_of(r);
+
+	*out = (struct namespace_record){ 0 };
+	out->body = take(&b, 1, sizeof(*out->body));
+	out->labels = out->body ? take(&b, out->body->labels_n, sizeof(*out->labels)) : NULL;
+	if (!out->labels || b.left != 0)
+		return "length of a namespace record";
+	return pod_labels_fault(out->labels, out->body->labels_n);
+}
+
 const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out)
 {
 	struct body b = body_of(r);
 	struct pod_record p = { 0 };
+	const char *fault;
 
 	p.body = take(&b, 1, sizeof(*p.body));
-	p.name = p.body ? take(&b, p.body->name_bytes, 1) : NULL;
+	p.labels = p.body ? take(&b, p.body->labels_n, sizeof(*p.labels)) : NULL;
+	p.name = p.labels ? take(&b, p.body->name_bytes, 1) : NULL;
 	if (!p.name || b.left != 0)
 		return "length of a pod record";
 	if (p.body->pod >= l->pods)
@@ -239,7 +352,8 @@ const char *record_pod(const struct record *r, const struct limits *l, struct po
 	if ((p.body->flags & POD_BINDING) && p.body->node == ID_NONE)
 		return "a binding pod without a node";
 	*out = p;
-	return text_fault(p.name, p.body->name_bytes);
+	fault = pod_labels_fault(p.labels, p.body->labels_n);
+	return fault ? fault : text_fault(p.name, p.body->name_bytes);
 }
 
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out)

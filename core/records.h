@@ -18,6 +18,9 @@ struct node_record {
 	const struct amount *amounts;
 	const struct label *labels;
 	const struct taint *taints;
+	const struct node_image *images;
+	const struct attach_limit *limits;
+	const struct attachment *attached;
 	const char *name;
 };
 
@@ -27,6 +30,16 @@ struct shape_record {
 	const struct requirement *requirements;
 	const uint32_t *values;
 	const struct toleration *tolerations;
+	const struct requirement *clauses;
+	const struct preference *preferences;
+	const struct span *alternatives;
+	const struct volume_rule *volume_rules;
+	const struct pod_term *pod_terms;
+	const struct spread *spreads;
+	const struct host_port *ports;
+	const uint32_t *images;
+	const struct attachment *attachments;
+	const struct exclusive *exclusives;
 	uint32_t bytes; /* of the whole body */
 };
 
@@ -36,8 +49,14 @@ struct gang_record {
 	const char *name;
 };
 
+struct namespace_record {
+	const struct event_namespace *body;
+	const struct pod_label *labels;
+};
+
 struct pod_record {
 	const struct event_pod *body;
+	const struct pod_label *labels;
 	const char *name;
 };
 
@@ -48,6 +67,7 @@ const char *record_name(const struct record *r, const struct limits *l, struct n
 const char *record_node(const struct record *r, const struct limits *l, struct node_record *out);
 const char *record_shape(const struct record *r, const struct limits *l, struct shape_record *out);
 const char *record_gang(const struct record *r, const struct limits *l, struct gang_record *out);
+const char *record_namespace(const struct record *r, struct namespace_record *out);
 const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
 const char *record_result(const struct record *r, const struct limits *l, const struct result **out);

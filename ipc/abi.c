@@ -48,19 +48,34 @@
 #define FIELDS_taint(F, s) F(s, key) F(s, value) F(s, effect) F(s, name)
 #define FIELDS_event_node(F, s) \
 	F(s, node) F(s, generation) F(s, flags) F(s, name_bytes) F(s, amounts_n) F(s, labels_n) F(s, taints_n) \
-	F(s, reserved)
+	F(s, images_n) F(s, limits_n) F(s, attached_n)
+#define FIELDS_node_image(F, s) F(s, image) F(s, reserved) F(s, bytes)
+#define FIELDS_attach_limit(F, s) F(s, driver) F(s, most)
+#define FIELDS_attachment(F, s) F(s, driver) F(s, volume)
+#define FIELDS_span(F, s) F(s, first) F(s, n)
+#define FIELDS_preference(F, s) F(s, weight) F(s, reserved) F(s, clauses)
+#define FIELDS_volume_rule(F, s) F(s, why) F(s, reserved) F(s, alternatives)
+#define FIELDS_pod_term(F, s) \
+	F(s, kind) F(s, weight) F(s, topology) F(s, flags) F(s, namespaces) F(s, namespace_clauses) F(s, clauses)
+#define FIELDS_spread(F, s) F(s, topology) F(s, flags) F(s, max_skew) F(s, min_domains) F(s, clauses)
+#define FIELDS_host_port(F, s) F(s, address) F(s, protocol) F(s, port) F(s, reserved)
+#define FIELDS_exclusive(F, s) F(s, thing) F(s, flags)
 #define FIELDS_requirement(F, s) \
 	F(s, term) F(s, op) F(s, key) F(s, values_first) F(s, values_n) F(s, reserved) F(s, number)
 #define FIELDS_toleration(F, s) F(s, key) F(s, value) F(s, any_value) F(s, effect)
 #define FIELDS_event_shape(F, s) \
 	F(s, shape) F(s, flags) F(s, amounts_n) F(s, requirements_n) F(s, values_n) F(s, tolerations_n) \
-	F(s, terms_n) F(s, reserved) F(s, scored_cpu_milli) F(s, scored_memory_bytes)
+	F(s, terms_n) F(s, clauses_n) F(s, preferences_n) F(s, alternatives_n) F(s, volume_rules_n) F(s, pod_terms_n) \
+	F(s, spreads_n) F(s, ports_n) F(s, images_n) F(s, attachments_n) F(s, exclusives_n) F(s, image_containers) \
+	F(s, scored_cpu_milli) F(s, scored_memory_bytes)
 #define FIELDS_event_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) F(s, name_bytes) \
 	F(s, reserved) F(s, created_ns) F(s, timeout_ns)
 #define FIELDS_event_pod(F, s) \
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) F(s, name_bytes) \
-	F(s, created_ns) F(s, uid)
+	F(s, labels_n) F(s, namespace) F(s, created_ns) F(s, uid)
+#define FIELDS_pod_label(F, s) F(s, key) F(s, value)
+#define FIELDS_event_namespace(F, s) F(s, name) F(s, labels_n)
 #define FIELDS_event_drop(F, s) F(s, id) F(s, generation)
 #define FIELDS_result(F, s) \
 	F(s, pod) F(s, generation) F(s, node) F(s, attempt) F(s, retry_ms) F(s, reserved)
@@ -74,7 +89,9 @@
 #define DENSE_STRUCTS(S) \
 	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(name_row) S(node_row) \
 	S(why_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) S(label) S(taint) \
-	S(event_node) S(requirement) S(toleration) S(event_shape) S(event_gang) S(event_pod) S(event_drop) \
+	S(event_node) S(node_image) S(attach_limit) S(attachment) S(requirement) S(toleration) S(span) \
+	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(event_shape) S(event_gang) \
+	S(event_pod) S(pod_label) S(event_namespace) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang)
 /* One cache line for each writer: gaps are meant. */
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
@@ -85,20 +102,29 @@
 	N(TOLERATE_EVERY_KEY) N(NAME_ROW_EMPTY) N(PADDED(1)) \
 	N(RESOURCE_CPU) N(RESOURCE_MEMORY) N(RESOURCE_EPHEMERAL) N(RESOURCE_PODS) N(RESOURCE_EXTENDED) \
 	N(NAME_RESOURCE) N(NAME_TAINT) \
-	N(NODE_PRESENT) N(NODE_CORDONED) \
+	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
 	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
 	N(WHY_NONE) N(WHY_GROUP_MISSING) N(WHY_MEMBERS) N(WHY_GATED) N(WHY_NO_NODES) N(WHY_ROOM) \
 	N(WHY_MIN_RESOURCES) N(WHY_REFUSED) N(WHY_BIND_REFUSED) N(WHY_GAVE_UP) N(WHY_KINDS) \
-	N(NODE_FITS) N(NODE_WHY_CORDONED) N(NODE_WHY_TAINT) N(NODE_WHY_AFFINITY) N(NODE_WHY_INSUFFICIENT) \
+	N(NODE_FITS) N(NODE_WHY_CORDONED) N(NODE_WHY_TAINT) N(NODE_WHY_AFFINITY) N(NODE_WHY_PORTS) \
+	N(NODE_WHY_INSUFFICIENT) N(NODE_WHY_DISK) N(NODE_WHY_CLAIM_IN_USE) N(NODE_WHY_ATTACH) \
+	N(NODE_WHY_VOLUME_NODE) N(NODE_WHY_VOLUME_BIND) N(NODE_WHY_VOLUME_SPACE) N(NODE_WHY_VOLUME_ZONE) \
+	N(NODE_WHY_SPREAD_LABEL) N(NODE_WHY_SPREAD) N(NODE_WHY_POD_AFFINITY) N(NODE_WHY_ANTI_AFFINITY) \
+	N(NODE_WHY_EXISTING_ANTI_AFFINITY) N(NODE_WHY_FEATURES) N(NODE_WHY_NOT_NAMED) N(NODE_WHY_CONFLICT) \
 	N(NODE_WHY_KINDS) \
 	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
-	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) N(EVENT_POD) \
+	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
+	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
 	N(EVENT_POD_DROP) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) N(EVENT_PLAN) N(CMD_BIND) \
 	N(CMD_REASON) N(CMD_GANG) N(RECORD_KINDS) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
 	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) N(REQUIRE_LT) \
 	N(REQUIRE_OPS) \
-	N(SHAPE_TOLERATES_CORDON) \
+	N(SHAPE_TOLERATES_CORDON) N(SHAPE_NEEDS_RESTART_ALL) \
+	N(POD_TERM_AFFINITY) N(POD_TERM_ANTI_AFFINITY) N(POD_TERM_PREFERRED) N(POD_TERM_PREFERRED_ANTI) \
+	N(POD_TERM_KINDS) N(TERM_MATCHES_NOTHING) N(TERM_EVERY_NAMESPACE) N(TERM_NAMESPACES_CHOSEN) \
+	N(SPREAD_HARD) N(SPREAD_IGNORES_AFFINITY) N(SPREAD_HONORS_TAINTS) N(SPREAD_MATCHES_NOTHING) \
+	N(SPREAD_DEFAULT) N(PORT_EVERY_ADDRESS) N(EXCLUSIVE_CLAIM) N(EXCLUSIVE_SHARED) \
 	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) \
 	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING)
 

@@ -177,6 +177,7 @@ enum name_kind {
 enum node_flags {
 	NODE_PRESENT = 1u << 0,  /* the object exists; else only pods name it */
 	NODE_CORDONED = 1u << 1, /* spec.unschedulable */
+	NODE_RESTARTS_ALL = 1u << 2, /* declares RestartAllContainersOnContainerExits */
 };
 
 struct node_row {
@@ -217,10 +218,28 @@ enum why {
  * the first that fails is the node's reason. */
 enum node_why {
 	NODE_FITS,
-	NODE_WHY_CORDONED,     /* node(s) were unschedulable */
-	NODE_WHY_TAINT,        /* arg: name_id of the taint */
-	NODE_WHY_AFFINITY,     /* node(s) didn't match Pod's node affinity/selector */
-	NODE_WHY_INSUFFICIENT, /* arg: resource_id (pods: "Too many pods") */
+	NODE_WHY_CORDONED,      /* node(s) were unschedulable */
+	NODE_WHY_TAINT,         /* arg: name_id of the taint */
+	NODE_WHY_AFFINITY,      /* node(s) didn't match Pod's node affinity/selector */
+	NODE_WHY_PORTS,         /* node(s) didn't have free ports for the requested pod ports */
+	NODE_WHY_INSUFFICIENT,  /* arg: resource_id (pods: "Too many pods") */
+	NODE_WHY_DISK,          /* node(s) had no available disk */
+	NODE_WHY_CLAIM_IN_USE,  /* node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod
+	                         * access mode already in-use by another pod */
+	NODE_WHY_ATTACH,        /* node(s) exceed max volume count */
+	NODE_WHY_VOLUME_NODE,   /* node(s) didn't match PersistentVolume's node affinity */
+	NODE_WHY_VOLUME_BIND,   /* node(s) didn't find available persistent volumes to bind */
+	NODE_WHY_VOLUME_SPACE,  /* node(s) did not have enough free storage */
+	NODE_WHY_VOLUME_ZONE,   /* node(s) had no available volume zone */
+	NODE_WHY_SPREAD_LABEL,  /* node(s) didn't match pod topology spread constraints (missing required label) */
+	NODE_WHY_SPREAD,        /* node(s) didn't match pod topology spread constraints */
+	NODE_WHY_POD_AFFINITY,  /* node(s) didn't match pod affinity rules */
+	NODE_WHY_ANTI_AFFINITY, /* node(s) didn't match pod anti-affinity rules */
+	NODE_WHY_EXISTING_ANTI_AFFINITY, /* node(s) didn't satisfy existing pods anti-affinity rules */
+	NODE_WHY_FEATURES,      /* node(s) didn't match Pod's required features */
+	/* Said before any filter runs: */
+	NODE_WHY_NOT_NAMED,     /* node(s) didn't satisfy plugin(s) [NodeAffinity]: each term names nodes, not this one */
+	NODE_WHY_CONFLICT,      /* pod affinity terms conflict: each term asks for two names at once; of all nodes */
 	NODE_WHY_KINDS
 };
 
@@ -296,13 +315,16 @@ enum record_kind {
 	EVENT_SYNCED,     /* the lists are in; planning may start */
 	EVENT_TICK,       /* time goes on */
 	EVENT_NAME,       /* struct event_name, text */
-	EVENT_NODE,       /* struct event_node, amounts, labels, taints, name */
+	EVENT_NODE,       /* struct event_node, amounts, labels, taints, images, attach limits,
+	                   * attachments, name */
 	EVENT_NODE_DROP,  /* struct event_drop */
-	EVENT_SHAPE,      /* struct event_shape, amounts, requirements, values, tolerations */
+	EVENT_SHAPE,      /* struct event_shape and all that it counts, in its order */
 	EVENT_SHAPE_DROP, /* struct event_drop; nothing uses it any more */
 	EVENT_GANG,       /* struct event_gang, amounts, name */
 	EVENT_GANG_DROP,  /* struct event_drop */
-	EVENT_POD,        /* struct event_pod, name */
+	EVENT_NAMESPACE,  /* struct event_namespace, pod labels */
+	EVENT_NAMESPACE_DROP, /* struct event_drop: its id is the value number of its name */
+	EVENT_POD,        /* struct event_pod, pod labels, name */
 	EVENT_POD_DROP,   /* struct event_drop: deleted or ended */
 
 	/* Result ring: what became of a CMD_BIND. */
@@ -358,6 +380,26 @@ struct taint {
 	uint32_t name; /* name_id of the text to print */
 };
 
+/* An image on a node, of those that some shape asks for.  Images are numbers of the
+ * frontend's own table. */
+struct node_image {
+	uint32_t image;
+	uint32_t reserved;
+	int64_t bytes;
+};
+
+/* A CSI driver attaches at most so many volumes to the node. */
+struct attach_limit {
+	uint32_t driver; /* a value's number */
+	uint32_t most;
+};
+
+/* A volume that a pod needs attached, or that is attached to a node. */
+struct attachment {
+	uint32_t driver; /* values' numbers */
+	uint32_t volume;
+};
+
 struct event_node {
 	uint32_t node;
 	uint32_t generation; /* not 0 */
@@ -366,7 +408,9 @@ struct event_node {
 	uint32_t amounts_n; /* allocatable; a resource that is not named is 0 */
 	uint32_t labels_n;  /* sorted by key */
 	uint32_t taints_n;
-	uint32_t reserved;
+	uint32_t images_n;  /* sorted by image */
+	uint32_t limits_n;
+	uint32_t attached_n; /* by VolumeAttachments; pods' own come with their shapes */
 };
 
 enum require_op {
@@ -403,17 +447,111 @@ struct toleration {
 
 enum shape_flags {
 	SHAPE_TOLERATES_CORDON = 1u << 0,
+	SHAPE_NEEDS_RESTART_ALL = 1u << 1, /* a node with NODE_RESTARTS_ALL */
+};
+
+/* A part of another array of the same record. */
+struct span {
+	uint32_t first;
+	uint32_t n;
+};
+
+/* Preferred node affinity: a node that meets all clauses scores the weight. */
+struct preference {
+	int32_t weight;
+	uint32_t reserved;
+	struct span clauses;
+};
+
+/* What else a node must be, for a reason of its own (volumes): one of the alternatives
+ * must hold, each a span of clauses that must all hold.  No alternative: no node is. */
+struct volume_rule {
+	uint32_t why; /* enum node_why */
+	uint32_t reserved;
+	struct span alternatives;
+};
+
+enum pod_term_kind {
+	POD_TERM_AFFINITY,
+	POD_TERM_ANTI_AFFINITY,
+	POD_TERM_PREFERRED,      /* weight */
+	POD_TERM_PREFERRED_ANTI, /* weight, > 0 here too */
+	POD_TERM_KINDS
+};
+
+enum pod_term_flags {
+	TERM_MATCHES_NOTHING = 1u << 0,    /* it has no selector; an empty one matches every pod */
+	TERM_EVERY_NAMESPACE = 1u << 1,    /* its namespaceSelector is {} */
+	TERM_NAMESPACES_CHOSEN = 1u << 2,  /* namespace_clauses hold: its namespaceSelector */
+};
+
+/* A term of inter-pod (anti-)affinity. */
+struct pod_term {
+	uint32_t kind; /* enum pod_term_kind */
+	int32_t weight;
+	uint32_t topology; /* a label key of nodes */
+	uint32_t flags;
+	struct span namespaces; /* of values: names; its own one is written out when it is implied */
+	struct span namespace_clauses;
+	struct span clauses; /* about labels of pods */
+};
+
+enum spread_flags {
+	SPREAD_HARD = 1u << 0,             /* DoNotSchedule */
+	SPREAD_IGNORES_AFFINITY = 1u << 1, /* nodeAffinityPolicy */
+	SPREAD_HONORS_TAINTS = 1u << 2,    /* nodeTaintsPolicy */
+	SPREAD_MATCHES_NOTHING = 1u << 3,  /* it has no selector */
+	SPREAD_DEFAULT = 1u << 4,          /* not the pod's own, but the cluster's default */
+};
+
+/* A topology spread constraint; it counts pods of the pod's own namespace. */
+struct spread {
+	uint32_t topology;
+	uint32_t flags;
+	uint32_t max_skew;
+	uint32_t min_domains; /* 1 when it is not given */
+	struct span clauses;
+};
+
+#define PORT_EVERY_ADDRESS UINT32_MAX /* "" or 0.0.0.0 */
+
+struct host_port {
+	uint32_t address;  /* a value's number, or PORT_EVERY_ADDRESS */
+	uint32_t protocol; /* a value's number */
+	uint32_t port;
+	uint32_t reserved;
+};
+
+enum exclusive_flags {
+	EXCLUSIVE_CLAIM = 1u << 0,  /* ReadWriteOncePod: one pod in the whole cluster; else a disk, for one node */
+	EXCLUSIVE_SHARED = 1u << 1, /* a disk that stands others who share it as well */
+};
+
+/* Something that two pods can't have at once. */
+struct exclusive {
+	uint32_t thing; /* a value's number */
+	uint32_t flags;
 };
 
 struct event_shape {
 	uint32_t shape;
 	uint32_t flags;
 	uint32_t amounts_n; /* requests; RESOURCE_PODS is always 1 */
-	uint32_t requirements_n;
+	uint32_t requirements_n; /* nodeSelector and required node affinity */
 	uint32_t values_n; /* uint32_t each, padded to 8 bytes */
 	uint32_t tolerations_n;
-	uint32_t terms_n;
-	uint32_t reserved;
+	uint32_t terms_n; /* of required node affinity */
+	uint32_t clauses_n; /* struct requirement, term 0, which the following refer to */
+	uint32_t preferences_n;
+	uint32_t alternatives_n; /* struct span of clauses, for volume rules */
+	uint32_t volume_rules_n;
+	uint32_t pod_terms_n;
+	uint32_t spreads_n;
+	uint32_t ports_n;
+	uint32_t images_n; /* uint32_t each, padded; an image twice counts twice */
+	uint32_t attachments_n;
+	uint32_t exclusives_n;
+	uint32_t image_containers; /* containers and init containers */
 	int64_t scored_cpu_milli;    /* as scores count them: a container without */
 	int64_t scored_memory_bytes; /* a request counts 100m and 200 MiB */
 };
@@ -452,9 +590,21 @@ struct event_pod {
 	uint32_t shape;
 	uint32_t node; /* bound to, or ID_NONE */
 	int32_t priority;
-	uint32_t name_bytes; /* "namespace/name" follows, padded to 8 */
+	uint32_t name_bytes; /* of "namespace/name", padded to 8 */
+	uint32_t labels_n;   /* struct pod_label, sorted by key */
+	uint32_t namespace;  /* value number of its name */
 	uint64_t created_ns;
 	uint64_t uid[2]; /* the same pod across epochs */
+};
+
+struct pod_label {
+	uint32_t key; /* numbers of the same tables as of nodes' labels */
+	uint32_t value;
+};
+
+struct event_namespace {
+	uint32_t name; /* its value number */
+	uint32_t labels_n;
 };
 
 struct event_drop {
@@ -512,8 +662,10 @@ static_assert(sizeof(struct core_gauges) == 128, "two cache lines");
 static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs");
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
-static_assert(sizeof(struct event_node) == 32 && sizeof(struct event_shape) == 48, "events");
-static_assert(sizeof(struct event_gang) == 48 && sizeof(struct event_pod) == 56, "events");
+static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 88, "events");
+static_assert(sizeof(struct event_gang) == 48 && sizeof(struct event_pod) == 64, "events");
+static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
+static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
 static_assert(sizeof(struct reason) == 40 + 16 * WHY_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
