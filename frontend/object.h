@@ -92,6 +92,53 @@ struct node_term {
 	size_t room;
 };
 
+/* A label selector: matchLabels and matchExpressions as one list of rules, which must
+ * all hold. */
+struct selector_object {
+	bool is_given; /* else it is missing: matches nothing; given and empty matches all */
+	struct node_term rules;
+};
+
+struct preference_object {
+	int32_t weight;
+	struct node_term term;
+};
+
+/* A term of inter-pod affinity. */
+struct pod_term_object {
+	uint32_t kind; /* enum pod_term_kind */
+	int32_t weight;
+	struct text topology;
+	struct selector_object selector;
+	struct selector_object namespace_selector;
+	struct text *namespaces;
+	size_t namespaces_n;
+};
+
+struct spread_object {
+	struct text topology;
+	int32_t max_skew;
+	int32_t min_domains; /* 0: not given */
+	uint32_t flags;      /* enum spread_flags, but SPREAD_MATCHES_NOTHING and SPREAD_DEFAULT */
+	struct selector_object selector;
+	struct text *match_label_keys;
+	size_t match_label_keys_n;
+};
+
+struct port_object {
+	struct text address; /* hostIP */
+	struct text protocol; /* "TCP" when it is not given */
+	uint32_t port; /* hostPort, not 0 */
+};
+
+/* The owner with `controller: true`. */
+struct owner_object {
+	struct text api_version;
+	struct text kind; /* "" without one */
+	struct text name;
+	struct text uid;
+};
+
 struct toleration_object {
 	struct text key;
 	struct text value;
@@ -136,6 +183,28 @@ struct pod_object {
 	struct quantities overhead;
 
 	struct pairs node_selector;
+	struct preference_object *preferences; /* preferred node affinity, none with weight 0 or an empty term */
+	size_t preferences_n;
+	size_t preferences_room;
+	struct pod_term_object *pod_terms;
+	size_t pod_terms_n;
+	size_t pod_terms_room;
+	struct spread_object *spreads;
+	size_t spreads_n;
+	size_t spreads_room;
+	struct port_object *ports; /* of containers and sidecars */
+	size_t ports_n;
+	size_t ports_room;
+	struct text *images; /* of containers, init containers and image volumes, as they are written */
+	size_t images_n;
+	size_t images_room;
+	uint32_t image_containers; /* containers and init containers, with or without an image */
+	bool needs_restart_all; /* a container rule with the action RestartAllContainers */
+	struct owner_object owner;
+	struct text priority_class;
+	bool has_priority;
+	struct text runtime_class;
+	struct pod_volumes *volumes; /* frontend/volume.h; NULL without any */
 	bool has_node_terms; /* required node affinity: one of the terms must hold */
 	struct node_term *terms;
 	size_t terms_n;
@@ -160,8 +229,18 @@ struct taint_object {
 	uint32_t effect; /* enum taint_effect, not EFFECT_ANY */
 };
 
+/* An image on a node: one entry for each of its names. */
+struct image_object {
+	struct text name; /* with its tag: "nginx:latest" */
+	int64_t bytes;
+};
+
 struct node_object {
 	struct meta meta;
+	struct image_object *images;
+	size_t images_n;
+	size_t images_room;
+	bool restarts_all; /* status.declaredFeatures has RestartAllContainersOnContainerExits */
 	struct resource_names resources;
 	struct quantities allocatable;
 	bool cordoned;
