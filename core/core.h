@@ -31,6 +31,7 @@ typedef bool (*core_emit_fn)(void *context, enum record_kind kind, const void *b
 enum score_policy {
 	SCORE_KUBE, /* LeastAllocated of cpu and memory, as kube-scheduler */
 	SCORE_PACK, /* MostAllocated */
+	SCORE_BESTFIT, /* least room left over; core/score.h */
 };
 
 struct core_config {

@@ -217,7 +217,7 @@ static const char *pod_rules_fault(const struct shape_record *s)
 		const struct spread *t = &s->spreads[i];
 
 		if (t->flags & ~(uint32_t)(SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS |
-		                           SPREAD_MATCHES_NOTHING | SPREAD_DEFAULT) ||
+		                           SPREAD_MATCHES_NOTHING | SPREAD_DEFAULT | SPREAD_BY_NODE) ||
 		    t->max_skew == 0 || t->max_skew > INT32_MAX || t->min_domains == 0 || t->min_domains > INT32_MAX ||
 		    !span_within(t->clauses, e->clauses_n))
 			return "a spread constraint";

@@ -425,7 +425,9 @@ enum require_op {
 
 /* Sorted by term.  Requirements of term 0 must all hold (nodeSelector).  Terms 1..terms_n are
  * the alternatives of required node affinity: all requirements of at least
- * one must hold; a term without any matches nothing. */
+ * one must hold; a term without any matches nothing.  One that can't be parsed is written
+ * with the node names that it asks for and REQUIRE_NOT_EXISTS of LABEL_KEY_NODE_NAME,
+ * which never holds. */
 struct requirement {
 	uint32_t term;
 	uint32_t op;
@@ -502,6 +504,7 @@ enum spread_flags {
 	SPREAD_HONORS_TAINTS = 1u << 2,    /* nodeTaintsPolicy */
 	SPREAD_MATCHES_NOTHING = 1u << 3,  /* it has no selector */
 	SPREAD_DEFAULT = 1u << 4,          /* not the pod's own, but the cluster's default */
+	SPREAD_BY_NODE = 1u << 5,          /* kubernetes.io/hostname: scores take each node for itself */
 };
 
 /* A topology spread constraint; it counts pods of the pod's own namespace. */
