@@ -24,6 +24,23 @@ int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, stru
 int extract_node(const char *json, size_t bytes, struct arena *arena, struct node_object *out,
                  struct decode_error *error);
 
+/* Its name and labels. */
+int extract_namespace(const char *json, size_t bytes, struct arena *arena, struct meta *out,
+                      struct decode_error *error);
+
+int extract_service(const char *json, size_t bytes, struct arena *arena, struct service_object *out,
+                    struct decode_error *error);
+
+/* `kind` is ReplicaSet, ReplicationController or StatefulSet. */
+int extract_controller(const char *json, size_t bytes, struct arena *arena, const char *kind,
+                       struct controller_object *out, struct decode_error *error);
+
+int extract_priority_class(const char *json, size_t bytes, struct arena *arena,
+                           struct priority_class_object *out, struct decode_error *error);
+
+int extract_runtime_class(const char *json, size_t bytes, struct arena *arena,
+                          struct runtime_class_object *out, struct decode_error *error);
+
 /* apiVersion, kind and metadata alone. */
 int extract_meta(const char *json, size_t bytes, struct arena *arena, struct meta *out,
                  struct decode_error *error);
@@ -52,6 +69,20 @@ void extract_quantities(struct json *j, struct resource_names *names, struct qua
 void extract_pod_spec(struct json *j, struct pod_object *out);
 void extract_pod_rules(struct json *j, struct pod_object *out); /* spec.affinity */
 void extract_pod_status(struct json *j, struct pod_object *out);
+
+/* A LabelSelector, or a map of labels as a selector. */
+void extract_selector(struct json *j, struct selector_object *out);
+void extract_selector_map(struct json *j, struct selector_object *out);
+/* A NodeSelectorTerm; *asks gets bits of enum pod_asks. */
+void extract_node_term(struct json *j, struct node_term *out, uint32_t *asks);
+/* A NodeSelector with nodeSelectorTerms: false when it is null. */
+bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *room, uint32_t *asks);
+void extract_tolerations(struct json *j, struct toleration_object **list, size_t *n, size_t *room,
+                         uint32_t *asks);
+/* Strings of an array, in place of what was there. */
+void extract_texts(struct json *j, struct texts *out);
+/* One more image of the pod, from a string; "" is none. */
+void extract_image(struct json *j, struct pod_object *out);
 
 /* Fill *error from a scanner that failed; -EINVAL or -ENOMEM. */
 int extract_failed(const struct json *j, const struct meta *meta, struct decode_error *error);

@@ -61,11 +61,22 @@ struct quantities {
 
 const nano_t *quantities_find(const struct quantities *q, uint32_t resource);
 
+struct port_object {
+	struct text address; /* hostIP */
+	struct text protocol; /* "TCP" when it is not given */
+	uint32_t port; /* hostPort, not 0 */
+};
+
 struct container {
 	struct text name;
+	struct text image; /* "" without one */
 	bool is_init;
 	bool is_sidecar; /* an init container with restartPolicy Always */
+	bool restarts_all; /* a rule of it has the action RestartAllContainers */
 	struct quantities requests; /* what is missing is filled from the limits */
+	struct port_object *ports;  /* port 0: none on the host unless the pod is in its network */
+	uint32_t *container_ports;  /* of each */
+	size_t ports_n;
 };
 
 /* What the kubelet says of a container, in-place resize. */
@@ -100,35 +111,37 @@ struct selector_object {
 };
 
 struct preference_object {
-	int32_t weight;
+	int32_t weight; /* 1 to 100 */
 	struct node_term term;
 };
 
-/* A term of inter-pod affinity. */
+struct texts {
+	struct text *at;
+	size_t n;
+	size_t room;
+};
+
+/* A term of inter-pod affinity.  What matchLabelKeys and mismatchLabelKeys add is in the
+ * selector already, whether the API server wrote it there or not. */
 struct pod_term_object {
 	uint32_t kind; /* enum pod_term_kind */
-	int32_t weight;
+	int32_t weight; /* 1 to 100; 0 of a required term */
 	struct text topology;
 	struct selector_object selector;
 	struct selector_object namespace_selector;
-	struct text *namespaces;
-	size_t namespaces_n;
+	struct texts namespaces;
+	struct texts match_keys;
+	struct texts mismatch_keys;
 };
 
+/* matchLabelKeys are in the selector already. */
 struct spread_object {
 	struct text topology;
 	int32_t max_skew;
 	int32_t min_domains; /* 0: not given */
 	uint32_t flags;      /* enum spread_flags, but SPREAD_MATCHES_NOTHING and SPREAD_DEFAULT */
 	struct selector_object selector;
-	struct text *match_label_keys;
-	size_t match_label_keys_n;
-};
-
-struct port_object {
-	struct text address; /* hostIP */
-	struct text protocol; /* "TCP" when it is not given */
-	uint32_t port; /* hostPort, not 0 */
+	struct texts match_keys;
 };
 
 /* The owner with `controller: true`. */
@@ -247,6 +260,35 @@ struct node_object {
 	struct taint_object *taints;
 	size_t taints_n;
 	size_t taints_room;
+};
+
+/* ---- what pods refer to ---------------------------------------------------- */
+
+struct service_object {
+	struct meta meta;
+	struct pairs selector; /* none: it selects nobody */
+};
+
+/* A ReplicaSet, ReplicationController or StatefulSet. */
+struct controller_object {
+	struct meta meta;
+	struct selector_object selector;
+};
+
+struct priority_class_object {
+	struct meta meta;
+	int32_t value;
+	bool is_default; /* globalDefault */
+};
+
+struct runtime_class_object {
+	struct meta meta;
+	struct resource_names resources;
+	struct quantities overhead;
+	struct pairs node_selector;
+	struct toleration_object *tolerations;
+	size_t tolerations_n;
+	size_t tolerations_room;
 };
 
 #endif
