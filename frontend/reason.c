@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PART_BYTES 512
+#define NO_NODES "no nodes available to schedule pods"
+
 /* Text that is cut at the end of its room and counts on. */
 struct out {
 	char *at;
@@ -71,52 +74,83 @@ static void put_shortfalls(struct out *o, const struct reason *r, const struct r
 
 /* ---- why the nodes fell out ---------------------------------------------------------------- */
 
-#define PART_BYTES 512
-
-struct part {
-	char text[PART_BYTES]; /* with its count, once that is known */
-	uint64_t nodes;
+static const char *const why_texts[NODE_WHY_KINDS] = {
+	[NODE_WHY_CORDONED] = "node(s) were unschedulable",
+	/* kube-scheduler's text does not name the taint, so different ones are one part. */
+	[NODE_WHY_TAINT] = "node(s) had untolerated taint(s)",
+	[NODE_WHY_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
+	[NODE_WHY_PORTS] = "node(s) didn't have free ports for the requested pod ports",
+	[NODE_WHY_DISK] = "node(s) had no available disk",
+	[NODE_WHY_CLAIM_IN_USE] = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+				  "already in-use by another pod",
+	[NODE_WHY_ATTACH] = "node(s) exceed max volume count",
+	[NODE_WHY_VOLUME_NODE] = "node(s) didn't match PersistentVolume's node affinity",
+	[NODE_WHY_VOLUME_BIND] = "node(s) didn't find available persistent volumes to bind",
+	[NODE_WHY_VOLUME_SPACE] = "node(s) did not have enough free storage",
+	[NODE_WHY_VOLUME_ZONE] = "node(s) had no available volume zone",
+	[NODE_WHY_SPREAD_LABEL] = "node(s) didn't match pod topology spread constraints (missing required label)",
+	[NODE_WHY_SPREAD] = "node(s) didn't match pod topology spread constraints",
+	[NODE_WHY_POD_AFFINITY] = "node(s) didn't match pod affinity rules",
+	[NODE_WHY_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
+	[NODE_WHY_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
+	[NODE_WHY_FEATURES] = "node(s) didn't match Pod's required features",
+	[NODE_WHY_NOT_NAMED] = "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+	[NODE_WHY_CONFLICT] = "pod affinity terms conflict",
 };
 
-/* kube-scheduler's text does not name the taint, so different ones are one part. */
-static void part_text(const struct why_count *c, const struct reason_names *names, char *out)
+size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out, size_t out_bytes)
 {
-	switch ((enum node_why)c->why) {
-	case NODE_WHY_CORDONED:
-		snprintf(out, PART_BYTES, "node(s) were unschedulable");
-		break;
-	case NODE_WHY_TAINT:
-		snprintf(out, PART_BYTES, "node(s) had untolerated taint(s)");
-		break;
-	case NODE_WHY_AFFINITY:
-		snprintf(out, PART_BYTES, "node(s) didn't match Pod's node affinity/selector");
-		break;
-	case NODE_WHY_INSUFFICIENT:
-		if (c->arg == RESOURCE_PODS)
-			snprintf(out, PART_BYTES, "Too many pods");
-		else
-			snprintf(out, PART_BYTES, "Insufficient %s", names->resource(names->context, c->arg));
-		break;
-	default:
-		snprintf(out, PART_BYTES, "node(s) for other reasons");
-	}
+	struct out o = { out, out_bytes, 0 };
+
+	if (out_bytes > 0)
+		out[0] = '\0';
+	if (why == NODE_WHY_INSUFFICIENT && arg == RESOURCE_PODS)
+		put(&o, "Too many pods");
+	else if (why == NODE_WHY_INSUFFICIENT)
+		put(&o, "Insufficient %s", names->resource(names->context, arg));
+	else
+		put(&o, "%s", why < NODE_WHY_KINDS && why_texts[why] ? why_texts[why] : "node(s) for other reasons");
+	return o.n;
 }
 
-/* One part for each text; how many. */
-static size_t parts_of(const struct reason *r, const struct reason_names *names, struct part *parts)
+/* "10 x" stands before "2 y": sorted as text, with the counts.  The digits decide
+ * unless they are equal, and no digit is below the space behind a number. */
+static int part_order(const void *a, const void *b)
 {
-	uint32_t counts = r->counts_n < WHY_COUNTS_MAX ? r->counts_n : WHY_COUNTS_MAX;
-	size_t n = 0, at;
+	const struct reason_part *left = a, *right = b;
+	char l[24], r[24];
+	int order;
 
-	for (uint32_t i = 0; i < counts; i++) {
-		part_text(&r->counts[i], names, parts[n].text);
-		parts[n].nodes = 0;
-		for (at = 0; strcmp(parts[at].text, parts[n].text) != 0; at++)
-			;
-		parts[at].nodes += r->counts[i].nodes;
-		n += at == n;
+	snprintf(l, sizeof(l), "%" PRIu64 " ", left->nodes);
+	snprintf(r, sizeof(r), "%" PRIu64 " ", right->nodes);
+	order = strcmp(l, r);
+	return order != 0 ? order : strcmp(left->text, right->text);
+}
+
+static void put_parts(struct out *o, uint32_t nodes, struct reason_part *parts, size_t n)
+{
+	qsort(parts, n, sizeof(parts[0]), part_order);
+	put(o, "0/%u nodes are available", nodes);
+	for (size_t i = 0; i < n; i++) {
+		put(o, i == 0 ? ": " : ", ");
+		if (parts[i].nodes > 0)
+			put(o, "%" PRIu64 " ", parts[i].nodes);
+		put(o, "%s", parts[i].text);
 	}
-	return n;
+	put(o, ".");
+}
+
+size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out, size_t out_bytes)
+{
+	struct out o = { out, out_bytes, 0 };
+
+	if (out_bytes > 0)
+		out[0] = '\0';
+	if (nodes == 0)
+		put(&o, "%s", NO_NODES);
+	else
+		put_parts(&o, nodes, parts, n);
+	return o.n;
 }
 
 static uint32_t counts_n(const struct reason *r)
@@ -124,27 +158,26 @@ static uint32_t counts_n(const struct reason *r)
 	return r->counts_n < WHY_COUNTS_MAX ? r->counts_n : WHY_COUNTS_MAX;
 }
 
-static int part_order(const void *a, const void *b)
-{
-	return strcmp(((const struct part *)a)->text, ((const struct part *)b)->text);
-}
-
-/* kube-scheduler's FitError: the parts are sorted as text, with their counts. */
+/* kube-scheduler's FitError: one part for each text.  What is said of the pod as a whole
+ * is said once, without a count. */
 static void put_nodes(struct out *o, const struct reason *r, const struct reason_names *names)
 {
-	struct part parts[WHY_COUNTS_MAX];
-	char text[PART_BYTES];
-	size_t n = parts_of(r, names, parts);
+	struct reason_part parts[WHY_COUNTS_MAX];
+	char texts[WHY_COUNTS_MAX][PART_BYTES];
+	size_t n = 0, at;
 
-	for (size_t i = 0; i < n; i++) {
-		memcpy(text, parts[i].text, sizeof(text));
-		snprintf(parts[i].text, PART_BYTES, "%" PRIu64 " %.480s", parts[i].nodes, text);
+	for (uint32_t i = 0; i < counts_n(r); i++) {
+		const struct why_count *c = &r->counts[i];
+
+		reason_node_text(c->why, c->arg, names, texts[n], PART_BYTES);
+		parts[n] = (struct reason_part){ .text = texts[n] };
+		for (at = 0; strcmp(parts[at].text, texts[n]) != 0; at++)
+			;
+		if (c->why != NODE_WHY_CONFLICT)
+			parts[at].nodes += c->nodes;
+		n += at == n;
 	}
-	qsort(parts, n, sizeof(parts[0]), part_order);
-	put(o, "0/%u nodes are available", r->nodes);
-	for (size_t i = 0; i < n; i++)
-		put(o, "%s%s", i == 0 ? ": " : ", ", parts[i].text);
-	put(o, ".");
+	put_parts(o, r->nodes, parts, n);
 }
 
 static void put_taints(struct out *o, const struct reason *r, const struct reason_names *names)
@@ -216,6 +249,19 @@ static void put_gave_up(struct out *o, const struct reason *r, const char *gang,
 	put(o, ".");
 }
 
+/* Of a lone pod as kube-scheduler says what it finds out before it looks at any node. */
+static void put_refused(struct out *o, const struct reason *r, const char *gang, const char *refusal)
+{
+	struct reason_part part = { .text = refusal };
+
+	if (!refusal || !*refusal)
+		put(o, "muster can't judge a member of its gang");
+	else if (!gang && r->nodes > 0)
+		put_parts(o, r->nodes, &part, 1);
+	else
+		put(o, "%s", refusal);
+}
+
 static void put_reason(struct out *o, const struct reason *r, const char *gang, const char *refusal,
 		       const struct reason_names *names)
 {
@@ -230,7 +276,7 @@ static void put_reason(struct out *o, const struct reason *r, const char *gang, 
 		put_gated(o, r, gang);
 		break;
 	case WHY_NO_NODES:
-		put(o, "no nodes available to schedule pods");
+		put(o, "%s", NO_NODES);
 		break;
 	case WHY_ROOM:
 		put_room(o, r, gang, names);
@@ -239,7 +285,7 @@ static void put_reason(struct out *o, const struct reason *r, const char *gang, 
 		put_min_resources(o, r, gang, names);
 		break;
 	case WHY_REFUSED:
-		put(o, "%s", refusal && *refusal ? refusal : "muster can't judge a member of its gang");
+		put_refused(o, r, gang, refusal);
 		break;
 	case WHY_BIND_REFUSED:
 		put(o, "the API server refused a binding, muster will try again");

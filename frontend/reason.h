@@ -14,6 +14,19 @@ struct reason_names {
 	const void *context;
 };
 
+/* Why one node does not take a pod, in kube-scheduler's words and without a count; arg as
+ * in struct why_count.  Written and counted as reason_text() does. */
+size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out, size_t out_bytes);
+
+struct reason_part {
+	const char *text;
+	uint64_t nodes; /* of which it is said; 0: of the pod as a whole, and no count is told */
+};
+
+/* kube-scheduler's message of a pod that fits on none of so many nodes.  Each text is
+ * there once; sorts the parts. */
+size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out, size_t out_bytes);
+
 /* For the PodScheduled condition and the FailedScheduling event of a pod:
  *
  *   0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't

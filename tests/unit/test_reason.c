@@ -43,6 +43,60 @@ Test(reason, nodes_as_kube_scheduler_counts_them)
 						  "12 node(s) had untolerated taint(s), 2 Too many pods, 3 Insufficient cpu.");
 }
 
+/* Texts that kube-scheduler 1.36.3 said, of tests/data/verdicts and of others like them. */
+Test(reason, every_rule_in_kube_schedulers_words)
+{
+	struct reason r = { .why = WHY_ROOM, .nodes = 39, .counts_n = 3,
+			    .counts = { { NODE_WHY_VOLUME_NODE, 0, 29, 0 }, { NODE_WHY_ATTACH, 0, 10, 0 }, { NODE_WHY_VOLUME_BIND, 0, 28, 0 } } };
+
+	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/39 nodes are available: 10 node(s) exceed max volume count, 28 node(s) didn't find "
+						  "available persistent volumes to bind, 29 node(s) didn't match PersistentVolume's "
+						  "node affinity.");
+	r = (struct reason){ .why = WHY_ROOM, .nodes = 15, .counts_n = 3,
+			     .counts = { { NODE_WHY_SPREAD, 0, 8, 0 }, { NODE_WHY_SPREAD_LABEL, 0, 6, 0 }, { NODE_WHY_TAINT, 20, 1, 0 } } };
+	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/15 nodes are available: 1 node(s) had untolerated taint(s), 6 node(s) didn't match pod "
+						  "topology spread constraints (missing required label), 8 node(s) didn't match pod "
+						  "topology spread constraints.");
+	r = (struct reason){ .why = WHY_ROOM, .nodes = 30, .counts_n = 2,
+			     .counts = { { NODE_WHY_NOT_NAMED, 0, 29, 0 }, { NODE_WHY_AFFINITY, 0, 1, 0 } } };
+	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/30 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 29 node(s) "
+						  "didn't satisfy plugin(s) [NodeAffinity].");
+	/* Of the pod as a whole: once and without a count. */
+	r = (struct reason){ .why = WHY_ROOM, .nodes = 8, .counts_n = 1, .counts = { { NODE_WHY_CONFLICT, 0, 8, 0 } } };
+	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/8 nodes are available: pod affinity terms conflict.");
+	r = (struct reason){ .why = WHY_REFUSED, .nodes = 9 };
+	cr_assert_str_eq(text_of(&r, NULL, "persistentvolumeclaim \"missing-pzw\" not found"),
+			 "0/9 nodes are available: persistentvolumeclaim \"missing-pzw\" not found.");
+}
+
+Test(reason, no_two_rules_share_a_text)
+{
+	char texts[NODE_WHY_KINDS][256];
+
+	for (uint32_t why = NODE_WHY_CORDONED; why < NODE_WHY_KINDS; why++) {
+		size_t n = reason_node_text(why, RESOURCE_CPU, &NAMES, texts[why], sizeof(texts[why]));
+
+		cr_assert_eq(n, strlen(texts[why]));
+		cr_assert_str_neq(texts[why], "node(s) for other reasons");
+		for (uint32_t other = NODE_WHY_CORDONED; other < why; other++)
+			cr_assert_str_neq(texts[why], texts[other], "%u and %u", why, other);
+	}
+}
+
+Test(reason, a_message_from_parts)
+{
+	struct reason_part parts[] = { { "Too many pods", 2 }, { "Insufficient cpu", 11 }, { "Insufficient memory", 11 } };
+	struct reason_part whole = { "pod affinity terms conflict", 0 };
+	char out[256];
+
+	reason_nodes_text(11, parts, 3, out, sizeof(out));
+	cr_assert_str_eq(out, "0/11 nodes are available: 11 Insufficient cpu, 11 Insufficient memory, 2 Too many pods.");
+	reason_nodes_text(11, &whole, 1, out, sizeof(out));
+	cr_assert_str_eq(out, "0/11 nodes are available: pod affinity terms conflict.");
+	reason_nodes_text(0, parts, 3, out, sizeof(out));
+	cr_assert_str_eq(out, "no nodes available to schedule pods");
+}
+
 Test(reason, a_gang_has_its_numbers_behind)
 {
 	struct reason r = { .why = WHY_ROOM, .nodes = 12, .need = 16, .fit = 8, .counts_n = 1, .shortfalls_n = 3,
