@@ -109,10 +109,12 @@ static void undo(struct plan *plan, struct views *vs, const struct gangs *gs, ui
 
 static bool take_best(struct plan *plan, struct views *vs, uint32_t member, shape_id shape)
 {
-	node_id node = view_best(vs, views_get(vs, shape));
+	uint32_t rank = view_best(views_get(vs, shape));
+	node_id node;
 
-	if (node == NO_NODE)
+	if (rank == TREE_NONE)
 		return false;
+	node = vs->nodes->order[rank];
 	/* The view may count in narrow steps; the node is asked in full width. */
 	assert(nodes_fit(vs->nodes, node, &vs->shapes->slots[shape]));
 	take(plan, vs, member, node, shape);
@@ -120,6 +122,29 @@ static bool take_best(struct plan *plan, struct views *vs, uint32_t member, shap
 }
 
 /* ---- members of one shape ------------------------------------------------------- */
+
+/* The next `n` members, each on the best node there is.  The first of the best keeps
+ * taking members until it is worse than those behind it; then they have their turn in
+ * order, so that all nodes of one score are one walk. */
+static void fill_levels(struct plan *plan, struct views *vs, struct view *v, uint32_t n)
+{
+	uint32_t member = 0;
+
+	while (member < n) {
+		tree_key top = tree_top(&v->tree);
+
+		if (top == 0)
+			return;
+		for (uint32_t rank = tree_next(&v->tree, 0, top); rank != TREE_NONE && member < n;
+		     rank = tree_next(&v->tree, rank + 1, top)) {
+			do {
+				view_take(vs, v, rank);
+				plan->nodes[member++] = vs->nodes->order[rank];
+			} while (member < n && tree_at(&v->tree, rank) >= top);
+		}
+	}
+	plan->placed = n;
+}
 
 static enum plan_answer plan_alike(struct plan *plan, struct views *vs, uint32_t need)
 {
@@ -132,9 +157,8 @@ static enum plan_answer plan_alike(struct plan *plan, struct views *vs, uint32_t
 		plan->fit = most;
 		return PLAN_IMPOSSIBLE;
 	}
-	for (uint32_t i = 0; i < most; i++)
-		if (!take_best(plan, vs, i, group->shape))
-			break;
+	fill_levels(plan, vs, views_get(vs, group->shape), most);
+	vs->steps += most;
 	assert(plan->placed == most); /* the sum of counts is exact */
 	plan->failed_need = 1;
 	return PLAN_PLACED;

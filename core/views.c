@@ -8,18 +8,18 @@
 #define VERDICT_ARG_BITS 24 /* names are fewer than 2^22 */
 
 static_assert(NODE_WHY_KINDS <= 256, "a verdict has 8 bits for its kind");
-static_assert(SCORE_MOST + 1 <= UINT8_MAX, "a key is a byte");
+static_assert(SCORE_MOST + 1 <= TREE_KEY_MOST, "a key has 15 bits");
 
 int views_init(struct views *vs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes,
                enum score_policy score)
 {
-	const size_t ranks = (limits->nodes + VIEW_BLOCK - 1) / VIEW_BLOCK * VIEW_BLOCK;
-	const size_t bytes = ranks * (2 * sizeof(uint32_t) + sizeof(uint8_t));
+	const size_t keys = (tree_bytes(limits->nodes) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	const size_t words = ((size_t)limits->nodes * sizeof(uint32_t) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	const size_t bytes = keys + 2 * words;
 
-	*vs = (struct views){ .nodes = nodes, .shapes = shapes, .score = score, .most = limits->pods,
-		              .blocks = (limits->nodes + VIEW_BLOCK - 1) / VIEW_BLOCK };
+	*vs = (struct views){ .nodes = nodes, .shapes = shapes, .score = score, .most = limits->pods };
 	/* In one piece, and never touched for shapes that nobody waits with. */
-	vs->memory = calloc(VIEWS_MAX, bytes);
+	vs->memory = calloc(1, VIEWS_MAX * bytes + CACHE_LINE);
 	vs->of_shape = malloc(limits->shapes * sizeof(*vs->of_shape));
 	if (!vs->memory || !vs->of_shape) {
 		views_free(vs);
@@ -27,13 +27,13 @@ int views_init(struct views *vs, const struct limits *limits, struct nodes *node
 	}
 	memset(vs->of_shape, 0xff, limits->shapes * sizeof(*vs->of_shape));
 	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
-		unsigned char *at = (unsigned char *)vs->memory + i * bytes;
+		unsigned char *at = (unsigned char *)vs->memory + CACHE_LINE - (uintptr_t)vs->memory % CACHE_LINE + i * bytes;
 		struct view *v = &vs->slots[i];
 
 		v->shape = ID_NONE;
-		v->counts = (uint32_t *)(void *)at;
-		v->verdicts = v->counts + ranks;
-		v->keys = (uint8_t *)(v->verdicts + ranks);
+		tree_open(&v->tree, at, limits->nodes);
+		v->counts = (uint32_t *)(void *)(at + keys);
+		v->verdicts = (uint32_t *)(void *)(at + keys + words);
 	}
 	return 0;
 }
@@ -119,18 +119,29 @@ static void rebuild(struct views *vs, struct view *v, const struct shape *s)
 	const struct nodes *ns = vs->nodes;
 
 	v->capacity = 0;
-	memset(v->keys, 0, (size_t)vs->blocks * VIEW_BLOCK);
+	memset(v->tree.levels[0], 0, vs->nodes->limit * sizeof(tree_key));
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		struct look look = node_look(vs, s, ns->order[rank]);
 
-		v->keys[rank] = (uint8_t)look.key;
+		v->tree.levels[0][rank] = (tree_key)look.key;
 		v->counts[rank] = look.count;
 		v->verdicts[rank] = look.verdict;
 		v->capacity += look.count;
 	}
+	tree_build(&v->tree);
 	v->order_version = ns->order_version;
 	v->position = ns->log_n;
 	vs->steps += 4 * (uint64_t)ns->count;
+}
+
+static void relook(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
+{
+	struct look look = node_look(vs, s, vs->nodes->order[rank]);
+
+	v->capacity += (uint64_t)look.count - v->counts[rank];
+	tree_set(&v->tree, rank, (tree_key)look.key);
+	v->counts[rank] = look.count;
+	v->verdicts[rank] = look.verdict;
 }
 
 void view_follow(struct views *vs, struct view *v)
@@ -144,16 +155,18 @@ void view_follow(struct views *vs, struct view *v)
 		return;
 	}
 	vs->steps += 4 * (ns->log_n - v->position);
-	for (; v->position < ns->log_n; v->position++) {
-		node_id id = ns->log[v->position % NODE_LOG];
-		uint32_t rank = ns->slots[id].rank;
-		struct look look = node_look(vs, s, id);
+	for (; v->position < ns->log_n; v->position++)
+		relook(vs, v, s, ns->slots[ns->log[v->position % NODE_LOG]].rank);
+}
 
-		v->capacity += (uint64_t)look.count - v->counts[rank];
-		v->keys[rank] = (uint8_t)look.key;
-		v->counts[rank] = look.count;
-		v->verdicts[rank] = look.verdict;
-	}
+void view_take(struct views *vs, struct view *v, uint32_t rank)
+{
+	const struct shape *s = &vs->shapes->slots[v->shape];
+
+	assert(v->position == vs->nodes->log_n);
+	nodes_take(vs->nodes, vs->nodes->order[rank], s);
+	relook(vs, v, s, rank);
+	v->position = vs->nodes->log_n;
 }
 
 struct view *views_get(struct views *vs, shape_id shape)
@@ -180,74 +193,6 @@ struct view *views_get(struct views *vs, shape_id shape)
 	return v;
 }
 
-/* ---- choosing ----------------------------------------------------------------- */
-
-/* Fixed blocks, so that the compiler makes whole vectors of them. */
-static uint8_t block_best(const uint8_t *keys)
-{
-	uint8_t best = 0;
-
-	for (uint32_t i = 0; i < VIEW_BLOCK; i++)
-		best = keys[i] > best ? keys[i] : best;
-	return best;
-}
-
-static uint8_t block_best_below(const uint8_t *keys, uint8_t limit)
-{
-	uint8_t best = 0;
-
-	for (uint32_t i = 0; i < VIEW_BLOCK; i++) {
-		uint8_t key = keys[i] < limit ? keys[i] : 0;
-
-		best = key > best ? key : best;
-	}
-	return best;
-}
-
-static node_id first_with(struct views *vs, const struct view *v, uint32_t key, uint32_t from, uint32_t *rank)
-{
-	const uint8_t *found = from < vs->nodes->count ? memchr(v->keys + from, (int)key, vs->nodes->count - from) : NULL;
-
-	if (!found)
-		return NO_NODE;
-	*rank = (uint32_t)(found - v->keys);
-	return vs->nodes->order[*rank];
-}
-
-node_id view_best(struct views *vs, const struct view *v)
-{
-	uint8_t best = 0;
-	uint32_t rank;
-
-	vs->steps += vs->blocks / 4 + 1;
-	for (uint32_t b = 0; b < vs->blocks; b++) {
-		uint8_t key = block_best(v->keys + (size_t)b * VIEW_BLOCK);
-
-		best = key > best ? key : best;
-	}
-	return best > 0 ? first_with(vs, v, best, 0, &rank) : NO_NODE;
-}
-
-node_id view_after(struct views *vs, const struct view *v, uint32_t *key, uint32_t *rank)
-{
-	uint8_t best = 0;
-	node_id id = NO_NODE;
-
-	vs->steps += vs->blocks / 2 + 1;
-	if (*key <= UINT8_MAX)
-		id = first_with(vs, v, *key, *rank + 1, rank);
-	if (id != NO_NODE)
-		return id;
-	for (uint32_t b = 0; b < vs->blocks; b++) {
-		uint8_t below = *key > UINT8_MAX ? block_best(v->keys + (size_t)b * VIEW_BLOCK)
-		                                 : block_best_below(v->keys + (size_t)b * VIEW_BLOCK, (uint8_t)*key);
-
-		best = below > best ? below : best;
-	}
-	*key = best;
-	return best > 0 ? first_with(vs, v, best, 0, rank) : NO_NODE;
-}
-
 bool view_check(const struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
@@ -257,7 +202,7 @@ bool view_check(const struct views *vs, const struct view *v)
 		struct look look = node_look(vs, &vs->shapes->slots[v->shape], ns->order[rank]);
 
 		capacity += look.count;
-		if (look.key != v->keys[rank] || look.count != v->counts[rank] || look.verdict != v->verdicts[rank])
+		if ((tree_key)look.key != tree_at(&v->tree, rank) || look.count != v->counts[rank] || look.verdict != v->verdicts[rank])
 			return false;
 	}
 	return capacity == v->capacity;

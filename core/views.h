@@ -10,10 +10,9 @@
 #include "core/nodes.h"
 #include "core/score.h"
 #include "core/shapes.h"
+#include "core/tree.h"
 
 #define VIEWS_MAX 128u /* shapes with a view; the one not used for longest gives way */
-#define VIEW_BLOCK 64u
-
 #define NO_NODE UINT32_MAX
 
 /* Arrays are by rank, so that the first of equals has the lowest name. */
@@ -31,7 +30,7 @@ struct view {
 	uint64_t order_version; /* of the ranks */
 	uint64_t last_used;
 	uint64_t capacity;  /* sum of counts */
-	uint8_t *keys;      /* score + 1; 0: not one fits.  Whole blocks. */
+	struct tree tree;   /* keys: score + 1; 0: not one fits */
 	uint32_t *counts;   /* how many fit */
 	uint32_t *verdicts; /* why the rules keep it off, packed; see view_verdict() */
 	struct facts facts; /* kept by core/reason.c */
@@ -44,7 +43,6 @@ struct views {
 	struct nodes *nodes;
 	struct shapes *shapes;
 	enum score_policy score;
-	uint32_t blocks;
 	uint32_t most; /* a node's count is cut off here */
 	uint64_t uses;
 	uint64_t steps; /* work done, in units of about 10 ns; the planner's budget */
@@ -64,12 +62,15 @@ void view_follow(struct views *vs, struct view *v);
 /* The shape is gone or another. */
 void views_forget(struct views *vs, shape_id shape);
 
-/* The best node that takes one more, by score, then by name; NO_NODE. */
-node_id view_best(struct views *vs, const struct view *v);
+/* Rank of the best node that takes one more, by score, then by name; NO_NODE. */
+static inline uint32_t view_best(const struct view *v)
+{
+	return tree_best(&v->tree);
+}
 
-/* The one after that in the same order, given the key and rank of the last; both
- * are set.  A start is *key = UINT32_MAX. */
-node_id view_after(struct views *vs, const struct view *v, uint32_t *key, uint32_t *rank);
+/* One pod of the view's shape comes to the node of that rank; the view, which is up to
+ * date, stays so. */
+void view_take(struct views *vs, struct view *v, uint32_t rank);
 
 /* Why the rules keep the shape off the node of that rank. */
 enum node_why view_verdict(const struct view *v, uint32_t rank, uint32_t *arg);
