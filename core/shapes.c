@@ -1,123 +1,18 @@
 #include "core/shapes.h"
 
 #include "core/nodes.h"
-#include "core/records.h"
+#include "core/rule_node.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- rules -------------------------------------------------------------- */
-
-static const struct label *label_find(const struct node *n, uint32_t key)
-{
-	uint32_t low = 0, high = n->labels_n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (n->labels[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n->labels_n && n->labels[low].key == key ? &n->labels[low] : NULL;
-}
-
-static bool value_among(const struct shape *s, const struct requirement *q, uint32_t value)
-{
-	for (uint32_t i = 0; i < q->values_n; i++)
-		if (s->values[q->values_first + i] == value)
-			return true;
-	return false;
-}
-
-static bool requirement_holds(const struct shape *s, const struct requirement *q, const struct node *n)
-{
-	const struct label *label = label_find(n, q->key);
-
-	switch (q->op) {
-	case REQUIRE_IN:
-		return label && value_among(s, q, label->value);
-	case REQUIRE_NOT_IN:
-		return !label || !value_among(s, q, label->value);
-	case REQUIRE_EXISTS:
-		return label;
-	case REQUIRE_NOT_EXISTS:
-		return !label;
-	case REQUIRE_GT:
-		return label && label->number != LABEL_NOT_A_NUMBER && label->number > q->number;
-	case REQUIRE_LT:
-		return label && label->number != LABEL_NOT_A_NUMBER && label->number < q->number;
-	default:
-		return false;
-	}
-}
-
-/* Do all requirements of the term hold that *i is the first of?  *i becomes the first
- * of the next one: they come sorted, so that all terms together are one pass. */
-static bool term_holds(const struct shape *s, const struct node *n, uint32_t *i)
-{
-	uint32_t term = s->requirements[*i].term;
-	bool holds = true;
-
-	for (; *i < s->body->requirements_n && s->requirements[*i].term == term; (*i)++)
-		holds = holds && requirement_holds(s, &s->requirements[*i], n);
-	return holds;
-}
-
-/* Terms without requirements match nothing and are not looked at. */
-static bool affinity_holds(const struct shape *s, const struct node *n)
-{
-	uint32_t i = 0;
-
-	if (s->body->requirements_n > 0 && s->requirements[0].term == 0 && !term_holds(s, n, &i))
-		return false;
-	if (s->body->terms_n == 0)
-		return true;
-	while (i < s->body->requirements_n)
-		if (term_holds(s, n, &i))
-			return true;
-	return false;
-}
-
-static bool taint_tolerated(const struct shape *s, const struct taint *taint)
-{
-	for (uint32_t i = 0; i < s->body->tolerations_n; i++) {
-		const struct toleration *t = &s->tolerations[i];
-
-		if (t->effect != EFFECT_ANY && t->effect != taint->effect)
-			continue;
-		if (t->key != TOLERATE_EVERY_KEY && t->key != taint->key)
-			continue;
-		if (t->any_value || t->value == taint->value)
-			return true;
-	}
-	return false;
-}
-
-enum node_why shape_judges(const struct shape *s, const struct node *n, uint32_t *arg)
-{
-	*arg = 0;
-	if ((n->flags & NODE_CORDONED) && !(s->body->flags & SHAPE_TOLERATES_CORDON))
-		return NODE_WHY_CORDONED;
-	for (uint32_t i = 0; i < n->taints_n; i++) {
-		const struct taint *taint = &n->taints[i];
-
-		if (taint->effect == EFFECT_PREFER_NO_SCHEDULE || taint_tolerated(s, taint))
-			continue;
-		*arg = taint->name;
-		return NODE_WHY_TAINT;
-	}
-	return affinity_holds(s, n) ? NODE_FITS : NODE_WHY_AFFINITY;
-}
 
 static void judge(const struct shape *s, node_id id, const struct node *n)
 {
 	uint64_t bit = UINT64_C(1) << (id % 64);
 	uint32_t arg;
 
-	if (node_present(n) && shape_judges(s, n, &arg) == NODE_FITS)
+	if (node_present(n) && shape_judges(s, n, &arg) == NODE_FITS && shape_judges_last(s, n) == NODE_FITS)
 		s->allowed[id / 64] |= bit;
 	else
 		s->allowed[id / 64] &= ~bit;
@@ -169,10 +64,36 @@ static void requests_fill(struct shape *s, const struct shape_record *record)
 			                                                 .inverse = 1.0 / (double)values[r] };
 }
 
+/* The parts lie in the copy where they lay in the record. */
+static const void *moved(const struct shape *s, const struct shape_record *record, const void *part)
+{
+	return part ? (const char *)s->body + ((const char *)part - (const char *)record->body) : NULL;
+}
+
+static void parts_fill(struct shape *s, const struct shape_record *record)
+{
+	s->parts = (struct shape_record){
+		.body = s->body,
+		.amounts = moved(s, record, record->amounts),
+		.requirements = moved(s, record, record->requirements),
+		.values = moved(s, record, record->values),
+		.tolerations = moved(s, record, record->tolerations),
+		.clauses = moved(s, record, record->clauses),
+		.preferences = moved(s, record, record->preferences),
+		.alternatives = moved(s, record, record->alternatives),
+		.volume_rules = moved(s, record, record->volume_rules),
+		.pod_terms = moved(s, record, record->pod_terms),
+		.spreads = moved(s, record, record->spreads),
+		.ports = moved(s, record, record->ports),
+		.images = moved(s, record, record->images),
+		.attachments = moved(s, record, record->attachments),
+		.exclusives = moved(s, record, record->exclusives),
+		.bytes = record->bytes,
+	};
+}
+
 static int shape_fill(struct shape *s, const struct shape_record *record, uint32_t words)
 {
-	const char *copy;
-
 	s->body = malloc(record->bytes);
 	s->requests = calloc(record->body->amounts_n + 1u, sizeof(*s->requests));
 	s->allowed = calloc(words, sizeof(*s->allowed));
@@ -180,13 +101,8 @@ static int shape_fill(struct shape *s, const struct shape_record *record, uint32
 		return -ENOMEM;
 	memcpy(s->body, record->body, record->bytes);
 	s->body_bytes = record->bytes;
-	/* The parts lie in the copy where they lay in the record. */
-	copy = (const char *)s->body - (const char *)record->body + (const char *)record->requirements;
-	s->requirements = (const struct requirement *)(const void *)copy;
-	copy = (const char *)s->body - (const char *)record->body + (const char *)record->values;
-	s->values = (const uint32_t *)(const void *)copy;
-	copy = (const char *)s->body - (const char *)record->body + (const char *)record->tolerations;
-	s->tolerations = (const struct toleration *)(const void *)copy;
+	parts_fill(s, record);
+	s->named = rule_names(s);
 	requests_fill(s, record);
 	return 0;
 }

@@ -3,12 +3,11 @@
 #ifndef MUSTER_CORE_SHAPES_H
 #define MUSTER_CORE_SHAPES_H
 
-#include "ipc/abi.h"
+#include "core/records.h"
 
 #include <stdbool.h>
 
 struct node;
-struct shape_record;
 
 /* One request that is not zero. */
 struct request {
@@ -21,9 +20,8 @@ struct shape {
 	struct event_shape *body; /* NULL: unused; a copy of the record's body */
 	uint32_t body_bytes;
 	uint32_t pods; /* that refer to it */
-	const struct requirement *requirements;
-	const uint32_t *values;
-	const struct toleration *tolerations;
+	struct shape_record parts; /* of that copy */
+	enum node_why named; /* core/rule_node.h: rule_names() */
 	struct request *requests; /* by resource; RESOURCE_PODS is always there */
 	uint32_t requests_n;
 	uint32_t mark; /* scratch of the planner: group of the gang at hand */
@@ -42,10 +40,19 @@ struct shapes {
 	uint32_t words; /* of a node set */
 };
 
-/* Why the rules keep a shape off a node (NODE_FITS, _CORDONED, _TAINT, _AFFINITY);
- * *arg is the taint's name. */
+/* Why the rules over one node alone (core/rule_node.h) keep a shape off it, the first in
+ * kube-scheduler's order up to node affinity, or NODE_FITS; *arg is the taint's name with
+ * NODE_WHY_TAINT. */
 enum node_why shape_judges(const struct shape *s, const struct node *n, uint32_t *arg);
 
+/* The same for what kube-scheduler looks at after ports and room: volumes, in the order of
+ * their rules, and features. */
+enum node_why shape_judges_last(const struct shape *s, const struct node *n);
+
+/* Do all of those clauses of the shape hold for the node's labels? */
+bool shape_clauses_hold(const struct shape *s, struct span clauses, const struct node *n);
+
+/* By all rules over one node alone. */
 static inline bool shape_allows(const struct shape *s, node_id node)
 {
 	return s->allowed[node / 64] >> (node % 64) & 1;
