@@ -159,7 +159,8 @@ static bool shapes_valid(struct checking *k)
 			return wrong(k, "shape %u: %u pods kept, %u are there", id, s->pods, k->shapes[id]);
 		for (node_id node = 0; node < c->nodes.used; node++) {
 			const struct node *n = &c->nodes.slots[node];
-			bool allowed = node_present(n) && shape_judges(s, n, &arg) == NODE_FITS;
+			bool allowed = node_present(n) && shape_judges(s, n, &arg) == NODE_FITS &&
+			               shape_judges_last(s, n) == NODE_FITS;
 
 			if (shape_allows(s, node) != allowed)
 				return wrong(k, "shape %u: node %u", id, node);

@@ -115,7 +115,7 @@ Test(rules, are_judged_in_one_pass)
 		struct label labels[KEYS];
 		struct event_shape e = { .requirements_n = random_below(&r, REQUIREMENTS + 1), .values_n = REQUIREMENTS };
 		struct node n = { .generation = 1, .flags = NODE_PRESENT, .labels = labels };
-		struct shape s = { .body = &e, .requirements = q, .values = values };
+		struct shape s = { .body = &e, .parts = { .requirements = q, .values = values } };
 
 		for (uint32_t key = 0; key < KEYS; key++)
 			if (random_below(&r, 2))
