@@ -10,36 +10,73 @@
 struct bench_row {
 	char name[64];
 	const char *unit; /* s, ms, us, ns, per_s or bytes */
+	bool higher_is_better;
 	double best;
 	double median;
 	double p99;
 	double goal;
 };
 
+#define BENCH_ROWS 64
+
+/* A bench that is run several times keeps the best of all runs, and of medians and
+ * tails the median. */
 struct bench_report {
 	const char *bench;
-	struct bench_row rows[64];
+	struct bench_row rows[BENCH_ROWS];
 	size_t rows_n;
+	unsigned runs;
+	double stall_us_p999; /* the median of the runs */
+	double load1;         /* the highest of the runs */
 };
 
+/* What a user may ask for; 0 and NULL: the bench's own choice. */
+struct bench_options {
+	bool quick; /* leave out what takes long or much memory */
+	const char *kubeconfig;
+	uint32_t nodes;
+	uint32_t pods;
+	uint32_t gang;
+	const char *data; /* folder with the openb trace */
+	const char *only; /* openb: one trace; compare: one contender */
+};
+
+/* From the CPU's own counter where that is steady, so that reading it costs little. */
 uint64_t bench_now_ns(void);
 
 /* Run this thread on one CPU; false when the machine has no such CPU. */
 bool bench_pin(int cpu);
+
+/* On any CPU again. */
+void bench_unpin(void);
 
 /* Add a row from n samples (sorted in place).  `higher_is_better`: best is the
  * largest and p99 the value that 99 % reach. */
 void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples, size_t n,
                bool higher_is_better, double goal);
 
+/* A row with one sample. */
+void bench_add_one(struct bench_report *report, const char *name, const char *unit, double value,
+                   bool higher_is_better, double goal);
+
 /* Gaps that the machine itself puts into a loop that does nothing but read the
  * clock, 99.9th percentile in us: no latency below is better than this. */
 double bench_stall_us_p999(void);
 
+/* Run it that many times over and fill the report.  False when it can't run. */
+bool bench_repeat(struct bench_report *report, bool (*run)(struct bench_report *, const struct bench_options *),
+                  const struct bench_options *options, unsigned runs);
+
 void bench_print(const struct bench_report *report, bool json);
 
 /* Each fills its report; false and a message on standard error if it can't run. */
-bool bench_ring(struct bench_report *report);
-bool bench_decide(struct bench_report *report);
+bool bench_ring(struct bench_report *report, const struct bench_options *options);
+bool bench_decide(struct bench_report *report, const struct bench_options *options);
+bool bench_pipeline(struct bench_report *report, const struct bench_options *options);
+bool bench_sustained(struct bench_report *report, const struct bench_options *options);
+bool bench_memory(struct bench_report *report, const struct bench_options *options);
+bool bench_e2e(struct bench_report *report, const struct bench_options *options);
+bool bench_compare(struct bench_report *report, const struct bench_options *options);
+bool bench_openb(struct bench_report *report, const struct bench_options *options);
 
 #endif

@@ -1,38 +1,77 @@
 #include "bench/cluster.h"
 
+#include "bench/bench.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GIB (INT64_C(1) << 30)
+#define SPARE_NAMES 256u
 
-enum { KEY_NODE_NAME = LABEL_KEY_NODE_NAME, KEY_ZONE, KEY_DEDICATED };
+/* Numbers of label keys and of values, as the frontend would choose them. */
+enum { KEY_NODE_NAME = LABEL_KEY_NODE_NAME, KEY_HOSTNAME, KEY_ZONE, KEY_POOL, KEY_APP, KEY_OWN, KEY_DEDICATED = 90 };
+enum { VALUE_ZONES = 10, VALUE_RARE = 20, VALUE_COMMON, VALUE_ANTI, VALUE_SPREAD, VALUE_NAMESPACE, VALUE_FREE = 1000 };
 enum { RESOURCE_GPU = RESOURCE_EXTENDED };
+enum { RARE_EVERY = 500 };
 
 static const struct node_type {
 	int64_t cpu_milli, memory_bytes, gpus;
 	bool tainted;
-} types[8] = {
-	{ 32000, 128 * GIB, 0, false }, { 64000, 256 * GIB, 0, false },  { 96000, 384 * GIB, 0, false },
-	{ 16000, 64 * GIB, 0, false },  { 96000, 768 * GIB, 8, false },  { 64000, 256 * GIB, 2, false },
+} types[CLUSTER_TYPES] = {
+	{ 32000, 128 * GIB, 0, false }, { 64000, 256 * GIB, 0, false }, { 96000, 384 * GIB, 0, false },
+	{ 16000, 64 * GIB, 0, false },  { 96000, 768 * GIB, 8, false }, { 64000, 256 * GIB, 2, false },
 	{ 48000, 192 * GIB, 0, false }, { 96000, 1024 * GIB, 8, true },
 };
 
-static const struct shape_spec {
+/* Eighths of a node. */
+static const int64_t fills[CLUSTER_FILLS] = { 2, 3, 4, 6 };
+
+enum rule { RULE_ZONE = 1, RULE_TOLERANT = 2, RULE_RARE = 4, RULE_ANTI = 8, RULE_SPREAD = 16 };
+
+struct shape_spec {
 	int64_t cpu_milli, memory_bytes, gpus;
-	bool zone, tolerant;
-} shapes[SHAPES_N] = {
-	[SHAPE_CPU] = { 1000, 2 * GIB, 0, false, false },
-	[SHAPE_GPU] = { 4000, 16 * GIB, 1, false, false },
-	[SHAPE_ZONE] = { 2000, 4 * GIB, 0, true, false },
-	[SHAPE_TOLERANT] = { 1000, 8 * GIB, 1, false, true },
-	[SHAPE_HUGE] = { 2000000, 4096 * GIB, 0, false, false },
+	uint32_t rules; /* enum rule */
 };
 
 struct builder {
 	alignas(8) unsigned char bytes[4096];
 	size_t used;
 };
+
+static struct shape_spec shape_spec(const struct cluster *c, uint32_t shape)
+{
+	static const struct shape_spec fixed[] = {
+		[SHAPE_CPU] = { 1000, 2 * GIB, 0, 0 },
+		[SHAPE_GPU] = { 4000, 16 * GIB, 1, 0 },
+		[SHAPE_ZONE] = { 2000, 4 * GIB, 0, RULE_ZONE },
+		[SHAPE_TOLERANT] = { 1000, 8 * GIB, 1, RULE_TOLERANT },
+		[SHAPE_RARE] = { 16000, 32 * GIB, 0, RULE_RARE },
+		[SHAPE_ANTI] = { 1000, 2 * GIB, 0, RULE_ANTI },
+		[SHAPE_SPREAD] = { 1000, 2 * GIB, 0, RULE_SPREAD },
+	};
+	const struct node_type *t;
+	int64_t i;
+
+	if (shape < SHAPE_NEW)
+		return fixed[shape];
+	if (shape == SHAPE_NEW)
+		return (struct shape_spec){ 1000 + c->new_shapes % 500, 2 * GIB, 0, 0 };
+	if (shape < SHAPE_BIG) {
+		i = shape - SHAPE_MIX;
+		return (struct shape_spec){ 250 * (i + 1), (i * 7 % CLUSTER_MIX + 1) * GIB / 2, i % 8 == 7,
+			                    i % 4 == 3 ? RULE_TOLERANT : i % 4 == 2 ? RULE_ZONE : 0 };
+	}
+	if (shape < SHAPE_FILL) {
+		i = shape - SHAPE_BIG;
+		return (struct shape_spec){ 40000 + 500 * i, (96 + i) * GIB, 0, 0 };
+	}
+	t = &types[(shape - SHAPE_FILL) / CLUSTER_FILLS];
+	i = fills[(shape - SHAPE_FILL) % CLUSTER_FILLS];
+	return (struct shape_spec){ t->cpu_milli * i / 8, t->memory_bytes * i / 8, t->gpus * i / 8, 0 };
+}
+
+/* ---- records ------------------------------------------------------------------ */
 
 static void *add(struct builder *b, const void *what, size_t bytes)
 {
@@ -52,17 +91,27 @@ static void begin(struct builder *b, struct cluster *c, enum record_kind kind)
 	add(b, &head, sizeof(head));
 }
 
-static void step(struct builder *b, struct cluster *c)
+static void end(struct builder *b, struct cluster *c)
 {
-	int rc;
+	struct record *r = (struct record *)b->bytes;
 
-	((struct record *)b->bytes)->bytes = (uint32_t)b->used;
+	r->bytes = (uint32_t)b->used;
 	c->time_ns += 1000;
-	rc = core_step(c->core, (struct record *)b->bytes);
-	if (rc != 0) {
-		fprintf(stderr, "muster-bench: record kind %u: %s\n", ((struct record *)b->bytes)->kind, strerror(-rc));
-		exit(1);
+	if (!c->batching) {
+		if (!c->feed(c, r))
+			exit(1);
+		return;
 	}
+	if (c->batch_bytes + b->used > c->batch_room) {
+		c->batch_room = 2 * c->batch_room + (1u << 20);
+		c->batch = realloc(c->batch, c->batch_room);
+		if (!c->batch) {
+			fprintf(stderr, "muster-bench: no memory for a batch\n");
+			exit(1);
+		}
+	}
+	memcpy(c->batch + c->batch_bytes, r, b->used);
+	c->batch_bytes += b->used;
 }
 
 static void mark(struct cluster *c, enum record_kind kind)
@@ -70,7 +119,7 @@ static void mark(struct cluster *c, enum record_kind kind)
 	struct builder b;
 
 	begin(&b, c, kind);
-	step(&b, c);
+	end(&b, c);
 }
 
 static void name_record(struct cluster *c, uint32_t id, enum name_kind kind, const char *text)
@@ -81,28 +130,32 @@ static void name_record(struct cluster *c, uint32_t id, enum name_kind kind, con
 	begin(&b, c, EVENT_NAME);
 	add(&b, &e, sizeof(e));
 	add(&b, text, strlen(text));
-	step(&b, c);
+	end(&b, c);
 }
 
-static void node_record(struct cluster *c, uint32_t node, uint32_t taint_name)
+static void node_record(struct cluster *c, uint32_t node, int64_t more_memory)
 {
-	const struct node_type *t = &types[node % 8];
+	const struct node_type *t = &types[node % CLUSTER_TYPES];
 	struct amount amounts[] = {
 		{ .resource = RESOURCE_CPU, .value = t->cpu_milli },
-		{ .resource = RESOURCE_MEMORY, .value = t->memory_bytes },
+		{ .resource = RESOURCE_MEMORY, .value = t->memory_bytes + more_memory },
 		{ .resource = RESOURCE_EPHEMERAL, .value = 100 * GIB },
 		{ .resource = RESOURCE_PODS, .value = 110 },
 		{ .resource = RESOURCE_GPU, .value = t->gpus },
 	};
 	struct label labels[] = {
-		{ .key = KEY_NODE_NAME, .value = 100 + node, .number = LABEL_NOT_A_NUMBER },
-		{ .key = KEY_ZONE, .value = node / 8 % 3, .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_NODE_NAME, .value = VALUE_FREE + node, .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_HOSTNAME, .value = VALUE_FREE + node, .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_ZONE, .value = VALUE_ZONES + node / CLUSTER_TYPES % CLUSTER_ZONES,
+		  .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_POOL, .value = node % RARE_EVERY == 1 ? VALUE_RARE : VALUE_COMMON,
+		  .number = LABEL_NOT_A_NUMBER },
 	};
-	struct taint taint = { .key = KEY_DEDICATED, .effect = EFFECT_NO_SCHEDULE, .name = taint_name };
+	struct taint taint = { .key = KEY_DEDICATED, .effect = EFFECT_NO_SCHEDULE, .name = c->limits.resources };
 	char name[32];
 	int name_bytes = snprintf(name, sizeof(name), "node-%07u", node);
 	struct event_node e = { .node = node, .generation = 1, .flags = NODE_PRESENT, .name_bytes = (uint32_t)name_bytes,
-		                .amounts_n = 5, .labels_n = 2, .taints_n = t->tainted };
+		                .amounts_n = 5, .labels_n = 4, .taints_n = t->tainted };
 	struct builder b;
 
 	begin(&b, c, EVENT_NODE);
@@ -112,112 +165,345 @@ static void node_record(struct cluster *c, uint32_t node, uint32_t taint_name)
 	if (t->tainted)
 		add(&b, &taint, sizeof(taint));
 	add(&b, name, (size_t)name_bytes);
-	step(&b, c);
+	end(&b, c);
 }
 
-static void shape_record(struct cluster *c, uint32_t shape)
-{
-	const struct shape_spec *s = &shapes[shape];
-	struct amount amounts[] = {
-		{ .resource = RESOURCE_CPU, .value = s->cpu_milli },
-		{ .resource = RESOURCE_MEMORY, .value = s->memory_bytes },
-		{ .resource = RESOURCE_PODS, .value = 1 },
-		{ .resource = RESOURCE_GPU, .value = s->gpus },
-	};
-	struct requirement zone = { .term = 0, .op = REQUIRE_IN, .key = KEY_ZONE, .values_n = 1 };
-	uint32_t values[1] = { 1 };
-	struct toleration tolerate = { .key = KEY_DEDICATED, .any_value = 1, .effect = EFFECT_ANY };
-	struct event_shape e = { .shape = shape, .amounts_n = s->gpus ? 4 : 3, .requirements_n = s->zone,
-		                 .values_n = s->zone, .tolerations_n = s->tolerant, .scored_cpu_milli = s->cpu_milli,
-		                 .scored_memory_bytes = s->memory_bytes };
-	struct builder b;
+/* What a shape's record counts, filled in by its rules. */
+struct shape_parts {
+	struct event_shape e;
+	struct amount amounts[4];
+	struct requirement requirements[1], clauses[1];
+	uint32_t values[2];
+	struct toleration tolerations[1];
+	struct pod_term terms[1];
+	struct spread spreads[1];
+};
 
-	begin(&b, c, EVENT_SHAPE);
-	add(&b, &e, sizeof(e));
-	add(&b, amounts, e.amounts_n * sizeof(amounts[0]));
-	if (s->zone) {
-		add(&b, &zone, sizeof(zone));
-		add(&b, values, sizeof(values));
+static void shape_rules(struct shape_parts *p, uint32_t rules)
+{
+	if (rules & (RULE_ZONE | RULE_RARE)) {
+		p->requirements[p->e.requirements_n++] = (struct requirement){
+			.op = REQUIRE_IN, .key = rules & RULE_ZONE ? KEY_ZONE : KEY_POOL, .values_n = 1 };
+		p->values[p->e.values_n++] = rules & RULE_ZONE ? VALUE_ZONES + 1 : VALUE_RARE;
 	}
-	if (s->tolerant)
-		add(&b, &tolerate, sizeof(tolerate));
-	step(&b, c);
+	if (rules & RULE_TOLERANT)
+		p->tolerations[p->e.tolerations_n++] =
+			(struct toleration){ .key = KEY_DEDICATED, .any_value = 1, .effect = EFFECT_ANY };
+	if (!(rules & (RULE_ANTI | RULE_SPREAD)))
+		return;
+	p->values[0] = rules & RULE_ANTI ? VALUE_ANTI : VALUE_SPREAD;
+	p->values[1] = VALUE_NAMESPACE;
+	p->e.values_n = 2;
+	p->clauses[p->e.clauses_n++] = (struct requirement){ .op = REQUIRE_IN, .key = KEY_APP, .values_n = 1 };
+	if (rules & RULE_ANTI)
+		p->terms[p->e.pod_terms_n++] = (struct pod_term){ .kind = POD_TERM_ANTI_AFFINITY, .topology = KEY_HOSTNAME,
+			                                          .namespaces = { .first = 1, .n = 1 },
+			                                          .clauses = { .n = 1 } };
+	else
+		p->spreads[p->e.spreads_n++] = (struct spread){ .topology = KEY_ZONE, .flags = SPREAD_HARD, .max_skew = 1,
+			                                        .min_domains = 1, .clauses = { .n = 1 } };
 }
 
-static void pod_record(struct cluster *c, gang_id gang, enum cluster_shape shape, pod_id pod, node_id node)
+static void shape_record(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 {
-	char name[32];
-	int name_bytes = snprintf(name, sizeof(name), "bench/pod-%08u", pod);
-	struct event_pod e = { .pod = pod, .generation = ++c->generation, .flags = node == ID_NONE ? POD_OURS : 0,
-		               .gang = gang, .shape = shape, .node = node, .name_bytes = (uint32_t)name_bytes,
-		               .created_ns = c->time_ns, .uid = { pod, c->generation } };
+	struct shape_parts p = {
+		.e = { .shape = shape, .amounts_n = s->gpus ? 4 : 3, .scored_cpu_milli = s->cpu_milli,
+		       .scored_memory_bytes = s->memory_bytes },
+		.amounts = { { .resource = RESOURCE_CPU, .value = s->cpu_milli },
+		             { .resource = RESOURCE_MEMORY, .value = s->memory_bytes },
+		             { .resource = RESOURCE_PODS, .value = 1 },
+		             { .resource = RESOURCE_GPU, .value = s->gpus } },
+	};
 	struct builder b;
 
+	shape_rules(&p, s->rules);
+	begin(&b, c, EVENT_SHAPE);
+	add(&b, &p.e, sizeof(p.e));
+	add(&b, p.amounts, p.e.amounts_n * sizeof(p.amounts[0]));
+	add(&b, p.requirements, p.e.requirements_n * sizeof(p.requirements[0]));
+	add(&b, p.values, p.e.values_n * sizeof(p.values[0]));
+	add(&b, p.tolerations, p.e.tolerations_n * sizeof(p.tolerations[0]));
+	add(&b, p.clauses, p.e.clauses_n * sizeof(p.clauses[0]));
+	add(&b, p.terms, p.e.pod_terms_n * sizeof(p.terms[0]));
+	add(&b, p.spreads, p.e.spreads_n * sizeof(p.spreads[0]));
+	end(&b, c);
+}
+
+struct pod_spec {
+	pod_id pod;
+	gang_id gang;
+	uint32_t shape;
+	node_id node;    /* ID_NONE: pending */
+	bool foreign;
+	uint32_t labels; /* of its own */
+};
+
+static void pod_record(struct cluster *c, const struct pod_spec *s)
+{
+	static const uint32_t apps[] = { [SHAPE_ANTI] = VALUE_ANTI, [SHAPE_SPREAD] = VALUE_SPREAD };
+	uint32_t app = s->shape <= SHAPE_SPREAD && apps[s->shape] ? apps[s->shape] : VALUE_FREE + s->shape;
+	struct pod_label labels[16] = { { .key = KEY_APP, .value = app } };
+	char name[32];
+	int name_bytes = snprintf(name, sizeof(name), "bench/pod-%08u", s->pod);
+	struct event_pod e = { .pod = s->pod, .generation = c->generations[s->pod], .flags = s->foreign ? 0 : POD_OURS,
+		               .gang = s->gang, .shape = s->shape, .node = s->node, .name_bytes = (uint32_t)name_bytes,
+		               .labels_n = 1, .namespace = VALUE_NAMESPACE, .created_ns = c->time_ns,
+		               .uid = { s->pod, c->generations[s->pod] } };
+	struct builder b;
+
+	for (; e.labels_n <= s->labels && e.labels_n < 16; e.labels_n++)
+		labels[e.labels_n] = (struct pod_label){ .key = KEY_OWN + e.labels_n, .value = VALUE_FREE + s->pod };
 	begin(&b, c, EVENT_POD);
 	add(&b, &e, sizeof(e));
+	add(&b, labels, e.labels_n * sizeof(labels[0]));
 	add(&b, name, (size_t)name_bytes);
-	step(&b, c);
+	end(&b, c);
 }
+
+/* ---- what benches ask for ------------------------------------------------------- */
+
+static pod_id pod_take_id(struct cluster *c)
+{
+	pod_id pod = c->free_n > 0 ? c->free_pods[--c->free_n] : c->next_pod++;
+
+	if (pod >= c->pods_limit) {
+		fprintf(stderr, "muster-bench: more than %u pods at once\n", c->pods_limit);
+		exit(1);
+	}
+	c->generations[pod] = ++c->generation;
+	return pod;
+}
+
+pod_id cluster_pod(struct cluster *c, gang_id gang, uint32_t shape)
+{
+	pod_id pod = pod_take_id(c);
+
+	pod_record(c, &(struct pod_spec){ .pod = pod, .gang = gang, .shape = shape, .node = ID_NONE });
+	return pod;
+}
+
+pod_id cluster_pod_labelled(struct cluster *c, uint32_t shape, uint32_t labels)
+{
+	pod_id pod = pod_take_id(c);
+
+	pod_record(c, &(struct pod_spec){ .pod = pod, .gang = ID_NONE, .shape = shape, .node = pod % c->nodes,
+	                                  .foreign = true, .labels = labels });
+	return pod;
+}
+
+void cluster_bound(struct cluster *c, const struct cluster_bind *bind, gang_id gang, uint32_t shape)
+{
+	struct result r = { .pod = bind->pod, .generation = bind->pod_generation, .node = bind->node,
+		            .attempt = bind->attempt };
+	struct builder b;
+
+	begin(&b, c, RESULT_BOUND);
+	add(&b, &r, sizeof(r));
+	end(&b, c);
+	pod_record(c, &(struct pod_spec){ .pod = bind->pod, .gang = gang, .shape = shape, .node = bind->node });
+}
+
+static void drop_record(struct cluster *c, enum record_kind kind, uint32_t id, uint32_t generation)
+{
+	struct event_drop e = { .id = id, .generation = generation };
+	struct builder b;
+
+	begin(&b, c, kind);
+	add(&b, &e, sizeof(e));
+	end(&b, c);
+}
+
+void cluster_pod_end(struct cluster *c, pod_id pod)
+{
+	drop_record(c, EVENT_POD_DROP, pod, c->generations[pod]);
+	c->free_pods[c->free_n++] = pod;
+}
+
+void cluster_gang(struct cluster *c, gang_id gang, uint32_t quorum)
+{
+	char name[32];
+	int name_bytes = snprintf(name, sizeof(name), "bench/gang-%u", gang);
+	struct event_gang e = { .gang = gang, .generation = ++c->gang_generation, .quorum = quorum,
+		                .name_bytes = (uint32_t)name_bytes, .created_ns = c->time_ns };
+	struct builder b;
+
+	begin(&b, c, EVENT_GANG);
+	add(&b, &e, sizeof(e));
+	add(&b, name, (size_t)name_bytes);
+	end(&b, c);
+}
+
+/* Only the gang that was made last can end: its generation is known. */
+void cluster_gang_end(struct cluster *c, gang_id gang)
+{
+	drop_record(c, EVENT_GANG_DROP, gang, c->gang_generation);
+}
+
+void cluster_new_shape(struct cluster *c, bool scarce)
+{
+	struct shape_spec s = shape_spec(c, SHAPE_NEW);
+
+	if (c->new_shapes++ > 0)
+		drop_record(c, EVENT_SHAPE_DROP, SHAPE_NEW, 0);
+	s = shape_spec(c, SHAPE_NEW);
+	if (scarce) {
+		s.cpu_milli += 15000;
+		s.rules = RULE_RARE;
+	}
+	shape_record(c, SHAPE_NEW, &s);
+}
+
+void cluster_node(struct cluster *c, node_id node, bool more)
+{
+	node_record(c, node, more ? 8 * GIB : 0);
+}
+
+void cluster_plan(struct cluster *c)
+{
+	while (core_wants_plan(c->core))
+		mark(c, EVENT_PLAN);
+}
+
+void cluster_batch(struct cluster *c)
+{
+	c->batching = true;
+	c->batch_bytes = 0;
+}
+
+uint64_t cluster_run(struct cluster *c)
+{
+	uint64_t start = bench_now_ns();
+
+	c->batching = false;
+	for (size_t at = 0; at < c->batch_bytes;) {
+		const struct record *r = (const void *)(c->batch + at);
+
+		if (!c->feed(c, r))
+			exit(1);
+		at += r->bytes;
+	}
+	return bench_now_ns() - start;
+}
+
+void cluster_command(struct cluster *c, enum record_kind kind, const void *body)
+{
+	if (kind == CMD_BIND) {
+		const struct cmd_bind *b = body;
+
+		c->bind[c->binds++ % CLUSTER_BINDS] = (struct cluster_bind){ .pod = b->pod, .node = b->node,
+			                                                     .pod_generation = b->pod_generation,
+			                                                     .attempt = b->attempt };
+	} else if (kind == CMD_REASON) {
+		c->reasons++;
+	}
+}
+
+/* ---- a whole cluster -------------------------------------------------------------- */
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
-	struct cluster *c = context;
-
 	(void)bytes;
-	if (kind == CMD_BIND) {
-		c->binds++;
-		c->last_bound = ((const struct cmd_bind *)body)->pod;
-	}
+	cluster_command(context, kind, body);
 	return true;
 }
 
-/* Foreign pods take half of the cores, on GPU nodes half of the GPUs. */
+static bool feed_core(struct cluster *c, const struct record *r)
+{
+	int rc = core_step(c->core, r);
+
+	if (rc == 0)
+		return true;
+	fprintf(stderr, "muster-bench: record kind %u: %s: %s\n", r->kind, strerror(-rc), core_fault(c->core));
+	return false;
+}
+
+struct limits cluster_limits(uint32_t nodes, uint32_t pods_more)
+{
+	return (struct limits){ .nodes = nodes, .pods = pods_more + 2 * nodes, .gangs = 4096, .shapes = 128,
+		                .names = SPARE_NAMES, .resources = 8, .name_bytes = (uint64_t)nodes * 64 + (1u << 20),
+		                .command_ring_bytes = 1u << 22 };
+}
+
+/* Two foreign pods for each node: one of some eighths of it, one of any size. */
 static void half_fill(struct cluster *c)
 {
 	for (uint32_t node = 0; node < c->nodes; node++) {
-		const struct node_type *t = &types[node % 8];
-		enum cluster_shape shape = t->gpus > 0 ? SHAPE_GPU : SHAPE_ZONE;
-		int64_t pods = t->gpus > 0 ? t->gpus / 2 : t->cpu_milli / 2 / shapes[shape].cpu_milli;
+		uint32_t type = node % CLUSTER_TYPES, mixed = node * 2654435761u >> 16;
+		uint32_t shapes[2] = { SHAPE_FILL + type * CLUSTER_FILLS + mixed % CLUSTER_FILLS,
+			               SHAPE_MIX + mixed / CLUSTER_FILLS % CLUSTER_MIX };
 
-		for (int64_t i = 0; i < pods; i++)
-			pod_record(c, ID_NONE, shape, c->next_pod++, node);
+		for (int i = 0; i < 2; i++)
+			pod_record(c, &(struct pod_spec){ .pod = pod_take_id(c), .gang = ID_NONE, .shape = shapes[i],
+			                                  .node = node, .foreign = true });
 	}
 }
 
-bool cluster_init(struct cluster *c, uint32_t nodes, uint32_t pods_max)
+static void fill(struct cluster *c)
 {
-	uint32_t filled = nodes * 12;
-	struct core_config config = {
-		.limits = { .nodes = nodes, .pods = pods_max + filled, .gangs = 4096, .shapes = 64, .names = 256,
-		            .resources = 8, .name_bytes = (uint64_t)nodes * 64 + (1u << 20), .command_ring_bytes = 1u << 20 },
-		.emit = emit,
-		.context = c,
-	};
-	const char *what = NULL;
-	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
+	mark(c, EVENT_BEGIN);
+	name_record(c, RESOURCE_GPU, NAME_RESOURCE, "nvidia.com/gpu");
+	name_record(c, c->limits.resources, NAME_TAINT, "dedicated: ");
+	for (uint32_t shape = 0; shape < SHAPES_N; shape++) {
+		struct shape_spec s = shape_spec(c, shape);
 
+		if (shape != SHAPE_NEW)
+			shape_record(c, shape, &s);
+	}
+	for (uint32_t node = 0; node < c->nodes; node++)
+		node_record(c, node, 0);
+	half_fill(c);
+	mark(c, EVENT_SYNCED);
+}
+
+static bool no_room(struct cluster *c, const char *what)
+{
+	fprintf(stderr, "muster-bench: no memory for %u nodes%s%s\n", c->nodes, what ? ": " : "", what ? what : "");
+	cluster_free(c);
+	return false;
+}
+
+static bool tables_init(struct cluster *c, uint32_t nodes, uint32_t pods_more)
+{
 	memset(c, 0, sizeof(*c));
+	c->limits = cluster_limits(nodes, pods_more);
 	c->nodes = nodes;
+	c->pods_limit = c->limits.pods;
 	c->time_ns = 1;
+	c->free_pods = malloc(c->pods_limit * sizeof(*c->free_pods));
+	c->generations = malloc(c->pods_limit * sizeof(*c->generations));
+	c->bind = malloc(CLUSTER_BINDS * sizeof(*c->bind));
+	return c->free_pods && c->generations && c->bind;
+}
+
+bool cluster_init(struct cluster *c, uint32_t nodes, uint32_t pods_more)
+{
+	struct core_config config = { .emit = emit, .context = c };
+	const char *what = NULL;
+	uint64_t bytes;
+
+	if (!tables_init(c, nodes, pods_more))
+		return no_room(c, NULL);
+	config.limits = c->limits;
+	bytes = core_ledger_bytes(&config.limits, &what);
+	c->feed = feed_core;
 	c->ledger = bytes ? aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
 	if (c->ledger)
 		memset(c->ledger, 0, bytes);
 	c->core = c->ledger ? core_new(&config, c->ledger) : NULL;
-	if (c->core == NULL) {
-		fprintf(stderr, "muster-bench: no memory for %u nodes%s%s\n", nodes, what ? ": " : "", what ? what : "");
-		free(c->ledger);
-		return false;
-	}
-	mark(c, EVENT_BEGIN);
-	name_record(c, RESOURCE_GPU, NAME_RESOURCE, "nvidia.com/gpu");
-	name_record(c, config.limits.resources, NAME_TAINT, "dedicated: ");
-	for (uint32_t shape = 0; shape < SHAPES_N; shape++)
-		shape_record(c, shape);
-	for (uint32_t node = 0; node < nodes; node++)
-		node_record(c, node, config.limits.resources);
-	half_fill(c);
-	mark(c, EVENT_SYNCED);
+	if (c->core == NULL)
+		return no_room(c, what);
+	fill(c);
 	cluster_plan(c);
+	return true;
+}
+
+bool cluster_init_fed(struct cluster *c, uint32_t nodes, uint32_t pods_more, cluster_feed_fn feed, void *context)
+{
+	if (!tables_init(c, nodes, pods_more))
+		return no_room(c, NULL);
+	c->feed = feed;
+	c->feed_context = context;
+	fill(c);
 	return true;
 }
 
@@ -225,41 +511,8 @@ void cluster_free(struct cluster *c)
 {
 	core_free(c->core);
 	free(c->ledger);
-}
-
-pod_id cluster_pod(struct cluster *c, gang_id gang, enum cluster_shape shape)
-{
-	pod_record(c, gang, shape, c->next_pod, ID_NONE);
-	return c->next_pod++;
-}
-
-void cluster_gang(struct cluster *c, gang_id gang, uint32_t quorum)
-{
-	char name[32];
-	int name_bytes = snprintf(name, sizeof(name), "bench/gang-%u", gang);
-	struct event_gang e = { .gang = gang, .generation = 1, .quorum = quorum, .name_bytes = (uint32_t)name_bytes,
-		                .created_ns = c->time_ns };
-	struct builder b;
-
-	begin(&b, c, EVENT_GANG);
-	add(&b, &e, sizeof(e));
-	add(&b, name, (size_t)name_bytes);
-	step(&b, c);
-}
-
-void cluster_pod_end(struct cluster *c, pod_id pod)
-{
-	/* Ids count up and generations with them, one for each pod. */
-	struct event_drop e = { .id = pod, .generation = pod + 1 };
-	struct builder b;
-
-	begin(&b, c, EVENT_POD_DROP);
-	add(&b, &e, sizeof(e));
-	step(&b, c);
-}
-
-void cluster_plan(struct cluster *c)
-{
-	while (core_wants_plan(c->core))
-		mark(c, EVENT_PLAN);
+	free(c->free_pods);
+	free(c->generations);
+	free(c->bind);
+	free(c->batch);
 }

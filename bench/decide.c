@@ -1,103 +1,297 @@
-/* How long does the core take to place a gang or a pod, with everything that
- * production does: rules, reservation, reasons, commands?  Every node is
- * considered for every member, through the index that core/views.h keeps. */
+/* How long does the core take to place a gang or a pod, or to say why not, with
+ * everything that production does: rules, reservation, reasons, commands, rows?
+ * Every node is considered for every member.
+ *
+ * Measured is the planning of what was told before; for shapes that are new, also
+ * the record that tells them. */
 #include "bench/bench.h"
 #include "bench/cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define NODES 5000u
-#define MEMBERS 1000u
+#define EVENTS_NODES 5000u
+#define BIG_MEMBERS 2000u /* of each gang that waits: more than have room on 5,000 nodes */
 
-/* Pending to commands out, for a gang that fits; then it ends. */
-static bool gang_row(struct bench_report *report, struct cluster *c)
+struct samples {
+	double *at;
+	size_t n, room;
+};
+
+static bool samples_init(struct samples *s, size_t room)
 {
-	enum { RUNS = 15 };
-	double samples[RUNS];
+	*s = (struct samples){ .at = malloc(room * sizeof(double)), .room = room };
+	if (!s->at)
+		fprintf(stderr, "muster-bench: no memory for samples\n");
+	return s->at;
+}
+
+static void samples_add(struct samples *s, double value)
+{
+	if (s->n < s->room)
+		s->at[s->n++] = value;
+}
+
+static void samples_end(struct samples *s, struct bench_report *report, const char *name, const char *unit, double goal)
+{
+	bench_add(report, name, unit, s->at, s->n, false, goal);
+	free(s->at);
+}
+
+/* ---- gangs ------------------------------------------------------------------------ */
+
+/* Are the last n bindings as the shape's rule wants them?  Of SHAPE_ANTI each on a node
+ * of its own; of SHAPE_SPREAD no zone one more than another. */
+static bool rule_holds(const struct cluster *c, uint32_t shape, uint32_t n)
+{
+	uint32_t zones[CLUSTER_ZONES] = { 0 }, least = UINT32_MAX, most = 0;
+	unsigned char *seen = calloc(c->nodes, 1);
+	bool ok = seen != NULL;
+
+	for (uint32_t i = 0; ok && i < n; i++) {
+		node_id node = c->bind[(c->binds - 1 - i) % CLUSTER_BINDS].node;
+
+		ok = shape != SHAPE_ANTI || !seen[node];
+		seen[node] = 1;
+		zones[node / CLUSTER_TYPES % CLUSTER_ZONES]++;
+	}
+	free(seen);
+	for (uint32_t zone = 0; zone < CLUSTER_ZONES; zone++) {
+		least = zones[zone] < least ? zones[zone] : least;
+		most = zones[zone] > most ? zones[zone] : most;
+	}
+	return ok && (shape != SHAPE_SPREAD || most - least <= 1);
+}
+
+/* Pending to commands out, in ns, for a gang that fits; then it ends.  0 and a message
+ * when it was not placed as it should. */
+static uint64_t gang_once(struct cluster *c, uint32_t members, uint32_t shape, pod_id *pods)
+{
+	uint64_t took, binds = c->binds;
+	bool ok;
+
+	cluster_gang(c, 0, members);
+	for (uint32_t i = 0; i < members; i++)
+		pods[i] = cluster_pod(c, 0, shape);
+	took = bench_now_ns();
+	cluster_plan(c);
+	took = bench_now_ns() - took;
+	ok = c->binds - binds == members;
+	if (!ok)
+		fprintf(stderr, "muster-bench: the gang got %llu of %u bindings\n", (unsigned long long)(c->binds - binds),
+		        members);
+	else if (!(ok = rule_holds(c, shape, members)))
+		fprintf(stderr, "muster-bench: this core does not heed rules between pods: row left out\n");
+	for (uint32_t i = 0; i < members; i++)
+		cluster_pod_end(c, pods[i]);
+	cluster_gang_end(c, 0);
+	cluster_plan(c);
+	return ok ? took : 0;
+}
+
+static bool gang_row(struct bench_report *report, struct cluster *c, uint32_t members, uint32_t shape, const char *rule,
+                     double goal)
+{
+	size_t n = c->nodes > 100000 ? 7 : 31;
+	pod_id *pods = malloc(members * sizeof(*pods));
+	struct samples s;
+	uint64_t took = 1;
 	char name[64];
 
-	for (uint32_t run = 0; run < RUNS; run++) {
-		pod_id first = c->next_pod;
-		uint64_t start, binds = c->binds;
-
-		cluster_gang(c, run, MEMBERS);
-		for (uint32_t i = 0; i < MEMBERS; i++)
-			cluster_pod(c, run, SHAPE_CPU);
-		start = bench_now_ns();
-		cluster_plan(c);
-		samples[run] = (double)(bench_now_ns() - start) / 1000;
-		if (c->binds - binds != MEMBERS) {
-			fprintf(stderr, "muster-bench: the gang got %llu of %u bindings\n",
-			        (unsigned long long)(c->binds - binds), MEMBERS);
-			return false;
-		}
-		for (uint32_t i = 0; i < MEMBERS; i++)
-			cluster_pod_end(c, first + i);
-		cluster_plan(c);
+	if (!pods || !samples_init(&s, n)) {
+		free(pods);
+		return false;
 	}
-	snprintf(name, sizeof(name), "gang-%u/%u", MEMBERS, NODES);
-	bench_add(report, name, "us", samples, RUNS, false, 90);
+	for (size_t i = 0; took > 0 && i < n; i++) {
+		took = gang_once(c, members, shape, pods);
+		samples_add(&s, (double)took / 1000);
+	}
+	free(pods);
+	if (took == 0) {
+		free(s.at);
+		return shape == SHAPE_ANTI || shape == SHAPE_SPREAD;
+	}
+	snprintf(name, sizeof(name), "gang-%u%s/%u", members, rule, c->nodes);
+	samples_end(&s, report, name, "us", goal);
 	return true;
 }
 
-static bool single_row(struct bench_report *report, struct cluster *c)
+/* ---- pods -------------------------------------------------------------------------- */
+
+static bool single_known(struct bench_report *report, struct cluster *c, double goal)
 {
-	enum { N = 4000 };
-	static double samples[N];
+	uint32_t n = c->nodes > 100000 ? 1000 : 4000;
+	struct samples s;
 	char name[64];
 
-	for (uint32_t i = 0; i < N; i++) {
+	if (!samples_init(&s, n))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
 		pod_id pod = cluster_pod(c, ID_NONE, i % 2 ? SHAPE_GPU : SHAPE_ZONE);
 		uint64_t start = bench_now_ns();
 
 		cluster_plan(c);
-		samples[i] = (double)(bench_now_ns() - start);
+		samples_add(&s, (double)(bench_now_ns() - start));
 		cluster_pod_end(c, pod);
 		cluster_plan(c);
 	}
-	snprintf(name, sizeof(name), "single-known/%u", NODES);
-	bench_add(report, name, "ns", samples, N, false, 150);
+	snprintf(name, sizeof(name), "single-known/%u", c->nodes);
+	samples_end(&s, report, name, "ns", goal);
 	return true;
 }
 
-/* A gang that can't fit, looked at for the first time: its reason is worked
- * out as well. */
-static bool refuse_row(struct bench_report *report, struct cluster *c)
+/* The shape's record and the plan, without the pod's record. */
+static bool single_new(struct bench_report *report, struct cluster *c, double goal)
 {
-	enum { N = 500 };
-	static double samples[N];
+	uint32_t n = c->nodes > 100000 ? 9 : c->nodes > 10000 ? 51 : 301;
+	struct samples s;
 	char name[64];
 
-	for (uint32_t i = 0; i < N; i++) {
-		pod_id pods[2];
-		uint64_t start;
+	if (!samples_init(&s, n))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t start = bench_now_ns(), took;
+		pod_id pod;
 
-		cluster_gang(c, 100 + i, 2);
-		pods[0] = cluster_pod(c, 100 + i, SHAPE_HUGE);
-		pods[1] = cluster_pod(c, 100 + i, SHAPE_HUGE);
+		cluster_new_shape(c, false);
+		took = bench_now_ns() - start;
+		pod = cluster_pod(c, ID_NONE, SHAPE_NEW);
 		start = bench_now_ns();
 		cluster_plan(c);
-		samples[i] = (double)(bench_now_ns() - start) / 1000;
-		cluster_pod_end(c, pods[0]);
-		cluster_pod_end(c, pods[1]);
+		took += bench_now_ns() - start;
+		samples_add(&s, (double)took / 1000);
+		cluster_pod_end(c, pod);
 		cluster_plan(c);
 	}
-	snprintf(name, sizeof(name), "refuse-known/%u", NODES);
-	bench_add(report, name, "us", samples, N, false, 0.2);
+	snprintf(name, sizeof(name), "single-new/%u", c->nodes);
+	samples_end(&s, report, name, "us", goal);
 	return true;
 }
 
-bool bench_decide(struct bench_report *report)
+/* A gang that can't fit, looked at for the first time: its reason with the shortfall
+ * is worked out and told as well. */
+static bool refuse_row(struct bench_report *report, struct cluster *c, bool new_shape, double goal)
+{
+	enum { N = 301, MEMBERS = 64 };
+	pod_id pods[MEMBERS];
+	struct samples s;
+	char name[64];
+
+	if (!samples_init(&s, N))
+		return false;
+	for (uint32_t i = 0; i < N; i++) {
+		uint64_t start = bench_now_ns(), took = 0, reasons = c->reasons;
+
+		if (new_shape) {
+			cluster_new_shape(c, true);
+			took = bench_now_ns() - start;
+		}
+		cluster_gang(c, 0, MEMBERS);
+		for (uint32_t member = 0; member < MEMBERS; member++)
+			pods[member] = cluster_pod(c, 0, new_shape ? SHAPE_NEW : SHAPE_RARE);
+		start = bench_now_ns();
+		cluster_plan(c);
+		took += bench_now_ns() - start;
+		if (c->reasons == reasons) {
+			fprintf(stderr, "muster-bench: no reason was told\n");
+			free(s.at);
+			return false;
+		}
+		samples_add(&s, (double)took / 1000);
+		for (uint32_t member = 0; member < MEMBERS; member++)
+			cluster_pod_end(c, pods[member]);
+		cluster_gang_end(c, 0);
+		cluster_plan(c);
+	}
+	snprintf(name, sizeof(name), "refuse-%s/%u", new_shape ? "new" : "known", c->nodes);
+	samples_end(&s, report, name, "us", goal);
+	return true;
+}
+
+/* ---- events -------------------------------------------------------------------------- */
+
+/* A node gets more memory and loses it again while gangs of 16 shapes wait for room: the
+ * record, and what it makes the core look at.  A sample is the mean of both. */
+static bool node_event(struct bench_report *report, struct cluster *c, double goal)
+{
+	enum { N = 2000 };
+	struct samples s;
+	char name[64];
+
+	if (!samples_init(&s, N))
+		return false;
+	for (uint32_t shape = 0; shape < CLUSTER_BIG; shape++) {
+		cluster_gang(c, 1 + shape, BIG_MEMBERS);
+		for (uint32_t i = 0; i < BIG_MEMBERS; i++)
+			cluster_pod(c, 1 + shape, SHAPE_BIG + shape);
+	}
+	cluster_plan(c);
+	for (uint32_t i = 0; i < N; i++) {
+		node_id node = i * 2654435761u % c->nodes;
+		uint64_t took = 0;
+
+		for (int more = 1; more >= 0; more--) {
+			cluster_batch(c);
+			cluster_node(c, node, more);
+			took += cluster_run(c);
+			uint64_t start = bench_now_ns();
+			cluster_plan(c);
+			took += bench_now_ns() - start;
+		}
+		samples_add(&s, (double)took / 2000);
+	}
+	snprintf(name, sizeof(name), "node-event/%u", CLUSTER_BIG);
+	samples_end(&s, report, name, "us", goal);
+	return true;
+}
+
+/* ---- all ------------------------------------------------------------------------------ */
+
+struct size {
+	uint32_t nodes;
+	double gang, known, fresh; /* goals */
+};
+
+static bool at_size(struct bench_report *report, const struct size *size)
 {
 	struct cluster c;
 	bool ok;
 
-	if (!bench_pin(1) && !bench_pin(0))
+	if (!cluster_init(&c, size->nodes, 50000))
 		return false;
-	if (!cluster_init(&c, NODES, 40000))
-		return false;
-	ok = gang_row(report, &c) && single_row(report, &c) && refuse_row(report, &c);
+	ok = gang_row(report, &c, 1000, SHAPE_CPU, "", size->gang);
+	if (ok && size->known > 0)
+		ok = single_known(report, &c, size->known);
+	if (ok && size->fresh > 0)
+		ok = single_new(report, &c, size->fresh);
+	if (ok && size->nodes == EVENTS_NODES)
+		ok = gang_row(report, &c, 10000, SHAPE_CPU, "", 150) && refuse_row(report, &c, false, 0.2) &&
+		     refuse_row(report, &c, true, 6) && gang_row(report, &c, 1000, SHAPE_ANTI, "-anti", 5000) &&
+		     gang_row(report, &c, 1000, SHAPE_SPREAD, "-spread", 5000) && node_event(report, &c, 0.6);
 	cluster_free(&c);
 	return ok;
+}
+
+bool bench_decide(struct bench_report *report, const struct bench_options *options)
+{
+	static const struct size sizes[] = {
+		{ 1000, 70, 0, 0 },
+		{ EVENTS_NODES, 90, 150, 4 },
+		{ 100000, 200, 200, 80 },
+		{ 1000000, 1500, 500, 1600 },
+	};
+
+	if (!bench_pin(1) && !bench_pin(0))
+		return false;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (options->nodes > 0 ? sizes[i].nodes != options->nodes : options->quick && sizes[i].nodes > 100000)
+			continue;
+		if (!at_size(report, &sizes[i]))
+			return false;
+	}
+	if (report->rows_n > 0)
+		return true;
+	fprintf(stderr, "muster-bench: decide knows 1000, 5000, 100000 and 1000000 nodes\n");
+	return false;
 }

@@ -1,83 +1,159 @@
 /* muster-bench: how fast, and how sure we are. */
 #include "bench/bench.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define USAGE 2
 
 static const struct {
 	const char *name;
 	const char *what;
-	bool (*run)(struct bench_report *report);
+	bool (*run)(struct bench_report *report, const struct bench_options *options);
+	bool alone; /* not part of `all`: needs what not every machine has */
 } benches[] = {
-	{ "ring", "records from one CPU to another: latency and rate", bench_ring },
-	{ "decide", "gangs and pods planned and reserved by the core", bench_decide },
+	{ "ring", "records from one CPU to another: latency and rate", bench_ring, false },
+	{ "decide", "gangs and pods planned and reserved by the core", bench_decide, false },
 };
 #define BENCHES_N (sizeof(benches) / sizeof(benches[0]))
 
+struct arguments {
+	const char *name;
+	bool json;
+	unsigned runs;
+	struct bench_options options;
+};
+
 static void usage(FILE *out)
 {
-	fputs("usage: muster-bench NAME [-o json]\n\n", out);
+	fputs("usage: muster-bench NAME [-o json] [options]\n\n", out);
 	for (size_t i = 0; i < BENCHES_N; i++)
-		fprintf(out, "  %-8s %s\n", benches[i].name, benches[i].what);
-	fputs("  all      each of them; in JSON an array\n\n"
-	      "Not there yet: pipeline sustained memory e2e compare openb\n\n"
+		fprintf(out, "  %-10s %s%s\n", benches[i].name, benches[i].what, benches[i].alone ? "; not part of all" : "");
+	fputs("  all        each of them; in JSON an array\n\n"
+	      "  --runs N           so many times (1); best of all, median of medians and tails\n"
+	      "  --quick            leave out what takes long or several GB of memory\n"
+	      "  --nodes N, --pods N, --gang N   where a bench has such a number: another one\n"
+	      "  --kubeconfig FILE  e2e: on this API server instead of muster-apisim\n"
+	      "  --data DIR         openb: where the trace lies\n"
+	      "  --only NAME        compare: one contender; openb: one trace\n"
+	      "  --help, --version\n\n"
 	      "Every table names the CPU, the load and the stall floor of its own run.\n",
 	      out);
 }
 
-static bool run(size_t i, bool json)
+static bool number(const char *flag, const char *text, uint32_t *out)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || n == 0 || n > 10000000) {
+		fprintf(stderr, "muster-bench: %s \"%s\" is not a number from 1 to 10000000\n", flag, text);
+		return false;
+	}
+	*out = (uint32_t)n;
+	return true;
+}
+
+/* A flag with a value; false and a message when it is unknown or no good. */
+static bool read_flag(struct arguments *a, const char *flag, const char *value)
+{
+	struct bench_options *o = &a->options;
+	uint32_t n;
+
+	if (strcmp(flag, "--kubeconfig") == 0)
+		o->kubeconfig = value;
+	else if (strcmp(flag, "--data") == 0)
+		o->data = value;
+	else if (strcmp(flag, "--only") == 0)
+		o->only = value;
+	else if (strcmp(flag, "--nodes") == 0)
+		return number(flag, value, &o->nodes);
+	else if (strcmp(flag, "--pods") == 0)
+		return number(flag, value, &o->pods);
+	else if (strcmp(flag, "--gang") == 0)
+		return number(flag, value, &o->gang);
+	else if (strcmp(flag, "--runs") == 0 && number(flag, value, &n) && n <= 99)
+		a->runs = n;
+	else if (strcmp(flag, "-o") == 0 && strcmp(value, "json") == 0)
+		a->json = true;
+	else {
+		fprintf(stderr, "muster-bench: unexpected argument \"%s %s\"; see --help\n", flag, value);
+		return false;
+	}
+	return true;
+}
+
+/* An exit code, or -1 to go on. */
+static int read_arguments(struct arguments *a, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			usage(stdout);
+			return 0;
+		}
+		if (strcmp(argv[i], "--version") == 0) {
+			puts("muster-bench " MUSTER_VERSION);
+			return 0;
+		}
+		if (strcmp(argv[i], "--quick") == 0) {
+			a->options.quick = true;
+		} else if (argv[i][0] == '-' && i + 1 < argc) {
+			if (!read_flag(a, argv[i], argv[i + 1]))
+				return USAGE;
+			i++;
+		} else if (argv[i][0] != '-' && a->name == NULL) {
+			a->name = argv[i];
+		} else {
+			fprintf(stderr, "muster-bench: unexpected argument \"%s\"; see --help\n", argv[i]);
+			return USAGE;
+		}
+	}
+	if (a->name)
+		return -1;
+	usage(stderr);
+	return USAGE;
+}
+
+static bool run(size_t i, const struct arguments *a)
 {
 	static struct bench_report report;
 
 	memset(&report, 0, sizeof(report));
 	report.bench = benches[i].name;
-	if (!benches[i].run(&report))
+	if (!bench_repeat(&report, benches[i].run, &a->options, a->runs))
 		return false;
-	bench_print(&report, json);
+	bench_print(&report, a->json);
 	return true;
 }
 
 int main(int argc, char **argv)
 {
-	const char *name = NULL;
-	bool json = false, known = false, all;
+	struct arguments a = { .runs = 1 };
+	int rc = read_arguments(&a, argc, argv);
+	bool known = false, all;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			usage(stdout);
-			return 0;
-		} else if (strcmp(argv[i], "--version") == 0) {
-			puts("muster-bench " MUSTER_VERSION);
-			return 0;
-		} else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc && strcmp(argv[i + 1], "json") == 0) {
-			json = true;
-			i++;
-		} else if (argv[i][0] != '-' && name == NULL) {
-			name = argv[i];
-		} else {
-			fprintf(stderr, "muster-bench: unexpected argument \"%s\"; see --help\n", argv[i]);
-			return 2;
-		}
-	}
-	if (name == NULL) {
-		usage(stderr);
-		return 2;
-	}
-	all = strcmp(name, "all") == 0;
+	if (rc >= 0)
+		return rc;
+	all = strcmp(a.name, "all") == 0;
 	for (size_t i = 0; i < BENCHES_N; i++) {
-		if (strcmp(name, benches[i].name) != 0 && !all)
+		if (all ? benches[i].alone : strcmp(a.name, benches[i].name) != 0)
 			continue;
-		if (all && json)
+		if (all && a.json)
 			puts(known ? "," : "[");
 		known = true;
-		if (!run(i, json))
+		if (!run(i, &a))
 			return 1;
+		fflush(stdout);
 	}
-	if (all && json)
+	if (all && a.json)
 		puts("]");
 	if (!known) {
-		fprintf(stderr, "muster-bench: no bench named \"%s\"; see --help\n", name);
-		return 2;
+		fprintf(stderr, "muster-bench: no bench named \"%s\"; see --help\n", a.name);
+		return USAGE;
 	}
 	return 0;
 }

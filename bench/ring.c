@@ -152,7 +152,7 @@ static bool rate(struct bench_report *report, uint32_t batch, double goal)
 	return true;
 }
 
-bool bench_ring(struct bench_report *report)
+bool bench_ring(struct bench_report *report, const struct bench_options *options)
 {
 	if (!bench_pin(0)) {
 		fprintf(stderr, "muster-bench: cannot run on CPU 0\n");
