@@ -8,6 +8,7 @@
 
 #define GIB (INT64_C(1) << 30)
 #define SPARE_NAMES 256u
+#define GANGS 4096u
 
 /* Numbers of label keys and of values, as the frontend would choose them. */
 enum { KEY_NODE_NAME = LABEL_KEY_NODE_NAME, KEY_HOSTNAME, KEY_ZONE, KEY_POOL, KEY_APP, KEY_OWN, KEY_DEDICATED = 90 };
@@ -323,20 +324,20 @@ void cluster_gang(struct cluster *c, gang_id gang, uint32_t quorum)
 {
 	char name[32];
 	int name_bytes = snprintf(name, sizeof(name), "bench/gang-%u", gang);
-	struct event_gang e = { .gang = gang, .generation = ++c->gang_generation, .quorum = quorum,
+	struct event_gang e = { .gang = gang, .generation = ++c->generation, .quorum = quorum,
 		                .name_bytes = (uint32_t)name_bytes, .created_ns = c->time_ns };
 	struct builder b;
 
+	c->gang_generations[gang] = e.generation;
 	begin(&b, c, EVENT_GANG);
 	add(&b, &e, sizeof(e));
 	add(&b, name, (size_t)name_bytes);
 	end(&b, c);
 }
 
-/* Only the gang that was made last can end: its generation is known. */
 void cluster_gang_end(struct cluster *c, gang_id gang)
 {
-	drop_record(c, EVENT_GANG_DROP, gang, c->gang_generation);
+	drop_record(c, EVENT_GANG_DROP, gang, c->gang_generations[gang]);
 }
 
 void cluster_new_shape(struct cluster *c, bool scarce)
@@ -417,11 +418,11 @@ static bool feed_core(struct cluster *c, const struct record *r)
 	return false;
 }
 
-struct limits cluster_limits(uint32_t nodes, uint32_t pods_more)
+struct limits cluster_limits(const struct cluster_setup *s)
 {
-	return (struct limits){ .nodes = nodes, .pods = pods_more + 2 * nodes, .gangs = 4096, .shapes = 128,
-		                .names = SPARE_NAMES, .resources = 8, .name_bytes = (uint64_t)nodes * 64 + (1u << 20),
-		                .command_ring_bytes = 1u << 22 };
+	return (struct limits){ .nodes = s->nodes, .pods = s->pods_more + (s->bare ? 1 : 2 * s->nodes), .gangs = GANGS,
+		                .shapes = 128, .names = SPARE_NAMES, .resources = s->resources ? s->resources : 8,
+		                .name_bytes = (uint64_t)s->nodes * 64 + (1u << 20), .command_ring_bytes = 1u << 22 };
 }
 
 /* Two foreign pods for each node: one of some eighths of it, one of any size. */
@@ -438,7 +439,7 @@ static void half_fill(struct cluster *c)
 	}
 }
 
-static void fill(struct cluster *c)
+static void fill(struct cluster *c, bool bare)
 {
 	mark(c, EVENT_BEGIN);
 	name_record(c, RESOURCE_GPU, NAME_RESOURCE, "nvidia.com/gpu");
@@ -451,7 +452,8 @@ static void fill(struct cluster *c)
 	}
 	for (uint32_t node = 0; node < c->nodes; node++)
 		node_record(c, node, 0);
-	half_fill(c);
+	if (!bare)
+		half_fill(c);
 	mark(c, EVENT_SYNCED);
 }
 
@@ -462,48 +464,36 @@ static bool no_room(struct cluster *c, const char *what)
 	return false;
 }
 
-static bool tables_init(struct cluster *c, uint32_t nodes, uint32_t pods_more)
+static bool core_init(struct cluster *c)
 {
-	memset(c, 0, sizeof(*c));
-	c->limits = cluster_limits(nodes, pods_more);
-	c->nodes = nodes;
-	c->pods_limit = c->limits.pods;
-	c->time_ns = 1;
-	c->free_pods = malloc(c->pods_limit * sizeof(*c->free_pods));
-	c->generations = malloc(c->pods_limit * sizeof(*c->generations));
-	c->bind = malloc(CLUSTER_BINDS * sizeof(*c->bind));
-	return c->free_pods && c->generations && c->bind;
-}
-
-bool cluster_init(struct cluster *c, uint32_t nodes, uint32_t pods_more)
-{
-	struct core_config config = { .emit = emit, .context = c };
+	struct core_config config = { .limits = c->limits, .emit = emit, .context = c };
 	const char *what = NULL;
-	uint64_t bytes;
+	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
 
-	if (!tables_init(c, nodes, pods_more))
-		return no_room(c, NULL);
-	config.limits = c->limits;
-	bytes = core_ledger_bytes(&config.limits, &what);
 	c->feed = feed_core;
 	c->ledger = bytes ? aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
 	if (c->ledger)
 		memset(c->ledger, 0, bytes);
 	c->core = c->ledger ? core_new(&config, c->ledger) : NULL;
-	if (c->core == NULL)
-		return no_room(c, what);
-	fill(c);
-	cluster_plan(c);
-	return true;
+	return c->core || no_room(c, what);
 }
 
-bool cluster_init_fed(struct cluster *c, uint32_t nodes, uint32_t pods_more, cluster_feed_fn feed, void *context)
+bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
 {
-	if (!tables_init(c, nodes, pods_more))
+	*c = (struct cluster){ .limits = cluster_limits(setup), .nodes = setup->nodes, .feed = setup->feed,
+		               .feed_context = setup->feed_context, .time_ns = 1 };
+	c->pods_limit = c->limits.pods;
+	c->free_pods = malloc(c->pods_limit * sizeof(*c->free_pods));
+	c->generations = malloc(c->pods_limit * sizeof(*c->generations));
+	c->gang_generations = malloc(GANGS * sizeof(*c->gang_generations));
+	c->bind = malloc(CLUSTER_BINDS * sizeof(*c->bind));
+	if (!c->free_pods || !c->generations || !c->gang_generations || !c->bind)
 		return no_room(c, NULL);
-	c->feed = feed;
-	c->feed_context = context;
-	fill(c);
+	if (!c->feed && !core_init(c))
+		return false;
+	fill(c, setup->bare);
+	if (c->core)
+		cluster_plan(c);
 	return true;
 }
 
@@ -513,6 +503,7 @@ void cluster_free(struct cluster *c)
 	free(c->ledger);
 	free(c->free_pods);
 	free(c->generations);
+	free(c->gang_generations);
 	free(c->bind);
 	free(c->batch);
 }

@@ -38,7 +38,7 @@ struct cluster {
 	uint32_t free_n;
 	uint32_t *generations; /* of pods */
 	uint32_t generation;
-	uint32_t gang_generation;
+	uint32_t *gang_generations;
 	uint32_t new_shapes;
 	uint64_t time_ns;
 	uint64_t binds; /* commands seen; the last are in bind[] */
@@ -73,15 +73,21 @@ enum cluster_shape {
 	SHAPES_N = SHAPE_FILL + CLUSTER_TYPES * CLUSTER_FILLS,
 };
 
-/* What such a cluster needs room for. */
-struct limits cluster_limits(uint32_t nodes, uint32_t pods_more);
+struct cluster_setup {
+	uint32_t nodes;
+	uint32_t pods_more;  /* beside the two foreign ones on each node */
+	uint32_t resources;  /* columns; 0: 8 */
+	bool bare;           /* no foreign pods */
+	/* NULL: a core of its own, in this thread. */
+	cluster_feed_fn feed;
+	void *feed_context;
+};
 
-/* With a core in this thread.  False and a message on standard error when memory is
- * short. */
-bool cluster_init(struct cluster *c, uint32_t nodes, uint32_t pods_more);
+/* What it needs room for. */
+struct limits cluster_limits(const struct cluster_setup *setup);
 
-/* With a core elsewhere: all its records go through feed. */
-bool cluster_init_fed(struct cluster *c, uint32_t nodes, uint32_t pods_more, cluster_feed_fn feed, void *context);
+/* False and a message on standard error when memory is short. */
+bool cluster_init(struct cluster *c, const struct cluster_setup *setup);
 void cluster_free(struct cluster *c);
 
 /* A pending pod; gang ID_NONE: alone.  Returns its id. */

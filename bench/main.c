@@ -16,6 +16,9 @@ static const struct {
 } benches[] = {
 	{ "ring", "records from one CPU to another: latency and rate", bench_ring, false },
 	{ "decide", "gangs and pods planned and reserved by the core", bench_decide, false },
+	{ "pipeline", "event in to binding out, through the rings and the core's loop", bench_pipeline, false },
+	{ "sustained", "pods per second through the core, whole lives", bench_sustained, false },
+	{ "memory", "bytes of the core for a node and for a pod", bench_memory, false },
 };
 #define BENCHES_N (sizeof(benches) / sizeof(benches[0]))
 

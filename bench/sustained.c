@@ -1,0 +1,187 @@
+/* How many pods per second does the core carry through their whole life on 5,000 nodes:
+ * pending, planned, the API server's answer, seen bound, gone?  Only the time inside
+ * core_step() counts; records are made in advance and commands are taken.
+ *
+ * The rows "-planning" count the time of plans and reservations alone. */
+#include "bench/bench.h"
+#include "bench/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NODES 5000u
+#define GANGS_ALIVE 24u
+#define MEMBERS_LEAST 100u
+#define MEMBERS_MOST 1000u
+#define SINGLES_AT_ONCE 64u
+#define SINGLES_ALIVE 4096u
+#define PODS_EACH_RUN 30000u
+#define RUNS 15
+
+struct life {
+	struct cluster c;
+	uint64_t core_ns, plan_ns;
+	uint32_t pods;
+	uint32_t seed;
+};
+
+struct alive_gang {
+	uint32_t n, shape;
+	pod_id pods[MEMBERS_MOST];
+};
+
+static uint32_t next_random(struct life *l)
+{
+	l->seed = l->seed * 1664525u + 1013904223u;
+	return l->seed >> 8;
+}
+
+static void feed(struct life *l)
+{
+	l->core_ns += cluster_run(&l->c);
+}
+
+/* Plan what waits; then all bindings are answered. */
+static bool plan(struct life *l, uint32_t expect, gang_id gang, const uint32_t *shape_of)
+{
+	uint64_t binds = l->c.binds, start = bench_now_ns(), took;
+
+	cluster_plan(&l->c);
+	took = bench_now_ns() - start;
+	l->plan_ns += took;
+	l->core_ns += took;
+	if (l->c.binds - binds != expect) {
+		fprintf(stderr, "muster-bench: %llu of %u pods were placed\n", (unsigned long long)(l->c.binds - binds), expect);
+		return false;
+	}
+	cluster_batch(&l->c);
+	for (uint64_t i = binds; i < l->c.binds; i++) {
+		const struct cluster_bind *b = &l->c.bind[i % CLUSTER_BINDS];
+
+		cluster_bound(&l->c, b, gang, shape_of[b->pod]);
+	}
+	feed(l);
+	l->pods += expect;
+	return true;
+}
+
+static void gang_leaves(struct life *l, gang_id gang, struct alive_gang *g)
+{
+	if (g->n == 0)
+		return;
+	cluster_batch(&l->c);
+	for (uint32_t i = 0; i < g->n; i++)
+		cluster_pod_end(&l->c, g->pods[i]);
+	cluster_gang_end(&l->c, gang);
+	feed(l);
+	g->n = 0;
+}
+
+static bool gang_comes(struct life *l, gang_id gang, struct alive_gang *g, uint32_t *shape_of)
+{
+	g->n = MEMBERS_LEAST + next_random(l) % (MEMBERS_MOST - MEMBERS_LEAST + 1);
+	/* The small ones, so that all that are alive have room. */
+	g->shape = SHAPE_MIX + next_random(l) % 4;
+	cluster_batch(&l->c);
+	cluster_gang(&l->c, gang, g->n);
+	for (uint32_t i = 0; i < g->n; i++) {
+		g->pods[i] = cluster_pod(&l->c, gang, g->shape);
+		shape_of[g->pods[i]] = g->shape;
+	}
+	feed(l);
+	return plan(l, g->n, gang, shape_of);
+}
+
+static void row(struct bench_report *report, const char *name, double *whole, double *planning, double goal)
+{
+	char text[64];
+
+	bench_add(report, name, "per_s", whole, RUNS, true, goal);
+	snprintf(text, sizeof(text), "%s-planning", name);
+	bench_add(report, text, "per_s", planning, RUNS, true, 0);
+}
+
+static void sample(struct life *l, double *whole, double *planning)
+{
+	*whole = (double)l->pods * 1e9 / (double)l->core_ns;
+	*planning = (double)l->pods * 1e9 / (double)l->plan_ns;
+	l->core_ns = l->plan_ns = l->pods = 0;
+}
+
+static bool gangs(struct bench_report *report, struct life *l, uint32_t *shape_of)
+{
+	struct alive_gang *alive = calloc(GANGS_ALIVE, sizeof(*alive));
+	double whole[RUNS], planning[RUNS];
+	bool ok = alive != NULL;
+	uint32_t at = 0;
+
+	/* The first run fills the window. */
+	for (int run = -1; ok && run < RUNS; run++) {
+		while (ok && l->pods < PODS_EACH_RUN) {
+			gang_leaves(l, at, &alive[at]);
+			ok = gang_comes(l, at, &alive[at], shape_of);
+			at = (at + 1) % GANGS_ALIVE;
+		}
+		if (ok && run >= 0)
+			sample(l, &whole[run], &planning[run]);
+		l->core_ns = l->plan_ns = l->pods = 0;
+	}
+	for (at = 0; alive && at < GANGS_ALIVE; at++)
+		gang_leaves(l, at, &alive[at]);
+	cluster_plan(&l->c);
+	free(alive);
+	if (ok)
+		row(report, "sustained-gangs", whole, planning, 8e6);
+	return ok;
+}
+
+/* A few lone pods come, the oldest ones leave. */
+static bool singles(struct bench_report *report, struct life *l, uint32_t *shape_of)
+{
+	static pod_id alive[SINGLES_ALIVE];
+	double whole[RUNS], planning[RUNS];
+	uint32_t at = 0, n = 0;
+
+	for (int run = -1; run < RUNS; run++) {
+		l->core_ns = l->plan_ns = l->pods = 0;
+		while (l->pods < PODS_EACH_RUN) {
+			cluster_batch(&l->c);
+			for (uint32_t i = 0; i < SINGLES_AT_ONCE; i++) {
+				uint32_t shape = SHAPE_MIX + next_random(l) % CLUSTER_MIX;
+
+				if (n == SINGLES_ALIVE)
+					cluster_pod_end(&l->c, alive[at]);
+				else
+					n++;
+				alive[at] = cluster_pod(&l->c, ID_NONE, shape);
+				shape_of[alive[at]] = shape;
+				at = (at + 1) % SINGLES_ALIVE;
+			}
+			feed(l);
+			if (!plan(l, SINGLES_AT_ONCE, ID_NONE, shape_of))
+				return false;
+		}
+		if (run >= 0)
+			sample(l, &whole[run], &planning[run]);
+	}
+	row(report, "sustained-singles", whole, planning, 3e6);
+	return true;
+}
+
+bool bench_sustained(struct bench_report *report, const struct bench_options *options)
+{
+	struct cluster_setup setup = { .nodes = NODES, .pods_more = 2 * GANGS_ALIVE * MEMBERS_MOST };
+	struct life l = { .seed = 1 };
+	uint32_t *shape_of;
+	bool ok;
+
+	if (!bench_pin(1) && !bench_pin(0))
+		return false;
+	if (!cluster_init(&l.c, &setup))
+		return false;
+	shape_of = calloc(l.c.pods_limit, sizeof(*shape_of));
+	ok = shape_of && gangs(report, &l, shape_of) && singles(report, &l, shape_of);
+	free(shape_of);
+	cluster_free(&l.c);
+	return ok;
+}
