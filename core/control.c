@@ -17,12 +17,14 @@
 
 #define OBSERVERS_MAX 64u
 #define REPEAT_MS 2 /* pokes may be lost */
+#define USAGE 2
 
 enum { POLL_SIGNAL, POLL_LISTEN, POLL_NEWS, POLL_FRONTEND, POLL_OBSERVERS };
 
 struct control {
 	const struct control_config *config;
 	struct loop *loop;
+	struct recorder *recorder; /* NULL: none */
 	int signal_fd;
 	int listen_fd;
 	int news_fd; /* the loop's: the state of the frontend changed */
@@ -204,12 +206,39 @@ static int fail(const char *what, int rc)
 	return 1;
 }
 
-static int control_open(struct control *k)
+static int record(struct control *k)
+{
+	struct recorder_config config = { .path = k->config->record, .bytes = k->config->record_bytes,
+		                          .limits = k->config->limits, .score = k->config->score };
+	int rc;
+
+	if (!config.path)
+		return 0;
+	rc = recorder_open(&k->recorder, &config);
+	if (rc == 0)
+		return 0;
+	fprintf(stderr, "muster-core: --record %s: %s\n", config.path,
+	        rc == -EEXIST ? "the file is there and is no recording" : strerror(-rc));
+	return USAGE;
+}
+
+static int start(struct control *k)
 {
 	struct loop_config loop = { .limits = k->config->limits, .score = k->config->score,
 		                    .spin_ns = k->config->spin_us * 1000, .cpu = k->config->cpu,
-		                    .notify = notify, .context = k };
+		                    .recorder = k->recorder, .notify = notify, .context = k };
 	const char *what = "";
+	int rc = loop_start(&k->loop, &loop, &what);
+
+	if (rc == 0)
+		return 0;
+	if (k->recorder)
+		recorder_close(k->recorder);
+	return fail(what, rc);
+}
+
+static int control_open(struct control *k)
+{
 	int rc;
 
 	k->signal_fd = signals_open();
@@ -222,12 +251,14 @@ static int control_open(struct control *k)
 		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it, or it is no socket" : strerror(-k->listen_fd));
 		return 1;
 	}
-	rc = loop_start(&k->loop, &loop, &what);
-	if (rc < 0) {
+	/* Not before the socket is ours: a core that can't serve touches no file of one
+	 * that does. */
+	rc = record(k);
+	if (rc == 0)
+		rc = start(k);
+	if (rc != 0)
 		unlink(k->config->socket);
-		return fail(what, rc);
-	}
-	return 0;
+	return rc;
 }
 
 int control_run(const struct control_config *config)
@@ -239,6 +270,9 @@ int control_run(const struct control_config *config)
 	rc = control_open(&k);
 	if (rc != 0)
 		return rc;
+	if (k.recorder)
+		log_line(LOG_INFO, "msg=\"recording\" file=\"%s\" most_bytes=%llu", config->record,
+		         (unsigned long long)config->record_bytes);
 	log_line(LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
 	         config->socket, MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
 	         config->limits.pods, config->limits.gangs);
@@ -248,6 +282,8 @@ int control_run(const struct control_config *config)
 	unlink(config->socket);
 	close(k.listen_fd);
 	loop_stop(k.loop);
+	if (k.recorder)
+		recorder_close(k.recorder);
 	log_line(LOG_INFO, "msg=\"stopped\"");
 	return 0;
 }

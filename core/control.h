@@ -11,6 +11,8 @@ struct control_config {
 	enum score_policy score;
 	uint64_t spin_us;
 	int cpu; /* -1: any */
+	const char *record; /* a file; NULL: none */
+	uint64_t record_bytes; /* it gets no larger */
 };
 
 /* Serve until a signal comes.  Returns the exit code. */

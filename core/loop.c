@@ -77,13 +77,19 @@ static const struct intake *intake_of(const struct loop *l)
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct loop *l = context;
-	struct record *r = ring_reserve(&l->commands, kind, bytes, l->time_ns);
+	struct record *r = NULL;
 
+	/* Not even a shorter one after the first that found no room: so the number of
+	 * those that did is all that a replay has to know. */
+	if (!l->command_full)
+		r = ring_reserve(&l->commands, kind, bytes, l->time_ns);
 	if (!r) {
 		l->command_full = true;
 		return false;
 	}
 	memcpy(r + 1, body, bytes);
+	if (l->config.recorder)
+		recorder_output(l->config.recorder, kind, body, bytes);
 	return true;
 }
 
@@ -137,7 +143,12 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	int rc;
 
 	l->time_ns = r->time_ns;
+	l->command_full = false;
+	if (l->config.recorder)
+		recorder_input(l->config.recorder, r);
 	rc = core_step(l->core, r);
+	if (l->config.recorder)
+		recorder_done(l->config.recorder, rc, l->command_full);
 	if (rc == -EPROTO)
 		return peer_bad(l, ring, r, rc, core_fault(l->core));
 	if (rc == -ENOMEM) {

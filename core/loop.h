@@ -15,6 +15,7 @@
 #define MUSTER_CORE_LOOP_H
 
 #include "core/core.h"
+#include "core/recorder.h"
 #include "ipc/link.h"
 #include "ipc/segment.h"
 
@@ -27,6 +28,7 @@ struct loop_config {
 	enum score_policy score;
 	uint64_t spin_ns;
 	int cpu; /* -1: any */
+	struct recorder *recorder; /* of all that the core hears and says; NULL: none */
 	void (*notify)(void *context);
 	void *context;
 };

@@ -2,6 +2,8 @@
  * core/control.c, the loop in core/loop.c. */
 #include "core/control.h"
 #include "core/log.h"
+#include "core/policy.h"
+#include "core/recorder.h"
 #include "ipc/link.h"
 
 #include <errno.h>
@@ -35,6 +37,9 @@ static const char help[] =
 	"  --max-name-bytes N       ... all names together (default: 96 for each node, gang and\n"
 	"                           name)\n"
 	"  --command-ring-bytes N   room for commands, a power of two from 4096 (default 1048576)\n"
+	"  --record FILE            write down all that is heard and said, for musterctl replay; a\n"
+	"                           recording of that name is kept as FILE.old\n"
+	"  --record-bytes N         end it when the file is so large (default 1073741824)\n"
 	"  --log-level LEVEL        debug, info, warn or error (default info)\n"
 	"  --help, --version\n"
 	"\n"
@@ -53,6 +58,8 @@ enum {
 	OPT_NAMES,
 	OPT_NAME_BYTES,
 	OPT_RING,
+	OPT_RECORD,
+	OPT_RECORD_BYTES,
 	OPT_LOG,
 	OPT_HELP,
 	OPT_VERSION,
@@ -71,6 +78,8 @@ static const struct option flags[] = {
 	{ "max-names", required_argument, NULL, OPT_NAMES },
 	{ "max-name-bytes", required_argument, NULL, OPT_NAME_BYTES },
 	{ "command-ring-bytes", required_argument, NULL, OPT_RING },
+	{ "record", required_argument, NULL, OPT_RECORD },
+	{ "record-bytes", required_argument, NULL, OPT_RECORD_BYTES },
 	{ "log-level", required_argument, NULL, OPT_LOG },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -119,13 +128,7 @@ static bool number32(int option, uint64_t least, uint64_t most, uint32_t *out)
 
 static bool score_read(int option, enum score_policy *out)
 {
-	if (strcmp(optarg, "kube") == 0)
-		*out = SCORE_KUBE;
-	else if (strcmp(optarg, "pack") == 0)
-		*out = SCORE_PACK;
-	else
-		return bad(option, "not one of kube, pack");
-	return true;
+	return policy_find(optarg, out) || bad(option, "not one of kube, pack");
 }
 
 static bool level_read(int option)
@@ -180,6 +183,11 @@ static bool option_read(int option, struct control_config *c)
 			return false;
 		c->cpu = (int)n;
 		return true;
+	case OPT_RECORD:
+		c->record = optarg;
+		return *optarg != '\0' || bad(option, "no file");
+	case OPT_RECORD_BYTES:
+		return number(option, 4096, UINT64_C(1) << 50, &c->record_bytes);
 	case OPT_LOG:
 		return level_read(option);
 	default:
@@ -207,6 +215,7 @@ int main(int argc, char **argv)
 		.socket = LINK_DEFAULT_SOCKET,
 		.spin_us = 50,
 		.cpu = -1,
+		.record_bytes = RECORD_BYTES_DEFAULT,
 		.limits = { .nodes = 8192, .pods = 65536, .gangs = 16384, .shapes = 4096, .names = 4096, .resources = 32,
 		            .command_ring_bytes = 1u << 20 },
 	};

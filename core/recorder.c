@@ -1,0 +1,483 @@
+/* Who writes what: the deciding thread the buffer and `tail`, the writer `head` and the
+ * file.  The buffer is mapped twice in a row, so that no entry is ever cut by its end.
+ *
+ * Invariants
+ *   S1  head <= tail <= tail_private <= head + size
+ *   S2  at `tail` a step begins: only whole steps are published
+ *
+ * Pairs in this file
+ *   R1 -> A1   tail: the entries before it
+ *   R2 -> A2   head: what was written to the file may be overwritten
+ *   R3 -> A3   stop: no entry is published after it
+ *
+ * A crash.  The handler keeps the writer from touching the file again: it sets `crash`
+ * and waits until `busy` is off; the writer sets `busy` and only then looks at `crash`
+ * (both in one total order), so that one of them sees the other. */
+#include "core/recorder.h"
+
+#include "core/log.h"
+#include "core/policy.h"
+#include "core/recording.h"
+#include "ipc/wake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES_LEAST (UINT64_C(1) << 24)
+#define NS_PER_S           UINT64_C(1000000000)
+#define NAP_NS             (NS_PER_S / 50)
+#define BYTES_LEAST        (sizeof(struct recording_head) + 2 * sizeof(struct recording_block))
+#define CRASH_WAITS        1000 /* ms */
+
+struct recorder {
+	/* the deciding thread's */
+	alignas(CACHE_LINE) unsigned char *buffer;
+	uint64_t size; /* a power of two */
+	uint64_t tail_private;
+	uint64_t tail_published;
+	uint64_t head_seen;
+	pid_t thread;
+	bool off;
+	alignas(CACHE_LINE) _Atomic uint64_t tail;
+	_Atomic uint32_t bell; /* the writer sleeps on it */
+	_Atomic uint32_t stop; /* 1 + enum recording_end: write what is there, then end so */
+
+	/* the writer's */
+	alignas(CACHE_LINE) _Atomic uint64_t head;
+	_Atomic uint32_t over;  /* nothing is written any more */
+	_Atomic uint32_t busy;  /* with the file */
+	_Atomic uint32_t crash; /* the handler's: leave the file alone */
+	int fd;
+	bool regular;
+	uint64_t bytes;     /* of the file, whole blocks */
+	uint64_t bytes_max;
+	uint64_t blocks;
+	char *path;
+	pthread_t writer;
+};
+
+/* The one whose end a crash writes. */
+static struct recorder *_Atomic at_crash;
+
+static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
+#define CRASH_SIGNALS_N (sizeof(crash_signals) / sizeof(crash_signals[0]))
+
+/* ---- the deciding thread ------------------------------------------------------------- */
+
+static void end(struct recorder *r, enum recording_end why)
+{
+	r->off = true;
+	r->tail_private = r->tail_published;
+	/* R3 */
+	atomic_store_explicit(&r->stop, 1 + (uint32_t)why, memory_order_release);
+	atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
+	wake_poke(&r->bell);
+}
+
+/* Where to put so many bytes; NULL: the recording is over. */
+static unsigned char *room(struct recorder *r, uint64_t bytes)
+{
+	unsigned char *at = r->buffer + (r->tail_private & (r->size - 1));
+
+	if (r->tail_private + bytes - r->head_seen > r->size) {
+		/* A2: the writer is done with what lies before head (R2). */
+		r->head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
+		if (r->tail_private + bytes - r->head_seen > r->size) {
+			end(r, END_SLOW);
+			return NULL;
+		}
+	}
+	r->tail_private += bytes;
+	return at;
+}
+
+void recorder_input(struct recorder *r, const struct record *record)
+{
+	unsigned char *at;
+
+	if (r->off)
+		return;
+	if (r->thread == 0)
+		r->thread = gettid();
+	at = room(r, record->bytes);
+	if (at)
+		memcpy(at, record, record->bytes);
+}
+
+void recorder_output(struct recorder *r, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	struct recording_entry entry = { .bytes = (uint32_t)sizeof(entry) + bytes, .kind = (uint16_t)kind };
+	unsigned char *at = r->off ? NULL : room(r, entry.bytes);
+
+	if (!at)
+		return;
+	memcpy(at, &entry, sizeof(entry));
+	memcpy(at + sizeof(entry), body, bytes);
+}
+
+static void note(struct recorder *r, int rc, bool refused)
+{
+	struct recording_note n = { .head = { .bytes = sizeof(n), .kind = RECORD_PAD }, .error = rc };
+	unsigned char *at = room(r, sizeof(n));
+
+	n.head.flags = (uint16_t)((refused ? NOTE_REFUSED : 0u) | (rc != 0 ? NOTE_ERROR : 0u));
+	if (at)
+		memcpy(at, &n, sizeof(n));
+}
+
+/* The writer looks by itself now and then; in between the buffer must not fill up. */
+static void wake_writer(struct recorder *r)
+{
+	uint64_t quarter = r->size / 4;
+
+	/* A2, as above. */
+	r->head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
+	if (r->tail_published - r->head_seen < quarter)
+		return;
+	atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
+	wake_poke(&r->bell);
+}
+
+void recorder_done(struct recorder *r, int rc, bool refused)
+{
+	uint64_t before = r->tail_published, quarter = r->size / 4;
+
+	if (r->off)
+		return;
+	if (rc != 0 || refused)
+		note(r, rc, refused);
+	if (r->off)
+		return;
+	r->tail_published = r->tail_private;
+	/* R1: whole steps lie before tail (A1). */
+	atomic_store_explicit(&r->tail, r->tail_published, memory_order_release);
+	if (before / quarter != r->tail_published / quarter)
+		wake_writer(r);
+	/* Relaxed: seen sooner or later. */
+	if (atomic_load_explicit(&r->over, memory_order_relaxed))
+		r->off = true;
+}
+
+/* ---- the file ------------------------------------------------------------------------- */
+
+static int write_all(int fd, const void *data, uint64_t bytes)
+{
+	const unsigned char *at = data;
+
+	while (bytes > 0) {
+		ssize_t n = write(fd, at, (size_t)bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		at += n;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+/* One block, whole or not at all. */
+static int write_block(struct recorder *r, enum block_kind kind, uint16_t arg, const void *entries, uint64_t bytes)
+{
+	struct recording_block b = { .magic = BLOCK_MAGIC, .kind = (uint16_t)kind, .arg = arg, .number = r->blocks,
+		                     .bytes = bytes };
+	int rc;
+
+	b.entries_sum = recording_sum(SUM_START, entries, bytes);
+	b.sum = recording_sum(SUM_START, &b, offsetof(struct recording_block, sum));
+	rc = write_all(r->fd, &b, sizeof(b));
+	if (rc == 0)
+		rc = write_all(r->fd, entries, bytes);
+	if (rc < 0) {
+		/* What a reader would find of it is a file that was cut. */
+		if (r->regular && ftruncate(r->fd, (off_t)r->bytes) == 0)
+			lseek(r->fd, (off_t)r->bytes, SEEK_SET);
+		return rc;
+	}
+	r->bytes += sizeof(b) + bytes;
+	r->blocks++;
+	return 0;
+}
+
+static bool begins_step(uint16_t kind)
+{
+	return kind != RECORD_PAD && kind <= EVENT_PLAN;
+}
+
+/* As many whole steps as fit into `most` bytes. */
+static uint64_t whole_steps(const unsigned char *entries, uint64_t bytes, uint64_t most)
+{
+	uint64_t at = 0, whole = 0;
+
+	if (bytes <= most)
+		return bytes;
+	while (at <= most) {
+		struct recording_entry e;
+
+		memcpy(&e, entries + at, sizeof(e));
+		if (begins_step(e.kind))
+			whole = at;
+		at += e.bytes;
+	}
+	return whole;
+}
+
+/* The last block, and a word about it. */
+static void finish(struct recorder *r, enum recording_end why, int rc)
+{
+	static const char *const texts[] = { "the core was stopped", "--record-bytes is reached",
+		                             "the file can't be written as fast as events come", "" };
+	const char *text = why == END_FAILED ? strerror(-rc) : texts[why];
+
+	write_block(r, BLOCK_END, (uint16_t)why, r->buffer, 0);
+	log_line(why == END_STOPPED ? LOG_INFO : why == END_LIMIT ? LOG_WARN : LOG_ERROR,
+	         "msg=\"the recording ended\" file=\"%s\" bytes=%llu why=\"%s\"", r->path,
+	         (unsigned long long)r->bytes, text);
+	/* Relaxed: seen sooner or later. */
+	atomic_store_explicit(&r->over, 1, memory_order_relaxed);
+}
+
+/* What is published goes to the file.  False when that was the last of it. */
+static bool write_published(struct recorder *r)
+{
+	/* A3 before A1: when it says stop, tail is the last one. */
+	uint32_t stop = atomic_load_explicit(&r->stop, memory_order_acquire);
+	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* A1 */
+	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed); /* ours */
+	const unsigned char *entries = r->buffer + (head & (r->size - 1));
+	uint64_t spare = r->bytes_max - r->bytes - 2 * sizeof(struct recording_block);
+	uint64_t bytes = whole_steps(entries, tail - head, r->bytes_max < r->bytes + BYTES_LEAST ? 0 : spare);
+	int rc = bytes > 0 ? write_block(r, BLOCK_ENTRIES, 0, entries, bytes) : 0;
+
+	if (rc < 0) {
+		finish(r, END_FAILED, rc);
+		return false;
+	}
+	/* R2 */
+	atomic_store_explicit(&r->head, head + bytes, memory_order_release);
+	if (bytes < tail - head) {
+		finish(r, END_LIMIT, 0);
+		return false;
+	}
+	if (stop)
+		finish(r, (enum recording_end)(stop - 1), 0);
+	return !stop;
+}
+
+static void *writer(void *context)
+{
+	struct recorder *r = context;
+	bool more = true;
+
+	while (more) {
+		uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
+
+		/* Sequentially consistent, as the handler's: see the top. */
+		atomic_store_explicit(&r->busy, 1, memory_order_seq_cst);
+		if (!atomic_load_explicit(&r->crash, memory_order_seq_cst))
+			more = write_published(r);
+		atomic_store_explicit(&r->busy, 0, memory_order_seq_cst);
+		if (more)
+			wake_wait_bell(&r->bell, bell, NAP_NS);
+	}
+	return NULL;
+}
+
+/* ---- a crash --------------------------------------------------------------------------- */
+
+/* Only what a signal handler may do. */
+static void on_crash(int signal_number)
+{
+	struct recorder *r = atomic_exchange(&at_crash, NULL);
+	struct timespec ms = { .tv_nsec = 1000000 };
+	uint64_t head, tail;
+
+	if (r) {
+		atomic_store_explicit(&r->crash, 1, memory_order_seq_cst);
+		for (int i = 0; i < CRASH_WAITS && atomic_load_explicit(&r->busy, memory_order_seq_cst); i++)
+			nanosleep(&ms, NULL);
+		head = atomic_load_explicit(&r->head, memory_order_acquire);
+		/* In the deciding thread itself the step at hand counts too. */
+		tail = gettid() == r->thread ? r->tail_private : atomic_load_explicit(&r->tail, memory_order_acquire);
+		if (!atomic_load_explicit(&r->busy, memory_order_seq_cst) &&
+		    !atomic_load_explicit(&r->over, memory_order_relaxed))
+			write_block(r, BLOCK_CRASH, (uint16_t)signal_number, r->buffer + (head & (r->size - 1)),
+			            tail - head);
+	}
+	/* The handler is reset: this time it kills. */
+	raise(signal_number);
+}
+
+static void crash_follow(struct recorder *r)
+{
+	struct sigaction act = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
+
+	atomic_store(&at_crash, r);
+	for (size_t i = 0; i < CRASH_SIGNALS_N; i++)
+		sigaction(crash_signals[i], &act, NULL);
+}
+
+/* ---- begin and end ----------------------------------------------------------------------- */
+
+/* One after the other, both of the same memory. */
+static int buffer_map(struct recorder *r)
+{
+	size_t size = (size_t)r->size;
+	int fd = memfd_create("muster-recorder", MFD_CLOEXEC), rc = 0;
+	unsigned char *base = MAP_FAILED;
+
+	if (fd < 0)
+		return -errno;
+	if (posix_fallocate(fd, 0, (off_t)size) == 0)
+		base = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (base == MAP_FAILED)
+		rc = -ENOMEM;
+	for (int i = 0; i < 2 && rc == 0; i++)
+		if (mmap(base + (size_t)i * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+		         0) == MAP_FAILED)
+			rc = -errno;
+	close(fd);
+	if (rc < 0 && base != MAP_FAILED)
+		munmap(base, 2 * size);
+	if (rc == 0)
+		r->buffer = base;
+	return rc;
+}
+
+/* Is the file that stands there one of ours, or empty? */
+static bool replaceable(const char *path)
+{
+	uint64_t magic = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, &magic, sizeof(magic));
+	close(fd);
+	return n == 0 || (n == (ssize_t)sizeof(magic) && magic == RECORDING_MAGIC);
+}
+
+static int keep_old(const char *path)
+{
+	size_t room = strlen(path) + sizeof(".old");
+	char *old = malloc(room);
+	int rc;
+
+	if (!old)
+		return -ENOMEM;
+	snprintf(old, room, "%s.old", path);
+	rc = rename(path, old) < 0 ? -errno : 0;
+	free(old);
+	return rc;
+}
+
+static int file_open(struct recorder *r)
+{
+	struct stat st;
+	int rc;
+
+	r->regular = stat(r->path, &st) < 0 || S_ISREG(st.st_mode);
+	if (!r->regular) {
+		/* A pipe that nobody reads is an error and not a reason to wait. */
+		r->fd = open(r->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		return r->fd < 0 || fcntl(r->fd, F_SETFL, 0) < 0 ? -errno : 0;
+	}
+	r->fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (r->fd < 0 && errno == EEXIST && replaceable(r->path)) {
+		rc = keep_old(r->path);
+		if (rc < 0)
+			return rc;
+		r->fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	return r->fd < 0 ? -errno : 0;
+}
+
+static int head_write(struct recorder *r, const struct recorder_config *config)
+{
+	struct recording_head head = { .magic = RECORDING_MAGIC, .version = RECORDING_VERSION, .bytes = sizeof(head),
+		                       .layout_hash = abi_layout_hash(), .limits = config->limits };
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	head.created_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	snprintf(head.score, sizeof(head.score), "%s", policy_name(config->score));
+	snprintf(head.program, sizeof(head.program), "%s", MUSTER_VERSION);
+	head.sum = recording_sum(SUM_START, &head, offsetof(struct recording_head, sum));
+	r->bytes = sizeof(head);
+	return write_all(r->fd, &head, sizeof(head));
+}
+
+static void recorder_free(struct recorder *r)
+{
+	if (r->buffer)
+		munmap(r->buffer, 2 * (size_t)r->size);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r->path);
+	free(r);
+}
+
+static int recorder_start(struct recorder *r, const struct recorder_config *config)
+{
+	int rc;
+
+	r->path = strdup(config->path);
+	rc = r->path ? buffer_map(r) : -ENOMEM;
+	if (rc < 0)
+		return rc;
+	/* A limit on file sizes is an error of write(), not our end. */
+	signal(SIGXFSZ, SIG_IGN);
+	rc = file_open(r);
+	if (rc == 0)
+		rc = head_write(r, config);
+	if (rc == 0)
+		rc = -pthread_create(&r->writer, NULL, writer, r);
+	return rc;
+}
+
+int recorder_open(struct recorder **out, const struct recorder_config *config)
+{
+	struct recorder *r = aligned_alloc(alignof(struct recorder), sizeof(*r));
+	int rc;
+
+	if (!r)
+		return -ENOMEM;
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	r->bytes_max = config->bytes < BYTES_LEAST ? BYTES_LEAST : config->bytes;
+	r->size = BUFFER_BYTES_LEAST;
+	/* A round of planning may say as much as the command ring holds. */
+	while (r->size < 4 * config->limits.command_ring_bytes && r->size < BLOCK_BYTES_MAX)
+		r->size *= 2;
+	rc = recorder_start(r, config);
+	if (rc < 0) {
+		recorder_free(r);
+		return rc;
+	}
+	crash_follow(r);
+	*out = r;
+	return 0;
+}
+
+void recorder_close(struct recorder *r)
+{
+	struct recorder *ours = r;
+
+	/* A crash from here on writes nothing more. */
+	atomic_compare_exchange_strong(&at_crash, &ours, NULL);
+	if (!r->off)
+		end(r, END_STOPPED);
+	pthread_join(r->writer, NULL);
+	recorder_free(r);
+}
