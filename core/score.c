@@ -1,5 +1,7 @@
 #include "core/score.h"
 
+#include <math.h>
+
 /* part * 100 / whole, 0 <= part <= whole, whole > 0 */
 static uint32_t percent(int64_t part, int64_t whole)
 {
@@ -7,6 +9,8 @@ static uint32_t percent(int64_t part, int64_t whole)
 		return (uint32_t)(part * 100 / whole);
 	return (uint32_t)((wide)part * 100 / whole);
 }
+
+/* ---- how full the node gets ----------------------------------------------------------- */
 
 static uint32_t score_part(enum score_policy policy, int64_t allocatable, wide requested)
 {
@@ -17,7 +21,7 @@ static uint32_t score_part(enum score_policy policy, int64_t allocatable, wide r
 	return used < allocatable ? percent(allocatable - used, allocatable) : 0;
 }
 
-uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id, const struct shape *s)
+static uint32_t score_allocated(enum score_policy policy, const struct nodes *ns, node_id id, const struct shape *s)
 {
 	const wide *scored = &ns->scored[(size_t)id * SCORED_N];
 	int64_t cpu = nodes_allocatable(ns, id, RESOURCE_CPU);
@@ -33,4 +37,72 @@ uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id
 		parts++;
 	}
 	return parts > 0 ? sum / parts : 0;
+}
+
+static uint32_t score_bestfit(const struct nodes *ns, node_id id, const struct shape *s)
+{
+	uint32_t left = 0, parts = 0;
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+		int64_t allocatable = nodes_allocatable(ns, id, q->resource);
+		int64_t room = nodes_room(ns, id, q->resource);
+
+		if (allocatable == 0 || (q->resource == RESOURCE_PODS && s->requests_n > 1))
+			continue;
+		parts++;
+		if (room > q->value)
+			left += percent(room - q->value, allocatable);
+	}
+	return parts > 0 ? SCORE_MOST - left / parts : 0;
+}
+
+uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id, const struct shape *s)
+{
+	return policy == SCORE_BESTFIT ? score_bestfit(ns, id, s) : score_allocated(policy, ns, id, s);
+}
+
+/* ---- how even cpu and memory are used ------------------------------------------------ */
+
+static int64_t request_of(const struct shape *s, uint32_t resource)
+{
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (s->requests[i].resource == resource)
+			return s->requests[i].value;
+	return 0;
+}
+
+bool score_balances(const struct shape *s)
+{
+	return request_of(s, RESOURCE_CPU) > 0 || request_of(s, RESOURCE_MEMORY) > 0;
+}
+
+static double used_share(wide used, int64_t allocatable)
+{
+	double share = (double)wide_cut(used) / (double)allocatable;
+
+	return share > 1 ? 1 : share;
+}
+
+/* 50 to 100; less than two resources are always in balance. */
+static int64_t balance(const struct nodes *ns, node_id id, int64_t cpu, int64_t memory)
+{
+	const wide *sums = &ns->sums[(size_t)id * ns->resources];
+	int64_t most_cpu = nodes_allocatable(ns, id, RESOURCE_CPU);
+	int64_t most_memory = nodes_allocatable(ns, id, RESOURCE_MEMORY);
+	double deviation = 0;
+
+	if (most_cpu > 0 && most_memory > 0)
+		deviation = fabs((used_share(sums[RESOURCE_CPU] + cpu, most_cpu) -
+		                  used_share(sums[RESOURCE_MEMORY] + memory, most_memory)) /
+		                 2);
+	return (int64_t)((1 - deviation) * SCORE_MOST);
+}
+
+uint32_t score_balanced(const struct nodes *ns, node_id id, const struct shape *s)
+{
+	int64_t with = balance(ns, id, request_of(s, RESOURCE_CPU), request_of(s, RESOURCE_MEMORY));
+	int64_t without = balance(ns, id, 0, 0);
+
+	return (uint32_t)(50 + (50 + with - without) / 2);
 }
