@@ -2,9 +2,13 @@
 #ifndef MUSTER_CORE_LABELS_H
 #define MUSTER_CORE_LABELS_H
 
+#include "core/chains.h"
 #include "core/records.h"
 
 #include <stdbool.h>
+
+#define LABELS_NONE UINT32_MAX
+#define LABEL_KEY_NAMESPACE UINT32_MAX /* in lists of sets by label: the namespace, as if it were one */
 
 typedef uint32_t labels_id;
 
@@ -12,26 +16,27 @@ struct label_set {
 	uint32_t refs; /* pods that have it; 0: unused */
 	uint32_t namespace; /* value number of its name */
 	uint32_t n;
-	uint32_t hash;
-	uint32_t class; /* core/kinds.h: the selectors that match it */
+	uint32_t class; /* core/kinds.h: the selectors that match it; set by core/census.c */
+	uint32_t first_pod; /* that has it, or ID_NONE; the list goes on in struct pod */
 	struct pod_label *at; /* sorted by key */
+	struct set_link *links; /* n for the labels, one for the namespace; lists of sets that share it */
 };
 
 struct namespace_labels {
 	uint32_t name;
 	uint32_t n;
-	struct pod_label *at;
+	struct pod_label *at; /* sorted by key */
 	bool exists; /* false: no object of that name was told; it counts as having no labels */
 };
 
 struct labels {
 	struct label_set *sets;
-	uint32_t n;
+	uint32_t n;    /* in use */
 	uint32_t room;
 	struct labels_index *index; /* by content, and namespaces by name; core/labels.c */
 };
 
-/* -ENOMEM from those that return int. */
+/* -ENOMEM from those that return int; nothing has changed then. */
 int labels_init(struct labels *ls);
 void labels_clear(struct labels *ls);
 void labels_free(struct labels *ls);
@@ -39,10 +44,26 @@ void labels_free(struct labels *ls);
 /* The set with that content, held once more; *fresh: nobody had it. */
 int labels_take(struct labels *ls, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out,
                 bool *fresh);
+/* The last one to give it back gives its class back first. */
 void labels_give(struct labels *ls, labels_id id);
 
+bool labels_equal(const struct label_set *set, uint32_t namespace, const struct pod_label *at, uint32_t n);
+
 /* The value number of a key, or UINT32_MAX. */
-uint32_t labels_find(const struct label_set *set, uint32_t key);
+uint32_t pod_labels_find(const struct pod_label *at, uint32_t n, uint32_t key);
+
+static inline uint32_t labels_find(const struct label_set *set, uint32_t key)
+{
+	return pod_labels_find(set->at, set->n, key);
+}
+
+/* Sets with that label one after the other, until LABELS_NONE; key LABEL_KEY_NAMESPACE: those of
+ * that namespace. */
+labels_id labels_with(const struct labels *ls, uint32_t key, uint32_t value);
+labels_id labels_with_next(const struct labels *ls, labels_id id, uint32_t key);
+
+/* Every set is below this number; look at refs. */
+uint32_t labels_used(const struct labels *ls);
 
 /* *changed: selectors with a namespaceSelector may match other pods now. */
 int namespace_set(struct labels *ls, const struct namespace_record *record, bool *changed);
