@@ -200,6 +200,17 @@ static const char *clauses_fault(const struct shape_record *s)
 	return NULL;
 }
 
+/* About labels of pods or namespaces, which know no Gt and Lt. */
+static bool selector_sound(const struct shape_record *s, struct span clauses)
+{
+	if (!span_within(clauses, s->body->clauses_n))
+		return false;
+	for (uint32_t i = 0; i < clauses.n; i++)
+		if (s->clauses[clauses.first + i].op > REQUIRE_NOT_EXISTS)
+			return false;
+	return true;
+}
+
 static const char *pod_rules_fault(const struct shape_record *s)
 {
 	const struct event_shape *e = s->body;
@@ -209,8 +220,8 @@ static const char *pod_rules_fault(const struct shape_record *s)
 
 		if (t->kind >= POD_TERM_KINDS || t->weight < 0 || t->weight > WEIGHT_MOST ||
 		    t->flags & ~(uint32_t)(TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN) ||
-		    !span_within(t->namespaces, e->values_n) || !span_within(t->namespace_clauses, e->clauses_n) ||
-		    !span_within(t->clauses, e->clauses_n))
+		    !span_within(t->namespaces, e->values_n) || !selector_sound(s, t->namespace_clauses) ||
+		    !selector_sound(s, t->clauses))
 			return "a pod term";
 	}
 	for (uint32_t i = 0; i < e->spreads_n; i++) {
@@ -219,7 +230,7 @@ static const char *pod_rules_fault(const struct shape_record *s)
 		if (t->flags & ~(uint32_t)(SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS |
 		                           SPREAD_MATCHES_NOTHING | SPREAD_DEFAULT | SPREAD_BY_NODE) ||
 		    t->max_skew == 0 || t->max_skew > INT32_MAX || t->min_domains == 0 || t->min_domains > INT32_MAX ||
-		    !span_within(t->clauses, e->clauses_n))
+		    !selector_sound(s, t->clauses))
 			return "a spread constraint";
 	}
 	for (uint32_t i = 0; i < e->exclusives_n; i++)
@@ -311,6 +322,9 @@ static const char *pod_labels_fault(const struct pod_label *labels, uint32_t n)
 	for (uint32_t i = 1; i < n; i++)
 		if (labels[i - 1].key >= labels[i].key)
 			return "pod labels not sorted by key";
+	for (uint32_t i = 0; i < n; i++)
+		if (labels[i].key == UINT32_MAX || labels[i].value == UINT32_MAX)
+			return "number of a pod's label";
 	return NULL;
 }
 
@@ -349,6 +363,8 @@ const char *record_pod(const struct record *r, const struct limits *l, struct po
 		return "shape of a pod out of bounds";
 	if (p.body->node != ID_NONE && p.body->node >= l->nodes)
 		return "node of a pod out of bounds";
+	if (p.body->namespace == UINT32_MAX)
+		return "namespace of a pod";
 	if ((p.body->flags & POD_BINDING) && p.body->node == ID_NONE)
 		return "a binding pod without a node";
 	*out = p;

@@ -1,14 +1,15 @@
 /* Topology keys that rules ask for, and the domain of each node.
  *
- * A domain is the set of nodes that have the same value for a key.  Domains of a key
- * are numbered densely as their values come up; a number is not used again while
- * the key is live. */
+ * A domain is the set of nodes that exist and have the same value for a key.  Domains of a
+ * key are numbered densely as their values come up; the number of one without nodes
+ * is used again. */
 #ifndef MUSTER_CORE_TOPOLOGIES_H
 #define MUSTER_CORE_TOPOLOGIES_H
 
+#include "core/chains.h"
 #include "core/nodes.h"
 
-#define DOMAIN_NONE UINT32_MAX /* the node lacks the label */
+#define DOMAIN_NONE UINT32_MAX /* the node lacks the label, or does not exist */
 
 typedef uint32_t topology_id;
 
@@ -17,17 +18,26 @@ struct topology {
 	uint32_t key;  /* of a node label */
 	uint32_t *domain;  /* by node */
 	uint32_t *values;  /* by domain */
-	uint32_t *present; /* by domain: nodes that exist */
-	uint32_t domains;  /* numbers handed out; the arrays have limits.nodes of them */
-	uint32_t live;     /* domains with a node that exists */
-	/* value -> domain */
-	uint32_t *index;
-	uint32_t index_mask;
+	uint32_t *present; /* by domain: nodes that exist; 0: unused */
+	struct chains chains; /* numbers of domains, by value; limits.nodes of them */
+	uint64_t version;  /* counts the changes of `domain` */
 };
 
+/* Domains are below this number ... */
+static inline uint32_t topology_domains(const struct topology *t)
+{
+	return t->chains.used;
+}
+
+/* ... and so many of them have a node. */
+static inline uint32_t topology_live(const struct topology *t)
+{
+	return t->chains.count;
+}
+
 struct topologies {
-	struct topology *slots; /* do not move while one is held: ids are what is kept */
-	uint32_t n;
+	struct topology *slots; /* move as it grows: ids are what is kept */
+	uint32_t n; /* slots below this were used */
 	uint32_t room;
 	struct nodes *nodes;
 };
@@ -40,7 +50,7 @@ void topologies_free(struct topologies *ts);
 int topology_take(struct topologies *ts, uint32_t key, topology_id *out);
 void topology_give(struct topologies *ts, topology_id id);
 
-/* The node's labels or presence changed; -ENOMEM never: room is there from the start. */
+/* The node's labels or presence changed, or it was dropped. */
 void topologies_follow(struct topologies *ts, node_id node);
 
 static inline uint32_t topology_domain(const struct topologies *ts, topology_id id, node_id node)
