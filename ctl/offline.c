@@ -1,5 +1,6 @@
 #include "ctl/offline.h"
 
+#include "ctl/admission.h"
 #include "ctl/bytes.h"
 #include "ctl/ctl.h"
 #include "ipc/segment.h"
@@ -97,6 +98,23 @@ void offline_free(struct offline *o)
 	free(o);
 }
 
+bool offline_score(const char *command, const char *name, enum score_policy *out)
+{
+	static const struct {
+		const char *name;
+		enum score_policy score;
+	} scores[] = {{"kube", SCORE_KUBE}, {"pack", SCORE_PACK}};
+
+	for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
+		if (strcmp(name, scores[i].name) == 0) {
+			*out = scores[i].score;
+			return true;
+		}
+	}
+	ctl_usage(command, "--score %s: kube and pack are the scores there are", name);
+	return false;
+}
+
 /* ---- objects in --------------------------------------------------------- */
 
 static void pass_over(struct offline *o, const char *kind)
@@ -113,9 +131,11 @@ static void pass_over(struct offline *o, const char *kind)
 	o->passed[i].n++;
 }
 
-bool offline_put(struct offline *o, const struct object *object, char *error, size_t error_bytes)
+static bool put(struct offline *o, struct admission *admission, const struct object *object, char *error,
+                size_t error_bytes)
 {
 	int resource = model_resource_index(o->model, object->api_version, object->kind);
+	struct text json = object->json;
 	struct decode_error e = {0};
 	char where[512];
 	int rc;
@@ -124,7 +144,9 @@ bool offline_put(struct offline *o, const struct object *object, char *error, si
 		pass_over(o, object->kind);
 		return true;
 	}
-	rc = model_put(o->model, resource, object->json.at, object->json.bytes, &e);
+	if (resource == RESOURCE_INDEX_PODS && !admission_pod(admission, object, &json, error, error_bytes))
+		return false;
+	rc = model_put(o->model, resource, json.at, json.bytes, &e);
 	if (rc == 0)
 		return true;
 	if (rc == -ENOMEM)
@@ -132,6 +154,32 @@ bool offline_put(struct offline *o, const struct object *object, char *error, si
 	object_where(object, where, sizeof(where));
 	snprintf(error, error_bytes, "%s: %s: %s%s%s", where, e.object, e.field, e.field[0] != '\0' ? ": " : "", e.text);
 	return false;
+}
+
+bool offline_put_all(struct offline *o, const struct files *files, char *error, size_t error_bytes)
+{
+	struct admission *admission = admission_new();
+	size_t n;
+	const struct object *objects = files_objects(files, &n);
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < n; i++)
+		if (admission_takes(&objects[i]))
+			ok = admission_put(admission, &objects[i], error, error_bytes);
+	for (size_t i = 0; ok && i < n; i++)
+		if (!admission_takes(&objects[i]))
+			ok = put(o, admission, &objects[i], error, error_bytes);
+	admission_free(admission);
+	return ok;
+}
+
+bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n, char *error,
+                  size_t error_bytes)
+{
+	for (size_t i = 0; i < paths_n; i++)
+		if (!files_read(files, paths[i], error, error_bytes))
+			return false;
+	return files_check(files, error, error_bytes) && offline_put_all(o, files, error, error_bytes);
 }
 
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes)
@@ -294,7 +342,7 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 	return true;
 }
 
-bool offline_place(struct offline *o, char *error, size_t error_bytes)
+bool offline_start(struct offline *o, char *error, size_t error_bytes)
 {
 	o->limits = cut_limits(o->model);
 	o->nodes = ctl_alloc(o->limits.pods, sizeof(*o->nodes));
@@ -309,10 +357,16 @@ bool offline_place(struct offline *o, char *error, size_t error_bytes)
 		return false;
 	model_restart(o->model);
 	model_set_synced(o->model);
-	if (!flush(o)) {
-		snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
+	if (flush(o))
+		return true;
+	snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
+	return false;
+}
+
+bool offline_place(struct offline *o, char *error, size_t error_bytes)
+{
+	if (!offline_start(o, error, error_bytes))
 		return false;
-	}
 	while (o->failed == 0 && core_wants_plan(o->core)) {
 		struct record plan;
 
@@ -336,16 +390,18 @@ const struct ledger *offline_ledger(const struct offline *o)
 	return o->ledger;
 }
 
+const char *offline_node_name(const struct offline *o, node_id node)
+{
+	const char *base = (const char *)o->ledger + o->ledger->nodes_offset;
+
+	return model_node(o->model, node, ((const struct node_row *)(const void *)base)[node].generation);
+}
+
 const char *offline_node(const struct offline *o, pod_id pod)
 {
-	const struct node_row *rows;
-	node_id node;
-
 	if (pod >= o->limits.pods || o->nodes[pod] == ID_NONE)
 		return NULL;
-	node = o->nodes[pod];
-	rows = (const struct node_row *)(const void *)((const char *)o->ledger + o->ledger->nodes_offset);
-	return model_node(o->model, node, rows[node].generation);
+	return offline_node_name(o, o->nodes[pod]);
 }
 
 const struct reason *offline_reason(const struct offline *o, const struct pod_view *pod)

@@ -1,7 +1,8 @@
 /* A model and a core in one process, without a socket: the very code that the
  * daemons run, on objects from files.
  *
- *   offline_put() for each object ─► offline_place() ─► placements, ledger, reasons */
+ *   offline_read() ─┬─► offline_place() ─► placements, ledger, reasons
+ *                   └─► offline_start() ─► offline_judge() of pod after pod */
 #ifndef MUSTER_CTL_OFFLINE_H
 #define MUSTER_CTL_OFFLINE_H
 
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct judgement; /* core/judge.h */
 struct offline;
 
 struct offline_config {
@@ -23,19 +25,37 @@ struct offline_config {
 struct offline *offline_new(const struct offline_config *config);
 void offline_free(struct offline *o);
 
-/* False and `error`: file, object, field and value.  A kind that the model doesn't
- * take is counted and passed over. */
-bool offline_put(struct offline *o, const struct object *object, char *error, size_t error_bytes);
+/* kube, pack, bestfit: the score of that name; false and a message when there is none. */
+bool offline_score(const char *command, const char *name, enum score_policy *out);
+
+/* Read the files and take all that is in them.  False and `error`: file, object, field
+ * and value; all is of no use then.  A kind that decides nothing is counted and passed
+ * over. */
+bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n, char *error,
+                  size_t error_bytes);
+
+/* The same of objects that are read already; nothing of `files` is kept. */
+bool offline_put_all(struct offline *o, const struct files *files, char *error, size_t error_bytes);
 
 /* "3 ConfigMap, 1 Service" of the kinds passed over, "" when there were none. */
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes);
 
-/* Place what is pending; every binding is taken as accepted.  False and `error`
+/* Tell a core of everything.  False and `error` as from offline_place(). */
+bool offline_start(struct offline *o, char *error, size_t error_bytes);
+
+/* Start, then place what is pending; every binding is taken as accepted.  False and `error`
  * when the core refuses what the model says, which is a mistake of ours. */
 bool offline_place(struct offline *o, char *error, size_t error_bytes);
 
 const struct model *offline_model(const struct offline *o);
 const struct ledger *offline_ledger(const struct offline *o);
+
+/* What the core says of a pending pod on each node, as if it were alone; good until the next
+ * call.  The pod is none that is refused. */
+const struct judgement *offline_judge(struct offline *o, pod_id pod);
+
+/* Name of the node of a core that was started, or NULL when no such node exists. */
+const char *offline_node_name(const struct offline *o, node_id node);
 
 /* Node that a pending pod got, or NULL. */
 const char *offline_node(const struct offline *o, pod_id pod);

@@ -42,17 +42,6 @@ static void add_text(const char ***list, size_t *n, const char *text)
 	(*list)[(*n)++] = text;
 }
 
-static bool take_score(const char *command, const char *value, enum score_policy *out)
-{
-	if (strcmp(value, "kube") == 0)
-		*out = SCORE_KUBE;
-	else if (strcmp(value, "pack") == 0)
-		*out = SCORE_PACK;
-	else
-		return ctl_usage(command, "--score %s: kube and pack are the scores there are", value), false;
-	return true;
-}
-
 enum { OPT_NAME = 256, OPT_SCORE, OPT_HELP, OPT_VERSION };
 
 /* -1: go on; else exit with this. */
@@ -82,7 +71,7 @@ static int take_options(struct options *o, int argc, char **argv)
 			add_text(&o->names, &o->names_n, optarg);
 			break;
 		case OPT_SCORE:
-			if (!take_score(argv[0], optarg, &o->score))
+			if (!offline_score(argv[0], optarg, &o->score))
 				return EXIT_USAGE;
 			break;
 		case 'h':
@@ -101,24 +90,6 @@ static int take_options(struct options *o, int argc, char **argv)
 	for (; optind < argc; optind++)
 		add_text(&o->files, &o->files_n, argv[optind]);
 	return -1;
-}
-
-static bool read_all(const struct options *o, struct files *files, struct offline *offline, char *error,
-                     size_t error_bytes)
-{
-	const struct object *objects;
-	size_t n;
-
-	for (size_t i = 0; i < o->files_n; i++)
-		if (!files_read(files, o->files[i], error, error_bytes))
-			return false;
-	if (!files_check(files, error, error_bytes))
-		return false;
-	objects = files_objects(files, &n);
-	for (size_t i = 0; i < n; i++)
-		if (!offline_put(offline, &objects[i], error, error_bytes))
-			return false;
-	return true;
 }
 
 static int place(const struct options *o, const char *command, struct offline *offline)
@@ -150,7 +121,7 @@ static int simulate(const struct options *o, const char *command)
 	char error[2048];
 	int rc;
 
-	if (read_all(o, files, offline, error, sizeof(error)))
+	if (offline_read(offline, files, o->files, o->files_n, error, sizeof(error)))
 		rc = place(o, command, offline);
 	else
 		rc = ctl_usage(command, "%s", error);

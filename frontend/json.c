@@ -68,9 +68,32 @@ static const char *kind_at(struct json *j)
 	}
 }
 
+/* The string, number or word at hand as a person may see it: the start of a long one,
+ * and '?' for what is no plain ASCII.  "" of a container. */
+static const char *shown_at(const struct json *j, char out[64])
+{
+	size_t n = 0;
+
+	if (j->at < j->end && *j->at != '{' && *j->at != '[') {
+		for (const char *p = j->at; p < j->end && n < 60; p++) {
+			if (*j->at == '"' ? p > j->at && *p == '"' && p[-1] != '\\' : strchr(",]} \t\r\n", *p) != NULL) {
+				if (*p == '"')
+					out[n++] = *p;
+				break;
+			}
+			out[n++] = *p >= ' ' && *p <= '~' ? *p : '?';
+		}
+		out[n++] = ' ';
+	}
+	out[n] = '\0';
+	return out;
+}
+
 static void json_expected(struct json *j, const char *what)
 {
-	json_fail(j, "is %s, not %s", kind_at(j), what);
+	char shown[64];
+
+	json_fail(j, "%sis %s, not %s", shown_at(j, shown), kind_at(j), what);
 }
 
 static bool json_word(struct json *j, const char *word, size_t n)

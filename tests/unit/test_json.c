@@ -127,6 +127,29 @@ Test(json, names_are_compared_exactly)
 	document_free(&d);
 }
 
+Test(json, an_error_shows_the_value)
+{
+	static const struct {
+		const char *json, *error;
+	} rows[] = {
+		{ "\"high\"", "\"high\" is a string, not an integer" },
+		{ "\"a\\\"b\\n\xc3\xbc\"", "\"a\\\"b\\n??\" is a string, not an integer" },
+		{ "true,", "true is a boolean, not an integer" },
+		{ "{}", "is an object, not an integer" },
+		{ "\"0123456789012345678901234567890123456789012345678901234567890123456789\"",
+		  "\"01234567890123456789012345678901234567890123456789012345678 is a string, not an integer" },
+	};
+	struct document d;
+	int64_t n;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		open_bytes(&d, rows[i].json, strlen(rows[i].json));
+		cr_assert_not(json_int64(&d.j, &n));
+		cr_assert_str_eq(d.j.error, rows[i].error);
+		document_free(&d);
+	}
+}
+
 Test(json, an_error_has_a_path)
 {
 	static const char json[] = "{\"status\":{\"allocatable\":{\"cpu\":\"1\",\"example.com/x\":[]}},\"list\":[0,{\"a\":[1,true]}]}";

@@ -372,7 +372,7 @@ Test(model, groups_that_can_not_be_honoured_are_refused)
 		{ "\"minMember\":13", 0, "the quorum of 13 is more than --max-pods, 12" },
 		{ "\"minMember\":2147483647", 0, "the quorum of 2147483647 is more than --max-pods, 12" },
 		{ "\"minMember\":2147483648", -EINVAL, "spec.minMember: 2147483648 is not a 32-bit integer" },
-		{ "\"minMember\":\"3\"", -EINVAL, "spec.minMember: is a string, not an integer" },
+		{ "\"minMember\":\"3\"", -EINVAL, "spec.minMember: \"3\" is a string, not an integer" },
 		{ "\"minResources\":{\"cpu\":\"1x\"}", -EINVAL, "spec.minResources[\"cpu\"]: \"1x\" is not a quantity" },
 		{ "\"minResources\":{\"\":\"1\"}", -EINVAL, "spec.minResources[\"\"]: is not the name of a resource" },
 		{ "", 0, "" },
@@ -433,8 +433,8 @@ Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
 		const char *spec, *part;
 	} rows[] = {
 		{ ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"z\"}]}}", "pod affinity" },
-		{ ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{}]}}", "pod anti-affinity" },
-		{ ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"whenUnsatisfiable\":\"DoNotSchedule\"}]", "topology spread" },
+		{ ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"z\"}]}}", "pod anti-affinity" },
+		{ ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\",\"whenUnsatisfiable\":\"DoNotSchedule\"}]", "topology spread" },
 		{ ",\"hostNetwork\":true,\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":[{\"containerPort\":1}]}]", "host ports" },
 		{ ",\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":[{\"hostPort\":1}]}]", "host ports" },
 		{ ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]", "persistentVolumeClaim" },
@@ -472,8 +472,9 @@ Test(model, harmless_things_are_no_reason_to_refuse)
 	put_pod(&s, "p", 1, "\"app\":\"x\"", OURS "\"containers\":[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}]}],"
 		"\"initContainers\":[{\"name\":\"i\",\"ports\":[{\"containerPort\":1,\"hostPort\":1}]}],\"volumes\":[{\"name\":\"v\","
 		"\"emptyDir\":{}},{\"name\":\"w\",\"persistentVolumeClaim\":null},{\"name\":\"x\",\"projected\":{}}],\"resourceClaims\":[],"
-		"\"schedulingGroup\":null,\"affinity\":{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{}]},"
-		"\"nodeAffinity\":null},\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":\"ScheduleAnyway\"}],\"schedulingGates\":[]");
+		"\"schedulingGroup\":null,\"affinity\":{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":"
+		"[{\"weight\":1,\"podAffinityTerm\":{\"topologyKey\":\"z\"}}]},"
+		"\"nodeAffinity\":null},\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}],\"schedulingGates\":[]");
 	cr_assert_str_eq(view_of(&s, "p").refusal, "");
 	model_counts(s.m, &counts);
 	cr_assert_eq(counts.preferences, 1);

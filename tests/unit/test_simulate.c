@@ -142,13 +142,9 @@ static struct answer simulate(const struct world *w, enum score_policy score)
 	struct offline_config config = {.score = score};
 	struct answer a = {.offline = offline_new(&config)};
 	struct files *files = shuffled_file(w);
-	const struct object *objects;
 	char error[1024];
-	size_t n;
 
-	objects = files_objects(files, &n);
-	for (size_t i = 0; i < n; i++)
-		cr_assert(offline_put(a.offline, &objects[i], error, sizeof(error)), "%s", error);
+	cr_assert(offline_put_all(a.offline, files, error, sizeof(error)), "%s", error);
 	cr_assert(offline_place(a.offline, error, sizeof(error)), "%s", error);
 	files_free(files);
 	a.s = simulation_new(a.offline);

@@ -1,0 +1,30 @@
+/* What an API server's admission does to a pod that never met one: the priority that its
+ * class stands for, and what its RuntimeClass adds to it.
+ *
+ * Classes come first, then pods. */
+#ifndef MUSTER_CTL_ADMISSION_H
+#define MUSTER_CTL_ADMISSION_H
+
+#include "ctl/files.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct admission;
+
+struct admission *admission_new(void);
+void admission_free(struct admission *a);
+
+/* Is it a PriorityClass or a RuntimeClass? */
+bool admission_takes(const struct object *object);
+
+/* Remember a class; the object has to outlive the admission.  False and `error`: file,
+ * object, field and value. */
+bool admission_put(struct admission *a, const struct object *class, char *error, size_t error_bytes);
+
+/* The pod's JSON as admission leaves it: the object's own if nothing is to be done, else
+ * good until the next call. */
+bool admission_pod(struct admission *a, const struct object *pod, struct text *out, char *error,
+                   size_t error_bytes);
+
+#endif
