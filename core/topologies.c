@@ -75,6 +75,8 @@ static void node_follow(struct topology *t, node_id id, const struct node *n)
 	t->domain[id] = label ? domain_of(t, label->value) : DOMAIN_NONE;
 	if (label)
 		t->present[t->domain[id]]++;
+	t->domains = t->chains.used;
+	t->live = t->chains.count;
 }
 
 void topologies_follow(struct topologies *ts, node_id node)

@@ -19,21 +19,11 @@ struct topology {
 	uint32_t *domain;  /* by node */
 	uint32_t *values;  /* by domain */
 	uint32_t *present; /* by domain: nodes that exist; 0: unused */
+	uint32_t domains;  /* numbers below this were used at least once */
+	uint32_t live;     /* domains with a node */
 	struct chains chains; /* numbers of domains, by value; limits.nodes of them */
 	uint64_t version;  /* counts the changes of `domain` */
 };
-
-/* Domains are below this number ... */
-static inline uint32_t topology_domains(const struct topology *t)
-{
-	return t->chains.used;
-}
-
-/* ... and so many of them have a node. */
-static inline uint32_t topology_live(const struct topology *t)
-{
-	return t->chains.count;
-}
 
 struct topologies {
 	struct topology *slots; /* move as it grows: ids are what is kept */
