@@ -60,89 +60,7 @@ int extract_failed(const struct json *j, const struct meta *meta, struct decode_
 	return -EINVAL;
 }
 
-/* ---- metadata ------------------------------------------------------------- */
-
-static bool digits_at(const char *p, int n, int *out)
-{
-	*out = 0;
-	for (int i = 0; i < n; i++) {
-		if (p[i] < '0' || p[i] > '9')
-			return false;
-		*out = *out * 10 + (p[i] - '0');
-	}
-	return true;
-}
-
-/* Days from 1970-01-01 in the Gregorian calendar. */
-static int64_t days_of(int year, int month, int day)
-{
-	int64_t y = month <= 2 ? year - 1 : year;
-	int64_t era = y / 400; /* y >= 0 */
-	int64_t of_era = y - era * 400;
-	int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-
-	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-/* The end of RFC 3339: fraction and zone. */
-static bool zone_of(struct text t, int64_t *fraction_ns, int64_t *offset_s)
-{
-	int64_t digit = 100000000;
-	size_t i = 0;
-	int hours, minutes;
-
-	*fraction_ns = 0;
-	*offset_s = 0;
-	if (i < t.bytes && t.at[i] == '.') {
-		for (i++; i < t.bytes && t.at[i] >= '0' && t.at[i] <= '9'; i++, digit /= 10)
-			*fraction_ns += digit * (t.at[i] - '0');
-	}
-	if (t.bytes - i == 1 && (t.at[i] == 'Z' || t.at[i] == 'z'))
-		return true;
-	if (t.bytes - i != 6 || (t.at[i] != '+' && t.at[i] != '-') || t.at[i + 3] != ':' ||
-	    !digits_at(t.at + i + 1, 2, &hours) || !digits_at(t.at + i + 4, 2, &minutes))
-		return false;
-	*offset_s = (hours * 3600 + minutes * 60) * (t.at[i] == '-' ? -1 : 1);
-	return true;
-}
-
-/* RFC 3339 as nanoseconds since 1970; times before are 0. */
-static bool time_of(struct text t, uint64_t *out)
-{
-	int year, month, day, hour, minute, second;
-	int64_t fraction_ns, offset_s, seconds;
-	const char *p = t.at;
-
-	if (t.bytes < 20 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != 't') ||
-	    p[13] != ':' || p[16] != ':')
-		return false;
-	if (!digits_at(p, 4, &year) || !digits_at(p + 5, 2, &month) || !digits_at(p + 8, 2, &day) ||
-	    !digits_at(p + 11, 2, &hour) || !digits_at(p + 14, 2, &minute) ||
-	    !digits_at(p + 17, 2, &second))
-		return false;
-	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
-		return false;
-	if (!zone_of((struct text){ p + 19, t.bytes - 19 }, &fraction_ns, &offset_s))
-		return false;
-	seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;
-	if (seconds < 0)
-		*out = 0;
-	else if (seconds > INT64_MAX / 1000000000 - 1)
-		*out = INT64_MAX;
-	else
-		*out = (uint64_t)(seconds * 1000000000 + fraction_ns);
-	return true;
-}
-
-static void extract_time(struct json *j, uint64_t *out)
-{
-	struct text t;
-
-	if (!json_string(j, &t) || t.bytes == 0)
-		return;
-	if (!time_of(t, out))
-		json_fail(j, "\"%.*s\" is not a time", (int)(t.bytes < 60 ? t.bytes : 60), t.at);
-}
+/* ---- values --------------------------------------------------------------- */
 
 bool extract_any(struct json *j)
 {
@@ -167,81 +85,6 @@ void extract_int32(struct json *j, int32_t *out)
 		json_fail(j, "%lld is not a 32-bit integer", (long long)value);
 	else
 		*out = (int32_t)value;
-}
-
-void extract_pairs(struct json *j, struct pairs *out, bool raw_values)
-{
-	struct text key;
-	struct pair *p;
-
-	out->n = 0;
-	if (!json_object(j))
-		return;
-	while (json_key(j, &key)) {
-		p = extract_more(j, out->at, out->n, &out->room, sizeof(*p));
-		if (!p)
-			return;
-		out->at = p;
-		p += out->n++;
-		p->key = key;
-		if (raw_values)
-			json_raw(j, &p->value);
-		else
-			json_string(j, &p->value);
-	}
-}
-
-const char *extract_annotation(struct text raw, struct arena *arena)
-{
-	struct json j;
-	struct text value;
-
-	json_begin(&j, raw.at, raw.bytes, arena);
-	if (!json_string(&j, &value))
-		return NULL;
-	return arena_copy(arena, value);
-}
-
-#define NO_TEXT (struct text){ "", 0 }
-
-void extract_meta_start(struct meta *out)
-{
-	*out = (struct meta){ .api_version = NO_TEXT, .kind = NO_TEXT, .namespace = NO_TEXT, .name = NO_TEXT,
-			      .uid = NO_TEXT, .version = NO_TEXT };
-}
-
-void extract_metadata(struct json *j, struct meta *out)
-{
-	struct text api_version = out->api_version, kind = out->kind, name;
-	uint64_t deletion;
-
-	extract_meta_start(out);
-	out->api_version = api_version;
-	out->kind = kind;
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "name"))
-			json_string(j, &out->name);
-		else if (text_is(name, "namespace"))
-			json_string(j, &out->namespace);
-		else if (text_is(name, "uid"))
-			json_string(j, &out->uid);
-		else if (text_is(name, "resourceVersion"))
-			json_string(j, &out->version);
-		else if (text_is(name, "creationTimestamp"))
-			extract_time(j, &out->created_ns);
-		else if (text_is(name, "deletionTimestamp")) {
-			out->deleting = !json_null(j);
-			if (out->deleting)
-				extract_time(j, &deletion);
-		} else if (text_is(name, "labels"))
-			extract_pairs(j, &out->labels, false);
-		else if (text_is(name, "annotations"))
-			extract_pairs(j, &out->annotations, true);
-		else
-			json_skip(j);
-	}
 }
 
 /* ---- resources ------------------------------------------------------------ */
@@ -359,10 +202,10 @@ void extract_quantities(struct json *j, struct resource_names *names, struct qua
 /* ---- objects -------------------------------------------------------------- */
 
 /* apiVersion, kind or metadata: true when it was one of them. */
-static bool extract_common(struct json *j, struct text name, struct meta *meta)
+static bool extract_common(struct json *j, struct text name, struct meta *meta, struct owner_object *owner)
 {
 	if (text_is(name, "metadata"))
-		extract_metadata(j, meta);
+		extract_metadata_and_owner(j, meta, owner);
 	else if (text_is(name, "kind"))
 		json_string(j, &meta->kind);
 	else if (text_is(name, "apiVersion"))
@@ -404,7 +247,7 @@ int extract_meta(const char *json, size_t bytes, struct arena *arena, struct met
 	json_begin(&j, json, bytes, arena);
 	extract_object_start(&j);
 	while (json_member(&j, &name))
-		if (!extract_common(&j, name, out))
+		if (!extract_common(&j, name, out, NULL))
 			json_skip(&j);
 	return extract_end(&j, out, NULL, error);
 }
@@ -415,7 +258,9 @@ static void pod_start(struct pod_object *out)
 	extract_meta_start(&out->meta);
 	names_seed(&out->resources);
 	out->scheduler_name = text_of("default-scheduler");
-	out->node_name = out->condition_status = out->condition_reason = out->condition_message = NO_TEXT;
+	out->node_name = out->condition_status = out->condition_reason = out->condition_message = TEXT_NONE;
+	out->priority_class = out->runtime_class = TEXT_NONE;
+	out->owner = (struct owner_object){ TEXT_NONE, TEXT_NONE, TEXT_NONE, TEXT_NONE };
 }
 
 typedef void (*pod_part)(struct json *j, struct pod_object *out);
@@ -430,7 +275,7 @@ static int pod_read(const char *json, size_t bytes, struct arena *arena, struct 
 	json_begin(&j, json, bytes, arena);
 	extract_object_start(&j);
 	while (json_member(&j, &name)) {
-		if (extract_common(&j, name, &out->meta))
+		if (extract_common(&j, name, &out->meta, &out->owner))
 			continue;
 		if (text_is(name, "spec"))
 			spec(&j, out);
@@ -439,6 +284,7 @@ static int pod_read(const char *json, size_t bytes, struct arena *arena, struct 
 		else
 			json_skip(&j);
 	}
+	extract_pod_finish(&j, out);
 	return extract_end(&j, &out->meta, "Pod", error);
 }
 

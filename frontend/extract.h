@@ -13,6 +13,8 @@
 
 struct json;
 
+#define TEXT_NONE ((struct text){ "", 0 })
+
 int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
                 struct decode_error *error);
 
@@ -59,6 +61,11 @@ bool extract_is_counted(struct text resource);
 
 void extract_meta_start(struct meta *out); /* nothing is known */
 void extract_metadata(struct json *j, struct meta *out);
+void extract_metadata_and_owner(struct json *j, struct meta *out, struct owner_object *owner);
+/* In the order of Kubernetes' maps: by bytes, the shorter one first. */
+int text_order(struct text a, struct text b);
+/* A map of texts, sorted by key; of a key that is there twice the last one wins.  Of raw
+ * JSON it is as it was written. */
 void extract_pairs(struct json *j, struct pairs *out, bool raw_values);
 /* Is there any item in the array?  Reads it. */
 bool extract_any(struct json *j);
@@ -67,8 +74,16 @@ void extract_int32(struct json *j, int32_t *out);
 void extract_quantity(struct json *j, nano_t *out);
 void extract_quantities(struct json *j, struct resource_names *names, struct quantities *out);
 void extract_pod_spec(struct json *j, struct pod_object *out);
-void extract_pod_rules(struct json *j, struct pod_object *out); /* spec.affinity */
+void extract_resources(struct json *j, struct resource_names *names, struct quantities *requests,
+                       struct quantities *limits);
+void extract_containers(struct json *j, struct pod_object *out, bool is_init);
+void extract_affinity(struct json *j, struct pod_object *out);
+void extract_spreads(struct json *j, struct pod_object *out);
 void extract_pod_status(struct json *j, struct pod_object *out);
+/* What takes the whole object to know, once it is read. */
+void extract_pod_finish(struct json *j, struct pod_object *out);
+void extract_containers_finish(struct json *j, struct pod_object *out);
+void extract_match_keys(struct json *j, struct pod_object *out);
 
 /* A LabelSelector, or a map of labels as a selector. */
 void extract_selector(struct json *j, struct selector_object *out);

@@ -57,6 +57,71 @@ static void extract_node_spec(struct json *j, struct node_object *out)
 	}
 }
 
+/* ---- images ------------------------------------------------------------------- */
+
+static void extract_names(struct json *j, struct node_object *out)
+{
+	struct image_object *grown;
+	struct text name;
+
+	if (!json_array(j))
+		return;
+	while (json_item(j)) {
+		if (!json_string(j, &name) || name.bytes == 0)
+			continue;
+		grown = extract_more(j, out->images, out->images_n, &out->images_room, sizeof(*grown));
+		if (!grown)
+			return;
+		out->images = grown;
+		grown[out->images_n++] = (struct image_object){ .name = name };
+	}
+}
+
+/* All its names have one size. */
+static void extract_node_image(struct json *j, struct node_object *out)
+{
+	size_t first = out->images_n;
+	int64_t bytes = 0;
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "names")) {
+			out->images_n = first;
+			extract_names(j, out);
+		} else if (text_is(name, "sizeBytes")) {
+			json_int64(j, &bytes);
+		} else {
+			json_skip(j);
+		}
+	}
+	for (size_t i = first; i < out->images_n; i++)
+		out->images[i].bytes = bytes > 0 ? bytes : 0;
+}
+
+static void extract_node_images(struct json *j, struct node_object *out)
+{
+	out->images_n = 0;
+	if (json_array(j))
+		while (json_item(j))
+			extract_node_image(j, out);
+}
+
+static bool extract_features(struct json *j)
+{
+	bool found = false;
+	struct text name;
+
+	if (json_array(j))
+		while (json_item(j))
+			if (json_string(j, &name) && text_is(name, "RestartAllContainersOnContainerExits"))
+				found = true;
+	return found;
+}
+
+/* ---- node -------------------------------------------------------------------- */
+
 static void extract_node_status(struct json *j, struct node_object *out)
 {
 	struct text name;
@@ -66,6 +131,10 @@ static void extract_node_status(struct json *j, struct node_object *out)
 	while (json_member(j, &name)) {
 		if (text_is(name, "allocatable"))
 			extract_quantities(j, &out->resources, &out->allocatable);
+		else if (text_is(name, "images"))
+			extract_node_images(j, out);
+		else if (text_is(name, "declaredFeatures"))
+			out->restarts_all = extract_features(j);
 		else
 			json_skip(j);
 	}

@@ -1,152 +1,11 @@
+/* spec of a pod. */
 #include "frontend/extract.h"
 
 #include "frontend/json.h"
 
-/* ---- containers ----------------------------------------------------------- */
+#define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
 
-/* resources of a container or of the pod. */
-static void extract_resources(struct json *j, struct resource_names *names, struct quantities *requests,
-			      struct quantities *limits)
-{
-	struct text name;
-
-	requests->n = 0;
-	limits->n = 0;
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "requests"))
-			extract_quantities(j, names, requests);
-		else if (text_is(name, "limits"))
-			extract_quantities(j, names, limits);
-		else
-			json_skip(j);
-	}
-}
-
-/* A limit without a request is the request too: the API server's default. */
-static void fill_from_limits(struct json *j, struct quantities *requests, const struct quantities *limits)
-{
-	for (size_t i = 0; i < limits->n; i++) {
-		struct quantity_of *q;
-
-		if (quantities_find(requests, limits->at[i].resource))
-			continue;
-		q = extract_more(j, requests->at, requests->n, &requests->room, sizeof(*q));
-		if (!q)
-			return;
-		requests->at = q;
-		q[requests->n++] = limits->at[i];
-	}
-}
-
-struct ports {
-	bool any;
-	bool any_on_host;
-};
-
-static void extract_ports(struct json *j, struct ports *out)
-{
-	struct text name;
-	int64_t port;
-
-	if (!json_array(j))
-		return;
-	while (json_item(j)) {
-		out->any = true;
-		if (!json_object(j))
-			continue;
-		while (json_member(j, &name)) {
-			if (text_is(name, "hostPort")) {
-				if (json_int64(j, &port) && port != 0)
-					out->any_on_host = true;
-			} else {
-				json_skip(j);
-			}
-		}
-	}
-}
-
-/* Rules that restart all containers need a node that declares the feature. */
-static bool extract_restart_rules(struct json *j)
-{
-	struct text name, action;
-	bool found = false;
-
-	if (!json_array(j))
-		return false;
-	while (json_item(j)) {
-		if (!json_object(j))
-			continue;
-		while (json_member(j, &name)) {
-			if (text_is(name, "action")) {
-				if (json_string(j, &action) && text_is(action, "RestartAllContainers"))
-					found = true;
-			} else {
-				json_skip(j);
-			}
-		}
-	}
-	return found;
-}
-
-/* Returns whether it has ports in a network that may be the node's. */
-static bool extract_container(struct json *j, struct pod_object *out, bool is_init)
-{
-	struct container *c = extract_more(j, out->containers, out->containers_n, &out->containers_room,
-					   sizeof(*c));
-	struct quantities limits = { 0 };
-	struct ports ports = { 0 };
-	struct text name, restart;
-
-	if (!c)
-		return false;
-	out->containers = c;
-	c += out->containers_n++;
-	c->is_init = is_init;
-	if (!json_object(j))
-		return false;
-	while (json_member(j, &name)) {
-		if (text_is(name, "name"))
-			json_string(j, &c->name);
-		else if (text_is(name, "resources"))
-			extract_resources(j, &out->resources, &c->requests, &limits);
-		else if (text_is(name, "ports"))
-			extract_ports(j, &ports);
-		else if (text_is(name, "restartPolicy"))
-			c->is_sidecar = json_string(j, &restart) && is_init && text_is(restart, "Always");
-		else if (text_is(name, "restartPolicyRules")) {
-			if (extract_restart_rules(j))
-				out->asks |= ASKS_DECLARED_FEATURE;
-		} else
-			json_skip(j);
-	}
-	fill_from_limits(j, &c->requests, &limits);
-	if (is_init && !c->is_sidecar)
-		return false;
-	if (ports.any_on_host)
-		out->asks |= ASKS_HOST_PORT;
-	return ports.any;
-}
-
-static bool extract_containers(struct json *j, struct pod_object *out, bool is_init)
-{
-	bool any_ports = false;
-	size_t kept = 0;
-
-	/* A later list of the same name replaces the former one. */
-	for (size_t i = 0; i < out->containers_n; i++)
-		if (out->containers[i].is_init != is_init)
-			out->containers[kept++] = out->containers[i];
-	out->containers_n = kept;
-	if (!json_array(j))
-		return false;
-	while (json_item(j))
-		any_ports |= extract_container(j, out, is_init);
-	return any_ports;
-}
-
-/* ---- volumes, constraints, tolerations -------------------------------------- */
+/* ---- volumes ---------------------------------------------------------------- */
 
 /* Volumes of these kinds may exclude each other, or count against a limit. */
 static bool is_disk(struct text name)
@@ -154,6 +13,20 @@ static bool is_disk(struct text name)
 	return text_is(name, "gcePersistentDisk") || text_is(name, "awsElasticBlockStore") ||
 	       text_is(name, "azureDisk") || text_is(name, "cinder") || text_is(name, "rbd") ||
 	       text_is(name, "iscsi");
+}
+
+static void extract_image_volume(struct json *j, struct pod_object *out)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "reference"))
+			extract_image(j, out);
+		else
+			json_skip(j);
+	}
 }
 
 static void extract_volumes(struct json *j, struct pod_object *out)
@@ -167,6 +40,10 @@ static void extract_volumes(struct json *j, struct pod_object *out)
 		if (!json_object(j))
 			continue;
 		while (json_member(j, &name)) {
+			if (text_is(name, "image")) {
+				extract_image_volume(j, out);
+				continue;
+			}
 			asks = text_is(name, "persistentVolumeClaim") ? ASKS_CLAIM
 				: text_is(name, "ephemeral") ? ASKS_EPHEMERAL_VOLUME
 				: is_disk(name) ? ASKS_DISK : 0;
@@ -178,76 +55,74 @@ static void extract_volumes(struct json *j, struct pod_object *out)
 	}
 }
 
-static void extract_spread(struct json *j, struct pod_object *out)
-{
-	struct text name, action;
+/* ---- tolerations ------------------------------------------------------------ */
 
-	if (!json_array(j))
+static void extract_effect(struct json *j, uint32_t *out)
+{
+	struct text t;
+
+	if (!json_string(j, &t))
 		return;
-	while (json_item(j)) {
-		action = (struct text){ "", 0 };
-		if (!json_object(j))
-			continue;
-		while (json_member(j, &name)) {
-			if (text_is(name, "whenUnsatisfiable"))
-				json_string(j, &action);
-			else
-				json_skip(j);
-		}
-		if (text_is(action, "ScheduleAnyway"))
-			out->has_soft_rules = true;
-		else
-			out->asks |= ASKS_SPREAD;
-	}
+	if (t.bytes == 0)
+		*out = EFFECT_ANY;
+	else if (text_is(t, "NoSchedule"))
+		*out = EFFECT_NO_SCHEDULE;
+	else if (text_is(t, "PreferNoSchedule"))
+		*out = EFFECT_PREFER_NO_SCHEDULE;
+	else if (text_is(t, "NoExecute"))
+		*out = EFFECT_NO_EXECUTE;
+	else
+		json_fail(j, "\"%.*s\" is not an effect of a taint", SHOWN(t));
 }
 
-static uint32_t effect_of(struct text effect, bool *known)
+static void extract_toleration(struct json *j, struct toleration_object *t, uint32_t *asks)
 {
-	*known = true;
-	if (effect.bytes == 0)
-		return EFFECT_ANY;
-	if (text_is(effect, "NoSchedule"))
-		return EFFECT_NO_SCHEDULE;
-	if (text_is(effect, "PreferNoSchedule"))
-		return EFFECT_PREFER_NO_SCHEDULE;
-	if (text_is(effect, "NoExecute"))
-		return EFFECT_NO_EXECUTE;
-	*known = false;
-	return EFFECT_ANY;
-}
+	struct text name, operator = TEXT_NONE;
 
-static void extract_toleration(struct json *j, struct pod_object *out)
-{
-	struct toleration_object t = { .key = { "", 0 }, .value = { "", 0 } }, *p;
-	struct text name, effect = { "", 0 }, operator = { "", 0 };
-	bool known;
-
+	*t = (struct toleration_object){ .key = TEXT_NONE, .value = TEXT_NONE };
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
 		if (text_is(name, "key"))
-			json_string(j, &t.key);
+			json_string(j, &t->key);
 		else if (text_is(name, "value"))
-			json_string(j, &t.value);
+			json_string(j, &t->value);
 		else if (text_is(name, "effect"))
-			json_string(j, &effect);
+			extract_effect(j, &t->effect);
 		else if (text_is(name, "operator"))
 			json_string(j, &operator);
 		else
 			json_skip(j);
 	}
-	t.effect = effect_of(effect, &known);
-	t.exists = text_is(operator, "Exists");
-	if (!t.exists && operator.bytes > 0 && !text_is(operator, "Equal"))
-		out->asks |= ASKS_TOLERATION_OPERATOR;
-	if (!known) /* fits no taint there is */
-		return;
-	p = extract_more(j, out->tolerations, out->tolerations_n, &out->tolerations_room, sizeof(*p));
-	if (!p)
-		return;
-	out->tolerations = p;
-	p[out->tolerations_n++] = t;
+	t->exists = text_is(operator, "Exists");
+	if (text_is(operator, "Gt") || text_is(operator, "Lt"))
+		*asks |= ASKS_TOLERATION_OPERATOR;
+	else if (!t->exists && operator.bytes > 0 && !text_is(operator, "Equal"))
+		json_fail(j, "\"%.*s\" is not an operator of a toleration", SHOWN(operator));
+	if (t->exists && t->value.bytes > 0)
+		json_fail(j, "has the value \"%.*s\", which its operator takes none of", SHOWN(t->value));
+	if (!t->exists && t->key.bytes == 0)
+		json_fail(j, "has no key: its operator must be Exists");
 }
+
+void extract_tolerations(struct json *j, struct toleration_object **list, size_t *n, size_t *room,
+			 uint32_t *asks)
+{
+	struct toleration_object *t;
+
+	*n = 0;
+	if (!json_array(j))
+		return;
+	while (json_item(j)) {
+		t = extract_more(j, *list, *n, room, sizeof(*t));
+		if (!t)
+			return;
+		*list = t;
+		extract_toleration(j, &t[(*n)++], asks);
+	}
+}
+
+/* ---- spec ------------------------------------------------------------------- */
 
 /* The group of the native API; "" when it names none. */
 static void extract_native_group(struct json *j, struct pod_object *out)
@@ -265,30 +140,24 @@ static void extract_native_group(struct json *j, struct pod_object *out)
 	out->native_group = group;
 }
 
-/* ---- spec ------------------------------------------------------------------- */
-
-struct spec_state {
-	bool has_ports;
-	bool has_host_network;
-};
-
 /* Containers and what they ask for; false when the member is none of that. */
-static bool extract_spec_room(struct json *j, struct text name, struct pod_object *out, struct spec_state *s)
+static bool extract_spec_room(struct json *j, struct text name, struct pod_object *out)
 {
 	if (text_is(name, "containers"))
-		s->has_ports |= extract_containers(j, out, false);
+		extract_containers(j, out, false);
 	else if (text_is(name, "initContainers"))
-		s->has_ports |= extract_containers(j, out, true);
+		extract_containers(j, out, true);
 	else if (text_is(name, "overhead"))
 		extract_quantities(j, &out->resources, &out->overhead);
 	else if (text_is(name, "resources")) {
 		extract_resources(j, &out->resources, &out->pod_requests, &out->pod_limits);
 		out->has_pod_resources = out->pod_requests.n + out->pod_limits.n > 0;
 	} else if (text_is(name, "hostNetwork"))
-		json_bool(j, &s->has_host_network);
-	else if (text_is(name, "volumes"))
+		json_bool(j, &out->has_host_network);
+	else if (text_is(name, "volumes")) {
+		out->images_n = 0; /* those of containers are not in it yet */
 		extract_volumes(j, out);
-	else if (text_is(name, "resourceClaims")) {
+	} else if (text_is(name, "resourceClaims")) {
 		if (extract_any(j))
 			out->asks |= ASKS_RESOURCE_CLAIM;
 	} else
@@ -301,45 +170,80 @@ static bool extract_spec_rules(struct json *j, struct text name, struct pod_obje
 	if (text_is(name, "nodeSelector"))
 		extract_pairs(j, &out->node_selector, false);
 	else if (text_is(name, "affinity"))
-		extract_pod_rules(j, out);
+		extract_affinity(j, out);
 	else if (text_is(name, "topologySpreadConstraints"))
-		extract_spread(j, out);
-	else if (text_is(name, "tolerations")) {
-		out->tolerations_n = 0;
-		if (json_array(j))
-			while (json_item(j))
-				extract_toleration(j, out);
-	} else
+		extract_spreads(j, out);
+	else if (text_is(name, "tolerations"))
+		extract_tolerations(j, &out->tolerations, &out->tolerations_n, &out->tolerations_room,
+				    &out->asks);
+	else
+		return false;
+	return true;
+}
+
+static bool extract_spec_names(struct json *j, struct text name, struct pod_object *out)
+{
+	if (text_is(name, "schedulerName"))
+		json_string(j, &out->scheduler_name);
+	else if (text_is(name, "nodeName"))
+		json_string(j, &out->node_name);
+	else if (text_is(name, "priority")) {
+		out->priority = 0;
+		out->has_priority = !json_null(j);
+		if (out->has_priority)
+			extract_int32(j, &out->priority);
+	} else if (text_is(name, "priorityClassName"))
+		json_string(j, &out->priority_class);
+	else if (text_is(name, "runtimeClassName"))
+		json_string(j, &out->runtime_class);
+	else if (text_is(name, "schedulingGates"))
+		out->gated = extract_any(j);
+	else if (text_is(name, "schedulingGroup") || text_is(name, "workloadRef"))
+		extract_native_group(j, out);
+	else
 		return false;
 	return true;
 }
 
 void extract_pod_spec(struct json *j, struct pod_object *out)
 {
-	struct spec_state s = { 0 };
 	struct text name;
 
 	if (!json_object(j))
 		return;
-	while (json_member(j, &name)) {
-		if (extract_spec_room(j, name, out, &s) || extract_spec_rules(j, name, out))
-			continue;
-		if (text_is(name, "schedulerName"))
-			json_string(j, &out->scheduler_name);
-		else if (text_is(name, "nodeName"))
-			json_string(j, &out->node_name);
-		else if (text_is(name, "priority"))
-			extract_int32(j, &out->priority);
-		else if (text_is(name, "schedulingGates"))
-			out->gated = extract_any(j);
-		else if (text_is(name, "schedulingGroup") || text_is(name, "workloadRef"))
-			extract_native_group(j, out);
-		else
+	while (json_member(j, &name))
+		if (!extract_spec_room(j, name, out) && !extract_spec_rules(j, name, out) &&
+		    !extract_spec_names(j, name, out))
 			json_skip(j);
-	}
 	if (out->scheduler_name.bytes == 0)
 		out->scheduler_name = text_of("default-scheduler");
-	/* In the node's network each port of a container is one of the node's. */
-	if (s.has_host_network && s.has_ports)
-		out->asks |= ASKS_HOST_PORT;
+}
+
+/* What muster did not judge before. */
+static void note_asks(struct pod_object *out)
+{
+	out->has_soft_rules = out->preferences_n > 0;
+	for (size_t i = 0; i < out->pod_terms_n; i++) {
+		if (out->pod_terms[i].kind == POD_TERM_AFFINITY)
+			out->asks |= ASKS_POD_AFFINITY;
+		else if (out->pod_terms[i].kind == POD_TERM_ANTI_AFFINITY)
+			out->asks |= ASKS_POD_ANTI_AFFINITY;
+		else
+			out->has_soft_rules = true;
+	}
+	for (size_t i = 0; i < out->spreads_n; i++) {
+		if (out->spreads[i].flags & SPREAD_HARD)
+			out->asks |= ASKS_SPREAD;
+		else
+			out->has_soft_rules = true;
+	}
+}
+
+void extract_pod_finish(struct json *j, struct pod_object *out)
+{
+	if (j->failed)
+		return;
+	extract_containers_finish(j, out);
+	extract_match_keys(j, out);
+	note_asks(out);
 }

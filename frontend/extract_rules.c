@@ -1,6 +1,28 @@
+/* Requirements about labels: terms of node selectors, and label selectors. */
 #include "frontend/extract.h"
 
+#include "frontend/extract_label.h"
 #include "frontend/json.h"
+
+#define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
+
+void extract_texts(struct json *j, struct texts *out)
+{
+	struct text *grown;
+
+	out->n = 0;
+	if (!json_array(j))
+		return;
+	while (json_item(j)) {
+		grown = extract_more(j, out->at, out->n, &out->room, sizeof(*grown));
+		if (!grown)
+			return;
+		out->at = grown;
+		grown += out->n++;
+		*grown = TEXT_NONE;
+		json_string(j, grown);
+	}
+}
 
 static bool operator_of(struct text t, uint32_t *out)
 {
@@ -22,28 +44,70 @@ static bool operator_of(struct text t, uint32_t *out)
 	return false;
 }
 
-static void extract_values(struct json *j, struct node_rule *rule)
+/* key, operator and values: false when the operator is unknown. */
+static bool rule_read(struct json *j, struct node_rule *rule, struct text *operator)
 {
-	struct text *values = NULL;
-	size_t n = 0, room = 0;
+	struct texts values = { 0 };
+	struct text name;
 
-	if (json_array(j)) {
-		while (json_item(j)) {
-			struct text *grown = extract_more(j, values, n, &room, sizeof(*values));
-
-			if (!grown)
-				return;
-			values = grown;
-			json_string(j, &values[n++]);
+	rule->key = *operator = TEXT_NONE;
+	if (json_object(j)) {
+		while (json_member(j, &name)) {
+			if (text_is(name, "key"))
+				json_string(j, &rule->key);
+			else if (text_is(name, "operator"))
+				json_string(j, operator);
+			else if (text_is(name, "values"))
+				extract_texts(j, &values);
+			else
+				json_skip(j);
 		}
 	}
-	rule->values = values;
-	rule->values_n = n;
+	rule->values = values.at;
+	rule->values_n = values.n;
+	return operator_of(*operator, &rule->op);
+}
+
+static struct node_rule *rule_more(struct json *j, struct node_term *term)
+{
+	struct node_rule *rules = extract_more(j, term->rules, term->n, &term->room, sizeof(*rules));
+
+	if (!rules)
+		return NULL;
+	term->rules = rules;
+	return &rules[term->n++];
+}
+
+/* ---- terms of node selectors ------------------------------------------------ */
+
+/* Is there text that a label can't have?  kube-scheduler then can't parse it. */
+static bool rule_is_no_label(const struct node_rule *r)
+{
+	if (!label_key_is_valid(r->key))
+		return true;
+	for (size_t i = 0; i < r->values_n; i++)
+		if (!label_value_is_valid(r->values[i]))
+			return true;
+	return false;
+}
+
+/* An int64; a sign is nothing that a label's value begins with. */
+static bool is_number(struct text t)
+{
+	int64_t value = 0;
+
+	for (size_t i = 0; i < t.bytes; i++)
+		if (t.at[i] < '0' || t.at[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, t.at[i] - '0', &value))
+			return false;
+	return t.bytes > 0;
 }
 
 /* What kube-scheduler refuses to parse; the whole term then matches nothing. */
 static bool rule_is_void(const struct node_rule *r)
 {
+	if (!r->is_field && rule_is_no_label(r))
+		return true;
 	switch (r->op) {
 	case REQUIRE_IN:
 	case REQUIRE_NOT_IN:
@@ -52,43 +116,42 @@ static bool rule_is_void(const struct node_rule *r)
 	case REQUIRE_NOT_EXISTS:
 		return r->values_n != 0;
 	default:
-		return r->values_n != 1;
+		return r->values_n != 1 || !is_number(r->values[0]);
 	}
 }
 
-static void extract_rule(struct json *j, struct node_rule *rule, struct pod_object *out)
+static void extract_node_rule(struct json *j, struct node_rule *rule, uint32_t *asks)
 {
-	struct text name, operator = { "", 0 };
+	struct text operator;
 
-	rule->key = (struct text){ "", 0 };
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "key"))
-			json_string(j, &rule->key);
-		else if (text_is(name, "operator"))
-			json_string(j, &operator);
-		else if (text_is(name, "values"))
-			extract_values(j, rule);
-		else
-			json_skip(j);
-	}
-	if (!operator_of(operator, &rule->op)) {
-		out->asks |= ASKS_NODE_OPERATOR;
+	if (!rule_read(j, rule, &operator)) {
+		*asks |= ASKS_NODE_OPERATOR;
 		rule->is_void = true;
 		return;
 	}
 	if (rule->is_field && (!text_is(rule->key, "metadata.name") || rule->op > REQUIRE_NOT_IN))
-		out->asks |= ASKS_NODE_FIELD;
+		*asks |= ASKS_NODE_FIELD;
 	rule->is_void = rule_is_void(rule);
 }
 
-static void extract_term(struct json *j, struct node_term *term, struct pod_object *out)
+/* Let a list that comes again replace the former one. */
+static void term_drop(struct node_term *term, bool is_field)
 {
+	size_t kept = 0;
+
+	for (size_t i = 0; i < term->n; i++)
+		if (term->rules[i].is_field != is_field)
+			term->rules[kept++] = term->rules[i];
+	term->n = kept;
+}
+
+void extract_node_term(struct json *j, struct node_term *out, uint32_t *asks)
+{
+	struct node_rule *rule;
 	struct text name;
-	struct node_rule *rules;
 	bool is_field;
 
+	out->n = 0;
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
@@ -97,85 +160,125 @@ static void extract_term(struct json *j, struct node_term *term, struct pod_obje
 			json_skip(j);
 			continue;
 		}
+		term_drop(out, is_field);
 		if (!json_array(j))
 			continue;
 		while (json_item(j)) {
-			rules = extract_more(j, term->rules, term->n, &term->room, sizeof(*rules));
-			if (!rules)
+			rule = rule_more(j, out);
+			if (!rule)
 				return;
-			term->rules = rules;
-			rules += term->n++;
-			rules->is_field = is_field;
-			extract_rule(j, rules, out);
+			rule->is_field = is_field;
+			extract_node_rule(j, rule, asks);
 		}
 	}
 }
 
-/* requiredDuringSchedulingIgnoredDuringExecution of node affinity. */
-static void extract_terms(struct json *j, struct pod_object *out)
+bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *room, uint32_t *asks)
 {
+	struct node_term *grown;
 	struct text name;
-	struct node_term *terms;
 
-	out->terms_n = 0;
-	out->has_node_terms = false;
+	*n = 0;
 	if (!json_object(j))
-		return;
-	out->has_node_terms = true;
+		return false;
 	while (json_member(j, &name)) {
 		if (!text_is(name, "nodeSelectorTerms")) {
 			json_skip(j);
 			continue;
 		}
-		out->terms_n = 0;
+		*n = 0;
 		if (!json_array(j))
 			continue;
 		while (json_item(j)) {
-			terms = extract_more(j, out->terms, out->terms_n, &out->terms_room, sizeof(*terms));
-			if (!terms)
-				return;
-			out->terms = terms;
-			extract_term(j, &terms[out->terms_n++], out);
+			grown = extract_more(j, *terms, *n, room, sizeof(*grown));
+			if (!grown)
+				return true;
+			*terms = grown;
+			extract_node_term(j, &grown[(*n)++], asks);
 		}
+	}
+	return true;
+}
+
+/* ---- label selectors ---------------------------------------------------------- */
+
+/* What the API server refuses.  Called while the requirement is what is being read. */
+static void selector_check(struct json *j, const struct node_rule *r)
+{
+	bool wants_values = r->op == REQUIRE_IN || r->op == REQUIRE_NOT_IN;
+
+	if (!label_key_is_valid(r->key))
+		json_fail(j, "\"%.*s\" is not the key of a label", SHOWN(r->key));
+	if (wants_values != (r->values_n > 0))
+		json_fail(j, wants_values ? "has no values" : "has values, which its operator takes none of");
+	for (size_t i = 0; i < r->values_n; i++)
+		if (!label_value_is_valid(r->values[i]))
+			json_fail(j, "\"%.*s\" is not the value of a label", SHOWN(r->values[i]));
+}
+
+static void extract_expressions(struct json *j, struct selector_object *out)
+{
+	struct node_rule *rule;
+	struct text operator;
+
+	if (!json_array(j))
+		return;
+	while (json_item(j)) {
+		rule = rule_more(j, &out->rules);
+		if (!rule)
+			return;
+		if (rule_read(j, rule, &operator) && rule->op <= REQUIRE_NOT_EXISTS)
+			selector_check(j, rule);
+		else
+			json_fail(j, "\"%.*s\" is not an operator of a label selector", SHOWN(operator));
 	}
 }
 
-/* One kind of affinity: `asks` is what its required terms ask for, 0 for node
- * affinity, whose terms are read. */
-static void extract_affinity(struct json *j, struct pod_object *out, uint32_t asks)
+static void extract_labels(struct json *j, struct selector_object *out)
 {
-	struct text name;
+	struct text key, value;
+	struct text *values;
+	struct node_rule *rule;
 
 	if (!json_object(j))
 		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "requiredDuringSchedulingIgnoredDuringExecution")) {
-			if (asks == 0)
-				extract_terms(j, out);
-			else if (extract_any(j))
-				out->asks |= asks;
-		} else if (text_is(name, "preferredDuringSchedulingIgnoredDuringExecution")) {
-			if (extract_any(j))
-				out->has_soft_rules = true;
-		} else {
-			json_skip(j);
+	while (json_key(j, &key)) {
+		rule = rule_more(j, &out->rules);
+		values = arena_alloc(j->arena, sizeof(*values));
+		if (!rule || !values) {
+			json_no_memory(j);
+			return;
 		}
+		value = TEXT_NONE;
+		json_string(j, &value);
+		*values = value;
+		*rule = (struct node_rule){ .key = key, .values = values, .values_n = 1, .op = REQUIRE_IN };
+		selector_check(j, rule);
 	}
 }
 
-void extract_pod_rules(struct json *j, struct pod_object *out)
+void extract_selector_map(struct json *j, struct selector_object *out)
+{
+	out->is_given = !json_null(j);
+	out->rules.n = 0;
+	if (out->is_given)
+		extract_labels(j, out);
+}
+
+void extract_selector(struct json *j, struct selector_object *out)
 {
 	struct text name;
 
+	out->is_given = false;
+	out->rules.n = 0;
 	if (!json_object(j))
 		return;
+	out->is_given = true;
 	while (json_member(j, &name)) {
-		if (text_is(name, "nodeAffinity"))
-			extract_affinity(j, out, 0);
-		else if (text_is(name, "podAffinity"))
-			extract_affinity(j, out, ASKS_POD_AFFINITY);
-		else if (text_is(name, "podAntiAffinity"))
-			extract_affinity(j, out, ASKS_POD_ANTI_AFFINITY);
+		if (text_is(name, "matchLabels"))
+			extract_labels(j, out);
+		else if (text_is(name, "matchExpressions"))
+			extract_expressions(j, out);
 		else
 			json_skip(j);
 	}

@@ -27,6 +27,7 @@ static const char *pod_asks_refusal(const struct pod_object *pod)
 		{ ASKS_NODE_OPERATOR, "unknown operators in spec.affinity.nodeAffinity" },
 		{ ASKS_NODE_FIELD, "fields other than metadata.name, or operators other than In and NotIn, "
 				   "in matchFields" },
+		{ ASKS_VOID_PREFERENCE, "terms of preferred node affinity that kube-scheduler can't parse" },
 		{ ASKS_DECLARED_FEATURE, "the action RestartAllContainers (restartPolicyRules)" },
 	};
 

@@ -64,7 +64,8 @@ const nano_t *quantities_find(const struct quantities *q, uint32_t resource);
 struct port_object {
 	struct text address; /* hostIP */
 	struct text protocol; /* "TCP" when it is not given */
-	uint32_t port; /* hostPort, not 0 */
+	uint32_t port; /* hostPort; in a pod's list not 0 */
+	uint32_t container_port;
 };
 
 struct container {
@@ -74,9 +75,9 @@ struct container {
 	bool is_sidecar; /* an init container with restartPolicy Always */
 	bool restarts_all; /* a rule of it has the action RestartAllContainers */
 	struct quantities requests; /* what is missing is filled from the limits */
-	struct port_object *ports;  /* port 0: none on the host unless the pod is in its network */
-	uint32_t *container_ports;  /* of each */
+	struct port_object *ports;
 	size_t ports_n;
+	size_t ports_room;
 };
 
 /* What the kubelet says of a container, in-place resize. */
@@ -173,6 +174,7 @@ enum pod_asks {
 	ASKS_NODE_OPERATOR = 1u << 9,
 	ASKS_NODE_FIELD = 1u << 10,
 	ASKS_DECLARED_FEATURE = 1u << 11,
+	ASKS_VOID_PREFERENCE = 1u << 12, /* a preference that kube-scheduler can't parse */
 };
 
 struct pod_object {
@@ -183,6 +185,7 @@ struct pod_object {
 	struct text node_name;
 	int32_t priority;
 	bool gated;
+	bool has_host_network;
 	bool has_soft_rules; /* preferred affinity, ScheduleAnyway */
 	uint32_t asks;       /* enum pod_asks */
 	struct text native_group; /* spec.schedulingGroup or workloadRef; at NULL: none */

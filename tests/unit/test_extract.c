@@ -111,8 +111,10 @@ static uint32_t asks_of(const cJSON *spec, bool *soft)
 	const cJSON *affinity = get(spec, "affinity"), *item;
 	uint32_t asks = 0;
 
-	*soft = any_preferred(affinity, "nodeAffinity") || any_preferred(affinity, "podAffinity") ||
-		any_preferred(affinity, "podAntiAffinity");
+	*soft = any_preferred(affinity, "podAffinity") || any_preferred(affinity, "podAntiAffinity");
+	cJSON_ArrayForEach(item, get(get(affinity, "nodeAffinity"), "preferredDuringSchedulingIgnoredDuringExecution"))
+		*soft |= cJSON_GetArraySize(get(get(item, "preference"), "matchExpressions")) > 0 ||
+			 cJSON_GetArraySize(get(get(item, "preference"), "matchFields")) > 0;
 	asks |= any_required(affinity, "podAffinity") ? ASKS_POD_AFFINITY : 0;
 	asks |= any_required(affinity, "podAntiAffinity") ? ASKS_POD_ANTI_AFFINITY : 0;
 	asks |= has_host_port(spec) ? ASKS_HOST_PORT : 0;
