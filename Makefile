@@ -76,13 +76,14 @@ LIB_demo     := $(B)/lib/libmuster-demo.a
 
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
 	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo,\
-	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p)))))
+	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
+	$(B)/bin/muster-count
 
 UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 
 .PHONY: all help programs unit stress demo test test-unit test-process test-clang test-real test-stress \
-	bench layers install clean deps deps-test deps-real
+	test-counts counts-baseline bench layers install clean deps deps-test deps-real
 all: programs
 
 help:
@@ -126,6 +127,7 @@ $(eval $(call program,musterctl,ctl/main,$(LIB_ctl) $(LIB_frontend) $(LIB_core) 
 $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
 $(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 
 # A unit test is one Criterion program for one module; it may use any library.
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c)) \
@@ -144,6 +146,7 @@ $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 ## make test        install what is missing, build, run the tests
 ## make test-real   the same against a real kube-apiserver 1.36.3
 ## make bench       measure; needs a quiet machine
+## make test-counts instructions of the hot paths; counts-baseline accepts them
 ## make layers      show includes that point the wrong way
 ## make install     DESTDIR= PREFIX=/usr/local
 ## make clean
@@ -190,6 +193,12 @@ deps-test:
 	@deploy/install-deps.sh build test
 deps-real:
 	@deploy/install-deps.sh build test real
+
+# Instructions of the hot paths against bench/counts.txt.
+test-counts: deps-test
+	@tests/counts.sh
+counts-baseline: deps-test
+	@tests/counts.sh --renew
 
 layers:
 	@tests/layers.sh

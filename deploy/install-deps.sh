@@ -15,8 +15,8 @@ set -eu
 build='gcc libc6-dev make pkg-config liburcu-dev libjemalloc-dev libcurl4-openssl-dev libcjson-dev
 	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev'
 # strace counts the core's system calls, spin proves the models of tests/model, clang is
-# the second compiler.
-test='libcriterion-dev python3 strace spin clang'
+# the second compiler, valgrind counts instructions.
+test='libcriterion-dev python3 strace spin clang valgrind'
 # openssl makes keys and certificates, the rest is what lies under the real
 # kube-apiserver that tests/real/build.sh makes.
 real='etcd-server python3 openssl ca-certificates'

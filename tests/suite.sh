@@ -16,6 +16,7 @@ for part in "$@"; do
 		# Lets allocations fail, which a sanitizer's own allocator doesn't.
 		memory=build/unit/test_model_memory
 		echo "make --no-print-directory $memory > /dev/null && $memory"
+		echo 'tests/counts.sh'
 		;;
 	stress)
 		# Alone: an order is weakened here and must be seen to fail.

@@ -1,0 +1,244 @@
+/* Fixed work on the hot paths, for valgrind to count the instructions of: each function
+ * counted_*() is called once, and nothing else is counted.  See tests/counts.sh.
+ *
+ *   muster-count POD.json */
+#include "bench/cluster.h"
+#include "core/core.h"
+#include "frontend/extract.h"
+#include "ipc/ring.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES 5000u
+#define MEMBERS 1000u
+#define RECORDS 4096u
+#define RING_BYTES (1u << 20)
+#define BODY_BYTES 32u
+
+#define COUNTED __attribute__((noinline, noclone)) static
+
+static struct cluster cluster;
+static pod_id pods[MEMBERS];
+
+/* Keeps the compiler from making one function of two that do the same. */
+static volatile int stage;
+
+/* What was counted until here is set aside. */
+__attribute__((noinline, noclone)) static void count_anew(void)
+{
+	stage = 0;
+}
+
+/* ---- the core ----------------------------------------------------------------------- */
+
+COUNTED void counted_gang(void)
+{
+	cluster_plan(&cluster);
+	stage = 1;
+}
+
+COUNTED void counted_pods(void)
+{
+	cluster_run(&cluster);
+	stage = 2;
+}
+
+COUNTED void counted_single(void)
+{
+	cluster_plan(&cluster);
+	stage = 3;
+}
+
+COUNTED void counted_shape(void)
+{
+	cluster_run(&cluster);
+	cluster_plan(&cluster);
+	stage = 4;
+}
+
+COUNTED void counted_refuse(void)
+{
+	cluster_plan(&cluster);
+	stage = 5;
+}
+
+COUNTED void counted_node(void)
+{
+	cluster_run(&cluster);
+	cluster_plan(&cluster);
+	stage = 6;
+}
+
+static void gang(uint32_t shape, uint32_t members)
+{
+	cluster_batch(&cluster);
+	cluster_gang(&cluster, 0, members);
+	for (uint32_t i = 0; i < members; i++)
+		pods[i] = cluster_pod(&cluster, 0, shape);
+}
+
+static void gang_ends(uint32_t members)
+{
+	for (uint32_t i = 0; i < members; i++)
+		cluster_pod_end(&cluster, pods[i]);
+	cluster_gang_end(&cluster, 0);
+	cluster_plan(&cluster);
+}
+
+/* The first gang makes the shape known. */
+static void gangs(void)
+{
+	gang(SHAPE_CPU, MEMBERS);
+	cluster_run(&cluster);
+	cluster_plan(&cluster);
+	gang_ends(MEMBERS);
+	gang(SHAPE_CPU, MEMBERS);
+	count_anew();
+	counted_pods();
+	count_anew();
+	counted_gang();
+	gang_ends(MEMBERS);
+}
+
+static void singles(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pods[i] = cluster_pod(&cluster, ID_NONE, SHAPE_ZONE);
+		if (i == 0)
+			cluster_plan(&cluster);
+	}
+	count_anew();
+	counted_single();
+	cluster_batch(&cluster);
+	cluster_new_shape(&cluster, false);
+	pods[2] = cluster_pod(&cluster, ID_NONE, SHAPE_NEW);
+	count_anew();
+	counted_shape();
+	for (int i = 0; i < 3; i++)
+		cluster_pod_end(&cluster, pods[i]);
+	cluster_plan(&cluster);
+}
+
+static void refused(void)
+{
+	gang(SHAPE_RARE, 64);
+	cluster_run(&cluster);
+	cluster_plan(&cluster);
+	gang_ends(64);
+	gang(SHAPE_RARE, 64);
+	cluster_run(&cluster);
+	count_anew();
+	counted_refuse();
+	gang_ends(64);
+}
+
+/* Sixteen shapes are live and looked at when a node changes. */
+static void node_changes(void)
+{
+	for (uint32_t i = 0; i < CLUSTER_MIX; i++)
+		pods[i] = cluster_pod(&cluster, ID_NONE, SHAPE_MIX + i);
+	cluster_plan(&cluster);
+	cluster_batch(&cluster);
+	cluster_node(&cluster, 4711, true);
+	for (uint32_t i = 0; i < CLUSTER_MIX; i++)
+		pods[CLUSTER_MIX + i] = cluster_pod(&cluster, ID_NONE, SHAPE_MIX + i);
+	count_anew();
+	counted_node();
+}
+
+/* ---- ring and extractor ---------------------------------------------------------------- */
+
+static struct {
+	alignas(CACHE_LINE) _Atomic uint64_t tail;
+	alignas(CACHE_LINE) _Atomic uint64_t head;
+	alignas(CACHE_LINE) unsigned char data[RING_BYTES];
+	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
+} lane;
+
+COUNTED bool counted_ring(struct ring_writer *w, struct ring_reader *r)
+{
+	for (uint32_t i = 0; i < RECORDS; i++) {
+		struct record *place = ring_reserve(w, EVENT_TICK, BODY_BYTES, i);
+
+		if (!place)
+			return false;
+		memset(place + 1, 0, BODY_BYTES);
+		ring_publish(w);
+		if (ring_read(r, (struct record *)(void *)lane.buffer) != 1)
+			return false;
+		ring_release(r);
+	}
+	return true;
+}
+
+static bool ring(void)
+{
+	struct ring_writer w;
+	struct ring_reader r;
+
+	ring_writer_init(&w, lane.data, RING_BYTES, &lane.tail, &lane.head, 1);
+	ring_reader_init(&r, lane.data, RING_BYTES, &lane.tail, &lane.head, 1);
+	count_anew();
+	return counted_ring(&w, &r);
+}
+
+COUNTED bool counted_extract(const char *json, size_t bytes, struct arena *arena)
+{
+	static struct pod_object pod;
+	struct decode_error error;
+
+	return extract_pod(json, bytes, arena, &pod, &error) == 0;
+}
+
+static bool extract(const char *path)
+{
+	static char json[1u << 16];
+	struct arena arena = { 0 };
+	FILE *f = fopen(path, "re");
+	size_t bytes = f ? fread(json, 1, sizeof(json) - 1, f) : 0;
+	bool ok = false;
+
+	/* The first one makes room in the arena. */
+	for (int i = 0; i < 2 && bytes > 0; i++) {
+		struct pod_object pod;
+		struct decode_error error;
+
+		ok = i > 0 || extract_pod(json, bytes, &arena, &pod, &error) == 0;
+		count_anew();
+		if (ok && i > 0)
+			ok = counted_extract(json, bytes, &arena);
+		arena_reset(&arena);
+	}
+	if (!ok)
+		fprintf(stderr, "muster-count: %s is no pod\n", path);
+	if (f)
+		fclose(f);
+	arena_free(&arena);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t binds;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: muster-count POD.json\n");
+		return 2;
+	}
+	if (!extract(argv[1]) || !ring() ||
+	    !cluster_init(&cluster, &(struct cluster_setup){ .nodes = NODES, .pods_more = 10000 }))
+		return 1;
+	binds = cluster.binds;
+	gangs();
+	singles();
+	refused();
+	node_changes();
+	if (cluster.binds - binds != 2 * MEMBERS + 3 + 2 * CLUSTER_MIX) {
+		fprintf(stderr, "muster-count: %llu bindings\n", (unsigned long long)(cluster.binds - binds));
+		return 1;
+	}
+	cluster_free(&cluster);
+	return 0;
+}
