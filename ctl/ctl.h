@@ -18,7 +18,9 @@ enum output { OUTPUT_TEXT, OUTPUT_JSON };
 
 /* argv[0] is "musterctl COMMAND", for messages. */
 int simulate_main(int argc, char **argv);
+int verdict_main(int argc, char **argv);
 int up_main(int argc, char **argv);
+int replay_main(int argc, char **argv);
 int status_main(int argc, char **argv);
 int gangs_main(int argc, char **argv);
 int nodes_main(int argc, char **argv);

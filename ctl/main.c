@@ -14,11 +14,11 @@ static const struct command {
 	{"gangs", "the gangs it knows, and why they wait", gangs_main},
 	{"nodes", "the nodes it knows, and what is used of them", nodes_main},
 	{"simulate", "place everything pending in files of objects, offline", simulate_main},
+	{"replay", "run again what muster-core --record wrote down, and compare", replay_main},
 	{"verdict", NULL, NULL},
 	{"explain", NULL, NULL},
 	{"top", NULL, NULL},
 	{"latency", NULL, NULL},
-	{"replay", NULL, NULL},
 	{"fsck", NULL, NULL},
 };
 #define COMMANDS_N (sizeof(commands) / sizeof(commands[0]))
