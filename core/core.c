@@ -25,6 +25,7 @@ static void core_clear_lists(struct core *c)
 	pod_queue_init(&c->backoff, LIST_BACKOFF);
 	c->cursor = ID_NONE;
 	c->looked_at = ID_NONE;
+	c->held = ID_NONE;
 	c->backoff_due_ns = UINT64_MAX;
 	c->say = (struct say){ 0 };
 	while (c->stale_n > 0)

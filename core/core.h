@@ -37,6 +37,7 @@ enum score_policy {
 struct core_config {
 	struct limits limits;
 	enum score_policy score;
+	uint64_t hold_after_ns; /* a gang that waited so long for room is held some; 0: never */
 	core_emit_fn emit;
 	void *context;
 	uint64_t (*clock_ns)(void); /* for statistics alone; may be NULL */

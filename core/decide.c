@@ -1,5 +1,6 @@
 #include "core/decide.h"
 
+#include "core/hold.h"
 #include "core/members.h"
 #include "core/minimum.h"
 #include "core/reason.h"
@@ -81,6 +82,13 @@ static void wait_for(struct core *c, struct gang *g, uint32_t need)
 	g->wait_need = need;
 }
 
+/* Is it the hold alone that stands in the way? */
+static bool would_fit(struct core *c, uint32_t need)
+{
+	c->views.behind = false;
+	return c->plan.alike && views_get(&c->views, c->plan.failed)->capacity >= need;
+}
+
 static enum why place(struct core *c, uint32_t index, struct reason *r)
 {
 	struct gang *g = &c->gangs.slots[index];
@@ -93,6 +101,7 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 		return WHY_NO_NODES;
 	if (quorum_waits && !minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
 		return WHY_MIN_RESOURCES;
+	c->views.behind = hold_stands_before(c, index);
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
 	answer = plan_gang(plan, &c->views, &c->gangs, g, need);
 	if (answer == PLAN_GAVE_UP && plan->search)
@@ -110,6 +119,8 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 	wait_for(c, g, need);
 	if (plan->failed != ID_NONE)
 		reason_room(r, c->tally, &c->views, plan->failed, plan->failed_need, need, plan->placed > 0 ? 0 : plan->fit);
+	if (c->views.behind && would_fit(c, need))
+		return WHY_HELD;
 	return answer == PLAN_GAVE_UP ? WHY_GAVE_UP : WHY_ROOM;
 }
 
@@ -157,6 +168,7 @@ static bool look(struct core *c, uint32_t index)
 	say_gang(c, index, state_of(g), &r);
 	g->room_version = c->nodes.room_version;
 	g->refresh = c->refresh;
+	hold_looked(c, index, (r.why == WHY_ROOM || r.why == WHY_GAVE_UP || r.why == WHY_HELD) && gang_have(g) < g->quorum);
 	c->looked_at = ID_NONE;
 	if (waits)
 		queue_insert(&c->waiting, index);
@@ -169,6 +181,7 @@ static uint64_t shape_bound(struct core *c, shape_id shape)
 {
 	struct shape *s = &c->shapes.slots[shape];
 
+	c->views.behind = false;
 	if (s->bound_version != c->nodes.room_version) {
 		s->bound = views_get(&c->views, shape)->capacity;
 		s->bound_version = c->nodes.room_version;
@@ -277,6 +290,7 @@ void decide_tick(struct core *c)
 		backoff_wake(c);
 	if (!c->synced || c->now_ns - c->refreshed_ns < REFRESH_NS)
 		return;
+	hold_tick(c);
 	c->refreshed_ns = c->now_ns;
 	while (c->stale_n > 0) {
 		uint32_t index = c->stale[--c->stale_n];

@@ -46,6 +46,8 @@ struct gang {
 	uint32_t wait_need;
 	uint32_t refresh; /* round of reasons it was last part of */
 	uint64_t searched_ns; /* when the planner last gave up on it */
+	uint64_t waits_ns;    /* for room, since then; 0: it doesn't */
+	uint64_t hopeless;    /* order_version of nodes with which it could never fit */
 
 	/* What was told last. */
 	uint8_t state; /* enum gang_state */

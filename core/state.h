@@ -52,6 +52,10 @@ struct core {
 	uint64_t backoff_due_ns;  /* none is due before */
 	struct say say;
 
+	uint32_t held; /* the gang that room is held for, ID_NONE; core/hold.h */
+	uint32_t held_generation;
+	uint64_t held_ns; /* since */
+
 	uint32_t refresh; /* round in which all reasons are worked out anew */
 	uint64_t refreshed_ns;
 	uint64_t refreshed_log; /* nodes.log_n then */

@@ -180,9 +180,11 @@ static bool views_valid(struct checking *k)
 
 		if (v->shape == ID_NONE)
 			continue;
-		if (vs->of_shape[v->shape] != i || !shapes_find(&c->shapes, v->shape))
+		if (vs->of_shape[v->hold > 0][v->shape] != i || !shapes_find(&c->shapes, v->shape))
 			return wrong(k, "view %u: its shape", i);
 		if (c->nodes.order_old || v->order_version != c->nodes.order_version || v->position != c->nodes.log_n)
+			continue;
+		if (v->hold > 0 && v->hold != vs->hold.version)
 			continue;
 		if (!view_check(vs, v))
 			return wrong(k, "view of shape %u", v->shape);

@@ -13,6 +13,8 @@
 #include "core/tree.h"
 
 #define VIEWS_MAX 128u /* shapes with a view; the one not used for longest gives way */
+#define HOLD_SHAPES_MAX 8u
+
 #define NO_NODE UINT32_MAX
 
 /* Arrays are by rank, so that the first of equals has the lowest name. */
@@ -24,8 +26,18 @@ struct facts {
 	uint64_t members[RESOURCES_MAX]; /* that this resource alone lets in */
 };
 
+/* Room that is kept for a gang that waits for it; see core/hold.h.  Whoever comes behind
+ * that gang sees what is left beside it. */
+struct hold {
+	uint64_t version;  /* counts holds; 0: none */
+	uint32_t shapes_n; /* 1: what it would place on a node is kept there; more: nodes that any
+	                    * of them may go to are kept whole */
+	shape_id shapes[HOLD_SHAPES_MAX];
+};
+
 struct view {
 	shape_id shape;
+	uint64_t hold; /* version of the hold that it leaves room for; 0: it sees all room */
 	uint64_t position;      /* in the log of nodes */
 	uint64_t order_version; /* of the ranks */
 	uint64_t last_used;
@@ -39,7 +51,10 @@ struct view {
 struct views {
 	struct view slots[VIEWS_MAX];
 	void *memory;       /* of all arrays */
-	uint32_t *of_shape; /* index into slots, NO_NODE: none */
+	uint32_t *of_shape[2]; /* index into slots, NO_NODE: none; [1]: beside the hold */
+	struct hold hold;
+	uint64_t holds; /* ever */
+	bool behind; /* whoever asks comes behind the hold; set it before views_get() */
 	struct nodes *nodes;
 	struct shapes *shapes;
 	enum score_policy score;
@@ -58,6 +73,9 @@ void views_clear(struct views *vs);
  * to date until a node changes. */
 struct view *views_get(struct views *vs, shape_id shape);
 void view_follow(struct views *vs, struct view *v);
+
+/* Keep room for those shapes, and for no others; n 0: for nobody. */
+void views_hold(struct views *vs, const shape_id *shapes, uint32_t n);
 
 /* The shape is gone or another. */
 void views_forget(struct views *vs, shape_id shape);

@@ -295,6 +295,11 @@ static void put_reason(struct out *o, const struct reason *r, const char *gang, 
 	case WHY_GAVE_UP:
 		put_gave_up(o, r, gang, names);
 		break;
+	case WHY_HELD:
+		put(o, "room is held for a gang that has waited longer");
+		if (gang)
+			put(o, ". gang %s: %u of %u members have room beside it.", gang, r->fit, r->need);
+		break;
 	default:
 		put(o, "not looked at yet");
 	}

@@ -25,7 +25,7 @@
 	F(s, limits_hit) F(s, sleeps) F(s, saturated) F(s, epochs) F(s, stale_results)
 #define FIELDS_core_gauges(F, s) \
 	F(s, nodes) F(s, pods) F(s, pods_pending) F(s, pods_bound) F(s, gangs) F(s, gangs_waiting) \
-	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, reserved)
+	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, holds) F(s, held) F(s, reserved)
 #define FIELDS_ledger(F, s) \
 	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, columns_offset) F(s, gangs_offset) \
 	F(s, names_offset) F(s, arena_offset) F(s, epoch) F(s, command_tail) F(s, event_head) \
@@ -105,7 +105,7 @@
 	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
 	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
 	N(WHY_NONE) N(WHY_GROUP_MISSING) N(WHY_MEMBERS) N(WHY_GATED) N(WHY_NO_NODES) N(WHY_ROOM) \
-	N(WHY_MIN_RESOURCES) N(WHY_REFUSED) N(WHY_BIND_REFUSED) N(WHY_GAVE_UP) N(WHY_KINDS) \
+	N(WHY_MIN_RESOURCES) N(WHY_REFUSED) N(WHY_BIND_REFUSED) N(WHY_GAVE_UP) N(WHY_HELD) N(WHY_KINDS) \
 	N(NODE_FITS) N(NODE_WHY_CORDONED) N(NODE_WHY_TAINT) N(NODE_WHY_AFFINITY) N(NODE_WHY_PORTS) \
 	N(NODE_WHY_INSUFFICIENT) N(NODE_WHY_DISK) N(NODE_WHY_CLAIM_IN_USE) N(NODE_WHY_ATTACH) \
 	N(NODE_WHY_VOLUME_NODE) N(NODE_WHY_VOLUME_BIND) N(NODE_WHY_VOLUME_SPACE) N(NODE_WHY_VOLUME_ZONE) \

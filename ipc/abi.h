@@ -133,7 +133,9 @@ struct core_gauges {
 	_Atomic uint64_t shapes;
 	_Atomic uint64_t names;
 	_Atomic uint64_t synced; /* 1 once the lists are in */
-	_Atomic uint64_t reserved[5];
+	_Atomic uint64_t holds; /* begun, ever */
+	_Atomic uint64_t held;  /* index of the gang that room is held for + 1; 0: none */
+	_Atomic uint64_t reserved[3];
 };
 
 struct ledger {
@@ -211,6 +213,7 @@ enum why {
 	WHY_REFUSED,       /* muster can't judge the pod or group; the frontend has the text */
 	WHY_BIND_REFUSED,  /* the API server refused a binding; tried again later */
 	WHY_GAVE_UP,       /* a mixed gang, no plan found within the step limit */
+	WHY_HELD,          /* there is room, but it is held for a gang that has waited too long */
 	WHY_KINDS
 };
 

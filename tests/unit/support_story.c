@@ -88,7 +88,7 @@ static void say_numbers(struct story *s, const struct reason *r)
 static void say_why(struct story *s, const struct cmd_reason *c)
 {
 	static const char *const whys[] = { "none", "group missing", "members", "gated", "no nodes", "room",
-		                            "min resources", "refused", "bind refused", "gave up" };
+		                            "min resources", "refused", "bind refused", "gave up", "held" };
 	const struct reason *r = &c->reason;
 
 	cr_assert(r->why != WHY_NONE && r->why < WHY_KINDS);
@@ -101,7 +101,7 @@ static void say_why(struct story *s, const struct cmd_reason *c)
 		say(s, " %u of %u", r->members, r->quorum);
 	if (r->why == WHY_GATED)
 		say(s, ", %u gated", r->gated);
-	if (r->why == WHY_ROOM || r->why == WHY_GAVE_UP)
+	if (r->why == WHY_ROOM || r->why == WHY_GAVE_UP || r->why == WHY_HELD)
 		say(s, " %u of %u", r->fit, r->need);
 	say_numbers(s, r);
 	say(s, "\n");
@@ -478,7 +478,8 @@ struct story *story_new_with(enum score_policy score)
 {
 	static const char gpu[] = "nvidia.com/gpu";
 	struct story *s = calloc(1, sizeof(*s));
-	struct core_config config = { .limits = limits, .score = score, .emit = emit, .context = s };
+	struct core_config config = { .limits = limits, .score = score, .emit = emit, .context = s,
+		                      .hold_after_ns = STORY_HOLD_MS * MS };
 	struct event_name e = { .id = STORY_GPU, .kind = NAME_RESOURCE, .bytes = sizeof(gpu) - 1 };
 
 	cr_assert(s);

@@ -19,6 +19,8 @@
 
 enum { STORY_GPU = RESOURCE_EXTENDED };
 
+#define STORY_HOLD_MS 60000 /* a gang that waited so long for room is held some */
+
 /* Amounts are in cores, GiB and pieces; *_milli and *_bytes say them exactly.  A node
  * has room for 110 pods unless told otherwise. */
 struct story_node {

@@ -1,0 +1,26 @@
+/* A hold: room kept for a gang that has waited too long, so that small ones that come
+ * after it can't pass it for ever.
+ *
+ * The first gang of the queue that has waited config.hold_after_ns for room, and that would
+ * fit if everything had ended, holds what it could use: whoever comes behind it sees only
+ * what is left beside that (core/views.h), and what ends is added to it.  Whoever comes
+ * before it sees everything.  One gang holds at a time.  It ends when the gang is placed,
+ * changes, goes, can't fit any more, or after the gang's own timeout. */
+#ifndef MUSTER_CORE_HOLD_H
+#define MUSTER_CORE_HOLD_H
+
+#include "core/state.h"
+
+/* Comes the gang behind the one that holds? */
+bool hold_stands_before(const struct core *c, uint32_t index);
+
+/* A gang was looked at: it waits for room, or does not. */
+void hold_looked(struct core *c, uint32_t index, bool waits_for_room);
+
+/* Time went on: begin a hold, or end the one there is. */
+void hold_tick(struct core *c);
+
+/* The gang that holds is gone or another by now. */
+void hold_forget(struct core *c, uint32_t index);
+
+#endif
