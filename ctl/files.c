@@ -27,6 +27,7 @@ struct reading {
 	const char *path;
 	unsigned document;
 	bool many;
+	bool is_yaml;
 	char *error;
 	size_t error_bytes;
 };
@@ -308,6 +309,13 @@ static bool fail_in_line(struct reading *r, size_t line, size_t column, const ch
 	return false;
 }
 
+/* Is it what stands between two documents of YAML?  JSON may be such a document. */
+static bool is_separator(const char *p, const char *start, const char *end)
+{
+	return p > start && p[-1] == '\n' && end - p >= 3 && memcmp(p, "---", 3) == 0;
+}
+
+/* False: a mistake was reported, or r->is_yaml. */
 static bool check_json(struct reading *r, const char *p, const char *end)
 {
 	const char *start = p;
@@ -317,6 +325,10 @@ static bool check_json(struct reading *r, const char *p, const char *end)
 		const char *where, *what;
 		size_t line = 1, column = 1;
 
+		if (is_separator(p, start, end)) {
+			r->is_yaml = true;
+			return false;
+		}
 		p = json_check(p, end, &where, &what);
 		if (p == NULL) {
 			for (const char *q = start; q < where; q++) {
@@ -347,6 +359,21 @@ static bool take_documents(struct reading *r, const char *p, const char *end)
 	return true;
 }
 
+/* Let the text be the same as JSON. */
+static bool unpack_yaml(struct reading *r, struct bytes *text)
+{
+	struct bytes json = {0};
+	struct yaml_error e;
+
+	if (!yaml_to_json(text->at, text->n, &json, &e)) {
+		bytes_free(&json);
+		return fail_in_line(r, e.line, e.column, e.text);
+	}
+	bytes_free(text);
+	*text = json;
+	return check_json(r, text->at, text->at + text->n);
+}
+
 static bool take_text(struct reading *r, struct bytes *text)
 {
 	static const char mark[] = "\xef\xbb\xbf"; /* a byte order mark */
@@ -355,19 +382,15 @@ static bool take_text(struct reading *r, struct bytes *text)
 
 	if (p == text->at + text->n)
 		return fail(r, -1, "the file is empty");
-	if (*p != '{') {
-		struct bytes json = {0};
-		struct yaml_error e;
-
-		if (!yaml_to_json(text->at, text->n, &json, &e)) {
-			bytes_free(&json);
-			return fail_in_line(r, e.line, e.column, e.text);
-		}
-		bytes_free(text);
-		*text = json;
+	r->is_yaml = *p != '{';
+	if (!r->is_yaml && !check_json(r, p, text->at + text->n) && !r->is_yaml)
+		return false;
+	if (r->is_yaml) {
+		if (!unpack_yaml(r, text))
+			return false;
 		p = text->at;
 	}
-	return check_json(r, p, text->at + text->n) && take_documents(r, p, text->at + text->n);
+	return take_documents(r, p, text->at + text->n);
 }
 
 bool files_read(struct files *files, const char *path, char *error, size_t error_bytes)

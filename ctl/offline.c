@@ -305,7 +305,7 @@ static struct limits cut_limits(const struct model *m)
 	struct model_counts counts;
 
 	model_counts(m, &counts);
-	limits.nodes = at_least(counts.nodes + counts.pods);
+	limits.nodes = at_least(counts.node_slots);
 	limits.pods = at_least(counts.pods);
 	limits.gangs = at_least(counts.gangs + counts.pods);
 	limits.shapes = at_least(counts.shapes);
