@@ -209,7 +209,8 @@ static int fail(const char *what, int rc)
 static int record(struct control *k)
 {
 	struct recorder_config config = { .path = k->config->record, .bytes = k->config->record_bytes,
-		                          .limits = k->config->limits, .score = k->config->score };
+		                          .limits = k->config->limits, .score = k->config->score,
+		                          .hold_after_ns = k->config->hold_after_ns };
 	int rc;
 
 	if (!config.path)
@@ -225,6 +226,7 @@ static int record(struct control *k)
 static int start(struct control *k)
 {
 	struct loop_config loop = { .limits = k->config->limits, .score = k->config->score,
+		                    .hold_after_ns = k->config->hold_after_ns,
 		                    .spin_ns = k->config->spin_us * 1000, .cpu = k->config->cpu,
 		                    .recorder = k->recorder, .notify = notify, .context = k };
 	const char *what = "";

@@ -9,6 +9,7 @@ struct control_config {
 	const char *socket;
 	struct limits limits;
 	enum score_policy score;
+	uint64_t hold_after_ns; /* as in struct core_config */
 	uint64_t spin_us;
 	int cpu; /* -1: any */
 	const char *record; /* a file; NULL: none */

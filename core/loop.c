@@ -377,7 +377,8 @@ static uint64_t first_epoch(void)
 
 static int loop_make(struct loop *l, const char **what)
 {
-	struct core_config core = { .limits = l->config.limits, .score = l->config.score, .emit = emit, .context = l,
+	struct core_config core = { .limits = l->config.limits, .score = l->config.score,
+	                            .hold_after_ns = l->config.hold_after_ns, .emit = emit, .context = l,
 		                    .clock_ns = clock_ns };
 	uint64_t bytes = core_ledger_bytes(&l->config.limits, what);
 	int rc;

@@ -26,6 +26,7 @@ enum loop_peer { PEER_FREE, PEER_OFFERED, PEER_SERVED, PEER_BROKEN, PEER_LEAVING
 struct loop_config {
 	struct limits limits;
 	enum score_policy score;
+	uint64_t hold_after_ns;
 	uint64_t spin_ns;
 	int cpu; /* -1: any */
 	struct recorder *recorder; /* of all that the core hears and says; NULL: none */

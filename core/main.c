@@ -25,6 +25,8 @@ static const char help[] =
 	"  --socket PATH            where to listen (default " LINK_DEFAULT_SOCKET ")\n"
 	"  --score kube|pack        which nodes are best: the least allocated, as kube-scheduler\n"
 	"                           (default), or the most allocated\n"
+	"  --hold-after SECONDS     keep room for a gang that waited so long, from those that come\n"
+	"                           after it; 0: never (default 60)\n"
 	"  --spin-us N              look for news this long before sleeping, 0 to 1000000\n"
 	"                           (default 50)\n"
 	"  --cpu N                  run the deciding thread on this CPU\n"
@@ -48,6 +50,7 @@ static const char help[] =
 enum {
 	OPT_SOCKET = 256,
 	OPT_SCORE,
+	OPT_HOLD,
 	OPT_SPIN,
 	OPT_CPU,
 	OPT_NODES,
@@ -68,6 +71,7 @@ enum {
 static const struct option flags[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
 	{ "score", required_argument, NULL, OPT_SCORE },
+	{ "hold-after", required_argument, NULL, OPT_HOLD },
 	{ "spin-us", required_argument, NULL, OPT_SPIN },
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "max-nodes", required_argument, NULL, OPT_NODES },
@@ -176,6 +180,11 @@ static bool option_read(int option, struct control_config *c)
 		return true;
 	case OPT_SCORE:
 		return score_read(option, &c->score);
+	case OPT_HOLD:
+		if (!number(option, 0, 1000000000, &n))
+			return false;
+		c->hold_after_ns = n * UINT64_C(1000000000);
+		return true;
 	case OPT_SPIN:
 		return number(option, 0, 1000000, &c->spin_us);
 	case OPT_CPU:
@@ -213,6 +222,7 @@ int main(int argc, char **argv)
 {
 	struct control_config config = {
 		.socket = LINK_DEFAULT_SOCKET,
+		.hold_after_ns = UINT64_C(60000000000),
 		.spin_us = 50,
 		.cpu = -1,
 		.record_bytes = RECORD_BYTES_DEFAULT,

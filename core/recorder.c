@@ -411,6 +411,7 @@ static int head_write(struct recorder *r, const struct recorder_config *config)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	head.created_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	head.hold_after_ns = config->hold_after_ns;
 	snprintf(head.score, sizeof(head.score), "%s", policy_name(config->score));
 	snprintf(head.program, sizeof(head.program), "%s", MUSTER_VERSION);
 	head.sum = recording_sum(SUM_START, &head, offsetof(struct recording_head, sum));

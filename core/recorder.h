@@ -24,6 +24,7 @@ struct recorder_config {
 	uint64_t bytes; /* the file gets no larger */
 	struct limits limits;
 	enum score_policy score;
+	uint64_t hold_after_ns;
 };
 
 /* Make the file.  A recording of that name is kept as PATH.old; a file that is none is

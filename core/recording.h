@@ -36,7 +36,8 @@ struct recording_head {
 	struct limits limits;
 	char score[16];   /* core/policy.h, ended by a zero */
 	char program[32]; /* the version that recorded */
-	uint64_t reserved[4];
+	uint64_t hold_after_ns; /* as in struct core_config */
+	uint64_t reserved[3];
 	uint64_t sum; /* of all before it */
 };
 

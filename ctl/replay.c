@@ -238,7 +238,7 @@ static int run(struct replay *p)
 static bool start(struct replay *p, const char *command)
 {
 	const struct recording_head *head = &p->recording.head;
-	struct core_config config = {.limits = head->limits, .emit = take_command, .context = p};
+	struct core_config config = {.limits = head->limits, .hold_after_ns = head->hold_after_ns, .emit = take_command, .context = p};
 	const char *what = "";
 	void *memory;
 
