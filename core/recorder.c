@@ -37,6 +37,7 @@
 #define NAP_NS             (NS_PER_S / 50)
 #define BYTES_LEAST        (sizeof(struct recording_head) + 2 * sizeof(struct recording_block))
 #define CRASH_WAITS        1000 /* ms */
+#define CLOSE_S            5    /* for the last bytes */
 
 struct recorder {
 	/* the deciding thread's */
@@ -474,11 +475,16 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 void recorder_close(struct recorder *r)
 {
 	struct recorder *ours = r;
+	struct timespec until;
 
 	/* A crash from here on writes nothing more. */
 	atomic_compare_exchange_strong(&at_crash, &ours, NULL);
 	if (!r->off)
 		end(r, END_STOPPED);
-	pthread_join(r->writer, NULL);
-	recorder_free(r);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += CLOSE_S;
+	if (pthread_timedjoin_np(r->writer, NULL, &until) == 0)
+		recorder_free(r);
+	else /* a pipe that nobody reads; the writer keeps what it uses */
+		log_line(LOG_ERROR, "msg=\"the end of the recording can't be written\" file=\"%s\"", r->path);
 }

@@ -64,6 +64,7 @@ struct replay {
 	const unsigned char *expected; /* of its commands: the next */
 	uint32_t said;                 /* commands of this step */
 	uint64_t records, commands;
+	uint64_t full; /* steps in which a command found no room */
 	uint64_t first_ns;
 	struct kind_time times[RECORD_KINDS];
 	struct difference difference;
@@ -219,6 +220,7 @@ static void run_step(struct replay *p)
 	if (rc == -ENOMEM)
 		ctl_no_memory();
 	compare_end(p, rc);
+	p->full += p->step.refused;
 	t->records++;
 	t->ns += took_ns;
 	if (took_ns > t->ns_max)
@@ -328,6 +330,7 @@ static void print_json(const struct replay *p)
 	json_checked(cJSON_AddBoolToObject(o, "equal", !p->difference.found));
 	if (p->difference.found)
 		cJSON_AddItemToObject(o, "difference", difference_json(&p->difference));
+	json_add_number(o, "full", (int64_t)p->full);
 	json_add_text(o, "program", p->recording.head.program);
 	if (went_to_end(p))
 		json_add_text(o, "end", recording_tail_text(&p->recording, tail, sizeof(tail)));
