@@ -3,7 +3,7 @@
  *   selectors   how many pods that match stand on a node      (core/selectors.h)
  *   bonds       how many pods stand on a node that hold a term of their own
  *               against or for others
- *   things      ports, disks, claims and volumes in use on a node
+ *   things      ports, disks, claims and volumes in use on a node  (core/things.h)
  *
  * Kept by each pod that comes to a node or leaves it, whether by a record, by a
  * reservation, or by a plan that is tried and taken back; so the members of one gang see
@@ -12,6 +12,8 @@
 #define MUSTER_CORE_CENSUS_H
 
 #include "core/kinds.h"
+#include "core/pods.h"
+#include "core/things.h"
 #include "core/topologies.h"
 
 typedef uint32_t bond_id;
@@ -23,21 +25,21 @@ struct bond {
 	topology_id topology;
 	uint32_t kind;  /* enum pod_term_kind */
 	int32_t weight;
-	uint32_t *holders; /* by node */
-	uint64_t holders_n;
+	uint32_t *holders; /* by node, also of nodes that do not exist */
+	uint64_t holders_n; /* sum over nodes that exist */
 };
 
 /* A term of a shape, with all that is looked up about it. */
 struct term_link {
 	const struct pod_term *term;
-	selector_id selector; /* `incoming`; of POD_TERM_AFFINITY: see shape_links.affinity */
+	selector_id selector; /* `incoming`; SELECTOR_NONE of POD_TERM_AFFINITY: see shape_links.affinity */
 	topology_id topology;
 	bond_id bond;
 };
 
 struct spread_link {
 	const struct spread *spread;
-	selector_id selector; /* SELECTOR_NONE: it counts no pod; see also self */
+	selector_id selector; /* SELECTOR_NONE: it counts no pod; see also self_always */
 	topology_id topology;
 	bool self_always; /* an empty selector: counts nobody, but matches the pod itself */
 };
@@ -51,39 +53,75 @@ struct shape_links {
 	uint32_t spreads_n;
 };
 
-struct things; /* core/things.h */
+/* What the owner of the pods wants to hear; each may be NULL. */
+struct census_hooks {
+	void *context;
+	void (*moved)(void *context, pod_id pod);       /* the pod is of another kind now */
+	void (*kind_gone)(void *context, kind_id kind); /* the number may become another's */
+};
 
 struct census {
 	struct nodes *nodes;
 	struct shapes *shapes;
+	struct pods *pods;
 	struct labels labels;
 	struct selectors selectors;
 	struct topologies topologies;
 	struct kinds kinds;
 	struct bond *bonds;
-	uint32_t bonds_n;
+	uint32_t bonds_n; /* bonds below this were used at least once */
 	uint32_t bonds_room;
+	struct chains bond_chains;
 	struct shape_links **links; /* by shape */
 	struct things *things;
+	struct census_hooks hooks;
 };
 
-/* -ENOMEM from those that return int. */
-int census_init(struct census *cs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes);
+/* -ENOMEM from those that return int; nothing that can be seen has changed then. */
+int census_init(struct census *cs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes,
+                struct pods *pods);
 void census_clear(struct census *cs);
 void census_free(struct census *cs);
 
-/* A shape came, or is about to go.  When a selector is new, pods that match it get another
- * kind: census_relabel() of core/members.c is called for each set of labels that it
- * matches, and counts of placed pods are made. */
+/* A shape came; it is in the table.  When a selector is new, the pods that match it get another
+ * kind, and those that are placed are counted. */
 int census_shape_add(struct census *cs, shape_id shape);
+/* It is about to go. */
 void census_shape_drop(struct census *cs, shape_id shape);
+
+/* The same in two steps, for a shape that is to take the place of another. */
+int census_links_make(struct census *cs, const struct shape *s, struct shape_links **out);
+void census_links_free(struct census *cs, struct shape_links *links);
+void census_links_put(struct census *cs, shape_id shape, struct shape_links *links);
+
+/* A namespace has those labels now, or is gone; pods that are matched otherwise now get
+ * another kind. */
+int census_namespace_set(struct census *cs, const struct namespace_record *record);
+int census_namespace_drop(struct census *cs, uint32_t name);
+
+/* A node's record was taken into the table (core/nodes.h); `existed`: before that. */
+void census_node_follow(struct census *cs, node_id node, bool existed);
+/* The node was dropped; no pod is on it. */
+void census_node_drop(struct census *cs, node_id node, bool existed);
+
+/* A pod in two steps: what can fail, ... */
+int census_labels_take(struct census *cs, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out);
+void census_labels_give(struct census *cs, labels_id labels);
+/* (and things_reserve() for its shape) ... then its kind.  The pod takes both over; it is on no node
+ * in between. */
+void census_pod_enter(struct census *cs, pod_id pod, labels_id labels);
+void census_pod_leave(struct census *cs, pod_id pod);
 
 /* One pod of that kind comes to the node or leaves it: room (core/nodes.h), matches, bonds and
  * things.  `leaving`: it is being deleted.  Never fails. */
 void census_take(struct census *cs, node_id node, kind_id kind, bool leaving);
 void census_give(struct census *cs, node_id node, kind_id kind, bool leaving);
 
-/* Has the node room for one more pod of the kind, in full width, by every rule?  Slow and exact. */
-bool census_fits(const struct census *cs, node_id node, kind_id kind);
+/* May one more pod of the kind make room for others somewhere: does it match a selector of
+ * required affinity or of a hard spread? */
+bool census_eases(const struct census *cs, kind_id kind);
+
+/* Everything recounted from the pods; false and a static text.  For tests. */
+bool census_valid(const struct census *cs, const char **why);
 
 #endif

@@ -101,14 +101,14 @@ uint32_t pod_labels_find(const struct pod_label *at, uint32_t n, uint32_t key)
 	return place < n && at[place].key == key ? at[place].value : UINT32_MAX;
 }
 
-static bool same_labels(const struct pod_label *a, uint32_t a_n, const struct pod_label *b, uint32_t b_n)
+bool pod_labels_equal(const struct pod_label *a, uint32_t a_n, const struct pod_label *b, uint32_t b_n)
 {
 	return a_n == b_n && (a_n == 0 || memcmp(a, b, a_n * sizeof(*a)) == 0);
 }
 
 bool labels_equal(const struct label_set *set, uint32_t namespace, const struct pod_label *at, uint32_t n)
 {
-	return set->namespace == namespace && same_labels(set->at, set->n, at, n);
+	return set->namespace == namespace && pod_labels_equal(set->at, set->n, at, n);
 }
 
 /* The link of a label; the namespace's is the last.  No label has LABEL_KEY_NAMESPACE: core/records.c. */
@@ -267,43 +267,36 @@ const struct namespace_labels *namespace_find(const struct labels *ls, uint32_t 
 	return i == CHAIN_NONE ? NULL : &ls->index->namespaces[i];
 }
 
-int namespace_set(struct labels *ls, const struct namespace_record *record, bool *changed)
+int namespace_reserve(struct labels *ls, uint32_t name)
 {
 	struct labels_index *x = ls->index;
-	const uint32_t n = record->body->labels_n;
-	uint32_t i = namespace_number(x, record->body->name);
-	struct pod_label *at = NULL;
-	struct namespace_labels *space;
+	uint32_t i;
 
-	*changed = i == CHAIN_NONE ? n > 0 : !same_labels(x->namespaces[i].at, x->namespaces[i].n, record->labels, n);
-	if (i != CHAIN_NONE && !*changed)
+	if (namespace_number(x, name) != CHAIN_NONE)
 		return 0;
-	if (i == CHAIN_NONE && (chains_reserve(&x->names, 1) < 0 ||
-	                        chains_fit(&x->names, &x->namespaces, &x->namespaces_room, sizeof(*space)) < 0))
+	if (chains_reserve(&x->names, 1) < 0 ||
+	    chains_fit(&x->names, &x->namespaces, &x->namespaces_room, sizeof(*x->namespaces)) < 0)
 		return -ENOMEM;
-	if (n > 0) {
-		at = malloc(n * sizeof(*at));
-		if (!at)
-			return -ENOMEM;
-		memcpy(at, record->labels, n * sizeof(*at));
-	}
-	if (i == CHAIN_NONE)
-		i = chains_new(&x->names, chain_hash(3, record->body->name));
-	space = &x->namespaces[i];
-	free(space->at);
-	*space = (struct namespace_labels){ .name = record->body->name, .n = n, .at = at, .exists = true };
+	i = chains_new(&x->names, chain_hash(3, name));
+	x->namespaces[i] = (struct namespace_labels){ .name = name };
 	return 0;
 }
 
-void namespace_drop(struct labels *ls, uint32_t name, bool *changed)
+void namespace_swap(struct labels *ls, struct namespace_labels *labels)
+{
+	struct namespace_labels *space = &ls->index->namespaces[namespace_number(ls->index, labels->name)];
+	struct namespace_labels old = *space;
+
+	*space = *labels;
+	*labels = old;
+}
+
+void namespace_forget(struct labels *ls, uint32_t name)
 {
 	struct labels_index *x = ls->index;
 	uint32_t i = namespace_number(x, name);
 
-	*changed = i != CHAIN_NONE && x->namespaces[i].n > 0;
-	if (i == CHAIN_NONE)
-		return;
-	free(x->namespaces[i].at);
+	assert(!x->namespaces[i].at);
 	x->namespaces[i] = (struct namespace_labels){ 0 };
 	chains_drop(&x->names, i);
 }

@@ -22,11 +22,11 @@ struct label_set {
 	struct set_link *links; /* n for the labels, one for the namespace; lists of sets that share it */
 };
 
+/* One that was never told counts as having none. */
 struct namespace_labels {
 	uint32_t name;
 	uint32_t n;
 	struct pod_label *at; /* sorted by key */
-	bool exists; /* false: no object of that name was told; it counts as having no labels */
 };
 
 struct labels {
@@ -65,9 +65,14 @@ labels_id labels_with_next(const struct labels *ls, labels_id id, uint32_t key);
 /* Every set is below this number; look at refs. */
 uint32_t labels_used(const struct labels *ls);
 
-/* *changed: selectors with a namespaceSelector may match other pods now. */
-int namespace_set(struct labels *ls, const struct namespace_record *record, bool *changed);
-void namespace_drop(struct labels *ls, uint32_t name, bool *changed);
-const struct namespace_labels *namespace_find(const struct labels *ls, uint32_t name); /* or NULL */
+bool pod_labels_equal(const struct pod_label *a, uint32_t a_n, const struct pod_label *b, uint32_t b_n);
+
+/* The labels of a namespace, or NULL.  They change in two steps: room for it (-ENOMEM), then what
+ * *labels says and what was there change places. */
+const struct namespace_labels *namespace_find(const struct labels *ls, uint32_t name);
+int namespace_reserve(struct labels *ls, uint32_t name);
+void namespace_swap(struct labels *ls, struct namespace_labels *labels);
+/* It has no labels any more. */
+void namespace_forget(struct labels *ls, uint32_t name);
 
 #endif

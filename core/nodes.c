@@ -202,6 +202,12 @@ void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
 	changed(ns, id);
 }
 
+void nodes_touch(struct nodes *ns, node_id id)
+{
+	ns->room_version++;
+	changed(ns, id);
+}
+
 bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s)
 {
 	if (!node_present(&ns->slots[id]) || !shape_allows(s, id))

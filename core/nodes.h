@@ -100,6 +100,9 @@ void nodes_drop(struct nodes *ns, node_id id);
 void nodes_take(struct nodes *ns, node_id id, const struct shape *s);
 void nodes_give(struct nodes *ns, node_id id, const struct shape *s);
 
+/* Something about the pods on it changed that rules between pods see. */
+void nodes_touch(struct nodes *ns, node_id id);
+
 /* Has the node room for one more, in full width? */
 bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s);
 

@@ -38,6 +38,8 @@ struct pod {
 	uint32_t flags;      /* enum pod_flags, as last told */
 	uint32_t gang;       /* index into gangs, ID_NONE: a foreign pod without a group */
 	shape_id shape;
+	uint32_t kind;   /* core/kinds.h */
+	uint32_t labels; /* core/labels.h */
 	node_id node;  /* takes room there; ID_NONE also when that node is gone */
 	node_id named; /* bound to, by its last record, or ID_NONE */
 	int32_t priority;
@@ -45,11 +47,13 @@ struct pod {
 	uint8_t class;  /* enum member_class */
 	uint8_t list;   /* enum pod_list */
 	bool any_attempt; /* a result answers a binding of an earlier life */
+	bool leaving;     /* it was being deleted when it was last counted on its node */
 	bool confirmed;   /* BOUND, and its record says so as well */
 	uint32_t attempt;
 	uint32_t refusals; /* in a row */
 	uint32_t previous, next;           /* of the same gang */
 	uint32_t list_previous, list_next; /* of the list it is on */
+	uint32_t labels_previous, labels_next; /* of those with the same labels */
 	uint32_t name_bytes;
 	char *name; /* "namespace/name" */
 	uint64_t created_ns;
