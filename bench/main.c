@@ -19,6 +19,8 @@ static const struct {
 	{ "pipeline", "event in to binding out, through the rings and the core's loop", bench_pipeline, false },
 	{ "sustained", "pods per second through the core, whole lives", bench_sustained, false },
 	{ "memory", "bytes of the core for a node and for a pod", bench_memory, false },
+	{ "e2e", "pods through a whole API server: muster-apisim, or --kubeconfig", bench_e2e, false },
+	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
 };
 #define BENCHES_N (sizeof(benches) / sizeof(benches[0]))
 

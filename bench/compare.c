@@ -1,0 +1,152 @@
+/* How do muster and the real kube-scheduler compare on the same real API server, in one
+ * run?  tests/real/cluster.py starts etcd and kube-apiserver, tests/real/build.sh has
+ * kube-scheduler; both are built from source the first time, which takes minutes.
+ *
+ * kube-scheduler runs twice: as it comes, which looks at a sample of the nodes, and with
+ * every node scored, which is what muster always does. */
+#include "bench/bench.h"
+#include "bench/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NODES 1000u
+#define PODS 500u
+#define GANG 100u
+#define TIMES_SAMPLED 5 /* goals: muster's rate over kube-scheduler's */
+#define TIMES_EXACT 35
+
+struct ground {
+	char tree[CHILD_PATH];
+	char folder[CHILD_PATH];
+	char script[CHILD_PATH + 32];
+	char kube[CHILD_PATH];
+	char admin[CHILD_PATH + 32], muster[CHILD_PATH + 32];
+	bool started;
+};
+
+/* The last line that the script printed is where the programs are. */
+static bool find_kube(struct ground *g, const struct stage *s)
+{
+	char script[CHILD_PATH + 32], path[CHILD_PATH], line[CHILD_PATH / 2] = "", next[CHILD_PATH / 2];
+	const char *argv[] = { script, "kube-scheduler", NULL };
+	FILE *f;
+
+	snprintf(script, sizeof(script), "%s/tests/real/build.sh", g->tree);
+	if (!child_run(s->folder, "build", argv))
+		return false;
+	snprintf(path, sizeof(path), "%s/build.log", s->folder);
+	f = fopen(path, "re");
+	while (f && fgets(next, sizeof(next), f))
+		if (next[0] == '/')
+			snprintf(line, sizeof(line), "%s", next);
+	if (f)
+		fclose(f);
+	line[strcspn(line, "\n")] = '\0';
+	snprintf(g->kube, sizeof(g->kube), "%s/kube-scheduler", line);
+	return line[0] == '/';
+}
+
+static bool ground_open(struct ground *g, const struct stage *s)
+{
+	const char *argv[] = { g->script, "start", g->folder, "--gates", NULL };
+	struct stat st;
+
+	if (!child_tree(g->tree))
+		return false;
+	snprintf(g->script, sizeof(g->script), "%s/tests/real/cluster.py", g->tree);
+	if (stat(g->script, &st) < 0) {
+		fprintf(stderr, "muster-bench: compare needs the source tree, and %s is not there\n", g->script);
+		return false;
+	}
+	if (!find_kube(g, s))
+		return false;
+	snprintf(g->folder, sizeof(g->folder), "%s/cluster", s->folder);
+	snprintf(g->admin, sizeof(g->admin), "%s/admin.kubeconfig", g->folder);
+	snprintf(g->muster, sizeof(g->muster), "%s/muster.kubeconfig", g->folder);
+	g->started = child_run(s->folder, "cluster", argv);
+	return g->started;
+}
+
+static void ground_close(struct ground *g, const struct stage *s)
+{
+	const char *argv[] = { g->script, "stop", g->folder, NULL };
+
+	if (g->started)
+		child_run(s->folder, "cluster-stop", argv);
+}
+
+struct figures {
+	double preloaded, gang_s;
+};
+
+static bool contend(struct stage *s, struct contender *c, uint32_t pods, uint32_t gang, struct figures *f)
+{
+	bool ok = stage_preloaded(s, c, pods, &f->preloaded) && stage_gang(s, c, gang, &f->gang_s);
+
+	if (!ok)
+		child_show_log(&c->child);
+	contender_stop(c);
+	return ok;
+}
+
+static void add(struct bench_report *report, const struct contender *c, const struct figures *f, uint32_t gang,
+                double goal_rate, double goal_s)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-preloaded", c->name);
+	bench_add_one(report, name, "per_s", f->preloaded, true, goal_rate);
+	snprintf(name, sizeof(name), "%s-gang-%u", c->name, gang);
+	bench_add_one(report, name, "s", f->gang_s, false, goal_s);
+}
+
+static bool measure(struct bench_report *report, struct stage *s, const struct ground *g, const struct bench_options *o)
+{
+	const uint32_t pods = o->pods ? o->pods : PODS, gang = o->gang ? o->gang : GANG;
+	struct contender all[] = {
+		{ .name = "muster", .kubeconfig = g->muster },
+		{ .name = "kube-sampled", .program = g->kube, .kubeconfig = g->admin },
+		{ .name = "kube-exact", .program = g->kube, .kubeconfig = g->admin, .percent = 100 },
+	};
+	struct figures f[3];
+	double binds, live, goal;
+
+	if (!stage_binds(s, pods, &binds) || !stage_preloaded(s, &all[0], pods, &f[0].preloaded) ||
+	    !stage_live(s, pods, &live) || !stage_gang(s, &all[0], gang, &f[0].gang_s)) {
+		if (all[0].child.name[0])
+			child_show_log(&all[0].child);
+		contender_stop(&all[0]);
+		return false;
+	}
+	contender_stop(&all[0]);
+	/* Every node scored takes so long that fewer pods tell as much. */
+	if (!contend(s, &all[1], pods, gang, &f[1]) || !contend(s, &all[2], pods > 200 ? pods / 5 : pods, gang, &f[2]))
+		return false;
+	goal = TIMES_SAMPLED * f[1].preloaded;
+	if (goal < TIMES_EXACT * f[2].preloaded)
+		goal = TIMES_EXACT * f[2].preloaded;
+	bench_add_one(report, "apiserver-binds", "per_s", binds, true, 0);
+	add(report, &all[0], &f[0], gang, goal < binds ? goal : binds, gang == 1000 ? 1.2 : 0);
+	bench_add_one(report, "muster-live", "per_s", live, true, 0.40 * binds);
+	add(report, &all[1], &f[1], gang, 0, 0);
+	add(report, &all[2], &f[2], gang, 0, 0);
+	return true;
+}
+
+bool bench_compare(struct bench_report *report, const struct bench_options *o)
+{
+	struct ground g = { .started = false };
+	struct stage s;
+	bool ok;
+
+	bench_unpin();
+	if (!stage_init(&s))
+		return false;
+	ok = ground_open(&g, &s) && stage_open(&s, g.admin, o->nodes ? o->nodes : NODES) && measure(report, &s, &g, o);
+	ground_close(&g, &s);
+	stage_free(&s);
+	return ok;
+}

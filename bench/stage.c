@@ -1,0 +1,333 @@
+#include "bench/stage.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_S 900u
+#define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1"
+#define NATIVE_GROUPS "/apis/scheduling.k8s.io/v1alpha2"
+
+/* What the rows of requests of one measurement have in common. */
+struct space {
+	struct stage *stage;
+	char namespace[64];
+	const char *scheduler;
+	const char *group_label; /* NULL: none */
+	const char *group_native;
+};
+
+__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort(); /* no memory for a few hundred bytes */
+	va_end(args);
+	return text;
+}
+
+/* ---- the server ----------------------------------------------------------------------- */
+
+bool stage_init(struct stage *s)
+{
+	*s = (struct stage){ 0 };
+	if (!child_bin(s->bin)) {
+		fprintf(stderr, "muster-bench: can't find out where it lies\n");
+		return false;
+	}
+	return child_folder(s->folder);
+}
+
+void stage_free(struct stage *s)
+{
+	for (uint32_t i = 0; i < s->nodes_n; i++)
+		free(s->nodes[i]);
+	free(s->nodes);
+	client_free(s->client);
+	child_folder_remove(s->folder);
+}
+
+static void make_node(void *context, uint32_t i, char *path, char **body)
+{
+	snprintf(path, 512, "/api/v1/nodes");
+	*body = print("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"bench-%05u\",\"labels\":{"
+	              "\"kubernetes.io/hostname\":\"bench-%05u\",\"topology.kubernetes.io/zone\":\"zone-%u\"}},"
+	              "\"status\":{\"capacity\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
+	              "\"allocatable\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
+	              "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\"}]}}",
+	              i, i, i % 3);
+}
+
+static bool learn_nodes(struct stage *s)
+{
+	const cJSON *item;
+	cJSON *list;
+
+	if (client_one(s->client, "GET", "/api/v1/nodes", NULL) != 200) {
+		fprintf(stderr, "muster-bench: can't list nodes: %.300s\n", client_said(s->client));
+		return false;
+	}
+	list = cJSON_Parse(client_said(s->client));
+	s->nodes = calloc((size_t)cJSON_GetArraySize(cJSON_GetObjectItem(list, "items")) + 1, sizeof(*s->nodes));
+	cJSON_ArrayForEach(item, cJSON_GetObjectItem(list, "items"))
+	{
+		const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetObjectItem(item, "metadata"), "name"));
+
+		if (s->nodes && name)
+			s->nodes[s->nodes_n++] = print("%s", name);
+	}
+	cJSON_Delete(list);
+	if (s->nodes_n == 0)
+		fprintf(stderr, "muster-bench: the cluster has no nodes\n");
+	return s->nodes_n > 0;
+}
+
+bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes)
+{
+	s->client = client_new(kubeconfig);
+	return s->client && client_row(s->client, "POST", nodes, make_node, NULL) && learn_nodes(s);
+}
+
+/* ---- who schedules ----------------------------------------------------------------------- */
+
+static bool start_muster(struct contender *c, struct stage *s)
+{
+	char program[CHILD_PATH + 16], socket[CHILD_PATH], listen[32], url[64];
+	uint16_t port = child_port();
+	const char *argv[] = { program, "up", "--kubeconfig", c->kubeconfig, "--scheduler-name", STAGE_SCHEDULER,
+		               "--socket", socket, "--listen", listen, NULL };
+
+	snprintf(program, sizeof(program), "%s/musterctl", s->bin);
+	snprintf(socket, sizeof(socket), "%s/muster.sock", s->folder);
+	snprintf(listen, sizeof(listen), "127.0.0.1:%u", port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/readyz", port);
+	return child_start(&c->child, s->folder, c->name, argv) && child_ready(&c->child, url, 60);
+}
+
+static bool write_config(const struct contender *c, const char *path)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return false;
+	fprintf(f, "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+	           "clientConnection:\n  kubeconfig: %s\n  qps: 5000\n  burst: 5000\n"
+	           "leaderElection:\n  leaderElect: false\npercentageOfNodesToScore: %u\n"
+	           "profiles:\n- schedulerName: " STAGE_SCHEDULER "\n",
+	        c->kubeconfig, c->percent);
+	return fclose(f) == 0;
+}
+
+static bool start_kube(struct contender *c, struct stage *s)
+{
+	char config[CHILD_PATH], config_flag[CHILD_PATH + 16], port_flag[32], certs[CHILD_PATH], url[64];
+	char authentication[CHILD_PATH + 32], authorization[CHILD_PATH + 32];
+	uint16_t port = child_port();
+	const char *argv[] = { c->program, config_flag, port_flag, "--bind-address=127.0.0.1", certs, authentication,
+		               authorization, "--feature-gates=GenericWorkload=true,GangScheduling=true", NULL };
+
+	snprintf(config, sizeof(config), "%s/%s.yaml", s->folder, c->name);
+	snprintf(config_flag, sizeof(config_flag), "--config=%s", config);
+	snprintf(port_flag, sizeof(port_flag), "--secure-port=%u", port);
+	snprintf(certs, sizeof(certs), "--cert-dir=%s/certs", s->folder);
+	snprintf(authentication, sizeof(authentication), "--authentication-kubeconfig=%s", c->kubeconfig);
+	snprintf(authorization, sizeof(authorization), "--authorization-kubeconfig=%s", c->kubeconfig);
+	snprintf(url, sizeof(url), "https://127.0.0.1:%u/readyz", port);
+	return write_config(c, config) && child_start(&c->child, s->folder, c->name, argv) &&
+	       child_ready(&c->child, url, 60);
+}
+
+bool contender_start(struct contender *c, struct stage *s)
+{
+	return c->program ? start_kube(c, s) : start_muster(c, s);
+}
+
+void contender_stop(struct contender *c)
+{
+	child_stop(&c->child);
+}
+
+/* ---- pods ------------------------------------------------------------------------------- */
+
+/* A namespace may take a moment until pods can be made in it. */
+static bool space_ready(struct space *p)
+{
+	char path[160], *body = print("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"probe\"},\"spec\":{"
+	                              "\"containers\":[{\"name\":\"c\",\"image\":\"registry.invalid/none:1\"}]}}");
+	int status = 0;
+
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?dryRun=All", p->namespace);
+	for (int i = 0; i < 100 && status != 201; i++) {
+		if (i > 0)
+			client_idle(p->stage->client, 100);
+		status = client_one(p->stage->client, "POST", path, body);
+	}
+	free(body);
+	if (status != 201)
+		fprintf(stderr, "muster-bench: no pod can be made in %s: %d %.300s\n", p->namespace, status,
+		        client_said(p->stage->client));
+	return status == 201;
+}
+
+static bool space_open(struct space *p, struct stage *s, const char *scheduler)
+{
+	char *body;
+	int status;
+
+	*p = (struct space){ .stage = s, .scheduler = scheduler };
+	snprintf(p->namespace, sizeof(p->namespace), "muster-bench-%d-%u", (int)getpid(), s->spaces++);
+	body = print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", p->namespace);
+	status = client_one(s->client, "POST", "/api/v1/namespaces", body);
+	free(body);
+	if (status != 201) {
+		fprintf(stderr, "muster-bench: can't make a namespace: %d %.300s\n", status, client_said(s->client));
+		return false;
+	}
+	return space_ready(p) && client_watch(s->client, p->namespace);
+}
+
+/* Always returns `ok`. */
+static bool space_close(struct space *p, bool ok)
+{
+	char path[160];
+
+	if (!p->stage->clean)
+		return ok;
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?gracePeriodSeconds=0", p->namespace);
+	client_one(p->stage->client, "DELETE", path, NULL);
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s", p->namespace);
+	client_one(p->stage->client, "DELETE", path, NULL);
+	return ok;
+}
+
+static void make_pod(void *context, uint32_t i, char *path, char **body)
+{
+	const struct space *p = context;
+	char labels[128] = "", group[128] = "";
+
+	if (p->group_label)
+		snprintf(labels, sizeof(labels), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"}", p->group_label);
+	if (p->group_native)
+		snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"%s\"},", p->group_native);
+	snprintf(path, 512, "/api/v1/namespaces/%s/pods", p->namespace);
+	*body = print("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\"%s},\"spec\":{%s"
+	              "\"schedulerName\":\"%s\",\"restartPolicy\":\"Never\",\"enableServiceLinks\":false,"
+	              "\"automountServiceAccountToken\":false,\"terminationGracePeriodSeconds\":0,\"containers\":[{"
+	              "\"name\":\"worker\",\"image\":\"registry.invalid/none:1\",\"resources\":{\"requests\":{"
+	              "\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}",
+	              i, labels, group, p->scheduler);
+}
+
+static void make_binding(void *context, uint32_t i, char *path, char **body)
+{
+	const struct space *p = context;
+
+	snprintf(path, 512, "/api/v1/namespaces/%s/pods/pod-%05u/binding", p->namespace, i);
+	*body = print("{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"pod-%05u\"},\"target\":{"
+	              "\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"%s\"}}",
+	              i, p->stage->nodes[i % p->stage->nodes_n]);
+}
+
+static bool make_pods(struct space *p, uint32_t pods)
+{
+	return client_row(p->stage->client, "POST", pods, make_pod, p);
+}
+
+/* From the first binding to the last one. */
+static double rate(const struct client_seen *seen)
+{
+	double seconds = (double)(seen->last_ns - seen->first_ns) / 1e9;
+
+	return seconds > 0 ? (double)(seen->bound - 1) / seconds : 0;
+}
+
+/* ---- measurements -------------------------------------------------------------------------- */
+
+bool stage_binds(struct stage *s, uint32_t pods, double *per_s)
+{
+	struct space p;
+	uint64_t start;
+	bool ok;
+
+	if (!space_open(&p, s, "nobody"))
+		return false;
+	ok = make_pods(&p, pods);
+	start = bench_now_ns();
+	ok = ok && client_row(s->client, "POST", pods, make_binding, &p);
+	*per_s = (double)pods * 1e9 / (double)(bench_now_ns() - start);
+	return space_close(&p, ok);
+}
+
+bool stage_preloaded(struct stage *s, struct contender *c, uint32_t pods, double *per_s)
+{
+	struct space p;
+	bool ok;
+
+	if (!space_open(&p, s, STAGE_SCHEDULER))
+		return false;
+	ok = make_pods(&p, pods) && contender_start(c, s) && client_wait(s->client, pods, PATIENCE_S);
+	*per_s = rate(client_seen(s->client));
+	return space_close(&p, ok);
+}
+
+bool stage_live(struct stage *s, uint32_t pods, double *per_s)
+{
+	struct space p;
+	uint64_t start;
+	bool ok;
+
+	if (!space_open(&p, s, STAGE_SCHEDULER))
+		return false;
+	start = bench_now_ns();
+	ok = make_pods(&p, pods) && client_wait(s->client, pods, PATIENCE_S);
+	*per_s = (double)pods * 1e9 / (double)(client_seen(s->client)->last_ns - start);
+	return space_close(&p, ok);
+}
+
+static bool make_group(const struct space *p, const struct contender *c, uint32_t members)
+{
+	char path[256], *body;
+	int status;
+
+	snprintf(path, sizeof(path), "%s/namespaces/%s/podgroups", c->program ? NATIVE_GROUPS : GROUPS, p->namespace);
+	if (c->program)
+		body = print("{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
+		             "\"gang\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":%u}}}}", members);
+	else
+		body = print("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
+		             "\"gang\"},\"spec\":{\"minMember\":%u}}", members);
+	status = client_one(p->stage->client, "POST", path, body);
+	free(body);
+	if (status != 201)
+		fprintf(stderr, "muster-bench: can't make a PodGroup: %d %.300s\n", status, client_said(p->stage->client));
+	return status == 201;
+}
+
+bool stage_gang(struct stage *s, const struct contender *c, uint32_t members, double *seconds)
+{
+	struct space p;
+	uint64_t start;
+	bool ok;
+
+	if (!space_open(&p, s, STAGE_SCHEDULER))
+		return false;
+	*(c->program ? &p.group_native : &p.group_label) = "gang";
+	ok = make_pods(&p, members);
+	client_idle(s->client, 1000); /* everybody has seen them */
+	if (client_seen(s->client)->bound > 0) {
+		fprintf(stderr, "muster-bench: members were bound before their group was there\n");
+		ok = false;
+	}
+	start = bench_now_ns();
+	ok = ok && make_group(&p, c, members) && client_wait(s->client, members, PATIENCE_S);
+	*seconds = (double)(client_seen(s->client)->last_ns - start) / 1e9;
+	return space_close(&p, ok);
+}

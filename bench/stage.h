@@ -1,0 +1,59 @@
+/* An API server with nodes, pods on it, and schedulers that place them: what e2e and
+ * compare have in common.
+ *
+ * Each measurement has a namespace and a scheduler name of its own, so that nothing of
+ * one is another's work.  Rates count from the first binding to the last. */
+#ifndef MUSTER_BENCH_STAGE_H
+#define MUSTER_BENCH_STAGE_H
+
+#include "bench/child.h"
+#include "bench/client.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STAGE_SCHEDULER "muster-bench"
+
+struct stage {
+	struct client *client; /* as somebody who may do everything */
+	char folder[CHILD_PATH / 2];
+	char bin[CHILD_PATH];
+	char **nodes; /* names */
+	uint32_t nodes_n;
+	uint32_t spaces; /* namespaces made so far */
+	bool clean;      /* delete what was made */
+};
+
+/* Who schedules. */
+struct contender {
+	const char *name;
+	const char *program;    /* of kube-scheduler; NULL: muster, from the stage's bin */
+	const char *kubeconfig; /* of the user it runs as */
+	uint32_t percent;       /* kube-scheduler: of nodes to score; 0: its default */
+	struct child child;
+};
+
+/* Make a folder and find our programs.  False and a message, as all that follow. */
+bool stage_init(struct stage *s);
+void stage_free(struct stage *s);
+
+/* The server is there: connect, make nodes (0: none), and learn their names. */
+bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes);
+
+bool contender_start(struct contender *c, struct stage *s);
+void contender_stop(struct contender *c);
+
+/* Bindings per second that the server takes from a client that does nothing else. */
+bool stage_binds(struct stage *s, uint32_t pods, double *per_s);
+
+/* Pods that are there before the scheduler starts; it runs when this returns. */
+bool stage_preloaded(struct stage *s, struct contender *c, uint32_t pods, double *per_s);
+
+/* Pods that are created while it runs: from the first creation to the last binding. */
+bool stage_live(struct stage *s, uint32_t pods, double *per_s);
+
+/* A gang whose members wait for their group: seconds from its creation to the last
+ * binding.  In the native API for kube-scheduler, in scheduler-plugins' for muster. */
+bool stage_gang(struct stage *s, const struct contender *c, uint32_t members, double *seconds);
+
+#endif
