@@ -87,6 +87,7 @@ static const char *const why_texts[NODE_WHY_KINDS] = {
 	[NODE_WHY_VOLUME_NODE] = "node(s) didn't match PersistentVolume's node affinity",
 	[NODE_WHY_VOLUME_BIND] = "node(s) didn't find available persistent volumes to bind",
 	[NODE_WHY_VOLUME_SPACE] = "node(s) did not have enough free storage",
+	[NODE_WHY_VOLUME_GONE] = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 	[NODE_WHY_VOLUME_ZONE] = "node(s) had no available volume zone",
 	[NODE_WHY_SPREAD_LABEL] = "node(s) didn't match pod topology spread constraints (missing required label)",
 	[NODE_WHY_SPREAD] = "node(s) didn't match pod topology spread constraints",

@@ -102,9 +102,9 @@ void volumes_replace_abort(struct volumes *vs, enum volume_kind kind);
 
 struct volume_rule_object {
 	uint32_t why; /* enum node_why */
-	/* One of the terms must hold; none: no node does.  A rule that is_field is about the
-	 * node's name (LABEL_KEY_NODE_NAME) and may have any number of values; is_void makes
-	 * its term match nothing, and so does a term without rules. */
+	/* All rules of one of the terms must hold; no term: no node will do.  A rule that
+	 * is_field is about the node's name (LABEL_KEY_NODE_NAME), with any number of values.
+	 * No term is empty, none has a rule that is_void. */
 	struct node_term *terms;
 	size_t n;
 	size_t room;
@@ -180,6 +180,6 @@ bool volumes_next_node(struct volumes *vs, uint32_t *node);
  * there, or will be provisioned for that node, so that the next pod finds them taken.
  * Only with can_wait.
  *   -ENOMEM */
-int volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node);
+int volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena);
 
 #endif
