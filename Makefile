@@ -81,8 +81,9 @@ PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl 
 
 UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
+FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz demo test test-unit test-process test-clang test-real test-stress \
 	test-counts counts-baseline bench layers install clean deps deps-test deps-real
 all: programs
 
@@ -93,6 +94,7 @@ programs: $(PROGRAMS)
 	@:
 unit: $(UNIT)
 stress: $(STRESS)
+fuzzers: $(FUZZ)
 
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -141,10 +143,18 @@ $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
 
+# A fuzzer may use any library and tests/fuzz/support*.c.
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c)) \
+		$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_ipc)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
+
 ## make             build all programs into build/bin
 ## make demo        install what is missing, build, run the main job
 ## make test        install what is missing, build, run the tests
 ## make test-real   the same against a real kube-apiserver 1.36.3
+## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
 ## make layers      show includes that point the wrong way
@@ -178,6 +188,13 @@ test-stress:
 	@$(MAKE) --no-print-directory -j2 SAN=thread stress
 	@{ printf '!TSAN_OPTIONS=halt_on_error=1 %s\n' $(STRESS:$(B)/%=build-thread/%); \
 		echo '!tests/stress/weaken.sh'; echo '!tests/model/run.sh'; } | tests/run.sh build/test-logs-stress
+
+# Two at a time.  A finding prints how to have it again.
+SECONDS ?= 60
+fuzz:
+	@$(MAKE) --no-print-directory -j2 SAN=address fuzzers
+	@printf '%s --seconds $(SECONDS)\n' $(FUZZ:$(B)/%=build-address/%) | \
+		MUSTER_TEST_TIMEOUT_S=$$(($(SECONDS) + 60)) tests/run.sh build/test-logs-fuzz
 
 test-process: programs
 	@tests/suite.sh process | tests/run.sh build/test-logs-process

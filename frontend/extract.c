@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WHOLE ((nano_t)1000000000) /* 1 in units of 10^-9 */
+
 const struct text *pairs_find(const struct pairs *p, const char *key)
 {
 	for (size_t i = p->n; i-- > 0;)
@@ -136,6 +138,14 @@ static struct text text_trim(struct text t)
 	return t;
 }
 
+/* Extended resources and pods: the API server refuses half a one. */
+static bool is_counted_whole(struct text r)
+{
+	if (text_is(r, "pods"))
+		return true;
+	return r.bytes > 0 && memchr(r.at, '/', r.bytes) && !memmem(r.at, r.bytes, "kubernetes.io/", 14);
+}
+
 void extract_quantity(struct json *j, nano_t *out)
 {
 	struct text t;
@@ -184,6 +194,10 @@ void extract_quantities(struct json *j, struct resource_names *names, struct qua
 			return;
 		if (!extract_is_counted(name))
 			continue;
+		if (amount % WHOLE != 0 && is_counted_whole(name)) {
+			json_fail(j, "is not a whole number");
+			return;
+		}
 		if (name.bytes > RESOURCE_NAME_BYTES_MAX) {
 			json_fail(j, "is not the name of a resource");
 			return;

@@ -236,23 +236,16 @@ static void extract_expressions(struct json *j, struct selector_object *out)
 
 static void extract_labels(struct json *j, struct selector_object *out)
 {
-	struct text key, value;
-	struct text *values;
+	struct pairs labels = { 0 };
 	struct node_rule *rule;
 
-	if (!json_object(j))
-		return;
-	while (json_key(j, &key)) {
+	extract_pairs(j, &labels, false);
+	for (size_t i = 0; i < labels.n && !j->failed; i++) {
 		rule = rule_more(j, &out->rules);
-		values = arena_alloc(j->arena, sizeof(*values));
-		if (!rule || !values) {
-			json_no_memory(j);
+		if (!rule)
 			return;
-		}
-		value = TEXT_NONE;
-		json_string(j, &value);
-		*values = value;
-		*rule = (struct node_rule){ .key = key, .values = values, .values_n = 1, .op = REQUIRE_IN };
+		*rule = (struct node_rule){ .key = labels.at[i].key, .values = &labels.at[i].value, .values_n = 1,
+					    .op = REQUIRE_IN };
 		selector_check(j, rule);
 	}
 }
