@@ -1,4 +1,5 @@
 #include "core/judge_impl.h"
+#include "core/things.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,9 +90,17 @@ static uint32_t judge_room(const struct judging *j, node_id id)
 static uint32_t judge_volumes(const struct judging *j, node_id id)
 {
 	static const uint32_t binding = WHY_BIT(NODE_WHY_VOLUME_NODE) | WHY_BIT(NODE_WHY_VOLUME_BIND) |
-	                                WHY_BIT(NODE_WHY_VOLUME_SPACE);
-	uint32_t broken = rule_volumes(j->shape, &j->nodes->slots[id]);
+	                                WHY_BIT(NODE_WHY_VOLUME_SPACE) | WHY_BIT(NODE_WHY_VOLUME_GONE);
+	const struct things *things = j->cs->things;
+	uint32_t broken;
 
+	if (things_disk_conflict(things, id, j->shape))
+		return WHY_BIT(NODE_WHY_DISK);
+	if (j->claim_in_use)
+		return WHY_BIT(NODE_WHY_CLAIM_IN_USE);
+	if (things_attach_exceeded(things, id, j->shape))
+		return WHY_BIT(NODE_WHY_ATTACH);
+	broken = rule_volumes(j->shape, &j->nodes->slots[id]);
 	return broken & binding ? broken & binding : broken;
 }
 
@@ -114,6 +123,8 @@ static uint32_t judge_node(const struct judging *j, node_id id)
 	}
 	if (!affinity)
 		return WHY_BIT(NODE_WHY_AFFINITY);
+	if (things_port_conflict(j->cs->things, id, j->shape))
+		return WHY_BIT(NODE_WHY_PORTS);
 	whys = judge_room(j, id);
 	return whys ? whys : judge_volumes(j, id);
 }
@@ -151,6 +162,7 @@ void judge(const struct census *cs, kind_id kind, enum score_policy score, struc
 		                   .shape = &cs->shapes->slots[shape],
 		                   .links = cs->links[shape],
 		                   .kind = kind,
+		                   .claim_in_use = things_claim_conflict(cs->things, &cs->shapes->slots[shape]),
 		                   .out = out,
 		                   .scratch = out->scratch };
 

@@ -28,6 +28,7 @@ struct judging {
 	const struct shape *shape;
 	const struct shape_links *links; /* NULL: no rules about pods */
 	kind_id kind;
+	bool claim_in_use; /* by a pod on any node */
 	struct judgement *out;
 	struct judge_scratch *scratch;
 };

@@ -1,5 +1,6 @@
 /* Score: what each plugin gives the nodes that are left, normalised and weighted. */
 #include "core/judge_impl.h"
+#include "core/things.h"
 
 #include <string.h>
 
@@ -151,6 +152,41 @@ static void add_pods(const struct judging *j)
 		skip(j, SCORE_PART_PODS);
 }
 
+/* ---- images --------------------------------------------------------------------------- */
+
+#define IMAGES_LEAST INT64_C(24117248)  /* 23 MiB */
+#define IMAGES_MOST INT64_C(1048576000) /* 1000 MiB, for each container */
+
+/* An image that all nodes have counts with all its bytes, a rare one with few, so that
+ * the nodes that have it do not draw all pods. */
+static int64_t image_points(const struct judging *j, const struct image_fact *image)
+{
+	double spread = (double)image->nodes / (double)j->nodes->present;
+	double points = (double)image->bytes * spread;
+
+	return points < 0x1p63 ? (int64_t)points : INT64_MAX;
+}
+
+static void add_images(const struct judging *j)
+{
+	const uint32_t containers = j->shape->body->image_containers;
+	const wide most = (wide)IMAGES_MOST * (containers > 0 ? containers : 1);
+
+	for (node_id id = 0; id < j->nodes->used; id++) {
+		struct image_fact image;
+		wide sum = 0;
+
+		if (!judging_open(j, id))
+			continue;
+		for (uint32_t i = 0; i < j->shape->body->images_n; i++)
+			if (things_image(j->cs->things, id, j->shape->parts.images[i], &image))
+				sum += image_points(j, &image);
+		sum = sum < IMAGES_LEAST ? IMAGES_LEAST : sum > most ? most : sum;
+		add_points(j, SCORE_PART_IMAGES, id,
+		           (uint32_t)((int64_t)SCORE_MOST * (sum - IMAGES_LEAST) / (most - IMAGES_LEAST)));
+	}
+}
+
 /* ---- the sum -------------------------------------------------------------------------- */
 
 void judge_scores(const struct judging *j, enum score_policy policy)
@@ -166,6 +202,7 @@ void judge_scores(const struct judging *j, enum score_policy policy)
 		return;
 	}
 	add_balanced(j);
+	add_images(j);
 	add_taints(j);
 	add_affinity(j);
 	add_spread(j);
