@@ -50,6 +50,29 @@ static const struct as_resource generic_workload[] = {
 	 .namespaced = true, .counts_changes = true, .fields = meta_fields},
 };
 
+/* Stored as they come. */
+static const struct {
+	const char *group;
+	const char *plural;
+	const char *singular; /* NULL: the kind in small letters */
+	const char *kind;
+	const char *short_name;
+	bool namespaced;
+} plain[] = {
+	{"", "services", NULL, "Service", "svc", true},
+	{"", "serviceaccounts", NULL, "ServiceAccount", "sa", true},
+	{"", "persistentvolumeclaims", NULL, "PersistentVolumeClaim", "pvc", true},
+	{"", "persistentvolumes", NULL, "PersistentVolume", "pv", false},
+	{"", "replicationcontrollers", NULL, "ReplicationController", "rc", true},
+	{"apps", "replicasets", NULL, "ReplicaSet", "rs", true},
+	{"apps", "statefulsets", NULL, "StatefulSet", "sts", true},
+	{"storage.k8s.io", "storageclasses", NULL, "StorageClass", "sc", false},
+	{"storage.k8s.io", "csinodes", NULL, "CSINode", NULL, false},
+	{"storage.k8s.io", "csidrivers", NULL, "CSIDriver", NULL, false},
+	{"storage.k8s.io", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", NULL, true},
+	{"storage.k8s.io", "volumeattachments", NULL, "VolumeAttachment", NULL, false},
+};
+
 const char *const as_gates[] = {"GenericWorkload", NULL};
 
 static char *lower(const char *text)
@@ -122,21 +145,16 @@ struct as_resource *as_resources_find(const struct as_resources *rs, const char 
 
 void as_resources_add_builtin(struct as_resources *rs)
 {
-	static const char *const plain[][3] = {
-		{"services", "Service", "svc"},
-		{"serviceaccounts", "ServiceAccount", "sa"},
-		{"persistentvolumeclaims", "PersistentVolumeClaim", "pvc"},
-	};
-
 	for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++)
 		as_resources_add(rs, &builtin[i]);
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-		as_resources_add(rs, &(struct as_resource){.group = "",
+		as_resources_add(rs, &(struct as_resource){.group = plain[i].group,
 		                                           .version = "v1",
-		                                           .plural = plain[i][0],
-		                                           .kind = plain[i][1],
-		                                           .short_name = plain[i][2],
-		                                           .namespaced = true});
+		                                           .plural = plain[i].plural,
+		                                           .singular = plain[i].singular,
+		                                           .kind = plain[i].kind,
+		                                           .short_name = plain[i].short_name,
+		                                           .namespaced = plain[i].namespaced});
 }
 
 bool as_resources_add_gate(struct as_resources *rs, const char *gate)
