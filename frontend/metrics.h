@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define METRICS_WATCHES 16
+#define METRICS_WATCHES 32
 
 struct frontend_counts {
 	uint64_t core_connects;

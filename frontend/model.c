@@ -9,20 +9,39 @@
 static const struct resource resource_nodes = { "", "v1", "nodes", "Node", false };
 static const struct resource resource_pods = { "", "v1", "pods", "Pod", false };
 
+/* What pods refer to.  Behind the dialects', so that these keep their numbers. */
+static const struct {
+	struct resource resource;
+	enum role role;
+	uint32_t which;
+} referred[] = {
+	{ { "", "v1", "namespaces", "Namespace", false }, ROLE_NAMESPACES, 0 },
+	{ { "", "v1", "services", "Service", false }, ROLE_OWNERS, OWNER_SERVICE },
+	{ { "", "v1", "replicationcontrollers", "ReplicationController", false }, ROLE_OWNERS,
+	  OWNER_REPLICATION_CONTROLLER },
+	{ { "apps", "v1", "replicasets", "ReplicaSet", true }, ROLE_OWNERS, OWNER_REPLICA_SET },
+	{ { "apps", "v1", "statefulsets", "StatefulSet", true }, ROLE_OWNERS, OWNER_STATEFUL_SET },
+};
+
 /* ---- life ---------------------------------------------------------------------------- */
+
+static void add_resource(struct model *m, const struct resource *r, enum role role, uint32_t which)
+{
+	assert(m->resources_n < RESOURCES_WATCHED);
+	m->resources[m->resources_n] = *r;
+	m->roles[m->resources_n] = role;
+	m->which[m->resources_n++] = which;
+}
 
 static void model_resources_init(struct model *m)
 {
-	m->resources[RESOURCE_INDEX_NODES] = resource_nodes;
-	m->resources[RESOURCE_INDEX_PODS] = resource_pods;
-	m->resources_n = RESOURCE_INDEX_DIALECTS;
-	for (uint32_t i = 0; i < dialects_n; i++) {
-		if (!dialects[i]->resource)
-			continue;
-		assert(m->resources_n < RESOURCES_WATCHED);
-		m->resources[m->resources_n] = *dialects[i]->resource;
-		m->resource_dialect[m->resources_n++] = i;
-	}
+	add_resource(m, &resource_nodes, ROLE_NODES, 0);
+	add_resource(m, &resource_pods, ROLE_PODS, 0);
+	for (uint32_t i = 0; i < dialects_n; i++)
+		if (dialects[i]->resource)
+			add_resource(m, dialects[i]->resource, ROLE_GANGS, i);
+	for (size_t i = 0; i < sizeof(referred) / sizeof(referred[0]); i++)
+		add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
 }
 
 static uint32_t columns_limit(const struct limits *l)
@@ -44,14 +63,18 @@ static void model_tables_init(struct model *m)
 	intern_init(&m->columns, m->hash_key, columns_limit(l));
 	intern_init(&m->taints, m->hash_key, taints_limit(l));
 	intern_init(&m->schedulers, m->hash_key, UINT32_MAX - 1);
+	intern_init(&m->images, m->hash_key, UINT32_MAX - 1);
 	pool_init(&m->shapes, sizeof(struct shape_entry), l->shapes);
 	pool_init(&m->nodes, sizeof(struct node_entry), l->nodes);
 	pool_init(&m->gangs, sizeof(struct gang_entry), l->gangs);
 	pool_init(&m->pods, sizeof(struct pod_entry), l->pods);
+	pool_init(&m->namespaces, sizeof(struct namespace_entry), UINT32_MAX - 1);
+	pool_init(&m->owners, sizeof(struct owner_entry), UINT32_MAX - 1);
 	list_init(&m->shapes_dirty, MODEL_DIRTY);
 	list_init(&m->nodes_dirty, MODEL_DIRTY);
 	list_init(&m->gangs_dirty, MODEL_DIRTY);
 	list_init(&m->pods_dirty, MODEL_DIRTY);
+	list_init(&m->namespaces_dirty, MODEL_DIRTY);
 	list_init(&m->shapes_dead, MODEL_DEAD);
 	list_init(&m->nodes_dead, MODEL_DEAD);
 	list_init(&m->gangs_dead, MODEL_DEAD);
@@ -123,6 +146,7 @@ static void free_entries(struct model *m)
 			free(node_at(m, i)->name);
 			free(node_at(m, i)->texts);
 			free(node_at(m, i)->body);
+			free(node_at(m, i)->images);
 		}
 	}
 	for (uint32_t i = 0; i < m->gangs.n; i++) {
@@ -133,9 +157,24 @@ static void free_entries(struct model *m)
 			free(gang_at(m, i)->refusal);
 		}
 	}
-	for (uint32_t i = 0; i < m->pods.n; i++)
-		if (pod_at(m, i)->slot.live)
+	for (uint32_t i = 0; i < m->pods.n; i++) {
+		if (pod_at(m, i)->slot.live) {
 			free(pod_at(m, i)->texts);
+			free(pod_at(m, i)->labels);
+		}
+	}
+	for (uint32_t i = 0; i < m->namespaces.n; i++) {
+		if (namespace_at(m, i)->slot.live) {
+			free(namespace_at(m, i)->texts);
+			free(namespace_at(m, i)->labels);
+		}
+	}
+	for (uint32_t i = 0; i < m->owners.n; i++) {
+		if (owner_at(m, i)->slot.live) {
+			free(owner_at(m, i)->texts);
+			free(owner_at(m, i)->rules);
+		}
+	}
 }
 
 void model_free(struct model *m)
@@ -147,20 +186,28 @@ void model_free(struct model *m)
 	pool_free(&m->nodes);
 	pool_free(&m->gangs);
 	pool_free(&m->pods);
+	pool_free(&m->namespaces);
+	pool_free(&m->owners);
 	table_free(&m->shapes_index);
 	table_free(&m->nodes_index);
 	table_free(&m->gangs_index);
 	table_free(&m->pods_index);
+	table_free(&m->namespaces_index);
+	table_free(&m->owners_index);
+	table_free(&m->services_index);
 	intern_free(&m->keys);
 	intern_free(&m->values);
 	intern_free(&m->columns);
 	intern_free(&m->taints);
 	intern_free(&m->schedulers);
+	intern_free(&m->images);
+	free(m->image_uses);
 	for (size_t i = 0; i < m->scheduler_names_n; i++)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);
 	free(m->body.at);
 	arena_free(&m->arena);
+	arena_free(&m->scratch);
 	free(m);
 }
 
@@ -212,20 +259,18 @@ int model_resource_index(const struct model *m, const char *api_version, const c
 
 int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
 {
-	int rc;
-
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	m->counts.objects_put++;
 	arena_reset(&m->arena);
 	if (error)
 		error->object[0] = error->field[0] = error->text[0] = '\0';
-	if (resource == RESOURCE_INDEX_NODES)
-		rc = node_put(m, json, bytes, error);
-	else if (resource == RESOURCE_INDEX_PODS)
-		rc = pod_put(m, json, bytes, error);
-	else
-		rc = gang_put(m, resource, json, bytes, error);
-	return rc;
+	switch (m->roles[resource]) {
+	case ROLE_NODES: return node_put(m, json, bytes, error);
+	case ROLE_PODS: return pod_put(m, json, bytes, error);
+	case ROLE_NAMESPACES: return namespace_put(m, resource, json, bytes, error);
+	case ROLE_OWNERS: return owner_put(m, resource, json, bytes, error);
+	default: return gang_put(m, resource, json, bytes, error);
+	}
 }
 
 int model_remove(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
@@ -241,12 +286,15 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes, 
 		return rc;
 	}
 	m->counts.objects_removed++;
-	if (resource == RESOURCE_INDEX_NODES)
-		return node_remove(m, &meta);
-	model_default_namespace(&meta);
-	if (resource == RESOURCE_INDEX_PODS)
-		return pod_remove(m, &meta);
-	return gang_remove(m, resource, &meta);
+	if (m->roles[resource] != ROLE_NODES && m->roles[resource] != ROLE_NAMESPACES)
+		model_default_namespace(&meta);
+	switch (m->roles[resource]) {
+	case ROLE_NODES: return node_remove(m, &meta);
+	case ROLE_PODS: return pod_remove(m, &meta);
+	case ROLE_NAMESPACES: return namespace_remove(m, &meta);
+	case ROLE_OWNERS: return owner_remove(m, resource, &meta);
+	default: return gang_remove(m, resource, &meta);
+	}
 }
 
 void model_replace_begin(struct model *m, int resource)
@@ -260,34 +308,57 @@ void model_replace_abort(struct model *m, int resource)
 	m->replace[resource].active = false;
 }
 
-static void replace_gangs(struct model *m, int resource)
+static void replace_nodes(struct model *m, uint32_t round)
+{
+	for (uint32_t i = 0; i < m->nodes.n; i++)
+		if (node_at(m, i)->slot.live && node_at(m, i)->seen != round)
+			node_forget_object(m, i);
+}
+
+static void replace_pods(struct model *m, uint32_t round)
+{
+	for (uint32_t i = 0; i < m->pods.n; i++)
+		if (pod_at(m, i)->slot.live && pod_at(m, i)->seen != round)
+			pod_forget(m, i);
+	blind_listed(m, round);
+}
+
+static void replace_gangs(struct model *m, uint32_t dialect, uint32_t round)
 {
 	for (uint32_t i = 0; i < m->gangs.n; i++) {
 		const struct gang_entry *e = gang_at(m, i);
 
-		if (e->slot.live && e->has_object && e->dialect == m->resource_dialect[resource] &&
-		    e->seen != m->replace[resource].round)
+		if (e->slot.live && e->has_object && e->dialect == dialect && e->seen != round)
 			gang_forget_object(m, i);
 	}
 }
 
+static void replace_namespaces(struct model *m, uint32_t round)
+{
+	for (uint32_t i = 0; i < m->namespaces.n; i++)
+		if (namespace_at(m, i)->slot.live && namespace_at(m, i)->seen != round)
+			namespace_forget_object(m, i);
+}
+
+static void replace_owners(struct model *m, uint32_t kind, uint32_t round)
+{
+	for (uint32_t i = 0; i < m->owners.n; i++)
+		if (owner_at(m, i)->slot.live && owner_at(m, i)->kind == kind && owner_at(m, i)->seen != round)
+			owner_forget(m, i);
+}
+
 void model_replace_end(struct model *m, int resource)
 {
-	uint32_t round = m->replace[resource].round;
+	uint32_t round = m->replace[resource].round, which = m->which[resource];
 
 	if (!m->replace[resource].active)
 		return;
 	m->replace[resource].active = false;
-	if (resource == RESOURCE_INDEX_NODES) {
-		for (uint32_t i = 0; i < m->nodes.n; i++)
-			if (node_at(m, i)->slot.live && node_at(m, i)->seen != round)
-				node_forget_object(m, i);
-	} else if (resource == RESOURCE_INDEX_PODS) {
-		for (uint32_t i = 0; i < m->pods.n; i++)
-			if (pod_at(m, i)->slot.live && pod_at(m, i)->seen != round)
-				pod_forget(m, i);
-		blind_listed(m, round);
-	} else {
-		replace_gangs(m, resource);
+	switch (m->roles[resource]) {
+	case ROLE_NODES: replace_nodes(m, round); break;
+	case ROLE_PODS: replace_pods(m, round); break;
+	case ROLE_NAMESPACES: replace_namespaces(m, round); break;
+	case ROLE_OWNERS: replace_owners(m, which, round); break;
+	default: replace_gangs(m, which, round);
 	}
 }

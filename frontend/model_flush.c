@@ -1,7 +1,7 @@
 /* What the core does not know yet, in an order in which nothing is named before
  * it was sent, and nothing dropped that is still named:
  *
- *   BEGIN   names   shapes   nodes   gangs   pods and their drops
+ *   BEGIN   names   shapes   nodes   namespaces   gangs   pods and their drops
  *           nodes that got their room back
  *                            drops of gangs, nodes, shapes   SYNCED
  *
@@ -78,27 +78,52 @@ static bool flush_shapes(const struct flush *f)
 
 /* ---- nodes, gangs, pods --------------------------------------------------------------------- */
 
+/* How many images of the node are sent with it: of those that are asked for as many as
+ * there is room for, when its labels leave so little. */
+static uint32_t images_to_send(const struct model *m, const struct node_entry *n)
+{
+	size_t used = sizeof(struct record) + n->bytes + PADDED(strlen(n->name));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < n->images_n; i++)
+		count += m->image_uses[n->images[i].image].sent;
+	if (count > (RECORD_BYTES_MAX - used) / sizeof(struct node_image))
+		count = (uint32_t)((RECORD_BYTES_MAX - used) / sizeof(struct node_image));
+	return count;
+}
+
+static void write_images(const struct model *m, const struct node_entry *n, struct node_image *out, uint32_t count)
+{
+	for (uint32_t i = 0, written = 0; written < count; i++)
+		if (m->image_uses[n->images[i].image].sent)
+			out[written++] = (struct node_image){ .image = n->images[i].image, .bytes = n->images[i].bytes };
+}
+
 /* A blind one goes without amounts: nothing fits there. */
 static bool send_node_object(const struct flush *f, uint32_t node, const struct node_entry *n, bool blind)
 {
 	const struct event_node *body = (const void *)n->body;
-	size_t left_out = blind ? body->amounts_n * sizeof(struct amount) : 0;
-	char *p = reserve(f, EVENT_NODE, n->bytes - left_out);
+	size_t left_out = blind ? body->amounts_n * sizeof(struct amount) : 0, fixed = n->bytes - left_out;
+	uint32_t images = images_to_send(f->m, n);
+	char *p = reserve(f, EVENT_NODE, fixed + images * sizeof(struct node_image) + body->name_bytes);
 	struct event_node *e = (void *)p;
 	struct taint *taints;
 
 	if (!p)
 		return false;
 	memcpy(p, body, sizeof(*body));
-	memcpy(p + sizeof(*body), n->body + sizeof(*body) + left_out, n->bytes - sizeof(*body) - left_out);
+	memcpy(p + sizeof(*body), n->body + sizeof(*body) + left_out, fixed - sizeof(*body));
 	e->amounts_n = blind ? 0 : body->amounts_n;
 	e->node = node;
 	e->generation = n->slot.generation;
+	e->images_n = images;
 	/* The names of taints come behind those of resources. */
 	taints = (void *)(p + sizeof(*e) + e->amounts_n * sizeof(struct amount) +
 			  e->labels_n * sizeof(struct label));
 	for (uint32_t i = 0; i < e->taints_n; i++)
 		taints[i].name += f->m->limits.resources;
+	write_images(f->m, n, (void *)(p + fixed), images);
+	memcpy(p + fixed + images * sizeof(struct node_image), n->name, body->name_bytes);
 	return true;
 }
 
@@ -133,6 +158,37 @@ static bool flush_nodes(const struct flush *f)
 		n->blind.sent = blind;
 		m->sight_due = m->sight_due || waits;
 		list_remove(&m->nodes_dirty, &m->nodes, node);
+	}
+	return true;
+}
+
+static bool send_namespace(const struct flush *f, const struct namespace_entry *n)
+{
+	struct event_namespace e = { .name = n->name, .labels_n = n->labels_n };
+	char *p = reserve(f, EVENT_NAMESPACE, sizeof(e) + n->labels_n * sizeof(*n->labels));
+
+	if (!p)
+		return false;
+	memcpy(p, &e, sizeof(e));
+	if (n->labels_n > 0)
+		memcpy(p + sizeof(e), n->labels, n->labels_n * sizeof(*n->labels));
+	return true;
+}
+
+static bool flush_namespaces(const struct flush *f)
+{
+	struct model *m = f->m;
+
+	while (m->namespaces_dirty.first != SLOT_NONE) {
+		uint32_t namespace = m->namespaces_dirty.first;
+		struct namespace_entry *n = namespace_at(m, namespace);
+
+		if (n->has_object ? !send_namespace(f, n)
+		    : n->slot.sent != 0 && !send_drop(f, EVENT_NAMESPACE_DROP, n->name, 0))
+			return false;
+		n->slot.sent = n->has_object ? n->slot.generation : 0;
+		list_remove(&m->namespaces_dirty, &m->namespaces, namespace);
+		namespace_release_if_unused(m, namespace);
 	}
 	return true;
 }
@@ -180,10 +236,12 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 	struct event_pod e = {
 		.pod = pod, .generation = p->slot.generation, .flags = p->flags, .gang = p->gang,
 		.shape = p->shape, .node = p->node, .priority = p->priority,
-		.name_bytes = (uint32_t)(namespace + 1 + name), .created_ns = p->created_ns,
+		.name_bytes = (uint32_t)(namespace + 1 + name), .labels_n = p->labels_n,
+		.namespace = namespace_at(f->m, p->namespace)->name, .created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
 	};
-	char *at = reserve(f, EVENT_POD, sizeof(e) + e.name_bytes);
+	size_t labels = p->labels_n * sizeof(*p->labels);
+	char *at = reserve(f, EVENT_POD, sizeof(e) + labels + e.name_bytes);
 
 	if (!at)
 		return false;
@@ -193,6 +251,9 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 	}
 	memcpy(at, &e, sizeof(e));
 	at += sizeof(e);
+	if (labels > 0)
+		memcpy(at, p->labels, labels);
+	at += labels;
 	memcpy(at, p->texts, namespace);
 	at[namespace] = '/';
 	memcpy(at + namespace + 1, p->texts + namespace + 1, name);
@@ -266,16 +327,18 @@ static void recycle(struct model *m)
 	intern_recycle(&m->columns);
 	intern_recycle(&m->taints);
 	intern_recycle(&m->schedulers);
+	intern_recycle(&m->images);
 }
 
 bool model_flush(struct model *m, const struct model_sink *sink)
 {
 	struct flush f = { m, sink };
 
+	images_sight(m);
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
 	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) ||
-	    !flush_shapes(&f) || !flush_nodes(&f) || !flush_gangs(&f) || !flush_pods(&f))
+	    !flush_shapes(&f) || !flush_nodes(&f) || !flush_namespaces(&f) || !flush_gangs(&f) || !flush_pods(&f))
 		return false;
 	blind_sight(m);
 	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
@@ -299,6 +362,22 @@ static void restart_pool(struct pool *pool, struct list *dirty)
 	}
 }
 
+static void restart_namespaces(struct model *m)
+{
+	for (uint32_t i = 0; i < m->namespaces.n; i++) {
+		struct namespace_entry *n = namespace_at(m, i);
+
+		if (!n->slot.live)
+			continue;
+		list_remove(&m->namespaces_dirty, &m->namespaces, i);
+		n->slot.sent = 0;
+		if (n->has_object)
+			list_push(&m->namespaces_dirty, &m->namespaces, i);
+		else
+			namespace_release_if_unused(m, i);
+	}
+}
+
 void model_restart(struct model *m)
 {
 	while (m->gangs_dead.first != SLOT_NONE)
@@ -311,6 +390,7 @@ void model_restart(struct model *m)
 	restart_pool(&m->nodes, &m->nodes_dirty);
 	restart_pool(&m->gangs, &m->gangs_dirty);
 	restart_pool(&m->pods, &m->pods_dirty);
+	restart_namespaces(m);
 	recycle(m);
 	intern_restart(&m->columns);
 	intern_restart(&m->taints);

@@ -318,7 +318,7 @@ static int gang_read(struct model *m, uint32_t dialect, const char *json, size_t
 
 int gang_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
 {
-	uint32_t dialect = m->resource_dialect[resource], gang;
+	uint32_t dialect = m->which[resource], gang;
 	struct meta meta;
 	struct group_spec spec;
 	const char *flag = NULL;
@@ -380,7 +380,7 @@ int gang_remove(struct model *m, int resource, const struct meta *meta)
 
 	if (!name)
 		return -ENOMEM;
-	gang = gang_find(m, m->resource_dialect[resource], name);
+	gang = gang_find(m, m->which[resource], name);
 	if (gang == SLOT_NONE || !gang_at(m, gang)->has_object)
 		return 0;
 	if (stamp_is_successor(gang_at(m, gang)->texts, meta))

@@ -1,11 +1,11 @@
-/* Inside of the model: its tables, shared by the files model*.c and shape.c.
+/* Inside of the model: its tables, shared by the files model*.c and shape*.c.
  *
  *   nodes ◄──── pods ────► gangs          each a pool of slots, found by name
- *     │          │           │
- *     │          ▼           │
- *     │        shapes        │
- *     ▼          ▼           ▼
- *   label keys, label values, columns (resources), taints    texts as numbers
+ *     │         │  └─────► namespaces ◄──── owners
+ *     │         ▼            │
+ *     │       shapes         │
+ *     ▼         ▼            ▼
+ *   label keys, label values, columns (resources), taints, images    texts as numbers
  *
  * An arrow is a reference that is counted.  An entry lives as long as its object
  * is there or someone refers to it.  One that the core knows and that lives no
@@ -27,7 +27,7 @@
 /* What a name takes of limits.name_bytes: whole steps of the core's arena. */
 #define NAME_ROOM(bytes) (((uint64_t)(bytes) + 15) & ~UINT64_C(15))
 
-#define RESOURCES_WATCHED 16 /* nodes, pods and the dialects' */
+#define RESOURCES_WATCHED 32 /* nodes, pods, the dialects' and what pods refer to */
 
 /* A record's body as it is built. */
 struct body {
@@ -52,6 +52,19 @@ struct blind {
 	bool sent;      /* the core was told of a node without room */
 };
 
+/* An image on a node; its number is held. */
+struct image_on_node {
+	uint32_t image;
+	uint32_t reserved;
+	int64_t bytes;
+};
+
+/* Of an image, by its number. */
+struct image_use {
+	bool sent;  /* nodes' records have it: a shape asked for it once */
+	bool fresh; /* ... but those of now do not yet */
+};
+
 struct node_entry {
 	struct slot slot;
 	uint32_t hash;
@@ -63,7 +76,68 @@ struct node_entry {
 	struct blind blind;
 	char *name;
 	char *texts;      /* uid NUL resourceVersion NUL; NULL without object */
-	char *body;       /* of EVENT_NODE, its id and generation 0; NULL: no good object */
+	char *body;       /* of EVENT_NODE up to its taints, its id and generation 0; NULL: no good
+	                   * object */
+	struct image_on_node *images; /* sorted, all that it has */
+	uint32_t images_n;
+};
+
+struct namespace_entry {
+	struct slot slot; /* sent: the core knows it */
+	uint32_t hash;
+	uint32_t seen;
+	uint32_t name; /* its value number */
+	uint32_t refs; /* pods and owners in it */
+	bool has_object;
+	bool bad;
+	char *texts; /* uid NUL resourceVersion NUL; NULL without object */
+	struct pod_label *labels;
+	uint32_t labels_n;
+	uint32_t pods_first; /* those that may get default spread constraints, by pod_entry.spread_next */
+};
+
+/* What gives a pod default spread constraints: a service that selects it, a
+ * controller that owns it. */
+enum owner_kind {
+	OWNER_NONE,
+	OWNER_SERVICE,
+	OWNER_REPLICA_SET,
+	OWNER_REPLICATION_CONTROLLER,
+	OWNER_STATEFUL_SET,
+	OWNER_KINDS
+};
+
+/* Requirements that must all hold, in one piece of memory with their values. */
+struct owner_rules {
+	uint32_t n;
+	uint32_t values_n;
+	uint32_t *values;
+	struct requirement at[];
+};
+
+struct owner_entry {
+	struct slot slot;
+	uint32_t hash;
+	uint32_t seen;
+	uint32_t kind; /* enum owner_kind */
+	uint32_t namespace;
+	uint32_t name; /* a value number */
+	bool bad;
+	char *texts; /* uid NUL resourceVersion NUL */
+	struct owner_rules *rules; /* NULL: none; no number in it is LABEL_KEY_NODE_NAME */
+	/* Services with the same first pair are a list; its first one is in services_index. */
+	uint32_t pair_hash;
+	uint32_t pair_next, pair_prev;
+	bool is_first;
+};
+
+/* What a pod gets default spread constraints by; numbers. */
+struct spread_cause {
+	uint32_t namespace; /* of namespaces */
+	const struct pod_label *labels;
+	uint32_t labels_n;
+	uint32_t owner_kind;
+	uint32_t owner; /* value number of its name */
 };
 
 struct gang_entry {
@@ -97,9 +171,16 @@ struct pod_entry {
 	uint32_t gang_next, gang_prev;
 	uint32_t scheduler;
 	int32_t priority;
+	uint32_t namespace;
+	uint32_t labels_n;
+	struct pod_label *labels; /* sorted by key; NULL without any */
+	uint32_t owner;           /* value number of its controller's name; ID_NONE */
+	uint32_t spread_next, spread_prev;
+	uint8_t owner_kind; /* enum owner_kind */
 	uint8_t flags; /* enum pod_flags, but POD_BINDING */
 	bool retry;
-	bool blind; /* what it takes of its node is not known */
+	bool blind;   /* what it takes of its node is not known */
+	bool spreads; /* by default: it is in the list of its namespace */
 };
 
 struct replace {
@@ -113,16 +194,28 @@ struct model {
 	char **scheduler_names;
 	size_t scheduler_names_n;
 	struct resource resources[RESOURCES_WATCHED];
-	uint32_t resource_dialect[RESOURCES_WATCHED];
+	enum role {
+		ROLE_NODES,
+		ROLE_PODS,
+		ROLE_GANGS,      /* which: the dialect */
+		ROLE_NAMESPACES,
+		ROLE_OWNERS,     /* which: enum owner_kind */
+	} roles[RESOURCES_WATCHED];
+	uint32_t which[RESOURCES_WATCHED];
 	size_t resources_n;
 	struct replace replace[RESOURCES_WATCHED];
 
 	struct intern keys, values;   /* of labels and taints */
 	struct intern columns, taints; /* shown by name */
 	struct intern schedulers;
-	struct pool shapes, nodes, gangs, pods;
-	struct table shapes_index, nodes_index, gangs_index, pods_index;
-	struct list shapes_dirty, nodes_dirty, gangs_dirty, pods_dirty;
+	struct intern images;
+	struct image_use *image_uses; /* by image */
+	size_t image_uses_n;
+	bool images_due; /* some are fresh */
+	struct pool shapes, nodes, gangs, pods, namespaces, owners;
+	struct table shapes_index, nodes_index, gangs_index, pods_index, namespaces_index, owners_index;
+	struct table services_index; /* by the first pair of their selector */
+	struct list shapes_dirty, nodes_dirty, gangs_dirty, pods_dirty, namespaces_dirty;
 	struct list shapes_dead, nodes_dead, gangs_dead;
 	uint32_t shape_empty; /* asks for nothing; always there */
 	uint64_t name_bytes;  /* NAME_ROOM of the names of nodes and gangs */
@@ -136,6 +229,7 @@ struct model {
 	bool synced_due;
 
 	struct arena arena; /* of the object at hand */
+	struct arena scratch; /* of a shape that is made anew */
 	struct body body;
 	struct model_counts counts;
 };
@@ -158,6 +252,16 @@ static inline struct gang_entry *gang_at(const struct model *m, uint32_t s)
 static inline struct pod_entry *pod_at(const struct model *m, uint32_t s)
 {
 	return pool_at(&m->pods, s);
+}
+
+static inline struct namespace_entry *namespace_at(const struct model *m, uint32_t s)
+{
+	return pool_at(&m->namespaces, s);
+}
+
+static inline struct owner_entry *owner_at(const struct model *m, uint32_t s)
+{
+	return pool_at(&m->owners, s);
 }
 
 /* ---- model_body.c: parts of records ------------------------------------------ */
@@ -194,14 +298,53 @@ bool model_name_room(const struct model *m, size_t bytes);
 
 /* ---- shape.c ------------------------------------------------------------------ */
 
-/* The shape of a pod, held once more.  `rules`: with its placement rules, else
- * its requests alone.
- *   -EINVAL  too many or too long rules
- *   -ENOSPC  with *flag
+struct pod_storage; /* frontend/volume.h */
+
+#define SHAPE_WEIGHT_MAX 100 /* as the API server allows */
+#define SHAPE_TOO_LONG \
+	"its placement rules are too long: muster takes 1024 terms of node affinity, 256 of pod affinity, 256 " \
+	"spread constraints, and 4096 requirements, values, tolerations, ports and images in all"
+
+enum shape_scope {
+	SHAPE_REQUESTS, /* nothing but those */
+	SHAPE_BEARING,  /* ... and what bears on other pods: of one that stands on a node */
+	SHAPE_WHOLE,
+};
+
+struct shape_wish {
+	const struct pod_object *pod;
+	const struct effective *effective;
+	enum shape_scope scope;
+	uint32_t namespace; /* value number of the pod's */
+	const struct spread_cause *spread; /* NULL: no default constraints */
+};
+
+struct shape_change {
+	uint32_t namespace;
+	const struct spread_cause *spread; /* NULL: no default constraints */
+	const struct pod_storage *storage; /* NULL: as it was */
+};
+
+struct shape_trouble {
+	const char *flag;  /* -ENOSPC: the limit */
+	const char *fault; /* -EINVAL: what is wrong with the rules; a static text or the arena's */
+};
+
+/* The shape of a pod, held once more.
+ *   -EINVAL  too many or too long rules, or some that can't be read
+ *   -ENOSPC
  *   -ENOMEM */
-int shape_take(struct model *m, const struct pod_object *pod, const struct effective *effective, bool rules,
-               uint32_t *shape, const char **flag);
+int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, struct shape_trouble *trouble);
+/* The same shape, but for what it owes to other objects than the pod.  Uses m->scratch;
+ * who calls resets it. */
+int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, uint32_t *shape,
+                 struct shape_trouble *trouble);
 int shape_take_empty(struct model *m, uint32_t *shape);
+
+/* Every number in a shape's body. */
+enum number_of { NUMBER_KEY, NUMBER_VALUE, NUMBER_COLUMN, NUMBER_IMAGE };
+typedef void (*shape_visit_fn)(void *context, enum number_of of, uint32_t number);
+void shape_visit(const char *body, shape_visit_fn visit, void *context);
 void shape_hold(struct model *m, uint32_t shape);
 void shape_give(struct model *m, uint32_t shape);
 /* Out of the table; the core does not know it (any more). */
@@ -218,6 +361,50 @@ void node_hold(struct model *m, uint32_t node);
 void node_give(struct model *m, uint32_t node);
 void node_bury(struct model *m, uint32_t node);
 uint32_t node_find(const struct model *m, struct text name); /* or SLOT_NONE */
+
+/* ---- model_image.c ------------------------------------------------------------ */
+
+/* Number of an image's name, held.  -ENOMEM, -ENOSPC with *flag. */
+int image_take(struct model *m, struct text name, uint32_t *number, const char **flag);
+void image_ask(struct model *m, uint32_t image); /* a shape is there that does */
+/* The images of a node as they are now; *changed: what is sent of them differs.  -ENOMEM. */
+int node_set_images(struct model *m, uint32_t node, const struct node_object *object, bool *changed);
+void node_clear_images(struct model *m, uint32_t node);
+/* Nodes with images that are asked for since the last time are dirty now. */
+void images_sight(struct model *m);
+
+/* ---- model_namespace.c --------------------------------------------------------- */
+
+int namespace_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int namespace_remove(struct model *m, const struct meta *meta);
+void namespace_forget_object(struct model *m, uint32_t namespace);
+/* The namespace of that name, held once more; made without an object if need be. */
+int namespace_take(struct model *m, struct text name, uint32_t *namespace);
+void namespace_give(struct model *m, uint32_t namespace);
+/* Nobody wants it, and the core does not know it (any more). */
+void namespace_release_if_unused(struct model *m, uint32_t namespace);
+
+/* Labels as numbers, sorted by key, each key once: malloc'ed; NULL without any.
+ *   -EINVAL  more than one record takes
+ *   -ENOMEM */
+int labels_take(struct model *m, const struct pairs *from, struct pod_label **labels, uint32_t *n);
+void labels_give(struct model *m, struct pod_label *labels, uint32_t n);
+/* The value number of a key, or ID_NONE. */
+uint32_t labels_find(const struct pod_label *labels, uint32_t n, uint32_t key);
+
+/* ---- model_owner.c -------------------------------------------------------------- */
+
+int owner_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int owner_remove(struct model *m, int resource, const struct meta *meta);
+void owner_forget(struct model *m, uint32_t owner);
+uint32_t owner_kind_of(const struct owner_object *owner); /* enum owner_kind, never OWNER_SERVICE */
+
+struct draft; /* frontend/shape.h */
+struct span;
+
+/* Append to the draft's clauses the selector that counts pods for the default
+ * constraints; none: there are no such. */
+int owner_clauses(struct draft *d, const struct spread_cause *cause, struct span *out);
 
 /* ---- model_blind.c ------------------------------------------------------------ */
 
@@ -261,8 +448,15 @@ struct pod_state {
 	uint8_t flags;
 	bool retry;
 	bool blind; /* it is bound, and what it takes could not be recorded */
+	uint32_t namespace;
+	struct pod_label *labels;
+	uint32_t labels_n;
+	uint32_t owner;
+	uint8_t owner_kind;
+	bool spreads;
 	const char *refusal; /* "": none */
 	const char *flag;    /* of a limit that was reached, NULL */
+	const char *fault;   /* of what a bound pod is counted without, NULL */
 };
 
 /* Everything that the pod refers to; -ENOSPC with s->flag when its node found no
@@ -279,6 +473,8 @@ int pod_remove(struct model *m, const struct meta *meta);
 uint32_t pod_find(const struct model *m, struct text namespace, struct text name); /* or SLOT_NONE */
 /* It is gone, or none of ours any more. */
 void pod_forget(struct model *m, uint32_t pod);
+/* What gives it default spread constraints has changed. */
+void pod_respread(struct model *m, uint32_t pod);
 
 /* ---- model_valid.c ------------------------------------------------------------ */
 

@@ -154,10 +154,14 @@ give_key:
 	return rc;
 }
 
-/* The record of a node in m->body, with numbers held. */
+/* What leaves room in a record for the name. */
+#define NODE_BODY_MAX (RECORD_BYTES_MAX - sizeof(struct record) - 256)
+
+/* The record of a node in m->body up to its taints, with numbers held. */
 static int node_build(struct model *m, const struct node_object *node, const char **flag)
 {
-	struct event_node head = { .flags = NODE_PRESENT | (node->cordoned ? NODE_CORDONED : 0),
+	struct event_node head = { .flags = NODE_PRESENT | (node->cordoned ? NODE_CORDONED : 0) |
+					    (node->restarts_all ? NODE_RESTARTS_ALL : 0),
 				   .name_bytes = (uint32_t)node->meta.name.bytes };
 	int rc;
 
@@ -169,11 +173,8 @@ static int node_build(struct model *m, const struct node_object *node, const cha
 		rc = build_labels(m, node, flag);
 	for (size_t i = 0; rc == 0 && i < node->taints_n; i++)
 		rc = build_taint(m, &node->taints[i], flag);
-	if (rc == 0) {
-		body_add(&m->body, node->meta.name.at, node->meta.name.bytes);
-		body_pad(&m->body);
-		rc = m->body.too_long ? -EINVAL : 0;
-	}
+	if (rc == 0 && m->body.bytes > NODE_BODY_MAX)
+		rc = -EINVAL;
 	if (rc < 0)
 		node_release(m, m->body.at);
 	return rc;
@@ -314,6 +315,8 @@ static void node_set_body(struct model *m, uint32_t node, char *body, size_t byt
 	}
 	e->body = body;
 	e->bytes = (uint32_t)bytes;
+	if (!body)
+		node_clear_images(m, node);
 	node_dirty(m, node);
 }
 
@@ -360,30 +363,42 @@ static void node_set_bad(struct model *m, uint32_t node)
 	node_at(m, node)->bad = true;
 }
 
+/* Takes over m->body; -ENOMEM. */
+static int node_take_body(struct model *m, uint32_t node)
+{
+	const struct node_entry *e = node_at(m, node);
+	char *copy;
+
+	if (e->body && e->bytes == m->body.bytes && memcmp(e->body, m->body.at, e->bytes) == 0) {
+		node_release(m, m->body.at);
+		return 0;
+	}
+	copy = malloc(m->body.bytes);
+	if (!copy) {
+		node_release(m, m->body.at);
+		return -ENOMEM;
+	}
+	memcpy(copy, m->body.at, m->body.bytes);
+	node_set_body(m, node, copy, m->body.bytes);
+	return 0;
+}
+
 static int node_accept(struct model *m, uint32_t node, const struct node_object *object,
                        struct decode_error *error)
 {
 	const char *flag = NULL;
-	struct node_entry *e;
-	char *copy;
+	bool changed = false;
 	int rc = node_build(m, object, &flag);
 
+	if (rc == 0)
+		rc = node_take_body(m, node);
+	if (rc == 0)
+		rc = node_set_images(m, node, object, &changed);
 	if (rc == 0) {
-		e = node_at(m, node);
-		if (e->body && e->bytes == m->body.bytes && memcmp(e->body, m->body.at, e->bytes) == 0) {
-			node_release(m, m->body.at);
-			e->bad = false;
-			return 0;
-		}
-		copy = malloc(m->body.bytes);
-		if (copy) {
-			memcpy(copy, m->body.at, m->body.bytes);
-			node_set_body(m, node, copy, m->body.bytes);
-			node_at(m, node)->bad = false;
-			return 0;
-		}
-		node_release(m, m->body.at);
-		rc = -ENOMEM;
+		if (changed)
+			node_dirty(m, node);
+		node_at(m, node)->bad = false;
+		return 0;
 	}
 	node_set_bad(m, node);
 	if (error) {

@@ -106,17 +106,75 @@ static char *pod_texts(const struct pod_object *pod, const struct pod_state *s)
 	return texts;
 }
 
-static void pod_leave_all(struct model *m, uint32_t pod)
-{
-	struct pod_entry *e = pod_at(m, pod);
+/* ---- pods of a namespace that may get default spread constraints --------------------------- */
 
-	gang_leave(m, pod);
-	if (e->blind)
-		blind_end(m, e->node);
-	if (e->node != ID_NONE)
-		node_give(m, e->node);
-	shape_give(m, e->shape);
-	intern_give(&m->schedulers, e->scheduler);
+static void spread_join(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	struct namespace_entry *n = namespace_at(m, p->namespace);
+
+	p->spread_prev = SLOT_NONE;
+	p->spread_next = n->pods_first;
+	if (n->pods_first != SLOT_NONE)
+		pod_at(m, n->pods_first)->spread_prev = pod;
+	n->pods_first = pod;
+	p->spreads = true;
+}
+
+static void spread_leave(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+
+	if (!p->spreads)
+		return;
+	if (p->spread_prev == SLOT_NONE)
+		namespace_at(m, p->namespace)->pods_first = p->spread_next;
+	else
+		pod_at(m, p->spread_prev)->spread_next = p->spread_next;
+	if (p->spread_next != SLOT_NONE)
+		pod_at(m, p->spread_next)->spread_prev = p->spread_prev;
+	p->spreads = false;
+}
+
+void pod_respread(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const struct spread_cause cause = { p->namespace, p->labels, p->labels_n, p->owner_kind, p->owner };
+	const struct shape_change change = { .namespace = namespace_at(m, p->namespace)->name, .spread = &cause };
+	struct shape_trouble trouble = { 0 };
+	uint32_t shape;
+	int rc;
+
+	arena_reset(&m->scratch);
+	rc = shape_remake(m, p->shape, &change, &shape, &trouble);
+	if (rc < 0) {
+		/* It only scores nodes: the old one does until the pod is read again. */
+		m->counts.limits_hit++;
+		p->retry = true;
+		return;
+	}
+	if (shape != p->shape)
+		list_push(&m->pods_dirty, &m->pods, pod);
+	shape_give(m, p->shape);
+	p->shape = shape;
+}
+
+/* ---- entries, going on ----------------------------------------------------------------------- */
+
+/* What an entry held that has changed since, or is gone. */
+static void pod_give_old(struct model *m, const struct pod_entry *old)
+{
+	if (old->blind)
+		blind_end(m, old->node);
+	if (old->node != ID_NONE)
+		node_give(m, old->node);
+	shape_give(m, old->shape);
+	intern_give(&m->schedulers, old->scheduler);
+	labels_give(m, old->labels, old->labels_n);
+	if (old->owner != ID_NONE)
+		intern_give(&m->values, old->owner);
+	namespace_give(m, old->namespace);
+	free(old->texts);
 }
 
 static bool is_waiting(const struct pod_entry *e)
@@ -130,12 +188,14 @@ void pod_forget(struct model *m, uint32_t pod)
 
 	m->counts.pods_ours_pending -= is_waiting(e);
 	m->counts.pods--;
-	pod_leave_all(m, pod);
+	gang_leave(m, pod);
+	spread_leave(m, pod);
+	pod_give_old(m, e);
 	if (e->binding != ID_NONE)
 		node_give(m, e->binding);
 	table_remove(&m->pods_index, e->hash, pod);
-	free(e->texts);
 	e->texts = NULL;
+	e->labels = NULL;
 	if (e->slot.sent == 0)
 		list_remove(&m->pods_dirty, &m->pods, pod);
 	else
@@ -161,18 +221,29 @@ static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod, st
 		return rc;
 	e = pod_at(m, *pod);
 	e->hash = pod_hash(m, meta->namespace, meta->name);
-	e->gang = e->node = e->binding = e->shape = ID_NONE;
+	e->gang = e->node = e->binding = e->shape = e->owner = ID_NONE;
 	table_put(&m->pods_index, e->hash, *pod);
 	m->counts.pods++;
 	return 0;
+}
+
+/* Does the core have to hear of it? */
+static bool is_changed(const struct pod_entry *a, const struct pod_entry *b)
+{
+	return a->shape != b->shape || a->node != b->node || a->gang != b->gang || a->flags != b->flags ||
+	       a->priority != b->priority || a->created_ns != b->created_ns ||
+	       memcmp(a->uid, b->uid, sizeof(a->uid)) != 0 || a->labels_n != b->labels_n ||
+	       (a->labels_n > 0 && memcmp(a->labels, b->labels, a->labels_n * sizeof(*a->labels)) != 0);
 }
 
 /* Let the entry be as the object says; it takes over what `s` holds. */
 static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object *object,
                           const struct pod_state *s, char *texts, bool is_new)
 {
-	struct pod_entry *e = pod_at(m, pod), old = *e;
+	struct pod_entry *e = pod_at(m, pod), old;
 
+	spread_leave(m, pod);
+	old = *e;
 	uid_number(&object->meta, e->uid);
 	e->created_ns = object->meta.created_ns;
 	e->priority = object->priority;
@@ -183,6 +254,13 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	e->shape = s->shape;
 	e->node = s->node;
 	e->scheduler = s->scheduler;
+	e->namespace = s->namespace;
+	e->labels = s->labels;
+	e->labels_n = s->labels_n;
+	e->owner = s->owner;
+	e->owner_kind = s->owner_kind;
+	if (s->spreads)
+		spread_join(m, pod);
 	if (e->gang != s->gang) {
 		gang_leave(m, pod);
 		if (s->gang != ID_NONE)
@@ -190,22 +268,24 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	}
 	if (e->blind)
 		blind_begin(m, e->node);
+	if (is_new || is_changed(&old, e))
+		list_push(&m->pods_dirty, &m->pods, pod);
 	if (!is_new) {
 		m->counts.pods_ours_pending -= is_waiting(&old);
-		if (old.blind)
-			blind_end(m, old.node);
-		free(old.texts);
-		shape_give(m, old.shape);
-		if (old.node != ID_NONE)
-			node_give(m, old.node);
-		intern_give(&m->schedulers, old.scheduler);
+		pod_give_old(m, &old);
 	}
 	m->counts.pods_ours_pending += is_waiting(e);
 	m->counts.preferences += is_new && is_waiting(e) && object->has_soft_rules;
-	if (is_new || old.shape != e->shape || old.node != e->node || old.gang != e->gang ||
-	    old.flags != e->flags || old.priority != e->priority || old.created_ns != e->created_ns ||
-	    memcmp(old.uid, e->uid, sizeof(e->uid)) != 0)
-		list_push(&m->pods_dirty, &m->pods, pod);
+}
+
+/* It counts, but not as a whole. */
+static int pod_fault(struct model *m, const struct pod_object *object, const char *fault, struct decode_error *error)
+{
+	m->counts.objects_bad++;
+	extract_object_name(&object->meta, error->object, sizeof(error->object));
+	snprintf(error->field, sizeof(error->field), "metadata");
+	snprintf(error->text, sizeof(error->text), "%s", fault);
+	return -EINVAL;
 }
 
 static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
@@ -252,7 +332,7 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 			blind_explain(object->node_name, error);
 		return -ENOSPC;
 	}
-	return 0;
+	return s.fault ? pod_fault(m, object, s.fault, error) : 0;
 }
 
 /* ---- objects ---------------------------------------------------------------------------- */

@@ -49,6 +49,11 @@ void pod_state_release(struct model *m, struct pod_state *s)
 		shape_give(m, s->shape);
 	if (s->scheduler != SLOT_NONE)
 		intern_give(&m->schedulers, s->scheduler);
+	labels_give(m, s->labels, s->labels_n);
+	if (s->owner != ID_NONE)
+		intern_give(&m->values, s->owner);
+	if (s->namespace != SLOT_NONE)
+		namespace_give(m, s->namespace);
 }
 
 bool pod_is_ours(const struct model *m, const struct pod_object *pod)
@@ -96,28 +101,66 @@ static int state_gang(struct model *m, const struct pod_object *pod, struct pod_
 	return rc == -ENOSPC ? state_limit(m, s, flag) : rc;
 }
 
+/* What it is counted by in rules of others, and by what it may get default ones. */
+static int state_identity(struct model *m, const struct pod_object *pod, struct pod_state *s)
+{
+	bool waits = (s->flags & POD_OURS) && pod->node_name.bytes == 0;
+	int rc = namespace_take(m, pod->meta.namespace, &s->namespace);
+
+	if (rc < 0) {
+		s->namespace = SLOT_NONE;
+		return rc;
+	}
+	rc = labels_take(m, &pod->meta.labels, &s->labels, &s->labels_n);
+	if (rc == -EINVAL) {
+		if (pod->node_name.bytes > 0)
+			s->fault = "has more than 1024 labels; rules of other pods don't see it";
+		else
+			pod_state_refuse(s, "it has more than 1024 labels");
+		rc = 0;
+	}
+	if (rc < 0 || !waits || pod->spreads_n > 0)
+		return rc;
+	s->spreads = true;
+	s->owner_kind = (uint8_t)owner_kind_of(&pod->owner);
+	if (s->owner_kind != OWNER_NONE && intern_take(&m->values, pod->owner.name, &s->owner) < 0) {
+		s->owner = ID_NONE;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
 static int state_shape(struct model *m, const struct pod_object *pod, struct pod_state *s)
 {
-	struct effective effective;
-	const char *flag = NULL;
+	const struct spread_cause cause = { s->namespace, s->labels, s->labels_n, s->owner_kind, s->owner };
 	bool bound = pod->node_name.bytes > 0;
+	struct effective effective;
+	struct shape_wish w = { .pod = pod, .effective = &effective, .scope = bound ? SHAPE_BEARING : SHAPE_REQUESTS,
+				.namespace = namespace_at(m, s->namespace)->name,
+				.spread = s->spreads ? &cause : NULL };
+	struct shape_trouble trouble = { 0 };
 	int rc;
 
+	if (!bound && (s->flags & POD_OURS))
+		w.scope = SHAPE_WHOLE;
 	extract_effective(pod, bound, &effective);
-	rc = shape_take(m, pod, &effective, s->flags & POD_OURS, &s->shape, &flag);
-	if (rc < 0 && rc != -ENOMEM && bound) /* its rules mean nothing any more */
-		rc = shape_take(m, pod, &effective, false, &s->shape, &flag);
+	rc = shape_take(m, &w, &s->shape, &trouble);
+	if (rc == -EINVAL && bound) {
+		w.scope = SHAPE_REQUESTS;
+		s->fault = "has too many rules of pod affinity, or too long ones; it is counted without them";
+		rc = shape_take(m, &w, &s->shape, &trouble);
+	}
 	if (rc == 0)
 		return 0;
 	s->shape = ID_NONE;
 	if (rc == -ENOMEM)
 		return rc;
 	s->blind = bound;
+	s->spreads = false;
 	if (rc == -ENOSPC)
-		state_limit(m, s, flag);
+		state_limit(m, s, trouble.flag);
 	else
-		pod_state_refuse(s, "its placement rules are too long: muster takes 1024 terms of node "
-				    "affinity, and 4096 requirements, values and tolerations in all");
+		pod_state_refuse(s, trouble.fault);
 	shape_hold(m, m->shape_empty);
 	s->shape = m->shape_empty;
 	return 0;
@@ -144,8 +187,8 @@ int pod_state_of(struct model *m, const struct pod_object *pod, struct pod_state
 	bool bound = pod->node_name.bytes > 0;
 	int rc;
 
-	*s = (struct pod_state){ .shape = ID_NONE, .gang = ID_NONE, .node = ID_NONE,
-				 .scheduler = SLOT_NONE, .refusal = "" };
+	*s = (struct pod_state){ .shape = ID_NONE, .gang = ID_NONE, .node = ID_NONE, .scheduler = SLOT_NONE,
+				 .namespace = SLOT_NONE, .owner = ID_NONE, .refusal = "" };
 	s->flags = (pod_is_ours(m, pod) ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
 		   (pod->meta.deleting ? POD_DELETING : 0);
 	rc = model_intern(m, &m->schedulers, pod->scheduler_name, &s->scheduler, &s->flag);
@@ -154,6 +197,8 @@ int pod_state_of(struct model *m, const struct pod_object *pod, struct pod_state
 	if (asks && (s->flags & POD_OURS))
 		pod_state_refuse(s, arena_printf(&m->arena, "muster does not support %s yet", asks));
 	rc = state_node(m, pod, s);
+	if (rc == 0)
+		rc = state_identity(m, pod, s);
 	if (rc == 0)
 		rc = state_shape(m, pod, s);
 	if (rc == 0 && (s->flags & POD_OURS))

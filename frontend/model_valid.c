@@ -12,7 +12,8 @@ struct check {
 	size_t why_bytes;
 	bool good;
 	/* What is held, by slot. */
-	uint32_t *keys, *values, *columns, *taints, *schedulers, *shapes, *nodes, *members, *blind;
+	uint32_t *keys, *values, *columns, *taints, *schedulers, *images, *shapes, *nodes, *members, *blind;
+	uint32_t *namespaces, *spreading;
 };
 
 __attribute__((format(printf, 2, 3))) static void bad(struct check *c, const char *format, ...)
@@ -33,25 +34,28 @@ static void count_amounts(struct check *c, const struct amount *amounts, uint32_
 		c->columns[amounts[i].resource]++;
 }
 
-static void count_shape(struct check *c, const char *body)
+static void count_number(void *context, enum number_of of, uint32_t number)
 {
-	const struct event_shape *e = (const void *)body;
-	const struct amount *amounts = (const void *)(e + 1);
-	const struct requirement *r = (const void *)(amounts + e->amounts_n);
-	const uint32_t *values = (const void *)(r + e->requirements_n);
-	const struct toleration *t = (const void *)((const char *)values + PADDED(e->values_n * 4));
+	struct check *c = context;
 
-	count_amounts(c, amounts, e->amounts_n);
-	for (uint32_t i = 0; i < e->requirements_n; i++)
-		if (r[i].key != LABEL_KEY_NODE_NAME)
-			c->keys[r[i].key]++;
-	for (uint32_t i = 0; i < e->values_n; i++)
-		c->values[values[i]]++;
-	for (uint32_t i = 0; i < e->tolerations_n; i++) {
-		if (t[i].key != TOLERATE_EVERY_KEY)
-			c->keys[t[i].key]++;
-		if (!t[i].any_value)
-			c->values[t[i].value]++;
+	switch (of) {
+	case NUMBER_KEY: c->keys[number]++; break;
+	case NUMBER_VALUE: c->values[number]++; break;
+	case NUMBER_COLUMN: c->columns[number]++; break;
+	case NUMBER_IMAGE:
+		c->images[number]++;
+		if (!c->m->image_uses[number].sent)
+			bad(c, "image %u is asked for and not sent", number);
+	}
+}
+
+static void count_labels(struct check *c, const struct pod_label *labels, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		c->keys[labels[i].key]++;
+		c->values[labels[i].value]++;
+		if (i > 0 && labels[i - 1].key >= labels[i].key)
+			bad(c, "labels are not sorted");
 	}
 }
 
@@ -96,6 +100,53 @@ static void count_pods(struct check *c)
 			c->nodes[p->binding]++;
 		if (p->gang != ID_NONE)
 			c->members[p->gang]++;
+		count_labels(c, p->labels, p->labels_n);
+		c->namespaces[p->namespace]++;
+		c->spreading[p->namespace] += p->spreads;
+		if (p->owner != ID_NONE)
+			c->values[p->owner]++;
+	}
+}
+
+static void check_owners(struct check *c)
+{
+	const struct model *m = c->m;
+
+	for (uint32_t i = 0; i < m->owners.n; i++) {
+		const struct owner_entry *o = owner_at(m, i);
+
+		if (!o->slot.live)
+			continue;
+		c->namespaces[o->namespace]++;
+		c->values[o->name]++;
+		for (uint32_t k = 0; o->rules && k < o->rules->n; k++)
+			c->keys[o->rules->at[k].key]++;
+		for (uint32_t k = 0; o->rules && k < o->rules->values_n; k++)
+			c->values[o->rules->values[k]]++;
+	}
+}
+
+/* After pods and owners. */
+static void check_namespaces(struct check *c)
+{
+	const struct model *m = c->m;
+
+	for (uint32_t i = 0; i < m->namespaces.n; i++) {
+		const struct namespace_entry *n = namespace_at(m, i);
+		uint32_t listed = 0;
+
+		if (!n->slot.live)
+			continue;
+		c->values[n->name]++;
+		count_labels(c, n->labels, n->labels_n);
+		if (n->refs != c->namespaces[i])
+			bad(c, "namespace %u: %u refs, %u held", i, n->refs, c->namespaces[i]);
+		if (n->refs == 0 && !n->has_object && n->slot.sent == 0)
+			bad(c, "namespace %u is not used", i);
+		for (uint32_t p = n->pods_first; p != SLOT_NONE && listed <= c->spreading[i]; p = pod_at(m, p)->spread_next)
+			listed += pod_at(m, p)->namespace == i;
+		if (listed != c->spreading[i])
+			bad(c, "namespace %u: %u pods spread by default, %u in its list", i, c->spreading[i], listed);
 	}
 }
 
@@ -109,7 +160,7 @@ static void check_shapes(struct check *c)
 
 		if (!s->slot.live)
 			continue;
-		count_shape(c, s->body);
+		shape_visit(s->body, count_number, c);
 		if (s->refs != c->shapes[i])
 			bad(c, "shape %u: %u refs, %u held", i, s->refs, c->shapes[i]);
 		if (s->refs == 0 && s->slot.list != MODEL_DEAD)
@@ -128,6 +179,8 @@ static void check_nodes(struct check *c)
 			continue;
 		if (n->body)
 			count_node(c, n->body);
+		for (uint32_t k = 0; k < n->images_n; k++)
+			c->images[n->images[k].image]++;
 		if (n->refs != c->nodes[i])
 			bad(c, "node %s: %u refs, %u held", n->name, n->refs, c->nodes[i]);
 		if (n->blind.pods != c->blind[i])
@@ -179,9 +232,10 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 {
 	struct check c = { .m = m, .why = why, .why_bytes = why_bytes, .good = true };
 	const uint32_t sizes[] = { m->keys.pool.n, m->values.pool.n, m->columns.pool.n, m->taints.pool.n,
-				   m->schedulers.pool.n, m->shapes.n, m->nodes.n, m->gangs.n, m->nodes.n };
-	uint32_t **counts[] = { &c.keys, &c.values, &c.columns, &c.taints, &c.schedulers, &c.shapes, &c.nodes,
-				&c.members, &c.blind };
+				   m->schedulers.pool.n, m->images.pool.n, m->shapes.n, m->nodes.n, m->gangs.n,
+				   m->nodes.n, m->namespaces.n, m->namespaces.n };
+	uint32_t **counts[] = { &c.keys, &c.values, &c.columns, &c.taints, &c.schedulers, &c.images, &c.shapes, &c.nodes,
+				&c.members, &c.blind, &c.namespaces, &c.spreading };
 	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
 
 	for (size_t i = 0; i < n; i++) {
@@ -191,6 +245,8 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	}
 	if (c.good) {
 		count_pods(&c);
+		check_owners(&c);
+		check_namespaces(&c);
 		check_shapes(&c);
 		check_nodes(&c);
 		check_gangs(&c);
@@ -199,6 +255,7 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 		check_intern(&c, &m->columns, c.columns, "column", RESOURCE_EXTENDED);
 		check_intern(&c, &m->taints, c.taints, "taint", 0);
 		check_intern(&c, &m->schedulers, c.schedulers, "scheduler", 0);
+		check_intern(&c, &m->images, c.images, "image", 0);
 	}
 	for (size_t i = 0; i < n; i++)
 		free(*counts[i]);

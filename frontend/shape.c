@@ -1,249 +1,250 @@
-/* Shapes: requests and rules of a pod in one canonical record body, found by its
- * bytes.  A shape holds the numbers that it is written with. */
-#include "frontend/model_impl.h"
+#include "frontend/shape.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one pod.  The core looks at all of them for each node, and anybody who may create
- * pods writes them. */
-#define TERMS_MAX 1024
-#define RULES_MAX 4096 /* requirements, values and tolerations */
+/* Of one pod: items of all sections but its amounts.  The core looks at all of them for
+ * each node, and anybody who may create pods writes them. */
+#define RULES_MAX 4096
 
-struct shape_parts {
-	const struct amount *amounts;
-	const struct requirement *requirements;
-	const uint32_t *values;
-	const struct toleration *tolerations;
+/* ---- sections --------------------------------------------------------------------- */
+
+#define SECTION(count, type) { offsetof(struct event_shape, count), sizeof(type) }
+
+static const struct {
+	size_t count; /* where the head has it */
+	size_t bytes; /* of an item */
+} layout[SECTIONS] = {
+	[SECTION_AMOUNTS] = SECTION(amounts_n, struct amount),
+	[SECTION_REQUIREMENTS] = SECTION(requirements_n, struct requirement),
+	[SECTION_VALUES] = SECTION(values_n, uint32_t),
+	[SECTION_TOLERATIONS] = SECTION(tolerations_n, struct toleration),
+	[SECTION_CLAUSES] = SECTION(clauses_n, struct requirement),
+	[SECTION_PREFERENCES] = SECTION(preferences_n, struct preference),
+	[SECTION_ALTERNATIVES] = SECTION(alternatives_n, struct span),
+	[SECTION_VOLUME_RULES] = SECTION(volume_rules_n, struct volume_rule),
+	[SECTION_POD_TERMS] = SECTION(pod_terms_n, struct pod_term),
+	[SECTION_SPREADS] = SECTION(spreads_n, struct spread),
+	[SECTION_PORTS] = SECTION(ports_n, struct host_port),
+	[SECTION_IMAGES] = SECTION(images_n, uint32_t),
+	[SECTION_ATTACHMENTS] = SECTION(attachments_n, struct attachment),
+	[SECTION_EXCLUSIVES] = SECTION(exclusives_n, struct exclusive),
 };
 
-static void shape_parts(const char *body, struct shape_parts *out)
+static uint32_t count_in(const struct event_shape *head, enum section s)
 {
-	const struct event_shape *e = (const void *)body;
-	const char *p = body + sizeof(*e);
+	uint32_t n;
 
-	out->amounts = (const void *)p;
-	p += e->amounts_n * sizeof(struct amount);
-	out->requirements = (const void *)p;
-	p += e->requirements_n * sizeof(struct requirement);
-	out->values = (const void *)p;
-	p += PADDED(e->values_n * sizeof(uint32_t));
-	out->tolerations = (const void *)p;
+	memcpy(&n, (const char *)head + layout[s].count, sizeof(n));
+	return n;
 }
 
-/* Give back the numbers in a body; its counts say how far it was built. */
-static void shape_release(struct model *m, const char *body)
+static void count_set(struct event_shape *head, enum section s, uint32_t n)
 {
-	const struct event_shape *e = (const void *)body;
-	struct shape_parts p;
+	memcpy((char *)head + layout[s].count, &n, sizeof(n));
+}
 
-	shape_parts(body, &p);
-	amounts_release(m, p.amounts, e->amounts_n);
-	for (uint32_t i = 0; i < e->requirements_n; i++)
-		if (p.requirements[i].key != LABEL_KEY_NODE_NAME)
-			intern_give(&m->keys, p.requirements[i].key);
-	for (uint32_t i = 0; i < e->values_n; i++)
-		intern_give(&m->values, p.values[i]);
-	for (uint32_t i = 0; i < e->tolerations_n; i++) {
-		if (p.tolerations[i].key != TOLERATE_EVERY_KEY)
-			intern_give(&m->keys, p.tolerations[i].key);
-		if (!p.tolerations[i].any_value)
-			intern_give(&m->values, p.tolerations[i].value);
+/* ---- the numbers of a section -------------------------------------------------------- */
+
+static void visit_requirement(const struct requirement *r, shape_visit_fn visit, void *context)
+{
+	if (r->key != LABEL_KEY_NODE_NAME)
+		visit(context, NUMBER_KEY, r->key);
+}
+
+static void visit_toleration(const struct toleration *t, shape_visit_fn visit, void *context)
+{
+	if (t->key != TOLERATE_EVERY_KEY)
+		visit(context, NUMBER_KEY, t->key);
+	if (!t->any_value)
+		visit(context, NUMBER_VALUE, t->value);
+}
+
+static void visit_port(const struct host_port *p, shape_visit_fn visit, void *context)
+{
+	if (p->address != PORT_EVERY_ADDRESS)
+		visit(context, NUMBER_VALUE, p->address);
+	visit(context, NUMBER_VALUE, p->protocol);
+}
+
+static void visit_attachment(const struct attachment *a, shape_visit_fn visit, void *context)
+{
+	visit(context, NUMBER_VALUE, a->driver);
+	visit(context, NUMBER_VALUE, a->volume);
+}
+
+static void visit_item(enum section s, const void *item, shape_visit_fn visit, void *context)
+{
+	switch (s) {
+	case SECTION_AMOUNTS: visit(context, NUMBER_COLUMN, ((const struct amount *)item)->resource); break;
+	case SECTION_REQUIREMENTS:
+	case SECTION_CLAUSES: visit_requirement(item, visit, context); break;
+	case SECTION_VALUES: visit(context, NUMBER_VALUE, *(const uint32_t *)item); break;
+	case SECTION_TOLERATIONS: visit_toleration(item, visit, context); break;
+	case SECTION_POD_TERMS: visit(context, NUMBER_KEY, ((const struct pod_term *)item)->topology); break;
+	case SECTION_SPREADS: visit(context, NUMBER_KEY, ((const struct spread *)item)->topology); break;
+	case SECTION_PORTS: visit_port(item, visit, context); break;
+	case SECTION_IMAGES: visit(context, NUMBER_IMAGE, *(const uint32_t *)item); break;
+	case SECTION_ATTACHMENTS: visit_attachment(item, visit, context); break;
+	case SECTION_EXCLUSIVES: visit(context, NUMBER_VALUE, ((const struct exclusive *)item)->thing); break;
+	default: break; /* spans and weights */
 	}
 }
 
-/* ---- building --------------------------------------------------------------- */
-
-/* The requirements' values are collected beside them: they follow in the body. */
-struct builder {
-	struct model *m;
-	struct body *b;
-	const char **flag;
-	uint32_t *values;
-	size_t values_n, values_room;
-};
-
-static struct event_shape *head_of(struct builder *s)
+void shape_visit(const char *body, shape_visit_fn visit, void *context)
 {
-	return (void *)s->b->at;
-}
+	const struct event_shape *head = (const void *)body;
+	const char *at = body + sizeof(*head);
 
-static int build_amounts(struct builder *s, const struct pod_object *pod, const struct effective *effective)
-{
-	struct amount_text list[RESOURCES_MAX];
-	size_t n = 0;
+	if (head->namespace != ID_NONE)
+		visit(context, NUMBER_VALUE, head->namespace);
+	for (enum section s = 0; s < SECTIONS; s++) {
+		uint32_t n = count_in(head, s);
 
-	for (uint32_t i = 0; i < pod->resources.n; i++) {
-		char *name;
-
-		if (effective->amount[i] == 0 || i == RESOURCE_PODS)
-			continue;
-		name = arena_copy(&s->m->arena, pod->resources.at[i]);
-		if (!name)
-			return -ENOMEM;
-		list[n++] = (struct amount_text){ name, effective->amount[i] };
+		for (uint32_t i = 0; i < n; i++)
+			visit_item(s, at + i * layout[s].bytes, visit, context);
+		at += PADDED(n * layout[s].bytes);
 	}
-	return body_amounts(s->m, s->b, list, n, &head_of(s)->amounts_n, s->flag);
 }
 
-static int build_value(struct builder *s, struct text value)
+static struct intern *intern_of(struct model *m, enum number_of of)
 {
-	uint32_t *grown = arena_grow(&s->m->arena, s->values, s->values_n, &s->values_room, sizeof(*grown));
-	int rc;
+	return of == NUMBER_KEY ? &m->keys : of == NUMBER_VALUE ? &m->values : of == NUMBER_COLUMN ? &m->columns
+		: &m->images;
+}
+
+static void give_number(void *context, enum number_of of, uint32_t number)
+{
+	intern_give(intern_of(context, of), number);
+}
+
+static void hold_number(void *context, enum number_of of, uint32_t number)
+{
+	intern_hold(intern_of(context, of), number);
+}
+
+/* ---- drafts ---------------------------------------------------------------------------- */
+
+void *draft_more(struct draft *d, enum section section)
+{
+	struct draft_section *s = &d->sections[section];
+	char *grown = arena_grow(d->arena, s->at, s->n, &s->room, layout[section].bytes);
 
 	if (!grown)
-		return -ENOMEM;
-	s->values = grown;
-	rc = model_intern(s->m, &s->m->values, value, &grown[s->values_n], s->flag);
+		return NULL;
+	s->at = grown;
+	grown += s->n * layout[section].bytes;
+	memset(grown, 0, layout[section].bytes);
+	return grown;
+}
+
+void draft_cut(struct draft *d, enum section section, uint32_t n)
+{
+	struct draft_section *s = &d->sections[section];
+
+	for (; n > 0; n--)
+		visit_item(section, s->at + --s->n * layout[section].bytes, give_number, d->m);
+}
+
+/* Spread constraints count pods of one namespace. */
+static void draft_set_namespace(struct draft *d, uint32_t namespace)
+{
+	if (draft_count(d, SECTION_SPREADS) == 0)
+		namespace = ID_NONE;
+	if (namespace != ID_NONE)
+		intern_hold(&d->m->values, namespace);
+	if (d->head.namespace != ID_NONE)
+		intern_give(&d->m->values, d->head.namespace);
+	d->head.namespace = namespace;
+}
+
+static void draft_release(struct draft *d)
+{
+	if (d->head.namespace != ID_NONE)
+		intern_give(&d->m->values, d->head.namespace);
+	for (enum section s = 0; s < SECTIONS; s++)
+		draft_cut(d, s, draft_count(d, s));
+}
+
+int draft_fails(struct draft *d, const char *fault)
+{
+	d->trouble->fault = fault;
+	return -EINVAL;
+}
+
+int draft_key(struct draft *d, struct text key, uint32_t *number)
+{
+	return model_intern(d->m, &d->m->keys, key, number, &d->trouble->flag);
+}
+
+int draft_value(struct draft *d, struct text value, uint32_t *number)
+{
+	return model_intern(d->m, &d->m->values, value, number, &d->trouble->flag);
+}
+
+int draft_add_value(struct draft *d, struct text value)
+{
+	uint32_t *number = draft_more(d, SECTION_VALUES);
+	int rc = number ? draft_value(d, value, number) : -ENOMEM;
+
 	if (rc == 0)
-		s->values_n++;
+		draft_keep(d, SECTION_VALUES);
 	return rc;
 }
 
-static int build_requirement(struct builder *s, uint32_t term, const struct node_rule *rule)
+int draft_add_values(struct draft *d, const struct text *values, size_t n, struct span *out)
 {
-	struct requirement r = { .term = term, .op = rule->op, .values_first = (uint32_t)s->values_n };
-	int rc;
+	int rc = 0;
 
-	if (rule->op == REQUIRE_GT || rule->op == REQUIRE_LT) {
-		r.number = label_number(rule->values[0]);
-	} else {
-		for (size_t i = 0; i < rule->values_n; i++) {
-			rc = build_value(s, rule->values[i]);
-			if (rc < 0)
-				return rc;
-			r.values_n++;
+	out->first = draft_count(d, SECTION_VALUES);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = draft_add_value(d, values[i]);
+	out->n = draft_count(d, SECTION_VALUES) - out->first;
+	return rc;
+}
+
+/* The draft as a record's body in m->body. */
+static int draft_write(struct draft *d)
+{
+	struct body *b = &d->m->body;
+
+	for (enum section s = 0; s < SECTIONS; s++)
+		count_set(&d->head, s, draft_count(d, s));
+	b->bytes = 0;
+	b->too_long = false;
+	body_add(b, &d->head, sizeof(d->head));
+	for (enum section s = 0; s < SECTIONS; s++) {
+		body_add(b, d->sections[s].at, d->sections[s].n * layout[s].bytes);
+		body_pad(b);
+	}
+	return b->too_long ? draft_fails(d, SHAPE_TOO_LONG) : 0;
+}
+
+/* What is in the body of a shape that is there, held once more; -ENOMEM. */
+static int draft_load(struct draft *d, const char *body)
+{
+	const char *at = body + sizeof(d->head);
+
+	memcpy(&d->head, body, sizeof(d->head));
+	if (d->head.namespace != ID_NONE)
+		intern_hold(&d->m->values, d->head.namespace);
+	for (enum section s = 0; s < SECTIONS; s++) {
+		uint32_t n = count_in(&d->head, s);
+
+		for (uint32_t i = 0; i < n; i++) {
+			void *item = draft_more(d, s);
+
+			if (!item)
+				return -ENOMEM;
+			memcpy(item, at + i * layout[s].bytes, layout[s].bytes);
+			visit_item(s, item, hold_number, d->m);
+			draft_keep(d, s);
 		}
+		at += PADDED(n * layout[s].bytes);
 	}
-	if (rule->is_field) {
-		r.key = LABEL_KEY_NODE_NAME;
-	} else {
-		rc = model_intern(s->m, &s->m->keys, rule->key, &r.key, s->flag);
-		if (rc < 0)
-			return rc;
-	}
-	if (!body_add(s->b, &r, sizeof(r))) {
-		if (!rule->is_field)
-			intern_give(&s->m->keys, r.key);
-		return -EINVAL;
-	}
-	head_of(s)->requirements_n++;
 	return 0;
-}
-
-/* Does kube-scheduler fail to parse the term?  Then it matches nothing, just as
- * one without requirements. */
-static bool term_is_void(const struct node_term *t)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct node_rule *r = &t->rules[i];
-
-		if (r->is_void)
-			return true;
-		if ((r->op == REQUIRE_GT || r->op == REQUIRE_LT) &&
-		    label_number(r->values[0]) == LABEL_NOT_A_NUMBER)
-			return true;
-	}
-	return false;
-}
-
-static int build_requirements(struct builder *s, const struct pod_object *pod)
-{
-	int rc;
-
-	if (pod->terms_n > TERMS_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < pod->node_selector.n; i++) {
-		struct node_rule rule = { .key = pod->node_selector.at[i].key, .op = REQUIRE_IN,
-					  .values = &pod->node_selector.at[i].value, .values_n = 1 };
-
-		rc = build_requirement(s, 0, &rule);
-		if (rc < 0)
-			return rc;
-	}
-	for (size_t t = 0; t < pod->terms_n; t++) {
-		if (term_is_void(&pod->terms[t]))
-			continue;
-		for (size_t i = 0; i < pod->terms[t].n; i++) {
-			rc = build_requirement(s, (uint32_t)t + 1, &pod->terms[t].rules[i]);
-			if (rc < 0)
-				return rc;
-		}
-	}
-	if (pod->has_node_terms)
-		head_of(s)->terms_n = pod->terms_n > 0 ? (uint32_t)pod->terms_n : 1;
-	return 0;
-}
-
-/* All values at once.  Whatever happens, they are the body's or given back. */
-static int build_values(struct builder *s, int result)
-{
-	if (result == 0 && s->values_n > 0) {
-		if (body_add(s->b, s->values, s->values_n * sizeof(*s->values)))
-			head_of(s)->values_n = (uint32_t)s->values_n;
-		body_pad(s->b);
-		result = s->b->too_long ? -EINVAL : 0;
-	}
-	if (s->values_n != head_of(s)->values_n)
-		for (size_t i = 0; i < s->values_n; i++)
-			intern_give(&s->m->values, s->values[i]);
-	return result;
-}
-
-static int build_toleration(struct builder *s, const struct toleration_object *from)
-{
-	struct toleration t = { .key = TOLERATE_EVERY_KEY, .any_value = from->exists, .effect = from->effect };
-	int rc;
-
-	if (from->key.bytes > 0) {
-		rc = model_intern(s->m, &s->m->keys, from->key, &t.key, s->flag);
-		if (rc < 0)
-			return rc;
-	}
-	if (!from->exists) {
-		rc = model_intern(s->m, &s->m->values, from->value, &t.value, s->flag);
-		if (rc < 0)
-			goto give_key;
-	}
-	if (!body_add(s->b, &t, sizeof(t))) {
-		rc = -EINVAL;
-		goto give_value;
-	}
-	head_of(s)->tolerations_n++;
-	return 0;
-
-give_value:
-	if (!from->exists)
-		intern_give(&s->m->values, t.value);
-give_key:
-	if (from->key.bytes > 0)
-		intern_give(&s->m->keys, t.key);
-	return rc;
-}
-
-/* The taint that a cordon stands for: node.kubernetes.io/unschedulable:NoSchedule. */
-static bool tolerates_cordon(const struct toleration_object *t)
-{
-	if (t->effect != EFFECT_ANY && t->effect != EFFECT_NO_SCHEDULE)
-		return false;
-	if (t->key.bytes > 0 && !text_is(t->key, "node.kubernetes.io/unschedulable"))
-		return false;
-	return t->exists || t->value.bytes == 0;
-}
-
-static int build_rules(struct builder *s, const struct pod_object *pod)
-{
-	int rc = build_values(s, build_requirements(s, pod));
-
-	for (size_t i = 0; rc == 0 && i < pod->tolerations_n; i++) {
-		rc = build_toleration(s, &pod->tolerations[i]);
-		if (tolerates_cordon(&pod->tolerations[i]))
-			head_of(s)->flags |= SHAPE_TOLERATES_CORDON;
-	}
-	if (rc == 0 && (uint64_t)head_of(s)->requirements_n + head_of(s)->values_n + head_of(s)->tolerations_n > RULES_MAX)
-		rc = -EINVAL;
-	return rc;
 }
 
 /* ---- the table ---------------------------------------------------------------- */
@@ -261,8 +262,14 @@ static bool is_wanted(const void *context, uint32_t slot)
 	return e->bytes == w->body->bytes && memcmp(e->body, w->body->at, e->bytes) == 0;
 }
 
-/* The shape with m->body, whose numbers go over to it. */
-static int shape_find_or_make(struct model *m, uint32_t *shape, const char **flag)
+static void ask_for_image(void *context, enum number_of of, uint32_t number)
+{
+	if (of == NUMBER_IMAGE)
+		image_ask(context, number);
+}
+
+/* The shape with m->body; one that is new takes over the numbers: *fresh. */
+static int shape_find_or_make(struct model *m, uint32_t *shape, const char **flag, bool *fresh)
 {
 	struct wanted w = { m, &m->body };
 	uint32_t hash = (uint32_t)siphash(m->hash_key, m->body.at, m->body.bytes);
@@ -270,10 +277,10 @@ static int shape_find_or_make(struct model *m, uint32_t *shape, const char **fla
 	char *copy;
 	int rc;
 
+	*fresh = false;
 	*shape = table_find(&m->shapes_index, hash, is_wanted, &w);
 	if (*shape != SLOT_NONE) {
 		shape_hold(m, *shape);
-		shape_release(m, m->body.at);
 		return 0;
 	}
 	if (table_reserve(&m->shapes_index) < 0)
@@ -296,37 +303,91 @@ static int shape_find_or_make(struct model *m, uint32_t *shape, const char **fla
 	e->slot.sent = 0;
 	table_put(&m->shapes_index, hash, *shape);
 	list_push(&m->shapes_dirty, &m->shapes, *shape);
+	shape_visit(copy, ask_for_image, m);
+	*fresh = true;
 	return 0;
 }
 
-int shape_take(struct model *m, const struct pod_object *pod, const struct effective *effective, bool rules,
-               uint32_t *shape, const char **flag)
+/* The shape of the draft, when it was built without an error. */
+static int draft_done(struct draft *d, int rc, uint32_t *shape)
 {
-	struct event_shape head = { .scored_cpu_milli = effective->scored_cpu_milli,
-				    .scored_memory_bytes = effective->scored_memory_bytes };
-	struct builder s = { .m = m, .b = &m->body, .flag = flag };
+	bool fresh = false;
+
+	if (rc == 0)
+		rc = draft_write(d);
+	if (rc == 0)
+		rc = shape_find_or_make(d->m, shape, &d->trouble->flag, &fresh);
+	if (!fresh)
+		draft_release(d);
+	return rc;
+}
+
+/* Rules that are the pod's own. */
+static int draft_pod(struct draft *d, const struct shape_wish *w)
+{
+	int rc = draft_amounts(d, w->pod, w->effective);
+	size_t rules = 0;
+
+	if (rc == 0 && w->scope == SHAPE_WHOLE)
+		rc = draft_node_rules(d, w->pod);
+	if (rc == 0 && w->scope == SHAPE_WHOLE)
+		rc = draft_images(d, w->pod);
+	if (rc == 0 && w->scope != SHAPE_REQUESTS)
+		rc = draft_pod_terms(d, w->pod, w->scope == SHAPE_WHOLE);
+	if (rc == 0 && w->scope != SHAPE_REQUESTS)
+		rc = draft_ports(d, w->pod);
+	if (rc == 0 && w->scope == SHAPE_WHOLE)
+		rc = draft_spreads(d, w->pod);
+	if (w->pod->needs_restart_all && w->scope == SHAPE_WHOLE)
+		d->head.flags |= SHAPE_NEEDS_RESTART_ALL;
+	for (enum section s = SECTION_AMOUNTS + 1; s < SECTIONS; s++)
+		rules += d->sections[s].n;
+	return rc == 0 && rules > RULES_MAX ? draft_fails(d, SHAPE_TOO_LONG) : rc;
+}
+
+int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, struct shape_trouble *trouble)
+{
+	struct draft d = { .m = m, .arena = &m->arena, .trouble = trouble };
 	int rc;
 
-	m->body.bytes = 0;
-	m->body.too_long = false;
-	body_add(&m->body, &head, sizeof(head));
-	rc = build_amounts(&s, pod, effective);
-	if (rc == 0 && rules)
-		rc = build_rules(&s, pod);
-	if (rc == 0)
-		rc = shape_find_or_make(m, shape, flag);
-	if (rc < 0)
-		shape_release(m, m->body.at);
-	return rc;
+	d.head.namespace = ID_NONE;
+	d.head.scored_cpu_milli = w->effective->scored_cpu_milli;
+	d.head.scored_memory_bytes = w->effective->scored_memory_bytes;
+	rc = draft_pod(&d, w);
+	if (rc == 0 && w->spread)
+		rc = draft_default_spreads(&d, w->spread);
+	draft_set_namespace(&d, w->namespace);
+	return draft_done(&d, rc, shape);
+}
+
+int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, uint32_t *shape,
+                 struct shape_trouble *trouble)
+{
+	struct draft d = { .m = m, .arena = &m->scratch, .trouble = trouble };
+	int rc = draft_load(&d, shape_at(m, from)->body);
+
+	if (rc == 0) {
+		draft_strip_default_spreads(&d);
+		if (c->storage) {
+			draft_strip_storage(&d);
+			rc = draft_storage(&d, c->storage);
+		}
+	}
+	if (rc == 0 && c->spread)
+		rc = draft_default_spreads(&d, c->spread);
+	draft_set_namespace(&d, c->namespace);
+	return draft_done(&d, rc, shape);
 }
 
 int shape_take_empty(struct model *m, uint32_t *shape)
 {
 	static const struct pod_object nothing;
 	static const struct effective none;
-	const char *flag;
+	const struct shape_wish w = { .pod = &nothing, .effective = &none, .scope = SHAPE_REQUESTS,
+				      .namespace = ID_NONE };
+	struct shape_trouble trouble = { 0 };
 
-	return shape_take(m, &nothing, &none, false, shape, &flag);
+	return shape_take(m, &w, shape, &trouble);
 }
 
 void shape_hold(struct model *m, uint32_t shape)
@@ -357,7 +418,7 @@ void shape_bury(struct model *m, uint32_t shape)
 
 	list_remove(&m->shapes_dead, &m->shapes, shape);
 	table_remove(&m->shapes_index, e->hash, shape);
-	shape_release(m, e->body);
+	shape_visit(e->body, give_number, m);
 	free(e->body);
 	e->body = NULL;
 	e->slot.sent = 0;

@@ -94,6 +94,8 @@ void replay_forget(struct replay *r)
 	clear(r->nodes, r->limits.nodes);
 	clear(r->gangs, r->limits.gangs);
 	clear(r->pods, r->limits.pods);
+	clear(r->namespaces, (uint32_t)r->namespaces_n);
+	r->namespaces_n = 0;
 }
 
 void replay_free(struct replay *r)
@@ -104,6 +106,7 @@ void replay_free(struct replay *r)
 	free(r->nodes);
 	free(r->gangs);
 	free(r->pods);
+	free(r->namespaces);
 	free(r->queue);
 	if (r->core)
 		core_free(r->core);
@@ -175,15 +178,65 @@ static void take_gang(struct replay *r, const struct replay_record *q)
 	keep(&r->gangs[g.body->gang], g.body->generation, q);
 }
 
+static void parts_of(const struct replay *r, shape_id shape, struct shape_record *out)
+{
+	const struct replay_slot *s = &r->shapes[shape];
+	static _Alignas(8) char record[RECORD_BYTES_MAX];
+	struct record head = { .bytes = (uint32_t)sizeof(head) + s->bytes, .kind = EVENT_SHAPE };
+
+	memcpy(record, &head, sizeof(head));
+	memcpy(record + sizeof(head), s->body, s->bytes);
+	sound(record_shape((const void *)record, &r->limits, out), "shape");
+}
+
 static void take_pod(struct replay *r, const struct replay_record *q)
 {
 	struct pod_record p;
+	struct shape_record s;
 
 	sound(record_pod((const void *)q->data, &r->limits, &p), "pod");
 	cr_assert(r->shapes[p.body->shape].generation, "shape %u was not sent", p.body->shape);
 	cr_assert(p.body->gang == ID_NONE || r->gangs[p.body->gang].generation, "the gang was not sent");
 	cr_assert(p.body->node == ID_NONE || r->nodes[p.body->node].generation, "the node was not sent");
+	parts_of(r, p.body->shape, &s);
+	cr_assert(s.body->spreads_n == 0 || s.body->namespace == p.body->namespace, "it spreads in another namespace");
 	keep(&r->pods[p.body->pod], p.body->generation, q);
+}
+
+static struct replay_slot *namespace_slot(const struct replay *r, uint32_t name)
+{
+	for (size_t i = 0; i < r->namespaces_n; i++)
+		if (((const struct event_namespace *)(const void *)r->namespaces[i].body)->name == name)
+			return &r->namespaces[i];
+	return NULL;
+}
+
+static void take_namespace(struct replay *r, const struct replay_record *q)
+{
+	struct namespace_record n;
+	struct replay_slot *s;
+
+	sound(record_namespace((const void *)q->data, &n), "namespace");
+	s = namespace_slot(r, n.body->name);
+	if (!s) {
+		r->namespaces = realloc(r->namespaces, (r->namespaces_n + 1) * sizeof(*s));
+		cr_assert(r->namespaces);
+		s = &r->namespaces[r->namespaces_n++];
+		*s = (struct replay_slot){ 0 };
+	}
+	keep(s, 1, q);
+}
+
+static void take_namespace_drop(struct replay *r, const struct replay_record *q)
+{
+	const struct event_drop *d;
+	struct replay_slot *s;
+
+	sound(record_drop((const void *)q->data, UINT32_MAX, &d), "drop");
+	s = namespace_slot(r, d->id);
+	cr_assert(s, "a namespace is dropped that is not there");
+	free(s->body);
+	*s = r->namespaces[--r->namespaces_n];
 }
 
 static void take_drop(struct replay *r, const struct replay_record *q, struct replay_slot *slots, uint32_t limit)
@@ -224,6 +277,8 @@ static void take(struct replay *r, const struct replay_record *q)
 	case EVENT_NODE: take_node(r, q); break;
 	case EVENT_GANG: take_gang(r, q); break;
 	case EVENT_POD: take_pod(r, q); break;
+	case EVENT_NAMESPACE: take_namespace(r, q); break;
+	case EVENT_NAMESPACE_DROP: take_namespace_drop(r, q); break;
 	case EVENT_SHAPE_DROP: take_drop(r, q, r->shapes, r->limits.shapes); break;
 	case EVENT_NODE_DROP: take_drop(r, q, r->nodes, r->limits.nodes); break;
 	case EVENT_GANG_DROP: take_drop(r, q, r->gangs, r->limits.gangs); break;
@@ -286,6 +341,23 @@ const struct toleration *replay_tolerations(const struct event_shape *e)
 	return (const void *)((const char *)replay_values(e) + PADDED(e->values_n * sizeof(uint32_t)));
 }
 
+const struct node_image *replay_images(const struct event_node *e)
+{
+	return (const void *)(replay_taints(e) + e->taints_n);
+}
+
+static const char *node_name(const struct event_node *e)
+{
+	const char *p = (const void *)(replay_images(e) + e->images_n);
+
+	return p + e->limits_n * sizeof(struct attach_limit) + e->attached_n * sizeof(struct attachment);
+}
+
+const struct pod_label *replay_pod_labels(const struct event_pod *e)
+{
+	return (const void *)(e + 1);
+}
+
 const struct amount *replay_gang_amounts(const struct event_gang *e)
 {
 	return (const void *)(e + 1);
@@ -301,7 +373,7 @@ const struct event_node *replay_node(const struct replay *r, const char *name)
 	for (uint32_t i = 0; i < r->limits.nodes; i++) {
 		const struct event_node *e = (const void *)r->nodes[i].body;
 
-		if (e && is_name((const char *)(replay_taints(e) + e->taints_n), e->name_bytes, name))
+		if (e && is_name(node_name(e), e->name_bytes, name))
 			return e;
 	}
 	return NULL;
@@ -323,7 +395,7 @@ const struct event_pod *replay_pod(const struct replay *r, const char *name)
 	for (uint32_t i = 0; i < r->limits.pods; i++) {
 		const struct event_pod *e = (const void *)r->pods[i].body;
 
-		if (e && is_name((const char *)(e + 1), e->name_bytes, name))
+		if (e && is_name((const char *)(replay_pod_labels(e) + e->labels_n), e->name_bytes, name))
 			return e;
 	}
 	return NULL;
@@ -332,6 +404,18 @@ const struct event_pod *replay_pod(const struct replay *r, const char *name)
 const struct event_shape *replay_shape(const struct replay *r, const struct event_pod *pod)
 {
 	return (const void *)r->shapes[pod->shape].body;
+}
+
+void replay_parts(const struct replay *r, const struct event_pod *pod, struct shape_record *out)
+{
+	parts_of(r, pod->shape, out);
+}
+
+const struct event_namespace *replay_namespace(const struct replay *r, uint32_t name)
+{
+	const struct replay_slot *s = namespace_slot(r, name);
+
+	return s ? (const void *)s->body : NULL;
 }
 
 size_t replay_count(const struct replay_slot *slots, uint32_t n)

@@ -26,6 +26,8 @@ struct replay {
 	size_t queue_n, queue_room;
 	size_t room; /* records that the ring still takes */
 	struct replay_slot *names, *shapes, *nodes, *gangs, *pods;
+	struct replay_slot *namespaces; /* in no order */
+	size_t namespaces_n;
 	unsigned begins, synceds, records;
 	struct core *core; /* the real one hears the same and may refuse nothing; NULL: none */
 	struct ledger *ledger;
@@ -47,6 +49,7 @@ const struct event_node *replay_node(const struct replay *r, const char *name);
 const struct event_gang *replay_gang(const struct replay *r, const char *name);
 const struct event_pod *replay_pod(const struct replay *r, const char *name);
 const struct event_shape *replay_shape(const struct replay *r, const struct event_pod *pod);
+const struct event_namespace *replay_namespace(const struct replay *r, uint32_t name); /* by value number */
 size_t replay_count(const struct replay_slot *slots, uint32_t n);
 
 /* Amount of a resource by its name; -1 when it is not there. */
@@ -59,6 +62,11 @@ const struct requirement *replay_requirements(const struct event_shape *e);
 const uint32_t *replay_values(const struct event_shape *e);
 const struct toleration *replay_tolerations(const struct event_shape *e);
 const struct amount *replay_gang_amounts(const struct event_gang *e);
+const struct node_image *replay_images(const struct event_node *e);
+const struct pod_label *replay_pod_labels(const struct event_pod *e);
+/* All parts of a shape; good until the next call. */
+struct shape_record;
+void replay_parts(const struct replay *r, const struct event_pod *pod, struct shape_record *out);
 
 /* Do the rules of the shape let it onto the node, by the numbers in the records? */
 bool replay_allows(const struct event_shape *shape, const struct event_node *node);

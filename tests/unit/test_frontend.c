@@ -46,6 +46,7 @@ static void *core_event(void *context, enum record_kind kind, uint32_t bytes)
 		[EVENT_BEGIN] = "begin", [EVENT_SYNCED] = "synced", [EVENT_NAME] = "name", [EVENT_NODE] = "node",
 		[EVENT_NODE_DROP] = "-node", [EVENT_SHAPE] = "shape", [EVENT_SHAPE_DROP] = "-shape", [EVENT_GANG] = "gang",
 		[EVENT_GANG_DROP] = "-gang", [EVENT_POD] = "pod", [EVENT_POD_DROP] = "-pod",
+		[EVENT_NAMESPACE] = "namespace", [EVENT_NAMESPACE_DROP] = "-namespace",
 	};
 	struct core *c = context;
 
@@ -124,21 +125,43 @@ static void answer_list(struct bench *b, const char *path, const char *items)
 	world_answer(world_take(&b->w, "GET", path), 200, text);
 }
 
-/* Nodes n1, a lone pod "a", no groups; all three are watched. */
-static void up(struct bench *b)
+/* There is nothing of all the other kinds; groups are not answered yet if they are left out. */
+static void answer_other_lists(struct bench *b, bool but_groups)
+{
+	size_t n;
+	const struct resource *r = model_resources(b->m, &n);
+
+	for (size_t i = RESOURCE_INDEX_PODS + 1; i < n; i++) {
+		char path[200];
+
+		snprintf(path, sizeof(path), "/api%s%s/%s/%s?limit", *r[i].group ? "s/" : "", r[i].group, r[i].version,
+		         r[i].plural);
+		if (!but_groups || i != RESOURCE_INDEX_DIALECTS)
+			answer_list(b, path, "");
+		else
+			world_take(&b->w, "GET", path);
+	}
+}
+
+static int watches(const struct bench *b)
 {
 	size_t n;
 
+	model_resources(b->m, &n);
+	return (int)n;
+}
+
+/* Nodes n1, a lone pod "a", nothing else; all kinds are watched. */
+static void up(struct bench *b)
+{
 	begin(b);
 	cr_assert_eq(frontend_core_up(b->f, &b->limits, &b->port), 0);
 	frontend_poll(b->f);
-	model_resources(b->m, &n);
-	cr_assert_eq(n, 3);
 	answer_list(b, "/api/v1/nodes?limit", world_node("n1", "1"));
 	answer_list(b, "/api/v1/pods?limit", world_pod("a", "5", "", ""));
-	answer_list(b, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit", "");
+	answer_other_lists(b, false);
 	frontend_poll(b->f);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < watches(b); i++)
 		world_take(&b->w, "GET", "/ap");
 }
 
@@ -195,6 +218,9 @@ Test(frontend, tells_the_core_everything_and_then_that_it_is_all)
 	answer_list(&b, "/api/v1/pods", world_pod("a", "5", "", ""));
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "begin node pod ", "not synced while a list is missing");
+	answer_other_lists(&b, true);
+	frontend_poll(b.f);
+	cr_assert_str_eq(b.core.seen, "begin node pod ", "not synced while a list is missing");
 	world_answer(watch_call(&b, "/apis/scheduling.x-k8s.io"), 404, "404 page not found");
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "begin node pod synced ");
@@ -238,7 +264,7 @@ Test(frontend, a_reason_becomes_a_condition)
 	cmd.pod_generation = of.pod_generation;
 	cr_assert_eq(command(&b, CMD_REASON, &cmd, sizeof(cmd)), 0);
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), 3, "it may be over in a moment");
+	cr_assert_eq(world_open(&b.w), watches(&b), "it may be over in a moment");
 	b.w.now_ns += SECOND;
 	frontend_poll(b.f);
 	cr_assert(strstr(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/a/status")->body, "no nodes available"));
@@ -279,7 +305,7 @@ Test(frontend, commands_that_make_no_sense_are_refused)
 	reason = (struct cmd_reason){.gang = ID_NONE, .reason = {.counts_n = 1, .counts[0].why = NODE_WHY_KINDS}};
 	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), 3, "nothing was sent for them");
+	cr_assert_eq(world_open(&b.w), watches(&b), "nothing was sent for them");
 	cr_assert_eq(command(&b, CMD_BIND, &good, sizeof(good)), 0);
 	end(&b);
 }
@@ -428,7 +454,7 @@ Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
 	frontend_poll(b.f);
 	answer_list(&b, "/api/v1/nodes?limit", world_node("n1", "1"));
 	answer_list(&b, "/api/v1/pods?limit", world_pod("a", "5", "", ""));
-	answer_list(&b, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit", "");
+	answer_other_lists(&b, false);
 	frontend_poll(b.f);
 	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}", world_pod("b", "60", "", ""));
 	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
@@ -443,7 +469,7 @@ Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
 	watch_call(&b, "/api/v1/pods?watch");
 	b.w.now_ns += SECOND;
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), 3);
+	cr_assert_eq(world_open(&b.w), watches(&b));
 	world_answer(watch_call(&b, "/api/v1/pods?limit"), 200,
 	             "{\"metadata\":{\"resourceVersion\":\"70\"},\"items\":[]}");
 	end(&b);
@@ -466,7 +492,7 @@ Test(frontend, after_a_stop_nothing_is_sent_but_answers_are_taken)
 	frontend_stop(b.f);
 	cr_assert(!frontend_idle(b.f));
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), 4, "three watches and the first binding");
+	cr_assert_eq(world_open(&b.w), watches(&b) + 1, "the watches and the first binding");
 	world_answer(c, 201, "{}");
 	frontend_poll(b.f);
 	cr_assert(frontend_idle(b.f));
@@ -481,11 +507,11 @@ Test(frontend, a_refused_token_at_start_is_known)
 	begin(&b);
 	frontend_core_up(b.f, &b.limits, &b.port);
 	frontend_poll(b.f);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < watches(&b); i++)
 		world_answer(world_take(&b.w, "GET", "/"), 401, "");
 	cr_assert(!frontend_refused_at_start(b.f), "the token is read again first");
 	frontend_poll(b.f);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < watches(&b); i++)
 		world_answer(world_take(&b.w, "GET", "/"), 401, "");
 	cr_assert(frontend_refused_at_start(b.f));
 	end(&b);

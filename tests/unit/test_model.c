@@ -269,7 +269,7 @@ Test(model, older_versions_are_passed_over)
 	model_counts(s.m, &counts);
 	cr_assert_eq(counts.objects_stale, 3);
 	/* 10 is newer than 9, and 11 than both; what says the same is not sent again. */
-	put_pod(&s, "p", 11, "\"new\":\"label\"", OURS REQUESTS);
+	put_pod(&s, "p", 11, "", OURS REQUESTS ",\"new\":\"field\"");
 	put_node(&s, "n1", 11, ALLOCATABLE ",\"x\":1");
 	put_group(&s, "g", 11, "\"minMember\":2");
 	cr_assert_eq(flush(&s), 0);
@@ -783,7 +783,9 @@ Test(model, watched_resources)
 
 	start(&s);
 	model_resources(s.m, &n);
-	cr_assert_eq(n, 3);
+	cr_assert_eq(n, RESOURCE_INDEX_DIALECTS + 1 + 5);
+	cr_assert_eq(model_resource_index(s.m, "v1", "Namespace"), GROUP + 1);
+	cr_assert_eq(model_resource_index(s.m, "apps/v1", "ReplicaSet"), GROUP + 4);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Node"), NODE);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Pod"), POD);
 	cr_assert_eq(model_resource_index(s.m, "scheduling.x-k8s.io/v1alpha1", "PodGroup"), GROUP);

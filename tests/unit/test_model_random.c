@@ -369,7 +369,7 @@ static void same_pod(struct truth *t, int i, size_t *found)
 	cr_assert_eq(replay_amount(&t->replay, replay_shape_amounts(s), s->amounts_n, "cpu"), p->cpu > 0 ? p->cpu * 1000 : -1);
 	snprintf(name, sizeof(name), "example.com/g%d", p->cpu % 4);
 	cr_assert_eq(replay_amount(&t->replay, replay_shape_amounts(s), s->amounts_n, name), 1);
-	for (int n = 0; n < NODES && p->ours; n++) {
+	for (int n = 0; n < NODES && p->ours && p->node < 0; n++) {
 		const struct event_node *node;
 
 		snprintf(name, sizeof(name), "n%d", n);
