@@ -4,6 +4,9 @@
  *   -EINVAL   *error says what is wrong and where
  *   -ENOMEM
  *
+ * Of a member that is there twice the last one wins; metadata, spec, status and affinity
+ * are united, as the API server does when it does not refuse them.
+ *
  * On an error *out holds what was read before it. */
 #ifndef MUSTER_FRONTEND_EXTRACT_H
 #define MUSTER_FRONTEND_EXTRACT_H

@@ -224,12 +224,9 @@ void extract_metadata(struct json *j, struct meta *out)
 
 void extract_metadata_and_owner(struct json *j, struct meta *out, struct owner_object *owner)
 {
-	struct text api_version = out->api_version, kind = out->kind, name;
+	struct text name;
 	uint64_t deletion;
 
-	extract_meta_start(out);
-	out->api_version = api_version;
-	out->kind = kind;
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {

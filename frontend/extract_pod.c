@@ -2,58 +2,9 @@
 #include "frontend/extract.h"
 
 #include "frontend/json.h"
+#include "frontend/volume.h"
 
 #define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
-
-/* ---- volumes ---------------------------------------------------------------- */
-
-/* Volumes of these kinds may exclude each other, or count against a limit. */
-static bool is_disk(struct text name)
-{
-	return text_is(name, "gcePersistentDisk") || text_is(name, "awsElasticBlockStore") ||
-	       text_is(name, "azureDisk") || text_is(name, "cinder") || text_is(name, "rbd") ||
-	       text_is(name, "iscsi");
-}
-
-static void extract_image_volume(struct json *j, struct pod_object *out)
-{
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "reference"))
-			extract_image(j, out);
-		else
-			json_skip(j);
-	}
-}
-
-static void extract_volumes(struct json *j, struct pod_object *out)
-{
-	struct text name;
-	uint32_t asks;
-
-	if (!json_array(j))
-		return;
-	while (json_item(j)) {
-		if (!json_object(j))
-			continue;
-		while (json_member(j, &name)) {
-			if (text_is(name, "image")) {
-				extract_image_volume(j, out);
-				continue;
-			}
-			asks = text_is(name, "persistentVolumeClaim") ? ASKS_CLAIM
-				: text_is(name, "ephemeral") ? ASKS_EPHEMERAL_VOLUME
-				: is_disk(name) ? ASKS_DISK : 0;
-			if (json_null(j))
-				continue;
-			json_skip(j);
-			out->asks |= asks;
-		}
-	}
-}
 
 /* ---- tolerations ------------------------------------------------------------ */
 
@@ -156,7 +107,7 @@ static bool extract_spec_room(struct json *j, struct text name, struct pod_objec
 		json_bool(j, &out->has_host_network);
 	else if (text_is(name, "volumes")) {
 		out->images_n = 0; /* those of containers are not in it yet */
-		extract_volumes(j, out);
+		extract_pod_volumes(j, out);
 	} else if (text_is(name, "resourceClaims")) {
 		if (extract_any(j))
 			out->asks |= ASKS_RESOURCE_CLAIM;
@@ -219,9 +170,20 @@ void extract_pod_spec(struct json *j, struct pod_object *out)
 		out->scheduler_name = text_of("default-scheduler");
 }
 
+static void note_volumes(struct pod_object *out)
+{
+	for (size_t i = 0; out->volumes && i < out->volumes->n; i++) {
+		uint32_t source = out->volumes->at[i].source;
+
+		out->asks |= source == VOLUME_CLAIM ? ASKS_CLAIM
+			: source == VOLUME_EPHEMERAL ? ASKS_EPHEMERAL_VOLUME : ASKS_DISK;
+	}
+}
+
 /* What muster did not judge before. */
 static void note_asks(struct pod_object *out)
 {
+	note_volumes(out);
 	out->has_soft_rules = out->preferences_n > 0;
 	for (size_t i = 0; i < out->pod_terms_n; i++) {
 		if (out->pod_terms[i].kind == POD_TERM_AFFINITY)
