@@ -387,8 +387,8 @@ void namespace_release_if_unused(struct model *m, uint32_t namespace);
 /* Labels as numbers, sorted by key, each key once: malloc'ed; NULL without any.
  *   -EINVAL  more than one record takes
  *   -ENOMEM */
-int labels_take(struct model *m, const struct pairs *from, struct pod_label **labels, uint32_t *n);
-void labels_give(struct model *m, struct pod_label *labels, uint32_t n);
+int pod_labels_take(struct model *m, const struct pairs *from, struct pod_label **labels, uint32_t *n);
+void pod_labels_give(struct model *m, struct pod_label *labels, uint32_t n);
 /* The value number of a key, or ID_NONE. */
 uint32_t labels_find(const struct pod_label *labels, uint32_t n, uint32_t key);
 

@@ -11,7 +11,7 @@
 
 /* ---- labels as numbers --------------------------------------------------------------- */
 
-void labels_give(struct model *m, struct pod_label *labels, uint32_t n)
+void pod_labels_give(struct model *m, struct pod_label *labels, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		intern_give(&m->keys, labels[i].key);
@@ -57,7 +57,7 @@ static void insert_label(struct model *m, struct pod_label *labels, uint32_t *n,
 	++*n;
 }
 
-int labels_take(struct model *m, const struct pairs *from, struct pod_label **labels, uint32_t *n)
+int pod_labels_take(struct model *m, const struct pairs *from, struct pod_label **labels, uint32_t *n)
 {
 	struct pod_label *list = NULL, l;
 	uint32_t count = 0;
@@ -83,7 +83,7 @@ int labels_take(struct model *m, const struct pairs *from, struct pod_label **la
 	return 0;
 
 give:
-	labels_give(m, list, count);
+	pod_labels_give(m, list, count);
 	return -ENOMEM;
 }
 
@@ -177,7 +177,7 @@ static void set_labels(struct model *m, uint32_t namespace, struct pod_label *la
 {
 	struct namespace_entry *e = namespace_at(m, namespace);
 
-	labels_give(m, e->labels, e->labels_n);
+	pod_labels_give(m, e->labels, e->labels_n);
 	e->labels = labels;
 	e->labels_n = n;
 	list_push(&m->namespaces_dirty, &m->namespaces, namespace);
@@ -243,7 +243,7 @@ int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
 	if (is_old(m, e, &meta))
 		return 0;
 	stamp = model_stamp(&meta);
-	result = stamp ? labels_take(m, &meta.labels, &labels, &n) : -ENOMEM;
+	result = stamp ? pod_labels_take(m, &meta.labels, &labels, &n) : -ENOMEM;
 	if (result == -ENOMEM) {
 		free(stamp);
 		namespace_release_if_unused(m, namespace);
@@ -254,7 +254,7 @@ int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
 	e->texts = stamp;
 	e->bad = result < 0;
 	if (e->has_object && n == e->labels_n && (n == 0 || memcmp(labels, e->labels, n * sizeof(*labels)) == 0)) {
-		labels_give(m, labels, n);
+		pod_labels_give(m, labels, n);
 	} else {
 		e->has_object = true;
 		set_labels(m, namespace, labels, n);

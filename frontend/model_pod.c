@@ -170,7 +170,7 @@ static void pod_give_old(struct model *m, const struct pod_entry *old)
 		node_give(m, old->node);
 	shape_give(m, old->shape);
 	intern_give(&m->schedulers, old->scheduler);
-	labels_give(m, old->labels, old->labels_n);
+	pod_labels_give(m, old->labels, old->labels_n);
 	if (old->owner != ID_NONE)
 		intern_give(&m->values, old->owner);
 	namespace_give(m, old->namespace);

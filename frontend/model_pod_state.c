@@ -49,7 +49,7 @@ void pod_state_release(struct model *m, struct pod_state *s)
 		shape_give(m, s->shape);
 	if (s->scheduler != SLOT_NONE)
 		intern_give(&m->schedulers, s->scheduler);
-	labels_give(m, s->labels, s->labels_n);
+	pod_labels_give(m, s->labels, s->labels_n);
 	if (s->owner != ID_NONE)
 		intern_give(&m->values, s->owner);
 	if (s->namespace != SLOT_NONE)
@@ -111,7 +111,7 @@ static int state_identity(struct model *m, const struct pod_object *pod, struct 
 		s->namespace = SLOT_NONE;
 		return rc;
 	}
-	rc = labels_take(m, &pod->meta.labels, &s->labels, &s->labels_n);
+	rc = pod_labels_take(m, &pod->meta.labels, &s->labels, &s->labels_n);
 	if (rc == -EINVAL) {
 		if (pod->node_name.bytes > 0)
 			s->fault = "has more than 1024 labels; rules of other pods don't see it";
