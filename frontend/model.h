@@ -166,7 +166,9 @@ void model_bind_end(struct model *m, pod_id id, uint32_t generation);
 struct model_counts {
 	uint64_t nodes, pods, pods_ours_pending, gangs, shapes, names;
 	uint64_t objects_put, objects_removed, objects_stale, objects_bad, limits_hit;
-	uint64_t node_slots; /* nodes, and names of nodes that pods give */
+	/* Slots ever used at once: of limits.nodes, with names of nodes that pods give, and
+	 * of limits.shapes. */
+	uint64_t node_slots, shape_slots;
 	uint64_t preferences; /* pods put with soft rules that no score reads yet */
 };
 void model_counts(const struct model *m, struct model_counts *out);

@@ -121,7 +121,8 @@ const char *model_name(const struct model *m, name_id id)
 void model_counts(const struct model *m, struct model_counts *out)
 {
 	*out = m->counts;
-	out->node_slots = m->nodes.used;
+	out->node_slots = m->nodes.n;
+	out->shape_slots = m->shapes.n;
 	out->shapes = m->shapes.used;
 	out->names = m->columns.pool.used + m->taints.pool.used;
 }
