@@ -220,8 +220,10 @@ counts-baseline: deps-test
 layers:
 	@tests/layers.sh
 
-bench: deps programs
-	@bench/run.sh
+# docs/bench; BENCH='compare-real e2e-real' for the real API server, BENCH='--quick' in minutes.
+BENCH ?=
+bench: deps-test programs
+	@bench/report.py $(BENCH)
 
 install: programs
 	install -d $(DESTDIR)$(PREFIX)/bin
