@@ -90,24 +90,34 @@ static void bonds_change(struct census *cs, node_id node, const struct shape_lin
 	}
 }
 
-void census_take(struct census *cs, node_id node, kind_id kind, bool leaving)
+void census_count(struct census *cs, node_id node, kind_id kind, bool leaving)
 {
 	const shape_id shape = cs->kinds.slots[kind].shape;
 
 	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, 1);
 	bonds_change(cs, node, cs->links[shape], 1);
 	things_take(cs->things, node, &cs->shapes->slots[shape]);
-	nodes_take(cs->nodes, node, &cs->shapes->slots[shape]);
 }
 
-void census_give(struct census *cs, node_id node, kind_id kind, bool leaving)
+void census_uncount(struct census *cs, node_id node, kind_id kind, bool leaving)
 {
 	const shape_id shape = cs->kinds.slots[kind].shape;
 
 	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, UINT32_MAX);
 	bonds_change(cs, node, cs->links[shape], UINT32_MAX);
 	things_give(cs->things, node, &cs->shapes->slots[shape]);
-	nodes_give(cs->nodes, node, &cs->shapes->slots[shape]);
+}
+
+void census_take(struct census *cs, node_id node, kind_id kind, bool leaving)
+{
+	census_count(cs, node, kind, leaving);
+	nodes_take(cs->nodes, node, &cs->shapes->slots[cs->kinds.slots[kind].shape]);
+}
+
+void census_give(struct census *cs, node_id node, kind_id kind, bool leaving)
+{
+	census_uncount(cs, node, kind, leaving);
+	nodes_give(cs->nodes, node, &cs->shapes->slots[cs->kinds.slots[kind].shape]);
 }
 
 bool census_eases(const struct census *cs, kind_id kind)
@@ -127,7 +137,7 @@ int census_labels_take(struct census *cs, uint32_t namespace, const struct pod_l
 	selector_id *matched;
 	uint32_t matched_n;
 	bool fresh;
-	int rc = labels_take(&cs->labels, namespace, at, n, out, &fresh);
+	int rc = label_set_take(&cs->labels, namespace, at, n, out, &fresh);
 
 	if (rc < 0 || !fresh)
 		return rc;
@@ -137,7 +147,7 @@ int census_labels_take(struct census *cs, uint32_t namespace, const struct pod_l
 		free(matched);
 	}
 	if (rc < 0)
-		labels_give(&cs->labels, *out);
+		label_set_give(&cs->labels, *out);
 	return rc;
 }
 
@@ -147,7 +157,7 @@ void census_labels_give(struct census *cs, labels_id labels)
 
 	if (set->refs == 1)
 		class_give(&cs->kinds, set->class);
-	labels_give(&cs->labels, labels);
+	label_set_give(&cs->labels, labels);
 }
 
 void census_pod_enter(struct census *cs, pod_id id, labels_id labels)

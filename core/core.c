@@ -37,6 +37,9 @@ static int core_init(struct core *c, const struct limits *l, struct ledger *ledg
 	ledger_open(&c->ledger, ledger, l);
 	if (nodes_init(&c->nodes, l, &c->ledger) < 0 || shapes_init(&c->shapes, l) < 0 || pods_init(&c->pods, l) < 0)
 		return -ENOMEM;
+	if (census_init(&c->census, l, &c->nodes, &c->shapes, &c->pods) < 0)
+		return -ENOMEM;
+	c->census.hooks = (struct census_hooks){ .context = c, .moved = pod_moved };
 	if (views_init(&c->views, l, &c->nodes, &c->shapes, c->config.score) < 0)
 		return -ENOMEM;
 	if (gangs_init(&c->gangs, l, &c->pods) < 0 || plan_init(&c->plan, l) < 0)
@@ -74,6 +77,7 @@ void core_free(struct core *c)
 		return;
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
+	census_free(&c->census);
 	nodes_free(&c->nodes);
 	shapes_free(&c->shapes);
 	views_free(&c->views);
@@ -109,6 +113,7 @@ static int on_begin(struct core *c, const struct record *r)
 	gangs_clear(&c->gangs);
 	pods_clear(&c->pods);
 	views_clear(&c->views);
+	census_clear(&c->census);
 	shapes_clear(&c->shapes);
 	nodes_clear(&c->nodes);
 	ledger_clear(&c->ledger);
@@ -170,44 +175,69 @@ static bool resources_known(const struct core *c, const struct amount *amounts, 
 
 static int node_forget(struct core *c, node_id id)
 {
+	const bool existed = node_present(&c->nodes.slots[id]);
+
 	if (c->nodes.slots[id].named > 0)
 		return refuse(c, "drop of a node that has pods");
 	node_leave(c, id);
 	nodes_drop(&c->nodes, id);
+	census_node_drop(&c->census, id, existed);
 	shapes_follow(&c->shapes, id, &c->nodes.slots[id]);
+	return 0;
+}
+
+static const char *node_fault(const struct core *c, const struct node_record *record)
+{
+	if (!resources_known(c, record->amounts, record->body->amounts_n))
+		return "node with an unnamed resource";
+	for (uint32_t i = 0; i < record->body->taints_n; i++)
+		if (c->ledger.names[record->taints[i].name].bytes == 0)
+			return "node with an unnamed taint";
+	return NULL;
+}
+
+static int node_set(struct core *c, const struct node_record *record)
+{
+	const node_id id = record->body->node;
+	struct node *n = &c->nodes.slots[id];
+	const bool existed = node_present(n);
+	bool rules, differs;
+	int rc = things_prepare(c->census.things, record, &differs);
+
+	if (rc < 0)
+		return rc;
+	rc = nodes_set(&c->nodes, record, &rules);
+	if (rc < 0) {
+		things_cancel(c->census.things);
+		return rc == -EPROTO ? refuse(c, "a node changed its name") : rc;
+	}
+	census_node_follow(&c->census, id, existed);
+	if (rules)
+		shapes_follow(&c->shapes, id, n);
+	if (differs)
+		nodes_touch(&c->nodes, id);
+	node_unreserve(c, id);
 	return 0;
 }
 
 static int on_node(struct core *c, const struct record *r)
 {
 	struct node_record record;
-	struct node *n;
-	bool rules;
+	const struct node *n;
 	const char *fault = record_node(r, &c->ledger.limits, &record);
 	int rc;
 
+	if (!fault)
+		fault = node_fault(c, &record);
 	if (fault)
 		return refuse(c, fault);
-	if (!resources_known(c, record.amounts, record.body->amounts_n))
-		return refuse(c, "node with an unnamed resource");
-	for (uint32_t i = 0; i < record.body->taints_n; i++)
-		if (c->ledger.names[record.taints[i].name].bytes == 0)
-			return refuse(c, "node with an unnamed taint");
 	n = &c->nodes.slots[record.body->node];
 	if (n->generation && n->generation != record.body->generation) {
 		rc = node_forget(c, record.body->node);
 		if (rc < 0)
 			return rc;
 	}
-	rc = nodes_set(&c->nodes, &record, &rules);
-	if (rc == -EPROTO)
-		return refuse(c, "a node changed its name");
-	if (rc < 0)
-		return rc;
-	if (rules)
-		shapes_follow(&c->shapes, record.body->node, n);
-	node_unreserve(c, record.body->node);
-	return 0;
+	return node_set(c, &record);
 }
 
 static int on_node_drop(struct core *c, const struct record *r)
@@ -229,19 +259,34 @@ static int on_node_drop(struct core *c, const struct record *r)
 static int on_shape(struct core *c, const struct record *r)
 {
 	struct shape_record record;
+	struct shape_links *links;
+	struct shape fresh;
+	shape_id id;
 	const char *fault = record_shape(r, &c->ledger.limits, &record);
 	int rc;
 
 	if (fault)
 		return refuse(c, fault);
+	id = record.body->shape;
 	if (!resources_known(c, record.amounts, record.body->amounts_n))
 		return refuse(c, "shape with an unnamed resource");
-	rc = shapes_add(&c->shapes, &record, c->nodes.slots, c->nodes.used);
+	rc = shapes_make(&c->shapes, &record, c->nodes.slots, c->nodes.used, &fresh);
 	if (rc == -EPROTO)
 		return refuse(c, "a shape changed while pods had it");
-	if (rc == 0 && c->shapes.slots[record.body->shape].bound_version == 0)
-		views_forget(&c->views, record.body->shape);
-	return rc;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = census_links_make(&c->census, &fresh, &links);
+	if (rc < 0) {
+		shapes_unmake(&fresh);
+		return rc;
+	}
+	if (shapes_find(&c->shapes, id)) {
+		views_forget(&c->views, id);
+		census_shape_drop(&c->census, id);
+	}
+	shapes_put(&c->shapes, &fresh);
+	census_links_put(&c->census, id, links);
+	return 0;
 }
 
 static int on_shape_drop(struct core *c, const struct record *r)
@@ -258,6 +303,7 @@ static int on_shape_drop(struct core *c, const struct record *r)
 	if (s->pods > 0)
 		return refuse(c, "drop of a shape that pods have");
 	views_forget(&c->views, drop->id);
+	census_shape_drop(&c->census, drop->id);
 	shapes_drop(&c->shapes, drop->id);
 	return 0;
 }
@@ -282,6 +328,24 @@ static int on_gang_drop(struct core *c, const struct record *r)
 	const char *fault = record_drop(r, c->ledger.limits.gangs, &drop);
 
 	return fault ? refuse(c, fault) : group_drop(c, drop);
+}
+
+/* ---- namespaces ------------------------------------------------------------------- */
+
+static int on_namespace(struct core *c, const struct record *r)
+{
+	struct namespace_record record;
+	const char *fault = record_namespace(r, &record);
+
+	return fault ? refuse(c, fault) : census_namespace_set(&c->census, &record);
+}
+
+static int on_namespace_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, UINT32_MAX, &drop);
+
+	return fault ? refuse(c, fault) : census_namespace_drop(&c->census, drop->id);
 }
 
 /* ---- pods and results ------------------------------------------------------------- */
@@ -339,8 +403,9 @@ static int apply(struct core *c, const struct record *r)
 	case EVENT_GANG_DROP:
 		return on_gang_drop(c, r);
 	case EVENT_NAMESPACE:
+		return on_namespace(c, r);
 	case EVENT_NAMESPACE_DROP:
-		return 0; /* no rule reads them yet */
+		return on_namespace_drop(c, r);
 	case EVENT_POD:
 		return on_pod(c, r);
 	case EVENT_POD_DROP:

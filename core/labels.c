@@ -218,7 +218,7 @@ static int set_new(struct labels *ls, uint32_t hash, uint32_t namespace, const s
 	return 0;
 }
 
-int labels_take(struct labels *ls, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out,
+int label_set_take(struct labels *ls, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out,
                 bool *fresh)
 {
 	const uint32_t hash = set_hash(namespace, at, n);
@@ -234,7 +234,7 @@ int labels_take(struct labels *ls, uint32_t namespace, const struct pod_label *a
 	return 0;
 }
 
-void labels_give(struct labels *ls, labels_id id)
+void label_set_give(struct labels *ls, labels_id id)
 {
 	struct label_set *set = &ls->sets[id];
 

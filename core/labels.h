@@ -42,10 +42,10 @@ void labels_clear(struct labels *ls);
 void labels_free(struct labels *ls);
 
 /* The set with that content, held once more; *fresh: nobody had it. */
-int labels_take(struct labels *ls, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out,
+int label_set_take(struct labels *ls, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out,
                 bool *fresh);
 /* The last one to give it back gives its class back first. */
-void labels_give(struct labels *ls, labels_id id);
+void label_set_give(struct labels *ls, labels_id id);
 
 bool labels_equal(const struct label_set *set, uint32_t namespace, const struct pod_label *at, uint32_t n);
 

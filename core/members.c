@@ -63,18 +63,28 @@ static void member_in(struct core *c, struct pod *p)
 
 /* ---- room ------------------------------------------------------------------------- */
 
+/* Where one pod is, others that want to be near it or evenly spread may find room now. */
+static void room_eased(struct core *c, const struct pod *p)
+{
+	if (census_eases(&c->census, p->kind))
+		c->nodes.room_version++;
+}
+
 static void room_take(struct core *c, struct pod *p, node_id node)
 {
 	p->node = node;
-	if (node != ID_NONE)
-		nodes_take(&c->nodes, node, &c->shapes.slots[p->shape]);
+	p->leaving = p->flags & POD_DELETING;
+	if (node == ID_NONE)
+		return;
+	census_take(&c->census, node, p->kind, p->leaving);
+	room_eased(c, p);
 }
 
 static void room_give(struct core *c, struct pod *p)
 {
 	if (p->node == ID_NONE)
 		return;
-	nodes_give(&c->nodes, p->node, &c->shapes.slots[p->shape]);
+	census_give(&c->census, p->node, p->kind, p->leaving);
 	p->node = ID_NONE;
 	c->nodes.room_version++;
 }
@@ -96,9 +106,14 @@ void pod_reserve(struct core *c, pod_id id, node_id node, bool take)
 	assert(p->state == POD_PENDING && p->node == ID_NONE);
 	member_out(c, p);
 	list_leave(c, p);
-	if (take)
+	if (take) {
 		room_take(c, p, node);
-	p->node = node;
+	} else {
+		p->node = node;
+		p->leaving = false;
+		census_count(&c->census, node, p->kind, p->leaving);
+		room_eased(c, p);
+	}
 	p->state = POD_RESERVED;
 	p->any_attempt = false;
 	p->attempt++;
@@ -196,13 +211,15 @@ struct standing {
 	bool any_attempt;
 };
 
-static struct standing standing_after(const struct pod *p, const struct event_pod *e, uint32_t gang, uint64_t time_ns)
+/* alike: its kind is the same as before. */
+static struct standing standing_after(const struct pod *p, const struct event_pod *e, uint32_t gang, bool alike,
+                                      uint64_t time_ns)
 {
 	struct standing now = { .state = (enum pod_state)p->state, .node = p->node, .confirmed = p->confirmed,
 		                .any_attempt = p->any_attempt };
 	/* Is what was planned for it still what it asks for? */
 	bool same = (e->flags & POD_OURS) && !(e->flags & (POD_GATED | POD_DELETING | POD_REFUSED)) &&
-	            p->shape == e->shape && p->gang == gang;
+	            alike && p->gang == gang;
 
 	if (e->node != ID_NONE && !(e->flags & POD_BINDING))
 		return (struct standing){ .state = POD_BOUND, .node = e->node, .confirmed = true };
@@ -220,22 +237,31 @@ static struct standing standing_after(const struct pod *p, const struct event_po
 	return (struct standing){ .state = POD_PENDING, .node = ID_NONE };
 }
 
-static void standing_apply(struct core *c, struct pod *p, const struct event_pod *e, const struct standing *now)
+/* The pod has that shape and those labels from now on; it is on no node. */
+static void kind_set(struct core *c, struct pod *p, shape_id shape, labels_id labels)
 {
-	struct shape *shape = &c->shapes.slots[e->shape];
-	bool stays = p->node == now->node && p->shape == e->shape;
+	if (p->shape != ID_NONE) {
+		census_pod_leave(&c->census, pods_id(&c->pods, p));
+		c->shapes.slots[p->shape].pods--;
+	}
+	c->shapes.slots[shape].pods++;
+	p->shape = shape;
+	census_pod_enter(&c->census, pods_id(&c->pods, p), labels);
+}
+
+/* labels: LABELS_NONE when neither they nor the shape are others. */
+static void standing_apply(struct core *c, struct pod *p, const struct event_pod *e, labels_id labels,
+                           const struct standing *now)
+{
+	bool stays = p->node == now->node && labels == LABELS_NONE && p->leaving == !!(e->flags & POD_DELETING);
 	bool in_flight = now->state == POD_RESERVED && p->state == POD_RESERVED && !now->any_attempt;
 
 	if (!(p->list == LIST_SEND && in_flight) && !(p->list == LIST_BACKOFF && now->state == POD_PENDING))
 		list_leave(c, p);
 	if (!stays)
 		room_give(c, p);
-	if (p->shape != e->shape) {
-		if (p->shape != ID_NONE)
-			c->shapes.slots[p->shape].pods--;
-		shape->pods++;
-		p->shape = e->shape;
-	}
+	if (labels != LABELS_NONE)
+		kind_set(c, p, e->shape, labels);
 	if (!stays)
 		room_take(c, p, now->node);
 	if (now->state != POD_PENDING)
@@ -327,6 +353,7 @@ static void pod_remove(struct core *c, struct pod *p)
 	list_leave(c, p);
 	room_give(c, p);
 	named_set(c, p, ID_NONE);
+	census_pod_leave(&c->census, pods_id(&c->pods, p));
 	c->shapes.slots[p->shape].pods--;
 	c->pods.count--;
 	free(p->name);
@@ -339,12 +366,61 @@ static void pod_begin(struct core *c, const struct event_pod *e, char *name)
 {
 	struct pod *p = &c->pods.slots[e->pod];
 
-	*p = (struct pod){ .generation = e->generation, .gang = ID_NONE, .shape = ID_NONE, .node = ID_NONE,
-		           .named = ID_NONE, .name = name, .name_bytes = e->name_bytes };
+	*p = (struct pod){ .generation = e->generation, .gang = ID_NONE, .shape = ID_NONE, .kind = KIND_NONE,
+		           .labels = LABELS_NONE, .node = ID_NONE, .named = ID_NONE, .name = name,
+		           .name_bytes = e->name_bytes };
 	c->pods.count++;
 	if (e->pod >= c->pods.used)
 		c->pods.used = e->pod + 1;
 	c->pods.classes[p->class]++; /* taken out again at once */
+}
+
+/* What has to be had before anything changes. */
+struct means {
+	labels_id labels; /* held, with room for the things of the shape; LABELS_NONE: as before */
+	char *name;       /* of a pod that is new; NULL */
+};
+
+static int means_have(struct core *c, const struct pod_record *record, struct means *m)
+{
+	const struct event_pod *e = record->body;
+	const struct pod *p = &c->pods.slots[e->pod];
+	const bool fresh = p->generation != e->generation;
+	int rc;
+
+	*m = (struct means){ .labels = LABELS_NONE };
+	if (!fresh && p->shape == e->shape &&
+	    labels_equal(&c->census.labels.sets[p->labels], e->namespace, record->labels, e->labels_n))
+		return 0;
+	rc = things_reserve(c->census.things, &c->shapes.slots[e->shape]);
+	if (rc < 0)
+		return rc;
+	rc = census_labels_take(&c->census, e->namespace, record->labels, e->labels_n, &m->labels);
+	if (rc < 0)
+		goto release;
+	m->name = fresh ? malloc(e->name_bytes) : NULL;
+	if (fresh && !m->name) {
+		rc = -ENOMEM;
+		goto give_labels;
+	}
+	if (fresh)
+		memcpy(m->name, record->name, e->name_bytes);
+	return 0;
+
+give_labels:
+	census_labels_give(&c->census, m->labels);
+release:
+	things_release(c->census.things, &c->shapes.slots[e->shape]);
+	return rc;
+}
+
+/* Is the pod's kind what it was? */
+static bool means_alike(const struct core *c, const struct pod *p, const struct event_pod *e, const struct means *m)
+{
+	const struct label_set *sets = c->census.labels.sets;
+
+	return m->labels == LABELS_NONE ||
+	       (p->shape == e->shape && p->labels != LABELS_NONE && sets[p->labels].class == sets[m->labels].class);
 }
 
 int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
@@ -353,22 +429,20 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	struct pod *p = &c->pods.slots[e->pod];
 	uint32_t gang = gang_wanted(c, e), gang_before_it;
 	struct standing now;
+	struct means means;
 	bool unsent;
 	int rc = pod_check(c, record);
 
+	if (rc == 0)
+		rc = means_have(c, record, &means);
 	if (rc < 0)
 		return rc;
 	if (p->generation != e->generation) {
-		char *name = malloc(e->name_bytes);
-
-		if (!name)
-			return -ENOMEM;
-		memcpy(name, record->name, e->name_bytes);
 		if (p->generation)
 			pod_remove(c, p);
-		pod_begin(c, e, name);
+		pod_begin(c, e, means.name);
 	}
-	now = standing_after(p, e, gang, time_ns);
+	now = standing_after(p, e, gang, means_alike(c, p, e, &means), time_ns);
 	unsent = p->list == LIST_SEND;
 	/* The watch can be ahead of the answer, which is stale then. */
 	if (p->state == POD_RESERVED && !unsent && now.state == POD_BOUND && now.node == p->node)
@@ -380,7 +454,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	p->priority = e->priority;
 	p->created_ns = e->created_ns;
 	memcpy(p->uid, e->uid, sizeof(p->uid));
-	standing_apply(c, p, e, &now);
+	standing_apply(c, p, e, means.labels, &now);
 	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
 	if (gang != gang_before_it) {
 		gang_leave(c, p);
@@ -401,6 +475,15 @@ int pod_drop(struct core *c, const struct event_drop *drop)
 		return refuse(c, "drop of an unknown pod");
 	pod_remove(c, p);
 	return 0;
+}
+
+void pod_moved(void *context, pod_id id)
+{
+	struct core *c = context;
+	const struct pod *p = &c->pods.slots[id];
+
+	if (p->state == POD_PENDING && p->gang != ID_NONE)
+		gang_touch(c, p->gang);
 }
 
 /* ---- answers ------------------------------------------------------------------------ */

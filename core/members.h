@@ -17,6 +17,10 @@ void gang_touch(struct core *c, uint32_t index);
 int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns);
 int pod_drop(struct core *c, const struct event_drop *drop);
 
+/* A hook of the census (context: the core): the pod is of another kind, so that its gang is to be
+ * looked at again. */
+void pod_moved(void *context, pod_id id);
+
 /* An answer to a CMD_BIND.  One that fits nothing is counted and passed over. */
 void pod_answered(struct core *c, enum record_kind kind, const struct result *result, uint64_t time_ns);
 

@@ -107,29 +107,51 @@ static int shape_fill(struct shape *s, const struct shape_record *record, uint32
 	return 0;
 }
 
-int shapes_add(struct shapes *ss, const struct shape_record *record, const struct node *nodes, uint32_t nodes_used)
+int shapes_make(const struct shapes *ss, const struct shape_record *record, const struct node *nodes,
+                uint32_t nodes_used, struct shape *out)
 {
-	shape_id id = record->body->shape;
-	struct shape *old = shapes_find(ss, id);
+	const struct shape *old = shapes_find(ss, record->body->shape);
 	struct shape fresh = { 0 };
 
 	if (old && old->body_bytes == record->bytes && memcmp(old->body, record->body, record->bytes) == 0)
-		return 0;
+		return 1;
 	if (old && old->pods > 0)
 		return -EPROTO;
 	if (shape_fill(&fresh, record, ss->words) < 0) {
 		shape_clear(&fresh);
 		return -ENOMEM;
 	}
-	if (old)
-		shapes_drop(ss, id);
 	for (node_id node = 0; node < nodes_used; node++)
 		judge(&fresh, node, &nodes[node]);
-	ss->slots[id] = fresh;
+	*out = fresh;
+	return 0;
+}
+
+void shapes_put(struct shapes *ss, const struct shape *s)
+{
+	shape_id id = s->body->shape;
+
+	if (shapes_find(ss, id))
+		shapes_drop(ss, id);
+	ss->slots[id] = *s;
 	ss->count++;
 	if (id >= ss->used)
 		ss->used = id + 1;
-	return 0;
+}
+
+void shapes_unmake(struct shape *s)
+{
+	shape_clear(s);
+}
+
+int shapes_add(struct shapes *ss, const struct shape_record *record, const struct node *nodes, uint32_t nodes_used)
+{
+	struct shape fresh;
+	int rc = shapes_make(ss, record, nodes, nodes_used, &fresh);
+
+	if (rc == 0)
+		shapes_put(ss, &fresh);
+	return rc < 0 ? rc : 0;
 }
 
 void shapes_drop(struct shapes *ss, shape_id id)

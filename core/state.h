@@ -2,6 +2,7 @@
 #ifndef MUSTER_CORE_STATE_H
 #define MUSTER_CORE_STATE_H
 
+#include "core/census.h"
 #include "core/core.h"
 #include "core/gangs.h"
 #include "core/ledger.h"
@@ -34,6 +35,7 @@ struct core {
 	struct ledger_view ledger;
 	struct nodes nodes;
 	struct shapes shapes;
+	struct census census;
 	struct views views;
 	struct pods pods;
 	struct gangs gangs;

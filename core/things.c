@@ -569,13 +569,57 @@ bool things_image(const struct things *t, node_id node, uint32_t image, struct i
 	return true;
 }
 
-bool things_equal(const struct things *a, const struct things *b)
+/* ---- checks ---------------------------------------------------------------------- */
+
+static int has_again(struct things *again, node_id node, const struct node_has *has)
 {
-	if (a->chains.count != b->chains.count)
-		return false;
+	const struct event_node body = { .node = node, .flags = NODE_PRESENT, .images_n = has->images_n,
+		                         .limits_n = has->limits_n, .attached_n = has->attached_n };
+	const struct node_record record = { .body = &body, .images = has->images, .limits = has->limits,
+		                            .attached = has->attached };
+	bool differs;
+	int rc = things_prepare(again, &record, &differs);
+
+	if (rc == 0)
+		things_apply(again, node);
+	return rc;
+}
+
+struct things *things_again(const struct things *t)
+{
+	struct things *again = things_new(t->nodes);
+
+	for (node_id id = 0; again && id < t->nodes->limit; id++)
+		if (t->has[id] && has_again(again, id, t->has[id]) < 0) {
+			things_free(again);
+			return NULL;
+		}
+	return again;
+}
+
+static bool uses_within(const struct things *a, const struct things *b)
+{
 	for (uint32_t head = 0; head <= a->chains.mask; head++)
 		for (uint32_t link = a->chains.heads[head]; link != 0; link = a->chains.links[link - 1].next)
 			if (use_count(b, a->uses[link - 1].key) != a->uses[link - 1].count)
 				return false;
 	return true;
+}
+
+static bool images_within(const struct things *a, const struct things *b)
+{
+	for (uint32_t head = 0; head <= a->image_chains.mask; head++)
+		for (uint32_t link = a->image_chains.heads[head]; link != 0; link = a->image_chains.links[link - 1].next) {
+			uint32_t other = image_find(b, a->images[link - 1].image);
+
+			if (other == CHAIN_NONE || b->images[other].nodes != a->images[link - 1].nodes)
+				return false;
+		}
+	return true;
+}
+
+bool things_equal(const struct things *a, const struct things *b)
+{
+	return a->reserved == b->reserved && a->chains.count == b->chains.count &&
+	       a->image_chains.count == b->image_chains.count && uses_within(a, b) && images_within(a, b);
 }

@@ -56,8 +56,9 @@ struct image_fact {
 /* False when the node does not have the image. */
 bool things_image(const struct things *t, node_id node, uint32_t image, struct image_fact *out);
 
-/* For core_valid(): worked out again from pods' shapes by the caller, in a table of its own that
- * was filled by the same calls; do both say the same? */
+/* For checks: a new table that knows what the nodes have, and no pod; NULL without memory.  Do both
+ * say the same, with as much reserved? */
+struct things *things_again(const struct things *t);
 bool things_equal(const struct things *a, const struct things *b);
 
 #endif

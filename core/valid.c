@@ -271,6 +271,13 @@ static bool cursor_valid(struct checking *k)
 	       wrong(k, "the round goes on at gang %u, which does not wait", cursor);
 }
 
+static bool census_right(struct checking *k)
+{
+	const char *why;
+
+	return census_valid(&k->c->census, &why) || wrong(k, "census: %s", why);
+}
+
 bool core_valid(const struct core *core, char *why, size_t why_bytes)
 {
 	struct checking k = { .c = core, .why = why, .why_bytes = why_bytes };
@@ -285,8 +292,8 @@ bool core_valid(const struct core *core, char *why, size_t why_bytes)
 	if (!k.sums || !k.scored || !k.pods || !k.named || !k.shapes)
 		wrong(&k, "no memory to check with");
 	else
-		valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && views_valid(&k) && gangs_valid(&k) &&
-		        queue_valid(&k, &core->changed) && queue_valid(&k, &core->waiting) &&
+		valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && census_right(&k) &&
+		        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->changed) && queue_valid(&k, &core->waiting) &&
 		        row_valid(&k, &core->sends) && row_valid(&k, &core->backoff) && cursor_valid(&k);
 	free(k.sums);
 	free(k.scored);
