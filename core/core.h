@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct core;
+struct judgement; /* core/judge.h */
 
 /* Append one command: body is `bytes` long, a multiple of 8.  False when there
  * is no room; the core then keeps what it has to say and offers it again. */
@@ -67,6 +68,13 @@ const char *core_fault(const struct core *core);
 
 /* Is there planning to do, or a command that found no room? */
 bool core_wants_plan(const struct core *core);
+
+/* Judge a pending pod as it stands, beside what the core knows to be placed: each node's reasons
+ * or score.  `out` is good for this core's limits; nothing else is changed.
+ *
+ *   -ENOENT   no such pod
+ *   -EBUSY    it is placed */
+int core_verdict(const struct core *core, uint32_t pod, struct judgement *out);
 
 /* Recompute every sum from the pods and compare; for tests and fsck.  True when
  * all agree; else false and one line in `why`. */
