@@ -1,0 +1,335 @@
+#include "tests/unit/support_plain.h"
+
+#include "core/state.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAINT_NAME = 12 };
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+static void add(struct plain *p, const void *bytes, size_t n)
+{
+	cr_assert(p->used + PADDED(n) <= sizeof(p->record));
+	if (n > 0)
+		memcpy(p->record + p->used, bytes, n);
+	memset(p->record + p->used + n, 0, (size_t)PADDED(n) - n);
+	p->used += (size_t)PADDED(n);
+}
+
+static void step(struct plain *p, enum record_kind kind)
+{
+	struct record *r = (struct record *)(void *)p->record;
+	char why[256];
+
+	*r = (struct record){ .bytes = (uint32_t)p->used, .kind = (uint16_t)kind, .epoch = 1, .time_ns = ++p->records };
+	cr_assert_eq(core_step(p->core, r), 0, "record %u of kind %d: %s", p->records, (int)kind, core_fault(p->core));
+	p->used = sizeof(struct record);
+	cr_assert(core_valid(p->core, why, sizeof(why)), "record %u: %s", p->records, why);
+}
+
+static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	return true;
+}
+
+static void tell_name(struct plain *p, uint32_t id, const char *text)
+{
+	struct event_name e = { .id = id, .bytes = (uint32_t)strlen(text),
+		                .kind = id < p->limits.resources ? NAME_RESOURCE : NAME_TAINT };
+
+	add(p, &e, sizeof(e));
+	add(p, text, strlen(text));
+	step(p, EVENT_NAME);
+}
+
+struct plain *plain_new(enum score_policy score)
+{
+	struct plain *p = calloc(1, sizeof(*p));
+	struct core_config config = { .score = score, .emit = emit };
+	size_t bytes;
+
+	cr_assert(p);
+	p->limits = (struct limits){ .nodes = PLAIN_NODES, .pods = PLAIN_PODS, .gangs = 2, .shapes = PLAIN_SHAPES,
+		                     .names = 16, .resources = 8, .name_bytes = 8192, .command_ring_bytes = 4096 };
+	config.limits = p->limits;
+	bytes = (size_t)core_ledger_bytes(&p->limits, NULL);
+	p->ledger = aligned_alloc(4096, bytes);
+	cr_assert(p->ledger);
+	memset(p->ledger, 0, bytes);
+	p->core = core_new(&config, p->ledger);
+	cr_assert(p->core);
+	p->used = sizeof(struct record);
+	for (uint32_t i = 0; i < PLAIN_PODS; i++)
+		p->pods[i].node = PLAIN_NONE;
+	step(p, EVENT_BEGIN);
+	tell_name(p, RESOURCE_EXTENDED, "gpu");
+	tell_name(p, TAINT_NAME, "k: v");
+	return p;
+}
+
+void plain_free(struct plain *p)
+{
+	core_free(p->core);
+	free(p->ledger);
+	free(p);
+}
+
+void plain_synced(struct plain *p)
+{
+	step(p, EVENT_SYNCED);
+}
+
+static uint32_t amounts(struct amount out[PLAIN_RESOURCES], const int64_t values[PLAIN_RESOURCES])
+{
+	uint32_t n = 0;
+
+	memset(out, 0, PLAIN_RESOURCES * sizeof(out[0]));
+	for (uint32_t r = 0; r < PLAIN_RESOURCES; r++)
+		if (values[r] > 0)
+			out[n++] = (struct amount){ .resource = r, .value = values[r] };
+	return n;
+}
+
+void plain_tell_node(struct plain *p, uint32_t id)
+{
+	const struct plain_node *n = &p->nodes[id];
+	struct amount list[PLAIN_RESOURCES];
+	struct event_node e = { .node = id, .generation = 1, .name_bytes = 1, .amounts_n = amounts(list, n->amounts),
+		                .flags = n->flags | (n->exists ? NODE_PRESENT : 0), .labels_n = n->labels_n,
+		                .taints_n = n->taints_n, .images_n = n->images_n, .limits_n = n->limits_n,
+		                .attached_n = n->attached_n };
+	char name = (char)('a' + id);
+
+	add(p, &e, sizeof(e));
+	add(p, list, e.amounts_n * sizeof(list[0]));
+	add(p, n->labels, n->labels_n * sizeof(n->labels[0]));
+	add(p, n->taints, n->taints_n * sizeof(n->taints[0]));
+	add(p, n->images, n->images_n * sizeof(n->images[0]));
+	add(p, n->limits, n->limits_n * sizeof(n->limits[0]));
+	add(p, n->attached, n->attached_n * sizeof(n->attached[0]));
+	add(p, &name, 1);
+	step(p, EVENT_NODE);
+}
+
+/* What the parts of a shape's record are gathered in. */
+struct gathered {
+	struct requirement requirements[32], clauses[64];
+	uint32_t requirements_n, clauses_n;
+	uint32_t values[256], values_n;
+	struct span alternatives[16];
+	uint32_t alternatives_n;
+};
+
+static uint32_t gather_values(struct gathered *g, const uint32_t *values, uint32_t n)
+{
+	uint32_t first = g->values_n;
+
+	for (uint32_t i = 0; i < n; i++)
+		g->values[g->values_n++] = values[i];
+	return first;
+}
+
+static void gather_terms(struct gathered *g, const struct plain_clauses *c, uint32_t term)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		g->requirements[g->requirements_n++] = (struct requirement){
+			.term = term, .op = c->at[i].op, .key = c->at[i].key, .values_n = c->at[i].values_n,
+			.values_first = gather_values(g, c->at[i].values, c->at[i].values_n), .number = c->at[i].number };
+}
+
+static struct span gather_clauses(struct gathered *g, const struct plain_clauses *c)
+{
+	struct span span = { .first = g->clauses_n, .n = c->n };
+
+	for (uint32_t i = 0; i < c->n; i++)
+		g->clauses[g->clauses_n++] = (struct requirement){
+			.op = c->at[i].op, .key = c->at[i].key, .values_n = c->at[i].values_n,
+			.values_first = gather_values(g, c->at[i].values, c->at[i].values_n), .number = c->at[i].number };
+	return span;
+}
+
+static struct span gather_alternatives(struct gathered *g, const struct plain_volume_rule *rule)
+{
+	struct span span = { .first = g->alternatives_n, .n = rule->n };
+
+	for (uint32_t i = 0; i < rule->n; i++)
+		g->alternatives[g->alternatives_n++] = gather_clauses(g, &rule->alternatives[i]);
+	return span;
+}
+
+/* Its own namespace is written out where it is implied. */
+static struct pod_term gather_pod_term(struct gathered *g, const struct plain_shape *s, const struct plain_term *t)
+{
+	bool implied = t->namespaces_n == 0 && !t->every && !t->chosen;
+	uint32_t own = s->namespace, names[2], n = implied ? 1 : t->namespaces_n;
+
+	for (uint32_t i = 0; i < n; i++)
+		names[i] = PLAIN_VALUE_NAMESPACE + (implied ? own : t->namespaces[i]);
+	return (struct pod_term){
+		.kind = t->kind, .weight = t->weight, .topology = t->topology,
+		.flags = (t->nothing ? TERM_MATCHES_NOTHING : 0) | (t->every ? TERM_EVERY_NAMESPACE : 0) |
+		         (t->chosen ? TERM_NAMESPACES_CHOSEN : 0),
+		.namespaces = { gather_values(g, names, n), n },
+		.namespace_clauses = gather_clauses(g, &t->namespace_labels),
+		.clauses = gather_clauses(g, &t->labels) };
+}
+
+static void tell_shape(struct plain *p, uint32_t id)
+{
+	struct plain_shape *s = &p->shapes[id];
+	struct gathered g = { 0 };
+	struct amount list[PLAIN_RESOURCES];
+	struct preference preferences[PLAIN_LIST] = { 0 };
+	struct volume_rule rules[PLAIN_LIST] = { 0 };
+	struct pod_term terms[PLAIN_LIST] = { 0 };
+	struct spread spreads[PLAIN_LIST] = { 0 };
+	struct event_shape e = { .shape = id, .flags = s->flags, .amounts_n = amounts(list, s->amounts),
+		                 .tolerations_n = s->tolerations_n, .terms_n = s->terms_n,
+		                 .preferences_n = s->preferences_n, .volume_rules_n = s->volume_rules_n,
+		                 .pod_terms_n = s->pod_terms_n, .spreads_n = s->spreads_n, .ports_n = s->ports_n,
+		                 .images_n = s->images_n, .attachments_n = s->attachments_n,
+		                 .exclusives_n = s->exclusives_n, .image_containers = s->containers,
+		                 .scored_cpu_milli = s->scored[0], .scored_memory_bytes = s->scored[1],
+		                 .namespace = s->spreads_n ? PLAIN_VALUE_NAMESPACE + s->namespace : ID_NONE };
+
+	gather_terms(&g, &s->selector, 0);
+	for (uint32_t i = 0; i < s->terms_n; i++)
+		gather_terms(&g, &s->terms[i], i + 1);
+	for (uint32_t i = 0; i < s->preferences_n; i++)
+		preferences[i] = (struct preference){ .weight = s->preferences[i].weight,
+			                              .clauses = gather_clauses(&g, &s->preferences[i].clauses) };
+	for (uint32_t i = 0; i < s->volume_rules_n; i++)
+		rules[i] = (struct volume_rule){ .why = s->volume_rules[i].why,
+			                         .alternatives = gather_alternatives(&g, &s->volume_rules[i]) };
+	for (uint32_t i = 0; i < s->pod_terms_n; i++)
+		terms[i] = gather_pod_term(&g, s, &s->pod_terms[i]);
+	for (uint32_t i = 0; i < s->spreads_n; i++) {
+		const struct plain_spread *t = &s->spreads[i];
+
+		spreads[i] = (struct spread){ .topology = t->topology, .flags = t->flags, .max_skew = t->max_skew,
+			                      .min_domains = t->min_domains, .clauses = gather_clauses(&g, &t->labels) };
+	}
+	e.requirements_n = g.requirements_n;
+	e.values_n = g.values_n;
+	e.clauses_n = g.clauses_n;
+	e.alternatives_n = g.alternatives_n;
+	add(p, &e, sizeof(e));
+	add(p, list, e.amounts_n * sizeof(list[0]));
+	add(p, g.requirements, g.requirements_n * sizeof(g.requirements[0]));
+	add(p, g.values, g.values_n * sizeof(g.values[0]));
+	add(p, s->tolerations, s->tolerations_n * sizeof(s->tolerations[0]));
+	add(p, g.clauses, g.clauses_n * sizeof(g.clauses[0]));
+	add(p, preferences, s->preferences_n * sizeof(preferences[0]));
+	add(p, g.alternatives, g.alternatives_n * sizeof(g.alternatives[0]));
+	add(p, rules, s->volume_rules_n * sizeof(rules[0]));
+	add(p, terms, s->pod_terms_n * sizeof(terms[0]));
+	add(p, spreads, s->spreads_n * sizeof(spreads[0]));
+	add(p, s->ports, s->ports_n * sizeof(s->ports[0]));
+	add(p, s->images, s->images_n * sizeof(s->images[0]));
+	add(p, s->attachments, s->attachments_n * sizeof(s->attachments[0]));
+	add(p, s->exclusives, s->exclusives_n * sizeof(s->exclusives[0]));
+	step(p, EVENT_SHAPE);
+	s->told = true;
+}
+
+void plain_tell_namespace(struct plain *p, uint32_t id)
+{
+	const struct plain_namespace *n = &p->namespaces[id];
+	struct event_namespace e = { .name = PLAIN_VALUE_NAMESPACE + id, .labels_n = n->label != 0 };
+	struct event_drop drop = { .id = PLAIN_VALUE_NAMESPACE + id };
+	struct pod_label label = { PLAIN_KEY_TEAM, n->label };
+
+	if (n->exists) {
+		add(p, &e, sizeof(e));
+		add(p, &label, e.labels_n * sizeof(label));
+	} else {
+		add(p, &drop, sizeof(drop));
+	}
+	step(p, n->exists ? EVENT_NAMESPACE : EVENT_NAMESPACE_DROP);
+}
+
+void plain_tell_pod(struct plain *p, uint32_t id)
+{
+	struct plain_pod *pod = &p->pods[id];
+	const struct plain_shape *s = &p->shapes[pod->shape];
+	struct event_pod e = { .pod = id, .generation = pod->generation, .gang = ID_NONE, .shape = pod->shape,
+		               .node = pod->node == PLAIN_NONE ? ID_NONE : pod->node, .name_bytes = 5,
+		               .labels_n = pod->labels_n, .namespace = PLAIN_VALUE_NAMESPACE + s->namespace,
+		               .uid = { id, pod->generation },
+		               .flags = POD_OURS | (pod->deleting ? POD_DELETING : 0) };
+	char name[8];
+
+	if (!s->told)
+		tell_shape(p, pod->shape);
+	snprintf(name, sizeof(name), "n/p%02u", id);
+	add(p, &e, sizeof(e));
+	add(p, pod->labels, pod->labels_n * sizeof(pod->labels[0]));
+	add(p, name, 5);
+	step(p, EVENT_POD);
+}
+
+void plain_drop_pod(struct plain *p, uint32_t id)
+{
+	struct event_drop e = { .id = id, .generation = p->pods[id].generation };
+
+	add(p, &e, sizeof(e));
+	step(p, EVENT_POD_DROP);
+	p->pods[id].exists = false;
+	p->pods[id].node = PLAIN_NONE;
+}
+
+/* ---- comparing --------------------------------------------------------------------------- */
+
+static void compare_counts(const struct plain *p, const struct judgement *j, const struct plain_verdict *want)
+{
+	struct why_count counts[JUDGEMENT_COUNTS_MAX];
+	uint32_t n = judgement_counts(j, &p->core->nodes, counts), whys = 0, sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		whys |= WHY_BIT(counts[i].why);
+		sum += counts[i].nodes;
+	}
+	for (uint32_t node = 0; node < PLAIN_NODES && !want->whole; node++) {
+		cr_assert_eq(want->whys[node] & ~whys, 0);
+		sum -= (uint32_t)__builtin_popcount(want->whys[node] & ~WHY_BIT(NODE_WHY_INSUFFICIENT));
+		sum -= (uint32_t)__builtin_popcountll(want->short_of[node]);
+	}
+	cr_assert_eq(sum, 0);
+	cr_assert(!want->whole || (n == 1 && counts[0].why == NODE_WHY_CONFLICT));
+}
+
+void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score)
+{
+	struct plain_verdict want;
+	struct judgement got;
+
+	plain_judge(p, pod, score, &want);
+	cr_assert_eq(judgement_init(&got, &p->limits, true), 0);
+	cr_assert_eq(core_verdict(p->core, pod, &got), 0);
+	cr_assert_eq(got.whole, want.whole ? NODE_WHY_CONFLICT : NODE_FITS, "record %u pod %u", p->records, pod);
+	cr_assert_eq(got.feasible, want.feasible, "record %u pod %u: %u nodes, %u", p->records, pod, got.feasible,
+	             want.feasible);
+	for (uint32_t n = 0; n < PLAIN_NODES; n++) {
+		if (!p->nodes[n].exists)
+			continue;
+		cr_assert_eq(got.whys[n], want.whys[n], "record %u pod %u node %u: whys %x, %x is right", p->records, pod,
+		             n, got.whys[n], want.whys[n]);
+		if (got.whys[n] & WHY_BIT(NODE_WHY_INSUFFICIENT))
+			cr_assert_eq(got.short_of[n], want.short_of[n]);
+		if (got.whys[n] & WHY_BIT(NODE_WHY_TAINT))
+			cr_assert_eq(got.taint[n], TAINT_NAME);
+		if (got.whys[n] != 0)
+			continue;
+		for (uint32_t part = 0; part < SCORE_PARTS; part++)
+			cr_assert_eq(judgement_part(&got, part, n), want.parts[part][n],
+			             "record %u pod %u node %u: part %u is %u, %u is right", p->records, pod, n, part,
+			             judgement_part(&got, part, n), want.parts[part][n]);
+		cr_assert_eq(got.scores[n], want.scores[n]);
+	}
+	compare_counts(p, &got, &want);
+	judgement_free(&got);
+}
