@@ -23,8 +23,8 @@ static const char help[] =
 	"decisions out; both share memory that is passed over the socket.\n"
 	"\n"
 	"  --socket PATH            where to listen (default " LINK_DEFAULT_SOCKET ")\n"
-	"  --score kube|pack        which nodes are best: the least allocated, as kube-scheduler\n"
-	"                           (default), or the most allocated\n"
+	"  --score NAME             which nodes are best: kube, as kube-scheduler's default profile\n"
+	"                           (default); pack, the fullest; bestfit, the least that is left\n"
 	"  --hold-after SECONDS     keep room for a gang that waited so long, from those that come\n"
 	"                           after it; 0: never (default 60)\n"
 	"  --spin-us N              look for news this long before sleeping, 0 to 1000000\n"
@@ -132,7 +132,7 @@ static bool number32(int option, uint64_t least, uint64_t most, uint32_t *out)
 
 static bool score_read(int option, enum score_policy *out)
 {
-	return policy_find(optarg, out) || bad(option, "not one of kube, pack");
+	return policy_find(optarg, out) || bad(option, "not one of kube, pack, bestfit");
 }
 
 static bool level_read(int option)

@@ -9,6 +9,7 @@ static const struct {
 } policies[] = {
 	{ "kube", SCORE_KUBE },
 	{ "pack", SCORE_PACK },
+	{ "bestfit", SCORE_BESTFIT },
 };
 #define POLICIES_N (sizeof(policies) / sizeof(policies[0]))
 

@@ -1,5 +1,7 @@
 #include "ctl/offline.h"
 
+#include "core/judge.h"
+#include "core/policy.h"
 #include "ctl/admission.h"
 #include "ctl/bytes.h"
 #include "ctl/ctl.h"
@@ -40,6 +42,7 @@ struct offline {
 	struct reason **pods;     /* by pod id: of lone pods */
 	struct reason **gangs;    /* by gang id */
 	struct limits limits;
+	struct judgement *judgement; /* NULL before the first */
 
 	struct passed_over *passed;
 	size_t passed_n;
@@ -79,6 +82,9 @@ void offline_free(struct offline *o)
 {
 	if (o == NULL)
 		return;
+	if (o->judgement != NULL)
+		judgement_free(o->judgement);
+	free(o->judgement);
 	core_free(o->core);
 	if (o->ledger != NULL)
 		munmap(o->ledger, o->ledger_bytes);
@@ -100,18 +106,9 @@ void offline_free(struct offline *o)
 
 bool offline_score(const char *command, const char *name, enum score_policy *out)
 {
-	static const struct {
-		const char *name;
-		enum score_policy score;
-	} scores[] = {{"kube", SCORE_KUBE}, {"pack", SCORE_PACK}};
-
-	for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
-		if (strcmp(name, scores[i].name) == 0) {
-			*out = scores[i].score;
-			return true;
-		}
-	}
-	ctl_usage(command, "--score %s: kube and pack are the scores there are", name);
+	if (policy_find(name, out))
+		return true;
+	ctl_usage(command, "--score %s: kube, pack and bestfit are the scores there are", name);
 	return false;
 }
 
@@ -308,7 +305,7 @@ static struct limits cut_limits(const struct model *m)
 	limits.nodes = at_least(counts.node_slots);
 	limits.pods = at_least(counts.pods);
 	limits.gangs = at_least(counts.gangs + counts.pods);
-	limits.shapes = at_least(counts.shapes);
+	limits.shapes = at_least(counts.shape_slots);
 	limits.names = at_least(counts.names + RESOURCES_MAX);
 	/* A node's or gang's name has at most 253 + 1 + 63 bytes by Kubernetes' rules. */
 	limits.name_bytes = ((uint64_t)limits.nodes + limits.gangs + limits.names) * 1024;
@@ -376,6 +373,16 @@ bool offline_place(struct offline *o, char *error, size_t error_bytes)
 	if (o->failed < 0)
 		snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
 	return o->failed == 0;
+}
+
+const struct judgement *offline_judge(struct offline *o, pod_id pod)
+{
+	if (o->judgement == NULL) {
+		o->judgement = ctl_alloc(1, sizeof(*o->judgement));
+		if (judgement_init(o->judgement, &o->limits, false) < 0)
+			ctl_no_memory();
+	}
+	return core_verdict(o->core, pod, o->judgement) == 0 ? o->judgement : NULL;
 }
 
 /* ---- answers -------------------------------------------------------------- */

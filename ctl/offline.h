@@ -51,7 +51,7 @@ const struct model *offline_model(const struct offline *o);
 const struct ledger *offline_ledger(const struct offline *o);
 
 /* What the core says of a pending pod on each node, as if it were alone; good until the next
- * call.  The pod is none that is refused. */
+ * call.  NULL when the core knows of no such pending pod. */
 const struct judgement *offline_judge(struct offline *o, pod_id pod);
 
 /* Name of the node of a core that was started, or NULL when no such node exists. */

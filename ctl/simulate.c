@@ -20,7 +20,7 @@ struct options {
 
 static void print_help(void)
 {
-	fputs("musterctl simulate -f FILE... [-o json] [--scheduler-name NAME]... [--score kube|pack]\n"
+	fputs("musterctl simulate -f FILE... [-o json] [--scheduler-name NAME]... [--score NAME]\n"
 	      "\n"
 	      "Places everything that is pending in these objects, offline, by the code that the\n"
 	      "daemons run. Pods with a node stay where they are. Nothing is written anywhere.\n"
@@ -30,7 +30,8 @@ static void print_help(void)
 	      "  -o json                  JSON instead of tables; cpu is in milli, memory in bytes\n"
 	      "  --scheduler-name NAME    only pods that name this scheduler; may be repeated\n"
 	      "                           (default: every pending pod)\n"
-	      "  --score kube|pack        spread as kube-scheduler does, or pack (default: kube)\n"
+	      "  --score NAME             kube: the sum of kube-scheduler's default profile (default);\n"
+	      "                           pack: the fullest nodes first; bestfit: the least that is left\n"
 	      "\n"
 	      "Exit status: 0 everything pending was placed, 1 something waits, 2 bad input.\n",
 	      stdout);

@@ -182,7 +182,7 @@ def damaged(packed):
 def test_bad_input():
     """Exit 2, nothing on standard output, and one line that names file, object, field
     and value, from each command that reads files."""
-    commands = (["simulate"],)
+    commands = (["simulate"], ["verdict", "--pod", "default/p1"])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "objects")
         for what, text, parts in bad_cases():
