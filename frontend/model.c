@@ -1,4 +1,5 @@
 #include "frontend/model_impl.h"
+#include "frontend/volume.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -42,6 +43,8 @@ static void model_resources_init(struct model *m)
 			add_resource(m, dialects[i]->resource, ROLE_GANGS, i);
 	for (size_t i = 0; i < sizeof(referred) / sizeof(referred[0]); i++)
 		add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
+	for (uint32_t i = 0; i < VOLUME_KINDS; i++)
+		add_resource(m, &volume_resources[i], ROLE_VOLUMES, i);
 }
 
 static uint32_t columns_limit(const struct limits *l)
@@ -129,7 +132,8 @@ struct model *model_new(const struct model_config *config)
 	model_resources_init(m);
 	model_tables_init(m);
 	m->body.at = malloc(RECORD_BYTES_MAX);
-	if (!m->body.at || model_copy_names(m, config) < 0 || model_seed(m) < 0) {
+	m->volumes = volumes_new(m->hash_key, config->claims_can_wait);
+	if (!m->body.at || !m->volumes || model_copy_names(m, config) < 0 || model_seed(m) < 0) {
 		model_free(m);
 		return NULL;
 	}
@@ -147,6 +151,7 @@ static void free_entries(struct model *m)
 			free(node_at(m, i)->texts);
 			free(node_at(m, i)->body);
 			free(node_at(m, i)->images);
+			free(node_at(m, i)->storage);
 		}
 	}
 	for (uint32_t i = 0; i < m->gangs.n; i++) {
@@ -161,6 +166,7 @@ static void free_entries(struct model *m)
 		if (pod_at(m, i)->slot.live) {
 			free(pod_at(m, i)->texts);
 			free(pod_at(m, i)->labels);
+			free(pod_at(m, i)->storage_refusal);
 		}
 	}
 	for (uint32_t i = 0; i < m->namespaces.n; i++) {
@@ -205,6 +211,7 @@ void model_free(struct model *m)
 	for (size_t i = 0; i < m->scheduler_names_n; i++)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);
+	volumes_free(m->volumes);
 	free(m->body.at);
 	arena_free(&m->arena);
 	arena_free(&m->scratch);
@@ -269,6 +276,7 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes, str
 	case ROLE_PODS: return pod_put(m, json, bytes, error);
 	case ROLE_NAMESPACES: return namespace_put(m, resource, json, bytes, error);
 	case ROLE_OWNERS: return owner_put(m, resource, json, bytes, error);
+	case ROLE_VOLUMES: return storage_put(m, resource, json, bytes, error);
 	default: return gang_put(m, resource, json, bytes, error);
 	}
 }
@@ -293,6 +301,7 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes, 
 	case ROLE_PODS: return pod_remove(m, &meta);
 	case ROLE_NAMESPACES: return namespace_remove(m, &meta);
 	case ROLE_OWNERS: return owner_remove(m, resource, &meta);
+	case ROLE_VOLUMES: return volumes_remove(m->volumes, m->which[resource], &meta);
 	default: return gang_remove(m, resource, &meta);
 	}
 }
@@ -301,11 +310,15 @@ void model_replace_begin(struct model *m, int resource)
 {
 	m->replace[resource].round++;
 	m->replace[resource].active = true;
+	if (m->roles[resource] == ROLE_VOLUMES)
+		volumes_replace_begin(m->volumes, m->which[resource]);
 }
 
 void model_replace_abort(struct model *m, int resource)
 {
 	m->replace[resource].active = false;
+	if (m->roles[resource] == ROLE_VOLUMES)
+		volumes_replace_abort(m->volumes, m->which[resource]);
 }
 
 static void replace_nodes(struct model *m, uint32_t round)
@@ -359,6 +372,7 @@ void model_replace_end(struct model *m, int resource)
 	case ROLE_PODS: replace_pods(m, round); break;
 	case ROLE_NAMESPACES: replace_namespaces(m, round); break;
 	case ROLE_OWNERS: replace_owners(m, which, round); break;
+	case ROLE_VOLUMES: volumes_replace_end(m->volumes, which); break;
 	default: replace_gangs(m, which, round);
 	}
 }

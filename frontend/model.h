@@ -49,6 +49,9 @@ struct model_config {
 	size_t scheduler_names_n;           /* 0: every pending pod is ours (simulate) */
 	struct limits limits;
 	uint64_t hash_key[2]; /* tenants choose names: keyed hashing */
+	/* Judge claims that wait for their first consumer: nobody has to bind them (offline).
+	 * Else a pod with such a claim is refused. */
+	bool claims_can_wait;
 };
 
 struct model *model_new(const struct model_config *config);
@@ -118,6 +121,7 @@ struct pod_view {
 	const char *node;       /* spec.nodeName, "" when not bound */
 	const char *gang;       /* group's name without namespace, "" for a lone pod */
 	const char *refusal;    /* why muster can't judge it, "" */
+	bool refusal_is_kube;   /* ... no: kube-scheduler's own words, of a PreFilter */
 	pod_id id;
 	uint32_t generation;
 	gang_id gang_id; /* ID_NONE for a lone pod */
@@ -162,6 +166,10 @@ const char *model_name(const struct model *m, name_id id);
  * not).  Remembered so that a new core keeps the room. */
 void model_bind_begin(struct model *m, pod_id id, uint32_t generation, node_id node);
 void model_bind_end(struct model *m, pod_id id, uint32_t generation);
+
+/* With claims_can_wait: the pod goes to the node, and its claims take what was found
+ * for them there. */
+void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node);
 
 struct model_counts {
 	uint64_t nodes, pods, pods_ours_pending, gangs, shapes, names;

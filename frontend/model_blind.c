@@ -11,7 +11,7 @@
 
 bool node_is_blind(const struct node_entry *n)
 {
-	return n->blind.pods > 0 || n->blind.lost;
+	return n->blind.pods > 0 || n->blind.lost || n->storage_lost;
 }
 
 static void blind_dirty(struct model *m, uint32_t node)

@@ -78,25 +78,56 @@ static bool flush_shapes(const struct flush *f)
 
 /* ---- nodes, gangs, pods --------------------------------------------------------------------- */
 
-/* How many images of the node are sent with it: of those that are asked for as many as
- * there is room for, when its labels leave so little. */
-static uint32_t images_to_send(const struct model *m, const struct node_entry *n)
-{
-	size_t used = sizeof(struct record) + n->bytes + PADDED(strlen(n->name));
-	uint32_t count = 0;
+/* What follows the taints of a node. */
+struct node_tail {
+	uint32_t images, limits, attached;
+	size_t bytes; /* the name included */
+};
 
-	for (uint32_t i = 0; i < n->images_n; i++)
-		count += m->image_uses[n->images[i].image].sent;
-	if (count > (RECORD_BYTES_MAX - used) / sizeof(struct node_image))
-		count = (uint32_t)((RECORD_BYTES_MAX - used) / sizeof(struct node_image));
-	return count;
+static uint32_t at_most(uint32_t n, size_t room, size_t bytes)
+{
+	return n < room / bytes ? n : (uint32_t)(room / bytes);
 }
 
-static void write_images(const struct model *m, const struct node_entry *n, struct node_image *out, uint32_t count)
+/* As much as there is room for: labels that leave too little for limits of drivers, volumes
+ * and images are no cluster's. */
+static struct node_tail tail_of(const struct model *m, const struct node_entry *n)
 {
-	for (uint32_t i = 0, written = 0; written < count; i++)
-		if (m->image_uses[n->images[i].image].sent)
-			out[written++] = (struct node_image){ .image = n->images[i].image, .bytes = n->images[i].bytes };
+	size_t room = RECORD_BYTES_MAX - sizeof(struct record) - n->bytes - PADDED(strlen(n->name));
+	struct node_tail t = { 0 };
+
+	if (n->storage) {
+		t.limits = at_most(n->storage->limits_n, room, sizeof(struct attach_limit));
+		room -= t.limits * sizeof(struct attach_limit);
+		t.attached = at_most(n->storage->attached_n, room, sizeof(struct attachment));
+		room -= t.attached * sizeof(struct attachment);
+	}
+	for (uint32_t i = 0; i < n->images_n; i++)
+		t.images += m->image_uses[n->images[i].image].sent;
+	t.images = at_most(t.images, room, sizeof(struct node_image));
+	t.bytes = t.images * sizeof(struct node_image) + t.limits * sizeof(struct attach_limit) +
+		  t.attached * sizeof(struct attachment) + strlen(n->name);
+	return t;
+}
+
+static void write_tail(const struct model *m, const struct node_entry *n, const struct node_tail *t, char *p)
+{
+	for (uint32_t i = 0, written = 0; written < t->images; i++) {
+		struct node_image image = { .image = n->images[i].image, .bytes = n->images[i].bytes };
+
+		if (!m->image_uses[image.image].sent)
+			continue;
+		memcpy(p, &image, sizeof(image));
+		p += sizeof(image);
+		written++;
+	}
+	if (t->limits > 0)
+		memcpy(p, n->storage->limits, t->limits * sizeof(struct attach_limit));
+	p += t->limits * sizeof(struct attach_limit);
+	if (t->attached > 0)
+		memcpy(p, n->storage->attached, t->attached * sizeof(struct attachment));
+	p += t->attached * sizeof(struct attachment);
+	memcpy(p, n->name, strlen(n->name));
 }
 
 /* A blind one goes without amounts: nothing fits there. */
@@ -104,8 +135,8 @@ static bool send_node_object(const struct flush *f, uint32_t node, const struct 
 {
 	const struct event_node *body = (const void *)n->body;
 	size_t left_out = blind ? body->amounts_n * sizeof(struct amount) : 0, fixed = n->bytes - left_out;
-	uint32_t images = images_to_send(f->m, n);
-	char *p = reserve(f, EVENT_NODE, fixed + images * sizeof(struct node_image) + body->name_bytes);
+	const struct node_tail tail = tail_of(f->m, n);
+	char *p = reserve(f, EVENT_NODE, fixed + tail.bytes);
 	struct event_node *e = (void *)p;
 	struct taint *taints;
 
@@ -116,14 +147,15 @@ static bool send_node_object(const struct flush *f, uint32_t node, const struct 
 	e->amounts_n = blind ? 0 : body->amounts_n;
 	e->node = node;
 	e->generation = n->slot.generation;
-	e->images_n = images;
+	e->images_n = tail.images;
+	e->limits_n = tail.limits;
+	e->attached_n = tail.attached;
 	/* The names of taints come behind those of resources. */
 	taints = (void *)(p + sizeof(*e) + e->amounts_n * sizeof(struct amount) +
 			  e->labels_n * sizeof(struct label));
 	for (uint32_t i = 0; i < e->taints_n; i++)
 		taints[i].name += f->m->limits.resources;
-	write_images(f->m, n, (void *)(p + fixed), images);
-	memcpy(p + fixed + images * sizeof(struct node_image), n->name, body->name_bytes);
+	write_tail(f->m, n, &tail, p + fixed);
 	return true;
 }
 
@@ -334,6 +366,7 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 {
 	struct flush f = { m, sink };
 
+	storage_sight(m);
 	images_sight(m);
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||

@@ -80,6 +80,15 @@ struct node_entry {
 	                   * object */
 	struct image_on_node *images; /* sorted, all that it has */
 	uint32_t images_n;
+	bool storage_lost; /* there was no memory for it: the node is blind */
+	struct node_storage_entry *storage; /* NULL: none */
+};
+
+/* Volumes of a node; numbers are held. */
+struct node_storage_entry {
+	struct attach_limit *limits;
+	struct attachment *attached;
+	uint32_t limits_n, attached_n;
 };
 
 struct namespace_entry {
@@ -181,6 +190,10 @@ struct pod_entry {
 	bool retry;
 	bool blind;   /* what it takes of its node is not known */
 	bool spreads; /* by default: it is in the list of its namespace */
+	bool has_volumes;  /* m->volumes knows it */
+	bool storage_lost; /* it is blind, since what they ask for could not be recorded */
+	uint8_t storage_refused; /* enum volume_refusal */
+	char *storage_refusal;   /* NULL: none */
 };
 
 struct replace {
@@ -200,6 +213,7 @@ struct model {
 		ROLE_GANGS,      /* which: the dialect */
 		ROLE_NAMESPACES,
 		ROLE_OWNERS,     /* which: enum owner_kind */
+		ROLE_VOLUMES,    /* which: enum volume_kind */
 	} roles[RESOURCES_WATCHED];
 	uint32_t which[RESOURCES_WATCHED];
 	size_t resources_n;
@@ -212,6 +226,7 @@ struct model {
 	struct image_use *image_uses; /* by image */
 	size_t image_uses_n;
 	bool images_due; /* some are fresh */
+	struct volumes *volumes; /* frontend/volume.h; pods and nodes by their slots */
 	struct pool shapes, nodes, gangs, pods, namespaces, owners;
 	struct table shapes_index, nodes_index, gangs_index, pods_index, namespaces_index, owners_index;
 	struct table services_index; /* by the first pair of their selector */
@@ -373,6 +388,23 @@ void node_clear_images(struct model *m, uint32_t node);
 /* Nodes with images that are asked for since the last time are dirty now. */
 void images_sight(struct model *m);
 
+/* ---- model_storage.c ------------------------------------------------------------ */
+
+/* Let volumes know the pod (NULL: it is gone) and write what they say into its shape.
+ * What can't be recorded refuses a pod that waits and makes the node of a bound one
+ * blind; then a negative errno is returned. */
+int pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *object);
+int pod_join_storage(struct model *m, uint32_t pod);
+/* The text that its object alone is refused with, "". */
+const char *pod_base_refusal(const struct pod_entry *p);
+/* -ENOMEM */
+int node_set_storage(struct model *m, uint32_t node, const struct node_object *object, bool *changed);
+int node_join_storage(struct model *m, uint32_t node, bool *changed);
+void node_clear_storage(struct model *m, uint32_t node);
+int storage_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+/* Pods and nodes that changed claims and volumes concern are written anew. */
+void storage_sight(struct model *m);
+
 /* ---- model_namespace.c --------------------------------------------------------- */
 
 int namespace_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
@@ -454,6 +486,7 @@ struct pod_state {
 	uint32_t owner;
 	uint8_t owner_kind;
 	bool spreads;
+	bool unshaped; /* its shape could not be recorded */
 	const char *refusal; /* "": none */
 	const char *flag;    /* of a limit that was reached, NULL */
 	const char *fault;   /* of what a bound pod is counted without, NULL */

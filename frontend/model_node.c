@@ -315,8 +315,10 @@ static void node_set_body(struct model *m, uint32_t node, char *body, size_t byt
 	}
 	e->body = body;
 	e->bytes = (uint32_t)bytes;
-	if (!body)
+	if (!body) {
 		node_clear_images(m, node);
+		node_clear_storage(m, node);
+	}
 	node_dirty(m, node);
 }
 
@@ -387,15 +389,17 @@ static int node_accept(struct model *m, uint32_t node, const struct node_object 
                        struct decode_error *error)
 {
 	const char *flag = NULL;
-	bool changed = false;
+	bool images = false, storage = false;
 	int rc = node_build(m, object, &flag);
 
 	if (rc == 0)
 		rc = node_take_body(m, node);
 	if (rc == 0)
-		rc = node_set_images(m, node, object, &changed);
+		rc = node_set_images(m, node, object, &images);
+	if (rc == 0)
+		rc = node_set_storage(m, node, object, &storage);
 	if (rc == 0) {
-		if (changed)
+		if (images || storage)
 			node_dirty(m, node);
 		node_at(m, node)->bad = false;
 		return 0;

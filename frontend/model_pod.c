@@ -190,6 +190,7 @@ void pod_forget(struct model *m, uint32_t pod)
 	m->counts.pods--;
 	gang_leave(m, pod);
 	spread_leave(m, pod);
+	pod_set_storage(m, pod, NULL);
 	pod_give_old(m, e);
 	if (e->binding != ID_NONE)
 		node_give(m, e->binding);
@@ -268,6 +269,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	}
 	if (e->blind)
 		blind_begin(m, e->node);
+	pod_set_storage(m, pod, s->unshaped ? NULL : object);
 	if (is_new || is_changed(&old, e))
 		list_push(&m->pods_dirty, &m->pods, pod);
 	if (!is_new) {

@@ -157,6 +157,7 @@ static int state_shape(struct model *m, const struct pod_object *pod, struct pod
 		return rc;
 	s->blind = bound;
 	s->spreads = false;
+	s->unshaped = true;
 	if (rc == -ENOSPC)
 		state_limit(m, s, trouble.flag);
 	else

@@ -168,6 +168,16 @@ static void check_shapes(struct check *c)
 	}
 }
 
+static void count_storage(struct check *c, const struct node_storage_entry *s)
+{
+	for (uint32_t i = 0; s && i < s->limits_n; i++)
+		c->values[s->limits[i].driver]++;
+	for (uint32_t i = 0; s && i < s->attached_n; i++) {
+		c->values[s->attached[i].driver]++;
+		c->values[s->attached[i].volume]++;
+	}
+}
+
 static void check_nodes(struct check *c)
 {
 	const struct model *m = c->m;
@@ -181,6 +191,7 @@ static void check_nodes(struct check *c)
 			count_node(c, n->body);
 		for (uint32_t k = 0; k < n->images_n; k++)
 			c->images[n->images[k].image]++;
+		count_storage(c, n->storage);
 		if (n->refs != c->nodes[i])
 			bad(c, "node %s: %u refs, %u held", n->name, n->refs, c->nodes[i]);
 		if (n->blind.pods != c->blind[i])

@@ -1,5 +1,6 @@
 /* What others read of the model. */
 #include "frontend/model_impl.h"
+#include "frontend/volume.h"
 
 #include <string.h>
 
@@ -22,12 +23,17 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->uid = next_text(out->name);
 	out->resource_version = next_text(out->uid);
 	out->refusal = next_text(out->resource_version);
+	out->refusal_is_kube = false;
 	out->condition_status = next_text(out->refusal);
 	out->condition_reason = next_text(out->condition_status);
 	out->condition_message = next_text(out->condition_reason);
 	out->scheduler_name = intern_text(&m->schedulers, e->scheduler);
 	out->node = e->node != ID_NONE ? node_at(m, e->node)->name : "";
 	out->gang = e->gang != ID_NONE ? gang_short_name(gang_at(m, e->gang)) : "";
+	if (!*out->refusal && e->storage_refusal) {
+		out->refusal = e->storage_refusal;
+		out->refusal_is_kube = e->storage_refused == VOLUME_REFUSED_KUBE;
+	}
 	out->id = pod;
 	out->generation = e->slot.generation;
 	out->gang_id = e->gang;
