@@ -431,6 +431,13 @@ void volume_join_begin(struct volume_join *j)
 	volume_user_clean(&j->vs->facts, j->of_node, j->user);
 }
 
+int volume_join_end(struct volume_join *j)
+{
+	if (j->rc < 0)
+		volume_user_dirty(&j->vs->facts, j->of_node, j->user);
+	return j->rc;
+}
+
 static void depend(struct volume_join *j, uint32_t fact, struct text a, struct text b)
 {
 	int rc = volume_fact_look(&j->vs->facts, fact_hash(j->vs, fact, a, b), j->of_node, j->user);

@@ -204,6 +204,11 @@ const void *volume_user(const struct volume_facts *fs, bool of_node, uint32_t us
 	return user < us->n ? us->at[user].what : NULL;
 }
 
+void volume_user_dirty(struct volume_facts *fs, bool of_node, uint32_t user)
+{
+	dirty_push(&fs->users[of_node], user);
+}
+
 bool volume_user_next(struct volume_facts *fs, bool of_node, uint32_t *user)
 {
 	struct volume_users *us = &fs->users[of_node];

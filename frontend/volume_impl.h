@@ -222,6 +222,7 @@ void volume_facts_free(struct volume_facts *fs);
  * at nothing.  -ENOMEM: `what` is not taken. */
 int volume_user_set(struct volume_facts *fs, bool of_node, uint32_t user, void *what);
 const void *volume_user(const struct volume_facts *fs, bool of_node, uint32_t user); /* or NULL */
+void volume_user_dirty(struct volume_facts *fs, bool of_node, uint32_t user);
 void volume_user_clean(struct volume_facts *fs, bool of_node, uint32_t user);
 bool volume_user_next(struct volume_facts *fs, bool of_node, uint32_t *user);
 int volume_fact_look(struct volume_facts *fs, uint64_t fact, bool of_node, uint32_t user);
@@ -267,6 +268,8 @@ struct volume_join {
 
 /* It depends on nothing any more. */
 void volume_join_begin(struct volume_join *j);
+/* What failed stays dirty: j->rc. */
+int volume_join_end(struct volume_join *j);
 /* The object, or NULL. */
 const union volume_any *volume_look(struct volume_join *j, enum volume_kind kind, struct text namespace,
 				    struct text name);

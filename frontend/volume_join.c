@@ -468,7 +468,7 @@ int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena 
 	}
 	attachments_of(&j, who, &uses, &s);
 	exclusives_of(&j, who, &uses, &s);
-	if (j.rc < 0)
+	if (volume_join_end(&j) < 0)
 		return j.rc;
 	*out = s;
 	return 0;
@@ -521,7 +521,7 @@ int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena, st
 		source.handle = pv->source.handle;
 		attach(&j, &s.attached, &s.attached_n, &s.attached_room, &source);
 	}
-	if (j.rc < 0)
+	if (volume_join_end(&j) < 0)
 		return j.rc;
 	*out = s;
 	return 0;
