@@ -2,6 +2,7 @@
  * by hand. */
 #include "frontend/extract.h"
 
+#include "tests/unit/support_extract.h"
 #include "tests/unit/support_kubectl.h"
 #include "tests/unit/support_random.h"
 
@@ -11,264 +12,86 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- the slow one ------------------------------------------------------------------ */
+/* ---- as the slow one --------------------------------------------------------------- */
 
-static const cJSON *get(const cJSON *object, const char *name)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, name);
-
-	return cJSON_IsNull(value) ? NULL : value;
-}
-
-static const char *string(const cJSON *object, const char *name)
-{
-	const cJSON *value = get(object, name);
-
-	return cJSON_IsString(value) ? value->valuestring : "";
-}
-
-static void same_text(struct text t, const char *expected, const char *what)
-{
-	cr_assert(strlen(expected) == t.bytes && (t.bytes == 0 || memcmp(expected, t.at, t.bytes) == 0),
-		  "%s: \"%.*s\", not \"%s\"", what, (int)t.bytes, t.at ? t.at : "", expected);
-}
-
-static void same_pairs(const struct pairs *p, const cJSON *map, struct arena *raw)
-{
-	const cJSON *value;
-
-	cr_assert_eq((int)p->n, cJSON_GetArraySize(map));
-	cJSON_ArrayForEach(value, map)
-	{
-		const struct text *found = pairs_find(p, value->string);
-
-		cr_assert(found, "%s", value->string);
-		if (raw)
-			cr_assert_str_eq(extract_annotation(*found, raw), value->valuestring);
-		else
-			same_text(*found, value->valuestring, value->string);
-	}
-}
-
-static void same_meta(const struct meta *m, const cJSON *object, struct arena *arena)
-{
-	const cJSON *metadata = get(object, "metadata");
-	struct tm tm = { 0 };
-
-	same_text(m->name, string(metadata, "name"), "name");
-	same_text(m->namespace, string(metadata, "namespace"), "namespace");
-	same_text(m->uid, string(metadata, "uid"), "uid");
-	same_text(m->version, string(metadata, "resourceVersion"), "resourceVersion");
-	cr_assert_eq(m->deleting, get(metadata, "deletionTimestamp") != NULL);
-	if (get(metadata, "creationTimestamp")) {
-		cr_assert(strptime(string(metadata, "creationTimestamp"), "%Y-%m-%dT%H:%M:%SZ", &tm));
-		cr_assert_eq(m->created_ns, (uint64_t)timegm(&tm) * 1000000000);
-	}
-	same_pairs(&m->labels, get(metadata, "labels"), NULL);
-	same_pairs(&m->annotations, get(metadata, "annotations"), arena);
-}
-
-static bool any_required(const cJSON *affinity, const char *kind)
-{
-	return cJSON_GetArraySize(get(get(affinity, kind), "requiredDuringSchedulingIgnoredDuringExecution")) > 0;
-}
-
-static bool any_preferred(const cJSON *affinity, const char *kind)
-{
-	return cJSON_GetArraySize(get(get(affinity, kind), "preferredDuringSchedulingIgnoredDuringExecution")) > 0;
-}
-
-static bool has_host_port(const cJSON *spec)
-{
-	const char *const lists[] = { "containers", "initContainers" };
-	const cJSON *container, *port;
-
-	for (int i = 0; i < 2; i++) {
-		cJSON_ArrayForEach(container, get(spec, lists[i]))
-		{
-			if (i == 1 && strcmp(string(container, "restartPolicy"), "Always") != 0)
-				continue;
-			cJSON_ArrayForEach(port, get(container, "ports"))
-				if (get(port, "hostPort") || cJSON_IsTrue(get(spec, "hostNetwork")))
-					return true;
-		}
-	}
-	return false;
-}
-
-static bool has_volume(const cJSON *spec, const char *kind)
-{
-	const cJSON *volume;
-
-	cJSON_ArrayForEach(volume, get(spec, "volumes"))
-		if (get(volume, kind))
-			return true;
-	return false;
-}
-
-static uint32_t asks_of(const cJSON *spec, bool *soft)
-{
-	const cJSON *affinity = get(spec, "affinity"), *item;
-	uint32_t asks = 0;
-
-	*soft = any_preferred(affinity, "podAffinity") || any_preferred(affinity, "podAntiAffinity");
-	cJSON_ArrayForEach(item, get(get(affinity, "nodeAffinity"), "preferredDuringSchedulingIgnoredDuringExecution"))
-		*soft |= cJSON_GetArraySize(get(get(item, "preference"), "matchExpressions")) > 0 ||
-			 cJSON_GetArraySize(get(get(item, "preference"), "matchFields")) > 0;
-	asks |= any_required(affinity, "podAffinity") ? ASKS_POD_AFFINITY : 0;
-	asks |= any_required(affinity, "podAntiAffinity") ? ASKS_POD_ANTI_AFFINITY : 0;
-	asks |= has_host_port(spec) ? ASKS_HOST_PORT : 0;
-	asks |= has_volume(spec, "persistentVolumeClaim") ? ASKS_CLAIM : 0;
-	asks |= has_volume(spec, "ephemeral") ? ASKS_EPHEMERAL_VOLUME : 0;
-	asks |= has_volume(spec, "awsElasticBlockStore") || has_volume(spec, "gcePersistentDisk") ||
-		has_volume(spec, "iscsi") || has_volume(spec, "rbd") || has_volume(spec, "azureDisk") ||
-		has_volume(spec, "cinder") ? ASKS_DISK : 0;
-	asks |= cJSON_GetArraySize(get(spec, "resourceClaims")) > 0 ? ASKS_RESOURCE_CLAIM : 0;
-	cJSON_ArrayForEach(item, get(spec, "topologySpreadConstraints"))
-	{
-		if (strcmp(string(item, "whenUnsatisfiable"), "ScheduleAnyway") == 0)
-			*soft = true;
-		else
-			asks |= ASKS_SPREAD;
-	}
-	return asks;
-}
-
-static void same_terms(const struct pod_object *pod, const cJSON *spec)
-{
-	static const char *const operators[] = { "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt" };
-	const cJSON *required = get(get(get(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
-	const cJSON *term, *rule, *value;
-	size_t t = 0;
-
-	cr_assert_eq(pod->has_node_terms, required != NULL);
-	cJSON_ArrayForEach(term, get(required, "nodeSelectorTerms"))
-	{
-		const struct node_term *found = &pod->terms[t++];
-		size_t r = 0;
-
-		cr_assert_leq(t, pod->terms_n);
-		for (const cJSON *list = term->child; list; list = list->next) {
-			cJSON_ArrayForEach(rule, list)
-			{
-				const struct node_rule *f = &found->rules[r++];
-				size_t v = 0;
-
-				cr_assert_leq(r, found->n);
-				same_text(f->key, string(rule, "key"), "key");
-				cr_assert_str_eq(operators[f->op], string(rule, "operator"));
-				cr_assert_eq(f->is_field, strcmp(list->string, "matchFields") == 0);
-				cJSON_ArrayForEach(value, get(rule, "values"))
-					same_text(f->values[v++], value->valuestring, "value");
-				cr_assert_eq(v, f->values_n);
-			}
-		}
-		cr_assert_eq(r, found->n);
-	}
-	cr_assert_eq(t, pod->terms_n);
-}
-
-static void same_tolerations(const struct pod_object *pod, const cJSON *spec)
-{
-	static const char *const effects[] = { "", "NoSchedule", "PreferNoSchedule", "NoExecute" };
-	const cJSON *item;
-	size_t n = 0;
-
-	cJSON_ArrayForEach(item, get(spec, "tolerations"))
-	{
-		const struct toleration_object *t = &pod->tolerations[n++];
-
-		cr_assert_leq(n, pod->tolerations_n);
-		same_text(t->key, string(item, "key"), "key");
-		same_text(t->value, string(item, "value"), "value");
-		cr_assert_str_eq(effects[t->effect], string(item, "effect"));
-		cr_assert_eq(t->exists, strcmp(string(item, "operator"), "Exists") == 0);
-	}
-	cr_assert_eq(n, pod->tolerations_n);
-}
-
-static void same_pod(const cJSON *object, struct arena *arena)
-{
-	const cJSON *spec = get(object, "spec"), *status = get(object, "status"), *item;
-	char *text = cJSON_PrintUnformatted(object);
-	struct pod_object pod;
-	struct decode_error error;
-	const char *condition = "";
-	bool soft;
-
-	cr_assert_eq(extract_pod(text, strlen(text), arena, &pod, &error), 0, "%s: %s %s", error.object, error.field, error.text);
-	same_meta(&pod.meta, object, arena);
-	same_text(pod.scheduler_name, string(spec, "schedulerName"), "schedulerName");
-	same_text(pod.node_name, string(spec, "nodeName"), "nodeName");
-	cr_assert_eq(pod.priority, get(spec, "priority") ? get(spec, "priority")->valueint : 0);
-	cr_assert_eq(pod.gated, cJSON_GetArraySize(get(spec, "schedulingGates")) > 0);
-	cr_assert_eq(pod.asks & ~(uint32_t)ASKS_DECLARED_FEATURE, asks_of(spec, &soft));
-	cr_assert_eq(pod.has_soft_rules, soft);
-	same_pairs(&pod.node_selector, get(spec, "nodeSelector"), NULL);
-	same_terms(&pod, spec);
-	same_tolerations(&pod, spec);
-	cr_assert_eq((int)pod.containers_n, cJSON_GetArraySize(get(spec, "containers")) + cJSON_GetArraySize(get(spec, "initContainers")));
-	cr_assert_eq(pod.ended, strcmp(string(status, "phase"), "Succeeded") == 0 || strcmp(string(status, "phase"), "Failed") == 0);
-	cJSON_ArrayForEach(item, get(status, "conditions"))
-		if (strcmp(string(item, "type"), "PodScheduled") == 0)
-			condition = string(item, "status");
-	same_text(pod.condition_status, condition, "PodScheduled");
-	free(text);
-}
-
-static void same_node(const cJSON *object, struct arena *arena)
-{
-	const cJSON *spec = get(object, "spec"), *item;
-	char *text = cJSON_PrintUnformatted(object);
-	struct node_object node;
-	struct decode_error error;
-	size_t n = 0;
-
-	cr_assert_eq(extract_node(text, strlen(text), arena, &node, &error), 0, "%s: %s %s", error.object, error.field, error.text);
-	same_meta(&node.meta, object, arena);
-	cr_assert_eq(node.cordoned, cJSON_IsTrue(get(spec, "unschedulable")));
-	cJSON_ArrayForEach(item, get(spec, "taints"))
-	{
-		same_text(node.taints[n].key, string(item, "key"), "key");
-		same_text(node.taints[n++].value, string(item, "value"), "value");
-	}
-	cr_assert_eq(n, node.taints_n);
-	for (size_t i = 0; i < node.allocatable.n; i++) {
-		const struct quantity_of *q = &node.allocatable.at[i];
-		char name[300];
-		nano_t amount;
-
-		snprintf(name, sizeof(name), "%.*s", (int)node.resources.at[q->resource].bytes, node.resources.at[q->resource].at);
-		item = get(get(get(object, "status"), "allocatable"), name);
-		cr_assert(item, "%s", name);
-		cr_assert_eq(quantity_parse(item->valuestring, strlen(item->valuestring), &amount), 0);
-		cr_assert(amount == q->amount);
-	}
-	free(text);
-}
+static struct pod_object pod;
+static struct node_object node;
 
 struct seen {
-	size_t pods, nodes;
+	size_t pods, nodes, others;
 };
+
+#define CHECK(kind, differs, ...)                                                                                         \
+	do {                                                                                                              \
+		cr_assert_eq(extract_##kind(text, n, arena, __VA_ARGS__, &error), 0, "%s: %s: %s", error.object,          \
+			     error.field, error.text);                                                                    \
+		wrong = differs;                                                                                          \
+	} while (0)
+
+/* Which of the others it is; false when it is none that is read here. */
+static bool same_other(const char *kind, const cJSON *object, const char *text, size_t n, struct arena *arena)
+{
+	static const char *const controllers[] = { "ReplicaSet", "StatefulSet", "ReplicationController" };
+	struct decode_error error = { .text = "" };
+	struct service_object service;
+	struct controller_object controller;
+	struct priority_class_object priority;
+	struct runtime_class_object runtime;
+	struct meta meta;
+	const char *wrong = NULL;
+	bool found = true;
+
+	if (strcmp(kind, "Namespace") == 0)
+		CHECK(namespace, meta_differs(&meta, object), &meta);
+	else if (strcmp(kind, "Service") == 0)
+		CHECK(service, service_differs(&service, object), &service);
+	else if (strcmp(kind, "PriorityClass") == 0)
+		CHECK(priority_class, priority_class_differs(&priority, object), &priority);
+	else if (strcmp(kind, "RuntimeClass") == 0)
+		CHECK(runtime_class, runtime_class_differs(&runtime, object), &runtime);
+	else
+		found = false;
+	for (int i = 0; i < 3 && !found; i++) {
+		if (strcmp(kind, controllers[i]) != 0)
+			continue;
+		CHECK(controller, controller_differs(&controller, object, i == 2), kind, &controller);
+		found = true;
+	}
+	cr_assert_null(wrong, "%s: %s", text, wrong);
+	return found;
+}
+
+static void same_object(const cJSON *object, struct arena *arena, struct seen *seen)
+{
+	const char *kind = tree_string(tree_get(object, "kind")), *wrong = NULL;
+	char *text = cJSON_PrintUnformatted(object);
+	size_t n = strlen(text);
+	struct decode_error error = { .text = "" };
+
+	if (strcmp(kind, "Pod") == 0) {
+		CHECK(pod, pod_differs(&pod, object), &pod);
+		seen->pods++;
+	} else if (strcmp(kind, "Node") == 0) {
+		CHECK(node, node_differs(&node, object), &node);
+		seen->nodes++;
+	} else {
+		seen->others += same_other(kind, object, text, n, arena);
+	}
+	cr_assert_null(wrong, "%s: %s", text, wrong);
+	free(text);
+}
 
 static void same_cluster(void *context, const char *path, const char *expect)
 {
-	struct seen *seen = context;
 	cJSON *list = kubectl_read(path);
 	struct arena arena = { 0 };
 	const cJSON *item;
 
 	cr_assert(list, "%s", path);
-	cJSON_ArrayForEach(item, get(list, "items"))
+	cJSON_ArrayForEach(item, tree_get(list, "items"))
 	{
 		arena_reset(&arena);
-		if (strcmp(string(item, "kind"), "Pod") == 0) {
-			same_pod(item, &arena);
-			seen->pods++;
-		} else if (strcmp(string(item, "kind"), "Node") == 0) {
-			same_node(item, &arena);
-			seen->nodes++;
-		}
+		same_object(item, &arena, context);
 	}
 	arena_free(&arena);
 	cJSON_Delete(list);
@@ -279,8 +102,8 @@ Test(extract, as_the_slow_one)
 	struct seen seen = { 0 };
 
 	kubectl_verdicts(same_cluster, &seen);
-	printf("%zu pods, %zu nodes\n", seen.pods, seen.nodes);
-	cr_assert(seen.pods > 100 && seen.nodes > 30);
+	printf("%zu pods, %zu nodes, %zu others\n", seen.pods, seen.nodes, seen.others);
+	cr_assert(seen.pods > 100 && seen.nodes > 30 && seen.others > 30);
 }
 
 /* ---- broken ones --------------------------------------------------------------------- */
@@ -298,15 +121,14 @@ static void break_cluster(void *context, const char *path, const char *expect)
 		cJSON_Delete(list);
 		return;
 	}
-	cJSON_ArrayForEach(item, get(list, "items"))
+	cJSON_ArrayForEach(item, tree_get(list, "items"))
 	{
 		char *text = cJSON_PrintUnformatted(item);
 
 		for (int round = 0; round < 40; round++) {
 			size_t n = strlen(text), cut = random_below(r, 4) ? n : random_below(r, (uint32_t)n + 1);
 			char *copy = malloc(cut + (cut == 0));
-			struct pod_object pod, basics;
-			struct node_object node;
+			struct pod_object basics;
 			struct decode_error error = { .text = "" };
 			int rc;
 
@@ -386,7 +208,7 @@ Test(extract, times)
 
 #define R(cpu, memory) "\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}}"
 
-static struct effective effective_of(const char *spec, const char *status, bool bound, struct pod_object *pod)
+static struct effective effective_of(const char *spec, const char *status, bool bound)
 {
 	char json[4096];
 	struct arena arena = { 0 };
@@ -394,8 +216,8 @@ static struct effective effective_of(const char *spec, const char *status, bool 
 	struct decode_error error;
 	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"p\"},\"spec\":{%s},\"status\":{%s}}", spec, status);
 
-	cr_assert_eq(extract_pod(json, (size_t)n, &arena, pod, &error), 0, "%s %s", error.field, error.text);
-	extract_effective(pod, bound, &e);
+	cr_assert_eq(extract_pod(json, (size_t)n, &arena, &pod, &error), 0, "%s %s", error.field, error.text);
+	extract_effective(&pod, bound, &e);
 	arena_free(&arena);
 	return e;
 }
@@ -438,10 +260,9 @@ Test(extract, effective_requests)
 		{ "what saturates stays so", "\"containers\":[{" R("9223372036854775807", "8Ei") "},{" R("1e30", "8Ei") "}]", "", false,
 		  INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX },
 	};
-	static struct pod_object pod;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct effective e = effective_of(rows[i].spec, rows[i].status, rows[i].bound, &pod);
+		struct effective e = effective_of(rows[i].spec, rows[i].status, rows[i].bound);
 
 		cr_assert_eq(e.amount[RESOURCE_CPU], rows[i].cpu, "%s: cpu %lld", rows[i].what, (long long)e.amount[RESOURCE_CPU]);
 		cr_assert_eq(e.amount[RESOURCE_MEMORY], rows[i].memory, "%s: memory %lld", rows[i].what, (long long)e.amount[RESOURCE_MEMORY]);
@@ -467,7 +288,6 @@ Test(extract, too_many_resources)
 {
 	char json[8192];
 	struct arena arena = { 0 };
-	static struct pod_object pod;
 	struct decode_error error;
 	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"overhead\":{");
 
