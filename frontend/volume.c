@@ -434,7 +434,7 @@ void volume_join_begin(struct volume_join *j)
 int volume_join_end(struct volume_join *j)
 {
 	if (j->rc < 0)
-		volume_user_dirty(&j->vs->facts, j->of_node, j->user);
+		volume_user_failed(&j->vs->facts, j->of_node, j->user);
 	return j->rc;
 }
 

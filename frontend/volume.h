@@ -146,7 +146,7 @@ int volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *o
 /* What the pod's storage asks for.  `bound`: it stands on a node, so that nothing is
  * refused and only attachments and exclusives are filled.  Texts and arrays are in
  * the arena or the store: good until either changes.
- *   -ENOMEM  it is still to be joined */
+ *   -ENOMEM  it is dirty again as soon as any object changes */
 int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena, struct pod_storage *out);
 
 /* A pod to be joined anew, taken off the list; false when there is none. */

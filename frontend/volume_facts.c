@@ -180,6 +180,8 @@ void volume_user_clean(struct volume_facts *fs, bool of_node, uint32_t user)
 		edge_drop(fs, edge);
 	}
 	us->at[user].edges_first = SLOT_NONE;
+	fs->failed -= us->at[user].failed;
+	us->at[user].failed = false;
 	dirty_remove(us, user);
 }
 
@@ -204,9 +206,26 @@ const void *volume_user(const struct volume_facts *fs, bool of_node, uint32_t us
 	return user < us->n ? us->at[user].what : NULL;
 }
 
-void volume_user_dirty(struct volume_facts *fs, bool of_node, uint32_t user)
+void volume_user_failed(struct volume_facts *fs, bool of_node, uint32_t user)
 {
-	dirty_push(&fs->users[of_node], user);
+	struct volume_user *u = &fs->users[of_node].at[user];
+
+	fs->failed += !u->failed;
+	u->failed = true;
+}
+
+/* Who could not look at all facts looks again when any of them has changed. */
+static void retry_failed(struct volume_facts *fs)
+{
+	for (int i = 0; i < 2; i++) {
+		for (uint32_t u = 0; u < fs->users[i].n; u++) {
+			if (!fs->users[i].at[u].failed)
+				continue;
+			fs->users[i].at[u].failed = false;
+			dirty_push(&fs->users[i], u);
+		}
+	}
+	fs->failed = 0;
 }
 
 bool volume_user_next(struct volume_facts *fs, bool of_node, uint32_t *user)
@@ -261,6 +280,8 @@ void volume_fact_changed(struct volume_facts *fs, uint64_t fact)
 	const struct volume_keyed *keyed = volume_keys_find(&fs->keys, fact);
 	uint32_t edge = keyed ? keyed->first : SLOT_NONE;
 
+	if (fs->failed > 0)
+		retry_failed(fs);
 	while (edge != SLOT_NONE) {
 		const struct volume_edge *e = edge_at(fs, edge);
 

@@ -192,6 +192,7 @@ struct volume_user {
 	uint32_t edges_first; /* or SLOT_NONE */
 	uint32_t dirty_next, dirty_prev;
 	bool dirty;
+	bool failed;
 	void *what; /* struct volume_pod or volume_node_labels; NULL: no such user */
 };
 
@@ -214,6 +215,7 @@ struct volume_facts {
 	struct volume_keys keys;
 	struct pool edges;
 	struct volume_users users[2]; /* pods, nodes */
+	uint32_t failed; /* of them */
 };
 
 void volume_facts_init(struct volume_facts *fs);
@@ -222,7 +224,8 @@ void volume_facts_free(struct volume_facts *fs);
  * at nothing.  -ENOMEM: `what` is not taken. */
 int volume_user_set(struct volume_facts *fs, bool of_node, uint32_t user, void *what);
 const void *volume_user(const struct volume_facts *fs, bool of_node, uint32_t user); /* or NULL */
-void volume_user_dirty(struct volume_facts *fs, bool of_node, uint32_t user);
+/* It may not have looked at all that it needs: dirty when anything changes. */
+void volume_user_failed(struct volume_facts *fs, bool of_node, uint32_t user);
 void volume_user_clean(struct volume_facts *fs, bool of_node, uint32_t user);
 bool volume_user_next(struct volume_facts *fs, bool of_node, uint32_t *user);
 int volume_fact_look(struct volume_facts *fs, uint64_t fact, bool of_node, uint32_t user);
@@ -268,7 +271,7 @@ struct volume_join {
 
 /* It depends on nothing any more. */
 void volume_join_begin(struct volume_join *j);
-/* What failed stays dirty: j->rc. */
+/* What failed is tried again when something changes: j->rc. */
 int volume_join_end(struct volume_join *j);
 /* The object, or NULL. */
 const union volume_any *volume_look(struct volume_join *j, enum volume_kind kind, struct text namespace,
