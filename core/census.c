@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define IDLE_MOST 64u
+
 static void kind_gone(void *context, kind_id kind)
 {
 	const struct census *cs = context;
@@ -15,7 +17,7 @@ static void kind_gone(void *context, kind_id kind)
 int census_init(struct census *cs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes,
                 struct pods *pods)
 {
-	*cs = (struct census){ .nodes = nodes, .shapes = shapes, .pods = pods };
+	*cs = (struct census){ .nodes = nodes, .shapes = shapes, .pods = pods, .idle_most = IDLE_MOST };
 	topologies_init(&cs->topologies, nodes);
 	cs->links = calloc(limits->shapes, sizeof(struct shape_links *));
 	cs->things = things_new(nodes);
@@ -214,16 +216,34 @@ static void sums_follow(struct census *cs, node_id node, bool existed)
 	}
 }
 
+static uint64_t topologies_version(const struct topologies *ts)
+{
+	uint64_t sum = 0;
+
+	for (topology_id id = 0; id < ts->n; id++)
+		sum += ts->slots[id].version;
+	return sum;
+}
+
+/* Is the node in another domain now, or there at all? */
+static void rules_follow(struct census *cs, node_id node, bool existed)
+{
+	uint64_t before = topologies_version(&cs->topologies);
+
+	topologies_follow(&cs->topologies, node);
+	cs->rules_version += topologies_version(&cs->topologies) != before || existed != node_present(&cs->nodes->slots[node]);
+}
+
 void census_node_follow(struct census *cs, node_id node, bool existed)
 {
 	sums_follow(cs, node, existed);
-	topologies_follow(&cs->topologies, node);
+	rules_follow(cs, node, existed);
 	things_apply(cs->things, node);
 }
 
 void census_node_drop(struct census *cs, node_id node, bool existed)
 {
 	sums_follow(cs, node, existed);
-	topologies_follow(&cs->topologies, node);
+	rules_follow(cs, node, existed);
 	things_node_drop(cs->things, node);
 }

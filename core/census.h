@@ -74,7 +74,9 @@ struct census {
 	struct chains bond_chains;
 	struct shape_links **links; /* by shape */
 	struct things *things;
+	uint64_t rules_version; /* counts what may change where kinds may go, but for pods that come and go */
 	struct census_hooks hooks;
+	uint32_t idle_most; /* selectors that nobody asks for; more are forgotten */
 };
 
 /* -ENOMEM from those that return int; nothing that can be seen has changed then. */

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IDLE_MOST 64u
-
 /* Label sets that get another class. */
 struct moves {
 	labels_id *sets;
@@ -166,7 +164,7 @@ static void selector_retire(struct census *cs, selector_id id)
 
 void census_tidy(struct census *cs)
 {
-	if (cs->selectors.idle_n <= IDLE_MOST)
+	if (cs->selectors.idle_n <= cs->idle_most)
 		return;
 	for (selector_id id = 0; id < cs->selectors.chains.used; id++)
 		if (cs->selectors.slots[id].body && cs->selectors.slots[id].refs == 0)
