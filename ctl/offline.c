@@ -67,6 +67,7 @@ struct offline *offline_new(const struct offline_config *config)
 		.scheduler_names = config->scheduler_names,
 		.scheduler_names_n = config->scheduler_names_n,
 		.limits = everything,
+		.claims_can_wait = true,
 		.hash_key = {1, 2}, /* who writes the file only slows himself down */
 	};
 
@@ -286,8 +287,13 @@ static void answer_binds(struct offline *o)
 			.attempt = bind.attempt,
 		};
 		step(o, RESULT_BOUND, &answer.record, sizeof(answer.result));
+		model_bind_begin(o->model, bind.pod, bind.pod_generation, bind.node);
+		model_assume(o->model, bind.pod, bind.pod_generation, bind.node);
 	}
 	o->binds_n = 0;
+	/* Claims that wait find others' volumes taken. */
+	if (!flush(o) && o->failed == 0)
+		o->failed = -ENOSPC;
 }
 
 static uint32_t at_least(uint64_t n)
@@ -305,7 +311,7 @@ static struct limits cut_limits(const struct model *m)
 	limits.nodes = at_least(counts.node_slots);
 	limits.pods = at_least(counts.pods);
 	limits.gangs = at_least(counts.gangs + counts.pods);
-	limits.shapes = at_least(counts.shape_slots);
+	limits.shapes = at_least(counts.shape_slots + counts.pods_with_volumes);
 	limits.names = at_least(counts.names + RESOURCES_MAX);
 	/* A node's or gang's name has at most 253 + 1 + 63 bytes by Kubernetes' rules. */
 	limits.name_bytes = ((uint64_t)limits.nodes + limits.gangs + limits.names) * 1024;
@@ -341,6 +347,7 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 
 bool offline_start(struct offline *o, char *error, size_t error_bytes)
 {
+	model_settle(o->model);
 	o->limits = cut_limits(o->model);
 	o->nodes = ctl_alloc(o->limits.pods, sizeof(*o->nodes));
 	memset(o->nodes, 0xff, o->limits.pods * sizeof(*o->nodes));

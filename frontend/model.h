@@ -107,6 +107,10 @@ void model_restart(struct model *m);
 /* The lists are in: EVENT_SYNCED follows what is dirty now. */
 void model_set_synced(struct model *m);
 
+/* Join anew the pods and nodes that changed claims and volumes concern.  model_flush()
+ * does it first; who counts shapes before that calls it. */
+void model_settle(struct model *m);
+
 /* Send what is dirty.  True when all is sent, false when the sink was full. */
 bool model_flush(struct model *m, const struct model_sink *sink);
 
@@ -177,6 +181,7 @@ struct model_counts {
 	/* Slots ever used at once: of limits.nodes, with names of nodes that pods give, and
 	 * of limits.shapes. */
 	uint64_t node_slots, shape_slots;
+	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
 	uint64_t preferences; /* pods put with soft rules that no score reads yet */
 };
 void model_counts(const struct model *m, struct model_counts *out);

@@ -366,7 +366,7 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 {
 	struct flush f = { m, sink };
 
-	storage_sight(m);
+	model_settle(m);
 	images_sight(m);
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||

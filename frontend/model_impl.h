@@ -402,8 +402,6 @@ int node_set_storage(struct model *m, uint32_t node, const struct node_object *o
 int node_join_storage(struct model *m, uint32_t node, bool *changed);
 void node_clear_storage(struct model *m, uint32_t node);
 int storage_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
-/* Pods and nodes that changed claims and volumes concern are written anew. */
-void storage_sight(struct model *m);
 
 /* ---- model_namespace.c --------------------------------------------------------- */
 

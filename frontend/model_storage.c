@@ -104,6 +104,8 @@ int pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *obje
 	rc = volumes_set_pod(m->volumes, pod, any ? object : NULL);
 	if (rc < 0)
 		return any ? storage_lost(m, pod, rc, NULL) : 0;
+	m->counts.pods_with_volumes += any;
+	m->counts.pods_with_volumes -= p->has_volumes;
 	p->has_volumes = any;
 	return any ? pod_join_storage(m, pod) : 0;
 }
@@ -230,7 +232,7 @@ int storage_put(struct model *m, int resource, const char *json, size_t bytes, s
 
 /* ---- what changed ------------------------------------------------------------------------ */
 
-void storage_sight(struct model *m)
+void model_settle(struct model *m)
 {
 	uint32_t slot;
 
