@@ -144,7 +144,7 @@ $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
 
 # A fuzzer may use any library and tests/fuzz/support*.c.
-$(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c)) \
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c) tests/unit/support_extract.c) \
 		$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

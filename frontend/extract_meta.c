@@ -204,7 +204,7 @@ static void extract_owner(struct json *j, struct owner_object *out)
 		else
 			json_skip(j);
 	}
-	if (controls && out->kind.bytes == 0)
+	if (controls && o.kind.bytes > 0 && out->kind.bytes == 0)
 		*out = o;
 }
 
