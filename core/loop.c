@@ -341,6 +341,8 @@ static void *run(void *context)
 {
 	struct loop *l = context;
 
+	if (l->config.recorder)
+		recorder_here(l->config.recorder);
 	while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
 		/* A2, before the state: a poke after it is not lost. */
 		uint32_t bell = atomic_load_explicit(&l->idle_bell, memory_order_acquire);

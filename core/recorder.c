@@ -2,7 +2,7 @@
  * file.  The buffer is mapped twice in a row, so that no entry is ever cut by its end.
  *
  * Invariants
- *   S1  head <= tail <= tail_private <= head + size
+ *   S1  head <= tail <= the private tail <= head + size
  *   S2  at `tail` a step begins: only whole steps are published
  *
  * Pairs in this file
@@ -17,16 +17,15 @@
 
 #include "core/log.h"
 #include "core/policy.h"
-#include "core/recording.h"
 #include "ipc/wake.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -39,15 +38,10 @@
 #define CRASH_WAITS        1000 /* ms */
 #define CLOSE_S            5    /* for the last bytes */
 
-struct recorder {
+struct whole {
 	/* the deciding thread's */
-	alignas(CACHE_LINE) unsigned char *buffer;
-	uint64_t size; /* a power of two */
-	uint64_t tail_private;
-	uint64_t tail_published;
-	uint64_t head_seen;
+	alignas(CACHE_LINE) struct recorder tap;
 	pid_t thread;
-	bool off;
 	alignas(CACHE_LINE) _Atomic uint64_t tail;
 	_Atomic uint32_t bell; /* the writer sleeps on it */
 	_Atomic uint32_t stop; /* 1 + enum recording_end: write what is there, then end so */
@@ -59,113 +53,85 @@ struct recorder {
 	_Atomic uint32_t crash; /* the handler's: leave the file alone */
 	int fd;
 	bool regular;
-	uint64_t bytes;     /* of the file, whole blocks */
+	uint64_t bytes; /* of the file, whole blocks */
 	uint64_t bytes_max;
 	uint64_t blocks;
 	char *path;
 	pthread_t writer;
 };
 
+static_assert(offsetof(struct whole, tap) == 0, "a tap is where its recorder is");
+
 /* The one whose end a crash writes. */
-static struct recorder *_Atomic at_crash;
+static struct whole *_Atomic at_crash;
 
 static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
 #define CRASH_SIGNALS_N (sizeof(crash_signals) / sizeof(crash_signals[0]))
 
 /* ---- the deciding thread ------------------------------------------------------------- */
 
-static void end(struct recorder *r, enum recording_end why)
+static struct whole *whole_of(struct recorder *tap)
 {
-	r->off = true;
-	r->tail_private = r->tail_published;
-	/* R3 */
-	atomic_store_explicit(&r->stop, 1 + (uint32_t)why, memory_order_release);
+	return (struct whole *)tap;
+}
+
+void recorder_here(struct recorder *tap)
+{
+	whole_of(tap)->thread = gettid();
+}
+
+static void ring(struct whole *r)
+{
 	atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
 	wake_poke(&r->bell);
 }
 
-/* Where to put so many bytes; NULL: the recording is over. */
-static unsigned char *room(struct recorder *r, uint64_t bytes)
+static void end(struct whole *r, enum recording_end why)
 {
-	unsigned char *at = r->buffer + (r->tail_private & (r->size - 1));
-
-	if (r->tail_private + bytes - r->head_seen > r->size) {
-		/* A2: the writer is done with what lies before head (R2). */
-		r->head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
-		if (r->tail_private + bytes - r->head_seen > r->size) {
-			end(r, END_SLOW);
-			return NULL;
-		}
-	}
-	r->tail_private += bytes;
-	return at;
+	r->tap.off = true;
+	r->tap.tail = r->tap.tail_published;
+	/* R3 */
+	atomic_store_explicit(&r->stop, 1 + (uint32_t)why, memory_order_release);
+	ring(r);
 }
 
-void recorder_input(struct recorder *r, const struct record *record)
+static uint64_t waiting(struct whole *r)
 {
-	unsigned char *at;
-
-	if (r->off)
-		return;
-	if (r->thread == 0)
-		r->thread = gettid();
-	at = room(r, record->bytes);
-	if (at)
-		memcpy(at, record, record->bytes);
+	/* A2: the writer is done with what lies before head (R2). */
+	r->tap.head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
+	return r->tap.tail - r->tap.head_seen;
 }
 
-void recorder_output(struct recorder *r, enum record_kind kind, const void *body, uint32_t bytes)
+bool recorder_find_room(struct recorder *tap, uint64_t bytes)
 {
-	struct recording_entry entry = { .bytes = (uint32_t)sizeof(entry) + bytes, .kind = (uint16_t)kind };
-	unsigned char *at = r->off ? NULL : room(r, entry.bytes);
+	struct whole *r = whole_of(tap);
 
-	if (!at)
-		return;
-	memcpy(at, &entry, sizeof(entry));
-	memcpy(at + sizeof(entry), body, bytes);
+	if (waiting(r) + bytes <= tap->mask + 1)
+		return true;
+	end(r, END_SLOW);
+	return false;
 }
 
-static void note(struct recorder *r, int rc, bool refused)
+/* The writer looks by itself now and then; in between the buffer must not fill up. */
+void recorder_wake(struct recorder *tap)
+{
+	struct whole *r = whole_of(tap);
+
+	if (waiting(r) > tap->mask >> 2)
+		ring(r);
+	/* Relaxed: seen sooner or later. */
+	if (atomic_load_explicit(&r->over, memory_order_relaxed))
+		tap->off = true;
+}
+
+void recorder_note(struct recorder *tap, int rc, bool refused)
 {
 	struct recording_note n = { .head = { .bytes = sizeof(n), .kind = RECORD_PAD }, .error = rc };
-	unsigned char *at = room(r, sizeof(n));
+	unsigned char *at = recorder_room(tap, sizeof(n));
 
 	n.head.flags = (uint16_t)((refused ? NOTE_REFUSED : 0u) | (rc != 0 ? NOTE_ERROR : 0u));
 	if (at)
 		memcpy(at, &n, sizeof(n));
-}
-
-/* The writer looks by itself now and then; in between the buffer must not fill up. */
-static void wake_writer(struct recorder *r)
-{
-	uint64_t quarter = r->size / 4;
-
-	/* A2, as above. */
-	r->head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
-	if (r->tail_published - r->head_seen < quarter)
-		return;
-	atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
-	wake_poke(&r->bell);
-}
-
-void recorder_done(struct recorder *r, int rc, bool refused)
-{
-	uint64_t before = r->tail_published, quarter = r->size / 4;
-
-	if (r->off)
-		return;
-	if (rc != 0 || refused)
-		note(r, rc, refused);
-	if (r->off)
-		return;
-	r->tail_published = r->tail_private;
-	/* R1: whole steps lie before tail (A1). */
-	atomic_store_explicit(&r->tail, r->tail_published, memory_order_release);
-	if (before / quarter != r->tail_published / quarter)
-		wake_writer(r);
-	/* Relaxed: seen sooner or later. */
-	if (atomic_load_explicit(&r->over, memory_order_relaxed))
-		r->off = true;
 }
 
 /* ---- the file ------------------------------------------------------------------------- */
@@ -188,7 +154,7 @@ static int write_all(int fd, const void *data, uint64_t bytes)
 }
 
 /* One block, whole or not at all. */
-static int write_block(struct recorder *r, enum block_kind kind, uint16_t arg, const void *entries, uint64_t bytes)
+static int write_block(struct whole *r, enum block_kind kind, uint16_t arg, const void *entries, uint64_t bytes)
 {
 	struct recording_block b = { .magic = BLOCK_MAGIC, .kind = (uint16_t)kind, .arg = arg, .number = r->blocks,
 		                     .bytes = bytes };
@@ -234,13 +200,13 @@ static uint64_t whole_steps(const unsigned char *entries, uint64_t bytes, uint64
 }
 
 /* The last block, and a word about it. */
-static void finish(struct recorder *r, enum recording_end why, int rc)
+static void finish(struct whole *r, enum recording_end why, int rc)
 {
 	static const char *const texts[] = { "the core was stopped", "--record-bytes is reached",
 		                             "the file can't be written as fast as events come", "" };
 	const char *text = why == END_FAILED ? strerror(-rc) : texts[why];
 
-	write_block(r, BLOCK_END, (uint16_t)why, r->buffer, 0);
+	write_block(r, BLOCK_END, (uint16_t)why, r->tap.buffer, 0);
 	log_line(why == END_STOPPED ? LOG_INFO : why == END_LIMIT ? LOG_WARN : LOG_ERROR,
 	         "msg=\"the recording ended\" file=\"%s\" bytes=%llu why=\"%s\"", r->path,
 	         (unsigned long long)r->bytes, text);
@@ -249,13 +215,13 @@ static void finish(struct recorder *r, enum recording_end why, int rc)
 }
 
 /* What is published goes to the file.  False when that was the last of it. */
-static bool write_published(struct recorder *r)
+static bool write_published(struct whole *r)
 {
 	/* A3 before A1: when it says stop, tail is the last one. */
 	uint32_t stop = atomic_load_explicit(&r->stop, memory_order_acquire);
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* A1 */
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed); /* ours */
-	const unsigned char *entries = r->buffer + (head & (r->size - 1));
+	const unsigned char *entries = r->tap.buffer + (head & r->tap.mask);
 	uint64_t spare = r->bytes_max - r->bytes - 2 * sizeof(struct recording_block);
 	uint64_t bytes = whole_steps(entries, tail - head, r->bytes_max < r->bytes + BYTES_LEAST ? 0 : spare);
 	int rc = bytes > 0 ? write_block(r, BLOCK_ENTRIES, 0, entries, bytes) : 0;
@@ -277,7 +243,7 @@ static bool write_published(struct recorder *r)
 
 static void *writer(void *context)
 {
-	struct recorder *r = context;
+	struct whole *r = context;
 	bool more = true;
 
 	while (more) {
@@ -299,7 +265,7 @@ static void *writer(void *context)
 /* Only what a signal handler may do. */
 static void on_crash(int signal_number)
 {
-	struct recorder *r = atomic_exchange(&at_crash, NULL);
+	struct whole *r = atomic_exchange(&at_crash, NULL);
 	struct timespec ms = { .tv_nsec = 1000000 };
 	uint64_t head, tail;
 
@@ -309,17 +275,17 @@ static void on_crash(int signal_number)
 			nanosleep(&ms, NULL);
 		head = atomic_load_explicit(&r->head, memory_order_acquire);
 		/* In the deciding thread itself the step at hand counts too. */
-		tail = gettid() == r->thread ? r->tail_private : atomic_load_explicit(&r->tail, memory_order_acquire);
+		tail = gettid() == r->thread ? r->tap.tail : atomic_load_explicit(&r->tail, memory_order_acquire);
 		if (!atomic_load_explicit(&r->busy, memory_order_seq_cst) &&
 		    !atomic_load_explicit(&r->over, memory_order_relaxed))
-			write_block(r, BLOCK_CRASH, (uint16_t)signal_number, r->buffer + (head & (r->size - 1)),
+			write_block(r, BLOCK_CRASH, (uint16_t)signal_number, r->tap.buffer + (head & r->tap.mask),
 			            tail - head);
 	}
 	/* The handler is reset: this time it kills. */
 	raise(signal_number);
 }
 
-static void crash_follow(struct recorder *r)
+static void crash_follow(struct whole *r)
 {
 	struct sigaction act = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
 
@@ -331,9 +297,9 @@ static void crash_follow(struct recorder *r)
 /* ---- begin and end ----------------------------------------------------------------------- */
 
 /* One after the other, both of the same memory. */
-static int buffer_map(struct recorder *r)
+static int buffer_map(struct whole *r)
 {
-	size_t size = (size_t)r->size;
+	size_t size = (size_t)r->tap.mask + 1;
 	int fd = memfd_create("muster-recorder", MFD_CLOEXEC), rc = 0;
 	unsigned char *base = MAP_FAILED;
 
@@ -351,7 +317,7 @@ static int buffer_map(struct recorder *r)
 	if (rc < 0 && base != MAP_FAILED)
 		munmap(base, 2 * size);
 	if (rc == 0)
-		r->buffer = base;
+		r->tap.buffer = base;
 	return rc;
 }
 
@@ -383,7 +349,7 @@ static int keep_old(const char *path)
 	return rc;
 }
 
-static int file_open(struct recorder *r)
+static int file_open(struct whole *r)
 {
 	struct stat st;
 	int rc;
@@ -404,7 +370,7 @@ static int file_open(struct recorder *r)
 	return r->fd < 0 ? -errno : 0;
 }
 
-static int head_write(struct recorder *r, const struct recorder_config *config)
+static int head_write(struct whole *r, const struct recorder_config *config)
 {
 	struct recording_head head = { .magic = RECORDING_MAGIC, .version = RECORDING_VERSION, .bytes = sizeof(head),
 		                       .layout_hash = abi_layout_hash(), .limits = config->limits };
@@ -420,17 +386,17 @@ static int head_write(struct recorder *r, const struct recorder_config *config)
 	return write_all(r->fd, &head, sizeof(head));
 }
 
-static void recorder_free(struct recorder *r)
+static void recorder_free(struct whole *r)
 {
-	if (r->buffer)
-		munmap(r->buffer, 2 * (size_t)r->size);
+	if (r->tap.buffer)
+		munmap(r->tap.buffer, 2 * ((size_t)r->tap.mask + 1));
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->path);
 	free(r);
 }
 
-static int recorder_start(struct recorder *r, const struct recorder_config *config)
+static int recorder_start(struct whole *r, const struct recorder_config *config)
 {
 	int rc;
 
@@ -450,7 +416,8 @@ static int recorder_start(struct recorder *r, const struct recorder_config *conf
 
 int recorder_open(struct recorder **out, const struct recorder_config *config)
 {
-	struct recorder *r = aligned_alloc(alignof(struct recorder), sizeof(*r));
+	struct whole *r = aligned_alloc(alignof(struct whole), sizeof(*r));
+	uint64_t size = BUFFER_BYTES_LEAST;
 	int rc;
 
 	if (!r)
@@ -458,28 +425,28 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 	memset(r, 0, sizeof(*r));
 	r->fd = -1;
 	r->bytes_max = config->bytes < BYTES_LEAST ? BYTES_LEAST : config->bytes;
-	r->size = BUFFER_BYTES_LEAST;
 	/* A round of planning may say as much as the command ring holds. */
-	while (r->size < 4 * config->limits.command_ring_bytes && r->size < BLOCK_BYTES_MAX)
-		r->size *= 2;
+	while (size < 4 * config->limits.command_ring_bytes && size < BLOCK_BYTES_MAX)
+		size *= 2;
+	r->tap = (struct recorder){ .mask = size - 1, .tail_shared = &r->tail };
 	rc = recorder_start(r, config);
 	if (rc < 0) {
 		recorder_free(r);
 		return rc;
 	}
 	crash_follow(r);
-	*out = r;
+	*out = &r->tap;
 	return 0;
 }
 
-void recorder_close(struct recorder *r)
+void recorder_close(struct recorder *tap)
 {
-	struct recorder *ours = r;
+	struct whole *r = whole_of(tap), *ours = r;
 	struct timespec until;
 
 	/* A crash from here on writes nothing more. */
 	atomic_compare_exchange_strong(&at_crash, &ours, NULL);
-	if (!r->off)
+	if (!tap->off)
 		end(r, END_STOPPED);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += CLOSE_S;

@@ -49,6 +49,7 @@ static struct recorder *record(uint64_t bytes)
 	struct recorder *r;
 
 	cr_assert_eq(recorder_open(&r, &config), 0);
+	recorder_here(r);
 	return r;
 }
 
