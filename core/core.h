@@ -39,6 +39,9 @@ struct core_config {
 	struct limits limits;
 	enum score_policy score;
 	uint64_t hold_after_ns; /* a gang that waited so long for room is held some; 0: never */
+	/* Offline: a round is one gang, and one that found no room is not looked at again only
+	 * because others were placed. */
+	bool once;
 	core_emit_fn emit;
 	void *context;
 	uint64_t (*clock_ns)(void); /* for statistics alone; may be NULL */

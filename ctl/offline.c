@@ -268,7 +268,8 @@ static bool flush(struct offline *o)
 	return all && o->failed == 0;
 }
 
-/* Every Binding is accepted, in the order in which they were sent. */
+/* Every Binding is accepted, in the order in which they were sent; claims that waited for
+ * the pod are taken. */
 static void answer_binds(struct offline *o)
 {
 	struct {
@@ -323,6 +324,7 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 	struct core_config config = {
 		.limits = o->limits,
 		.score = o->config.score,
+		.once = true,
 		.emit = take_command,
 		.context = o,
 	};
