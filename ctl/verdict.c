@@ -1,4 +1,5 @@
 /* musterctl verdict: what each node says of a pending pod, alone. */
+#include "core/judge.h"
 #include "ctl/verdict.h"
 
 #include <assert.h>
@@ -163,10 +164,13 @@ static int judge_pods(const struct options *o, struct offline *offline, const st
 	for (size_t i = 0; i < o->pods_n; i++) {
 		const struct judgement *j = NULL;
 
-		if (pods[i].refusal[0] == '\0') {
+		if (pods[i].refusal[0] == '\0' || pods[i].refusal_is_kube) {
 			j = offline_judge(offline, pods[i].id);
 			assert(j != NULL); /* it is pending, and the core was told of it */
 		}
+		/* NodeAffinity finds fault before the plugins that look at claims do. */
+		if (pods[i].refusal[0] != '\0' && j != NULL && j->whole != NODE_WHY_CONFLICT)
+			j = NULL;
 		verdict_make(&verdicts[i], offline, &pods[i], j, nodes, nodes_n);
 	}
 	rc = print(verdicts, o->pods_n, o->output);
