@@ -177,8 +177,8 @@ void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 		sums[q->resource] += q->value;
 		room_update(ns, id, q->resource);
 	}
-	scored[SCORED_CPU] += s->body->scored_cpu_milli;
-	scored[SCORED_MEMORY] += s->body->scored_memory_bytes;
+	scored[SCORED_CPU] += shape_placed_cpu(s);
+	scored[SCORED_MEMORY] += shape_placed_memory(s);
 	ns->slots[id].pods++;
 	changed(ns, id);
 }
@@ -195,8 +195,8 @@ void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
 		sums[q->resource] -= q->value;
 		room_update(ns, id, q->resource);
 	}
-	scored[SCORED_CPU] -= s->body->scored_cpu_milli;
-	scored[SCORED_MEMORY] -= s->body->scored_memory_bytes;
+	scored[SCORED_CPU] -= shape_placed_cpu(s);
+	scored[SCORED_MEMORY] -= shape_placed_memory(s);
 	assert(ns->slots[id].pods > 0);
 	ns->slots[id].pods--;
 	changed(ns, id);

@@ -280,7 +280,9 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 		return "flags of a shape";
 	if (s.body->terms_n > TERMS_MOST)
 		return "terms of a shape";
-	if (s.body->scored_cpu_milli < 0 || s.body->scored_memory_bytes < 0)
+	if (s.body->scored_cpu_milli < 0 || s.body->scored_memory_bytes < 0 ||
+	    (s.body->placed_cpu_milli < 0 && s.body->scored_cpu_milli + s.body->placed_cpu_milli < 0) ||
+	    (s.body->placed_memory_bytes < 0 && s.body->scored_memory_bytes + s.body->placed_memory_bytes < 0))
 		return "scored amounts of a shape";
 	*out = s;
 	fault = amounts_fault(s.amounts, s.body->amounts_n, l->resources);

@@ -3,6 +3,7 @@
 #ifndef MUSTER_CORE_SHAPES_H
 #define MUSTER_CORE_SHAPES_H
 
+#include "core/amount.h"
 #include "core/records.h"
 
 #include <stdbool.h>
@@ -51,6 +52,17 @@ enum node_why shape_judges_last(const struct shape *s, const struct node *n);
 
 /* Do all of those clauses of the shape hold for the node's labels? */
 bool shape_clauses_hold(const struct shape *s, struct span clauses, const struct node *n);
+
+/* What a placed pod counts in scores. */
+static inline wide shape_placed_cpu(const struct shape *s)
+{
+	return (wide)s->body->scored_cpu_milli + s->body->placed_cpu_milli;
+}
+
+static inline wide shape_placed_memory(const struct shape *s)
+{
+	return (wide)s->body->scored_memory_bytes + s->body->placed_memory_bytes;
+}
 
 /* By all rules over one node alone. */
 static inline bool shape_allows(const struct shape *s, node_id node)

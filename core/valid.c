@@ -44,8 +44,8 @@ static void pod_sum(struct checking *k, const struct pod *p)
 	k->pods[p->node]++;
 	for (uint32_t i = 0; i < s->requests_n; i++)
 		k->sums[(size_t)p->node * c->nodes.resources + s->requests[i].resource] += s->requests[i].value;
-	k->scored[(size_t)p->node * SCORED_N + SCORED_CPU] += s->body->scored_cpu_milli;
-	k->scored[(size_t)p->node * SCORED_N + SCORED_MEMORY] += s->body->scored_memory_bytes;
+	k->scored[(size_t)p->node * SCORED_N + SCORED_CPU] += shape_placed_cpu(s);
+	k->scored[(size_t)p->node * SCORED_N + SCORED_MEMORY] += shape_placed_memory(s);
 }
 
 static bool pod_valid(struct checking *k, pod_id id)

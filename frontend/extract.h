@@ -120,6 +120,8 @@ struct effective {
 	int64_t amount[RESOURCES_MAX]; /* by index of the pod's resource_names */
 	int64_t scored_cpu_milli;
 	int64_t scored_memory_bytes;
+	int64_t placed_cpu_milli; /* the same of the pod once it is bound */
+	int64_t placed_memory_bytes;
 };
 
 /* `bound`: the pod runs or is about to; then its status counts too, and scores

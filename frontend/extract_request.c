@@ -168,6 +168,25 @@ static void pod_amounts(const struct pod_object *pod, const struct counting *how
 	}
 }
 
+/* A pod on its way in is scored by its containers alone; of a bound one the pod level
+ * counts, and what neither states is filled in.  `stated`: what it asks for, and a bound
+ * one. */
+static void scored_amounts(const struct pod_object *pod, bool bound, uint64_t stated, int64_t *cpu_milli,
+                           int64_t *memory_bytes)
+{
+	struct counting how = { .use_status = bound, .skip_pod_level = !bound };
+	struct amounts a;
+
+	how.missing[RESOURCE_CPU] = DEFAULT_CPU;
+	how.missing[RESOURCE_MEMORY] = DEFAULT_MEMORY;
+	for (uint32_t r = RESOURCE_CPU; r <= RESOURCE_MEMORY; r++)
+		if (bound && pod->has_pod_resources && (stated >> r & 1))
+			how.missing[r] = 0;
+	pod_amounts(pod, &how, &a);
+	*cpu_milli = quantity_milli(a.at[RESOURCE_CPU]);
+	*memory_bytes = quantity_value(a.at[RESOURCE_MEMORY]);
+}
+
 void extract_effective(const struct pod_object *pod, bool bound, struct effective *out)
 {
 	struct counting how = { .use_status = bound };
@@ -176,16 +195,6 @@ void extract_effective(const struct pod_object *pod, bool bound, struct effectiv
 	pod_amounts(pod, &how, &a);
 	for (uint32_t r = 0; r < a.n; r++)
 		out->amount[r] = r == RESOURCE_CPU ? quantity_milli(a.at[r]) : quantity_value(a.at[r]);
-
-	/* A pod on its way in is scored by its containers alone; of a bound one the
-	 * pod level counts, and what neither states is filled in. */
-	how.skip_pod_level = !bound;
-	how.missing[RESOURCE_CPU] = DEFAULT_CPU;
-	how.missing[RESOURCE_MEMORY] = DEFAULT_MEMORY;
-	for (uint32_t r = RESOURCE_CPU; r <= RESOURCE_MEMORY; r++)
-		if (bound && pod->has_pod_resources && (a.stated >> r & 1))
-			how.missing[r] = 0;
-	pod_amounts(pod, &how, &a);
-	out->scored_cpu_milli = quantity_milli(a.at[RESOURCE_CPU]);
-	out->scored_memory_bytes = quantity_value(a.at[RESOURCE_MEMORY]);
+	scored_amounts(pod, bound, a.stated, &out->scored_cpu_milli, &out->scored_memory_bytes);
+	scored_amounts(pod, true, a.stated, &out->placed_cpu_milli, &out->placed_memory_bytes);
 }

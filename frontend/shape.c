@@ -353,6 +353,8 @@ int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, str
 	d.head.namespace = ID_NONE;
 	d.head.scored_cpu_milli = w->effective->scored_cpu_milli;
 	d.head.scored_memory_bytes = w->effective->scored_memory_bytes;
+	d.head.placed_cpu_milli = w->effective->placed_cpu_milli - w->effective->scored_cpu_milli;
+	d.head.placed_memory_bytes = w->effective->placed_memory_bytes - w->effective->scored_memory_bytes;
 	rc = draft_pod(&d, w);
 	if (rc == 0 && w->spread)
 		rc = draft_default_spreads(&d, w->spread);

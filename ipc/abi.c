@@ -67,7 +67,7 @@
 	F(s, shape) F(s, flags) F(s, amounts_n) F(s, requirements_n) F(s, values_n) F(s, tolerations_n) \
 	F(s, terms_n) F(s, clauses_n) F(s, preferences_n) F(s, alternatives_n) F(s, volume_rules_n) F(s, pod_terms_n) \
 	F(s, spreads_n) F(s, ports_n) F(s, images_n) F(s, attachments_n) F(s, exclusives_n) F(s, image_containers) \
-	F(s, scored_cpu_milli) F(s, scored_memory_bytes) F(s, namespace) F(s, reserved)
+	F(s, scored_cpu_milli) F(s, scored_memory_bytes) F(s, placed_cpu_milli) F(s, placed_memory_bytes) F(s, namespace) F(s, reserved)
 #define FIELDS_event_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) F(s, name_bytes) \
 	F(s, reserved) F(s, created_ns) F(s, timeout_ns)

@@ -561,6 +561,8 @@ struct event_shape {
 	uint32_t image_containers; /* containers and init containers */
 	int64_t scored_cpu_milli;    /* as scores count them: a container without */
 	int64_t scored_memory_bytes; /* a request counts 100m and 200 MiB */
+	int64_t placed_cpu_milli;    /* what that changes by once the pod is placed, when resources */
+	int64_t placed_memory_bytes; /* of pod level count as well; may be below 0 */
 	uint32_t namespace; /* value number of the pods' own, when there are spreads; ID_NONE else */
 	uint32_t reserved;
 };
@@ -671,7 +673,7 @@ static_assert(sizeof(struct core_gauges) == 128, "two cache lines");
 static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs");
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
-static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 96, "events");
+static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 112, "events");
 static_assert(sizeof(struct event_gang) == 48 && sizeof(struct event_pod) == 64, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
