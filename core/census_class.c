@@ -135,19 +135,22 @@ static int moves_flip(struct census *cs, selector_id selector, struct moves *m)
 int census_selector_take(struct census *cs, const struct selector_part *parts, uint32_t parts_n, selector_id *out)
 {
 	struct moves moves = { 0 };
+	selector_id id;
 	bool fresh;
-	int rc = selector_take(&cs->selectors, parts, parts_n, out, &fresh);
+	int rc = selector_take(&cs->selectors, parts, parts_n, &id, &fresh);
 
-	if (rc < 0 || !fresh)
-		return rc;
-	rc = moves_flip(cs, *out, &moves);
-	if (rc < 0) {
-		selector_give(&cs->selectors, *out);
-		selector_drop(&cs->selectors, *out);
-		return rc;
+	if (rc == 0 && fresh) {
+		rc = moves_flip(cs, id, &moves);
+		if (rc < 0) {
+			selector_give(&cs->selectors, id);
+			selector_drop(&cs->selectors, id);
+		} else {
+			moves_apply(cs, &moves, false);
+		}
 	}
-	moves_apply(cs, &moves, false);
-	return 0;
+	if (rc == 0)
+		*out = id;
+	return rc;
 }
 
 /* Without memory it stays, and goes another time. */

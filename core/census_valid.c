@@ -137,12 +137,13 @@ static bool topology_valid(struct recount *k, const struct topology *t)
 	memset(k->numbers, 0, ns->limit * sizeof(*k->numbers));
 	for (node_id id = 0; id < ns->limit; id++) {
 		const struct node *n = &ns->slots[id];
-		uint32_t value = UINT32_MAX, domain = t->domain[id];
+		const struct label *label = NULL;
+		uint32_t domain = t->domain[id];
 
 		for (uint32_t i = 0; node_present(n) && i < n->labels_n; i++)
 			if (n->labels[i].key == t->key)
-				value = n->labels[i].value;
-		if ((domain == DOMAIN_NONE) != (value == UINT32_MAX) || (domain != DOMAIN_NONE && t->values[domain] != value))
+				label = &n->labels[i];
+		if ((domain == DOMAIN_NONE) != (label == NULL) || (label && t->values[domain] != label->value))
 			return wrong(k, "the domain of a node");
 		if (domain != DOMAIN_NONE)
 			live += k->numbers[domain]++ == 0;
