@@ -194,6 +194,8 @@ static void tell_shape(struct plain *p, uint32_t id)
 		                 .images_n = s->images_n, .attachments_n = s->attachments_n,
 		                 .exclusives_n = s->exclusives_n, .image_containers = s->containers,
 		                 .scored_cpu_milli = s->scored[0], .scored_memory_bytes = s->scored[1],
+		                 .placed_cpu_milli = s->placed[0] - s->scored[0],
+		                 .placed_memory_bytes = s->placed[1] - s->scored[1],
 		                 .namespace = s->spreads_n ? PLAIN_VALUE_NAMESPACE + s->namespace : ID_NONE };
 
 	gather_terms(&g, &s->selector, 0);

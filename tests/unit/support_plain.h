@@ -58,6 +58,7 @@ struct plain_shape {
 	uint32_t namespace;
 	int64_t amounts[PLAIN_RESOURCES];
 	int64_t scored[2];
+	int64_t placed[2]; /* as scores count it once it is placed */
 	struct plain_clauses selector, terms[PLAIN_LIST];
 	uint32_t terms_n;
 	struct plain_preference preferences[PLAIN_LIST];

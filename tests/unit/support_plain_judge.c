@@ -317,7 +317,7 @@ static int64_t used(const struct plain *p, uint32_t node, uint32_t resource, boo
 
 		if (!counts(p, &p->pods[i]) || p->pods[i].node != node)
 			continue;
-		sum += scored ? s->scored[resource] : resource == RESOURCE_PODS ? 1 : s->amounts[resource];
+		sum += scored ? s->placed[resource] : resource == RESOURCE_PODS ? 1 : s->amounts[resource];
 	}
 	return sum;
 }

@@ -159,6 +159,8 @@ static void random_amounts(struct plain_shape *s, struct random *r)
 	s->amounts[RESOURCE_EXTENDED] = one_in(r, 5);
 	s->scored[0] = s->amounts[RESOURCE_CPU] ? s->amounts[RESOURCE_CPU] : 100;
 	s->scored[1] = s->amounts[RESOURCE_MEMORY] ? s->amounts[RESOURCE_MEMORY] : 209715200;
+	for (uint32_t i = 0; i < 2; i++)
+		s->placed[i] = one_in(r, 4) ? s->scored[i] / (1 + random_below(r, 3)) : s->scored[i];
 }
 
 /* ---- shapes: other pods ------------------------------------------------------------------------ */
