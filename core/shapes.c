@@ -7,12 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Most shapes ask nothing of a node alone, and most nodes are open to everybody. */
+static bool shape_is_plain(const struct shape *s)
+{
+	const struct event_shape *e = s->body;
+
+	return e->requirements_n == 0 && e->terms_n == 0 && e->volume_rules_n == 0 && !(e->flags & SHAPE_NEEDS_RESTART_ALL);
+}
+
+static bool node_is_plain(const struct node *n)
+{
+	return n->taints_n == 0 && !(n->flags & NODE_CORDONED);
+}
+
+static bool allows(const struct shape *s, const struct node *n)
+{
+	uint32_t arg;
+
+	if (!node_present(n))
+		return false;
+	if (node_is_plain(n) && shape_is_plain(s))
+		return true;
+	return shape_judges(s, n, &arg) == NODE_FITS && shape_judges_last(s, n) == NODE_FITS;
+}
+
 static void judge(const struct shape *s, node_id id, const struct node *n)
 {
 	uint64_t bit = UINT64_C(1) << (id % 64);
-	uint32_t arg;
 
-	if (node_present(n) && shape_judges(s, n, &arg) == NODE_FITS && shape_judges_last(s, n) == NODE_FITS)
+	if (allows(s, n))
 		s->allowed[id / 64] |= bit;
 	else
 		s->allowed[id / 64] &= ~bit;
