@@ -7,6 +7,7 @@
 
 #define TERMS_MOST 4096u
 #define WEIGHT_MOST 100 /* as the API server allows */
+#define SELECTOR_WORDS_MOST (RECORD_BYTES_MAX / 2) /* of all selectors of a shape: several times a record's */
 
 /* What is left of a record's body. */
 struct body {
@@ -200,28 +201,33 @@ static const char *clauses_fault(const struct shape_record *s)
 	return NULL;
 }
 
-/* About labels of pods or namespaces, which know no Gt and Lt. */
-static bool selector_sound(const struct shape_record *s, struct span clauses)
+/* About labels of pods or namespaces, which know no Gt and Lt.  *words counts what it says, also
+ * what it says with others' words: a record that folds out to more is nobody's. */
+static bool selector_sound(const struct shape_record *s, struct span clauses, uint64_t *words)
 {
 	if (!span_within(clauses, s->body->clauses_n))
 		return false;
-	for (uint32_t i = 0; i < clauses.n; i++)
+	for (uint32_t i = 0; i < clauses.n && *words <= SELECTOR_WORDS_MOST; i++) {
 		if (s->clauses[clauses.first + i].op > REQUIRE_NOT_EXISTS)
 			return false;
-	return true;
+		*words += 3 + (uint64_t)s->clauses[clauses.first + i].values_n;
+	}
+	return *words <= SELECTOR_WORDS_MOST;
 }
 
 static const char *pod_rules_fault(const struct shape_record *s)
 {
 	const struct event_shape *e = s->body;
+	uint64_t words = 0;
 
 	for (uint32_t i = 0; i < e->pod_terms_n; i++) {
 		const struct pod_term *t = &s->pod_terms[i];
 
+		words += t->namespaces.n;
 		if (t->kind >= POD_TERM_KINDS || t->weight < 0 || t->weight > WEIGHT_MOST ||
 		    t->flags & ~(uint32_t)(TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN) ||
-		    !span_within(t->namespaces, e->values_n) || !selector_sound(s, t->namespace_clauses) ||
-		    !selector_sound(s, t->clauses))
+		    !span_within(t->namespaces, e->values_n) || !selector_sound(s, t->namespace_clauses, &words) ||
+		    !selector_sound(s, t->clauses, &words))
 			return "a pod term";
 	}
 	for (uint32_t i = 0; i < e->spreads_n; i++) {
@@ -230,9 +236,11 @@ static const char *pod_rules_fault(const struct shape_record *s)
 		if (t->flags & ~(uint32_t)(SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS |
 		                           SPREAD_MATCHES_NOTHING | SPREAD_DEFAULT | SPREAD_BY_NODE) ||
 		    t->max_skew == 0 || t->max_skew > INT32_MAX || t->min_domains == 0 || t->min_domains > INT32_MAX ||
-		    !selector_sound(s, t->clauses))
+		    !selector_sound(s, t->clauses, &words))
 			return "a spread constraint";
 	}
+	if (e->spreads_n > 0 && e->namespace == ID_NONE)
+		return "spread constraints without a namespace";
 	for (uint32_t i = 0; i < e->exclusives_n; i++)
 		if (s->exclusives[i].flags & ~(uint32_t)(EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED))
 			return "flags of an exclusive thing";
