@@ -9,7 +9,7 @@
 /* One figure.  `goal` 0: none. */
 struct bench_row {
 	char name[64];
-	const char *unit; /* s, ms, us, ns, per_s or bytes */
+	const char *unit; /* s, ms, us, ns, per_s or bytes; percent in openb alone */
 	bool higher_is_better;
 	double best;
 	double median;
@@ -38,7 +38,7 @@ struct bench_options {
 	uint32_t pods;
 	uint32_t gang;
 	const char *data; /* folder with the openb trace */
-	const char *only; /* openb: one trace; compare: one contender */
+	const char *only; /* openb: one trace */
 };
 
 /* From the CPU's own counter where that is steady, so that reading it costs little. */

@@ -12,7 +12,7 @@ static const struct {
 	const char *name;
 	const char *what;
 	bool (*run)(struct bench_report *report, const struct bench_options *options);
-	bool alone; /* not part of `all`: needs what not every machine has */
+	bool alone; /* not part of `all`: no time is measured, or it takes minutes */
 } benches[] = {
 	{ "ring", "records from one CPU to another: latency and rate", bench_ring, false },
 	{ "decide", "gangs and pods planned and reserved by the core", bench_decide, false },
@@ -21,6 +21,7 @@ static const struct {
 	{ "memory", "bytes of the core for a node and for a pod", bench_memory, false },
 	{ "e2e", "pods through a whole API server: muster-apisim, or --kubeconfig", bench_e2e, false },
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
+	{ "openb", "share of GPUs that bestfit allocates on a real trace", bench_openb, true },
 };
 #define BENCHES_N (sizeof(benches) / sizeof(benches[0]))
 
@@ -41,8 +42,8 @@ static void usage(FILE *out)
 	      "  --quick            leave out what takes long or several GB of memory\n"
 	      "  --nodes N, --pods N, --gang N   where a bench has such a number: another one\n"
 	      "  --kubeconfig FILE  e2e: on this API server instead of muster-apisim\n"
-	      "  --data DIR         openb: where the trace lies\n"
-	      "  --only NAME        compare: one contender; openb: one trace\n"
+	      "  --data DIR         openb: where the trace lies, if not in the source tree\n"
+	      "  --only NAME        openb: one trace\n"
 	      "  --help, --version\n\n"
 	      "Every table names the CPU, the load and the stall floor of its own run.\n",
 	      out);

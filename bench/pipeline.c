@@ -136,13 +136,13 @@ static uint64_t single(struct pipe *p, uint32_t shape)
 	return settle(p) ? end - start : 0;
 }
 
-static bool measure(struct bench_report *report, struct pipe *p)
+static bool measure(struct bench_report *report, struct pipe *p, uint32_t n)
 {
-	enum { N = 20000, WARM = 500 };
-	double *samples = malloc(N * sizeof(*samples));
+	enum { WARM = 500 };
+	double *samples = malloc(n * sizeof(*samples));
 	bool ok = samples != NULL;
 
-	for (uint32_t i = 0; ok && i < N + WARM; i++) {
+	for (uint32_t i = 0; ok && i < n + WARM; i++) {
 		uint64_t took = single(p, i % 2 ? SHAPE_GPU : SHAPE_ZONE);
 
 		ok = took > 0;
@@ -150,7 +150,7 @@ static bool measure(struct bench_report *report, struct pipe *p)
 			samples[i - WARM] = (double)took / 1000;
 	}
 	if (ok)
-		bench_add(report, "pipeline-single", "us", samples, N, false, 0.7);
+		bench_add(report, "pipeline-single", "us", samples, n, false, 0.7);
 	else
 		fprintf(stderr, "muster-bench: a binding never came\n");
 	free(samples);
@@ -177,7 +177,7 @@ bool bench_pipeline(struct bench_report *report, const struct bench_options *opt
 	}
 	ok = connect_rings(p);
 	if (ok) {
-		ok = cluster_init(&p->cluster, &setup) && settle(p) && measure(report, p);
+		ok = cluster_init(&p->cluster, &setup) && settle(p) && measure(report, p, options->quick ? 1000 : 20000);
 		cluster_free(&p->cluster);
 	} else {
 		fprintf(stderr, "muster-bench: the core's loop does not serve the rings\n");

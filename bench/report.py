@@ -233,6 +233,10 @@ class Plot:
                 + "".join(self.parts) + "</svg>")
 
 
+def tick(value):
+    return f"{value / 1e6:,.0f} M" if value >= 1e6 else f"{value:,.0f}" if value >= 1 else f"{value:g}"
+
+
 def decades(low, high):
     return [10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
 
@@ -247,8 +251,8 @@ def ranges_plot(rows, unit):
     base = 26 * len(rows) + 10
     for t in ticks:
         plot.line(plot.x(t), 6, plot.x(t), base, "grid")
-        plot.text(plot.x(t), base + 18, number(t, unit), "tick", "middle")
-    plot.text(plot.width - plot.right + 16, base + 18, unit_text(unit), "tick")
+        plot.text(plot.x(t), base + 18, tick(t), "tick", "middle")
+    plot.text(plot.width - 8, base + 18, unit_text(unit), "tick", "end")
     for i, r in enumerate(rows):
         y = 26 * i + 20
         kind = verdict(r) or "plain"
@@ -289,7 +293,7 @@ def scaling_plot(rows):
         plot.text(plot.x(t), height + 10, f"{t:,.0f}", "tick", "middle")
     for t in ys:
         plot.line(plot.left, y(t), plot.width - plot.right, y(t), "grid")
-        plot.text(plot.left - 10, y(t) + 4, number(t) + " us", "tick", "end")
+        plot.text(plot.left - 10, y(t) + 4, tick(t) + " us", "tick", "end")
     plot.text((plot.left + plot.width - plot.right) / 2, height + 34, "nodes", "tick", "middle")
     for i, (name, found) in enumerate(series.items()):
         if not found:

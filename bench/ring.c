@@ -2,11 +2,14 @@
  * second?  Threads here: a ring does not know whose thread reads it. */
 #include "bench/bench.h"
 #include "ipc/ring.h"
+#include "ipc/wake.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RING_BYTES (1u << 20)
 #define BODY_BYTES 32u /* a record of 64 bytes */
@@ -34,12 +37,22 @@ static bool lane_init(struct lane *l)
 	return l->data != NULL;
 }
 
+/* Waiting for the other side: it may not be running at all on a busy machine. */
+static void wait_a_little(uint32_t *waits)
+{
+	if (++*waits % 4096 == 0)
+		sched_yield();
+}
+
 static void send_one(struct ring_writer *w, uint64_t value)
 {
 	struct record *r;
+	uint32_t waits = 0;
 
-	while ((r = ring_reserve(w, EVENT_TICK, BODY_BYTES, value)) == NULL)
+	while ((r = ring_reserve(w, EVENT_TICK, BODY_BYTES, value)) == NULL) {
 		ring_publish(w);
+		wait_a_little(&waits);
+	}
 	memset(r + 1, 0, BODY_BYTES);
 }
 
@@ -51,6 +64,7 @@ static void *consumer(void *argument)
 	struct ring_reader in;
 	struct ring_writer out;
 	uint64_t seen = 0;
+	uint32_t waits = 0;
 
 	bench_pin(1);
 	ring_reader_init(&in, race->there.data, RING_BYTES, &race->there.tail, &race->there.head, 1);
@@ -58,6 +72,7 @@ static void *consumer(void *argument)
 	while (seen < race->records) {
 		if (ring_read(&in, record) != 1) {
 			ring_release(&in);
+			wait_a_little(&waits);
 			continue;
 		}
 		seen++;
@@ -90,15 +105,15 @@ static void race_end(struct race *race, pthread_t thread)
 }
 
 /* Half a round trip: the two clocks are one. */
-static bool oneway(struct bench_report *report)
+static bool oneway(struct bench_report *report, size_t n)
 {
-	enum { N = 200000 };
 	static _Alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
-	struct race race = { .records = N, .batch = 1, .echo = true };
-	double *samples = malloc(N * sizeof(*samples));
+	struct race race = { .records = n, .batch = 1, .echo = true };
+	double *samples = malloc(n * sizeof(*samples));
 	struct ring_writer w;
 	struct ring_reader r;
 	pthread_t thread;
+	uint32_t waits = 0;
 
 	if (samples == NULL || !race_start(&race, &thread)) {
 		free(samples);
@@ -106,30 +121,104 @@ static bool oneway(struct bench_report *report)
 	}
 	ring_writer_init(&w, race.there.data, RING_BYTES, &race.there.tail, &race.there.head, 1);
 	ring_reader_init(&r, race.back.data, RING_BYTES, &race.back.tail, &race.back.head, 1);
-	for (size_t i = 0; i < N; i++) {
+	for (size_t i = 0; i < n; i++) {
 		uint64_t start = bench_now_ns();
 
 		send_one(&w, i + 1);
 		ring_publish(&w);
 		while (ring_read(&r, (struct record *)buffer) != 1)
-			;
+			wait_a_little(&waits);
 		ring_release(&r);
 		samples[i] = (double)(bench_now_ns() - start) / 2;
 	}
 	race_end(&race, thread);
-	bench_add(report, "ring-oneway", "ns", samples, N, false, 150);
+	bench_add(report, "ring-oneway", "ns", samples, n, false, 150);
 	free(samples);
 	return true;
 }
 
-static bool rate(struct bench_report *report, uint32_t batch, double goal)
+/* ---- asleep ------------------------------------------------------------------------ */
+
+struct sleeper {
+	struct race race;
+	struct ring_reader in;
+	alignas(CACHE_LINE) _Atomic uint32_t sleeps; /* [sleeper] */
+	alignas(CACHE_LINE) _Atomic uint32_t bell;   /* [waker] */
+	alignas(CACHE_LINE) _Atomic uint64_t awake_ns; /* [sleeper] when the last record was there */
+};
+
+static bool has_news(void *context)
+{
+	const struct sleeper *s = context;
+
+	return atomic_load_explicit(s->in.tail, memory_order_relaxed) != s->in.head_private;
+}
+
+static void *sleep_for_records(void *context)
+{
+	static _Alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
+	struct sleeper *s = context;
+	struct lane *lane = &s->race.there;
+
+	bench_pin(1);
+	ring_reader_init(&s->in, lane->data, RING_BYTES, &lane->tail, &lane->head, 1);
+	for (uint64_t seen = 0; seen < s->race.records;) {
+		if (ring_read(&s->in, (struct record *)buffer) != 1) {
+			wake_sleep(&s->sleeps, &s->bell, has_news, s, 1000000000);
+			continue;
+		}
+		atomic_store_explicit(&s->awake_ns, bench_now_ns(), memory_order_release);
+		ring_release(&s->in);
+		seen++;
+	}
+	return NULL;
+}
+
+/* From publishing to a reader that slept: the bell, the kernel, and the other CPU out of
+ * its idle state. */
+static bool wake(struct bench_report *report)
+{
+	enum { N = 500, GAP_US = 1000 };
+	static struct sleeper s;
+	double samples[N];
+	struct ring_writer w;
+	pthread_t thread;
+
+	memset(&s, 0, sizeof(s));
+	s.race.records = N;
+	if (!lane_init(&s.race.there) || pthread_create(&thread, NULL, sleep_for_records, &s) != 0) {
+		fprintf(stderr, "muster-bench: no memory or thread for the ring\n");
+		return false;
+	}
+	ring_writer_init(&w, s.race.there.data, RING_BYTES, &s.race.there.tail, &s.race.there.head, 1);
+	for (size_t i = 0; i < N; i++) {
+		uint64_t start, end;
+
+		usleep(GAP_US);
+		start = bench_now_ns();
+		send_one(&w, i + 1);
+		ring_publish(&w);
+		wake_up(&s.bell, &s.sleeps);
+		while ((end = atomic_load_explicit(&s.awake_ns, memory_order_acquire)) < start)
+			;
+		samples[i] = (double)(end - start) / 1000;
+	}
+	pthread_join(thread, NULL);
+	free(s.race.there.data);
+	bench_add(report, "ring-wake", "us", samples, N, false, 60);
+	return true;
+}
+
+/* ---- rate --------------------------------------------------------------------------- */
+
+static bool rate(struct bench_report *report, uint32_t batch, uint64_t records, double goal)
 {
 	enum { RUNS = 9 };
 	double samples[RUNS];
 	char name[32];
 
 	for (size_t run = 0; run < RUNS; run++) {
-		struct race race = { .records = 2000000, .batch = batch };
+		struct race race = { .records = records, .batch = batch };
 		struct ring_writer w;
 		pthread_t thread;
 		uint64_t start;
@@ -154,9 +243,12 @@ static bool rate(struct bench_report *report, uint32_t batch, double goal)
 
 bool bench_ring(struct bench_report *report, const struct bench_options *options)
 {
+	const uint64_t records = options->quick ? 100000 : 2000000;
+
 	if (!bench_pin(0)) {
 		fprintf(stderr, "muster-bench: cannot run on CPU 0\n");
 		return false;
 	}
-	return oneway(report) && rate(report, 1, 40e6) && rate(report, 32, 150e6);
+	return oneway(report, options->quick ? 20000 : 200000) && wake(report) && rate(report, 1, records, 40e6) &&
+	       rate(report, 32, records, 150e6);
 }

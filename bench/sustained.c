@@ -16,13 +16,14 @@
 #define SINGLES_AT_ONCE 64u
 #define SINGLES_ALIVE 4096u
 #define PODS_EACH_RUN 30000u
-#define RUNS 15
+#define RUNS_MOST 15u
 
 struct life {
 	struct cluster c;
 	uint64_t core_ns, plan_ns;
 	uint32_t pods;
 	uint32_t seed;
+	uint32_t runs;
 };
 
 struct alive_gang {
@@ -92,13 +93,13 @@ static bool gang_comes(struct life *l, gang_id gang, struct alive_gang *g, uint3
 	return plan(l, g->n, gang, shape_of);
 }
 
-static void row(struct bench_report *report, const char *name, double *whole, double *planning, double goal)
+static void row(struct bench_report *report, const char *name, double *whole, double *planning, uint32_t runs, double goal)
 {
 	char text[64];
 
-	bench_add(report, name, "per_s", whole, RUNS, true, goal);
+	bench_add(report, name, "per_s", whole, runs, true, goal);
 	snprintf(text, sizeof(text), "%s-planning", name);
-	bench_add(report, text, "per_s", planning, RUNS, true, 0);
+	bench_add(report, text, "per_s", planning, runs, true, 0);
 }
 
 static void sample(struct life *l, double *whole, double *planning)
@@ -111,12 +112,12 @@ static void sample(struct life *l, double *whole, double *planning)
 static bool gangs(struct bench_report *report, struct life *l, uint32_t *shape_of)
 {
 	struct alive_gang *alive = calloc(GANGS_ALIVE, sizeof(*alive));
-	double whole[RUNS], planning[RUNS];
+	double whole[RUNS_MOST], planning[RUNS_MOST];
 	bool ok = alive != NULL;
 	uint32_t at = 0;
 
 	/* The first run fills the window. */
-	for (int run = -1; ok && run < RUNS; run++) {
+	for (int run = -1; ok && run < (int)l->runs; run++) {
 		while (ok && l->pods < PODS_EACH_RUN) {
 			gang_leaves(l, at, &alive[at]);
 			ok = gang_comes(l, at, &alive[at], shape_of);
@@ -131,7 +132,7 @@ static bool gangs(struct bench_report *report, struct life *l, uint32_t *shape_o
 	cluster_plan(&l->c);
 	free(alive);
 	if (ok)
-		row(report, "sustained-gangs", whole, planning, 8e6);
+		row(report, "sustained-gangs", whole, planning, l->runs, 8e6);
 	return ok;
 }
 
@@ -139,10 +140,10 @@ static bool gangs(struct bench_report *report, struct life *l, uint32_t *shape_o
 static bool singles(struct bench_report *report, struct life *l, uint32_t *shape_of)
 {
 	static pod_id alive[SINGLES_ALIVE];
-	double whole[RUNS], planning[RUNS];
+	double whole[RUNS_MOST], planning[RUNS_MOST];
 	uint32_t at = 0, n = 0;
 
-	for (int run = -1; run < RUNS; run++) {
+	for (int run = -1; run < (int)l->runs; run++) {
 		l->core_ns = l->plan_ns = l->pods = 0;
 		while (l->pods < PODS_EACH_RUN) {
 			cluster_batch(&l->c);
@@ -164,14 +165,14 @@ static bool singles(struct bench_report *report, struct life *l, uint32_t *shape
 		if (run >= 0)
 			sample(l, &whole[run], &planning[run]);
 	}
-	row(report, "sustained-singles", whole, planning, 3e6);
+	row(report, "sustained-singles", whole, planning, l->runs, 3e6);
 	return true;
 }
 
 bool bench_sustained(struct bench_report *report, const struct bench_options *options)
 {
 	struct cluster_setup setup = { .nodes = NODES, .pods_more = 2 * GANGS_ALIVE * MEMBERS_MOST };
-	struct life l = { .seed = 1 };
+	struct life l = { .seed = 1, .runs = options->quick ? 3 : RUNS_MOST };
 	uint32_t *shape_of;
 	bool ok;
 

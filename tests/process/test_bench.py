@@ -1,0 +1,99 @@
+"""muster-bench: names, rows and JSON that scripts rely on, and the report made of them.
+Whether a figure is good is not asked here: machines differ."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import muster  # noqa: E402
+from lib.cluster import run  # noqa: E402
+from lib.harness import check, equal, main  # noqa: E402
+
+NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "compare", "openb"]
+UNITS = {"s", "ms", "us", "ns", "per_s", "bytes"}
+
+
+def bench(*arguments):
+    """The rows of one bench, by name."""
+    code, out, err = run("muster-bench", *arguments, "-o", "json", timeout_s=120)
+    equal(code, 0, f"exit code of {arguments}; it says {err}")
+    said = json.loads(out)
+    equal(said["bench"], arguments[0], "bench")
+    check(said["cpu"] and said["load1"] >= 0 and said["stall_us_p999"] > 0, said)
+    for row in said["rows"]:
+        check(row["unit"] in UNITS, row)
+        best, median, p99 = row["best"], row["median"], row["p99"]
+        check(0 < best <= median <= p99 or 0 < p99 <= median <= best, row)
+        check(row.get("goal", 1) > 0, row)
+    return {row["name"]: row for row in said["rows"]}
+
+
+def test_usage():
+    code, out, err = run("muster-bench", "--help")
+    equal((code, err), (0, ""), "--help")
+    for name in NAMES + ["all"]:
+        check(re.search(rf"^  {name} ", out, re.M), f"--help does not name {name}")
+    equal(run("muster-bench", "--version")[1].split()[0], "muster-bench", "--version")
+    for wrong in ([], ["nothing"], ["decide", "--pods", "none"], ["decide", "-o", "xml"], ["decide", "--runs"],
+                  ["decide", "ring"]):
+        code, out, err = run("muster-bench", *wrong)
+        equal((code, out), (2, ""), wrong)
+        check(err, wrong)
+
+
+def test_ring():
+    rows = bench("ring", "--quick")
+    check({"ring-oneway", "ring-wake", "ring-batch-1", "ring-batch-32"} <= set(rows), sorted(rows))
+
+
+def test_decide():
+    rows = bench("decide", "--nodes", "5000")
+    wanted = {"gang-1000/5000", "gang-10000/5000", "single-known/5000", "single-new/5000", "refuse-known/5000",
+              "refuse-new/5000", "node-event/16"}
+    check(wanted <= set(rows), sorted(rows))
+    check(all("goal" in row for row in rows.values()), rows)
+
+
+def test_inside():
+    check("pipeline-single" in bench("pipeline", "--quick"), "no row")
+    check({"sustained-gangs", "sustained-singles"} <= set(bench("sustained", "--quick")), "no row")
+    check({"bytes-per-node", "bytes-per-pod"} <= set(bench("memory", "--quick")), "no row")
+
+
+def test_whole_way():
+    """Through apisim; and several runs become one table."""
+    rows = bench("e2e", "--nodes", "50", "--pods", "100", "--gang", "30", "--runs", "2")
+    equal(sorted(rows), ["apiserver-binds", "e2e-gang-30", "e2e-live", "e2e-preloaded"], "rows")
+
+
+def test_report():
+    """One page that loads nothing, with every figure."""
+    figures = {"decide": {"bench": "decide", "cpu": "one & only", "load1": 0.5, "stall_us_p999": 12.0, "rows": [
+        {"name": "gang-1000/1000", "unit": "us", "best": 50.0, "median": 60.0, "p99": 90.0, "goal": 70},
+        {"name": "gang-1000/5000", "unit": "us", "best": 80.0, "median": 99.5, "p99": 120.0, "goal": 90}],
+        "commit": "c0ffee", "date": "2026-01-01", "kernel": "6.1", "compiler": "12.2.0"}}
+    with tempfile.TemporaryDirectory() as root:
+        os.makedirs(f"{root}/bench")
+        os.makedirs(f"{root}/docs/bench")
+        shutil.copy(muster.ROOT / "bench" / "report.py", f"{root}/bench")
+        with open(f"{root}/docs/bench/figures.json", "w") as file:
+            json.dump(figures, file)
+        subprocess.run([sys.executable, f"{root}/bench/report.py", "--render"], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=30)
+        text = open(f"{root}/docs/bench/README.md").read()
+        page = open(f"{root}/docs/bench/index.html").read()
+    for said in ("1 of 2 goals", "gang-1000/5000", "99.5", "missed", "reached", "c0ffee", "stall floor"):
+        check(said in text, f"{said} is not in the text")
+        check(said in page, f"{said} is not on the page")
+    check("one &amp; only" in page, "not escaped")
+    equal(page.count("<svg"), page.count("</svg>"), "plots")
+    check(page.count("<svg") == 2, "a plot of the rows and one over the nodes")
+    equal(re.findall(r"(?:src|href)=|url\(|@import|<script|https?:", page), [], "what it loads")
+
+
+if __name__ == "__main__":
+    main(globals())
