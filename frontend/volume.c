@@ -61,6 +61,7 @@ void volumes_free(struct volumes *vs)
 		volume_keys_free(&t->groups);
 	}
 	volume_facts_free(&vs->facts);
+	volume_wait_free(vs);
 	free(vs);
 }
 
@@ -167,6 +168,7 @@ static void tell(struct volumes *vs, enum volume_kind kind, const struct volume_
 	struct text namespace = { e->name, (size_t)(name.at - e->name) - 1 };
 	struct text group_name;
 
+	vs->epoch += kind != VOLUME_KIND_CLAIM && kind != VOLUME_KIND_ATTACHMENT;
 	volume_fact_changed(&vs->facts, fact_hash(vs, FACT_OBJECT + kind, namespace, name));
 	if (e->object && group_of(kind, e->object, &group_name))
 		volume_fact_changed(&vs->facts,
@@ -385,6 +387,7 @@ static void nodes_changed(struct volumes *vs)
 {
 	struct text none = { "", 0 };
 
+	vs->epoch++;
 	if (vs->can_wait)
 		volume_fact_changed(&vs->facts, fact_hash(vs, FACT_NODES, none, none));
 }

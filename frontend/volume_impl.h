@@ -257,6 +257,8 @@ struct volumes {
 	bool can_wait;
 	struct volume_table kinds[VOLUME_KINDS];
 	struct volume_facts facts;
+	uint64_t epoch; /* counts changes of all that waiting claims depend on */
+	struct wait_cache *waits; /* or NULL */
 };
 
 /* A join under way: on behalf of whom, where its answers lie.  What it looks at, it
@@ -299,15 +301,18 @@ void volume_clause_add(struct volume_join *j, struct node_term *term, struct tex
 void volume_terms_add(struct volume_join *j, struct volume_rule_object *rule, const struct node_term *terms,
 		      size_t n);
 
+/* The value, or NULL. */
+const struct text *volume_label(const struct pairs *labels, struct text key);
 bool volume_clauses_hold(const struct node_term *term, const struct pairs *labels);
 /* As a volume's required node affinity: one term holds. */
 bool volume_terms_hold(const struct node_term *terms, size_t n, const struct pairs *labels);
 
-/* ---- volume_wait.c: claims that wait for their first consumer ---------------------- */
+/* ---- volume_wait_rules.c: claims that wait for their first consumer ---------------------- */
 
 /* For each node, whether its volumes can be had there, as rules of *out. */
 void volume_wait_rules(struct volume_join *j, const struct claim_object *const *claims, size_t n,
 		       struct pod_storage *out);
+void volume_wait_free(struct volumes *vs);
 /* The claims, all different, take what they find on that node.  -ENOMEM. */
 int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n, uint32_t node);
 

@@ -286,7 +286,8 @@ static bool source_of_class(struct volume_join *j, const struct claim_object *cl
 	const struct class_object *class = class_of(j, claim);
 	const char *handle;
 
-	if (!class)
+	/* Not the name of a driver, so no node limits it. */
+	if (!class || text_is(class->provisioner, "kubernetes.io/no-provisioner"))
 		return false;
 	out->driver = volume_migrated(class->provisioner);
 	if (out->driver.bytes == 0)

@@ -59,7 +59,7 @@ void volume_terms_add(struct volume_join *j, struct volume_rule_object *rule, co
 
 /* ---- asking -------------------------------------------------------------------------- */
 
-static const struct text *label_of(const struct pairs *labels, struct text key)
+const struct text *volume_label(const struct pairs *labels, struct text key)
 {
 	for (size_t i = labels->n; i > 0; i--)
 		if (text_equal(labels->at[i - 1].key, key))
@@ -87,7 +87,7 @@ static bool compares(const struct node_rule *r, const struct text *value)
 
 static bool holds(const struct node_rule *r, const struct pairs *labels)
 {
-	const struct text *value = r->is_field ? NULL : label_of(labels, r->key);
+	const struct text *value = r->is_field ? NULL : volume_label(labels, r->key);
 
 	switch (r->op) {
 	case REQUIRE_IN:

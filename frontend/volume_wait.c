@@ -1,44 +1,20 @@
-/* Claims that wait for their first consumer, node by node, as VolumeBinding's binder
- * does it:
+/* Matching of claims that wait for their first consumer, as VolumeBinding's binder does
+ * it on one node:
  *
  *   a claim with a selected node goes there or nowhere
  *   the others take the smallest volume that will do, small claims first
  *   what is left has to be provisioned: the class allows the node, and there is space
  *
- * The first claim that can be neither matched nor provisioned is the node's reason.
- * Labels alone can't say that when claims compete for volumes, so the rules name the
- * nodes. */
-#include "frontend/volume_impl.h"
+ * The first claim that can be neither matched nor provisioned is the node's reason. */
+#include "frontend/volume_wait.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A claim and what could be had for it anywhere. */
-struct waiting {
-	const struct claim_object *claim;
-	const struct class_object *class;
-	const struct pv_object *reserved; /* that is bound to it already: then this or none */
-	const struct pv_object **volumes; /* the smallest first, then by name */
-	size_t volumes_n, volumes_room;
-	const struct capacity_object **capacities; /* that are large enough */
-	size_t capacities_n, capacities_room;
-	bool needs_space; /* its driver tells capacities */
-	const struct pv_object *chosen; /* on the node at hand */
-};
-
-struct waitings {
-	struct waiting *at;
-	size_t n;
-	size_t *by_size; /* indexes of those without a selected node */
-	size_t by_size_n;
-};
-
-enum wait_answer { WAIT_FITS, WAIT_NO_VOLUME, WAIT_NO_SPACE };
-
 /* ---- what there is for a claim ---------------------------------------------------------- */
 
-static bool is_bound_to(const struct pv_object *pv, const struct claim_object *claim)
+bool volume_is_bound_to(const struct pv_object *pv, const struct claim_object *claim)
 {
 	return pv->has_claim && text_equal(pv->claim_name, claim->head.name) &&
 	       text_equal(pv->claim_namespace, claim->head.namespace) &&
@@ -84,7 +60,7 @@ static void find_volumes(struct volume_join *j, struct waiting *w)
 
 		if (!could_hold(pv, w->claim))
 			continue;
-		if (is_bound_to(pv, w->claim)) {
+		if (volume_is_bound_to(pv, w->claim)) {
 			if (!w->reserved || name_order(pv->head.name, w->reserved->head.name) < 0)
 				w->reserved = pv;
 			continue;
@@ -100,6 +76,73 @@ static void find_volumes(struct volume_join *j, struct waiting *w)
 	if (w->volumes_n > 1)
 		qsort(w->volumes, w->volumes_n, sizeof(const void *), volume_order);
 }
+
+/* ---- which node leads to which volume ------------------------------------------------------ */
+
+/* The only label that the volume asks for, or NULL. */
+static const struct node_rule *only_rule(const struct pv_object *pv)
+{
+	const struct node_rule *rule;
+
+	if (!pv->has_affinity || pv->terms_n != 1 || pv->terms[0].n != 1)
+		return NULL;
+	rule = &pv->terms[0].rules[0];
+	return rule->op == REQUIRE_IN && !rule->is_field && !rule->is_void ? rule : NULL;
+}
+
+static bool knows_key(struct waiting *w, struct text key)
+{
+	for (size_t i = 0; i < w->keys_n; i++)
+		if (text_equal(w->keys[i], key))
+			return true;
+	if (w->keys_n == WAIT_KEYS_MAX)
+		return false;
+	w->keys[w->keys_n++] = key;
+	return true;
+}
+
+static int place_order(const void *a, const void *b)
+{
+	const struct wait_place *x = a, *y = b;
+	int order = name_order(x->key, y->key);
+
+	if (order == 0)
+		order = name_order(x->value, y->value);
+	return order != 0 ? order : (x->volume > y->volume) - (x->volume < y->volume);
+}
+
+static void place_volume(struct volume_join *j, struct waiting *w, uint32_t volume)
+{
+	const struct node_rule *rule = only_rule(w->volumes[volume]);
+	struct wait_place *places;
+	uint32_t *loose;
+
+	if (!rule || !knows_key(w, rule->key)) {
+		loose = volume_more(j, w->loose, w->loose_n, &w->loose_room, sizeof(*loose));
+		if (!loose)
+			return;
+		w->loose = loose;
+		loose[w->loose_n++] = volume;
+		return;
+	}
+	for (size_t i = 0; i < rule->values_n; i++) {
+		places = volume_more(j, w->places, w->places_n, &w->places_room, sizeof(*places));
+		if (!places)
+			return;
+		w->places = places;
+		places[w->places_n++] = (struct wait_place){ rule->key, rule->values[i], volume };
+	}
+}
+
+static void place_volumes(struct volume_join *j, struct waiting *w)
+{
+	for (size_t i = 0; i < w->volumes_n && j->rc == 0; i++)
+		place_volume(j, w, (uint32_t)i);
+	if (w->places_n > 1)
+		qsort(w->places, w->places_n, sizeof(*w->places), place_order);
+}
+
+/* ---- where a claim could be provisioned ------------------------------------------------------ */
 
 /* kube-scheduler reads storageCapacity of a driver of that very name, migrated or not. */
 static void find_capacities(struct volume_join *j, struct waiting *w)
@@ -125,8 +168,7 @@ static void find_capacities(struct volume_join *j, struct waiting *w)
 	}
 }
 
-/* -ENOMEM. */
-static int find_all(struct volume_join *j, const struct claim_object *const *claims, size_t n, struct waitings *ws)
+int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n, struct waitings *ws)
 {
 	*ws = (struct waitings){ arena_alloc(j->arena, n * sizeof(*ws->at)), n,
 				 arena_alloc(j->arena, n * sizeof(*ws->by_size)), 0 };
@@ -143,6 +185,7 @@ static int find_all(struct volume_join *j, const struct claim_object *const *cla
 		if (claims[i]->has_selected_node)
 			continue;
 		find_volumes(j, w);
+		place_volumes(j, w);
 		for (k = ws->by_size_n++; k > 0; k--) {
 			if (ws->at[ws->by_size[k - 1]].claim->request <= claims[i]->request)
 				break;
@@ -168,15 +211,53 @@ static bool is_reachable(const struct pv_object *pv, const struct volume_node_la
 	return !pv->has_affinity || volume_terms_hold(pv->terms, pv->terms_n, &node->labels);
 }
 
+/* The first of the places with that label and value. */
+static size_t places_first(const struct waiting *w, struct text key, struct text value)
+{
+	const struct wait_place wanted = { key, value, 0 };
+	size_t low = 0, high = w->places_n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (place_order(&w->places[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first volume that the node's label leads to; `best` if that comes before. */
+static uint32_t choose_place(const struct waitings *ws, const struct waiting *w, struct text key,
+			     const struct volume_node_labels *node, uint32_t best)
+{
+	const struct text *value = volume_label(&node->labels, key);
+
+	if (!value)
+		return best;
+	for (size_t i = places_first(w, key, *value); i < w->places_n && w->places[i].volume < best; i++) {
+		if (!text_equal(w->places[i].key, key) || !text_equal(w->places[i].value, *value))
+			break;
+		if (!is_chosen(ws, w->volumes[w->places[i].volume]))
+			return w->places[i].volume;
+	}
+	return best;
+}
+
 static const struct pv_object *choose(const struct waitings *ws, const struct waiting *w,
 				      const struct volume_node_labels *node)
 {
+	uint32_t best = UINT32_MAX;
+
 	if (w->reserved && !is_chosen(ws, w->reserved))
 		return is_reachable(w->reserved, node) ? w->reserved : NULL;
-	for (size_t i = 0; i < w->volumes_n; i++)
-		if (!is_chosen(ws, w->volumes[i]) && is_reachable(w->volumes[i], node))
-			return w->volumes[i];
-	return NULL;
+	for (size_t i = 0; i < w->loose_n && best == UINT32_MAX; i++)
+		if (!is_chosen(ws, w->volumes[w->loose[i]]) && is_reachable(w->volumes[w->loose[i]], node))
+			best = w->loose[i];
+	for (size_t k = 0; k < w->keys_n; k++)
+		best = choose_place(ws, w, w->keys[k], node, best);
+	return best == UINT32_MAX ? NULL : w->volumes[best];
 }
 
 static enum wait_answer provision(const struct waiting *w, const struct volume_node_labels *node)
@@ -196,8 +277,7 @@ static enum wait_answer provision(const struct waiting *w, const struct volume_n
 	return WAIT_NO_SPACE;
 }
 
-/* Leaves in `chosen` what each claim would take; NULL: it would be provisioned. */
-static enum wait_answer ask(struct waitings *ws, const struct volume_node_labels *node)
+enum wait_answer wait_ask(struct waitings *ws, const struct volume_node_labels *node)
 {
 	enum wait_answer answer;
 
@@ -222,118 +302,4 @@ static enum wait_answer ask(struct waitings *ws, const struct volume_node_labels
 			return answer;
 	}
 	return WAIT_FITS;
-}
-
-/* ---- all nodes ------------------------------------------------------------------------------ */
-
-static void node_rule(struct volume_join *j, struct pod_storage *out, enum node_why why, enum require_op op,
-		      struct texts names)
-{
-	struct volume_rule_object *rule = volume_rule_add(j, out, why);
-	struct node_term *term;
-
-	if (op == REQUIRE_IN && names.n == 0)
-		return; /* none will do */
-	term = volume_term_add(j, rule);
-	volume_clause_add(j, term, text_of("metadata.name"), op, names.at, names.n);
-	if (term && term->n > 0)
-		term->rules[0].is_field = true;
-}
-
-/* Say it with the shorter list. */
-static void answer_rule(struct volume_join *j, struct pod_storage *out, enum node_why why,
-			const struct volume_users *nodes, const uint8_t *answers, uint8_t bad)
-{
-	struct texts good_ones = { NULL, 0, 0 }, bad_ones = { NULL, 0, 0 }, *list;
-	struct text *grown;
-
-	for (uint32_t i = 0; i < nodes->n; i++) {
-		const struct volume_node_labels *node = nodes->at[i].what;
-
-		if (!node)
-			continue;
-		list = answers[i] == bad ? &bad_ones : &good_ones;
-		grown = volume_more(j, list->at, list->n, &list->room, sizeof(*grown));
-		if (!grown)
-			return;
-		list->at = grown;
-		grown[list->n++] = node->name;
-	}
-	if (bad_ones.n == 0)
-		return;
-	if (bad_ones.n <= good_ones.n)
-		node_rule(j, out, why, REQUIRE_NOT_IN, bad_ones);
-	else
-		node_rule(j, out, why, REQUIRE_IN, good_ones);
-}
-
-void volume_wait_rules(struct volume_join *j, const struct claim_object *const *claims, size_t n,
-		       struct pod_storage *out)
-{
-	const struct volume_users *nodes = &j->vs->facts.users[1];
-	uint8_t *answers = arena_alloc(j->arena, nodes->n + (size_t)1);
-	struct waitings ws;
-
-	if (!answers || find_all(j, claims, n, &ws) < 0) {
-		j->rc = -ENOMEM;
-		return;
-	}
-	volume_look_nodes(j);
-	for (uint32_t i = 0; i < nodes->n; i++)
-		if (nodes->at[i].what)
-			answers[i] = (uint8_t)ask(&ws, nodes->at[i].what);
-	answer_rule(j, out, NODE_WHY_VOLUME_BIND, nodes, answers, WAIT_NO_VOLUME);
-	answer_rule(j, out, NODE_WHY_VOLUME_SPACE, nodes, answers, WAIT_NO_SPACE);
-}
-
-/* ---- the pod goes to a node ------------------------------------------------------------------- */
-
-/* The volume goes to the claim, as if it were bound already. */
-static int assume_volume(struct volume_join *j, const struct waiting *w, union volume_any *claim)
-{
-	union volume_any pv = { .pv = *w->chosen };
-	const char *name = arena_copy(j->arena, pv.head.name);
-
-	if (!name)
-		return -ENOMEM;
-	pv.pv.has_claim = true;
-	pv.pv.is_available = false;
-	pv.pv.claim_namespace = w->claim->head.namespace;
-	pv.pv.claim_name = w->claim->head.name;
-	pv.pv.claim_uid = w->claim->head.uid;
-	claim->claim.volume = text_of(name);
-	claim->claim.bind_completed = true;
-	return volume_change(j->vs, VOLUME_KIND_VOLUME, &pv);
-}
-
-/* Each change frees the object that it replaces: w->chosen, then w->claim. */
-static int assume_one(struct volume_join *j, const struct waiting *w, struct text node)
-{
-	union volume_any claim = { .claim = *w->claim };
-	int rc = 0;
-
-	if (w->chosen) {
-		rc = assume_volume(j, w, &claim);
-	} else {
-		claim.claim.has_selected_node = true;
-		claim.claim.selected_node = node;
-	}
-	return rc < 0 ? rc : volume_change(j->vs, VOLUME_KIND_CLAIM, &claim);
-}
-
-int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n, uint32_t node)
-{
-	const struct volume_node_labels *where = volume_user(&j->vs->facts, true, node);
-	struct waitings ws;
-	int rc = 0;
-
-	if (!where)
-		return 0;
-	if (find_all(j, claims, n, &ws) < 0)
-		return -ENOMEM;
-	if (ask(&ws, where) != WAIT_FITS)
-		return 0;
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = assume_one(j, &ws.at[i], where->name);
-	return rc;
 }

@@ -197,9 +197,9 @@ Test(volume, refuses_a_pod_in_the_order_of_the_plugins)
 	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'lost'},'spec':{'volumeName':'v9'},'status':{'phase':'Lost'}}");
 	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'going','deletionTimestamp':'2026-01-01T00:00:00Z'}}");
 	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-e'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-mine','ownerReferences':[{'uid':'u1','controller':true}]},"
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-mine','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
 				   "'spec':{'storageClassName':'now'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-his','ownerReferences':[{'uid':'u1','controller':false}]}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-his','ownerReferences':[{'kind':'Pod','uid':'u1','controller':false}]}}");
 	static const struct {
 		const char *volumes, *said;
 	} rows[] = {
@@ -236,7 +236,7 @@ Test(volume, ephemeral_volume_that_is_gone)
 
 	put(&s, VOLUME_KIND_CLAIM,
 	    "{'metadata':{'namespace':'ns','name':'p1-e','annotations':{'pv.kubernetes.io/bind-completed':'yes'},"
-	    "'ownerReferences':[{'uid':'u1','controller':true}]},'spec':{'volumeName':'v'}}");
+	    "'ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},'spec':{'volumeName':'v'}}");
 	pod(&s, 1, "{'name':'e','ephemeral':{}}");
 	cr_expect_str_eq(joined(&s, 1, false), "gone:\n");
 	store_free(&s);
@@ -320,7 +320,7 @@ Test(volume, what_two_pods_cant_have_at_once)
 	struct store s = store_new(false);
 
 	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'one'},'spec':{'accessModes':['ReadWriteOncePod']}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-one','ownerReferences':[{'uid':'u1','controller':true}]},"
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-one','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
 				   "'spec':{'accessModes':['ReadWriteOncePod']}}");
 	pod(&s, 1, CLAIM("one") ",{'name':'one','ephemeral':{}}");
 	cr_expect_str_eq(joined(&s, 1, true), "alone: claim\nns\none everywhere\n");
@@ -625,7 +625,7 @@ static void random_claim(struct world *w, uint32_t i, char *out, size_t bytes)
 		snprintf(name, sizeof(name), "k%u", i);
 	else
 		snprintf(name, sizeof(name), "p%u-e", i);
-	snprintf(out, bytes, "{'metadata':{'namespace':'ns','name':'%s'%s,'ownerReferences':[{'uid':'u%u','controller':true}],"
+	snprintf(out, bytes, "{'metadata':{'namespace':'ns','name':'%s'%s,'ownerReferences':[{'kind':'Pod','uid':'u%u','controller':true}],"
 		 "'annotations':{'x':'y'%s%s}},'spec':{'storageClassName':'%s','accessModes':['ReadWriteOnce'%s],"
 		 "'resources':{'requests':{'storage':'%uGi'}}", name,
 		 any(w, 12) ? "" : ",'deletionTimestamp':'2026-01-01T00:00:00Z'", i, maybe(w, ",'pv.kubernetes.io/bind-completed':''"),
