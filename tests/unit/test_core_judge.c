@@ -331,6 +331,29 @@ Test(judge, the_first_of_a_series_starts)
 	plain_free(p);
 }
 
+/* Someone on a node with one of the keys is enough for a pod not to be the first. */
+Test(judge, is_not_the_first_when_one_key_is_there)
+{
+	struct plain *p = small(2);
+	struct judgement j;
+
+	p->nodes[0].labels_n = 2; /* no host */
+	plain_tell_node(p, 0);
+	p->shapes[1].pod_terms_n = 2;
+	p->shapes[1].pod_terms[0] = (struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_ZONE, .labels = app_is(1) };
+	p->shapes[1].pod_terms[1] = (struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_HOST, .labels = app_is(1) };
+	pod(p, 0, 1, PLAIN_NONE, 1);
+	j = verdict(p, 0);
+	EXPECT_WHYS(j, 1, 0);
+	judgement_free(&j);
+	pod(p, 1, 0, 0, 1);
+	j = verdict(p, 0);
+	EXPECT_WHYS(j, 0, WHY_BIT(NODE_WHY_POD_AFFINITY));
+	EXPECT_WHYS(j, 1, WHY_BIT(NODE_WHY_POD_AFFINITY));
+	judgement_free(&j);
+	plain_free(p);
+}
+
 /* When each term names nodes, the others are not even looked at, cordoned or not. */
 Test(judge, looks_at_named_nodes_alone)
 {
