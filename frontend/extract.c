@@ -146,20 +146,25 @@ static bool is_counted_whole(struct text r)
 	return r.bytes > 0 && memchr(r.at, '/', r.bytes) && !memmem(r.at, r.bytes, "kubernetes.io/", 14);
 }
 
+/* *text is what was written. */
+static void quantity_read(struct json *j, nano_t *out, struct text *text)
+{
+	*out = 0;
+	*text = TEXT_NONE;
+	if (json_null(j) || !json_scalar(j, text))
+		return;
+	*text = text_trim(*text);
+	if (quantity_parse(text->at, text->bytes, out) < 0)
+		json_fail(j, "\"%.*s\" is not a quantity", TEXT_SHOWN(*text));
+	else if (*out < 0)
+		json_fail(j, "\"%.*s\" is negative", TEXT_SHOWN(*text));
+}
+
 void extract_quantity(struct json *j, nano_t *out)
 {
-	struct text t;
-	int shown;
+	struct text text;
 
-	*out = 0;
-	if (json_null(j) || !json_scalar(j, &t))
-		return;
-	t = text_trim(t);
-	shown = (int)(t.bytes < 80 ? t.bytes : 80);
-	if (quantity_parse(t.at, t.bytes, out) < 0)
-		json_fail(j, "\"%.*s\" is not a quantity", shown, t.at);
-	else if (*out < 0)
-		json_fail(j, "\"%.*s\" is negative", shown, t.at);
+	quantity_read(j, out, &text);
 }
 
 static struct quantity_of *quantities_set(struct json *j, struct quantities *q, uint32_t resource)
@@ -180,7 +185,7 @@ static struct quantity_of *quantities_set(struct json *j, struct quantities *q, 
 
 void extract_quantities(struct json *j, struct resource_names *names, struct quantities *out)
 {
-	struct text name;
+	struct text name, text;
 	struct quantity_of *q;
 	nano_t amount;
 	uint32_t resource;
@@ -189,13 +194,13 @@ void extract_quantities(struct json *j, struct resource_names *names, struct qua
 	if (!json_object(j))
 		return;
 	while (json_key(j, &name)) {
-		extract_quantity(j, &amount);
+		quantity_read(j, &amount, &text);
 		if (j->failed)
 			return;
 		if (!extract_is_counted(name))
 			continue;
 		if (amount % WHOLE != 0 && is_counted_whole(name)) {
-			json_fail(j, "is not a whole number");
+			json_fail(j, "\"%.*s\" is not a whole number", TEXT_SHOWN(text));
 			return;
 		}
 		if (name.bytes > RESOURCE_NAME_BYTES_MAX) {

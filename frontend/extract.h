@@ -17,6 +17,8 @@
 struct json;
 
 #define TEXT_NONE ((struct text){ "", 0 })
+/* For %.*s in an error. */
+#define TEXT_SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
 
 int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
                 struct decode_error *error);

@@ -4,8 +4,6 @@
 #include "frontend/extract_label.h"
 #include "frontend/json.h"
 
-#define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
-
 static void extract_weight(struct json *j, int32_t *out)
 {
 	int64_t weight;
@@ -112,7 +110,7 @@ static void term_check(struct json *j, const struct pod_term_object *t)
 {
 	if (!label_key_is_valid(t->topology))
 		json_fail(j, t->topology.bytes > 0 ? "\"%.*s\" is not the key of a label" : "has no topologyKey",
-			  SHOWN(t->topology));
+			  TEXT_SHOWN(t->topology));
 	if (!t->selector.is_given && t->match_keys.n + t->mismatch_keys.n > 0)
 		json_fail(j, "has %s without a labelSelector",
 			  t->match_keys.n > 0 ? "matchLabelKeys" : "mismatchLabelKeys");

@@ -3,8 +3,6 @@
 
 #include "frontend/json.h"
 
-#define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
-
 /* ---- resources ------------------------------------------------------------- */
 
 void extract_resources(struct json *j, struct resource_names *names, struct quantities *requests,
@@ -63,7 +61,7 @@ static void extract_protocol(struct json *j, struct text *out)
 	if (out->bytes == 0)
 		*out = text_of("TCP");
 	else if (!text_is(*out, "TCP") && !text_is(*out, "UDP") && !text_is(*out, "SCTP"))
-		json_fail(j, "\"%.*s\" is not a protocol", SHOWN(*out));
+		json_fail(j, "\"%.*s\" is not a protocol", TEXT_SHOWN(*out));
 }
 
 static void extract_port(struct json *j, struct port_object *p)

@@ -4,8 +4,6 @@
 #include "frontend/json.h"
 #include "frontend/volume.h"
 
-#define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
-
 /* ---- tolerations ------------------------------------------------------------ */
 
 static void extract_effect(struct json *j, uint32_t *out)
@@ -23,7 +21,7 @@ static void extract_effect(struct json *j, uint32_t *out)
 	else if (text_is(t, "NoExecute"))
 		*out = EFFECT_NO_EXECUTE;
 	else
-		json_fail(j, "\"%.*s\" is not an effect of a taint", SHOWN(t));
+		json_fail(j, "\"%.*s\" is not an effect of a taint", TEXT_SHOWN(t));
 }
 
 static void extract_toleration(struct json *j, struct toleration_object *t, uint32_t *asks)
@@ -49,9 +47,9 @@ static void extract_toleration(struct json *j, struct toleration_object *t, uint
 	if (text_is(operator, "Gt") || text_is(operator, "Lt"))
 		*asks |= ASKS_TOLERATION_OPERATOR;
 	else if (!t->exists && operator.bytes > 0 && !text_is(operator, "Equal"))
-		json_fail(j, "\"%.*s\" is not an operator of a toleration", SHOWN(operator));
+		json_fail(j, "\"%.*s\" is not an operator of a toleration", TEXT_SHOWN(operator));
 	if (t->exists && t->value.bytes > 0)
-		json_fail(j, "has the value \"%.*s\", which its operator takes none of", SHOWN(t->value));
+		json_fail(j, "has the value \"%.*s\", which its operator takes none of", TEXT_SHOWN(t->value));
 	if (!t->exists && t->key.bytes == 0)
 		json_fail(j, "has no key: its operator must be Exists");
 }

@@ -4,8 +4,6 @@
 #include "frontend/extract_label.h"
 #include "frontend/json.h"
 
-#define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
-
 void extract_texts(struct json *j, struct texts *out)
 {
 	struct text *grown;
@@ -208,12 +206,12 @@ static void selector_check(struct json *j, const struct node_rule *r)
 	bool wants_values = r->op == REQUIRE_IN || r->op == REQUIRE_NOT_IN;
 
 	if (!label_key_is_valid(r->key))
-		json_fail(j, "\"%.*s\" is not the key of a label", SHOWN(r->key));
+		json_fail(j, "\"%.*s\" is not the key of a label", TEXT_SHOWN(r->key));
 	if (wants_values != (r->values_n > 0))
 		json_fail(j, wants_values ? "has no values" : "has values, which its operator takes none of");
 	for (size_t i = 0; i < r->values_n; i++)
 		if (!label_value_is_valid(r->values[i]))
-			json_fail(j, "\"%.*s\" is not the value of a label", SHOWN(r->values[i]));
+			json_fail(j, "\"%.*s\" is not the value of a label", TEXT_SHOWN(r->values[i]));
 }
 
 static void extract_expressions(struct json *j, struct selector_object *out)
@@ -230,7 +228,7 @@ static void extract_expressions(struct json *j, struct selector_object *out)
 		if (rule_read(j, rule, &operator) && rule->op <= REQUIRE_NOT_EXISTS)
 			selector_check(j, rule);
 		else
-			json_fail(j, "\"%.*s\" is not an operator of a label selector", SHOWN(operator));
+			json_fail(j, "\"%.*s\" is not an operator of a label selector", TEXT_SHOWN(operator));
 	}
 }
 

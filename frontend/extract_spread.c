@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define SHOWN(t) (int)((t).bytes < 80 ? (t).bytes : 80), (t).at
-
 static void extract_positive(struct json *j, int32_t *out)
 {
 	extract_int32(j, out);
@@ -23,7 +21,7 @@ static bool extract_choice(struct json *j, const char *first, const char *second
 	if (json_null(j) || !json_string(j, &t))
 		return by_default;
 	if (!text_is(t, first) && !text_is(t, second))
-		json_fail(j, "\"%.*s\" is neither %s nor %s", SHOWN(t), first, second);
+		json_fail(j, "\"%.*s\" is neither %s nor %s", TEXT_SHOWN(t), first, second);
 	return text_is(t, second);
 }
 
@@ -60,7 +58,7 @@ static void spread_check(struct json *j, const struct spread_object *s, bool has
 {
 	if (!label_key_is_valid(s->topology))
 		json_fail(j, s->topology.bytes > 0 ? "\"%.*s\" is not the key of a label" : "has no topologyKey",
-			  SHOWN(s->topology));
+			  TEXT_SHOWN(s->topology));
 	if (!has_action)
 		json_fail(j, "has no whenUnsatisfiable");
 	if (s->max_skew == 0)
