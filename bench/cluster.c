@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define GIB (INT64_C(1) << 30)
 #define SPARE_NAMES 256u
@@ -341,8 +342,8 @@ void cluster_node(struct cluster *c, node_id node, bool more)
 	node_record(c, node, more ? 8 * GIB : 0);
 }
 
-/* On the measured path: nothing here but the record. */
-void cluster_plan(struct cluster *c)
+/* On the measured path: nothing here but what the core's own loop does. */
+void cluster_decide(struct cluster *c)
 {
 	while (core_wants_plan(c->core)) {
 		const struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = 1, .time_ns = c->time_ns };
@@ -350,7 +351,27 @@ void cluster_plan(struct cluster *c)
 		c->time_ns += 1000;
 		if (!c->feed(c, &r))
 			exit(1);
+		ring_publish(&c->commands);
 	}
+}
+
+void cluster_take(struct cluster *c)
+{
+	struct record *r = (struct record *)(void *)c->buffer;
+
+	while (ring_read(&c->taken, r) == 1)
+		cluster_command(c, r->kind, r + 1);
+	ring_release(&c->taken);
+}
+
+uint64_t cluster_plan(struct cluster *c)
+{
+	uint64_t took = bench_now_ns();
+
+	cluster_decide(c);
+	took = bench_now_ns() - took;
+	cluster_take(c);
+	return took;
 }
 
 void cluster_batch(struct cluster *c)
@@ -391,9 +412,20 @@ void cluster_command(struct cluster *c, enum record_kind kind, const void *body)
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
-	(void)bytes;
-	cluster_command(context, kind, body);
-	return true;
+	struct cluster *c = context;
+	struct record *r = ring_reserve(&c->commands, kind, bytes, c->time_ns);
+
+	if (r)
+		memcpy(r + 1, body, bytes);
+	return r;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static bool feed_core(struct cluster *c, const struct record *r)
@@ -454,16 +486,25 @@ static bool no_room(struct cluster *c, const char *what)
 
 static bool core_init(struct cluster *c)
 {
-	struct core_config config = { .limits = c->limits, .emit = emit, .context = c };
+	/* As muster-core has it by default. */
+	struct core_config config = { .limits = c->limits, .emit = emit, .context = c, .clock_ns = clock_ns,
+		                      .hold_after_ns = UINT64_C(60000000000) };
 	const char *what = NULL;
 	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
+	unsigned char *ring;
 
 	c->feed = feed_core;
 	c->ledger = bytes ? aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
 	if (c->ledger)
 		memset(c->ledger, 0, bytes);
 	c->core = c->ledger ? core_new(&config, c->ledger) : NULL;
-	return c->core || no_room(c, what);
+	c->buffer = malloc(RECORD_BYTES_MAX);
+	if (!c->core || !c->buffer)
+		return no_room(c, what);
+	ring = (unsigned char *)c->ledger + c->ledger->command_ring.offset;
+	ring_writer_init(&c->commands, ring, c->limits.command_ring_bytes, &c->ledger->command_tail, &c->taken_head, 1);
+	ring_reader_init(&c->taken, ring, c->limits.command_ring_bytes, &c->ledger->command_tail, &c->taken_head, 1);
+	return true;
 }
 
 bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
@@ -494,4 +535,5 @@ void cluster_free(struct cluster *c)
 	free(c->gang_generations);
 	free(c->bind);
 	free(c->batch);
+	free(c->buffer);
 }

@@ -8,6 +8,7 @@
 #define MUSTER_BENCH_CLUSTER_H
 
 #include "core/core.h"
+#include "ipc/ring.h"
 
 #include <stdbool.h>
 
@@ -41,7 +42,11 @@ struct cluster {
 	uint32_t *gang_generations;
 	uint32_t new_shapes;
 	uint64_t time_ns;
-	uint64_t binds; /* commands seen; the last are in bind[] */
+	struct ring_writer commands; /* of our core, as in production */
+	struct ring_reader taken;
+	_Atomic uint64_t taken_head;
+	unsigned char *buffer; /* for one command */
+	uint64_t binds; /* commands taken; the last are in bind[] */
 	uint64_t reasons;
 	struct cluster_bind *bind;
 	unsigned char *batch; /* records that wait for cluster_run() */
@@ -110,8 +115,14 @@ void cluster_new_shape(struct cluster *c, bool scarce);
 /* Its memory grows (more) or is as before. */
 void cluster_node(struct cluster *c, node_id node, bool more);
 
-/* Feed EVENT_PLAN until the core has nothing more to plan. */
-void cluster_plan(struct cluster *c);
+/* Feed EVENT_PLAN until the core has nothing more to plan; its commands are on the ring. */
+void cluster_decide(struct cluster *c);
+
+/* Take the commands. */
+void cluster_take(struct cluster *c);
+
+/* Both; how many ns the first took. */
+uint64_t cluster_plan(struct cluster *c);
 
 /* From now on records are collected; cluster_run() feeds them and says how many ns
  * the core took. */

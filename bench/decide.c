@@ -74,9 +74,7 @@ static uint64_t gang_once(struct cluster *c, uint32_t members, uint32_t shape, p
 	cluster_gang(c, 0, members);
 	for (uint32_t i = 0; i < members; i++)
 		pods[i] = cluster_pod(c, 0, shape);
-	took = bench_now_ns();
-	cluster_plan(c);
-	took = bench_now_ns() - took;
+	took = cluster_plan(c);
 	ok = c->binds - binds == members;
 	if (!ok)
 		fprintf(stderr, "muster-bench: the gang got %llu of %u bindings\n", (unsigned long long)(c->binds - binds),
@@ -131,11 +129,10 @@ static bool single_known(struct bench_report *report, struct cluster *c, double 
 		return false;
 	for (uint32_t i = 0; i < n + 2; i++) {
 		pod_id pod = cluster_pod(c, ID_NONE, i % 2 ? SHAPE_GPU : SHAPE_ZONE);
-		uint64_t start = bench_now_ns();
+		uint64_t took = cluster_plan(c);
 
-		cluster_plan(c);
 		if (i >= 2) /* before that they are new */
-			samples_add(&s, (double)(bench_now_ns() - start));
+			samples_add(&s, (double)took);
 		cluster_pod_end(c, pod);
 		cluster_plan(c);
 	}
@@ -160,9 +157,7 @@ static bool single_new(struct bench_report *report, struct cluster *c, double go
 		cluster_new_shape(c, false);
 		took = bench_now_ns() - start;
 		pod = cluster_pod(c, ID_NONE, SHAPE_NEW);
-		start = bench_now_ns();
-		cluster_plan(c);
-		took += bench_now_ns() - start;
+		took += cluster_plan(c);
 		samples_add(&s, (double)took / 1000);
 		cluster_pod_end(c, pod);
 		cluster_plan(c);
@@ -193,9 +188,7 @@ static bool refuse_row(struct bench_report *report, struct cluster *c, bool new_
 		cluster_gang(c, 0, MEMBERS);
 		for (uint32_t member = 0; member < MEMBERS; member++)
 			pods[member] = cluster_pod(c, 0, new_shape ? SHAPE_NEW : SHAPE_RARE);
-		start = bench_now_ns();
-		cluster_plan(c);
-		took += bench_now_ns() - start;
+		took += cluster_plan(c);
 		if (c->reasons == reasons) {
 			fprintf(stderr, "muster-bench: no reason was told\n");
 			free(s.at);
@@ -238,9 +231,7 @@ static bool node_event(struct bench_report *report, struct cluster *c, double go
 			cluster_batch(c);
 			cluster_node(c, node, more);
 			took += cluster_run(c);
-			uint64_t start = bench_now_ns();
-			cluster_plan(c);
-			took += bench_now_ns() - start;
+			took += cluster_plan(c);
 		}
 		samples_add(&s, (double)took / 2000);
 	}

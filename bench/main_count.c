@@ -35,7 +35,7 @@ __attribute__((noinline, noclone)) static void count_anew(void)
 
 COUNTED void counted_gang(void)
 {
-	cluster_plan(&cluster);
+	cluster_decide(&cluster);
 	stage = 1;
 }
 
@@ -47,27 +47,27 @@ COUNTED void counted_pods(void)
 
 COUNTED void counted_single(void)
 {
-	cluster_plan(&cluster);
+	cluster_decide(&cluster);
 	stage = 3;
 }
 
 COUNTED void counted_shape(void)
 {
 	cluster_run(&cluster);
-	cluster_plan(&cluster);
+	cluster_decide(&cluster);
 	stage = 4;
 }
 
 COUNTED void counted_refuse(void)
 {
-	cluster_plan(&cluster);
+	cluster_decide(&cluster);
 	stage = 5;
 }
 
 COUNTED void counted_node(void)
 {
 	cluster_run(&cluster);
-	cluster_plan(&cluster);
+	cluster_decide(&cluster);
 	stage = 6;
 }
 
@@ -99,6 +99,7 @@ static void gangs(void)
 	counted_pods();
 	count_anew();
 	counted_gang();
+	cluster_take(&cluster);
 	gang_ends(MEMBERS);
 }
 
@@ -111,11 +112,13 @@ static void singles(void)
 	}
 	count_anew();
 	counted_single();
+	cluster_take(&cluster);
 	cluster_batch(&cluster);
 	cluster_new_shape(&cluster, false);
 	pods[2] = cluster_pod(&cluster, ID_NONE, SHAPE_NEW);
 	count_anew();
 	counted_shape();
+	cluster_take(&cluster);
 	for (int i = 0; i < 3; i++)
 		cluster_pod_end(&cluster, pods[i]);
 	cluster_plan(&cluster);
@@ -131,6 +134,7 @@ static void refused(void)
 	cluster_run(&cluster);
 	count_anew();
 	counted_refuse();
+	cluster_take(&cluster);
 	gang_ends(64);
 }
 
@@ -146,6 +150,7 @@ static void node_changes(void)
 		pods[CLUSTER_MIX + i] = cluster_pod(&cluster, ID_NONE, SHAPE_MIX + i);
 	count_anew();
 	counted_node();
+	cluster_take(&cluster);
 }
 
 /* ---- ring and extractor ---------------------------------------------------------------- */

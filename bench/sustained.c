@@ -45,10 +45,8 @@ static void feed(struct life *l)
 /* Plan what waits; then all bindings are answered. */
 static bool plan(struct life *l, uint32_t expect, gang_id gang, const uint32_t *shape_of)
 {
-	uint64_t binds = l->c.binds, start = bench_now_ns(), took;
+	uint64_t binds = l->c.binds, took = cluster_plan(&l->c);
 
-	cluster_plan(&l->c);
-	took = bench_now_ns() - start;
 	l->plan_ns += took;
 	l->core_ns += took;
 	if (l->c.binds - binds != expect) {
