@@ -42,9 +42,11 @@ static int add_namespaces(struct draft *d, const struct pod_object *pod, const s
 	if (from->namespaces.n == 0 && !from->namespace_selector.is_given)
 		return draft_add_values(d, &pod->meta.namespace, 1, &t->namespaces);
 	rc = draft_add_values(d, from->namespaces.at, from->namespaces.n, &t->namespaces);
-	if (rc < 0 || !from->namespace_selector.is_given)
+	if (rc < 0)
 		return rc;
 	sort_values(d, &t->namespaces);
+	if (!from->namespace_selector.is_given)
+		return 0;
 	if (from->namespace_selector.rules.n == 0) {
 		t->flags |= TERM_EVERY_NAMESPACE;
 		return 0;

@@ -1,0 +1,691 @@
+/* What pods ask of nodes and of each other, and what they refer to: objects in, and the
+ * shapes, pods, nodes and namespaces that the core is told of. */
+#include "core/records.h"
+#include "frontend/model_impl.h"
+
+#include "tests/unit/support_replay.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct limits LIMITS = { .nodes = 8, .pods = 32, .gangs = 4, .shapes = 40, .names = 24, .resources = 8,
+				      .name_bytes = 4096, .command_ring_bytes = 8192 };
+
+struct story {
+	struct model *m;
+	struct replay replay;
+	struct decode_error error;
+	int version;
+};
+
+static void start(struct story *s)
+{
+	static const char *const names[] = { "muster" };
+	struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = LIMITS,
+				       .hash_key = { 1, 2 } };
+
+	memset(s, 0, sizeof(*s));
+	s->m = model_new(&config);
+	cr_assert(s->m);
+	replay_start(&s->replay, &LIMITS);
+	replay_add_core(&s->replay);
+}
+
+static void check(const struct story *s)
+{
+	char why[200] = "";
+
+	cr_assert(model_valid(s->m, why, sizeof(why)), "%s", why);
+}
+
+static void end(struct story *s)
+{
+	check(s);
+	model_free(s->m);
+	replay_free(&s->replay);
+}
+
+static int resource_of(const struct story *s, const char *api_version, const char *kind)
+{
+	int r = model_resource_index(s->m, api_version, kind);
+
+	cr_assert(r >= 0, "%s %s", api_version, kind);
+	return r;
+}
+
+/* An object of that kind, with what its metadata and itself have more. */
+static int put(struct story *s, const char *api_version, const char *kind, const char *namespace, const char *name,
+               const char *meta, const char *rest)
+{
+	static char json[262144];
+	int n = snprintf(json, sizeof(json), "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+			 "\"namespace\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"%s%s}%s%s}", api_version, kind, name,
+			 namespace, name, ++s->version, *meta ? "," : "", meta, *rest ? "," : "", rest);
+	char *exact = malloc((size_t)n);
+	int rc;
+
+	cr_assert(exact && n < (int)sizeof(json));
+	memcpy(exact, json, (size_t)n);
+	rc = model_put(s->m, resource_of(s, api_version, kind), exact, (size_t)n, &s->error);
+	free(exact);
+	check(s);
+	return rc;
+}
+
+static void delete(struct story *s, const char *api_version, const char *kind, const char *namespace, const char *name)
+{
+	char json[512];
+	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s\","
+			 "\"resourceVersion\":\"%d\"}}", name, namespace, name, ++s->version);
+
+	cr_assert_eq(model_remove(s->m, resource_of(s, api_version, kind), json, (size_t)n, &s->error), 0);
+	check(s);
+}
+
+/* A pod of ours with those labels and that part of its spec. */
+static int put_pod(struct story *s, const char *name, const char *labels, const char *spec)
+{
+	char meta[512], rest[4096];
+
+	snprintf(meta, sizeof(meta), "\"labels\":{%s}", labels);
+	snprintf(rest, sizeof(rest), "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"resources\":"
+		 "{\"requests\":{\"cpu\":\"1\"}}}]%s%s}", *spec ? "," : "", spec);
+	return put(s, "v1", "Pod", "ns", name, meta, rest);
+}
+
+static int put_affinity(struct story *s, const char *name, const char *affinity)
+{
+	char spec[3000];
+
+	snprintf(spec, sizeof(spec), "\"affinity\":{%s}", affinity);
+	return put_pod(s, name, "\"app\":\"web\"", spec);
+}
+
+/* Everything is sent; how many records that took. */
+static unsigned flush(struct story *s)
+{
+	unsigned before = s->replay.records;
+
+	cr_assert(replay_flush(&s->replay, s->m, 10000));
+	cr_assert(replay_flush(&s->replay, s->m, 0), "nothing is left");
+	check(s);
+	return s->replay.records - before;
+}
+
+static const struct event_pod *pod(struct story *s, const char *name)
+{
+	char full[300];
+	const struct event_pod *e;
+
+	snprintf(full, sizeof(full), "ns/%s", name);
+	e = replay_pod(&s->replay, full);
+	cr_assert(e, "%s", full);
+	return e;
+}
+
+static struct shape_record shape(struct story *s, const char *name)
+{
+	struct shape_record r;
+
+	replay_parts(&s->replay, pod(s, name), &r);
+	return r;
+}
+
+static const char *key(const struct story *s, uint32_t number)
+{
+	return number == LABEL_KEY_NODE_NAME ? "NAME" : intern_text(&s->m->keys, number);
+}
+
+static const char *value(const struct story *s, uint32_t number)
+{
+	return intern_text(&s->m->values, number);
+}
+
+/* "app In web,api; tier Exists; " of a span of clauses. */
+static const char *clauses(const struct story *s, const struct shape_record *r, const struct requirement *at, uint32_t n)
+{
+	static const char *const ops[REQUIRE_OPS] = { "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt" };
+	static char text[1024];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < n; i++) {
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s", key(s, at[i].key), ops[at[i].op]);
+		for (uint32_t v = 0; v < at[i].values_n; v++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%c%s", v ? ',' : ' ',
+						 value(s, r->values[at[i].values_first + v]));
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "; ");
+	}
+	return text;
+}
+
+static const char *span_text(const struct story *s, const struct shape_record *r, struct span span)
+{
+	return clauses(s, r, r->clauses + span.first, span.n);
+}
+
+static struct pod_view view_of(struct story *s, const char *name)
+{
+	struct pod_view v;
+
+	cr_assert(model_pod_by_name(s->m, "ns", name, &v));
+	return v;
+}
+
+/* ---- labels and namespaces ------------------------------------------------------------ */
+
+Test(model_rules, a_pod_comes_with_its_labels)
+{
+	const struct pod_label *l;
+	struct story s;
+	bool web = false;
+
+	start(&s);
+	put_pod(&s, "a", "\"z\":\"1\",\"app\":\"old\",\"app\":\"web\",\"empty\":\"\"", "");
+	flush(&s);
+	cr_assert_str_eq(value(&s, pod(&s, "a")->namespace), "ns");
+	cr_assert_eq(pod(&s, "a")->labels_n, 3, "each key once");
+	l = replay_pod_labels(pod(&s, "a"));
+	for (int i = 0; i < 3; i++)
+		web |= strcmp(key(&s, l[i].key), "app") == 0 && strcmp(value(&s, l[i].value), "web") == 0;
+	cr_assert(web, "the last of a key that is there twice");
+	put_pod(&s, "a", "\"app\":\"api\"", "");
+	cr_assert_eq(flush(&s), 1);
+	cr_assert_eq(pod(&s, "a")->labels_n, 1);
+	put_pod(&s, "a", "\"app\":\"api\"", "");
+	cr_assert_eq(flush(&s), 0, "nothing changed");
+	end(&s);
+}
+
+static char *many_labels(int n)
+{
+	static char text[200000];
+	size_t used = (size_t)snprintf(text, sizeof(text), "\"labels\":{");
+
+	for (int i = 0; i < n; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\"k%d\":\"v\"", i ? "," : "", i);
+	snprintf(text + used, sizeof(text) - used, "}");
+	return text;
+}
+
+#define SPEC "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[]"
+
+Test(model_rules, a_pod_with_too_many_labels_is_not_judged)
+{
+	struct story s;
+
+	start(&s);
+	cr_assert_eq(put(&s, "v1", "Pod", "ns", "a", many_labels(1024), SPEC "}"), 0);
+	cr_assert_eq(put(&s, "v1", "Pod", "ns", "b", many_labels(1025), SPEC "}"), 0);
+	cr_assert_eq(put(&s, "v1", "Pod", "ns", "c", many_labels(1025), SPEC ",\"nodeName\":\"n\"}"), -EINVAL);
+	cr_assert(strstr(s.error.text, "1024"), "%s", s.error.text);
+	flush(&s);
+	cr_assert_eq(pod(&s, "a")->labels_n, 1024);
+	cr_assert_str_eq(view_of(&s, "a").refusal, "");
+	cr_assert(strstr(view_of(&s, "b").refusal, "1024 labels"));
+	cr_assert_eq(pod(&s, "c")->labels_n, 0);
+	cr_assert_neq(pod(&s, "c")->node, ID_NONE, "it takes its room");
+	end(&s);
+}
+
+static const struct event_namespace *namespace(struct story *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->m->values.pool.n; i++)
+		if (intern_text(&s->m->values, i) && strcmp(value(s, i), name) == 0)
+			return replay_namespace(&s->replay, i);
+	return NULL;
+}
+
+Test(model_rules, namespaces_come_with_their_labels)
+{
+	struct story s;
+
+	start(&s);
+	put_pod(&s, "a", "", "");
+	put(&s, "v1", "Namespace", "", "ns", "\"labels\":{\"team\":\"a\",\"env\":\"prod\"}", "");
+	put(&s, "v1", "Namespace", "", "other", "", "");
+	flush(&s);
+	cr_assert_eq(namespace(&s, "ns")->labels_n, 2);
+	cr_assert_eq(namespace(&s, "other")->labels_n, 0);
+	put(&s, "v1", "Namespace", "", "ns", "\"labels\":{\"team\":\"a\",\"env\":\"prod\"}", "");
+	cr_assert_eq(flush(&s), 0);
+	put(&s, "v1", "Namespace", "", "ns", "\"labels\":{\"team\":\"b\",\"env\":\"prod\"}", "");
+	cr_assert_eq(flush(&s), 1);
+	delete(&s, "v1", "Namespace", "", "ns");
+	delete(&s, "v1", "Namespace", "", "other");
+	cr_assert_eq(flush(&s), 2);
+	cr_assert_null(namespace(&s, "ns"));
+	cr_assert_str_eq(value(&s, pod(&s, "a")->namespace), "ns", "pods in it keep its number");
+	put(&s, "v1", "Namespace", "", "ns", "", "");
+	model_restart(s.m);
+	replay_forget(&s.replay);
+	flush(&s);
+	cr_assert_eq(namespace(&s, "ns")->labels_n, 0);
+	cr_assert_eq(put(&s, "v1", "Namespace", "", "ns", many_labels(1025), ""), -EINVAL);
+	cr_assert_eq(s.m->namespaces.used, 1);
+	model_replace_begin(s.m, resource_of(&s, "v1", "Namespace"));
+	model_replace_end(s.m, resource_of(&s, "v1", "Namespace"));
+	delete(&s, "v1", "Pod", "ns", "a");
+	flush(&s);
+	cr_assert_eq(s.m->namespaces.used, 0);
+	end(&s);
+}
+
+/* ---- what a shape carries ------------------------------------------------------------------ */
+
+#define TERM(more) "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}}" more "}"
+#define REQUIRED(term) "\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" term "]}"
+
+Test(model_rules, a_term_says_which_namespaces_it_is_about)
+{
+	struct shape_record r;
+	struct story s;
+
+	start(&s);
+	cr_assert_eq(put_affinity(&s, "own", REQUIRED(TERM(""))), 0);
+	put_affinity(&s, "listed", REQUIRED(TERM(",\"namespaces\":[\"b\",\"a\",\"b\"]")));
+	put_affinity(&s, "every", REQUIRED(TERM(",\"namespaceSelector\":{}")));
+	put_affinity(&s, "chosen", REQUIRED(TERM(",\"namespaces\":[\"a\"],\"namespaceSelector\":{\"matchExpressions\":"
+						 "[{\"key\":\"env\",\"operator\":\"NotIn\",\"values\":[\"prod\"]}]}")));
+	put_affinity(&s, "nothing", REQUIRED("{\"topologyKey\":\"zone\"}"));
+	flush(&s);
+	r = shape(&s, "own");
+	cr_assert_eq(r.body->pod_terms_n, 1);
+	cr_assert_eq(r.pod_terms[0].kind, POD_TERM_AFFINITY);
+	cr_assert_eq(r.pod_terms[0].flags, 0);
+	cr_assert_str_eq(key(&s, r.pod_terms[0].topology), "zone");
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 1);
+	cr_assert_str_eq(value(&s, r.values[r.pod_terms[0].namespaces.first]), "ns");
+	cr_assert_str_eq(span_text(&s, &r, r.pod_terms[0].clauses), "app In web; ");
+	r = shape(&s, "listed");
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 2, "each once");
+	cr_assert_lt(r.values[r.pod_terms[0].namespaces.first], r.values[r.pod_terms[0].namespaces.first + 1]);
+	r = shape(&s, "every");
+	cr_assert_eq(r.pod_terms[0].flags, TERM_EVERY_NAMESPACE);
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 0);
+	r = shape(&s, "chosen");
+	cr_assert_eq(r.pod_terms[0].flags, TERM_NAMESPACES_CHOSEN);
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 1);
+	cr_assert_str_eq(span_text(&s, &r, r.pod_terms[0].namespace_clauses), "env NotIn prod; ");
+	r = shape(&s, "nothing");
+	cr_assert_eq(r.pod_terms[0].flags, TERM_MATCHES_NOTHING);
+	end(&s);
+}
+
+Test(model_rules, a_bound_pod_carries_what_bears_on_others)
+{
+	static const char all[] = "\"nodeSelector\":{\"disk\":\"ssd\"},\"tolerations\":[{\"operator\":\"Exists\"}],"
+		"\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\"}],"
+		"\"affinity\":{\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":7,"
+		"\"podAffinityTerm\":{\"topologyKey\":\"zone\",\"labelSelector\":{}}}]}},"
+		"\"initContainers\":[{\"name\":\"i\",\"image\":\"x\",\"ports\":[{\"containerPort\":1,\"hostPort\":9}],"
+		"\"restartPolicy\":\"Always\"}]";
+	struct shape_record r;
+	struct story s;
+	char spec[2000];
+
+	start(&s);
+	put_pod(&s, "waits", "", all);
+	snprintf(spec, sizeof(spec), "%s,\"nodeName\":\"n\"", all);
+	put_pod(&s, "stands", "", spec);
+	flush(&s);
+	r = shape(&s, "waits");
+	cr_assert(r.body->requirements_n == 1 && r.body->tolerations_n == 1 && r.body->spreads_n == 1 && r.body->images_n == 1 &&
+		  r.body->pod_terms_n == 1 && r.body->ports_n == 1);
+	cr_assert_str_eq(value(&s, r.body->namespace), "ns");
+	cr_assert_eq(r.body->image_containers, 2);
+	r = shape(&s, "stands");
+	cr_assert(r.body->requirements_n == 0 && r.body->tolerations_n == 0 && r.body->spreads_n == 0 && r.body->images_n == 0);
+	cr_assert_eq(r.body->namespace, ID_NONE);
+	cr_assert(r.body->pod_terms_n == 1 && r.body->ports_n == 1 && r.body->amounts_n == 1);
+	cr_assert_eq(r.pod_terms[0].kind, POD_TERM_PREFERRED_ANTI);
+	cr_assert_eq(r.pod_terms[0].weight, 7);
+	cr_assert_eq(r.pod_terms[0].flags, 0, "an empty selector matches every pod");
+	end(&s);
+}
+
+Test(model_rules, ports_know_addresses_and_protocols)
+{
+	struct shape_record r;
+	struct story s;
+
+	start(&s);
+	put_pod(&s, "a", "", "\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":["
+		"{\"hostPort\":80},{\"hostPort\":81,\"hostIP\":\"0.0.0.0\",\"protocol\":\"UDP\"},"
+		"{\"hostPort\":82,\"hostIP\":\"::\"},{\"containerPort\":83}]}]");
+	flush(&s);
+	r = shape(&s, "a");
+	cr_assert_eq(r.body->ports_n, 3);
+	cr_assert(r.ports[0].address == PORT_EVERY_ADDRESS && r.ports[0].port == 80);
+	cr_assert_str_eq(value(&s, r.ports[0].protocol), "TCP");
+	cr_assert_eq(r.ports[1].address, PORT_EVERY_ADDRESS);
+	cr_assert_str_eq(value(&s, r.ports[1].protocol), "UDP");
+	cr_assert_str_eq(value(&s, r.ports[2].address), "::");
+	end(&s);
+}
+
+Test(model_rules, spread_constraints_say_what_they_count)
+{
+	struct shape_record r;
+	struct story s;
+
+	start(&s);
+	put_pod(&s, "a", "\"app\":\"web\",\"rev\":\"7\"", "\"topologySpreadConstraints\":["
+		"{\"maxSkew\":2,\"topologyKey\":\"kubernetes.io/hostname\",\"whenUnsatisfiable\":\"ScheduleAnyway\","
+		"\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"matchLabelKeys\":[\"rev\",\"gone\"]},"
+		"{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"minDomains\":3,"
+		"\"nodeAffinityPolicy\":\"Ignore\",\"nodeTaintsPolicy\":\"Honor\"},"
+		"{\"maxSkew\":1,\"topologyKey\":\"rack\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{}}]");
+	flush(&s);
+	r = shape(&s, "a");
+	cr_assert_eq(r.body->spreads_n, 3);
+	cr_assert_eq(r.spreads[0].flags, SPREAD_BY_NODE);
+	cr_assert(r.spreads[0].max_skew == 2 && r.spreads[0].min_domains == 1);
+	cr_assert(strstr(span_text(&s, &r, r.spreads[0].clauses), "app In web; "));
+	cr_assert(strstr(span_text(&s, &r, r.spreads[0].clauses), "rev In 7; "));
+	cr_assert_eq(r.spreads[0].clauses.n, 2);
+	cr_assert_eq(r.spreads[1].flags, SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS | SPREAD_MATCHES_NOTHING);
+	cr_assert_eq(r.spreads[1].min_domains, 3);
+	cr_assert_eq(r.spreads[2].flags, SPREAD_HARD);
+	cr_assert_eq(r.spreads[2].clauses.n, 0);
+	end(&s);
+}
+
+#define NODE_TERM(rules) "\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{" rules "}]}}"
+#define PREFERRED(rules) "\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":5,\"preference\":{" rules "}}]}"
+
+Test(model_rules, a_term_that_cant_be_parsed_keeps_its_names)
+{
+	struct shape_record r;
+	struct story s;
+
+	start(&s);
+	put_affinity(&s, "two", NODE_TERM("\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]"));
+	put_affinity(&s, "gt", NODE_TERM("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
+	flush(&s);
+	r = shape(&s, "two");
+	cr_assert_str_eq(clauses(&s, &r, r.requirements, r.body->requirements_n), "NAME In a,b; NAME DoesNotExist; ");
+	r = shape(&s, "gt");
+	cr_assert_str_eq(clauses(&s, &r, r.requirements, r.body->requirements_n), "NAME DoesNotExist; ");
+	cr_assert_eq(r.body->terms_n, 1);
+	end(&s);
+}
+
+Test(model_rules, a_preference_that_cant_be_parsed_refuses_the_pod)
+{
+	struct shape_record r;
+	struct story s;
+
+	start(&s);
+	put_affinity(&s, "good", PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"007\"]}]"));
+	put_affinity(&s, "bad", PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
+	put_affinity(&s, "none", PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"In\"}]"));
+	flush(&s);
+	r = shape(&s, "good");
+	cr_assert_eq(r.body->preferences_n, 1);
+	cr_assert_eq(r.preferences[0].weight, 5);
+	cr_assert_eq(r.clauses[r.preferences[0].clauses.first].number, 7);
+	cr_assert(pod(&s, "bad")->flags & POD_REFUSED);
+	cr_assert(pod(&s, "none")->flags & POD_REFUSED);
+	end(&s);
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+static void put_node(struct story *s, const char *name, const char *images)
+{
+	char rest[1000];
+
+	snprintf(rest, sizeof(rest), "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"10\"},\"images\":[%s]}", images);
+	cr_assert_eq(put(s, "v1", "Node", "", name, "", rest), 0);
+}
+
+#define IMAGE(names, size) "{\"names\":[" names "],\"sizeBytes\":" size "}"
+
+static void put_image_pod(struct story *s, const char *name, const char *image)
+{
+	char rest[500];
+
+	snprintf(rest, sizeof(rest), "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"image\":\"%s\"}]}", image);
+	cr_assert_eq(put(s, "v1", "Pod", "ns", name, "", rest), 0);
+}
+
+static const char *images_of(struct story *s, const char *node)
+{
+	const struct event_node *e = replay_node(&s->replay, node);
+	static char text[500];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < e->images_n; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s:%lld ",
+					 intern_text(&s->m->images, replay_images(e)[i].image),
+					 (long long)replay_images(e)[i].bytes);
+	return text;
+}
+
+Test(model_rules, nodes_tell_of_images_that_are_asked_for)
+{
+	struct story s;
+
+	start(&s);
+	put_node(&s, "n1", IMAGE("\"web:latest\",\"web@sha256:0\"", "5") "," IMAGE("\"db:1\"", "7"));
+	put_node(&s, "n2", IMAGE("\"db:1\"", "7"));
+	flush(&s);
+	cr_assert_str_eq(images_of(&s, "n1"), "");
+	put_image_pod(&s, "a", "web");
+	cr_assert_eq(flush(&s), 3, "a shape, a pod, and the node that has it");
+	cr_assert_str_eq(images_of(&s, "n1"), "web:latest:5 ");
+	put_node(&s, "n1", IMAGE("\"web:latest\",\"web@sha256:0\"", "5") "," IMAGE("\"cache:2\"", "9"));
+	cr_assert_eq(flush(&s), 0, "nobody asks for what came and went");
+	put_image_pod(&s, "b", "cache:2");
+	cr_assert_eq(flush(&s), 3);
+	delete(&s, "v1", "Pod", "ns", "a");
+	delete(&s, "v1", "Pod", "ns", "b");
+	flush(&s);
+	put_image_pod(&s, "c", "web");
+	cr_assert_eq(flush(&s), 2, "the core knows where it is");
+	put_node(&s, "n1", IMAGE("\"cache:2\"", "9"));
+	cr_assert_eq(flush(&s), 1);
+	cr_assert_str_eq(images_of(&s, "n1"), "cache:2:9 ");
+	put_node(&s, "n2", IMAGE("\"web:latest\"", "5"));
+	cr_assert_eq(flush(&s), 1);
+	cr_assert_str_eq(images_of(&s, "n2"), "web:latest:5 ");
+	end(&s);
+}
+
+Test(model_rules, a_name_without_a_tag_is_the_latest)
+{
+	static const struct {
+		const char *written, *normal;
+	} names[] = {
+		{ "web", "web:latest" }, { "web:1", "web:1" }, { "reg:5000/web", "reg:5000/web:latest" },
+		{ "reg:5000/web:1", "reg:5000/web:1" }, { "web@sha256:0", "web@sha256:0" }, { "a/b", "a/b:latest" },
+	};
+	struct shape_record r;
+	struct story s;
+
+	start(&s);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		put_image_pod(&s, "a", names[i].written);
+		flush(&s);
+		r = shape(&s, "a");
+		cr_assert_eq(r.body->images_n, 1);
+		cr_assert_str_eq(intern_text(&s.m->images, r.images[0]), names[i].normal);
+	}
+	end(&s);
+}
+
+/* ---- default spread constraints ------------------------------------------------------------------ */
+
+static const char *spread_of(struct story *s, const char *name)
+{
+	struct shape_record r = shape(s, name);
+
+	if (r.body->spreads_n == 0)
+		return "";
+	cr_assert_eq(r.body->spreads_n, 2);
+	cr_assert_str_eq(key(s, r.spreads[0].topology), "kubernetes.io/hostname");
+	cr_assert_str_eq(key(s, r.spreads[1].topology), "topology.kubernetes.io/zone");
+	cr_assert(r.spreads[0].flags == (SPREAD_DEFAULT | SPREAD_BY_NODE) && r.spreads[1].flags == SPREAD_DEFAULT);
+	cr_assert(r.spreads[0].max_skew == 3 && r.spreads[1].max_skew == 5);
+	cr_assert_eq(r.spreads[0].clauses.n, r.spreads[1].clauses.n);
+	return span_text(s, &r, r.spreads[1].clauses);
+}
+
+static void put_service(struct story *s, const char *namespace, const char *name, const char *selector)
+{
+	char rest[300];
+
+	snprintf(rest, sizeof(rest), "\"spec\":{\"selector\":{%s}}", selector);
+	cr_assert_eq(put(s, "v1", "Service", namespace, name, "", rest), 0);
+}
+
+Test(model_rules, services_spread_the_pods_that_they_select)
+{
+	struct story s;
+
+	start(&s);
+	put_pod(&s, "before", "\"app\":\"web\",\"tier\":\"1\"", "");
+	put_pod(&s, "other", "\"app\":\"db\"", "");
+	put_pod(&s, "own", "\"app\":\"web\"", "\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\","
+		"\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{}}]");
+	put_pod(&s, "bound", "\"app\":\"web\"", "\"nodeName\":\"n\"");
+	flush(&s);
+	put_service(&s, "elsewhere", "w", "\"app\":\"web\"");
+	put_service(&s, "ns", "nobody", "");
+	cr_assert_eq(flush(&s), 0);
+	put_service(&s, "ns", "w", "\"app\":\"web\"");
+	cr_assert_eq(flush(&s), 2, "a shape and the pod that it selects");
+	cr_assert_str_eq(spread_of(&s, "before"), "app In web; ");
+	cr_assert_eq(shape(&s, "own").body->spreads_n, 1);
+	cr_assert_eq(shape(&s, "bound").body->spreads_n, 0);
+	put_service(&s, "ns", "x", "\"tier\":\"1\",\"app\":\"web\"");
+	put_service(&s, "ns", "y", "\"app\":\"web\"");
+	put_service(&s, "ns", "z", "\"app\":\"web\",\"tier\":\"2\"");
+	put_pod(&s, "after", "\"app\":\"web\",\"tier\":\"1\"", "");
+	flush(&s);
+	cr_assert_str_eq(spread_of(&s, "after"), spread_of(&s, "before"));
+	cr_assert(strstr(spread_of(&s, "after"), "tier In 1; ") && strstr(spread_of(&s, "after"), "app In web; "));
+	cr_assert_eq(pod(&s, "after")->shape, pod(&s, "before")->shape);
+	put_service(&s, "ns", "x", "\"app\":\"nothing\"");
+	flush(&s);
+	cr_assert_str_eq(spread_of(&s, "before"), "app In web; ");
+	delete(&s, "v1", "Service", "ns", "w");
+	cr_assert_eq(flush(&s), 0, "there is another one that says the same");
+	delete(&s, "v1", "Service", "ns", "y");
+	flush(&s);
+	cr_assert_str_eq(spread_of(&s, "before"), "");
+	cr_assert_str_eq(spread_of(&s, "after"), "");
+	model_replace_begin(s.m, resource_of(&s, "v1", "Service"));
+	model_replace_end(s.m, resource_of(&s, "v1", "Service"));
+	cr_assert_eq(s.m->owners.used, 0);
+	end(&s);
+}
+
+static void put_owned(struct story *s, const char *name, const char *api_version, const char *kind)
+{
+	char meta[500];
+
+	snprintf(meta, sizeof(meta), "\"labels\":{\"app\":\"web\",\"hash\":\"7\"},\"ownerReferences\":[{\"apiVersion\":\"%s\","
+		 "\"kind\":\"%s\",\"name\":\"owner\",\"uid\":\"u\",\"controller\":true}]", api_version, kind);
+	cr_assert_eq(put(s, "v1", "Pod", "ns", name, meta, SPEC "}"), 0);
+}
+
+Test(model_rules, controllers_spread_the_pods_that_they_own)
+{
+	struct story s;
+
+	start(&s);
+	put_owned(&s, "rs", "apps/v1", "ReplicaSet");
+	put_owned(&s, "old", "extensions/v1beta1", "ReplicaSet");
+	put_owned(&s, "rc", "v1", "ReplicationController");
+	put_owned(&s, "sts", "apps/v1", "StatefulSet");
+	put_owned(&s, "job", "batch/v1", "Job");
+	put_service(&s, "ns", "w", "\"app\":\"web\"");
+	flush(&s);
+	put(&s, "apps/v1", "ReplicaSet", "ns", "owner", "", "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"},"
+	    "\"matchExpressions\":[{\"key\":\"hash\",\"operator\":\"Exists\"}]}}");
+	cr_assert_eq(flush(&s), 2);
+	put(&s, "v1", "ReplicationController", "ns", "owner", "", "\"spec\":{\"selector\":{\"hash\":\"7\"}}");
+	put(&s, "apps/v1", "StatefulSet", "ns", "owner", "", "\"spec\":{\"selector\":{\"matchExpressions\":"
+	    "[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"web\",\"api\"]}]}}");
+	flush(&s);
+	cr_assert_str_eq(spread_of(&s, "rs"), "app In web; hash Exists; ");
+	cr_assert_str_eq(spread_of(&s, "old"), "app In web; ");
+	cr_assert(strstr(spread_of(&s, "rc"), "app In web; ") && strstr(spread_of(&s, "rc"), "hash In 7; "));
+	cr_assert_str_eq(spread_of(&s, "sts"), "app In web; app In web,api; ");
+	cr_assert_str_eq(spread_of(&s, "job"), "app In web; ");
+	delete(&s, "v1", "Service", "ns", "w");
+	delete(&s, "apps/v1", "StatefulSet", "ns", "owner");
+	flush(&s);
+	cr_assert_str_eq(spread_of(&s, "rs"), "app In web; hash Exists; ");
+	cr_assert_str_eq(spread_of(&s, "rc"), "hash In 7; ");
+	cr_assert_str_eq(spread_of(&s, "sts"), "");
+	/* What can't be read selects nobody, until it can. */
+	cr_assert_eq(put(&s, "apps/v1", "ReplicaSet", "ns", "owner", "", "\"spec\":{\"selector\":[]}"), -EINVAL);
+	flush(&s);
+	cr_assert_str_eq(spread_of(&s, "rs"), "");
+	end(&s);
+}
+
+/* Pods go from list to list of their namespace as they are bound, forgotten and come. */
+Test(model_rules, pods_that_are_bound_are_not_spread_anew)
+{
+	struct story s;
+
+	start(&s);
+	for (int i = 0; i < 4; i++)
+		put_pod(&s, (char[]){ (char)('a' + i), 0 }, "\"app\":\"web\"", "");
+	put_pod(&s, "b", "\"app\":\"web\"", "\"nodeName\":\"n\"");
+	delete(&s, "v1", "Pod", "ns", "d");
+	flush(&s);
+	put_service(&s, "ns", "w", "\"app\":\"web\"");
+	cr_assert_eq(flush(&s), 4, "a shape, a and c, and the drop of their old shape");
+	cr_assert_str_eq(spread_of(&s, "b"), "");
+	cr_assert_str_eq(spread_of(&s, "c"), "app In web; ");
+	delete(&s, "v1", "Pod", "ns", "c");
+	delete(&s, "v1", "Pod", "ns", "a");
+	delete(&s, "v1", "Service", "ns", "w");
+	flush(&s);
+	end(&s);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------ */
+
+static void put_volume(struct story *s)
+{
+	put(s, "v1", "PersistentVolumeClaim", "ns", "data", "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}", "\"spec\":{\"volumeName\":\"pv\",\"accessModes\":[\"ReadWriteOncePod\"],"
+	    "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{\"phase\":\"Bound\"}");
+	put(s, "v1", "PersistentVolume", "", "pv", "", "\"spec\":{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOncePod\"],"
+	    "\"csi\":{\"driver\":\"d.example.com\",\"volumeHandle\":\"h\"},\"claimRef\":{\"namespace\":\"ns\",\"name\":\"data\","
+	    "\"uid\":\"u-data\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\","
+	    "\"operator\":\"In\",\"values\":[\"a\"]}]}]}}},\"status\":{\"phase\":\"Bound\"}");
+}
+
+Test(model_rules, nodes_tell_of_their_volumes)
+{
+	const struct event_node *e;
+	struct story s;
+
+	start(&s);
+	put_volume(&s);
+	put_node(&s, "n1", "");
+	flush(&s);
+	put(&s, "storage.k8s.io/v1", "CSINode", "", "n1", "", "\"spec\":{\"drivers\":[{\"name\":\"d.example.com\",\"nodeID\":\"n1\","
+	    "\"allocatable\":{\"count\":3}}]}");
+	put(&s, "storage.k8s.io/v1", "VolumeAttachment", "", "va", "", "\"spec\":{\"attacher\":\"d.example.com\",\"nodeName\":\"n1\","
+	    "\"source\":{\"persistentVolumeName\":\"pv\"}},\"status\":{\"attached\":true}");
+	cr_assert_eq(flush(&s), 1);
+	e = replay_node(&s.replay, "n1");
+	cr_assert_eq(e->limits_n, 1);
+	cr_assert_eq(e->attached_n, 1);
+	put_node(&s, "n1", IMAGE("\"x:1\"", "1"));
+	cr_assert_eq(flush(&s), 0);
+	delete(&s, "v1", "Node", "", "n1");
+	flush(&s);
+	end(&s);
+}
