@@ -307,6 +307,10 @@ bool volume_clauses_hold(const struct node_term *term, const struct pairs *label
 /* As a volume's required node affinity: one term holds. */
 bool volume_terms_hold(const struct node_term *terms, size_t n, const struct pairs *labels);
 
+/* ---- volume_zone.c ------------------------------------------------------------------ */
+
+void volume_zone_rules(struct volume_join *j, const struct pv_object *pv, struct pod_storage *out);
+
 /* ---- volume_wait_rules.c: claims that wait for their first consumer ---------------------- */
 
 /* For each node, whether its volumes can be had there, as rules of *out. */

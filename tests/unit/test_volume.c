@@ -36,7 +36,7 @@ static void store_free(struct store *s)
 
 /* ---- objects, with ' for " ---------------------------------------------------------------- */
 
-static const char *quoted(struct store *s, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static const char *quoted(struct store *s, const char *format, va_list args)
 {
 	char text[2048];
 	char *copy;
