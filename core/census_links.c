@@ -249,6 +249,7 @@ static void eases_change(struct census *cs, const struct shape_links *links, uin
 void census_links_put(struct census *cs, shape_id shape, struct shape_links *links)
 {
 	cs->links[shape] = links;
+	cs->rules_version += links != NULL;
 	eases_change(cs, links, 1);
 }
 
@@ -265,6 +266,7 @@ int census_shape_add(struct census *cs, shape_id shape)
 void census_shape_drop(struct census *cs, shape_id shape)
 {
 	kinds_forget_shape(&cs->kinds, shape);
+	cs->rules_version += cs->links[shape] != NULL;
 	eases_change(cs, cs->links[shape], UINT32_MAX);
 	census_links_free(cs, cs->links[shape]);
 	cs->links[shape] = NULL;

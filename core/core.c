@@ -32,6 +32,13 @@ static void core_clear_lists(struct core *c)
 		c->stale_known[c->stale[--c->stale_n]] = false;
 }
 
+static void kind_gone(void *context, kind_id kind)
+{
+	struct core *c = context;
+
+	views_forget(&c->views, kind);
+}
+
 static int core_init(struct core *c, const struct limits *l, struct ledger *ledger)
 {
 	ledger_open(&c->ledger, ledger, l);
@@ -39,8 +46,8 @@ static int core_init(struct core *c, const struct limits *l, struct ledger *ledg
 		return -ENOMEM;
 	if (census_init(&c->census, l, &c->nodes, &c->shapes, &c->pods) < 0)
 		return -ENOMEM;
-	c->census.hooks = (struct census_hooks){ .context = c, .moved = pod_moved };
-	if (views_init(&c->views, l, &c->nodes, &c->shapes, c->config.score) < 0)
+	c->census.hooks = (struct census_hooks){ .context = c, .moved = pod_moved, .kind_gone = kind_gone };
+	if (views_init(&c->views, l, &c->census, c->config.score) < 0)
 		return -ENOMEM;
 	if (gangs_init(&c->gangs, l, &c->pods) < 0 || plan_init(&c->plan, l) < 0)
 		return -ENOMEM;
@@ -214,8 +221,10 @@ static int node_set(struct core *c, const struct node_record *record)
 	census_node_follow(&c->census, id, existed);
 	if (rules)
 		shapes_follow(&c->shapes, id, n);
-	if (differs)
+	if (differs) {
 		nodes_touch(&c->nodes, id);
+		c->census.rules_version++;
+	}
 	node_unreserve(c, id);
 	return 0;
 }
@@ -280,10 +289,8 @@ static int on_shape(struct core *c, const struct record *r)
 		shapes_unmake(&fresh);
 		return rc;
 	}
-	if (shapes_find(&c->shapes, id)) {
-		views_forget(&c->views, id);
+	if (shapes_find(&c->shapes, id))
 		census_shape_drop(&c->census, id);
-	}
 	shapes_put(&c->shapes, &fresh);
 	census_links_put(&c->census, id, links);
 	return 0;
@@ -302,7 +309,6 @@ static int on_shape_drop(struct core *c, const struct record *r)
 		return refuse(c, "drop of an unknown shape");
 	if (s->pods > 0)
 		return refuse(c, "drop of a shape that pods have");
-	views_forget(&c->views, drop->id);
 	census_shape_drop(&c->census, drop->id);
 	shapes_drop(&c->shapes, drop->id);
 	return 0;

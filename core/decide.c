@@ -70,15 +70,15 @@ static void reserve(struct core *c)
 			pod_reserve(c, plan->pods[i], plan->nodes[i], false);
 }
 
-/* The same shape may have room only after this many of it have: see no_room(). */
+/* The same kind may have room only after this many of it have: see no_room(). */
 static void wait_for(struct core *c, struct gang *g, uint32_t need)
 {
 	const struct plan *plan = &c->plan;
 
-	g->wait_shape = ID_NONE;
+	g->wait_kind = KIND_NONE;
 	if (!plan->alike)
 		return;
-	g->wait_shape = plan->failed;
+	g->wait_kind = plan->failed;
 	g->wait_need = need;
 }
 
@@ -117,8 +117,8 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 		need = 1;
 	}
 	wait_for(c, g, need);
-	if (plan->failed != ID_NONE)
-		reason_room(r, c->tally, &c->views, plan->failed, plan->failed_need, need, plan->placed > 0 ? 0 : plan->fit);
+	if (plan->failed != KIND_NONE)
+		reason_room(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
 	if (c->views.behind && would_fit(c, need))
 		return WHY_HELD;
 	return answer == PLAN_GAVE_UP ? WHY_GAVE_UP : WHY_ROOM;
@@ -149,7 +149,7 @@ static bool look(struct core *c, uint32_t index)
 	assert(g->place == PLACE_NONE);
 	c->looked_at = index;
 	reason_begin(&r, g, &c->nodes);
-	g->wait_shape = ID_NONE;
+	g->wait_kind = KIND_NONE;
 	r.why = hindrance(g);
 	if (r.why == WHY_NONE && g->counts[MEMBER_READY] > 0) {
 		uint64_t start_ns = c->config.clock_ns ? c->config.clock_ns() : 0;
@@ -177,16 +177,19 @@ static bool look(struct core *c, uint32_t index)
 
 /* ---- whose turn it is --------------------------------------------------------------- */
 
-static uint64_t shape_bound(struct core *c, shape_id shape)
+/* No more than these of the kind have room. */
+static uint64_t kind_bound(struct core *c, kind_id kind)
 {
-	struct shape *s = &c->shapes.slots[shape];
+	struct kind *k = &c->census.kinds.slots[kind];
 
 	c->views.behind = false;
-	if (s->bound_version != c->nodes.room_version) {
-		s->bound = views_get(&c->views, shape)->capacity;
-		s->bound_version = c->nodes.room_version;
+	if (k->bound_version != c->nodes.room_version) {
+		const struct view *v = views_get(&c->views, kind);
+
+		k->bound = view_best(v) == TREE_NONE ? 0 : v->capacity;
+		k->bound_version = c->nodes.room_version;
 	}
-	return s->bound;
+	return k->bound;
 }
 
 /* Is it sure that a waiting gang still has no room? */
@@ -196,7 +199,7 @@ static bool no_room(struct core *c, struct gang *g)
 		return false; /* for its numbers */
 	if (g->room_version == c->nodes.room_version)
 		return true;
-	if (g->wait_shape == ID_NONE || shape_bound(c, g->wait_shape) >= g->wait_need)
+	if (g->wait_kind == KIND_NONE || kind_bound(c, g->wait_kind) >= g->wait_need)
 		return false;
 	g->room_version = c->nodes.room_version;
 	return true;
@@ -251,7 +254,7 @@ static uint32_t next_gang(struct core *c)
 
 static void begin_walk(struct core *c)
 {
-	if (c->walked_version == c->nodes.room_version)
+	if (c->config.once || c->walked_version == c->nodes.room_version)
 		return;
 	c->walked_version = c->nodes.room_version;
 	c->cursor = queue_first(&c->waiting);
@@ -271,7 +274,7 @@ void decide_round(struct core *c)
 			break;
 		c->views.steps += 10;
 		placed += look(c, index);
-		if (!say_all(c))
+		if (!say_all(c) || c->config.once)
 			break;
 	}
 }
@@ -281,7 +284,7 @@ bool decide_wants_round(const struct core *c)
 	if (!c->synced)
 		return false;
 	return say_waits(c) || c->changed.n > 0 || c->cursor != ID_NONE ||
-	       (c->waiting.n > 0 && c->walked_version != c->nodes.room_version);
+	       (!c->config.once && c->waiting.n > 0 && c->walked_version != c->nodes.room_version);
 }
 
 void decide_tick(struct core *c)

@@ -34,7 +34,7 @@ static int group_begin(struct core *c, const struct gang_record *record)
 
 	if (rc < 0)
 		return rc;
-	*g = (struct gang){ .generation = e->generation, .stored = name, .name_bytes = name.bytes, .wait_shape = ID_NONE };
+	*g = (struct gang){ .generation = e->generation, .stored = name, .name_bytes = name.bytes, .wait_kind = KIND_NONE };
 	g->name = name_text(&c->ledger, name);
 	c->gangs.count++;
 	c->gangs.states[GANG_NONE]++;

@@ -5,8 +5,8 @@
 #define LOOK_MOST 4096u /* gangs that one tick passes over */
 
 struct wanted {
-	shape_id shapes[HOLD_SHAPES_MAX];
-	uint32_t members[HOLD_SHAPES_MAX];
+	kind_id kinds[HOLD_KINDS_MAX];
+	uint32_t members[HOLD_KINDS_MAX];
 	uint32_t n;
 };
 
@@ -34,7 +34,7 @@ void hold_forget(struct core *c, uint32_t index)
 
 /* ---- could it ever fit? --------------------------------------------------------- */
 
-/* The shapes of its ready members; false when they are too many to keep room for. */
+/* The kinds of its ready members; false when they are too many to keep room for. */
 static bool wanted_find(const struct core *c, const struct gang *g, struct wanted *w)
 {
 	*w = (struct wanted){ 0 };
@@ -44,11 +44,11 @@ static bool wanted_find(const struct core *c, const struct gang *g, struct wante
 
 		if (p->class != MEMBER_READY)
 			continue;
-		while (i < w->n && w->shapes[i] != p->shape)
+		while (i < w->n && w->kinds[i] != p->kind)
 			i++;
-		if (i == HOLD_SHAPES_MAX)
+		if (i == HOLD_KINDS_MAX)
 			return false;
-		w->shapes[i] = p->shape;
+		w->kinds[i] = p->kind;
 		w->members[i]++;
 		w->n += i == w->n;
 	}
@@ -76,7 +76,7 @@ static bool could_fit(const struct core *c, const struct gang *g, const struct w
 	uint64_t need = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1, fit = 0;
 
 	for (uint32_t i = 0; i < w->n; i++) {
-		const struct shape *s = &c->shapes.slots[w->shapes[i]];
+		const struct shape *s = &c->shapes.slots[c->census.kinds.slots[w->kinds[i]].shape];
 		uint32_t left = w->members[i];
 
 		for (node_id id = 0; id < c->nodes.used && left > 0; id++)
@@ -91,8 +91,8 @@ static bool holds_what_it_wants(const struct core *c, const struct gang *g)
 	const struct hold *hold = &c->views.hold;
 	struct wanted w;
 
-	return wanted_find(c, g, &w) && hold->version > 0 && w.n == hold->shapes_n &&
-	       memcmp(w.shapes, hold->shapes, w.n * sizeof(w.shapes[0])) == 0;
+	return wanted_find(c, g, &w) && hold->version > 0 && w.n == hold->kinds_n &&
+	       memcmp(w.kinds, hold->kinds, w.n * sizeof(w.kinds[0])) == 0;
 }
 
 void hold_looked(struct core *c, uint32_t index, bool waits_for_room)
@@ -117,7 +117,7 @@ static void hold_begin(struct core *c, uint32_t index, const struct wanted *w)
 	c->held = index;
 	c->held_generation = c->gangs.slots[index].generation;
 	c->held_ns = c->now_ns;
-	views_hold(&c->views, w->shapes, w->n);
+	views_hold(&c->views, w->kinds, w->n);
 	stat_add(&c->ledger.ledger->gauges.holds, 1);
 	stat_set(&c->ledger.ledger->gauges.held, index + UINT64_C(1));
 	/* Those behind it have other numbers now; nobody has more room. */

@@ -47,6 +47,10 @@ void judgement_free(struct judgement *out);
  * the node gets (core/score.h) and nothing else; the filters are the same. */
 void judge(const struct census *cs, kind_id kind, enum score_policy score, struct judgement *out);
 
+/* ImageLocality's points for one node: they depend on which nodes have the images, not on who
+ * else may go where. */
+uint32_t judge_images(const struct census *cs, const struct shape *s, node_id id);
+
 /* The points of one part for a feasible node. */
 static inline uint32_t judgement_part(const struct judgement *j, enum score_part part, node_id node)
 {

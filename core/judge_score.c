@@ -159,32 +159,33 @@ static void add_pods(const struct judging *j)
 
 /* An image that all nodes have counts with all its bytes, a rare one with few, so that
  * the nodes that have it do not draw all pods. */
-static int64_t image_points(const struct judging *j, const struct image_fact *image)
+static int64_t image_points(const struct nodes *ns, const struct image_fact *image)
 {
-	double spread = (double)image->nodes / (double)j->nodes->present;
+	double spread = (double)image->nodes / (double)ns->present;
 	double points = (double)image->bytes * spread;
 
 	return points < 0x1p63 ? (int64_t)points : INT64_MAX;
 }
 
+uint32_t judge_images(const struct census *cs, const struct shape *s, node_id id)
+{
+	const uint32_t containers = s->body->image_containers;
+	const wide most = (wide)IMAGES_MOST * (containers > 0 ? containers : 1);
+	struct image_fact image;
+	wide sum = 0;
+
+	for (uint32_t i = 0; i < s->body->images_n; i++)
+		if (things_image(cs->things, id, s->parts.images[i], &image))
+			sum += image_points(cs->nodes, &image);
+	sum = sum < IMAGES_LEAST ? IMAGES_LEAST : sum > most ? most : sum;
+	return (uint32_t)((int64_t)SCORE_MOST * (sum - IMAGES_LEAST) / (most - IMAGES_LEAST));
+}
+
 static void add_images(const struct judging *j)
 {
-	const uint32_t containers = j->shape->body->image_containers;
-	const wide most = (wide)IMAGES_MOST * (containers > 0 ? containers : 1);
-
-	for (node_id id = 0; id < j->nodes->used; id++) {
-		struct image_fact image;
-		wide sum = 0;
-
-		if (!judging_open(j, id))
-			continue;
-		for (uint32_t i = 0; i < j->shape->body->images_n; i++)
-			if (things_image(j->cs->things, id, j->shape->parts.images[i], &image))
-				sum += image_points(j, &image);
-		sum = sum < IMAGES_LEAST ? IMAGES_LEAST : sum > most ? most : sum;
-		add_points(j, SCORE_PART_IMAGES, id,
-		           (uint32_t)((int64_t)SCORE_MOST * (sum - IMAGES_LEAST) / (most - IMAGES_LEAST)));
-	}
+	for (node_id id = 0; id < j->nodes->used; id++)
+		if (judging_open(j, id))
+			add_points(j, SCORE_PART_IMAGES, id, judge_images(j->cs, j->shape, id));
 }
 
 /* ---- the sum -------------------------------------------------------------------------- */

@@ -111,7 +111,6 @@ void pod_reserve(struct core *c, pod_id id, node_id node, bool take)
 	} else {
 		p->node = node;
 		p->leaving = false;
-		census_count(&c->census, node, p->kind, p->leaving);
 		room_eased(c, p);
 	}
 	p->state = POD_RESERVED;
@@ -287,7 +286,7 @@ static void lone_begin(struct core *c, pod_id id)
 
 	c->gangs.slots[c->gangs.groups + id] =
 		(struct gang){ .generation = p->generation, .quorum = 1, .name = p->name, .name_bytes = p->name_bytes,
-		               .wait_shape = ID_NONE };
+		               .wait_kind = KIND_NONE };
 }
 
 static void gang_leave(struct core *c, struct pod *p)

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ready members of one shape. */
+/* Ready members of one kind. */
 struct plan_group {
-	shape_id shape;
+	kind_id kind;
+	bool later; /* no node takes it before another member is placed */
 	uint32_t n;
 	uint32_t wanted; /* of them in the set */
 	uint64_t capacity;
@@ -15,12 +16,12 @@ struct plan_group {
 
 int plan_init(struct plan *plan, const struct limits *limits)
 {
-	*plan = (struct plan){ .groups_limit = limits->shapes };
+	*plan = (struct plan){ .groups_limit = limits->pods };
 	plan->pods = calloc(limits->pods, sizeof(*plan->pods));
 	plan->nodes = calloc(limits->pods, sizeof(*plan->nodes));
 	plan->set = calloc(limits->pods, sizeof(*plan->set));
 	plan->ranks = calloc(limits->pods, sizeof(*plan->ranks));
-	plan->groups = calloc(limits->shapes, sizeof(*plan->groups));
+	plan->groups = calloc(limits->pods, sizeof(*plan->groups));
 	if (plan->pods && plan->nodes && plan->set && plan->ranks && plan->groups)
 		return 0;
 	plan_free(plan);
@@ -64,64 +65,66 @@ static void collect(struct plan *plan, const struct gangs *gs, const struct gang
 		qsort_r(plan->pods, plan->n, sizeof(*plan->pods), member_compare, ps);
 }
 
-static struct plan_group *group_of(struct plan *plan, const struct views *vs, shape_id shape)
+static struct plan_group *group_of(struct plan *plan, const struct views *vs, kind_id kind)
 {
-	return &plan->groups[vs->shapes->slots[shape].mark];
+	return &plan->groups[vs->census->kinds.slots[kind].mark];
 }
 
-static shape_id shape_at(const struct plan *plan, const struct gangs *gs, uint32_t member)
+static kind_id kind_at(const struct plan *plan, const struct gangs *gs, uint32_t member)
 {
-	return gs->pods->slots[plan->pods[member]].shape;
+	return gs->pods->slots[plan->pods[member]].kind;
+}
+
+static void group_look(struct plan_group *g, const struct view *v)
+{
+	g->capacity = v->capacity;
+	g->later = v->capacity > 0 && view_best(v) == TREE_NONE;
 }
 
 static void group_members(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	plan->groups_n = 0;
 	for (uint32_t i = 0; i < plan->n; i++) {
-		shape_id shape = shape_at(plan, gs, i);
-		struct shape *s = &vs->shapes->slots[shape];
+		kind_id kind = kind_at(plan, gs, i);
+		struct kind *k = &vs->census->kinds.slots[kind];
 
-		if (s->mark >= plan->groups_n || plan->groups[s->mark].shape != shape) {
-			s->mark = plan->groups_n++;
-			plan->groups[s->mark] = (struct plan_group){ .shape = shape };
+		if (k->mark >= plan->groups_n || plan->groups[k->mark].kind != kind) {
+			k->mark = plan->groups_n++;
+			plan->groups[k->mark] = (struct plan_group){ .kind = kind };
 		}
-		plan->groups[s->mark].n++;
+		plan->groups[k->mark].n++;
 	}
 	for (uint32_t i = 0; i < plan->groups_n; i++)
-		plan->groups[i].capacity = views_get(vs, plan->groups[i].shape)->capacity;
+		group_look(&plan->groups[i], views_get(vs, plan->groups[i].kind));
 }
 
 /* ---- taking and undoing ------------------------------------------------------- */
 
-static void take(struct plan *plan, struct views *vs, uint32_t member, node_id node, shape_id shape)
+static void take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind)
 {
-	nodes_take(vs->nodes, node, &vs->shapes->slots[shape]);
-	plan->nodes[member] = node;
+	view_take(vs, views_get(vs, kind), rank);
+	plan->nodes[member] = vs->nodes->order[rank];
 	plan->placed++;
 }
 
 static void undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member)
 {
-	nodes_give(vs->nodes, plan->nodes[member], &vs->shapes->slots[shape_at(plan, gs, member)]);
+	census_give(vs->census, plan->nodes[member], kind_at(plan, gs, member), false);
 	plan->nodes[member] = ID_NONE;
 	plan->placed--;
 }
 
-static bool take_best(struct plan *plan, struct views *vs, uint32_t member, shape_id shape)
+static bool take_best(struct plan *plan, struct views *vs, uint32_t member, kind_id kind)
 {
-	uint32_t rank = view_best(views_get(vs, shape));
-	node_id node;
+	uint32_t rank = view_best(views_get(vs, kind));
 
 	if (rank == TREE_NONE)
 		return false;
-	node = vs->nodes->order[rank];
-	/* The view may count in narrow steps; the node is asked in full width. */
-	assert(nodes_fit(vs->nodes, node, &vs->shapes->slots[shape]));
-	take(plan, vs, member, node, shape);
+	take(plan, vs, member, rank, kind);
 	return true;
 }
 
-/* ---- members of one shape ------------------------------------------------------- */
+/* ---- members of one kind ------------------------------------------------------- */
 
 /* The next `n` members, each on the best node there is.  The first of the best keeps
  * taking members until it is worse than those behind it; then they have their turn in
@@ -146,31 +149,142 @@ static void fill_levels(struct plan *plan, struct views *vs, struct view *v, uin
 	plan->placed = n;
 }
 
-static enum plan_answer plan_alike(struct plan *plan, struct views *vs, uint32_t need)
+/* No node took one more of the kind: why not, as things stand in the middle of the plan. */
+static void note_why(struct plan *plan, struct views *vs, kind_id kind)
+{
+	judge(vs->census, kind, vs->score, &vs->judgement);
+	plan->counts_n = judgement_counts(&vs->judgement, vs->nodes, plan->counts);
+}
+
+static void note_why_if_ruled(struct plan *plan, struct views *vs, kind_id kind)
+{
+	if (views_get(vs, kind)->mode != VIEW_PLAIN)
+		note_why(plan, vs, kind);
+}
+
+/* As many of the first members as find room, from `member` on; rules between pods are asked
+ * anew after each. */
+static void fill_each(struct plan *plan, struct views *vs, uint32_t member, kind_id kind)
+{
+	while (member < plan->n && take_best(plan, vs, member, kind))
+		member++;
+}
+
+static void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs)
+{
+	for (uint32_t i = plan->n; i-- > 0;)
+		if (plan->nodes[i] != ID_NONE)
+			undo(plan, vs, gs, i);
+}
+
+/* The topology in which the first member binds all that follow, when nobody whom they seek is
+ * there yet: false when there is none. */
+static bool first_binds(const struct views *vs, kind_id kind, topology_id *out)
+{
+	const struct census *cs = vs->census;
+	const struct shape_links *links = cs->links[cs->kinds.slots[kind].shape];
+
+	if (!links || links->affinity == SELECTOR_NONE || cs->selectors.slots[links->affinity].placed_n > 0 ||
+	    !kind_matches(&cs->kinds, kind, links->affinity))
+		return false;
+	for (uint32_t i = 0; i < links->terms_n; i++) {
+		if (links->terms[i].term->kind != POD_TERM_AFFINITY)
+			continue;
+		*out = links->terms[i].topology;
+		return true;
+	}
+	return false;
+}
+
+/* Could the domain take so many, as far as counts go? */
+static bool domain_may(struct views *vs, const struct view *v, topology_id topology, uint32_t domain, uint32_t need)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t rank = 0; rank < vs->nodes->count && sum < need; rank++)
+		if (topology_domain(&vs->census->topologies, topology, vs->nodes->order[rank]) == domain)
+			sum += v->counts[rank];
+	vs->steps += vs->nodes->count / 8;
+	return sum >= need;
+}
+
+static bool fill_some_domain(struct plan *plan, struct views *vs, const struct gangs *gs, kind_id kind,
+                             topology_id topology, uint32_t need)
+{
+	uint32_t domains = vs->census->topologies.slots[topology].domains;
+
+	for (uint32_t d = 0; d < domains && d < PLAN_DOMAINS && vs->steps < PLAN_STEPS; d++) {
+		const struct view *v = views_get(vs, kind);
+		uint32_t rank;
+
+		if (!domain_may(vs, v, topology, d, need))
+			continue;
+		rank = view_best_in(vs, v, topology, d);
+		if (rank == TREE_NONE)
+			continue;
+		take(plan, vs, 0, rank, kind);
+		fill_each(plan, vs, 1, kind);
+		if (plan->placed >= need)
+			return true;
+		plan->fit = plan->placed > plan->fit ? plan->placed : plan->fit;
+		undo_all(plan, vs, gs);
+	}
+	return false;
+}
+
+/* Members of one kind with rules between pods, or weighed against all nodes. */
+static enum plan_answer plan_ruled(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
+{
+	kind_id kind = plan->groups[0].kind;
+	topology_id topology = 0;
+	bool binds = first_binds(vs, kind, &topology);
+
+	fill_each(plan, vs, 0, kind);
+	plan->failed = kind;
+	plan->failed_need = need;
+	plan->fit = plan->placed;
+	if (plan->placed > 0 && plan->placed < plan->n)
+		note_why(plan, vs, kind);
+	if (plan->placed < need) {
+		undo_all(plan, vs, gs);
+		if (!binds || need == 1 || !fill_some_domain(plan, vs, gs, kind, topology, need))
+			return vs->steps < PLAN_STEPS ? PLAN_IMPOSSIBLE : PLAN_GAVE_UP;
+	}
+	plan->failed_need = 1;
+	return PLAN_PLACED;
+}
+
+static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
 {
 	struct plan_group *group = &plan->groups[0];
 	uint32_t most = group->capacity < plan->n ? (uint32_t)group->capacity : plan->n;
+	struct view *v = views_get(vs, group->kind);
 
-	plan->failed = group->shape;
+	plan->exact = v->mode == VIEW_PLAIN;
+	plan->failed = group->kind;
 	if (most < need) {
 		plan->failed_need = need;
 		plan->fit = most;
 		return PLAN_IMPOSSIBLE;
 	}
-	fill_levels(plan, vs, views_get(vs, group->shape), most);
+	if (!plan->exact)
+		return plan_ruled(plan, vs, gs, need);
+	fill_levels(plan, vs, v, most);
 	vs->steps += most;
 	assert(plan->placed == most); /* the sum of counts is exact */
 	plan->failed_need = 1;
 	return PLAN_PLACED;
 }
 
-/* ---- of several shapes ------------------------------------------------------------ */
+/* ---- of several kinds ------------------------------------------------------------ */
 
-/* Does a have less room for its members than b? */
+/* Has a less room for its members than b?  Those that seek others come behind them. */
 static bool harder(const struct plan_group *a, const struct plan_group *b)
 {
 	wide left = (wide)a->capacity * b->wanted, right = (wide)b->capacity * a->wanted;
 
+	if (a->later != b->later)
+		return b->later;
 	return left != right ? left < right : a < b;
 }
 
@@ -184,15 +298,15 @@ static int hard_first(const void *a, const void *b, void *context)
 {
 	const struct sorting *s = context;
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	const struct plan_group *g = group_of(s->plan, s->vs, shape_at(s->plan, s->gs, left));
-	const struct plan_group *h = group_of(s->plan, s->vs, shape_at(s->plan, s->gs, right));
+	const struct plan_group *g = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, left));
+	const struct plan_group *h = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, right));
 
 	if (g != h)
 		return harder(g, h) ? -1 : 1;
 	return left < right ? -1 : left > right;
 }
 
-/* The set is chosen: count it by shape, sort it, and say whether every shape alone
+/* The set is chosen: count it by kind, sort it, and say whether every kind alone
  * has room.  If not, the first that has none is noted. */
 static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
@@ -202,7 +316,7 @@ static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *g
 	for (uint32_t i = 0; i < plan->groups_n; i++)
 		plan->groups[i].wanted = 0;
 	for (uint32_t i = 0; i < plan->set_n; i++)
-		group_of(plan, vs, shape_at(plan, gs, plan->set[i]))->wanted++;
+		group_of(plan, vs, kind_at(plan, gs, plan->set[i]))->wanted++;
 	qsort_r(plan->set, plan->set_n, sizeof(*plan->set), hard_first, &sorting);
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
 		const struct plan_group *g = &plan->groups[i];
@@ -210,8 +324,8 @@ static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *g
 		if (g->wanted > g->capacity && (!worst || harder(g, worst)))
 			worst = g;
 	}
-	if (worst && plan->failed == ID_NONE) {
-		plan->failed = worst->shape;
+	if (worst && plan->failed == KIND_NONE) {
+		plan->failed = worst->kind;
 		plan->failed_need = worst->wanted;
 	}
 	return worst == NULL;
@@ -221,13 +335,14 @@ static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *g
 static bool set_greedy(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	for (uint32_t i = 0; i < plan->set_n; i++) {
-		shape_id shape = shape_at(plan, gs, plan->set[i]);
+		kind_id kind = kind_at(plan, gs, plan->set[i]);
 
-		if (take_best(plan, vs, plan->set[i], shape))
+		if (take_best(plan, vs, plan->set[i], kind))
 			continue;
-		if (plan->failed == ID_NONE) {
-			plan->failed = shape;
-			plan->failed_need = group_of(plan, vs, shape)->wanted;
+		if (plan->failed == KIND_NONE) {
+			plan->failed = kind;
+			plan->failed_need = group_of(plan, vs, kind)->wanted;
+			note_why_if_ruled(plan, vs, kind);
 		}
 		if (i > plan->fit)
 			plan->fit = i;
@@ -238,39 +353,39 @@ static bool set_greedy(struct plan *plan, struct views *vs, const struct gangs *
 	return true;
 }
 
-static uint32_t next_rank(struct views *vs, shape_id shape, uint32_t from)
+static uint32_t next_rank(struct views *vs, kind_id kind, uint32_t from)
 {
-	const struct view *v = views_get(vs, shape);
+	const struct view *v = views_get(vs, kind);
 	uint32_t rank = from;
 
-	while (rank < vs->nodes->count && v->counts[rank] == 0)
+	while (rank < vs->nodes->count && !view_open(v, rank))
 		rank++;
 	vs->steps += (rank - from) / 16 + 1;
 	return rank;
 }
 
 /* Every way to place `need` members of the set, which is all of them, up to swapping
- * members of one shape: those take ranks that do not fall, and those left out come
+ * members of one kind: those take ranks that do not fall, and those left out come
  * last.  Depth first; rank `end` stands for left out.  At most PLAN_TRIES. */
 static enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
 {
 	const uint32_t end = vs->nodes->count;
 	uint32_t depth = 0, from = 0, left_out = 0;
 
-	for (uint32_t tries = 0; tries < PLAN_TRIES; tries++) {
-		shape_id shape = shape_at(plan, gs, plan->set[depth]);
-		uint32_t rank = from <= end ? next_rank(vs, shape, from) : end;
+	for (uint32_t tries = 0; tries < PLAN_TRIES && vs->steps < PLAN_STEPS; tries++) {
+		kind_id kind = kind_at(plan, gs, plan->set[depth]);
+		uint32_t rank = from <= end ? next_rank(vs, kind, from) : end;
 
 		if (rank < end || (from <= end && left_out < plan->set_n - need)) {
 			plan->ranks[depth] = rank;
 			if (rank < end)
-				take(plan, vs, plan->set[depth], vs->nodes->order[rank], shape);
+				take(plan, vs, plan->set[depth], rank, kind);
 			else
 				left_out++;
 			if (plan->placed == need)
 				return PLAN_PLACED;
 			depth++;
-			from = shape_at(plan, gs, plan->set[depth]) == shape ? rank : 0;
+			from = kind_at(plan, gs, plan->set[depth]) == kind ? rank : 0;
 			continue;
 		}
 		if (depth == 0)
@@ -301,10 +416,10 @@ static int roomy_first(const void *a, const void *b)
 
 	if (g->capacity != h->capacity)
 		return g->capacity > h->capacity ? -1 : 1;
-	return g->shape < h->shape ? -1 : g->shape > h->shape;
+	return g->kind < h->kind ? -1 : g->kind > h->kind;
 }
 
-/* The members of the shapes with most room, as many as each shape alone takes. */
+/* The members of the kinds with most room, as many as each kind alone takes. */
 static void set_easiest(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
 {
 	uint32_t left = need;
@@ -314,13 +429,13 @@ static void set_easiest(struct plan *plan, struct views *vs, const struct gangs 
 		struct plan_group *g = &plan->groups[i];
 		uint64_t most = g->capacity < g->n ? g->capacity : g->n;
 
-		vs->shapes->slots[g->shape].mark = i;
+		vs->census->kinds.slots[g->kind].mark = i;
 		g->wanted = most < left ? (uint32_t)most : left;
 		left -= g->wanted;
 	}
 	plan->set_n = 0;
 	for (uint32_t i = 0; i < plan->n; i++) {
-		struct plan_group *g = group_of(plan, vs, shape_at(plan, gs, i));
+		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, i));
 
 		if (g->wanted == 0)
 			continue;
@@ -332,18 +447,18 @@ static void set_easiest(struct plan *plan, struct views *vs, const struct gangs 
 /* Members beyond the quorum, each on its own. */
 static void place_rest(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
-	plan->failed = ID_NONE;
+	plan->failed = KIND_NONE;
 	for (uint32_t i = 0; i < plan->groups_n; i++)
 		plan->groups[i].wanted = 1; /* not failed yet */
 	for (uint32_t i = 0; i < plan->n; i++) {
-		shape_id shape = shape_at(plan, gs, i);
-		struct plan_group *g = group_of(plan, vs, shape);
+		kind_id kind = kind_at(plan, gs, i);
+		struct plan_group *g = group_of(plan, vs, kind);
 
 		if (plan->nodes[i] != ID_NONE || !g->wanted)
 			continue;
-		g->wanted = take_best(plan, vs, i, shape);
-		if (!g->wanted && plan->failed == ID_NONE)
-			plan->failed = shape;
+		g->wanted = take_best(plan, vs, i, kind);
+		if (!g->wanted && plan->failed == KIND_NONE)
+			plan->failed = kind;
 	}
 	plan->failed_need = 1;
 }
@@ -389,13 +504,15 @@ enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gan
 	assert(plan->n >= need && need > 0);
 	plan->placed = 0;
 	plan->fit = 0;
-	plan->failed = ID_NONE;
+	plan->failed = KIND_NONE;
 	plan->failed_need = 0;
+	plan->counts_n = 0;
+	plan->exact = false;
 	vs->steps += plan->n;
 	group_members(plan, vs, gs);
 	plan->alike = plan->groups_n == 1;
 	if (plan->alike)
-		return plan_alike(plan, vs, need);
+		return plan_alike(plan, vs, gs, need);
 	answer = plan_sets(plan, vs, gs, need);
 	assert(answer == PLAN_PLACED ? plan->placed >= need : plan->placed == 0);
 	if (answer == PLAN_PLACED && plan->placed < plan->n)

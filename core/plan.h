@@ -1,8 +1,11 @@
 /* How a gang is placed: whole or not at all.
  *
- *   members of one shape     the sum of counts says exactly whether they fit; each
+ *   members of one kind      the sum of counts says exactly whether they fit; each
  *                            then takes the best node there is
- *   of several shapes        the hardest shape first, each member on its best node;
+ *   ... with rules between   each on the best node that is left; if the first one's choice
+ *       pods                 binds the others (required affinity), in every domain that
+ *                            could take all
+ *   of several kinds         the hardest kind first, each member on its best node;
  *                            if that fails, the easiest members that make a quorum;
  *                            if that fails, a search in name order, which ends at
  *                            PLAN_TRIES
@@ -18,6 +21,8 @@
 #include "core/views.h"
 
 #define PLAN_TRIES 2000u
+#define PLAN_STEPS 2000000u /* work, after which no other way is tried; see struct views */
+#define PLAN_DOMAINS 256u /* that required affinity is tried in */
 
 enum plan_answer {
 	PLAN_PLACED,     /* `need` members or more have a node */
@@ -33,13 +38,17 @@ struct plan {
 	uint32_t n;
 	uint32_t placed;
 
-	/* When not all were placed: the first shape that failed, how many of it were
+	/* When not all were placed: the first kind that failed, how many of it were
 	 * to be placed, and how many members found room. */
-	shape_id failed;
+	kind_id failed;
 	uint32_t failed_need;
 	uint32_t fit;
+	/* Why no node took one more at that point, with rules between pods; else 0. */
+	uint32_t counts_n;
+	struct why_count counts[JUDGEMENT_COUNTS_MAX];
 
-	bool alike;  /* all ready members have one shape */
+	bool alike;  /* all ready members have one kind */
+	bool exact;  /* ... and the sum of its counts says whether they fit */
 	bool search; /* the caller allows a search */
 
 	/* Scratch. */

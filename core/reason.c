@@ -4,8 +4,7 @@
 #include <string.h>
 
 struct tally {
-	uint32_t cordoned;
-	uint32_t affinity;
+	uint32_t whys[NODE_WHY_KINDS];
 	uint32_t short_of[RESOURCES_MAX];
 	uint32_t names;
 	uint32_t tainted[]; /* by name */
@@ -42,17 +41,16 @@ void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns
 
 static void tally_rules(struct tally *t, enum node_why why, uint32_t arg)
 {
-	if (why == NODE_WHY_CORDONED)
-		t->cordoned++;
-	else if (why == NODE_WHY_TAINT)
+	if (why == NODE_WHY_TAINT)
 		t->tainted[arg]++;
-	else
-		t->affinity++;
+	else if (why != NODE_WHY_INSUFFICIENT)
+		t->whys[why]++;
 }
 
-/* The resources that run out first are those that the node is short of. */
+/* The resources that run out first are those that the node is short of (`lacks`: nothing
+ * else keeps members off it). */
 static void tally_room(struct tally *t, const struct nodes *ns, node_id id, const struct shape *s,
-                       uint64_t members[RESOURCES_MAX])
+                       uint64_t members[RESOURCES_MAX], bool lacks)
 {
 	uint32_t counts[RESOURCES_MAX], least = UINT32_MAX;
 
@@ -64,7 +62,7 @@ static void tally_room(struct tally *t, const struct nodes *ns, node_id id, cons
 		least = counts[i] < least ? counts[i] : least;
 	}
 	for (uint32_t i = 0; i < s->requests_n; i++)
-		if (counts[i] == least)
+		if (lacks && counts[i] == least)
 			t->short_of[s->requests[i].resource]++;
 }
 
@@ -79,7 +77,20 @@ static int most_nodes_first(const void *a, const void *b)
 	return left->arg < right->arg ? -1 : left->arg > right->arg;
 }
 
-/* Keeps the most frequent ones; the last stands for all that are rarer. */
+/* Add to the last taint that is counted; kube-scheduler's text is the same for all of them. */
+static bool count_other_taint(struct facts *f, uint32_t nodes)
+{
+	for (uint32_t i = f->counts_n; i-- > 0;) {
+		if (f->counts[i].why == NODE_WHY_TAINT) {
+			f->counts[i].nodes += nodes;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Keeps the most frequent ones; the last stands for all that are rarer.  Taints come at the
+ * end and take no other reason's place. */
 static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t nodes)
 {
 	struct why_count one = { .why = why, .arg = arg, .nodes = nodes };
@@ -91,6 +102,8 @@ static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t
 		f->counts[f->counts_n++] = one;
 		return;
 	}
+	if (why == NODE_WHY_TAINT && count_other_taint(f, nodes))
+		return;
 	qsort(f->counts, WHY_COUNTS_MAX - 1, sizeof(one), most_nodes_first);
 	if (most_nodes_first(&one, last - 1) < 0) {
 		struct why_count rarer = last[-1];
@@ -106,33 +119,80 @@ static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t
 	*last = one;
 }
 
+/* As judged: nodes that are out for more than their room may have any resource. */
+static void tally_judged(struct tally *t, const struct judgement *j, const struct nodes *ns, const struct shape *s,
+                         uint64_t members[RESOURCES_MAX])
+{
+	for (node_id id = 0; id < ns->used; id++) {
+		uint32_t whys = j->whys[id];
+
+		if (!node_present(&ns->slots[id]))
+			continue;
+		if (whys == 0) {
+			tally_room(t, ns, id, s, members, true);
+			continue;
+		}
+		if (shape_allows(s, id))
+			tally_room(t, ns, id, s, members, false);
+		for (uint32_t bits = whys; bits; bits &= bits - 1)
+			tally_rules(t, (enum node_why)__builtin_ctz(bits), whys & WHY_BIT(NODE_WHY_TAINT) ? j->taint[id] : 0);
+		for (uint64_t bits = whys & WHY_BIT(NODE_WHY_INSUFFICIENT) ? j->short_of[id] : 0; bits; bits &= bits - 1)
+			t->short_of[__builtin_ctzll(bits)]++;
+	}
+}
+
+/* The same for a kind without rules between pods and without volumes, whose rules over one
+ * node all come before its room. */
+static void tally_plain(struct tally *t, const struct views *vs, const struct shape *s, uint64_t members[RESOURCES_MAX])
+{
+	const struct nodes *ns = vs->nodes;
+
+	for (node_id id = 0; id < ns->used; id++) {
+		uint32_t arg = 0;
+
+		if (!node_present(&ns->slots[id]))
+			continue;
+		if (!shape_allows(s, id)) {
+			enum node_why why = shape_judges(s, &ns->slots[id], &arg);
+
+			tally_rules(t, why, arg);
+		} else if (s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s)) {
+			tally_rules(t, NODE_WHY_PORTS, 0);
+		} else {
+			tally_room(t, ns, id, s, members, true);
+		}
+	}
+}
+
+static bool is_simple(const struct view *v, const struct shape *s)
+{
+	return v->mode == VIEW_PLAIN && s->named == NODE_FITS && s->body->volume_rules_n == 0 &&
+	       !(s->body->flags & SHAPE_NEEDS_RESTART_ALL);
+}
+
 static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
-	const struct shape *s = &vs->shapes->slots[v->shape];
+	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[v->kind].shape];
 
 	memset(f, 0, sizeof(*f));
 	memset(t, 0, sizeof(*t) - sizeof(t->names));
 	memset(t->tainted, 0, t->names * sizeof(t->tainted[0]));
-	for (uint32_t rank = 0; rank < ns->count; rank++) {
-		node_id id = ns->order[rank];
-		uint32_t arg;
-		enum node_why why = view_verdict(v, rank, &arg);
-
-		if (!node_present(&ns->slots[id]))
-			continue;
-		if (why != NODE_FITS)
-			tally_rules(t, why, arg);
-		else
-			tally_room(t, ns, id, s, f->members);
+	if (is_simple(v, s)) {
+		tally_plain(t, vs, s, f->members);
+	} else {
+		judge(vs->census, v->kind, vs->score, &vs->judgement);
+		tally_judged(t, &vs->judgement, ns, s, f->members);
 	}
-	count_add(f, NODE_WHY_CORDONED, 0, t->cordoned);
-	count_add(f, NODE_WHY_AFFINITY, 0, t->affinity);
+	for (uint32_t why = 0; why < NODE_WHY_KINDS; why++)
+		count_add(f, (enum node_why)why, 0, t->whys[why]);
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
 		count_add(f, NODE_WHY_INSUFFICIENT, r, t->short_of[r]);
 	for (uint32_t name = 0; name < t->names; name++)
 		count_add(f, NODE_WHY_TAINT, name, t->tainted[name]);
 	qsort(f->counts, f->counts_n, sizeof(f->counts[0]), most_nodes_first);
+	if (t->whys[NODE_WHY_CONFLICT] > 0)
+		f->counts[0].nodes = 0; /* said of the pod as a whole: without a number */
 	f->log_n = ns->log_n;
 	vs->steps += 3 * (uint64_t)ns->count + t->names / 8;
 }
@@ -144,20 +204,29 @@ void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t hav
 	r->shortfalls[r->shortfalls_n++] = (struct shortfall){ .resource = resource, .need = need, .have = have };
 }
 
-void reason_room(struct reason *r, struct tally *tally, struct views *vs, shape_id shape, uint32_t wanted,
-                 uint32_t need, uint32_t fit)
+static void counts_set(struct reason *r, const struct why_count *counts, uint32_t n)
 {
-	const struct shape *s = &vs->shapes->slots[shape];
-	struct view *v = views_get(vs, shape);
+	r->counts_n = n < WHY_COUNTS_MAX ? n : WHY_COUNTS_MAX;
+	memcpy(r->counts, counts, r->counts_n * sizeof(counts[0]));
+}
+
+void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan, uint32_t need,
+                 uint32_t fit)
+{
+	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[plan->failed].shape];
+	struct view *v = views_get(vs, plan->failed);
 	struct facts *f = &v->facts;
+	uint32_t wanted = plan->failed_need;
 
 	if (f->log_n != vs->nodes->log_n)
 		facts_work_out(f, tally, vs, v);
 	r->why = WHY_ROOM;
 	r->need = need;
 	r->fit = fit;
-	r->counts_n = f->counts_n;
-	memcpy(r->counts, f->counts, f->counts_n * sizeof(f->counts[0]));
+	if (plan->counts_n > 0)
+		counts_set(r, plan->counts, plan->counts_n);
+	else
+		counts_set(r, f->counts, f->counts_n);
 	for (uint32_t i = 0; i < s->requests_n; i++) {
 		const struct request *q = &s->requests[i];
 

@@ -3,6 +3,7 @@
 #define MUSTER_CORE_REASON_H
 
 #include "core/gangs.h"
+#include "core/plan.h"
 #include "core/views.h"
 
 /* Counters by name and resource. */
@@ -14,11 +15,11 @@ void tally_free(struct tally *tally);
 /* Zero but for the numbers of the gang itself. */
 void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns);
 
-/* There is room for `fit` of `need` members; `wanted` of them have this shape,
- * which is the first that failed.  Counts say what each present node lacks for
- * one more once it has taken all that fit. */
-void reason_room(struct reason *r, struct tally *tally, struct views *vs, shape_id shape, uint32_t wanted,
-                 uint32_t need, uint32_t fit);
+/* There is room for `fit` of `need` members, and plan->failed is the first kind that found
+ * none.  Counts say what each present node lacks for one more once it has taken all that
+ * fit. */
+void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan, uint32_t need,
+                 uint32_t fit);
 
 /* One more resource of which there is too little. */
 void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t have);

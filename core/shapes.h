@@ -25,12 +25,7 @@ struct shape {
 	enum node_why named; /* core/rule_node.h: rule_names() */
 	struct request *requests; /* by resource; RESOURCE_PODS is always there */
 	uint32_t requests_n;
-	uint32_t mark; /* scratch of the planner: group of the gang at hand */
 	uint64_t *allowed;
-	/* At most so many had room when the room version was bound_version, and
-	 * room has only shrunk since if that is still the version. */
-	uint64_t bound;
-	uint64_t bound_version;
 };
 
 struct shapes {

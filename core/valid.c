@@ -173,21 +173,23 @@ static bool shapes_valid(struct checking *k)
 static bool views_valid(struct checking *k)
 {
 	const struct core *c = k->c;
-	const struct views *vs = &c->views;
+	/* Not const: it has scratch for judging. */
+	struct views *vs = (struct views *)(uintptr_t)&c->views;
 
 	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
 		const struct view *v = &vs->slots[i];
 
-		if (v->shape == ID_NONE)
+		if (v->kind == KIND_NONE)
 			continue;
-		if (vs->of_shape[v->hold > 0][v->shape] != i || !shapes_find(&c->shapes, v->shape))
-			return wrong(k, "view %u: its shape", i);
-		if (c->nodes.order_old || v->order_version != c->nodes.order_version || v->position != c->nodes.log_n)
+		if (vs->of_kind[v->hold > 0][v->kind] != i || c->census.kinds.slots[v->kind].shape == ID_NONE)
+			return wrong(k, "view %u: its kind", i);
+		if (c->nodes.order_old || v->order_version != c->nodes.order_version || v->position != c->nodes.log_n ||
+		    v->rules_version != c->census.rules_version)
 			continue;
 		if (v->hold > 0 && v->hold != vs->hold.version)
 			continue;
 		if (!view_check(vs, v))
-			return wrong(k, "view of shape %u", v->shape);
+			return wrong(k, "view of kind %u", v->kind);
 	}
 	return true;
 }

@@ -1,79 +1,107 @@
 #include "core/views.h"
 
+#include "core/rule_node.h"
+#include "core/things.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define VERDICT_ARG_BITS 24 /* names are fewer than 2^22 */
+/* kube-scheduler's total: weights 1, 1, 1, 3, 2, 2, 2, each up to SCORE_MOST. */
+#define TOTAL_MOST (12 * SCORE_MOST)
+static_assert(TOTAL_MOST + 1 <= TREE_KEY_MOST, "a key has 15 bits");
 
-static_assert(NODE_WHY_KINDS <= 256, "a verdict has 8 bits for its kind");
-static_assert(SCORE_MOST + 1 <= TREE_KEY_MOST, "a key has 15 bits");
-
-int views_init(struct views *vs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes,
-               enum score_policy score)
+static size_t whole_lines(size_t bytes)
 {
-	const size_t keys = (tree_bytes(limits->nodes) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	const size_t words = ((size_t)limits->nodes * sizeof(uint32_t) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	const size_t bytes = keys + 2 * words;
+	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
 
-	*vs = (struct views){ .nodes = nodes, .shapes = shapes, .score = score, .most = limits->pods };
-	/* In one piece, and never touched for shapes that nobody waits with. */
+int views_init(struct views *vs, const struct limits *limits, struct census *census, enum score_policy score)
+{
+	const size_t keys = whole_lines(tree_bytes(limits->nodes));
+	const size_t bytes = keys + whole_lines((size_t)limits->nodes * sizeof(uint32_t));
+	const size_t kinds = census->kinds.limit;
+
+	*vs = (struct views){ .census = census, .nodes = census->nodes, .score = score, .most = limits->pods };
+	for (uint32_t i = 0; i < VIEWS_MAX; i++)
+		vs->slots[i].kind = KIND_NONE;
+	/* In one piece, and never touched for kinds that nobody waits with. */
 	vs->memory = calloc(1, VIEWS_MAX * bytes + CACHE_LINE);
-	vs->of_shape[0] = malloc(2 * limits->shapes * sizeof(*vs->of_shape[0]));
-	if (!vs->memory || !vs->of_shape[0]) {
+	vs->of_kind[0] = malloc(2 * kinds * sizeof(*vs->of_kind[0]));
+	if (!vs->memory || !vs->of_kind[0] || judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
 	}
-	vs->of_shape[1] = vs->of_shape[0] + limits->shapes;
-	memset(vs->of_shape[0], 0xff, 2 * limits->shapes * sizeof(*vs->of_shape[0]));
+	vs->of_kind[1] = vs->of_kind[0] + kinds;
+	memset(vs->of_kind[0], 0xff, 2 * kinds * sizeof(*vs->of_kind[0]));
 	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
 		unsigned char *at = (unsigned char *)vs->memory + CACHE_LINE - (uintptr_t)vs->memory % CACHE_LINE + i * bytes;
-		struct view *v = &vs->slots[i];
 
-		v->shape = ID_NONE;
-		tree_open(&v->tree, at, limits->nodes);
-		v->counts = (uint32_t *)(void *)(at + keys);
-		v->verdicts = (uint32_t *)(void *)(at + keys + words);
+		tree_open(&vs->slots[i].tree, at, limits->nodes);
+		vs->slots[i].counts = (uint32_t *)(void *)(at + keys);
 	}
 	return 0;
-}
-
-void views_free(struct views *vs)
-{
-	free(vs->memory);
-	free(vs->of_shape[0]);
 }
 
 static void give_up(struct views *vs, uint32_t at)
 {
 	struct view *v = &vs->slots[at];
 
-	vs->of_shape[v->hold > 0][v->shape] = NO_NODE;
-	v->shape = ID_NONE;
+	vs->of_kind[v->hold > 0][v->kind] = NO_NODE;
+	v->kind = KIND_NONE;
 	v->last_used = 0;
+	gates_free(v->gates);
+	v->gates = NULL;
 }
 
 void views_clear(struct views *vs)
 {
 	for (uint32_t i = 0; i < VIEWS_MAX; i++)
-		if (vs->slots[i].shape != ID_NONE)
+		if (vs->slots[i].kind != KIND_NONE)
 			give_up(vs, i);
-	vs->hold.version = 0;
+	vs->hold = (struct hold){ 0 };
 	vs->behind = false;
 }
 
-void views_forget(struct views *vs, shape_id shape)
+void views_free(struct views *vs)
 {
-	for (uint32_t i = 0; i < vs->hold.shapes_n; i++)
-		if (vs->hold.shapes[i] == shape)
+	for (uint32_t i = 0; i < VIEWS_MAX; i++)
+		gates_free(vs->slots[i].gates);
+	free(vs->memory);
+	free(vs->of_kind[0]);
+	judgement_free(&vs->judgement);
+}
+
+void views_forget(struct views *vs, kind_id kind)
+{
+	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
+		if (vs->hold.kinds[i] == kind)
 			views_hold(vs, NULL, 0);
 	for (int behind = 0; behind < 2; behind++)
-		if (vs->of_shape[behind][shape] != NO_NODE)
-			give_up(vs, vs->of_shape[behind][shape]);
+		if (vs->of_kind[behind][kind] != NO_NODE)
+			give_up(vs, vs->of_kind[behind][kind]);
+}
+
+static struct shape *shape_of(const struct views *vs, kind_id kind)
+{
+	return &vs->census->shapes->slots[vs->census->kinds.slots[kind].shape];
 }
 
 /* ---- one node ------------------------------------------------------------- */
+
+static uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most)
+{
+	uint32_t least = most;
+
+	for (uint32_t i = 0; i < s->requests_n && least > 0; i++) {
+		const struct request *q = &s->requests[i];
+		uint32_t count = amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, most);
+
+		least = count < least ? count : least;
+	}
+	return least;
+}
 
 /* How many fit beside `kept` pods of another shape, which have room themselves. */
 static uint32_t count_beside(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most,
@@ -94,126 +122,235 @@ static uint32_t count_beside(const struct nodes *ns, node_id id, const struct sh
 	return least;
 }
 
-static uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most)
-{
-	uint32_t least = most;
-
-	for (uint32_t i = 0; i < s->requests_n && least > 0; i++) {
-		const struct request *q = &s->requests[i];
-		uint32_t count = amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, most);
-
-		least = count < least ? count : least;
-	}
-	return least;
-}
-
-static uint32_t verdict_pack(enum node_why why, uint32_t arg)
-{
-	return (uint32_t)why << VERDICT_ARG_BITS | arg;
-}
-
-enum node_why view_verdict(const struct view *v, uint32_t rank, uint32_t *arg)
-{
-	*arg = v->verdicts[rank] & ((1u << VERDICT_ARG_BITS) - 1);
-	return (enum node_why)(v->verdicts[rank] >> VERDICT_ARG_BITS);
-}
-
-struct look {
-	uint32_t key, count, verdict;
-};
-
 /* ... as far as the hold leaves room. */
 static uint32_t count_behind(const struct views *vs, node_id id, const struct shape *s)
 {
-	const struct shape *other = &vs->shapes->slots[vs->hold.shapes[0]];
-	uint32_t kept;
+	const struct shape *other;
+	uint32_t kept = 0;
 
-	if (vs->hold.shapes_n > 1) {
-		for (uint32_t i = 0; i < vs->hold.shapes_n; i++)
-			if (shape_allows(&vs->shapes->slots[vs->hold.shapes[i]], id))
+	if (vs->hold.kinds_n > 1) {
+		for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
+			if (shape_allows(shape_of(vs, vs->hold.kinds[i]), id))
 				return 0;
-		return node_count(vs->nodes, id, s, vs->most);
+	} else {
+		other = shape_of(vs, vs->hold.kinds[0]);
+		kept = shape_allows(other, id) ? node_count(vs->nodes, id, other, vs->most) : 0;
 	}
-	kept = shape_allows(other, id) ? node_count(vs->nodes, id, other, vs->most) : 0;
 	if (kept == 0)
 		return node_count(vs->nodes, id, s, vs->most);
 	return count_beside(vs->nodes, id, s, vs->most, other, kept);
 }
 
-static struct look node_look(const struct views *vs, const struct shape *s, node_id id, bool behind)
+struct look {
+	uint32_t key, count;
+};
+
+/* One node by itself; the parts of the score that are the same everywhere are left out. */
+static struct look node_look(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
 {
-	const struct node *n = &vs->nodes->slots[id];
 	struct look look = { 0 };
-	uint32_t arg;
 
-	if (!shape_allows(s, id)) {
-		if (node_present(n)) {
-			enum node_why why = shape_judges(s, n, &arg);
-
-			look.verdict = verdict_pack(why, arg);
-		}
+	if (!shape_allows(s, id))
 		return look;
+	look.count = v->hold > 0 ? count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
+	if (look.count == 0)
+		return look;
+	if (s->body->ports_n > 0) {
+		if (things_port_conflict(vs->census->things, id, s))
+			return (struct look){ 0 };
+		look.count = 1;
 	}
-	look.count = behind ? count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
-	if (look.count > 0)
-		look.key = score_node(vs->score, vs->nodes, id, s) + 1;
+	look.key = 1 + score_node(vs->score, vs->nodes, id, s);
+	if (vs->score != SCORE_KUBE)
+		return look;
+	if (v->balances)
+		look.key += score_balanced(vs->nodes, id, s);
+	if (s->body->images_n > 0)
+		look.key += judge_images(vs->census, s, id);
 	return look;
+}
+
+/* ---- which way --------------------------------------------------------------- */
+
+static bool term_is_soft(uint32_t kind)
+{
+	return kind == POD_TERM_PREFERRED || kind == POD_TERM_PREFERRED_ANTI;
+}
+
+/* Does a pod that is there, or may come, weigh in on where this kind goes?  Required affinity
+ * counts a little, too. */
+static bool bonds_weigh(const struct census *cs, kind_id kind)
+{
+	for (bond_id id = 0; id < cs->bonds_n; id++) {
+		const struct bond *b = &cs->bonds[id];
+
+		if (b->refs > 0 && b->kind != POD_TERM_ANTI_AFFINITY && kind_matches(&cs->kinds, kind, b->selector))
+			return true;
+	}
+	return false;
+}
+
+static bool links_weigh(const struct shape_links *links)
+{
+	for (uint32_t i = 0; links && i < links->terms_n; i++)
+		if (term_is_soft(links->terms[i].term->kind))
+			return true;
+	for (uint32_t i = 0; links && i < links->spreads_n; i++)
+		if (!(links->spreads[i].spread->flags & SPREAD_HARD))
+			return true;
+	return false;
+}
+
+static bool soft_taints(const struct views *vs, const struct shape *s)
+{
+	for (uint32_t rank = 0; rank < vs->nodes->count; rank++) {
+		const struct node *n = &vs->nodes->slots[vs->nodes->order[rank]];
+
+		if (n->taints_n > 0 && node_present(n) && rule_soft_taints(s, n) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Attached volumes are counted by node and would do, but disks and claims may be anywhere. */
+static bool is_judged(const struct views *vs, kind_id kind)
+{
+	const struct census *cs = vs->census;
+	const struct shape *s = shape_of(vs, kind);
+
+	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0)
+		return true;
+	if (vs->score != SCORE_KUBE)
+		return false;
+	return s->body->preferences_n > 0 || links_weigh(cs->links[cs->kinds.slots[kind].shape]) ||
+	       bonds_weigh(cs, kind) || soft_taints(vs, s);
 }
 
 /* ---- following -------------------------------------------------------------- */
 
-static void rebuild(struct views *vs, struct view *v, const struct shape *s)
+/* What another member of the same gang can change by coming to a node. */
+#define MAY_OPEN (WHY_BIT(NODE_WHY_SPREAD) | WHY_BIT(NODE_WHY_POD_AFFINITY))
+
+/* A kind that is weighed against all nodes: judged anew, and what fits beside the hold. */
+static void rejudge(struct views *vs, struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
+	const struct shape *s = shape_of(vs, v->kind);
+
+	judge(vs->census, v->kind, vs->score, &vs->judgement);
+	v->capacity = 0;
+	for (uint32_t rank = 0; rank < ns->count; rank++) {
+		node_id id = ns->order[rank];
+		uint32_t count = 0, whys = vs->judgement.whys[id];
+
+		if (node_present(&ns->slots[id]) && !(whys & ~MAY_OPEN))
+			count = v->hold > 0 ? count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
+		v->capacity += count;
+		v->counts[rank] = whys ? 0 : count;
+		v->tree.levels[0][rank] = v->counts[rank] > 0 ? (tree_key)(vs->judgement.scores[id] + 1) : 0;
+	}
+	vs->steps += 8 * (uint64_t)ns->count;
+}
+
+static void look_at_all(struct views *vs, struct view *v)
+{
+	const struct nodes *ns = vs->nodes;
+	const struct shape *s = shape_of(vs, v->kind);
 
 	v->capacity = 0;
-	memset(v->tree.levels[0], 0, vs->nodes->limit * sizeof(tree_key));
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
-		struct look look = node_look(vs, s, ns->order[rank], v->hold > 0);
+		struct look look = node_look(vs, v, s, ns->order[rank]);
 
 		v->tree.levels[0][rank] = (tree_key)look.key;
 		v->counts[rank] = look.count;
-		v->verdicts[rank] = look.verdict;
 		v->capacity += look.count;
 	}
+	vs->steps += 4 * (uint64_t)ns->count;
+}
+
+static void rebuild(struct views *vs, struct view *v)
+{
+	struct nodes *ns = vs->nodes;
+
+	gates_free(v->gates);
+	v->gates = NULL;
+	memset(v->tree.levels[0], 0, ns->limit * sizeof(tree_key));
+	v->mode = is_judged(vs, v->kind) ? VIEW_JUDGED : VIEW_PLAIN;
+	v->balances = score_balances(shape_of(vs, v->kind));
+	if (v->mode == VIEW_PLAIN) {
+		look_at_all(vs, v);
+		/* Short of memory it is judged, which needs none. */
+		if (gates_new(&v->gates, vs->census, v->kind, v->tree.levels[0]) < 0)
+			v->mode = VIEW_JUDGED;
+		else if (v->gates)
+			v->mode = VIEW_GATED;
+	}
+	if (v->mode == VIEW_JUDGED)
+		rejudge(vs, v);
 	tree_build(&v->tree);
 	v->order_version = ns->order_version;
+	v->rules_version = vs->census->rules_version;
 	v->position = ns->log_n;
-	vs->steps += 4 * (uint64_t)ns->count;
+}
+
+/* A node got a taint that it is weighed by: then it is weighed against all others. */
+static bool turns_soft(const struct views *vs, const struct shape *s, uint32_t rank)
+{
+	const struct node *n = &vs->nodes->slots[vs->nodes->order[rank]];
+
+	return n->taints_n > 0 && vs->score == SCORE_KUBE && node_present(n) && rule_soft_taints(s, n) > 0;
 }
 
 static void relook(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
 {
-	struct look look = node_look(vs, s, vs->nodes->order[rank], v->hold > 0);
+	struct look look = node_look(vs, v, s, vs->nodes->order[rank]);
 
 	v->capacity += (uint64_t)look.count - v->counts[rank];
-	tree_set(&v->tree, rank, (tree_key)look.key);
 	v->counts[rank] = look.count;
-	v->verdicts[rank] = look.verdict;
+	tree_set(&v->tree, rank, (tree_key)look.key);
+	if (v->gates)
+		gates_follow(v->gates, rank, (tree_key)look.key);
 }
 
-void view_follow(struct views *vs, struct view *v)
+static void follow(struct views *vs, struct view *v)
 {
 	struct nodes *ns = vs->nodes;
-	const struct shape *s = &vs->shapes->slots[v->shape];
+	const struct shape *s = shape_of(vs, v->kind);
 
 	nodes_sort(ns);
-	if (v->order_version != ns->order_version || ns->log_n - v->position > NODE_LOG) {
-		rebuild(vs, v, s);
+	if (v->order_version != ns->order_version || v->rules_version != vs->census->rules_version ||
+	    ns->log_n - v->position > NODE_LOG) {
+		rebuild(vs, v);
+		return;
+	}
+	if (v->position == ns->log_n)
+		return;
+	if (v->mode == VIEW_JUDGED) {
+		rejudge(vs, v);
+		tree_build(&v->tree);
+		v->position = ns->log_n;
 		return;
 	}
 	vs->steps += 4 * (ns->log_n - v->position);
-	for (; v->position < ns->log_n; v->position++)
-		relook(vs, v, s, ns->slots[ns->log[v->position % NODE_LOG]].rank);
+	for (; v->position < ns->log_n; v->position++) {
+		uint32_t rank = ns->slots[ns->log[v->position % NODE_LOG]].rank;
+
+		if (turns_soft(vs, s, rank)) {
+			rebuild(vs, v);
+			return;
+		}
+		relook(vs, v, s, rank);
+	}
 }
 
 void view_take(struct views *vs, struct view *v, uint32_t rank)
 {
-	const struct shape *s = &vs->shapes->slots[v->shape];
+	bool current = v->position == vs->nodes->log_n;
 
-	assert(v->position == vs->nodes->log_n);
-	nodes_take(vs->nodes, vs->nodes->order[rank], s);
-	relook(vs, v, s, rank);
+	census_take(vs->census, vs->nodes->order[rank], v->kind, false);
+	if (v->mode == VIEW_JUDGED || !current)
+		return; /* it follows when it is asked for */
+	relook(vs, v, shape_of(vs, v->kind), rank);
 	v->position = vs->nodes->log_n;
 }
 
@@ -227,22 +364,22 @@ static uint32_t slot_longest_unused(const struct views *vs)
 	return at;
 }
 
-struct view *views_get(struct views *vs, shape_id shape)
+struct view *views_get(struct views *vs, kind_id kind)
 {
 	bool behind = vs->behind && vs->hold.version > 0;
-	uint32_t at = vs->of_shape[behind][shape];
+	uint32_t at = vs->of_kind[behind][kind];
 	struct view *v;
 
 	if (at == NO_NODE) {
 		at = slot_longest_unused(vs);
 		v = &vs->slots[at];
-		if (v->shape != ID_NONE)
+		if (v->kind != KIND_NONE)
 			give_up(vs, at);
 		v->facts.log_n = 0;
-		v->shape = shape;
+		v->kind = kind;
 		v->hold = 0;
 		v->order_version = vs->nodes->order_version - 1;
-		vs->of_shape[behind][shape] = at;
+		vs->of_kind[behind][kind] = at;
 	}
 	v = &vs->slots[at];
 	if (behind && v->hold != vs->hold.version) {
@@ -250,32 +387,87 @@ struct view *views_get(struct views *vs, shape_id shape)
 		v->order_version = vs->nodes->order_version - 1;
 	}
 	v->last_used = ++vs->uses;
-	view_follow(vs, v);
+	follow(vs, v);
 	return v;
 }
 
-void views_hold(struct views *vs, const shape_id *shapes, uint32_t n)
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n)
 {
 	for (uint32_t i = 0; i < VIEWS_MAX; i++)
-		if (vs->slots[i].shape != ID_NONE && vs->slots[i].hold > 0)
+		if (vs->slots[i].kind != KIND_NONE && vs->slots[i].hold > 0)
 			give_up(vs, i);
-	vs->hold.shapes_n = n < HOLD_SHAPES_MAX ? n : HOLD_SHAPES_MAX;
-	for (uint32_t i = 0; i < vs->hold.shapes_n; i++)
-		vs->hold.shapes[i] = shapes[i];
+	vs->hold.kinds_n = n < HOLD_KINDS_MAX ? n : HOLD_KINDS_MAX;
+	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
+		vs->hold.kinds[i] = kinds[i];
 	vs->hold.version = n > 0 ? ++vs->holds : 0;
 }
 
-bool view_check(const struct views *vs, const struct view *v)
+uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id topology, uint32_t domain)
+{
+	tree_key most = 0;
+	uint32_t best = TREE_NONE;
+
+	for (uint32_t rank = 0; rank < vs->nodes->count; rank++) {
+		if (tree_at(&v->tree, rank) <= most || !view_open(v, rank) ||
+		    topology_domain(&vs->census->topologies, topology, vs->nodes->order[rank]) != domain)
+			continue;
+		most = tree_at(&v->tree, rank);
+		best = rank;
+	}
+	return best;
+}
+
+/* ---- checking ------------------------------------------------------------------- */
+
+static bool judged_check(struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
-	uint64_t capacity = 0;
 
+	judge(vs->census, v->kind, vs->score, &vs->judgement);
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
-		struct look look = node_look(vs, &vs->shapes->slots[v->shape], ns->order[rank], v->hold > 0);
+		node_id id = ns->order[rank];
+		bool fits = node_present(&ns->slots[id]) && vs->judgement.whys[id] == 0;
 
-		capacity += look.count;
-		if ((tree_key)look.key != tree_at(&v->tree, rank) || look.count != v->counts[rank] || look.verdict != v->verdicts[rank])
+		if (v->hold == 0 && view_open(v, rank) != fits)
+			return false;
+		if (v->mode == VIEW_JUDGED && v->counts[rank] > 0 &&
+		    (uint32_t)tree_at(&v->tree, rank) != vs->judgement.scores[id] + 1)
 			return false;
 	}
-	return capacity == v->capacity;
+	return true;
+}
+
+/* Is the node that it puts first the one that judge() puts first? */
+static bool best_check(const struct views *vs, const struct view *v)
+{
+	uint32_t best = TREE_NONE, most = 0;
+
+	for (uint32_t rank = 0; rank < vs->nodes->count; rank++) {
+		node_id id = vs->nodes->order[rank];
+
+		if (!view_open(v, rank) || (best != TREE_NONE && vs->judgement.scores[id] <= most))
+			continue;
+		best = rank;
+		most = vs->judgement.scores[id];
+	}
+	return best == view_best(v);
+}
+
+bool view_check(struct views *vs, const struct view *v)
+{
+	const struct nodes *ns = vs->nodes;
+	const struct shape *s = shape_of(vs, v->kind);
+	uint64_t capacity = v->mode == VIEW_JUDGED ? v->capacity : 0;
+
+	for (uint32_t rank = 0; rank < ns->count; rank++) {
+		struct look look = node_look(vs, v, s, ns->order[rank]);
+
+		capacity += v->mode == VIEW_JUDGED ? 0 : v->counts[rank];
+		if (v->mode != VIEW_JUDGED &&
+		    ((tree_key)look.key != tree_at(&v->tree, rank) || look.count != v->counts[rank]))
+			return false;
+	}
+	if (capacity != v->capacity || (v->gates && !gates_check(v->gates)))
+		return false;
+	return judged_check(vs, v) && best_check(vs, v);
 }

@@ -1,6 +1,7 @@
 #include "support_slow_impl.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 
 /* ---- what is true --------------------------------------------------------------------- */
 
@@ -40,6 +41,30 @@ static bool fits(const struct slow *s, uint32_t shape, uint32_t node)
 	return true;
 }
 
+/* How even cpu and memory are used, with one more pod or without. */
+static int64_t even(const struct slow *s, uint32_t shape, uint32_t node, int64_t pods)
+{
+	double shares[2];
+
+	for (int a = CPU; a <= MEMORY; a++) {
+		int64_t have = s->nodes[node].amounts[a];
+
+		if (have == 0)
+			return 100;
+		shares[a - CPU] = (double)(used(s, node, a) + pods * s->shapes[shape].amounts[a]) / (double)have;
+		if (shares[a - CPU] > 1)
+			shares[a - CPU] = 1;
+	}
+	return (int64_t)((1 - fabs(shares[0] - shares[1]) / 2) * 100);
+}
+
+static int64_t balance(const struct slow *s, uint32_t shape, uint32_t node)
+{
+	if (s->score == SCORE_PACK || (s->shapes[shape].amounts[CPU] == 0 && s->shapes[shape].amounts[MEMORY] == 0))
+		return 0;
+	return 50 + (50 + even(s, shape, node, 1) - even(s, shape, node, 0)) / 2;
+}
+
 static int64_t score(const struct slow *s, uint32_t shape, uint32_t node)
 {
 	int64_t sum = 0, parts = 0;
@@ -56,7 +81,7 @@ static int64_t score(const struct slow *s, uint32_t shape, uint32_t node)
 		else if (take <= have)
 			sum += (have - take) * 100 / have;
 	}
-	return parts ? sum / parts : 0;
+	return (parts ? sum / parts : 0) + balance(s, shape, node);
 }
 
 /* Names sort as ids do here: one letter each, see node_name(). */

@@ -23,8 +23,8 @@ Test(gang, starts_only_when_every_member_fits)
 	story_node(s, .name = "n2", .cpu = 4, .memory = 8);
 	story_plan(s);
 	story_expect(s, "bind train-0 n1\n"
-	                "bind train-1 n2\n"
-	                "bind train-2 n1\n"
+	                "bind train-1 n1\n"
+	                "bind train-2 n2\n"
 	                "gang train binding 3/3 of 3\n");
 	story_bound(s, "train-0");
 	story_bound(s, "train-1");
