@@ -232,8 +232,13 @@ static int start(struct control *k)
 	const char *what = "";
 	int rc = loop_start(&k->loop, &loop, &what);
 
-	if (rc == 0)
+	if (rc == 0) {
+		const struct segment *ledger = loop_ledger(k->loop);
+
+		log_line(LOG_INFO, "msg=\"memory\" ledger_bytes=%llu on_huge_pages=%llu",
+		         (unsigned long long)ledger->bytes, (unsigned long long)segment_huge_bytes(ledger));
 		return 0;
+	}
 	if (k->recorder)
 		recorder_close(k->recorder);
 	return fail(what, rc);

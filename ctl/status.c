@@ -46,6 +46,8 @@ static void print_json(const struct live *l)
 	json_checked(cJSON_AddBoolToObject(o, "synced", observe_count(&ledger->gauges.synced) != 0));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		json_add_number(o, figures[i].name, (int64_t)figure_now(ledger, &figures[i]));
+	json_add_number(o, "ledger_bytes", (int64_t)l->observer.link.ledger.bytes);
+	json_add_number(o, "ledger_huge_bytes", (int64_t)segment_huge_bytes(&l->observer.link.ledger));
 	text = cJSON_PrintUnformatted(o);
 	if (text == NULL)
 		ctl_no_memory();
@@ -81,6 +83,8 @@ static void print_text(const struct live *l)
 	       observe_count(&s->binds_accepted), observe_count(&s->binds_refused));
 	printf("events  %" PRIu64 ", %" PRIu64 " bad, %" PRIu64 " over a limit\n", observe_count(&s->events),
 	       observe_count(&s->bad_records), observe_count(&s->limits_hit));
+	printf("ledger  %.1f MiB, %.1f MiB of it on huge pages\n", (double)l->observer.link.ledger.bytes / 1048576,
+	       (double)segment_huge_bytes(&l->observer.link.ledger) / 1048576);
 }
 
 int status_main(int argc, char **argv)

@@ -23,7 +23,8 @@ static int head_check(const struct segment *s, uint64_t magic)
 		return -EPROTO;
 	if (head.layout_hash != abi_layout_hash())
 		return -EPROTONOSUPPORT;
-	return head.bytes == s->bytes ? 0 : -EPROTO;
+	/* Huge pages are whole, what lies on them may be less. */
+	return head.bytes <= s->bytes ? 0 : -EPROTO;
 }
 
 /* An array of n elements at offset: aligned, behind the first `from` bytes, and

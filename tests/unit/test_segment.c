@@ -168,6 +168,38 @@ Test(segment, refuses_what_is_no_memfd)
 	close(pipes[1]);
 }
 
+static unsigned long long pool_free(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
+	unsigned long long n = 0;
+
+	if (f && fscanf(f, "%llu", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* With a pool (vm.nr_hugepages) its pages are taken; without one nothing is missed. */
+Test(segment, is_on_huge_pages_when_there_are_any)
+{
+	const uint64_t odd = (6u << 20) + 4096;
+	bool pool = pool_free() >= 4;
+	struct segment ours, theirs;
+
+	cr_assert_eq(segment_create(&ours, "test-huge", odd), 0);
+	cr_assert_eq(ours.bytes, pool ? 8u << 20 : odd);
+	cr_assert_leq(segment_huge_bytes(&ours), ours.bytes);
+	if (pool)
+		cr_assert_eq(segment_huge_bytes(&ours), ours.bytes);
+	memset(ours.base, 0x5a, ours.bytes);
+	cr_assert_eq(segment_open(&theirs, dup(ours.fd), odd, 8u << 20), 0);
+	cr_assert_eq(memcmp(ours.base, theirs.base, ours.bytes), 0);
+	cr_assert_eq(mmap(NULL, ours.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, theirs.fd, 0), MAP_FAILED);
+	segment_close(&theirs);
+	segment_close(&ours);
+}
+
 Test(segment, fails_cleanly_when_there_is_no_room)
 {
 	struct rlimit small = { .rlim_cur = 1 << 20, .rlim_max = RLIM_INFINITY };
