@@ -407,9 +407,27 @@ static void loop_unmake(struct loop *l)
 	free(l);
 }
 
+/* Run the calling thread there alone; what it may run on now goes into *before.  A new
+ * thread inherits it, and memory is taken from the node of who touches it first. */
+static bool pin(int cpu, cpu_set_t *before)
+{
+	cpu_set_t cpus;
+
+	if (cpu < 0 || pthread_getaffinity_np(pthread_self(), sizeof(*before), before) != 0)
+		return false;
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)cpu, &cpus);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus) == 0)
+		return true;
+	log_line(LOG_WARN, "msg=\"can't run on that CPU\" cpu=%d", cpu);
+	return false;
+}
+
 int loop_start(struct loop **out, const struct loop_config *config, const char **what)
 {
 	struct loop *l = aligned_alloc(alignof(struct loop), sizeof(*l));
+	cpu_set_t before;
+	bool pinned;
 	int rc;
 
 	*what = "the core's tables";
@@ -418,18 +436,13 @@ int loop_start(struct loop **out, const struct loop_config *config, const char *
 	memset(l, 0, sizeof(*l));
 	l->config = *config;
 	l->epoch = first_epoch();
+	pinned = pin(config->cpu, &before);
 	rc = loop_make(l, what);
+	if (pinned)
+		pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
 	if (rc < 0) {
 		loop_unmake(l);
 		return rc;
-	}
-	if (config->cpu >= 0) {
-		cpu_set_t cpus;
-
-		CPU_ZERO(&cpus);
-		CPU_SET((size_t)config->cpu, &cpus);
-		if (pthread_setaffinity_np(l->thread, sizeof(cpus), &cpus) != 0)
-			log_line(LOG_WARN, "msg=\"can't run on that CPU\" cpu=%d", config->cpu);
 	}
 	*out = l;
 	return 0;

@@ -25,6 +25,8 @@ static const char help[] =
 	"  --listen ADDR:PORT       metrics and health (default: " DEFAULT_LISTEN ")\n"
 	"  --socket PATH            where the two meet (default: in a folder of its own, which\n"
 	"                           goes when it ends)\n"
+	"  --core-cpu N             run muster-core's deciding thread on this CPU\n"
+	"  --frontend-cpu N         run muster-frontend on that one\n"
 	"  FLAG                     any other flag that muster-core --help or muster-frontend\n"
 	"                           --help names goes to that daemon\n"
 	"\n"
@@ -118,6 +120,14 @@ static const char **own_value(struct up *u, const char *name, const char **kubec
 	return NULL;
 }
 
+/* Each daemon has a CPU of its own.  False when it is not about CPUs. */
+static bool pass_cpu(struct up *u, const char *name, const char *value)
+{
+	if (strcmp(name, "--core-cpu") == 0)
+		return flags_pass(&u->core, "--cpu", value);
+	return strcmp(name, "--frontend-cpu") == 0 && flags_pass(&u->frontend, "--cpu", value);
+}
+
 /* One flag with its value, if it has one.  How many arguments it took, or -1 and a
  * message. */
 static int take_flag(struct up *u, char **argv, const char **kubeconfig)
@@ -125,15 +135,17 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 	char name[64];
 	const char *value = flags_split(argv, name, sizeof(name));
 	const char **own = own_value(u, name, kubeconfig);
-	bool inside = strchr(argv[0], '=') != NULL;
+	bool inside = strchr(argv[0], '=') != NULL, cpu = strstr(name, "-cpu") != NULL;
 
 	if (strncmp(name, "--", 2) != 0)
 		return ctl_usage(u->command, "unexpected argument \"%s\"", argv[0]), -1;
-	if ((own != NULL || strcmp(name, "--scheduler-name") == 0) && value == NULL)
+	if ((own != NULL || cpu || strcmp(name, "--scheduler-name") == 0) && value == NULL)
 		return ctl_usage(u->command, "%s: a value is missing", name), -1;
+	if (strcmp(name, "--cpu") == 0)
+		return ctl_usage(u->command, "--cpu: say --core-cpu or --frontend-cpu; on one CPU they would wait for each other"), -1;
 	if (own != NULL) {
 		*own = value;
-	} else {
+	} else if (!cpu || !pass_cpu(u, name, value)) {
 		/* A flag of both goes to both. */
 		bool core = flags_pass(&u->core, name, value), frontend = flags_pass(&u->frontend, name, value);
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -459,13 +460,31 @@ static void daemon_free(struct daemon *d)
 	free(d);
 }
 
+/* Before any other thread, so that all of them inherit it. */
+static void pin(struct daemon *d)
+{
+	char said[96];
+	cpu_set_t cpus;
+
+	if (d->options.cpu < 0)
+		return;
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)d->options.cpu, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
+		return;
+	snprintf(said, sizeof(said), "can't run on CPU %d: %s", d->options.cpu, strerror(errno));
+	world_log(d, "warn", said);
+}
+
 static int run_once(int argc, char **argv)
 {
 	struct daemon *d = must_alloc(sizeof(*d));
 	int code = options_read(argc, argv, &d->options);
 
-	if (code < 0)
+	if (code < 0) {
+		pin(d);
 		code = daemon_start(d);
+	}
 	if (code < 0)
 		code = loop_run(d);
 	daemon_free(d);

@@ -4,6 +4,7 @@
 #include "ipc/ring.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static const char usage[] =
 	"  --event-ring-bytes N        room for events towards the core, a power of two\n"
 	"                              (default 8388608)\n"
 	"  --result-ring-bytes N       room for results, a power of two (default 1048576)\n"
+	"  --cpu N                     run on this CPU; best another one than muster-core's\n"
 	"  --insecure-skip-tls-verify  take a kubeconfig that asks not to verify the server\n"
 	"  --log-level LEVEL           debug, info, warn or error (default info)\n"
 	"  --help, --version\n"
@@ -127,6 +129,11 @@ static int option_take(const char *flag, const char *value, struct options *o)
 		if (rc < 0)
 			o->bind_connections = (unsigned)n;
 		return rc;
+	} else if (strcmp(flag, "--cpu") == 0) {
+		rc = number_read(flag, value, 0, CPU_SETSIZE - 1, &n);
+		if (rc < 0)
+			o->cpu = (int)n;
+		return rc;
 	} else if (strcmp(flag, "--report-qps") == 0) {
 		rc = number_read(flag, value, 1, 100000, &n);
 		if (rc < 0)
@@ -149,7 +156,7 @@ static int argument_take(char **argv, int *i, struct options *o)
 {
 	static const char *const with_value[] = {
 		"--socket", "--kubeconfig", "--context", "--scheduler-name", "--listen", "--bind-connections",
-		"--report-qps", "--event-ring-bytes", "--result-ring-bytes", "--log-level", NULL,
+		"--report-qps", "--event-ring-bytes", "--result-ring-bytes", "--log-level", "--cpu", NULL,
 	};
 	static const char *const later[] = {
 		"--leader-elect", "--leader-elect-lease-duration", "--leader-elect-renew-deadline",
@@ -183,7 +190,7 @@ int options_read(int argc, char **argv, struct options *out)
 	struct options o = {
 		.socket = LINK_DEFAULT_SOCKET, .listen = "127.0.0.1:10261", .bind_connections = 12,
 		.report_per_second = 200, .event_ring_bytes = UINT64_C(8) << 20, .result_ring_bytes = UINT64_C(1) << 20,
-		.log_level = LOG_INFO,
+		.log_level = LOG_INFO, .cpu = -1,
 	};
 
 	for (int i = 1; i < argc; i++) {

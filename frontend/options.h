@@ -21,6 +21,7 @@ struct options {
 	unsigned report_per_second;
 	uint64_t event_ring_bytes;
 	uint64_t result_ring_bytes;
+	int cpu; /* -1: any */
 	bool insecure;
 	enum log_level log_level;
 };

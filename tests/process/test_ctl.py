@@ -198,6 +198,22 @@ def test_up_passes_flags_on():
         until(lambda: c.bound() == 2, 10, "both names are served")
 
 
+def test_up_gives_each_daemon_its_cpu():
+    cpus = sorted(os.sched_getaffinity(0))
+    core, frontend = cpus[-1], cpus[0]
+    with Cluster() as c:
+        c.up("--core-cpu", core, "--frontend-cpu", frontend)
+        there = c.daemons()
+        threads = {name: [os.sched_getaffinity(int(t)) for t in os.listdir(f"/proc/{pid}/task")]
+                   for name, pid in there.items()}
+        equal([t for t in threads["muster-frontend"] if t != {frontend}], [], "the frontend's threads")
+        check({core} in threads["muster-core"], "the deciding thread", threads)
+    for flags, why in ((("--cpu", "0"), "say --core-cpu or --frontend-cpu"), (("--core-cpu",), "a value is missing")):
+        code, _, err = run("musterctl", "up", "--kubeconfig", "none", *flags)
+        equal(code, USAGE, err)
+        check(why in err, err)
+
+
 def test_up_makes_a_socket_of_its_own():
     with Cluster(objects.node("n1")) as c, tempfile.TemporaryDirectory() as runtime:
         up = subprocess.Popen([muster.program("musterctl"), "up", "--kubeconfig", c.kubeconfig, "--listen",
