@@ -1,5 +1,6 @@
 /* Objects come, change and go at random, the ring is small, cores die; whenever
  * all is sent, what the core was told is what the objects say. */
+#include "core/records.h"
 #include "frontend/model_impl.h"
 
 #include "tests/unit/support_random.h"
@@ -15,6 +16,8 @@
 #define PODS 14
 #define GROUPS 3
 #define KEYS 3
+#define PAIRS 2    /* labels of pods, which services select by */
+#define SERVICES 4
 
 enum rule { RULE_NONE, RULE_SELECTOR, RULE_NOT_IN, RULE_EXISTS, RULE_NAME, RULE_GT, RULES };
 
@@ -31,6 +34,8 @@ struct pod_truth {
 	int version, uid, node, group, cpu, priority;
 	enum rule rule;
 	int key, value, tolerates;
+	int labels[PAIRS]; /* -1: none */
+	bool spreads;      /* has a constraint of its own */
 	int binding; /* node, -1 */
 	uint32_t binding_id, binding_generation;
 	char json[2048];
@@ -42,6 +47,19 @@ struct group_truth {
 	char json[1024];
 };
 
+struct service_truth {
+	bool exists;
+	int version;
+	int selects[PAIRS]; /* -1: any */
+	char json[512];
+};
+
+struct namespace_truth {
+	bool exists;
+	int version, team;
+	char json[256];
+};
+
 struct truth {
 	struct random r;
 	struct model *m;
@@ -51,6 +69,9 @@ struct truth {
 	struct node_truth nodes[NODES];
 	struct pod_truth pods[PODS];
 	struct group_truth groups[GROUPS];
+	struct service_truth services[SERVICES];
+	struct namespace_truth namespace; /* of all pods */
+	int resource_services, resource_namespaces;
 };
 
 struct json_out {
@@ -122,9 +143,13 @@ static void write_pod(struct pod_truth *p, int i)
 	struct json_out o = { p->json, sizeof(p->json), 0 };
 
 	add(&o, "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"", i, p->uid, p->version);
+	add(&o, ",\"labels\":{\"always\":\"\"");
+	for (int k = 0; k < PAIRS; k++)
+		if (p->labels[k] >= 0)
+			add(&o, ",\"l%d\":\"%d\"", k, p->labels[k]);
 	if (p->group >= 0)
-		add(&o, ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g%d\"}", p->group);
-	add(&o, "%s},\"spec\":{\"schedulerName\":\"%s\",\"priority\":%d", p->deleting ? ",\"deletionTimestamp\":\"2026-03-05T12:15:08Z\"" : "",
+		add(&o, ",\"scheduling.x-k8s.io/pod-group\":\"g%d\"", p->group);
+	add(&o, "}%s},\"spec\":{\"schedulerName\":\"%s\",\"priority\":%d", p->deleting ? ",\"deletionTimestamp\":\"2026-03-05T12:15:08Z\"" : "",
 	    p->ours ? "muster" : "other", p->priority);
 	add(&o, ",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\",\"example.com/g%d\":\"1\"}}}]", p->cpu, p->cpu % 4);
 	if (p->node >= 0)
@@ -134,6 +159,8 @@ static void write_pod(struct pod_truth *p, int i)
 	if (p->tolerates >= 0)
 		add(&o, ",\"tolerations\":[{\"key\":\"t%d\",\"value\":\"x\"}]", p->tolerates);
 	write_rule(&o, p);
+	if (p->spreads)
+		add(&o, ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"k0\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}]");
 	add(&o, "},\"status\":{\"phase\":\"%s\"}}", p->ended ? "Succeeded" : "Pending");
 }
 
@@ -143,6 +170,28 @@ static void write_group(struct group_truth *g, int i)
 
 	add(&o, "{\"metadata\":{\"name\":\"g%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"},\"spec\":{\"minMember\":%d,"
 	    "\"minResources\":{\"example.com/h%d\":\"%d\"}}}", i, g->uid, g->version, g->min, g->gpu % 2, g->gpu);
+}
+
+static void write_service(struct service_truth *v, int i)
+{
+	struct json_out o = { v->json, sizeof(v->json), 0 };
+	const char *comma = "";
+
+	add(&o, "{\"metadata\":{\"name\":\"s%d\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{", i, v->version);
+	for (int k = 0; k < PAIRS; k++) {
+		if (v->selects[k] < 0)
+			continue;
+		add(&o, "%s\"l%d\":\"%d\"", comma, k, v->selects[k]);
+		comma = ",";
+	}
+	add(&o, "}}}");
+}
+
+static void write_namespace(struct namespace_truth *n)
+{
+	struct json_out o = { n->json, sizeof(n->json), 0 };
+
+	add(&o, "{\"metadata\":{\"name\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%d\",\"labels\":{\"team\":\"%d\"}}}", n->version, n->team);
 }
 
 /* ---- what happens -------------------------------------------------------------------- */
@@ -201,7 +250,10 @@ static void change_pod(struct truth *t, int i)
 		p->value = (int)random_below(&t->r, 10);
 		p->tolerates = (int)random_below(&t->r, 4) - 1;
 		p->priority = (int)random_below(&t->r, 3) - 1;
+		p->spreads = random_below(&t->r, 4) == 0;
 	}
+	for (int k = 0; k < PAIRS; k++)
+		p->labels[k] = random_below(&t->r, 3) ? (int)random_below(&t->r, 2) : -1;
 	p->exists = true;
 	p->version = ++t->version;
 	p->group = random_below(&t->r, 10) ? (i % 4) - 1 : (int)random_below(&t->r, GROUPS + 1) - 1;
@@ -232,6 +284,27 @@ static void change_group(struct truth *t, int i)
 	put(t, RESOURCE_INDEX_DIALECTS, g->json, false);
 }
 
+static void change_service(struct truth *t, int i)
+{
+	struct service_truth *v = &t->services[i];
+
+	v->exists = true;
+	v->version = ++t->version;
+	for (int k = 0; k < PAIRS; k++)
+		v->selects[k] = (int)random_below(&t->r, 4) - 2;
+	write_service(v, i);
+	put(t, t->resource_services, v->json, false);
+}
+
+static void change_namespace(struct truth *t)
+{
+	t->namespace.exists = true;
+	t->namespace.version = ++t->version;
+	t->namespace.team = (int)random_below(&t->r, 3);
+	write_namespace(&t->namespace);
+	put(t, t->resource_namespaces, t->namespace.json, false);
+}
+
 static void delete(struct truth *t, int resource, const char *json)
 {
 	cr_assert_eq(model_remove(t->m, resource, json, strlen(json), NULL), 0);
@@ -241,7 +314,18 @@ static void delete_some(struct truth *t)
 {
 	int i;
 
-	switch (random_below(&t->r, 3)) {
+	switch (random_below(&t->r, 5)) {
+	case 3:
+		i = (int)random_below(&t->r, SERVICES);
+		if (t->services[i].exists)
+			delete(t, t->resource_services, t->services[i].json);
+		t->services[i].exists = false;
+		break;
+	case 4:
+		if (t->namespace.exists)
+			delete(t, t->resource_namespaces, t->namespace.json);
+		t->namespace.exists = false;
+		break;
 	case 0:
 		i = (int)random_below(&t->r, NODES);
 		if (t->nodes[i].exists)
@@ -295,6 +379,26 @@ static void replace(struct truth *t)
 	model_replace_end(t->m, resource);
 }
 
+/* All services are listed anew, and the namespace; some are gone. */
+static void replace_referred(struct truth *t)
+{
+	model_replace_begin(t->m, t->resource_services);
+	for (int i = 0; i < SERVICES; i++) {
+		if (random_below(&t->r, 4) == 0)
+			change_service(t, i);
+		else if (random_below(&t->r, 4) == 0)
+			t->services[i].exists = false;
+		else if (t->services[i].exists)
+			put(t, t->resource_services, t->services[i].json, false);
+	}
+	model_replace_end(t->m, t->resource_services);
+	model_replace_begin(t->m, t->resource_namespaces);
+	t->namespace.exists = false;
+	if (random_below(&t->r, 2))
+		change_namespace(t);
+	model_replace_end(t->m, t->resource_namespaces);
+}
+
 static void bind_some(struct truth *t)
 {
 	int i = (int)random_below(&t->r, PODS), node = (int)random_below(&t->r, NODES);
@@ -344,6 +448,64 @@ static bool text_allows(const struct pod_truth *p, const struct node_truth *n, i
 	}
 }
 
+static bool selects(const struct service_truth *v, const struct pod_truth *p)
+{
+	bool any = false;
+
+	for (int k = 0; v->exists && k < PAIRS; k++) {
+		if (v->selects[k] >= 0 && v->selects[k] != p->labels[k])
+			return false;
+		any |= v->selects[k] >= 0;
+	}
+	return any;
+}
+
+/* The default constraints count by the pairs of all services that select the pod. */
+static void same_spread(struct truth *t, const struct pod_truth *p, const struct event_pod *e)
+{
+	struct shape_record r;
+	uint32_t pairs = 0;
+
+	replay_parts(&t->replay, e, &r);
+	for (int k = 0; k < PAIRS && !p->spreads && p->ours && p->node < 0; k++) {
+		bool asked = false;
+
+		for (int i = 0; i < SERVICES; i++)
+			asked |= selects(&t->services[i], p) && t->services[i].selects[k] >= 0;
+		pairs += asked;
+	}
+	if (pairs == 0) {
+		cr_assert_eq(r.body->spreads_n, p->spreads && p->ours && p->node < 0);
+		cr_assert(r.body->spreads_n == 0 || !(r.spreads[0].flags & SPREAD_DEFAULT));
+		return;
+	}
+	cr_assert_eq(r.body->spreads_n, 2);
+	cr_assert_eq(r.spreads[0].clauses.n, pairs);
+	for (uint32_t i = 0; i < pairs; i++) {
+		const struct requirement *q = &r.clauses[r.spreads[1].clauses.first + i];
+		const char *key = intern_text(&t->m->keys, q->key);
+
+		cr_assert(q->op == REQUIRE_IN && q->values_n == 1 && key[0] == 'l');
+		cr_assert_eq(atoi(intern_text(&t->m->values, r.values[q->values_first])), p->labels[key[1] - '0']);
+	}
+}
+
+static void same_labels(struct truth *t, const struct pod_truth *p, const struct event_pod *e)
+{
+	uint32_t n = 1 + (p->group >= 0);
+
+	for (int k = 0; k < PAIRS; k++)
+		n += p->labels[k] >= 0;
+	cr_assert_eq(e->labels_n, n);
+	cr_assert_str_eq(intern_text(&t->m->values, e->namespace), "ns");
+	for (uint32_t i = 0; i < n; i++) {
+		const char *key = intern_text(&t->m->keys, replay_pod_labels(e)[i].key);
+
+		if (key[0] == 'l')
+			cr_assert_eq(atoi(intern_text(&t->m->values, replay_pod_labels(e)[i].value)), p->labels[key[1] - '0']);
+	}
+}
+
 static void same_pod(struct truth *t, int i, size_t *found)
 {
 	const struct pod_truth *p = &t->pods[i];
@@ -365,6 +527,8 @@ static void same_pod(struct truth *t, int i, size_t *found)
 	snprintf(name, sizeof(name), "n%d", p->node);
 	if (!(e->flags & POD_BINDING))
 		cr_assert_eq(e->node, p->node >= 0 ? replay_node(&t->replay, name)->node : ID_NONE);
+	same_labels(t, p, e);
+	same_spread(t, p, e);
 	s = replay_shape(&t->replay, e);
 	cr_assert_eq(replay_amount(&t->replay, replay_shape_amounts(s), s->amounts_n, "cpu"), p->cpu > 0 ? p->cpu * 1000 : -1);
 	snprintf(name, sizeof(name), "example.com/g%d", p->cpu % 4);
@@ -429,6 +593,21 @@ static void same_group(struct truth *t, int i, size_t *found)
 	cr_assert_eq(replay_amount(&t->replay, replay_gang_amounts(e), e->amounts_n, name), g->exists && g->gpu > 0 ? g->gpu : -1);
 }
 
+static void same_namespace(struct truth *t)
+{
+	const struct event_namespace *e;
+	const struct pod_label *l;
+
+	cr_assert_eq(t->replay.namespaces_n, t->namespace.exists);
+	if (!t->namespace.exists)
+		return;
+	e = (const void *)t->replay.namespaces[0].body;
+	l = (const void *)(e + 1);
+	cr_assert_eq(e->labels_n, 1);
+	cr_assert_str_eq(intern_text(&t->m->values, e->name), "ns");
+	cr_assert_eq(atoi(intern_text(&t->m->values, l->value)), t->namespace.team);
+}
+
 static void same(struct truth *t)
 {
 	const struct limits *l = &t->replay.limits;
@@ -440,6 +619,7 @@ static void same(struct truth *t)
 		same_node(t, i, &nodes);
 	for (int i = 0; i < PODS; i++)
 		same_pod(t, i, &pods);
+	same_namespace(t);
 	cr_assert_eq(replay_count(t->replay.pods, l->pods), pods);
 	cr_assert_eq(replay_count(t->replay.nodes, l->nodes), nodes);
 	cr_assert_eq(replay_count(t->replay.gangs, l->gangs), groups);
@@ -486,7 +666,17 @@ static void numbers_mean_the_same(struct truth *t, struct meaning *known)
 
 static void step(struct truth *t)
 {
-	switch (random_below(&t->r, 12)) {
+	switch (random_below(&t->r, 15)) {
+	case 12:
+	case 13:
+		change_service(t, (int)random_below(&t->r, SERVICES));
+		break;
+	case 14:
+		if (random_below(&t->r, 10) == 0)
+			replace_referred(t);
+		else
+			change_namespace(t);
+		break;
 	case 0:
 	case 1:
 		change_node(t, (int)random_below(&t->r, NODES));
@@ -526,6 +716,8 @@ static void run(struct truth *t, const struct limits *limits, int rounds)
 	config.hash_key[0] = random_next(&t->r);
 	t->m = model_new(&config);
 	cr_assert(t->m);
+	t->resource_services = model_resource_index(t->m, "v1", "Service");
+	t->resource_namespaces = model_resource_index(t->m, "v1", "Namespace");
 	replay_start(&t->replay, limits);
 	replay_add_core(&t->replay);
 	for (int i = 0; i < PODS; i++)
