@@ -80,6 +80,8 @@ static bool annotation_of(struct json *j, const struct meta *meta, const char *k
 	text = extract_annotation(*raw, j->arena);
 	if (text)
 		*out = text_of(text);
+	else if (j->arena->failed)
+		json_no_memory(j);
 	return text != NULL;
 }
 

@@ -14,8 +14,9 @@ for part in "$@"; do
 			echo "build-address/unit/$name"
 		done
 		# Lets allocations fail, which a sanitizer's own allocator doesn't.
-		memory=build/unit/test_model_memory
-		echo "make --no-print-directory $memory > /dev/null && $memory"
+		for name in test_model_memory test_volume_memory; do
+			echo "make --no-print-directory build/unit/$name > /dev/null && build/unit/$name"
+		done
 		echo 'tests/counts.sh'
 		;;
 	stress)
