@@ -17,7 +17,12 @@
 #define RING_BYTES (1u << 20)
 #define BODY_BYTES 32u
 
-#define COUNTED __attribute__((noinline, noclone)) static
+#if defined(__clang__)
+#define WHOLE __attribute__((noinline))
+#else
+#define WHOLE __attribute__((noinline, noclone))
+#endif
+#define COUNTED WHOLE static
 
 static struct cluster cluster;
 static pod_id pods[MEMBERS];
@@ -26,7 +31,7 @@ static pod_id pods[MEMBERS];
 static volatile int stage;
 
 /* What was counted until here is set aside. */
-__attribute__((noinline, noclone)) static void count_anew(void)
+WHOLE static void count_anew(void)
 {
 	stage = 0;
 }
