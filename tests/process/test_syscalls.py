@@ -130,5 +130,25 @@ def test_calls_for_pods_that_come():
         well(c, MANY)
 
 
+def cpu_s(pid):
+    """CPU time of a process, in seconds."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_spinning_is_what_the_flag_says():
+    """An idle core sleeps unless it was told to look for news all the time."""
+    for spin_us, least, most in ((0, 0, 0.05), (50, 0, 0.05), (1000000, 0.1, 1.2)):
+        with Cluster() as c:
+            c.pair(core=("--spin-us", spin_us))
+            time.sleep(0.2)
+            before, start = cpu_s(c.core.pid), time.monotonic()
+            time.sleep(1)
+            share = (cpu_s(c.core.pid) - before) / (time.monotonic() - start)
+            figure(f"core idle with --spin-us {spin_us}: {100 * share:.0f} % of a CPU")
+            check(least <= share <= most, f"--spin-us {spin_us}: {share:.2f} of a CPU")
+
+
 if __name__ == "__main__":
     main(globals())
