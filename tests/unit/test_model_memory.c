@@ -108,22 +108,45 @@ static void put(struct run *r, int resource, const char *json)
 	check(r);
 }
 
+/* What pods refer to comes before them: a pod that is written anew for want of it keeps its
+ * shape when memory is short, and says nothing. */
+static void put_referred(struct run *r, int i, int version)
+{
+	char json[2048];
+
+	snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"ns%d\",\"resourceVersion\":\"%d\",\"labels\":{\"team\":\"%d\"}}}", i, version,
+		 version);
+	put(r, model_resource_index(r->m, "v1", "Namespace"), json);
+	snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"s%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{"
+		 "\"app\":\"%d\"}}}", i, version, i);
+	put(r, model_resource_index(r->m, "v1", "Service"), json);
+	snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"r%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{"
+		 "\"matchExpressions\":[{\"key\":\"hash\",\"operator\":\"In\",\"values\":[\"%d\",\"x\"]}]}}}", i, version, i);
+	put(r, model_resource_index(r->m, "apps/v1", "ReplicaSet"), json);
+}
+
 static void put_all(struct run *r, int version)
 {
 	char json[2048];
 
+	for (int i = 0; i < 70; i++)
+		put_referred(r, i, version);
 	for (int i = 0; i < 70; i++) { /* more than a pool begins with */
 		snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"n%d\",\"resourceVersion\":\"%d\",\"labels\":{\"k\":\"%d\",\"\\u0061\":\"b\"}},"
-			 "\"spec\":{\"taints\":[{\"key\":\"t%d\",\"effect\":\"NoSchedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"a/b\":\"%d\"}}}",
-			 i, version, version + i, (i + version) % 3, version);
+			 "\"spec\":{\"taints\":[{\"key\":\"t%d\",\"effect\":\"NoSchedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"a/b\":\"%d\"},"
+			 "\"images\":[{\"names\":[\"i%d:latest\",\"j:%d\"],\"sizeBytes\":%d}]}}",
+			 i, version, version + i, (i + version) % 3, version, i % 9, i, version);
 		put(r, RESOURCE_INDEX_NODES, json);
 		snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"g%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\"},\"spec\":{\"minMember\":%d,"
 			 "\"minResources\":{\"cpu\":\"1\",\"c/d\":\"1\"}}}", i, version, i % 3 - (i == 5) * 9 + version);
 		put(r, RESOURCE_INDEX_DIALECTS, json);
 		snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\",\"labels\":{"
-			 "\"scheduling.x-k8s.io/pod-group\":\"h%d\"}},\"spec\":{\"schedulerName\":\"muster\",\"nodeSelector\":{\"k\":\"%d\"},"
-			 "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"%d\",\"e/f\":\"1\"}}}],\"tolerations\":[{\"key\":\"t\",\"value\":\"%d\"}]%s}}",
-			 i, version, i + version, i * version, i, version, i % 5 == version ? ",\"nodeName\":\"m\"" : "");
+			 "\"scheduling.x-k8s.io/pod-group\":\"h%d\",\"app\":\"%d\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+			 "\"ReplicaSet\",\"name\":\"r%d\",\"controller\":true}]},\"spec\":{\"schedulerName\":\"muster\",\"nodeSelector\":{\"k\":\"%d\"},"
+			 "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"k\","
+			 "\"namespaces\":[\"x\",\"y%d\"],\"labelSelector\":{\"matchLabels\":{\"app\":\"%d\"}}}]}},"
+			 "\"containers\":[{\"image\":\"i%d\",\"ports\":[{\"hostPort\":%d,\"hostIP\":\"10.0.0.%d\"}],\"resources\":{\"requests\":{\"cpu\":\"%d\",\"e/f\":\"1\"}}}],\"tolerations\":[{\"key\":\"t\",\"value\":\"%d\"}]%s}}",
+			 i, version, i + version, i % 50, i, i * version, i % 4, i, i % 9, i + 1, i, i, version, i % 5 == version ? ",\"nodeName\":\"m\"" : "");
 		put(r, RESOURCE_INDEX_PODS, json);
 	}
 }
@@ -197,13 +220,13 @@ Test(model_memory, every_allocation_fails_once)
 	if (!CAN_FAIL)
 		return; /* the suite runs the plain build as well */
 	/* All of the beginning, and then some of the many that are alike. */
-	for (long k = 0; k < 6000; k += k < 400 ? 1 : 23) {
+	for (long k = 0; k < 8000; k += k < 200 ? 1 : 53) {
 		unsigned n = go(k, counts);
 
 		cr_assert_leq(n, 1);
 		failed += n;
 		cr_assert_arr_eq(counts, expected, sizeof(counts), "allocation %ld", k);
 	}
-	cr_assert_gt(failed, 400);
+	cr_assert_gt(failed, 200);
 	printf("%u failed\n", failed);
 }
