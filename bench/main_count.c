@@ -13,6 +13,7 @@
 
 #define NODES 5000u
 #define MEMBERS 1000u
+#define MIXED 64u
 #define RECORDS 4096u
 #define RING_BYTES (1u << 20)
 #define BODY_BYTES 32u
@@ -74,6 +75,12 @@ COUNTED void counted_node(void)
 	cluster_run(&cluster);
 	cluster_decide(&cluster);
 	stage = 6;
+}
+
+COUNTED void counted_mix(void)
+{
+	cluster_decide(&cluster);
+	stage = 7;
 }
 
 static void gang(uint32_t shape, uint32_t members)
@@ -155,6 +162,16 @@ static void node_changes(void)
 		pods[CLUSTER_MIX + i] = cluster_pod(&cluster, ID_NONE, SHAPE_MIX + i);
 	count_anew();
 	counted_node();
+	cluster_take(&cluster);
+}
+
+/* Lone pods of sixteen shapes: what one of them takes, the others have to look at. */
+static void mixed(void)
+{
+	for (uint32_t i = 0; i < MIXED; i++)
+		pods[i] = cluster_pod(&cluster, ID_NONE, SHAPE_MIX + i % CLUSTER_MIX);
+	count_anew();
+	counted_mix();
 	cluster_take(&cluster);
 }
 
@@ -245,7 +262,8 @@ int main(int argc, char **argv)
 	singles();
 	refused();
 	node_changes();
-	if (cluster.binds - binds != 2 * MEMBERS + 3 + 2 * CLUSTER_MIX) {
+	mixed();
+	if (cluster.binds - binds != 2 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
 		fprintf(stderr, "muster-count: %llu bindings\n", (unsigned long long)(cluster.binds - binds));
 		return 1;
 	}
