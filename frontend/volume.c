@@ -31,6 +31,7 @@ struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait)
 	memcpy(vs->hash_key, hash_key, sizeof(vs->hash_key));
 	vs->can_wait = can_wait;
 	volume_facts_init(&vs->facts);
+	volume_keys_init(&vs->shared);
 	for (int k = 0; k < VOLUME_KINDS; k++) {
 		pool_init(&vs->kinds[k].entries, sizeof(struct volume_entry), SLOT_NONE);
 		volume_keys_init(&vs->kinds[k].groups);
@@ -61,6 +62,7 @@ void volumes_free(struct volumes *vs)
 		volume_keys_free(&t->groups);
 	}
 	volume_facts_free(&vs->facts);
+	volume_keys_free(&vs->shared);
 	volume_wait_free(vs);
 	free(vs);
 }
@@ -352,6 +354,56 @@ void volumes_replace_abort(struct volumes *vs, enum volume_kind kind)
 
 /* ---- pods and nodes -------------------------------------------------------------------- */
 
+static void uncount_claims(struct volumes *vs, const struct volume_pod *pod, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t hash = fact_hash(vs, FACT_SHARED, pod->namespace, pod->volumes.at[i].name);
+		uint32_t key;
+
+		/* It is there: no memory is asked for. */
+		if (pod->volumes.at[i].source != VOLUME_CLAIM || volume_keys_take(&vs->shared, hash, &key) < 0)
+			continue;
+		if (--volume_keyed_at(&vs->shared, key)->count == 1)
+			volume_fact_changed(&vs->facts, hash);
+		if (volume_keyed_at(&vs->shared, key)->count == 0)
+			volume_keys_drop(&vs->shared, key);
+	}
+}
+
+static int count_claims(struct volumes *vs, const struct volume_pod *pod)
+{
+	for (size_t i = 0; i < pod->volumes.n; i++) {
+		uint64_t hash = fact_hash(vs, FACT_SHARED, pod->namespace, pod->volumes.at[i].name);
+		uint32_t key;
+
+		if (pod->volumes.at[i].source != VOLUME_CLAIM)
+			continue;
+		if (volume_keys_take(&vs->shared, hash, &key) < 0) {
+			uncount_claims(vs, pod, i);
+			return -ENOMEM;
+		}
+		if (++volume_keyed_at(&vs->shared, key)->count == 2)
+			volume_fact_changed(&vs->facts, hash);
+	}
+	return 0;
+}
+
+/* Of claims that wait it matters whether pods share them. */
+static int pod_replace(struct volumes *vs, uint32_t pod, struct volume_pod *new)
+{
+	const struct volume_pod *old = volume_user(&vs->facts, false, pod);
+	int rc = new ? count_claims(vs, new) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (old)
+		uncount_claims(vs, old, old->volumes.n);
+	rc = volume_user_set(&vs->facts, false, pod, new);
+	if (rc < 0 && new)
+		uncount_claims(vs, new, new->volumes.n);
+	return rc;
+}
+
 int volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *object)
 {
 	struct volume_pod *copy = NULL;
@@ -362,7 +414,7 @@ int volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *o
 		if (!copy)
 			return -ENOMEM;
 	}
-	rc = volume_user_set(&vs->facts, false, pod, copy);
+	rc = pod_replace(vs, pod, copy);
 	if (rc < 0)
 		free(copy);
 	return rc;
@@ -486,6 +538,15 @@ void volume_look_nodes(struct volume_join *j)
 	struct text none = { "", 0 };
 
 	depend(j, FACT_NODES, none, none);
+}
+
+bool volume_look_shared(struct volume_join *j, struct text namespace, struct text name)
+{
+	const struct volume_keyed *k;
+
+	depend(j, FACT_SHARED, namespace, name);
+	k = volume_keys_find(&j->vs->shared, fact_hash(j->vs, FACT_SHARED, namespace, name));
+	return k && k->count > 1;
 }
 
 void *volume_more(struct volume_join *j, void *items, size_t n, size_t *room, size_t item_bytes)

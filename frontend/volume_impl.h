@@ -163,6 +163,7 @@ struct volume_keyed {
 	struct slot slot;
 	uint64_t hash;
 	uint32_t first; /* or SLOT_NONE */
+	uint32_t count; /* for whoever counts */
 };
 
 struct volume_keys {
@@ -185,6 +186,7 @@ enum volume_fact {
 	FACT_OBJECT,                                  /* + kind: that object */
 	FACT_GROUP = FACT_OBJECT + VOLUME_KINDS,      /* + kind: all of that group */
 	FACT_NODES = FACT_GROUP + VOLUME_KINDS,       /* names and labels of all nodes */
+	FACT_SHARED,                                  /* is the claim named by several pods? */
 };
 
 /* Someone who looked at facts: a pod or a node. */
@@ -257,6 +259,7 @@ struct volumes {
 	bool can_wait;
 	struct volume_table kinds[VOLUME_KINDS];
 	struct volume_facts facts;
+	struct volume_keys shared; /* pods that name a claim, counted */
 	uint64_t epoch; /* counts changes of all that waiting claims depend on */
 	struct wait_cache *waits; /* or NULL */
 };
@@ -282,6 +285,8 @@ const union volume_any *volume_look(struct volume_join *j, enum volume_kind kind
 const union volume_any *volume_look_group(struct volume_join *j, enum volume_kind kind, struct text group,
 					  uint32_t *at);
 void volume_look_nodes(struct volume_join *j);
+/* Do several pods name the claim? */
+bool volume_look_shared(struct volume_join *j, struct text namespace, struct text name);
 /* Room for one more at the end of an array in the arena, zeroed; NULL: j->rc. */
 void *volume_more(struct volume_join *j, void *items, size_t n, size_t *room, size_t item_bytes);
 

@@ -305,6 +305,21 @@ static void exclude_disk(struct volume_join *j, const struct volume_object *v, s
 	}
 }
 
+/* Members of a gang are planned at once, each as if it were alone.  So that no two take
+ * the same volume: on each node only one that waits for volumes of a class which
+ * can't make more, and of a claim only one at all.  This is over once it is placed. */
+static void exclude_waiting(struct volume_join *j, const struct volume_pod *pod, const struct use *u,
+			    struct pod_storage *out)
+{
+	const struct class_object *class = class_of(j, u->claim);
+
+	if (class && text_is(class->provisioner, "kubernetes.io/no-provisioner"))
+		exclude(j, out, arena_printf(j->arena, "wait\n%.*s", T(u->claim->class)), 0);
+	if (u->volume->source == VOLUME_CLAIM && volume_look_shared(j, pod->namespace, u->name))
+		exclude(j, out, arena_printf(j->arena, "wait\n%.*s\n%.*s", T(pod->namespace), T(u->name)),
+			EXCLUSIVE_CLAIM);
+}
+
 static void exclusives_of(struct volume_join *j, const struct volume_pod *pod, const struct uses *uses,
 			  struct pod_storage *out)
 {
@@ -392,6 +407,9 @@ int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena 
 	find_uses(&j, who, &uses);
 	if (!bound)
 		refuse_pod(&j, who, &uses, &s);
+	for (size_t i = 0; i < uses.n && !bound && vs->can_wait; i++)
+		if (uses.at[i].waits)
+			exclude_waiting(&j, who, &uses.at[i], &s);
 	if (!bound && s.refused == VOLUME_REFUSED_NOT) {
 		rules_of_bound(&j, &uses, &s);
 		rules_of_waiting(&j, &uses, &s);

@@ -354,6 +354,15 @@ Test(volume, limits_and_attachments_of_a_node)
 	store_free(&s);
 }
 
+static uint32_t dirty_pods(struct store *s)
+{
+	uint32_t bits = 0, p;
+
+	while (volumes_next_pod(s->vs, &p))
+		bits |= 1u << p;
+	return bits;
+}
+
 /* ---- claims that wait ------------------------------------------------------------------------------------ */
 
 static void waiting_world(struct store *s)
@@ -488,6 +497,35 @@ Test(volume, what_was_assumed_is_taken)
 	store_free(&s);
 }
 
+/* Two that are planned at once must not both count on one volume. */
+Test(volume, those_who_wait_for_the_same_are_kept_apart)
+{
+	struct store s = store_new(true);
+
+	waiting_world(&s);
+	wants(&s, "a", "local", "1Gi", "");
+	wants(&s, "b", "local", "1Gi", "");
+	wants(&s, "m", "made", "1Gi", "");
+	has(&s, "v1", "1Gi", "z1", "");
+	pod(&s, 1, CLAIM("a"));
+	pod(&s, 2, CLAIM("b"));
+	pod(&s, 3, CLAIM("m"));
+	cr_expect(strstr(joined(&s, 1, false), "alone: wait\nlocal\n"), "%s", s.said);
+	cr_expect(strstr(joined(&s, 2, false), "alone: wait\nlocal\n"), "%s", s.said);
+	cr_expect_not(strstr(joined(&s, 3, false), "alone"), "%s", s.said);
+	/* A claim that two pods share is bound by one of them. */
+	pod(&s, 4, CLAIM("m") "," CLAIM("a"));
+	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 3);
+	cr_expect(strstr(joined(&s, 3, false), "alone: wait\nns\nm everywhere\n"), "%s", s.said);
+	cr_expect_str_eq(strstr(joined(&s, 4, false), "alone"),
+			 "alone: wait\nns\nm everywhere\nalone: wait\nlocal\nalone: wait\nns\na everywhere\n");
+	cr_expect_not(strstr(joined(&s, 4, true), "alone"), "%s", s.said);
+	pod(&s, 4, "");
+	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 3);
+	cr_expect_not(strstr(joined(&s, 3, false), "alone"), "%s", s.said);
+	store_free(&s);
+}
+
 Test(volume, live_waiting_claims_are_refused_by_us)
 {
 	struct store s = store_new(false);
@@ -502,15 +540,6 @@ Test(volume, live_waiting_claims_are_refused_by_us)
 }
 
 /* ---- what changes ------------------------------------------------------------------------------------------ */
-
-static uint32_t dirty_pods(struct store *s)
-{
-	uint32_t bits = 0, p;
-
-	while (volumes_next_pod(s->vs, &p))
-		bits |= 1u << p;
-	return bits;
-}
 
 Test(volume, a_change_concerns_those_who_looked)
 {
@@ -729,8 +758,9 @@ static void check_world(struct world *w)
 	for (int k = VOLUME_KINDS - 1; k >= 0; k--)
 		for (int i = WORLD_OBJECTS - 1; i >= 0; i--)
 			put_object(&s, (enum volume_kind)k, w->objects[k][i], "");
-	for (uint32_t i = 0; i < WORLD_PODS; i++) {
+	for (uint32_t i = 0; i < WORLD_PODS; i++)
 		pod(&s, i, w->pods[i]);
+	for (uint32_t i = 0; i < WORLD_PODS; i++) {
 		cr_assert_str_eq(w->pod_said[i], joined(&s, i, i == 0), "pod %u: %s", i, w->pods[i]);
 	}
 	for (uint32_t i = 0; i < WORLD_NODES; i++) {
