@@ -36,11 +36,10 @@ static bool term_is_void(const struct node_term *t)
 static void extract_preference(struct json *j, struct pod_object *out)
 {
 	struct preference_object p = { 0 }, *grown;
+	bool is_given = json_object(j);
 	struct text name;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
+	while (is_given && json_member(j, &name)) {
 		if (text_is(name, "weight"))
 			extract_weight(j, &p.weight);
 		else if (text_is(name, "preference"))
@@ -116,27 +115,26 @@ static void term_check(struct json *j, const struct pod_term_object *t)
 			  t->match_keys.n > 0 ? "matchLabelKeys" : "mismatchLabelKeys");
 }
 
+/* In place of what was there, but for kind and weight. */
 static void extract_pod_term(struct json *j, struct pod_term_object *t)
 {
 	struct text name;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name))
-		if (!term_member(j, name, t))
-			json_skip(j);
+	*t = (struct pod_term_object){ .kind = t->kind, .weight = t->weight, .topology = TEXT_NONE };
+	if (json_object(j))
+		while (json_member(j, &name))
+			if (!term_member(j, name, t))
+				json_skip(j);
 	term_check(j, t);
 }
 
 /* One of preferredDuringScheduling... */
 static void extract_weighted_term(struct json *j, struct pod_term_object *t)
 {
+	bool is_given = json_object(j), any = false;
 	struct text name;
-	bool any = false;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
+	while (is_given && json_member(j, &name)) {
 		if (text_is(name, "weight")) {
 			extract_weight(j, &t->weight);
 		} else if (text_is(name, "podAffinityTerm")) {
@@ -177,7 +175,6 @@ static void extract_pod_terms(struct json *j, struct pod_object *out, uint32_t k
 		out->pod_terms = t;
 		t += out->pod_terms_n++;
 		t->kind = kind;
-		t->topology = TEXT_NONE;
 		if (weighted)
 			extract_weighted_term(j, t);
 		else

@@ -27,11 +27,10 @@ static void extract_effect(struct json *j, uint32_t *out)
 static void extract_toleration(struct json *j, struct toleration_object *t, uint32_t *asks)
 {
 	struct text name, operator = TEXT_NONE;
+	bool is_given = json_object(j);
 
 	*t = (struct toleration_object){ .key = TEXT_NONE, .value = TEXT_NONE };
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
+	while (is_given && json_member(j, &name)) {
 		if (text_is(name, "key"))
 			json_string(j, &t->key);
 		else if (text_is(name, "value"))

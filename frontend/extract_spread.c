@@ -71,13 +71,11 @@ static void spread_check(struct json *j, const struct spread_object *s, bool has
 
 static void extract_spread(struct json *j, struct spread_object *s)
 {
-	bool has_action = false;
+	bool is_given = json_object(j), has_action = false;
 	struct text name;
 
 	s->topology = TEXT_NONE;
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
+	while (is_given && json_member(j, &name)) {
 		if (text_is(name, "whenUnsatisfiable")) {
 			has_action = true;
 			set_flag(&s->flags, SPREAD_HARD,
