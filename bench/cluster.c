@@ -192,7 +192,8 @@ static void shape_record(struct cluster *c, uint32_t shape, const struct shape_s
 {
 	struct shape_parts p = {
 		.e = { .shape = shape, .amounts_n = s->gpus ? 4 : 3, .scored_cpu_milli = s->cpu_milli,
-		       .scored_memory_bytes = s->memory_bytes },
+		       .scored_memory_bytes = s->memory_bytes,
+		       .namespace = s->rules & RULE_SPREAD ? VALUE_NAMESPACE : ID_NONE },
 		.amounts = { { .resource = RESOURCE_CPU, .value = s->cpu_milli },
 		             { .resource = RESOURCE_MEMORY, .value = s->memory_bytes },
 		             { .resource = RESOURCE_PODS, .value = 1 },

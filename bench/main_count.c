@@ -77,6 +77,18 @@ COUNTED void counted_node(void)
 	stage = 6;
 }
 
+COUNTED void counted_anti(void)
+{
+	cluster_decide(&cluster);
+	stage = 8;
+}
+
+COUNTED void counted_spread(void)
+{
+	cluster_decide(&cluster);
+	stage = 9;
+}
+
 COUNTED void counted_mix(void)
 {
 	cluster_decide(&cluster);
@@ -113,6 +125,24 @@ static void gangs(void)
 	counted_gang();
 	cluster_take(&cluster);
 	gang_ends(MEMBERS);
+}
+
+/* The same with rules between the members. */
+static void ruled_gangs(void)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		gang(i < 2 ? SHAPE_ANTI : SHAPE_SPREAD, MEMBERS);
+		cluster_run(&cluster);
+		count_anew();
+		if (i == 1)
+			counted_anti();
+		else if (i == 3)
+			counted_spread();
+		else
+			cluster_decide(&cluster);
+		cluster_take(&cluster);
+		gang_ends(MEMBERS);
+	}
 }
 
 static void singles(void)
@@ -259,11 +289,12 @@ int main(int argc, char **argv)
 		return 1;
 	binds = cluster.binds;
 	gangs();
+	ruled_gangs();
 	singles();
 	refused();
 	node_changes();
 	mixed();
-	if (cluster.binds - binds != 2 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
+	if (cluster.binds - binds != 6 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
 		fprintf(stderr, "muster-count: %llu bindings\n", (unsigned long long)(cluster.binds - binds));
 		return 1;
 	}

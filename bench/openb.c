@@ -259,7 +259,8 @@ static void tell_shape(struct openb *o, uint32_t kind)
 	};
 	struct requirement rules[2];
 	struct event_shape e = { .shape = kind, .amounts_n = k->gpus > 0 ? 4 : 3, .values_n = k->models_n,
-		                 .scored_cpu_milli = k->cpu_milli, .scored_memory_bytes = k->memory_mib * MIB };
+		                 .scored_cpu_milli = k->cpu_milli, .scored_memory_bytes = k->memory_mib * MIB,
+		                 .namespace = ID_NONE };
 	struct builder b;
 
 	if (k->models_n > 0)
