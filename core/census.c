@@ -92,34 +92,24 @@ static void bonds_change(struct census *cs, node_id node, const struct shape_lin
 	}
 }
 
-void census_count(struct census *cs, node_id node, kind_id kind, bool leaving)
+void census_take(struct census *cs, node_id node, kind_id kind, bool leaving)
 {
 	const shape_id shape = cs->kinds.slots[kind].shape;
 
 	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, 1);
 	bonds_change(cs, node, cs->links[shape], 1);
 	things_take(cs->things, node, &cs->shapes->slots[shape]);
+	nodes_take(cs->nodes, node, &cs->shapes->slots[shape]);
 }
 
-void census_uncount(struct census *cs, node_id node, kind_id kind, bool leaving)
+void census_give(struct census *cs, node_id node, kind_id kind, bool leaving)
 {
 	const shape_id shape = cs->kinds.slots[kind].shape;
 
 	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, UINT32_MAX);
 	bonds_change(cs, node, cs->links[shape], UINT32_MAX);
 	things_give(cs->things, node, &cs->shapes->slots[shape]);
-}
-
-void census_take(struct census *cs, node_id node, kind_id kind, bool leaving)
-{
-	census_count(cs, node, kind, leaving);
-	nodes_take(cs->nodes, node, &cs->shapes->slots[cs->kinds.slots[kind].shape]);
-}
-
-void census_give(struct census *cs, node_id node, kind_id kind, bool leaving)
-{
-	census_uncount(cs, node, kind, leaving);
-	nodes_give(cs->nodes, node, &cs->shapes->slots[cs->kinds.slots[kind].shape]);
+	nodes_give(cs->nodes, node, &cs->shapes->slots[shape]);
 }
 
 bool census_eases(const struct census *cs, kind_id kind)

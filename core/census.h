@@ -119,10 +119,6 @@ void census_pod_leave(struct census *cs, pod_id pod);
 void census_take(struct census *cs, node_id node, kind_id kind, bool leaving);
 void census_give(struct census *cs, node_id node, kind_id kind, bool leaving);
 
-/* The same but for room, which was taken or given apart. */
-void census_count(struct census *cs, node_id node, kind_id kind, bool leaving);
-void census_uncount(struct census *cs, node_id node, kind_id kind, bool leaving);
-
 /* May one more pod of the kind make room for others somewhere: does it match a selector of
  * required affinity or of a hard spread? */
 bool census_eases(const struct census *cs, kind_id kind);

@@ -54,6 +54,7 @@ static void shape_clear(struct shape *s)
 {
 	free(s->body);
 	free(s->requests);
+	free(s->volumes);
 	free(s->allowed);
 	memset(s, 0, sizeof(*s));
 }
@@ -115,6 +116,32 @@ static void parts_fill(struct shape *s, const struct shape_record *record)
 	};
 }
 
+static int attachment_compare(const void *a, const void *b)
+{
+	const struct attachment *left = a, *right = b;
+
+	if (left->driver != right->driver)
+		return left->driver < right->driver ? -1 : 1;
+	return (left->volume > right->volume) - (left->volume < right->volume);
+}
+
+static int volumes_fill(struct shape *s)
+{
+	const uint32_t n = s->body->attachments_n;
+
+	if (n == 0)
+		return 0;
+	s->volumes = malloc(n * sizeof(*s->volumes));
+	if (!s->volumes)
+		return -ENOMEM;
+	memcpy(s->volumes, s->parts.attachments, n * sizeof(*s->volumes));
+	qsort(s->volumes, n, sizeof(*s->volumes), attachment_compare);
+	for (uint32_t i = 0; i < n; i++)
+		if (i == 0 || attachment_compare(&s->volumes[s->volumes_n - 1], &s->volumes[i]) != 0)
+			s->volumes[s->volumes_n++] = s->volumes[i];
+	return 0;
+}
+
 static int shape_fill(struct shape *s, const struct shape_record *record, uint32_t words)
 {
 	s->body = malloc(record->bytes);
@@ -127,7 +154,7 @@ static int shape_fill(struct shape *s, const struct shape_record *record, uint32
 	parts_fill(s, record);
 	s->named = rule_names(s);
 	requests_fill(s, record);
-	return 0;
+	return volumes_fill(s);
 }
 
 int shapes_make(const struct shapes *ss, const struct shape_record *record, const struct node *nodes,

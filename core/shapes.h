@@ -25,6 +25,8 @@ struct shape {
 	enum node_why named; /* core/rule_node.h: rule_names() */
 	struct request *requests; /* by resource; RESOURCE_PODS is always there */
 	uint32_t requests_n;
+	struct attachment *volumes; /* its attachments, each once, by driver and volume */
+	uint32_t volumes_n;
 	uint64_t *allowed;
 };
 

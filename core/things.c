@@ -300,8 +300,8 @@ void things_take(struct things *t, node_id node, const struct shape *s)
 	}
 	for (uint32_t i = 0; i < s->body->exclusives_n; i++)
 		exclusive_take(t, node, &s->parts.exclusives[i]);
-	for (uint32_t i = 0; i < s->body->attachments_n; i++)
-		volume_add(t, node, &s->parts.attachments[i]);
+	for (uint32_t i = 0; i < s->volumes_n; i++)
+		volume_add(t, node, &s->volumes[i]);
 }
 
 void things_give(struct things *t, node_id node, const struct shape *s)
@@ -312,8 +312,8 @@ void things_give(struct things *t, node_id node, const struct shape *s)
 	}
 	for (uint32_t i = 0; i < s->body->exclusives_n; i++)
 		exclusive_give(t, node, &s->parts.exclusives[i]);
-	for (uint32_t i = 0; i < s->body->attachments_n; i++)
-		volume_remove(t, node, &s->parts.attachments[i]);
+	for (uint32_t i = 0; i < s->volumes_n; i++)
+		volume_remove(t, node, &s->volumes[i]);
 }
 
 /* ---- nodes -------------------------------------------------------------------- */
@@ -508,30 +508,18 @@ bool things_claim_conflict(const struct things *t, const struct shape *s)
 	return false;
 }
 
-static bool named_before(const struct shape *s, uint32_t i)
-{
-	const struct attachment *a = s->parts.attachments;
-
-	for (uint32_t k = 0; k < i; k++)
-		if (a[k].driver == a[i].driver && a[k].volume == a[i].volume)
-			return true;
-	return false;
-}
-
 static uint64_t volumes_new(const struct things *t, node_id node, const struct shape *s, uint32_t driver)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < s->body->attachments_n; i++)
-		if (s->parts.attachments[i].driver == driver && !named_before(s, i) &&
-		    use_count(t, volume_key(node, &s->parts.attachments[i])) == 0)
-			n++;
+	for (uint32_t i = 0; i < s->volumes_n; i++)
+		n += s->volumes[i].driver == driver && use_count(t, volume_key(node, &s->volumes[i])) == 0;
 	return n;
 }
 
 bool things_attach_exceeded(const struct things *t, node_id node, const struct shape *s)
 {
-	const struct node_has *has = t->has[node];
+	const struct node_has *has = s->volumes_n > 0 ? t->has[node] : NULL;
 
 	for (uint32_t k = 0; has && k < has->limits_n; k++) {
 		uint64_t more = volumes_new(t, node, s, has->limits[k].driver);
