@@ -26,7 +26,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "bench"
-BIN = ROOT / "build" / "bin"
+BIN = ROOT / os.environ.get("MUSTER_BUILD", "build") / "bin"  # absolute, too
 USUAL = ["ring", "decide", "pipeline", "sustained", "memory", "openb", "e2e", "profile"]
 ORDER = ["decide", "ring", "pipeline", "sustained", "memory", "e2e", "e2e-real", "compare-real", "openb"]
 WHAT = {
