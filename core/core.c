@@ -160,6 +160,11 @@ static int on_name(struct core *c, const struct record *r)
 	old = (struct name){ .offset = row->offset, .bytes = row->bytes };
 	if (old.bytes == record.body->bytes && memcmp(name_text(&c->ledger, old), record.text, old.bytes) == 0)
 		return 0;
+	if (record.body->kind == NAME_RESOURCE) {
+		rc = nodes_reach(&c->nodes, record.body->id + 1);
+		if (rc < 0)
+			return rc;
+	}
 	rc = name_add(&c->ledger, record.text, record.body->bytes, &name);
 	if (rc < 0)
 		return rc;

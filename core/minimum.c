@@ -15,7 +15,7 @@ static pod_id first_of(const struct gang *g)
 
 static wide free_of(const struct nodes *ns, node_id id, uint32_t resource, wide own)
 {
-	wide free = nodes_allocatable(ns, id, resource) - ns->sums[(size_t)id * ns->resources + resource] + own;
+	wide free = nodes_allocatable(ns, id, resource) - nodes_sum(ns, id, resource) + own;
 
 	return free > 0 ? free : 0;
 }

@@ -5,6 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STRIDE_FIRST 8u /* resources: a cache line of room */
+
+/* Zeroed memory in whole cache lines. */
+static void *lines_new(size_t bytes)
+{
+	void *memory;
+
+	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	memory = aligned_alloc(CACHE_LINE, bytes);
+	if (memory)
+		memset(memory, 0, bytes);
+	return memory;
+}
+
 int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger)
 {
 	const size_t n = limits->nodes;
@@ -12,12 +26,14 @@ int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view
 	*ns = (struct nodes){ .ledger = ledger, .limit = limits->nodes, .resources = limits->resources,
 		              .columns = RESOURCE_EXTENDED, .room_version = 1, .log_n = 1 };
 	ns->slots = calloc(n, sizeof(*ns->slots));
-	ns->room = calloc(n * limits->resources, sizeof(*ns->room));
-	ns->sums = calloc(n * limits->resources, sizeof(*ns->sums));
+	ns->stride = limits->resources < STRIDE_FIRST ? limits->resources : STRIDE_FIRST;
+	ns->room = lines_new(n * ns->stride * sizeof(*ns->room));
+	ns->sums = lines_new(n * ns->stride * sizeof(*ns->sums));
+	ns->fits = lines_new(n * sizeof(*ns->fits));
 	ns->scored = calloc(n * SCORED_N, sizeof(*ns->scored));
 	ns->order = calloc(n, sizeof(*ns->order));
 	ns->behind = calloc(n, sizeof(*ns->behind));
-	if (ns->slots && ns->room && ns->sums && ns->scored && ns->order && ns->behind)
+	if (ns->slots && ns->room && ns->sums && ns->fits && ns->scored && ns->order && ns->behind)
 		return 0;
 	nodes_free(ns);
 	return -ENOMEM;
@@ -40,6 +56,7 @@ void nodes_free(struct nodes *ns)
 	free(ns->slots);
 	free(ns->room);
 	free(ns->sums);
+	free(ns->fits);
 	free(ns->scored);
 	free(ns->order);
 	free(ns->behind);
@@ -53,9 +70,9 @@ void nodes_clear(struct nodes *ns)
 
 		node_forget(n);
 		memset(n, 0, sizeof(*n));
-		for (uint32_t r = 0; r < ns->columns; r++)
-			ns->room[(size_t)r * ns->limit + id] = 0;
-		memset(&ns->sums[(size_t)id * ns->resources], 0, ns->resources * sizeof(*ns->sums));
+		memset(&ns->room[(size_t)id * ns->stride], 0, ns->stride * sizeof(*ns->room));
+		memset(&ns->sums[(size_t)id * ns->stride], 0, ns->stride * sizeof(*ns->sums));
+		ns->fits[id] = (struct node_fit){ 0 };
 		memset(&ns->scored[(size_t)id * SCORED_N], 0, SCORED_N * sizeof(*ns->scored));
 	}
 	memset(ns->free, 0, sizeof(ns->free));
@@ -149,54 +166,110 @@ static int64_t free_part(int64_t room)
 
 static void room_update(struct nodes *ns, node_id id, uint32_t resource)
 {
-	int64_t *room = &ns->room[(size_t)resource * ns->limit + id];
-	int64_t now = amount_room(nodes_allocatable(ns, id, resource), ns->sums[(size_t)id * ns->resources + resource]);
+	int64_t *room = &ns->room[(size_t)id * ns->stride + resource];
+	int64_t now = amount_room(nodes_allocatable(ns, id, resource), ns->sums[(size_t)id * ns->stride + resource]);
 
 	if (node_present(&ns->slots[id]))
 		ns->free[resource] += (wide)free_part(now) - free_part(*room);
 	*room = now;
 }
 
-static void columns_reach(struct nodes *ns, uint32_t resource)
+/* All numbers of the line anew, or none when one of them is too large for it. */
+static void fit_update(struct nodes *ns, node_id id)
 {
-	if (resource >= ns->columns)
-		ns->columns = resource + 1;
+	const wide *sums = &ns->sums[(size_t)id * ns->stride];
+	const wide *scored = &ns->scored[(size_t)id * SCORED_N];
+	struct node_fit *f = &ns->fits[id];
+
+	f->cpu = (double)nodes_allocatable(ns, id, RESOURCE_CPU);
+	f->memory = (double)nodes_allocatable(ns, id, RESOURCE_MEMORY);
+	f->cpu_scored = (double)scored[SCORED_CPU];
+	f->memory_scored = (double)scored[SCORED_MEMORY];
+	f->cpu_used = (double)sums[RESOURCE_CPU];
+	f->memory_used = (double)sums[RESOURCE_MEMORY];
+	f->exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST && f->cpu_scored < FIT_MOST &&
+	           f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST && f->memory_used < FIT_MOST;
+	f->balance = f->exact ? fit_balance(f, f->cpu_used, f->memory_used) : 0;
+}
+
+int nodes_reach(struct nodes *ns, uint32_t resources)
+{
+	struct nodes grown = *ns;
+
+	if (resources > ns->columns)
+		ns->columns = resources;
+	if (resources <= ns->stride)
+		return 0;
+	while (grown.stride < resources)
+		grown.stride = grown.stride * 2 < ns->resources ? grown.stride * 2 : ns->resources;
+	grown.room = lines_new((size_t)ns->limit * grown.stride * sizeof(*ns->room));
+	grown.sums = lines_new((size_t)ns->limit * grown.stride * sizeof(*ns->sums));
+	if (!grown.room || !grown.sums) {
+		free(grown.room);
+		free(grown.sums);
+		return -ENOMEM;
+	}
+	for (node_id id = 0; id < ns->used; id++) {
+		memcpy(&grown.room[(size_t)id * grown.stride], &ns->room[(size_t)id * ns->stride], ns->stride * sizeof(*ns->room));
+		memcpy(&grown.sums[(size_t)id * grown.stride], &ns->sums[(size_t)id * ns->stride], ns->stride * sizeof(*ns->sums));
+	}
+	free(ns->room);
+	free(ns->sums);
+	ns->stride = grown.stride;
+	ns->room = grown.room;
+	ns->sums = grown.sums;
+	return 0;
 }
 
 void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 {
-	wide *sums = &ns->sums[(size_t)id * ns->resources];
+	wide *sums = &ns->sums[(size_t)id * ns->stride];
 	wide *scored = &ns->scored[(size_t)id * SCORED_N];
+	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const bool present = node_present(&ns->slots[id]);
 
 	for (uint32_t i = 0; i < s->requests_n; i++) {
 		const struct request *q = &s->requests[i];
 
-		columns_reach(ns, q->resource);
 		if (sums[q->resource] <= INT64_MAX && sums[q->resource] + q->value > INT64_MAX)
 			ns->saturated++;
 		sums[q->resource] += q->value;
-		room_update(ns, id, q->resource);
+		if (rooms[q->resource] >= q->value) {
+			rooms[q->resource] -= q->value;
+			ns->free[q->resource] -= present ? q->value : 0;
+		} else {
+			room_update(ns, id, q->resource);
+		}
 	}
 	scored[SCORED_CPU] += shape_placed_cpu(s);
 	scored[SCORED_MEMORY] += shape_placed_memory(s);
+	fit_update(ns, id);
 	ns->slots[id].pods++;
 	changed(ns, id);
 }
 
 void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
 {
-	wide *sums = &ns->sums[(size_t)id * ns->resources];
+	wide *sums = &ns->sums[(size_t)id * ns->stride];
 	wide *scored = &ns->scored[(size_t)id * SCORED_N];
+	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const bool present = node_present(&ns->slots[id]);
 
 	for (uint32_t i = 0; i < s->requests_n; i++) {
 		const struct request *q = &s->requests[i];
 
 		assert(sums[q->resource] >= q->value);
 		sums[q->resource] -= q->value;
-		room_update(ns, id, q->resource);
+		if (rooms[q->resource] >= 0) {
+			rooms[q->resource] += q->value;
+			ns->free[q->resource] += present ? q->value : 0;
+		} else {
+			room_update(ns, id, q->resource);
+		}
 	}
 	scored[SCORED_CPU] -= shape_placed_cpu(s);
 	scored[SCORED_MEMORY] -= shape_placed_memory(s);
+	fit_update(ns, id);
 	assert(ns->slots[id].pods > 0);
 	ns->slots[id].pods--;
 	changed(ns, id);
@@ -245,7 +318,7 @@ static bool allocatable_set(struct nodes *ns, node_id id, const struct node_reco
 
 	for (uint32_t i = 0; i < record->body->amounts_n; i++) {
 		values[record->amounts[i].resource] = record->amounts[i].value;
-		columns_reach(ns, record->amounts[i].resource);
+		assert(record->amounts[i].resource < ns->stride);
 	}
 	for (uint32_t r = 0; r < ns->columns; r++)
 		differs = differs || column[(size_t)r * ns->limit + id] != values[r];
@@ -256,6 +329,7 @@ static bool allocatable_set(struct nodes *ns, node_id id, const struct node_reco
 		column[(size_t)r * ns->limit + id] = values[r];
 		room_update(ns, id, r);
 	}
+	fit_update(ns, id);
 	row_end(&ns->ledger->nodes[id].version);
 	return true;
 }
@@ -383,7 +457,7 @@ void nodes_publish(struct nodes *ns)
 		row->name_offset = n->name.offset;
 		row->name_bytes = n->name.bytes;
 		for (uint32_t r = 0; r < ns->columns; r++)
-			ns->ledger->used[(size_t)r * ns->limit + id] = wide_cut(ns->sums[(size_t)id * ns->resources + r]);
+			ns->ledger->used[(size_t)r * ns->limit + id] = wide_cut(nodes_sum(ns, id, r));
 		row_end(&row->version);
 	}
 	ns->behind_n = 0;

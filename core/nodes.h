@@ -1,14 +1,15 @@
 /* The nodes: what they are, and what is left of each.
  *
  * Ids are slots of the frontend; `rank` numbers them by name, so that "the lowest
- * name" is the lowest rank.  Room is kept in columns, one for each resource, so
- * that a look at all nodes reads nothing it does not ask for.
+ * name" is the lowest rank.  Room is kept in rows, so that a look at one node reads
+ * a cache line or two; rows are as long as there are resources in use.
  *
  * Every change of a node is logged; views (core/views.h) follow the log. */
 #ifndef MUSTER_CORE_NODES_H
 #define MUSTER_CORE_NODES_H
 
 #include "core/amount.h"
+#include "core/fit.h"
 #include "core/ledger.h"
 #include "core/records.h"
 #include "core/shapes.h"
@@ -41,8 +42,10 @@ struct nodes {
 	uint32_t resources; /* limit */
 	uint32_t columns;   /* resources below this were seen */
 
-	int64_t *room; /* [resource * limit + node]: allocatable - sum, cut off */
-	wide *sums;    /* [node * resources + resource] */
+	uint32_t stride; /* of the rows */
+	int64_t *room;   /* [node * stride + resource]: allocatable - sum, cut off */
+	wide *sums;      /* [node * stride + resource] */
+	struct node_fit *fits; /* by node */
 	wide *scored;  /* [node * SCORED_N + ...], as scores count requests */
 	wide free[RESOURCES_MAX]; /* over present nodes, those overdrawn as 0 */
 
@@ -66,6 +69,8 @@ static inline bool node_present(const struct node *n)
 
 /* -ENOMEM */
 int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger);
+/* Rows for that many resources; before anything asks for one of them.  -ENOMEM */
+int nodes_reach(struct nodes *ns, uint32_t resources);
 void nodes_free(struct nodes *ns);
 void nodes_clear(struct nodes *ns);
 
@@ -108,7 +113,12 @@ bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s);
 
 static inline int64_t nodes_room(const struct nodes *ns, node_id id, uint32_t resource)
 {
-	return ns->room[(size_t)resource * ns->limit + id];
+	return resource < ns->stride ? ns->room[(size_t)id * ns->stride + resource] : 0;
+}
+
+static inline wide nodes_sum(const struct nodes *ns, node_id id, uint32_t resource)
+{
+	return resource < ns->stride ? ns->sums[(size_t)id * ns->stride + resource] : 0;
 }
 
 static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint32_t resource)

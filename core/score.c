@@ -87,7 +87,7 @@ static double used_share(wide used, int64_t allocatable)
 /* 50 to 100; less than two resources are always in balance. */
 static int64_t balance(const struct nodes *ns, node_id id, int64_t cpu, int64_t memory)
 {
-	const wide *sums = &ns->sums[(size_t)id * ns->resources];
+	const wide *sums = &ns->sums[(size_t)id * ns->stride];
 	int64_t most_cpu = nodes_allocatable(ns, id, RESOURCE_CPU);
 	int64_t most_memory = nodes_allocatable(ns, id, RESOURCE_MEMORY);
 	double deviation = 0;

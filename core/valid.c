@@ -107,9 +107,9 @@ static bool node_valid(struct checking *k, node_id id, wide free[RESOURCES_MAX])
 		size_t at = (size_t)id * ns->resources + r;
 		int64_t room = amount_room(nodes_allocatable(ns, id, r), k->sums[at]);
 
-		if (ns->sums[at] != k->sums[at])
+		if (nodes_sum(ns, id, r) != k->sums[at])
 			return wrong(k, "node %u resource %u: sum %lld kept, %lld is right", id, r,
-			             (long long)wide_cut(ns->sums[at]), (long long)wide_cut(k->sums[at]));
+			             (long long)wide_cut(nodes_sum(ns, id, r)), (long long)wide_cut(k->sums[at]));
 		if (nodes_room(ns, id, r) != room)
 			return wrong(k, "node %u resource %u: room", id, r);
 		if (ns->ledger->used[(size_t)r * ns->limit + id] != wide_cut(k->sums[at]))

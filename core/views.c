@@ -145,7 +145,24 @@ struct look {
 	uint32_t key, count;
 };
 
-/* One node by itself; the parts of the score that are the same everywhere are left out. */
+/* The parts of the score that are the same everywhere are left out. */
+static uint32_t node_key(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
+{
+	const struct node_fit *f = &vs->nodes->fits[id];
+	uint32_t key = 1;
+
+	if (vs->score != SCORE_KUBE)
+		return key + score_node(vs->score, vs->nodes, id, s);
+	if (f->exact && v->fit.exact)
+		key += fit_points(f, &v->fit);
+	else
+		key += score_node(vs->score, vs->nodes, id, s) + (v->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
+	if (s->body->images_n > 0)
+		key += judge_images(vs->census, s, id);
+	return key;
+}
+
+/* One node by itself. */
 static struct look node_look(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
 {
 	struct look look = { 0 };
@@ -160,13 +177,7 @@ static struct look node_look(const struct views *vs, const struct view *v, const
 			return (struct look){ 0 };
 		look.count = 1;
 	}
-	look.key = 1 + score_node(vs->score, vs->nodes, id, s);
-	if (vs->score != SCORE_KUBE)
-		return look;
-	if (v->balances)
-		look.key += score_balanced(vs->nodes, id, s);
-	if (s->body->images_n > 0)
-		look.key += judge_images(vs->census, s, id);
+	look.key = node_key(vs, v, s, id);
 	return look;
 }
 
@@ -268,6 +279,21 @@ static void look_at_all(struct views *vs, struct view *v)
 	vs->steps += 4 * (uint64_t)ns->count;
 }
 
+static void shape_fit_fill(struct shape_fit *f, const struct shape *s)
+{
+	*f = (struct shape_fit){ .cpu_scored = (double)s->body->scored_cpu_milli,
+		                 .memory_scored = (double)s->body->scored_memory_bytes,
+		                 .balances = score_balances(s) };
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		if (s->requests[i].resource == RESOURCE_CPU)
+			f->cpu_used = (double)s->requests[i].value;
+		if (s->requests[i].resource == RESOURCE_MEMORY)
+			f->memory_used = (double)s->requests[i].value;
+	}
+	f->exact = f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST &&
+	           f->memory_used < FIT_MOST;
+}
+
 static void rebuild(struct views *vs, struct view *v)
 {
 	struct nodes *ns = vs->nodes;
@@ -276,7 +302,8 @@ static void rebuild(struct views *vs, struct view *v)
 	v->gates = NULL;
 	memset(v->tree.levels[0], 0, ns->limit * sizeof(tree_key));
 	v->mode = is_judged(vs, v->kind) ? VIEW_JUDGED : VIEW_PLAIN;
-	v->balances = score_balances(shape_of(vs, v->kind));
+	shape_fit_fill(&v->fit, shape_of(vs, v->kind));
+	v->plain_room = shape_of(vs, v->kind)->body->ports_n == 0 && v->hold == 0;
 	if (v->mode == VIEW_PLAIN) {
 		look_at_all(vs, v);
 		/* Short of memory it is judged, which needs none. */
@@ -301,15 +328,32 @@ static bool turns_soft(const struct views *vs, const struct shape *s, uint32_t r
 	return n->taints_n > 0 && vs->score == SCORE_KUBE && node_present(n) && rule_soft_taints(s, n) > 0;
 }
 
-static void relook(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
+static void look_set(struct view *v, uint32_t rank, struct look look)
 {
-	struct look look = node_look(vs, v, s, vs->nodes->order[rank]);
-
 	v->capacity += (uint64_t)look.count - v->counts[rank];
 	v->counts[rank] = look.count;
 	tree_set(&v->tree, rank, (tree_key)look.key);
 	if (v->gates)
 		gates_follow(v->gates, rank, (tree_key)look.key);
+}
+
+static void relook(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
+{
+	look_set(v, rank, node_look(vs, v, s, vs->nodes->order[rank]));
+}
+
+/* ... after it took one more of the kind itself. */
+static void relook_taken(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
+{
+	struct look look = { .count = v->counts[rank] - 1 };
+
+	if (!v->plain_room || v->counts[rank] == vs->most) {
+		relook(vs, v, s, rank);
+		return;
+	}
+	if (look.count > 0)
+		look.key = node_key(vs, v, s, vs->nodes->order[rank]);
+	look_set(v, rank, look);
 }
 
 static void follow(struct views *vs, struct view *v)
@@ -350,7 +394,7 @@ void view_take(struct views *vs, struct view *v, uint32_t rank)
 	census_take(vs->census, vs->nodes->order[rank], v->kind, false);
 	if (v->mode == VIEW_JUDGED || !current)
 		return; /* it follows when it is asked for */
-	relook(vs, v, shape_of(vs, v->kind), rank);
+	relook_taken(vs, v, shape_of(vs, v->kind), rank);
 	v->position = vs->nodes->log_n;
 }
 
