@@ -3,6 +3,7 @@
 #   build/              gcc or clang, optimised, hardened
 #   build-address/      SAN=address: AddressSanitizer and UndefinedBehaviorSanitizer
 #   build-thread/       SAN=thread: ThreadSanitizer
+#   build-clang-fuzzer/ CC=clang SAN=fuzzer: libFuzzer drives the fuzzers
 #
 # A folder is a library; a file named main*.c in it is a program.  New files
 # are found by themselves.
@@ -50,8 +51,12 @@ ALLOC :=
 else ifeq ($(SAN),thread)
 OPT := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 ALLOC :=
+else ifeq ($(SAN),fuzzer)
+OPT := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer -DMUSTER_LIBFUZZER
+ALLOC :=
+FUZZ_LINK := -fsanitize=fuzzer
 else
-$(error SAN is address, thread or empty, not "$(SAN)")
+$(error SAN is address, thread, fuzzer or empty, not "$(SAN)")
 endif
 
 CPPFLAGS += -I. -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"'
@@ -148,7 +153,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 		$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(FUZZ_LINK) -o $@ $^ $(LDLIBS)
 
 ## make             build all programs into build/bin
 ## make demo        install what is missing, build, run the main job

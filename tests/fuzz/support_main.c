@@ -7,6 +7,18 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#ifdef MUSTER_LIBFUZZER
+void fuzz_found(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	abort();
+}
+#else
+
 struct input {
 	uint8_t *data;
 	size_t bytes;
@@ -317,3 +329,4 @@ int main(int argc, char **argv)
 	corpus_free(&corpus);
 	return 0;
 }
+#endif
