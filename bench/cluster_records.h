@@ -1,0 +1,37 @@
+/* The records that tell a core of the cluster of bench/cluster.h: what its nodes and
+ * shapes are like. */
+#ifndef MUSTER_BENCH_CLUSTER_RECORDS_H
+#define MUSTER_BENCH_CLUSTER_RECORDS_H
+
+#include "bench/builder.h"
+#include "bench/cluster.h"
+
+struct shape_spec {
+	int64_t cpu_milli, memory_bytes, gpus;
+	uint32_t rules; /* enum rule, in the .c */
+};
+
+struct pod_spec {
+	pod_id pod;
+	gang_id gang;
+	uint32_t shape;
+	node_id node;    /* ID_NONE: pending */
+	bool foreign;
+	uint32_t labels; /* of its own */
+};
+
+/* What a shape is like; SHAPE_NEW another one each time. */
+struct shape_spec shape_spec(const struct cluster *c, uint32_t shape);
+struct shape_spec shape_spec_scarce(struct shape_spec s);
+
+/* Hand on a record that was built. */
+void tell(struct cluster *c, struct builder *b);
+
+void tell_mark(struct cluster *c, enum record_kind kind);
+void tell_names(struct cluster *c); /* of the GPUs and of the taint */
+void tell_node(struct cluster *c, uint32_t node, int64_t more_memory);
+void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s);
+void tell_pod(struct cluster *c, const struct pod_spec *s);
+void tell_drop(struct cluster *c, enum record_kind kind, uint32_t id, uint32_t generation);
+
+#endif
