@@ -5,6 +5,9 @@
  *   S1  writer: head_seen <= tail_published <= tail_private <= head_seen + size
  *   S2  reader: head_released <= head_private <= tail_seen <= head_released + size
  *   S3  all positions are multiples of 8; a record or pad never crosses the end
+ *   S4  what lies between the private position and `clear` lies in one piece, and within
+ *       S1 or S2; so one comparison is all that a usual record costs.  A broken end has
+ *       nothing there.
  *
  * The peer's position is the only thing that is believed, and only as far as S1
  * or S2 allow: whatever the other process stores, no access leaves the ring.
@@ -46,18 +49,6 @@
 #define HEADER_BYTES ((uint64_t)sizeof(struct record))
 #define ALIGNMENT    UINT64_C(8)
 
-/* What a pad has of a record, and what is read first of every record. */
-union first_word {
-	uint64_t word;
-	struct {
-		uint32_t bytes;
-		uint16_t kind;
-		uint16_t flags;
-	} record;
-};
-
-static_assert(sizeof(union first_word) == ALIGNMENT, "a pad fits into the smallest gap");
-static_assert(offsetof(struct record, kind) == 4 && offsetof(struct record, flags) == 6, "first word");
 static_assert(RECORD_BYTES_MAX % ALIGNMENT == 0, "the longest record is a record");
 
 static bool power_of_two(uint64_t n)
@@ -87,6 +78,17 @@ void ring_reader_init(struct ring_reader *r, const unsigned char *data, uint64_t
 	atomic_store_explicit(head, 0, memory_order_relaxed);
 }
 
+/* Where the ring ends next, seen from a position. */
+static uint64_t lap_end(uint64_t position, uint64_t mask)
+{
+	return (position | mask) + 1;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* ---- producer ---- */
 
 /* Is there room for this many bytes behind what is reserved?  Looks at the peer's
@@ -105,6 +107,7 @@ static bool writer_room(struct ring_writer *w, uint64_t bytes)
 	head = atomic_load_explicit(w->head, ORDER_A2);
 	if (head - w->head_seen > w->tail_published - w->head_seen || head % ALIGNMENT != 0) {
 		w->broken = true;
+		w->clear = w->tail_private;
 		return false;
 	}
 	w->head_seen = head;
@@ -114,7 +117,7 @@ static bool writer_room(struct ring_writer *w, uint64_t bytes)
 /* What a record of this length takes: it and the pad before it. */
 static uint64_t pad_before(const struct ring_writer *w, uint64_t bytes)
 {
-	uint64_t to_end = w->mask + 1 - (w->tail_private & w->mask);
+	uint64_t to_end = lap_end(w->tail_private, w->mask) - w->tail_private;
 
 	return bytes > to_end ? to_end : 0;
 }
@@ -127,28 +130,17 @@ static void write_pad(struct ring_writer *w, uint64_t bytes)
 	w->tail_private += bytes;
 }
 
-struct record *ring_reserve(struct ring_writer *w, enum record_kind kind, uint32_t body_bytes, uint64_t time_ns)
+/* Room in one piece for a record of so many bytes, behind a pad if it must be. */
+bool ring_clear(struct ring_writer *w, uint64_t bytes)
 {
-	uint64_t bytes = HEADER_BYTES + body_bytes;
 	uint64_t pad = pad_before(w, bytes);
-	struct record *record;
 
-	assert(body_bytes % ALIGNMENT == 0);
-	assert(kind > RECORD_PAD && kind < RECORD_KINDS && kind != EVENT_PLAN);
 	if (bytes > RECORD_BYTES_MAX || !writer_room(w, pad + bytes))
-		return NULL;
-
+		return false;
 	if (pad > 0)
 		write_pad(w, pad);
-	record = (struct record *)(void *)(w->data + (w->tail_private & w->mask));
-	w->tail_private += bytes;
-	record->bytes = (uint32_t)bytes;
-	record->kind = (uint16_t)kind;
-	record->flags = 0;
-	record->epoch = w->epoch;
-	record->sequence = ++w->sequence;
-	record->time_ns = time_ns;
-	return record;
+	w->clear = least(w->head_seen + w->mask + 1, lap_end(w->tail_private, w->mask));
+	return true;
 }
 
 void ring_publish(struct ring_writer *w)
@@ -169,109 +161,44 @@ bool ring_has_room(struct ring_writer *w, uint32_t body_bytes)
 
 /* ---- consumer ---- */
 
-static int reader_break(struct ring_reader *r)
+int ring_break(struct ring_reader *r)
 {
 	r->broken = true;
+	r->clear = r->head_private;
 	return -EPROTO;
 }
 
-/* Bytes that may be read now: 0, or up to a tail that was checked. */
-static int reader_look(struct ring_reader *r, uint64_t *available)
+/* Look for records behind the last one read: 1 and `clear` when there are, 0, -EPROTO. */
+int ring_look(struct ring_reader *r)
 {
 	uint64_t tail;
 
+	if (r->broken)
+		return -EPROTO;
 	if (r->tail_seen == r->head_private) {
 		/* A1: the records before tail are written (R1). */
 		tail = atomic_load_explicit(r->tail, ORDER_A1);
 		if (tail - r->head_private > r->mask + 1 - (r->head_private - r->head_released) ||
 		    tail % ALIGNMENT != 0)
-			return reader_break(r);
+			return ring_break(r);
 		r->tail_seen = tail;
 	}
-	*available = r->tail_seen - r->head_private;
-	return 0;
+	r->clear = least(r->tail_seen, lap_end(r->head_private, r->mask));
+	return r->clear != r->head_private;
 }
 
-/* The first word, fetched once: volatile, so that the compiler cannot look into
- * the ring again after the check. */
-static union first_word reader_peek(const struct ring_reader *r)
-{
-	const unsigned char *at = r->data + (r->head_private & r->mask);
-
-	return (union first_word){ .word = *(const volatile uint64_t *)(const void *)at };
-}
-
-/* A pad fills the ring up to its end, stands neither at its start nor last. */
-static int reader_skip_pad(struct ring_reader *r, union first_word first, uint64_t available)
+/* A pad fills the ring up to its end, stands neither at its start nor last.  1 when it
+ * does, and the record behind it is there. */
+int ring_skip_pad(struct ring_reader *r)
 {
 	uint64_t place = r->head_private & r->mask;
+	union first_word first = ring_peek(r);
 
-	if (place == 0 || first.record.bytes != r->mask + 1 - place || first.record.bytes >= available ||
-	    first.record.flags != 0)
-		return reader_break(r);
+	if (place == 0 || first.record.bytes != r->mask + 1 - place ||
+	    first.record.bytes >= r->tail_seen - r->head_private || first.record.flags != 0)
+		return ring_break(r);
 	r->head_private += first.record.bytes;
-	return 0;
-}
-
-/* All but the first word, which was read before.  By hand, since a call of memcpy
- * takes a third of the time that a usual record of 64 bytes needs. */
-static inline void copy_rest(unsigned char *to, const unsigned char *from, uint64_t bytes)
-{
-	uint64_t at = HEADER_BYTES;
-
-	memcpy(to + ALIGNMENT, from + ALIGNMENT, HEADER_BYTES - ALIGNMENT);
-	for (; at + 32 <= bytes; at += 32)
-		memcpy(to + at, from + at, 32);
-	for (; at < bytes; at += ALIGNMENT)
-		memcpy(to + at, from + at, ALIGNMENT);
-}
-
-/* Copy a record whose first word says that it lies within what may be read. */
-static int reader_copy(struct ring_reader *r, union first_word first, uint64_t available, struct record *buffer)
-{
-	uint64_t place = r->head_private & r->mask;
-	uint64_t to_end = r->mask + 1 - place;
-	uint64_t bytes = first.record.bytes;
-
-	if (bytes < HEADER_BYTES || bytes > RECORD_BYTES_MAX || bytes % ALIGNMENT != 0 || bytes > available ||
-	    bytes > to_end)
-		return reader_break(r);
-	if (first.record.kind == RECORD_PAD || first.record.kind >= RECORD_KINDS || first.record.kind == EVENT_PLAN ||
-	    first.record.flags != 0)
-		return reader_break(r);
-
-	memcpy(buffer, &first, sizeof(first));
-	copy_rest((unsigned char *)buffer, r->data + place, bytes);
-	/* For the compiler alone: from here on the copy is read, not the ring. */
-	atomic_signal_fence(memory_order_seq_cst);
-	if (buffer->epoch != r->epoch || buffer->sequence != r->sequence + 1)
-		return reader_break(r);
-	r->sequence++;
-	r->head_private += bytes;
-	return 1;
-}
-
-int ring_read(struct ring_reader *r, struct record *buffer)
-{
-	union first_word first;
-	uint64_t available;
-	int rc;
-
-	if (r->broken)
-		return -EPROTO;
-	rc = reader_look(r, &available);
-	if (rc < 0 || available == 0)
-		return rc;
-
-	first = reader_peek(r);
-	if (first.record.kind == RECORD_PAD) {
-		rc = reader_skip_pad(r, first, available);
-		if (rc < 0)
-			return rc;
-		available = r->tail_seen - r->head_private;
-		first = reader_peek(r);
-	}
-	return reader_copy(r, first, available, buffer);
+	return ring_look(r);
 }
 
 void ring_release(struct ring_reader *r)

@@ -57,8 +57,9 @@ static void pair_valid(const struct pair *p)
 	cr_assert(p->w.head_seen <= p->w.tail_published);
 	cr_assert(p->w.tail_published <= p->w.tail_private);
 	cr_assert(p->w.tail_private <= p->w.head_seen + p->size);
+	cr_assert(p->w.tail_private <= p->w.clear && p->w.clear <= p->w.head_seen + p->size);
 	cr_assert(p->r.head_released <= p->r.head_private);
-	cr_assert(p->r.head_private <= p->r.tail_seen);
+	cr_assert(p->r.head_private <= p->r.clear && p->r.clear <= p->r.tail_seen);
 	cr_assert(p->r.tail_seen <= p->r.head_released + p->size);
 }
 
