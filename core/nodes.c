@@ -192,6 +192,24 @@ static void fit_update(struct nodes *ns, node_id id)
 	f->balance = f->exact ? fit_balance(f, f->cpu_used, f->memory_used) : 0;
 }
 
+/* One pod more or less: whole numbers below 2^53 stay exact. */
+static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, double by)
+{
+	struct node_fit *f = &ns->fits[id];
+
+	if (!f->exact || !s->exact) {
+		fit_update(ns, id);
+		return;
+	}
+	f->cpu_scored += by * s->cpu_scored;
+	f->memory_scored += by * s->memory_scored;
+	f->cpu_used += by * s->cpu_used;
+	f->memory_used += by * s->memory_used;
+	f->exact = f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST &&
+	           f->memory_used < FIT_MOST;
+	f->balance = f->exact ? fit_balance(f, f->cpu_used, f->memory_used) : 0;
+}
+
 int nodes_reach(struct nodes *ns, uint32_t resources)
 {
 	struct nodes grown = *ns;
@@ -231,19 +249,21 @@ void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 	for (uint32_t i = 0; i < s->requests_n; i++) {
 		const struct request *q = &s->requests[i];
 
+		/* What fits can't be cut off. */
+		if (rooms[q->resource] >= q->value) {
+			sums[q->resource] += q->value;
+			rooms[q->resource] -= q->value;
+			ns->free[q->resource] -= present ? q->value : 0;
+			continue;
+		}
 		if (sums[q->resource] <= INT64_MAX && sums[q->resource] + q->value > INT64_MAX)
 			ns->saturated++;
 		sums[q->resource] += q->value;
-		if (rooms[q->resource] >= q->value) {
-			rooms[q->resource] -= q->value;
-			ns->free[q->resource] -= present ? q->value : 0;
-		} else {
-			room_update(ns, id, q->resource);
-		}
+		room_update(ns, id, q->resource);
 	}
 	scored[SCORED_CPU] += shape_placed_cpu(s);
 	scored[SCORED_MEMORY] += shape_placed_memory(s);
-	fit_update(ns, id);
+	fit_change(ns, id, &s->placed, 1);
 	ns->slots[id].pods++;
 	changed(ns, id);
 }
@@ -269,7 +289,7 @@ void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
 	}
 	scored[SCORED_CPU] -= shape_placed_cpu(s);
 	scored[SCORED_MEMORY] -= shape_placed_memory(s);
-	fit_update(ns, id);
+	fit_change(ns, id, &s->placed, -1);
 	assert(ns->slots[id].pods > 0);
 	ns->slots[id].pods--;
 	changed(ns, id);

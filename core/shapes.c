@@ -88,6 +88,21 @@ static void requests_fill(struct shape *s, const struct shape_record *record)
 			                                                 .inverse = 1.0 / (double)values[r] };
 }
 
+static struct shape_fit fit_of(const struct shape *s, wide cpu_scored, wide memory_scored)
+{
+	struct shape_fit f = { .cpu_scored = (double)cpu_scored, .memory_scored = (double)memory_scored };
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		if (s->requests[i].resource == RESOURCE_CPU)
+			f.cpu_used = (double)s->requests[i].value;
+		if (s->requests[i].resource == RESOURCE_MEMORY)
+			f.memory_used = (double)s->requests[i].value;
+	}
+	f.balances = f.cpu_used > 0 || f.memory_used > 0;
+	f.exact = f.cpu_scored < FIT_MOST && f.memory_scored < FIT_MOST && f.cpu_used < FIT_MOST && f.memory_used < FIT_MOST;
+	return f;
+}
+
 /* The parts lie in the copy where they lay in the record. */
 static const void *moved(const struct shape *s, const struct shape_record *record, const void *part)
 {
@@ -154,6 +169,8 @@ static int shape_fill(struct shape *s, const struct shape_record *record, uint32
 	parts_fill(s, record);
 	s->named = rule_names(s);
 	requests_fill(s, record);
+	s->fit = fit_of(s, s->body->scored_cpu_milli, s->body->scored_memory_bytes);
+	s->placed = fit_of(s, shape_placed_cpu(s), shape_placed_memory(s));
 	return volumes_fill(s);
 }
 

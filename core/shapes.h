@@ -4,6 +4,7 @@
 #define MUSTER_CORE_SHAPES_H
 
 #include "core/amount.h"
+#include "core/fit.h"
 #include "core/records.h"
 
 #include <stdbool.h>
@@ -25,6 +26,8 @@ struct shape {
 	enum node_why named; /* core/rule_node.h: rule_names() */
 	struct request *requests; /* by resource; RESOURCE_PODS is always there */
 	uint32_t requests_n;
+	struct shape_fit fit;    /* as it is weighed before it is placed */
+	struct shape_fit placed; /* and from then on */
 	struct attachment *volumes; /* its attachments, each once, by driver and volume */
 	uint32_t volumes_n;
 	uint64_t *allowed;

@@ -146,17 +146,17 @@ struct look {
 };
 
 /* The parts of the score that are the same everywhere are left out. */
-static uint32_t node_key(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
+static uint32_t node_key(const struct views *vs, const struct shape *s, node_id id)
 {
 	const struct node_fit *f = &vs->nodes->fits[id];
 	uint32_t key = 1;
 
 	if (vs->score != SCORE_KUBE)
 		return key + score_node(vs->score, vs->nodes, id, s);
-	if (f->exact && v->fit.exact)
-		key += fit_points(f, &v->fit);
+	if (f->exact && s->fit.exact)
+		key += fit_points(f, &s->fit);
 	else
-		key += score_node(vs->score, vs->nodes, id, s) + (v->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
+		key += score_node(vs->score, vs->nodes, id, s) + (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
 	if (s->body->images_n > 0)
 		key += judge_images(vs->census, s, id);
 	return key;
@@ -177,7 +177,7 @@ static struct look node_look(const struct views *vs, const struct view *v, const
 			return (struct look){ 0 };
 		look.count = 1;
 	}
-	look.key = node_key(vs, v, s, id);
+	look.key = node_key(vs, s, id);
 	return look;
 }
 
@@ -279,21 +279,6 @@ static void look_at_all(struct views *vs, struct view *v)
 	vs->steps += 4 * (uint64_t)ns->count;
 }
 
-static void shape_fit_fill(struct shape_fit *f, const struct shape *s)
-{
-	*f = (struct shape_fit){ .cpu_scored = (double)s->body->scored_cpu_milli,
-		                 .memory_scored = (double)s->body->scored_memory_bytes,
-		                 .balances = score_balances(s) };
-	for (uint32_t i = 0; i < s->requests_n; i++) {
-		if (s->requests[i].resource == RESOURCE_CPU)
-			f->cpu_used = (double)s->requests[i].value;
-		if (s->requests[i].resource == RESOURCE_MEMORY)
-			f->memory_used = (double)s->requests[i].value;
-	}
-	f->exact = f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST &&
-	           f->memory_used < FIT_MOST;
-}
-
 static void rebuild(struct views *vs, struct view *v)
 {
 	struct nodes *ns = vs->nodes;
@@ -302,7 +287,6 @@ static void rebuild(struct views *vs, struct view *v)
 	v->gates = NULL;
 	memset(v->tree.levels[0], 0, ns->limit * sizeof(tree_key));
 	v->mode = is_judged(vs, v->kind) ? VIEW_JUDGED : VIEW_PLAIN;
-	shape_fit_fill(&v->fit, shape_of(vs, v->kind));
 	v->plain_room = shape_of(vs, v->kind)->body->ports_n == 0 && v->hold == 0;
 	if (v->mode == VIEW_PLAIN) {
 		look_at_all(vs, v);
@@ -352,7 +336,7 @@ static void relook_taken(struct views *vs, struct view *v, const struct shape *s
 		return;
 	}
 	if (look.count > 0)
-		look.key = node_key(vs, v, s, vs->nodes->order[rank]);
+		look.key = node_key(vs, s, vs->nodes->order[rank]);
 	look_set(v, rank, look);
 }
 

@@ -45,7 +45,6 @@ enum view_mode { VIEW_PLAIN, VIEW_GATED, VIEW_JUDGED };
 struct view {
 	kind_id kind;
 	enum view_mode mode;
-	struct shape_fit fit; /* of the kind */
 	bool plain_room; /* how many fit falls by one with each: no ports, and no hold beside it */
 	uint64_t hold;     /* version of the hold that it leaves room for; 0: it sees all room */
 	uint64_t position; /* in the log of nodes */
