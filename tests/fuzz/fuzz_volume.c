@@ -41,11 +41,14 @@ static const struct {
 	{ VOLUME_KIND_CAPACITY, "{\"metadata\":{\"name\":\"s1\"},\"storageClassName\":\"made\",\"capacity\":\"2Gi\",\"nodeTopology\":{}}" },
 };
 
+#define POD(n, volumes)                                                                                               \
+	"{\"metadata\":{\"name\":\"p" n "\",\"namespace\":\"ns\",\"uid\":\"u" n "\"},\"spec\":{\"volumes\":[" volumes "]}}"
+#define CLAIM(name) "{\"persistentVolumeClaim\":{\"claimName\":\"" name "\"}}"
+
 static const char *const pods[PODS] = {
-	"{\"metadata\":{\"name\":\"p0\",\"namespace\":\"ns\",\"uid\":\"u0\"},\"spec\":{\"volumes\":[{\"persistentVolumeClaim\":{\"claimName\":\"c0\"}}]}}",
-	"{\"metadata\":{\"name\":\"p1\",\"namespace\":\"ns\",\"uid\":\"u1\"},\"spec\":{\"volumes\":[{\"persistentVolumeClaim\":{\"claimName\":\"c1\"}},"
-	"{\"persistentVolumeClaim\":{\"claimName\":\"c0\"}}]}}",
-	"{\"metadata\":{\"name\":\"p2\",\"namespace\":\"ns\",\"uid\":\"u2\"},\"spec\":{\"volumes\":[{\"name\":\"e\",\"ephemeral\":{}}]}}",
+	POD("0", CLAIM("c0")),
+	POD("1", CLAIM("c1") "," CLAIM("c0")),
+	POD("2", "{\"name\":\"e\",\"ephemeral\":{}}"),
 };
 
 struct store {
@@ -144,7 +147,7 @@ static void start(struct store *s)
 	static const char *const names[NODES] = { "n0", "n1" };
 	struct decode_error error;
 
-	memset(s, 0, sizeof(*s));
+	s->arena = (struct arena){ 0 };
 	s->vs = volumes_new(key, true);
 	for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++)
 		if (volumes_put(s->vs, base[i].kind, base[i].json, strlen(base[i].json), &s->arena, &error) < 0)
@@ -190,28 +193,38 @@ static void put(struct store *s, int kind, const char *json, size_t bytes)
 		fuzz_found("refused without a reason: %d", rc);
 }
 
+/* By the first name of a kind in it; without one, any. */
+static int kind_of(const char *json, size_t bytes)
+{
+	for (int kind = 0; kind < VOLUME_KINDS; kind++)
+		if (memmem(json, bytes, volume_resources[kind].kind, strlen(volume_resources[kind].kind)))
+			return kind;
+	if (memmem(json, bytes, "\"Pod\"", 5))
+		return VOLUME_KINDS;
+	return (int)(bytes % (VOLUME_KINDS + 1));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static struct store changed, fresh;
 	const char *json = (const char *)data;
+	int kind = kind_of(json, bytes);
 	uint32_t i;
 
-	for (int kind = 0; kind <= VOLUME_KINDS; kind++) {
-		start(&changed);
-		join_all(&changed);
-		put(&changed, kind, json, bytes);
-		while (volumes_next_pod(changed.vs, &i))
-			join_pod(&changed, i);
-		while (volumes_next_node(changed.vs, &i))
-			join_node(&changed, i);
-		start(&fresh);
-		put(&fresh, kind, json, bytes);
-		join_all(&fresh);
-		for (i = 0; i < PODS + NODES; i++)
-			if (strcmp(changed.said[i], fresh.said[i]) != 0)
-				fuzz_found("kind %d: %s\nis not\n%s", kind, changed.said[i], fresh.said[i]);
-		end(&changed);
-		end(&fresh);
-	}
+	start(&changed);
+	join_all(&changed);
+	put(&changed, kind, json, bytes);
+	while (volumes_next_pod(changed.vs, &i))
+		join_pod(&changed, i);
+	while (volumes_next_node(changed.vs, &i))
+		join_node(&changed, i);
+	start(&fresh);
+	put(&fresh, kind, json, bytes);
+	join_all(&fresh);
+	for (i = 0; i < PODS + NODES; i++)
+		if (strcmp(changed.said[i], fresh.said[i]) != 0)
+			fuzz_found("kind %d: %s\nis not\n%s", kind, changed.said[i], fresh.said[i]);
+	end(&changed);
+	end(&fresh);
 	return 0;
 }
