@@ -1,62 +1,8 @@
-#include "core/things.h"
-
-#include "core/chains.h"
+#include "core/things_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum use_kind {
-	USE_PORT,        /* address, protocol, number */
-	USE_PORT_ANY,    /* 0, protocol, number: at whatever address */
-	USE_DISK,        /* thing */
-	USE_DISK_SHARED, /* thing: by those who share */
-	USE_CLAIM,       /* thing */
-	USE_CLAIM_HEAD,  /* thing, of no node: begins the list of the uses of a claim */
-	USE_VOLUME,      /* driver, volume: by pods and the node's own record */
-	USE_VOLUMES,     /* driver: distinct volumes */
-};
-
-struct use_key {
-	uint32_t kind; /* enum use_kind */
-	uint32_t a, b, c;
-	node_id node;
-};
-
-struct use {
-	struct use_key key;
-	uint32_t count;
-	uint32_t previous, next; /* of a claim: its uses on other nodes */
-};
-
-/* What a node's record says it has. */
-struct node_has {
-	uint32_t images_n, limits_n, attached_n;
-	struct node_image *images; /* sorted */
-	struct attach_limit *limits;
-	struct attachment *attached;
-};
-
-struct image {
-	uint32_t image;
-	uint32_t nodes;
-	int64_t bytes;
-};
-
-struct things {
-	const struct nodes *nodes;
-	struct chains chains;
-	struct use *uses;
-	uint32_t uses_room;
-	uint64_t reserved; /* entries that pods and nodes may need */
-	struct chains image_chains;
-	struct image *images;
-	uint32_t images_room;
-	struct node_has **has; /* by node; NULL: nothing */
-	/* Between things_prepare() and what follows. */
-	struct node_has *coming;
-	bool coming_differs;
-};
 
 /* ---- memory ----------------------------------------------------------------- */
 
@@ -116,20 +62,13 @@ static bool key_equal(const struct use_key *a, const struct use_key *b)
 	return a->kind == b->kind && a->node == b->node && a->a == b->a && a->b == b->b && a->c == b->c;
 }
 
-static uint32_t use_find(const struct things *t, struct use_key key)
+uint32_t use_find(const struct things *t, struct use_key key)
 {
 	uint32_t i = chains_first(&t->chains, key_hash(&key));
 
 	while (i != CHAIN_NONE && !key_equal(&t->uses[i].key, &key))
 		i = chains_next(&t->chains, i);
 	return i;
-}
-
-static uint32_t use_count(const struct things *t, struct use_key key)
-{
-	uint32_t i = use_find(t, key);
-
-	return i == CHAIN_NONE ? 0 : t->uses[i].count;
 }
 
 /* What the count is then.  The entry's number is in *at. */
@@ -186,16 +125,6 @@ void things_release(struct things *t, const struct shape *s)
 
 /* ---- volumes and claims --------------------------------------------------------- */
 
-static struct use_key volume_key(node_id node, const struct attachment *a)
-{
-	return (struct use_key){ .kind = USE_VOLUME, .a = a->driver, .b = a->volume, .node = node };
-}
-
-static struct use_key volumes_key(node_id node, uint32_t driver)
-{
-	return (struct use_key){ .kind = USE_VOLUMES, .a = driver, .node = node };
-}
-
 static void volume_add(struct things *t, node_id node, const struct attachment *a)
 {
 	uint32_t at;
@@ -208,11 +137,6 @@ static void volume_remove(struct things *t, node_id node, const struct attachmen
 {
 	if (use_remove(t, volume_key(node, a)) == 0)
 		use_remove(t, volumes_key(node, a->driver));
-}
-
-static struct use_key claim_head_key(uint32_t thing)
-{
-	return (struct use_key){ .kind = USE_CLAIM_HEAD, .a = thing, .node = ID_NONE };
 }
 
 static struct use_key claim_key(node_id node, uint32_t thing)
@@ -250,21 +174,6 @@ static void claim_remove(struct things *t, node_id node, uint32_t thing)
 }
 
 /* ---- pods --------------------------------------------------------------------- */
-
-static struct use_key port_key(node_id node, const struct host_port *p)
-{
-	return (struct use_key){ .kind = USE_PORT, .a = p->address, .b = p->protocol, .c = p->port, .node = node };
-}
-
-static struct use_key port_any_key(node_id node, const struct host_port *p)
-{
-	return (struct use_key){ .kind = USE_PORT_ANY, .b = p->protocol, .c = p->port, .node = node };
-}
-
-static struct use_key disk_key(node_id node, uint32_t thing, bool shared)
-{
-	return (struct use_key){ .kind = shared ? USE_DISK_SHARED : USE_DISK, .a = thing, .node = node };
-}
 
 static void exclusive_take(struct things *t, node_id node, const struct exclusive *e)
 {
@@ -356,7 +265,7 @@ static bool has_equal(const struct node_has *a, const struct node_has *b)
 	       memcmp(a->attached, b->attached, bytes_of(a->attached_n, sizeof(*a->attached))) == 0;
 }
 
-static uint32_t image_find(const struct things *t, uint32_t image)
+uint32_t image_find(const struct things *t, uint32_t image)
 {
 	uint32_t i = chains_first(&t->image_chains, chain_hash(10, image));
 
@@ -448,166 +357,4 @@ void things_apply(struct things *t, node_id node)
 void things_node_drop(struct things *t, node_id node)
 {
 	node_clear(t, node);
-}
-
-/* ---- questions ------------------------------------------------------------------ */
-
-static bool port_taken(const struct things *t, node_id node, const struct host_port *p)
-{
-	struct host_port every = *p;
-
-	if (use_count(t, port_any_key(node, p)) == 0)
-		return false;
-	if (p->address == PORT_EVERY_ADDRESS || use_count(t, port_key(node, p)) > 0)
-		return true;
-	every.address = PORT_EVERY_ADDRESS;
-	return use_count(t, port_key(node, &every)) > 0;
-}
-
-bool things_port_conflict(const struct things *t, node_id node, const struct shape *s)
-{
-	for (uint32_t i = 0; i < s->body->ports_n; i++)
-		if (port_taken(t, node, &s->parts.ports[i]))
-			return true;
-	return false;
-}
-
-bool things_disk_conflict(const struct things *t, node_id node, const struct shape *s)
-{
-	for (uint32_t i = 0; i < s->body->exclusives_n; i++) {
-		const struct exclusive *e = &s->parts.exclusives[i];
-		uint32_t users, sharers;
-
-		if (e->flags & EXCLUSIVE_CLAIM)
-			continue;
-		users = use_count(t, disk_key(node, e->thing, false));
-		sharers = e->flags & EXCLUSIVE_SHARED ? use_count(t, disk_key(node, e->thing, true)) : 0;
-		if (users > sharers)
-			return true;
-	}
-	return false;
-}
-
-static bool claim_used(const struct things *t, uint32_t thing)
-{
-	uint32_t i = use_find(t, claim_head_key(thing));
-
-	if (i == CHAIN_NONE)
-		return false;
-	for (i = t->uses[i].next; i != CHAIN_NONE; i = t->uses[i].next)
-		if (node_present(&t->nodes->slots[t->uses[i].key.node]))
-			return true;
-	return false;
-}
-
-bool things_claim_conflict(const struct things *t, const struct shape *s)
-{
-	for (uint32_t i = 0; i < s->body->exclusives_n; i++)
-		if ((s->parts.exclusives[i].flags & EXCLUSIVE_CLAIM) && claim_used(t, s->parts.exclusives[i].thing))
-			return true;
-	return false;
-}
-
-static uint64_t volumes_new(const struct things *t, node_id node, const struct shape *s, uint32_t driver)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < s->volumes_n; i++)
-		n += s->volumes[i].driver == driver && use_count(t, volume_key(node, &s->volumes[i])) == 0;
-	return n;
-}
-
-bool things_attach_exceeded(const struct things *t, node_id node, const struct shape *s)
-{
-	const struct node_has *has = s->volumes_n > 0 ? t->has[node] : NULL;
-
-	for (uint32_t k = 0; has && k < has->limits_n; k++) {
-		uint64_t more = volumes_new(t, node, s, has->limits[k].driver);
-
-		if (more > 0 && use_count(t, volumes_key(node, has->limits[k].driver)) + more > has->limits[k].most)
-			return true;
-	}
-	return false;
-}
-
-static bool has_image(const struct node_has *has, uint32_t image)
-{
-	uint32_t low = 0, high = has->images_n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (has->images[middle].image < image)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < has->images_n && has->images[low].image == image;
-}
-
-bool things_image(const struct things *t, node_id node, uint32_t image, struct image_fact *out)
-{
-	const struct node_has *has = t->has[node];
-	const struct image *found;
-
-	if (!has || !has_image(has, image))
-		return false;
-	found = &t->images[image_find(t, image)];
-	*out = (struct image_fact){ .bytes = found->bytes, .nodes = found->nodes };
-	return true;
-}
-
-/* ---- checks ---------------------------------------------------------------------- */
-
-static int has_again(struct things *again, node_id node, const struct node_has *has)
-{
-	const struct event_node body = { .node = node, .flags = NODE_PRESENT, .images_n = has->images_n,
-		                         .limits_n = has->limits_n, .attached_n = has->attached_n };
-	const struct node_record record = { .body = &body, .images = has->images, .limits = has->limits,
-		                            .attached = has->attached };
-	bool differs;
-	int rc = things_prepare(again, &record, &differs);
-
-	if (rc == 0)
-		things_apply(again, node);
-	return rc;
-}
-
-struct things *things_again(const struct things *t)
-{
-	struct things *again = things_new(t->nodes);
-
-	for (node_id id = 0; again && id < t->nodes->limit; id++)
-		if (t->has[id] && has_again(again, id, t->has[id]) < 0) {
-			things_free(again);
-			return NULL;
-		}
-	return again;
-}
-
-static bool uses_within(const struct things *a, const struct things *b)
-{
-	for (uint32_t head = 0; head <= a->chains.mask; head++)
-		for (uint32_t link = a->chains.heads[head]; link != 0; link = a->chains.links[link - 1].next)
-			if (use_count(b, a->uses[link - 1].key) != a->uses[link - 1].count)
-				return false;
-	return true;
-}
-
-static bool images_within(const struct things *a, const struct things *b)
-{
-	for (uint32_t head = 0; head <= a->image_chains.mask; head++)
-		for (uint32_t link = a->image_chains.heads[head]; link != 0; link = a->image_chains.links[link - 1].next) {
-			uint32_t other = image_find(b, a->images[link - 1].image);
-
-			if (other == CHAIN_NONE || b->images[other].nodes != a->images[link - 1].nodes)
-				return false;
-		}
-	return true;
-}
-
-bool things_equal(const struct things *a, const struct things *b)
-{
-	return a->reserved == b->reserved && a->chains.count == b->chains.count &&
-	       a->image_chains.count == b->image_chains.count && uses_within(a, b) && images_within(a, b);
 }

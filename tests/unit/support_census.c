@@ -42,7 +42,8 @@ static void check_valid(const struct model *m)
 static void feed_broken(struct model *m)
 {
 	alignas(8) unsigned char broken[sizeof(m->record)];
-	uint32_t words = (uint32_t)(m->used - sizeof(struct record)) / 4, word = below(m, 3) ? below(m, 40) : UINT32_MAX - below(m, 3);
+	uint32_t words = (uint32_t)(m->used - sizeof(struct record)) / 4;
+	uint32_t word = below(m, 3) ? below(m, 40) : UINT32_MAX - below(m, 3);
 	int rc;
 
 	if (words == 0)
@@ -115,7 +116,8 @@ static uint32_t random_clauses(struct model *m, struct asked_clause *out, uint32
 
 static struct asked_term random_term(struct model *m)
 {
-	struct asked_term t = { .kind = below(m, POD_TERM_KINDS), .topology = KEY_ZONE + below(m, 2), .weight = 1 + below(m, 3) };
+	struct asked_term t = { .kind = below(m, POD_TERM_KINDS), .topology = KEY_ZONE + below(m, 2),
+		                .weight = 1 + below(m, 3) };
 
 	t.flags = below(m, 12) == 0 ? TERM_MATCHES_NOTHING : 0;
 	t.flags |= below(m, 6) == 0 ? TERM_EVERY_NAMESPACE : 0;
@@ -302,7 +304,8 @@ static void node_step(struct model *m)
 		*n = (struct model_node){ 0 };
 		return;
 	}
-	*n = (struct model_node){ .live = true, .present = below(m, 6) > 0, .generation = n->live ? n->generation : ++m->generation,
+	*n = (struct model_node){ .live = true, .present = below(m, 6) > 0,
+		                  .generation = n->live ? n->generation : ++m->generation,
 		                  .zone = below(m, 4), .host = below(m, 6) ? 100 + id : 0,
 		                  .limit = below(m, 2) ? below(m, 4) : UINT32_MAX, .attached = below(m, 4),
 		                  .image_bytes = below(m, 2) ? 1000 : 0 };
