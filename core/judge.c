@@ -142,8 +142,11 @@ static void judge_filters(const struct judging *j)
 {
 	struct judgement *out = j->out;
 
+	/* One that isn't there is not open either. */
 	for (node_id id = 0; id < j->nodes->used; id++)
-		if (node_present(&j->nodes->slots[id]))
+		if (!node_present(&j->nodes->slots[id]))
+			out->whys[id] = WHY_BIT(NODE_FITS);
+		else
 			out->whys[id] = out->whole ? WHY_BIT(out->whole) : judge_node(j, id);
 	if (out->whole)
 		return;

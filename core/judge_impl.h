@@ -36,7 +36,7 @@ struct judging {
 /* A node that exists and that no rule has refused so far. */
 static inline bool judging_open(const struct judging *j, node_id id)
 {
-	return node_present(&j->nodes->slots[id]) && j->out->whys[id] == 0;
+	return j->out->whys[id] == 0;
 }
 
 static inline const struct topology *judging_topology(const struct judging *j, topology_id id)

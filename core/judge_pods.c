@@ -5,19 +5,31 @@
 
 enum { MARK_LACKS_KEY = 1u << 0, MARK_NOBODY = 1u << 1 };
 
-bool judging_sum(const struct judging *j, const struct topology *t, const uint32_t *counts)
+/* Adds the counts, each `weight` times, to sums[domain].  A node without the key, or that
+ * isn't there, has no domain. */
+static bool sum_add(const struct judging *j, const struct topology *t, const uint32_t *counts, int64_t weight)
 {
 	uint64_t *sums = j->scratch->sums;
-	uint64_t all = 0;
+	bool any = false;
 
-	memset(sums, 0, t->domains * sizeof(*sums));
 	for (node_id id = 0; id < j->nodes->used; id++) {
-		if (!node_present(&j->nodes->slots[id]) || t->domain[id] == DOMAIN_NONE)
+		if (counts[id] == 0 || t->domain[id] == DOMAIN_NONE)
 			continue;
-		sums[t->domain[id]] += counts[id];
-		all += counts[id];
+		sums[t->domain[id]] += (uint64_t)weight * counts[id];
+		any = true;
 	}
-	return all > 0;
+	return any;
+}
+
+static void sum_begin(const struct judging *j, const struct topology *t)
+{
+	memset(j->scratch->sums, 0, t->domains * sizeof(*j->scratch->sums));
+}
+
+bool judging_sum(const struct judging *j, const struct topology *t, const uint32_t *counts)
+{
+	sum_begin(j, t);
+	return sum_add(j, t, counts, 1);
 }
 
 static const uint32_t *placed(const struct judging *j, selector_id selector)
@@ -65,11 +77,9 @@ static void judge_affinity(const struct judging *j)
 	}
 }
 
-/* Refuses every node in whose domain there is a count. */
-static void refuse_domains(const struct judging *j, const struct topology *t, const uint32_t *counts, enum node_why why)
+/* Refuses every node in whose domain there is a sum. */
+static void refuse_domains(const struct judging *j, const struct topology *t, enum node_why why)
 {
-	if (!judging_sum(j, t, counts))
-		return;
 	for (node_id id = 0; id < j->nodes->used; id++)
 		if (judging_open(j, id) && t->domain[id] != DOMAIN_NONE && j->scratch->sums[t->domain[id]] > 0)
 			j->out->whys[id] = WHY_BIT(why);
@@ -79,10 +89,10 @@ static void judge_anti_affinity(const struct judging *j)
 {
 	for (uint32_t i = 0; i < j->links->terms_n; i++) {
 		const struct term_link *term = &j->links->terms[i];
+		const struct topology *t = judging_topology(j, term->topology);
 
-		if (term->term->kind == POD_TERM_ANTI_AFFINITY)
-			refuse_domains(j, judging_topology(j, term->topology), placed(j, term->selector),
-			               NODE_WHY_ANTI_AFFINITY);
+		if (term->term->kind == POD_TERM_ANTI_AFFINITY && judging_sum(j, t, placed(j, term->selector)))
+			refuse_domains(j, t, NODE_WHY_ANTI_AFFINITY);
 	}
 }
 
@@ -93,14 +103,26 @@ static bool bond_bears(const struct judging *j, const struct bond *bond)
 	return bond->refs > 0 && bond->holders_n > 0 && kind_matches(&j->cs->kinds, j->kind, bond->selector);
 }
 
+/* Many pods hold much the same terms: those of one topology are added up before nodes are
+ * looked at. */
 static void judge_bonds(const struct judging *j)
 {
-	for (bond_id i = 0; i < j->cs->bonds_n; i++) {
-		const struct bond *bond = &j->cs->bonds[i];
+	for (topology_id at = 0; at < j->cs->topologies.n; at++) {
+		const struct topology *t = judging_topology(j, at);
+		bool any = false;
 
-		if (bond->kind == POD_TERM_ANTI_AFFINITY && bond_bears(j, bond))
-			refuse_domains(j, judging_topology(j, bond->topology), bond->holders,
-			               NODE_WHY_EXISTING_ANTI_AFFINITY);
+		for (bond_id i = 0; t->refs > 0 && i < j->cs->bonds_n; i++) {
+			const struct bond *bond = &j->cs->bonds[i];
+
+			if (bond->topology != at || bond->kind != POD_TERM_ANTI_AFFINITY || !bond_bears(j, bond))
+				continue;
+			if (!any)
+				sum_begin(j, t);
+			any = true;
+			sum_add(j, t, bond->holders, 1);
+		}
+		if (any)
+			refuse_domains(j, t, NODE_WHY_EXISTING_ANTI_AFFINITY);
 	}
 }
 
@@ -114,17 +136,6 @@ void judge_pods(const struct judging *j)
 }
 
 /* ---- scores ----------------------------------------------------------------------- */
-
-/* True when there was anything to add. */
-static bool add_domains(const struct judging *j, const struct topology *t, const uint32_t *counts, int64_t weight)
-{
-	if (weight == 0 || !judging_sum(j, t, counts))
-		return false;
-	for (node_id id = 0; id < j->nodes->used; id++)
-		if (judging_open(j, id) && t->domain[id] != DOMAIN_NONE)
-			j->scratch->raw[id] += weight * (int64_t)j->scratch->sums[t->domain[id]];
-	return true;
-}
 
 static int64_t own_weight(const struct pod_term *term)
 {
@@ -148,23 +159,44 @@ static int64_t bond_weight(const struct bond *bond)
 	}
 }
 
-bool score_pods(const struct judging *j)
+/* Of the terms of one topology, added up; true when there was anything to add. */
+static bool sum_terms(const struct judging *j, topology_id at)
 {
+	const struct topology *t = judging_topology(j, at);
 	bool any = false;
 
+	sum_begin(j, t);
 	for (uint32_t i = 0; j->links && i < j->links->terms_n; i++) {
 		const struct term_link *term = &j->links->terms[i];
-		int64_t weight = own_weight(term->term);
+		int64_t weight = term->topology == at ? own_weight(term->term) : 0;
 
 		if (weight != 0)
-			any = add_domains(j, judging_topology(j, term->topology), placed(j, term->selector), weight) || any;
+			any = sum_add(j, t, placed(j, term->selector), weight) || any;
 	}
 	for (bond_id i = 0; i < j->cs->bonds_n; i++) {
 		const struct bond *bond = &j->cs->bonds[i];
-		int64_t weight = bond_weight(bond);
+		int64_t weight = bond->topology == at ? bond_weight(bond) : 0;
 
 		if (weight != 0 && bond_bears(j, bond))
-			any = add_domains(j, judging_topology(j, bond->topology), bond->holders, weight) || any;
+			any = sum_add(j, t, bond->holders, weight) || any;
+	}
+	return any;
+}
+
+bool score_pods(const struct judging *j)
+{
+	const uint64_t *sums = j->scratch->sums;
+	bool any = false;
+
+	for (topology_id at = 0; at < j->cs->topologies.n; at++) {
+		const struct topology *t = judging_topology(j, at);
+
+		if (t->refs == 0 || !sum_terms(j, at))
+			continue;
+		for (node_id id = 0; id < j->nodes->used; id++)
+			if (judging_open(j, id) && t->domain[id] != DOMAIN_NONE)
+				j->scratch->raw[id] += (int64_t)sums[t->domain[id]];
+		any = true;
 	}
 	return any;
 }
