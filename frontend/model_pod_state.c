@@ -7,28 +7,16 @@
 
 /* ---- what is refused -------------------------------------------------------------- */
 
-/* Why muster can't judge the pod, or NULL. */
+/* Why muster can't judge the pod, or NULL.  What its volumes ask for and can't be judged
+ * frontend/volume.h says. */
 static const char *pod_asks_refusal(const struct pod_object *pod)
 {
 	static const struct {
 		uint32_t asks;
 		const char *text;
 	} texts[] = {
-		{ ASKS_POD_AFFINITY, "required pod affinity (spec.affinity.podAffinity)" },
-		{ ASKS_POD_ANTI_AFFINITY, "required pod anti-affinity (spec.affinity.podAntiAffinity)" },
-		{ ASKS_SPREAD, "topology spread with DoNotSchedule (spec.topologySpreadConstraints)" },
-		{ ASKS_HOST_PORT, "host ports (spec.containers[].ports[].hostPort)" },
-		{ ASKS_CLAIM, "volumes of a persistentVolumeClaim (spec.volumes)" },
-		{ ASKS_EPHEMERAL_VOLUME, "generic ephemeral volumes (spec.volumes)" },
-		{ ASKS_DISK, "disks in spec.volumes (gcePersistentDisk, awsElasticBlockStore, azureDisk, "
-			     "cinder, rbd, iscsi)" },
 		{ ASKS_RESOURCE_CLAIM, "resource claims (spec.resourceClaims)" },
 		{ ASKS_TOLERATION_OPERATOR, "operators other than Exists and Equal in spec.tolerations" },
-		{ ASKS_NODE_OPERATOR, "unknown operators in spec.affinity.nodeAffinity" },
-		{ ASKS_NODE_FIELD, "fields other than metadata.name, or operators other than In and NotIn, "
-				   "in matchFields" },
-		{ ASKS_VOID_PREFERENCE, "terms of preferred node affinity that kube-scheduler can't parse" },
-		{ ASKS_DECLARED_FEATURE, "the action RestartAllContainers (restartPolicyRules)" },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

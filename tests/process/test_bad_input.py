@@ -261,27 +261,22 @@ def test_pod_names_a_group_that_is_not_there():
 
 def test_pod_asks_for_what_is_not_judged():
     """Refused with the reason, never ignored."""
-    selector = {"matchLabels": {"a": "b"}}
-    term = [{"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}]
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    half = {"matchExpressions": [{"key": "size", "operator": "Gt", "values": ["1.5"]}]}
     asks = {
-        "affinity": {"affinity": {"podAffinity": {required: term}}},
-        "anti-affinity": {"affinity": {"podAntiAffinity": {required: term}}},
-        "spread": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
-                                                 "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}]},
+        "devices": {"resourceClaims": [{"name": "c", "resourceClaimName": "gpu"}]},
+        "preference": {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+                                                     [{"weight": 1, "preference": half}]}}},
         "claim": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]},
     }
-    words = {"affinity": "podAffinity", "anti-affinity": "podAntiAffinity", "spread": "topologySpreadConstraints",
-             "claim": "persistentVolumeClaim"}
+    words = {"devices": "resource claims", "preference": "must be an integer",
+             "claim": 'persistentvolumeclaim "data" not found'}
     with Cluster(objects.node("n1")) as c:
         c.up()
         for name, spec in asks.items():
             c.create(objects.pod(name, **spec))
-        port = objects.pod("port")
-        port["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
-        c.create(port, objects.pod("plain"))
+        c.create(objects.pod("plain"))
         until(lambda: c.bound("plain") == 1, 10, "an ordinary pod")
-        for name, word in dict(words, port="hostPort").items():
+        for name, word in words.items():
             until(lambda: word in (condition(c.client.get("Pod", name)) or {}).get("message", ""), 10,
                   f"{name}: a condition that names {word}, not {condition(c.client.get('Pod', name))}")
         equal(c.bound(), 1, "pods bound")

@@ -432,20 +432,13 @@ Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
 	static const struct {
 		const char *spec, *part;
 	} rows[] = {
-		{ ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"z\"}]}}", "pod affinity" },
-		{ ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"z\"}]}}", "pod anti-affinity" },
-		{ ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\",\"whenUnsatisfiable\":\"DoNotSchedule\"}]", "topology spread" },
-		{ ",\"hostNetwork\":true,\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":[{\"containerPort\":1}]}]", "host ports" },
-		{ ",\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":[{\"hostPort\":1}]}]", "host ports" },
-		{ ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]", "persistentVolumeClaim" },
-		{ ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}},{\"name\":\"w\",\"ephemeral\":{}}]", "ephemeral" },
-		{ ",\"volumes\":[{\"name\":\"v\",\"rbd\":{}}]", "disks" },
 		{ ",\"resourceClaims\":[{\"name\":\"c\"}]", "resource claims" },
 		{ ",\"tolerations\":[{\"key\":\"k\",\"operator\":\"Gt\",\"value\":\"1\"}]", "operators other than Exists" },
-		{ ",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":"
-		  "[{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Like\",\"values\":[\"v\"]}]}]}}}", "unknown operators" },
-		{ ",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":"
-		  "[{\"matchFields\":[{\"key\":\"spec.x\",\"operator\":\"In\",\"values\":[\"v\"]}]}]}}}", "matchFields" },
+		{ ",\"affinity\":{\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,\"preference\":"
+		  "{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Lt\",\"values\":[\"1.5\"]}]}}]}}", "must be an integer" },
+		{ ",\"affinity\":{\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,\"preference\":"
+		  "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]}}]}}", "metadata.name" },
+		{ ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]", "persistentvolumeclaim \"c\" not found" },
 		{ ",\"schedulingGroup\":{\"podGroupName\":\"g\"}", "native groups" },
 		{ ",\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\"}", "native groups" },
 	};

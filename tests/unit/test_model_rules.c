@@ -656,6 +656,8 @@ Test(model_rules, pods_that_are_bound_are_not_spread_anew)
 
 /* ---- claims ------------------------------------------------------------------------------------------ */
 
+#define CLAIM "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}]"
+
 static void put_volume(struct story *s)
 {
 	put(s, "v1", "PersistentVolumeClaim", "ns", "data", "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}", "\"spec\":{\"volumeName\":\"pv\",\"accessModes\":[\"ReadWriteOncePod\"],"
@@ -664,6 +666,48 @@ static void put_volume(struct story *s)
 	    "\"csi\":{\"driver\":\"d.example.com\",\"volumeHandle\":\"h\"},\"claimRef\":{\"namespace\":\"ns\",\"name\":\"data\","
 	    "\"uid\":\"u-data\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\","
 	    "\"operator\":\"In\",\"values\":[\"a\"]}]}]}}},\"status\":{\"phase\":\"Bound\"}");
+}
+
+Test(model_rules, a_claim_that_comes_late_lifts_the_refusal)
+{
+	struct shape_record r;
+	struct story s;
+
+	start(&s);
+	put_pod(&s, "waits", "\"app\":\"web\"", CLAIM);
+	put_pod(&s, "stands", "", CLAIM ",\"nodeName\":\"n\"");
+	put_service(&s, "ns", "w", "\"app\":\"web\"");
+	flush(&s);
+	cr_assert(pod(&s, "waits")->flags & POD_REFUSED);
+	cr_assert(view_of(&s, "waits").refusal_is_kube);
+	cr_assert_str_eq(view_of(&s, "waits").refusal, "persistentvolumeclaim \"data\" not found");
+	cr_assert(!(pod(&s, "stands")->flags & POD_REFUSED));
+	put_volume(&s);
+	flush(&s);
+	cr_assert(!(pod(&s, "waits")->flags & POD_REFUSED), "%s", view_of(&s, "waits").refusal);
+	cr_assert_str_eq(view_of(&s, "waits").refusal, "");
+	r = shape(&s, "waits");
+	cr_assert_geq(r.body->volume_rules_n, 1);
+	cr_assert_eq(r.volume_rules[0].why, NODE_WHY_VOLUME_NODE);
+	cr_assert_str_eq(span_text(&s, &r, r.alternatives[r.volume_rules[0].alternatives.first]), "zone In a; ");
+	cr_assert_eq(r.body->exclusives_n, 1);
+	cr_assert_eq(r.exclusives[0].flags, EXCLUSIVE_CLAIM);
+	cr_assert_str_eq(spread_of(&s, "waits"), "app In web; ", "the derived parts stand beside each other");
+	r = shape(&s, "stands");
+	cr_assert(r.body->volume_rules_n == 0 && r.body->exclusives_n == 1 && r.body->attachments_n == 1);
+	cr_assert_str_eq(value(&s, r.attachments[0].driver), "d.example.com");
+	delete(&s, "v1", "Service", "ns", "w");
+	flush(&s);
+	r = shape(&s, "waits");
+	cr_assert(r.body->spreads_n == 0 && r.body->volume_rules_n >= 1);
+	delete(&s, "v1", "PersistentVolume", "", "pv");
+	flush(&s);
+	cr_assert_str_eq(view_of(&s, "waits").refusal, "persistentvolume \"pv\" not found");
+	cr_assert_eq(shape(&s, "waits").body->volume_rules_n, 0);
+	delete(&s, "v1", "Pod", "ns", "waits");
+	put_volume(&s);
+	flush(&s);
+	end(&s);
 }
 
 Test(model_rules, nodes_tell_of_their_volumes)
