@@ -425,16 +425,23 @@ static bool member_of_class(struct json *j, struct text name, struct class_objec
 	return true;
 }
 
+static void extract_size(struct json *j, bool *has, nano_t *out)
+{
+	*has = !json_null(j);
+	if (*has)
+		extract_quantity(j, out);
+}
+
 static bool member_of_capacity(struct json *j, struct text name, struct capacity_object *out, struct reading *r)
 {
 	if (text_is(name, "storageClassName"))
 		json_string(j, &out->class);
 	else if (text_is(name, "nodeTopology"))
 		extract_selector(j, &out->nodes);
-	else if (text_is(name, "maximumVolumeSize") && !json_null(j))
-		extract_quantity(j, &r->maximum), r->has_maximum = true;
-	else if (text_is(name, "capacity") && !json_null(j))
-		extract_quantity(j, &r->capacity), r->has_capacity = true;
+	else if (text_is(name, "maximumVolumeSize"))
+		extract_size(j, &r->has_maximum, &r->maximum);
+	else if (text_is(name, "capacity"))
+		extract_size(j, &r->has_capacity, &r->capacity);
 	else
 		return false;
 	return true;
