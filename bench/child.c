@@ -175,6 +175,35 @@ bool child_run(const char *folder, const char *name, const char *const argv[])
 	return false;
 }
 
+bool child_guard(const char *const argv[])
+{
+	char byte;
+	int fds[2], null;
+	pid_t child;
+
+	/* Nobody ever writes: the other end closes when we die, since programs don't
+	 * inherit it. */
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return false;
+	fflush(NULL);
+	child = fork();
+	if (child != 0) {
+		close(fds[0]);
+		return child > 0;
+	}
+	close(fds[1]);
+	setsid();
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	while (read(fds[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	null = open("/dev/null", O_RDWR);
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	execv(argv[0], (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
 void child_show_log(const struct child *c)
 {
 	FILE *f = fopen(c->log, "re");

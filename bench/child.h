@@ -34,6 +34,9 @@ void child_stop(struct child *c);
 /* To its end: true when it exits with 0. */
 bool child_run(const char *folder, const char *name, const char *const argv[]);
 
+/* Run this, its output dropped, when we are gone, however that comes about. */
+bool child_guard(const char *const argv[]);
+
 /* The end of its log, on standard error. */
 void child_show_log(const struct child *c);
 

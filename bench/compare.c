@@ -52,6 +52,7 @@ static bool find_kube(struct ground *g, const struct stage *s)
 static bool ground_open(struct ground *g, const struct stage *s)
 {
 	const char *argv[] = { g->script, "start", g->folder, "--gates", NULL };
+	const char *stop[] = { g->script, "stop", g->folder, NULL };
 	struct stat st;
 
 	if (!child_tree(g->tree))
@@ -66,7 +67,7 @@ static bool ground_open(struct ground *g, const struct stage *s)
 	snprintf(g->folder, sizeof(g->folder), "%s/cluster", s->folder);
 	snprintf(g->admin, sizeof(g->admin), "%s/admin.kubeconfig", g->folder);
 	snprintf(g->muster, sizeof(g->muster), "%s/muster.kubeconfig", g->folder);
-	g->started = child_run(s->folder, "cluster", argv);
+	g->started = child_guard(stop) && child_run(s->folder, "cluster", argv);
 	return g->started;
 }
 

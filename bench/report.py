@@ -73,14 +73,12 @@ def run_bench(arguments):
 
 
 def on_real_server(arguments):
-    with tempfile.TemporaryDirectory(prefix="muster-bench-") as folder:
-        script = str(ROOT / "tests" / "real" / "cluster.py")
-        if subprocess.run([script, "start", folder], stdout=subprocess.DEVNULL, check=False).returncode != 0:
-            return None
-        try:
-            return run_bench([*arguments, "--kubeconfig", folder + "/admin.kubeconfig"])
-        finally:
-            subprocess.run([script, "stop", folder], check=False)
+    """With a control plane that dies with us, whatever happens."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from real.cluster import Cluster  # noqa: PLC0415 (the report alone needs no tests)
+
+    with tempfile.TemporaryDirectory(prefix="muster-bench-") as folder, Cluster(folder + "/cluster") as cluster:
+        return run_bench([*arguments, "--kubeconfig", cluster.admin_kubeconfig])
 
 
 def measure(name, options):
@@ -186,6 +184,12 @@ def table_text(b):
     return lines
 
 
+def notes():
+    """docs/bench/notes.md is written by hand: paragraphs and lists."""
+    path = OUT / "notes.md"
+    return path.read_text(encoding="utf-8").strip() if path.exists() else ""
+
+
 def write_text(figures):
     rows = [r for name in ORDER if name in figures for r in figures[name]["rows"] if "goal" in r]
     lines = ["# Benches", "", "Written by `make bench` from figures.json; index.html has the same with plots.", "",
@@ -202,6 +206,8 @@ def write_text(figures):
             most = ", ".join(f"{name} {share} %" for share, name in shares if share >= 2)
             lines.append(f"| {work} | {total:,} | {most} |")
         lines += ["", f"Commit {figures['profile']['commit']}.", ""]
+    if notes():
+        lines += ["## What stands behind it", "", notes(), ""]
     (OUT / "README.md").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -365,6 +371,15 @@ def profile_html(p):
     return "".join(out) + f'</table></div><p class="caption">commit {html.escape(p["commit"])}</p>'
 
 
+def notes_html():
+    out = ["<h2 id=notes>What stands behind it</h2>"]
+    for block in re.split(r"\n\s*\n|\n(?=- )", notes()):
+        text = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(" ".join(block.split())))
+        text = re.sub(r"\*\*([^*]*)\*\*", r"<b>\1</b>", text)
+        out.append(f"<p>{text.removeprefix('- ')}</p>")
+    return "".join(out)
+
+
 def write_html(figures):
     names = [n for n in ORDER if n in figures]
     rows = [r for n in names for r in figures[n]["rows"] if "goal" in r]
@@ -374,6 +389,8 @@ def write_html(figures):
     body += [section_html(n, figures[n]) for n in names]
     if "profile" in figures:
         body.append(profile_html(figures["profile"]))
+    if notes():
+        body.append(notes_html())
     page = ('<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
             f"<title>muster-bench</title><style>{STYLE}</style>" + "\n".join(body) + "</html>\n")
     (OUT / "index.html").write_text(page, encoding="utf-8")

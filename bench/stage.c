@@ -46,15 +46,6 @@ bool stage_init(struct stage *s)
 	return child_folder(s->folder);
 }
 
-void stage_free(struct stage *s)
-{
-	for (uint32_t i = 0; i < s->nodes_n; i++)
-		free(s->nodes[i]);
-	free(s->nodes);
-	client_free(s->client);
-	child_folder_remove(s->folder);
-}
-
 static void make_node(void *context, uint32_t i, char *path, char **body)
 {
 	snprintf(path, 512, "/api/v1/nodes");
@@ -64,6 +55,22 @@ static void make_node(void *context, uint32_t i, char *path, char **body)
 	              "\"allocatable\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
 	              "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\"}]}}",
 	              i, i, i % 3);
+}
+
+static void drop_node(void *context, uint32_t i, char *path, char **body)
+{
+	snprintf(path, 512, "/api/v1/nodes/bench-%05u", i);
+}
+
+void stage_free(struct stage *s)
+{
+	if (s->clean && s->client)
+		client_row(s->client, "DELETE", s->made, drop_node, NULL);
+	for (uint32_t i = 0; i < s->nodes_n; i++)
+		free(s->nodes[i]);
+	free(s->nodes);
+	client_free(s->client);
+	child_folder_remove(s->folder);
 }
 
 static bool learn_nodes(struct stage *s)
@@ -80,20 +87,28 @@ static bool learn_nodes(struct stage *s)
 	cJSON_ArrayForEach(item, cJSON_GetObjectItem(list, "items"))
 	{
 		const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetObjectItem(item, "metadata"), "name"));
+		const cJSON *spec = cJSON_GetObjectItem(item, "spec");
 
+		/* Only those that take any pod: bindings are made to them by hand. */
+		if (cJSON_IsTrue(cJSON_GetObjectItem(spec, "unschedulable")) ||
+		    cJSON_GetArraySize(cJSON_GetObjectItem(spec, "taints")) > 0)
+			continue;
 		if (s->nodes && name)
 			s->nodes[s->nodes_n++] = print("%s", name);
 	}
 	cJSON_Delete(list);
 	if (s->nodes_n == 0)
-		fprintf(stderr, "muster-bench: the cluster has no nodes\n");
+		fprintf(stderr, "muster-bench: the cluster has no node that takes any pod\n");
 	return s->nodes_n > 0;
 }
 
 bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes)
 {
 	s->client = client_new(kubeconfig);
-	return s->client && client_row(s->client, "POST", nodes, make_node, NULL) && learn_nodes(s);
+	if (!s->client || !client_row(s->client, "POST", nodes, make_node, NULL))
+		return false;
+	s->made = nodes;
+	return learn_nodes(s);
 }
 
 /* ---- who schedules ----------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct stage {
 	char bin[CHILD_PATH];
 	char **nodes; /* names */
 	uint32_t nodes_n;
+	uint32_t made;   /* nodes that are ours */
 	uint32_t spaces; /* namespaces made so far */
 	bool clean;      /* delete what was made */
 };
