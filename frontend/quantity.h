@@ -9,7 +9,8 @@
  *
  * Sums of quantities are exact and rounded once, so a quantity is kept in units
  * of 10^-9, the smallest that Kubernetes knows; what lies between is rounded
- * up.  2^63-1 units is the most there is: all beyond saturates there. */
+ * up.  2^63-1 units is the most there is: all beyond saturates there, where Kubernetes
+ * saturates binary suffixes alone and lets others wrap around. */
 #ifndef MUSTER_FRONTEND_QUANTITY_H
 #define MUSTER_FRONTEND_QUANTITY_H
 
