@@ -143,6 +143,8 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcriterion
 
+# core/rcu.h; nothing else needs it.
+$(B)/stress/stress_snapshot: LDLIBS += -lurcu-qsbr
 $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

@@ -15,10 +15,10 @@ failed=0
 log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 
-# The programs here need three files of ipc: the other libraries stay empty.
+# The programs here need these files: the other libraries stay empty.
 build() { # FOLDER SAN PROGRAM FLAGS
 	make --no-print-directory -j2 B="$1" SAN="$2" LIB_core= \
-		lib_src="ipc/ring.c ipc/wake.c ipc/segment.c" CFLAGS="$4" \
+		lib_src="ipc/ring.c ipc/wake.c ipc/segment.c core/snapshot.c" CFLAGS="$4" \
 		"$1/stress/$3" > "$log" 2>&1
 }
 
@@ -66,6 +66,9 @@ for label in R1 A1 R2 A2; do
 done
 for label in R3 A3; do
 	expect_failure "$label" thread stress_wake 3 'ThreadSanitizer: data race' 0 0 5000
+done
+for label in GRACE SNAPSHOT_R1 SNAPSHOT_A1; do
+	expect_failure "$label" thread stress_snapshot 3 'ThreadSanitizer: data race'
 done
 if [ "$(nproc)" -ge 2 ]; then
 	for label in F1 F2; do
