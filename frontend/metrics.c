@@ -121,8 +121,6 @@ static void objects_write(const struct metrics *m, FILE *out)
 	        {"muster_objects_removed_total", "counter", "Objects removed.", (double)c->objects_removed},
 	        {"muster_objects_stale_total", "counter", "Objects older than what was known.", (double)c->objects_stale},
 	        {"muster_objects_bad_total", "counter", "Objects that could not be read.", (double)c->objects_bad},
-	        {"muster_preferences_total", "counter", "Pods with preferences, which are not followed.",
-	         (double)c->preferences},
 	        {"muster_limits_hit_total", "counter", "Objects for which a limit left no room.", (double)c->limits_hit});
 }
 

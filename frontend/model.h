@@ -182,7 +182,6 @@ struct model_counts {
 	 * of limits.shapes. */
 	uint64_t node_slots, shape_slots;
 	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
-	uint64_t preferences; /* pods put with soft rules that no score reads yet */
 };
 void model_counts(const struct model *m, struct model_counts *out);
 

@@ -277,7 +277,6 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 		pod_give_old(m, &old);
 	}
 	m->counts.pods_ours_pending += is_waiting(e);
-	m->counts.preferences += is_new && is_waiting(e) && object->has_soft_rules;
 }
 
 /* It counts, but not as a whole. */

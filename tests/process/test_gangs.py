@@ -403,14 +403,17 @@ def test_pods_of_others_are_left_alone_and_counted():
         equal(c.bound("waiting"), 0, "a pod of another scheduler")
 
 
-def test_preferences_are_counted_and_not_followed():
+def test_preferences_are_followed():
     zone_b = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]}
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": zone_b}]}}
-    with Cluster(node("n1", 4)) as c:
+    far = node("n2", 4)
+    far["metadata"]["labels"]["zone"] = "b"
+    with Cluster(node("n1", 64), far) as c:
         c.up()
         c.create(pod("plain"), pod("picky", affinity=affinity))
         settles(c, "p", 2)
-        equal(c.metric("muster_preferences_total"), 1, "pods with preferences")
+        equal({name: c.client.get("Pod", name)["spec"]["nodeName"] for name in ("plain", "picky")},
+              {"plain": "n1", "picky": "n2"}, "where they went")
 
 
 def test_two_gangs_interlock_twenty_times():
