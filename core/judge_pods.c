@@ -5,16 +5,34 @@
 
 enum { MARK_LACKS_KEY = 1u << 0, MARK_NOBODY = 1u << 1 };
 
-/* Adds the counts, each `weight` times, to sums[domain].  A node without the key, or that
- * isn't there, has no domain. */
-static bool sum_add(const struct judging *j, const struct topology *t, const uint32_t *counts, int64_t weight)
+/* The first node from `id` on that has a count. */
+static node_id next_counted(const uint32_t *counts, node_id id, node_id end)
 {
+	uint64_t four[2];
+
+	for (; id + 4 <= end; id += 4) {
+		memcpy(four, counts + id, sizeof(four));
+		if (four[0] | four[1])
+			break;
+	}
+	while (id < end && counts[id] == 0)
+		id++;
+	return id;
+}
+
+/* Adds the counts, each `weight` times, to sums[domain].  Those of nodes that are there are
+ * `left` in sum, or fewer.  A node without the key, or that isn't there, has no domain. */
+static bool sum_add(const struct judging *j, const struct topology *t, const uint32_t *counts, uint64_t left,
+                    int64_t weight)
+{
+	const node_id end = j->nodes->used;
 	uint64_t *sums = j->scratch->sums;
 	bool any = false;
 
-	for (node_id id = 0; id < j->nodes->used; id++) {
-		if (counts[id] == 0 || t->domain[id] == DOMAIN_NONE)
+	for (node_id id = 0; left > 0 && (id = next_counted(counts, id, end)) < end; id++) {
+		if (t->domain[id] == DOMAIN_NONE)
 			continue;
+		left -= counts[id] < left ? counts[id] : left;
 		sums[t->domain[id]] += (uint64_t)weight * counts[id];
 		any = true;
 	}
@@ -29,7 +47,7 @@ static void sum_begin(const struct judging *j, const struct topology *t)
 bool judging_sum(const struct judging *j, const struct topology *t, const uint32_t *counts)
 {
 	sum_begin(j, t);
-	return sum_add(j, t, counts, 1);
+	return sum_add(j, t, counts, UINT64_MAX, 1);
 }
 
 static const uint32_t *placed(const struct judging *j, selector_id selector)
@@ -119,7 +137,7 @@ static void judge_bonds(const struct judging *j)
 			if (!any)
 				sum_begin(j, t);
 			any = true;
-			sum_add(j, t, bond->holders, 1);
+			sum_add(j, t, bond->holders, bond->holders_n, 1);
 		}
 		if (any)
 			refuse_domains(j, t, NODE_WHY_EXISTING_ANTI_AFFINITY);
@@ -171,14 +189,14 @@ static bool sum_terms(const struct judging *j, topology_id at)
 		int64_t weight = term->topology == at ? own_weight(term->term) : 0;
 
 		if (weight != 0)
-			any = sum_add(j, t, placed(j, term->selector), weight) || any;
+			any = sum_add(j, t, placed(j, term->selector), UINT64_MAX, weight) || any;
 	}
 	for (bond_id i = 0; i < j->cs->bonds_n; i++) {
 		const struct bond *bond = &j->cs->bonds[i];
 		int64_t weight = bond->topology == at ? bond_weight(bond) : 0;
 
 		if (weight != 0 && bond_bears(j, bond))
-			any = sum_add(j, t, bond->holders, weight) || any;
+			any = sum_add(j, t, bond->holders, bond->holders_n, weight) || any;
 	}
 	return any;
 }
