@@ -93,10 +93,11 @@ void extract_match_keys(struct json *j, struct pod_object *out);
 /* A LabelSelector, or a map of labels as a selector. */
 void extract_selector(struct json *j, struct selector_object *out);
 void extract_selector_map(struct json *j, struct selector_object *out);
-/* A NodeSelectorTerm; *asks gets bits of enum pod_asks. */
-void extract_node_term(struct json *j, struct node_term *out, uint32_t *asks);
+/* A NodeSelectorTerm. */
+void extract_node_term(struct json *j, struct node_term *out);
 /* A NodeSelector with nodeSelectorTerms: false when it is null. */
-bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *room, uint32_t *asks);
+bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *room);
+/* *asks gets bits of enum pod_asks. */
 void extract_tolerations(struct json *j, struct toleration_object **list, size_t *n, size_t *room,
                          uint32_t *asks);
 /* Strings of an array, in place of what was there. */

@@ -25,14 +25,6 @@ static void need_weight(struct json *j, int32_t weight)
 
 /* ---- node affinity ------------------------------------------------------------ */
 
-static bool term_is_void(const struct node_term *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (t->rules[i].is_void)
-			return true;
-	return false;
-}
-
 static void extract_preference(struct json *j, struct pod_object *out)
 {
 	struct preference_object p = { 0 }, *grown;
@@ -43,15 +35,13 @@ static void extract_preference(struct json *j, struct pod_object *out)
 		if (text_is(name, "weight"))
 			extract_weight(j, &p.weight);
 		else if (text_is(name, "preference"))
-			extract_node_term(j, &p.term, &out->asks);
+			extract_node_term(j, &p.term);
 		else
 			json_skip(j);
 	}
 	need_weight(j, p.weight);
 	if (p.term.n == 0) /* kube-scheduler passes it over */
 		return;
-	if (term_is_void(&p.term))
-		out->asks |= ASKS_VOID_PREFERENCE;
 	grown = extract_more(j, out->preferences, out->preferences_n, &out->preferences_room, sizeof(*grown));
 	if (!grown)
 		return;
@@ -70,8 +60,7 @@ static void extract_node_affinity(struct json *j, struct pod_object *out)
 		return;
 	while (json_member(j, &name)) {
 		if (text_is(name, "requiredDuringSchedulingIgnoredDuringExecution")) {
-			out->has_node_terms = extract_node_terms(j, &out->terms, &out->terms_n, &out->terms_room,
-								 &out->asks);
+			out->has_node_terms = extract_node_terms(j, &out->terms, &out->terms_n, &out->terms_room);
 		} else if (text_is(name, "preferredDuringSchedulingIgnoredDuringExecution")) {
 			out->preferences_n = 0;
 			if (json_array(j))

@@ -231,8 +231,4 @@ void extract_containers_finish(struct json *j, struct pod_object *out)
 		if (!c->is_init || c->is_sidecar)
 			ports_add(j, out, c);
 	}
-	if (out->ports_n > 0)
-		out->asks |= ASKS_HOST_PORT;
-	if (out->needs_restart_all)
-		out->asks |= ASKS_DECLARED_FEATURE;
 }

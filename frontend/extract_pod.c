@@ -167,42 +167,10 @@ void extract_pod_spec(struct json *j, struct pod_object *out)
 		out->scheduler_name = text_of("default-scheduler");
 }
 
-static void note_volumes(struct pod_object *out)
-{
-	for (size_t i = 0; out->volumes && i < out->volumes->n; i++) {
-		uint32_t source = out->volumes->at[i].source;
-
-		out->asks |= source == VOLUME_CLAIM ? ASKS_CLAIM
-			: source == VOLUME_EPHEMERAL ? ASKS_EPHEMERAL_VOLUME : ASKS_DISK;
-	}
-}
-
-/* What muster did not judge before. */
-static void note_asks(struct pod_object *out)
-{
-	note_volumes(out);
-	out->has_soft_rules = out->preferences_n > 0;
-	for (size_t i = 0; i < out->pod_terms_n; i++) {
-		if (out->pod_terms[i].kind == POD_TERM_AFFINITY)
-			out->asks |= ASKS_POD_AFFINITY;
-		else if (out->pod_terms[i].kind == POD_TERM_ANTI_AFFINITY)
-			out->asks |= ASKS_POD_ANTI_AFFINITY;
-		else
-			out->has_soft_rules = true;
-	}
-	for (size_t i = 0; i < out->spreads_n; i++) {
-		if (out->spreads[i].flags & SPREAD_HARD)
-			out->asks |= ASKS_SPREAD;
-		else
-			out->has_soft_rules = true;
-	}
-}
-
 void extract_pod_finish(struct json *j, struct pod_object *out)
 {
 	if (j->failed)
 		return;
 	extract_containers_finish(j, out);
 	extract_match_keys(j, out);
-	note_asks(out);
 }

@@ -104,12 +104,14 @@ static bool is_number(struct text t)
 /* What kube-scheduler refuses to parse; the whole term then matches nothing. */
 static bool rule_is_void(const struct node_rule *r)
 {
-	if (!r->is_field && rule_is_no_label(r))
+	if (r->is_field)
+		return r->op > REQUIRE_NOT_IN || r->values_n != 1;
+	if (rule_is_no_label(r))
 		return true;
 	switch (r->op) {
 	case REQUIRE_IN:
 	case REQUIRE_NOT_IN:
-		return r->is_field ? r->values_n != 1 : r->values_n == 0;
+		return r->values_n == 0;
 	case REQUIRE_EXISTS:
 	case REQUIRE_NOT_EXISTS:
 		return r->values_n != 0;
@@ -118,18 +120,11 @@ static bool rule_is_void(const struct node_rule *r)
 	}
 }
 
-static void extract_node_rule(struct json *j, struct node_rule *rule, uint32_t *asks)
+static void extract_node_rule(struct json *j, struct node_rule *rule)
 {
 	struct text operator;
 
-	if (!rule_read(j, rule, &operator)) {
-		*asks |= ASKS_NODE_OPERATOR;
-		rule->is_void = true;
-		return;
-	}
-	if (rule->is_field && (!text_is(rule->key, "metadata.name") || rule->op > REQUIRE_NOT_IN))
-		*asks |= ASKS_NODE_FIELD;
-	rule->is_void = rule_is_void(rule);
+	rule->is_void = !rule_read(j, rule, &operator) || rule_is_void(rule);
 }
 
 /* Let a list that comes again replace the former one. */
@@ -143,7 +138,7 @@ static void term_drop(struct node_term *term, bool is_field)
 	term->n = kept;
 }
 
-void extract_node_term(struct json *j, struct node_term *out, uint32_t *asks)
+void extract_node_term(struct json *j, struct node_term *out)
 {
 	struct node_rule *rule;
 	struct text name;
@@ -166,12 +161,12 @@ void extract_node_term(struct json *j, struct node_term *out, uint32_t *asks)
 			if (!rule)
 				return;
 			rule->is_field = is_field;
-			extract_node_rule(j, rule, asks);
+			extract_node_rule(j, rule);
 		}
 	}
 }
 
-bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *room, uint32_t *asks)
+bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *room)
 {
 	struct node_term *grown;
 	struct text name;
@@ -192,7 +187,7 @@ bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, siz
 			if (!grown)
 				return true;
 			*terms = grown;
-			extract_node_term(j, &grown[(*n)++], asks);
+			extract_node_term(j, &grown[(*n)++]);
 		}
 	}
 	return true;

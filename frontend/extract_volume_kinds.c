@@ -172,15 +172,13 @@ static void extract_csi(struct json *j, struct pv_object *out)
 static void extract_pv_affinity(struct json *j, struct pv_object *out)
 {
 	struct text name;
-	uint32_t asks = 0;
 
 	out->has_affinity = false;
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
 		if (text_is(name, "required"))
-			out->has_affinity = extract_node_terms(j, &out->terms, &out->terms_n, &out->terms_room,
-							       &asks);
+			out->has_affinity = extract_node_terms(j, &out->terms, &out->terms_n, &out->terms_room);
 		else
 			json_skip(j);
 	}

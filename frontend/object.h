@@ -160,21 +160,10 @@ struct toleration_object {
 	uint32_t effect; /* enum taint_effect */
 };
 
-/* What a pod may ask for that muster does not judge yet. */
+/* What a pod may ask for that muster does not judge. */
 enum pod_asks {
-	ASKS_POD_AFFINITY = 1u << 0,
-	ASKS_POD_ANTI_AFFINITY = 1u << 1,
-	ASKS_SPREAD = 1u << 2,
-	ASKS_HOST_PORT = 1u << 3,
-	ASKS_CLAIM = 1u << 4,
-	ASKS_EPHEMERAL_VOLUME = 1u << 5,
-	ASKS_DISK = 1u << 6,
-	ASKS_RESOURCE_CLAIM = 1u << 7,
-	ASKS_TOLERATION_OPERATOR = 1u << 8,
-	ASKS_NODE_OPERATOR = 1u << 9,
-	ASKS_NODE_FIELD = 1u << 10,
-	ASKS_DECLARED_FEATURE = 1u << 11,
-	ASKS_VOID_PREFERENCE = 1u << 12, /* a preference that kube-scheduler can't parse */
+	ASKS_RESOURCE_CLAIM = 1u << 0,
+	ASKS_TOLERATION_OPERATOR = 1u << 1, /* Gt or Lt */
 };
 
 struct pod_object {
@@ -186,7 +175,6 @@ struct pod_object {
 	int32_t priority;
 	bool gated;
 	bool has_host_network;
-	bool has_soft_rules; /* preferred affinity, ScheduleAnyway */
 	uint32_t asks;       /* enum pod_asks */
 	struct text native_group; /* spec.schedulingGroup or workloadRef; at NULL: none */
 

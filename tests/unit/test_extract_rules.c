@@ -144,7 +144,7 @@ Test(extract_rules, preferences)
 	cr_assert_eq(pod.preferences[0].term.rules[0].op, REQUIRE_GT);
 	cr_assert_eq(pod.preferences[1].weight, 9);
 	cr_assert(pod.preferences[1].term.rules[0].is_field);
-	cr_assert_eq(pod.asks & ASKS_VOID_PREFERENCE, 0);
+	cr_assert_not(pod.preferences[0].term.rules[0].is_void);
 	end();
 }
 
@@ -165,7 +165,7 @@ Test(extract_rules, requirements_that_can_not_be_parsed)
 			 PREFERRED ":[{\"weight\":1,\"preference\":{\"matchExpressions\":[{%s}]}}]}}", rules[i], rules[i]);
 		pod_is_good("", spec);
 		cr_assert(pod.terms[0].rules[0].is_void, "%s", rules[i]);
-		cr_assert(pod.asks & ASKS_VOID_PREFERENCE, "%s", rules[i]);
+		cr_assert(pod.preferences[0].term.rules[0].is_void, "%s", rules[i]);
 	}
 	pod_is_good("", "\"affinity\":{\"nodeAffinity\":{" REQUIRED ":{\"nodeSelectorTerms\":[{\"matchExpressions\":["
 		    "{\"key\":\"x.y-z/A_b.c\",\"operator\":\"In\",\"values\":[\"\",\"A-b_c.9\"]},{\"key\":\"a\",\"operator\":\"Lt\",\"values\":[\"007\"]}]}]}}}");
