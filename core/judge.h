@@ -51,6 +51,25 @@ void judge(const struct census *cs, kind_id kind, enum score_policy score, struc
  * else may go where. */
 uint32_t judge_images(const struct census *cs, const struct shape *s, node_id id);
 
+/* What is known of each node by itself, by rank. */
+struct weighing {
+	const int16_t *points;     /* fit, balance and images + 1; 0: the node is out already */
+	const uint8_t *facts;      /* enum node_facts */
+	const int32_t *preferred;  /* rule_preferred(); NULL: no preferences */
+};
+
+/* What one look at a node told, for rules that come later. */
+enum node_facts {
+	FACT_AFFINITY = 1u << 0, /* rule_affinity() */
+	FACT_TAINTS = 1u << 1,   /* rule_taint() found none */
+};
+
+/* The same as judge() with SCORE_KUBE, when only the rules between pods and the weighing of nodes
+ * against each other are left.  Of nodes that were out no reason is given: whys are 0 for
+ * feasible ones, and those of spread and pods where these said no.  Not for shapes with
+ * exclusives or attachments. */
+void judge_weigh(const struct census *cs, kind_id kind, const struct weighing *known, struct judgement *out);
+
 /* The points of one part for a feasible node. */
 static inline uint32_t judgement_part(const struct judgement *j, enum score_part part, node_id node)
 {

@@ -5,12 +5,6 @@
 #include "core/judge.h"
 #include "core/rule_node.h"
 
-/* What one look at a node told, for rules that come later. */
-enum node_facts {
-	FACT_AFFINITY = 1u << 0, /* rule_affinity() */
-	FACT_TAINTS = 1u << 1,   /* rule_taint() found none */
-};
-
 struct judge_scratch {
 	/* by domain of the topology at hand */
 	uint64_t *sums;
@@ -49,6 +43,9 @@ bool judging_sum(const struct judging *j, const struct topology *t, const uint32
 
 /* core/judge_score.c: the totals of the nodes that are left. */
 void judge_scores(const struct judging *j, enum score_policy policy);
+/* The parts that weigh nodes against each other, added to what the others gave; `preferred` by
+ * rank, NULL: none. */
+void judge_scores_between(const struct judging *j, const int32_t *preferred);
 
 /* core/judge_pods.c: inter-pod affinity.  The score's raw values are added to raw[]; false when
  * no term has anything to say. */

@@ -209,3 +209,15 @@ void judge_scores(const struct judging *j, enum score_policy policy)
 	add_spread(j);
 	add_pods(j);
 }
+
+void judge_scores_between(const struct judging *j, const int32_t *preferred)
+{
+	add_taints(j);
+	if (preferred) {
+		for (uint32_t rank = 0; rank < j->nodes->count; rank++)
+			j->scratch->raw[j->nodes->order[rank]] = preferred[rank];
+		add_share(j, SCORE_PART_AFFINITY, false, 2);
+	}
+	add_spread(j);
+	add_pods(j);
+}

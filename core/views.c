@@ -20,7 +20,9 @@ static size_t whole_lines(size_t bytes)
 int views_init(struct views *vs, const struct limits *limits, struct census *census, enum score_policy score)
 {
 	const size_t keys = whole_lines(tree_bytes(limits->nodes));
-	const size_t bytes = keys + whole_lines((size_t)limits->nodes * sizeof(uint32_t));
+	const size_t counts = whole_lines((size_t)limits->nodes * sizeof(uint32_t));
+	const size_t points = whole_lines((size_t)limits->nodes * sizeof(tree_key));
+	const size_t bytes = keys + counts + points + whole_lines(limits->nodes);
 	const size_t kinds = census->kinds.limit;
 
 	*vs = (struct views){ .census = census, .nodes = census->nodes, .score = score, .most = limits->pods };
@@ -40,6 +42,8 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 
 		tree_open(&vs->slots[i].tree, at, limits->nodes);
 		vs->slots[i].counts = (uint32_t *)(void *)(at + keys);
+		vs->slots[i].points = (tree_key *)(void *)(at + keys + counts);
+		vs->slots[i].facts_of = at + keys + counts + points;
 	}
 	return 0;
 }
@@ -52,7 +56,9 @@ static void give_up(struct views *vs, uint32_t at)
 	v->kind = KIND_NONE;
 	v->last_used = 0;
 	gates_free(v->gates);
+	free(v->preferred);
 	v->gates = NULL;
+	v->preferred = NULL;
 }
 
 void views_clear(struct views *vs)
@@ -66,8 +72,10 @@ void views_clear(struct views *vs)
 
 void views_free(struct views *vs)
 {
-	for (uint32_t i = 0; i < VIEWS_MAX; i++)
+	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
 		gates_free(vs->slots[i].gates);
+		free(vs->slots[i].preferred);
+	}
 	free(vs->memory);
 	free(vs->of_kind[0]);
 	judgement_free(&vs->judgement);
@@ -223,18 +231,18 @@ static bool soft_taints(const struct views *vs, const struct shape *s)
 	return false;
 }
 
-/* Attached volumes are counted by node and would do, but disks and claims may be anywhere. */
-static bool is_judged(const struct views *vs, kind_id kind)
+static enum view_mode mode_of(const struct views *vs, kind_id kind)
 {
 	const struct census *cs = vs->census;
 	const struct shape *s = shape_of(vs, kind);
 
 	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0)
-		return true;
-	if (vs->score != SCORE_KUBE)
-		return false;
-	return s->body->preferences_n > 0 || links_weigh(cs->links[cs->kinds.slots[kind].shape]) ||
-	       bonds_weigh(cs, kind) || soft_taints(vs, s);
+		return VIEW_JUDGED;
+	if (vs->score == SCORE_KUBE &&
+	    (s->body->preferences_n > 0 || links_weigh(cs->links[cs->kinds.slots[kind].shape]) ||
+	     bonds_weigh(cs, kind) || soft_taints(vs, s)))
+		return VIEW_WEIGHED;
+	return VIEW_PLAIN;
 }
 
 /* ---- following -------------------------------------------------------------- */
@@ -242,7 +250,7 @@ static bool is_judged(const struct views *vs, kind_id kind)
 /* What another member of the same gang can change by coming to a node. */
 #define MAY_OPEN (WHY_BIT(NODE_WHY_SPREAD) | WHY_BIT(NODE_WHY_POD_AFFINITY))
 
-/* A kind that is weighed against all nodes: judged anew, and what fits beside the hold. */
+/* Judged anew in all, and what fits beside the hold. */
 static void rejudge(struct views *vs, struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
@@ -263,20 +271,65 @@ static void rejudge(struct views *vs, struct view *v)
 	vs->steps += 8 * (uint64_t)ns->count;
 }
 
+/* Weighed anew: what each node is by itself is known. */
+static void weigh(struct views *vs, struct view *v)
+{
+	const struct weighing known = { .points = v->points, .facts = v->facts_of, .preferred = v->preferred };
+	const struct nodes *ns = vs->nodes;
+	const struct judgement *j = &vs->judgement;
+
+	judge_weigh(vs->census, v->kind, &known, &vs->judgement);
+	v->capacity = v->counted;
+	for (uint32_t rank = 0; rank < ns->count; rank++) {
+		node_id id = ns->order[rank];
+
+		v->tree.levels[0][rank] = j->whys[id] ? 0 : (tree_key)(j->scores[id] + 1);
+		if (v->points[rank] > 0 && (j->whys[id] & ~MAY_OPEN))
+			v->capacity -= v->counts[rank];
+	}
+	tree_build(&v->tree);
+	v->stale = false;
+	vs->steps += 4 * (uint64_t)ns->count;
+}
+
+/* What only weighing asks of a node. */
+static void facts_set(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
+{
+	node_id id = vs->nodes->order[rank];
+	const struct node *n = &vs->nodes->slots[id];
+
+	v->facts_of[rank] = FACT_AFFINITY | FACT_TAINTS;
+	if (!shape_allows(s, id))
+		v->facts_of[rank] = (uint8_t)((rule_affinity(s, n) ? FACT_AFFINITY : 0) | (rule_taint(s, n) ? 0 : FACT_TAINTS));
+	if (v->preferred)
+		v->preferred[rank] = (int32_t)rule_preferred(s, n);
+}
+
 static void look_at_all(struct views *vs, struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
 	const struct shape *s = shape_of(vs, v->kind);
+	tree_key *keys = v->mode == VIEW_WEIGHED ? v->points : v->tree.levels[0];
 
-	v->capacity = 0;
+	v->counted = 0;
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		struct look look = node_look(vs, v, s, ns->order[rank]);
 
-		v->tree.levels[0][rank] = (tree_key)look.key;
+		keys[rank] = (tree_key)look.key;
 		v->counts[rank] = look.count;
-		v->capacity += look.count;
+		v->counted += look.count;
+		if (v->mode == VIEW_WEIGHED)
+			facts_set(vs, v, s, rank);
 	}
+	v->capacity = v->counted;
 	vs->steps += 4 * (uint64_t)ns->count;
+}
+
+static bool preferred_reach(const struct views *vs, struct view *v)
+{
+	if (shape_of(vs, v->kind)->body->preferences_n > 0 && !v->preferred)
+		v->preferred = calloc(vs->nodes->limit, sizeof(*v->preferred));
+	return v->preferred || shape_of(vs, v->kind)->body->preferences_n == 0;
 }
 
 static void rebuild(struct views *vs, struct view *v)
@@ -286,11 +339,14 @@ static void rebuild(struct views *vs, struct view *v)
 	gates_free(v->gates);
 	v->gates = NULL;
 	memset(v->tree.levels[0], 0, ns->limit * sizeof(tree_key));
-	v->mode = is_judged(vs, v->kind) ? VIEW_JUDGED : VIEW_PLAIN;
+	v->mode = mode_of(vs, v->kind);
 	v->plain_room = shape_of(vs, v->kind)->body->ports_n == 0 && v->hold == 0;
-	if (v->mode == VIEW_PLAIN) {
+	/* Short of memory it is judged, which needs none. */
+	if (v->mode == VIEW_WEIGHED && !preferred_reach(vs, v))
+		v->mode = VIEW_JUDGED;
+	if (v->mode != VIEW_JUDGED)
 		look_at_all(vs, v);
-		/* Short of memory it is judged, which needs none. */
+	if (v->mode == VIEW_PLAIN) {
 		if (gates_new(&v->gates, vs->census, v->kind, v->tree.levels[0]) < 0)
 			v->mode = VIEW_JUDGED;
 		else if (v->gates)
@@ -298,6 +354,7 @@ static void rebuild(struct views *vs, struct view *v)
 	}
 	if (v->mode == VIEW_JUDGED)
 		rejudge(vs, v);
+	v->stale = v->mode == VIEW_WEIGHED;
 	tree_build(&v->tree);
 	v->order_version = ns->order_version;
 	v->rules_version = vs->census->rules_version;
@@ -314,8 +371,14 @@ static bool turns_soft(const struct views *vs, const struct shape *s, uint32_t r
 
 static void look_set(struct view *v, uint32_t rank, struct look look)
 {
-	v->capacity += (uint64_t)look.count - v->counts[rank];
+	v->counted += (uint64_t)look.count - v->counts[rank];
+	v->capacity = v->counted;
 	v->counts[rank] = look.count;
+	if (v->mode == VIEW_WEIGHED) {
+		v->points[rank] = (tree_key)look.key;
+		v->stale = true;
+		return;
+	}
 	tree_set(&v->tree, rank, (tree_key)look.key);
 	if (v->gates)
 		gates_follow(v->gates, rank, (tree_key)look.key);
@@ -324,6 +387,8 @@ static void look_set(struct view *v, uint32_t rank, struct look look)
 static void relook(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
 {
 	look_set(v, rank, node_look(vs, v, s, vs->nodes->order[rank]));
+	if (v->mode == VIEW_WEIGHED)
+		facts_set(vs, v, s, rank);
 }
 
 /* ... after it took one more of the kind itself. */
@@ -363,7 +428,7 @@ static void follow(struct views *vs, struct view *v)
 	for (; v->position < ns->log_n; v->position++) {
 		uint32_t rank = ns->slots[ns->log[v->position % NODE_LOG]].rank;
 
-		if (turns_soft(vs, s, rank)) {
+		if (v->mode != VIEW_WEIGHED && turns_soft(vs, s, rank)) {
 			rebuild(vs, v);
 			return;
 		}
@@ -416,6 +481,8 @@ struct view *views_get(struct views *vs, kind_id kind)
 	}
 	v->last_used = ++vs->uses;
 	follow(vs, v);
+	if (v->stale)
+		weigh(vs, v);
 	return v;
 }
 
@@ -458,7 +525,7 @@ static bool judged_check(struct views *vs, const struct view *v)
 
 		if (v->hold == 0 && view_open(v, rank) != fits)
 			return false;
-		if (v->mode == VIEW_JUDGED && v->counts[rank] > 0 &&
+		if (v->mode >= VIEW_WEIGHED && tree_at(&v->tree, rank) > 0 &&
 		    (uint32_t)tree_at(&v->tree, rank) != vs->judgement.scores[id] + 1)
 			return false;
 	}
@@ -485,17 +552,20 @@ bool view_check(struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
 	const struct shape *s = shape_of(vs, v->kind);
-	uint64_t capacity = v->mode == VIEW_JUDGED ? v->capacity : 0;
+	const tree_key *keys = v->mode == VIEW_WEIGHED ? v->points : v->tree.levels[0];
+	uint64_t counted = 0;
 
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		struct look look = node_look(vs, v, s, ns->order[rank]);
 
-		capacity += v->mode == VIEW_JUDGED ? 0 : v->counts[rank];
+		counted += v->counts[rank];
 		if (v->mode != VIEW_JUDGED &&
-		    ((tree_key)look.key != tree_at(&v->tree, rank) || look.count != v->counts[rank]))
+		    ((tree_key)look.key != keys[rank] || look.count != v->counts[rank]))
 			return false;
 	}
-	if (capacity != v->capacity || (v->gates && !gates_check(v->gates)))
+	if (v->mode != VIEW_JUDGED && counted != v->counted)
+		return false;
+	if ((v->mode < VIEW_WEIGHED && v->capacity != v->counted) || (v->gates && !gates_check(v->gates)))
 		return false;
 	return judged_check(vs, v) && best_check(vs, v);
 }

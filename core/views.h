@@ -5,10 +5,11 @@
  *
  *   VIEW_PLAIN    each node by itself: room, rules over one node, ports, images
  *   VIEW_GATED    hard rules between pods beside that: core/gates.h
- *   VIEW_JUDGED   whatever is weighed against all other nodes (preferences, soft rules): judged
- *                 anew on all nodes after each change, core/judge.h
+ *   VIEW_WEIGHED  weighed against all other nodes (preferences, soft rules): what each node is by
+ *                 itself is kept, the rest is judged anew after each change, core/judge.h
+ *   VIEW_JUDGED   claims and disks that may be in use anywhere: judged anew in all
  *
- * All three choose the node that judge() puts first.  A view holds nothing that can't be worked
+ * All four choose the node that judge() puts first.  A view holds nothing that can't be worked
  * out anew, and view_check() does so. */
 #ifndef MUSTER_CORE_VIEWS_H
 #define MUSTER_CORE_VIEWS_H
@@ -39,7 +40,7 @@ struct hold {
 	kind_id kinds[HOLD_KINDS_MAX];
 };
 
-enum view_mode { VIEW_PLAIN, VIEW_GATED, VIEW_JUDGED };
+enum view_mode { VIEW_PLAIN, VIEW_GATED, VIEW_WEIGHED, VIEW_JUDGED };
 
 /* Arrays are by rank, so that the first of equals has the lowest name. */
 struct view {
@@ -53,8 +54,13 @@ struct view {
 	uint64_t last_used;
 	uint64_t capacity;  /* of VIEW_PLAIN the sum of counts and exact; else no fewer than fit */
 	struct tree tree;   /* keys: score + 1; 0: not one fits.  VIEW_GATED: but for the gates */
-	uint32_t *counts;   /* how many fit; but for the gates */
-	struct gates *gates; /* VIEW_GATED */
+	uint32_t *counts;   /* how many fit, by the node itself; VIEW_JUDGED: 0 where it may not go */
+	uint64_t counted;   /* sum of counts */
+	struct gates *gates;   /* VIEW_GATED */
+	tree_key *points;      /* VIEW_WEIGHED: key of the node by itself */
+	uint8_t *facts_of;     /* enum node_facts */
+	int32_t *preferred;    /* of preferences, NULL: none */
+	bool stale;            /* VIEW_WEIGHED: to be weighed before it is used */
 	struct facts facts;
 };
 
@@ -95,7 +101,7 @@ uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id 
 /* Does the node of that rank take one now? */
 static inline bool view_open(const struct view *v, uint32_t rank)
 {
-	return v->counts[rank] > 0 && (v->mode != VIEW_GATED || gates_open(v->gates, rank));
+	return tree_at(&v->tree, rank) > 0 && (v->mode != VIEW_GATED || gates_open(v->gates, rank));
 }
 
 /* One pod of the view's kind comes to the node of that rank; a view that was up to date
