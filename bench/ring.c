@@ -23,7 +23,7 @@ struct lane {
 struct race {
 	struct lane there, back;
 	uint64_t records;
-	uint32_t batch;
+	uint32_t batch; /* a power of two */
 	bool echo;
 };
 
@@ -80,7 +80,7 @@ static void *consumer(void *argument)
 			ring_release(&in);
 			send_one(&out, record->time_ns);
 			ring_publish(&out);
-		} else if (seen % race->batch == 0) {
+		} else if ((seen & (race->batch - 1)) == 0) {
 			ring_release(&in);
 		}
 	}
@@ -229,7 +229,7 @@ static bool rate(struct bench_report *report, uint32_t batch, uint64_t records, 
 		start = bench_now_ns();
 		for (uint64_t i = 0; i < race.records; i++) {
 			send_one(&w, i + 1);
-			if ((i + 1) % batch == 0)
+			if (((i + 1) & (batch - 1)) == 0)
 				ring_publish(&w);
 		}
 		ring_publish(&w);
