@@ -3,6 +3,7 @@
 #include "ctl/ctl.h"
 #include "frontend/json.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
  * only aliases of aliases do. */
 #define EXPANSION 16
 #define EXPANSION_FREE (1u << 20)
+
+#define NO_ANCHOR SIZE_MAX
 
 struct slice {
 	size_t from;
@@ -23,7 +26,7 @@ struct frame {
 	bool has_key;     /* the next node is a value */
 	size_t items;
 	size_t keys_from; /* into keys */
-	char *anchor;     /* owned, or NULL */
+	size_t anchor;    /* into anchors, or NO_ANCHOR */
 };
 
 struct anchor {
@@ -61,23 +64,23 @@ static struct anchor *find_anchor(struct convert *c, const char *name)
 }
 
 /* A later anchor of the same name takes its place, as YAML has it. */
-static void open_anchor(struct convert *c, const char *name, size_t from)
+static size_t open_anchor(struct convert *c, const char *name, size_t from)
 {
 	if (c->anchors_n == c->anchors_room) {
 		c->anchors_room = c->anchors_room * 2 + 8;
 		c->anchors = ctl_grow(c->anchors, c->anchors_room, sizeof(*c->anchors));
 	}
 	c->anchors[c->anchors_n++] = (struct anchor){.name = ctl_copy(name), .at = {.from = from}, .open = true};
+	return c->anchors_n - 1;
 }
 
-static void close_anchor(struct convert *c, const char *name)
+/* By number: a node inside of it may have an anchor of the same name. */
+static void close_anchor(struct convert *c, size_t anchor)
 {
-	struct anchor *a = find_anchor(c, name);
+	struct anchor *a = &c->anchors[anchor];
 
-	if (a != NULL) {
-		a->at.n = c->out->n - a->at.from;
-		a->open = false;
-	}
+	a->at.n = c->out->n - a->at.from;
+	a->open = false;
 }
 
 static void forget_anchors(struct convert *c)
@@ -178,6 +181,7 @@ static bool add_value(struct convert *c, const yaml_event_t *ev)
 static bool scalar(struct convert *c, const yaml_event_t *ev)
 {
 	const char *anchor = (const char *)ev->data.scalar.anchor;
+	size_t opened = NO_ANCHOR;
 	bool key = is_key(c);
 
 	/* An empty document is a null that stands nowhere. */
@@ -186,11 +190,11 @@ static bool scalar(struct convert *c, const yaml_event_t *ev)
 	if (!before_node(c, &ev->start_mark, true))
 		return false;
 	if (anchor != NULL)
-		open_anchor(c, anchor, c->out->n);
+		opened = open_anchor(c, anchor, c->out->n);
 	if (!(key ? add_key(c, ev) : add_value(c, ev)))
 		return false;
-	if (anchor != NULL)
-		close_anchor(c, anchor);
+	if (opened != NO_ANCHOR)
+		close_anchor(c, opened);
 	after_node(c);
 	return true;
 }
@@ -227,12 +231,10 @@ static bool open_container(struct convert *c, const yaml_event_t *ev, bool mappi
 		return fail_at(c, &ev->start_mark, "this tag is not supported");
 	if (!before_node(c, &ev->start_mark, false))
 		return false;
-	if (anchor != NULL)
-		open_anchor(c, anchor, c->out->n);
 	c->stack[c->depth++] = (struct frame){
 		.mapping = mapping,
 		.keys_from = c->keys_n,
-		.anchor = anchor != NULL ? ctl_copy(anchor) : NULL,
+		.anchor = anchor != NULL ? open_anchor(c, anchor, c->out->n) : NO_ANCHOR,
 	};
 	bytes_put(c->out, mapping ? "{" : "[");
 	return true;
@@ -273,10 +275,8 @@ static bool close_container(struct convert *c, const yaml_event_t *ev)
 
 	c->keys_n = f->keys_from;
 	bytes_put(c->out, f->mapping ? "}" : "]");
-	if (f->anchor != NULL)
+	if (f->anchor != NO_ANCHOR)
 		close_anchor(c, f->anchor);
-	free(f->anchor);
-	f->anchor = NULL;
 	if (differ)
 		after_node(c);
 	return differ;
@@ -339,8 +339,6 @@ bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_err
 	} else {
 		ok = fail_at(c, &(yaml_mark_t){0}, "out of memory");
 	}
-	while (c->depth > 0)
-		free(c->stack[--c->depth].anchor);
 	forget_anchors(c);
 	free(c->anchors);
 	free(c->keys);
