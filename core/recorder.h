@@ -56,6 +56,13 @@ void recorder_note(struct recorder *r, int rc, bool refused);
 
 #define AHEAD_BYTES 1024
 
+/* tests/stress/weaken.sh takes the order away and expects a failure. */
+#ifdef MUSTER_WEAKEN_RECORDER_R1
+#define RECORDER_R1 memory_order_relaxed
+#else
+#define RECORDER_R1 memory_order_release
+#endif
+
 /* Where to put so many bytes; NULL: the recording is over. */
 static inline unsigned char *recorder_room(struct recorder *r, uint64_t bytes)
 {
@@ -102,7 +109,7 @@ static inline void recorder_done(struct recorder *r, int rc, bool refused)
 		return;
 	r->tail_published = r->tail;
 	/* R1: whole steps lie before tail (A1 in core/recorder.c). */
-	atomic_store_explicit(r->tail_shared, r->tail, memory_order_release);
+	atomic_store_explicit(r->tail_shared, r->tail, RECORDER_R1);
 	/* Into another quarter? */
 	if ((before ^ r->tail) & ~(r->mask >> 2))
 		recorder_wake(r);

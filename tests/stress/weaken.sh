@@ -16,9 +16,10 @@ log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 
 # The programs here need these files: the other libraries stay empty.
+FILES='ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/snapshot.c core/recorder.c core/policy.c core/log.c'
 build() { # FOLDER SAN PROGRAM FLAGS
 	make --no-print-directory -j2 B="$1" SAN="$2" LIB_core= \
-		lib_src="ipc/ring.c ipc/wake.c ipc/segment.c core/snapshot.c" CFLAGS="$4" \
+		lib_src="$FILES" CFLAGS="$4" \
 		"$1/stress/$3" > "$log" 2>&1
 }
 
@@ -69,6 +70,9 @@ for label in R3 A3; do
 done
 for label in GRACE SNAPSHOT_R1 SNAPSHOT_A1; do
 	expect_failure "$label" thread stress_snapshot 3 'ThreadSanitizer: data race'
+done
+for label in RECORDER_R1 RECORDER_R2; do
+	expect_failure "$label" thread stress_recorder 3 'ThreadSanitizer: data race'
 done
 if [ "$(nproc)" -ge 2 ]; then
 	for label in F1 F2; do
