@@ -177,7 +177,9 @@ uint32_t judge_images(const struct census *cs, const struct shape *s, node_id id
 	for (uint32_t i = 0; i < s->body->images_n; i++)
 		if (things_image(cs->things, id, s->parts.images[i], &image))
 			sum += image_points(cs->nodes, &image);
-	sum = sum < IMAGES_LEAST ? IMAGES_LEAST : sum > most ? most : sum;
+	if (sum <= IMAGES_LEAST)
+		return 0;
+	sum = sum > most ? most : sum;
 	return (uint32_t)((int64_t)SCORE_MOST * (sum - IMAGES_LEAST) / (most - IMAGES_LEAST));
 }
 

@@ -176,7 +176,7 @@ static bool views_valid(struct checking *k)
 	/* Not const: it has scratch for judging. */
 	struct views *vs = (struct views *)(uintptr_t)&c->views;
 
-	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
+	for (uint32_t i = 0; i < vs->slots_n; i++) {
 		const struct view *v = &vs->slots[i];
 
 		if (v->kind == KIND_NONE)

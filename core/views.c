@@ -17,33 +17,42 @@ static size_t whole_lines(size_t bytes)
 	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
+static uint32_t views_number(size_t bytes)
+{
+	uint64_t n = VIEWS_BYTES / bytes;
+
+	return n < VIEWS_LEAST ? VIEWS_LEAST : n > VIEWS_MOST ? VIEWS_MOST : (uint32_t)n;
+}
+
 int views_init(struct views *vs, const struct limits *limits, struct census *census, enum score_policy score)
 {
 	const size_t keys = whole_lines(tree_bytes(limits->nodes));
 	const size_t counts = whole_lines((size_t)limits->nodes * sizeof(uint32_t));
 	const size_t points = whole_lines((size_t)limits->nodes * sizeof(tree_key));
-	const size_t bytes = keys + counts + points + whole_lines(limits->nodes);
+	const size_t bytes = keys + counts + points + 2 * whole_lines(limits->nodes);
 	const size_t kinds = census->kinds.limit;
 
 	*vs = (struct views){ .census = census, .nodes = census->nodes, .score = score, .most = limits->pods };
-	for (uint32_t i = 0; i < VIEWS_MAX; i++)
-		vs->slots[i].kind = KIND_NONE;
+	vs->slots_n = views_number(bytes);
+	vs->slots = calloc(vs->slots_n, sizeof(*vs->slots));
 	/* In one piece, and never touched for kinds that nobody waits with. */
-	vs->memory = calloc(1, VIEWS_MAX * bytes + CACHE_LINE);
+	vs->memory = calloc(1, vs->slots_n * bytes + CACHE_LINE);
 	vs->of_kind[0] = malloc(2 * kinds * sizeof(*vs->of_kind[0]));
-	if (!vs->memory || !vs->of_kind[0] || judgement_init(&vs->judgement, limits, false) < 0) {
+	if (!vs->slots || !vs->memory || !vs->of_kind[0] || judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
 	}
 	vs->of_kind[1] = vs->of_kind[0] + kinds;
 	memset(vs->of_kind[0], 0xff, 2 * kinds * sizeof(*vs->of_kind[0]));
-	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
+	for (uint32_t i = 0; i < vs->slots_n; i++) {
 		unsigned char *at = (unsigned char *)vs->memory + CACHE_LINE - (uintptr_t)vs->memory % CACHE_LINE + i * bytes;
 
 		tree_open(&vs->slots[i].tree, at, limits->nodes);
 		vs->slots[i].counts = (uint32_t *)(void *)(at + keys);
 		vs->slots[i].points = (tree_key *)(void *)(at + keys + counts);
 		vs->slots[i].facts_of = at + keys + counts + points;
+		vs->slots[i].images_of = vs->slots[i].facts_of + whole_lines(limits->nodes);
+		vs->slots[i].kind = KIND_NONE;
 	}
 	return 0;
 }
@@ -63,7 +72,7 @@ static void give_up(struct views *vs, uint32_t at)
 
 void views_clear(struct views *vs)
 {
-	for (uint32_t i = 0; i < VIEWS_MAX; i++)
+	for (uint32_t i = 0; i < vs->slots_n; i++)
 		if (vs->slots[i].kind != KIND_NONE)
 			give_up(vs, i);
 	vs->hold = (struct hold){ 0 };
@@ -72,10 +81,11 @@ void views_clear(struct views *vs)
 
 void views_free(struct views *vs)
 {
-	for (uint32_t i = 0; i < VIEWS_MAX; i++) {
+	for (uint32_t i = 0; vs->slots && i < vs->slots_n; i++) {
 		gates_free(vs->slots[i].gates);
 		free(vs->slots[i].preferred);
 	}
+	free(vs->slots);
 	free(vs->memory);
 	free(vs->of_kind[0]);
 	judgement_free(&vs->judgement);
@@ -154,7 +164,7 @@ struct look {
 };
 
 /* The parts of the score that are the same everywhere are left out. */
-static uint32_t node_key(const struct views *vs, const struct shape *s, node_id id)
+static uint32_t node_key(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
 {
 	const struct node_fit *f = &vs->nodes->fits[id];
 	uint32_t key = 1;
@@ -166,7 +176,7 @@ static uint32_t node_key(const struct views *vs, const struct shape *s, node_id 
 	else
 		key += score_node(vs->score, vs->nodes, id, s) + (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
 	if (s->body->images_n > 0)
-		key += judge_images(vs->census, s, id);
+		key += v->images_of[vs->nodes->slots[id].rank];
 	return key;
 }
 
@@ -185,7 +195,7 @@ static struct look node_look(const struct views *vs, const struct view *v, const
 			return (struct look){ 0 };
 		look.count = 1;
 	}
-	look.key = node_key(vs, s, id);
+	look.key = node_key(vs, v, s, id);
 	return look;
 }
 
@@ -312,6 +322,8 @@ static void look_at_all(struct views *vs, struct view *v)
 	tree_key *keys = v->mode == VIEW_WEIGHED ? v->points : v->tree.levels[0];
 
 	v->counted = 0;
+	for (uint32_t rank = 0; s->body->images_n > 0 && rank < ns->count; rank++)
+		v->images_of[rank] = (uint8_t)judge_images(vs->census, s, ns->order[rank]);
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		struct look look = node_look(vs, v, s, ns->order[rank]);
 
@@ -401,7 +413,7 @@ static void relook_taken(struct views *vs, struct view *v, const struct shape *s
 		return;
 	}
 	if (look.count > 0)
-		look.key = node_key(vs, s, vs->nodes->order[rank]);
+		look.key = node_key(vs, v, s, vs->nodes->order[rank]);
 	look_set(v, rank, look);
 }
 
@@ -451,7 +463,7 @@ static uint32_t slot_longest_unused(const struct views *vs)
 {
 	uint32_t at = 0;
 
-	for (uint32_t i = 1; i < VIEWS_MAX; i++)
+	for (uint32_t i = 1; i < vs->slots_n; i++)
 		if (vs->slots[i].last_used < vs->slots[at].last_used)
 			at = i;
 	return at;
@@ -488,7 +500,7 @@ struct view *views_get(struct views *vs, kind_id kind)
 
 void views_hold(struct views *vs, const kind_id *kinds, uint32_t n)
 {
-	for (uint32_t i = 0; i < VIEWS_MAX; i++)
+	for (uint32_t i = 0; i < vs->slots_n; i++)
 		if (vs->slots[i].kind != KIND_NONE && vs->slots[i].hold > 0)
 			give_up(vs, i);
 	vs->hold.kinds_n = n < HOLD_KINDS_MAX ? n : HOLD_KINDS_MAX;

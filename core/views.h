@@ -18,7 +18,11 @@
 #include "core/judge.h"
 #include "core/tree.h"
 
-#define VIEWS_MAX 128u /* kinds with a view; the one not used for longest gives way */
+/* Views take so much memory, or as much as the fewest need; the one not used for longest
+ * gives way. */
+#define VIEWS_BYTES (UINT64_C(64) << 20)
+#define VIEWS_LEAST 16u
+#define VIEWS_MOST 1024u
 #define HOLD_KINDS_MAX 8u
 
 #define NO_NODE UINT32_MAX
@@ -59,13 +63,15 @@ struct view {
 	struct gates *gates;   /* VIEW_GATED */
 	tree_key *points;      /* VIEW_WEIGHED: key of the node by itself */
 	uint8_t *facts_of;     /* enum node_facts */
+	uint8_t *images_of;    /* judge_images(), if the kind asks for any */
 	int32_t *preferred;    /* of preferences, NULL: none */
 	bool stale;            /* VIEW_WEIGHED: to be weighed before it is used */
 	struct facts facts;
 };
 
 struct views {
-	struct view slots[VIEWS_MAX];
+	struct view *slots;
+	uint32_t slots_n;
 	void *memory;         /* of all arrays */
 	uint32_t *of_kind[2]; /* index into slots, NO_NODE: none; [1]: beside the hold */
 	struct hold hold;
@@ -85,7 +91,7 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 void views_free(struct views *vs);
 void views_clear(struct views *vs);
 
-/* The view of a kind, up to date.  Good until VIEWS_MAX others were asked for, up to date
+/* The view of a kind, up to date.  Good until VIEWS_LEAST others were asked for, up to date
  * until a node changes. */
 struct view *views_get(struct views *vs, kind_id kind);
 
