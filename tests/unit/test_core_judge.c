@@ -112,17 +112,17 @@ static void clusters(const char *name, enum score_policy score, uint32_t n)
 		cr_assert(seen.parts[part] > 0, "part %u never told nodes apart", part);
 }
 
-Test(judge, is_the_slow_judges, .timeout = 120)
+Test(judge, is_the_slow_judges)
 {
 	clusters("judge.kube", SCORE_KUBE, 150);
 }
 
-Test(judge, packs_as_the_slow_judge, .timeout = 60)
+Test(judge, packs_as_the_slow_judge)
 {
 	clusters("judge.pack", SCORE_PACK, 30);
 }
 
-Test(judge, fits_best_as_the_slow_judge, .timeout = 60)
+Test(judge, fits_best_as_the_slow_judge)
 {
 	clusters("judge.bestfit", SCORE_BESTFIT, 30);
 }

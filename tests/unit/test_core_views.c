@@ -179,17 +179,17 @@ static void clusters(const char *name, enum score_policy score, uint32_t n)
 		cr_assert((mode == VIEW_WEIGHED && score != SCORE_KUBE) || seen.placed[mode] > 0, "mode %d was never looked at", mode);
 }
 
-Test(views, are_what_judge_says, .timeout = 120)
+Test(views, are_what_judge_says)
 {
 	clusters("views.kube", SCORE_KUBE, 120);
 }
 
-Test(views, are_what_judge_says_when_packing, .timeout = 60)
+Test(views, are_what_judge_says_when_packing)
 {
 	clusters("views.pack", SCORE_PACK, 40);
 }
 
-Test(views, are_what_judge_says_when_fitting_best, .timeout = 60)
+Test(views, are_what_judge_says_when_fitting_best)
 {
 	clusters("views.bestfit", SCORE_BESTFIT, 40);
 }
