@@ -237,6 +237,9 @@ install: programs
 	install -m 755 $(B)/bin/muster-core $(B)/bin/muster-frontend $(B)/bin/musterctl \
 		$(B)/bin/muster-apisim $(B)/bin/muster-bench $(DESTDIR)$(PREFIX)/bin
 	ln -sf musterctl $(DESTDIR)$(PREFIX)/bin/kubectl-muster
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	ln -sf musterctl.1 $(DESTDIR)$(PREFIX)/share/man/man1/kubectl-muster.1
 
 # Objects of tests are kept.
 .SECONDARY:

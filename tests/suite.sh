@@ -17,8 +17,9 @@ for part in "$@"; do
 		for name in test_model_memory test_volume_memory; do
 			echo "make --no-print-directory build/unit/$name > /dev/null && build/unit/$name"
 		done
-		# Alone: it may have to build, as the one before.
+		# Alone: they may have to build, as the ones before.
 		echo '!tests/counts.sh'
+		echo '!tests/docs.sh'
 		;;
 	stress)
 		# Alone: an order is weakened here and must be seen to fail.

@@ -1,0 +1,96 @@
+#!/bin/sh
+# Holds the documents against the tree:
+#
+#   - each long flag of a program's --help is in its man page, and no other; musterctl's by
+#     command
+#   - programs, commands, flags and make targets that README.md and tests/README.md name exist,
+#     and so do the files that they, docs/design.md and the decisions name
+#   - the decisions have a number each and are all in docs/decisions/README.md
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/.." || exit 2
+bin=${MUSTER_BUILD:-build}/bin
+make --no-print-directory programs > /dev/null || exit 1
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+
+check() { # WHAT: what was found wrong is on standard input, nothing when all is right
+	cat > "$work/wrong"
+	if [ -s "$work/wrong" ]; then
+		echo "$1:"
+		sed 's/^/    /' "$work/wrong"
+		echo "$1" >> "$work/failed"
+	else
+		echo "$1" >> "$work/passed"
+	fi
+}
+
+flags() { # of a text on standard input
+	sed 's/\\-/-/g; s/\\f.//g' | grep -oE -- '(^|[^-A-Za-z0-9])--[a-z][-a-z0-9]*' | sed 's/^[^-]//' | sort -u
+}
+
+differences() { # HELP PAGE
+	comm -23 "$1" "$2" | sed 's/$/ has no place in the man page/'
+	comm -13 "$1" "$2" | sed "s/\$/ is in the man page, and not in --help/"
+}
+
+# ---- man pages ---------------------------------------------------------------
+
+for program in muster-core muster-frontend muster-bench muster-apisim; do
+	"$bin/$program" --help | flags > "$work/help"
+	flags < "docs/man/$program.1" > "$work/page"
+	cat "$work/help" >> "$work/known"
+	differences "$work/help" "$work/page" | check "docs/man/$program.1"
+done
+
+"$bin/musterctl" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | sort > "$work/commands"
+sed -n 's/^\.SS //p' docs/man/musterctl.1 | sort > "$work/sections"
+differences "$work/commands" "$work/sections" | check 'docs/man/musterctl.1, commands'
+while read -r command; do
+	"$bin/musterctl" "$command" --help < /dev/null | flags | grep -v -e '^--help$' > "$work/help"
+	awk -v name="$command" '/^\.S[SH]/ { on = $1 == ".SS" && $2 == name } on' docs/man/musterctl.1 | flags > "$work/page"
+	cat "$work/help" >> "$work/known"
+	differences "$work/help" "$work/page" | check "docs/man/musterctl.1, $command"
+done < "$work/commands"
+
+# ---- README ---------------------------------------------------------------------
+
+grep -ohE 'build/bin/[a-z-]+' README.md tests/README.md tests/apisim/README.md | sort -u | while read -r path; do
+	[ -x "$bin/${path#build/bin/}" ] || echo "$path"
+done | check 'programs that are not built'
+
+grep -oE 'musterctl +[a-z]+' README.md | awk '{ print $2 }' | sort -u | comm -23 - "$work/commands" |
+	check 'commands that musterctl has not'
+
+sed -n 's/^\([a-z][-a-z ]*\):.*/\1/p; s/^\.PHONY: *//p' Makefile | tr ' ' '\n' | sort -u > "$work/targets"
+grep -ohE '(`|^|&& |=[a-z]+ )make [a-z][-a-z]*' README.md tests/README.md | sed 's/.*make //' | sort -u |
+	comm -23 - "$work/targets" | check 'make targets that do not exist'
+
+sort -u -o "$work/known" "$work/known"
+flags < README.md | comm -23 - "$work/known" | check 'flags in README.md that no program has'
+
+for page in README.md docs/design.md docs/decisions/*.md; do
+	grep -ohE '(ipc|core|frontend|ctl|bench|tests|deploy|docs)/[A-Za-z0-9_./-]*\.(c|h|py|sh|md|txt|pml|yaml|json)' "$page" |
+		sort -u | while read -r path; do
+		[ -e "$path" ] || [ "${path##*/}" = NNN-title.md ] || echo "$page: $path"
+	done
+done | check 'files that do not exist'
+
+# ---- decisions -----------------------------------------------------------------------
+
+for path in docs/decisions/[0-9]*.md; do
+	name=$(basename "$path")
+	number=${name%%-*}
+	title=$(head -n 1 "$path")
+	[ "${title#"# $number: "}" != "$title" ] || echo "$name: its title is \"$title\""
+	grep -qF "]($name)" docs/decisions/README.md || echo "$name is not in docs/decisions/README.md"
+	[ "$(wc -l < "$path")" -le 60 ] || echo "$name is longer than a page"
+done | check 'decisions'
+for path in docs/decisions/[0-9]*.md; do
+	name=$(basename "$path")
+	echo "${name%%-*}"
+done | uniq -d | check 'numbers of more than one decision'
+
+touch "$work/passed" "$work/failed"
+echo "$(wc -l < "$work/passed") passed, $(wc -l < "$work/failed") failed"
+[ ! -s "$work/failed" ]
