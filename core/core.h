@@ -30,8 +30,8 @@ struct judgement; /* core/judge.h */
 typedef bool (*core_emit_fn)(void *context, enum record_kind kind, const void *body, uint32_t bytes);
 
 enum score_policy {
-	SCORE_KUBE, /* LeastAllocated of cpu and memory, as kube-scheduler */
-	SCORE_PACK, /* MostAllocated */
+	SCORE_KUBE, /* the sum of kube-scheduler's default profile */
+	SCORE_PACK, /* MostAllocated of cpu and memory */
 	SCORE_BESTFIT, /* least room left over; core/score.h */
 };
 
