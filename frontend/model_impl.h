@@ -354,6 +354,8 @@ int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, str
  * who calls resets it. */
 int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, uint32_t *shape,
                  struct shape_trouble *trouble);
+/* Does the shape request just this? */
+bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod, const struct effective *effective);
 int shape_take_empty(struct model *m, uint32_t *shape);
 
 /* Every number in a shape's body. */
@@ -491,8 +493,8 @@ struct pod_state {
 };
 
 /* Everything that the pod refers to; -ENOSPC with s->flag when its node found no
- * slot.  On an error nothing is held. */
-int pod_state_of(struct model *m, const struct pod_object *pod, struct pod_state *s);
+ * slot.  On an error nothing is held.  `known`: its slot, or SLOT_NONE. */
+int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, struct pod_state *s);
 void pod_state_release(struct model *m, struct pod_state *s);
 void pod_state_refuse(struct pod_state *s, const char *text); /* the first text stays */
 bool pod_is_ours(const struct model *m, const struct pod_object *pod);

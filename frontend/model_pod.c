@@ -297,7 +297,7 @@ static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *ob
 	char *texts, name[600];
 	int rc;
 
-	rc = pod_state_of(m, object, &s);
+	rc = pod_state_of(m, object, pod, &s);
 	if (rc == -ENOSPC) {
 		/* It runs on a node that there is no room for. */
 		if (!is_new)
@@ -406,7 +406,7 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 	if (known != SLOT_NONE && is_old(m, pod_at(m, known), &pod.meta))
 		return -EINVAL;
 	is_new = known == SLOT_NONE;
-	rc = pod_state_of(m, &pod, &s);
+	rc = pod_state_of(m, &pod, known, &s);
 	if (rc < 0) {
 		if (rc == -ENOSPC && bound)
 			blind_lost(m, pod.node_name, error);

@@ -118,7 +118,21 @@ static int state_identity(struct model *m, const struct pod_object *pod, struct 
 	return 0;
 }
 
-static int state_shape(struct model *m, const struct pod_object *pod, struct pod_state *s)
+/* There is no room for the shape of a bound pod; the one that it waited with says more than
+ * would be needed, and as much of what it takes. */
+static bool keeps_shape(struct model *m, const struct pod_object *pod, uint32_t known, const struct effective *effective,
+                        struct pod_state *s)
+{
+	const struct pod_entry *e = known != SLOT_NONE ? pod_at(m, known) : NULL;
+
+	if (!e || e->blind || e->shape == m->shape_empty || !shape_asks(m, e->shape, pod, effective))
+		return false;
+	shape_hold(m, e->shape);
+	s->shape = e->shape;
+	return true;
+}
+
+static int state_shape(struct model *m, const struct pod_object *pod, uint32_t known, struct pod_state *s)
 {
 	const struct spread_cause cause = { s->namespace, s->labels, s->labels_n, s->owner_kind, s->owner };
 	bool bound = pod->node_name.bytes > 0;
@@ -138,7 +152,7 @@ static int state_shape(struct model *m, const struct pod_object *pod, struct pod
 		s->fault = "has too many rules of pod affinity, or too long ones; it is counted without them";
 		rc = shape_take(m, &w, &s->shape, &trouble);
 	}
-	if (rc == 0)
+	if (rc == 0 || (rc == -ENOSPC && bound && keeps_shape(m, pod, known, &effective, s)))
 		return 0;
 	s->shape = ID_NONE;
 	if (rc == -ENOMEM)
@@ -170,7 +184,7 @@ static int state_node(struct model *m, const struct pod_object *pod, struct pod_
 	return rc;
 }
 
-int pod_state_of(struct model *m, const struct pod_object *pod, struct pod_state *s)
+int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, struct pod_state *s)
 {
 	const char *asks = pod_asks_refusal(pod);
 	bool bound = pod->node_name.bytes > 0;
@@ -189,7 +203,7 @@ int pod_state_of(struct model *m, const struct pod_object *pod, struct pod_state
 	if (rc == 0)
 		rc = state_identity(m, pod, s);
 	if (rc == 0)
-		rc = state_shape(m, pod, s);
+		rc = state_shape(m, pod, known, s);
 	if (rc == 0 && (s->flags & POD_OURS))
 		rc = state_gang(m, pod, s);
 	/* What runs, runs. */

@@ -37,6 +37,37 @@ int draft_amounts(struct draft *d, const struct pod_object *pod, const struct ef
 	return 0;
 }
 
+/* One request of the shape is this much of that resource. */
+static bool asks_amount(struct model *m, const struct event_shape *e, struct text resource, int64_t value)
+{
+	const struct amount *amounts = (const void *)(e + 1);
+	const char *flag = NULL;
+	uint32_t column;
+	bool found = false;
+
+	if (!intern_has(&m->columns, resource) || model_intern(m, &m->columns, resource, &column, &flag) < 0)
+		return false;
+	for (uint32_t i = 0; i < e->amounts_n; i++)
+		found = found || (amounts[i].resource == column && amounts[i].value == value);
+	intern_give(&m->columns, column);
+	return found;
+}
+
+bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod, const struct effective *effective)
+{
+	const struct event_shape *e = (const void *)shape_at(m, shape)->body;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < pod->resources.n; i++) {
+		if (effective->amount[i] == 0 || i == RESOURCE_PODS)
+			continue;
+		if (!asks_amount(m, e, pod->resources.at[i], effective->amount[i]))
+			return false;
+		n++;
+	}
+	return n == e->amounts_n;
+}
+
 /* ---- requirements --------------------------------------------------------------- */
 
 static bool is_compare(const struct node_rule *r)
