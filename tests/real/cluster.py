@@ -21,6 +21,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -43,6 +44,14 @@ def build(*parts):
     if done.returncode != 0:
         raise SystemExit("cluster.py: the real API server did not build")
     return pathlib.Path(done.stdout.strip())
+
+
+def built(part):
+    """Where a real program is, None while it isn't built."""
+    version = re.search(r"\sk8s.io/kubernetes v([0-9.]*)", (HERE / "k8s" / "go.mod").read_text()).group(1)
+    home = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    path = pathlib.Path(os.environ.get("MUSTER_K8S_CACHE", f"{home}/muster/k8s-{version}")) / part
+    return path if path.exists() else None
 
 
 class Cluster:
@@ -229,6 +238,14 @@ class Cluster:
 
     def admin(self):
         return kube.Client(self.admin_kubeconfig)
+
+    def refusals(self):
+        """How many requests this API server did not allow since it started."""
+        metrics = self.admin().raw("GET", "/metrics")[1].decode().splitlines()
+        counts = [line for line in metrics if line.startswith("authorization_attempts_total{")]
+        if not counts:
+            raise RuntimeError("no authorization_attempts_total among the API server's metrics")
+        return sum(float(line.split()[-1]) for line in counts if 'result="allowed"' not in line)
 
     @classmethod
     def of(cls, folder):

@@ -4,25 +4,16 @@ Only that all of them place everything; what they take is not judged.
 Skipped while kube-scheduler is not built: tests/real/build.sh kube-scheduler."""
 import json
 import os
-import pathlib
-import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib.cluster import run  # noqa: E402
 from lib.harness import Skip, check, equal, main  # noqa: E402
-
-HERE = pathlib.Path(__file__).resolve().parent
-
-
-def cache():
-    version = re.search(r"\sk8s.io/kubernetes v([0-9.]*)", (HERE / "k8s" / "go.mod").read_text()).group(1)
-    home = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-    return pathlib.Path(os.environ.get("MUSTER_K8S_CACHE", f"{home}/muster/k8s-{version}"))
+from real.cluster import built  # noqa: E402
 
 
 def test_compare():
-    if not (cache() / "kube-scheduler").exists():
+    if not built("kube-scheduler"):
         raise Skip("kube-scheduler is not built; tests/real/build.sh kube-scheduler does it in some minutes")
     code, out, err = run("muster-bench", "compare", "--nodes", "40", "--pods", "60", "--gang", "20", "-o", "json",
                          timeout_s=600)

@@ -229,24 +229,16 @@ def test_events_have_the_words_of_kube_scheduler():
         equal(event["regarding"]["uid"], world.pods(name)[0]["metadata"]["uid"], "uid of " + name)
 
 
-def refusals():
-    """How many requests this API server did not allow."""
-    metrics = world.admin.raw("GET", "/metrics")[1].decode().splitlines()
-    counts = [line for line in metrics if line.startswith("authorization_attempts_total{")]
-    harness.check(counts, "no authorization_attempts_total")
-    return sum(float(line.split()[-1]) for line in counts if 'result="allowed"' not in line)
-
-
 def test_nothing_was_forbidden():
     """In all of the above muster asked for nothing that its rights don't give.
     Later the API server starts again, and refuses all until its own lists of
     rights are there."""
-    equal(refusals(), 0, "requests not allowed")
+    equal(world.cluster.refusals(), 0, "requests not allowed")
     try:
         kube.Client(world.cluster.muster_kubeconfig).list("ConfigMap")
     except kube.ApiError as error:
         equal(error.status, 403, "a list of what muster has no right to")
-    equal(refusals(), 1, "requests not allowed, one of them by this test")
+    equal(world.cluster.refusals(), 1, "requests not allowed, one of them by this test")
 
 
 def everything_is_placed_though(trouble):
