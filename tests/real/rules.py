@@ -263,10 +263,16 @@ def pod(rng, name, rules=None, most=3, **spec):
     return obj
 
 
-def standing_pod(rng, name, node_name):
-    """One that is there already, on this node."""
+def standing_pod(rng, name, node_name, ported):
+    """One that is there already, on this node.  ported: the nodes with a pod that has host
+    ports, no more than one on each.  Two with the same port never run on one node, and
+    kube-scheduler forgets a port that it knows of both when one of them goes."""
     obj = pod(rng, name, STANDING, 1, nodeName=node_name)
     obj["spec"].pop("runtimeClassName", None)
+    if "ports" in obj["spec"]["containers"][0]:
+        if node_name in ported:
+            del obj["spec"]["containers"][0]["ports"]
+        ported.add(node_name)
     return obj
 
 
@@ -309,7 +315,7 @@ def make_storage(create):
     create(claim("early", None))
 
 
-def make_cluster(rng, create, nodes=15, standing=34):
+def make_cluster(rng, create, ported, nodes=15, standing=34):
     """create(object) returns what the server made of it."""
     for name, labels in NAMESPACES.items():
         if name != "default":
@@ -328,7 +334,7 @@ def make_cluster(rng, create, nodes=15, standing=34):
                 "spec": {"drivers": [{"name": DRIVER, "nodeID": f"n{i:02}", "topologyKeys": [ZONE], **limit}]}})
     make_storage(create)
     for i in range(standing):
-        create(standing_pod(rng, f"there-{i:02}", f"n{rng.randrange(nodes):02}"))
+        create(standing_pod(rng, f"there-{i:02}", f"n{rng.randrange(nodes):02}", ported))
     for i, name in enumerate(["alone", "taken-1", "taken-2"]):
         user = objects.pod(f"user-of-{name}", cpu="10m", nodeName=f"n{i * 4:02}")
         user["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]

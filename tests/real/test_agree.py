@@ -101,8 +101,8 @@ def copies(pod):
 class Contest:
     """Differences are kept and told together at the end."""
 
-    def __init__(self, client, rng, folder):
-        self.client, self.rng, self.folder = client, rng, folder
+    def __init__(self, client, rng, ported, folder):
+        self.client, self.rng, self.ported, self.folder = client, rng, ported, folder
         self.differences = []
         self.seen = collections.Counter()
         self.texts = set()
@@ -205,17 +205,8 @@ class Contest:
         standing = [p for p in self.client.list("Pod") if p["metadata"]["name"].startswith("there-")]
         self.drop(self.rng.sample(standing, 6))
         for i in range(6):
-            self.client.create(rules.standing_pod(self.rng, f"there-{number}-{i}", self.rng.choice(nodes)))
+            self.client.create(rules.standing_pod(self.rng, f"there-{number}-{i}", self.rng.choice(nodes), self.ported))
         self.client.patch("Namespace", "dev", {"metadata": {"labels": {"env": self.rng.choice(["dev", "prod"])}}})
-
-
-def contest(client, rng, folder):
-    c = Contest(client, rng, folder)
-    for number in range(ROUNDS):
-        if number > 0:
-            c.change(number)
-        c.round(number)
-    return c
 
 
 def test_agreement_with_kube_scheduler():
@@ -223,18 +214,22 @@ def test_agreement_with_kube_scheduler():
     if not program:
         raise Skip("kube-scheduler is not built; tests/real/build.sh kube-scheduler does it in some minutes")
     folder = muster.scratch("muster-agree-")
-    rng = random.Random(load.seed())
+    rng, ported = random.Random(load.seed()), set()
     with Cluster(os.path.join(folder, "cluster")) as cluster:
         client = cluster.admin()
-        rules.make_cluster(rng, client.create)
+        rules.make_cluster(rng, client.create, ported)
+        c = Contest(client, rng, ported, folder)
         with KubeScheduler(program, cluster.admin_kubeconfig, folder) as theirs, \
                 muster.Muster(cluster.muster_kubeconfig, os.path.join(folder, "muster")) as ours:
             ours.wait_ready()
             until(theirs.ready, 60, "kube-scheduler's /readyz")
-            c = contest(client, rng, folder)
+            for number in range(ROUNDS):
+                if number > 0:
+                    c.change(number)
+                c.round(number)
         equal(cluster.refusals(), 0, "requests not allowed")
     print("\n".join(c.differences), flush=True)
-    print("reasons:", *sorted(c.texts), sep="\n  ", flush=True)
+    print("told to those that fit nowhere:", *sorted(c.texts), sep="\n  ", flush=True)
     figure(f"{sum(c.seen[k] for k in ('nowhere', 'somewhere'))} pods, {dict(c.seen)}")
     equal(len(c.differences), 0, "differences")
     check(c.seen["nowhere"] >= 30 and c.seen["where the best is not all"] >= 30, "too few of a kind:", c.seen)
