@@ -85,16 +85,13 @@ int census_init(struct census *cs, const struct limits *limits, struct nodes *no
 void census_clear(struct census *cs);
 void census_free(struct census *cs);
 
-/* A shape came; it is in the table.  When a selector is new, the pods that match it get another
- * kind, and those that are placed are counted. */
-int census_shape_add(struct census *cs, shape_id shape);
-/* It is about to go. */
-void census_shape_drop(struct census *cs, shape_id shape);
-
-/* The same in two steps, for a shape that is to take the place of another. */
+/* A shape comes, in two steps: what can fail; then, when it is in the table, its links.  When a selector
+ * is new, the pods that match it get another kind, and those that are placed are counted. */
 int census_links_make(struct census *cs, const struct shape *s, struct shape_links **out);
 void census_links_free(struct census *cs, struct shape_links *links);
 void census_links_put(struct census *cs, shape_id shape, struct shape_links *links);
+/* It is about to go. */
+void census_shape_drop(struct census *cs, shape_id shape);
 
 /* A namespace has those labels now, or is gone; pods that are matched otherwise now get
  * another kind. */

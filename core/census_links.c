@@ -253,16 +253,6 @@ void census_links_put(struct census *cs, shape_id shape, struct shape_links *lin
 	eases_change(cs, links, 1);
 }
 
-int census_shape_add(struct census *cs, shape_id shape)
-{
-	struct shape_links *links;
-	int rc = census_links_make(cs, &cs->shapes->slots[shape], &links);
-
-	if (rc == 0)
-		census_links_put(cs, shape, links);
-	return rc;
-}
-
 void census_shape_drop(struct census *cs, shape_id shape)
 {
 	kinds_forget_shape(&cs->kinds, shape);

@@ -8,7 +8,7 @@
 
 /* NODE_WHY_NOT_NAMED when each term of required node affinity asks for nodes by name: only
  * those are looked at.  NODE_WHY_CONFLICT when each asks for two names at once.
- * Else NODE_FITS.  shapes_add() keeps the answer as shape.named. */
+ * Else NODE_FITS.  shapes_make() keeps the answer as shape.named. */
 enum node_why rule_names(const struct shape *s);
 
 /* Is it one of the nodes that some term names?  With NODE_WHY_NOT_NAMED alone. */

@@ -201,11 +201,6 @@ bool selector_matches(const struct selectors *ss, selector_id id, labels_id labe
 	return true;
 }
 
-bool selector_chooses(const struct selectors *ss, selector_id id)
-{
-	return ss->slots[id].body->chooses;
-}
-
 /* ---- anchors ------------------------------------------------------------------ */
 
 struct anchoring {

@@ -61,11 +61,6 @@ int selectors_init(struct selectors *ss, const struct limits *limits, struct lab
 void selectors_clear(struct selectors *ss);
 void selectors_free(struct selectors *ss);
 
-static inline bool selector_live(const struct selectors *ss, selector_id id)
-{
-	return id < ss->chains.used && ss->slots[id].body;
-}
-
 /* The selector with those parts, held once more; *fresh when it is new: its counts are 0 then
  * and the caller (core/census.c) counts the pods there are. */
 int selector_take(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n, selector_id *out,
@@ -76,8 +71,6 @@ void selector_drop(struct selectors *ss, selector_id id);
 
 /* Does it match pods with those labels? */
 bool selector_matches(const struct selectors *ss, selector_id id, labels_id labels);
-/* Does it ask for labels of namespaces? */
-bool selector_chooses(const struct selectors *ss, selector_id id);
 
 /* The selectors that match a set of labels, sorted; *list is malloc'd, NULL for none. */
 int selectors_matching(const struct selectors *ss, labels_id labels, selector_id **list, uint32_t *n);

@@ -211,16 +211,6 @@ void shapes_unmake(struct shape *s)
 	shape_clear(s);
 }
 
-int shapes_add(struct shapes *ss, const struct shape_record *record, const struct node *nodes, uint32_t nodes_used)
-{
-	struct shape fresh;
-	int rc = shapes_make(ss, record, nodes, nodes_used, &fresh);
-
-	if (rc == 0)
-		shapes_put(ss, &fresh);
-	return rc < 0 ? rc : 0;
-}
-
 void shapes_drop(struct shapes *ss, shape_id id)
 {
 	shape_clear(&ss->slots[id]);

@@ -80,20 +80,16 @@ static inline struct shape *shapes_find(const struct shapes *ss, shape_id id)
 	return id < ss->limit && ss->slots[id].body ? &ss->slots[id] : NULL;
 }
 
-/* Add a shape; the record is copied.  An equal one under the same id changes
- * nothing.
+/* Add a shape in two steps; the record is copied.  1: an equal one is there under that id; then, and on
+ * an error, nothing was made.  What was made is put or freed.
  *
  *   -EPROTO   the id belongs to another shape that pods refer to
  *   -ENOMEM */
-int shapes_add(struct shapes *ss, const struct shape_record *record, const struct node *nodes, uint32_t nodes_used);
-void shapes_drop(struct shapes *ss, shape_id id);
-
-/* The same in two steps.  1: an equal one is there; then, and on an error, nothing was made.  What was
- * made is put or freed. */
 int shapes_make(const struct shapes *ss, const struct shape_record *record, const struct node *nodes,
                 uint32_t nodes_used, struct shape *out);
 void shapes_put(struct shapes *ss, const struct shape *s);
 void shapes_unmake(struct shape *s);
+void shapes_drop(struct shapes *ss, shape_id id);
 
 /* A node's labels, taints or flags changed. */
 void shapes_follow(struct shapes *ss, node_id id, const struct node *n);

@@ -50,7 +50,8 @@ void extract_object_name(const struct meta *meta, char *out, size_t out_bytes)
 			 (int)(name->bytes < 253 ? name->bytes : 253), name->at);
 }
 
-int extract_failed(const struct json *j, const struct meta *meta, struct decode_error *error)
+/* Fill *error from a scanner that failed; -EINVAL or -ENOMEM. */
+static int extract_failed(const struct json *j, const struct meta *meta, struct decode_error *error)
 {
 	if (j->no_memory)
 		return -ENOMEM;
@@ -278,7 +279,6 @@ static void pod_start(struct pod_object *out)
 	names_seed(&out->resources);
 	out->scheduler_name = text_of("default-scheduler");
 	out->node_name = out->condition_status = out->condition_reason = out->condition_message = TEXT_NONE;
-	out->priority_class = out->runtime_class = TEXT_NONE;
 	out->owner = (struct owner_object){ TEXT_NONE, TEXT_NONE, TEXT_NONE, TEXT_NONE };
 }
 

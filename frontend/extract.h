@@ -42,12 +42,6 @@ int extract_service(const char *json, size_t bytes, struct arena *arena, struct 
 int extract_controller(const char *json, size_t bytes, struct arena *arena, const char *kind,
                        struct controller_object *out, struct decode_error *error);
 
-int extract_priority_class(const char *json, size_t bytes, struct arena *arena,
-                           struct priority_class_object *out, struct decode_error *error);
-
-int extract_runtime_class(const char *json, size_t bytes, struct arena *arena,
-                          struct runtime_class_object *out, struct decode_error *error);
-
 /* apiVersion, kind and metadata alone. */
 int extract_meta(const char *json, size_t bytes, struct arena *arena, struct meta *out,
                  struct decode_error *error);
@@ -105,8 +99,6 @@ void extract_texts(struct json *j, struct texts *out);
 /* One more image of the pod, from a string; "" is none. */
 void extract_image(struct json *j, struct pod_object *out);
 
-/* Fill *error from a scanner that failed; -EINVAL or -ENOMEM. */
-int extract_failed(const struct json *j, const struct meta *meta, struct decode_error *error);
 /* The object is over and has a name; `kind` when it names none (items of lists). */
 int extract_end(struct json *j, struct meta *meta, const char *kind, struct decode_error *error);
 void extract_object_start(struct json *j);

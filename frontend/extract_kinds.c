@@ -1,4 +1,4 @@
-/* Kinds that pods refer to: Namespace, Service, controllers, PriorityClass, RuntimeClass. */
+/* Kinds that pods refer to: Namespace, Service, controllers. */
 #include "frontend/extract.h"
 
 #include "frontend/json.h"
@@ -143,79 +143,4 @@ int extract_controller(const char *json, size_t bytes, struct arena *arena, cons
 			read_part(&j, "selector", read_selector, &out->selector);
 	}
 	return extract_end(&j, &out->meta, kind, error);
-}
-
-/* ---- classes -------------------------------------------------------------------- */
-
-int extract_priority_class(const char *json, size_t bytes, struct arena *arena,
-			   struct priority_class_object *out, struct decode_error *error)
-{
-	struct json j;
-	struct text name;
-
-	memset(out, 0, sizeof(*out));
-	extract_meta_start(&out->meta);
-	json_begin(&j, json, bytes, arena);
-	extract_object_start(&j);
-	while (json_member(&j, &name)) {
-		if (common_member(&j, name, &out->meta))
-			continue;
-		if (text_is(name, "value"))
-			extract_int32(&j, &out->value);
-		else if (text_is(name, "globalDefault"))
-			json_bool(&j, &out->is_default);
-		else
-			json_skip(&j);
-	}
-	return extract_end(&j, &out->meta, "PriorityClass", error);
-}
-
-static void read_overhead(struct json *j, void *context)
-{
-	struct runtime_class_object *out = context;
-
-	extract_quantities(j, &out->resources, &out->overhead);
-}
-
-static void extract_scheduling(struct json *j, struct runtime_class_object *out)
-{
-	uint32_t asks = 0;
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "nodeSelector"))
-			extract_pairs(j, &out->node_selector, false);
-		else if (text_is(name, "tolerations"))
-			extract_tolerations(j, &out->tolerations, &out->tolerations_n, &out->tolerations_room,
-					    &asks);
-		else
-			json_skip(j);
-	}
-	if (asks & ASKS_TOLERATION_OPERATOR)
-		json_fail(j, "has a toleration with the operator Gt or Lt");
-}
-
-int extract_runtime_class(const char *json, size_t bytes, struct arena *arena,
-			  struct runtime_class_object *out, struct decode_error *error)
-{
-	struct json j;
-	struct text name;
-
-	memset(out, 0, sizeof(*out));
-	extract_meta_start(&out->meta);
-	json_begin(&j, json, bytes, arena);
-	extract_object_start(&j);
-	while (json_member(&j, &name)) {
-		if (common_member(&j, name, &out->meta))
-			continue;
-		if (text_is(name, "overhead"))
-			read_part(&j, "podFixed", read_overhead, out);
-		else if (text_is(name, "scheduling"))
-			extract_scheduling(&j, out);
-		else
-			json_skip(&j);
-	}
-	return extract_end(&j, &out->meta, "RuntimeClass", error);
 }

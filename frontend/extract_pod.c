@@ -137,14 +137,9 @@ static bool extract_spec_names(struct json *j, struct text name, struct pod_obje
 		json_string(j, &out->node_name);
 	else if (text_is(name, "priority")) {
 		out->priority = 0;
-		out->has_priority = !json_null(j);
-		if (out->has_priority)
+		if (!json_null(j))
 			extract_int32(j, &out->priority);
-	} else if (text_is(name, "priorityClassName"))
-		json_string(j, &out->priority_class);
-	else if (text_is(name, "runtimeClassName"))
-		json_string(j, &out->runtime_class);
-	else if (text_is(name, "schedulingGates"))
+	} else if (text_is(name, "schedulingGates"))
 		out->gated = extract_any(j);
 	else if (text_is(name, "schedulingGroup") || text_is(name, "workloadRef"))
 		extract_native_group(j, out);

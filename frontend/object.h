@@ -205,9 +205,6 @@ struct pod_object {
 	uint32_t image_containers; /* containers and init containers, with or without an image */
 	bool needs_restart_all; /* a container rule with the action RestartAllContainers */
 	struct owner_object owner;
-	struct text priority_class;
-	bool has_priority;
-	struct text runtime_class;
 	struct pod_volumes *volumes; /* frontend/volume.h; NULL without any */
 	bool has_node_terms; /* required node affinity: one of the terms must hold */
 	struct node_term *terms;
@@ -264,22 +261,6 @@ struct service_object {
 struct controller_object {
 	struct meta meta;
 	struct selector_object selector;
-};
-
-struct priority_class_object {
-	struct meta meta;
-	int32_t value;
-	bool is_default; /* globalDefault */
-};
-
-struct runtime_class_object {
-	struct meta meta;
-	struct resource_names resources;
-	struct quantities overhead;
-	struct pairs node_selector;
-	struct toleration_object *tolerations;
-	size_t tolerations_n;
-	size_t tolerations_room;
 };
 
 #endif

@@ -184,7 +184,7 @@ int draft_value(struct draft *d, struct text value, uint32_t *number)
 	return model_intern(d->m, &d->m->values, value, number, &d->trouble->flag);
 }
 
-int draft_add_value(struct draft *d, struct text value)
+static int draft_add_value(struct draft *d, struct text value)
 {
 	uint32_t *number = draft_more(d, SECTION_VALUES);
 	int rc = number ? draft_value(d, value, number) : -ENOMEM;

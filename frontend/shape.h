@@ -62,7 +62,6 @@ static inline uint32_t draft_count(const struct draft *d, enum section section)
 int draft_key(struct draft *d, struct text key, uint32_t *number);
 int draft_value(struct draft *d, struct text value, uint32_t *number);
 /* Append to SECTION_VALUES. */
-int draft_add_value(struct draft *d, struct text value);
 int draft_add_values(struct draft *d, const struct text *values, size_t n, struct span *out);
 /* -EINVAL, with what is wrong: a static text, or the arena's. */
 int draft_fails(struct draft *d, const char *fault);

@@ -190,11 +190,6 @@ void watch_relist(struct watch *w)
 	w->relist_wanted = true;
 }
 
-enum watch_state watch_state(const struct watch *w)
-{
-	return w->state;
-}
-
 const struct resource *watch_resource(const struct watch *w)
 {
 	return w->resource;

@@ -71,7 +71,6 @@ bool watch_lacks_room(const struct watch *w);
 /* List again as soon as possible: the model has room that it did not have. */
 void watch_relist(struct watch *w);
 
-enum watch_state watch_state(const struct watch *w);
 const struct resource *watch_resource(const struct watch *w);
 const struct watch_counts *watch_counts(const struct watch *w);
 const char *watch_error(const struct watch *w); /* the last failure, "" while all is well */

@@ -95,11 +95,6 @@ void as_api_free(struct as_api *api)
 	free(api);
 }
 
-struct as_store *as_api_store(struct as_api *api)
-{
-	return api->store;
-}
-
 void as_api_count_lag(struct as_api *api)
 {
 	api->stats.watches_lagged++;

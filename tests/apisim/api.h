@@ -57,8 +57,6 @@ struct as_response {
 struct as_api *as_api_new(const struct as_config *config);
 void as_api_free(struct as_api *api); /* after all its watches */
 
-struct as_store *as_api_store(struct as_api *api);
-
 void as_api_handle(struct as_api *api, const struct as_request *request, struct as_response *response);
 
 /* Declare a custom resource, as by POST of a CustomResourceDefinition with a

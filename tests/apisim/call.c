@@ -370,13 +370,6 @@ char *as_time(struct as_arena *a, uint64_t now_ns)
 	return as_arena_copy(a, text, strlen(text));
 }
 
-char *as_time_micro(struct as_arena *a, uint64_t now_ns)
-{
-	char *text = as_time(a, now_ns);
-
-	return as_arena_printf(a, "%.19s.%06uZ", text, (unsigned)(now_ns % 1000000000 / 1000));
-}
-
 char *as_new_uid(struct as_api *api)
 {
 	uint64_t a = api->config.random(api->config.context), b = api->config.random(api->config.context);

@@ -89,7 +89,6 @@ bool as_media_type_is(const char *type, const char *wanted);
 struct as_json *as_body(struct as_call *c);
 /* "2026-11-21T10:59:00Z" */
 char *as_time(struct as_arena *a, uint64_t now_ns);
-char *as_time_micro(struct as_arena *a, uint64_t now_ns);
 char *as_new_uid(struct as_api *api);
 /* Percent-decoded in place. */
 void as_decode(char *text, bool plus_is_space);

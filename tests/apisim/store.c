@@ -49,11 +49,6 @@ uint64_t as_store_oldest(const struct as_store *s)
 	return s->oldest;
 }
 
-size_t as_store_history(const struct as_store *s)
-{
-	return s->history;
-}
-
 const struct as_event *as_store_event(const struct as_store *s, uint64_t version)
 {
 	assert(version > s->oldest && version <= s->version);

@@ -30,7 +30,6 @@ void as_store_free(struct as_store *s); /* the resources' indexes are not its ow
 uint64_t as_store_version(const struct as_store *s);
 /* Events from the one after this version on are there. */
 uint64_t as_store_oldest(const struct as_store *s);
-size_t as_store_history(const struct as_store *s);
 /* The event of a version: oldest < version <= as_store_version(). */
 const struct as_event *as_store_event(const struct as_store *s, uint64_t version);
 /* Forget all history, as etcd's compaction does; one version passes without an

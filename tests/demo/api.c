@@ -39,7 +39,6 @@ struct api {
 	struct lane *lanes;
 	unsigned lanes_n;
 	struct request *first, **last;
-	size_t open;
 	struct stream stream;
 };
 
@@ -155,7 +154,6 @@ void api_forget(struct api *a)
 		struct request *r = a->first;
 
 		a->first = r->next;
-		a->open--;
 		free_request(r);
 	}
 	a->last = &a->first;
@@ -198,7 +196,6 @@ void api_send(struct api *a, const char *path, char *body, api_done_fn done, voi
 	r->context = context;
 	*a->last = r;
 	a->last = &r->next;
-	a->open++;
 }
 
 static void start(struct lane *lane, struct request *r)
@@ -250,7 +247,6 @@ static void finish(struct api *a, CURL *easy, CURLcode code)
 	curl_multi_remove_handle(a->multi, easy);
 	r = lane->request;
 	lane->request = NULL;
-	a->open--;
 	if (code != CURLE_OK) {
 		status = 0;
 		lane->answer.n = 0;
@@ -309,9 +305,4 @@ void api_run(struct api *a, int wait_ms)
 		if (message->msg == CURLMSG_DONE)
 			finish(a, message->easy_handle, message->data.result);
 	start_what_fits(a);
-}
-
-size_t api_open(const struct api *a)
-{
-	return a->open;
 }

@@ -30,7 +30,4 @@ bool api_watching(const struct api *a);
 /* Do what can be done; wait at most that long for something to happen. */
 void api_run(struct api *a, int wait_ms);
 
-/* Requests that are not answered yet. */
-size_t api_open(const struct api *a);
-
 #endif

@@ -307,12 +307,10 @@ union others {
 	struct meta meta;
 	struct service_object service;
 	struct controller_object controller;
-	struct priority_class_object priority;
-	struct runtime_class_object runtime;
 };
 
 /* What the readers say of it, by kind; tree NULL: they are only called. */
-enum { POD, NODE, NAMESPACE, SERVICE, REPLICA_SET, REPLICATION, PRIORITY, RUNTIME, KINDS };
+enum { POD, NODE, NAMESPACE, SERVICE, REPLICA_SET, REPLICATION, KINDS };
 
 static int read_as(int kind, const char *text, size_t n, struct arena *arena, const cJSON *tree, const char **wrong,
 		   struct decode_error *error)
@@ -338,13 +336,9 @@ static int read_as(int kind, const char *text, size_t n, struct arena *arena, co
 	case REPLICA_SET:
 		READ(extract_controller(text, n, arena, "ReplicaSet", &o.controller, error),
 		     controller_differs(&o.controller, tree, false));
-	case REPLICATION:
+	default:
 		READ(extract_controller(text, n, arena, "ReplicationController", &o.controller, error),
 		     controller_differs(&o.controller, tree, true));
-	case PRIORITY:
-		READ(extract_priority_class(text, n, arena, &o.priority, error), priority_class_differs(&o.priority, tree));
-	default:
-		READ(extract_runtime_class(text, n, arena, &o.runtime, error), runtime_class_differs(&o.runtime, tree));
 	}
 #undef READ
 }

@@ -614,9 +614,6 @@ static const char *names_differ(const struct pod_object *pod, const cJSON *objec
 
 	TRY(text_differs(pod->scheduler_name, *scheduler ? scheduler : "default-scheduler", "schedulerName"));
 	TRY(text_differs(pod->node_name, tree_string(tree_of(object, "spec", "nodeName")), "nodeName"));
-	TRY(text_differs(pod->priority_class, tree_string(tree_of(object, "spec", "priorityClassName")), "priorityClassName"));
-	TRY(text_differs(pod->runtime_class, tree_string(tree_of(object, "spec", "runtimeClassName")), "runtimeClassName"));
-	SAME(pod->has_priority, priority != NULL, "is there a priority");
 	SAME(pod->priority, (int32_t)number(priority), "priority");
 	SAME(pod->gated, cJSON_GetArraySize(tree_of(object, "spec", "schedulingGates")) > 0, "schedulingGates");
 	SAME(pod->has_host_network, cJSON_IsTrue(tree_of(object, "spec", "hostNetwork")), "hostNetwork");
@@ -739,20 +736,4 @@ const char *controller_differs(const struct controller_object *controller, const
 	TRY(map_rules_differ(&controller->selector.rules, selector, &n));
 	SAME(n, controller->selector.rules.n, "a selector has more rules");
 	return NULL;
-}
-
-const char *priority_class_differs(const struct priority_class_object *class, const cJSON *object)
-{
-	TRY(meta_differs(&class->meta, object));
-	SAME(class->value, (int32_t)number(tree_get(object, "value")), "value");
-	SAME(class->is_default, cJSON_IsTrue(tree_get(object, "globalDefault")), "globalDefault");
-	return NULL;
-}
-
-const char *runtime_class_differs(const struct runtime_class_object *class, const cJSON *object)
-{
-	TRY(meta_differs(&class->meta, object));
-	TRY(quantities_differ(&class->overhead, &class->resources, tree_of(object, "overhead", "podFixed"), NULL));
-	TRY(pairs_differ(&class->node_selector, tree_of(object, "scheduling", "nodeSelector"), "nodeSelector"));
-	return tolerations_differ(class->tolerations, class->tolerations_n, tree_of(object, "scheduling", "tolerations"));
 }

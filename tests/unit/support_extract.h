@@ -14,8 +14,6 @@ const char *node_differs(const struct node_object *node, const cJSON *object);
 const char *meta_differs(const struct meta *meta, const cJSON *object);
 const char *service_differs(const struct service_object *service, const cJSON *object);
 const char *controller_differs(const struct controller_object *controller, const cJSON *object, bool is_map);
-const char *priority_class_differs(const struct priority_class_object *class, const cJSON *object);
-const char *runtime_class_differs(const struct runtime_class_object *class, const cJSON *object);
 
 /* The value of the last member of that name; of null, or of none, NULL. */
 const cJSON *tree_get(const cJSON *object, const char *name);

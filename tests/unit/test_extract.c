@@ -35,8 +35,6 @@ static bool same_other(const char *kind, const cJSON *object, const char *text, 
 	struct decode_error error = { .text = "" };
 	struct service_object service;
 	struct controller_object controller;
-	struct priority_class_object priority;
-	struct runtime_class_object runtime;
 	struct meta meta;
 	const char *wrong = NULL;
 	bool found = true;
@@ -45,10 +43,6 @@ static bool same_other(const char *kind, const cJSON *object, const char *text, 
 		CHECK(namespace, meta_differs(&meta, object), &meta);
 	else if (strcmp(kind, "Service") == 0)
 		CHECK(service, service_differs(&service, object), &service);
-	else if (strcmp(kind, "PriorityClass") == 0)
-		CHECK(priority_class, priority_class_differs(&priority, object), &priority);
-	else if (strcmp(kind, "RuntimeClass") == 0)
-		CHECK(runtime_class, runtime_class_differs(&runtime, object), &runtime);
 	else
 		found = false;
 	for (int i = 0; i < 3 && !found; i++) {

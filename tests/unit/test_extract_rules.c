@@ -294,18 +294,16 @@ Test(extract_rules, names_that_a_pod_refers_to)
 {
 	pod_is_good(",\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"1\"},{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":"
 		    "\"rs\",\"uid\":\"2\",\"controller\":true}]",
-		    "\"priority\":0,\"priorityClassName\":\"high\",\"runtimeClassName\":\"gvisor\",\"containers\":[{\"restartPolicyRules\":["
+		    "\"priority\":7,\"containers\":[{\"restartPolicyRules\":["
 		    "{\"action\":\"Restart\"},{\"action\":\"RestartAllContainers\"}]}]");
 	TEXT_IS(pod.owner.kind, "ReplicaSet");
 	TEXT_IS(pod.owner.api_version, "apps/v1");
 	TEXT_IS(pod.owner.name, "rs");
 	TEXT_IS(pod.owner.uid, "2");
-	cr_assert(pod.has_priority);
-	TEXT_IS(pod.priority_class, "high");
-	TEXT_IS(pod.runtime_class, "gvisor");
+	cr_assert_eq(pod.priority, 7);
 	cr_assert(pod.needs_restart_all);
 	pod_is_good("", "\"priority\":null,\"containers\":[{\"restartPolicyRules\":[{\"action\":\"Restart\"}]}]");
-	cr_assert_not(pod.has_priority);
+	cr_assert_eq(pod.priority, 0);
 	cr_assert_not(pod.needs_restart_all);
 	TEXT_IS(pod.owner.kind, "");
 	end();
@@ -375,18 +373,13 @@ Test(extract_rules, selectors_of_controllers)
 	end();
 }
 
-Test(extract_rules, services_namespaces_and_classes)
+Test(extract_rules, services_and_namespaces)
 {
 	static const char service[] = "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"selector\":{\"b\":\"1\",\"a\":\"2\"}}}";
 	static const char headless[] = "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"selector\":null}}";
 	static const char namespace[] = "{\"metadata\":{\"name\":\"team\",\"labels\":{\"a\":\"b\"}},\"spec\":{\"finalizers\":[]}}";
-	static const char priority[] = "{\"metadata\":{\"name\":\"high\"},\"value\":-5,\"globalDefault\":true}";
-	static const char runtime[] = "{\"metadata\":{\"name\":\"kata\"},\"handler\":\"h\",\"overhead\":{\"podFixed\":{\"cpu\":\"250m\"}},\"scheduling\":"
-				      "{\"nodeSelector\":{\"k\":\"v\"},\"tolerations\":[{\"key\":\"t\",\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}}";
 	struct service_object s;
 	struct meta meta;
-	struct priority_class_object p;
-	struct runtime_class_object r;
 
 	cr_assert_eq(extract_service(service, strlen(service), &arena, &s, &error), 0);
 	cr_assert_eq(s.selector.n, 2);
@@ -395,11 +388,5 @@ Test(extract_rules, services_namespaces_and_classes)
 	cr_assert_eq(s.selector.n, 0);
 	cr_assert_eq(extract_namespace(namespace, strlen(namespace), &arena, &meta, &error), 0);
 	TEXT_IS(meta.labels.at[0].value, "b");
-	cr_assert_eq(extract_priority_class(priority, strlen(priority), &arena, &p, &error), 0);
-	cr_assert(p.value == -5 && p.is_default);
-	cr_assert_eq(extract_runtime_class(runtime, strlen(runtime), &arena, &r, &error), 0);
-	cr_assert_eq(quantity_milli(*quantities_find(&r.overhead, RESOURCE_CPU)), 250);
-	TEXT_IS(r.node_selector.at[0].key, "k");
-	cr_assert(r.tolerations_n == 1 && r.tolerations[0].exists && r.tolerations[0].effect == EFFECT_NO_EXECUTE);
 	end();
 }
