@@ -452,6 +452,7 @@ void nodes_drop(struct nodes *ns, node_id id)
 	assert(n->pods == 0);
 	allocatable_set(ns, id, &(struct node_record){ .body = &nothing });
 	present_set(ns, id, 0);
+	ns->room_version++; /* a spread may have waited for its domain */
 	changed(ns, id);
 	node_forget(n);
 	name_drop(ns->ledger, &n->name);
