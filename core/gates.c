@@ -34,6 +34,7 @@ struct segment {
 
 struct gates {
 	const struct census *cs;
+	kind_id kind;
 	struct gate *at;
 	uint32_t n;
 	uint32_t nodes;
@@ -214,25 +215,27 @@ static bool has_all_keys(const struct gates *g, const struct shape_links *links,
 	return true;
 }
 
-/* Nodes whose pods a spread counts, and whose domains have to be even. */
-static int eligible_find(const struct gates *g, struct gate *gate, const struct shape *s, const struct shape_links *links)
+/* Does a spread count the pods of that node, and has its domain to be even? */
+static bool spread_counts(const struct gates *g, const struct spread *spread, node_id id)
 {
-	uint32_t flags = gate->spread->flags;
+	const shape_id shape = g->cs->kinds.slots[g->kind].shape;
+	const struct shape *s = &g->cs->shapes->slots[shape];
+	const struct node *n = &g->cs->nodes->slots[id];
 
+	return node_present(n) && has_all_keys(g, g->cs->links[shape], id) &&
+	       ((spread->flags & SPREAD_IGNORES_AFFINITY) || rule_affinity(s, n)) &&
+	       !((spread->flags & SPREAD_HONORS_TAINTS) && rule_taint(s, n));
+}
+
+static int eligible_find(const struct gates *g, struct gate *gate)
+{
 	gate->eligible = calloc((g->cs->nodes->limit + 63) / 64, sizeof(*gate->eligible));
 	if (!gate->eligible)
 		return -ENOMEM;
 	for (uint32_t rank = 0; rank < g->nodes; rank++) {
 		node_id id = node_at(g, rank);
-		const struct node *n = &g->cs->nodes->slots[id];
 
-		if (!node_present(n) || !has_all_keys(g, links, id))
-			continue;
-		if (!(flags & SPREAD_IGNORES_AFFINITY) && !rule_affinity(s, n))
-			continue;
-		if ((flags & SPREAD_HONORS_TAINTS) && rule_taint(s, n))
-			continue;
-		gate->eligible[id / 64] |= UINT64_C(1) << (id % 64);
+		gate->eligible[id / 64] |= (uint64_t)spread_counts(g, gate->spread, id) << (id % 64);
 	}
 	return 0;
 }
@@ -278,7 +281,7 @@ static int gate_add(struct gates *g, const struct gate *gate)
 	return gate_sum(g, &g->at[g->n++]);
 }
 
-static int add_own(struct gates *g, kind_id kind, const struct shape *s, const struct shape_links *links)
+static int add_own(struct gates *g, kind_id kind, const struct shape_links *links)
 {
 	const struct selectors *ss = &g->cs->selectors;
 	int rc = 0;
@@ -312,7 +315,7 @@ static int add_own(struct gates *g, kind_id kind, const struct shape *s, const s
 			gate.counter = ss->slots[t->selector].staying;
 			gate.self = gate.self || kind_matches(&g->cs->kinds, kind, t->selector);
 		}
-		rc = eligible_find(g, &gate, s, links);
+		rc = eligible_find(g, &gate);
 		if (rc == 0)
 			rc = gate_add(g, &gate);
 		if (rc < 0 && (g->n == 0 || g->at[g->n - 1].eligible != gate.eligible))
@@ -460,7 +463,7 @@ static int build(struct gates *g, kind_id kind, const tree_key *base)
 	int rc = 0;
 
 	if (links)
-		rc = add_own(g, kind, &g->cs->shapes->slots[k->shape], links);
+		rc = add_own(g, kind, links);
 	if (rc == 0)
 		rc = add_existing(g, kind);
 	if (rc < 0 || g->n == 0)
@@ -490,6 +493,7 @@ int gates_new(struct gates **out, const struct census *cs, kind_id kind, const t
 	if (!g)
 		return -ENOMEM;
 	g->cs = cs;
+	g->kind = kind;
 	g->nodes = cs->nodes->count;
 	rc = build(g, kind, base);
 	if (rc < 0 || g->n == 0) {
@@ -501,6 +505,16 @@ int gates_new(struct gates **out, const struct census *cs, kind_id kind, const t
 }
 
 /* ---- following --------------------------------------------------------------------- */
+
+bool gates_outdated(const struct gates *g, uint32_t rank)
+{
+	node_id id = node_at(g, rank);
+
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->at[i].eligible && counts_there(&g->at[i], id) != spread_counts(g, g->at[i].spread, id))
+			return true;
+	return false;
+}
 
 void gates_follow(struct gates *g, uint32_t rank, tree_key base)
 {

@@ -27,6 +27,10 @@ struct gates;
 int gates_new(struct gates **out, const struct census *cs, kind_id kind, const tree_key *base);
 void gates_free(struct gates *g);
 
+/* Is the node of that rank one that a spread counts now and did not before, or the other way
+ * round?  Then gates have to be built anew. */
+bool gates_outdated(const struct gates *g, uint32_t rank);
+
 /* The node of that rank changed: who stands there, or its base key. */
 void gates_follow(struct gates *g, uint32_t rank, tree_key base);
 

@@ -440,7 +440,7 @@ static void follow(struct views *vs, struct view *v)
 	for (; v->position < ns->log_n; v->position++) {
 		uint32_t rank = ns->slots[ns->log[v->position % NODE_LOG]].rank;
 
-		if (v->mode != VIEW_WEIGHED && turns_soft(vs, s, rank)) {
+		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, rank)) || (v->gates && gates_outdated(v->gates, rank))) {
 			rebuild(vs, v);
 			return;
 		}
