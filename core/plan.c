@@ -1,18 +1,9 @@
-#include "core/plan.h"
+#include "core/plan_impl.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Ready members of one kind. */
-struct plan_group {
-	kind_id kind;
-	bool later; /* no node takes it before another member is placed */
-	uint32_t n;
-	uint32_t wanted; /* of them in the set */
-	uint64_t capacity;
-};
 
 int plan_init(struct plan *plan, const struct limits *limits)
 {
@@ -65,16 +56,6 @@ static void collect(struct plan *plan, const struct gangs *gs, const struct gang
 		qsort_r(plan->pods, plan->n, sizeof(*plan->pods), member_compare, ps);
 }
 
-static struct plan_group *group_of(struct plan *plan, const struct views *vs, kind_id kind)
-{
-	return &plan->groups[vs->census->kinds.slots[kind].mark];
-}
-
-static kind_id kind_at(const struct plan *plan, const struct gangs *gs, uint32_t member)
-{
-	return gs->pods->slots[plan->pods[member]].kind;
-}
-
 static void group_look(struct plan_group *g, const struct view *v)
 {
 	g->capacity = v->capacity;
@@ -94,33 +75,36 @@ static void group_members(struct plan *plan, struct views *vs, const struct gang
 		}
 		plan->groups[k->mark].n++;
 	}
-	for (uint32_t i = 0; i < plan->groups_n; i++)
+	plan->ordered = false;
+	for (uint32_t i = 0; i < plan->groups_n; i++) {
 		group_look(&plan->groups[i], views_get(vs, plan->groups[i].kind));
+		plan->ordered = plan->ordered || rules_ordered(vs->census, plan->groups[i].kind);
+	}
 }
 
 /* ---- taking and undoing ------------------------------------------------------- */
 
-static void take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind)
+void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind)
 {
 	view_take(vs, views_get(vs, kind), rank);
 	plan->nodes[member] = vs->nodes->order[rank];
 	plan->placed++;
 }
 
-static void undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member)
+void plan_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member)
 {
 	census_give(vs->census, plan->nodes[member], kind_at(plan, gs, member), false);
 	plan->nodes[member] = ID_NONE;
 	plan->placed--;
 }
 
-static bool take_best(struct plan *plan, struct views *vs, uint32_t member, kind_id kind)
+bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_id kind)
 {
 	uint32_t rank = view_best(views_get(vs, kind));
 
 	if (rank == TREE_NONE)
 		return false;
-	take(plan, vs, member, rank, kind);
+	plan_take(plan, vs, member, rank, kind);
 	return true;
 }
 
@@ -134,16 +118,17 @@ static void fill_levels(struct plan *plan, struct views *vs, struct view *v, uin
 	uint32_t member = 0;
 
 	while (member < n) {
-		tree_key top = tree_top(&v->tree);
+		uint32_t rank = tree_best(&v->tree);
+		tree_key top = rank != TREE_NONE ? tree_at(&v->tree, rank) : 0;
 
-		if (top == 0)
+		if (rank == TREE_NONE)
 			return;
-		for (uint32_t rank = tree_next(&v->tree, 0, top); rank != TREE_NONE && member < n;
-		     rank = tree_next(&v->tree, rank + 1, top)) {
+		while (rank != TREE_NONE) {
 			do {
 				view_take(vs, v, rank);
 				plan->nodes[member++] = vs->nodes->order[rank];
 			} while (member < n && tree_at(&v->tree, rank) >= top);
+			rank = member < n ? tree_next(&v->tree, rank + 1, top) : TREE_NONE;
 		}
 	}
 	plan->placed = n;
@@ -166,7 +151,7 @@ static void note_why_if_ruled(struct plan *plan, struct views *vs, kind_id kind)
  * anew after each. */
 static void fill_each(struct plan *plan, struct views *vs, uint32_t member, kind_id kind)
 {
-	while (member < plan->n && take_best(plan, vs, member, kind))
+	while (member < plan->n && plan_take_best(plan, vs, member, kind))
 		member++;
 }
 
@@ -174,55 +159,37 @@ static void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs
 {
 	for (uint32_t i = plan->n; i-- > 0;)
 		if (plan->nodes[i] != ID_NONE)
-			undo(plan, vs, gs, i);
+			plan_undo(plan, vs, gs, i);
 }
 
-/* The topology in which the first member binds all that follow, when nobody whom they seek is
- * there yet: false when there is none. */
-static bool first_binds(const struct views *vs, kind_id kind, topology_id *out)
+/* Does the first member bind all that follow?  Nobody whom they seek is there yet, or only on
+ * nodes without the key. */
+static bool first_binds(const struct views *vs, kind_id kind)
 {
 	const struct census *cs = vs->census;
 	const struct shape_links *links = cs->links[cs->kinds.slots[kind].shape];
+	const uint32_t *placed;
 
-	if (!links || links->affinity == SELECTOR_NONE || cs->selectors.slots[links->affinity].placed_n > 0 ||
-	    !kind_matches(&cs->kinds, kind, links->affinity))
+	if (!links || links->affinity == SELECTOR_NONE || !kind_matches(&cs->kinds, kind, links->affinity))
 		return false;
+	placed = cs->selectors.slots[links->affinity].placed;
 	for (uint32_t i = 0; i < links->terms_n; i++) {
+		const struct topology *t = &cs->topologies.slots[links->terms[i].topology];
+
 		if (links->terms[i].term->kind != POD_TERM_AFFINITY)
 			continue;
-		*out = links->terms[i].topology;
-		return true;
+		for (node_id id = 0; id < cs->nodes->used; id++)
+			if (placed[id] > 0 && t->domain[id] != DOMAIN_NONE)
+				return false;
 	}
-	return false;
+	return true;
 }
 
-/* Could the domain take so many, as far as counts go? */
-static bool domain_may(struct views *vs, const struct view *v, topology_id topology, uint32_t domain, uint32_t need)
+static bool fill_from_starts(struct plan *plan, struct views *vs, const struct gangs *gs, kind_id kind, uint32_t need)
 {
-	uint64_t sum = 0;
-
-	for (uint32_t rank = 0; rank < vs->nodes->count && sum < need; rank++)
-		if (topology_domain(&vs->census->topologies, topology, vs->nodes->order[rank]) == domain)
-			sum += v->counts[rank];
-	vs->steps += vs->nodes->count / 8;
-	return sum >= need;
-}
-
-static bool fill_some_domain(struct plan *plan, struct views *vs, const struct gangs *gs, kind_id kind,
-                             topology_id topology, uint32_t need)
-{
-	uint32_t domains = vs->census->topologies.slots[topology].domains;
-
-	for (uint32_t d = 0; d < domains && d < PLAN_DOMAINS && vs->steps < PLAN_STEPS; d++) {
-		const struct view *v = views_get(vs, kind);
-		uint32_t rank;
-
-		if (!domain_may(vs, v, topology, d, need))
-			continue;
-		rank = view_best_in(vs, v, topology, d);
-		if (rank == TREE_NONE)
-			continue;
-		take(plan, vs, 0, rank, kind);
+	starts_find(plan, vs, kind, need);
+	for (uint32_t i = 0; i < plan->starts_n && vs->steps < PLAN_STEPS; i++) {
+		plan_take(plan, vs, 0, plan->starts[i].rank, kind);
 		fill_each(plan, vs, 1, kind);
 		if (plan->placed >= need)
 			return true;
@@ -232,23 +199,54 @@ static bool fill_some_domain(struct plan *plan, struct views *vs, const struct g
 	return false;
 }
 
+static void set_first(struct plan *plan, uint32_t need)
+{
+	for (uint32_t i = 0; i < need; i++)
+		plan->set[i] = i;
+	plan->set_n = need;
+}
+
+/* The best node for each was not the way; is there any? */
+static enum plan_answer search_alike(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
+{
+	kind_id kind = plan->groups[0].kind;
+	enum plan_answer answer;
+
+	if (rules_simple(vs->census, kind) && !plan->starts_cut)
+		return vs->steps < PLAN_STEPS ? PLAN_IMPOSSIBLE : PLAN_GAVE_UP;
+	if (!plan->search)
+		return PLAN_GAVE_UP;
+	set_first(plan, plan->n);
+	plan->groups[0].wanted = plan->n;
+	answer = set_search(plan, vs, gs, need);
+	plan->counts_n = answer == PLAN_PLACED ? 0 : plan->counts_n;
+	for (uint32_t i = 0; answer == PLAN_PLACED && i < plan->n; i++)
+		if (plan->nodes[i] == ID_NONE && !plan_take_best(plan, vs, i, kind))
+			break;
+	return answer;
+}
+
 /* Members of one kind with rules between pods, or weighed against all nodes. */
 static enum plan_answer plan_ruled(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
 {
 	kind_id kind = plan->groups[0].kind;
-	topology_id topology = 0;
-	bool binds = first_binds(vs, kind, &topology);
+	enum plan_answer answer;
+	bool binds = first_binds(vs, kind);
 
 	fill_each(plan, vs, 0, kind);
 	plan->failed = kind;
 	plan->failed_need = need;
 	plan->fit = plan->placed;
+	plan->starts_cut = false;
 	if (plan->placed > 0 && plan->placed < plan->n)
 		note_why(plan, vs, kind);
 	if (plan->placed < need) {
 		undo_all(plan, vs, gs);
-		if (!binds || need == 1 || !fill_some_domain(plan, vs, gs, kind, topology, need))
-			return vs->steps < PLAN_STEPS ? PLAN_IMPOSSIBLE : PLAN_GAVE_UP;
+		if (!binds || need == 1 || !fill_from_starts(plan, vs, gs, kind, need)) {
+			answer = need > 1 ? search_alike(plan, vs, gs, need) : PLAN_IMPOSSIBLE;
+			if (answer != PLAN_PLACED)
+				return answer;
+		}
 	}
 	plan->failed_need = 1;
 	return PLAN_PLACED;
@@ -331,83 +329,63 @@ static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *g
 	return worst == NULL;
 }
 
-/* Every member of the set on its best node, or nothing. */
-static bool set_greedy(struct plan *plan, struct views *vs, const struct gangs *gs)
+/* The members of the set that have no node yet, each on its best one; true when somebody found
+ * one.  The first kind that found none is *stuck. */
+static bool set_pass(struct plan *plan, struct views *vs, const struct gangs *gs, kind_id *stuck)
 {
+	const uint32_t had = plan->placed;
+
+	*stuck = KIND_NONE;
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		plan->groups[i].closed = false;
 	for (uint32_t i = 0; i < plan->set_n; i++) {
 		kind_id kind = kind_at(plan, gs, plan->set[i]);
+		struct plan_group *g = group_of(plan, vs, kind);
 
-		if (take_best(plan, vs, plan->set[i], kind))
+		if (plan->nodes[plan->set[i]] != ID_NONE || g->closed || plan_take_best(plan, vs, plan->set[i], kind))
 			continue;
-		if (plan->failed == KIND_NONE) {
-			plan->failed = kind;
-			plan->failed_need = group_of(plan, vs, kind)->wanted;
-			note_why_if_ruled(plan, vs, kind);
-		}
-		if (i > plan->fit)
-			plan->fit = i;
-		while (i > 0)
-			undo(plan, vs, gs, plan->set[--i]);
-		return false;
+		g->closed = true;
+		*stuck = *stuck == KIND_NONE ? kind : *stuck;
+		if (!plan->ordered)
+			break; /* nobody who comes later helps */
 	}
-	return true;
+	vs->steps += plan->set_n / 4;
+	return plan->placed > had;
 }
 
-static uint32_t next_rank(struct views *vs, kind_id kind, uint32_t from)
+/* Every member of the set on its best node, or nothing; the first on that of rank `start`, unless
+ * that is TREE_NONE. */
+static bool set_greedy(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t start)
 {
-	const struct view *v = views_get(vs, kind);
-	uint32_t rank = from;
+	kind_id stuck = KIND_NONE;
 
-	while (rank < vs->nodes->count && !view_open(v, rank))
-		rank++;
-	vs->steps += (rank - from) / 16 + 1;
-	return rank;
-}
-
-/* Every way to place `need` members of the set, which is all of them, up to swapping
- * members of one kind: those take ranks that do not fall, and those left out come
- * last.  Depth first; rank `end` stands for left out.  At most PLAN_TRIES. */
-static enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
-{
-	const uint32_t end = vs->nodes->count;
-	uint32_t depth = 0, from = 0, left_out = 0;
-
-	for (uint32_t tries = 0; tries < PLAN_TRIES && vs->steps < PLAN_STEPS; tries++) {
-		kind_id kind = kind_at(plan, gs, plan->set[depth]);
-		uint32_t rank = from <= end ? next_rank(vs, kind, from) : end;
-
-		if (rank < end || (from <= end && left_out < plan->set_n - need)) {
-			plan->ranks[depth] = rank;
-			if (rank < end)
-				take(plan, vs, plan->set[depth], rank, kind);
-			else
-				left_out++;
-			if (plan->placed == need)
-				return PLAN_PLACED;
-			depth++;
-			from = kind_at(plan, gs, plan->set[depth]) == kind ? rank : 0;
-			continue;
-		}
-		if (depth == 0)
-			return PLAN_IMPOSSIBLE;
-		depth--;
-		from = plan->ranks[depth] + 1;
-		if (plan->ranks[depth] < end)
-			undo(plan, vs, gs, plan->set[depth]);
-		else
-			left_out--;
+	if (start != TREE_NONE)
+		plan_take(plan, vs, plan->set[0], start, kind_at(plan, gs, plan->set[0]));
+	while (plan->placed < plan->set_n && set_pass(plan, vs, gs, &stuck) && vs->steps < PLAN_STEPS)
+		if (!plan->ordered)
+			break;
+	if (plan->placed == plan->set_n)
+		return true;
+	if (plan->failed == KIND_NONE) {
+		plan->failed = stuck;
+		plan->failed_need = group_of(plan, vs, stuck)->wanted;
+		note_why_if_ruled(plan, vs, stuck);
 	}
-	while (depth-- > 0)
-		if (plan->ranks[depth] < end)
-			undo(plan, vs, gs, plan->set[depth]);
-	return PLAN_GAVE_UP;
+	plan->fit = plan->placed > plan->fit ? plan->placed : plan->fit;
+	undo_all(plan, vs, gs);
+	return false;
 }
 
-static void set_first(struct plan *plan, uint32_t need)
+/* The first of the set may have chosen a place that is too small for those who follow it. */
+static bool set_elsewhere(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
-	for (uint32_t i = 0; i < need; i++)
-		plan->set[i] = i;
-	plan->set_n = need;
+	kind_id kind = kind_at(plan, gs, plan->set[0]);
+
+	starts_find(plan, vs, kind, 1);
+	for (uint32_t i = 0; i < plan->starts_n && vs->steps < PLAN_STEPS; i++)
+		if (set_greedy(plan, vs, gs, plan->starts[i].rank))
+			return true;
+	return false;
 }
 
 static int roomy_first(const void *a, const void *b)
@@ -456,7 +434,7 @@ static void place_rest(struct plan *plan, struct views *vs, const struct gangs *
 
 		if (plan->nodes[i] != ID_NONE || !g->wanted)
 			continue;
-		g->wanted = take_best(plan, vs, i, kind);
+		g->wanted = plan_take_best(plan, vs, i, kind);
 		if (!g->wanted && plan->failed == KIND_NONE)
 			plan->failed = kind;
 	}
@@ -477,7 +455,7 @@ static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const str
 	uint64_t most = most_that_fit(plan);
 
 	set_first(plan, need);
-	if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs))
+	if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
 		return PLAN_PLACED;
 	if (most < need) {
 		plan->fit = (uint32_t)most;
@@ -485,11 +463,13 @@ static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const str
 	}
 	if (plan->n > need) {
 		set_easiest(plan, vs, gs, need);
-		if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs))
+		if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
 			return PLAN_PLACED;
 	}
 	if (!plan->search)
 		return PLAN_GAVE_UP;
+	if (plan->ordered && set_elsewhere(plan, vs, gs))
+		return PLAN_PLACED;
 	set_first(plan, plan->n);
 	set_ready(plan, vs, gs);
 	return set_search(plan, vs, gs, need);

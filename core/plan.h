@@ -3,10 +3,13 @@
  *   members of one kind      the sum of counts says exactly whether they fit; each
  *                            then takes the best node there is
  *   ... with rules between   each on the best node that is left; if the first one's choice
- *       pods                 binds the others (required affinity), in every domain that
- *                            could take all
- *   of several kinds         the hardest kind first, each member on its best node;
+ *       pods                 binds the others (required affinity), begun at the best node of
+ *                            every place that could take all; if rules cross (rack and zone),
+ *                            the search below
+ *   of several kinds         the hardest kind first, each member on its best node; whoever
+ *                            has to wait for others by a rule comes after them;
  *                            if that fails, the easiest members that make a quorum;
+ *                            if that fails and affinity binds, begun elsewhere as above;
  *                            if that fails, a search in name order, which ends at
  *                            PLAN_TRIES
  *
@@ -23,11 +26,19 @@
 #define PLAN_TRIES 2000u
 #define PLAN_STEPS 2000000u /* work, after which no other way is tried; see struct views */
 #define PLAN_DOMAINS 256u /* that required affinity is tried in */
+#define PLAN_BINDINGS 8u  /* topologies of required affinity that tell places apart */
 
 enum plan_answer {
 	PLAN_PLACED,     /* `need` members or more have a node */
 	PLAN_IMPOSSIBLE, /* proved: there is no such placement */
 	PLAN_GAVE_UP,    /* none found within PLAN_TRIES */
+};
+
+/* A place to begin at: nodes that are in the same domain of every binding topology. */
+struct plan_start {
+	uint32_t rank; /* of the best node */
+	tree_key key;
+	uint64_t room; /* how many nodes by themselves would take */
 };
 
 struct plan {
@@ -54,7 +65,12 @@ struct plan {
 	/* Scratch. */
 	uint32_t *set;   /* indexes into pods: the members that are tried together */
 	uint32_t set_n;
+	bool ordered;    /* some rule asks who came before */
 	uint32_t *ranks; /* of the search, one for each of the set */
+	uint64_t picks[PLAN_TRIES]; /* of the search when the order counts */
+	struct plan_start starts[PLAN_DOMAINS];
+	uint32_t starts_n;
+	bool starts_cut; /* there were more */
 	struct plan_group *groups;
 	uint32_t groups_n;
 	uint32_t groups_limit;

@@ -25,7 +25,7 @@ static void step(struct plain *p, enum record_kind kind)
 	struct record *r = (struct record *)(void *)p->record;
 	char why[256];
 
-	*r = (struct record){ .bytes = (uint32_t)p->used, .kind = (uint16_t)kind, .epoch = 1, .time_ns = ++p->records };
+	*r = (struct record){ .bytes = (uint32_t)p->used, .kind = (uint16_t)kind, .epoch = 1, .time_ns = ++p->records + p->ahead_ns };
 	cr_assert_eq(core_step(p->core, r), 0, "record %u of kind %d: %s", p->records, (int)kind, core_fault(p->core));
 	p->used = sizeof(struct record);
 	cr_assert(core_valid(p->core, why, sizeof(why)), "record %u: %s", p->records, why);
@@ -33,6 +33,16 @@ static void step(struct plain *p, enum record_kind kind)
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
+	struct plain *p = context;
+	const struct cmd_bind *b = body;
+	const struct cmd_reason *r = body;
+
+	if (kind == CMD_BIND) {
+		p->binds[b->pod] = b->node;
+		p->binds_n++;
+	} else if (kind == CMD_REASON && r->gang != ID_NONE) {
+		p->reasons[r->gang] = r->reason;
+	}
 	return true;
 }
 
@@ -48,12 +58,17 @@ static void tell_name(struct plain *p, uint32_t id, const char *text)
 
 struct plain *plain_new(enum score_policy score)
 {
+	return plain_new_holding(score, 0);
+}
+
+struct plain *plain_new_holding(enum score_policy score, uint64_t hold_after_ns)
+{
 	struct plain *p = calloc(1, sizeof(*p));
-	struct core_config config = { .score = score, .emit = emit };
+	struct core_config config = { .score = score, .emit = emit, .context = p, .hold_after_ns = hold_after_ns };
 	size_t bytes;
 
 	cr_assert(p);
-	p->limits = (struct limits){ .nodes = PLAIN_NODES, .pods = PLAIN_PODS, .gangs = 2, .shapes = PLAIN_SHAPES,
+	p->limits = (struct limits){ .nodes = PLAIN_NODES, .pods = PLAIN_PODS, .gangs = PLAIN_GANGS, .shapes = PLAIN_SHAPES,
 		                     .names = 16, .resources = 8, .name_bytes = 8192, .command_ring_bytes = 4096 };
 	config.limits = p->limits;
 	bytes = (size_t)core_ledger_bytes(&p->limits, NULL);
@@ -64,7 +79,7 @@ struct plain *plain_new(enum score_policy score)
 	cr_assert(p->core);
 	p->used = sizeof(struct record);
 	for (uint32_t i = 0; i < PLAIN_PODS; i++)
-		p->pods[i].node = PLAIN_NONE;
+		p->pods[i].node = p->binds[i] = PLAIN_NONE;
 	step(p, EVENT_BEGIN);
 	tell_name(p, RESOURCE_EXTENDED, "gpu");
 	tell_name(p, TAINT_NAME, "k: v");
@@ -81,6 +96,49 @@ void plain_free(struct plain *p)
 void plain_synced(struct plain *p)
 {
 	step(p, EVENT_SYNCED);
+}
+
+void plain_tell_gang(struct plain *p, uint32_t id, uint32_t quorum)
+{
+	struct event_gang e = { .gang = id, .generation = 1, .quorum = quorum, .name_bytes = 3 };
+	const char name[] = { 'n', '/', (char)('A' + id) };
+
+	add(p, &e, sizeof(e));
+	add(p, name, sizeof(name));
+	step(p, EVENT_GANG);
+}
+
+void plain_tick(struct plain *p, uint64_t ns)
+{
+	p->ahead_ns += ns;
+	step(p, EVENT_TICK);
+}
+
+void plain_plan(struct plain *p)
+{
+	for (uint32_t rounds = 0; core_wants_plan(p->core); rounds++) {
+		cr_assert(rounds < 1000, "the core never has enough");
+		step(p, EVENT_PLAN);
+	}
+}
+
+void plain_settle(struct plain *p)
+{
+	for (uint32_t id = 0; id < PLAIN_PODS; id++) {
+		if (!p->pods[id].exists || p->pods[id].node != PLAIN_NONE || p->binds[id] == PLAIN_NONE)
+			continue;
+		p->pods[id].node = p->binds[id];
+		plain_tell_pod(p, id);
+	}
+}
+
+void plain_drop_node(struct plain *p, uint32_t id)
+{
+	struct event_drop e = { .id = id, .generation = 1 };
+
+	add(p, &e, sizeof(e));
+	step(p, EVENT_NODE_DROP);
+	p->nodes[id].exists = false;
 }
 
 static uint32_t amounts(struct amount out[PLAIN_RESOURCES], const int64_t values[PLAIN_RESOURCES])
@@ -258,7 +316,7 @@ void plain_tell_pod(struct plain *p, uint32_t id)
 {
 	struct plain_pod *pod = &p->pods[id];
 	const struct plain_shape *s = &p->shapes[pod->shape];
-	struct event_pod e = { .pod = id, .generation = pod->generation, .gang = ID_NONE, .shape = pod->shape,
+	struct event_pod e = { .pod = id, .generation = pod->generation, .gang = pod->gang ? pod->gang - 1 : ID_NONE, .shape = pod->shape,
 		               .node = pod->node == PLAIN_NONE ? ID_NONE : pod->node, .name_bytes = 5,
 		               .labels_n = pod->labels_n, .namespace = PLAIN_VALUE_NAMESPACE + s->namespace,
 		               .uid = { id, pod->generation },
@@ -280,6 +338,7 @@ void plain_drop_pod(struct plain *p, uint32_t id)
 
 	add(p, &e, sizeof(e));
 	step(p, EVENT_POD_DROP);
+	p->binds[id] = PLAIN_NONE;
 	p->pods[id].exists = false;
 	p->pods[id].node = PLAIN_NONE;
 }

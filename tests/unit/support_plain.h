@@ -101,6 +101,7 @@ struct plain_pod {
 	uint32_t generation;
 	uint32_t shape;
 	uint32_t node; /* PLAIN_NONE: pending */
+	uint32_t gang; /* + 1; 0: alone */
 	struct pod_label labels[2];
 	uint32_t labels_n;
 };
@@ -110,7 +111,7 @@ struct plain_namespace {
 	uint32_t label; /* value of its only label; 0: none */
 };
 
-enum { PLAIN_NAMESPACES = 3 };
+enum { PLAIN_NAMESPACES = 3, PLAIN_GANGS = 4 };
 
 struct plain {
 	struct plain_node nodes[PLAIN_NODES];
@@ -118,10 +119,16 @@ struct plain {
 	struct plain_pod pods[PLAIN_PODS];
 	struct plain_namespace namespaces[PLAIN_NAMESPACES];
 
+	/* What the core said last: the node of each pod, PLAIN_NONE, and why each gang waits. */
+	uint32_t binds[PLAIN_PODS];
+	uint32_t binds_n; /* ever */
+	struct reason reasons[PLAIN_GANGS];
+
 	struct core *core;
 	struct ledger *ledger;
 	struct limits limits;
 	uint32_t records;
+	uint64_t ahead_ns; /* of the number of records */
 	size_t used;
 	alignas(8) unsigned char record[16384];
 };
@@ -151,6 +158,7 @@ struct plain_verdict {
 
 /* An empty cluster and a core that knows it; freed by plain_free(). */
 struct plain *plain_new(enum score_policy score);
+struct plain *plain_new_holding(enum score_policy score, uint64_t hold_after_ns);
 void plain_free(struct plain *p);
 
 /* Tell the core what the struct says.  A shape is told with the first pod that has it. */
@@ -160,6 +168,12 @@ void plain_tell_namespace(struct plain *p, uint32_t id);
 void plain_tell_pod(struct plain *p, uint32_t id);
 void plain_drop_pod(struct plain *p, uint32_t id);
 void plain_synced(struct plain *p);
+void plain_tell_gang(struct plain *p, uint32_t id, uint32_t quorum);
+void plain_tick(struct plain *p, uint64_t ns);
+/* Plan as long as the core wants to; it must come to an end. */
+void plain_plan(struct plain *p);
+/* Whoever was told a node is there, and the watch says so. */
+void plain_settle(struct plain *p);
 
 /* Judge a pending pod by loops. */
 void plain_judge(const struct plain *p, uint32_t pod, enum score_policy score, struct plain_verdict *out);

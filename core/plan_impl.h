@@ -1,0 +1,54 @@
+/* What the files of the planner share. */
+#ifndef MUSTER_CORE_PLAN_IMPL_H
+#define MUSTER_CORE_PLAN_IMPL_H
+
+#include "core/plan.h"
+
+/* Ready members of one kind. */
+struct plan_group {
+	kind_id kind;
+	bool later;  /* no node takes it before another member is placed */
+	bool closed; /* in this pass no node took one more */
+	uint32_t n;
+	uint32_t wanted; /* of them in the set */
+	uint32_t first;  /* index in the set of the first, once that is sorted */
+	uint32_t used;   /* of them, in a search */
+	uint64_t capacity;
+};
+
+static inline struct plan_group *group_of(struct plan *plan, const struct views *vs, kind_id kind)
+{
+	return &plan->groups[vs->census->kinds.slots[kind].mark];
+}
+
+static inline kind_id kind_at(const struct plan *plan, const struct gangs *gs, uint32_t member)
+{
+	return gs->pods->slots[plan->pods[member]].kind;
+}
+
+/* ---- core/plan.c ---- */
+
+void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind);
+bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_id kind);
+void plan_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member);
+
+/* ---- core/plan_rules.c ---- */
+
+/* Does the order count in which pods of the kind and others are placed? */
+bool rules_ordered(const struct census *cs, kind_id kind);
+
+/* Does filling up with pods of this kind alone, each on any node that is open, always come to the
+ * same number?  Then the greedy way is a proof. */
+bool rules_simple(const struct census *cs, kind_id kind);
+
+/* The first member binds the others: places to begin at, the best node of each, the best first.
+ * `kind` is the first one's; those with room for fewer than `need` are left out. */
+void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t need);
+
+/* ---- core/plan_search.c ---- */
+
+/* Every way to place `need` members of the set, which is all of them and sorted; at most
+ * PLAN_TRIES. */
+enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need);
+
+#endif
