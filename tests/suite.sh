@@ -14,7 +14,7 @@ for part in "$@"; do
 			echo "build-address/unit/$name"
 		done
 		# Lets allocations fail, which a sanitizer's own allocator doesn't.
-		for name in test_model_memory test_volume_memory; do
+		for name in test_core_memory test_model_memory test_volume_memory; do
 			echo "make --no-print-directory build/unit/$name > /dev/null && build/unit/$name"
 		done
 		# Alone: they may have to build, as the ones before.
