@@ -13,10 +13,10 @@ for part in "$@"; do
 			name=$(basename "$source" .c)
 			echo "build-address/unit/$name"
 		done
-		# Lets allocations fail, which a sanitizer's own allocator doesn't.
-		for name in test_core_memory test_model_memory test_volume_memory; do
-			echo "make --no-print-directory build/unit/$name > /dev/null && build/unit/$name"
-		done
+		# They let allocations fail, which a sanitizer's own allocator doesn't.  One
+		# command, since no two may build at a time.
+		memory='build/unit/test_core_memory build/unit/test_model_memory build/unit/test_volume_memory'
+		echo "make --no-print-directory $memory > /dev/null && for test in $memory; do \$test || exit 1; done"
 		# Alone: they may have to build, as the ones before.
 		echo '!tests/counts.sh'
 		echo '!tests/docs.sh'
