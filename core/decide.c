@@ -82,11 +82,35 @@ static void wait_for(struct core *c, struct gang *g, uint32_t need)
 	g->wait_need = need;
 }
 
-/* Is it the hold alone that stands in the way? */
+/* Is it the hold alone that stands in the way, as far as counts tell?  With rules between pods
+ * only if they don't reach beside it. */
 static bool would_fit(struct core *c, uint32_t need)
 {
+	const kind_id kind = c->plan.failed;
+	uint64_t beside;
+
+	if (!c->plan.alike)
+		return false;
+	beside = views_get(&c->views, kind)->capacity;
 	c->views.behind = false;
-	return c->plan.alike && views_get(&c->views, c->plan.failed)->capacity >= need;
+	return beside < need && views_get(&c->views, kind)->capacity >= need;
+}
+
+/* Plan, and don't count what was tried and taken back as a change. */
+static enum plan_answer plan_counted(struct core *c, const struct gang *g, uint32_t need)
+{
+	const uint64_t before = c->nodes.log_n;
+	enum plan_answer answer = plan_gang(&c->plan, &c->views, &c->gangs, g, need);
+
+	if (answer != PLAN_PLACED)
+		c->undone_log += c->nodes.log_n - before;
+	return answer;
+}
+
+/* How often nodes changed. */
+static uint64_t changes(const struct core *c)
+{
+	return c->nodes.log_n - c->undone_log;
 }
 
 static enum why place(struct core *c, uint32_t index, struct reason *r)
@@ -103,9 +127,11 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 		return WHY_MIN_RESOURCES;
 	c->views.behind = hold_stands_before(c, index);
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
-	answer = plan_gang(plan, &c->views, &c->gangs, g, need);
+	answer = plan_counted(c, g, need);
 	if (answer == PLAN_GAVE_UP && plan->search)
 		g->searched_ns = c->now_ns ? c->now_ns : 1;
+	else if (answer == PLAN_GAVE_UP)
+		c->unsearched = true;
 	if (answer != PLAN_GAVE_UP)
 		g->searched_ns = 0;
 	if (answer == PLAN_PLACED) {
@@ -302,9 +328,10 @@ void decide_tick(struct core *c)
 		if (c->gangs.slots[index].generation)
 			gang_touch(c, index);
 	}
-	if (c->refreshed_log == c->nodes.log_n || c->waiting.n == 0)
+	if ((c->refreshed_log == changes(c) && !c->unsearched) || c->waiting.n == 0)
 		return;
-	c->refreshed_log = c->nodes.log_n;
+	c->unsearched = false;
+	c->refreshed_log = changes(c);
 	c->refresh++;
 	c->cursor = queue_first(&c->waiting);
 }

@@ -1,8 +1,15 @@
 #include "core/hold.h"
 
+#include "core/rule_node.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #define LOOK_MOST 4096u /* gangs that one tick passes over */
+
+/* Whether members of several kinds or with rules between pods could ever fit isn't known for
+ * sure: without a timeout of their own they hold no longer than this at a time. */
+#define TURN_NS (600 * UINT64_C(1000000000))
 
 struct wanted {
 	kind_id kinds[HOLD_KINDS_MAX];
@@ -71,6 +78,120 @@ static uint32_t empty_count(const struct nodes *ns, node_id id, const struct sha
 	return least;
 }
 
+static uint32_t empty_most(const struct core *c, node_id id, const struct shape *s, uint32_t most)
+{
+	return empty_count(&c->nodes, id, s, s->body->ports_n > 0 && most > 1 ? 1 : most);
+}
+
+/* What a topology's domains could take. */
+struct reach {
+	uint64_t *sums;   /* by domain */
+	bool *counted;    /* by domain: a spread wants it even with the others */
+	uint64_t without; /* on nodes without the key */
+	uint32_t domains;
+};
+
+static void reach_find(const struct core *c, kind_id kind, topology_id topology, const struct spread *spread, uint32_t most,
+                       struct reach *r)
+{
+	const struct topology *t = &c->census.topologies.slots[topology];
+	const struct shape *s = &c->shapes.slots[c->census.kinds.slots[kind].shape];
+
+	memset(r->sums, 0, c->nodes.limit * sizeof(*r->sums));
+	memset(r->counted, 0, c->nodes.limit * sizeof(*r->counted));
+	r->without = 0;
+	r->domains = t->domains;
+	for (node_id id = 0; id < c->nodes.used; id++) {
+		const struct node *n = &c->nodes.slots[id];
+		uint32_t d = t->domain[id];
+
+		if (!node_present(n))
+			continue;
+		if (d == DOMAIN_NONE) {
+			r->without += empty_most(c, id, s, most);
+			continue;
+		}
+		r->sums[d] += empty_most(c, id, s, most);
+		if (spread && ((spread->flags & SPREAD_IGNORES_AFFINITY) || rule_affinity(s, n)) &&
+		    !((spread->flags & SPREAD_HONORS_TAINTS) && rule_taint(s, n)))
+			r->counted[d] = true;
+	}
+}
+
+/* Those who bar their like: one a domain.  Those who seek their like: one domain.  Those who seek
+ * others: where these are now. */
+static uint64_t term_most(const struct core *c, kind_id kind, const struct term_link *link, const struct reach *r)
+{
+	const struct census *cs = &c->census;
+	const struct shape_links *links = cs->links[cs->kinds.slots[kind].shape];
+	const struct topology *t = &cs->topologies.slots[link->topology];
+	const bool near = link->term->kind == POD_TERM_AFFINITY;
+	const bool self = kind_matches(&cs->kinds, kind, near ? links->affinity : link->selector);
+	uint64_t sum = near ? 0 : r->without, biggest = 0, there = 0;
+
+	for (uint32_t d = 0; d < r->domains; d++) {
+		sum += near || !self ? r->sums[d] : r->sums[d] > 0;
+		biggest = r->sums[d] > biggest ? r->sums[d] : biggest;
+	}
+	if (!near)
+		return sum;
+	/* A domain with two of them is counted twice: it is a bound. */
+	for (node_id id = 0; id < c->nodes.used; id++)
+		if (t->domain[id] != DOMAIN_NONE && cs->selectors.slots[links->affinity].placed[id] > 0)
+			there += r->sums[t->domain[id]];
+	return self && biggest > there ? biggest : there;
+}
+
+static uint64_t spread_most(const struct core *c, kind_id kind, const struct spread_link *link, const struct reach *r)
+{
+	const bool self = link->self_always ||
+	                  (link->selector != SELECTOR_NONE && kind_matches(&c->census.kinds, kind, link->selector));
+	uint64_t sum = 0, least = UINT64_MAX;
+	uint32_t live = 0;
+
+	for (uint32_t d = 0; d < r->domains; d++) {
+		live += r->counted[d];
+		least = r->counted[d] && r->sums[d] < least ? r->sums[d] : least;
+	}
+	if (live < link->spread->min_domains || live == 0)
+		least = 0;
+	for (uint32_t d = 0; d < r->domains; d++)
+		sum += self && r->sums[d] > least + link->spread->max_skew ? least + link->spread->max_skew : r->sums[d];
+	return sum;
+}
+
+/* No more than these of the kind could be placed by its rules between pods, each for itself. */
+static uint64_t rules_most(const struct core *c, kind_id kind, uint32_t most)
+{
+	const struct shape_links *links = c->census.links[c->census.kinds.slots[kind].shape];
+	struct reach r = { .sums = calloc(c->nodes.limit, sizeof(*r.sums)),
+		           .counted = calloc(c->nodes.limit, sizeof(*r.counted)) };
+	uint64_t least = r.sums && r.counted ? most : 0, now;
+
+	for (uint32_t i = 0; least > 0 && i < links->terms_n; i++) {
+		if (links->terms[i].term->kind != POD_TERM_AFFINITY && links->terms[i].term->kind != POD_TERM_ANTI_AFFINITY)
+			continue;
+		reach_find(c, kind, links->terms[i].topology, NULL, most, &r);
+		now = term_most(c, kind, &links->terms[i], &r);
+		least = now < least ? now : least;
+	}
+	for (uint32_t i = 0; least > 0 && i < links->spreads_n; i++) {
+		if (!(links->spreads[i].spread->flags & SPREAD_HARD))
+			continue;
+		reach_find(c, kind, links->spreads[i].topology, links->spreads[i].spread, most, &r);
+		now = spread_most(c, kind, &links->spreads[i], &r);
+		least = now < least ? now : least;
+	}
+	free(r.sums);
+	free(r.counted);
+	return least;
+}
+
+static bool has_rules(const struct core *c, kind_id kind)
+{
+	return c->census.links[c->census.kinds.slots[kind].shape] != NULL;
+}
+
 static bool could_fit(const struct core *c, const struct gang *g, const struct wanted *w)
 {
 	uint64_t need = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1, fit = 0;
@@ -80,10 +201,19 @@ static bool could_fit(const struct core *c, const struct gang *g, const struct w
 		uint32_t left = w->members[i];
 
 		for (node_id id = 0; id < c->nodes.used && left > 0; id++)
-			left -= empty_count(&c->nodes, id, s, left);
-		fit += w->members[i] - left;
+			left -= empty_most(c, id, s, left);
+		left = w->members[i] - left;
+		if (left > 0 && has_rules(c, w->kinds[i]))
+			left = (uint32_t)rules_most(c, w->kinds[i], left);
+		fit += left;
 	}
 	return fit >= need;
+}
+
+/* How long a hold lasts at a time; 0: no end. */
+static uint64_t turn_ns(const struct core *c, const struct gang *g, const struct wanted *w)
+{
+	return g->timeout_ns == 0 && (w->n > 1 || has_rules(c, w->kinds[0])) ? TURN_NS : g->timeout_ns;
 }
 
 static bool holds_what_it_wants(const struct core *c, const struct gang *g)
@@ -123,6 +253,12 @@ static void hold_begin(struct core *c, uint32_t index, const struct wanted *w)
 	/* Those behind it have other numbers now; nobody has more room. */
 }
 
+/* Nodes and their domains, by which it is judged whether a gang could ever fit. */
+static uint64_t world_version(const struct core *c)
+{
+	return c->nodes.order_version + c->census.rules_version;
+}
+
 /* The first that has waited long enough and isn't known to be hopeless. */
 static uint32_t candidate(const struct core *c)
 {
@@ -132,7 +268,7 @@ static uint32_t candidate(const struct core *c)
 		const struct gang *g = &c->gangs.slots[index];
 
 		if (g->waits_ns > 0 && c->now_ns - g->waits_ns >= c->config.hold_after_ns &&
-		    g->hopeless != c->nodes.order_version)
+		    g->hopeless != world_version(c))
 			return index;
 	}
 	return ID_NONE;
@@ -148,12 +284,11 @@ void hold_tick(struct core *c)
 		return;
 	if (c->held != ID_NONE) {
 		g = &c->gangs.slots[c->held];
-		if (g->generation != c->held_generation || c->views.hold.version == 0) {
+		if (g->generation != c->held_generation || c->views.hold.version == 0 || !wanted_find(c, g, &w) ||
+		    w.n == 0 || !could_fit(c, g, &w)) {
 			hold_end(c);
-		} else if (g->timeout_ns > 0 && c->now_ns - c->held_ns >= g->timeout_ns) {
+		} else if (turn_ns(c, g, &w) > 0 && c->now_ns - c->held_ns >= turn_ns(c, g, &w)) {
 			g->waits_ns = c->now_ns; /* it has had its turn */
-			hold_end(c);
-		} else if (!wanted_find(c, g, &w) || !could_fit(c, g, &w)) {
 			hold_end(c);
 		}
 		return;
@@ -162,8 +297,8 @@ void hold_tick(struct core *c)
 	if (index == ID_NONE)
 		return;
 	g = &c->gangs.slots[index];
-	if (wanted_find(c, g, &w) && could_fit(c, g, &w))
+	if (wanted_find(c, g, &w) && w.n > 0 && could_fit(c, g, &w))
 		hold_begin(c, index, &w);
 	else
-		g->hopeless = c->nodes.order_version;
+		g->hopeless = world_version(c);
 }

@@ -5,7 +5,8 @@
  * fit if everything had ended, holds what it could use: whoever comes behind it sees only
  * what is left beside that (core/views.h), and what ends is added to it.  Whoever comes
  * before it sees everything.  One gang holds at a time.  It ends when the gang is placed,
- * changes, goes, can't fit any more, or after the gang's own timeout. */
+ * changes, goes, can't fit any more, after the gang's own timeout, or, when it isn't sure that it
+ * could fit (several kinds, rules between pods), after ten minutes. */
 #ifndef MUSTER_CORE_HOLD_H
 #define MUSTER_CORE_HOLD_H
 

@@ -194,6 +194,7 @@ static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, c
 	if (t->whys[NODE_WHY_CONFLICT] > 0)
 		f->counts[0].nodes = 0; /* said of the pod as a whole: without a number */
 	f->log_n = ns->log_n;
+	f->rules_version = vs->census->rules_version;
 	vs->steps += 3 * (uint64_t)ns->count + t->names / 8;
 }
 
@@ -218,7 +219,7 @@ void reason_room(struct reason *r, struct tally *tally, struct views *vs, const 
 	struct facts *f = &v->facts;
 	uint32_t wanted = plan->failed_need;
 
-	if (f->log_n != vs->nodes->log_n)
+	if (f->log_n != vs->nodes->log_n || f->rules_version != vs->census->rules_version)
 		facts_work_out(f, tally, vs, v);
 	r->why = WHY_ROOM;
 	r->need = need;

@@ -60,7 +60,9 @@ struct core {
 
 	uint32_t refresh; /* round in which all reasons are worked out anew */
 	uint64_t refreshed_ns;
-	uint64_t refreshed_log; /* nodes.log_n then */
+	uint64_t refreshed_log; /* changes of nodes until then */
+	uint64_t undone_log; /* of nodes.log_n: plans that were tried and taken back */
+	bool unsearched; /* the planner gave up since without a search */
 	uint32_t *stale; /* gangs whose reason changed and was held back, each once */
 	uint32_t stale_n;
 	bool *stale_known; /* by gang: it is among them */

@@ -30,6 +30,7 @@
 /* Why nodes fall out for a kind, and how far each resource would reach; core/reason.c. */
 struct facts {
 	uint64_t log_n; /* of the nodes when it was worked out; 0: never */
+	uint64_t rules_version; /* of the census then */
 	uint32_t counts_n;
 	struct why_count counts[WHY_COUNTS_MAX];
 	uint64_t members[RESOURCES_MAX]; /* that this resource alone lets in */

@@ -546,3 +546,138 @@ Test(plan, one_begins_to_leave)
 	cr_assert_eq(p->binds[0], 0);
 	plain_free(p);
 }
+
+/* ---- holds -------------------------------------------------------------------------------------- */
+
+enum { SECOND = 1000000000 };
+
+/* Has somebody room held for him after so many seconds of ticks? */
+static bool held_after(struct plain *p, uint32_t seconds)
+{
+	bool held = false;
+
+	for (uint32_t i = 0; i < seconds && !held; i += 3) {
+		plain_tick(p, UINT64_C(3) * SECOND);
+		plan(p);
+		held = p->ledger->gauges.held > 0;
+	}
+	return held;
+}
+
+/* Three that bar each other on two nodes never start, whoever ends: nothing is kept for them. */
+Test(plan, nothing_is_held_for_rules_that_can_not_be_met)
+{
+	struct plain *p = cluster_holding(UINT64_C(60) * SECOND);
+
+	term(p, 1, POD_TERM_ANTI_AFFINITY, PLAIN_KEY_HOST, 1);
+	spread(p, 2, PLAIN_KEY_ZONE, 1, 2);
+	term(p, 3, POD_TERM_AFFINITY, PLAIN_KEY_ZONE, 3);
+	term(p, 4, POD_TERM_AFFINITY, PLAIN_KEY_ZONE, 7);
+	node(p, 0, HERE, 4000);
+	node(p, 1, THERE, 1000);
+	placed_pod(p, 20, 0, 9, 0);
+	plain_tell_gang(p, 0, 3);
+	pods(p, 0, 3, GANG, 1, 1);
+	plain_tell_gang(p, 1, 4);
+	pods(p, 3, 4, GANG + 1, 2, 2);
+	plain_tell_gang(p, 2, 5);
+	pods(p, 7, 5, GANG + 2, 3, 3);
+	plain_tell_gang(p, 3, 1);
+	pods(p, 12, 1, GANG + 3, 4, 4);
+	plan(p);
+	cr_assert_eq(p->binds_n, 0);
+	cr_assert_not(held_after(p, 150));
+	pods(p, 13, 1, 0, 0, 9);
+	plan(p);
+	cr_assert_eq(have(p, 13, 1), 1);
+	plain_free(p);
+}
+
+/* Two that bar each other on two nodes, one of them full: the first to end makes room for them. */
+Test(plan, room_is_held_where_rules_can_be_met)
+{
+	struct plain *p = cluster_holding(UINT64_C(60) * SECOND);
+
+	term(p, 1, POD_TERM_ANTI_AFFINITY, PLAIN_KEY_HOST, 1);
+	node(p, 0, HERE, 1000);
+	node(p, 1, THERE, 1000);
+	placed_pod(p, 20, 0, 9, 0);
+	plain_tell_gang(p, 0, 2);
+	pods(p, 0, 2, GANG, 1, 1);
+	plan(p);
+	cr_assert(held_after(p, 90));
+	pods(p, 13, 1, 0, 0, 9);
+	plan(p);
+	cr_assert_eq(have(p, 13, 1), 0);
+	plain_drop_pod(p, 20);
+	plan(p);
+	cr_assert_eq(have(p, 0, 2), 2);
+	cr_assert_eq(p->ledger->gauges.held, 0);
+	plain_free(p);
+}
+
+/* Each kind for itself could fit, both never do, and nobody knows: the hold ends by itself. */
+Test(plan, a_hold_for_several_kinds_ends)
+{
+	struct plain *p = cluster_holding(UINT64_C(60) * SECOND);
+
+	p->shapes[1].amounts[RESOURCE_CPU] = 900;
+	node(p, 0, HERE, 1000);
+	plain_tell_gang(p, 0, 2);
+	pod(p, 0, GANG, 0, 1);
+	pod(p, 1, GANG, 1, 1);
+	plan(p);
+	cr_assert_eq(p->binds_n, 0);
+	cr_assert(held_after(p, 90));
+	pods(p, 13, 1, 0, 0, 9);
+	plan(p);
+	cr_assert_eq(have(p, 13, 1), 0);
+	plain_tick(p, UINT64_C(605) * SECOND);
+	plan(p);
+	cr_assert_eq(have(p, 13, 1), 1);
+	plain_free(p);
+}
+
+/* Eight of more than half a node each on seven nodes, all of different kinds: too many ways to
+ * try.  What changes soon after the search is searched again, though nothing changes any more. */
+Test(plan, a_change_after_a_search_is_searched)
+{
+	struct plain *p = cluster();
+	uint64_t changed_ns;
+
+	for (uint32_t i = 0; i < 7; i++)
+		node(p, i, HERE, 1000);
+	plain_tell_gang(p, 0, 8);
+	for (uint32_t i = 0; i < 8; i++) {
+		p->shapes[i].amounts[RESOURCE_CPU] = 501 + i;
+		pod(p, i, GANG, i, 1);
+	}
+	plain_tick(p, UINT64_C(3) * SECOND);
+	plan(p);
+	plain_tick(p, UINT64_C(3) * SECOND);
+	plan(p);
+	cr_assert_eq(p->reasons[0].why, WHY_GAVE_UP);
+	/* Half way to the next refresh something changes ... */
+	plain_tick(p, UINT64_C(1500) * 1000000);
+	node(p, 0, HERE, 1001);
+	plan(p);
+	plain_tick(p, UINT64_C(600) * 1000000);
+	plan(p);
+	plain_tick(p, UINT64_C(1500) * 1000000);
+	node(p, 0, HERE, 1002);
+	changed_ns = p->core->now_ns;
+	plan(p);
+	for (uint32_t i = 0; i < 4; i++) {
+		plain_tick(p, UINT64_C(1900) * 1000000);
+		plan(p);
+	}
+	cr_assert_geq(p->core->gangs.slots[0].searched_ns, changed_ns);
+	/* ... and then it's quiet. */
+	changed_ns = p->core->gangs.slots[0].searched_ns;
+	for (uint32_t i = 0; i < 4; i++) {
+		plain_tick(p, UINT64_C(1900) * 1000000);
+		plan(p);
+	}
+	cr_assert_eq(p->core->gangs.slots[0].searched_ns, changed_ns);
+	plain_free(p);
+}
