@@ -108,17 +108,35 @@ static struct shape *shape_of(const struct views *vs, kind_id kind)
 
 /* ---- one node ------------------------------------------------------------- */
 
+/* How many fit, `most` or fewer.  The quotient of the scarcest resource is within one of
+ * the answer (core/amount.h), so all of them are asked in whole numbers which it is. */
 static uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most)
 {
-	uint32_t least = most;
+	const int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	double least = (double)most + 1;
+	bool down = false, up = true;
+	uint64_t count;
 
-	for (uint32_t i = 0; i < s->requests_n && least > 0; i++) {
+	for (uint32_t i = 0; i < s->requests_n; i++) {
 		const struct request *q = &s->requests[i];
-		uint32_t count = amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, most);
+		double quotient = (double)rooms[q->resource] * q->inverse;
 
-		least = count < least ? count : least;
+		least = quotient < least ? quotient : least;
+		if (q->value == INT64_MAX)
+			return 0; /* cut off: fits nowhere */
 	}
-	return least;
+	if (least < 0.5 || least >= (double)most + 1)
+		return least < 0.5 ? 0 : most;
+	count = (uint64_t)least;
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		uint64_t value = (uint64_t)s->requests[i].value, room = (uint64_t)rooms[s->requests[i].resource];
+		uint64_t taken = count * value;
+
+		down = down || taken > room;
+		up = up && taken + value <= room;
+	}
+	count += up - down;
+	return count < most ? (uint32_t)count : most;
 }
 
 /* How many fit beside `kept` pods of another shape, which have room themselves. */
