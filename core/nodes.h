@@ -67,6 +67,22 @@ static inline bool node_present(const struct node *n)
 	return n->generation != 0 && (n->flags & NODE_PRESENT);
 }
 
+/* The node's label with that key, or NULL. */
+static inline const struct label *node_label_find(const struct node *n, uint32_t key)
+{
+	uint32_t low = 0, high = n->labels_n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (n->labels[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n->labels_n && n->labels[low].key == key ? &n->labels[low] : NULL;
+}
+
 /* -ENOMEM */
 int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger);
 /* Rows for that many resources; before anything asks for one of them.  -ENOMEM */

@@ -2,21 +2,6 @@
 
 /* ---- labels --------------------------------------------------------------- */
 
-static const struct label *label_find(const struct node *n, uint32_t key)
-{
-	uint32_t low = 0, high = n->labels_n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (n->labels[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n->labels_n && n->labels[low].key == key ? &n->labels[low] : NULL;
-}
-
 static bool value_among(const struct shape *s, const struct requirement *q, uint32_t value)
 {
 	for (uint32_t i = 0; i < q->values_n; i++)
@@ -27,7 +12,7 @@ static bool value_among(const struct shape *s, const struct requirement *q, uint
 
 static bool requirement_holds(const struct shape *s, const struct requirement *q, const struct node *n)
 {
-	const struct label *label = label_find(n, q->key);
+	const struct label *label = node_label_find(n, q->key);
 
 	switch (q->op) {
 	case REQUIRE_IN:
@@ -150,7 +135,7 @@ enum node_why rule_names(const struct shape *s)
 
 bool rule_named(const struct shape *s, const struct node *n)
 {
-	const struct label *name = label_find(n, LABEL_KEY_NODE_NAME);
+	const struct label *name = node_label_find(n, LABEL_KEY_NODE_NAME);
 	uint32_t end;
 
 	for (uint32_t i = terms_begin(s); name && i < s->body->requirements_n; i = end) {

@@ -47,24 +47,9 @@ static uint32_t domain_of(struct topology *t, uint32_t value)
 	return domain;
 }
 
-static const struct label *label_find(const struct node *n, uint32_t key)
-{
-	uint32_t low = 0, high = n->labels_n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (n->labels[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n->labels_n && n->labels[low].key == key ? &n->labels[low] : NULL;
-}
-
 static void node_follow(struct topology *t, node_id id, const struct node *n)
 {
-	const struct label *label = node_present(n) ? label_find(n, t->key) : NULL;
+	const struct label *label = node_present(n) ? node_label_find(n, t->key) : NULL;
 	const uint32_t old = t->domain[id];
 
 	if (label ? old != DOMAIN_NONE && t->values[old] == label->value : old == DOMAIN_NONE)

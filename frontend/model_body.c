@@ -169,6 +169,18 @@ char *model_stamp(const struct meta *meta)
 	return p;
 }
 
+bool stamp_covers(struct model *m, const char *stamp, const struct meta *meta, bool again)
+{
+	int order;
+
+	if (!stamp || !text_equal(text_of(stamp), meta->uid))
+		return false;
+	order = version_compare(meta->version, text_of(stamp + meta->uid.bytes + 1));
+	if (order < 0)
+		m->counts.objects_stale++;
+	return order < 0 || (order == 0 && !again);
+}
+
 bool stamp_is_successor(const char *stamp, const struct meta *meta)
 {
 	struct text uid = text_of(stamp);

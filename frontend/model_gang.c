@@ -223,18 +223,6 @@ void gang_forget_object(struct model *m, uint32_t gang)
 	gang_release_if_unused(m, gang);
 }
 
-static bool is_old(struct model *m, const struct gang_entry *e, const struct meta *meta)
-{
-	int order;
-
-	if (!e->has_object || !text_equal(text_of(e->texts), meta->uid))
-		return false;
-	order = version_compare(meta->version, text_of(e->texts + meta->uid.bytes + 1));
-	if (order < 0)
-		m->counts.objects_stale++;
-	return order < 0 || (order == 0 && !e->retry);
-}
-
 /* The group as it is now: m->body and `refusal`, NULL or malloc'ed. */
 static int gang_accept(struct model *m, uint32_t gang, char *refusal)
 {
@@ -342,7 +330,7 @@ int gang_put(struct model *m, int resource, const char *json, size_t bytes, stru
 	gang = gang_find(m, dialect, name);
 	if (gang != SLOT_NONE) {
 		gang_at(m, gang)->seen = m->replace[resource].round;
-		if (is_old(m, gang_at(m, gang), &meta))
+		if (stamp_covers(m, gang_at(m, gang)->texts, &meta, gang_at(m, gang)->retry))
 			return 0;
 	}
 	read = gang_read(m, dialect, json, bytes, &spec, error);

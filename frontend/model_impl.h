@@ -302,6 +302,9 @@ int body_amounts(struct model *m, struct body *b, const struct amount_text *list
 void amounts_release(struct model *m, const struct amount *amounts, uint32_t n);
 /* "uid NUL version NUL", or NULL. */
 char *model_stamp(const struct meta *meta);
+/* Is the object no newer than what is known by that stamp (NULL: nothing)?  Only of one life: another
+ * uid is another object.  `again`: the same version is to be taken once more.  Older ones are counted. */
+bool stamp_covers(struct model *m, const char *stamp, const struct meta *meta, bool again);
 /* Is the object with that stamp a newer one of the same name, whose predecessor is
  * `meta`? */
 bool stamp_is_successor(const char *stamp, const struct meta *meta);

@@ -197,18 +197,6 @@ void namespace_forget_object(struct model *m, uint32_t namespace)
 	namespace_release_if_unused(m, namespace);
 }
 
-static bool is_old(struct model *m, const struct namespace_entry *e, const struct meta *meta)
-{
-	int order;
-
-	if (!e->has_object || !text_equal(text_of(e->texts), meta->uid))
-		return false;
-	order = version_compare(meta->version, text_of(e->texts + meta->uid.bytes + 1));
-	if (order < 0)
-		m->counts.objects_stale++;
-	return order < 0 || (order == 0 && !e->bad);
-}
-
 static int too_many_labels(struct model *m, const struct meta *meta, struct decode_error *error)
 {
 	m->counts.objects_bad++;
@@ -240,7 +228,7 @@ int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
 		return rc;
 	e = namespace_at(m, namespace);
 	e->seen = m->replace[resource].round;
-	if (is_old(m, e, &meta))
+	if (stamp_covers(m, e->texts, &meta, e->bad))
 		return 0;
 	stamp = model_stamp(&meta);
 	result = stamp ? pod_labels_take(m, &meta.labels, &labels, &n) : -ENOMEM;

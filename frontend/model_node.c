@@ -339,22 +339,6 @@ void node_forget_object(struct model *m, uint32_t node)
 
 /* ---- objects ---------------------------------------------------------------------- */
 
-/* Is the object no newer than the one that is known?  Only of one life: another
- * uid is another node. */
-static bool is_old(struct model *m, const struct node_entry *e, const struct meta *meta)
-{
-	const char *version;
-	int order;
-
-	if (!e->has_object || !text_equal(text_of(e->texts), meta->uid))
-		return false;
-	version = e->texts + meta->uid.bytes + 1;
-	order = version_compare(meta->version, text_of(version));
-	if (order < 0)
-		m->counts.objects_stale++;
-	return order < 0 || (order == 0 && !e->bad);
-}
-
 /* The object is there but can't be used: no room on this node until it can. */
 static void node_set_bad(struct model *m, uint32_t node)
 {
@@ -465,7 +449,7 @@ int node_put(struct model *m, const char *json, size_t bytes, struct decode_erro
 	node = node_find(m, object.meta.name);
 	if (node != SLOT_NONE) {
 		node_at(m, node)->seen = m->replace[RESOURCE_INDEX_NODES].round;
-		if (is_old(m, node_at(m, node), &object.meta))
+		if (stamp_covers(m, node_at(m, node)->texts, &object.meta, node_at(m, node)->bad))
 			return 0;
 	}
 	rc = node_enter(m, &object.meta, &node, read < 0 ? NULL : error);

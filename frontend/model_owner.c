@@ -423,18 +423,6 @@ static int read_controller(struct model *m, int resource, const char *json, size
 	return rc;
 }
 
-static bool is_old(struct model *m, const struct owner_entry *e, const struct meta *meta)
-{
-	int order;
-
-	if (!e->texts || !text_equal(text_of(e->texts), meta->uid))
-		return false;
-	order = version_compare(meta->version, text_of(e->texts + meta->uid.bytes + 1));
-	if (order < 0)
-		m->counts.objects_stale++;
-	return order < 0 || (order == 0 && !e->bad);
-}
-
 /* The entry of that kind and name, made if need be: without texts then. */
 static int owner_enter(struct model *m, uint32_t kind, const struct meta *meta, uint32_t *owner)
 {
@@ -501,7 +489,7 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes, str
 	if (rc < 0)
 		return rc;
 	owner_at(m, owner)->seen = m->replace[resource].round;
-	if (is_old(m, owner_at(m, owner), &text.meta))
+	if (stamp_covers(m, owner_at(m, owner)->texts, &text.meta, owner_at(m, owner)->bad))
 		return 0;
 	if (read < 0) /* it selects nobody until it can be read */
 		text.rules_n = 0;
