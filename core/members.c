@@ -450,6 +450,10 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 
 	member_out(c, p);
 	p->flags = e->flags;
+	/* kube-scheduler finds this fault before it looks for any that a pod is refused for, and
+	 * it says so; no plan can place the pod. */
+	if (c->shapes.slots[e->shape].named == NODE_WHY_CONFLICT)
+		p->flags &= ~(uint32_t)POD_REFUSED;
 	p->priority = e->priority;
 	p->created_ns = e->created_ns;
 	memcpy(p->uid, e->uid, sizeof(p->uid));

@@ -102,6 +102,18 @@ def test_spread_and_ports():
         told(c, waits, "3 node(s) didn't have free ports for the requested pod ports")
 
 
+def test_a_fault_that_is_found_before_claims_are_looked_at():
+    """As kube-scheduler does it: NodeAffinity comes before VolumeBinding."""
+    names = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in ("n1", "n2")]
+    absent = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "absent"}}]}
+    terms = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": names}]}}}
+    with Cluster(node("n1"), node("n2")) as c:
+        c.up()
+        c.create(pod("both", affinity=terms, **absent), pod("claim", **absent))
+        told(c, "both", "0/2 nodes are available: pod affinity terms conflict.")
+        told(c, "claim", '0/2 nodes are available: persistentvolumeclaim "absent" not found.')
+
+
 def test_a_service_spreads_its_pods():
     """Without the service the fuller node is worse only by its load; with it by its pods."""
     with Cluster(node("big", cpu="64"), node("small", "b", cpu="8")) as c:
