@@ -5,7 +5,7 @@
  *   ...       up to one block of 64
  *
  * A key is changed along one path, the best is found along one path, and the first of
- * equals wins.  (Measured against heaps, buckets and rescans: docs/design.md.) */
+ * equals wins.  (Measured against heaps, buckets and rescans: docs/decisions/013.) */
 #ifndef MUSTER_CORE_TREE_H
 #define MUSTER_CORE_TREE_H
 
