@@ -181,11 +181,11 @@ class Contest:
         self.client.in_parallel(
             lambda pod: self.client.delete("Pod", pod["metadata"]["name"], pod["metadata"]["namespace"]), pods)
 
-    def round(self, number):
-        pods = [rules.pod(self.rng, f"p{number}-{i:02}", scheduler=NOBODY) for i in range(PODS)]
+    def judge(self, pods, name):
+        """Pods of nobody; the cluster is kept under this name, with them pending in it."""
         made = self.client.create_many(pods)
         time.sleep(SETTLED_S)
-        self.verdict = verdicts(dump(self.client, os.path.join(self.folder, f"cluster-{number}.json")), made)
+        self.verdict = verdicts(dump(self.client, os.path.join(self.folder, f"cluster-{name}.json")), made)
         fits = [any(n["feasible"] for n in self.verdict[key(pod)]["nodes"]) for pod in pods]
         self.judge_misfits([pod for pod, fit in zip(pods, fits) if not fit])
         for pod, fit in zip(pods, fits):
@@ -226,7 +226,7 @@ def test_agreement_with_kube_scheduler():
             for number in range(ROUNDS):
                 if number > 0:
                     c.change(number)
-                c.round(number)
+                c.judge([rules.pod(rng, f"p{number}-{i:02}", scheduler=NOBODY) for i in range(PODS)], number)
         equal(cluster.refusals(), 0, "requests not allowed")
     print("\n".join(c.differences), flush=True)
     print("told to those that fit nowhere:", *sorted(c.texts), sep="\n  ", flush=True)
