@@ -169,6 +169,8 @@ static bool look(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
 	uint32_t had = gang_have(g);
+	/* Those of it that find a node now may let in the others. */
+	const uint64_t room_version = c->nodes.room_version;
 	struct reason r;
 	bool waits = false;
 
@@ -192,7 +194,7 @@ static bool look(struct core *c, uint32_t index)
 		r.why = hindrance(g);
 	}
 	say_gang(c, index, state_of(g), &r);
-	g->room_version = c->nodes.room_version;
+	g->room_version = room_version;
 	g->refresh = c->refresh;
 	hold_looked(c, index, (r.why == WHY_ROOM || r.why == WHY_GAVE_UP || r.why == WHY_HELD) && gang_have(g) < g->quorum);
 	c->looked_at = ID_NONE;

@@ -681,3 +681,19 @@ Test(plan, a_change_after_a_search_is_searched)
 	cr_assert_eq(p->core->gangs.slots[0].searched_ns, changed_ns);
 	plain_free(p);
 }
+
+/* The gang may start with its launcher alone; those who seek it come in the same breath. */
+Test(plan, members_beyond_the_quorum_are_let_in_by_the_first)
+{
+	struct plain *p = cluster();
+
+	term(p, 1, POD_TERM_AFFINITY, PLAIN_KEY_HOST, 2);
+	node(p, 0, HERE, 4000);
+	node(p, 1, THERE, 4000);
+	plain_tell_gang(p, 0, 1);
+	pods(p, 0, 2, GANG, 1, 1);
+	pod(p, 2, GANG, 2, 2);
+	plan(p);
+	cr_assert_eq(have(p, 0, 3), 3);
+	plain_free(p);
+}
