@@ -88,7 +88,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz oracle demo test test-unit test-process test-clang test-real test-stress \
 	test-counts counts-baseline bench layers install clean deps deps-test deps-real
 all: programs
 
@@ -161,6 +161,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make demo        install what is missing, build, run the main job
 ## make test        install what is missing, build, run the tests
 ## make test-real   the same against a real kube-apiserver 1.36.3
+## make oracle      random tests of judge, census, views and plans for SEEDS=20
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
@@ -189,6 +190,15 @@ test-clang: deps-test
 test-unit:
 	@$(MAKE) --no-print-directory -j2 SAN=address unit
 	@tests/suite.sh unit | tests/run.sh build/test-logs-unit
+
+# What the slow and obvious ways say, for as many seeds as wanted.
+SEEDS ?= 20
+ORACLE := $(patsubst %,build-address/unit/test_core_%,judge census views plan_random random)
+oracle:
+	@$(MAKE) --no-print-directory -j2 SAN=address $(ORACLE)
+	@for seed in $$(seq 1 $(SEEDS)); do \
+		for program in $(ORACLE); do echo "env MUSTER_TEST_SEED=$$seed $$program"; done; \
+	done | tests/run.sh build/test-logs-oracle
 
 # Under TSan, once more with each memory order taken away, and the models.
 test-stress:
