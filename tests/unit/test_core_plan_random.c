@@ -8,6 +8,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+TestSuite(plans);
+
 enum { CLUSTERS = 90, ROUNDS = 14, MEMBERS = 7, OTHERS = MEMBERS, BRUTE_JUDGES = 1500 };
 
 struct seen {
@@ -410,12 +412,17 @@ static void clusters(const char *name, enum score_policy score, uint32_t n)
 	cr_assert(seen.equal > 0 && seen.started > seen.equal && seen.brute > 0);
 }
 
-Test(plans, are_the_slow_planners, .timeout = 120)
+Test(plans, are_the_slow_planners)
 {
 	clusters("plans.kube", SCORE_KUBE, CLUSTERS);
 }
 
-Test(plans, are_the_slow_planners_when_packing, .timeout = 60)
+Test(plans, are_the_slow_planners_when_packing)
 {
 	clusters("plans.pack", SCORE_PACK, CLUSTERS / 3);
+}
+
+Test(plans, are_the_slow_planners_when_fitting_best)
+{
+	clusters("plans.bestfit", SCORE_BESTFIT, CLUSTERS / 3);
 }
