@@ -212,9 +212,7 @@ static uint64_t kind_bound(struct core *c, kind_id kind)
 
 	c->views.behind = false;
 	if (k->bound_version != c->nodes.room_version) {
-		const struct view *v = views_get(&c->views, kind);
-
-		k->bound = view_best(v) == TREE_NONE ? 0 : v->capacity;
+		k->bound = view_bound(&c->views, views_get(&c->views, kind));
 		k->bound_version = c->nodes.room_version;
 	}
 	return k->bound;

@@ -564,12 +564,35 @@ bool gates_open(const struct gates *g, uint32_t rank)
 	return g->segments[g->segment[rank]].open && node_open(g, rank);
 }
 
-bool gates_allow_two(const struct gates *g)
+static uint32_t bound_at(const struct gates *g, uint32_t rank, uint32_t count)
 {
-	for (uint32_t i = 0; i < g->n; i++)
-		if (g->at[i].kind == GATE_ANTI && g->at[i].self)
-			return false;
-	return true;
+	node_id node = node_at(g, rank);
+
+	for (uint32_t i = 0; i < g->n && count > 0; i++) {
+		const struct gate *gate = &g->at[i];
+		uint32_t d = domain_of(g, gate, node);
+
+		if (gate->kind != GATE_ANTI || d == DOMAIN_NONE)
+			continue;
+		if (gate->sums[d] > 0)
+			return 0;
+		count = gate->self ? 1 : count;
+	}
+	return count;
+}
+
+uint64_t gates_bound(const struct gates *g, const uint32_t *counts)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t rank = 0; rank < g->nodes; rank++)
+		sum += bound_at(g, rank, counts[rank]);
+	return sum;
+}
+
+uint32_t gates_steps(const struct gates *g)
+{
+	return 4 + g->n + g->segments_n / 4;
 }
 
 /* ---- checking ------------------------------------------------------------------------ */

@@ -40,8 +40,12 @@ uint32_t gates_best(const struct gates *g);
 /* Is the node of that rank open? */
 bool gates_open(const struct gates *g, uint32_t rank);
 
-/* May two of the kind be on one node, as far as gates go? */
-bool gates_allow_two(const struct gates *g);
+/* No more than these of the kind could come, whatever members of it open: of `counts` (by rank), none
+ * where somebody bars it, and one where it bars itself. */
+uint64_t gates_bound(const struct gates *g, const uint32_t *counts);
+
+/* Work to follow one node, in units of about 10 ns. */
+uint32_t gates_steps(const struct gates *g);
 
 /* Is everything as it would be if it were built anew?  For tests. */
 bool gates_check(const struct gates *g);

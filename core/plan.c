@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TAKE_STEPS 8u /* work to place one member and to take it back */
+
 int plan_init(struct plan *plan, const struct limits *limits)
 {
 	*plan = (struct plan){ .groups_limit = limits->pods };
@@ -89,6 +91,7 @@ void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t ra
 	view_take(vs, views_get(vs, kind), rank);
 	plan->nodes[member] = vs->nodes->order[rank];
 	plan->placed++;
+	vs->steps += TAKE_STEPS;
 }
 
 void plan_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member)

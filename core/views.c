@@ -463,6 +463,7 @@ static void follow(struct views *vs, struct view *v)
 			return;
 		}
 		relook(vs, v, s, rank);
+		vs->steps += v->gates ? gates_steps(v->gates) : 0;
 	}
 }
 
@@ -475,6 +476,17 @@ void view_take(struct views *vs, struct view *v, uint32_t rank)
 		return; /* it follows when it is asked for */
 	relook_taken(vs, v, shape_of(vs, v->kind), rank);
 	v->position = vs->nodes->log_n;
+	vs->steps += v->gates ? gates_steps(v->gates) : 0;
+}
+
+uint64_t view_bound(struct views *vs, const struct view *v)
+{
+	if (view_best(v) == TREE_NONE)
+		return 0;
+	if (v->mode != VIEW_GATED)
+		return v->capacity;
+	vs->steps += vs->nodes->count / 4;
+	return gates_bound(v->gates, v->counts);
 }
 
 static uint32_t slot_longest_unused(const struct views *vs)

@@ -111,6 +111,9 @@ static inline bool view_open(const struct view *v, uint32_t rank)
 	return tree_at(&v->tree, rank) > 0 && (v->mode != VIEW_GATED || gates_open(v->gates, rank));
 }
 
+/* No more of the kind than these could be placed together now. */
+uint64_t view_bound(struct views *vs, const struct view *v);
+
 /* One pod of the view's kind comes to the node of that rank; a view that was up to date
  * stays so. */
 void view_take(struct views *vs, struct view *v, uint32_t rank);

@@ -281,6 +281,32 @@ Test(plan, bars_in_two_directions_are_searched)
 	plain_free(p);
 }
 
+/* What ends elsewhere changes nothing for those who need more nodes: they are not planned anew. */
+Test(plan, bars_are_counted_before_planning)
+{
+	struct plain *p = cluster();
+	uint64_t plans;
+
+	term(p, 1, POD_TERM_ANTI_AFFINITY, PLAIN_KEY_HOST, 1);
+	node(p, 0, HERE, 4000);
+	node(p, 1, HERE, 4000);
+	placed_pod(p, 20, 0, 9, 0);
+	placed_pod(p, 21, 0, 9, 1);
+	plain_tell_gang(p, 0, 3);
+	pods(p, 0, 3, GANG, 1, 1);
+	plan(p);
+	plans = p->ledger->stats.plans;
+	plain_drop_pod(p, 20);
+	plan(p);
+	plain_drop_pod(p, 21);
+	plan(p);
+	cr_assert_eq(p->ledger->stats.plans, plans);
+	node(p, 2, HERE, 4000);
+	plan(p);
+	cr_assert_eq(have(p, 0, 3), 3);
+	plain_free(p);
+}
+
 /* ---- several kinds -------------------------------------------------------------------------- */
 
 /* Workers (they come first by name) want to be where the launcher is, and it has to choose a
