@@ -16,6 +16,11 @@
 #define ROUND_STEPS 200000u
 #define ROUND_GANGS 64u
 
+/* A walk over those who wait is begun anew so often when room came before its end; then it goes on to
+ * the end, or in a busy cluster a few at the head that are hard to plan would keep all others from
+ * their turn. */
+#define WALK_RESTARTS 16u
+
 /* Numbers in reasons are worked out anew this often, and a gang on which the
  * planner gave up is searched for again. */
 #define REFRESH_NS (2 * NS_PER_S)
@@ -282,6 +287,10 @@ static void begin_walk(struct core *c)
 {
 	if (c->config.once || c->walked_version == c->nodes.room_version)
 		return;
+	if (c->cursor == ID_NONE)
+		c->walk_restarts = 0;
+	else if (c->walk_restarts++ >= WALK_RESTARTS)
+		return;
 	c->walked_version = c->nodes.room_version;
 	c->cursor = queue_first(&c->waiting);
 }
@@ -333,5 +342,5 @@ void decide_tick(struct core *c)
 	c->unsearched = false;
 	c->refreshed_log = changes(c);
 	c->refresh++;
-	c->cursor = queue_first(&c->waiting);
+	c->walked_version = 0; /* a walk is due, whether or not there is more room */
 }

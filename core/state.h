@@ -44,6 +44,7 @@ struct core {
 	struct queue waiting; /* gangs that wait for room */
 	uint32_t cursor;      /* in waiting: from here on the round goes; ID_NONE: no round */
 	uint64_t walked_version; /* of room, for which a round was begun */
+	uint32_t walk_restarts; /* since the cursor last came to the end */
 
 	uint64_t epoch; /* 0: none yet */
 	uint64_t now_ns; /* the latest time of any record */

@@ -114,6 +114,11 @@ void plain_tick(struct plain *p, uint64_t ns)
 	step(p, EVENT_TICK);
 }
 
+void plain_round(struct plain *p)
+{
+	step(p, EVENT_PLAN);
+}
+
 void plain_plan(struct plain *p)
 {
 	for (uint32_t rounds = 0; core_wants_plan(p->core); rounds++) {

@@ -170,6 +170,8 @@ void plain_drop_pod(struct plain *p, uint32_t id);
 void plain_synced(struct plain *p);
 void plain_tell_gang(struct plain *p, uint32_t id, uint32_t quorum);
 void plain_tick(struct plain *p, uint64_t ns);
+/* One round. */
+void plain_round(struct plain *p);
 /* Plan as long as the core wants to; it must come to an end. */
 void plain_plan(struct plain *p);
 /* Whoever was told a node is there, and the watch says so. */

@@ -723,3 +723,35 @@ Test(plan, members_beyond_the_quorum_are_let_in_by_the_first)
 	cr_assert_eq(have(p, 0, 3), 3);
 	plain_free(p);
 }
+
+/* Something happens before each round comes to its end, and the first in the queue costs a whole one. */
+Test(plan, those_at_the_end_have_their_turn)
+{
+	struct plain *p = cluster();
+	uint32_t rounds = 0;
+
+	for (uint32_t i = 0; i < 7; i++)
+		node(p, i, HERE, 1000);
+	p->nodes[6].flags = NODE_CORDONED;
+	plain_tell_node(p, 6);
+	for (uint32_t i = 0; i < 23; i++) {
+		if (i % 8 == 0)
+			plain_tell_gang(p, i / 8, i < 16 ? 8 : 7);
+		p->shapes[i].amounts[RESOURCE_CPU] = 501 + i;
+		pod(p, i, GANG + i / 8, i, 1);
+	}
+	p->shapes[23].amounts[RESOURCE_CPU] = 100;
+	p->shapes[23].selector = (struct plain_clauses){
+		.n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_HOST, .values = { 26 }, .values_n = 1 } } };
+	pod(p, 23, 0, 23, 1);
+	plan(p);
+	p->nodes[6].flags = 0;
+	plain_tell_node(p, 6);
+	for (; rounds < 100 && p->binds[23] == PLAIN_NONE; rounds++) {
+		plain_tick(p, UINT64_C(3) * SECOND);
+		node(p, 0, HERE, 1000 + rounds % 2);
+		plain_round(p);
+	}
+	cr_assert(rounds > 1 && rounds < 40, "%u rounds", rounds);
+	plain_free(p);
+}
