@@ -15,7 +15,7 @@ int gangs_init(struct gangs *gs, const struct limits *limits, struct pods *pods)
 void gangs_clear(struct gangs *gs)
 {
 	for (uint32_t i = 0; i < gs->used; i++) {
-		free(gs->slots[i].amounts);
+		free(gs->slots[i].parts);
 		memset(&gs->slots[i], 0, sizeof(gs->slots[i]));
 	}
 	/* Lone pods' gangs have no memory of their own. */
@@ -28,7 +28,7 @@ void gangs_free(struct gangs *gs)
 {
 	if (gs->slots)
 		for (uint32_t i = 0; i < gs->used; i++)
-			free(gs->slots[i].amounts);
+			free(gs->slots[i].parts);
 	free(gs->slots);
 	gs->slots = NULL;
 }

@@ -16,13 +16,21 @@ enum gang_place {
 	PLACE_WAITING, /* looked at; waits for room */
 };
 
+/* What only some groups have, in one piece of memory. */
+struct gang_parts {
+	struct amount *amounts;    /* minResources */
+	struct gang_role *roles;   /* sorted */
+	struct gang_level *levels; /* the widest first */
+	uint32_t amounts_n, roles_n, levels_n;
+	int32_t priority; /* with GANG_PRIORITY */
+};
+
 struct gang {
 	uint32_t generation; /* 0: no such gang; of a lone pod: its pod's */
 	uint32_t flags;      /* enum gang_flags */
 	uint32_t dialect;
 	uint32_t quorum; /* 1 or more */
-	struct amount *amounts; /* minResources */
-	uint32_t amounts_n;
+	struct gang_parts *parts; /* of a group; NULL: none */
 	uint32_t name_bytes;
 	const char *name; /* "namespace/name": in the arena, or the lone pod's */
 	struct name stored; /* of a group */

@@ -8,6 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a record of a group brings with it, or NULL in *out for nothing.  -ENOMEM */
+static int parts_make(const struct gang_record *record, struct gang_parts **out)
+{
+	const struct event_gang *e = record->body;
+	const size_t amounts = e->amounts_n * sizeof(struct amount), roles = e->roles_n * sizeof(struct gang_role),
+	             levels = e->levels_n * sizeof(struct gang_level);
+	struct gang_parts *p;
+
+	*out = NULL;
+	if (amounts + roles + levels == 0 && !(e->flags & GANG_PRIORITY))
+		return 0;
+	p = malloc(sizeof(*p) + amounts + roles + levels);
+	if (!p)
+		return -ENOMEM;
+	*p = (struct gang_parts){ .amounts = (void *)(p + 1), .amounts_n = e->amounts_n, .roles_n = e->roles_n,
+		                  .levels_n = e->levels_n, .priority = e->priority };
+	p->roles = (void *)(p->amounts + e->amounts_n);
+	p->levels = (void *)(p->roles + e->roles_n);
+	memcpy(p->amounts, record->amounts, amounts);
+	memcpy(p->roles, record->roles, roles);
+	memcpy(p->levels, record->levels, levels);
+	*out = p;
+	return 0;
+}
+
 static void group_forget(struct core *c, gang_id id)
 {
 	struct gang *g = &c->gangs.slots[id];
@@ -18,7 +43,7 @@ static void group_forget(struct core *c, gang_id id)
 	row->generation = 0;
 	row_end(&row->version);
 	name_drop(&c->ledger, &g->stored);
-	free(g->amounts);
+	free(g->parts);
 	c->gangs.states[g->state]--;
 	c->gangs.count--;
 	memset(g, 0, sizeof(*g));
@@ -43,16 +68,15 @@ static int group_begin(struct core *c, const struct gang_record *record)
 	return 0;
 }
 
-static void group_fill(struct core *c, const struct gang_record *record, struct amount *amounts)
+static void group_fill(struct core *c, const struct gang_record *record, struct gang_parts *parts)
 {
 	const struct event_gang *e = record->body;
 	struct gang *g = &c->gangs.slots[e->gang];
 	struct reason r;
 
 	gang_hold(c, e->gang);
-	free(g->amounts);
-	g->amounts = amounts;
-	g->amounts_n = e->amounts_n;
+	free(g->parts);
+	g->parts = parts;
 	g->flags = e->flags;
 	g->dialect = e->dialect;
 	g->quorum = e->quorum > 0 ? e->quorum : 1;
@@ -84,26 +108,22 @@ int group_event(struct core *c, const struct gang_record *record)
 {
 	const struct event_gang *e = record->body;
 	const struct gang *g = &c->gangs.slots[e->gang];
-	struct amount *amounts = NULL;
+	struct gang_parts *parts;
 	int rc = group_check(c, record);
 
+	if (rc == 0)
+		rc = parts_make(record, &parts);
 	if (rc < 0)
 		return rc;
-	if (e->amounts_n > 0) {
-		amounts = malloc(e->amounts_n * sizeof(*amounts));
-		if (!amounts)
-			return -ENOMEM;
-		memcpy(amounts, record->amounts, e->amounts_n * sizeof(*amounts));
-	}
 	if (g->generation && g->generation != e->generation)
 		group_forget(c, e->gang);
 	if (g->generation == 0)
 		rc = group_begin(c, record);
 	if (rc < 0) {
-		free(amounts);
+		free(parts);
 		return rc;
 	}
-	group_fill(c, record, amounts);
+	group_fill(c, record, parts);
 	return 0;
 }
 

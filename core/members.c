@@ -455,6 +455,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	if (c->shapes.slots[e->shape].named == NODE_WHY_CONFLICT)
 		p->flags &= ~(uint32_t)POD_REFUSED;
 	p->priority = e->priority;
+	p->role = e->role;
 	p->created_ns = e->created_ns;
 	memcpy(p->uid, e->uid, sizeof(p->uid));
 	standing_apply(c, p, e, means.labels, &now);

@@ -47,12 +47,12 @@ bool minimum_met(const struct gang *g, const struct pods *ps, const struct shape
 {
 	bool met = true, has_node = gang_have(g) > 0 || g->counts[MEMBER_OUTSIDE] > 0;
 
-	if (g->amounts_n == 0)
+	if (!g->parts || g->parts->amounts_n == 0)
 		return true;
-	for (uint32_t i = 0; i <= g->amounts_n; i++) {
-		bool pods = i == g->amounts_n;
-		uint32_t resource = pods ? RESOURCE_PODS : g->amounts[i].resource;
-		int64_t need = pods ? g->quorum : g->amounts[i].value;
+	for (uint32_t i = 0; i <= g->parts->amounts_n; i++) {
+		bool pods = i == g->parts->amounts_n;
+		uint32_t resource = pods ? RESOURCE_PODS : g->parts->amounts[i].resource;
+		int64_t need = pods ? g->quorum : g->parts->amounts[i].value;
 		wide free;
 
 		if (resource == RESOURCE_PODS && !pods)

@@ -42,6 +42,7 @@ struct pod {
 	uint32_t labels; /* core/labels.h */
 	node_id node;  /* takes room there; ID_NONE also when that node is gone */
 	node_id named; /* bound to, by its last record, or ID_NONE */
+	uint32_t role;   /* in its gang: a value's number, or ID_NONE */
 	int32_t priority;
 	uint8_t state;  /* enum pod_state */
 	uint8_t class;  /* enum member_class */

@@ -215,6 +215,23 @@ static bool selector_sound(const struct shape_record *s, struct span clauses, ui
 	return *words <= SELECTOR_WORDS_MOST;
 }
 
+static const char *policy_fault(const struct shape_record *s, uint64_t *words)
+{
+	const struct policy *p = s->policies;
+
+	if (s->body->policies_n > 1)
+		return "policies of a shape";
+	for (uint32_t i = 1; i < s->body->shares_n; i++)
+		if (s->shares[i].value <= s->shares[i - 1].value)
+			return "order of a policy's shares";
+	if (s->body->policies_n == 0)
+		return s->body->shares_n > 0 ? "shares without a policy" : NULL;
+	if (p->flags & ~(uint32_t)(POLICY_REQUIRED | POLICY_FILL | POLICY_UNSELECTED) ||
+	    !span_within(p->shares, s->body->shares_n) || !selector_sound(s, p->clauses, words))
+		return "a policy";
+	return NULL;
+}
+
 static const char *pod_rules_fault(const struct shape_record *s)
 {
 	const struct event_shape *e = s->body;
@@ -239,12 +256,12 @@ static const char *pod_rules_fault(const struct shape_record *s)
 		    !selector_sound(s, t->clauses, &words))
 			return "a spread constraint";
 	}
-	if (e->spreads_n > 0 && e->namespace == ID_NONE)
-		return "spread constraints without a namespace";
+	if ((e->spreads_n > 0 || e->policies_n > 0) && e->namespace == ID_NONE)
+		return "spread constraints or a policy without a namespace";
 	for (uint32_t i = 0; i < e->exclusives_n; i++)
 		if (s->exclusives[i].flags & ~(uint32_t)(EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED))
 			return "flags of an exclusive thing";
-	return NULL;
+	return policy_fault(s, &words);
 }
 
 static const char *tolerations_fault(const struct shape_record *s)
@@ -277,10 +294,12 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 		s.images = take(&b, s.body->images_n, sizeof(*s.images));
 		s.attachments = take(&b, s.body->attachments_n, sizeof(*s.attachments));
 		s.exclusives = take(&b, s.body->exclusives_n, sizeof(*s.exclusives));
+		s.policies = take(&b, s.body->policies_n, sizeof(*s.policies));
+		s.shares = take(&b, s.body->shares_n, sizeof(*s.shares));
 	}
 	if (!s.body || !s.amounts || !s.requirements || !s.values || !s.tolerations || !s.clauses || !s.preferences ||
 	    !s.alternatives || !s.volume_rules || !s.pod_terms || !s.spreads || !s.ports || !s.images || !s.attachments ||
-	    !s.exclusives || b.left != 0)
+	    !s.exclusives || !s.policies || !s.shares || b.left != 0)
 		return "length of a shape record";
 	if (s.body->shape >= l->shapes)
 		return "shape id out of bounds";
@@ -303,6 +322,19 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 	return fault ? fault : tolerations_fault(&s);
 }
 
+static const char *parts_fault(const struct gang_record *g)
+{
+	if (g->body->roles_n > GANG_ROLES_MAX || g->body->levels_n > GANG_LEVELS_MAX)
+		return "roles or levels of a gang";
+	for (uint32_t i = 1; i < g->body->roles_n; i++)
+		if (g->roles[i].role <= g->roles[i - 1].role)
+			return "order of a gang's roles";
+	for (uint32_t i = 0; i < g->body->levels_n; i++)
+		if (g->levels[i].flags & ~(uint32_t)LEVEL_REQUIRED)
+			return "flags of a gang's level";
+	return NULL;
+}
+
 const char *record_gang(const struct record *r, const struct limits *l, struct gang_record *out)
 {
 	struct body b = body_of(r);
@@ -312,18 +344,22 @@ const char *record_gang(const struct record *r, const struct limits *l, struct g
 	g.body = take(&b, 1, sizeof(*g.body));
 	if (g.body) {
 		g.amounts = take(&b, g.body->amounts_n, sizeof(*g.amounts));
+		g.roles = take(&b, g.body->roles_n, sizeof(*g.roles));
+		g.levels = take(&b, g.body->levels_n, sizeof(*g.levels));
 		g.name = take(&b, g.body->name_bytes, 1);
 	}
-	if (!g.body || !g.amounts || !g.name || b.left != 0)
+	if (!g.body || !g.amounts || !g.roles || !g.levels || !g.name || b.left != 0)
 		return "length of a gang record";
 	if (g.body->gang >= l->gangs)
 		return "gang id out of bounds";
 	if (g.body->generation == 0)
 		return "generation of a gang";
-	if (g.body->flags & ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED))
+	if (g.body->flags & ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS))
 		return "flags of a gang";
 	*out = g;
 	fault = amounts_fault(g.amounts, g.body->amounts_n, l->resources);
+	if (!fault)
+		fault = parts_fault(&g);
 	return fault ? fault : text_fault(g.name, g.body->name_bytes);
 }
 

@@ -40,12 +40,16 @@ struct shape_record {
 	const uint32_t *images;
 	const struct attachment *attachments;
 	const struct exclusive *exclusives;
+	const struct policy *policies;
+	const struct policy_share *shares;
 	uint32_t bytes; /* of the whole body */
 };
 
 struct gang_record {
 	const struct event_gang *body;
 	const struct amount *amounts;
+	const struct gang_role *roles;
+	const struct gang_level *levels;
 	const char *name;
 };
 

@@ -14,17 +14,30 @@
 struct pod_object; /* frontend/object.h */
 struct arena;
 
-/* The internal form of a group. */
+/* The internal form of a group.  Texts are the arena's. */
 struct group_spec {
-	uint32_t quorum;
+	uint32_t quorum;     /* 0 counts as 1: each member starts alone */
 	int32_t quorum_text; /* as written, for messages */
 	struct amount_text {
 		const char *resource;
 		int64_t value; /* in the unit of the column */
 	} *min_resources;
 	size_t min_resources_n;
-	uint64_t timeout_ns;
+	uint64_t timeout_ns; /* it holds room no longer than this at a time; 0: the core's default */
 	const char *refusal; /* it can't be honoured: why; NULL */
+	bool has_priority;   /* `priority` goes before its members' */
+	int32_t priority;
+	bool after_others;   /* GANG_AFTER_OTHERS */
+	struct role_text {
+		const char *role;
+		uint32_t quorum;
+	} *roles;
+	size_t roles_n;
+	struct level_text {
+		const char *key; /* a label of nodes */
+		bool required;
+	} levels[GANG_LEVELS_MAX]; /* the widest first */
+	size_t levels_n;
 };
 
 enum mark {
@@ -47,7 +60,11 @@ struct dialect {
 	int (*group_read)(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,
 	                  struct decode_error *error);
 
-	/* For dialects without an object: the group as this pod describes it. */
+	/* The pod's role in its group, for those that count by role: NULL without one.  May be NULL. */
+	const char *(*pod_role)(const struct pod_object *pod, struct arena *arena);
+
+	/* For dialects without an object: the group as this pod describes it.  Members that
+	 * describe it otherwise than the first refuse the group. */
 	int (*pod_group)(const struct pod_object *pod, struct arena *arena, struct group_spec *out,
 	                 struct decode_error *error);
 };

@@ -269,7 +269,7 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		.pod = pod, .generation = p->slot.generation, .flags = p->flags, .gang = p->gang,
 		.shape = p->shape, .node = p->node, .priority = p->priority,
 		.name_bytes = (uint32_t)(namespace + 1 + name), .labels_n = p->labels_n,
-		.namespace = namespace_at(f->m, p->namespace)->name, .created_ns = p->created_ns,
+		.namespace = namespace_at(f->m, p->namespace)->name, .role = ID_NONE, .created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);

@@ -95,6 +95,11 @@ static const char *const why_texts[NODE_WHY_KINDS] = {
 	[NODE_WHY_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
 	[NODE_WHY_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
 	[NODE_WHY_FEATURES] = "node(s) didn't match Pod's required features",
+	[NODE_WHY_POLICY_SELECTOR] = "node(s) didn't match pod workload-policy constraints",
+	[NODE_WHY_POLICY_LABEL] = "node(s) didn't match pod workload-policy constraints (missing required label)",
+	[NODE_WHY_POLICY_VALUE] = "node(s) didn't match pod workload-policy constraints (not match value)",
+	[NODE_WHY_POLICY_FULL] =
+		"node(s) occupied that scheduled pods reach the replicas configured in the workload-policy",
 	[NODE_WHY_NOT_NAMED] = "node(s) didn't satisfy plugin(s) [NodeAffinity]",
 	[NODE_WHY_CONFLICT] = "pod affinity terms conflict",
 };

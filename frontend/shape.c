@@ -31,6 +31,8 @@ static const struct {
 	[SECTION_IMAGES] = SECTION(images_n, uint32_t),
 	[SECTION_ATTACHMENTS] = SECTION(attachments_n, struct attachment),
 	[SECTION_EXCLUSIVES] = SECTION(exclusives_n, struct exclusive),
+	[SECTION_POLICIES] = SECTION(policies_n, struct policy),
+	[SECTION_SHARES] = SECTION(shares_n, struct policy_share),
 };
 
 static uint32_t count_in(const struct event_shape *head, enum section s)
@@ -89,6 +91,8 @@ static void visit_item(enum section s, const void *item, shape_visit_fn visit, v
 	case SECTION_IMAGES: visit(context, NUMBER_IMAGE, *(const uint32_t *)item); break;
 	case SECTION_ATTACHMENTS: visit_attachment(item, visit, context); break;
 	case SECTION_EXCLUSIVES: visit(context, NUMBER_VALUE, ((const struct exclusive *)item)->thing); break;
+	case SECTION_POLICIES: visit(context, NUMBER_KEY, ((const struct policy *)item)->topology); break;
+	case SECTION_SHARES: visit(context, NUMBER_VALUE, ((const struct policy_share *)item)->value); break;
 	default: break; /* spans and weights */
 	}
 }

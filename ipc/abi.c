@@ -37,7 +37,8 @@
 #define FIELDS_shortfall(F, s) F(s, resource) F(s, reserved) F(s, need) F(s, have)
 #define FIELDS_reason(F, s) \
 	F(s, why) F(s, quorum) F(s, members) F(s, gated) F(s, bound) F(s, need) F(s, fit) F(s, nodes) \
-	F(s, counts_n) F(s, shortfalls_n) F(s, counts) F(s, shortfalls)
+	F(s, role) F(s, role_quorum) F(s, role_members) F(s, domains) F(s, domain_key) F(s, domain_value) \
+	F(s, domain_fit) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) F(s, counts) F(s, shortfalls)
 #define FIELDS_gang_row(F, s) \
 	F(s, version) F(s, generation) F(s, state) F(s, dialect) F(s, quorum) F(s, members) F(s, bound) \
 	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, reserved) F(s, reason)
@@ -67,13 +68,18 @@
 	F(s, shape) F(s, flags) F(s, amounts_n) F(s, requirements_n) F(s, values_n) F(s, tolerations_n) \
 	F(s, terms_n) F(s, clauses_n) F(s, preferences_n) F(s, alternatives_n) F(s, volume_rules_n) F(s, pod_terms_n) \
 	F(s, spreads_n) F(s, ports_n) F(s, images_n) F(s, attachments_n) F(s, exclusives_n) F(s, image_containers) \
-	F(s, scored_cpu_milli) F(s, scored_memory_bytes) F(s, placed_cpu_milli) F(s, placed_memory_bytes) F(s, namespace) F(s, reserved)
+	F(s, scored_cpu_milli) F(s, scored_memory_bytes) F(s, placed_cpu_milli) F(s, placed_memory_bytes) F(s, namespace) F(s, policies_n) \
+	F(s, shares_n) F(s, reserved)
+#define FIELDS_policy(F, s) F(s, topology) F(s, flags) F(s, clauses) F(s, shares)
+#define FIELDS_policy_share(F, s) F(s, value) F(s, replicas)
+#define FIELDS_gang_role(F, s) F(s, role) F(s, quorum)
+#define FIELDS_gang_level(F, s) F(s, topology) F(s, flags)
 #define FIELDS_event_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) F(s, name_bytes) \
-	F(s, reserved) F(s, created_ns) F(s, timeout_ns)
+	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns)
 #define FIELDS_event_pod(F, s) \
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) F(s, name_bytes) \
-	F(s, labels_n) F(s, namespace) F(s, created_ns) F(s, uid)
+	F(s, labels_n) F(s, namespace) F(s, role) F(s, reserved) F(s, created_ns) F(s, uid)
 #define FIELDS_pod_label(F, s) F(s, key) F(s, value)
 #define FIELDS_event_namespace(F, s) F(s, name) F(s, labels_n)
 #define FIELDS_event_drop(F, s) F(s, id) F(s, generation)
@@ -90,7 +96,8 @@
 	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(name_row) S(node_row) \
 	S(why_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) S(label) S(taint) \
 	S(event_node) S(node_image) S(attach_limit) S(attachment) S(requirement) S(toleration) S(span) \
-	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(event_shape) S(event_gang) \
+	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) S(policy_share) \
+	S(event_shape) S(gang_role) S(gang_level) S(event_gang) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang)
 /* One cache line for each writer: gaps are meant. */
@@ -105,12 +112,13 @@
 	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
 	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
 	N(WHY_NONE) N(WHY_GROUP_MISSING) N(WHY_MEMBERS) N(WHY_GATED) N(WHY_NO_NODES) N(WHY_ROOM) \
-	N(WHY_MIN_RESOURCES) N(WHY_REFUSED) N(WHY_BIND_REFUSED) N(WHY_GAVE_UP) N(WHY_HELD) N(WHY_KINDS) \
+	N(WHY_MIN_RESOURCES) N(WHY_REFUSED) N(WHY_BIND_REFUSED) N(WHY_GAVE_UP) N(WHY_HELD) N(WHY_ROLE) N(WHY_TOPOLOGY) N(WHY_KINDS) \
 	N(NODE_FITS) N(NODE_WHY_CORDONED) N(NODE_WHY_TAINT) N(NODE_WHY_AFFINITY) N(NODE_WHY_PORTS) \
 	N(NODE_WHY_INSUFFICIENT) N(NODE_WHY_DISK) N(NODE_WHY_CLAIM_IN_USE) N(NODE_WHY_ATTACH) \
 	N(NODE_WHY_VOLUME_NODE) N(NODE_WHY_VOLUME_BIND) N(NODE_WHY_VOLUME_SPACE) N(NODE_WHY_VOLUME_GONE) N(NODE_WHY_VOLUME_ZONE) \
 	N(NODE_WHY_SPREAD_LABEL) N(NODE_WHY_SPREAD) N(NODE_WHY_POD_AFFINITY) N(NODE_WHY_ANTI_AFFINITY) \
-	N(NODE_WHY_EXISTING_ANTI_AFFINITY) N(NODE_WHY_FEATURES) N(NODE_WHY_NOT_NAMED) N(NODE_WHY_CONFLICT) \
+	N(NODE_WHY_EXISTING_ANTI_AFFINITY) N(NODE_WHY_FEATURES) N(NODE_WHY_POLICY_SELECTOR) N(NODE_WHY_POLICY_LABEL) N(NODE_WHY_POLICY_VALUE) \
+	N(NODE_WHY_POLICY_FULL) N(NODE_WHY_NOT_NAMED) N(NODE_WHY_CONFLICT) \
 	N(NODE_WHY_KINDS) \
 	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
@@ -125,7 +133,8 @@
 	N(POD_TERM_KINDS) N(TERM_MATCHES_NOTHING) N(TERM_EVERY_NAMESPACE) N(TERM_NAMESPACES_CHOSEN) \
 	N(SPREAD_HARD) N(SPREAD_IGNORES_AFFINITY) N(SPREAD_HONORS_TAINTS) N(SPREAD_MATCHES_NOTHING) \
 	N(SPREAD_DEFAULT) N(SPREAD_BY_NODE) N(PORT_EVERY_ADDRESS) N(EXCLUSIVE_CLAIM) N(EXCLUSIVE_SHARED) \
-	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) \
+	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) N(GANG_PRIORITY) N(GANG_AFTER_OTHERS) N(GANG_ROLES_MAX) \
+	N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) N(POLICY_UNSELECTED) \
 	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING)
 
 #define FIELD_BYTES(s, field) +sizeof(((struct s *)0)->field)

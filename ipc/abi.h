@@ -214,6 +214,8 @@ enum why {
 	WHY_BIND_REFUSED,  /* the API server refused a binding; tried again later */
 	WHY_GAVE_UP,       /* a mixed gang, no plan found within the step limit */
 	WHY_HELD,          /* there is room, but it is held for a gang that has waited too long */
+	WHY_ROLE,          /* fewer members of a role than it needs: role, role_quorum, role_members */
+	WHY_TOPOLOGY,      /* no domain of a required level has room for it: the fields domain_* */
 	WHY_KINDS
 };
 
@@ -241,6 +243,12 @@ enum node_why {
 	NODE_WHY_ANTI_AFFINITY, /* node(s) didn't match pod anti-affinity rules */
 	NODE_WHY_EXISTING_ANTI_AFFINITY, /* node(s) didn't satisfy existing pods anti-affinity rules */
 	NODE_WHY_FEATURES,      /* node(s) didn't match Pod's required features */
+	/* WorkloadPolicy, behind kube-scheduler's own filters: */
+	NODE_WHY_POLICY_SELECTOR, /* node(s) didn't match pod workload-policy constraints */
+	NODE_WHY_POLICY_LABEL,  /* ... (missing required label) */
+	NODE_WHY_POLICY_VALUE,  /* ... (not match value) */
+	NODE_WHY_POLICY_FULL,   /* node(s) occupied that scheduled pods reach the replicas configured in the
+	                         * workload-policy */
 	/* Said before any filter runs: */
 	NODE_WHY_NOT_NAMED,     /* node(s) didn't satisfy plugin(s) [NodeAffinity]: each term names nodes, not this one */
 	NODE_WHY_CONFLICT,      /* pod affinity terms conflict: each term asks for two names at once; of all nodes */
@@ -275,6 +283,14 @@ struct reason {
 	uint32_t need;    /* members that have to start together now */
 	uint32_t fit;     /* of those, how many have room */
 	uint32_t nodes;   /* in the cluster */
+	uint32_t role;         /* WHY_ROLE: a value's number */
+	uint32_t role_quorum;
+	uint32_t role_members; /* that count */
+	uint32_t domains;      /* WHY_TOPOLOGY: domains of the level */
+	uint32_t domain_key;   /* the level: a label key's number */
+	uint32_t domain_value; /* the domain that comes closest, a value's number; ID_NONE: none */
+	uint32_t domain_fit;   /* members that have room there */
+	uint32_t reserved;
 	uint32_t counts_n;
 	uint32_t shortfalls_n;
 	struct why_count counts[WHY_COUNTS_MAX];
@@ -324,7 +340,7 @@ enum record_kind {
 	EVENT_NODE_DROP,  /* struct event_drop */
 	EVENT_SHAPE,      /* struct event_shape and all that it counts, in its order */
 	EVENT_SHAPE_DROP, /* struct event_drop; nothing uses it any more */
-	EVENT_GANG,       /* struct event_gang, amounts, name */
+	EVENT_GANG,       /* struct event_gang, amounts, roles, levels, name */
 	EVENT_GANG_DROP,  /* struct event_drop */
 	EVENT_NAMESPACE,  /* struct event_namespace, pod labels */
 	EVENT_NAMESPACE_DROP, /* struct event_drop: its id is the value number of its name */
@@ -540,6 +556,27 @@ struct exclusive {
 	uint32_t flags;
 };
 
+enum policy_flags {
+	POLICY_REQUIRED = 1u << 0,   /* a share that is reached takes no more; else it comes behind the others */
+	POLICY_FILL = 1u << 1,       /* fullest share first; else the emptiest */
+	POLICY_UNSELECTED = 1u << 2, /* the pod itself does not match the selector: no node is feasible */
+};
+
+/* Kosmos' WorkloadPolicy: how many pods of the shape's namespace that match may stand in each domain
+ * of a topology.  Pods that are being deleted do not count.  A node without the key or of a
+ * domain without a share is not feasible. */
+struct policy {
+	uint32_t topology; /* a label key of nodes */
+	uint32_t flags;
+	struct span clauses; /* the selector; none: all pods of the namespace */
+	struct span shares;
+};
+
+struct policy_share {
+	uint32_t value; /* the domain; sorted, each once */
+	uint32_t replicas;
+};
+
 struct event_shape {
 	uint32_t shape;
 	uint32_t flags;
@@ -563,13 +600,37 @@ struct event_shape {
 	int64_t scored_memory_bytes; /* a request counts 100m and 200 MiB */
 	int64_t placed_cpu_milli;    /* what that changes by once the pod is placed, when resources */
 	int64_t placed_memory_bytes; /* of pod level count as well; may be below 0 */
-	uint32_t namespace; /* value number of the pods' own, when there are spreads; ID_NONE else */
+	uint32_t namespace; /* value number of the pods' own, when there are spreads or a policy; ID_NONE else */
+	uint32_t policies_n; /* 0 or 1 */
+	uint32_t shares_n;   /* struct policy_share, behind the policy */
 	uint32_t reserved;
 };
 
 enum gang_flags {
 	GANG_OBJECT_MISSING = 1u << 0, /* pods name it, the object is not there */
 	GANG_REFUSED = 1u << 1,        /* its object can't be honoured */
+	GANG_PRIORITY = 1u << 2,       /* `priority` is the group's, whatever its members have */
+	GANG_AFTER_OTHERS = 1u << 3,   /* behind all that are not so, and among its like age goes before
+	                                * priority, until it has waited for room as long as --hold-after */
+};
+
+#define GANG_ROLES_MAX 32
+#define GANG_LEVELS_MAX 4
+
+/* At least so many members of that role start together, beside the quorum of the whole. */
+struct gang_role {
+	uint32_t role; /* a value's number; sorted, each once */
+	uint32_t quorum;
+};
+
+enum level_flags {
+	LEVEL_REQUIRED = 1u << 0, /* all members in one domain; else in as few as can be */
+};
+
+/* A topology that a gang is to be kept together in. */
+struct gang_level {
+	uint32_t topology; /* a label key of nodes */
+	uint32_t flags;
 };
 
 struct event_gang {
@@ -580,7 +641,9 @@ struct event_gang {
 	uint32_t quorum;  /* 0 counts as 1 */
 	uint32_t amounts_n; /* minResources for the quorum as a whole */
 	uint32_t name_bytes;
-	uint32_t reserved;
+	uint32_t roles_n;
+	uint32_t levels_n;  /* the widest first */
+	int32_t priority;   /* GANG_PRIORITY */
 	uint64_t created_ns; /* 0: the age of its oldest member */
 	uint64_t timeout_ns; /* 0: none */
 };
@@ -604,6 +667,8 @@ struct event_pod {
 	uint32_t name_bytes; /* of "namespace/name", padded to 8 */
 	uint32_t labels_n;   /* struct pod_label, sorted by key */
 	uint32_t namespace;  /* value number of its name */
+	uint32_t role;       /* in its gang: a value's number, or ID_NONE */
+	uint32_t reserved;
 	uint64_t created_ns;
 	uint64_t uid[2]; /* the same pod across epochs */
 };
@@ -673,12 +738,12 @@ static_assert(sizeof(struct core_gauges) == 128, "two cache lines");
 static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs");
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
-static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 112, "events");
-static_assert(sizeof(struct event_gang) == 48 && sizeof(struct event_pod) == 64, "events");
+static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 120, "events");
+static_assert(sizeof(struct event_gang) == 56 && sizeof(struct event_pod) == 72, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
-static_assert(sizeof(struct reason) == 40 + 16 * WHY_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
+static_assert(sizeof(struct reason) == 72 + 16 * WHY_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
 static_assert(sizeof(struct ledger) % CACHE_LINE == 0, "rows start on a line");
 
