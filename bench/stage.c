@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #define PATIENCE_S 900u
 #define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1"
@@ -38,7 +38,10 @@ __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...
 
 bool stage_init(struct stage *s)
 {
-	*s = (struct stage){ 0 };
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*s = (struct stage){ .began = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec };
 	if (!child_bin(s->bin)) {
 		fprintf(stderr, "muster-bench: can't find out where it lies\n");
 		return false;
@@ -198,7 +201,7 @@ static bool space_open(struct space *p, struct stage *s, const char *scheduler)
 	int status;
 
 	*p = (struct space){ .stage = s, .scheduler = scheduler };
-	snprintf(p->namespace, sizeof(p->namespace), "muster-bench-%d-%u", (int)getpid(), s->spaces++);
+	snprintf(p->namespace, sizeof(p->namespace), "muster-bench-%llx-%u", (unsigned long long)s->began, s->spaces++);
 	body = print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", p->namespace);
 	status = client_one(s->client, "POST", "/api/v1/namespaces", body);
 	free(body);

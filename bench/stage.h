@@ -21,6 +21,7 @@ struct stage {
 	char **nodes; /* names */
 	uint32_t nodes_n;
 	uint32_t made;   /* nodes that are ours */
+	uint64_t began;  /* ns of wall time, in the names of namespaces: one that was deleted may be there still */
 	uint32_t spaces; /* namespaces made so far */
 	bool clean;      /* delete what was made */
 };
