@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from . import yamlsub
 
-# kind -> (path of the group, plural, whether it lives in a namespace)
+# kind -> (path of the group, plural, whether it lives in a namespace); Kind.group
+# where several groups have a kind of that name
 KINDS = {
     "Node": ("api/v1", "nodes", False),
     "Namespace": ("api/v1", "namespaces", False),
@@ -32,17 +33,31 @@ KINDS = {
     "Lease": ("apis/coordination.k8s.io/v1", "leases", True),
     "PriorityClass": ("apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "PodGroup": ("apis/scheduling.x-k8s.io/v1alpha1", "podgroups", True),
+    "PodGroup.scheduling.sigs.k8s.io": ("apis/scheduling.sigs.k8s.io/v1alpha1", "podgroups", True),
+    "PodGroup.scheduling.k8s.io": ("apis/scheduling.k8s.io/v1alpha2", "podgroups", True),
+    "PodGroup.scheduling.volcano.sh": ("apis/scheduling.volcano.sh/v1beta1", "podgroups", True),
+    "Workload": ("apis/scheduling.k8s.io/v1alpha2", "workloads", True),
+    "WorkloadPolicy": ("apis/kosmos.io/v1alpha1", "workloadpolicies", True),
     "ClusterRole": ("apis/rbac.authorization.k8s.io/v1", "clusterroles", False),
     "ClusterRoleBinding": ("apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
     "Role": ("apis/rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
     "Deployment": ("apis/apps/v1", "deployments", True),
+    "StatefulSet": ("apis/apps/v1", "statefulsets", True),
+    "DaemonSet": ("apis/apps/v1", "daemonsets", True),
+    "Job": ("apis/batch/v1", "jobs", True),
     "CustomResourceDefinition": ("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
 }
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
+
+
+def kind_of(obj):
+    """The name in KINDS of an object's kind."""
+    qualified = f'{obj["kind"]}.{obj.get("apiVersion", "v1").split("/")[0]}'
+    return qualified if qualified in KINDS else obj["kind"]
 
 
 class ApiError(Exception):
@@ -207,7 +222,7 @@ class Client:
 
     def create(self, obj, namespace="default"):
         namespace = obj["metadata"].get("namespace", namespace)
-        return self.request("POST", self.path(obj["kind"], namespace), obj)
+        return self.request("POST", self.path(kind_of(obj), namespace), obj)
 
     def create_many(self, objects, namespace="default", connections=16):
         """Create them in order of start, several at a time."""
@@ -220,7 +235,7 @@ class Client:
 
     def replace(self, obj, sub=None):
         meta = obj["metadata"]
-        return self.request("PUT", self.path(obj["kind"], meta.get("namespace"), meta["name"], sub), obj)
+        return self.request("PUT", self.path(kind_of(obj), meta.get("namespace"), meta["name"], sub), obj)
 
     def patch(self, kind, name, patch, namespace="default", sub=None, content_type=MERGE):
         return self.request("PATCH", self.path(kind, namespace, name, sub), patch, content_type)
@@ -252,7 +267,7 @@ class Client:
         for chunk in chunks:
             obj = yamlsub.load(chunk)
             meta = obj["metadata"]
-            path = self.path(obj["kind"], meta.get("namespace"), meta["name"],
+            path = self.path(kind_of(obj), meta.get("namespace"), meta["name"],
                              fieldManager="tests", force="true", fieldValidation="Strict")
             self.request("PATCH", path, chunk, APPLY)
 
