@@ -13,6 +13,14 @@ const struct dialect *const dialects[] = {
 };
 const size_t dialects_n = sizeof(dialects) / sizeof(dialects[0]);
 
+int dialect_find(const char *name)
+{
+	for (uint32_t i = 0; i < dialects_n; i++)
+		if (strcmp(dialects[i]->name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
 #define GROUP_NAME_BYTES_MAX 253
 
 /* ---- what is recognised and refused -------------------------------------- */
@@ -100,11 +108,13 @@ static void found_group(struct found *f, struct arena *arena, const char *group,
 	}
 }
 
-static void find_supported(const struct pod_object *pod, struct arena *arena, struct found *f)
+static void find_supported(const struct pod_object *pod, uint64_t off, struct arena *arena, struct found *f)
 {
 	const char *name;
 
 	for (uint32_t i = 0; i < dialects_n; i++) {
+		if (off >> i & 1)
+			continue;
 		switch (dialects[i]->pod_mark(pod, arena, &name)) {
 		case MARK_NONE:
 			break;
@@ -157,13 +167,13 @@ static void find_native(const struct pod_object *pod, struct arena *arena, struc
 	found_group(f, arena, or_text(arena_copy(arena, pod->native_group)), "spec.schedulingGroup");
 }
 
-int dialect_mark(const struct pod_object *pod, struct arena *arena, struct group_mark *out)
+int dialect_mark(const struct pod_object *pod, uint64_t off, struct arena *arena, struct group_mark *out)
 {
 	struct found f = { 0 };
 	const char *unsupported = NULL;
 
 	*out = (struct group_mark){ .mark = MARK_NONE };
-	find_supported(pod, arena, &f);
+	find_supported(pod, off, arena, &f);
 	find_others(pod, arena, &f, &unsupported);
 	find_native(pod, arena, &f, &unsupported);
 	if (!f.refusal && !f.supported)

@@ -49,6 +49,7 @@ enum mark {
 struct dialect {
 	const char *name; /* as in the JSON of simulate: "scheduler-plugins" */
 	const char *mark; /* how it is written, for messages: "label KEY" */
+	enum group_timeout timeout; /* of groups that name none */
 
 	/* Objects that describe a group; NULL when the pods say it all. */
 	const struct resource *resource;
@@ -72,16 +73,20 @@ struct dialect {
 /* Of all marks that a pod carries: the group it belongs to, and the dialect.  The
  * earlier in the table goes before the later; marks that name different groups,
  * and marks of dialects that muster knows but does not support yet, make it
- * MARK_REFUSED with the reason in `name`.  Texts are the arena's.  -ENOMEM. */
+ * MARK_REFUSED with the reason in `name`.  Dialects of the bits in `off` are as if they
+ * were not there.  Texts are the arena's.  -ENOMEM. */
 struct group_mark {
 	enum mark mark;
 	uint32_t dialect;
 	const char *name;
 };
-int dialect_mark(const struct pod_object *pod, struct arena *arena, struct group_mark *out);
+int dialect_mark(const struct pod_object *pod, uint64_t off, struct arena *arena, struct group_mark *out);
 
 /* The index is the `dialect` of struct event_gang. */
 extern const struct dialect *const dialects[];
 extern const size_t dialects_n;
+
+/* The index of the dialect with that name, or -1. */
+int dialect_find(const char *name);
 
 #endif

@@ -134,6 +134,7 @@ extern const struct dialect dialect_podgroup;
 const struct dialect dialect_podgroup = {
 	.name = "scheduler-plugins",
 	.mark = "label " LABEL,
+	.timeout = GROUP_TIMEOUT_COSCHEDULING,
 	.resource = &podgroup_resource,
 	.pod_mark = podgroup_mark,
 	.group_read = podgroup_read,

@@ -39,7 +39,7 @@ static void model_resources_init(struct model *m)
 	add_resource(m, &resource_nodes, ROLE_NODES, 0);
 	add_resource(m, &resource_pods, ROLE_PODS, 0);
 	for (uint32_t i = 0; i < dialects_n; i++)
-		if (dialects[i]->resource)
+		if (dialects[i]->resource && !(m->dialects_off >> i & 1))
 			add_resource(m, dialects[i]->resource, ROLE_GANGS, i);
 	for (size_t i = 0; i < sizeof(referred) / sizeof(referred[0]); i++)
 		add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
@@ -128,6 +128,8 @@ struct model *model_new(const struct model_config *config)
 		return NULL;
 	m->limits = config->limits;
 	memcpy(m->hash_key, config->hash_key, sizeof(m->hash_key));
+	m->dialects_off = config->dialects_off;
+	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
 	m->begin_due = true;
 	model_resources_init(m);
 	model_tables_init(m);

@@ -44,6 +44,15 @@ struct decode_error {
 	char text[512];   /* what is wrong, with the value */
 };
 
+/* Which of the configured timeouts a group gets that names none itself. */
+enum group_timeout {
+	GROUP_TIMEOUT_NONE,
+	GROUP_TIMEOUT_COSCHEDULING,
+	GROUP_TIMEOUT_CONFIGMAP,
+	GROUP_TIMEOUT_ANNOTATIONS,
+	GROUP_TIMEOUTS
+};
+
 struct model_config {
 	const char *const *scheduler_names; /* copied */
 	size_t scheduler_names_n;           /* 0: every pending pod is ours (simulate) */
@@ -52,6 +61,8 @@ struct model_config {
 	/* Judge claims that wait for their first consumer: nobody has to bind them (offline).
 	 * Else a pod with such a claim is refused. */
 	bool claims_can_wait;
+	uint64_t dialects_off; /* bit i: dialects[i] (frontend/dialect.h) is as if it were not there */
+	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 };
 
 struct model *model_new(const struct model_config *config);

@@ -16,11 +16,12 @@ static void gang_release(struct model *m, const char *body)
 }
 
 /* The record of a group with an object in m->body, its name apart. */
-static int gang_build(struct model *m, const struct meta *meta, const struct group_spec *spec,
+static int gang_build(struct model *m, uint32_t dialect, const struct meta *meta, const struct group_spec *spec,
                       const char **flag)
 {
 	struct event_gang head = { .quorum = spec->quorum, .created_ns = meta->created_ns,
-				   .timeout_ns = spec->timeout_ns,
+				   .timeout_ns = spec->timeout_ns ? spec->timeout_ns
+				                                  : m->timeouts_ns[dialects[dialect]->timeout],
 				   .flags = spec->refusal ? GANG_REFUSED : 0 };
 	struct event_gang *e;
 	int rc;
@@ -340,7 +341,7 @@ int gang_put(struct model *m, int resource, const char *json, size_t bytes, stru
 	if (rc < 0)
 		return rc;
 	gang_at(m, gang)->seen = m->replace[resource].round;
-	rc = gang_build(m, &meta, &spec, &flag);
+	rc = gang_build(m, dialect, &meta, &spec, &flag);
 	gang_at(m, gang)->retry = rc < 0;
 	if (rc == -ENOSPC) {
 		/* Its minResources name what there is no column for: refused. */
@@ -348,7 +349,7 @@ int gang_put(struct model *m, int resource, const char *json, size_t bytes, stru
 		spec = (struct group_spec){ .refusal = arena_printf(&m->arena, "the limit %s is reached", flag) };
 		if (!spec.refusal)
 			return -ENOMEM;
-		rc = gang_build(m, &meta, &spec, &flag);
+		rc = gang_build(m, dialect, &meta, &spec, &flag);
 	}
 	if (rc < 0)
 		return rc;

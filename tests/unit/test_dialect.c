@@ -22,7 +22,7 @@ static void mark_of(struct marked *m, const char *labels, const char *annotation
 
 	memset(&m->arena, 0, sizeof(m->arena));
 	cr_assert_eq(extract_pod(m->json, (size_t)n, &m->arena, &m->pod, &error), 0, "%s %s", error.field, error.text);
-	cr_assert_eq(dialect_mark(&m->pod, &m->arena, &m->mark), 0);
+	cr_assert_eq(dialect_mark(&m->pod, 0, &m->arena, &m->mark), 0);
 }
 
 Test(dialect, marks)
