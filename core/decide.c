@@ -201,7 +201,8 @@ static bool look(struct core *c, uint32_t index)
 	say_gang(c, index, state_of(g), &r);
 	g->room_version = room_version;
 	g->refresh = c->refresh;
-	hold_looked(c, index, (r.why == WHY_ROOM || r.why == WHY_GAVE_UP || r.why == WHY_HELD) && gang_have(g) < g->quorum);
+	hold_looked(c, index, r.why == WHY_ROOM || r.why == WHY_GAVE_UP || r.why == WHY_HELD || r.why == WHY_TOPOLOGY,
+	            gang_have(g) > had);
 	c->looked_at = ID_NONE;
 	if (waits)
 		queue_insert(&c->waiting, index);

@@ -37,10 +37,14 @@ bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
 {
 	const struct gang *left = &gs->slots[a], *right = &gs->slots[b];
 	uint32_t shorter = left->name_bytes < right->name_bytes ? left->name_bytes : right->name_bytes;
+	int32_t high = gang_priority(left), low = gang_priority(right);
+	bool behind = gang_is_behind(left);
 	int order;
 
-	if (left->priority != right->priority)
-		return left->priority > right->priority;
+	if (behind != gang_is_behind(right))
+		return !behind;
+	if (high != low && (!behind || left->age_ns == right->age_ns))
+		return high > low;
 	if (left->age_ns != right->age_ns)
 		return left->age_ns < right->age_ns;
 	order = memcmp(left->name, right->name, shorter);

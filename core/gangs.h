@@ -40,11 +40,12 @@ struct gang {
 	uint32_t members;   /* on that list */
 	uint32_t counts[MEMBER_CLASSES];
 
-	/* Its place in the queues. */
+	/* Its place in the queues; see also gang_priority(). */
 	int32_t priority;    /* the highest of pending members */
 	uint32_t priority_n; /* so many pending members have it */
 	uint64_t age_ns;
 	bool key_old; /* priority or age may be lower by now */
+	bool lifted; /* with GANG_AFTER_OTHERS: it waited so long that it counts as others do; core/hold.c */
 	uint8_t place; /* enum gang_place */
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
@@ -117,7 +118,20 @@ static inline uint32_t gang_members(const struct gang *g)
 	return gang_pending(g) + gang_have(g);
 }
 
-/* Earlier in the queue: priority, then age, then name. */
+/* The group's own, or the highest of its pending members. */
+static inline int32_t gang_priority(const struct gang *g)
+{
+	return g->flags & GANG_PRIORITY ? g->parts->priority : g->priority;
+}
+
+/* Does it stand behind all that do not? */
+static inline bool gang_is_behind(const struct gang *g)
+{
+	return (g->flags & GANG_AFTER_OTHERS) && !g->lifted;
+}
+
+/* Earlier in the queue: priority, then age, then name.  Those that stand behind come after all
+ * others; among them age goes before priority. */
 bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b);
 
 /* A member comes or goes; its class is counted. */

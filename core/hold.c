@@ -1,5 +1,6 @@
 #include "core/hold.h"
 
+#include "core/members.h"
 #include "core/rule_node.h"
 
 #include <stdlib.h>
@@ -225,19 +226,18 @@ static bool holds_what_it_wants(const struct core *c, const struct gang *g)
 	       memcmp(w.kinds, hold->kinds, w.n * sizeof(w.kinds[0])) == 0;
 }
 
-void hold_looked(struct core *c, uint32_t index, bool waits_for_room)
+void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool placed)
 {
 	struct gang *g = &c->gangs.slots[index];
 
-	if (waits_for_room) {
-		if (g->waits_ns == 0)
-			g->waits_ns = c->now_ns ? c->now_ns : 1;
-		if (c->held == index && !holds_what_it_wants(c, g))
-			hold_end(c); /* and may begin anew */
-		return;
-	}
-	g->waits_ns = 0;
-	hold_forget(c, index);
+	g->lifted = g->lifted && !placed;
+	if (placed || !waits_for_room)
+		g->waits_ns = 0;
+	if (waits_for_room && g->waits_ns == 0)
+		g->waits_ns = c->now_ns ? c->now_ns : 1;
+	/* It may begin anew when it wants something else. */
+	if (c->held == index && (!waits_for_room || gang_have(g) >= g->quorum || !holds_what_it_wants(c, g)))
+		hold_end(c);
 }
 
 /* ---- begin and end ----------------------------------------------------------------- */
@@ -259,7 +259,29 @@ static uint64_t world_version(const struct core *c)
 	return c->nodes.order_version + c->census.rules_version;
 }
 
-/* The first that has waited long enough and isn't known to be hopeless. */
+static bool waited_long(const struct core *c, const struct gang *g)
+{
+	return g->waits_ns > 0 && c->now_ns - g->waits_ns >= c->config.hold_after_ns;
+}
+
+/* Those behind all others that waited long enough stand among them from now on. */
+static void lift(struct core *c)
+{
+	uint32_t index = queue_first_behind(&c->waiting), next;
+
+	for (; index != ID_NONE; index = next) {
+		struct gang *g = &c->gangs.slots[index];
+
+		next = queue_next(&c->waiting, index);
+		if (!waited_long(c, g))
+			continue;
+		gang_hold(c, index);
+		g->lifted = true;
+		gang_touch(c, index); /* it may come before one that holds by now */
+	}
+}
+
+/* The first that waited long enough for its quorum and isn't known to be hopeless. */
 static uint32_t candidate(const struct core *c)
 {
 	uint32_t index = queue_first(&c->waiting);
@@ -267,8 +289,7 @@ static uint32_t candidate(const struct core *c)
 	for (uint32_t i = 0; i < LOOK_MOST && index != ID_NONE; i++, index = queue_next(&c->waiting, index)) {
 		const struct gang *g = &c->gangs.slots[index];
 
-		if (g->waits_ns > 0 && c->now_ns - g->waits_ns >= c->config.hold_after_ns &&
-		    g->hopeless != world_version(c))
+		if (waited_long(c, g) && gang_have(g) < g->quorum && g->hopeless != world_version(c))
 			return index;
 	}
 	return ID_NONE;
@@ -282,6 +303,7 @@ void hold_tick(struct core *c)
 
 	if (c->config.hold_after_ns == 0)
 		return;
+	lift(c);
 	if (c->held != ID_NONE) {
 		g = &c->gangs.slots[c->held];
 		if (g->generation != c->held_generation || c->views.hold.version == 0 || !wanted_find(c, g, &w) ||

@@ -6,7 +6,11 @@
  * what is left beside that (core/views.h), and what ends is added to it.  Whoever comes
  * before it sees everything.  One gang holds at a time.  It ends when the gang is placed,
  * changes, goes, can't fit any more, after the gang's own timeout, or, when it isn't sure that it
- * could fit (several kinds, rules between pods), after ten minutes. */
+ * could fit (several kinds, rules between pods), after ten minutes.
+ *
+ * A gang that stands behind all others by its dialect (GANG_AFTER_OTHERS) is lifted after the
+ * same wait: from then on, until something of it is placed, priority and age say where it stands.
+ * With --hold-after 0 nothing is held and nobody is lifted. */
 #ifndef MUSTER_CORE_HOLD_H
 #define MUSTER_CORE_HOLD_H
 
@@ -15,10 +19,11 @@
 /* Comes the gang behind the one that holds? */
 bool hold_stands_before(const struct core *c, uint32_t index);
 
-/* A gang was looked at: it waits for room, or does not. */
-void hold_looked(struct core *c, uint32_t index, bool waits_for_room);
+/* A gang was looked at: it waits for room, or does not; some of it was `placed`. */
+void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool placed);
 
-/* Time went on: begin a hold, or end the one there is. */
+/* Time went on: lift those that stood behind others long enough; begin a hold, or end the one
+ * there is. */
 void hold_tick(struct core *c);
 
 /* The gang that holds is gone or another by now. */

@@ -39,6 +39,16 @@ static void before(struct queue *q, uint32_t gang, struct queue_links **last)
 	}
 }
 
+uint32_t queue_first_behind(const struct queue *q)
+{
+	const struct queue_links *at = &q->head;
+
+	for (uint32_t level = QUEUE_LEVELS; level-- > 0;)
+		while (at->next[level] != ID_NONE && !gang_is_behind(&q->gangs->slots[at->next[level]]))
+			at = &q->links[at->next[level]];
+	return at->next[0];
+}
+
 void queue_insert(struct queue *q, uint32_t gang)
 {
 	struct queue_links *last[QUEUE_LEVELS];

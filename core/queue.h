@@ -27,6 +27,9 @@ void queue_clear(struct queue *q);
 void queue_insert(struct queue *q, uint32_t gang);
 void queue_remove(struct queue *q, uint32_t gang);
 
+/* The first that stands behind others, ID_NONE when none does. */
+uint32_t queue_first_behind(const struct queue *q);
+
 /* Index of the first, ID_NONE when empty. */
 static inline uint32_t queue_first(const struct queue *q)
 {

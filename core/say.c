@@ -122,7 +122,7 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row->quorum = g->quorum;
 	row->members = gang_members(g);
 	row->bound = gang_have(g);
-	row->priority = g->priority;
+	row->priority = gang_priority(g);
 	row->created_ns = g->created_ns;
 	row->name_offset = g->stored.offset;
 	row->name_bytes = g->stored.bytes;

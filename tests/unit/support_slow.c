@@ -230,8 +230,9 @@ void slow_tell_gang(struct slow *s, uint32_t id)
 	const struct gang *g = &s->gangs[id];
 	struct amount cpu = { .resource = RESOURCE_CPU, .value = g->cpu };
 	struct event_gang e = { .gang = id, .generation = g->generation, .quorum = g->quorum, .name_bytes = 1,
-		                .flags = (g->missing ? GANG_OBJECT_MISSING : 0) | (g->refused ? GANG_REFUSED : 0),
-		                .amounts_n = g->cpu > 0, .created_ns = g->created };
+		                .flags = (g->missing ? GANG_OBJECT_MISSING : 0) | (g->refused ? GANG_REFUSED : 0) |
+		                         (g->after_others ? GANG_AFTER_OTHERS : 0) | (g->has_priority ? GANG_PRIORITY : 0),
+		                .priority = g->priority, .amounts_n = g->cpu > 0, .created_ns = g->created };
 	char name = (char)('A' + id);
 
 	add(s, &e, sizeof(e));
@@ -276,7 +277,9 @@ void slow_tell_result(struct slow *s, enum record_kind kind, const struct result
 
 static struct core *core_make(struct slow *s)
 {
-	struct core_config config = { .limits = limits, .score = s->score, .emit = emit, .context = s };
+	/* The judge knows nothing of holds. */
+	struct core_config config = { .limits = limits, .score = s->score, .emit = emit, .context = s,
+		                      .hold_after_ns = s->strict ? 0 : UINT64_C(3000000000) };
 	size_t bytes = (size_t)core_ledger_bytes(&limits, NULL);
 	struct core *core;
 
@@ -374,6 +377,7 @@ void slow_replay(const struct slow *s)
 	cr_assert(again);
 	again->breaking = true; /* no model stands behind it */
 	again->score = s->score;
+	again->strict = s->strict;
 	again->core = core_make(again);
 	while (at < s->log_n) {
 		const struct record *r = (const struct record *)(const void *)s->record;

@@ -55,6 +55,9 @@ static void gang_event(struct slow *s)
 	g->refused = random_below(s->r, 10) == 0;
 	g->quorum = 1 + random_below(s->r, 5);
 	g->cpu = random_below(s->r, 4) == 0 ? random_below(s->r, 30) * 1000 : 0;
+	g->after_others = random_below(s->r, 3) == 0;
+	g->has_priority = random_below(s->r, 3) == 0;
+	g->priority = (int32_t)random_below(s->r, 3) - 1;
 	g->created = random_below(s->r, 2) * (1 + random_below(s->r, 5));
 	slow_tell_gang(s, id);
 }

@@ -25,8 +25,9 @@ struct node {
 };
 
 struct gang {
-	bool live, missing, refused;
+	bool live, missing, refused, after_others, has_priority;
 	uint32_t generation, quorum;
+	int32_t priority;
 	int64_t cpu; /* minResources */
 	uint64_t created;
 	uint32_t why; /* last told */

@@ -88,7 +88,7 @@ static void say_numbers(struct story *s, const struct reason *r)
 static void say_why(struct story *s, const struct cmd_reason *c)
 {
 	static const char *const whys[] = { "none", "group missing", "members", "gated", "no nodes", "room",
-		                            "min resources", "refused", "bind refused", "gave up", "held" };
+		                            "min resources", "refused", "bind refused", "gave up", "held", "role", "topology" };
 	const struct reason *r = &c->reason;
 
 	cr_assert(r->why != WHY_NONE && r->why < WHY_KINDS);
@@ -103,6 +103,8 @@ static void say_why(struct story *s, const struct cmd_reason *c)
 		say(s, ", %u gated", r->gated);
 	if (r->why == WHY_ROOM || r->why == WHY_GAVE_UP || r->why == WHY_HELD)
 		say(s, " %u of %u", r->fit, r->need);
+	if (r->why == WHY_ROLE)
+		say(s, " %s %u of %u", s->texts.name[r->role], r->role_members, r->role_quorum);
 	say_numbers(s, r);
 	say(s, "\n");
 }
@@ -285,19 +287,40 @@ void story_set_node(struct story *s, struct story_node node)
 	must_step(s, EVENT_NODE);
 }
 
+static int by_role(const void *a, const void *b)
+{
+	const struct gang_role *left = a, *right = b;
+
+	return left->role < right->role ? -1 : left->role > right->role;
+}
+
+static uint32_t roles_of(struct story *s, struct gang_role out[STORY_ROLES], const struct story_role *roles)
+{
+	uint32_t n = 0;
+
+	for (; n < STORY_ROLES && roles[n].name; n++)
+		out[n] = (struct gang_role){ .role = text(s, roles[n].name), .quorum = roles[n].quorum };
+	qsort(out, n, sizeof(out[0]), by_role);
+	return n;
+}
+
 void story_set_gang(struct story *s, struct story_gang gang)
 {
 	struct amount amounts[5];
+	struct gang_role roles[STORY_ROLES];
 	struct event_gang e = { .quorum = gang.quorum, .name_bytes = (uint32_t)strlen(gang.name),
-		                .created_ns = gang.created, .dialect = 1 };
+		                .created_ns = gang.created, .dialect = 1, .priority = gang.priority };
 
+	e.roles_n = roles_of(s, roles, gang.roles);
 	e.gang = take(&s->gangs, gang.name);
 	s->gangs.sent[e.gang] = true;
 	e.generation = s->gangs.generation[e.gang];
-	e.flags = (gang.missing ? GANG_OBJECT_MISSING : 0) | (gang.refused ? GANG_REFUSED : 0);
+	e.flags = (gang.missing ? GANG_OBJECT_MISSING : 0) | (gang.refused ? GANG_REFUSED : 0) |
+	          (gang.has_priority ? GANG_PRIORITY : 0) | (gang.after_others ? GANG_AFTER_OTHERS : 0);
 	e.amounts_n = amounts_of(amounts, gang.cpu * 1000, 0, 0, gang.gpu);
 	add(s, &e, sizeof(e));
 	add(s, amounts, e.amounts_n * sizeof(amounts[0]));
+	add(s, roles, e.roles_n * sizeof(roles[0]));
 	add(s, gang.name, e.name_bytes);
 	must_step(s, EVENT_GANG);
 }
@@ -353,9 +376,11 @@ void story_set_pod(struct story *s, struct story_pod pod)
 {
 	uint32_t id = take(&s->pods, pod.name);
 	struct event_pod e = { .pod = id, .generation = s->pods.generation[id], .gang = ID_NONE, .node = ID_NONE,
-		               .priority = pod.priority, .name_bytes = (uint32_t)strlen(pod.name) };
+		               .priority = pod.priority, .name_bytes = (uint32_t)strlen(pod.name), .role = ID_NONE };
 
 	e.shape = shape_of(s, &pod);
+	if (pod.role)
+		e.role = text(s, pod.role);
 	e.flags = (pod.foreign ? 0 : POD_OURS) | (pod.gated ? POD_GATED : 0) | (pod.deleting ? POD_DELETING : 0) |
 	          (pod.refused ? POD_REFUSED : 0) | (pod.binding ? POD_BINDING : 0);
 	if (pod.gang)
@@ -474,12 +499,12 @@ void story_all_bound(struct story *s, const char *prefix)
 
 /* ---- the whole -------------------------------------------------------------------------- */
 
-struct story *story_new_with(enum score_policy score)
+static struct story *story_make(enum score_policy score, uint64_t hold_after_ms)
 {
 	static const char gpu[] = "nvidia.com/gpu";
 	struct story *s = calloc(1, sizeof(*s));
 	struct core_config config = { .limits = limits, .score = score, .emit = emit, .context = s,
-		                      .hold_after_ns = STORY_HOLD_MS * MS };
+		                      .hold_after_ns = hold_after_ms * MS };
 	struct event_name e = { .id = STORY_GPU, .kind = NAME_RESOURCE, .bytes = sizeof(gpu) - 1 };
 
 	cr_assert(s);
@@ -501,6 +526,16 @@ struct story *story_new_with(enum score_policy score)
 struct story *story_new(void)
 {
 	return story_new_with(SCORE_KUBE);
+}
+
+struct story *story_new_with(enum score_policy score)
+{
+	return story_make(score, STORY_HOLD_MS);
+}
+
+struct story *story_new_holding(uint64_t hold_after_ms)
+{
+	return story_make(SCORE_KUBE, hold_after_ms);
 }
 
 static void table_free(struct table *t)

@@ -19,6 +19,8 @@
 
 enum { STORY_GPU = RESOURCE_EXTENDED };
 
+#define STORY_ROLES 3u
+
 #define STORY_HOLD_MS 60000 /* a gang that waited so long for room is held some */
 
 /* Amounts are in cores, GiB and pieces; *_milli and *_bytes say them exactly.  A node
@@ -32,12 +34,20 @@ struct story_node {
 	bool absent; /* only pods name it */
 };
 
+struct story_role {
+	const char *name;
+	uint32_t quorum;
+};
+
 struct story_gang {
 	const char *name;
 	uint32_t quorum;
 	int64_t cpu, gpu; /* minResources */
 	uint64_t created;
-	bool missing, refused;
+	bool missing, refused, after_others;
+	bool has_priority; /* its own */
+	int32_t priority;
+	struct story_role roles[STORY_ROLES]; /* up to the first without a name */
 };
 
 struct story_pod {
@@ -47,6 +57,7 @@ struct story_pod {
 	const char *zone; /* node selector */
 	const char *tolerates;
 	const char *node; /* bound to, or with `binding` on its way */
+	const char *role;
 	int32_t priority;
 	uint64_t created;
 	bool binding, gated, deleting, refused, foreign;
@@ -56,6 +67,7 @@ struct story;
 
 struct story *story_new(void);
 struct story *story_new_with(enum score_policy score);
+struct story *story_new_holding(uint64_t hold_after_ms); /* 0: never */
 void story_free(struct story *s);
 struct core *story_core(struct story *s);
 struct ledger *story_ledger(struct story *s);

@@ -151,12 +151,23 @@ Test(limits, that_can_not_be_are_named)
 
 /* ---- the queue ------------------------------------------------------------------------- */
 
+static bool behind(const struct gang *g)
+{
+	return (g->flags & GANG_AFTER_OTHERS) && !g->lifted;
+}
+
 static bool earlier(const struct gang *a, const struct gang *b)
 {
+	int32_t high = a->flags & GANG_PRIORITY ? a->parts->priority : a->priority;
+	int32_t low = b->flags & GANG_PRIORITY ? b->parts->priority : b->priority;
 	int order;
 
-	if (a->priority != b->priority)
-		return a->priority > b->priority;
+	if (behind(a) != behind(b))
+		return behind(b);
+	if (behind(a) && a->age_ns != b->age_ns)
+		return a->age_ns < b->age_ns;
+	if (high != low)
+		return high > low;
 	if (a->age_ns != b->age_ns)
 		return a->age_ns < b->age_ns;
 	order = strncmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
@@ -167,16 +178,18 @@ static bool earlier(const struct gang *a, const struct gang *b)
 
 static void queue_check(const struct queue *q, const struct gangs *gs)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, first = ID_NONE;
 
 	for (uint32_t i = queue_first(q); i != ID_NONE; i = queue_next(q, i)) {
 		uint32_t next = queue_next(q, i);
 
 		cr_assert_eq(gs->slots[i].place, q->place);
 		cr_assert(next == ID_NONE || earlier(&gs->slots[i], &gs->slots[next]));
+		first = first == ID_NONE && behind(&gs->slots[i]) ? i : first;
 		n++;
 	}
 	cr_assert_eq(n, q->n);
+	cr_assert_eq(queue_first_behind(q), first);
 }
 
 Test(queue, is_in_order_whatever_comes_and_goes)
@@ -187,6 +200,7 @@ Test(queue, is_in_order_whatever_comes_and_goes)
 	struct queue_links links[150];
 	struct queue changed, waiting;
 	char name[] = "abcdefgh";
+	struct gang_parts own[3] = { { .priority = -1 }, { .priority = 0 }, { .priority = 1 } };
 
 	cr_assert_eq(pods_init(&pods, &small), 0);
 	cr_assert_eq(gangs_init(&gs, &small, &pods), 0);
@@ -202,6 +216,9 @@ Test(queue, is_in_order_whatever_comes_and_goes)
 		} else if (g->place == PLACE_WAITING) {
 			queue_remove(&waiting, at);
 		} else {
+			g->flags = (random_below(&r, 2) ? GANG_AFTER_OTHERS : 0) | (random_below(&r, 3) ? 0 : GANG_PRIORITY);
+			g->lifted = random_below(&r, 2);
+			g->parts = &own[random_below(&r, 3)];
 			g->priority = (int32_t)random_below(&r, 3) - 1;
 			g->age_ns = random_below(&r, 3);
 			g->name = name + random_below(&r, 3);
