@@ -1,6 +1,6 @@
 #include "ctl/admission.h"
 
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 #include "ctl/ctl.h"
 #include "ctl/json_check.h"
 #include "frontend/json.h"

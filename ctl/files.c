@@ -1,10 +1,10 @@
 #include "ctl/files.h"
 
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 #include "ctl/ctl.h"
 #include "ctl/json_check.h"
 #include "ctl/read.h"
-#include "ctl/yaml.h"
+#include "frontend/yaml.h"
 #include "frontend/json.h"
 
 #include <stdio.h>
@@ -365,7 +365,7 @@ static bool unpack_yaml(struct reading *r, struct bytes *text)
 	struct bytes json = {0};
 	struct yaml_error e;
 
-	if (!yaml_to_json(text->at, text->n, &json, &e)) {
+	if (!yaml_to_json(text->at, text->n, &json, NULL, &e)) {
 		bytes_free(&json);
 		return fail_in_line(r, e.line, e.column, e.text);
 	}

@@ -2,7 +2,7 @@
  * prints.  A List, one object, or many documents, packed or not.
  *
  * An object from JSON is the very text of the file: no number goes through a
- * double.  One from YAML is turned into JSON text (ctl/yaml.h). */
+ * double.  One from YAML is turned into JSON text (frontend/yaml.h). */
 #ifndef MUSTER_CTL_FILES_H
 #define MUSTER_CTL_FILES_H
 

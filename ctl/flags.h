@@ -3,7 +3,7 @@
 #ifndef MUSTER_CTL_FLAGS_H
 #define MUSTER_CTL_FLAGS_H
 
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

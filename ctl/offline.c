@@ -3,7 +3,7 @@
 #include "core/judge.h"
 #include "core/policy.h"
 #include "ctl/admission.h"
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 #include "ctl/ctl.h"
 #include "ipc/segment.h"
 

@@ -2,7 +2,7 @@
 #ifndef MUSTER_CTL_READ_H
 #define MUSTER_CTL_READ_H
 
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 
 #include <stdbool.h>
 

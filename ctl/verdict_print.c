@@ -1,5 +1,5 @@
 /* Verdicts as JSON (a contract, see the design, section 7) or as tables. */
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 #include "ctl/grid.h"
 #include "ctl/print.h"
 #include "ctl/verdict.h"

@@ -1,5 +1,6 @@
 #include "frontend/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +42,10 @@ bool log_allowed(struct log_limit *l, const struct env *env, const char *what)
 
 void fatal_memory(void)
 {
-	static const char text[] = "muster-frontend: out of memory\n";
-	ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+	static const char text[] = ": out of memory\n";
+	ssize_t ignored = write(STDERR_FILENO, program_invocation_short_name, strlen(program_invocation_short_name));
+
+	ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
 
 	(void)ignored;
 	_exit(1);

@@ -1,6 +1,6 @@
 #include "tests/demo/api.h"
 
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 #include "ctl/ctl.h"
 #include "frontend/kubeconfig.h"
 

@@ -1,6 +1,6 @@
 #include "tests/demo/picture.h"
 
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 #include "ctl/states.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "ctl/json_check.h"
-#include "ctl/yaml.h"
+#include "frontend/yaml.h"
 #include "frontend/json.h"
 
 #include <string.h>
@@ -84,7 +84,7 @@ static bool is_other_in_yaml(const uint8_t *data, size_t bytes)
 	return has(data, bytes, "\\ud") || has(data, bytes, "\\uD") || has(data, bytes, "\t");
 }
 
-/* JSON may be refused for what a person would not write: see ctl/yaml.c. */
+/* JSON may be refused for what a person would not write: see frontend/yaml.c. */
 static bool may_be_refused(const char *text)
 {
 	static const char *const texts[] = { "twice in one mapping", "merge keys", "nested too deeply", "control characters",
@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct bytes json = { 0 };
 	struct yaml_error e = { 0 };
 
-	if (yaml_to_json((const char *)data, bytes, &json, &e)) {
+	if (yaml_to_json((const char *)data, bytes, &json, NULL, &e)) {
 		check_lines(&json);
 		check_same(data, bytes, &json, NULL);
 	} else {

@@ -1,7 +1,7 @@
 /* Reading objects from files: JSON as it stands, YAML as kubectl reads it, gzip, and
  * a message with the place for everything that is wrong. */
 #include "ctl/files.h"
-#include "ctl/yaml.h"
+#include "frontend/yaml.h"
 
 #include <criterion/criterion.h>
 #include <stdint.h>
@@ -247,7 +247,7 @@ static const struct bad {
 	{"[]", "[] is no object"},
 	{"7", "7 is no object"},
 	{"a: 1\nb: [\n", "line 3, column 1: did not find expected node content"},
-	{"a: 1\na: 2\n", "line 3, column 1: the key \"a\" stands twice in one mapping"},
+	{"a: 1\na: 2\n", "line 2, column 1: the key \"a\" stands twice in one mapping"},
 	{"a: .inf\n", "line 1, column 4: JSON has no such number"},
 	{"a: !!binary aGk=\n", "line 1, column 4: this tag is not supported"},
 	{"a: &x 1\nb: {<<: *x}\n", "line 2, column 5: merge keys (<<) are not supported"},

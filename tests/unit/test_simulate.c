@@ -1,7 +1,7 @@
 /* simulate on random clusters, against plain sums: nothing over its allocatable, gangs
  * whole or not at all, nothing waits that would fit, and the order in which objects
  * stand in the file changes nothing. */
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 #include "ctl/offline.h"
 #include "ctl/simulate.h"
 

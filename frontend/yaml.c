@@ -1,7 +1,7 @@
-#include "ctl/yaml.h"
+#include "frontend/yaml.h"
 
-#include "ctl/ctl.h"
 #include "frontend/json.h"
+#include "frontend/log.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +19,11 @@
 struct slice {
 	size_t from;
 	size_t n;
+};
+
+struct key {
+	struct slice text;
+	yaml_mark_t mark;
 };
 
 struct frame {
@@ -40,10 +45,11 @@ struct convert {
 	size_t out_max;
 	struct frame stack[JSON_DEPTH];
 	unsigned depth;
-	struct slice *keys; /* of all open mappings */
+	struct key *keys; /* of all open mappings */
 	size_t keys_n, keys_room;
 	struct anchor *anchors;
 	size_t anchors_n, anchors_room;
+	struct yaml_marks *marks; /* NULL: not asked for */
 	struct yaml_error *e;
 };
 
@@ -68,9 +74,9 @@ static size_t open_anchor(struct convert *c, const char *name, size_t from)
 {
 	if (c->anchors_n == c->anchors_room) {
 		c->anchors_room = c->anchors_room * 2 + 8;
-		c->anchors = ctl_grow(c->anchors, c->anchors_room, sizeof(*c->anchors));
+		c->anchors = must_grow(c->anchors, c->anchors_room * sizeof(*c->anchors));
 	}
-	c->anchors[c->anchors_n++] = (struct anchor){.name = ctl_copy(name), .at = {.from = from}, .open = true};
+	c->anchors[c->anchors_n++] = (struct anchor){.name = must_copy(name), .at = {.from = from}, .open = true};
 	return c->anchors_n - 1;
 }
 
@@ -90,6 +96,17 @@ static void forget_anchors(struct convert *c)
 	c->anchors_n = 0;
 }
 
+static void add_mark(struct convert *c, size_t at, size_t line, size_t column)
+{
+	struct yaml_marks *m = c->marks;
+
+	if (m->n == m->room) {
+		m->room = m->room * 2 + 64;
+		m->marks = must_grow(m->marks, m->room * sizeof(*m->marks));
+	}
+	m->marks[m->n++] = (struct yaml_mark){at, line, column};
+}
+
 /* What stands between this node and the one before it.  False: a key that is no
  * scalar. */
 static bool before_node(struct convert *c, const yaml_mark_t *mark, bool scalar)
@@ -98,17 +115,17 @@ static bool before_node(struct convert *c, const yaml_mark_t *mark, bool scalar)
 
 	if (c->out->n > c->out_max)
 		return fail_at(c, mark, "aliases make this document far larger than it is");
-	if (c->depth == 0)
-		return true;
-	f = &c->stack[c->depth - 1];
-	if (f->mapping && f->has_key) {
+	f = c->depth > 0 ? &c->stack[c->depth - 1] : NULL;
+	if (f && f->mapping && f->has_key) {
 		bytes_put(c->out, ":");
-	} else {
+	} else if (f) {
 		if (f->mapping && !scalar)
 			return fail_at(c, mark, "a key that is no plain text");
 		if (f->items > 0)
 			bytes_put(c->out, ",");
 	}
+	if (c->marks)
+		add_mark(c, c->out->n, mark->line + 1, mark->column + 1);
 	return true;
 }
 
@@ -142,9 +159,9 @@ static bool add_key(struct convert *c, const yaml_event_t *ev)
 	bytes_quote(c->out, text, n);
 	if (c->keys_n == c->keys_room) {
 		c->keys_room = c->keys_room * 2 + 64;
-		c->keys = ctl_grow(c->keys, c->keys_room, sizeof(*c->keys));
+		c->keys = must_grow(c->keys, c->keys_room * sizeof(*c->keys));
 	}
-	c->keys[c->keys_n++] = (struct slice){from, c->out->n - from};
+	c->keys[c->keys_n++] = (struct key){{from, c->out->n - from}, ev->start_mark};
 	return true;
 }
 
@@ -199,6 +216,32 @@ static bool scalar(struct convert *c, const yaml_event_t *ev)
 	return true;
 }
 
+/* The first at this byte or behind it; marks->n: none. */
+static size_t first_mark(const struct yaml_marks *marks, size_t at)
+{
+	size_t low = 0, high = marks->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (marks->marks[middle].at < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What lies in the copy of `from` at `to` stands where the alias does.  The mark of the
+ * alias itself, which ends the loop, is there. */
+static void copy_marks(struct convert *c, struct slice from, size_t to, const yaml_mark_t *mark)
+{
+	size_t i = first_mark(c->marks, from.from + 1);
+
+	for (; c->marks->marks[i].at < from.from + from.n; i++)
+		add_mark(c, to + c->marks->marks[i].at - from.from, mark->line + 1, mark->column + 1);
+}
+
 static bool alias(struct convert *c, const yaml_event_t *ev)
 {
 	const struct anchor *a = find_anchor(c, (const char *)ev->data.alias.anchor);
@@ -213,6 +256,8 @@ static bool alias(struct convert *c, const yaml_event_t *ev)
 		return false;
 	if (a->at.n > c->out_max || c->out->n > c->out_max - a->at.n)
 		return fail_at(c, &ev->start_mark, "aliases make this document far larger than it is");
+	if (c->marks)
+		copy_marks(c, a->at, c->out->n, &ev->start_mark);
 	bytes_room(c->out, a->at.n);
 	bytes_add(c->out, c->out->at + a->at.from, a->at.n);
 	after_node(c);
@@ -240,18 +285,25 @@ static bool open_container(struct convert *c, const yaml_event_t *ev, bool mappi
 	return true;
 }
 
-static int compare_keys(const void *a, const void *b, void *context)
+static int compare_texts(const struct key *a, const struct key *b, const char *text)
 {
-	const struct slice *x = a, *y = b;
-	const char *text = context;
-	int order = memcmp(text + x->from, text + y->from, x->n < y->n ? x->n : y->n);
+	size_t n = a->text.n < b->text.n ? a->text.n : b->text.n;
+	int order = memcmp(text + a->text.from, text + b->text.from, n);
 
-	return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+	return order != 0 ? order : (a->text.n > b->text.n) - (a->text.n < b->text.n);
 }
 
-static bool keys_differ(struct convert *c, const struct frame *f, const yaml_mark_t *mark)
+static int compare_keys(const void *a, const void *b, void *context)
 {
-	struct slice *keys = c->keys + f->keys_from;
+	const struct key *x = a, *y = b;
+	int order = compare_texts(x, y, context);
+
+	return order != 0 ? order : (x->text.from > y->text.from) - (x->text.from < y->text.from);
+}
+
+static bool keys_differ(struct convert *c, const struct frame *f)
+{
+	struct key *keys = c->keys + f->keys_from;
 	size_t n = c->keys_n - f->keys_from;
 	char text[128];
 
@@ -259,19 +311,19 @@ static bool keys_differ(struct convert *c, const struct frame *f, const yaml_mar
 		return true;
 	qsort_r(keys, n, sizeof(*keys), compare_keys, c->out->at);
 	for (size_t i = 1; i < n; i++) {
-		if (compare_keys(&keys[i - 1], &keys[i], c->out->at) != 0)
+		if (compare_texts(&keys[i - 1], &keys[i], c->out->at) != 0)
 			continue;
 		snprintf(text, sizeof(text), "the key %.*s stands twice in one mapping",
-		         keys[i].n > 64 ? 64 : (int)keys[i].n, c->out->at + keys[i].from);
-		return fail_at(c, mark, text);
+		         keys[i].text.n > 64 ? 64 : (int)keys[i].text.n, c->out->at + keys[i].text.from);
+		return fail_at(c, &keys[i].mark, text);
 	}
 	return true;
 }
 
-static bool close_container(struct convert *c, const yaml_event_t *ev)
+static bool close_container(struct convert *c)
 {
 	struct frame *f = &c->stack[--c->depth];
-	bool differ = !f->mapping || keys_differ(c, f, &ev->start_mark);
+	bool differ = !f->mapping || keys_differ(c, f);
 
 	c->keys_n = f->keys_from;
 	bytes_put(c->out, f->mapping ? "}" : "]");
@@ -298,7 +350,7 @@ static bool take_event(struct convert *c, const yaml_event_t *ev)
 		return open_container(c, ev, true);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		return close_container(c, ev);
+		return close_container(c);
 	default:
 		return true;
 	}
@@ -323,13 +375,14 @@ static bool convert(struct convert *c, yaml_parser_t *parser)
 	}
 }
 
-bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_error *e)
+bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_marks *marks, struct yaml_error *e)
 {
-	struct convert *c = ctl_alloc(1, sizeof(*c));
+	struct convert *c = must_alloc(sizeof(*c));
 	yaml_parser_t parser;
 	bool ok;
 
 	c->out = out;
+	c->marks = marks;
 	c->e = e;
 	c->out_max = out->n + EXPANSION_FREE + n * EXPANSION;
 	if (yaml_parser_initialize(&parser)) {
@@ -344,4 +397,19 @@ bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_err
 	free(c->keys);
 	free(c);
 	return ok;
+}
+
+struct yaml_mark yaml_mark_find(const struct yaml_marks *marks, size_t at)
+{
+	size_t i = first_mark(marks, at);
+
+	if (marks->n == 0)
+		return (struct yaml_mark){0, 1, 1};
+	return marks->marks[i < marks->n ? i : marks->n - 1];
+}
+
+void yaml_marks_free(struct yaml_marks *marks)
+{
+	free(marks->marks);
+	*marks = (struct yaml_marks){0};
 }

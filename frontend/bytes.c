@@ -1,7 +1,8 @@
-#include "ctl/bytes.h"
+#include "frontend/bytes.h"
 
-#include "ctl/ctl.h"
+#include "frontend/log.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,13 @@ char *bytes_room(struct bytes *b, size_t more)
 	if (b->room - b->n < more) {
 		size_t room = b->room * 2;
 
+		if (more > SIZE_MAX - b->n)
+			fatal_memory();
 		if (room < b->n + more)
 			room = b->n + more;
 		if (room < 256)
 			room = 256;
-		b->at = ctl_grow(b->at, room, 1);
+		b->at = must_grow(b->at, room);
 		b->room = room;
 	}
 	return b->at + b->n;

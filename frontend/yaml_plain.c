@@ -1,5 +1,5 @@
 /* What a plain scalar of YAML means. */
-#include "ctl/yaml.h"
+#include "frontend/yaml.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* Bytes that grow.  All zero is an empty one; `at` is not terminated. */
-#ifndef MUSTER_CTL_BYTES_H
-#define MUSTER_CTL_BYTES_H
+/* Bytes that grow.  All zero is an empty one; `at` is not terminated.  When memory is
+ * short the program ends. */
+#ifndef MUSTER_FRONTEND_BYTES_H
+#define MUSTER_FRONTEND_BYTES_H
 
 #include <stddef.h>
 
