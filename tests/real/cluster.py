@@ -2,7 +2,7 @@
 """A real control plane on this host: etcd and kube-apiserver 1.36, on free
 ports of the loopback, with the files of deploy/ applied.
 
-    tests/real/cluster.py start DIR [--gates]     print what is in DIR/env
+    tests/real/cluster.py start DIR [--gates] [--controllers]     print what is in DIR/env
     tests/real/cluster.py restart-apiserver DIR   kill -9 it and start it again
     tests/real/cluster.py stop DIR
 
@@ -13,7 +13,10 @@ It leaves in DIR:
     env                 SERVER=, ADMIN_KUBECONFIG=, MUSTER_KUBECONFIG=
     *.log               what the programs say
 
---gates turns the native gang API on (scheduling.k8s.io PodGroup, Workload)."""
+--gates turns the native gang API on (scheduling.k8s.io PodGroup, Workload).
+--controllers runs kube-controller-manager beside it, for Deployments, Jobs,
+StatefulSets and the like, ServiceAccounts, and what deleted owners, namespaces
+and PodGroups leave."""
 
 import argparse
 import contextlib
@@ -37,6 +40,14 @@ DEPLOY = HERE.parents[1] / "deploy"
 NAMESPACE = "muster-system"
 TLS_NAME = "kubernetes.default.svc"  # what the API server's own certificate says
 
+# All of the native gang API that 1.36 has: also topology constraints, a priority of
+# the group, and the Job controller that makes a group for each Indexed Job.
+GATES = ["--feature-gates=" + ",".join(f"{gate}=true" for gate in (
+    "GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption",
+    "WorkloadWithJob"))]
+CONTROLLERS = ("deployment", "replicaset", "statefulset", "daemonset", "job", "garbage-collector", "namespace",
+               "serviceaccount")
+
 
 def build(*parts):
     """The folder with the real programs, built when they aren't there."""
@@ -58,9 +69,9 @@ class Cluster:
     """A context manager that stops everything on the way out.  With
     keep=True the programs outlive this one; stop them with `stop DIR`."""
 
-    def __init__(self, folder, gates=False, keep=False):
+    def __init__(self, folder, gates=False, keep=False, controllers=False):
         self.dir = pathlib.Path(folder).resolve()
-        self.gates = gates
+        self.gates, self.controllers = gates, controllers
         self.keep = keep
         self.state = {}
         self.running = {}
@@ -68,20 +79,22 @@ class Cluster:
     # --- life --------------------------------------------------------------
 
     def start(self):
-        programs = build("kube-apiserver")
+        programs = build("kube-apiserver", *["kube-controller-manager"] * self.controllers)
         self.dir.mkdir(parents=True, exist_ok=True)
         if (self.dir / "state.json").exists():
             raise SystemExit(f"cluster.py: {self.dir} holds a cluster already; stop it first")
         fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         if fast:
             _sweep(pathlib.Path(fast))
-        self.state = {"apiserver": str(programs / "kube-apiserver"), "gates": self.gates,
+        self.state = {"programs": str(programs), "gates": self.gates, "controllers": self.controllers,
                       "data": tempfile.mkdtemp(prefix="muster-etcd-", dir=fast), "pids": {}}
         try:
             self._make_secrets()
             self._start_etcd()
             self._start_apiserver()
             self._prepare()
+            if self.controllers:
+                self._start_controllers()
         except BaseException:
             self.stop()
             raise
@@ -144,20 +157,19 @@ class Cluster:
     def _start_apiserver(self):
         port = self.state.setdefault("port", muster.free_port())
         key = str(self.dir / "sa.key")
-        argv = [self.state["apiserver"], f'--etcd-servers={self.state["etcd"]}',
+        # Without controllers nobody makes ServiceAccounts; no kubelet's heart beats,
+        # so nobody ever takes the not-ready taint off again.
+        without = ["TaintNodesByCondition", *["ServiceAccount"] * (not self.state["controllers"])]
+        argv = [self.state["programs"] + "/kube-apiserver", f'--etcd-servers={self.state["etcd"]}',
                 "--service-cluster-ip-range=10.0.0.0/24", "--bind-address=127.0.0.1",
                 "--advertise-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={self.dir}/certs",
                 f"--token-auth-file={self.dir}/tokens.csv", f"--client-ca-file={self.dir}/client-ca.crt",
                 "--authorization-mode=RBAC",
                 "--service-account-issuer=https://localhost", f"--service-account-signing-key-file={key}",
                 f"--service-account-key-file={key}",
-                # No controllers run here that would make ServiceAccounts or
-                # take the not-ready taint off again.
-                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-                "--endpoint-reconciler-type=none", "--allow-privileged"]
+                f"--disable-admission-plugins={','.join(without)}", "--endpoint-reconciler-type=none", "--allow-privileged"]
         if self.state["gates"]:
-            argv += ["--feature-gates=GenericWorkload=true,GangScheduling=true",
-                     "--runtime-config=scheduling.k8s.io/v1alpha2=true"]
+            argv += [*GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"]
         child = self._spawn("kube-apiserver", argv)
         certificate = self.dir / "certs" / "apiserver.crt"
 
@@ -186,8 +198,8 @@ class Cluster:
 
     def _prepare(self):
         client = self.admin()
-        for name in ("namespace.yaml", "rbac.yaml", "crds/scheduling.x-k8s.io_podgroups.yaml"):
-            client.apply_yaml((DEPLOY / name).read_text(encoding="utf-8"))
+        for path in (DEPLOY / "namespace.yaml", DEPLOY / "rbac.yaml", *sorted((DEPLOY / "crds").glob("*.*_*.yaml"))):
+            client.apply_yaml(path.read_text(encoding="utf-8"))
 
         def served():
             with contextlib.suppress(kube.ApiError):
@@ -201,6 +213,21 @@ class Cluster:
         kube.wait_for(lambda: any(ns["metadata"]["name"] == "default" for ns in client.list("Namespace")),
                       "the namespace default", 30)
 
+    def _start_controllers(self):
+        names = [f"{name}-controller" for name in (*CONTROLLERS, *["podgroup-protection"] * self.gates)]
+        child = self._spawn("kube-controller-manager", [
+            self.state["programs"] + "/kube-controller-manager", f"--kubeconfig={self.admin_kubeconfig}",
+            "--bind-address=127.0.0.1", f"--secure-port={muster.free_port()}", f"--cert-dir={self.dir}/certs",
+            "--leader-elect=false", "--kube-api-qps=1000", "--kube-api-burst=1000",
+            f"--controllers={','.join(names)}", *(GATES if self.gates else [])])
+        client = self.admin()
+
+        def at_work():
+            _must_run(child)
+            return client.list("ServiceAccount", "default")
+
+        kube.wait_for(at_work, "the ServiceAccount of the namespace default", 60)
+
     def restart_apiserver(self, down_s=0.0):
         """As after a crash: kill -9, a while of nothing, and the same again
         on the same port with the same certificate."""
@@ -212,8 +239,8 @@ class Cluster:
 
     def stop(self):
         """Nothing of it runs after this, also when start() failed half-way."""
-        for name in ("kube-apiserver", "etcd"):
-            marker = str(self.dir) if name == "kube-apiserver" else self.state.get("data", "")
+        for name in ("kube-controller-manager", "kube-apiserver", "etcd"):
+            marker = self.state.get("data", "") if name == "etcd" else str(self.dir)
             _end(self.state.get("pids", {}).get(name), marker, signal.SIGTERM, 3)
             if child := self.running.pop(name, None):
                 child.stop(0)
@@ -255,7 +282,7 @@ class Cluster:
             cluster.state = json.loads((cluster.dir / "state.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise SystemExit(f"cluster.py: no cluster in {folder}") from None
-        cluster.gates = cluster.state["gates"]
+        cluster.gates, cluster.controllers = cluster.state["gates"], cluster.state["controllers"]
         return cluster
 
 
@@ -309,10 +336,11 @@ def main():
     parser.add_argument("action", choices=["start", "stop", "restart-apiserver"])
     parser.add_argument("dir")
     parser.add_argument("--gates", action="store_true", help="serve the native gang API")
+    parser.add_argument("--controllers", action="store_true", help="run kube-controller-manager too")
     options = parser.parse_args()
     muster.exit_on_sigterm()
     if options.action == "start":
-        cluster = Cluster(options.dir, options.gates, keep=True).start()
+        cluster = Cluster(options.dir, options.gates, keep=True, controllers=options.controllers).start()
         print((cluster.dir / "env").read_text(encoding="utf-8"), end="")
     elif options.action == "stop":
         Cluster.of(options.dir).stop()
