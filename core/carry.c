@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CLAIM_CARRIED_NS (30 * UINT64_C(1000000000)) /* how long it was kept for is not carried */
+
 /* Bound by a result alone counts as well: the watch has not said so yet. */
 static bool in_flight(const struct pod *p)
 {
@@ -55,22 +57,31 @@ static int by_uid(const void *a, const void *b)
 	return left->uid[1] < right->uid[1] ? -1 : left->uid[1] > right->uid[1];
 }
 
+static void settle(struct core *c, pod_id id, node_id node, bool foreign)
+{
+	if (foreign)
+		pod_claim(c, id, node, c->now_ns + CLAIM_CARRIED_NS);
+	else
+		pod_reserve(c, id, node, true);
+}
+
 void carry_settle(struct core *c)
 {
 	if (c->carried_n > 0)
 		qsort(c->carried, c->carried_n, sizeof(*c->carried), by_uid);
 	for (pod_id id = 0; id < c->pods.used && c->carried_n > 0; id++) {
 		const struct pod *p = &c->pods.slots[id];
+		const bool foreign = !(p->flags & (POD_OURS | POD_DELETING)) && p->state == POD_PENDING;
 		struct carried key = { .uid = { p->uid[0], p->uid[1] } };
 		const struct carried *found;
 		const struct node *n;
 
-		if (p->generation == 0 || p->class != MEMBER_READY)
+		if (p->generation == 0 || (p->class != MEMBER_READY && !foreign))
 			continue;
 		found = bsearch(&key, c->carried, c->carried_n, sizeof(key), by_uid);
 		n = found ? nodes_named(&c->nodes, found->node, found->node_bytes) : NULL;
 		if (n && nodes_fit(&c->nodes, nodes_id(&c->nodes, n), &c->shapes.slots[p->shape]))
-			pod_reserve(c, id, nodes_id(&c->nodes, n), true);
+			settle(c, id, nodes_id(&c->nodes, n), foreign);
 	}
 	/* Members came or went meanwhile: half a gang is not sent again. */
 	for (pod_id id = 0; id < c->pods.used && c->sends.n > 0; id++)

@@ -28,6 +28,7 @@ static void core_clear_lists(struct core *c)
 	c->held = ID_NONE;
 	c->backoff_due_ns = UINT64_MAX;
 	c->say = (struct say){ 0 };
+	claims_clear(&c->claims);
 	while (c->stale_n > 0)
 		c->stale_known[c->stale[--c->stale_n]] = false;
 }
@@ -89,6 +90,7 @@ void core_free(struct core *c)
 	shapes_free(&c->shapes);
 	views_free(&c->views);
 	plan_free(&c->plan);
+	claims_clear(&c->claims);
 	tally_free(c->tally);
 	free(c->links);
 	free(c->stale);
@@ -377,6 +379,14 @@ static int on_pod_drop(struct core *c, const struct record *r)
 	return fault ? refuse(c, fault) : pod_drop(c, drop);
 }
 
+static int on_claim(struct core *c, const struct record *r)
+{
+	struct claim_record record;
+	const char *fault = record_claim(r, &c->ledger.limits, &record);
+
+	return fault ? refuse(c, fault) : claim_event(c, &record);
+}
+
 static int on_result(struct core *c, const struct record *r)
 {
 	const struct result *result;
@@ -421,6 +431,8 @@ static int apply(struct core *c, const struct record *r)
 		return on_pod(c, r);
 	case EVENT_POD_DROP:
 		return on_pod_drop(c, r);
+	case EVENT_CLAIM:
+		return on_claim(c, r);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:

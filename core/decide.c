@@ -301,7 +301,7 @@ void decide_round(struct core *c)
 	uint32_t placed = 0, index;
 
 	c->views.steps = 0;
-	if (!c->synced || !say_all(c))
+	if (!c->synced || !say_all(c) || !claims_answer(c))
 		return;
 	begin_walk(c);
 	while (placed < ROUND_GANGS && c->views.steps < ROUND_STEPS) {
@@ -319,7 +319,7 @@ bool decide_wants_round(const struct core *c)
 {
 	if (!c->synced)
 		return false;
-	return say_waits(c) || c->changed.n > 0 || c->cursor != ID_NONE ||
+	return say_waits(c) || c->claims.n > 0 || c->changed.n > 0 || c->cursor != ID_NONE ||
 	       (!c->config.once && c->waiting.n > 0 && c->walked_version != c->nodes.room_version);
 }
 
@@ -327,6 +327,7 @@ void decide_tick(struct core *c)
 {
 	if (c->now_ns >= c->backoff_due_ns)
 		backoff_wake(c);
+	claims_tick(c);
 	if (!c->synced || c->now_ns - c->refreshed_ns < REFRESH_NS)
 		return;
 	hold_tick(c);

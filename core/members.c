@@ -97,6 +97,8 @@ static void list_leave(struct core *c, struct pod *p)
 		pod_queue_remove(&c->sends, &c->pods, id);
 	else if (p->list == LIST_BACKOFF)
 		pod_queue_remove(&c->backoff, &c->pods, id);
+	else if (p->list == LIST_CLAIM)
+		pod_queue_remove(&c->claims.kept, &c->pods, id);
 }
 
 void pod_reserve(struct core *c, pod_id id, node_id node, bool take)
@@ -129,6 +131,24 @@ static void reservation_cancel(struct core *c, struct pod *p)
 	room_give(c, p);
 	p->state = POD_PENDING;
 	member_in(c, p);
+}
+
+void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	assert(p->state == POD_PENDING && p->list == LIST_NONE);
+	member_out(c, p);
+	room_take(c, p, node);
+	p->state = POD_RESERVED;
+	p->retry_ns = until_ns;
+	pod_queue_push(&c->claims.kept, &c->pods, id);
+	member_in(c, p);
+}
+
+void pod_unclaim(struct core *c, pod_id id)
+{
+	reservation_cancel(c, &c->pods.slots[id]);
 }
 
 void gang_cancel_unsent(struct core *c, uint32_t index)
@@ -255,7 +275,8 @@ static void standing_apply(struct core *c, struct pod *p, const struct event_pod
 	bool stays = p->node == now->node && labels == LABELS_NONE && p->leaving == !!(e->flags & POD_DELETING);
 	bool in_flight = now->state == POD_RESERVED && p->state == POD_RESERVED && !now->any_attempt;
 
-	if (!(p->list == LIST_SEND && in_flight) && !(p->list == LIST_BACKOFF && now->state == POD_PENDING))
+	if (!(p->list == LIST_SEND && in_flight) && !(p->list == LIST_BACKOFF && now->state == POD_PENDING) &&
+	    !(p->list == LIST_CLAIM && now->state == POD_RESERVED))
 		list_leave(c, p);
 	if (!stays)
 		room_give(c, p);
@@ -444,7 +465,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	now = standing_after(p, e, gang, means_alike(c, p, e, &means), time_ns);
 	unsent = p->list == LIST_SEND;
 	/* The watch can be ahead of the answer, which is stale then. */
-	if (p->state == POD_RESERVED && !unsent && now.state == POD_BOUND && now.node == p->node)
+	if (p->state == POD_RESERVED && p->list == LIST_NONE && now.state == POD_BOUND && now.node == p->node)
 		stat_add(&core_stats(c)->binds_accepted, 1);
 	gang_before_it = p->gang;
 
@@ -542,7 +563,7 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 	struct pod *p = pods_find(&c->pods, result->pod);
 
 	if (!p || p->generation != result->generation || p->state != POD_RESERVED || p->list == LIST_SEND ||
-	    (!p->any_attempt && p->attempt != result->attempt)) {
+	    p->list == LIST_CLAIM || (!p->any_attempt && p->attempt != result->attempt)) {
 		stat_add(&core_stats(c)->stale_results, 1);
 		return;
 	}

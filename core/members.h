@@ -28,6 +28,11 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
  * pod's, and a CMD_BIND is due. */
 void pod_reserve(struct core *c, pod_id id, node_id node, bool take);
 
+/* The same for a pod that another scheduler places: no CMD_BIND follows, and the room is given back
+ * by pod_unclaim(), if the pod is not bound before. */
+void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns);
+void pod_unclaim(struct core *c, pod_id id);
+
 /* A gang changed or lost a reservation: if it is no longer whole and nothing of it was
  * sent, its reservations are given up. */
 void gang_cancel_unsent(struct core *c, uint32_t index);

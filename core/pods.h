@@ -31,7 +31,12 @@ enum member_class {
 };
 
 /* A pod is on one list at most. */
-enum pod_list { LIST_NONE, LIST_SEND, LIST_BACKOFF };
+enum pod_list {
+	LIST_NONE,
+	LIST_SEND,
+	LIST_BACKOFF,
+	LIST_CLAIM, /* reserved for another scheduler, until retry_ns */
+};
 
 struct pod {
 	uint32_t generation; /* 0: no such pod */
@@ -59,7 +64,7 @@ struct pod {
 	char *name; /* "namespace/name" */
 	uint64_t created_ns;
 	uint64_t uid[2];
-	uint64_t retry_ns;    /* in backoff: not before */
+	uint64_t retry_ns;    /* in backoff: not before; claimed: no longer */
 	uint64_t answered_ns; /* time of the last result for it */
 };
 

@@ -418,6 +418,24 @@ const char *record_pod(const struct record *r, const struct limits *l, struct po
 	return fault ? fault : text_fault(p.name, p.body->name_bytes);
 }
 
+const char *record_claim(const struct record *r, const struct limits *l, struct claim_record *out)
+{
+	struct body b = body_of(r);
+	struct claim_record c = { 0 };
+
+	c.body = take(&b, 1, sizeof(*c.body));
+	if (c.body)
+		c.nodes = take(&b, c.body->words, sizeof(*c.nodes));
+	if (!c.body || !c.nodes || b.left != 0)
+		return "length of a claim";
+	if (c.body->pod >= l->pods)
+		return "pod of a claim out of bounds";
+	if (c.body->words > (l->nodes + 63) / 64)
+		return "nodes of a claim out of bounds";
+	*out = c;
+	return NULL;
+}
+
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out)
 {
 	struct body b = body_of(r);

@@ -53,6 +53,11 @@ struct gang_record {
 	const char *name;
 };
 
+struct claim_record {
+	const struct event_claim *body;
+	const uint64_t *nodes; /* body->words */
+};
+
 struct namespace_record {
 	const struct event_namespace *body;
 	const struct pod_label *labels;
@@ -73,6 +78,7 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 const char *record_gang(const struct record *r, const struct limits *l, struct gang_record *out);
 const char *record_namespace(const struct record *r, struct namespace_record *out);
 const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out);
+const char *record_claim(const struct record *r, const struct limits *l, struct claim_record *out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
 const char *record_result(const struct record *r, const struct limits *l, const struct result **out);
 

@@ -3,6 +3,7 @@
 #define MUSTER_CORE_STATE_H
 
 #include "core/census.h"
+#include "core/claims.h"
 #include "core/core.h"
 #include "core/gangs.h"
 #include "core/ledger.h"
@@ -53,6 +54,7 @@ struct core {
 	struct pod_queue sends;   /* reserved, their CMD_BIND not sent yet */
 	struct pod_queue backoff; /* refused, tried again at retry_ns */
 	uint64_t backoff_due_ns;  /* none is due before */
+	struct claims claims;
 	struct say say;
 
 	uint32_t held; /* the gang that room is held for, ID_NONE; core/hold.h */

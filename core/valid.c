@@ -61,7 +61,7 @@ static bool pod_valid(struct checking *k, pod_id id)
 		return wrong(k, "pod %u is pending and has a node", id);
 	if (p->class != pod_class(p))
 		return wrong(k, "pod %u is counted as %u, is %u", id, p->class, pod_class(p));
-	if ((p->list == LIST_SEND) != (p->state == POD_RESERVED && p->list != LIST_NONE))
+	if ((p->list == LIST_SEND || p->list == LIST_CLAIM) != (p->state == POD_RESERVED && p->list != LIST_NONE))
 		return wrong(k, "pod %u is on list %u in state %u", id, p->list, p->state);
 	if (p->list == LIST_SEND && p->node == ID_NONE)
 		return wrong(k, "pod %u is to be sent nowhere", id);
@@ -296,7 +296,7 @@ bool core_valid(const struct core *core, char *why, size_t why_bytes)
 	else
 		valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && census_right(&k) &&
 		        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->changed) && queue_valid(&k, &core->waiting) &&
-		        row_valid(&k, &core->sends) && row_valid(&k, &core->backoff) && cursor_valid(&k);
+		        row_valid(&k, &core->sends) && row_valid(&k, &core->backoff) && row_valid(&k, &core->claims.kept) && cursor_valid(&k);
 	free(k.sums);
 	free(k.scored);
 	free(k.pods);

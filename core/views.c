@@ -528,6 +528,14 @@ struct view *views_get(struct views *vs, kind_id kind)
 	return v;
 }
 
+bool views_room(const struct views *vs, node_id id, kind_id kind)
+{
+	const struct shape *s = shape_of(vs, kind);
+	uint32_t count = vs->hold.version > 0 ? count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
+
+	return count > 0 && !(s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s));
+}
+
 void views_hold(struct views *vs, const kind_id *kinds, uint32_t n)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++)

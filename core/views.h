@@ -118,6 +118,9 @@ uint64_t view_bound(struct views *vs, const struct view *v);
  * stays so. */
 void view_take(struct views *vs, struct view *v, uint32_t rank);
 
+/* Does the node have room, and ports, for one of the kind beside what is held?  No other rule is asked. */
+bool views_room(const struct views *vs, node_id id, kind_id kind);
+
 /* Keep room for those kinds, and for no others; n 0: for nobody. */
 void views_hold(struct views *vs, const kind_id *kinds, uint32_t n);
 

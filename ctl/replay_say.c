@@ -128,6 +128,23 @@ static void say_reason(const struct names *names, const struct cmd_reason *c, ch
 		reason_text(&c->reason, lone ? NULL : who, "refused", &texts, out + used, out_bytes - (size_t)used);
 }
 
+static void say_claim(const struct names *names, const struct cmd_claim *c, char *out, size_t out_bytes)
+{
+	const char *node = c->node == ID_NONE ? "nowhere" : name_of(names->nodes, names->limits.nodes, c->node);
+
+	snprintf(out, out_bytes, "claim of %s: %s", name_of(names->pods, names->limits.pods, c->pod), node);
+}
+
+static size_t command_bytes(uint16_t kind)
+{
+	switch ((enum record_kind)kind) {
+	case CMD_BIND: return sizeof(struct cmd_bind);
+	case CMD_GANG: return sizeof(struct cmd_gang);
+	case CMD_CLAIM: return sizeof(struct cmd_claim);
+	default: return sizeof(struct cmd_reason);
+	}
+}
+
 const char *say_command(const struct names *names, uint16_t kind, const void *body, uint32_t bytes, char *out,
                         size_t out_bytes)
 {
@@ -135,8 +152,9 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		struct cmd_bind bind;
 		struct cmd_gang gang;
 		struct cmd_reason reason;
+		struct cmd_claim claim;
 	} c;
-	size_t wanted = kind == CMD_BIND ? sizeof(c.bind) : kind == CMD_GANG ? sizeof(c.gang) : sizeof(c.reason);
+	size_t wanted = command_bytes(kind);
 
 	if (bytes != wanted) {
 		snprintf(out, out_bytes, "%s with a body of %u bytes", record_kind_text(kind), bytes);
@@ -147,6 +165,8 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		say_bind(names, &c.bind, out, out_bytes);
 	else if (kind == CMD_GANG)
 		say_gang(names, &c.gang, out, out_bytes);
+	else if (kind == CMD_CLAIM)
+		say_claim(names, &c.claim, out, out_bytes);
 	else
 		say_reason(names, &c.reason, out, out_bytes);
 	return out;
@@ -169,6 +189,7 @@ const char *record_kind_text(uint32_t kind)
 		[EVENT_NAMESPACE_DROP] = "EVENT_NAMESPACE_DROP",
 		[EVENT_POD] = "EVENT_POD",
 		[EVENT_POD_DROP] = "EVENT_POD_DROP",
+		[EVENT_CLAIM] = "EVENT_CLAIM",
 		[RESULT_BOUND] = "RESULT_BOUND",
 		[RESULT_REFUSED] = "RESULT_REFUSED",
 		[RESULT_UNKNOWN] = "RESULT_UNKNOWN",
@@ -176,6 +197,7 @@ const char *record_kind_text(uint32_t kind)
 		[CMD_BIND] = "CMD_BIND",
 		[CMD_REASON] = "CMD_REASON",
 		[CMD_GANG] = "CMD_GANG",
+		[CMD_CLAIM] = "CMD_CLAIM",
 	};
 
 	return kind < RECORD_KINDS && texts[kind] != NULL ? texts[kind] : "a record of no known kind";

@@ -82,12 +82,16 @@
 	F(s, labels_n) F(s, namespace) F(s, role) F(s, reserved) F(s, created_ns) F(s, uid)
 #define FIELDS_pod_label(F, s) F(s, key) F(s, value)
 #define FIELDS_event_namespace(F, s) F(s, name) F(s, labels_n)
+#define FIELDS_event_claim(F, s) \
+	F(s, pod) F(s, pod_generation) F(s, ticket) F(s, words) F(s, keep_ms) F(s, reserved)
 #define FIELDS_event_drop(F, s) F(s, id) F(s, generation)
 #define FIELDS_result(F, s) \
 	F(s, pod) F(s, generation) F(s, node) F(s, attempt) F(s, retry_ms) F(s, reserved)
 #define FIELDS_cmd_bind(F, s) \
 	F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) F(s, gang_generation) \
 	F(s, attempt) F(s, reserved)
+#define FIELDS_cmd_claim(F, s) \
+	F(s, pod) F(s, pod_generation) F(s, ticket) F(s, node) F(s, node_generation) F(s, reserved) F(s, reason)
 #define FIELDS_cmd_reason(F, s) F(s, gang) F(s, gang_generation) F(s, pod) F(s, pod_generation) F(s, reason)
 #define FIELDS_cmd_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, state) F(s, members) F(s, bound) F(s, quorum) F(s, reserved)
@@ -98,8 +102,8 @@
 	S(event_node) S(node_image) S(attach_limit) S(attachment) S(requirement) S(toleration) S(span) \
 	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) S(policy_share) \
 	S(event_shape) S(gang_role) S(gang_level) S(event_gang) \
-	S(event_pod) S(pod_label) S(event_namespace) S(event_drop) \
-	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang)
+	S(event_pod) S(pod_label) S(event_namespace) S(event_claim) S(event_drop) \
+	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_claim)
 /* One cache line for each writer: gaps are meant. */
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
@@ -123,8 +127,8 @@
 	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
-	N(EVENT_POD_DROP) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) N(EVENT_PLAN) N(CMD_BIND) \
-	N(CMD_REASON) N(CMD_GANG) N(RECORD_KINDS) \
+	N(EVENT_POD_DROP) N(EVENT_CLAIM) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) N(EVENT_PLAN) N(CMD_BIND) \
+	N(CMD_REASON) N(CMD_GANG) N(CMD_CLAIM) N(RECORD_KINDS) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
 	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) N(REQUIRE_LT) \
 	N(REQUIRE_OPS) \

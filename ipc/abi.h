@@ -346,6 +346,7 @@ enum record_kind {
 	EVENT_NAMESPACE_DROP, /* struct event_drop: its id is the value number of its name */
 	EVENT_POD,        /* struct event_pod, pod labels, name */
 	EVENT_POD_DROP,   /* struct event_drop: deleted or ended */
+	EVENT_CLAIM,      /* struct event_claim, node set */
 
 	/* Result ring: what became of a CMD_BIND. */
 	RESULT_BOUND,   /* struct result: the API server took it */
@@ -359,6 +360,7 @@ enum record_kind {
 	CMD_BIND,   /* struct cmd_bind */
 	CMD_REASON, /* struct cmd_reason: why a gang or a lone pod waits, changed */
 	CMD_GANG,   /* struct cmd_gang: its state changed */
+	CMD_CLAIM,  /* struct cmd_claim: the answer to an EVENT_CLAIM */
 	RECORD_KINDS
 };
 
@@ -683,6 +685,18 @@ struct event_namespace {
 	uint32_t labels_n;
 };
 
+/* Another scheduler is about to place a pod of its own: it wants room on one of these nodes,
+ * kept until the pod is bound or gone, or for `keep_ms`.  A pod that has such room is judged anew.
+ * One CMD_CLAIM answers. */
+struct event_claim {
+	uint32_t pod;
+	uint32_t pod_generation;
+	uint32_t ticket; /* comes back in the answer */
+	uint32_t words;  /* uint64_t each, a bit for each node id */
+	uint32_t keep_ms;
+	uint32_t reserved;
+};
+
 struct event_drop {
 	uint32_t id;
 	uint32_t generation; /* 0 for shapes */
@@ -726,6 +740,16 @@ struct cmd_gang {
 	uint64_t reserved;
 };
 
+struct cmd_claim {
+	uint32_t pod;
+	uint32_t pod_generation;
+	uint32_t ticket;
+	uint32_t node; /* ID_NONE: nowhere, see the reason */
+	uint32_t node_generation;
+	uint32_t reserved;
+	struct reason reason; /* over all nodes, not only those that were asked for */
+};
+
 /* Bytes of a text that follows a struct, padded to 8. */
 #define PADDED(n) (((uint64_t)(n) + 7) & ~UINT64_C(7))
 
@@ -742,6 +766,7 @@ static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 1
 static_assert(sizeof(struct event_gang) == 56 && sizeof(struct event_pod) == 72, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
+static_assert(sizeof(struct event_claim) == 24 && sizeof(struct cmd_claim) == 24 + sizeof(struct reason), "claims");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
 static_assert(sizeof(struct reason) == 72 + 16 * WHY_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");

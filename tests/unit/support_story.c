@@ -85,6 +85,19 @@ static void say_numbers(struct story *s, const struct reason *r)
 		    (long long)r->shortfalls[i].need);
 }
 
+static void say_claim(struct story *s, const struct cmd_claim *c)
+{
+	cr_assert_eq(c->pod_generation, s->pods.generation[c->pod]);
+	if (c->node != ID_NONE) {
+		cr_assert_eq(c->node_generation, s->nodes.generation[c->node]);
+		say(s, "claim %s %s\n", s->pods.name[c->pod], s->nodes.name[c->node]);
+		return;
+	}
+	say(s, "claim %s nowhere", s->pods.name[c->pod]);
+	say_numbers(s, &c->reason);
+	say(s, "\n");
+}
+
 static void say_why(struct story *s, const struct cmd_reason *c)
 {
 	static const char *const whys[] = { "none", "group missing", "members", "gated", "no nodes", "room",
@@ -128,6 +141,8 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		say(s, "bind %s %s\n", s->pods.name[b->pod], s->nodes.name[b->node]);
 	} else if (kind == CMD_GANG) {
 		say(s, "gang %s %s %u/%u of %u\n", s->gangs.name[g->gang], states[g->state], g->bound, g->quorum, g->members);
+	} else if (kind == CMD_CLAIM) {
+		say_claim(s, body);
 	} else {
 		cr_assert_eq(kind, CMD_REASON);
 		say_why(s, body);
@@ -472,6 +487,25 @@ void story_refused(struct story *s, const char *pod, uint32_t retry_ms)
 void story_unknown(struct story *s, const char *pod)
 {
 	answer(s, pod, RESULT_UNKNOWN, 0);
+}
+
+void story_claim(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms)
+{
+	uint32_t id = must_find(&s->pods, pod);
+	struct event_claim e = { .pod = id, .pod_generation = s->pods.generation[id], .ticket = 7, .words = (limits.nodes + 63) / 64,
+		                 .keep_ms = keep_ms };
+	uint64_t set[STORY_MAX / 64] = { 0 };
+	char *names = strdup(nodes), *rest = NULL;
+
+	for (char *name = strtok_r(names, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+		uint32_t node = must_find(&s->nodes, name);
+
+		set[node / 64] |= UINT64_C(1) << (node % 64);
+	}
+	free(names);
+	add(s, &e, sizeof(e));
+	add(s, set, e.words * sizeof(*set));
+	must_step(s, EVENT_CLAIM);
 }
 
 void story_confirm(struct story *s, const char *pod)

@@ -107,6 +107,10 @@ void story_confirm(struct story *s, const char *pod);
 /* ... of every pod with this prefix that has one. */
 void story_all_bound(struct story *s, const char *prefix);
 
+/* Another scheduler asks for room for its pod on one of those nodes ("a b c"), for so long.  The answer
+ * is a line "claim POD NODE", or "claim POD nowhere: WHY ...". */
+void story_claim(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms);
+
 /* How many more commands find room; UINT32_MAX: any number. */
 void story_room(struct story *s, uint32_t commands);
 
