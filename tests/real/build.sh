@@ -85,38 +85,55 @@ show_progress() {
 	fi
 }
 
-build_part() { # GO PART
+# All in one go: they share most of their packages, and one is linked while the
+# next is compiled.
+build_parts() { # GO PART...
+	go=$1
+	shift
 	base=k8s.io/component-base/version
 	minor=${version#*.}
 	flags="-s -w -X $base.gitVersion=v$version -X $base.gitMajor=${version%%.*}"
 	flags="$flags -X $base.gitMinor=${minor%%.*} -X $base.gitTreeState=clean"
-	failed=$cache/$2.failed
-	rm -f "$failed"
+	failed=$cache/failed
+	rm -rf "$failed" "$cache/new"
+	mkdir "$cache/new"
 	{
 		cd "$here/k8s"
-		GOTOOLCHAIN=auto GOWORK=off GOFLAGS='' CGO_ENABLED=0 "$1" build -v -mod=readonly -trimpath \
-			-buildvcs=false -ldflags "$flags" -o "$cache/$2.new" "k8s.io/kubernetes/cmd/$2" 2>&1 ||
-			: > "$failed"
+		# shellcheck disable=SC2046 # one word for each
+		GOTOOLCHAIN=auto GOWORK=off GOFLAGS='' CGO_ENABLED=0 "$go" build -v -mod=readonly -trimpath \
+			-buildvcs=false -ldflags "$flags" -o "$cache/new/" \
+			$(printf 'k8s.io/kubernetes/cmd/%s ' "$@") 2>&1 || : > "$failed"
 	} | show_progress
 	if [ -e "$failed" ]; then
-		rm -f "$failed"
-		say "$2 $version did not build"
+		rm -rf "$failed" "$cache/new"
+		say "$* $version did not build"
 		exit 1
 	fi
-	mv "$cache/$2.new" "$cache/$2"
-	echo "$stamp" > "$cache/$2.stamp"
+	for part in "$@"; do
+		mv "$cache/new/$part" "$cache/$part"
+		echo "$stamp" > "$cache/$part.stamp"
+	done
+	rmdir "$cache/new"
+}
+
+stale() { # PART...: those to build
+	for part in "$@"; do
+		is_current "$part" || echo "$part"
+	done
 }
 
 mkdir -p "$cache"
-exec 9> "$cache/lock"
-flock 9
-go=
-for part in "$@"; do
-	is_current "$part" && continue
-	[ -n "$go" ] || go=$(choose_go)
-	start=$(date +%s)
-	say "building $part $version, some minutes the first time"
-	build_part "$go" "$part"
-	say "built $part in $(($(date +%s) - start)) s"
-done
+if [ -n "$(stale "$@")" ]; then
+	exec 9> "$cache/lock"
+	flock 9
+	# shellcheck disable=SC2046
+	set -- $(stale "$@") # another may just have built them
+	if [ $# -gt 0 ]; then
+		go=$(choose_go)
+		start=$(date +%s)
+		say "building $* $version, some minutes the first time"
+		build_parts "$go" "$@"
+		say "built $* in $(($(date +%s) - start)) s"
+	fi
+fi
 echo "$cache"
