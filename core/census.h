@@ -44,6 +44,14 @@ struct spread_link {
 	bool self_always; /* an empty selector: counts nobody, but matches the pod itself */
 };
 
+/* core/rule_policy.h */
+struct policy_link {
+	const struct policy *policy; /* NULL: none */
+	const struct policy_share *shares;
+	selector_id selector;
+	topology_id topology;
+};
+
 /* What a shape's pod rules refer to; NULL in a shape without any. */
 struct shape_links {
 	struct term_link *terms;
@@ -51,6 +59,7 @@ struct shape_links {
 	selector_id affinity; /* of all required affinity terms at once; SELECTOR_NONE */
 	struct spread_link *spreads;
 	uint32_t spreads_n;
+	struct policy_link policy;
 };
 
 /* What the owner of the pods wants to hear; each may be NULL. */

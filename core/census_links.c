@@ -160,6 +160,37 @@ static void spread_unlink(struct census *cs, const struct spread_link *link)
 	topology_give(&cs->topologies, link->topology);
 }
 
+/* Without clauses it counts all pods of the namespace. */
+static int policy_link(struct census *cs, const struct shape *s, struct policy_link *link)
+{
+	const struct policy *policy = s->parts.policies;
+	const struct selector_part part = { .clauses = s->parts.clauses + policy->clauses.first,
+		                            .clauses_n = policy->clauses.n,
+		                            .clause_values = s->parts.values,
+		                            .namespaces = &s->body->namespace,
+		                            .namespaces_n = 1 };
+	struct policy_link made = { .policy = policy, .shares = s->parts.shares + policy->shares.first };
+	int rc = census_selector_take(cs, &part, 1, &made.selector);
+
+	if (rc < 0)
+		return rc;
+	rc = topology_take(&cs->topologies, policy->topology, &made.topology);
+	if (rc < 0) {
+		selector_give(&cs->selectors, made.selector);
+		return rc;
+	}
+	*link = made;
+	return 0;
+}
+
+static void policy_unlink(struct census *cs, const struct policy_link *link)
+{
+	if (!link->policy)
+		return;
+	selector_give(&cs->selectors, link->selector);
+	topology_give(&cs->topologies, link->topology);
+}
+
 /* One existing pod has to match all required terms at once. */
 static int affinity_take(struct census *cs, const struct shape *s, selector_id *out)
 {
@@ -198,6 +229,7 @@ void census_links_free(struct census *cs, struct shape_links *links)
 		term_unlink(cs, &links->terms[i]);
 	for (uint32_t i = 0; i < links->spreads_n; i++)
 		spread_unlink(cs, &links->spreads[i]);
+	policy_unlink(cs, &links->policy);
 	if (links->affinity != SELECTOR_NONE)
 		selector_give(&cs->selectors, links->affinity);
 	links_forget(links);
@@ -210,7 +242,7 @@ int census_links_make(struct census *cs, const struct shape *s, struct shape_lin
 	int rc;
 
 	*out = NULL;
-	if (e->pod_terms_n == 0 && e->spreads_n == 0)
+	if (e->pod_terms_n == 0 && e->spreads_n == 0 && e->policies_n == 0)
 		return 0;
 	links = calloc(1, sizeof(*links));
 	if (!links)
@@ -227,6 +259,8 @@ int census_links_make(struct census *cs, const struct shape *s, struct shape_lin
 		rc = spread_link(cs, s, &s->parts.spreads[links->spreads_n], &links->spreads[links->spreads_n]);
 		links->spreads_n += rc == 0;
 	}
+	if (rc == 0 && e->policies_n > 0)
+		rc = policy_link(cs, s, &links->policy);
 	if (rc < 0) {
 		census_links_free(cs, links);
 		return rc;

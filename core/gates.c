@@ -1,17 +1,21 @@
 #include "core/gates.h"
 
 #include "core/rule_node.h"
+#include "core/rule_policy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct gate {
-	enum { GATE_AFFINITY, GATE_ANTI, GATE_SPREAD } kind;
+	enum { GATE_AFFINITY, GATE_ANTI, GATE_SPREAD, GATE_POLICY } kind;
 	topology_id topology;
-	bool single; /* one node a domain: closes nodes, not segments */
+	bool single; /* one node a domain: closes nodes, not segments; never a policy's */
 	bool self;   /* the kind itself counts */
 	const struct spread *spread;
+	const struct policy_link *policy;
+	uint32_t *replicas;      /* policy: by domain, POLICY_NO_SHARE */
+	uint64_t *left;          /* policy: by domain, scratch of gates_bound() */
 	const uint32_t *counter; /* by node: pods that count */
 	uint32_t *seen;          /* by node: of those, so many are in the sums */
 	uint64_t *eligible;      /* bits by node: nodes that a spread counts; NULL: all */
@@ -24,11 +28,16 @@ struct gate {
 	uint64_t total;
 };
 
+/* Above all bits of a segment's best. */
+#define TIER_SHIFT 48
+static_assert((uint64_t)TREE_KEY_MOST >> (TIER_SHIFT - 32) == 0 && POLICY_TIERS < 1u << (64 - TIER_SHIFT), "room for both");
+
 struct segment {
 	struct tree tree;
 	uint32_t first; /* into ranks */
 	uint32_t n;
 	uint64_t best;  /* key << 32 | ~rank, 0: none; of the tree */
+	uint32_t tier;  /* by a policy; goes before the key */
 	bool open;
 };
 
@@ -106,10 +115,19 @@ static uint32_t spread_floor(const struct gate *gate)
 	return gate->live < gate->spread->min_domains || gate->live == 0 ? 0 : gate->least;
 }
 
+static bool policy_open(const struct gate *gate, uint32_t domain)
+{
+	if (domain == DOMAIN_NONE)
+		return false;
+	return policy_judges(gate->policy, domain, gate->replicas[domain], gate->sums[domain]) == NODE_FITS;
+}
+
 static bool domain_open(const struct gates *g, const struct gate *gate, uint32_t domain)
 {
 	uint32_t sum;
 
+	if (gate->kind == GATE_POLICY)
+		return policy_open(gate, domain);
 	if (domain == DOMAIN_NONE)
 		return gate->kind == GATE_ANTI;
 	sum = gate->sums[domain];
@@ -120,6 +138,8 @@ static bool domain_open(const struct gates *g, const struct gate *gate, uint32_t
 		return sum > 0 || g->first;
 	case GATE_SPREAD:
 		return (uint64_t)sum + gate->self <= (uint64_t)spread_floor(gate) + gate->spread->max_skew;
+	case GATE_POLICY:
+		break;
 	}
 	return false;
 }
@@ -155,6 +175,21 @@ static bool segment_open(const struct gates *g, const struct segment *s)
 	return true;
 }
 
+/* Of one that is open. */
+static uint32_t segment_tier(const struct gates *g, const struct segment *s)
+{
+	node_id node = node_at(g, g->ranks[s->first]);
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct gate *gate = &g->at[i];
+		uint32_t d = domain_of(g, gate, node);
+
+		if (gate->kind == GATE_POLICY)
+			return policy_tier(gate->policy, gate->replicas[d], gate->sums[d]);
+	}
+	return 0;
+}
+
 static void best_set(const struct gates *g, struct segment *s)
 {
 	uint32_t i = tree_best(&s->tree);
@@ -177,8 +212,12 @@ static void node_set(struct gates *g, uint32_t rank)
 
 static void segments_set(struct gates *g)
 {
-	for (uint32_t i = 0; i < g->segments_n; i++)
-		g->segments[i].open = segment_open(g, &g->segments[i]);
+	for (uint32_t i = 0; i < g->segments_n; i++) {
+		struct segment *s = &g->segments[i];
+
+		s->open = segment_open(g, s);
+		s->tier = s->open ? segment_tier(g, s) : 0;
+	}
 }
 
 static void nodes_set_all(struct gates *g)
@@ -244,7 +283,7 @@ static int gate_sum(const struct gates *g, struct gate *gate)
 {
 	const struct topology *t = topology_of(g, gate);
 
-	gate->single = topology_single(t);
+	gate->single = gate->kind != GATE_POLICY && topology_single(t);
 	gate->domains = t->domains;
 	gate->seen = calloc(g->cs->nodes->limit, sizeof(*gate->seen));
 	gate->sums = calloc(t->domains + 1, sizeof(*gate->sums));
@@ -279,6 +318,27 @@ static int gate_add(struct gates *g, const struct gate *gate)
 	g->at = grown;
 	g->at[g->n] = *gate;
 	return gate_sum(g, &g->at[g->n++]);
+}
+
+static int add_policy(struct gates *g, kind_id kind, const struct policy_link *link)
+{
+	const struct topology *t = &g->cs->topologies.slots[link->topology];
+	struct gate gate = { .kind = GATE_POLICY, .topology = link->topology, .policy = link,
+		             .counter = g->cs->selectors.slots[link->selector].staying,
+		             .self = kind_matches(&g->cs->kinds, kind, link->selector) };
+	struct gate *added;
+	int rc = gate_add(g, &gate);
+
+	if (rc < 0)
+		return rc;
+	added = &g->at[g->n - 1];
+	added->replicas = malloc((t->domains + 1) * sizeof(*added->replicas));
+	added->left = malloc((t->domains + 1) * sizeof(*added->left));
+	if (!added->replicas || !added->left)
+		return -ENOMEM;
+	for (uint32_t d = 0; d < t->domains; d++)
+		added->replicas[d] = policy_replicas(link, t, d);
+	return 0;
 }
 
 static int add_own(struct gates *g, kind_id kind, const struct shape_links *links)
@@ -321,7 +381,7 @@ static int add_own(struct gates *g, kind_id kind, const struct shape_links *link
 		if (rc < 0 && (g->n == 0 || g->at[g->n - 1].eligible != gate.eligible))
 			free(gate.eligible);
 	}
-	return rc;
+	return rc == 0 && links->policy.policy ? add_policy(g, kind, &links->policy) : rc;
 }
 
 /* Terms of pods that are there, against pods of this kind. */
@@ -445,6 +505,8 @@ void gates_free(struct gates *g)
 		free(g->at[i].sums);
 		free(g->at[i].floors);
 		free(g->at[i].eligible);
+		free(g->at[i].replicas);
+		free(g->at[i].left);
 	}
 	free(g->at);
 	free(g->base);
@@ -553,15 +615,36 @@ uint32_t gates_best(const struct gates *g)
 {
 	uint64_t best = 0;
 
-	for (uint32_t i = 0; i < g->segments_n; i++)
-		if (g->segments[i].open && g->segments[i].best > best)
-			best = g->segments[i].best;
+	for (uint32_t i = 0; i < g->segments_n; i++) {
+		const struct segment *s = &g->segments[i];
+		uint64_t now = (uint64_t)s->tier << TIER_SHIFT | s->best;
+
+		if (s->open && s->best > 0 && now > best)
+			best = now;
+	}
 	return best ? ~(uint32_t)best : TREE_NONE;
 }
 
 bool gates_open(const struct gates *g, uint32_t rank)
 {
 	return g->segments[g->segment[rank]].open && node_open(g, rank);
+}
+
+uint32_t gates_tier(const struct gates *g, uint32_t rank)
+{
+	return g->segments[g->segment[rank]].tier;
+}
+
+/* Of the count, as many as the domain has left beside those that were asked for before. */
+static uint32_t policy_most(const struct gate *gate, uint32_t domain, uint32_t count)
+{
+	if (!policy_open(gate, domain))
+		return 0;
+	if (!gate->self || !(gate->policy->policy->flags & POLICY_REQUIRED))
+		return count;
+	count = count < gate->left[domain] ? count : (uint32_t)gate->left[domain];
+	gate->left[domain] -= count;
+	return count;
 }
 
 static uint32_t bound_at(const struct gates *g, uint32_t rank, uint32_t count)
@@ -572,6 +655,8 @@ static uint32_t bound_at(const struct gates *g, uint32_t rank, uint32_t count)
 		const struct gate *gate = &g->at[i];
 		uint32_t d = domain_of(g, gate, node);
 
+		if (gate->kind == GATE_POLICY)
+			count = policy_most(gate, d, count);
 		if (gate->kind != GATE_ANTI || d == DOMAIN_NONE)
 			continue;
 		if (gate->sums[d] > 0)
@@ -581,10 +666,19 @@ static uint32_t bound_at(const struct gates *g, uint32_t rank, uint32_t count)
 	return count;
 }
 
+static void policy_left(const struct gate *gate)
+{
+	for (uint32_t d = 0; d < gate->domains; d++)
+		gate->left[d] = gate->sums[d] < gate->replicas[d] ? gate->replicas[d] - gate->sums[d] : 0;
+}
+
 uint64_t gates_bound(const struct gates *g, const uint32_t *counts)
 {
 	uint64_t sum = 0;
 
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->at[i].kind == GATE_POLICY)
+			policy_left(&g->at[i]);
 	for (uint32_t rank = 0; rank < g->nodes; rank++)
 		sum += bound_at(g, rank, counts[rank]);
 	return sum;
@@ -627,6 +721,8 @@ bool gates_check(const struct gates *g)
 		const struct segment *s = &g->segments[g->segment[rank]];
 
 		if (tree_at(&s->tree, g->place[rank]) != (node_open(g, rank) ? g->base[rank] : 0) || s->open != segment_open(g, s))
+			return false;
+		if (s->open && s->tier != segment_tier(g, s))
 			return false;
 	}
 	return true;

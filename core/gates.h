@@ -12,6 +12,8 @@
  *   POD_TERM_ANTI_AFFINITY   closed where a pod that matches is
  *   existing pods' terms     closed where a pod is that wants none of this kind near
  *   hard spread              closed where one more would be too many
+ *   WorkloadPolicy           closed where a required share is reached, or where none is; among open
+ *                            segments a better tier is better (core/rule_policy.h)
  *
  * core/judge.c says the same by a plain pass over all nodes. */
 #ifndef MUSTER_CORE_GATES_H
@@ -39,6 +41,9 @@ uint32_t gates_best(const struct gates *g);
 
 /* Is the node of that rank open? */
 bool gates_open(const struct gates *g, uint32_t rank);
+
+/* Of its policy, when the node is open. */
+uint32_t gates_tier(const struct gates *g, uint32_t rank);
 
 /* No more than these of the kind could come, whatever members of it open: of `counts` (by rank), none
  * where somebody bars it, and one where it bars itself. */

@@ -2,6 +2,7 @@
 
 #include "core/members.h"
 #include "core/rule_node.h"
+#include "core/rule_policy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,21 @@ static uint64_t spread_most(const struct core *c, kind_id kind, const struct spr
 	return sum;
 }
 
+static uint64_t policy_most(const struct core *c, kind_id kind, const struct policy_link *link, const struct reach *r)
+{
+	const struct topology *t = &c->census.topologies.slots[link->topology];
+	const bool bounds = policy_bounds(&c->census, kind, link);
+	uint64_t sum = 0;
+
+	for (uint32_t d = 0; d < r->domains; d++) {
+		uint32_t replicas = policy_replicas(link, t, d);
+
+		if (policy_judges(link, d, replicas, 0) == NODE_FITS)
+			sum += bounds && replicas < r->sums[d] ? replicas : r->sums[d];
+	}
+	return sum;
+}
+
 /* No more than these of the kind could be placed by its rules between pods, each for itself. */
 static uint64_t rules_most(const struct core *c, kind_id kind, uint32_t most)
 {
@@ -181,6 +197,11 @@ static uint64_t rules_most(const struct core *c, kind_id kind, uint32_t most)
 			continue;
 		reach_find(c, kind, links->spreads[i].topology, links->spreads[i].spread, most, &r);
 		now = spread_most(c, kind, &links->spreads[i], &r);
+		least = now < least ? now : least;
+	}
+	if (least > 0 && links->policy.policy) {
+		reach_find(c, kind, links->policy.topology, NULL, most, &r);
+		now = policy_most(c, kind, &links->policy, &r);
 		least = now < least ? now : least;
 	}
 	free(r.sums);

@@ -153,6 +153,7 @@ static void judge_filters(const struct judging *j)
 	judge_spread(j);
 	judge_pods(j);
 	judge_features(j);
+	judge_policy(j);
 	for (node_id id = 0; id < j->nodes->used; id++)
 		out->feasible += judging_open(j, id);
 }

@@ -1,6 +1,7 @@
 /* One kind of pod judged on every node, as kube-scheduler 1.36.3's default profile does:
  * Filter in its order, the first plugin that says no gives the reasons; then Score,
- * normalised over the nodes that are left.  A plain pass over all nodes for each rule
+ * normalised over the nodes that are left.  A WorkloadPolicy (core/rule_policy.h) is the last
+ * filter, and goes before all scores.  A plain pass over all nodes for each rule
  * of the kind, never over pods: the oracle of everything that is faster. */
 #ifndef MUSTER_CORE_JUDGE_H
 #define MUSTER_CORE_JUDGE_H
@@ -28,7 +29,8 @@ struct judgement {
 	uint32_t *whys;     /* WHY_BIT for each reason of the first plugin that says no; 0: feasible */
 	uint32_t *taint;    /* name_id of the taint, with NODE_WHY_TAINT */
 	uint64_t *short_of; /* bit for each resource, with NODE_WHY_INSUFFICIENT */
-	uint32_t *scores;   /* of feasible nodes: the total, weights included */
+	uint32_t *scores;   /* of feasible nodes: the total, weights included, and POLICY_TIER_SCORE for each
+	                     * tier of a policy */
 	uint16_t *parts;    /* [enum score_part * limit + node] of feasible nodes; NULL when not asked for */
 	uint32_t skipped;   /* bit for each part whose plugin has nothing to say about the pod: 0 everywhere */
 	uint32_t limit;

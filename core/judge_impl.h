@@ -57,4 +57,8 @@ bool score_pods(const struct judging *j);
 void judge_spread(const struct judging *j);
 bool score_spread(const struct judging *j);
 
+/* core/judge_policy.c: the last filter, and what goes before all scores. */
+void judge_policy(const struct judging *j);
+void score_policy(const struct judging *j);
+
 #endif

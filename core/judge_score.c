@@ -200,6 +200,7 @@ void judge_scores(const struct judging *j, enum score_policy policy)
 	for (int part = 0; out->parts && part < SCORE_PARTS; part++)
 		memset(&out->parts[(size_t)part * out->limit], 0, j->nodes->used * sizeof(*out->parts));
 	add_fit(j, policy);
+	score_policy(j);
 	if (policy != SCORE_KUBE) {
 		out->skipped = (UINT32_C(1) << SCORE_PARTS) - 1 - (UINT32_C(1) << SCORE_PART_FIT);
 		return;
@@ -222,4 +223,5 @@ void judge_scores_between(const struct judging *j, const int32_t *preferred)
 	}
 	add_spread(j);
 	add_pods(j);
+	score_policy(j);
 }

@@ -33,6 +33,7 @@ void judge_weigh(const struct census *cs, kind_id kind, const struct weighing *k
 	}
 	judge_spread(&j);
 	judge_pods(&j);
+	judge_policy(&j);
 	for (uint32_t rank = 0; rank < ns->count; rank++)
 		out->feasible += judging_open(&j, ns->order[rank]);
 	if (out->feasible > 0)

@@ -37,7 +37,7 @@ enum plan_answer {
 /* A place to begin at: nodes that are in the same domain of every binding topology. */
 struct plan_start {
 	uint32_t rank; /* of the best node */
-	tree_key key;
+	uint32_t key;  /* view_key() */
 	uint64_t room; /* how many nodes by themselves would take */
 };
 

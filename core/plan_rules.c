@@ -1,5 +1,6 @@
 /* What rules between pods mean for the order of a plan. */
 #include "core/plan_impl.h"
+#include "core/rule_policy.h"
 
 #include <stdlib.h>
 
@@ -20,6 +21,9 @@ bool rules_ordered(const struct census *cs, kind_id kind)
 	for (uint32_t i = 0; links && i < links->spreads_n; i++)
 		if (is_hard(&links->spreads[i]))
 			return true;
+	/* Others that a share counts, and that may go beyond it themselves, come behind. */
+	if (links && links->policy.policy && (links->policy.policy->flags & POLICY_REQUIRED))
+		return true;
 	return links && links->affinity != SELECTOR_NONE;
 }
 
@@ -53,6 +57,20 @@ static bool topology_other(const struct census *cs, topology_id id, uint32_t *se
 	return false;
 }
 
+/* A share is as good as a node's own room, but a spread over other domains moves with those that
+ * are filled. */
+static bool policy_crosses(const struct census *cs, kind_id kind, const struct shape_links *links, uint32_t *seen)
+{
+	const struct policy_link *policy = &links->policy;
+
+	if (!policy->policy || !policy_bounds(cs, kind, policy) || !topology_wide(&cs->topologies.slots[policy->topology]))
+		return false;
+	for (uint32_t i = 0; i < links->spreads_n; i++)
+		if (is_hard(&links->spreads[i]) && links->spreads[i].topology != policy->topology)
+			return true;
+	return topology_other(cs, policy->topology, seen);
+}
+
 /* One kind of domains, with single nodes in them: what is open depends on how many are in each, and
  * not on which came first. */
 bool rules_simple(const struct census *cs, kind_id kind)
@@ -67,7 +85,7 @@ bool rules_simple(const struct census *cs, kind_id kind)
 		if (is_hard(&links->spreads[i]) &&
 		    (++spreads > 1 || topology_other(cs, links->spreads[i].topology, &seen)))
 			return false;
-	return true;
+	return !(links && policy_crosses(cs, kind, links, &seen));
 }
 
 /* ---- places to begin at ------------------------------------------------------------------ */
@@ -147,9 +165,9 @@ void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t nee
 		if (!start)
 			continue;
 		start->room += v->counts[rank];
-		if (tree_at(&v->tree, rank) <= start->key)
+		if (view_key(v, rank) <= start->key)
 			continue;
-		start->key = tree_at(&v->tree, rank);
+		start->key = view_key(v, rank);
 		start->rank = rank;
 	}
 	vs->steps += vs->nodes->count / 4;

@@ -221,6 +221,9 @@ static const char *policy_fault(const struct shape_record *s, uint64_t *words)
 
 	if (s->body->policies_n > 1)
 		return "policies of a shape";
+	for (uint32_t i = 0; i < s->body->shares_n; i++)
+		if (s->shares[i].replicas > INT32_MAX)
+			return "replicas of a policy's share";
 	for (uint32_t i = 1; i < s->body->shares_n; i++)
 		if (s->shares[i].value <= s->shares[i - 1].value)
 			return "order of a policy's shares";

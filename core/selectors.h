@@ -38,7 +38,7 @@ struct selector {
 	uint32_t refs; /* 0: unused, or idle if body is there */
 	uint32_t eases; /* rules that one pod more may make easier: required affinity, hard spread */
 	uint32_t *placed;  /* by node: pods there that match */
-	uint32_t *staying; /* ... that are not being deleted: what spread counts */
+	uint32_t *staying; /* ... that are not being deleted: what spreads and policies count */
 	uint64_t placed_n; /* sum over nodes that exist */
 	struct selector_body *body; /* a copy of the parts; core/selectors.c */
 };

@@ -127,6 +127,8 @@ static void parts_fill(struct shape *s, const struct shape_record *record)
 		.images = moved(s, record, record->images),
 		.attachments = moved(s, record, record->attachments),
 		.exclusives = moved(s, record, record->exclusives),
+		.policies = moved(s, record, record->policies),
+		.shares = moved(s, record, record->shares),
 		.bytes = record->bytes,
 	};
 }

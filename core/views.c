@@ -1,6 +1,7 @@
 #include "core/views.h"
 
 #include "core/rule_node.h"
+#include "core/rule_policy.h"
 #include "core/things.h"
 
 #include <assert.h>
@@ -11,6 +12,10 @@
 /* kube-scheduler's total: weights 1, 1, 1, 3, 2, 2, 2, each up to SCORE_MOST. */
 #define TOTAL_MOST (12 * SCORE_MOST)
 static_assert(TOTAL_MOST + 1 <= TREE_KEY_MOST, "a key has 15 bits");
+static_assert(TOTAL_MOST < POLICY_TIER_SCORE, "a tier goes before all scores");
+
+/* So many tiers of a policy a key can tell apart. */
+#define KEY_TIERS (TREE_KEY_MOST / (TOTAL_MOST + 1))
 
 static size_t whole_lines(size_t bytes)
 {
@@ -278,13 +283,45 @@ static enum view_mode mode_of(const struct views *vs, kind_id kind)
 /* What another member of the same gang can change by coming to a node. */
 #define MAY_OPEN (WHY_BIT(NODE_WHY_SPREAD) | WHY_BIT(NODE_WHY_POD_AFFINITY))
 
+/* The highest tiers of a policy in the judgement have numbers of their own, the others share 0; those
+ * that are not there don't count.  Without a policy all is 0. */
+struct tiers {
+	uint8_t number[POLICY_TIERS];
+};
+
+static struct tiers tiers_find(const struct views *vs, const struct shape *s)
+{
+	const struct judgement *j = &vs->judgement;
+	bool there[POLICY_TIERS] = { false };
+	struct tiers tiers = { 0 };
+	uint8_t next = KEY_TIERS - 1;
+
+	for (node_id id = 0; s->body->policies_n > 0 && id < vs->nodes->used; id++)
+		if (j->whys[id] == 0)
+			there[j->scores[id] / POLICY_TIER_SCORE] = true;
+	for (uint32_t tier = POLICY_TIERS; tier-- > 0 && next > 0;)
+		if (there[tier])
+			tiers.number[tier] = next--;
+	return tiers;
+}
+
+/* Of a feasible node. */
+static tree_key judged_key(const struct views *vs, const struct tiers *tiers, node_id id)
+{
+	uint32_t score = vs->judgement.scores[id];
+
+	return (tree_key)(tiers->number[score / POLICY_TIER_SCORE] * (TOTAL_MOST + 1) + score % POLICY_TIER_SCORE + 1);
+}
+
 /* Judged anew in all, and what fits beside the hold. */
 static void rejudge(struct views *vs, struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
 	const struct shape *s = shape_of(vs, v->kind);
+	struct tiers tiers;
 
 	judge(vs->census, v->kind, vs->score, &vs->judgement);
+	tiers = tiers_find(vs, s);
 	v->capacity = 0;
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		node_id id = ns->order[rank];
@@ -294,7 +331,7 @@ static void rejudge(struct views *vs, struct view *v)
 			count = v->hold > 0 ? count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
 		v->capacity += count;
 		v->counts[rank] = whys ? 0 : count;
-		v->tree.levels[0][rank] = v->counts[rank] > 0 ? (tree_key)(vs->judgement.scores[id] + 1) : 0;
+		v->tree.levels[0][rank] = v->counts[rank] > 0 ? judged_key(vs, &tiers, id) : 0;
 	}
 	vs->steps += 8 * (uint64_t)ns->count;
 }
@@ -305,13 +342,15 @@ static void weigh(struct views *vs, struct view *v)
 	const struct weighing known = { .points = v->points, .facts = v->facts_of, .preferred = v->preferred };
 	const struct nodes *ns = vs->nodes;
 	const struct judgement *j = &vs->judgement;
+	struct tiers tiers;
 
 	judge_weigh(vs->census, v->kind, &known, &vs->judgement);
+	tiers = tiers_find(vs, shape_of(vs, v->kind));
 	v->capacity = v->counted;
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		node_id id = ns->order[rank];
 
-		v->tree.levels[0][rank] = j->whys[id] ? 0 : (tree_key)(j->scores[id] + 1);
+		v->tree.levels[0][rank] = j->whys[id] ? 0 : judged_key(vs, &tiers, id);
 		if (v->points[rank] > 0 && (j->whys[id] & ~MAY_OPEN))
 			v->capacity -= v->counts[rank];
 	}
@@ -549,14 +588,13 @@ void views_hold(struct views *vs, const kind_id *kinds, uint32_t n)
 
 uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id topology, uint32_t domain)
 {
-	tree_key most = 0;
-	uint32_t best = TREE_NONE;
+	uint32_t best = TREE_NONE, most = 0;
 
 	for (uint32_t rank = 0; rank < vs->nodes->count; rank++) {
-		if (tree_at(&v->tree, rank) <= most || !view_open(v, rank) ||
+		if (view_key(v, rank) <= most || !view_open(v, rank) ||
 		    topology_domain(&vs->census->topologies, topology, vs->nodes->order[rank]) != domain)
 			continue;
-		most = tree_at(&v->tree, rank);
+		most = view_key(v, rank);
 		best = rank;
 	}
 	return best;
@@ -567,8 +605,10 @@ uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id 
 static bool judged_check(struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
+	struct tiers tiers;
 
 	judge(vs->census, v->kind, vs->score, &vs->judgement);
+	tiers = tiers_find(vs, shape_of(vs, v->kind));
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		node_id id = ns->order[rank];
 		bool fits = node_present(&ns->slots[id]) && vs->judgement.whys[id] == 0;
@@ -576,7 +616,7 @@ static bool judged_check(struct views *vs, const struct view *v)
 		if (v->hold == 0 && view_open(v, rank) != fits)
 			return false;
 		if (v->mode >= VIEW_WEIGHED && tree_at(&v->tree, rank) > 0 &&
-		    (uint32_t)tree_at(&v->tree, rank) != vs->judgement.scores[id] + 1)
+		    tree_at(&v->tree, rank) != judged_key(vs, &tiers, id))
 			return false;
 	}
 	return true;

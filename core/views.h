@@ -58,7 +58,8 @@ struct view {
 	uint64_t rules_version; /* of the census */
 	uint64_t last_used;
 	uint64_t capacity;  /* of VIEW_PLAIN the sum of counts and exact; else no fewer than fit */
-	struct tree tree;   /* keys: score + 1; 0: not one fits.  VIEW_GATED: but for the gates */
+	struct tree tree;   /* keys: score + 1; 0: not one fits.  VIEW_GATED: but for the gates, else with the
+	                     * tiers of a policy, of which those below the best 27 are one */
 	uint32_t *counts;   /* how many fit, by the node itself; VIEW_JUDGED: 0 where it may not go */
 	uint64_t counted;   /* sum of counts */
 	struct gates *gates;   /* VIEW_GATED */
@@ -100,6 +101,14 @@ struct view *views_get(struct views *vs, kind_id kind);
 static inline uint32_t view_best(const struct view *v)
 {
 	return v->mode == VIEW_GATED ? gates_best(v->gates) : tree_best(&v->tree);
+}
+
+/* How good an open node is beside others of the view; > 0. */
+static inline uint32_t view_key(const struct view *v, uint32_t rank)
+{
+	uint32_t key = (uint32_t)tree_at(&v->tree, rank);
+
+	return v->mode == VIEW_GATED ? gates_tier(v->gates, rank) << 16 | key : key;
 }
 
 /* The best of the nodes in that domain. */

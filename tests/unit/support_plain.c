@@ -250,6 +250,7 @@ static void tell_shape(struct plain *p, uint32_t id)
 	struct volume_rule rules[PLAIN_LIST] = { 0 };
 	struct pod_term terms[PLAIN_LIST] = { 0 };
 	struct spread spreads[PLAIN_LIST] = { 0 };
+	struct policy policy = { 0 };
 	struct event_shape e = { .shape = id, .flags = s->flags, .amounts_n = amounts(list, s->amounts),
 		                 .tolerations_n = s->tolerations_n, .terms_n = s->terms_n,
 		                 .preferences_n = s->preferences_n, .volume_rules_n = s->volume_rules_n,
@@ -259,7 +260,8 @@ static void tell_shape(struct plain *p, uint32_t id)
 		                 .scored_cpu_milli = s->scored[0], .scored_memory_bytes = s->scored[1],
 		                 .placed_cpu_milli = s->placed[0] - s->scored[0],
 		                 .placed_memory_bytes = s->placed[1] - s->scored[1],
-		                 .namespace = s->spreads_n ? PLAIN_VALUE_NAMESPACE + s->namespace : ID_NONE };
+		                 .policies_n = s->policy.given, .shares_n = s->policy.given ? s->policy.shares_n : 0,
+		                 .namespace = s->spreads_n || s->policy.given ? PLAIN_VALUE_NAMESPACE + s->namespace : ID_NONE };
 
 	gather_terms(&g, &s->selector, 0);
 	for (uint32_t i = 0; i < s->terms_n; i++)
@@ -278,6 +280,9 @@ static void tell_shape(struct plain *p, uint32_t id)
 		spreads[i] = (struct spread){ .topology = t->topology, .flags = t->flags, .max_skew = t->max_skew,
 			                      .min_domains = t->min_domains, .clauses = gather_clauses(&g, &t->labels) };
 	}
+	if (s->policy.given)
+		policy = (struct policy){ .topology = s->policy.topology, .flags = s->policy.flags,
+			                  .clauses = gather_clauses(&g, &s->policy.labels), .shares = { 0, s->policy.shares_n } };
 	e.requirements_n = g.requirements_n;
 	e.values_n = g.values_n;
 	e.clauses_n = g.clauses_n;
@@ -297,6 +302,8 @@ static void tell_shape(struct plain *p, uint32_t id)
 	add(p, s->images, s->images_n * sizeof(s->images[0]));
 	add(p, s->attachments, s->attachments_n * sizeof(s->attachments[0]));
 	add(p, s->exclusives, s->exclusives_n * sizeof(s->exclusives[0]));
+	add(p, &policy, e.policies_n * sizeof(policy));
+	add(p, s->policy.shares, e.shares_n * sizeof(s->policy.shares[0]));
 	step(p, EVENT_SHAPE);
 	s->told = true;
 }

@@ -52,6 +52,14 @@ struct plain_spread {
 	struct plain_clauses labels;
 };
 
+struct plain_policy {
+	bool given;
+	uint32_t topology, flags; /* enum policy_flags */
+	struct plain_clauses labels;
+	struct policy_share shares[PLAIN_LIST];
+	uint32_t shares_n;
+};
+
 struct plain_shape {
 	bool told;
 	uint32_t flags; /* enum shape_flags */
@@ -78,6 +86,7 @@ struct plain_shape {
 	uint32_t attachments_n;
 	struct exclusive exclusives[PLAIN_LIST];
 	uint32_t exclusives_n;
+	struct plain_policy policy;
 };
 
 struct plain_node {

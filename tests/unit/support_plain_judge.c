@@ -490,6 +490,61 @@ static bool existing_anti_affinity(const struct asked *a, uint32_t node)
 
 /* ---- all filters ---------------------------------------------------------------------------- */
 
+/* ---- WorkloadPolicy ------------------------------------------------------------------------- */
+
+/* The node's domain has a share of *replicas, of which *pods are taken. */
+static bool policy_share(const struct asked *a, uint32_t node, uint32_t *replicas, uint32_t *pods)
+{
+	const struct plain_policy *policy = &a->shape->policy;
+	const struct label *domain = node_label(&a->p->nodes[node], policy->topology);
+	bool found = false;
+
+	for (uint32_t i = 0; domain && i < policy->shares_n; i++) {
+		if (policy->shares[i].value != domain->value)
+			continue;
+		*replicas = policy->shares[i].replicas;
+		found = true;
+	}
+	*pods = 0;
+	for (uint32_t k = 0; found && k < PLAIN_PODS; k++) {
+		const struct plain_pod *other = &a->p->pods[k];
+
+		*pods += counts(a->p, other) && !other->deleting && namespace_of(a->p, other) == a->shape->namespace &&
+		         labels_match(&policy->labels, other->labels, other->labels_n) &&
+		         same_domain(a->p, policy->topology, other->node, node);
+	}
+	return found;
+}
+
+static uint32_t policy(const struct asked *a, uint32_t node)
+{
+	uint32_t replicas, pods;
+
+	if (!a->shape->policy.given)
+		return 0;
+	if (a->shape->policy.flags & POLICY_UNSELECTED)
+		return WHY_BIT(NODE_WHY_POLICY_SELECTOR);
+	if (!node_label(&a->p->nodes[node], a->shape->policy.topology))
+		return WHY_BIT(NODE_WHY_POLICY_LABEL);
+	if (!policy_share(a, node, &replicas, &pods))
+		return WHY_BIT(NODE_WHY_POLICY_VALUE);
+	if (pods >= replicas && (a->shape->policy.flags & POLICY_REQUIRED))
+		return WHY_BIT(NODE_WHY_POLICY_FULL);
+	return 0;
+}
+
+/* A share that is not reached goes before one that is; then its percentage. */
+static uint32_t policy_score(const struct asked *a, uint32_t node)
+{
+	uint32_t replicas, pods;
+
+	if (!a->shape->policy.given || !policy_share(a, node, &replicas, &pods) || pods >= replicas)
+		return 0;
+	if (!(a->shape->policy.flags & POLICY_FILL))
+		pods = replicas - pods;
+	return 10000 * (1 + 100 * pods / replicas);
+}
+
 static uint32_t filter(const struct asked *a, uint32_t node, uint64_t *lacks)
 {
 	const struct plain_node *n = &a->p->nodes[node];
@@ -526,7 +581,7 @@ static uint32_t filter(const struct asked *a, uint32_t node, uint64_t *lacks)
 		return WHY_BIT(NODE_WHY_EXISTING_ANTI_AFFINITY);
 	if ((a->shape->flags & SHAPE_NEEDS_RESTART_ALL) && !(n->flags & NODE_RESTARTS_ALL))
 		return WHY_BIT(NODE_WHY_FEATURES);
-	return 0;
+	return policy(a, node);
 }
 
 /* ---- scores --------------------------------------------------------------------------------- */
@@ -772,6 +827,7 @@ static void scores(const struct asked *a, struct plain_verdict *v, enum score_po
 			v->parts[part][n] = policy == SCORE_KUBE || part == SCORE_PART_FIT ? weights[part] * v->parts[part][n] : 0;
 			v->scores[n] += v->parts[part][n];
 		}
+		v->scores[n] += feasible(a, v, n) ? policy_score(a, n) : 0;
 	}
 }
 

@@ -226,6 +226,21 @@ static void random_spreads(struct plain_shape *s, struct random *r)
 	}
 }
 
+static void random_policy(struct plain_shape *s, struct random *r)
+{
+	struct plain_policy *policy = &s->policy;
+
+	*policy = (struct plain_policy){ .given = true, .topology = PLAIN_KEY_ZONE + random_below(r, 3),
+		                         .labels = pod_clauses(r, one_in(r, 4) ? 0 : 1) };
+	policy->flags = (one_in(r, 2) ? POLICY_REQUIRED : 0) | (one_in(r, 2) ? POLICY_FILL : 0) |
+	                (one_in(r, 12) ? POLICY_UNSELECTED : 0);
+	for (uint32_t value = 1; value <= 3; value++)
+		if (!one_in(r, 5) && policy->topology != PLAIN_KEY_HOST)
+			policy->shares[policy->shares_n++] = (struct policy_share){ value, random_below(r, 7) };
+	for (uint32_t node = random_below(r, 2); node < PLAIN_NODES && policy->topology == PLAIN_KEY_HOST; node += 2)
+		policy->shares[policy->shares_n++] = (struct policy_share){ 20 + node, random_below(r, 4) };
+}
+
 void plain_random_shape(struct plain *p, struct random *r, uint32_t id)
 {
 	struct plain_shape *s = &p->shapes[id];
@@ -247,6 +262,8 @@ void plain_random_shape(struct plain *p, struct random *r, uint32_t id)
 	}
 	if (one_in(r, 2))
 		random_spreads(s, r);
+	if (one_in(r, 4))
+		random_policy(s, r);
 }
 
 /* ---- pods ---------------------------------------------------------------------------------------- */

@@ -232,6 +232,7 @@ static void simplify(struct plain_shape *s, struct random *r)
 	s->terms_n = one_in(r, 4) ? s->terms_n : 0;
 	s->selector.n = one_in(r, 4) ? s->selector.n : 0;
 	s->flags &= ~(uint32_t)SHAPE_NEEDS_RESTART_ALL;
+	s->policy.flags &= ~(uint32_t)POLICY_UNSELECTED;
 	s->spreads_n = one_in(r, 2) ? s->spreads_n : 0;
 	for (uint32_t i = 0; i < s->pod_terms_n; i++) {
 		if (one_in(r, 2))
@@ -255,6 +256,16 @@ static struct plain_clauses app_is(uint32_t value)
 	return (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } } };
 }
 
+static void craft_policy(struct plain_shape *s, struct random *r, uint32_t topology, const struct plain_clauses *whom)
+{
+	s->policy = (struct plain_policy){ .given = true, .topology = topology, .labels = *whom,
+		                           .flags = (one_in(r, 4) ? 0 : POLICY_REQUIRED) | (one_in(r, 2) ? POLICY_FILL : 0) };
+	for (uint32_t i = 0; i < PLAIN_LIST; i++)
+		s->policy.shares[s->policy.shares_n++] = (struct policy_share){
+			topology == PLAIN_KEY_HOST ? 20 + i + random_below(r, 2) * (PLAIN_LIST - 1) * (i == PLAIN_LIST - 1) : 1 + i,
+			random_below(r, 4) };
+}
+
 /* One or two hard rules about its like or its neighbours, and nothing else that could bar it. */
 static void craft(struct plain_shape *s, struct random *r, uint32_t id)
 {
@@ -266,7 +277,9 @@ static void craft(struct plain_shape *s, struct random *r, uint32_t id)
 		uint32_t topology = PLAIN_KEY_ZONE + random_below(r, 3);
 		struct plain_clauses whom = app_is(1 + (id + (one_in(r, 3) ? 1 + random_below(r, 2) : 0)) % 3);
 
-		if (one_in(r, 3))
+		if (one_in(r, 4) && !s->policy.given)
+			craft_policy(s, r, topology, &whom);
+		else if (one_in(r, 3))
 			s->spreads[s->spreads_n++] = (struct plain_spread){
 				.topology = topology, .flags = SPREAD_HARD | (one_in(r, 2) ? SPREAD_HONORS_TAINTS : 0),
 				.max_skew = 1 + random_below(r, 2), .min_domains = 1, .labels = whom };
