@@ -26,6 +26,7 @@ for part in "$@"; do
 		echo '!make --no-print-directory test-stress'
 		;;
 	process)
+		echo '!python3 tests/scenarios/run.py'
 		for script in tests/process/test_*.py; do
 			[ -e "$script" ] && echo "!python3 $script"
 		done

@@ -1,0 +1,81 @@
+"""The ways in which a cluster writes a gang down, as tests write them.
+
+    made = DIALECTS["configmap"].objects("g", 3, "ns")     what describes the group
+    DIALECTS["configmap"].mark(pod, "g", 3)                what its members carry
+"""
+from .objects import GROUP_LABEL, pod_group
+
+L1_LABEL = "pod-group.scheduling.sigs.k8s.io"
+L0_NAME, L0_MIN = L1_LABEL + "/name", L1_LABEL + "/min-available"
+CONFIGMAP_LABEL = "pod-group.scheduling.bdap.com/podgroup-configmap"
+TASK_NAME, TASK_NUMBER = "scheduling.k8s.io/group-name", "scheduling.k8s.io/group-pod-num"
+KOORDINATOR_NAME = "gang.scheduling.koordinator.sh/name"
+KOORDINATOR_MIN = "gang.scheduling.koordinator.sh/min-available"
+KUEUE_NAME, KUEUE_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
+POLICY_LABEL, POLICY_LABEL_OF_PROSE = "workload-policy/kosmos.io", "workload-policy.kosmos.io"
+
+
+def label(pod, pairs):
+    pod["metadata"].setdefault("labels", {}).update(pairs)
+
+
+def annotate(pod, pairs):
+    pod["metadata"].setdefault("annotations", {}).update(pairs)
+
+
+def old_pod_group(name, min_member, namespace="default", **spec):
+    """The PodGroup of scheduler-plugins before 0.25."""
+    return {**pod_group(name, min_member, namespace, **spec), "apiVersion": "scheduling.sigs.k8s.io/v1alpha1"}
+
+
+def config_map(name, namespace="default", **data):
+    """A group's ConfigMap; its values are texts."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace},
+            "data": {key: str(value) for key, value in data.items()}}
+
+
+def native_group(name, min_count, namespace="default", **spec):
+    return {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": min_count}}, **spec}}
+
+
+def volcano_group(name, min_member, namespace="default", **spec):
+    return {**pod_group(name, min_member, namespace, **spec), "apiVersion": "scheduling.volcano.sh/v1beta1"}
+
+
+def workload_policy(name, allocation, namespace="default", selector=None, key="workload-test", **spec):
+    """allocation: {value of the topology label: replicas}"""
+    return {"apiVersion": "kosmos.io/v1alpha1", "kind": "WorkloadPolicy",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"topologyKey": key, "labelSelector": selector or {"matchLabels": {"app": name}},
+                     "allocationPolicy": [{"name": value, "replicas": n} for value, n in allocation.items()], **spec}}
+
+
+class Dialect:
+    """group(name, quorum, namespace) is the object that describes a group; None
+    where the pods say it all."""
+
+    def __init__(self, mark, group=None):
+        self.mark, self.group = mark, group
+
+    def objects(self, name, quorum, namespace="default"):
+        return [self.group(name, quorum, namespace)] if self.group else []
+
+
+def _native(pod, name, quorum):
+    pod["spec"]["schedulingGroup"] = {"podGroupName": name}
+
+
+DIALECTS = {
+    "scheduler-plugins": Dialect(lambda p, g, n: label(p, {GROUP_LABEL: g}), pod_group),
+    "scheduler-plugins-old": Dialect(lambda p, g, n: label(p, {L1_LABEL: g}), old_pod_group),
+    "lightweight": Dialect(lambda p, g, n: label(p, {L0_NAME: g, L0_MIN: str(n)})),
+    "configmap": Dialect(lambda p, g, n: label(p, {CONFIGMAP_LABEL: g}),
+                         lambda g, n, ns: config_map(g, ns, minAvailable=n)),
+    "annotations": Dialect(lambda p, g, n: annotate(p, {TASK_NAME: g, TASK_NUMBER: str(n)})),
+    "native": Dialect(_native, native_group),
+    "volcano": Dialect(lambda p, g, n: annotate(p, {TASK_NAME: g}), volcano_group),
+    "koordinator": Dialect(lambda p, g, n: annotate(p, {KOORDINATOR_NAME: g, KOORDINATOR_MIN: str(n)})),
+    "kueue": Dialect(lambda p, g, n: (label(p, {KUEUE_NAME: g}), annotate(p, {KUEUE_COUNT: str(n)}))),
+}

@@ -1,0 +1,69 @@
+"""Which group a pod belongs to and how many of it must start together, read from
+the API objects alone; nothing here is shared with muster."""
+from collections import namedtuple
+
+from .dialects import (CONFIGMAP_LABEL, KOORDINATOR_MIN, KOORDINATOR_NAME, KUEUE_COUNT, KUEUE_NAME, L0_MIN, L0_NAME,
+                       L1_LABEL, TASK_NAME, TASK_NUMBER)
+from .objects import GROUP_LABEL
+
+Group = namedtuple("Group", "kind name quorum")  # quorum: what the pod itself says, None when an object does
+
+
+def number(text):
+    """A decimal integer as a whole text, or None."""
+    try:
+        return int(text) if text and text.strip() == text and "_" not in text else None
+    except ValueError:
+        return None
+
+
+def of(pod):
+    """The pod's Group by the first mark in the order of precedence; None for an
+    ordinary pod."""
+    labels = pod["metadata"].get("labels") or {}
+    notes = pod["metadata"].get("annotations") or {}
+    task, n = notes.get(TASK_NAME), number(notes.get(TASK_NUMBER))
+    by_label = [("L2", labels.get(GROUP_LABEL)), ("L1", labels.get(L1_LABEL))]
+    for kind, name in by_label:
+        if name:
+            return Group(kind, name, None)
+    if labels.get(L0_NAME) and (number(labels.get(L0_MIN)) or 0) >= 1:
+        return Group("L0", labels[L0_NAME], number(labels[L0_MIN]))
+    if labels.get(CONFIGMAP_LABEL):
+        return Group("configmap", labels[CONFIGMAP_LABEL], None)
+    if task and TASK_NUMBER in notes:
+        return Group("annotations", task, n) if n else None
+    if (pod["spec"].get("schedulingGroup") or {}).get("podGroupName"):
+        return Group("native", pod["spec"]["schedulingGroup"]["podGroupName"], None)
+    if task:
+        return Group("volcano", task, None)
+    if notes.get(KOORDINATOR_NAME):
+        return Group("koordinator", notes[KOORDINATOR_NAME], number(notes.get(KOORDINATOR_MIN)))
+    if labels.get(KUEUE_NAME):
+        return Group("kueue", labels[KUEUE_NAME], number(notes.get(KUEUE_COUNT)))
+    return None
+
+
+OBJECTS = {  # kind of group -> kinds of the objects that describe it, the first that is there counts
+    "L2": ("PodGroup", "PodGroup.scheduling.sigs.k8s.io"),
+    "L1": ("PodGroup.scheduling.sigs.k8s.io", "PodGroup"),
+    "configmap": ("ConfigMap",),
+    "native": ("PodGroup.scheduling.k8s.io",),
+    "volcano": ("PodGroup.scheduling.volcano.sh",),
+}
+
+
+def quorum_of(group, namespace, find):
+    """find(kind, namespace, name) is the object or None.  None when nothing
+    describes the group."""
+    if group.kind not in OBJECTS:
+        return group.quorum
+    found = [o for o in (find(kind, namespace, group.name) for kind in OBJECTS[group.kind]) if o]
+    if not found:
+        return None
+    if group.kind == "configmap":
+        return number((found[0].get("data") or {}).get("minAvailable"))
+    spec = found[0].get("spec") or {}
+    if group.kind == "native":
+        return ((spec.get("schedulingPolicy") or {}).get("gang") or {}).get("minCount", 1)
+    return spec.get("minMember", 0)

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Runs the scenarios of the table against apisim, several at a time.
+
+    tests/scenarios/run.py [NAME...]     cos, cos_3 (with its variants), cos_3b; all without one
+        --jobs N      at a time (8)
+        --verbose     what each said, also when it passed
+        --table       write docs/scenarios.md from the results of all runs so far
+
+Results are kept in build/scenarios/; real servers write theirs beside (tests/real)."""
+import argparse
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from scenarios import results, runner  # noqa: E402
+from scenarios.servers import ApisimServer  # noqa: E402
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs scenarios against apisim.")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--jobs", type=int, default=int(os.environ.get("MUSTER_SCENARIO_JOBS", "8")))
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        results.write_table()
+        return 0
+    return runner.run_all(ApisimServer(), options.names, options.jobs, options.verbose)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

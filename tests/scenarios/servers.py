@@ -1,0 +1,79 @@
+"""The two kinds of server that scenarios run against."""
+import contextlib
+
+from lib import kube
+from lib.cluster import Cluster
+
+CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup", "kosmos.io/v1alpha1/workloadpolicies/WorkloadPolicy")
+
+
+class ApisimWorld(Cluster):
+    """One apisim for one scenario."""
+    kind = "apisim"
+
+    def make_namespace(self, name):
+        self.client.create(kube.namespace(name))
+
+    def muster_flags(self, t):
+        return []
+
+    def serves(self, kind):
+        with contextlib.suppress(kube.ApiError):
+            return self.client.list(kind) is not None
+        return False
+
+    def wrong_of_server(self):
+        stats = self.stats()
+        return [f"apisim counts {stats[what]} {what}" for what in
+                ("overcommitted", "boundToUnknownNode", "kubeletRejected") if stats[what]]
+
+
+class ApisimServer:
+    name = "apisim"
+
+    def world(self, how):
+        """A context manager; how: what @given says."""
+        flags = [f for crd in CRDS for f in ("--crd", crd)] + ["--gate", "GenericWorkload", "--start-ms", 20,
+                                                                "--seed", 1, *how.get("apisim", [])]
+        if not how.get("kubelet", True):
+            flags.append("--no-kubelet")
+        return ApisimWorld(apisim=flags)
+
+
+class RealWorld(Cluster):
+    """A scenario's part of one real server that many share."""
+    kind = "real"
+
+    def __init__(self, server):
+        super().__init__()
+        self.server, self.namespaces = server, []
+
+    def start_apisim(self):
+        self.client, self.kubeconfig = kube.Client(self.server.admin), self.server.muster
+
+    def make_namespace(self, name):
+        self.client.create(kube.namespace(name))
+        self.namespaces.append(name)
+
+    def muster_flags(self, t):
+        from .frame import NODE_LABEL
+        return ["--node-selector", f"{NODE_LABEL}={t.id}"]
+
+    serves = ApisimWorld.serves
+
+    def wrong_of_server(self):
+        return []
+
+    def arm(self, fault, **how):
+        raise NotImplementedError("faults of a real server")
+
+
+class RealServer:
+    """admin, muster: kubeconfigs of a server with all definitions of deploy/crds."""
+    name = "real"
+
+    def __init__(self, admin, muster):
+        self.admin, self.muster = admin, muster
+
+    def world(self, how):
+        return RealWorld(self)
