@@ -6,6 +6,7 @@
 #ifndef MUSTER_FRONTEND_DIALECT_H
 #define MUSTER_FRONTEND_DIALECT_H
 
+#include "frontend/group_status.h"
 #include "frontend/model.h"
 
 #include <stddef.h>
@@ -48,6 +49,8 @@ enum mark {
 
 struct dialect {
 	const char *name; /* as in the JSON of simulate: "scheduler-plugins" */
+	const struct dialect_status *status; /* what is written to the group's object; NULL: nothing */
+	const struct dialect_texts *texts;   /* its users' words (frontend/reason.h); NULL: scheduler-plugins' */
 	const char *mark; /* how it is written, for messages: "label KEY" */
 	enum group_timeout timeout; /* of groups that name none */
 

@@ -279,7 +279,7 @@ static void pod_start(struct pod_object *out)
 	names_seed(&out->resources);
 	out->scheduler_name = text_of("default-scheduler");
 	out->node_name = out->condition_status = out->condition_reason = out->condition_message = TEXT_NONE;
-	out->owner = (struct owner_object){ TEXT_NONE, TEXT_NONE, TEXT_NONE, TEXT_NONE };
+	out->owner = (struct owner_object){ .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
 }
 
 typedef void (*pod_part)(struct json *j, struct pod_object *out);

@@ -182,9 +182,22 @@ void extract_meta_start(struct meta *out)
 			      .uid = TEXT_NONE, .version = TEXT_NONE };
 }
 
+static void extract_owner_name(struct json *j, struct text name, struct texts *out)
+{
+	struct text *t;
+
+	if (j->failed || name.bytes == 0)
+		return;
+	t = extract_more(j, out->at, out->n, &out->room, sizeof(*t));
+	if (!t)
+		return;
+	out->at = t;
+	out->at[out->n++] = name;
+}
+
 static void extract_owner(struct json *j, struct owner_object *out)
 {
-	struct owner_object o = { TEXT_NONE, TEXT_NONE, TEXT_NONE, TEXT_NONE };
+	struct owner_object o = { .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
 	bool controls = false;
 	struct text name;
 
@@ -204,14 +217,17 @@ static void extract_owner(struct json *j, struct owner_object *out)
 		else
 			json_skip(j);
 	}
-	if (controls && o.kind.bytes > 0 && out->kind.bytes == 0)
+	extract_owner_name(j, o.name, &out->all);
+	if (controls && o.kind.bytes > 0 && out->kind.bytes == 0) {
+		o.all = out->all;
 		*out = o;
+	}
 }
 
 /* The first with `controller: true`. */
 static void extract_owners(struct json *j, struct owner_object *out)
 {
-	*out = (struct owner_object){ TEXT_NONE, TEXT_NONE, TEXT_NONE, TEXT_NONE };
+	*out = (struct owner_object){ .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
 	if (json_array(j))
 		while (json_item(j))
 			extract_owner(j, out);

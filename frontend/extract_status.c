@@ -73,6 +73,21 @@ static void extract_container_status(struct json *j, struct pod_object *out)
 	}
 }
 
+static void extract_phase(struct text phase, struct pod_object *out)
+{
+	if (text_is(phase, "Running"))
+		out->phase = POD_PHASE_RUNNING;
+	else if (text_is(phase, "Succeeded"))
+		out->phase = POD_PHASE_SUCCEEDED;
+	else if (text_is(phase, "Failed"))
+		out->phase = POD_PHASE_FAILED;
+	else if (text_is(phase, "Unknown"))
+		out->phase = POD_PHASE_UNKNOWN;
+	else
+		out->phase = POD_PHASE_PENDING;
+	out->ended = out->phase == POD_PHASE_SUCCEEDED || out->phase == POD_PHASE_FAILED;
+}
+
 void extract_pod_status(struct json *j, struct pod_object *out)
 {
 	struct text name, phase;
@@ -82,7 +97,7 @@ void extract_pod_status(struct json *j, struct pod_object *out)
 	while (json_member(j, &name)) {
 		if (text_is(name, "phase")) {
 			if (json_string(j, &phase))
-				out->ended = text_is(phase, "Succeeded") || text_is(phase, "Failed");
+				extract_phase(phase, out);
 		} else if (text_is(name, "conditions")) {
 			if (json_array(j))
 				while (json_item(j))

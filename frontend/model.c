@@ -73,6 +73,9 @@ static void model_tables_init(struct model *m)
 	pool_init(&m->pods, sizeof(struct pod_entry), l->pods);
 	pool_init(&m->namespaces, sizeof(struct namespace_entry), UINT32_MAX - 1);
 	pool_init(&m->owners, sizeof(struct owner_entry), UINT32_MAX - 1);
+	pool_init(&m->besides, sizeof(struct beside_entry), UINT32_MAX - 1);
+	pool_init(&m->others, sizeof(struct other_entry), l->pods);
+	m->stir_first = m->stir_last = SLOT_NONE;
 	list_init(&m->shapes_dirty, MODEL_DIRTY);
 	list_init(&m->nodes_dirty, MODEL_DIRTY);
 	list_init(&m->gangs_dirty, MODEL_DIRTY);
@@ -162,6 +165,8 @@ static void free_entries(struct model *m)
 			free(gang_at(m, i)->texts);
 			free(gang_at(m, i)->body);
 			free(gang_at(m, i)->refusal);
+			free(gang_at(m, i)->status);
+			free(gang_at(m, i)->owners);
 		}
 	}
 	for (uint32_t i = 0; i < m->pods.n; i++) {
@@ -196,6 +201,10 @@ void model_free(struct model *m)
 	pool_free(&m->pods);
 	pool_free(&m->namespaces);
 	pool_free(&m->owners);
+	pool_free(&m->besides);
+	pool_free(&m->others);
+	table_free(&m->besides_index);
+	table_free(&m->others_index);
 	table_free(&m->shapes_index);
 	table_free(&m->nodes_index);
 	table_free(&m->gangs_index);
@@ -231,6 +240,7 @@ int model_set_limits(struct model *m, const struct limits *l)
 	m->limits = *l;
 	m->nodes.limit = l->nodes;
 	m->pods.limit = l->pods;
+	m->others.limit = l->pods > m->others.n ? l->pods : m->others.n;
 	m->gangs.limit = l->gangs;
 	m->shapes.limit = l->shapes;
 	m->columns.pool.limit = columns_limit(l);
@@ -335,6 +345,7 @@ static void replace_pods(struct model *m, uint32_t round)
 	for (uint32_t i = 0; i < m->pods.n; i++)
 		if (pod_at(m, i)->slot.live && pod_at(m, i)->seen != round)
 			pod_forget(m, i);
+	others_replace(m, round);
 	blind_listed(m, round);
 }
 

@@ -156,6 +156,20 @@ bool model_pod_by_name(const struct model *m, const char *namespace, const char 
 /* Name of a node that exists, or NULL. */
 const char *model_node(const struct model *m, node_id id, uint32_t generation);
 
+enum pod_phase { POD_PHASE_PENDING, POD_PHASE_RUNNING, POD_PHASE_SUCCEEDED, POD_PHASE_FAILED, POD_PHASE_UNKNOWN, POD_PHASES };
+
+/* Pods that name a group, those that ended or are other schedulers' among them. */
+struct gang_counts {
+	uint32_t n;
+	uint32_t ours;
+	uint32_t bound; /* have or had a node */
+	uint32_t phases[POD_PHASES];
+};
+
+struct group_status;   /* frontend/group_status.h */
+struct dialect_status; /* likewise */
+struct dialect_texts;  /* frontend/reason.h */
+
 struct gang_view {
 	const char *namespace;
 	const char *name;
@@ -163,8 +177,22 @@ struct gang_view {
 	const char *refusal; /* why its object can't be honoured, "" */
 	uint32_t quorum;
 	bool missing;        /* pods name it, the object is not there */
+	uint64_t timeout_ns; /* 0: none */
+	const struct dialect_texts *texts; /* NULL: kube-scheduler's and scheduler-plugins' own */
+	/* Of its object, when its dialect has a status; else resource and status are NULL. */
+	const struct resource *resource;
+	const char *uid;
+	const char *resource_version;
+	const struct dialect_status *writes;
+	const struct group_status *status; /* as it is; NULL: it can't be read */
+	const char *owners;                /* of its first member: "ns/name,ns/name"; "" */
+	struct gang_counts pods;
 };
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out);
+
+/* The next group whose object, or pods as struct gang_counts counts them, changed since it
+ * was taken here last; false: there is none.  Only of dialects with a status. */
+bool model_next_stirred(struct model *m, gang_id *id, uint32_t *generation);
 
 /* Calls `each` for every member that is ours and not bound; it may not change
  * the model. */
@@ -176,6 +204,10 @@ void model_each_pod(const struct model *m, void (*each)(void *context, const str
 
 /* Text of a name id: a resource's or a taint's; "" when unknown. */
 const char *model_name(const struct model *m, name_id id);
+
+/* Text of a label key's or value's number; "" when unknown. */
+const char *model_key_text(const struct model *m, uint32_t key);
+const char *model_value_text(const struct model *m, uint32_t value);
 
 /* A Binding to that node is about to be sent, or its fate is known (landed or
  * not).  Remembered so that a new core keeps the room. */
@@ -193,6 +225,7 @@ struct model_counts {
 	 * of limits.shapes. */
 	uint64_t node_slots, shape_slots;
 	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
+	uint64_t pods_beside; /* that only count for the status of their group: ended, or other schedulers' */
 };
 void model_counts(const struct model *m, struct model_counts *out);
 

@@ -57,7 +57,7 @@ static uint32_t gang_hash(const struct model *m, uint32_t dialect, const char *n
 	return (uint32_t)siphash(m->hash_key, name, strlen(name)) + dialect;
 }
 
-static uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name)
+uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name)
 {
 	struct wanted w = { m, dialect, name };
 
@@ -108,6 +108,7 @@ static int gang_make(struct model *m, uint32_t dialect, const char *name, uint32
 	m->name_bytes += NAME_ROOM(strlen(name));
 	m->counts.gangs++;
 	table_put(&m->gangs_index, e->hash, *gang);
+	gang_find_beside(m, *gang);
 	return 0;
 }
 
@@ -135,6 +136,7 @@ void gang_bury(struct model *m, uint32_t gang)
 	struct gang_entry *e = gang_at(m, gang);
 
 	list_remove(&m->gangs_dead, &m->gangs, gang);
+	gang_leave_beside(m, gang);
 	table_remove(&m->gangs_index, e->hash, gang);
 	m->name_bytes -= NAME_ROOM(strlen(e->name));
 	m->counts.gangs--;
@@ -220,6 +222,7 @@ void gang_forget_object(struct model *m, uint32_t gang)
 	e->texts = NULL;
 	free(e->refusal);
 	e->refusal = NULL;
+	gang_forget_status(m, gang);
 	gang_set_body(m, gang, NULL, 0);
 	gang_release_if_unused(m, gang);
 }
@@ -341,6 +344,7 @@ int gang_put(struct model *m, int resource, const char *json, size_t bytes, stru
 	if (rc < 0)
 		return rc;
 	gang_at(m, gang)->seen = m->replace[resource].round;
+	gang_read_status(m, gang, resource, json, bytes);
 	rc = gang_build(m, dialect, &meta, &spec, &flag);
 	gang_at(m, gang)->retry = rc < 0;
 	if (rc == -ENOSPC) {

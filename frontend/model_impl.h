@@ -163,6 +163,37 @@ struct gang_entry {
 	char *texts;   /* uid NUL resourceVersion NUL */
 	char *body;    /* of EVENT_GANG; NULL without object */
 	char *refusal; /* NULL: none */
+
+	/* For the status of its object, model_stir.c. */
+	uint32_t resource;           /* index of its object's */
+	uint32_t bound;              /* of its members */
+	uint32_t phases[POD_PHASES]; /* likewise */
+	uint32_t beside;             /* of `besides`, SLOT_NONE: none */
+	uint32_t stir_next, stir_prev;
+	bool stirred;
+	struct group_status *status; /* of its object; NULL: none, or it can't be read */
+	char *owners;                /* "ns/name,ns/name" of its first member; NULL */
+};
+
+/* Pods beside the members that count for the status of one group. */
+struct beside_entry {
+	struct slot slot;
+	uint32_t hash;
+	uint32_t gang; /* SLOT_NONE: no such gang is known */
+	uint64_t key[2]; /* of dialect and name */
+	struct gang_counts counts;
+};
+
+/* One of them: it ended, or is another scheduler's. */
+struct other_entry {
+	struct slot slot;
+	uint32_t hash;
+	uint32_t seen;
+	uint64_t uid[2];
+	uint32_t beside;
+	uint8_t phase; /* enum pod_phase */
+	bool ours;
+	bool bound;
 };
 
 struct pod_entry {
@@ -187,6 +218,7 @@ struct pod_entry {
 	uint32_t spread_next, spread_prev;
 	uint8_t owner_kind; /* enum owner_kind */
 	uint8_t flags; /* enum pod_flags, but POD_BINDING */
+	uint8_t phase; /* enum pod_phase */
 	bool retry;
 	bool blind;   /* what it takes of its node is not known */
 	bool spreads; /* by default: it is in the list of its namespace */
@@ -234,6 +266,9 @@ struct model {
 	struct table services_index; /* by the first pair of their selector */
 	struct list shapes_dirty, nodes_dirty, gangs_dirty, pods_dirty, namespaces_dirty;
 	struct list shapes_dead, nodes_dead, gangs_dead;
+	struct pool besides, others;
+	struct table besides_index, others_index;
+	uint32_t stir_first, stir_last; /* gangs, by gang_entry.stir_next */
 	uint32_t shape_empty; /* asks for nothing; always there */
 	uint64_t name_bytes;  /* NAME_ROOM of the names of nodes and gangs */
 
@@ -465,6 +500,8 @@ void blind_explain(struct text node, struct decode_error *error);
 int gang_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
 int gang_remove(struct model *m, int resource, const struct meta *meta);
 void gang_forget_object(struct model *m, uint32_t gang);
+/* "namespace/name"; or SLOT_NONE. */
+uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name);
 /* The gang of that name; made without an object if need be.  The caller joins it
  * with a pod, or gives it up with gang_release_if_unused(). */
 int gang_find_or_make(struct model *m, uint32_t dialect, struct text namespace, const char *name,
@@ -473,6 +510,24 @@ void gang_join(struct model *m, uint32_t gang, uint32_t pod);
 void gang_leave(struct model *m, uint32_t pod);
 void gang_release_if_unused(struct model *m, uint32_t gang);
 void gang_bury(struct model *m, uint32_t gang);
+
+/* ---- model_stir.c -------------------------------------------------------------- */
+
+/* The status of its object, as it was put. */
+void gang_read_status(struct model *m, uint32_t gang, int resource, const char *json, size_t bytes);
+void gang_forget_status(struct model *m, uint32_t gang);
+/* A new entry finds the pods beside it; one that goes lets them go. */
+void gang_find_beside(struct model *m, uint32_t gang);
+void gang_leave_beside(struct model *m, uint32_t gang);
+/* A pod as it is counts for its gang, or no more. */
+void gang_phase_count(struct model *m, const struct pod_entry *pod);
+void gang_phase_uncount(struct model *m, const struct pod_entry *pod);
+/* Whose its members are: of the first that says so. */
+void gang_owned(struct model *m, uint32_t gang, const struct pod_object *pod);
+/* Of pods that are no members: one is as it is, or is gone.  -ENOSPC, -ENOMEM */
+int other_put(struct model *m, const struct pod_object *pod, struct decode_error *error);
+void other_remove(struct model *m, const struct meta *meta);
+void others_replace(struct model *m, uint32_t round);
 
 /* ---- model_pod_state.c -------------------------------------------------------- */
 
@@ -505,6 +560,9 @@ void pod_state_refuse(struct pod_state *s, const char *text); /* the first text 
 bool pod_is_ours(const struct model *m, const struct pod_object *pod);
 
 /* ---- model_pod.c -------------------------------------------------------------- */
+
+/* The uid as a number that is the same in every epoch and process. */
+void pod_uid_number(const struct meta *meta, uint64_t out[2]);
 
 int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error *error);
 int pod_remove(struct model *m, const struct meta *meta);

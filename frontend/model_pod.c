@@ -53,8 +53,7 @@ static int hex_digit(char c)
 		: c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The uid as a number that is the same in every epoch and process. */
-static void uid_number(const struct meta *meta, uint64_t out[2])
+void pod_uid_number(const struct meta *meta, uint64_t out[2])
 {
 	static const uint64_t keys[2][2] = { { 1, 2 }, { 3, 4 } };
 	struct text t = meta->uid.bytes > 0 ? meta->uid : meta->name;
@@ -188,6 +187,7 @@ void pod_forget(struct model *m, uint32_t pod)
 
 	m->counts.pods_ours_pending -= is_waiting(e);
 	m->counts.pods--;
+	gang_phase_uncount(m, e);
 	gang_leave(m, pod);
 	spread_leave(m, pod);
 	pod_set_storage(m, pod, NULL);
@@ -245,10 +245,11 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 
 	spread_leave(m, pod);
 	old = *e;
-	uid_number(&object->meta, e->uid);
+	pod_uid_number(&object->meta, e->uid);
 	e->created_ns = object->meta.created_ns;
 	e->priority = object->priority;
 	e->flags = s->flags;
+	e->phase = (uint8_t)object->phase;
 	e->retry = s->retry;
 	e->blind = s->blind;
 	e->texts = texts;
@@ -262,11 +263,15 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	e->owner_kind = s->owner_kind;
 	if (s->spreads)
 		spread_join(m, pod);
+	gang_phase_uncount(m, &old);
 	if (e->gang != s->gang) {
 		gang_leave(m, pod);
 		if (s->gang != ID_NONE)
 			gang_join(m, s->gang, pod);
 	}
+	gang_phase_count(m, e);
+	if (e->gang != ID_NONE)
+		gang_owned(m, e->gang, object);
 	if (e->blind)
 		blind_begin(m, e->node);
 	pod_set_storage(m, pod, s->unshaped ? NULL : object);
@@ -401,6 +406,8 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 	if (known != SLOT_NONE)
 		pod_at(m, known)->seen = m->replace[RESOURCE_INDEX_PODS].round;
 	bound = pod.node_name.bytes > 0;
+	if (pod.ended)
+		other_put(m, &pod, NULL);
 	if (pod.ended || (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod)))
 		return -EINVAL;
 	if (known != SLOT_NONE && is_old(m, pod_at(m, known), &pod.meta))
@@ -435,7 +442,7 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	struct decode_error own;
 	struct pod_object object;
 	uint32_t pod;
-	int rc;
+	int rc, accepted;
 
 	if (!error)
 		error = &own;
@@ -455,15 +462,18 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	if (object.ended || (object.node_name.bytes == 0 && !pod_is_ours(m, &object))) {
 		if (pod != SLOT_NONE)
 			pod_forget(m, pod);
-		return 0;
+		return other_put(m, &object, error);
 	}
-	return pod_accept(m, pod, &object, error);
+	rc = pod_is_ours(m, &object) ? 0 : other_put(m, &object, error);
+	accepted = pod_accept(m, pod, &object, error);
+	return accepted < 0 ? accepted : rc;
 }
 
 int pod_remove(struct model *m, const struct meta *meta)
 {
 	uint32_t pod = pod_find(m, meta->namespace, meta->name);
 
+	other_remove(m, meta);
 	if (pod == SLOT_NONE)
 		return 0;
 	if (stamp_is_successor(next_text(next_text(pod_at(m, pod)->texts)), meta))

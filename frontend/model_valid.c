@@ -204,6 +204,48 @@ static void check_nodes(struct check *c)
 	}
 }
 
+/* What its members are in. */
+static void check_counts(struct check *c, uint32_t gang)
+{
+	const struct gang_entry *g = gang_at(c->m, gang);
+	uint32_t bound = 0, phases[POD_PHASES] = { 0 }, n = 0;
+
+	for (uint32_t p = g->members_first; p != SLOT_NONE && n++ < g->members; p = pod_at(c->m, p)->gang_next) {
+		bound += pod_at(c->m, p)->node != ID_NONE;
+		phases[pod_at(c->m, p)->phase]++;
+	}
+	if (bound != g->bound || memcmp(phases, g->phases, sizeof(phases)) != 0)
+		bad(c, "gang %s: %u bound members, not %u, or other phases", g->name, bound, g->bound);
+}
+
+/* Pods beside the members, by group. */
+static void check_others(struct check *c)
+{
+	const struct model *m = c->m;
+
+	for (uint32_t i = 0; i < m->besides.n; i++) {
+		const struct beside_entry *b = pool_at(&m->besides, i);
+		struct gang_counts counts = { 0 };
+
+		if (!b->slot.live)
+			continue;
+		for (uint32_t k = 0; k < m->others.n; k++) {
+			const struct other_entry *o = pool_at(&m->others, k);
+
+			if (!o->slot.live || o->beside != i)
+				continue;
+			counts.n++;
+			counts.ours += o->ours;
+			counts.bound += o->bound;
+			counts.phases[o->phase]++;
+		}
+		if (counts.n == 0 || memcmp(&counts, &b->counts, sizeof(counts)) != 0)
+			bad(c, "pods beside a group: %u, not %u, or otherwise", counts.n, b->counts.n);
+		if (b->gang != SLOT_NONE && gang_at(m, b->gang)->beside != i)
+			bad(c, "gang %s does not know the pods beside it", gang_at(m, b->gang)->name);
+	}
+}
+
 static void check_gangs(struct check *c)
 {
 	const struct model *m = c->m;
@@ -219,6 +261,7 @@ static void check_gangs(struct check *c)
 				      ((const struct event_gang *)(const void *)g->body)->amounts_n);
 		for (uint32_t p = g->members_first; p != SLOT_NONE && n <= g->members; p = pod_at(m, p)->gang_next)
 			n += pod_at(m, p)->gang == i;
+		check_counts(c, i);
 		if (g->members != c->members[i] || n != g->members)
 			bad(c, "gang %s: %u members, %u in its list, %u name it", g->name, g->members, n,
 			    c->members[i]);
@@ -261,6 +304,7 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 		check_shapes(&c);
 		check_nodes(&c);
 		check_gangs(&c);
+		check_others(&c);
 		check_intern(&c, &m->keys, c.keys, "label key", 1);
 		check_intern(&c, &m->values, c.values, "label value", 0);
 		check_intern(&c, &m->columns, c.columns, "column", RESOURCE_EXTENDED);

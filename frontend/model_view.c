@@ -71,6 +71,18 @@ const char *model_node(const struct model *m, node_id id, uint32_t generation)
 	return e->name;
 }
 
+static void gang_view_counts(const struct model *m, const struct gang_entry *e, struct gang_counts *out)
+{
+	*out = (struct gang_counts){ 0 };
+	if (e->beside != SLOT_NONE)
+		*out = ((const struct beside_entry *)pool_at(&m->besides, e->beside))->counts;
+	out->n += e->members;
+	out->ours += e->members;
+	out->bound += e->bound;
+	for (int i = 0; i < POD_PHASES; i++)
+		out->phases[i] += e->phases[i];
+}
+
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out)
 {
 	const struct gang_entry *e = id < m->gangs.n ? gang_at(m, id) : NULL;
@@ -83,6 +95,19 @@ bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct g
 	out->refusal = e->refusal ? e->refusal : "";
 	out->quorum = e->body ? ((const struct event_gang *)(const void *)e->body)->quorum : 0;
 	out->missing = !e->has_object;
+	out->timeout_ns = e->body ? ((const struct event_gang *)(const void *)e->body)->timeout_ns : 0;
+	out->texts = dialects[e->dialect]->texts;
+	out->resource = NULL;
+	out->writes = NULL;
+	if (e->has_object && dialects[e->dialect]->status) {
+		out->resource = &m->resources[e->resource];
+		out->writes = dialects[e->dialect]->status;
+	}
+	out->uid = e->texts ? e->texts : "";
+	out->resource_version = e->texts ? next_text(e->texts) : "";
+	out->status = e->status;
+	out->owners = e->owners ? e->owners : "";
+	gang_view_counts(m, e, &out->pods);
 	return true;
 }
 
@@ -124,11 +149,29 @@ const char *model_name(const struct model *m, name_id id)
 	return text ? text : "";
 }
 
+static const char *text_or_none(const struct intern *in, uint32_t number)
+{
+	const char *text = intern_text(in, number);
+
+	return text ? text : "";
+}
+
+const char *model_key_text(const struct model *m, uint32_t key)
+{
+	return text_or_none(&m->keys, key);
+}
+
+const char *model_value_text(const struct model *m, uint32_t value)
+{
+	return text_or_none(&m->values, value);
+}
+
 void model_counts(const struct model *m, struct model_counts *out)
 {
 	*out = m->counts;
 	out->node_slots = m->nodes.n;
 	out->shape_slots = m->shapes.n;
 	out->shapes = m->shapes.used;
+	out->pods_beside = m->others.used;
 	out->names = m->columns.pool.used + m->taints.pool.used;
 }

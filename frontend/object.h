@@ -5,6 +5,7 @@
 #define MUSTER_FRONTEND_OBJECT_H
 
 #include "frontend/arena.h"
+#include "frontend/model.h"
 #include "frontend/quantity.h"
 #include "ipc/abi.h"
 
@@ -151,6 +152,7 @@ struct owner_object {
 	struct text kind; /* "" without one */
 	struct text name;
 	struct text uid;
+	struct texts all; /* names of every owner, in their order */
 };
 
 struct toleration_object {
@@ -214,6 +216,7 @@ struct pod_object {
 	size_t tolerations_n;
 	size_t tolerations_room;
 
+	enum pod_phase phase;
 	bool ended; /* Succeeded or Failed */
 	bool resize_infeasible;
 	struct container_status *statuses;

@@ -1,0 +1,397 @@
+/* What the status of a group's object is made of: its status as it is, its members by
+ * phase, and the pods beside them, which the core never hears of: those that ended,
+ * and those of other schedulers.
+ *
+ * Pods beside are known by uid alone, and their group by a keyed hash of its name: they
+ * need no slot of the core's, and they may be there before the group is. */
+#include "frontend/group_status.h"
+#include "frontend/model_impl.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNERS_MAX 8 /* that are told */
+
+static struct beside_entry *beside_at(const struct model *m, uint32_t s)
+{
+	return pool_at(&m->besides, s);
+}
+
+static struct other_entry *other_at(const struct model *m, uint32_t s)
+{
+	return pool_at(&m->others, s);
+}
+
+/* ---- gangs that changed --------------------------------------------------------------- */
+
+static void stir(struct model *m, uint32_t gang)
+{
+	struct gang_entry *e = gang_at(m, gang);
+
+	if (e->stirred || !dialects[e->dialect]->status)
+		return;
+	e->stirred = true;
+	e->stir_next = SLOT_NONE;
+	e->stir_prev = m->stir_last;
+	if (m->stir_last == SLOT_NONE)
+		m->stir_first = gang;
+	else
+		gang_at(m, m->stir_last)->stir_next = gang;
+	m->stir_last = gang;
+}
+
+static void unstir(struct model *m, uint32_t gang)
+{
+	struct gang_entry *e = gang_at(m, gang);
+
+	if (!e->stirred)
+		return;
+	if (e->stir_prev == SLOT_NONE)
+		m->stir_first = e->stir_next;
+	else
+		gang_at(m, e->stir_prev)->stir_next = e->stir_next;
+	if (e->stir_next == SLOT_NONE)
+		m->stir_last = e->stir_prev;
+	else
+		gang_at(m, e->stir_next)->stir_prev = e->stir_prev;
+	e->stirred = false;
+}
+
+bool model_next_stirred(struct model *m, gang_id *id, uint32_t *generation)
+{
+	uint32_t gang = m->stir_first;
+
+	if (gang == SLOT_NONE)
+		return false;
+	unstir(m, gang);
+	*id = gang;
+	*generation = gang_at(m, gang)->slot.generation;
+	return true;
+}
+
+/* ---- the object ------------------------------------------------------------------------- */
+
+void gang_forget_status(struct model *m, uint32_t gang)
+{
+	struct gang_entry *e = gang_at(m, gang);
+
+	free(e->status);
+	e->status = NULL;
+	unstir(m, gang);
+}
+
+void gang_read_status(struct model *m, uint32_t gang, int resource, const char *json, size_t bytes)
+{
+	struct gang_entry *e = gang_at(m, gang);
+	const struct dialect_status *writes = dialects[e->dialect]->status;
+	struct group_status status;
+
+	gang_forget_status(m, gang);
+	e->resource = (uint32_t)resource;
+	if (!writes)
+		return;
+	if (group_status_read(writes, json, bytes, &m->arena, &status) == 0)
+		e->status = group_status_copy(&status);
+	stir(m, gang);
+}
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+void gang_phase_count(struct model *m, const struct pod_entry *pod)
+{
+	struct gang_entry *e;
+
+	if (pod->gang == ID_NONE)
+		return;
+	e = gang_at(m, pod->gang);
+	e->phases[pod->phase]++;
+	e->bound += pod->node != ID_NONE;
+	stir(m, pod->gang);
+}
+
+void gang_phase_uncount(struct model *m, const struct pod_entry *pod)
+{
+	struct gang_entry *e;
+
+	if (pod->gang == ID_NONE)
+		return;
+	e = gang_at(m, pod->gang);
+	assert(e->phases[pod->phase] > 0);
+	e->phases[pod->phase]--;
+	e->bound -= pod->node != ID_NONE;
+	stir(m, pod->gang);
+}
+
+static int name_order(const void *a, const void *b)
+{
+	return text_order(*(const struct text *)a, *(const struct text *)b);
+}
+
+void gang_owned(struct model *m, uint32_t gang, const struct pod_object *pod)
+{
+	struct gang_entry *e = gang_at(m, gang);
+	struct text names[OWNERS_MAX];
+	size_t n = pod->owner.all.n < OWNERS_MAX ? pod->owner.all.n : OWNERS_MAX;
+	char text[4096];
+	int used = 0;
+
+	if (e->owners || n == 0 || !dialects[e->dialect]->status)
+		return;
+	memcpy(names, pod->owner.all.at, n * sizeof(*names));
+	qsort(names, n, sizeof(*names), name_order);
+	for (size_t i = 0; i < n && used < (int)sizeof(text); i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%.*s/%.*s", i > 0 ? "," : "",
+				 (int)pod->meta.namespace.bytes, pod->meta.namespace.at,
+				 (int)(names[i].bytes < 253 ? names[i].bytes : 253), names[i].at);
+	e->owners = strdup(text);
+}
+
+/* ---- pods beside them ----------------------------------------------------------------------- */
+
+static void beside_key(const struct model *m, uint32_t dialect, const char *name, uint64_t key[2])
+{
+	const uint64_t first[2] = { m->hash_key[0], m->hash_key[1] ^ dialect };
+	const uint64_t second[2] = { ~m->hash_key[0], m->hash_key[1] ^ dialect };
+
+	key[0] = siphash(first, name, strlen(name));
+	key[1] = siphash(second, name, strlen(name));
+}
+
+struct wanted {
+	const struct model *m;
+	const uint64_t *number;
+};
+
+static bool is_beside(const void *context, uint32_t slot)
+{
+	const struct wanted *w = context;
+
+	return memcmp(beside_at(w->m, slot)->key, w->number, sizeof(uint64_t[2])) == 0;
+}
+
+static uint32_t beside_find(const struct model *m, const uint64_t key[2])
+{
+	struct wanted w = { m, key };
+
+	return table_find(&m->besides_index, (uint32_t)key[0], is_beside, &w);
+}
+
+static bool is_other(const void *context, uint32_t slot)
+{
+	const struct wanted *w = context;
+
+	return memcmp(other_at(w->m, slot)->uid, w->number, sizeof(uint64_t[2])) == 0;
+}
+
+/* Uids are tenants' to choose when they restore objects: a keyed hash of them. */
+static uint32_t other_hash(const struct model *m, const uint64_t uid[2])
+{
+	return (uint32_t)siphash(m->hash_key, uid, sizeof(uint64_t[2]));
+}
+
+static uint32_t other_find(const struct model *m, const uint64_t uid[2])
+{
+	struct wanted w = { m, uid };
+
+	return table_find(&m->others_index, other_hash(m, uid), is_other, &w);
+}
+
+void gang_find_beside(struct model *m, uint32_t gang)
+{
+	struct gang_entry *e = gang_at(m, gang);
+	uint64_t key[2];
+
+	beside_key(m, e->dialect, e->name, key);
+	e->beside = beside_find(m, key);
+	if (e->beside != SLOT_NONE)
+		beside_at(m, e->beside)->gang = gang;
+}
+
+void gang_leave_beside(struct model *m, uint32_t gang)
+{
+	struct gang_entry *e = gang_at(m, gang);
+
+	if (e->beside != SLOT_NONE)
+		beside_at(m, e->beside)->gang = SLOT_NONE;
+	gang_forget_status(m, gang);
+	free(e->owners);
+	e->owners = NULL;
+}
+
+static void beside_stir(struct model *m, const struct beside_entry *b)
+{
+	if (b->gang != SLOT_NONE)
+		stir(m, b->gang);
+}
+
+/* The entry of a group's pods, made when there is none. */
+static int beside_take(struct model *m, uint32_t dialect, const char *name, uint32_t *beside)
+{
+	struct beside_entry *b;
+	uint64_t key[2];
+	int rc;
+
+	beside_key(m, dialect, name, key);
+	*beside = beside_find(m, key);
+	if (*beside != SLOT_NONE)
+		return 0;
+	if (table_reserve(&m->besides_index) < 0)
+		return -ENOMEM;
+	rc = pool_take(&m->besides, beside);
+	if (rc < 0)
+		return rc;
+	b = beside_at(m, *beside);
+	memcpy(b->key, key, sizeof(b->key));
+	b->hash = (uint32_t)key[0];
+	b->gang = gang_find(m, dialect, name);
+	if (b->gang != SLOT_NONE)
+		gang_at(m, b->gang)->beside = *beside;
+	table_put(&m->besides_index, b->hash, *beside);
+	return 0;
+}
+
+static void beside_release_if_unused(struct model *m, uint32_t beside)
+{
+	struct beside_entry *b = beside_at(m, beside);
+
+	if (b->counts.n > 0)
+		return;
+	if (b->gang != SLOT_NONE)
+		gang_at(m, b->gang)->beside = SLOT_NONE;
+	table_remove(&m->besides_index, b->hash, beside);
+	pool_give(&m->besides, beside);
+}
+
+static void other_uncount(struct model *m, const struct other_entry *o)
+{
+	struct beside_entry *b = beside_at(m, o->beside);
+
+	b->counts.n--;
+	b->counts.ours -= o->ours;
+	b->counts.bound -= o->bound;
+	b->counts.phases[o->phase]--;
+	beside_stir(m, b);
+	beside_release_if_unused(m, o->beside);
+}
+
+static void other_count(struct model *m, const struct other_entry *o)
+{
+	struct beside_entry *b = beside_at(m, o->beside);
+
+	b->counts.n++;
+	b->counts.ours += o->ours;
+	b->counts.bound += o->bound;
+	b->counts.phases[o->phase]++;
+	beside_stir(m, b);
+}
+
+static void other_forget(struct model *m, uint32_t other)
+{
+	struct other_entry *o = other_at(m, other);
+
+	other_uncount(m, o);
+	table_remove(&m->others_index, o->hash, other);
+	pool_give(&m->others, other);
+}
+
+/* The full name of the group whose status the pod counts for; NULL: none. */
+static int other_group(struct model *m, const struct pod_object *pod, uint32_t *dialect, char **name)
+{
+	struct group_mark mark;
+	int rc = dialect_mark(pod, m->dialects_off, &m->arena, &mark);
+
+	*name = NULL;
+	if (rc < 0 || mark.mark != MARK_MEMBER || !dialects[mark.dialect]->status)
+		return rc;
+	*dialect = mark.dialect;
+	*name = arena_printf(&m->arena, "%.*s/%s", (int)pod->meta.namespace.bytes, pod->meta.namespace.at, mark.name);
+	return *name ? 0 : -ENOMEM;
+}
+
+static int other_enter(struct model *m, const struct pod_object *pod, const uint64_t uid[2], uint32_t *other,
+                       struct decode_error *error)
+{
+	char object[600];
+	int rc;
+
+	if (table_reserve(&m->others_index) < 0)
+		return -ENOMEM;
+	rc = pool_take(&m->others, other);
+	if (rc == -ENOSPC) {
+		extract_object_name(&pod->meta, object, sizeof(object));
+		return model_limit(m, object, "--max-pods", error);
+	}
+	if (rc < 0)
+		return rc;
+	memcpy(other_at(m, *other)->uid, uid, sizeof(uint64_t[2]));
+	other_at(m, *other)->hash = other_hash(m, uid);
+	table_put(&m->others_index, other_at(m, *other)->hash, *other);
+	return 0;
+}
+
+int other_put(struct model *m, const struct pod_object *pod, struct decode_error *error)
+{
+	uint32_t dialect, other, beside;
+	struct other_entry *o, old;
+	uint64_t uid[2];
+	bool is_new;
+	char *name;
+	int rc;
+
+	pod_uid_number(&pod->meta, uid);
+	other = other_find(m, uid);
+	rc = other_group(m, pod, &dialect, &name);
+	if (rc < 0)
+		return rc;
+	if (!name) {
+		if (other != SLOT_NONE)
+			other_forget(m, other);
+		return 0;
+	}
+	rc = beside_take(m, dialect, name, &beside);
+	if (rc < 0)
+		return rc;
+	is_new = other == SLOT_NONE;
+	if (is_new)
+		rc = other_enter(m, pod, uid, &other, error);
+	if (rc < 0) {
+		beside_release_if_unused(m, beside);
+		return rc;
+	}
+	o = other_at(m, other);
+	o->seen = m->replace[RESOURCE_INDEX_PODS].round;
+	if (!is_new && o->beside == beside && o->phase == pod->phase && o->bound == (pod->node_name.bytes > 0))
+		return 0;
+	old = *o;
+	o->beside = beside;
+	o->phase = (uint8_t)pod->phase;
+	o->ours = pod_is_ours(m, pod);
+	o->bound = pod->node_name.bytes > 0;
+	other_count(m, o);
+	if (!is_new)
+		other_uncount(m, &old);
+	return 0;
+}
+
+void other_remove(struct model *m, const struct meta *meta)
+{
+	uint32_t other;
+	uint64_t uid[2];
+
+	if (m->others.used == 0)
+		return;
+	pod_uid_number(meta, uid);
+	other = other_find(m, uid);
+	if (other != SLOT_NONE)
+		other_forget(m, other);
+}
+
+void others_replace(struct model *m, uint32_t round)
+{
+	for (uint32_t i = 0; i < m->others.n; i++)
+		if (other_at(m, i)->slot.live && other_at(m, i)->seen != round)
+			other_forget(m, i);
+}
