@@ -212,7 +212,7 @@ def cos_15(t):
     t.node("n1", 8)
     t.group("g", 3)
     t.pods(2, "g", cpu=1)
-    t.waits("g", f"{t.ns}/g", "2", "3")
+    t.waits("g", f"{t.ns}/g", "2 of 3")
     t.still("g")
     t.pods(1, "g", first=2, cpu=1)
     t.settles("g", 3, 5)

@@ -168,6 +168,10 @@ class Scenario:
     def patch(self, kind, name, patch, ns=None, **how):
         return self.client.patch(kind, name, patch, ns or self.ns, **how)
 
+    def next_second(self):
+        """So that what is created next has a later creationTimestamp."""
+        time.sleep(1.1)
+
     def set_phase(self, phase, *names):
         """What the kubelet would write."""
         for name in names:
