@@ -88,6 +88,25 @@ class World:
     def bound(self, prefix=""):
         return sum(map(is_bound, self.pods(prefix)))
 
+    def running(self, prefix=""):
+        return sum(p["status"].get("phase") == "Running" for p in self.pods(prefix))
+
+    def made(self, prefix, count):
+        until(lambda: len(self.pods(prefix)) == count, SOON_S, f"{count} pods of {prefix}")
+
+    def status(self, kind, name):
+        return self.admin.get(kind, name)["status"]
+
+    def completes(self, job, members):
+        """All members of the Job have succeeded, and it says so."""
+        def complete():
+            seen = self.status("Job", job)
+            return seen.get("succeeded") == members and any(
+                c["type"] == "Complete" and c["status"] == "True" for c in seen.get("conditions", []))
+
+        with self.told(job):
+            until(complete, SOON_S, f"Job {job}: {members} succeeded")
+
     def settles(self, prefix, count, within_s=SOON_S):
         """That many are bound, and soon after no more."""
         with self.told(prefix):
