@@ -27,40 +27,63 @@
 
 /* ---- can it be planned at all? ---------------------------------------------------- */
 
+static uint64_t count_from(const uint32_t counts[MEMBER_CLASSES], enum member_class least)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t class = least; class < MEMBER_CLASSES; class++)
+		sum += counts[class];
+	return sum;
+}
+
+/* Are members of this class and those nearer to a node as many as have to start, of each role as well? */
+static bool enough(const struct gang *g, enum member_class least)
+{
+	if (count_from(g->counts, least) < g->quorum)
+		return false;
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		if (count_from(g->parts->counts[i], least) < g->parts->roles[i].quorum)
+			return false;
+	return true;
+}
+
+/* Why those that are there don't make a quorum. */
+static enum why too_few(const struct gang *g)
+{
+	return gang_members(g) < g->quorum ? WHY_MEMBERS : WHY_ROLE;
+}
+
 static enum why hindrance(const struct gang *g)
 {
-	uint64_t have = gang_have(g);
-	uint64_t ready = g->counts[MEMBER_READY], backoff = g->counts[MEMBER_BACKOFF], gated = g->counts[MEMBER_GATED];
-
 	if (g->flags & GANG_OBJECT_MISSING)
 		return WHY_GROUP_MISSING;
 	if (g->flags & GANG_REFUSED)
 		return WHY_REFUSED;
-	if (have >= g->quorum) {
-		if (ready > 0 || gang_pending(g) == 0)
+	if (gang_is_whole(g)) {
+		if (g->counts[MEMBER_READY] > 0 || gang_pending(g) == 0)
 			return WHY_NONE;
-		if (backoff > 0)
+		if (g->counts[MEMBER_BACKOFF] > 0)
 			return WHY_BIND_REFUSED;
-		return gated > 0 ? WHY_GATED : WHY_REFUSED;
+		return g->counts[MEMBER_GATED] > 0 ? WHY_GATED : WHY_REFUSED;
 	}
-	if (gang_members(g) < g->quorum)
-		return WHY_MEMBERS;
-	if (have + ready >= g->quorum)
+	if (enough(g, MEMBER_READY))
 		return WHY_NONE;
-	if (have + ready + backoff >= g->quorum)
+	if (!enough(g, MEMBER_REFUSED))
+		return too_few(g);
+	if (enough(g, MEMBER_BACKOFF))
 		return WHY_BIND_REFUSED;
-	return have + ready + backoff + gated >= g->quorum ? WHY_GATED : WHY_REFUSED;
+	return enough(g, MEMBER_GATED) ? WHY_GATED : WHY_REFUSED;
 }
 
 static enum gang_state state_of(const struct gang *g)
 {
 	if (g->flags & GANG_OBJECT_MISSING)
 		return GANG_INCOMPLETE;
-	if (g->counts[MEMBER_BOUND] >= g->quorum)
+	if (enough(g, MEMBER_BOUND))
 		return GANG_PLACED;
-	if (gang_have(g) >= g->quorum)
+	if (gang_is_whole(g))
 		return GANG_BINDING;
-	return gang_members(g) < g->quorum ? GANG_INCOMPLETE : GANG_WAITING;
+	return enough(g, MEMBER_REFUSED) ? GANG_WAITING : GANG_INCOMPLETE;
 }
 
 /* ---- plan and reserve ------------------------------------------------------------- */
@@ -102,7 +125,7 @@ static bool would_fit(struct core *c, uint32_t need)
 }
 
 /* Plan, and don't count what was tried and taken back as a change. */
-static enum plan_answer plan_counted(struct core *c, const struct gang *g, uint32_t need)
+static enum plan_answer plan_counted(struct core *c, const struct gang *g, const struct gang_need *need)
 {
 	const uint64_t before = c->nodes.log_n;
 	enum plan_answer answer = plan_gang(&c->plan, &c->views, &c->gangs, g, need);
@@ -122,17 +145,19 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 {
 	struct gang *g = &c->gangs.slots[index];
 	struct plan *plan = &c->plan;
-	uint32_t need = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1;
-	bool quorum_waits = gang_have(g) < g->quorum;
+	struct gang_need missing;
+	uint32_t need;
 	enum plan_answer answer;
 
 	if (c->nodes.present == 0)
 		return WHY_NO_NODES;
-	if (quorum_waits && !minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
+	if (!gang_is_whole(g) && !minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
 		return WHY_MIN_RESOURCES;
 	c->views.behind = hold_stands_before(c, index);
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
-	answer = plan_counted(c, g, need);
+	gang_need_find(g, &missing);
+	need = missing.total;
+	answer = plan_counted(c, g, &missing);
 	if (answer == PLAN_GAVE_UP && plan->search)
 		g->searched_ns = c->now_ns ? c->now_ns : 1;
 	else if (answer == PLAN_GAVE_UP)
@@ -198,6 +223,8 @@ static bool look(struct core *c, uint32_t index)
 		reason_begin(&r, g, &c->nodes);
 		r.why = hindrance(g);
 	}
+	if (r.why == WHY_ROLE)
+		reason_role(&r, g);
 	say_gang(c, index, state_of(g), &r);
 	g->room_version = room_version;
 	g->refresh = c->refresh;

@@ -92,15 +92,79 @@ void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)
 	p->gang = ID_NONE;
 }
 
+/* Counts of the member's role; NULL without a quorum for it. */
+static uint32_t *role_counts(const struct gang *g, const struct pod *p)
+{
+	uint32_t from = 0, to = gang_roles_n(g);
+
+	while (from < to) {
+		uint32_t at = (from + to) / 2, role = g->parts->roles[at].role;
+
+		if (role == p->role)
+			return g->parts->counts[at];
+		if (role < p->role)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return NULL;
+}
+
+void gang_count_roles(const struct gangs *gs, struct gang *g)
+{
+	if (gang_roles_n(g) == 0)
+		return;
+	memset(g->parts->counts, 0, g->parts->roles_n * sizeof(*g->parts->counts));
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
+		uint32_t *counts = role_counts(g, &gs->pods->slots[id]);
+
+		if (counts)
+			counts[gs->pods->slots[id].class]++;
+	}
+}
+
+bool gang_is_whole(const struct gang *g)
+{
+	if (gang_have(g) < g->quorum)
+		return false;
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		if (counts_have(g->parts->counts[i]) < g->parts->roles[i].quorum)
+			return false;
+	return true;
+}
+
+void gang_need_find(const struct gang *g, struct gang_need *need)
+{
+	uint64_t of_roles = 0;
+
+	need->total = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1;
+	need->roles_n = 0;
+	for (uint32_t i = 0; i < gang_roles_n(g); i++) {
+		const struct gang_role *role = &g->parts->roles[i];
+		uint32_t have = counts_have(g->parts->counts[i]);
+
+		if (have >= role->quorum)
+			continue;
+		need->roles[need->roles_n++] = (struct gang_role){ .role = role->role, .quorum = role->quorum - have };
+		of_roles += role->quorum - have;
+	}
+	if (of_roles > need->total)
+		need->total = of_roles < UINT32_MAX ? (uint32_t)of_roles : UINT32_MAX;
+}
+
 static bool class_is_pending(uint8_t class)
 {
-	return class >= MEMBER_GATED && class <= MEMBER_READY;
+	return class >= MEMBER_REFUSED && class <= MEMBER_READY;
 }
 
 void gang_count(struct gang *g, const struct pod *p)
 {
+	uint32_t *of_role = role_counts(g, p);
+
 	assert(g->place == PLACE_NONE);
 	g->counts[p->class]++;
+	if (of_role)
+		of_role[p->class]++;
 	if (g->created_ns == 0 && (g->members == 1 || p->created_ns < g->age_ns))
 		g->age_ns = p->created_ns;
 	if (!class_is_pending(p->class))
@@ -116,8 +180,12 @@ void gang_count(struct gang *g, const struct pod *p)
 
 void gang_uncount(struct gang *g, const struct pod *p)
 {
+	uint32_t *of_role = role_counts(g, p);
+
 	assert(g->counts[p->class] > 0);
 	g->counts[p->class]--;
+	if (of_role)
+		of_role[p->class]--;
 	if (g->created_ns == 0 && p->created_ns == g->age_ns)
 		g->key_old = true;
 	if (class_is_pending(p->class) && p->priority == g->priority && --g->priority_n == 0)

@@ -20,6 +20,7 @@ enum gang_place {
 struct gang_parts {
 	struct amount *amounts;    /* minResources */
 	struct gang_role *roles;   /* sorted */
+	uint32_t (*counts)[MEMBER_CLASSES]; /* of each role */
 	struct gang_level *levels; /* the widest first */
 	uint32_t amounts_n, roles_n, levels_n;
 	int32_t priority; /* with GANG_PRIORITY */
@@ -101,22 +102,50 @@ static inline pod_id gang_lone_pod(const struct gangs *gs, uint32_t index)
 	return index - gs->groups;
 }
 
-/* Members that wait, for whatever reason. */
-static inline uint32_t gang_pending(const struct gang *g)
+/* Of a gang or one of its roles: members that wait, for whatever reason. */
+static inline uint32_t counts_pending(const uint32_t counts[MEMBER_CLASSES])
 {
-	return g->counts[MEMBER_GATED] + g->counts[MEMBER_REFUSED] + g->counts[MEMBER_BACKOFF] + g->counts[MEMBER_READY];
+	return counts[MEMBER_GATED] + counts[MEMBER_REFUSED] + counts[MEMBER_BACKOFF] + counts[MEMBER_READY];
 }
 
-/* Members that have a node. */
+/* ... that have a node. */
+static inline uint32_t counts_have(const uint32_t counts[MEMBER_CLASSES])
+{
+	return counts[MEMBER_BINDING] + counts[MEMBER_BOUND];
+}
+
+static inline uint32_t gang_pending(const struct gang *g)
+{
+	return counts_pending(g->counts);
+}
+
 static inline uint32_t gang_have(const struct gang *g)
 {
-	return g->counts[MEMBER_BINDING] + g->counts[MEMBER_BOUND];
+	return counts_have(g->counts);
 }
 
 static inline uint32_t gang_members(const struct gang *g)
 {
 	return gang_pending(g) + gang_have(g);
 }
+
+static inline uint32_t gang_roles_n(const struct gang *g)
+{
+	return g->parts ? g->parts->roles_n : 0;
+}
+
+/* Have as many a node as have to start together, of each role as well? */
+bool gang_is_whole(const struct gang *g);
+
+/* What has to start together: so many members, and among them so many of each of these roles. */
+struct gang_need {
+	uint32_t total; /* 1 or more */
+	uint32_t roles_n;
+	struct gang_role roles[GANG_ROLES_MAX]; /* sorted; quorum: how many */
+};
+
+/* What is missing; of a gang that is whole, one member. */
+void gang_need_find(const struct gang *g, struct gang_need *need);
 
 /* The group's own, or the highest of its pending members. */
 static inline int32_t gang_priority(const struct gang *g)
@@ -142,6 +171,9 @@ void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod);
  * so the gang is in no queue then; it falls at the next gang_rekey() only. */
 void gang_count(struct gang *g, const struct pod *p);
 void gang_uncount(struct gang *g, const struct pod *p);
+
+/* The gang has other roles: count its members in each anew. */
+void gang_count_roles(const struct gangs *gs, struct gang *g);
 
 /* Work the key out anew from all members; true when it changed. */
 bool gang_rekey(const struct gangs *gs, struct gang *g);

@@ -13,19 +13,20 @@ static int parts_make(const struct gang_record *record, struct gang_parts **out)
 {
 	const struct event_gang *e = record->body;
 	const size_t amounts = e->amounts_n * sizeof(struct amount), roles = e->roles_n * sizeof(struct gang_role),
-	             levels = e->levels_n * sizeof(struct gang_level);
+	             levels = e->levels_n * sizeof(struct gang_level), counts = e->roles_n * sizeof(uint32_t[MEMBER_CLASSES]);
 	struct gang_parts *p;
 
 	*out = NULL;
 	if (amounts + roles + levels == 0 && !(e->flags & GANG_PRIORITY))
 		return 0;
-	p = malloc(sizeof(*p) + amounts + roles + levels);
+	p = malloc(sizeof(*p) + amounts + roles + levels + counts);
 	if (!p)
 		return -ENOMEM;
 	*p = (struct gang_parts){ .amounts = (void *)(p + 1), .amounts_n = e->amounts_n, .roles_n = e->roles_n,
 		                  .levels_n = e->levels_n, .priority = e->priority };
 	p->roles = (void *)(p->amounts + e->amounts_n);
 	p->levels = (void *)(p->roles + e->roles_n);
+	p->counts = (void *)(p->levels + e->levels_n);
 	memcpy(p->amounts, record->amounts, amounts);
 	memcpy(p->roles, record->roles, roles);
 	memcpy(p->levels, record->levels, levels);
@@ -82,6 +83,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	g->quorum = e->quorum > 0 ? e->quorum : 1;
 	g->created_ns = e->created_ns;
 	g->timeout_ns = e->timeout_ns;
+	gang_count_roles(&c->gangs, g);
 	gang_rekey(&c->gangs, g);
 	reason_begin(&r, g, &c->nodes);
 	gang_publish(c, e->gang, &r);

@@ -216,8 +216,10 @@ static bool has_rules(const struct core *c, kind_id kind)
 
 static bool could_fit(const struct core *c, const struct gang *g, const struct wanted *w)
 {
-	uint64_t need = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1, fit = 0;
+	struct gang_need need;
+	uint64_t fit = 0;
 
+	gang_need_find(g, &need);
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct shape *s = &c->shapes.slots[c->census.kinds.slots[w->kinds[i]].shape];
 		uint32_t left = w->members[i];
@@ -229,7 +231,7 @@ static bool could_fit(const struct core *c, const struct gang *g, const struct w
 			left = (uint32_t)rules_most(c, w->kinds[i], left);
 		fit += left;
 	}
-	return fit >= need;
+	return fit >= need.total;
 }
 
 /* How long a hold lasts at a time; 0: no end. */
@@ -257,7 +259,7 @@ void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool place
 	if (waits_for_room && g->waits_ns == 0)
 		g->waits_ns = c->now_ns ? c->now_ns : 1;
 	/* It may begin anew when it wants something else. */
-	if (c->held == index && (!waits_for_room || gang_have(g) >= g->quorum || !holds_what_it_wants(c, g)))
+	if (c->held == index && (!waits_for_room || gang_is_whole(g) || !holds_what_it_wants(c, g)))
 		hold_end(c);
 }
 
@@ -310,7 +312,7 @@ static uint32_t candidate(const struct core *c)
 	for (uint32_t i = 0; i < LOOK_MOST && index != ID_NONE; i++, index = queue_next(&c->waiting, index)) {
 		const struct gang *g = &c->gangs.slots[index];
 
-		if (waited_long(c, g) && gang_have(g) < g->quorum && g->hopeless != world_version(c))
+		if (waited_long(c, g) && !gang_is_whole(g) && g->hopeless != world_version(c))
 			return index;
 	}
 	return ID_NONE;

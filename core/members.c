@@ -160,7 +160,7 @@ void gang_cancel_unsent(struct core *c, uint32_t index)
 	if (index == ID_NONE)
 		return;
 	g = &c->gangs.slots[index];
-	whole = gang_have(g) >= g->quorum && !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED));
+	whole = gang_is_whole(g) && !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED));
 	if (g->members == 0 || whole || g->counts[MEMBER_BOUND] > 0)
 		return;
 	for (pod_id id = g->first; id != ID_NONE; id = p->next) {

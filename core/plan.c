@@ -15,7 +15,8 @@ int plan_init(struct plan *plan, const struct limits *limits)
 	plan->set = calloc(limits->pods, sizeof(*plan->set));
 	plan->ranks = calloc(limits->pods, sizeof(*plan->ranks));
 	plan->groups = calloc(limits->pods, sizeof(*plan->groups));
-	if (plan->pods && plan->nodes && plan->set && plan->ranks && plan->groups)
+	plan->roles = calloc(limits->pods, sizeof(*plan->roles));
+	if (plan->pods && plan->nodes && plan->set && plan->ranks && plan->groups && plan->roles)
 		return 0;
 	plan_free(plan);
 	return -ENOMEM;
@@ -28,6 +29,7 @@ void plan_free(struct plan *plan)
 	free(plan->set);
 	free(plan->ranks);
 	free(plan->groups);
+	free(plan->roles);
 	*plan = (struct plan){ 0 };
 }
 
@@ -57,6 +59,48 @@ static void collect(struct plan *plan, const struct gangs *gs, const struct gang
 	if (!sorted)
 		qsort_r(plan->pods, plan->n, sizeof(*plan->pods), member_compare, ps);
 }
+
+/* ---- roles ------------------------------------------------------------------ */
+
+static uint32_t role_index(const struct gang_need *need, uint32_t role)
+{
+	uint32_t i = 0;
+
+	while (i < need->roles_n && need->roles[i].role != role)
+		i++;
+	return i;
+}
+
+/* Those that have to start come first: of each role as many as it needs, and others up to the
+ * total.  Both parts stay in their order. */
+static void chosen_first(struct plan *plan, const struct gangs *gs, const struct gang_need *need)
+{
+	uint32_t missing[GANG_ROLES_MAX + 1], chosen = 0, rest = 0;
+
+	missing[need->roles_n] = need->total;
+	for (uint32_t r = 0; r < need->roles_n; r++) {
+		missing[r] = need->roles[r].quorum;
+		missing[need->roles_n] -= missing[r];
+	}
+	for (uint32_t i = 0; i < plan->n; i++) {
+		pod_id pod = plan->pods[i];
+		uint32_t role = role_index(need, gs->pods->slots[pod].role);
+
+		role = missing[role] > 0 ? role : need->roles_n;
+		if (missing[role] == 0) {
+			plan->set[rest++] = pod;
+			continue;
+		}
+		missing[role]--;
+		plan->pods[chosen++] = pod;
+	}
+	assert(chosen == need->total);
+	memcpy(plan->pods + chosen, plan->set, rest * sizeof(*plan->pods));
+	for (uint32_t i = 0; i < plan->n; i++)
+		plan->roles[i] = (uint8_t)role_index(need, gs->pods->slots[plan->pods[i]].role);
+}
+
+/* ---- kinds ------------------------------------------------------------------ */
 
 static void group_look(struct plan_group *g, const struct view *v)
 {
@@ -220,8 +264,7 @@ static enum plan_answer search_alike(struct plan *plan, struct views *vs, const 
 	if (!plan->search)
 		return PLAN_GAVE_UP;
 	set_first(plan, plan->n);
-	plan->groups[0].wanted = plan->n;
-	answer = set_search(plan, vs, gs, need);
+	answer = set_search(plan, vs, gs, &(struct gang_need){ .total = need });
 	plan->counts_n = answer == PLAN_PLACED ? 0 : plan->counts_n;
 	for (uint32_t i = 0; answer == PLAN_PLACED && i < plan->n; i++)
 		if (plan->nodes[i] == ID_NONE && !plan_take_best(plan, vs, i, kind))
@@ -261,6 +304,7 @@ static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const st
 	uint32_t most = group->capacity < plan->n ? (uint32_t)group->capacity : plan->n;
 	struct view *v = views_get(vs, group->kind);
 
+	plan->roles_n = 0; /* the first of them are chosen, and any of them is as good */
 	plan->exact = v->mode == VIEW_PLAIN;
 	plan->failed = group->kind;
 	if (most < need) {
@@ -304,6 +348,8 @@ static int hard_first(const void *a, const void *b, void *context)
 
 	if (g != h)
 		return harder(g, h) ? -1 : 1;
+	if (role_at(s->plan, left) != role_at(s->plan, right))
+		return role_at(s->plan, left) < role_at(s->plan, right) ? -1 : 1;
 	return left < right ? -1 : left > right;
 }
 
@@ -400,29 +446,63 @@ static int roomy_first(const void *a, const void *b)
 	return g->kind < h->kind ? -1 : g->kind > h->kind;
 }
 
-/* The members of the kinds with most room, as many as each kind alone takes. */
-static void set_easiest(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
+static int roomy_kind_first(const void *a, const void *b, void *context)
 {
-	uint32_t left = need;
+	const struct sorting *s = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct plan_group *g = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, left));
+	const struct plan_group *h = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, right));
+
+	if (g != h)
+		return g < h ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+/* Choose so many more of the set, which is all members, as far as each kind alone takes them: of one
+ * role, or of any (roles_n). */
+static void choose(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role, uint32_t n)
+{
+	bool any = role == plan->roles_n;
+
+	for (uint32_t i = 0; i < plan->n && n > 0; i++) {
+		uint32_t member = plan->set[i];
+		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, member));
+
+		if (plan->ranks[member] || g->wanted == 0 || (!any && role_at(plan, member) != role))
+			continue;
+		plan->ranks[member] = true;
+		g->wanted--;
+		n--;
+	}
+}
+
+/* Members of the kinds with most room, as many as each kind alone takes; true when they are what has
+ * to start. */
+static bool set_easiest(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang_need *need)
+{
+	struct sorting sorting = { .plan = plan, .gs = gs, .vs = vs };
+	uint32_t any = need->total;
 
 	qsort(plan->groups, plan->groups_n, sizeof(*plan->groups), roomy_first);
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
 		struct plan_group *g = &plan->groups[i];
-		uint64_t most = g->capacity < g->n ? g->capacity : g->n;
 
 		vs->census->kinds.slots[g->kind].mark = i;
-		g->wanted = most < left ? (uint32_t)most : left;
-		left -= g->wanted;
+		g->wanted = g->capacity < g->n ? (uint32_t)g->capacity : g->n;
 	}
+	set_first(plan, plan->n);
+	qsort_r(plan->set, plan->n, sizeof(*plan->set), roomy_kind_first, &sorting);
+	memset(plan->ranks, 0, plan->n * sizeof(*plan->ranks));
+	for (uint32_t r = 0; r < need->roles_n; r++) {
+		choose(plan, vs, gs, r, need->roles[r].quorum);
+		any -= need->roles[r].quorum;
+	}
+	choose(plan, vs, gs, plan->roles_n, any);
 	plan->set_n = 0;
-	for (uint32_t i = 0; i < plan->n; i++) {
-		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, i));
-
-		if (g->wanted == 0)
-			continue;
-		g->wanted--;
-		plan->set[plan->set_n++] = i;
-	}
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->ranks[plan->set[i]])
+			plan->set[plan->set_n++] = plan->set[i];
+	return plan->set_n == need->total;
 }
 
 /* Members beyond the quorum, each on its own. */
@@ -453,19 +533,50 @@ static uint64_t most_that_fit(const struct plan *plan)
 	return sum;
 }
 
-static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
+/* Members of a role of which each kind alone takes as many. */
+static uint64_t role_most(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role)
 {
-	uint64_t most = most_that_fit(plan);
+	uint64_t sum = 0;
 
-	set_first(plan, need);
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		plan->groups[i].wanted = 0;
+	for (uint32_t i = 0; i < plan->n; i++) {
+		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, i));
+
+		sum += plan->roles[i] == role && g->wanted++ < g->capacity;
+	}
+	return sum;
+}
+
+/* How many of those that have to start could, by the room of each kind alone. */
+static uint64_t most_of_need(struct plan *plan, const struct views *vs, const struct gangs *gs,
+                             const struct gang_need *need)
+{
+	uint64_t most = most_that_fit(plan), lacks = 0, fit;
+
+	for (uint32_t r = 0; r < need->roles_n; r++) {
+		fit = role_most(plan, vs, gs, r);
+		lacks += fit < need->roles[r].quorum ? need->roles[r].quorum - fit : 0;
+	}
+	return most < need->total - lacks ? most : need->total - lacks;
+}
+
+static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                  const struct gang_need *need)
+{
+	uint64_t most;
+
+	set_first(plan, need->total);
 	if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
 		return PLAN_PLACED;
-	if (most < need) {
+	most = most_of_need(plan, vs, gs, need);
+	if (most < need->total) {
 		plan->fit = (uint32_t)most;
 		return PLAN_IMPOSSIBLE;
 	}
-	if (plan->n > need) {
-		set_easiest(plan, vs, gs, need);
+	if (plan->n > need->total) {
+		if (!set_easiest(plan, vs, gs, need))
+			set_first(plan, need->total); /* roles that share a kind took it from each other */
 		if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
 			return PLAN_PLACED;
 	}
@@ -479,12 +590,15 @@ static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const str
 }
 
 enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                           uint32_t need)
+                           const struct gang_need *need)
 {
 	enum plan_answer answer;
 
 	collect(plan, gs, g);
-	assert(plan->n >= need && need > 0);
+	assert(plan->n >= need->total && need->total > 0);
+	plan->roles_n = need->roles_n;
+	if (need->roles_n > 0)
+		chosen_first(plan, gs, need);
 	plan->placed = 0;
 	plan->fit = 0;
 	plan->failed = KIND_NONE;
@@ -495,9 +609,9 @@ enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gan
 	group_members(plan, vs, gs);
 	plan->alike = plan->groups_n == 1;
 	if (plan->alike)
-		return plan_alike(plan, vs, gs, need);
+		return plan_alike(plan, vs, gs, need->total);
 	answer = plan_sets(plan, vs, gs, need);
-	assert(answer == PLAN_PLACED ? plan->placed >= need : plan->placed == 0);
+	assert(answer == PLAN_PLACED ? plan->placed >= need->total : plan->placed == 0);
 	if (answer == PLAN_PLACED && plan->placed < plan->n)
 		place_rest(plan, vs, gs);
 	return answer;

@@ -13,6 +13,11 @@
  *                            if that fails, a search in name order, which ends at
  *                            PLAN_TRIES
  *
+ * Where roles have quorums of their own, what starts together has to hold so many of each:
+ * the members that are tried first do, the easiest are chosen role by role, and a search
+ * leaves out none that its role can't spare.  Members of one kind are as good as each other,
+ * so there the sum of counts says it all.
+ *
  * A plan under work takes room from the nodes and gives all of it back, unless
  * it ends as PLAN_PLACED: then the room stays taken for core/decide.c, which makes
  * it the members' own in the same step.  Nobody can see it in between: rows in
@@ -29,7 +34,7 @@
 #define PLAN_BINDINGS 8u  /* topologies of required affinity that tell places apart */
 
 enum plan_answer {
-	PLAN_PLACED,     /* `need` members or more have a node */
+	PLAN_PLACED,     /* those that have to start have a node */
 	PLAN_IMPOSSIBLE, /* proved: there is no such placement */
 	PLAN_GAVE_UP,    /* none found within PLAN_TRIES */
 };
@@ -39,6 +44,14 @@ struct plan_start {
 	uint32_t rank; /* of the best node */
 	uint32_t key;  /* view_key() */
 	uint64_t room; /* how many nodes by themselves would take */
+};
+
+/* Members of one kind and one role, for a search. */
+struct plan_class {
+	kind_id kind;
+	uint32_t role;  /* see plan.roles */
+	uint32_t first; /* index in the set */
+	uint32_t n, used;
 };
 
 struct plan {
@@ -63,11 +76,15 @@ struct plan {
 	bool search; /* the caller allows a search */
 
 	/* Scratch. */
+	uint8_t *roles; /* of each member, in need->roles; roles_n: one that doesn't matter */
+	uint32_t roles_n;
 	uint32_t *set;   /* indexes into pods: the members that are tried together */
 	uint32_t set_n;
 	bool ordered;    /* some rule asks who came before */
 	uint32_t *ranks; /* of the search, one for each of the set */
 	uint64_t picks[PLAN_TRIES]; /* of the search when the order counts */
+	struct plan_class classes[PLAN_TRIES];
+	uint32_t classes_n;
 	struct plan_start starts[PLAN_DOMAINS];
 	uint32_t starts_n;
 	bool starts_cut; /* there were more */
@@ -81,8 +98,8 @@ int plan_init(struct plan *plan, const struct limits *limits);
 void plan_free(struct plan *plan);
 
 /* Plan for the ready members of a gang of which `need` have to start together;
- * the rest start as far as there is room. */
+ * the rest start as far as there is room.  As many as that are ready, of each role too. */
 enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                           uint32_t need);
+                           const struct gang_need *need);
 
 #endif

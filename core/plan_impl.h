@@ -11,8 +11,6 @@ struct plan_group {
 	bool closed; /* in this pass no node took one more */
 	uint32_t n;
 	uint32_t wanted; /* of them in the set */
-	uint32_t first;  /* index in the set of the first, once that is sorted */
-	uint32_t used;   /* of them, in a search */
 	uint64_t capacity;
 };
 
@@ -24,6 +22,11 @@ static inline struct plan_group *group_of(struct plan *plan, const struct views 
 static inline kind_id kind_at(const struct plan *plan, const struct gangs *gs, uint32_t member)
 {
 	return gs->pods->slots[plan->pods[member]].kind;
+}
+
+static inline uint32_t role_at(const struct plan *plan, uint32_t member)
+{
+	return plan->roles_n > 0 ? plan->roles[member] : 0;
 }
 
 /* ---- core/plan.c ---- */
@@ -47,8 +50,9 @@ void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t nee
 
 /* ---- core/plan_search.c ---- */
 
-/* Every way to place `need` members of the set, which is all of them and sorted; at most
- * PLAN_TRIES. */
-enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need);
+/* Every way to place what has to start of the set, which is all members, sorted by kind and
+ * role; at most PLAN_TRIES. */
+enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs,
+                            const struct gang_need *need);
 
 #endif

@@ -18,11 +18,11 @@ enum pod_state {
 	POD_BOUND,
 };
 
-/* How a gang counts a member. */
+/* How a gang counts a member; who is nearer to a node comes later. */
 enum member_class {
 	MEMBER_OUTSIDE, /* leaving, or pending and not ours: does not count */
-	MEMBER_GATED,
 	MEMBER_REFUSED, /* muster can't judge it */
+	MEMBER_GATED,
 	MEMBER_BACKOFF, /* a binding was refused; tried again later */
 	MEMBER_READY,
 	MEMBER_BINDING,

@@ -26,15 +26,33 @@ void tally_free(struct tally *tally)
 
 void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns)
 {
-	uint32_t have = gang_have(g);
+	struct gang_need need;
 
+	gang_need_find(g, &need);
 	memset(r, 0, sizeof(*r));
 	r->quorum = g->quorum;
 	r->members = gang_members(g);
 	r->gated = g->counts[MEMBER_GATED];
-	r->bound = have;
-	r->need = have < g->quorum ? g->quorum - have : gang_pending(g) > 0;
+	r->bound = gang_have(g);
+	r->need = gang_is_whole(g) ? gang_pending(g) > 0 : need.total;
 	r->nodes = ns->present;
+}
+
+void reason_role(struct reason *r, const struct gang *g)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < gang_roles_n(g); i++) {
+		const struct gang_role *role = &g->parts->roles[i];
+		uint32_t members = counts_pending(g->parts->counts[i]) + counts_have(g->parts->counts[i]);
+
+		if (members >= role->quorum || role->quorum - members <= most)
+			continue;
+		most = role->quorum - members;
+		r->role = role->role;
+		r->role_quorum = role->quorum;
+		r->role_members = members;
+	}
 }
 
 /* ---- what each node lacks ------------------------------------------------------- */

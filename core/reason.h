@@ -21,6 +21,9 @@ void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns
 void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan, uint32_t need,
                  uint32_t fit);
 
+/* There are too few members of some role: of which most are missing. */
+void reason_role(struct reason *r, const struct gang *g);
+
 /* One more resource of which there is too little. */
 void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t have);
 

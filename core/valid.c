@@ -196,12 +196,33 @@ static bool views_valid(struct checking *k)
 
 /* ---- gangs and queues ------------------------------------------------------------- */
 
+/* Are the members that could start as many as have to, and are those of each role counted right? */
+static bool roles_valid(struct checking *k, uint32_t index, bool *enough)
+{
+	const struct core *c = k->c;
+	const struct gang *g = &c->gangs.slots[index];
+
+	*enough = gang_have(g) + g->counts[MEMBER_READY] >= g->quorum;
+	for (uint32_t i = 0; i < gang_roles_n(g); i++) {
+		uint32_t counts[MEMBER_CLASSES] = { 0 };
+
+		for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = c->pods.slots[id].next)
+			if (c->pods.slots[id].role == g->parts->roles[i].role)
+				counts[c->pods.slots[id].class]++;
+		if (memcmp(counts, g->parts->counts[i], sizeof(counts)) != 0)
+			return wrong(k, "gang %u: members of role %u are miscounted", index, g->parts->roles[i].role);
+		*enough = *enough && counts_have(counts) + counts[MEMBER_READY] >= g->parts->roles[i].quorum;
+	}
+	return true;
+}
+
 static bool gang_valid(struct checking *k, uint32_t index)
 {
 	const struct core *c = k->c;
 	const struct gang *g = &c->gangs.slots[index];
 	uint32_t counts[MEMBER_CLASSES] = { 0 }, members = 0;
 	pod_id before = ID_NONE;
+	bool enough;
 
 	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = c->pods.slots[id].next) {
 		const struct pod *p = &c->pods.slots[id];
@@ -213,7 +234,9 @@ static bool gang_valid(struct checking *k, uint32_t index)
 	}
 	if (members != g->members || memcmp(counts, g->counts, sizeof(counts)) != 0)
 		return wrong(k, "gang %u: members are miscounted", index);
-	if (g->place == PLACE_NONE && g->counts[MEMBER_READY] > 0 && gang_have(g) + g->counts[MEMBER_READY] >= g->quorum &&
+	if (!roles_valid(k, index, &enough))
+		return false;
+	if (g->place == PLACE_NONE && g->counts[MEMBER_READY] > 0 && enough &&
 	    !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED)))
 		return wrong(k, "gang %u could be placed and is in no queue", index);
 	return true;
