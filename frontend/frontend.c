@@ -117,6 +117,8 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
 	for (size_t i = 0; i < f->watches_n; i++)
 		f->watches[i] = watch_new(env, model, (int)i);
+	if (config->node_selector)
+		watch_select(f->watches[RESOURCE_INDEX_NODES], config->node_selector);
 	return f;
 }
 

@@ -24,6 +24,7 @@ struct frontend_config {
 	unsigned report_per_second;
 	size_t report_queue;  /* of reasons, and of events of bindings */
 	const char *instance; /* who reports, for Events */
+	const char *node_selector; /* other nodes do not exist; NULL: all do */
 };
 
 /* A core that is connected. */

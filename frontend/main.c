@@ -27,9 +27,12 @@
 #define DRAIN_NS (10 * NS_PER_S)
 #define COMMANDS_AT_ONCE 1024
 #define SLEEP_MAX_MS 1000
+#define TIMEOUT_MAX_S 900
 
 struct daemon {
 	struct options options;
+	uint64_t dialects_off; /* as in struct model_config */
+	int log_level;
 	struct access access;
 	struct env env;
 	struct model *model;
@@ -89,7 +92,7 @@ static void world_log(void *context, const char *level, const char *message)
 	struct tm tm;
 	size_t n;
 
-	if (log_level_read(level) < (int)d->options.log_level)
+	if (log_level_read(level) < d->log_level)
 		return;
 	gmtime_r(&seconds, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
@@ -319,16 +322,29 @@ static int loop_run(struct daemon *d)
 
 /* ---- start -------------------------------------------------------------------------- */
 
+/* Upstream holds nothing for longer. */
+static uint64_t timeout_ns(int64_t seconds)
+{
+	return seconds < 0 ? 0 : (uint64_t)(seconds < TIMEOUT_MAX_S ? seconds : TIMEOUT_MAX_S) * NS_PER_S;
+}
+
 static int model_start(struct daemon *d)
 {
+	const struct options *o = &d->options;
 	/* Until a core says what it has room for. */
 	struct model_config config = {
-		.scheduler_names = d->options.scheduler_names, .scheduler_names_n = d->options.scheduler_names_n,
+		.scheduler_names = o->scheduler_names.at, .scheduler_names_n = o->scheduler_names.n,
 		.limits = {
 			.nodes = 5120, .pods = 65536, .gangs = 16384, .shapes = 8192, .names = 4096, .resources = 32,
 			.name_bytes = 8u << 20, .command_ring_bytes = 1u << 20,
 		},
 		.hash_key = {world_random(NULL), world_random(NULL)},
+		.dialects_off = d->dialects_off,
+		.timeouts_ns = {
+			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
+			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),
+			[GROUP_TIMEOUT_ANNOTATIONS] = timeout_ns(o->annotations_s),
+		},
 	};
 
 	d->model = model_new(&config);
@@ -345,7 +361,7 @@ static int transport_start(struct daemon *d)
 	struct curl_config config = {
 		.access = &d->access, .env = &d->env,
 		.lane_max = {
-			[HTTP_WATCH] = 64, [HTTP_BIND] = d->options.bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 8,
+			[HTTP_WATCH] = 64, [HTTP_BIND] = (unsigned)d->options.bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 8,
 		},
 	};
 	const char *why;
@@ -367,8 +383,8 @@ static int transport_start(struct daemon *d)
 static int link_start(struct daemon *d)
 {
 	struct corelink_config config = {
-		.path = d->options.socket, .event_ring_bytes = d->options.event_ring_bytes,
-		.result_ring_bytes = d->options.result_ring_bytes, .env = &d->env, .wake = loop_wake, .context = d,
+		.path = d->options.socket, .event_ring_bytes = (uint64_t)d->options.event_ring_bytes,
+		.result_ring_bytes = (uint64_t)d->options.result_ring_bytes, .env = &d->env, .wake = loop_wake, .context = d,
 	};
 	int rc = corelink_new(&config, &d->link);
 
@@ -379,6 +395,11 @@ static int link_start(struct daemon *d)
 	return 1;
 }
 
+static bool serves(const struct daemon *d)
+{
+	return *d->options.listen && strcmp(d->options.listen, "off") != 0;
+}
+
 static int serve_begin(struct daemon *d)
 {
 	struct serve_config config = {
@@ -387,7 +408,7 @@ static int serve_begin(struct daemon *d)
 	char error[256];
 	int rc;
 
-	if (!d->options.listen)
+	if (!serves(d))
 		return -1;
 	rc = serve_start(&config, &d->serve, error, sizeof(error));
 	if (rc == 0)
@@ -399,8 +420,9 @@ static int serve_begin(struct daemon *d)
 static void frontend_begin(struct daemon *d)
 {
 	struct frontend_config config = {
-		.bind_connections = d->options.bind_connections, .report_per_second = d->options.report_per_second,
-		.report_queue = 10000, .instance = d->instance,
+		.bind_connections = (unsigned)d->options.bind_connections,
+		.report_per_second = (unsigned)d->options.report_per_second, .report_queue = 10000,
+		.instance = d->instance, .node_selector = d->options.node_selector,
 	};
 	char host[100] = "localhost";
 
@@ -410,16 +432,40 @@ static void frontend_begin(struct daemon *d)
 	d->metrics.start_seconds = (double)world_wall_ns(NULL) * 1e-9;
 }
 
+/* What was asked for and makes muster another one, or does nothing. */
+static void say_options(struct daemon *d)
+{
+	const struct options *o = &d->options;
+	char names[400] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->dialects_off.n && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i > 0 ? ", " : "", o->dialects_off.at[i]);
+	if (n > 0)
+		env_log(&d->env, "info", "dialects that are off: %s", names);
+	if (o->node_selector && *o->node_selector)
+		env_log(&d->env, "info", "only nodes with these labels: %s", o->node_selector);
+	names[0] = '\0';
+	n = 0;
+	for (size_t i = 0; i < settings_n && n < sizeof(names); i++)
+		if (settings[i].without_effect && (o->from_file & setting_bit(&settings[i])))
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n > 0 ? ", " : "", settings[i].path);
+	if (n > 0)
+		env_log(&d->env, "info", "no effect: %s: a gang is planned whole and holds nothing while it waits, so that "
+		        "nothing is to be rejected or backed off", names);
+}
+
 static void say_start(struct daemon *d)
 {
 	const char *listen = d->options.listen;
 	char serving[160] = "";
 
-	if (listen)
+	if (serves(d))
 		snprintf(serving, sizeof(serving), ", serving on %.*s:%u", (int)(strrchr(listen, ':') - listen), listen,
 		         serve_port(d->serve));
 	env_log(&d->env, "info", "muster-frontend %s: API server %s (%s)%s", MUSTER_VERSION, d->access.server,
 	        d->access.source, serving);
+	say_options(d);
 }
 
 static int daemon_start(struct daemon *d)
@@ -457,6 +503,7 @@ static void daemon_free(struct daemon *d)
 	if (d->model)
 		model_free(d->model);
 	access_free(&d->access);
+	options_free(&d->options);
 	free(d);
 }
 
@@ -472,7 +519,7 @@ static void pin(struct daemon *d)
 	CPU_SET((size_t)d->options.cpu, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
 		return;
-	snprintf(said, sizeof(said), "can't run on CPU %d: %s", d->options.cpu, strerror(errno));
+	snprintf(said, sizeof(said), "can't run on CPU %d: %s", (int)d->options.cpu, strerror(errno));
 	world_log(d, "warn", said);
 }
 
@@ -482,6 +529,8 @@ static int run_once(int argc, char **argv)
 	int code = options_read(argc, argv, &d->options);
 
 	if (code < 0) {
+		d->dialects_off = options_off(&d->options);
+		d->log_level = log_level_read(d->options.log_level);
 		pin(d);
 		code = daemon_start(d);
 	}

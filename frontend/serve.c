@@ -71,6 +71,13 @@ static int address_read(const char *listen, union address *out, char *error, siz
 	return -EINVAL;
 }
 
+int serve_address_check(const char *listen, char *error, size_t error_bytes)
+{
+	union address a;
+
+	return address_read(listen, &a, error, error_bytes);
+}
+
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, const char *text,
                               size_t bytes)
 {

@@ -19,6 +19,9 @@ struct serve_config {
 	void *context;
 };
 
+/* Can `listen` be an address?  -EINVAL with the reason in `error`. */
+int serve_address_check(const char *listen, char *error, size_t error_bytes);
+
 /* "ADDR:PORT", ":PORT" (every address) or "[ADDR6]:PORT".
  *
  *   -EINVAL      no such address; `error` says what is wrong

@@ -1,5 +1,7 @@
 #include "frontend/watch_impl.h"
 
+#include "frontend/jsonout.h"
+
 #include "frontend/apistatus.h"
 
 #include <errno.h>
@@ -31,6 +33,7 @@ void watch_free(struct watch *w)
 	if (w->call)
 		w->env->transport->ops->cancel(w->env->transport, w->call);
 	frames_free(&w->frames);
+	free(w->selector);
 	free(w->continue_token);
 	free(w);
 }
@@ -49,6 +52,27 @@ void watch_path(const struct watch *w, char *out, size_t out_bytes)
 		snprintf(out, out_bytes, "/apis/%s/%s/%s", r->group, r->version, r->plural);
 	else
 		snprintf(out, out_bytes, "/api/%s/%s", r->version, r->plural);
+}
+
+void watch_select(struct watch *w, const char *label_selector)
+{
+	struct jsonout query = {0};
+
+	jsonout_add(&query, "labelSelector=@p", label_selector);
+	free(w->selector);
+	w->selector = query.at;
+}
+
+char *watch_query(const struct watch *w, const char *rest)
+{
+	bool both = w->selector && *rest;
+	struct jsonout out = {0};
+	char base[256];
+
+	watch_path(w, base, sizeof(base));
+	jsonout_add(&out, "@r@r@r@r@r", base, w->selector || *rest ? "?" : "", rest, both ? "&" : "",
+	            w->selector ? w->selector : "");
+	return out.at;
 }
 
 /* ---- objects ------------------------------------------------------------ */

@@ -47,6 +47,10 @@ struct watch;
 struct watch *watch_new(const struct env *env, struct model *model, int index);
 void watch_free(struct watch *w);
 
+/* Before the first poll: only objects with labels that match; copied.  One that ceases to
+ * match is gone. */
+void watch_select(struct watch *w, const char *label_selector);
+
 /* Do what is due.  Returns when it wants to be called next (NEVER_NS: after an
  * answer only). */
 uint64_t watch_poll(struct watch *w);

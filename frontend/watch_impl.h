@@ -24,6 +24,7 @@ struct watch {
 	int index;
 	const struct resource *resource;
 	char name[128]; /* "nodes", "podgroups.scheduling.x-k8s.io" */
+	char *selector; /* "labelSelector=...", as a query has it; NULL: all objects */
 	enum watch_state state;
 	uint64_t wait_until_ns;
 	uint64_t relist_ns; /* when the last relist was asked for; 0: never */
@@ -69,6 +70,9 @@ void watch_wait(struct watch *w, enum watch_state next, uint64_t wait_ns);
 
 /* The collection's path, without a query. */
 void watch_path(const struct watch *w, char *out, size_t out_bytes);
+
+/* The path with its query: what selects, and `rest`, which may be "".  To be freed. */
+char *watch_query(const struct watch *w, const char *rest);
 
 /* To the model; what it can't take is logged and counted.  watch_put() is a
  * frame_fn and returns 0. */

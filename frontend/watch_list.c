@@ -32,20 +32,20 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 
 void watch_list_start(struct watch *w)
 {
-	char base[256];
-	struct jsonout path = {0};
+	struct jsonout query = {0};
+	char *path;
 	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
 	struct http_handler handler = {.done = list_done, .context = w};
 
-	watch_path(w, base, sizeof(base));
-	jsonout_add(&path, "@r", base);
 	if (!w->full_list)
-		jsonout_add(&path, "?limit=@u", (unsigned long long)LIST_LIMIT);
+		jsonout_add(&query, "limit=@u", (unsigned long long)LIST_LIMIT);
 	if (w->continue_token)
-		jsonout_add(&path, "&continue=@p", w->continue_token);
-	request.path = path.at;
+		jsonout_add(&query, "&continue=@p", w->continue_token);
+	path = watch_query(w, query.at ? query.at : "");
+	request.path = path;
 	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
-	jsonout_free(&path);
+	free(path);
+	jsonout_free(&query);
 	if (!w->call)
 		fatal_memory();
 	w->state = WATCH_LISTING;

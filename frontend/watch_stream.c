@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WATCH_SECONDS_MIN 300 /* the server ends it after a time of our choice */
@@ -119,16 +120,17 @@ static void watch_done(void *context, const struct http_answer *answer, const ch
 
 void watch_stream_start(struct watch *w)
 {
-	char base[256], path[512];
+	char query[200], *path;
 	unsigned seconds = WATCH_SECONDS_MIN + (unsigned)(w->env->random(w->env->context) % WATCH_SECONDS_SPAN);
 	struct http_request request = {
-		.method = "GET", .path = path, .lane = HTTP_WATCH, .timeout_ms = seconds * 1000 + WATCH_GRACE_MS,
+		.method = "GET", .lane = HTTP_WATCH, .timeout_ms = seconds * 1000 + WATCH_GRACE_MS,
 	};
 	struct http_handler handler = {.data = watch_data, .done = watch_done, .context = w};
 
-	watch_path(w, base, sizeof(base));
-	snprintf(path, sizeof(path), "%s?watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%u", base,
+	snprintf(query, sizeof(query), "watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%u",
 	         w->version, seconds);
+	path = watch_query(w, query);
+	request.path = path;
 	frames_reset(&w->frames);
 	w->verdict = VERDICT_NONE;
 	w->said = 0;
@@ -137,6 +139,7 @@ void watch_stream_start(struct watch *w)
 	w->heard_ns = w->began_ns;
 	w->counts.watches++;
 	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
+	free(path);
 	if (!w->call)
 		fatal_memory();
 	w->state = WATCH_WATCHING;
@@ -230,13 +233,12 @@ static void probe_done(void *context, const struct http_answer *answer, const ch
 
 void watch_probe_start(struct watch *w)
 {
-	char base[256], path[300];
+	char *path = watch_query(w, "limit=1");
 	struct http_request request = {.method = "GET", .path = path, .lane = HTTP_CALL, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
 	struct http_handler handler = {.done = probe_done, .context = w};
 
-	watch_path(w, base, sizeof(base));
-	snprintf(path, sizeof(path), "%s?limit=1", base);
 	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
+	free(path);
 	if (!w->call)
 		fatal_memory();
 	w->state = WATCH_PROBING;
