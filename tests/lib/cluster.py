@@ -6,6 +6,7 @@
         settles(c, "a", 1)
 """
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -153,6 +154,12 @@ class Cluster:
     def ask(self, *arguments):
         """musterctl about this scheduler: (exit code, output, diagnostics)."""
         return run("musterctl", arguments[0], "--socket", self.socket, *arguments[1:])
+
+    def ask_json(self, *arguments):
+        """The same as JSON: (exit code, answer)."""
+        code, out, err = self.ask(*arguments, "-o", "json")
+        harness.check(out, f"musterctl {arguments}: exit {code}: {err}")
+        return code, json.loads(out)
 
     # ---- apisim ----
 

@@ -12,6 +12,8 @@ TASK_NAME, TASK_NUMBER = "scheduling.k8s.io/group-name", "scheduling.k8s.io/grou
 KOORDINATOR_NAME = "gang.scheduling.koordinator.sh/name"
 KOORDINATOR_MIN = "gang.scheduling.koordinator.sh/min-available"
 KUEUE_NAME, KUEUE_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
+# What apisim serves of them only when it is told to.
+CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup", "kosmos.io/v1alpha1/workloadpolicies/WorkloadPolicy")
 POLICY_LABEL, POLICY_LABEL_OF_PROSE = "workload-policy/kosmos.io", "workload-policy.kosmos.io"
 
 

@@ -1,11 +1,10 @@
 """What gangs do on a live system, against muster-apisim, beside the scenarios of
 tests/scenarios."""
 import os
-import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import load, objects  # noqa: E402
+from lib import objects  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, main, steady, until  # noqa: E402
@@ -121,27 +120,6 @@ def test_preferences_are_followed():
         settles(c, "p", 2)
         equal({name: c.client.get("Pod", name)["spec"]["nodeName"] for name in ("plain", "picky")},
               {"plain": "n1", "picky": "n2"}, "where they went")
-
-
-def test_two_gangs_interlock_twenty_times():
-    """Each needs more than half of the room: exactly one is whole, always."""
-    rng = random.Random(load.seed())
-    with Cluster(*(node(f"n{i}", 4) for i in range(5))) as c:
-        c.up()
-        for turn in range(20):
-            sizes = [rng.randint(11, 20) for _ in range(2)]
-            names = [f"t{turn}x", f"t{turn}y"]
-            made = [pod(f"{g}-{i}", group=g, cpu=1) for g, n in zip(names, sizes) for i in range(n)]
-            made += [pod_group(g, n) for g, n in zip(names, sizes)]
-            rng.shuffle(made)
-            c.create(*made)
-            got = until(lambda: [g for g, n in zip(names, sizes) if c.bound(g) == n], SOON_S, f"{names} {sizes}")
-            equal(len(got), 1, "whole gangs")
-            other = names[1 - names.index(got[0])]
-            steady(lambda: c.bound(other) == 0, 0.2, "the other has nothing")
-            well(c)
-            for o in made:
-                c.delete_object(o)
 
 
 if __name__ == "__main__":

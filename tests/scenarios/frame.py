@@ -16,7 +16,6 @@ on one server: names of nodes are given and compared without the prefix, and
 objects without a namespace go to t.ns.  After each, the invariants are read
 from the API (wrongs.py)."""
 import contextlib
-import json
 import re
 import time
 
@@ -79,9 +78,7 @@ class Scenario:
 
     def ctl(self, what):
         """musterctl about this scheduler."""
-        code, out, err = self.world.ask(what, "-o", "json")
-        equal(code, 0, f"musterctl {what}: {err}")
-        return json.loads(out)
+        return self.world.ask_json(what)[1]
 
     # ---- objects ----
 

@@ -3,8 +3,7 @@ import contextlib
 
 from lib import kube
 from lib.cluster import Cluster
-
-CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup", "kosmos.io/v1alpha1/workloadpolicies/WorkloadPolicy")
+from lib.dialects import CRDS
 
 
 class ApisimWorld(Cluster):
