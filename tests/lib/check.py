@@ -9,8 +9,7 @@ import threading
 from collections import defaultdict
 from fractions import Fraction
 
-from . import kube
-from .objects import GROUP_LABEL
+from . import groups, kube
 
 _SUFFIX = {"": 1, "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000),
            "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18,
@@ -92,21 +91,21 @@ def overfull_nodes(nodes, pods):
     return wrong
 
 
-def broken_gangs(groups, pods):
+def broken_gangs(described, pods):
     """Every gang has none of its members bound, or at least its quorum; and
-    without its PodGroup none."""
-    quorum = {key(group): group["spec"].get("minMember", 0) for group in groups}
-    bound = defaultdict(int)
+    without the object that describes it none.  described: {(kind, namespace, name): object}"""
+    bound = defaultdict(list)
     for pod in pods:
-        label = (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
-        if label and is_bound(pod):
-            bound[f'{pod["metadata"].get("namespace", "default")}/{label}'] += 1
+        group = groups.of(pod)
+        if group and is_bound(pod):
+            bound[pod["metadata"].get("namespace", "default"), group.name].append(group)
     wrong = []
-    for gang, count in sorted(bound.items()):
-        if gang not in quorum:
-            wrong.append(f"gang {gang}: {count} bound, but it has no PodGroup")
-        elif count < quorum[gang]:
-            wrong.append(f"gang {gang}: {count} bound of a quorum of {quorum[gang]}")
+    for (namespace, name), found in sorted(bound.items()):
+        quorum = groups.quorum_of(found[0], namespace, lambda *at: described.get(at))
+        if quorum is None:
+            wrong.append(f"gang {namespace}/{name}: {len(found)} bound, but nothing describes it")
+        elif len(found) < quorum:
+            wrong.append(f"gang {namespace}/{name}: {len(found)} bound of a quorum of {quorum}")
     return wrong
 
 
@@ -127,10 +126,16 @@ def condition(pod, kind="PodScheduled"):
     return found[0] if found else None
 
 
+def described_groups(client):
+    """What describes groups, as broken_gangs() wants it."""
+    return {(kind, o["metadata"]["namespace"], o["metadata"]["name"]): o
+            for kind in groups.KINDS for o in client.list_if_served(kind)}
+
+
 def cluster(client):
     """Nodes, gangs and pods at rest, of all namespaces."""
     pods = client.list("Pod")
-    return overfull_nodes(client.list("Node"), pods) + broken_gangs(client.list("PodGroup"), pods)
+    return overfull_nodes(client.list("Node"), pods) + broken_gangs(described_groups(client), pods)
 
 
 class History:

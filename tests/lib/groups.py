@@ -52,6 +52,8 @@ OBJECTS = {  # kind of group -> kinds of the objects that describe it, the first
     "volcano": ("PodGroup.scheduling.volcano.sh",),
 }
 
+KINDS = sorted({kind for kinds in OBJECTS.values() for kind in kinds})
+
 
 def quorum_of(group, namespace, find):
     """find(kind, namespace, name) is the object or None.  None when nothing

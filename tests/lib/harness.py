@@ -30,14 +30,14 @@ def equal(got, wanted, what=""):
 
 
 def until(question, timeout_s, what="", every_s=0.05):
-    """Ask until the answer is true; the answer."""
+    """Ask until the answer is true; the answer.  what may be a function, asked at the end."""
     end = time.monotonic() + timeout_s
     while True:
         answer = question()
         if answer:
             return answer
         if time.monotonic() > end:
-            raise Failed(f"not within {timeout_s} s: {what}")
+            raise Failed(f"not within {timeout_s} s: {what() if callable(what) else what}")
         time.sleep(every_s)
 
 

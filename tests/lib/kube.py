@@ -60,6 +60,11 @@ def kind_of(obj):
     return qualified if qualified in KINDS else obj["kind"]
 
 
+def typed(kind, obj):
+    """As an object of its own: in a list it has no kind."""
+    return {"apiVersion": KINDS[kind][0].partition("/")[2], "kind": kind.partition(".")[0], **obj}
+
+
 class ApiError(Exception):
     """An answer that is not 2xx; .status is its code, .body the Status object
     or the text."""
@@ -209,6 +214,15 @@ class Client:
     def list(self, kind, namespace=None, page=500, **query):
         """Every object, in pages."""
         return self.list_with_version(kind, namespace, page, **query)[0]
+
+    def list_if_served(self, kind, namespace=None):
+        """None of a kind that the server doesn't know."""
+        try:
+            return self.list(kind, namespace)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return []
 
     def list_with_version(self, kind, namespace=None, page=500, **query):
         items, follow = [], None

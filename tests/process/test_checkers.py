@@ -5,7 +5,8 @@ import sys
 from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import check, yamlsub  # noqa: E402
+from lib import check, kube, yamlsub  # noqa: E402
+from lib.dialects import DIALECTS  # noqa: E402
 from lib.harness import equal, main  # noqa: E402
 from lib.harness import check as holds  # noqa: E402
 from lib.objects import gang, node, pod  # noqa: E402
@@ -65,17 +66,35 @@ def test_overfull_nodes():
           "no such node")
 
 
+def described(*objects):
+    return {(kube.kind_of(o), o["metadata"]["namespace"], o["metadata"]["name"]): o for o in objects}
+
+
 def test_broken_gangs():
     group, pods = gang("g", 4, min_member=3)
 
     def wrong(n, groups=(group,)):
-        return check.broken_gangs(groups, [bound(p, "n1") for p in pods[:n]] + pods[n:])
+        return check.broken_gangs(described(*groups), [bound(p, "n1") for p in pods[:n]] + pods[n:])
 
     equal([wrong(n) for n in (0, 3, 4)], [[], [], []], "none, the quorum, all")
     equal(wrong(2), ["gang default/g: 2 bound of a quorum of 3"], "part-placed")
-    equal(wrong(1, []), ["gang default/g: 1 bound, but it has no PodGroup"], "without its group")
+    equal(wrong(1, []), ["gang default/g: 1 bound, but nothing describes it"], "without its group")
     elsewhere = {**group, "metadata": {"name": "g", "namespace": "other"}}
-    equal(wrong(4, [elsewhere]), ["gang default/g: 4 bound, but it has no PodGroup"], "a group of another namespace")
+    equal(wrong(4, [elsewhere]), ["gang default/g: 4 bound, but nothing describes it"], "a group of another namespace")
+
+
+def test_broken_gangs_of_each_dialect():
+    for name, dialect in DIALECTS.items():
+        pods = [pod(f"p-{i}") for i in range(3)]
+        for p in pods:
+            dialect.mark(p, "g", 3)
+        objects = described(*dialect.objects("g", 3))
+
+        def wrong(n):
+            return check.broken_gangs(objects, [bound(p, "n1") for p in pods[:n]] + pods[n:])
+
+        equal((wrong(0), wrong(3)), ([], []), f"{name}: none, all")
+        equal(wrong(2), ["gang default/g: 2 bound of a quorum of 3"], f"{name}: part-placed")
 
 
 def test_silent_pods():

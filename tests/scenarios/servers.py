@@ -1,6 +1,4 @@
 """The two kinds of server that scenarios run against."""
-import contextlib
-
 from lib import kube
 from lib.cluster import Cluster
 from lib.dialects import CRDS
@@ -15,11 +13,6 @@ class ApisimWorld(Cluster):
 
     def muster_flags(self, t):
         return []
-
-    def serves(self, kind):
-        with contextlib.suppress(kube.ApiError):
-            return self.client.list(kind) is not None
-        return False
 
     def wrong_of_server(self):
         stats = self.stats()
@@ -57,8 +50,6 @@ class RealWorld(Cluster):
     def muster_flags(self, t):
         from .frame import NODE_LABEL
         return ["--node-selector", f"{NODE_LABEL}={t.id}"]
-
-    serves = ApisimWorld.serves
 
     def wrong_of_server(self):
         return []

@@ -18,8 +18,7 @@ from lib.cluster import run
 from lib.harness import Failed, until
 
 SEED = 1
-OBJECTS = ("PodGroup", "PodGroup.scheduling.sigs.k8s.io", "PodGroup.scheduling.k8s.io",
-           "PodGroup.scheduling.volcano.sh", "ConfigMap", "WorkloadPolicy")
+OBJECTS = (*groups.KINDS, "WorkloadPolicy")
 REST_S = 3.0  # reports and results still on their way
 
 
@@ -53,10 +52,8 @@ class State:
         self.pods = [p for p in t.client.list("Pod") if p["metadata"]["namespace"] in t.namespaces]
         self.others = []
         for kind in OBJECTS:
-            if t.world.serves(kind):
-                for o in t.client.list(kind):
-                    if o["metadata"]["namespace"] in t.namespaces:
-                        self.others.append((kind, o))
+            self.others += [(kind, o) for o in t.client.list_if_served(kind)
+                            if o["metadata"]["namespace"] in t.namespaces]
 
     def find(self, kind, namespace, name):
         for k, o in self.others:
@@ -126,17 +123,11 @@ def other_counts(t, state):
     return wrong
 
 
-def typed(kind, obj):
-    """As an object of its own: in a list it has no kind."""
-    version = kube.KINDS[kind][0].partition("/")[2]
-    return {"apiVersion": version, "kind": kind.partition(".")[0], **obj}
-
-
 def other_orders(t, state):
     """simulate on all objects in several orders."""
-    items = [typed("Node", o) for o in state.nodes] + [typed("Pod", o) for o in state.pods]
-    items += [typed(kind, o) for kind, o in state.others]
-    items += [typed("PriorityClass", o) for o in t.client.list("PriorityClass")]
+    items = [kube.typed("Node", o) for o in state.nodes] + [kube.typed("Pod", o) for o in state.pods]
+    items += [kube.typed(kind, o) for kind, o in state.others]
+    items += [kube.typed("PriorityClass", o) for o in t.client.list("PriorityClass")]
     answers = []
     for turn in range(2):
         random.Random(SEED + turn).shuffle(items)

@@ -1,0 +1,93 @@
+"""A cluster in which every dialect is in use at once: 2,000 pods, and each gang is whole
+and says so in its own way."""
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import check, load, objects  # noqa: E402
+from lib.cluster import Cluster, Follower  # noqa: E402
+from lib.dialects import CRDS, DIALECTS  # noqa: E402
+from lib.harness import equal, main, until  # noqa: E402
+
+PODS, NODES = 2000, 50
+SOON_S = 60
+# As `musterctl gangs` calls them.
+NAMES = {"scheduler-plugins-old": "scheduler-plugins"}
+
+
+def gangs(rng):
+    """[(dialect, gang, size)], all dialects in turn, sizes that sum to PODS."""
+    sizes = load.split(rng, PODS, 2, 120)
+    return [(name, f"{name}-{i}", n) for i, n in enumerate(sizes) for name in [list(DIALECTS)[i % len(DIALECTS)]]]
+
+
+def made(dialect, gang, size, **asks):
+    pods = [objects.pod(f"{gang}-{i}", memory="0", **asks) for i in range(size)]
+    for p in pods:
+        DIALECTS[dialect].mark(p, gang, size)
+    return DIALECTS[dialect].objects(gang, size), pods
+
+
+def condition_of(group):
+    """Of a native PodGroup, under the name that its version has."""
+    return check.condition(group, "PodGroupInitiallyScheduled") or check.condition(group, "PodGroupScheduled") or {}
+
+
+def wrong_status(c, gang, size, described, runs):
+    """What the object that describes the gang should not say; described: it as created."""
+    kind = check.kube.kind_of(described)
+    if kind == "ConfigMap":
+        return []
+    now = c.client.get(kind, gang)
+    if kind == "PodGroup.scheduling.k8s.io":
+        got = condition_of(now)
+        right = got.get("status") == ("True" if runs else "False") and (runs or got.get("reason") == "Unschedulable")
+        return [] if right else [f"{gang}: {got}"]
+    status = now.get("status") or {}
+    if runs:
+        right = status.get("phase") == "Running" and status.get("running") == size
+    else:
+        right = status.get("phase") in ("Pending", "Inqueue", "PreScheduling", "Scheduling") and \
+            not status.get("running")
+    return [] if right else [f"{kind} {gang} of {size}: {status}"]
+
+
+def test_all_at_once():
+    rng = random.Random(load.seed())
+    fit = [(d, g, n, *made(d, g, n, cpu=rng.choice(["100m", "250m", "500m"]))) for d, g, n in gangs(rng)]
+    stuck = [(d, f"{d}-stuck", 3, *made(d, f"{d}-stuck", 3, requests={"example.com/none": "1"})) for d in DIALECTS]
+    every = fit + stuck
+    flags = [f for crd in CRDS for f in ("--crd", crd)] + ["--gate", "GenericWorkload"]
+    with Cluster(*(objects.node(f"n{i:02}", cpu="64", memory="256Gi") for i in range(NODES)), apisim=flags) as c:
+        c.up("--report-qps", 2000)
+        order = [o for _, _, _, groups, pods in every for o in groups + pods]
+        rng.shuffle(order)
+        with Follower(c.client) as history:
+            load.submit(c.client, order)
+            until(lambda: c.stats()["binds"] >= PODS, SOON_S, "all that fit are bound")
+            bound = {}
+            for p in c.pods():
+                gang = p["metadata"]["name"].rpartition("-")[0]
+                bound[gang] = bound.get(gang, 0) + check.is_bound(p)
+        equal({g: bound[g] for _, g, _, _, _ in every}, {**{g: n for _, g, n, _, _ in fit},
+                                                         **{g: 0 for _, g, _, _, _ in stuck}}, "bound of each gang")
+        equal(history.wrong, [], "history")
+        equal(c.wrongs(), [], "what must hold")
+        for groups, runs in ((fit, True), (stuck, False)):
+            def wrong():
+                return [w for _, g, n, described, _ in groups for o in described
+                        for w in wrong_status(c, g, n, o, runs)]
+            until(lambda: not wrong(), SOON_S, lambda: wrong()[:5], every_s=0.5)
+        shown = {g["gang"]: g for g in c.ask_json("gangs")[1]["gangs"]}
+        for d, g, n, _, _ in every:
+            got = shown[f"default/{g}"]
+            equal((got["dialect"], got["quorum"], got["members"]), (NAMES.get(d, d), n, n), g)
+        until(lambda: not check.silent_pods(c.pods()), SOON_S, "each pod that waits says why")
+        for d, g, _, _, _ in stuck:
+            said = check.condition(c.client.get("Pod", f"{g}-0"))["message"]
+            equal(("Insufficient example.com/none" in said, g in said), (True, True), f"{g}: {said}")
+
+
+if __name__ == "__main__":
+    main(globals())
