@@ -51,8 +51,6 @@ static const struct other_mark others[] = {
 	{ "KAI", ANNOTATION, "pod-group-name", NULL, NULL },
 	{ "Goedel", LABEL, "godel.bytedance.com/pod-group-name", NULL, NULL },
 	{ "Goedel", ANNOTATION, "godel.bytedance.com/pod-group-name", NULL, NULL },
-	{ "WorkloadPolicy", RULE, "workload-policy/kosmos.io", NULL, NULL },
-	{ "WorkloadPolicy", RULE, "workload-policy.kosmos.io", NULL, NULL },
 };
 
 static const struct pairs *place_of(const struct pod_object *pod, const struct other_mark *m)

@@ -42,6 +42,9 @@ int extract_service(const char *json, size_t bytes, struct arena *arena, struct 
 int extract_controller(const char *json, size_t bytes, struct arena *arena, const char *kind,
                        struct controller_object *out, struct decode_error *error);
 
+int extract_policy(const char *json, size_t bytes, struct arena *arena, struct policy_object *out,
+                   struct decode_error *error);
+
 /* apiVersion, kind and metadata alone. */
 int extract_meta(const char *json, size_t bytes, struct arena *arena, struct meta *out,
                  struct decode_error *error);

@@ -22,6 +22,7 @@ static const struct {
 	  OWNER_REPLICATION_CONTROLLER },
 	{ { "apps", "v1", "replicasets", "ReplicaSet", true }, ROLE_OWNERS, OWNER_REPLICA_SET },
 	{ { "apps", "v1", "statefulsets", "StatefulSet", true }, ROLE_OWNERS, OWNER_STATEFUL_SET },
+	{ { "kosmos.io", "v1alpha1", "workloadpolicies", "WorkloadPolicy", true }, ROLE_POLICIES, 0 },
 };
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -76,6 +77,7 @@ static void model_tables_init(struct model *m)
 	pool_init(&m->besides, sizeof(struct beside_entry), UINT32_MAX - 1);
 	pool_init(&m->others, sizeof(struct other_entry), l->pods);
 	m->stir_first = m->stir_last = SLOT_NONE;
+	pool_init(&m->policies, sizeof(struct policy_entry), UINT32_MAX - 1);
 	list_init(&m->shapes_dirty, MODEL_DIRTY);
 	list_init(&m->nodes_dirty, MODEL_DIRTY);
 	list_init(&m->gangs_dirty, MODEL_DIRTY);
@@ -174,6 +176,7 @@ static void free_entries(struct model *m)
 			free(pod_at(m, i)->texts);
 			free(pod_at(m, i)->labels);
 			free(pod_at(m, i)->storage_refusal);
+			free(pod_at(m, i)->policy_refusal);
 		}
 	}
 	for (uint32_t i = 0; i < m->namespaces.n; i++) {
@@ -186,6 +189,17 @@ static void free_entries(struct model *m)
 		if (owner_at(m, i)->slot.live) {
 			free(owner_at(m, i)->texts);
 			free(owner_at(m, i)->rules);
+		}
+	}
+	for (uint32_t i = 0; i < m->policies.n; i++) {
+		struct policy_entry *e = policy_at(m, i);
+
+		if (e->slot.live) {
+			free(e->texts);
+			free(e->refusal);
+			if (e->rules)
+				free(e->rules->selector);
+			free(e->rules);
 		}
 	}
 }
@@ -205,12 +219,14 @@ void model_free(struct model *m)
 	pool_free(&m->others);
 	table_free(&m->besides_index);
 	table_free(&m->others_index);
+	pool_free(&m->policies);
 	table_free(&m->shapes_index);
 	table_free(&m->nodes_index);
 	table_free(&m->gangs_index);
 	table_free(&m->pods_index);
 	table_free(&m->namespaces_index);
 	table_free(&m->owners_index);
+	table_free(&m->policies_index);
 	table_free(&m->services_index);
 	intern_free(&m->keys);
 	intern_free(&m->values);
@@ -289,6 +305,7 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes, str
 	case ROLE_NAMESPACES: return namespace_put(m, resource, json, bytes, error);
 	case ROLE_OWNERS: return owner_put(m, resource, json, bytes, error);
 	case ROLE_VOLUMES: return storage_put(m, resource, json, bytes, error);
+	case ROLE_POLICIES: return policy_put(m, resource, json, bytes, error);
 	default: return gang_put(m, resource, json, bytes, error);
 	}
 }
@@ -314,6 +331,7 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes, 
 	case ROLE_NAMESPACES: return namespace_remove(m, &meta);
 	case ROLE_OWNERS: return owner_remove(m, resource, &meta);
 	case ROLE_VOLUMES: return volumes_remove(m->volumes, m->which[resource], &meta);
+	case ROLE_POLICIES: return policy_remove(m, &meta);
 	default: return gang_remove(m, resource, &meta);
 	}
 }
@@ -373,6 +391,13 @@ static void replace_owners(struct model *m, uint32_t kind, uint32_t round)
 			owner_forget(m, i);
 }
 
+static void replace_policies(struct model *m, uint32_t round)
+{
+	for (uint32_t i = 0; i < m->policies.n; i++)
+		if (policy_at(m, i)->slot.live && policy_at(m, i)->texts && policy_at(m, i)->seen != round)
+			policy_forget_object(m, i);
+}
+
 void model_replace_end(struct model *m, int resource)
 {
 	uint32_t round = m->replace[resource].round, which = m->which[resource];
@@ -386,6 +411,7 @@ void model_replace_end(struct model *m, int resource)
 	case ROLE_NAMESPACES: replace_namespaces(m, round); break;
 	case ROLE_OWNERS: replace_owners(m, which, round); break;
 	case ROLE_VOLUMES: volumes_replace_end(m->volumes, which); break;
+	case ROLE_POLICIES: replace_policies(m, round); break;
 	default: replace_gangs(m, which, round);
 	}
 }

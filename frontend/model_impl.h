@@ -140,6 +140,34 @@ struct owner_entry {
 	bool is_first;
 };
 
+/* What a WorkloadPolicy says; numbers are held. */
+struct policy_rules {
+	uint32_t topology;
+	uint32_t flags; /* enum policy_flags, but POLICY_UNSELECTED */
+	struct owner_rules *selector; /* NULL: all pods of the namespace */
+	uint32_t shares_n;
+	struct policy_share shares[]; /* sorted, each value once */
+};
+
+struct policy_use {
+	const struct policy_rules *rules;
+	bool unselected; /* the pod itself does not match the selector */
+};
+
+struct policy_entry {
+	struct slot slot;
+	uint32_t hash;
+	uint32_t seen;
+	uint32_t namespace;
+	uint32_t name; /* a value number */
+	bool bad;
+	char *texts;   /* uid NUL resourceVersion NUL; NULL without object */
+	char *refusal; /* why it can't be honoured; NULL: it can, or there is no object */
+	struct policy_rules *rules; /* NULL: none that are good */
+	uint32_t pods; /* that wait and name it */
+	uint32_t pods_first; /* a list over pod_entry.policy_next */
+};
+
 /* What a pod gets default spread constraints by; numbers. */
 struct spread_cause {
 	uint32_t namespace; /* of namespaces */
@@ -215,6 +243,8 @@ struct pod_entry {
 	uint32_t labels_n;
 	struct pod_label *labels; /* sorted by key; NULL without any */
 	uint32_t owner;           /* value number of its controller's name; ID_NONE */
+	uint32_t policy;          /* ID_NONE */
+	uint32_t policy_next, policy_prev;
 	uint32_t spread_next, spread_prev;
 	uint8_t owner_kind; /* enum owner_kind */
 	uint8_t flags; /* enum pod_flags, but POD_BINDING */
@@ -226,6 +256,7 @@ struct pod_entry {
 	bool storage_lost; /* it is blind, since what they ask for could not be recorded */
 	uint8_t storage_refused; /* enum volume_refusal */
 	char *storage_refusal;   /* NULL: none */
+	char *policy_refusal;    /* NULL: none */
 };
 
 struct replace {
@@ -248,6 +279,7 @@ struct model {
 		ROLE_NAMESPACES,
 		ROLE_OWNERS,     /* which: enum owner_kind */
 		ROLE_VOLUMES,    /* which: enum volume_kind */
+		ROLE_POLICIES,
 	} roles[RESOURCES_WATCHED];
 	uint32_t which[RESOURCES_WATCHED];
 	size_t resources_n;
@@ -261,8 +293,9 @@ struct model {
 	size_t image_uses_n;
 	bool images_due; /* some are fresh */
 	struct volumes *volumes; /* frontend/volume.h; pods and nodes by their slots */
-	struct pool shapes, nodes, gangs, pods, namespaces, owners;
-	struct table shapes_index, nodes_index, gangs_index, pods_index, namespaces_index, owners_index;
+	struct pool shapes, nodes, gangs, pods, namespaces, owners, policies;
+	struct table shapes_index, nodes_index, gangs_index, pods_index, namespaces_index, owners_index,
+		policies_index;
 	struct table services_index; /* by the first pair of their selector */
 	struct list shapes_dirty, nodes_dirty, gangs_dirty, pods_dirty, namespaces_dirty;
 	struct list shapes_dead, nodes_dead, gangs_dead;
@@ -314,6 +347,11 @@ static inline struct namespace_entry *namespace_at(const struct model *m, uint32
 static inline struct owner_entry *owner_at(const struct model *m, uint32_t s)
 {
 	return pool_at(&m->owners, s);
+}
+
+static inline struct policy_entry *policy_at(const struct model *m, uint32_t s)
+{
+	return pool_at(&m->policies, s);
 }
 
 /* ---- model_body.c: parts of records ------------------------------------------ */
@@ -378,6 +416,7 @@ struct shape_change {
 	uint32_t namespace;
 	const struct spread_cause *spread; /* NULL: no default constraints */
 	const struct pod_storage *storage; /* NULL: as it was */
+	const struct policy_use *policy;   /* NULL: none */
 };
 
 struct shape_trouble {
@@ -439,6 +478,8 @@ int pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *obje
 int pod_join_storage(struct model *m, uint32_t pod);
 /* The text that its object alone is refused with, "". */
 const char *pod_base_refusal(const struct pod_entry *p);
+/* POD_REFUSED is set as its refusals say. */
+void pod_flag_refused(struct pod_entry *p);
 /* -ENOMEM */
 int node_set_storage(struct model *m, uint32_t node, const struct node_object *object, bool *changed);
 int node_join_storage(struct model *m, uint32_t node, bool *changed);
@@ -463,6 +504,31 @@ int pod_labels_take(struct model *m, const struct pairs *from, struct pod_label 
 void pod_labels_give(struct model *m, struct pod_label *labels, uint32_t n);
 /* The value number of a key, or ID_NONE. */
 uint32_t labels_find(const struct pod_label *labels, uint32_t n, uint32_t key);
+
+/* ---- model_rules.c -------------------------------------------------------------- */
+
+/* *out NULL: there are none, or kube-scheduler can't parse them.  -ENOMEM */
+int rules_make(struct model *m, const struct node_rule *rules, size_t n, struct owner_rules **out);
+void rules_free(struct model *m, struct owner_rules *r);
+bool rules_equal(const struct owner_rules *a, const struct owner_rules *b);
+/* Do all of them hold for a pod's labels?  NULL: yes. */
+bool rules_hold(const struct owner_rules *r, const struct pod_label *labels, uint32_t n);
+
+/* ---- model_policy.c ------------------------------------------------------------- */
+
+int policy_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int policy_remove(struct model *m, const struct meta *meta);
+void policy_forget_object(struct model *m, uint32_t policy);
+/* The policy that the pod's labels name: *policy, or ID_NONE without one; the caller joins it with a
+ * pod, or gives it up with policy_release_if_unused().  -EINVAL with *fault; -ENOMEM */
+int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *policy, const char **fault);
+void policy_join(struct model *m, uint32_t policy, uint32_t pod);
+void policy_leave(struct model *m, uint32_t pod);
+void policy_release_if_unused(struct model *m, uint32_t policy);
+/* NULL: the pod has none that is good. */
+const struct policy_use *policy_use_of(const struct model *m, const struct pod_entry *p, struct policy_use *use);
+/* Write the policy into the pod's shape; one that can't be obeyed refuses the pod. */
+void pod_join_policy(struct model *m, uint32_t pod);
 
 /* ---- model_owner.c -------------------------------------------------------------- */
 
@@ -545,6 +611,7 @@ struct pod_state {
 	uint32_t labels_n;
 	uint32_t owner;
 	uint8_t owner_kind;
+	uint32_t policy; /* not yet joined; ID_NONE */
 	bool spreads;
 	bool unshaped; /* its shape could not be recorded */
 	const char *refusal; /* "": none */
@@ -571,6 +638,10 @@ uint32_t pod_find(const struct model *m, struct text namespace, struct text name
 void pod_forget(struct model *m, uint32_t pod);
 /* What gives it default spread constraints has changed. */
 void pod_respread(struct model *m, uint32_t pod);
+/* All that its shape owes to other objects, storage apart.  *out points to the others, which are filled
+ * in. */
+void pod_shape_change(const struct model *m, uint32_t pod, struct spread_cause *cause, struct policy_use *use,
+                      struct shape_change *out);
 
 /* ---- model_valid.c ------------------------------------------------------------ */
 

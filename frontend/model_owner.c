@@ -8,71 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- rules as numbers ----------------------------------------------------------------- */
-
-static void rules_free(struct model *m, struct owner_rules *r)
-{
-	if (!r)
-		return;
-	for (uint32_t i = 0; i < r->n; i++)
-		intern_give(&m->keys, r->at[i].key);
-	for (uint32_t i = 0; i < r->values_n; i++)
-		intern_give(&m->values, r->values[i]);
-	free(r);
-}
-
-static int rules_add(struct model *m, struct owner_rules *r, const struct node_rule *from)
-{
-	struct requirement *q = &r->at[r->n];
-
-	*q = (struct requirement){ .op = from->op, .values_first = r->values_n };
-	for (size_t i = 0; i < from->values_n; i++) {
-		if (intern_take(&m->values, from->values[i], &r->values[r->values_n]) < 0)
-			return -ENOMEM;
-		r->values_n++;
-		q->values_n++;
-	}
-	if (intern_take(&m->keys, from->key, &q->key) < 0)
-		return -ENOMEM;
-	r->n++;
-	return 0;
-}
-
-/* *out NULL: there are none, or kube-scheduler can't parse them. */
-static int rules_make(struct model *m, const struct node_rule *rules, size_t n, struct owner_rules **out)
-{
-	struct owner_rules *r;
-	size_t values = 0;
-
-	*out = NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (rules[i].is_void || rules[i].op > REQUIRE_NOT_EXISTS)
-			return 0;
-		values += rules[i].values_n;
-	}
-	if (n == 0)
-		return 0;
-	r = malloc(sizeof(*r) + n * sizeof(r->at[0]) + values * sizeof(uint32_t));
-	if (!r)
-		return -ENOMEM;
-	*r = (struct owner_rules){ .values = (uint32_t *)(void *)&r->at[n] };
-	for (size_t i = 0; i < n; i++) {
-		if (rules_add(m, r, &rules[i]) < 0) {
-			rules_free(m, r);
-			return -ENOMEM;
-		}
-	}
-	*out = r;
-	return 0;
-}
-
-static bool rules_equal(const struct owner_rules *a, const struct owner_rules *b)
-{
-	if (!a || !b)
-		return a == b;
-	return a->n == b->n && a->values_n == b->values_n && memcmp(a->at, b->at, a->n * sizeof(a->at[0])) == 0 &&
-	       memcmp(a->values, b->values, a->values_n * sizeof(uint32_t)) == 0;
-}
+/* ---- rules ---------------------------------------------------------------------------- */
 
 /* A service's: pairs that must all be there. */
 static bool pairs_match(const struct owner_rules *r, const struct spread_cause *c)
@@ -323,29 +259,6 @@ static int pair_order(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static int add_clause(struct draft *d, const struct requirement *from, const uint32_t *values)
-{
-	struct requirement *clause = draft_more(d, SECTION_CLAUSES);
-	uint32_t *value;
-
-	if (!clause)
-		return -ENOMEM;
-	*clause = (struct requirement){ .op = from->op, .key = from->key,
-					.values_first = from->values_n > 0 ? draft_count(d, SECTION_VALUES) : 0,
-					.values_n = from->values_n };
-	for (uint32_t i = 0; i < from->values_n; i++) {
-		value = draft_more(d, SECTION_VALUES);
-		if (!value)
-			return -ENOMEM;
-		*value = values[i];
-		intern_hold(&d->m->values, values[i]);
-		draft_keep(d, SECTION_VALUES);
-	}
-	intern_hold(&d->m->keys, from->key);
-	draft_keep(d, SECTION_CLAUSES);
-	return 0;
-}
-
 static bool is_among(const struct pair_list *l, const struct requirement *q, const uint32_t *values)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -373,11 +286,11 @@ int owner_clauses(struct draft *d, const struct spread_cause *c, struct span *ou
 		qsort(l.at, l.n, sizeof(*l.at), pair_order);
 	out->first = draft_count(d, SECTION_CLAUSES);
 	for (size_t i = 0; rc == 0 && i < l.n; i++)
-		rc = add_clause(d, &(struct requirement){ .op = REQUIRE_IN, .key = l.at[i].key, .values_n = 1 },
+		rc = draft_requirement(d, &(struct requirement){ .op = REQUIRE_IN, .key = l.at[i].key, .values_n = 1 },
 				&l.at[i].value);
 	for (uint32_t i = 0; rules && rc == 0 && i < rules->n; i++)
 		if (!is_among(&l, &rules->at[i], rules->values + rules->at[i].values_first))
-			rc = add_clause(d, &rules->at[i], rules->values + rules->at[i].values_first);
+			rc = draft_requirement(d, &rules->at[i], rules->values + rules->at[i].values_first);
 	out->n = draft_count(d, SECTION_CLAUSES) - out->first;
 	return rc;
 }

@@ -135,16 +135,28 @@ static void spread_leave(struct model *m, uint32_t pod)
 	p->spreads = false;
 }
 
+void pod_shape_change(const struct model *m, uint32_t pod, struct spread_cause *cause, struct policy_use *use,
+                      struct shape_change *out)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+
+	*cause = (struct spread_cause){ p->namespace, p->labels, p->labels_n, p->owner_kind, p->owner };
+	*out = (struct shape_change){ .namespace = namespace_at(m, p->namespace)->name,
+				      .spread = p->spreads ? cause : NULL, .policy = policy_use_of(m, p, use) };
+}
+
 void pod_respread(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
-	const struct spread_cause cause = { p->namespace, p->labels, p->labels_n, p->owner_kind, p->owner };
-	const struct shape_change change = { .namespace = namespace_at(m, p->namespace)->name, .spread = &cause };
+	struct spread_cause cause;
+	struct policy_use use;
+	struct shape_change change;
 	struct shape_trouble trouble = { 0 };
 	uint32_t shape;
 	int rc;
 
 	arena_reset(&m->scratch);
+	pod_shape_change(m, pod, &cause, &use, &change);
 	rc = shape_remake(m, p->shape, &change, &shape, &trouble);
 	if (rc < 0) {
 		/* It only scores nodes: the old one does until the pod is read again. */
@@ -190,6 +202,7 @@ void pod_forget(struct model *m, uint32_t pod)
 	gang_phase_uncount(m, e);
 	gang_leave(m, pod);
 	spread_leave(m, pod);
+	policy_leave(m, pod);
 	pod_set_storage(m, pod, NULL);
 	pod_give_old(m, e);
 	if (e->binding != ID_NONE)
@@ -222,7 +235,7 @@ static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod, st
 		return rc;
 	e = pod_at(m, *pod);
 	e->hash = pod_hash(m, meta->namespace, meta->name);
-	e->gang = e->node = e->binding = e->shape = e->owner = ID_NONE;
+	e->gang = e->node = e->binding = e->shape = e->owner = e->policy = ID_NONE;
 	table_put(&m->pods_index, e->hash, *pod);
 	m->counts.pods++;
 	return 0;
@@ -272,9 +285,16 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	gang_phase_count(m, e);
 	if (e->gang != ID_NONE)
 		gang_owned(m, e->gang, object);
+	if (e->policy != s->policy) {
+		policy_leave(m, pod);
+		if (s->policy != ID_NONE)
+			policy_join(m, s->policy, pod);
+	}
 	if (e->blind)
 		blind_begin(m, e->node);
 	pod_set_storage(m, pod, s->unshaped ? NULL : object);
+	if (s->policy != ID_NONE)
+		pod_join_policy(m, pod);
 	if (is_new || is_changed(&old, e))
 		list_push(&m->pods_dirty, &m->pods, pod);
 	if (!is_new) {

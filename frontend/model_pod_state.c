@@ -40,6 +40,8 @@ void pod_state_release(struct model *m, struct pod_state *s)
 	pod_labels_give(m, s->labels, s->labels_n);
 	if (s->owner != ID_NONE)
 		intern_give(&m->values, s->owner);
+	if (s->policy != ID_NONE)
+		policy_release_if_unused(m, s->policy);
 	if (s->namespace != SLOT_NONE)
 		namespace_give(m, s->namespace);
 }
@@ -87,6 +89,17 @@ static int state_gang(struct model *m, const struct pod_object *pod, struct pod_
 		return 0;
 	s->gang = ID_NONE;
 	return rc == -ENOSPC ? state_limit(m, s, flag) : rc;
+}
+
+static int state_policy(struct model *m, const struct pod_object *pod, struct pod_state *s)
+{
+	const char *fault = NULL;
+	int rc = policy_of_pod(m, pod, &s->policy, &fault);
+
+	if (rc != -EINVAL)
+		return rc;
+	pod_state_refuse(s, fault);
+	return 0;
 }
 
 /* What it is counted by in rules of others, and by what it may get default ones. */
@@ -191,7 +204,7 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	int rc;
 
 	*s = (struct pod_state){ .shape = ID_NONE, .gang = ID_NONE, .node = ID_NONE, .scheduler = SLOT_NONE,
-				 .namespace = SLOT_NONE, .owner = ID_NONE, .refusal = "" };
+				 .namespace = SLOT_NONE, .owner = ID_NONE, .policy = ID_NONE, .refusal = "" };
 	s->flags = (pod_is_ours(m, pod) ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
 		   (pod->meta.deleting ? POD_DELETING : 0);
 	rc = model_intern(m, &m->schedulers, pod->scheduler_name, &s->scheduler, &s->flag);
@@ -206,6 +219,8 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 		rc = state_shape(m, pod, known, s);
 	if (rc == 0 && (s->flags & POD_OURS))
 		rc = state_gang(m, pod, s);
+	if (rc == 0 && (s->flags & POD_OURS) && !bound && !s->unshaped)
+		rc = state_policy(m, pod, s);
 	/* What runs, runs. */
 	if (bound)
 		s->flags &= (uint8_t)~POD_REFUSED;

@@ -18,6 +18,13 @@ const char *pod_base_refusal(const struct pod_entry *p)
 	return text;
 }
 
+void pod_flag_refused(struct pod_entry *p)
+{
+	p->flags &= (uint8_t)~POD_REFUSED;
+	if (p->node == ID_NONE && (p->storage_refusal || p->policy_refusal || *pod_base_refusal(p)))
+		p->flags |= POD_REFUSED;
+}
+
 /* Why the pod's storage refuses it; "" when it does not.  -ENOMEM. */
 static int set_refusal(struct model *m, uint32_t pod, uint32_t refused, const char *text)
 {
@@ -29,9 +36,7 @@ static int set_refusal(struct model *m, uint32_t pod, uint32_t refused, const ch
 	free(p->storage_refusal);
 	p->storage_refusal = copy;
 	p->storage_refused = (uint8_t)refused;
-	p->flags &= (uint8_t)~POD_REFUSED;
-	if (p->node == ID_NONE && (copy || *pod_base_refusal(p)))
-		p->flags |= POD_REFUSED;
+	pod_flag_refused(p);
 	return 0;
 }
 
@@ -60,15 +65,17 @@ static int storage_lost(struct model *m, uint32_t pod, int rc, const struct shap
 int pod_join_storage(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
-	const struct spread_cause cause = { p->namespace, p->labels, p->labels_n, p->owner_kind, p->owner };
 	struct pod_storage storage = { 0 };
-	const struct shape_change change = { .namespace = namespace_at(m, p->namespace)->name, .storage = &storage,
-					     .spread = p->spreads ? &cause : NULL };
+	struct spread_cause cause;
+	struct policy_use use;
+	struct shape_change change;
 	struct shape_trouble trouble = { 0 };
 	uint32_t shape = ID_NONE;
 	int rc;
 
 	arena_reset(&m->scratch);
+	pod_shape_change(m, pod, &cause, &use, &change);
+	change.storage = &storage;
 	rc = volumes_join_pod(m->volumes, pod, p->node != ID_NONE, &m->scratch, &storage);
 	if (rc == 0 && storage.refused != VOLUME_REFUSED_NOT)
 		storage = (struct pod_storage){ .refused = storage.refused, .refusal = storage.refusal };

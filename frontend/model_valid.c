@@ -13,7 +13,7 @@ struct check {
 	bool good;
 	/* What is held, by slot. */
 	uint32_t *keys, *values, *columns, *taints, *schedulers, *images, *shapes, *nodes, *members, *blind;
-	uint32_t *namespaces, *spreading;
+	uint32_t *namespaces, *spreading, *policies;
 };
 
 __attribute__((format(printf, 2, 3))) static void bad(struct check *c, const char *format, ...)
@@ -105,6 +105,10 @@ static void count_pods(struct check *c)
 		c->spreading[p->namespace] += p->spreads;
 		if (p->owner != ID_NONE)
 			c->values[p->owner]++;
+		if (p->policy != ID_NONE)
+			c->policies[p->policy]++;
+		if (p->policy_refusal && (p->policy == ID_NONE || !(p->flags & POD_REFUSED)))
+			bad(c, "pod %u is refused by a policy, and is not", i);
 	}
 }
 
@@ -126,7 +130,38 @@ static void check_owners(struct check *c)
 	}
 }
 
-/* After pods and owners. */
+/* After pods. */
+static void check_policies(struct check *c)
+{
+	const struct model *m = c->m;
+
+	for (uint32_t i = 0; i < m->policies.n; i++) {
+		const struct policy_entry *e = policy_at(m, i);
+		const struct owner_rules *selector = e->rules ? e->rules->selector : NULL;
+		uint32_t n = 0;
+
+		if (!e->slot.live)
+			continue;
+		c->namespaces[e->namespace]++;
+		c->values[e->name]++;
+		if (e->rules)
+			c->keys[e->rules->topology]++;
+		for (uint32_t k = 0; e->rules && k < e->rules->shares_n; k++)
+			c->values[e->rules->shares[k].value]++;
+		for (uint32_t k = 0; selector && k < selector->n; k++)
+			c->keys[selector->at[k].key]++;
+		for (uint32_t k = 0; selector && k < selector->values_n; k++)
+			c->values[selector->values[k]]++;
+		for (uint32_t p = e->pods_first; p != SLOT_NONE && n <= e->pods; p = pod_at(m, p)->policy_next)
+			n += pod_at(m, p)->policy == i;
+		if (e->pods != c->policies[i] || n != e->pods)
+			bad(c, "policy %u: %u pods, %u in its list, %u name it", i, e->pods, n, c->policies[i]);
+		if (e->pods == 0 && !e->texts)
+			bad(c, "policy %u is not used", i);
+	}
+}
+
+/* After pods, owners and policies. */
 static void check_namespaces(struct check *c)
 {
 	const struct model *m = c->m;
@@ -287,9 +322,9 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	struct check c = { .m = m, .why = why, .why_bytes = why_bytes, .good = true };
 	const uint32_t sizes[] = { m->keys.pool.n, m->values.pool.n, m->columns.pool.n, m->taints.pool.n,
 				   m->schedulers.pool.n, m->images.pool.n, m->shapes.n, m->nodes.n, m->gangs.n,
-				   m->nodes.n, m->namespaces.n, m->namespaces.n };
+				   m->nodes.n, m->namespaces.n, m->namespaces.n, m->policies.n };
 	uint32_t **counts[] = { &c.keys, &c.values, &c.columns, &c.taints, &c.schedulers, &c.images, &c.shapes, &c.nodes,
-				&c.members, &c.blind, &c.namespaces, &c.spreading };
+				&c.members, &c.blind, &c.namespaces, &c.spreading, &c.policies };
 	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
 
 	for (size_t i = 0; i < n; i++) {
@@ -300,6 +335,7 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	if (c.good) {
 		count_pods(&c);
 		check_owners(&c);
+		check_policies(&c);
 		check_namespaces(&c);
 		check_shapes(&c);
 		check_nodes(&c);

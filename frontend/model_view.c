@@ -34,6 +34,8 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 		out->refusal = e->storage_refusal;
 		out->refusal_is_kube = e->storage_refused == VOLUME_REFUSED_KUBE;
 	}
+	if (!*out->refusal && e->policy_refusal)
+		out->refusal = e->policy_refusal;
 	out->id = pod;
 	out->generation = e->slot.generation;
 	out->gang_id = e->gang;

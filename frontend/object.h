@@ -260,6 +260,23 @@ struct service_object {
 	struct pairs selector; /* none: it selects nobody */
 };
 
+struct policy_share_object {
+	struct text name; /* a value of the topology label */
+	uint32_t replicas;
+};
+
+/* Kosmos' WorkloadPolicy. */
+struct policy_object {
+	struct meta meta;
+	struct text topology;
+	struct selector_object selector; /* given */
+	uint32_t flags; /* enum policy_flags, but POLICY_UNSELECTED */
+	struct policy_share_object *shares; /* of a name that is there twice the last one counts */
+	size_t shares_n;
+	size_t shares_room;
+	const char *below_zero; /* replicas that count as 0, for a message; NULL: none */
+};
+
 /* A ReplicaSet, ReplicationController or StatefulSet. */
 struct controller_object {
 	struct meta meta;

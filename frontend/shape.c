@@ -152,10 +152,10 @@ void draft_cut(struct draft *d, enum section section, uint32_t n)
 		visit_item(section, s->at + --s->n * layout[section].bytes, give_number, d->m);
 }
 
-/* Spread constraints count pods of one namespace. */
+/* Spread constraints and policies count pods of one namespace. */
 static void draft_set_namespace(struct draft *d, uint32_t namespace)
 {
-	if (draft_count(d, SECTION_SPREADS) == 0)
+	if (draft_count(d, SECTION_SPREADS) == 0 && draft_count(d, SECTION_POLICIES) == 0)
 		namespace = ID_NONE;
 	if (namespace != ID_NONE)
 		intern_hold(&d->m->values, namespace);
@@ -374,11 +374,14 @@ int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, u
 
 	if (rc == 0) {
 		draft_strip_default_spreads(&d);
+		draft_strip_policy(&d);
 		if (c->storage) {
 			draft_strip_storage(&d);
 			rc = draft_storage(&d, c->storage);
 		}
 	}
+	if (rc == 0 && c->policy)
+		rc = draft_policy(&d, c->policy);
 	if (rc == 0 && c->spread)
 		rc = draft_default_spreads(&d, c->spread);
 	draft_set_namespace(&d, c->namespace);

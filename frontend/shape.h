@@ -4,7 +4,7 @@
  *   pod ──► struct draft, one array for each section ──► body ──► table
  *
  * What a shape owes to other objects than the pod is derived and stands last: what
- * volumes ask for, then the default spread constraints, with their clauses and
+ * volumes ask for, then the policy, then the default spread constraints, with their clauses and
  * values at the end of those.  So it can be taken off and made anew without the
  * pod's JSON. */
 #ifndef MUSTER_FRONTEND_SHAPE_H
@@ -76,6 +76,8 @@ void draft_cut(struct draft *d, enum section section, uint32_t n);
 bool draft_rule_is_void(const struct node_rule *rule);
 /* Append to SECTION_CLAUSES what must all hold. */
 int draft_clauses(struct draft *d, const struct node_rule *rules, size_t n, struct span *out);
+/* One more, of numbers that somebody holds. */
+int draft_requirement(struct draft *d, const struct requirement *from, const uint32_t *values);
 int draft_amounts(struct draft *d, const struct pod_object *pod, const struct effective *effective);
 /* Its selector, node affinity and tolerations. */
 int draft_node_rules(struct draft *d, const struct pod_object *pod);
@@ -98,6 +100,12 @@ void draft_strip_default_spreads(struct draft *d);
 
 /* What the pod's volumes ask for, derived. */
 int draft_storage(struct draft *d, const struct pod_storage *storage);
-void draft_strip_storage(struct draft *d); /* after the default spreads */
+void draft_strip_storage(struct draft *d); /* after the default spreads and the policy */
+
+/* ---- shape_policy.c ------------------------------------------------------------- */
+
+/* Its policy, derived. */
+int draft_policy(struct draft *d, const struct policy_use *use);
+void draft_strip_policy(struct draft *d); /* after the default spreads */
 
 #endif

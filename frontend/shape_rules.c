@@ -119,6 +119,29 @@ static int add_requirement(struct draft *d, enum section section, uint32_t term,
 	return 0;
 }
 
+int draft_requirement(struct draft *d, const struct requirement *from, const uint32_t *values)
+{
+	struct requirement *clause = draft_more(d, SECTION_CLAUSES);
+	uint32_t *value;
+
+	if (!clause)
+		return -ENOMEM;
+	*clause = (struct requirement){ .op = from->op, .key = from->key,
+					.values_first = from->values_n > 0 ? draft_count(d, SECTION_VALUES) : 0,
+					.values_n = from->values_n };
+	for (uint32_t i = 0; i < from->values_n; i++) {
+		value = draft_more(d, SECTION_VALUES);
+		if (!value)
+			return -ENOMEM;
+		*value = values[i];
+		intern_hold(&d->m->values, values[i]);
+		draft_keep(d, SECTION_VALUES);
+	}
+	intern_hold(&d->m->keys, from->key);
+	draft_keep(d, SECTION_CLAUSES);
+	return 0;
+}
+
 int draft_clauses(struct draft *d, const struct node_rule *rules, size_t n, struct span *out)
 {
 	int rc = 0;

@@ -60,10 +60,6 @@ Test(dialect, marks)
 		  "muster does not support Goedel groups yet (label godel.bytedance.com/pod-group-name)" },
 		{ "", "", "\"schedulingGroup\":{\"podGroupName\":\"g\"}", MARK_REFUSED,
 		  "muster does not support native groups yet (spec.schedulingGroup)" },
-		{ "\"workload-policy/kosmos.io\":\"w\"", "", "", MARK_REFUSED,
-		  "muster does not support WorkloadPolicy yet (label workload-policy/kosmos.io)" },
-		{ "\"workload-policy/kosmos.io\":\"w\",\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "", MARK_REFUSED,
-		  "muster does not support WorkloadPolicy yet (label workload-policy/kosmos.io)" },
 		/* Two marks of one group: the one that is known. */
 		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"g\"", "", MARK_MEMBER, "g" },
 		{ "\"scheduling.x-k8s.io/pod-group\":\"g\",\"pod-group.scheduling.sigs.k8s.io\":\"\\u0067\"", "", "", MARK_MEMBER, "g" },

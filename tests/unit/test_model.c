@@ -773,7 +773,7 @@ Test(model, watched_resources)
 
 	start(&s);
 	model_resources(s.m, &n);
-	cr_assert_eq(n, RESOURCE_INDEX_DIALECTS + 1 + 5 + 7);
+	cr_assert_eq(n, RESOURCE_INDEX_DIALECTS + 1 + 6 + 7);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Namespace"), GROUP + 1);
 	cr_assert_eq(model_resource_index(s.m, "apps/v1", "ReplicaSet"), GROUP + 4);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Node"), NODE);
