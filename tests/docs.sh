@@ -5,6 +5,9 @@
 #     command
 #   - programs, commands, flags and make targets that README.md and tests/README.md name exist,
 #     and so do the files that they, docs/design.md and the decisions name
+#   - docs/scenarios.md has each of the 90 scenarios
+#   - docs/configuration.md shows what --help-config prints; --renew writes it there
+#   - each flag of the daemons has a key in the configuration, with the same default
 #   - the decisions have a number each and are all in docs/decisions/README.md
 set -u
 export LC_ALL=C
@@ -13,6 +16,19 @@ bin=${MUSTER_BUILD:-build}/bin
 make --no-print-directory programs > /dev/null || exit 1
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+
+# The page of keys with what --help-config prints now.
+configuration() {
+	awk -v made="$work/schema" '/^<!-- end -->/ { off = 0 }
+		!off
+		/^<!-- made by / { off = 1; print "```yaml"; while ((getline line < made) > 0) print line; print "```" }
+	' docs/configuration.md
+}
+"$bin/muster-frontend" --help-config > "$work/schema" || exit 1
+if [ "${1:-}" = --renew ]; then
+	configuration > "$work/page" && cat "$work/page" > docs/configuration.md
+	exit
+fi
 
 check() { # WHAT: what was found wrong is on standard input, nothing when all is right
 	cat > "$work/wrong"
@@ -53,6 +69,25 @@ while read -r command; do
 	differences "$work/help" "$work/page" | check "docs/man/musterctl.1, $command"
 done < "$work/commands"
 
+# ---- configuration ---------------------------------------------------------------
+
+configuration | diff docs/configuration.md - | sed 's/^/run tests\/docs.sh --renew: /' | check 'docs/configuration.md'
+
+keyless() { # those that are not for the file
+	grep -v -x -e --help -e --version -e --config -e --check-config -e --help-config
+}
+"$bin/muster-frontend" --help | flags | keyless > "$work/help"
+sed -n 's/.*# Flag: //p' "$work/schema" | sort | comm -3 "$work/help" - | check 'flags of muster-frontend without a key, or the other way round'
+"$bin/muster-core" --help | flags | keyless | grep -v -x -e --socket > "$work/help"
+sed -n 's/.*# Flag of muster-core: //p' "$work/schema" | sort | comm -3 "$work/help" - |
+	check 'flags of muster-core without a key, or the other way round'
+
+# "--flag default", of the help and of the keys.
+"$bin/muster-core" --help | tr '\n' ' ' | sed 's/  --/\n--/g' | sed -n 's/^\(--[-a-z]*\).*[ (]default \([0-9a-z]*\)).*/\1 \2/p' |
+	sort > "$work/defaults"
+sed -n '/# Flag of muster-core: /{s/.*: //;h;n;/^ *#/!{s/.*: //;H;x;s/\n/ /p;};}' "$work/schema" | sort |
+	comm -13 - "$work/defaults" | check 'defaults of muster-core that its keys have otherwise'
+
 # ---- README ---------------------------------------------------------------------
 
 grep -ohE 'build/bin/[a-z-]+' README.md tests/README.md tests/apisim/README.md | sort -u | while read -r path; do
@@ -75,6 +110,12 @@ for page in README.md docs/design.md docs/decisions/*.md; do
 		[ -e "$path" ] || [ "${path##*/}" = NNN-title.md ] || echo "$page: $path"
 	done
 done | check 'files that do not exist'
+
+# ---- scenarios --------------------------------------------------------------------
+
+for number in $(seq -f 'COS-%g' 25) $(seq -f 'CM-%g' 20) $(seq -f 'BATCH-%g' 20) $(seq -f 'WP-%g' 25); do
+	grep -q "^| $number |" docs/scenarios.md || echo "$number"
+done | check 'scenarios that docs/scenarios.md does not have'
 
 # ---- decisions -----------------------------------------------------------------------
 
