@@ -4,12 +4,11 @@
 #include "ctl/folder.h"
 #include "ctl/observe.h"
 #include "ctl/supervise.h"
+#include "frontend/config.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#define DEFAULT_LISTEN "127.0.0.1:10261"
 
 static const char help[] =
 	"musterctl up --kubeconfig FILE [--scheduler-name NAME]... [--listen ADDR:PORT] [--socket PATH]\n"
@@ -22,9 +21,11 @@ static const char help[] =
 	"  --kubeconfig FILE        the API server and who we are (default: $KUBECONFIG, then the\n"
 	"                           pod's service account)\n"
 	"  --scheduler-name NAME    serve pods that name it; may be repeated (default: muster)\n"
-	"  --listen ADDR:PORT       metrics and health (default: " DEFAULT_LISTEN ")\n"
+	"  --listen ADDR:PORT       metrics and health (default: 127.0.0.1:10261)\n"
 	"  --socket PATH            where the two meet (default: in a folder of its own, which\n"
 	"                           goes when it ends)\n"
+	"  --config FILE            settings of both in YAML, as muster-frontend --help-config shows;\n"
+	"                           flags go before it\n"
 	"  --core-cpu N             run muster-core's deciding thread on this CPU\n"
 	"  --frontend-cpu N         run muster-frontend on that one\n"
 	"  FLAG                     any other flag that muster-core --help or muster-frontend\n"
@@ -39,6 +40,7 @@ struct up {
 	const char *listen;
 	char folder[FOLDER_BYTES]; /* ours, to be removed; "" when --socket was given */
 	char made_socket[FOLDER_BYTES + 16];
+	struct options file; /* what --config says, and defaults */
 	struct flags core, frontend;
 };
 
@@ -141,6 +143,8 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 		return ctl_usage(u->command, "unexpected argument \"%s\"", argv[0]), -1;
 	if ((own != NULL || cpu || strcmp(name, "--scheduler-name") == 0) && value == NULL)
 		return ctl_usage(u->command, "%s: a value is missing", name), -1;
+	if (strcmp(name, "--check-config") == 0 || strcmp(name, "--help-config") == 0)
+		return ctl_usage(u->command, "%s: muster-frontend answers that", name), -1;
 	if (strcmp(name, "--cpu") == 0)
 		return ctl_usage(u->command, "--cpu: say --core-cpu or --frontend-cpu; on one CPU they would wait for each other"), -1;
 	if (own != NULL) {
@@ -153,6 +157,41 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 			return ctl_usage(u->command, "neither muster-core nor muster-frontend has a flag %s", name), -1;
 	}
 	return value != NULL && !inside ? 2 : 1;
+}
+
+/* The file that --config names, if any: what is muster-core's becomes flags, before those
+ * that are given.  False and a message. */
+static bool take_file(struct up *u, char **argv)
+{
+	const char *path = NULL, *value;
+	char name[64], room[24], error[1200];
+
+	for (; *argv != NULL; argv++) {
+		value = flags_split(argv, name, sizeof(name));
+		if (strcmp(name, "--config") != 0)
+			continue;
+		if (value == NULL)
+			return ctl_usage(u->command, "--config: a value is missing"), false;
+		path = value;
+	}
+	if (path == NULL)
+		return true;
+	if (config_read(path, &u->file, error, sizeof(error)) < 0) {
+		fprintf(stderr, "%s\n", error);
+		return false;
+	}
+	for (size_t i = 0; i < settings_n; i++) {
+		const struct setting *s = &settings[i];
+
+		if (!setting_of_core(s) || !(u->file.from_file & setting_bit(s)))
+			continue;
+		flags_add(&u->core, s->flag);
+		flags_add(&u->core, setting_get(s, &u->file, room));
+	}
+	u->listen = u->file.listen;
+	if (u->file.from_file & setting_bit(setting_by_flag("--socket")))
+		u->socket = u->file.socket;
+	return true;
 }
 
 static int take_flags(struct up *u, int argc, char **argv)
@@ -180,6 +219,10 @@ static int up(struct up *u, int argc, char **argv)
 	if (!flags_init(&u->core, u->command, "muster-core") ||
 	    !flags_init(&u->frontend, u->command, "muster-frontend"))
 		return EXIT_USAGE;
+	options_start(&u->file);
+	u->listen = u->file.listen;
+	if (!take_file(u, argv + 1))
+		return EXIT_USAGE;
 	rc = take_flags(u, argc, argv);
 	if (rc != -1)
 		return rc;
@@ -192,7 +235,7 @@ static int up(struct up *u, int argc, char **argv)
 
 int up_main(int argc, char **argv)
 {
-	struct up u = {.command = argv[0], .listen = DEFAULT_LISTEN};
+	struct up u = {.command = argv[0]};
 	int rc;
 
 	for (int i = 1; i < argc; i++) {
@@ -208,5 +251,6 @@ int up_main(int argc, char **argv)
 	rc = up(&u, argc, argv);
 	flags_free(&u.core);
 	flags_free(&u.frontend);
+	options_free(&u.file);
 	return rc;
 }
