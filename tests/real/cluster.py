@@ -36,7 +36,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import kube, muster  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-DEPLOY = HERE.parents[1] / "deploy"
+TESTS, DEPLOY = HERE.parent, HERE.parents[1] / "deploy"
 NAMESPACE = "muster-system"
 TLS_NAME = "kubernetes.default.svc"  # what the API server's own certificate says
 
@@ -198,7 +198,8 @@ class Cluster:
 
     def _prepare(self):
         client = self.admin()
-        for path in (DEPLOY / "namespace.yaml", DEPLOY / "rbac.yaml", *sorted((DEPLOY / "crds").glob("*.*_*.yaml"))):
+        definitions = [*(DEPLOY / "crds").glob("*_*.yaml"), *(TESTS / "data" / "crds").glob("*.yaml")]
+        for path in (DEPLOY / "namespace.yaml", DEPLOY / "rbac.yaml", *sorted(definitions)):
             client.apply_yaml(path.read_text(encoding="utf-8"))
 
         def served():

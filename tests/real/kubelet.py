@@ -1,18 +1,26 @@
-"""Kubelets for the real API server, in the test's own process, as those of apisim:
+#!/usr/bin/env python3
+"""Kubelets for the real API server, as those of apisim:
 
     bound -> Running and Ready -> Succeeded after the annotation muster.io/run-seconds
     deleted -> gone
 
-Use as a context manager."""
+In a test's own process as a context manager, or beside it:
+
+    tests/real/kubelet.py KUBECONFIG [--except NAMESPACE]...     until it is stopped
+"""
+import argparse
 import datetime
 import heapq
 import http.client
 import itertools
+import pathlib
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from lib import kube
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from lib import kube, muster  # noqa: E402
 
 RUN_SECONDS = "muster.io/run-seconds"
 
@@ -46,9 +54,12 @@ def report(client, pod, phase):
 
 
 class Kubelets:
-    def __init__(self, kubeconfig, namespace=None):
+    """without: namespaces whose pods stay as they are bound, and those that begin with
+    one of them and a dash."""
+
+    def __init__(self, kubeconfig, without=()):
         self.client = kube.Client(kubeconfig)
-        self.namespace = namespace
+        self.without = without
         self.errors = []
         self._told = {}  # uid -> phase that was reported, "gone" when deleted
         self._due, self._order = [], itertools.count()
@@ -72,10 +83,10 @@ class Kubelets:
         selector = {"fieldSelector": "spec.nodeName!="}
         while not self._ending:
             try:
-                pods, version = self.client.list_with_version("Pod", self.namespace, **selector)
+                pods, version = self.client.list_with_version("Pod", **selector)
                 for pod in pods:
                     self._see(pod)
-                for event in self.client.watch("Pod", version, self.namespace, timeout_s=300, **selector):
+                for event in self.client.watch("Pod", version, timeout_s=300, **selector):
                     if self._ending or event["type"] == "ERROR":
                         break
                     if event["type"] in ("ADDED", "MODIFIED"):
@@ -86,6 +97,8 @@ class Kubelets:
     def _see(self, pod):
         meta = pod["metadata"]
         told = self._told.get(meta["uid"])
+        if any(f'{meta["namespace"]}-'.startswith(f"{name}-") for name in self.without):
+            return
         if meta.get("deletionTimestamp"):
             if told != "gone":
                 self._do(self._remove, pod, "gone")
@@ -128,3 +141,21 @@ class Kubelets:
                 _, _, pod = heapq.heappop(self._due)
             if self._told.get(pod["metadata"]["uid"]) == "Running":
                 self._do(report, pod, "Succeeded")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Kubelets for the real API server.")
+    parser.add_argument("kubeconfig")
+    parser.add_argument("--except", dest="without", metavar="NAMESPACE", action="append", default=[],
+                        help="leave its pods, and those of NAMESPACE-*, as they are bound")
+    options = parser.parse_args()
+    muster.exit_on_sigterm()
+    with Kubelets(options.kubeconfig, options.without) as kubelets:
+        while not kubelets.errors:
+            time.sleep(0.5)
+    print(*kubelets.errors, sep="\n", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
