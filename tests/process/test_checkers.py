@@ -10,6 +10,8 @@ from lib.dialects import DIALECTS  # noqa: E402
 from lib.harness import equal, main  # noqa: E402
 from lib.harness import check as holds  # noqa: E402
 from lib.objects import gang, node, pod  # noqa: E402
+from scenarios import wrongs  # noqa: E402
+from scenarios.watched import Watched  # noqa: E402
 
 
 def bound(obj, name, phase="Pending"):
@@ -114,6 +116,75 @@ def test_history_sees_a_second_node():
     history._see(bound(one, "n2"))
     history._see(one)
     equal(len(history.wrong), 2, "moved, and then on no node")
+
+
+class Told:
+    """As the scenarios' frame has it: what the API says by lists, what muster says by ctl()."""
+
+    def __init__(self, nodes, pods, described=(), used=(), members=()):
+        self.id, self.scheduler, self.namespaces = "t", "muster", {"default"}
+        self.node_names = {n["metadata"]["name"] for n in nodes}
+        self.lists = {"Node": nodes, "Pod": pods}
+        for o in described:
+            self.lists.setdefault(kube.kind_of(o), []).append(o)
+        self.client, self.watched = self, Watched(self, self.namespaces)
+        self.said = {"nodes": {"nodes": [{"node": n, "present": True, "used": u} for n, u in used]},
+                     "gangs": {"gangs": [{"gang": g, "members": n} for g, n in members]}}
+
+    def list(self, kind, *_, **__):
+        return self.lists.get(kind, [])
+
+    list_if_served = list
+
+    def ctl(self, what):
+        return self.said[what]
+
+
+def with_uids(pods):
+    for i, p in enumerate(pods):
+        p["metadata"]["uid"] = f"u{i}"
+    return pods
+
+
+def test_a_group_that_was_once_part_placed():
+    group, pods = gang("g", 3)
+    t = Told([], with_uids(pods), [group])
+    for p in pods:
+        t.watched._see(p)
+    equal(wrongs.broken_groups(t, wrongs.State(t)), [], "none was bound")
+    for p in pods[:2]:
+        t.watched._see(bound(p, "n1"))
+    equal(wrongs.broken_groups(t, wrongs.State(t)), ["I2: group ('default', 'g'): 2 bound at once, the quorum is 3"],
+          "two")
+    t.lists["Pod"] = []
+    for p in pods:
+        t.watched._gone(p)
+    equal(len(wrongs.broken_groups(t, wrongs.State(t))), 1, "and all are gone")
+    there = Told([], with_uids(pods), [group])
+    there.watched._see(bound(pods[0], "n1"))
+    equal(wrongs.broken_groups(there, wrongs.State(there)), [], "one that came with its node")
+
+
+def test_sums_and_counts_of_muster():
+    machine, pods = node("n1", cpu="4"), with_uids([bound(pod("a", cpu="1", group="g"), "n1"), pod("b", group="g")])
+    used = {"cpu": 1000, "memory": 2**30, "pods": 1}
+
+    def sums(**change):
+        t = Told([machine], pods, used=[("n1", {**used, **change})])
+        return wrongs.other_sums(t, wrongs.State(t))
+
+    def counts(n):
+        t = Told([machine], pods, members=[("default/g", n)])
+        return wrongs.other_counts(t, wrongs.State(t))
+
+    equal(sums(), [], "equal")
+    equal(sums(cpu=2000), ["I3: node n1: muster counts 2000 cpu, pods take 1000"], "room that nobody has")
+    equal(sums(gpu=1), ["I3: node n1: muster counts 1 gpu, pods take 0"], "a resource that nobody has")
+    unknown = Told([machine], pods)
+    equal(wrongs.other_sums(unknown, wrongs.State(unknown)), ["I3: muster does not know node n1"], "no such node")
+    equal(counts(2), [], "both")
+    for n in (1, 3):
+        equal(counts(n), [f"I6: group default/g: muster counts {n} members, the API has 2"], "counted otherwise")
 
 
 def test_yaml_that_versions_disagree_about_is_refused():
