@@ -114,15 +114,16 @@ static void claim_look(struct core *c, const struct claim *claim, struct cmd_cla
 		answer->reason.why = WHY_REFUSED;
 		return;
 	}
-	if (p->list == LIST_CLAIM)
+	if (p->list == LIST_CLAIM && claim->body.keep_ms > 0)
 		pod_unclaim(c, claim->body.pod);
-	answer->node = node_choose(c, claim, p->kind);
+	answer->node = p->list == LIST_CLAIM && is_asked(claim, p->node) ? p->node : node_choose(c, claim, p->kind);
 	if (answer->node == ID_NONE) {
 		say_why(c, &answer->reason);
 		return;
 	}
 	answer->node_generation = c->nodes.slots[answer->node].generation;
-	pod_claim(c, claim->body.pod, answer->node, c->now_ns + claim->body.keep_ms * NS_PER_MS);
+	if (claim->body.keep_ms > 0)
+		pod_claim(c, claim->body.pod, answer->node, c->now_ns + claim->body.keep_ms * NS_PER_MS);
 }
 
 bool claims_answer(struct core *c)

@@ -169,7 +169,7 @@ static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16
 {
 	if (ring == &l->results)
 		return kind >= RESULT_BOUND && kind <= RESULT_UNKNOWN;
-	return kind >= EVENT_BEGIN && kind <= EVENT_POD_DROP;
+	return kind >= EVENT_BEGIN && kind <= EVENT_CLAIM;
 }
 
 /* Up to BATCH records of one ring; how many, or -1 when the peer broke. */

@@ -1,5 +1,6 @@
 #include "frontend/frontend.h"
 
+#include "frontend/extender.h"
 #include "frontend/log.h"
 #include "frontend/report.h"
 #include "frontend/watch.h"
@@ -30,6 +31,7 @@ struct frontend {
 	size_t watches_n;
 	struct writer *writer;
 	struct report *report;
+	struct extender *extender; /* NULL: off */
 
 	struct frontend_port port;
 	bool up;
@@ -112,6 +114,11 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->model = model;
 	f->writer = writer_new(&writer);
 	f->report = report_new(&report);
+	if (config->extender_keep_ms > 0) {
+		struct extender_config extender = {.env = env, .model = model, .keep_ms = config->extender_keep_ms};
+
+		f->extender = extender_new(&extender);
+	}
 	model_resources(model, &f->watches_n);
 	f->room_due_ns = NEVER_NS;
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
@@ -131,6 +138,7 @@ void frontend_free(struct frontend *f)
 	free(f->watches);
 	writer_free(f->writer);
 	report_free(f->report);
+	extender_free(f->extender);
 	free(f->results);
 	free(f);
 }
@@ -174,6 +182,8 @@ void frontend_core_down(struct frontend *f)
 	f->up = false;
 	f->results_first = f->results_n = 0;
 	writer_core_down(f->writer);
+	if (f->extender)
+		extender_core_down(f->extender);
 }
 
 /* ---- commands: nothing that the core writes is believed unchecked ---------------- */
@@ -205,6 +215,19 @@ static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
 	return 0;
 }
 
+static int claim_take(struct frontend *f, const struct cmd_claim *cmd)
+{
+	if (!f->extender || (cmd->node != ID_NONE && cmd->node >= f->limits.nodes))
+		return -EPROTO;
+	extender_answered(f->extender, cmd);
+	return 0;
+}
+
+void frontend_ask(struct frontend *f, struct extender_job *job)
+{
+	extender_ask(f->extender, job);
+}
+
 int frontend_command(struct frontend *f, const struct record *record)
 {
 	size_t body = record->bytes - sizeof(*record);
@@ -216,6 +239,8 @@ int frontend_command(struct frontend *f, const struct record *record)
 		return body == sizeof(struct cmd_bind) ? bind_take(f, at) : -EPROTO;
 	case CMD_REASON:
 		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
+	case CMD_CLAIM:
+		return body == sizeof(struct cmd_claim) ? claim_take(f, at) : -EPROTO;
 	case CMD_GANG:
 		return body == sizeof(struct cmd_gang) ? 0 : -EPROTO;
 	default:
@@ -308,12 +333,19 @@ static uint64_t room_look(struct frontend *f)
 	return NEVER_NS;
 }
 
+static uint64_t extender_turn(struct frontend *f)
+{
+	bool knows = f->up && f->synced && f->flushed && f->replayed;
+
+	return f->extender ? extender_poll(f->extender, knows ? &f->port : NULL, &f->limits) : NEVER_NS;
+}
+
 uint64_t frontend_poll(struct frontend *f)
 {
-	uint64_t next = NEVER_NS, due;
+	uint64_t next, due;
 
 	if (!f->started)
-		return NEVER_NS;
+		return extender_turn(f);
 	next = room_look(f);
 	for (size_t i = 0; i < f->watches_n; i++) {
 		due = watch_poll(f->watches[i]);
@@ -327,7 +359,8 @@ uint64_t frontend_poll(struct frontend *f)
 		due = core_send(f);
 		next = due < next ? due : next;
 	}
-	return next;
+	due = extender_turn(f);
+	return due < next ? due : next;
 }
 
 /* ---- the end ------------------------------------------------------------------------- */
@@ -381,5 +414,8 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	out->report = *report_counts(f->report);
 	out->reports_queued = report_queued(f->report);
 	out->frontend = f->counts;
+	out->extends = f->extender != NULL;
+	if (f->extender)
+		out->extender = *extender_counts(f->extender);
 	out->lists_in = f->synced;
 }

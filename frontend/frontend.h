@@ -25,6 +25,7 @@ struct frontend_config {
 	size_t report_queue;  /* of reasons, and of events of bindings */
 	const char *instance; /* who reports, for Events */
 	const char *node_selector; /* other nodes do not exist; NULL: all do */
+	uint32_t extender_keep_ms; /* room for another scheduler's pod is kept so long; 0: there is no extender */
 };
 
 /* A core that is connected. */
@@ -58,6 +59,11 @@ void frontend_core_down(struct frontend *f);
  *
  *   -EPROTO  it makes no sense; close the connection */
 int frontend_command(struct frontend *f, const struct record *record);
+
+struct extender_job; /* frontend/extender.h */
+
+/* A question of another scheduler. */
+void frontend_ask(struct frontend *f, struct extender_job *job);
 
 /* Do what is due: requests, events, results.  Returns when to call again, in
  * monotonic ns; sooner after any answer or command. */

@@ -1,5 +1,6 @@
 /* muster-frontend: the loop's world is libcurl, the system's clocks, the socket of
  * muster-core and standard error. */
+#include "frontend/extender.h"
 #include "frontend/corelink.h"
 #include "frontend/curl.h"
 #include "frontend/frontend.h"
@@ -262,12 +263,22 @@ static uint32_t sleep_ms(const struct daemon *d, uint64_t next_ns)
 	return ms < SLEEP_MAX_MS ? (uint32_t)ms : SLEEP_MAX_MS;
 }
 
+static void questions_take(struct daemon *d)
+{
+	struct extender_job *job;
+
+	while (d->serve && (job = serve_take_job(d->serve)) != NULL)
+		frontend_ask(d->frontend, job);
+}
+
 static void loop_turn(struct daemon *d)
 {
 	bool more = commands_take(d), gone = false, asleep = false;
-	uint64_t next = frontend_poll(d->frontend);
+	uint64_t next;
 	uint32_t ms;
 
+	questions_take(d);
+	next = frontend_poll(d->frontend);
 	figures_update(d);
 	ms = more ? 0 : sleep_ms(d, next);
 	if (ms > 0 && corelink_is_up(d->link)) {
@@ -338,6 +349,7 @@ static int model_start(struct daemon *d)
 			.nodes = 5120, .pods = 65536, .gangs = 16384, .shapes = 8192, .names = 4096, .resources = 32,
 			.name_bytes = 8u << 20, .command_ring_bytes = 1u << 20,
 		},
+		.judges_others = d->options.extender_keep_s > 0,
 		.hash_key = {world_random(NULL), world_random(NULL)},
 		.dialects_off = d->dialects_off,
 		.timeouts_ns = {
@@ -404,6 +416,7 @@ static int serve_begin(struct daemon *d)
 {
 	struct serve_config config = {
 		.listen = d->options.listen, .monotonic_ns = world_monotonic_ns, .wanted = loop_wake, .context = d,
+		.extends = d->options.extender_keep_s > 0,
 	};
 	char error[256];
 	int rc;
@@ -423,6 +436,7 @@ static void frontend_begin(struct daemon *d)
 		.bind_connections = (unsigned)d->options.bind_connections,
 		.report_per_second = (unsigned)d->options.report_per_second, .report_queue = 10000,
 		.instance = d->instance, .node_selector = d->options.node_selector,
+		.extender_keep_ms = (uint32_t)d->options.extender_keep_s * 1000,
 	};
 	char host[100] = "localhost";
 
@@ -496,9 +510,9 @@ static void daemon_free(struct daemon *d)
 		pthread_cancel(d->signal_thread);
 		pthread_join(d->signal_thread, NULL);
 	}
+	frontend_free(d->frontend); /* answers what it was asked */
 	serve_stop(d->serve);
 	corelink_free(d->link);
-	frontend_free(d->frontend);
 	curl_transport_free(d->curl);
 	if (d->model)
 		model_free(d->model);

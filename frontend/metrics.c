@@ -156,6 +156,22 @@ static void writer_write(const struct metrics *m, FILE *out)
 	        {"muster_reports_queued", "gauge", "Reports not written yet.", (double)m->reports_queued});
 }
 
+static void extender_metrics_write(const struct metrics *m, FILE *out)
+{
+	const struct extender_counts *x = &m->extender;
+
+	if (!m->extends)
+		return;
+	fprintf(out, "# HELP muster_extender_answers_total Answers to /filter and /prioritize by result.\n"
+	        "# TYPE muster_extender_answers_total counter\n"
+	        "muster_extender_answers_total{result=\"placed\"} %" PRIu64 "\nmuster_extender_answers_total{result=\"nowhere\"} "
+	        "%" PRIu64 "\nmuster_extender_answers_total{result=\"error\"} %" PRIu64 "\n", x->placed, x->nowhere, x->errors);
+	FIGURES(out,
+	        {"muster_extender_seconds_total", "counter", "Time of all answers together, from a request read to its answer.",
+	         (double)x->ns_sum * 1e-9},
+	        {"muster_extender_seconds_max", "gauge", "The longest of them.", (double)x->ns_max * 1e-9});
+}
+
 static void http_write(const struct metrics *m, FILE *out)
 {
 	static const char *const lanes[HTTP_LANES] = {"watch", "bind", "report", "call"};
@@ -221,6 +237,7 @@ void metrics_write(const struct metrics *m, FILE *out)
 	watches_write(m, out);
 	objects_write(m, out);
 	writer_write(m, out);
+	extender_metrics_write(m, out);
 	http_write(m, out);
 	core_write(m, out);
 	FIGURES(out,

@@ -23,6 +23,11 @@ struct frontend_counts {
 	uint64_t ring_full; /* flushes that left something for later */
 };
 
+struct extender_counts {
+	uint64_t placed, nowhere, errors; /* answers */
+	uint64_t ns_sum, ns_max;          /* from the request read to its answer */
+};
+
 struct metrics_watch {
 	const char *resource; /* static */
 	const char *group;
@@ -56,6 +61,8 @@ struct metrics {
 	struct report_counts report;
 	uint64_t reports_queued;
 	struct frontend_counts frontend;
+	struct extender_counts extender;
+	bool extends;
 	struct curl_counts curl;
 	struct metrics_core core;
 };

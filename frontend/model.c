@@ -139,6 +139,7 @@ struct model *model_new(const struct model_config *config)
 	model_resources_init(m);
 	model_tables_init(m);
 	m->body.at = malloc(RECORD_BYTES_MAX);
+	m->judges_others = config->judges_others;
 	m->volumes = volumes_new(m->hash_key, config->claims_can_wait);
 	if (!m->body.at || !m->volumes || model_copy_names(m, config) < 0 || model_seed(m) < 0) {
 		model_free(m);

@@ -16,6 +16,7 @@
 #ifndef MUSTER_FRONTEND_MODEL_H
 #define MUSTER_FRONTEND_MODEL_H
 
+#include "frontend/arena.h"
 #include "ipc/abi.h"
 
 #include <stdbool.h>
@@ -61,6 +62,9 @@ struct model_config {
 	/* Judge claims that wait for their first consumer: nobody has to bind them (offline).
 	 * Else a pod with such a claim is refused. */
 	bool claims_can_wait;
+	/* Pods that others place have all their rules in their shapes, so that they can be judged: for the
+	 * extender. */
+	bool judges_others;
 	uint64_t dialects_off; /* bit i: dialects[i] (frontend/dialect.h) is as if it were not there */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 };
@@ -152,6 +156,9 @@ struct pod_view {
 /* False when that pod is gone (another generation, or none). */
 bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod_view *out);
 bool model_pod_by_name(const struct model *m, const char *namespace, const char *name, struct pod_view *out);
+
+/* A node that exists, or ID_NONE. */
+node_id model_node_id(const struct model *m, struct text name);
 
 /* Name of a node that exists, or NULL. */
 const char *model_node(const struct model *m, node_id id, uint32_t generation);

@@ -269,6 +269,7 @@ struct model {
 	uint64_t hash_key[2];
 	char **scheduler_names;
 	size_t scheduler_names_n;
+	bool judges_others;
 	uint64_t dialects_off;
 	uint64_t timeouts_ns[GROUP_TIMEOUTS];
 	struct resource resources[RESOURCES_WATCHED];

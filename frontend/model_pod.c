@@ -479,7 +479,7 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 		if (is_old(m, pod_at(m, pod), &object.meta))
 			return 0;
 	}
-	if (object.ended || (object.node_name.bytes == 0 && !pod_is_ours(m, &object))) {
+	if (object.ended || (object.node_name.bytes == 0 && !m->judges_others && !pod_is_ours(m, &object))) {
 		if (pod != SLOT_NONE)
 			pod_forget(m, pod);
 		return other_put(m, &object, error);

@@ -105,7 +105,7 @@ static int state_policy(struct model *m, const struct pod_object *pod, struct po
 /* What it is counted by in rules of others, and by what it may get default ones. */
 static int state_identity(struct model *m, const struct pod_object *pod, struct pod_state *s)
 {
-	bool waits = (s->flags & POD_OURS) && pod->node_name.bytes == 0;
+	bool waits = ((s->flags & POD_OURS) || m->judges_others) && pod->node_name.bytes == 0;
 	int rc = namespace_take(m, pod->meta.namespace, &s->namespace);
 
 	if (rc < 0) {
@@ -156,7 +156,7 @@ static int state_shape(struct model *m, const struct pod_object *pod, uint32_t k
 	struct shape_trouble trouble = { 0 };
 	int rc;
 
-	if (!bound && (s->flags & POD_OURS))
+	if (!bound && ((s->flags & POD_OURS) || m->judges_others))
 		w.scope = SHAPE_WHOLE;
 	extract_effective(pod, bound, &effective);
 	rc = shape_take(m, &w, &s->shape, &trouble);

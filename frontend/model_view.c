@@ -85,6 +85,13 @@ static void gang_view_counts(const struct model *m, const struct gang_entry *e, 
 		out->phases[i] += e->phases[i];
 }
 
+node_id model_node_id(const struct model *m, struct text name)
+{
+	uint32_t node = node_find(m, name);
+
+	return node != SLOT_NONE && node_at(m, node)->body ? node : ID_NONE;
+}
+
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out)
 {
 	const struct gang_entry *e = id < m->gangs.n ? gang_at(m, id) : NULL;

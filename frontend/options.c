@@ -56,7 +56,7 @@ static int argument_take(int argc, char **argv, int *i, struct argument *out)
 	static const char *const later[] = {
 		"--leader-elect", "--leader-elect-lease-duration", "--leader-elect-renew-deadline",
 		"--leader-elect-retry-period", "--leader-elect-resource-name", "--leader-elect-resource-namespace",
-		"--extender", "--secure-port", "--feature-gates", NULL,
+		"--secure-port", "--feature-gates", NULL,
 	};
 	const char *equals = strchr(argv[*i], '=');
 	int n = equals ? (int)(equals - argv[*i]) : (int)strlen(argv[*i]);

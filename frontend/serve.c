@@ -1,5 +1,6 @@
 #include "frontend/serve.h"
 
+#include "frontend/extender.h"
 #include "frontend/log.h"
 
 #include <arpa/inet.h>
@@ -23,6 +24,8 @@ struct serve {
 	uint64_t updates;
 	struct metrics metrics;
 	_Atomic bool wanted;
+	TAILQ_HEAD(, extender_job) jobs; /* not taken by the loop yet */
+	bool stopping;
 };
 
 union address {
@@ -139,6 +142,159 @@ static void figures_take(struct serve *s, struct metrics *m)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* ---- questions of another scheduler ------------------------------------------------------ */
+
+/* A POST, from its first byte to its answer. */
+struct post {
+	struct extender_job job;
+	struct serve *serve;
+	struct MHD_Connection *connection;
+	enum extender_verb verb;
+	struct arena arena;
+	char *body;
+	size_t bytes, room;
+	bool too_long;
+	bool asked; /* the job went to the loop, and is done when we are called again */
+};
+
+static void post_free(struct post *p)
+{
+	arena_free(&p->arena);
+	free(p->body);
+	free(p);
+}
+
+static void post_done(struct extender_job *job)
+{
+	struct post *p = job->context;
+
+	MHD_resume_connection(p->connection);
+}
+
+static void post_collect(struct post *p, const char *upload, size_t bytes)
+{
+	size_t room = p->room ? p->room : 4096;
+
+	if (p->too_long || bytes > EXTENDER_BYTES_MAX - p->bytes) {
+		p->too_long = true;
+		return;
+	}
+	while (room < p->bytes + bytes)
+		room *= 2;
+	if (room > p->room) {
+		p->body = must_grow(p->body, room);
+		p->room = room;
+	}
+	memcpy(p->body + p->bytes, upload, bytes);
+	p->bytes += bytes;
+}
+
+static enum MHD_Result post_answer(struct post *p)
+{
+	struct jsonout out = { 0 };
+	enum MHD_Result queued;
+
+	extender_write(&p->job.question, &p->job.answer, &out);
+	/* Scores have no field for an error. */
+	if (p->verb == EXTENDER_PRIORITIZE && p->job.answer.error)
+		queued = answer_line(p->connection, MHD_HTTP_SERVICE_UNAVAILABLE, p->job.answer.error);
+	else
+		queued = answer(p->connection, MHD_HTTP_OK, "application/json", out.at, out.bytes);
+	jsonout_free(&out);
+	return queued;
+}
+
+static enum MHD_Result post_ask(struct post *p)
+{
+	struct serve *s = p->serve;
+	char error[512];
+	bool stopping;
+	int rc;
+
+	if (p->too_long)
+		return answer_line(p->connection, MHD_HTTP_CONTENT_TOO_LARGE, "the request is longer than 64 MiB");
+	rc = extender_read(p->verb, p->body, p->bytes, &p->arena, &p->job.question, error, sizeof(error));
+	if (rc < 0)
+		return answer_line(p->connection, rc == -ENOMEM ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_BAD_REQUEST,
+		                   rc == -ENOMEM ? "no memory" : error);
+	p->job.done = post_done;
+	p->job.context = p;
+	p->asked = true;
+	MHD_suspend_connection(p->connection);
+	pthread_mutex_lock(&s->lock);
+	stopping = s->stopping;
+	if (!stopping)
+		TAILQ_INSERT_TAIL(&s->jobs, &p->job, link);
+	pthread_mutex_unlock(&s->lock);
+	if (stopping) {
+		p->job.answer = (struct extender_answer){.chosen = EXTENDER_NOWHERE, .error = "muster is stopping"};
+		MHD_resume_connection(p->connection);
+	} else {
+		s->config.wanted(s->config.context);
+	}
+	return MHD_YES;
+}
+
+static enum MHD_Result on_post(struct serve *s, struct MHD_Connection *connection, const char *url, const char *upload,
+                               size_t *upload_bytes, void **state)
+{
+	struct post *p = *state;
+
+	if (!p) {
+		p = must_alloc(sizeof(*p));
+		p->serve = s;
+		p->connection = connection;
+		p->verb = strcmp(url, "/filter") == 0 ? EXTENDER_FILTER : EXTENDER_PRIORITIZE;
+		*state = p;
+		return MHD_YES;
+	}
+	if (*upload_bytes > 0) {
+		post_collect(p, upload, *upload_bytes);
+		*upload_bytes = 0;
+		return MHD_YES;
+	}
+	return p->asked ? post_answer(p) : post_ask(p);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+	(void)context;
+	(void)connection;
+	(void)code;
+	if (*state)
+		post_free(*state);
+	*state = NULL;
+}
+
+struct extender_job *serve_take_job(struct serve *s)
+{
+	struct extender_job *job;
+
+	pthread_mutex_lock(&s->lock);
+	job = TAILQ_FIRST(&s->jobs);
+	if (job)
+		TAILQ_REMOVE(&s->jobs, job, link);
+	pthread_mutex_unlock(&s->lock);
+	return job;
+}
+
+/* Those that the loop will not take any more. */
+static void jobs_end(struct serve *s)
+{
+	struct extender_job *job;
+
+	pthread_mutex_lock(&s->lock);
+	s->stopping = true;
+	pthread_mutex_unlock(&s->lock);
+	while ((job = serve_take_job(s)) != NULL) {
+		job->answer = (struct extender_answer){.chosen = EXTENDER_NOWHERE, .error = "muster is stopping"};
+		job->done(job);
+	}
+}
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload, size_t *upload_bytes,
                                   void **state)
@@ -150,9 +306,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	enum MHD_Result queued;
 
 	(void)version;
-	(void)upload;
-	(void)upload_bytes;
-	(void)state;
+	if (s->config.extends && strcmp(method, "POST") == 0 &&
+	    (strcmp(url, "/filter") == 0 || strcmp(url, "/prioritize") == 0))
+		return on_post(s, connection, url, upload, upload_bytes, state);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
 	m = must_alloc(sizeof(*m));
@@ -187,6 +343,7 @@ static struct serve *serve_new(const struct serve_config *config)
 	pthread_condattr_t attributes;
 
 	s->config = *config;
+	TAILQ_INIT(&s->jobs);
 	s->metrics.taken_ns = config->monotonic_ns(NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&attributes);
@@ -200,7 +357,7 @@ int serve_start(const struct serve_config *config, struct serve **out, char *err
 {
 	struct serve *s;
 	union address address;
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD;
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
 
 	if (address_read(config->listen, &address, error, error_bytes) < 0)
 		return -EINVAL;
@@ -209,7 +366,8 @@ int serve_start(const struct serve_config *config, struct serve **out, char *err
 	s = serve_new(config);
 	errno = 0;
 	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &address.any,
-	                             MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
+	                             MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,
+	                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
 	if (!s->daemon) {
 		int rc = errno ? -errno : -EIO;
 
@@ -225,6 +383,7 @@ void serve_stop(struct serve *s)
 {
 	if (!s)
 		return;
+	jobs_end(s);
 	MHD_stop_daemon(s->daemon);
 	serve_free(s);
 }

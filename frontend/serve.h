@@ -1,5 +1,5 @@
-/* /metrics, /healthz, /livez and /readyz over HTTP, from a thread of its own that
- * sees only a copy of the figures. */
+/* /metrics, /healthz, /livez and /readyz over HTTP, and the extender's /filter and /prioritize, from a
+ * thread of its own: it sees only a copy of the figures, and hands questions to the loop. */
 #ifndef MUSTER_FRONTEND_SERVE_H
 #define MUSTER_FRONTEND_SERVE_H
 
@@ -17,7 +17,10 @@ struct serve_config {
 	 * serve_update() soon. */
 	void (*wanted)(void *context);
 	void *context;
+	bool extends; /* take questions of another scheduler: serve_take_job() */
 };
+
+struct extender_job; /* frontend/extender.h */
 
 /* Can `listen` be an address?  -EINVAL with the reason in `error`. */
 int serve_address_check(const char *listen, char *error, size_t error_bytes);
@@ -31,6 +34,9 @@ void serve_stop(struct serve *s);
 
 /* The port listened on, also where `listen` asked for any (0). */
 unsigned serve_port(const struct serve *s);
+
+/* The next question, or NULL.  The loop finishes each one; then serve_stop() may come. */
+struct extender_job *serve_take_job(struct serve *s);
 
 /* Is someone waiting for new figures? */
 bool serve_is_wanted(struct serve *s);

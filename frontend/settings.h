@@ -33,6 +33,7 @@ struct options {
 	struct text_list dialects_off;
 	int64_t bind_connections;
 	int64_t report_per_second;
+	int64_t extender_keep_s; /* 0: no extender */
 	int64_t event_ring_bytes;
 	int64_t result_ring_bytes;
 	int64_t cpu;

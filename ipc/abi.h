@@ -693,7 +693,7 @@ struct event_claim {
 	uint32_t pod_generation;
 	uint32_t ticket; /* comes back in the answer */
 	uint32_t words;  /* uint64_t each, a bit for each node id */
-	uint32_t keep_ms;
+	uint32_t keep_ms; /* 0: none is kept, it only asks where */
 	uint32_t reserved;
 };
 

@@ -222,11 +222,11 @@ const char *world_node(const char *name, const char *version)
 	return text;
 }
 
-struct model *world_model(void)
+static struct model *model_with(bool judges_others)
 {
 	static const char *const names[] = {"muster"};
 	struct model_config config = {
-		.scheduler_names = names, .scheduler_names_n = 1,
+		.scheduler_names = names, .scheduler_names_n = 1, .judges_others = judges_others,
 		.limits = {
 			.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
 			.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
@@ -236,6 +236,16 @@ struct model *world_model(void)
 
 	cr_assert(m);
 	return m;
+}
+
+struct model *world_model(void)
+{
+	return model_with(false);
+}
+
+struct model *world_model_of_all(void)
+{
+	return model_with(true);
 }
 
 void world_put(struct model *m, int resource, const char *json)

@@ -1,0 +1,159 @@
+"""Another scheduler beside muster on one ledger: the extender endpoints, with a scheduler of the test's own
+that knows no more than kube-scheduler does, and that asks before it binds."""
+import http.client
+import json
+import os
+import random
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import load, objects  # noqa: E402
+from lib.check import is_bound  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, equal, main, until  # noqa: E402
+from lib.kube import ApiError  # noqa: E402
+from lib.objects import pod_group  # noqa: E402
+
+
+class Asker:
+    """One keep-alive connection, as kube-scheduler holds it."""
+
+    def __init__(self, c):
+        self.address = c.listen.rsplit(":", 1)
+        self.connection = None
+
+    def post(self, path, body):
+        """(status, text)"""
+        if self.connection is None:
+            self.connection = http.client.HTTPConnection(self.address[0], int(self.address[1]), timeout=10)
+        self.connection.request("POST", path, body if isinstance(body, str) else json.dumps(body),
+                                {"Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    def ask(self, verb, pod, **nodes):
+        status, text = self.post(verb, {"Pod": pod, "Nodes": None, "NodeNames": None, **nodes})
+        equal(status, 200, text)
+        return json.loads(text)
+
+
+def theirs(c, name, cpu="1", **rest):
+    c.create(objects.pod(name, cpu=cpu, memory="1Gi", scheduler="default-scheduler", **rest))
+    return c.client.get("Pod", name)
+
+
+def up(c, keep_s=30):
+    c.pair(frontend=("--extender-keep", str(keep_s)))
+    return Asker(c)
+
+
+def test_one_node_and_its_room():
+    with Cluster(*(objects.node(f"n{i}", cpu="4") for i in range(3))) as c:
+        asker = up(c, keep_s=3)
+        pod = theirs(c, "theirs", cpu="3")
+        got = asker.ask("/filter", pod, NodeNames=["n2", "n1"])
+        equal(got, {"Nodes": None, "NodeNames": ["n1"], "FailedNodes": {}, "FailedAndUnresolvableNodes": {}, "Error": ""})
+        # Scores tell the same node, and keep nothing.
+        equal(asker.ask("/prioritize", pod, NodeNames=["n2", "n1"]), [{"Host": "n2", "Score": 0}, {"Host": "n1", "Score": 10}])
+        # A gang that needs all three nodes waits for as long as the room is kept ...
+        c.create(pod_group("g", 3), *(objects.pod(f"g-{i}", cpu="4", group="g") for i in range(3)))
+        time.sleep(1)
+        equal(c.bound("g"), 0)
+        # ... and has it when nothing comes of it.
+        until(lambda: c.bound("g") == 3, 10, "the gang bound")
+        got = asker.ask("/filter", pod, NodeNames=["n0", "n1", "n2"])
+        equal((got["NodeNames"], sorted(got["FailedNodes"]), got["Error"]), ([], ["n0", "n1", "n2"], ""))
+        check(not c.wrongs(), c.wrongs())
+
+
+def test_whole_nodes():
+    with Cluster(objects.node("n0", cpu="2"), objects.node("n1", cpu="4")) as c:
+        asker = up(c)
+        nodes = [c.client.get("Node", name, None) for name in ("n0", "n1")]
+        got = asker.ask("/filter", theirs(c, "theirs", cpu="3"), Nodes={"metadata": {}, "items": nodes})
+        equal((got["Nodes"]["items"], got["NodeNames"], got["Error"]), (nodes[1:], None, ""))
+
+
+def test_questions_that_can_not_be_answered():
+    with Cluster(objects.node("n0")) as c:
+        asker = up(c)
+        pod = theirs(c, "theirs")
+        equal(asker.post("/filter", "{\"Pod\":7}"), (400, "Pod: 7 is a number, not an object\n"))
+        equal(asker.post("/filter", "")[0], 400)
+        equal(asker.post("/bind", "{}")[0], 405)
+        pod["metadata"]["uid"] = "another"
+        equal(asker.ask("/filter", pod, NodeNames=["n0"])["Error"], "muster does not know the pod yet")
+        c.create(objects.pod("ours", cpu="100"))
+        equal(asker.ask("/filter", c.client.get("Pod", "ours"), NodeNames=["n0"])["Error"], "muster places this pod itself")
+        equal(c.metric("muster_extender_answers_total"), 2)
+    with Cluster(objects.node("n0")) as c:
+        c.pair()
+        equal(Asker(c).post("/filter", "{}")[0], 405)
+
+
+def test_a_core_that_dies_while_it_is_asked():
+    with Cluster(objects.node("n0", cpu="2")) as c:
+        asker = up(c)
+        pod = theirs(c, "theirs")
+        c.core.kill()
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(asker.ask("/filter", pod, NodeNames=["n0"])))
+        thread.start()
+        c.start_core()
+        thread.join()
+        check(answers[0]["NodeNames"] == ["n0"] or answers[0]["Error"] == "muster-core is not ready", answers)
+        until(lambda: asker.ask("/filter", pod, NodeNames=["n0"])["NodeNames"] == ["n0"], 10, "an answer")
+
+
+class Scheduler(threading.Thread):
+    """It sees what is bound, and nothing of what muster is about to bind."""
+
+    def __init__(self, c, names, seed):
+        super().__init__()
+        self.c, self.asker, self.names, self.random = c, Asker(c), names, random.Random(seed)
+        self.bound = 0
+
+    def run(self):
+        client = type(self.c.client)(self.c.kubeconfig)
+        left = list(self.names)
+        until_s = time.monotonic() + 6
+        while left and time.monotonic() < until_s:
+            name = left.pop(0)
+            got = self.asker.ask("/filter", client.get("Pod", name), NodeNames=[f"n{i}" for i in range(20)])
+            if not got["NodeNames"]:
+                left.append(name)
+                time.sleep(0.02)
+                continue
+            time.sleep(self.random.uniform(0, 0.01))  # as long as its own binding cycle takes
+            try:
+                client.bind(name, got["NodeNames"][0])
+                self.bound += 1
+            except ApiError as error:
+                check(False, name, error)
+
+
+def test_two_schedulers_fill_a_cluster():
+    """No node is given away twice, and no gang is broken."""
+    seed = load.seed()
+    with Cluster(*(objects.node(f"n{i}", cpu="8") for i in range(20))) as c:
+        up(c)
+        for i in range(60):
+            theirs(c, f"theirs-{i}", cpu="1")
+        threads = [Scheduler(c, [f"theirs-{i}" for i in range(k, 60, 3)], seed + k) for k in range(3)]
+        for t in threads:
+            t.start()
+        for g in range(25):
+            c.create(pod_group(f"g{g:02}", 5), *(objects.pod(f"g{g:02}-{i}", cpu="1", group=f"g{g:02}") for i in range(5)))
+        for t in threads:
+            t.join()
+        until(lambda: c.bound() >= 156, 20, "a full cluster")
+        gangs = {g: c.bound(f"g{g:02}") for g in range(25)}
+        check(set(gangs.values()) <= {0, 5}, gangs)
+        equal(sum(is_bound(p) for p in c.pods("theirs")), sum(t.bound for t in threads))
+        check(not c.wrongs(), c.wrongs())
+
+
+if __name__ == "__main__":
+    main(globals())
