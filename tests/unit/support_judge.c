@@ -115,15 +115,56 @@ static uint32_t have(const struct slow *s, uint32_t gang)
 	return n;
 }
 
-/* Can `need` of these pods be placed at once?  Tries everything. */
-static bool can_place(struct slow *s, const uint32_t *pods, uint32_t n, uint32_t need)
+/* How many start together: of all, and of each role; the last counts who has none. */
+struct quorum {
+	int all, roles[SLOW_ROLES + 1];
+};
+
+static struct quorum quorum_of(const struct gang *g)
 {
+	struct quorum q = { .all = (int)g->quorum };
+
+	for (uint32_t i = 0; i < SLOW_ROLES; i++)
+		q.roles[i] = (int)g->roles[i];
+	return q;
+}
+
+static void quorum_add(struct quorum *q, const struct pod *p, int n)
+{
+	q->all -= n;
+	q->roles[p->role] -= n;
+}
+
+static bool quorum_met(const struct quorum *q)
+{
+	for (uint32_t i = 0; i < SLOW_ROLES; i++)
+		if (q->roles[i] > 0)
+			return false;
+	return q->all <= 0;
+}
+
+/* What is missing beside those who have a node. */
+static struct quorum missing(const struct slow *s, uint32_t gang, const struct gang *g)
+{
+	struct quorum q = quorum_of(g);
+
+	for (uint32_t i = 0; i < SLOW_PODS && gang != ID_NONE; i++)
+		if (counts(&s->pods[i], gang) && s->pods[i].where != NOWHERE)
+			quorum_add(&q, &s->pods[i], 1);
+	return q;
+}
+
+/* Can so many of these pods be placed at once?  Tries everything. */
+static bool can_place(struct slow *s, const uint32_t *pods, uint32_t n, struct quorum need)
+{
+	struct quorum one = need;
 	bool found = false;
 
-	if (need == 0)
+	if (quorum_met(&need))
 		return true;
-	if (n < need)
+	if (n == 0 || need.all > (int)n)
 		return false;
+	quorum_add(&one, &s->pods[pods[0]], 1);
 	for (uint32_t node = 0; node < SLOW_NODES && !found; node++) {
 		struct pod *p = &s->pods[pods[0]];
 
@@ -131,7 +172,7 @@ static bool can_place(struct slow *s, const uint32_t *pods, uint32_t n, uint32_t
 			continue;
 		p->where = IN_FLIGHT;
 		p->node = node;
-		found = can_place(s, pods + 1, n - 1, need - 1);
+		found = can_place(s, pods + 1, n - 1, one);
 		p->where = NOWHERE;
 	}
 	return found || can_place(s, pods + 1, n - 1, need);
@@ -199,20 +240,24 @@ void judge_before_plan(struct slow *s)
 }
 
 /* Which reason a gang (or pod, as a gang of one) that waits must have been told. */
-static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, uint32_t held, const struct gang *g,
-                             uint32_t gang)
+static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g, uint32_t gang)
 {
-	uint32_t ready_n = 0, gated = 0, backoff = 0, members = held + n, nodes = 0, list[SLOW_PODS];
+	uint32_t ready_n = 0, gated = 0, backoff = 0, nodes = 0, list[SLOW_PODS];
+	struct quorum need = missing(s, gang, g), of_ready, of_backoff, of_gated, of_all;
 
+	of_ready = of_backoff = of_gated = of_all = need;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pod *p = &s->pods[pods[i]];
+		bool is_backoff = !ready(s, p) && !p->gated && !p->refused;
 
 		if (ready(s, p))
 			list[ready_n++] = pods[i];
-		else if (p->gated)
-			gated++;
-		else if (!p->refused)
-			backoff++;
+		gated += p->gated;
+		backoff += is_backoff;
+		quorum_add(&of_ready, p, ready(s, p));
+		quorum_add(&of_backoff, p, ready(s, p) || is_backoff);
+		quorum_add(&of_gated, p, ready(s, p) || is_backoff || p->gated);
+		quorum_add(&of_all, p, 1);
 	}
 	for (uint32_t i = 0; i < SLOW_NODES; i++)
 		nodes += s->nodes[i].live && s->nodes[i].present;
@@ -220,19 +265,21 @@ static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, u
 		return WHY_GROUP_MISSING;
 	if (g->refused)
 		return WHY_REFUSED;
-	if (held >= g->quorum && ready_n == 0)
+	if (quorum_met(&need) && ready_n == 0)
 		return backoff ? WHY_BIND_REFUSED : gated ? WHY_GATED : WHY_REFUSED;
-	if (held < g->quorum && members < g->quorum)
+	if (of_all.all > 0)
 		return WHY_MEMBERS;
-	if (held < g->quorum && held + ready_n < g->quorum)
-		return held + ready_n + backoff >= g->quorum           ? WHY_BIND_REFUSED
-		       : held + ready_n + backoff + gated >= g->quorum ? WHY_GATED
-		                                                       : WHY_REFUSED;
+	if (!quorum_met(&of_all))
+		return WHY_ROLE;
+	if (!quorum_met(&of_ready))
+		return quorum_met(&of_backoff) ? WHY_BIND_REFUSED : quorum_met(&of_gated) ? WHY_GATED : WHY_REFUSED;
 	if (nodes == 0)
 		return WHY_NO_NODES;
-	if (held < g->quorum && gang != ID_NONE && !minimum(s, gang))
+	if (!quorum_met(&need) && gang != ID_NONE && !minimum(s, gang))
 		return WHY_MIN_RESOURCES;
-	if (can_place(s, list, ready_n, held < g->quorum ? g->quorum - held : 1))
+	if (quorum_met(&need))
+		need.all = 1;
+	if (can_place(s, list, ready_n, need))
 		return WHY_GAVE_UP;
 	return WHY_ROOM;
 }
@@ -242,8 +289,8 @@ static bool no_room(uint32_t why)
 	return why == WHY_NO_NODES || why == WHY_ROOM || why == WHY_MIN_RESOURCES;
 }
 
-static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, uint32_t held, const struct gang *g,
-                          uint32_t gang, uint32_t told)
+static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g, uint32_t gang,
+                          uint32_t told)
 {
 	uint32_t expected;
 
@@ -253,7 +300,7 @@ static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, uint
 	for (uint32_t i = 0; i < n; i++)
 		if (told == WHY_BIND_REFUSED && s->pods[pods[i]].retry_ns + 20000000 > s->time_ns)
 			return;
-	expected = expected_why(s, pods, n, held, g, gang);
+	expected = expected_why(s, pods, n, g, gang);
 	/* Only a gang of several shapes can be beyond the planner, and then it says so;
 	 * it may say so of one that can't be placed as well. */
 	if (told == WHY_GAVE_UP) {
@@ -280,21 +327,24 @@ static void judge_rest(struct slow *s)
 			if (counts(&s->pods[i], gang) && s->pods[i].where == NOWHERE)
 				pods[n++] = i;
 		if (s->gangs[gang].live)
-			judge_waiting(s, pods, n, have(s, gang), &s->gangs[gang], gang, s->gangs[gang].why);
+			judge_waiting(s, pods, n, &s->gangs[gang], gang, s->gangs[gang].why);
 	}
 	for (uint32_t i = 0; i < SLOW_PODS; i++)
 		if (counts(&s->pods[i], ID_NONE) && s->pods[i].where == NOWHERE)
-			judge_waiting(s, &i, 1, 0, &alone, ID_NONE, s->pods[i].why);
+			judge_waiting(s, &i, 1, &alone, ID_NONE, s->pods[i].why);
 }
 
 static void judge_started(struct slow *s)
 {
 	for (uint32_t gang = 0; gang < SLOW_GANGS; gang++) {
+		struct quorum q = missing(s, gang, &s->gangs[gang]);
+
 		if (!s->gangs[gang].started)
 			continue;
 		s->counts.gangs_started++;
-		cr_assert(have(s, gang) >= s->gangs[gang].quorum, "gang %u started with %u of %u", gang, have(s, gang),
-		          s->gangs[gang].quorum);
+		s->counts.gangs_with_roles += s->gangs[gang].roles[0] + s->gangs[gang].roles[1] > 0;
+		cr_assert(quorum_met(&q), "gang %u started with %u of %u, of roles %d and %d are missing", gang, have(s, gang),
+		          s->gangs[gang].quorum, q.roles[0], q.roles[1]);
 	}
 }
 

@@ -234,9 +234,14 @@ void slow_tell_gang(struct slow *s, uint32_t id)
 		                         (g->after_others ? GANG_AFTER_OTHERS : 0) | (g->has_priority ? GANG_PRIORITY : 0),
 		                .priority = g->priority, .amounts_n = g->cpu > 0, .created_ns = g->created };
 	char name = (char)('A' + id);
+	struct gang_role roles[SLOW_ROLES];
 
+	for (uint32_t i = 0; i < SLOW_ROLES; i++)
+		if (g->roles[i] > 0)
+			roles[e.roles_n++] = (struct gang_role){ .role = ROLE_FIRST + i, .quorum = g->roles[i] };
 	add(s, &e, sizeof(e));
 	add(s, &cpu, e.amounts_n * sizeof(cpu));
+	add(s, roles, e.roles_n * sizeof(roles[0]));
 	add(s, &name, 1);
 	slow_record(s, EVENT_GANG);
 }
@@ -248,7 +253,8 @@ void slow_tell_pod(struct slow *s, uint32_t id)
 		               .node = p->where == BOUND ? p->node : ID_NONE, .priority = p->priority,
 		               .created_ns = p->created, .uid = { id, p->generation }, .name_bytes = 4,
 		               .flags = (p->ours ? POD_OURS : 0) | (p->gated ? POD_GATED : 0) |
-		                        (p->deleting ? POD_DELETING : 0) | (p->refused ? POD_REFUSED : 0) };
+		                        (p->deleting ? POD_DELETING : 0) | (p->refused ? POD_REFUSED : 0),
+		               .role = p->role < SLOW_ROLES ? ROLE_FIRST + p->role : ID_NONE };
 	char name[8];
 
 	if (!s->shapes[p->shape].told)

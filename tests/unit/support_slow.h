@@ -37,7 +37,7 @@ void slow_break(struct slow *s);
 void slow_replay(const struct slow *s);
 
 struct slow_counts {
-	unsigned records, binds, gangs_started, gave_up, refused_records, accepted_broken;
+	unsigned records, binds, gangs_started, gangs_with_roles, gave_up, refused_records, accepted_broken;
 };
 struct slow_counts slow_counts(const struct slow *s);
 

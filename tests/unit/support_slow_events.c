@@ -54,6 +54,8 @@ static void gang_event(struct slow *s)
 	g->missing = random_below(s->r, 8) == 0;
 	g->refused = random_below(s->r, 10) == 0;
 	g->quorum = 1 + random_below(s->r, 5);
+	for (uint32_t i = 0; i < SLOW_ROLES; i++)
+		g->roles[i] = random_below(s->r, 3) == 0 ? 1 + random_below(s->r, 2) : 0;
 	g->cpu = random_below(s->r, 4) == 0 ? random_below(s->r, 30) * 1000 : 0;
 	g->after_others = random_below(s->r, 3) == 0;
 	g->has_priority = random_below(s->r, 3) == 0;
@@ -73,6 +75,7 @@ static void pod_new(struct slow *s, uint32_t id)
 		p->gang = gang;
 	/* Mostly the gang's own shape. */
 	p->shape = random_below(s->r, 4) > 0 && p->gang != ID_NONE ? gang % SLOW_SHAPES : random_below(s->r, SLOW_SHAPES);
+	p->role = random_below(s->r, SLOW_ROLES + 1);
 	p->gated = random_below(s->r, 10) == 0;
 	p->refused = random_below(s->r, 16) == 0;
 	p->deleting = random_below(s->r, 16) == 0;
@@ -101,6 +104,8 @@ static void pod_event(struct slow *s)
 		p->deleting = true;
 	} else {
 		p->gated = false;
+		if (random_below(s->r, 4) == 0)
+			p->role = random_below(s->r, SLOW_ROLES + 1);
 		p->priority = (int32_t)random_below(s->r, 3) - 1;
 	}
 	slow_tell_pod(s, id);

@@ -9,6 +9,8 @@
 
 enum { CPU, MEMORY, PODS, GPU, AMOUNTS };
 
+enum { SLOW_ROLES = 2, ROLE_FIRST = 20 };
+
 enum { TAINT_NAME = 8, KEY_ZONE = 1, KEY_TAINT = 2, TAINT_VALUE = 5 };
 
 struct shape {
@@ -28,6 +30,7 @@ struct gang {
 	bool live, missing, refused, after_others, has_priority;
 	uint32_t generation, quorum;
 	int32_t priority;
+	uint32_t roles[SLOW_ROLES]; /* their quorums, 0: none */
 	int64_t cpu; /* minResources */
 	uint64_t created;
 	uint32_t why; /* last told */
@@ -39,7 +42,7 @@ enum where { NOWHERE, IN_FLIGHT, ANSWERED, BOUND };
 
 struct pod {
 	bool live, ours, gated, deleting, refused;
-	uint32_t generation, gang, shape, node, attempt, why;
+	uint32_t generation, gang, shape, node, attempt, why, role; /* SLOW_ROLES: none */
 	enum where where;
 	int32_t priority;
 	uint64_t created, retry_ns, refusals;
