@@ -102,8 +102,13 @@ void plain_tell_gang(struct plain *p, uint32_t id, uint32_t quorum)
 {
 	struct event_gang e = { .gang = id, .generation = 1, .quorum = quorum, .name_bytes = 3 };
 	const char name[] = { 'n', '/', (char)('A' + id) };
+	struct gang_role roles[PLAIN_ROLES];
 
+	for (uint32_t i = 1; i <= PLAIN_ROLES; i++)
+		if (p->roles[id][i] > 0)
+			roles[e.roles_n++] = (struct gang_role){ .role = i, .quorum = p->roles[id][i] };
 	add(p, &e, sizeof(e));
+	add(p, roles, e.roles_n * sizeof(roles[0]));
 	add(p, name, sizeof(name));
 	step(p, EVENT_GANG);
 }
@@ -331,7 +336,7 @@ void plain_tell_pod(struct plain *p, uint32_t id)
 	struct event_pod e = { .pod = id, .generation = pod->generation, .gang = pod->gang ? pod->gang - 1 : ID_NONE, .shape = pod->shape,
 		               .node = pod->node == PLAIN_NONE ? ID_NONE : pod->node, .name_bytes = 5,
 		               .labels_n = pod->labels_n, .namespace = PLAIN_VALUE_NAMESPACE + s->namespace,
-		               .uid = { id, pod->generation },
+		               .uid = { id, pod->generation }, .role = pod->role ? pod->role : ID_NONE,
 		               .flags = POD_OURS | (pod->deleting ? POD_DELETING : 0) };
 	char name[8];
 

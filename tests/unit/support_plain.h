@@ -111,6 +111,7 @@ struct plain_pod {
 	uint32_t shape;
 	uint32_t node; /* PLAIN_NONE: pending */
 	uint32_t gang; /* + 1; 0: alone */
+	uint32_t role; /* 0: none */
 	struct pod_label labels[2];
 	uint32_t labels_n;
 };
@@ -120,13 +121,14 @@ struct plain_namespace {
 	uint32_t label; /* value of its only label; 0: none */
 };
 
-enum { PLAIN_NAMESPACES = 3, PLAIN_GANGS = 4 };
+enum { PLAIN_NAMESPACES = 3, PLAIN_GANGS = 4, PLAIN_ROLES = 2 };
 
 struct plain {
 	struct plain_node nodes[PLAIN_NODES];
 	struct plain_shape shapes[PLAIN_SHAPES];
 	struct plain_pod pods[PLAIN_PODS];
 	struct plain_namespace namespaces[PLAIN_NAMESPACES];
+	uint32_t roles[PLAIN_GANGS][PLAIN_ROLES + 1]; /* by role, from 1: its quorum; told with the gang */
 
 	/* What the core said last: the node of each pod, PLAIN_NONE, and why each gang waits. */
 	uint32_t binds[PLAIN_PODS];

@@ -13,7 +13,7 @@ TestSuite(plans);
 enum { CLUSTERS = 90, ROUNDS = 14, MEMBERS = 7, OTHERS = MEMBERS, BRUTE_JUDGES = 1500 };
 
 struct seen {
-	uint32_t plans, equal, begun_elsewhere, started, waited, brute, gave_up, gave_up_wrongly;
+	uint32_t plans, equal, begun_elsewhere, started, with_roles, waited, brute, gave_up, gave_up_wrongly;
 };
 
 struct trial {
@@ -22,6 +22,7 @@ struct trial {
 	enum score_policy score;
 	uint32_t members; /* pods 0 .. members - 1 */
 	uint32_t quorum;
+	uint32_t roles[PLAIN_ROLES + 1]; /* their quorums; the first stays 0 */
 	bool alike;
 	uint32_t judges; /* left for brute force */
 };
@@ -42,9 +43,46 @@ static uint32_t have(const struct trial *t)
 	return n;
 }
 
-static uint32_t need_of(const struct trial *t)
+/* How many have to start, of all and of each role. */
+struct need {
+	int all, roles[PLAIN_ROLES + 1];
+};
+
+static struct need need_of(const struct trial *t)
 {
-	return have(t) < t->quorum ? t->quorum - have(t) : 1;
+	struct need need = { .all = (int)t->quorum };
+	int sum = 0;
+
+	for (uint32_t r = 1; r <= PLAIN_ROLES; r++)
+		need.roles[r] = (int)t->roles[r];
+	for (uint32_t i = 0; i < t->members; i++) {
+		const struct plain_pod *pod = &t->p->pods[i];
+		bool has = pod->exists && pod->node != PLAIN_NONE && !pod->deleting;
+
+		need.all -= has;
+		need.roles[pod->role] -= has;
+	}
+	need.roles[0] = 0;
+	for (uint32_t r = 1; r <= PLAIN_ROLES; r++)
+		sum += need.roles[r] = need.roles[r] > 0 ? need.roles[r] : 0;
+	need.all = need.all > sum ? need.all : sum;
+	need.all = need.all > 1 ? need.all : 1;
+	return need;
+}
+
+static void need_add(struct need *need, const struct plain_pod *pod)
+{
+	need->all--;
+	need->roles[pod->role] -= pod->role > 0;
+}
+
+static bool need_met(const struct need *need)
+{
+	bool met = need->all <= 0;
+
+	for (uint32_t r = 1; r <= PLAIN_ROLES; r++)
+		met = met && need->roles[r] <= 0;
+	return met;
 }
 
 static uint32_t best_node(const struct trial *t, uint32_t pod)
@@ -66,16 +104,40 @@ static void forget(struct trial *t, const uint32_t nodes[MEMBERS])
 			t->p->pods[i].node = PLAIN_NONE;
 }
 
+/* Who has to start comes first: the first of each role, and of all whom no role needs. */
+static uint32_t in_turn(const struct trial *t, uint32_t order[MEMBERS])
+{
+	struct need need = need_of(t);
+	uint32_t n = 0, others[MEMBERS], others_n = 0;
+	int free = need.all;
+
+	for (uint32_t r = 1; r <= PLAIN_ROLES; r++)
+		free -= need.roles[r];
+	for (uint32_t i = 0; i < t->members; i++) {
+		uint32_t role = t->p->pods[i].role;
+
+		if (!pending(t, i))
+			continue;
+		if (need.roles[role]-- > 0 || free-- > 0)
+			order[n++] = i;
+		else
+			others[others_n++] = i;
+	}
+	for (uint32_t i = 0; i < others_n; i++)
+		order[n++] = others[i];
+	return n;
+}
+
 /* Member after member, each on its best node; how many. */
 static uint32_t slow_plan(struct trial *t, uint32_t nodes[MEMBERS])
 {
-	uint32_t placed = 0;
+	uint32_t placed = 0, order[MEMBERS], n = in_turn(t, order);
 
 	for (uint32_t i = 0; i < MEMBERS; i++)
 		nodes[i] = PLAIN_NONE;
-	for (uint32_t i = 0; i < t->members; i++) {
-		if (!pending(t, i))
-			continue;
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = order[k];
+
 		nodes[i] = best_node(t, i);
 		if (nodes[i] == PLAIN_NONE)
 			break;
@@ -90,17 +152,18 @@ static bool same_kind(const struct plain *p, uint32_t a, uint32_t b)
 {
 	const struct plain_pod *x = &p->pods[a], *y = &p->pods[b];
 
-	return x->shape == y->shape && x->labels_n == y->labels_n &&
+	return x->shape == y->shape && x->role == y->role && x->labels_n == y->labels_n &&
 	       memcmp(x->labels, y->labels, x->labels_n * sizeof(x->labels[0])) == 0;
 }
 
 /* Is there any way, in any order, to place so many?  False when the judges ran out, too. */
-static bool brute(struct trial *t, uint32_t need)
+static bool brute(struct trial *t, struct need need)
 {
 	struct plain_verdict v;
-	bool found = need == 0;
+	bool found = need_met(&need);
 
 	for (uint32_t i = 0; i < t->members && !found && t->judges > 0; i++) {
+		struct need less = need;
 		bool first = pending(t, i);
 
 		for (uint32_t k = 0; k < i && first; k++)
@@ -108,12 +171,13 @@ static bool brute(struct trial *t, uint32_t need)
 		if (!first)
 			continue;
 		t->judges--;
+		need_add(&less, &t->p->pods[i]);
 		plain_judge(t->p, i, t->score, &v);
 		for (uint32_t n = 0; n < PLAIN_NODES && !found; n++) {
 			if (!t->p->nodes[n].exists || v.whys[n] != 0)
 				continue;
 			t->p->pods[i].node = n;
-			found = brute(t, need - 1);
+			found = brute(t, less);
 			t->p->pods[i].node = PLAIN_NONE;
 		}
 	}
@@ -152,6 +216,17 @@ static uint32_t told(const struct trial *t, uint32_t nodes[MEMBERS])
 	return n;
 }
 
+/* Are enough there to start, of each role? */
+static bool could_start(const struct trial *t)
+{
+	struct need need = need_of(t);
+
+	for (uint32_t i = 0; i < t->members; i++)
+		if (pending(t, i))
+			need_add(&need, &t->p->pods[i]);
+	return need_met(&need);
+}
+
 static uint32_t waiting(const struct trial *t)
 {
 	uint32_t n = 0;
@@ -162,7 +237,7 @@ static uint32_t waiting(const struct trial *t)
 }
 
 /* Nothing was placed: was there a way? */
-static void check_waits(struct trial *t, uint32_t need, struct seen *seen)
+static void check_waits(struct trial *t, const struct need *need, struct seen *seen)
 {
 	const uint32_t why = t->p->reasons[0].why;
 	bool found;
@@ -171,39 +246,44 @@ static void check_waits(struct trial *t, uint32_t need, struct seen *seen)
 	cr_assert(why == WHY_ROOM || why == WHY_GAVE_UP, "record %u: why %u", t->p->records, why);
 	seen->gave_up += why == WHY_GAVE_UP;
 	t->judges = BRUTE_JUDGES;
-	found = brute(t, need);
+	found = brute(t, *need);
 	if (t->judges == 0 && !found)
 		return;
 	seen->brute++;
-	cr_assert(!found || why == WHY_GAVE_UP, "record %u: %u of %u can start, but are said not to", t->p->records, need,
+	cr_assert(!found || why == WHY_GAVE_UP, "record %u: %d of %u can start, but are said not to", t->p->records, need->all,
 	          t->members);
 	seen->gave_up_wrongly += found;
 }
 
 static void check(struct trial *t, struct seen *seen)
 {
-	uint32_t need = need_of(t), slow[MEMBERS], got[MEMBERS], slow_n = 0, got_n;
+	struct need need = need_of(t), left = need;
+	uint32_t slow[MEMBERS], got[MEMBERS], slow_n = 0, got_n;
 
-	if (waiting(t) < need)
+	if (!could_start(t))
 		return;
 	if (t->alike)
 		slow_n = slow_plan(t, slow);
 	plain_plan(t->p);
 	got_n = told(t, got);
 	seen->plans++;
-	if (t->alike && slow_n >= need) {
+	if (t->alike && (int)slow_n >= need.all) {
 		for (uint32_t i = 0; i < t->members; i++)
 			cr_assert_eq(got[i], slow[i], "record %u: member %u of %u went to %u, not to %u", t->p->records, i,
 			             t->members, got[i], slow[i]);
 		seen->equal++;
 	}
 	if (got_n == 0) {
-		check_waits(t, need, seen);
+		check_waits(t, &need, seen);
 		return;
 	}
-	cr_assert_geq(got_n, need, "record %u: %u of %u", t->p->records, got_n, need);
+	for (uint32_t i = 0; i < t->members; i++)
+		if (got[i] != PLAIN_NONE)
+			need_add(&left, &t->p->pods[i]);
+	cr_assert(need_met(&left), "record %u: %u of %d", t->p->records, got_n, need.all);
+	seen->with_roles += need.roles[1] + need.roles[2] > 0;
 	cr_assert(sound(t, got, got_n), "record %u: a member is where it must not be", t->p->records);
-	seen->begun_elsewhere += t->alike && slow_n < need;
+	seen->begun_elsewhere += t->alike && (int)slow_n < need.all;
 	seen->started++;
 	plain_settle(t->p);
 	cr_assert_not(core_wants_plan(t->p->core) && have(t) < t->quorum);
@@ -290,6 +370,20 @@ static void craft(struct plain_shape *s, struct random *r, uint32_t id)
 	}
 }
 
+/* Some members have a role, and some roles a quorum that these can make. */
+static void random_roles(struct trial *t)
+{
+	uint32_t members[PLAIN_ROLES + 1] = { 0 };
+	bool any = one_in(t->r, 2);
+
+	for (uint32_t i = 0; i < t->members; i++) {
+		t->p->pods[i].role = any ? random_below(t->r, PLAIN_ROLES + 1) : 0;
+		members[t->p->pods[i].role]++;
+	}
+	for (uint32_t r = 1; r <= PLAIN_ROLES; r++)
+		t->p->roles[0][r] = t->roles[r] = members[r] > 0 && !one_in(t->r, 3) ? 1 + random_below(t->r, members[r]) : 0;
+}
+
 static void random_gang(struct trial *t)
 {
 	struct plain *p = t->p;
@@ -311,6 +405,7 @@ static void random_gang(struct trial *t)
 			memcpy(p->pods[i].labels, p->pods[i % kinds].labels, sizeof(p->pods[i].labels));
 		}
 	}
+	random_roles(t);
 	plain_tell_gang(p, 0, t->quorum);
 	for (uint32_t i = 0; i < t->members; i++)
 		plain_tell_pod(p, i);
@@ -431,10 +526,10 @@ static void clusters(const char *name, enum score_policy score, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		cluster(&r, score, &seen);
-	fprintf(stderr, "%s: %u plans, %u equal, %u started (%u not by the best nodes), %u waited (%u proved), %u gave up (%u wrongly)\n",
-	        name, seen.plans, seen.equal, seen.started, seen.begun_elsewhere, seen.waited, seen.brute, seen.gave_up,
-	        seen.gave_up_wrongly);
-	cr_assert(seen.equal > 0 && seen.started > seen.equal && seen.brute > 0);
+	fprintf(stderr, "%s: %u plans, %u equal, %u started (%u not by the best nodes, %u with roles), %u waited (%u proved), %u gave up (%u wrongly)\n",
+	        name, seen.plans, seen.equal, seen.started, seen.begun_elsewhere, seen.with_roles, seen.waited, seen.brute,
+	        seen.gave_up, seen.gave_up_wrongly);
+	cr_assert(seen.equal > 0 && seen.with_roles > 0 && seen.started > seen.equal && seen.brute > 0);
 }
 
 Test(plans, are_the_slow_planners)
