@@ -1,6 +1,6 @@
 """Reads the part of YAML that this project's own files use: block maps and
 lists, flow lists and maps on one line, plain and quoted scalars, literal
-blocks, several documents.  Anything else is an error, never a guess; the
+blocks, folded paragraphs, several documents.  Anything else is an error, never a guess; the
 standard library has no YAML and the tests need no more than this."""
 
 import json
@@ -100,6 +100,8 @@ class _Reader:
                 found[key] = self._nested(indent, True)
             elif rest in ("|", "|-"):
                 found[key] = self._literal(indent) + ("\n" if rest == "|" else "")
+            elif rest in (">", ">-"):
+                found[key] = self._folded(indent, number) + ("\n" if rest == ">" else "")
             else:
                 found[key] = _scalar(rest, number)
         if (line := self._peek()) and line[1] > indent:
@@ -127,6 +129,13 @@ class _Reader:
             taken.pop()
         first = len(taken[0]) - len(taken[0].lstrip()) if taken else 0
         return "\n".join(line[first:] for line in taken)
+
+
+    def _folded(self, indent, number):
+        lines = self._literal(indent).split("\n")
+        if any(not line or line.startswith(" ") for line in lines):
+            raise ValueError(f"line {number}: a folded block of more than one plain paragraph")
+        return " ".join(lines)
 
 
 def _without_comment(text):

@@ -16,9 +16,9 @@ SOON_S = 60
 NAMES = {"scheduler-plugins-old": "scheduler-plugins"}
 
 
-def gangs(rng):
-    """[(dialect, gang, size)], all dialects in turn, sizes that sum to PODS."""
-    sizes = load.split(rng, PODS, 2, 120)
+def gangs(rng, pods=PODS):
+    """[(dialect, gang, size)], all dialects in turn, sizes that sum to `pods`."""
+    sizes = load.split(rng, pods, 2, pods * 6 // 100)
     return [(name, f"{name}-{i}", n) for i, n in enumerate(sizes) for name in [list(DIALECTS)[i % len(DIALECTS)]]]
 
 

@@ -13,7 +13,8 @@ SOON_S = 45
 STILL_S = 2.0  # how long "nothing happens" is watched
 OWNERS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet")
 NATIVE = "PodGroup.scheduling.k8s.io"
-LEFTOVERS = ("Pod", "PodGroup", "Event", "Node")
+LEFTOVERS = ("Pod", "PodGroup", "PodGroup.scheduling.sigs.k8s.io", "PodGroup.scheduling.volcano.sh", "ConfigMap",
+             "WorkloadPolicy", "Event", "Node")
 
 
 class World:
@@ -29,7 +30,7 @@ class World:
     def __enter__(self):
         self.cluster.start()
         try:
-            self.admin = self.cluster.admin()
+            self.client = self.admin = self.cluster.admin()
             self.muster = self.start_muster()
         except BaseException:
             self.cluster.stop()
@@ -60,14 +61,15 @@ class World:
         for kind in OWNERS if self.cluster.controllers else ():
             for owner in self.admin.list(kind, "default"):
                 self.delete(kind, owner["metadata"]["name"])
-        for kind in ("Workload", NATIVE) if self.cluster.gates else ():
-            self.admin.delete_all(kind)
-        kinds = [*LEFTOVERS, *[NATIVE] * self.cluster.gates]  # a finalizer keeps the latter while pods are in them
+        self.empty(*LEFTOVERS, *("Workload", NATIVE) if self.cluster.gates else ())
 
+    def empty(self, *kinds):
+        """No pods and none of these, however often they are made again; a finalizer
+        keeps native groups while pods are in them."""
         def gone():
-            for kind in LEFTOVERS:
+            for kind in {"Pod", *kinds}:
                 self.admin.delete_all(kind)
-            return not any(self.admin.list(kind) for kind in kinds if kind != "Event")
+            return not any(self.admin.list(kind, "default") for kind in {"Pod", *kinds} - {"Event"})
 
         until(gone, SOON_S, f"none of {kinds}")
 
