@@ -71,7 +71,7 @@ class Cluster:
             self.client.delete(kind, name)
 
     def delete_object(self, obj):
-        self.client.delete(obj["kind"], obj["metadata"]["name"], obj["metadata"].get("namespace"))
+        self.client.delete(kube.kind_of(obj), obj["metadata"]["name"], obj["metadata"].get("namespace"))
 
     def pods(self, prefix=""):
         return [p for p in self.client.list("Pod", page=5000) if p["metadata"]["name"].startswith(prefix)]

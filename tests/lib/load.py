@@ -72,7 +72,7 @@ def flat(made):
 
 def as_request(client, obj):
     body = json.dumps(obj).encode()
-    path = client.path(obj["kind"], obj["metadata"].get("namespace"))
+    path = client.path(kube.kind_of(obj), obj["metadata"].get("namespace"))
     head = f"POST {path} HTTP/1.1\r\nHost: muster\r\nAuthorization: Bearer {client.token}\r\n"
     return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 

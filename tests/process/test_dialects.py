@@ -89,5 +89,25 @@ def test_all_at_once():
             equal(("Insufficient example.com/none" in said, g in said), (True, True), f"{g}: {said}")
 
 
+def native_in(version):
+    """A native gang whose PodGroup is of that version, beside one that is older."""
+    [group], pods = made("native", "g", 3, cpu="1")
+    group["apiVersion"] = f"scheduling.k8s.io/{version}"
+    flags = ["--gate", "GenericWorkload", "--crd", f"scheduling.k8s.io/{version}/podgroups/PodGroup"]
+    path = f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups"
+    with Cluster(objects.node("n1"), apisim=flags) as c:
+        c.up()
+        c.create(*pods)
+        c.client.request("POST", path, group)
+        until(lambda: c.bound("g") == 3, SOON_S, f"a gang of {version}")
+        until(lambda: condition_of(c.client.request("GET", f"{path}/g")).get("status") == "True", SOON_S,
+              lambda: c.client.request("GET", f"{path}/g"))
+
+
+def test_native_groups_of_the_newest_version():
+    native_in("v1beta1")
+    native_in("v1")
+
+
 if __name__ == "__main__":
     main(globals())
