@@ -1,5 +1,7 @@
 #include "ctl/live.h"
 
+#include "frontend/dialect.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -95,10 +97,14 @@ char *live_reason(const struct live *l, const struct gang_copy *gang)
 	struct reason_names names = {.resource = live_name, .taint = live_name, .context = l};
 	/* The text of a refusal is in the frontend and in the pod's condition. */
 	const char *refusal = "refused; the PodScheduled condition of its pods says why";
-	size_t n = reason_text(&gang->row.reason, gang->name, refusal, &names, NULL, 0);
+	uint32_t dialect = gang->row.dialect;
+	const struct reason_about about = {
+		.gang = gang->name, .refusal = refusal, .texts = dialect < dialects_n ? dialects[dialect]->texts : NULL,
+	};
+	size_t n = reason_text(&gang->row.reason, &about, &names, NULL, 0);
 	char *text = ctl_alloc(n + 1, 1);
 
-	reason_text(&gang->row.reason, gang->name, refusal, &names, text, n + 1);
+	reason_text(&gang->row.reason, &about, &names, text, n + 1);
 	return text;
 }
 

@@ -122,10 +122,11 @@ static void say_reason(const struct names *names, const struct cmd_reason *c, ch
 	bool lone = c->gang == ID_NONE;
 	const char *who = lone ? name_of(names->pods, names->limits.pods, c->pod) :
 	                         name_of(names->gangs, names->limits.gangs, c->gang);
+	const struct reason_about about = {.gang = lone ? NULL : who, .refusal = "refused"};
 	int used = snprintf(out, out_bytes, "%s %s waits: ", lone ? "pod" : "gang", who);
 
 	if (used > 0 && (size_t)used < out_bytes)
-		reason_text(&c->reason, lone ? NULL : who, "refused", &texts, out + used, out_bytes - (size_t)used);
+		reason_text(&c->reason, &about, &texts, out + used, out_bytes - (size_t)used);
 }
 
 static void say_claim(const struct names *names, const struct cmd_claim *c, char *out, size_t out_bytes)

@@ -23,23 +23,17 @@ static char *print_two(const char *namespace, const char *name)
 	return text;
 }
 
-static const char *name_text(const void *context, uint32_t name)
+static char *print_reason(const struct model *model, const struct reason *reason, const struct reason_about *about)
 {
-	return model_name(context, name);
-}
-
-static char *print_reason(const struct model *model, const struct reason *reason, const char *gang,
-                          const char *refusal)
-{
-	struct reason_names names = {.resource = name_text, .taint = name_text, .context = model};
+	struct reason_names names = reason_names_of(model);
 	size_t n;
 	char *text;
 
 	if (reason == NULL || reason->why == WHY_NONE)
-		return ctl_copy(refusal[0] != '\0' ? refusal : "not looked at");
-	n = reason_text(reason, gang, refusal, &names, NULL, 0);
+		return ctl_copy(about->refusal[0] != '\0' ? about->refusal : "not looked at");
+	n = reason_text(reason, about, &names, NULL, 0);
 	text = ctl_alloc(n + 1, 1);
-	reason_text(reason, gang, refusal, &names, text, n + 1);
+	reason_text(reason, about, &names, text, n + 1);
 	return text;
 }
 
@@ -86,13 +80,16 @@ static void add_pod(void *context, const struct pod_view *pod)
 	if (pod->gang[0] != '\0')
 		p->gang = print_two(pod->namespace, pod->gang);
 	if (p->node == NULL) {
-		const char *refusal = pod->refusal;
+		struct reason_about about = {.gang = p->gang, .refusal = pod->refusal};
 		struct gang_view gang;
 
-		if (refusal[0] == '\0' && pod->gang_id < b->gangs_max &&
-		    model_gang(s->model, pod->gang_id, gang_row(offline_ledger(b->o), pod->gang_id)->generation, &gang))
-			refusal = gang_refusal(b, pod->gang_id, &gang);
-		p->reason = print_reason(s->model, offline_reason(b->o, pod), p->gang, refusal);
+		if (pod->gang_id < b->gangs_max &&
+		    model_gang(s->model, pod->gang_id, gang_row(offline_ledger(b->o), pod->gang_id)->generation, &gang)) {
+			about.texts = gang.texts;
+			if (about.refusal[0] == '\0')
+				about.refusal = gang_refusal(b, pod->gang_id, &gang);
+		}
+		p->reason = print_reason(s->model, offline_reason(b->o, pod), &about);
 		s->waiting_n++;
 	}
 }
@@ -102,6 +99,7 @@ static void add_gang(struct building *b, gang_id id)
 	struct simulation *s = b->s;
 	const struct gang_row *row = gang_row(offline_ledger(b->o), id);
 	struct gang_result *g = &s->gangs[s->gangs_n];
+	struct reason_about about;
 	struct gang_view view;
 
 	if (row->generation == 0 || !model_gang(s->model, id, row->generation, &view))
@@ -116,8 +114,9 @@ static void add_gang(struct building *b, gang_id id)
 		.placed = row->bound,
 		.why = row->reason,
 	};
+	about = (struct reason_about){.gang = g->gang, .refusal = gang_refusal(b, id, &view), .texts = view.texts};
 	if (g->state != GANG_PLACED)
-		g->reason = print_reason(s->model, &row->reason, g->gang, gang_refusal(b, id, &view));
+		g->reason = print_reason(s->model, &row->reason, &about);
 }
 
 static int compare_placements(const void *a, const void *b)

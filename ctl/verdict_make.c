@@ -45,11 +45,6 @@ static const char *count_part(struct verdict *v, const char *text, bool whole)
 	return v->parts[i].text;
 }
 
-static const char *name_of(const void *context, uint32_t name)
-{
-	return model_name(context, name);
-}
-
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -57,7 +52,7 @@ static int compare_texts(const void *a, const void *b)
 
 static void add_reason(struct verdict *v, struct node_verdict *n, const struct model *m, uint32_t why, uint32_t arg)
 {
-	struct reason_names names = {.resource = name_of, .taint = name_of, .context = m};
+	struct reason_names names = reason_names_of(m);
 	char text[TEXT_BYTES];
 
 	reason_node_text(why, arg, &names, text, sizeof(text));

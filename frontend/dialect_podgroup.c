@@ -133,6 +133,7 @@ static const struct resource podgroup_resource = {
 extern const struct dialect dialect_podgroup;
 const struct dialect dialect_podgroup = {
 	.name = "scheduler-plugins",
+	.status = &status_podgroup,
 	.mark = "label " LABEL,
 	.timeout = GROUP_TIMEOUT_COSCHEDULING,
 	.resource = &podgroup_resource,

@@ -11,7 +11,9 @@
 
 struct event_text {
 	const char *namespace;
-	const char *pod;
+	const char *api_version; /* of what it is about; NULL: a pod */
+	const char *kind;
+	const char *object; /* its name */
 	const char *uid;
 	const char *name;       /* of the Event itself */
 	const char *type;       /* "Normal", "Warning" */
@@ -34,7 +36,11 @@ void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns);
 void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message, bool turned,
                      uint64_t wall_ns);
 
-/* Name of a new Event for that pod: its beginning, a dot, the time. */
-void event_name(char *out, size_t out_bytes, const char *pod, uint64_t wall_ns);
+/* Name of a new Event about an object of that name: its beginning, a dot, the time. */
+void event_name(char *out, size_t out_bytes, const char *object, uint64_t wall_ns);
+
+/* RFC 3339; microseconds are wanted in an eventTime, and not in a condition. */
+#define EVENT_TIME_BYTES 48
+void event_time(char *out, size_t out_bytes, uint64_t wall_ns, bool micro);
 
 #endif

@@ -228,6 +228,14 @@ void frontend_ask(struct frontend *f, struct extender_job *job)
 	extender_ask(f->extender, job);
 }
 
+static int gang_take(struct frontend *f, const struct cmd_gang *cmd)
+{
+	if (cmd->gang >= f->limits.gangs || cmd->state >= GANG_STATES)
+		return -EPROTO;
+	report_gang(f->report, cmd);
+	return 0;
+}
+
 int frontend_command(struct frontend *f, const struct record *record)
 {
 	size_t body = record->bytes - sizeof(*record);
@@ -242,7 +250,7 @@ int frontend_command(struct frontend *f, const struct record *record)
 	case CMD_CLAIM:
 		return body == sizeof(struct cmd_claim) ? claim_take(f, at) : -EPROTO;
 	case CMD_GANG:
-		return body == sizeof(struct cmd_gang) ? 0 : -EPROTO;
+		return body == sizeof(struct cmd_gang) ? gang_take(f, at) : -EPROTO;
 	default:
 		return -EPROTO;
 	}

@@ -66,10 +66,6 @@ bool group_status_equal(const struct group_status *a, const struct group_status 
 void group_status_write(const struct dialect_status *dialect, const struct group_status *has,
                         const struct group_status *want, const char *now, struct jsonout *out);
 
-/* "Unschedulable" or "SchedulerError": of a condition that says why a pod or group waits. */
-struct dialect_texts;
-const char *group_condition_reason(uint32_t why, const struct dialect_texts *texts);
-
 /* The quorum as phases count it: none is one. */
 static inline uint32_t group_quorum(const struct gang_view *g)
 {

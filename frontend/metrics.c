@@ -147,6 +147,8 @@ static void writer_write(const struct metrics *m, FILE *out)
 	        {"muster_binds_window", "gauge", "Binding requests allowed at once.", (double)m->binds_window},
 	        {"muster_report_conditions_total", "counter", "PodScheduled conditions written.",
 	         (double)m->report.conditions},
+	        {"muster_report_statuses_total", "counter", "Statuses of groups' objects written.",
+	         (double)m->report.statuses},
 	        {"muster_report_events_total", "counter", "Events written.", (double)m->report.events},
 	        {"muster_report_unchanged_total", "counter", "Conditions that said it already.",
 	         (double)m->report.unchanged},

@@ -193,6 +193,7 @@ struct gang_view {
 	const struct dialect_status *writes;
 	const struct group_status *status; /* as it is; NULL: it can't be read */
 	const char *owners;                /* of its first member: "ns/name,ns/name"; "" */
+	const char *scheduler_name;        /* of a member; "" without any */
 	struct gang_counts pods;
 };
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out);

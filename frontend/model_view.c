@@ -116,6 +116,9 @@ bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct g
 	out->resource_version = e->texts ? next_text(e->texts) : "";
 	out->status = e->status;
 	out->owners = e->owners ? e->owners : "";
+	out->scheduler_name = "";
+	if (e->members_first != SLOT_NONE)
+		out->scheduler_name = intern_text(&m->schedulers, pod_at(m, e->members_first)->scheduler);
 	gang_view_counts(m, e, &out->pods);
 	return true;
 }

@@ -211,30 +211,158 @@ static void put_room(struct out *o, const struct reason *r, const char *gang, co
 	put(o, ".");
 }
 
-static void put_members(struct out *o, const struct reason *r, const char *gang)
+/* ---- words of dialects --------------------------------------------------------------------- */
+
+#define PRE_FILTER "pre-filter pod"
+
+const struct dialect_texts texts_podgroup = {
+	.missing = "PodGroup not found",
+	.pre_filter = true,
+	.refused = "",
+};
+
+const struct dialect_texts texts_configmap = {
+	.missing = "running Permit plugin \"sample\": podgroup configmap not found, please create configmap first",
+	.refused = "running Permit plugin \"sample\": ",
+	.timeout = "rejected due to timeout after waiting ",
+	.timeout_end = " at plugin sample",
+};
+
+const struct dialect_texts texts_plain = {
+	.missing = "the group's object is not there",
+	.refused = "",
+};
+
+static const struct dialect_texts *texts_of(const struct reason_about *about)
+{
+	return about->texts ? about->texts : &texts_podgroup;
+}
+
+/* kube-scheduler begins the errors of plugins like this, and no other text. */
+#define PLUGIN_ERROR "running "
+
+const char *reason_condition(const struct reason *r, const char *text)
+{
+	if (r->why == WHY_BIND_REFUSED || strncmp(text, PLUGIN_ERROR, strlen(PLUGIN_ERROR)) == 0)
+		return "SchedulerError";
+	return "Unschedulable";
+}
+
+const char *reason_refused(const struct dialect_texts *texts)
+{
+	return texts ? texts->refused : "";
+}
+
+static bool is_timed_out(const struct reason *r, const struct reason_about *about)
+{
+	if (about->timed_out_ns == 0 || !texts_of(about)->timeout)
+		return false;
+	return r->why != WHY_GROUP_MISSING && r->why != WHY_REFUSED && r->why != WHY_BIND_REFUSED;
+}
+
+/* As Go writes durations: 20s, 1m30s, 2h0m0s, 1.5s. */
+static void put_duration(struct out *o, uint64_t ns)
+{
+	uint64_t seconds = ns / 1000000000u, fraction = ns % 1000000000u;
+	char digits[12];
+	size_t n = 9;
+
+	if (seconds >= 3600)
+		put(o, "%" PRIu64 "h", seconds / 3600);
+	if (seconds >= 60)
+		put(o, "%" PRIu64 "m", seconds / 60 % 60);
+	put(o, "%" PRIu64, seconds % 60);
+	snprintf(digits, sizeof(digits), "%09" PRIu64, fraction);
+	while (n > 0 && digits[n - 1] == '0')
+		n--;
+	put(o, "%s%.*ss", n > 0 ? "." : "", (int)n, digits);
+}
+
+static void put_timeout(struct out *o, const struct reason_about *about)
+{
+	const struct dialect_texts *texts = texts_of(about);
+
+	put(o, "%s", texts->timeout);
+	put_duration(o, about->timed_out_ns);
+	put(o, "%s: gang %s could not be completed. ", texts->timeout_end, about->gang ? about->gang : "");
+}
+
+static bool is_pre_filter(const struct reason *r, const struct reason_about *about)
+{
+	if (!about->gang || is_timed_out(r, about))
+		return false;
+	return texts_of(about)->pre_filter && (r->why == WHY_GATED || (r->why == WHY_MEMBERS && r->members > 0));
+}
+
+size_t reason_pod_at(const struct reason *r, const struct reason_about *about)
+{
+	return is_pre_filter(r, about) ? strlen(PRE_FILTER) : 0;
+}
+
+/* ---- members that are not there, or may not start ------------------------------------------- */
+
+static void put_members(struct out *o, const struct reason *r, const struct reason_about *about)
 {
 	/* No pod hears it, so it needs none of kube-scheduler's words. */
 	if (r->members == 0) {
 		put(o, "no member is there: not created yet, ended, or of another scheduler");
 		return;
 	}
-	put(o, "pre-filter pod cannot find enough sibling pods, current pods number: %u, minMember of group: %u",
-	    r->members, r->quorum);
-	if (gang)
-		put(o, ". gang %s: %u of %u members are there.", gang, r->members, r->quorum);
+	if (texts_of(about)->pre_filter)
+		put(o, PRE_FILTER " cannot find enough sibling pods, current pods number: %u, minMember of group: %u. ",
+		    r->members, r->quorum);
+	put(o, "gang %s: %u of %u members are there.", about->gang ? about->gang : "", r->members, r->quorum);
 }
 
-static void put_gated(struct out *o, const struct reason *r, const char *gang)
+static void put_gated(struct out *o, const struct reason *r, const struct reason_about *about)
 {
 	uint32_t free = r->members > r->gated ? r->members - r->gated : 0;
 
-	if (!gang) {
+	if (!about->gang) {
 		put(o, "Scheduling is blocked due to non-empty scheduling gates");
 		return;
 	}
-	put(o, "pre-filter pod cannot proceed due to gated pods in the same PodGroup. "
-	    "gang %s: %u of %u members have scheduling gates, %u of the quorum of %u can start.",
-	    gang, r->gated, r->members, free, r->quorum);
+	if (texts_of(about)->pre_filter)
+		put(o, PRE_FILTER " cannot proceed due to gated pods in the same PodGroup. ");
+	put(o, "gang %s: %u of %u members have scheduling gates, %u of the quorum of %u can start.",
+	    about->gang, r->gated, r->members, free, r->quorum);
+}
+
+static void put_role(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+{
+	const char *role = names->value ? names->value(names->context, r->role) : "";
+
+	put(o, "gang %s: ", gang ? gang : "");
+	if (*role)
+		put(o, "role %s", role);
+	else
+		put(o, "a role");
+	put(o, " has %u of the %u members that it needs; %u members are there in all.", r->role_members, r->role_quorum,
+	    r->members);
+}
+
+/* ---- a level of topology ------------------------------------------------------------------------ */
+
+static void put_topology(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+{
+	const char *key = names->key ? names->key(names->context, r->domain_key) : "";
+	const char *value = names->value && r->domain_value != ID_NONE ?
+	                    names->value(names->context, r->domain_value) : "";
+
+	if (r->counts_n > 0) {
+		put_nodes(o, r, names);
+		put(o, " ");
+	}
+	put(o, "gang %s: ", gang ? gang : "");
+	if (r->domains == 0) {
+		put(o, "no node has the label %s that its members are to have in common.", *key ? key : "of the level");
+		return;
+	}
+	put(o, "none of %u domains of %s has room for all %u members", r->domains, *key ? key : "the level", r->need);
+	if (r->domain_value != ID_NONE)
+		put(o, "; the closest%s%s, has room for %u", *value ? ", " : "", value, r->domain_fit);
+	put_shortfalls(o, r, names, "; ");
+	put(o, ".");
 }
 
 static void put_min_resources(struct out *o, const struct reason *r, const char *gang,
@@ -256,68 +384,91 @@ static void put_gave_up(struct out *o, const struct reason *r, const char *gang,
 }
 
 /* Of a lone pod as kube-scheduler says what it finds out before it looks at any node. */
-static void put_refused(struct out *o, const struct reason *r, const char *gang, const char *refusal)
+static void put_refused(struct out *o, const struct reason *r, const struct reason_about *about)
 {
-	struct reason_part part = { .text = refusal };
+	struct reason_part part = { .text = about->refusal };
 
-	if (!refusal || !*refusal)
+	if (!about->refusal || !*about->refusal)
 		put(o, "muster can't judge a member of its gang");
-	else if (!gang && r->nodes > 0)
+	else if (!about->gang && r->nodes > 0)
 		put_parts(o, r->nodes, &part, 1);
 	else
-		put(o, "%s", refusal);
+		put(o, "%s", about->refusal);
 }
 
-static void put_reason(struct out *o, const struct reason *r, const char *gang, const char *refusal,
+static void put_missing(struct out *o, const struct reason_about *about)
+{
+	put(o, "%s: %s", texts_of(about)->missing, about->gang ? about->gang : "");
+}
+
+static void put_bind_refused(struct out *o, const struct reason *r, const char *gang)
+{
+	put(o, "the API server refused a binding, muster will try again");
+	if (gang)
+		put(o, ". gang %s: %u of %u members are bound.", gang, r->bound, r->quorum);
+}
+
+static void put_held(struct out *o, const struct reason *r, const char *gang)
+{
+	put(o, "room is held for a gang that has waited longer");
+	if (gang)
+		put(o, ". gang %s: %u of %u members have room beside it.", gang, r->fit, r->need);
+}
+
+static void put_reason(struct out *o, const struct reason *r, const struct reason_about *about,
 		       const struct reason_names *names)
 {
 	switch ((enum why)r->why) {
 	case WHY_GROUP_MISSING:
-		put(o, "PodGroup not found: %s", gang ? gang : "");
+		put_missing(o, about);
 		break;
 	case WHY_MEMBERS:
-		put_members(o, r, gang);
+		put_members(o, r, about);
 		break;
 	case WHY_GATED:
-		put_gated(o, r, gang);
+		put_gated(o, r, about);
 		break;
 	case WHY_NO_NODES:
 		put(o, "%s", NO_NODES);
 		break;
 	case WHY_ROOM:
-		put_room(o, r, gang, names);
+		put_room(o, r, about->gang, names);
 		break;
 	case WHY_MIN_RESOURCES:
-		put_min_resources(o, r, gang, names);
+		put_min_resources(o, r, about->gang, names);
 		break;
 	case WHY_REFUSED:
-		put_refused(o, r, gang, refusal);
+		put_refused(o, r, about);
 		break;
 	case WHY_BIND_REFUSED:
-		put(o, "the API server refused a binding, muster will try again");
-		if (gang)
-			put(o, ". gang %s: %u of %u members are bound.", gang, r->bound, r->quorum);
+		put_bind_refused(o, r, about->gang);
 		break;
 	case WHY_GAVE_UP:
-		put_gave_up(o, r, gang, names);
+		put_gave_up(o, r, about->gang, names);
 		break;
 	case WHY_HELD:
-		put(o, "room is held for a gang that has waited longer");
-		if (gang)
-			put(o, ". gang %s: %u of %u members have room beside it.", gang, r->fit, r->need);
+		put_held(o, r, about->gang);
+		break;
+	case WHY_ROLE:
+		put_role(o, r, about->gang, names);
+		break;
+	case WHY_TOPOLOGY:
+		put_topology(o, r, about->gang, names);
 		break;
 	default:
 		put(o, "not looked at yet");
 	}
 }
 
-size_t reason_text(const struct reason *reason, const char *gang, const char *refusal,
+size_t reason_text(const struct reason *reason, const struct reason_about *about,
                    const struct reason_names *names, char *out, size_t out_bytes)
 {
 	struct out o = { out, out_bytes, 0 };
 
 	if (out_bytes > 0)
 		out[0] = '\0';
-	put_reason(&o, reason, gang, refusal, names);
+	if (is_timed_out(reason, about))
+		put_timeout(&o, about);
+	put_reason(&o, reason, about, names);
 	return o.n;
 }

@@ -5,14 +5,36 @@
 
 #include "ipc/abi.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Text of resource columns and taints; never NULL. */
+/* Text of resource columns, taints, label keys and values; never NULL.  Where keys and
+ * values are not known these two functions are NULL. */
 struct reason_names {
 	const char *(*resource)(const void *context, uint32_t resource);
 	const char *(*taint)(const void *context, uint32_t name);
 	const void *context;
+	const char *(*key)(const void *context, uint32_t key);
+	const char *(*value)(const void *context, uint32_t value);
 };
+
+/* From the model's tables. */
+struct model;
+struct reason_names reason_names_of(const struct model *model);
+
+/* How the users of a dialect know its reasons: beginnings, behind which muster's own words
+ * and numbers stand. */
+struct dialect_texts {
+	const char *missing; /* the group's object is not there */
+	bool pre_filter;     /* too few members, or gates: as a PreFilter says it, with the pod's name */
+	const char *refused; /* stands before what the group's object is refused with; "" */
+	const char *timeout; /* its timeout has passed: the duration follows, and timeout_end; NULL: not said */
+	const char *timeout_end;
+};
+
+extern const struct dialect_texts texts_podgroup;  /* scheduler-plugins; for dialects without any */
+extern const struct dialect_texts texts_configmap;
+extern const struct dialect_texts texts_plain;     /* those that have no words of their own */
 
 /* Why one node does not take a pod, in kube-scheduler's words and without a count; arg as
  * in struct why_count.  Written and counted as reason_text() does. */
@@ -33,10 +55,24 @@ size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, ch
  *   match Pod's node affinity/selector. gang ns/g: 8 of 16 members have room;
  *   nvidia.com/gpu: need 64, have 32.
  *
- * `gang` is "namespace/name", or NULL for a lone pod; `refusal` the text for
- * WHY_REFUSED.  Written to out (always NUL terminated); returns the length that
- * the whole text has. */
-size_t reason_text(const struct reason *reason, const char *gang, const char *refusal,
+ * Written to out (always NUL terminated); returns the length that the whole text has. */
+struct reason_about {
+	const char *gang;    /* "namespace/name", or NULL for a lone pod */
+	const char *refusal; /* for WHY_REFUSED */
+	const struct dialect_texts *texts; /* of the gang's dialect; NULL: of scheduler-plugins */
+	uint64_t timed_out_ns; /* the group's timeout, which has passed; 0 */
+};
+size_t reason_text(const struct reason *reason, const struct reason_about *about,
                    const struct reason_names *names, char *out, size_t out_bytes);
+
+/* Where a pod's name, with a space before it, belongs into that text; 0: nowhere. */
+size_t reason_pod_at(const struct reason *reason, const struct reason_about *about);
+
+/* Reason of the condition that has this text: "Unschedulable", or "SchedulerError" for the errors
+ * of plugins. */
+const char *reason_condition(const struct reason *reason, const char *text);
+
+/* What stands before the refusal of a group's object. */
+const char *reason_refused(const struct dialect_texts *texts);
 
 #endif

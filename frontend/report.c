@@ -20,8 +20,8 @@ struct report *report_new(const struct report_config *config)
 	r->tokens = config->per_second;
 	r->tokens_ns = env_now(config->env);
 	r->backoff = (struct backoff){.first_ns = 500 * NS_PER_MS, .cap_ns = 30 * NS_PER_S, .reset_ns = 60 * NS_PER_S};
-	TAILQ_INIT(&r->reasons);
-	TAILQ_INIT(&r->binds);
+	for (int k = 0; k < ITEM_KINDS; k++)
+		TAILQ_INIT(&r->queues[k]);
 	TAILQ_INIT(&r->flying);
 	return r;
 }
@@ -54,7 +54,11 @@ void report_item_free(struct item *i)
 {
 	struct report *r = i->report;
 
-	if (i->pod != ID_NONE && i->pod < r->by_pod_n && r->by_pod[i->pod] == i)
+	if (i->kind == ITEM_GROUP) {
+		report_group_free(i->group);
+		return;
+	}
+	if (i->kind == ITEM_POD && i->pod < r->by_pod_n && r->by_pod[i->pod] == i)
 		r->by_pod[i->pod] = NULL;
 	report_note_drop(&i->note);
 	report_note_drop(&i->next_note);
@@ -74,12 +78,9 @@ void report_item_unlist(struct item *i)
 	if (i->flying) {
 		TAILQ_REMOVE(&r->flying, i, link);
 		r->flying_n--;
-	} else if (i->queued && i->pod == ID_NONE) {
-		TAILQ_REMOVE(&r->binds, i, link);
-		r->binds_n--;
 	} else if (i->queued) {
-		TAILQ_REMOVE(&r->reasons, i, link);
-		r->reasons_n--;
+		TAILQ_REMOVE(&r->queues[i->kind], i, link);
+		r->queued_n[i->kind]--;
 	}
 	i->queued = false;
 	i->flying = false;
@@ -101,13 +102,18 @@ void report_free(struct report *r)
 {
 	if (!r)
 		return;
-	list_free(r, &r->reasons);
-	list_free(r, &r->binds);
+	for (int k = 0; k < ITEM_KINDS; k++)
+		list_free(r, &r->queues[k]);
 	list_free(r, &r->flying);
 	for (size_t i = 0; i < r->by_pod_n; i++)
 		if (r->by_pod[i])
 			report_item_free(r->by_pod[i]);
 	free(r->by_pod);
+	for (size_t i = 0; i < r->by_gang_n; i++)
+		if (r->by_gang[i])
+			report_group_free(r->by_gang[i]);
+	free(r->by_gang);
+	jsonout_free(&r->text);
 	jsonout_free(&r->path);
 	jsonout_free(&r->body);
 	free(r);
@@ -115,24 +121,40 @@ void report_free(struct report *r)
 
 /* ---- queues ---------------------------------------------------------------- */
 
+/* The oldest makes room; of groups none has to, there are no more than gangs. */
+static void drop_oldest(struct report *r, enum item_kind kind)
+{
+	struct item *oldest = TAILQ_FIRST(&r->queues[kind]);
+
+	report_item_unlist(oldest);
+	r->counts.dropped++;
+	if (kind == ITEM_BIND)
+		report_item_free(oldest);
+	else
+		report_note_drop(&oldest->note);
+}
+
+/* Groups go by when they are due; others were put in that order. */
+static void queue_insert(struct item_list *list, struct item *i)
+{
+	struct item *before = TAILQ_LAST(list, item_list);
+
+	while (i->kind == ITEM_GROUP && before && before->due_ns > i->due_ns)
+		before = TAILQ_PREV(before, item_list, link);
+	if (before)
+		TAILQ_INSERT_AFTER(list, before, i, link);
+	else
+		TAILQ_INSERT_HEAD(list, i, link);
+}
+
 void report_item_queue(struct item *i)
 {
 	struct report *r = i->report;
-	struct item_list *list = i->pod == ID_NONE ? &r->binds : &r->reasons;
-	size_t *n = i->pod == ID_NONE ? &r->binds_n : &r->reasons_n;
 
-	if (*n >= r->config.queue_max) {
-		struct item *oldest = TAILQ_FIRST(list);
-
-		report_item_unlist(oldest);
-		r->counts.dropped++;
-		if (oldest->pod == ID_NONE)
-			report_item_free(oldest);
-		else
-			report_note_drop(&oldest->note);
-	}
-	TAILQ_INSERT_TAIL(list, i, link);
-	(*n)++;
+	if (i->kind != ITEM_GROUP && r->queued_n[i->kind] >= r->config.queue_max)
+		drop_oldest(r, i->kind);
+	queue_insert(&r->queues[i->kind], i);
+	r->queued_n[i->kind]++;
 	i->queued = true;
 }
 
@@ -193,16 +215,6 @@ void report_item_say(struct item *i, struct note *note, const char *reason)
 	report_item_queue(i);
 }
 
-static const char *condition_reason(uint32_t why)
-{
-	return why == WHY_BIND_REFUSED ? "SchedulerError" : "Unschedulable";
-}
-
-static const char *name_of(const void *context, uint32_t id)
-{
-	return model_name(context, id);
-}
-
 struct telling {
 	struct report *report;
 	struct note *note;
@@ -227,18 +239,23 @@ static void member_say(void *context, const struct pod_view *pod)
 		report_item_say(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
 }
 
-static struct note *reason_note(struct report *r, const struct reason *reason, const char *gang, const char *refusal)
+static struct note *reason_note(struct report *r, const struct reason *reason, const struct reason_about *about)
 {
-	struct reason_names names = {.resource = name_of, .taint = name_of, .context = r->config.model};
+	struct reason_names names = reason_names_of(r->config.model);
 	char text[REASON_BYTES_MAX];
+	struct note *note;
 
-	reason_text(reason, gang, refusal, &names, text, sizeof(text));
-	return report_note_new(text);
+	reason_text(reason, about, &names, text, sizeof(text));
+	note = report_note_new(text);
+	note->pod_at = reason_pod_at(reason, about);
+	note->urgent = about->timed_out_ns > 0;
+	return note;
 }
 
-static void gang_reason(struct report *r, const struct cmd_reason *cmd)
+void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t timed_out_ns)
 {
-	struct telling t = {.report = r, .reason = condition_reason(cmd->reason.why)};
+	struct telling t = {.report = r};
+	struct reason_about about = {.refusal = t.refusal, .timed_out_ns = timed_out_ns};
 	struct gang_view gang;
 	char name[600];
 
@@ -247,30 +264,38 @@ static void gang_reason(struct report *r, const struct cmd_reason *cmd)
 	snprintf(name, sizeof(name), "%s/%s", gang.namespace, gang.name);
 	if (cmd->reason.why == WHY_REFUSED) {
 		if (gang.refusal[0])
-			snprintf(t.refusal, sizeof(t.refusal), "%s", gang.refusal);
+			snprintf(t.refusal, sizeof(t.refusal), "%s%s", reason_refused(gang.texts), gang.refusal);
 		else
 			model_gang_pending(r->config.model, cmd->gang, refused_member, &t);
 	}
-	t.note = reason_note(r, &cmd->reason, name, t.refusal);
+	about.gang = name;
+	about.texts = gang.texts;
+	if (timed_out_ns == 0)
+		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
+	t.note = reason_note(r, &cmd->reason, &about);
+	t.reason = reason_condition(&cmd->reason, t.note->text);
 	model_gang_pending(r->config.model, cmd->gang, member_say, &t);
+	report_group_waits(r, cmd, &gang, t.note);
 	report_note_drop(&t.note);
 }
 
 void report_reason(struct report *r, const struct cmd_reason *cmd)
 {
+	struct reason_about about = {0};
 	struct pod_view pod;
 	struct note *note;
 
 	if (cmd->reason.why == WHY_NONE)
 		return;
 	if (cmd->gang != ID_NONE) {
-		gang_reason(r, cmd);
+		report_gang_reason(r, cmd, 0);
 		return;
 	}
 	if (!model_pod(r->config.model, cmd->pod, cmd->pod_generation, &pod) || pod.gated || pod.deleting || pod.node[0])
 		return;
-	note = reason_note(r, &cmd->reason, NULL, pod.refusal);
-	report_item_say(item_of_pod(r, pod.id, pod.generation), note, condition_reason(cmd->reason.why));
+	about.refusal = pod.refusal;
+	note = reason_note(r, &cmd->reason, &about);
+	report_item_say(item_of_pod(r, pod.id, pod.generation), note, reason_condition(&cmd->reason, note->text));
 	report_note_drop(&note);
 }
 
@@ -284,6 +309,7 @@ void report_bind(struct report *r, const struct bind_notice *n)
 	else
 		snprintf(text, sizeof(text), "Successfully assigned %s/%s to %s", n->namespace, n->name, n->node);
 	i->report = r;
+	i->kind = ITEM_BIND;
 	i->pod = ID_NONE;
 	i->step = STEP_EVENT;
 	i->bound = !n->error;
@@ -308,13 +334,24 @@ static void tokens_fill(struct report *r)
 	r->tokens_ns = now;
 }
 
-/* Reasons first.  Those of pods wait equally long, so the first is the first due;
- * one that goes on with its event is due anyhow. */
+static struct item *due_item(const struct report *r, enum item_kind kind)
+{
+	struct item *i = TAILQ_FIRST(&r->queues[kind]);
+
+	return i && i->due_ns <= env_now(r->config.env) ? i : NULL;
+}
+
+/* Reasons of pods and groups in turn, then bindings.  Reasons of pods wait equally long, so
+ * the first is the first due; one that goes on with its event is due anyhow. */
 static struct item *next_item(struct report *r)
 {
-	struct item *i = TAILQ_FIRST(&r->reasons);
+	struct item *pod = due_item(r, ITEM_POD), *group = due_item(r, ITEM_GROUP);
 
-	return i && i->due_ns <= env_now(r->config.env) ? i : TAILQ_FIRST(&r->binds);
+	if (pod && group) {
+		r->groups_turn = !r->groups_turn;
+		return r->groups_turn ? pod : group;
+	}
+	return pod ? pod : group ? group : TAILQ_FIRST(&r->queues[ITEM_BIND]);
 }
 
 static bool send_one(struct report *r)
@@ -342,32 +379,53 @@ static void sweep(struct report *r)
 	}
 }
 
+/* Some are queued, but none of them can be sent now: when can one? */
+static uint64_t next_due(const struct report *r, uint64_t now)
+{
+	uint64_t next = NEVER_NS;
+
+	if (r->tokens < 1)
+		return now + (uint64_t)((1 - r->tokens) / r->config.per_second * 1e9) + 1;
+	for (int k = 0; k < ITEM_KINDS; k++) {
+		const struct item *i = TAILQ_FIRST(&r->queues[k]);
+
+		if (i && i->due_ns < next)
+			next = i->due_ns;
+	}
+	return next;
+}
+
+static size_t waiting_n(const struct report *r)
+{
+	return r->queued_n[ITEM_POD] + r->queued_n[ITEM_BIND] + r->queued_n[ITEM_GROUP];
+}
+
 uint64_t report_poll(struct report *r, bool binds_waiting)
 {
 	uint64_t now = env_now(r->config.env);
 	size_t most = binds_waiting ? 1 : IN_FLIGHT_MAX;
 
+	report_stirred(r);
 	if (now >= r->sweep_ns) {
 		sweep(r);
+		report_groups_sweep(r);
 		r->sweep_ns = now + SWEEP_NS;
 	}
-	if (r->reasons_n + r->binds_n == 0)
+	if (waiting_n(r) == 0)
 		return NEVER_NS;
 	if (now < r->pause_until_ns)
 		return r->pause_until_ns;
 	tokens_fill(r);
 	while (r->flying_n < most && r->tokens >= 1 && send_one(r))
 		continue;
-	if (r->reasons_n + r->binds_n == 0 || r->flying_n >= most)
+	if (waiting_n(r) == 0 || r->flying_n >= most)
 		return NEVER_NS;
-	if (r->tokens >= 1) /* no more is due */
-		return TAILQ_FIRST(&r->reasons)->due_ns;
-	return now + (uint64_t)((1 - r->tokens) / r->config.per_second * 1e9) + 1;
+	return next_due(r, now);
 }
 
 size_t report_queued(const struct report *r)
 {
-	return r->reasons_n + r->binds_n + r->flying_n;
+	return waiting_n(r) + r->flying_n;
 }
 
 const struct report_counts *report_counts(const struct report *r)

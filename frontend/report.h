@@ -1,5 +1,6 @@
-/* Why pods wait and where they went, written where users look: the PodScheduled
- * condition and the Events of each pod.
+/* Why pods and groups wait and where they went, written where users look: the
+ * PodScheduled condition and the Events of each pod, the status and the Events of
+ * each group's object.
  *
  * Never in the way of a binding: a lane of its own with few requests at once,
  * one while bindings wait, and a rate.  The newest reason of a pod replaces the
@@ -28,6 +29,7 @@ struct report_config {
 
 struct report_counts {
 	uint64_t conditions; /* written */
+	uint64_t statuses;   /* of groups' objects, written */
 	uint64_t events;     /* written, series counted in */
 	uint64_t unchanged;  /* conditions that said it already */
 	uint64_t coalesced;  /* reasons replaced before they were written */
@@ -42,6 +44,9 @@ void report_free(struct report *r);
 /* A gang or lone pod waits: each of its pending pods is to say why.  The ids
  * were checked. */
 void report_reason(struct report *r, const struct cmd_reason *cmd);
+
+/* A gang is in another state now.  The ids were checked. */
+void report_gang(struct report *r, const struct cmd_gang *cmd);
 
 /* A pod was bound, or its binding refused for good. */
 void report_bind(struct report *r, const struct bind_notice *n);

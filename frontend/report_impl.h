@@ -1,9 +1,10 @@
 /* The inside of the reports: report.c keeps queues and pace, report_item.c writes
- * what is to be said about one pod. */
+ * what is to be said about one pod, report_group.c about a group. */
 #ifndef MUSTER_FRONTEND_REPORT_IMPL_H
 #define MUSTER_FRONTEND_REPORT_IMPL_H
 
 #include "frontend/backoff.h"
+#include "frontend/group_status.h"
 #include "frontend/jsonout.h"
 #include "frontend/log.h"
 #include "frontend/report.h"
@@ -16,17 +17,26 @@
 /* One text for all members of a gang. */
 struct note {
 	unsigned users;
+	bool urgent;   /* an Event of it does not wait for the time between Events */
+	size_t pod_at; /* where a pod's name belongs; 0: nowhere */
 	char text[];
 };
 
 enum step { STEP_CONDITION, STEP_EVENT, STEP_SERIES };
 
-/* What is to be said about a pod; pods that wait keep theirs, to count equal
- * events. */
+enum item_kind {
+	ITEM_POD,  /* pods that wait keep theirs, to count equal events */
+	ITEM_BIND, /* an event of a binding, said once */
+	ITEM_GROUP,
+	ITEM_KINDS
+};
+
+/* What is to be said about a pod or group. */
 struct item {
 	TAILQ_ENTRY(item) link;
 	struct report *report;
-	pod_id pod; /* ID_NONE: an event of a binding, said once */
+	enum item_kind kind;
+	pod_id pod;
 	uint32_t generation;
 	bool queued;
 	bool flying;
@@ -45,21 +55,47 @@ struct item {
 	struct note *event_note;
 	char *event_name;
 
+	struct group *group; /* ITEM_GROUP: whose it is */
+
 	/* Of a binding. */
 	char *namespace, *name, *uid, *scheduler;
 	bool bound;
 };
 TAILQ_HEAD(item_list, item);
 
+/* What is known of a gang beside the model: states and reasons that the core told. */
+struct group {
+	struct item item;
+	gang_id gang;
+	uint32_t generation;
+	bool again; /* something changed while it was flying */
+	enum gang_state state;
+	uint32_t members, bound, quorum; /* as the state was told */
+	enum { TOLD_NOTHING, TOLD_WAITING, TOLD_PLACED } told; /* by the last Event */
+	bool began; /* it was seen to wait or bind: that it is placed is news */
+	struct note *why;       /* NULL: it does not wait */
+	struct reason reason;
+	uint64_t waits_ns;      /* since; 0: it does not wait */
+	bool timed_out;
+	/* What was written last, until the watch shows it. */
+	struct group_status *sent;
+	char *sent_version;
+	uint64_t sent_ns; /* 0: not known to be taken */
+};
+
 struct report {
 	struct report_config config;
 	char instance[129];
-	struct item_list reasons; /* waiting to be written */
-	struct item_list binds;
+	struct item_list queues[ITEM_KINDS]; /* waiting to be written */
+	size_t queued_n[ITEM_KINDS];
 	struct item_list flying;
-	size_t reasons_n, binds_n, flying_n;
+	size_t flying_n;
+	bool groups_turn; /* pods had theirs */
 	struct item **by_pod;
 	size_t by_pod_n;
+	struct group **by_gang;
+	size_t by_gang_n;
+	struct jsonout text; /* of a pod, its name inserted */
 	double tokens;
 	uint64_t tokens_ns;
 	uint64_t sweep_ns; /* when to look for pods that are bound or gone */
@@ -85,7 +121,33 @@ void report_item_free(struct item *i);
 /* That is to be said of the pod now; the text is used, not taken. */
 void report_item_say(struct item *i, struct note *note, const char *reason);
 
+/* Every member that waits says it. */
+void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t timed_out_ns);
+
+/* ---- report_group.c ---- */
+
+/* Groups that changed in the model. */
+void report_stirred(struct report *r);
+/* The gang waits, and the text of it. */
+void report_group_waits(struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang, struct note *note);
+/* The timeout of the gang if it has passed, else 0. */
+uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang);
+/* The next request; false when there is none, and it is in no list. */
+bool report_group_send(struct item *i);
+void report_group_written(struct item *i);
+/* All is said for now; may free it. */
+void report_group_rest(struct item *i);
+void report_groups_sweep(struct report *r);
+void report_group_free(struct group *g);
+
 /* ---- report_item.c ---- */
+
+struct event_text;
+
+/* Begin the request in report->path and ->body. */
+void report_item_fly(struct item *i, const char *method, const char *type);
+/* An Event with its note. */
+void report_event_send(struct item *i, const struct event_text *about);
 
 /* Send its next request, or lay it to rest: i is in no list before. */
 void report_item_send(struct item *i);

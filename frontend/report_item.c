@@ -1,9 +1,10 @@
-/* What is to be said about one pod, request by request. */
+/* What is to be said about one pod, request by request; and how requests end. */
 #include "frontend/report_impl.h"
 
 #include "frontend/apistatus.h"
 #include "frontend/event.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
 
-static void item_fly(struct item *i, const char *method, const char *type)
+void report_item_fly(struct item *i, const char *method, const char *type)
 {
 	struct report *r = i->report;
 	struct http_request request = {
@@ -32,33 +33,46 @@ static void item_fly(struct item *i, const char *method, const char *type)
 	r->flying_n++;
 }
 
-static void condition_send(struct item *i, const struct pod_view *pod)
+/* The text about that pod; good until the next call. */
+static const char *note_text(struct report *r, const struct note *note, const char *pod)
+{
+	char head[64];
+
+	if (note->pod_at == 0 || note->pod_at >= sizeof(head))
+		return note->text;
+	snprintf(head, sizeof(head), "%.*s", (int)note->pod_at, note->text);
+	jsonout_clear(&r->text);
+	jsonout_add(&r->text, "@r @r@r", head, pod, note->text + note->pod_at);
+	return r->text.at;
+}
+
+static void condition_send(struct item *i, const struct pod_view *pod, const char *text)
 {
 	struct report *r = i->report;
 	bool turned = strcmp(pod->condition_status, "False") != 0;
 
 	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
-	condition_write(&r->body, pod->uid, i->reason, i->note->text, turned,
+	condition_write(&r->body, pod->uid, i->reason, text, turned,
 	                r->config.env->wall_ns(r->config.env->context));
-	item_fly(i, "PATCH", "application/strategic-merge-patch+json");
+	report_item_fly(i, "PATCH", "application/strategic-merge-patch+json");
 }
 
-static void event_send(struct item *i, const struct event_text *about)
+void report_event_send(struct item *i, const struct event_text *about)
 {
 	struct report *r = i->report;
 	struct event_text e = *about;
 	char name[256];
 
 	e.wall_ns = r->config.env->wall_ns(r->config.env->context);
-	event_name(name, sizeof(name), e.pod, e.wall_ns);
+	event_name(name, sizeof(name), e.object, e.wall_ns);
 	free(i->event_name);
 	i->event_name = must_copy(name);
 	e.name = i->event_name;
 	e.instance = r->instance;
-	e.note = i->note->text;
+	e.note = i->kind == ITEM_GROUP ? i->note->text : note_text(r, i->note, e.object);
 	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events", e.namespace);
 	event_write(&r->body, &e);
-	item_fly(i, "POST", "application/json");
+	report_item_fly(i, "POST", "application/json");
 }
 
 static void series_send(struct item *i, const struct pod_view *pod)
@@ -67,14 +81,14 @@ static void series_send(struct item *i, const struct pod_view *pod)
 
 	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events/@p", pod->namespace, i->event_name);
 	event_series_write(&r->body, i->event_count + 1, r->config.env->wall_ns(r->config.env->context));
-	item_fly(i, "PATCH", "application/merge-patch+json");
+	report_item_fly(i, "PATCH", "application/merge-patch+json");
 }
 
 /* Which Event, if any, follows the condition: an equal one counts the series
  * up, a new text makes a new one, and neither comes too often. */
 static bool event_wanted(struct item *i)
 {
-	if (i->event_count > 0 && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
+	if (i->event_count > 0 && !i->note->urgent && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
 		return false;
 	if (i->step != STEP_SERIES)
 		i->step = i->event_count > 0 && i->event_note && strcmp(i->event_note->text, i->note->text) == 0 ?
@@ -89,13 +103,15 @@ static bool pod_send(struct item *i)
 	struct report *r = i->report;
 	struct event_text e = {.type = "Warning", .reason = "FailedScheduling", .action = "Scheduling"};
 	struct pod_view pod;
+	const char *text;
 
 	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0] || pod.deleting)
 		return false;
 	if (i->step == STEP_CONDITION) {
+		text = note_text(r, i->note, pod.name);
 		if (strcmp(pod.condition_status, "False") != 0 || strcmp(pod.condition_reason, i->reason) != 0 ||
-		    strcmp(pod.condition_message, i->note->text) != 0) {
-			condition_send(i, &pod);
+		    strcmp(pod.condition_message, text) != 0) {
+			condition_send(i, &pod, text);
 			return true;
 		}
 		r->counts.unchanged++;
@@ -108,23 +124,23 @@ static bool pod_send(struct item *i)
 		return true;
 	}
 	e.namespace = pod.namespace;
-	e.pod = pod.name;
+	e.object = pod.name;
 	e.uid = pod.uid;
 	e.controller = pod.scheduler_name;
-	event_send(i, &e);
+	report_event_send(i, &e);
 	return true;
 }
 
 static void bind_send(struct item *i)
 {
 	struct event_text e = {
-		.namespace = i->namespace, .pod = i->name, .uid = i->uid, .controller = i->scheduler,
+		.namespace = i->namespace, .object = i->name, .uid = i->uid, .controller = i->scheduler,
 		.type = i->bound ? "Normal" : "Warning",
 		.reason = i->bound ? "Scheduled" : "FailedScheduling",
 		.action = i->bound ? "Binding" : "Scheduling",
 	};
 
-	event_send(i, &e);
+	report_event_send(i, &e);
 }
 
 /* All is said: a pod's item stays for its series, one of a binding goes. */
@@ -133,7 +149,11 @@ static void item_rest(struct item *i)
 	struct report *r = i->report;
 	struct pod_view pod;
 
-	if (i->pod == ID_NONE || r->by_pod[i->pod] != i ||
+	if (i->kind == ITEM_GROUP) {
+		report_group_rest(i);
+		return;
+	}
+	if (i->kind == ITEM_BIND || r->by_pod[i->pod] != i ||
 	    !model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0]) {
 		report_item_free(i);
 		return;
@@ -169,6 +189,10 @@ static void item_written(struct item *i)
 
 	backoff_reset(&r->backoff);
 	i->tries = 0;
+	if (i->kind == ITEM_GROUP) {
+		report_group_written(i);
+		return;
+	}
 	if (i->step == STEP_CONDITION) {
 		r->counts.conditions++;
 		i->step = STEP_EVENT;
@@ -202,9 +226,10 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 	}
 	apistatus_read(body, body_bytes, &s);
 	if (answer->status != 404 && log_allowed(&r->limit, r->config.env, "reports"))
-		env_log(r->config.env, "warn", "can't write the %s of a pod: HTTP %d: %.300s",
-		        i->step == STEP_CONDITION ? "condition (patch pods/status)" : "event (create and patch events)",
-		        answer->status, s.message);
+		env_log(r->config.env, "warn", "can't write the %s: HTTP %d: %.300s",
+		        i->step != STEP_CONDITION ? "event of a pod or group (create and patch events)" :
+		        i->kind == ITEM_GROUP ? "status of a group (patch podgroups/status)" :
+		        "condition of a pod (patch pods/status)", answer->status, s.message);
 	r->counts.dropped++;
 	/* A condition that is not taken does not keep the event from being told. */
 	if (i->step == STEP_CONDITION && answer->status != 404) {
@@ -225,6 +250,10 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 	report_item_unlist(i);
 	if (answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500) {
 		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
+	} else if (answer->status == 409 && i->kind == ITEM_GROUP && i->tries < TRIES_MAX) {
+		/* Somebody changed the object: once more, with what the watch says by then. */
+		i->due_ns = env_now(r->config.env) + NS_PER_S;
+		report_item_queue(i);
 	} else if (answer->status == 403 && i->tries < FORBIDDEN_TRIES) {
 		item_again(i, NS_PER_S);
 	} else if (answer->status == 401) {
@@ -242,8 +271,8 @@ void report_item_send(struct item *i)
 {
 	jsonout_clear(&i->report->path);
 	jsonout_clear(&i->report->body);
-	if (i->pod == ID_NONE)
+	if (i->kind == ITEM_BIND)
 		bind_send(i);
-	else if (!pod_send(i))
+	else if (!(i->kind == ITEM_GROUP ? report_group_send(i) : pod_send(i)))
 		item_rest(i);
 }

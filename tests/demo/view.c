@@ -184,10 +184,11 @@ static void read_reasons(struct view *v)
 	for (size_t i = 0; i < v->gangs_n; i++) {
 		struct view_gang *g = &v->gangs[i];
 		const struct reason *reason = &g->copy.row.reason;
-		size_t n = reason_text(reason, g->copy.name, "", &names, NULL, 0);
+		const struct reason_about about = {.gang = g->copy.name, .refusal = ""};
+		size_t n = reason_text(reason, &about, &names, NULL, 0);
 
 		g->reason = ctl_alloc(n + 1, 1);
-		reason_text(reason, g->copy.name, "", &names, g->reason, n + 1);
+		reason_text(reason, &about, &names, g->reason, n + 1);
 	}
 }
 

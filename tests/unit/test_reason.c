@@ -17,12 +17,14 @@ static const char *taint_name(const void *context, uint32_t name)
 	return name == 20 ? "dedicated: ml" : "";
 }
 
-static const struct reason_names NAMES = { resource_name, taint_name, NULL };
+static const struct reason_names NAMES = { .resource = resource_name, .taint = taint_name };
+static const struct reason_about ABOUT = { .gang = "ns/g" };
 
 static const char *text_of(const struct reason *r, const char *gang, const char *refusal)
 {
 	static char out[4096];
-	size_t n = reason_text(r, gang, refusal, &NAMES, out, sizeof(out));
+	const struct reason_about about = { .gang = gang, .refusal = refusal };
+	size_t n = reason_text(r, &about, &NAMES, out, sizeof(out));
 
 	cr_assert_eq(n, strlen(out));
 	return out;
@@ -164,11 +166,11 @@ Test(reason, wild_counts_and_small_rooms)
 
 	memset(r.counts, 0xff, sizeof(r.counts));
 	memset(r.shortfalls, 0xff, sizeof(r.shortfalls));
-	n = reason_text(&r, "ns/g", NULL, &NAMES, whole, sizeof(whole));
+	n = reason_text(&r, &ABOUT, &NAMES, whole, sizeof(whole));
 	cr_assert_eq(n, strlen(whole));
 	for (size_t room = 1; room <= n + 1; room++) {
 		memset(cut, 'x', sizeof(cut));
-		cr_assert_eq(reason_text(&r, "ns/g", NULL, &NAMES, cut, room), n);
+		cr_assert_eq(reason_text(&r, &ABOUT, &NAMES, cut, room), n);
 		cr_assert_eq(strlen(cut), room - 1);
 		cr_assert_eq(strncmp(cut, whole, room - 1), 0);
 		cr_assert_eq(cut[room], 'x');

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define STATUS(pod) "/api/v1/namespaces/ns/pods/" pod "/status"
+#define GROUP(name) "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/" name
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"
 
 struct bench {
@@ -456,8 +457,10 @@ Test(report, a_gang_tells_each_pending_member)
 			break;
 	}
 	report_reason(b.r, &cmd);
-	has(next(&b, "PATCH", STATUS("x")), "2 of 3 members");
+	has(next(&b, "PATCH", STATUS("x")),
+	    "\"pre-filter pod x cannot find enough sibling pods, current pods number: 2, minMember of group: 3. gang ns/g: 2 of 3 members");
+	next(&b, "PATCH", GROUP("g") "/status");
 	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 1, "the others are bound or gated");
+	cr_assert_eq(world_open(&b.w), 2, "the others are bound or gated");
 	end(&b);
 }
