@@ -130,7 +130,6 @@ class _Reader:
         first = len(taken[0]) - len(taken[0].lstrip()) if taken else 0
         return "\n".join(line[first:] for line in taken)
 
-
     def _folded(self, indent, number):
         lines = self._literal(indent).split("\n")
         if any(not line or line.startswith(" ") for line in lines):

@@ -68,7 +68,7 @@ class World:
         keeps native groups while pods are in them."""
         def gone():
             for kind in {"Pod", *kinds}:
-                self.admin.delete_all(kind)
+                self.admin.request("DELETE", self.admin.path(kind, "default", gracePeriodSeconds=0))
             return not any(self.admin.list(kind, "default") for kind in {"Pod", *kinds} - {"Event"})
 
         until(gone, SOON_S, f"none of {kinds}")
