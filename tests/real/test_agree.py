@@ -10,12 +10,10 @@ Skipped while kube-scheduler is not built: tests/real/build.sh kube-scheduler.
     tests/real/test_agree.py [--seed=N|new]      MUSTER_KEEP=1 keeps logs and clusters"""
 import collections
 import copy
-import http.client
 import json
 import os
 import random
 import re
-import ssl
 import sys
 import time
 
@@ -26,6 +24,7 @@ from lib.check import condition, is_bound, key  # noqa: E402
 from lib.harness import Skip, check, equal, figure, main, until  # noqa: E402
 from real import rules  # noqa: E402
 from real.cluster import Cluster, built  # noqa: E402
+from real.kube_scheduler import KubeScheduler  # noqa: E402
 
 ROUNDS = 4
 PODS = 50  # of a round
@@ -37,38 +36,6 @@ DUMPED = ["Namespace", "Node", "Pod", "Service", "ReplicaSet", "RuntimeClass", "
           "PersistentVolume", "PersistentVolumeClaim"]
 # What kube-scheduler appends and muster doesn't: docs/decisions/008.
 AFTERWORD = re.compile(r" (no new claims to deallocate, )?(preemption: .*|not found)", re.DOTALL)
-
-CONFIG = """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-clientConnection: {{kubeconfig: {kubeconfig}, qps: 5000, burst: 5000}}
-leaderElection: {{leaderElect: false}}
-percentageOfNodesToScore: 100
-"""
-
-
-class KubeScheduler(muster.Process):
-    def __init__(self, program, kubeconfig, folder):
-        config = os.path.join(folder, "kube-scheduler.yaml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(kubeconfig=kubeconfig))
-        self.port = muster.free_port()
-        super().__init__([str(program), f"--config={config}", f"--secure-port={self.port}", "--bind-address=127.0.0.1",
-                          f"--cert-dir={folder}/kube-scheduler-certs", f"--authentication-kubeconfig={kubeconfig}",
-                          f"--authorization-kubeconfig={kubeconfig}"], os.path.join(folder, "kube-scheduler.log"))
-
-    def ready(self):
-        check(self.running(), "kube-scheduler ended:", self.log()[-3000:])
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=5,
-                                                 context=ssl._create_unverified_context())
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
-
 
 def dump(client, path):
     """What `kubectl get -o json` would print of it."""
