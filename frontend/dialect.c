@@ -1,17 +1,32 @@
 #include "frontend/dialect.h"
 
+#include "frontend/dialect_read.h"
 #include "frontend/extract.h"
 #include "frontend/object.h"
 
 #include <errno.h>
 #include <string.h>
 
-extern const struct dialect dialect_podgroup; /* dialect_podgroup.c */
+extern const struct dialect dialect_podgroup, dialect_podgroup_old, dialect_lightweight, dialect_configmap,
+	dialect_annotations, dialect_native, dialect_volcano, dialect_koordinator, dialect_kueue, dialect_yunikorn,
+	dialect_kai, dialect_leaderworkerset; /* dialect_*.c */
 
 const struct dialect *const dialects[] = {
 	&dialect_podgroup,
+	&dialect_podgroup_old,
+	&dialect_lightweight,
+	&dialect_configmap,
+	&dialect_annotations,
+	&dialect_native,
+	&dialect_volcano,
+	&dialect_koordinator,
+	&dialect_kueue,
+	&dialect_yunikorn,
+	&dialect_kai,
+	&dialect_leaderworkerset,
 };
 const size_t dialects_n = sizeof(dialects) / sizeof(dialects[0]);
+static_assert(sizeof(dialects) / sizeof(dialects[0]) <= 64, "bits of what is off");
 
 int dialect_find(const char *name)
 {
@@ -21,36 +36,27 @@ int dialect_find(const char *name)
 	return -1;
 }
 
+uint32_t dialect_family(uint32_t dialect)
+{
+	return dialects[dialect]->shares ? dialect - 1 : dialect;
+}
+
 #define GROUP_NAME_BYTES_MAX 253
 
 /* ---- what is recognised and refused -------------------------------------- */
 
-enum place { LABEL, ANNOTATION, RULE };
+enum place { LABEL, ANNOTATION };
 
-/* A mark of a dialect that is not supported yet.  A RULE is a label that asks
- * for something else than a group. */
+/* A mark of a dialect that is not supported yet. */
 struct other_mark {
 	const char *system;
 	enum place place;
 	const char *key;
-	const char *with;    /* counts only beside this key, if any */
-	const char *without; /* ... only when this one is not there */
 };
 
 static const struct other_mark others[] = {
-	{ "older scheduler-plugins", LABEL, "pod-group.scheduling.sigs.k8s.io", NULL, NULL },
-	{ "lightweight coscheduling", LABEL, "pod-group.scheduling.sigs.k8s.io/name",
-	  "pod-group.scheduling.sigs.k8s.io/min-available", NULL },
-	{ "ConfigMap", LABEL, "pod-group.scheduling.bdap.com/podgroup-configmap", NULL, NULL },
-	{ "annotated", ANNOTATION, "scheduling.k8s.io/group-name", "scheduling.k8s.io/group-pod-num", NULL },
-	{ "Volcano", ANNOTATION, "scheduling.k8s.io/group-name", NULL, "scheduling.k8s.io/group-pod-num" },
-	{ "Volcano", ANNOTATION, "scheduling.volcano.sh/group-name", NULL, NULL },
-	{ "Koordinator", ANNOTATION, "gang.scheduling.koordinator.sh/name", NULL, NULL },
-	{ "YuniKorn", ANNOTATION, "yunikorn.apache.org/task-group-name", NULL, NULL },
-	{ "Kueue", LABEL, "kueue.x-k8s.io/pod-group-name", NULL, NULL },
-	{ "KAI", ANNOTATION, "pod-group-name", NULL, NULL },
-	{ "Goedel", LABEL, "godel.bytedance.com/pod-group-name", NULL, NULL },
-	{ "Goedel", ANNOTATION, "godel.bytedance.com/pod-group-name", NULL, NULL },
+	{ "Goedel", LABEL, "godel.bytedance.com/pod-group-name" },
+	{ "Goedel", ANNOTATION, "godel.bytedance.com/pod-group-name" },
 };
 
 static const struct pairs *place_of(const struct pod_object *pod, const struct other_mark *m)
@@ -71,8 +77,6 @@ static const char *other_value(const struct pod_object *pod, const struct other_
 	const char *text;
 
 	if (!value)
-		return NULL;
-	if ((m->with && !pairs_find(pairs, m->with)) || (m->without && pairs_find(pairs, m->without)))
 		return NULL;
 	text = m->place == ANNOTATION ? extract_annotation(*value, arena) : arena_copy(arena, *value);
 	return text && *text ? text : NULL;
@@ -106,12 +110,13 @@ static void found_group(struct found *f, struct arena *arena, const char *group,
 	}
 }
 
-static void find_supported(const struct pod_object *pod, uint64_t off, struct arena *arena, struct found *f)
+static void find_supported(const struct pod_object *pod, uint64_t off, bool yielding, struct arena *arena,
+                           struct found *f)
 {
 	const char *name;
 
 	for (uint32_t i = 0; i < dialects_n; i++) {
-		if (off >> i & 1)
+		if (off >> i & 1 || dialects[i]->yields != yielding)
 			continue;
 		switch (dialects[i]->pod_mark(pod, arena, &name)) {
 		case MARK_NONE:
@@ -140,12 +145,6 @@ static void find_others(const struct pod_object *pod, struct arena *arena, struc
 
 		if (!value)
 			continue;
-		if (m->place == RULE) {
-			if (!f->refusal)
-				f->refusal = or_text(arena_printf(arena,
-					"muster does not support %s yet (label %s)", m->system, m->key));
-			continue;
-		}
 		if (!*unsupported)
 			*unsupported = or_text(arena_printf(arena,
 				"muster does not support %s groups yet (%s %s)", m->system,
@@ -155,25 +154,16 @@ static void find_others(const struct pod_object *pod, struct arena *arena, struc
 	}
 }
 
-static void find_native(const struct pod_object *pod, struct arena *arena, struct found *f,
-			const char **unsupported)
-{
-	if (!pod->native_group.at)
-		return;
-	if (!*unsupported)
-		*unsupported = "muster does not support native groups yet (spec.schedulingGroup)";
-	found_group(f, arena, or_text(arena_copy(arena, pod->native_group)), "spec.schedulingGroup");
-}
-
 int dialect_mark(const struct pod_object *pod, uint64_t off, struct arena *arena, struct group_mark *out)
 {
 	struct found f = { 0 };
 	const char *unsupported = NULL;
 
 	*out = (struct group_mark){ .mark = MARK_NONE };
-	find_supported(pod, off, arena, &f);
+	find_supported(pod, off, false, arena, &f);
 	find_others(pod, arena, &f, &unsupported);
-	find_native(pod, arena, &f, &unsupported);
+	if (!f.group && !f.refusal)
+		find_supported(pod, off, true, arena, &f);
 	if (!f.refusal && !f.supported)
 		f.refusal = unsupported;
 	if (f.refusal) {
@@ -188,5 +178,16 @@ int dialect_mark(const struct pod_object *pod, uint64_t off, struct arena *arena
 		out->dialect = f.dialect;
 		out->name = f.group;
 	}
-	return 0;
+	return arena->failed ? -ENOMEM : 0;
+}
+
+bool dialect_pod_says(const struct pod_object *pod, uint32_t dialect, struct arena *arena, struct group_spec *out)
+{
+	const struct dialect *d = dialects[dialect];
+	bool says;
+
+	*out = (struct group_spec){ 0 };
+	says = d->pod_group && d->pod_group(pod, arena, out);
+	read_levels(&pod->meta.annotations, out, arena);
+	return says || out->levels_n > 0;
 }

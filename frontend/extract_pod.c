@@ -72,7 +72,7 @@ void extract_tolerations(struct json *j, struct toleration_object **list, size_t
 
 /* ---- spec ------------------------------------------------------------------- */
 
-/* The group of the native API; "" when it names none. */
+/* The group of the native API. */
 static void extract_native_group(struct json *j, struct pod_object *out)
 {
 	struct text name, group = { "", 0 };
@@ -80,7 +80,7 @@ static void extract_native_group(struct json *j, struct pod_object *out)
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
-		if (text_is(name, "podGroupName") || text_is(name, "name"))
+		if (text_is(name, "podGroupName"))
 			json_string(j, &group);
 		else
 			json_skip(j);
@@ -141,8 +141,13 @@ static bool extract_spec_names(struct json *j, struct text name, struct pod_obje
 			extract_int32(j, &out->priority);
 	} else if (text_is(name, "schedulingGates"))
 		out->gated = extract_any(j);
-	else if (text_is(name, "schedulingGroup") || text_is(name, "workloadRef"))
+	else if (text_is(name, "schedulingGroup"))
 		extract_native_group(j, out);
+	else if (text_is(name, "workloadRef")) {
+		out->has_workload_ref = !json_null(j);
+		if (out->has_workload_ref)
+			json_skip(j);
+	}
 	else
 		return false;
 	return true;

@@ -74,6 +74,8 @@ static void model_tables_init(struct model *m)
 	pool_init(&m->pods, sizeof(struct pod_entry), l->pods);
 	pool_init(&m->namespaces, sizeof(struct namespace_entry), UINT32_MAX - 1);
 	pool_init(&m->owners, sizeof(struct owner_entry), UINT32_MAX - 1);
+	pool_init(&m->descriptions, sizeof(struct description), UINT32_MAX - 1);
+	pool_init(&m->hollows, sizeof(struct hollow_entry), UINT32_MAX - 1);
 	pool_init(&m->besides, sizeof(struct beside_entry), UINT32_MAX - 1);
 	pool_init(&m->others, sizeof(struct other_entry), l->pods);
 	m->stir_first = m->stir_last = SLOT_NONE;
@@ -148,8 +150,36 @@ struct model *model_new(const struct model_config *config)
 	return m;
 }
 
+static void free_object(const struct group_object *o)
+{
+	free(o->texts);
+	free(o->body);
+	free(o->refusal);
+	free(o->status);
+}
+
+static void free_gangs(struct model *m)
+{
+	for (uint32_t i = 0; i < m->gangs.n; i++) {
+		if (gang_at(m, i)->slot.live) {
+			free(gang_at(m, i)->name);
+			free(gang_at(m, i)->differ);
+			free(gang_at(m, i)->owners);
+			free_object(&gang_at(m, i)->objects[0]);
+			free_object(&gang_at(m, i)->objects[1]);
+		}
+	}
+	for (uint32_t i = 0; i < m->descriptions.n; i++) {
+		if (description_at(m, i)->slot.live) {
+			free_object(&description_at(m, i)->object);
+			free(description_at(m, i)->agree);
+		}
+	}
+}
+
 static void free_entries(struct model *m)
 {
+	free_gangs(m);
 	for (uint32_t i = 0; i < m->shapes.n; i++)
 		if (shape_at(m, i)->slot.live)
 			free(shape_at(m, i)->body);
@@ -160,16 +190,6 @@ static void free_entries(struct model *m)
 			free(node_at(m, i)->body);
 			free(node_at(m, i)->images);
 			free(node_at(m, i)->storage);
-		}
-	}
-	for (uint32_t i = 0; i < m->gangs.n; i++) {
-		if (gang_at(m, i)->slot.live) {
-			free(gang_at(m, i)->name);
-			free(gang_at(m, i)->texts);
-			free(gang_at(m, i)->body);
-			free(gang_at(m, i)->refusal);
-			free(gang_at(m, i)->status);
-			free(gang_at(m, i)->owners);
 		}
 	}
 	for (uint32_t i = 0; i < m->pods.n; i++) {
@@ -216,6 +236,8 @@ void model_free(struct model *m)
 	pool_free(&m->pods);
 	pool_free(&m->namespaces);
 	pool_free(&m->owners);
+	pool_free(&m->descriptions);
+	pool_free(&m->hollows);
 	pool_free(&m->besides);
 	pool_free(&m->others);
 	table_free(&m->besides_index);
@@ -229,6 +251,8 @@ void model_free(struct model *m)
 	table_free(&m->owners_index);
 	table_free(&m->policies_index);
 	table_free(&m->services_index);
+	table_free(&m->descriptions_index);
+	table_free(&m->hollows_index);
 	intern_free(&m->keys);
 	intern_free(&m->values);
 	intern_free(&m->columns);
@@ -273,22 +297,70 @@ const struct resource *model_resources(const struct model *m, size_t *n)
 	return m->resources;
 }
 
-static bool is_api_version(const struct resource *r, const char *api_version)
+/* The versions of a resource, the newest first, up to a NULL; NULL: there is one. */
+static const char *const *versions_of(const struct model *m, size_t resource)
 {
-	size_t group = strlen(r->group);
+	return m->roles[resource] == ROLE_GANGS ? dialects[m->which[resource]]->versions : NULL;
+}
 
-	if (group == 0)
-		return strcmp(api_version, r->version) == 0;
-	return strncmp(api_version, r->group, group) == 0 && api_version[group] == '/' &&
-	       strcmp(api_version + group + 1, r->version) == 0;
+static bool is_version(const struct model *m, size_t resource, const char *version)
+{
+	const char *const *versions = versions_of(m, resource);
+
+	for (; versions && *versions; versions++)
+		if (strcmp(*versions, version) == 0)
+			return true;
+	return strcmp(m->resources[resource].version, version) == 0;
+}
+
+static bool is_api_version(const struct model *m, size_t resource, const char *api_version)
+{
+	const char *group = m->resources[resource].group;
+	size_t bytes = strlen(group);
+
+	if (bytes == 0)
+		return is_version(m, resource, api_version);
+	return strncmp(api_version, group, bytes) == 0 && api_version[bytes] == '/' &&
+	       is_version(m, resource, api_version + bytes + 1);
 }
 
 int model_resource_index(const struct model *m, const char *api_version, const char *kind)
 {
 	for (size_t i = 0; i < m->resources_n; i++)
-		if (strcmp(m->resources[i].kind, kind) == 0 && is_api_version(&m->resources[i], api_version))
+		if (strcmp(m->resources[i].kind, kind) == 0 && is_api_version(m, i, api_version))
 			return (int)i;
 	return -1;
+}
+
+bool model_resource_older(struct model *m, int resource)
+{
+	const char *const *versions = versions_of(m, (size_t)resource);
+	struct resource *r = &m->resources[resource];
+
+	if (!versions)
+		return false;
+	for (size_t i = 0; versions[i]; i++) {
+		if (strcmp(versions[i], r->version) != 0)
+			continue;
+		r->version = versions[i + 1] ? versions[i + 1] : versions[0];
+		return versions[i + 1] != NULL;
+	}
+	r->version = versions[0];
+	return false;
+}
+
+void model_resource_newest(struct model *m, int resource)
+{
+	const char *const *versions = versions_of(m, (size_t)resource);
+
+	if (versions)
+		m->resources[resource].version = versions[0];
+}
+
+void model_resource_served(struct model *m, int resource, bool served)
+{
+	if (m->roles[resource] == ROLE_GANGS)
+		gangs_served(m, m->which[resource], served);
 }
 
 /* ---- objects in -------------------------------------------------------------------------- */
@@ -368,16 +440,6 @@ static void replace_pods(struct model *m, uint32_t round)
 	blind_listed(m, round);
 }
 
-static void replace_gangs(struct model *m, uint32_t dialect, uint32_t round)
-{
-	for (uint32_t i = 0; i < m->gangs.n; i++) {
-		const struct gang_entry *e = gang_at(m, i);
-
-		if (e->slot.live && e->has_object && e->dialect == dialect && e->seen != round)
-			gang_forget_object(m, i);
-	}
-}
-
 static void replace_namespaces(struct model *m, uint32_t round)
 {
 	for (uint32_t i = 0; i < m->namespaces.n; i++)
@@ -413,6 +475,6 @@ void model_replace_end(struct model *m, int resource)
 	case ROLE_OWNERS: replace_owners(m, which, round); break;
 	case ROLE_VOLUMES: volumes_replace_end(m->volumes, which); break;
 	case ROLE_POLICIES: replace_policies(m, round); break;
-	default: replace_gangs(m, which, round);
+	default: gangs_replaced(m, which, round);
 	}
 }

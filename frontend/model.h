@@ -28,7 +28,7 @@ struct model;
 /* A collection that is listed and watched. */
 struct resource {
 	const char *group; /* "" is the core group */
-	const char *version;
+	const char *version; /* that is used; some have several (frontend/dialect.h) */
 	const char *plural;
 	const char *kind;
 	bool optional; /* a CRD that a cluster may not have */
@@ -81,8 +81,19 @@ const struct resource *model_resources(const struct model *m, size_t *n);
 /* Index of the resource with this apiVersion and kind, or -1. */
 int model_resource_index(const struct model *m, const char *api_version, const char *kind);
 
+/* The server does not know the resource in this version: take the next older one from now on.
+ * False when there is none: then it is the newest one again. */
+bool model_resource_older(struct model *m, int resource);
+void model_resource_newest(struct model *m, int resource);
+
+/* The cluster has that resource, or has not: marks of some dialects count for nothing then, and
+ * their pods are ordinary ones.  An object that is put says the same. */
+void model_resource_served(struct model *m, int resource, bool served);
+
 /* An object as it is now (ADDED, MODIFIED, an item of a list); json need not end
  * in NUL.  An object older than what is known (resourceVersion) is passed over.
+ *
+ * 0 with a text in *error: it is taken, and something of it is passed over that is worth a line.
  *
  *   -EINVAL   it can't be read: *error says what; of a node or group known
  *             before, nothing more is used until a good version comes; a pod
@@ -181,9 +192,12 @@ struct gang_view {
 	const char *namespace;
 	const char *name;
 	const char *dialect;
-	const char *refusal; /* why its object can't be honoured, "" */
+	const char *refusal; /* why it can't be honoured, "" */
 	uint32_t quorum;
-	bool missing;        /* pods name it, the object is not there */
+	uint32_t dialect_index; /* of dialects[] (frontend/dialect.h) */
+	bool missing;        /* pods name it, nothing describes it */
+	const struct amount *min_resources; /* by model_name() */
+	uint32_t min_resources_n;
 	uint64_t timeout_ns; /* 0: none */
 	const struct dialect_texts *texts; /* NULL: kube-scheduler's and scheduler-plugins' own */
 	/* Of its object, when its dialect has a status; else resource and status are NULL. */
@@ -232,6 +246,7 @@ struct model_counts {
 	/* Slots ever used at once: of limits.nodes, with names of nodes that pods give, and
 	 * of limits.shapes. */
 	uint64_t node_slots, shape_slots;
+	uint64_t groups_twice; /* an object of each of two dialects that share their groups */
 	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
 	uint64_t pods_beside; /* that only count for the status of their group: ended, or other schedulers' */
 };

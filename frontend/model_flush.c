@@ -228,20 +228,27 @@ static bool flush_namespaces(const struct flush *f)
 static bool send_gang(const struct flush *f, uint32_t gang, const struct gang_entry *g)
 {
 	static const struct event_gang missing = { .flags = GANG_OBJECT_MISSING };
-	size_t body = g->body ? g->bytes : sizeof(missing), name = strlen(g->name);
-	char *p = reserve(f, EVENT_GANG, body + name);
-	struct event_gang *e = (void *)p;
+	struct gang_form form;
+	size_t body, levels, name = strlen(g->name);
+	struct event_gang *e;
+	char *p;
 
+	gang_form(f->m, gang, &form);
+	body = form.object ? form.object->bytes : sizeof(missing);
+	levels = form.object ? form.levels_n * sizeof(*form.levels) : 0;
+	p = reserve(f, EVENT_GANG, body + levels + name);
 	if (!p)
 		return false;
-	if (g->body)
-		memcpy(p, g->body, body);
-	else
-		memcpy(p, &missing, body);
-	memcpy(p + body, g->name, name);
+	memcpy(p, form.object ? form.object->body : (const void *)&missing, body);
+	if (levels > 0)
+		memcpy(p + body, form.levels, levels);
+	memcpy(p + body + levels, g->name, name);
+	e = (void *)p;
 	e->gang = gang;
 	e->generation = g->slot.generation;
-	e->dialect = g->dialect;
+	e->dialect = form.dialect;
+	e->flags |= form.object && form.refusal ? GANG_REFUSED : 0;
+	e->levels_n += form.object ? form.levels_n : 0;
 	e->name_bytes = (uint32_t)name;
 	return true;
 }
@@ -254,9 +261,11 @@ static bool flush_gangs(const struct flush *f)
 		uint32_t gang = m->gangs_dirty.first;
 		struct gang_entry *g = gang_at(m, gang);
 
-		if (!send_gang(f, gang, g))
-			return false;
-		g->slot.sent = g->slot.generation;
+		if (g->slot.sent != 0 || !gang_is_void(m, gang)) {
+			if (!send_gang(f, gang, g))
+				return false;
+			g->slot.sent = g->slot.generation;
+		}
 		list_remove(&m->gangs_dirty, &m->gangs, gang);
 	}
 	return true;
@@ -265,11 +274,13 @@ static bool flush_gangs(const struct flush *f)
 static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry *p)
 {
 	size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
+	bool is_member = p->gang != ID_NONE && !gang_is_void(f->m, p->gang);
 	struct event_pod e = {
-		.pod = pod, .generation = p->slot.generation, .flags = p->flags, .gang = p->gang,
+		.pod = pod, .generation = p->slot.generation, .flags = p->flags,
+		.gang = is_member ? p->gang : ID_NONE,
 		.shape = p->shape, .node = p->node, .priority = p->priority,
 		.name_bytes = (uint32_t)(namespace + 1 + name), .labels_n = p->labels_n,
-		.namespace = namespace_at(f->m, p->namespace)->name, .role = ID_NONE, .created_ns = p->created_ns,
+		.namespace = namespace_at(f->m, p->namespace)->name, .role = is_member ? p->role : ID_NONE, .created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);

@@ -2,39 +2,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the record ------------------------------------------------------------------- */
-
-static void gang_release(struct model *m, const char *body)
-{
-	const struct event_gang *e = (const void *)body;
-
-	amounts_release(m, (const void *)(body + sizeof(*e)), e->amounts_n);
-}
-
-/* The record of a group with an object in m->body, its name apart. */
-static int gang_build(struct model *m, uint32_t dialect, const struct meta *meta, const struct group_spec *spec,
-                      const char **flag)
-{
-	struct event_gang head = { .quorum = spec->quorum, .created_ns = meta->created_ns,
-				   .timeout_ns = spec->timeout_ns ? spec->timeout_ns
-				                                  : m->timeouts_ns[dialects[dialect]->timeout],
-				   .flags = spec->refusal ? GANG_REFUSED : 0 };
-	struct event_gang *e;
-	int rc;
-
-	m->body.bytes = 0;
-	m->body.too_long = false;
-	body_add(&m->body, &head, sizeof(head));
-	e = (void *)m->body.at;
-	rc = body_amounts(m, &m->body, spec->min_resources, spec->min_resources_n, &e->amounts_n, flag);
-	if (rc < 0)
-		gang_release(m, m->body.at);
-	return rc;
-}
 
 /* ---- entries ------------------------------------------------------------------------ */
 
@@ -59,9 +28,9 @@ static uint32_t gang_hash(const struct model *m, uint32_t dialect, const char *n
 
 uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name)
 {
-	struct wanted w = { m, dialect, name };
+	struct wanted w = { m, dialect_family(dialect), name };
 
-	return table_find(&m->gangs_index, gang_hash(m, dialect, name), is_wanted, &w);
+	return table_find(&m->gangs_index, gang_hash(m, w.dialect, name), is_wanted, &w);
 }
 
 /* "namespace/name" NUL "namespace" NUL */
@@ -78,7 +47,7 @@ static char *gang_name_copy(const char *name)
 	return copy;
 }
 
-static int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang, const char **flag)
+int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang, const char **flag)
 {
 	struct gang_entry *e;
 	char *copy;
@@ -100,10 +69,11 @@ static int gang_make(struct model *m, uint32_t dialect, const char *name, uint32
 		return rc;
 	}
 	e = gang_at(m, *gang);
-	e->hash = gang_hash(m, dialect, name);
-	e->dialect = dialect;
+	e->dialect = dialect_family(dialect);
+	e->hash = gang_hash(m, e->dialect, name);
 	e->name = copy;
 	e->members_first = SLOT_NONE;
+	e->description = ID_NONE;
 	e->slot.sent = 0;
 	m->name_bytes += NAME_ROOM(strlen(name));
 	m->counts.gangs++;
@@ -112,7 +82,7 @@ static int gang_make(struct model *m, uint32_t dialect, const char *name, uint32
 	return 0;
 }
 
-static void gang_dirty(struct model *m, uint32_t gang)
+void gang_dirty(struct model *m, uint32_t gang)
 {
 	list_remove(&m->gangs_dead, &m->gangs, gang);
 	list_push(&m->gangs_dirty, &m->gangs, gang);
@@ -122,8 +92,13 @@ void gang_release_if_unused(struct model *m, uint32_t gang)
 {
 	struct gang_entry *e = gang_at(m, gang);
 
-	if (e->has_object || e->members > 0)
+	if (e->members > 0)
 		return;
+	for (uint32_t i = 0; i < 2; i++) {
+		if (e->objects[i].there && !e->objects[i].hollow)
+			return;
+		group_object_clear(m, &e->objects[i]);
+	}
 	list_remove(&m->gangs_dirty, &m->gangs, gang);
 	if (e->slot.sent == 0)
 		gang_bury(m, gang);
@@ -146,20 +121,103 @@ void gang_bury(struct model *m, uint32_t gang)
 	pool_give(&m->gangs, gang);
 }
 
+/* Pods name what was only a hollow object until now. */
+static int gang_fill_hollow(struct model *m, uint32_t gang)
+{
+	struct gang_entry *e = gang_at(m, gang);
+	struct group_spec spec = { .refusal = dialects[e->dialect]->hollow };
+	struct group_object *o = &e->objects[0];
+	const char *flag;
+	uint32_t round;
+	char *refusal, *body;
+
+	if (!spec.refusal || !hollow_find(m, e->dialect, e->name, &round))
+		return 0;
+	refusal = strdup(spec.refusal);
+	body = malloc(sizeof(struct event_gang));
+	if (!refusal || !body || group_build(m, e->dialect, 0, &spec, &flag) < 0) {
+		free(refusal);
+		free(body);
+		return -ENOMEM;
+	}
+	memcpy(body, m->body.at, sizeof(struct event_gang));
+	*o = (struct group_object){ .seen = round, .there = true, .hollow = true, .refusal = refusal, .body = body,
+				    .bytes = sizeof(struct event_gang) };
+	return 0;
+}
+
 int gang_find_or_make(struct model *m, uint32_t dialect, struct text namespace, const char *name,
                       uint32_t *gang, const char **flag)
 {
 	char *full = arena_printf(&m->arena, "%.*s/%s", (int)namespace.bytes, namespace.at, name);
+	int rc;
 
 	if (!full)
 		return -ENOMEM;
 	*gang = gang_find(m, dialect, full);
-	return *gang != SLOT_NONE ? 0 : gang_make(m, dialect, full, gang, flag);
+	if (*gang == SLOT_NONE) {
+		rc = gang_make(m, dialect, full, gang, flag);
+		if (rc < 0)
+			return rc;
+	}
+	if (gang_at(m, *gang)->objects[0].there || gang_fill_hollow(m, *gang) == 0)
+		return 0;
+	gang_release_if_unused(m, *gang);
+	return -ENOMEM;
 }
 
 /* ---- members -------------------------------------------------------------------------- */
 
-void gang_join(struct model *m, uint32_t gang, uint32_t pod)
+/* A description that some member gives. */
+static uint32_t gang_pick_description(const struct model *m, const struct gang_entry *e)
+{
+	if (e->says == 0)
+		return ID_NONE;
+	if (e->description != ID_NONE && description_at(m, e->description)->uses > 0)
+		return e->description;
+	for (uint32_t p = e->members_first; p != SLOT_NONE; p = pod_at(m, p)->gang_next)
+		if (pod_at(m, p)->description != ID_NONE)
+			return pod_at(m, p)->description;
+	return ID_NONE;
+}
+
+/* What its members say of it has changed. */
+static void gang_settle(struct model *m, uint32_t gang)
+{
+	struct gang_entry *e = gang_at(m, gang);
+
+	e->description = gang_pick_description(m, e);
+	free(e->differ);
+	e->differ = e->says > 1 ? describe_difference(m, gang) : NULL;
+}
+
+static bool count_one(uint32_t *n, bool more)
+{
+	*n += more ? 1 : UINT32_MAX;
+	return *n == (more ? 1u : 0u);
+}
+
+/* May objects of two dialects describe it? */
+static bool gang_is_shared(const struct gang_entry *e)
+{
+	return e->dialect + 1 < dialects_n && dialects[e->dialect + 1]->shares == dialects[e->dialect];
+}
+
+/* One member more or less with the mark and the description that it has; true when the
+ * core may have to hear of it. */
+static bool gang_count(struct model *m, uint32_t gang, const struct pod_entry *p, bool more)
+{
+	struct gang_entry *e = gang_at(m, gang);
+	bool changed = count_one(&e->named[p->gang_dialect - e->dialect], more) && gang_is_shared(e);
+
+	if (p->description != ID_NONE && count_one(&description_at(m, p->description)->uses, more)) {
+		e->says += more ? 1 : UINT32_MAX;
+		changed = true;
+	}
+	return changed;
+}
+
+static void gang_link(struct model *m, uint32_t gang, uint32_t pod)
 {
 	struct gang_entry *e = gang_at(m, gang);
 	struct pod_entry *p = pod_at(m, pod);
@@ -170,19 +228,14 @@ void gang_join(struct model *m, uint32_t gang, uint32_t pod)
 	if (e->members_first != SLOT_NONE)
 		pod_at(m, e->members_first)->gang_prev = pod;
 	e->members_first = pod;
-	if (e->members++ == 0 && !e->has_object)
-		gang_dirty(m, gang);
+	e->members++;
 }
 
-void gang_leave(struct model *m, uint32_t pod)
+static void gang_unlink(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
-	uint32_t gang = p->gang;
-	struct gang_entry *e;
+	struct gang_entry *e = gang_at(m, p->gang);
 
-	if (gang == ID_NONE)
-		return;
-	e = gang_at(m, gang);
 	if (p->gang_prev == SLOT_NONE)
 		e->members_first = p->gang_next;
 	else
@@ -192,193 +245,132 @@ void gang_leave(struct model *m, uint32_t pod)
 	p->gang = ID_NONE;
 	assert(e->members > 0);
 	e->members--;
-	gang_release_if_unused(m, gang);
 }
 
-/* ---- objects ---------------------------------------------------------------------------- */
-
-static void gang_set_body(struct model *m, uint32_t gang, char *body, size_t bytes)
+static void gang_leave(struct model *m, uint32_t pod)
 {
-	struct gang_entry *e = gang_at(m, gang);
+	struct pod_entry *p = pod_at(m, pod);
+	uint32_t gang = p->gang;
 
-	if (e->body) {
-		gang_release(m, e->body);
-		free(e->body);
-	}
-	e->body = body;
-	e->bytes = (uint32_t)bytes;
-	gang_dirty(m, gang);
-}
-
-void gang_forget_object(struct model *m, uint32_t gang)
-{
-	struct gang_entry *e = gang_at(m, gang);
-
-	if (!e->has_object)
+	if (gang == ID_NONE)
 		return;
-	e->has_object = false;
-	e->retry = false;
-	free(e->texts);
-	e->texts = NULL;
-	free(e->refusal);
-	e->refusal = NULL;
-	gang_forget_status(m, gang);
-	gang_set_body(m, gang, NULL, 0);
+	gang_unlink(m, pod);
+	if (gang_count(m, gang, p, false)) {
+		gang_settle(m, gang);
+		gang_dirty(m, gang);
+	}
 	gang_release_if_unused(m, gang);
 }
 
-/* The group as it is now: m->body and `refusal`, NULL or malloc'ed. */
-static int gang_accept(struct model *m, uint32_t gang, char *refusal)
+static void gang_join(struct model *m, uint32_t gang, uint32_t pod)
 {
-	struct gang_entry *e = gang_at(m, gang);
-	char *copy = malloc(m->body.bytes);
+	bool first = gang_at(m, gang)->members == 0;
 
-	if (!copy) {
-		gang_release(m, m->body.at);
-		free(refusal);
-		return -ENOMEM;
+	gang_link(m, gang, pod);
+	if (gang_count(m, gang, pod_at(m, pod), true)) {
+		gang_settle(m, gang);
+		gang_dirty(m, gang);
+	} else if (first) {
+		gang_dirty(m, gang);
 	}
-	free(e->refusal);
-	e->refusal = refusal;
-	if (e->body && e->bytes == m->body.bytes && memcmp(e->body, m->body.at, e->bytes) == 0) {
-		gang_release(m, m->body.at);
-		free(copy);
-		return 0;
-	}
-	memcpy(copy, m->body.at, m->body.bytes);
-	gang_set_body(m, gang, copy, m->body.bytes);
-	return 0;
 }
 
-static int gang_enter(struct model *m, uint32_t dialect, const char *name, const struct meta *meta,
-                      uint32_t *gang, struct decode_error *error)
+void gang_place(struct model *m, uint32_t pod, uint32_t gang, uint32_t dialect, uint32_t description)
 {
-	const char *flag = NULL;
-	char *stamp = model_stamp(meta);
-	struct gang_entry *e;
-	char object[600];
-	int rc;
+	struct pod_entry *p = pod_at(m, pod);
+	bool changed;
 
-	if (!stamp)
-		return -ENOMEM;
-	if (*gang == SLOT_NONE) {
-		rc = gang_make(m, dialect, name, gang, &flag);
-		if (rc < 0) {
-			free(stamp);
-			extract_object_name(meta, object, sizeof(object));
-			return rc == -ENOSPC ? model_limit(m, object, flag, error) : rc;
-		}
+	if (p->gang != gang)
+		gang_leave(m, pod);
+	if (p->gang == ID_NONE) {
+		p->gang_dialect = dialect;
+		p->description = description;
+		if (gang != ID_NONE)
+			gang_join(m, gang, pod);
+		return;
 	}
-	e = gang_at(m, *gang);
-	free(e->texts);
-	e->texts = stamp;
-	e->has_object = true;
-	list_remove(&m->gangs_dead, &m->gangs, *gang);
-	return 0;
+	if (p->gang_dialect == dialect && p->description == description)
+		return;
+	changed = gang_count(m, gang, p, false);
+	p->gang_dialect = dialect;
+	p->description = description;
+	changed |= gang_count(m, gang, p, true);
+	if (changed) {
+		gang_settle(m, gang);
+		gang_dirty(m, gang);
+	}
 }
 
-/* What refuses the group, or NULL. */
-static const char *gang_refusal(struct model *m, const struct group_spec *spec)
+/* ---- as the core sees it ------------------------------------------------------------------ */
+
+bool gang_is_void(const struct model *m, uint32_t gang)
 {
-	if (spec->refusal)
-		return spec->refusal;
-	if (spec->quorum <= m->limits.pods)
-		return NULL;
-	return arena_printf(&m->arena, "the quorum of %u is more than --max-pods, %u", spec->quorum,
-			    m->limits.pods);
+	uint32_t dialect = gang_at(m, gang)->dialect;
+
+	return dialects[dialect]->if_served && !(m->served >> dialect & 1);
 }
 
-/* Read the group; what can't be read or honoured is refused in *spec. */
-static int gang_read(struct model *m, uint32_t dialect, const char *json, size_t bytes,
-                     struct group_spec *spec, struct decode_error *error)
+void gangs_served(struct model *m, uint32_t dialect, bool served)
 {
-	struct decode_error own;
-	int rc;
+	if (!dialects[dialect]->if_served || (m->served >> dialect & 1) == served)
+		return;
+	m->served ^= UINT64_C(1) << dialect;
+	for (uint32_t i = 0; i < m->gangs.n; i++) {
+		const struct gang_entry *e = gang_at(m, i);
 
-	if (!error)
-		error = &own;
-	rc = dialects[dialect]->group_read(json, bytes, &m->arena, spec, error);
-	if (rc == -EINVAL) {
-		*spec = (struct group_spec){ 0 };
-		spec->refusal = arena_printf(&m->arena, "%s: %s", error->field, error->text);
-		m->counts.objects_bad++;
-	} else if (rc == 0) {
-		spec->refusal = gang_refusal(m, spec);
+		if (!e->slot.live || e->dialect != dialect || e->slot.list == MODEL_DEAD)
+			continue;
+		gang_dirty(m, i);
+		for (uint32_t p = e->members_first; p != SLOT_NONE; p = pod_at(m, p)->gang_next)
+			list_push(&m->pods_dirty, &m->pods, p);
 	}
-	return rc;
 }
 
-int gang_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+static uint32_t levels_of(const struct group_object *o)
 {
-	uint32_t dialect = m->which[resource], gang;
-	struct meta meta;
-	struct group_spec spec;
-	const char *flag = NULL;
-	char *name, *refusal = NULL;
-	int rc, read;
-
-	rc = extract_meta(json, bytes, &m->arena, &meta, error);
-	if (rc < 0) {
-		m->counts.objects_bad += rc == -EINVAL;
-		return rc;
-	}
-	meta.kind = text_of(m->resources[resource].kind);
-	if (!model_names_valid(&meta, error)) {
-		m->counts.objects_bad++;
-		return -EINVAL;
-	}
-	name = arena_printf(&m->arena, "%.*s/%.*s", (int)meta.namespace.bytes, meta.namespace.at,
-			    (int)meta.name.bytes, meta.name.at);
-	if (!name)
-		return -ENOMEM;
-	gang = gang_find(m, dialect, name);
-	if (gang != SLOT_NONE) {
-		gang_at(m, gang)->seen = m->replace[resource].round;
-		if (stamp_covers(m, gang_at(m, gang)->texts, &meta, gang_at(m, gang)->retry))
-			return 0;
-	}
-	read = gang_read(m, dialect, json, bytes, &spec, error);
-	if (read == -ENOMEM || m->arena.failed)
-		return -ENOMEM;
-	rc = gang_enter(m, dialect, name, &meta, &gang, error);
-	if (rc < 0)
-		return rc;
-	gang_at(m, gang)->seen = m->replace[resource].round;
-	gang_read_status(m, gang, resource, json, bytes);
-	rc = gang_build(m, dialect, &meta, &spec, &flag);
-	gang_at(m, gang)->retry = rc < 0;
-	if (rc == -ENOSPC) {
-		/* Its minResources name what there is no column for: refused. */
-		read = model_limit(m, name, flag, error);
-		spec = (struct group_spec){ .refusal = arena_printf(&m->arena, "the limit %s is reached", flag) };
-		if (!spec.refusal)
-			return -ENOMEM;
-		rc = gang_build(m, dialect, &meta, &spec, &flag);
-	}
-	if (rc < 0)
-		return rc;
-	if (spec.refusal && !(refusal = strdup(spec.refusal))) {
-		gang_release(m, m->body.at);
-		return -ENOMEM;
-	}
-	rc = gang_accept(m, gang, refusal);
-	return rc < 0 ? rc : read;
+	return o && o->body ? ((const struct event_gang *)(const void *)o->body)->levels_n : 0;
 }
 
-int gang_remove(struct model *m, int resource, const struct meta *meta)
+/* Levels stand last in a body. */
+static const struct gang_level *levels_at(const struct group_object *o)
 {
-	char *name = arena_printf(&m->arena, "%.*s/%.*s", (int)meta->namespace.bytes, meta->namespace.at,
-				  (int)meta->name.bytes, meta->name.at);
-	uint32_t gang;
+	return (const struct gang_level *)(const void *)(o->body + o->bytes) - levels_of(o);
+}
 
-	if (!name)
-		return -ENOMEM;
-	gang = gang_find(m, m->which[resource], name);
-	if (gang == SLOT_NONE || !gang_at(m, gang)->has_object)
-		return 0;
-	if (stamp_is_successor(gang_at(m, gang)->texts, meta))
-		m->counts.objects_stale++;
-	else
-		gang_forget_object(m, gang);
-	return 0;
+/* What members say goes for the group: all of it when there is no object, levels when the
+ * object names none. */
+static void form_described(const struct gang_entry *e, const struct description *d, struct gang_form *out)
+{
+	const struct dialect *dialect = dialects[e->dialect];
+	const struct group_object *said = &d->object;
+
+	if (!dialect->resource)
+		out->object = said;
+	else if (levels_of(out->object) > 0 && !dialect->agree_mark)
+		return;
+	if (!out->refusal && e->says > 1)
+		out->refusal = e->differ ? e->differ : "its members describe it differently";
+	if (!out->refusal)
+		out->refusal = said->refusal;
+	if (dialect->resource && out->object && levels_of(out->object) == 0) {
+		out->levels_n = levels_of(said);
+		out->levels = levels_at(said);
+	}
+}
+
+void gang_form(const struct model *m, uint32_t gang, struct gang_form *out)
+{
+	const struct gang_entry *e = gang_at(m, gang);
+	uint32_t own = e->named[0] == 0 && e->named[1] > 0, used = e->objects[own].there ? own : !own;
+
+	*out = (struct gang_form){ .dialect = e->dialect + own };
+	if (e->objects[used].there) {
+		out->dialect = e->dialect + used;
+		out->object = &e->objects[used];
+		out->refusal = out->object->refusal;
+	}
+	if (e->description != ID_NONE)
+		form_described(e, description_at(m, e->description), out);
+	if (out->object && !out->object->body)
+		out->object = NULL;
 }

@@ -177,30 +177,59 @@ struct spread_cause {
 	uint32_t owner; /* value number of its name */
 };
 
+/* What describes a group: an object, or what its members say (model_describe.c).  Numbers
+ * in the body are held. */
+struct group_object {
+	uint32_t seen;  /* round of replace in which it was put last */
+	uint32_t bytes; /* of body */
+	bool there;
+	bool retry;     /* past a limit: read the same version again */
+	bool hollow;    /* it says nothing of a group (model_hollow.c) */
+	char *texts;    /* uid NUL resourceVersion NUL; NULL: not known */
+	char *body;     /* of EVENT_GANG, without a name; NULL: for want of memory */
+	char *refusal;  /* NULL: none */
+	struct group_status *status; /* NULL: none, or it can't be read */
+};
+
 struct gang_entry {
 	struct slot slot;
 	uint32_t hash;
-	uint32_t seen;
-	uint32_t dialect;
+	uint32_t dialect;       /* its family: dialect_family() */
 	uint32_t members;       /* pods that name it */
 	uint32_t members_first; /* a list over pod_entry.gang_next */
-	uint32_t bytes;
-	bool has_object;
-	bool retry;    /* past a limit: read the same version again */
-	char *name;    /* "namespace/name" NUL "namespace" NUL */
-	char *texts;   /* uid NUL resourceVersion NUL */
-	char *body;    /* of EVENT_GANG; NULL without object */
-	char *refusal; /* NULL: none */
+	uint32_t named[2];      /* ... by a mark of dialects[dialect + i] */
+	uint32_t says;          /* different descriptions that members give of it */
+	uint32_t description;   /* one of them, or ID_NONE */
+	char *differ;           /* says > 1: how they differ; NULL for want of memory */
+	char *name;             /* "namespace/name" NUL "namespace" NUL */
+	struct group_object objects[2]; /* of dialects[dialect + i] */
 
 	/* For the status of its object, model_stir.c. */
-	uint32_t resource;           /* index of its object's */
 	uint32_t bound;              /* of its members */
 	uint32_t phases[POD_PHASES]; /* likewise */
 	uint32_t beside;             /* of `besides`, SLOT_NONE: none */
 	uint32_t stir_next, stir_prev;
 	bool stirred;
-	struct group_status *status; /* of its object; NULL: none, or it can't be read */
 	char *owners;                /* "ns/name,ns/name" of its first member; NULL */
+};
+
+/* What a pod says of its group; equal ones of one gang are one. */
+struct description {
+	struct slot slot;
+	uint32_t hash;
+	uint32_t refs;
+	uint32_t uses; /* members of the gang that say so */
+	uint32_t gang;
+	struct group_object object; /* its body, and why it can't be honoured */
+	char *agree; /* NULL: nothing */
+};
+
+/* An object that is no group unless pods name it. */
+struct hollow_entry {
+	struct slot slot;
+	uint32_t dialect;
+	uint32_t seen;
+	uint64_t hash; /* of "namespace/name" */
 };
 
 /* Pods beside the members that count for the status of one group. */
@@ -237,6 +266,9 @@ struct pod_entry {
 	uint32_t node;    /* bound to; ID_NONE */
 	uint32_t binding; /* a Binding to it may be on its way; ID_NONE */
 	uint32_t gang_next, gang_prev;
+	uint32_t gang_dialect; /* of the mark */
+	uint32_t description;  /* what it says of its gang; ID_NONE */
+	uint32_t role;         /* in its gang: a value's number, or ID_NONE */
 	uint32_t scheduler;
 	int32_t priority;
 	uint32_t namespace;
@@ -271,6 +303,7 @@ struct model {
 	size_t scheduler_names_n;
 	bool judges_others;
 	uint64_t dialects_off;
+	uint64_t served; /* a bit for each dialect whose resource the cluster has */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS];
 	struct resource resources[RESOURCES_WATCHED];
 	enum role {
@@ -294,9 +327,9 @@ struct model {
 	size_t image_uses_n;
 	bool images_due; /* some are fresh */
 	struct volumes *volumes; /* frontend/volume.h; pods and nodes by their slots */
-	struct pool shapes, nodes, gangs, pods, namespaces, owners, policies;
+	struct pool shapes, nodes, gangs, pods, namespaces, owners, policies, descriptions, hollows;
 	struct table shapes_index, nodes_index, gangs_index, pods_index, namespaces_index, owners_index,
-		policies_index;
+		policies_index, descriptions_index, hollows_index;
 	struct table services_index; /* by the first pair of their selector */
 	struct list shapes_dirty, nodes_dirty, gangs_dirty, pods_dirty, namespaces_dirty;
 	struct list shapes_dead, nodes_dead, gangs_dead;
@@ -562,27 +595,72 @@ void blind_sight(struct model *m);
 /* Add to the text of an error what it means for the node. */
 void blind_explain(struct text node, struct decode_error *error);
 
-/* ---- model_gang.c ------------------------------------------------------------- */
+/* ---- model_gang.c: gangs and their members -------------------------------------- */
 
-int gang_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
-int gang_remove(struct model *m, int resource, const struct meta *meta);
-void gang_forget_object(struct model *m, uint32_t gang);
-/* "namespace/name"; or SLOT_NONE. */
-uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name);
+static inline struct description *description_at(const struct model *m, uint32_t s)
+{
+	return pool_at(&m->descriptions, s);
+}
+
 /* The gang of that name; made without an object if need be.  The caller joins it
  * with a pod, or gives it up with gang_release_if_unused(). */
 int gang_find_or_make(struct model *m, uint32_t dialect, struct text namespace, const char *name,
                       uint32_t *gang, const char **flag);
-void gang_join(struct model *m, uint32_t gang, uint32_t pod);
-void gang_leave(struct model *m, uint32_t pod);
+uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name); /* or SLOT_NONE */
+int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang, const char **flag);
+void gang_dirty(struct model *m, uint32_t gang);
+/* The pod is a member of that gang (ID_NONE: of none), by a mark of that dialect, and says that of it. */
+void gang_place(struct model *m, uint32_t pod, uint32_t gang, uint32_t dialect, uint32_t description);
 void gang_release_if_unused(struct model *m, uint32_t gang);
 void gang_bury(struct model *m, uint32_t gang);
 
+/* A gang as the core is to see it. */
+struct gang_form {
+	uint32_t dialect;
+	const struct group_object *object; /* NULL: missing */
+	const struct gang_level *levels;   /* that its members ask for, behind the object's */
+	uint32_t levels_n;
+	const char *refusal; /* NULL: none */
+};
+void gang_form(const struct model *m, uint32_t gang, struct gang_form *out);
+/* Do the marks of its members count for nothing, since the cluster has no such groups? */
+bool gang_is_void(const struct model *m, uint32_t gang);
+void gangs_served(struct model *m, uint32_t dialect, bool served);
+
+/* ---- model_group.c: objects of groups --------------------------------------------- */
+
+int gang_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int gang_remove(struct model *m, int resource, const struct meta *meta);
+void gang_forget_object(struct model *m, uint32_t gang, uint32_t dialect);
+void gangs_replaced(struct model *m, uint32_t dialect, uint32_t round);
+/* Give back what a body of EVENT_GANG holds. */
+void group_release(struct model *m, const char *body);
+void group_object_clear(struct model *m, struct group_object *o);
+/* The record of a group in m->body, its name apart.  -ENOSPC with *flag. */
+int group_build(struct model *m, uint32_t dialect, uint64_t created_ns, const struct group_spec *spec,
+                const char **flag);
+
+/* ---- model_describe.c: what members say of their group ------------------------------ */
+
+/* The number of it, held; ID_NONE when the pod says nothing. */
+int describe_take(struct model *m, uint32_t gang, uint32_t dialect, const struct pod_object *pod,
+                  uint32_t *description, const char **flag);
+void describe_give(struct model *m, uint32_t description);
+/* How the members of a gang differ, malloc'ed; NULL when memory is short. */
+char *describe_difference(const struct model *m, uint32_t gang);
+
+/* ---- model_hollow.c: objects that are no groups unless pods name them ------------------- */
+
+int hollow_add(struct model *m, uint32_t dialect, const char *name, uint32_t round);
+void hollow_remove(struct model *m, uint32_t dialect, const char *name);
+bool hollow_find(const struct model *m, uint32_t dialect, const char *name, uint32_t *round);
+void hollows_replaced(struct model *m, uint32_t dialect, uint32_t round);
+
 /* ---- model_stir.c -------------------------------------------------------------- */
 
-/* The status of its object, as it was put. */
-void gang_read_status(struct model *m, uint32_t gang, int resource, const char *json, size_t bytes);
-void gang_forget_status(struct model *m, uint32_t gang);
+/* The status of its object of that dialect, as it was put. */
+void gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes);
+void gang_forget_status(struct model *m, uint32_t gang, uint32_t dialect);
 /* A new entry finds the pods beside it; one that goes lets them go. */
 void gang_find_beside(struct model *m, uint32_t gang);
 void gang_leave_beside(struct model *m, uint32_t gang);
@@ -602,6 +680,9 @@ void others_replace(struct model *m, uint32_t round);
 struct pod_state {
 	uint32_t shape;
 	uint32_t gang; /* not yet joined */
+	uint32_t gang_dialect;
+	uint32_t description;
+	uint32_t role;
 	uint32_t node;
 	uint32_t scheduler;
 	uint8_t flags;

@@ -181,6 +181,10 @@ static void pod_give_old(struct model *m, const struct pod_entry *old)
 		node_give(m, old->node);
 	shape_give(m, old->shape);
 	intern_give(&m->schedulers, old->scheduler);
+	if (old->description != ID_NONE)
+		describe_give(m, old->description);
+	if (old->role != ID_NONE)
+		intern_give(&m->values, old->role);
 	pod_labels_give(m, old->labels, old->labels_n);
 	if (old->owner != ID_NONE)
 		intern_give(&m->values, old->owner);
@@ -200,7 +204,7 @@ void pod_forget(struct model *m, uint32_t pod)
 	m->counts.pods_ours_pending -= is_waiting(e);
 	m->counts.pods--;
 	gang_phase_uncount(m, e);
-	gang_leave(m, pod);
+	gang_place(m, pod, ID_NONE, 0, e->description);
 	spread_leave(m, pod);
 	policy_leave(m, pod);
 	pod_set_storage(m, pod, NULL);
@@ -235,7 +239,7 @@ static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod, st
 		return rc;
 	e = pod_at(m, *pod);
 	e->hash = pod_hash(m, meta->namespace, meta->name);
-	e->gang = e->node = e->binding = e->shape = e->owner = e->policy = ID_NONE;
+	e->gang = e->node = e->binding = e->shape = e->owner = e->policy = e->description = e->role = ID_NONE;
 	table_put(&m->pods_index, e->hash, *pod);
 	m->counts.pods++;
 	return 0;
@@ -245,6 +249,7 @@ static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod, st
 static bool is_changed(const struct pod_entry *a, const struct pod_entry *b)
 {
 	return a->shape != b->shape || a->node != b->node || a->gang != b->gang || a->flags != b->flags ||
+	       a->role != b->role ||
 	       a->priority != b->priority || a->created_ns != b->created_ns ||
 	       memcmp(a->uid, b->uid, sizeof(a->uid)) != 0 || a->labels_n != b->labels_n ||
 	       (a->labels_n > 0 && memcmp(a->labels, b->labels, a->labels_n * sizeof(*a->labels)) != 0);
@@ -277,11 +282,8 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	if (s->spreads)
 		spread_join(m, pod);
 	gang_phase_uncount(m, &old);
-	if (e->gang != s->gang) {
-		gang_leave(m, pod);
-		if (s->gang != ID_NONE)
-			gang_join(m, s->gang, pod);
-	}
+	e->role = s->role;
+	gang_place(m, pod, s->gang, s->gang_dialect, s->description);
 	gang_phase_count(m, e);
 	if (e->gang != ID_NONE)
 		gang_owned(m, e->gang, object);

@@ -29,6 +29,10 @@ static const char *pod_asks_refusal(const struct pod_object *pod)
 
 void pod_state_release(struct model *m, struct pod_state *s)
 {
+	if (s->description != ID_NONE)
+		describe_give(m, s->description);
+	if (s->role != ID_NONE)
+		intern_give(&m->values, s->role);
 	if (s->gang != ID_NONE)
 		gang_release_if_unused(m, s->gang);
 	if (s->node != ID_NONE)
@@ -72,6 +76,17 @@ static int state_limit(struct model *m, struct pod_state *s, const char *flag)
 	return 0;
 }
 
+static int state_role(struct model *m, const struct pod_object *pod, struct pod_state *s, const char **flag)
+{
+	const struct dialect *d = dialects[s->gang_dialect];
+	const char *role = d->pod_role ? d->pod_role(pod, &m->arena) : NULL;
+	int rc = role ? model_intern(m, &m->values, text_of(role), &s->role, flag) : 0;
+
+	if (rc < 0)
+		s->role = ID_NONE;
+	return rc;
+}
+
 static int state_gang(struct model *m, const struct pod_object *pod, struct pod_state *s)
 {
 	struct group_mark mark;
@@ -84,10 +99,16 @@ static int state_gang(struct model *m, const struct pod_object *pod, struct pod_
 		pod_state_refuse(s, mark.name);
 		return 0;
 	}
+	s->gang_dialect = mark.dialect;
 	rc = gang_find_or_make(m, mark.dialect, pod->meta.namespace, mark.name, &s->gang, &flag);
+	if (rc < 0)
+		s->gang = ID_NONE;
+	if (rc == 0)
+		rc = describe_take(m, s->gang, mark.dialect, pod, &s->description, &flag);
+	if (rc == 0)
+		rc = state_role(m, pod, s, &flag);
 	if (rc == 0)
 		return 0;
-	s->gang = ID_NONE;
 	return rc == -ENOSPC ? state_limit(m, s, flag) : rc;
 }
 
@@ -204,7 +225,8 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	int rc;
 
 	*s = (struct pod_state){ .shape = ID_NONE, .gang = ID_NONE, .node = ID_NONE, .scheduler = SLOT_NONE,
-				 .namespace = SLOT_NONE, .owner = ID_NONE, .policy = ID_NONE, .refusal = "" };
+				 .namespace = SLOT_NONE, .owner = ID_NONE, .policy = ID_NONE, .description = ID_NONE, .role = ID_NONE,
+				 .refusal = "" };
 	s->flags = (pod_is_ours(m, pod) ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
 		   (pod->meta.deleting ? POD_DELETING : 0);
 	rc = model_intern(m, &m->schedulers, pod->scheduler_name, &s->scheduler, &s->flag);

@@ -74,27 +74,28 @@ bool model_next_stirred(struct model *m, gang_id *id, uint32_t *generation)
 
 /* ---- the object ------------------------------------------------------------------------- */
 
-void gang_forget_status(struct model *m, uint32_t gang)
+void gang_forget_status(struct model *m, uint32_t gang, uint32_t dialect)
 {
 	struct gang_entry *e = gang_at(m, gang);
+	struct group_object *o = &e->objects[dialect - e->dialect];
 
-	free(e->status);
-	e->status = NULL;
-	unstir(m, gang);
+	free(o->status);
+	o->status = NULL;
+	if (!e->objects[0].status && !e->objects[1].status)
+		unstir(m, gang);
 }
 
-void gang_read_status(struct model *m, uint32_t gang, int resource, const char *json, size_t bytes)
+void gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes)
 {
 	struct gang_entry *e = gang_at(m, gang);
-	const struct dialect_status *writes = dialects[e->dialect]->status;
+	const struct dialect_status *writes = dialects[dialect]->status;
 	struct group_status status;
 
-	gang_forget_status(m, gang);
-	e->resource = (uint32_t)resource;
+	gang_forget_status(m, gang, dialect);
 	if (!writes)
 		return;
 	if (group_status_read(writes, json, bytes, &m->arena, &status) == 0)
-		e->status = group_status_copy(&status);
+		e->objects[dialect - e->dialect].status = group_status_copy(&status);
 	stir(m, gang);
 }
 
@@ -153,8 +154,9 @@ void gang_owned(struct model *m, uint32_t gang, const struct pod_object *pod)
 
 static void beside_key(const struct model *m, uint32_t dialect, const char *name, uint64_t key[2])
 {
-	const uint64_t first[2] = { m->hash_key[0], m->hash_key[1] ^ dialect };
-	const uint64_t second[2] = { ~m->hash_key[0], m->hash_key[1] ^ dialect };
+	const uint32_t family = dialect_family(dialect);
+	const uint64_t first[2] = { m->hash_key[0], m->hash_key[1] ^ family };
+	const uint64_t second[2] = { ~m->hash_key[0], m->hash_key[1] ^ family };
 
 	key[0] = siphash(first, name, strlen(name));
 	key[1] = siphash(second, name, strlen(name));
@@ -216,7 +218,7 @@ void gang_leave_beside(struct model *m, uint32_t gang)
 
 	if (e->beside != SLOT_NONE)
 		beside_at(m, e->beside)->gang = SLOT_NONE;
-	gang_forget_status(m, gang);
+	unstir(m, gang);
 	free(e->owners);
 	e->owners = NULL;
 }

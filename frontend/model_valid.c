@@ -13,7 +13,7 @@ struct check {
 	bool good;
 	/* What is held, by slot. */
 	uint32_t *keys, *values, *columns, *taints, *schedulers, *images, *shapes, *nodes, *members, *blind;
-	uint32_t *namespaces, *spreading, *policies;
+	uint32_t *namespaces, *spreading, *policies, *descriptions;
 };
 
 __attribute__((format(printf, 2, 3))) static void bad(struct check *c, const char *format, ...)
@@ -100,6 +100,10 @@ static void count_pods(struct check *c)
 			c->nodes[p->binding]++;
 		if (p->gang != ID_NONE)
 			c->members[p->gang]++;
+		if (p->description != ID_NONE)
+			c->descriptions[p->description]++;
+		if (p->role != ID_NONE)
+			c->values[p->role]++;
 		count_labels(c, p->labels, p->labels_n);
 		c->namespaces[p->namespace]++;
 		c->spreading[p->namespace] += p->spreads;
@@ -281,28 +285,87 @@ static void check_others(struct check *c)
 	}
 }
 
-static void check_gangs(struct check *c)
+static void count_group(struct check *c, const struct group_object *o)
+{
+	const struct event_gang *e = (const void *)o->body;
+	const struct amount *amounts = (const void *)(e + 1);
+	const struct gang_role *roles;
+	const struct gang_level *levels;
+
+	if (!e)
+		return;
+	roles = (const void *)(amounts + e->amounts_n);
+	levels = (const void *)(roles + e->roles_n);
+	count_amounts(c, amounts, e->amounts_n);
+	for (uint32_t i = 0; i < e->roles_n; i++)
+		c->values[roles[i].role]++;
+	for (uint32_t i = 0; i < e->levels_n; i++)
+		c->keys[levels[i].topology]++;
+	if ((const char *)(levels + e->levels_n) != o->body + o->bytes)
+		bad(c, "a group's record is %u bytes long", o->bytes);
+}
+
+/* Members of a gang, as its list has them. */
+static void check_members(struct check *c, uint32_t gang)
+{
+	const struct model *m = c->m;
+	const struct gang_entry *g = gang_at(m, gang);
+	uint32_t n = 0, said = 0, named[2] = { 0, 0 };
+
+	for (uint32_t p = g->members_first; p != SLOT_NONE && n <= g->members; p = pod_at(m, p)->gang_next) {
+		const struct pod_entry *e = pod_at(m, p);
+
+		n += e->gang == gang;
+		named[e->gang_dialect != g->dialect]++;
+		if (e->description != ID_NONE && description_at(m, e->description)->gang != gang)
+			bad(c, "gang %s: pod %u describes another one", g->name, p);
+	}
+	for (uint32_t i = 0; i < m->descriptions.n; i++)
+		said += description_at(m, i)->slot.live && description_at(m, i)->gang == gang;
+	if (g->members != c->members[gang] || n != g->members)
+		bad(c, "gang %s: %u members, %u in its list, %u name it", g->name, g->members, n, c->members[gang]);
+	if (g->named[0] != named[0] || g->named[1] != named[1])
+		bad(c, "gang %s: %u and %u members by its marks, not %u and %u", g->name, g->named[0], g->named[1],
+		    named[0], named[1]);
+	if (g->says != said || (said > 0) != (g->description != ID_NONE))
+		bad(c, "gang %s: %u descriptions, not %u", g->name, g->says, said);
+}
+
+static void check_descriptions(struct check *c)
 {
 	const struct model *m = c->m;
 
+	for (uint32_t i = 0; i < m->descriptions.n; i++) {
+		const struct description *d = description_at(m, i);
+
+		if (!d->slot.live)
+			continue;
+		count_group(c, &d->object);
+		if (d->refs == 0 || d->refs != c->descriptions[i] || d->uses != d->refs)
+			bad(c, "description %u: %u refs, %u uses, %u held", i, d->refs, d->uses, c->descriptions[i]);
+	}
+}
+
+static void check_gangs(struct check *c)
+{
+	const struct model *m = c->m;
+	uint64_t twice = 0;
+
 	for (uint32_t i = 0; i < m->gangs.n; i++) {
 		const struct gang_entry *g = gang_at(m, i);
-		uint32_t n = 0;
 
 		if (!g->slot.live)
 			continue;
-		if (g->body)
-			count_amounts(c, (const void *)(g->body + sizeof(struct event_gang)),
-				      ((const struct event_gang *)(const void *)g->body)->amounts_n);
-		for (uint32_t p = g->members_first; p != SLOT_NONE && n <= g->members; p = pod_at(m, p)->gang_next)
-			n += pod_at(m, p)->gang == i;
+		count_group(c, &g->objects[0]);
+		count_group(c, &g->objects[1]);
+		check_members(c, i);
 		check_counts(c, i);
-		if (g->members != c->members[i] || n != g->members)
-			bad(c, "gang %s: %u members, %u in its list, %u name it", g->name, g->members, n,
-			    c->members[i]);
-		if (g->members == 0 && !g->has_object && g->slot.list != MODEL_DEAD)
+		twice += g->objects[0].there && g->objects[1].there;
+		if (g->members == 0 && !g->objects[0].there && !g->objects[1].there && g->slot.list != MODEL_DEAD)
 			bad(c, "gang %s is not used and not dead", g->name);
 	}
+	if (m->counts.groups_twice != twice)
+		bad(c, "%llu groups have two objects", (unsigned long long)twice);
 }
 
 static void check_intern(struct check *c, const struct intern *in, const uint32_t *held, const char *what,
@@ -322,9 +385,10 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	struct check c = { .m = m, .why = why, .why_bytes = why_bytes, .good = true };
 	const uint32_t sizes[] = { m->keys.pool.n, m->values.pool.n, m->columns.pool.n, m->taints.pool.n,
 				   m->schedulers.pool.n, m->images.pool.n, m->shapes.n, m->nodes.n, m->gangs.n,
-				   m->nodes.n, m->namespaces.n, m->namespaces.n, m->policies.n };
+				   m->nodes.n, m->namespaces.n, m->namespaces.n, m->policies.n,
+				   m->descriptions.n };
 	uint32_t **counts[] = { &c.keys, &c.values, &c.columns, &c.taints, &c.schedulers, &c.images, &c.shapes, &c.nodes,
-				&c.members, &c.blind, &c.namespaces, &c.spreading, &c.policies };
+				&c.members, &c.blind, &c.namespaces, &c.spreading, &c.policies, &c.descriptions };
 	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
 
 	for (size_t i = 0; i < n; i++) {
@@ -340,6 +404,7 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 		check_shapes(&c);
 		check_nodes(&c);
 		check_gangs(&c);
+		check_descriptions(&c);
 		check_others(&c);
 		check_intern(&c, &m->keys, c.keys, "label key", 1);
 		check_intern(&c, &m->values, c.values, "label value", 0);

@@ -17,6 +17,7 @@ static const char *gang_short_name(const struct gang_entry *e)
 static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 {
 	const struct pod_entry *e = pod_at(m, pod);
+	bool is_member;
 
 	out->namespace = e->texts;
 	out->name = next_text(out->namespace);
@@ -29,7 +30,8 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->condition_message = next_text(out->condition_reason);
 	out->scheduler_name = intern_text(&m->schedulers, e->scheduler);
 	out->node = e->node != ID_NONE ? node_at(m, e->node)->name : "";
-	out->gang = e->gang != ID_NONE ? gang_short_name(gang_at(m, e->gang)) : "";
+	is_member = e->gang != ID_NONE && !gang_is_void(m, e->gang);
+	out->gang = is_member ? gang_short_name(gang_at(m, e->gang)) : "";
 	if (!*out->refusal && e->storage_refusal) {
 		out->refusal = e->storage_refusal;
 		out->refusal_is_kube = e->storage_refused == VOLUME_REFUSED_KUBE;
@@ -38,7 +40,7 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 		out->refusal = e->policy_refusal;
 	out->id = pod;
 	out->generation = e->slot.generation;
-	out->gang_id = e->gang;
+	out->gang_id = is_member ? e->gang : ID_NONE;
 	out->ours = e->flags & POD_OURS;
 	out->gated = e->flags & POD_GATED;
 	out->deleting = e->flags & POD_DELETING;
@@ -92,29 +94,47 @@ node_id model_node_id(const struct model *m, struct text name)
 	return node != SLOT_NONE && node_at(m, node)->body ? node : ID_NONE;
 }
 
+static const struct resource *resource_of(const struct model *m, uint32_t dialect)
+{
+	for (size_t i = 0; i < m->resources_n; i++)
+		if (m->roles[i] == ROLE_GANGS && m->which[i] == dialect)
+			return &m->resources[i];
+	return NULL;
+}
+
+static void view_object(const struct model *m, const struct gang_form *form, struct gang_view *out)
+{
+	static const struct group_object none;
+	const struct group_object *o = form->object ? form->object : &none;
+	const struct event_gang *body = (const void *)o->body;
+
+	out->quorum = body ? body->quorum : 0;
+	out->timeout_ns = body ? body->timeout_ns : 0;
+	out->min_resources = body ? (const void *)(body + 1) : NULL;
+	out->min_resources_n = body ? body->amounts_n : 0;
+	out->uid = o->texts ? o->texts : "";
+	out->resource_version = o->texts ? next_text(o->texts) : "";
+	out->writes = o->texts ? dialects[form->dialect]->status : NULL;
+	out->resource = out->writes ? resource_of(m, form->dialect) : NULL;
+	out->status = o->status;
+}
+
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out)
 {
 	const struct gang_entry *e = id < m->gangs.n ? gang_at(m, id) : NULL;
+	struct gang_form form;
 
 	if (!e || !e->slot.live || e->slot.generation != generation)
 		return false;
 	out->namespace = next_text(e->name);
 	out->name = gang_short_name(e);
-	out->dialect = dialects[e->dialect]->name;
-	out->refusal = e->refusal ? e->refusal : "";
-	out->quorum = e->body ? ((const struct event_gang *)(const void *)e->body)->quorum : 0;
-	out->missing = !e->has_object;
-	out->timeout_ns = e->body ? ((const struct event_gang *)(const void *)e->body)->timeout_ns : 0;
-	out->texts = dialects[e->dialect]->texts;
-	out->resource = NULL;
-	out->writes = NULL;
-	if (e->has_object && dialects[e->dialect]->status) {
-		out->resource = &m->resources[e->resource];
-		out->writes = dialects[e->dialect]->status;
-	}
-	out->uid = e->texts ? e->texts : "";
-	out->resource_version = e->texts ? next_text(e->texts) : "";
-	out->status = e->status;
+	gang_form(m, id, &form);
+	out->dialect_index = form.dialect;
+	out->dialect = dialects[form.dialect]->name;
+	out->texts = dialects[form.dialect]->texts;
+	out->refusal = form.refusal ? form.refusal : "";
+	out->missing = !form.object;
+	view_object(m, &form, out);
 	out->owners = e->owners ? e->owners : "";
 	out->scheduler_name = "";
 	if (e->members_first != SLOT_NONE)

@@ -178,7 +178,8 @@ struct pod_object {
 	bool gated;
 	bool has_host_network;
 	uint32_t asks;       /* enum pod_asks */
-	struct text native_group; /* spec.schedulingGroup or workloadRef; at NULL: none */
+	struct text native_group; /* spec.schedulingGroup.podGroupName; "" or at NULL: none */
+	bool has_workload_ref;
 
 	struct container *containers; /* the init containers too, in their order */
 	size_t containers_n;

@@ -25,51 +25,80 @@ static void mark_of(struct marked *m, const char *labels, const char *annotation
 	cr_assert_eq(dialect_mark(&m->pod, 0, &m->arena, &m->mark), 0);
 }
 
+#define LWS "\"leaderworkerset.sigs.k8s.io/name\":\"serve\",\"leaderworkerset.sigs.k8s.io/group-index\":\"1\""
+
 Test(dialect, marks)
 {
 	static const struct {
 		const char *labels, *annotations, *spec;
 		enum mark mark;
 		const char *name; /* of the group, or the refusal */
+		const char *dialect;
 	} rows[] = {
-		{ "", "", "", MARK_NONE, NULL },
-		{ "\"app\":\"x\"", "\"note\":\"y\"", "", MARK_NONE, NULL },
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "", MARK_MEMBER, "g" },
-		{ "\"scheduling.x-k8s.io/pod-group\":\"\"", "", "", MARK_NONE, NULL },
-		{ "\"scheduling.x-k8s.io/Pod-Group\":\"g\"", "", "", MARK_NONE, NULL },
-		{ "\"pod-group.scheduling.sigs.k8s.io\":\"g\"", "", "", MARK_REFUSED,
-		  "muster does not support older scheduler-plugins groups yet (label pod-group.scheduling.sigs.k8s.io)" },
-		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\"", "", "", MARK_NONE, NULL },
-		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"3\"", "", "", MARK_REFUSED,
-		  "muster does not support lightweight coscheduling groups yet (label pod-group.scheduling.sigs.k8s.io/name)" },
-		{ "\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"g\"", "", "", MARK_REFUSED,
-		  "muster does not support ConfigMap groups yet (label pod-group.scheduling.bdap.com/podgroup-configmap)" },
-		{ "", "\"scheduling.k8s.io/group-name\":\"g\"", "", MARK_REFUSED,
-		  "muster does not support Volcano groups yet (annotation scheduling.k8s.io/group-name)" },
-		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"3\"", "", MARK_REFUSED,
-		  "muster does not support annotated groups yet (annotation scheduling.k8s.io/group-name)" },
-		{ "", "\"scheduling.volcano.sh/group-name\":\"\"", "", MARK_NONE, NULL },
-		{ "", "\"gang.scheduling.koordinator.sh/name\":\"g\"", "", MARK_REFUSED,
-		  "muster does not support Koordinator groups yet (annotation gang.scheduling.koordinator.sh/name)" },
-		{ "", "\"yunikorn.apache.org/task-group-name\":\"g\"", "", MARK_REFUSED,
-		  "muster does not support YuniKorn groups yet (annotation yunikorn.apache.org/task-group-name)" },
-		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"", "", "", MARK_REFUSED,
-		  "muster does not support Kueue groups yet (label kueue.x-k8s.io/pod-group-name)" },
-		{ "", "\"pod-group-name\":\"g\"", "", MARK_REFUSED, "muster does not support KAI groups yet (annotation pod-group-name)" },
+		{ "", "", "", MARK_NONE, NULL, NULL },
+		{ "\"app\":\"x\"", "\"note\":\"y\"", "", MARK_NONE, NULL, NULL },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "", MARK_MEMBER, "g", "scheduler-plugins" },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"\"", "", "", MARK_NONE, NULL, NULL },
+		{ "\"scheduling.x-k8s.io/Pod-Group\":\"g\"", "", "", MARK_NONE, NULL, NULL },
+		{ "\"pod-group.scheduling.sigs.k8s.io\":\"g\"", "", "", MARK_MEMBER, "g", "scheduler-plugins-old" },
+		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\"", "", "", MARK_NONE, NULL, NULL },
+		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"3\"", "", "",
+		  MARK_MEMBER, "g", "scheduler-plugins-labels" },
+		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"0\"", "", "",
+		  MARK_NONE, NULL, NULL },
+		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"3x\"", "", "",
+		  MARK_NONE, NULL, NULL },
+		{ "\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"g\"", "", "", MARK_MEMBER, "g", "configmap" },
+		/* The pair of the batch fork; either alone, or a number that is none, makes an ordinary pod. */
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"3\"", "", MARK_MEMBER, "g",
+		  "annotations" },
+		{ "", "\"scheduling.k8s.io/group-pod-num\":\"3\"", "", MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"0\"", "", MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"x\"", "", MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"-3\"", "", MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"99999999999999999999\"", "",
+		  MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\"", "", MARK_MEMBER, "g", "volcano" },
+		{ "", "\"scheduling.volcano.sh/group-name\":\"g\"", "", MARK_MEMBER, "g", "volcano" },
+		{ "", "\"scheduling.volcano.sh/group-name\":\"\"", "", MARK_NONE, NULL, NULL },
+		{ "", "\"gang.scheduling.koordinator.sh/name\":\"g\"", "", MARK_MEMBER, "g", "koordinator" },
+		{ "", "\"yunikorn.apache.org/task-group-name\":\"t\",\"yunikorn.apache.org/app-id\":\"a\"", "", MARK_MEMBER, "a",
+		  "yunikorn" },
+		{ "\"applicationId\":\"a\"", "\"yunikorn.apache.org/task-group-name\":\"t\"", "", MARK_MEMBER, "a", "yunikorn" },
+		{ "", "\"yunikorn.apache.org/task-group-name\":\"t\"", "", MARK_REFUSED,
+		  "its YuniKorn task group has no application: neither yunikorn.apache.org/app-id nor applicationId is there "
+		  "(annotation yunikorn.apache.org/task-group-name)", NULL },
+		{ "\"spark-app-selector\":\"s\"", "\"yunikorn.apache.org/task-group-name\":\"t\"", "", MARK_REFUSED,
+		  "muster does not support YuniKorn groups of Spark: the executors come when the driver runs "
+		  "(annotation yunikorn.apache.org/task-group-name)", NULL },
+		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"", "", "", MARK_MEMBER, "g", "kueue" },
+		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"", "\"kueue.x-k8s.io/pod-group-fast-admission\":\"true\"", "", MARK_NONE, NULL, NULL },
+		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"", "\"kueue.x-k8s.io/pod-group-serving\":\"true\"", "", MARK_NONE, NULL, NULL },
+		{ "", "\"pod-group-name\":\"g\"", "", MARK_MEMBER, "g", "kai" },
 		{ "\"godel.bytedance.com/pod-group-name\":\"g\"", "", "", MARK_REFUSED,
-		  "muster does not support Goedel groups yet (label godel.bytedance.com/pod-group-name)" },
-		{ "", "", "\"schedulingGroup\":{\"podGroupName\":\"g\"}", MARK_REFUSED,
-		  "muster does not support native groups yet (spec.schedulingGroup)" },
+		  "muster does not support Goedel groups yet (label godel.bytedance.com/pod-group-name)", NULL },
+		{ "", "", "\"schedulingGroup\":{\"podGroupName\":\"g\"}", MARK_MEMBER, "g", "native" },
+		{ "", "", "\"schedulingGroup\":{}", MARK_NONE, NULL, NULL },
+		{ "", "", "\"schedulingGroup\":null,\"workloadRef\":null", MARK_NONE, NULL, NULL },
+		{ "", "", "\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\"}", MARK_REFUSED,
+		  "muster does not support spec.workloadRef, which Kubernetes 1.35 alone has; spec.schedulingGroup takes its place", NULL },
+		/* What a LeaderWorkerSet writes on its pods; a gang provider's mark goes before it. */
+		{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\"", "", MARK_MEMBER, "serve-1", "leaderworkerset" },
+		{ LWS, "", "", MARK_NONE, NULL, NULL },
+		{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"leaderworkerset.sigs.k8s.io/exclusive-topology\":\"rack\"", "",
+		  MARK_NONE, NULL, NULL },
+		{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"scheduling.k8s.io/group-name\":\"serve-1-5f\"", "", MARK_MEMBER,
+		  "serve-1-5f", "volcano" },
 		/* Two marks of one group: the one that is known. */
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"g\"", "", MARK_MEMBER, "g" },
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\",\"pod-group.scheduling.sigs.k8s.io\":\"\\u0067\"", "", "", MARK_MEMBER, "g" },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"g\"", "", MARK_MEMBER, "g", NULL },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\",\"pod-group.scheduling.sigs.k8s.io\":\"\\u0067\"", "", "", MARK_MEMBER, "g", NULL },
 		/* Of two: neither. */
 		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"h\"", "", MARK_REFUSED,
-		  "label scheduling.x-k8s.io/pod-group names group g, annotation scheduling.k8s.io/group-name names group h" },
+		  "label scheduling.x-k8s.io/pod-group names group g, annotation scheduling.k8s.io/group-name names group h", NULL },
 		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "\"schedulingGroup\":{\"podGroupName\":\"h\"}", MARK_REFUSED,
-		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h" },
+		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h", NULL },
 		{ "", "\"pod-group-name\":\"g\",\"gang.scheduling.koordinator.sh/name\":\"h\"", "", MARK_REFUSED,
-		  "annotation gang.scheduling.koordinator.sh/name names group h, annotation pod-group-name names group g" },
+		  "annotation gang.scheduling.koordinator.sh/name names group h, annotation pod-group-name names group g", NULL },
 	};
 	static struct marked m;
 
@@ -78,6 +107,8 @@ Test(dialect, marks)
 		cr_assert_eq(m.mark.mark, rows[i].mark, "row %zu", i);
 		if (rows[i].name)
 			cr_assert_str_eq(m.mark.name, rows[i].name);
+		if (rows[i].dialect)
+			cr_assert_str_eq(dialects[m.mark.dialect]->name, rows[i].dialect, "row %zu", i);
 		arena_free(&m.arena);
 	}
 }
@@ -121,7 +152,7 @@ Test(dialect, a_group_is_read)
 
 	cr_assert_eq(dialects[0]->group_read(json, sizeof(json) - 1, &arena, &spec, NULL), 0);
 	cr_assert_eq(spec.quorum, 3);
-	cr_assert_eq(spec.timeout_ns, 0);
+	cr_assert_eq(spec.timeout_ns, 1, "a negative one holds nothing");
 	cr_assert_null(spec.refusal);
 	cr_assert_eq(spec.min_resources_n, 2);
 	cr_assert_str_eq(spec.min_resources[0].resource, "cpu");

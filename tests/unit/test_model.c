@@ -439,8 +439,7 @@ Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
 		{ ",\"affinity\":{\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,\"preference\":"
 		  "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]}}]}}", "metadata.name" },
 		{ ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]", "persistentvolumeclaim \"c\" not found" },
-		{ ",\"schedulingGroup\":{\"podGroupName\":\"g\"}", "native groups" },
-		{ ",\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\"}", "native groups" },
+		{ ",\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\"}", "spec.workloadRef" },
 	};
 	struct story s;
 	char spec[2048];
@@ -773,9 +772,14 @@ Test(model, watched_resources)
 
 	start(&s);
 	model_resources(s.m, &n);
-	cr_assert_eq(n, RESOURCE_INDEX_DIALECTS + 1 + 6 + 7);
-	cr_assert_eq(model_resource_index(s.m, "v1", "Namespace"), GROUP + 1);
-	cr_assert_eq(model_resource_index(s.m, "apps/v1", "ReplicaSet"), GROUP + 4);
+	cr_assert_eq(n, RESOURCE_INDEX_DIALECTS + 6 + 6 + 7);
+	cr_assert_eq(model_resource_index(s.m, "v1", "Namespace"), GROUP + 6);
+	cr_assert_eq(model_resource_index(s.m, "apps/v1", "ReplicaSet"), GROUP + 9);
+	cr_assert_eq(model_resource_index(s.m, "scheduling.sigs.k8s.io/v1alpha1", "PodGroup"), GROUP + 1);
+	cr_assert_eq(model_resource_index(s.m, "v1", "ConfigMap"), GROUP + 2);
+	cr_assert_eq(model_resource_index(s.m, "scheduling.k8s.io/v1", "PodGroup"), GROUP + 3);
+	cr_assert_eq(model_resource_index(s.m, "scheduling.k8s.io/v1alpha2", "PodGroup"), GROUP + 3);
+	cr_assert_eq(model_resource_index(s.m, "scheduling.k8s.io/v1alpha1", "PodGroup"), -1);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Node"), NODE);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Pod"), POD);
 	cr_assert_eq(model_resource_index(s.m, "scheduling.x-k8s.io/v1alpha1", "PodGroup"), GROUP);
