@@ -175,9 +175,13 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 	wait_for(c, g, need);
 	if (plan->failed != KIND_NONE)
 		reason_room(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
+	if (plan->failed != KIND_NONE && plan->kept_together)
+		reason_domain(r, &c->views, plan);
 	if (c->views.behind && would_fit(c, need))
 		return WHY_HELD;
-	return answer == PLAN_GAVE_UP ? WHY_GAVE_UP : WHY_ROOM;
+	if (answer == PLAN_GAVE_UP)
+		return WHY_GAVE_UP;
+	return plan->kept_together ? WHY_TOPOLOGY : WHY_ROOM;
 }
 
 static void count_time(struct core *c, uint64_t start_ns)

@@ -8,6 +8,7 @@
 #include "core/ledger.h"
 #include "core/pods.h"
 #include "core/records.h"
+#include "core/topologies.h"
 
 /* Which queue a gang is in. */
 enum gang_place {
@@ -22,6 +23,7 @@ struct gang_parts {
 	struct gang_role *roles;   /* sorted */
 	uint32_t (*counts)[MEMBER_CLASSES]; /* of each role */
 	struct gang_level *levels; /* the widest first */
+	topology_id topologies[GANG_LEVELS_MAX]; /* of the levels; held */
 	uint32_t amounts_n, roles_n, levels_n;
 	int32_t priority; /* with GANG_PRIORITY */
 };

@@ -609,6 +609,12 @@ void gates_follow(struct gates *g, uint32_t rank, tree_key base)
 		segments_set(g);
 }
 
+void gates_rebase(struct gates *g, const tree_key *base)
+{
+	memcpy(g->base, base, g->nodes * sizeof(*base));
+	nodes_set_all(g);
+}
+
 /* ---- asking ------------------------------------------------------------------------- */
 
 uint32_t gates_best(const struct gates *g)
@@ -647,7 +653,7 @@ static uint32_t policy_most(const struct gate *gate, uint32_t domain, uint32_t c
 	return count;
 }
 
-static uint32_t bound_at(const struct gates *g, uint32_t rank, uint32_t count)
+uint32_t gates_most_at(const struct gates *g, uint32_t rank, uint32_t count)
 {
 	node_id node = node_at(g, rank);
 
@@ -655,14 +661,26 @@ static uint32_t bound_at(const struct gates *g, uint32_t rank, uint32_t count)
 		const struct gate *gate = &g->at[i];
 		uint32_t d = domain_of(g, gate, node);
 
-		if (gate->kind == GATE_POLICY)
-			count = policy_most(gate, d, count);
+		if (gate->kind == GATE_POLICY && !policy_open(gate, d))
+			return 0;
 		if (gate->kind != GATE_ANTI || d == DOMAIN_NONE)
 			continue;
 		if (gate->sums[d] > 0)
 			return 0;
 		count = gate->self ? 1 : count;
 	}
+	return count;
+}
+
+/* ... and all its policies leave. */
+static uint32_t bound_at(const struct gates *g, uint32_t rank, uint32_t count)
+{
+	node_id node = node_at(g, rank);
+
+	count = gates_most_at(g, rank, count);
+	for (uint32_t i = 0; i < g->n && count > 0; i++)
+		if (g->at[i].kind == GATE_POLICY)
+			count = policy_most(&g->at[i], domain_of(g, &g->at[i], node), count);
 	return count;
 }
 

@@ -49,6 +49,13 @@ uint32_t gates_tier(const struct gates *g, uint32_t rank);
  * where somebody bars it, and one where it bars itself. */
 uint64_t gates_bound(const struct gates *g, const uint32_t *counts);
 
+/* No more than these of the kind could come to the node of that rank, of `count` that it takes by
+ * itself. */
+uint32_t gates_most_at(const struct gates *g, uint32_t rank, uint32_t count);
+
+/* All base keys are others now, by rank. */
+void gates_rebase(struct gates *g, const tree_key *base);
+
 /* Work to follow one node, in units of about 10 ns. */
 uint32_t gates_steps(const struct gates *g);
 

@@ -8,8 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void parts_free(struct core *c, struct gang_parts *p)
+{
+	for (uint32_t i = 0; p && i < p->levels_n; i++)
+		topology_give(&c->census.topologies, p->topologies[i]);
+	free(p);
+}
+
+static int levels_take(struct core *c, const struct gang_record *record, struct gang_parts *p)
+{
+	int rc = record->body->levels_n > 0 ? domains_reach(&c->plan.domains, &c->config.limits) : 0;
+
+	for (uint32_t i = 0; rc == 0 && i < record->body->levels_n; i++) {
+		rc = topology_take(&c->census.topologies, record->levels[i].topology, &p->topologies[i]);
+		p->levels_n += rc == 0;
+	}
+	return rc;
+}
+
 /* What a record of a group brings with it, or NULL in *out for nothing.  -ENOMEM */
-static int parts_make(const struct gang_record *record, struct gang_parts **out)
+static int parts_make(struct core *c, const struct gang_record *record, struct gang_parts **out)
 {
 	const struct event_gang *e = record->body;
 	const size_t amounts = e->amounts_n * sizeof(struct amount), roles = e->roles_n * sizeof(struct gang_role),
@@ -23,13 +41,17 @@ static int parts_make(const struct gang_record *record, struct gang_parts **out)
 	if (!p)
 		return -ENOMEM;
 	*p = (struct gang_parts){ .amounts = (void *)(p + 1), .amounts_n = e->amounts_n, .roles_n = e->roles_n,
-		                  .levels_n = e->levels_n, .priority = e->priority };
+		                  .priority = e->priority };
 	p->roles = (void *)(p->amounts + e->amounts_n);
 	p->levels = (void *)(p->roles + e->roles_n);
 	p->counts = (void *)(p->levels + e->levels_n);
 	memcpy(p->amounts, record->amounts, amounts);
 	memcpy(p->roles, record->roles, roles);
 	memcpy(p->levels, record->levels, levels);
+	if (levels_take(c, record, p) < 0) {
+		parts_free(c, p);
+		return -ENOMEM;
+	}
 	*out = p;
 	return 0;
 }
@@ -44,7 +66,7 @@ static void group_forget(struct core *c, gang_id id)
 	row->generation = 0;
 	row_end(&row->version);
 	name_drop(&c->ledger, &g->stored);
-	free(g->parts);
+	parts_free(c, g->parts);
 	c->gangs.states[g->state]--;
 	c->gangs.count--;
 	memset(g, 0, sizeof(*g));
@@ -76,7 +98,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	struct reason r;
 
 	gang_hold(c, e->gang);
-	free(g->parts);
+	parts_free(c, g->parts);
 	g->parts = parts;
 	g->flags = e->flags;
 	g->dialect = e->dialect;
@@ -114,7 +136,7 @@ int group_event(struct core *c, const struct gang_record *record)
 	int rc = group_check(c, record);
 
 	if (rc == 0)
-		rc = parts_make(record, &parts);
+		rc = parts_make(c, record, &parts);
 	if (rc < 0)
 		return rc;
 	if (g->generation && g->generation != e->generation)
@@ -122,7 +144,7 @@ int group_event(struct core *c, const struct gang_record *record)
 	if (g->generation == 0)
 		rc = group_begin(c, record);
 	if (rc < 0) {
-		free(parts);
+		parts_free(c, parts);
 		return rc;
 	}
 	group_fill(c, record, parts);

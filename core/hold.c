@@ -1,4 +1,4 @@
-#include "core/hold.h"
+#include "core/hold_impl.h"
 
 #include "core/members.h"
 #include "core/rule_node.h"
@@ -13,12 +13,6 @@
  * sure: without a timeout of their own they hold no longer than this at a time. */
 #define TURN_NS (600 * UINT64_C(1000000000))
 
-struct wanted {
-	kind_id kinds[HOLD_KINDS_MAX];
-	uint32_t members[HOLD_KINDS_MAX];
-	uint32_t n;
-};
-
 bool hold_stands_before(const struct core *c, uint32_t index)
 {
 	return c->held != ID_NONE && c->held != index && c->gangs.slots[c->held].generation == c->held_generation &&
@@ -31,7 +25,7 @@ static void hold_end(struct core *c)
 		return;
 	c->held = ID_NONE;
 	stat_set(&c->ledger.ledger->gauges.held, 0);
-	views_hold(&c->views, NULL, 0);
+	views_hold(&c->views, NULL, 0, NULL);
 	c->nodes.room_version++; /* there is more for those behind it */
 }
 
@@ -80,7 +74,7 @@ static uint32_t empty_count(const struct nodes *ns, node_id id, const struct sha
 	return least;
 }
 
-static uint32_t empty_most(const struct core *c, node_id id, const struct shape *s, uint32_t most)
+uint32_t empty_most(const struct core *c, node_id id, const struct shape *s, uint32_t most)
 {
 	return empty_count(&c->nodes, id, s, s->body->ports_n > 0 && most > 1 ? 1 : most);
 }
@@ -214,22 +208,28 @@ static bool has_rules(const struct core *c, kind_id kind)
 	return c->census.links[c->census.kinds.slots[kind].shape] != NULL;
 }
 
-static bool could_fit(const struct core *c, const struct gang *g, const struct wanted *w)
+uint32_t ruled_most(const struct core *c, kind_id kind, uint32_t most)
+{
+	return most > 0 && has_rules(c, kind) ? (uint32_t)rules_most(c, kind, most) : most;
+}
+
+/* On which nodes room is to be kept, if not on all, is written down, too. */
+static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 {
 	struct gang_need need;
 	uint64_t fit = 0;
 
 	gang_need_find(g, &need);
+	w->within = gang_requires_level(g);
+	if (w->within)
+		return domain_could_fit(c, g, w, need.total);
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct shape *s = &c->shapes.slots[c->census.kinds.slots[w->kinds[i]].shape];
 		uint32_t left = w->members[i];
 
 		for (node_id id = 0; id < c->nodes.used && left > 0; id++)
 			left -= empty_most(c, id, s, left);
-		left = w->members[i] - left;
-		if (left > 0 && has_rules(c, w->kinds[i]))
-			left = (uint32_t)rules_most(c, w->kinds[i], left);
-		fit += left;
+		fit += ruled_most(c, w->kinds[i], w->members[i] - left);
 	}
 	return fit >= need.total;
 }
@@ -270,7 +270,7 @@ static void hold_begin(struct core *c, uint32_t index, const struct wanted *w)
 	c->held = index;
 	c->held_generation = c->gangs.slots[index].generation;
 	c->held_ns = c->now_ns;
-	views_hold(&c->views, w->kinds, w->n);
+	views_hold(&c->views, w->kinds, w->n, w->within ? c->plan.domains.mask : NULL);
 	stat_add(&c->ledger.ledger->gauges.holds, 1);
 	stat_set(&c->ledger.ledger->gauges.held, index + UINT64_C(1));
 	/* Those behind it have other numbers now; nobody has more room. */
@@ -335,6 +335,10 @@ void hold_tick(struct core *c)
 		} else if (turn_ns(c, g, &w) > 0 && c->now_ns - c->held_ns >= turn_ns(c, g, &w)) {
 			g->waits_ns = c->now_ns; /* it has had its turn */
 			hold_end(c);
+		} else if (!views_holds_within(&c->views, w.within ? c->plan.domains.mask : NULL)) {
+			/* Labels of nodes changed, or levels. */
+			views_hold(&c->views, w.kinds, w.n, w.within ? c->plan.domains.mask : NULL);
+			c->nodes.room_version++;
 		}
 		return;
 	}

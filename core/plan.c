@@ -30,6 +30,7 @@ void plan_free(struct plan *plan)
 	free(plan->ranks);
 	free(plan->groups);
 	free(plan->roles);
+	domains_free(&plan->domains);
 	*plan = (struct plan){ 0 };
 }
 
@@ -108,6 +109,12 @@ static void group_look(struct plan_group *g, const struct view *v)
 	g->later = v->capacity > 0 && view_best(v) == TREE_NONE;
 }
 
+void groups_look(struct plan *plan, struct views *vs)
+{
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		group_look(&plan->groups[i], views_get(vs, plan->groups[i].kind));
+}
+
 static void group_members(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	plan->groups_n = 0;
@@ -122,10 +129,9 @@ static void group_members(struct plan *plan, struct views *vs, const struct gang
 		plan->groups[k->mark].n++;
 	}
 	plan->ordered = false;
-	for (uint32_t i = 0; i < plan->groups_n; i++) {
-		group_look(&plan->groups[i], views_get(vs, plan->groups[i].kind));
+	for (uint32_t i = 0; i < plan->groups_n; i++)
 		plan->ordered = plan->ordered || rules_ordered(vs->census, plan->groups[i].kind);
-	}
+	groups_look(plan, vs);
 }
 
 /* ---- taking and undoing ------------------------------------------------------- */
@@ -157,28 +163,31 @@ bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_i
 
 /* ---- members of one kind ------------------------------------------------------- */
 
-/* The next `n` members, each on the best node there is.  The first of the best keeps
- * taking members until it is worse than those behind it; then they have their turn in
- * order, so that all nodes of one score are one walk. */
-static void fill_levels(struct plan *plan, struct views *vs, struct view *v, uint32_t n)
+/* The first of the best keeps taking members until it is worse than those behind it; then they have
+ * their turn in order, so that all nodes of one score are one walk. */
+void fill_levels(struct plan *plan, struct views *vs, struct view *v, const struct filling *f)
 {
-	uint32_t member = 0;
+	const uint32_t end = f->end;
+	uint32_t member = f->member;
 
-	while (member < n) {
-		uint32_t rank = tree_best(&v->tree);
-		tree_key top = rank != TREE_NONE ? tree_at(&v->tree, rank) : 0;
+	while (member < end) {
+		uint32_t at = tree_best(f->tree);
+		tree_key top = at != TREE_NONE ? tree_at(f->tree, at) : 0;
 
-		if (rank == TREE_NONE)
-			return;
-		while (rank != TREE_NONE) {
+		while (at != TREE_NONE) {
+			uint32_t rank = f->ranks ? f->ranks[at] : at;
+
 			do {
 				view_take(vs, v, rank);
 				plan->nodes[member++] = vs->nodes->order[rank];
-			} while (member < n && tree_at(&v->tree, rank) >= top);
-			rank = member < n ? tree_next(&v->tree, rank + 1, top) : TREE_NONE;
+			} while (member < end && tree_at(&v->tree, rank) >= top);
+			if (f->ranks)
+				tree_set(f->tree, at, tree_at(&v->tree, rank));
+			at = member < end ? tree_next(f->tree, at + 1, top) : TREE_NONE;
 		}
+		if (top == 0)
+			return;
 	}
-	plan->placed = n;
 }
 
 /* No node took one more of the kind: why not, as things stand in the middle of the plan. */
@@ -202,7 +211,7 @@ static void fill_each(struct plan *plan, struct views *vs, uint32_t member, kind
 		member++;
 }
 
-static void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs)
+void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	for (uint32_t i = plan->n; i-- > 0;)
 		if (plan->nodes[i] != ID_NONE)
@@ -314,9 +323,10 @@ static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const st
 	}
 	if (!plan->exact)
 		return plan_ruled(plan, vs, gs, need);
-	fill_levels(plan, vs, v, most);
+	fill_levels(plan, vs, v, &(struct filling){ &v->tree, NULL, 0, most });
 	vs->steps += most;
-	assert(plan->placed == most); /* the sum of counts is exact */
+	plan->placed = most;
+	assert(plan->nodes[most - 1] != ID_NONE); /* the sum of counts is exact */
 	plan->failed_need = 1;
 	return PLAN_PLACED;
 }
@@ -589,25 +599,22 @@ static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const str
 	return set_search(plan, vs, gs, need);
 }
 
-enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                           const struct gang_need *need)
+static void nothing_yet(struct plan *plan)
 {
-	enum plan_answer answer;
-
-	collect(plan, gs, g);
-	assert(plan->n >= need->total && need->total > 0);
-	plan->roles_n = need->roles_n;
-	if (need->roles_n > 0)
-		chosen_first(plan, gs, need);
 	plan->placed = 0;
 	plan->fit = 0;
 	plan->failed = KIND_NONE;
 	plan->failed_need = 0;
 	plan->counts_n = 0;
 	plan->exact = false;
-	vs->steps += plan->n;
-	group_members(plan, vs, gs);
-	plan->alike = plan->groups_n == 1;
+}
+
+enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct gangs *gs,
+                              const struct gang_need *need)
+{
+	enum plan_answer answer;
+
+	nothing_yet(plan);
 	if (plan->alike)
 		return plan_alike(plan, vs, gs, need->total);
 	answer = plan_sets(plan, vs, gs, need);
@@ -615,4 +622,20 @@ enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gan
 	if (answer == PLAN_PLACED && plan->placed < plan->n)
 		place_rest(plan, vs, gs);
 	return answer;
+}
+
+enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
+                           const struct gang_need *need)
+{
+	collect(plan, gs, g);
+	assert(plan->n >= need->total && need->total > 0);
+	plan->roles_n = need->roles_n;
+	if (need->roles_n > 0)
+		chosen_first(plan, gs, need);
+	nothing_yet(plan);
+	plan->kept_together = false;
+	vs->steps += plan->n;
+	group_members(plan, vs, gs);
+	plan->alike = plan->groups_n == 1;
+	return gang_has_levels(g) ? plan_levels(plan, vs, gs, g, need) : plan_members(plan, vs, gs, need);
 }

@@ -1,5 +1,7 @@
 /* How a gang is placed: whole or not at all.
  *
+ *   with levels              in one domain of required levels and as few as can be of preferred
+ *                            ones, each chosen from all there are; there as follows
  *   members of one kind      the sum of counts says exactly whether they fit; each
  *                            then takes the best node there is
  *   ... with rules between   each on the best node that is left; if the first one's choice
@@ -25,6 +27,7 @@
 #ifndef MUSTER_CORE_PLAN_H
 #define MUSTER_CORE_PLAN_H
 
+#include "core/domains.h"
 #include "core/gangs.h"
 #include "core/views.h"
 
@@ -71,9 +74,14 @@ struct plan {
 	uint32_t counts_n;
 	struct why_count counts[JUDGEMENT_COUNTS_MAX];
 
+	bool kept_together; /* required levels had a say */
+	uint32_t closest;   /* ... and this domain takes most members, or those that were placed; OUTSIDE: there is none */
+
 	bool alike;  /* all ready members have one kind */
 	bool exact;  /* ... and the sum of its counts says whether they fit */
 	bool search; /* the caller allows a search */
+
+	struct domains domains; /* of the last gang with levels */
 
 	/* Scratch. */
 	uint8_t *roles; /* of each member, in need->roles; roles_n: one that doesn't matter */

@@ -29,7 +29,25 @@ static inline uint32_t role_at(const struct plan *plan, uint32_t member)
 	return plan->roles_n > 0 ? plan->roles[member] : 0;
 }
 
+/* Members from `member` to before `end` go to nodes of a tree, by ranks[index]; NULL: the index is the rank. */
+struct filling {
+	struct tree *tree;
+	const uint32_t *ranks;
+	uint32_t member, end;
+};
+
 /* ---- core/plan.c ---- */
+
+/* Each on the best node there is, of a plain view that has room for all of them there. */
+void fill_levels(struct plan *plan, struct views *vs, struct view *v, const struct filling *f);
+
+/* What each kind finds now. */
+void groups_look(struct plan *plan, struct views *vs);
+
+/* Place the members that were collected, without regard to levels. */
+enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct gangs *gs,
+                              const struct gang_need *need);
+void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs);
 
 void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind);
 bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_id kind);
@@ -47,6 +65,12 @@ bool rules_simple(const struct census *cs, kind_id kind);
 /* The first member binds the others: places to begin at, the best node of each, the best first.
  * `kind` is the first one's; those with room for fewer than `need` are left out. */
 void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t need);
+
+/* ---- core/plan_levels.c ---- */
+
+/* The same with levels. */
+enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
+                             const struct gang_need *need);
 
 /* ---- core/plan_search.c ---- */
 

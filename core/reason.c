@@ -255,6 +255,52 @@ void reason_room(struct reason *r, struct tally *tally, struct views *vs, const 
 	}
 }
 
+/* What the nodes of the closest domain are short of. */
+static void domain_shortfalls(struct reason *r, const struct views *vs, const struct plan *plan)
+{
+	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[plan->failed].shape];
+	const struct nodes *ns = vs->nodes;
+	uint64_t members[RESOURCES_MAX] = { 0 };
+
+	for (uint32_t rank = 0; rank < ns->count; rank++) {
+		const node_id id = ns->order[rank];
+
+		if (!domain_has(&plan->domains, plan->closest, rank) || !shape_allows(s, id))
+			continue;
+		for (uint32_t i = 0; i < s->requests_n; i++) {
+			const struct request *q = &s->requests[i];
+
+			members[q->resource] += amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
+		}
+	}
+	r->shortfalls_n = 0;
+	memset(r->shortfalls, 0, sizeof(r->shortfalls));
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		if (members[q->resource] < plan->failed_need)
+			reason_short(r, q->resource, amount_times(q->value, plan->failed_need),
+			             amount_times(q->value, members[q->resource]));
+	}
+}
+
+void reason_domain(struct reason *r, const struct views *vs, const struct plan *plan)
+{
+	const struct domains *d = &plan->domains;
+	const struct topology *t = &vs->census->topologies.slots[d->topologies[d->required - 1]];
+
+	r->why = WHY_TOPOLOGY;
+	r->domain_key = t->key;
+	r->domain_value = ID_NONE;
+	for (uint32_t i = 0; i < d->n; i++)
+		r->domains += d->at[i].depth == d->required;
+	if (plan->closest == OUTSIDE)
+		return;
+	r->domain_value = t->values[d->at[plan->closest].number];
+	r->domain_fit = r->fit;
+	domain_shortfalls(r, vs, plan);
+}
+
 /* ---- comparing ------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n)

@@ -24,6 +24,10 @@ void reason_room(struct reason *r, struct tally *tally, struct views *vs, const 
 /* There are too few members of some role: of which most are missing. */
 void reason_role(struct reason *r, const struct gang *g);
 
+/* The same for a gang whose required levels leave too little: beside that, the domain that comes closest and what
+ * that is short of. */
+void reason_domain(struct reason *r, const struct views *vs, const struct plan *plan);
+
 /* One more resource of which there is too little. */
 void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t have);
 

@@ -186,7 +186,7 @@ static bool views_valid(struct checking *k)
 		if (c->nodes.order_old || v->order_version != c->nodes.order_version || v->position != c->nodes.log_n ||
 		    v->rules_version != c->census.rules_version)
 			continue;
-		if (v->stale || (v->hold > 0 && v->hold != vs->hold.version))
+		if (v->stale || v->masked || (v->hold > 0 && v->hold != vs->hold.version))
 			continue;
 		if (!view_check(vs, v))
 			return wrong(k, "view of kind %u", v->kind);

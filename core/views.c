@@ -43,7 +43,8 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	/* In one piece, and never touched for kinds that nobody waits with. */
 	vs->memory = calloc(1, vs->slots_n * bytes + CACHE_LINE);
 	vs->of_kind[0] = malloc(2 * kinds * sizeof(*vs->of_kind[0]));
-	if (!vs->slots || !vs->memory || !vs->of_kind[0] || judgement_init(&vs->judgement, limits, false) < 0) {
+	vs->hold_nodes = calloc((limits->nodes + 63) / 64, sizeof(*vs->hold_nodes));
+	if (!vs->slots || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
 	}
@@ -69,6 +70,7 @@ static void give_up(struct views *vs, uint32_t at)
 	vs->of_kind[v->hold > 0][v->kind] = NO_NODE;
 	v->kind = KIND_NONE;
 	v->last_used = 0;
+	v->masked = 0;
 	gates_free(v->gates);
 	free(v->preferred);
 	v->gates = NULL;
@@ -93,6 +95,7 @@ void views_free(struct views *vs)
 	free(vs->slots);
 	free(vs->memory);
 	free(vs->of_kind[0]);
+	free(vs->hold_nodes);
 	judgement_free(&vs->judgement);
 }
 
@@ -100,7 +103,7 @@ void views_forget(struct views *vs, kind_id kind)
 {
 	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 		if (vs->hold.kinds[i] == kind)
-			views_hold(vs, NULL, 0);
+			views_hold(vs, NULL, 0, NULL);
 	for (int behind = 0; behind < 2; behind++)
 		if (vs->of_kind[behind][kind] != NO_NODE)
 			give_up(vs, vs->of_kind[behind][kind]);
@@ -169,6 +172,8 @@ static uint32_t count_behind(const struct views *vs, node_id id, const struct sh
 	const struct shape *other;
 	uint32_t kept = 0;
 
+	if (vs->hold.within && !(vs->hold_nodes[id / 64] >> (id % 64) & 1))
+		return node_count(vs->nodes, id, s, vs->most);
 	if (vs->hold.kinds_n > 1) {
 		for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 			if (shape_allows(shape_of(vs, vs->hold.kinds[i]), id))
@@ -278,6 +283,68 @@ static enum view_mode mode_of(const struct views *vs, kind_id kind)
 	return VIEW_PLAIN;
 }
 
+/* ---- masks ------------------------------------------------------------------ */
+
+/* A node that the mask leaves out. */
+static bool hidden(const struct views *vs, const struct view *v, uint32_t rank)
+{
+	return v->masked && !(vs->mask[rank / 64] >> (rank % 64) & 1);
+}
+
+/* The keys of level 0 were written. */
+static void keys_set(struct views *vs, struct view *v)
+{
+	tree_build(&v->tree);
+	if (v->gates)
+		gates_rebase(v->gates, v->tree.levels[0]);
+	vs->steps += vs->nodes->count / (v->gates ? 2 : 16);
+}
+
+static uint64_t counts_sum(const struct views *vs, const struct view *v)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t rank = 0; rank < vs->nodes->count; rank++)
+		sum += hidden(vs, v, rank) ? 0 : v->counts[rank];
+	return sum;
+}
+
+static void mask_undo(struct views *vs, struct view *v)
+{
+	v->masked = 0;
+	v->stale = v->mode == VIEW_WEIGHED;
+	v->counted = v->capacity = counts_sum(vs, v);
+	if (v->mode == VIEW_WEIGHED)
+		return;
+	memcpy(v->tree.levels[0], v->points, vs->nodes->count * sizeof(*v->points));
+	keys_set(vs, v);
+}
+
+static void mask_apply(struct views *vs, struct view *v)
+{
+	v->masked = vs->mask_version;
+	v->stale = v->mode == VIEW_WEIGHED;
+	v->counted = v->capacity = counts_sum(vs, v);
+	if (v->mode == VIEW_WEIGHED)
+		return;
+	memcpy(v->points, v->tree.levels[0], vs->nodes->count * sizeof(*v->points));
+	for (uint32_t rank = 0; rank < vs->nodes->count; rank++)
+		if (hidden(vs, v, rank))
+			v->tree.levels[0][rank] = 0;
+	keys_set(vs, v);
+}
+
+void views_mask(struct views *vs, const uint64_t *bits)
+{
+	vs->mask = bits;
+	vs->mask_version = bits ? ++vs->masks : 0;
+}
+
+uint32_t view_most_at(const struct view *v, uint32_t rank)
+{
+	return v->mode == VIEW_GATED ? gates_most_at(v->gates, rank, v->counts[rank]) : v->counts[rank];
+}
+
 /* ---- following -------------------------------------------------------------- */
 
 /* What another member of the same gang can change by coming to a node. */
@@ -330,9 +397,10 @@ static void rejudge(struct views *vs, struct view *v)
 		if (node_present(&ns->slots[id]) && !(whys & ~MAY_OPEN))
 			count = v->hold > 0 ? count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
 		v->capacity += count;
-		v->counts[rank] = whys ? 0 : count;
-		v->tree.levels[0][rank] = v->counts[rank] > 0 ? judged_key(vs, &tiers, id) : 0;
+		v->counts[rank] = count;
+		v->tree.levels[0][rank] = count > 0 && !whys ? judged_key(vs, &tiers, id) : 0;
 	}
+	v->masked = 0;
 	vs->steps += 8 * (uint64_t)ns->count;
 }
 
@@ -350,6 +418,10 @@ static void weigh(struct views *vs, struct view *v)
 	for (uint32_t rank = 0; rank < ns->count; rank++) {
 		node_id id = ns->order[rank];
 
+		if (hidden(vs, v, rank)) {
+			v->tree.levels[0][rank] = 0;
+			continue;
+		}
 		v->tree.levels[0][rank] = j->whys[id] ? 0 : judged_key(vs, &tiers, id);
 		if (v->points[rank] > 0 && (j->whys[id] & ~MAY_OPEN))
 			v->capacity -= v->counts[rank];
@@ -407,6 +479,7 @@ static void rebuild(struct views *vs, struct view *v)
 
 	gates_free(v->gates);
 	v->gates = NULL;
+	v->masked = 0;
 	memset(v->tree.levels[0], 0, ns->limit * sizeof(tree_key));
 	v->mode = mode_of(vs, v->kind);
 	v->plain_room = shape_of(vs, v->kind)->body->ports_n == 0 && v->hold == 0;
@@ -443,8 +516,9 @@ static void look_set(struct view *v, uint32_t rank, struct look look)
 	v->counted += (uint64_t)look.count - v->counts[rank];
 	v->capacity = v->counted;
 	v->counts[rank] = look.count;
-	if (v->mode == VIEW_WEIGHED) {
+	if (v->mode == VIEW_WEIGHED || v->masked)
 		v->points[rank] = (tree_key)look.key;
+	if (v->mode == VIEW_WEIGHED) {
 		v->stale = true;
 		return;
 	}
@@ -485,6 +559,8 @@ static void follow(struct views *vs, struct view *v)
 		rebuild(vs, v);
 		return;
 	}
+	if (v->masked && v->masked != vs->mask_version)
+		mask_undo(vs, v);
 	if (v->position == ns->log_n)
 		return;
 	if (v->mode == VIEW_JUDGED) {
@@ -517,6 +593,8 @@ void view_take(struct views *vs, struct view *v, uint32_t rank)
 	v->position = vs->nodes->log_n;
 	vs->steps += v->gates ? gates_steps(v->gates) : 0;
 }
+
+/* ---- asking ----------------------------------------------------------------- */
 
 uint64_t view_bound(struct views *vs, const struct view *v)
 {
@@ -562,6 +640,8 @@ struct view *views_get(struct views *vs, kind_id kind)
 	}
 	v->last_used = ++vs->uses;
 	follow(vs, v);
+	if (v->masked != vs->mask_version)
+		mask_apply(vs, v);
 	if (v->stale)
 		weigh(vs, v);
 	return v;
@@ -575,7 +655,7 @@ bool views_room(const struct views *vs, node_id id, kind_id kind)
 	return count > 0 && !(s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s));
 }
 
-void views_hold(struct views *vs, const kind_id *kinds, uint32_t n)
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++)
 		if (vs->slots[i].kind != KIND_NONE && vs->slots[i].hold > 0)
@@ -583,7 +663,16 @@ void views_hold(struct views *vs, const kind_id *kinds, uint32_t n)
 	vs->hold.kinds_n = n < HOLD_KINDS_MAX ? n : HOLD_KINDS_MAX;
 	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 		vs->hold.kinds[i] = kinds[i];
+	vs->hold.within = within != NULL;
+	if (within)
+		memcpy(vs->hold_nodes, within, (vs->nodes->limit + 63) / 64 * sizeof(*within));
 	vs->hold.version = n > 0 ? ++vs->holds : 0;
+}
+
+bool views_holds_within(const struct views *vs, const uint64_t *within)
+{
+	return vs->hold.within == (within != NULL) &&
+	       (!within || memcmp(vs->hold_nodes, within, (vs->nodes->limit + 63) / 64 * sizeof(*within)) == 0);
 }
 
 uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id topology, uint32_t domain)

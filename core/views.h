@@ -43,6 +43,7 @@ struct hold {
 	uint32_t kinds_n; /* 1: what it would place on a node is kept there; more: nodes that any
 	                   * of them may go to are kept whole */
 	kind_id kinds[HOLD_KINDS_MAX];
+	bool within; /* only on nodes of views.hold_nodes */
 };
 
 enum view_mode { VIEW_PLAIN, VIEW_GATED, VIEW_WEIGHED, VIEW_JUDGED };
@@ -60,14 +61,17 @@ struct view {
 	uint64_t capacity;  /* of VIEW_PLAIN the sum of counts and exact; else no fewer than fit */
 	struct tree tree;   /* keys: score + 1; 0: not one fits.  VIEW_GATED: but for the gates, else with the
 	                     * tiers of a policy, of which those below the best 27 are one */
-	uint32_t *counts;   /* how many fit, by the node itself; VIEW_JUDGED: 0 where it may not go */
+	uint32_t *counts;   /* how many fit, by the node itself; VIEW_JUDGED: 0 where no member of the
+	                     * gang can help it in */
 	uint64_t counted;   /* sum of counts */
 	struct gates *gates;   /* VIEW_GATED */
-	tree_key *points;      /* VIEW_WEIGHED: key of the node by itself */
+	tree_key *points;      /* VIEW_WEIGHED: key of the node by itself; see also `masked` */
 	uint8_t *facts_of;     /* enum node_facts */
 	uint8_t *images_of;    /* judge_images(), if the kind asks for any */
 	int32_t *preferred;    /* of preferences, NULL: none */
 	bool stale;            /* VIEW_WEIGHED: to be weighed before it is used */
+	uint64_t masked; /* version of the mask: other nodes have key 0 and are in no sum, and but for
+	                  * VIEW_WEIGHED `points` has the keys without it; 0: none */
 	struct facts facts;
 };
 
@@ -78,6 +82,10 @@ struct views {
 	uint32_t *of_kind[2]; /* index into slots, NO_NODE: none; [1]: beside the hold */
 	struct hold hold;
 	uint64_t holds; /* ever */
+	uint64_t *hold_nodes; /* bits by node */
+	const uint64_t *mask; /* bits by rank; core/domains.c */
+	uint64_t mask_version; /* 0: none */
+	uint64_t masks; /* ever */
 	bool behind; /* whoever asks comes behind the hold; set it before views_get() */
 	struct census *census;
 	struct nodes *nodes; /* of the census */
@@ -120,6 +128,13 @@ static inline bool view_open(const struct view *v, uint32_t rank)
 	return tree_at(&v->tree, rank) > 0 && (v->mode != VIEW_GATED || gates_open(v->gates, rank));
 }
 
+/* From now on views show only the nodes whose bits are set, by rank; NULL: all.  The caller keeps the
+ * bits, and no other node changes meanwhile. */
+void views_mask(struct views *vs, const uint64_t *bits);
+
+/* No more of the kind than these could ever come to the node of that rank beside who is there now. */
+uint32_t view_most_at(const struct view *v, uint32_t rank);
+
 /* No more of the kind than these could be placed together now. */
 uint64_t view_bound(struct views *vs, const struct view *v);
 
@@ -130,8 +145,12 @@ void view_take(struct views *vs, struct view *v, uint32_t rank);
 /* Does the node have room, and ports, for one of the kind beside what is held?  No other rule is asked. */
 bool views_room(const struct views *vs, node_id id, kind_id kind);
 
-/* Keep room for those kinds, and for no others; n 0: for nobody. */
-void views_hold(struct views *vs, const kind_id *kinds, uint32_t n);
+/* Keep room for those kinds, and for no others; n 0: for nobody.  `within`: on these nodes alone, bits by
+ * id, which are copied; NULL: on all. */
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within);
+
+/* Is room kept on those nodes? */
+bool views_holds_within(const struct views *vs, const uint64_t *within);
 
 /* The kind is gone or another. */
 void views_forget(struct views *vs, kind_id kind);

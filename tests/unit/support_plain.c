@@ -100,7 +100,8 @@ void plain_synced(struct plain *p)
 
 void plain_tell_gang(struct plain *p, uint32_t id, uint32_t quorum)
 {
-	struct event_gang e = { .gang = id, .generation = 1, .quorum = quorum, .name_bytes = 3 };
+	const struct plain_levels *levels = &p->levels[id];
+	struct event_gang e = { .gang = id, .generation = 1, .quorum = quorum, .name_bytes = 3, .levels_n = levels->n };
 	const char name[] = { 'n', '/', (char)('A' + id) };
 	struct gang_role roles[PLAIN_ROLES];
 
@@ -109,6 +110,7 @@ void plain_tell_gang(struct plain *p, uint32_t id, uint32_t quorum)
 			roles[e.roles_n++] = (struct gang_role){ .role = i, .quorum = p->roles[id][i] };
 	add(p, &e, sizeof(e));
 	add(p, roles, e.roles_n * sizeof(roles[0]));
+	add(p, levels->at, levels->n * sizeof(levels->at[0]));
 	add(p, name, sizeof(name));
 	step(p, EVENT_GANG);
 }

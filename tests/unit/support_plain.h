@@ -123,12 +123,18 @@ struct plain_namespace {
 
 enum { PLAIN_NAMESPACES = 3, PLAIN_GANGS = 4, PLAIN_ROLES = 2 };
 
+struct plain_levels {
+	struct gang_level at[GANG_LEVELS_MAX];
+	uint32_t n;
+};
+
 struct plain {
 	struct plain_node nodes[PLAIN_NODES];
 	struct plain_shape shapes[PLAIN_SHAPES];
 	struct plain_pod pods[PLAIN_PODS];
 	struct plain_namespace namespaces[PLAIN_NAMESPACES];
 	uint32_t roles[PLAIN_GANGS][PLAIN_ROLES + 1]; /* by role, from 1: its quorum; told with the gang */
+	struct plain_levels levels[PLAIN_GANGS]; /* told with the gang */
 
 	/* What the core said last: the node of each pod, PLAIN_NONE, and why each gang waits. */
 	uint32_t binds[PLAIN_PODS];
