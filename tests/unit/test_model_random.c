@@ -18,6 +18,7 @@
 #define KEYS 3
 #define PAIRS 2    /* labels of pods, which services select by */
 #define SERVICES 4
+#define POLICIES 2
 
 enum rule { RULE_NONE, RULE_SELECTOR, RULE_NOT_IN, RULE_EXISTS, RULE_NAME, RULE_GT, RULES };
 
@@ -36,6 +37,7 @@ struct pod_truth {
 	int key, value, tolerates;
 	int labels[PAIRS]; /* -1: none */
 	bool spreads;      /* has a constraint of its own */
+	int policy;        /* -1: none; POLICIES: one that never is */
 	int binding; /* node, -1 */
 	uint32_t binding_id, binding_generation;
 	char json[2048];
@@ -54,6 +56,13 @@ struct service_truth {
 	char json[512];
 };
 
+struct policy_truth {
+	bool exists, bad, fill, required;
+	int version, uid, selects; /* value of label l0; -1: any */
+	int shares; /* domains k1=0, 1, ... of so many replicas */
+	char json[1024];
+};
+
 struct namespace_truth {
 	bool exists;
 	int version, team;
@@ -70,8 +79,9 @@ struct truth {
 	struct pod_truth pods[PODS];
 	struct group_truth groups[GROUPS];
 	struct service_truth services[SERVICES];
+	struct policy_truth policies[POLICIES];
 	struct namespace_truth namespace; /* of all pods */
-	int resource_services, resource_namespaces;
+	int resource_services, resource_namespaces, resource_policies;
 };
 
 struct json_out {
@@ -149,6 +159,8 @@ static void write_pod(struct pod_truth *p, int i)
 			add(&o, ",\"l%d\":\"%d\"", k, p->labels[k]);
 	if (p->group >= 0)
 		add(&o, ",\"scheduling.x-k8s.io/pod-group\":\"g%d\"", p->group);
+	if (p->policy >= 0)
+		add(&o, ",\"workload-policy/kosmos.io\":\"y%d\"", p->policy);
 	add(&o, "}%s},\"spec\":{\"schedulerName\":\"%s\",\"priority\":%d", p->deleting ? ",\"deletionTimestamp\":\"2026-03-05T12:15:08Z\"" : "",
 	    p->ours ? "muster" : "other", p->priority);
 	add(&o, ",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\",\"example.com/g%d\":\"1\"}}}]", p->cpu, p->cpu % 4);
@@ -185,6 +197,24 @@ static void write_service(struct service_truth *v, int i)
 		comma = ",";
 	}
 	add(&o, "}}}");
+}
+
+static void write_policy(struct policy_truth *y, int i)
+{
+	struct json_out o = { y->json, sizeof(y->json), 0 };
+
+	add(&o, "{\"metadata\":{\"name\":\"y%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"},\"spec\":{\"topologyKey\":\"k1\"",
+	    i, y->uid, y->version);
+	add(&o, ",\"allocationType\":\"%s\",\"allocationMethod\":\"%s\"", y->bad ? "bad" : y->required ? "Required" : "Preferred",
+	    y->fill ? "Fill" : "Balance");
+	if (y->selects >= 0)
+		add(&o, ",\"labelSelector\":{\"matchLabels\":{\"l0\":\"%d\"}}", y->selects);
+	else
+		add(&o, ",\"labelSelector\":{}");
+	add(&o, ",\"allocationPolicy\":[");
+	for (int k = y->shares; k-- > 0;)
+		add(&o, "{\"name\":\"%d\",\"replicas\":%d}%s", k, k + y->version % 3, k ? "," : "");
+	add(&o, "]}}");
 }
 
 static void write_namespace(struct namespace_truth *n)
@@ -251,6 +281,7 @@ static void change_pod(struct truth *t, int i)
 		p->tolerates = (int)random_below(&t->r, 4) - 1;
 		p->priority = (int)random_below(&t->r, 3) - 1;
 		p->spreads = random_below(&t->r, 4) == 0;
+		p->policy = random_below(&t->r, 2) ? (int)random_below(&t->r, POLICIES + 1) : -1;
 	}
 	for (int k = 0; k < PAIRS; k++)
 		p->labels[k] = random_below(&t->r, 3) ? (int)random_below(&t->r, 2) : -1;
@@ -296,6 +327,30 @@ static void change_service(struct truth *t, int i)
 	put(t, t->resource_services, v->json, false);
 }
 
+static void change_policy(struct truth *t, int i)
+{
+	struct policy_truth *y = &t->policies[i];
+	char old[sizeof(y->json)];
+	bool was = y->exists;
+
+	memcpy(old, y->json, sizeof(old));
+	if (!was || random_below(&t->r, 10) == 0) {
+		y->uid++;
+		was = false;
+	}
+	y->exists = true;
+	y->version = ++t->version;
+	y->bad = random_below(&t->r, 6) == 0;
+	y->fill = random_below(&t->r, 2);
+	y->required = random_below(&t->r, 2);
+	y->selects = (int)random_below(&t->r, 3) - 1;
+	y->shares = (int)random_below(&t->r, 4);
+	write_policy(y, i);
+	put(t, t->resource_policies, y->json, y->bad);
+	if (was && random_below(&t->r, 8) == 0)
+		put(t, t->resource_policies, old, true);
+}
+
 static void change_namespace(struct truth *t)
 {
 	t->namespace.exists = true;
@@ -314,7 +369,13 @@ static void delete_some(struct truth *t)
 {
 	int i;
 
-	switch (random_below(&t->r, 5)) {
+	switch (random_below(&t->r, 6)) {
+	case 5:
+		i = (int)random_below(&t->r, POLICIES);
+		if (t->policies[i].exists)
+			delete(t, t->resource_policies, t->policies[i].json);
+		t->policies[i].exists = false;
+		break;
 	case 3:
 		i = (int)random_below(&t->r, SERVICES);
 		if (t->services[i].exists)
@@ -392,6 +453,13 @@ static void replace_referred(struct truth *t)
 			put(t, t->resource_services, t->services[i].json, false);
 	}
 	model_replace_end(t->m, t->resource_services);
+	model_replace_begin(t->m, t->resource_policies);
+	for (int i = 0; i < POLICIES; i++) {
+		t->policies[i].exists = t->policies[i].exists && random_below(&t->r, 3);
+		if (t->policies[i].exists)
+			put(t, t->resource_policies, t->policies[i].json, t->policies[i].bad);
+	}
+	model_replace_end(t->m, t->resource_policies);
 	model_replace_begin(t->m, t->resource_namespaces);
 	t->namespace.exists = false;
 	if (random_below(&t->r, 2))
@@ -490,9 +558,35 @@ static void same_spread(struct truth *t, const struct pod_truth *p, const struct
 	}
 }
 
+/* The policy that is to be in the pod's shape. */
+static const struct policy_truth *good_policy(const struct truth *t, const struct pod_truth *p)
+{
+	bool named = p->policy >= 0 && p->policy < POLICIES && p->ours && p->node < 0;
+
+	return named && t->policies[p->policy].exists && !t->policies[p->policy].bad ? &t->policies[p->policy] : NULL;
+}
+
+static void same_policy(struct truth *t, const struct pod_truth *p, const struct event_pod *e)
+{
+	const struct policy_truth *y = good_policy(t, p);
+	struct shape_record r;
+
+	replay_parts(&t->replay, e, &r);
+	cr_assert_eq(r.body->policies_n, y != NULL);
+	cr_assert_eq(r.body->shares_n, y ? (uint32_t)y->shares : 0);
+	if (!y)
+		return;
+	cr_assert_eq(r.policies[0].flags, (y->fill ? POLICY_FILL : 0u) | (y->required ? POLICY_REQUIRED : 0u) |
+		     (y->selects >= 0 && y->selects != p->labels[0] ? POLICY_UNSELECTED : 0u));
+	cr_assert_str_eq(intern_text(&t->m->keys, r.policies[0].topology), "k1");
+	cr_assert_eq(r.policies[0].clauses.n, y->selects >= 0);
+	for (uint32_t i = 0; i < r.body->shares_n; i++)
+		cr_assert_eq(r.shares[i].replicas, (uint32_t)(atoi(intern_text(&t->m->values, r.shares[i].value)) + y->version % 3));
+}
+
 static void same_labels(struct truth *t, const struct pod_truth *p, const struct event_pod *e)
 {
-	uint32_t n = 1 + (p->group >= 0);
+	uint32_t n = 1 + (p->group >= 0) + (p->policy >= 0);
 
 	for (int k = 0; k < PAIRS; k++)
 		n += p->labels[k] >= 0;
@@ -520,7 +614,8 @@ static void same_pod(struct truth *t, int i, size_t *found)
 		return;
 	++*found;
 	cr_assert_eq(e->flags & ~(uint32_t)POD_BINDING, (p->ours ? POD_OURS : 0u) | (p->gated ? POD_GATED : 0u) |
-		     (p->deleting ? POD_DELETING : 0u));
+		     (p->deleting ? POD_DELETING : 0u) |
+		     (p->policy >= 0 && p->ours && p->node < 0 && !good_policy(t, p) ? POD_REFUSED : 0u));
 	cr_assert_eq(e->priority, p->priority);
 	snprintf(group, sizeof(group), "ns/g%d", p->group);
 	cr_assert_eq(e->gang, p->group >= 0 && p->ours ? replay_gang(&t->replay, group)->gang : ID_NONE);
@@ -529,6 +624,7 @@ static void same_pod(struct truth *t, int i, size_t *found)
 		cr_assert_eq(e->node, p->node >= 0 ? replay_node(&t->replay, name)->node : ID_NONE);
 	same_labels(t, p, e);
 	same_spread(t, p, e);
+	same_policy(t, p, e);
 	s = replay_shape(&t->replay, e);
 	cr_assert_eq(replay_amount(&t->replay, replay_shape_amounts(s), s->amounts_n, "cpu"), p->cpu > 0 ? p->cpu * 1000 : -1);
 	snprintf(name, sizeof(name), "example.com/g%d", p->cpu % 4);
@@ -666,7 +762,11 @@ static void numbers_mean_the_same(struct truth *t, struct meaning *known)
 
 static void step(struct truth *t)
 {
-	switch (random_below(&t->r, 15)) {
+	switch (random_below(&t->r, 17)) {
+	case 15:
+	case 16:
+		change_policy(t, (int)random_below(&t->r, POLICIES));
+		break;
 	case 12:
 	case 13:
 		change_service(t, (int)random_below(&t->r, SERVICES));
@@ -718,6 +818,7 @@ static void run(struct truth *t, const struct limits *limits, int rounds)
 	cr_assert(t->m);
 	t->resource_services = model_resource_index(t->m, "v1", "Service");
 	t->resource_namespaces = model_resource_index(t->m, "v1", "Namespace");
+	t->resource_policies = model_resource_index(t->m, "kosmos.io/v1alpha1", "WorkloadPolicy");
 	replay_start(&t->replay, limits);
 	replay_add_core(&t->replay);
 	for (int i = 0; i < PODS; i++)
