@@ -57,6 +57,10 @@ static void put_referred(struct run *r, int i, int version)
 	snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"r%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{"
 		 "\"matchExpressions\":[{\"key\":\"hash\",\"operator\":\"In\",\"values\":[\"%d\",\"x\"]}]}}}", i, version, i);
 	put(r, model_resource_index(r->m, "apps/v1", "ReplicaSet"), json);
+	snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"w%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\"},\"spec\":{\"topologyKey\":"
+		 "\"k\",\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"%d\",\"x\"]}]},"
+		 "\"allocationPolicy\":[{\"name\":\"b\",\"replicas\":%d},{\"name\":\"c%d\",\"replicas\":1}]}}", i, version, i, version, i);
+	put(r, model_resource_index(r->m, "kosmos.io/v1alpha1", "WorkloadPolicy"), json);
 }
 
 static void put_all(struct run *r, int version)
@@ -75,12 +79,12 @@ static void put_all(struct run *r, int version)
 			 "\"minResources\":{\"cpu\":\"1\",\"c/d\":\"1\"}}}", i, version, i % 3 - (i == 5) * 9 + version);
 		put(r, RESOURCE_INDEX_DIALECTS, json);
 		snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"resourceVersion\":\"%d\",\"labels\":{"
-			 "\"scheduling.x-k8s.io/pod-group\":\"h%d\",\"app\":\"%d\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+			 "\"scheduling.x-k8s.io/pod-group\":\"h%d\",\"app\":\"%d\",\"workload-policy/kosmos.io\":\"w%d\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
 			 "\"ReplicaSet\",\"name\":\"r%d\",\"controller\":true}]},\"spec\":{\"schedulerName\":\"muster\",\"nodeSelector\":{\"k\":\"%d\"},"
 			 "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"k\","
 			 "\"namespaces\":[\"x\",\"y%d\"],\"labelSelector\":{\"matchLabels\":{\"app\":\"%d\"}}}]}},"
 			 "\"containers\":[{\"image\":\"i%d\",\"ports\":[{\"hostPort\":%d,\"hostIP\":\"10.0.0.%d\"}],\"resources\":{\"requests\":{\"cpu\":\"%d\",\"e/f\":\"1\"}}}],\"tolerations\":[{\"key\":\"t\",\"value\":\"%d\"}]%s}}",
-			 i, version, i + version, i % 50, i, i * version, i % 4, i, i % 9, i + 1, i, i, version, i % 5 == version ? ",\"nodeName\":\"m\"" : "");
+			 i, version, i + version, i, i % 50, i, i * version, i % 4, i, i % 9, i + 1, i, i, version, i % 5 == version ? ",\"nodeName\":\"m\"" : "");
 		put(r, RESOURCE_INDEX_PODS, json);
 	}
 }
