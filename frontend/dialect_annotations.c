@@ -2,6 +2,8 @@
  * from Volcano, whose pods have the first alone. */
 #include "frontend/dialect_read.h"
 
+#include "frontend/reason.h"
+
 #define NAME "scheduling.k8s.io/group-name"
 #define NUMBER "scheduling.k8s.io/group-pod-num"
 
@@ -31,6 +33,7 @@ static bool annotations_group(const struct pod_object *pod, struct arena *arena,
 extern const struct dialect dialect_annotations;
 const struct dialect dialect_annotations = {
 	.name = "annotations",
+	.texts = &texts_plain,
 	.mark = "annotation " NAME,
 	.timeout = GROUP_TIMEOUT_ANNOTATIONS,
 	.pod_mark = annotations_mark,

@@ -2,6 +2,7 @@
 #include "frontend/dialect_read.h"
 
 #include "frontend/extract.h"
+#include "frontend/reason.h"
 
 #define LABEL "pod-group.scheduling.bdap.com/podgroup-configmap"
 #define MISSING "minAvailable field not found in podgroup configmap"
@@ -92,6 +93,7 @@ static const struct resource configmap_resource = {
 extern const struct dialect dialect_configmap;
 const struct dialect dialect_configmap = {
 	.name = "configmap",
+	.texts = &texts_configmap,
 	.mark = "label " LABEL,
 	.timeout = GROUP_TIMEOUT_CONFIGMAP,
 	.resource = &configmap_resource,

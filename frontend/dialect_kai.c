@@ -3,6 +3,7 @@
 #include "frontend/dialect_read.h"
 
 #include "frontend/extract.h"
+#include "frontend/reason.h"
 
 #define NAME "pod-group-name"
 
@@ -69,6 +70,7 @@ static const struct resource kai_resource = {
 extern const struct dialect dialect_kai;
 const struct dialect dialect_kai = {
 	.name = "kai",
+	.texts = &texts_plain,
 	.mark = "annotation " NAME,
 	.if_served = true,
 	.resource = &kai_resource,

@@ -4,6 +4,8 @@
  * either: both are planned as a whole. */
 #include "frontend/dialect_read.h"
 
+#include "frontend/reason.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +96,7 @@ static bool koordinator_group(const struct pod_object *pod, struct arena *arena,
 extern const struct dialect dialect_koordinator;
 const struct dialect dialect_koordinator = {
 	.name = "koordinator",
+	.texts = &texts_plain,
 	.mark = "annotation " NAME,
 	.pod_mark = koordinator_mark,
 	.pod_group = koordinator_group,

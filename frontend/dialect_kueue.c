@@ -5,6 +5,8 @@
  * for all: then nor does muster, or a StatefulSet that makes them one by one would never start. */
 #include "frontend/dialect_read.h"
 
+#include "frontend/reason.h"
+
 #include <string.h>
 
 #define NAME "kueue.x-k8s.io/pod-group-name"
@@ -42,6 +44,7 @@ static bool kueue_group(const struct pod_object *pod, struct arena *arena, struc
 extern const struct dialect dialect_kueue;
 const struct dialect dialect_kueue = {
 	.name = "kueue",
+	.texts = &texts_plain,
 	.mark = "label " NAME,
 	.pod_mark = kueue_mark,
 	.pod_group = kueue_group,

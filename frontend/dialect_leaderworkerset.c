@@ -8,6 +8,8 @@
  * who uses that turns this dialect off. */
 #include "frontend/dialect_read.h"
 
+#include "frontend/reason.h"
+
 #define PREFIX "leaderworkerset.sigs.k8s.io/"
 
 static enum mark leaderworkerset_mark(const struct pod_object *pod, struct arena *arena, const char **name)
@@ -36,6 +38,7 @@ static bool leaderworkerset_group(const struct pod_object *pod, struct arena *ar
 extern const struct dialect dialect_leaderworkerset;
 const struct dialect dialect_leaderworkerset = {
 	.name = "leaderworkerset",
+	.texts = &texts_plain,
 	.mark = "label " PREFIX "group-index",
 	.yields = true,
 	.pod_mark = leaderworkerset_mark,

@@ -3,6 +3,7 @@
 #include "frontend/dialect_read.h"
 
 #include "frontend/extract.h"
+#include "frontend/reason.h"
 
 static enum mark native_mark(const struct pod_object *pod, struct arena *arena, const char **name)
 {
@@ -133,6 +134,7 @@ extern const struct dialect dialect_native;
 const struct dialect dialect_native = {
 	.name = "native",
 	.status = &status_native,
+	.texts = &texts_plain,
 	.mark = "spec.schedulingGroup",
 	.resource = &native_resource,
 	.versions = native_versions,

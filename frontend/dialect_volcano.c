@@ -6,6 +6,7 @@
 #include "frontend/dialect_read.h"
 
 #include "frontend/extract.h"
+#include "frontend/reason.h"
 
 #define NAME "scheduling.volcano.sh/group-name"
 #define OLD_NAME "scheduling.k8s.io/group-name"
@@ -108,6 +109,7 @@ extern const struct dialect dialect_volcano;
 const struct dialect dialect_volcano = {
 	.name = "volcano",
 	.status = &status_volcano,
+	.texts = &texts_plain,
 	.mark = "annotation scheduling.k8s.io/group-name",
 	.if_served = true,
 	.resource = &volcano_resource,

@@ -6,6 +6,7 @@
 #include "frontend/dialect_read.h"
 
 #include "frontend/extract.h"
+#include "frontend/reason.h"
 
 #include <string.h>
 
@@ -97,6 +98,7 @@ static bool yunikorn_group(const struct pod_object *pod, struct arena *arena, st
 extern const struct dialect dialect_yunikorn;
 const struct dialect dialect_yunikorn = {
 	.name = "yunikorn",
+	.texts = &texts_plain,
 	.mark = "annotation " GROUP,
 	.pod_mark = yunikorn_mark,
 	.pod_role = yunikorn_role,

@@ -95,6 +95,8 @@ int watch_put(void *context, const char *json, size_t bytes)
 
 	if (rc < 0)
 		object_complain(w, rc, &e);
+	else if (e.text[0] && log_allowed(&w->bad_limit, w->env, w->name))
+		env_log(w->env, "warn", "%s: %s", e.object, e.text);
 	w->no_room = w->no_room || rc == -ENOSPC;
 	return 0;
 }

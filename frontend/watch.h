@@ -7,8 +7,9 @@
  *      │  ▼                      ▼ │
  *      WAITING (backoff)      WAITING (backoff)
  *
- *   A resource that the server does not have (404) and that may be missing is
- *   empty; it is looked for again every 30 s.
+ *   A resource that the server does not have (404) and that may be missing is looked for in
+ *   its older versions, then it is empty; it is looked for again every 30 s, and with each list
+ *   that a watch makes necessary, from the newest version on.
  *
  * The first list is consistent (no resourceVersion), so that a start never goes
  * back in time.  A list replaces what is known at its end, in one step. */

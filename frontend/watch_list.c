@@ -24,6 +24,8 @@ void watch_list_again(struct watch *w, uint64_t wait_ns)
 {
 	w->counts.relists++;
 	w->full_list = false;
+	/* The server may be a newer one by now, which serves newer versions and not the old one. */
+	model_resource_newest(w->model, w->index);
 	w->relist_ns = env_now(w->env);
 	watch_wait(w, WATCH_LIST, wait_ns);
 }
@@ -54,6 +56,7 @@ void watch_list_start(struct watch *w)
 static void list_finished(struct watch *w)
 {
 	model_replace_end(w->model, w->index);
+	model_resource_served(w->model, w->index, true);
 	w->replacing = false;
 	w->full_list = false;
 	w->absent = false;
@@ -103,12 +106,17 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 	watch_wait(w, WATCH_LIST, 0);
 }
 
-/* The server does not know the resource: as good as an empty list, for now. */
+/* The server does not know the resource, in no version: as good as an empty list, for now. */
 static void list_missing(struct watch *w)
 {
 	list_abort(w);
+	if (model_resource_older(w->model, w->index)) {
+		watch_wait(w, WATCH_LIST, 0);
+		return;
+	}
 	model_replace_begin(w->model, w->index);
 	model_replace_end(w->model, w->index);
+	model_resource_served(w->model, w->index, false);
 	if (!w->absent)
 		env_log(w->env, "info", "the cluster has no %s; looked for again every %llu s", w->name,
 		        (unsigned long long)(ABSENT_NS / NS_PER_S));
