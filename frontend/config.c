@@ -103,8 +103,10 @@ static const char *nearest_path(const char *section, const char *key)
 
 static int unknown(struct reader *r, size_t at, const char *section, const char *path)
 {
-	const char *near = nearest_path(section, path + strlen(section));
+	const char *near = nearest_path(section, path + strlen(section)), *dot = strchr(path, '.');
 
+	if (dot && setting_by_path(path, strlen(path)))
+		return wrong(r, at, "%s: no such key; is %s in the mapping %.*s meant?", path, dot + 1, (int)(dot - path), path);
 	if (near)
 		return wrong(r, at, "%s: no such key; is %s meant?", path, near);
 	return wrong(r, at, "%s: no such key; see muster-frontend --help-config", path);

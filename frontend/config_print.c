@@ -1,7 +1,5 @@
 /* What can be set, for people: --help, --help-config and --check-config. */
-#include "frontend/bytes.h"
 #include "frontend/config.h"
-#include "frontend/dialect.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -74,17 +72,44 @@ static bool is_plain(const char *text)
 	return isalpha((unsigned char)*text) || *text == '/';
 }
 
+/* The next character of UTF-8; of bytes that are none, the next byte. */
+static unsigned long next_character(const char **at)
+{
+	const unsigned char *p = (const unsigned char *)*at;
+	int more = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : *p >= 0xc0 ? 1 : 0;
+	unsigned long c = more ? *p & (0x3fu >> more) : *p;
+
+	for (int i = 1; i <= more; i++) {
+		if ((p[i] & 0xc0) != 0x80) {
+			*at += 1;
+			return *p;
+		}
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	*at += more + 1;
+	return c;
+}
+
+/* In quotes unless it is plain; YAML has its own idea of a line's end, and of what can be
+ * printed. */
 static void print_text(const char *text, FILE *out)
 {
-	struct bytes quoted = {0};
-
 	if (is_plain(text)) {
 		fputs(text, out);
 		return;
 	}
-	bytes_quote(&quoted, text, strlen(text));
-	fwrite(quoted.at, 1, quoted.n, out);
-	bytes_free(&quoted);
+	fputc('"', out);
+	while (*text) {
+		unsigned long c = next_character(&text);
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", (char)c);
+		else if (c >= 0x20 && c < 0x7f)
+			fputc((char)c, out);
+		else
+			fprintf(out, "\\U%08lx", c);
+	}
+	fputc('"', out);
 }
 
 /* The last part of the path, and the value; without one a comment, unless it is a list. */
