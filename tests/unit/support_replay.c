@@ -363,6 +363,16 @@ const struct amount *replay_gang_amounts(const struct event_gang *e)
 	return (const void *)(e + 1);
 }
 
+const struct gang_role *replay_gang_roles(const struct event_gang *e)
+{
+	return (const void *)(replay_gang_amounts(e) + e->amounts_n);
+}
+
+const struct gang_level *replay_gang_levels(const struct event_gang *e)
+{
+	return (const void *)(replay_gang_roles(e) + e->roles_n);
+}
+
 static bool is_name(const char *at, uint32_t bytes, const char *name)
 {
 	return strlen(name) == bytes && memcmp(at, name, bytes) == 0;
@@ -384,7 +394,7 @@ const struct event_gang *replay_gang(const struct replay *r, const char *name)
 	for (uint32_t i = 0; i < r->limits.gangs; i++) {
 		const struct event_gang *e = (const void *)r->gangs[i].body;
 
-		if (e && is_name((const char *)(replay_gang_amounts(e) + e->amounts_n), e->name_bytes, name))
+		if (e && is_name((const char *)(replay_gang_levels(e) + e->levels_n), e->name_bytes, name))
 			return e;
 	}
 	return NULL;

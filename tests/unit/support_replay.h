@@ -62,6 +62,8 @@ const struct requirement *replay_requirements(const struct event_shape *e);
 const uint32_t *replay_values(const struct event_shape *e);
 const struct toleration *replay_tolerations(const struct event_shape *e);
 const struct amount *replay_gang_amounts(const struct event_gang *e);
+const struct gang_role *replay_gang_roles(const struct event_gang *e);
+const struct gang_level *replay_gang_levels(const struct event_gang *e);
 const struct node_image *replay_images(const struct event_node *e);
 const struct pod_label *replay_pod_labels(const struct event_pod *e);
 /* All parts of a shape; good until the next call. */
