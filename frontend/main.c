@@ -31,8 +31,7 @@
 #define TIMEOUT_MAX_S 900
 
 struct daemon {
-	struct options options;
-	uint64_t dialects_off; /* as in struct model_config */
+	const struct options *options;
 	int log_level;
 	struct access access;
 	struct env env;
@@ -177,7 +176,7 @@ static void core_accept(struct daemon *d)
 	}
 	d->last_error[0] = '\0';
 	env_log(&d->env, "info", "connected to muster-core at %s, epoch %llu, room for %u nodes and %u pods",
-	        d->options.socket, (unsigned long long)corelink_epoch(d->link), l->nodes, l->pods);
+	        d->options->socket, (unsigned long long)corelink_epoch(d->link), l->nodes, l->pods);
 }
 
 /* -1 to go on, else the exit code. */
@@ -341,7 +340,7 @@ static uint64_t timeout_ns(int64_t seconds)
 
 static int model_start(struct daemon *d)
 {
-	const struct options *o = &d->options;
+	const struct options *o = d->options;
 	/* Until a core says what it has room for. */
 	struct model_config config = {
 		.scheduler_names = o->scheduler_names.at, .scheduler_names_n = o->scheduler_names.n,
@@ -349,9 +348,9 @@ static int model_start(struct daemon *d)
 			.nodes = 5120, .pods = 65536, .gangs = 16384, .shapes = 8192, .names = 4096, .resources = 32,
 			.name_bytes = 8u << 20, .command_ring_bytes = 1u << 20,
 		},
-		.judges_others = d->options.extender_keep_s > 0,
+		.judges_others = d->options->extender_keep_s > 0,
 		.hash_key = {world_random(NULL), world_random(NULL)},
-		.dialects_off = d->dialects_off,
+		.dialects_off = options_off(o),
 		.timeouts_ns = {
 			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
 			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),
@@ -368,12 +367,12 @@ static int model_start(struct daemon *d)
 static int transport_start(struct daemon *d)
 {
 	struct access_options o = {
-		.kubeconfig = d->options.kubeconfig, .context = d->options.context, .allow_insecure = d->options.insecure,
+		.kubeconfig = d->options->kubeconfig, .context = d->options->context, .allow_insecure = d->options->insecure,
 	};
 	struct curl_config config = {
 		.access = &d->access, .env = &d->env,
 		.lane_max = {
-			[HTTP_WATCH] = 64, [HTTP_BIND] = (unsigned)d->options.bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 8,
+			[HTTP_WATCH] = 64, [HTTP_BIND] = (unsigned)d->options->bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 8,
 		},
 	};
 	const char *why;
@@ -395,8 +394,8 @@ static int transport_start(struct daemon *d)
 static int link_start(struct daemon *d)
 {
 	struct corelink_config config = {
-		.path = d->options.socket, .event_ring_bytes = (uint64_t)d->options.event_ring_bytes,
-		.result_ring_bytes = (uint64_t)d->options.result_ring_bytes, .env = &d->env, .wake = loop_wake, .context = d,
+		.path = d->options->socket, .event_ring_bytes = (uint64_t)d->options->event_ring_bytes,
+		.result_ring_bytes = (uint64_t)d->options->result_ring_bytes, .env = &d->env, .wake = loop_wake, .context = d,
 	};
 	int rc = corelink_new(&config, &d->link);
 
@@ -409,14 +408,14 @@ static int link_start(struct daemon *d)
 
 static bool serves(const struct daemon *d)
 {
-	return *d->options.listen && strcmp(d->options.listen, "off") != 0;
+	return *d->options->listen && strcmp(d->options->listen, "off") != 0;
 }
 
 static int serve_begin(struct daemon *d)
 {
 	struct serve_config config = {
-		.listen = d->options.listen, .monotonic_ns = world_monotonic_ns, .wanted = loop_wake, .context = d,
-		.extends = d->options.extender_keep_s > 0,
+		.listen = d->options->listen, .monotonic_ns = world_monotonic_ns, .wanted = loop_wake, .context = d,
+		.extends = d->options->extender_keep_s > 0,
 	};
 	char error[256];
 	int rc;
@@ -433,10 +432,10 @@ static int serve_begin(struct daemon *d)
 static void frontend_begin(struct daemon *d)
 {
 	struct frontend_config config = {
-		.bind_connections = (unsigned)d->options.bind_connections,
-		.report_per_second = (unsigned)d->options.report_per_second, .report_queue = 10000,
-		.instance = d->instance, .node_selector = d->options.node_selector,
-		.extender_keep_ms = (uint32_t)d->options.extender_keep_s * 1000,
+		.bind_connections = (unsigned)d->options->bind_connections,
+		.report_per_second = (unsigned)d->options->report_per_second, .report_queue = 10000,
+		.instance = d->instance, .node_selector = d->options->node_selector,
+		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000,
 	};
 	char host[100] = "localhost";
 
@@ -449,7 +448,7 @@ static void frontend_begin(struct daemon *d)
 /* What was asked for and makes muster another one, or does nothing. */
 static void say_options(struct daemon *d)
 {
-	const struct options *o = &d->options;
+	const struct options *o = d->options;
 	char names[400] = "";
 	size_t n = 0;
 
@@ -471,7 +470,7 @@ static void say_options(struct daemon *d)
 
 static void say_start(struct daemon *d)
 {
-	const char *listen = d->options.listen;
+	const char *listen = d->options->listen;
 	char serving[160] = "";
 
 	if (serves(d))
@@ -517,7 +516,6 @@ static void daemon_free(struct daemon *d)
 	if (d->model)
 		model_free(d->model);
 	access_free(&d->access);
-	options_free(&d->options);
 	free(d);
 }
 
@@ -527,27 +525,25 @@ static void pin(struct daemon *d)
 	char said[96];
 	cpu_set_t cpus;
 
-	if (d->options.cpu < 0)
+	if (d->options->cpu < 0)
 		return;
 	CPU_ZERO(&cpus);
-	CPU_SET((size_t)d->options.cpu, &cpus);
+	CPU_SET((size_t)d->options->cpu, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
 		return;
-	snprintf(said, sizeof(said), "can't run on CPU %d: %s", (int)d->options.cpu, strerror(errno));
+	snprintf(said, sizeof(said), "can't run on CPU %d: %s", (int)d->options->cpu, strerror(errno));
 	world_log(d, "warn", said);
 }
 
-static int run_once(int argc, char **argv)
+static int run_once(const struct options *o)
 {
 	struct daemon *d = must_alloc(sizeof(*d));
-	int code = options_read(argc, argv, &d->options);
+	int code;
 
-	if (code < 0) {
-		d->dialects_off = options_off(&d->options);
-		d->log_level = log_level_read(d->options.log_level);
-		pin(d);
-		code = daemon_start(d);
-	}
+	d->options = o;
+	d->log_level = log_level_read(o->log_level);
+	pin(d);
+	code = daemon_start(d);
 	if (code < 0)
 		code = loop_run(d);
 	daemon_free(d);
@@ -556,10 +552,13 @@ static int run_once(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int code;
+	struct options o;
+	int code = options_read(argc, argv, &o);
 
-	do
-		code = run_once(argc, argv);
-	while (code == START_AGAIN);
+	if (code < 0)
+		do
+			code = run_once(&o);
+		while (code == START_AGAIN);
+	options_free(&o);
 	return code;
 }

@@ -111,6 +111,49 @@ Test(watch, lists_page_by_page_without_a_version)
 	end(&b);
 }
 
+/* Only what has the labels: asked for in each request, and gone when it has them no more. */
+Test(watch, selects_by_labels)
+{
+	static const char selector[] = "labelSelector=pool%20in%20%28a%2Cb%29%2C%21spot";
+	char list[200], page[200], full[200], probe[200], query[300];
+	struct bench b;
+	struct http_call *c;
+
+	snprintf(list, sizeof(list), "/api/v1/pods?limit=500&%s", selector);
+	snprintf(page, sizeof(page), "/api/v1/pods?limit=500&continue=t&%s", selector);
+	snprintf(full, sizeof(full), "/api/v1/pods?%s", selector);
+	snprintf(probe, sizeof(probe), "/api/v1/pods?limit=1&%s", selector);
+	world_init(&b.w);
+	b.m = world_model();
+	b.watch = watch_new(&b.w.env, b.m, PODS);
+	watch_select(b.watch, "pool in (a,b),!spot");
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	cr_assert_str_eq(c->path, list);
+	world_answer(c, 200, list_of("10", "t", world_pod("a", "3", "", "")));
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	cr_assert_str_eq(c->path, page);
+	world_answer(c, 410, world_status(410, "Expired", "too old"));
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	cr_assert_str_eq(c->path, full);
+	world_answer(c, 200, list_of("20", "", world_pod("a", "3", "", "")));
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=20&");
+	snprintf(query, sizeof(query), "&%s", selector);
+	cr_assert_not_null(strstr(c->path, query), "%s", c->path);
+	cr_assert(world_text(c, event_of("DELETED", world_pod("a", "21", "", ""))));
+	cr_assert(!has_pod(&b, "a"));
+	world_fail(c, HTTP_BROKEN);
+	b.w.now_ns += 60000 * MS;
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	cr_assert_str_eq(c->path, probe);
+	world_answer(c, 200, list_of("99", "", ""));
+	end(&b);
+}
+
 Test(watch, gone_while_paging_gives_one_full_list)
 {
 	struct bench b;
