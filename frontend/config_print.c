@@ -1,5 +1,6 @@
 /* What can be set, for people: --help, --help-config and --check-config. */
 #include "frontend/config.h"
+#include "frontend/dialect.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -146,8 +147,8 @@ static void print_comment(const struct setting *s, FILE *out)
 	char text[1200], range[400];
 
 	setting_range(s, range, sizeof(range));
-	if (strcmp(s->path, "disabledDialects") == 0)
-		range[0] = '\0'; /* those of the key before it */
+	if (s->kind == SETTING_DIALECTS)
+		range[0] = '\0'; /* the list itself has them */
 	snprintf(text, sizeof(text), "%c%s%s%s%s%s.", toupper((unsigned char)s->help[0]), s->help + 1,
 	         *range || setting_is_list(s) ? " (" : "", setting_is_list(s) ? *range ? "list of " : "list" : "", range,
 	         *range || setting_is_list(s) ? ")" : "");
@@ -155,6 +156,14 @@ static void print_comment(const struct setting *s, FILE *out)
 	print_wrapped(out, text, strlen(indent), indent);
 	if (s->flag)
 		fprintf(out, "%s%s %s\n", indent, setting_of_core(s) ? "Flag of muster-core:" : "Flag:", s->flag);
+}
+
+/* All of them, each with what marks a pod. */
+static void print_dialects(FILE *out)
+{
+	fputs("dialects:\n", out);
+	for (size_t i = 0; i < dialects_n; i++)
+		fprintf(out, "- %-26s # %s\n", dialects[i]->name, dialects[i]->mark);
 }
 
 static void print_section(const struct setting *s, bool comments, FILE *out)
@@ -187,7 +196,9 @@ static void print_file(const struct options *o, bool comments, FILE *out)
 		print_section(s, comments, out);
 		if (comments)
 			print_comment(s, out);
-		if (comments && strcmp(s->path, "disabledDialects") == 0)
+		if (comments && strcmp(s->path, "dialects") == 0)
+			print_dialects(out);
+		else if (comments && strcmp(s->path, "disabledDialects") == 0)
 			fputs("#disabledDialects: []\n", out);
 		else
 			print_value(s, o, out);
