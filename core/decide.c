@@ -27,24 +27,27 @@
 
 /* ---- can it be planned at all? ---------------------------------------------------- */
 
-static uint64_t count_from(const uint32_t counts[MEMBER_CLASSES], enum member_class least)
+static inline uint64_t count_from(const uint32_t counts[MEMBER_CLASSES], enum member_class least)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t class = least; class < MEMBER_CLASSES; class++)
+	for (uint32_t class = MEMBER_CLASSES; class-- > least;)
 		sum += counts[class];
 	return sum;
 }
 
-/* Are members of this class and those nearer to a node as many as have to start, of each role as well? */
-static bool enough(const struct gang *g, enum member_class least)
+static bool roles_enough(const struct gang *g, enum member_class least)
 {
-	if (count_from(g->counts, least) < g->quorum)
-		return false;
 	for (uint32_t i = 0; i < gang_roles_n(g); i++)
 		if (count_from(g->parts->counts[i], least) < g->parts->roles[i].quorum)
 			return false;
 	return true;
+}
+
+/* Are members of this class and those nearer to a node as many as have to start, of each role as well? */
+static inline bool enough(const struct gang *g, enum member_class least)
+{
+	return count_from(g->counts, least) >= g->quorum && (gang_roles_n(g) == 0 || roles_enough(g, least));
 }
 
 /* Why those that are there don't make a quorum. */
@@ -125,10 +128,10 @@ static bool would_fit(struct core *c, uint32_t need)
 }
 
 /* Plan, and don't count what was tried and taken back as a change. */
-static enum plan_answer plan_counted(struct core *c, const struct gang *g, const struct gang_need *need)
+static enum plan_answer plan_counted(struct core *c, const struct gang *g)
 {
 	const uint64_t before = c->nodes.log_n;
-	enum plan_answer answer = plan_gang(&c->plan, &c->views, &c->gangs, g, need);
+	enum plan_answer answer = plan_gang(&c->plan, &c->views, &c->gangs, g, &c->need);
 
 	if (answer != PLAN_PLACED)
 		c->undone_log += c->nodes.log_n - before;
@@ -145,7 +148,6 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 {
 	struct gang *g = &c->gangs.slots[index];
 	struct plan *plan = &c->plan;
-	struct gang_need missing;
 	uint32_t need;
 	enum plan_answer answer;
 
@@ -155,9 +157,9 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 		return WHY_MIN_RESOURCES;
 	c->views.behind = hold_stands_before(c, index);
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
-	gang_need_find(g, &missing);
-	need = missing.total;
-	answer = plan_counted(c, g, &missing);
+	gang_need_find(g, &c->need);
+	need = c->need.total;
+	answer = plan_counted(c, g);
 	if (answer == PLAN_GAVE_UP && plan->search)
 		g->searched_ns = c->now_ns ? c->now_ns : 1;
 	else if (answer == PLAN_GAVE_UP)

@@ -92,22 +92,27 @@ void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)
 	p->gang = ID_NONE;
 }
 
-/* Counts of the member's role; NULL without a quorum for it. */
-static uint32_t *role_counts(const struct gang *g, const struct pod *p)
+/* Counts of the role that has this number; NULL without a quorum for it. */
+static uint32_t *role_find(const struct gang *g, uint32_t number)
 {
 	uint32_t from = 0, to = gang_roles_n(g);
 
 	while (from < to) {
 		uint32_t at = (from + to) / 2, role = g->parts->roles[at].role;
 
-		if (role == p->role)
+		if (role == number)
 			return g->parts->counts[at];
-		if (role < p->role)
+		if (role < number)
 			from = at + 1;
 		else
 			to = at;
 	}
 	return NULL;
+}
+
+static inline uint32_t *role_counts(const struct gang *g, const struct pod *p)
+{
+	return g->parts ? role_find(g, p->role) : NULL;
 }
 
 void gang_count_roles(const struct gangs *gs, struct gang *g)
@@ -123,33 +128,39 @@ void gang_count_roles(const struct gangs *gs, struct gang *g)
 	}
 }
 
-bool gang_is_whole(const struct gang *g)
+bool gang_roles_whole(const struct gang *g)
 {
-	if (gang_have(g) < g->quorum)
-		return false;
 	for (uint32_t i = 0; i < gang_roles_n(g); i++)
 		if (counts_have(g->parts->counts[i]) < g->parts->roles[i].quorum)
 			return false;
 	return true;
 }
 
+static uint32_t role_missing(const struct gang *g, uint32_t i)
+{
+	uint32_t have = counts_have(g->parts->counts[i]), quorum = g->parts->roles[i].quorum;
+
+	return have < quorum ? quorum - have : 0;
+}
+
+uint32_t gang_missing(const struct gang *g)
+{
+	uint64_t of_all = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1, of_roles = 0;
+
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		of_roles += role_missing(g, i);
+	of_all = of_all > of_roles ? of_all : of_roles;
+	return of_all < UINT32_MAX ? (uint32_t)of_all : UINT32_MAX;
+}
+
 void gang_need_find(const struct gang *g, struct gang_need *need)
 {
-	uint64_t of_roles = 0;
-
-	need->total = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1;
+	need->total = gang_missing(g);
 	need->roles_n = 0;
-	for (uint32_t i = 0; i < gang_roles_n(g); i++) {
-		const struct gang_role *role = &g->parts->roles[i];
-		uint32_t have = counts_have(g->parts->counts[i]);
-
-		if (have >= role->quorum)
-			continue;
-		need->roles[need->roles_n++] = (struct gang_role){ .role = role->role, .quorum = role->quorum - have };
-		of_roles += role->quorum - have;
-	}
-	if (of_roles > need->total)
-		need->total = of_roles < UINT32_MAX ? (uint32_t)of_roles : UINT32_MAX;
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		if (role_missing(g, i) > 0)
+			need->roles[need->roles_n++] =
+				(struct gang_role){ .role = g->parts->roles[i].role, .quorum = role_missing(g, i) };
 }
 
 static bool class_is_pending(uint8_t class)

@@ -136,8 +136,17 @@ static inline uint32_t gang_roles_n(const struct gang *g)
 	return g->parts ? g->parts->roles_n : 0;
 }
 
+/* Have so many of each role a node as have to start together? */
+bool gang_roles_whole(const struct gang *g);
+
 /* Have as many a node as have to start together, of each role as well? */
-bool gang_is_whole(const struct gang *g);
+static inline bool gang_is_whole(const struct gang *g)
+{
+	return gang_have(g) >= g->quorum && (gang_roles_n(g) == 0 || gang_roles_whole(g));
+}
+
+/* How many members have to start together; 1 of a gang that is whole. */
+uint32_t gang_missing(const struct gang *g);
 
 /* What has to start together: so many members, and among them so many of each of these roles. */
 struct gang_need {

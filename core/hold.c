@@ -216,13 +216,11 @@ uint32_t ruled_most(const struct core *c, kind_id kind, uint32_t most)
 /* On which nodes room is to be kept, if not on all, is written down, too. */
 static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 {
-	struct gang_need need;
 	uint64_t fit = 0;
 
-	gang_need_find(g, &need);
 	w->within = gang_requires_level(g);
 	if (w->within)
-		return domain_could_fit(c, g, w, need.total);
+		return domain_could_fit(c, g, w, gang_missing(g));
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct shape *s = &c->shapes.slots[c->census.kinds.slots[w->kinds[i]].shape];
 		uint32_t left = w->members[i];
@@ -231,7 +229,7 @@ static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 			left -= empty_most(c, id, s, left);
 		fit += ruled_most(c, w->kinds[i], w->members[i] - left);
 	}
-	return fit >= need.total;
+	return fit >= gang_missing(g);
 }
 
 /* How long a hold lasts at a time; 0: no end. */

@@ -26,15 +26,12 @@ void tally_free(struct tally *tally)
 
 void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns)
 {
-	struct gang_need need;
-
-	gang_need_find(g, &need);
 	memset(r, 0, sizeof(*r));
 	r->quorum = g->quorum;
 	r->members = gang_members(g);
 	r->gated = g->counts[MEMBER_GATED];
 	r->bound = gang_have(g);
-	r->need = gang_is_whole(g) ? gang_pending(g) > 0 : need.total;
+	r->need = gang_is_whole(g) ? gang_pending(g) > 0 : gang_missing(g);
 	r->nodes = ns->present;
 }
 

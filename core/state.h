@@ -75,6 +75,7 @@ struct core {
 	size_t carried_n;
 
 	struct plan plan;
+	struct gang_need need; /* of the gang at hand */
 	struct tally *tally;
 	wide *own; /* scratch of minimum_met() */
 	uint32_t names_n;  /* in use */
