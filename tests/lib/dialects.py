@@ -72,7 +72,7 @@ def _native(pod, name, quorum):
 DIALECTS = {
     "scheduler-plugins": Dialect(lambda p, g, n: label(p, {GROUP_LABEL: g}), pod_group),
     "scheduler-plugins-old": Dialect(lambda p, g, n: label(p, {L1_LABEL: g}), old_pod_group),
-    "lightweight": Dialect(lambda p, g, n: label(p, {L0_NAME: g, L0_MIN: str(n)})),
+    "scheduler-plugins-labels": Dialect(lambda p, g, n: label(p, {L0_NAME: g, L0_MIN: str(n)})),
     "configmap": Dialect(lambda p, g, n: label(p, {CONFIGMAP_LABEL: g}),
                          lambda g, n, ns, **data: config_map(g, ns, minAvailable=n, **data)),
     "annotations": Dialect(lambda p, g, n: annotate(p, {TASK_NAME: g, TASK_NUMBER: str(n)})),

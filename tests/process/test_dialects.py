@@ -12,8 +12,6 @@ from lib.harness import equal, main, until  # noqa: E402
 
 PODS, NODES = 2000, 50
 SOON_S = 60
-# As `musterctl gangs` calls them.
-NAMES = {"scheduler-plugins-old": "scheduler-plugins"}
 
 
 def gangs(rng, pods=PODS):
@@ -82,11 +80,20 @@ def test_all_at_once():
         shown = {g["gang"]: g for g in c.ask_json("gangs")[1]["gangs"]}
         for d, g, n, _, _ in every:
             got = shown[f"default/{g}"]
-            equal((got["dialect"], got["quorum"], got["members"]), (NAMES.get(d, d), n, n), g)
+            equal((got["dialect"], got["quorum"], got["members"]), (d, n, n), g)
         until(lambda: not check.silent_pods(c.pods()), SOON_S, "each pod that waits says why")
         for d, g, _, _, _ in stuck:
             said = check.condition(c.client.get("Pod", f"{g}-0"))["message"]
             equal(("Insufficient example.com/none" in said, g in said), (True, True), f"{g}: {said}")
+
+
+def test_a_group_name_alone_where_volcano_is_not_served():
+    lone = objects.pod("lone")
+    DIALECTS["volcano"].mark(lone, "g", 1)
+    with Cluster(objects.node("n1")) as c:
+        c.up()
+        c.create(lone)
+        until(lambda: c.bound("lone") == 1, SOON_S, "an ordinary pod")
 
 
 def native_in(version):

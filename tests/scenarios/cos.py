@@ -347,7 +347,7 @@ def cos_22b(t):
 
 def cos_22c(t):
     "with labels alone"
-    as_cos_1(t, "lightweight")
+    as_cos_1(t, "scheduler-plugins-labels")
 
 
 def cos_22d(t):

@@ -16,6 +16,8 @@ on one server: names of nodes are given and compared without the prefix, and
 objects without a namespace go to t.ns.  After each, the invariants are read
 from the API (wrongs.py)."""
 import contextlib
+import json
+import os
 import re
 import time
 
@@ -32,8 +34,8 @@ NODE_LABEL = "tests.muster.io/scenario"
 
 
 def given(**how):
-    """Decorates a scenario: kubelet=False (pods stay as they are bound), apisim=[flags],
-    muster=[flags], faults=True (it uses t.fail)."""
+    """Decorates a scenario: kubelet=False (pods stay as they are bound), config={...} (of
+    muster), apisim=[flags], muster=[flags], faults=True (it uses t.fail)."""
     def mark(scenario):
         scenario.given = how
         return scenario
@@ -57,9 +59,11 @@ class Scenario:
         self.watched = Watched(self.client, self.namespaces)
 
     @contextlib.contextmanager
-    def running(self, muster=()):
+    def running(self, muster=(), config=None):
         """With muster beside it; ends with the invariants."""
         self.world.make_namespace(self.ns)
+        if config:
+            muster = (*muster, "--config", self.write_config(config))
         with self.watched:
             self.world.up("--scheduler-name", self.scheduler, *self.world.muster_flags(self), *muster)
             try:
@@ -69,6 +73,13 @@ class Scenario:
             except BaseException:
                 self.tell()
                 raise
+
+    def write_config(self, config):
+        """JSON is YAML."""
+        path = os.path.join(self.world.folder, "config.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"apiVersion": "muster.dev/v1alpha1", "kind": "Configuration", **config}, file)
+        return path
 
     def tell(self):
         """How the pods stood when it failed."""

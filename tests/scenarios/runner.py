@@ -67,7 +67,7 @@ def play(name, server):
     try:
         with server.world(how) as world:
             t = Scenario(name, world)
-            with t.running(how.get("muster", ())):
+            with t.running(how.get("muster", ()), how.get("config")):
                 function(t)
         return "passed"
     except Skip as why:
