@@ -330,7 +330,11 @@ static int object_put(struct model *m, int resource, const struct meta *meta, co
 		return rc;
 	object_of(m, gang, dialect)->seen = round;
 	object_of(m, gang, dialect)->hollow = spec.hollow;
-	gang_read_status(m, gang, dialect, json, bytes);
+	rc = gang_read_status(m, gang, dialect, json, bytes);
+	if (rc < 0) {
+		object_of(m, gang, dialect)->retry = true;
+		return rc;
+	}
 	rc = object_take(m, dialect, gang, meta, &spec, error);
 	if (rc == 0 && read == 0 && is_new)
 		object_remark(m, gang, meta, spec.remark, error);

@@ -246,6 +246,7 @@ struct other_entry {
 	struct slot slot;
 	uint32_t hash;
 	uint32_t seen;
+	uint64_t key[2]; /* of its name */
 	uint64_t uid[2];
 	uint32_t beside;
 	uint8_t phase; /* enum pod_phase */
@@ -659,7 +660,7 @@ void hollows_replaced(struct model *m, uint32_t dialect, uint32_t round);
 /* ---- model_stir.c -------------------------------------------------------------- */
 
 /* The status of its object of that dialect, as it was put. */
-void gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes);
+int gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes);
 void gang_forget_status(struct model *m, uint32_t gang, uint32_t dialect);
 /* A new entry finds the pods beside it; one that goes lets them go. */
 void gang_find_beside(struct model *m, uint32_t gang);
@@ -672,6 +673,8 @@ void gang_owned(struct model *m, uint32_t gang, const struct pod_object *pod);
 /* Of pods that are no members: one is as it is, or is gone.  -ENOSPC, -ENOMEM */
 int other_put(struct model *m, const struct pod_object *pod, struct decode_error *error);
 void other_remove(struct model *m, const struct meta *meta);
+/* A pod of that name is there: one with another uid is not. */
+void other_meet(struct model *m, const struct meta *meta);
 void others_replace(struct model *m, uint32_t round);
 
 /* ---- model_pod_state.c -------------------------------------------------------- */

@@ -382,6 +382,7 @@ static uint32_t pod_entry_of(struct model *m, const struct meta *meta)
 {
 	uint32_t pod = pod_find(m, meta->namespace, meta->name);
 
+	other_meet(m, meta);
 	if (pod != SLOT_NONE && !is_text(next_text(next_text(pod_at(m, pod)->texts)), meta->uid)) {
 		pod_forget(m, pod);
 		pod = SLOT_NONE;

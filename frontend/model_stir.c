@@ -2,7 +2,7 @@
  * phase, and the pods beside them, which the core never hears of: those that ended,
  * and those of other schedulers.
  *
- * Pods beside are known by uid alone, and their group by a keyed hash of its name: they
+ * Of pods beside the uid is kept, and keyed hashes of their names and their groups': they
  * need no slot of the core's, and they may be there before the group is. */
 #include "frontend/group_status.h"
 #include "frontend/model_impl.h"
@@ -85,18 +85,25 @@ void gang_forget_status(struct model *m, uint32_t gang, uint32_t dialect)
 		unstir(m, gang);
 }
 
-void gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes)
+int gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes)
 {
 	struct gang_entry *e = gang_at(m, gang);
 	const struct dialect_status *writes = dialects[dialect]->status;
-	struct group_status status;
+	struct group_status status, *copy;
+	int rc;
 
 	gang_forget_status(m, gang, dialect);
 	if (!writes)
-		return;
-	if (group_status_read(writes, json, bytes, &m->arena, &status) == 0)
-		e->objects[dialect - e->dialect].status = group_status_copy(&status);
+		return 0;
 	stir(m, gang);
+	rc = group_status_read(writes, json, bytes, &m->arena, &status);
+	if (rc < 0)
+		return rc == -EINVAL ? 0 : rc;
+	copy = group_status_copy(&status);
+	if (!copy)
+		return -ENOMEM;
+	e->objects[dialect - e->dialect].status = copy;
+	return 0;
 }
 
 /* ---- members ------------------------------------------------------------------------------ */
@@ -147,7 +154,7 @@ void gang_owned(struct model *m, uint32_t gang, const struct pod_object *pod)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%.*s/%.*s", i > 0 ? "," : "",
 				 (int)pod->meta.namespace.bytes, pod->meta.namespace.at,
 				 (int)(names[i].bytes < 253 ? names[i].bytes : 253), names[i].at);
-	e->owners = strdup(text);
+	e->owners = strdup(text); /* without memory the next member says it */
 }
 
 /* ---- pods beside them ----------------------------------------------------------------------- */
@@ -181,24 +188,27 @@ static uint32_t beside_find(const struct model *m, const uint64_t key[2])
 	return table_find(&m->besides_index, (uint32_t)key[0], is_beside, &w);
 }
 
+/* By a keyed hash of the name: one name is one pod at a time. */
+static void other_key(const struct model *m, const struct meta *meta, uint64_t key[2])
+{
+	const uint64_t second[2] = { siphash(m->hash_key, meta->namespace.at, meta->namespace.bytes), m->hash_key[1] };
+
+	key[0] = siphash(second, meta->name.at, meta->name.bytes);
+	key[1] = siphash(key, meta->name.at, meta->name.bytes);
+}
+
 static bool is_other(const void *context, uint32_t slot)
 {
 	const struct wanted *w = context;
 
-	return memcmp(other_at(w->m, slot)->uid, w->number, sizeof(uint64_t[2])) == 0;
+	return memcmp(other_at(w->m, slot)->key, w->number, sizeof(uint64_t[2])) == 0;
 }
 
-/* Uids are tenants' to choose when they restore objects: a keyed hash of them. */
-static uint32_t other_hash(const struct model *m, const uint64_t uid[2])
+static uint32_t other_find(const struct model *m, const uint64_t key[2])
 {
-	return (uint32_t)siphash(m->hash_key, uid, sizeof(uint64_t[2]));
-}
+	struct wanted w = { m, key };
 
-static uint32_t other_find(const struct model *m, const uint64_t uid[2])
-{
-	struct wanted w = { m, uid };
-
-	return table_find(&m->others_index, other_hash(m, uid), is_other, &w);
+	return table_find(&m->others_index, (uint32_t)key[0], is_other, &w);
 }
 
 void gang_find_beside(struct model *m, uint32_t gang)
@@ -299,6 +309,31 @@ static void other_forget(struct model *m, uint32_t other)
 	pool_give(&m->others, other);
 }
 
+/* The entry of this very pod; one of the same name with another uid is forgotten: that
+ * pod is gone. */
+static uint32_t other_of(struct model *m, const struct meta *meta)
+{
+	uint64_t key[2], uid[2];
+	uint32_t other;
+
+	if (m->others.used == 0)
+		return SLOT_NONE;
+	other_key(m, meta, key);
+	other = other_find(m, key);
+	if (other == SLOT_NONE)
+		return SLOT_NONE;
+	pod_uid_number(meta, uid);
+	if (memcmp(other_at(m, other)->uid, uid, sizeof(uid)) == 0)
+		return other;
+	other_forget(m, other);
+	return SLOT_NONE;
+}
+
+void other_meet(struct model *m, const struct meta *meta)
+{
+	other_of(m, meta);
+}
+
 /* The full name of the group whose status the pod counts for; NULL: none. */
 static int other_group(struct model *m, const struct pod_object *pod, uint32_t *dialect, char **name)
 {
@@ -313,9 +348,9 @@ static int other_group(struct model *m, const struct pod_object *pod, uint32_t *
 	return *name ? 0 : -ENOMEM;
 }
 
-static int other_enter(struct model *m, const struct pod_object *pod, const uint64_t uid[2], uint32_t *other,
-                       struct decode_error *error)
+static int other_enter(struct model *m, const struct pod_object *pod, uint32_t *other, struct decode_error *error)
 {
+	struct other_entry *o;
 	char object[600];
 	int rc;
 
@@ -328,9 +363,11 @@ static int other_enter(struct model *m, const struct pod_object *pod, const uint
 	}
 	if (rc < 0)
 		return rc;
-	memcpy(other_at(m, *other)->uid, uid, sizeof(uint64_t[2]));
-	other_at(m, *other)->hash = other_hash(m, uid);
-	table_put(&m->others_index, other_at(m, *other)->hash, *other);
+	o = other_at(m, *other);
+	pod_uid_number(&pod->meta, o->uid);
+	other_key(m, &pod->meta, o->key);
+	o->hash = (uint32_t)o->key[0];
+	table_put(&m->others_index, o->hash, *other);
 	return 0;
 }
 
@@ -338,13 +375,11 @@ int other_put(struct model *m, const struct pod_object *pod, struct decode_error
 {
 	uint32_t dialect, other, beside;
 	struct other_entry *o, old;
-	uint64_t uid[2];
 	bool is_new;
 	char *name;
 	int rc;
 
-	pod_uid_number(&pod->meta, uid);
-	other = other_find(m, uid);
+	other = other_of(m, &pod->meta);
 	rc = other_group(m, pod, &dialect, &name);
 	if (rc < 0)
 		return rc;
@@ -358,7 +393,7 @@ int other_put(struct model *m, const struct pod_object *pod, struct decode_error
 		return rc;
 	is_new = other == SLOT_NONE;
 	if (is_new)
-		rc = other_enter(m, pod, uid, &other, error);
+		rc = other_enter(m, pod, &other, error);
 	if (rc < 0) {
 		beside_release_if_unused(m, beside);
 		return rc;
@@ -380,14 +415,15 @@ int other_put(struct model *m, const struct pod_object *pod, struct decode_error
 
 void other_remove(struct model *m, const struct meta *meta)
 {
+	uint64_t key[2], uid[2];
 	uint32_t other;
-	uint64_t uid[2];
 
 	if (m->others.used == 0)
 		return;
+	other_key(m, meta, key);
+	other = other_find(m, key);
 	pod_uid_number(meta, uid);
-	other = other_find(m, uid);
-	if (other != SLOT_NONE)
+	if (other != SLOT_NONE && memcmp(other_at(m, other)->uid, uid, sizeof(uid)) == 0)
 		other_forget(m, other);
 }
 
