@@ -351,6 +351,7 @@ static int model_start(struct daemon *d)
 		.judges_others = d->options->extender_keep_s > 0,
 		.hash_key = {world_random(NULL), world_random(NULL)},
 		.dialects_off = options_off(o),
+		.policies_off = !o->policies,
 		.timeouts_ns = {
 			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
 			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),

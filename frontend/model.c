@@ -43,7 +43,8 @@ static void model_resources_init(struct model *m)
 		if (dialects[i]->resource && !(m->dialects_off >> i & 1))
 			add_resource(m, dialects[i]->resource, ROLE_GANGS, i);
 	for (size_t i = 0; i < sizeof(referred) / sizeof(referred[0]); i++)
-		add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
+		if (referred[i].role != ROLE_POLICIES || !m->policies_off)
+			add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
 	for (uint32_t i = 0; i < VOLUME_KINDS; i++)
 		add_resource(m, &volume_resources[i], ROLE_VOLUMES, i);
 }
@@ -136,6 +137,7 @@ struct model *model_new(const struct model_config *config)
 	m->limits = config->limits;
 	memcpy(m->hash_key, config->hash_key, sizeof(m->hash_key));
 	m->dialects_off = config->dialects_off;
+	m->policies_off = config->policies_off;
 	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
 	m->begin_due = true;
 	model_resources_init(m);

@@ -66,6 +66,7 @@ struct model_config {
 	 * extender. */
 	bool judges_others;
 	uint64_t dialects_off; /* bit i: dialects[i] (frontend/dialect.h) is as if it were not there */
+	bool policies_off;     /* WorkloadPolicies and the labels that name them as well */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 };
 

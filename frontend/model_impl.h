@@ -304,6 +304,7 @@ struct model {
 	size_t scheduler_names_n;
 	bool judges_others;
 	uint64_t dialects_off;
+	bool policies_off;
 	uint64_t served; /* a bit for each dialect whose resource the cluster has */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS];
 	struct resource resources[RESOURCES_WATCHED];

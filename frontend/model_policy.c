@@ -165,7 +165,7 @@ int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *polic
 	int rc;
 
 	*policy = ID_NONE;
-	if ((!name && !other) || text_is(pod->owner.kind, "DaemonSet"))
+	if ((!name && !other) || m->policies_off || text_is(pod->owner.kind, "DaemonSet"))
 		return 0;
 	if (name && other && (name->bytes != other->bytes || memcmp(name->at, other->at, name->bytes) != 0)) {
 		*fault = arena_printf(&m->arena, "label " LABEL " names policy %.*s, label " LABEL_OF_DOCUMENT " names policy %.*s",

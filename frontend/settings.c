@@ -46,6 +46,8 @@ const struct setting settings[] = {
 	 .kind = SETTING_DIALECTS},
 	{"disabledDialects", .help = "or those that are off, when all others are to be on", AT(dialects_off),
 	 .kind = SETTING_DIALECTS},
+	{"workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies", AT(policies),
+	 .kind = SETTING_YES},
 
 	{"coscheduling.permitWaitingTimeSeconds", .argument = "seconds",
 	 .help = "how long a PodGroup without scheduleTimeoutSeconds may have room kept for it at a time; 0: "

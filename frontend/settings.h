@@ -31,6 +31,7 @@ struct options {
 	struct text_list scheduler_names;
 	struct text_list dialects; /* those that are on */
 	struct text_list dialects_off;
+	bool policies;
 	int64_t bind_connections;
 	int64_t report_per_second;
 	int64_t extender_keep_s; /* 0: no extender */
