@@ -62,6 +62,7 @@ static void look(struct core *c, kind_id kind, struct judgement *j, struct seen 
 	seen->looks[v->mode]++;
 	seen->placed[v->mode] += n;
 	cr_assert_geq(v->capacity, n);
+	cr_assert_geq(view_bound(&c->views, v), n);
 	if (v->mode == VIEW_PLAIN)
 		cr_assert_eq(v->capacity < MEMBERS ? v->capacity : MEMBERS, n, "kind %u: %u placed of %llu", kind, n,
 		             (unsigned long long)v->capacity);
