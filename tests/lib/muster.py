@@ -5,6 +5,7 @@ its parent."""
 import atexit
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import pathlib
@@ -33,10 +34,20 @@ def program(name):
     return str(path)
 
 
+_ports = itertools.count()
+_PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 40, 550  # below those that the kernel gives to connections
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that nothing listens on.  Each process has ports of its own to choose from:
+    another that looks at the same time doesn't find the same one."""
+    first = _PORTS_FIRST + os.getpid() % _BLOCKS * _PORTS_EACH
+    for _ in range(_PORTS_EACH):
+        port = first + next(_ports) % _PORTS_EACH
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError(f"no free port from {first} to {first + _PORTS_EACH - 1}")
 
 
 def exit_on_sigterm():
