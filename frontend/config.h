@@ -30,7 +30,8 @@ int config_read_text(const char *name, const char *text, size_t bytes, struct op
 
 /* ---- config_print.c ---- */
 
-/* A file with every key, what it is for and its default. */
+/* A file with every key, what it is for and its default, all as comments: it says nothing
+ * until some are taken out. */
 void config_print_schema(FILE *out);
 
 /* A file that says what *o says.  options_settle() was called. */

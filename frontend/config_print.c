@@ -113,8 +113,9 @@ static void print_text(const char *text, FILE *out)
 	fputc('"', out);
 }
 
-/* The last part of the path, and the value; without one a comment, unless it is a list. */
-static void print_value(const struct setting *s, const struct options *o, FILE *out)
+/* The last part of the path, and the value; as a comment when that is wanted, or it is not
+ * set. */
+static void print_value(const struct setting *s, const struct options *o, bool comment, FILE *out)
 {
 	const char *dot = strrchr(s->path, '.'), *indent = dot ? "  " : "", *name = dot ? dot + 1 : s->path;
 	const struct text_list *list = setting_is_list(s) ? setting_list(s, o) : NULL;
@@ -125,7 +126,7 @@ static void print_value(const struct setting *s, const struct options *o, FILE *
 		fprintf(out, "%s#%s: %s\n", indent, name, s->argument ? s->argument : "");
 		return;
 	}
-	fprintf(out, "%s%s: %s", indent, name, list ? "[" : "");
+	fprintf(out, "%s%s%s: %s", indent, comment ? "#" : "", name, list ? "[" : "");
 	for (size_t i = 0; list && i < list->n; i++) {
 		fputs(i > 0 ? ", " : "", out);
 		print_text(list->at[i], out);
@@ -161,9 +162,9 @@ static void print_comment(const struct setting *s, FILE *out)
 /* All of them, each with what marks a pod. */
 static void print_dialects(FILE *out)
 {
-	fputs("dialects:\n", out);
+	fputs("#dialects:\n", out);
 	for (size_t i = 0; i < dialects_n; i++)
-		fprintf(out, "- %-26s # %s\n", dialects[i]->name, dialects[i]->mark);
+		fprintf(out, "#- %-26s # %s\n", dialects[i]->name, dialects[i]->mark);
 }
 
 static void print_section(const struct setting *s, bool comments, FILE *out)
@@ -201,7 +202,7 @@ static void print_file(const struct options *o, bool comments, FILE *out)
 		else if (comments && strcmp(s->path, "disabledDialects") == 0)
 			fputs("#disabledDialects: []\n", out);
 		else
-			print_value(s, o, out);
+			print_value(s, o, comments, out);
 	}
 }
 

@@ -15,7 +15,7 @@ static const char usage[] =
 static const char usage_end[] =
 	"  --config FILE               all of this and more, in YAML; flags go before it\n"
 	"  --check-config FILE         read it, print what comes of it and the flags, and exit\n"
-	"  --help-config               print a file with every key, what it is for and its default\n"
+	"  --help-config               print a file of comments: every key, what it is for, its default\n"
 	"  --help, --version\n"
 	"\n"
 	"Exit codes: 0 done, 1 failure, 2 usage or bad input, 78 the core is of another build,\n"

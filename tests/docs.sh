@@ -85,7 +85,7 @@ sed -n 's/.*# Flag of muster-core: //p' "$work/schema" | sort | comm -3 "$work/h
 # "--flag default", of the help and of the keys.
 "$bin/muster-core" --help | tr '\n' ' ' | sed 's/  --/\n--/g' | sed -n 's/^\(--[-a-z]*\).*[ (]default \([0-9a-z]*\)).*/\1 \2/p' |
 	sort > "$work/defaults"
-sed -n '/# Flag of muster-core: /{s/.*: //;h;n;/^ *#/!{s/.*: //;H;x;s/\n/ /p;};}' "$work/schema" | sort |
+sed -n '/# Flag of muster-core: /{s/.*: //;h;n;s/.*: //;/^[A-Z]*$/!{H;x;s/\n/ /p;};}' "$work/schema" | sort |
 	comm -13 - "$work/defaults" | check 'defaults of muster-core that its keys have otherwise'
 
 # ---- README ---------------------------------------------------------------------

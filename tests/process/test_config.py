@@ -104,15 +104,20 @@ def test_nothing_is_guessed():
 
 
 def test_what_is_printed_can_be_read():
-    """The schema is a file of defaults; what --check-config prints says the same again."""
+    """The schema's comments are the defaults; what --check-config prints says the same again."""
     folder = muster.scratch()
     code, schema, _ = run("muster-frontend", "--help-config")
     equal(code, 0, "--help-config")
     defaults = written(folder, "")
     whole = os.path.join(folder, "schema.yaml")
-    with open(whole, "w", encoding="utf-8") as f:
-        f.write(schema)
-    equal(effective(whole), effective(defaults), "the schema's values are the defaults")
+    unset = re.compile(r"#\w+: (?:[A-Z]+|seconds|percent)?$")
+    keys = [line for line in schema.splitlines() if re.match(r" *#[\w-]", line) and not unset.search(line)]
+    check(len(keys) > 30, keys)
+    for text in (schema, re.sub(r"(?m)^( *)#(?=[\w-])(?!disabledDialects)(?!\w+: (?:[A-Z]+|seconds|percent)$)", r"\1", schema)):
+        with open(whole, "w", encoding="utf-8") as f:
+            f.write(text)
+        equal(effective(whole), effective(defaults), "the schema's values are the defaults")
+    check("\nlisten: " in text and "\n- native " in text, text)
     other = written(folder, """
 schedulerNames: [a, "5", "true", 'with "quotes" and \\']
 nodeSelector: pool in (a,b),!old
