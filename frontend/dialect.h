@@ -60,6 +60,7 @@ struct dialect {
 	/* Names of groups are also those of this one, which stands right before it in the
 	 * table: one group, which either object describes.  NULL: its own. */
 	const struct dialect *shares;
+	bool one_scheduler; /* members of several schedulers refuse the group */
 	bool if_served; /* marks count only when the cluster has its resource */
 	bool yields;    /* ... only when the pod carries no mark of another dialect */
 

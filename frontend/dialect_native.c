@@ -136,6 +136,7 @@ const struct dialect dialect_native = {
 	.status = &status_native,
 	.texts = &texts_plain,
 	.mark = "spec.schedulingGroup",
+	.one_scheduler = true,
 	.resource = &native_resource,
 	.versions = native_versions,
 	.pod_mark = native_mark,

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,14 +182,32 @@ static uint32_t gang_pick_description(const struct model *m, const struct gang_e
 	return ID_NONE;
 }
 
-/* What its members say of it has changed. */
-static void gang_settle(struct model *m, uint32_t gang)
+/* Pods of other schedulers in a group that asks for one: malloc'ed, NULL without any. */
+static char *gang_foreign(const struct model *m, const struct gang_entry *e)
+{
+	const struct beside_entry *b = e->beside != SLOT_NONE ? pool_at(&m->besides, e->beside) : NULL;
+	const struct pod_entry *p;
+	char *text;
+
+	if (!b || b->foreign == 0 || e->members == 0 || !dialects[e->dialect]->one_scheduler)
+		return NULL;
+	p = pod_at(m, e->members_first);
+	if (asprintf(&text, "members disagree: spec.schedulerName is %s on pod %s and %s on others",
+		     intern_text(&m->schedulers, p->scheduler), p->texts + strlen(p->texts) + 1,
+		     intern_text(&m->schedulers, b->scheduler)) < 0)
+		return NULL;
+	return text;
+}
+
+void gang_settle(struct model *m, uint32_t gang)
 {
 	struct gang_entry *e = gang_at(m, gang);
 
 	e->description = gang_pick_description(m, e);
 	free(e->differ);
-	e->differ = e->says > 1 ? describe_difference(m, gang) : NULL;
+	e->differ = e->says > 1 ? describe_difference(m, gang) : gang_foreign(m, e);
+	if (e->members > 0)
+		gang_dirty(m, gang);
 }
 
 static bool count_one(uint32_t *n, bool more)
@@ -348,7 +367,7 @@ static void form_described(const struct gang_entry *e, const struct description 
 		out->object = said;
 	else if (levels_of(out->object) > 0 && !dialect->agree_mark)
 		return;
-	if (!out->refusal && e->says > 1)
+	if (!out->refusal && (e->says > 1 || e->differ))
 		out->refusal = e->differ ? e->differ : "its members describe it differently";
 	if (!out->refusal)
 		out->refusal = said->refusal;

@@ -200,7 +200,7 @@ struct gang_entry {
 	uint32_t named[2];      /* ... by a mark of dialects[dialect + i] */
 	uint32_t says;          /* different descriptions that members give of it */
 	uint32_t description;   /* one of them, or ID_NONE */
-	char *differ;           /* says > 1: how they differ; NULL for want of memory */
+	char *differ;           /* how members differ; of says > 1 NULL for want of memory */
 	char *name;             /* "namespace/name" NUL "namespace" NUL */
 	struct group_object objects[2]; /* of dialects[dialect + i] */
 
@@ -239,6 +239,8 @@ struct beside_entry {
 	uint32_t gang; /* SLOT_NONE: no such gang is known */
 	uint64_t key[2]; /* of dialect and name */
 	struct gang_counts counts;
+	uint32_t foreign;   /* other schedulers', not ended */
+	uint32_t scheduler; /* of the last of them, held while there are any */
 };
 
 /* One of them: it ended, or is another scheduler's. */
@@ -249,6 +251,7 @@ struct other_entry {
 	uint64_t key[2]; /* of its name */
 	uint64_t uid[2];
 	uint32_t beside;
+	uint32_t scheduler; /* held; ID_NONE: it is ours, or has ended */
 	uint8_t phase; /* enum pod_phase */
 	bool ours;
 	bool bound;
@@ -611,6 +614,8 @@ int gang_find_or_make(struct model *m, uint32_t dialect, struct text namespace, 
 uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name); /* or SLOT_NONE */
 int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang, const char **flag);
 void gang_dirty(struct model *m, uint32_t gang);
+/* What its members say of it, or whose they are, has changed. */
+void gang_settle(struct model *m, uint32_t gang);
 /* The pod is a member of that gang (ID_NONE: of none), by a mark of that dialect, and says that of it. */
 void gang_place(struct model *m, uint32_t pod, uint32_t gang, uint32_t dialect, uint32_t description);
 void gang_release_if_unused(struct model *m, uint32_t gang);

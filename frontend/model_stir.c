@@ -277,6 +277,26 @@ static void beside_release_if_unused(struct model *m, uint32_t beside)
 	pool_give(&m->besides, beside);
 }
 
+/* Pods of other schedulers are members too: a group may ask for one scheduler. */
+static void foreign_count(struct model *m, struct beside_entry *b, uint32_t scheduler)
+{
+	intern_hold(&m->schedulers, scheduler);
+	if (b->foreign++ > 0)
+		intern_give(&m->schedulers, b->scheduler);
+	b->scheduler = scheduler;
+	if (b->gang != SLOT_NONE)
+		gang_settle(m, b->gang);
+}
+
+static void foreign_uncount(struct model *m, struct beside_entry *b)
+{
+	if (--b->foreign > 0)
+		return;
+	intern_give(&m->schedulers, b->scheduler);
+	if (b->gang != SLOT_NONE)
+		gang_settle(m, b->gang);
+}
+
 static void other_uncount(struct model *m, const struct other_entry *o)
 {
 	struct beside_entry *b = beside_at(m, o->beside);
@@ -285,6 +305,10 @@ static void other_uncount(struct model *m, const struct other_entry *o)
 	b->counts.ours -= o->ours;
 	b->counts.bound -= o->bound;
 	b->counts.phases[o->phase]--;
+	if (o->scheduler != ID_NONE) {
+		foreign_uncount(m, b);
+		intern_give(&m->schedulers, o->scheduler);
+	}
 	beside_stir(m, b);
 	beside_release_if_unused(m, o->beside);
 }
@@ -297,6 +321,10 @@ static void other_count(struct model *m, const struct other_entry *o)
 	b->counts.ours += o->ours;
 	b->counts.bound += o->bound;
 	b->counts.phases[o->phase]++;
+	if (o->scheduler != ID_NONE) {
+		intern_hold(&m->schedulers, o->scheduler);
+		foreign_count(m, b, o->scheduler);
+	}
 	beside_stir(m, b);
 }
 
@@ -371,29 +399,14 @@ static int other_enter(struct model *m, const struct pod_object *pod, uint32_t *
 	return 0;
 }
 
-int other_put(struct model *m, const struct pod_object *pod, struct decode_error *error)
+/* Let the pod count for its group as it is; what it holds of `scheduler` other_count() does. */
+static int other_place(struct model *m, const struct pod_object *pod, uint32_t other, uint32_t beside,
+                       uint32_t scheduler, struct decode_error *error)
 {
-	uint32_t dialect, other, beside;
+	bool is_new = other == SLOT_NONE;
 	struct other_entry *o, old;
-	bool is_new;
-	char *name;
-	int rc;
+	int rc = is_new ? other_enter(m, pod, &other, error) : 0;
 
-	other = other_of(m, &pod->meta);
-	rc = other_group(m, pod, &dialect, &name);
-	if (rc < 0)
-		return rc;
-	if (!name) {
-		if (other != SLOT_NONE)
-			other_forget(m, other);
-		return 0;
-	}
-	rc = beside_take(m, dialect, name, &beside);
-	if (rc < 0)
-		return rc;
-	is_new = other == SLOT_NONE;
-	if (is_new)
-		rc = other_enter(m, pod, &other, error);
 	if (rc < 0) {
 		beside_release_if_unused(m, beside);
 		return rc;
@@ -407,10 +420,34 @@ int other_put(struct model *m, const struct pod_object *pod, struct decode_error
 	o->phase = (uint8_t)pod->phase;
 	o->ours = pod_is_ours(m, pod);
 	o->bound = pod->node_name.bytes > 0;
+	o->scheduler = scheduler;
 	other_count(m, o);
 	if (!is_new)
 		other_uncount(m, &old);
 	return 0;
+}
+
+int other_put(struct model *m, const struct pod_object *pod, struct decode_error *error)
+{
+	uint32_t dialect, other = other_of(m, &pod->meta), beside, scheduler = ID_NONE;
+	char *name;
+	int rc = other_group(m, pod, &dialect, &name);
+
+	if (rc < 0)
+		return rc;
+	if (!name) {
+		if (other != SLOT_NONE)
+			other_forget(m, other);
+		return 0;
+	}
+	if (!pod->ended && !pod_is_ours(m, pod) && intern_take(&m->schedulers, pod->scheduler_name, &scheduler) < 0)
+		return -ENOMEM;
+	rc = beside_take(m, dialect, name, &beside);
+	if (rc == 0)
+		rc = other_place(m, pod, other, beside, scheduler, error);
+	if (scheduler != ID_NONE)
+		intern_give(&m->schedulers, scheduler);
+	return rc;
 }
 
 void other_remove(struct model *m, const struct meta *meta)

@@ -265,19 +265,28 @@ static void check_others(struct check *c)
 	for (uint32_t i = 0; i < m->besides.n; i++) {
 		const struct beside_entry *b = pool_at(&m->besides, i);
 		struct gang_counts counts = { 0 };
+		uint32_t foreign = 0;
 
 		if (!b->slot.live)
 			continue;
+		if (b->foreign > 0)
+			c->schedulers[b->scheduler]++;
 		for (uint32_t k = 0; k < m->others.n; k++) {
 			const struct other_entry *o = pool_at(&m->others, k);
 
 			if (!o->slot.live || o->beside != i)
 				continue;
+			if (o->scheduler != ID_NONE) {
+				foreign++;
+				c->schedulers[o->scheduler]++;
+			}
 			counts.n++;
 			counts.ours += o->ours;
 			counts.bound += o->bound;
 			counts.phases[o->phase]++;
 		}
+		if (foreign != b->foreign)
+			bad(c, "%u pods of other schedulers, not %u", foreign, b->foreign);
 		if (counts.n == 0 || memcmp(&counts, &b->counts, sizeof(counts)) != 0)
 			bad(c, "pods beside a group: %u, not %u, or otherwise", counts.n, b->counts.n);
 		if (b->gang != SLOT_NONE && gang_at(m, b->gang)->beside != i)

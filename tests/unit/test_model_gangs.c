@@ -593,6 +593,19 @@ Test(gangs, members_of_a_native_group_have_one_scheduler)
 	cr_assert_eq(gang(&s, "ns/g")->flags, GANG_REFUSED);
 	put_pod_as(&s, "muster", "b", "", NATIVE);
 	cr_assert_eq(gang(&s, "ns/g")->flags, 0);
+	/* One that muster does not schedule counts as well, as long as it has not ended. */
+	put_pod_as(&s, "other", "c", "", NATIVE);
+	cr_assert_eq(gang(&s, "ns/g")->flags, GANG_REFUSED);
+	cr_assert_str_eq(view(&s, "ns/g").refusal, "members disagree: spec.schedulerName is muster on pod b and other on others");
+	cr_assert_null(replay_pod(&s.replay, "ns/c"));
+	delete_pod(&s, "c");
+	cr_assert_eq(gang(&s, "ns/g")->flags, 0);
+	put_pod_as(&s, "other", "d", "", NATIVE ",\"nodeName\":\"n1\"");
+	cr_assert_eq(gang(&s, "ns/g")->flags, GANG_REFUSED);
+	delete_pod(&s, "a");
+	delete_pod(&s, "b");
+	put_pod_as(&s, "muster", "a", "", NATIVE);
+	cr_assert_eq(gang(&s, "ns/g")->flags, GANG_REFUSED);
 	end(&s);
 }
 

@@ -275,9 +275,6 @@ static void change_pod(struct truth *t, int i)
 
 	memcpy(old, p->json, sizeof(old));
 	if (!p->exists || p->ended || random_below(&t->r, 12) == 0) {
-		/* Pods that only count for a status are known by uid alone: the server tells that they go. */
-		if (p->exists && (p->ended || !p->ours))
-			delete(t, RESOURCE_INDEX_PODS, p->json);
 		p->uid++;
 		p->node = p->binding = -1;
 		p->ended = p->deleting = was = false;
