@@ -360,7 +360,7 @@ static void put_topology(struct out *o, const struct reason *r, const char *gang
 	}
 	put(o, "none of %u domains of %s has room for all %u members", r->domains, *key ? key : "the level", r->need);
 	if (r->domain_value != ID_NONE)
-		put(o, "; the closest%s%s, has room for %u", *value ? ", " : "", value, r->domain_fit);
+		put(o, *value ? "; the closest, %s, has room for %u" : "; the closest%s has room for %u", value, r->domain_fit);
 	put_shortfalls(o, r, names, "; ");
 	put(o, ".");
 }

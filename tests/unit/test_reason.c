@@ -157,6 +157,111 @@ Test(reason, each_of_them)
 		cr_assert_str_eq(text_of(&rows[i].r, rows[i].gang, rows[i].refusal), rows[i].text);
 }
 
+static const char *key_name(const void *context, uint32_t key)
+{
+	return key == 7 ? "topology.kubernetes.io/zone" : "";
+}
+
+static const char *value_name(const void *context, uint32_t value)
+{
+	return value == 9 ? "worker" : value == 11 ? "z1" : "";
+}
+
+static const char *said(const struct reason *r, const struct reason_about *about, bool texts)
+{
+	struct reason_names names = NAMES;
+	static char out[4096];
+
+	if (texts) {
+		names.key = key_name;
+		names.value = value_name;
+	}
+	cr_assert_eq(reason_text(r, about, &names, out, sizeof(out)), strlen(out));
+	return out;
+}
+
+Test(reason, roles_and_levels_with_their_numbers)
+{
+	struct reason r = { .why = WHY_ROLE, .members = 5, .role = 9, .role_quorum = 3, .role_members = 2 };
+
+	cr_assert_str_eq(said(&r, &ABOUT, true), "gang ns/g: role worker has 2 of the 3 members that it needs; 5 members are there in all.");
+	cr_assert_str_eq(said(&r, &ABOUT, false), "gang ns/g: a role has 2 of the 3 members that it needs; 5 members are there in all.");
+	r = (struct reason){ .why = WHY_TOPOLOGY, .nodes = 6, .need = 4, .domains = 3, .domain_key = 7, .domain_value = 11, .domain_fit = 2 };
+	cr_assert_str_eq(said(&r, &ABOUT, true), "gang ns/g: none of 3 domains of topology.kubernetes.io/zone has room for all 4 members; the "
+						 "closest, z1, has room for 2.");
+	cr_assert_str_eq(said(&r, &ABOUT, false), "gang ns/g: none of 3 domains of the level has room for all 4 members; the closest has room "
+						  "for 2.");
+	r.domain_value = ID_NONE;
+	r.shortfalls_n = 1;
+	r.shortfalls[0] = (struct shortfall){ RESOURCE_CPU, 0, 4000, 0 };
+	r.counts_n = 1;
+	r.counts[0] = (struct why_count){ NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 6, 0 };
+	cr_assert_str_eq(said(&r, &ABOUT, true), "0/6 nodes are available: 6 Insufficient cpu. gang ns/g: none of 3 domains of "
+						 "topology.kubernetes.io/zone has room for all 4 members; cpu: need 4, have 0.");
+	r = (struct reason){ .why = WHY_TOPOLOGY, .domain_key = 7, .domain_value = ID_NONE };
+	cr_assert_str_eq(said(&r, &ABOUT, true), "gang ns/g: no node has the label topology.kubernetes.io/zone that its members are to have in "
+						 "common.");
+}
+
+/* D11: what users of each system look for stands at the beginning. */
+Test(reason, each_dialect_in_its_own_words)
+{
+	const struct reason_about configmap = { .gang = "ns/g", .texts = &texts_configmap },
+				  late = { .gang = "ns/g", .texts = &texts_configmap, .timed_out_ns = 20000000000 },
+				  plain = { .gang = "ns/g", .texts = &texts_plain, .timed_out_ns = 1 };
+	struct reason r = { .why = WHY_GROUP_MISSING };
+	const char *text;
+
+	text = said(&r, &late, false);
+	cr_assert_str_eq(text, "running Permit plugin \"sample\": podgroup configmap not found, please create configmap first: ns/g");
+	cr_assert_str_eq(reason_condition(&r, text), "SchedulerError");
+	cr_assert_str_eq(reason_condition(&r, said(&r, &ABOUT, false)), "Unschedulable");
+	r = (struct reason){ .why = WHY_MEMBERS, .members = 2, .quorum = 3 };
+	cr_assert_str_eq(said(&r, &configmap, false), "gang ns/g: 2 of 3 members are there.");
+	cr_assert_str_eq(said(&r, &plain, false), "gang ns/g: 2 of 3 members are there.");
+	text = said(&r, &late, false);
+	cr_assert_str_eq(text, "rejected due to timeout after waiting 20s at plugin sample: gang ns/g could not be completed. gang ns/g: 2 of 3 "
+			       "members are there.");
+	cr_assert_str_eq(reason_condition(&r, text), "Unschedulable");
+}
+
+/* "pre-filter pod X cannot find ...": one text for all members, and where X belongs. */
+Test(reason, where_a_pods_name_belongs)
+{
+	const struct reason_about configmap = { .gang = "ns/g", .texts = &texts_configmap }, lone = { 0 };
+	struct reason r = { .why = WHY_MEMBERS, .members = 1, .quorum = 3 };
+
+	cr_assert_eq(reason_pod_at(&r, &ABOUT), strlen("pre-filter pod"));
+	cr_assert_eq(reason_pod_at(&r, &configmap), 0);
+	r.members = 0;
+	cr_assert_eq(reason_pod_at(&r, &ABOUT), 0);
+	r.why = WHY_GATED;
+	cr_assert_eq(reason_pod_at(&r, &ABOUT), strlen("pre-filter pod"));
+	cr_assert_eq(reason_pod_at(&r, &lone), 0);
+	r.why = WHY_ROOM;
+	cr_assert_eq(reason_pod_at(&r, &ABOUT), 0);
+}
+
+Test(reason, durations_as_go_writes_them)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} rows[] = {
+		{ 1, "0.000000001s" }, { 500000000, "0.5s" }, { 20000000000, "20s" }, { 60000000000, "1m0s" },
+		{ 90000000000, "1m30s" }, { 3600000000000, "1h0m0s" }, { 900000000000, "15m0s" }, { UINT64_MAX, "5124095h34m33.709551615s" },
+	};
+	struct reason r = { .why = WHY_NO_NODES };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct reason_about about = { .gang = "ns/g", .texts = &texts_configmap, .timed_out_ns = rows[i].ns };
+		char wanted[200];
+
+		snprintf(wanted, sizeof(wanted), "rejected due to timeout after waiting %s at plugin sample: ", rows[i].text);
+		cr_assert_eq(strncmp(said(&r, &about, false), wanted, strlen(wanted)), 0, "%s", said(&r, &about, false));
+	}
+}
+
 /* A reason comes from the other process: counts out of bounds are cut off. */
 Test(reason, wild_counts_and_small_rooms)
 {
