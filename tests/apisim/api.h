@@ -24,7 +24,7 @@ struct as_config {
 	size_t watch_lag;           /* a watcher that far behind is dropped; 0: half of history */
 	uint64_t (*random)(void *context); /* uids, generated names */
 	void *context;
-	const char *const *gates;   /* NULL-terminated, see as_gates; or NULL */
+	const char *const *gates;   /* NULL-terminated, as --gate has them; or NULL */
 	const char **bad_gate;      /* out, or NULL */
 	uint64_t now_ns;            /* when the first objects are made */
 };

@@ -42,12 +42,22 @@ static const struct as_resource builtin[] = {
 	 .returns_object = true, .strategy = &as_crd_strategy, .fields = meta_fields},
 };
 
-/* What the native gang API of 1.36 serves behind its feature gate. */
+/* What the native gang API serves behind its feature gate, in the version of the release. */
 static const struct as_resource generic_workload[] = {
-	{.group = "scheduling.k8s.io", .version = "v1alpha2", .plural = "podgroups", .kind = "PodGroup",
-	 .namespaced = true, .has_status = true, .counts_changes = true, .fields = meta_fields},
-	{.group = "scheduling.k8s.io", .version = "v1alpha2", .plural = "workloads", .kind = "Workload",
-	 .namespaced = true, .counts_changes = true, .fields = meta_fields},
+	{.group = "scheduling.k8s.io", .plural = "podgroups", .kind = "PodGroup", .namespaced = true,
+	 .has_status = true, .counts_changes = true, .fields = meta_fields},
+	{.group = "scheduling.k8s.io", .plural = "workloads", .kind = "Workload", .namespaced = true,
+	 .counts_changes = true, .fields = meta_fields},
+};
+
+/* 1.36, 1.37, and what is planned. */
+static const struct {
+	const char *gate;
+	const char *version;
+} releases[] = {
+	{"GenericWorkload", "v1alpha2"},
+	{"GenericWorkload/v1beta1", "v1beta1"},
+	{"GenericWorkload/v1", "v1"},
 };
 
 /* Stored as they come. */
@@ -73,7 +83,6 @@ static const struct {
 	{"storage.k8s.io", "volumeattachments", NULL, "VolumeAttachment", NULL, false},
 };
 
-const char *const as_gates[] = {"GenericWorkload", NULL};
 
 static char *lower(const char *text)
 {
@@ -159,11 +168,18 @@ void as_resources_add_builtin(struct as_resources *rs)
 
 bool as_resources_add_gate(struct as_resources *rs, const char *gate)
 {
-	if (strcmp(gate, "GenericWorkload") != 0)
-		return false;
-	for (size_t i = 0; i < sizeof(generic_workload) / sizeof(generic_workload[0]); i++)
-		as_resources_add(rs, &generic_workload[i]);
-	return true;
+	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++) {
+		if (strcmp(gate, releases[i].gate) != 0)
+			continue;
+		for (size_t k = 0; k < sizeof(generic_workload) / sizeof(generic_workload[0]); k++) {
+			struct as_resource r = generic_workload[k];
+
+			r.version = releases[i].version;
+			as_resources_add(rs, &r);
+		}
+		return true;
+	}
+	return false;
 }
 
 void as_resources_free(struct as_resources *rs)

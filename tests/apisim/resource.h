@@ -55,11 +55,9 @@ struct as_resources {
 struct as_resource *as_resources_add(struct as_resources *rs, const struct as_resource *resource);
 struct as_resource *as_resources_find(const struct as_resources *rs, const char *group, const char *version,
                                       const char *plural);
-/* The kinds that every server has, and those of --gate NAME. */
+/* The kinds that every server has, and those of --gate NAME; false: no such gate. */
 void as_resources_add_builtin(struct as_resources *rs);
 bool as_resources_add_gate(struct as_resources *rs, const char *gate);
-/* The names of the gates, for --help: NULL-terminated. */
-extern const char *const as_gates[];
 void as_resources_free(struct as_resources *rs);
 
 #endif

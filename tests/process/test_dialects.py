@@ -100,7 +100,7 @@ def native_in(version):
     """A native gang whose PodGroup is of that version, beside one that is older."""
     [group], pods = made("native", "g", 3, cpu="1")
     group["apiVersion"] = f"scheduling.k8s.io/{version}"
-    flags = ["--gate", "GenericWorkload", "--crd", f"scheduling.k8s.io/{version}/podgroups/PodGroup"]
+    flags = ["--gate", "GenericWorkload", "--gate", f"GenericWorkload/{version}"]
     path = f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups"
     with Cluster(objects.node("n1"), apisim=flags) as c:
         c.up()
