@@ -3,6 +3,8 @@
     made = DIALECTS["configmap"].objects("g", 3, "ns")     what describes the group
     DIALECTS["configmap"].mark(pod, "g", 3)                what its members carry
 """
+import json
+
 from .objects import GROUP_LABEL, pod_group
 
 L1_LABEL = "pod-group.scheduling.sigs.k8s.io"
@@ -13,7 +15,12 @@ KOORDINATOR_NAME = "gang.scheduling.koordinator.sh/name"
 KOORDINATOR_MIN = "gang.scheduling.koordinator.sh/min-available"
 KUEUE_NAME, KUEUE_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
 # What apisim serves of them only when it is told to.
-CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup", "kosmos.io/v1alpha1/workloadpolicies/WorkloadPolicy")
+CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup", "scheduling.run.ai/v2alpha2/podgroups/PodGroup",
+        "kosmos.io/v1alpha1/workloadpolicies/WorkloadPolicy")
+LWS = "leaderworkerset.sigs.k8s.io/"
+KAI_NAME = "pod-group-name"
+YUNIKORN_NAME, YUNIKORN_APP = "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/app-id"
+YUNIKORN_GROUPS = "yunikorn.apache.org/task-groups"
 POLICY_LABEL, POLICY_LABEL_OF_PROSE = "workload-policy/kosmos.io", "workload-policy.kosmos.io"
 
 
@@ -46,6 +53,10 @@ def volcano_group(name, min_member, namespace="default", **spec):
     return {**pod_group(name, min_member, namespace, **spec), "apiVersion": "scheduling.volcano.sh/v1beta1"}
 
 
+def kai_group(name, min_member, namespace="default", **spec):
+    return {**pod_group(name, min_member, namespace, **spec), "apiVersion": "scheduling.run.ai/v2alpha2"}
+
+
 def workload_policy(name, allocation, namespace="default", selector=None, key="workload-test", **spec):
     """allocation: {value of the topology label: replicas}"""
     return {"apiVersion": "kosmos.io/v1alpha1", "kind": "WorkloadPolicy",
@@ -69,6 +80,18 @@ def _native(pod, name, quorum):
     pod["spec"]["schedulingGroup"] = {"podGroupName": name}
 
 
+def _leaderworkerset(pod, name, quorum):
+    """The gang's name is the set's with the number of the group."""
+    leader, _, index = name.rpartition("-")
+    label(pod, {LWS + "name": leader, LWS + "group-index": index})
+    annotate(pod, {LWS + "size": str(quorum)})
+
+
+def _yunikorn(pod, name, quorum):
+    annotate(pod, {YUNIKORN_NAME: "all", YUNIKORN_APP: name,
+                   YUNIKORN_GROUPS: json.dumps([{"name": "all", "minMember": quorum, "minResource": {"cpu": "1"}}])})
+
+
 DIALECTS = {
     "scheduler-plugins": Dialect(lambda p, g, n: label(p, {GROUP_LABEL: g}), pod_group),
     "scheduler-plugins-old": Dialect(lambda p, g, n: label(p, {L1_LABEL: g}), old_pod_group),
@@ -79,5 +102,8 @@ DIALECTS = {
     "native": Dialect(_native, native_group),
     "volcano": Dialect(lambda p, g, n: annotate(p, {TASK_NAME: g}), volcano_group),
     "koordinator": Dialect(lambda p, g, n: annotate(p, {KOORDINATOR_NAME: g, KOORDINATOR_MIN: str(n)})),
+    "leaderworkerset": Dialect(_leaderworkerset),
+    "yunikorn": Dialect(_yunikorn),
+    "kai": Dialect(lambda p, g, n: annotate(p, {KAI_NAME: g}), kai_group),
     "kueue": Dialect(lambda p, g, n: (label(p, {KUEUE_NAME: g}), annotate(p, {KUEUE_COUNT: str(n)}))),
 }

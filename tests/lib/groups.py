@@ -1,9 +1,10 @@
 """Which group a pod belongs to and how many of it must start together, read from
 the API objects alone; nothing here is shared with muster."""
+import json
 from collections import namedtuple
 
-from .dialects import (CONFIGMAP_LABEL, KOORDINATOR_MIN, KOORDINATOR_NAME, KUEUE_COUNT, KUEUE_NAME, L0_MIN, L0_NAME,
-                       L1_LABEL, TASK_NAME, TASK_NUMBER)
+from .dialects import (CONFIGMAP_LABEL, KAI_NAME, KOORDINATOR_MIN, KOORDINATOR_NAME, KUEUE_COUNT, KUEUE_NAME, L0_MIN,
+                       L0_NAME, L1_LABEL, LWS, TASK_NAME, TASK_NUMBER, YUNIKORN_APP, YUNIKORN_GROUPS, YUNIKORN_NAME)
 from .objects import GROUP_LABEL
 
 Group = namedtuple("Group", "kind name quorum")  # quorum: what the pod itself says, None when an object does
@@ -39,8 +40,16 @@ def of(pod):
         return Group("volcano", task, None)
     if notes.get(KOORDINATOR_NAME):
         return Group("koordinator", notes[KOORDINATOR_NAME], number(notes.get(KOORDINATOR_MIN)))
+    if notes.get(YUNIKORN_NAME):
+        parts = json.loads(notes.get(YUNIKORN_GROUPS, "[]"))
+        return Group("yunikorn", notes.get(YUNIKORN_APP), sum(part["minMember"] for part in parts))
+    if notes.get(KAI_NAME):
+        return Group("kai", notes[KAI_NAME], None)
     if labels.get(KUEUE_NAME):
         return Group("kueue", labels[KUEUE_NAME], number(notes.get(KUEUE_COUNT)))
+    if labels.get(LWS + "name") and labels.get(LWS + "group-index"):
+        return Group("leaderworkerset", f'{labels[LWS + "name"]}-{labels[LWS + "group-index"]}',
+                     number(notes.get(LWS + "size")))
     return None
 
 
@@ -49,6 +58,7 @@ OBJECTS = {  # kind of group -> kinds of the objects that describe it, the first
     "L1": ("PodGroup.scheduling.sigs.k8s.io", "PodGroup"),
     "configmap": ("ConfigMap",),
     "native": ("PodGroup.scheduling.k8s.io",),
+    "kai": ("PodGroup.scheduling.run.ai",),
     "volcano": ("PodGroup.scheduling.volcano.sh",),
 }
 

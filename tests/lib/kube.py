@@ -35,6 +35,7 @@ KINDS = {
     "PodGroup": ("apis/scheduling.x-k8s.io/v1alpha1", "podgroups", True),
     "PodGroup.scheduling.sigs.k8s.io": ("apis/scheduling.sigs.k8s.io/v1alpha1", "podgroups", True),
     "PodGroup.scheduling.k8s.io": ("apis/scheduling.k8s.io/v1alpha2", "podgroups", True),
+    "PodGroup.scheduling.run.ai": ("apis/scheduling.run.ai/v2alpha2", "podgroups", True),
     "PodGroup.scheduling.volcano.sh": ("apis/scheduling.volcano.sh/v1beta1", "podgroups", True),
     "Workload": ("apis/scheduling.k8s.io/v1alpha2", "workloads", True),
     "WorkloadPolicy": ("apis/kosmos.io/v1alpha1", "workloadpolicies", True),

@@ -89,14 +89,14 @@ def test_broken_gangs_of_each_dialect():
     for name, dialect in DIALECTS.items():
         pods = [pod(f"p-{i}") for i in range(3)]
         for p in pods:
-            dialect.mark(p, "g", 3)
-        objects = described(*dialect.objects("g", 3))
+            dialect.mark(p, "g-0", 3)
+        objects = described(*dialect.objects("g-0", 3))
 
         def wrong(n):
             return check.broken_gangs(objects, [bound(p, "n1") for p in pods[:n]] + pods[n:])
 
         equal((wrong(0), wrong(3)), ([], []), f"{name}: none, all")
-        equal(wrong(2), ["gang default/g: 2 bound of a quorum of 3"], f"{name}: part-placed")
+        equal(wrong(2), ["gang default/g-0: 2 bound of a quorum of 3"], f"{name}: part-placed")
 
 
 def test_silent_pods():
@@ -188,10 +188,10 @@ def test_sums_and_counts_of_muster():
 
 
 def test_yaml_that_versions_disagree_about_is_refused():
-    text = 'a: 1\nb: [x, "y, z"]\nc:\n- d: "e"\n  f: null\n- g\nh: {i: true}\nj: |\n  k\n   l\n'
+    text = 'a: 1\nb: [x, "y, z"]\nc:\n- d: "e"\n  f: null\n- g\nh: {i: true}\nj: |\n  k\n   l\nm: >\n  n\n  o\n'
     equal(yamlsub.load(text), {"a": 1, "b": ["x", "y, z"], "c": [{"d": "e", "f": None}, "g"], "h": {"i": True},
-                               "j": "k\n l\n"}, "read")
-    for bad in ("a: 0444", "a: yes", "a: &x b", "a: >\n  x", "a: [[1]]", "a: 1\na: 2", "a: b: c", "- a\nb: c", "a: 'x",
+                               "j": "k\n l\n", "m": "n o\n"}, "read")
+    for bad in ("a: 0444", "a: yes", "a: &x b", "a: [[1]]", "a: 1\na: 2", "a: b: c", "- a\nb: c", "a: 'x",
                 "a:\n  b: 1\n   c: 2", "a: *x", "a: !!str 1", "\ta: 1"):
         refuses(yamlsub.load, bad)
 

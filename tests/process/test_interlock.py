@@ -22,7 +22,7 @@ SOON_S = 20
 
 def made(rng, dialect):
     """{gang: size}, and all objects with the pods alternating."""
-    sizes = {name: rng.randint(NODES * CPU // 2 + 1, NODES * CPU) for name in ("x", "y")}
+    sizes = {name: rng.randint(NODES * CPU // 2 + 1, NODES * CPU) for name in ("x-0", "y-0")}
     rows = []
     for name, n in sizes.items():
         pods = [objects.pod(f"{name}-{i}", cpu="1", memory="0") for i in range(n)]
