@@ -72,6 +72,7 @@ void gang_link(struct gangs *gs, uint32_t index, pod_id pod)
 	g->last = pod;
 	if (g->members++ == 0)
 		p->previous = ID_NONE;
+	g->told_hash = 0; /* whatever was told, this one did not hear it */
 }
 
 void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)

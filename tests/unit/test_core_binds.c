@@ -731,6 +731,29 @@ Test(reason, told_anew_when_it_changes)
 	story_free(s);
 }
 
+/* The numbers are as they were told, but the new pod did not hear them. */
+Test(reason, told_anew_to_a_pod_that_takes_anothers_place)
+{
+	struct story *s = one_node(4);
+
+	story_gang(s, .name = "g", .quorum = 3);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	story_expect(s, "gang g incomplete 0/3 of 2\nwhy g: members 2 of 3\n");
+	story_drop_pod(s, "g-0");
+	story_plan(s);
+	story_pod(s, .name = "g-0", .gang = "g", .cpu = 1);
+	story_plan(s);
+	story_expect(s, "");
+	story_tick(s, 2000);
+	story_plan(s);
+	story_expect(s, "why g: members 2 of 3\n");
+	story_tick(s, 5000);
+	story_plan(s);
+	story_expect(s, "");
+	story_free(s);
+}
+
 /* The ledger shows what was said. */
 Test(reason, stands_in_the_ledger)
 {
