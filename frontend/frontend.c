@@ -289,6 +289,7 @@ static uint64_t core_send(struct frontend *f)
 
 	if (!f->synced && all_synced(f)) {
 		model_set_synced(f->model);
+		report_lists_in(f->report);
 		f->synced = true;
 	}
 	f->flushed = model_flush(f->model, &sink);
