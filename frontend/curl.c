@@ -34,6 +34,7 @@ struct http_call {
 	const char *headers_type;      /* content type they were made for */
 	uint64_t headers_generation;   /* of the token in them */
 	char error[CURL_ERROR_SIZE];
+	bool guarded;   /* it changes something */
 	bool reached;   /* a connection was there and the request about to be sent */
 	bool stopped;   /* data() said stop */
 	bool too_large;
@@ -136,11 +137,17 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context)
 static int on_request(void *context, char *ip, char *local_ip, int port, int local_port)
 {
 	struct http_call *c = context;
+	struct curl_transport *t = c->transport;
 
 	(void)ip;
 	(void)local_ip;
 	(void)port;
 	(void)local_port;
+	if (c->guarded && t->config.may_write && !t->config.may_write(t->config.context)) {
+		c->reached = false; /* nor by an earlier try: libcurl repeats what was not begun */
+		snprintf(c->error, sizeof(c->error), "not sent: the lease is not held");
+		return CURL_PREREQFUNC_ABORT;
+	}
 	c->reached = true;
 	return CURL_PREREQFUNC_OK;
 }
@@ -324,6 +331,7 @@ static struct http_call *transport_start(struct transport *interface, const stru
 
 	c->handler = *handler;
 	c->reached = false;
+	c->guarded = !r->before_lease && strcmp(r->method, "GET") != 0;
 	c->stopped = false;
 	c->too_large = false;
 	c->error[0] = '\0';

@@ -17,6 +17,10 @@ struct curl_config {
 	const struct access *access; /* outlives the transport */
 	const struct env *env;       /* for logs and time; its transport is not used */
 	unsigned lane_max[HTTP_LANES]; /* requests at once; more wait inside */
+	/* Asked on a connection that stands, right before a request goes out that changes something: false ends
+	 * it as HTTP_NOT_SENT.  NULL: always. */
+	bool (*may_write)(void *context);
+	void *context;
 };
 
 struct curl_counts {

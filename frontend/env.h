@@ -31,6 +31,7 @@ struct http_request {
 	enum http_lane lane;
 	uint32_t timeout_ms;         /* for the whole; 0: none (watch) */
 	uint32_t silence_timeout_ms; /* no byte for that long: broken; 0: none */
+	bool before_lease; /* sent whether or not we may act: what takes and keeps the lease */
 };
 
 /* How a request ended. */

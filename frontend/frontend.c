@@ -1,6 +1,7 @@
 #include "frontend/frontend.h"
 
 #include "frontend/extender.h"
+#include "frontend/lease.h"
 #include "frontend/log.h"
 #include "frontend/report.h"
 #include "frontend/watch.h"
@@ -32,6 +33,7 @@ struct frontend {
 	struct writer *writer;
 	struct report *report;
 	struct extender *extender; /* NULL: off */
+	struct lease *lease;       /* NULL: no election */
 
 	struct frontend_port port;
 	bool up;
@@ -114,6 +116,12 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->model = model;
 	f->writer = writer_new(&writer);
 	f->report = report_new(&report);
+	if (config->lease) {
+		struct lease_config lease = *config->lease;
+
+		lease.env = env;
+		f->lease = lease_new(&lease);
+	}
 	if (config->extender_keep_ms > 0) {
 		struct extender_config extender = {.env = env, .model = model, .keep_ms = config->extender_keep_ms};
 
@@ -139,6 +147,7 @@ void frontend_free(struct frontend *f)
 	writer_free(f->writer);
 	report_free(f->report);
 	extender_free(f->extender);
+	lease_free(f->lease);
 	free(f->results);
 	free(f);
 }
@@ -256,6 +265,25 @@ int frontend_command(struct frontend *f, const struct record *record)
 	}
 }
 
+/* ---- the lease ------------------------------------------------------------------------- */
+
+bool frontend_may_write(const struct frontend *f)
+{
+	return !f->lease || lease_held(f->lease);
+}
+
+bool frontend_lost_lease(const struct frontend *f)
+{
+	return f->lease && lease_lost(f->lease);
+}
+
+bool frontend_release_lease(struct frontend *f)
+{
+	if (f->lease)
+		lease_release(f->lease);
+	return !f->lease || lease_released(f->lease);
+}
+
 /* ---- towards the core --------------------------------------------------------------- */
 
 static bool all_synced(const struct frontend *f)
@@ -287,9 +315,9 @@ static uint64_t core_send(struct frontend *f)
 	struct model_sink sink = {.reserve = f->port.event, .context = f->port.context};
 	uint64_t now = env_now(f->env), next;
 
-	if (!f->synced && all_synced(f)) {
+	/* One that stands by is kept warm: its core knows all and plans nothing. */
+	if (!f->synced && all_synced(f) && frontend_may_write(f)) {
 		model_set_synced(f->model);
-		report_lists_in(f->report);
 		f->synced = true;
 	}
 	f->flushed = model_flush(f->model, &sink);
@@ -362,8 +390,14 @@ uint64_t frontend_poll(struct frontend *f)
 	}
 	due = writer_poll(f->writer);
 	next = due < next ? due : next;
-	due = report_poll(f->report, writer_queued(f->writer) > 0);
-	next = due < next ? due : next;
+	if (f->lease) {
+		due = lease_poll(f->lease);
+		next = due < next ? due : next;
+	}
+	if (frontend_may_write(f)) {
+		due = report_poll(f->report, writer_queued(f->writer) > 0);
+		next = due < next ? due : next;
+	}
 	if (f->up) {
 		due = core_send(f);
 		next = due < next ? due : next;
@@ -426,5 +460,9 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	out->extends = f->extender != NULL;
 	if (f->extender)
 		out->extender = *extender_counts(f->extender);
-	out->lists_in = f->synced;
+	out->lists_in = all_synced(f);
+	out->elects = f->lease != NULL;
+	out->leads = frontend_may_write(f);
+	if (f->lease)
+		out->lease = *lease_counts(f->lease);
 }

@@ -19,12 +19,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct lease_config; /* frontend/lease.h */
+
 struct frontend_config {
 	unsigned bind_connections;
 	unsigned report_per_second;
 	size_t report_queue;  /* of reasons, and of events of bindings */
 	const char *instance; /* who reports, for Events */
 	const char *node_selector; /* other nodes do not exist; NULL: all do */
+	const struct lease_config *lease; /* NULL: no election, we act from the start; copied, its env is ours */
 	uint32_t extender_keep_ms; /* room for another scheduler's pod is kept so long; 0: there is no extender */
 };
 
@@ -79,6 +82,15 @@ bool frontend_refused_at_start(const struct frontend *f);
 /* The API server's state is older than what was seen.  Nothing is repaired in
  * place: free it, and start with a new one and a new model. */
 bool frontend_must_restart(const struct frontend *f);
+
+/* May a request that changes something go out now? */
+bool frontend_may_write(const struct frontend *f);
+
+/* The lease is another's: the process must end, and start as one that stands by. */
+bool frontend_lost_lease(const struct frontend *f);
+
+/* After frontend_stop(), when idle: let another instance have the lease.  True once that is done. */
+bool frontend_release_lease(struct frontend *f);
 
 /* Its part of the figures. */
 void frontend_metrics(const struct frontend *f, struct metrics *out);

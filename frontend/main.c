@@ -5,6 +5,7 @@
 #include "frontend/curl.h"
 #include "frontend/frontend.h"
 #include "frontend/kubeconfig.h"
+#include "frontend/lease.h"
 #include "frontend/log.h"
 #include "frontend/options.h"
 #include "frontend/serve.h"
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define RELEASE_NS (2 * NS_PER_S) /* for the lease, at the end */
 #define EXIT_INPUT 2
 #define EXIT_CONFIG 78
 #define CONNECT_AGAIN_NS (100 * NS_PER_MS)
@@ -42,6 +44,7 @@ struct daemon {
 	struct serve *serve;
 	struct metrics metrics;
 	char instance[128];
+	char identity[160]; /* of this life of the process */
 	uint64_t connect_ns;  /* when to try the core again */
 	uint64_t figures_ns;
 	char last_error[512]; /* of the connection, so that each is said once */
@@ -305,6 +308,9 @@ static int loop_end(struct daemon *d)
 		loop_turn(d);
 	if (corelink_is_up(d->link))
 		frontend_poll(d->frontend);
+	until = env_now(&d->env) + RELEASE_NS;
+	while (!frontend_release_lease(d->frontend) && env_now(&d->env) < until)
+		loop_turn(d);
 	env_log(&d->env, frontend_idle(d->frontend) ? "info" : "warn", "stopped%s",
 	        frontend_idle(d->frontend) ? "" : "; some bindings were not answered");
 	return 0;
@@ -317,6 +323,10 @@ static int loop_run(struct daemon *d)
 
 		if (code >= 0)
 			return code;
+		if (frontend_lost_lease(d->frontend)) {
+			env_log(&d->env, "error", "the lease is lost: ending at once");
+			_exit(1); /* nothing more goes out, not even what is half written */
+		}
 		loop_turn(d);
 		/* In a cluster the token may be rotated any moment; a kubeconfig is what
 		 * the user gave. */
@@ -365,13 +375,20 @@ static int model_start(struct daemon *d)
 	return -1;
 }
 
+static bool may_write(void *context)
+{
+	const struct daemon *d = context;
+
+	return frontend_may_write(d->frontend);
+}
+
 static int transport_start(struct daemon *d)
 {
 	struct access_options o = {
 		.kubeconfig = d->options->kubeconfig, .context = d->options->context, .allow_insecure = d->options->insecure,
 	};
 	struct curl_config config = {
-		.access = &d->access, .env = &d->env,
+		.access = &d->access, .env = &d->env, .may_write = may_write, .context = d,
 		.lane_max = {
 			[HTTP_WATCH] = 64, [HTTP_BIND] = (unsigned)d->options->bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 8,
 		},
@@ -432,16 +449,24 @@ static int serve_begin(struct daemon *d)
 
 static void frontend_begin(struct daemon *d)
 {
+	const struct options *o = d->options;
+	struct lease_config lease = {
+		.namespace = o->lease_namespace, .name = o->lease_name, .identity = d->identity,
+		.duration_ns = (uint64_t)o->lease_s * NS_PER_S, .renew_ns = (uint64_t)o->renew_s * NS_PER_S,
+		.retry_ns = (uint64_t)o->retry_s * NS_PER_S,
+	};
 	struct frontend_config config = {
 		.bind_connections = (unsigned)d->options->bind_connections,
 		.report_per_second = (unsigned)d->options->report_per_second, .report_queue = 10000,
 		.instance = d->instance, .node_selector = d->options->node_selector,
-		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000,
+		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000, .lease = o->leader_elect ? &lease : NULL,
 	};
 	char host[100] = "localhost";
 
 	gethostname(host, sizeof(host) - 1);
 	snprintf(d->instance, sizeof(d->instance), "muster-%s", host);
+	snprintf(d->identity, sizeof(d->identity), "%s_%016llx%016llx", host, (unsigned long long)world_random(NULL),
+	         (unsigned long long)world_random(NULL));
 	d->frontend = frontend_new(&config, &d->env, d->model);
 	d->metrics.start_seconds = (double)world_wall_ns(NULL) * 1e-9;
 }

@@ -174,6 +174,16 @@ static void extender_metrics_write(const struct metrics *m, FILE *out)
 	        {"muster_extender_seconds_max", "gauge", "The longest of them.", (double)x->ns_max * 1e-9});
 }
 
+static void lease_metrics_write(const struct metrics *m, FILE *out)
+{
+	if (!m->elects)
+		return;
+	FIGURES(out,
+	        {"muster_leading", "gauge", "1 while this instance holds the lease.", m->leads},
+	        {"muster_lease_renewals_total", "counter", "Times the lease was taken or renewed.", (double)m->lease.renewals},
+	        {"muster_lease_failures_total", "counter", "Requests for the lease that failed.", (double)m->lease.failures});
+}
+
 static void http_write(const struct metrics *m, FILE *out)
 {
 	static const char *const lanes[HTTP_LANES] = {"watch", "bind", "report", "call"};
@@ -240,6 +250,7 @@ void metrics_write(const struct metrics *m, FILE *out)
 	objects_write(m, out);
 	writer_write(m, out);
 	extender_metrics_write(m, out);
+	lease_metrics_write(m, out);
 	http_write(m, out);
 	core_write(m, out);
 	FIGURES(out,
@@ -263,5 +274,7 @@ const char *metrics_not_ready(const struct metrics *m, char *text, size_t text_b
 			return text;
 		}
 	}
+	if (m->elects && !m->leads) /* it stands by, and could act at once */
+		return NULL;
 	return m->core.synced ? NULL : "the lists are not in the ledger yet";
 }

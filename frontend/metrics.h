@@ -4,6 +4,7 @@
 #define MUSTER_FRONTEND_METRICS_H
 
 #include "frontend/curl.h"
+#include "frontend/lease.h"
 #include "frontend/model.h"
 #include "frontend/report.h"
 #include "frontend/watch.h"
@@ -63,6 +64,8 @@ struct metrics {
 	struct frontend_counts frontend;
 	struct extender_counts extender;
 	bool extends;
+	struct lease_counts lease;
+	bool elects, leads;
 	struct curl_counts curl;
 	struct metrics_core core;
 };

@@ -1,6 +1,7 @@
 #include "frontend/options.h"
 
 #include "frontend/config.h"
+#include "frontend/lease.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -54,8 +55,6 @@ static int argument_take(int argc, char **argv, int *i, struct argument *out)
 	static const char *const alone[] = {"--help", "-h", "--version", "--help-config", NULL};
 	static const char *const own[] = {"--config", "--check-config", NULL};
 	static const char *const later[] = {
-		"--leader-elect", "--leader-elect-lease-duration", "--leader-elect-renew-deadline",
-		"--leader-elect-retry-period", "--leader-elect-resource-name", "--leader-elect-resource-namespace",
 		"--secure-port", "--feature-gates", NULL,
 	};
 	const char *equals = strchr(argv[*i], '=');
@@ -130,6 +129,17 @@ static int file_read(const char *path, struct options *o)
 	return 2;
 }
 
+static int lease_check(const struct options *o)
+{
+	const char *fault = lease_times_fault((uint64_t)o->lease_s, (uint64_t)o->renew_s, (uint64_t)o->retry_s);
+
+	if (!fault)
+		return -1;
+	fprintf(stderr, "muster-frontend: leader election: %s (%d, %d and %d seconds)\n", fault, (int)o->lease_s,
+	        (int)o->renew_s, (int)o->retry_s);
+	return 2;
+}
+
 int options_read(int argc, char **argv, struct options *out)
 {
 	const char *config = NULL, *check = NULL;
@@ -150,6 +160,8 @@ int options_read(int argc, char **argv, struct options *out)
 			rc = setting_take(&a, out);
 	}
 	options_settle(out);
+	if (rc < 0)
+		rc = lease_check(out);
 	if (rc >= 0 || !check)
 		return rc;
 	config_print(out, stdout);

@@ -42,6 +42,19 @@ const struct setting settings[] = {
 	{"logLevel", "--log-level", "LEVEL", "info", "what is said on standard error", AT(log_level),
 	 .kind = SETTING_WORD, .words = levels},
 
+	{"leaderElection.leaderElect", "--leader-elect", NULL, "false",
+	 "act only while this instance holds the lease; others stand by", AT(leader_elect), .kind = SETTING_YES},
+	{"leaderElection.leaseDurationSeconds", "--leader-elect-lease-duration", "SECONDS", "15",
+	 "another instance takes a lease that was not renewed for so long", AT(lease_s), .kind = SETTING_NUMBER, .least = 1,
+	 .most = 3600},
+	{"leaderElection.renewDeadlineSeconds", "--leader-elect-renew-deadline", "SECONDS", "10",
+	 "the holder stops when it could not renew for so long", AT(renew_s), .kind = SETTING_NUMBER, .least = 1, .most = 3600},
+	{"leaderElection.retryPeriodSeconds", "--leader-elect-retry-period", "SECONDS", "2",
+	 "between requests for the lease", AT(retry_s), .kind = SETTING_NUMBER, .least = 1, .most = 3600},
+	{"leaderElection.resourceName", "--leader-elect-resource-name", "NAME", "muster", "the Lease", AT(lease_name)},
+	{"leaderElection.resourceNamespace", "--leader-elect-resource-namespace", "NAMESPACE", "muster-system", "its namespace",
+	 AT(lease_namespace)},
+
 	{"dialects", .help = "the dialects that are on; pods don't belong to groups of others", AT(dialects),
 	 .kind = SETTING_DIALECTS},
 	{"disabledDialects", .help = "or those that are off, when all others are to be on", AT(dialects_off),
@@ -106,6 +119,7 @@ const size_t settings_n = sizeof(settings) / sizeof(settings[0]);
 _Static_assert(sizeof(settings) / sizeof(settings[0]) <= 64, "a bit for each");
 
 const struct settings_section settings_sections[] = {
+	{"leaderElection", "of several instances with the same scheduler names one acts"},
 	{"coscheduling", "arguments of scheduler-plugins' Coscheduling"},
 	{"defaultTimeouts", "of groups of other dialects"},
 	{"core", "for muster-core: musterctl up passes it on, muster-frontend alone does not use it"},

@@ -40,6 +40,10 @@ struct options {
 	int64_t cpu;
 	bool insecure;
 
+	bool leader_elect;
+	int64_t lease_s, renew_s, retry_s;
+	const char *lease_name, *lease_namespace;
+
 	int64_t permit_s; /* of scheduler-plugins' groups that name no timeout */
 	int64_t backoff_s;
 	int64_t reject_percent;

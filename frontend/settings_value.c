@@ -137,6 +137,8 @@ static int number_put(const struct setting *s, int64_t *out, const char *text, c
 
 	errno = 0;
 	n = strtoll(text, &end, 10);
+	if (s->argument && strcmp(s->argument, "SECONDS") == 0 && strcmp(end, "s") == 0)
+		end++; /* as kube-scheduler's flags have it */
 	/* Neither blanks nor a sign before it. */
 	if (errno || *text < '0' || *text > '9' || *end || n < s->least || n > s->most) {
 		setting_range(s, range, sizeof(range));

@@ -83,23 +83,14 @@ def read_answers(f, n):
         status = int(f.readline().split()[1])
         length = 0
         while True:
-            line = f.readline().lower()
+            line = f.readline()
             if line in (b"\r\n", b""):
                 break
-            if line.startswith(b"content-length:"):
+            if line[:15].lower() == b"content-length:":
                 length = int(line[15:])
-            if line.startswith(b"transfer-encoding:"):
-                length = None
-        body = f.read(length) if length is not None else b"".join(chunks_of(f))
+        body = f.read(length)
         if status != 201:
             raise kube.ApiError("POST", "", status, body.decode(errors="replace"))
-
-
-def chunks_of(f):
-    while size := int(f.readline(), 16):
-        yield f.read(size)
-        f.readline()
-    f.readline()
 
 
 def submit(client, made, batch=32):

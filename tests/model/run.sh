@@ -55,5 +55,10 @@ expect proved ring -DCELLS=5
 expect refuted ring -DNO_R1
 expect refuted ring -DNO_R2
 expect refuted ring -DNO_PUBLISH_BEFORE_WAIT
+expect proved lease
+expect refuted lease -DUNTIL_FROM_ANSWER
+expect refuted lease -DRENEW=4
+expect refuted lease -DTRUST_FIRST_SIGHT
+expect refuted lease -DNO_VERSION
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,144 @@
+"""Several instances, one lease: one acts, another takes over, and two never act at once."""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import muster, objects  # noqa: E402
+from lib.cluster import Cluster, run  # noqa: E402
+from lib.harness import check, equal, main, steady, until  # noqa: E402
+from lib.kube import namespace  # noqa: E402
+from lib.objects import pod_group  # noqa: E402
+
+TIMES = ("--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3", "--leader-elect-retry-period", "1")
+LEASE = ("Lease", "muster", "muster-system")
+
+
+class Instance:
+    """Core and frontend, side by side with others'."""
+
+    def __init__(self, c, number):
+        self.socket = os.path.join(c.folder, f"{number}.sock")
+        self.listen = f"127.0.0.1:{muster.free_port()}"
+        self.core = c.spawn("muster-core", "--socket", self.socket)
+        self.frontend = c.spawn("muster-frontend", "--socket", self.socket, "--kubeconfig", c.kubeconfig, "--listen",
+                                self.listen, "--leader-elect", *TIMES)
+
+    def fetch(self, c, path):
+        c.listen = self.listen
+        return c.fetch(path)
+
+    def leads(self, c):
+        c.listen = self.listen
+        return c.metric("muster_leading") == 1
+
+    def ready(self, c):
+        until(lambda: self.fetch(c, "/readyz")[0] == 200, 30, "readyz")
+
+
+def lease(c):
+    return c.client.get(*LEASE)["spec"]
+
+
+def gang(c, name, n=3):
+    c.create(pod_group(name, n), *(objects.pod(f"{name}-{i}", group=name) for i in range(n)))
+
+
+def started(c, n=2):
+    """That many instances; the first one leads."""
+    all_of_them = []
+    c.create(namespace("muster-system"))
+    for i in range(n):
+        all_of_them.append(Instance(c, i))
+        if i == 0:
+            until(lambda: all_of_them[0].leads(c), 20, "a leader")
+    for i in all_of_them:
+        i.ready(c)
+    return all_of_them
+
+
+def test_one_acts_and_the_next_takes_over_when_it_is_killed():
+    with Cluster(*(objects.node(f"n{i}") for i in range(4))) as c:
+        one, two = started(c)
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 10, "a bound")
+        equal(two.leads(c), False)
+        equal(lease(c)["leaseTransitions"], 0)
+        one.frontend.kill()
+        since = time.monotonic()
+        gang(c, "b")
+        until(lambda: c.bound("b") == 3, 20, "b bound")
+        took = time.monotonic() - since
+        check(1 <= took <= 4 + 2.2 + 3, "taken over after", took)
+        equal(lease(c)["leaseTransitions"], 1)
+        check(not c.wrongs(), c.wrongs())
+
+
+def test_a_clean_stop_hands_over_at_once():
+    with Cluster(objects.node("n0")) as c:
+        one, two = started(c)
+        equal(one.frontend.stop(), 0)
+        equal(lease(c)["holderIdentity"], "")
+        since = time.monotonic()
+        until(lambda: two.leads(c), 10, "the other leads")
+        check(time.monotonic() - since < 3.5, "it waited for the lease to run out")
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 10, "a bound")
+
+
+def test_one_that_was_stopped_ends_and_writes_nothing():
+    """SIGSTOP in the middle of the work, for longer than the lease; the other acts, and the first one, when it
+    goes on, is told nothing by its clock that a request could slip through."""
+    with Cluster(*(objects.node(f"n{i}", cpu="64") for i in range(10))) as c:
+        one, two = started(c)
+        for g in range(20):
+            gang(c, f"a{g:02}")
+        until(lambda: c.bound("a") > 0, 10, "some bound")
+        os.kill(one.frontend.pid, signal.SIGSTOP)
+        until(lambda: two.leads(c), 20, "the other leads")
+        until(lambda: c.bound("a") == 60, 20, "all bound")
+        gang(c, "b")
+        until(lambda: c.bound("b") == 3, 10, "b bound")
+        before = c.stats()
+        os.kill(one.frontend.pid, signal.SIGCONT)
+        until(lambda: not one.frontend.running(), 10, "the first one ends")
+        equal(one.frontend.child.wait(), 1)
+        check("the lease is lost" in one.frontend.log() or "was not renewed in time" in one.frontend.log())
+        after = c.stats()
+        equal(after["binds"], before["binds"], "bindings of the one that was stopped")
+        check(not c.wrongs(), c.wrongs())
+
+
+def test_one_that_is_cut_off_stops_by_its_own_clock():
+    with Cluster(objects.node("n0")) as c:
+        one, = started(c, 1)
+        os.kill(c.apisim.pid, signal.SIGSTOP)
+        since = time.monotonic()
+        until(lambda: not one.frontend.running(), 15, "it ends")
+        took = time.monotonic() - since
+        os.kill(c.apisim.pid, signal.SIGCONT)
+        check(1.5 <= took <= 3 + 1.5, "it ended after", took)
+
+
+def test_two_that_want_it_at_the_same_time():
+    with Cluster(objects.node("n0")) as c:
+        c.create(namespace("muster-system"))
+        both = [Instance(c, i) for i in range(2)]
+        for i in both:
+            i.ready(c)
+        until(lambda: any(i.leads(c) for i in both), 10, "a leader")
+        steady(lambda: sum(i.leads(c) for i in both) == 1, 3, "one leader")
+        # Somebody deletes the object: the holder makes it again.
+        c.client.delete(*LEASE)
+        until(lambda: c.client.list("Lease", "muster-system"), 10, "the lease again")
+        steady(lambda: sum(i.leads(c) for i in both) == 1, 3, "one leader")
+
+
+def test_times_that_leave_no_room():
+    code, _, err = run("muster-frontend", "--leader-elect", "--leader-elect-renew-deadline", "15")
+    equal((code, "the lease duration must be longer than the renew deadline (15, 15 and 2 seconds)" in err), (2, True), err)
+
+
+if __name__ == "__main__":
+    main(globals(), jobs=3)
