@@ -175,9 +175,12 @@ static void shape_tell(struct model *m, uint32_t id)
 	struct parts p = { 0 };
 	struct pod_term terms[TERMS];
 	struct spread spreads[2];
+	struct policy policy = { .topology = s->policy.topology, .flags = s->policy.flags, .shares = { 0, 2 } };
+	struct policy_share shares[2] = { { 1, id }, { 3, 1 } };
 	struct event_shape e = { .shape = id, .pod_terms_n = s->terms_n, .spreads_n = s->spreads_n,
 		                 .ports_n = s->things.ports_n, .exclusives_n = s->things.exclusives_n,
-		                 .attachments_n = s->things.attachments_n, .namespace = s->space };
+		                 .attachments_n = s->things.attachments_n, .namespace = s->space,
+		                 .policies_n = s->policies_n, .shares_n = 2 * s->policies_n };
 
 	for (uint32_t i = 0; i < s->terms_n; i++) {
 		const struct asked_term *t = &s->terms[i];
@@ -193,6 +196,7 @@ static void shape_tell(struct model *m, uint32_t id)
 		spreads[i] = (struct spread){ .topology = s->spreads[i].topology, .max_skew = 1, .min_domains = 1,
 			                      .flags = SPREAD_HARD | (s->spreads[i].flags ? SPREAD_MATCHES_NOTHING : 0),
 			                      .clauses = put_clauses(&p, s->spreads[i].clauses, s->spreads[i].clauses_n) };
+	policy.clauses = put_clauses(&p, s->policy.clauses, s->policy.clauses_n);
 	e.clauses_n = p.clauses_n;
 	e.values_n = p.values_n;
 	begin(m, EVENT_SHAPE);
@@ -204,6 +208,8 @@ static void shape_tell(struct model *m, uint32_t id)
 	add(m, s->things.ports, s->things.ports_n * sizeof(s->things.ports[0]));
 	add(m, s->things.attachments, s->things.attachments_n * sizeof(s->things.attachments[0]));
 	add(m, s->things.exclusives, s->things.exclusives_n * sizeof(s->things.exclusives[0]));
+	add(m, &policy, s->policies_n * sizeof(policy));
+	add(m, shares, e.shares_n * sizeof(shares[0]));
 	must(m);
 }
 
@@ -235,6 +241,9 @@ static void shape_step(struct model *m)
 		s->spreads[i] = (struct asked_term){ .topology = KEY_ZONE + below(m, 2), .flags = below(m, 8) == 0 };
 	for (uint32_t i = 0; i < s->spreads_n; i++)
 		s->spreads[i].clauses_n = random_clauses(m, s->spreads[i].clauses, KEY_POD, KEYS);
+	s->policies_n = below(m, 3) == 0;
+	s->policy = (struct asked_term){ .topology = KEY_ZONE + below(m, 2), .flags = below(m, 8) };
+	s->policy.clauses_n = random_clauses(m, s->policy.clauses, KEY_POD, KEYS);
 	random_asked(m, &s->things);
 	shape_tell(m, id);
 }

@@ -32,7 +32,8 @@ struct things_asked {
 struct model_shape {
 	bool live;
 	uint32_t terms_n, spreads_n, space;
-	struct asked_term terms[TERMS], spreads[2];
+	struct asked_term terms[TERMS], spreads[2], policy;
+	uint32_t policies_n; /* 0 or 1 */
 	struct things_asked things;
 };
 

@@ -122,7 +122,7 @@ static void check_shape(struct model *m, uint32_t id)
 	const struct shape_links *links = m->core->census.links[id];
 	bool right[PODS];
 
-	cr_assert_eq(links != NULL, s->live && (s->terms_n > 0 || s->spreads_n > 0));
+	cr_assert_eq(links != NULL, s->live && (s->terms_n > 0 || s->spreads_n > 0 || s->policies_n > 0));
 	for (uint32_t i = 0; links && i < s->terms_n; i++) {
 		const struct term_link *link = &links->terms[i];
 
@@ -149,6 +149,12 @@ static void check_shape(struct model *m, uint32_t id)
 		cr_assert_eq(links->spreads[i].self_always, !t->flags && t->clauses_n == 0);
 		if (links->spreads[i].selector != SELECTOR_NONE)
 			check_selector(m, links->spreads[i].selector, right);
+	}
+	if (links && s->policies_n > 0) {
+		for (uint32_t k = 0; k < PODS; k++)
+			right[k] = m->pods[k].live && spread_right(s, &s->policy, &m->pods[k]);
+		check_topology(m, links->policy.topology, s->policy.topology);
+		check_selector(m, links->policy.selector, right);
 	}
 }
 

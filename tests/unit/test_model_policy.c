@@ -1,6 +1,9 @@
 /* WorkloadPolicies in the model: what of them stands in the shapes of pods that wait, and whom they
  * refuse. */
+#include "tests/unit/support_random.h"
 #include "tests/unit/support_rules.h"
+
+#include <stdlib.h>
 
 TestSuite(model_policy);
 
@@ -255,6 +258,43 @@ Test(model_policy, that_is_bad_refuses_its_pods)
 	cr_assert_str_eq(s.error.text, "spec.allocationPolicy[0].replicas: -1 is below 0, and counts as 0");
 	flush(&s);
 	expect_policy(&s, "zone Preferred Balance: app In web; a=0 ");
+	end(&s);
+}
+
+/* Bytes changed at random: read or refused with a text, never past the end, and its pod is told of it. */
+Test(model_policy, broken_ones_are_no_harm)
+{
+	static const char text[] = "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{"
+				   "\"app\":\"web\"},\"matchExpressions\":[{\"key\":\"x\",\"operator\":\"NotIn\",\"values\":[\"1\"]}]},"
+				   "\"allocationType\":\"Required\",\"allocationMethod\":\"Fill\",\"allocationPolicy\":[{\"name\":\"a\",\"replicas\":5},"
+				   "{\"name\":\"b\",\"replicas\":3}]}}";
+	struct random r = random_start("policies");
+	uint32_t good = 0, bad = 0;
+	struct story s;
+
+	start(&s);
+	put_pod(&s, "w", BY("p"), "");
+	for (int round = 0; round < 4000; round++) {
+		size_t n = random_below(&r, 4) ? sizeof(text) - 1 : random_below(&r, sizeof(text));
+		char *copy = malloc(n + (n == 0));
+		struct pod_view v;
+		int rc;
+
+		cr_assert(copy);
+		memcpy(copy, text, n);
+		for (uint32_t i = random_below(&r, 3); i > 0 && n > 0; i--)
+			copy[random_below(&r, (uint32_t)n)] = "{}[]\",:0n-\\\x01\xff" "5"[random_below(&r, 14)];
+		rc = model_put(s.m, resource_of(&s, API, KIND), copy, n, &s.error);
+		free(copy);
+		cr_assert(rc == 0 || (rc == -EINVAL && s.error.text[0]));
+		good += rc == 0;
+		bad += rc < 0;
+		check(&s);
+		cr_assert(model_pod_by_name(s.m, "ns", "w", &v));
+		flush(&s);
+		cr_assert_eq(*v.refusal != 0, shape(&s, "w").body->policies_n == 0);
+	}
+	cr_assert(good > 400 && bad > 400, "%u good, %u bad", good, bad);
 	end(&s);
 }
 
