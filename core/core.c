@@ -24,6 +24,7 @@ static void core_clear_lists(struct core *c)
 	pod_queue_init(&c->sends, LIST_SEND);
 	pod_queue_init(&c->backoff, LIST_BACKOFF);
 	c->cursor = ID_NONE;
+	c->walking = c->walk_refreshes = false;
 	c->looked_at = ID_NONE;
 	c->held = ID_NONE;
 	c->backoff_due_ns = UINT64_MAX;
@@ -48,7 +49,7 @@ static int core_init(struct core *c, const struct limits *l, struct ledger *ledg
 	if (census_init(&c->census, l, &c->nodes, &c->shapes, &c->pods) < 0)
 		return -ENOMEM;
 	c->census.hooks = (struct census_hooks){ .context = c, .moved = pod_moved, .kind_gone = kind_gone };
-	if (views_init(&c->views, l, &c->census, c->config.score) < 0)
+	if (views_init(&c->views, l, &c->census, c->config.score) < 0 || waits_init(&c->waits, l, c->config.ask_all) < 0)
 		return -ENOMEM;
 	if (gangs_init(&c->gangs, l, &c->pods) < 0 || plan_init(&c->plan, l) < 0)
 		return -ENOMEM;
@@ -89,6 +90,7 @@ void core_free(struct core *c)
 	nodes_free(&c->nodes);
 	shapes_free(&c->shapes);
 	views_free(&c->views);
+	waits_free(&c->waits);
 	plan_free(&c->plan);
 	claims_clear(&c->claims);
 	tally_free(c->tally);
@@ -122,6 +124,7 @@ static int on_begin(struct core *c, const struct record *r)
 	gangs_clear(&c->gangs);
 	pods_clear(&c->pods);
 	views_clear(&c->views);
+	waits_clear(&c->waits);
 	census_clear(&c->census);
 	shapes_clear(&c->shapes);
 	nodes_clear(&c->nodes);

@@ -42,6 +42,8 @@ struct core_config {
 	/* Offline: a round is one gang, and one that found no room is not looked at again only
 	 * because others were placed. */
 	bool once;
+	/* For tests: every waiting gang is asked after each change, whatever core/waits.h knows. */
+	bool ask_all;
 	core_emit_fn emit;
 	void *context;
 	uint64_t (*clock_ns)(void); /* for statistics alone; may be NULL */

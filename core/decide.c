@@ -21,6 +21,9 @@
  * their turn. */
 #define WALK_RESTARTS 16u
 
+/* Whether a walk may end before its end is asked after each gang if so few kinds are waited for. */
+#define CUT_KINDS 64u
+
 /* Numbers in reasons are worked out anew this often, and a gang on which the
  * planner gave up is searched for again. */
 #define REFRESH_NS (2 * NS_PER_S)
@@ -237,25 +240,14 @@ static bool look(struct core *c, uint32_t index)
 	hold_looked(c, index, r.why == WHY_ROOM || r.why == WHY_GAVE_UP || r.why == WHY_HELD || r.why == WHY_TOPOLOGY,
 	            gang_have(g) > had);
 	c->looked_at = ID_NONE;
-	if (waits)
+	if (waits) {
+		waits_enter(&c->waits, &c->views, g);
 		queue_insert(&c->waiting, index);
+	}
 	return gang_have(g) > had;
 }
 
 /* ---- whose turn it is --------------------------------------------------------------- */
-
-/* No more than these of the kind have room. */
-static uint64_t kind_bound(struct core *c, kind_id kind)
-{
-	struct kind *k = &c->census.kinds.slots[kind];
-
-	c->views.behind = false;
-	if (k->bound_version != c->nodes.room_version) {
-		k->bound = view_bound(&c->views, views_get(&c->views, kind));
-		k->bound_version = c->nodes.room_version;
-	}
-	return k->bound;
-}
 
 /* Is it sure that a waiting gang still has no room? */
 static bool no_room(struct core *c, struct gang *g)
@@ -264,7 +256,7 @@ static bool no_room(struct core *c, struct gang *g)
 		return false; /* for its numbers */
 	if (g->room_version == c->nodes.room_version)
 		return true;
-	if (g->wait_kind == KIND_NONE || kind_bound(c, g->wait_kind) >= g->wait_need)
+	if (waits_open(&c->waits, &c->views, g))
 		return false;
 	g->room_version = c->nodes.room_version;
 	return true;
@@ -274,8 +266,11 @@ static bool no_room(struct core *c, struct gang *g)
 static uint32_t next_waiting(struct core *c)
 {
 	while (c->cursor != ID_NONE && c->views.steps < ROUND_STEPS) {
-		if (!no_room(c, &c->gangs.slots[c->cursor]))
+		struct gang *g = &c->gangs.slots[c->cursor];
+
+		if (!no_room(c, g))
 			return c->cursor;
+		waits_walk_pass(&c->waits, g);
 		c->cursor = queue_next(&c->waiting, c->cursor);
 		c->views.steps++;
 	}
@@ -317,16 +312,45 @@ static uint32_t next_gang(struct core *c)
 	return index;
 }
 
+/* Did the walk come to the end? */
+static void end_walk(struct core *c)
+{
+	if (!c->walking || c->cursor != ID_NONE)
+		return;
+	c->walking = c->walk_refreshes = false;
+	waits_walk_end(&c->waits);
+}
+
 static void begin_walk(struct core *c)
 {
+	const bool due = c->walk_refresh != c->refresh;
+
 	if (c->config.once || c->walked_version == c->nodes.room_version)
 		return;
+	if (!due && !waits_any_open(&c->waits, &c->views)) {
+		c->walked_version = c->nodes.room_version; /* one that is under way goes on */
+		return;
+	}
 	if (c->cursor == ID_NONE)
 		c->walk_restarts = 0;
 	else if (c->walk_restarts++ >= WALK_RESTARTS)
 		return;
 	c->walked_version = c->nodes.room_version;
+	c->walk_refresh = c->refresh;
+	c->walk_refreshes = c->walk_refreshes || due;
+	c->walking = true;
 	c->cursor = queue_first(&c->waiting);
+	waits_walk_begin(&c->waits);
+}
+
+/* After somebody was placed, or was not, the others may have to wait on. */
+static void cut_walk(struct core *c)
+{
+	if (c->cursor == ID_NONE || c->walk_refreshes || c->waits.kinds > CUT_KINDS ||
+	    waits_any_open(&c->waits, &c->views))
+		return;
+	c->walking = false; /* those behind were not passed */
+	c->cursor = ID_NONE;
 }
 
 void decide_round(struct core *c)
@@ -336,6 +360,7 @@ void decide_round(struct core *c)
 	c->views.steps = 0;
 	if (!c->synced || !say_all(c) || !claims_answer(c))
 		return;
+	end_walk(c);
 	begin_walk(c);
 	while (placed < ROUND_GANGS && c->views.steps < ROUND_STEPS) {
 		index = next_gang(c);
@@ -343,6 +368,7 @@ void decide_round(struct core *c)
 			break;
 		c->views.steps += 10;
 		placed += look(c, index);
+		cut_walk(c);
 		if (!say_all(c) || c->config.once)
 			break;
 	}

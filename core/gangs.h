@@ -52,10 +52,11 @@ struct gang {
 	uint8_t place; /* enum gang_place */
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
-	 * fewer than wait_need of wait_kind fit (KIND_NONE: a full look tells). */
+	 * fewer than wait_need of wait_kind fit (KIND_NONE: a full look tells); core/waits.h. */
 	uint64_t room_version;
 	uint32_t wait_kind; /* kind_id */
 	uint32_t wait_need;
+	uint32_t wait;    /* which of core/waits.h */
 	uint32_t refresh; /* round of reasons it was last part of */
 	uint64_t searched_ns; /* when the planner last gave up on it */
 	uint64_t waits_ns;    /* for room, since then; 0: it doesn't */

@@ -32,10 +32,7 @@ struct kind {
 	uint32_t class;
 	uint32_t idle_previous, idle_next; /* of those without pods, the oldest first */
 	uint32_t mark; /* scratch of the planner: group of the gang at hand */
-	/* No more than so many had room when the room version was bound_version, and
-	 * room has only shrunk since if that is still the version. */
-	uint64_t bound;
-	uint64_t bound_version;
+	uint32_t wait; /* of gangs that need room for it, if there is one; core/waits.h */
 };
 
 struct kinds {

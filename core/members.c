@@ -22,6 +22,7 @@ void gang_hold(struct core *c, uint32_t index)
 		if (c->cursor == index)
 			c->cursor = queue_next(&c->waiting, index);
 		queue_remove(&c->waiting, index);
+		waits_leave(&c->waits, g);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "core/queue.h"
 #include "core/shapes.h"
 #include "core/views.h"
+#include "core/waits.h"
 
 #include <errno.h>
 
@@ -43,8 +44,12 @@ struct core {
 	struct queue_links *links;
 	struct queue changed; /* gangs to be looked at */
 	struct queue waiting; /* gangs that wait for room */
-	uint32_t cursor;      /* in waiting: from here on the round goes; ID_NONE: no round */
-	uint64_t walked_version; /* of room, for which a round was begun */
+	struct waits waits;   /* what for */
+	uint32_t cursor;      /* in waiting: from here on the walk goes; ID_NONE: no walk */
+	uint64_t walked_version; /* of room, for which a walk was begun or found to be of no use */
+	uint32_t walk_refresh; /* round of reasons for which one was begun last */
+	bool walk_refreshes;   /* the one under way has to come to the end */
+	bool walking;          /* it isn't known yet that it did */
 	uint32_t walk_restarts; /* since the cursor last came to the end */
 
 	uint64_t epoch; /* 0: none yet */

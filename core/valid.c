@@ -278,6 +278,29 @@ static bool queue_valid(struct checking *k, const struct queue *q)
 	return n == q->n || wrong(k, "queue %d: %u kept, %u are there", (int)q->place, q->n, n);
 }
 
+/* Who waits for what is counted, and no wait is for more than the least of its gangs. */
+static bool waits_valid(struct checking *k)
+{
+	const struct core *c = k->c;
+	const struct waits *ws = &c->waits;
+	uint32_t any = 0, in_waits = 0, kinds = 0;
+
+	for (uint32_t i = queue_first(&c->waiting); i != ID_NONE; i = queue_next(&c->waiting, i)) {
+		const struct gang *g = &c->gangs.slots[i];
+		const struct wait *w = g->wait != WAIT_ANY ? &ws->slots[g->wait] : NULL;
+
+		any += w == NULL;
+		in_waits += w != NULL;
+		if (w && (g->wait >= ws->used || w->gangs == 0 || w->kind != g->wait_kind || w->least > g->wait_need))
+			return wrong(k, "gang %u: what it waits for", i);
+	}
+	for (uint32_t i = 0; i < ws->used; i++) {
+		kinds += ws->slots[i].gangs > 0;
+		in_waits -= ws->slots[i].gangs;
+	}
+	return (any == ws->any && in_waits == 0 && kinds == ws->kinds) || wrong(k, "waits are miscounted");
+}
+
 static bool row_valid(struct checking *k, const struct pod_queue *q)
 {
 	uint32_t n = 0;
@@ -319,7 +342,7 @@ bool core_valid(const struct core *core, char *why, size_t why_bytes)
 	else
 		valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && census_right(&k) &&
 		        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->changed) && queue_valid(&k, &core->waiting) &&
-		        row_valid(&k, &core->sends) && row_valid(&k, &core->backoff) && row_valid(&k, &core->claims.kept) && cursor_valid(&k);
+		        waits_valid(&k) && row_valid(&k, &core->sends) && row_valid(&k, &core->backoff) && row_valid(&k, &core->claims.kept) && cursor_valid(&k);
 	free(k.sums);
 	free(k.scored);
 	free(k.pods);

@@ -647,6 +647,13 @@ struct view *views_get(struct views *vs, kind_id kind)
 	return v;
 }
 
+uint32_t views_count_at(const struct views *vs, node_id id, kind_id kind)
+{
+	const struct shape *s = shape_of(vs, kind);
+
+	return shape_allows(s, id) ? node_count(vs->nodes, id, s, vs->most) : 0;
+}
+
 bool views_room(const struct views *vs, node_id id, kind_id kind)
 {
 	const struct shape *s = shape_of(vs, kind);

@@ -142,6 +142,9 @@ uint64_t view_bound(struct views *vs, const struct view *v);
  * stays so. */
 void view_take(struct views *vs, struct view *v, uint32_t rank);
 
+/* No more of the kind than these fit on the node by itself. */
+uint32_t views_count_at(const struct views *vs, node_id id, kind_id kind);
+
 /* Does the node have room, and ports, for one of the kind beside what is held?  No other rule is asked. */
 bool views_room(const struct views *vs, node_id id, kind_id kind);
 

@@ -285,7 +285,8 @@ static struct core *core_make(struct slow *s)
 {
 	/* The judge knows nothing of holds. */
 	struct core_config config = { .limits = limits, .score = s->score, .emit = emit, .context = s,
-		                      .hold_after_ns = s->strict ? 0 : UINT64_C(3000000000) };
+		                      .hold_after_ns = s->strict ? 0 : UINT64_C(3000000000),
+		                      .ask_all = s->ask_all };
 	size_t bytes = (size_t)core_ledger_bytes(&limits, NULL);
 	struct core *core;
 
@@ -375,7 +376,7 @@ void slow_break(struct slow *s)
 		slow_record(s, EVENT_PLAN);
 }
 
-void slow_replay(const struct slow *s)
+void slow_replay(const struct slow *s, bool ask_all)
 {
 	struct slow *again = calloc(1, sizeof(*again));
 	size_t at = 0;
@@ -384,6 +385,7 @@ void slow_replay(const struct slow *s)
 	again->breaking = true; /* no model stands behind it */
 	again->score = s->score;
 	again->strict = s->strict;
+	again->ask_all = ask_all;
 	again->core = core_make(again);
 	while (at < s->log_n) {
 		const struct record *r = (const struct record *)(const void *)s->record;

@@ -33,8 +33,9 @@ void slow_step(struct slow *s);
 /* Feed the core a broken copy of a record now and then; the judge is off. */
 void slow_break(struct slow *s);
 
-/* Tell a new core the same and check that it says the same. */
-void slow_replay(const struct slow *s);
+/* Tell a new core the same and check that it says the same; `ask_all`: one that asks every waiting
+ * gang after each change. */
+void slow_replay(const struct slow *s, bool ask_all);
 
 struct slow_counts {
 	unsigned records, binds, gangs_started, gangs_with_roles, gave_up, refused_records, accepted_broken;

@@ -51,7 +51,7 @@ struct pod {
 struct slow {
 	struct random *r;
 	enum score_policy score;
-	bool strict, judging, breaking, refreshed;
+	bool strict, judging, breaking, refreshed, ask_all;
 	struct core *core;
 	struct ledger *ledger;
 	uint64_t time_ns, epoch;

@@ -19,7 +19,8 @@ static void judged(enum score_policy score, const char *name)
 
 		for (int k = 0; k < STEPS; k++)
 			slow_step(s);
-		slow_replay(s);
+		slow_replay(s, false);
+		slow_replay(s, true);
 		c = slow_counts(s);
 		sum.binds += c.binds;
 		sum.gangs_started += c.gangs_started;
@@ -53,7 +54,8 @@ Test(random, little_room_for_commands)
 
 		for (int k = 0; k < STEPS; k++)
 			slow_step(s);
-		slow_replay(s);
+		slow_replay(s, false);
+		slow_replay(s, true);
 		slow_free(s);
 	}
 }
