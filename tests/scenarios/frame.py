@@ -68,8 +68,8 @@ class Scenario:
             self.world.up("--scheduler-name", self.scheduler, *self.world.muster_flags(self), *muster)
             try:
                 yield self
-                found = wrongs.of(self)
-                check(not found, "invariants:", *found[:8])
+                for found in (wrongs.of(self), wrongs.after_a_crash(self)):
+                    check(not found, "invariants:", *found[:8])
             except BaseException:
                 self.tell()
                 raise

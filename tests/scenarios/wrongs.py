@@ -6,11 +6,14 @@
   I4  each pending pod has a current reason
   I5  members are counted by uid, not by name, and bound once
   I6  a member is counted once
-  I7  the order in which objects are seen changes nothing, and a scheduler that sees
-      everything at once would place nothing more
+  I7  the order in which objects are seen changes nothing: a scheduler that sees
+      everything at once, made up or after a crash, places nothing more
 """
 import json
+import os
 import random
+import signal
+import time
 from collections import Counter, defaultdict
 
 from lib import check, groups, kube
@@ -19,7 +22,9 @@ from lib.harness import Failed, until
 
 SEED = 1
 OBJECTS = (*groups.KINDS, "WorkloadPolicy")
-REST_S = 3.0  # reports and results still on their way
+REST_S = 3.0   # reports and results still on their way
+START_S = 20   # of new daemons
+AFTER_S = 0.5  # for them to do what they should not
 
 
 def of(t):
@@ -33,6 +38,21 @@ def of(t):
     found += other_orders(t, State(t))
     found += t.world.wrong_of_server()
     return found
+
+
+def after_a_crash(t):
+    """Both daemons are killed: the next ones know no more than the API server, change
+    nothing and count the same."""
+    start, old = time.monotonic(), t.world.daemons()
+    for pid in old.values():
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not set(old.values()) & set(t.world.daemons().values()), START_S, "killed")
+    until(lambda: t.world.fetch("/readyz")[0] == 200, START_S, "ready after a crash")
+    time.sleep(AFTER_S)
+    found = [f"I7: after a crash {pod} is {what}" for what, pod in t.watched.turns_since(start, "")]
+    found += in_time(lambda: other_sums(t, State(t)))
+    found += in_time(lambda: other_counts(t, State(t)))
+    return found + in_time(lambda: silent(t, State(t).pods))
 
 
 def in_time(question):
