@@ -193,7 +193,7 @@ test-unit:
 
 # What the slow and obvious ways say, for as many seeds as wanted.
 SEEDS ?= 20
-ORACLE := $(patsubst %,build-address/unit/test_core_%,judge census views plan_random random)
+ORACLE := $(patsubst %,build-address/unit/test_core_%,judge census views plan_random levels_random random)
 oracle:
 	@$(MAKE) --no-print-directory -j2 SAN=address $(ORACLE)
 	@for seed in $$(seq 1 $(SEEDS)); do \

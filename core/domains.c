@@ -218,10 +218,20 @@ static int sort_of(const struct domain *x)
 	return x->members > 0 ? 0 : x->number != DOMAIN_NONE ? 1 : 2;
 }
 
-int domain_compare(const struct domain *x, const struct domain *y)
+static int paths_compare(const struct domains *d, const struct domain *x, const struct domain *y)
 {
-	if (sort_of(x) != sort_of(y))
-		return sort_of(x) - sort_of(y);
+	int above = x->depth > d->required + 1 ? paths_compare(d, &d->at[x->parent], &d->at[y->parent]) : 0;
+
+	return above != 0 ? above : sort_of(x) - sort_of(y);
+}
+
+int domain_compare(const struct domains *d, uint32_t a, uint32_t b)
+{
+	const struct domain *x = &d->at[a], *y = &d->at[b];
+	int paths = paths_compare(d, x, y);
+
+	if (paths != 0)
+		return paths;
 	if (x->bound != y->bound)
 		return x->bound > y->bound ? -1 : 1;
 	if (x->spare != y->spare)

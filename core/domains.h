@@ -119,9 +119,10 @@ static inline bool domain_has(const struct domains *d, uint32_t domain, uint32_t
 	return i != OUTSIDE;
 }
 
-/* Domains in the order in which they are tried: first where members stand, and last nodes without the key; then by
- * how many members could be placed, by the least room beside them, by the best node. */
-int domain_compare(const struct domain *x, const struct domain *y);
+/* Domains of one depth in the order in which they are tried: first where members stand, and last nodes without the
+ * key, by the widest preferred level and then by those below; then by how many members could be placed, by the
+ * least room beside them, by the best node. */
+int domain_compare(const struct domains *d, uint32_t x, uint32_t y);
 
 /* Bits of the nodes of that domain, beside those that are set. */
 void domains_mask_add(struct domains *d, const struct nodes *ns, uint32_t domain);

@@ -49,6 +49,7 @@ struct gates {
 	uint32_t nodes;
 	bool first; /* of its series: affinity gates stand open */
 	bool affine; /* there are affinity gates */
+	bool tiered; /* the last gate is a policy's */
 	tree_key *base;    /* by rank */
 	uint32_t *segment; /* by rank; the last one is of nodes without some key, and never open */
 	uint32_t *place;   /* by rank: index in its segment */
@@ -126,8 +127,6 @@ static bool domain_open(const struct gates *g, const struct gate *gate, uint32_t
 {
 	uint32_t sum;
 
-	if (gate->kind == GATE_POLICY)
-		return policy_open(gate, domain);
 	if (domain == DOMAIN_NONE)
 		return gate->kind == GATE_ANTI;
 	sum = gate->sums[domain];
@@ -139,7 +138,7 @@ static bool domain_open(const struct gates *g, const struct gate *gate, uint32_t
 	case GATE_SPREAD:
 		return (uint64_t)sum + gate->self <= (uint64_t)spread_floor(gate) + gate->spread->max_skew;
 	case GATE_POLICY:
-		break;
+		break; /* policy_open() */
 	}
 	return false;
 }
@@ -165,29 +164,36 @@ static bool node_open(const struct gates *g, uint32_t rank)
 	return true;
 }
 
-static bool segment_open(const struct gates *g, const struct segment *s)
+/* By the first n gates, which are all but a policy's. */
+static bool segment_rules_open(const struct gates *g, const struct segment *s, uint32_t n)
 {
 	node_id node = node_at(g, g->ranks[s->first]);
 
-	for (uint32_t i = 0; i < g->n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (!g->at[i].single && !domain_open(g, &g->at[i], domain_of(g, &g->at[i], node)))
 			return false;
 	return true;
 }
 
+static bool segment_policy_open(const struct gates *g, const struct segment *s)
+{
+	const struct gate *policy = &g->at[g->n - 1];
+
+	return policy_open(policy, domain_of(g, policy, node_at(g, g->ranks[s->first])));
+}
+
+static bool segment_open(const struct gates *g, const struct segment *s)
+{
+	return segment_rules_open(g, s, g->n - g->tiered) && (!g->tiered || segment_policy_open(g, s));
+}
+
 /* Of one that is open. */
 static uint32_t segment_tier(const struct gates *g, const struct segment *s)
 {
-	node_id node = node_at(g, g->ranks[s->first]);
+	const struct gate *gate = &g->at[g->n - 1];
+	uint32_t d = domain_of(g, gate, node_at(g, g->ranks[s->first]));
 
-	for (uint32_t i = 0; i < g->n; i++) {
-		const struct gate *gate = &g->at[i];
-		uint32_t d = domain_of(g, gate, node);
-
-		if (gate->kind == GATE_POLICY)
-			return policy_tier(gate->policy, gate->replicas[d], gate->sums[d]);
-	}
-	return 0;
+	return policy_tier(gate->policy, gate->replicas[d], gate->sums[d]);
 }
 
 static void best_set(const struct gates *g, struct segment *s)
@@ -212,10 +218,14 @@ static void node_set(struct gates *g, uint32_t rank)
 
 static void segments_set(struct gates *g)
 {
-	for (uint32_t i = 0; i < g->segments_n; i++) {
+	const uint32_t n = g->n - g->tiered, segments = g->segments_n;
+
+	for (uint32_t i = 0; i < segments; i++)
+		g->segments[i].open = segment_rules_open(g, &g->segments[i], n);
+	for (uint32_t i = 0; g->tiered && i < segments; i++) {
 		struct segment *s = &g->segments[i];
 
-		s->open = segment_open(g, s);
+		s->open = s->open && segment_policy_open(g, s);
 		s->tier = s->open ? segment_tier(g, s) : 0;
 	}
 }
@@ -338,6 +348,7 @@ static int add_policy(struct gates *g, kind_id kind, const struct policy_link *l
 		return -ENOMEM;
 	for (uint32_t d = 0; d < t->domains; d++)
 		added->replicas[d] = policy_replicas(link, t, d);
+	g->tiered = true;
 	return 0;
 }
 
@@ -381,7 +392,7 @@ static int add_own(struct gates *g, kind_id kind, const struct shape_links *link
 		if (rc < 0 && (g->n == 0 || g->at[g->n - 1].eligible != gate.eligible))
 			free(gate.eligible);
 	}
-	return rc == 0 && links->policy.policy ? add_policy(g, kind, &links->policy) : rc;
+	return rc;
 }
 
 /* Terms of pods that are there, against pods of this kind. */
@@ -528,6 +539,8 @@ static int build(struct gates *g, kind_id kind, const tree_key *base)
 		rc = add_own(g, kind, links);
 	if (rc == 0)
 		rc = add_existing(g, kind);
+	if (rc == 0 && links && links->policy.policy)
+		rc = add_policy(g, kind, &links->policy);
 	if (rc < 0 || g->n == 0)
 		return rc;
 	g->base = malloc((g->nodes + 1) * sizeof(*g->base));
@@ -740,7 +753,7 @@ bool gates_check(const struct gates *g)
 
 		if (tree_at(&s->tree, g->place[rank]) != (node_open(g, rank) ? g->base[rank] : 0) || s->open != segment_open(g, s))
 			return false;
-		if (s->open && s->tier != segment_tier(g, s))
+		if (g->tiered && s->open && s->tier != segment_tier(g, s))
 			return false;
 	}
 	return true;

@@ -86,7 +86,7 @@ bool domain_could_fit(struct core *c, const struct gang *g, const struct wanted 
 	domains_find(d, &c->census, g);
 	count_now(c, w);
 	for (uint32_t i = 0; i < d->n; i++)
-		if (able[i] && (best == OUTSIDE || domain_compare(&d->at[i], &d->at[best]) < 0))
+		if (able[i] && (best == OUTSIDE || domain_compare(d, i, best) < 0))
 			best = i;
 	if (held != OUTSIDE && able[held])
 		best = held;

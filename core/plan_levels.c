@@ -86,9 +86,7 @@ struct trying {
 
 static int promising_first(const void *a, const void *b, void *context)
 {
-	const struct domains *d = context;
-
-	return domain_compare(&d->at[*(const uint32_t *)a], &d->at[*(const uint32_t *)b]);
+	return domain_compare(context, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* The domains of that depth in another that may take so many members, on the end of the list; the most

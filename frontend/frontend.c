@@ -318,6 +318,7 @@ static uint64_t core_send(struct frontend *f)
 	/* One that stands by is kept warm: its core knows all and plans nothing. */
 	if (!f->synced && all_synced(f) && frontend_may_write(f)) {
 		model_set_synced(f->model);
+		report_lists_in(f->report);
 		f->synced = true;
 	}
 	f->flushed = model_flush(f->model, &sink);

@@ -405,7 +405,8 @@ uint64_t report_poll(struct report *r, bool binds_waiting)
 	uint64_t now = env_now(r->config.env);
 	size_t most = binds_waiting ? 1 : IN_FLIGHT_MAX;
 
-	report_stirred(r);
+	if (r->lists_in)
+		report_stirred(r);
 	if (now >= r->sweep_ns) {
 		sweep(r);
 		report_groups_sweep(r);
@@ -421,6 +422,11 @@ uint64_t report_poll(struct report *r, bool binds_waiting)
 	if (waiting_n(r) == 0 || r->flying_n >= most)
 		return NEVER_NS;
 	return next_due(r, now);
+}
+
+void report_lists_in(struct report *r)
+{
+	r->lists_in = true;
 }
 
 size_t report_queued(const struct report *r)

@@ -48,6 +48,9 @@ void report_reason(struct report *r, const struct cmd_reason *cmd);
 /* A gang is in another state now.  The ids were checked. */
 void report_gang(struct report *r, const struct cmd_gang *cmd);
 
+/* All lists were in the model once: from now on what it says of groups is so. */
+void report_lists_in(struct report *r);
+
 /* A pod was bound, or its binding refused for good. */
 void report_bind(struct report *r, const struct bind_notice *n);
 

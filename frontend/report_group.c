@@ -35,6 +35,7 @@ void report_group_free(struct group *g)
 	if (g->gang < r->by_gang_n && r->by_gang[g->gang] == g)
 		r->by_gang[g->gang] = NULL;
 	forget_sent(g);
+	free(g->reason);
 	report_note_drop(&g->why);
 	report_note_drop(&g->item.note);
 	report_note_drop(&g->item.event_note);
@@ -116,13 +117,9 @@ static void group_wake_soon(struct group *g)
 	group_wake(g, env_now(report_of(g)->config.env) + report_of(g)->config.delay_ns);
 }
 
-void report_stirred(struct report *r)
+static bool has_timeout(const struct gang_view *gang)
 {
-	uint32_t generation;
-	gang_id gang;
-
-	while (model_next_stirred(r->config.model, &gang, &generation))
-		group_wake_soon(group_of(r, gang, generation));
+	return gang->texts && gang->texts->timeout && gang->timeout_ns > 0;
 }
 
 void report_gang(struct report *r, const struct cmd_gang *cmd)
@@ -130,7 +127,7 @@ void report_gang(struct report *r, const struct cmd_gang *cmd)
 	struct gang_view gang;
 	struct group *g;
 
-	if (!model_gang(r->config.model, cmd->gang, cmd->generation, &gang) || (!gang.writes && !gang.texts))
+	if (!model_gang(r->config.model, cmd->gang, cmd->generation, &gang) || (!gang.writes && !has_timeout(&gang)))
 		return;
 	g = group_of(r, cmd->gang, cmd->generation);
 	g->state = cmd->state;
@@ -144,11 +141,6 @@ void report_gang(struct report *r, const struct cmd_gang *cmd)
 	}
 	g->began |= g->state == GANG_BINDING;
 	group_wake_soon(g);
-}
-
-static bool has_timeout(const struct gang_view *gang)
-{
-	return gang->texts && gang->texts->timeout && gang->timeout_ns > 0;
 }
 
 uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang)
@@ -167,8 +159,14 @@ void report_group_waits(struct report *r, const struct cmd_reason *cmd, const st
 	g = group_of(r, cmd->gang, cmd->gang_generation);
 	report_note_drop(&g->why);
 	g->why = report_note_use(note);
-	g->reason = cmd->reason;
+	g->why_kind = cmd->reason.why;
+	g->why_reason = reason_condition(&cmd->reason, note->text);
 	g->began = true;
+	if (has_timeout(gang)) {
+		if (!g->reason)
+			g->reason = must_alloc(sizeof(*g->reason));
+		*g->reason = cmd->reason;
+	}
 	if (g->waits_ns == 0)
 		g->waits_ns = env_now(r->config.env);
 	group_wake_soon(g);
@@ -179,32 +177,34 @@ void report_group_waits(struct report *r, const struct cmd_reason *cmd, const st
 /* When the timeout is to be told, or NEVER_NS. */
 static uint64_t timeout_due(const struct group *g, const struct gang_view *gang)
 {
-	if (g->waits_ns == 0 || g->timed_out || !has_timeout(gang) || gang->timeout_ns > NEVER_NS - g->waits_ns)
+	if (g->waits_ns == 0 || !g->reason || g->timed_out || !has_timeout(gang) || gang->timeout_ns > NEVER_NS - g->waits_ns)
 		return NEVER_NS;
 	return g->waits_ns + gang->timeout_ns;
 }
 
 static void timeout_look(struct group *g, const struct gang_view *gang)
 {
-	struct cmd_reason cmd = {.gang = g->gang, .gang_generation = g->generation, .pod = ID_NONE, .reason = g->reason};
+	struct cmd_reason cmd = {.gang = g->gang, .gang_generation = g->generation, .pod = ID_NONE};
 
 	if (env_now(report_of(g)->config.env) < timeout_due(g, gang))
 		return;
 	g->timed_out = true;
+	cmd.reason = *g->reason;
 	report_gang_reason(report_of(g), &cmd, gang->timeout_ns);
 }
 
 /* ---- its status ----------------------------------------------------------------------------- */
 
-/* What it is to be; texts live as long as *now and the gang's view. */
+/* What it is to be; texts live as long as *now and the gang's view.  Without `g` nothing is known that
+ * it waits for. */
 static void status_want(const struct group *g, const struct gang_view *gang, const char *now, struct group_status *want)
 {
 	struct group_facts facts = {.gang = gang, .why = WHY_NONE, .message = "", .reason = "", .now = now};
 
-	if (g->why) {
-		facts.why = g->reason.why;
+	if (g && g->why) {
+		facts.why = g->why_kind;
 		facts.message = g->why->text;
-		facts.reason = reason_condition(&g->reason, g->why->text);
+		facts.reason = g->why_reason;
 	}
 	*want = *gang->status;
 	gang->writes->want(&facts, want);
@@ -271,6 +271,31 @@ static bool status_send(struct group *g, const struct gang_view *gang)
 	return true;
 }
 
+/* Of a gang that nothing is remembered of: is there anything to be written? */
+static bool is_right(const struct report *r, gang_id gang, uint32_t generation)
+{
+	const struct env *env = r->config.env;
+	char now[EVENT_TIME_BYTES];
+	struct group_status want;
+	struct gang_view view;
+
+	if (!model_gang(r->config.model, gang, generation, &view) || !view.writes || !view.status)
+		return true;
+	event_time(now, sizeof(now), env->wall_ns(env->context), false);
+	status_want(NULL, &view, now, &want);
+	return group_status_equal(view.status, &want);
+}
+
+void report_stirred(struct report *r)
+{
+	uint32_t generation;
+	gang_id gang;
+
+	while (model_next_stirred(r->config.model, &gang, &generation))
+		if (group_find(r, gang, generation) || !is_right(r, gang, generation))
+			group_wake_soon(group_of(r, gang, generation));
+}
+
 /* ---- its Events -------------------------------------------------------------------------------- */
 
 static void event_begin(struct group *g, const struct gang_view *gang, struct event_text *e, char *version, size_t bytes)
@@ -293,28 +318,42 @@ static struct note *placed_note(const struct group *g, const struct gang_view *g
 	return report_note_new(text);
 }
 
-/* One for each change between waiting and placed. */
+/* What an Event is to say of it now; GANG_NONE: nothing. */
+static enum gang_state event_state(const struct group *g)
+{
+	if (!g->began || g->state == GANG_BINDING)
+		return GANG_NONE;
+	if (g->state == GANG_PLACED)
+		return GANG_PLACED;
+	if (!g->why)
+		return GANG_NONE;
+	return g->state == GANG_NONE ? GANG_WAITING : g->state;
+}
+
+/* One for each change of its state.  What it waits for may change soon again, and comes not
+ * too often. */
 static bool event_send(struct group *g, const struct gang_view *gang)
 {
 	struct event_text e = {.type = "Warning", .reason = "GangWaiting", .action = "Scheduling"};
+	enum gang_state state = event_state(g);
 	struct item *i = &g->item;
 	char version[300];
-	bool waits = g->why && g->state != GANG_PLACED && g->state != GANG_BINDING;
 
-	if (!gang->resource || (!waits && g->state != GANG_PLACED) || !g->began)
+	g->event_due_ns = 0;
+	if (!gang->resource || state == GANG_NONE || state == g->told)
 		return false;
-	if (g->told == (waits ? TOLD_WAITING : TOLD_PLACED))
+	if (state != GANG_PLACED && i->event_ns > 0 && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS) {
+		g->event_due_ns = i->event_ns + EVENT_GAP_NS;
 		return false;
-	if (waits && i->event_ns > 0 && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
-		return false;
+	}
 	report_note_drop(&i->note);
-	i->note = waits ? report_note_use(g->why) : placed_note(g, gang);
-	if (!waits) {
+	i->note = state == GANG_PLACED ? placed_note(g, gang) : report_note_use(g->why);
+	if (state == GANG_PLACED) {
 		e.type = "Normal";
 		e.reason = "GangPlaced";
 		e.action = "Binding";
 	}
-	g->told = waits ? TOLD_WAITING : TOLD_PLACED;
+	g->told = state;
 	event_begin(g, gang, &e, version, sizeof(version));
 	report_event_send(i, &e);
 	return true;
@@ -379,11 +418,13 @@ void report_group_rest(struct item *i)
 		group_wake(g, due);
 	}
 	due = timeout_due(g, &gang);
+	if (g->event_due_ns > 0 && g->event_due_ns < due)
+		due = g->event_due_ns;
 	if (due != NEVER_NS)
 		group_wake(g, due);
 }
 
-/* What does not wait, and was shown by the watch, is not remembered. */
+/* What does not wait, and has nothing to tell, and was shown by the watch, is not remembered. */
 void report_groups_sweep(struct report *r)
 {
 	for (size_t i = 0; i < r->by_gang_n; i++) {

@@ -71,10 +71,13 @@ struct group {
 	bool again; /* something changed while it was flying */
 	enum gang_state state;
 	uint32_t members, bound, quorum; /* as the state was told */
-	enum { TOLD_NOTHING, TOLD_WAITING, TOLD_PLACED } told; /* by the last Event */
+	enum gang_state told;   /* by the last Event */
+	uint64_t event_due_ns;  /* when the next may come, if one waits; 0 */
 	bool began; /* it was seen to wait or bind: that it is placed is news */
 	struct note *why;       /* NULL: it does not wait */
-	struct reason reason;
+	const char *why_reason; /* of a condition */
+	uint32_t why_kind;      /* enum why */
+	struct reason *reason;  /* the whole, of one with a timeout to come */
 	uint64_t waits_ns;      /* since; 0: it does not wait */
 	bool timed_out;
 	/* What was written last, until the watch shows it. */
@@ -93,6 +96,7 @@ struct report {
 	bool groups_turn; /* pods had theirs */
 	struct item **by_pod;
 	size_t by_pod_n;
+	bool lists_in;
 	struct group **by_gang;
 	size_t by_gang_n;
 	struct jsonout text; /* of a pod, its name inserted */

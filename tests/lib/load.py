@@ -83,14 +83,23 @@ def read_answers(f, n):
         status = int(f.readline().split()[1])
         length = 0
         while True:
-            line = f.readline()
+            line = f.readline().lower()
             if line in (b"\r\n", b""):
                 break
-            if line[:15].lower() == b"content-length:":
+            if line.startswith(b"content-length:"):
                 length = int(line[15:])
-        body = f.read(length)
+            if line.startswith(b"transfer-encoding:"):
+                length = None
+        body = f.read(length) if length is not None else b"".join(chunks_of(f))
         if status != 201:
             raise kube.ApiError("POST", "", status, body.decode(errors="replace"))
+
+
+def chunks_of(f):
+    while size := int(f.readline(), 16):
+        yield f.read(size)
+        f.readline()
+    f.readline()
 
 
 def submit(client, made, batch=32):

@@ -18,7 +18,7 @@ from real.kubelet import Kubelets  # noqa: E402
 from real.world import SOON_S, World  # noqa: E402
 
 PODS, NODES = 400, 20
-ROUNDS = 100 if harness.full else 15
+ROUNDS = 100 if harness.full else 6
 
 
 def test_all_at_once():
@@ -77,16 +77,8 @@ def at_rest(pods):
     return (said["pods"], said["gangs_placed"], said["gangs_waiting"], said["gangs_binding"]) == (pods, 1, 1, 0)
 
 
-def test_interlock_of_native_groups():
-    one_whole_one_waiting("native")
-
-
-def test_interlock_of_scheduler_plugins():
-    one_whole_one_waiting("scheduler-plugins")
-
-
-def test_interlock_of_config_maps():
-    one_whole_one_waiting("configmap")
+for name in DIALECTS:
+    globals()["test_interlock_" + name.replace("-", "_")] = lambda name=name: one_whole_one_waiting(name)
 
 
 def test_nothing_was_forbidden_and_every_kubelet_got_through():

@@ -13,8 +13,8 @@ SOON_S = 45
 STILL_S = 2.0  # how long "nothing happens" is watched
 OWNERS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet")
 NATIVE = "PodGroup.scheduling.k8s.io"
-LEFTOVERS = ("Pod", "PodGroup", "PodGroup.scheduling.sigs.k8s.io", "PodGroup.scheduling.volcano.sh", "ConfigMap",
-             "WorkloadPolicy", "Event", "Node")
+LEFTOVERS = ("Pod", "PodGroup", "PodGroup.scheduling.sigs.k8s.io", "PodGroup.scheduling.volcano.sh",
+             "PodGroup.scheduling.run.ai", "ConfigMap", "WorkloadPolicy", "Event", "Node")
 
 
 class World:

@@ -2,7 +2,7 @@
 """Runs the scenarios of the table against apisim, several at a time.
 
     tests/scenarios/run.py [NAME...]     cos, cos_3 (with its variants), cos_3b; all without one
-        --jobs N      at a time (8)
+        --jobs N      at a time (12)
         --verbose     what each said, also when it passed
         --table       write docs/scenarios.md from the results of all runs so far
 
@@ -20,7 +20,7 @@ from scenarios.servers import ApisimServer  # noqa: E402
 def main():
     parser = argparse.ArgumentParser(description="Runs scenarios against apisim.")
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--jobs", type=int, default=int(os.environ.get("MUSTER_SCENARIO_JOBS", "8")))
+    parser.add_argument("--jobs", type=int, default=int(os.environ.get("MUSTER_SCENARIO_JOBS", "12")))
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()

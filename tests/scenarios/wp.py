@@ -223,6 +223,9 @@ def wp_15(t):
     policy(t, {"A": 5, "B": 3}, R)
     pods(t, 3)
     ends(t, 3, B=3)
+    pods(t, 1, name="more")
+    t.reason("more-0", REACHED)
+    t.still("more")
     t.still("old", 6, 0)
 
 

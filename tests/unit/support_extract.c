@@ -615,6 +615,9 @@ static const char *names_differ(const struct pod_object *pod, const cJSON *objec
 	TRY(text_differs(pod->scheduler_name, *scheduler ? scheduler : "default-scheduler", "schedulerName"));
 	TRY(text_differs(pod->node_name, tree_string(tree_of(object, "spec", "nodeName")), "nodeName"));
 	SAME(pod->priority, (int32_t)number(priority), "priority");
+	TRY(text_differs(pod->native_group.at ? pod->native_group : (struct text){ "", 0 },
+			 tree_string(tree_of(tree_of(object, "spec", "schedulingGroup"), "podGroupName", NULL)), "schedulingGroup"));
+	SAME(pod->has_workload_ref, cJSON_IsObject(tree_of(object, "spec", "workloadRef")), "workloadRef");
 	SAME(pod->gated, cJSON_GetArraySize(tree_of(object, "spec", "schedulingGates")) > 0, "schedulingGates");
 	SAME(pod->has_host_network, cJSON_IsTrue(tree_of(object, "spec", "hostNetwork")), "hostNetwork");
 	return NULL;

@@ -113,6 +113,60 @@ Test(dialect, marks)
 	}
 }
 
+/* What the controllers of other projects write on their pods when gang scheduling is on. */
+Test(dialect, pods_of_job_controllers)
+{
+	static const struct {
+		const char *controller, *labels, *annotations, *group, *dialect, *role;
+	} rows[] = {
+		{ "Kubeflow Trainer, coscheduling",
+		  "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"scheduling.x-k8s.io/pod-group\":\"t\"", "", "t", "scheduler-plugins", NULL },
+		{ "Kubeflow training operator, scheduler-plugins",
+		  "\"training.kubeflow.org/job-name\":\"t\",\"scheduling.x-k8s.io/pod-group\":\"t\"", "", "t", "scheduler-plugins", NULL },
+		{ "Kubeflow training operator, Volcano", "\"training.kubeflow.org/job-name\":\"t\"",
+		  "\"scheduling.k8s.io/group-name\":\"t\",\"volcano.sh/task-spec\":\"worker\",\"scheduling.volcano.sh/queue-name\":\"q\"",
+		  "t", "volcano", "worker" },
+		{ "MPI operator, Volcano", "\"training.kubeflow.org/job-name\":\"t\"", "\"scheduling.k8s.io/group-name\":\"t\"", "t",
+		  "volcano", NULL },
+		{ "MPI operator, scheduler-plugins", "\"scheduling.x-k8s.io/pod-group\":\"t\"", "", "t", "scheduler-plugins", NULL },
+		{ "Volcano's own job", "\"volcano.sh/job-name\":\"t\",\"volcano.sh/task-spec\":\"ps\"",
+		  "\"scheduling.k8s.io/group-name\":\"t-5f\"", "t-5f", "volcano", "ps" },
+		{ "LeaderWorkerSet, Volcano", LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"scheduling.k8s.io/group-name\":\"serve-1-5f\"",
+		  "serve-1-5f", "volcano", NULL },
+		{ "JobSet alone", "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"jobset.sigs.k8s.io/replicatedjob-name\":\"w\"", "", NULL, NULL,
+		  NULL },
+		{ "JobSet admitted by Kueue", "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"kueue.x-k8s.io/podset\":\"w\"",
+		  "\"kueue.x-k8s.io/workload\":\"jobset-t\"", NULL, NULL, NULL },
+	};
+	static struct marked m;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct dialect *d;
+		const char *role;
+
+		mark_of(&m, rows[i].labels, rows[i].annotations, "");
+		cr_assert_eq(m.mark.mark, rows[i].group ? MARK_MEMBER : MARK_NONE, "%s", rows[i].controller);
+		if (rows[i].group) {
+			d = dialects[m.mark.dialect];
+			cr_assert_str_eq(m.mark.name, rows[i].group);
+			cr_assert_str_eq(d->name, rows[i].dialect, "%s", rows[i].controller);
+			role = d->pod_role ? d->pod_role(&m.pod, &m.arena) : NULL;
+			cr_assert(rows[i].role ? role && strcmp(role, rows[i].role) == 0 : !role, "%s", rows[i].controller);
+		}
+		arena_free(&m.arena);
+	}
+}
+
+Test(dialect, names_are_found)
+{
+	for (size_t i = 0; i < dialects_n; i++) {
+		cr_assert_eq(dialect_find(dialects[i]->name), (int)i);
+		if (dialects[i]->shares)
+			cr_assert_eq(dialects[dialect_family((uint32_t)i)], dialects[i]->shares, "stands right before it");
+	}
+	cr_assert_eq(dialect_find("scheduler"), -1);
+}
+
 Test(dialect, a_name_that_is_too_long_is_refused)
 {
 	static struct marked m;

@@ -33,6 +33,7 @@ static void begin(struct bench *b, unsigned per_second)
 	b->m = world_model();
 	config.model = b->m;
 	b->r = report_new(&config);
+	report_lists_in(b->r);
 }
 
 static void end(struct bench *b)
@@ -245,6 +246,24 @@ Test(report_group, a_group_that_is_gone_is_dropped)
 	end(&b);
 }
 
+/* The list of pods may come after that of groups: nobody is told that there are none. */
+Test(report_group, nothing_is_written_before_all_lists_are_in)
+{
+	struct bench b;
+
+	begin(&b, 100);
+	report_free(b.r);
+	b.r = report_new(&(struct report_config){
+		.env = &b.w.env, .model = b.m, .per_second = 100, .queue_max = 10, .delay_ns = SECOND, .instance = "i",
+	});
+	group(&b, "7", 1, "\"phase\":\"Running\",\"running\":1");
+	quiet(&b);
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("x", "8", "", ""));
+	report_lists_in(b.r);
+	has(next(&b, "PATCH", PATH), "\"status\":{\"phase\":\"Pending\",\"running\":0}");
+	end(&b);
+}
+
 /* ---- Events --------------------------------------------------------------------------- */
 
 Test(report_group, an_event_when_it_comes_to_wait_and_one_when_it_is_placed)
@@ -265,8 +284,13 @@ Test(report_group, an_event_when_it_comes_to_wait_and_one_when_it_is_placed)
 	has(c, "\"regarding\":{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"namespace\":\"ns\","
 	       "\"name\":\"g\",\"uid\":\"u\"}");
 	world_answer(c, 201, "{}");
+	becomes(&b, GANG_WAITING);
 	waits(&b, WHY_ROOM, 3);
 	quiet(&b);
+	b.w.now_ns += 10 * SECOND;
+	c = next(&b, "POST", EVENTS);
+	has(c, "\"reason\":\"GangWaiting\",\"action\":\"Scheduling\",\"note\":\"0/2 nodes are available.");
+	world_answer(c, 201, "{}");
 	becomes(&b, GANG_BINDING);
 	becomes(&b, GANG_PLACED);
 	c = next(&b, "POST", EVENTS);

@@ -33,6 +33,16 @@ static void end(struct bench *b)
 	world_free(&b->w);
 }
 
+/* Its number, which is the same in each model. */
+static int world_resource(const char *api_version, const char *kind)
+{
+	struct model *m = world_model();
+	int index = model_resource_index(m, api_version, kind);
+
+	model_free(m);
+	return index;
+}
+
 static const char *list_of(const char *version, const char *token, const char *items)
 {
 	static char text[16384];
@@ -530,6 +540,55 @@ Test(watch, an_absent_custom_resource_is_empty_and_looked_for_again)
 	cr_assert(!watch_absent(b.watch));
 	watch_poll(b.watch);
 	world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?watch=1&resourceVersion=7");
+	end(&b);
+}
+
+#define NATIVE_LIST(version) "/apis/scheduling.k8s.io/" version "/podgroups?limit=500"
+
+/* What an API server of 1.36 serves, and one of 1.37 after it. */
+Test(watch, a_resource_is_looked_for_in_its_older_versions)
+{
+	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"), NATIVE_LIST("v1alpha3") };
+	struct bench b;
+	struct http_call *c;
+
+	begin(&b, world_resource("scheduling.k8s.io/v1", "PodGroup"));
+	for (int i = 0; i < 3; i++) {
+		world_answer(world_take(&b.w, "GET", paths[i]), 404, "404 page not found");
+		cr_assert(!watch_synced(b.watch));
+		watch_poll(b.watch);
+	}
+	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1alpha2")), 200, list_of("10", "", ""));
+	cr_assert(watch_synced(b.watch) && !watch_absent(b.watch));
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1&resourceVersion=10&");
+	world_answer(c, 404, "404 page not found");
+	b.w.now_ns += 800 * MS;
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1")), 404, "404 page not found");
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1beta1")), 200, list_of("12", "", ""));
+	watch_poll(b.watch);
+	world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1beta1/podgroups?watch=1&resourceVersion=12&");
+	end(&b);
+}
+
+Test(watch, a_resource_in_no_version_is_absent_and_looked_for_from_the_newest)
+{
+	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"), NATIVE_LIST("v1alpha3"), NATIVE_LIST("v1alpha2") };
+	struct bench b;
+
+	begin(&b, world_resource("scheduling.k8s.io/v1", "PodGroup"));
+	for (int i = 0; i < 4; i++) {
+		world_answer(world_take(&b.w, "GET", paths[i]), 404, "404 page not found");
+		if (i < 3)
+			watch_poll(b.watch);
+	}
+	cr_assert(watch_synced(b.watch) && watch_absent(b.watch));
+	cr_assert_eq(wait_ms(&b), 30000);
+	b.w.now_ns += 30000 * MS;
+	watch_poll(b.watch);
+	world_take(&b.w, "GET", NATIVE_LIST("v1"));
 	end(&b);
 }
 
