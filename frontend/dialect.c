@@ -110,29 +110,46 @@ static void found_group(struct found *f, struct arena *arena, const char *group,
 	}
 }
 
-static void find_supported(const struct pod_object *pod, uint64_t off, bool yielding, struct arena *arena,
-                           struct found *f)
+/* Whose marks count before whose. */
+enum rank { RANK_FIRST, RANK_YIELDS, RANK_NOT_SERVED };
+
+static enum rank rank_of(uint32_t dialect, uint64_t served)
+{
+	if (dialects[dialect]->if_served && !(served >> dialect & 1))
+		return RANK_NOT_SERVED;
+	return dialects[dialect]->yields ? RANK_YIELDS : RANK_FIRST;
+}
+
+static void find_mark(const struct pod_object *pod, uint32_t dialect, struct arena *arena, struct found *f)
 {
 	const char *name;
 
-	for (uint32_t i = 0; i < dialects_n; i++) {
-		if (off >> i & 1 || dialects[i]->yields != yielding)
-			continue;
-		switch (dialects[i]->pod_mark(pod, arena, &name)) {
-		case MARK_NONE:
-			break;
-		case MARK_REFUSED:
-			if (!f->refusal)
-				f->refusal = name;
-			break;
-		case MARK_MEMBER:
-			if (!f->group) {
-				f->supported = true;
-				f->dialect = i;
-			}
-			found_group(f, arena, name, dialects[i]->mark);
-			break;
+	switch (dialects[dialect]->pod_mark(pod, arena, &name)) {
+	case MARK_NONE:
+		break;
+	case MARK_REFUSED:
+		if (!f->refusal)
+			f->refusal = name;
+		break;
+	case MARK_MEMBER:
+		if (!f->group) {
+			f->supported = true;
+			f->dialect = dialect;
 		}
+		found_group(f, arena, name, dialects[dialect]->mark);
+		break;
+	}
+}
+
+static void find_supported(const struct pod_object *pod, uint64_t off, uint64_t served, enum rank rank,
+                           struct arena *arena, struct found *f)
+{
+	for (uint32_t i = 0; i < dialects_n; i++) {
+		if (off >> i & 1 || rank_of(i, served) != rank)
+			continue;
+		find_mark(pod, i, arena, f);
+		if (rank == RANK_NOT_SERVED && f->group)
+			return;
 	}
 }
 
@@ -154,16 +171,17 @@ static void find_others(const struct pod_object *pod, struct arena *arena, struc
 	}
 }
 
-int dialect_mark(const struct pod_object *pod, uint64_t off, struct arena *arena, struct group_mark *out)
+int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, struct arena *arena,
+                 struct group_mark *out)
 {
 	struct found f = { 0 };
 	const char *unsupported = NULL;
 
 	*out = (struct group_mark){ .mark = MARK_NONE };
-	find_supported(pod, off, false, arena, &f);
+	find_supported(pod, off, served, RANK_FIRST, arena, &f);
 	find_others(pod, arena, &f, &unsupported);
-	if (!f.group && !f.refusal)
-		find_supported(pod, off, true, arena, &f);
+	for (enum rank rank = RANK_YIELDS; rank <= RANK_NOT_SERVED && !f.group && !f.refusal; rank++)
+		find_supported(pod, off, served, rank, arena, &f);
 	if (!f.refusal && !f.supported)
 		f.refusal = unsupported;
 	if (f.refusal) {

@@ -61,7 +61,7 @@ struct dialect {
 	 * table: one group, which either object describes.  NULL: its own. */
 	const struct dialect *shares;
 	bool one_scheduler; /* members of several schedulers refuse the group */
-	bool if_served; /* marks count only when the cluster has its resource */
+	bool if_served; /* marks make members only when the cluster has its resource */
 	bool yields;    /* ... only when the pod carries no mark of another dialect */
 
 	/* Objects that describe a group; NULL when the pods say it all. */
@@ -94,13 +94,15 @@ struct dialect {
  * earlier in the table goes before the later; marks that name different groups,
  * and marks of dialects that muster knows but does not support, make it
  * MARK_REFUSED with the reason in `name`.  Dialects of the bits in `off` are as if they
- * were not there.  Texts are the arena's.  -ENOMEM. */
+ * were not there; those with if_served that are not in `served` come behind all others and
+ * contradict nobody.  Texts are the arena's.  -ENOMEM. */
 struct group_mark {
 	enum mark mark;
 	uint32_t dialect;
 	const char *name;
 };
-int dialect_mark(const struct pod_object *pod, uint64_t off, struct arena *arena, struct group_mark *out);
+int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, struct arena *arena,
+                 struct group_mark *out);
 
 /* What the pod says of its group in that dialect: pod_group() and the levels of its annotations.
  * False: nothing.  -ENOMEM shows in the arena. */

@@ -91,7 +91,7 @@ static int state_gang(struct model *m, const struct pod_object *pod, struct pod_
 {
 	struct group_mark mark;
 	const char *flag = NULL;
-	int rc = dialect_mark(pod, m->dialects_off, &m->arena, &mark);
+	int rc = dialect_mark(pod, m->dialects_off, m->served, &m->arena, &mark);
 
 	if (rc < 0 || mark.mark == MARK_NONE)
 		return rc;

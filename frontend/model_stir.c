@@ -366,7 +366,7 @@ void other_meet(struct model *m, const struct meta *meta)
 static int other_group(struct model *m, const struct pod_object *pod, uint32_t *dialect, char **name)
 {
 	struct group_mark mark;
-	int rc = dialect_mark(pod, m->dialects_off, &m->arena, &mark);
+	int rc = dialect_mark(pod, m->dialects_off, m->served, &m->arena, &mark);
 
 	*name = NULL;
 	if (rc < 0 || mark.mark != MARK_MEMBER || !dialects[mark.dialect]->status)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LIST_LIMIT 500
+#define LIST_LIMIT_MAPS 50 /* each may have a MiB */
 #define ABSENT_NS (30 * NS_PER_S)
 
 static void list_abort(struct watch *w)
@@ -34,13 +35,14 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 
 void watch_list_start(struct watch *w)
 {
+	bool is_map = strcmp(w->resource->plural, "configmaps") == 0;
 	struct jsonout query = {0};
 	char *path;
 	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
 	struct http_handler handler = {.done = list_done, .context = w};
 
 	if (!w->full_list)
-		jsonout_add(&query, "limit=@u", (unsigned long long)LIST_LIMIT);
+		jsonout_add(&query, "limit=@u", (unsigned long long)(is_map ? LIST_LIMIT_MAPS : LIST_LIMIT));
 	if (w->continue_token)
 		jsonout_add(&query, "&continue=@p", w->continue_token);
 	path = watch_query(w, query.at ? query.at : "");

@@ -22,7 +22,7 @@ static void mark_of(struct marked *m, const char *labels, const char *annotation
 
 	memset(&m->arena, 0, sizeof(m->arena));
 	cr_assert_eq(extract_pod(m->json, (size_t)n, &m->arena, &m->pod, &error), 0, "%s %s", error.field, error.text);
-	cr_assert_eq(dialect_mark(&m->pod, 0, &m->arena, &m->mark), 0);
+	cr_assert_eq(dialect_mark(&m->pod, 0, UINT64_MAX, &m->arena, &m->mark), 0);
 }
 
 #define LWS "\"leaderworkerset.sigs.k8s.io/name\":\"serve\",\"leaderworkerset.sigs.k8s.io/group-index\":\"1\""
@@ -155,6 +155,24 @@ Test(dialect, pods_of_job_controllers)
 		}
 		arena_free(&m.arena);
 	}
+}
+
+Test(dialect, what_the_cluster_does_not_have_contradicts_nobody)
+{
+	static struct marked m;
+
+	mark_of(&m, "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"pod-group-name\":\"h\",\"scheduling.k8s.io/group-name\":\"i\"", "");
+	cr_assert_eq(m.mark.mark, MARK_REFUSED);
+	cr_assert_eq(dialect_mark(&m.pod, 0, 0, &m.arena, &m.mark), 0);
+	cr_assert_eq(m.mark.mark, MARK_MEMBER);
+	cr_assert_str_eq(m.mark.name, "g");
+	arena_free(&m.arena);
+	mark_of(&m, LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"pod-group-name\":\"h\",\"scheduling.k8s.io/group-name\":\"i\"", "");
+	cr_assert_eq(dialect_mark(&m.pod, 0, 0, &m.arena, &m.mark), 0);
+	cr_assert_str_eq(m.mark.name, "serve-1");
+	cr_assert_eq(dialect_mark(&m.pod, UINT64_C(1) << dialect_find("leaderworkerset"), 0, &m.arena, &m.mark), 0);
+	cr_assert_str_eq(m.mark.name, "i", "the first; it is a member when there are such groups");
+	arena_free(&m.arena);
 }
 
 Test(dialect, names_are_found)
