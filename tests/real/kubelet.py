@@ -103,12 +103,7 @@ class Kubelets:
             if told != "gone":
                 self._do(self._remove, pod, "gone")
         elif told is None and pod["status"].get("phase") == "Pending":
-            self._do(report, pod, "Running")
-            seconds = (meta.get("annotations") or {}).get(RUN_SECONDS)
-            if seconds:
-                with self._wake:
-                    heapq.heappush(self._due, (time.monotonic() + float(seconds), next(self._order), pod))
-                    self._wake.notify()
+            self._do(self._run, pod, "Running")
 
     def _do(self, call, pod, state):
         self._told[pod["metadata"]["uid"]] = state
@@ -120,6 +115,15 @@ class Kubelets:
             kube.retry(lambda: call(self.client, pod, state))
         except Exception as error:  # pylint: disable=broad-except
             self.errors.append(f'{pod["metadata"]["name"]} {state}: {error!r}')
+
+    def _run(self, client, pod, _):
+        """Its time begins when the server knows."""
+        report(client, pod, "Running")
+        seconds = (pod["metadata"].get("annotations") or {}).get(RUN_SECONDS)
+        if seconds:
+            with self._wake:
+                heapq.heappush(self._due, (time.monotonic() + float(seconds), next(self._order), pod))
+                self._wake.notify()
 
     @staticmethod
     def _remove(client, pod, _):
