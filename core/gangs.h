@@ -60,7 +60,7 @@ struct gang {
 	uint32_t refresh; /* round of reasons it was last part of */
 	uint64_t searched_ns; /* when the planner last gave up on it */
 	uint64_t waits_ns;    /* for room, since then; 0: it doesn't */
-	uint64_t hopeless;    /* versions of nodes and rules with which it could never fit; core/hold.c */
+	uint64_t hopeless;    /* versions of nodes and rules with which it could never fit as it is; core/hold.c */
 
 	/* What was told last. */
 	uint8_t state; /* enum gang_state */

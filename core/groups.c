@@ -106,6 +106,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	g->created_ns = e->created_ns;
 	g->timeout_ns = e->timeout_ns;
 	gang_count_roles(&c->gangs, g);
+	g->hopeless = 0;
 	gang_rekey(&c->gangs, g);
 	reason_begin(&r, g, &c->nodes);
 	gang_publish(c, e->gang, &r);

@@ -277,7 +277,7 @@ static void hold_begin(struct core *c, uint32_t index, const struct wanted *w)
 /* Nodes and their domains, by which it is judged whether a gang could ever fit. */
 static uint64_t world_version(const struct core *c)
 {
-	return c->nodes.order_version + c->census.rules_version;
+	return c->nodes.facts_version + c->census.rules_version;
 }
 
 static bool waited_long(const struct core *c, const struct gang *g)

@@ -59,6 +59,7 @@ static void member_in(struct core *c, struct pod *p)
 	if (p->gang == ID_NONE)
 		return;
 	gang_count(&c->gangs.slots[p->gang], p);
+	c->gangs.slots[p->gang].hopeless = 0;
 	gang_touch(c, p->gang);
 }
 
@@ -319,6 +320,7 @@ static void gang_leave(struct core *c, struct pod *p)
 		return;
 	gang_unlink(&c->gangs, index, pods_id(&c->pods, p));
 	if (gang_is_group(&c->gangs, index)) {
+		c->gangs.slots[index].hopeless = 0;
 		gang_touch(c, index);
 		return;
 	}
@@ -508,8 +510,10 @@ void pod_moved(void *context, pod_id id)
 	struct core *c = context;
 	const struct pod *p = &c->pods.slots[id];
 
-	if (p->state == POD_PENDING && p->gang != ID_NONE)
-		gang_touch(c, p->gang);
+	if (p->state != POD_PENDING || p->gang == ID_NONE)
+		return;
+	c->gangs.slots[p->gang].hopeless = 0;
+	gang_touch(c, p->gang);
 }
 
 /* ---- answers ------------------------------------------------------------------------ */

@@ -24,7 +24,7 @@ int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view
 	const size_t n = limits->nodes;
 
 	*ns = (struct nodes){ .ledger = ledger, .limit = limits->nodes, .resources = limits->resources,
-		              .columns = RESOURCE_EXTENDED, .room_version = 1, .log_n = 1 };
+		              .columns = RESOURCE_EXTENDED, .room_version = 1, .facts_version = 1, .log_n = 1 };
 	ns->slots = calloc(n, sizeof(*ns->slots));
 	ns->stride = limits->resources < STRIDE_FIRST ? limits->resources : STRIDE_FIRST;
 	ns->room = lines_new(n * ns->stride * sizeof(*ns->room));
@@ -438,6 +438,7 @@ int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
 	present_set(ns, e->node, e->flags);
 	differs = allocatable_set(ns, e->node, record);
 	if (differs || *rules) {
+		ns->facts_version++;
 		ns->room_version++;
 		changed(ns, e->node);
 	}
@@ -452,6 +453,7 @@ void nodes_drop(struct nodes *ns, node_id id)
 	assert(n->pods == 0);
 	allocatable_set(ns, id, &(struct node_record){ .body = &nothing });
 	present_set(ns, id, 0);
+	ns->facts_version++;
 	ns->room_version++; /* a spread may have waited for its domain */
 	changed(ns, id);
 	node_forget(n);

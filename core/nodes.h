@@ -55,6 +55,7 @@ struct nodes {
 
 	uint32_t log[NODE_LOG];
 	uint64_t log_n;        /* changes ever; log[i % NODE_LOG] */
+	uint64_t facts_version; /* counts changes of what there is: nodes, their resources and rules */
 	uint64_t room_version; /* counts the times some node may have got more room */
 	uint64_t saturated;    /* sums that were cut off */
 

@@ -142,3 +142,41 @@ Test(hold, keeps_nodes_whole_for_a_mixed_gang)
 	cr_assert_eq(story_ledger(s)->gauges.held, 0);
 	story_free(s);
 }
+
+/* The node that there is grows, so that it could. */
+Test(hold, is_thought_over_when_a_node_grows)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 4, .memory = 8);
+	story_pod(s, .name = "there", .cpu = 2, .node = "n1");
+	story_gang(s, .name = "huge", .quorum = 5);
+	story_pods(s, 5, .name = "huge", .gang = "huge", .cpu = 1);
+	story_plan(s);
+	wait_for_hold(s);
+	cr_assert_eq(story_ledger(s)->gauges.holds, 0);
+	story_node(s, .name = "n1", .cpu = 5, .memory = 8);
+	story_plan(s);
+	wait_for_hold(s);
+	cr_assert_eq(story_ledger(s)->gauges.held, 1);
+	story_free(s);
+}
+
+/* The gang itself changes, so that it could. */
+Test(hold, is_thought_over_when_the_quorum_shrinks)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 4, .memory = 8);
+	story_pod(s, .name = "there", .cpu = 2, .node = "n1");
+	story_gang(s, .name = "huge", .quorum = 5);
+	story_pods(s, 5, .name = "huge", .gang = "huge", .cpu = 1);
+	story_plan(s);
+	wait_for_hold(s);
+	cr_assert_eq(story_ledger(s)->gauges.holds, 0);
+	story_gang(s, .name = "huge", .quorum = 4);
+	story_plan(s);
+	wait_for_hold(s);
+	cr_assert_eq(story_ledger(s)->gauges.held, 1);
+	story_free(s);
+}
