@@ -63,17 +63,8 @@ void cluster_pod_end(struct cluster *c, pod_id pod)
 
 void cluster_gang(struct cluster *c, gang_id gang, uint32_t quorum)
 {
-	char name[32];
-	int name_bytes = snprintf(name, sizeof(name), "bench/gang-%u", gang);
-	struct event_gang e = { .gang = gang, .generation = ++c->generation, .quorum = quorum,
-		                .name_bytes = (uint32_t)name_bytes, .created_ns = c->time_ns };
-	struct builder b;
-
-	c->gang_generations[gang] = e.generation;
-	builder_begin(&b, EVENT_GANG, c->time_ns);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, name, (size_t)name_bytes);
-	tell(c, &b);
+	c->gang_generations[gang] = ++c->generation;
+	tell_gang(c, gang, quorum);
 }
 
 void cluster_gang_end(struct cluster *c, gang_id gang)
@@ -264,7 +255,7 @@ static bool core_init(struct cluster *c)
 
 bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
 {
-	*c = (struct cluster){ .limits = cluster_limits(setup), .nodes = setup->nodes, .feed = setup->feed,
+	*c = (struct cluster){ .limits = cluster_limits(setup), .nodes = setup->nodes, .racks = setup->racks, .feed = setup->feed,
 		               .feed_context = setup->feed_context, .time_ns = 1 };
 	c->pods_limit = c->limits.pods;
 	c->free_pods = malloc(c->pods_limit * sizeof(*c->free_pods));

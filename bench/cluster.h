@@ -33,6 +33,7 @@ struct cluster {
 	cluster_feed_fn feed;
 	void *feed_context;
 	uint32_t nodes;
+	bool racks;
 	uint32_t pods_limit;
 	uint32_t next_pod;    /* never used ids start here */
 	uint32_t *free_pods;  /* used ones that are free again */
@@ -60,6 +61,8 @@ enum {
 	CLUSTER_MIX = 16,
 	CLUSTER_BIG = 16,
 	CLUSTER_ZONES = 5,
+	CLUSTER_BLOCK = 500, /* nodes */
+	CLUSTER_RACK = 50,
 };
 
 /* Shapes that the cluster knows. */
@@ -83,6 +86,7 @@ struct cluster_setup {
 	uint32_t pods_more;  /* beside the two foreign ones on each node */
 	uint32_t resources;  /* columns; 0: 8 */
 	bool bare;           /* no foreign pods */
+	bool racks;          /* nodes have labels of their block and rack, and gangs are kept together there */
 	/* NULL: a core of its own, in this thread. */
 	cluster_feed_fn feed;
 	void *feed_context;

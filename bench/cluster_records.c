@@ -7,7 +7,7 @@
 #define GIB (INT64_C(1) << 30)
 
 /* Numbers of label keys and of values, as the frontend would choose them. */
-enum { KEY_NODE_NAME = LABEL_KEY_NODE_NAME, KEY_HOSTNAME, KEY_ZONE, KEY_POOL, KEY_APP, KEY_OWN, KEY_DEDICATED = 90 };
+enum { KEY_NODE_NAME = LABEL_KEY_NODE_NAME, KEY_HOSTNAME, KEY_ZONE, KEY_POOL, KEY_APP, KEY_OWN, KEY_BLOCK, KEY_RACK, KEY_DEDICATED = 90 };
 enum { VALUE_ZONES = 10, VALUE_RARE = 20, VALUE_COMMON, VALUE_ANTI, VALUE_SPREAD, VALUE_NAMESPACE, VALUE_FREE = 1000 };
 enum { RESOURCE_GPU = RESOURCE_EXTENDED };
 enum { RARE_EVERY = 500 };
@@ -136,18 +136,20 @@ void tell_node(struct cluster *c, uint32_t node, int64_t more_memory)
 		  .number = LABEL_NOT_A_NUMBER },
 		{ .key = KEY_POOL, .value = node % RARE_EVERY == 1 ? VALUE_RARE : VALUE_COMMON,
 		  .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_BLOCK, .value = VALUE_FREE + node / CLUSTER_BLOCK, .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_RACK, .value = VALUE_FREE + node / CLUSTER_RACK, .number = LABEL_NOT_A_NUMBER },
 	};
 	struct taint taint = { .key = KEY_DEDICATED, .effect = EFFECT_NO_SCHEDULE, .name = c->limits.resources };
 	char name[32];
 	int name_bytes = snprintf(name, sizeof(name), "node-%07u", node);
 	struct event_node e = { .node = node, .generation = 1, .flags = NODE_PRESENT, .name_bytes = (uint32_t)name_bytes,
-		                .amounts_n = 5, .labels_n = 4, .taints_n = t->tainted };
+		                .amounts_n = 5, .labels_n = c->racks ? 6 : 4, .taints_n = t->tainted };
 	struct builder b;
 
 	begin(&b, c, EVENT_NODE);
 	builder_add(&b, &e, sizeof(e));
 	builder_add(&b, amounts, sizeof(amounts));
-	builder_add(&b, labels, sizeof(labels));
+	builder_add(&b, labels, e.labels_n * sizeof(labels[0]));
 	if (t->tainted)
 		builder_add(&b, &taint, sizeof(taint));
 	builder_add(&b, name, (size_t)name_bytes);
@@ -234,6 +236,22 @@ void tell_pod(struct cluster *c, const struct pod_spec *s)
 	begin(&b, c, EVENT_POD);
 	builder_add(&b, &e, sizeof(e));
 	builder_add(&b, labels, e.labels_n * sizeof(labels[0]));
+	builder_add(&b, name, (size_t)name_bytes);
+	tell(c, &b);
+}
+
+void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum)
+{
+	static const struct gang_level levels[] = { { KEY_BLOCK, LEVEL_REQUIRED }, { KEY_RACK, 0 } };
+	char name[32];
+	int name_bytes = snprintf(name, sizeof(name), "bench/gang-%u", gang);
+	struct event_gang e = { .gang = gang, .generation = c->gang_generations[gang], .quorum = quorum,
+		                .name_bytes = (uint32_t)name_bytes, .created_ns = c->time_ns, .levels_n = c->racks ? 2 : 0 };
+	struct builder b;
+
+	begin(&b, c, EVENT_GANG);
+	builder_add(&b, &e, sizeof(e));
+	builder_add(&b, levels, e.levels_n * sizeof(levels[0]));
 	builder_add(&b, name, (size_t)name_bytes);
 	tell(c, &b);
 }

@@ -32,6 +32,8 @@ void tell_names(struct cluster *c); /* of the GPUs and of the taint */
 void tell_node(struct cluster *c, uint32_t node, int64_t more_memory);
 void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s);
 void tell_pod(struct cluster *c, const struct pod_spec *s);
+/* With racks: one block is required, one rack preferred. */
+void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum);
 void tell_drop(struct cluster *c, enum record_kind kind, uint32_t id, uint32_t generation);
 
 #endif

@@ -42,7 +42,7 @@ static void samples_end(struct samples *s, struct bench_report *report, const ch
 /* ---- gangs ------------------------------------------------------------------------ */
 
 /* Are the last n bindings as the shape's rule wants them?  Of SHAPE_ANTI each on a node
- * of its own; of SHAPE_SPREAD no zone one more than another. */
+ * of its own; of SHAPE_SPREAD no zone one more than another; with racks all in one block. */
 static bool rule_holds(const struct cluster *c, uint32_t shape, uint32_t n)
 {
 	uint32_t zones[CLUSTER_ZONES] = { 0 }, least = UINT32_MAX, most = 0;
@@ -52,7 +52,8 @@ static bool rule_holds(const struct cluster *c, uint32_t shape, uint32_t n)
 	for (uint32_t i = 0; ok && i < n; i++) {
 		node_id node = c->bind[(c->binds - 1 - i) % CLUSTER_BINDS].node;
 
-		ok = shape != SHAPE_ANTI || !seen[node];
+		ok = (shape != SHAPE_ANTI || !seen[node]) &&
+		     (!c->racks || node / CLUSTER_BLOCK == c->bind[(c->binds - 1) % CLUSTER_BINDS].node / CLUSTER_BLOCK);
 		seen[node] = 1;
 		zones[node / CLUSTER_TYPES % CLUSTER_ZONES]++;
 	}
@@ -80,7 +81,7 @@ static uint64_t gang_once(struct cluster *c, uint32_t members, uint32_t shape, p
 		fprintf(stderr, "muster-bench: the gang got %llu of %u bindings\n", (unsigned long long)(c->binds - binds),
 		        members);
 	else if (!(ok = rule_holds(c, shape, members)))
-		fprintf(stderr, "muster-bench: the gang was not placed as its rule between pods wants it\n");
+		fprintf(stderr, "muster-bench: the gang was not placed as its rules want it\n");
 	for (uint32_t i = 0; i < members; i++)
 		cluster_pod_end(c, pods[i]);
 	cluster_gang_end(c, 0);
@@ -242,6 +243,18 @@ static bool node_event(struct bench_report *report, struct cluster *c, double go
 
 /* ---- all ------------------------------------------------------------------------------ */
 
+static bool topology(struct bench_report *report, uint32_t nodes, double goal)
+{
+	struct cluster c;
+	bool ok;
+
+	if (!cluster_init(&c, &(struct cluster_setup){ .nodes = nodes, .pods_more = 5000, .racks = true }))
+		return false;
+	ok = gang_row(report, &c, 1000, SHAPE_CPU, "-topology", goal);
+	cluster_free(&c);
+	return ok;
+}
+
 struct size {
 	uint32_t nodes;
 	double gang, known, fresh; /* goals */
@@ -264,7 +277,7 @@ static bool at_size(struct bench_report *report, const struct size *size)
 		     refuse_row(report, &c, true, 6) && gang_row(report, &c, 1000, SHAPE_ANTI, "-anti", 5000) &&
 		     gang_row(report, &c, 1000, SHAPE_SPREAD, "-spread", 5000) && node_event(report, &c, 0.6);
 	cluster_free(&c);
-	return ok;
+	return ok && (size->nodes != EVENTS_NODES || topology(report, size->nodes, 1000));
 }
 
 bool bench_decide(struct bench_report *report, const struct bench_options *options)

@@ -308,7 +308,7 @@ static uint32_t value_number(const struct model *m, uint32_t place)
 static void check_reason(const struct model *m, uint64_t fit)
 {
 	const struct reason *r = &m->t->p->reasons[0];
-	bool found = m->places.n == 0 && r->domain_value == ID_NONE;
+	bool found = false;
 
 	/* Numbers that change often are told from time to time. */
 	plain_settle(m->t->p);
@@ -324,6 +324,7 @@ static void check_reason(const struct model *m, uint64_t fit)
 	cr_assert_eq(r->domains, m->places.n);
 	cr_assert_eq(r->domain_key, m->required[m->required_n - 1].topology);
 	cr_assert_eq(r->domain_fit, fit, "record %u: %u fit, not %u", m->t->p->records, (unsigned)fit, r->domain_fit);
+	found = m->places.n == 0 && r->domain_value == ID_NONE;
 	for (uint32_t i = 0; i < m->places.n; i++)
 		found = found || (eligible(m, m->places.at[i]) && value_number(m, m->places.at[i]) == r->domain_value);
 	cr_assert(found, "record %u: domain %u", m->t->p->records, r->domain_value);
@@ -415,8 +416,8 @@ static uint32_t place_of(const struct model *m, uint32_t nodes)
 	return 0;
 }
 
-/* Innermost domains of a place, without nodes that lack a key; how many. */
-static uint32_t innermost(const struct model *m, uint32_t place, uint32_t level, uint32_t *out, uint32_t n)
+/* Innermost domains of a place; how many.  Nodes that lack a key are one only `with` them. */
+static uint32_t innermost(const struct model *m, uint32_t place, uint32_t level, bool with, uint32_t *out, uint32_t n)
 {
 	struct places parts;
 
@@ -425,8 +426,10 @@ static uint32_t innermost(const struct model *m, uint32_t place, uint32_t level,
 		return n + 1;
 	}
 	parts = take_apart(m->t->p, place, m->preferred[level].topology);
+	if (parts.without && with)
+		parts.at[parts.n++] = parts.without;
 	for (uint32_t i = 0; i < parts.n; i++)
-		n = innermost(m, parts.at[i], level + 1, out, n);
+		n = innermost(m, parts.at[i], level + 1, with, out, n);
 	return n;
 }
 
@@ -444,7 +447,7 @@ static uint32_t slow_within(struct model *m, uint32_t nodes)
 static void check_place(struct model *m, uint32_t place, uint32_t bits, uint32_t placed, const uint32_t most[PLACES],
                         uint32_t one_domain, struct seen *seen)
 {
-	uint32_t inner[PLACES * PLAIN_NODES], n = innermost(m, place, 0, inner, 0);
+	uint32_t inner[PLACES * PLAIN_NODES], n = innermost(m, place, 0, true, inner, 0);
 
 	for (uint32_t i = 0; i < m->places.n; i++)
 		cr_assert(!eligible(m, m->places.at[i]) || most[i] <= placed, "record %u: %u were placed, and %u could be",
@@ -468,7 +471,7 @@ static void check_other(struct model *m, struct seen *seen)
 
 	for (uint32_t i = 0; t->alike && i < m->places.n; i++) {
 		most[i] = slow_within(m, m->places.at[i]);
-		n = innermost(m, m->places.at[i], 0, inner, 0);
+		n = innermost(m, m->places.at[i], 0, false, inner, 0);
 		for (uint32_t k = 0; k < n; k++)
 			one_domain |= slow_within(m, inner[k]) == wanted ? m->places.at[i] : 0;
 	}
