@@ -2,9 +2,12 @@
 #include "frontend/dialect.h"
 #include "frontend/extract.h"
 
+#include "tests/unit/support_random.h"
+
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct marked {
@@ -230,5 +233,104 @@ Test(dialect, a_group_is_read)
 	cr_assert_str_eq(spec.min_resources[0].resource, "cpu");
 	cr_assert_eq(spec.min_resources[0].value, 2500, "the last of two wins");
 	cr_assert_eq(spec.min_resources[1].value, INT64_C(1) << 30);
+	arena_free(&arena);
+}
+
+/* A copy that ends where it ends, with some bytes changed or its end cut off. */
+static char *broken(struct random *r, const char *json, size_t *bytes)
+{
+	static const char odd[] = "\"\\{}[],:0-9x \x00\xff";
+	size_t n = strlen(json);
+	char *copy;
+
+	if (random_below(r, 4) == 0)
+		n = random_below(r, (uint32_t)n);
+	copy = malloc(n > 0 ? n : 1);
+	cr_assert(copy);
+	memcpy(copy, json, n);
+	for (uint32_t i = random_below(r, 4); n > 0 && i > 0; i--)
+		copy[random_below(r, (uint32_t)n)] = odd[random_below(r, sizeof(odd))];
+	*bytes = n;
+	return copy;
+}
+
+static const char *const group_samples[] = {
+	"{\"metadata\":{\"name\":\"g\",\"annotations\":{\"muster.dev/required-topology\":\"a,b , c\",\"muster.dev/preferred-topology\":\"d\"}},"
+	"\"spec\":{\"minMember\":3,\"minResources\":{\"cpu\":\"2\",\"x/y\":\"1\"},\"scheduleTimeoutSeconds\":5}}",
+	"{\"metadata\":{\"name\":\"g\"},\"data\":{\"minAvailable\":\"3\",\"scheduleTimeoutSeconds\":\"-5\",\"other\":\"\\u0041\"}}",
+	"{\"metadata\":{\"name\":\"g\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}},\"priority\":7,\"schedulingConstraints\":"
+	"{\"topology\":[{\"key\":\"zone\"}]},\"resourceClaims\":[],\"parentCompositePodGroupName\":\"p\"}}",
+	"{\"metadata\":{\"name\":\"g\"},\"spec\":{\"minMember\":3,\"minTaskMember\":{\"a\":1,\"b\":2},\"networkTopology\":{\"mode\":\"soft\"},"
+	"\"subGroupPolicy\":[{}],\"topologyConstraint\":{\"requiredTopologyLevel\":\"z\",\"preferredTopologyLevel\":\"r\"},\"subGroups\":[]}}",
+};
+
+Test(dialect, broken_objects_of_groups_are_an_error_at_most)
+{
+	struct random r = random_start("broken groups");
+	struct arena arena = { 0 };
+	unsigned good = 0;
+
+	for (int i = 0; i < 40000; i++) {
+		const struct dialect *d = dialects[random_below(&r, (uint32_t)dialects_n)];
+		struct decode_error error = { .text = "" };
+		struct group_spec spec;
+		size_t bytes;
+		char *json;
+		int rc;
+
+		if (!d->group_read)
+			continue;
+		json = broken(&r, group_samples[random_below(&r, 4)], &bytes);
+		arena_reset(&arena);
+		rc = d->group_read(json, bytes, &arena, &spec, &error);
+		cr_assert(rc == 0 || (rc == -EINVAL && error.text[0]), "%.*s", (int)bytes, json);
+		if (rc == 0) {
+			good++;
+			cr_assert(spec.levels_n <= GANG_LEVELS_MAX && spec.roles_n <= GANG_ROLES_MAX);
+		}
+		free(json);
+	}
+	cr_assert_gt(good, 1000);
+	arena_free(&arena);
+}
+
+static const char *const pod_samples[] = {
+	"{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"annotations\":{\"gang.scheduling.koordinator.sh/name\":\"g\","
+	"\"gang.scheduling.koordinator.sh/min-available\":\"2\",\"gang.scheduling.koordinator.sh/waiting-time\":\"1h30m\","
+	"\"gang.scheduling.koordinator.sh/groups\":\"[\\\"ns/g\\\"]\"}}}",
+	"{\"metadata\":{\"name\":\"p\",\"annotations\":{\"yunikorn.apache.org/task-group-name\":\"t\",\"yunikorn.apache.org/app-id\":\"a\","
+	"\"yunikorn.apache.org/task-groups\":\"[{\\\"name\\\":\\\"t\\\",\\\"minMember\\\":2,\\\"minResource\\\":{}}]\"}}}",
+	"{\"metadata\":{\"name\":\"p\",\"labels\":{\"kueue.x-k8s.io/pod-group-name\":\"g\"},\"annotations\":{"
+	"\"kueue.x-k8s.io/pod-group-total-count\":\"2\",\"kueue.x-k8s.io/podset-required-topology\":\"zone,rack\"}}}",
+	"{\"metadata\":{\"name\":\"p\",\"annotations\":{\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"2\"}},"
+	"\"spec\":{\"schedulingGroup\":{\"podGroupName\":\"g\"}}}",
+};
+
+Test(dialect, broken_marks_are_read_without_harm)
+{
+	struct random r = random_start("broken marks");
+	struct arena arena = { 0 };
+	unsigned members = 0;
+
+	for (int i = 0; i < 40000; i++) {
+		size_t bytes;
+		char *json = broken(&r, pod_samples[random_below(&r, 4)], &bytes);
+		struct decode_error error;
+		struct pod_object pod;
+		struct group_mark mark;
+		struct group_spec spec;
+
+		arena_reset(&arena);
+		if (extract_pod(json, bytes, &arena, &pod, &error) == 0) {
+			cr_assert_eq(dialect_mark(&pod, 0, UINT64_MAX, &arena, &mark), 0);
+			cr_assert(mark.mark == MARK_NONE || mark.name[0]);
+			members += mark.mark == MARK_MEMBER;
+			if (mark.mark == MARK_MEMBER)
+				dialect_pod_says(&pod, mark.dialect, &arena, &spec);
+			cr_assert(!arena.failed);
+		}
+		free(json);
+	}
+	cr_assert_gt(members, 1000);
 	arena_free(&arena);
 }
