@@ -38,36 +38,15 @@ static bool read_duration(const char *text, int64_t *seconds)
 	return true;
 }
 
-/* Does the JSON list name another group than the pod's own? */
-static bool lists_others(const struct pod_object *pod, const char *list, struct arena *arena)
-{
-	const char *name = read_annotation(&pod->meta.annotations, NAME, arena);
-	const char *own = arena_printf(arena, "%.*s/%s", (int)pod->meta.namespace.bytes, pod->meta.namespace.at,
-				       name ? name : "");
-	struct json j;
-	struct text group;
-	bool others = false;
-
-	json_begin(&j, list, strlen(list), arena);
-	if (json_array(&j))
-		while (json_item(&j))
-			if (json_string(&j, &group) && own && !text_is(group, own))
-				others = true;
-	return others || !json_end(&j);
-}
-
 static void read_rest(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
 {
 	const struct pairs *a = &pod->meta.annotations;
-	const char *groups = read_annotation(a, PREFIX "groups", arena);
 	const char *match = read_annotation(a, PREFIX "match-policy", arena);
 	const char *wait = read_annotation(a, PREFIX "waiting-time", arena);
 	const char *topology = read_annotation(a, PREFIX "network-topology-spec", arena);
 	int64_t seconds = WAIT_S;
 
-	if (groups && lists_others(pod, groups, arena))
-		read_refuse(out, arena, "annotation " PREFIX "groups: %.200s: muster does not start several gangs together",
-			    groups);
+	read_gang_groups(a, pod->meta.namespace, read_annotation(a, NAME, arena), out, arena);
 	if (match && strcmp(match, "only-waiting") == 0)
 		read_refuse(out, arena, "annotation " PREFIX "match-policy: only-waiting: muster counts members that run");
 	if (topology && strstr(topology, "MustGather"))

@@ -243,6 +243,31 @@ void read_levels(const struct pairs *annotations, struct group_spec *out, struct
 	}
 }
 
+/* ---- gangs of gangs ------------------------------------------------------------------------ */
+
+#define GANG_GROUPS "gang.scheduling.koordinator.sh/groups"
+
+void read_gang_groups(const struct pairs *annotations, struct text namespace, const char *name,
+                      struct group_spec *out, struct arena *arena)
+{
+	const char *list = read_annotation(annotations, GANG_GROUPS, arena);
+	const char *own = arena_printf(arena, "%.*s/%s", namespace.bytes ? (int)namespace.bytes : 7,
+				       namespace.bytes ? namespace.at : "default", name ? name : "");
+	bool others = false;
+	struct text group;
+	struct json j;
+
+	if (!list || !own)
+		return;
+	json_begin(&j, list, strlen(list), arena);
+	if (json_array(&j))
+		while (json_item(&j))
+			others |= json_string(&j, &group) && !text_is(group, own);
+	if (others || !json_end(&j))
+		read_refuse(out, arena, "annotation " GANG_GROUPS ": %.200s: muster does not start several gangs together",
+			    list);
+}
+
 /* ---- objects ----------------------------------------------------------------------------- */
 
 int read_group(const char *json, size_t bytes, struct arena *arena, const char *kind, const char *member,
@@ -265,7 +290,9 @@ int read_group(const char *json, size_t bytes, struct arena *arena, const char *
 			json_skip(&j);
 	}
 	rc = extract_end(&j, &meta, kind, error);
-	if (rc == 0)
-		read_levels(&meta.annotations, out, arena);
-	return rc;
+	if (rc < 0)
+		return rc;
+	read_levels(&meta.annotations, out, arena);
+	read_gang_groups(&meta.annotations, meta.namespace, arena_copy(arena, meta.name), out, arena);
+	return 0;
 }

@@ -42,6 +42,11 @@ void read_level(struct group_spec *out, struct arena *arena, struct text key, bo
 /* Levels written in annotations of a group's object or of a pod, required ones first. */
 void read_levels(const struct pairs *annotations, struct group_spec *out, struct arena *arena);
 
+/* Koordinator's gangs that start together, which its PodGroups may say as well as its pods: more than
+ * the group itself refuses it. */
+void read_gang_groups(const struct pairs *annotations, struct text namespace, const char *name,
+                      struct group_spec *out, struct arena *arena);
+
 /* An object of that kind into *out, which has what goes without saying: `spec` reads the value of the
  * member with that name.  0 or -EINVAL. */
 typedef void (*read_spec_fn)(struct json *j, struct group_spec *out);

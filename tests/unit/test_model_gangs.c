@@ -341,6 +341,21 @@ Test(gangs, what_can_not_be_honoured_is_refused_with_its_field)
 	end(&s);
 }
 
+Test(gangs, a_pod_group_that_starts_with_others_is_refused)
+{
+	struct story s;
+
+	start(&s);
+	put_pod(&s, "a", OLD_MARK);
+	cr_assert_eq(put_as(&s, OLD_API, "PodGroup", "g", "u", ",\"annotations\":{\"gang.scheduling.koordinator.sh/groups\":"
+			    "\"[\\\"ns/g\\\"]\"}},\"spec\":{\"minMember\":2}}"), 0);
+	cr_assert_eq(gang(&s, "ns/g")->flags, 0);
+	cr_assert_eq(put_as(&s, OLD_API, "PodGroup", "g", "u", ",\"annotations\":{\"gang.scheduling.koordinator.sh/groups\":"
+			    "\"[\\\"ns/g\\\",\\\"other/h\\\"]\"}},\"spec\":{\"minMember\":2}}"), 0);
+	cr_assert(strstr(view(&s, "ns/g").refusal, "koordinator.sh/groups: [\"ns/g\",\"other/h\"]"), "%s", view(&s, "ns/g").refusal);
+	end(&s);
+}
+
 /* ---- ConfigMaps ---------------------------------------------------------------------------------- */
 
 Test(gangs, of_config_maps_that_are_no_groups_nothing_is_kept_but_that_they_are_there)
