@@ -7,6 +7,7 @@
 #include "frontend/kubeconfig.h"
 #include "frontend/lease.h"
 #include "frontend/log.h"
+#include "frontend/notify.h"
 #include "frontend/options.h"
 #include "frontend/serve.h"
 
@@ -30,6 +31,7 @@
 #define DRAIN_NS (10 * NS_PER_S)
 #define COMMANDS_AT_ONCE 1024
 #define SLEEP_MAX_MS 1000
+#define READY_NS (100 * NS_PER_MS) /* between two looks, until it is */
 #define TIMEOUT_MAX_S 900
 
 struct daemon {
@@ -47,6 +49,7 @@ struct daemon {
 	char identity[160]; /* of this life of the process */
 	uint64_t connect_ns;  /* when to try the core again */
 	uint64_t figures_ns;
+	uint64_t ready_ns; /* when to look whether we are ready; NEVER_NS: nobody asks, or told */
 	char last_error[512]; /* of the connection, so that each is said once */
 	_Alignas(8) unsigned char record[RECORD_BYTES_MAX];
 	_Atomic int stop; /* the signal; 0: none */
@@ -234,6 +237,17 @@ static bool commands_take(struct daemon *d)
 
 /* ---- loop --------------------------------------------------------------------------- */
 
+static void figures_take(struct daemon *d)
+{
+	d->metrics.taken_ns = env_now(&d->env);
+	d->metrics.core_up = corelink_is_up(d->link);
+	if (d->metrics.core_up)
+		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
+	metrics_read_process(&d->metrics);
+	d->metrics.curl = *curl_transport_counts(d->curl);
+	frontend_metrics(d->frontend, &d->metrics);
+}
+
 static void figures_update(struct daemon *d)
 {
 	uint64_t now = env_now(&d->env);
@@ -241,14 +255,27 @@ static void figures_update(struct daemon *d)
 	if (!d->serve || (!serve_is_wanted(d->serve) && now < d->figures_ns))
 		return;
 	d->figures_ns = now + FIGURES_NS;
-	d->metrics.taken_ns = now;
-	d->metrics.core_up = corelink_is_up(d->link);
-	if (d->metrics.core_up)
-		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
-	metrics_read_process(&d->metrics);
-	d->metrics.curl = *curl_transport_counts(d->curl);
-	frontend_metrics(d->frontend, &d->metrics);
+	figures_take(d);
 	serve_update(d->serve, &d->metrics);
+}
+
+/* Tell a service manager once what /readyz says. */
+static void ready_update(struct daemon *d)
+{
+	uint64_t now = env_now(&d->env);
+	char text[1024];
+	int rc;
+
+	if (now < d->ready_ns)
+		return;
+	figures_take(d);
+	d->ready_ns = now + READY_NS;
+	if (metrics_not_ready(&d->metrics, text, sizeof(text)) != NULL)
+		return;
+	d->ready_ns = NEVER_NS;
+	rc = notify_send("READY=1");
+	if (rc < 0)
+		env_log(&d->env, "warn", "NOTIFY_SOCKET=%s: %s", getenv("NOTIFY_SOCKET"), strerror(-rc));
 }
 
 static uint32_t sleep_ms(const struct daemon *d, uint64_t next_ns)
@@ -257,6 +284,8 @@ static uint32_t sleep_ms(const struct daemon *d, uint64_t next_ns)
 
 	if (!corelink_is_up(d->link) && d->connect_ns < next_ns)
 		next_ns = d->connect_ns;
+	if (d->ready_ns < next_ns)
+		next_ns = d->ready_ns;
 	if (next_ns <= now)
 		return 0;
 	if (next_ns == NEVER_NS)
@@ -282,6 +311,7 @@ static void loop_turn(struct daemon *d)
 	questions_take(d);
 	next = frontend_poll(d->frontend);
 	figures_update(d);
+	ready_update(d);
 	ms = more ? 0 : sleep_ms(d, next);
 	if (ms > 0 && corelink_is_up(d->link)) {
 		asleep = corelink_sleep(d->link);
@@ -514,6 +544,7 @@ static int daemon_start(struct daemon *d)
 
 	stop_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL); /* inherited by every thread */
+	d->ready_ns = getenv("NOTIFY_SOCKET") != NULL ? 0 : NEVER_NS;
 	signal(SIGPIPE, SIG_IGN);
 	d->env = (struct env){
 		.monotonic_ns = world_monotonic_ns, .wall_ns = world_wall_ns, .random = world_random, .log = world_log,
