@@ -229,6 +229,22 @@ def test_gangs_of_two_kinds_share():
     expect([*AB, policy({"A": 3}, REQUIRED), group, *members[:3], *free], A=6)
 
 
+def test_gangs_of_one_rack_share():
+    """Only the last rack has nodes of both values, so that shares and topology hold together."""
+    def rack(name, *values):
+        return [objects.node(f"{name}{i}", cpu="100", labels={"workload-test": v, "rack": name}) for i, v in enumerate(values)]
+
+    group = objects.pod_group("g", 4)
+    group["metadata"]["annotations"] = {"muster.dev/required-topology": "rack"}
+    shares = policy({"A": 2, "B": 2}, REQUIRED)
+    racks = [*rack("r1", "A", "A"), *rack("r2", "B"), *rack("r3", "A", "B")]
+    expect([*racks, shares, group, *pods(4, group="g")], A=2, B=2)
+    _, out, _ = answer("simulate", items=[*racks, shares, group, *pods(4, group="g")])
+    equal({p["node"] for p in out["placements"]}, {"r30", "r31"})
+    expect([*racks[:3], shares, group, *pods(4, group="g")], waiting=4)
+    expect([*rack("r1", "A", "B"), policy({"A": 2, "B": 1}, REQUIRED), group, *pods(4, group="g")], waiting=4)
+
+
 def test_one_pod_on_each_node():
     term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
     apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
