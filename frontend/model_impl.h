@@ -449,6 +449,7 @@ struct shape_wish {
 	enum shape_scope scope;
 	uint32_t namespace; /* value number of the pod's */
 	const struct spread_cause *spread; /* NULL: no default constraints */
+	const struct policy_use *policy;   /* NULL: none */
 };
 
 struct shape_change {
@@ -564,8 +565,9 @@ int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *polic
 void policy_join(struct model *m, uint32_t policy, uint32_t pod);
 void policy_leave(struct model *m, uint32_t pod);
 void policy_release_if_unused(struct model *m, uint32_t policy);
-/* NULL: the pod has none that is good. */
-const struct policy_use *policy_use_of(const struct model *m, const struct pod_entry *p, struct policy_use *use);
+/* What the policy (ID_NONE: no policy) is to a pod with those labels; NULL: there is none that is good. */
+const struct policy_use *policy_use_of(const struct model *m, uint32_t policy, const struct pod_label *labels, uint32_t n,
+                                       struct policy_use *use);
 /* Write the policy into the pod's shape; one that can't be obeyed refuses the pod. */
 void pod_join_policy(struct model *m, uint32_t pod);
 

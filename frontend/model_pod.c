@@ -142,7 +142,7 @@ void pod_shape_change(const struct model *m, uint32_t pod, struct spread_cause *
 
 	*cause = (struct spread_cause){ p->namespace, p->labels, p->labels_n, p->owner_kind, p->owner };
 	*out = (struct shape_change){ .namespace = namespace_at(m, p->namespace)->name,
-				      .spread = p->spreads ? cause : NULL, .policy = policy_use_of(m, p, use) };
+				      .spread = p->spreads ? cause : NULL, .policy = policy_use_of(m, p->policy, p->labels, p->labels_n, use) };
 }
 
 void pod_respread(struct model *m, uint32_t pod)

@@ -170,10 +170,12 @@ static int state_shape(struct model *m, const struct pod_object *pod, uint32_t k
 {
 	const struct spread_cause cause = { s->namespace, s->labels, s->labels_n, s->owner_kind, s->owner };
 	bool bound = pod->node_name.bytes > 0;
+	struct policy_use use;
 	struct effective effective;
 	struct shape_wish w = { .pod = pod, .effective = &effective, .scope = bound ? SHAPE_BEARING : SHAPE_REQUESTS,
 				.namespace = namespace_at(m, s->namespace)->name,
-				.spread = s->spreads ? &cause : NULL };
+				.spread = s->spreads ? &cause : NULL,
+				.policy = policy_use_of(m, s->policy, s->labels, s->labels_n, &use) };
 	struct shape_trouble trouble = { 0 };
 	int rc;
 
@@ -194,6 +196,9 @@ static int state_shape(struct model *m, const struct pod_object *pod, uint32_t k
 	s->blind = bound;
 	s->spreads = false;
 	s->unshaped = true;
+	if (s->policy != ID_NONE)
+		policy_release_if_unused(m, s->policy);
+	s->policy = ID_NONE;
 	if (rc == -ENOSPC)
 		state_limit(m, s, trouble.flag);
 	else
@@ -237,12 +242,12 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	rc = state_node(m, pod, s);
 	if (rc == 0)
 		rc = state_identity(m, pod, s);
+	if (rc == 0 && (s->flags & POD_OURS) && !bound)
+		rc = state_policy(m, pod, s);
 	if (rc == 0)
 		rc = state_shape(m, pod, known, s);
 	if (rc == 0 && (s->flags & POD_OURS))
 		rc = state_gang(m, pod, s);
-	if (rc == 0 && (s->flags & POD_OURS) && !bound && !s->unshaped)
-		rc = state_policy(m, pod, s);
 	/* What runs, runs. */
 	if (bound)
 		s->flags &= (uint8_t)~POD_REFUSED;

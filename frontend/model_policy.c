@@ -213,13 +213,14 @@ void policy_leave(struct model *m, uint32_t pod)
 	policy_release_if_unused(m, policy);
 }
 
-const struct policy_use *policy_use_of(const struct model *m, const struct pod_entry *p, struct policy_use *use)
+const struct policy_use *policy_use_of(const struct model *m, uint32_t policy, const struct pod_label *labels, uint32_t n,
+                                       struct policy_use *use)
 {
-	const struct policy_rules *rules = p->policy != ID_NONE ? policy_at(m, p->policy)->rules : NULL;
+	const struct policy_rules *rules = policy != ID_NONE ? policy_at(m, policy)->rules : NULL;
 
 	if (!rules)
 		return NULL;
-	*use = (struct policy_use){ rules, !rules_hold(rules->selector, p->labels, p->labels_n) };
+	*use = (struct policy_use){ rules, !rules_hold(rules->selector, labels, n) };
 	return use;
 }
 

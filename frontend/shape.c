@@ -360,6 +360,8 @@ int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, str
 	d.head.placed_cpu_milli = w->effective->placed_cpu_milli - w->effective->scored_cpu_milli;
 	d.head.placed_memory_bytes = w->effective->placed_memory_bytes - w->effective->scored_memory_bytes;
 	rc = draft_pod(&d, w);
+	if (rc == 0 && w->policy)
+		rc = draft_policy(&d, w->policy);
 	if (rc == 0 && w->spread)
 		rc = draft_default_spreads(&d, w->spread);
 	draft_set_namespace(&d, w->namespace);
