@@ -18,6 +18,7 @@ enum output { OUTPUT_TEXT, OUTPUT_JSON };
 
 /* argv[0] is "musterctl COMMAND", for messages. */
 int simulate_main(int argc, char **argv);
+int explain_main(int argc, char **argv);
 int verdict_main(int argc, char **argv);
 int up_main(int argc, char **argv);
 int replay_main(int argc, char **argv);

@@ -415,6 +415,19 @@ bool files_read(struct files *files, const char *path, char *error, size_t error
 	return ok;
 }
 
+bool files_take(struct files *files, const char *name, const char *text, size_t bytes, char *error,
+                size_t error_bytes)
+{
+	struct reading r = {.files = files, .path = keep(files, text_of(name)), .error = error, .error_bytes = error_bytes};
+	struct bytes copy = {0};
+	bool ok;
+
+	bytes_add(&copy, text, bytes);
+	ok = take_text(&r, &copy);
+	keep_text(files, copy);
+	return ok;
+}
+
 /* ---- the same object twice --------------------------------------------- */
 
 static size_t group_bytes(const struct object *o)

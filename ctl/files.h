@@ -32,6 +32,10 @@ void files_free(struct files *files);
  * field, and what is wrong. */
 bool files_read(struct files *files, const char *path, char *error, size_t error_bytes);
 
+/* The same of a text, which is copied; `name` is for messages. */
+bool files_take(struct files *files, const char *name, const char *text, size_t bytes, char *error,
+                size_t error_bytes);
+
 /* After the last file: false when two objects are one and the same. */
 bool files_check(const struct files *files, char *error, size_t error_bytes);
 

@@ -154,7 +154,21 @@ static bool put(struct offline *o, struct admission *admission, const struct obj
 	return false;
 }
 
+static bool unchanged(void *context, const struct object *object, struct text *json)
+{
+	(void)context;
+	(void)object;
+	(void)json;
+	return true;
+}
+
 bool offline_put_all(struct offline *o, const struct files *files, char *error, size_t error_bytes)
+{
+	return offline_put_changed(o, files, unchanged, NULL, error, error_bytes);
+}
+
+bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change, void *context,
+                         char *error, size_t error_bytes)
 {
 	struct admission *admission = admission_new();
 	size_t n;
@@ -164,11 +178,27 @@ bool offline_put_all(struct offline *o, const struct files *files, char *error, 
 	for (size_t i = 0; ok && i < n; i++)
 		if (admission_takes(&objects[i]))
 			ok = admission_put(admission, &objects[i], error, error_bytes);
-	for (size_t i = 0; ok && i < n; i++)
-		if (!admission_takes(&objects[i]))
-			ok = put(o, admission, &objects[i], error, error_bytes);
+	for (size_t i = 0; ok && i < n; i++) {
+		struct object object = objects[i];
+
+		if (!admission_takes(&object) && change(context, &objects[i], &object.json))
+			ok = put(o, admission, &object, error, error_bytes);
+	}
 	admission_free(admission);
 	return ok;
+}
+
+bool offline_put_more(struct offline *o, const struct object *object, char *error, size_t error_bytes)
+{
+	struct decode_error e = {0};
+	int resource = model_resource_index(o->model, object->api_version, object->kind);
+	int rc = resource < 0 ? -EINVAL : model_put(o->model, resource, object->json.at, object->json.bytes, &e);
+
+	if (rc == -ENOMEM)
+		ctl_no_memory();
+	if (rc < 0)
+		snprintf(error, error_bytes, "%s: %s: %s", e.object, e.field, e.text);
+	return rc == 0;
 }
 
 bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n, char *error,
@@ -395,6 +425,11 @@ const struct judgement *offline_judge(struct offline *o, pod_id pod)
 }
 
 /* ---- answers -------------------------------------------------------------- */
+
+struct model *offline_own_model(struct offline *o)
+{
+	return o->model;
+}
 
 const struct model *offline_model(const struct offline *o)
 {

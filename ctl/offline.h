@@ -37,6 +37,15 @@ bool offline_read(struct offline *o, struct files *files, const char *const *pat
 /* The same of objects that are read already; nothing of `files` is kept. */
 bool offline_put_all(struct offline *o, const struct files *files, char *error, size_t error_bytes);
 
+/* The same of a world that is a little different: each object as `change` lets it be.  True keeps it, with *json
+ * as it is to be read (good until the next call); false leaves it out. */
+typedef bool (*offline_change_fn)(void *context, const struct object *object, struct text *json);
+bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change, void *context,
+                         char *error, size_t error_bytes);
+
+/* One more object, which no admission has to do with. */
+bool offline_put_more(struct offline *o, const struct object *object, char *error, size_t error_bytes);
+
 /* "3 ConfigMap, 1 Service" of the kinds passed over, "" when there were none. */
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes);
 
@@ -47,6 +56,8 @@ bool offline_start(struct offline *o, char *error, size_t error_bytes);
  * when the core refuses what the model says, which is a mistake of ours. */
 bool offline_place(struct offline *o, char *error, size_t error_bytes);
 
+/* To ask it before anything was read. */
+struct model *offline_own_model(struct offline *o);
 const struct model *offline_model(const struct offline *o);
 const struct ledger *offline_ledger(const struct offline *o);
 

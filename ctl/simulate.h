@@ -18,6 +18,8 @@ struct gang_result {
 	const char *dialect;
 	enum gang_state state;
 	uint32_t quorum, members, placed;
+	int32_t priority;
+	uint64_t created_ns; /* 0: of its oldest member, which is not told */
 	char *reason; /* NULL when placed */
 	struct reason why;
 };

@@ -112,6 +112,8 @@ static void add_gang(struct building *b, gang_id id)
 		.quorum = row->quorum,
 		.members = row->members,
 		.placed = row->bound,
+		.priority = row->priority,
+		.created_ns = row->created_ns,
 		.why = row->reason,
 	};
 	about = (struct reason_about){.gang = g->gang, .refusal = gang_refusal(b, id, &view), .texts = view.texts};

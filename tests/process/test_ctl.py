@@ -29,7 +29,7 @@ def test_help_and_version():
 
 
 def test_what_is_not_there_is_refused():
-    for command in ("explain", "top", "latency", "fsck"):
+    for command in ("top", "latency", "fsck"):
         code, out, err = run("musterctl", command, "-f", "x")
         equal((code, out), (USAGE, ""), command)
         equal(err, f"musterctl: {command} is not supported yet\n", command)

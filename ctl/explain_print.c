@@ -1,0 +1,217 @@
+#include "ctl/explain.h"
+#include "ctl/print.h"
+#include "ctl/states.h"
+#include "frontend/reason.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define OTHERS_SHOWN 10
+
+static const char *name_text(const void *context, uint32_t name)
+{
+	return model_name(context, name);
+}
+
+static const char *time_text(int64_t seconds, char out[32])
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return out;
+}
+
+/* ---- others ----------------------------------------------------------------------- */
+
+/* Does a pending gang come before it in the queue: priority, age, name? */
+static bool is_before(const struct gang_result *a, const struct gang_result *it)
+{
+	if (a == it || a->members == 0)
+		return false;
+	if (a->priority != it->priority)
+		return a->priority > it->priority;
+	if (a->created_ns != it->created_ns)
+		return a->created_ns < it->created_ns;
+	return strcmp(a->gang, it->gang) < 0;
+}
+
+/* Placed now, and waiting when the gang goes first. */
+static bool gives_way(const struct explanation *x, const struct gang_result *g)
+{
+	const struct gang_result *then = world_gang(&x->first, g->gang);
+
+	return g->state == GANG_PLACED && then != NULL && then->state != GANG_PLACED;
+}
+
+static size_t pods_giving_way(const struct explanation *x)
+{
+	const struct simulation *now = x->now.answers, *then = x->first.answers;
+	size_t n = 0;
+
+	/* Both are sorted by pod, and have the same pods. */
+	for (size_t i = 0; i < now->placements_n && i < then->placements_n; i++)
+		n += now->placements[i].gang == NULL && now->placements[i].node != NULL && then->placements[i].node == NULL;
+	return n;
+}
+
+/* ---- JSON --------------------------------------------------------------------------- */
+
+static void json_reasons(cJSON *o, const struct explanation *x)
+{
+	const struct reason *r = &x->result->why;
+	struct reason_names names = reason_names_of(x->now.answers->model);
+	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "rules"));
+
+	for (uint32_t i = 0; i < r->counts_n; i++) {
+		cJSON *rule = json_checked(cJSON_CreateObject());
+		char text[512];
+
+		reason_node_text(r->counts[i].why, r->counts[i].arg, &names, text, sizeof(text));
+		json_add_text(rule, "reason", text);
+		json_add_number(rule, "nodes", r->counts[i].nodes);
+		cJSON_AddItemToArray(list, rule);
+	}
+}
+
+static void json_others(cJSON *o, const char *name, const struct explanation *x, bool first)
+{
+	cJSON *list = json_checked(cJSON_AddArrayToObject(o, name));
+
+	for (size_t i = 0; i < x->now.answers->gangs_n; i++) {
+		const struct gang_result *g = &x->now.answers->gangs[i];
+
+		if (first ? gives_way(x, g) : is_before(g, x->result))
+			cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(g->gang)));
+	}
+}
+
+static void json_help(cJSON *o, const struct explanation *x)
+{
+	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "help"));
+	char text[32];
+
+	for (size_t i = 0; i < x->helps_n; i++) {
+		cJSON *help = json_checked(cJSON_CreateObject());
+
+		json_add_text(help, "kind", "nodes");
+		json_add_text(help, "like", x->helps[i].like->name);
+		json_add_number(help, "count", x->helps[i].nodes);
+		cJSON_AddItemToArray(list, help);
+	}
+	if (x->starts_first) {
+		cJSON *help = json_checked(cJSON_CreateObject());
+
+		json_add_text(help, "kind", "priority");
+		json_others(help, "insteadOf", x, true);
+		json_add_number(help, "insteadOfPods", (int64_t)pods_giving_way(x));
+		cJSON_AddItemToArray(list, help);
+	}
+	if (x->starts_by_s > 0) {
+		cJSON *help = json_checked(cJSON_CreateObject());
+
+		json_add_text(help, "kind", "time");
+		json_add_text(help, "by", time_text(x->starts_by_s, text));
+		json_add_number(help, "ended", x->ended);
+		cJSON_AddItemToArray(list, help);
+	}
+}
+
+static void print_json(const struct explanation *x)
+{
+	const struct gang_result *g = x->result;
+	cJSON *o = json_checked(cJSON_CreateObject());
+	char *text;
+
+	json_add_text(o, "gang", g->gang);
+	json_add_text(o, "dialect", g->dialect);
+	json_add_text(o, "state", gang_state_text(g->state));
+	json_add_number(o, "quorum", g->quorum);
+	json_add_number(o, "members", g->members);
+	json_add_number(o, "placed", g->placed);
+	if (g->reason != NULL) {
+		json_add_text(o, "reason", g->reason);
+		json_add_number(o, "need", g->why.need);
+		json_add_number(o, "fit", g->why.fit);
+		json_add_shortfalls(o, &g->why, name_text, x->now.answers->model);
+		json_reasons(o, x);
+		json_others(o, "before", x, false);
+		json_help(o, x);
+	}
+	text = json_checked(o) != NULL ? cJSON_Print(o) : NULL;
+	if (text == NULL)
+		ctl_no_memory();
+	puts(text);
+	cJSON_free(text);
+	cJSON_Delete(o);
+}
+
+/* ---- text ----------------------------------------------------------------------------- */
+
+static void print_others(const struct explanation *x, bool first)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->now.answers->gangs_n; i++) {
+		const struct gang_result *g = &x->now.answers->gangs[i];
+
+		if (!(first ? gives_way(x, g) : is_before(g, x->result)))
+			continue;
+		if (n++ < OTHERS_SHOWN)
+			printf("%s%s (%s)", n > 1 ? ", " : "", g->gang, g->state == GANG_PLACED ? "placed" : "waits");
+	}
+	if (n > OTHERS_SHOWN)
+		printf(" and %zu more", n - OTHERS_SHOWN);
+	if (n == 0)
+		fputs(first ? "no gang" : "nobody", stdout);
+}
+
+static void print_help_found(const struct explanation *x)
+{
+	char text[32];
+
+	puts("\nAny of these would let it start:");
+	for (size_t i = 0; i < x->helps_n; i++)
+		printf("  - %" PRIu32 " more node%s like %s\n", x->helps[i].nodes, x->helps[i].nodes > 1 ? "s" : "",
+		       x->helps[i].like->name);
+	if (x->starts_first) {
+		fputs("  - a priority above all others; these would wait instead: ", stdout);
+		print_others(x, true);
+		if (pods_giving_way(x) > 0)
+			printf(", %zu pods without a gang", pods_giving_way(x));
+		putchar('\n');
+	}
+	if (x->starts_by_s > 0)
+		printf("  - waiting: by %s %" PRIu32 " pods that run now will have ended\n", time_text(x->starts_by_s, text),
+		       x->ended);
+}
+
+static void print_text(const struct explanation *x)
+{
+	const struct gang_result *g = x->result;
+
+	printf("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n", g->gang, g->dialect,
+	       gang_state_text(g->state), g->placed, g->members, g->quorum);
+	if (g->reason == NULL)
+		return;
+	printf("\n%s\n\nBefore it in the queue: ", g->reason);
+	print_others(x, false);
+	putchar('\n');
+	if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
+		print_help_found(x);
+	else
+		printf("\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
+		       x->kinds_cut ? " (of which the most frequent were tried)" : "");
+}
+
+void explain_print(const struct explanation *x, enum output output)
+{
+	if (output == OUTPUT_JSON)
+		print_json(x);
+	else
+		print_text(x);
+}

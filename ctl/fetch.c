@@ -1,0 +1,156 @@
+#include "ctl/fetch.h"
+
+#include "ctl/offline.h"
+#include "frontend/apistatus.h"
+#include "frontend/curl.h"
+#include "frontend/json.h"
+#include "frontend/jsonout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TIMEOUT_MS 60000u
+#define WAIT_MS 1000u
+
+struct fetching {
+	struct curl_transport *curl;
+	struct files *files;
+	struct jsonout path;
+	char more[2048]; /* token of the next page, "" */
+	int status;
+	bool done, ok;
+	char *error;
+	size_t error_bytes;
+};
+
+static uint64_t now_ns(void *context)
+{
+	struct timespec t;
+
+	(void)context;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t no_chance(void *context)
+{
+	(void)context;
+	return 0;
+}
+
+static void log_line(void *context, const char *level, const char *message)
+{
+	(void)context;
+	fprintf(stderr, "musterctl: %s: %s\n", level, message);
+}
+
+/* metadata.continue of a list; false when it makes no sense. */
+static bool read_more(struct fetching *f, const char *body, size_t bytes)
+{
+	struct arena arena = {0};
+	struct text name, more = {0};
+	struct json j;
+	bool ok;
+
+	json_begin(&j, body, bytes, &arena);
+	if (json_object(&j))
+		while (json_member(&j, &name)) {
+			if (!text_is(name, "metadata")) {
+				json_skip(&j);
+			} else if (json_object(&j)) {
+				while (json_member(&j, &name)) {
+					if (text_is(name, "continue"))
+						json_string(&j, &more);
+					else
+						json_skip(&j);
+				}
+			}
+		}
+	ok = !j.failed && more.bytes < sizeof(f->more);
+	if (ok && more.bytes > 0)
+		memcpy(f->more, more.at, more.bytes);
+	f->more[ok ? more.bytes : 0] = '\0';
+	arena_free(&arena);
+	return ok;
+}
+
+static void on_done(void *context, const struct http_answer *answer, const char *body, size_t bytes)
+{
+	struct fetching *f = context;
+	struct apistatus s;
+
+	f->done = true;
+	f->status = answer->status;
+	f->ok = answer->end == HTTP_ANSWERED && answer->status == 200;
+	if (f->ok) {
+		f->ok = files_take(f->files, f->path.at, body, bytes, f->error, f->error_bytes) && read_more(f, body, bytes);
+		return;
+	}
+	apistatus_read(body != NULL ? body : "", bytes, &s);
+	snprintf(f->error, f->error_bytes, "%s: %d %.300s", f->path.at, answer->status,
+	         answer->end == HTTP_ANSWERED ? s.message : answer->error);
+}
+
+static void get(struct fetching *f, const struct resource *r)
+{
+	struct transport *t = curl_transport_interface(f->curl);
+	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = TIMEOUT_MS};
+	struct http_handler handler = {.done = on_done, .context = f};
+	bool ready;
+
+	jsonout_clear(&f->path);
+	jsonout_add(&f->path, *r->group ? "/apis/@p/" : "/api@p/", r->group);
+	jsonout_add(&f->path, "@p/@p?limit=500", r->version, r->plural);
+	if (*f->more)
+		jsonout_add(&f->path, "&continue=@p", f->more);
+	request.path = f->path.at;
+	f->done = false;
+	f->more[0] = '\0';
+	if (t->ops->start(t, &request, &handler) == NULL)
+		return;
+	while (!f->done)
+		curl_transport_poll(f->curl, WAIT_MS, -1, &ready);
+}
+
+/* All pages of one kind; of an older version if the server does not know the newest. */
+static bool fetch_kind(struct fetching *f, struct model *m, int index)
+{
+	size_t n;
+
+	do {
+		do
+			get(f, &model_resources(m, &n)[index]);
+		while (f->ok && *f->more);
+	} while (!f->ok && f->status == 404 && model_resource_older(m, index));
+	return f->ok || (f->status == 404 && model_resources(m, &n)[index].optional);
+}
+
+bool fetch_all(struct files *files, const struct access_options *options, char *error, size_t error_bytes)
+{
+	struct env env = {.monotonic_ns = now_ns, .wall_ns = now_ns, .random = no_chance, .log = log_line};
+	struct offline *offline = offline_new(&(struct offline_config){0});
+	struct model *m = offline_own_model(offline);
+	struct fetching f = {.files = files, .error = error, .error_bytes = error_bytes};
+	struct access access;
+	struct curl_config config = {.access = &access, .env = &env, .lane_max = {1, 1, 1, 1}};
+	const char *why = "";
+	size_t n;
+	bool ok = access_load(&access, options, error, error_bytes) == 0;
+
+	if (ok) {
+		f.curl = curl_transport_new(&config, &why);
+		if (f.curl == NULL)
+			snprintf(error, error_bytes, "%s: server %s: %s", access.source, access.server, why);
+		ok = f.curl != NULL;
+		model_resources(m, &n);
+		for (size_t i = 0; ok && i < n; i++)
+			ok = fetch_kind(&f, m, (int)i);
+		curl_transport_free(f.curl);
+		access_free(&access);
+	}
+	jsonout_free(&f.path);
+	offline_free(offline);
+	return ok;
+}

@@ -1,0 +1,203 @@
+"""musterctl explain tells the truth: what it says would help is done, and the gang starts; half of it is
+done, and it does not.  Judged by `musterctl simulate` on files that this test changes by itself."""
+import calendar
+import copy
+import json
+import os
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import load, muster, objects  # noqa: E402
+from lib.cluster import Cluster, run  # noqa: E402
+from lib.harness import check, equal, figure, main  # noqa: E402
+from lib.objects import pod_group  # noqa: E402
+
+WANTED = 200  # gangs that wait
+FOLDER = muster.scratch("muster-explain-")
+
+
+def seconds(text):
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def stamp(at):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+def saved(made, name="objects.json"):
+    path = os.path.join(FOLDER, name)
+    load.save(path, made)
+    return path
+
+
+def starts(made, gang):
+    """What simulate says of it."""
+    code, out, err = run("musterctl", "simulate", "-f", saved(made, "changed.json"), "-o", "json")
+    check(code in (0, 1), code, err)
+    return {g["gang"]: g["state"] for g in json.loads(out)["gangs"]}[gang] == "Placed"
+
+
+def cluster(rng):
+    """Nodes of three kinds, partly full, some pods with a known end, and gangs that want more than there is."""
+    zones = ["a", "b", "c"]
+    nodes = [objects.node(f"small-{i}", cpu="8", labels={"zone": rng.choice(zones)}) for i in range(rng.randrange(2, 6))]
+    nodes += [objects.node(f"big-{i}", cpu="32", gpu="4", labels={"zone": rng.choice(zones)}) for i in range(rng.randrange(1, 4))]
+    nodes += [objects.node(f"odd-{i}", cpu="16", taints=[{"key": "odd", "effect": "NoSchedule"}]) for i in range(2)]
+    made, start = list(nodes), 1_700_000_000
+    for i in range(rng.randrange(4, 14)):
+        on = rng.choice(nodes)
+        p = objects.pod(f"runs-{i}", cpu=str(rng.choice([1, 2, 4])), memory="256Mi", nodeName=on["metadata"]["name"])
+        p["metadata"]["creationTimestamp"] = stamp(start)
+        if rng.random() < 0.6:
+            p["spec"]["activeDeadlineSeconds"] = rng.randrange(600, 90000)
+        p["status"] = {"phase": "Running", "startTime": stamp(start + i)}
+        made.append(p)
+    for g in range(rng.randrange(4, 8)):
+        size, name = rng.choice([2, 3, 5, 8]), f"g{g}"
+        group = pod_group(name, size)
+        group["metadata"]["creationTimestamp"] = stamp(start + 1000 + rng.randrange(100))
+        made.append(group)
+        extra = {}
+        if rng.random() < 0.3:
+            extra["requests"] = {"nvidia.com/gpu": str(rng.choice([1, 2]))}
+        if rng.random() < 0.3:
+            extra["nodeSelector"] = {"zone": rng.choice(zones)}
+        if rng.random() < 0.2:
+            extra["tolerations"] = [{"key": "odd", "operator": "Exists"}]
+        if rng.random() < 0.2:
+            extra["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": name}}}]}}
+        for i in range(size):
+            p = objects.pod(f"{name}-{i}", group=name, cpu=str(rng.choice([2, 4, 6])), memory="256Mi",
+                            priority=rng.choice([0, 0, 100]), labels={"app": name}, **copy.deepcopy(extra))
+            p["metadata"]["creationTimestamp"] = stamp(start + 1000)
+            made.append(p)
+    return made
+
+
+def more(made, like, n):
+    model = next(o for o in made if o["kind"] == "Node" and o["metadata"]["name"] == like)
+    out = []
+    for i in range(n):
+        node = copy.deepcopy(model)
+        node["metadata"]["name"] = node["metadata"]["labels"]["kubernetes.io/hostname"] = f"{like}-new-{i}"
+        out.append(node)
+    return made + out
+
+
+def done(made, gang, help):
+    """The world after what was said would help; and after half of it, or None."""
+    if help["kind"] == "nodes":
+        return more(made, help["like"], help["count"]), more(made, help["like"], help["count"] // 2)
+    if help["kind"] == "priority":
+        first = copy.deepcopy(made)
+        for o in first:
+            if o["kind"] == "Pod" and o["metadata"]["labels"].get(objects.GROUP_LABEL) == gang.split("/")[1]:
+                o["spec"]["priority"] = 2_000_000_000
+        return first, None
+    by = seconds(help["by"])
+
+    def left(at):
+        ends = {o["metadata"]["name"]: seconds(o["status"]["startTime"]) + o["spec"]["activeDeadlineSeconds"]
+                for o in made if o["kind"] == "Pod" and "activeDeadlineSeconds" in o["spec"]}
+        return [o for o in made if ends.get(o["metadata"]["name"], at + 1) > at]
+
+    return left(by), left(by - 1)
+
+
+def explained(path, gang, *flags):
+    code, out, err = run("musterctl", "explain", "-f", path, "-o", "json", *flags, gang)
+    check(code in (0, 1), code, err)
+    return code, json.loads(out)
+
+
+def test_what_it_says_would_help_does_and_half_of_it_does_not():
+    rng, seen, kinds = random.Random(load.seed()), 0, {}
+    while seen < WANTED:
+        made = cluster(rng)
+        path = saved(made)
+        code, out, _ = run("musterctl", "simulate", "-f", path, "-o", "json")
+        for g in json.loads(out)["gangs"]:
+            if g["state"] == "Placed" or seen == WANTED:
+                continue
+            seen += 1
+            code, said = explained(path, g["gang"])
+            equal((code, said["state"], said["reason"]), (1, g["state"], g["reason"]))
+            if not said["help"]:
+                kinds["nothing"] = kinds.get("nothing", 0) + 1
+            for help in said["help"]:
+                kinds[help["kind"]] = kinds.get(help["kind"], 0) + 1
+                whole, half = done(made, g["gang"], help)
+                check(starts(whole, g["gang"]), g["gang"], "does not start with", help)
+                check(half is None or not starts(half, g["gang"]), g["gang"], "starts with half of", help)
+    figure(f"{seen} waiting gangs, helps tried: {kinds}")
+    check(all(kinds.get(k, 0) >= 10 for k in ("nodes", "priority", "time")), kinds)
+
+
+def simple():
+    nodes = [objects.node(f"n{i}", cpu="4") for i in range(2)]
+    group = pod_group("train", 4)
+    return nodes + [group] + [objects.pod(f"train-{i}", group="train", cpu="3") for i in range(4)]
+
+
+def test_numbers_and_what_ifs():
+    path = saved(simple())
+    code, said = explained(path, "default/train")
+    equal((code, said["quorum"], said["members"], said["placed"], said["need"], said["fit"]), (1, 4, 4, 0, 4, 2))
+    equal(said["shortfall"], [{"resource": "cpu", "need": 12000, "have": 6000}])
+    equal(said["rules"], [{"reason": "Insufficient cpu", "nodes": 2}])
+    equal(said["help"], [{"kind": "nodes", "like": "n0", "count": 2}])
+    equal(explained(path, "default/train", "--add-node", "2xn1")[0], 0)
+    equal(explained(path, "default/train", "--add-node", "1xn1")[0], 1)
+    code, out, _ = run("musterctl", "explain", "-f", path, "default/train")
+    equal(code, 1)
+    check("2 more nodes like n0" in out and "2 of 4 members have room" in out, out)
+
+
+def test_priority():
+    group = pod_group("late", 2)
+    made = simple()[:2] + [pod_group("early", 2)]
+    for name, created in (("early", 1), ("late", 2)):
+        made += [objects.pod(f"{name}-{i}", group=name, cpu="3", priority=5) for i in range(2)]
+        for o in (made[-1], made[-2]):
+            o["metadata"]["creationTimestamp"] = stamp(1_700_000_000 + created)
+    path = saved(made + [group])
+    said = explained(path, "default/late")[1]
+    equal(said["before"], ["default/early"])
+    check({"kind": "priority", "insteadOf": ["default/early"], "insteadOfPods": 0} in said["help"], said["help"])
+    equal(explained(path, "default/late", "--priority", "6")[0], 0)
+    equal(explained(path, "default/late", "--priority", "5")[0], 1)
+    equal(explained(path, "default/early")[0], 0)
+
+
+def test_a_live_cluster():
+    with Cluster(*simple()) as c:
+        code, out, err = run("musterctl", "explain", "--kubeconfig", c.kubeconfig, "-o", "json", "default/train")
+        equal(code, 1, err)
+        said = json.loads(out)
+        equal(said["help"], [{"kind": "nodes", "like": "n0", "count": 2}])
+        check("2 of 4 members have room" in said["reason"], said)
+        c.create(objects.node("n2", cpu="8"))
+        equal(run("musterctl", "explain", "default/train", env={"KUBECONFIG": str(c.kubeconfig)})[0], 0)
+        c.apisim.stop()
+        code, _, err = run("musterctl", "explain", "--kubeconfig", c.kubeconfig, "default/train")
+        equal(code, 2)
+        check("/api/v1/nodes?limit=500" in err, err)
+
+
+def test_bad_words():
+    path = saved(simple())
+    for flags, said in ((("--kubeconfig", "/nowhere", "default/train"), "/nowhere"), (("-f", path, "train"), "one gang is needed"),
+                        (("-f", path, "default/none"), "default/none: there is no such gang"),
+                        (("-f", path, "--add-node", "2xnone", "default/train"), "--add-node 2xnone: there is no node none"),
+                        (("-f", path, "--add-node", "n1", "default/train"), "--add-node n1: not a number"),
+                        (("-f", path, "--priority", "high", "default/train"), "--priority high: not a number")):
+        code, out, err = run("musterctl", "explain", *flags)
+        equal((code, out), (2, ""))
+        check(said in err, said, err)
+
+
+if __name__ == "__main__":
+    main(globals())
