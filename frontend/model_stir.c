@@ -278,14 +278,22 @@ static void beside_release_if_unused(struct model *m, uint32_t beside)
 }
 
 /* Pods of other schedulers are members too: a group may ask for one scheduler. */
+static void foreign_settle(struct model *m, const struct beside_entry *b)
+{
+	if (b->gang != SLOT_NONE && dialects[gang_at(m, b->gang)->dialect]->one_scheduler)
+		gang_settle(m, b->gang);
+}
+
 static void foreign_count(struct model *m, struct beside_entry *b, uint32_t scheduler)
 {
+	bool is_same = b->foreign > 0 && b->scheduler == scheduler;
+
 	intern_hold(&m->schedulers, scheduler);
 	if (b->foreign++ > 0)
 		intern_give(&m->schedulers, b->scheduler);
 	b->scheduler = scheduler;
-	if (b->gang != SLOT_NONE)
-		gang_settle(m, b->gang);
+	if (!is_same)
+		foreign_settle(m, b);
 }
 
 static void foreign_uncount(struct model *m, struct beside_entry *b)
@@ -293,8 +301,7 @@ static void foreign_uncount(struct model *m, struct beside_entry *b)
 	if (--b->foreign > 0)
 		return;
 	intern_give(&m->schedulers, b->scheduler);
-	if (b->gang != SLOT_NONE)
-		gang_settle(m, b->gang);
+	foreign_settle(m, b);
 }
 
 static void other_uncount(struct model *m, const struct other_entry *o)
