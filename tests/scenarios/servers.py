@@ -3,6 +3,8 @@ from lib import kube
 from lib.cluster import Cluster
 from lib.dialects import CRDS
 
+from .frame import NODE_LABEL
+
 
 class ApisimWorld(Cluster):
     """One apisim for one scenario."""
@@ -38,32 +40,25 @@ class RealWorld(Cluster):
 
     def __init__(self, server):
         super().__init__()
-        self.server, self.namespaces = server, []
+        self.server = server
 
     def start_apisim(self):
         self.client, self.kubeconfig = kube.Client(self.server.admin), self.server.muster
 
     def make_namespace(self, name):
         self.client.create(kube.namespace(name))
-        self.namespaces.append(name)
 
     def muster_flags(self, t):
-        from .frame import NODE_LABEL
         return ["--node-selector", f"{NODE_LABEL}={t.id}"]
 
     def wrong_of_server(self):
         return []
 
-    def arm(self, fault, **how):
-        raise NotImplementedError("faults of a real server")
-
 
 class RealServer:
-    """admin, muster: kubeconfigs of a server with all definitions of deploy/crds."""
+    """admin, muster: kubeconfigs of a server with all definitions of deploy/crds.
+    tests/real adds faults, and a world()."""
     name = "real"
 
     def __init__(self, admin, muster):
         self.admin, self.muster = admin, muster
-
-    def world(self, how):
-        return RealWorld(self)
