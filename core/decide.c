@@ -110,10 +110,13 @@ static void wait_for(struct core *c, struct gang *g, uint32_t need)
 	const struct plan *plan = &c->plan;
 
 	g->wait_kind = KIND_NONE;
-	if (!plan->alike)
-		return;
-	g->wait_kind = plan->failed;
-	g->wait_need = need;
+	if (plan->alike) {
+		g->wait_kind = plan->failed;
+		g->wait_need = need;
+	} else if (!gang_has_levels(g)) { /* or it is barred from a domain alone */
+		g->wait_kind = plan->barred;
+		g->wait_need = plan->barred_need;
+	}
 }
 
 /* Is it the hold alone that stands in the way, as far as counts tell?  With rules between pods

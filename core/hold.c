@@ -213,9 +213,34 @@ uint32_t ruled_most(const struct core *c, kind_id kind, uint32_t most)
 	return most > 0 && has_rules(c, kind) ? (uint32_t)rules_most(c, kind, most) : most;
 }
 
+/* Could as many of each role as are missing, when so many of each kind could at all? */
+static bool roles_could_fit(struct core *c, const struct gang *g, const struct wanted *w,
+                            const uint32_t could[HOLD_KINDS_MAX])
+{
+	gang_need_find(g, &c->need);
+	for (uint32_t r = 0; r < c->need.roles_n; r++) {
+		uint32_t members[HOLD_KINDS_MAX] = { 0 };
+		uint64_t fit = 0;
+
+		for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next) {
+			const struct pod *p = &c->pods.slots[id];
+
+			for (uint32_t i = 0; i < w->n; i++)
+				members[i] += p->class == MEMBER_READY && p->kind == w->kinds[i] &&
+				              p->role == c->need.roles[r].role;
+		}
+		for (uint32_t i = 0; i < w->n; i++)
+			fit += members[i] < could[i] ? members[i] : could[i];
+		if (fit < c->need.roles[r].quorum)
+			return false;
+	}
+	return true;
+}
+
 /* On which nodes room is to be kept, if not on all, is written down, too. */
 static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 {
+	uint32_t could[HOLD_KINDS_MAX] = { 0 };
 	uint64_t fit = 0;
 
 	w->within = gang_requires_level(g);
@@ -227,9 +252,10 @@ static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 
 		for (node_id id = 0; id < c->nodes.used && left > 0; id++)
 			left -= empty_most(c, id, s, left);
-		fit += ruled_most(c, w->kinds[i], w->members[i] - left);
+		could[i] = ruled_most(c, w->kinds[i], w->members[i] - left);
+		fit += could[i];
 	}
-	return fit >= gang_missing(g);
+	return fit >= gang_missing(g) && roles_could_fit(c, g, w, could);
 }
 
 /* How long a hold lasts at a time; 0: no end. */

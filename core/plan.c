@@ -571,6 +571,22 @@ static uint64_t most_of_need(struct plan *plan, const struct views *vs, const st
 	return most < need->total - lacks ? most : need->total - lacks;
 }
 
+/* When others are too few to do without a kind, so many of it have to start.  Only a plain view says
+ * at any time how many could: others may wait for members of the gang itself. */
+static void note_barred(struct plan *plan, struct views *vs, const struct gang_need *need)
+{
+	const uint32_t spare = plan->n - need->total;
+
+	for (uint32_t i = 0; i < plan->groups_n && plan->barred == KIND_NONE; i++) {
+		const struct plan_group *g = &plan->groups[i];
+
+		if (g->n <= spare || g->capacity >= g->n - spare || views_get(vs, g->kind)->mode != VIEW_PLAIN)
+			continue;
+		plan->barred = g->kind;
+		plan->barred_need = g->n - spare;
+	}
+}
+
 static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
                                   const struct gang_need *need)
 {
@@ -581,6 +597,7 @@ static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const str
 		return PLAN_PLACED;
 	most = most_of_need(plan, vs, gs, need);
 	if (most < need->total) {
+		note_barred(plan, vs, need);
 		plan->fit = (uint32_t)most;
 		return PLAN_IMPOSSIBLE;
 	}
@@ -633,6 +650,7 @@ enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gan
 	if (need->roles_n > 0)
 		chosen_first(plan, gs, need);
 	nothing_yet(plan);
+	plan->barred = KIND_NONE;
 	plan->kept_together = false;
 	vs->steps += plan->n;
 	group_members(plan, vs, gs);

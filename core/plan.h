@@ -77,6 +77,11 @@ struct plan {
 	bool kept_together; /* required levels had a say */
 	uint32_t closest;   /* ... and this domain takes most members, or those that were placed; OUTSIDE: there is none */
 
+	/* Without a place for so many of that kind together there is none for those who have to start,
+	 * and there wasn't; KIND_NONE: no such kind is known. */
+	kind_id barred;
+	uint32_t barred_need;
+
 	bool alike;  /* all ready members have one kind */
 	bool exact;  /* ... and the sum of its counts says whether they fit */
 	bool search; /* the caller allows a search */

@@ -180,3 +180,24 @@ Test(hold, is_thought_over_when_the_quorum_shrinks)
 	cr_assert_eq(story_ledger(s)->gauges.held, 1);
 	story_free(s);
 }
+
+/* Workers could start, and the one that they need never can. */
+Test(hold, is_not_for_one_whose_role_could_never_start)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 4, .memory = 8);
+	story_pod(s, .name = "there", .cpu = 2, .node = "n1");
+	story_gang(s, .name = "g", .quorum = 3, .roles = { { "leader", 1 } });
+	story_pods(s, 4, .name = "w", .gang = "g", .role = "worker", .cpu = 1);
+	story_pod(s, .name = "l", .gang = "g", .role = "leader", .cpu = 5);
+	story_plan(s);
+	wait_for_hold(s);
+	cr_assert_eq(story_ledger(s)->gauges.holds, 0);
+	story_drop_pod(s, "l");
+	story_pod(s, .name = "l2", .gang = "g", .role = "leader", .cpu = 3);
+	story_plan(s);
+	wait_for_hold(s);
+	cr_assert_eq(story_ledger(s)->gauges.held, 1);
+	story_free(s);
+}

@@ -76,6 +76,27 @@ Test(waits, a_change_that_lets_one_in_plans_one)
 	story_free(s);
 }
 
+/* Of a gang of several kinds the one that all of it waits for is known; others are in nobody's way. */
+Test(waits, for_the_kind_that_bars_a_mixed_gang)
+{
+	struct story *s = crowd();
+	uint64_t had;
+
+	story_gang(s, .name = "g", .quorum = 3, .created = 1);
+	story_pods(s, 2, .name = "g-small", .gang = "g", .cpu = 1);
+	story_pod(s, .name = "g-large", .gang = "g", .cpu = 6);
+	story_plan(s);
+	cr_assert_eq(story_core(s)->waits.any, 0);
+	had = plans(s);
+	story_drop_pod(s, "there-0");
+	story_plan(s);
+	cr_assert_eq(plans(s), had);
+	story_node(s, .name = "n2", .cpu = 8, .memory = 64);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "g-"), 3);
+	story_free(s);
+}
+
 /* In the order of the queue, whichever kind comes first. */
 Test(waits, the_first_in_the_queue_that_fits)
 {
