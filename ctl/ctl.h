@@ -25,6 +25,7 @@ int replay_main(int argc, char **argv);
 int status_main(int argc, char **argv);
 int gangs_main(int argc, char **argv);
 int nodes_main(int argc, char **argv);
+int completion_main(int argc, char **argv);
 
 /* Value of -o: false, and a message, for anything but "json". */
 bool ctl_output(const char *command, const char *value, enum output *out);

@@ -15,7 +15,7 @@ from lib.harness import check, equal, main, until  # noqa: E402
 
 DATA = muster.ROOT / "tests" / "data" / "simulate"
 DONE, NO, USAGE = 0, 1, 2
-COMMANDS = ("up", "status", "gangs", "nodes", "simulate", "verdict", "replay")
+COMMANDS = ("up", "status", "gangs", "nodes", "simulate", "verdict", "replay", "completion")
 
 
 def test_help_and_version():
