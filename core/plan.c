@@ -129,9 +129,10 @@ static void group_members(struct plan *plan, struct views *vs, const struct gang
 		plan->groups[k->mark].n++;
 	}
 	plan->ordered = false;
-	for (uint32_t i = 0; i < plan->groups_n; i++)
+	for (uint32_t i = 0; i < plan->groups_n; i++) {
+		group_look(&plan->groups[i], views_get(vs, plan->groups[i].kind));
 		plan->ordered = plan->ordered || rules_ordered(vs->census, plan->groups[i].kind);
-	groups_look(plan, vs);
+	}
 }
 
 /* ---- taking and undoing ------------------------------------------------------- */
@@ -616,7 +617,7 @@ static enum plan_answer plan_sets(struct plan *plan, struct views *vs, const str
 	return set_search(plan, vs, gs, need);
 }
 
-static void nothing_yet(struct plan *plan)
+void plan_nothing(struct plan *plan)
 {
 	plan->placed = 0;
 	plan->fit = 0;
@@ -631,7 +632,7 @@ enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct 
 {
 	enum plan_answer answer;
 
-	nothing_yet(plan);
+	plan_nothing(plan);
 	if (plan->alike)
 		return plan_alike(plan, vs, gs, need->total);
 	answer = plan_sets(plan, vs, gs, need);
@@ -649,7 +650,6 @@ enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gan
 	plan->roles_n = need->roles_n;
 	if (need->roles_n > 0)
 		chosen_first(plan, gs, need);
-	nothing_yet(plan);
 	plan->barred = KIND_NONE;
 	plan->kept_together = false;
 	vs->steps += plan->n;

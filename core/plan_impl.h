@@ -44,6 +44,9 @@ void fill_levels(struct plan *plan, struct views *vs, struct view *v, const stru
 /* What each kind finds now. */
 void groups_look(struct plan *plan, struct views *vs);
 
+/* Nobody is placed, and nothing is known of why. */
+void plan_nothing(struct plan *plan);
+
 /* Place the members that were collected, without regard to levels. */
 enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct gangs *gs,
                               const struct gang_need *need);

@@ -287,6 +287,7 @@ enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct g
 {
 	enum plan_answer answer;
 
+	plan_nothing(plan);
 	domains_find(&plan->domains, vs->census, g);
 	vs->steps += vs->nodes->count / 4 * (plan->domains.depth + 1);
 	count_kinds(plan, vs);
