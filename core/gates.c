@@ -50,6 +50,7 @@ struct gates {
 	bool first; /* of its series: affinity gates stand open */
 	bool affine; /* there are affinity gates */
 	bool tiered; /* the last gate is a policy's */
+	uint32_t wide; /* gates that make segments */
 	tree_key *base;    /* by rank */
 	uint32_t *segment; /* by rank; the last one is of nodes without some key, and never open */
 	uint32_t *place;   /* by rank: index in its segment */
@@ -230,6 +231,12 @@ static void segments_set(struct gates *g)
 	}
 }
 
+static void segment_set(const struct gates *g, struct segment *s)
+{
+	s->open = segment_open(g, s);
+	s->tier = g->tiered && s->open ? segment_tier(g, s) : 0;
+}
+
 static void nodes_set_all(struct gates *g)
 {
 	for (uint32_t i = 0; i < g->segments_n; i++) {
@@ -322,12 +329,15 @@ static int gate_sum(const struct gates *g, struct gate *gate)
 static int gate_add(struct gates *g, const struct gate *gate)
 {
 	struct gate *grown = realloc(g->at, (g->n + 1) * sizeof(*grown));
+	int rc;
 
 	if (!grown)
 		return -ENOMEM;
 	g->at = grown;
 	g->at[g->n] = *gate;
-	return gate_sum(g, &g->at[g->n++]);
+	rc = gate_sum(g, &g->at[g->n++]);
+	g->wide += rc == 0 && !g->at[g->n - 1].single;
+	return rc;
 }
 
 static int add_policy(struct gates *g, kind_id kind, const struct policy_link *link)
@@ -594,7 +604,7 @@ bool gates_outdated(const struct gates *g, uint32_t rank)
 void gates_follow(struct gates *g, uint32_t rank, tree_key base)
 {
 	node_id node = node_at(g, rank);
-	bool all_nodes = false, all_segments = false, first;
+	bool all_nodes = false, all_segments = false, own_segment = false, first;
 
 	g->base[rank] = base;
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -606,8 +616,10 @@ void gates_follow(struct gates *g, uint32_t rank, tree_key base)
 			continue;
 		moved = sum_change(gate, d, now - gate->seen[node]);
 		gate->seen[node] = now;
-		all_segments = all_segments || !gate->single;
 		all_nodes = all_nodes || (moved && gate->single);
+		/* The domain of an only gate is the node's segment. */
+		own_segment = own_segment || !gate->single;
+		all_segments = all_segments || (!gate->single && (moved || g->wide > 1));
 	}
 	first = is_first(g);
 	if (first != g->first) {
@@ -620,6 +632,8 @@ void gates_follow(struct gates *g, uint32_t rank, tree_key base)
 		node_set(g, rank);
 	if (all_segments)
 		segments_set(g);
+	else if (own_segment)
+		segment_set(g, &g->segments[g->segment[rank]]);
 }
 
 void gates_rebase(struct gates *g, const tree_key *base)
