@@ -52,9 +52,24 @@ enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct 
                               const struct gang_need *need);
 void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs);
 
+/* The first members are the set. */
+void set_first(struct plan *plan, uint32_t need);
+
+/* No node took one more of the kind, which has rules: why not, as things stand in the middle of the plan. */
+void note_why_if_ruled(struct plan *plan, struct views *vs, kind_id kind);
+
 void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind);
 bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_id kind);
 void plan_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member);
+
+/* ---- core/plan_sets.c ---- */
+
+/* Members of several kinds: those that have to start together. */
+enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
+                           const struct gang_need *need);
+
+/* ... and as many of the others as there is room for. */
+void place_rest(struct plan *plan, struct views *vs, const struct gangs *gs);
 
 /* ---- core/plan_rules.c ---- */
 
