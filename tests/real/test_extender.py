@@ -82,7 +82,8 @@ def test_both_fill_a_cluster():
             status, text = ours.fetch("/metrics")
             equal(status, 200)
             asked = sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("muster_extender_answers_total"))
-            check(asked >= THEIRS, asked, "questions")
+            # Of a pod that its own filters put nowhere kube-scheduler does not ask.
+            check(asked >= len(alone) - len(waiting), asked, "questions")
             figure(f"{len(alone) - len(waiting)} pods by kube-scheduler, {sum(n > 0 for n in gangs.values())} gangs by muster, {asked:.0f} questions")
         equal(cluster.refusals(), 0, "requests not allowed")
 
