@@ -89,7 +89,7 @@ STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stre
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all help programs unit stress fuzzers fuzz oracle demo test test-unit test-process test-clang test-real test-stress \
-	test-counts counts-baseline bench layers install clean deps deps-test deps-real
+	test-counts counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
 help:
@@ -166,7 +166,8 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
 ## make layers      show includes that point the wrong way
-## make install     DESTDIR= PREFIX=/usr/local
+## make install     DESTDIR= PREFIX=/usr/local; units of systemd go to UNITDIR=
+## make deb         Debian packages into build/deb
 ## make clean
 ##
 ## SAN=address|thread and CC=clang build beside it, in folders of their own.
@@ -242,14 +243,31 @@ BENCH ?=
 bench: deps-test programs
 	@bench/report.py $(BENCH)
 
+# What is in /etc already stays.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 install: programs
-	install -d $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(UNITDIR) $(DESTDIR)/etc/muster \
+		$(DESTDIR)/etc/default $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(B)/bin/muster-core $(B)/bin/muster-frontend $(B)/bin/musterctl \
 		$(B)/bin/muster-apisim $(B)/bin/muster-bench $(DESTDIR)$(PREFIX)/bin
 	ln -sf musterctl $(DESTDIR)$(PREFIX)/bin/kubectl-muster
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	ln -sf musterctl $(DESTDIR)$(PREFIX)/bin/kubectl_complete-muster
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	ln -sf musterctl.1 $(DESTDIR)$(PREFIX)/share/man/man1/kubectl-muster.1
+	ln -sf musterctl.1 $(DESTDIR)$(PREFIX)/share/man/man1/kubectl_complete-muster.1
+	$(B)/bin/musterctl completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/musterctl
+	ln -sf musterctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kubectl-muster
+	for unit in muster-core muster-frontend; do \
+		sed 's|/usr/bin/|$(PREFIX)/bin/|' deploy/systemd/$$unit.service > $(DESTDIR)$(UNITDIR)/$$unit.service || exit 1; \
+	done
+	[ -e $(DESTDIR)/etc/muster/config.yaml ] || install -m 644 deploy/systemd/config.yaml $(DESTDIR)/etc/muster/config.yaml
+	[ -e $(DESTDIR)/etc/default/muster ] || install -m 644 deploy/systemd/muster.default $(DESTDIR)/etc/default/muster
+
+# Their paths are printed: build/deb/muster_VERSION_ARCH.deb and muster-tools.
+deb:
+	@deploy/install-deps.sh build deb
+	@$(MAKE) --no-print-directory -j2 programs
+	@deploy/deb/build.sh build/deb
 
 # Objects of tests are kept.
 .SECONDARY:

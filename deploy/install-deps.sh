@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that muster needs and that are missing.
 #
-#   deploy/install-deps.sh [build] [test] [real]      build by default
+#   deploy/install-deps.sh [build] [test] [real] [deb]      build by default
 #
 # Needs root or sudo; without either it prints the one line to run and exits 1.
 # Silent, and a few milliseconds, when nothing is missing.
@@ -15,8 +15,12 @@ set -eu
 build='gcc libc6-dev make pkg-config liburcu-dev libjemalloc-dev libcurl4-openssl-dev libcjson-dev
 	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev'
 # strace counts the core's system calls, spin proves the models of tests/model, clang is
-# the second compiler, valgrind counts instructions.
-test='libcriterion-dev python3 strace spin clang valgrind'
+# the second compiler, valgrind counts instructions.  dpkg-dev and binutils make the Debian
+# packages of `make deb`, lintian looks at them; systemd-analyze at the units; promtool of
+# prometheus at metrics and alerts.
+test='libcriterion-dev python3 strace spin clang valgrind dpkg-dev binutils lintian
+	prometheus systemd'
+deb='dpkg-dev binutils'
 # openssl makes keys and certificates, the rest is what lies under the real
 # kube-apiserver that tests/real/build.sh makes.
 real='etcd-server python3 openssl ca-certificates'
@@ -27,13 +31,14 @@ for group in "$@"; do
 	case $group in
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
+	deb) wanted="$wanted $deb" ;;
 	real)
 		wanted="$wanted $real"
 		# Any go will do: an old one fetches what it is missing.
 		command -v go > /dev/null || wanted="$wanted golang-go"
 		;;
 	*)
-		echo "install-deps.sh: no group named $group (build, test, real)" >&2
+		echo "install-deps.sh: no group named $group (build, test, real, deb)" >&2
 		exit 2
 		;;
 	esac
@@ -89,5 +94,13 @@ apt_get() { # silent unless it fails
 		exit 1
 	fi
 }
+# A service that comes with a package is not wanted, only its tools are.
+case " $* " in
+*' prometheus '*)
+	if [ -d /run/systemd/system ]; then
+		$SUDO systemctl -q mask prometheus.service || true
+	fi
+	;;
+esac
 apt_get update
 apt_get install -y --no-install-recommends "$@"

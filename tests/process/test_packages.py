@@ -1,0 +1,249 @@
+"""What people install: `make install`, the Debian packages, the image and the units of systemd.
+
+The image isn't built here: that needs Docker and a network."""
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import muster, objects  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import Skip, check, equal, main, steady, until  # noqa: E402
+from lib.objects import node, pod  # noqa: E402
+
+ROOT, DEPLOY = muster.ROOT, muster.ROOT / "deploy"
+SHIPPED = ("muster-core", "muster-frontend", "musterctl")
+UNITS = ("muster-core", "muster-frontend")
+EXPOSURE_MOST = 20  # tenths, as systemd-analyze security counts them
+
+
+def told(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "LC_ALL": "C"}, check=False, **options)
+    check(done.returncode == 0, *command, done.stdout[-3000:], done.stderr[-3000:])
+    return done.stdout
+
+
+def installed(*words):
+    folder = pathlib.Path(muster.scratch())
+    told("make", "--no-print-directory", "install", f"DESTDIR={folder}", *words, cwd=ROOT)
+    return folder
+
+
+def files_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+
+
+# ---- make install ----------------------------------------------------------------------
+
+def test_install():
+    folder = installed("PREFIX=/opt/m")
+    names = files_in(folder)
+    for name in (*(f"opt/m/bin/{p}" for p in (*SHIPPED, "muster-bench", "muster-apisim", "kubectl-muster", "kubectl_complete-muster")),
+                 *(f"opt/m/lib/systemd/system/{unit}.service" for unit in UNITS), "etc/muster/config.yaml", "etc/default/muster",
+                 "opt/m/share/bash-completion/completions/musterctl", "opt/m/share/man/man1/kubectl-muster.1"):
+        check(name in names, name, "is not among", names)
+    for unit in UNITS:
+        text = (folder / f"opt/m/lib/systemd/system/{unit}.service").read_text()
+        check(f"\nExecStart=/opt/m/bin/{unit} " in text and "/usr/bin" not in text, text)
+    told(folder / "opt/m/bin/muster-frontend", "--check-config", folder / "etc/muster/config.yaml")
+    check(told(folder / "opt/m/bin/kubectl-muster", "--help").startswith("kubectl muster "), "the plugin")
+    told("bash", "-n", folder / "opt/m/share/bash-completion/completions/musterctl")
+    # What somebody changed stays.
+    (folder / "etc/muster/config.yaml").write_text("# mine\n")
+    told("make", "--no-print-directory", "install", f"DESTDIR={folder}", "PREFIX=/opt/m", cwd=ROOT)
+    equal((folder / "etc/muster/config.yaml").read_text(), "# mine\n", "after a second make install")
+
+
+# ---- Debian packages -------------------------------------------------------------------
+
+def packages(folder):
+    paths = told(DEPLOY / "deb" / "build.sh", folder, cwd=ROOT).split()
+    equal([pathlib.Path(p).name.split("_")[0] for p in paths], ["muster", "muster-tools"], "packages")
+    return paths
+
+
+def needed(*programs):
+    """The packages of the libraries that these link themselves."""
+    found = set()
+    for program in programs:
+        libraries = dict(re.findall(r"(\S+) => (\S+)", told("ldd", program)))
+        for name in re.findall(r"\(NEEDED\).*\[(.*)\]", told("readelf", "-d", program)):
+            path = os.path.realpath(libraries[name])
+            owner = subprocess.run(["dpkg", "-S", path, path.removeprefix("/usr"), "/usr" + path], capture_output=True,
+                                   text=True, check=False).stdout
+            check(owner, f"{path} belongs to no package")
+            found.add(owner.split(":")[0])
+    return found
+
+
+def test_packages():
+    folder, again = pathlib.Path(muster.scratch()), pathlib.Path(muster.scratch())
+    paths = packages(folder)
+    main_package, tools = paths
+    unpacked = folder / "root"
+    told("dpkg-deb", "-x", main_package, unpacked)
+    names = files_in(unpacked)
+    equal(sorted(n for n in names if n.startswith("usr/bin/")),
+          sorted(f"usr/bin/{n}" for n in (*SHIPPED, "kubectl-muster", "kubectl_complete-muster")), "programs")
+    for name in (*(f"lib/systemd/system/{unit}.service" for unit in UNITS), "usr/share/man/man1/kubectl-muster.1.gz",
+                 "usr/share/bash-completion/completions/musterctl", "usr/share/doc/muster/copyright"):
+        check(name in names, name, names)
+    for path in unpacked.rglob("*"):
+        check(path.exists(), f"{path} leads nowhere")
+    told("dpkg-deb", "-e", main_package, folder / "DEBIAN")
+    equal((folder / "DEBIAN/conffiles").read_text().split(), [f"/{n}" for n in names if n.startswith("etc/")], "conffiles")
+    depends = set(re.findall(r"(?:^|, )([a-z0-9.+-]+)", told("dpkg-deb", "-f", main_package, "Depends").strip()))
+    equal(depends, needed(*(unpacked / "usr/bin" / p for p in SHIPPED)), "Depends")
+    check(" muster-apisim" not in told("dpkg-deb", "-c", main_package), "the tools are packed apart")
+    check("./usr/bin/muster-bench\n" in told("dpkg-deb", "-c", tools), "tools")
+    for one, other in zip(paths, packages(again)):
+        check(pathlib.Path(one).read_bytes() == pathlib.Path(other).read_bytes(), f"{one} is not the same when made again")
+
+
+def test_packages_are_clean():
+    paths = packages(pathlib.Path(muster.scratch()))
+    done = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", *paths], capture_output=True,
+                          text=True, timeout=300, check=False)
+    check(done.returncode == 0 and not done.stdout.strip(), done.stdout, done.stderr)
+
+
+# ---- image -----------------------------------------------------------------------------
+
+def dockerfile():
+    return (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+
+
+def test_image_has_the_libraries():
+    runtime = dockerfile().split("\nFROM ")[-1]
+    named = set(re.search(r"--no-install-recommends ([^&]*)&&", runtime).group(1).split()) - {"ca-certificates"}
+    equal(named, needed(*(muster.program(p) for p in SHIPPED)), "packages in deploy/Dockerfile")
+    copied = re.search(r"COPY --from=build (.*) /usr/bin/", runtime).group(1).split()
+    equal(copied, [f"/out/usr/bin/{p}" for p in SHIPPED], "programs")
+    check("USER 65532:65532" in runtime, runtime)
+
+
+def test_versions_agree():
+    version = re.search(r"^VERSION := (\S+)", (ROOT / "Makefile").read_text(), re.M).group(1)
+    check(f'image.version="{version}"' in dockerfile(), "Dockerfile")
+    check((DEPLOY / "deb" / "changelog").read_text().startswith(f"muster ({version}) "), "changelog")
+    for path in DEPLOY.rglob("*.yaml"):
+        for image in re.findall(r"image: (muster:\S+)", path.read_text()):
+            equal(image, f"muster:{version}", path)
+
+
+# ---- systemd ---------------------------------------------------------------------------
+
+def test_units_are_sound():
+    folder = installed("PREFIX=/usr", "UNITDIR=/units")
+    for unit in UNITS:
+        path = folder / "units" / f"{unit}.service"
+        path.write_text(path.read_text().replace("ExecStart=/usr", f"ExecStart={folder}/usr"))
+    paths = [folder / "units" / f"{unit}.service" for unit in UNITS]
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *paths], capture_output=True,
+                          text=True, timeout=60, check=False)
+    equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "systemd-analyze verify")
+    for path in paths:
+        told("systemd-analyze", "security", "--offline=yes", "--no-pager", f"--threshold={EXPOSURE_MOST}", path)
+
+
+def allowed_calls(unit):
+    """What SystemCallFilter= leaves, of x86-64 and all else that systemd knows."""
+    text = (DEPLOY / "systemd" / f"{unit}.service").read_text()
+    allow, forbid = re.findall(r"^SystemCallFilter=(.*)$", text, re.M)
+
+    def calls(groups):
+        found, todo, seen = set(), groups.split(), set()
+        while todo:
+            name = todo.pop()
+            if not name.startswith("@"):
+                found.add(name)
+            elif name not in seen:
+                seen.add(name)
+                todo += [line.strip() for line in told("systemd-analyze", "syscall-filter", name).splitlines()[1:]
+                         if line.strip() and not line.strip().startswith("#")]
+        return found
+
+    check(forbid.startswith("~"), forbid)
+    # Services get these whatever the list says: systemd needs them to start one.
+    return calls(allow) - calls(forbid[1:]) | calls("@default")
+
+
+def traced(c, name, *flags):
+    return muster.Process(["strace", "-f", "-qq", "-o", f"{c.folder}/{name}.calls", muster.program(name), *map(str, flags)],
+                          f"{c.folder}/{name}.log")
+
+
+def test_calls_are_among_the_allowed():
+    """A whole life of both daemons: what the units forbid is not wanted."""
+    with Cluster(node("n1", cpu="4")) as c:
+        c.listen = f"127.0.0.1:{muster.free_port()}"
+        core = traced(c, "muster-core", "--socket", c.socket, "--record", f"{c.folder}/record", "--cpu", "0")
+        frontend = traced(c, "muster-frontend", "--socket", c.socket, "--kubeconfig", c.kubeconfig, "--listen", c.listen,
+                          "--cpu", "0")
+        c.processes += [core, frontend]
+        c.ready(frontend)
+        c.create(objects.pod_group("g", 2), *(pod(f"g-{i}", group="g") for i in range(2)))
+        until(lambda: c.bound("g-") == 2, 30, "the gang is bound")
+        for process in (frontend, core):
+            for pid, parent, _ in muster.processes():
+                if parent == process.pid:
+                    os.kill(pid, 15)
+            process.child.wait(30)
+        for unit in UNITS:
+            text = pathlib.Path(c.folder, f"{unit}.calls").read_text(errors="replace")
+            made = set(re.findall(r"^\d+ +([a-z_0-9]+)\(", text, re.M))
+            check(len(made) > 25 and "exit_group" in made, unit, sorted(made))
+            equal(made - allowed_calls(unit), set(), f"{unit} calls what its unit forbids")
+            check(not re.search(r"(mmap|mprotect)\(.*PROT_WRITE\|PROT_EXEC", text), f"{unit}: memory to write and to run")
+            families = set(re.findall(r"\bsocket\((AF_\w+)", text))
+            wanted = re.search(r"^RestrictAddressFamilies=(.*)$", (DEPLOY / "systemd" / f"{unit}.service").read_text(), re.M)
+            check(families <= set(wanted.group(1).split()), unit, families)
+
+
+def test_core_without_a_network():
+    """As PrivateNetwork= runs it: the socket is a path, which all networks share."""
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:
+        raise Skip("unshare -n is not allowed here")
+    with Cluster(node("n1", cpu="4")) as c:
+        c.core = muster.Process(["unshare", "-n", muster.program("muster-core"), "--socket", c.socket], f"{c.folder}/core.log")
+        c.processes.append(c.core)
+        c.frontend = c.start_frontend()
+        c.ready(c.frontend)
+        c.create(pod("p"))
+        until(lambda: c.bound("p") == 1, 20, "the pod is bound")
+
+
+def test_service_manager_hears():
+    """Type=notify: READY=1 once the lists are in the ledger, not before."""
+    with Cluster(node("n1", cpu="4")) as c:
+        path = f"{c.folder}/notify"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(path)
+            manager.setblocking(False)
+            heard = []
+
+            def listen():
+                try:
+                    heard.append(manager.recv(100))
+                except BlockingIOError:
+                    pass
+                return heard
+
+            frontend = muster.Process([muster.program("muster-frontend"), "--socket", c.socket, "--kubeconfig", c.kubeconfig,
+                                       "--listen", "off"], f"{c.folder}/frontend.log", {"NOTIFY_SOCKET": path})
+            c.processes.append(frontend)
+            steady(lambda: not listen(), 0.7, "no core: not ready")
+            c.start_core()
+            until(listen, 10, "READY")
+            equal(heard, [b"READY=1"], "what it says")
+            steady(lambda: len(listen()) == 1, 0.5, "once")
+
+
+if __name__ == "__main__":
+    shutil.which("lintian") or sys.exit("lintian is missing: deploy/install-deps.sh build test")
+    main(globals())
