@@ -2,6 +2,7 @@
 #include "ctl/grid.h"
 #include "ctl/live.h"
 #include "ctl/print.h"
+#include "ctl/rows.h"
 #include "ctl/states.h"
 #include "ctl/units.h"
 #include "frontend/dialect.h"
@@ -18,52 +19,9 @@ static const char help[] =
 	"The gangs that the live scheduler knows, where each one stands and why it waits.\n"
 	"With a name: that one alone.\n";
 
-struct gangs {
-	struct gang_copy *at; /* sorted by name */
-	size_t n;
-};
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(((const struct gang_copy *)a)->name, ((const struct gang_copy *)b)->name);
-}
-
-static struct gangs copy_gangs(const struct live *l, const char *wanted)
-{
-	struct gang_copy *one = ctl_alloc(1, sizeof(*one));
-	struct gangs g = {0};
-	size_t room = 0;
-
-	for (gang_id id = 0; id < l->observer.places.limits.gangs; id++) {
-		if (!observe_gang(&l->observer, id, one) || (wanted != NULL && strcmp(wanted, one->name) != 0))
-			continue;
-		if (g.n == room) {
-			room = room * 2 + 16;
-			g.at = ctl_grow(g.at, room, sizeof(*g.at));
-		}
-		g.at[g.n++] = *one;
-	}
-	free(one);
-	if (g.n > 1)
-		qsort(g.at, g.n, sizeof(*g.at), compare);
-	return g;
-}
-
 static const char *dialect_text(uint32_t dialect)
 {
 	return dialect < dialects_n ? dialects[dialect]->name : "unknown";
-}
-
-static bool waits(const struct gang_copy *g)
-{
-	return g->row.state != GANG_PLACED && g->row.reason.why != WHY_NONE;
-}
-
-static uint64_t age_ns(const struct gang_copy *g)
-{
-	uint64_t now = live_wall_ns();
-
-	return g->row.created_ns != 0 && g->row.created_ns < now ? now - g->row.created_ns : 0;
 }
 
 static void print_json(const struct live *l, const struct gangs *gangs)
@@ -80,8 +38,8 @@ static void print_json(const struct live *l, const struct gangs *gangs)
 		json_add_number(o, "placed", g->row.bound);
 		json_add_text(o, "state", gang_state_text(g->row.state));
 		json_add_number(o, "priority", g->row.priority);
-		json_add_number(o, "age_s", (int64_t)(age_ns(g) / UINT64_C(1000000000)));
-		if (waits(g)) {
+		json_add_number(o, "age_s", (int64_t)(rows_gang_age_ns(g, live_wall_ns()) / UINT64_C(1000000000)));
+		if (rows_gang_waits(g)) {
 			char *reason = live_reason(l, g);
 
 			json_add_text(o, "reason", reason);
@@ -103,7 +61,7 @@ static void print_text(const struct live *l, const struct gangs *gangs)
 		grid_cell(t, "%s", heads[i]);
 	for (size_t i = 0; i < gangs->n; i++) {
 		const struct gang_copy *g = &gangs->at[i];
-		char *reason = waits(g) ? live_reason(l, g) : ctl_copy("");
+		char *reason = rows_gang_waits(g) ? live_reason(l, g) : ctl_copy("");
 
 		grid_cell(t, "%s", g->name);
 		grid_cell(t, "%s", gang_state_text(g->row.state));
@@ -111,7 +69,7 @@ static void print_text(const struct live *l, const struct gangs *gangs)
 		grid_cell(t, "%" PRIu32, g->row.members);
 		grid_cell(t, "%" PRIu32, g->row.bound);
 		grid_cell(t, "%" PRId32, g->row.priority);
-		grid_cell(t, "%s", g->row.created_ns != 0 ? units_age(age_ns(g), age, sizeof(age)) : "-");
+		grid_cell(t, "%s", g->row.created_ns != 0 ? units_age(rows_gang_age_ns(g, live_wall_ns()), age, sizeof(age)) : "-");
 		grid_cell(t, "%s", reason);
 		free(reason);
 	}
@@ -121,7 +79,7 @@ static void print_text(const struct live *l, const struct gangs *gangs)
 
 static int show(struct live *l, const char *wanted)
 {
-	struct gangs gangs = copy_gangs(l, wanted);
+	struct gangs gangs = rows_gangs(&l->observer, wanted);
 	int rc = EXIT_DONE;
 
 	if (wanted != NULL && gangs.n == 0) {

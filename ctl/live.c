@@ -1,5 +1,6 @@
 #include "ctl/live.h"
 
+#include "ctl/folder.h"
 #include "frontend/dialect.h"
 
 #include <errno.h>
@@ -7,6 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
+
+const char *live_socket(const char *given)
+{
+	static char found[FOLDER_BYTES + 16];
+	const char *socket = given != NULL ? given : getenv("MUSTER_SOCKET");
+
+	if (socket != NULL && socket[0] != '\0')
+		return socket;
+	if (access(LINK_DEFAULT_SOCKET, F_OK) != 0 && folder_find("muster.sock", found, sizeof(found)))
+		return found;
+	return LINK_DEFAULT_SOCKET;
+}
 
 enum { OPT_SOCKET = 256, OPT_HELP, OPT_VERSION };
 
@@ -51,7 +65,7 @@ int live_options(struct live *l, int argc, char **argv, const char *help)
 			return EXIT_USAGE; /* getopt has said what is wrong */
 		}
 	}
-	l->socket = observer_socket(socket);
+	l->socket = live_socket(socket);
 	return -1;
 }
 

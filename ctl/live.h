@@ -4,7 +4,7 @@
 #define MUSTER_CTL_LIVE_H
 
 #include "ctl/ctl.h"
-#include "ctl/observe.h"
+#include "ipc/observe.h"
 #include "frontend/reason.h"
 
 #include <stdint.h>
@@ -20,6 +20,10 @@ struct live {
 /* Read the flags; arguments that are none stay at argv[optind].  -1: go on; else
  * exit with this. */
 int live_options(struct live *l, int argc, char **argv, const char *help);
+
+/* The socket of a command: what was given, $MUSTER_SOCKET, the default; and when nothing
+ * is there, that of the one `musterctl up` that this user runs without --socket. */
+const char *live_socket(const char *given);
 
 /* Connect.  EXIT_DONE, or the exit code and a message. */
 int live_open(struct live *l);

@@ -2,6 +2,7 @@
 #include "ctl/grid.h"
 #include "ctl/live.h"
 #include "ctl/print.h"
+#include "ctl/rows.h"
 #include "ctl/units.h"
 
 #include <getopt.h>
@@ -16,42 +17,6 @@ static const char help[] =
 	"The nodes that the live scheduler knows, and how much of each resource is used by\n"
 	"pods that run there or have the room reserved. In JSON cpu is in milli, memory in\n"
 	"bytes.\n";
-
-struct nodes {
-	struct node_view *at; /* sorted by name */
-	size_t n;
-	uint32_t resources;
-	bool shown[RESOURCES_MAX]; /* some node has it, or uses it */
-};
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(((const struct node_view *)a)->name, ((const struct node_view *)b)->name);
-}
-
-static struct nodes copy_nodes(const struct live *l)
-{
-	struct nodes nodes = {.resources = l->observer.places.limits.resources};
-	struct node_view *one = ctl_alloc(1, sizeof(*one));
-	size_t room = 0;
-
-	for (node_id id = 0; id < l->observer.places.limits.nodes; id++) {
-		if (!observe_node(&l->observer, id, one))
-			continue;
-		if (nodes.n == room) {
-			room = room * 2 + 64;
-			nodes.at = ctl_grow(nodes.at, room, sizeof(*nodes.at));
-		}
-		nodes.at[nodes.n++] = *one;
-		for (uint32_t r = 0; r < nodes.resources; r++)
-			nodes.shown[r] = nodes.shown[r] || one->allocatable[r] != 0 || one->used[r] != 0;
-	}
-	free(one);
-	nodes.shown[RESOURCE_PODS] = true;
-	if (nodes.n > 1)
-		qsort(nodes.at, nodes.n, sizeof(*nodes.at), compare);
-	return nodes;
-}
 
 static void add_amounts(const struct live *l, const struct nodes *nodes, cJSON *o, const char *name,
                         const int64_t *amounts)
@@ -135,7 +100,7 @@ int nodes_main(int argc, char **argv)
 	rc = live_open(&l);
 	if (rc != EXIT_DONE)
 		return rc;
-	nodes = copy_nodes(&l);
+	nodes = rows_nodes(&l.observer);
 	if (l.output == OUTPUT_JSON)
 		print_json(&l, &nodes);
 	else

@@ -2,7 +2,7 @@
 #include "ctl/ctl.h"
 #include "ctl/flags.h"
 #include "ctl/folder.h"
-#include "ctl/observe.h"
+#include "ipc/observe.h"
 #include "ctl/supervise.h"
 #include "frontend/config.h"
 

@@ -2,7 +2,7 @@
 #ifndef MUSTER_DEMO_VIEW_H
 #define MUSTER_DEMO_VIEW_H
 
-#include "ctl/observe.h"
+#include "ipc/observe.h"
 #include "tests/demo/trace.h"
 
 #define WAITING_MAX 64

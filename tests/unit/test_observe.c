@@ -1,5 +1,5 @@
 /* Reading a ledger that its writer changes, or that makes no sense at all. */
-#include "ctl/observe.h"
+#include "ipc/observe.h"
 #include "ctl/states.h"
 #include "ctl/units.h"
 

@@ -8,14 +8,10 @@
  * Pairs: the writer's release store of the even version -> V1; and F -> V2:
  * each word of F is loaded with acquire, so V2 can't move before one of them.
  * A field that the writer changed meanwhile shows in V2. */
-#include "ctl/observe.h"
-
-#include "ctl/folder.h"
+#include "ipc/observe.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TRIES 10000
 
@@ -39,18 +35,6 @@ int observer_open(struct observer *o, const char *socket, struct link_error *e)
 void observer_close(struct observer *o)
 {
 	link_close(&o->link);
-}
-
-const char *observer_socket(const char *given)
-{
-	static char found[FOLDER_BYTES + 16];
-	const char *socket = given != NULL ? given : getenv("MUSTER_SOCKET");
-
-	if (socket != NULL && socket[0] != '\0')
-		return socket;
-	if (access(LINK_DEFAULT_SOCKET, F_OK) != 0 && folder_find("muster.sock", found, sizeof(found)))
-		return found;
-	return LINK_DEFAULT_SOCKET;
 }
 
 uint64_t observe_count(const _Atomic uint64_t *count)

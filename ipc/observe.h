@@ -2,8 +2,8 @@
  * every offset and length is checked against bounds copied at the start.
  *
  * Nothing here writes: the ledger is mapped read-only. */
-#ifndef MUSTER_CTL_OBSERVE_H
-#define MUSTER_CTL_OBSERVE_H
+#ifndef MUSTER_IPC_OBSERVE_H
+#define MUSTER_IPC_OBSERVE_H
 
 #include "ipc/check.h"
 #include "ipc/link.h"
@@ -13,9 +13,9 @@
 #define OBSERVE_NAME_MAX 512 /* longer names are cut */
 
 struct observer {
-	struct link link;
+	struct link link; /* of observer_open(); else unused */
 	struct ledger_places places;
-	const struct ledger *ledger; /* of link */
+	const struct ledger *ledger;
 };
 
 struct node_view {
@@ -43,9 +43,5 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);
 
 uint64_t observe_count(const _Atomic uint64_t *count);
-
-/* The socket of a command: what was given, $MUSTER_SOCKET, the default; and when nothing
- * is there, that of the one `musterctl up` that this user runs without --socket. */
-const char *observer_socket(const char *given);
 
 #endif

@@ -1,0 +1,33 @@
+/* The rows of a ledger, copied and sorted by name. */
+#ifndef MUSTER_CTL_ROWS_H
+#define MUSTER_CTL_ROWS_H
+
+#include "ipc/observe.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nodes {
+	struct node_view *at; /* to be freed */
+	size_t n;
+	uint32_t resources;
+	bool shown[RESOURCES_MAX]; /* some node has it, or uses it */
+};
+
+struct gangs {
+	struct gang_copy *at; /* to be freed */
+	size_t n;
+};
+
+struct nodes rows_nodes(const struct observer *o);
+
+/* Only the one of that name, or all (NULL). */
+struct gangs rows_gangs(const struct observer *o, const char *wanted);
+
+/* Is there a reason why it waits? */
+bool rows_gang_waits(const struct gang_copy *g);
+
+/* At that time since 1970; 0 when it is not known. */
+uint64_t rows_gang_age_ns(const struct gang_copy *g, uint64_t now_ns);
+
+#endif
