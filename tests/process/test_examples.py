@@ -10,7 +10,7 @@ from lib.cluster import run  # noqa: E402
 from lib.harness import check, equal, main  # noqa: E402
 
 EXAMPLES = muster.ROOT / "docs" / "examples"
-OTHERS = {"nodes": None, "topology": "scheduler-plugins"}  # not named after their dialect
+OTHERS = {"nodes": None, "workload-policy": None, "topology": "scheduler-plugins"}  # not named after their dialect
 
 
 def simulate(*flags, stdin=None):
@@ -38,6 +38,12 @@ def test_each_example_is_a_gang_of_its_dialect():
         code, answer = simulate("-f", "-", "-f", str(path), stdin=small_node())
         equal((code, answer["gangs"][0]["placed"]), (1, 0), path.name)
         check(answer["gangs"][0]["reason"], path.name)
+
+
+def test_the_policy_puts_two_into_one_zone_and_one_into_the_other():
+    code, answer = simulate("-f", str(EXAMPLES / "nodes.yaml"), "-f", str(EXAMPLES / "workload-policy.yaml"))
+    zones = {"n1": "a", "n2": "a", "n3": "b", None: None}
+    equal((code, sorted(str(zones[p["node"]]) for p in answer["placements"])), (1, ["None", "a", "a", "b"]))
 
 
 if __name__ == "__main__":
