@@ -12,7 +12,7 @@ from lib.kube import STRATEGIC  # noqa: E402
 from lib.objects import node, pod  # noqa: E402
 
 HEAD = "apiVersion: muster.dev/v1alpha1\nkind: Configuration\n"
-DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+BASE = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "base"
 STILL_S, SOON_S = 0.7, 10
 
 
@@ -143,13 +143,13 @@ core: {score: pack, maxNameBytes: 4294967296, record: /tmp/a b}
 
 
 def test_deployment():
-    """What deploy/ mounts is a good file, where the flags of the container look for it."""
-    out = effective(str(DEPLOY / "config.yaml"))
+    """What deploy/base mounts is a good file, where the flags of the container look for it."""
+    out = effective(str(BASE / "config.yaml"))
     check('listen: "0.0.0.0:10261"' in out, out)
-    kustomization = (DEPLOY / "kustomization.yaml").read_text(encoding="utf-8")
+    kustomization = (BASE / "kustomization.yaml").read_text(encoding="utf-8")
     check(re.search(r"configMapGenerator:\n- name: muster\n  namespace: muster-system\n  files:\n  - config.yaml\n",
                     kustomization), kustomization)
-    deployment, = yamlsub.load_all((DEPLOY / "deployment.yaml").read_text(encoding="utf-8"))
+    deployment, = yamlsub.load_all((BASE / "deployment.yaml").read_text(encoding="utf-8"))
     spec = deployment["spec"]["template"]["spec"]
     frontend, = [c for c in spec["containers"] if c["name"] == "frontend"]
     core, = [c for c in spec["containers"] if c["name"] == "core"]

@@ -8,7 +8,7 @@ ports of the loopback, with the files of deploy/ applied.
 
 It leaves in DIR:
     admin.kubeconfig    system:masters
-    muster.kubeconfig   the ServiceAccount that deploy/rbac.yaml gives rights
+    muster.kubeconfig   the ServiceAccount that deploy/base/rbac.yaml gives rights
     muster.crt, .key    the same user, by a client certificate
     env                 SERVER=, ADMIN_KUBECONFIG=, MUSTER_KUBECONFIG=
     *.log               what the programs say
@@ -199,7 +199,7 @@ class Cluster:
     def _prepare(self):
         client = self.admin()
         definitions = [*(DEPLOY / "crds").glob("*_*.yaml"), *(TESTS / "data" / "crds").glob("*.yaml")]
-        for path in (DEPLOY / "namespace.yaml", DEPLOY / "rbac.yaml", *sorted(definitions)):
+        for path in (DEPLOY / "base" / "namespace.yaml", DEPLOY / "base" / "rbac.yaml", *sorted(definitions)):
             client.apply_yaml(path.read_text(encoding="utf-8"))
 
         def served():

@@ -1,5 +1,5 @@
 """muster on a real kube-apiserver, as a user with the rights of
-deploy/rbac.yaml and no others.
+deploy/base/rbac.yaml and no others.
 
     tests/real/test_real.py [TEST...]      MUSTER_KEEP=1 keeps the logs
 """
