@@ -189,7 +189,7 @@ def bad_cases():
     yield "no kind", listed({"apiVersion": "v1", "metadata": {"name": "x"}}), ["items[0]", "x", "kind"]
     yield "no name", listed({"apiVersion": "v1", "kind": "Pod", "metadata": {}}), ["items[0]", "metadata.name"]
     yield "yaml", "a: [b\n c: {", ["line 2, column"]
-    yield "yaml key", "apiVersion: v1\nkind: Pod\nkind: Node\n", ["line 4", '"kind"', "twice"]
+    yield "yaml key", "apiVersion: v1\nkind: Pod\nkind: Node\n", ["line 3", '"kind"', "twice"]
     yield "yaml number", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, x: .inf}\n", ["line 3, column"]
     yield "yaml alias", "a: &a [*a]\n", ["line 1", "contains itself"]
     yield "two documents", f"{json.dumps(node)}\n---\n- 1\n", ["document 2", "[1]"]
