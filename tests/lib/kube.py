@@ -47,6 +47,7 @@ KINDS = {
     "StatefulSet": ("apis/apps/v1", "statefulsets", True),
     "DaemonSet": ("apis/apps/v1", "daemonsets", True),
     "Job": ("apis/batch/v1", "jobs", True),
+    "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets", True),
     "CustomResourceDefinition": ("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
 }
 
