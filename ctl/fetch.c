@@ -18,6 +18,7 @@ struct fetching {
 	struct curl_transport *curl;
 	struct files *files;
 	struct jsonout path;
+	const char *selector; /* of what is listed now, NULL */
 	char more[2048]; /* token of the next page, "" */
 	int status;
 	bool done, ok;
@@ -103,6 +104,8 @@ static void get(struct fetching *f, const struct resource *r)
 	jsonout_clear(&f->path);
 	jsonout_add(&f->path, *r->group ? "/apis/@p/" : "/api@p/", r->group);
 	jsonout_add(&f->path, "@p/@p?limit=500", r->version, r->plural);
+	if (f->selector != NULL)
+		jsonout_add(&f->path, "&labelSelector=@p", f->selector);
 	if (*f->more)
 		jsonout_add(&f->path, "&continue=@p", f->more);
 	request.path = f->path.at;
@@ -129,6 +132,12 @@ static bool fetch_kind(struct fetching *f, struct model *m, int index)
 
 bool fetch_all(struct files *files, const struct access_options *options, char *error, size_t error_bytes)
 {
+	return fetch_selected(files, options, NULL, error, error_bytes);
+}
+
+bool fetch_selected(struct files *files, const struct access_options *options, const char *node_selector, char *error,
+                    size_t error_bytes)
+{
 	struct env env = {.monotonic_ns = now_ns, .wall_ns = now_ns, .random = no_chance, .log = log_line};
 	struct offline *offline = offline_new(&(struct offline_config){0});
 	struct model *m = offline_own_model(offline);
@@ -145,8 +154,10 @@ bool fetch_all(struct files *files, const struct access_options *options, char *
 			snprintf(error, error_bytes, "%s: server %s: %s", access.source, access.server, why);
 		ok = f.curl != NULL;
 		model_resources(m, &n);
-		for (size_t i = 0; ok && i < n; i++)
+		for (size_t i = 0; ok && i < n; i++) {
+			f.selector = i == RESOURCE_INDEX_NODES ? node_selector : NULL;
 			ok = fetch_kind(&f, m, (int)i);
+		}
 		curl_transport_free(f.curl);
 		access_free(&access);
 	}

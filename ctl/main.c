@@ -14,11 +14,11 @@ const struct command commands[] = {
 	{"simulate", "place everything pending in files of objects, offline", simulate_main},
 	{"verdict", "for each node: is it feasible for a pod, why not, its score", verdict_main},
 	{"explain", "why a gang waits, and what would let it start", explain_main},
+	{"fsck", "is the live ledger what the API server's objects make of it?", fsck_main},
 	{"replay", "run again what muster-core --record wrote down, and compare", replay_main},
 	{"completion", "a script that lets a shell complete all this", completion_main},
 	{"top", NULL, NULL},
 	{"latency", NULL, NULL},
-	{"fsck", NULL, NULL},
 };
 const size_t commands_n = sizeof(commands) / sizeof(commands[0]);
 
