@@ -43,6 +43,7 @@ struct loop {
 	struct ring_reader events, results;
 	struct ring_writer commands;
 	uint64_t time_ns; /* of the last record */
+	uint64_t begun_ns; /* when the last plan began; for those who measure alone */
 	bool begun;  /* EVENT_BEGIN of this epoch was applied */
 	bool synced; /* EVENT_SYNCED likewise */
 	bool command_full;
@@ -82,7 +83,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	/* Not even a shorter one after the first that found no room: so the number of
 	 * those that did is all that a replay has to know. */
 	if (!l->command_full)
-		r = ring_reserve(&l->commands, kind, bytes, l->time_ns);
+		r = ring_reserve(&l->commands, kind, bytes, l->begun_ns);
 	if (!r) {
 		l->command_full = true;
 		return false;
@@ -200,6 +201,7 @@ static bool plan(struct loop *l)
 {
 	struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = l->epoch, .time_ns = l->time_ns };
 
+	l->begun_ns = clock_ns();
 	return step(l, "none", &r);
 }
 

@@ -3,6 +3,7 @@
 
 #include "frontend/apistatus.h"
 #include "frontend/bindanswer.h"
+#include "frontend/latency.h"
 #include "frontend/version.h"
 
 #include <assert.h>
@@ -43,12 +44,33 @@ void binding_refused(struct bind *b)
 
 	assert(!b->maybe);
 	w->counts.refused++;
+	w->counts.ambiguous_refused += b->told;
+	if (w->config.latency)
+		latency_refused(w->config.latency, &b->cmd, b->error[0] != '\0', b->scheduler ? b->scheduler : "");
 	if (b->begun)
 		model_bind_end(w->config.model, b->cmd.pod, b->cmd.pod_generation);
 	binding_tell(b, RESULT_REFUSED);
 	if (b->error[0])
 		notice(b, b->error);
 	writer_forget(b);
+}
+
+/* Its way is at its end; one of the slowest is kept by name. */
+static void time_bound(const struct bind *b)
+{
+	struct writer *w = b->writer;
+	struct latency_story *story = NULL;
+	struct pod_view pod;
+
+	if (w->config.latency)
+		story = latency_bound(w->config.latency, &b->cmd, b->scheduler, writer_now(w));
+	if (!story)
+		return;
+	snprintf(story->namespace, sizeof(story->namespace), "%s", b->namespace);
+	snprintf(story->name, sizeof(story->name), "%s", b->name);
+	snprintf(story->node, sizeof(story->node), "%s", b->node);
+	if (model_pod(w->config.model, b->cmd.pod, b->cmd.pod_generation, &pod))
+		snprintf(story->gang, sizeof(story->gang), "%s", pod.gang);
 }
 
 /* Kept until the watch shows the node: should the core die before that, its
@@ -58,7 +80,9 @@ static void bind_landed(struct bind *b)
 	struct writer *w = b->writer;
 
 	w->counts.bound++;
+	w->counts.ambiguous_bound += b->told;
 	b->maybe = false;
+	time_bound(b);
 	binding_tell(b, RESULT_BOUND);
 	notice(b, NULL);
 	TAILQ_INSERT_TAIL(&w->landed, b, link);
@@ -245,6 +269,8 @@ static void post_start(struct bind *b)
 	request.body_bytes = w->body.bytes;
 	w->counts.posts++;
 	bind_fly(b, &request, &handler);
+	if (w->config.latency)
+		latency_posted(w->config.latency, &b->cmd, b->sent_ns);
 }
 
 /* The pod as it is now decides. */

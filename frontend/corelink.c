@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BELL_NS (250 * NS_PER_MS) /* a lost poke delays the end of the thread by that */
 
@@ -22,6 +23,7 @@ struct corelink {
 	const struct record *last; /* reserved; its body is written after that */
 	bool urgent;               /* something since the last ring of the bell */
 	uint64_t wall_ns, monotonic_ns; /* at the connect */
+	uint64_t core_ns; /* the core's clock then */
 	pthread_t bell_thread;
 	_Atomic bool bell_stop;
 };
@@ -73,6 +75,15 @@ static void *bell_run(void *context)
 	return NULL;
 }
 
+/* The clock that the core writes into commands. */
+static uint64_t core_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 int corelink_connect(struct corelink *c, struct link_error *e)
 {
 	struct intake *intake = intake_of(c);
@@ -87,6 +98,7 @@ int corelink_connect(struct corelink *c, struct link_error *e)
 		return rc;
 	c->wall_ns = c->config.env->wall_ns(c->config.env->context);
 	c->monotonic_ns = env_now(c->config.env);
+	c->core_ns = core_clock_ns();
 	ledger = c->link.ledger.base;
 	ring_writer_init(&c->events, base + intake->event_ring.offset, intake->event_ring.bytes, &intake->event_tail,
 	                 &ledger->event_head, c->link.epoch);
@@ -229,10 +241,18 @@ static bool port_events_read(void *context)
 	return atomic_load_explicit(&ledger->event_head, memory_order_acquire) == c->events.tail_published;
 }
 
+static uint64_t port_begun_ns(void *context, const struct record *command)
+{
+	const struct corelink *c = context;
+
+	return command->time_ns - c->core_ns + c->monotonic_ns;
+}
+
 struct frontend_port corelink_port(struct corelink *c)
 {
 	return (struct frontend_port){
 		.event = port_event, .result = port_result, .publish = port_publish, .events_read = port_events_read,
+		.begun_ns = port_begun_ns,
 		.context = c,
 	};
 }

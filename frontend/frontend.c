@@ -1,6 +1,7 @@
 #include "frontend/frontend.h"
 
 #include "frontend/extender.h"
+#include "frontend/latency.h"
 #include "frontend/lease.h"
 #include "frontend/log.h"
 #include "frontend/report.h"
@@ -34,6 +35,7 @@ struct frontend {
 	struct report *report;
 	struct extender *extender; /* NULL: off */
 	struct lease *lease;       /* NULL: no election */
+	struct latency *latency;
 
 	struct frontend_port port;
 	bool up;
@@ -97,6 +99,15 @@ static void bind_noticed(void *context, const struct bind_notice *n)
 	report_bind(f->report, n);
 }
 
+static void pod_put(void *context, uint64_t heard_ns)
+{
+	struct frontend *f = context;
+	struct pod_put put;
+
+	if (model_last_put(f->model, &put))
+		latency_put(f->latency, &put, heard_ns, env_now(f->env));
+}
+
 /* ---- life --------------------------------------------------------------------- */
 
 struct frontend *frontend_new(const struct frontend_config *config, const struct env *env, struct model *model)
@@ -114,6 +125,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->config = *config;
 	f->env = env;
 	f->model = model;
+	f->latency = writer.latency = latency_new();
 	f->writer = writer_new(&writer);
 	f->report = report_new(&report);
 	if (config->lease) {
@@ -132,6 +144,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
 	for (size_t i = 0; i < f->watches_n; i++)
 		f->watches[i] = watch_new(env, model, (int)i);
+	watch_follow(f->watches[RESOURCE_INDEX_PODS], pod_put, f);
 	if (config->node_selector)
 		watch_select(f->watches[RESOURCE_INDEX_NODES], config->node_selector);
 	return f;
@@ -148,6 +161,7 @@ void frontend_free(struct frontend *f)
 	report_free(f->report);
 	extender_free(f->extender);
 	lease_free(f->lease);
+	latency_free(f->latency);
 	free(f->results);
 	free(f);
 }
@@ -197,15 +211,44 @@ void frontend_core_down(struct frontend *f)
 
 /* ---- commands: nothing that the core writes is believed unchecked ---------------- */
 
-static int bind_take(struct frontend *f, const struct cmd_bind *cmd)
+static int bind_take(struct frontend *f, const struct record *record, const struct cmd_bind *cmd)
 {
+	uint64_t now;
+
 	if (cmd->pod >= f->limits.pods || cmd->node >= f->limits.nodes || cmd->pod_generation == 0 ||
 	    cmd->node_generation == 0)
 		return -EPROTO;
 	if (f->stopping)
 		return 0;
 	f->counts.binds_taken++;
+	now = env_now(f->env);
+	latency_commanded(f->latency, cmd, f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
 	return writer_bind(f->writer, cmd);
+}
+
+struct telling {
+	struct latency *latency;
+	enum why why;
+};
+
+static void told_pod(void *context, const struct pod_view *pod)
+{
+	const struct telling *t = context;
+
+	latency_told(t->latency, pod->id, pod->generation, t->why, pod->scheduler_name);
+}
+
+static void told(struct frontend *f, const struct cmd_reason *cmd)
+{
+	struct telling t = {.latency = f->latency, .why = cmd->reason.why};
+	struct pod_view pod;
+
+	if (cmd->reason.why == WHY_NONE)
+		return;
+	if (cmd->gang != ID_NONE)
+		model_gang_pending(f->model, cmd->gang, told_pod, &t);
+	else if (model_pod(f->model, cmd->pod, cmd->pod_generation, &pod))
+		told_pod(&t, &pod);
 }
 
 static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
@@ -220,6 +263,7 @@ static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
 		if (r->counts[i].why >= NODE_WHY_KINDS)
 			return -EPROTO;
 	f->counts.reasons_taken++;
+	told(f, cmd);
 	report_reason(f->report, cmd);
 	return 0;
 }
@@ -253,7 +297,7 @@ int frontend_command(struct frontend *f, const struct record *record)
 	f->counts.commands++;
 	switch (record->kind) {
 	case CMD_BIND:
-		return body == sizeof(struct cmd_bind) ? bind_take(f, at) : -EPROTO;
+		return body == sizeof(struct cmd_bind) ? bind_take(f, record, at) : -EPROTO;
 	case CMD_REASON:
 		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
 	case CMD_CLAIM:
@@ -310,9 +354,48 @@ static uint64_t tick_send(struct frontend *f)
 	return now + gap;
 }
 
+/* Looks at each record on its way to the core, once its body is written: with the next one, or at the
+ * end. */
+struct looking {
+	struct frontend *f;
+	enum record_kind kind;
+	void *body; /* NULL: none since */
+};
+
+static void look_at(struct looking *l)
+{
+	const struct event_pod *pod = l->body;
+	const struct event_drop *drop = l->body;
+
+	if (l->body && l->kind == EVENT_POD)
+		latency_sent(l->f->latency, pod->pod, pod->generation, env_now(l->f->env));
+	else if (l->body && l->kind == EVENT_POD_DROP)
+		latency_dropped(l->f->latency, drop->id, drop->generation);
+	l->body = NULL;
+}
+
+static void *looking_reserve(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct looking *l = context;
+
+	look_at(l);
+	l->kind = kind;
+	l->body = l->f->port.event(l->f->port.context, kind, body_bytes);
+	return l->body;
+}
+
+static bool model_send(struct frontend *f)
+{
+	struct looking looking = {.f = f};
+	struct model_sink sink = {.reserve = looking_reserve, .context = &looking};
+	bool all = model_flush(f->model, &sink);
+
+	look_at(&looking);
+	return all;
+}
+
 static uint64_t core_send(struct frontend *f)
 {
-	struct model_sink sink = {.reserve = f->port.event, .context = f->port.context};
 	uint64_t now = env_now(f->env), next;
 
 	/* One that stands by is kept warm: its core knows all and plans nothing. */
@@ -321,7 +404,7 @@ static uint64_t core_send(struct frontend *f)
 		report_lists_in(f->report);
 		f->synced = true;
 	}
-	f->flushed = model_flush(f->model, &sink);
+	f->flushed = model_send(f);
 	if (!f->flushed)
 		f->counts.ring_full++;
 	next = tick_send(f);

@@ -41,6 +41,9 @@ struct frontend_port {
 	void (*publish)(void *context);
 	/* Has the core read every event that was published? */
 	bool (*events_read)(void *context);
+	/* When the core began the plan that this command came from, on our monotonic clock as the core
+	 * says, so not to be believed further than a number can be; NULL: nobody knows. */
+	uint64_t (*begun_ns)(void *context, const struct record *command);
 	void *context;
 };
 

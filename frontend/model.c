@@ -371,6 +371,7 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes, str
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	m->counts.objects_put++;
+	m->last_put = SLOT_NONE;
 	arena_reset(&m->arena);
 	if (error)
 		error->object[0] = error->field[0] = error->text[0] = '\0';

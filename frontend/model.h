@@ -110,6 +110,10 @@ void model_resource_served(struct model *m, int resource, bool served);
  *   -ENOMEM */
 int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
 
+/* The pod that the last model_put() took; false when it took none, or passed it over. */
+struct pod_put; /* frontend/latency.h */
+bool model_last_put(const struct model *m, struct pod_put *out);
+
 /* The object is gone (DELETED): only its metadata is read. */
 int model_remove(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
 

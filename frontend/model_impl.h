@@ -352,6 +352,7 @@ struct model {
 	bool synced;
 	bool synced_due;
 
+	uint32_t last_put;  /* pod that the object at hand was; SLOT_NONE */
 	struct arena arena; /* of the object at hand */
 	struct arena scratch; /* of a shape that is made anew */
 	struct body body;

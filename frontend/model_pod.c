@@ -261,6 +261,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 {
 	struct pod_entry *e = pod_at(m, pod), old;
 
+	m->last_put = pod;
 	spread_leave(m, pod);
 	old = *e;
 	pod_uid_number(&object->meta, e->uid);

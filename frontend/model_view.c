@@ -1,4 +1,5 @@
 /* What others read of the model. */
+#include "frontend/latency.h"
 #include "frontend/model_impl.h"
 #include "frontend/volume.h"
 
@@ -53,6 +54,19 @@ bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod
 	if (!e || !e->slot.live || e->slot.generation != generation)
 		return false;
 	view_of(m, id, out);
+	return true;
+}
+
+bool model_last_put(const struct model *m, struct pod_put *out)
+{
+	const struct pod_entry *e = m->last_put != SLOT_NONE ? pod_at(m, m->last_put) : NULL;
+
+	if (!e || !e->slot.live)
+		return false;
+	*out = (struct pod_put){
+		.id = m->last_put, .generation = e->slot.generation, .node = e->node, .ours = e->flags & POD_OURS,
+		.gated = e->flags & POD_GATED,
+	};
 	return true;
 }
 

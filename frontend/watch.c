@@ -63,6 +63,12 @@ void watch_select(struct watch *w, const char *label_selector)
 	w->selector = query.at;
 }
 
+void watch_follow(struct watch *w, void (*put)(void *context, uint64_t heard_ns), void *context)
+{
+	w->put = put;
+	w->put_context = context;
+}
+
 char *watch_query(const struct watch *w, const char *rest)
 {
 	bool both = w->selector && *rest;
@@ -98,6 +104,8 @@ int watch_put(void *context, const char *json, size_t bytes)
 	else if (e.text[0] && log_allowed(&w->bad_limit, w->env, w->name))
 		env_log(w->env, "warn", "%s: %s", e.object, e.text);
 	w->no_room = w->no_room || rc == -ENOSPC;
+	if (w->put)
+		w->put(w->put_context, w->heard_ns);
 	return 0;
 }
 
@@ -171,7 +179,7 @@ uint64_t watch_poll(struct watch *w)
 		if (w->call)
 			w->env->transport->ops->cancel(w->env->transport, w->call);
 		w->call = NULL;
-		watch_list_again(w, 0);
+		watch_list_again(w, RELIST_ROOM, 0);
 	}
 	if (w->state == WATCH_WATCHING && now >= watch_silence_deadline(w))
 		watch_stream_silent(w);
@@ -219,6 +227,11 @@ void watch_relist(struct watch *w)
 const struct resource *watch_resource(const struct watch *w)
 {
 	return w->resource;
+}
+
+uint64_t watch_silence_ns(const struct watch *w)
+{
+	return w->state == WATCH_WATCHING ? env_now(w->env) - w->heard_ns : 0;
 }
 
 const struct watch_counts *watch_counts(const struct watch *w)

@@ -30,9 +30,17 @@ enum watch_state {
 	WATCH_PROBING,  /* the connection broke: is the server's state older than ours? */
 };
 
+enum relist_reason {
+	RELIST_EXPIRED, /* 410: the version is too old */
+	RELIST_FAILED,  /* what came made no sense, or the watch was refused */
+	RELIST_ROOM,    /* objects were left out that may have room now */
+	RELIST_REASONS
+};
+
 struct watch_counts {
 	uint64_t lists;     /* finished */
-	uint64_t relists;   /* started because the watch could not go on */
+	uint64_t relists;   /* started because the watch could not go on: */
+	uint64_t relists_for[RELIST_REASONS];
 	uint64_t watches;   /* started */
 	uint64_t failures;  /* of requests */
 	uint64_t events;    /* ADDED, MODIFIED, DELETED */
@@ -51,6 +59,9 @@ void watch_free(struct watch *w);
 /* Before the first poll: only objects with labels that match; copied.  One that ceases to
  * match is gone. */
 void watch_select(struct watch *w, const char *label_selector);
+
+/* Call this after each object that was put into the model; `heard_ns` is when its bytes came. */
+void watch_follow(struct watch *w, void (*put)(void *context, uint64_t heard_ns), void *context);
 
 /* Do what is due.  Returns when it wants to be called next (NEVER_NS: after an
  * answer only). */
@@ -77,6 +88,8 @@ bool watch_lacks_room(const struct watch *w);
 void watch_relist(struct watch *w);
 
 const struct resource *watch_resource(const struct watch *w);
+/* How long nothing came on the watch; 0 while none runs. */
+uint64_t watch_silence_ns(const struct watch *w);
 const struct watch_counts *watch_counts(const struct watch *w);
 const char *watch_error(const struct watch *w); /* the last failure, "" while all is well */
 

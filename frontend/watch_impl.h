@@ -30,6 +30,8 @@ struct watch {
 	uint64_t relist_ns; /* when the last relist was asked for; 0: never */
 	struct backoff backoff;
 	struct http_call *call;
+	void (*put)(void *context, uint64_t heard_ns); /* NULL: nobody follows */
+	void *put_context;
 
 	char version[64]; /* resume from here */
 	char *continue_token;
@@ -93,7 +95,7 @@ int watch_went_backwards(struct watch *w, const char *version);
 /* ---- watch_list.c ---- */
 
 void watch_list_start(struct watch *w);
-void watch_list_again(struct watch *w, uint64_t wait_ns);
+void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns);
 
 /* ---- watch_stream.c ---- */
 

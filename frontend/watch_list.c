@@ -21,9 +21,10 @@ static void list_abort(struct watch *w)
 	w->continue_token = NULL;
 }
 
-void watch_list_again(struct watch *w, uint64_t wait_ns)
+void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns)
 {
 	w->counts.relists++;
+	w->counts.relists_for[reason]++;
 	w->full_list = false;
 	/* The server may be a newer one by now, which serves newer versions and not the old one. */
 	model_resource_newest(w->model, w->index);
@@ -135,6 +136,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 	bool first = !w->asked;
 
 	w->call = NULL;
+	w->heard_ns = env_now(w->env);
 	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
 		w->asked = true;
 		w->renewed = false;

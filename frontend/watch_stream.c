@@ -22,7 +22,7 @@ static void relist_expired(struct watch *w)
 {
 	bool again = w->relist_ns && env_now(w->env) - w->relist_ns < RELIST_AGAIN_NS;
 
-	watch_list_again(w, again ? backoff_failed(&w->backoff, w->env) : 0);
+	watch_list_again(w, RELIST_EXPIRED, again ? backoff_failed(&w->backoff, w->env) : 0);
 }
 
 static void bookmark(struct watch *w)
@@ -155,7 +155,7 @@ static void watch_ended(struct watch *w, const struct http_answer *answer)
 		relist_expired(w);
 		return;
 	case VERDICT_RELIST:
-		watch_list_again(w, backoff_failed(&w->backoff, w->env));
+		watch_list_again(w, RELIST_FAILED, backoff_failed(&w->backoff, w->env));
 		return;
 	case VERDICT_BACKOFF:
 		watch_wait(w, WATCH_WATCH, backoff_failed(&w->backoff, w->env));
@@ -185,7 +185,7 @@ static void watch_refused(struct watch *w, const struct http_answer *answer, con
 	watch_failed(w, "watch", answer, body, body_bytes);
 	/* Asked wrongly, or the resource went: a list will tell. */
 	if (answer->status == 400 || answer->status == 404 || answer->status == 422) {
-		watch_list_again(w, backoff_answer(&w->backoff, w->env, answer));
+		watch_list_again(w, RELIST_FAILED, backoff_answer(&w->backoff, w->env, answer));
 		return;
 	}
 	watch_wait(w, WATCH_WATCH, backoff_answer(&w->backoff, w->env, answer));

@@ -36,6 +36,8 @@ struct bind_notice {
 	const char *error; /* NULL: bound */
 };
 
+struct latency; /* frontend/latency.h */
+
 struct writer_config {
 	const struct env *env;
 	struct model *model;
@@ -43,13 +45,15 @@ struct writer_config {
 	void (*result)(void *context, enum record_kind kind, const struct result *r);
 	void (*notice)(void *context, const struct bind_notice *n);
 	void *context;
+	struct latency *latency; /* NULL: nobody looks at the time */
 };
 
 struct writer_counts {
 	uint64_t posts;
 	uint64_t bound;
 	uint64_t refused;
-	uint64_t ambiguous; /* bindings whose answer did not say what became of them */
+	uint64_t ambiguous; /* bindings whose answer did not say what became of them: */
+	uint64_t ambiguous_bound, ambiguous_refused; /* what it was in the end */
 	uint64_t reads;
 	uint64_t fences;
 	uint64_t slowed;    /* 429 */

@@ -324,7 +324,8 @@ struct record {
 	uint64_t epoch;
 	uint64_t sequence; /* of its ring, from 1, no gaps */
 	uint64_t time_ns;  /* events and results: the frontend's clock, since 1970; in one epoch
-	                    * it never goes back */
+	                    * it never goes back; commands: the core's CLOCK_MONOTONIC when it
+	                    * began the plan that they come from */
 };
 
 enum record_kind {
