@@ -129,6 +129,16 @@ static bool extract_spec_rules(struct json *j, struct text name, struct pod_obje
 	return true;
 }
 
+/* Of Kubernetes 1.35: that it is there is all that is asked. */
+static void extract_workload_ref(struct json *j, struct pod_object *out)
+{
+	struct text name;
+
+	out->has_workload_ref = json_object(j);
+	while (out->has_workload_ref && json_member(j, &name))
+		json_skip(j);
+}
+
 static bool extract_spec_names(struct json *j, struct text name, struct pod_object *out)
 {
 	if (text_is(name, "schedulerName"))
@@ -143,11 +153,8 @@ static bool extract_spec_names(struct json *j, struct text name, struct pod_obje
 		out->gated = extract_any(j);
 	else if (text_is(name, "schedulingGroup"))
 		extract_native_group(j, out);
-	else if (text_is(name, "workloadRef")) {
-		out->has_workload_ref = !json_null(j);
-		if (out->has_workload_ref)
-			json_skip(j);
-	}
+	else if (text_is(name, "workloadRef"))
+		extract_workload_ref(j, out);
 	else
 		return false;
 	return true;
