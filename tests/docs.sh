@@ -3,8 +3,8 @@
 #
 #   - each long flag of a program's --help is in its man page, and no other; musterctl's by
 #     command
-#   - programs, commands, flags and make targets that README.md and tests/README.md name exist,
-#     and so do the files that they, docs/design.md and the decisions name
+#   - programs, commands, flags, make targets, files and metrics that the documents name exist
+#   - links of the documents lead somewhere, to headings as well; docs/README.md has every page
 #   - docs/scenarios.md has each of the 90 scenarios
 #   - docs/configuration.md shows what --help-config prints; --renew writes it there
 #   - each flag of the daemons has a key in the configuration, with the same default
@@ -88,28 +88,83 @@ sed -n 's/.*# Flag of muster-core: //p' "$work/schema" | sort | comm -3 "$work/h
 sed -n '/# Flag of muster-core: /{s/.*: //;h;n;s/.*: //;/^[A-Z]*$/!{H;x;s/\n/ /p;};}' "$work/schema" | sort |
 	comm -13 - "$work/defaults" | check 'defaults of muster-core that its keys have otherwise'
 
-# ---- README ---------------------------------------------------------------------
+# ---- what documents name ------------------------------------------------------------
 
-grep -ohE 'build/bin/[a-z-]+' README.md tests/README.md tests/apisim/README.md | sort -u | while read -r path; do
+guides=$(printf '%s\n' docs/*.md | grep -v -x -e docs/scenarios.md -e docs/style.md)
+pages="README.md tests/README.md tests/apisim/README.md $guides"
+
+# shellcheck disable=SC2086 # lists of files
+grep -ohE 'build/bin/[a-z-]+' $pages | sort -u | while read -r path; do
 	[ -x "$bin/${path#build/bin/}" ] || echo "$path"
 done | check 'programs that are not built'
 
-grep -oE 'musterctl +[a-z]+' README.md | awk '{ print $2 }' | sort -u | comm -23 - "$work/commands" |
-	check 'commands that musterctl has not'
+# In prose musterctl may stand before any word.
+# shellcheck disable=SC2086
+{
+	grep -oE 'musterctl +[a-z]+' README.md
+	grep -ohE '(build/bin/|`|^ *|\| )musterctl +[a-z]+' $guides | grep -v '^musterctl' | sed 's/.*musterctl/musterctl/'
+} | awk '{ print $2 }' | sort -u | comm -23 - "$work/commands" | check 'commands that musterctl has not'
 
 sed -n 's/^\([a-z][-a-z ]*\):.*/\1/p; s/^\.PHONY: *//p' Makefile | tr ' ' '\n' | sort -u > "$work/targets"
-grep -ohE '(`|^|&& |=[a-z]+ )make [a-z][-a-z]*' README.md tests/README.md | sed 's/.*make //' | sort -u |
+# shellcheck disable=SC2086
+grep -ohE '(`|^|&& |=[a-z]+ )make [a-z][-a-z]*' $pages | sed 's/.*make //' | sort -u |
 	comm -23 - "$work/targets" | check 'make targets that do not exist'
 
+# Those of kubectl, systemctl and Criterion are not ours; the design names some that others have.
+printf '%s\n' --duration --now --validate --filter --renew >> "$work/known"
 sort -u -o "$work/known" "$work/known"
-flags < README.md | comm -23 - "$work/known" | check 'flags in README.md that no program has'
+for page in README.md $guides; do
+	[ "$page" != docs/design.md ] || continue
+	flags < "$page" | comm -23 - "$work/known" | sed "s|^|$page: |"
+done | check 'flags that no program has'
 
-for page in README.md docs/design.md docs/decisions/*.md; do
+for page in README.md $guides docs/decisions/*.md; do
 	grep -ohE '(ipc|core|frontend|ctl|bench|tests|deploy|docs)/[A-Za-z0-9_./-]*\.(c|h|py|sh|md|txt|pml|yaml|json)' "$page" |
 		sort -u | while read -r path; do
-		[ -e "$path" ] || [ "${path##*/}" = NNN-title.md ] || echo "$page: $path"
+		case $path in *NNN-title.md | *_NAME.c) continue ;; esac
+		[ -e "$path" ] || [ -e "docs/$path" ] || echo "$page: $path"
 	done
 done | check 'files that do not exist'
+
+# The maps of docs/architecture.md name files without their folder.
+awk '/^## A map of `/ { split($0, part, "`"); folder = part[2]; next }
+	/^#/ { folder = "" }
+	folder && /^\|/ { while (match($0, /`[a-z_]*\.[ch]`/)) { print folder substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH) } }
+' docs/architecture.md > "$work/map"
+{
+	[ "$(wc -l < "$work/map")" -gt 50 ] || echo 'the maps are empty'
+	while read -r path; do [ -e "$path" ] || echo "$path"; done < "$work/map"
+} | check 'docs/architecture.md, files of its maps'
+
+# shellcheck disable=SC2086
+grep -ohE 'muster_[a-z_]+' $guides | sort -u | while read -r metric; do
+	grep -qF "\"$metric" frontend/*.c || grep -qF "$metric{" frontend/*.c || grep -qF "$metric " frontend/*.c || echo "$metric"
+done | check 'metrics that muster-frontend has not'
+
+# ---- links ---------------------------------------------------------------------------
+
+headings() { # FILE: as links name them
+	# shellcheck disable=SC2016 # Markdown's ticks
+	sed -n '/^```/,/^```/d; s/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+for page in README.md docs/*.md docs/bench/README.md docs/decisions/*.md tests/README.md; do
+	folder=$(dirname "$page")
+	grep -oE '\]\([^)]*\)' "$page" | sed 's/^](//; s/)$//' | grep -v -E '^https?:' | sort -u | while read -r link; do
+		path=${link%%#*}
+		target=$folder/$path
+		[ -n "$path" ] || target=$page
+		if [ ! -e "$target" ]; then
+			echo "$page: $link"
+		elif [ "$path" != "$link" ]; then
+			headings "$target" | grep -q -x -F -e "${link#*#}" || echo "$page: $link: there is no such heading"
+		fi
+	done
+done | check 'links that lead nowhere'
+
+for page in docs/*.md; do
+	[ "$page" = docs/README.md ] || grep -qF "](${page#docs/})" docs/README.md || echo "$page"
+done | check 'pages that docs/README.md does not have'
 
 # ---- scenarios --------------------------------------------------------------------
 

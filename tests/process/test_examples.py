@@ -46,5 +46,48 @@ def test_the_policy_puts_two_into_one_zone_and_one_into_the_other():
     equal((code, sorted(str(zones[p["node"]]) for p in answer["placements"])), (1, ["None", "a", "a", "b"]))
 
 
+def test_the_quick_start_says_what_comes_of_it():
+    page = (muster.ROOT / "docs" / "quick-start.md").read_text()
+    for name, state, why in (("train", "Placed", None), ("too-big", "Waiting", "Insufficient cpu"),
+                             ("too-few", "Incomplete", "cannot find enough sibling pods")):
+        path = EXAMPLES / "quick-start" / f"{name}.yaml"
+        check(f"examples/quick-start/{name}.yaml" in page, name)
+        code, answer = simulate("-f", str(EXAMPLES / "nodes.yaml"), "-f", str(path))
+        gang, = answer["gangs"]
+        equal((code, gang["gang"], gang["state"]), (int(why is not None), f"default/{name}", state), name)
+        check(why is None or why in gang["reason"], gang)
+        # Behind the words of kube-scheduler, which count nodes, the page has what muster says.
+        check(why is None or gang["reason"].split(". gang ")[1] in " ".join(page.split()), gang)
+
+
+def test_reasons_that_the_page_shows_are_said():
+    """Groups without their object, with gates, roles, minResources and levels, as docs/explain.md has them."""
+    page = (muster.ROOT / "docs" / "explain.md").read_text()
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}", "labels": {"zone": zone}},
+              "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "10"}}} for i, zone in enumerate("ab")]
+
+    def reason(pods, cpu="1", group=None, annotations=None, gated=0, on=nodes, **spec):
+        items = on + [{"apiVersion": "v1", "kind": "Pod",
+                       "metadata": {"name": f"train-{i}", "namespace": "default",
+                                    "labels": {"scheduling.x-k8s.io/pod-group": "train"}},
+                       "spec": {"schedulerName": "muster", "containers": [
+                           {"name": "w", "image": "x", "resources": {"requests": {"cpu": cpu}}}],
+                           **({"schedulingGates": [{"name": "example.com/quota"}]} if i < gated else {}), **spec}}
+                      for i in range(pods)]
+        if group:
+            items.append({"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "spec": group,
+                          "metadata": {"name": "train", "namespace": "default", "annotations": annotations or {}}})
+        code, answer = simulate("-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        equal(code, 1)
+        return answer["gangs"][0]["reason"]
+
+    for said in (reason(2), reason(2, group={"minMember": 2}, gated=1), reason(2, group={"minMember": 2}, on=[]),
+                 reason(4, "3", {"minMember": 4}), reason(2, group={"minMember": -1}),
+                 reason(2, group={"minMember": 2, "minResources": {"cpu": "12"}}),
+                 reason(3, "2", {"minMember": 3}, {"muster.dev/required-topology": "zone"})):
+        # Beginnings are cut off in the table.
+        check(said in page or said.split(". gang ")[-1] in page, said)
+
+
 if __name__ == "__main__":
     sys.exit(main(globals()))
