@@ -106,6 +106,9 @@ $(B)/obj/%.o: %.c Makefile
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
+# Its text is compiled in.
+$(B)/obj/frontend/page.o: frontend/page.html
+
 define library
 $(LIB_$(2)): $(call obj,$(call lib_src,$(1)))
 	@mkdir -p $$(@D)

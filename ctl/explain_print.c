@@ -1,7 +1,7 @@
 #include "ctl/explain.h"
 #include "ctl/print.h"
-#include "ctl/states.h"
 #include "frontend/reason.h"
+#include "ipc/states.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "ctl/live.h"
 #include "ctl/print.h"
 #include "ctl/rows.h"
-#include "ctl/states.h"
 #include "ctl/units.h"
 #include "frontend/dialect.h"
+#include "ipc/states.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 
 #include "core/records.h"
 #include "ctl/ctl.h"
-#include "ctl/states.h"
 #include "frontend/reason.h"
+#include "ipc/states.h"
 
 #include <stdio.h>
 #include <stdlib.h>

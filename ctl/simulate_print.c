@@ -3,7 +3,7 @@
 #include "ctl/grid.h"
 #include "ctl/print.h"
 #include "ctl/simulate.h"
-#include "ctl/states.h"
+#include "ipc/states.h"
 
 #include <inttypes.h>
 #include <stdio.h>

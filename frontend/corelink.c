@@ -1,6 +1,7 @@
 #include "frontend/corelink.h"
 
 #include "frontend/log.h"
+#include "ipc/observe.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
@@ -157,6 +158,11 @@ uint64_t corelink_epoch(const struct corelink *c)
 const struct ledger *corelink_ledger(const struct corelink *c)
 {
 	return c->link.ledger.base;
+}
+
+void corelink_observe(const struct corelink *c, struct observer *out)
+{
+	*out = (struct observer){.places = c->link.places, .ledger = c->link.ledger.base};
 }
 
 /* ---- port ------------------------------------------------------------------- */

@@ -34,6 +34,8 @@ int corelink_fd(const struct corelink *c); /* readable when the core is gone */
 const struct limits *corelink_limits(const struct corelink *c);
 uint64_t corelink_epoch(const struct corelink *c);
 const struct ledger *corelink_ledger(const struct corelink *c);
+struct observer; /* ipc/observe.h */
+void corelink_observe(const struct corelink *c, struct observer *out); /* good while it is up */
 struct frontend_port corelink_port(struct corelink *c);
 
 /* Next command into `buffer` (RECORD_BYTES_MAX bytes): 1, 0 or -EPROTO. */

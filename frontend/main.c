@@ -10,6 +10,7 @@
 #include "frontend/notify.h"
 #include "frontend/options.h"
 #include "frontend/serve.h"
+#include "frontend/state.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -45,6 +46,7 @@ struct daemon {
 	struct frontend *frontend;
 	struct serve *serve;
 	struct metrics metrics;
+	struct jsonout state; /* of the page; kept for its memory */
 	char instance[128];
 	char identity[160]; /* of this life of the process */
 	uint64_t connect_ns;  /* when to try the core again */
@@ -259,6 +261,21 @@ static void figures_update(struct daemon *d)
 	serve_update(d->serve, &d->metrics);
 }
 
+/* What the page shows: rows of the ledger, with the names and texts that only the model knows. */
+static void state_update(struct daemon *d)
+{
+	struct observer ledger;
+	bool up = corelink_is_up(d->link);
+
+	if (!d->serve || !serve_state_is_wanted(d->serve))
+		return;
+	figures_take(d);
+	if (up)
+		corelink_observe(d->link, &ledger);
+	state_write(up ? &ledger : NULL, d->model, &d->metrics, world_wall_ns(NULL), &d->state);
+	serve_state_update(d->serve, d->state.at, d->state.bytes);
+}
+
 /* Tell a service manager once what /readyz says. */
 static void ready_update(struct daemon *d)
 {
@@ -311,6 +328,7 @@ static void loop_turn(struct daemon *d)
 	questions_take(d);
 	next = frontend_poll(d->frontend);
 	figures_update(d);
+	state_update(d);
 	ready_update(d);
 	ms = more ? 0 : sleep_ms(d, next);
 	if (ms > 0 && corelink_is_up(d->link)) {
@@ -568,6 +586,7 @@ static void daemon_free(struct daemon *d)
 	}
 	frontend_free(d->frontend); /* answers what it was asked */
 	serve_stop(d->serve);
+	jsonout_free(&d->state);
 	corelink_free(d->link);
 	curl_transport_free(d->curl);
 	if (d->model)

@@ -2,6 +2,7 @@
 
 #include "frontend/extender.h"
 #include "frontend/log.h"
+#include "frontend/page.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #define FRESH_MS 200 /* how long a busy loop is waited for */
+#define STATE_NS (500 * NS_PER_MS) /* how long /state.json is good for everybody */
 #define OLD_NS (20 * NS_PER_S) /* the loop has not run for that long: it hangs */
 
 struct serve {
@@ -24,6 +26,10 @@ struct serve {
 	uint64_t updates;
 	struct metrics metrics;
 	_Atomic bool wanted;
+	char *state; /* /state.json, NULL: none yet */
+	size_t state_bytes;
+	uint64_t state_ns; /* when it was made */
+	_Atomic bool state_wanted;
 	TAILQ_HEAD(, extender_job) jobs; /* not taken by the loop yet */
 	bool stopping;
 };
@@ -120,17 +126,25 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *connection, const s
 	return queued;
 }
 
-/* Ask the loop for new figures; those of before when it does not come to it. */
-static void figures_take(struct serve *s, struct metrics *m)
+/* Until when a busy loop is waited for. */
+static struct timespec fresh_until(void)
 {
 	struct timespec until;
-	uint64_t seen;
-	int rc = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += FRESH_MS * (long)NS_PER_MS;
 	until.tv_sec += until.tv_nsec / (long)NS_PER_S;
 	until.tv_nsec %= (long)NS_PER_S;
+	return until;
+}
+
+/* Ask the loop for new figures; those of before when it does not come to it. */
+static void figures_take(struct serve *s, struct metrics *m)
+{
+	struct timespec until = fresh_until();
+	uint64_t seen;
+	int rc = 0;
+
 	pthread_mutex_lock(&s->lock);
 	seen = s->updates;
 	/* Relaxed: the wake orders it, and the loop looks again in the end. */
@@ -140,6 +154,65 @@ static void figures_take(struct serve *s, struct metrics *m)
 		rc = pthread_cond_timedwait(&s->fresh, &s->lock, &until);
 	*m = s->metrics;
 	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the page --------------------------------------------------------------------------- */
+
+static enum MHD_Result answer_page(struct MHD_Connection *connection)
+{
+	const struct page *page = page_get();
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(page->bytes, (void *)(uintptr_t)page->html, MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result queued;
+
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
+	MHD_add_response_header(r, "Content-Security-Policy", page->policy);
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+	queued = MHD_queue_response(connection, MHD_HTTP_OK, r);
+	MHD_destroy_response(r);
+	return queued;
+}
+
+/* A copy of it, made lately; NULL when the loop does not come to it. */
+static char *state_take(struct serve *s, size_t *bytes)
+{
+	struct timespec until = fresh_until();
+	char *copy = NULL;
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (!s->state || s->config.monotonic_ns(NULL) - s->state_ns > STATE_NS) {
+		uint64_t seen = s->state_ns;
+
+		/* Relaxed: as in figures_take(). */
+		atomic_store_explicit(&s->state_wanted, true, memory_order_relaxed);
+		s->config.wanted(s->config.context);
+		while (s->state_ns == seen && rc == 0)
+			rc = pthread_cond_timedwait(&s->fresh, &s->lock, &until);
+	}
+	if (rc == 0) {
+		copy = must_alloc(s->state_bytes + 1);
+		memcpy(copy, s->state, s->state_bytes);
+		*bytes = s->state_bytes;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return copy;
+}
+
+static enum MHD_Result answer_state(struct serve *s, struct MHD_Connection *connection)
+{
+	enum MHD_Result queued;
+	size_t bytes;
+	char *json = state_take(s, &bytes);
+
+	if (!json)
+		return answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the loop is busy");
+	queued = answer(connection, MHD_HTTP_OK, "application/json", json, bytes);
+	free(json);
+	return queued;
 }
 
 /* ---- questions of another scheduler ------------------------------------------------------ */
@@ -311,6 +384,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		return on_post(s, connection, url, upload, upload_bytes, state);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
+	if (strcmp(url, "/") == 0)
+		return answer_page(connection);
+	if (strcmp(url, "/state.json") == 0)
+		return answer_state(s, connection);
 	m = must_alloc(sizeof(*m));
 	figures_take(s, m);
 	if (s->config.monotonic_ns(NULL) - m->taken_ns > OLD_NS)
@@ -324,7 +401,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 			why = metrics_not_ready(m, text, sizeof(text));
 		queued = answer_line(connection, why ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, why ? why : "ok");
 	} else {
-		queued = answer_line(connection, MHD_HTTP_NOT_FOUND, "/metrics, /healthz, /livez, /readyz");
+		queued = answer_line(connection, MHD_HTTP_NOT_FOUND, "/, /state.json, /metrics, /healthz, /livez, /readyz");
 	}
 	free(m);
 	return queued;
@@ -334,6 +411,7 @@ static void serve_free(struct serve *s)
 {
 	pthread_cond_destroy(&s->fresh);
 	pthread_mutex_destroy(&s->lock);
+	free(s->state);
 	free(s);
 }
 
@@ -406,6 +484,23 @@ void serve_update(struct serve *s, const struct metrics *m)
 	pthread_mutex_lock(&s->lock);
 	s->metrics = *m;
 	s->updates++;
+	pthread_cond_broadcast(&s->fresh);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool serve_state_is_wanted(struct serve *s)
+{
+	/* Relaxed: see figures_take(). */
+	return atomic_exchange_explicit(&s->state_wanted, false, memory_order_relaxed);
+}
+
+void serve_state_update(struct serve *s, const char *json, size_t bytes)
+{
+	pthread_mutex_lock(&s->lock);
+	s->state = must_grow(s->state, bytes + 1);
+	memcpy(s->state, json, bytes);
+	s->state_bytes = bytes;
+	s->state_ns = s->config.monotonic_ns(NULL);
 	pthread_cond_broadcast(&s->fresh);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -1,5 +1,6 @@
-/* /metrics, /healthz, /livez and /readyz over HTTP, and the extender's /filter and /prioritize, from a
- * thread of its own: it sees only a copy of the figures, and hands questions to the loop. */
+/* /metrics, /healthz, /livez, /readyz, the page at / with its /state.json, and the extender's /filter and
+ * /prioritize, over HTTP from a thread of its own: it sees only copies of what the loop makes, and hands questions
+ * to it. */
 #ifndef MUSTER_FRONTEND_SERVE_H
 #define MUSTER_FRONTEND_SERVE_H
 
@@ -43,5 +44,11 @@ bool serve_is_wanted(struct serve *s);
 
 /* Replace the figures; *m is copied. */
 void serve_update(struct serve *s, const struct metrics *m);
+
+/* Is someone waiting for /state.json?  It is asked for at most twice a second, whoever asks. */
+bool serve_state_is_wanted(struct serve *s);
+
+/* Replace it; copied. */
+void serve_state_update(struct serve *s, const char *json, size_t bytes);
 
 #endif

@@ -161,3 +161,23 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 	}
 	return false;
 }
+
+uint32_t observe_node_share(const struct node_view *n, uint32_t resources, uint32_t *scarcest)
+{
+	uint32_t most = 0;
+
+	*scarcest = RESOURCE_PODS;
+	for (uint32_t r = 0; r < resources; r++) {
+		double all = (double)n->allocatable[r], used = (double)n->used[r];
+		uint32_t share;
+
+		if (used <= 0)
+			continue;
+		share = used < all ? (uint32_t)(used * 1000 / all) : 1000;
+		if (share > most) {
+			most = share;
+			*scarcest = r;
+		}
+	}
+	return most;
+}

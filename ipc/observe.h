@@ -42,6 +42,10 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 /* The text of a resource or taint; "" when there is none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);
 
+/* How full a node is, in thousandths: of the resource that it has least left of, as a share, whose column
+ * is *scarcest.  What is used of a resource that it does not have counts as 1000. */
+uint32_t observe_node_share(const struct node_view *n, uint32_t resources, uint32_t *scarcest);
+
 uint64_t observe_count(const _Atomic uint64_t *count);
 
 #endif

@@ -1,7 +1,7 @@
 #include "tests/demo/picture.h"
 
 #include "frontend/bytes.h"
-#include "ctl/states.h"
+#include "ipc/states.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

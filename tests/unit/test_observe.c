@@ -1,6 +1,6 @@
 /* Reading a ledger that its writer changes, or that makes no sense at all. */
 #include "ipc/observe.h"
-#include "ctl/states.h"
+#include "ipc/states.h"
 #include "ctl/units.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* The states of a gang in words, as every command prints them. */
-#ifndef MUSTER_CTL_STATES_H
-#define MUSTER_CTL_STATES_H
+#ifndef MUSTER_IPC_STATES_H
+#define MUSTER_IPC_STATES_H
 
 #include "ipc/abi.h"
 

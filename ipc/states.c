@@ -1,4 +1,4 @@
-#include "ctl/states.h"
+#include "ipc/states.h"
 
 const char *gang_state_text(uint32_t state)
 {
