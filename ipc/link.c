@@ -212,7 +212,7 @@ int link_welcome(const struct link_peer *peer, const struct segment *ledger, con
 
 /* ---- frontend's and observer's side ---- */
 
-static int connect_to(const char *path, struct link_error *e)
+static int connect_to(const char *path, enum link_role role, struct link_error *e)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t bytes = strlen(path);
@@ -231,7 +231,8 @@ static int connect_to(const char *path, struct link_error *e)
 		close(fd);
 		return fail(e, rc, 0, 0, "cannot reach muster-core at %s: %s", path, strerror(-rc));
 	}
-	if (!message_peer_is_ours(fd)) {
+	/* Root may look at anybody's core: it believes nothing that it has not checked. */
+	if (!message_peer_is_ours(fd) && !(role == LINK_OBSERVER && geteuid() == 0)) {
 		close(fd);
 		return fail(e, -EPERM, 0, 0, "the socket %s is served by another user", path);
 	}
@@ -339,7 +340,7 @@ int link_connect(const char *path, enum link_role role, const struct segment *in
 	int rc;
 
 	assert((role == LINK_FRONTEND) == (intake != NULL));
-	found.fd = connect_to(path, e);
+	found.fd = connect_to(path, role, e);
 	if (found.fd < 0)
 		return found.fd;
 	if (intake)

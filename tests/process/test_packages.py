@@ -218,6 +218,22 @@ def test_core_without_a_network():
         until(lambda: c.bound("p") == 1, 20, "the pod is bound")
 
 
+def test_root_looks_at_the_core_of_another_user():
+    """The units run as a user of their own, musterctl as root; a frontend of root wants a core of root."""
+    if os.getuid() != 0:
+        raise Skip("only root may become another user")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    with Cluster(node("n1", cpu="4")) as c:
+        os.chmod(c.folder, 0o777)
+        copy = os.path.join(c.folder, "muster-core")  # others may not read where it was built
+        shutil.copy(muster.program("muster-core"), copy)
+        core = muster.Process([*nobody, copy, "--socket", c.socket], f"{c.folder}/core.log")
+        c.processes.append(core)
+        until(lambda: c.ask("status")[0] == 0, 10, lambda: c.ask("status"))
+        frontend = c.start_frontend()
+        until(lambda: "is served by another user" in frontend.log(), 10, "it is refused")
+
+
 def test_service_manager_hears():
     """Type=notify: READY=1 once the lists are in the ledger, not before."""
     with Cluster(node("n1", cpu="4")) as c:
