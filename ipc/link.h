@@ -86,9 +86,10 @@ struct link {
 };
 
 /* Connect and shake hands; intake is NULL for an observer, and stays the caller's.
- * The core has to be of our user or of root; root observes any.  Waits at most five seconds for the answer.  Tails, head and bell of the intake
- * are set to 0, so that it can serve again for the next epoch.  On failure nothing
- * is open and e is filled (-ENOENT and -ECONNREFUSED: no core there yet). */
+ * The core has to be of our user or of root; root observes any.  Waits at most five
+ * seconds for the answer.  Tails, head and bell of the intake are set to 0, so that it
+ * can serve again for the next epoch.  On failure nothing is open and e is filled
+ * (-ENOENT and -ECONNREFUSED: no core there yet). */
 int link_connect(const char *path, enum link_role role, const struct segment *intake, struct link *l,
                  struct link_error *e);
 void link_close(struct link *l);
