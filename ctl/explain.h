@@ -21,6 +21,7 @@ struct explanation {
 	struct world now; /* as things are */
 	const struct gang_result *result; /* of `now` */
 
+	bool helps_tried;     /* what follows was looked for */
 	struct help_nodes helps[HELPS_MAX];
 	size_t helps_n;
 	bool kinds_cut;       /* there were more than KINDS_MAX */

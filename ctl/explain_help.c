@@ -211,5 +211,6 @@ void explain_help(struct explanation *x)
 	help_by_turn(x);
 	help_by_time(x);
 	help_by_nodes(x);
+	x->helps_tried = true;
 	progress("");
 }

@@ -203,7 +203,7 @@ static void print_text(const struct explanation *x)
 	putchar('\n');
 	if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
 		print_help_found(x);
-	else
+	else if (x->helps_tried)
 		printf("\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
 		       x->kinds_cut ? " (of which the most frequent were tried)" : "");
 }

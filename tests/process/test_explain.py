@@ -151,6 +151,8 @@ def test_numbers_and_what_ifs():
     equal(said["help"], [{"kind": "nodes", "like": "n0", "count": 2}])
     equal(explained(path, "default/train", "--add-node", "2xn1")[0], 0)
     equal(explained(path, "default/train", "--add-node", "1xn1")[0], 1)
+    _, out, _ = run("musterctl", "explain", "-f", path, "--add-node", "1xn1", "default/train")
+    check("3 of 4 members have room" in out and "would let it start" not in out, out)
     code, out, _ = run("musterctl", "explain", "-f", path, "default/train")
     equal(code, 1)
     check("2 more nodes like n0" in out and "2 of 4 members have room" in out, out)
