@@ -5,6 +5,7 @@
 #include "core/minimum.h"
 #include "core/reason.h"
 #include "core/say.h"
+#include "ipc/plans.h"
 
 #include <assert.h>
 
@@ -202,6 +203,7 @@ static void count_time(struct core *c, uint64_t start_ns)
 	took_ns = c->config.clock_ns() - start_ns;
 	stat_add(&stats->plan_ns_sum, took_ns);
 	stat_set(&stats->plan_ns_last, took_ns);
+	stat_add(&c->ledger.ledger->plans.took[plans_bucket(took_ns)], 1);
 	if (took_ns > atomic_load_explicit(&stats->plan_ns_max, memory_order_relaxed))
 		stat_set(&stats->plan_ns_max, took_ns);
 }

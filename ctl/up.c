@@ -143,7 +143,8 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 		return ctl_usage(u->command, "unexpected argument \"%s\"", argv[0]), -1;
 	if ((own != NULL || cpu || strcmp(name, "--scheduler-name") == 0) && value == NULL)
 		return ctl_usage(u->command, "%s: a value is missing", name), -1;
-	if (strcmp(name, "--check-config") == 0 || strcmp(name, "--help-config") == 0)
+	if (strcmp(name, "--check-config") == 0 || strcmp(name, "--help-config") == 0 ||
+	    strcmp(name, "--help-metrics") == 0)
 		return ctl_usage(u->command, "%s: muster-frontend answers that", name), -1;
 	if (strcmp(name, "--cpu") == 0)
 		return ctl_usage(u->command, "--cpu: say --core-cpu or --frontend-cpu; on one CPU they would wait for each other"), -1;

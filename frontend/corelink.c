@@ -165,6 +165,50 @@ void corelink_observe(const struct corelink *c, struct observer *out)
 	*out = (struct observer){.places = c->link.places, .ledger = c->link.ledger.base};
 }
 
+/* ---- figures ---------------------------------------------------------------- */
+
+/* Relaxed, as all in here: figures for people; each is whole, and they need not agree. */
+static struct ring_figures ring_figures(uint64_t bytes, uint64_t tail, const _Atomic uint64_t *head)
+{
+	uint64_t used = tail - atomic_load_explicit(head, memory_order_relaxed);
+
+	return (struct ring_figures){.bytes = bytes, .published = tail, .used = used <= bytes ? used : 0};
+}
+
+/* A row that is being written is counted as it is found: each of its numbers is whole. */
+static void gang_count(const volatile struct gang_row *row, struct link_figures *out)
+{
+	uint32_t state = row->state, why = row->reason.why, bound = row->bound;
+
+	if (state >= GANG_STATES || why >= WHY_KINDS)
+		return;
+	out->gangs[state]++;
+	if (state == GANG_INCOMPLETE || state == GANG_WAITING)
+		out->waiting[why]++;
+	out->partial += state != GANG_BINDING && bound > 0 && bound < row->quorum;
+}
+
+void corelink_figures(const struct corelink *c, struct link_figures *out)
+{
+	const struct ledger *ledger = corelink_ledger(c);
+	const struct gang_row *rows = (const struct gang_row *)((const unsigned char *)c->link.ledger.base +
+	                                                         c->link.places.gangs_offset);
+	uint64_t live = atomic_load_explicit(&ledger->gauges.gangs, memory_order_relaxed);
+	const struct intake *intake = intake_of(c);
+
+	*out = (struct link_figures){.limits = c->link.limits};
+	out->events = ring_figures(intake->event_ring.bytes, c->events.tail_published, &ledger->event_head);
+	out->results = ring_figures(intake->result_ring.bytes, c->results.tail_published, &ledger->result_head);
+	out->commands = ring_figures(c->link.places.command_ring.bytes,
+	                             atomic_load_explicit(&ledger->command_tail, memory_order_relaxed), &intake->command_head);
+	/* Ids are given out from the lowest: nothing lives behind the last one. */
+	for (uint32_t i = 0; i < c->link.limits.gangs && live > 0; i++)
+		if (rows[i].generation != 0) {
+			gang_count(&rows[i], out);
+			live--;
+		}
+}
+
 /* ---- port ------------------------------------------------------------------- */
 
 /* The core's only clock.  It goes on evenly when somebody sets the wall clock: back,

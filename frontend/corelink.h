@@ -36,6 +36,8 @@ uint64_t corelink_epoch(const struct corelink *c);
 const struct ledger *corelink_ledger(const struct corelink *c);
 struct observer; /* ipc/observe.h */
 void corelink_observe(const struct corelink *c, struct observer *out); /* good while it is up */
+/* Walks over the rows of all gangs. */
+void corelink_figures(const struct corelink *c, struct link_figures *out);
 struct frontend_port corelink_port(struct corelink *c);
 
 /* Next command into `buffer` (RECORD_BYTES_MAX bytes): 1, 0 or -EPROTO. */

@@ -531,6 +531,7 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 		w->counts = *watch_counts(f->watches[i]);
 		w->synced = watch_synced(f->watches[i]);
 		w->absent = watch_absent(f->watches[i]);
+		w->silence_ns = watch_silence_ns(f->watches[i]);
 		strncpy(w->error, watch_error(f->watches[i]), sizeof(w->error) - 1);
 	}
 	model_counts(f->model, &out->model);
@@ -541,6 +542,7 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	out->report = *report_counts(f->report);
 	out->reports_queued = report_queued(f->report);
 	out->frontend = f->counts;
+	out->latency = *latency_figures(f->latency);
 	out->extends = f->extender != NULL;
 	if (f->extender)
 		out->extender = *extender_counts(f->extender);

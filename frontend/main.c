@@ -228,7 +228,7 @@ static bool commands_take(struct daemon *d)
 		if (rc > 0)
 			rc = frontend_command(d->frontend, r);
 		if (rc < 0) {
-			d->metrics.bad_commands++;
+			d->metrics.lost.bad_command++;
 			core_lost(d, "muster-core sent a command that makes no sense; connection closed");
 			return false;
 		}
@@ -243,8 +243,10 @@ static void figures_take(struct daemon *d)
 {
 	d->metrics.taken_ns = env_now(&d->env);
 	d->metrics.core_up = corelink_is_up(d->link);
-	if (d->metrics.core_up)
+	if (d->metrics.core_up) {
 		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
+		corelink_figures(d->link, &d->metrics.link);
+	}
 	metrics_read_process(&d->metrics);
 	d->metrics.curl = *curl_transport_counts(d->curl);
 	frontend_metrics(d->frontend, &d->metrics);
@@ -339,10 +341,13 @@ static void loop_turn(struct daemon *d)
 	curl_transport_poll(d->curl, ms, corelink_fd(d->link), &gone);
 	if (asleep)
 		corelink_awake(d->link);
-	if (gone)
+	if (gone) {
+		d->metrics.lost.gone++;
 		core_lost(d, "muster-core is gone");
-	else if (corelink_is_up(d->link) && corelink_broken(d->link))
+	} else if (corelink_is_up(d->link) && corelink_broken(d->link)) {
+		d->metrics.lost.bad_ring++;
 		core_lost(d, "muster-core moved a ring to where it can't be; connection closed");
+	}
 }
 
 /* No new binding; those that were sent are waited for. */

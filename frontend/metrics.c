@@ -1,5 +1,6 @@
-#include "frontend/metrics.h"
+#include "frontend/metrics_impl.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,44 +28,55 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.pods_bound = look(&g->pods_bound), .gangs = look(&g->gangs), .gangs_waiting = look(&g->gangs_waiting),
 		.gangs_binding = look(&g->gangs_binding), .gangs_placed = look(&g->gangs_placed),
 		.shapes = look(&g->shapes), .names = look(&g->names), .synced = look(&g->synced),
+		.holds = look(&g->holds), .held = look(&g->held), .stale_results = look(&s->stale_results),
 	};
+	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
+		out->took[i] = look(&ledger->plans.took[i]);
 }
 
 void metrics_read_process(struct metrics *m)
 {
 	FILE *statm = fopen("/proc/self/statm", "re");
+	DIR *files = opendir("/proc/self/fd");
+	struct rlimit limit;
 	struct rusage usage;
 	unsigned long size = 0, resident = 0;
 
 	if (statm) {
-		if (fscanf(statm, "%lu %lu", &size, &resident) == 2)
+		if (fscanf(statm, "%lu %lu", &size, &resident) == 2) {
 			m->rss_bytes = (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+			m->virtual_bytes = (uint64_t)size * (uint64_t)sysconf(_SC_PAGESIZE);
+		}
 		fclose(statm);
 	}
+	m->open_files = 0;
+	while (files && readdir(files))
+		m->open_files++;
+	if (files) {
+		m->open_files = m->open_files > 3 ? m->open_files - 3 : 0; /* ., .. and this folder */
+		closedir(files);
+	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		m->most_files = limit.rlim_cur;
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		m->cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 		                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-struct figure {
-	const char *name;
-	const char *type; /* "counter", "gauge" */
-	const char *help;
-	double value;
-};
-
-static void figures_write(FILE *out, const struct figure *f, size_t n)
+static void relists_write(const struct metrics *m, FILE *out)
 {
-	for (size_t i = 0; i < n; i++)
-		fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", f[i].name, f[i].help, f[i].name, f[i].type, f[i].name,
-		        f[i].value);
-}
+	static const char *const reasons[RELIST_REASONS] = {
+		[RELIST_EXPIRED] = "expired", [RELIST_FAILED] = "failed", [RELIST_ROOM] = "room",
+	};
 
-#define FIGURES(out, ...) \
-	do { \
-		const struct figure figures_[] = {__VA_ARGS__}; \
-		figures_write(out, figures_, sizeof(figures_) / sizeof(figures_[0])); \
-	} while (0)
+	family_write(out, "muster_watch_relists_total", "counter",
+	             "The same relists by reason: the version was too old (410), what came made no sense, or objects were left "
+	             "out that may have room now.");
+	for (size_t n = 0; n < m->watches_n; n++)
+		for (int i = 0; i < RELIST_REASONS; i++)
+			fprintf(out, "muster_watch_relists_total{group=\"%s\",reason=\"%s\",resource=\"%s\"} %" PRIu64 "\n",
+			        m->watches[n].group, reasons[i], m->watches[n].resource, m->watches[n].counts.relists_for[i]);
+}
 
 static void watches_write(const struct metrics *m, FILE *out)
 {
@@ -105,6 +117,11 @@ static void watches_write(const struct metrics *m, FILE *out)
 			fprintf(out, "%s{group=\"%s\",resource=\"%s\"} %" PRIu64 "\n", rows[i].name, w->group, w->resource, value);
 		}
 	}
+	relists_write(m, out);
+	family_write(out, "muster_watch_silence_seconds", "gauge", "How long nothing came on the watch that runs.");
+	for (size_t n = 0; n < m->watches_n; n++)
+		fprintf(out, "muster_watch_silence_seconds{group=\"%s\",resource=\"%s\"} %.9g\n", m->watches[n].group,
+		        m->watches[n].resource, (double)m->watches[n].silence_ns * 1e-9);
 }
 
 static void objects_write(const struct metrics *m, FILE *out)
@@ -131,6 +148,10 @@ static void writer_write(const struct metrics *m, FILE *out)
 	fprintf(out, "# HELP muster_binds_total Bindings by result.\n# TYPE muster_binds_total counter\n"
 	        "muster_binds_total{result=\"bound\"} %" PRIu64 "\nmuster_binds_total{result=\"refused\"} %" PRIu64 "\n",
 	        w->bound, w->refused);
+	family_write(out, "muster_ambiguous_binds_total", "counter",
+	             "Bindings whose answer did not say whether they hold, by what became of them.");
+	fprintf(out, "muster_ambiguous_binds_total{outcome=\"bound\"} %" PRIu64 "\nmuster_ambiguous_binds_total{outcome="
+	        "\"refused\"} %" PRIu64 "\n", w->ambiguous_bound, w->ambiguous_refused);
 	FIGURES(out,
 	        {"muster_bind_posts_total", "counter", "Bindings sent, repeats included.", (double)w->posts},
 	        {"muster_bind_seconds_total", "counter", "Time of all binding requests together.",
@@ -178,6 +199,8 @@ static void lease_metrics_write(const struct metrics *m, FILE *out)
 {
 	if (!m->elects)
 		return;
+	family_write(out, "leader_election_master_status", "gauge", "1 while this instance holds the lease.");
+	fprintf(out, "leader_election_master_status{name=\"muster\"} %d\n", m->leads);
 	FIGURES(out,
 	        {"muster_leading", "gauge", "1 while this instance holds the lease.", m->leads},
 	        {"muster_lease_renewals_total", "counter", "Times the lease was taken or renewed.", (double)m->lease.renewals},
@@ -208,12 +231,15 @@ static void core_write(const struct metrics *m, FILE *out)
 {
 	const struct metrics_core *c = &m->core;
 
+	family_write(out, "muster_core_lost_total", "counter", "Cores that were lost, by reason.");
+	fprintf(out, "muster_core_lost_total{reason=\"gone\"} %" PRIu64 "\nmuster_core_lost_total{reason=\"command\"} %" PRIu64
+	        "\nmuster_core_lost_total{reason=\"ring\"} %" PRIu64 "\n", m->lost.gone, m->lost.bad_command, m->lost.bad_ring);
 	FIGURES(out,
 	        {"muster_core_up", "gauge", "1 while the core is connected.", m->core_up},
 	        {"muster_core_connects_total", "counter", "Times a core was connected.", (double)m->frontend.core_connects},
 	        {"muster_core_commands_total", "counter", "Commands taken from the core.", (double)m->frontend.commands},
 	        {"muster_core_bad_commands_total", "counter", "Connections closed for a command that made no sense.",
-	         (double)m->bad_commands},
+	         (double)m->lost.bad_command},
 	        {"muster_ring_full_total", "counter", "Times that a ring towards the core was full.",
 	         (double)m->frontend.ring_full});
 	if (!m->core_up)
@@ -253,7 +279,13 @@ void metrics_write(const struct metrics *m, FILE *out)
 	lease_metrics_write(m, out);
 	http_write(m, out);
 	core_write(m, out);
+	if (m->core_up)
+		metrics_link_write(m, out);
+	metrics_pods_write(m, out);
 	FIGURES(out,
+	        {"process_virtual_memory_bytes", "gauge", "Virtual memory.", (double)m->virtual_bytes},
+	        {"process_open_fds", "gauge", "Open files.", (double)m->open_files},
+	        {"process_max_fds", "gauge", "Files that may be open.", (double)m->most_files},
 	        {"process_resident_memory_bytes", "gauge", "Resident memory.", (double)m->rss_bytes},
 	        {"process_cpu_seconds_total", "counter", "User and system time.", m->cpu_seconds},
 	        {"process_start_time_seconds", "gauge", "When the process began, since 1970.", m->start_seconds});

@@ -2,6 +2,7 @@
 
 #include "frontend/config.h"
 #include "frontend/lease.h"
+#include "frontend/metrics.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ static const char usage_end[] =
 	"  --config FILE               all of this and more, in YAML; flags go before it\n"
 	"  --check-config FILE         read it, print what comes of it and the flags, and exit\n"
 	"  --help-config               print a file of comments: every key, what it is for, its default\n"
+	"  --help-metrics              print a table of what /metrics has\n"
 	"  --help, --version\n"
 	"\n"
 	"Exit codes: 0 done, 1 failure, 2 usage or bad input, 78 the core is of another build,\n"
@@ -52,7 +54,7 @@ static bool is_any(const char *name, const char *const *names)
 /* The argument at *i and its value, which may be the next one.  -1, or the exit code. */
 static int argument_take(int argc, char **argv, int *i, struct argument *out)
 {
-	static const char *const alone[] = {"--help", "-h", "--version", "--help-config", NULL};
+	static const char *const alone[] = {"--help", "-h", "--version", "--help-config", "--help-metrics", NULL};
 	static const char *const own[] = {"--config", "--check-config", NULL};
 	static const char *const later[] = {
 		"--secure-port", "--feature-gates", NULL,
@@ -96,6 +98,8 @@ static int own_take(const struct argument *a, const char **config, const char **
 		puts("muster-frontend " MUSTER_VERSION);
 	} else if (strcmp(a->name, "--help-config") == 0) {
 		config_print_schema(stdout);
+	} else if (strcmp(a->name, "--help-metrics") == 0) {
+		metrics_help(stdout);
 	} else {
 		fputs(usage, stdout);
 		config_print_flags(stdout);

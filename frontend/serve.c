@@ -138,6 +138,22 @@ static struct timespec fresh_until(void)
 	return until;
 }
 
+static enum MHD_Result answer_latency(struct MHD_Connection *connection, const struct metrics *m)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	enum MHD_Result queued;
+
+	if (!out)
+		return MHD_NO;
+	latency_write(&m->latency, m->taken_ns, out);
+	fclose(out);
+	queued = answer(connection, MHD_HTTP_OK, "application/json", text, bytes);
+	free(text);
+	return queued;
+}
+
 /* Ask the loop for new figures; those of before when it does not come to it. */
 static void figures_take(struct serve *s, struct metrics *m)
 {
@@ -394,6 +410,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		why = "the loop does not run";
 	if (strcmp(url, "/metrics") == 0) {
 		queued = answer_metrics(connection, m);
+	} else if (strcmp(url, "/latency") == 0) {
+		queued = answer_latency(connection, m);
 	} else if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
 		queued = answer_line(connection, why ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_OK, why ? why : "ok");
 	} else if (strcmp(url, "/readyz") == 0) {

@@ -29,7 +29,8 @@
 #define FIELDS_ledger(F, s) \
 	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, columns_offset) F(s, gangs_offset) \
 	F(s, names_offset) F(s, arena_offset) F(s, epoch) F(s, command_tail) F(s, event_head) \
-	F(s, result_head) F(s, core_sleeps) F(s, frontend_bell) F(s, padding0) F(s, stats) F(s, gauges)
+	F(s, result_head) F(s, core_sleeps) F(s, frontend_bell) F(s, padding0) F(s, stats) F(s, gauges) F(s, plans)
+#define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
 #define FIELDS_node_row(F, s) \
 	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) F(s, reserved)
@@ -97,7 +98,7 @@
 	F(s, gang) F(s, generation) F(s, state) F(s, members) F(s, bound) F(s, quorum) F(s, reserved)
 
 #define DENSE_STRUCTS(S) \
-	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(name_row) S(node_row) \
+	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(name_row) S(node_row) \
 	S(why_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) S(label) S(taint) \
 	S(event_node) S(node_image) S(attach_limit) S(attachment) S(requirement) S(toleration) S(span) \
 	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) S(policy_share) \
@@ -108,7 +109,7 @@
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
 #define NUMBERS(N) \
-	N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) N(RECORD_BYTES_MAX) \
+	N(PLAN_BOUNDS) N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) N(RECORD_BYTES_MAX) \
 	N(WHY_COUNTS_MAX) N(SHORTFALLS_MAX) N(LABEL_NOT_A_NUMBER) N(LABEL_KEY_NODE_NAME) \
 	N(TOLERATE_EVERY_KEY) N(NAME_ROW_EMPTY) N(PADDED(1)) \
 	N(RESOURCE_CPU) N(RESOURCE_MEMORY) N(RESOURCE_EPHEMERAL) N(RESOURCE_PODS) N(RESOURCE_EXTENDED) \

@@ -138,6 +138,14 @@ struct core_gauges {
 	_Atomic uint64_t reserved[3];
 };
 
+/* How often plan and reserve took how long: ipc/plans.h knows the bounds.  The one after them counts
+ * what took longer. */
+#define PLAN_BOUNDS 25
+struct core_plans {
+	_Atomic uint64_t took[PLAN_BOUNDS + 1];
+	_Atomic uint64_t reserved[6];
+};
+
 struct ledger {
 	struct segment_head head; /* [C] before it is passed on */
 	struct limits limits;     /* [C] likewise, as all offsets below */
@@ -156,6 +164,7 @@ struct ledger {
 	uint32_t padding0[15];
 	alignas(CACHE_LINE) struct core_stats stats;   /* [C] */
 	alignas(CACHE_LINE) struct core_gauges gauges; /* [C] */
+	alignas(CACHE_LINE) struct core_plans plans;   /* [C] */
 };
 
 /* ---- rows that observers read ---------------------------------------- */
@@ -760,6 +769,7 @@ uint64_t abi_layout_hash(void);
 static_assert(sizeof(struct record) == 32, "record header");
 static_assert(sizeof(struct core_stats) == 128, "two cache lines");
 static_assert(sizeof(struct core_gauges) == 128, "two cache lines");
+static_assert(sizeof(struct core_plans) == 256, "four cache lines");
 static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs");
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");

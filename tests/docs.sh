@@ -7,6 +7,7 @@
 #   - links of the documents lead somewhere, to headings as well; docs/README.md has every page
 #   - docs/scenarios.md has each of the 90 scenarios
 #   - docs/configuration.md shows what --help-config prints; --renew writes it there
+#   - docs/metrics.md shows what --help-metrics prints, and nothing else; --renew as well
 #   - each flag of the daemons has a key in the configuration, with the same default
 #   - the decisions have a number each and are all in docs/decisions/README.md
 set -u
@@ -17,16 +18,22 @@ make --no-print-directory programs > /dev/null || exit 1
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
-# The page of keys with what --help-config prints now.
-configuration() {
-	awk -v made="$work/schema" '/^<!-- end -->/ { off = 0 }
+# A page with what a program prints now between its marks.
+made() { # PAGE MADE
+	awk -v made="$2" '/^<!-- end -->/ { off = 0 }
 		!off
-		/^<!-- made by / { off = 1; print "```yaml"; while ((getline line < made) > 0) print line; print "```" }
-	' docs/configuration.md
+		/^<!-- made by / { off = 1; while ((getline line < made) > 0) print line }
+	' "$1"
 }
-"$bin/muster-frontend" --help-config > "$work/schema" || exit 1
+{
+	echo '```yaml'
+	"$bin/muster-frontend" --help-config || exit 1
+	echo '```'
+} > "$work/schema"
+"$bin/muster-frontend" --help-metrics > "$work/metrics" || exit 1
 if [ "${1:-}" = --renew ]; then
-	configuration > "$work/page" && cat "$work/page" > docs/configuration.md
+	made docs/configuration.md "$work/schema" > "$work/page" && cat "$work/page" > docs/configuration.md
+	made docs/metrics.md "$work/metrics" > "$work/page" && cat "$work/page" > docs/metrics.md
 	exit
 fi
 
@@ -71,10 +78,12 @@ done < "$work/commands"
 
 # ---- configuration ---------------------------------------------------------------
 
-configuration | diff docs/configuration.md - | sed 's/^/run tests\/docs.sh --renew: /' | check 'docs/configuration.md'
+made docs/configuration.md "$work/schema" | diff docs/configuration.md - | sed 's/^/run tests\/docs.sh --renew: /' |
+	check 'docs/configuration.md'
+made docs/metrics.md "$work/metrics" | diff docs/metrics.md - | sed 's/^/run tests\/docs.sh --renew: /' | check 'docs/metrics.md'
 
 keyless() { # those that are not for the file
-	grep -v -x -e --help -e --version -e --config -e --check-config -e --help-config
+	grep -v -x -e --help -e --version -e --config -e --check-config -e --help-config -e --help-metrics
 }
 "$bin/muster-frontend" --help | flags | keyless > "$work/help"
 sed -n 's/.*# Flag: //p' "$work/schema" | sort | comm -3 "$work/help" - | check 'flags of muster-frontend without a key, or the other way round'
