@@ -237,8 +237,17 @@ class Client:
                 return items, answer["metadata"]["resourceVersion"]
 
     def create(self, obj, namespace="default"):
-        namespace = obj["metadata"].get("namespace", namespace)
-        return self.request("POST", self.path(kind_of(obj), namespace), obj)
+        """Admission hears of a PriorityClass by a watch of its own: one that was just made may be
+        unknown to it for a moment."""
+        path = self.path(kind_of(obj), obj["metadata"].get("namespace", namespace))
+        end = time.monotonic() + 10
+        while True:
+            try:
+                return self.request("POST", path, obj)
+            except ApiError as error:
+                if error.status != 403 or "no PriorityClass with name" not in str(error) or time.monotonic() > end:
+                    raise
+            time.sleep(0.1)
 
     def create_many(self, objects, namespace="default", connections=16):
         """Create them in order of start, several at a time."""
