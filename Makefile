@@ -248,9 +248,12 @@ bench: deps-test programs
 
 # What is in /etc already stays.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+# Where Debian's zsh looks.
+ZSHDIR ?= $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
 install: programs
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(UNITDIR) $(DESTDIR)/etc/muster \
-		$(DESTDIR)/etc/default $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+		$(DESTDIR)/etc/default $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(ZSHDIR) \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(B)/bin/muster-core $(B)/bin/muster-frontend $(B)/bin/musterctl \
 		$(B)/bin/muster-apisim $(B)/bin/muster-bench $(DESTDIR)$(PREFIX)/bin
 	ln -sf musterctl $(DESTDIR)$(PREFIX)/bin/kubectl-muster
@@ -260,6 +263,8 @@ install: programs
 	ln -sf musterctl.1 $(DESTDIR)$(PREFIX)/share/man/man1/kubectl_complete-muster.1
 	$(B)/bin/musterctl completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/musterctl
 	ln -sf musterctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kubectl-muster
+	$(B)/bin/musterctl completion zsh > $(DESTDIR)$(ZSHDIR)/_musterctl
+	$(B)/bin/musterctl completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/musterctl.fish
 	for unit in muster-core muster-frontend; do \
 		sed 's|/usr/bin/|$(PREFIX)/bin/|' deploy/systemd/$$unit.service > $(DESTDIR)$(UNITDIR)/$$unit.service || exit 1; \
 	done

@@ -45,7 +45,8 @@ def test_install():
     names = files_in(folder)
     for name in (*(f"opt/m/bin/{p}" for p in (*SHIPPED, "muster-bench", "muster-apisim", "kubectl-muster", "kubectl_complete-muster")),
                  *(f"opt/m/lib/systemd/system/{unit}.service" for unit in UNITS), "etc/muster/config.yaml", "etc/default/muster",
-                 "opt/m/share/bash-completion/completions/musterctl", "opt/m/share/man/man1/kubectl-muster.1"):
+                 "opt/m/share/bash-completion/completions/musterctl", "opt/m/share/zsh/site-functions/_musterctl",
+                 "opt/m/share/fish/vendor_completions.d/musterctl.fish", "opt/m/share/man/man1/kubectl-muster.1"):
         check(name in names, name, "is not among", names)
     for unit in UNITS:
         text = (folder / f"opt/m/lib/systemd/system/{unit}.service").read_text()
@@ -91,7 +92,8 @@ def test_packages():
     equal(sorted(n for n in names if n.startswith("usr/bin/")),
           sorted(f"usr/bin/{n}" for n in (*SHIPPED, "kubectl-muster", "kubectl_complete-muster")), "programs")
     for name in (*(f"lib/systemd/system/{unit}.service" for unit in UNITS), "usr/share/man/man1/kubectl-muster.1.gz",
-                 "usr/share/bash-completion/completions/musterctl", "usr/share/doc/muster/copyright"):
+                 "usr/share/bash-completion/completions/musterctl", "usr/share/zsh/vendor-completions/_musterctl",
+                 "usr/share/doc/muster/copyright"):
         check(name in names, name, names)
     for path in unpacked.rglob("*"):
         check(path.exists(), f"{path} leads nowhere")
