@@ -26,6 +26,7 @@ int status_main(int argc, char **argv);
 int gangs_main(int argc, char **argv);
 int nodes_main(int argc, char **argv);
 int fsck_main(int argc, char **argv);
+int latency_main(int argc, char **argv);
 int completion_main(int argc, char **argv);
 
 /* Value of -o: false, and a message, for anything but "json". */

@@ -11,6 +11,7 @@ const struct command commands[] = {
 	{"status", "the live scheduler at a glance", status_main},
 	{"gangs", "the gangs it knows, and why they wait", gangs_main},
 	{"nodes", "the nodes it knows, and what is used of them", nodes_main},
+	{"latency", "where the time of pods went, stage by stage", latency_main},
 	{"simulate", "place everything pending in files of objects, offline", simulate_main},
 	{"verdict", "for each node: is it feasible for a pod, why not, its score", verdict_main},
 	{"explain", "why a gang waits, and what would let it start", explain_main},
@@ -18,7 +19,6 @@ const struct command commands[] = {
 	{"replay", "run again what muster-core --record wrote down, and compare", replay_main},
 	{"completion", "a script that lets a shell complete all this", completion_main},
 	{"top", NULL, NULL},
-	{"latency", NULL, NULL},
 };
 const size_t commands_n = sizeof(commands) / sizeof(commands[0]);
 

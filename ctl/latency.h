@@ -1,0 +1,44 @@
+/* What musterctl latency was told by a muster-frontend, and how it is drawn. */
+#ifndef MUSTER_CTL_LATENCY_H
+#define MUSTER_CTL_LATENCY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define LATENCY_STAGES_MAX 16
+#define LATENCY_OCTAVES_MAX 40
+#define LATENCY_STORIES_MAX 32
+
+struct latency_stage {
+	char name[32], text[96];
+	uint64_t n, p50, p90, p99, p999, max; /* ns */
+	uint64_t counts[LATENCY_OCTAVES_MAX]; /* of each octave; the last one used lies above every bound */
+};
+
+struct latency_pod {
+	char namespace[64], name[256], gang[256], node[256];
+	uint64_t attempts, ago_ns;
+	uint64_t ns[LATENCY_STAGES_MAX]; /* by stage; of those that it has */
+};
+
+struct latency_page {
+	uint32_t stages_n, bounds_n, pods_n;
+	uint64_t not_followed;
+	uint64_t bounds[LATENCY_OCTAVES_MAX]; /* ns; one fewer than counts */
+	struct latency_stage stages[LATENCY_STAGES_MAX];
+	struct latency_pod pods[LATENCY_STORIES_MAX];
+};
+
+/* "850ns", "1.2us", "35ms", "12s": at most 6 characters.  Returns out. */
+const char *latency_time(uint64_t ns, char out[16]);
+
+/* The octaves in use by any stage: [*first, *last]; false: none. */
+bool latency_octaves(const struct latency_page *p, uint32_t *first, uint32_t *last);
+
+/* A line of bars for each stage; of blocks, or of ASCII. */
+void latency_plot(const struct latency_page *p, bool blocks, FILE *out);
+/* The same and the percentiles as a picture that needs nothing else. */
+void latency_svg(const struct latency_page *p, FILE *out);
+
+#endif
