@@ -19,6 +19,7 @@ struct report *report_new(const struct report_config *config)
 	r->config.instance = r->instance;
 	r->tokens = config->per_second;
 	r->tokens_ns = env_now(config->env);
+	r->sweep_ns = r->tokens_ns + SWEEP_NS;
 	r->backoff = (struct backoff){.first_ns = 500 * NS_PER_MS, .cap_ns = 30 * NS_PER_S, .reset_ns = 60 * NS_PER_S};
 	for (int k = 0; k < ITEM_KINDS; k++)
 		TAILQ_INIT(&r->queues[k]);
@@ -62,6 +63,7 @@ void report_item_free(struct item *i)
 		r->by_pod[i->pod] = NULL;
 	report_note_drop(&i->note);
 	report_note_drop(&i->next_note);
+	report_note_drop(&i->stands);
 	report_note_drop(&i->event_note);
 	free(i->event_name);
 	free(i->namespace);
@@ -193,7 +195,11 @@ static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generatio
 void report_item_say(struct item *i, struct note *note, const char *reason)
 {
 	struct report *r = i->report;
+	struct note *before = i->stands;
 
+	i->stands = report_note_use(note);
+	i->stands_reason = reason;
+	report_note_drop(&before);
 	if (i->flying) {
 		if (i->next_note)
 			r->counts.coalesced++;
@@ -365,6 +371,14 @@ static bool send_one(struct report *r)
 	return true;
 }
 
+/* The server was away for longer than we tried, or a write that it had held back took the place of
+ * ours: what stands is said again. */
+static void say_what_stands(struct item *i, const struct pod_view *pod)
+{
+	if (i->stands && !pod->gated && !pod->deleting && !report_condition_says(i, pod, i->stands, i->stands_reason))
+		report_item_say(i, i->stands, i->stands_reason);
+}
+
 /* What is remembered of pods that don't wait any more is forgotten. */
 static void sweep(struct report *r)
 {
@@ -373,9 +387,12 @@ static void sweep(struct report *r)
 	for (size_t i = 0; i < r->by_pod_n; i++) {
 		struct item *item = r->by_pod[i];
 
-		if (item && !item->queued && !item->flying &&
-		    (!model_pod(r->config.model, item->pod, item->generation, &pod) || pod.node[0]))
+		if (!item || item->queued || item->flying)
+			continue;
+		if (!model_pod(r->config.model, item->pod, item->generation, &pod) || pod.node[0])
 			report_item_free(item);
+		else
+			say_what_stands(item, &pod);
 	}
 }
 

@@ -47,6 +47,8 @@ struct item {
 	struct note *next_note; /* came while it was flying */
 	const char *reason;     /* of the condition */
 	const char *next_reason;
+	struct note *stands; /* what its condition is to say for as long as it waits */
+	const char *stands_reason;
 	struct http_call *call;
 
 	/* The last Event of this pod. */
@@ -152,6 +154,9 @@ struct event_text;
 void report_item_fly(struct item *i, const char *method, const char *type);
 /* An Event with its note. */
 void report_event_send(struct item *i, const struct event_text *about);
+
+/* Does the pod's condition say that already, as the watch has it? */
+bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note, const char *reason);
 
 /* Send its next request, or lay it to rest: i is in no list before. */
 void report_item_send(struct item *i);

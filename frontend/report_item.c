@@ -46,6 +46,12 @@ static const char *note_text(struct report *r, const struct note *note, const ch
 	return r->text.at;
 }
 
+bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note, const char *reason)
+{
+	return strcmp(pod->condition_status, "False") == 0 && strcmp(pod->condition_reason, reason) == 0 &&
+	       strcmp(pod->condition_message, note_text(i->report, note, pod->name)) == 0;
+}
+
 static void condition_send(struct item *i, const struct pod_view *pod, const char *text)
 {
 	struct report *r = i->report;
@@ -103,15 +109,12 @@ static bool pod_send(struct item *i)
 	struct report *r = i->report;
 	struct event_text e = {.type = "Warning", .reason = "FailedScheduling", .action = "Scheduling"};
 	struct pod_view pod;
-	const char *text;
 
 	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0] || pod.deleting)
 		return false;
 	if (i->step == STEP_CONDITION) {
-		text = note_text(r, i->note, pod.name);
-		if (strcmp(pod.condition_status, "False") != 0 || strcmp(pod.condition_reason, i->reason) != 0 ||
-		    strcmp(pod.condition_message, text) != 0) {
-			condition_send(i, &pod, text);
+		if (!report_condition_says(i, &pod, i->note, i->reason)) {
+			condition_send(i, &pod, note_text(r, i->note, pod.name));
 			return true;
 		}
 		r->counts.unchanged++;
@@ -231,6 +234,8 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 		        i->kind == ITEM_GROUP ? "status of a group (patch podgroups/status)" :
 		        "condition of a pod (patch pods/status)", answer->status, s.message);
 	r->counts.dropped++;
+	if (i->step == STEP_CONDITION && i->kind == ITEM_POD)
+		report_note_drop(&i->stands); /* not for every pod again and again */
 	/* A condition that is not taken does not keep the event from being told. */
 	if (i->step == STEP_CONDITION && answer->status != 404) {
 		i->step = STEP_EVENT;

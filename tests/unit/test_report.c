@@ -385,6 +385,52 @@ Test(report, a_server_in_trouble_is_left_alone)
 	end(&b);
 }
 
+/* An outage lasted longer than four tries; the simulator found it with seed 527. */
+Test(report, a_condition_that_was_dropped_is_said_again)
+{
+	struct bench b;
+
+	begin(&b, 100, 10);
+	reason(&b, "a", WHY_ROOM, 3);
+	for (int i = 0; i < 4; i++) {
+		world_fail(next(&b, "PATCH", STATUS("a")), HTTP_NOT_SENT);
+		b.w.now_ns += 5 * SECOND;
+	}
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 0);
+	b.w.now_ns += 30 * SECOND;
+	report_poll(b.r, false);
+	b.w.now_ns += 2 * SECOND;
+	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
+	end(&b);
+}
+
+/* A write that the server had held back came after ours: seed 1023. */
+Test(report, a_condition_that_was_overwritten_is_said_again)
+{
+	static const char said[] = "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+	                           "\"reason\":\"Unschedulable\",\"message\":"
+	                           "\"0/3 nodes are available: 3 node(s) were unschedulable.\"}]";
+	static const char other[] = "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+	                            "\"reason\":\"SchedulerError\",\"message\":\"taking back\"}]";
+	struct bench b;
+
+	begin(&b, 100, 10);
+	reason(&b, "a", WHY_ROOM, 3);
+	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
+	world_answer(next(&b, "POST", EVENTS), 201, "{}");
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "6", "", said));
+	b.w.now_ns += 40 * SECOND;
+	report_poll(b.r, false);
+	cr_assert_eq(report_queued(b.r), 0, "it says so still");
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "7", "", other));
+	b.w.now_ns += 40 * SECOND;
+	report_poll(b.r, false);
+	b.w.now_ns += 2 * SECOND;
+	has(next(&b, "PATCH", STATUS("a")), "were unschedulable.");
+	end(&b);
+}
+
 Test(report, what_is_forbidden_is_said_once_and_dropped)
 {
 	struct bench b;
