@@ -67,7 +67,7 @@ LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
 
 # --- what is built ---------------------------------------------------------
 
-LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo bench
+LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim bench
 lib_src = $(filter-out $(1)/main%.c,$(wildcard $(1)/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -78,9 +78,10 @@ LIB_ctl      := $(B)/lib/libmuster-ctl.a
 LIB_apisim   := $(B)/lib/libmuster-apisim.a
 LIB_bench    := $(B)/lib/libmuster-bench.a
 LIB_demo     := $(B)/lib/libmuster-demo.a
+LIB_sim      := $(B)/lib/libmuster-sim.a
 
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
-	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo,\
+	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim,\
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
 	$(B)/bin/muster-count
 
@@ -88,7 +89,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz oracle demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz oracle sim demo test test-unit test-process test-clang test-real test-stress \
 	test-counts counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -123,6 +124,7 @@ $(eval $(call library,ctl,ctl))
 $(eval $(call library,tests/apisim,apisim))
 $(eval $(call library,bench,bench))
 $(eval $(call library,tests/demo,demo))
+$(eval $(call library,tests/sim,sim))
 
 # $(1) binary, $(2) main object, $(3) libraries in link order
 define program
@@ -136,6 +138,7 @@ $(eval $(call program,muster-frontend,frontend/main,$(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,musterctl,ctl/main,$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
 $(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
+$(eval $(call program,muster-sim,tests/sim/main,$(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 
@@ -165,6 +168,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make test        install what is missing, build, run the tests
 ## make test-real   the same against a real kube-apiserver 1.36.3
 ## make oracle      random tests of judge, census, views and plans for SEEDS=20
+## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
@@ -203,6 +207,11 @@ oracle:
 	@for seed in $$(seq 1 $(SEEDS)); do \
 		for program in $(ORACLE); do echo "env MUSTER_TEST_SEED=$$seed $$program"; done; \
 	done | tests/run.sh build/test-logs-oracle
+
+# A seed that fails is told as a story, as short as it can be made.
+FROM ?= 1
+sim: $(B)/bin/muster-sim
+	@$(B)/bin/muster-sim --from $(FROM) --seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS))
 
 # Under TSan, once more with each memory order taken away, and the models.
 test-stress:

@@ -13,6 +13,8 @@ for part in "$@"; do
 			name=$(basename "$source" .c)
 			echo "build-address/unit/$name"
 		done
+		# The simulator: its seeds are its tests.
+		echo 'build/bin/muster-sim --seeds 1000'
 		# They let allocations fail, which a sanitizer's own allocator doesn't.  One
 		# command, since no two may build at a time.
 		memory='build/unit/test_core_memory build/unit/test_model_memory build/unit/test_volume_memory'

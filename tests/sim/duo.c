@@ -1,0 +1,535 @@
+/* The two processes.  The frontend's side of the rings is as in frontend/corelink.c, the core's turn as
+ * in core/loop.c, without sockets, bells and threads: either process stands still or dies between two
+ * turns, and what lay unread on a ring is then lost. */
+#include "core/core.h"
+#include "frontend/log.h"
+#include "frontend/model.h"
+#include "frontend/model_impl.h"
+#include "ipc/ring.h"
+#include "tests/sim/sim.h"
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BATCH 64
+#define TURNS_MAX 2000
+
+struct duo {
+	struct sim *sim;
+	struct env env;
+	struct limits limits;
+
+	struct model *model;
+	struct frontend *frontend; /* NULL: dead */
+	uint64_t frontend_up_ns;   /* when it starts again */
+	uint64_t frontend_stops_ns; /* stands still until then */
+	uint64_t frontend_due_ns;
+	uint32_t frontend_life;
+
+	struct core *core; /* NULL: dead */
+	struct ledger *ledger;
+	uint64_t ledger_bytes;
+	uint64_t core_up_ns;
+	uint64_t core_stops_ns;
+	uint64_t core_due_ns;
+	uint64_t time_ns; /* of the last record */
+	bool begun, synced, command_full;
+
+	bool connected;
+	uint64_t connect_ns; /* when it is tried next */
+	uint64_t epoch;
+	uint64_t connected_ns; /* the clocks at the connect */
+	struct intake *intake;
+	unsigned char *event_bytes, *result_bytes;
+	struct ring_writer event_writer, result_writer, command_writer;
+	struct ring_reader event_reader, result_reader, command_reader;
+	uint64_t crashes;
+	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
+};
+
+/* ---- env ------------------------------------------------------------------------- */
+
+static uint64_t env_monotonic(void *context)
+{
+	return ((struct sim *)context)->now_ns + SIM_S;
+}
+
+static uint64_t env_wall(void *context)
+{
+	const struct sim *s = context;
+
+	return (uint64_t)((int64_t)(SIM_EPOCH_NS + s->now_ns) + s->wall_jump_ns);
+}
+
+static uint64_t env_random(void *context)
+{
+	return sim_next(&((struct sim *)context)->random);
+}
+
+static void env_say(void *context, const char *level, const char *message)
+{
+	struct sim *s = context;
+
+	story_tell(s, "frontend %s: %s", level, message);
+	if (strcmp(level, "error") == 0 && strstr(message, "makes no sense") != NULL)
+		sim_fail(s, "protocol: %s", message);
+}
+
+/* ---- the frontend's port ------------------------------------------------------------ */
+
+static uint64_t record_time(const struct duo *p)
+{
+	return p->connected_ns + (p->sim->now_ns + SIM_S);
+}
+
+static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct duo *p = context;
+	struct record *r = ring_reserve(&p->event_writer, kind, body_bytes, record_time(p));
+
+	return r != NULL ? r + 1 : NULL;
+}
+
+static bool port_result(void *context, enum record_kind kind, const struct result *result)
+{
+	struct duo *p = context;
+	struct record *r = ring_reserve(&p->result_writer, kind, sizeof(*result), record_time(p));
+
+	if (r == NULL)
+		return false;
+	memcpy(r + 1, result, sizeof(*result));
+	return true;
+}
+
+static void port_publish(void *context)
+{
+	struct duo *p = context;
+
+	ring_publish(&p->event_writer);
+	ring_publish(&p->result_writer);
+}
+
+static bool port_events_read(void *context)
+{
+	struct duo *p = context;
+
+	return atomic_load(&p->ledger->event_head) == p->event_writer.tail_published;
+}
+
+/* ---- the core's turn ------------------------------------------------------------------ */
+
+static void note_bind(struct duo *p, const struct cmd_bind *cmd)
+{
+	const char *node = model_node(p->model, cmd->node, cmd->node_generation);
+	struct pod_view pod;
+
+	if (node != NULL && model_pod(p->model, cmd->pod, cmd->pod_generation, &pod)) {
+		story_tell(p->sim, "core    binds %s to %s", pod.name, node);
+		book_core_binds(p->sim->book, pod.uid, node, p->frontend_life);
+	}
+}
+
+static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	struct duo *p = context;
+	struct record *r = NULL;
+
+	if (!p->command_full)
+		r = ring_reserve(&p->command_writer, kind, bytes, p->time_ns);
+	if (r == NULL) {
+		p->command_full = true;
+		return false;
+	}
+	memcpy(r + 1, body, bytes);
+	if (kind == CMD_BIND)
+		note_bind(p, body);
+	return true;
+}
+
+/* What the judge has to know of what the core knows: read by the record's own layout. */
+static void note_event(struct duo *p, const struct record *r)
+{
+	const void *body = r + 1;
+
+	if (r->kind == EVENT_BEGIN) {
+		book_core_began(p->sim->book);
+	} else if (r->kind == EVENT_NODE) {
+		const struct event_node *e = body;
+		char name[64];
+		size_t at = sizeof(*e) + e->amounts_n * sizeof(struct amount) + e->labels_n * sizeof(struct label) +
+		            e->taints_n * sizeof(struct taint) + e->images_n * sizeof(struct node_image) +
+		            e->limits_n * sizeof(struct attach_limit) + e->attached_n * sizeof(struct attachment);
+
+		snprintf(name, sizeof(name), "%.*s", (int)e->name_bytes, (const char *)body + at);
+		book_core_node(p->sim->book, name, (const struct amount *)(const void *)(e + 1),
+		               (e->flags & NODE_PRESENT) != 0 ? e->amounts_n : 0);
+	} else if (r->kind == EVENT_POD) {
+		const struct event_pod *e = body;
+
+		book_core_pod(p->sim->book, e->uid, e->node != ID_NONE ? "" : NULL);
+	}
+}
+
+static bool step(struct duo *p, const struct record *r)
+{
+	int rc;
+
+	p->time_ns = r->time_ns;
+	p->command_full = false;
+	note_event(p, r);
+	rc = core_step(p->core, r);
+	if (rc == -EPROTO)
+		sim_fail(p->sim, "protocol: the core refuses a record of kind %u: %s", r->kind, core_fault(p->core));
+	else if (rc < 0)
+		sim_fail(p->sim, "limit: the core answers %d to a record of kind %u", rc, r->kind);
+	p->begun = p->begun || r->kind == EVENT_BEGIN;
+	p->synced = r->kind == EVENT_SYNCED || (p->synced && r->kind != EVENT_BEGIN);
+	return rc == 0;
+}
+
+static int drain(struct duo *p, struct ring_reader *ring)
+{
+	struct record *r = (struct record *)(void *)p->buffer;
+	int n = 0, rc = 0;
+
+	while (n < BATCH && (rc = ring_read(ring, r)) > 0) {
+		if (!step(p, r))
+			return -1;
+		n++;
+	}
+	if (rc < 0)
+		sim_fail(p->sim, "protocol: a ring towards the core makes no sense (%d)", rc);
+	ring_release(ring);
+	return rc < 0 ? -1 : n;
+}
+
+/* True when anything was done. */
+static bool core_turn(struct duo *p)
+{
+	int results = p->synced ? drain(p, &p->result_reader) : 0;
+	int events = results < 0 ? -1 : drain(p, &p->event_reader);
+	bool planned = false;
+
+	if (events < 0)
+		return false;
+	p->command_full = false;
+	if (p->begun && core_wants_plan(p->core)) {
+		struct record r = {.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = p->epoch, .time_ns = p->time_ns};
+		uint64_t before = p->command_writer.tail_private;
+
+		if (!step(p, &r))
+			return false;
+		planned = !p->command_full || p->command_writer.tail_private != before;
+	}
+	ring_publish(&p->command_writer);
+	return results + events > 0 || planned;
+}
+
+static bool core_runs(const struct duo *p)
+{
+	return p->core != NULL && p->connected && p->sim->now_ns >= p->core_stops_ns;
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static void core_begin(struct duo *p)
+{
+	struct core_config config = {
+		.limits = p->limits, .score = SCORE_KUBE, .hold_after_ns = p->sim->script->hold_after_ns, .emit = emit,
+		.context = p,
+	};
+
+	memset(p->ledger, 0, p->ledger_bytes);
+	p->core = core_new(&config, p->ledger);
+	if (p->core == NULL)
+		as_die("no memory for a core");
+	p->time_ns = 0;
+	story_tell(p->sim, "core    starts");
+}
+
+static void disconnect(struct duo *p)
+{
+	if (!p->connected)
+		return;
+	p->connected = false;
+	p->begun = p->synced = p->command_full = false;
+	p->connect_ns = p->sim->now_ns + 10 * SIM_MS;
+	if (p->frontend != NULL)
+		frontend_core_down(p->frontend);
+}
+
+void duo_core_dies(struct duo *p, uint64_t down_ns)
+{
+	if (p->core != NULL) {
+		story_tell(p->sim, "core    dies");
+		disconnect(p);
+		core_free(p->core);
+		p->core = NULL;
+		p->crashes++;
+		book_core_died(p->sim->book);
+	}
+	p->core_up_ns = p->sim->now_ns + down_ns;
+}
+
+static void frontend_begin(struct duo *p)
+{
+	static const char *const names[] = {"muster"};
+	struct model_config model = {
+		.scheduler_names = names, .scheduler_names_n = 1, .limits = p->limits,
+		.hash_key = {env_random(p->sim), env_random(p->sim)},
+	};
+	struct frontend_config config = {
+		.bind_connections = 4, .report_per_second = 50, .report_queue = 1000, .instance = "muster-sim",
+	};
+
+	p->model = model_new(&model);
+	if (p->model == NULL)
+		as_die("no memory for a model");
+	p->frontend = frontend_new(&config, &p->env, p->model);
+	p->frontend_due_ns = p->sim->now_ns;
+	p->frontend_life++;
+	story_tell(p->sim, "frontend starts");
+}
+
+static void frontend_end(struct duo *p)
+{
+	net_orphan(p->sim->net);
+	frontend_free(p->frontend);
+	model_free(p->model);
+	p->frontend = NULL;
+	p->model = NULL;
+}
+
+void duo_frontend_dies(struct duo *p, uint64_t down_ns)
+{
+	if (p->frontend != NULL) {
+		struct frontend *f = p->frontend;
+
+		story_tell(p->sim, "frontend dies");
+		p->frontend = NULL; /* it hears of nothing */
+		disconnect(p);
+		p->frontend = f;
+		frontend_end(p);
+		p->crashes++;
+	}
+	p->frontend_up_ns = p->sim->now_ns + down_ns;
+}
+
+void duo_core_stops(struct duo *p, uint64_t ns)
+{
+	p->core_stops_ns = p->sim->now_ns + ns;
+}
+
+void duo_frontend_stops(struct duo *p, uint64_t ns)
+{
+	p->frontend_stops_ns = p->sim->now_ns + ns;
+}
+
+static void connect_rings(struct duo *p)
+{
+	const struct script *plan = p->sim->script;
+	unsigned char *commands = (unsigned char *)p->ledger + p->ledger->command_ring.offset;
+
+	p->epoch++;
+	ring_writer_init(&p->event_writer, p->event_bytes, plan->event_ring_bytes, &p->intake->event_tail,
+	                 &p->ledger->event_head, p->epoch);
+	ring_writer_init(&p->result_writer, p->result_bytes, plan->result_ring_bytes, &p->intake->result_tail,
+	                 &p->ledger->result_head, p->epoch);
+	ring_writer_init(&p->command_writer, commands, p->limits.command_ring_bytes, &p->ledger->command_tail,
+	                 &p->intake->command_head, p->epoch);
+	ring_reader_init(&p->event_reader, p->event_bytes, plan->event_ring_bytes, &p->intake->event_tail,
+	                 &p->ledger->event_head, p->epoch);
+	ring_reader_init(&p->result_reader, p->result_bytes, plan->result_ring_bytes, &p->intake->result_tail,
+	                 &p->ledger->result_head, p->epoch);
+	ring_reader_init(&p->command_reader, commands, p->limits.command_ring_bytes, &p->ledger->command_tail,
+	                 &p->intake->command_head, p->epoch);
+}
+
+static void duo_connect(struct duo *p)
+{
+	struct frontend_port port = {
+		.event = port_event, .result = port_result, .publish = port_publish, .events_read = port_events_read,
+		.context = p,
+	};
+
+	connect_rings(p);
+	p->connected = true;
+	p->connected_ns = env_wall(p->sim) - env_monotonic(p->sim);
+	p->core_due_ns = p->frontend_due_ns = p->sim->now_ns;
+	if (frontend_core_up(p->frontend, &p->limits, &port) < 0)
+		sim_fail(p->sim, "limit: frontend_core_up fails");
+	story_tell(p->sim, "core and frontend connect, epoch %llu", (unsigned long long)p->epoch);
+}
+
+/* ---- turns ---------------------------------------------------------------------------------- */
+
+static void commands_take(struct duo *p)
+{
+	struct record *r = (struct record *)(void *)p->buffer;
+	int rc;
+
+	while ((rc = ring_read(&p->command_reader, r)) > 0) {
+		if (frontend_command(p->frontend, r) < 0) {
+			sim_fail(p->sim, "protocol: the frontend refuses a command of kind %u", r->kind);
+			return;
+		}
+	}
+	if (rc < 0)
+		sim_fail(p->sim, "protocol: the ring of commands makes no sense");
+	ring_release(&p->command_reader);
+}
+
+static void frontend_turn(struct duo *p)
+{
+	uint64_t next;
+
+	if (p->connected)
+		commands_take(p);
+	next = frontend_poll(p->frontend);
+	p->frontend_due_ns = next == NEVER_NS ? SIM_NEVER : next > SIM_S ? next - SIM_S : 0;
+	if (p->frontend_due_ns <= p->sim->now_ns)
+		p->frontend_due_ns = p->sim->now_ns + 10000;
+	/* The core wakes a little later. */
+	if (p->connected && p->core_due_ns > p->sim->now_ns + SIM_MS)
+		p->core_due_ns = p->sim->now_ns + 10000 + sim_below(&p->sim->faults_random, SIM_MS);
+	if (frontend_must_restart(p->frontend)) {
+		story_tell(p->sim, "frontend starts over");
+		duo_frontend_dies(p, 0);
+	}
+}
+
+static void core_turns(struct duo *p)
+{
+	uint64_t before = p->command_writer.tail_published;
+	bool done = core_turn(p);
+
+	p->core_due_ns = p->sim->now_ns + (done ? 20000 : 100 * SIM_MS);
+	if (p->connected && p->command_writer.tail_published != before &&
+	    p->frontend_due_ns > p->sim->now_ns + SIM_MS)
+		p->frontend_due_ns = p->sim->now_ns + 10000 + sim_below(&p->sim->faults_random, SIM_MS);
+}
+
+void duo_run(struct duo *p, bool heard)
+{
+	uint64_t now = p->sim->now_ns;
+
+	if (p->core == NULL && now >= p->core_up_ns)
+		core_begin(p);
+	if (p->frontend == NULL && now >= p->frontend_up_ns)
+		frontend_begin(p);
+	if (!p->connected && p->core != NULL && p->frontend != NULL && now >= p->connect_ns &&
+	    now >= p->core_stops_ns && now >= p->frontend_stops_ns)
+		duo_connect(p);
+	if (p->frontend != NULL && (heard || now >= p->frontend_due_ns) && now >= p->frontend_stops_ns)
+		frontend_turn(p);
+	if (core_runs(p) && now >= p->core_due_ns)
+		core_turns(p);
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t duo_due_ns(const struct duo *p)
+{
+	uint64_t due = SIM_NEVER, own;
+
+	if (p->core == NULL)
+		due = p->core_up_ns;
+	if (p->frontend == NULL)
+		due = p->frontend_up_ns < due ? p->frontend_up_ns : due;
+	if (p->frontend != NULL) {
+		own = later(p->frontend_due_ns, p->frontend_stops_ns);
+		due = own < due ? own : due;
+	}
+	if (p->core != NULL && p->frontend != NULL && !p->connected) {
+		own = later(later(p->connect_ns, p->core_stops_ns), p->frontend_stops_ns);
+		due = own < due ? own : due;
+	}
+	if (p->core != NULL && p->connected) {
+		own = later(p->core_due_ns, p->core_stops_ns);
+		due = own < due ? own : due;
+	}
+	return due;
+}
+
+bool duo_idle(const struct duo *p)
+{
+	struct metrics m = {0};
+
+	if (p->core == NULL || p->frontend == NULL || !p->connected || !p->synced || core_wants_plan(p->core))
+		return false;
+	if (p->event_writer.tail_private != p->event_reader.head_private ||
+	    p->result_writer.tail_private != p->result_reader.head_private ||
+	    p->command_writer.tail_private != p->command_reader.head_private)
+		return false;
+	frontend_metrics(p->frontend, &m);
+	return frontend_idle(p->frontend) && m.binds_queued == 0 && m.reports_queued == 0;
+}
+
+bool duo_holds(const struct duo *p)
+{
+	return p->core != NULL && atomic_load(&p->ledger->gauges.held) != 0;
+}
+
+void duo_check(struct duo *p, bool thorough)
+{
+	char why[512] = "";
+
+	if (!thorough)
+		return;
+	if (p->core != NULL && !core_valid(p->core, why, sizeof(why)))
+		sim_fail(p->sim, "core_valid: %s", why);
+	if (p->model != NULL && !model_valid(p->model, why, sizeof(why)))
+		sim_fail(p->sim, "model_valid: %s", why);
+}
+
+uint64_t duo_crashes(const struct duo *p)
+{
+	return p->crashes;
+}
+
+struct duo *duo_new(struct sim *s)
+{
+	struct duo *p = as_alloc(sizeof(*p));
+	const char *what = "";
+
+	p->sim = s;
+	p->env = (struct env){
+		.transport = net_transport(s->net), .monotonic_ns = env_monotonic, .wall_ns = env_wall,
+		.random = env_random, .log = env_say, .context = s,
+	};
+	p->limits = (struct limits){
+		.nodes = 32, .pods = 256, .gangs = 256, .shapes = 256, .names = 64, .resources = 16,
+		.name_bytes = 1u << 16, .command_ring_bytes = s->script->command_ring_bytes,
+	};
+	p->ledger_bytes = core_ledger_bytes(&p->limits, &what);
+	if (p->ledger_bytes == 0)
+		as_die("limits of the simulator: %s", what);
+	p->ledger = aligned_alloc(4096, (p->ledger_bytes + 4095) & ~UINT64_C(4095));
+	p->intake = aligned_alloc(CACHE_LINE, sizeof(*p->intake));
+	p->event_bytes = aligned_alloc(CACHE_LINE, s->script->event_ring_bytes);
+	p->result_bytes = aligned_alloc(CACHE_LINE, s->script->result_ring_bytes);
+	if (p->ledger == NULL || p->intake == NULL || p->event_bytes == NULL || p->result_bytes == NULL)
+		as_die("out of memory");
+	memset(p->intake, 0, sizeof(*p->intake));
+	return p;
+}
+
+void duo_free(struct duo *p)
+{
+	if (p->core != NULL)
+		core_free(p->core);
+	if (p->frontend != NULL)
+		frontend_end(p);
+	free(p->ledger);
+	free(p->intake);
+	free(p->event_bytes);
+	free(p->result_bytes);
+	free(p);
+}

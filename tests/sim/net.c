@@ -1,0 +1,581 @@
+/* The network between the frontend and the API server.
+ *
+ *   start() ──► sent ──► reaches the server ──► effect ──► answer ──► done()
+ *                 └ each of these may be lost, late or another one by the call's fate
+ *
+ * A watch's bytes come in pieces of any length, each after a delay of its own. */
+#include "tests/apisim/text.h"
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_BYTES 1500u
+
+enum call_state { CALL_SENT, CALL_ANSWERED, CALL_STREAMS, CALL_OVER };
+
+struct http_call {
+	struct http_call *next;
+	uint64_t serial;
+	enum call_state state;
+	enum fate fate;
+	bool orphan;   /* nobody hears of it any more */
+	bool arrived;  /* it reached the server */
+	uint64_t arrive_ns, answer_ns, deadline_ns;
+	uint32_t life; /* of the frontend */
+	struct http_handler handler;
+	char *method, *path, *type, *body;
+	size_t body_bytes;
+
+	struct http_answer answer;
+	struct as_text said; /* body of the answer */
+
+	struct as_watch *watch;
+	uint64_t speaks_ns; /* when the next piece comes; NEVER: the server has nothing */
+	bool silent;        /* half open */
+	bool cut;           /* breaks after the next piece */
+	struct as_text line; /* the last event, for FATE_TWICE */
+};
+
+struct net {
+	struct transport transport; /* first */
+	struct sim *sim;
+	struct http_call *calls, **end;
+	uint64_t serial;
+	uint64_t faults;
+	uint32_t life;
+	uint64_t down_until_ns;
+	uint64_t slow_until_ns;
+	struct {
+		uint64_t until_ns;
+		unsigned percent;
+	} window[FATES];
+};
+
+static const char *const fate_names[FATES] = {
+	[FATE_SOUND] = "sound", [FATE_NOT_SENT] = "not-sent", [FATE_LOST_REQUEST] = "lost-request",
+	[FATE_LOST_REPLY] = "lost-reply", [FATE_LATE] = "late", [FATE_LATE_LOST] = "late-lost",
+	[FATE_500_BEFORE] = "500-before", [FATE_500_AFTER] = "500-after", [FATE_409_BEFORE] = "409-before",
+	[FATE_409_AFTER] = "409-after", [FATE_429] = "429", [FATE_503_BEFORE] = "503-before",
+	[FATE_502_AFTER] = "502-after", [FATE_403] = "403", [FATE_401] = "401", [FATE_SLOW] = "slow",
+	[FATE_410] = "410", [FATE_HALF_OPEN] = "half-open", [FATE_TWICE] = "twice",
+};
+
+const char *fate_name(enum fate fate)
+{
+	return fate_names[fate];
+}
+
+static uint64_t random_ns(struct net *n, uint64_t most)
+{
+	return sim_below(&n->sim->faults_random, most);
+}
+
+/* ---- calls ---------------------------------------------------------------------- */
+
+static bool is_watch(const struct http_call *c)
+{
+	return strstr(c->path, "watch=1") != NULL;
+}
+
+static bool is_binding(const struct http_call *c)
+{
+	size_t n = strlen(c->path);
+
+	return n > 8 && strcmp(c->path + n - 8, "/binding") == 0;
+}
+
+/* Does that fate make sense for the call? */
+static bool suits(const struct http_call *c, enum fate fate)
+{
+	switch (fate) {
+	case FATE_HALF_OPEN:
+	case FATE_TWICE:
+		return is_watch(c);
+	case FATE_410:
+		return is_watch(c) || strstr(c->path, "continue=") != NULL;
+	case FATE_409_BEFORE:
+	case FATE_409_AFTER:
+	case FATE_403:
+		return is_binding(c);
+	case FATE_LATE:
+	case FATE_LATE_LOST:
+	case FATE_LOST_REPLY:
+	case FATE_500_AFTER:
+	case FATE_502_AFTER:
+		return !is_watch(c);
+	default:
+		return true;
+	}
+}
+
+static enum fate fate_draw(struct net *n, const struct http_call *c)
+{
+	for (int f = FATE_SOUND + 1; f < FATES; f++)
+		if (n->sim->now_ns < n->window[f].until_ns && suits(c, (enum fate)f) &&
+		    sim_percent(&n->sim->faults_random, n->window[f].percent)) {
+			n->faults++;
+			return (enum fate)f;
+		}
+	return FATE_SOUND;
+}
+
+static void call_free(struct http_call *c)
+{
+	as_watch_free(c->watch);
+	as_text_free(&c->said);
+	as_text_free(&c->line);
+	free(c->method);
+	free(c->path);
+	free(c->type);
+	free(c->body);
+	free(c);
+}
+
+static struct http_call *net_start(struct transport *t, const struct http_request *r, const struct http_handler *h)
+{
+	struct net *n = (struct net *)t;
+	struct http_call *c = as_alloc(sizeof(*c));
+	uint64_t now = n->sim->now_ns;
+
+	c->serial = ++n->serial;
+	c->life = n->life;
+	c->handler = *h;
+	c->method = as_copy(r->method);
+	c->path = as_copy(r->path);
+	c->type = as_copy(r->content_type != NULL ? r->content_type : "application/json");
+	c->body = as_alloc(r->body_bytes + 1);
+	if (r->body_bytes > 0)
+		memcpy(c->body, r->body, r->body_bytes);
+	c->body_bytes = r->body_bytes;
+	c->fate = now < n->down_until_ns ? FATE_NOT_SENT : fate_draw(n, c);
+	c->arrive_ns = now + 200000 + random_ns(n, 3 * SIM_MS);
+	c->answer_ns = c->arrive_ns + 200000 + random_ns(n, 3 * SIM_MS);
+	c->deadline_ns = r->timeout_ms > 0 ? now + r->timeout_ms * SIM_MS : SIM_NEVER;
+	c->speaks_ns = SIM_NEVER;
+	if (c->fate == FATE_SLOW) {
+		c->arrive_ns += random_ns(n, 10 * SIM_S);
+		c->answer_ns = c->arrive_ns + random_ns(n, 10 * SIM_S);
+	} else if (c->fate == FATE_LATE) {
+		c->answer_ns = c->arrive_ns;
+		c->arrive_ns += random_ns(n, 40 * SIM_S);
+	} else if (c->fate == FATE_LATE_LOST) {
+		c->answer_ns = c->arrive_ns + random_ns(n, SIM_S);
+		c->arrive_ns += random_ns(n, 40 * SIM_S);
+	}
+	*n->end = c;
+	n->end = &c->next;
+	if (c->fate != FATE_SOUND || strcmp(c->method, "GET") != 0)
+		story_tell(n->sim, "request %llu %s %s%s%s", (unsigned long long)c->serial, c->method, c->path,
+		           c->fate == FATE_SOUND ? "" : ", fate ", c->fate == FATE_SOUND ? "" : fate_name(c->fate));
+	return c;
+}
+
+static void net_cancel(struct transport *t, struct http_call *c)
+{
+	c->orphan = true;
+}
+
+static void net_renew(struct transport *t)
+{
+}
+
+static const struct transport_ops net_ops = {.start = net_start, .cancel = net_cancel, .renew_credentials = net_renew};
+
+/* ---- at the server ------------------------------------------------------------------ */
+
+static void status_text(struct http_call *c, int code, const char *reason, const char *message)
+{
+	c->said.bytes = 0;
+	as_text_printf(&c->said, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+	               "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}", message, reason, code);
+	c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = code, .retry_after_ms = -1, .error = ""};
+}
+
+static void handle(struct net *n, struct http_call *c)
+{
+	struct sim *s = n->sim;
+	struct as_request request = {
+		.method = c->method, .target = c->path, .content_type = c->type, .body = c->body,
+		.body_bytes = c->body_bytes, .now_ns = SIM_EPOCH_NS + s->now_ns,
+	};
+	struct as_response response;
+	bool binding = is_binding(c);
+
+	c->arrived = true;
+	if (binding)
+		book_post_begin(s->book, c->path, c->body, c->life);
+	as_api_handle(s->api, &request, &response);
+	if (binding)
+		book_post_end(s->book);
+	as_text_free(&c->said);
+	c->said = response.body;
+	c->watch = response.watch;
+	c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = response.status, .retry_after_ms = -1, .error = ""};
+	if (response.retry_after_s > 0)
+		c->answer.retry_after_ms = (int64_t)response.retry_after_s * 1000;
+	if (strcmp(c->method, "GET") != 0)
+		story_tell(s, "server  %llu answers %d", (unsigned long long)c->serial, response.status);
+}
+
+static bool has_effect(enum fate fate)
+{
+	switch (fate) {
+	case FATE_NOT_SENT: case FATE_LOST_REQUEST: case FATE_500_BEFORE: case FATE_409_BEFORE: case FATE_429:
+	case FATE_503_BEFORE: case FATE_403: case FATE_401: case FATE_410:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* What the client hears instead of what the server said. */
+static void answer_change(struct net *n, struct http_call *c)
+{
+	switch (c->fate) {
+	case FATE_NOT_SENT:
+		c->answer = (struct http_answer){.end = HTTP_NOT_SENT, .retry_after_ms = -1, .error = "no connection"};
+		break;
+	case FATE_LOST_REQUEST: case FATE_LOST_REPLY: case FATE_LATE_LOST:
+		c->answer = (struct http_answer){.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "reset"};
+		break;
+	case FATE_LATE:
+		status_text(c, 504, "Timeout", "request did not complete within requested timeout");
+		break;
+	case FATE_500_BEFORE: case FATE_500_AFTER:
+		status_text(c, 500, "InternalError", "Internal error occurred: simulated");
+		break;
+	case FATE_409_BEFORE: case FATE_409_AFTER:
+		status_text(c, 409, "Conflict", "Operation cannot be fulfilled: etcdserver: request timed out");
+		break;
+	case FATE_429:
+		status_text(c, 429, "TooManyRequests", "Too many requests, please try again later.");
+		c->answer.retry_after_ms = 1000 + (int64_t)random_ns(n, 3000);
+		break;
+	case FATE_503_BEFORE:
+		status_text(c, 503, "ServiceUnavailable", "the server is currently unable to handle the request");
+		break;
+	case FATE_502_AFTER:
+		c->said.bytes = 0;
+		as_text_put(&c->said, "<html>bad gateway</html>");
+		c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = 502, .retry_after_ms = -1, .error = ""};
+		break;
+	case FATE_403:
+		status_text(c, 403, "Forbidden", "pods is forbidden: simulated");
+		break;
+	case FATE_401:
+		status_text(c, 401, "Unauthorized", "Unauthorized");
+		break;
+	case FATE_410:
+		status_text(c, 410, "Expired", "too old resource version");
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- towards the client ---------------------------------------------------------------- */
+
+static void call_end(struct http_call *c)
+{
+	c->state = CALL_OVER;
+	as_watch_free(c->watch);
+	c->watch = NULL;
+}
+
+static void client_done(struct http_call *c)
+{
+	bool tell = !c->orphan;
+	const char *body = c->handler.data == NULL && c->said.bytes > 0 ? c->said.at : NULL;
+
+	call_end(c);
+	if (!tell)
+		return;
+	c->orphan = true;
+	if (c->handler.data != NULL && c->answer.end == HTTP_ANSWERED && c->answer.status != 200 && c->said.bytes > 0)
+		c->handler.data(c->handler.context, c->answer.status, c->said.at, c->said.bytes);
+	c->handler.done(c->handler.context, &c->answer, body, body != NULL ? c->said.bytes : 0);
+}
+
+static void client_broken(struct http_call *c, const char *why)
+{
+	c->answer = (struct http_answer){.end = HTTP_BROKEN, .status = c->watch != NULL ? 200 : 0, .retry_after_ms = -1,
+	                                 .error = why};
+	c->said.bytes = 0;
+	client_done(c);
+}
+
+static bool is_slow(const struct net *n)
+{
+	return n->sim->now_ns < n->slow_until_ns;
+}
+
+/* The server has something to say: when does it come? */
+static void stream_listen(struct net *n, struct http_call *c)
+{
+	if (c->silent || c->speaks_ns != SIM_NEVER)
+		return;
+	if (as_watch_ready(c->watch, SIM_EPOCH_NS + n->sim->now_ns))
+		c->speaks_ns = n->sim->now_ns + 100000 + random_ns(n, is_slow(n) ? 4 * SIM_S : 2 * SIM_MS);
+}
+
+static void line_keep(struct http_call *c, const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (c->line.bytes > 0 && c->line.at[c->line.bytes - 1] == '\n')
+			c->line.bytes = 0;
+		as_text_add(&c->line, bytes + i, 1);
+	}
+}
+
+/* A piece of the stream; false when the client or the server ended it. */
+static bool stream_speak(struct net *n, struct http_call *c)
+{
+	char piece[PIECE_BYTES];
+	size_t room = 1 + random_ns(n, PIECE_BYTES), got;
+	enum as_watch_state state;
+	bool twice = c->fate == FATE_TWICE && random_ns(n, 4) == 0;
+
+	got = as_watch_read(c->watch, SIM_EPOCH_NS + n->sim->now_ns, piece, room, &state);
+	c->speaks_ns = SIM_NEVER;
+	if (c->fate == FATE_TWICE)
+		line_keep(c, piece, got);
+	if (got > 0 && !c->orphan && !c->handler.data(c->handler.context, 200, piece, got)) {
+		client_broken(c, "broken off");
+		return false;
+	}
+	if (twice && state != AS_WATCH_MORE && c->line.bytes > 0 && c->line.at[c->line.bytes - 1] == '\n' && !c->orphan &&
+	    !c->handler.data(c->handler.context, 200, c->line.at, c->line.bytes)) {
+		client_broken(c, "broken off");
+		return false;
+	}
+	if (state == AS_WATCH_MORE) {
+		c->speaks_ns = n->sim->now_ns + random_ns(n, SIM_MS);
+	} else if (state == AS_WATCH_ENDED) {
+		c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = 200, .retry_after_ms = -1, .error = ""};
+		client_done(c);
+		return false;
+	}
+	return true;
+}
+
+/* Break in the middle of what is being said. */
+static void stream_cut(struct net *n, struct http_call *c)
+{
+	char piece[64];
+	enum as_watch_state state;
+	size_t got = 0;
+
+	if (c->speaks_ns != SIM_NEVER)
+		got = as_watch_read(c->watch, SIM_EPOCH_NS + n->sim->now_ns, piece, 1 + random_ns(n, sizeof(piece)), &state);
+	if (got > 0 && !c->orphan && !c->handler.data(c->handler.context, 200, piece, got))
+		got = 0;
+	client_broken(c, "connection reset");
+}
+
+/* ---- what is due ------------------------------------------------------------------------ */
+
+static bool call_run(struct net *n, struct http_call *c)
+{
+	uint64_t now = n->sim->now_ns;
+
+	if (!c->arrived && has_effect(c->fate) && now >= c->arrive_ns)
+		handle(n, c);
+	if (c->state == CALL_STREAMS) {
+		stream_listen(n, c);
+		if (now >= c->speaks_ns) {
+			bool heard = !c->orphan;
+
+			stream_speak(n, c);
+			return heard;
+		}
+		if (now >= c->deadline_ns) {
+			client_broken(c, "timeout");
+			return true;
+		}
+		return false;
+	}
+	if (c->state == CALL_SENT && now >= c->answer_ns) {
+		answer_change(n, c);
+		if (c->watch != NULL && c->answer.end == HTTP_ANSWERED && c->answer.status == 200) {
+			c->state = CALL_STREAMS;
+			c->silent = c->fate == FATE_HALF_OPEN;
+			return false;
+		}
+		c->state = CALL_ANSWERED;
+		c->said.bytes = c->answer.end == HTTP_ANSWERED ? c->said.bytes : 0;
+	} else if (c->state == CALL_SENT && now >= c->deadline_ns) {
+		c->state = CALL_ANSWERED;
+		c->said.bytes = 0;
+		c->answer = (struct http_answer){.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "timeout"};
+	} else {
+		return false;
+	}
+	if (c->orphan) {
+		call_end(c);
+		return false;
+	}
+	client_done(c);
+	return true;
+}
+
+/* An orphan lives until its effect is over. */
+static bool is_over(const struct http_call *c)
+{
+	bool effect_over = c->arrived || !has_effect(c->fate);
+
+	return effect_over && (c->state == CALL_OVER || c->orphan);
+}
+
+static void sweep(struct net *n)
+{
+	struct http_call **link = &n->calls, *c;
+
+	while ((c = *link) != NULL) {
+		if (!is_over(c)) {
+			link = &c->next;
+			continue;
+		}
+		*link = c->next;
+		call_free(c);
+	}
+	n->end = link;
+}
+
+bool net_run(struct net *n)
+{
+	bool heard = false;
+
+	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
+		if (c->state == CALL_OVER || c->orphan) {
+			if (!c->arrived && has_effect(c->fate) && n->sim->now_ns >= c->arrive_ns)
+				handle(n, c);
+			continue;
+		}
+		heard = call_run(n, c) || heard;
+	}
+	sweep(n);
+	return heard;
+}
+
+uint64_t net_due_ns(struct net *n)
+{
+	uint64_t due = SIM_NEVER, own;
+
+	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
+		if (!c->arrived && has_effect(c->fate) && c->arrive_ns < due)
+			due = c->arrive_ns;
+		if (c->state == CALL_OVER || c->orphan)
+			continue;
+		if (c->state == CALL_STREAMS) {
+			stream_listen(n, c);
+			own = c->speaks_ns < c->deadline_ns ? c->speaks_ns : c->deadline_ns;
+			if (c->speaks_ns == SIM_NEVER && !c->silent && as_watch_due_ns(c->watch) - SIM_EPOCH_NS < own)
+				own = as_watch_due_ns(c->watch) - SIM_EPOCH_NS;
+		} else {
+			own = c->answer_ns < c->deadline_ns ? c->answer_ns : c->deadline_ns;
+		}
+		due = own < due ? own : due;
+	}
+	return due;
+}
+
+/* ---- faults --------------------------------------------------------------------------- */
+
+void net_window(struct net *n, enum fate fate, uint64_t until_ns, unsigned percent)
+{
+	n->window[fate].until_ns = until_ns;
+	n->window[fate].percent = percent;
+}
+
+void net_watches_slow(struct net *n, uint64_t until_ns)
+{
+	n->slow_until_ns = until_ns;
+}
+
+void net_cut_watches(struct net *n)
+{
+	for (struct http_call *c = n->calls; c != NULL; c = c->next)
+		if (c->state == CALL_STREAMS && !c->orphan)
+			stream_cut(n, c);
+	sweep(n);
+}
+
+void net_down(struct net *n, uint64_t until_ns)
+{
+	n->down_until_ns = until_ns;
+	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
+		if (c->state == CALL_OVER || c->orphan)
+			continue;
+		if (c->state == CALL_STREAMS) {
+			stream_cut(n, c);
+			continue;
+		}
+		/* What had not come there yet never does; what had took effect. */
+		if (!c->arrived)
+			c->fate = FATE_LOST_REQUEST;
+		client_broken(c, "the server went away");
+	}
+	sweep(n);
+}
+
+void net_calm(struct net *n)
+{
+	memset(n->window, 0, sizeof(n->window));
+	n->down_until_ns = n->slow_until_ns = 0;
+}
+
+void net_orphan(struct net *n)
+{
+	n->life++;
+	for (struct http_call *c = n->calls; c != NULL; c = c->next)
+		c->orphan = true;
+	sweep(n);
+}
+
+unsigned net_busy(const struct net *n)
+{
+	unsigned busy = 0;
+
+	for (const struct http_call *c = n->calls; c != NULL; c = c->next)
+		busy += c->state != CALL_OVER && c->state != CALL_STREAMS && !is_over(c) && !(is_watch(c) && c->orphan);
+	return busy;
+}
+
+uint64_t net_requests(const struct net *n)
+{
+	return n->serial;
+}
+
+uint64_t net_faults(const struct net *n)
+{
+	return n->faults;
+}
+
+struct transport *net_transport(struct net *n)
+{
+	return &n->transport;
+}
+
+struct net *net_new(struct sim *s)
+{
+	struct net *n = as_alloc(sizeof(*n));
+
+	n->transport.ops = &net_ops;
+	n->sim = s;
+	n->end = &n->calls;
+	n->life = 1;
+	return n;
+}
+
+void net_free(struct net *n)
+{
+	struct http_call *c;
+
+	while ((c = n->calls) != NULL) {
+		n->calls = c->next;
+		call_free(c);
+	}
+	free(n);
+}

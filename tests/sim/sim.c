@@ -1,0 +1,183 @@
+#include "tests/sim/sim.h"
+
+#include "tests/apisim/call.h"
+#include "tests/apisim/kubelet.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_MAX 2000000u
+#define REST_FIRST_NS (5 * SIM_S)   /* after the last action: when rest is looked for first */
+#define REST_MOST_NS (900 * SIM_S)  /* by then all must be at rest; a silent watch is found after 630 s */
+#define CHECK_EVERY 64u             /* steps between two checks of everything */
+
+void sim_fail(struct sim *s, const char *format, ...)
+{
+	va_list args;
+
+	if (s->failed)
+		return;
+	s->failed = true;
+	va_start(args, format);
+	vsnprintf(s->why, sizeof(s->why), format, args);
+	va_end(args);
+	story_tell(s, "FAILED  %s", s->why);
+}
+
+static uint64_t api_random(void *context)
+{
+	return sim_next(context);
+}
+
+static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
+{
+	*s = (struct sim){
+		.script = plan, .random = sim_mix(plan->seed ^ 1), .api_random = sim_mix(plan->seed ^ 2),
+		.faults_random = sim_mix(plan->seed ^ 3),
+	};
+	s->story = story_new(tell_all);
+	s->api = as_api_new(&(struct as_config){
+		.history = 4096, .random = api_random, .context = &s->api_random, .now_ns = SIM_EPOCH_NS,
+		.bookmark_ms = 60000,
+	});
+	s->kubelets = as_kubelets_new(s->api, &(struct as_kubelet_config){
+		.enabled = plan->kubelets, .start_ms = 300, .grace_ms = 2000, .time_scale = 1});
+	s->book = book_new(s);
+	s->net = net_new(s);
+	s->duo = duo_new(s);
+	act_start(s);
+}
+
+static void sim_end(struct sim *s)
+{
+	duo_free(s->duo);
+	net_free(s->net);
+	book_free(s->book);
+	as_kubelets_free(s->kubelets);
+	as_api_free(s->api);
+	story_free(s->story);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t virtual_of(uint64_t wall_ns)
+{
+	return wall_ns == UINT64_MAX ? SIM_NEVER : wall_ns > SIM_EPOCH_NS ? wall_ns - SIM_EPOCH_NS : 0;
+}
+
+/* Everything that is due now, and the checks. */
+static void step(struct sim *s)
+{
+	bool heard;
+
+	as_kubelets_run(s->kubelets, SIM_EPOCH_NS + s->now_ns);
+	book_look(s->book);
+	heard = net_run(s->net);
+	duo_run(s->duo, heard);
+	book_look(s->book);
+	duo_check(s->duo, ++s->steps % CHECK_EVERY == 0);
+	if (s->steps > STEPS_MAX)
+		sim_fail(s, "busy: %u steps and no end", STEPS_MAX);
+}
+
+static uint64_t next_due(struct sim *s)
+{
+	uint64_t due = least(net_due_ns(s->net), duo_due_ns(s->duo));
+
+	due = least(due, virtual_of(as_kubelets_due_ns(s->kubelets)));
+	return due > s->now_ns ? due : s->now_ns + 1000;
+}
+
+/* Go on until that time. */
+static void run_until(struct sim *s, uint64_t until_ns)
+{
+	while (!s->failed) {
+		uint64_t due = next_due(s);
+
+		if (due >= until_ns)
+			break;
+		s->now_ns = due;
+		step(s);
+	}
+	if (!s->failed)
+		s->now_ns = until_ns;
+}
+
+static void run_actions(struct sim *s)
+{
+	for (size_t i = 0; i < s->script->n && !s->failed; i++) {
+		const struct action *a = &s->script->at[i];
+
+		run_until(s, a->at_ns);
+		if (s->failed)
+			return;
+		book_look(s->book); /* before history may be compacted */
+		act_do(s, a);
+		step(s);
+	}
+	run_until(s, s->script->end_ns);
+}
+
+/* Is all at rest and as it should be?  Else why not. */
+static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
+{
+	char binds[800];
+
+	if (!duo_idle(s->duo))
+		snprintf(why, why_bytes, "liveness: the processes do not come to rest");
+	else if (net_busy(s->net) > 0)
+		snprintf(why, why_bytes, "liveness: requests do not come to an end");
+	else if (!book_rest(s->book, why, why_bytes))
+		return false;
+	else if (duo_holds(s->duo) || rest_fresh(s, binds, sizeof(binds)))
+		return true;
+	else
+		snprintf(why, why_bytes, "waits: a fresh start would bind %s", binds);
+	return false;
+}
+
+/* What is not right yet may become right: it fails only when it stays so. */
+static void run_to_rest(struct sim *s)
+{
+	uint64_t end = s->now_ns + REST_MOST_NS, wait = REST_FIRST_NS, version;
+	char why[1000] = "";
+
+	story_tell(s, "calm    no faults from now on");
+	net_calm(s->net);
+	while (!s->failed && s->now_ns < end) {
+		version = as_store_version(s->api->store);
+		run_until(s, s->now_ns + wait);
+		snprintf(why, sizeof(why), "liveness: revisions do not come to an end");
+		if (!s->failed && version == as_store_version(s->api->store) && is_at_rest(s, why, sizeof(why))) {
+			duo_check(s->duo, true);
+			return;
+		}
+		wait += wait / 2;
+	}
+	if (!s->failed)
+		sim_fail(s, "%s", why);
+}
+
+void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome *out)
+{
+	struct sim s;
+
+	sim_begin(&s, plan, tell && tell_all);
+	run_actions(&s);
+	if (!s.failed)
+		run_to_rest(&s);
+	if (tell)
+		story_print(s.story);
+	*out = (struct outcome){
+		.failed = s.failed, .hash = story_hash(s.story), .steps = s.steps, .revisions = book_revisions(s.book),
+		.virtual_ns = s.now_ns, .binds = book_binds(s.book), .crashes = duo_crashes(s.duo),
+		.faults = net_faults(s.net),
+	};
+	memcpy(out->why, s.why, sizeof(out->why));
+	sim_end(&s);
+}
