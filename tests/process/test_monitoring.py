@@ -15,7 +15,7 @@ from lib.objects import node, pod  # noqa: E402
 
 MONITORING = muster.ROOT / "deploy" / "monitoring"
 ADDED = {"instance", "job"}  # by Prometheus
-SELECTOR = re.compile(r"\b([a-z][a-z0-9_]*_[a-z0-9_]+)(?:\{([^}]*)\})?")
+SELECTOR = re.compile(r"\b([a-z][a-z0-9_]*_[a-z0-9_]+)\b(?!\s*\()(?:\{([^}]*)\})?")
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -73,8 +73,7 @@ def asked(expression):
     grouped = set(re.findall(r"\w+", " ".join(re.findall(r"\bby \(([^)]*)\)", expression))))
     bare = re.sub(r"\b(?:by|on) \([^)]*\)", "", STRINGS.sub('""', expression))
     for name, labels in SELECTOR.findall(bare):
-        if name not in ("count_values",):
-            yield name, set(re.findall(r"(\w+)\s*[=!]", labels)) | grouped
+        yield name, set(re.findall(r"(\w+)\s*[=!]", labels)) | grouped
 
 
 def test_page_is_sound():
