@@ -149,6 +149,9 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcriterion
 
+# ctl/top_screen.c; nothing else needs it.
+$(B)/bin/musterctl: LDLIBS += $(shell pkg-config --libs ncursesw)
+
 # core/rcu.h; nothing else needs it.
 $(B)/stress/stress_snapshot: LDLIBS += -lurcu-qsbr
 $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)

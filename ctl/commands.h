@@ -7,7 +7,7 @@
 struct command {
 	const char *name;
 	const char *says;
-	int (*main)(int argc, char **argv); /* NULL: not there yet */
+	int (*main)(int argc, char **argv);
 };
 
 extern const struct command commands[];

@@ -233,7 +233,7 @@ static void argument_read(const char *help, struct place *out)
 static const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; i < commands_n; i++)
-		if (commands[i].main != NULL && strcmp(commands[i].name, name) == 0)
+		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
 	return NULL;
 }
@@ -377,8 +377,7 @@ static void offer_all(struct asking *a)
 		return;
 	}
 	for (size_t i = 0; i < commands_n; i++)
-		if (commands[i].main != NULL)
-			offer(a, commands[i].name, strlen(commands[i].name));
+		offer(a, commands[i].name, strlen(commands[i].name));
 	if (*a->last == '-')
 		offer_split(a, "--help\n--version", "\n");
 }

@@ -25,6 +25,7 @@ int replay_main(int argc, char **argv);
 int status_main(int argc, char **argv);
 int gangs_main(int argc, char **argv);
 int nodes_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 int fsck_main(int argc, char **argv);
 int latency_main(int argc, char **argv);
 int completion_main(int argc, char **argv);

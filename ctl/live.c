@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -86,12 +87,43 @@ int live_open(struct live *l)
 	return rc == -EPROTONOSUPPORT ? EXIT_CONFIG : EXIT_NO;
 }
 
+static void forget_names(struct live *l)
+{
+	for (uint32_t i = 0; i < l->observer.places.limits.names; i++) {
+		free(l->names[i]);
+		l->names[i] = NULL;
+	}
+}
+
+bool live_is_there(struct live *l)
+{
+	struct pollfd socket = {.fd = l->observer.link.fd};
+
+	if (poll(&socket, 1, 0) > 0)
+		return false;
+	/* An id that was dropped may have another name now. */
+	forget_names(l);
+	return true;
+}
+
 void live_close(struct live *l)
 {
-	for (uint32_t i = 0; i < l->observer.places.limits.names; i++)
-		free(l->names[i]);
+	forget_names(l);
 	free(l->names);
 	observer_close(&l->observer);
+}
+
+bool live_again(struct live *l)
+{
+	struct observer o;
+	struct link_error e;
+
+	if (observer_open(&o, l->socket, &e) < 0)
+		return false;
+	live_close(l);
+	l->observer = o;
+	l->names = ctl_alloc(l->observer.places.limits.names, sizeof(*l->names));
+	return true;
 }
 
 const char *live_name(const void *live, uint32_t id)

@@ -12,13 +12,13 @@ const struct command commands[] = {
 	{"gangs", "the gangs it knows, and why they wait", gangs_main},
 	{"nodes", "the nodes it knows, and what is used of them", nodes_main},
 	{"latency", "where the time of pods went, stage by stage", latency_main},
+	{"top", "rates, nodes and gangs as they change, on a terminal", top_main},
 	{"simulate", "place everything pending in files of objects, offline", simulate_main},
 	{"verdict", "for each node: is it feasible for a pod, why not, its score", verdict_main},
 	{"explain", "why a gang waits, and what would let it start", explain_main},
 	{"fsck", "is the live ledger what the API server's objects make of it?", fsck_main},
 	{"replay", "run again what muster-core --record wrote down, and compare", replay_main},
 	{"completion", "a script that lets a shell complete all this", completion_main},
-	{"top", NULL, NULL},
 };
 const size_t commands_n = sizeof(commands) / sizeof(commands[0]);
 
@@ -33,16 +33,8 @@ static void print_help(FILE *to)
 	      "\n",
 	      to);
 	for (size_t i = 0; i < commands_n; i++)
-		if (commands[i].main != NULL)
-			fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].says);
-	fputs("\n"
-	      "Not supported yet:",
-	      to);
-	for (size_t i = 0; i < commands_n; i++)
-		if (commands[i].main == NULL)
-			fprintf(to, " %s", commands[i].name);
+		fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].says);
 	fprintf(to,
-	      "\n"
 	      "\n"
 	      "%s COMMAND --help tells the flags of a command.\n"
 	      "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 78 wrong\n"
@@ -53,8 +45,6 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	static char name[64];
 
-	if (command->main == NULL)
-		return ctl_usage(our_name, "%s is not supported yet", command->name);
 	snprintf(name, sizeof(name), "%s %s", our_name, command->name);
 	argv[0] = name;
 	return command->main(argc, argv);
