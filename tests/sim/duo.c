@@ -297,9 +297,9 @@ static void frontend_begin(struct duo *p)
 
 static void frontend_end(struct duo *p)
 {
-	net_orphan(p->sim->net);
 	frontend_free(p->frontend);
 	model_free(p->model);
+	net_orphan(p->sim->net);
 	p->frontend = NULL;
 	p->model = NULL;
 }
