@@ -83,14 +83,15 @@ static void accept_one(struct control *k)
 {
 	struct link_peer peer;
 	struct link_error e = { 0 };
+	struct log_text text;
 	int rc = link_accept(k->listen_fd, &peer, &e);
 
 	if (rc < 0) {
 		if (rc == -ECONNRESET)
 			return;
 		k->refused++;
-		log_line(LOG_WARN, "msg=\"a peer was refused\" why=\"%s\" our_layout=%016llx their_layout=%016llx refused=%llu",
-		         e.text, (unsigned long long)e.our_hash, (unsigned long long)e.their_hash,
+		log_line(LOG_WARN, "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx refused=%llu",
+		         log_quote(&text, e.text), (unsigned long long)e.our_hash, (unsigned long long)e.their_hash,
 		         (unsigned long long)k->refused);
 		return;
 	}
@@ -271,6 +272,7 @@ static int control_open(struct control *k)
 int control_run(const struct control_config *config)
 {
 	static struct control k; /* large, and one for a process */
+	struct log_text text;
 	int rc;
 
 	k = (struct control){ .config = config, .signal_fd = -1, .listen_fd = -1, .news_fd = -1 };
@@ -278,10 +280,10 @@ int control_run(const struct control_config *config)
 	if (rc != 0)
 		return rc;
 	if (k.recorder)
-		log_line(LOG_INFO, "msg=\"recording\" file=\"%s\" most_bytes=%llu", config->record,
+		log_line(LOG_INFO, "msg=\"recording\" file=%s most_bytes=%llu", log_quote(&text, config->record),
 		         (unsigned long long)config->record_bytes);
 	log_line(LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
-	         config->socket, MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
+	         log_quote(&text, config->socket), MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
 	         config->limits.pods, config->limits.gangs);
 	while (control_turn(&k))
 		;

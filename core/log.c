@@ -1,22 +1,36 @@
 #include "core/log.h"
 
+#include "ipc/logline.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 static enum log_level lowest = LOG_INFO;
+static bool json;
 
 void log_set_level(enum log_level level)
 {
 	lowest = level;
 }
 
+void log_set_json(bool on)
+{
+	json = on;
+}
+
+const char *log_quote(struct log_text *room, const char *text)
+{
+	logline_quote(room->at, sizeof(room->at), text);
+	return room->at;
+}
+
 /* One write for each line, so that lines of two threads never mix. */
 void log_line(enum log_level level, const char *format, ...)
 {
 	static const char *const names[] = { "debug", "info", "warn", "error" };
-	char line[1024];
+	char line[4096], object[4608], *out = line;
 	struct timespec now;
 	struct tm utc;
 	va_list args;
@@ -36,7 +50,12 @@ void log_line(enum log_level level, const char *format, ...)
 	n += more > 0 ? (size_t)more : 0;
 	if (n > sizeof(line) - 2)
 		n = sizeof(line) - 2;
-	line[n++] = '\n';
-	ignored = write(STDERR_FILENO, line, n);
+	line[n] = '\0';
+	if (json) {
+		n = logline_json(object, sizeof(object) - 1, line);
+		out = object;
+	}
+	out[n++] = '\n';
+	ignored = write(STDERR_FILENO, out, n);
 	(void)ignored;
 }

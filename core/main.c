@@ -43,6 +43,7 @@ static const char help[] =
 	"                           recording of that name is kept as FILE.old\n"
 	"  --record-bytes N         end it when the file is so large (default 1073741824)\n"
 	"  --log-level LEVEL        debug, info, warn or error (default info)\n"
+	"  --log-format FORMAT      logfmt or json (default logfmt)\n"
 	"  --help, --version\n"
 	"\n"
 	"Exit codes: 0 stopped by SIGTERM or SIGINT, 1 failure, 2 usage.\n";
@@ -64,6 +65,7 @@ enum {
 	OPT_RECORD,
 	OPT_RECORD_BYTES,
 	OPT_LOG,
+	OPT_LOG_FORMAT,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -85,6 +87,7 @@ static const struct option flags[] = {
 	{ "record", required_argument, NULL, OPT_RECORD },
 	{ "record-bytes", required_argument, NULL, OPT_RECORD_BYTES },
 	{ "log-level", required_argument, NULL, OPT_LOG },
+	{ "log-format", required_argument, NULL, OPT_LOG_FORMAT },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ 0 },
@@ -148,6 +151,16 @@ static bool level_read(int option)
 	return bad(option, "not one of debug, info, warn, error");
 }
 
+static bool format_read(int option)
+{
+	bool json = strcmp(optarg, "json") == 0;
+
+	if (!json && strcmp(optarg, "logfmt") != 0)
+		return bad(option, "not one of logfmt, json");
+	log_set_json(json);
+	return true;
+}
+
 static bool limit_read(int option, struct limits *l)
 {
 	switch (option) {
@@ -197,6 +210,8 @@ static bool option_read(int option, struct control_config *c)
 		return *optarg != '\0' || bad(option, "no file");
 	case OPT_RECORD_BYTES:
 		return number(option, 4096, UINT64_C(1) << 50, &c->record_bytes);
+	case OPT_LOG_FORMAT:
+		return format_read(option);
 	case OPT_LOG:
 		return level_read(option);
 	default:

@@ -212,10 +212,11 @@ static void finish(struct whole *r, enum recording_end why, int rc)
 	static const char *const texts[] = { "the core was stopped", "--record-bytes is reached",
 		                             "the file can't be written as fast as events come", "" };
 	const char *text = why == END_FAILED ? strerror(-rc) : texts[why];
+	struct log_text path;
 
 	write_block(r, BLOCK_END, (uint16_t)why, r->tap.buffer, 0);
 	log_line(why == END_STOPPED ? LOG_INFO : why == END_LIMIT ? LOG_WARN : LOG_ERROR,
-	         "msg=\"the recording ended\" file=\"%s\" bytes=%llu why=\"%s\"", r->path,
+	         "msg=\"the recording ended\" file=%s bytes=%llu why=\"%s\"", log_quote(&path, r->path),
 	         (unsigned long long)r->bytes, text);
 	/* Relaxed: seen sooner or later. */
 	atomic_store_explicit(&r->over, 1, memory_order_relaxed);
@@ -448,6 +449,7 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 void recorder_close(struct recorder *tap)
 {
 	struct whole *r = whole_of(tap), *ours = r;
+	struct log_text path;
 	struct timespec until;
 
 	/* A crash from here on writes nothing more. */
@@ -459,5 +461,5 @@ void recorder_close(struct recorder *tap)
 	if (pthread_timedjoin_np(r->writer, NULL, &until) == 0)
 		recorder_free(r);
 	else /* a pipe that nobody reads; the writer keeps what it uses */
-		log_line(LOG_ERROR, "msg=\"the end of the recording can't be written\" file=\"%s\"", r->path);
+		log_line(LOG_ERROR, "msg=\"the end of the recording can't be written\" file=%s", log_quote(&path, r->path));
 }

@@ -124,6 +124,21 @@ static void bind_give_up(struct bind *b, uint32_t retry_ms)
 		binding_refused(b);
 }
 
+static void say_refused(const struct bind *b, int status)
+{
+	struct pod_view pod = {.gang = ""};
+	char message[1200], name[600], gang[600] = "";
+	const struct log_field fields[] = {
+		{"pod", name, 0}, {"uid", b->uid, 0}, {"gang", gang, 0}, {"node", b->node, 0}, {"status", NULL, status},
+	};
+
+	snprintf(name, sizeof(name), "%s/%s", b->namespace, b->name);
+	snprintf(message, sizeof(message), "pod %s: %s", name, b->error);
+	if (model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) && pod.gang[0])
+		snprintf(gang, sizeof(gang), "%s/%s", b->namespace, pod.gang);
+	env_tell(b->writer->config.env, "error", message, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
 static void bind_explain(struct bind *b, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct apistatus s;
@@ -132,7 +147,7 @@ static void bind_explain(struct bind *b, const struct http_answer *answer, const
 	snprintf(b->error, sizeof(b->error), "binding to node %s was refused by the API server: HTTP %d: %.200s", b->node,
 	         answer->status, s.message);
 	if (log_allowed(&b->writer->limit, b->writer->config.env, "bindings"))
-		env_log(b->writer->config.env, "error", "pod %s/%s: %s", b->namespace, b->name, b->error);
+		say_refused(b, answer->status);
 }
 
 /* It may have landed or may still land: read the pod before anything else. */

@@ -74,12 +74,21 @@ struct transport {
 	const struct transport_ops *ops;
 };
 
+/* A value of a line of the log; one whose text is "" is left out. */
+struct log_field {
+	const char *key;  /* static: letters and _ */
+	const char *text; /* NULL: the number */
+	int64_t number;
+};
+
 struct env {
 	struct transport *transport;
 	uint64_t (*monotonic_ns)(void *context); /* deadlines, backoff; goes on in suspend */
 	uint64_t (*wall_ns)(void *context);      /* since 1970: for printing and records */
 	uint64_t (*random)(void *context);       /* jitter, event names */
 	void (*log)(void *context, const char *level, const char *message); /* one line, no newline */
+	/* The same with values of their own behind it; NULL: they are put into the message. */
+	void (*say)(void *context, const char *level, const char *message, const struct log_field *fields, size_t n);
 	void *context;
 };
 

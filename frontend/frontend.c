@@ -1,5 +1,6 @@
 #include "frontend/frontend.h"
 
+#include "frontend/decisions.h"
 #include "frontend/extender.h"
 #include "frontend/latency.h"
 #include "frontend/lease.h"
@@ -36,6 +37,7 @@ struct frontend {
 	struct extender *extender; /* NULL: off */
 	struct lease *lease;       /* NULL: no election */
 	struct latency *latency;
+	struct decisions *decisions;
 
 	struct frontend_port port;
 	bool up;
@@ -127,6 +129,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->model = model;
 	f->latency = writer.latency = latency_new();
 	f->writer = writer_new(&writer);
+	f->decisions = report.decisions = decisions_new(env, model);
 	f->report = report_new(&report);
 	if (config->lease) {
 		struct lease_config lease = *config->lease;
@@ -162,6 +165,7 @@ void frontend_free(struct frontend *f)
 	extender_free(f->extender);
 	lease_free(f->lease);
 	latency_free(f->latency);
+	decisions_free(f->decisions);
 	free(f->results);
 	free(f);
 }
@@ -223,6 +227,7 @@ static int bind_take(struct frontend *f, const struct record *record, const stru
 	f->counts.binds_taken++;
 	now = env_now(f->env);
 	latency_commanded(f->latency, cmd, f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
+	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
 	return writer_bind(f->writer, cmd);
 }
 
@@ -285,6 +290,7 @@ static int gang_take(struct frontend *f, const struct cmd_gang *cmd)
 {
 	if (cmd->gang >= f->limits.gangs || cmd->state >= GANG_STATES)
 		return -EPROTO;
+	decisions_gang(f->decisions, cmd);
 	report_gang(f->report, cmd);
 	return 0;
 }

@@ -1,5 +1,7 @@
 #include "frontend/log.h"
 
+#include "ipc/logline.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +23,41 @@ void env_log(const struct env *env, const char *level, const char *format, ...)
 	env->log(env->context, level, line);
 }
 
+size_t log_fields_write(char *out, size_t room, const struct log_field *fields, size_t n)
+{
+	size_t bytes = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		const struct log_field *f = &fields[i];
+		size_t key = strlen(f->key);
+
+		if (f->text && !*f->text)
+			continue;
+		/* A number has 20 characters at most; a text is cut rather than left out. */
+		if (bytes + key + 32 > room)
+			break;
+		bytes += (size_t)snprintf(out + bytes, room - bytes, " %s=", f->key);
+		if (f->text)
+			bytes += logline_quote(out + bytes, room - bytes, f->text);
+		else
+			bytes += (size_t)snprintf(out + bytes, room - bytes, "%lld", (long long)f->number);
+	}
+	return bytes;
+}
+
+void env_tell(const struct env *env, const char *level, const char *message, const struct log_field *fields, size_t n)
+{
+	char values[3072];
+
+	if (env->say) {
+		env->say(env->context, level, message, fields, n);
+		return;
+	}
+	log_fields_write(values, sizeof(values), fields, n);
+	env_log(env, level, "%s%s", message, values);
+}
+
 bool log_allowed(struct log_limit *l, const struct env *env, const char *what)
 {
 	uint64_t now = env_now(env);
@@ -32,7 +69,7 @@ bool log_allowed(struct log_limit *l, const struct env *env, const char *what)
 		l->said = 0;
 		l->left_out = 0;
 	}
-	if (l->said >= LOG_PER_WINDOW) {
+	if (l->said >= (l->most > 0 ? l->most : LOG_PER_WINDOW)) {
 		l->left_out++;
 		return false;
 	}

@@ -11,11 +11,18 @@
 void env_log(const struct env *env, const char *level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Not the same complaint thousands of times: ten in a minute, then a count of
+/* A message and values, such as msg="gang waits" gang="ns/g". */
+void env_tell(const struct env *env, const char *level, const char *message, const struct log_field *fields, size_t n);
+
+/* The values as logfmt, a space before each, cut to the room between two of them; its length. */
+size_t log_fields_write(char *out, size_t room, const struct log_field *fields, size_t n);
+
+/* Not the same complaint thousands of times: ten in a minute or as many as it says, then a count of
  * those that were left out.  All zero is ready. */
 struct log_limit {
 	uint64_t window_ns; /* when the minute began */
 	uint32_t said;
+	uint32_t most; /* in a minute; 0: ten */
 	uint64_t left_out;
 };
 

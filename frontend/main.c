@@ -11,6 +11,7 @@
 #include "frontend/options.h"
 #include "frontend/serve.h"
 #include "frontend/state.h"
+#include "ipc/logline.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -38,6 +39,7 @@
 struct daemon {
 	const struct options *options;
 	int log_level;
+	bool log_json;
 	struct access access;
 	struct env env;
 	struct model *model;
@@ -90,33 +92,37 @@ static uint64_t world_random(void *context)
 	return n;
 }
 
-/* logfmt; what comes from outside can't break out of its quotes or line. */
-static void world_log(void *context, const char *level, const char *message)
+/* logfmt, or the same as JSON; what comes from outside can't break out of its quotes or line. */
+static void world_say(void *context, const char *level, const char *message, const struct log_field *fields, size_t n)
 {
 	const struct daemon *d = context;
 	uint64_t now = world_wall_ns(NULL);
 	time_t seconds = (time_t)(now / NS_PER_S);
-	char line[4096], when[32];
+	char line[8192], object[9216], *out = line;
+	char when[32];
 	struct tm tm;
-	size_t n;
+	size_t bytes;
 
 	if (log_level_read(level) < d->log_level)
 		return;
 	gmtime_r(&seconds, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	n = (size_t)snprintf(line, sizeof(line), "ts=%s.%03uZ level=%s msg=\"", when, (unsigned)(now % NS_PER_S / NS_PER_MS),
-	                     level);
-	for (; *message && n < sizeof(line) - 4; message++) {
-		unsigned char c = (unsigned char)*message;
-
-		if (c == '"' || c == '\\')
-			line[n++] = '\\';
-		line[n++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+	bytes = (size_t)snprintf(line, sizeof(line), "ts=%s.%03uZ level=%s msg=", when,
+	                         (unsigned)(now % NS_PER_S / NS_PER_MS), level);
+	bytes += logline_quote(line + bytes, 4096, message);
+	bytes += log_fields_write(line + bytes, sizeof(line) - bytes - 1, fields, n);
+	if (d->log_json) {
+		bytes = logline_json(object, sizeof(object) - 1, line);
+		out = object;
 	}
-	line[n++] = '"';
-	line[n++] = '\n';
-	if (write(STDERR_FILENO, line, n) < 0)
+	out[bytes++] = '\n';
+	if (write(STDERR_FILENO, out, bytes) < 0)
 		return; /* nobody reads: there is nobody to tell */
+}
+
+static void world_log(void *context, const char *level, const char *message)
+{
+	world_say(context, level, message, NULL, 0);
 }
 
 /* ---- signals: a thread waits for them and wakes the loop -------------------------- */
@@ -570,7 +576,7 @@ static int daemon_start(struct daemon *d)
 	d->ready_ns = getenv("NOTIFY_SOCKET") != NULL ? 0 : NEVER_NS;
 	signal(SIGPIPE, SIG_IGN);
 	d->env = (struct env){
-		.monotonic_ns = world_monotonic_ns, .wall_ns = world_wall_ns, .random = world_random, .log = world_log,
+		.monotonic_ns = world_monotonic_ns, .wall_ns = world_wall_ns, .random = world_random, .log = world_log, .say = world_say,
 		.context = d,
 	};
 	if ((code = transport_start(d)) >= 0 || (code = model_start(d)) >= 0 || (code = link_start(d)) >= 0 ||
@@ -623,6 +629,7 @@ static int run_once(const struct options *o)
 
 	d->options = o;
 	d->log_level = log_level_read(o->log_level);
+	d->log_json = strcmp(o->log_format, "json") == 0;
 	pin(d);
 	code = daemon_start(d);
 	if (code < 0)

@@ -1,5 +1,6 @@
 #include "frontend/report_impl.h"
 
+#include "frontend/decisions.h"
 #include "frontend/reason.h"
 
 #include <stdio.h>
@@ -279,10 +280,22 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 	if (timed_out_ns == 0)
 		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
 	t.note = reason_note(r, &cmd->reason, &about);
+	if (r->config.decisions)
+		decisions_waits(r->config.decisions, cmd, &gang, t.note->text);
 	t.reason = reason_condition(&cmd->reason, t.note->text);
 	model_gang_pending(r->config.model, cmd->gang, member_say, &t);
 	report_group_waits(r, cmd, &gang, t.note);
 	report_note_drop(&t.note);
+}
+
+/* One of many: only for those who look at each. */
+static void pod_waits(struct report *r, const struct pod_view *pod, const char *text)
+{
+	char name[600];
+	const struct log_field fields[] = {{"pod", name, 0}, {"uid", pod->uid, 0}, {"reason", text, 0}};
+
+	snprintf(name, sizeof(name), "%s/%s", pod->namespace, pod->name);
+	env_tell(r->config.env, "debug", "pod waits", fields, sizeof(fields) / sizeof(fields[0]));
 }
 
 void report_reason(struct report *r, const struct cmd_reason *cmd)
@@ -301,6 +314,7 @@ void report_reason(struct report *r, const struct cmd_reason *cmd)
 		return;
 	about.refusal = pod.refusal;
 	note = reason_note(r, &cmd->reason, &about);
+	pod_waits(r, &pod, note->text);
 	report_item_say(item_of_pod(r, pod.id, pod.generation), note, reason_condition(&cmd->reason, note->text));
 	report_note_drop(&note);
 }

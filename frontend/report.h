@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct decisions; /* frontend/decisions.h */
+
 struct report_config {
 	const struct env *env;
 	struct model *model;
@@ -25,6 +27,7 @@ struct report_config {
 	size_t queue_max;     /* of each queue */
 	uint64_t delay_ns;    /* a reason stands so long before it is written */
 	const char *instance; /* for reportingInstance; copied */
+	struct decisions *decisions; /* told why gangs wait; NULL: nobody is */
 };
 
 struct report_counts {

@@ -10,6 +10,7 @@
 #define SECONDS_MAX INT32_MAX /* as upstream's fields */
 
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
+static const char *const formats[] = {"logfmt", "json", NULL};
 static const char *const scores[] = {"kube", "pack", "bestfit", NULL};
 
 const struct setting settings[] = {
@@ -41,6 +42,8 @@ const struct setting settings[] = {
 	 .kind = SETTING_NUMBER, .most = CPU_SETSIZE - 1},
 	{"logLevel", "--log-level", "LEVEL", "info", "what is said on standard error", AT(log_level),
 	 .kind = SETTING_WORD, .words = levels},
+	{"logFormat", "--log-format", "FORMAT", "logfmt", "how a line of it is written", AT(log_format), .kind = SETTING_WORD,
+	 .words = formats},
 
 	{"leaderElection.leaderElect", "--leader-elect", NULL, "false",
 	 "act only while this instance holds the lease; others stand by", AT(leader_elect), .kind = SETTING_YES},
@@ -114,6 +117,8 @@ const struct setting settings[] = {
 	 AT(core.record_bytes), .kind = SETTING_NUMBER, .least = 4096, .most = INT64_C(1) << 50},
 	{"core.logLevel", "--log-level", "LEVEL", "info", "what muster-core says on standard error",
 	 AT(core.log_level), .kind = SETTING_WORD, .words = levels},
+	{"core.logFormat", "--log-format", "FORMAT", "logfmt", "how a line of it is written", AT(core.log_format),
+	 .kind = SETTING_WORD, .words = formats},
 };
 const size_t settings_n = sizeof(settings) / sizeof(settings[0]);
 _Static_assert(sizeof(settings) / sizeof(settings[0]) <= 64, "a bit for each");

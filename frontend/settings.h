@@ -27,6 +27,7 @@ struct options {
 	const char *context;
 	const char *listen; /* "off": nowhere */
 	const char *log_level;
+	const char *log_format;
 	const char *node_selector;
 	struct text_list scheduler_names;
 	struct text_list dialects; /* those that are on */
@@ -55,6 +56,7 @@ struct options {
 		const char *score;
 		const char *record;
 		const char *log_level;
+		const char *log_format;
 		int64_t hold_after_s;
 		int64_t spin_us;
 		int64_t cpu;

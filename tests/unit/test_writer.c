@@ -197,6 +197,17 @@ Test(writer, forbidden_is_refused_for_half_a_minute_and_told)
 	expect_refused(403, world_status(403, "Forbidden", "may not create pods/binding"), 0, "HTTP 403: may not create");
 }
 
+Test(writer, a_refusal_is_logged_with_what_it_is_about)
+{
+	struct bench b;
+
+	world_answer(posted(&b), 403, world_status(403, "Forbidden", "no"));
+	expect(&b, "refused:0 ");
+	cr_assert(strstr(b.w.log, " pod=\"") && strstr(b.w.log, " uid=\"") && strstr(b.w.log, " node=\"") &&
+	          strstr(b.w.log, " status=403"), "%s", b.w.log);
+	end(&b);
+}
+
 Test(writer, bad_requests_are_refused_for_long_and_told)
 {
 	expect_refused(400, world_status(400, "BadRequest", "name mismatch"), 600000, "HTTP 400: name mismatch");
