@@ -11,6 +11,8 @@
 
 #define WATCH_SECONDS_MIN 300 /* the server ends it after a time of our choice */
 #define WATCH_SECONDS_SPAN 301
+#define WATCH_SECONDS_FIRST 90 /* a silent connection is not noticed before bookmarks were seen */
+#define WATCH_SECONDS_FIRST_SPAN 31
 #define WATCH_GRACE_MS 30000
 #define WATCH_SHORT_NS NS_PER_S /* one that ends sooner and said nothing failed */
 #define SILENCE_NS (150 * NS_PER_S)
@@ -30,7 +32,8 @@ static void bookmark(struct watch *w)
 	uint64_t now = env_now(w->env);
 
 	w->counts.bookmarks++;
-	if (w->bookmarks_seen > 0 && now - w->bookmark_ns > w->bookmark_gap_ns)
+	/* Between two of one connection: the time in which another was silent is no measure. */
+	if (w->bookmarks_seen > 0 && w->bookmark_ns >= w->began_ns && now - w->bookmark_ns > w->bookmark_gap_ns)
 		w->bookmark_gap_ns = now - w->bookmark_ns;
 	w->bookmark_ns = now;
 	w->bookmarks_seen++;
@@ -118,10 +121,19 @@ static bool watch_data(void *context, int status, const char *bytes, size_t n)
 
 static void watch_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
 
+static unsigned watch_seconds(const struct watch *w)
+{
+	uint64_t random = w->env->random(w->env->context);
+
+	if (w->bookmarks_seen < 2)
+		return WATCH_SECONDS_FIRST + (unsigned)(random % WATCH_SECONDS_FIRST_SPAN);
+	return WATCH_SECONDS_MIN + (unsigned)(random % WATCH_SECONDS_SPAN);
+}
+
 void watch_stream_start(struct watch *w)
 {
 	char query[200], *path;
-	unsigned seconds = WATCH_SECONDS_MIN + (unsigned)(w->env->random(w->env->context) % WATCH_SECONDS_SPAN);
+	unsigned seconds = watch_seconds(w);
 	struct http_request request = {
 		.method = "GET", .lane = HTTP_WATCH, .timeout_ms = seconds * 1000 + WATCH_GRACE_MS,
 	};

@@ -74,7 +74,7 @@ static struct http_call *watching(struct bench *b)
 	world_answer(world_take(&b->w, "GET", "/api/v1/pods?limit=500"), 200,
 	             list_of("10", "", world_pod("a", "9", "", "")));
 	watch_poll(b->watch);
-	return world_take(&b->w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=300");
+	return world_take(&b->w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=90");
 }
 
 /* The wait that watch_poll() asks for, in ms. */
@@ -117,7 +117,7 @@ Test(watch, lists_page_by_page_without_a_version)
 	watch_poll(b.watch);
 	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&"); /* of the first page */
 	cr_assert_eq(c->lane, HTTP_WATCH);
-	cr_assert_eq(c->timeout_ms, 330000);
+	cr_assert_eq(c->timeout_ms, 120000);
 	end(&b);
 }
 
@@ -472,6 +472,35 @@ Test(watch, silence_after_bookmarks_watches_again)
 	same_state(&b);
 	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=60&");
 	cr_assert_eq(watch_counts(b.watch)->lists, 1);
+	end(&b);
+}
+
+/* No bookmark was seen yet, so a connection that is silent from its first moment is not noticed: its watch
+ * is short.  The time in which it was silent is no gap between bookmarks.  The simulator's seeds 673 and 913. */
+Test(watch, a_first_watch_is_short_and_later_ones_are_not)
+{
+	struct bench b;
+	struct http_call *c = watching(&b);
+	static const char bookmark[] = "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"60\"}}}";
+
+	cr_assert_eq(c->timeout_ms, 120000);
+	world_text(c, bookmark);
+	b.w.now_ns += 400 * SECOND;
+	world_fail(c, HTTP_BROKEN);
+	b.w.now_ns += 2 * SECOND;
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200, list_of("60", "", ""));
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=90");
+	world_text(c, bookmark); /* the second */
+	b.w.now_ns += 151 * SECOND;
+	watch_poll(b.watch);
+	cr_assert(c->cancelled);
+	b.w.now_ns += 2 * SECOND;
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200, list_of("60", "", ""));
+	watch_poll(b.watch);
+	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=300");
 	end(&b);
 }
 
