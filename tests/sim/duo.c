@@ -266,6 +266,8 @@ void duo_core_dies(struct duo *p, uint64_t down_ns)
 {
 	if (p->core != NULL) {
 		story_tell(p->sim, "core    dies");
+		if (p->frontend == NULL)
+			book_all_died(p->sim->book);
 		disconnect(p);
 		core_free(p->core);
 		p->core = NULL;
@@ -310,6 +312,8 @@ void duo_frontend_dies(struct duo *p, uint64_t down_ns)
 		struct frontend *f = p->frontend;
 
 		story_tell(p->sim, "frontend dies");
+		if (p->core == NULL || !p->synced)
+			book_all_died(p->sim->book);
 		p->frontend = NULL; /* it hears of nothing */
 		disconnect(p);
 		p->frontend = f;
@@ -458,18 +462,28 @@ uint64_t duo_due_ns(const struct duo *p)
 	return due;
 }
 
-bool duo_idle(const struct duo *p)
+const char *duo_busy(const struct duo *p)
 {
 	struct metrics m = {0};
 
-	if (p->core == NULL || p->frontend == NULL || !p->connected || !p->synced || core_wants_plan(p->core))
-		return false;
-	if (p->event_writer.tail_private != p->event_reader.head_private ||
-	    p->result_writer.tail_private != p->result_reader.head_private ||
-	    p->command_writer.tail_private != p->command_reader.head_private)
-		return false;
+	if (p->core == NULL || p->frontend == NULL || !p->connected)
+		return "a process is down";
+	if (!p->synced)
+		return "the core was not told all";
+	if (core_wants_plan(p->core))
+		return "the core wants to plan";
+	if (p->event_writer.tail_private != p->event_reader.head_private)
+		return "events are unread";
+	if (p->result_writer.tail_private != p->result_reader.head_private)
+		return "results are unread";
+	if (p->command_writer.tail_private != p->command_reader.head_private)
+		return "commands are unread";
 	frontend_metrics(p->frontend, &m);
-	return frontend_idle(p->frontend) && m.binds_queued == 0 && m.reports_queued == 0;
+	if (!frontend_idle(p->frontend))
+		return "bindings are not answered";
+	if (m.binds_queued > 0)
+		return "bindings are not sent";
+	return m.reports_queued > 0 ? "reports are not sent" : NULL;
 }
 
 bool duo_holds(const struct duo *p)

@@ -167,8 +167,8 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 	*n->end = c;
 	n->end = &c->next;
 	if (c->fate != FATE_SOUND || strcmp(c->method, "GET") != 0)
-		story_tell(n->sim, "request %llu %s %s%s%s", (unsigned long long)c->serial, c->method, c->path,
-		           c->fate == FATE_SOUND ? "" : ", fate ", c->fate == FATE_SOUND ? "" : fate_name(c->fate));
+		story_tell(n->sim, "request %llu %s %s%s%s %s", (unsigned long long)c->serial, c->method, c->path,
+		           c->fate == FATE_SOUND ? "" : ", fate ", c->fate == FATE_SOUND ? "" : fate_name(c->fate), c->body);
 	return c;
 }
 

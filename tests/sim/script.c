@@ -170,7 +170,7 @@ void script_make(struct script *p, uint64_t seed)
 	*p = (struct script){.seed = seed};
 	p->end_ns = (5 + sim_below(&m.random, 25)) * SIM_S;
 	p->event_ring_bytes = UINT64_C(4096) << below(&m, 5);
-	p->result_ring_bytes = UINT64_C(4096);
+	p->result_ring_bytes = UINT64_C(128) << below(&m, 5);
 	p->command_ring_bytes = UINT64_C(4096) << below(&m, 4);
 	p->hold_after_ns = below(&m, 4) == 0 ? 3 * SIM_S : 0;
 	p->kubelets = below(&m, 8) != 0;

@@ -10,7 +10,8 @@
 
 #define STEPS_MAX 2000000u
 #define REST_FIRST_NS (5 * SIM_S)   /* after the last action: when rest is looked for first */
-#define REST_MOST_NS (900 * SIM_S)  /* by then all must be at rest; a silent watch is found after 630 s */
+#define REST_MOST_NS (300 * SIM_S)  /* by then all must be at rest; a silent watch is found after 150 s */
+#define REST_LOOK_NS (20 * SIM_S)
 #define CHECK_EVERY 64u             /* steps between two checks of everything */
 
 void sim_fail(struct sim *s, const char *format, ...)
@@ -128,8 +129,8 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 {
 	char binds[800];
 
-	if (!duo_idle(s->duo))
-		snprintf(why, why_bytes, "liveness: the processes do not come to rest");
+	if (duo_busy(s->duo) != NULL)
+		snprintf(why, why_bytes, "liveness: %s", duo_busy(s->duo));
 	else if (net_busy(s->net) > 0)
 		snprintf(why, why_bytes, "liveness: requests do not come to an end");
 	else if (!book_rest(s->book, why, why_bytes))
@@ -153,11 +154,14 @@ static void run_to_rest(struct sim *s)
 		version = as_store_version(s->api->store);
 		run_until(s, s->now_ns + wait);
 		snprintf(why, sizeof(why), "liveness: revisions do not come to an end");
+		/* A tick may be on its way at any moment. */
+		for (int i = 0; i < 10 && !s->failed && duo_busy(s->duo) != NULL; i++)
+			run_until(s, s->now_ns + 7 * SIM_MS);
 		if (!s->failed && version == as_store_version(s->api->store) && is_at_rest(s, why, sizeof(why))) {
 			duo_check(s->duo, true);
 			return;
 		}
-		wait += wait / 2;
+		wait = least(wait + wait / 2, REST_LOOK_NS);
 	}
 	if (!s->failed)
 		sim_fail(s, "%s", why);

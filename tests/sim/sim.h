@@ -196,7 +196,8 @@ void duo_core_stops(struct duo *p, uint64_t ns);
 void duo_frontend_stops(struct duo *p, uint64_t ns);
 void duo_run(struct duo *p, bool heard);
 uint64_t duo_due_ns(const struct duo *p);
-bool duo_idle(const struct duo *p); /* nothing on a ring, nothing to plan, all up and replayed */
+/* NULL: all is up, nothing on a ring, nothing to plan or to send; else what is not so. */
+const char *duo_busy(const struct duo *p);
 bool duo_holds(const struct duo *p); /* the core keeps room for a gang */
 void duo_check(struct duo *p, bool thorough);
 uint64_t duo_crashes(const struct duo *p);
@@ -211,6 +212,7 @@ void book_post_end(struct book *b);
 /* The core heard of it, or said it: what it can know is what it is judged by. */
 void book_core_began(struct book *b);  /* EVENT_BEGIN: it forgets all but its own bindings */
 void book_core_died(struct book *b);
+void book_all_died(struct book *b);  /* nobody is left who knows which Bindings are under way */
 void book_core_pod(struct book *b, const uint64_t uid[2], const char *node);
 void book_core_node(struct book *b, const char *name, const struct amount *amounts, uint32_t n);
 void book_core_binds(struct book *b, const char *uid, const char *node, uint32_t frontend_life);

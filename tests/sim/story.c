@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define LINES 200
-#define LINE_BYTES 300
+#define LINE_BYTES 640
 
 struct story {
 	char lines[LINES][LINE_BYTES];
