@@ -60,7 +60,8 @@ void sheet_print(const struct sheet *s, FILE *to)
 
 		while (n > 0 && line->text[n - 1] == ' ')
 			n--;
-		fwrite(line->text, 1, n, to);
+		if (n > 0)
+			fwrite(line->text, 1, n, to);
 		fputc('\n', to);
 	}
 }

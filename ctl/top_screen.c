@@ -7,6 +7,7 @@
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termcap.h>
 #include <time.h>
 
 #define KEY_ESCAPE 27
@@ -160,8 +161,12 @@ static void run(struct live *l, struct top_view *view, uint64_t interval_ms)
 
 int top_screen(struct live *l, struct top_view *view, double interval_s)
 {
+	const char *kind = getenv("TERM");
 	SCREEN *screen;
 
+	/* newterm() says the same, but forgets memory then. */
+	if (kind == NULL || tgetent(NULL, kind) <= 0)
+		return -1;
 	set_escdelay(50);
 	screen = newterm(NULL, stdout, stdin);
 	if (screen == NULL)
