@@ -419,7 +419,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 			why = metrics_not_ready(m, text, sizeof(text));
 		queued = answer_line(connection, why ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, why ? why : "ok");
 	} else {
-		queued = answer_line(connection, MHD_HTTP_NOT_FOUND, "/, /state.json, /metrics, /healthz, /livez, /readyz");
+		queued = answer_line(connection, MHD_HTTP_NOT_FOUND, "/, /state.json, /metrics, /latency, /healthz, /livez, /readyz");
 	}
 	free(m);
 	return queued;

@@ -26,7 +26,7 @@ const struct setting settings[] = {
 	 "only nodes with these labels exist, such as pool=a,zone in (x,y): a cluster may be divided between "
 	 "instances, each with scheduler names of its own", AT(node_selector), .kind = SETTING_SELECTOR},
 	{"listen", "--listen", "ADDR:PORT", "127.0.0.1:10261",
-	 "/metrics, /healthz, /livez, /readyz, and a page for browsers at /; \"off\": nowhere", AT(listen), .kind = SETTING_LISTEN},
+	 "/metrics, /latency, /healthz, /livez, /readyz, and a page for browsers at /; \"off\": nowhere", AT(listen), .kind = SETTING_LISTEN},
 	{"bindConnections", "--bind-connections", "N", "12", "binding requests at once", AT(bind_connections),
 	 .kind = SETTING_NUMBER, .least = 1, .most = 64},
 	{"reportQPS", "--report-qps", "N", "200", "conditions and events written each second", AT(report_per_second),
