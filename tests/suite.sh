@@ -29,17 +29,22 @@ for part in "$@"; do
 		;;
 	process)
 		echo '!python3 tests/scenarios/run.py'
-		# Those that look at no clock go side by side, the others alone.
-		together='checkers config ctl dialects examples explain gang_lives offline policy replay rules status verdicts'
-		for name in $together; do
+		# Alone: those that use all CPUs, count system calls or tell how long something took.
+		# The others mostly wait; the longest begin.
+		alone='bench demo limits scale simulate_live syscalls'
+		first='kill packages lease explain interlock monitoring'
+		for name in $first; do
 			echo "python3 tests/process/test_$name.py"
 		done
 		for script in tests/process/test_*.py; do
 			name=$(basename "$script" .py)
-			case " $together " in
+			case " $first $alone " in
 			*" ${name#test_} "*) ;;
-			*) echo "!python3 $script" ;;
+			*) echo "python3 $script" ;;
 			esac
+		done
+		for name in $alone; do
+			echo "!python3 tests/process/test_$name.py"
 		done
 		;;
 	*)
