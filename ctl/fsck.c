@@ -16,7 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#define BETWEEN_MS 400L /* two comparisons */
+#define BETWEEN_MS 300L /* two comparisons */
+#define ROUNDS_MAX 8
 
 struct options {
 	struct live live;
@@ -32,8 +33,9 @@ static void print_help(void)
 	      "\n"
 	      "Lists everything anew from the API server, works out what each node has used and how many\n"
 	      "members of each gang are bound, and compares that with the ledger of the live scheduler.\n"
-	      "What differs is looked at twice, so that what only lags is none; room that is reserved\n"
-	      "for bindings on their way is told apart. Nothing is changed.\n"
+	      "What differs is looked at again, up to 8 times while the cluster changes, so that what\n"
+	      "only lags is none; room that is reserved for bindings on their way is told apart.\n"
+	      "Nothing is changed.\n"
 	      "\n"
 	      "  --socket PATH            muster-core's socket, as with status\n"
 	      "  --kubeconfig FILE        how to reach the API server; else $KUBECONFIG, else the pod's\n"
@@ -246,25 +248,39 @@ static void print_text(const struct findings *f, const struct ledger_look *live)
 	putchar('\n');
 }
 
-static int check(const struct options *o)
+/* Until nothing differs any more, or it did ROUNDS_MAX times by as much; twice is enough while nothing
+ * happens: then nothing lags. */
+static bool confirm(const struct options *o, struct findings *f, struct ledger_look *live, char *error, size_t error_bytes)
 {
-	struct timespec between = {.tv_nsec = BETWEEN_MS * 1000000L};
-	struct findings f = {0}, earlier = {0};
-	struct ledger_look *live = ctl_alloc(1, sizeof(*live));
-	char error[2048];
-	bool ok = compare(o, &f, live, error, sizeof(error));
-	int rc;
+	const struct timespec between = {.tv_nsec = BETWEEN_MS * 1000000L};
+	const _Atomic uint64_t *events = &o->live.observer.ledger->stats.events;
+	uint64_t began = observe_count(events);
+	bool ok = true;
 
-	if (ok && f.n > 0) {
-		earlier = f;
+	for (int round = 2; ok && f->n > 0 && round <= ROUNDS_MAX; round++) {
+		struct findings earlier = *f;
+
+		*f = (struct findings){0};
 		ledger_look_free(live);
 		nanosleep(&between, NULL);
-		ok = compare(o, &f, live, error, sizeof(error));
+		ok = compare(o, f, live, error, error_bytes);
 		if (ok)
-			findings_confirm(&f, &earlier);
-		else
-			f = (struct findings){0};
+			findings_confirm(f, &earlier);
+		findings_free(&earlier);
+		if (observe_count(events) == began)
+			break;
 	}
+	return ok;
+}
+
+static int check(const struct options *o)
+{
+	struct findings f = {0};
+	struct ledger_look *live = ctl_alloc(1, sizeof(*live));
+	char error[2048];
+	bool ok = compare(o, &f, live, error, sizeof(error)) && confirm(o, &f, live, error, sizeof(error));
+	int rc;
+
 	findings_set_in_flight(&f, live->in_flight);
 	if (ok && o->live.output == OUTPUT_JSON)
 		print_json(&f, live);
@@ -275,7 +291,6 @@ static int check(const struct options *o)
 	rc = !ok ? EXIT_USAGE : count(&f, false) > 0 ? EXIT_NO : EXIT_DONE;
 	ledger_look_free(live);
 	free(live);
-	findings_free(&earlier);
 	findings_free(&f);
 	return rc;
 }

@@ -3,8 +3,10 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import kube  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
 from lib.objects import gang, node, pod  # noqa: E402
@@ -57,6 +59,39 @@ def test_none_differs():
         equal((answer["nodes"], answer["gangs"]), (4, 3))
         code, out, err = c.ask("fsck", "--kubeconfig", c.kubeconfig)
         equal((code, out, err), (SAME, "0 differences in 4 nodes and 3 gangs\n", ""))
+
+
+def test_what_only_lags_is_no_difference():
+    """Gangs come and go all the while."""
+    with cluster() as c:
+        ending = threading.Event()
+
+        def churn():
+            client, number = kube.Client(c.kubeconfig), 0
+            while not ending.is_set():
+                group, pods = gang(f"churn-{number}", 3, cpu="500m")
+                for obj in (group, *pods):
+                    client.create(obj)
+                if number >= 4:
+                    for obj in (f"churn-{number - 4}-{i}" for i in range(3)):
+                        client.delete("Pod", obj)
+                    client.delete("PodGroup", f"churn-{number - 4}")
+                number += 1
+
+        thread = threading.Thread(target=churn)
+        thread.start()
+        try:
+            moved = 0
+            for _ in range(8):
+                code, answer = fsck(c)
+                equal((code, answer["differences"]), (SAME, 0), answer)
+                moved += answer["moving"]
+        finally:
+            ending.set()
+            thread.join()
+        check(moved > 0, "nothing moved meanwhile")
+        until(lambda: fsck(c)[1]["moving"] == 0, 10, "at rest")
+        equal(fsck(c)[0], SAME)
 
 
 def test_each_difference_is_found():
