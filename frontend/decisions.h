@@ -1,5 +1,5 @@
 /* One line of the log for each decision about a group: it was placed, or it waits and why.  The same
- * reason with other numbers is said once a minute, all together at most ten in a second.
+ * reason with other numbers is said once a minute, all together at most 600 in a minute.
  *
  *   level=info msg="gang placed" gang="ns/g" uid="..." dialect="..." members=8 bound=8 quorum=8
  *       wait_ms=3120 bind_ms=14
