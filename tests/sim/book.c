@@ -67,6 +67,7 @@ struct book {
 	struct gang_book gangs[64];
 	size_t gangs_n;
 	const char *posting; /* uid of the pod whose Binding is handled now */
+	uint32_t posting_life;
 	char posting_uid[AS_UID_BYTES];
 	uint64_t decisions, binds;
 	uint32_t core_life;
@@ -312,6 +313,7 @@ void book_post_begin(struct book *b, const char *path, const char *body, uint32_
 	target = as_json_get(tree, "target");
 	snprintf(b->posting_uid, sizeof(b->posting_uid), "%s", text(metadata, "uid"));
 	b->posting = b->posting_uid;
+	b->posting_life = frontend_life;
 	if (b->posting_uid[0] == '\0' || text(metadata, "resourceVersion")[0] == '\0') {
 		sim_fail(b->sim, "precondition: %s: a Binding without uid and resourceVersion", path);
 		return;
@@ -327,6 +329,19 @@ void book_post_begin(struct book *b, const char *path, const char *body, uint32_
 	put(m->posted_node, text(target, "name"));
 	snprintf(m->posted_version, sizeof(m->posted_version), "%s", text(metadata, "resourceVersion"));
 	m->posted_life = frontend_life;
+}
+
+void book_post_refused(struct book *b, const char *body)
+{
+	const char *error = NULL;
+	const struct as_json *tree;
+	const struct member *m;
+
+	as_arena_reset(&b->arena);
+	tree = as_json_parse(&b->arena, body, strlen(body), &error);
+	m = member_find(b, text(as_json_get(tree, "metadata"), "uid"));
+	if (m != NULL)
+		gang_touch(b, m->group);
 }
 
 void book_post_end(struct book *b)
@@ -372,6 +387,8 @@ static void member_bound(struct book *b, struct member *m, const char *node)
 		sim_fail(b->sim, "stranger: muster bound %s, which is not its own", m->key);
 	if (m->decided_at == 0)
 		sim_fail(b->sim, "undecided: %s was bound to %s, and no core said so", m->key, node);
+	else if (m->frontend_life == b->posting_life && strcmp(m->decided, node) != 0)
+		sim_fail(b->sim, "elsewhere: %s was bound to %s, and the core had sent it to %s since", m->key, node, m->decided);
 	if (m->group[0] != '\0' && gang_of(b, m->group)->first_bind_ns == 0)
 		gang_of(b, m->group)->first_bind_ns = b->sim->now_ns;
 	judge_room(b, m);

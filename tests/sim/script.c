@@ -149,6 +149,16 @@ static void add_faults(struct making *m)
 	add_some(m, 1, ACT_CLOCK, 100000, 2, 0);
 }
 
+/* Bindings whose fate is open, many of them at once. */
+static void add_storm(struct making *m)
+{
+	static const enum fate fates[] = {FATE_LATE, FATE_LATE_LOST, FATE_LOST_REPLY, FATE_500_AFTER, FATE_409_BEFORE, FATE_403};
+
+	for (size_t i = 0; i < sizeof(fates) / sizeof(fates[0]); i++)
+		if (below(m, 2) == 0)
+			add(m, any_time(m), ACT_NET, fates[i], 3000 + below(m, 20000), 10 + below(m, 40));
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct action *x = a, *y = b;
@@ -185,8 +195,10 @@ void script_make(struct script *p, uint64_t seed)
 		add_foreign(&m);
 	if ((kind & 3) != 0)
 		add_crashes(&m);
-	if ((kind >> 2) != 0)
+	if (kind >> 2 != 0)
 		add_faults(&m);
+	if (kind >> 2 >= 2)
+		add_storm(&m);
 	qsort(p->at, p->n, sizeof(*p->at), by_time);
 }
 

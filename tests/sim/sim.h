@@ -209,6 +209,8 @@ void book_look(struct book *b); /* at all revisions since the last look */
 /* A Binding came to the server; it is handled between these two. */
 void book_post_begin(struct book *b, const char *path, const char *body, uint32_t frontend_life);
 void book_post_end(struct book *b);
+/* Its room is given back for a while, and another may take it. */
+void book_post_refused(struct book *b, const char *body);
 /* The core heard of it, or said it: what it can know is what it is judged by. */
 void book_core_began(struct book *b);  /* EVENT_BEGIN: it forgets all but its own bindings */
 void book_core_died(struct book *b);
