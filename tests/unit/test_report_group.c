@@ -326,6 +326,30 @@ static int configmaps(const struct bench *b)
 	return resource;
 }
 
+/* The pod in the ConfigMap's group, with that status. */
+static void put_pod(struct bench *b, unsigned version, const char *status)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"ua\",\"resourceVersion\":\"%u\","
+	         "\"labels\":{\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"c\"}},\"spec\":{\"schedulerName\":\"muster\","
+	         "\"containers\":[{\"name\":\"c\"}]},\"status\":%s}", version, status);
+	world_put(b->m, RESOURCE_INDEX_PODS, text);
+}
+
+/* The server takes the condition, and the watch shows it. */
+static void taken(struct bench *b, struct http_call *c, unsigned version)
+{
+	const char *status = strstr(c->body, "\"status\":{");
+	char text[2048];
+
+	cr_assert(status);
+	status += strlen("\"status\":");
+	snprintf(text, sizeof(text), "%.*s", (int)strlen(status) - 1, status);
+	put_pod(b, version, text);
+	world_answer(c, 200, "{}");
+}
+
 static void configmap_and_pod(struct bench *b)
 {
 	struct gang_view g;
@@ -333,9 +357,7 @@ static void configmap_and_pod(struct bench *b)
 
 	world_put(b->m, configmaps(b), "{\"metadata\":{\"name\":\"c\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
 	          "\"data\":{\"minAvailable\":\"3\",\"scheduleTimeoutSeconds\":\"90\"}}");
-	world_put(b->m, RESOURCE_INDEX_PODS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"ua\",\"resourceVersion\":\"2\","
-	          "\"labels\":{\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"c\"}},\"spec\":{\"schedulerName\":\"muster\","
-	          "\"containers\":[{\"name\":\"c\"}]},\"status\":{}}");
+	put_pod(b, 2, "{}");
 	cr_assert(model_pod_by_name(b->m, "ns", "a", &v));
 	b->gang = v.gang_id;
 	for (b->generation = 1; !model_gang(b->m, b->gang, b->generation, &g); b->generation++)
@@ -355,14 +377,14 @@ Test(report_group, members_hear_that_the_timeout_has_passed)
 	waits(&b, WHY_MEMBERS, 2);
 	c = next(&b, "PATCH", POD_STATUS);
 	has(c, "\"reason\":\"Unschedulable\",\"message\":\"gang ns/c: 2 of 3 members are there.\"");
-	world_answer(c, 200, "{}");
+	taken(&b, c, 3);
 	world_answer(next(&b, "POST", EVENTS), 201, "{}");
 	b.w.now_ns += 80 * SECOND;
 	quiet(&b);
 	b.w.now_ns += 10 * SECOND;
 	c = next(&b, "PATCH", POD_STATUS);
 	has(c, TIMED_OUT);
-	world_answer(c, 200, "{}");
+	taken(&b, c, 4);
 	c = next(&b, "POST", EVENTS);
 	has(c, TIMED_OUT);
 	world_answer(c, 201, "{}");
@@ -382,7 +404,7 @@ Test(report_group, a_gang_that_was_placed_waits_anew)
 	begin(&b, 100);
 	configmap_and_pod(&b);
 	waits(&b, WHY_MEMBERS, 2);
-	world_answer(next(&b, "PATCH", POD_STATUS), 200, "{}");
+	taken(&b, next(&b, "PATCH", POD_STATUS), 3);
 	world_answer(next(&b, "POST", EVENTS), 201, "{}");
 	becomes(&b, GANG_PLACED);
 	b.w.now_ns += 200 * SECOND;
