@@ -2,6 +2,7 @@
 process tests drive apisim and a real kube-apiserver with."""
 
 import base64
+import contextlib
 import http.client
 import json
 import os
@@ -79,6 +80,16 @@ class ApiError(Exception):
     @property
     def reason(self):
         return self.body.get("reason") if isinstance(self.body, dict) else None
+
+
+@contextlib.contextmanager
+def may_be_gone():
+    """404 is no failure in here."""
+    try:
+        yield
+    except ApiError as error:
+        if error.status != 404:
+            raise
 
 
 class _NamedHTTPSConnection(http.client.HTTPSConnection):
@@ -274,11 +285,8 @@ class Client:
         self.in_parallel(lambda name: self._delete_if_there(kind, name, namespace), names)
 
     def _delete_if_there(self, kind, name, namespace):
-        try:
+        with may_be_gone():
             self.delete(kind, name, namespace)
-        except ApiError as error:
-            if error.status != 404:
-                raise
 
     def bind(self, pod, node, namespace="default"):
         binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod, "namespace": namespace},

@@ -6,6 +6,7 @@ import re
 from lib import check, harness, muster
 from lib.check import condition, is_bound
 from lib.harness import equal, steady, until
+from lib.kube import may_be_gone
 from lib.objects import node
 from real.cluster import Cluster
 
@@ -57,10 +58,12 @@ class World:
         self.create(*objects)
 
     def sweep(self):
-        """Owners first, and their pods until they make no more of them."""
+        """Owners first, and their pods until they make no more of them. What another
+        owner made may be collected before its turn comes."""
         for kind in OWNERS if self.cluster.controllers else ():
             for owner in self.admin.list(kind, "default"):
-                self.delete(kind, owner["metadata"]["name"])
+                with may_be_gone():
+                    self.delete(kind, owner["metadata"]["name"])
         self.empty(*LEFTOVERS, *("Workload", NATIVE) if self.cluster.gates else ())
 
     def empty(self, *kinds):
