@@ -34,6 +34,19 @@ struct place {
 	char name[300]; /* "users[bob]" */
 };
 
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+/* What is sent in a header, a URL or a name of TLS: a line end in it would begin another one. */
+static bool has_control(const char *text)
+{
+	while (*text && !is_control(*text))
+		text++;
+	return *text != '\0';
+}
+
 static int fail(struct config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int fail(struct config *c, const char *format, ...)
 {
@@ -42,6 +55,10 @@ static int fail(struct config *c, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(c->error, c->error_bytes, format, args);
 	va_end(args);
+	/* Names from the file are in it, and it goes to a terminal. */
+	for (char *at = c->error; *at; at++)
+		if (is_control(*at))
+			*at = '?';
 	return -EINVAL;
 }
 
@@ -251,6 +268,8 @@ static int copy_member(struct config *c, const struct place *p, const char *key,
 
 	if (string_member(c, p, key, &text) < 0)
 		return -EINVAL;
+	if (text && has_control(text))
+		return fail(c, "%s: %s.%s has a control byte in it", p->file->path, p->name, key);
 	if (text)
 		*out = must_copy(text);
 	return 0;
@@ -514,7 +533,7 @@ char *access_token(const struct access *a, const char **why)
 	}
 	while (text.bytes > 0 && strchr(" \t\r\n", text.at[text.bytes - 1]))
 		text.at[--text.bytes] = '\0';
-	if (text.bytes == 0 || strlen(text.at) != text.bytes || strpbrk(text.at, "\r\n")) {
+	if (text.bytes == 0 || strlen(text.at) != text.bytes || has_control(text.at)) {
 		*why = text.bytes == 0 ? "the file is empty" : "not a token";
 		free(text.at);
 		return NULL;

@@ -193,6 +193,24 @@ Test(kubeconfig, says_what_is_wrong)
 	expect_bad(CONFIG("server: 'https://h'", "tokenFile: no-token"), "no-token: No such file");
 }
 
+/* A line end would begin a header of its own; found by fuzz_kubeconfig. */
+Test(kubeconfig, nothing_that_is_sent_has_control_bytes)
+{
+	struct access a;
+	const char *why;
+
+	expect_bad(CONFIG("server: 'https://h'", "token: \"a\\r\\nX-Remote-User: b\""), "users[u].user.token has a control byte");
+	expect_bad(CONFIG("server: \"https://h\\n\"", ""), "clusters[c].cluster.server has a control byte");
+	expect_bad(CONFIG("server: 'https://h', tls-server-name: \"a\\x7f\"", ""), "tls-server-name has a control byte");
+	expect_bad("current-context: \"a\\eb\"\ncontexts: []\n", "no entry named \"a?b\"");
+	file("token", "one");
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0, "%s", error);
+	file("token", "a\tb\n");
+	cr_assert_null(access_token(&a, &why));
+	cr_assert_str_eq(why, "not a token");
+	access_free(&a);
+}
+
 Test(kubeconfig, insecure_only_with_the_flag)
 {
 	struct access a;
