@@ -89,7 +89,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz oracle sim demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz oracle sim campaign demo test test-unit test-process test-clang test-real test-stress \
 	test-counts counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -172,6 +172,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make test-real   the same against a real kube-apiserver 1.36.3
 ## make oracle      random tests of judge, census, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
+## make campaign    20,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
@@ -215,6 +216,14 @@ oracle:
 FROM ?= 1
 sim: $(B)/bin/muster-sim
 	@$(B)/bin/muster-sim --from $(FROM) --seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS))
+
+# Seeds in four parts and cycles in two, each its own seed; two parts at a time.
+CYCLES ?= 1000
+campaign: deps-test programs
+	@seeds=$(if $(filter file,$(origin SEEDS)),20000,$(SEEDS)); { \
+		for part in 1 2; do echo "python3 tests/process/test_kill.py --cycles=$$(($(CYCLES) / 2)) --seed=$$(($(FROM) + part - 1))"; done; \
+		for part in 0 1 2 3; do echo "$(B)/bin/muster-sim --keep-going --from $$(($(FROM) + part * seeds / 4)) --seeds $$((seeds / 4))"; done; \
+	} | MUSTER_TEST_FIGURES=1 MUSTER_TEST_TIMEOUT_S=$$((300 + seeds / 50 + $(CYCLES))) tests/run.sh build/test-logs-campaign
 
 # Under TSan, once more with each memory order taken away, and the models.
 test-stress:

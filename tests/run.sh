@@ -47,6 +47,7 @@ run_one() { # LOGDIR COMMAND
 	if [ "$2" -eq 0 ]; then
 		printf 'ok    %4d passed  %6d ms  %s\n' "$1" "$took" "$4"
 		grep -h '^skipped: ' "$log"
+		[ -z "${MUSTER_TEST_FIGURES:-}" ] || grep -hE '^(figure: |seeds [0-9])' "$log"
 	else
 		printf 'FAIL  %4d failed  %6d ms  %s (exit %d)\n' "$2" "$took" "$4" "$rc"
 		tail -n 40 "$log" | sed 's/^/      | /'

@@ -1,15 +1,19 @@
 """kill -9 of either daemon, or both, in the middle of a run: it comes back under
 musterctl up, and the run ends with every gang whole, nothing twice, no node over
-its allocatable at any version, nothing that a kubelet had to refuse."""
+its allocatable at any version, nothing that a kubelet had to refuse.
+
+--cycles=N runs no test, but that many cycles one after the other; see campaign()."""
+import contextlib
 import os
 import random
 import signal
 import sys
 import time
+from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, load, objects  # noqa: E402
-from lib.check import is_bound, key  # noqa: E402
+from lib.check import is_bound, key, silent_pods  # noqa: E402
 from lib.cluster import Cluster, Follower  # noqa: E402
 from lib.harness import check, equal, figure, full, main, until  # noqa: E402
 
@@ -25,10 +29,10 @@ FAULTS = ["bind-500-before", "bind-500-after", "bind-504-after", "bind-409-befor
           "bind-cut-before", "bind-cut-after", "bind-late", "cut-watches", "compact"]
 
 
-def gangs(rng, cycle):
+def gangs(rng, cycle, pods=PODS):
     """Gangs of one-core pods that all fit, and one that never does."""
     made = []
-    for i, size in enumerate(load.split(rng, PODS, 1, 100)):
+    for i, size in enumerate(load.split(rng, pods, 1, pods // 7)):
         name = f"c{cycle}-g{i:03}"
         made += [objects.pod_group(name, size)] + [objects.pod(f"{name}-{m}", group=name) for m in range(size)]
     whale = f"whale{cycle}"
@@ -176,5 +180,101 @@ def test_up_stops_cleanly():
         check(not any(os.path.exists(f"/proc/{p}") for p in pids), "a daemon is left")
 
 
+# ---- cycles without end ----
+
+FEW_NODES, FEW_PODS = 10, 144  # as full as above
+LONG_LOOK_EVERY = 10
+WRONGS = 5  # failed cycles, then it gives up
+
+
+def start(c, name):
+    """At once: musterctl up would make a daemon wait that dies again and again."""
+    if name == CORE:
+        c.core = c.start_core()
+    else:
+        c.frontend = c.start_frontend(listen=c.listen)
+
+
+def kill_by_hand(c, rng, names):
+    """Kill and start again, a moment apart, in either order."""
+    for name in names:
+        process = c.core if name == CORE else c.frontend
+        process.kill()
+        c.processes.remove(process)
+    for name in rng.sample(names, len(names)):
+        time.sleep(rng.choice([0, 0, rng.uniform(0, 0.1)]))
+        start(c, name)
+
+
+def short_cycle(c, rng, n, faults, kills):
+    """A kill at a random moment of a run, in one of four another that falls into the
+    recovery; then all must be bound.  Seconds from the last kill to the last binding."""
+    made = gangs(rng, n, FEW_PODS)
+    before = c.stats()["binds"]
+    done = lambda: c.stats()["binds"] - before  # noqa: E731
+    sender = load.Sender(c.client, made)
+    moment = rng.randrange(FEW_PODS)
+    until(lambda: done() >= moment, AGAIN_S, f"{moment} bound", every_s=0)
+    if faults:
+        arm(c, rng)
+    for _ in range(rng.choice([1, 1, 1, 2])):
+        who = rng.choice(TARGETS)
+        kills["+".join(w[7:] for w in who)] += 1
+        kills["amid bindings"] += done() < FEW_PODS
+        kill_by_hand(c, rng, who)
+        killed = time.monotonic()
+        time.sleep(rng.uniform(0, 0.15))
+    sender.join()
+    if faults:
+        c.client.request("DELETE", "/apisim/faults")
+    until(lambda: done() >= FEW_PODS, AGAIN_S, lambda: f"{FEW_PODS} bound: " + str(
+        [key(p) for p in c.pods(f"c{n}-") if not is_bound(p)][:5]), every_s=0.02)
+    took = time.monotonic() - killed
+    equal((c.bound(f"c{n}-"), c.bound("whale")), (FEW_PODS, 0), "bound, and of a gang that doesn't fit")
+    wrongs = c.wrongs()
+    check(not wrongs, wrongs[:5])
+    if n % LONG_LOOK_EVERY == 0:  # conditions come a second later
+        until(lambda: not silent_pods(c.pods()), AGAIN_S, "who waits knows why")
+        code, out, _ = c.ask("fsck", "--kubeconfig", c.kubeconfig)
+        equal(code, 0, f"fsck: {out}")
+    c.client.in_parallel(c.delete_object, made, 4)
+    return took
+
+
+def campaign(cycles):
+    """That many runs in one cluster, each with a kill; every third meets faults of the
+    API as well.  After each: nothing wrong by an independent reading, all the way."""
+    seed = load.seed()
+    rng = random.Random(seed)
+    kills, took, failed = Counter(), [], 0
+    with Cluster(*(objects.node(f"n{i:02}", cpu=str(CORES)) for i in range(FEW_NODES)),
+                 apisim=["--latency-ms", LATENCY_MS]) as c, Follower(c.client) as history:
+        c.pair()
+        for n in range(1, cycles + 1):
+            seen = len(history.wrong)
+            try:
+                took.append(short_cycle(c, rng, n, n % 3 == 0, kills))
+                equal(history.wrong[seen:], [], "history")
+            except AssertionError as error:
+                failed += 1
+                print(f"FAIL cycle {n} of seed {seed}: {error}", flush=True)
+                if failed == WRONGS:
+                    break
+                with contextlib.suppress(kube.ApiError):
+                    c.client.request("DELETE", "/apisim/faults")
+                    c.client.delete_all("Pod")
+                    c.client.delete_all("PodGroup")
+        took.sort()
+        by = ", ".join(f"{count} {who}" for who, count in sorted(kills.items()))
+        figure(f"{len(took)} cycles of kill -9 ({by}): last binding {took[len(took) // 2]:.2f} s (median), "
+               f"{took[len(took) * 99 // 100]:.2f} s (p99), {took[-1]:.2f} s (worst) after the kill; "
+               f"{history.events} pod events followed; {failed} violations")
+    print(f"{len(took)} passed, {failed} failed", flush=True)
+    return failed == 0
+
+
 if __name__ == "__main__":
+    wanted = [int(a[9:]) for a in sys.argv if a.startswith("--cycles=")]
+    if wanted:
+        sys.exit(not campaign(wanted[0]))
     main(globals())
