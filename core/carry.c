@@ -1,6 +1,7 @@
 #include "core/carry.h"
 
 #include "core/members.h"
+#include "core/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ static int by_uid(const void *a, const void *b)
 
 static void settle(struct core *c, pod_id id, node_id node, bool foreign)
 {
+	PROBE(carried, id, node);
 	if (foreign)
 		pod_claim(c, id, node, c->now_ns + CLAIM_CARRIED_NS);
 	else

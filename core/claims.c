@@ -2,6 +2,7 @@
 
 #include "core/judge.h"
 #include "core/members.h"
+#include "core/probe.h"
 #include "core/reason.h"
 #include "core/state.h"
 
@@ -50,6 +51,7 @@ int claim_event(struct core *c, const struct claim_record *record)
 	memcpy(claim->nodes, record->nodes, e->words * sizeof(*claim->nodes));
 	claim->body = *e;
 	cl->n++;
+	PROBE(claim_taken, e->pod, e->pod_generation, e->ticket);
 	return 0;
 }
 
@@ -136,6 +138,7 @@ bool claims_answer(struct core *c)
 		cl->answer_waits = !c->config.emit(c->config.context, CMD_CLAIM, &cl->answer, sizeof(cl->answer));
 		if (cl->answer_waits)
 			return false;
+		PROBE(claim_answered, cl->answer.pod, cl->answer.pod_generation, cl->answer.ticket, cl->answer.node);
 		claim_pop(cl);
 	}
 	return true;

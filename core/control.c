@@ -2,6 +2,7 @@
 
 #include "core/log.h"
 #include "core/loop.h"
+#include "core/probe.h"
 #include "ipc/link.h"
 
 #include <errno.h>
@@ -63,6 +64,7 @@ static void observer_add(struct control *k, struct link_peer *peer)
 	}
 	log_line(LOG_DEBUG, "msg=\"observer connected\"");
 	k->observers[k->observers_n++] = *peer;
+	PROBE(observer_welcomed, k->observers_n);
 }
 
 static void frontend_add(struct control *k, struct link_peer *peer)
@@ -76,7 +78,9 @@ static void frontend_add(struct control *k, struct link_peer *peer)
 	k->frontend = *peer;
 	k->welcomed = false;
 	k->leaving = false;
+	PROBE(frontend_hello);
 	loop_offer(k->loop, &k->frontend);
+	PROBE(frontend_offered);
 }
 
 static void accept_one(struct control *k)
@@ -111,8 +115,10 @@ static void frontend_follow(struct control *k)
 	case PEER_SERVED:
 		if (!k->welcomed && !k->leaving) {
 			k->welcomed = true;
+			PROBE(frontend_welcome, loop_epoch(k->loop));
 			k->leaving = link_welcome(&k->frontend, loop_ledger(k->loop), &k->config->limits,
 			                          loop_epoch(k->loop)) < 0;
+			PROBE(frontend_welcomed, loop_epoch(k->loop));
 			if (!k->leaving)
 				log_line(LOG_INFO, "msg=\"frontend connected\" epoch=%llu",
 				         (unsigned long long)loop_epoch(k->loop));
@@ -125,6 +131,7 @@ static void frontend_follow(struct control *k)
 		break;
 	case PEER_LEFT:
 		log_line(LOG_INFO, "msg=\"frontend gone\" epoch=%llu", (unsigned long long)loop_epoch(k->loop));
+		PROBE(frontend_left, loop_epoch(k->loop));
 		link_peer_close(&k->frontend);
 		loop_free(k->loop);
 		break;
@@ -259,6 +266,7 @@ static int control_open(struct control *k)
 		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it, or it is no socket" : strerror(-k->listen_fd));
 		return 1;
 	}
+	PROBE(socket_open);
 	/* Not before the socket is ours: a core that can't serve touches no file of one
 	 * that does. */
 	rc = record(k);
@@ -285,8 +293,10 @@ int control_run(const struct control_config *config)
 	log_line(LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
 	         log_quote(&text, config->socket), MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
 	         config->limits.pods, config->limits.gangs);
+	PROBE(listening);
 	while (control_turn(&k))
 		;
+	PROBE(stopping);
 	/* Gone before the loop is: a frontend that comes back finds nobody. */
 	unlink(config->socket);
 	close(k.listen_fd);

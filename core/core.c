@@ -4,6 +4,7 @@
 #include "core/decide.h"
 #include "core/groups.h"
 #include "core/members.h"
+#include "core/probe.h"
 #include "core/reason.h"
 #include "core/records.h"
 #include "core/state.h"
@@ -117,6 +118,7 @@ static int on_begin(struct core *c, const struct record *r)
 
 	if (rc < 0)
 		return rc;
+	PROBE(tables_clear, r->epoch, carried_n);
 	free(c->carried);
 	c->carried = carried;
 	c->carried_n = carried_n;
@@ -129,6 +131,7 @@ static int on_begin(struct core *c, const struct record *r)
 	shapes_clear(&c->shapes);
 	nodes_clear(&c->nodes);
 	ledger_clear(&c->ledger);
+	PROBE(tables_cleared, r->epoch, carried_n);
 	c->names_n = 0;
 	c->synced = false;
 	c->epoch = r->epoch;
@@ -144,8 +147,10 @@ static int on_synced(struct core *c)
 {
 	if (c->synced)
 		return refuse(c, "synced twice");
+	PROBE(synced, c->epoch, c->pods.count);
 	c->synced = true;
 	carry_settle(c);
+	PROBE(settled, c->epoch, c->sends.n);
 	return 0;
 }
 
@@ -197,6 +202,7 @@ static int node_forget(struct core *c, node_id id)
 	if (c->nodes.slots[id].named > 0)
 		return refuse(c, "drop of a node that has pods");
 	node_leave(c, id);
+	PROBE(node_left, id);
 	nodes_drop(&c->nodes, id);
 	census_node_drop(&c->census, id, existed);
 	shapes_follow(&c->shapes, id, &c->nodes.slots[id]);
@@ -235,6 +241,7 @@ static int node_set(struct core *c, const struct node_record *record)
 		nodes_touch(&c->nodes, id);
 		c->census.rules_version++;
 	}
+	PROBE(node_set, id, n->generation);
 	node_unreserve(c, id);
 	return 0;
 }
@@ -302,6 +309,7 @@ static int on_shape(struct core *c, const struct record *r)
 	if (shapes_find(&c->shapes, id))
 		census_shape_drop(&c->census, id);
 	shapes_put(&c->shapes, &fresh);
+	PROBE(shape_set, id);
 	census_links_put(&c->census, id, links);
 	return 0;
 }
@@ -320,6 +328,7 @@ static int on_shape_drop(struct core *c, const struct record *r)
 	if (s->pods > 0)
 		return refuse(c, "drop of a shape that pods have");
 	census_shape_drop(&c->census, drop->id);
+	PROBE(shape_left, drop->id);
 	shapes_drop(&c->shapes, drop->id);
 	return 0;
 }
@@ -494,6 +503,7 @@ int core_step(struct core *c, const struct record *record)
 		c->now_ns = before_ns;
 	else if (c->now_ns != before_ns)
 		decide_tick(c);
+	PROBE(rows_publish, c->epoch, c->nodes.behind_n);
 	nodes_publish(&c->nodes);
 	gauges_set(c);
 	if (c->nodes.saturated != c->saturated_told) {

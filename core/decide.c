@@ -3,6 +3,7 @@
 #include "core/hold.h"
 #include "core/members.h"
 #include "core/minimum.h"
+#include "core/probe.h"
 #include "core/reason.h"
 #include "core/say.h"
 #include "ipc/plans.h"
@@ -174,13 +175,16 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 	if (answer != PLAN_GAVE_UP)
 		g->searched_ns = 0;
 	if (answer == PLAN_PLACED) {
+		PROBE(planned, index, g->generation, plan->n, plan->placed);
 		reserve(c);
+		PROBE(gang_reserved, index, g->generation, plan->placed);
 		stat_add(&core_stats(c)->plans_placed, 1);
 		if (plan->placed == plan->n)
 			return WHY_NONE;
 		reason_begin(r, g, &c->nodes);
 		need = 1;
 	}
+	PROBE(refused, index, g->generation, need);
 	wait_for(c, g, need);
 	if (plan->failed != KIND_NONE)
 		reason_room(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
@@ -226,6 +230,7 @@ static bool look(struct core *c, uint32_t index)
 	if (r.why == WHY_NONE && g->counts[MEMBER_READY] > 0) {
 		uint64_t start_ns = c->config.clock_ns ? c->config.clock_ns() : 0;
 
+		PROBE(plan_begun, index, g->generation);
 		r.why = place(c, index, &r);
 		waits = r.why != WHY_NONE;
 		count_time(c, start_ns);
@@ -246,6 +251,7 @@ static bool look(struct core *c, uint32_t index)
 	            gang_have(g) > had);
 	c->looked_at = ID_NONE;
 	if (waits) {
+		PROBE(gang_waits, index, g->generation, (uint32_t)r.why);
 		waits_enter(&c->waits, &c->views, g);
 		queue_insert(&c->waiting, index);
 	}

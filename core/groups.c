@@ -1,6 +1,7 @@
 #include "core/groups.h"
 
 #include "core/members.h"
+#include "core/probe.h"
 #include "core/reason.h"
 #include "core/say.h"
 
@@ -148,6 +149,7 @@ int group_event(struct core *c, const struct gang_record *record)
 		parts_free(c, parts);
 		return rc;
 	}
+	PROBE(gang_changes, e->gang, e->generation);
 	group_fill(c, record, parts);
 	return 0;
 }
@@ -160,6 +162,7 @@ int group_drop(struct core *c, const struct event_drop *drop)
 		return refuse(c, "drop of an unknown gang");
 	if (g->members > 0)
 		return refuse(c, "drop of a gang that has pods");
+	PROBE(gang_left, drop->id, drop->generation);
 	group_forget(c, drop->id);
 	return 0;
 }

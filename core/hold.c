@@ -1,6 +1,7 @@
 #include "core/hold_impl.h"
 
 #include "core/members.h"
+#include "core/probe.h"
 #include "core/rule_node.h"
 #include "core/rule_policy.h"
 
@@ -23,6 +24,7 @@ static void hold_end(struct core *c)
 {
 	if (c->held == ID_NONE)
 		return;
+	PROBE(hold_ended, c->held, c->held_generation);
 	c->held = ID_NONE;
 	stat_set(&c->ledger.ledger->gauges.held, 0);
 	views_hold(&c->views, NULL, 0, NULL);
@@ -294,6 +296,7 @@ static void hold_begin(struct core *c, uint32_t index, const struct wanted *w)
 	c->held = index;
 	c->held_generation = c->gangs.slots[index].generation;
 	c->held_ns = c->now_ns;
+	PROBE(hold_begun, index, c->held_generation);
 	views_hold(&c->views, w->kinds, w->n, w->within ? c->plan.domains.mask : NULL);
 	stat_add(&c->ledger.ledger->gauges.holds, 1);
 	stat_set(&c->ledger.ledger->gauges.held, index + UINT64_C(1));

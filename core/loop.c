@@ -9,6 +9,7 @@
 #include "core/loop.h"
 
 #include "core/log.h"
+#include "core/probe.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
@@ -86,9 +87,12 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		r = ring_reserve(&l->commands, kind, bytes, l->begun_ns);
 	if (!r) {
 		l->command_full = true;
+		PROBE(ring_out_full, (uint32_t)kind, l->epoch);
 		return false;
 	}
+	PROBE(ring_out_reserved, (uint32_t)kind, l->epoch, r->sequence);
 	memcpy(r + 1, body, bytes);
+	PROBE(ring_out, (uint32_t)kind, l->epoch, r->sequence);
 	if (l->config.recorder)
 		recorder_output(l->config.recorder, kind, body, bytes);
 	return true;
@@ -125,6 +129,7 @@ static void peer_begin(struct loop *l)
 	ring_writer_init(&l->commands, (unsigned char *)ledger + ledger->command_ring.offset, l->config.limits.command_ring_bytes,
 	                 &ledger->command_tail, &intake->command_head, l->epoch);
 	l->begun = l->synced = l->command_full = l->said_limit = false;
+	PROBE(epoch_begun, l->epoch);
 	log_line(LOG_DEBUG, "msg=\"frontend taken on\" epoch=%llu", (unsigned long long)l->epoch);
 	peer_state(l, PEER_OFFERED, PEER_SERVED);
 }
@@ -184,15 +189,19 @@ static int drain(struct loop *l, const char *name, struct ring_reader *ring)
 			peer_bad(l, name, r, -EPROTO, "this kind of record does not belong on this ring");
 			return -1;
 		}
+		PROBE(ring_in, (uint32_t)r->kind, l->epoch, r->sequence);
 		if (!step(l, name, r))
 			return -1;
+		PROBE(ring_in_done, (uint32_t)r->kind, l->epoch, r->sequence);
 		n++;
 	}
 	if (rc < 0) {
 		peer_bad(l, name, NULL, rc, "the ring makes no sense");
 		return -1;
 	}
+	PROBE(ring_in_release, (uint32_t)n, l->epoch);
 	ring_release(ring);
+	PROBE(ring_in_released, (uint32_t)n, l->epoch);
 	l->counted += (uint64_t)n;
 	return n;
 }
@@ -202,6 +211,7 @@ static bool plan(struct loop *l)
 	struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = l->epoch, .time_ns = l->time_ns };
 
 	l->begun_ns = clock_ns();
+	PROBE(round_begun, l->epoch);
 	return step(l, "none", &r);
 }
 
@@ -238,8 +248,11 @@ static bool turn(struct loop *l)
 		return true;
 	}
 	if (commands_waiting(l)) {
+		PROBE(ring_out_publish, l->epoch, l->commands.sequence);
 		ring_publish(&l->commands);
+		PROBE(ring_out_published, l->epoch, l->commands.sequence);
 		wake_up(&ledger_of(l)->frontend_bell, &intake_of(l)->frontend_sleeps);
+		PROBE(ring_out_rung, l->epoch, l->commands.sequence);
 	}
 	return results + events > 0 || planned;
 }
@@ -329,6 +342,7 @@ static void serve_rest(struct loop *l)
 
 	if (!spin(l))
 		return;
+	PROBE(sleeps, l->epoch);
 	atomic_fetch_add_explicit(&ledger_of(l)->stats.sleeps, 1, memory_order_relaxed); /* a counter */
 	l->nap_ns = nap_ns = next_nap_ns(l, stream_is_dense(l));
 	if (l->command_full && wants_plan(l))

@@ -1,5 +1,7 @@
 #include "core/members.h"
 
+#include "core/probe.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -120,6 +122,7 @@ void pod_reserve(struct core *c, pod_id id, node_id node, bool take)
 	p->state = POD_RESERVED;
 	p->any_attempt = false;
 	p->attempt++;
+	PROBE(reserved, id, p->generation, node, p->gang);
 	pod_queue_push(&c->sends, &c->pods, id);
 	member_in(c, p);
 }
@@ -131,6 +134,7 @@ static void reservation_cancel(struct core *c, struct pod *p)
 	member_out(c, p);
 	list_leave(c, p);
 	room_give(c, p);
+	PROBE(reservation_cancelled, pods_id(&c->pods, p), p->generation);
 	p->state = POD_PENDING;
 	member_in(c, p);
 }
@@ -144,6 +148,7 @@ void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns)
 	room_take(c, p, node);
 	p->state = POD_RESERVED;
 	p->retry_ns = until_ns;
+	PROBE(claim_reserved, id, p->generation, node);
 	pod_queue_push(&c->claims.kept, &c->pods, id);
 	member_in(c, p);
 }
@@ -376,6 +381,7 @@ static void pod_remove(struct core *c, struct pod *p)
 	list_leave(c, p);
 	room_give(c, p);
 	named_set(c, p, ID_NONE);
+	PROBE(pod_left, pods_id(&c->pods, p), p->generation);
 	census_pod_leave(&c->census, pods_id(&c->pods, p));
 	c->shapes.slots[p->shape].pods--;
 	c->pods.count--;
@@ -473,6 +479,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	gang_before_it = p->gang;
 
 	member_out(c, p);
+	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);
 	p->flags = e->flags;
 	/* kube-scheduler finds this fault before it looks for any that a pod is refused for, and
 	 * it says so; no plan can place the pod. */
@@ -489,6 +496,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 		gang_join(c, p, gang);
 	}
 	member_in(c, p);
+	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
 	/* It may be in another gang by now: the one that it was reserved with counts. */
 	if (unsent && p->state == POD_PENDING)
 		gang_cancel_unsent(c, gang_before_it);
@@ -556,6 +564,7 @@ void backoff_wake(struct core *c)
 		}
 		member_out(c, p);
 		list_leave(c, p);
+		PROBE(backoff_over, id, p->generation);
 		member_in(c, p);
 	}
 	c->backoff_due_ns = due_ns > c->now_ns + BACKOFF_GRAIN_NS ? due_ns : c->now_ns + BACKOFF_GRAIN_NS;
@@ -578,11 +587,13 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 	p->any_attempt = false;
 	p->answered_ns = time_ns;
 	if (kind == RESULT_BOUND) {
+		PROBE(bound, result->pod, result->generation, p->node);
 		p->state = POD_BOUND;
 		p->confirmed = false;
 		p->refusals = 0;
 		stat_add(&core_stats(c)->binds_accepted, 1);
 	} else {
+		PROBE(bind_refused, result->pod, result->generation, p->node);
 		room_give(c, p);
 		p->state = POD_PENDING;
 		backoff_begin(c, p, result->retry_ms);

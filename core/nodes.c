@@ -1,5 +1,7 @@
 #include "core/nodes.h"
 
+#include "core/probe.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -474,6 +476,7 @@ void nodes_publish(struct nodes *ns)
 
 		n->changed = false;
 		row_begin(&row->version);
+		PROBE(node_row_open, id);
 		row->generation = n->generation;
 		row->flags = n->flags;
 		row->pods = n->pods;

@@ -1,5 +1,6 @@
 #include "core/say.h"
 
+#include "core/probe.h"
 #include "core/reason.h"
 
 #include <assert.h>
@@ -27,6 +28,7 @@ static bool say_bind(struct core *c, pod_id id)
 	}
 	if (!emit(c, CMD_BIND, &bind, sizeof(bind)))
 		return false;
+	PROBE(bind_said, id, p->generation, p->node, p->attempt);
 	pod_queue_remove(&c->sends, &c->pods, id);
 	stat_add(&core_stats(c)->binds_sent, 1);
 	return true;
@@ -42,12 +44,18 @@ bool say_all(struct core *c)
 	while (c->sends.n > 0)
 		if (!say_bind(c, c->sends.first))
 			return false;
-	if (c->say.gang_waits && !emit(c, CMD_GANG, &c->say.gang, sizeof(c->say.gang)))
-		return false;
-	c->say.gang_waits = false;
-	if (c->say.reason_waits && !emit(c, CMD_REASON, &c->say.reason, sizeof(c->say.reason)))
-		return false;
-	c->say.reason_waits = false;
+	if (c->say.gang_waits) {
+		if (!emit(c, CMD_GANG, &c->say.gang, sizeof(c->say.gang)))
+			return false;
+		PROBE(gang_said, c->say.gang.gang, c->say.gang.generation, (uint32_t)c->say.gang.state);
+		c->say.gang_waits = false;
+	}
+	if (c->say.reason_waits) {
+		if (!emit(c, CMD_REASON, &c->say.reason, sizeof(c->say.reason)))
+			return false;
+		PROBE(reason_said, c->say.reason.gang, c->say.reason.pod, (uint32_t)c->say.reason.reason.why);
+		c->say.reason_waits = false;
+	}
 	return true;
 }
 
@@ -116,6 +124,7 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	struct gang_row *row = &c->ledger.gangs[index];
 
 	row_begin(&row->version);
+	PROBE(gang_row_open, index, g->generation);
 	row->generation = g->generation;
 	row->state = g->state;
 	row->dialect = g->dialect;

@@ -11,15 +11,16 @@ set -eu
 
 # curl and cjson: the API server; microhttpd and gnutls: /metrics, apisim and
 # its TLS; yaml: kubeconfigs and manifests; jemalloc: the allocator; zlib: .gz
-# input; urcu and ncurses: the design's snapshots and `musterctl top`.
+# input; urcu and ncurses: the design's snapshots and `musterctl top`; systemtap-sdt: one
+# header, for probes.
 build='gcc libc6-dev make pkg-config liburcu-dev libjemalloc-dev libcurl4-openssl-dev libcjson-dev
-	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev'
+	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev systemtap-sdt-dev'
 # strace counts the core's system calls, spin proves the models of tests/model, clang is
 # the second compiler, valgrind counts instructions.  dpkg-dev and binutils make the Debian
 # packages of `make deb`, lintian looks at them; systemd-analyze at the units; promtool of
-# prometheus at metrics and alerts.
+# prometheus at metrics and alerts; bpftrace compiles the scripts of deploy/trace.
 test='libcriterion-dev python3 strace spin clang valgrind dpkg-dev binutils lintian
-	prometheus systemd'
+	prometheus systemd bpftrace'
 deb='dpkg-dev binutils'
 # openssl makes keys and certificates, the rest is what lies under the real
 # kube-apiserver that tests/real/build.sh makes.

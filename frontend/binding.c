@@ -4,6 +4,7 @@
 #include "frontend/apistatus.h"
 #include "frontend/bindanswer.h"
 #include "frontend/latency.h"
+#include "frontend/probe.h"
 #include "frontend/version.h"
 
 #include <assert.h>
@@ -43,6 +44,7 @@ void binding_refused(struct bind *b)
 	struct writer *w = b->writer;
 
 	assert(!b->maybe);
+	PROBE(bind_refused, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	w->counts.refused++;
 	w->counts.ambiguous_refused += b->told;
 	if (w->config.latency)
@@ -79,11 +81,13 @@ static void bind_landed(struct bind *b)
 {
 	struct writer *w = b->writer;
 
+	PROBE(bind_landed, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	w->counts.bound++;
 	w->counts.ambiguous_bound += b->told;
 	b->maybe = false;
 	time_bound(b);
 	binding_tell(b, RESULT_BOUND);
+	PROBE(bind_told, b->cmd.pod, b->cmd.pod_generation);
 	notice(b, NULL);
 	TAILQ_INSERT_TAIL(&w->landed, b, link);
 	backoff_reset(&w->pause);
@@ -155,6 +159,7 @@ static void bind_unknown(struct bind *b, const struct http_answer *answer)
 {
 	struct writer *w = b->writer;
 
+	PROBE(bind_unknown, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	b->maybe = true;
 	if (!b->told) {
 		b->told = true;
@@ -190,6 +195,7 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 	struct bind *b = context;
 	struct writer *w = b->writer;
 
+	PROBE(answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
 	w->counts.post_ns_sum += writer_now(w) - b->sent_ns;
 	switch (bind_answer_read(answer, body, body_bytes)) {
@@ -271,6 +277,7 @@ static void post_start(struct bind *b)
 	}
 	if (!b->begun) {
 		b->begun = true;
+		PROBE(bind_begun, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 		model_bind_begin(w->config.model, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	}
 	jsonout_clear(&w->path);
@@ -283,7 +290,9 @@ static void post_start(struct bind *b)
 	request.body = w->body.at;
 	request.body_bytes = w->body.bytes;
 	w->counts.posts++;
+	PROBE(post, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	bind_fly(b, &request, &handler);
+	PROBE(posted, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	if (w->config.latency)
 		latency_posted(w->config.latency, &b->cmd, b->sent_ns);
 }
@@ -319,6 +328,7 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 	struct bind_pod pod;
 	struct apistatus s;
 
+	PROBE(read_answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
 	if (answer->end == HTTP_ANSWERED && answer->status == 200 && bind_pod_read(body, body_bytes, &pod) == 0) {
 		read_decide(b, &pod);
@@ -349,6 +359,7 @@ static void read_start(struct bind *b)
 	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p", b->namespace, b->name);
 	request.path = w->path.at;
 	w->counts.reads++;
+	PROBE(read_ask, b->cmd.pod, b->cmd.pod_generation);
 	bind_fly(b, &request, &handler);
 }
 
@@ -359,6 +370,7 @@ static void fence_done(void *context, const struct http_answer *answer, const ch
 
 	(void)body;
 	(void)body_bytes;
+	PROBE(fence_answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
 	if (answer->end == HTTP_ANSWERED && answer->status == 401) {
 		bind_renew(b);
@@ -379,6 +391,7 @@ static void fence_start(struct bind *b)
 	struct http_handler handler = {.done = fence_done, .context = b};
 
 	w->counts.fences++;
+	PROBE(fence_ask, b->cmd.pod, b->cmd.pod_generation);
 	jsonout_clear(&w->path);
 	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p/status", b->namespace, b->name);
 	jsonout_clear(&w->body);

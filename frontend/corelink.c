@@ -1,6 +1,7 @@
 #include "frontend/corelink.h"
 
 #include "frontend/log.h"
+#include "frontend/probe.h"
 #include "ipc/observe.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
@@ -94,6 +95,7 @@ int corelink_connect(struct corelink *c, struct link_error *e)
 
 	/* Relaxed: the core is not there yet. */
 	atomic_store_explicit(&intake->frontend_sleeps, 0, memory_order_relaxed);
+	PROBE(core_hello);
 	rc = link_connect(c->config.path, LINK_FRONTEND, &c->intake, &c->link, e);
 	if (rc < 0)
 		return rc;
@@ -241,6 +243,10 @@ static void *port_event(void *context, enum record_kind kind, uint32_t body_byte
 
 	note_last(c);
 	r = ring_reserve(&c->events, kind, body_bytes, wall_ns(c));
+	if (r)
+		PROBE(ring_in_reserved, (uint32_t)kind, c->link.epoch, r->sequence);
+	else
+		PROBE(ring_in_full, (uint32_t)kind, c->link.epoch);
 	c->last = r;
 	return r ? r + 1 : NULL;
 }
@@ -253,6 +259,7 @@ static bool port_result(void *context, enum record_kind kind, const struct resul
 	if (!r)
 		return false;
 	memcpy(r + 1, result, sizeof(*result));
+	PROBE(result_written, result->pod, (uint32_t)kind, c->link.epoch, r->sequence);
 	c->urgent = c->urgent || kind != RESULT_BOUND;
 	return true;
 }
@@ -274,11 +281,15 @@ static void port_publish(void *context)
 	if (!news)
 		return;
 	note_last(c);
+	PROBE(ring_in_publish, c->link.epoch, c->events.sequence);
 	ring_publish(&c->events);
+	PROBE(ring_in_published, c->link.epoch, c->events.sequence);
 	ring_publish(&c->results);
+	PROBE(results_published, c->link.epoch, c->results.sequence);
 	if (!c->urgent && !is_filling(&c->events) && !is_filling(&c->results))
 		return;
 	wake_up(&intake_of(c)->core_bell, &ledger->core_sleeps);
+	PROBE(ring_in_rung, c->link.epoch, c->events.sequence);
 	c->urgent = false;
 }
 

@@ -1,6 +1,7 @@
 #include "frontend/extender.h"
 
 #include "frontend/log.h"
+#include "frontend/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,7 @@ static enum sending job_send(struct extender *x, struct extender_job *job, const
 				   .words = (uint32_t)words,
 				   .keep_ms = q->verb == EXTENDER_FILTER ? x->config.keep_ms : 0 };
 	memcpy(e + 1, x->set, bytes);
+	PROBE(claim_sent, pod.id, pod.generation, job->ticket);
 	return SENT;
 }
 
@@ -165,6 +167,7 @@ void extender_answered(struct extender *x, const struct cmd_claim *cmd)
 			break;
 	if (!job)
 		return;
+	PROBE(claim_answered, cmd->pod, cmd->pod_generation, cmd->ticket, cmd->node);
 	name = cmd->node != ID_NONE ? model_node(x->config.model, cmd->node, cmd->node_generation) : NULL;
 	while (name && chosen < job->question.nodes_n && !text_is(job->question.nodes[chosen].name, name))
 		chosen++;

@@ -5,6 +5,7 @@
 #include "frontend/latency.h"
 #include "frontend/lease.h"
 #include "frontend/log.h"
+#include "frontend/probe.h"
 #include "frontend/report.h"
 #include "frontend/watch.h"
 #include "frontend/writer.h"
@@ -74,6 +75,7 @@ static void result_keep(void *context, enum record_kind kind, const struct resul
 		f->results = must_grow(f->results, f->results_room * sizeof(*f->results));
 	}
 	f->results[f->results_n++] = (struct pending_result){.kind = kind, .result = *r};
+	PROBE(result_kept, r->pod, r->generation, (uint32_t)kind);
 }
 
 /* True when none is left.  A new core must know the pods before it hears of
@@ -106,8 +108,10 @@ static void pod_put(void *context, uint64_t heard_ns)
 	struct frontend *f = context;
 	struct pod_put put;
 
-	if (model_last_put(f->model, &put))
-		latency_put(f->latency, &put, heard_ns, env_now(f->env));
+	if (!model_last_put(f->model, &put))
+		return;
+	PROBE(extracted, put.id, put.generation, put.node, heard_ns);
+	latency_put(f->latency, &put, heard_ns, env_now(f->env));
 }
 
 /* ---- life --------------------------------------------------------------------- */
@@ -199,8 +203,10 @@ int frontend_core_up(struct frontend *f, const struct limits *limits, const stru
 	f->replayed = false;
 	f->ticked_ns = 0;
 	f->counts.core_connects++;
+	PROBE(replay_begins);
 	model_restart(f->model);
 	writer_core_up(f->writer);
+	PROBE(replay_begun);
 	return 0;
 }
 
@@ -225,6 +231,7 @@ static int bind_take(struct frontend *f, const struct record *record, const stru
 	if (f->stopping)
 		return 0;
 	f->counts.binds_taken++;
+	PROBE(bind_taken, cmd->pod, cmd->pod_generation, cmd->node, cmd->attempt);
 	now = env_now(f->env);
 	latency_commanded(f->latency, cmd, f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
 	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
@@ -268,6 +275,7 @@ static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
 		if (r->counts[i].why >= NODE_WHY_KINDS)
 			return -EPROTO;
 	f->counts.reasons_taken++;
+	PROBE(reason_taken, cmd->gang, cmd->pod, (uint32_t)r->why);
 	told(f, cmd);
 	report_reason(f->report, cmd);
 	return 0;
@@ -290,6 +298,7 @@ static int gang_take(struct frontend *f, const struct cmd_gang *cmd)
 {
 	if (cmd->gang >= f->limits.gangs || cmd->state >= GANG_STATES)
 		return -EPROTO;
+	PROBE(gang_taken, cmd->gang, cmd->generation, (uint32_t)cmd->state);
 	decisions_gang(f->decisions, cmd);
 	report_gang(f->report, cmd);
 	return 0;
@@ -356,6 +365,7 @@ static uint64_t tick_send(struct frontend *f)
 		return f->ticked_ns + gap;
 	if (!f->flushed || !f->port.event(f->port.context, EVENT_TICK, 0))
 		return now + FULL_NS;
+	PROBE(tick);
 	f->ticked_ns = now;
 	return now + gap;
 }
@@ -373,10 +383,12 @@ static void look_at(struct looking *l)
 	const struct event_pod *pod = l->body;
 	const struct event_drop *drop = l->body;
 
-	if (l->body && l->kind == EVENT_POD)
+	if (l->body && l->kind == EVENT_POD) {
+		PROBE(sent, pod->pod, pod->generation, pod->gang, pod->node);
 		latency_sent(l->f->latency, pod->pod, pod->generation, env_now(l->f->env));
-	else if (l->body && l->kind == EVENT_POD_DROP)
+	} else if (l->body && l->kind == EVENT_POD_DROP) {
 		latency_dropped(l->f->latency, drop->id, drop->generation);
+	}
 	l->body = NULL;
 }
 
@@ -406,11 +418,13 @@ static uint64_t core_send(struct frontend *f)
 
 	/* One that stands by is kept warm: its core knows all and plans nothing. */
 	if (!f->synced && all_synced(f) && frontend_may_write(f)) {
+		PROBE(lists_in);
 		model_set_synced(f->model);
 		report_lists_in(f->report);
 		f->synced = true;
 	}
 	f->flushed = model_send(f);
+	PROBE(flushed, (uint32_t)f->flushed);
 	if (!f->flushed)
 		f->counts.ring_full++;
 	next = tick_send(f);

@@ -4,6 +4,7 @@
 #include "frontend/json.h"
 #include "frontend/jsonout.h"
 #include "frontend/log.h"
+#include "frontend/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +217,7 @@ static void request_send(struct lease *l, enum request request)
 		r.body = l->body.at;
 		r.body_bytes = l->body.bytes;
 	}
+	PROBE(lease_ask, (uint32_t)request);
 	l->call = env->transport->ops->start(env->transport, &r, &handler);
 	if (!l->call)
 		fatal_memory();
@@ -317,6 +319,7 @@ static void taken(struct lease *l, const char *body, size_t bytes)
 		free(l->metadata);
 		l->metadata = NULL;
 	}
+	PROBE(lease_taken, l->counts.renewals);
 	l->lead_until_ns = l->sent_ns + l->config.renew_ns;
 	again(l, l->config.retry_ns);
 	if (first)
@@ -350,6 +353,7 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 	bool ok = answer->end == HTTP_ANSWERED && (answer->status == 200 || answer->status == 201);
 
 	l->call = NULL;
+	PROBE(lease_answered, (uint32_t)request, answer->status);
 	l->request = REQUEST_NONE;
 	if (request == REQUEST_RELEASE) {
 		l->released = true;

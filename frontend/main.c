@@ -9,6 +9,7 @@
 #include "frontend/log.h"
 #include "frontend/notify.h"
 #include "frontend/options.h"
+#include "frontend/probe.h"
 #include "frontend/serve.h"
 #include "frontend/state.h"
 #include "ipc/logline.h"
@@ -171,6 +172,7 @@ static bool stop_wanted(struct daemon *d)
 static void core_lost(struct daemon *d, const char *why)
 {
 	env_log(&d->env, "warn", "%s; waiting for a new core", why);
+	PROBE(core_lost, corelink_epoch(d->link));
 	corelink_close(d->link);
 	frontend_core_down(d->frontend);
 	d->connect_ns = 0;
@@ -202,6 +204,7 @@ static int core_connect(struct daemon *d)
 	if (corelink_is_up(d->link) || now < d->connect_ns || stop_wanted(d))
 		return -1;
 	if (corelink_connect(d->link, &e) == 0) {
+		PROBE(core_connected, corelink_epoch(d->link));
 		core_accept(d);
 		return -1;
 	}
@@ -228,11 +231,14 @@ static bool commands_take(struct daemon *d)
 		int rc = corelink_read(d->link, r);
 
 		if (rc == 0) {
+			PROBE(ring_out_release, (uint32_t)i);
 			corelink_release(d->link);
 			return false;
 		}
-		if (rc > 0)
+		if (rc > 0) {
+			PROBE(ring_out_read, (uint32_t)r->kind, r->epoch, r->sequence);
 			rc = frontend_command(d->frontend, r);
+		}
 		if (rc < 0) {
 			d->metrics.lost.bad_command++;
 			core_lost(d, "muster-core sent a command that makes no sense; connection closed");
@@ -362,11 +368,13 @@ static int loop_end(struct daemon *d)
 	uint64_t until = env_now(&d->env) + DRAIN_NS;
 
 	env_log(&d->env, "info", "stopping");
+	PROBE(draining);
 	frontend_stop(d->frontend);
 	while (!frontend_idle(d->frontend) && env_now(&d->env) < until)
 		loop_turn(d);
 	if (corelink_is_up(d->link))
 		frontend_poll(d->frontend);
+	PROBE(drained);
 	until = env_now(&d->env) + RELEASE_NS;
 	while (!frontend_release_lease(d->frontend) && env_now(&d->env) < until)
 		loop_turn(d);
@@ -583,6 +591,7 @@ static int daemon_start(struct daemon *d)
 	    (code = serve_begin(d)) >= 0)
 		return code;
 	frontend_begin(d);
+	PROBE(started);
 	if (pthread_create(&d->signal_thread, NULL, signal_run, d) != 0)
 		fatal_memory();
 	say_start(d);

@@ -6,6 +6,7 @@
 #include "frontend/report_impl.h"
 
 #include "frontend/event.h"
+#include "frontend/probe.h"
 #include "frontend/reason.h"
 
 #include <stdio.h>
@@ -247,6 +248,7 @@ static void status_write(struct group *g, const struct gang_view *gang, const st
 		jsonout_add(&r->body, "{\"metadata\":{\"resourceVersion\":@s},\"status\":", gang->resource_version);
 	group_status_write(gang->writes, gang->status, want, now, &r->body);
 	jsonout_add(&r->body, "}");
+	PROBE(group_status_ask, g->gang, g->generation);
 	report_item_fly(&g->item, "PATCH", gang->writes->strategic ? "application/strategic-merge-patch+json" :
 	                "application/merge-patch+json");
 }

@@ -3,6 +3,7 @@
 
 #include "frontend/apistatus.h"
 #include "frontend/event.h"
+#include "frontend/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ void report_item_fly(struct item *i, const char *method, const char *type)
 	};
 	struct http_handler handler = {.done = item_done, .context = i};
 
+	PROBE(report_ask, (uint32_t)i->kind, (uint32_t)i->step, i->pod);
 	i->call = r->config.env->transport->ops->start(r->config.env->transport, &request, &handler);
 	if (!i->call)
 		fatal_memory();
@@ -197,6 +199,7 @@ static void item_written(struct item *i)
 		return;
 	}
 	if (i->step == STEP_CONDITION) {
+		PROBE(condition_written, i->pod);
 		r->counts.conditions++;
 		i->step = STEP_EVENT;
 		if (i->next_note) /* that text is old already */
@@ -252,6 +255,7 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 	struct transport *t = r->config.env->transport;
 
 	i->call = NULL;
+	PROBE(report_answered, (uint32_t)i->kind, (uint32_t)i->step, answer->status);
 	report_item_unlist(i);
 	if (answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500) {
 		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));

@@ -2,6 +2,7 @@
 #include "frontend/watch_impl.h"
 
 #include "frontend/jsonout.h"
+#include "frontend/probe.h"
 #include "frontend/version.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ static void list_abort(struct watch *w)
 
 void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns)
 {
+	PROBE(relist, w->index, (uint32_t)reason);
 	w->counts.relists++;
 	w->counts.relists_for[reason]++;
 	w->full_list = false;
@@ -48,6 +50,7 @@ void watch_list_start(struct watch *w)
 		jsonout_add(&query, "&continue=@p", w->continue_token);
 	path = watch_query(w, query.at ? query.at : "");
 	request.path = path;
+	PROBE(list_ask, w->index);
 	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
 	free(path);
 	jsonout_free(&query);
@@ -58,7 +61,9 @@ void watch_list_start(struct watch *w)
 
 static void list_finished(struct watch *w)
 {
+	PROBE(list_end, w->index);
 	model_replace_end(w->model, w->index);
+	PROBE(list_taken, w->index);
 	model_resource_served(w->model, w->index, true);
 	w->replacing = false;
 	w->full_list = false;
@@ -89,6 +94,7 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 		/* The version of the first page is that of the whole list. */
 		memcpy(w->version, page.resource_version, sizeof(w->version));
 	}
+	PROBE(list_page, w->index, body_bytes);
 	if (rc == 0)
 		rc = list_page_items(&page, watch_put, w);
 	if (rc < 0) {

@@ -2,6 +2,7 @@
 #include "frontend/watch_impl.h"
 
 #include "frontend/apistatus.h"
+#include "frontend/probe.h"
 #include "frontend/version.h"
 
 #include <errno.h>
@@ -65,6 +66,7 @@ static int event_take(void *context, const char *json, size_t bytes)
 
 	if (watch_event_read(json, bytes, &e) < 0)
 		return -EPROTO;
+	PROBE(watch_event, w->index, bytes);
 	w->said++;
 	if (text_is(e.type, "ERROR")) {
 		error_event(w, &e.object);
@@ -76,6 +78,7 @@ static int event_take(void *context, const char *json, size_t bytes)
 		watch_put(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "DELETED")) {
 		w->counts.events++;
+		PROBE(watch_removal, w->index);
 		watch_remove(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "BOOKMARK")) {
 		bookmark(w);
@@ -86,6 +89,7 @@ static int event_take(void *context, const char *json, size_t bytes)
 		return 0;
 	if (version_newer(w->version, version))
 		return watch_went_backwards(w, version);
+	PROBE(watch_event_taken, w->index);
 	memcpy(w->version, version, sizeof(version));
 	return 0;
 }
@@ -96,6 +100,7 @@ static bool watch_data(void *context, int status, const char *bytes, size_t n)
 	int rc;
 
 	w->heard_ns = env_now(w->env);
+	PROBE(watch_read, w->index, n, w->heard_ns);
 	if (status != 200) {
 		if (n > sizeof(w->error_body) - w->error_bytes)
 			n = sizeof(w->error_body) - w->error_bytes;
@@ -150,6 +155,7 @@ void watch_stream_start(struct watch *w)
 	w->began_ns = env_now(w->env);
 	w->heard_ns = w->began_ns;
 	w->counts.watches++;
+	PROBE(watch_ask, w->index);
 	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
 	free(path);
 	if (!w->call)
@@ -210,6 +216,7 @@ static void watch_done(void *context, const struct http_answer *answer, const ch
 	(void)body;
 	(void)body_bytes;
 	w->call = NULL;
+	PROBE(watch_ended, w->index, answer->status);
 	if (answer->end != HTTP_ANSWERED || answer->status == 200) {
 		w->renewed = false;
 		w->suspect = answer->end != HTTP_ANSWERED && w->verdict == VERDICT_NONE;

@@ -1,5 +1,7 @@
 #include "frontend/writer_impl.h"
 
+#include "frontend/probe.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,7 @@ void writer_later(struct bind *b, enum bind_step step, uint64_t wait_ns)
 
 	b->step = step;
 	b->due_ns = writer_now(w) + wait_ns;
+	PROBE(bind_again, b->cmd.pod, b->cmd.pod_generation, (uint32_t)step);
 	TAILQ_INSERT_TAIL(&w->retries, b, link);
 	w->retrying++;
 	if (b->due_ns < w->retries_due_ns)
@@ -153,6 +156,7 @@ int writer_bind(struct writer *w, const struct cmd_bind *cmd)
 	w->by_pod[cmd->pod] = b;
 	TAILQ_INSERT_TAIL(&w->queue, b, link);
 	w->queued++;
+	PROBE(bind_queued, cmd->pod, cmd->pod_generation, cmd->node);
 	return 0;
 }
 
@@ -206,6 +210,7 @@ static void landed_look(struct writer *w)
 		after = TAILQ_NEXT(b, link);
 		if (model_pod(w->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) && !pod.node[0])
 			continue;
+		PROBE(bind_seen, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 		if (b->begun)
 			model_bind_end(w->config.model, b->cmd.pod, b->cmd.pod_generation);
 		TAILQ_REMOVE(&w->landed, b, link);

@@ -8,6 +8,7 @@
 #   - docs/scenarios.md has each of the 90 scenarios
 #   - docs/configuration.md shows what --help-config prints; --renew writes it there
 #   - docs/metrics.md shows what --help-metrics prints, and nothing else; --renew as well
+#   - docs/tracing.md has each probe of the daemons, with its arguments; deploy/trace/*.bt compile
 #   - each flag of the daemons has a key in the configuration, with the same default
 #   - the decisions have a number each and are all in docs/decisions/README.md
 set -u
@@ -97,6 +98,40 @@ sed -n 's/.*# Flag of muster-core: //p' "$work/schema" | sort | comm -3 "$work/h
 sed -n '/# Flag of muster-core: /{s/.*: //;h;n;s/.*: //;/^[A-Z]*$/!{H;x;s/\n/ /p;};}' "$work/schema" | sort |
 	comm -13 - "$work/defaults" | check 'defaults of muster-core that its keys have otherwise'
 
+# ---- probes ------------------------------------------------------------------------
+
+probes() { # PROGRAM: "name type,type"
+	readelf -n "$1" | awk '/^    Name: / { name = $2 }
+		/^    Arguments:/ {
+			types = ""
+			for (i = 2; i <= NF; i++) if (split($i, part, "@") > 1) {
+				size = part[1]
+				type = size < 0 ? "i" (-8 * size) : "u" (8 * size)
+				types = types (types ? "," : "") type
+			}
+			print name, types
+		}' | sort -u
+}
+for program in muster-core muster-frontend; do
+	awk -v heading="## Probes of $program" -F '|' '
+		/^#/ { on = $0 == heading }
+		on && $2 ~ /`/ {
+			n = split($3, argument, ",")
+			types = ""
+			for (i = 1; i <= n; i++) { split(argument[i], word, " "); types = types (i > 1 ? "," : "") word[2] }
+			gsub(/[ `]/, "", $2)
+			print $2, types
+		}' docs/tracing.md | sort > "$work/page"
+	probes "$bin/$program" > "$work/program"
+	[ -s "$work/program" ] || echo 'none' >> "$work/page"
+	diff "$work/program" "$work/page" | sed -n 's/^</the program:/p; s/^>/the page:   /p' | check "docs/tracing.md, probes of $program"
+done
+for script in deploy/trace/*.bt; do
+	sed "s|/usr/bin|$PWD/$bin|g" "$script" > "$work/script.bt"
+	# Compiled, not run: that needs rights, this needs none.
+	bpftrace -d "$work/script.bt" > "$work/said" 2>&1 || tail -n 2 "$work/said"
+done | check 'deploy/trace, scripts'
+
 # ---- what documents name ------------------------------------------------------------
 
 guides=$(printf '%s\n' docs/*.md | grep -v -x -e docs/scenarios.md -e docs/style.md)
@@ -146,7 +181,7 @@ awk '/^## A map of `/ { split($0, part, "`"); folder = part[2]; next }
 } | check 'docs/architecture.md, files of its maps'
 
 # shellcheck disable=SC2086
-grep -ohE 'muster_[a-z_]+' $guides | sort -u | while read -r metric; do
+grep -ohE 'muster_[a-z_]+' $guides | grep -v -x -e muster_core -e muster_frontend | sort -u | while read -r metric; do
 	grep -qF "\"$metric" frontend/*.c || grep -qF "$metric{" frontend/*.c || grep -qF "$metric " frontend/*.c || echo "$metric"
 done | check 'metrics that muster-frontend has not'
 

@@ -1,0 +1,9 @@
+/* The probes of muster-core: PROBE(name, argument...).  See ipc/probe.h. */
+#ifndef MUSTER_CORE_PROBE_H
+#define MUSTER_CORE_PROBE_H
+
+#include "ipc/probe.h"
+
+#define PROBE(name, ...) MUSTER_PROBE(muster_core, name, ##__VA_ARGS__)
+
+#endif
