@@ -89,7 +89,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz oracle sim campaign demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign demo test test-unit test-process test-clang test-real test-stress \
 	test-counts counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -172,6 +172,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make test-real   the same against a real kube-apiserver 1.36.3
 ## make oracle      random tests of judge, census, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
+## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make campaign    20,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
@@ -230,6 +231,12 @@ test-stress:
 	@$(MAKE) --no-print-directory -j2 SAN=thread stress
 	@{ printf '!TSAN_OPTIONS=halt_on_error=1 %s\n' $(STRESS:$(B)/%=build-thread/%); \
 		echo '!tests/stress/weaken.sh'; echo '!tests/model/run.sh'; } | tests/run.sh build/test-logs-stress
+
+# Many at a time: they mostly wait.  Some are tests of modules, under ASan.
+faults: deps-test
+	@$(MAKE) --no-print-directory -j2 programs
+	@$(MAKE) --no-print-directory -j2 SAN=address unit
+	@tests/faults/run.py
 
 # Two at a time.  A finding prints how to have it again.
 SECONDS ?= 60

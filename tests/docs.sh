@@ -134,7 +134,7 @@ done | check 'deploy/trace, scripts'
 
 # ---- what documents name ------------------------------------------------------------
 
-guides=$(printf '%s\n' docs/*.md | grep -v -x -e docs/scenarios.md -e docs/style.md)
+guides=$(printf '%s\n' docs/*.md | grep -v -x -e docs/scenarios.md -e docs/faults.md -e docs/style.md)
 pages="README.md tests/README.md tests/apisim/README.md $guides"
 
 # shellcheck disable=SC2086 # lists of files

@@ -1,11 +1,9 @@
 """What scenarios gave, kept between runs, and the table made of it."""
-import json
-import pathlib
 import re
-import subprocess
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from lib import kept
+from lib.kept import ROOT
+
 KEPT = ROOT / "build" / "scenarios"
 TABLE = ROOT / "docs" / "scenarios.md"
 SERVERS = ("apisim", "real")
@@ -23,39 +21,25 @@ sums, groups, reasons and the order of objects are checked by an independent rea
 """
 
 
+def path_of(server):
+    return KEPT / f"{server}.json"
+
+
 def read(server):
-    """{name: {verdict, seconds, commit}}"""
-    path = KEPT / f"{server}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return kept.read(path_of(server))
 
 
 def seconds(server):
-    return {name: one["seconds"] for name, one in read(server).items()}
-
-
-def commit():
-    """What runs, with a + when something of it is not committed."""
-    def git(*arguments):
-        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
-        return done.stdout.strip()
-
-    parts = ("core", "frontend", "ipc", "ctl", "tests/scenarios", "tests/lib", "tests/apisim")
-    changed = git("status", "--porcelain", "-uno", "--", *parts)
-    return (git("rev-parse", "--short", "HEAD") or "no commit") + ("+" if changed else "")
+    return kept.seconds(path_of(server))
 
 
 def keep(server, ends):
-    """ends: {name: (verdict, seconds, what it said)}"""
-    kept, now = read(server), commit()
-    for name, (verdict, took, _) in ends.items():
-        kept[name] = {"verdict": verdict, "seconds": round(took, 1), "commit": now, "day": time.strftime("%Y-%m-%d")}
-    KEPT.mkdir(parents=True, exist_ok=True)
-    (KEPT / f"{server}.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")
+    kept.keep(path_of(server), ends, ["tests/scenarios"])
 
 
-def of_number(kept, names):
+def of_number(ends, names):
     """Of a number with its variants: failed when one did, passed when all did."""
-    got = [kept.get(name, {"verdict": "not run"}) for name in names]
+    got = [ends.get(name, {"verdict": "not run"}) for name in names]
     for verdict in ("failed", "not run", "passed"):
         found = [one for one in got if one["verdict"] == verdict]
         if found:
@@ -67,11 +51,11 @@ def write_table():
     from . import runner
     every = runner.scenarios()
     rows = ["| number | what | apisim | real |", "| --- | --- | --- | --- |"]
-    kept = {server: read(server) for server in SERVERS}
+    ends = {server: read(server) for server in SERVERS}
     for number in runner.NUMBERS:
         names = [name for name in every if runner.number_of(name) == number]
         said = "; ".join(first_line(every[name]) for name in names)
-        rows.append(" | ".join([f"| {number}", said, *(of_number(kept[s], names) for s in SERVERS)]) + " |")
+        rows.append(" | ".join([f"| {number}", said, *(of_number(ends[s], names) for s in SERVERS)]) + " |")
     TABLE.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
     print(f"{TABLE.relative_to(ROOT)}: {len(rows) - 2} numbers")
 

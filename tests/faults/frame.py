@@ -1,0 +1,278 @@
+"""What a fault is written with.  It is a function of one argument, named after its number in
+the table (fault_13_server_restarts; a number may have several), with a first line that says how
+the fault is made, in any module of this folder:
+
+    @at("idle", "mid-bind", why="a list has no effect on plans")
+    def fault_13_server_restarts(t):
+        "the server goes away for 3 s, all connections break"
+        with t.moment_of("gang"):
+            t.proxy.away()
+            time.sleep(3)
+            t.proxy.listen()
+        t.settles()
+
+It runs once at each of its moments (t.moment):
+
+    idle        all is placed, nothing is under way; the gang comes after the fault
+    mid-plan    the gang is planned and reserved; none of its Bindings has reached the server
+    mid-bind    a part of its Bindings has taken effect, the others have not reached the server
+    mid-relist  the same, and a list of pods from before is on its way, because of a 410
+
+Without @at it runs once, and does all by itself.  A module's WHY_NOT = {9: "..."} tells of numbers
+that have no test.  t.settles() takes the faults away, waits for the end and reads the invariants."""
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import types
+
+from lib import check, muster, objects
+from lib.cluster import Cluster, Follower
+from lib.harness import Failed, check as must, until
+from lib.proxy import Proxy, is_binding, is_list, is_watch
+from scenarios import wrongs
+
+NODES, CPU = 4, 8
+SIZE = 8      # of the gang that a fault meets
+PART = 3      # of it that are bound mid-bind
+AFTER_S = 40  # I10: 30 s, and a backoff
+LISTS_AT_ONCE, LISTS_PER_S = 8, 0.25  # I11, of one resource
+POSTS_AT_ONCE = 64
+STOP_S = 15
+
+
+def at(*moments, why="", **given):
+    """Decorates a fault; why: of the moments that it leaves out.  given: nodes=[...], apisim=[flags],
+    muster=[flags], limit_s=N, proxy=False, up=False (it starts muster by itself)."""
+    def mark(function):
+        function.moments, function.why, function.given = moments, why, given
+        return function
+    return mark
+
+
+class Fault:
+    def __init__(self, name, moment, given):
+        self.name, self.moment, self.given = name, moment, given
+        self.never = {"whale"}   # gangs that must not be placed
+        self.c = self.client = self.proxy = self.history = None
+        self.started, self.daemons = time.monotonic(), {}
+
+    # ---- the world ----
+
+    @contextlib.contextmanager
+    def world(self):
+        """apisim, a proxy before it, muster, a gang that is placed and one that never fits."""
+        nodes = self.given.get("nodes") or [objects.node(f"n{i}", cpu=str(CPU)) for i in range(NODES)]
+        with Cluster(*nodes, apisim=["--start-ms", 20, *self.given.get("apisim", ())]) as self.c:
+            self.client = self.c.client
+            with self._proxied(), Follower(self.client) as self.history:
+                try:
+                    self._begin()
+                    yield self
+                    self._stop()
+                except BaseException:
+                    self.tell()
+                    raise
+
+    @contextlib.contextmanager
+    def _proxied(self):
+        if not self.given.get("proxy", True):
+            yield
+            return
+        with Proxy(self.c.kubeconfig, self.c.folder) as self.proxy:
+            self.c.kubeconfig = self.proxy.kubeconfig
+            yield
+
+    def _begin(self):
+        self.gang("first", 4)
+        self.gang("whale", 3, cpu=str(2 * CPU))
+        if self.given.get("up", True):
+            self.c.up(*self.given.get("muster", ()))
+            until(lambda: self.c.bound("first") == 4, AFTER_S, "the first gang is bound")
+            self.rest()
+            self.daemons = self.c.daemons()
+
+    def _stop(self):
+        """While the server is there; whoever was started by hand is stopped by the cluster."""
+        ctl = getattr(self.c, "ctl", None)
+        if ctl and ctl.running():
+            must(ctl.stop(STOP_S) == 0, "musterctl up did not stop cleanly:", ctl.log()[-1500:])
+
+    def gang(self, name, n=SIZE, quorum=None, **rest):
+        group, members = objects.gang(name, n, quorum, **rest)
+        self.c.create(group, *members)
+
+    def tell(self):
+        """How things stood when it failed."""
+        with contextlib.suppress(Exception):
+            for p in sorted(self.c.pods(), key=check.key)[:20]:
+                print(p["metadata"]["name"], p["spec"].get("nodeName"), p["status"].get("phase"), check.condition(p))
+        for call in list(self.proxy.seen)[-25:] if self.proxy else ():
+            print(f"{call.when - self.started:7.2f}", call)
+        sys.stdout.flush()
+
+    # ---- the moment ----
+
+    @contextlib.contextmanager
+    def moment_of(self, name="gang", size=SIZE, **rest):
+        """In here that gang is at the moment of this run; at idle it is made afterwards."""
+        gates = []
+        if self.moment != "idle":
+            gates.append(self._bring(name, size, rest))
+        if self.moment == "mid-relist":
+            gates.append(self.relist())
+        yield
+        for gate in gates:
+            gate.open()
+            time.sleep(0.3)
+        if self.moment == "idle":
+            self.gang(name, size, **rest)
+
+    def _bring(self, name, size, rest):
+        through = 0 if self.moment == "mid-plan" else PART
+
+        def held(call):
+            return is_binding(call) and call.name.startswith(name + "-")
+
+        gate = self.proxy.hold(held)
+        passing = self.proxy.rule(held, lambda call: call.pass_on(), count=through) if through else None
+        self.gang(name, size, **rest)
+        until(lambda: gate.waiting > 0 and self.c.bound(name + "-") == through, AFTER_S,
+              lambda: f"{through} of {name} bound, {gate.waiting} held")
+        if passing:
+            self.proxy.remove(passing)
+        return gate
+
+    def relist(self, resource="pods"):
+        """A gate that holds the answer to a new list, which was made now."""
+        gate = self.proxy.hold_answers(is_list(resource))
+        self.c.arm("compact")
+        # Another object of the kind, so that the version that the watch has is too old.
+        self.client.create(objects.pod(f"touch-{time.monotonic_ns()}", scheduler="nobody", cpu="0", memory="0"))
+        self.c.arm("compact")
+        self.proxy.cut_all(is_watch(resource))
+        until(lambda: gate.waiting > 0, AFTER_S, "a list is under way")
+        return gate
+
+    # ---- the end ----
+
+    def settles(self, within_s=AFTER_S, faults_stay=False):
+        """Faults are over: all that can be bound is, and the invariants hold."""
+        if self.proxy and not faults_stay:
+            self.proxy.calm()
+        with contextlib.suppress(Exception):
+            self.client.request("DELETE", "/apisim/faults")
+        until(lambda: not self.unbound(), within_s, lambda: f"bound; these are not: {self.unbound()[:10]}", every_s=0.2)
+        self.rest()
+        self.holds()
+
+    def unbound(self):
+        """Pods of ours without a node that should have one."""
+        return [check.key(p) for p in self.c.pods() if p["spec"].get("schedulerName") == "muster" and not check.is_bound(p)
+                and not p["spec"].get("schedulingGates") and not p["metadata"].get("deletionTimestamp")
+                and p["metadata"]["name"].rsplit("-", 1)[0] not in self.never]
+
+    def rest(self, within_s=AFTER_S):
+        """Nothing is under way, and every pod that waits says why."""
+        def quiet():
+            m = self.c.metrics()
+            return m and not m["muster_binds_in_flight"] and not m["muster_binds_queued"] and \
+                not m["muster_gangs_binding"] and not check.silent_pods(self.c.pods())
+        until(quiet, within_s, lambda: f"rest: {check.silent_pods(self.c.pods())[:3]}", every_s=0.1)
+
+    def holds(self):
+        """I1 to I5 by the independent reading, the server's own book, I11."""
+        found = self.in_time(self._at_rest)
+        found += self.history.wrong
+        stats = self.c.stats()
+        found += [f"apisim counts {stats[what]} {what}" for what in
+                  ("overcommitted", "boundToUnknownNode", "kubeletRejected") if stats[what] and what not in self.allowed()]
+        found += self.storms()
+        for name in self.never:
+            found += [f"{name} has {self.c.bound(name + '-')} bound"] * bool(self.c.bound(name + "-"))
+        must(not found, "invariants:", *found[:8])
+
+    def allowed(self):
+        return self.given.get("allowed", ())
+
+    def _at_rest(self):
+        found = check.cluster(self.client) + check.silent_pods(self.c.pods())
+        state = types.SimpleNamespace(nodes=self.client.list("Node"), pods=self.c.pods())
+        return found + wrongs.other_sums(self, state)
+
+    def ctl(self, what):
+        return self.c.ask_json(what)[1]
+
+    def in_time(self, question):
+        """What is found wrong and stays so."""
+        with contextlib.suppress(Failed):
+            until(lambda: not question(), wrongs.REST_S)
+            return []
+        return question()
+
+    def storms(self):
+        """I11: how often a resource was listed, how many Bindings there were at once."""
+        if not self.proxy:
+            return []
+        lists, most = {}, LISTS_AT_ONCE + LISTS_PER_S * (time.monotonic() - self.started)
+        for call in list(self.proxy.seen):
+            if call.list and call.query.get("limit") != "1" and "continue" not in call.query:
+                lists[call.path] = lists.get(call.path, 0) + 1
+        found = [f"I11: {path} was listed {n} times" for path, n in lists.items() if n > most]
+        if self.proxy.most_binding > POSTS_AT_ONCE:
+            found.append(f"I11: {self.proxy.most_binding} Bindings at once")
+        return found
+
+    def same_daemons(self):
+        """Nobody had to start again."""
+        must(self.c.daemons() == self.daemons, "a daemon was started again:", self.c.ctl.log()[-2000:])
+
+    # ---- proofs that are elsewhere ----
+
+    def process(self, test, *names, seed=None):
+        """Functions of tests/process/TEST.py, or all of it."""
+        flags = [f"--seed={seed}"] if seed else []
+        self.run_counted(max(1, len(names)), sys.executable, f"tests/process/{test}.py", *names, *flags)
+
+    def unit(self, program, *tests):
+        """Tests of a unit program under ASan: "suite/name", "suite/*"."""
+        for test in tests or ("*/*",):
+            self.run_counted(1, str(muster.ROOT / "build-address" / "unit" / program), "--filter", test)
+
+    def sim(self, seeds, first=1):
+        """Seeds of the simulator."""
+        self.run_counted(seeds, muster.program("muster-sim"), "--seeds", str(seeds), "--from", str(first))
+
+    def run_counted(self, least, *argv):
+        """A command that says how many tests it passed: at least so many, and no failure."""
+        said = run_elsewhere(argv)
+        passed, failed = sums(said)
+        must(failed == 0 and passed >= least, f"{argv}: {passed} passed, {failed} failed, {least} wanted:\n{said[-3000:]}")
+
+
+def run_elsewhere(argv):
+    """Standard output and error of a command; what it started ends with it."""
+    child = subprocess.Popen(argv, cwd=muster.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             start_new_session=True)
+    try:
+        said, _ = child.communicate()
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGTERM)
+        child.communicate()
+        raise
+    must(child.returncode == 0, f"{argv}: exit {child.returncode}:\n{said[-3000:]}")
+    return said
+
+
+def sums(said):
+    """(passed, failed) as tests/run.sh reads them: of Criterion or of a closing line."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
+    row = re.search(r"Tested:\s*(\d+).*?Passing:\s*(\d+).*?Failing:\s*(\d+).*?Crashing:\s*(\d+)", plain)
+    if row:
+        return int(row[2]), int(row[3]) + int(row[4])
+    row = re.search(r"^(?:[A-Za-z0-9_-]+: )?(\d+) passed, (\d+) failed", plain, re.M)
+    return (int(row[1]), int(row[2])) if row else (0, 0)

@@ -1,0 +1,36 @@
+"""What runs of numbered tests gave, kept between runs in build/."""
+import json
+import pathlib
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def commit(*parts):
+    """What runs, with a + when something of it is not committed; parts: folders that count
+    besides the programs' own."""
+    def git(*arguments):
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "-uno", "--", "core", "frontend", "ipc", "ctl", "tests/lib", "tests/apisim", *parts)
+    return (git("rev-parse", "--short", "HEAD") or "no commit") + ("+" if changed else "")
+
+
+def read(path):
+    """{name: {verdict, seconds, commit, day}}"""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def keep(path, ends, parts=()):
+    """ends: {name: (verdict, seconds, what it said)}"""
+    kept, now = read(path), commit(*parts)
+    for name, (verdict, took, _) in ends.items():
+        kept[name] = {"verdict": verdict, "seconds": round(took, 1), "commit": now, "day": time.strftime("%Y-%m-%d")}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+
+
+def seconds(path):
+    return {name: one["seconds"] for name, one in read(path).items()}
