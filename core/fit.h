@@ -3,7 +3,7 @@
  * All numbers are whole and below 2^53, so doubles hold them exactly, and a quotient cut off
  * is the integer quotient: for whole a <= 100 b and b < 2^46, a / b lies 1 / b or more from the
  * next integer unless it is one, far more than rounding moves it.  A node whose numbers
- * are larger, or that lacks cpu or memory, is left to core/score.c (`exact` is false). */
+ * are larger, or that lacks cpu or memory, is left to core/score.c. */
 #ifndef MUSTER_CORE_FIT_H
 #define MUSTER_CORE_FIT_H
 
@@ -16,10 +16,14 @@ struct node_fit {
 	double cpu, memory; /* allocatable */
 	double cpu_scored, memory_scored; /* what placed pods count in scores */
 	double cpu_used, memory_used;     /* what they request */
-	uint32_t balance; /* as score_balanced() has it without one more pod */
-	bool exact;
-	uint64_t reserved;
+	double pods_left;
+	double balance; /* as score_balanced() has it without one more pod; negative: not exact */
 };
+
+static inline bool fit_exact(const struct node_fit *f)
+{
+	return f->balance >= 0;
+}
 
 /* What a shape adds, for the same. */
 struct shape_fit {

@@ -154,6 +154,7 @@ struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes)
 
 static void changed(struct nodes *ns, node_id id)
 {
+	ns->slots[id].logged = (uint32_t)ns->log_n;
 	ns->log[ns->log_n++ % NODE_LOG] = id;
 	if (ns->slots[id].changed)
 		return;
@@ -176,12 +177,20 @@ static void room_update(struct nodes *ns, node_id id, uint32_t resource)
 	*room = now;
 }
 
-/* All numbers of the line anew, or none when one of them is too large for it. */
+static void balance_update(struct node_fit *f, bool exact)
+{
+	exact = exact && f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST &&
+	        f->memory_used < FIT_MOST && f->pods_left > -FIT_MOST;
+	f->balance = exact ? (double)fit_balance(f, f->cpu_used, f->memory_used) : -1;
+}
+
+/* All numbers of the line anew. */
 static void fit_update(struct nodes *ns, node_id id)
 {
 	const wide *sums = &ns->sums[(size_t)id * ns->stride];
 	const wide *scored = &ns->scored[(size_t)id * SCORED_N];
 	struct node_fit *f = &ns->fits[id];
+	bool exact;
 
 	f->cpu = (double)nodes_allocatable(ns, id, RESOURCE_CPU);
 	f->memory = (double)nodes_allocatable(ns, id, RESOURCE_MEMORY);
@@ -189,9 +198,9 @@ static void fit_update(struct nodes *ns, node_id id)
 	f->memory_scored = (double)scored[SCORED_MEMORY];
 	f->cpu_used = (double)sums[RESOURCE_CPU];
 	f->memory_used = (double)sums[RESOURCE_MEMORY];
-	f->exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST && f->cpu_scored < FIT_MOST &&
-	           f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST && f->memory_used < FIT_MOST;
-	f->balance = f->exact ? fit_balance(f, f->cpu_used, f->memory_used) : 0;
+	f->pods_left = (double)ns->room[(size_t)id * ns->stride + RESOURCE_PODS];
+	exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST && f->pods_left < FIT_MOST;
+	balance_update(f, exact);
 }
 
 /* One pod more or less: whole numbers below 2^53 stay exact. */
@@ -199,7 +208,7 @@ static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, 
 {
 	struct node_fit *f = &ns->fits[id];
 
-	if (!f->exact || !s->exact) {
+	if (!fit_exact(f) || !s->exact) {
 		fit_update(ns, id);
 		return;
 	}
@@ -207,9 +216,8 @@ static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, 
 	f->memory_scored += by * s->memory_scored;
 	f->cpu_used += by * s->cpu_used;
 	f->memory_used += by * s->memory_used;
-	f->exact = f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST &&
-	           f->memory_used < FIT_MOST;
-	f->balance = f->exact ? fit_balance(f, f->cpu_used, f->memory_used) : 0;
+	f->pods_left -= by;
+	balance_update(f, true);
 }
 
 int nodes_reach(struct nodes *ns, uint32_t resources)

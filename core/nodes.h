@@ -26,6 +26,7 @@ struct node {
 	struct name name;
 	struct label *labels; /* sorted by key */
 	uint32_t labels_n;
+	uint32_t logged; /* its last change: low bits of its number in the log */
 	struct taint *taints;
 	uint32_t taints_n;
 };

@@ -41,13 +41,36 @@ static void judge(const struct shape *s, node_id id, const struct node *n)
 		s->allowed[id / 64] &= ~bit;
 }
 
+static void judge_all(const struct shapes *ss, const struct shape *s, const struct node *nodes, uint32_t nodes_used)
+{
+	if (!shape_is_plain(s)) {
+		for (node_id node = 0; node < nodes_used; node++)
+			judge(s, node, &nodes[node]);
+		return;
+	}
+	memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
+	for (uint32_t word = 0; word < ss->words; word++)
+		for (uint64_t bits = ss->barred[word]; bits; bits &= bits - 1) {
+			node_id node = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			judge(s, node, &nodes[node]);
+		}
+}
+
 /* ---- the table ------------------------------------------------------------ */
 
 int shapes_init(struct shapes *ss, const struct limits *limits)
 {
 	*ss = (struct shapes){ .limit = limits->shapes, .words = (limits->nodes + 63) / 64 };
 	ss->slots = calloc(limits->shapes, sizeof(*ss->slots));
-	return ss->slots ? 0 : -ENOMEM;
+	ss->open = calloc(3 * (size_t)ss->words, sizeof(*ss->open));
+	if (!ss->slots || !ss->open) {
+		shapes_free(ss);
+		return -ENOMEM;
+	}
+	ss->barred = ss->open + ss->words;
+	ss->soft = ss->barred + ss->words;
+	return 0;
 }
 
 static void shape_clear(struct shape *s)
@@ -65,13 +88,17 @@ void shapes_clear(struct shapes *ss)
 		shape_clear(&ss->slots[id]);
 	ss->used = 0;
 	ss->count = 0;
+	if (ss->open)
+		memset(ss->open, 0, 3 * (size_t)ss->words * sizeof(*ss->open));
 }
 
 void shapes_free(struct shapes *ss)
 {
 	shapes_clear(ss);
 	free(ss->slots);
+	free(ss->open);
 	ss->slots = NULL;
+	ss->open = NULL;
 }
 
 /* A pod counts one pod whatever its record says. */
@@ -190,8 +217,7 @@ int shapes_make(const struct shapes *ss, const struct shape_record *record, cons
 		shape_clear(&fresh);
 		return -ENOMEM;
 	}
-	for (node_id node = 0; node < nodes_used; node++)
-		judge(&fresh, node, &nodes[node]);
+	judge_all(ss, &fresh, nodes, nodes_used);
 	*out = fresh;
 	return 0;
 }
@@ -219,8 +245,26 @@ void shapes_drop(struct shapes *ss, shape_id id)
 	ss->count--;
 }
 
+static bool is_soft(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->taints_n; i++)
+		if (n->taints[i].effect == EFFECT_PREFER_NO_SCHEDULE)
+			return true;
+	return false;
+}
+
+static void bit_set(uint64_t *set, node_id id, bool value)
+{
+	const uint64_t bit = UINT64_C(1) << (id % 64);
+
+	set[id / 64] = value ? set[id / 64] | bit : set[id / 64] & ~bit;
+}
+
 void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
 {
+	bit_set(ss->open, id, node_present(n) && node_is_plain(n));
+	bit_set(ss->barred, id, node_present(n) && !node_is_plain(n));
+	bit_set(ss->soft, id, node_present(n) && is_soft(n));
 	for (shape_id shape = 0; shape < ss->used; shape++)
 		if (ss->slots[shape].body)
 			judge(&ss->slots[shape], id, n);

@@ -39,6 +39,10 @@ struct shapes {
 	uint32_t used;  /* slots below this were used at least once */
 	uint32_t count; /* live */
 	uint32_t words; /* of a node set */
+	/* Nodes that exist, a bit each: */
+	uint64_t *open;   /* that have no taint and are not cordoned */
+	uint64_t *barred; /* the others */
+	uint64_t *soft;   /* with a taint that is only weighed */
 };
 
 /* Why the rules over one node alone (core/rule_node.h) keep a shape off it, the first in
@@ -91,7 +95,7 @@ void shapes_put(struct shapes *ss, const struct shape *s);
 void shapes_unmake(struct shape *s);
 void shapes_drop(struct shapes *ss, shape_id id);
 
-/* A node's labels, taints or flags changed. */
+/* A node's labels, taints or flags changed, or it is gone. */
 void shapes_follow(struct shapes *ss, node_id id, const struct node *n);
 
 #endif

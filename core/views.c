@@ -1,4 +1,4 @@
-#include "core/views.h"
+#include "core/views_impl.h"
 
 #include "core/rule_node.h"
 #include "core/rule_policy.h"
@@ -37,7 +37,8 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	const size_t bytes = keys + counts + points + 2 * whole_lines(limits->nodes);
 	const size_t kinds = census->kinds.limit;
 
-	*vs = (struct views){ .census = census, .nodes = census->nodes, .score = score, .most = limits->pods };
+	*vs = (struct views){ .census = census, .nodes = census->nodes, .score = score, .most = limits->pods,
+		              .wide_lanes = lanes_are_wide() };
 	vs->slots_n = views_number(bytes);
 	vs->slots = calloc(vs->slots_n, sizeof(*vs->slots));
 	/* In one piece, and never touched for kinds that nobody waits with. */
@@ -109,124 +110,6 @@ void views_forget(struct views *vs, kind_id kind)
 			give_up(vs, vs->of_kind[behind][kind]);
 }
 
-static struct shape *shape_of(const struct views *vs, kind_id kind)
-{
-	return &vs->census->shapes->slots[vs->census->kinds.slots[kind].shape];
-}
-
-/* ---- one node ------------------------------------------------------------- */
-
-/* How many fit, `most` or fewer.  The quotient of the scarcest resource is within one of
- * the answer (core/amount.h), so all of them are asked in whole numbers which it is. */
-static uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most)
-{
-	const int64_t *rooms = &ns->room[(size_t)id * ns->stride];
-	double least = (double)most + 1;
-	bool down = false, up = true;
-	uint64_t count;
-
-	for (uint32_t i = 0; i < s->requests_n; i++) {
-		const struct request *q = &s->requests[i];
-		double quotient = (double)rooms[q->resource] * q->inverse;
-
-		least = quotient < least ? quotient : least;
-		if (q->value == INT64_MAX)
-			return 0; /* cut off: fits nowhere */
-	}
-	if (least < 0.5 || least >= (double)most + 1)
-		return least < 0.5 ? 0 : most;
-	count = (uint64_t)least;
-	for (uint32_t i = 0; i < s->requests_n; i++) {
-		uint64_t value = (uint64_t)s->requests[i].value, room = (uint64_t)rooms[s->requests[i].resource];
-		uint64_t taken = count * value;
-
-		down = down || taken > room;
-		up = up && taken + value <= room;
-	}
-	count += up - down;
-	return count < most ? (uint32_t)count : most;
-}
-
-/* How many fit beside `kept` pods of another shape, which have room themselves. */
-static uint32_t count_beside(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most,
-                             const struct shape *other, uint32_t kept)
-{
-	int64_t others[RESOURCES_MAX] = { 0 };
-	uint32_t least = most;
-
-	for (uint32_t i = 0; i < other->requests_n; i++)
-		others[other->requests[i].resource] = amount_times(other->requests[i].value, kept);
-	for (uint32_t i = 0; i < s->requests_n && least > 0; i++) {
-		const struct request *q = &s->requests[i];
-		int64_t room = nodes_room(ns, id, q->resource) - others[q->resource];
-		uint32_t count = amount_count(room, q->value, q->inverse, most);
-
-		least = count < least ? count : least;
-	}
-	return least;
-}
-
-/* ... as far as the hold leaves room. */
-static uint32_t count_behind(const struct views *vs, node_id id, const struct shape *s)
-{
-	const struct shape *other;
-	uint32_t kept = 0;
-
-	if (vs->hold.within && !(vs->hold_nodes[id / 64] >> (id % 64) & 1))
-		return node_count(vs->nodes, id, s, vs->most);
-	if (vs->hold.kinds_n > 1) {
-		for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
-			if (shape_allows(shape_of(vs, vs->hold.kinds[i]), id))
-				return 0;
-	} else {
-		other = shape_of(vs, vs->hold.kinds[0]);
-		kept = shape_allows(other, id) ? node_count(vs->nodes, id, other, vs->most) : 0;
-	}
-	if (kept == 0)
-		return node_count(vs->nodes, id, s, vs->most);
-	return count_beside(vs->nodes, id, s, vs->most, other, kept);
-}
-
-struct look {
-	uint32_t key, count;
-};
-
-/* The parts of the score that are the same everywhere are left out. */
-static uint32_t node_key(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
-{
-	const struct node_fit *f = &vs->nodes->fits[id];
-	uint32_t key = 1;
-
-	if (vs->score != SCORE_KUBE)
-		return key + score_node(vs->score, vs->nodes, id, s);
-	if (f->exact && s->fit.exact)
-		key += fit_points(f, &s->fit);
-	else
-		key += score_node(vs->score, vs->nodes, id, s) + (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
-	if (s->body->images_n > 0)
-		key += v->images_of[vs->nodes->slots[id].rank];
-	return key;
-}
-
-/* One node by itself. */
-static struct look node_look(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
-{
-	struct look look = { 0 };
-
-	if (!shape_allows(s, id))
-		return look;
-	look.count = v->hold > 0 ? count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
-	if (look.count == 0)
-		return look;
-	if (s->body->ports_n > 0) {
-		if (things_port_conflict(vs->census->things, id, s))
-			return (struct look){ 0 };
-		look.count = 1;
-	}
-	look.key = node_key(vs, v, s, id);
-	return look;
-}
-
 /* ---- which way --------------------------------------------------------------- */
 
 static bool term_is_soft(uint32_t kind)
@@ -260,12 +143,12 @@ static bool links_weigh(const struct shape_links *links)
 
 static bool soft_taints(const struct views *vs, const struct shape *s)
 {
-	for (uint32_t rank = 0; rank < vs->nodes->count; rank++) {
-		const struct node *n = &vs->nodes->slots[vs->nodes->order[rank]];
+	const struct shapes *ss = vs->census->shapes;
 
-		if (n->taints_n > 0 && node_present(n) && rule_soft_taints(s, n) > 0)
-			return true;
-	}
+	for (uint32_t word = 0; word < ss->words; word++)
+		for (uint64_t bits = ss->soft[word]; bits; bits &= bits - 1)
+			if (rule_soft_taints(s, &vs->nodes->slots[word * 64 + (uint32_t)__builtin_ctzll(bits)]) > 0)
+				return true;
 	return false;
 }
 
@@ -395,7 +278,7 @@ static void rejudge(struct views *vs, struct view *v)
 		uint32_t count = 0, whys = vs->judgement.whys[id];
 
 		if (node_present(&ns->slots[id]) && !(whys & ~MAY_OPEN))
-			count = v->hold > 0 ? count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
+			count = v->hold > 0 ? node_count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
 		v->capacity += count;
 		v->counts[rank] = count;
 		v->tree.levels[0][rank] = count > 0 && !whys ? judged_key(vs, &tiers, id) : 0;
@@ -449,19 +332,21 @@ static void look_at_all(struct views *vs, struct view *v)
 	const struct nodes *ns = vs->nodes;
 	const struct shape *s = shape_of(vs, v->kind);
 	tree_key *keys = v->mode == VIEW_WEIGHED ? v->points : v->tree.levels[0];
+	struct looks looks;
 
 	v->counted = 0;
 	for (uint32_t rank = 0; s->body->images_n > 0 && rank < ns->count; rank++)
 		v->images_of[rank] = (uint8_t)judge_images(vs->census, s, ns->order[rank]);
-	for (uint32_t rank = 0; rank < ns->count; rank++) {
-		struct look look = node_look(vs, v, s, ns->order[rank]);
+	for (uint32_t rank = 0; rank < ns->count; rank += LOOKS_MOST) {
+		uint32_t n = ns->count - rank < LOOKS_MOST ? ns->count - rank : LOOKS_MOST;
 
-		keys[rank] = (tree_key)look.key;
-		v->counts[rank] = look.count;
-		v->counted += look.count;
-		if (v->mode == VIEW_WEIGHED)
-			facts_set(vs, v, s, rank);
+		nodes_look(vs, v, s, &ns->order[rank], n, &looks);
+		memcpy(&keys[rank], looks.keys, n * sizeof(*keys));
+		memcpy(&v->counts[rank], looks.counts, n * sizeof(*v->counts));
+		v->counted += looks.sum;
 	}
+	for (uint32_t rank = 0; v->mode == VIEW_WEIGHED && rank < ns->count; rank++)
+		facts_set(vs, v, s, rank);
 	v->capacity = v->counted;
 	vs->steps += 4 * (uint64_t)ns->count;
 }
@@ -548,6 +433,38 @@ static void relook_taken(struct views *vs, struct view *v, const struct shape *s
 	look_set(v, rank, look);
 }
 
+/* Takes in as many changes as are looked at in one step; of a node's, the last alone counts.  False when
+ * the view has to be worked out anew. */
+static bool follow_some(struct views *vs, struct view *v, const struct shape *s)
+{
+	const struct nodes *ns = vs->nodes;
+	node_id ids[LOOKS_MOST];
+	struct looks looks;
+	uint32_t n = 0;
+
+	for (; v->position < ns->log_n && n < LOOKS_MOST; v->position++) {
+		node_id id = ns->log[v->position % NODE_LOG];
+		const struct node *node = &ns->slots[id];
+
+		if (node->logged != (uint32_t)v->position)
+			continue;
+		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, node->rank)) || (v->gates && gates_outdated(v->gates, node->rank)))
+			return false;
+		ids[n++] = id;
+	}
+	if (n > 0)
+		nodes_look(vs, v, s, ids, n, &looks);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t rank = ns->slots[ids[i]].rank;
+
+		look_set(v, rank, (struct look){ (uint32_t)looks.keys[i], looks.counts[i] });
+		if (v->mode == VIEW_WEIGHED)
+			facts_set(vs, v, s, rank);
+		vs->steps += v->gates ? gates_steps(v->gates) : 0;
+	}
+	return true;
+}
+
 static void follow(struct views *vs, struct view *v)
 {
 	struct nodes *ns = vs->nodes;
@@ -570,16 +487,11 @@ static void follow(struct views *vs, struct view *v)
 		return;
 	}
 	vs->steps += 4 * (ns->log_n - v->position);
-	for (; v->position < ns->log_n; v->position++) {
-		uint32_t rank = ns->slots[ns->log[v->position % NODE_LOG]].rank;
-
-		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, rank)) || (v->gates && gates_outdated(v->gates, rank))) {
+	while (v->position < ns->log_n)
+		if (!follow_some(vs, v, s)) {
 			rebuild(vs, v);
 			return;
 		}
-		relook(vs, v, s, rank);
-		vs->steps += v->gates ? gates_steps(v->gates) : 0;
-	}
 }
 
 void view_take(struct views *vs, struct view *v, uint32_t rank)
@@ -657,7 +569,7 @@ uint32_t views_count_at(const struct views *vs, node_id id, kind_id kind)
 bool views_room(const struct views *vs, node_id id, kind_id kind)
 {
 	const struct shape *s = shape_of(vs, kind);
-	uint32_t count = vs->hold.version > 0 ? count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
+	uint32_t count = vs->hold.version > 0 ? node_count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
 
 	return count > 0 && !(s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s));
 }

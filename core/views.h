@@ -86,6 +86,7 @@ struct views {
 	const uint64_t *mask; /* bits by rank; core/domains.c */
 	uint64_t mask_version; /* 0: none */
 	uint64_t masks; /* ever */
+	bool wide_lanes; /* lanes_are_wide() */
 	bool behind; /* whoever asks comes behind the hold; set it before views_get() */
 	struct census *census;
 	struct nodes *nodes; /* of the census */

@@ -1,0 +1,161 @@
+/* Nodes looked at several at once against the same one by one: whole and broken numbers, empty nodes and
+ * overfull ones, numbers too large for doubles, any order of ids, with and without AVX2. */
+#include "core/views_impl.h"
+
+#include "tests/unit/support_random.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 500, SHAPES = 60, RESOURCES = 8, LOOKS = 200 };
+
+static const struct limits limits = { .nodes = NODES, .pods = 1000, .gangs = 1, .shapes = 1, .resources = RESOURCES,
+	                              .names = 64, .name_bytes = 1 << 16, .command_ring_bytes = 4096 };
+
+struct world {
+	struct ledger_view ledger;
+	struct nodes nodes;
+	struct shapes shapes;
+	struct census census;
+	struct views views;
+	struct view view;
+	struct event_shape bodies[SHAPES];
+	struct shape kinds[SHAPES];
+	struct random random;
+};
+
+static int64_t pick(struct random *r, const int64_t *from, uint32_t n)
+{
+	return from[random_below(r, n)];
+}
+
+/* Mostly round numbers, so that quotients are whole; also what no double holds. */
+static int64_t allocatable(struct random *r, uint32_t resource)
+{
+	static const int64_t some[] = { 1000, 64000, 96000, 7919, 1, 0, INT64_C(1) << 34, (INT64_C(1) << 37) + 12345,
+		                        INT64_C(1) << 46, INT64_C(1) << 52, INT64_MAX };
+
+	if (resource == RESOURCE_PODS)
+		return 1 + (int64_t)random_below(r, 110);
+	return pick(r, some, random_below(r, 8) == 0 ? 11 : 8);
+}
+
+static int64_t request(struct random *r)
+{
+	static const int64_t some[] = { 0, 1, 250, 1000, 4096, 333, INT64_C(1) << 30, INT64_C(1) << 47, INT64_MAX };
+
+	return pick(r, some, random_below(r, 8) == 0 ? 9 : 7);
+}
+
+static void node_make(struct world *w, uint32_t id)
+{
+	struct amount amounts[5];
+	struct event_node body = { .node = id, .generation = 1, .amounts_n = 5, .flags = NODE_PRESENT };
+	char name[16];
+	bool rules;
+
+	for (uint32_t i = 0; i < 5; i++)
+		amounts[i] = (struct amount){ .resource = i, .value = allocatable(&w->random, i) };
+	/* The first half comes in the order of ids. */
+	snprintf(name, sizeof(name), "n%06u", id < NODES / 2 ? id : NODES + random_below(&w->random, 100000) * NODES + id);
+	body.name_bytes = (uint32_t)strlen(name);
+	cr_assert_eq(nodes_set(&w->nodes, &(struct node_record){ .body = &body, .name = name, .amounts = amounts }, &rules), 0);
+}
+
+static void shape_make(struct world *w, uint32_t i)
+{
+	struct amount amounts[4];
+	struct shape_record record = { .body = &w->bodies[i], .amounts = amounts, .bytes = sizeof(w->bodies[i]) };
+	struct event_shape *e = &w->bodies[i];
+
+	*e = (struct event_shape){ .shape = 0 };
+	for (uint32_t r = 0; r < 5; r++) {
+		int64_t value = r == RESOURCE_PODS || random_below(&w->random, 3) == 0 ? 0 : request(&w->random);
+
+		if (value > 0)
+			amounts[e->amounts_n++] = (struct amount){ .resource = r, .value = value };
+		if (r == RESOURCE_CPU)
+			e->scored_cpu_milli = value > 0 && value < INT64_MAX ? value : 100;
+		if (r == RESOURCE_MEMORY)
+			e->scored_memory_bytes = value > 0 && value < INT64_MAX ? value : 200 << 20;
+	}
+	cr_assert_eq(shapes_make(&w->shapes, &record, w->nodes.slots, w->nodes.used, &w->kinds[i]), 0);
+	for (uint32_t id = 0; id < NODES; id++)
+		if (i % 3 > 0 && random_below(&w->random, 64) < i)
+			w->kinds[i].allowed[id / 64] &= ~(UINT64_C(1) << (id % 64));
+}
+
+static struct world *world_new(void)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct ledger *ledger = aligned_alloc(CACHE_LINE, ledger_bytes(&limits, NULL));
+
+	cr_assert(w && ledger);
+	memset(ledger, 0, ledger_bytes(&limits, NULL));
+	w->random = random_start("looks");
+	ledger_open(&w->ledger, ledger, &limits);
+	cr_assert_eq(nodes_init(&w->nodes, &limits, &w->ledger), 0);
+	cr_assert_eq(nodes_reach(&w->nodes, 5), 0);
+	cr_assert_eq(shapes_init(&w->shapes, &limits), 0);
+	for (uint32_t id = 0; id < NODES; id++) {
+		node_make(w, id);
+		shapes_follow(&w->shapes, id, &w->nodes.slots[id]);
+	}
+	nodes_sort(&w->nodes);
+	for (uint32_t i = 0; i < SHAPES; i++)
+		shape_make(w, i);
+	for (uint32_t i = 0; i < 4 * NODES; i++)
+		nodes_take(&w->nodes, random_below(&w->random, NODES), &w->kinds[random_below(&w->random, SHAPES)]);
+	w->census = (struct census){ .nodes = &w->nodes, .shapes = &w->shapes };
+	w->views = (struct views){ .census = &w->census, .nodes = &w->nodes, .score = SCORE_KUBE, .most = limits.pods };
+	w->view = (struct view){ .plain_room = true };
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	for (uint32_t i = 0; i < SHAPES; i++)
+		shapes_unmake(&w->kinds[i]);
+	nodes_free(&w->nodes);
+	shapes_free(&w->shapes);
+	free(w->ledger.ledger);
+	free(w);
+}
+
+static uint32_t look(struct world *w, const struct shape *s, const node_id *ids, uint32_t n)
+{
+	struct looks looks;
+	uint32_t open = 0;
+	uint64_t sum = 0;
+
+	nodes_look(&w->views, &w->view, s, ids, n, &looks);
+	for (uint32_t i = 0; i < n; i++) {
+		struct look one = node_look(&w->views, &w->view, s, ids[i]);
+
+		cr_assert_eq(looks.counts[i], one.count, "node %u: %u fit, not %u", ids[i], one.count, looks.counts[i]);
+		cr_assert_eq(looks.keys[i], one.key, "node %u: key %u, not %d", ids[i], one.key, looks.keys[i]);
+		sum += one.count;
+		open += one.count > 0;
+	}
+	cr_assert_eq(looks.sum, sum);
+	return open;
+}
+
+Test(core_looks, several_at_once_are_the_same_as_one_by_one)
+{
+	struct world *w = world_new();
+	uint32_t open = 0;
+
+	for (int way = 0; way <= (int)lanes_are_wide(); way++) {
+		w->views.wide_lanes = way;
+		for (uint32_t i = 0; i < SHAPES * LOOKS; i++) {
+			uint32_t n = i % 2 ? LOOKS_MOST : 1 + random_below(&w->random, LOOKS_MOST);
+			uint32_t first = random_below(&w->random, NODES - n);
+
+			open += look(w, &w->kinds[i % SHAPES], &w->nodes.order[first], n);
+		}
+	}
+	cr_assert_gt(open, SHAPES * LOOKS);
+	world_free(w);
+}
