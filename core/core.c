@@ -467,6 +467,8 @@ static void gauges_set(struct core *c)
 	stat_set(&g->pods_pending, (uint64_t)classes[MEMBER_GATED] + classes[MEMBER_REFUSED] + classes[MEMBER_BACKOFF] +
 	                                   classes[MEMBER_READY]);
 	stat_set(&g->pods_bound, c->pods.bound);
+	stat_set(&g->pods_binding, classes[MEMBER_BINDING] > c->claims.kept.n ? classes[MEMBER_BINDING] - c->claims.kept.n : 0);
+	stat_set(&g->pods_claimed, c->claims.kept.n);
 	stat_set(&g->gangs, c->gangs.count);
 	stat_set(&g->gangs_waiting, c->gangs.states[GANG_WAITING]);
 	stat_set(&g->gangs_binding, c->gangs.states[GANG_BINDING]);

@@ -132,7 +132,8 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row->members = gang_members(g);
 	row->bound = gang_have(g);
 	row->priority = gang_priority(g);
-	row->created_ns = g->created_ns;
+	row->created_ns = g->members > 0 || g->created_ns != 0 ? g->age_ns : 0;
+	row->behind = gang_is_behind(g);
 	row->name_offset = g->stored.offset;
 	row->name_bytes = g->stored.bytes;
 	row->reason = *reason;

@@ -1,6 +1,7 @@
 /* musterctl explain: why a gang waits, and what would let it start. */
 #include "ctl/explain.h"
 #include "ctl/fetch.h"
+#include "ctl/live.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -13,36 +14,46 @@ struct options {
 	const char **files;
 	size_t files_n;
 	const char *gang;
+	const char *socket;
 	const char *add; /* "4xTYPE" */
 	const char *priority;
+	bool try; /* what would help is looked for as well */
 	enum output output;
 	enum score_policy score;
 };
 
 static void print_help(void)
 {
-	fputs("musterctl explain [-f FILE...] [-o json] [--add-node NxNODE] [--priority N] NS/GANG\n"
+	fputs("musterctl explain [-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG\n"
 	      "\n"
-	      "Places everything that is pending in these objects, or in the cluster if no file is given, as\n"
-	      "simulate does: offline, nothing is written anywhere. Tells\n"
-	      "why that gang waits: what it needs and what there is, which rule keeps how many nodes from it,\n"
-	      "which gangs come before it, and what would let it start. Each help was tried: with it the gang\n"
-	      "starts, with half of it, it does not.\n"
+	      "Why that gang waits: what it needs and what there is, which rule keeps how many nodes from it and\n"
+	      "which gangs come before it.\n"
 	      "\n"
-	      "  -f FILE             what kubectl get -o json or -o yaml prints; may be repeated\n"
-	      "  --kubeconfig FILE   without -f: how to reach the API server; else $KUBECONFIG, else the pod's\n"
-	      "                      service account\n"
-	      "  --context NAME      of the kubeconfig, instead of its current-context\n"
+	      "Of a live scheduler it is what that one knows and has promised to others, read out of its ledger;\n"
+	      "nobody is asked. With --try also what would let the gang start, found by placing everything that is\n"
+	      "pending anew, offline, as simulate does: the objects are those of the files, or are listed from the\n"
+	      "API server. Each help was tried: with it the gang starts, with half of it, it does not. Nothing is\n"
+	      "written anywhere.\n"
+	      "\n"
+	      "  -f FILE             these objects and no live scheduler: what kubectl get -o json or -o yaml\n"
+	      "                      prints; may be repeated. Implies --try\n"
+	      "  --socket PATH       muster-core's socket (default: $MUSTER_SOCKET, or\n"
+	      "                      " LINK_DEFAULT_SOCKET ", or that of musterctl up)\n"
+	      "  --try               what would let it start\n"
+	      "  --kubeconfig FILE   how to reach the API server; else $KUBECONFIG, else the pod's service account.\n"
+	      "                      Without --socket these objects and no live scheduler; implies --try\n"
+	      "  --context NAME      of the kubeconfig, instead of its current-context; as --kubeconfig\n"
 	      "  -o json             JSON instead of text\n"
 	      "  --add-node NxNODE   what if there were N more nodes like this one? Would it start?\n"
-	      "  --priority N        what if its pods had this priority?\n"
+	      "  --priority N        what if its pods had this priority? Both are asked of objects, as --kubeconfig\n"
 	      "  --score NAME        kube (default), pack or bestfit\n"
 	      "\n"
-	      "Exit status: 0 the gang is placed (or would be), 1 it waits, 2 bad input.\n",
+	      "Exit status: 0 the gang is placed (or would be), 1 it waits or the live scheduler doesn't know it,\n"
+	      "2 bad input, 78 the live scheduler has another memory layout.\n",
 	      stdout);
 }
 
-enum { OPT_KUBECONFIG = 256, OPT_CONTEXT, OPT_ADD, OPT_PRIORITY, OPT_SCORE, OPT_HELP, OPT_VERSION };
+enum { OPT_KUBECONFIG = 256, OPT_CONTEXT, OPT_SOCKET, OPT_TRY, OPT_ADD, OPT_PRIORITY, OPT_SCORE, OPT_HELP, OPT_VERSION };
 
 /* -1: go on; else exit with this. */
 static int take_options(struct options *o, int argc, char **argv)
@@ -52,6 +63,8 @@ static int take_options(struct options *o, int argc, char **argv)
 		{"output", required_argument, NULL, 'o'},
 		{"kubeconfig", required_argument, NULL, OPT_KUBECONFIG},
 		{"context", required_argument, NULL, OPT_CONTEXT},
+		{"socket", required_argument, NULL, OPT_SOCKET},
+		{"try", no_argument, NULL, OPT_TRY},
 		{"add-node", required_argument, NULL, OPT_ADD},
 		{"priority", required_argument, NULL, OPT_PRIORITY},
 		{"score", required_argument, NULL, OPT_SCORE},
@@ -73,6 +86,8 @@ static int take_options(struct options *o, int argc, char **argv)
 			break;
 		case OPT_KUBECONFIG: o->access.kubeconfig = optarg; break;
 		case OPT_CONTEXT: o->access.context = optarg; break;
+		case OPT_SOCKET: o->socket = optarg; break;
+		case OPT_TRY: o->try = true; break;
 		case OPT_ADD: o->add = optarg; break;
 		case OPT_PRIORITY: o->priority = optarg; break;
 		case OPT_SCORE:
@@ -123,7 +138,8 @@ static int take_change(const struct options *o, const char *command, const struc
 	return -1;
 }
 
-static int explain(const struct options *o, const char *command, const struct files *files)
+/* Of objects alone. */
+static int explain_objects(const struct options *o, const char *command, const struct files *files)
 {
 	struct trial_config config = {.files = files, .offline = {.score = o->score}};
 	struct explanation x = {.gang = o->gang, .config = &config};
@@ -139,6 +155,9 @@ static int explain(const struct options *o, const char *command, const struct fi
 	}
 	if (offline_passed_over(x.now.offline, passed, sizeof(passed))[0] != '\0')
 		fprintf(stderr, "%s: passed over: %s\n", command, passed);
+	x.gangs = x.now.answers->gangs;
+	x.gangs_n = x.now.answers->gangs_n;
+	x.names = reason_names_of(x.now.answers->model);
 	x.result = world_gang(&x.now, o->gang);
 	if (x.result == NULL) {
 		rc = ctl_usage(command, "%s: there is no such gang in these objects", o->gang);
@@ -154,25 +173,107 @@ static int explain(const struct options *o, const char *command, const struct fi
 	return rc;
 }
 
+/* The objects of the files, or those of the API server when there are none. */
+static bool read_objects(const struct options *o, struct files *files, char *error, size_t error_bytes)
+{
+	bool ok = o->files_n > 0 || fetch_all(files, &o->access, error, error_bytes);
+
+	for (size_t i = 0; ok && i < o->files_n; i++)
+		ok = files_read(files, o->files[i], error, error_bytes);
+	return ok && files_check(files, error, error_bytes);
+}
+
+static int explain_offline(const struct options *o, const char *command)
+{
+	struct files *files = files_new();
+	char error[2048];
+	int rc = read_objects(o, files, error, sizeof(error)) ? explain_objects(o, command, files)
+	                                                      : ctl_usage(command, "%s", error);
+
+	files_free(files);
+	return rc;
+}
+
+/* What would help the gang of x, by the API server's objects.  False and `error`. */
+static bool try_helps(const struct options *o, struct explanation *x, struct files *files, struct trial_config *config,
+                      char *error, size_t error_bytes)
+{
+	const struct gang_result *g;
+
+	*config = (struct trial_config){.files = files, .offline = {.score = o->score}};
+	x->config = config;
+	if (!read_objects(o, files, error, error_bytes) ||
+	    !world_make(config, &(struct change){0}, &x->now, error, error_bytes))
+		return false;
+	g = world_gang(&x->now, x->gang);
+	if (g == NULL) {
+		snprintf(error, error_bytes, "%s: the API server has no such gang", x->gang);
+		return false;
+	}
+	x->starts_now = g->state == GANG_PLACED;
+	if (x->starts_now)
+		x->helps_tried = true;
+	else
+		explain_help(x);
+	return true;
+}
+
+static int explain_live(const struct options *o, const struct live *l)
+{
+	struct explanation x = {.gang = o->gang};
+	struct explain_live *picture = explain_live_take(l, &x);
+	struct trial_config config;
+	struct files *files = files_new();
+	char error[2048];
+	int rc;
+
+	if (x.result == NULL) {
+		fprintf(stderr, "%s: the scheduler behind %s knows no gang %s\n", l->command, l->socket, o->gang);
+		rc = EXIT_NO;
+	} else if (o->try && x.result->reason != NULL && !try_helps(o, &x, files, &config, error, sizeof(error))) {
+		rc = ctl_usage(l->command, "--try: %s", error);
+	} else {
+		explain_print(&x, o->output);
+		rc = x.result->state == GANG_PLACED || x.result->state == GANG_BINDING ? EXIT_DONE : EXIT_NO;
+	}
+	world_free(&x.first);
+	world_free(&x.now);
+	files_free(files);
+	explain_live_free(picture);
+	return rc;
+}
+
+static bool names_server(const struct options *o)
+{
+	return o->access.kubeconfig != NULL || o->access.context != NULL;
+}
+
+/* Is a live scheduler to be asked?  None for who names objects, or wants them changed. */
+static bool wants_live(const struct options *o)
+{
+	return o->files_n == 0 && o->add == NULL && o->priority == NULL && (o->socket != NULL || !names_server(o));
+}
+
 int explain_main(int argc, char **argv)
 {
 	struct options o = {.score = SCORE_KUBE};
-	struct files *files;
-	char error[2048];
+	struct live l = {.command = argv[0]};
 	int rc = take_options(&o, argc, argv);
 
-	if (rc == -1) {
-		bool ok = true;
-
-		files = files_new();
-		if (o.files_n == 0)
-			ok = fetch_all(files, &o.access, error, sizeof(error));
-		for (size_t i = 0; ok && i < o.files_n; i++)
-			ok = files_read(files, o.files[i], error, sizeof(error));
-		ok = ok && files_check(files, error, sizeof(error));
-		rc = ok ? explain(&o, argv[0], files) : ctl_usage(argv[0], "%s", error);
-		files_free(files);
+	if (rc == -1 && wants_live(&o)) {
+		o.try = o.try || names_server(&o);
+		l.socket = live_socket(o.socket);
+		rc = live_open(&l);
+		if (rc == EXIT_DONE) {
+			rc = explain_live(&o, &l);
+			live_close(&l);
+		} else if (rc == EXIT_NO && o.socket == NULL) {
+			fprintf(stderr, "%s: so the API server's objects are placed here\n", argv[0]);
+			rc = -1;
+		}
 	}
+	if (rc == -1)
+		rc = explain_offline(&o, argv[0]);
 	free(o.files);
 	return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
 }

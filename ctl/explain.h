@@ -4,6 +4,7 @@
 
 #include "ctl/ctl.h"
 #include "ctl/trial.h"
+#include "frontend/reason.h"
 
 #define HELPS_MAX 3  /* kinds of nodes that are told */
 #define KINDS_MAX 12 /* ... and that are tried */
@@ -15,13 +16,28 @@ struct help_nodes {
 	uint32_t there; /* nodes of that kind */
 };
 
+/* What a live scheduler has given away or keeps, beside what is bound. */
+struct promises {
+	uint64_t pods_binding; /* on their way to their nodes */
+	uint64_t pods_claimed; /* other schedulers' pods that room is kept for */
+	const char *held;      /* the gang that room is held for; NULL: none */
+};
+
 struct explanation {
 	const char *gang;
+	const struct gang_result *result; /* the gang's own: what the live scheduler says, or of `now` */
+	const struct gang_result *gangs;  /* all that there are */
+	size_t gangs_n;
+	struct reason_names names;        /* of their reasons */
+	const struct promises *promises;  /* NULL: not a live scheduler's */
+
+	/* Without objects, of files or the API server, nothing is tried. */
 	const struct trial_config *config;
 	struct world now; /* as things are */
-	const struct gang_result *result; /* of `now` */
 
 	bool helps_tried;     /* what follows was looked for */
+	bool starts_now;      /* the live one waits, and these objects placed anew have room for it: a promise keeps
+	                       * it out, or what it waits for has just come */
 	struct help_nodes helps[HELPS_MAX];
 	size_t helps_n;
 	bool kinds_cut;       /* there were more than KINDS_MAX */
@@ -36,5 +52,13 @@ void explain_help(struct explanation *x);
 
 /* explain_print.c */
 void explain_print(const struct explanation *x, enum output output);
+
+/* explain_live.c: what the scheduler behind a socket knows, read out of its ledger; nobody is asked. */
+struct live;
+struct explain_live;
+
+/* Copy its gangs out and fill in x, which they have to outlive; x->result is NULL when it does not know the gang. */
+struct explain_live *explain_live_take(const struct live *l, struct explanation *x);
+void explain_live_free(struct explain_live *picture);
 
 #endif

@@ -15,7 +15,7 @@ static void progress(const char *what)
 	static unsigned n;
 
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s", *what ? what : "");
+		fprintf(stderr, "\r\033[K%s", what);
 	if (isatty(STDERR_FILENO) && *what)
 		fprintf(stderr, " (%u tries so far)", n++);
 }

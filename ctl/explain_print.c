@@ -11,11 +11,6 @@
 
 #define OTHERS_SHOWN 10
 
-static const char *name_text(const void *context, uint32_t name)
-{
-	return model_name(context, name);
-}
-
 static const char *time_text(int64_t seconds, char out[32])
 {
 	time_t t = (time_t)seconds;
@@ -28,12 +23,17 @@ static const char *time_text(int64_t seconds, char out[32])
 
 /* ---- others ----------------------------------------------------------------------- */
 
-/* Does a pending gang come before it in the queue: priority, age, name? */
-static bool is_before(const struct gang_result *a, const struct gang_result *it)
+/* Does a gang come before it in the queue, as core/gangs.h orders them?  Of a live scheduler only those that
+ * still have to be placed: the others have left the queue. */
+static bool is_before(const struct explanation *x, const struct gang_result *a)
 {
-	if (a == it || a->members == 0)
+	const struct gang_result *it = x->result;
+
+	if (a == it || a->members == 0 || (x->promises != NULL && a->state != GANG_WAITING && a->state != GANG_BINDING))
 		return false;
-	if (a->priority != it->priority)
+	if (a->behind != it->behind)
+		return it->behind;
+	if (a->priority != it->priority && (!it->behind || a->created_ns == it->created_ns))
 		return a->priority > it->priority;
 	if (a->created_ns != it->created_ns)
 		return a->created_ns < it->created_ns;
@@ -59,19 +59,31 @@ static size_t pods_giving_way(const struct explanation *x)
 	return n;
 }
 
+struct others {
+	const struct gang_result *gangs;
+	size_t n;
+};
+
+/* Who gives way was found out by trying; who comes before it is known. */
+static struct others others_of(const struct explanation *x, bool tried)
+{
+	if (tried)
+		return (struct others){x->now.answers->gangs, x->now.answers->gangs_n};
+	return (struct others){x->gangs, x->gangs_n};
+}
+
 /* ---- JSON --------------------------------------------------------------------------- */
 
 static void json_reasons(cJSON *o, const struct explanation *x)
 {
 	const struct reason *r = &x->result->why;
-	struct reason_names names = reason_names_of(x->now.answers->model);
 	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "rules"));
 
 	for (uint32_t i = 0; i < r->counts_n; i++) {
 		cJSON *rule = json_checked(cJSON_CreateObject());
 		char text[512];
 
-		reason_node_text(r->counts[i].why, r->counts[i].arg, &names, text, sizeof(text));
+		reason_node_text(r->counts[i].why, r->counts[i].arg, &x->names, text, sizeof(text));
 		json_add_text(rule, "reason", text);
 		json_add_number(rule, "nodes", r->counts[i].nodes);
 		cJSON_AddItemToArray(list, rule);
@@ -82,10 +94,12 @@ static void json_others(cJSON *o, const char *name, const struct explanation *x,
 {
 	cJSON *list = json_checked(cJSON_AddArrayToObject(o, name));
 
-	for (size_t i = 0; i < x->now.answers->gangs_n; i++) {
-		const struct gang_result *g = &x->now.answers->gangs[i];
+	struct others of = others_of(x, first);
 
-		if (first ? gives_way(x, g) : is_before(g, x->result))
+	for (size_t i = 0; i < of.n; i++) {
+		const struct gang_result *g = &of.gangs[i];
+
+		if (first ? gives_way(x, g) : is_before(x, g))
 			cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(g->gang)));
 	}
 }
@@ -121,6 +135,16 @@ static void json_help(cJSON *o, const struct explanation *x)
 	}
 }
 
+static void json_promises(cJSON *o, const struct promises *p)
+{
+	cJSON *live = json_checked(cJSON_AddObjectToObject(o, "live"));
+
+	json_add_number(live, "podsBinding", (int64_t)p->pods_binding);
+	json_add_number(live, "podsClaimed", (int64_t)p->pods_claimed);
+	if (p->held != NULL)
+		json_add_text(live, "roomHeldFor", p->held);
+}
+
 static void print_json(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
@@ -137,12 +161,15 @@ static void print_json(const struct explanation *x)
 		json_add_text(o, "reason", g->reason);
 		json_add_number(o, "need", g->why.need);
 		json_add_number(o, "fit", g->why.fit);
-		json_add_shortfalls(o, &g->why, name_text, x->now.answers->model);
+		json_add_shortfalls(o, &g->why, x->names.resource, x->names.context);
 		json_reasons(o, x);
 		json_others(o, "before", x, false);
-		json_help(o, x);
+		if (x->helps_tried || x->promises == NULL)
+			json_help(o, x);
 	}
-	text = json_checked(o) != NULL ? cJSON_Print(o) : NULL;
+	if (x->promises != NULL)
+		json_promises(o, x->promises);
+	text = cJSON_Print(o);
 	if (text == NULL)
 		ctl_no_memory();
 	puts(text);
@@ -154,12 +181,13 @@ static void print_json(const struct explanation *x)
 
 static void print_others(const struct explanation *x, bool first)
 {
+	struct others of = others_of(x, first);
 	size_t n = 0;
 
-	for (size_t i = 0; i < x->now.answers->gangs_n; i++) {
-		const struct gang_result *g = &x->now.answers->gangs[i];
+	for (size_t i = 0; i < of.n; i++) {
+		const struct gang_result *g = &of.gangs[i];
 
-		if (!(first ? gives_way(x, g) : is_before(g, x->result)))
+		if (!(first ? gives_way(x, g) : is_before(x, g)))
 			continue;
 		if (n++ < OTHERS_SHOWN)
 			printf("%s%s (%s)", n > 1 ? ", " : "", g->gang, g->state == GANG_PLACED ? "placed" : "waits");
@@ -190,6 +218,30 @@ static void print_help_found(const struct explanation *x)
 		       x->ended);
 }
 
+static void print_promises(const struct promises *p)
+{
+	printf("Promised by now: %" PRIu64 " pods are on their way to their nodes", p->pods_binding);
+	if (p->pods_claimed > 0)
+		printf(", room is kept for %" PRIu64 " pods of other schedulers", p->pods_claimed);
+	if (p->held != NULL)
+		printf(", room is held for %s", p->held);
+	puts(".");
+}
+
+static void print_help(const struct explanation *x)
+{
+	if (x->starts_now)
+		puts("\nThe API server's objects, placed anew without these promises, have room for it: a promise keeps it out, or\n"
+		     "what it waits for has just come.");
+	else if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
+		print_help_found(x);
+	else if (x->helps_tried)
+		printf("\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
+		       x->kinds_cut ? " (of which the most frequent were tried)" : "");
+	else if (x->promises != NULL)
+		puts("\nWhat would let it start is tried with --try, which lists the cluster.");
+}
+
 static void print_text(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
@@ -201,11 +253,9 @@ static void print_text(const struct explanation *x)
 	printf("\n%s\n\nBefore it in the queue: ", g->reason);
 	print_others(x, false);
 	putchar('\n');
-	if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
-		print_help_found(x);
-	else if (x->helps_tried)
-		printf("\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
-		       x->kinds_cut ? " (of which the most frequent were tried)" : "");
+	if (x->promises != NULL)
+		print_promises(x->promises);
+	print_help(x);
 }
 
 void explain_print(const struct explanation *x, enum output output)

@@ -19,7 +19,8 @@ struct gang_result {
 	enum gang_state state;
 	uint32_t quorum, members, placed;
 	int32_t priority;
-	uint64_t created_ns; /* 0: of its oldest member, which is not told */
+	uint64_t created_ns; /* of its oldest member when the group tells none */
+	bool behind; /* stands behind all that do not: struct gang_row */
 	char *reason; /* NULL when placed */
 	struct reason why;
 };

@@ -114,6 +114,7 @@ static void add_gang(struct building *b, gang_id id)
 		.placed = row->bound,
 		.priority = row->priority,
 		.created_ns = row->created_ns,
+		.behind = row->behind != 0,
 		.why = row->reason,
 	};
 	about = (struct reason_about){.gang = g->gang, .refusal = gang_refusal(b, id, &view), .texts = view.texts};

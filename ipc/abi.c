@@ -25,7 +25,8 @@
 	F(s, limits_hit) F(s, sleeps) F(s, saturated) F(s, epochs) F(s, stale_results)
 #define FIELDS_core_gauges(F, s) \
 	F(s, nodes) F(s, pods) F(s, pods_pending) F(s, pods_bound) F(s, gangs) F(s, gangs_waiting) \
-	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, holds) F(s, held) F(s, reserved)
+	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, holds) F(s, held) \
+	F(s, pods_binding) F(s, pods_claimed) F(s, reserved)
 #define FIELDS_ledger(F, s) \
 	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, columns_offset) F(s, gangs_offset) \
 	F(s, names_offset) F(s, arena_offset) F(s, epoch) F(s, command_tail) F(s, event_head) \
@@ -42,7 +43,7 @@
 	F(s, domain_fit) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) F(s, counts) F(s, shortfalls)
 #define FIELDS_gang_row(F, s) \
 	F(s, version) F(s, generation) F(s, state) F(s, dialect) F(s, quorum) F(s, members) F(s, bound) \
-	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, reserved) F(s, reason)
+	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, behind) F(s, reason)
 #define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) F(s, time_ns)
 #define FIELDS_event_name(F, s) F(s, id) F(s, kind) F(s, bytes) F(s, reserved)
 #define FIELDS_amount(F, s) F(s, resource) F(s, reserved) F(s, value)

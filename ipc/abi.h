@@ -135,7 +135,9 @@ struct core_gauges {
 	_Atomic uint64_t synced; /* 1 once the lists are in */
 	_Atomic uint64_t holds; /* begun, ever */
 	_Atomic uint64_t held;  /* index of the gang that room is held for + 1; 0: none */
-	_Atomic uint64_t reserved[3];
+	_Atomic uint64_t pods_binding; /* have room here; whether it becomes theirs isn't known yet */
+	_Atomic uint64_t pods_claimed; /* of other schedulers: room is kept for them (EVENT_CLAIM) */
+	_Atomic uint64_t reserved[1];
 };
 
 /* How often plan and reserve took how long: ipc/plans.h knows the bounds.  The one after them counts
@@ -315,10 +317,10 @@ struct gang_row {
 	uint32_t members;
 	uint32_t bound;
 	int32_t priority;
-	uint64_t created_ns;
+	uint64_t created_ns; /* of the group, else of its oldest member; 0: neither is known */
 	uint64_t name_offset; /* "namespace/name" in the arena */
 	uint32_t name_bytes;
-	uint32_t reserved;
+	uint32_t behind; /* 1: stands behind all that do not; among its like age goes before priority */
 	struct reason reason;
 };
 

@@ -2,6 +2,7 @@
 done, and it does not.  Judged by `musterctl simulate` on files that this test changes by itself."""
 import calendar
 import copy
+import http.client
 import json
 import os
 import random
@@ -11,7 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import load, muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
-from lib.harness import check, equal, figure, main  # noqa: E402
+from lib.harness import check, equal, figure, main, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 
 WANTED = 200  # gangs that wait
@@ -187,6 +188,71 @@ def test_a_live_cluster():
         code, _, err = run("musterctl", "explain", "--kubeconfig", c.kubeconfig, "default/train")
         equal(code, 2)
         check("/api/v1/nodes?limit=500" in err, err)
+
+
+def told_live(c, gang, *flags):
+    """What the scheduler itself says, with no way to the API server but by flags."""
+    code, out, err = run("musterctl", "explain", "--socket", c.socket, "-o", "json", *flags, gang,
+                         env={"KUBECONFIG": "/nowhere"})
+    check(code in (0, 1) and out, code, err)
+    return code, json.loads(out)
+
+
+def test_the_live_scheduler_says_what_it_knows_and_has_promised():
+    objects_made = simple()[:2] + [pod_group("first", 3)]
+    objects_made += [objects.pod(f"first-{i}", group="first", cpu="4") for i in range(3)] + simple()[2:]
+    objects_made += [objects.node("tainted", cpu="8", taints=[{"key": "odd", "effect": "NoSchedule"}])]
+    with Cluster(*objects_made) as c:
+        c.pair(core=("--hold-after", "1"), frontend=("--extender-keep", "60"))
+        until(lambda: "fit" in told_live(c, "default/train")[1], 10, "train waits")
+        code, said = told_live(c, "default/train")
+        equal((code, said["state"], said["quorum"], said["members"], said["placed"], said["need"], said["fit"]),
+              (1, "Waiting", 4, 4, 0, 4, 2))
+        equal(said["before"], ["default/first"])
+        check({"reason": "node(s) had untolerated taint(s)", "nodes": 1} in said["rules"], said["rules"])
+        check("help" not in said, said)
+        # Room for a pod of another scheduler is a promise too.
+        theirs = objects.pod("theirs", cpu="3", scheduler="default-scheduler")
+        c.create(theirs)
+        until(lambda: ask_filter(c, c.client.get("Pod", "theirs"), ["n0"]), 10, "the extender answers")
+        until(lambda: told_live(c, "default/train")[1]["live"]["podsClaimed"] == 1, 10, "the claim is told")
+        until(lambda: told_live(c, "default/train")[1]["fit"] == 1, 10, "its room is gone")
+        # With one node more the gang before it would fit, were it not for that pod: it gets a hold.
+        c.create(objects.node("n2", cpu="4"))
+        until(lambda: told_live(c, "default/train")[1]["live"].get("roomHeldFor") == "default/first", 15, "the hold")
+        code, out, _ = run("musterctl", "explain", "--socket", c.socket, "default/train")
+        equal(code, 1)
+        check("Before it in the queue: default/first (waits)" in out and "room is held for default/first" in out and
+              "room is kept for 1 pods of other schedulers" in out and "--try" in out, out)
+        # Objects are listed once it is asked what would help.
+        said = told_live(c, "default/train", "--kubeconfig", c.kubeconfig)[1]
+        check(any(h["kind"] == "nodes" for h in said["help"]), said["help"])
+        # All of it but that is there without an API server.
+        c.apisim.stop()
+        equal(told_live(c, "default/train")[1]["before"], ["default/first"])
+        code, _, err = run("musterctl", "explain", "--socket", c.socket, "default/none")
+        equal(code, 1)
+        check("knows no gang default/none" in err, err)
+
+
+def ask_filter(c, pod, names):
+    host, port = c.listen.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    connection.request("POST", "/filter", json.dumps({"Pod": pod, "NodeNames": names}), {"Content-Type": "application/json"})
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    return answer["NodeNames"] == names
+
+
+def test_gangs_that_stand_behind_all_others():
+    """ConfigMap groups come after the others, whatever their age: so it is told, live and offline."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "early", "namespace": "default"},
+              "data": {"minAvailable": "3", "scheduleTimeoutSeconds": "600"}}
+    made = [objects.node("n0", cpu="4"), config, pod_group("late", 2)]
+    made += [objects.pod(f"early-{i}", cpu="4", labels={"pod-group.scheduling.bdap.com/podgroup-configmap": "early"}) for i in range(3)]
+    made += [objects.pod(f"late-{i}", cpu="4", group="late") for i in range(2)]
+    equal(explained(saved(made), "default/early")[1]["before"], ["default/late"])
+    equal(explained(saved(made), "default/late")[1]["before"], [])
 
 
 def test_bad_words():
