@@ -156,7 +156,6 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c
 $(B)/bin/musterctl: LDLIBS += $(shell pkg-config --libs ncursesw)
 
 # core/rcu.h; nothing else needs it.
-$(B)/stress/stress_snapshot: LDLIBS += -lurcu-qsbr
 $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

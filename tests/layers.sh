@@ -3,8 +3,7 @@
 #
 #   frontend -> ipc <- core      ctl, bench, tests -> anything, nothing -> them
 #
-# and the rules that go with it: apisim shares nothing with what it judges, and
-# only core/rcu.h knows liburcu.
+# and the rule that goes with it: apisim shares nothing with what it judges.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 bad=0
@@ -21,8 +20,6 @@ check frontend 'frontend|ipc'
 check ctl 'ctl|frontend|core|ipc'
 check bench 'bench|ctl|frontend|core|ipc'
 check tests/apisim 'tests/apisim'
-found=$(grep -rnE '#include <(urcu|lttng)' --include='*.[ch]' . | grep -v '^./core/rcu\.h:')
-[ -n "$found" ] && { printf 'only core/rcu.h includes liburcu:\n%s\n' "$found"; bad=1; }
 found=$(grep -nE '#include <(curl|cjson|microhttpd|sys/socket|netinet)' core/*.[ch] 2>/dev/null | grep -vE '^core/(main|control)\.')
 [ -n "$found" ] && { printf 'the core touches no network and no JSON:\n%s\n' "$found"; bad=1; }
 [ "$bad" -eq 0 ] && echo 'layers: ok: frontend -> ipc <- core'

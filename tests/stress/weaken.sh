@@ -16,7 +16,7 @@ log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 
 # The programs here need these files: the other libraries stay empty.
-FILES='ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/snapshot.c core/recorder.c core/policy.c core/log.c ipc/logline.c'
+FILES='ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/recorder.c core/policy.c core/log.c ipc/logline.c'
 build() { # FOLDER SAN PROGRAM FLAGS
 	make --no-print-directory -j2 B="$1" SAN="$2" LIB_core= \
 		lib_src="$FILES" CFLAGS="$4" \
@@ -67,9 +67,6 @@ for label in R1 A1 R2 A2; do
 done
 for label in R3 A3; do
 	expect_failure "$label" thread stress_wake 3 'ThreadSanitizer: data race' 0 0 5000
-done
-for label in GRACE SNAPSHOT_R1 SNAPSHOT_A1; do
-	expect_failure "$label" thread stress_snapshot 3 'ThreadSanitizer: data race'
 done
 for label in RECORDER_R1 RECORDER_R2; do
 	expect_failure "$label" thread stress_recorder 3 'ThreadSanitizer: data race'
