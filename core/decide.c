@@ -364,12 +364,22 @@ static void cut_walk(struct core *c)
 	c->cursor = ID_NONE;
 }
 
+/* Is a gang that has begun to be looked at?  The room of its members that were refused is free now. */
+static bool begun_comes_first(struct core *c)
+{
+	const uint32_t index = next_changed(c);
+
+	return index != ID_NONE && gang_has_begun(&c->gangs.slots[index]);
+}
+
 void decide_round(struct core *c)
 {
 	uint32_t placed = 0, index;
 
 	c->views.steps = 0;
-	if (!c->synced || !say_all(c) || !claims_answer(c))
+	if (!c->synced || !say_all(c))
+		return;
+	if (!begun_comes_first(c) && !claims_answer(c))
 		return;
 	end_walk(c);
 	begin_walk(c);

@@ -38,9 +38,11 @@ bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
 	const struct gang *left = &gs->slots[a], *right = &gs->slots[b];
 	uint32_t shorter = left->name_bytes < right->name_bytes ? left->name_bytes : right->name_bytes;
 	int32_t high = gang_priority(left), low = gang_priority(right);
-	bool behind = gang_is_behind(left);
+	bool behind = gang_is_behind(left), begun = gang_has_begun(left);
 	int order;
 
+	if (begun != gang_has_begun(right))
+		return begun;
 	if (behind != gang_is_behind(right))
 		return !behind;
 	if (high != low && (!behind || left->age_ns == right->age_ns))

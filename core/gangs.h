@@ -41,6 +41,7 @@ struct gang {
 	uint64_t timeout_ns;
 	pod_id first, last; /* its members */
 	uint32_t members;   /* on that list */
+	uint32_t kept;      /* of them: pod_keeps_room() */
 	uint32_t counts[MEMBER_CLASSES];
 
 	/* Its place in the queues; see also gang_priority(). */
@@ -49,6 +50,7 @@ struct gang {
 	uint64_t age_ns;
 	bool key_old; /* priority or age may be lower by now */
 	bool lifted; /* with GANG_AFTER_OTHERS: it waited so long that it counts as others do; core/hold.c */
+	bool had_turn; /* it held room until its time was over; core/hold.c */
 	uint8_t place; /* enum gang_place */
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
@@ -146,6 +148,12 @@ static inline bool gang_is_whole(const struct gang *g)
 	return gang_have(g) >= g->quorum && (gang_roles_n(g) == 0 || gang_roles_whole(g));
 }
 
+/* Have some of those that have to start together a node, and others none? */
+static inline bool gang_has_begun(const struct gang *g)
+{
+	return gang_have(g) > 0 && !gang_is_whole(g);
+}
+
 /* How many members have to start together; 1 of a gang that is whole. */
 uint32_t gang_missing(const struct gang *g);
 
@@ -168,10 +176,11 @@ static inline int32_t gang_priority(const struct gang *g)
 /* Does it stand behind all that do not? */
 static inline bool gang_is_behind(const struct gang *g)
 {
-	return (g->flags & GANG_AFTER_OTHERS) && !g->lifted;
+	return (g->flags & GANG_AFTER_OTHERS) && !g->lifted && !gang_has_begun(g);
 }
 
-/* Earlier in the queue: priority, then age, then name.  Those that stand behind come after all
+/* Earlier in the queue: those that have begun, since what they have is of no use to anybody until the
+ * rest has room as well; then priority, then age, then name.  Those that stand behind come after all
  * others; among them age goes before priority. */
 bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b);
 

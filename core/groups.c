@@ -107,6 +107,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	g->created_ns = e->created_ns;
 	g->timeout_ns = e->timeout_ns;
 	gang_count_roles(&c->gangs, g);
+	gang_keep_room(c, e->gang);
 	g->hopeless = 0;
 	gang_rekey(&c->gangs, g);
 	reason_begin(&r, g, &c->nodes);

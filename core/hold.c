@@ -280,8 +280,10 @@ void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool place
 	struct gang *g = &c->gangs.slots[index];
 
 	g->lifted = g->lifted && !placed;
-	if (placed || !waits_for_room)
+	if (placed || !waits_for_room) {
 		g->waits_ns = 0;
+		g->had_turn = false;
+	}
 	if (waits_for_room && g->waits_ns == 0)
 		g->waits_ns = c->now_ns ? c->now_ns : 1;
 	/* It may begin anew when it wants something else. */
@@ -331,6 +333,12 @@ static void lift(struct core *c)
 	}
 }
 
+/* Room that it has is of no use to anybody as long as it waits. */
+static bool in_need(const struct core *c, const struct gang *g)
+{
+	return !gang_is_whole(g) && (waited_long(c, g) || (gang_has_begun(g) && !g->had_turn));
+}
+
 /* The first that waited long enough for its quorum and isn't known to be hopeless. */
 static uint32_t candidate(const struct core *c)
 {
@@ -339,10 +347,33 @@ static uint32_t candidate(const struct core *c)
 	for (uint32_t i = 0; i < LOOK_MOST && index != ID_NONE; i++, index = queue_next(&c->waiting, index)) {
 		const struct gang *g = &c->gangs.slots[index];
 
-		if (waited_long(c, g) && !gang_is_whole(g) && g->hopeless != world_version(c))
+		if (in_need(c, g) && g->hopeless != world_version(c))
 			return index;
 	}
 	return ID_NONE;
+}
+
+/* Is there still a gang that holds, and does it want what is held? */
+static void review(struct core *c)
+{
+	struct wanted w;
+	struct gang *g;
+
+	if (c->held == ID_NONE)
+		return;
+	g = &c->gangs.slots[c->held];
+	if (g->generation != c->held_generation || c->views.hold.version == 0 || !wanted_find(c, g, &w) || w.n == 0 ||
+	    !could_fit(c, g, &w)) {
+		hold_end(c);
+	} else if (turn_ns(c, g, &w) > 0 && c->now_ns - c->held_ns >= turn_ns(c, g, &w)) {
+		g->waits_ns = c->now_ns;
+		g->had_turn = true;
+		hold_end(c);
+	} else if (!views_holds_within(&c->views, w.within ? c->plan.domains.mask : NULL)) {
+		/* Labels of nodes changed, or levels. */
+		views_hold(&c->views, w.kinds, w.n, w.within ? c->plan.domains.mask : NULL);
+		c->nodes.room_version++;
+	}
 }
 
 void hold_tick(struct core *c)
@@ -354,27 +385,17 @@ void hold_tick(struct core *c)
 	if (c->config.hold_after_ns == 0)
 		return;
 	lift(c);
-	if (c->held != ID_NONE) {
-		g = &c->gangs.slots[c->held];
-		if (g->generation != c->held_generation || c->views.hold.version == 0 || !wanted_find(c, g, &w) ||
-		    w.n == 0 || !could_fit(c, g, &w)) {
-			hold_end(c);
-		} else if (turn_ns(c, g, &w) > 0 && c->now_ns - c->held_ns >= turn_ns(c, g, &w)) {
-			g->waits_ns = c->now_ns; /* it has had its turn */
-			hold_end(c);
-		} else if (!views_holds_within(&c->views, w.within ? c->plan.domains.mask : NULL)) {
-			/* Labels of nodes changed, or levels. */
-			views_hold(&c->views, w.kinds, w.n, w.within ? c->plan.domains.mask : NULL);
-			c->nodes.room_version++;
-		}
-		return;
-	}
+	review(c);
 	index = candidate(c);
-	if (index == ID_NONE)
+	if (index == ID_NONE || index == c->held)
 		return;
 	g = &c->gangs.slots[index];
-	if (wanted_find(c, g, &w) && w.n > 0 && could_fit(c, g, &w))
-		hold_begin(c, index, &w);
-	else
+	if (c->held != ID_NONE && (!gang_has_begun(g) || gang_has_begun(&c->gangs.slots[c->held])))
+		return;
+	if (!wanted_find(c, g, &w) || w.n == 0 || !could_fit(c, g, &w)) {
 		g->hopeless = world_version(c);
+		return;
+	}
+	hold_end(c);
+	hold_begin(c, index, &w);
 }

@@ -40,31 +40,6 @@ void gang_touch(struct core *c, uint32_t index)
 		queue_insert(&c->changed, index);
 }
 
-/* Around every change of a pod that its gang's numbers depend on. */
-static void member_out(struct core *c, struct pod *p)
-{
-	c->pods.classes[p->class]--;
-	if (p->state == POD_BOUND)
-		c->pods.bound--;
-	if (p->gang == ID_NONE)
-		return;
-	gang_hold(c, p->gang);
-	gang_uncount(&c->gangs.slots[p->gang], p);
-}
-
-static void member_in(struct core *c, struct pod *p)
-{
-	p->class = (uint8_t)pod_class(p);
-	c->pods.classes[p->class]++;
-	if (p->state == POD_BOUND)
-		c->pods.bound++;
-	if (p->gang == ID_NONE)
-		return;
-	gang_count(&c->gangs.slots[p->gang], p);
-	c->gangs.slots[p->gang].hopeless = 0;
-	gang_touch(c, p->gang);
-}
-
 /* ---- room ------------------------------------------------------------------------- */
 
 /* Where one pod is, others that want to be near it or evenly spread may find room now. */
@@ -91,6 +66,59 @@ static void room_give(struct core *c, struct pod *p)
 	census_give(&c->census, p->node, p->kind, p->leaving);
 	p->node = ID_NONE;
 	c->nodes.room_version++;
+}
+
+/* ---- room of members that were refused --------------------------------------------------- */
+
+static void keep_begin(struct core *c, const struct pod *p)
+{
+	c->gangs.slots[p->gang].kept += pod_keeps_room(p);
+}
+
+static void keep_end(struct core *c, struct pod *p)
+{
+	if (!pod_keeps_room(p))
+		return;
+	c->gangs.slots[p->gang].kept--;
+	room_give(c, p);
+}
+
+void gang_keep_room(struct core *c, uint32_t index)
+{
+	struct gang *g = &c->gangs.slots[index];
+
+	if (gang_has_begun(g))
+		return;
+	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
+		keep_end(c, &c->pods.slots[id]);
+}
+
+/* ---- members ------------------------------------------------------------------------ */
+
+/* Around every change of a pod that its gang's numbers depend on. */
+static void member_out(struct core *c, struct pod *p)
+{
+	c->pods.classes[p->class]--;
+	if (p->state == POD_BOUND)
+		c->pods.bound--;
+	if (p->gang == ID_NONE)
+		return;
+	gang_hold(c, p->gang);
+	gang_uncount(&c->gangs.slots[p->gang], p);
+}
+
+static void member_in(struct core *c, struct pod *p)
+{
+	p->class = (uint8_t)pod_class(p);
+	c->pods.classes[p->class]++;
+	if (p->state == POD_BOUND)
+		c->pods.bound++;
+	if (p->gang == ID_NONE)
+		return;
+	gang_count(&c->gangs.slots[p->gang], p);
+	c->gangs.slots[p->gang].hopeless = 0;
+	gang_keep_room(c, p->gang);
+	gang_touch(c, p->gang);
 }
 
 static void list_leave(struct core *c, struct pod *p)
@@ -222,9 +250,14 @@ void node_leave(struct core *c, node_id node)
 	unreserve(c, node, true);
 	if (c->nodes.slots[node].pods == 0)
 		return;
-	for (pod_id id = 0; id < c->pods.used; id++)
-		if (c->pods.slots[id].generation && c->pods.slots[id].node == node)
-			room_give(c, &c->pods.slots[id]);
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		struct pod *p = &c->pods.slots[id];
+
+		if (p->generation == 0 || p->node != node)
+			continue;
+		keep_end(c, p);
+		room_give(c, p);
+	}
 }
 
 /* ---- EVENT_POD ------------------------------------------------------------------------ */
@@ -258,7 +291,7 @@ static struct standing standing_after(const struct pod *p, const struct event_po
 		now.node = e->node;
 		return now;
 	}
-	if (p->state == POD_RESERVED && (p->list != LIST_SEND || same))
+	if (p->state == POD_RESERVED ? p->list != LIST_SEND || same : pod_keeps_room(p) && same)
 		return now;
 	return (struct standing){ .state = POD_PENDING, .node = ID_NONE };
 }
@@ -326,6 +359,7 @@ static void gang_leave(struct core *c, struct pod *p)
 	gang_unlink(&c->gangs, index, pods_id(&c->pods, p));
 	if (gang_is_group(&c->gangs, index)) {
 		c->gangs.slots[index].hopeless = 0;
+		gang_keep_room(c, index);
 		gang_touch(c, index);
 		return;
 	}
@@ -377,6 +411,7 @@ static void pod_remove(struct core *c, struct pod *p)
 	bool unsent = p->list == LIST_SEND;
 
 	member_out(c, p);
+	keep_end(c, p);
 	gang_leave(c, p);
 	list_leave(c, p);
 	room_give(c, p);
@@ -480,6 +515,8 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 
 	member_out(c, p);
 	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);
+	if (now.state != POD_PENDING || now.node == ID_NONE)
+		keep_end(c, p);
 	p->flags = e->flags;
 	/* kube-scheduler finds this fault before it looks for any that a pod is refused for, and
 	 * it says so; no plan can place the pod. */
@@ -565,6 +602,7 @@ void backoff_wake(struct core *c)
 		member_out(c, p);
 		list_leave(c, p);
 		PROBE(backoff_over, id, p->generation);
+		keep_end(c, p); /* the gang is looked at before others */
 		member_in(c, p);
 	}
 	c->backoff_due_ns = due_ns > c->now_ns + BACKOFF_GRAIN_NS ? due_ns : c->now_ns + BACKOFF_GRAIN_NS;
@@ -594,9 +632,12 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 		stat_add(&core_stats(c)->binds_accepted, 1);
 	} else {
 		PROBE(bind_refused, result->pod, result->generation, p->node);
-		room_give(c, p);
 		p->state = POD_PENDING;
 		backoff_begin(c, p, result->retry_ms);
+		if (pod_class(p) == MEMBER_BACKOFF)
+			keep_begin(c, p); /* member_in() knows whether its gang has begun */
+		else
+			room_give(c, p);
 		stat_add(&core_stats(c)->binds_refused, 1);
 	}
 	member_in(c, p);

@@ -33,6 +33,10 @@ void pod_reserve(struct core *c, pod_id id, node_id node, bool take);
 void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns);
 void pod_unclaim(struct core *c, pod_id id);
 
+/* Members that were refused keep their room as long as the gang has begun and isn't whole; else it is
+ * given back now. */
+void gang_keep_room(struct core *c, uint32_t index);
+
 /* A gang changed or lost a reservation: if it is no longer whole and nothing of it was
  * sent, its reservations are given up. */
 void gang_cancel_unsent(struct core *c, uint32_t index);

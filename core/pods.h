@@ -4,7 +4,8 @@
  *      ^                    |
  *      +------refused-------+
  *
- * A pod that is RESERVED or BOUND takes its shape's requests from its node. */
+ * A pod that is RESERVED or BOUND takes its shape's requests from its node, and so does one that was
+ * refused while its gang has begun, until it is tried again. */
 #ifndef MUSTER_CORE_PODS_H
 #define MUSTER_CORE_PODS_H
 
@@ -96,6 +97,12 @@ static inline struct pod *pods_find(const struct pods *ps, pod_id id)
 static inline pod_id pods_id(const struct pods *ps, const struct pod *p)
 {
 	return (pod_id)(p - ps->slots);
+}
+
+/* Was it refused, and keeps its room for the next try? */
+static inline bool pod_keeps_room(const struct pod *p)
+{
+	return p->state == POD_PENDING && p->node != ID_NONE;
 }
 
 /* How a pod counts, by its flags, state and backoff. */

@@ -57,7 +57,7 @@ static bool pod_valid(struct checking *k, pod_id id)
 		return wrong(k, "pod %u has no shape", id);
 	if (p->node != ID_NONE && !nodes_find(&c->nodes, p->node))
 		return wrong(k, "pod %u is on a node that is not there", id);
-	if (p->state == POD_PENDING && p->node != ID_NONE)
+	if (pod_keeps_room(p) && (p->class != MEMBER_BACKOFF || !gang_has_begun(&c->gangs.slots[p->gang])))
 		return wrong(k, "pod %u is pending and has a node", id);
 	if (p->class != pod_class(p))
 		return wrong(k, "pod %u is counted as %u, is %u", id, p->class, pod_class(p));
@@ -220,7 +220,7 @@ static bool gang_valid(struct checking *k, uint32_t index)
 {
 	const struct core *c = k->c;
 	const struct gang *g = &c->gangs.slots[index];
-	uint32_t counts[MEMBER_CLASSES] = { 0 }, members = 0;
+	uint32_t counts[MEMBER_CLASSES] = { 0 }, members = 0, kept = 0;
 	pod_id before = ID_NONE;
 	bool enough;
 
@@ -230,9 +230,10 @@ static bool gang_valid(struct checking *k, uint32_t index)
 		if (p->gang != index || p->previous != before || members++ > c->pods.count)
 			return wrong(k, "gang %u: its list of members", index);
 		counts[p->class]++;
+		kept += pod_keeps_room(p);
 		before = id;
 	}
-	if (members != g->members || memcmp(counts, g->counts, sizeof(counts)) != 0)
+	if (members != g->members || kept != g->kept || memcmp(counts, g->counts, sizeof(counts)) != 0)
 		return wrong(k, "gang %u: members are miscounted", index);
 	if (!roles_valid(k, index, &enough))
 		return false;

@@ -7,7 +7,7 @@
 
 bool slow_takes_room(const struct pod *p, uint32_t node)
 {
-	return p->live && p->where != NOWHERE && p->node == node;
+	return p->live && (p->where != NOWHERE || p->keeps) && p->node == node;
 }
 
 static int64_t used(const struct slow *s, uint32_t node, int amount)
@@ -203,10 +203,52 @@ static bool minimum(const struct slow *s, uint32_t gang)
 	return cpu >= g->cpu && pods >= g->quorum;
 }
 
+static bool begun(const struct slow *s, uint32_t gang)
+{
+	struct quorum q;
+
+	if (gang == ID_NONE || have(s, gang) == 0)
+		return false;
+	q = missing(s, gang, &s->gangs[gang]);
+	return !quorum_met(&q);
+}
+
+/* but: its plan was made before it was whole. */
+static void kept_end(struct slow *s, uint32_t but)
+{
+	for (uint32_t i = 0; i < SLOW_PODS; i++) {
+		struct pod *p = &s->pods[i];
+
+		if (!p->keeps || (p->gang == but && but != ID_NONE))
+			continue;
+		p->keeps = p->live && p->where == NOWHERE && !ready(s, p) && counts(p, p->gang) && !p->gated && !p->refused &&
+		           p->node != ID_NONE && begun(s, p->gang);
+		if (!p->keeps && p->where == NOWHERE)
+			p->node = ID_NONE;
+	}
+}
+
+void judge_kept(struct slow *s)
+{
+	kept_end(s, ID_NONE);
+}
+
+bool judge_in_doubt(const struct slow *s)
+{
+	for (uint32_t i = 0; i < SLOW_PODS; i++)
+		if (s->pods[i].live && s->pods[i].keeps && s->pods[i].retry_ns <= s->time_ns &&
+		    s->pods[i].retry_ns + 20000000 > s->time_ns)
+			return true;
+	return false;
+}
+
 void judge_bind(struct slow *s, const struct cmd_bind *b)
 {
 	struct pod *p = &s->pods[b->pod];
 
+	kept_end(s, p->gang);
+	if (!fits(s, p->shape, b->node) || b->node != best(s, p->shape))
+		kept_end(s, ID_NONE);
 	cr_assert(p->live && p->generation == b->pod_generation, "a binding of another pod");
 	cr_assert_eq(b->gang, p->gang);
 	cr_assert(ready(s, p), "pod %u is not to be planned", b->pod);
@@ -350,6 +392,7 @@ static void judge_started(struct slow *s)
 
 void judge_after_plan(struct slow *s)
 {
+	judge_kept(s);
 	judge_started(s);
 	judge_rest(s);
 }

@@ -132,7 +132,7 @@ static void answer_event(struct slow *s)
 			ms *= 2;
 		p->refusals++;
 		p->where = NOWHERE;
-		p->node = ID_NONE;
+		p->keeps = true; /* if its gang has begun */
 		p->retry_ns = s->time_ns + (result.retry_ms ? result.retry_ms : ms < 10000 ? ms : 10000) * 1000000;
 	} else if (kind < 3) {
 		p->where = ANSWERED;
@@ -165,6 +165,7 @@ void slow_epoch(struct slow *s)
 		p->retry_ns = 0;
 		p->refusals = 0;
 		p->why = WHY_NONE;
+		p->keeps = false;
 		/* In flight in the list as not bound; the core sends it again if it can. */
 		if (p->where == IN_FLIGHT || p->where == ANSWERED) {
 			p->where = NOWHERE;
@@ -197,4 +198,5 @@ void slow_event(struct slow *s)
 		slow_record(s, EVENT_TICK);
 	else
 		slow_epoch(s);
+	judge_kept(s);
 }

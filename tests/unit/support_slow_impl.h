@@ -44,6 +44,7 @@ struct pod {
 	bool live, ours, gated, deleting, refused;
 	uint32_t generation, gang, shape, node, attempt, why, role; /* SLOW_ROLES: none */
 	enum where where;
+	bool keeps; /* refused, and its room is kept */
 	int32_t priority;
 	uint64_t created, retry_ns, refusals;
 };
@@ -88,6 +89,10 @@ void slow_epoch(struct slow *s);
 /* Does this pod take room on that node, as far as anybody can know? */
 bool slow_takes_room(const struct pod *p, uint32_t node);
 
+/* After anything happened: refused members keep their room until they are tried again, while their gang has begun. */
+void judge_kept(struct slow *s);
+/* Is one of them to be tried again just now?  A backoff may end a little late. */
+bool judge_in_doubt(const struct slow *s);
 void judge_before_plan(struct slow *s);
 void judge_bind(struct slow *s, const struct cmd_bind *b);
 void judge_after_plan(struct slow *s);

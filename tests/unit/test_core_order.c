@@ -159,7 +159,7 @@ Test(order, behind_others_for_ever_when_nothing_is_held)
 	story_free(s);
 }
 
-/* Once it was placed, its members that are lost stand behind others again. */
+/* Once it was placed, more members stand behind others again. */
 Test(order, lifted_until_it_is_placed)
 {
 	struct story *s = passed_over(STORY_HOLD_MS);
@@ -172,6 +172,7 @@ Test(order, lifted_until_it_is_placed)
 	story_pod(s, .name = "more", .gang = "g", .cpu = 1);
 	story_pods(s, 1, .name = "plain", .cpu = 1, .created = 5000);
 	story_plan(s);
+	story_gang(s, .name = "g", .quorum = 1, .created = 1, .after_others = true);
 	story_drop_pod(s, "g-0");
 	story_plan(s);
 	CHECK_PLACED(s, "plain", 1, "all");

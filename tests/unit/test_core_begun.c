@@ -1,0 +1,216 @@
+/* Gangs that have begun: some of their members have a node, and others don't.  Until the rest has room as
+ * well, what they have is of no use to anybody. */
+#include "support_story.h"
+
+#include <criterion/criterion.h>
+
+#define CHECK_WHERE(s, pod, node) cr_assert_str_eq(story_where(s, pod), node)
+
+static void node(struct story *s, int64_t cpu)
+{
+	story_node(s, .name = "n1", .cpu = cpu, .memory = 64);
+}
+
+/* Of four two are bound: a core that has just come up learns it so. */
+static void half_bound(struct story *s)
+{
+	story_gang(s, .name = "g", .quorum = 4, .created = 10);
+	story_pod(s, .name = "g-0", .gang = "g", .cpu = 1, .node = "n1");
+	story_pod(s, .name = "g-1", .gang = "g", .cpu = 1, .node = "n1");
+	story_pod(s, .name = "g-2", .gang = "g", .cpu = 1);
+	story_pod(s, .name = "g-3", .gang = "g", .cpu = 1);
+}
+
+Test(begun, goes_before_higher_priority_and_age)
+{
+	struct story *s = story_new();
+
+	node(s, 4);
+	half_bound(s);
+	story_pods(s, 2, .name = "urgent", .cpu = 1, .priority = 1000, .created = 1);
+	story_gang(s, .name = "old", .quorum = 2, .created = 1, .has_priority = true, .priority = 1000);
+	story_pods(s, 2, .name = "old", .gang = "old", .cpu = 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "g"), 2);
+	cr_assert_eq(story_count(s, "urgent") + story_count(s, "old"), 0);
+	story_free(s);
+}
+
+Test(begun, goes_before_others_though_it_would_stand_behind_them)
+{
+	struct story *s = story_new();
+
+	node(s, 2);
+	story_gang(s, .name = "g", .quorum = 2, .created = 10, .after_others = true);
+	story_pod(s, .name = "g-0", .gang = "g", .cpu = 1, .node = "n1");
+	story_pod(s, .name = "g-1", .gang = "g", .cpu = 1);
+	story_pod(s, .name = "other", .cpu = 1, .created = 1);
+	story_plan(s);
+	CHECK_WHERE(s, "g-1", "n1");
+	CHECK_WHERE(s, "other", "");
+	story_free(s);
+}
+
+/* A gang of two on a node for two, whose second Binding is refused. */
+static struct story *one_refused(void)
+{
+	struct story *s = story_new();
+
+	node(s, 2);
+	story_gang(s, .name = "g", .quorum = 2);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	story_bound(s, "g-0");
+	story_refused(s, "g-1", 5000);
+	return s;
+}
+
+Test(begun, keeps_the_room_of_a_member_that_was_refused)
+{
+	struct story *s = one_refused();
+
+	story_pod(s, .name = "other", .cpu = 1, .priority = 1000);
+	story_plan(s);
+	story_tick(s, 4900);
+	story_plan(s);
+	CHECK_WHERE(s, "other", "");
+	story_pod(s, .name = "g-1", .gang = "g", .cpu = 1); /* its condition was written: as it was before */
+	story_plan(s);
+	CHECK_WHERE(s, "other", "");
+	story_tick(s, 200);
+	story_plan(s);
+	CHECK_WHERE(s, "g-1", "n1");
+	CHECK_WHERE(s, "other", "");
+	story_free(s);
+}
+
+/* Another scheduler that asks just then does not get it either. */
+Test(begun, gets_its_room_before_a_claim)
+{
+	struct story *s = one_refused();
+
+	story_plan(s);
+	story_pod(s, .name = "theirs", .cpu = 1, .foreign = true);
+	story_tick(s, 5100);
+	story_claim(s, "theirs", "n1", 60000);
+	story_plan(s);
+	CHECK_WHERE(s, "g-1", "n1");
+	story_skip(s);
+	story_claim(s, "theirs", "n1", 60000);
+	story_plan(s);
+	story_expect(s, "claim theirs nowhere, 1 short of cpu\n");
+	story_free(s);
+}
+
+static bool room_for_other(struct story *s)
+{
+	bool placed;
+
+	story_pod(s, .name = "other", .cpu = 1, .priority = -1);
+	story_plan(s);
+	placed = story_count(s, "other") == 1;
+	story_drop_pod(s, "other");
+	return placed;
+}
+
+Test(begun, gives_the_room_back_when_nobody_waits_for_it)
+{
+	struct story *s = one_refused();
+
+	/* Nothing is left of the gang but who was refused. */
+	story_drop_pod(s, "g-0");
+	cr_assert(room_for_other(s));
+	story_free(s);
+
+	/* All were refused. */
+	s = story_new();
+	node(s, 2);
+	story_gang(s, .name = "g", .quorum = 2);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	story_refused(s, "g-0", 5000);
+	cr_assert(!room_for_other(s));
+	story_refused(s, "g-1", 5000);
+	cr_assert(room_for_other(s));
+	story_free(s);
+
+	/* It is gone, leaves, or wants something else. */
+	s = one_refused();
+	story_drop_pod(s, "g-1");
+	cr_assert(room_for_other(s));
+	story_free(s);
+	s = one_refused();
+	story_pod(s, .name = "g-1", .gang = "g", .cpu = 1, .deleting = true);
+	cr_assert(room_for_other(s));
+	story_free(s);
+	s = one_refused();
+	story_pod(s, .name = "g-1", .gang = "g", .cpu = 2);
+	cr_assert(room_for_other(s));
+	story_free(s);
+
+	/* The group asks for no more than it has. */
+	s = one_refused();
+	story_gang(s, .name = "g", .quorum = 1);
+	cr_assert(room_for_other(s));
+	story_free(s);
+}
+
+Test(begun, outlives_the_node_on_which_it_kept_room)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 1, .memory = 8);
+	story_node(s, .name = "n2", .cpu = 1, .memory = 8);
+	story_gang(s, .name = "g", .quorum = 2);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	CHECK_WHERE(s, "g-1", "n2");
+	story_bound(s, "g-0");
+	story_refused(s, "g-1", 1000);
+	story_drop_node(s, "n2");
+	story_node(s, .name = "n3", .cpu = 1, .memory = 8);
+	story_tick(s, 1100);
+	story_plan(s);
+	CHECK_WHERE(s, "g-1", "n3");
+	story_free(s);
+}
+
+/* It holds what comes free from the next tick on, and who holds already makes way. */
+Test(begun, holds_without_having_waited)
+{
+	struct story *s = story_new();
+
+	node(s, 4);
+	story_pod(s, .name = "there", .cpu = 2, .node = "n1");
+	story_gang(s, .name = "big", .quorum = 4, .created = 1);
+	story_pods(s, 4, .name = "big", .gang = "big", .cpu = 1);
+	story_plan(s);
+	for (int i = 0; i < 30; i++) {
+		story_tick(s, 2500);
+		story_plan(s);
+	}
+	cr_assert_eq(story_ledger(s)->gauges.held, 1);
+	/* By a core before it, say: two of four are on a node that is full with them. */
+	story_gang(s, .name = "g", .quorum = 4);
+	story_pod(s, .name = "g-0", .gang = "g", .cpu = 1, .node = "n1");
+	story_pod(s, .name = "g-1", .gang = "g", .cpu = 1, .node = "n1");
+	story_pod(s, .name = "g-2", .gang = "g", .cpu = 2);
+	story_pod(s, .name = "g-3", .gang = "g", .cpu = 2);
+	story_plan(s);
+	story_tick(s, 2500);
+	story_plan(s);
+	cr_assert_eq(story_ledger(s)->gauges.holds, 2);
+	cr_assert_eq(story_ledger(s)->gauges.held, 2);
+	/* Room for one comes, and is kept until there is room for the other. */
+	story_node(s, .name = "n2", .cpu = 2, .memory = 64);
+	story_pod(s, .name = "small", .cpu = 1, .priority = 1000);
+	story_plan(s);
+	CHECK_WHERE(s, "small", "");
+	cr_assert_eq(story_why(s, "small")->why, WHY_HELD);
+	story_node(s, .name = "n3", .cpu = 2, .memory = 64);
+	story_plan(s);
+	CHECK_WHERE(s, "g-2", "n2");
+	CHECK_WHERE(s, "g-3", "n3");
+	cr_assert_eq(story_ledger(s)->gauges.held, 0);
+	story_free(s);
+}
