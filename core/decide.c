@@ -219,7 +219,7 @@ static bool look(struct core *c, uint32_t index)
 	uint32_t had = gang_have(g);
 	/* Those of it that find a node now may let in the others. */
 	const uint64_t room_version = c->nodes.room_version;
-	struct reason r;
+	struct reason r __attribute__((uninitialized)); /* reason_begin() */
 	bool waits = false;
 
 	assert(g->place == PLACE_NONE);

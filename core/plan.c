@@ -43,22 +43,36 @@ static int member_compare(const void *a, const void *b, void *context)
 	return pod_compare(&ps->slots[*(const pod_id *)a], &ps->slots[*(const pod_id *)b]);
 }
 
-/* The ready members in their order.  They mostly come in it. */
+/* The ready members. */
 static void collect(struct plan *plan, const struct gangs *gs, const struct gang *g)
 {
-	struct pods *ps = gs->pods;
-	bool sorted = true;
+	const struct pod *slots = gs->pods->slots;
+	uint32_t n = 0, differs = 0;
+	kind_id kind = KIND_NONE;
 
-	plan->n = 0;
-	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = ps->slots[id].next) {
-		if (ps->slots[id].class != MEMBER_READY)
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = slots[id].next) {
+		if (slots[id].class != MEMBER_READY)
 			continue;
-		sorted = sorted && (plan->n == 0 || pod_compare(&ps->slots[plan->pods[plan->n - 1]], &ps->slots[id]) < 0);
-		plan->nodes[plan->n] = ID_NONE;
-		plan->pods[plan->n++] = id;
+		kind = n == 0 ? slots[id].kind : kind;
+		differs |= slots[id].kind ^ kind;
+		plan->nodes[n] = ID_NONE;
+		plan->pods[n++] = id;
 	}
-	if (!sorted)
+	plan->n = n;
+	plan->alike = differs == 0;
+}
+
+/* They mostly come in their order. */
+static void put_in_order(struct plan *plan, const struct gangs *gs)
+{
+	struct pods *ps = gs->pods;
+
+	for (uint32_t i = 1; i < plan->n; i++) {
+		if (pod_compare(&ps->slots[plan->pods[i - 1]], &ps->slots[plan->pods[i]]) < 0)
+			continue;
 		qsort_r(plan->pods, plan->n, sizeof(*plan->pods), member_compare, ps);
+		return;
+	}
 }
 
 /* ---- roles ------------------------------------------------------------------ */
@@ -106,7 +120,7 @@ static void chosen_first(struct plan *plan, const struct gangs *gs, const struct
 static void group_look(struct plan_group *g, const struct view *v)
 {
 	g->capacity = v->capacity;
-	g->later = v->capacity > 0 && view_best(v) == TREE_NONE;
+	g->later = v->capacity > 0 && v->mode != VIEW_PLAIN && view_best(v) == TREE_NONE;
 }
 
 void groups_look(struct plan *plan, struct views *vs)
@@ -118,7 +132,8 @@ void groups_look(struct plan *plan, struct views *vs)
 static void group_members(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	plan->groups_n = 0;
-	for (uint32_t i = 0; i < plan->n; i++) {
+	/* Of those that are alike the first says it all. */
+	for (uint32_t i = 0; i < (plan->alike ? 1 : plan->n); i++) {
 		kind_id kind = kind_at(plan, gs, i);
 		struct kind *k = &vs->census->kinds.slots[kind];
 
@@ -126,7 +141,7 @@ static void group_members(struct plan *plan, struct views *vs, const struct gang
 			k->mark = plan->groups_n++;
 			plan->groups[k->mark] = (struct plan_group){ .kind = kind };
 		}
-		plan->groups[k->mark].n++;
+		plan->groups[k->mark].n += plan->alike ? plan->n : 1;
 	}
 	plan->ordered = false;
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
@@ -308,20 +323,44 @@ static enum plan_answer plan_ruled(struct plan *plan, struct views *vs, const st
 	return PLAN_PLACED;
 }
 
+void plan_nothing(struct plan *plan)
+{
+	plan->placed = 0;
+	plan->fit = 0;
+	plan->failed = KIND_NONE;
+	plan->failed_need = 0;
+	plan->counts_n = 0;
+	plan->exact = false;
+}
+
+/* Are the counts of members that are alike too few?  Then no way of placing them is tried. */
+static bool alike_refused(struct plan *plan, struct views *vs, uint32_t need)
+{
+	const struct plan_group *group = &plan->groups[0];
+
+	if (group->capacity >= need)
+		return false;
+	plan_nothing(plan);
+	plan->roles_n = 0;
+	plan->exact = views_get(vs, group->kind)->mode == VIEW_PLAIN;
+	plan->failed = group->kind;
+	plan->failed_need = need;
+	plan->fit = (uint32_t)group->capacity;
+	return true;
+}
+
 static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
 {
 	struct plan_group *group = &plan->groups[0];
 	uint32_t most = group->capacity < plan->n ? (uint32_t)group->capacity : plan->n;
-	struct view *v = views_get(vs, group->kind);
+	struct view *v;
 
+	if (alike_refused(plan, vs, need))
+		return PLAN_IMPOSSIBLE;
+	v = views_get(vs, group->kind);
 	plan->roles_n = 0; /* the first of them are chosen, and any of them is as good */
 	plan->exact = v->mode == VIEW_PLAIN;
 	plan->failed = group->kind;
-	if (most < need) {
-		plan->failed_need = need;
-		plan->fit = most;
-		return PLAN_IMPOSSIBLE;
-	}
 	if (!plan->exact)
 		return plan_ruled(plan, vs, gs, need);
 	fill_levels(plan, vs, v, &(struct filling){ &v->tree, NULL, 0, most });
@@ -333,16 +372,6 @@ static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const st
 }
 
 /* ---- a gang ------------------------------------------------------------------------ */
-
-void plan_nothing(struct plan *plan)
-{
-	plan->placed = 0;
-	plan->fit = 0;
-	plan->failed = KIND_NONE;
-	plan->failed_need = 0;
-	plan->counts_n = 0;
-	plan->exact = false;
-}
 
 enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct gangs *gs,
                               const struct gang_need *need)
@@ -364,13 +393,15 @@ enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gan
 {
 	collect(plan, gs, g);
 	assert(plan->n >= need->total && need->total > 0);
-	plan->roles_n = need->roles_n;
-	if (need->roles_n > 0)
-		chosen_first(plan, gs, need);
 	plan->barred = KIND_NONE;
 	plan->kept_together = false;
 	vs->steps += plan->n;
 	group_members(plan, vs, gs);
-	plan->alike = plan->groups_n == 1;
+	if (plan->alike && !gang_has_levels(g) && alike_refused(plan, vs, need->total))
+		return PLAN_IMPOSSIBLE;
+	put_in_order(plan, gs);
+	plan->roles_n = need->roles_n;
+	if (need->roles_n > 0)
+		chosen_first(plan, gs, need);
 	return gang_has_levels(g) ? plan_levels(plan, vs, gs, g, need) : plan_members(plan, vs, gs, need);
 }

@@ -12,7 +12,7 @@ void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links,
 void queue_clear(struct queue *q)
 {
 	memset(&q->head, 0xff, sizeof(q->head)); /* ID_NONE everywhere */
-	q->n = 0;
+	q->n = q->levels = 0;
 }
 
 /* 1 with 3 in 4, 2 with 3 in 16 ...: two bits of a hash for each level. */
@@ -31,7 +31,7 @@ static void before(struct queue *q, uint32_t gang, struct queue_links **last)
 {
 	struct queue_links *at = &q->head;
 
-	for (uint32_t level = QUEUE_LEVELS; level-- > 0;) {
+	for (uint32_t level = q->levels; level-- > 0;) {
 		while (at->next[level] != ID_NONE && at->next[level] != gang &&
 		       gang_before(q->gangs, at->next[level], gang))
 			at = &q->links[at->next[level]];
@@ -43,7 +43,7 @@ uint32_t queue_first_behind(const struct queue *q)
 {
 	const struct queue_links *at = &q->head;
 
-	for (uint32_t level = QUEUE_LEVELS; level-- > 0;)
+	for (uint32_t level = q->levels; level-- > 0;)
 		while (at->next[level] != ID_NONE && !gang_is_behind(&q->gangs->slots[at->next[level]]))
 			at = &q->links[at->next[level]];
 	return at->next[0];
@@ -55,6 +55,7 @@ void queue_insert(struct queue *q, uint32_t gang)
 	uint32_t levels = height(gang);
 
 	assert(q->gangs->slots[gang].place == PLACE_NONE);
+	q->levels = levels > q->levels ? levels : q->levels;
 	before(q, gang, last);
 	for (uint32_t level = 0; level < levels; level++) {
 		q->links[gang].next[level] = last[level]->next[level];
@@ -70,9 +71,10 @@ void queue_remove(struct queue *q, uint32_t gang)
 
 	assert(q->gangs->slots[gang].place == q->place);
 	before(q, gang, last);
-	for (uint32_t level = 0; level < QUEUE_LEVELS; level++)
-		if (last[level]->next[level] == gang)
-			last[level]->next[level] = q->links[gang].next[level];
+	for (uint32_t level = 0; level < q->levels && last[level]->next[level] == gang; level++)
+		last[level]->next[level] = q->links[gang].next[level];
+	while (q->levels > 0 && q->head.next[q->levels - 1] == ID_NONE)
+		q->levels--;
 	q->gangs->slots[gang].place = PLACE_NONE;
 	q->n--;
 }

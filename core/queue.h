@@ -19,6 +19,7 @@ struct queue {
 	struct queue_links *links; /* of each gang; shared */
 	struct gangs *gangs;
 	uint32_t n;
+	uint32_t levels; /* none that is in it is taller */
 	enum gang_place place;
 };
 

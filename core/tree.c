@@ -101,11 +101,10 @@ void tree_build(struct tree *t)
 	}
 }
 
-void tree_set(struct tree *t, uint32_t i, tree_key key)
+void tree_climb(struct tree *t, uint32_t i, tree_key was)
 {
-	tree_key was = t->levels[0][i];
+	tree_key key = t->levels[0][i];
 
-	t->levels[0][i] = key;
 	for (uint32_t level = 1; level < t->depth; level++) {
 		tree_key *above;
 
@@ -115,7 +114,6 @@ void tree_set(struct tree *t, uint32_t i, tree_key key)
 			if (key == *above)
 				return;
 		} else {
-			/* Whoever was not the largest of its block is not missed. */
 			if (was < *above)
 				return;
 			key = block_most(t->levels[level - 1] + (size_t)i * TREE_FAN);

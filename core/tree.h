@@ -40,7 +40,22 @@ static inline tree_key tree_at(const struct tree *t, uint32_t i)
 	return t->levels[0][i];
 }
 
-void tree_set(struct tree *t, uint32_t i, tree_key key);
+/* A key of level 0 was written where `was` stood, which may be the largest of its block, or has become it. */
+void tree_climb(struct tree *t, uint32_t i, tree_key was);
+
+static inline void tree_set(struct tree *t, uint32_t i, tree_key key)
+{
+	const tree_key was = t->levels[0][i];
+	tree_key above;
+
+	t->levels[0][i] = key;
+	if (t->depth == 1 || key == was)
+		return;
+	/* Whoever was not the largest of its block is not missed. */
+	above = t->levels[1][i / TREE_FAN];
+	if (was == above || key > above)
+		tree_climb(t, i, was);
+}
 
 /* The largest key, 0 when there is none but zeros. */
 tree_key tree_top(const struct tree *t);

@@ -332,7 +332,7 @@ static void look_at_all(struct views *vs, struct view *v)
 	const struct nodes *ns = vs->nodes;
 	const struct shape *s = shape_of(vs, v->kind);
 	tree_key *keys = v->mode == VIEW_WEIGHED ? v->points : v->tree.levels[0];
-	struct looks looks;
+	struct looks looks __attribute__((uninitialized));
 
 	v->counted = 0;
 	for (uint32_t rank = 0; s->body->images_n > 0 && rank < ns->count; rank++)
@@ -340,7 +340,7 @@ static void look_at_all(struct views *vs, struct view *v)
 	for (uint32_t rank = 0; rank < ns->count; rank += LOOKS_MOST) {
 		uint32_t n = ns->count - rank < LOOKS_MOST ? ns->count - rank : LOOKS_MOST;
 
-		nodes_look(vs, v, s, &ns->order[rank], n, &looks);
+		block_look(vs, v, s, &ns->order[rank], n, &looks);
 		memcpy(&keys[rank], looks.keys, n * sizeof(*keys));
 		memcpy(&v->counts[rank], looks.counts, n * sizeof(*v->counts));
 		v->counted += looks.sum;
@@ -389,10 +389,8 @@ static void rebuild(struct views *vs, struct view *v)
 }
 
 /* A node got a taint that it is weighed by: then it is weighed against all others. */
-static bool turns_soft(const struct views *vs, const struct shape *s, uint32_t rank)
+static bool turns_soft(const struct views *vs, const struct shape *s, const struct node *n)
 {
-	const struct node *n = &vs->nodes->slots[vs->nodes->order[rank]];
-
 	return n->taints_n > 0 && vs->score == SCORE_KUBE && node_present(n) && rule_soft_taints(s, n) > 0;
 }
 
@@ -433,13 +431,23 @@ static void relook_taken(struct views *vs, struct view *v, const struct shape *s
 	look_set(v, rank, look);
 }
 
-/* Takes in as many changes as are looked at in one step; of a node's, the last alone counts.  False when
+static void look_in(struct views *vs, struct view *v, const struct shape *s, node_id id, struct look look)
+{
+	uint32_t rank = vs->nodes->slots[id].rank;
+
+	look_set(v, rank, look);
+	if (v->mode == VIEW_WEIGHED)
+		facts_set(vs, v, s, rank);
+	vs->steps += v->gates ? gates_steps(v->gates) : 0;
+}
+
+/* Takes in as many changes as are looked at together; of a node's, the last alone counts.  False when
  * the view has to be worked out anew. */
 static bool follow_some(struct views *vs, struct view *v, const struct shape *s)
 {
 	const struct nodes *ns = vs->nodes;
-	node_id ids[LOOKS_MOST];
-	struct looks looks;
+	node_id ids[LOOKS_MOST] __attribute__((uninitialized));
+	struct looks looks __attribute__((uninitialized));
 	uint32_t n = 0;
 
 	for (; v->position < ns->log_n && n < LOOKS_MOST; v->position++) {
@@ -448,20 +456,17 @@ static bool follow_some(struct views *vs, struct view *v, const struct shape *s)
 
 		if (node->logged != (uint32_t)v->position)
 			continue;
-		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, node->rank)) || (v->gates && gates_outdated(v->gates, node->rank)))
+		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, node)) || (v->gates && gates_outdated(v->gates, node->rank)))
 			return false;
-		ids[n++] = id;
+		if (shape_allows(s, id))
+			ids[n++] = id;
+		else
+			look_in(vs, v, s, id, (struct look){ 0 });
 	}
 	if (n > 0)
 		nodes_look(vs, v, s, ids, n, &looks);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t rank = ns->slots[ids[i]].rank;
-
-		look_set(v, rank, (struct look){ (uint32_t)looks.keys[i], looks.counts[i] });
-		if (v->mode == VIEW_WEIGHED)
-			facts_set(vs, v, s, rank);
-		vs->steps += v->gates ? gates_steps(v->gates) : 0;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		look_in(vs, v, s, ids[i], (struct look){ (uint32_t)looks.keys[i], looks.counts[i] });
 	return true;
 }
 

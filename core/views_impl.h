@@ -32,8 +32,12 @@ uint32_t node_key(const struct views *vs, const struct view *v, const struct sha
 /* One node by itself. */
 struct look node_look(const struct views *vs, const struct view *v, const struct shape *s, node_id id);
 
-/* n of them, 1 to LOOKS_MOST: the same, several in one step. */
-void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,
+/* n of them, 1 to LOOKS_MOST, several in one step: the same for those that the shape's rules allow.  There is
+ * room for LOOKS_MOST ids, and those behind n may be written to. */
+void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids, uint32_t n,
+                struct looks *out);
+/* ... whatever the rules say. */
+void block_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,
                 struct looks *out);
 
 /* Has the processor vectors for the quicker way?  Both give the same. */

@@ -29,7 +29,7 @@ struct columns {
 };
 
 struct wanted {
-	reals value, inverse; /* the same in each lane; value 0: none is wanted */
+	reals value, inverse; /* the same in each lane */
 	uint32_t resource;
 };
 
@@ -40,9 +40,8 @@ struct asking {
 	reals most;
 	struct wanted cpu, memory, rest[WANTED_MOST];
 	uint32_t rest_n;
+	bool wants_cpu, wants_memory, balances;
 	reals cpu_scored, memory_scored, cpu_used, memory_used; /* struct shape_fit */
-	bool balances;
-	bool in_wide_lanes;
 };
 
 struct found {
@@ -149,9 +148,9 @@ INLINE numbers counts_of(const struct asking *a, struct found *found, const stru
 	/* Each pod is one pod. */
 	struct counting n = { .least = smaller(a->most, c->pods_left) };
 
-	if (a->cpu.value[0] > 0)
+	if (a->wants_cpu)
 		count_guess(&n, cpu, &a->cpu);
-	if (a->memory.value[0] > 0)
+	if (a->wants_memory)
 		count_guess(&n, memory, &a->memory);
 	for (uint32_t i = 0; i < a->rest_n; i++) {
 		const reals room = room_of(a, ids, a->rest[i].resource);
@@ -161,9 +160,9 @@ INLINE numbers counts_of(const struct asking *a, struct found *found, const stru
 	}
 	n.count = rounded(larger(n.least, same(0)));
 	n.less = n.count > c->pods_left;
-	if (a->cpu.value[0] > 0)
+	if (a->wants_cpu)
 		count_check(&n, cpu, &a->cpu);
-	if (a->memory.value[0] > 0)
+	if (a->wants_memory)
 		count_check(&n, memory, &a->memory);
 	for (uint32_t i = 0; i < a->rest_n; i++)
 		count_check(&n, room_of(a, ids, a->rest[i].resource), &a->rest[i]);
@@ -227,27 +226,60 @@ INLINE void step(const struct asking *a, struct found *found, const node_id *ids
 	found->sum += count;
 }
 
-INLINE bool steps(const struct asking *a, const node_id *ids, uint32_t n, struct looks *out)
+INLINE void wanted_set(struct wanted *w, const struct request *q)
 {
+	w->value = same((double)q->value);
+	w->inverse = same(q->inverse);
+	w->resource = q->resource;
+}
+
+INLINE void asking_begin(struct asking *a, const struct views *vs, const struct shape *s)
+{
+	const struct request *q = s->requests, *end = q + s->requests_n;
+
+	a->nodes = vs->nodes;
+	a->most = same((double)vs->most);
+	a->rest_n = 0;
+	a->wants_cpu = q->resource == RESOURCE_CPU;
+	if (a->wants_cpu)
+		wanted_set(&a->cpu, q++);
+	a->wants_memory = q->resource == RESOURCE_MEMORY;
+	if (a->wants_memory)
+		wanted_set(&a->memory, q++);
+	for (; q < end; q++)
+		if (q->resource != RESOURCE_PODS)
+			wanted_set(&a->rest[a->rest_n++], q);
+	a->cpu_scored = same(s->fit.cpu_scored);
+	a->memory_scored = same(s->fit.memory_scored);
+	a->cpu_used = same(s->fit.cpu_used);
+	a->memory_used = same(s->fit.memory_used);
+	a->balances = s->fit.balances;
+}
+
+/* n is a multiple of LANES.  False when some number was too large. */
+INLINE bool steps(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n, struct looks *out)
+{
+	struct asking a __attribute__((uninitialized));
 	struct found found = { .exact = ~(masks){ 0 } };
 
+	asking_begin(&a, vs, s);
 	for (uint32_t i = 0; i < n; i += LANES)
-		step(a, &found, ids + i, out->keys + i, out->counts + i);
+		step(&a, &found, ids + i, out->keys + i, out->counts + i);
 	out->sum = (uint64_t)((int64_t)found.sum[0] + found.sum[1] + found.sum[2] + found.sum[3]);
 	return all(found.exact);
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static bool steps_avx2(const struct asking *a, const node_id *ids, uint32_t n,
-                                                       struct looks *out)
+__attribute__((target("avx2"))) static bool steps_avx2(const struct views *vs, const struct shape *s,
+                                                       const node_id *ids, uint32_t n, struct looks *out)
 {
-	return steps(a, ids, n, out);
+	return steps(vs, s, ids, n, out);
 }
 #endif
 
-static bool steps_plain(const struct asking *a, const node_id *ids, uint32_t n, struct looks *out)
+static bool steps_plain(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n, struct looks *out)
 {
-	return steps(a, ids, n, out);
+	return steps(vs, s, ids, n, out);
 }
 
 bool lanes_are_wide(void)
@@ -259,13 +291,13 @@ bool lanes_are_wide(void)
 #endif
 }
 
-static bool steps_any(const struct asking *a, const node_id *ids, uint32_t n, struct looks *out)
+static bool steps_any(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n, struct looks *out)
 {
 #ifdef __x86_64__
-	if (a->in_wide_lanes)
-		return steps_avx2(a, ids, n, out);
+	if (vs->wide_lanes)
+		return steps_avx2(vs, s, ids, n, out);
 #endif
-	return steps_plain(a, ids, n, out);
+	return steps_plain(vs, s, ids, n, out);
 }
 
 /* With images the points of a node are more than its line tells. */
@@ -279,36 +311,36 @@ static bool suits(const struct views *vs, const struct view *v, const struct sha
 	return true;
 }
 
-static void wanted_set(struct wanted *w, const struct request *q)
+static void look_each(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids,
+                      uint32_t n, struct looks *out)
 {
-	w->value = same((double)q->value);
-	w->inverse = same(q->inverse);
-	w->resource = q->resource;
-}
+	out->sum = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct look look = node_look(vs, v, s, ids[i]);
 
-static void asking_begin(struct asking *a, const struct views *vs, const struct shape *s)
-{
-	a->nodes = vs->nodes;
-	a->most = same((double)vs->most);
-	a->cpu.value = a->memory.value = same(0);
-	a->rest_n = 0;
-	for (uint32_t i = 0; i < s->requests_n; i++) {
-		const struct request *q = &s->requests[i];
-
-		if (q->resource == RESOURCE_CPU)
-			wanted_set(&a->cpu, q);
-		else if (q->resource == RESOURCE_MEMORY)
-			wanted_set(&a->memory, q);
-		else if (q->resource != RESOURCE_PODS)
-			wanted_set(&a->rest[a->rest_n++], q);
+		out->keys[i] = (tree_key)look.key;
+		out->counts[i] = look.count;
+		out->sum += look.count;
 	}
-	a->cpu_scored = same(s->fit.cpu_scored);
-	a->memory_scored = same(s->fit.memory_scored);
-	a->cpu_used = same(s->fit.cpu_used);
-	a->memory_used = same(s->fit.memory_used);
-	a->balances = s->fit.balances;
-	a->in_wide_lanes = vs->wide_lanes;
 }
+
+void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids, uint32_t n,
+                struct looks *out)
+{
+	const uint32_t end = (n + LANES - 1) / LANES * LANES;
+
+	/* The last step looks at some node again. */
+	for (uint32_t i = n; i < end; i++)
+		ids[i] = ids[0];
+	if (!suits(vs, v, s) || !steps_any(vs, s, ids, end, out)) {
+		look_each(vs, v, s, ids, n, out);
+		return;
+	}
+	for (uint32_t i = n; i < end; i++)
+		out->sum -= out->counts[i];
+}
+
+/* ---- a block, of which some are not allowed -------------------------------------------- */
 
 /* A bit for each that the rules over one node allow. */
 static uint64_t allowed_of(const struct shape *s, const node_id *ids, uint32_t n)
@@ -327,20 +359,7 @@ static uint64_t allowed_of(const struct shape *s, const node_id *ids, uint32_t n
 	return bits;
 }
 
-static void look_each(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids,
-                      uint32_t n, struct looks *out)
-{
-	out->sum = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		struct look look = node_look(vs, v, s, ids[i]);
-
-		out->keys[i] = (tree_key)look.key;
-		out->counts[i] = look.count;
-		out->sum += look.count;
-	}
-}
-
-/* Of the first n looks those belong to the nodes with these bits, in order; all others take none. */
+/* The first looks belong to the nodes with these bits, in order; all others of n take none. */
 static void spread_out(struct looks *out, uint64_t bits, uint32_t n)
 {
 	uint32_t from = (uint32_t)__builtin_popcountll(bits);
@@ -354,59 +373,36 @@ static void spread_out(struct looks *out, uint64_t bits, uint32_t n)
 	}
 }
 
-/* Steps are whole: the last one may look at a node once more. */
-static bool look_allowed(const struct asking *a, const node_id *ids, uint32_t n, uint64_t bits, struct looks *out)
+static void look_sparse(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids,
+                        uint32_t n, uint64_t allowed, struct looks *out)
 {
-	node_id chosen[LOOKS_MOST + LANES] __attribute__((uninitialized));
-	uint32_t chosen_n = 0, more;
-	bool exact;
+	node_id chosen[LOOKS_MOST] __attribute__((uninitialized));
+	uint32_t chosen_n = 0;
 
-	for (; bits; bits &= bits - 1)
+	for (uint64_t bits = allowed; bits; bits &= bits - 1)
 		chosen[chosen_n++] = ids[__builtin_ctzll(bits)];
-	more = (LANES - chosen_n % LANES) % LANES;
-	for (uint32_t i = 0; i < more; i++)
-		chosen[chosen_n + i] = chosen[0];
-	exact = steps_any(a, chosen, chosen_n + more, out);
-	for (uint32_t i = 0; i < more; i++)
-		out->sum -= out->counts[chosen_n + i];
-	return exact;
+	out->sum = 0;
+	if (chosen_n > 0)
+		nodes_look(vs, v, s, chosen, chosen_n, out);
+	spread_out(out, allowed, n);
 }
 
-/* Where few are not allowed it is quicker to look at all. */
-static bool look_all(const struct asking *a, const node_id *ids, uint64_t bits, struct looks *out)
+void block_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,
+                struct looks *out)
 {
-	if (!steps_any(a, ids, LOOKS_MOST, out))
-		return false;
-	for (uint64_t refused = ~bits; refused; refused &= refused - 1) {
+	const uint64_t allowed = allowed_of(s, ids, n);
+
+	/* Where few are not allowed it is quicker to look at all. */
+	if (n < LOOKS_MOST || __builtin_popcountll(allowed) < 40 || !suits(vs, v, s) ||
+	    !steps_any(vs, s, ids, LOOKS_MOST, out)) {
+		look_sparse(vs, v, s, ids, n, allowed, out);
+		return;
+	}
+	for (uint64_t refused = ~allowed; refused; refused &= refused - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(refused);
 
 		out->sum -= out->counts[i];
 		out->keys[i] = 0;
 		out->counts[i] = 0;
 	}
-	return true;
-}
-
-void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,
-                struct looks *out)
-{
-	const uint64_t bits = allowed_of(s, ids, n);
-	const bool dense = n == LOOKS_MOST && __builtin_popcountll(bits) > 40;
-	struct asking a __attribute__((uninitialized));
-
-	if (bits == 0) {
-		memset(out->keys, 0, n * sizeof(out->keys[0]));
-		memset(out->counts, 0, n * sizeof(out->counts[0]));
-		out->sum = 0;
-		return;
-	}
-	if (n == 1 || !suits(vs, v, s)) {
-		look_each(vs, v, s, ids, n, out);
-		return;
-	}
-	asking_begin(&a, vs, s);
-	if (!(dense ? look_all(&a, ids, bits, out) : look_allowed(&a, ids, n, bits, out)))
-		look_each(vs, v, s, ids, n, out);
-	else if (!dense)
-		spread_out(out, bits, n);
 }

@@ -129,7 +129,7 @@ static uint32_t look(struct world *w, const struct shape *s, const node_id *ids,
 	uint32_t open = 0;
 	uint64_t sum = 0;
 
-	nodes_look(&w->views, &w->view, s, ids, n, &looks);
+	block_look(&w->views, &w->view, s, ids, n, &looks);
 	for (uint32_t i = 0; i < n; i++) {
 		struct look one = node_look(&w->views, &w->view, s, ids[i]);
 
