@@ -67,7 +67,7 @@ LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
 
 # --- what is built ---------------------------------------------------------
 
-LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim bench
+LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim tests/probe bench
 lib_src = $(filter-out $(1)/main%.c,$(wildcard $(1)/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -79,9 +79,10 @@ LIB_apisim   := $(B)/lib/libmuster-apisim.a
 LIB_bench    := $(B)/lib/libmuster-bench.a
 LIB_demo     := $(B)/lib/libmuster-demo.a
 LIB_sim      := $(B)/lib/libmuster-sim.a
+LIB_probe    := $(B)/lib/libmuster-probe.a
 
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
-	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim,\
+	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim tests/probe:muster-killat,\
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
 	$(B)/bin/muster-count
 
@@ -128,6 +129,7 @@ $(eval $(call library,tests/apisim,apisim))
 $(eval $(call library,bench,bench))
 $(eval $(call library,tests/demo,demo))
 $(eval $(call library,tests/sim,sim))
+$(eval $(call library,tests/probe,probe))
 
 # $(1) binary, $(2) main object, $(3) libraries in link order
 define program
@@ -142,6 +144,7 @@ $(eval $(call program,musterctl,ctl/main,$(LIB_ctl) $(LIB_frontend) $(LIB_core) 
 $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
 $(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,muster-sim,tests/sim/main,$(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-killat,tests/probe/main,$(LIB_probe)))
 $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 

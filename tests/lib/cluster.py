@@ -93,9 +93,9 @@ class Cluster:
 
     # ---- muster ----
 
-    def up(self, *flags, wait=True):
+    def up(self, *flags, wait=True, bin=None):
         """Both daemons under musterctl up."""
-        self.ctl = muster.Muster(self.kubeconfig, self.folder, *[str(f) for f in flags])
+        self.ctl = muster.Muster(self.kubeconfig, self.folder, *[str(f) for f in flags], bin=bin)
         self.processes.append(self.ctl)
         self.listen = self.ctl.listen
         if wait:

@@ -116,14 +116,16 @@ def _die_with_parent():
 class Muster(Process):
     """`musterctl up`: both daemons on this host.
 
-    extra: more flags for it.  listen and socket are picked unless given."""
+    extra: more flags for it.  listen and socket are picked unless given.  bin: the folder of the
+    programs, when they are not those of the build."""
 
-    def __init__(self, kubeconfig, folder, *extra, env=None, listen=None):
+    def __init__(self, kubeconfig, folder, *extra, env=None, listen=None, bin=None):
         os.makedirs(folder, exist_ok=True)
         self.folder = folder
         self.listen = listen or f"127.0.0.1:{free_port()}"
         self.socket = os.path.join(folder, "muster.sock")
-        super().__init__([program("musterctl"), "up", "--kubeconfig", str(kubeconfig), "--listen", self.listen,
+        ctl = os.path.join(bin, "musterctl") if bin else program("musterctl")
+        super().__init__([ctl, "up", "--kubeconfig", str(kubeconfig), "--listen", self.listen,
                           "--socket", self.socket, *extra], os.path.join(folder, "muster.log"), env)
 
     def fetch(self, path):

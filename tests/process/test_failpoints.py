@@ -1,0 +1,370 @@
+"""Each daemon is killed at each of its probes, at its first hit and at later ones, while gangs are bound; musterctl up
+starts it again.  In the end every gang is whole, nothing was placed twice, no node was over its allocatable at any
+version, and the ledger agrees with the API server.  A probe that nothing comes by is a failure.
+
+--full: all probes; --rounds=N: so often, paired otherwise; --table=FILE: what was killed where.  Else a few in a
+few seconds."""
+import http.client
+import json
+import os
+import random
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import check, kube, load, objects  # noqa: E402
+from lib.cluster import Cluster, Follower, run  # noqa: E402
+from lib.failpoints import CORE, FRONTEND, Killable, probes  # noqa: E402
+from lib.harness import Failed, check as must, equal, figure, full, main, until  # noqa: E402
+
+AGAIN_S = 40
+KILLS = 3  # of each probe in a round
+JOBS = 4   # at a time: they mostly wait
+CORES = 5  # cpu of each node
+
+
+def given(flag):
+    return [a.split("=", 1)[1] for a in sys.argv if a.startswith(f"--{flag}=")]
+
+
+class Scene:
+    """A cluster with work, which comes by some of the probes."""
+    flags, apisim, nodes, kills = (), ("--start-ms", 20), 8, KILLS
+
+    def run(self, core=(), frontend=(), trace=False):
+        """(lives, what is wrong, hits of a trace).  core, frontend: (probe, hit) for one life after the other."""
+        nodes = [objects.node(f"n{i}", cpu=str(CORES)) for i in range(self.nodes)]
+        with Cluster(*nodes, apisim=self.apisim) as c, Follower(c.client) as history:
+            self.c, self.killable = c, Killable(c.folder)
+            if trace:
+                self.killable.trace()
+            for program, rules in ((CORE, core), (FRONTEND, frontend)):
+                for probe, hit in rules:
+                    self.killable.rule(program, probe, hit)
+            self.up()
+            try:
+                self.work()
+                self.rest()
+                wrong = self.wrongs(history)
+            except Failed as e:
+                wrong = [str(e)]
+            c.ctl.stop()
+            return self.killable.lives(), wrong, {p: self.killable.hits(p) for p in (CORE, FRONTEND)} if trace else {}
+
+    def up(self):
+        self.c.up("--command-ring-bytes", 65536, *self.flags, wait=False, bin=self.killable.bin)
+
+    def gang(self, name, n, **rest):
+        group, members = objects.gang(name, n, **rest)
+        self.c.create(group, *members)
+
+    def work(self):
+        """Gangs of all sizes that fit, a pod alone, a gang that never fits."""
+        made = [objects.pod("lone")]
+        for i, size in enumerate((1, 2, 3, 9, 12)):
+            group, members = objects.gang(f"g{i}", size)
+            made += [group, *members]
+        group, members = objects.gang("whale", 2, cpu=str(CORES + 1))
+        load.submit(self.c.client, [*made, group, *members], batch=4)
+        self.all_bound()
+
+    def all_bound(self, but="whale"):
+        def left():
+            return [check.key(p) for p in self.c.pods() if p["spec"].get("schedulerName") == "muster" and
+                    not check.is_bound(p) and not p["metadata"]["name"].startswith(but)]
+        until(lambda: not left(), AGAIN_S, lambda: f"all bound; not {left()[:5]}", every_s=0.03)
+
+    def rest(self):
+        """Whoever waits is told why, and both daemons agree with the API server."""
+        until(lambda: not check.silent_pods(self.c.pods()), AGAIN_S, lambda: f"{check.silent_pods(self.c.pods())[:3]}")
+        until(lambda: self.c.fetch("/readyz")[0] == 200, AGAIN_S, "readyz")
+        until(lambda: self.fsck()[0] == 0, AGAIN_S, lambda: f"fsck: {self.fsck()}", every_s=0.2)
+
+    def fsck(self):
+        return run("musterctl", "fsck", "--socket", self.c.socket, "--kubeconfig", self.c.kubeconfig)
+
+    def wrongs(self, history):
+        return self.c.wrongs() + history.wrong + ["a gang that does not fit is bound"] * bool(self.c.bound("whale"))
+
+
+class Churn(Scene):
+    """Pods, groups, nodes and shapes go."""
+    def work(self):
+        for turn in range(6):  # more than there are deaths
+            self.gang(f"a{turn}", 3, cpu=f"{100 + turn}m")
+            self.c.create(objects.node(f"x{turn}", cpu="1"))
+            self.all_bound()
+            self.c.delete("Pod", *(f"a{turn}-{i}" for i in range(3)))
+            self.c.delete("PodGroup", f"a{turn}")
+            self.c.delete("Node", f"x{turn}")
+            time.sleep(0.2)
+        super().work()
+
+    def wrongs(self, history):
+        # A pod may have been put on a node that went a moment later.
+        return [w for w in super().wrongs(history) if "which isn't there" not in w and "boundToUnknownNode" not in w]
+
+
+class Doubt(Scene):
+    """Bindings without an answer, watches that break, nodes that go meanwhile."""
+    nodes = 10
+
+    def work(self):
+        client = self.c.client
+        for turn in range(3):
+            before = self.failed()
+            self.c.arm("bind-500-before", count=1000)
+            self.gang(f"d{turn}", 10)
+            until(lambda: self.failed() > before, AGAIN_S, "a binding that failed")
+            for i in range(5):
+                self.c.delete("Node", f"n{i}")
+            self.c.arm("compact")
+            client.create(objects.pod(f"touch{turn}", scheduler="nobody", cpu="0", memory="0"))
+            self.c.arm("compact")
+            self.c.arm("cut-watches")
+            time.sleep(0.3)
+            client.request("DELETE", "/apisim/faults")
+            self.c.arm("bind-504-after", count=3)
+            self.c.create(*(objects.node(f"n{i}", cpu=str(CORES)) for i in range(5)))
+            self.all_bound()
+            self.c.delete("Pod", *(f"d{turn}-{i}" for i in range(10)))
+            client.request("DELETE", "/apisim/faults")
+        super().work()
+
+    def failed(self):
+        return self.c.stats()["requests"].get("POST pods/binding 500", 0)
+
+    def wrongs(self, history):
+        # Its allocatable goes with a node; pods that were on it stay.
+        return [w for w in super().wrongs(history) if "which isn't there" not in w and "boundToUnknownNode" not in w]
+
+
+class Ask(Scene):
+    """kube-scheduler asks as well, each time twice."""
+    flags = ("--extender-keep", 5)
+
+    def ask(self, pod):
+        host, port = self.c.listen.rsplit(":", 1)
+        connection = http.client.HTTPConnection(host, int(port), timeout=5)
+        try:
+            connection.request("POST", "/filter", json.dumps({"Pod": pod, "Nodes": None, "NodeNames": ["n0", "n1"]}),
+                               {"Content-Type": "application/json"})
+            return json.loads(connection.getresponse().read()).get("NodeNames")
+        except (OSError, http.client.HTTPException, ValueError):
+            time.sleep(0.05)
+            return None
+        finally:
+            connection.close()
+
+    def work(self):
+        for i in range(4):
+            self.c.create(objects.pod(f"theirs{i}", scheduler="default-scheduler"))
+            pod = self.c.client.get("Pod", f"theirs{i}")
+            for _ in range(2):
+                until(lambda: self.ask(pod), AGAIN_S, "an answer to /filter")
+        super().work()
+
+
+class Hold(Scene):
+    """A gang that could fit waits for room, which is kept for it."""
+    flags, nodes, kills = ("--hold-after", 1), 2, 1
+
+    def work(self):
+        self.c.create(*(objects.pod(f"first{i}") for i in range(4)))
+        self.all_bound()
+        self.gang("whale", 8)
+        until(lambda: self.c.metric("muster_holds_total") > 0, AGAIN_S, "a hold")
+        self.c.delete("Pod", *(f"first{i}" for i in range(4)))
+        self.all_bound(but=" ")
+
+    def wrongs(self, history):
+        return self.c.wrongs() + history.wrong
+
+
+class Rings(Scene):
+    """Rings that are always full."""
+    flags = ("--command-ring-bytes", 4096, "--event-ring-bytes", 131072, "--result-ring-bytes", 4096)
+    nodes = 30
+
+    def up(self):
+        # One page of a list is more than the ring takes.
+        load.submit(self.c.client, [objects.pod(f"theirs{i:0200}", scheduler="nobody", cpu="1m", memory="1Mi",
+                                                nodeName=f"n{i % self.nodes}") for i in range(600)])
+        self.c.up(*self.flags, wait=False, bin=self.killable.bin)
+
+    def work(self):
+        self.gang("big", 90)
+        super().work()
+
+
+class Lease(Scene):
+    """One life ends, and the next has to wait for the lease."""
+    flags = ("--leader-elect", "--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2",
+             "--leader-elect-retry-period", "1")
+
+    def up(self):
+        self.c.create(kube.namespace("muster-system"))
+        super().up()
+
+
+class End(Scene):
+    """SIGTERM in the middle of the work, several times."""
+    apisim, nodes = (*Scene.apisim, "--latency-ms", 20), 14
+
+    def work(self):
+        for turn in range(KILLS):
+            with ThreadPoolExecutor(1) as pool:
+                sending = pool.submit(self.gang, f"e{turn}", 10)
+                until(lambda: self.c.stats()["binds"] > 10 * turn, AGAIN_S, "a binding")
+                self.c.ctl.stop()
+                sending.result()
+            self.up()
+            self.all_bound()
+        super().work()
+
+
+SCENES = {"bind": Scene, "churn": Churn, "doubt": Doubt, "ask": Ask, "hold": Hold, "rings": Rings, "lease": Lease, "end": End}
+# Where a probe is come by only when the other daemon dies: at this probe of its.
+OTHER = {(CORE, "carried"): "answered", (CORE, "frontend_left"): "posted", (FRONTEND, "core_lost"): "bound"}
+
+
+def pool_of(jobs):
+    """Each task in a process of its own: it has ports of its own."""
+    return ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=1)
+
+
+def seen(scene):
+    """{(program, probe): hits} of a scene without a death."""
+    _, wrong, hits = SCENES[scene]().run(trace=True)
+    must(not wrong, f"{scene}, traced:", wrong)
+    counts = Counter((program, hit.probe) for program in hits for hit in hits[program])
+    print(f"{scene}: {sum(counts.values())} hits of {len(counts)} probes", flush=True)
+    return counts
+
+
+def plan(counts, rng):
+    """[(scene, core rules, frontend rules)]: each probe once, in the first scene that comes by it often enough,
+    paired with one of the other daemon."""
+    def rules(scene, who, probe):
+        most = counts[scene][who, probe]
+        # The more often it died, the less is left to do.
+        hits = [1, *(rng.randint(1, max(1, most // 2 ** turn)) for turn in range(1, SCENES[scene].kills))]
+        return [(probe, hit) for hit in hits]
+
+    out, rows = [], {scene: {CORE: [], FRONTEND: []} for scene in SCENES}
+    for who in (CORE, FRONTEND):
+        for probe in probes(who):
+            if (who, probe) in OTHER:
+                other = [(OTHER[who, probe], hit) for hit in (1, 7, 3)]
+                mine = [(probe, 1)] * KILLS
+                out.append(("bind", *((mine, other) if who == CORE else (other, mine))))
+                continue
+            scene = next((s for s in SCENES if counts[s][who, probe]), None)
+            must(scene, f"no scene comes by {who} {probe}")
+            rows[scene][who].append(rules(scene, who, probe))
+    for scene, both in rows.items():
+        core, frontend = both[CORE], both[FRONTEND]
+        rng.shuffle(frontend)
+        for i in range(max(len(core), len(frontend))):
+            out.append((scene, core[i] if i < len(core) else [], frontend[i] if i < len(frontend) else []))
+    return out
+
+
+def row(job):
+    scene, core, frontend = job
+    start = time.monotonic()
+    lives, wrong, _ = SCENES[scene]().run(core, frontend)
+    for w in wrong:
+        print(f"{scene} {core} {frontend}: {w}", flush=True)
+    took = time.monotonic() - start
+    print(f"{took:5.1f} s {scene}: " + "; ".join(f"{x.probe} at {x.hit} of {x.hits}: {'killed' if x.done else 'not come by'}"
+                                                for x in lives), flush=True)
+    return core, frontend, lives, wrong
+
+
+def table(rows):
+    """{(program, probe): [hits, kills, violations]}"""
+    out = {}
+    for core, frontend, lives, wrong in rows:
+        for program, rules in ((CORE, core), (FRONTEND, frontend)):
+            for probe in {probe for probe, _ in rules}:
+                entry = out.setdefault((program, probe), [0, 0, 0])
+                entry[0] += sum(x.hits for x in lives if (x.program, x.probe) == (program, probe))
+                entry[1] += sum(x.done for x in lives if (x.program, x.probe) == (program, probe))
+                entry[2] += len(wrong)
+    return out
+
+
+def save(path, found, kills):
+    with open(path, "w") as f:
+        f.write("# Fail points\n\nMade by `tests/process/test_failpoints.py --full --table=docs/failpoints.md`: each daemon is killed at each of "
+                "its [probes](tracing.md)\nwhile gangs are bound, at the first hit of a life and at later ones; "
+                "violations are those of the invariants I1 to I5 and of\n`musterctl fsck` in the runs with that probe.\n\n"
+                f"{len(found)} probes, {kills} kills, {sum(v for *_, v in found.values())} violations.\n\n"
+                "| program | probe | hits | killed | violations |\n| --- | --- | --- | --- | --- |\n")
+        for (program, probe), (hits, killed, wrong) in sorted(found.items()):
+            f.write(f"| {program} | `{probe}` | {hits} | {killed} | {wrong} |\n")
+
+
+def whole():
+    """All of it; what was found, and the kills."""
+    seed = load.seed()
+    rng = random.Random(seed)
+    with pool_of(JOBS) as pool:
+        counts = dict(zip(SCENES, pool.map(seen, SCENES)))
+        rows = list(pool.map(row, [job for _ in range(int((given("rounds") or [1])[0])) for job in plan(counts, rng)]))
+    found = table(rows)
+    kills = sum(killed for _, killed, _ in found.values())
+    wrong = [w for *_, some in rows for w in some]
+    for path in given("table"):
+        save(path, found, kills)
+    figure(f"{len(found)} probes, {kills} kills, {len(wrong)} violations")
+    must(not wrong, "violations:", *wrong[:5])
+    never = sorted(at for at, (_, killed, _) in found.items() if killed == 0)
+    must(not never, "never come by:", never)
+    equal(len(found), len(probes(CORE)) + len(probes(FRONTEND)), "probes in the table")
+    must(len(found) >= 60, len(found), "probes")
+
+
+def test_killed_at_each_probe():
+    if full:
+        whole()
+        return
+    jobs = [("bind", [("reserved", 1), ("ring_out", 9), ("tables_cleared", 1)], [("posted", 4), ("answered", 2), ("list_page", 2)]),
+            ("bind", [("gang_row_open", 3), ("ring_in_done", 40)], [("ring_in_published", 3), ("bind_told", 5)])]
+    with ThreadPoolExecutor(2) as pool:
+        rows = list(pool.map(row, jobs))
+    for _, _, lives, wrong in rows:
+        must(not wrong, wrong)
+        must(sum(x.done for x in lives) >= 4, "too few were killed:", lives)
+
+
+WAY = ("extracted", "sent"), ("reserved", "bind_said"), ("bind_taken", "bind_queued", "post", "posted", "answered", "bind_told")
+
+
+def test_a_pod_comes_by_in_order():
+    """The probes of one pod: the same number and generation in both programs, one after the other."""
+    _, wrong, hits = Scene().run(trace=True)
+    must(not wrong, wrong)
+    of = {}
+    for probe, part in [(p, part) for part, names in zip((FRONTEND, CORE, FRONTEND), WAY) for p in names]:
+        for hit in hits[part]:
+            if hit.probe == probe:
+                of.setdefault(tuple(hit.arguments[:2]), {}).setdefault(probe, hit)
+    ways = [way for way in of.values() if "answered" in way]
+    equal(len(ways), 28, "pods that were answered")
+    order = [p for names in WAY for p in names]
+    for way in ways:
+        # A pod that nobody saw in its first state is extracted once.
+        times = [way[p].ns for p in order if p in way]
+        equal(times, sorted(times), {p: way[p] for p in order if p in way})
+        equal([p for p in order if p not in way], [], "probes that were not come by")
+        equal(way["reserved"].arguments[2], way["posted"].arguments[2], "node")
+        equal(way["answered"].arguments[2], 201, "HTTP status")
+
+
+if __name__ == "__main__":
+    main(globals(), jobs=1 if full else 2)
