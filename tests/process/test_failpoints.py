@@ -300,7 +300,7 @@ def table(rows):
 
 def save(path, found, kills):
     with open(path, "w") as f:
-        f.write("# Fail points\n\nMade by `tests/process/test_failpoints.py --full --table=docs/failpoints.md`: each daemon is killed at each of "
+        f.write("# Fail points\n\nMade by the long form of tests/process/test_failpoints.py: each daemon is killed at each of "
                 "its [probes](tracing.md)\nwhile gangs are bound, at the first hit of a life and at later ones; "
                 "violations are those of the invariants I1 to I5 and of\n`musterctl fsck` in the runs with that probe.\n\n"
                 f"{len(found)} probes, {kills} kills, {sum(v for *_, v in found.values())} violations.\n\n"
