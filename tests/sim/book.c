@@ -29,6 +29,7 @@ struct member {
 	uint64_t version;
 	bool ours; /* by its schedulerName */
 	bool over; /* ended or gone */
+	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
 	bool by_muster;
 	bool core_knows; /* that it has a node */
 	/* The core's last decision about it. */
@@ -40,6 +41,7 @@ struct member {
 	/* The last Binding that reached the server. */
 	char posted_node[NAME_BYTES], posted_version[24];
 	uint32_t posted_life;
+	bool orphan; /* a Binding may land of which nobody alive knows */
 };
 
 struct place {
@@ -53,8 +55,8 @@ struct gang_book {
 	bool there;
 	int64_t quorum;
 	uint64_t first_bind_ns; /* 0: none yet */
-	uint64_t touched_ns;    /* when something last happened that may leave it torn */
-	bool touched;
+	uint64_t lost_ns;       /* when it last lost a member, or became another group, and had too few; 0: never */
+	bool orphaned;          /* a member's Binding landed of which nobody alive knew */
 };
 
 struct book {
@@ -71,8 +73,8 @@ struct book {
 	char posting_uid[AS_UID_BYTES];
 	uint64_t decisions, binds;
 	uint32_t core_life;
-	uint64_t touched_ns; /* of the whole cluster */
-	bool touched;
+	uint64_t less_ns; /* when others last took room, or nodes had less of it; 0: never */
+	uint64_t torn[TEARS];
 	struct as_arena arena;
 };
 
@@ -160,21 +162,24 @@ static struct gang_book *gang_of(struct book *b, const char *name)
 	return &b->gangs[b->gangs_n++];
 }
 
-static void gang_touch(struct book *b, const char *name)
+/* It lost a member, or wants another number of them. */
+static void gang_lost(struct book *b, const char *name)
 {
 	struct gang_book *g;
+	int64_t n = 0;
 
 	if (name[0] == '\0')
 		return;
 	g = gang_of(b, name);
-	g->touched = true;
-	g->touched_ns = b->sim->now_ns;
+	for (size_t i = 0; i < b->members_n; i++)
+		n += b->members[i].counts && strcmp(b->members[i].group, name) == 0;
+	if (n < g->quorum || !g->there)
+		g->lost_ns = b->sim->now_ns;
 }
 
-static void world_touch(struct book *b)
+static void room_lost(struct book *b)
 {
-	b->touched = true;
-	b->touched_ns = b->sim->now_ns;
+	b->less_ns = b->sim->now_ns;
 }
 
 /* ---- what the core knows ------------------------------------------------------------- */
@@ -187,7 +192,8 @@ void book_core_began(struct book *b)
 
 void book_all_died(struct book *b)
 {
-	world_touch(b);
+	for (size_t i = 0; i < b->members_n; i++)
+		b->members[i].orphan = b->members[i].decided_at > 0 && b->members[i].node[0] == '\0';
 }
 
 void book_core_died(struct book *b)
@@ -247,6 +253,7 @@ void book_core_binds(struct book *b, const char *uid, const char *node, uint32_t
 		return;
 	put(m->decided, node);
 	m->decided_at = ++b->decisions;
+	m->orphan = false;
 	m->core_life = b->core_life;
 	m->frontend_life = frontend_life;
 	m->others = others_on(b, node, true);
@@ -331,19 +338,6 @@ void book_post_begin(struct book *b, const char *path, const char *body, uint32_
 	m->posted_life = frontend_life;
 }
 
-void book_post_refused(struct book *b, const char *body)
-{
-	const char *error = NULL;
-	const struct as_json *tree;
-	const struct member *m;
-
-	as_arena_reset(&b->arena);
-	tree = as_json_parse(&b->arena, body, strlen(body), &error);
-	m = member_find(b, text(as_json_get(tree, "metadata"), "uid"));
-	if (m != NULL)
-		gang_touch(b, m->group);
-}
-
 void book_post_end(struct book *b)
 {
 	book_look(b);
@@ -378,11 +372,12 @@ static void member_bound(struct book *b, struct member *m, const char *node)
 	put(m->node, node);
 	story_tell(b->sim, "bound   %s to %s%s", m->key, node, m->by_muster ? "" : " by another");
 	if (!m->by_muster) {
-		world_touch(b);
-		gang_touch(b, m->group);
+		room_lost(b);
 		return;
 	}
 	b->binds++;
+	if (m->orphan && m->group[0] != '\0')
+		gang_of(b, m->group)->orphaned = true;
 	if (!m->ours)
 		sim_fail(b->sim, "stranger: muster bound %s, which is not its own", m->key);
 	if (m->decided_at == 0)
@@ -399,8 +394,9 @@ static void look_pod(struct book *b, const struct as_event *e)
 	const struct as_object *o = e->object;
 	const struct as_json *tree = as_object_tree(&b->arena, o);
 	const char *phase = as_object_field(o, "status.phase"), *node = as_object_field(o, "spec.nodeName");
+	const struct as_json *gates = as_json_array(as_json_get(tree, "spec"), "schedulingGates");
 	struct member *m = member_find(b, o->uid);
-	bool over = e->kind == AS_DELETED || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+	bool counted, over = e->kind == AS_DELETED || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 
 	if (m == NULL)
 		m = member_new(b, o, tree);
@@ -409,35 +405,43 @@ static void look_pod(struct book *b, const struct as_event *e)
 	if (m->node[0] == '\0' && node[0] != '\0')
 		member_bound(b, m, node);
 	m->version = o->version;
-	if (!m->over && (over || o->deleting))
-		gang_touch(b, m->group);
 	if (!m->over && over)
 		story_tell(b->sim, "over    %s: %s %s", m->key, e->kind == AS_DELETED ? "deleted" : phase,
 		           text(as_json_get(tree, "status"), "reason"));
 	m->over = m->over || over;
+	counted = m->counts;
+	m->counts = !m->over && !o->deleting && (gates == NULL || gates->first == NULL);
+	if (counted && !m->counts)
+		gang_lost(b, m->group);
 }
 
 static void look_node(struct book *b, const struct as_event *e)
 {
 	struct place *p = place_of(b, e->object->name);
-	struct as_amounts all = as_node_allocatable(&b->arena, as_object_tree(&b->arena, e->object));
+	const struct as_json *tree = as_object_tree(&b->arena, e->object);
+	struct as_amounts all = as_node_allocatable(&b->arena, tree);
+	struct sum size = sum_of(&all);
+	bool cordoned = as_json_true(as_json_get(tree, "spec"), "unschedulable");
 
-	if (p->there)
-		world_touch(b);
+	if (p->there && (e->kind == AS_DELETED || cordoned || !sum_fits(p->size, size)))
+		room_lost(b);
 	p->there = e->kind != AS_DELETED;
-	p->size = sum_of(&all);
+	p->size = size;
 }
 
 static void look_group(struct book *b, const struct as_event *e)
 {
 	struct gang_book *g = gang_of(b, e->object->name);
 	int64_t quorum = 0;
+	bool other;
 
 	as_json_integer(as_json_get(as_object_tree(&b->arena, e->object), "spec"), "minMember", &quorum);
-	if (e->kind == AS_DELETED || (g->there && quorum != g->quorum) || (!g->there && g->quorum != 0))
-		gang_touch(b, e->object->name);
+	other = e->kind == AS_DELETED || (g->there ? quorum != g->quorum : g->quorum != 0);
+
 	g->there = e->kind != AS_DELETED;
 	g->quorum = quorum;
+	if (other)
+		gang_lost(b, e->object->name);
 }
 
 void book_look(struct book *b)
@@ -461,14 +465,21 @@ void book_look(struct book *b)
 
 /* ---- at rest ---------------------------------------------------------------------------- */
 
-static bool excused(const struct book *b, const struct gang_book *g)
+/* What may leave a gang torn and is nobody's fault: what the decision could not know, and what came after it. */
+static enum tear tear_of(const struct book *b, const struct gang_book *g)
 {
-	return (g->touched && g->touched_ns + EXCUSE_NS >= g->first_bind_ns) ||
-	       (b->touched && b->touched_ns + EXCUSE_NS >= g->first_bind_ns);
+	if (g->orphaned)
+		return TEAR_ORPHAN;
+	if (g->lost_ns > 0 && g->lost_ns + EXCUSE_NS >= g->first_bind_ns)
+		return TEAR_LOST;
+	if (b->less_ns > 0 && b->less_ns + EXCUSE_NS >= g->first_bind_ns)
+		return TEAR_LESS;
+	return TEAR_FAULT;
 }
 
-static bool rest_gang(const struct book *b, const struct gang_book *g, char *why, size_t why_bytes)
+static bool rest_gang(struct book *b, const struct gang_book *g, char *why, size_t why_bytes)
 {
+	enum tear tear = TEAR_NONE;
 	int64_t bound = 0;
 
 	for (size_t i = 0; i < b->members_n; i++) {
@@ -476,11 +487,15 @@ static bool rest_gang(const struct book *b, const struct gang_book *g, char *why
 
 		bound += m->node[0] != '\0' && strcmp(m->group, g->name) == 0;
 	}
-	if (bound == 0 || bound >= g->quorum || excused(b, g))
+	if (bound == 0)
 		return true;
-	snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name, (long long)bound,
-	         (long long)g->quorum);
-	return false;
+	if (bound < g->quorum)
+		tear = tear_of(b, g);
+	b->torn[tear]++;
+	if (tear == TEAR_FAULT)
+		snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name, (long long)bound,
+		         (long long)g->quorum);
+	return tear != TEAR_FAULT;
 }
 
 static bool rest_pod(struct book *b, const struct as_object *o, char *why, size_t why_bytes)
@@ -503,6 +518,7 @@ static bool rest_pod(struct book *b, const struct as_object *o, char *why, size_
 
 bool book_rest(struct book *b, char *why, size_t why_bytes)
 {
+	memset(b->torn, 0, sizeof(b->torn));
 	for (size_t i = 0; i < b->gangs_n; i++)
 		if (b->gangs[i].there && !rest_gang(b, &b->gangs[i], why, why_bytes))
 			return false;
@@ -517,6 +533,11 @@ bool book_rest(struct book *b, char *why, size_t why_bytes)
 uint64_t book_revisions(const struct book *b)
 {
 	return b->seen;
+}
+
+uint64_t book_gangs(const struct book *b, enum tear tear)
+{
+	return b->torn[tear];
 }
 
 uint64_t book_binds(const struct book *b)

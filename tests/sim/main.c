@@ -127,6 +127,8 @@ int main(int argc, char **argv)
 		sum.binds += out.binds;
 		sum.crashes += out.crashes;
 		sum.faults += out.faults;
+		for (int t = 0; t < TEARS; t++)
+			sum.gangs[t] += out.gangs[t];
 		sum.hash = sim_mix(sum.hash ^ out.hash);
 		if (out.failed) {
 			failed++;
@@ -146,6 +148,10 @@ int main(int argc, char **argv)
 	       (unsigned long long)sum.steps, (unsigned long long)sum.revisions, (unsigned long long)sum.binds,
 	       (unsigned long long)sum.crashes, (unsigned long long)sum.faults, (double)ran / took * 60,
 	       (unsigned long long)sum.hash);
+	printf("gangs bound: %llu whole, %llu torn because members were lost, %llu by others and by nodes, %llu by orphaned "
+	       "bindings\n",
+	       (unsigned long long)sum.gangs[TEAR_NONE], (unsigned long long)sum.gangs[TEAR_LOST],
+	       (unsigned long long)sum.gangs[TEAR_LESS], (unsigned long long)sum.gangs[TEAR_ORPHAN]);
 	printf("%llu passed, %llu failed\n", (unsigned long long)(ran - failed), (unsigned long long)failed);
 	return failed > 0;
 }

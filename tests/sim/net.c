@@ -263,7 +263,6 @@ static void answer_change(struct net *n, struct http_call *c)
 		break;
 	case FATE_403:
 		status_text(c, 403, "Forbidden", "pods is forbidden: simulated");
-		book_post_refused(n->sim->book, c->body);
 		break;
 	case FATE_401:
 		status_text(c, 401, "Unauthorized", "Unauthorized");

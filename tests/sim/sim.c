@@ -182,6 +182,8 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		.virtual_ns = s.now_ns, .binds = book_binds(s.book), .crashes = duo_crashes(s.duo),
 		.faults = net_faults(s.net),
 	};
+	for (int t = 0; t < TEARS; t++)
+		out->gangs[t] = book_gangs(s.book, (enum tear)t);
 	memcpy(out->why, s.why, sizeof(out->why));
 	sim_end(&s);
 }

@@ -150,12 +150,23 @@ struct sim {
 /* The first violation is kept. */
 void sim_fail(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Is a gang torn at rest, with some of its members bound and not as many as have to be?  Then by what. */
+enum tear {
+	TEAR_NONE,   /* it is whole */
+	TEAR_LOST,   /* a member was deleted or ended, or the group was edited */
+	TEAR_LESS,   /* others took room, or a node shrank, was cordoned or deleted */
+	TEAR_ORPHAN, /* a Binding landed of which nobody alive knew */
+	TEAR_FAULT,  /* by muster */
+	TEARS
+};
+
 struct outcome {
 	bool failed;
 	char why[1024];
 	uint64_t hash;   /* of the whole story */
 	uint64_t steps, revisions, virtual_ns;
 	uint64_t binds, crashes, faults;
+	uint64_t gangs[TEARS];
 };
 
 /* Run the plan.  The story goes to standard output when `tell`, its last lines. */
@@ -209,8 +220,6 @@ void book_look(struct book *b); /* at all revisions since the last look */
 /* A Binding came to the server; it is handled between these two. */
 void book_post_begin(struct book *b, const char *path, const char *body, uint32_t frontend_life);
 void book_post_end(struct book *b);
-/* Its room is given back for a while, and another may take it. */
-void book_post_refused(struct book *b, const char *body);
 /* The core heard of it, or said it: what it can know is what it is judged by. */
 void book_core_began(struct book *b);  /* EVENT_BEGIN: it forgets all but its own bindings */
 void book_core_died(struct book *b);
@@ -220,6 +229,8 @@ void book_core_node(struct book *b, const char *name, const struct amount *amoun
 void book_core_binds(struct book *b, const char *uid, const char *node, uint32_t frontend_life);
 uint64_t book_revisions(const struct book *b);
 uint64_t book_binds(const struct book *b);
+/* Gangs of which some member was bound, by what book_rest() found. */
+uint64_t book_gangs(const struct book *b, enum tear tear);
 /* Gangs are whole and conditions there; else false and why. */
 bool book_rest(struct book *b, char *why, size_t why_bytes);
 
