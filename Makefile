@@ -24,7 +24,7 @@ endif
 
 B := build$(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(SAN))
 
-LIBS_PKG := libcurl libcjson libmicrohttpd gnutls yaml-0.1 zlib
+LIBS_PKG := libcurl libcjson libmicrohttpd gnutls yaml-0.1 zlib libseccomp
 LIBS_PKG_FLAGS = $(shell pkg-config --cflags $(LIBS_PKG) 2>/dev/null)
 LIBS_PKG_LIBS = $(shell pkg-config --libs $(LIBS_PKG) 2>/dev/null)
 
@@ -60,6 +60,9 @@ $(error SAN is address, thread, fuzzer or empty, not "$(SAN)")
 endif
 
 CPPFLAGS += -I. -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"'
+ifneq ($(SAN),)
+CPPFLAGS += -DMUSTER_UNCONFINED
+endif
 # LIBS_PKG_FLAGS are system headers: their warnings are not ours.
 CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(HARDEN) $(LIBS_PKG_FLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(OPT) $(LDHARDEN) $(LDFLAGS)

@@ -1,8 +1,10 @@
 #include "core/control.h"
 
+#include "core/confine.h"
 #include "core/log.h"
 #include "core/loop.h"
 #include "core/probe.h"
+#include "ipc/confine.h"
 #include "ipc/link.h"
 
 #include <errno.h>
@@ -277,6 +279,24 @@ static int control_open(struct control *k)
 	return rc;
 }
 
+/* What can't be given up is said, and no reason not to serve. */
+static void confine_core(const struct control_config *config)
+{
+	const char *how = "on", *privileges = config->no_new_privileges ? "yes" : "no";
+	int rc;
+
+	if (!config->seccomp || !CONFINE_POSSIBLE) {
+		how = config->seccomp ? "not in this build" : "off";
+	} else {
+		rc = core_confine(log_is_json());
+		if (rc < 0) {
+			log_line(LOG_WARN, "msg=\"system calls can't be filtered here\" error=%d why=\"%s\"", -rc, strerror(-rc));
+			how = "unavailable";
+		}
+	}
+	log_line(LOG_INFO, "msg=\"confined\" no_new_privileges=%s seccomp=\"%s\"", privileges, how);
+}
+
 int control_run(const struct control_config *config)
 {
 	static struct control k; /* large, and one for a process */
@@ -294,6 +314,7 @@ int control_run(const struct control_config *config)
 	         log_quote(&text, config->socket), MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
 	         config->limits.pods, config->limits.gangs);
 	PROBE(listening);
+	confine_core(config);
 	while (control_turn(&k))
 		;
 	PROBE(stopping);

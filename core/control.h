@@ -5,6 +5,8 @@
 
 #include "core/core.h"
 
+#include <stdbool.h>
+
 struct control_config {
 	const char *socket;
 	struct limits limits;
@@ -14,6 +16,8 @@ struct control_config {
 	int cpu; /* -1: any */
 	const char *record; /* a file; NULL: none */
 	uint64_t record_bytes; /* it gets no larger */
+	bool seccomp; /* give up system calls that are not needed once it serves */
+	bool no_new_privileges; /* those were given up already: for the log */
 };
 
 /* Serve until a signal comes.  Returns the exit code. */

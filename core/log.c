@@ -20,6 +20,11 @@ void log_set_json(bool on)
 	json = on;
 }
 
+bool log_is_json(void)
+{
+	return json;
+}
+
 const char *log_quote(struct log_text *room, const char *text)
 {
 	logline_quote(room->at, sizeof(room->at), text);

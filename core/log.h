@@ -11,6 +11,7 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 /* Before any thread. */
 void log_set_level(enum log_level level);
 void log_set_json(bool on);
+bool log_is_json(void);
 
 /* `format` makes what follows the level: msg="..." key=value ... */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

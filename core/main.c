@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/policy.h"
 #include "core/recorder.h"
+#include "ipc/confine.h"
 #include "ipc/link.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #define USAGE 2
 
@@ -42,6 +42,8 @@ static const char help[] =
 	"  --record FILE            write down all that is heard and said, for musterctl replay; a\n"
 	"                           recording of that name is kept as FILE.old\n"
 	"  --record-bytes N         end it when the file is so large (default 1073741824)\n"
+	"  --seccomp MODE           on: after the start no system call but those that deciding takes\n"
+	"                           (default); off: any\n"
 	"  --log-level LEVEL        debug, info, warn or error (default info)\n"
 	"  --log-format FORMAT      logfmt or json (default logfmt)\n"
 	"  --help, --version\n"
@@ -64,6 +66,7 @@ enum {
 	OPT_RING,
 	OPT_RECORD,
 	OPT_RECORD_BYTES,
+	OPT_SECCOMP,
 	OPT_LOG,
 	OPT_LOG_FORMAT,
 	OPT_HELP,
@@ -86,6 +89,7 @@ static const struct option flags[] = {
 	{ "command-ring-bytes", required_argument, NULL, OPT_RING },
 	{ "record", required_argument, NULL, OPT_RECORD },
 	{ "record-bytes", required_argument, NULL, OPT_RECORD_BYTES },
+	{ "seccomp", required_argument, NULL, OPT_SECCOMP },
 	{ "log-level", required_argument, NULL, OPT_LOG },
 	{ "log-format", required_argument, NULL, OPT_LOG_FORMAT },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -151,6 +155,12 @@ static bool level_read(int option)
 	return bad(option, "not one of debug, info, warn, error");
 }
 
+static bool seccomp_read(int option, bool *out)
+{
+	*out = strcmp(optarg, "on") == 0;
+	return *out || strcmp(optarg, "off") == 0 || bad(option, "not one of on, off");
+}
+
 static bool format_read(int option)
 {
 	bool json = strcmp(optarg, "json") == 0;
@@ -210,6 +220,8 @@ static bool option_read(int option, struct control_config *c)
 		return *optarg != '\0' || bad(option, "no file");
 	case OPT_RECORD_BYTES:
 		return number(option, 4096, UINT64_C(1) << 50, &c->record_bytes);
+	case OPT_SECCOMP:
+		return seccomp_read(option, &c->seccomp);
 	case OPT_LOG_FORMAT:
 		return format_read(option);
 	case OPT_LOG:
@@ -241,6 +253,7 @@ int main(int argc, char **argv)
 		.spin_us = 50,
 		.cpu = -1,
 		.record_bytes = RECORD_BYTES_DEFAULT,
+		.seccomp = true,
 		.limits = { .nodes = 8192, .pods = 65536, .gangs = 16384, .shapes = 4096, .names = 4096, .resources = 32,
 		            .command_ring_bytes = 1u << 20 },
 	};
@@ -264,8 +277,6 @@ int main(int argc, char **argv)
 	}
 	if (!limits_complete(&config.limits))
 		return USAGE;
-	/* Its memory is nobody else's to read, and it never needs more rights. */
-	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	config.no_new_privileges = confine_privileges();
 	return control_run(&config);
 }

@@ -1,6 +1,7 @@
 /* muster-frontend: the loop's world is libcurl, the system's clocks, the socket of
  * muster-core and standard error. */
 #include "frontend/extender.h"
+#include "frontend/confine.h"
 #include "frontend/corelink.h"
 #include "frontend/curl.h"
 #include "frontend/frontend.h"
@@ -12,6 +13,7 @@
 #include "frontend/probe.h"
 #include "frontend/serve.h"
 #include "frontend/state.h"
+#include "ipc/confine.h"
 #include "ipc/logline.h"
 
 #include <errno.h>
@@ -41,6 +43,7 @@ struct daemon {
 	const struct options *options;
 	int log_level;
 	bool log_json;
+	bool no_new_privileges;
 	struct access access;
 	struct env env;
 	struct model *model;
@@ -574,6 +577,29 @@ static void say_start(struct daemon *d)
 	say_options(d);
 }
 
+/* What can't be given up is said, and no reason not to serve.  For good: a second life of this process has it
+ * as the first. */
+static void confine_daemon(struct daemon *d)
+{
+	static bool confined;
+	const char *how = "on";
+	int rc;
+
+	if (strcmp(d->options->seccomp, "off") == 0) {
+		how = "off";
+	} else if (!CONFINE_POSSIBLE) {
+		how = "not in this build";
+	} else if (!confined) {
+		rc = frontend_confine(d->log_json);
+		confined = rc == 0;
+		if (rc < 0) {
+			env_log(&d->env, "warn", "system calls can't be filtered here: %s", strerror(-rc));
+			how = "unavailable";
+		}
+	}
+	env_log(&d->env, "info", "confined: no new privileges: %s, seccomp: %s", d->no_new_privileges ? "yes" : "no", how);
+}
+
 static int daemon_start(struct daemon *d)
 {
 	sigset_t set;
@@ -595,6 +621,7 @@ static int daemon_start(struct daemon *d)
 	if (pthread_create(&d->signal_thread, NULL, signal_run, d) != 0)
 		fatal_memory();
 	say_start(d);
+	confine_daemon(d);
 	return -1;
 }
 
@@ -631,12 +658,13 @@ static void pin(struct daemon *d)
 	world_log(d, "warn", said);
 }
 
-static int run_once(const struct options *o)
+static int run_once(const struct options *o, bool no_new_privileges)
 {
 	struct daemon *d = must_alloc(sizeof(*d));
 	int code;
 
 	d->options = o;
+	d->no_new_privileges = no_new_privileges;
 	d->log_level = log_level_read(o->log_level);
 	d->log_json = strcmp(o->log_format, "json") == 0;
 	pin(d);
@@ -649,12 +677,13 @@ static int run_once(const struct options *o)
 
 int main(int argc, char **argv)
 {
+	bool no_new_privileges = confine_privileges();
 	struct options o;
 	int code = options_read(argc, argv, &o);
 
 	if (code < 0)
 		do
-			code = run_once(&o);
+			code = run_once(&o, no_new_privileges);
 		while (code == START_AGAIN);
 	options_free(&o);
 	return code;

@@ -11,6 +11,7 @@
 
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 static const char *const formats[] = {"logfmt", "json", NULL};
+static const char *const modes[] = {"on", "off", NULL};
 static const char *const scores[] = {"kube", "pack", "bestfit", NULL};
 
 const struct setting settings[] = {
@@ -44,6 +45,9 @@ const struct setting settings[] = {
 	 .kind = SETTING_WORD, .words = levels},
 	{"logFormat", "--log-format", "FORMAT", "logfmt", "how a line of it is written", AT(log_format), .kind = SETTING_WORD,
 	 .words = formats},
+	{"seccomp", "--seccomp", "MODE", "on",
+	 "on: after the start no system call that would run a program, write a file, look into another process or change the "
+	 "system; off: any", AT(seccomp), .kind = SETTING_WORD, .words = modes},
 
 	{"leaderElection.leaderElect", "--leader-elect", NULL, "false",
 	 "act only while this instance holds the lease; others stand by", AT(leader_elect), .kind = SETTING_YES},
@@ -117,6 +121,9 @@ const struct setting settings[] = {
 	 AT(core.record_bytes), .kind = SETTING_NUMBER, .least = 4096, .most = INT64_C(1) << 50},
 	{"core.logLevel", "--log-level", "LEVEL", "info", "what muster-core says on standard error",
 	 AT(core.log_level), .kind = SETTING_WORD, .words = levels},
+	{"core.seccomp", "--seccomp", "MODE", "on",
+	 "on: after the start no system call but those that deciding takes; off: any", AT(core.seccomp), .kind = SETTING_WORD,
+	 .words = modes},
 	{"core.logFormat", "--log-format", "FORMAT", "logfmt", "how a line of it is written", AT(core.log_format),
 	 .kind = SETTING_WORD, .words = formats},
 };

@@ -28,6 +28,7 @@ struct options {
 	const char *listen; /* "off": nowhere */
 	const char *log_level;
 	const char *log_format;
+	const char *seccomp;
 	const char *node_selector;
 	struct text_list scheduler_names;
 	struct text_list dialects; /* those that are on */
@@ -57,6 +58,7 @@ struct options {
 		const char *record;
 		const char *log_level;
 		const char *log_format;
+		const char *seccomp;
 		int64_t hold_after_s;
 		int64_t spin_us;
 		int64_t cpu;
