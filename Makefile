@@ -94,7 +94,7 @@ STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stre
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign demo test test-unit test-process test-clang test-real test-stress \
-	test-counts counts-baseline bench layers install deb clean deps deps-test deps-real
+	test-counts test-watching counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
 help:
@@ -185,6 +185,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
+## make test-watching   what watchers cost both daemons, in instructions
 ## make layers      show includes that point the wrong way
 ## make install     DESTDIR= PREFIX=/usr/local; units of systemd go to UNITDIR=
 ## make deb         Debian packages into build/deb
@@ -271,6 +272,8 @@ deps-real:
 # Instructions of the hot paths against bench/counts.txt.
 test-counts: deps-test
 	@tests/counts.sh
+test-watching: deps-test programs
+	@tests/watching.py
 counts-baseline: deps-test
 	@tests/counts.sh --renew
 
