@@ -227,13 +227,16 @@ const struct client_seen *client_seen(const struct client *c)
 
 bool client_wait(struct client *c, uint32_t n, uint32_t seconds)
 {
-	uint64_t end = bench_now_ns() + (uint64_t)seconds * 1000000000u;
+	const uint64_t for_ns = (uint64_t)seconds * 1000000000u;
+	uint64_t end = bench_now_ns() + for_ns;
+	uint32_t bound = c->seen.bound;
 
-	while (c->seen.bound < n && c->seen.open && bench_now_ns() < end)
+	while (c->seen.bound < n && c->seen.open && bench_now_ns() < end) {
 		poll_once(c, 50);
-	if (c->seen.bound < n)
-		fprintf(stderr, "muster-bench: %u of %u pods bound after %u s%s\n", c->seen.bound, n, seconds,
-		        c->seen.open ? "" : ", and the watch is closed");
+		if (c->seen.bound != bound)
+			end = bench_now_ns() + for_ns;
+		bound = c->seen.bound;
+	}
 	return c->seen.bound >= n;
 }
 

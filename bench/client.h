@@ -42,7 +42,7 @@ struct client_seen {
 bool client_watch(struct client *c, const char *namespace);
 const struct client_seen *client_seen(const struct client *c);
 
-/* Let things happen until n pods are bound or that time is over. */
+/* Let things happen until n pods are bound; false when none was for that time, or the watch was closed. */
 bool client_wait(struct client *c, uint32_t n, uint32_t seconds);
 
 /* Let things happen for so long. */

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NODES 5000u
 #define PODS 3000u
@@ -15,25 +14,6 @@
 #define GOAL_PRELOADED 0.85
 #define GOAL_LIVE 0.40
 #define GOAL_GANG_S 1.2
-
-static bool start_apisim(struct stage *s, struct child *apisim, char *kubeconfig)
-{
-	char program[CHILD_PATH + 16];
-	const char *argv[] = { program, "--port", "0", "--kubeconfig-out", kubeconfig, "--no-kubelet", NULL };
-
-	snprintf(program, sizeof(program), "%s/muster-apisim", s->bin);
-	snprintf(kubeconfig, CHILD_PATH, "%s/apisim.kubeconfig", s->folder);
-	if (!child_start(apisim, s->folder, "apisim", argv))
-		return false;
-	for (int i = 0; i < 1000 && child_runs(apisim); i++) {
-		if (access(kubeconfig, R_OK) == 0)
-			return true;
-		usleep(10000);
-	}
-	fprintf(stderr, "muster-bench: muster-apisim is not ready\n");
-	child_show_log(apisim);
-	return false;
-}
 
 static bool measure(struct bench_report *report, struct stage *s, const char *kubeconfig, const struct bench_options *o)
 {
@@ -79,7 +59,7 @@ bool bench_e2e(struct bench_report *report, const struct bench_options *o)
 	} else {
 		nodes = nodes ? nodes : o->quick ? 1000 : NODES;
 	}
-	ok = (o->kubeconfig || start_apisim(&s, &apisim, kubeconfig)) && stage_open(&s, kubeconfig, nodes) &&
+	ok = (o->kubeconfig || stage_apisim(&s, &apisim, kubeconfig)) && stage_open(&s, kubeconfig, nodes) &&
 	     measure(report, &s, kubeconfig, o);
 	child_stop(&apisim);
 	stage_free(&s);

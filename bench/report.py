@@ -27,8 +27,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "bench"
 BIN = ROOT / os.environ.get("MUSTER_BUILD", "build") / "bin"  # absolute, too
-USUAL = ["ring", "decide", "pipeline", "sustained", "memory", "openb", "e2e", "profile"]
-ORDER = ["decide", "ring", "pipeline", "sustained", "memory", "e2e", "e2e-real", "compare-real", "openb"]
+USUAL = ["ring", "decide", "pipeline", "sustained", "memory", "openb", "e2e", "extender", "profile"]
+ORDER = ["decide", "ring", "pipeline", "sustained", "memory", "e2e", "extender", "e2e-real", "compare-real", "openb"]
 WHAT = {
     "decide": "Gangs and pods planned, reserved and told by the core; every node is considered for every member. "
               "Nodes of eight types, half full, with taints, selectors and GPUs.",
@@ -38,6 +38,8 @@ WHAT = {
                  "count the time of plans and reservations alone.",
     "memory": "Resident bytes of the core, its shared ledger included.",
     "e2e": "Pods through muster-apisim, the embedded API server, beside the bindings it takes from a client alone.",
+    "extender": "What kube-scheduler waits for before it binds a pod of its own: /filter and /prioritize of "
+                "muster-frontend over HTTP, with the names of all nodes (nodeCacheCapable), one question after the other.",
     "e2e-real": "The same through etcd and kube-apiserver 1.36.3.",
     "compare-real": "muster and kube-scheduler 1.36.3, as it comes and with every node scored, on one kube-apiserver "
                     "in one run. Gangs: scheduler-plugins' PodGroup for muster, the native one for kube-scheduler.",

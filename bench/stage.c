@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PATIENCE_S 900u
+#define QUIET_S 3u /* without a binding: then somebody is asked why */
 #define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1"
 #define NATIVE_GROUPS "/apis/scheduling.k8s.io/v1alpha2"
 
@@ -76,6 +78,25 @@ void stage_free(struct stage *s)
 	child_folder_remove(s->folder);
 }
 
+bool stage_apisim(struct stage *s, struct child *apisim, char kubeconfig[CHILD_PATH])
+{
+	char program[CHILD_PATH + 16];
+	const char *argv[] = { program, "--port", "0", "--kubeconfig-out", kubeconfig, "--no-kubelet", NULL };
+
+	snprintf(program, sizeof(program), "%s/muster-apisim", s->bin);
+	snprintf(kubeconfig, CHILD_PATH, "%s/apisim.kubeconfig", s->folder);
+	if (!child_start(apisim, s->folder, "apisim", argv))
+		return false;
+	for (int i = 0; i < 1000 && child_runs(apisim); i++) {
+		if (access(kubeconfig, R_OK) == 0)
+			return true;
+		usleep(10000);
+	}
+	fprintf(stderr, "muster-bench: muster-apisim is not ready\n");
+	child_show_log(apisim);
+	return false;
+}
+
 static bool learn_nodes(struct stage *s)
 {
 	const cJSON *item;
@@ -121,12 +142,13 @@ static bool start_muster(struct contender *c, struct stage *s)
 	char program[CHILD_PATH + 16], socket[CHILD_PATH], listen[32], url[64];
 	uint16_t port = child_port();
 	const char *argv[] = { program, "up", "--kubeconfig", c->kubeconfig, "--scheduler-name", STAGE_SCHEDULER,
-		               "--socket", socket, "--listen", listen, NULL };
+		               "--socket", socket, "--listen", listen, c->extends ? "--extender-keep" : NULL, "60", NULL };
 
 	snprintf(program, sizeof(program), "%s/musterctl", s->bin);
 	snprintf(socket, sizeof(socket), "%s/muster.sock", s->folder);
 	snprintf(listen, sizeof(listen), "127.0.0.1:%u", port);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/readyz", port);
+	c->port = port;
 	return child_start(&c->child, s->folder, c->name, argv) && child_ready(&c->child, url, 60);
 }
 
@@ -254,6 +276,52 @@ static void make_binding(void *context, uint32_t i, char *path, char **body)
 	              i, p->stage->nodes[i % p->stage->nodes_n]);
 }
 
+/* Why a pod of the namespace that has no node waits, as its scheduler says; false: it does not say that the pod
+ * is unschedulable. */
+static bool says_no_room(const struct space *p, char *out, size_t out_bytes)
+{
+	const cJSON *pod, *condition;
+	bool found = false;
+	char path[200];
+	cJSON *list;
+
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?fieldSelector=spec.nodeName%%3D", p->namespace);
+	if (client_one(p->stage->client, "GET", path, NULL) != 200)
+		return false;
+	list = cJSON_Parse(client_said(p->stage->client));
+	pod = cJSON_GetArrayItem(cJSON_GetObjectItem(list, "items"), 0);
+	cJSON_ArrayForEach(condition, cJSON_GetObjectItem(cJSON_GetObjectItem(pod, "status"), "conditions"))
+	{
+		const char *reason = cJSON_GetStringValue(cJSON_GetObjectItem(condition, "reason"));
+		const char *message = cJSON_GetStringValue(cJSON_GetObjectItem(condition, "message"));
+
+		if (reason && message && strcmp(reason, "Unschedulable") == 0) {
+			snprintf(out, out_bytes, "%s", message);
+			found = true;
+		}
+	}
+	cJSON_Delete(list);
+	return found;
+}
+
+/* Until they are bound.  A bench that waits for room would wait for ever: who is told that there is none ends. */
+static bool wait_bound(const struct space *p, uint32_t pods)
+{
+	struct client *c = p->stage->client;
+	char why[1024] = "";
+	uint32_t quiet = 0;
+
+	while (!client_wait(c, pods, QUIET_S)) {
+		quiet += QUIET_S;
+		if (client_seen(c)->open && quiet < PATIENCE_S && !says_no_room(p, why, sizeof(why)))
+			continue;
+		fprintf(stderr, "muster-bench: %u of %u pods are bound and no other for %u s%s%s\n", client_seen(c)->bound, pods,
+		        quiet, why[0] ? "; one that waits says: " : "", why);
+		return false;
+	}
+	return true;
+}
+
 static bool make_pods(struct space *p, uint32_t pods)
 {
 	return client_row(p->stage->client, "POST", pods, make_pod, p);
@@ -291,7 +359,7 @@ bool stage_preloaded(struct stage *s, struct contender *c, uint32_t pods, double
 
 	if (!space_open(&p, s, STAGE_SCHEDULER))
 		return false;
-	ok = make_pods(&p, pods) && contender_start(c, s) && client_wait(s->client, pods, PATIENCE_S);
+	ok = make_pods(&p, pods) && contender_start(c, s) && wait_bound(&p, pods);
 	*per_s = rate(client_seen(s->client));
 	return space_close(&p, ok);
 }
@@ -305,9 +373,19 @@ bool stage_live(struct stage *s, uint32_t pods, double *per_s)
 	if (!space_open(&p, s, STAGE_SCHEDULER))
 		return false;
 	start = bench_now_ns();
-	ok = make_pods(&p, pods) && client_wait(s->client, pods, PATIENCE_S);
+	ok = make_pods(&p, pods) && wait_bound(&p, pods);
 	*per_s = (double)pods * 1e9 / (double)(client_seen(s->client)->last_ns - start);
 	return space_close(&p, ok);
+}
+
+bool stage_others(struct stage *s, uint32_t pods, char *namespace, size_t namespace_bytes)
+{
+	struct space p;
+
+	if (!space_open(&p, s, "default-scheduler") || !make_pods(&p, pods))
+		return false;
+	snprintf(namespace, namespace_bytes, "%s", p.namespace);
+	return true;
 }
 
 static bool make_group(const struct space *p, const struct contender *c, uint32_t members)
@@ -345,7 +423,7 @@ bool stage_gang(struct stage *s, const struct contender *c, uint32_t members, do
 		ok = false;
 	}
 	start = bench_now_ns();
-	ok = ok && make_group(&p, c, members) && client_wait(s->client, members, PATIENCE_S);
+	ok = ok && make_group(&p, c, members) && wait_bound(&p, members);
 	*seconds = (double)(client_seen(s->client)->last_ns - start) / 1e9;
 	return space_close(&p, ok);
 }

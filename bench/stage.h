@@ -2,7 +2,8 @@
  * compare have in common.
  *
  * Each measurement has a namespace and a scheduler name of its own, so that nothing of
- * one is another's work.  Rates count from the first binding to the last. */
+ * one is another's work.  Rates count from the first binding to the last.  A measurement whose pods find no
+ * room ends and says so. */
 #ifndef MUSTER_BENCH_STAGE_H
 #define MUSTER_BENCH_STAGE_H
 
@@ -32,12 +33,17 @@ struct contender {
 	const char *program;    /* of kube-scheduler; NULL: muster, from the stage's bin */
 	const char *kubeconfig; /* of the user it runs as */
 	uint32_t percent;       /* kube-scheduler: of nodes to score; 0: its default */
+	bool extends;           /* muster: answers other schedulers */
+	uint16_t port;          /* muster: it listens there */
 	struct child child;
 };
 
 /* Make a folder and find our programs.  False and a message, as all that follow. */
 bool stage_init(struct stage *s);
 void stage_free(struct stage *s);
+
+/* Start muster-apisim; where its kubeconfig is. */
+bool stage_apisim(struct stage *s, struct child *apisim, char kubeconfig[CHILD_PATH]);
 
 /* The server is there: connect, make nodes (0: none), and learn their names. */
 bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes);
@@ -50,6 +56,9 @@ bool stage_binds(struct stage *s, uint32_t pods, double *per_s);
 
 /* Pods that are there before the scheduler starts; it runs when this returns. */
 bool stage_preloaded(struct stage *s, struct contender *c, uint32_t pods, double *per_s);
+
+/* Pods of kube-scheduler that nobody places, pod-00000 and on, in a namespace of their own. */
+bool stage_others(struct stage *s, uint32_t pods, char *namespace, size_t namespace_bytes);
 
 /* Pods that are created while it runs: from the first creation to the last binding. */
 bool stage_live(struct stage *s, uint32_t pods, double *per_s);

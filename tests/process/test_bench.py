@@ -9,11 +9,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import muster  # noqa: E402
-from lib.cluster import run  # noqa: E402
+from lib import muster, objects  # noqa: E402
+from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main  # noqa: E402
 
-NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "compare", "openb"]
+NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "extender", "compare", "openb"]
 UNITS = {"s", "ms", "us", "ns", "per_s", "bytes"}
 
 
@@ -68,6 +68,21 @@ def test_whole_way():
     """Through apisim; and several runs become one table."""
     rows = bench("e2e", "--nodes", "50", "--pods", "100", "--gang", "30", "--runs", "2")
     equal(sorted(rows), ["apiserver-binds", "e2e-gang-30", "e2e-live", "e2e-preloaded"], "rows")
+
+
+def test_questions_of_another_scheduler():
+    rows = bench("extender", "--nodes", "60", "--quick")
+    equal(sorted(rows), ["filter-p99/60", "filter/60", "prioritize-p99/60", "prioritize/60"], "rows")
+    equal(rows["filter-p99/60"]["goal"], 2000, "the goal of the tail")
+
+
+def test_a_server_without_room_ends_it():
+    with Cluster(objects.node("full", cpu="2", memory="4Gi")) as c:
+        code, out, err = run("muster-bench", "e2e", "--kubeconfig", c.kubeconfig, "--pods", "5", "--gang", "2", timeout_s=100)
+        equal((code, out), (1, ""), err)
+        check("2 of 5 pods are bound" in err and "Insufficient cpu" in err, err)
+        # What it made is gone.
+        equal(c.pods(), [])
 
 
 def test_report():
