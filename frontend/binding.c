@@ -178,9 +178,10 @@ static void bind_renew(struct bind *b)
 	struct writer *w = b->writer;
 	struct transport *t = w->config.env->transport;
 
-	if (!b->renewed && t->ops->renew_credentials) {
-		b->renewed = true;
+	if (t->ops->renew_credentials)
 		t->ops->renew_credentials(t);
+	if (!b->renewed) {
+		b->renewed = true;
 		writer_later(b, b->step, 0);
 		return;
 	}

@@ -408,11 +408,23 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	             c->error[0] ? c->error : curl_easy_strerror(code);
 }
 
+/* Of what the library under libcurl says alone nobody can tell that it is about TLS. */
+static void tell_tls(struct http_call *c, CURLcode code)
+{
+	char said[CURL_ERROR_SIZE];
+
+	if ((code != CURLE_SSL_CONNECT_ERROR && code != CURLE_PEER_FAILED_VERIFICATION) || !c->error[0])
+		return;
+	memcpy(said, c->error, sizeof(said));
+	snprintf(c->error, sizeof(c->error), "%s: %.180s", curl_easy_strerror(code), said);
+}
+
 static void call_finish(struct http_call *c, CURLcode code)
 {
 	struct curl_transport *t = c->transport;
 	struct http_answer answer;
 
+	tell_tls(c, code);
 	answer_read(c, code, &answer);
 	if (answer.end == HTTP_NOT_SENT)
 		t->counts.not_sent++;

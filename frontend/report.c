@@ -387,15 +387,19 @@ static bool send_one(struct report *r)
 
 /* The server was away for longer than we tried, or a write that it had held back took the place of
  * ours: what stands is said again. */
-static void say_what_stands(struct item *i, const struct pod_view *pod)
+static bool say_what_stands(struct item *i, const struct pod_view *pod)
 {
-	if (i->stands && !pod->gated && !pod->deleting && !report_condition_says(i, pod, i->stands, i->stands_reason))
-		report_item_say(i, i->stands, i->stands_reason);
+	if (!i->stands || pod->gated || pod->deleting || report_condition_says(i, pod, i->stands, i->stands_reason))
+		return false;
+	report_item_say(i, i->stands, i->stands_reason);
+	return true;
 }
 
-/* What is remembered of pods that don't wait any more is forgotten. */
+/* What is remembered of pods that don't wait any more is forgotten.  While conditions are
+ * forbidden one pod asks whether they still are, not each of them. */
 static void sweep(struct report *r)
 {
+	bool forbidden = r->forbidden, asked = false;
 	struct pod_view pod;
 
 	for (size_t i = 0; i < r->by_pod_n; i++) {
@@ -405,8 +409,8 @@ static void sweep(struct report *r)
 			continue;
 		if (!model_pod(r->config.model, item->pod, item->generation, &pod) || pod.node[0])
 			report_item_free(item);
-		else
-			say_what_stands(item, &pod);
+		else if (!forbidden || !asked)
+			asked |= say_what_stands(item, &pod);
 	}
 }
 

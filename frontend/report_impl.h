@@ -105,6 +105,7 @@ struct report {
 	double tokens;
 	uint64_t tokens_ns;
 	uint64_t sweep_ns; /* when to look for pods that are bound or gone */
+	bool forbidden;    /* the last condition was answered 403: one in a sweep asks again */
 	uint64_t pause_until_ns;
 	struct backoff backoff;
 	struct jsonout path, body;

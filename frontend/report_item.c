@@ -201,6 +201,7 @@ static void item_written(struct item *i)
 	if (i->step == STEP_CONDITION) {
 		PROBE(condition_written, i->pod);
 		r->counts.conditions++;
+		r->forbidden = false;
 		i->step = STEP_EVENT;
 		if (i->next_note) /* that text is old already */
 			item_rest(i);
@@ -237,8 +238,11 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 		        i->kind == ITEM_GROUP ? "status of a group (patch podgroups/status)" :
 		        "condition of a pod (patch pods/status)", answer->status, s.message);
 	r->counts.dropped++;
-	if (i->step == STEP_CONDITION && i->kind == ITEM_POD)
-		report_note_drop(&i->stands); /* not for every pod again and again */
+	if (i->step == STEP_CONDITION && i->kind == ITEM_POD) {
+		r->forbidden = answer->status == 403;
+		if (!r->forbidden)
+			report_note_drop(&i->stands); /* what is refused today is refused tomorrow */
+	}
 	/* A condition that is not taken does not keep the event from being told. */
 	if (i->step == STEP_CONDITION && answer->status != 404) {
 		i->step = STEP_EVENT;

@@ -145,13 +145,16 @@ void watch_failed(struct watch *w, const char *verb, const struct http_answer *a
 		env_log(w->env, answer->status == 401 || answer->status == 403 ? "error" : "warn", "%s", w->error);
 }
 
-/* A 401: read the token again and ask once more at once, then back off. */
+/* A 401: read the token again, each time, since its file may come late; ask once more at once,
+ * then back off. */
 bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_state next)
 {
-	if (answer->status != 401 || w->renewed || !w->env->transport->ops->renew_credentials)
+	if (answer->status != 401 || !w->env->transport->ops->renew_credentials)
+		return false;
+	w->env->transport->ops->renew_credentials(w->env->transport);
+	if (w->renewed)
 		return false;
 	w->renewed = true;
-	w->env->transport->ops->renew_credentials(w->env->transport);
 	watch_wait(w, next, 0);
 	return true;
 }

@@ -452,6 +452,39 @@ Test(report, what_is_forbidden_is_said_once_and_dropped)
 	end(&b);
 }
 
+static void forbid(struct bench *b, const char *pod, const char *status)
+{
+	reason(b, pod, WHY_ROOM, 3);
+	for (int i = 0; i < 4; i++) {
+		world_answer(next(b, "PATCH", status), 403, world_status(403, "Forbidden", "no patch"));
+		b->w.now_ns += SECOND;
+	}
+	world_answer(next(b, "POST", EVENTS), 201, "{}");
+}
+
+/* Of all that were forbidden one asks again; once it may, the others say it too. */
+Test(report, what_was_forbidden_is_said_when_the_right_is_there)
+{
+	struct bench b;
+
+	begin(&b, 100, 10);
+	forbid(&b, "a", STATUS("a"));
+	forbid(&b, "b", STATUS("b"));
+	b.w.now_ns += 31 * SECOND;
+	report_poll(b.r, false);
+	b.w.now_ns += 2 * SECOND;
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 1, "each of them asks");
+	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
+	world_answer(next(&b, "PATCH", EVENTS), 200, "{}");
+	b.w.now_ns += 31 * SECOND;
+	report_poll(b.r, false);
+	b.w.now_ns += 2 * SECOND;
+	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}"); /* the watch did not show it */
+	world_answer(next(&b, "PATCH", STATUS("b")), 200, "{}");
+	end(&b);
+}
+
 Test(report, a_note_is_cut_and_a_name_too)
 {
 	struct bench b;
