@@ -46,7 +46,8 @@ STOP_S = 15
 
 def at(*moments, why="", **given):
     """Decorates a fault; why: of the moments that it leaves out.  given: nodes=[...], apisim=[flags],
-    muster=[flags], limit_s=N, proxy=False, up=False (it starts muster by itself)."""
+    muster=[flags], limit_s=N, proxy=False, up=False (it starts muster by itself), prepare=f (f(t) before
+    muster starts), allowed=["kubeletRejected"] (of apisim's counts)."""
     def mark(function):
         function.moments, function.why, function.given = moments, why, given
         return function
@@ -84,11 +85,14 @@ class Fault:
             return
         with Proxy(self.c.kubeconfig, self.c.folder) as self.proxy:
             self.c.kubeconfig = self.proxy.kubeconfig
+            prepare = self.given.get("prepare")
+            if prepare:
+                prepare(self)
             yield
 
     def _begin(self):
         self.gang("first", 4)
-        self.gang("whale", 3, cpu=str(2 * CPU))
+        self.gang("whale", 3, cpu="1000")
         if self.given.get("up", True):
             self.c.up(*self.given.get("muster", ()))
             until(lambda: self.c.bound("first") == 4, AFTER_S, "the first gang is bound")
@@ -110,7 +114,8 @@ class Fault:
         with contextlib.suppress(Exception):
             for p in sorted(self.c.pods(), key=check.key)[:20]:
                 print(p["metadata"]["name"], p["spec"].get("nodeName"), p["status"].get("phase"), check.condition(p))
-        for call in list(self.proxy.seen)[-25:] if self.proxy else ():
+        calls = list(self.proxy.seen) if self.proxy else []
+        for call in [c for c in calls[:-25] if c.method != "GET" and c.resource != "leases"][-40:] + calls[-25:]:
             print(f"{call.when - self.started:7.2f}", call)
         sys.stdout.flush()
 
@@ -157,6 +162,35 @@ class Fault:
         until(lambda: gate.waiting > 0, AFTER_S, "a list is under way")
         return gate
 
+    # ---- what faults are made of ----
+
+    def hits(self, fits, *acts):
+        """Each act once, on the next call that fits; the rules, to be asked for their hits."""
+        return [self.proxy.rule(fits, act, count=1) for act in reversed(acts)][::-1]
+
+    def binding_of(self, prefix):
+        return lambda call: is_binding(call) and call.name.startswith(prefix)
+
+    def posts(self, prefix=""):
+        """Bindings that came to the proxy, in order."""
+        return [call for call in list(self.proxy.seen) if self.binding_of(prefix)(call)]
+
+    def log_has(self, *parts, within_s=10):
+        until(lambda: all(p in self.c.ctl.log() for p in parts), within_s, f"a message with {parts}")
+
+    def again(self, *names):
+        """Pods that are gone or failed are made anew under their names, as a controller does."""
+        for name in names:
+            old = next((p for p in self.c.pods() if p["metadata"]["name"] == name), None)
+            if old:
+                self.client.delete("Pod", name)
+                until(lambda: not any(p["metadata"]["name"] == name for p in self.c.pods()), 10, f"{name} is gone")
+            group = name.rsplit("-", 1)[0]
+            self.c.create(objects.pod(name, group=group))
+
+    def failed(self, prefix=""):
+        return [p["metadata"]["name"] for p in self.c.pods(prefix) if p.get("status", {}).get("phase") == "Failed"]
+
     # ---- the end ----
 
     def settles(self, within_s=AFTER_S, faults_stay=False):
@@ -166,7 +200,7 @@ class Fault:
         with contextlib.suppress(Exception):
             self.client.request("DELETE", "/apisim/faults")
         until(lambda: not self.unbound(), within_s, lambda: f"bound; these are not: {self.unbound()[:10]}", every_s=0.2)
-        self.rest()
+        self.rest(within_s)
         self.holds()
 
     def unbound(self):

@@ -97,7 +97,8 @@ def limit_of(name):
 def run_all(wanted, jobs, verbose):
     """The exit code; closes on a line for tests/run.sh."""
     muster.exit_on_sigterm()
-    ends = parallel.run_all(wanted, play, jobs, limit_of, kept.seconds(pages.KEPT), verbose)
+    took = {**{name: limit_of(name) / 10 for name in wanted}, **kept.seconds(pages.KEPT)}
+    ends = parallel.run_all(wanted, play, jobs, limit_of, took, verbose)
     kept.keep(pages.KEPT, ends, ["tests/faults"])
     failed = sorted(name for name, end in ends.items() if end[0] == "failed")
     if failed:

@@ -123,8 +123,14 @@ class Call:
     def cut(self):
         raise Cut
 
+    def token(self):
+        """What the client came with."""
+        return self.handler.headers.get("Authorization", "").removeprefix("Bearer ")
+
     def _headers(self):
-        return {k: v for k, v in self.handler.headers.items() if k.lower() not in (*ONE_HOP, "host")}
+        """The server's own token goes on: whether the client's is right is for a rule to say."""
+        kept = {k: v for k, v in self.handler.headers.items() if k.lower() not in (*ONE_HOP, "host", "authorization")}
+        return {**kept, "Authorization": "Bearer " + self.proxy.client.token}
 
     def _ask(self):
         h = self.handler

@@ -1,0 +1,120 @@
+"""Who muster is, and what it may do: tokens, certificates, rights."""
+import contextlib
+import os
+import ssl
+import subprocess
+import time
+
+from lib import kube
+from lib.harness import check, until
+from lib.proxy import anything, is_binding, is_list, is_watch
+
+from .catalog import MOMENTS
+from .frame import at
+
+
+def token_of_a_file(t):
+    """A kubeconfig with a tokenFile; the server takes one token, t.wanted."""
+    t.token_file = os.path.join(t.c.folder, "token")
+    write_token(t, "one")
+    t.wanted = "one"
+    with open(t.c.kubeconfig, encoding="utf-8") as file:
+        text = file.read()
+    t.c.kubeconfig = os.path.join(t.c.folder, "token.kubeconfig")
+    with open(t.c.kubeconfig, "w", encoding="utf-8") as file:
+        file.write("".join(f"    tokenFile: {t.token_file}\n" if "token:" in line else line
+                           for line in text.splitlines(keepends=True)))
+    t.guard = lambda call: call.token() != t.wanted
+    t.door = t.proxy.rule(t.guard, lambda call: call.status(401, "Unauthorized"))
+
+
+def write_token(t, text):
+    """As the kubelet does: another file in its place."""
+    with open(t.token_file + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(t.token_file + ".new", t.token_file)
+
+
+@at(*MOMENTS, prepare=token_of_a_file)
+def fault_24_tokens_are_rotated(t):
+    """the token is refused while its file is the old one, then empty, then missing, and right in the end"""
+    with t.moment_of("gang"):
+        t.proxy.cut_all(lambda call: call.watch)
+        t.wanted = "two"
+        time.sleep(1)
+        write_token(t, "")
+        time.sleep(1)
+        os.unlink(t.token_file)
+        time.sleep(1)
+        write_token(t, "two")
+    # calm() would take the guard away: the right token has to be enough.
+    until(lambda: not t.unbound(), 60, "bound with the new token", every_s=0.2)
+    t.settles()
+    t.same_daemons()
+    check(t.door.hits > 0 and t.c.metric("muster_token_renewals_total") > 0, "no token was refused")
+    check(t.door.hits < 150, f"{t.door.hits} requests with a token that is not taken")
+
+
+@at(*MOMENTS, prepare=token_of_a_file)
+def fault_24_tokens_are_rotated_in_time(t):
+    """a new token is in the file before the old one ends: one 401 at most for each request"""
+    with t.moment_of("gang"):
+        write_token(t, "two")
+        t.wanted = "two"
+        t.proxy.cut_all(lambda call: call.watch)
+    until(lambda: not t.unbound(), 30, "bound with the new token", every_s=0.2)
+    t.settles()
+    t.same_daemons()
+    check(t.door.hits < 80, f"{t.door.hits} requests with the old token")
+
+
+def forbid(t, fits, seconds, most):
+    """403 for those, for so long: it is told, they are few, and all comes right."""
+    with t.moment_of("gang"):
+        rule = t.proxy.rule(fits, lambda call: call.status(403, f'{call.resource} is forbidden: User "muster" cannot do that'))
+    time.sleep(seconds)
+    check(0 < rule.hits <= most, f"{rule.hits} requests that are forbidden in {seconds} s")
+    t.log_has("403")
+    t.proxy.remove(rule)
+    t.settles(within_s=80)
+    t.same_daemons()
+
+
+@at(*MOMENTS, limit_s=150)
+def fault_25_no_bindings(t):
+    """403 for every Binding for 6 s"""
+    forbid(t, is_binding, 6, 8 * 5)
+
+
+@at(*MOMENTS, limit_s=150)
+def fault_25_no_reports(t):
+    """403 for conditions, statuses of groups and events for 6 s: bindings do not care"""
+    def report(call):
+        return call.method in ("PATCH", "POST") and (call.sub == "status" or call.resource == "events")
+
+    with t.moment_of("gang"):
+        rule = t.proxy.rule(report, lambda call: call.status(403, f"{call.resource} is forbidden"))
+        t.gang("big", 2, cpu="50")
+        t.never.add("big")
+    until(lambda: not t.unbound(), 30, "bound without reports")
+    time.sleep(6)
+    check(0 < rule.hits <= 120, f"{rule.hits} reports that are forbidden")
+    t.log_has("forbidden")
+    t.proxy.remove(rule)
+    t.settles(within_s=80)
+    t.same_daemons()
+
+
+@at("idle", "mid-bind", limit_s=150, why="a list at other moments is the same list")
+def fault_25_no_lists(t):
+    """403 for the watch and then the list of pods, for 4 s"""
+    with t.moment_of("gang"):
+        rule = t.proxy.rule(lambda call: is_watch("pods")(call) or is_list("pods")(call),
+                            lambda call: call.status(403, 'pods is forbidden: User "muster" cannot watch resource "pods"'))
+        t.proxy.cut_all(is_watch("pods"))
+        time.sleep(4)
+        check(0 < rule.hits <= 8, f"{rule.hits} requests that are forbidden in 4 s")
+        t.proxy.remove(rule)
+    t.log_has("403")
+    t.settles(within_s=60)
+    t.same_daemons()
