@@ -3,6 +3,7 @@
 #   build/              gcc or clang, optimised, hardened
 #   build-address/      SAN=address: AddressSanitizer and UndefinedBehaviorSanitizer
 #   build-thread/       SAN=thread: ThreadSanitizer
+#   build-coverage/     SAN=coverage: gcov counts lines and branches
 #   build-clang-fuzzer/ CC=clang SAN=fuzzer: libFuzzer drives the fuzzers
 #
 # A folder is a library; a file named main*.c in it is a program.  New files
@@ -51,12 +52,15 @@ ALLOC :=
 else ifeq ($(SAN),thread)
 OPT := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 ALLOC :=
+else ifeq ($(SAN),coverage)
+OPT := -O0 -g --coverage -fprofile-update=atomic
+ALLOC :=
 else ifeq ($(SAN),fuzzer)
 OPT := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer -DMUSTER_LIBFUZZER
 ALLOC :=
 FUZZ_LINK := -fsanitize=fuzzer
 else
-$(error SAN is address, thread, fuzzer or empty, not "$(SAN)")
+$(error SAN is address, thread, coverage, fuzzer or empty, not "$(SAN)")
 endif
 
 CPPFLAGS += -I. -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"'
@@ -93,7 +97,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign soak coverage demo test test-unit test-process test-clang test-real test-stress \
 	test-counts test-watching counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -182,6 +186,8 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make campaign    20,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
+## make soak        500 pods a second come and go for SECONDS=600, with faults: nothing grows
+## make coverage    lines and branches that tests reach, and the files that are below their goal
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
@@ -234,6 +240,14 @@ campaign: deps-test programs
 		for part in 1 2; do echo "python3 tests/process/test_kill.py --cycles=$$(($(CYCLES) / 2)) --seed=$$(($(FROM) + part - 1))"; done; \
 		for part in 0 1 2 3; do echo "$(B)/bin/muster-sim --keep-going --from $$(($(FROM) + part * seeds / 4)) --seeds $$((seeds / 4))"; done; \
 	} | MUSTER_TEST_FIGURES=1 MUSTER_TEST_TIMEOUT_S=$$((300 + seeds / 50 + $(CYCLES))) tests/run.sh build/test-logs-campaign
+
+soak: deps-test programs
+	@tests/process/soak.py --seconds=$(if $(filter file,$(origin SECONDS)),600,$(SECONDS))
+
+coverage:
+	@deploy/install-deps.sh build test coverage
+	@$(MAKE) --no-print-directory -j2 SAN=coverage programs unit
+	@tests/coverage.sh
 
 # Under TSan, once more with each memory order taken away, and the models.
 test-stress:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that muster needs and that are missing.
 #
-#   deploy/install-deps.sh [build] [test] [real] [deb]      build by default
+#   deploy/install-deps.sh [build] [test] [real] [deb] [coverage]      build by default
 #
 # Needs root or sudo; without either it prints the one line to run and exits 1.
 # Silent, and a few milliseconds, when nothing is missing.
@@ -23,6 +23,7 @@ build='gcc libc6-dev make pkg-config libjemalloc-dev libcurl4-openssl-dev libcjs
 test='libcriterion-dev python3 strace spin clang valgrind dpkg-dev binutils lintian
 	prometheus systemd bpftrace'
 deb='dpkg-dev binutils'
+coverage='gcovr'
 # openssl makes keys and certificates, the rest is what lies under the real
 # kube-apiserver that tests/real/build.sh makes.
 real='etcd-server python3 openssl ca-certificates'
@@ -34,13 +35,14 @@ for group in "$@"; do
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
 	deb) wanted="$wanted $deb" ;;
+	coverage) wanted="$wanted $coverage" ;;
 	real)
 		wanted="$wanted $real"
 		# Any go will do: an old one fetches what it is missing.
 		command -v go > /dev/null || wanted="$wanted golang-go"
 		;;
 	*)
-		echo "install-deps.sh: no group named $group (build, test, real, deb)" >&2
+		echo "install-deps.sh: no group named $group (build, test, real, deb, coverage)" >&2
 		exit 2
 		;;
 	esac

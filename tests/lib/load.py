@@ -77,22 +77,19 @@ def as_request(client, obj):
     return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def read_answers(f, n):
-    """Statuses of n answers on one connection."""
-    for _ in range(n):
-        status = int(f.readline().split()[1])
-        length = 0
-        while True:
-            line = f.readline().lower()
-            if line in (b"\r\n", b""):
-                break
-            if line.startswith(b"content-length:"):
-                length = int(line[15:])
-            if line.startswith(b"transfer-encoding:"):
-                length = None
-        body = f.read(length) if length is not None else b"".join(chunks_of(f))
-        if status != 201:
-            raise kube.ApiError("POST", "", status, body.decode(errors="replace"))
+def read_answer(f):
+    """(status, body) of the next answer on a connection."""
+    status = int(f.readline().split()[1])
+    length = 0
+    while True:
+        line = f.readline().lower()
+        if line in (b"\r\n", b""):
+            break
+        if line.startswith(b"content-length:"):
+            length = int(line[15:])
+        if line.startswith(b"transfer-encoding:"):
+            length = None
+    return status, f.read(length) if length is not None else b"".join(chunks_of(f))
 
 
 def chunks_of(f):
@@ -102,19 +99,27 @@ def chunks_of(f):
     f.readline()
 
 
-def submit(client, made, batch=32):
-    """Create all, in order, with requests sent ahead of their answers."""
-    requests = [as_request(client, o) for o in made]
-    connection = client._connect(60)
+def exchange(client, requests, batch=32):
+    """Send all, in order and ahead of their answers: (status, body) of each."""
+    connection, answers = client._connect(60), []
     try:
         connection.connect()
         f = connection.sock.makefile("rb", 1 << 20)
         for at in range(0, len(requests), batch):
             part = requests[at:at + batch]
             connection.sock.sendall(b"".join(part))
-            read_answers(f, len(part))
+            answers += [read_answer(f) for _ in part]
     finally:
         connection.close()
+    return answers
+
+
+def submit(client, made, batch=32):
+    """Create all, in order."""
+    for at in range(0, len(made), 1024):
+        for status, body in exchange(client, [as_request(client, o) for o in made[at:at + 1024]], batch):
+            if status != 201:
+                raise kube.ApiError("POST", "", status, body.decode(errors="replace"))
 
 
 class Sender(threading.Thread):
