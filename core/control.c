@@ -55,6 +55,9 @@ static void observer_add(struct control *k, struct link_peer *peer)
 	int rc;
 
 	if (k->observers_n == OBSERVERS_MAX) {
+		k->refused++;
+		log_line(LOG_WARN, "msg=\"an observer was refused, so many are connected\" most=%u refused=%llu", OBSERVERS_MAX,
+		         (unsigned long long)k->refused);
 		link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
 		link_peer_close(peer);
 		return;

@@ -456,7 +456,7 @@ static uint64_t room_look(struct frontend *f)
 		return NEVER_NS;
 	}
 	model_counts(f->model, &c);
-	used = c.nodes + c.pods + c.pods_beside + c.gangs + c.shapes + c.names;
+	used = c.nodes + c.pods + c.pods_beside + c.referred + c.gangs + c.shapes + c.names;
 	if (used >= f->room_used) {
 		f->room_used = used;
 	} else if (f->room_due_ns == NEVER_NS) {

@@ -134,6 +134,8 @@ static void objects_write(const struct metrics *m, FILE *out)
 	        {"muster_objects_pods_pending", "gauge", "Pods of ours that are not bound.", (double)c->pods_ours_pending},
 	        {"muster_objects_gangs", "gauge", "Gangs known.", (double)c->gangs},
 	        {"muster_objects_shapes", "gauge", "Shapes in use.", (double)c->shapes},
+	        {"muster_objects_referred", "gauge", "Namespaces, services, controllers, policies, objects of volumes and ConfigMaps known.",
+	         (double)c->referred},
 	        {"muster_objects_put_total", "counter", "Objects read.", (double)c->objects_put},
 	        {"muster_objects_removed_total", "counter", "Objects removed.", (double)c->objects_removed},
 	        {"muster_objects_stale_total", "counter", "Objects older than what was known.", (double)c->objects_stale},

@@ -149,6 +149,7 @@ struct model *model_new(const struct model_config *config)
 		model_free(m);
 		return NULL;
 	}
+	volumes_limit(m->volumes, referred_limit(&m->limits));
 	return m;
 }
 
@@ -286,6 +287,7 @@ int model_set_limits(struct model *m, const struct limits *l)
 	m->others.limit = l->pods > m->others.n ? l->pods : m->others.n;
 	m->gangs.limit = l->gangs;
 	m->shapes.limit = l->shapes;
+	volumes_limit(m->volumes, referred_limit(l));
 	m->columns.pool.limit = columns_limit(l);
 	m->taints.pool.limit = taints_limit(l);
 	return 0;

@@ -253,6 +253,7 @@ struct model_counts {
 	uint64_t node_slots, shape_slots;
 	uint64_t groups_twice; /* an object of each of two dialects that share their groups */
 	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
+	uint64_t referred; /* namespaces, services, controllers, policies, volumes' objects, other ConfigMaps */
 	uint64_t pods_beside; /* that only count for the status of their group: ended, or other schedulers' */
 };
 void model_counts(const struct model *m, struct model_counts *out);

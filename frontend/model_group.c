@@ -321,8 +321,9 @@ static int object_put(struct model *m, int resource, const struct meta *meta, co
 	read = object_read(m, dialect, json, bytes, &spec, error);
 	if (read == -ENOMEM || m->arena.failed)
 		return -ENOMEM;
-	if (spec.hollow && hollow_add(m, dialect, name, round) < 0)
-		return -ENOMEM;
+	rc = spec.hollow ? hollow_add(m, dialect, name, round) : 0;
+	if (rc < 0)
+		return rc == -ENOSPC ? referred_refuse(m, meta, error) : rc;
 	if (object_is_hollow(m, dialect, name, gang, &spec))
 		return read;
 	rc = object_enter(m, dialect, name, meta, &gang, error);

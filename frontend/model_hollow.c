@@ -32,6 +32,12 @@ static uint32_t hollow_slot(const struct model *m, uint32_t dialect, const char 
 	return table_find(&m->hollows_index, (uint32_t)w.hash, is_wanted, &w);
 }
 
+static void hollow_drop(struct model *m, uint32_t slot)
+{
+	table_remove(&m->hollows_index, (uint32_t)hollow_at(m, slot)->hash, slot);
+	pool_give(&m->hollows, slot);
+}
+
 int hollow_add(struct model *m, uint32_t dialect, const char *name, uint32_t round)
 {
 	uint64_t hash;
@@ -47,15 +53,13 @@ int hollow_add(struct model *m, uint32_t dialect, const char *name, uint32_t rou
 		hollow_at(m, slot)->hash = hash;
 		hollow_at(m, slot)->dialect = dialect;
 		table_put(&m->hollows_index, (uint32_t)hash, slot);
+		if (!referred_fits(m, &m->hollows)) {
+			hollow_drop(m, slot);
+			return -ENOSPC;
+		}
 	}
 	hollow_at(m, slot)->seen = round;
 	return 0;
-}
-
-static void hollow_drop(struct model *m, uint32_t slot)
-{
-	table_remove(&m->hollows_index, (uint32_t)hollow_at(m, slot)->hash, slot);
-	pool_give(&m->hollows, slot);
 }
 
 void hollow_remove(struct model *m, uint32_t dialect, const char *name)

@@ -394,6 +394,15 @@ static inline struct policy_entry *policy_at(const struct model *m, uint32_t s)
 	return pool_at(&m->policies, s);
 }
 
+/* ---- model_referred.c: objects that the core is not told of one by one ------------ */
+
+uint32_t referred_limit(const struct limits *l);
+/* After an entry was taken: is there room for it? */
+bool referred_fits(const struct model *m, const struct pool *p);
+/* Fill *error for an object that found none, count it; -ENOSPC. */
+int referred_refuse(struct model *m, const struct meta *meta, struct decode_error *error);
+uint64_t referred_count(const struct model *m);
+
 /* ---- model_body.c: parts of records ------------------------------------------ */
 
 /* Append; a body that gets too long is marked and not written to any more. */

@@ -227,6 +227,10 @@ int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
 	if (rc < 0)
 		return rc;
 	e = namespace_at(m, namespace);
+	if (!e->has_object && e->refs == 0 && !referred_fits(m, &m->namespaces)) {
+		namespace_release_if_unused(m, namespace);
+		return referred_refuse(m, &meta, error);
+	}
 	e->seen = m->replace[resource].round;
 	if (stamp_covers(m, e->texts, &meta, e->bad))
 		return 0;

@@ -401,6 +401,10 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes, str
 	rc = owner_enter(m, kind, &text.meta, &owner);
 	if (rc < 0)
 		return rc;
+	if (!owner_at(m, owner)->texts && !referred_fits(m, &m->owners)) {
+		owner_forget(m, owner);
+		return referred_refuse(m, &text.meta, error);
+	}
 	owner_at(m, owner)->seen = m->replace[resource].round;
 	if (stamp_covers(m, owner_at(m, owner)->texts, &text.meta, owner_at(m, owner)->bad))
 		return 0;

@@ -382,6 +382,10 @@ int policy_put(struct model *m, int resource, const char *json, size_t bytes, st
 	rc = policy_enter(m, object.meta.namespace, object.meta.name, &policy);
 	if (rc < 0)
 		return rc;
+	if (!policy_at(m, policy)->texts && policy_at(m, policy)->pods == 0 && !referred_fits(m, &m->policies)) {
+		policy_release_if_unused(m, policy);
+		return referred_refuse(m, &object.meta, error);
+	}
 	policy_at(m, policy)->seen = m->replace[resource].round;
 	if (stamp_covers(m, policy_at(m, policy)->texts, &object.meta, policy_at(m, policy)->bad))
 		return 0;

@@ -233,8 +233,14 @@ int storage_put(struct model *m, int resource, const char *json, size_t bytes, s
 {
 	int rc = volumes_put(m->volumes, m->which[resource], json, bytes, &m->arena, error);
 
+	struct meta meta;
+
 	m->counts.objects_bad += rc == -EINVAL;
-	return rc;
+	if (rc != -ENOSPC)
+		return rc;
+	rc = extract_meta(json, bytes, &m->arena, &meta, error);
+	meta.kind = text_of(m->resources[resource].kind);
+	return rc < 0 ? rc : referred_refuse(m, &meta, error);
 }
 
 /* ---- what changed ------------------------------------------------------------------------ */

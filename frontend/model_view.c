@@ -219,5 +219,6 @@ void model_counts(const struct model *m, struct model_counts *out)
 	out->shape_slots = m->shapes.n;
 	out->shapes = m->shapes.used;
 	out->pods_beside = m->others.used;
+	out->referred = referred_count(m);
 	out->names = m->columns.pool.used + m->taints.pool.used;
 }

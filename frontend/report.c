@@ -131,6 +131,9 @@ static void drop_oldest(struct report *r, enum item_kind kind)
 
 	report_item_unlist(oldest);
 	r->counts.dropped++;
+	if (log_allowed(&r->drop_limit, r->config.env, "dropped reports"))
+		env_log(r->config.env, "warn", "%zu conditions and events wait to be written, the oldest is dropped; --report-qps "
+		        "says how many are written a second", r->config.queue_max);
 	if (kind == ITEM_BIND)
 		report_item_free(oldest);
 	else

@@ -110,7 +110,7 @@ struct report {
 	struct backoff backoff;
 	struct jsonout path, body;
 	struct report_counts counts;
-	struct log_limit limit;
+	struct log_limit limit, drop_limit;
 };
 
 /* ---- report.c ---- */

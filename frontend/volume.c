@@ -30,6 +30,7 @@ struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait)
 		return NULL;
 	memcpy(vs->hash_key, hash_key, sizeof(vs->hash_key));
 	vs->can_wait = can_wait;
+	vs->limit = SLOT_NONE - 1;
 	volume_facts_init(&vs->facts);
 	volume_keys_init(&vs->shared);
 	for (int k = 0; k < VOLUME_KINDS; k++) {
@@ -37,6 +38,20 @@ struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait)
 		volume_keys_init(&vs->kinds[k].groups);
 	}
 	return vs;
+}
+
+void volumes_limit(struct volumes *vs, uint32_t each)
+{
+	vs->limit = each;
+}
+
+uint64_t volumes_count(const struct volumes *vs)
+{
+	uint64_t n = 0;
+
+	for (int k = 0; k < VOLUME_KINDS; k++)
+		n += vs->kinds[k].entries.used;
+	return n;
 }
 
 static struct volume_entry *entry_at(const struct volume_table *t, uint32_t entry)
@@ -219,9 +234,12 @@ static int entry_make(struct volumes *vs, enum volume_kind kind, struct text nam
 {
 	struct volume_table *t = &vs->kinds[kind];
 	size_t n = namespace.bytes + 1 + name.bytes;
-	char *copy = malloc(n + 1);
 	struct volume_entry *e;
+	char *copy;
 
+	if (t->entries.used >= vs->limit)
+		return -ENOSPC;
+	copy = malloc(n + 1);
 	if (!copy)
 		return -ENOMEM;
 	if (table_reserve(&t->index) < 0 || pool_take(&t->entries, entry) < 0) {

@@ -85,10 +85,16 @@ struct volumes;
 struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait);
 void volumes_free(struct volumes *vs);
 
+/* Of each kind at most so many; what is there already stays. */
+void volumes_limit(struct volumes *vs, uint32_t each);
+/* Objects known. */
+uint64_t volumes_count(const struct volumes *vs);
+
 /* An object as it is now.  One that is older than what is known (resourceVersion) is
  * passed over.
  *   -EINVAL  it can't be read: *error says what; what was known before is forgotten
- *   -ENOMEM  nothing has changed */
+ *   -ENOSPC  the limit is reached
+ *   -ENOMEM  nothing has changed in either */
 int volumes_put(struct volumes *vs, enum volume_kind kind, const char *json, size_t bytes, struct arena *arena,
                 struct decode_error *error);
 int volumes_remove(struct volumes *vs, enum volume_kind kind, const struct meta *meta);

@@ -257,6 +257,7 @@ struct volume_table {
 struct volumes {
 	uint64_t hash_key[2];
 	bool can_wait;
+	uint32_t limit; /* objects of each kind */
 	struct volume_table kinds[VOLUME_KINDS];
 	struct volume_facts facts;
 	struct volume_keys shared; /* pods that name a claim, counted */

@@ -71,6 +71,20 @@ def test_more_kinds_of_pods_than_room():
         well(c)
 
 
+def test_large_objects():
+    """Pods and ConfigMaps of 2 MiB, more than etcd takes, are read like others."""
+    with Cluster(objects.node("n0", cpu="64")) as c:
+        c.pair()
+        for i in range(3):
+            pod = objects.pod(f"p{i}")
+            pod["metadata"]["annotations"] = {"note": "\\\"x" * ((2 << 20) // 5)}
+            c.create(pod, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"m{i}", "namespace": "default"},
+                           "data": {"text": "y" * (2 << 20)}})
+        until(lambda: c.bound("p") == 3, 20, "large pods are bound")
+        equal(c.metric("muster_watch_too_large_total"), 0, "muster_watch_too_large_total")
+        well(c)
+
+
 def test_tiny_rings():
     rng = random.Random(load.seed())
     nodes = [objects.node(f"n{i:03}", cpu="16") for i in range(100)]

@@ -354,3 +354,35 @@ Test(daemon, throws_a_bad_frontend_out, .timeout = 120)
 	thrown_out(bad_ring);
 	thrown_out(bad_head);
 }
+
+/* The one above the limit is told so, and there is room again when another one goes. */
+Test(daemon, observers_have_a_limit, .timeout = 60)
+{
+	enum { MOST = 64 };
+	struct link observers[MOST], more;
+	struct link_error e;
+	struct daemon d;
+	int rc = -EBUSY;
+
+	daemon_start(&d);
+	/* The one that daemon_start() made may not be forgotten yet. */
+	for (int i = 0, tries = 0; i < MOST; tries++) {
+		rc = link_connect(d.socket, LINK_OBSERVER, NULL, &observers[i], &e);
+		cr_assert(rc == 0 || (rc == -EBUSY && tries < WAIT_MS), "observer %d: %s", i, e.text);
+		i += rc == 0;
+		if (rc < 0)
+			nap();
+	}
+	cr_assert_eq(link_connect(d.socket, LINK_OBSERVER, NULL, &more, &e), -EBUSY);
+	cr_assert(strstr(e.text, "too many observers"), "%s", e.text);
+	link_close(&observers[7]);
+	for (int i = 0; (rc = link_connect(d.socket, LINK_OBSERVER, NULL, &more, &e)) < 0; i++) {
+		cr_assert(rc == -EBUSY && i < WAIT_MS, "%s", e.text);
+		nap();
+	}
+	link_close(&more);
+	for (int i = 0; i < MOST; i++)
+		if (i != 7)
+			link_close(&observers[i]);
+	cr_assert_eq(daemon_stop(&d), 0);
+}
