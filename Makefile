@@ -53,7 +53,7 @@ else ifeq ($(SAN),thread)
 OPT := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 ALLOC :=
 else ifeq ($(SAN),coverage)
-OPT := -O0 -g --coverage -fprofile-update=atomic
+OPT := -O0 -g --coverage
 ALLOC :=
 else ifeq ($(SAN),fuzzer)
 OPT := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer -DMUSTER_LIBFUZZER
