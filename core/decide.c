@@ -112,6 +112,8 @@ static void wait_for(struct core *c, struct gang *g, uint32_t need)
 	const struct plan *plan = &c->plan;
 
 	g->wait_kind = KIND_NONE;
+	if (g->kept > 0)
+		return; /* its own room counts as well */
 	if (plan->alike) {
 		g->wait_kind = plan->failed;
 		g->wait_need = need;
@@ -135,39 +137,25 @@ static bool would_fit(struct core *c, uint32_t need)
 	return beside < need && views_get(&c->views, kind)->capacity >= need;
 }
 
-/* Plan, and don't count what was tried and taken back as a change. */
-static enum plan_answer plan_counted(struct core *c, const struct gang *g)
-{
-	const uint64_t before = c->nodes.log_n;
-	enum plan_answer answer = plan_gang(&c->plan, &c->views, &c->gangs, g, &c->need);
-
-	if (answer != PLAN_PLACED)
-		c->undone_log += c->nodes.log_n - before;
-	return answer;
-}
-
 /* How often nodes changed. */
 static uint64_t changes(const struct core *c)
 {
 	return c->nodes.log_n - c->undone_log;
 }
 
-static enum why place(struct core *c, uint32_t index, struct reason *r)
+/* Room that its own members keep is free. */
+static enum why place_lent(struct core *c, uint32_t index, struct reason *r)
 {
 	struct gang *g = &c->gangs.slots[index];
 	struct plan *plan = &c->plan;
 	uint32_t need;
 	enum plan_answer answer;
 
-	if (c->nodes.present == 0)
-		return WHY_NO_NODES;
-	if (!gang_is_whole(g) && !minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
-		return WHY_MIN_RESOURCES;
 	c->views.behind = hold_stands_before(c, index);
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
 	gang_need_find(g, &c->need);
 	need = c->need.total;
-	answer = plan_counted(c, g);
+	answer = plan_gang(plan, &c->views, &c->gangs, g, &c->need);
 	if (answer == PLAN_GAVE_UP && plan->search)
 		g->searched_ns = c->now_ns ? c->now_ns : 1;
 	else if (answer == PLAN_GAVE_UP)
@@ -176,6 +164,7 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 		g->searched_ns = 0;
 	if (answer == PLAN_PLACED) {
 		PROBE(planned, index, g->generation, plan->n, plan->placed);
+		gang_lent_room_gone(c, g);
 		reserve(c);
 		PROBE(gang_reserved, index, g->generation, plan->placed);
 		stat_add(&core_stats(c)->plans_placed, 1);
@@ -195,6 +184,25 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 	if (answer == PLAN_GAVE_UP)
 		return WHY_GAVE_UP;
 	return plan->kept_together ? WHY_TOPOLOGY : WHY_ROOM;
+}
+
+static enum why place(struct core *c, uint32_t index, struct reason *r)
+{
+	struct gang *g = &c->gangs.slots[index];
+	const uint64_t before = c->nodes.log_n;
+	const uint32_t had = gang_have(g);
+	enum why why;
+
+	if (c->nodes.present == 0)
+		return WHY_NO_NODES;
+	if (!gang_is_whole(g) && !minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
+		return WHY_MIN_RESOURCES;
+	gang_lend_room(c, g);
+	why = place_lent(c, index, r);
+	gang_lent_room_back(c, g);
+	if (gang_have(g) == had)
+		c->undone_log += c->nodes.log_n - before; /* what was tried and taken back is no change */
+	return why;
 }
 
 static void count_time(struct core *c, uint64_t start_ns)
@@ -364,22 +372,12 @@ static void cut_walk(struct core *c)
 	c->cursor = ID_NONE;
 }
 
-/* Is a gang that has begun to be looked at?  The room of its members that were refused is free now. */
-static bool begun_comes_first(struct core *c)
-{
-	const uint32_t index = next_changed(c);
-
-	return index != ID_NONE && gang_has_begun(&c->gangs.slots[index]);
-}
-
 void decide_round(struct core *c)
 {
 	uint32_t placed = 0, index;
 
 	c->views.steps = 0;
-	if (!c->synced || !say_all(c))
-		return;
-	if (!begun_comes_first(c) && !claims_answer(c))
+	if (!c->synced || !say_all(c) || !claims_answer(c))
 		return;
 	end_walk(c);
 	begin_walk(c);

@@ -87,10 +87,50 @@ void gang_keep_room(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
 
-	if (gang_has_begun(g))
+	if (gang_has_begun(g) && gang_members(g) >= g->quorum)
 		return;
 	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
 		keep_end(c, &c->pods.slots[id]);
+}
+
+static void kept_room(struct core *c, const struct gang *g, bool take)
+{
+	uint32_t left = g->kept;
+
+	for (pod_id id = g->first; left > 0; id = c->pods.slots[id].next) {
+		const struct pod *p = &c->pods.slots[id];
+
+		if (!pod_keeps_room(p))
+			continue;
+		if (take)
+			census_take(&c->census, p->node, p->kind, p->leaving);
+		else
+			census_give(&c->census, p->node, p->kind, p->leaving);
+		left--;
+	}
+}
+
+void gang_lend_room(struct core *c, const struct gang *g)
+{
+	kept_room(c, g, false);
+}
+
+void gang_lent_room_back(struct core *c, const struct gang *g)
+{
+	kept_room(c, g, true);
+}
+
+void gang_lent_room_gone(struct core *c, struct gang *g)
+{
+	if (g->kept > 0)
+		c->nodes.room_version++; /* it may be elsewhere now */
+	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next) {
+		struct pod *p = &c->pods.slots[id];
+
+		g->kept -= pod_keeps_room(p);
+		if (p->state == POD_PENDING)
+			p->node = ID_NONE;
+	}
 }
 
 /* ---- members ------------------------------------------------------------------------ */
@@ -602,7 +642,6 @@ void backoff_wake(struct core *c)
 		member_out(c, p);
 		list_leave(c, p);
 		PROBE(backoff_over, id, p->generation);
-		keep_end(c, p); /* the gang is looked at before others */
 		member_in(c, p);
 	}
 	c->backoff_due_ns = due_ns > c->now_ns + BACKOFF_GRAIN_NS ? due_ns : c->now_ns + BACKOFF_GRAIN_NS;

@@ -33,9 +33,15 @@ void pod_reserve(struct core *c, pod_id id, node_id node, bool take);
 void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns);
 void pod_unclaim(struct core *c, pod_id id);
 
-/* Members that were refused keep their room as long as the gang has begun and isn't whole; else it is
- * given back now. */
+/* Members that were refused keep their room until the gang is planned again, as long as it has begun
+ * and has members enough; else it is given back now. */
 void gang_keep_room(struct core *c, uint32_t index);
+
+/* For the gang's own plan that room is free.  What follows in the same step is the end of it: all is
+ * taken back, or the plan has other room for them. */
+void gang_lend_room(struct core *c, const struct gang *g);
+void gang_lent_room_back(struct core *c, const struct gang *g);
+void gang_lent_room_gone(struct core *c, struct gang *g);
 
 /* A gang changed or lost a reservation: if it is no longer whole and nothing of it was
  * sent, its reservations are given up. */

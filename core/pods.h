@@ -5,7 +5,7 @@
  *      +------refused-------+
  *
  * A pod that is RESERVED or BOUND takes its shape's requests from its node, and so does one that was
- * refused while its gang has begun, until it is tried again. */
+ * refused while its gang has begun, until the gang is planned again. */
 #ifndef MUSTER_CORE_PODS_H
 #define MUSTER_CORE_PODS_H
 
@@ -99,7 +99,7 @@ static inline pod_id pods_id(const struct pods *ps, const struct pod *p)
 	return (pod_id)(p - ps->slots);
 }
 
-/* Was it refused, and keeps its room for the next try? */
+/* Was it refused, and keeps its room for the gang's next plan? */
 static inline bool pod_keeps_room(const struct pod *p)
 {
 	return p->state == POD_PENDING && p->node != ID_NONE;

@@ -57,7 +57,8 @@ static bool pod_valid(struct checking *k, pod_id id)
 		return wrong(k, "pod %u has no shape", id);
 	if (p->node != ID_NONE && !nodes_find(&c->nodes, p->node))
 		return wrong(k, "pod %u is on a node that is not there", id);
-	if (pod_keeps_room(p) && (p->class != MEMBER_BACKOFF || !gang_has_begun(&c->gangs.slots[p->gang])))
+	if (pod_keeps_room(p) && ((p->class != MEMBER_BACKOFF && p->class != MEMBER_READY) ||
+	                          !gang_has_begun(&c->gangs.slots[p->gang])))
 		return wrong(k, "pod %u is pending and has a node", id);
 	if (p->class != pod_class(p))
 		return wrong(k, "pod %u is counted as %u, is %u", id, p->class, pod_class(p));

@@ -203,52 +203,37 @@ static bool minimum(const struct slow *s, uint32_t gang)
 	return cpu >= g->cpu && pods >= g->quorum;
 }
 
-static bool begun(const struct slow *s, uint32_t gang)
+static bool keeps_on(const struct slow *s, uint32_t gang)
 {
+	uint32_t members = 0;
 	struct quorum q;
 
 	if (gang == ID_NONE || have(s, gang) == 0)
 		return false;
+	for (uint32_t i = 0; i < SLOW_PODS; i++)
+		members += counts(&s->pods[i], gang);
 	q = missing(s, gang, &s->gangs[gang]);
-	return !quorum_met(&q);
-}
-
-/* but: its plan was made before it was whole. */
-static void kept_end(struct slow *s, uint32_t but)
-{
-	for (uint32_t i = 0; i < SLOW_PODS; i++) {
-		struct pod *p = &s->pods[i];
-
-		if (!p->keeps || (p->gang == but && but != ID_NONE))
-			continue;
-		p->keeps = p->live && p->where == NOWHERE && !ready(s, p) && counts(p, p->gang) && !p->gated && !p->refused &&
-		           p->node != ID_NONE && begun(s, p->gang);
-		if (!p->keeps && p->where == NOWHERE)
-			p->node = ID_NONE;
-	}
+	return !quorum_met(&q) && members >= s->gangs[gang].quorum;
 }
 
 void judge_kept(struct slow *s)
 {
-	kept_end(s, ID_NONE);
-}
+	for (uint32_t i = 0; i < SLOW_PODS; i++) {
+		struct pod *p = &s->pods[i];
 
-bool judge_in_doubt(const struct slow *s)
-{
-	for (uint32_t i = 0; i < SLOW_PODS; i++)
-		if (s->pods[i].live && s->pods[i].keeps && s->pods[i].retry_ns <= s->time_ns &&
-		    s->pods[i].retry_ns + 20000000 > s->time_ns)
-			return true;
-	return false;
+		p->keeps = p->keeps && p->live && p->where == NOWHERE && counts(p, p->gang) && !p->gated && !p->refused &&
+		           p->node != ID_NONE && keeps_on(s, p->gang);
+	}
 }
 
 void judge_bind(struct slow *s, const struct cmd_bind *b)
 {
 	struct pod *p = &s->pods[b->pod];
 
-	kept_end(s, p->gang);
-	if (!fits(s, p->shape, b->node) || b->node != best(s, p->shape))
-		kept_end(s, ID_NONE);
+	judge_kept(s);
+	for (uint32_t i = 0; i < SLOW_PODS; i++)
+		if (p->gang != ID_NONE && s->pods[i].gang == p->gang)
+			s->pods[i].keeps = false;
 	cr_assert(p->live && p->generation == b->pod_generation, "a binding of another pod");
 	cr_assert_eq(b->gang, p->gang);
 	cr_assert(ready(s, p), "pod %u is not to be planned", b->pod);
@@ -331,6 +316,25 @@ static bool no_room(uint32_t why)
 	return why == WHY_NO_NODES || why == WHY_ROOM || why == WHY_MIN_RESOURCES;
 }
 
+/* As if nobody of the gang kept room: to the gang itself it is free. */
+static uint32_t expected_with_kept(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g, uint32_t gang)
+{
+	uint32_t nodes[SLOW_PODS], why;
+	bool keeps[SLOW_PODS];
+
+	for (uint32_t i = 0; i < n; i++) {
+		nodes[i] = s->pods[pods[i]].node;
+		keeps[i] = s->pods[pods[i]].keeps;
+		s->pods[pods[i]].keeps = false;
+	}
+	why = expected_why(s, pods, n, g, gang);
+	for (uint32_t i = 0; i < n; i++) {
+		s->pods[pods[i]].node = nodes[i];
+		s->pods[pods[i]].keeps = keeps[i];
+	}
+	return why;
+}
+
 static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g, uint32_t gang,
                           uint32_t told)
 {
@@ -342,7 +346,7 @@ static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, cons
 	for (uint32_t i = 0; i < n; i++)
 		if (told == WHY_BIND_REFUSED && s->pods[pods[i]].retry_ns + 20000000 > s->time_ns)
 			return;
-	expected = expected_why(s, pods, n, g, gang);
+	expected = expected_with_kept(s, pods, n, g, gang);
 	/* Only a gang of several shapes can be beyond the planner, and then it says so;
 	 * it may say so of one that can't be placed as well. */
 	if (told == WHY_GAVE_UP) {

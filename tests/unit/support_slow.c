@@ -358,10 +358,7 @@ void slow_step(struct slow *s)
 	}
 	s->refreshed = random_below(s->r, 8) == 0;
 	s->time_ns += s->refreshed ? UINT64_C(2100000000) : 0;
-	while (judge_in_doubt(s))
-		s->time_ns += UINT64_C(20000000);
 	slow_record(s, EVENT_TICK); /* backoffs end before the judge looks at the time */
-	judge_kept(s);
 	judge_before_plan(s);
 	binds = s->counts.binds;
 	while (core_wants_plan(s->core))

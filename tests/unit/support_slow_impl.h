@@ -89,10 +89,9 @@ void slow_epoch(struct slow *s);
 /* Does this pod take room on that node, as far as anybody can know? */
 bool slow_takes_room(const struct pod *p, uint32_t node);
 
-/* After anything happened: refused members keep their room until they are tried again, while their gang has begun. */
+/* After anything happened: refused members keep their room until the gang is planned again, while it has begun and
+ * has members enough. */
 void judge_kept(struct slow *s);
-/* Is one of them to be tried again just now?  A backoff may end a little late. */
-bool judge_in_doubt(const struct slow *s);
 void judge_before_plan(struct slow *s);
 void judge_bind(struct slow *s, const struct cmd_bind *b);
 void judge_after_plan(struct slow *s);

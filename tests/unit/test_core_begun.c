@@ -102,6 +102,59 @@ Test(begun, gets_its_room_before_a_claim)
 	story_free(s);
 }
 
+/* Two were refused: who is ready first waits for the other, and so does its room. */
+Test(begun, keeps_the_room_until_all_that_are_missing_can_be_tried)
+{
+	struct story *s = story_new();
+
+	node(s, 3);
+	story_gang(s, .name = "g", .quorum = 3);
+	story_pods(s, 3, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	story_bound(s, "g-0");
+	story_refused(s, "g-1", 2000);
+	story_refused(s, "g-2", 8000);
+	story_pod(s, .name = "other", .cpu = 1, .priority = 1000);
+	story_plan(s);
+	story_tick(s, 2500);
+	story_plan(s);
+	CHECK_WHERE(s, "other", "");
+	CHECK_WHERE(s, "g-1", "");
+	story_tick(s, 6000);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "g"), 3);
+	CHECK_WHERE(s, "other", "");
+	story_free(s);
+}
+
+/* What it keeps is no room for others, and no hindrance for itself: one of two finds no node. */
+Test(begun, keeps_the_room_when_the_plan_fails)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 2, .memory = 8);
+	story_node(s, .name = "n2", .cpu = 1, .memory = 8);
+	story_gang(s, .name = "g", .quorum = 3);
+	story_pods(s, 3, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	story_bound(s, "g-0");
+	story_refused(s, "g-1", 1000);
+	story_refused(s, "g-2", 1000);
+	story_node(s, .name = "n2", .cpu = 1, .memory = 8, .cordoned = true);
+	story_pod(s, .name = "other", .cpu = 1, .priority = 1000);
+	story_tick(s, 1100);
+	story_plan(s);
+	cr_assert_eq(story_why(s, "g")->why, WHY_ROOM);
+	cr_assert_eq(story_why(s, "g")->need, 2);
+	cr_assert_eq(story_why(s, "g")->fit, 1);
+	CHECK_WHERE(s, "other", "");
+	story_node(s, .name = "n2", .cpu = 1, .memory = 8);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "g"), 3);
+	CHECK_WHERE(s, "other", "");
+	story_free(s);
+}
+
 static bool room_for_other(struct story *s)
 {
 	bool placed;
@@ -131,6 +184,20 @@ Test(begun, gives_the_room_back_when_nobody_waits_for_it)
 	story_refused(s, "g-0", 5000);
 	cr_assert(!room_for_other(s));
 	story_refused(s, "g-1", 5000);
+	cr_assert(room_for_other(s));
+	story_free(s);
+
+	/* It has fewer members than it needs. */
+	s = story_new();
+	node(s, 3);
+	story_gang(s, .name = "g", .quorum = 3);
+	story_pods(s, 3, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	story_bound(s, "g-0");
+	story_bound(s, "g-1");
+	story_refused(s, "g-2", 5000);
+	cr_assert(!room_for_other(s));
+	story_gang(s, .name = "g", .quorum = 4);
 	cr_assert(room_for_other(s));
 	story_free(s);
 
