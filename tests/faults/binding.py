@@ -68,7 +68,7 @@ def fault_21_server_errors(t):
     """500, 502, 503 and 504, before and after the effect, as a Status and as a proxy's HTML"""
     text = "etcdserver: request timed out, {0}"
     each_is_hit(t, [f(code, text) for f in (before, after) for code in CODES] + [as_html])
-    check(t.c.metric("muster_binds_ambiguous_total") >= 8, "none was ambiguous")
+    check(t.c.metric("muster_binds_ambiguous_total") >= 8, "few were ambiguous")
 
 
 @at(*ON_ITS_WAY, why=NO_BINDING)
@@ -85,7 +85,8 @@ def fault_22_lost_replies(t):
         call.cut()
 
     each_is_hit(t, [lost, half, lambda call: call.cut()] * 4)
-    check(t.c.metric("muster_binds_ambiguous_total") >= 8, "none was ambiguous")
+    # libcurl itself sends once more on a kept connection that closes: a 409 tells then.
+    check(t.c.metric("muster_binds_ambiguous_total") >= 4, "few were ambiguous")
 
 
 @at(*ON_ITS_WAY, why=NO_BINDING, nodes=[objects.node(f"n{i}", cpu="3") for i in range(4)], limit_s=150)

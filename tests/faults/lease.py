@@ -1,4 +1,4 @@
-"""The lease is deleted, edited, and garbage."""
+"""The lease is deleted, edited, garbage, and forbidden."""
 import time
 
 from lib import kube
@@ -60,3 +60,25 @@ def fault_35_the_lease_is_garbage(t):
         time.sleep(2)
     t.settles(within_s=60)
     check(spec(t)["holderIdentity"], "nobody holds it")
+
+
+@at(*MOMENTS, muster=LEASE_TIMES, prepare=place_of_the_lease)
+def fault_25_no_lease(t):
+    """403 for the lease, for less than its 4 s and then for 7 s: kept, then lost; nothing is bound without it"""
+    def forbidden(call):
+        call.status(403, f'leases.coordination.k8s.io "{call.name}" is forbidden: User "muster" cannot do that')
+
+    rule = t.proxy.rule(lambda call: call.resource == "leases", forbidden)
+    time.sleep(1.5)
+    t.proxy.remove(rule)
+    check(t.c.metric("muster_leading") == 1, "the lease was lost within 1.5 s")
+    with t.moment_of("gang"):
+        rule = t.proxy.rule(lambda call: call.resource == "leases", forbidden)
+        time.sleep(5)
+        late = t.c.stats()["binds"]
+        time.sleep(2)
+        check(t.c.stats()["binds"] == late, "it bound without the lease")
+        check(0 < rule.hits <= 40, f"{rule.hits} requests for the lease in 7 s")
+        t.proxy.remove(rule)
+    t.settles(within_s=60)
+    t.log_has("403")

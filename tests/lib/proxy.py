@@ -58,7 +58,7 @@ class Call:
     def __init__(self, handler, body):
         url = urllib.parse.urlsplit(handler.path)
         self.handler, self.proxy, self.body = handler, handler.proxy, body
-        self.method, self.path = handler.command, url.path
+        self.method, self.path, self.target = handler.command, url.path, handler.path
         self.query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         self.resource, self.sub, self.name = resource_of(url.path)
         self.watch = self.query.get("watch") in ("1", "true")
@@ -66,7 +66,7 @@ class Call:
         self.when, self.code = time.monotonic(), None
 
     def __repr__(self):
-        return f"{self.method} {self.handler.path} {self.code}"
+        return f"{self.method} {self.target} {self.code}"
 
     def forward(self):
         """(status, headers, body) of the server, which the client does not hear of."""
@@ -75,7 +75,7 @@ class Call:
 
     def forward_later(self, seconds):
         """The server sees it after that time; the client's connection is free meanwhile."""
-        headers, path, method, body = self._headers(), self.handler.path, self.method, self.body
+        headers, path, method, body = self._headers(), self.target, self.method, self.body
 
         def run():
             time.sleep(seconds)
@@ -138,7 +138,7 @@ class Call:
             if h.upstream is None or fresh:
                 h.upstream = self.proxy.client._connect(None)
             try:
-                h.upstream.request(self.method, h.path, self.body or None, self._headers())
+                h.upstream.request(self.method, self.target, self.body or None, self._headers())
                 return h.upstream.getresponse()
             except (OSError, http.client.HTTPException):
                 if fresh or self.method != "GET":
