@@ -98,8 +98,21 @@ void census_take(struct census *cs, node_id node, kind_id kind, bool leaving)
 
 	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, 1);
 	bonds_change(cs, node, cs->links[shape], 1);
-	things_take(cs->things, node, &cs->shapes->slots[shape]);
+	if (things_has(&cs->shapes->slots[shape]))
+		things_take(cs->things, node, &cs->shapes->slots[shape]);
 	nodes_take(cs->nodes, node, &cs->shapes->slots[shape]);
+}
+
+void census_take_many(struct census *cs, node_id node, kind_id kind, uint32_t n)
+{
+	const shape_id shape = cs->kinds.slots[kind].shape;
+	const struct shape *s = &cs->shapes->slots[shape];
+
+	selectors_change(cs, node, kind_class(&cs->kinds, kind), false, n);
+	bonds_change(cs, node, cs->links[shape], n);
+	for (uint32_t i = 0; i < n && things_has(s); i++)
+		things_take(cs->things, node, s);
+	nodes_take_many(cs->nodes, node, s, n);
 }
 
 void census_give(struct census *cs, node_id node, kind_id kind, bool leaving)
@@ -108,7 +121,8 @@ void census_give(struct census *cs, node_id node, kind_id kind, bool leaving)
 
 	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, UINT32_MAX);
 	bonds_change(cs, node, cs->links[shape], UINT32_MAX);
-	things_give(cs->things, node, &cs->shapes->slots[shape]);
+	if (things_has(&cs->shapes->slots[shape]))
+		things_give(cs->things, node, &cs->shapes->slots[shape]);
 	nodes_give(cs->nodes, node, &cs->shapes->slots[shape]);
 }
 

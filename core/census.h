@@ -124,6 +124,8 @@ void census_pod_leave(struct census *cs, pod_id pod);
  * things.  `leaving`: it is being deleted.  Never fails. */
 void census_take(struct census *cs, node_id node, kind_id kind, bool leaving);
 void census_give(struct census *cs, node_id node, kind_id kind, bool leaving);
+/* n that are not leaving. */
+void census_take_many(struct census *cs, node_id node, kind_id kind, uint32_t n);
 
 /* May one more pod of the kind make room for others somewhere: does it match a selector of
  * required affinity or of a hard spread? */

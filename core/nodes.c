@@ -194,30 +194,44 @@ static void fit_update(struct nodes *ns, node_id id)
 
 	f->cpu = (double)nodes_allocatable(ns, id, RESOURCE_CPU);
 	f->memory = (double)nodes_allocatable(ns, id, RESOURCE_MEMORY);
-	f->cpu_scored = (double)scored[SCORED_CPU];
-	f->memory_scored = (double)scored[SCORED_MEMORY];
-	f->cpu_used = (double)sums[RESOURCE_CPU];
-	f->memory_used = (double)sums[RESOURCE_MEMORY];
+	f->cpu_scored = (double)wide_cut(scored[SCORED_CPU]);
+	f->memory_scored = (double)wide_cut(scored[SCORED_MEMORY]);
+	f->cpu_used = (double)wide_cut(sums[RESOURCE_CPU]);
+	f->memory_used = (double)wide_cut(sums[RESOURCE_MEMORY]);
 	f->pods_left = (double)ns->room[(size_t)id * ns->stride + RESOURCE_PODS];
 	exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST && f->pods_left < FIT_MOST;
 	balance_update(f, exact);
 }
 
 /* One pod more or less: whole numbers below 2^53 stay exact. */
-static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, double by)
+static void fit_add(struct node_fit *f, const struct shape_fit *s, double by)
 {
-	struct node_fit *f = &ns->fits[id];
-
-	if (!fit_exact(f) || !s->exact) {
-		fit_update(ns, id);
-		return;
-	}
 	f->cpu_scored += by * s->cpu_scored;
 	f->memory_scored += by * s->memory_scored;
 	f->cpu_used += by * s->cpu_used;
 	f->memory_used += by * s->memory_used;
 	f->pods_left -= by;
 	balance_update(f, true);
+}
+
+static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, double by)
+{
+	struct node_fit *f = &ns->fits[id];
+
+	if (!fit_exact(f) || !s->exact)
+		fit_update(ns, id);
+	else
+		fit_add(f, s, by);
+}
+
+bool nodes_weigh_ahead(struct nodes *ns, node_id id, const struct shape *s)
+{
+	struct node_fit *f = &ns->fits[id];
+
+	if (!fit_exact(f) || !s->placed.exact)
+		return false;
+	fit_add(f, &s->placed, 1);
+	return fit_exact(f);
 }
 
 int nodes_reach(struct nodes *ns, uint32_t resources)
@@ -275,6 +289,37 @@ void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 	scored[SCORED_MEMORY] += shape_placed_memory(s);
 	fit_change(ns, id, &s->placed, 1);
 	ns->slots[id].pods++;
+	changed(ns, id);
+}
+
+void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n)
+{
+	wide *sums = &ns->sums[(size_t)id * ns->stride];
+	wide *scored = &ns->scored[(size_t)id * SCORED_N];
+	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const bool present = node_present(&ns->slots[id]);
+	bool fit = true;
+
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		fit = fit && (wide)s->requests[i].value * n <= rooms[s->requests[i].resource];
+	if (!fit) {
+		while (n-- > 0)
+			nodes_take(ns, id, s);
+		fit_update(ns, id);
+		return;
+	}
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+		const int64_t value = q->value * (int64_t)n;
+
+		sums[q->resource] += value;
+		rooms[q->resource] -= value;
+		ns->free[q->resource] -= present ? value : 0;
+	}
+	scored[SCORED_CPU] += shape_placed_cpu(s) * n;
+	scored[SCORED_MEMORY] += shape_placed_memory(s) * n;
+	fit_update(ns, id);
+	ns->slots[id].pods += n;
 	changed(ns, id);
 }
 

@@ -122,6 +122,12 @@ void nodes_drop(struct nodes *ns, node_id id);
  * bound is there, fit or not. */
 void nodes_take(struct nodes *ns, node_id id, const struct shape *s);
 void nodes_give(struct nodes *ns, node_id id, const struct shape *s);
+/* n of them at once. */
+void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n);
+
+/* A plan weighs the node as if one more were there; nodes_take_many() follows before anything else is
+ * asked of it.  False when its numbers are too large for that, and then it is to be taken at once. */
+bool nodes_weigh_ahead(struct nodes *ns, node_id id, const struct shape *s);
 
 /* Something about the pods on it changed that rules between pods see. */
 void nodes_touch(struct nodes *ns, node_id id);

@@ -179,31 +179,58 @@ bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_i
 
 /* ---- members of one kind ------------------------------------------------------- */
 
-/* The first of the best keeps taking members until it is worse than those behind it; then they have
- * their turn in order, so that all nodes of one score are one walk. */
+/* Those of a block that are as good as the best take members, each until it is worse than those behind it. */
+static uint32_t fill_block(struct plan *plan, struct views *vs, struct view *v, const struct filling *f, uint32_t member,
+                           uint32_t block, tree_key top)
+{
+	for (uint64_t bits = tree_block(f->tree, block, top); bits && member < f->end; bits &= bits - 1) {
+		uint32_t at = block * TREE_FAN + (uint32_t)__builtin_ctzll(bits);
+		uint32_t rank = f->ranks ? f->ranks[at] : at;
+
+		do {
+			view_take_ahead(vs, v, rank);
+			plan->nodes[member++] = vs->nodes->order[rank];
+		} while (member < f->end && tree_at(&v->tree, rank) >= top);
+		tree_put(f->tree, at, tree_at(&v->tree, rank));
+	}
+	tree_mend(f->tree, block);
+	return member;
+}
+
+static void fill_one(struct plan *plan, struct views *vs, struct view *v, const struct filling *f)
+{
+	uint32_t at = tree_best(f->tree), rank;
+
+	if (at == TREE_NONE)
+		return;
+	rank = f->ranks ? f->ranks[at] : at;
+	view_take(vs, v, rank);
+	plan->nodes[f->member] = vs->nodes->order[rank];
+}
+
+/* All nodes of one score are one walk, in order; then comes the next score. */
 void fill_levels(struct plan *plan, struct views *vs, struct view *v, const struct filling *f)
 {
-	const uint32_t end = f->end;
 	uint32_t member = f->member;
 
-	while (member < end) {
+	if (f->end - member == 1) {
+		fill_one(plan, vs, v, f);
+		return;
+	}
+	while (member < f->end) {
 		uint32_t at = tree_best(f->tree);
 		tree_key top = at != TREE_NONE ? tree_at(f->tree, at) : 0;
 
-		while (at != TREE_NONE) {
-			uint32_t rank = f->ranks ? f->ranks[at] : at;
-
-			do {
-				view_take(vs, v, rank);
-				plan->nodes[member++] = vs->nodes->order[rank];
-			} while (member < end && tree_at(&v->tree, rank) >= top);
-			if (f->ranks)
-				tree_set(f->tree, at, tree_at(&v->tree, rank));
-			at = member < end ? tree_next(f->tree, at + 1, top) : TREE_NONE;
-		}
 		if (top == 0)
-			return;
+			break;
+		while (at != TREE_NONE) {
+			uint32_t block = at / TREE_FAN;
+
+			member = fill_block(plan, vs, v, f, member, block, top);
+			at = member < f->end ? tree_next(f->tree, (block + 1) * TREE_FAN, top) : TREE_NONE;
+		}
 	}
+	view_settle(vs, v);
 }
 
 /* No node took one more of the kind: why not, as things stand in the middle of the plan. */

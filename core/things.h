@@ -26,6 +26,12 @@ void things_free(struct things *t);
 int things_reserve(struct things *t, const struct shape *s);
 void things_release(struct things *t, const struct shape *s);
 
+/* Does a pod of the shape hold any of them on its node? */
+static inline bool things_has(const struct shape *s)
+{
+	return s->body->ports_n > 0 || s->body->exclusives_n > 0 || s->volumes_n > 0;
+}
+
 /* A pod of the shape comes to the node or leaves it. */
 void things_take(struct things *t, node_id node, const struct shape *s);
 void things_give(struct things *t, node_id node, const struct shape *s);

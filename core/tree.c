@@ -125,6 +125,23 @@ void tree_climb(struct tree *t, uint32_t i, tree_key was)
 	}
 }
 
+void tree_mend(struct tree *t, uint32_t block)
+{
+	for (uint32_t level = 1; level < t->depth; level++) {
+		tree_key most = block_most(t->levels[level - 1] + (size_t)block * TREE_FAN);
+
+		if (t->levels[level][block] == most)
+			return;
+		t->levels[level][block] = most;
+		block /= TREE_FAN;
+	}
+}
+
+uint64_t tree_block(const struct tree *t, uint32_t block, tree_key least)
+{
+	return block_mask(t->levels[0] + (size_t)block * TREE_FAN, least);
+}
+
 tree_key tree_top(const struct tree *t)
 {
 	return block_most(t->levels[t->depth - 1]);

@@ -57,6 +57,18 @@ static inline void tree_set(struct tree *t, uint32_t i, tree_key key)
 		tree_climb(t, i, was);
 }
 
+/* Many keys of one block of 64 are changed at once: `tree_put` writes one, `tree_mend` brings the rest of the
+ * tree up to date with the block. */
+static inline void tree_put(struct tree *t, uint32_t i, tree_key key)
+{
+	t->levels[0][i] = key;
+}
+
+void tree_mend(struct tree *t, uint32_t block);
+
+/* The keys of a block that are at least `least` (> 0), a bit each. */
+uint64_t tree_block(const struct tree *t, uint32_t block, tree_key least);
+
 /* The largest key, 0 when there is none but zeros. */
 tree_key tree_top(const struct tree *t);
 

@@ -93,6 +93,9 @@ struct views {
 	struct judgement judgement; /* scratch */
 	enum score_policy score;
 	uint32_t most; /* a node's count is cut off here */
+	uint32_t *ahead; /* by rank: pods taken ahead */
+	uint32_t *ahead_ranks; /* that have some */
+	uint32_t ahead_n;
 	uint64_t uses;
 	uint64_t steps; /* work done, in units of about 10 ns; the planner's budget */
 };
@@ -142,6 +145,12 @@ uint64_t view_bound(struct views *vs, const struct view *v);
 /* One pod of the view's kind comes to the node of that rank; a view that was up to date
  * stays so. */
 void view_take(struct views *vs, struct view *v, uint32_t rank);
+
+/* The same for many in a row, of a plain view that is up to date: its counts and the keys of single nodes are
+ * so at once; the rest of its tree, and all that others see, by view_settle(), once for each node and before
+ * anything else is asked or changed. */
+void view_take_ahead(struct views *vs, struct view *v, uint32_t rank);
+void view_settle(struct views *vs, struct view *v);
 
 /* No more of the kind than these fit on the node by itself. */
 uint32_t views_count_at(const struct views *vs, node_id id, kind_id kind);

@@ -24,6 +24,24 @@ static tree_key plain_top(const tree_key *keys, uint32_t n)
 	return top;
 }
 
+/* Some keys of one block are others now. */
+static void change_block(struct random *r, struct tree *t, tree_key *keys, uint32_t n, uint32_t most)
+{
+	uint32_t block = random_below(r, (n + TREE_FAN - 1) / TREE_FAN), first = block * TREE_FAN;
+	uint32_t end = first + TREE_FAN < n ? first + TREE_FAN : n;
+	tree_key least = (tree_key)(1 + random_below(r, most));
+
+	for (uint32_t i = 0; i < 5; i++) {
+		uint32_t at = first + random_below(r, end - first);
+
+		keys[at] = (tree_key)random_below(r, most);
+		tree_put(t, at, keys[at]);
+	}
+	tree_mend(t, block);
+	for (uint32_t i = first; i < end; i++)
+		cr_assert_eq(tree_block(t, block, least) >> (i - first) & 1, keys[i] >= least);
+}
+
 static void check_tree(struct random *r, uint32_t n, uint32_t most, uint32_t changes)
 {
 	void *memory = aligned_alloc(64, (tree_bytes(n) + 63) / 64 * 64);
@@ -43,6 +61,8 @@ static void check_tree(struct random *r, uint32_t n, uint32_t most, uint32_t cha
 
 		tree_set(&t, i, key);
 		keys[i] = key;
+		if (change % 3 == 0)
+			change_block(r, &t, keys, n, most);
 		top = plain_top(keys, n);
 		least = (tree_key)(1 + random_below(r, most));
 		cr_assert_eq(tree_top(&t), top);
