@@ -1,0 +1,68 @@
+#include "tests/fuzz/support_stream.h"
+
+#include "ctl/files.h"
+#include "frontend/model.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_NS UINT64_C(1000000000)
+
+const struct limits stream_limits = { .nodes = 16, .pods = 64, .gangs = 48, .shapes = 64, .names = 48, .resources = 8,
+	                              .name_bytes = 16384, .command_ring_bytes = 4096 };
+
+static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct stream *s = context;
+	struct record *r = calloc(1, sizeof(*r) + body_bytes);
+
+	if (r == NULL || s->n == STREAM_RECORDS)
+		fuzz_found("the world is too large");
+	r->bytes = (uint32_t)sizeof(*r) + body_bytes;
+	r->kind = (uint16_t)kind;
+	r->time_ns = TIME_NS;
+	s->at[s->n++] = r;
+	return r + 1;
+}
+
+static void put_all(struct model *m, const struct files *files)
+{
+	size_t n;
+	const struct object *objects = files_objects(files, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		int resource = model_resource_index(m, objects[i].api_version, objects[i].kind);
+		struct decode_error e = { .text = "no such kind" };
+
+		if (resource < 0 || model_put(m, resource, objects[i].json.at, objects[i].json.bytes, &e) < 0)
+			fuzz_found("tests/fuzz/world.json: %s: %s: %s", objects[i].name, e.field, e.text);
+	}
+}
+
+const struct stream *stream_get(void)
+{
+	static struct stream stream;
+	static const char *const names[] = { "muster" };
+	const struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = stream_limits,
+		                             .hash_key = { 1, 2 } };
+	const struct model_sink sink = { .reserve = reserve, .context = &stream };
+	struct files *files;
+	struct model *m;
+	char error[2000];
+
+	if (stream.n > 0)
+		return &stream;
+	files = files_new();
+	m = model_new(&config);
+	if (m == NULL || !files_read(files, "tests/fuzz/world.json", error, sizeof(error)))
+		fuzz_found("%s", m != NULL ? error : "memory was short");
+	put_all(m, files);
+	model_restart(m);
+	model_set_synced(m);
+	if (!model_flush(m, &sink))
+		fuzz_found("the world is not told whole");
+	model_free(m);
+	files_free(files);
+	return &stream;
+}

@@ -1,0 +1,23 @@
+/* What a frontend tells a core of tests/fuzz/world.json: the records of one epoch, as good ones to begin
+ * with. */
+#ifndef MUSTER_TESTS_FUZZ_SUPPORT_STREAM_H
+#define MUSTER_TESTS_FUZZ_SUPPORT_STREAM_H
+
+#include "ipc/abi.h"
+
+#include <stddef.h>
+
+#define STREAM_RECORDS 256
+
+struct stream {
+	struct record *at[STREAM_RECORDS]; /* bytes and kind are set; epoch, sequence and time are 0 */
+	size_t n;
+};
+
+/* What the core of these has room for: little, so that the ends of all tables are near. */
+extern const struct limits stream_limits;
+
+/* Made once, from the folder that the fuzzers run in. */
+const struct stream *stream_get(void);
+
+#endif
