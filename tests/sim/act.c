@@ -187,27 +187,38 @@ static void group_do(struct sim *s, const struct action *a)
 
 /* ---- processes and faults --------------------------------------------------------------- */
 
+static void network_do(struct net *n, const struct action *a, uint64_t until_ns)
+{
+	switch (a->act) {
+	case ACT_API_DIES: net_down(n, until_ns); break;
+	case ACT_WATCHES_CUT: net_cut_watches(n); break;
+	case ACT_WATCHES_SLOW: net_watches_slow(n, until_ns); break;
+	case ACT_NET: net_window(n, (enum fate)a->a, until_ns, a->c); break;
+	default: break;
+	}
+}
+
 static void process_do(struct sim *s, const struct action *a)
 {
 	uint64_t ns = (1 + a->b) * SIM_MS, until = s->now_ns + ns;
+	struct duo *duo = s->duos[a->a % s->script->instances];
 
 	story_tell(s, "fault   %s %u %u %u", a->act == ACT_NET ? fate_name((enum fate)a->a) : act_name(a->act), a->a, a->b, a->c);
 	switch (a->act) {
 	case ACT_BOTH_DIE:
-		duo_frontend_dies(s->duo, ns);
-		duo_core_dies(s->duo, ns);
+		duo_frontend_dies(duo, ns);
+		duo_core_dies(duo, ns);
 		break;
-	case ACT_CORE_DIES: duo_core_dies(s->duo, ns); break;
-	case ACT_FRONTEND_DIES: duo_frontend_dies(s->duo, ns); break;
-	case ACT_CORE_STOPS: duo_core_stops(s->duo, ns); break;
-	case ACT_FRONTEND_STOPS: duo_frontend_stops(s->duo, ns); break;
-	case ACT_API_DIES: net_down(s->net, until); break;
+	case ACT_CORE_DIES: duo_core_dies(duo, ns); break;
+	case ACT_FRONTEND_DIES: duo_frontend_dies(duo, ns); break;
+	case ACT_CORE_STOPS: duo_core_stops(duo, ns); break;
+	case ACT_FRONTEND_STOPS: duo_frontend_stops(duo, ns); break;
 	case ACT_COMPACT: as_store_compact(s->api->store); break;
-	case ACT_WATCHES_CUT: net_cut_watches(s->net); break;
-	case ACT_WATCHES_SLOW: net_watches_slow(s->net, until); break;
-	case ACT_NET: net_window(s->net, (enum fate)a->a, until, a->c); break;
+	case ACT_CUT: net_down(s->nets[a->a % s->script->instances], until); break;
 	case ACT_CLOCK: s->wall_jump_ns = (a->b ? -(int64_t)a->a : (int64_t)a->a) * (int64_t)SIM_S; break;
-	default: break;
+	default:
+		for (uint32_t i = 0; i < s->script->instances; i++)
+			network_do(s->nets[i], a, until);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define NAME_BYTES 64
+#define LIVES 1000000u /* of one instance: no two cores have one number */
 #define EXCUSE_NS (200 * SIM_S) /* so old may be what a decision stands on: a silent watch is found after 150 s */
 
 struct sum {
@@ -31,11 +32,11 @@ struct member {
 	bool over; /* ended or gone */
 	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
 	bool by_muster;
-	bool core_knows; /* that it has a node */
+	bool core_knows[SIM_INSTANCES]; /* that it has a node */
 	/* The core's last decision about it. */
 	char decided[NAME_BYTES];
 	uint64_t decided_at; /* counts decisions; 0: never */
-	uint32_t core_life, frontend_life;
+	uint32_t instance, core_life, frontend_life;
 	struct sum others;   /* on that node, that the core knew then */
 	struct sum size;     /* of that node, as it knew it then */
 	/* The last Binding that reached the server. */
@@ -47,7 +48,7 @@ struct member {
 struct place {
 	char name[NAME_BYTES];
 	bool there;
-	struct sum size, known;
+	struct sum size, known[SIM_INSTANCES];
 };
 
 struct gang_book {
@@ -55,7 +56,8 @@ struct gang_book {
 	bool there;
 	int64_t quorum;
 	uint64_t first_bind_ns; /* 0: none yet */
-	uint64_t lost_ns;       /* when it last lost a member, or became another group, and had too few; 0: never */
+	uint64_t lost_ns;       /* when a member that was lost last left too few, or it became another group or wants
+	                         * more; 0: never */
 	bool orphaned;          /* a member's Binding landed of which nobody alive knew */
 };
 
@@ -71,8 +73,9 @@ struct book {
 	const char *posting; /* uid of the pod whose Binding is handled now */
 	uint32_t posting_life;
 	char posting_uid[AS_UID_BYTES];
-	uint64_t decisions, binds;
-	uint32_t core_life;
+	uint64_t decisions, binds, leases;
+	uint32_t core_life[SIM_INSTANCES], decider; /* decider: the instance that decided last */
+	char holder[NAME_BYTES]; /* of the lease */
 	uint64_t less_ns; /* when others last took room, or nodes had less of it; 0: never */
 	uint64_t torn[TEARS];
 	struct as_arena arena;
@@ -162,7 +165,6 @@ static struct gang_book *gang_of(struct book *b, const char *name)
 	return &b->gangs[b->gangs_n++];
 }
 
-/* It lost a member, or wants another number of them. */
 static void gang_lost(struct book *b, const char *name)
 {
 	struct gang_book *g;
@@ -173,7 +175,7 @@ static void gang_lost(struct book *b, const char *name)
 	g = gang_of(b, name);
 	for (size_t i = 0; i < b->members_n; i++)
 		n += b->members[i].counts && strcmp(b->members[i].group, name) == 0;
-	if (n < g->quorum || !g->there)
+	if (n < g->quorum)
 		g->lost_ns = b->sim->now_ns;
 }
 
@@ -184,66 +186,75 @@ static void room_lost(struct book *b)
 
 /* ---- what the core knows ------------------------------------------------------------- */
 
-void book_core_began(struct book *b)
+void book_core_began(struct book *b, uint32_t instance)
 {
 	for (size_t i = 0; i < b->members_n; i++)
-		b->members[i].core_knows = false;
+		b->members[i].core_knows[instance] = false;
 }
 
-void book_all_died(struct book *b)
+void book_all_died(struct book *b, uint32_t instance)
 {
-	for (size_t i = 0; i < b->members_n; i++)
-		b->members[i].orphan = b->members[i].decided_at > 0 && b->members[i].node[0] == '\0';
+	for (size_t i = 0; i < b->members_n; i++) {
+		struct member *m = &b->members[i];
+
+		m->orphan = m->orphan || (m->instance == instance && m->decided_at > 0 && m->node[0] == '\0');
+	}
 }
 
-void book_core_died(struct book *b)
+void book_core_died(struct book *b, uint32_t instance)
 {
-	b->core_life++;
-	book_core_began(b);
+	b->core_life[instance]++;
+	book_core_began(b, instance);
 }
 
-void book_core_pod(struct book *b, const uint64_t uid[2], const char *node)
+void book_core_pod(struct book *b, uint32_t instance, const uint64_t uid[2], const char *node)
 {
 	for (size_t i = b->members_n; i-- > 0;) {
 		struct member *m = &b->members[i];
 
 		if (m->number[0] == uid[0] && m->number[1] == uid[1]) {
-			m->core_knows = node != NULL;
+			m->core_knows[instance] = node != NULL;
 			return;
 		}
 	}
 }
 
-void book_core_node(struct book *b, const char *name, const struct amount *amounts, uint32_t n)
+void book_core_node(struct book *b, uint32_t instance, const char *name, const struct amount *amounts, uint32_t n)
 {
-	struct place *p = place_of(b, name);
+	struct sum *known = &place_of(b, name)->known[instance];
 
-	p->known = (struct sum){0};
+	*known = (struct sum){0};
 	for (uint32_t i = 0; i < n; i++) {
 		if (amounts[i].resource == RESOURCE_CPU)
-			p->known.cpu = amounts[i].value;
+			known->cpu = amounts[i].value;
 		else if (amounts[i].resource == RESOURCE_MEMORY)
-			p->known.memory = amounts[i].value;
+			known->memory = amounts[i].value;
 		else if (amounts[i].resource == RESOURCE_PODS)
-			p->known.pods = amounts[i].value;
+			known->pods = amounts[i].value;
 	}
 }
 
-/* Pods of others that have the node now; `known` of them only. */
-static struct sum others_on(const struct book *b, const char *node, bool known)
+static bool both_dead(const struct member *old, const struct member *by)
+{
+	return old->core_life != by->core_life && old->frontend_life != by->frontend_life;
+}
+
+/* Pods on the node now that whoever decided about `by` did not place himself; `known` of them only. */
+static struct sum others_on(const struct book *b, const char *node, const struct member *by, bool known)
 {
 	struct sum sum = {0};
 
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && !m->by_muster && strcmp(m->node, node) == 0 && (m->core_knows || !known))
+		if (!m->over && m != by && (!m->by_muster || both_dead(m, by)) && strcmp(m->node, node) == 0 &&
+		    (m->core_knows[by->instance] || !known))
 			sum_add(&sum, &m->wants);
 	}
 	return sum;
 }
 
-void book_core_binds(struct book *b, const char *uid, const char *node, uint32_t frontend_life)
+void book_core_binds(struct book *b, uint32_t instance, const char *uid, const char *node, uint32_t frontend_life)
 {
 	struct member *m = member_find(b, uid);
 	struct place *p = place_of(b, node);
@@ -254,22 +265,18 @@ void book_core_binds(struct book *b, const char *uid, const char *node, uint32_t
 	put(m->decided, node);
 	m->decided_at = ++b->decisions;
 	m->orphan = false;
-	m->core_life = b->core_life;
+	m->instance = b->decider = instance;
+	m->core_life = b->core_life[instance];
 	m->frontend_life = frontend_life;
-	m->others = others_on(b, node, true);
-	m->size = p->known;
+	m->others = others_on(b, node, m, true);
+	m->size = p->known[instance];
 	sum = m->others;
 	sum_add(&sum, &m->wants);
-	if (!sum_fits(sum, p->known))
+	if (!sum_fits(sum, m->size))
 		sim_fail(b->sim, "overcommit: the core binds %s to %s, which others fill as far as it knows", m->key, node);
 }
 
 /* ---- overcommitment ------------------------------------------------------------------- */
-
-static bool both_dead(const struct member *old, const struct member *by)
-{
-	return old->core_life != by->core_life && old->frontend_life != by->frontend_life;
-}
 
 /* m has just got its node by muster. */
 static void judge_room(struct book *b, const struct member *landed)
@@ -284,7 +291,7 @@ static void judge_room(struct book *b, const struct member *landed)
 		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 && m->decided_at > last->decided_at)
 			last = m;
 	}
-	sum = sum_least(last->others, others_on(b, landed->node, false));
+	sum = sum_least(last->others, others_on(b, landed->node, last, false));
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
@@ -296,6 +303,17 @@ static void judge_room(struct book *b, const struct member *landed)
 		sim_fail(b->sim, "overcommit: node %s has cpu %lld/%lld memory %lld/%lld pods %lld/%lld after %s", landed->node,
 		         (long long)sum.cpu, (long long)room.cpu, (long long)sum.memory, (long long)room.memory,
 		         (long long)sum.pods, (long long)room.pods, landed->key);
+}
+
+/* ---- who leads --------------------------------------------------------------------------- */
+
+void book_writes(struct book *b, uint32_t instance, const char *path)
+{
+	if (b->sim->script->instances == 1)
+		return;
+	book_look(b);
+	if (strcmp(b->holder, instance == 0 ? "sim-0" : "sim-1") != 0)
+		sim_fail(b->sim, "leaders: instance %u writes to %s while %s holds the lease", instance, path, b->holder);
 }
 
 /* ---- Bindings ------------------------------------------------------------------------- */
@@ -376,7 +394,7 @@ static void member_bound(struct book *b, struct member *m, const char *node)
 		return;
 	}
 	b->binds++;
-	if (m->orphan && m->group[0] != '\0')
+	if ((m->orphan || m->instance != b->decider) && m->group[0] != '\0')
 		gang_of(b, m->group)->orphaned = true;
 	if (!m->ours)
 		sim_fail(b->sim, "stranger: muster bound %s, which is not its own", m->key);
@@ -433,15 +451,20 @@ static void look_group(struct book *b, const struct as_event *e)
 {
 	struct gang_book *g = gang_of(b, e->object->name);
 	int64_t quorum = 0;
-	bool other;
 
 	as_json_integer(as_json_get(as_object_tree(&b->arena, e->object), "spec"), "minMember", &quorum);
-	other = e->kind == AS_DELETED || (g->there ? quorum != g->quorum : g->quorum != 0);
-
+	if (e->kind == AS_DELETED || (g->there ? quorum > g->quorum : g->quorum != 0))
+		g->lost_ns = b->sim->now_ns;
 	g->there = e->kind != AS_DELETED;
 	g->quorum = quorum;
-	if (other)
-		gang_lost(b, e->object->name);
+}
+
+static void look_lease(struct book *b, const struct as_event *e)
+{
+	const struct as_json *tree = as_object_tree(&b->arena, e->object);
+
+	b->leases++;
+	put(b->holder, e->kind == AS_DELETED ? "" : text(as_json_get(tree, "spec"), "holderIdentity"));
 }
 
 void book_look(struct book *b)
@@ -460,6 +483,8 @@ void book_look(struct book *b)
 			look_node(b, e);
 		else if (strcmp(e->object->resource->plural, "podgroups") == 0)
 			look_group(b, e);
+		else if (strcmp(e->object->resource->plural, "leases") == 0)
+			look_lease(b, e);
 	}
 }
 
@@ -530,6 +555,11 @@ bool book_rest(struct book *b, char *why, size_t why_bytes)
 	return true;
 }
 
+uint64_t book_changes(const struct book *b)
+{
+	return b->seen - b->leases;
+}
+
 uint64_t book_revisions(const struct book *b)
 {
 	return b->seen;
@@ -550,7 +580,8 @@ struct book *book_new(struct sim *s)
 	struct book *b = as_alloc(sizeof(*b));
 
 	b->sim = s;
-	b->core_life = 1;
+	for (uint32_t i = 0; i < SIM_INSTANCES; i++)
+		b->core_life[i] = 1 + i * LIVES;
 	return b;
 }
 

@@ -1,7 +1,8 @@
-/* The two processes.  The frontend's side of the rings is as in frontend/corelink.c, the core's turn as
+/* The two processes of an instance.  The frontend's side of the rings is as in frontend/corelink.c, the core's turn as
  * in core/loop.c, without sockets, bells and threads: either process stands still or dies between two
  * turns, and what lay unread on a ring is then lost. */
 #include "core/core.h"
+#include "frontend/lease.h"
 #include "frontend/log.h"
 #include "frontend/model.h"
 #include "frontend/model_impl.h"
@@ -20,6 +21,8 @@
 
 struct duo {
 	struct sim *sim;
+	uint32_t instance;
+	uint64_t rate_permille; /* of its monotonic clock */
 	struct env env;
 	struct limits limits;
 
@@ -28,7 +31,6 @@ struct duo {
 	uint64_t frontend_up_ns;   /* when it starts again */
 	uint64_t frontend_stops_ns; /* stands still until then */
 	uint64_t frontend_due_ns;
-	uint32_t frontend_life;
 
 	struct core *core; /* NULL: dead */
 	struct ledger *ledger;
@@ -48,42 +50,62 @@ struct duo {
 	struct ring_writer event_writer, result_writer, command_writer;
 	struct ring_reader event_reader, result_reader, command_reader;
 	uint64_t crashes;
+	struct net *net;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 };
+
+/* For the story: the process by its name, and its number when there are two. */
+static const char *who(const struct duo *p, const char *process)
+{
+	static char text[32];
+
+	if (p->sim->script->instances == 1)
+		return process;
+	snprintf(text, sizeof(text), "%u %s", p->instance, process);
+	return text;
+}
 
 /* ---- env ------------------------------------------------------------------------- */
 
 static uint64_t env_monotonic(void *context)
 {
-	return ((struct sim *)context)->now_ns + SIM_S;
+	const struct duo *p = context;
+
+	return p->sim->now_ns / 1000 * p->rate_permille + SIM_S;
+}
+
+/* When its clock says that, rounded up. */
+static uint64_t virtual_ns(const struct duo *p, uint64_t monotonic_ns)
+{
+	return monotonic_ns == NEVER_NS ? SIM_NEVER : monotonic_ns > SIM_S ? ((monotonic_ns - SIM_S) / p->rate_permille + 1) * 1000 : 0;
 }
 
 static uint64_t env_wall(void *context)
 {
-	const struct sim *s = context;
+	const struct sim *s = ((struct duo *)context)->sim;
 
 	return (uint64_t)((int64_t)(SIM_EPOCH_NS + s->now_ns) + s->wall_jump_ns);
 }
 
 static uint64_t env_random(void *context)
 {
-	return sim_next(&((struct sim *)context)->random);
+	return sim_next(&((struct duo *)context)->sim->random);
 }
 
 static void env_say(void *context, const char *level, const char *message)
 {
-	struct sim *s = context;
+	const struct duo *p = context;
 
-	story_tell(s, "frontend %s: %s", level, message);
+	story_tell(p->sim, "%s%s: %s", who(p, "frontend "), level, message);
 	if (strcmp(level, "error") == 0 && strstr(message, "makes no sense") != NULL)
-		sim_fail(s, "protocol: %s", message);
+		sim_fail(p->sim, "protocol: %s", message);
 }
 
 /* ---- the frontend's port ------------------------------------------------------------ */
 
 static uint64_t record_time(const struct duo *p)
 {
-	return p->connected_ns + (p->sim->now_ns + SIM_S);
+	return p->connected_ns + env_monotonic((void *)(uintptr_t)p);
 }
 
 static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
@@ -128,8 +150,8 @@ static void note_bind(struct duo *p, const struct cmd_bind *cmd)
 	struct pod_view pod;
 
 	if (node != NULL && model_pod(p->model, cmd->pod, cmd->pod_generation, &pod)) {
-		story_tell(p->sim, "core    binds %s to %s", pod.name, node);
-		book_core_binds(p->sim->book, pod.uid, node, p->frontend_life);
+		story_tell(p->sim, "%sbinds %s to %s", who(p, "core    "), pod.name, node);
+		book_core_binds(p->sim->book, p->instance, pod.uid, node, net_life(p->net));
 	}
 }
 
@@ -156,7 +178,7 @@ static void note_event(struct duo *p, const struct record *r)
 	const void *body = r + 1;
 
 	if (r->kind == EVENT_BEGIN) {
-		book_core_began(p->sim->book);
+		book_core_began(p->sim->book, p->instance);
 	} else if (r->kind == EVENT_NODE) {
 		const struct event_node *e = body;
 		char name[64];
@@ -165,12 +187,12 @@ static void note_event(struct duo *p, const struct record *r)
 		            e->limits_n * sizeof(struct attach_limit) + e->attached_n * sizeof(struct attachment);
 
 		snprintf(name, sizeof(name), "%.*s", (int)e->name_bytes, (const char *)body + at);
-		book_core_node(p->sim->book, name, (const struct amount *)(const void *)(e + 1),
+		book_core_node(p->sim->book, p->instance, name, (const struct amount *)(const void *)(e + 1),
 		               (e->flags & NODE_PRESENT) != 0 ? e->amounts_n : 0);
 	} else if (r->kind == EVENT_POD) {
 		const struct event_pod *e = body;
 
-		book_core_pod(p->sim->book, e->uid, e->node != ID_NONE ? "" : NULL);
+		book_core_pod(p->sim->book, p->instance, e->uid, e->node != ID_NONE ? "" : NULL);
 	}
 }
 
@@ -248,7 +270,7 @@ static void core_begin(struct duo *p)
 	if (p->core == NULL)
 		as_die("no memory for a core");
 	p->time_ns = 0;
-	story_tell(p->sim, "core    starts");
+	story_tell(p->sim, "%sstarts", who(p, "core    "));
 }
 
 static void disconnect(struct duo *p)
@@ -265,14 +287,14 @@ static void disconnect(struct duo *p)
 void duo_core_dies(struct duo *p, uint64_t down_ns)
 {
 	if (p->core != NULL) {
-		story_tell(p->sim, "core    dies");
+		story_tell(p->sim, "%sdies", who(p, "core    "));
 		if (p->frontend == NULL)
-			book_all_died(p->sim->book);
+			book_all_died(p->sim->book, p->instance);
 		disconnect(p);
 		core_free(p->core);
 		p->core = NULL;
 		p->crashes++;
-		book_core_died(p->sim->book);
+		book_core_died(p->sim->book, p->instance);
 	}
 	p->core_up_ns = p->sim->now_ns + down_ns;
 }
@@ -282,10 +304,15 @@ static void frontend_begin(struct duo *p)
 	static const char *const names[] = {"muster"};
 	struct model_config model = {
 		.scheduler_names = names, .scheduler_names_n = 1, .limits = p->limits,
-		.hash_key = {env_random(p->sim), env_random(p->sim)},
+		.hash_key = {env_random(p), env_random(p)},
+	};
+	struct lease_config lease = {
+		.namespace = "kube-system", .name = "muster", .identity = p->instance == 0 ? "sim-0" : "sim-1",
+		.duration_ns = 15 * SIM_S, .renew_ns = 10 * SIM_S, .retry_ns = 2 * SIM_S,
 	};
 	struct frontend_config config = {
 		.bind_connections = 4, .report_per_second = 50, .report_queue = 1000, .instance = "muster-sim",
+		.lease = p->sim->script->instances > 1 ? &lease : NULL,
 	};
 
 	p->model = model_new(&model);
@@ -293,15 +320,14 @@ static void frontend_begin(struct duo *p)
 		as_die("no memory for a model");
 	p->frontend = frontend_new(&config, &p->env, p->model);
 	p->frontend_due_ns = p->sim->now_ns;
-	p->frontend_life++;
-	story_tell(p->sim, "frontend starts");
+	story_tell(p->sim, "%sstarts", who(p, "frontend "));
 }
 
 static void frontend_end(struct duo *p)
 {
 	frontend_free(p->frontend);
 	model_free(p->model);
-	net_orphan(p->sim->net);
+	net_orphan(p->net);
 	p->frontend = NULL;
 	p->model = NULL;
 }
@@ -311,9 +337,9 @@ void duo_frontend_dies(struct duo *p, uint64_t down_ns)
 	if (p->frontend != NULL) {
 		struct frontend *f = p->frontend;
 
-		story_tell(p->sim, "frontend dies");
+		story_tell(p->sim, "%sdies", who(p, "frontend "));
 		if (p->core == NULL || !p->synced)
-			book_all_died(p->sim->book);
+			book_all_died(p->sim->book, p->instance);
 		p->frontend = NULL; /* it hears of nothing */
 		disconnect(p);
 		p->frontend = f;
@@ -362,11 +388,11 @@ static void duo_connect(struct duo *p)
 
 	connect_rings(p);
 	p->connected = true;
-	p->connected_ns = env_wall(p->sim) - env_monotonic(p->sim);
+	p->connected_ns = env_wall(p) - env_monotonic(p);
 	p->core_due_ns = p->frontend_due_ns = p->sim->now_ns;
 	if (frontend_core_up(p->frontend, &p->limits, &port) < 0)
 		sim_fail(p->sim, "limit: frontend_core_up fails");
-	story_tell(p->sim, "core and frontend connect, epoch %llu", (unsigned long long)p->epoch);
+	story_tell(p->sim, "%sand frontend connect, epoch %llu", who(p, "core "), (unsigned long long)p->epoch);
 }
 
 /* ---- turns ---------------------------------------------------------------------------------- */
@@ -394,14 +420,14 @@ static void frontend_turn(struct duo *p)
 	if (p->connected)
 		commands_take(p);
 	next = frontend_poll(p->frontend);
-	p->frontend_due_ns = next == NEVER_NS ? SIM_NEVER : next > SIM_S ? next - SIM_S : 0;
+	p->frontend_due_ns = virtual_ns(p, next);
 	if (p->frontend_due_ns <= p->sim->now_ns)
 		p->frontend_due_ns = p->sim->now_ns + 10000;
 	/* The core wakes a little later. */
 	if (p->connected && p->core_due_ns > p->sim->now_ns + SIM_MS)
 		p->core_due_ns = p->sim->now_ns + 10000 + sim_below(&p->sim->faults_random, SIM_MS);
-	if (frontend_must_restart(p->frontend)) {
-		story_tell(p->sim, "frontend starts over");
+	if (frontend_must_restart(p->frontend) || frontend_lost_lease(p->frontend)) {
+		story_tell(p->sim, "%sstarts over", who(p, "frontend "));
 		duo_frontend_dies(p, 0);
 	}
 }
@@ -486,6 +512,18 @@ const char *duo_busy(const struct duo *p)
 	return m.reports_queued > 0 ? "reports are not sent" : NULL;
 }
 
+bool duo_may_write(void *duo)
+{
+	const struct duo *p = duo;
+
+	return p->frontend != NULL && frontend_may_write(p->frontend);
+}
+
+bool duo_leads(const struct duo *p)
+{
+	return p->frontend != NULL && frontend_may_write(p->frontend);
+}
+
 bool duo_holds(const struct duo *p)
 {
 	return p->core != NULL && atomic_load(&p->ledger->gauges.held) != 0;
@@ -508,15 +546,19 @@ uint64_t duo_crashes(const struct duo *p)
 	return p->crashes;
 }
 
-struct duo *duo_new(struct sim *s)
+struct duo *duo_new(struct sim *s, uint32_t instance)
 {
 	struct duo *p = as_alloc(sizeof(*p));
 	const char *what = "";
 
 	p->sim = s;
+	p->instance = instance;
+	p->rate_permille = instance > 0 ? s->script->rate_permille : 1000;
+	p->net = s->nets[instance];
+	net_context(p->net, p);
 	p->env = (struct env){
-		.transport = net_transport(s->net), .monotonic_ns = env_monotonic, .wall_ns = env_wall,
-		.random = env_random, .log = env_say, .context = s,
+		.transport = net_transport(p->net), .monotonic_ns = env_monotonic, .wall_ns = env_wall,
+		.random = env_random, .log = env_say, .context = p,
 	};
 	p->limits = (struct limits){
 		.nodes = 32, .pods = 256, .gangs = 256, .shapes = 256, .names = 64, .resources = 16,

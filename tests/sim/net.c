@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PIECE_BYTES 1500u
+#define LIVES 1000000u /* of one instance: no two clients have one number */
 
 enum call_state { CALL_SENT, CALL_ANSWERED, CALL_STREAMS, CALL_OVER };
 
@@ -23,6 +24,7 @@ struct http_call {
 	bool orphan;   /* nobody hears of it any more */
 	bool arrived;  /* it reached the server */
 	uint64_t arrive_ns, answer_ns, deadline_ns;
+	bool lease;    /* it is about the lease */
 	uint32_t life; /* of the frontend */
 	struct http_handler handler;
 	char *method, *path, *type, *body;
@@ -44,7 +46,9 @@ struct net {
 	struct http_call *calls, **end;
 	uint64_t serial;
 	uint64_t faults;
-	uint32_t life;
+	uint32_t instance, life;
+	bool (*may_write)(void *context);
+	void *context;
 	uint64_t down_until_ns;
 	uint64_t slow_until_ns;
 	struct {
@@ -133,6 +137,17 @@ static void call_free(struct http_call *c)
 	free(c);
 }
 
+/* As frontend/curl.c asks it on a connection that stands. */
+static bool may_go(struct net *n, const struct http_call *c)
+{
+	if (strcmp(c->method, "GET") == 0 || c->lease)
+		return true;
+	if (!n->may_write(n->context))
+		return false;
+	book_writes(n->sim->book, n->instance, c->path);
+	return true;
+}
+
 static struct http_call *net_start(struct transport *t, const struct http_request *r, const struct http_handler *h)
 {
 	struct net *n = (struct net *)t;
@@ -149,7 +164,8 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 	if (r->body_bytes > 0)
 		memcpy(c->body, r->body, r->body_bytes);
 	c->body_bytes = r->body_bytes;
-	c->fate = now < n->down_until_ns ? FATE_NOT_SENT : fate_draw(n, c);
+	c->lease = r->before_lease;
+	c->fate = now < n->down_until_ns || !may_go(n, c) ? FATE_NOT_SENT : fate_draw(n, c);
 	c->arrive_ns = now + 200000 + random_ns(n, 3 * SIM_MS);
 	c->answer_ns = c->arrive_ns + 200000 + random_ns(n, 3 * SIM_MS);
 	c->deadline_ns = r->timeout_ms > 0 ? now + r->timeout_ms * SIM_MS : SIM_NEVER;
@@ -539,7 +555,7 @@ unsigned net_busy(const struct net *n)
 	unsigned busy = 0;
 
 	for (const struct http_call *c = n->calls; c != NULL; c = c->next)
-		busy += c->state != CALL_OVER && c->state != CALL_STREAMS && !is_over(c) && !(is_watch(c) && c->orphan);
+		busy += !c->lease && c->state != CALL_OVER && c->state != CALL_STREAMS && !is_over(c) && !(is_watch(c) && c->orphan);
 	return busy;
 }
 
@@ -558,14 +574,27 @@ struct transport *net_transport(struct net *n)
 	return &n->transport;
 }
 
-struct net *net_new(struct sim *s)
+uint32_t net_life(const struct net *n)
+{
+	return n->life;
+}
+
+void net_context(struct net *n, void *context)
+{
+	n->context = context;
+}
+
+struct net *net_new(struct sim *s, uint32_t instance, bool (*may_write)(void *context))
 {
 	struct net *n = as_alloc(sizeof(*n));
+
+	n->instance = instance;
+	n->may_write = may_write;
 
 	n->transport.ops = &net_ops;
 	n->sim = s;
 	n->end = &n->calls;
-	n->life = 1;
+	n->life = 1 + instance * LIVES;
 	return n;
 }
 

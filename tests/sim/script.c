@@ -12,7 +12,7 @@ static const char *const act_names[ACT_KINDS] = {
 	[ACT_CORE_DIES] = "core-dies", [ACT_FRONTEND_DIES] = "frontend-dies", [ACT_BOTH_DIE] = "both-die",
 	[ACT_API_DIES] = "api-dies", [ACT_CORE_STOPS] = "core-stops", [ACT_FRONTEND_STOPS] = "frontend-stops",
 	[ACT_COMPACT] = "compact", [ACT_WATCHES_CUT] = "watches-cut", [ACT_WATCHES_SLOW] = "watches-slow",
-	[ACT_NET] = "net", [ACT_CLOCK] = "clock",
+	[ACT_NET] = "net", [ACT_CUT] = "cut", [ACT_CLOCK] = "clock",
 };
 
 const char *act_name(enum act act)
@@ -129,11 +129,11 @@ static void add_foreign(struct making *m)
 
 static void add_crashes(struct making *m)
 {
-	add_some(m, 3, ACT_CORE_DIES, 1, 3000, 0);
-	add_some(m, 3, ACT_FRONTEND_DIES, 1, 3000, 0);
-	add_some(m, 1, ACT_BOTH_DIE, 1, 3000, 0);
-	add_some(m, 2, ACT_CORE_STOPS, 1, 5000, 0);
-	add_some(m, 2, ACT_FRONTEND_STOPS, 1, 5000, 0);
+	add_some(m, 3, ACT_CORE_DIES, m->p->instances, 3000, 0);
+	add_some(m, 3, ACT_FRONTEND_DIES, m->p->instances, 3000, 0);
+	add_some(m, 1, ACT_BOTH_DIE, m->p->instances, 3000, 0);
+	add_some(m, 2, ACT_CORE_STOPS, m->p->instances, 5000, 0);
+	add_some(m, 2, ACT_FRONTEND_STOPS, m->p->instances, 5000, 0);
 }
 
 static void add_faults(struct making *m)
@@ -147,6 +147,15 @@ static void add_faults(struct making *m)
 	add_some(m, 3, ACT_WATCHES_CUT, 1, 0, 0);
 	add_some(m, 3, ACT_WATCHES_SLOW, 1, 8000, 0);
 	add_some(m, 1, ACT_CLOCK, 100000, 2, 0);
+}
+
+/* Who leads changes, and may not know it. */
+static void add_lease(struct making *m)
+{
+	add_some(m, 2, ACT_CUT, 2, 40000, 0);
+	add_some(m, 2, ACT_FRONTEND_STOPS, 2, 40000, 0);
+	add_some(m, 1, ACT_CORE_STOPS, 2, 40000, 0);
+	add_some(m, 1, ACT_FRONTEND_DIES, 2, 20000, 0);
 }
 
 /* Bindings whose fate is open, many of them at once. */
@@ -182,6 +191,10 @@ void script_make(struct script *p, uint64_t seed)
 	p->event_ring_bytes = UINT64_C(4096) << below(&m, 5);
 	p->result_ring_bytes = UINT64_C(128) << below(&m, 5);
 	p->command_ring_bytes = UINT64_C(4096) << below(&m, 4);
+	p->instances = sim_mix(seed ^ 0x1ea5e) % 8 == 0 ? 2 : 1;
+	p->rate_permille = 900 + (uint32_t)(sim_mix(seed ^ 0xc10c) % 5) * 75;
+	if (p->instances > 1)
+		p->end_ns += 60 * SIM_S;
 	p->hold_after_ns = below(&m, 4) == 0 ? 3 * SIM_S : 0;
 	p->kubelets = below(&m, 8) != 0;
 	p->foreign = below(&m, 2) != 0;
@@ -199,6 +212,8 @@ void script_make(struct script *p, uint64_t seed)
 		add_faults(&m);
 	if (kind >> 2 >= 2)
 		add_storm(&m);
+	if (p->instances > 1)
+		add_lease(&m);
 	qsort(p->at, p->n, sizeof(*p->at), by_time);
 }
 

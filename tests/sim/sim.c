@@ -46,15 +46,19 @@ static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
 	s->kubelets = as_kubelets_new(s->api, &(struct as_kubelet_config){
 		.enabled = plan->kubelets, .start_ms = 300, .grace_ms = 2000, .time_scale = 1});
 	s->book = book_new(s);
-	s->net = net_new(s);
-	s->duo = duo_new(s);
+	for (uint32_t i = 0; i < plan->instances; i++) {
+		s->nets[i] = net_new(s, i, duo_may_write);
+		s->duos[i] = duo_new(s, i);
+	}
 	act_start(s);
 }
 
 static void sim_end(struct sim *s)
 {
-	duo_free(s->duo);
-	net_free(s->net);
+	for (uint32_t i = 0; i < s->script->instances; i++) {
+		duo_free(s->duos[i]);
+		net_free(s->nets[i]);
+	}
 	book_free(s->book);
 	as_kubelets_free(s->kubelets);
 	as_api_free(s->api);
@@ -71,6 +75,12 @@ static uint64_t virtual_of(uint64_t wall_ns)
 	return wall_ns == UINT64_MAX ? SIM_NEVER : wall_ns > SIM_EPOCH_NS ? wall_ns - SIM_EPOCH_NS : 0;
 }
 
+static void check(struct sim *s, bool thorough)
+{
+	for (uint32_t i = 0; i < s->script->instances; i++)
+		duo_check(s->duos[i], thorough);
+}
+
 /* Everything that is due now, and the checks. */
 static void step(struct sim *s)
 {
@@ -78,19 +88,22 @@ static void step(struct sim *s)
 
 	as_kubelets_run(s->kubelets, SIM_EPOCH_NS + s->now_ns);
 	book_look(s->book);
-	heard = net_run(s->net);
-	duo_run(s->duo, heard);
-	book_look(s->book);
-	duo_check(s->duo, ++s->steps % CHECK_EVERY == 0);
+	for (uint32_t i = 0; i < s->script->instances; i++) {
+		heard = net_run(s->nets[i]);
+		duo_run(s->duos[i], heard);
+		book_look(s->book);
+	}
+	check(s, ++s->steps % CHECK_EVERY == 0);
 	if (s->steps > STEPS_MAX)
 		sim_fail(s, "busy: %u steps and no end", STEPS_MAX);
 }
 
 static uint64_t next_due(struct sim *s)
 {
-	uint64_t due = least(net_due_ns(s->net), duo_due_ns(s->duo));
+	uint64_t due = virtual_of(as_kubelets_due_ns(s->kubelets));
 
-	due = least(due, virtual_of(as_kubelets_due_ns(s->kubelets)));
+	for (uint32_t i = 0; i < s->script->instances; i++)
+		due = least(due, least(net_due_ns(s->nets[i]), duo_due_ns(s->duos[i])));
 	return due > s->now_ns ? due : s->now_ns + 1000;
 }
 
@@ -124,18 +137,34 @@ static void run_actions(struct sim *s)
 	run_until(s, s->script->end_ns);
 }
 
+/* The one that acts; NULL: nobody. */
+static struct duo *leader(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->script->instances; i++)
+		if (duo_leads(s->duos[i]))
+			return s->duos[i];
+	return NULL;
+}
+
+/* What is still under way, or NULL.  Who stands by has nothing to do. */
+static const char *busy(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->script->instances; i++)
+		if (net_busy(s->nets[i]) > 0)
+			return "requests do not come to an end";
+	return leader(s) != NULL ? duo_busy(leader(s)) : "nobody leads";
+}
+
 /* Is all at rest and as it should be?  Else why not. */
 static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 {
 	char binds[800];
 
-	if (duo_busy(s->duo) != NULL)
-		snprintf(why, why_bytes, "liveness: %s", duo_busy(s->duo));
-	else if (net_busy(s->net) > 0)
-		snprintf(why, why_bytes, "liveness: requests do not come to an end");
+	if (busy(s) != NULL)
+		snprintf(why, why_bytes, "liveness: %s", busy(s));
 	else if (!book_rest(s->book, why, why_bytes))
 		return false;
-	else if (duo_holds(s->duo) || rest_fresh(s, binds, sizeof(binds)))
+	else if (duo_holds(leader(s)) || rest_fresh(s, binds, sizeof(binds)))
 		return true;
 	else
 		snprintf(why, why_bytes, "waits: a fresh start would bind %s", binds);
@@ -145,20 +174,21 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 /* What is not right yet may become right: it fails only when it stays so. */
 static void run_to_rest(struct sim *s)
 {
-	uint64_t end = s->now_ns + REST_MOST_NS, wait = REST_FIRST_NS, version;
+	uint64_t end = s->now_ns + REST_MOST_NS, wait = REST_FIRST_NS, changes;
 	char why[1000] = "";
 
 	story_tell(s, "calm    no faults from now on");
-	net_calm(s->net);
+	for (uint32_t i = 0; i < s->script->instances; i++)
+		net_calm(s->nets[i]);
 	while (!s->failed && s->now_ns < end) {
-		version = as_store_version(s->api->store);
+		changes = book_changes(s->book);
 		run_until(s, s->now_ns + wait);
 		snprintf(why, sizeof(why), "liveness: revisions do not come to an end");
 		/* A tick may be on its way at any moment. */
-		for (int i = 0; i < 10 && !s->failed && duo_busy(s->duo) != NULL; i++)
+		for (int i = 0; i < 10 && !s->failed && busy(s) != NULL; i++)
 			run_until(s, s->now_ns + 7 * SIM_MS);
-		if (!s->failed && version == as_store_version(s->api->store) && is_at_rest(s, why, sizeof(why))) {
-			duo_check(s->duo, true);
+		if (!s->failed && changes == book_changes(s->book) && is_at_rest(s, why, sizeof(why))) {
+			check(s, true);
 			return;
 		}
 		wait = least(wait + wait / 2, REST_LOOK_NS);
@@ -169,6 +199,7 @@ static void run_to_rest(struct sim *s)
 
 void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome *out)
 {
+	uint64_t crashes = 0, faults = 0;
 	struct sim s;
 
 	sim_begin(&s, plan, tell && tell_all);
@@ -177,10 +208,14 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		run_to_rest(&s);
 	if (tell)
 		story_print(s.story);
+	for (uint32_t i = 0; i < plan->instances; i++) {
+		crashes += duo_crashes(s.duos[i]);
+		faults += net_faults(s.nets[i]);
+	}
 	*out = (struct outcome){
 		.failed = s.failed, .hash = story_hash(s.story), .steps = s.steps, .revisions = book_revisions(s.book),
-		.virtual_ns = s.now_ns, .binds = book_binds(s.book), .crashes = duo_crashes(s.duo),
-		.faults = net_faults(s.net),
+		.virtual_ns = s.now_ns, .binds = book_binds(s.book), .crashes = crashes,
+		.faults = faults,
 	};
 	for (int t = 0; t < TEARS; t++)
 		out->gangs[t] = book_gangs(s.book, (enum tear)t);

@@ -5,11 +5,13 @@
  *            faults do, and when
  *   act.c    one action, done to the API server or to a process
  *   net.c    the network: struct transport over tests/apisim as a function
- *   duo.c    the two processes: frontend.h and core.h with the real rings between them
+ *   duo.c    the two processes of an instance: frontend.h and core.h with the real rings between them
  *   book.c   what must hold at every revision of the API server's history
  *   rest.c   what must hold when all has come to rest
  *   story.c  what happened, for who reads a failure
  *   shrink.c the shortest list of actions that still fails
+ *
+ * Some runs have two instances of which one leads by a lease.  Each has a network and clocks of its own.
  *
  * A run is a function of its list of actions and its seed.  The judges (book.c, rest.c) share no code
  * with what they judge; only "what would a fresh start place" asks a second core. */
@@ -55,7 +57,7 @@ enum act {
 	ACT_NODE_CORDON,  /* a node, b 0 or 1 */
 	ACT_NODE_SIZE,    /* a node, b cpu */
 	ACT_NODE_DELETE,  /* a node */
-	ACT_CORE_DIES,    /* down for b ms */
+	ACT_CORE_DIES,    /* of instance a; down for b ms */
 	ACT_FRONTEND_DIES,
 	ACT_BOTH_DIE,
 	ACT_API_DIES,     /* down for b ms */
@@ -65,6 +67,7 @@ enum act {
 	ACT_WATCHES_CUT,  /* in the middle of a line if need be */
 	ACT_WATCHES_SLOW, /* each by its own delay, for b ms */
 	ACT_NET,          /* fate a for b ms, in c percent of requests */
+	ACT_CUT,          /* instance a hears nothing of the API server for b ms */
 	ACT_CLOCK,        /* the wall clock jumps by a s, forward or (b) back */
 	ACT_KINDS
 };
@@ -73,6 +76,7 @@ enum act {
 #define SIM_NODES 10u
 #define SIM_PODS 120u
 #define SIM_GROUPS 16u
+#define SIM_INSTANCES 2u
 
 struct action {
 	uint64_t at_ns;
@@ -87,6 +91,8 @@ struct script {
 	uint64_t end_ns; /* of the actions: then all faults are over */
 	uint64_t event_ring_bytes, result_ring_bytes, command_ring_bytes;
 	uint64_t hold_after_ns;
+	uint32_t instances;
+	uint32_t rate_permille; /* of the second one's monotonic clock */
 	bool kubelets;
 	bool foreign; /* others bind, and nodes change */
 };
@@ -131,15 +137,15 @@ struct as_kubelets;
 
 struct sim {
 	const struct script *script;
-	uint64_t now_ns; /* virtual, from 0: CLOCK_MONOTONIC of everybody */
-	int64_t wall_jump_ns; /* of the frontend's wall clock */
-	uint64_t random;      /* of the frontend */
+	uint64_t now_ns; /* virtual, from 0 */
+	int64_t wall_jump_ns; /* of the frontends' wall clocks */
+	uint64_t random;      /* of the frontends */
 	uint64_t api_random;
 	uint64_t faults_random;
 	struct as_api *api;
 	struct as_kubelets *kubelets;
-	struct net *net;
-	struct duo *duo;
+	struct net *nets[SIM_INSTANCES];
+	struct duo *duos[SIM_INSTANCES];
 	struct book *book;
 	struct story *story;
 	bool failed;
@@ -181,7 +187,9 @@ void act_do(struct sim *s, const struct action *a);
 void act_start(struct sim *s); /* what is there before anything happens */
 
 /* ---- net.c ---- */
-struct net *net_new(struct sim *s);
+/* may_write(context): asked before each request that changes something and isn't about the lease. */
+struct net *net_new(struct sim *s, uint32_t instance, bool (*may_write)(void *context));
+void net_context(struct net *n, void *context);
 void net_free(struct net *n);
 struct transport *net_transport(struct net *n);
 void net_window(struct net *n, enum fate fate, uint64_t until_ns, unsigned percent);
@@ -191,15 +199,16 @@ void net_down(struct net *n, uint64_t until_ns); /* all connections break; none 
 void net_calm(struct net *n);                    /* no faults any more */
 /* The client is dead: what it sent may arrive yet, nobody hears of it. */
 void net_orphan(struct net *n);
+uint32_t net_life(const struct net *n); /* of the client, unlike any other client's */
 /* Do what is due; true when the client was told something. */
 bool net_run(struct net *n);
 uint64_t net_due_ns(struct net *n);
-unsigned net_busy(const struct net *n); /* requests that are no watches */
+unsigned net_busy(const struct net *n); /* requests that are no watches, nor about the lease */
 uint64_t net_requests(const struct net *n);
 uint64_t net_faults(const struct net *n);
 
 /* ---- duo.c ---- */
-struct duo *duo_new(struct sim *s);
+struct duo *duo_new(struct sim *s, uint32_t instance);
 void duo_free(struct duo *p);
 void duo_core_dies(struct duo *p, uint64_t down_ns);
 void duo_frontend_dies(struct duo *p, uint64_t down_ns);
@@ -209,7 +218,9 @@ void duo_run(struct duo *p, bool heard);
 uint64_t duo_due_ns(const struct duo *p);
 /* NULL: all is up, nothing on a ring, nothing to plan or to send; else what is not so. */
 const char *duo_busy(const struct duo *p);
+bool duo_leads(const struct duo *p); /* up, and may act */
 bool duo_holds(const struct duo *p); /* the core keeps room for a gang */
+bool duo_may_write(void *duo);
 void duo_check(struct duo *p, bool thorough);
 uint64_t duo_crashes(const struct duo *p);
 
@@ -220,14 +231,17 @@ void book_look(struct book *b); /* at all revisions since the last look */
 /* A Binding came to the server; it is handled between these two. */
 void book_post_begin(struct book *b, const char *path, const char *body, uint32_t frontend_life);
 void book_post_end(struct book *b);
-/* The core heard of it, or said it: what it can know is what it is judged by. */
-void book_core_began(struct book *b);  /* EVENT_BEGIN: it forgets all but its own bindings */
-void book_core_died(struct book *b);
-void book_all_died(struct book *b);  /* nobody is left who knows which Bindings are under way */
-void book_core_pod(struct book *b, const uint64_t uid[2], const char *node);
-void book_core_node(struct book *b, const char *name, const struct amount *amounts, uint32_t n);
-void book_core_binds(struct book *b, const char *uid, const char *node, uint32_t frontend_life);
+/* A request leaves that changes something and isn't about the lease. */
+void book_writes(struct book *b, uint32_t instance, const char *path);
+/* The core of an instance heard of it, or said it: what it can know is what it is judged by. */
+void book_core_began(struct book *b, uint32_t instance);  /* EVENT_BEGIN: it forgets all but its own bindings */
+void book_core_died(struct book *b, uint32_t instance);
+void book_all_died(struct book *b, uint32_t instance);  /* nobody is left who knows which Bindings are under way */
+void book_core_pod(struct book *b, uint32_t instance, const uint64_t uid[2], const char *node);
+void book_core_node(struct book *b, uint32_t instance, const char *name, const struct amount *amounts, uint32_t n);
+void book_core_binds(struct book *b, uint32_t instance, const char *uid, const char *node, uint32_t frontend_life);
 uint64_t book_revisions(const struct book *b);
+uint64_t book_changes(const struct book *b); /* revisions but for those of leases */
 uint64_t book_binds(const struct book *b);
 /* Gangs of which some member was bound, by what book_rest() found. */
 uint64_t book_gangs(const struct book *b, enum tear tear);
