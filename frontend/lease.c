@@ -327,7 +327,7 @@ static void taken(struct lease *l, const char *body, size_t bytes)
 		        l->config.identity);
 }
 
-static void failed(struct lease *l, const struct http_answer *answer, const char *body, size_t bytes)
+static void failed(struct lease *l, enum request request, const struct http_answer *answer, const char *body, size_t bytes)
 {
 	struct transport *t = l->config.env->transport;
 	struct apistatus s;
@@ -341,7 +341,7 @@ static void failed(struct lease *l, const struct http_answer *answer, const char
 		t->ops->renew_credentials(t);
 	if (answer->status != 409 && log_allowed(&l->limit, l->config.env, "lease"))
 		env_log(l->config.env, "warn", "lease %s/%s: %s %d %.300s", l->config.namespace, l->config.name,
-		        l->request == REQUEST_GET ? "get:" : "write:", answer->status,
+		        request == REQUEST_GET ? "get:" : "write:", answer->status,
 		        answer->end == HTTP_ANSWERED ? s.message : answer->error);
 	again(l, answer->status == 409 && l->lead_until_ns > 0 ? 0 : wait_ns(l));
 }
@@ -366,9 +366,7 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 	} else if (request != REQUEST_GET && ok) {
 		taken(l, body, body_bytes);
 	} else {
-		l->request = request;
-		failed(l, answer, body, body_bytes);
-		l->request = REQUEST_NONE;
+		failed(l, request, answer, body, body_bytes);
 	}
 }
 
