@@ -51,25 +51,12 @@ static void log_line(void *context, const char *level, const char *message)
 static bool read_more(struct fetching *f, const char *body, size_t bytes)
 {
 	struct arena arena = {0};
-	struct text name, more = {0};
+	struct text more = {0};
 	struct json j;
 	bool ok;
 
 	json_begin(&j, body, bytes, &arena);
-	if (json_object(&j))
-		while (json_member(&j, &name)) {
-			if (!text_is(name, "metadata")) {
-				json_skip(&j);
-			} else if (json_object(&j)) {
-				while (json_member(&j, &name)) {
-					if (text_is(name, "continue"))
-						json_string(&j, &more);
-					else
-						json_skip(&j);
-				}
-			}
-		}
-	ok = !j.failed && more.bytes < sizeof(f->more);
+	ok = json_find_text(&j, "metadata", "continue", &more) && more.bytes < sizeof(f->more);
 	if (ok && more.bytes > 0)
 		memcpy(f->more, more.at, more.bytes);
 	f->more[ok ? more.bytes : 0] = '\0';

@@ -25,13 +25,13 @@ static void read_pod_meta(struct json *j, struct extender_question *q)
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
-		if (text_is(name, "name") && json_string(j, &value))
-			q->name = kept(j, value);
-		else if (text_is(name, "namespace") && json_string(j, &value))
-			q->namespace = kept(j, value);
-		else if (text_is(name, "uid") && json_string(j, &value))
-			q->uid = kept(j, value);
-		else if (!j->failed && !text_is(name, "name") && !text_is(name, "namespace") && !text_is(name, "uid"))
+		const char **part = text_is(name, "name") ? &q->name :
+				    text_is(name, "namespace") ? &q->namespace :
+				    text_is(name, "uid") ? &q->uid : NULL;
+
+		if (part && json_string(j, &value))
+			*part = kept(j, value);
+		else if (!part)
 			json_skip(j);
 	}
 }
@@ -81,24 +81,11 @@ static void read_names(struct json *j, struct extender_question *q, size_t *room
 /* The name in a node's own JSON. */
 static struct text object_name(struct json *outer, struct text object)
 {
-	struct text name, value = { 0 };
+	struct text value = { 0 };
 	struct json j;
 
 	json_begin(&j, object.at, object.bytes, outer->arena);
-	if (json_object(&j))
-		while (json_member(&j, &name)) {
-			if (!text_is(name, "metadata")) {
-				json_skip(&j);
-			} else if (json_object(&j)) {
-				while (json_member(&j, &name)) {
-					if (text_is(name, "name"))
-						json_string(&j, &value);
-					else
-						json_skip(&j);
-				}
-			}
-		}
-	if (j.failed)
+	if (!json_find_text(&j, "metadata", "name", &value))
 		json_fail(outer, "is not a node: %s", j.error);
 	return value;
 }

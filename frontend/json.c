@@ -447,3 +447,24 @@ void json_path(const struct json *j, char *out, size_t out_bytes)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
 }
+
+bool json_find_text(struct json *j, const char *outer, const char *inner, struct text *out)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return !j->failed;
+	while (json_member(j, &name)) {
+		if (!text_is(name, outer)) {
+			json_skip(j);
+		} else if (json_object(j)) {
+			while (json_member(j, &name)) {
+				if (text_is(name, inner))
+					json_string(j, out);
+				else
+					json_skip(j);
+			}
+		}
+	}
+	return !j->failed;
+}
