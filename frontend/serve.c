@@ -110,7 +110,14 @@ static enum MHD_Result answer_line(struct MHD_Connection *connection, unsigned s
 	return answer(connection, status, "text/plain; charset=utf-8", line, (size_t)n);
 }
 
-static enum MHD_Result answer_metrics(struct MHD_Connection *connection, const struct metrics *m)
+static void write_latency(const struct metrics *m, FILE *out)
+{
+	latency_write(&m->latency, m->taken_ns, out);
+}
+
+/* What is written of the figures. */
+static enum MHD_Result answer_written(struct MHD_Connection *connection, const char *type, const struct metrics *m,
+                                      void (*write)(const struct metrics *m, FILE *out))
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -119,9 +126,9 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *connection, const s
 
 	if (!out)
 		return MHD_NO;
-	metrics_write(m, out);
+	write(m, out);
 	fclose(out);
-	queued = answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, bytes);
+	queued = answer(connection, MHD_HTTP_OK, type, text, bytes);
 	free(text);
 	return queued;
 }
@@ -136,22 +143,6 @@ static struct timespec fresh_until(void)
 	until.tv_sec += until.tv_nsec / (long)NS_PER_S;
 	until.tv_nsec %= (long)NS_PER_S;
 	return until;
-}
-
-static enum MHD_Result answer_latency(struct MHD_Connection *connection, const struct metrics *m)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-	enum MHD_Result queued;
-
-	if (!out)
-		return MHD_NO;
-	latency_write(&m->latency, m->taken_ns, out);
-	fclose(out);
-	queued = answer(connection, MHD_HTTP_OK, "application/json", text, bytes);
-	free(text);
-	return queued;
 }
 
 /* Ask the loop for new figures; those of before when it does not come to it. */
@@ -409,9 +400,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (s->config.monotonic_ns(NULL) - m->taken_ns > OLD_NS)
 		why = "the loop does not run";
 	if (strcmp(url, "/metrics") == 0) {
-		queued = answer_metrics(connection, m);
+		queued = answer_written(connection, "text/plain; version=0.0.4; charset=utf-8", m, metrics_write);
 	} else if (strcmp(url, "/latency") == 0) {
-		queued = answer_latency(connection, m);
+		queued = answer_written(connection, "application/json", m, write_latency);
 	} else if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
 		queued = answer_line(connection, why ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_OK, why ? why : "ok");
 	} else if (strcmp(url, "/readyz") == 0) {
