@@ -267,30 +267,37 @@ static void figures_take(struct daemon *d)
 	frontend_metrics(d->frontend, &d->metrics);
 }
 
-static void figures_update(struct daemon *d)
-{
-	uint64_t now = env_now(&d->env);
-
-	if (!d->serve || (!serve_is_wanted(d->serve) && now < d->figures_ns))
-		return;
-	d->figures_ns = now + FIGURES_NS;
-	figures_take(d);
-	serve_update(d->serve, &d->metrics);
-}
-
 /* What the page shows: rows of the ledger, with the names and texts that only the model knows. */
 static void state_update(struct daemon *d)
 {
 	struct observer ledger;
 	bool up = corelink_is_up(d->link);
 
-	if (!d->serve || !serve_state_is_wanted(d->serve))
-		return;
-	figures_take(d);
 	if (up)
 		corelink_observe(d->link, &ledger);
 	state_write(up ? &ledger : NULL, d->model, &d->metrics, world_wall_ns(NULL), &d->state);
 	serve_state_update(d->serve, d->state.at, d->state.bytes);
+}
+
+/* Figures, for whoever asks; both kinds of them are of one moment. */
+static void serve_turn(struct daemon *d)
+{
+	uint64_t now = env_now(&d->env);
+	bool figures, state;
+
+	if (!d->serve)
+		return;
+	figures = serve_is_wanted(d->serve) || now >= d->figures_ns;
+	state = serve_state_is_wanted(d->serve);
+	if (!figures && !state)
+		return;
+	figures_take(d);
+	if (figures) {
+		d->figures_ns = now + FIGURES_NS;
+		serve_update(d->serve, &d->metrics);
+	}
+	if (state)
+		state_update(d);
 }
 
 /* Tell a service manager once what /readyz says. */
@@ -344,8 +351,7 @@ static void loop_turn(struct daemon *d)
 
 	questions_take(d);
 	next = frontend_poll(d->frontend);
-	figures_update(d);
-	state_update(d);
+	serve_turn(d);
 	ready_update(d);
 	ms = more ? 0 : sleep_ms(d, next);
 	if (ms > 0 && corelink_is_up(d->link)) {
