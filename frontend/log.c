@@ -114,3 +114,18 @@ void *must_grow(void *items, size_t bytes)
 		fatal_memory();
 	return memory;
 }
+
+void *must_reach(void *items, size_t *n, size_t wanted, size_t first, size_t each)
+{
+	size_t more = *n ? *n : first;
+	char *grown;
+
+	if (wanted < *n)
+		return items;
+	while (more <= wanted)
+		more *= 2;
+	grown = must_grow(items, more * each);
+	memset(grown + *n * each, 0, (more - *n) * each);
+	*n = more;
+	return grown;
+}

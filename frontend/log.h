@@ -36,6 +36,9 @@ void *must_alloc(size_t bytes); /* zeroed */
 char *must_copy(const char *text);
 void *must_grow(void *items, size_t bytes);
 
+/* Items of `each` bytes until there are more than `wanted`: *n of them now, `first` at least, the new ones zeroed. */
+void *must_reach(void *items, size_t *n, size_t wanted, size_t first, size_t each);
+
 static inline uint64_t env_now(const struct env *env)
 {
 	return env->monotonic_ns(env->context);

@@ -166,16 +166,9 @@ void report_item_queue(struct item *i)
 
 static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generation)
 {
-	size_t n = r->by_pod_n ? r->by_pod_n : 1024;
 	struct item *i;
 
-	if (pod >= r->by_pod_n) {
-		while (n <= pod)
-			n *= 2;
-		r->by_pod = must_grow(r->by_pod, n * sizeof(*r->by_pod));
-		memset(r->by_pod + r->by_pod_n, 0, (n - r->by_pod_n) * sizeof(*r->by_pod));
-		r->by_pod_n = n;
-	}
+	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct item *));
 	i = r->by_pod[pod];
 	if (i && i->generation != generation) {
 		/* Another pod has the slot now; a flying one ends by itself. */

@@ -63,16 +63,9 @@ static void group_part(struct report *r, struct group *g)
 
 static struct group *group_of(struct report *r, gang_id gang, uint32_t generation)
 {
-	size_t n = r->by_gang_n ? r->by_gang_n : 256;
 	struct group *g;
 
-	if (gang >= r->by_gang_n) {
-		while (n <= gang)
-			n *= 2;
-		r->by_gang = must_grow(r->by_gang, n * sizeof(struct group *));
-		memset(r->by_gang + r->by_gang_n, 0, (n - r->by_gang_n) * sizeof(struct group *));
-		r->by_gang_n = n;
-	}
+	r->by_gang = must_reach(r->by_gang, &r->by_gang_n, gang, 256, sizeof(struct group *));
 	g = group_find(r, gang, generation);
 	if (g)
 		return g;
