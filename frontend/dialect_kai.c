@@ -31,25 +31,17 @@ static void read_topology(struct json *j, struct group_spec *out)
 	read_level(out, j->arena, preferred, false);
 }
 
+static void refuse_sub_groups(struct json *j, struct group_spec *out)
+{
+	if (extract_any(j))
+		read_refuse(out, j->arena, "spec.subGroups: muster does not support groups within a group");
+}
+
 static void read_spec(struct json *j, struct group_spec *out)
 {
-	int32_t minimum = 0;
-	struct text name;
+	static const struct spec_member members[] = {{"topologyConstraint", read_topology}, {"subGroups", refuse_sub_groups}};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "minMember"))
-			extract_int32(j, &minimum);
-		else if (text_is(name, "topologyConstraint"))
-			read_topology(j, out);
-		else if (text_is(name, "subGroups")) {
-			if (extract_any(j))
-				read_refuse(out, j->arena, "spec.subGroups: muster does not support groups within a group");
-		} else
-			json_skip(j);
-	}
-	read_quorum(out, j->arena, "spec.minMember", minimum);
+	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
 }
 
 static int kai_read(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,

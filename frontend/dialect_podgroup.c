@@ -18,26 +18,20 @@ static enum mark podgroup_old_mark(const struct pod_object *pod, struct arena *a
 	return read_mark(read_label(pod, OLD_LABEL, arena), name);
 }
 
+static void read_schedule_timeout(struct json *j, struct group_spec *out)
+{
+	int32_t seconds = 0;
+
+	extract_int32(j, &seconds);
+	if (seconds != 0)
+		out->timeout_ns = read_timeout(seconds);
+}
+
 static void read_spec(struct json *j, struct group_spec *out)
 {
-	int32_t minimum = 0, timeout_s = 0;
-	struct text name;
+	static const struct spec_member members[] = {{"scheduleTimeoutSeconds", read_schedule_timeout}, {"minResources", read_min_resources}};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "minMember"))
-			extract_int32(j, &minimum);
-		else if (text_is(name, "scheduleTimeoutSeconds"))
-			extract_int32(j, &timeout_s);
-		else if (text_is(name, "minResources"))
-			read_min_resources(j, out);
-		else
-			json_skip(j);
-	}
-	read_quorum(out, j->arena, "spec.minMember", minimum);
-	if (timeout_s != 0)
-		out->timeout_ns = read_timeout(timeout_s);
+	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
 }
 
 static int podgroup_read(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,

@@ -296,3 +296,24 @@ int read_group(const char *json, size_t bytes, struct arena *arena, const char *
 	read_gang_groups(&meta.annotations, meta.namespace, arena_copy(arena, meta.name), out, arena);
 	return 0;
 }
+
+void read_pod_group_spec(struct json *j, const struct spec_member *members, size_t n, struct group_spec *out)
+{
+	int32_t minimum = 0;
+	struct text name;
+	size_t i;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		for (i = 0; i < n && !text_is(name, members[i].name); i++)
+			;
+		if (i < n)
+			members[i].read(j, out);
+		else if (text_is(name, "minMember"))
+			extract_int32(j, &minimum);
+		else
+			json_skip(j);
+	}
+	read_quorum(out, j->arena, "spec.minMember", minimum);
+}

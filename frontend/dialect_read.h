@@ -31,6 +31,15 @@ void read_quorum(struct group_spec *out, struct arena *arena, const char *field,
 /* minResources: a ResourceList without pods. */
 void read_min_resources(struct json *j, struct group_spec *out);
 
+/* A member of a PodGroup's spec. */
+struct spec_member {
+	const char *name;
+	void (*read)(struct json *j, struct group_spec *out);
+};
+
+/* The spec of a PodGroup: minMember, which all of them have, and these; others are passed over. */
+void read_pod_group_spec(struct json *j, const struct spec_member *members, size_t n, struct group_spec *out);
+
 /* A map from roles to their quorums. */
 void read_roles(struct json *j, struct group_spec *out);
 /* One more role; those beyond GANG_ROLES_MAX refuse the group. */

@@ -49,29 +49,20 @@ static void read_topology(struct json *j, struct group_spec *out)
 			    "muster.dev/required-topology names labels of nodes", TEXT_SHOWN(mode));
 }
 
+static void refuse_sub_groups(struct json *j, struct group_spec *out)
+{
+	if (extract_any(j))
+		read_refuse(out, j->arena, "spec.subGroupPolicy: muster does not support groups within a group");
+}
+
 static void read_spec(struct json *j, struct group_spec *out)
 {
-	int32_t minimum = 0;
-	struct text name;
+	static const struct spec_member members[] = {
+		{"minTaskMember", read_roles}, {"minResources", read_min_resources}, {"networkTopology", read_topology},
+		{"subGroupPolicy", refuse_sub_groups},
+	};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "minMember"))
-			extract_int32(j, &minimum);
-		else if (text_is(name, "minTaskMember"))
-			read_roles(j, out);
-		else if (text_is(name, "minResources"))
-			read_min_resources(j, out);
-		else if (text_is(name, "networkTopology"))
-			read_topology(j, out);
-		else if (text_is(name, "subGroupPolicy")) {
-			if (extract_any(j))
-				read_refuse(out, j->arena, "spec.subGroupPolicy: muster does not support groups within a group");
-		} else
-			json_skip(j);
-	}
-	read_quorum(out, j->arena, "spec.minMember", minimum);
+	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
 }
 
 /* As in Volcano: a job that starts with fewer members than its roles ask for in all is an
