@@ -98,7 +98,7 @@ STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stre
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign soak coverage demo test test-unit test-process test-clang test-real test-stress \
-	test-counts test-watching counts-baseline bench layers install deb clean deps deps-test deps-real
+	test-counts test-watching test-image counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
 help:
@@ -192,6 +192,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make bench       measure; needs a quiet machine
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
 ## make test-watching   what watchers cost both daemons, in instructions
+## make test-image  build and run the image without an engine; needs buildah, debootstrap, a network
 ## make layers      show includes that point the wrong way
 ## make install     DESTDIR= PREFIX=/usr/local; units of systemd go to UNITDIR=
 ## make deb         Debian packages into build/deb
@@ -286,6 +287,9 @@ deps-real:
 # Instructions of the hot paths against bench/counts.txt.
 test-counts: deps-test
 	@tests/counts.sh
+# Not a part of anything: it fetches a Debian system.
+test-image: programs
+	@tests/image.py
 test-watching: deps-test programs
 	@tests/watching.py
 counts-baseline: deps-test

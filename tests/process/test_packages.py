@@ -1,6 +1,6 @@
 """What people install: `make install`, the Debian packages, the image and the units of systemd.
 
-The image isn't built here: that needs Docker and a network."""
+The image isn't built here, since that needs a network: tests/image.py does."""
 import os
 import pathlib
 import re
@@ -118,6 +118,37 @@ def test_packages_are_clean():
 
 def dockerfile():
     return (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+
+
+def test_what_the_image_names_is_there():
+    """Files that are copied and run, targets of make, packages of Debian; and nothing that buildah would have to guess."""
+    stages, seen = set(), 0
+    for line in dockerfile().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        word, rest = line.split(None, 1)
+        check(word in ("FROM", "WORKDIR", "COPY", "RUN", "LABEL", "USER", "CMD"), line)
+        seen += 1
+        if word == "FROM":
+            stages.update(re.findall(r" AS (\w+)$", rest))
+            check(rest.split()[0] in ("debian:12", "debian:12-slim"), line)
+        elif word == "COPY" and rest.startswith("--from="):
+            check(rest.split()[0][7:] in stages, line)
+        elif word == "COPY":
+            for source in rest.split()[:-1]:
+                check((ROOT / source).exists(), "COPY", source)
+        elif word == "RUN":
+            script = ROOT / rest.split()[0]
+            check("/" not in rest.split()[0] or os.access(script, os.X_OK), "RUN", script)
+            for target in re.findall(r"\bmake (?:-\S+ )?([a-z]\w*)", rest):
+                check(re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M), "make", target)
+    check(seen >= 10, seen)
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    check("build" in ignored and ".git" in ignored, ignored)
+    wanted = set(re.search(r"^build='([^']*)'", (DEPLOY / "install-deps.sh").read_text(), re.M).group(1).split())
+    wanted |= set(re.search(r"--no-install-recommends ([^&]*)&&", dockerfile()).group(1).split())
+    known = subprocess.run(["apt-cache", "show", *sorted(wanted)], capture_output=True, text=True, check=False)
+    check(not known.stderr.strip(), known.stderr)
 
 
 def test_image_has_the_libraries():
