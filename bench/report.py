@@ -419,6 +419,8 @@ def main():
             path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     write_text(figures)
     write_html(figures)
+    # Pages that repeat some of it.
+    subprocess.run([ROOT / "bench" / "prose.py", "--renew"], check=False)
     print((OUT / "README.md").read_text(encoding="utf-8"))
     print(f"{OUT.relative_to(ROOT)}/index.html has the plots", file=sys.stderr)
 

@@ -10,6 +10,7 @@
 #   - docs/metrics.md shows what --help-metrics prints, and nothing else; --renew as well
 #   - docs/tracing.md has each probe of the daemons, with its arguments; deploy/trace/*.bt compile
 #   - each flag of the daemons has a key in the configuration, with the same default
+#   - numbers that pages repeat from docs/bench are those of docs/bench/figures.json
 #   - the decisions have a number each and are all in docs/decisions/README.md
 set -u
 export LC_ALL=C
@@ -35,7 +36,7 @@ made() { # PAGE MADE
 if [ "${1:-}" = --renew ]; then
 	made docs/configuration.md "$work/schema" > "$work/page" && cat "$work/page" > docs/configuration.md
 	made docs/metrics.md "$work/metrics" > "$work/page" && cat "$work/page" > docs/metrics.md
-	exit
+	exec bench/prose.py --renew
 fi
 
 check() { # WHAT: what was found wrong is on standard input, nothing when all is right
@@ -184,6 +185,10 @@ awk '/^## A map of `/ { split($0, part, "`"); folder = part[2]; next }
 grep -ohE 'muster_[a-z_]+' $guides | grep -v -x -e muster_core -e muster_frontend | sort -u | while read -r metric; do
 	grep -qF "\"$metric" frontend/*.c || grep -qF "$metric{" frontend/*.c || grep -qF "$metric " frontend/*.c || echo "$metric"
 done | check 'metrics that muster-frontend has not'
+
+# ---- figures --------------------------------------------------------------------------
+
+bench/prose.py | check 'numbers of docs/bench that other pages repeat'
 
 # ---- links ---------------------------------------------------------------------------
 
