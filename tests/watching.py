@@ -3,7 +3,8 @@
 
 Both daemons run under valgrind and place the same gangs, one after the other, twice: with nobody there, and with
 `musterctl top`, `explain` and `latency`, the page's state and a scrape of /metrics after each gang. Planning has to take
-the same instructions, less than one in a hundred more. What the frontend spends on a look is told.
+the same instructions, less than one in a hundred more. What the frontend spends on a look is told, and what its recorder of
+latencies costs, which is always on.
 
     tests/watching.py"""
 import os
@@ -22,6 +23,8 @@ NODES, GANGS, MEMBERS = 500, 12, 4
 MOST_PERCENT = 1.0
 # A plan by itself; with all that decides; with all that the core does in the end, its ticks among it.
 PLAN = ("plan_gang", "decide_round", "core_step")
+RECORDED, RECORDER_MOST_PERCENT = 40, 3.0  # gangs of ten
+RECORDER = ("latency_put", "latency_sent", "latency_told", "latency_commanded", "latency_posted", "latency_bound", "world_monotonic_ns")
 LOOK_MOST = 30e6  # of the frontend: one each second is 1 % of a CPU that does 3,000 million
 
 
@@ -81,6 +84,29 @@ def work(rounds_s):
         for process in (frontend, core):
             equal(process.stop(60), 0, process.log()[-1000:])
         return inclusive(core.counts), inclusive(frontend.counts), took
+
+
+def test_the_recorder_of_latencies_is_cheap():
+    """It is always on, so it is counted where it stands: its functions, and every look at the clock as if it were for
+    them alone, in all that the frontend does for these pods."""
+    if not shutil.which("valgrind"):
+        raise Skip("valgrind is not there")
+    with Cluster(*(objects.node(f"n{i:03}", cpu="64") for i in range(100))) as c:
+        c.listen = f"127.0.0.1:{muster.free_port()}"
+        c.start_core()
+        frontend = callgrind(c, "muster-frontend", "--socket", c.socket, "--kubeconfig", str(c.kubeconfig), "--listen", c.listen)
+        c.ready(frontend, 60)
+        subprocess.run(["callgrind_control", "-z", str(frontend.pid)], capture_output=True, check=True)
+        for i in range(RECORDED):
+            c.create(*pods_first(objects.gang(f"g{i}", 10, cpu="1")))
+        until(lambda: c.stats()["binds"] == RECORDED * 10, 100, "the gangs bound")
+        equal(frontend.stop(60), 0, frontend.log()[-1000:])
+        counts = inclusive(frontend.counts)
+        check(counts.get("latency_bound", 0) > 0, sorted(counts)[:50])
+        parts = {name: counts.get(name, 0) for name in RECORDER}
+        percent = sum(parts.values()) * 100 / counts["all"]
+        figure(f"recorder: {percent:.2f} % of the {counts['all'] / RECORDED / 10:.0f} instructions of the frontend for a pod: {parts}")
+        check(percent < RECORDER_MOST_PERCENT, percent)
 
 
 def pods_first(gang):
