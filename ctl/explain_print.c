@@ -23,13 +23,13 @@ static const char *time_text(int64_t seconds, char out[32])
 
 /* ---- others ----------------------------------------------------------------------- */
 
-/* Does a gang come before it in the queue, as core/gangs.h orders them?  Of a live scheduler only those that
- * still have to be placed: the others have left the queue. */
+/* Does a gang come before it in the queue, as core/gangs.h orders them?  One with nothing to place, or without
+ * its quorum of members, is in no queue. */
 static bool is_before(const struct explanation *x, const struct gang_result *a)
 {
 	const struct gang_result *it = x->result;
 
-	if (a == it || a->members == 0 || (x->promises != NULL && a->state != GANG_WAITING && a->state != GANG_BINDING))
+	if (a == it || a->pending == 0 || a->state == GANG_INCOMPLETE)
 		return false;
 	if (a->behind != it->behind)
 		return it->behind;

@@ -18,6 +18,7 @@ struct gang_result {
 	const char *dialect;
 	enum gang_state state;
 	uint32_t quorum, members, placed;
+	uint32_t pending; /* members that had no node before anything was placed */
 	int32_t priority;
 	uint64_t created_ns; /* of its oldest member when the group tells none */
 	bool behind; /* stands behind all that do not: struct gang_row */

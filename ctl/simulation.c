@@ -11,6 +11,7 @@ struct building {
 	const struct offline *o;
 	size_t room;
 	const char **refusals; /* by gang id: of its first refused member */
+	uint32_t *pending;     /* by gang id */
 	uint32_t gangs_max;
 };
 
@@ -73,6 +74,8 @@ static void add_pod(void *context, const struct pod_view *pod)
 		s->placements = ctl_grow(s->placements, b->room, sizeof(*s->placements));
 	}
 	p = &s->placements[s->placements_n++];
+	if (pod->gang_id < b->gangs_max)
+		b->pending[pod->gang_id]++;
 	*p = (struct placement){
 		.pod = print_two(pod->namespace, pod->name),
 		.node = offline_node(b->o, pod->id),
@@ -112,6 +115,7 @@ static void add_gang(struct building *b, gang_id id)
 		.quorum = row->quorum,
 		.members = row->members,
 		.placed = row->bound,
+		.pending = b->pending[id],
 		.priority = row->priority,
 		.created_ns = row->created_ns,
 		.behind = row->behind != 0,
@@ -139,6 +143,7 @@ struct simulation *simulation_new(const struct offline *o)
 
 	s->model = offline_model(o);
 	b.refusals = ctl_alloc(b.gangs_max, sizeof(*b.refusals));
+	b.pending = ctl_alloc(b.gangs_max, sizeof(*b.pending));
 	s->gangs = ctl_alloc(b.gangs_max, sizeof(*s->gangs));
 	model_each_pod(s->model, note_refusal, &b);
 	model_each_pod(s->model, add_pod, &b);
@@ -149,6 +154,7 @@ struct simulation *simulation_new(const struct offline *o)
 	if (s->gangs_n > 0)
 		qsort(s->gangs, s->gangs_n, sizeof(*s->gangs), compare_gangs);
 	free(b.refusals);
+	free(b.pending);
 	return s;
 }
 
