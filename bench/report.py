@@ -46,7 +46,7 @@ WHAT = {
     "openb": "Share of GPUs allocated when the Alibaba openb trace is offered at 130 % of capacity (FGD, USENIX "
              "ATC'23); the goal is the published figure of the same policy.",
 }
-REPEATS = {"e2e": 3, "e2e-real": 3, "compare-real": 1, "memory": 1, "openb": 1}
+REPEATS = {"e2e": 3, "extender": 3, "e2e-real": 3, "compare-real": 1, "memory": 1, "openb": 1}
 
 
 # --- measuring -----------------------------------------------------------------
