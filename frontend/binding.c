@@ -239,13 +239,21 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 	}
 }
 
+/* The core is told which pods wait for it; one that is taken over may name any, and pods of other schedulers, or
+ * that we can't judge, are not its to place. */
+static bool may_be_placed(const struct pod_view *pod)
+{
+	return pod->ours && pod->refusal[0] == '\0';
+}
+
 /* Is there still a reason to send it?  Else it is answered here.  Only while
  * nothing of ours may land. */
 static bool post_wanted(struct bind *b)
 {
 	struct pod_view pod;
 
-	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) || pod.deleting || pod.gated) {
+	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) || pod.deleting || pod.gated ||
+	    (!pod.node[0] && !may_be_placed(&pod))) {
 		binding_refused(b);
 		return false;
 	}

@@ -40,29 +40,39 @@ static void put_all(struct model *m, const struct files *files)
 	}
 }
 
+struct model *stream_model(bool judges_others)
+{
+	static const char *const names[] = { "muster" };
+	const struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = stream_limits,
+		                             .judges_others = judges_others, .hash_key = { 1, 2 } };
+	static struct files *files; /* read once */
+	struct model *m = model_new(&config);
+	char error[2000] = "memory was short";
+
+	if (files == NULL) {
+		files = files_new();
+		if (!files_read(files, "tests/fuzz/world.json", error, sizeof(error)))
+			fuzz_found("%s", error);
+	}
+	if (m == NULL)
+		fuzz_found("%s", error);
+	put_all(m, files);
+	return m;
+}
+
 const struct stream *stream_get(void)
 {
 	static struct stream stream;
-	static const char *const names[] = { "muster" };
-	const struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = stream_limits,
-		                             .hash_key = { 1, 2 } };
 	const struct model_sink sink = { .reserve = reserve, .context = &stream };
-	struct files *files;
 	struct model *m;
-	char error[2000];
 
 	if (stream.n > 0)
 		return &stream;
-	files = files_new();
-	m = model_new(&config);
-	if (m == NULL || !files_read(files, "tests/fuzz/world.json", error, sizeof(error)))
-		fuzz_found("%s", m != NULL ? error : "memory was short");
-	put_all(m, files);
+	m = stream_model(false);
 	model_restart(m);
 	model_set_synced(m);
 	if (!model_flush(m, &sink))
 		fuzz_found("the world is not told whole");
 	model_free(m);
-	files_free(files);
 	return &stream;
 }

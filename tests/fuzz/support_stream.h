@@ -5,6 +5,7 @@
 
 #include "ipc/abi.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define STREAM_RECORDS 256
@@ -19,5 +20,8 @@ extern const struct limits stream_limits;
 
 /* Made once, from the folder that the fuzzers run in. */
 const struct stream *stream_get(void);
+
+/* A frontend's model of the same objects, the caller's; judges_others: as for the extender. */
+struct model *stream_model(bool judges_others);
 
 #endif

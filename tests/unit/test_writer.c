@@ -548,6 +548,34 @@ Test(writer, a_pod_that_went_or_was_bound_is_refused_unsent)
 	end(&b);
 }
 
+/* The core is never told to place these; found by fuzz_commands. */
+Test(writer, a_pod_that_is_not_ours_to_place_is_refused_unsent)
+{
+	static const char theirs[] = "{\"metadata\":{\"name\":\"t\",\"namespace\":\"ns\",\"uid\":\"u-t\",\"resourceVersion\":\"8\"},"
+				     "\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}";
+	struct bench b;
+
+	begin(&b);
+	model_free(b.m);
+	writer_free(b.writer);
+	b.m = world_model_of_all();
+	b.writer = writer_new(&(struct writer_config){
+		.env = &b.w.env, .connections = 4, .result = on_result, .notice = on_notice, .context = &b, .model = b.m });
+	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
+	world_put(b.m, RESOURCE_INDEX_PODS, theirs);
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("c", "5", "\"resourceClaims\":[{\"name\":\"r\",\"resourceClaimName\":\"r\"}]", ""));
+	while (!model_flush(b.m, &world_sink))
+		continue;
+	cr_assert_eq(bind_pod(&b, "t"), 0);
+	writer_poll(b.writer);
+	expect(&b, "refused:0 ");
+	cr_assert_eq(bind_pod(&b, "c"), 0);
+	writer_poll(b.writer);
+	expect(&b, "refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+	end(&b);
+}
+
 Test(writer, a_second_binding_of_a_pod_is_a_mistake_of_the_core)
 {
 	struct bench b;
