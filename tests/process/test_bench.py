@@ -94,13 +94,20 @@ def test_report():
     with tempfile.TemporaryDirectory() as root:
         os.makedirs(f"{root}/bench")
         os.makedirs(f"{root}/docs/bench")
-        shutil.copy(muster.ROOT / "bench" / "report.py", f"{root}/bench")
+        for name in ("report.py", "prose.py"):
+            shutil.copy(muster.ROOT / "bench" / name, f"{root}/bench")
+        for name in ("README.md", "docs/comparison.md", "docs/operations.md", "docs/performance.md"):
+            with open(f"{root}/{name}", "w") as file:
+                file.write("a gang in 0.50<!--= [decide gang-1000/5000] / 1000 --> ms, 9<!--= [reached] --> of 9<!--= [goals] -->\n")
         with open(f"{root}/docs/bench/figures.json", "w") as file:
             json.dump(figures, file)
         subprocess.run([sys.executable, f"{root}/bench/report.py", "--render"], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, timeout=30)
         text = open(f"{root}/docs/bench/README.md").read()
         page = open(f"{root}/docs/bench/index.html").read()
+        prose = open(f"{root}/docs/performance.md").read()
+    # Pages that repeat a number have it anew.
+    equal(re.sub(r"<!--.*?-->", "", prose), "a gang in 0.10 ms, 1 of 2\n")
     for said in ("1 of 2 goals", "gang-1000/5000", "99.5", "missed", "reached", "c0ffee", "stall floor"):
         check(said in text, f"{said} is not in the text")
         check(said in page, f"{said} is not on the page")
