@@ -59,7 +59,8 @@ static int core_init(struct core *c, const struct limits *l, struct ledger *ledg
 	c->stale_known = calloc(c->gangs.n, sizeof(*c->stale_known));
 	c->own = calloc(l->nodes, sizeof(*c->own));
 	c->tally = tally_new(l);
-	if (!c->links || !c->stale || !c->stale_known || !c->own || !c->tally)
+	c->drain = calloc((l->nodes + 63) / 64, sizeof(*c->drain));
+	if (!c->links || !c->stale || !c->stale_known || !c->own || !c->tally || !c->drain)
 		return -ENOMEM;
 	queue_init(&c->changed, &c->gangs, c->links, PLACE_CHANGED);
 	queue_init(&c->waiting, &c->gangs, c->links, PLACE_WAITING);
@@ -95,6 +96,7 @@ void core_free(struct core *c)
 	plan_free(&c->plan);
 	claims_clear(&c->claims);
 	tally_free(c->tally);
+	free(c->drain);
 	free(c->links);
 	free(c->stale);
 	free(c->stale_known);

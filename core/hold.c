@@ -27,7 +27,7 @@ static void hold_end(struct core *c)
 	PROBE(hold_ended, c->held, c->held_generation);
 	c->held = ID_NONE;
 	stat_set(&c->ledger.ledger->gauges.held, 0);
-	views_hold(&c->views, NULL, 0, NULL);
+	views_hold(&c->views, NULL, 0, NULL, false);
 	c->nodes.room_version++; /* there is more for those behind it */
 }
 
@@ -205,14 +205,14 @@ static uint64_t rules_most(const struct core *c, kind_id kind, uint32_t most)
 	return least;
 }
 
-static bool has_rules(const struct core *c, kind_id kind)
+bool kind_has_rules(const struct core *c, kind_id kind)
 {
 	return c->census.links[c->census.kinds.slots[kind].shape] != NULL;
 }
 
 uint32_t ruled_most(const struct core *c, kind_id kind, uint32_t most)
 {
-	return most > 0 && has_rules(c, kind) ? (uint32_t)rules_most(c, kind, most) : most;
+	return most > 0 && kind_has_rules(c, kind) ? (uint32_t)rules_most(c, kind, most) : most;
 }
 
 /* Could as many of each role as are missing, when so many of each kind could at all? */
@@ -245,8 +245,7 @@ static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 	uint32_t could[HOLD_KINDS_MAX] = { 0 };
 	uint64_t fit = 0;
 
-	w->within = gang_requires_level(g);
-	if (w->within)
+	if (gang_requires_level(g))
 		return domain_could_fit(c, g, w, gang_missing(g));
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct shape *s = &c->shapes.slots[c->census.kinds.slots[w->kinds[i]].shape];
@@ -263,7 +262,7 @@ static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 /* How long a hold lasts at a time; 0: no end. */
 static uint64_t turn_ns(const struct core *c, const struct gang *g, const struct wanted *w)
 {
-	return g->timeout_ns == 0 && (w->n > 1 || has_rules(c, w->kinds[0])) ? TURN_NS : g->timeout_ns;
+	return g->timeout_ns == 0 && (w->n > 1 || kind_has_rules(c, w->kinds[0])) ? TURN_NS : g->timeout_ns;
 }
 
 static bool holds_what_it_wants(const struct core *c, const struct gang *g)
@@ -299,7 +298,7 @@ static void hold_begin(struct core *c, uint32_t index, const struct wanted *w)
 	c->held_generation = c->gangs.slots[index].generation;
 	c->held_ns = c->now_ns;
 	PROBE(hold_begun, index, c->held_generation);
-	views_hold(&c->views, w->kinds, w->n, w->within ? c->plan.domains.mask : NULL);
+	views_hold(&c->views, w->kinds, w->n, w->nodes, w->whole);
 	stat_add(&c->ledger.ledger->gauges.holds, 1);
 	stat_set(&c->ledger.ledger->gauges.held, index + UINT64_C(1));
 	/* Those behind it have other numbers now; nobody has more room. */
@@ -353,6 +352,14 @@ static uint32_t candidate(const struct core *c)
 	return ID_NONE;
 }
 
+/* After the same wait again nodes are emptied for it, half of the time: what runs on them may never end. */
+static bool is_emptying(const struct core *c)
+{
+	const uint64_t held_ns = c->now_ns - c->held_ns;
+
+	return held_ns >= c->config.hold_after_ns && (held_ns - c->config.hold_after_ns) / TURN_NS % 2 == 0;
+}
+
 /* Is there still a gang that holds, and does it want what is held? */
 static void review(struct core *c)
 {
@@ -369,9 +376,13 @@ static void review(struct core *c)
 		g->waits_ns = c->now_ns;
 		g->had_turn = true;
 		hold_end(c);
-	} else if (!views_holds_within(&c->views, w.within ? c->plan.domains.mask : NULL)) {
-		/* Labels of nodes changed, or levels. */
-		views_hold(&c->views, w.kinds, w.n, w.within ? c->plan.domains.mask : NULL);
+	} else {
+		if (is_emptying(c))
+			drain_find(c, &w, gang_missing(g));
+		if (views_holds_within(&c->views, w.nodes, w.whole))
+			return;
+		/* Labels of nodes changed, or levels; or nodes are to be emptied. */
+		views_hold(&c->views, w.kinds, w.n, w.nodes, w.whole);
 		c->nodes.room_version++;
 	}
 }

@@ -68,7 +68,7 @@ static void bits_write(struct core *c, uint32_t domain)
 	}
 }
 
-bool domain_could_fit(struct core *c, const struct gang *g, const struct wanted *w, uint64_t need)
+bool domain_could_fit(struct core *c, const struct gang *g, struct wanted *w, uint64_t need)
 {
 	struct domains *d = &c->plan.domains;
 	uint32_t best = OUTSIDE, held;
@@ -91,7 +91,9 @@ bool domain_could_fit(struct core *c, const struct gang *g, const struct wanted 
 	if (held != OUTSIDE && able[held])
 		best = held;
 	free(able);
-	if (best != OUTSIDE)
-		bits_write(c, best);
-	return best != OUTSIDE;
+	if (best == OUTSIDE)
+		return false;
+	bits_write(c, best);
+	w->nodes = d->mask;
+	return true;
 }

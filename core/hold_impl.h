@@ -9,10 +9,14 @@ struct wanted {
 	kind_id kinds[HOLD_KINDS_MAX];
 	uint32_t members[HOLD_KINDS_MAX];
 	uint32_t n;
-	bool within; /* room is kept on the nodes of views.hold_nodes alone */
+	const uint64_t *nodes; /* bits: where room is to be kept; NULL: on all */
+	bool whole; /* these nodes are to be kept whole: see views.h */
 };
 
 /* ---- core/hold.c ---- */
+
+/* Does the shape of the kind have rules between pods? */
+bool kind_has_rules(const struct core *c, kind_id kind);
 
 /* How many pods of the shape, `most` or fewer, the node takes when nobody is there. */
 uint32_t empty_most(const struct core *c, node_id id, const struct shape *s, uint32_t most);
@@ -24,7 +28,14 @@ uint32_t ruled_most(const struct core *c, kind_id kind, uint32_t most);
 
 /* Of a gang with required levels: is there a domain that could take `need` when nobody is there?  Then
  * room is to be kept in the one where most have room now, and as long as that could take them, in the same
- * one.  Its bits are written to domains.mask, by node. */
-bool domain_could_fit(struct core *c, const struct gang *g, const struct wanted *w, uint64_t need);
+ * one.  w->nodes are its nodes then, in domains.mask. */
+bool domain_could_fit(struct core *c, const struct gang *g, struct wanted *w, uint64_t need);
+
+/* ---- core/hold_drain.c ---- */
+
+/* Of one kind without rules between pods: keep nodes whole from now on, as many as could take `need` when
+ * nobody is there.  These are w->nodes then, in core.drain: the nearest to be free first, and later the same
+ * ones as long as they could take it. */
+void drain_find(struct core *c, struct wanted *w, uint64_t need);
 
 #endif

@@ -65,6 +65,7 @@ struct core {
 	uint32_t held; /* the gang that room is held for, ID_NONE; core/hold.h */
 	uint32_t held_generation;
 	uint64_t held_ns; /* since */
+	uint64_t *drain;  /* bits by node: to be emptied for it; core/hold_drain.c */
 
 	uint32_t refresh; /* round in which all reasons are worked out anew */
 	uint64_t refreshed_ns;

@@ -109,7 +109,7 @@ void views_forget(struct views *vs, kind_id kind)
 {
 	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 		if (vs->hold.kinds[i] == kind)
-			views_hold(vs, NULL, 0, NULL);
+			views_hold(vs, NULL, 0, NULL, false);
 	for (int behind = 0; behind < 2; behind++)
 		if (vs->of_kind[behind][kind] != NO_NODE)
 			give_up(vs, vs->of_kind[behind][kind]);
@@ -620,7 +620,7 @@ bool views_room(const struct views *vs, node_id id, kind_id kind)
 	return count > 0 && !(s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s));
 }
 
-void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within)
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within, bool whole)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++)
 		if (vs->slots[i].kind != KIND_NONE && vs->slots[i].hold > 0)
@@ -629,14 +629,15 @@ void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64
 	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 		vs->hold.kinds[i] = kinds[i];
 	vs->hold.within = within != NULL;
+	vs->hold.whole = whole || n > 1;
 	if (within)
 		memcpy(vs->hold_nodes, within, (vs->nodes->limit + 63) / 64 * sizeof(*within));
 	vs->hold.version = n > 0 ? ++vs->holds : 0;
 }
 
-bool views_holds_within(const struct views *vs, const uint64_t *within)
+bool views_holds_within(const struct views *vs, const uint64_t *within, bool whole)
 {
-	return vs->hold.within == (within != NULL) &&
+	return vs->hold.within == (within != NULL) && vs->hold.whole == (whole || vs->hold.kinds_n > 1) &&
 	       (!within || memcmp(vs->hold_nodes, within, (vs->nodes->limit + 63) / 64 * sizeof(*within)) == 0);
 }
 

@@ -40,10 +40,11 @@ struct facts {
  * that gang sees what is left beside it. */
 struct hold {
 	uint64_t version;  /* counts holds; 0: none */
-	uint32_t kinds_n; /* 1: what it would place on a node is kept there; more: nodes that any
-	                   * of them may go to are kept whole */
+	uint32_t kinds_n;
 	kind_id kinds[HOLD_KINDS_MAX];
 	bool within; /* only on nodes of views.hold_nodes */
+	bool whole; /* nodes that any of the kinds may go to are kept whole; else, of one kind, what it would
+	             * place there */
 };
 
 enum view_mode { VIEW_PLAIN, VIEW_GATED, VIEW_WEIGHED, VIEW_JUDGED };
@@ -159,11 +160,11 @@ uint32_t views_count_at(const struct views *vs, node_id id, kind_id kind);
 bool views_room(const struct views *vs, node_id id, kind_id kind);
 
 /* Keep room for those kinds, and for no others; n 0: for nobody.  `within`: on these nodes alone, bits by
- * id, which are copied; NULL: on all. */
-void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within);
+ * id, which are copied; NULL: on all.  `whole`: see struct hold; of several kinds always. */
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within, bool whole);
 
-/* Is room kept on those nodes? */
-bool views_holds_within(const struct views *vs, const uint64_t *within);
+/* Is room kept on those nodes, and so? */
+bool views_holds_within(const struct views *vs, const uint64_t *within, bool whole);
 
 /* The kind is gone or another. */
 void views_forget(struct views *vs, kind_id kind);

@@ -514,9 +514,7 @@ const char *duo_busy(const struct duo *p)
 
 bool duo_may_write(void *duo)
 {
-	const struct duo *p = duo;
-
-	return p->frontend != NULL && frontend_may_write(p->frontend);
+	return duo_leads(duo);
 }
 
 bool duo_leads(const struct duo *p)

@@ -52,6 +52,44 @@ Test(hold, ends_the_wait_of_a_big_gang)
 	story_free(s);
 }
 
+/* Four small pods of one core on each of two nodes, one of which ends at each step, and another one
+ * comes: no member of two cores ever finds a node by chance.  Steps until the gang of them has started. */
+static uint32_t crumbs(uint32_t steps)
+{
+	struct story *s = story_new();
+	static char names[SMALL + 8][16];
+	uint32_t made = 0, step = 0;
+
+	story_node(s, .name = "n1", .cpu = 4, .memory = 64);
+	story_node(s, .name = "n2", .cpu = 4, .memory = 64);
+	for (; made < 8; made++) {
+		snprintf(names[made], sizeof(names[made]), "s%03u", made);
+		story_pod(s, .name = names[made], .cpu = 1, .node = made % 2 ? "n1" : "n2");
+	}
+	story_gang(s, .name = "big", .quorum = 2);
+	story_pods(s, 2, .name = "big", .gang = "big", .cpu = 2);
+	story_plan(s);
+	for (uint32_t oldest = 0; step < steps && story_count(s, "big") == 0; step++) {
+		snprintf(names[made], sizeof(names[made]), "s%03u", made);
+		story_pod(s, .name = names[made++], .cpu = 1, .created = 5000 + step);
+		if (oldest < 8 || *story_where(s, names[oldest]))
+			story_drop_pod(s, names[oldest++]);
+		story_tick(s, 2500);
+		story_plan(s);
+		story_skip(s);
+	}
+	story_free(s);
+	return step;
+}
+
+Test(hold, empties_nodes_for_members_that_need_more_than_what_ends)
+{
+	const uint32_t steps = crumbs(SMALL);
+
+	/* A minute, another one, then four have to end. */
+	cr_assert(steps >= 48 && steps < 70, "%u steps", steps);
+}
+
 static void wait_for_hold(struct story *s)
 {
 	for (int i = 0; i < 30; i++) {
@@ -90,6 +128,35 @@ Test(hold, leaves_what_the_gang_can_not_use)
 	story_plan(s);
 	cr_assert_eq(story_count(s, "big"), 4);
 	cr_assert_eq(story_ledger(s)->gauges.held, 0);
+	story_free(s);
+}
+
+/* Only as many nodes as the gang needs, and those that are nearest to be free; a service that never ends
+ * keeps its node, and the others get it back after ten minutes. */
+Test(hold, empties_no_more_nodes_than_it_needs_and_not_for_ever)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 3, .memory = 64);
+	story_node(s, .name = "n2", .cpu = 3, .memory = 64);
+	story_pods(s, 2, .name = "a", .cpu = 1, .node = "n1");
+	story_pods(s, 2, .name = "b", .cpu = 1, .node = "n2");
+	story_gang(s, .name = "big", .quorum = 1);
+	story_pod(s, .name = "big", .gang = "big", .cpu = 3);
+	story_plan(s);
+	for (int i = 0; i < 60; i++) {
+		story_tick(s, 2500);
+		story_plan(s);
+	}
+	story_pods(s, 2, .name = "small", .cpu = 1, .created = 5000);
+	story_plan(s);
+	CHECK_WHERE(s, "small-0", "n2");
+	CHECK_WHERE(s, "small-1", "");
+	cr_assert_eq(story_why(s, "small-1")->why, WHY_HELD);
+	story_tick(s, 600000);
+	story_plan(s);
+	CHECK_WHERE(s, "small-1", "n1");
+	cr_assert_eq(story_ledger(s)->gauges.held, 1);
 	story_free(s);
 }
 
