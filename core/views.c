@@ -394,9 +394,10 @@ static void rebuild(struct views *vs, struct view *v)
 }
 
 /* A node got a taint that it is weighed by: then it is weighed against all others. */
-static bool turns_soft(const struct views *vs, const struct shape *s, const struct node *n)
+static bool turns_soft(const struct views *vs, const struct shape *s, node_id id)
 {
-	return n->taints_n > 0 && vs->score == SCORE_KUBE && node_present(n) && rule_soft_taints(s, n) > 0;
+	return (vs->census->shapes->soft[id / 64] >> (id % 64) & 1) && vs->score == SCORE_KUBE &&
+	       rule_soft_taints(s, &vs->nodes->slots[id]) > 0;
 }
 
 static void look_set(struct view *v, uint32_t rank, struct look look)
@@ -446,32 +447,64 @@ static void look_in(struct views *vs, struct view *v, const struct shape *s, nod
 	vs->steps += v->gates ? gates_steps(v->gates) : 0;
 }
 
-/* Takes in as many changes as are looked at together; of a node's, the last alone counts.  False when
- * the view has to be worked out anew. */
-static bool follow_some(struct views *vs, struct view *v, const struct shape *s)
+/* The same for many nodes of a view where nothing else hangs on them. */
+static void look_in_many(const struct views *vs, struct view *v, const node_id *ids, uint32_t n, const struct looks *looks)
+{
+	uint64_t counted = v->counted;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t rank = vs->nodes->slots[ids[i]].rank;
+
+		counted += (uint64_t)looks->counts[i] - v->counts[rank];
+		v->counts[rank] = looks->counts[i];
+		tree_set(&v->tree, rank, looks->keys[i]);
+	}
+	v->counted = v->capacity = counted;
+}
+
+/* The nodes that changed and that the shape's rules allow, up to LOOKS_MOST; of a node's changes the last alone
+ * counts.  False when the view has to be worked out anew. */
+static bool changes_collect(struct views *vs, struct view *v, const struct shape *s, node_id *ids, uint32_t *ids_n)
 {
 	const struct nodes *ns = vs->nodes;
-	node_id ids[LOOKS_MOST] __attribute__((uninitialized));
-	struct looks looks __attribute__((uninitialized));
+	uint64_t at = v->position;
 	uint32_t n = 0;
 
-	for (; v->position < ns->log_n && n < LOOKS_MOST; v->position++) {
-		node_id id = ns->log[v->position % NODE_LOG];
+	for (; at < ns->log_n && n < LOOKS_MOST; at++) {
+		const node_id id = ns->log[at % NODE_LOG];
 		const struct node *node = &ns->slots[id];
 
-		if (node->logged != (uint32_t)v->position)
+		if (node->logged != (uint32_t)at)
 			continue;
-		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, node)) || (v->gates && gates_outdated(v->gates, node->rank)))
+		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, id)) || (v->gates && gates_outdated(v->gates, node->rank)))
 			return false;
 		if (shape_allows(s, id))
 			ids[n++] = id;
-		else
+		else if (v->mode != VIEW_PLAIN || v->counts[node->rank] > 0)
 			look_in(vs, v, s, id, (struct look){ 0 });
 	}
-	if (n > 0)
-		nodes_look(vs, v, s, ids, n, &looks);
-	for (uint32_t i = 0; i < n; i++)
-		look_in(vs, v, s, ids[i], (struct look){ (uint32_t)looks.keys[i], looks.counts[i] });
+	v->position = at;
+	*ids_n = n;
+	return true;
+}
+
+/* Takes in as many changes as are looked at together; false as above. */
+static bool follow_some(struct views *vs, struct view *v, const struct shape *s)
+{
+	node_id ids[LOOKS_MOST] __attribute__((uninitialized));
+	struct looks looks __attribute__((uninitialized));
+	uint32_t n;
+
+	if (!changes_collect(vs, v, s, ids, &n))
+		return false;
+	if (n == 0)
+		return true;
+	nodes_look(vs, v, s, ids, n, &looks);
+	if (v->mode == VIEW_PLAIN && !v->masked)
+		look_in_many(vs, v, ids, n, &looks);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			look_in(vs, v, s, ids[i], (struct look){ (uint32_t)looks.keys[i], looks.counts[i] });
 	return true;
 }
 
