@@ -64,7 +64,7 @@ static void settle(struct core *c, pod_id id, node_id node, bool foreign)
 	if (foreign)
 		pod_claim(c, id, node, c->now_ns + CLAIM_CARRIED_NS);
 	else
-		pod_reserve(c, id, node, true);
+		pod_reserve(c, id, node);
 }
 
 void carry_settle(struct core *c)

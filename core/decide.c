@@ -96,16 +96,6 @@ static enum gang_state state_of(const struct gang *g)
 
 /* ---- plan and reserve ------------------------------------------------------------- */
 
-/* The plan's room becomes the members' own, all of it in this step. */
-static void reserve(struct core *c)
-{
-	const struct plan *plan = &c->plan;
-
-	for (uint32_t i = 0; i < plan->n; i++)
-		if (plan->nodes[i] != ID_NONE)
-			pod_reserve(c, plan->pods[i], plan->nodes[i], false);
-}
-
 /* The same kind may have room only after this many of it have: see no_room(). */
 static void wait_for(struct core *c, struct gang *g, uint32_t need)
 {
@@ -165,7 +155,7 @@ static enum why place_lent(struct core *c, uint32_t index, struct reason *r)
 	if (answer == PLAN_PLACED) {
 		PROBE(planned, index, g->generation, plan->n, plan->placed);
 		gang_lent_room_gone(c, g);
-		reserve(c);
+		gang_reserve(c, index, plan);
 		PROBE(gang_reserved, index, g->generation, plan->placed);
 		stat_add(&core_stats(c)->plans_placed, 1);
 		if (plan->placed == plan->n)

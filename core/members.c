@@ -173,26 +173,53 @@ static void list_leave(struct core *c, struct pod *p)
 		pod_queue_remove(&c->claims.kept, &c->pods, id);
 }
 
-void pod_reserve(struct core *c, pod_id id, node_id node, bool take)
+/* The pod has its room, and waits for its CMD_BIND. */
+static void reserved(struct core *c, struct pod *p, node_id node)
+{
+	const pod_id id = pods_id(&c->pods, p);
+
+	p->state = POD_RESERVED;
+	p->any_attempt = false;
+	p->attempt++;
+	PROBE(reserved, id, p->generation, node, p->gang);
+	pod_queue_push(&c->sends, &c->pods, id);
+}
+
+void pod_reserve(struct core *c, pod_id id, node_id node)
 {
 	struct pod *p = &c->pods.slots[id];
 
 	assert(p->state == POD_PENDING && p->node == ID_NONE);
 	member_out(c, p);
 	list_leave(c, p);
-	if (take) {
-		room_take(c, p, node);
-	} else {
-		p->node = node;
+	room_take(c, p, node);
+	reserved(c, p, node);
+	member_in(c, p);
+}
+
+void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)
+{
+	struct gang *g = &c->gangs.slots[index];
+
+	assert(g->place == PLACE_NONE && c->looked_at == index);
+	for (uint32_t i = 0; i < plan->n; i++) {
+		struct pod *p = &c->pods.slots[plan->pods[i]];
+
+		if (plan->nodes[i] == ID_NONE)
+			continue;
+		assert(p->class == MEMBER_READY && p->list == LIST_NONE && p->node == ID_NONE && p->gang == index);
+		c->pods.classes[MEMBER_READY]--;
+		gang_uncount(g, p);
+		p->node = plan->nodes[i];
 		p->leaving = false;
 		room_eased(c, p);
+		reserved(c, p, p->node);
+		p->class = MEMBER_BINDING;
+		c->pods.classes[MEMBER_BINDING]++;
+		gang_count(g, p);
 	}
-	p->state = POD_RESERVED;
-	p->any_attempt = false;
-	p->attempt++;
-	PROBE(reserved, id, p->generation, node, p->gang);
-	pod_queue_push(&c->sends, &c->pods, id);
-	member_in(c, p);
+	g->hopeless = 0;
+	gang_keep_room(c, index);
 }
 
 /* ---- reservations that were not sent ------------------------------------------------ */

@@ -24,9 +24,10 @@ void pod_moved(void *context, pod_id id);
 /* An answer to a CMD_BIND.  One that fits nothing is counted and passed over. */
 void pod_answered(struct core *c, enum record_kind kind, const struct result *result, uint64_t time_ns);
 
-/* The node was taken for the pod by a plan, or is taken now (`take`): it is the
- * pod's, and a CMD_BIND is due. */
-void pod_reserve(struct core *c, pod_id id, node_id node, bool take);
+/* The node is taken for the pod, and a CMD_BIND is due. */
+void pod_reserve(struct core *c, pod_id id, node_id node);
+/* The same for those of the gang at hand that the plan has placed, whose room it has taken already. */
+void gang_reserve(struct core *c, uint32_t index, const struct plan *plan);
 
 /* The same for a pod that another scheduler places: no CMD_BIND follows, and the room is given back
  * by pod_unclaim(), if the pod is not bound before. */
