@@ -91,7 +91,7 @@ LIB_probe    := $(B)/lib/libmuster-probe.a
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
 	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim tests/probe:muster-killat,\
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
-	$(B)/bin/muster-count
+	$(B)/bin/muster-count $(if $(SAN),,$(B)/lib/muster-shim.so)
 
 UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
@@ -154,6 +154,12 @@ $(eval $(call program,muster-sim,tests/sim/main,$(LIB_sim) $(LIB_apisim) $(LIB_f
 $(eval $(call program,muster-killat,tests/probe/main,$(LIB_probe)))
 $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+
+# Preloaded by tests: tests/lib/shim.py.
+$(B)/lib/muster-shim.so: tests/shim/shim.c Makefile
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -Wl,-z,relro,-z,now -o $@ $< -ldl
 
 # A unit test is one Criterion program for one module; it may use any library.
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c)) \
@@ -258,7 +264,7 @@ test-stress:
 
 # Many at a time: they mostly wait.  Some are tests of modules, under ASan.
 faults: deps-test
-	@$(MAKE) --no-print-directory -j2 programs
+	@$(MAKE) --no-print-directory -j2 programs $(patsubst %,build/unit/test_%_memory,core model volume)
 	@$(MAKE) --no-print-directory -j2 SAN=address unit
 	@tests/faults/run.py
 

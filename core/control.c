@@ -20,6 +20,7 @@
 
 #define OBSERVERS_MAX 64u
 #define REPEAT_MS 2 /* pokes may be lost */
+#define REST_MS 500 /* when a peer knocks and there is no descriptor for it */
 #define USAGE 2
 
 enum { POLL_SIGNAL, POLL_LISTEN, POLL_NEWS, POLL_FRONTEND, POLL_OBSERVERS };
@@ -34,6 +35,7 @@ struct control {
 	struct link_peer frontend; /* in place while loop_peer() is not PEER_FREE */
 	bool welcomed;
 	bool leaving; /* it hung up */
+	bool rests;   /* nobody is taken on in this turn */
 	struct link_peer observers[OBSERVERS_MAX];
 	size_t observers_n;
 	uint64_t refused;
@@ -99,6 +101,7 @@ static void accept_one(struct control *k)
 		if (rc == -ECONNRESET)
 			return;
 		k->refused++;
+		k->rests = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
 		log_line(LOG_WARN, "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx refused=%llu",
 		         log_quote(&text, e.text), (unsigned long long)e.our_hash, (unsigned long long)e.their_hash,
 		         (unsigned long long)k->refused);
@@ -175,13 +178,18 @@ static bool control_turn(struct control *k)
 		[POLL_FRONTEND] = { .fd = -1 },
 	};
 	size_t observers = k->observers_n;
+	int wait_ms = loop_has_news(k) ? REPEAT_MS : k->rests ? REST_MS : -1;
 	uint64_t ignored;
+
+	if (k->rests)
+		fds[POLL_LISTEN].fd = -1;
+	k->rests = false;
 
 	if (loop_peer(k->loop) != PEER_FREE && !k->leaving)
 		fds[POLL_FRONTEND] = (struct pollfd){ .fd = k->frontend.fd, .events = POLLIN };
 	for (size_t i = 0; i < observers; i++)
 		fds[POLL_OBSERVERS + i] = (struct pollfd){ .fd = k->observers[i].fd, .events = POLLIN };
-	if (poll(fds, POLL_OBSERVERS + observers, loop_has_news(k) ? REPEAT_MS : -1) < 0 && errno != EINTR)
+	if (poll(fds, POLL_OBSERVERS + observers, wait_ms) < 0 && errno != EINTR)
 		return false;
 	if (fds[POLL_SIGNAL].revents)
 		return false;

@@ -178,9 +178,11 @@ static int read_hello(int fd, struct link_peer *peer, struct link_error *e)
 
 int link_accept(int listen_fd, struct link_peer *peer, struct link_error *e)
 {
-	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int rc;
+	int fd, rc;
 
+	do
+		fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	while (fd < 0 && errno == EINTR);
 	if (fd < 0) {
 		rc = -errno;
 		return fail(e, rc, 0, 0, "cannot accept a peer: %s", strerror(-rc));

@@ -93,9 +93,9 @@ class Cluster:
 
     # ---- muster ----
 
-    def up(self, *flags, wait=True, bin=None):
+    def up(self, *flags, wait=True, bin=None, env=None):
         """Both daemons under musterctl up."""
-        self.ctl = muster.Muster(self.kubeconfig, self.folder, *[str(f) for f in flags], bin=bin)
+        self.ctl = muster.Muster(self.kubeconfig, self.folder, *[str(f) for f in flags], bin=bin, env=env)
         self.processes.append(self.ctl)
         self.listen = self.ctl.listen
         if wait:
