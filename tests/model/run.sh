@@ -60,5 +60,10 @@ expect refuted lease -DUNTIL_FROM_ANSWER
 expect refuted lease -DRENEW=4
 expect refuted lease -DTRUST_FIRST_SIGHT
 expect refuted lease -DNO_VERSION
+expect proved fence
+expect refuted fence -DNO_FENCE
+expect refuted fence -DNO_LOOK
+expect refuted fence -DOLD_LOOK
+expect refuted fence -DNO_VERSION
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
