@@ -4,6 +4,7 @@
 #   build-address/      SAN=address: AddressSanitizer and UndefinedBehaviorSanitizer
 #   build-thread/       SAN=thread: ThreadSanitizer
 #   build-coverage/     SAN=coverage: gcov counts lines and branches
+#   build-valgrind/     SAN=valgrind: what isn't set is left as it is, so that valgrind sees it
 #   build-clang-fuzzer/ CC=clang SAN=fuzzer: libFuzzer drives the fuzzers
 #
 # A folder is a library; a file named main*.c in it is a program.  New files
@@ -55,12 +56,16 @@ ALLOC :=
 else ifeq ($(SAN),coverage)
 OPT := -O0 -g --coverage
 ALLOC :=
+else ifeq ($(SAN),valgrind)
+OPT := -O1 -g -Wno-maybe-uninitialized
+HARDEN := $(filter-out -ftrivial-auto-var-init=zero,$(HARDEN))
+ALLOC :=
 else ifeq ($(SAN),fuzzer)
 OPT := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer -DMUSTER_LIBFUZZER
 ALLOC :=
 FUZZ_LINK := -fsanitize=fuzzer
 else
-$(error SAN is address, thread, coverage, fuzzer or empty, not "$(SAN)")
+$(error SAN is address, thread, coverage, valgrind, fuzzer or empty, not "$(SAN)")
 endif
 
 CPPFLAGS += -I. -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"'
@@ -97,7 +102,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign soak coverage demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-stress \
 	test-counts test-watching test-image counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -193,6 +198,8 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make campaign    20,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
 ## make soak        500 pods a second come and go for SECONDS=600, with faults: nothing grows
+## make service     how long until it schedules again after a daemon, the leader or the API server was away
+## make valgrind    unit tests and seeds of make sim under valgrind
 ## make coverage    lines and branches that tests reach, and the files that are below their goal
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
@@ -250,6 +257,20 @@ campaign: deps-test programs
 
 soak: deps-test programs
 	@tests/process/soak.py --seconds=$(if $(filter file,$(origin SECONDS)),600,$(SECONDS))
+
+# Alone, on a machine that is quiet: they are times.
+service: deps-test programs
+	@tests/process/service.py
+
+# Reads of memory that nobody wrote, which the sanitizers don't see.
+VALGRIND := build-valgrind/bin/muster-sim $(patsubst %,build-valgrind/unit/test_%,ring segment link observe core_daemon \
+	core_gangs core_binds core_random core_policy recorder frames json extract extract_rules quantity model model_random \
+	volume report writer watch extender kubeconfig state)
+valgrind: deps-test
+	@$(MAKE) --no-print-directory -j2 SAN=valgrind $(VALGRIND)
+	@for program in $(filter-out %/muster-sim,$(VALGRIND)); do echo "tests/valgrind.sh $$program -j1"; done > build/valgrind
+	@for from in 1 51; do echo "tests/valgrind.sh build-valgrind/bin/muster-sim --from $$from --seeds 50"; done | \
+		cat build/valgrind - | MUSTER_TEST_TIMEOUT_S=600 tests/run.sh build/test-logs-valgrind
 
 coverage:
 	@deploy/install-deps.sh build test coverage

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How long until it schedules again: one command for each figure.
 
-    tests/process/service.py [core] [frontend] [leader] [outage] [--times=10] [--nodes=5000] [--pods=50000]
+    make service, or tests/process/service.py [core] [frontend] [leader] [outage] [--times=10] [--nodes=5000] [--pods=50000]
 
 core, frontend: killed -9 under musterctl up, with so many nodes and pods there; the time
 until a gang that is submitted at that moment is bound, whole, in the only room that is left.
 leader: the leader's core and frontend are killed; until the other one binds.
-outage: the API server is silent for OUTAGE_S; from its return on.
+outage: the API server is silent, then fails every request, for OUTAGE_S; from its return on.
 Also from the log: how long the other side took to see that its peer is gone."""
 import datetime
 import os
@@ -139,18 +139,30 @@ def leader():
     return told("leader and its core killed -9, until the other one has bound a gang", took)
 
 
-def outage():
+def outage(away, how):
     took = []
     with Cluster(*(objects.node(f"n{i}") for i in range(4))) as c:
         c.up()
         w = World(c)
         w.gang_bound_s(time.monotonic(), 30)
         for _ in range(min(TIMES, 3)):
-            os.kill(c.apisim.pid, signal.SIGSTOP)
-            time.sleep(OUTAGE_S)
-            os.kill(c.apisim.pid, signal.SIGCONT)
+            away(c)
             took.append(w.gang_bound_s(time.monotonic(), 90))
-    return told(f"outage: the API server was silent for {OUTAGE_S} s, from its return until a gang is bound", took)
+    return told(f"outage of {OUTAGE_S} s, {how}: from its end until a gang is bound", took)
+
+
+def silent(c):
+    os.kill(c.apisim.pid, signal.SIGSTOP)
+    time.sleep(OUTAGE_S)
+    os.kill(c.apisim.pid, signal.SIGCONT)
+
+
+def failing(c):
+    """Every answer is 500, and watches are broken: what was tried is backed off."""
+    c.arm("error-500", count=1000000)
+    c.arm("cut-watches")
+    time.sleep(OUTAGE_S)
+    c.client.request("DELETE", "/apisim/faults")
 
 
 def main():
@@ -158,7 +170,12 @@ def main():
     passed = 0
     for what in wanted:
         try:
-            passed += killed(what) if what in ("core", "frontend") else {"leader": leader, "outage": outage}[what]()
+            if what in ("core", "frontend"):
+                passed += killed(what)
+            elif what == "leader":
+                passed += leader()
+            else:
+                passed += outage(silent, "the API server is silent") and outage(failing, "each answer is 500")
         except AssertionError as error:
             print(f"{what}: {error}", flush=True)
     print(f"{passed} passed, {len(wanted) - passed} failed", flush=True)
