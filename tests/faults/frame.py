@@ -21,6 +21,7 @@ It runs once at each of its moments (t.moment):
 Without @at it runs once, and does all by itself.  A module's WHY_NOT = {9: "..."} tells of numbers
 that have no test.  t.settles() takes the faults away, waits for the end and reads the invariants."""
 import contextlib
+import json
 import os
 import re
 import signal
@@ -224,7 +225,7 @@ class Fault:
         stats = self.c.stats()
         found += [f"apisim counts {stats[what]} {what}" for what in
                   ("overcommitted", "boundToUnknownNode", "kubeletRejected") if stats[what] and what not in self.allowed()]
-        found += self.storms()
+        found += self.storms() + self.unguarded()
         for name in self.never:
             found += [f"{name} has {self.c.bound(name + '-')} bound"] * bool(self.c.bound(name + "-"))
         must(not found, "invariants:", *found[:8])
@@ -258,6 +259,19 @@ class Fault:
         found = [f"I11: {path} was listed {n} times" for path, n in lists.items() if n > most]
         if self.proxy.most_binding > POSTS_AT_ONCE:
             found.append(f"I11: {self.proxy.most_binding} Bindings at once")
+        return found
+
+    def unguarded(self):
+        """I3: each Binding names uid and version, and goes to another node only when the version moved on."""
+        found, sent = [], {}
+        for call in self.posts() if self.proxy else ():
+            meta, node = json.loads(call.body)["metadata"], json.loads(call.body)["target"]["name"]
+            uid, version = meta.get("uid"), meta.get("resourceVersion")
+            if not uid or not version:
+                found.append(f"I3: a Binding of {call.name} without uid or version")
+            if any(node != other and version == old for other, old in sent.get(uid, ())):
+                found.append(f"I3: {call.name} was sent to {node} and elsewhere at version {version}")
+            sent.setdefault(uid, []).append((node, version))
         return found
 
     def same_daemons(self):

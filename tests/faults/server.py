@@ -141,7 +141,8 @@ def check_waits(t):
     for call in t.posts("gang-"):
         before = last.get(call.name)
         if before and before.code == 429:
-            check(call.when - before.when >= 0.95, f"{call.name} again after {call.when - before.when:.2f} s")
+            waited = call.when - before.answered
+            check(waited >= before.retry_after - 0.05, f"{call.name} again after {waited:.2f} of {before.retry_after} s")
         last[call.name] = call
 
 

@@ -64,6 +64,7 @@ class Call:
         self.watch = self.query.get("watch") in ("1", "true")
         self.list = self.method == "GET" and not self.name and not self.watch and self.resource is not None
         self.when, self.code = time.monotonic(), None
+        self.answered, self.retry_after = None, 0  # when, and what it was told of the next one
 
     def __repr__(self):
         return f"{self.method} {self.target} {self.code}"
@@ -150,9 +151,11 @@ class Call:
             yield data
 
     def _head(self, status, headers):
-        self.code = status
+        self.code, self.answered = status, time.monotonic()
         self.handler.send_response(status)
         for key, value in headers:
+            if key.lower() == "retry-after":
+                self.retry_after = int(value)
             self.handler.send_header(key, value)
         self.handler.end_headers()
         self.handler.wfile.flush()
