@@ -19,9 +19,10 @@ build='gcc libc6-dev make pkg-config libjemalloc-dev libcurl4-openssl-dev libcjs
 # strace counts the core's system calls, spin proves the models of tests/model, clang is
 # the second compiler, valgrind counts instructions.  dpkg-dev and binutils make the Debian
 # packages of `make deb`, lintian looks at them; systemd-analyze at the units; promtool of
-# prometheus at metrics and alerts; bpftrace compiles the scripts of deploy/trace.
+# prometheus at metrics and alerts; bpftrace compiles the scripts of deploy/trace; openssl
+# makes the certificates of a fault.
 test='libcriterion-dev python3 strace spin clang valgrind dpkg-dev binutils lintian
-	prometheus systemd bpftrace'
+	prometheus systemd bpftrace openssl'
 deb='dpkg-dev binutils'
 coverage='gcovr'
 # openssl makes keys and certificates, the rest is what lies under the real

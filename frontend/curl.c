@@ -33,6 +33,7 @@ struct http_call {
 	struct curl_slist *headers;
 	const char *headers_type;      /* content type they were made for */
 	uint64_t headers_generation;   /* of the token in them */
+	uint64_t ca_generation;        /* of the CA that it checks against */
 	char error[CURL_ERROR_SIZE];
 	bool guarded;   /* it changes something */
 	bool reached;   /* a connection was there and the request about to be sent */
@@ -57,6 +58,8 @@ struct curl_transport {
 	unsigned active_n[HTTP_LANES];
 	struct curl_counts counts;
 	struct log_limit token_limit;
+	struct blob ca; /* as its file had it last; at NULL: access->ca holds */
+	uint64_t ca_generation;
 };
 
 /* ---- token -------------------------------------------------------------------- */
@@ -83,6 +86,24 @@ static void token_read(struct curl_transport *t)
 	if (asprintf(&t->authorization, "Authorization: Bearer %s", token) < 0)
 		fatal_memory();
 	t->token_generation++;
+}
+
+/* A certificate was not taken: the CA may be another one by now.  Requests under way have copies. */
+static void ca_read(struct curl_transport *t)
+{
+	const struct blob *before = t->ca.at ? &t->ca : &t->config.access->ca;
+	struct blob now;
+
+	if (access_ca(t->config.access, &now) < 0)
+		return;
+	if (before->at && before->bytes == now.bytes && memcmp(before->at, now.at, now.bytes) == 0) {
+		free(now.at);
+		return;
+	}
+	free(t->ca.at);
+	t->ca = now;
+	t->ca_generation++;
+	env_log(t->config.env, "info", "%s is another one; its certificates are taken from now on", t->config.access->ca_file);
 }
 
 static void transport_renew(struct transport *interface)
@@ -164,12 +185,20 @@ static int on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
-static void set_blob(CURL *easy, CURLoption option, const struct blob *b)
+static void set_blob(CURL *easy, CURLoption option, const struct blob *b, unsigned flags)
 {
-	struct curl_blob blob = {.data = b->at, .len = b->bytes, .flags = CURL_BLOB_NOCOPY};
+	struct curl_blob blob = {.data = b->at, .len = b->bytes, .flags = flags};
 
 	if (b->at)
 		curl_easy_setopt(easy, option, &blob);
+}
+
+static void call_set_ca(struct http_call *c)
+{
+	struct curl_transport *t = c->transport;
+
+	set_blob(c->easy, CURLOPT_CAINFO_BLOB, t->ca.at ? &t->ca : &t->config.access->ca, CURL_BLOB_COPY);
+	c->ca_generation = t->ca_generation;
 }
 
 static void easy_set_tls(struct curl_transport *t, CURL *easy)
@@ -179,11 +208,10 @@ static void easy_set_tls(struct curl_transport *t, CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, a->insecure ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, a->insecure ? 0L : 2L);
-	set_blob(easy, CURLOPT_CAINFO_BLOB, &a->ca);
 	if (a->ca.at)
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	set_blob(easy, CURLOPT_SSLCERT_BLOB, &a->cert);
-	set_blob(easy, CURLOPT_SSLKEY_BLOB, &a->key);
+	set_blob(easy, CURLOPT_SSLCERT_BLOB, &a->cert, CURL_BLOB_NOCOPY);
+	set_blob(easy, CURLOPT_SSLKEY_BLOB, &a->key, CURL_BLOB_NOCOPY);
 	if (t->connect_to)
 		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->connect_to);
 	curl_easy_setopt(easy, CURLOPT_PROXY, a->proxy ? a->proxy : ""); /* "": not the environment's */
@@ -212,6 +240,7 @@ static void easy_set(struct curl_transport *t, struct http_call *c)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, c);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "muster-frontend/" MUSTER_VERSION);
 	easy_set_tls(t, easy);
+	call_set_ca(c);
 }
 
 static struct http_call *call_take(struct curl_transport *t, enum http_lane lane)
@@ -220,6 +249,8 @@ static struct http_call *call_take(struct curl_transport *t, enum http_lane lane
 
 	if (c) {
 		TAILQ_REMOVE(&t->idle[lane], c, link);
+		if (c->ca_generation != t->ca_generation)
+			call_set_ca(c);
 		return c;
 	}
 	c = must_alloc(sizeof(*c));
@@ -409,11 +440,14 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 }
 
 /* Of what the library under libcurl says alone nobody can tell that it is about TLS. */
-static void tell_tls(struct http_call *c, CURLcode code)
+static void tls_failed(struct http_call *c, CURLcode code)
 {
 	char said[CURL_ERROR_SIZE];
 
-	if ((code != CURLE_SSL_CONNECT_ERROR && code != CURLE_PEER_FAILED_VERIFICATION) || !c->error[0])
+	if (code != CURLE_SSL_CONNECT_ERROR && code != CURLE_PEER_FAILED_VERIFICATION)
+		return;
+	ca_read(c->transport);
+	if (!c->error[0])
 		return;
 	memcpy(said, c->error, sizeof(said));
 	snprintf(c->error, sizeof(c->error), "%s: %.180s", curl_easy_strerror(code), said);
@@ -424,7 +458,7 @@ static void call_finish(struct http_call *c, CURLcode code)
 	struct curl_transport *t = c->transport;
 	struct http_answer answer;
 
-	tell_tls(c, code);
+	tls_failed(c, code);
 	answer_read(c, code, &answer);
 	if (answer.end == HTTP_NOT_SENT)
 		t->counts.not_sent++;
@@ -556,6 +590,7 @@ void curl_transport_free(struct curl_transport *t)
 	curl_slist_free_all(t->connect_to);
 	free(t->base);
 	free(t->token);
+	free(t->ca.at);
 	free(t->authorization);
 	free(t);
 }

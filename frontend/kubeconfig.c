@@ -223,17 +223,19 @@ static char *file_beside(const struct config_file *f, const char *path)
 	return format_text("%.*s/%s", (int)(slash - f->path), f->path, path);
 }
 
+static const char pem_mark[] = "-----BEGIN ";
+
 static int pem_check(struct config *c, const struct place *p, const char *key, struct blob *b)
 {
-	if (strstr(b->at, "-----BEGIN "))
+	if (strstr(b->at, pem_mark))
 		return 0;
 	free(b->at);
 	*b = (struct blob){0};
 	return fail(c, "%s: %s.%s is not PEM (no -----BEGIN)", p->file->path, p->name, key);
 }
 
-/* KEY-data, in base64, or the file that KEY names. */
-static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out)
+/* KEY-data, in base64, or the file that KEY names, which is kept at *file unless that is NULL. */
+static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out, char **file)
 {
 	char data_key[64];
 	const char *text;
@@ -258,7 +260,10 @@ static int blob_member(struct config *c, const struct place *p, const char *key,
 	rc = file_read(path, out);
 	if (rc < 0)
 		fail(c, "%s: %s.%s: %s: %s", p->file->path, p->name, key, path, strerror(-rc));
-	free(path);
+	if (file)
+		*file = path;
+	else
+		free(path);
 	return rc < 0 ? -EINVAL : pem_check(c, p, key, out);
 }
 
@@ -307,7 +312,7 @@ static int cluster_read(struct config *c, const struct place *p, const struct ac
 	size_t n;
 
 	if (copy_member(c, p, "server", &a->server) < 0 || copy_member(c, p, "tls-server-name", &a->tls_server_name) < 0 ||
-	    copy_member(c, p, "proxy-url", &a->proxy) < 0 || blob_member(c, p, "certificate-authority", &a->ca) < 0 ||
+	    copy_member(c, p, "proxy-url", &a->proxy) < 0 || blob_member(c, p, "certificate-authority", &a->ca, &a->ca_file) < 0 ||
 	    insecure_read(c, p, o, a) < 0)
 		return -EINVAL;
 	if (!a->server)
@@ -350,8 +355,8 @@ static int user_read(struct config *c, const struct place *p, struct access *a)
 {
 	const char *file;
 
-	if (user_refuse(c, p) < 0 || blob_member(c, p, "client-certificate", &a->cert) < 0 ||
-	    blob_member(c, p, "client-key", &a->key) < 0 || copy_member(c, p, "token", &a->token) < 0 ||
+	if (user_refuse(c, p) < 0 || blob_member(c, p, "client-certificate", &a->cert, NULL) < 0 ||
+	    blob_member(c, p, "client-key", &a->key, NULL) < 0 || copy_member(c, p, "token", &a->token) < 0 ||
 	    string_member(c, p, "tokenFile", &file) < 0)
 		return -EINVAL;
 	if (!a->cert.at != !a->key.at)
@@ -444,17 +449,18 @@ static int kubeconfig_load(struct access *a, const struct access_options *o, con
 static int service_account_load(struct access *a, const char *folder, const char *host, const char *port,
                                 char *error, size_t error_bytes)
 {
-	char *ca = format_text("%s/ca.crt", folder);
 	const char *why;
 	char *token;
-	int rc = file_read(ca, &a->ca);
+	int rc;
 
+	a->ca_file = format_text("%s/ca.crt", folder);
+	rc = file_read(a->ca_file, &a->ca);
 	a->in_cluster = true;
 	a->source = format_text("the service account in %s", folder);
 	a->token_file = format_text("%s/token", folder);
 	a->server = strchr(host, ':') ? format_text("https://[%s]:%s", host, port) : format_text("https://%s:%s", host, port);
 	if (rc < 0) {
-		snprintf(error, error_bytes, "%s: %s", ca, strerror(-rc));
+		snprintf(error, error_bytes, "%s: %s", a->ca_file, strerror(-rc));
 	} else {
 		token = access_token(a, &why);
 		if (!token) {
@@ -463,7 +469,6 @@ static int service_account_load(struct access *a, const char *folder, const char
 		}
 		free(token);
 	}
-	free(ca);
 	return rc < 0 ? -EINVAL : 0;
 }
 
@@ -511,12 +516,28 @@ void access_free(struct access *a)
 	free(a->tls_server_name);
 	free(a->proxy);
 	free(a->ca.at);
+	free(a->ca_file);
 	free(a->cert.at);
 	free(a->key.at);
 	free(a->token);
 	free(a->token_file);
 	free(a->source);
 	*a = (struct access){0};
+}
+
+int access_ca(const struct access *a, struct blob *out)
+{
+	struct blob now;
+	int rc = a->ca_file ? file_read(a->ca_file, &now) : -ENOENT;
+
+	if (rc < 0)
+		return rc;
+	if (!strstr(now.at, pem_mark)) {
+		free(now.at);
+		return -EINVAL;
+	}
+	*out = now;
+	return 0;
 }
 
 char *access_token(const struct access *a, const char **why)

@@ -17,6 +17,7 @@ struct access {
 	char *tls_server_name; /* the name in its certificate, or NULL */
 	char *proxy;           /* or NULL */
 	struct blob ca;        /* PEM; not given: the system's */
+	char *ca_file;         /* where it was read, or NULL */
 	struct blob cert;      /* client certificate, PEM */
 	struct blob key;
 	char *token;      /* or NULL */
@@ -46,5 +47,14 @@ void access_free(struct access *a);
 /* The token as it is now, read from token_file if there is one, without white
  * space at its end.  NULL and *why when that fails; "" never. */
 char *access_token(const struct access *a, const char **why);
+
+/* The CA as its file has it now; out->at is to be freed.
+ *
+ *   -ENOENT  it came from no file, or the file is gone
+ *   -EINVAL  what is there is not PEM
+ *   another  errno of reading
+ *
+ * On any error *out is as it was. */
+int access_ca(const struct access *a, struct blob *out);
 
 #endif

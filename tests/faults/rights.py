@@ -1,5 +1,4 @@
 """Who muster is, and what it may do: tokens, certificates, rights."""
-import contextlib
 import os
 import ssl
 import subprocess
@@ -7,7 +6,7 @@ import time
 
 from lib import kube
 from lib.harness import check, until
-from lib.proxy import anything, is_binding, is_list, is_watch
+from lib.proxy import is_binding, is_list, is_watch
 
 from .catalog import MOMENTS
 from .frame import at
@@ -66,6 +65,41 @@ def fault_24_tokens_are_rotated_in_time(t):
     t.settles()
     t.same_daemons()
     check(t.door.hits < 80, f"{t.door.hits} requests with the old token")
+
+
+def certificate(folder, name):
+    """One that signs itself, for 127.0.0.1: (file, context of a server)."""
+    pem, key = os.path.join(folder, name + ".pem"), os.path.join(folder, name + ".key")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", pem],
+                   check=True, stderr=subprocess.DEVNULL)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, key)
+    return pem, context
+
+
+def behind_tls(t):
+    """The proxy speaks TLS, and the kubeconfig names a file for the CA."""
+    t.ca = os.path.join(t.c.folder, "ca.pem")
+    first, t.proxy.tls = certificate(t.c.folder, "first")
+    os.link(first, t.ca)
+    t.proxy.away()
+    t.proxy.listen()
+    kube.write_kubeconfig(t.c.kubeconfig, f"https://127.0.0.1:{t.proxy.port}", t.client.token, ca_file=t.ca)
+
+
+@at(*MOMENTS, prepare=behind_tls)
+def fault_24_the_ca_is_rotated(t):
+    """the server has a certificate of another CA for 2 s before its file is there; all connections are opened anew"""
+    with t.moment_of("gang"):
+        t.proxy.away()
+        second, t.proxy.tls = certificate(t.c.folder, "second")
+        t.proxy.listen()
+        time.sleep(2)
+        os.replace(second, t.ca)
+    t.settles(within_s=60)
+    t.same_daemons()
+    t.log_has("is another one; its certificates are taken")
 
 
 def forbid(t, fits, seconds, most):

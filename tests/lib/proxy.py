@@ -210,6 +210,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 class Proxy:
     def __init__(self, kubeconfig, folder):
+        self.tls = None  # an ssl.SSLContext, from the next listen() on
         self.client = kube.Client(kubeconfig)
         self.kubeconfig = os.path.join(folder, "proxy.kubeconfig")
         self.seen = collections.deque(maxlen=200000)  # calls
@@ -230,6 +231,8 @@ class Proxy:
         handler = type("Handler", (_Handler,), {"proxy": self})
         self._server = _Server(("127.0.0.1", self.port), handler)
         self.port = self._server.server_port
+        if self.tls:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": BEAT_S}, daemon=True).start()
 
     def away(self):

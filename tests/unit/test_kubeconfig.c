@@ -154,6 +154,25 @@ Test(kubeconfig, a_token_file_is_read_again)
 	access_free(&a);
 }
 
+Test(kubeconfig, a_ca_file_is_read_again)
+{
+	struct access a;
+	struct blob now;
+
+	file("ca", PEM);
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1', certificate-authority: ca", "token: t")), NULL, false), 0,
+	             "%s", error);
+	file("ca", PEM PEM);
+	cr_assert_eq(access_ca(&a, &now), 0);
+	cr_assert_str_eq(now.at, PEM PEM);
+	free(now.at);
+	file("ca", "half a fi");
+	cr_assert_eq(access_ca(&a, &now), -EINVAL);
+	unlink(a.ca_file);
+	cr_assert_eq(access_ca(&a, &now), -ENOENT);
+	access_free(&a);
+}
+
 /* Each message names the file and the key. */
 static void expect_bad(const char *text, const char *wanted)
 {
