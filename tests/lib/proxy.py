@@ -65,6 +65,7 @@ class Call:
         self.list = self.method == "GET" and not self.name and not self.watch and self.resource is not None
         self.when, self.code = time.monotonic(), None
         self.answered, self.retry_after = None, 0  # when, and what it was told of the next one
+        self.said = b""                            # the answer, if it is no stream
 
     def __repr__(self):
         return f"{self.method} {self.target} {self.code}"
@@ -108,6 +109,7 @@ class Call:
     def answer(self, status, body, headers=()):
         if isinstance(headers, dict):
             headers = headers.items()
+        self.said = body
         self._head(status, [*headers, ("Content-Length", str(len(body)))])
         self.handler.wfile.write(body)
 
