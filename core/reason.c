@@ -156,26 +156,37 @@ static void tally_judged(struct tally *t, const struct judgement *j, const struc
 	}
 }
 
+static void tally_barred(struct tally *t, const struct nodes *ns, const struct shape *s, node_id id)
+{
+	uint32_t arg;
+	enum node_why why = shape_judges(s, &ns->slots[id], &arg);
+
+	tally_rules(t, why, arg);
+}
+
+static void tally_allowed(struct tally *t, const struct views *vs, const struct shape *s, node_id id,
+                          uint64_t members[RESOURCES_MAX])
+{
+	if (s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s))
+		tally_rules(t, NODE_WHY_PORTS, 0);
+	else
+		tally_room(t, vs->nodes, id, s, members, true);
+}
+
 /* The same for a kind without rules between pods and without volumes, whose rules over one
- * node all come before its room. */
+ * node all come before its room: of a node that is open to everybody there is only its labels. */
 static void tally_plain(struct tally *t, const struct views *vs, const struct shape *s, uint64_t members[RESOURCES_MAX])
 {
-	const struct nodes *ns = vs->nodes;
+	const struct shapes *ss = vs->census->shapes;
 
-	for (node_id id = 0; id < ns->used; id++) {
-		uint32_t arg = 0;
+	for (uint32_t word = 0; word < ss->words; word++) {
+		const uint64_t there = ss->open[word] | ss->barred[word];
 
-		if (!node_present(&ns->slots[id]))
-			continue;
-		if (!shape_allows(s, id)) {
-			enum node_why why = shape_judges(s, &ns->slots[id], &arg);
-
-			tally_rules(t, why, arg);
-		} else if (s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s)) {
-			tally_rules(t, NODE_WHY_PORTS, 0);
-		} else {
-			tally_room(t, ns, id, s, members, true);
-		}
+		t->whys[NODE_WHY_AFFINITY] += (uint32_t)__builtin_popcountll(ss->open[word] & ~s->allowed[word]);
+		for (uint64_t bits = ss->barred[word] & ~s->allowed[word]; bits; bits &= bits - 1)
+			tally_barred(t, vs->nodes, s, word * 64 + (uint32_t)__builtin_ctzll(bits));
+		for (uint64_t bits = there & s->allowed[word]; bits; bits &= bits - 1)
+			tally_allowed(t, vs, s, word * 64 + (uint32_t)__builtin_ctzll(bits), members);
 	}
 }
 

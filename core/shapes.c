@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SELECTED_MOST 4u /* values of a label for which a walk over all nodes each pays */
+
 /* Most shapes ask nothing of a node alone, and most nodes are open to everybody. */
 static bool shape_is_plain(const struct shape *s)
 {
@@ -41,20 +43,88 @@ static void judge(const struct shape *s, node_id id, const struct node *n)
 		s->allowed[id / 64] &= ~bit;
 }
 
-static void judge_all(const struct shapes *ss, const struct shape *s, const struct node *nodes, uint32_t nodes_used)
+/* ---- all nodes ------------------------------------------------------------ */
+
+static void judge_set(const struct shape *s, const uint64_t *set, uint32_t words, const struct node *nodes)
 {
-	if (!shape_is_plain(s)) {
-		for (node_id node = 0; node < nodes_used; node++)
-			judge(s, node, &nodes[node]);
-		return;
-	}
-	memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
-	for (uint32_t word = 0; word < ss->words; word++)
-		for (uint64_t bits = ss->barred[word]; bits; bits &= bits - 1) {
+	for (uint32_t word = 0; word < words; word++)
+		for (uint64_t bits = set[word]; bits; bits &= bits - 1) {
 			node_id node = word * 64 + (uint32_t)__builtin_ctzll(bits);
 
 			judge(s, node, &nodes[node]);
 		}
+}
+
+/* A requirement without which no node is allowed, and that asks for values of a label; NULL: there is none. */
+static const struct requirement *selects_by(const struct shape *s)
+{
+	const struct requirement *q = s->parts.requirements;
+
+	for (uint32_t i = 0; i < s->body->requirements_n; i++) {
+		/* Term 0 must hold; of the others one must, and some may have no requirement. */
+		if (q[i].op == REQUIRE_IN && (q[i].term == 0 || s->body->terms_n == 1))
+			return &q[i];
+	}
+	return NULL;
+}
+
+static uint32_t value_of(const struct node *n, uint32_t key)
+{
+	const struct label *label = node_label_find(n, key);
+
+	return label ? label->value : NO_VALUE;
+}
+
+/* NULL when memory is short. */
+static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct node *nodes, uint32_t nodes_used)
+{
+	struct label_column *c = &ss->columns[0];
+
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
+		if (ss->columns[i].values && ss->columns[i].key == key) {
+			ss->columns[i].last_used = ++ss->uses;
+			return ss->columns[i].values;
+		}
+		if (ss->columns[i].last_used < c->last_used)
+			c = &ss->columns[i];
+	}
+	if (!c->values)
+		c->values = calloc((size_t)ss->words * 64, sizeof(*c->values));
+	if (!c->values)
+		return NULL;
+	c->key = key;
+	c->last_used = ++ss->uses;
+	for (node_id node = 0; node < nodes_used; node++)
+		c->values[node] = value_of(&nodes[node], key);
+	return c->values;
+}
+
+/* The nodes with that value are judged; bits are 0 before. */
+static void judge_value(const struct shape *s, const uint32_t *column, uint32_t value, const struct node *nodes,
+                        uint32_t nodes_used)
+{
+	for (node_id node = 0; node < nodes_used; node++)
+		if (column[node] == value)
+			judge(s, node, &nodes[node]);
+}
+
+static void judge_all(struct shapes *ss, const struct shape *s, const struct node *nodes, uint32_t nodes_used)
+{
+	const struct requirement *q = selects_by(s);
+	const uint32_t *column = q ? column_of(ss, q->key, nodes, nodes_used) : NULL;
+
+	if (shape_is_plain(s)) {
+		memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
+		judge_set(s, ss->barred, ss->words, nodes);
+		return;
+	}
+	if (column && q->values_n <= SELECTED_MOST) {
+		for (uint32_t i = 0; i < q->values_n; i++)
+			judge_value(s, column, s->parts.values[q->values_first + i], nodes, nodes_used);
+		return;
+	}
+	for (node_id node = 0; node < nodes_used; node++)
+		judge(s, node, &nodes[node]);
 }
 
 /* ---- the table ------------------------------------------------------------ */
@@ -88,6 +158,10 @@ void shapes_clear(struct shapes *ss)
 		shape_clear(&ss->slots[id]);
 	ss->used = 0;
 	ss->count = 0;
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
+		free(ss->columns[i].values);
+		ss->columns[i] = (struct label_column){ 0 };
+	}
 	if (ss->open)
 		memset(ss->open, 0, 3 * (size_t)ss->words * sizeof(*ss->open));
 }
@@ -203,7 +277,7 @@ static int shape_fill(struct shape *s, const struct shape_record *record, uint32
 	return volumes_fill(s);
 }
 
-int shapes_make(const struct shapes *ss, const struct shape_record *record, const struct node *nodes,
+int shapes_make(struct shapes *ss, const struct shape_record *record, const struct node *nodes,
                 uint32_t nodes_used, struct shape *out)
 {
 	const struct shape *old = shapes_find(ss, record->body->shape);
@@ -262,6 +336,9 @@ static void bit_set(uint64_t *set, node_id id, bool value)
 
 void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
 {
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++)
+		if (ss->columns[i].values)
+			ss->columns[i].values[id] = value_of(n, ss->columns[i].key);
 	bit_set(ss->open, id, node_present(n) && node_is_plain(n));
 	bit_set(ss->barred, id, node_present(n) && !node_is_plain(n));
 	bit_set(ss->soft, id, node_present(n) && is_soft(n));

@@ -33,6 +33,17 @@ struct shape {
 	uint64_t *allowed;
 };
 
+#define COLUMNS_MOST 8u
+
+/* What each node has for one label key. */
+struct label_column {
+	uint32_t *values; /* by node, NO_VALUE: no such label; NULL: unused */
+	uint32_t key;
+	uint64_t last_used;
+};
+
+#define NO_VALUE UINT32_MAX
+
 struct shapes {
 	struct shape *slots;
 	uint32_t limit;
@@ -43,6 +54,8 @@ struct shapes {
 	uint64_t *open;   /* that have no taint and are not cordoned */
 	uint64_t *barred; /* the others */
 	uint64_t *soft;   /* with a taint that is only weighed */
+	struct label_column columns[COLUMNS_MOST]; /* of keys that shapes select by; the one not used for longest gives way */
+	uint64_t uses;
 };
 
 /* Why the rules over one node alone (core/rule_node.h) keep a shape off it, the first in
@@ -89,7 +102,7 @@ static inline struct shape *shapes_find(const struct shapes *ss, shape_id id)
  *
  *   -EPROTO   the id belongs to another shape that pods refer to
  *   -ENOMEM */
-int shapes_make(const struct shapes *ss, const struct shape_record *record, const struct node *nodes,
+int shapes_make(struct shapes *ss, const struct shape_record *record, const struct node *nodes,
                 uint32_t nodes_used, struct shape *out);
 void shapes_put(struct shapes *ss, const struct shape *s);
 void shapes_unmake(struct shape *s);

@@ -359,32 +359,26 @@ static uint64_t allowed_of(const struct shape *s, const node_id *ids, uint32_t n
 	return bits;
 }
 
-/* The first looks belong to the nodes with these bits, in order; all others of n take none. */
-static void spread_out(struct looks *out, uint64_t bits, uint32_t n)
-{
-	uint32_t from = (uint32_t)__builtin_popcountll(bits);
-
-	for (uint32_t i = n; i-- > 0;) {
-		bool has = bits >> i & 1;
-
-		from -= has;
-		out->keys[i] = has ? out->keys[from] : 0;
-		out->counts[i] = has ? out->counts[from] : 0;
-	}
-}
-
 static void look_sparse(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids,
                         uint32_t n, uint64_t allowed, struct looks *out)
 {
 	node_id chosen[LOOKS_MOST] __attribute__((uninitialized));
+	struct looks looks __attribute__((uninitialized));
 	uint32_t chosen_n = 0;
 
+	memset(out->keys, 0, n * sizeof(out->keys[0]));
+	memset(out->counts, 0, n * sizeof(out->counts[0]));
+	out->sum = 0;
 	for (uint64_t bits = allowed; bits; bits &= bits - 1)
 		chosen[chosen_n++] = ids[__builtin_ctzll(bits)];
-	out->sum = 0;
-	if (chosen_n > 0)
-		nodes_look(vs, v, s, chosen, chosen_n, out);
-	spread_out(out, allowed, n);
+	if (chosen_n == 0)
+		return;
+	nodes_look(vs, v, s, chosen, chosen_n, &looks);
+	out->sum = looks.sum;
+	for (uint32_t i = 0; i < chosen_n; i++, allowed &= allowed - 1) {
+		out->keys[__builtin_ctzll(allowed)] = looks.keys[i];
+		out->counts[__builtin_ctzll(allowed)] = looks.counts[i];
+	}
 }
 
 void block_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,

@@ -159,3 +159,62 @@ Test(core_looks, several_at_once_are_the_same_as_one_by_one)
 	cr_assert_gt(open, SHAPES * LOOKS);
 	world_free(w);
 }
+
+/* ---- shapes that select by a label --------------------------------------------------- */
+
+enum { KEYS = COLUMNS_MOST + 4, VALUES = 5 };
+
+static void labels_change(struct random *r, struct node *n, struct label *labels)
+{
+	n->labels = labels;
+	n->labels_n = 0;
+	for (uint32_t key = 1; key <= KEYS; key++)
+		if (random_below(r, 4) > 0)
+			labels[n->labels_n++] = (struct label){ .key = key, .value = random_below(r, VALUES), .number = LABEL_NOT_A_NUMBER };
+}
+
+/* One that asks for one or more values of a key. */
+static void select_and_check(struct random *r, struct shapes *ss, const struct node *nodes)
+{
+	struct event_shape body = { .requirements_n = 1, .values_n = 1 + random_below(r, VALUES - 1) };
+	struct requirement q = { .op = REQUIRE_IN, .key = 1 + random_below(r, KEYS), .values_n = body.values_n };
+	alignas(8) unsigned char bytes[sizeof(body) + sizeof(q) + VALUES * sizeof(uint32_t)];
+	struct shape_record record = { .body = (const struct event_shape *)(const void *)bytes, .bytes = sizeof(bytes) };
+	uint32_t values[VALUES], arg;
+	struct shape s;
+
+	for (uint32_t i = 0; i < VALUES; i++)
+		values[i] = i;
+	memcpy(bytes, &body, sizeof(body));
+	memcpy(bytes + sizeof(body), &q, sizeof(q));
+	memcpy(bytes + sizeof(body) + sizeof(q), values, sizeof(values));
+	record.requirements = (const struct requirement *)(const void *)(bytes + sizeof(body));
+	record.values = (const uint32_t *)(const void *)(bytes + sizeof(body) + sizeof(q));
+	cr_assert_eq(shapes_make(ss, &record, nodes, NODES, &s), 0);
+	for (uint32_t id = 0; id < NODES; id++)
+		cr_assert_eq(shape_allows(&s, id), shape_judges(&s, &nodes[id], &arg) == NODE_FITS, "node %u, key %u", id, q.key);
+	shapes_unmake(&s);
+}
+
+Test(core_looks, shapes_may_select_by_more_keys_than_have_a_column)
+{
+	static struct label labels[NODES][KEYS];
+	static struct node nodes[NODES];
+	struct random r = random_start("columns");
+	struct shapes ss;
+
+	cr_assert_eq(shapes_init(&ss, &limits), 0);
+	for (uint32_t id = 0; id < NODES; id++) {
+		nodes[id] = (struct node){ .generation = 1, .flags = NODE_PRESENT };
+		labels_change(&r, &nodes[id], labels[id]);
+		shapes_follow(&ss, id, &nodes[id]);
+	}
+	for (int i = 0; i < 400; i++) {
+		uint32_t id = random_below(&r, NODES);
+
+		select_and_check(&r, &ss, nodes);
+		labels_change(&r, &nodes[id], labels[id]);
+		shapes_follow(&ss, id, &nodes[id]);
+	}
+	shapes_free(&ss);
+}
