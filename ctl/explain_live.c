@@ -30,7 +30,7 @@ static struct gang_result result_of(struct gang_copy *g)
 		.pending = row->members > row->bound ? row->members - row->bound : 0,
 		.priority = row->priority,
 		.created_ns = row->created_ns,
-		.behind = row->behind != 0,
+		.standing = (enum gang_standing)row->standing,
 		.why = row->reason,
 	};
 }

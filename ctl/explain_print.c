@@ -31,9 +31,9 @@ static bool is_before(const struct explanation *x, const struct gang_result *a)
 
 	if (a == it || a->pending == 0 || a->state == GANG_INCOMPLETE)
 		return false;
-	if (a->behind != it->behind)
-		return it->behind;
-	if (a->priority != it->priority && (!it->behind || a->created_ns == it->created_ns))
+	if (a->standing != it->standing)
+		return a->standing < it->standing;
+	if (a->priority != it->priority && (it->standing != GANG_STANDS_LAST || a->created_ns == it->created_ns))
 		return a->priority > it->priority;
 	if (a->created_ns != it->created_ns)
 		return a->created_ns < it->created_ns;

@@ -21,7 +21,7 @@ struct gang_result {
 	uint32_t pending; /* members that had no node before anything was placed */
 	int32_t priority;
 	uint64_t created_ns; /* of its oldest member when the group tells none */
-	bool behind; /* stands behind all that do not: struct gang_row */
+	enum gang_standing standing;
 	char *reason; /* NULL when placed */
 	struct reason why;
 };

@@ -118,7 +118,7 @@ static void add_gang(struct building *b, gang_id id)
 		.pending = b->pending[id],
 		.priority = row->priority,
 		.created_ns = row->created_ns,
-		.behind = row->behind != 0,
+		.standing = (enum gang_standing)row->standing,
 		.why = row->reason,
 	};
 	about = (struct reason_about){.gang = g->gang, .refusal = gang_refusal(b, id, &view), .texts = view.texts};

@@ -43,7 +43,7 @@
 	F(s, domain_fit) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) F(s, counts) F(s, shortfalls)
 #define FIELDS_gang_row(F, s) \
 	F(s, version) F(s, generation) F(s, state) F(s, dialect) F(s, quorum) F(s, members) F(s, bound) \
-	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, behind) F(s, reason)
+	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, standing) F(s, reason)
 #define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) F(s, time_ns)
 #define FIELDS_event_name(F, s) F(s, id) F(s, kind) F(s, bytes) F(s, reserved)
 #define FIELDS_amount(F, s) F(s, resource) F(s, reserved) F(s, value)

@@ -308,6 +308,14 @@ struct reason {
 	struct shortfall shortfalls[SHORTFALLS_MAX];
 };
 
+/* Whoever has a lower one comes earlier in the queue; of equal ones priority, age and name tell, and of
+ * those that stand last age goes before priority. */
+enum gang_standing {
+	GANG_STANDS_FIRST, /* it has begun: some members have a node, fewer than have to start together */
+	GANG_STANDS_ORDINARY,
+	GANG_STANDS_LAST, /* GANG_AFTER_OTHERS */
+};
+
 struct gang_row {
 	_Atomic uint32_t version;
 	uint32_t generation; /* 0: no such gang */
@@ -320,7 +328,7 @@ struct gang_row {
 	uint64_t created_ns; /* of the group, else of its oldest member; 0: neither is known */
 	uint64_t name_offset; /* "namespace/name" in the arena */
 	uint32_t name_bytes;
-	uint32_t behind; /* 1: stands behind all that do not; among its like age goes before priority */
+	uint32_t standing; /* enum gang_standing */
 	struct reason reason;
 };
 

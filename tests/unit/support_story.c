@@ -594,6 +594,20 @@ struct core *story_core(struct story *s)
 	return s->core;
 }
 
+const struct gang_row *story_row(struct story *s, const char *gang)
+{
+	const struct ledger *l = story_ledger(s);
+	const struct gang_row *rows = (const void *)((const char *)l + l->gangs_offset);
+	const char *arena = (const char *)l + l->arena_offset;
+
+	for (uint32_t i = 0; i < l->limits.gangs; i++)
+		if (rows[i].generation && rows[i].name_bytes == strlen(gang) &&
+		    memcmp(arena + rows[i].name_offset, gang, rows[i].name_bytes) == 0)
+			return &rows[i];
+	cr_assert_fail("the ledger has no gang %s", gang);
+	return NULL;
+}
+
 struct ledger *story_ledger(struct story *s)
 {
 	return s->ledger;

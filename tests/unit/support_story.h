@@ -70,6 +70,8 @@ struct story *story_new_with(enum score_policy score);
 struct story *story_new_holding(uint64_t hold_after_ms); /* 0: never */
 void story_free(struct story *s);
 struct core *story_core(struct story *s);
+/* The row of a group in the ledger, by its name; it is there. */
+const struct gang_row *story_row(struct story *s, const char *gang);
 struct ledger *story_ledger(struct story *s);
 struct limits story_limits(const struct story *s);
 

@@ -27,12 +27,29 @@ Test(begun, goes_before_higher_priority_and_age)
 
 	node(s, 4);
 	half_bound(s);
+	cr_assert_eq(story_row(s, "g")->created_ns, 10);
 	story_pods(s, 2, .name = "urgent", .cpu = 1, .priority = 1000, .created = 1);
 	story_gang(s, .name = "old", .quorum = 2, .created = 1, .has_priority = true, .priority = 1000);
 	story_pods(s, 2, .name = "old", .gang = "old", .cpu = 1);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "g"), 2);
 	cr_assert_eq(story_count(s, "urgent") + story_count(s, "old"), 0);
+	story_free(s);
+}
+
+/* What the ledger tells of its place in the queue. */
+Test(begun, stands_first_until_it_is_whole)
+{
+	struct story *s = story_new();
+
+	node(s, 3);
+	half_bound(s);
+	story_plan(s);
+	cr_assert_eq(story_row(s, "g")->standing, GANG_STANDS_FIRST);
+	story_node(s, .name = "n2", .cpu = 4, .memory = 64);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "g"), 2);
+	cr_assert_eq(story_row(s, "g")->standing, GANG_STANDS_ORDINARY);
 	story_free(s);
 }
 

@@ -136,12 +136,14 @@ Test(order, behind_others_until_it_waited_long_enough)
 	struct story *s = passed_over(STORY_HOLD_MS);
 
 	ticks(s, 20);
+	cr_assert_eq(story_row(s, "g")->standing, GANG_STANDS_LAST);
 	room_comes(s);
 	CHECK_PLACED(s, "plain", 2, "all");
 	CHECK_PLACED(s, "g", 2, "none");
 	story_free(s);
 	s = passed_over(STORY_HOLD_MS);
 	ticks(s, 26);
+	cr_assert_eq(story_row(s, "g")->standing, GANG_STANDS_ORDINARY);
 	room_comes(s);
 	CHECK_PLACED(s, "plain", 2, "none");
 	CHECK_PLACED(s, "g", 2, "all");
