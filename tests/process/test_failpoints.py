@@ -1,5 +1,5 @@
-"""Each daemon is killed at each of its probes, at its first hit and at later ones, while gangs are bound; musterctl up
-starts it again.  In the end every gang is whole, nothing was placed twice, no node was over its allocatable at any
+"""Each daemon is killed at each of its probes, at its first hit and at later ones, and stopped there for a moment,
+while gangs are bound; musterctl up starts it again.  In the end every gang is whole, nothing was placed twice, no node was over its allocatable at any
 version, and the ledger agrees with the API server.  A probe that nothing comes by is a failure.
 
 --full: all probes; --rounds=N: so often, paired otherwise; --table=FILE: what was killed where.  Else a few in a
@@ -23,6 +23,7 @@ from lib.harness import Failed, check as must, equal, figure, full, main, until 
 AGAIN_S = 40
 KILLS = 3  # of each probe in a round
 JOBS = 4   # at a time: they mostly wait
+STOP = "stop 300"  # ms
 CORES = 5  # cpu of each node
 
 
@@ -35,15 +36,16 @@ class Scene:
     flags, apisim, nodes, kills = (), ("--start-ms", 20), 8, KILLS
 
     def run(self, core=(), frontend=(), trace=False):
-        """(lives, what is wrong, hits of a trace).  core, frontend: (probe, hit) for one life after the other."""
+        """(lives, what is wrong, hits of a trace).  core, frontend: (probe, hit) for one life after the other,
+        or (probe, hit, act)."""
         nodes = [objects.node(f"n{i}", cpu=str(CORES)) for i in range(self.nodes)]
         with Cluster(*nodes, apisim=self.apisim) as c, Follower(c.client) as history:
             self.c, self.killable = c, Killable(c.folder)
             if trace:
                 self.killable.trace()
             for program, rules in ((CORE, core), (FRONTEND, frontend)):
-                for probe, hit in rules:
-                    self.killable.rule(program, probe, hit)
+                for rule in rules:
+                    self.killable.rule(program, *rule)
             self.up()
             try:
                 self.work()
@@ -252,15 +254,13 @@ def plan(counts, rng):
         most = counts[scene][who, probe]
         # The more often it died, the less is left to do.
         hits = [1, *(rng.randint(1, max(1, most // 2 ** turn)) for turn in range(1, SCENES[scene].kills))]
-        return [(probe, hit) for hit in hits]
+        return [*((probe, hit) for hit in hits), (probe, 1, STOP)]
 
     out, rows = [], {scene: {CORE: [], FRONTEND: []} for scene in SCENES}
     for who in (CORE, FRONTEND):
         for probe in probes(who):
             if (who, probe) in OTHER:
-                other = [(OTHER[who, probe], hit) for hit in (1, 7, 3)]
-                mine = [(probe, 1)] * KILLS
-                out.append(("bind", *((mine, other) if who == CORE else (other, mine))))
+                out.append(both_die(who, probe))
                 continue
             scene = next((s for s in SCENES if counts[s][who, probe]), None)
             must(scene, f"no scene comes by {who} {probe}")
@@ -273,6 +273,29 @@ def plan(counts, rng):
     return out
 
 
+def both_die(who, probe):
+    mine = [(probe, 1)] * KILLS  # who waits for the other's death is not stopped
+    other = [(OTHER[who, probe], hit) for hit in (1, 7, 3)]
+    return "bind", *((mine, other) if who == CORE else (other, mine))
+
+
+def never(found):
+    return sorted(at for at, entry in found.items() if entry[1] == 0)
+
+
+def alone(missed, counts):
+    """The other daemon died before it came that far: these by themselves, where they are come by most often."""
+    jobs = []
+    for who, probe in missed:
+        if (who, probe) in OTHER:
+            jobs.append(both_die(who, probe))
+            continue
+        scene = max(SCENES, key=lambda s: counts[s][who, probe])
+        rules = [(probe, 1)] * 2
+        jobs.append((scene, rules if who == CORE else [], rules if who == FRONTEND else []))
+    return jobs
+
+
 def row(job):
     scene, core, frontend = job
     start = time.monotonic()
@@ -280,51 +303,55 @@ def row(job):
     for w in wrong:
         print(f"{scene} {core} {frontend}: {w}", flush=True)
     took = time.monotonic() - start
-    print(f"{took:5.1f} s {scene}: " + "; ".join(f"{x.probe} at {x.hit} of {x.hits}: {'killed' if x.done else 'not come by'}"
+    print(f"{took:5.1f} s {scene}: " + "; ".join(f"{x.probe} at {x.hit} of {x.hits}: {x.act if x.done else 'not come by'}"
                                                 for x in lives), flush=True)
     return core, frontend, lives, wrong
 
 
 def table(rows):
-    """{(program, probe): [hits, kills, violations]}"""
+    """{(program, probe): [hits, kills, stops, violations]}"""
     out = {}
     for core, frontend, lives, wrong in rows:
         for program, rules in ((CORE, core), (FRONTEND, frontend)):
-            for probe in {probe for probe, _ in rules}:
-                entry = out.setdefault((program, probe), [0, 0, 0])
-                entry[0] += sum(x.hits for x in lives if (x.program, x.probe) == (program, probe))
-                entry[1] += sum(x.done for x in lives if (x.program, x.probe) == (program, probe))
-                entry[2] += len(wrong)
+            for probe in {probe for probe, *_ in rules}:
+                entry = out.setdefault((program, probe), [0, 0, 0, 0])
+                mine = [x for x in lives if (x.program, x.probe) == (program, probe)]
+                entry[0] += sum(x.hits for x in mine)
+                entry[1] += sum(x.done for x in mine if x.act == "kill")
+                entry[2] += sum(x.done for x in mine if x.act == "stop")
+                entry[3] += len(wrong)
     return out
 
 
-def save(path, found, kills):
+def save(path, found, wrong, seed):
+    kills, stops = (sum(entry[i] for entry in found.values()) for i in (1, 2))
     with open(path, "w") as f:
-        f.write("# Fail points\n\nMade by the long form of tests/process/test_failpoints.py: each daemon is killed at each of "
-                "its [probes](tracing.md)\nwhile gangs are bound, at the first hit of a life and at later ones; "
-                "violations are those of the invariants I1 to I5 and of\n`musterctl fsck` in the runs with that probe.\n\n"
-                f"{len(found)} probes, {kills} kills, {sum(v for *_, v in found.values())} violations.\n\n"
-                "| program | probe | hits | killed | violations |\n| --- | --- | --- | --- | --- |\n")
-        for (program, probe), (hits, killed, wrong) in sorted(found.items()):
-            f.write(f"| {program} | `{probe}` | {hits} | {killed} | {wrong} |\n")
+        f.write("# Fail points\n\nMade by the long form of tests/process/test_failpoints.py: each daemon is killed at each of its "
+                "[probes](tracing.md)\nwhile gangs are bound, at the first hit of a life and at later ones, and stopped there for 300 ms; "
+                "violations are those\nof the invariants I1 to I5 and of `musterctl fsck` in the runs with that probe, each of which "
+                "has one probe of each program.\n\n"
+                f"Seed {seed}: {len(found)} probes, {kills} kills, {stops} stops, {wrong} violations.\n\n"
+                "| program | probe | hits | killed | stopped | violations |\n| --- | --- | --- | --- | --- | --- |\n")
+        for (program, probe), counts in sorted(found.items()):
+            f.write(f"| {program} | `{probe}` | {' | '.join(str(n) for n in counts)} |\n")
 
 
 def whole():
-    """All of it; what was found, and the kills."""
+    """All of it."""
     seed = load.seed()
     rng = random.Random(seed)
     with pool_of(JOBS) as pool:
         counts = dict(zip(SCENES, pool.map(seen, SCENES)))
         rows = list(pool.map(row, [job for _ in range(int((given("rounds") or [1])[0])) for job in plan(counts, rng)]))
+        rows += pool.map(row, alone(never(table(rows)), counts))
     found = table(rows)
-    kills = sum(killed for _, killed, _ in found.values())
     wrong = [w for *_, some in rows for w in some]
     for path in given("table"):
-        save(path, found, kills)
-    figure(f"{len(found)} probes, {kills} kills, {len(wrong)} violations")
+        save(path, found, len(wrong), seed)
+    figure(f"{len(found)} probes, {sum(e[1] for e in found.values())} kills, {sum(e[2] for e in found.values())} stops, "
+           f"{len(wrong)} violations")
     must(not wrong, "violations:", *wrong[:5])
-    never = sorted(at for at, (_, killed, _) in found.items() if killed == 0)
-    must(not never, "never come by:", never)
+    must(not never(found), "never come by:", never(found))
     equal(len(found), len(probes(CORE)) + len(probes(FRONTEND)), "probes in the table")
     must(len(found) >= 60, len(found), "probes")
 
