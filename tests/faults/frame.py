@@ -18,8 +18,8 @@ It runs once at each of its moments (t.moment):
     mid-bind    a part of its Bindings has taken effect, the others have not reached the server
     mid-relist  the same, and a list of pods from before is on its way, because of a 410
 
-Without @at it runs once, and does all by itself.  A module's WHY_NOT = {9: "..."} tells of numbers
-that have no test.  t.settles() takes the faults away, waits for the end and reads the invariants."""
+Without @at it runs once, and does all by itself.  A module's WHY_NOT = {9: "..."} tells of what has no
+test, or is known not to hold.  t.settles() takes the faults away, waits for the end and reads the invariants."""
 import contextlib
 import json
 import os
