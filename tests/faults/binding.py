@@ -80,7 +80,7 @@ def fault_22_lost_replies(t):
 
     def half(call):
         status, _, body = call.forward()
-        call._head(status, [("Content-Length", str(len(body)))])
+        call.head(status, [("Content-Length", str(len(body)))])
         call.handler.wfile.write(body[:len(body) // 2])
         call.cut()
 

@@ -74,7 +74,7 @@ class Fault:
                 try:
                     self._begin()
                     yield self
-                    self._stop()
+                    self.stop()
                 except BaseException:
                     self.tell()
                     raise
@@ -100,7 +100,7 @@ class Fault:
             self.rest()
             self.daemons = self.c.daemons()
 
-    def _stop(self):
+    def stop(self):
         """While the server is there; whoever was started by hand is stopped by the cluster."""
         ctl = getattr(self.c, "ctl", None)
         if ctl and ctl.running():

@@ -84,7 +84,7 @@ def fault_15_put_back_from_a_backup(t):
         if t.moment != "idle":
             t.gang("gang")
         t.settles()
-        t._stop()
+        t.stop()
 
 
 def everything(t):

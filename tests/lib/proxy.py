@@ -99,7 +99,7 @@ class Call:
         if not answer.chunked and change is None:
             self.answer(answer.status, answer.read(), headers)
             return
-        self._head(answer.status, [*headers, ("Transfer-Encoding", "chunked")])
+        self.head(answer.status, [*headers, ("Transfer-Encoding", "chunked")])
         pieces = self._pieces(answer)
         for data in change(pieces) if change else pieces:
             if data:
@@ -110,7 +110,7 @@ class Call:
         if isinstance(headers, dict):
             headers = headers.items()
         self.said = body
-        self._head(status, [*headers, ("Content-Length", str(len(body)))])
+        self.head(status, [*headers, ("Content-Length", str(len(body)))])
         self.handler.wfile.write(body)
 
     def status(self, code, message, reason=None, headers=()):
@@ -152,7 +152,7 @@ class Call:
         while data := answer.read1(1 << 16):
             yield data
 
-    def _head(self, status, headers):
+    def head(self, status, headers):
         self.code, self.answered = status, time.monotonic()
         self.handler.send_response(status)
         for key, value in headers:
