@@ -263,9 +263,8 @@ service: deps-test programs
 	@tests/process/service.py
 
 # Reads of memory that nobody wrote, which the sanitizers don't see.
-VALGRIND := build-valgrind/bin/muster-sim $(patsubst %,build-valgrind/unit/test_%,ring segment link observe core_daemon \
-	core_gangs core_binds core_random core_policy recorder frames json extract extract_rules quantity model model_random \
-	volume report writer watch extender kubeconfig state)
+VALGRIND := build-valgrind/bin/muster-sim $(patsubst %,build-valgrind/unit/test_%,link core_daemon core_gangs \
+	core_binds core_random recorder frames json extract kubeconfig model model_random volume report writer watch)
 valgrind: deps-test
 	@$(MAKE) --no-print-directory -j2 SAN=valgrind $(VALGRIND)
 	@for program in $(filter-out %/muster-sim,$(VALGRIND)); do echo "tests/valgrind.sh $$program -j1"; done > build/valgrind

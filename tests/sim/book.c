@@ -260,7 +260,8 @@ void book_core_binds(struct book *b, uint32_t instance, const char *uid, const c
 	struct place *p = place_of(b, node);
 	struct sum sum;
 
-	if (m == NULL)
+	/* A Binding of two dead processes landed, and the watch is silent: this one can't land any more. */
+	if (m == NULL || (m->orphan && m->node[0] != '\0'))
 		return;
 	put(m->decided, node);
 	m->decided_at = ++b->decisions;
