@@ -134,7 +134,7 @@ static uint32_t look(struct world *w, const struct shape *s, const node_id *ids,
 		struct look one = node_look(&w->views, &w->view, s, ids[i]);
 
 		cr_assert_eq(looks.counts[i], one.count, "node %u: %u fit, not %u", ids[i], one.count, looks.counts[i]);
-		cr_assert_eq(looks.keys[i], one.key, "node %u: key %u, not %d", ids[i], one.key, looks.keys[i]);
+		cr_assert_eq((uint32_t)looks.keys[i], one.key, "node %u: key %u, not %d", ids[i], one.key, looks.keys[i]);
 		sum += one.count;
 		open += one.count > 0;
 	}
