@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that muster needs and that are missing.
 #
-#   deploy/install-deps.sh [build] [test] [real] [deb] [coverage]      build by default
+#   deploy/install-deps.sh [build] [test] [browser] [real] [deb] [coverage]      build by default
 #
 # Needs root or sudo; without either it prints the one line to run and exits 1.
 # Silent, and a few milliseconds, when nothing is missing.
@@ -24,6 +24,8 @@ build='gcc libc6-dev make pkg-config libjemalloc-dev libcurl4-openssl-dev libcjs
 test='libcriterion-dev python3 strace spin clang valgrind dpkg-dev binutils lintian
 	prometheus systemd bpftrace openssl'
 deb='dpkg-dev binutils'
+# The page in a browser; tests without it say that they are skipped.
+browser='chromium'
 coverage='gcovr'
 # openssl makes keys and certificates, the rest is what lies under the real
 # kube-apiserver that tests/real/build.sh makes.
@@ -36,6 +38,7 @@ for group in "$@"; do
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
 	deb) wanted="$wanted $deb" ;;
+	browser) wanted="$wanted $browser" ;;
 	coverage) wanted="$wanted $coverage" ;;
 	real)
 		wanted="$wanted $real"
@@ -43,7 +46,7 @@ for group in "$@"; do
 		command -v go > /dev/null || wanted="$wanted golang-go"
 		;;
 	*)
-		echo "install-deps.sh: no group named $group (build, test, real, deb, coverage)" >&2
+		echo "install-deps.sh: no group named $group (build, test, browser, real, deb, coverage)" >&2
 		exit 2
 		;;
 	esac
