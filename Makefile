@@ -285,7 +285,7 @@ test-stress:
 # Many at a time: they mostly wait.  Some are tests of modules, under ASan.
 faults: deps-test
 	@$(MAKE) --no-print-directory -j2 programs $(patsubst %,build/unit/test_%_memory,core model volume)
-	@$(MAKE) --no-print-directory -j2 SAN=address unit
+	@$(MAKE) --no-print-directory -j2 SAN=address unit fuzzers $(patsubst %,build-address/bin/muster-%,core frontend)
 	@tests/faults/run.py
 
 # Two at a time.  A finding prints how to have it again.

@@ -218,6 +218,7 @@ static int signals_open(void)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -1;
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of who makes or writes one */
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

@@ -615,6 +615,7 @@ static int daemon_start(struct daemon *d)
 	pthread_sigmask(SIG_BLOCK, &set, NULL); /* inherited by every thread */
 	d->ready_ns = getenv("NOTIFY_SOCKET") != NULL ? 0 : NEVER_NS;
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of who makes or writes one */
 	d->env = (struct env){
 		.monotonic_ns = world_monotonic_ns, .wall_ns = world_wall_ns, .random = world_random, .log = world_log, .say = world_say,
 		.context = d,

@@ -284,6 +284,9 @@ static int open_ledger(const char *path, const struct message_welcome *m, int le
 		return fail(e, rc, 0, m->head.hash, "cannot map the ledger of muster-core at %s: %s", path,
 		            strerror(-rc));
 	rc = ledger_check(&l->ledger, &l->places);
+	/* The message had our layout: this is no other build, which would be a reason to give up. */
+	if (rc == -EPROTONOSUPPORT)
+		rc = -EPROTO;
 	if (rc == 0 && memcmp(&l->places.limits, &m->limits, sizeof(m->limits)) != 0)
 		rc = -EPROTO;
 	if (rc < 0) {

@@ -397,7 +397,7 @@ Test(link, frontend_refuses_a_ledger_that_lies)
 	struct ledger good;
 
 	memcpy(&good, ledger, sizeof(good));
-	for (int which = 0; which < 12; which++) {
+	for (int which = 0; which < 13; which++) {
 		struct limits told = limits;
 		struct link_peer peer;
 		pid_t child;
@@ -415,6 +415,7 @@ Test(link, frontend_refuses_a_ledger_that_lies)
 		case 8: ledger->command_ring.bytes = 5000; break;
 		case 9: ledger->command_ring.offset += 8; break;
 		case 10: ledger->limits.name_bytes = UINT64_MAX; told = ledger->limits; break;
+		case 11: ledger->head.layout_hash++; break; /* the message has the right one: no other build */
 		default: told.pods++; break;
 		}
 		child = spawn(&w, child_any);
