@@ -121,6 +121,7 @@ HEALTHY = {
     'muster_http_answers_total{code="4xx"}': "0+1x120", 'muster_http_answers_total{code="5xx"}': "0x120",
     "muster_core_limits_hit_total": "0x120", "muster_limits_hit_total": "0x120", "muster_core_bad_records_total": "0x120",
     "muster_core_bad_commands_total": "0x120", "muster_core_saturated_total": "0x120",
+    'muster_limit{of="pods"}': "100x120", 'muster_limit_used{of="pods"}': "90x120",
 }
 # What is otherwise when this alert is to fire.
 SICK = {
@@ -133,6 +134,7 @@ SICK = {
     "MusterBindsRefused": {'muster_binds_total{result="refused"}': "0+20x120"},
     "MusterApiServerRefuses": {'muster_http_answers_total{code="5xx"}': "0+30x120"},
     "MusterLimitHit": {"muster_core_limits_hit_total": "0+1x120"},
+    "MusterLimitNear": {'muster_limit_used{of="pods"}': "91x120"},
     "MusterRecordsBad": {"muster_core_bad_records_total": "0+1x120"},
     "MusterSaturated": {"muster_core_saturated_total": "0+1x120"},
 }
