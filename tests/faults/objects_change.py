@@ -17,6 +17,16 @@ def bound_one(t, prefix="gang-"):
     return next(p["metadata"]["name"] for p in t.c.pods(prefix) if reading.is_bound(p))
 
 
+def nodes_are_known(t):
+    """Events of nodes come in order: once the last one is seen, all are.  A watch may have been cut before it."""
+    def shown():
+        return any(n["node"] == "marker" and n["present"] for n in t.ctl("nodes")["nodes"])
+
+    t.c.create(objects.node("marker", cpu="0", memory="0", pods="0"))
+    until(shown, 40, "the nodes are known")
+    t.client.delete("Node", "marker")
+
+
 @at("mid-plan", "mid-bind", "mid-relist", why="at idle nothing is planned")
 def fault_29_a_member_is_deleted(t):
     """one whose Binding is on its way; the others roll forward, one made anew joins them"""
@@ -75,6 +85,7 @@ def fault_30_nodes_are_closed(t):
         t.client.patch("Node", "n1", {"spec": {"taints": [{"key": "closed", "effect": "NoSchedule"}]}})
         time.sleep(0.3)
     until(lambda: not t.unbound(), 40, "bound")
+    nodes_are_known(t)
     t.gang("later", 6)
     t.settles()
     t.same_daemons()
@@ -89,6 +100,7 @@ def fault_30_a_node_shrinks(t):
         t.client.patch("Node", "n0", {"status": {"allocatable": {"cpu": "500m"}, "capacity": {"cpu": "500m"}}}, sub="status")
         time.sleep(0.3)
     until(lambda: not t.unbound(), 40, "bound")
+    nodes_are_known(t)
     before = {p["metadata"]["name"] for p in t.c.pods() if p["spec"].get("nodeName") == "n0"}
     t.gang("later", 6)
     until(lambda: not t.unbound(), 40, "bound elsewhere")
@@ -109,6 +121,7 @@ def fault_30_a_node_is_deleted(t):
         time.sleep(0.3)
     until(lambda: not t.unbound(), 40, "bound")
     t.rest()
+    nodes_are_known(t)
     lost = [p["metadata"]["name"] for p in t.c.pods() if p["spec"].get("nodeName") == "n0"]
     t.again(*lost)
     until(lambda: not t.unbound(), 40, "bound elsewhere")
