@@ -6,6 +6,7 @@
 #   - programs, commands, flags, make targets, files and metrics that the documents name exist
 #   - links of the documents lead somewhere, to headings as well; docs/README.md has every page
 #   - docs/scenarios.md has each of the 90 scenarios
+#   - docs/faults.md has each of the 44 faults, and says what their functions say
 #   - docs/configuration.md shows what --help-config prints; --renew writes it there
 #   - docs/metrics.md shows what --help-metrics prints, and nothing else; --renew as well
 #   - docs/tracing.md has each probe of the daemons, with its arguments; deploy/trace/*.bt compile
@@ -220,6 +221,10 @@ done | check 'pages that docs/README.md does not have'
 for number in $(seq -f 'COS-%g' 25) $(seq -f 'CM-%g' 20) $(seq -f 'BATCH-%g' 20) $(seq -f 'WP-%g' 25); do
 	grep -q "^| $number |" docs/scenarios.md || echo "$number"
 done | check 'scenarios that docs/scenarios.md does not have'
+
+# ---- faults ------------------------------------------------------------------------
+
+tests/faults/run.py --check 2>&1 | check 'docs/faults.md'
 
 # ---- decisions -----------------------------------------------------------------------
 
