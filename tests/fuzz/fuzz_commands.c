@@ -6,6 +6,7 @@
  * where, value}. */
 #include "frontend/frontend.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/support_script.h"
 #include "tests/fuzz/support_stream.h"
 
 #include <errno.h>
@@ -20,7 +21,12 @@
 #define SECOND      UINT64_C(1000000000)
 #define EVENT_ROOM  RECORD_BYTES_MAX
 
-const struct fuzzer fuzzer = { .name = "commands", .bytes_max = 1 + STEPS_MOST * STEP_BYTES };
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
+{
+	return script_change(r, data, bytes, room, 1, STEP_BYTES);
+}
+
+const struct fuzzer fuzzer = { .name = "commands", .bytes_max = 1 + STEPS_MOST * STEP_BYTES, .change = change };
 
 struct order {
 	uint8_t kind, change, pod, node;

@@ -9,6 +9,7 @@
 #include "ipc/observe.h"
 #include "ipc/ring.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/support_script.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,12 @@
 #define EPOCH       UINT64_C(7)
 #define ROOM        512 /* of a message: more than any that is good */
 
-const struct fuzzer fuzzer = { .name = "handshake", .bytes_max = START_BYTES + EDITS_MOST * EDIT_BYTES };
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
+{
+	return script_change(r, data, bytes, room, START_BYTES, EDIT_BYTES);
+}
+
+const struct fuzzer fuzzer = { .name = "handshake", .bytes_max = START_BYTES + EDITS_MOST * EDIT_BYTES, .change = change };
 
 struct edit {
 	uint8_t what, unused;

@@ -6,6 +6,7 @@
 #include "core/core.h"
 #include "ipc/ring.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/support_script.h"
 #include "tests/fuzz/support_stream.h"
 
 #include <stdbool.h>
@@ -19,7 +20,12 @@
 #define BINDS_MOST  256
 #define WORDS_MOST  512 /* of a record that is made longer */
 
-const struct fuzzer fuzzer = { .name = "records", .bytes_max = 1 + EDITS_MOST * EDIT_BYTES };
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
+{
+	return script_change(r, data, bytes, room, 1, EDIT_BYTES);
+}
+
+const struct fuzzer fuzzer = { .name = "records", .bytes_max = 1 + EDITS_MOST * EDIT_BYTES, .change = change };
 
 struct edit {
 	uint8_t what, record;

@@ -1,0 +1,13 @@
+/* Inputs that are scripts: a head of some bytes, then steps of equal length. */
+#ifndef MUSTER_TESTS_FUZZ_SUPPORT_SCRIPT_H
+#define MUSTER_TESTS_FUZZ_SUPPORT_SCRIPT_H
+
+#include "tests/unit/support_random.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* For struct fuzzer: a random step more, or in place of one.  Its new length, 0 when there is no room. */
+size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room, size_t head, size_t step);
+
+#endif
