@@ -192,9 +192,10 @@ static uint32_t beside_find(const struct model *m, const uint64_t key[2])
 static void other_key(const struct model *m, const struct meta *meta, uint64_t key[2])
 {
 	const uint64_t second[2] = { siphash(m->hash_key, meta->namespace.at, meta->namespace.bytes), m->hash_key[1] };
+	const uint64_t third[2] = { second[0], ~m->hash_key[1] };
 
 	key[0] = siphash(second, meta->name.at, meta->name.bytes);
-	key[1] = siphash(key, meta->name.at, meta->name.bytes);
+	key[1] = siphash(third, meta->name.at, meta->name.bytes);
 }
 
 static bool is_other(const void *context, uint32_t slot)
