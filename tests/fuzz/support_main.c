@@ -91,6 +91,19 @@ static void corpus_add(struct corpus *c, const uint8_t *data, size_t bytes)
 	c->at[c->n++] = (struct input){ copy, bytes };
 }
 
+/* All of it, whatever bytes there are; -1 at the end, but for a file that is empty. */
+static ssize_t whole(FILE *f, char **text, size_t *room)
+{
+	const bool first = *text == NULL;
+	size_t n;
+
+	*room = fuzzer.bytes_max + 1;
+	if (first && !(*text = malloc(*room)))
+		die("memory");
+	n = fread(*text, 1, *room, f);
+	return n > 0 || first ? (ssize_t)n : -1;
+}
+
 static void corpus_read(struct corpus *c, const char *path, bool lines)
 {
 	FILE *f = fopen(path, "r");
@@ -100,7 +113,7 @@ static void corpus_read(struct corpus *c, const char *path, bool lines)
 
 	if (!f)
 		die(path);
-	while ((n = getdelim(&text, &room, lines ? '\n' : EOF, f)) >= 0) {
+	while ((n = lines ? getline(&text, &room, f) : whole(f, &text, &room)) >= 0) {
 		if (lines && n > 0 && text[n - 1] == '\n')
 			n--;
 		if ((size_t)n <= fuzzer.bytes_max)
