@@ -20,9 +20,9 @@ build='gcc libc6-dev make pkg-config libjemalloc-dev libcurl4-openssl-dev libcjs
 # the second compiler, valgrind counts instructions.  dpkg-dev and binutils make the Debian
 # packages of `make deb`, lintian looks at them; systemd-analyze at the units; promtool of
 # prometheus at metrics and alerts; bpftrace compiles the scripts of deploy/trace; openssl
-# makes the certificates of a fault.
+# makes the certificates of a fault; shellcheck and man-db read scripts and man pages.
 test='libcriterion-dev python3 strace spin clang valgrind dpkg-dev binutils lintian
-	prometheus systemd bpftrace openssl'
+	prometheus systemd bpftrace openssl shellcheck man-db'
 deb='dpkg-dev binutils'
 # The page in a browser; tests without it say that they are skipped.
 browser='chromium'

@@ -45,6 +45,7 @@ done | sort > "$out/counts"
 
 if [ "${1-}" = --renew ]; then
 	{
+		# shellcheck disable=SC2016 # Markdown's ticks
 		echo '# Instructions of bench/main_count.c, written by `make counts-baseline`.'
 		echo "# gcc $compiler"
 		cat "$out/counts"

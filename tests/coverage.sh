@@ -10,13 +10,13 @@
 # test failed or a goal is missed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-build=build-coverage
+build="build-coverage"
 seeds=300
 processes='life gangs metrics extender fsck lease logs status latency checkers dialects rules policy
 	gang_lives limits offline verdicts config bad_input watch ctl interlock'
 
 commands() {
-	for program in $build/unit/test_*; do
+	for program in "$build"/unit/test_*; do
 		[ -x "$program" ] && [ -f "tests/unit/${program##*/}.c" ] && echo "$program"
 	done
 	echo "$build/bin/muster-sim --seeds $seeds"

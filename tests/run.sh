@@ -42,6 +42,7 @@ run_one() { # LOGDIR COMMAND
 			print p + 0, f + 0, s + 0
 		}')
 	echo "$counts" > "$1/$name.sum"
+	# shellcheck disable=SC2086 # three numbers
 	set -- $counts "$2"
 	local took=$(((end - start) / 1000000))
 	if [ "$2" -eq 0 ]; then

@@ -9,6 +9,7 @@ for part in "$@"; do
 	case $part in
 	unit)
 		echo 'tests/layers.sh'
+		echo 'tests/scripts.sh'
 		for source in tests/unit/test_*.c; do
 			name=$(basename "$source" .c)
 			echo "build-address/unit/$name"
