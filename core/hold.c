@@ -27,7 +27,7 @@ static void hold_end(struct core *c)
 	PROBE(hold_ended, c->held, c->held_generation);
 	c->held = ID_NONE;
 	stat_set(&c->ledger.ledger->gauges.held, 0);
-	views_hold(&c->views, NULL, 0, NULL, false);
+	views_hold(&c->views, NULL, 0, NULL, NULL);
 	c->nodes.room_version++; /* there is more for those behind it */
 }
 

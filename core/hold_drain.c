@@ -18,10 +18,10 @@ static bool same_do(const struct core *c, const struct wanted *w, const struct s
 {
 	uint64_t sum = 0;
 
-	if (!c->views.hold.whole || !c->views.hold.within)
+	if (!c->views.hold.some_whole)
 		return false;
 	for (node_id id = 0; id < c->nodes.used; id++) {
-		if (!has_bit(c->views.hold_nodes, id))
+		if (!has_bit(c->views.hold_whole, id))
 			continue;
 		if (w->nodes && !has_bit(w->nodes, id))
 			return false;
@@ -64,10 +64,9 @@ void drain_find(struct core *c, struct wanted *w, uint64_t need)
 	/* Of several kinds, and with rules between pods, it isn't known which nodes would do. */
 	if (w->n > 1 || kind_has_rules(c, w->kinds[0]))
 		return;
-	w->whole = true;
 	if (same_do(c, w, s, need))
-		memcpy(c->drain, c->views.hold_nodes, (c->nodes.limit + 63) / 64 * sizeof(*c->drain));
+		memcpy(c->drain, c->views.hold_whole, (c->nodes.limit + 63) / 64 * sizeof(*c->drain));
 	else
 		choose(c, w, s, need);
-	w->nodes = c->drain;
+	w->whole = c->drain;
 }

@@ -10,7 +10,7 @@ struct wanted {
 	uint32_t members[HOLD_KINDS_MAX];
 	uint32_t n;
 	const uint64_t *nodes; /* bits: where room is to be kept; NULL: on all */
-	bool whole; /* these nodes are to be kept whole: see views.h */
+	const uint64_t *whole; /* bits: which of them are to be kept whole; NULL: none, but see views.h */
 };
 
 /* ---- core/hold.c ---- */
@@ -34,7 +34,7 @@ bool domain_could_fit(struct core *c, const struct gang *g, struct wanted *w, ui
 /* ---- core/hold_drain.c ---- */
 
 /* Of one kind without rules between pods: keep nodes whole from now on, as many as could take `need` when
- * nobody is there.  These are w->nodes then, in core.drain: the nearest to be free first, and later the same
+ * nobody is there.  These are w->whole then, in core.drain: the nearest to be free first, and later the same
  * ones as long as they could take it. */
 void drain_find(struct core *c, struct wanted *w, uint64_t need);
 

@@ -45,9 +45,10 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	vs->memory = calloc(1, vs->slots_n * bytes + CACHE_LINE);
 	vs->of_kind[0] = malloc(2 * kinds * sizeof(*vs->of_kind[0]));
 	vs->hold_nodes = calloc((limits->nodes + 63) / 64, sizeof(*vs->hold_nodes));
+	vs->hold_whole = calloc((limits->nodes + 63) / 64, sizeof(*vs->hold_whole));
 	vs->ahead = calloc(limits->nodes, sizeof(*vs->ahead));
 	vs->ahead_ranks = calloc(limits->nodes, sizeof(*vs->ahead_ranks));
-	if (!vs->slots || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->ahead || !vs->ahead_ranks ||
+	if (!vs->slots || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead || !vs->ahead_ranks ||
 	    judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
@@ -100,6 +101,7 @@ void views_free(struct views *vs)
 	free(vs->memory);
 	free(vs->of_kind[0]);
 	free(vs->hold_nodes);
+	free(vs->hold_whole);
 	free(vs->ahead);
 	free(vs->ahead_ranks);
 	judgement_free(&vs->judgement);
@@ -109,7 +111,7 @@ void views_forget(struct views *vs, kind_id kind)
 {
 	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 		if (vs->hold.kinds[i] == kind)
-			views_hold(vs, NULL, 0, NULL, false);
+			views_hold(vs, NULL, 0, NULL, NULL);
 	for (int behind = 0; behind < 2; behind++)
 		if (vs->of_kind[behind][kind] != NO_NODE)
 			give_up(vs, vs->of_kind[behind][kind]);
@@ -653,7 +655,7 @@ bool views_room(const struct views *vs, node_id id, kind_id kind)
 	return count > 0 && !(s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s));
 }
 
-void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within, bool whole)
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within, const uint64_t *whole)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++)
 		if (vs->slots[i].kind != KIND_NONE && vs->slots[i].hold > 0)
@@ -662,16 +664,23 @@ void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64
 	for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 		vs->hold.kinds[i] = kinds[i];
 	vs->hold.within = within != NULL;
-	vs->hold.whole = whole || n > 1;
+	vs->hold.some_whole = whole != NULL;
 	if (within)
 		memcpy(vs->hold_nodes, within, (vs->nodes->limit + 63) / 64 * sizeof(*within));
+	if (whole)
+		memcpy(vs->hold_whole, whole, (vs->nodes->limit + 63) / 64 * sizeof(*whole));
 	vs->hold.version = n > 0 ? ++vs->holds : 0;
 }
 
-bool views_holds_within(const struct views *vs, const uint64_t *within, bool whole)
+static bool same_bits(const struct views *vs, bool has, const uint64_t *bits, const uint64_t *others)
 {
-	return vs->hold.within == (within != NULL) && vs->hold.whole == (whole || vs->hold.kinds_n > 1) &&
-	       (!within || memcmp(vs->hold_nodes, within, (vs->nodes->limit + 63) / 64 * sizeof(*within)) == 0);
+	return has == (others != NULL) && (!has || memcmp(bits, others, (vs->nodes->limit + 63) / 64 * sizeof(*bits)) == 0);
+}
+
+bool views_holds_within(const struct views *vs, const uint64_t *within, const uint64_t *whole)
+{
+	return same_bits(vs, vs->hold.within, vs->hold_nodes, within) &&
+	       same_bits(vs, vs->hold.some_whole, vs->hold_whole, whole);
 }
 
 uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id topology, uint32_t domain)

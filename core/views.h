@@ -43,8 +43,9 @@ struct hold {
 	uint32_t kinds_n;
 	kind_id kinds[HOLD_KINDS_MAX];
 	bool within; /* only on nodes of views.hold_nodes */
-	bool whole; /* nodes that any of the kinds may go to are kept whole; else, of one kind, what it would
-	             * place there */
+	/* Of one kind what it would place on a node is kept there.  Of several, and on nodes of views.hold_whole, nodes
+	 * that any of them may go to are kept whole. */
+	bool some_whole;
 };
 
 enum view_mode { VIEW_PLAIN, VIEW_GATED, VIEW_WEIGHED, VIEW_JUDGED };
@@ -83,7 +84,7 @@ struct views {
 	uint32_t *of_kind[2]; /* index into slots, NO_NODE: none; [1]: beside the hold */
 	struct hold hold;
 	uint64_t holds; /* ever */
-	uint64_t *hold_nodes; /* bits by node */
+	uint64_t *hold_nodes, *hold_whole; /* bits by node */
 	const uint64_t *mask; /* bits by rank; core/domains.c */
 	uint64_t mask_version; /* 0: none */
 	uint64_t masks; /* ever */
@@ -160,11 +161,11 @@ uint32_t views_count_at(const struct views *vs, node_id id, kind_id kind);
 bool views_room(const struct views *vs, node_id id, kind_id kind);
 
 /* Keep room for those kinds, and for no others; n 0: for nobody.  `within`: on these nodes alone, bits by
- * id, which are copied; NULL: on all.  `whole`: see struct hold; of several kinds always. */
-void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within, bool whole);
+ * id, which are copied; NULL: on all.  `whole`: bits likewise; NULL: none. */
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within, const uint64_t *whole);
 
 /* Is room kept on those nodes, and so? */
-bool views_holds_within(const struct views *vs, const uint64_t *within, bool whole);
+bool views_holds_within(const struct views *vs, const uint64_t *within, const uint64_t *whole);
 
 /* The kind is gone or another. */
 void views_forget(struct views *vs, kind_id kind);

@@ -61,7 +61,7 @@ uint32_t node_count_behind(const struct views *vs, node_id id, const struct shap
 
 	if (vs->hold.within && !(vs->hold_nodes[id / 64] >> (id % 64) & 1))
 		return node_count(vs->nodes, id, s, vs->most);
-	if (vs->hold.whole) {
+	if (vs->hold.kinds_n > 1 || (vs->hold.some_whole && vs->hold_whole[id / 64] >> (id % 64) & 1)) {
 		for (uint32_t i = 0; i < vs->hold.kinds_n; i++)
 			if (shape_allows(shape_of(vs, vs->hold.kinds[i]), id))
 				return 0;
