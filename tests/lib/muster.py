@@ -5,6 +5,7 @@ its parent."""
 import atexit
 import contextlib
 import ctypes
+import fcntl
 import itertools
 import json
 import os
@@ -38,10 +39,28 @@ _ports = itertools.count()
 _PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 40, 550  # below those that the kernel gives to connections
 
 
+_claimed = {}  # by process, for a fork is another one: its first port, and the lock that says so
+
+
+def _first_port():
+    """Of a block that no other process has, as long as this one lives."""
+    pid = os.getpid()
+    for block in range(pid, pid + _BLOCKS):
+        if pid in _claimed:
+            break
+        lock = open(os.path.join(tempfile.gettempdir(), f"muster-ports-{block % _BLOCKS}"), "w", encoding="ascii")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _claimed[pid] = _PORTS_FIRST + block % _BLOCKS * _PORTS_EACH, lock
+        except OSError:
+            lock.close()
+    return _claimed[pid][0]
+
+
 def free_port():
     """One that nothing listens on.  Each process has ports of its own to choose from:
     another that looks at the same time doesn't find the same one."""
-    first = _PORTS_FIRST + os.getpid() % _BLOCKS * _PORTS_EACH
+    first = _first_port()
     for _ in range(_PORTS_EACH):
         port = first + next(_ports) % _PORTS_EACH
         with socket.socket() as probe, contextlib.suppress(OSError):
