@@ -307,6 +307,12 @@ static bool is_loopback(const char *server)
 	return false;
 }
 
+/* ... with a host behind it. */
+static bool is_https(const char *server)
+{
+	return strncmp(server, "https://", 8) == 0 && server[8] != '\0' && server[8] != '/';
+}
+
 static int cluster_read(struct config *c, const struct place *p, const struct access_options *o, struct access *a)
 {
 	size_t n;
@@ -317,7 +323,7 @@ static int cluster_read(struct config *c, const struct place *p, const struct ac
 		return -EINVAL;
 	if (!a->server)
 		return fail(c, "%s: %s.server is missing", p->file->path, p->name);
-	if (strncmp(a->server, "https://", 8) != 0 && !is_loopback(a->server))
+	if (!is_https(a->server) && !is_loopback(a->server))
 		return fail(c, "%s: %s.server: \"%s\" is not an https:// URL", p->file->path, p->name, a->server);
 	n = strlen(a->server);
 	while (n > 0 && a->server[n - 1] == '/')

@@ -269,7 +269,8 @@ static void edit(struct world *w, const struct edit *e)
 		header_edit(e, &w->items[i]);
 		break;
 	case EDIT_BEGIN:
-		item_insert(w, i, record_copy(w->items[0].r, 0));
+		if (!w->items[0].raw)
+			item_insert(w, i, record_copy(w->items[0].r, 0));
 		break;
 	case EDIT_TIME:
 		w->items[i].r->time_ns += (uint64_t)e->value << e->at % 33;
