@@ -127,9 +127,10 @@ void gang_lent_room_gone(struct core *c, struct gang *g)
 	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next) {
 		struct pod *p = &c->pods.slots[id];
 
-		g->kept -= pod_keeps_room(p);
-		if (p->state == POD_PENDING)
-			p->node = ID_NONE;
+		if (!pod_keeps_room(p))
+			continue;
+		p->node = ID_NONE;
+		g->kept--;
 	}
 }
 

@@ -68,15 +68,23 @@ Test(begun, goes_before_others_though_it_would_stand_behind_them)
 	story_free(s);
 }
 
-/* A gang of two on a node for two, whose second Binding is refused. */
-static struct story *one_refused(void)
+/* A gang of so many on a node for as many; their Bindings are on their way. */
+static struct story *planned(uint32_t members)
 {
 	struct story *s = story_new();
 
-	node(s, 2);
-	story_gang(s, .name = "g", .quorum = 2);
-	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	node(s, members);
+	story_gang(s, .name = "g", .quorum = members);
+	story_pods(s, members, .name = "g", .gang = "g", .cpu = 1);
 	story_plan(s);
+	return s;
+}
+
+/* Of two the second one's Binding is refused. */
+static struct story *one_refused(void)
+{
+	struct story *s = planned(2);
+
 	story_bound(s, "g-0");
 	story_refused(s, "g-1", 5000);
 	return s;
@@ -122,12 +130,8 @@ Test(begun, gets_its_room_before_a_claim)
 /* Two were refused: who is ready first waits for the other, and so does its room. */
 Test(begun, keeps_the_room_until_all_that_are_missing_can_be_tried)
 {
-	struct story *s = story_new();
+	struct story *s = planned(3);
 
-	node(s, 3);
-	story_gang(s, .name = "g", .quorum = 3);
-	story_pods(s, 3, .name = "g", .gang = "g", .cpu = 1);
-	story_plan(s);
 	story_bound(s, "g-0");
 	story_refused(s, "g-1", 2000);
 	story_refused(s, "g-2", 8000);
@@ -193,11 +197,7 @@ Test(begun, gives_the_room_back_when_nobody_waits_for_it)
 	story_free(s);
 
 	/* All were refused. */
-	s = story_new();
-	node(s, 2);
-	story_gang(s, .name = "g", .quorum = 2);
-	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
-	story_plan(s);
+	s = planned(2);
 	story_refused(s, "g-0", 5000);
 	cr_assert(!room_for_other(s));
 	story_refused(s, "g-1", 5000);
@@ -205,11 +205,7 @@ Test(begun, gives_the_room_back_when_nobody_waits_for_it)
 	story_free(s);
 
 	/* It has fewer members than it needs. */
-	s = story_new();
-	node(s, 3);
-	story_gang(s, .name = "g", .quorum = 3);
-	story_pods(s, 3, .name = "g", .gang = "g", .cpu = 1);
-	story_plan(s);
+	s = planned(3);
 	story_bound(s, "g-0");
 	story_bound(s, "g-1");
 	story_refused(s, "g-2", 5000);
