@@ -26,18 +26,27 @@ struct call {
 	long a, b, c, d, e, f;
 };
 
-enum ending { GOES_ON, TRAPPED };
-
 static long address(const void *p)
 {
 	return (long)(intptr_t)p;
+}
+
+/* How the child ended. */
+static int ended(pid_t pid)
+{
+	int status;
+
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == UNAVAILABLE)
+		cr_skip_test("no filters here");
+	return status;
 }
 
 /* In a child: confine, then the call, by its number: the sanitizer's own ways are not in between.  Its errno is
  * the exit code, 0 for none; what it said goes into `said`. */
 static int tried(int (*confine_fn)(bool), const struct call *call, char *said, size_t room)
 {
-	int out[2], status;
+	int out[2];
 	ssize_t n;
 	pid_t pid;
 
@@ -57,10 +66,7 @@ static int tried(int (*confine_fn)(bool), const struct call *call, char *said, s
 	n = read(out[0], said, room - 1);
 	said[n > 0 ? n : 0] = '\0';
 	close(out[0]);
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == UNAVAILABLE)
-		cr_skip_test("no filters here");
-	return status;
+	return ended(pid);
 }
 
 static void expect_trap(int (*confine_fn)(bool), const struct call *call)
@@ -216,7 +222,7 @@ Test(confine, threads_that_there_were_are_confined_too)
 		pthread_join(thread, NULL);
 		_exit(status);
 	}
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	status = ended(pid);
 	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %x", (unsigned)status);
 }
 
@@ -235,6 +241,6 @@ Test(confine, the_frontend_makes_threads)
 			_exit(1);
 		syscall(SYS_exit_group, 0);
 	}
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	status = ended(pid);
 	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
 }
