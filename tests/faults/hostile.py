@@ -170,10 +170,7 @@ def fault_10_a_mad_frontend(t):
         check("the frontend sent a bad record, closing" in c.core.log(), c.core.log()[-2000:])
         submitted(c)
         c.frontend = c.start_frontend()
-        c.ready(c.frontend)
-        until(lambda: c.bound() == 11, 30, lambda: f"11 bound; {c.bound()} are")
-        nobodys(c)
-        equal(c.wrongs(), [], "wrongs")
+        comes_right(c, 30)
 
 
 def nobodys(c):
@@ -184,6 +181,14 @@ def nobodys(c):
         check(not node or node in {f"n{i}" for i in range(6)}, f"{name} is on {node}")
     stats = c.stats()
     equal((stats["boundToUnknownNode"], stats["overcommitted"]), (0, 0), "unknown nodes, overcommitted")
+
+
+def comes_right(c, within_s):
+    """With both of them sound again all that may be placed is."""
+    c.ready(c.frontend)
+    until(lambda: c.bound() == 11, within_s, lambda: f"11 bound; {c.bound()} are")
+    nobodys(c)
+    equal(c.wrongs(), [], "wrongs")
 
 
 def command(rng):
@@ -253,10 +258,7 @@ def fault_10_a_mad_core(t):
         print(f"{mutations} mutations in {turns} connections, {c.bound()} pods bound by them")
         nobodys(c)
         c.core = c.start_core()
-        c.ready(c.frontend)
-        until(lambda: c.bound() == 11, 60, lambda: f"11 bound; {c.bound()} are")
-        nobodys(c)
-        equal(c.wrongs(), [], "wrongs")
+        comes_right(c, 60)
 
 
 def fault_10_in_the_fuzzers(t):

@@ -96,6 +96,16 @@ def mutate(rng, segment, first, size, times):
     return times
 
 
+def _was_left(peer, within_s):
+    peer.settimeout(within_s)
+    try:
+        return peer.recv(1) == b""
+    except (TimeoutError, BlockingIOError):
+        return False
+    except OSError:
+        return True
+
+
 class Frontend:
     """Connected to a real core."""
 
@@ -137,13 +147,7 @@ class Frontend:
 
     def was_left(self, within_s):
         """Did the core close the connection?"""
-        self.socket.settimeout(within_s)
-        try:
-            return self.socket.recv(1) == b""
-        except (TimeoutError, BlockingIOError):
-            return False
-        except OSError:
-            return True
+        return _was_left(self.socket, within_s)
 
     def close(self):
         self.socket.close()
@@ -214,13 +218,7 @@ class Core:
         self.ledger.wake(FRONTEND_BELL)
 
     def was_left(self, within_s):
-        self.peer.settimeout(within_s)
-        try:
-            return self.peer.recv(1) == b""
-        except (TimeoutError, BlockingIOError):
-            return False
-        except OSError:
-            return True
+        return _was_left(self.peer, within_s)
 
     def leave(self):
         if self.peer:
