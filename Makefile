@@ -102,7 +102,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults failpoints oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-stress \
 	test-counts test-watching test-image counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -196,6 +196,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make oracle      random tests of judge, census, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
+## make failpoints  each daemon is killed KILLS=10 times at each of its probes
 ## make campaign    20,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
 ## make soak        500 pods a second come and go for SECONDS=600, with faults: nothing grows
 ## make service     how long until it schedules again after a daemon, the leader or the API server was away
@@ -254,6 +255,11 @@ campaign: deps-test programs
 		for part in 1 2; do echo "python3 tests/process/test_kill.py --cycles=$$(($(CYCLES) / 2)) --seed=$$(($(FROM) + part - 1))"; done; \
 		for part in 0 1 2 3; do echo "$(B)/bin/muster-sim --keep-going --from $$(($(FROM) + part * seeds / 4)) --seeds $$((seeds / 4))"; done; \
 	} | MUSTER_TEST_FIGURES=1 MUSTER_TEST_TIMEOUT_S=$$((300 + seeds / 50 + $(CYCLES))) tests/run.sh build/test-logs-campaign
+
+# Minutes: each probe is come by in a cluster of its own.
+KILLS ?= 10
+failpoints: deps-test programs
+	@python3 tests/process/test_failpoints.py --full --kills=$(KILLS) --table=build/failpoints.md test_killed_at_each_probe
 
 soak: deps-test programs
 	@tests/process/soak.py --seconds=$(if $(filter file,$(origin SECONDS)),600,$(SECONDS))
