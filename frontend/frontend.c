@@ -133,6 +133,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->model = model;
 	f->latency = writer.latency = latency_new();
 	f->writer = writer_new(&writer);
+	report.writer = f->writer;
 	f->decisions = report.decisions = decisions_new(env, model);
 	f->report = report_new(&report);
 	if (config->lease) {

@@ -385,7 +385,8 @@ static bool send_one(struct report *r)
  * ours: what stands is said again. */
 static bool say_what_stands(struct item *i, const struct pod_view *pod)
 {
-	if (!i->stands || pod->gated || pod->deleting || report_condition_says(i, pod, i->stands, i->stands_reason))
+	if (!i->stands || pod->gated || !report_pod_waits(i->report, pod) ||
+	    report_condition_says(i, pod, i->stands, i->stands_reason))
 		return false;
 	report_item_say(i, i->stands, i->stands_reason);
 	return true;

@@ -27,6 +27,7 @@ struct report_config {
 	size_t queue_max;     /* of each queue */
 	uint64_t delay_ns;    /* a reason stands so long before it is written */
 	const char *instance; /* for reportingInstance; copied */
+	const struct writer *writer; /* knows which pods are being bound; NULL: none is */
 	struct decisions *decisions; /* told why gangs wait; NULL: nobody is */
 };
 

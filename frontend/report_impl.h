@@ -156,6 +156,9 @@ void report_item_fly(struct item *i, const char *method, const char *type);
 /* An Event with its note. */
 void report_event_send(struct item *i, const struct event_text *about);
 
+/* A pod that has a node, or a Binding that may give it one, waits for nothing. */
+bool report_pod_waits(const struct report *r, const struct pod_view *pod);
+
 /* Does the pod's condition say that already, as the watch has it? */
 bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note, const char *reason);
 

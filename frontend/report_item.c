@@ -48,6 +48,12 @@ static const char *note_text(struct report *r, const struct note *note, const ch
 	return r->text.at;
 }
 
+bool report_pod_waits(const struct report *r, const struct pod_view *pod)
+{
+	return !pod->node[0] && !pod->deleting &&
+	       (!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation));
+}
+
 bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note, const char *reason)
 {
 	return strcmp(pod->condition_status, "False") == 0 && strcmp(pod->condition_reason, reason) == 0 &&
@@ -112,7 +118,7 @@ static bool pod_send(struct item *i)
 	struct event_text e = {.type = "Warning", .reason = "FailedScheduling", .action = "Scheduling"};
 	struct pod_view pod;
 
-	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0] || pod.deleting)
+	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || !report_pod_waits(r, &pod))
 		return false;
 	if (i->step == STEP_CONDITION) {
 		if (!report_condition_says(i, &pod, i->note, i->reason)) {

@@ -257,6 +257,11 @@ void writer_core_up(struct writer *w)
 		binding_tell(b, RESULT_BOUND);
 }
 
+bool writer_has(const struct writer *w, pod_id pod, uint32_t generation)
+{
+	return pod < w->by_pod_n && w->by_pod[pod] && w->by_pod[pod]->cmd.pod_generation == generation;
+}
+
 size_t writer_queued(const struct writer *w)
 {
 	return w->queued;

@@ -81,6 +81,9 @@ void writer_core_down(struct writer *w);
  * landed meanwhile. */
 void writer_core_up(struct writer *w);
 
+/* Does that pod have a Binding that is queued, under way, or landed and not yet told of by the watch? */
+bool writer_has(const struct writer *w, pod_id pod, uint32_t generation);
+
 size_t writer_queued(const struct writer *w);  /* not sent yet */
 size_t writer_flying(const struct writer *w);  /* requests under way */
 size_t writer_unknown(const struct writer *w); /* sent, fate not known: flying or to be read */

@@ -297,6 +297,58 @@ Test(report, a_pod_that_is_bound_or_gone_is_passed_over)
 	end(&b);
 }
 
+static void no_result(void *context, enum record_kind kind, const struct result *r)
+{
+	(void)context, (void)kind, (void)r;
+}
+
+static void no_notice(void *context, const struct bind_notice *n)
+{
+	(void)context, (void)n;
+}
+
+/* Such a condition would stand on a pod that has a node, and its version would refuse the Binding: a
+ * server that answered 429 for a while. */
+Test(report, a_pod_that_is_being_bound_is_passed_over)
+{
+	struct bench b;
+	struct writer *writer;
+	struct cmd_bind cmd = {.node = 0, .node_generation = 1, .gang = ID_NONE};
+	struct pod_view v;
+
+	begin(&b, 100, 10);
+	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
+	writer = writer_new(&(struct writer_config){
+		.env = &b.w.env, .model = b.m, .connections = 1, .result = no_result, .notice = no_notice,
+	});
+	report_free(b.r);
+	b.r = report_new(&(struct report_config){
+		.env = &b.w.env, .model = b.m, .per_second = 100, .queue_max = 10, .instance = "i", .writer = writer,
+	});
+	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
+	cmd.pod = v.id;
+	cmd.pod_generation = v.generation;
+	reason(&b, "a", WHY_ROOM, 3);
+	cr_assert_eq(writer_bind(writer, &cmd), 0);
+	cr_assert(writer_has(writer, v.id, v.generation));
+	cr_assert_not(writer_has(writer, v.id, v.generation + 1));
+	cr_assert_not(writer_has(writer, v.id + 100000, 1));
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 0, "it is queued");
+	writer_poll(writer);
+	reason(&b, "a", WHY_ROOM, 4); /* of its gang, for the members that are left */
+	b.w.now_ns += 40 * SECOND;
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 1, "it is sent");
+	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/a/binding"), 422, "{}");
+	cr_assert_not(writer_has(writer, v.id, v.generation));
+	b.w.now_ns += 40 * SECOND;
+	report_poll(b.r, false);
+	has(next(&b, "PATCH", STATUS("a")), "0/4 nodes");
+	writer_free(writer);
+	end(&b);
+}
+
 /* The API server itself says SchedulingGated. */
 Test(report, a_gated_pod_is_passed_over)
 {
