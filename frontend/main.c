@@ -371,24 +371,42 @@ static void loop_turn(struct daemon *d)
 	}
 }
 
-/* No new binding; those that were sent are waited for. */
-static int loop_end(struct daemon *d)
+static void lease_check(const struct daemon *d)
+{
+	if (!frontend_lost_lease(d->frontend))
+		return;
+	env_log(&d->env, "error", "the lease is lost: ending at once");
+	_exit(1); /* nothing more goes out, not even what is half written */
+}
+
+/* No new binding; those that were sent are waited for: whoever comes next does not know of them. */
+static void loop_drain(struct daemon *d)
 {
 	uint64_t until = env_now(&d->env) + DRAIN_NS;
 
-	env_log(&d->env, "info", "stopping");
 	PROBE(draining);
 	frontend_stop(d->frontend);
-	while (!frontend_idle(d->frontend) && env_now(&d->env) < until)
+	while (!frontend_idle(d->frontend) && env_now(&d->env) < until) {
+		lease_check(d);
 		loop_turn(d);
+	}
 	if (corelink_is_up(d->link))
 		frontend_poll(d->frontend);
 	PROBE(drained);
+	if (!frontend_idle(d->frontend))
+		env_log(&d->env, "warn", "some bindings were not answered");
+}
+
+static int loop_end(struct daemon *d)
+{
+	uint64_t until;
+
+	env_log(&d->env, "info", "stopping");
+	loop_drain(d);
 	until = env_now(&d->env) + RELEASE_NS;
 	while (!frontend_release_lease(d->frontend) && env_now(&d->env) < until)
 		loop_turn(d);
-	env_log(&d->env, frontend_idle(d->frontend) ? "info" : "warn", "stopped%s",
-	        frontend_idle(d->frontend) ? "" : "; some bindings were not answered");
+	env_log(&d->env, "info", "stopped");
 	return 0;
 }
 
@@ -399,10 +417,7 @@ static int loop_run(struct daemon *d)
 
 		if (code >= 0)
 			return code;
-		if (frontend_lost_lease(d->frontend)) {
-			env_log(&d->env, "error", "the lease is lost: ending at once");
-			_exit(1); /* nothing more goes out, not even what is half written */
-		}
+		lease_check(d);
 		loop_turn(d);
 		/* In a cluster the token may be rotated any moment; a kubeconfig is what
 		 * the user gave. */
@@ -410,6 +425,7 @@ static int loop_run(struct daemon *d)
 			return EXIT_INPUT;
 		if (frontend_must_restart(d->frontend)) {
 			env_log(&d->env, "warn", "starting over with nothing known");
+			loop_drain(d);
 			return START_AGAIN;
 		}
 	}
