@@ -194,15 +194,16 @@ class Fault:
 
     # ---- the end ----
 
-    def settles(self, within_s=AFTER_S, faults_stay=False):
-        """Faults are over: all that can be bound is, and the invariants hold."""
+    def settles(self, within_s=AFTER_S, faults_stay=False, in_step_s=wrongs.REST_S):
+        """Faults are over: all that can be bound is, and the invariants hold; in_step_s: how long muster
+        may take then to know what there is."""
         if self.proxy and not faults_stay:
             self.proxy.calm()
         with contextlib.suppress(Exception):
             self.client.request("DELETE", "/apisim/faults")
         until(lambda: not self.unbound(), within_s, lambda: f"bound; these are not: {self.unbound()[:10]}", every_s=0.2)
         self.rest(within_s)
-        self.holds()
+        self.holds(in_step_s)
 
     def unbound(self):
         """Pods of ours without a node that should have one."""
@@ -218,9 +219,9 @@ class Fault:
                 not m["muster_gangs_binding"] and not check.silent_pods(self.c.pods())
         until(quiet, within_s, lambda: f"rest: {check.silent_pods(self.c.pods())[:3]}", every_s=0.1)
 
-    def holds(self):
+    def holds(self, in_step_s=wrongs.REST_S):
         """I1 to I5 by the independent reading, the server's own book, I11."""
-        found = self.in_time(self._at_rest)
+        found = self.in_time(self._at_rest, in_step_s)
         found += self.history.wrong
         stats = self.c.stats()
         found += [f"apisim counts {stats[what]} {what}" for what in
@@ -241,10 +242,10 @@ class Fault:
     def ctl(self, what):
         return self.c.ask_json(what)[1]
 
-    def in_time(self, question):
+    def in_time(self, question, within_s):
         """What is found wrong and stays so."""
         with contextlib.suppress(Failed):
-            until(lambda: not question(), wrongs.REST_S)
+            until(lambda: not question(), within_s, every_s=0.1)
             return []
         return question()
 

@@ -9,7 +9,7 @@ from lib.harness import check, until
 from lib.proxy import anything, is_binding, is_list, is_watch
 
 from .catalog import MOMENTS
-from .frame import at
+from .frame import AFTER_S, at
 
 LEASE_TIMES = ["--leader-elect", "--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3",
                "--leader-elect-retry-period", "1"]
@@ -115,22 +115,23 @@ def fault_16_a_stale_server_answers(t):
         t.proxy.cut_all(lambda call: call.watch)
         time.sleep(2)
         t.proxy.remove(old)
-    t.settles()
+    # A list from the past may be followed by a 410 and a pause before the next one.
+    t.settles(in_step_s=AFTER_S)
 
 
 @at(*MOMENTS)
 def fault_20_too_many_requests(t):
     """every request is answered 429 with a text and Retry-After 1 for 3 s, each Binding once more with 2"""
+    window = t.c.metric("muster_binds_window")
     with t.moment_of("gang"):
         burst = t.proxy.rule(anything, lambda call: call.answer(
             429, b"Too many requests, please try again later.\n", {"Retry-After": "1", "Content-Type": "text/plain"}))
         t.proxy.cut_all(lambda call: call.watch)
         time.sleep(3)
         t.proxy.remove(burst)
-        window = t.c.metric("muster_binds_window")
         slow = t.proxy.rule(is_binding, lambda call: call.answer(429, b"", {"Retry-After": "2"}), count=3)
     until(lambda: slow.hits == 3, 40, "three Bindings are slowed")
-    check(t.moment == "mid-bind" or t.c.metric("muster_binds_window") < window, "as many at once as before", window)
+    until(lambda: t.c.metric("muster_binds_window") < window, 5, f"fewer at once than {window:.0f}")
     t.settles()
     t.same_daemons()
     check(t.c.metric("muster_bind_slowed_total") >= 3, "no Binding was slowed")
