@@ -39,6 +39,31 @@ WHOLE static void count_anew(void)
 
 /* ---- the core ----------------------------------------------------------------------- */
 
+COUNTED void counted_bound(void)
+{
+	cluster_run(&cluster);
+	stage = 10;
+}
+
+COUNTED void counted_gone(void)
+{
+	cluster_run(&cluster);
+	cluster_decide(&cluster);
+	stage = 11;
+}
+
+COUNTED void counted_lone(void)
+{
+	cluster_run(&cluster);
+	stage = 12;
+}
+
+COUNTED void counted_lived(void)
+{
+	cluster_run(&cluster);
+	stage = 13;
+}
+
 COUNTED void counted_gang(void)
 {
 	cluster_decide(&cluster);
@@ -103,11 +128,28 @@ static void gang(uint32_t shape, uint32_t members)
 		pods[i] = cluster_pod(&cluster, 0, shape);
 }
 
-static void gang_ends(uint32_t members)
+/* The last n bindings are answered, and the watch says so; of lone pods the i-th has shape + i % shapes. */
+static void bound(uint32_t n, gang_id gang_of, uint32_t shape, uint32_t shapes)
 {
+	uint64_t first = cluster.binds - n;
+
+	cluster_batch(&cluster);
+	for (uint32_t i = 0; i < n; i++)
+		cluster_bound(&cluster, &cluster.bind[(first + i) % CLUSTER_BINDS], gang_of, shape + i % shapes);
+}
+
+static void gang_leaves(uint32_t members)
+{
+	cluster_batch(&cluster);
 	for (uint32_t i = 0; i < members; i++)
 		cluster_pod_end(&cluster, pods[i]);
 	cluster_gang_end(&cluster, 0);
+}
+
+static void gang_ends(uint32_t members)
+{
+	gang_leaves(members);
+	cluster_run(&cluster);
 	cluster_plan(&cluster);
 }
 
@@ -124,7 +166,13 @@ static void gangs(void)
 	count_anew();
 	counted_gang();
 	cluster_take(&cluster);
-	gang_ends(MEMBERS);
+	bound(MEMBERS, 0, SHAPE_CPU, 1);
+	count_anew();
+	counted_bound();
+	gang_leaves(MEMBERS);
+	count_anew();
+	counted_gone();
+	cluster_take(&cluster);
 }
 
 /* The same with rules between the members. */
@@ -195,14 +243,23 @@ static void node_changes(void)
 	cluster_take(&cluster);
 }
 
-/* Lone pods of sixteen shapes: what one of them takes, the others have to look at. */
+/* Lone pods of sixteen shapes: what one of them takes, the others have to look at.  Then the records of
+ * their lives: told, answered, seen bound and gone. */
 static void mixed(void)
 {
+	cluster_batch(&cluster);
 	for (uint32_t i = 0; i < MIXED; i++)
 		pods[i] = cluster_pod(&cluster, ID_NONE, SHAPE_MIX + i % CLUSTER_MIX);
 	count_anew();
+	counted_lone();
+	count_anew();
 	counted_mix();
 	cluster_take(&cluster);
+	bound(MIXED, ID_NONE, SHAPE_MIX, CLUSTER_MIX);
+	for (uint32_t i = 0; i < MIXED; i++)
+		cluster_pod_end(&cluster, pods[i]);
+	count_anew();
+	counted_lived();
 }
 
 /* ---- ring and extractor ---------------------------------------------------------------- */
