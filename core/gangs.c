@@ -33,28 +33,38 @@ void gangs_free(struct gangs *gs)
 	gs->slots = NULL;
 }
 
-bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
+static int names_compare(const struct gang *a, const struct gang *b)
 {
-	const struct gang *left = &gs->slots[a], *right = &gs->slots[b];
-	uint32_t shorter = left->name_bytes < right->name_bytes ? left->name_bytes : right->name_bytes;
-	int32_t high = gang_priority(left), low = gang_priority(right);
-	bool behind = gang_is_behind(left), begun = gang_has_begun(left);
+	int order = memcmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
+
+	return order != 0 ? order : (a->name_bytes > b->name_bytes) - (a->name_bytes < b->name_bytes);
+}
+
+static bool stands_before(const struct gangs *gs, uint32_t a, const struct gang_key *left, uint32_t b,
+                          const struct gang_key *right)
+{
 	int order;
 
-	if (begun != gang_has_begun(right))
-		return begun;
-	if (behind != gang_is_behind(right))
-		return !behind;
-	if (high != low && (!behind || left->age_ns == right->age_ns))
-		return high > low;
+	if (left->standing != right->standing)
+		return left->standing < right->standing;
+	if (left->priority != right->priority && (left->standing != GANG_STANDS_LAST || left->age_ns == right->age_ns))
+		return left->priority > right->priority;
 	if (left->age_ns != right->age_ns)
 		return left->age_ns < right->age_ns;
-	order = memcmp(left->name, right->name, shorter);
-	if (order != 0)
-		return order < 0;
-	if (left->name_bytes != right->name_bytes)
-		return left->name_bytes < right->name_bytes;
-	return a < b;
+	order = names_compare(&gs->slots[a], &gs->slots[b]);
+	return order != 0 ? order < 0 : a < b;
+}
+
+bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
+{
+	const struct gang_key left = gang_key(&gs->slots[a]), right = gang_key(&gs->slots[b]);
+
+	return stands_before(gs, a, &left, b, &right);
+}
+
+bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b)
+{
+	return stands_before(gs, a, &gs->slots[a].queued, b, &gs->slots[b].queued);
 }
 
 /* ---- members ------------------------------------------------------------ */
@@ -175,7 +185,6 @@ void gang_count(struct gang *g, const struct pod *p)
 {
 	uint32_t *of_role = role_counts(g, p);
 
-	assert(g->place == PLACE_NONE);
 	g->counts[p->class]++;
 	if (of_role)
 		of_role[p->class]++;

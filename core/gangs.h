@@ -17,6 +17,13 @@ enum gang_place {
 	PLACE_WAITING, /* looked at; waits for room */
 };
 
+/* Where a gang stands among others; equal ones are told apart by their names. */
+struct gang_key {
+	uint64_t age_ns;
+	int32_t priority;
+	uint32_t standing; /* enum gang_standing */
+};
+
 /* What only some groups have, in one piece of memory. */
 struct gang_parts {
 	struct amount *amounts;    /* minResources */
@@ -44,7 +51,7 @@ struct gang {
 	uint32_t kept;      /* of them: pod_keeps_room() */
 	uint32_t counts[MEMBER_CLASSES];
 
-	/* Its place in the queues; see also gang_priority(). */
+	/* Its place in the queues; see also gang_key(). */
 	int32_t priority;    /* the highest of pending members */
 	uint32_t priority_n; /* so many pending members have it */
 	uint64_t age_ns;
@@ -52,6 +59,7 @@ struct gang {
 	bool lifted; /* with GANG_AFTER_OTHERS: it waited so long that it counts as others do; core/hold.c */
 	bool had_turn; /* it held room until its time was over; core/hold.c */
 	uint8_t place; /* enum gang_place */
+	struct gang_key queued; /* as it was when it came into its queue */
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
 	 * fewer than wait_need of wait_kind fit (KIND_NONE: a full look tells); core/waits.h. */
@@ -179,17 +187,37 @@ static inline bool gang_is_behind(const struct gang *g)
 	return (g->flags & GANG_AFTER_OTHERS) && !g->lifted && !gang_has_begun(g);
 }
 
+static inline struct gang_key gang_key(const struct gang *g)
+{
+	return (struct gang_key){ .age_ns = g->age_ns,
+		                  .priority = gang_priority(g),
+		                  .standing = gang_has_begun(g)   ? GANG_STANDS_FIRST :
+		                              gang_is_behind(g) ? GANG_STANDS_LAST :
+		                                                  GANG_STANDS_ORDINARY };
+}
+
 /* Earlier in the queue: those that have begun, since what they have is of no use to anybody until the
  * rest has room as well; then priority, then age, then name.  Those that stand behind come after all
  * others; among them age goes before priority. */
 bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b);
 
+/* The same, as they were when they came into their queue. */
+bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b);
+
+/* Is it as it was then? */
+static inline bool gang_queued_right(const struct gang *g)
+{
+	const struct gang_key now = gang_key(g);
+
+	return now.age_ns == g->queued.age_ns && now.priority == g->queued.priority && now.standing == g->queued.standing;
+}
+
 /* A member comes or goes; its class is counted. */
 void gang_link(struct gangs *gs, uint32_t index, pod_id pod);
 void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod);
 
-/* Count one member more or less of its class.  The key may rise with the first,
- * so the gang is in no queue then; it falls at the next gang_rekey() only. */
+/* Count one member more or less of its class.  The key may rise with the first; it falls at the next
+ * gang_rekey() only. */
 void gang_count(struct gang *g, const struct pod *p);
 void gang_uncount(struct gang *g, const struct pod *p);
 

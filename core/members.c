@@ -31,12 +31,13 @@ void gang_hold(struct core *c, uint32_t index)
 void gang_touch(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
+	/* There is nothing to find out about a lone pod that waits for nothing. */
+	const bool ask = gang_is_group(&c->gangs, index) || gang_pending(g) > 0;
 
-	if (g->place == PLACE_CHANGED || index == c->looked_at)
+	if (index == c->looked_at || (g->place == PLACE_CHANGED && ask && gang_queued_right(g)))
 		return;
 	gang_hold(c, index);
-	/* There is nothing to find out about a lone pod that waits for nothing. */
-	if (gang_is_group(&c->gangs, index) || gang_pending(g) > 0)
+	if (ask)
 		queue_insert(&c->changed, index);
 }
 
@@ -136,7 +137,8 @@ void gang_lent_room_gone(struct core *c, struct gang *g)
 
 /* ---- members ------------------------------------------------------------------------ */
 
-/* Around every change of a pod that its gang's numbers depend on. */
+/* Around every change of a pod that its gang's numbers depend on.  In between a queue has the gang as it
+ * was. */
 static void member_out(struct core *c, struct pod *p)
 {
 	c->pods.classes[p->class]--;
@@ -144,7 +146,6 @@ static void member_out(struct core *c, struct pod *p)
 		c->pods.bound--;
 	if (p->gang == ID_NONE)
 		return;
-	gang_hold(c, p->gang);
 	gang_uncount(&c->gangs.slots[p->gang], p);
 }
 
@@ -441,9 +442,7 @@ static void gang_join(struct core *c, struct pod *p, uint32_t index)
 
 	if (index == ID_NONE)
 		return;
-	if (gang_is_group(&c->gangs, index))
-		gang_hold(c, index);
-	else
+	if (!gang_is_group(&c->gangs, index))
 		lone_begin(c, id);
 	gang_link(&c->gangs, index, id);
 }

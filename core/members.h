@@ -7,9 +7,9 @@
 #include "core/records.h"
 #include "core/state.h"
 
-/* A gang leaves its queue, so that its key may change ... */
+/* A gang leaves its queue ... */
 void gang_hold(struct core *c, uint32_t index);
-/* ... and is to be looked at again. */
+/* ... or is to be looked at again, where it stands by its key as it is now. */
 void gang_touch(struct core *c, uint32_t index);
 
 /* Set, move or drop a pod, as core_step() describes it.  On an error nothing has

@@ -33,7 +33,7 @@ static void before(struct queue *q, uint32_t gang, struct queue_links **last)
 
 	for (uint32_t level = q->levels; level-- > 0;) {
 		while (at->next[level] != ID_NONE && at->next[level] != gang &&
-		       gang_before(q->gangs, at->next[level], gang))
+		       gang_queued_before(q->gangs, at->next[level], gang))
 			at = &q->links[at->next[level]];
 		last[level] = at;
 	}
@@ -55,6 +55,7 @@ void queue_insert(struct queue *q, uint32_t gang)
 	uint32_t levels = height(gang);
 
 	assert(q->gangs->slots[gang].place == PLACE_NONE);
+	q->gangs->slots[gang].queued = gang_key(&q->gangs->slots[gang]);
 	q->levels = levels > q->levels ? levels : q->levels;
 	before(q, gang, last);
 	for (uint32_t level = 0; level < levels; level++) {

@@ -1,8 +1,9 @@
 /* Gangs in the order in which they are looked at: a skip list.
  *
  * A gang is in one queue at most (struct gang.place), so all queues share one set
- * of links.  A gang's key may not change while it is in a queue.  Which gang is
- * how tall depends on its index alone, never on a random number. */
+ * of links.  It stands by its key as it was when it came (struct gang.queued); whoever
+ * changes the key takes it out and puts it in again.  Which gang is how tall depends
+ * on its index alone, never on a random number. */
 #ifndef MUSTER_CORE_QUEUE_H
 #define MUSTER_CORE_QUEUE_H
 

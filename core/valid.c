@@ -273,7 +273,7 @@ static bool queue_valid(struct checking *k, const struct queue *q)
 	for (uint32_t i = queue_first(q); i != ID_NONE; i = queue_next(q, i)) {
 		if (n++ >= q->n || q->gangs->slots[i].place != q->place)
 			return wrong(k, "queue %d: gang %u", (int)q->place, i);
-		if (before != ID_NONE && !gang_before(q->gangs, before, i))
+		if (!gang_queued_right(&q->gangs->slots[i]) || (before != ID_NONE && !gang_before(q->gangs, before, i)))
 			return wrong(k, "queue %d: gang %u is out of order", (int)q->place, i);
 		before = i;
 	}
