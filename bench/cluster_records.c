@@ -227,7 +227,9 @@ void tell_pod(struct cluster *c, const struct pod_spec *s)
 	int name_bytes = snprintf(name, sizeof(name), "bench/pod-%08u", s->pod);
 	struct event_pod e = { .pod = s->pod, .generation = c->generations[s->pod], .flags = s->foreign ? 0 : POD_OURS,
 		               .gang = s->gang, .shape = s->shape, .node = s->node, .name_bytes = (uint32_t)name_bytes,
-		               .labels_n = 1, .namespace = VALUE_NAMESPACE, .created_ns = c->time_ns,
+		               .labels_n = 1, .namespace = VALUE_NAMESPACE,
+		               /* The same each time it is told. */
+		               .created_ns = UINT64_C(1000) * c->generations[s->pod],
 		               .uid = { s->pod, c->generations[s->pod] } };
 	struct builder b;
 
