@@ -508,7 +508,8 @@ int core_step(struct core *c, const struct record *record)
 	else if (c->now_ns != before_ns)
 		decide_tick(c);
 	PROBE(rows_publish, c->epoch, c->nodes.behind_n);
-	nodes_publish(&c->nodes);
+	if (c->nodes.behind_n > 0)
+		nodes_publish(&c->nodes);
 	gauges_set(c);
 	if (c->nodes.saturated != c->saturated_told) {
 		stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_told);

@@ -160,9 +160,9 @@ static enum why place_lent(struct core *c, uint32_t index, struct reason *r)
 		stat_add(&core_stats(c)->plans_placed, 1);
 		if (plan->placed == plan->n)
 			return WHY_NONE;
-		reason_begin(r, g, &c->nodes);
 		need = 1;
 	}
+	reason_begin(r, g, &c->nodes);
 	PROBE(refused, index, g->generation, need);
 	wait_for(c, g, need);
 	if (plan->failed != KIND_NONE)
@@ -176,6 +176,7 @@ static enum why place_lent(struct core *c, uint32_t index, struct reason *r)
 	return plan->kept_together ? WHY_TOPOLOGY : WHY_ROOM;
 }
 
+/* The reason is begun unless there is none. */
 static enum why place(struct core *c, uint32_t index, struct reason *r)
 {
 	struct gang *g = &c->gangs.slots[index];
@@ -183,10 +184,15 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 	const uint32_t had = gang_have(g);
 	enum why why;
 
-	if (c->nodes.present == 0)
+	if (c->nodes.present == 0) {
+		reason_begin(r, g, &c->nodes);
 		return WHY_NO_NODES;
-	if (!gang_is_whole(g) && !minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
-		return WHY_MIN_RESOURCES;
+	}
+	if (gang_has_minimum(g) && !gang_is_whole(g)) {
+		reason_begin(r, g, &c->nodes);
+		if (!minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
+			return WHY_MIN_RESOURCES;
+	}
 	gang_lend_room(c, g);
 	why = place_lent(c, index, r);
 	gang_lent_room_back(c, g);
@@ -218,38 +224,39 @@ static bool look(struct core *c, uint32_t index)
 	/* Those of it that find a node now may let in the others. */
 	const uint64_t room_version = c->nodes.room_version;
 	struct reason r __attribute__((uninitialized)); /* reason_begin() */
+	enum why why = hindrance(g);
 	bool waits = false;
 
 	assert(g->place == PLACE_NONE);
 	c->looked_at = index;
-	reason_begin(&r, g, &c->nodes);
 	g->wait_kind = KIND_NONE;
-	r.why = hindrance(g);
-	if (r.why == WHY_NONE && g->counts[MEMBER_READY] > 0) {
+	if (why == WHY_NONE && g->counts[MEMBER_READY] > 0) {
 		uint64_t start_ns = c->config.clock_ns ? c->config.clock_ns() : 0;
 
 		PROBE(plan_begun, index, g->generation);
-		r.why = place(c, index, &r);
-		waits = r.why != WHY_NONE;
+		why = place(c, index, &r);
+		waits = why != WHY_NONE;
 		count_time(c, start_ns);
 		stat_add(&core_stats(c)->plans, 1);
 		stat_add(&core_stats(c)->plans_refused, waits && gang_have(g) == had);
 	}
-	if (r.why == WHY_NONE) {
+	if (!waits) {
 		/* What waits beside members just placed has its reason told as well. */
-		reason_begin(&r, g, &c->nodes);
-		r.why = hindrance(g);
+		why = hindrance(g);
+		if (why != WHY_NONE || gang_is_group(&c->gangs, index))
+			reason_begin(&r, g, &c->nodes);
 	}
-	if (r.why == WHY_ROLE)
+	r.why = why; /* of a lone pod that waits for nothing that is all that is asked for */
+	if (why == WHY_ROLE)
 		reason_role(&r, g);
 	say_gang(c, index, state_of(g), &r);
 	g->room_version = room_version;
 	g->refresh = c->refresh;
-	hold_looked(c, index, r.why == WHY_ROOM || r.why == WHY_GAVE_UP || r.why == WHY_HELD || r.why == WHY_TOPOLOGY,
+	hold_looked(c, index, why == WHY_ROOM || why == WHY_GAVE_UP || why == WHY_HELD || why == WHY_TOPOLOGY,
 	            gang_have(g) > had);
 	c->looked_at = ID_NONE;
 	if (waits) {
-		PROBE(gang_waits, index, g->generation, (uint32_t)r.why);
+		PROBE(gang_waits, index, g->generation, (uint32_t)why);
 		waits_enter(&c->waits, &c->views, g);
 		queue_insert(&c->waiting, index);
 	}

@@ -147,6 +147,12 @@ static inline uint32_t gang_roles_n(const struct gang *g)
 	return g->parts ? g->parts->roles_n : 0;
 }
 
+/* Does it wait until so much is free: minResources? */
+static inline bool gang_has_minimum(const struct gang *g)
+{
+	return g->parts && g->parts->amounts_n > 0;
+}
+
 /* Have so many of each role a node as have to start together? */
 bool gang_roles_whole(const struct gang *g);
 

@@ -88,7 +88,7 @@ void gang_keep_room(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
 
-	if (gang_has_begun(g) && gang_members(g) >= g->quorum)
+	if (g->kept == 0 || (gang_has_begun(g) && gang_members(g) >= g->quorum))
 		return;
 	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
 		keep_end(c, &c->pods.slots[id]);
@@ -554,6 +554,15 @@ static bool means_alike(const struct core *c, const struct pod *p, const struct 
 	       (p->shape == e->shape && p->labels != LABELS_NONE && sets[p->labels].class == sets[m->labels].class);
 }
 
+/* Of a pod that is bound: does the record say what is known, so that nothing counts otherwise? */
+static bool says_the_same(const struct pod *p, const struct event_pod *e, uint32_t gang, const struct means *m,
+                          const struct standing *now)
+{
+	return p->state == POD_BOUND && now->state == POD_BOUND && p->node == now->node && m->labels == LABELS_NONE &&
+	       p->gang == gang && p->flags == e->flags && p->priority == e->priority && p->role == e->role &&
+	       p->created_ns == e->created_ns;
+}
+
 int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 {
 	const struct event_pod *e = record->body;
@@ -574,6 +583,13 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 		pod_begin(c, e, means.name);
 	}
 	now = standing_after(p, e, gang, means_alike(c, p, e, &means), time_ns);
+	if (says_the_same(p, e, gang, &means, &now)) {
+		p->confirmed = now.confirmed;
+		memcpy(p->uid, e->uid, sizeof(p->uid));
+		named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
+		PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
+		return 0;
+	}
 	unsent = p->list == LIST_SEND;
 	/* The watch can be ahead of the answer, which is stale then. */
 	if (p->state == POD_RESERVED && p->list == LIST_NONE && now.state == POD_BOUND && now.node == p->node)

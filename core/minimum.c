@@ -47,8 +47,6 @@ bool minimum_met(const struct gang *g, const struct pods *ps, const struct shape
 {
 	bool met = true, has_node = gang_have(g) > 0 || g->counts[MEMBER_OUTSIDE] > 0;
 
-	if (!g->parts || g->parts->amounts_n == 0)
-		return true;
 	for (uint32_t i = 0; i <= g->parts->amounts_n; i++) {
 		bool pods = i == g->parts->amounts_n;
 		uint32_t resource = pods ? RESOURCE_PODS : g->parts->amounts[i].resource;

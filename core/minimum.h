@@ -10,7 +10,7 @@
 #include "core/nodes.h"
 #include "core/reason.h"
 
-/* True when it is; else r says what is short.  `own` is scratch, one for each
+/* True when it is, of a gang that has a minimum; else r says what is short.  `own` is scratch, one for each
  * node, zero before and after. */
 bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss, const struct nodes *ns,
                  wide *own, struct reason *r);

@@ -30,23 +30,6 @@ void pods_free(struct pods *ps)
 	ps->slots = NULL;
 }
 
-enum member_class pod_class(const struct pod *p)
-{
-	if (p->flags & POD_DELETING)
-		return MEMBER_OUTSIDE;
-	if (p->state == POD_BOUND)
-		return MEMBER_BOUND;
-	if (p->state == POD_RESERVED)
-		return MEMBER_BINDING;
-	if (!(p->flags & POD_OURS))
-		return MEMBER_OUTSIDE;
-	if (p->flags & POD_GATED)
-		return MEMBER_GATED;
-	if (p->flags & POD_REFUSED)
-		return MEMBER_REFUSED;
-	return p->list == LIST_BACKOFF ? MEMBER_BACKOFF : MEMBER_READY;
-}
-
 int pod_compare(const struct pod *a, const struct pod *b)
 {
 	uint32_t shorter = a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes;

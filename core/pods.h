@@ -106,7 +106,22 @@ static inline bool pod_keeps_room(const struct pod *p)
 }
 
 /* How a pod counts, by its flags, state and backoff. */
-enum member_class pod_class(const struct pod *p);
+static inline enum member_class pod_class(const struct pod *p)
+{
+	if (p->flags & POD_DELETING)
+		return MEMBER_OUTSIDE;
+	if (p->state == POD_BOUND)
+		return MEMBER_BOUND;
+	if (p->state == POD_RESERVED)
+		return MEMBER_BINDING;
+	if (!(p->flags & POD_OURS))
+		return MEMBER_OUTSIDE;
+	if (p->flags & POD_GATED)
+		return MEMBER_GATED;
+	if (p->flags & POD_REFUSED)
+		return MEMBER_REFUSED;
+	return p->list == LIST_BACKOFF ? MEMBER_BACKOFF : MEMBER_READY;
+}
 
 /* Highest priority first, then the oldest, then by name. */
 int pod_compare(const struct pod *a, const struct pod *b);
