@@ -41,8 +41,9 @@ static struct {
 static void tell(void)
 {
 	char text[256];
-	int n = snprintf(text, sizeof(text), "\nfuzz_%s --seed %llu --from %llu --runs 1; the input has %zu bytes:\n", fuzzer.name,
-			 (unsigned long long)now.seed, (unsigned long long)now.run, now.bytes);
+	uint64_t kept = fuzzer.fresh ? now.run % FUZZ_FRESH : 0;
+	int n = snprintf(text, sizeof(text), "\nfuzz_%s --seed %llu --from %llu --runs %llu; the input has %zu bytes:\n", fuzzer.name,
+			 (unsigned long long)now.seed, (unsigned long long)(now.run - kept), (unsigned long long)(kept + 1), now.bytes);
 	ssize_t ignored = write(2, text, (size_t)n);
 
 	ignored = write(2, now.data, now.bytes < 20000 ? now.bytes : 20000);
@@ -281,6 +282,8 @@ static void run_all(const struct corpus *c, double limit, uint64_t runs)
 		struct random r = { now.seed * UINT64_C(0x9e3779b97f4a7c15) ^ now.run * UINT64_C(0xd1342543de82ef95) };
 		size_t bytes;
 
+		if (fuzzer.fresh && now.run % FUZZ_FRESH == 0)
+			fuzzer.fresh();
 		random_next(&r);
 		bytes = input_make(&r, c, data);
 		run_one(data, bytes);

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_NS UINT64_C(1000000000)
-
-const struct limits stream_limits = { .nodes = 16, .pods = 64, .gangs = 48, .shapes = 64, .names = 48, .resources = 8,
-	                              .name_bytes = 16384, .command_ring_bytes = 4096 };
+const struct limits stream_limits = { .nodes = STREAM_NODES, .pods = STREAM_PODS, .gangs = STREAM_GANGS, .shapes = STREAM_SHAPES,
+	                              .names = STREAM_NAMES, .resources = STREAM_RESOURCES, .name_bytes = 16384,
+	                              .command_ring_bytes = 4096 };
 
 static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 {
@@ -21,7 +20,7 @@ static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 		fuzz_found("the world is too large");
 	r->bytes = (uint32_t)sizeof(*r) + body_bytes;
 	r->kind = (uint16_t)kind;
-	r->time_ns = TIME_NS;
+	r->time_ns = STREAM_TIME_NS;
 	s->at[s->n++] = r;
 	return r + 1;
 }

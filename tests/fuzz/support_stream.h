@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #define STREAM_RECORDS 256
+#define STREAM_TIME_NS UINT64_C(1000000000) /* of all records */
 
 struct stream {
 	struct record *at[STREAM_RECORDS]; /* bytes and kind are set; epoch, sequence and time are 0 */
@@ -16,6 +17,7 @@ struct stream {
 };
 
 /* What the core of these has room for: little, so that the ends of all tables are near. */
+enum { STREAM_NODES = 16, STREAM_PODS = 64, STREAM_GANGS = 48, STREAM_SHAPES = 64, STREAM_NAMES = 48, STREAM_RESOURCES = 8 };
 extern const struct limits stream_limits;
 
 /* Made once, from the folder that the fuzzers run in. */

@@ -1,0 +1,449 @@
+#include "tests/fuzz/support_layout.h"
+
+#include "core/ledger.h"
+#include "tests/fuzz/support_stream.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define N(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+#define U32(type, name, low, high) { RULE_WITHIN, WIDTH_U32, offsetof(type, name), low, high }
+#define I32(type, name, low, high) { RULE_WITHIN, WIDTH_I32, offsetof(type, name), low, high }
+#define I64(type, name, low, high) { RULE_WITHIN, WIDTH_I64, offsetof(type, name), low, high }
+#define ANY(type, name)            U32(type, name, 0, UINT32_MAX)
+#define NONE(type, name, high)     { RULE_OR_NONE, WIDTH_U32, offsetof(type, name), 0, high }
+#define BITS(type, name, bits)     { RULE_BITS, WIDTH_U32, offsetof(type, name), 0, bits }
+#define RISES(type, name)          { RULE_RISES, WIDTH_U32, offsetof(type, name), 0, UINT32_MAX }
+#define SPAN(type, name, part)     { RULE_SPAN, WIDTH_U32, offsetof(type, name), part, 0 }
+
+static const struct field amount_fields[] = {
+	{ RULE_ONCE, WIDTH_U32, offsetof(struct amount, resource), 0, STREAM_RESOURCES - 1 },
+	I64(struct amount, value, 0, INT64_MAX),
+};
+static const struct field label_fields[] = { RISES(struct label, key), ANY(struct label, value),
+	                                     I64(struct label, number, INT64_MIN, INT64_MAX) };
+static const struct field taint_fields[] = {
+	ANY(struct taint, key),
+	ANY(struct taint, value),
+	U32(struct taint, effect, EFFECT_NO_SCHEDULE, EFFECT_NO_EXECUTE),
+	U32(struct taint, name, STREAM_RESOURCES, STREAM_NAMES - 1),
+};
+static const struct field image_fields[] = { RISES(struct node_image, image), I64(struct node_image, bytes, 0, INT64_MAX) };
+static const struct field limit_fields[] = { ANY(struct attach_limit, driver), ANY(struct attach_limit, most) };
+static const struct field attachment_fields[] = { ANY(struct attachment, driver), ANY(struct attachment, volume) };
+
+static const struct field name_fields[] = { U32(struct event_name, id, 0, STREAM_NAMES - 1), ANY(struct event_name, kind) };
+
+static const struct field node_fields[] = {
+	U32(struct event_node, node, 0, STREAM_NODES - 1),
+	U32(struct event_node, generation, 1, UINT32_MAX),
+	BITS(struct event_node, flags, NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL),
+};
+
+/* The parts of a shape, in their order. */
+enum { AMOUNTS, REQUIREMENTS, VALUES, TOLERATIONS, CLAUSES, PREFERENCES, ALTERNATIVES, VOLUME_RULES, POD_TERMS, SPREADS, PORTS,
+       IMAGES, ATTACHMENTS, EXCLUSIVES, POLICIES, SHARES };
+
+static const struct field requirement_fields[] = {
+	ANY(struct requirement, term),
+	U32(struct requirement, op, 0, REQUIRE_OPS - 1),
+	ANY(struct requirement, key),
+	SPAN(struct requirement, values_first, VALUES),
+	I64(struct requirement, number, INT64_MIN, INT64_MAX),
+};
+static const struct field clause_fields[] = {
+	U32(struct requirement, term, 0, 0),
+	U32(struct requirement, op, 0, REQUIRE_OPS - 1),
+	ANY(struct requirement, key),
+	SPAN(struct requirement, values_first, VALUES),
+	I64(struct requirement, number, INT64_MIN, INT64_MAX),
+};
+static const struct field number_fields[] = { { RULE_WITHIN, WIDTH_U32, 0, 0, UINT32_MAX } };
+static const struct field toleration_fields[] = {
+	ANY(struct toleration, key),
+	ANY(struct toleration, value),
+	U32(struct toleration, any_value, 0, 1),
+	U32(struct toleration, effect, EFFECT_ANY, EFFECT_NO_EXECUTE),
+};
+static const struct field preference_fields[] = { I32(struct preference, weight, 0, 100), SPAN(struct preference, clauses, CLAUSES) };
+static const struct field alternative_fields[] = { { RULE_SPAN, WIDTH_U32, 0, CLAUSES, 0 } };
+static const struct field volume_rule_fields[] = {
+	U32(struct volume_rule, why, NODE_FITS + 1, NODE_WHY_KINDS - 1),
+	SPAN(struct volume_rule, alternatives, ALTERNATIVES),
+};
+static const struct field pod_term_fields[] = {
+	U32(struct pod_term, kind, 0, POD_TERM_KINDS - 1),
+	I32(struct pod_term, weight, 0, 100),
+	ANY(struct pod_term, topology),
+	BITS(struct pod_term, flags, TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN),
+	SPAN(struct pod_term, namespaces, VALUES),
+	SPAN(struct pod_term, namespace_clauses, CLAUSES),
+	SPAN(struct pod_term, clauses, CLAUSES),
+};
+static const struct field spread_fields[] = {
+	ANY(struct spread, topology),
+	BITS(struct spread, flags, SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS | SPREAD_MATCHES_NOTHING |
+	                               SPREAD_DEFAULT | SPREAD_BY_NODE),
+	U32(struct spread, max_skew, 1, INT32_MAX),
+	U32(struct spread, min_domains, 1, INT32_MAX),
+	SPAN(struct spread, clauses, CLAUSES),
+};
+static const struct field port_fields[] = { ANY(struct host_port, address), ANY(struct host_port, protocol), ANY(struct host_port, port) };
+static const struct field exclusive_fields[] = { ANY(struct exclusive, thing), BITS(struct exclusive, flags, EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED) };
+static const struct field policy_fields[] = {
+	ANY(struct policy, topology),
+	BITS(struct policy, flags, POLICY_REQUIRED | POLICY_FILL | POLICY_UNSELECTED),
+	SPAN(struct policy, clauses, CLAUSES),
+	SPAN(struct policy, shares, SHARES),
+};
+static const struct field share_fields[] = { RISES(struct policy_share, value), U32(struct policy_share, replicas, 0, INT32_MAX) };
+static const struct field shape_fields[] = {
+	U32(struct event_shape, shape, 0, STREAM_SHAPES - 1),
+	BITS(struct event_shape, flags, SHAPE_TOLERATES_CORDON | SHAPE_NEEDS_RESTART_ALL),
+	U32(struct event_shape, terms_n, 0, 4096),
+	I64(struct event_shape, scored_cpu_milli, 0, INT64_MAX),
+	I64(struct event_shape, scored_memory_bytes, 0, INT64_MAX),
+	I64(struct event_shape, placed_cpu_milli, INT64_MIN, INT64_MAX),
+	I64(struct event_shape, placed_memory_bytes, INT64_MIN, INT64_MAX),
+	ANY(struct event_shape, namespace),
+	ANY(struct event_shape, image_containers),
+};
+
+static const struct field gang_fields[] = {
+	U32(struct event_gang, gang, 0, STREAM_GANGS - 1),
+	U32(struct event_gang, generation, 1, UINT32_MAX),
+	BITS(struct event_gang, flags, GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS),
+	ANY(struct event_gang, dialect),
+	ANY(struct event_gang, quorum),
+	I32(struct event_gang, priority, INT32_MIN, INT32_MAX),
+	I64(struct event_gang, created_ns, INT64_MIN, INT64_MAX),
+	I64(struct event_gang, timeout_ns, INT64_MIN, INT64_MAX),
+};
+static const struct field role_fields[] = { RISES(struct gang_role, role), ANY(struct gang_role, quorum) };
+static const struct field level_fields[] = { ANY(struct gang_level, topology), BITS(struct gang_level, flags, LEVEL_REQUIRED) };
+
+static const struct field pod_fields[] = {
+	U32(struct event_pod, pod, 0, STREAM_PODS - 1),
+	U32(struct event_pod, generation, 1, UINT32_MAX),
+	BITS(struct event_pod, flags, POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING),
+	NONE(struct event_pod, gang, STREAM_GANGS - 1),
+	U32(struct event_pod, shape, 0, STREAM_SHAPES - 1),
+	NONE(struct event_pod, node, STREAM_NODES - 1),
+	I32(struct event_pod, priority, INT32_MIN, INT32_MAX),
+	U32(struct event_pod, namespace, 0, UINT32_MAX - 1),
+	ANY(struct event_pod, role),
+	I64(struct event_pod, created_ns, INT64_MIN, INT64_MAX),
+	I64(struct event_pod, uid, INT64_MIN, INT64_MAX),
+};
+static const struct field pod_label_fields[] = {
+	RISES(struct pod_label, key),
+	U32(struct pod_label, key, 0, UINT32_MAX - 1),
+	U32(struct pod_label, value, 0, UINT32_MAX - 1),
+};
+static const struct field namespace_fields[] = { ANY(struct event_namespace, name) };
+
+static const struct field claim_fields[] = {
+	U32(struct event_claim, pod, 0, STREAM_PODS - 1),
+	ANY(struct event_claim, pod_generation),
+	U32(struct event_claim, words, 0, (STREAM_NODES + 63) / 64),
+	ANY(struct event_claim, keep_ms),
+};
+static const struct field result_fields[] = {
+	U32(struct result, pod, 0, STREAM_PODS - 1),
+	U32(struct result, generation, 1, UINT32_MAX),
+	U32(struct result, node, 0, STREAM_NODES - 1),
+	ANY(struct result, attempt),
+	ANY(struct result, retry_ms),
+};
+
+/* ---- kinds ------------------------------------------------------------------------------------ */
+
+static const char *name_more(const struct view_of *v)
+{
+	const struct event_name *e = (const void *)v->body;
+
+	return e->kind == (e->id < STREAM_RESOURCES ? NAME_RESOURCE : NAME_TAINT) ? NULL : "kind of a name";
+}
+
+static const char *gang_more(const struct view_of *v)
+{
+	return v->n[1] > GANG_ROLES_MAX || v->n[2] > GANG_LEVELS_MAX ? "number of roles or levels" : NULL;
+}
+
+static const char *pod_more(const struct view_of *v)
+{
+	const struct event_pod *e = (const void *)v->body;
+
+	return (e->flags & POD_BINDING) != 0 && e->node == ID_NONE ? "binding to no node" : NULL;
+}
+
+/* Selectors of pods know no Gt and Lt, and fold out to half a record at the most. */
+static const char *selector_more(const struct view_of *v, struct span of, uint64_t *words)
+{
+	const struct requirement *q = (const void *)v->at[CLAUSES];
+
+	for (uint64_t i = of.first; i < (uint64_t)of.first + of.n; i++) {
+		if (q[i].op == REQUIRE_GT || q[i].op == REQUIRE_LT)
+			return "a selector that compares numbers";
+		*words += 3 + (uint64_t)q[i].values_n;
+	}
+	return *words > RECORD_BYTES_MAX / 2 ? "selectors that fold out" : NULL;
+}
+
+static const char *selectors_more(const struct view_of *v)
+{
+	const struct pod_term *terms = (const void *)v->at[POD_TERMS];
+	const struct spread *spreads = (const void *)v->at[SPREADS];
+	const struct policy *policies = (const void *)v->at[POLICIES];
+	const char *fault = NULL;
+	uint64_t words = 0;
+
+	for (uint32_t i = 0; !fault && i < v->n[POD_TERMS]; i++) {
+		words += terms[i].namespaces.n;
+		fault = selector_more(v, terms[i].namespace_clauses, &words);
+		fault = fault ? fault : selector_more(v, terms[i].clauses, &words);
+	}
+	for (uint32_t i = 0; !fault && i < v->n[SPREADS]; i++)
+		fault = selector_more(v, spreads[i].clauses, &words);
+	for (uint32_t i = 0; !fault && i < v->n[POLICIES]; i++)
+		fault = selector_more(v, policies[i].clauses, &words);
+	return fault;
+}
+
+static const char *shape_more(const struct view_of *v)
+{
+	const struct event_shape *e = (const void *)v->body;
+	const struct requirement *q = (const void *)v->at[REQUIREMENTS];
+
+	for (uint32_t i = 0; i < v->n[REQUIREMENTS]; i++)
+		if (q[i].term > e->terms_n || (i > 0 && q[i].term < q[i - 1].term))
+			return "order of terms";
+	if ((__int128)e->scored_cpu_milli + e->placed_cpu_milli < 0 || (__int128)e->scored_memory_bytes + e->placed_memory_bytes < 0)
+		return "amounts of a placed pod";
+	if (e->policies_n > 1 || (e->policies_n == 0 && e->shares_n > 0))
+		return "number of policies";
+	if (e->namespace == ID_NONE && (e->spreads_n > 0 || e->policies_n > 0))
+		return "no namespace";
+	return selectors_more(v);
+}
+
+#define BODY(type, fields)            { 0, sizeof(type), fields, N(fields), false }
+#define ARRAY(type, count, of, fields) { offsetof(type, count), sizeof(of), fields, N(fields), false }
+#define TEXT(type, count)             { offsetof(type, count), 1, NULL, 0, true }
+
+static const struct layout name_layout = { BODY(struct event_name, name_fields), { TEXT(struct event_name, bytes) }, 1, name_more };
+
+static const struct layout node_layout = {
+	BODY(struct event_node, node_fields),
+	{
+		ARRAY(struct event_node, amounts_n, struct amount, amount_fields),
+		ARRAY(struct event_node, labels_n, struct label, label_fields),
+		ARRAY(struct event_node, taints_n, struct taint, taint_fields),
+		ARRAY(struct event_node, images_n, struct node_image, image_fields),
+		ARRAY(struct event_node, limits_n, struct attach_limit, limit_fields),
+		ARRAY(struct event_node, attached_n, struct attachment, attachment_fields),
+		TEXT(struct event_node, name_bytes),
+	},
+	7, NULL,
+};
+
+static const struct layout shape_layout = {
+	BODY(struct event_shape, shape_fields),
+	{
+		[AMOUNTS] = ARRAY(struct event_shape, amounts_n, struct amount, amount_fields),
+		[REQUIREMENTS] = ARRAY(struct event_shape, requirements_n, struct requirement, requirement_fields),
+		[VALUES] = ARRAY(struct event_shape, values_n, uint32_t, number_fields),
+		[TOLERATIONS] = ARRAY(struct event_shape, tolerations_n, struct toleration, toleration_fields),
+		[CLAUSES] = ARRAY(struct event_shape, clauses_n, struct requirement, clause_fields),
+		[PREFERENCES] = ARRAY(struct event_shape, preferences_n, struct preference, preference_fields),
+		[ALTERNATIVES] = ARRAY(struct event_shape, alternatives_n, struct span, alternative_fields),
+		[VOLUME_RULES] = ARRAY(struct event_shape, volume_rules_n, struct volume_rule, volume_rule_fields),
+		[POD_TERMS] = ARRAY(struct event_shape, pod_terms_n, struct pod_term, pod_term_fields),
+		[SPREADS] = ARRAY(struct event_shape, spreads_n, struct spread, spread_fields),
+		[PORTS] = ARRAY(struct event_shape, ports_n, struct host_port, port_fields),
+		[IMAGES] = ARRAY(struct event_shape, images_n, uint32_t, number_fields),
+		[ATTACHMENTS] = ARRAY(struct event_shape, attachments_n, struct attachment, attachment_fields),
+		[EXCLUSIVES] = ARRAY(struct event_shape, exclusives_n, struct exclusive, exclusive_fields),
+		[POLICIES] = ARRAY(struct event_shape, policies_n, struct policy, policy_fields),
+		[SHARES] = ARRAY(struct event_shape, shares_n, struct policy_share, share_fields),
+	},
+	PARTS_MOST, shape_more,
+};
+
+static const struct layout gang_layout = {
+	BODY(struct event_gang, gang_fields),
+	{
+		ARRAY(struct event_gang, amounts_n, struct amount, amount_fields),
+		ARRAY(struct event_gang, roles_n, struct gang_role, role_fields),
+		ARRAY(struct event_gang, levels_n, struct gang_level, level_fields),
+		TEXT(struct event_gang, name_bytes),
+	},
+	4, gang_more,
+};
+
+static const struct layout pod_layout = {
+	BODY(struct event_pod, pod_fields),
+	{ ARRAY(struct event_pod, labels_n, struct pod_label, pod_label_fields), TEXT(struct event_pod, name_bytes) },
+	2, pod_more,
+};
+
+static const struct layout namespace_layout = {
+	BODY(struct event_namespace, namespace_fields), { ARRAY(struct event_namespace, labels_n, struct pod_label, pod_label_fields) }, 1, NULL,
+};
+
+static const struct layout claim_layout = {
+	BODY(struct event_claim, claim_fields), { ARRAY(struct event_claim, words, uint64_t, number_fields) }, 1, NULL,
+};
+static const struct layout result_layout = { BODY(struct result, result_fields), { { 0 } }, 0, NULL };
+
+#define DROP(name, limit)                                                                                                     \
+	static const struct field name##_fields[] = { U32(struct event_drop, id, 0, limit - 1), ANY(struct event_drop, generation) }; \
+	static const struct layout name##_layout = { BODY(struct event_drop, name##_fields), { { 0 } }, 0, NULL }
+
+DROP(node_drop, STREAM_NODES);
+DROP(shape_drop, STREAM_SHAPES);
+DROP(gang_drop, STREAM_GANGS);
+DROP(pod_drop, STREAM_PODS);
+DROP(namespace_drop, UINT32_MAX);
+
+static const struct layout *const layouts[RECORD_KINDS] = {
+	[EVENT_NAME] = &name_layout,
+	[EVENT_NODE] = &node_layout,
+	[EVENT_NODE_DROP] = &node_drop_layout,
+	[EVENT_SHAPE] = &shape_layout,
+	[EVENT_SHAPE_DROP] = &shape_drop_layout,
+	[EVENT_GANG] = &gang_layout,
+	[EVENT_GANG_DROP] = &gang_drop_layout,
+	[EVENT_NAMESPACE] = &namespace_layout,
+	[EVENT_NAMESPACE_DROP] = &namespace_drop_layout,
+	[EVENT_POD] = &pod_layout,
+	[EVENT_POD_DROP] = &pod_drop_layout,
+	[EVENT_CLAIM] = &claim_layout,
+	[RESULT_BOUND] = &result_layout,
+	[RESULT_REFUSED] = &result_layout,
+	[RESULT_UNKNOWN] = &result_layout,
+};
+
+const struct layout *layout_of(unsigned kind)
+{
+	return kind < RECORD_KINDS ? layouts[kind] : NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------- */
+
+int64_t field_get(const struct field *f, const unsigned char *element)
+{
+	uint32_t u32;
+	int32_t i32;
+	int64_t i64;
+
+	switch (f->width) {
+	case WIDTH_U32:
+		memcpy(&u32, element + f->offset, sizeof(u32));
+		return u32;
+	case WIDTH_I32:
+		memcpy(&i32, element + f->offset, sizeof(i32));
+		return i32;
+	default:
+		memcpy(&i64, element + f->offset, sizeof(i64));
+		return i64;
+	}
+}
+
+void field_put(const struct field *f, unsigned char *element, int64_t value)
+{
+	uint32_t low = (uint32_t)(uint64_t)value;
+
+	if (f->width == WIDTH_I64)
+		memcpy(element + f->offset, &value, sizeof(value));
+	else
+		memcpy(element + f->offset, &low, sizeof(low));
+}
+
+bool layout_open(const struct record *r, struct view_of *out)
+{
+	const struct layout *l = layout_of(r->kind);
+	uint64_t at, left;
+
+	if (l == NULL || r->bytes < sizeof(*r) + l->body.bytes)
+		return false;
+	*out = (struct view_of){ .layout = l, .body = (unsigned char *)(uintptr_t)(r + 1) };
+	left = r->bytes - sizeof(*r);
+	at = PADDED(l->body.bytes);
+	for (uint32_t i = 0; i < l->parts_n; i++) {
+		memcpy(&out->n[i], out->body + l->parts[i].count, sizeof(out->n[i]));
+		out->at[i] = out->body + at;
+		at += PADDED((uint64_t)out->n[i] * l->parts[i].bytes);
+		if (at > left)
+			return false;
+	}
+	return at == left;
+}
+
+/* ---- what is wrong ----------------------------------------------------------------------------------- */
+
+static bool within(const struct field *f, int64_t value)
+{
+	return value >= f->low && value <= f->high;
+}
+
+static const char *field_fault(const struct view_of *v, const struct part *p, const unsigned char *first, uint32_t i,
+                               const struct field *f)
+{
+	const unsigned char *element = first + (size_t)i * p->bytes;
+	int64_t value = field_get(f, element);
+	uint32_t n;
+
+	switch (f->rule) {
+	case RULE_WITHIN:
+		return within(f, value) ? NULL : "out of bounds";
+	case RULE_OR_NONE:
+		return within(f, value) || value == ID_NONE ? NULL : "out of bounds, and not none";
+	case RULE_BITS:
+		return (value & ~f->high) == 0 ? NULL : "a flag that is none";
+	case RULE_RISES:
+		return i == 0 || field_get(f, element - p->bytes) < value ? NULL : "not sorted";
+	case RULE_ONCE:
+		for (uint32_t k = 0; k < i; k++)
+			if (field_get(f, first + (size_t)k * p->bytes) == value)
+				return "twice";
+		return within(f, value) ? NULL : "out of bounds";
+	default:
+		memcpy(&n, element + f->offset + sizeof(n), sizeof(n));
+		return (uint64_t)value + n <= v->n[f->low] ? NULL : "a span past its end";
+	}
+}
+
+static const char *part_fault(const struct view_of *v, const struct part *p, const unsigned char *first, uint32_t n)
+{
+	const char *fault = NULL;
+
+	if (p->text && (n == 0 || n > NAME_BYTES_MAX || memchr(first, 0, n)))
+		return "a text";
+	for (uint32_t i = 0; !fault && i < n; i++)
+		for (uint32_t k = 0; !fault && k < p->fields_n; k++)
+			fault = field_fault(v, p, first, i, &p->fields[k]);
+	return fault;
+}
+
+const char *layout_fault(const struct record *r)
+{
+	struct view_of v;
+	const char *fault;
+
+	if (r->bytes < sizeof(*r) || r->bytes > RECORD_BYTES_MAX || r->bytes % 8 != 0 || r->flags != 0)
+		return "the header";
+	if (r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK || r->kind == EVENT_PLAN)
+		return r->bytes == sizeof(*r) ? NULL : "a body where none belongs";
+	if (layout_of(r->kind) == NULL)
+		return "no kind of an event";
+	if (!layout_open(r, &v))
+		return "its length";
+	fault = part_fault(&v, &v.layout->body, v.body, 1);
+	for (uint32_t i = 0; !fault && i < v.layout->parts_n; i++)
+		fault = part_fault(&v, &v.layout->parts[i], v.at[i], v.n[i]);
+	return fault || !v.layout->more ? fault : v.layout->more(&v);
+}

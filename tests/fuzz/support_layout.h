@@ -1,0 +1,67 @@
+/* Records as tables: which arrays lie behind the struct of a kind, and what each field may be.  It is ipc/abi.h said
+ * a second time, not core/records.c: the one is held against the other. */
+#ifndef MUSTER_TESTS_FUZZ_SUPPORT_LAYOUT_H
+#define MUSTER_TESTS_FUZZ_SUPPORT_LAYOUT_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+
+enum rule {
+	RULE_WITHIN,  /* low .. high */
+	RULE_OR_NONE, /* the same, or ID_NONE */
+	RULE_BITS,    /* none but those of high */
+	RULE_RISES,   /* above the one before it in its array */
+	RULE_ONCE,    /* unlike all before it in its array; within low .. high */
+	RULE_SPAN,    /* of the part with the number low */
+};
+
+enum width { WIDTH_U32, WIDTH_I32, WIDTH_I64 };
+
+struct field {
+	enum rule rule;
+	enum width width;
+	uint32_t offset;
+	int64_t low, high;
+};
+
+/* An array behind the struct, or the struct itself. */
+struct part {
+	uint32_t count; /* offset of the number of its elements in the struct */
+	uint32_t bytes; /* of an element */
+	const struct field *fields;
+	uint32_t fields_n;
+	bool text; /* bytes that are no NUL */
+};
+
+#define PARTS_MOST 16
+
+/* Where the parts of a record are. */
+struct view_of {
+	const struct layout *layout;
+	unsigned char *body;
+	unsigned char *at[PARTS_MOST];
+	uint32_t n[PARTS_MOST];
+};
+
+struct layout {
+	struct part body; /* its count means nothing */
+	struct part parts[PARTS_MOST];
+	uint32_t parts_n;
+	/* What no table says.  NULL: nothing is wrong. */
+	const char *(*more)(const struct view_of *v);
+};
+
+/* NULL for a kind without a body, or no kind of an event. */
+const struct layout *layout_of(unsigned kind);
+
+/* False when the counts say another length than the record has. */
+bool layout_open(const struct record *r, struct view_of *out);
+
+/* NULL when everything that a record alone can show is as ipc/abi.h says, else what is not. */
+const char *layout_fault(const struct record *r);
+
+int64_t field_get(const struct field *f, const unsigned char *element);
+void field_put(const struct field *f, unsigned char *element, int64_t value);
+
+#endif

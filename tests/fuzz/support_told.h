@@ -1,0 +1,29 @@
+/* What a core was told in this epoch, as far as that says which records it has to refuse: those about what it never heard
+ * of, and those that contradict what it knows.  Records are sound (support_layout.h) and of stream_limits. */
+#ifndef MUSTER_TESTS_FUZZ_SUPPORT_TOLD_H
+#define MUSTER_TESTS_FUZZ_SUPPORT_TOLD_H
+
+#include "tests/fuzz/support_stream.h"
+
+/* Something with a name; generation 0: unknown. */
+struct told_thing {
+	uint32_t generation;
+	uint64_t name; /* hash */
+};
+
+struct told {
+	uint64_t epoch;
+	bool synced;
+	bool names[STREAM_NAMES];
+	struct told_thing nodes[STREAM_NODES], gangs[STREAM_GANGS], pods[STREAM_PODS];
+	uint64_t shapes[STREAM_SHAPES]; /* hash of all of it; 0: unknown */
+	struct event_pod pod[STREAM_PODS];
+};
+
+/* NULL when there is no reason to refuse it. */
+const char *told_fault(const struct told *t, const struct record *r);
+
+/* The core took it. */
+void told_add(struct told *t, const struct record *r);
+
+#endif
