@@ -12,6 +12,8 @@ void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links,
 void queue_clear(struct queue *q)
 {
 	memset(&q->head, 0xff, sizeof(q->head)); /* ID_NONE everywhere */
+	for (uint32_t level = 0; level < QUEUE_LEVELS; level++)
+		q->tails[level] = &q->head;
 	q->n = q->levels = 0;
 }
 
@@ -29,14 +31,30 @@ static uint32_t height(uint32_t gang)
 /* On each level the links of the last gang before this one. */
 static void before(struct queue *q, uint32_t gang, struct queue_links **last)
 {
+	const bool first = queue_first(q) == gang; /* it mostly is, when it leaves */
 	struct queue_links *at = &q->head;
 
 	for (uint32_t level = q->levels; level-- > 0;) {
-		while (at->next[level] != ID_NONE && at->next[level] != gang &&
+		while (!first && at->next[level] != ID_NONE && at->next[level] != gang &&
 		       gang_queued_before(q->gangs, at->next[level], gang))
 			at = &q->links[at->next[level]];
 		last[level] = at;
 	}
+}
+
+/* Does it come after all that are there?  The youngest mostly does. */
+static bool comes_last(const struct queue *q, uint32_t gang)
+{
+	const struct queue_links *tail = q->tails[0];
+
+	return tail == &q->head || gang_queued_before(q->gangs, (uint32_t)(tail - q->links), gang);
+}
+
+static void link_set(struct queue *q, uint32_t level, struct queue_links *at, uint32_t next)
+{
+	at->next[level] = next;
+	if (next == ID_NONE)
+		q->tails[level] = at;
 }
 
 uint32_t queue_first_behind(const struct queue *q)
@@ -57,9 +75,12 @@ void queue_insert(struct queue *q, uint32_t gang)
 	assert(q->gangs->slots[gang].place == PLACE_NONE);
 	q->gangs->slots[gang].queued = gang_key(&q->gangs->slots[gang]);
 	q->levels = levels > q->levels ? levels : q->levels;
-	before(q, gang, last);
+	if (comes_last(q, gang))
+		memcpy(last, q->tails, sizeof(last));
+	else
+		before(q, gang, last);
 	for (uint32_t level = 0; level < levels; level++) {
-		q->links[gang].next[level] = last[level]->next[level];
+		link_set(q, level, &q->links[gang], last[level]->next[level]);
 		last[level]->next[level] = gang;
 	}
 	q->gangs->slots[gang].place = (uint8_t)q->place;
@@ -73,7 +94,7 @@ void queue_remove(struct queue *q, uint32_t gang)
 	assert(q->gangs->slots[gang].place == q->place);
 	before(q, gang, last);
 	for (uint32_t level = 0; level < q->levels && last[level]->next[level] == gang; level++)
-		last[level]->next[level] = q->links[gang].next[level];
+		link_set(q, level, last[level], q->links[gang].next[level]);
 	while (q->levels > 0 && q->head.next[q->levels - 1] == ID_NONE)
 		q->levels--;
 	q->gangs->slots[gang].place = PLACE_NONE;

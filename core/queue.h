@@ -17,6 +17,7 @@ struct queue_links {
 
 struct queue {
 	struct queue_links head;
+	struct queue_links *tails[QUEUE_LEVELS]; /* the last on each level, or the head */
 	struct queue_links *links; /* of each gang; shared */
 	struct gangs *gangs;
 	uint32_t n;

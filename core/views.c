@@ -395,13 +395,6 @@ static void rebuild(struct views *vs, struct view *v)
 	v->position = ns->log_n;
 }
 
-/* A node got a taint that it is weighed by: then it is weighed against all others. */
-static bool turns_soft(const struct views *vs, const struct shape *s, node_id id)
-{
-	return (vs->census->shapes->soft[id / 64] >> (id % 64) & 1) && vs->score == SCORE_KUBE &&
-	       rule_soft_taints(s, &vs->nodes->slots[id]) > 0;
-}
-
 static void look_set(struct view *v, uint32_t rank, struct look look)
 {
 	v->counted += (uint64_t)look.count - v->counts[rank];
@@ -449,16 +442,24 @@ static void look_in(struct views *vs, struct view *v, const struct shape *s, nod
 	vs->steps += v->gates ? gates_steps(v->gates) : 0;
 }
 
+/* Nodes to be looked at together. */
+struct changes {
+	node_id ids[LOOKS_MOST];
+	uint32_t ranks[LOOKS_MOST];
+	uint32_t n;
+};
+
 /* The same for many nodes of a view where nothing else hangs on them. */
-static void look_in_many(const struct views *vs, struct view *v, const node_id *ids, uint32_t n, const struct looks *looks)
+static void look_in_many(struct view *v, const struct changes *c, const struct looks *looks)
 {
+	uint32_t *counts = v->counts;
 	uint64_t counted = v->counted;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t rank = vs->nodes->slots[ids[i]].rank;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const uint32_t rank = c->ranks[i];
 
-		counted += (uint64_t)looks->counts[i] - v->counts[rank];
-		v->counts[rank] = looks->counts[i];
+		counted += (uint64_t)looks->counts[i] - counts[rank];
+		counts[rank] = looks->counts[i];
 		tree_set(&v->tree, rank, looks->keys[i]);
 	}
 	v->counted = v->capacity = counted;
@@ -466,47 +467,55 @@ static void look_in_many(const struct views *vs, struct view *v, const node_id *
 
 /* The nodes that changed and that the shape's rules allow, up to LOOKS_MOST; of a node's changes the last alone
  * counts.  False when the view has to be worked out anew. */
-static bool changes_collect(struct views *vs, struct view *v, const struct shape *s, node_id *ids, uint32_t *ids_n)
+static bool changes_collect(struct views *vs, struct view *v, const struct shape *s, struct changes *c)
 {
 	const struct nodes *ns = vs->nodes;
+	const struct node *slots = ns->slots;
+	const uint64_t log_n = ns->log_n, *soft = vs->census->shapes->soft;
+	const bool may_turn = v->mode != VIEW_WEIGHED && vs->score == SCORE_KUBE;
+	const bool gated = v->gates != NULL;
 	uint64_t at = v->position;
 	uint32_t n = 0;
 
-	for (; at < ns->log_n && n < LOOKS_MOST; at++) {
+	for (; at < log_n && n < LOOKS_MOST; at++) {
 		const node_id id = ns->log[at % NODE_LOG];
-		const struct node *node = &ns->slots[id];
+		const struct node *node = &slots[id];
 
 		if (node->logged != (uint32_t)at)
 			continue;
-		if ((v->mode != VIEW_WEIGHED && turns_soft(vs, s, id)) || (v->gates && gates_outdated(v->gates, node->rank)))
+		/* With a taint that it is weighed by it is weighed against all others. */
+		if ((may_turn && (soft[id / 64] >> (id % 64) & 1) && rule_soft_taints(s, node) > 0) ||
+		    (gated && gates_outdated(v->gates, node->rank)))
 			return false;
-		if (shape_allows(s, id))
-			ids[n++] = id;
-		else if (v->mode != VIEW_PLAIN || v->counts[node->rank] > 0)
-			look_in(vs, v, s, id, (struct look){ 0 });
+		if (!shape_allows(s, id)) {
+			if (v->mode != VIEW_PLAIN || v->counts[node->rank] > 0)
+				look_in(vs, v, s, id, (struct look){ 0 });
+			continue;
+		}
+		c->ids[n] = id;
+		c->ranks[n++] = node->rank;
 	}
 	v->position = at;
-	*ids_n = n;
+	c->n = n;
 	return true;
 }
 
 /* Takes in as many changes as are looked at together; false as above. */
 static bool follow_some(struct views *vs, struct view *v, const struct shape *s)
 {
-	node_id ids[LOOKS_MOST] __attribute__((uninitialized));
+	struct changes c __attribute__((uninitialized));
 	struct looks looks __attribute__((uninitialized));
-	uint32_t n;
 
-	if (!changes_collect(vs, v, s, ids, &n))
+	if (!changes_collect(vs, v, s, &c))
 		return false;
-	if (n == 0)
+	if (c.n == 0)
 		return true;
-	nodes_look(vs, v, s, ids, n, &looks);
+	nodes_look(vs, v, s, c.ids, c.n, &looks);
 	if (v->mode == VIEW_PLAIN && !v->masked)
-		look_in_many(vs, v, ids, n, &looks);
+		look_in_many(v, &c, &looks);
 	else
-		for (uint32_t i = 0; i < n; i++)
-			look_in(vs, v, s, ids[i], (struct look){ (uint32_t)looks.keys[i], looks.counts[i] });
+		for (uint32_t i = 0; i < c.n; i++)
+			look_in(vs, v, s, c.ids[i], (struct look){ (uint32_t)looks.keys[i], looks.counts[i] });
 	return true;
 }
 
