@@ -36,30 +36,33 @@ struct gang_parts {
 };
 
 struct gang {
+	/* What every change of a member asks comes first, in two cache lines. */
 	uint32_t generation; /* 0: no such gang; of a lone pod: its pod's */
 	uint32_t flags;      /* enum gang_flags */
-	uint32_t dialect;
 	uint32_t quorum; /* 1 or more */
-	struct gang_parts *parts; /* of a group; NULL: none */
-	uint32_t name_bytes;
-	const char *name; /* "namespace/name": in the arena, or the lone pod's */
-	struct name stored; /* of a group */
-	uint64_t created_ns; /* 0: the age of its oldest member */
-	uint64_t timeout_ns;
-	pod_id first, last; /* its members */
-	uint32_t members;   /* on that list */
-	uint32_t kept;      /* of them: pod_keeps_room() */
 	uint32_t counts[MEMBER_CLASSES];
+	uint32_t members;   /* on the list */
+	uint32_t kept;      /* of them: pod_keeps_room() */
+	pod_id first, last; /* its members */
+	struct gang_parts *parts; /* of a group; NULL: none */
+	uint64_t created_ns; /* 0: the age of its oldest member */
 
 	/* Its place in the queues; see also gang_key(). */
+	uint64_t age_ns;
 	int32_t priority;    /* the highest of pending members */
 	uint32_t priority_n; /* so many pending members have it */
-	uint64_t age_ns;
 	bool key_old; /* priority or age may be lower by now */
 	bool lifted; /* with GANG_AFTER_OTHERS: it waited so long that it counts as others do; core/hold.c */
 	bool had_turn; /* it held room until its time was over; core/hold.c */
 	uint8_t place; /* enum gang_place */
+	uint32_t name_bytes;
+	const char *name; /* "namespace/name": in the arena, or the lone pod's */
 	struct gang_key queued; /* as it was when it came into its queue */
+	uint64_t hopeless; /* versions of nodes and rules with which it could never fit as it is; core/hold.c */
+
+	uint32_t dialect;
+	struct name stored; /* of a group */
+	uint64_t timeout_ns;
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
 	 * fewer than wait_need of wait_kind fit (KIND_NONE: a full look tells); core/waits.h. */
@@ -70,7 +73,6 @@ struct gang {
 	uint32_t refresh; /* round of reasons it was last part of */
 	uint64_t searched_ns; /* when the planner last gave up on it */
 	uint64_t waits_ns;    /* for room, since then; 0: it doesn't */
-	uint64_t hopeless;    /* versions of nodes and rules with which it could never fit as it is; core/hold.c */
 
 	/* What was told last. */
 	uint8_t state; /* enum gang_state */
