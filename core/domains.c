@@ -136,7 +136,7 @@ static void members_find(struct domains *d, const struct census *cs, const struc
 
 	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = cs->pods->slots[id].next) {
 		const struct pod *p = &cs->pods->slots[id];
-		uint32_t i = stands(p) && node_present(&ns->slots[p->node]) ? d->of_rank[ns->slots[p->node].rank] : OUTSIDE;
+		uint32_t i = stands(p) && node_present(&ns->slots[p->node]) ? d->of_rank[ns->ranks[p->node]] : OUTSIDE;
 
 		for (; i != OUTSIDE; i = d->at[i].parent)
 			d->at[i].members++;

@@ -34,8 +34,9 @@ int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view
 	ns->fits = lines_new(n * sizeof(*ns->fits));
 	ns->scored = calloc(n * SCORED_N, sizeof(*ns->scored));
 	ns->order = calloc(n, sizeof(*ns->order));
+	ns->ranks = calloc(n, sizeof(*ns->ranks));
 	ns->behind = calloc(n, sizeof(*ns->behind));
-	if (ns->slots && ns->room && ns->sums && ns->fits && ns->scored && ns->order && ns->behind)
+	if (ns->slots && ns->room && ns->sums && ns->fits && ns->scored && ns->order && ns->ranks && ns->behind)
 		return 0;
 	nodes_free(ns);
 	return -ENOMEM;
@@ -61,6 +62,7 @@ void nodes_free(struct nodes *ns)
 	free(ns->fits);
 	free(ns->scored);
 	free(ns->order);
+	free(ns->ranks);
 	free(ns->behind);
 	ns->slots = NULL;
 }
@@ -121,7 +123,7 @@ void nodes_sort(struct nodes *ns)
 	assert(n == ns->count);
 	qsort_r(ns->order, n, sizeof(*ns->order), order_compare, ns);
 	for (uint32_t rank = 0; rank < n; rank++)
-		ns->slots[ns->order[rank]].rank = rank;
+		ns->ranks[ns->order[rank]] = rank;
 	ns->order_old = false;
 	ns->order_version++;
 }
@@ -154,11 +156,17 @@ struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes)
 
 static void changed(struct nodes *ns, node_id id)
 {
-	ns->slots[id].logged = (uint32_t)ns->log_n;
+	struct node *n = &ns->slots[id];
+	uint32_t *before = &ns->log[n->logged % NODE_LOG];
+
+	/* Of a node's changes the last alone counts. */
+	if (*before == id)
+		*before = ID_NONE;
+	n->logged = (uint32_t)ns->log_n;
 	ns->log[ns->log_n++ % NODE_LOG] = id;
-	if (ns->slots[id].changed)
+	if (n->changed)
 		return;
-	ns->slots[id].changed = true;
+	n->changed = true;
 	ns->behind[ns->behind_n++] = id;
 }
 

@@ -1,6 +1,6 @@
 /* The nodes: what they are, and what is left of each.
  *
- * Ids are slots of the frontend; `rank` numbers them by name, so that "the lowest
+ * Ids are slots of the frontend; ranks number them by name, so that "the lowest
  * name" is the lowest rank.  Room is kept in rows, so that a look at one node reads
  * a cache line or two; rows are as long as there are resources in use.
  *
@@ -21,12 +21,11 @@ struct node {
 	uint32_t flags;      /* enum node_flags */
 	uint32_t pods;       /* bound or reserved here */
 	uint32_t named;      /* pods whose last record says they are bound here */
-	uint32_t rank;
 	bool changed; /* its row in the ledger is behind */
 	struct name name;
 	struct label *labels; /* sorted by key */
 	uint32_t labels_n;
-	uint32_t logged; /* its last change: low bits of its number in the log */
+	uint32_t logged; /* low bits of the number of its last change in the log */
 	struct taint *taints;
 	uint32_t taints_n;
 };
@@ -51,10 +50,11 @@ struct nodes {
 	wide free[RESOURCES_MAX]; /* over present nodes, those overdrawn as 0 */
 
 	uint32_t *order; /* by rank */
+	uint32_t *ranks; /* by node */
 	bool order_old;
 	uint64_t order_version;
 
-	uint32_t log[NODE_LOG];
+	uint32_t log[NODE_LOG]; /* ID_NONE: of a node that changed again since */
 	uint64_t log_n;        /* changes ever; log[i % NODE_LOG] */
 	uint64_t facts_version; /* counts changes of what there is: nodes, their resources and rules */
 	uint64_t room_version; /* counts the times some node may have got more room */

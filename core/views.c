@@ -434,7 +434,7 @@ static void relook_taken(struct views *vs, struct view *v, const struct shape *s
 
 static void look_in(struct views *vs, struct view *v, const struct shape *s, node_id id, struct look look)
 {
-	uint32_t rank = vs->nodes->slots[id].rank;
+	uint32_t rank = vs->nodes->ranks[id];
 
 	look_set(v, rank, look);
 	if (v->mode == VIEW_WEIGHED)
@@ -465,12 +465,12 @@ static void look_in_many(struct view *v, const struct changes *c, const struct l
 	v->counted = v->capacity = counted;
 }
 
-/* The nodes that changed and that the shape's rules allow, up to LOOKS_MOST; of a node's changes the last alone
- * counts.  False when the view has to be worked out anew. */
+/* The nodes that changed and that the shape's rules allow, up to LOOKS_MOST.  False when the view has to be
+ * worked out anew. */
 static bool changes_collect(struct views *vs, struct view *v, const struct shape *s, struct changes *c)
 {
 	const struct nodes *ns = vs->nodes;
-	const struct node *slots = ns->slots;
+	const uint32_t *ranks = ns->ranks;
 	const uint64_t log_n = ns->log_n, *soft = vs->census->shapes->soft;
 	const bool may_turn = v->mode != VIEW_WEIGHED && vs->score == SCORE_KUBE;
 	const bool gated = v->gates != NULL;
@@ -479,21 +479,20 @@ static bool changes_collect(struct views *vs, struct view *v, const struct shape
 
 	for (; at < log_n && n < LOOKS_MOST; at++) {
 		const node_id id = ns->log[at % NODE_LOG];
-		const struct node *node = &slots[id];
 
-		if (node->logged != (uint32_t)at)
+		if (id == ID_NONE)
 			continue;
 		/* With a taint that it is weighed by it is weighed against all others. */
-		if ((may_turn && (soft[id / 64] >> (id % 64) & 1) && rule_soft_taints(s, node) > 0) ||
-		    (gated && gates_outdated(v->gates, node->rank)))
+		if ((may_turn && (soft[id / 64] >> (id % 64) & 1) && rule_soft_taints(s, &ns->slots[id]) > 0) ||
+		    (gated && gates_outdated(v->gates, ranks[id])))
 			return false;
 		if (!shape_allows(s, id)) {
-			if (v->mode != VIEW_PLAIN || v->counts[node->rank] > 0)
+			if (v->mode != VIEW_PLAIN || v->counts[ranks[id]] > 0)
 				look_in(vs, v, s, id, (struct look){ 0 });
 			continue;
 		}
 		c->ids[n] = id;
-		c->ranks[n++] = node->rank;
+		c->ranks[n++] = ranks[id];
 	}
 	v->position = at;
 	c->n = n;

@@ -87,7 +87,7 @@ uint32_t node_key(const struct views *vs, const struct view *v, const struct sha
 	else
 		key += score_node(vs->score, vs->nodes, id, s) + (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
 	if (s->body->images_n > 0)
-		key += v->images_of[vs->nodes->slots[id].rank];
+		key += v->images_of[vs->nodes->ranks[id]];
 	return key;
 }
 

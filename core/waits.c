@@ -120,7 +120,6 @@ void waits_leave(struct waits *ws, struct gang *g)
 static void follow(struct waits *ws, struct wait *w, struct views *vs)
 {
 	const struct nodes *ns = vs->nodes;
-	node_id last = ID_NONE;
 
 	if (w->room_version == ns->room_version && !ws->ask)
 		return;
@@ -133,9 +132,8 @@ static void follow(struct waits *ws, struct wait *w, struct views *vs)
 	for (; w->log_n < ns->log_n; w->log_n++) {
 		node_id id = ns->log[w->log_n % NODE_LOG];
 
-		if (id != last)
+		if (id != ID_NONE)
 			w->bound += views_count_at(vs, id, w->kind);
-		last = id;
 	}
 	w->room_version = ns->room_version;
 }
