@@ -175,6 +175,11 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static int make(void *context, uint64_t offset, uint64_t bytes)
+{
+	return segment_make(&((struct cluster *)context)->segment, offset, bytes);
+}
+
 static bool feed_core(struct cluster *c, const struct record *r)
 {
 	int rc = core_step(c->core, r);
@@ -233,16 +238,16 @@ static bool no_room(struct cluster *c, const char *what)
 static bool core_init(struct cluster *c)
 {
 	/* As muster-core has it by default. */
-	struct core_config config = { .limits = c->limits, .emit = emit, .context = c, .clock_ns = clock_ns,
+	struct core_config config = { .limits = c->limits, .emit = emit, .make = make, .context = c, .clock_ns = clock_ns,
 		                      .hold_after_ns = UINT64_C(60000000000) };
 	const char *what = NULL;
 	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
 	unsigned char *ring;
 
 	c->feed = feed_core;
-	c->ledger = bytes ? aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
-	if (c->ledger)
-		memset(c->ledger, 0, bytes);
+	if (bytes > 0 && segment_create_bare(&c->segment, "muster-bench", bytes) == 0 &&
+	    segment_make(&c->segment, 0, core_ledger_bytes_first(&config.limits)) == 0)
+		c->ledger = c->segment.base;
 	c->core = c->ledger ? core_new(&config, c->ledger) : NULL;
 	c->buffer = malloc(RECORD_BYTES_MAX);
 	if (!c->core || !c->buffer)
@@ -275,7 +280,7 @@ bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
 void cluster_free(struct cluster *c)
 {
 	core_free(c->core);
-	free(c->ledger);
+	segment_close(&c->segment);
 	free(c->free_pods);
 	free(c->generations);
 	free(c->gang_generations);

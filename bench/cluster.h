@@ -9,6 +9,7 @@
 
 #include "core/core.h"
 #include "ipc/ring.h"
+#include "ipc/segment.h"
 
 #include <stdbool.h>
 
@@ -28,6 +29,7 @@ struct cluster_bind {
 
 struct cluster {
 	struct core *core; /* NULL: records go elsewhere */
+	struct segment segment; /* as muster-core has it */
 	struct ledger *ledger;
 	struct limits limits;
 	cluster_feed_fn feed;

@@ -29,6 +29,8 @@ int core_confine(bool json)
 		/* Memory, never to be run. */
 		ALLOW_IF(mmap, 2, PROT_EXEC, 0), ALLOW_IF(mprotect, 2, PROT_EXEC, 0), ALLOW(munmap), ALLOW(mremap), ALLOW(madvise),
 		ALLOW(brk), ALLOW(getrandom),
+		/* More of the ledger's own pages. */
+		ALLOW_IF(fallocate, 1, WHOLE, 0),
 		/* qsort() asks how much memory there is. */
 		ALLOW(sysinfo),
 		/* Time, where the kernel does not give it away for nothing. */

@@ -18,6 +18,11 @@ uint64_t core_ledger_bytes(const struct limits *limits, const char **what)
 	return ledger_bytes(limits, what);
 }
 
+uint64_t core_ledger_bytes_first(const struct limits *limits)
+{
+	return ledger_bytes_first(limits);
+}
+
 static void core_clear_lists(struct core *c)
 {
 	queue_clear(&c->changed);
@@ -44,7 +49,7 @@ static void kind_gone(void *context, kind_id kind)
 
 static int core_init(struct core *c, const struct limits *l, struct ledger *ledger)
 {
-	ledger_open(&c->ledger, ledger, l);
+	ledger_open(&c->ledger, ledger, l, c->config.make, c->config.context);
 	if (nodes_init(&c->nodes, l, &c->ledger) < 0 || shapes_init(&c->shapes, l) < 0 || pods_init(&c->pods, l) < 0)
 		return -ENOMEM;
 	if (census_init(&c->census, l, &c->nodes, &c->shapes, &c->pods) < 0)
@@ -298,6 +303,9 @@ static int on_shape(struct core *c, const struct record *r)
 	id = record.body->shape;
 	if (!resources_known(c, record.amounts, record.body->amounts_n))
 		return refuse(c, "shape with an unnamed resource");
+	rc = nodes_widen(&c->nodes, &record);
+	if (rc < 0)
+		return rc;
 	rc = shapes_make(&c->shapes, &record, c->nodes.slots, c->nodes.used, &fresh);
 	if (rc == -EPROTO)
 		return refuse(c, "a shape changed while pods had it");

@@ -29,6 +29,9 @@ struct judgement; /* core/judge.h */
  * is no room; the core then keeps what it has to say and offers it again. */
 typedef bool (*core_emit_fn)(void *context, enum record_kind kind, const void *body, uint32_t bytes);
 
+/* Have these bytes of the ledger there, zeroed if they were not; they are asked for once.  0 or a negative errno. */
+typedef int (*core_make_fn)(void *context, uint64_t offset, uint64_t bytes);
+
 enum score_policy {
 	SCORE_KUBE, /* the sum of kube-scheduler's default profile */
 	SCORE_PACK, /* MostAllocated of cpu and memory */
@@ -45,6 +48,7 @@ struct core_config {
 	/* For tests: every waiting gang is asked after each change, whatever core/waits.h knows. */
 	bool ask_all;
 	core_emit_fn emit;
+	core_make_fn make; /* NULL: all of the ledger is there */
 	void *context;
 	uint64_t (*clock_ns)(void); /* for statistics alone; may be NULL */
 };
@@ -52,6 +56,9 @@ struct core_config {
 /* Bytes of a ledger segment with these limits; 0 and *what (a static text) when
  * a limit is 0, too large, or no power of two where one is needed. */
 uint64_t core_ledger_bytes(const struct limits *limits, const char **what);
+
+/* How many of them are there from the start, even with a `make`. */
+uint64_t core_ledger_bytes_first(const struct limits *limits);
 
 /* A core over `ledger`, zeroed memory of core_ledger_bytes() that outlives it.
  * NULL when memory is short. */

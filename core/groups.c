@@ -79,8 +79,10 @@ static int group_begin(struct core *c, const struct gang_record *record)
 	const struct event_gang *e = record->body;
 	struct gang *g = &c->gangs.slots[e->gang];
 	struct name name;
-	int rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
+	int rc = ledger_reach_gang(&c->ledger, e->gang);
 
+	if (rc == 0)
+		rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
 	if (rc < 0)
 		return rc;
 	*g = (struct gang){ .generation = e->generation, .stored = name, .name_bytes = name.bytes, .wait_kind = KIND_NONE };

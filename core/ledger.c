@@ -1,5 +1,6 @@
 #include "core/ledger.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -11,9 +12,12 @@
 #define RING_LEAST (UINT64_C(1) << 12)
 #define RING_MOST (UINT64_C(1) << 30)
 
-/* Offsets of everything behind struct ledger, each on its own cache line. */
+#define STEP (UINT64_C(64) << 10) /* bytes that are made at once */
+
+/* Offsets of everything behind struct ledger, each on its own cache line; parts that are made as they are
+ * needed stand behind all others, on their own pages. */
 struct places {
-	uint64_t nodes, columns, gangs, names, arena, ring, bytes;
+	uint64_t ring, nodes, names, parts[LEDGER_PARTS], bytes;
 };
 
 static uint64_t next_place(uint64_t at, uint64_t bytes, uint64_t align)
@@ -23,13 +27,14 @@ static uint64_t next_place(uint64_t at, uint64_t bytes, uint64_t align)
 
 static void lay_out(const struct limits *l, struct places *p)
 {
-	p->nodes = sizeof(struct ledger);
-	p->columns = next_place(p->nodes, (uint64_t)l->nodes * sizeof(struct node_row), CACHE_LINE);
-	p->gangs = next_place(p->columns, 2 * (uint64_t)l->resources * l->nodes * sizeof(int64_t), CACHE_LINE);
-	p->names = next_place(p->gangs, (uint64_t)l->gangs * sizeof(struct gang_row), CACHE_LINE);
-	p->arena = next_place(p->names, (uint64_t)l->names * sizeof(struct name_row), CACHE_LINE);
-	p->ring = next_place(p->arena, l->name_bytes, CACHE_LINE);
-	p->bytes = next_place(p->ring, l->command_ring_bytes, PAGE);
+	p->ring = sizeof(struct ledger);
+	p->nodes = next_place(p->ring, l->command_ring_bytes, CACHE_LINE);
+	p->names = next_place(p->nodes, (uint64_t)l->nodes * sizeof(struct node_row), CACHE_LINE);
+	p->parts[PART_GANGS] = next_place(p->names, (uint64_t)l->names * sizeof(struct name_row), PAGE);
+	p->parts[PART_ARENA] = next_place(p->parts[PART_GANGS], (uint64_t)l->gangs * sizeof(struct gang_row), PAGE);
+	p->parts[PART_AMOUNTS] = next_place(p->parts[PART_ARENA], l->name_bytes, PAGE);
+	p->bytes = next_place(p->parts[PART_AMOUNTS],
+	                      (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts), PAGE);
 }
 
 static const char *limits_fault(const struct limits *l)
@@ -67,7 +72,22 @@ uint64_t ledger_bytes(const struct limits *limits, const char **what)
 	return p.bytes;
 }
 
-void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits)
+static void made_set(struct ledger_view *v, uint32_t part, uint64_t made)
+{
+	v->parts[part].made = made;
+	/* Releases its pages; observers acquire. */
+	atomic_store_explicit(&v->ledger->made[part], made, memory_order_release);
+}
+
+uint64_t ledger_bytes_first(const struct limits *limits)
+{
+	struct places p;
+
+	lay_out(limits, &p);
+	return p.parts[0];
+}
+
+void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits, core_make_fn make, void *context)
 {
 	unsigned char *base = (unsigned char *)ledger;
 	struct places p;
@@ -77,26 +97,49 @@ void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limi
 	ledger->limits = *limits;
 	ledger->command_ring = (struct ring_place){ .offset = p.ring, .bytes = limits->command_ring_bytes };
 	ledger->nodes_offset = p.nodes;
-	ledger->columns_offset = p.columns;
-	ledger->gangs_offset = p.gangs;
 	ledger->names_offset = p.names;
-	ledger->arena_offset = p.arena;
+	ledger->gangs_offset = p.parts[PART_GANGS];
+	ledger->arena_offset = p.parts[PART_ARENA];
+	ledger->amounts_offset = p.parts[PART_AMOUNTS];
 
-	*v = (struct ledger_view){ .ledger = ledger, .limits = *limits };
+	*v = (struct ledger_view){ .ledger = ledger, .limits = *limits, .make = make, .make_context = context };
 	v->nodes = (struct node_row *)(base + p.nodes);
-	v->allocatable = (int64_t *)(base + p.columns);
-	v->used = v->allocatable + (size_t)limits->resources * limits->nodes;
-	v->gangs = (struct gang_row *)(base + p.gangs);
 	v->names = (struct name_row *)(base + p.names);
-	v->arena = (char *)(base + p.arena);
+	v->gangs = (struct gang_row *)(base + p.parts[PART_GANGS]);
+	v->arena = (char *)(base + p.parts[PART_ARENA]);
+	v->amounts = (struct node_amounts *)(base + p.parts[PART_AMOUNTS]);
 	v->commands = base + p.ring;
+	for (uint32_t part = 0; part < LEDGER_PARTS; part++) {
+		const uint64_t end = part + 1 < LEDGER_PARTS ? p.parts[part + 1] : p.bytes;
+
+		v->parts[part] = (struct ledger_area){ .offset = p.parts[part], .bytes = end - p.parts[part] };
+		if (!make)
+			made_set(v, part, end - p.parts[part]);
+	}
+}
+
+int ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes)
+{
+	struct ledger_area *area = &v->parts[part];
+	uint64_t wanted;
+
+	if (bytes <= area->made)
+		return 0;
+	assert(bytes <= area->bytes);
+	wanted = next_place(0, bytes, part == PART_AMOUNTS ? PAGE : STEP);
+	if (wanted > area->bytes)
+		wanted = area->bytes;
+	if (v->make(v->make_context, area->offset + area->made, wanted - area->made) < 0)
+		return -ENOMEM;
+	made_set(v, part, wanted);
+	return 0;
 }
 
 static void clear_nodes(struct ledger_view *v)
 {
-	const uint32_t limit = v->limits.nodes;
+	const uint64_t blocks = v->parts[PART_AMOUNTS].made / (v->limits.nodes * sizeof(struct node_amounts));
 
-	for (uint32_t node = 0; node < limit; node++) {
+	for (uint32_t node = 0; node < v->limits.nodes; node++) {
 		struct node_row *row = &v->nodes[node];
 
 		if (row->generation == 0)
@@ -104,16 +147,18 @@ static void clear_nodes(struct ledger_view *v)
 		row_begin(&row->version);
 		row->generation = row->flags = row->pods = row->name_bytes = 0;
 		row->name_offset = 0;
-		for (uint32_t r = 0; r < v->limits.resources; r++)
-			v->allocatable[(size_t)r * limit + node] = v->used[(size_t)r * limit + node] = 0;
+		for (uint64_t block = 0; block < blocks; block++)
+			v->amounts[block * v->limits.nodes + node] = (struct node_amounts){ { 0 }, { 0 } };
 		row_end(&row->version);
 	}
 }
 
 void ledger_clear(struct ledger_view *v)
 {
+	const uint64_t gangs = v->parts[PART_GANGS].made / sizeof(struct gang_row);
+
 	clear_nodes(v);
-	for (uint32_t gang = 0; gang < v->limits.gangs; gang++) {
+	for (uint64_t gang = 0; gang < gangs && gang < v->limits.gangs; gang++) {
 		struct gang_row *row = &v->gangs[gang];
 		uint32_t version = atomic_load_explicit(&row->version, memory_order_relaxed);
 
@@ -160,10 +205,14 @@ int name_add(struct ledger_view *v, const char *text, uint32_t bytes, struct nam
 {
 	uint32_t steps = steps_of(bytes);
 	uint64_t offset;
+	int rc;
 
 	/* Fresh room first: pieces are cut up only when there is none. */
 	if (v->arena_free[steps] == 0 && v->limits.name_bytes - v->arena_used >= (uint64_t)steps * NAME_STEP) {
 		offset = v->arena_used;
+		rc = ledger_reach(v, PART_ARENA, offset + (uint64_t)steps * NAME_STEP);
+		if (rc < 0)
+			return rc;
 		v->arena_used += (uint64_t)steps * NAME_STEP;
 	} else if (!piece_take(v, steps, &offset)) {
 		return -ENOSPC;

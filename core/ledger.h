@@ -3,7 +3,7 @@
 #ifndef MUSTER_CORE_LEDGER_H
 #define MUSTER_CORE_LEDGER_H
 
-#include "ipc/abi.h"
+#include "core/core.h"
 
 #include <stdbool.h>
 
@@ -18,12 +18,19 @@ struct name {
 #define NAME_STEP 16u /* names take whole steps of the arena */
 #define NAME_CLASSES (NAME_BYTES_MAX / NAME_STEP + 2)
 
+/* Where a part lies, and what of it is there. */
+struct ledger_area {
+	uint64_t offset, bytes, made;
+};
+
 struct ledger_view {
 	struct ledger *ledger;
+	core_make_fn make; /* NULL: all of it is there */
+	void *make_context;
+	struct ledger_area parts[LEDGER_PARTS];
 	struct limits limits;
 	struct node_row *nodes;
-	int64_t *allocatable; /* [resource * limits.nodes + node] */
-	int64_t *used;
+	struct node_amounts *amounts; /* [block * limits.nodes + node] */
 	struct gang_row *gangs;
 	struct name_row *names;
 	char *arena;
@@ -35,13 +42,35 @@ struct ledger_view {
 /* Bytes of a segment with these limits; 0 and *what when one can't be. */
 uint64_t ledger_bytes(const struct limits *limits, const char **what);
 
-/* Lay out zeroed memory and fill its head. */
-void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits);
+/* Of these, so many from the start on are to be there before ledger_open(). */
+uint64_t ledger_bytes_first(const struct limits *limits);
+
+/* Lay out zeroed memory and fill its head.  Parts are made as they are needed, if there is a `make`. */
+void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits, core_make_fn make, void *context);
+
+/* The first bytes of the part are there from now on.  -ENOMEM, and nothing that can be seen has changed. */
+int ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes);
+
+static inline int ledger_reach_gang(struct ledger_view *v, uint32_t gang)
+{
+	return ledger_reach(v, PART_GANGS, (gang + UINT64_C(1)) * sizeof(struct gang_row));
+}
+
+static inline int ledger_reach_resources(struct ledger_view *v, uint32_t resources)
+{
+	return ledger_reach(v, PART_AMOUNTS, (uint64_t)AMOUNT_BLOCKS(resources) * v->limits.nodes * sizeof(struct node_amounts));
+}
+
+/* Where the resource's amounts of a node stand, at [resource % AMOUNTS_BLOCK]. */
+static inline struct node_amounts *ledger_amounts(const struct ledger_view *v, node_id node, uint32_t resource)
+{
+	return &v->amounts[(size_t)(resource / AMOUNTS_BLOCK) * v->limits.nodes + node];
+}
 
 /* Forget all rows and names. */
 void ledger_clear(struct ledger_view *v);
 
-/* A copy of text in the arena, good until name_drop().  -ENOSPC */
+/* A copy of text in the arena, good until name_drop().  -ENOSPC, -ENOMEM */
 int name_add(struct ledger_view *v, const char *text, uint32_t bytes, struct name *out);
 void name_drop(struct ledger_view *v, struct name *name);
 static inline const char *name_text(const struct ledger_view *v, struct name name)

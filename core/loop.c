@@ -98,6 +98,17 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return true;
 }
 
+static int make(void *context, uint64_t offset, uint64_t bytes)
+{
+	struct loop *l = context;
+	int rc = segment_make(&l->ledger, offset, bytes);
+
+	if (rc < 0)
+		log_line(LOG_ERROR, "msg=\"no memory for more of the shared memory of the ledger\" bytes=%llu error=\"%s\"",
+		         (unsigned long long)bytes, strerror(-rc));
+	return rc;
+}
+
 /* ---- a frontend comes and goes --------------------------------------------------- */
 
 static void peer_state(struct loop *l, enum loop_peer from, enum loop_peer to)
@@ -396,7 +407,7 @@ static uint64_t first_epoch(void)
 static int loop_make(struct loop *l, const char **what)
 {
 	struct core_config core = { .limits = l->config.limits, .score = l->config.score,
-	                            .hold_after_ns = l->config.hold_after_ns, .emit = emit, .context = l,
+	                            .hold_after_ns = l->config.hold_after_ns, .emit = emit, .make = make, .context = l,
 		                    .clock_ns = clock_ns };
 	uint64_t bytes = core_ledger_bytes(&l->config.limits, what);
 	int rc;
@@ -404,7 +415,9 @@ static int loop_make(struct loop *l, const char **what)
 	if (bytes == 0)
 		return -EINVAL;
 	*what = "the shared memory of the ledger";
-	rc = segment_create(&l->ledger, "muster-ledger", bytes);
+	rc = segment_create_bare(&l->ledger, "muster-ledger", bytes);
+	if (rc == 0)
+		rc = segment_make(&l->ledger, 0, core_ledger_bytes_first(&l->config.limits));
 	if (rc < 0)
 		return rc;
 	*what = "the core's tables";

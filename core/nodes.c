@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRIDE_FIRST 8u /* resources: a cache line of room */
+#define STRIDE_FIRST (2 * AMOUNTS_BLOCK) /* resources: a cache line of room */
 
 /* Zeroed memory in whole cache lines. */
 static void *lines_new(size_t bytes)
@@ -26,17 +26,17 @@ int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view
 	const size_t n = limits->nodes;
 
 	*ns = (struct nodes){ .ledger = ledger, .limit = limits->nodes, .resources = limits->resources,
-		              .columns = RESOURCE_EXTENDED, .room_version = 1, .facts_version = 1, .log_n = 1 };
+		              .most = INT64_MAX / limits->pods, .columns = RESOURCE_EXTENDED, .room_version = 1, .facts_version = 1, .log_n = 1 };
 	ns->slots = calloc(n, sizeof(*ns->slots));
-	ns->stride = limits->resources < STRIDE_FIRST ? limits->resources : STRIDE_FIRST;
+	ns->stride = STRIDE_FIRST;
 	ns->room = lines_new(n * ns->stride * sizeof(*ns->room));
-	ns->sums = lines_new(n * ns->stride * sizeof(*ns->sums));
 	ns->fits = lines_new(n * sizeof(*ns->fits));
 	ns->scored = calloc(n * SCORED_N, sizeof(*ns->scored));
 	ns->order = calloc(n, sizeof(*ns->order));
 	ns->ranks = calloc(n, sizeof(*ns->ranks));
 	ns->behind = calloc(n, sizeof(*ns->behind));
-	if (ns->slots && ns->room && ns->sums && ns->fits && ns->scored && ns->order && ns->ranks && ns->behind)
+	if (ns->slots && ns->room && ns->fits && ns->scored && ns->order && ns->ranks && ns->behind &&
+	    ledger_reach_resources(ledger, ns->columns) == 0)
 		return 0;
 	nodes_free(ns);
 	return -ENOMEM;
@@ -51,6 +51,15 @@ static void node_forget(struct node *n)
 	n->labels_n = n->taints_n = 0;
 }
 
+static void wide_sums_free(struct wide_sums *w)
+{
+	if (!w)
+		return;
+	free(w->sums);
+	free(w->scored);
+	free(w);
+}
+
 void nodes_free(struct nodes *ns)
 {
 	if (ns->slots)
@@ -58,13 +67,13 @@ void nodes_free(struct nodes *ns)
 			node_forget(&ns->slots[id]);
 	free(ns->slots);
 	free(ns->room);
-	free(ns->sums);
+	wide_sums_free(ns->wide_sums);
 	free(ns->fits);
 	free(ns->scored);
 	free(ns->order);
 	free(ns->ranks);
 	free(ns->behind);
-	ns->slots = NULL;
+	*ns = (struct nodes){ 0 };
 }
 
 void nodes_clear(struct nodes *ns)
@@ -75,10 +84,11 @@ void nodes_clear(struct nodes *ns)
 		node_forget(n);
 		memset(n, 0, sizeof(*n));
 		memset(&ns->room[(size_t)id * ns->stride], 0, ns->stride * sizeof(*ns->room));
-		memset(&ns->sums[(size_t)id * ns->stride], 0, ns->stride * sizeof(*ns->sums));
 		ns->fits[id] = (struct node_fit){ 0 };
 		memset(&ns->scored[(size_t)id * SCORED_N], 0, SCORED_N * sizeof(*ns->scored));
 	}
+	wide_sums_free(ns->wide_sums);
+	ns->wide_sums = NULL;
 	memset(ns->free, 0, sizeof(ns->free));
 	ns->used = ns->count = ns->present = ns->behind_n = 0;
 	ns->columns = RESOURCE_EXTENDED;
@@ -175,10 +185,9 @@ static int64_t free_part(int64_t room)
 	return room > 0 ? room : 0;
 }
 
-static void room_update(struct nodes *ns, node_id id, uint32_t resource)
+static void room_set(struct nodes *ns, node_id id, uint32_t resource, int64_t now)
 {
 	int64_t *room = &ns->room[(size_t)id * ns->stride + resource];
-	int64_t now = amount_room(nodes_allocatable(ns, id, resource), ns->sums[(size_t)id * ns->stride + resource]);
 
 	if (node_present(&ns->slots[id]))
 		ns->free[resource] += (wide)free_part(now) - free_part(*room);
@@ -195,17 +204,15 @@ static void balance_update(struct node_fit *f, bool exact)
 /* All numbers of the line anew. */
 static void fit_update(struct nodes *ns, node_id id)
 {
-	const wide *sums = &ns->sums[(size_t)id * ns->stride];
-	const wide *scored = &ns->scored[(size_t)id * SCORED_N];
 	struct node_fit *f = &ns->fits[id];
 	bool exact;
 
 	f->cpu = (double)nodes_allocatable(ns, id, RESOURCE_CPU);
 	f->memory = (double)nodes_allocatable(ns, id, RESOURCE_MEMORY);
-	f->cpu_scored = (double)wide_cut(scored[SCORED_CPU]);
-	f->memory_scored = (double)wide_cut(scored[SCORED_MEMORY]);
-	f->cpu_used = (double)wide_cut(sums[RESOURCE_CPU]);
-	f->memory_used = (double)wide_cut(sums[RESOURCE_MEMORY]);
+	f->cpu_scored = (double)wide_cut(nodes_scored(ns, id, SCORED_CPU));
+	f->memory_scored = (double)wide_cut(nodes_scored(ns, id, SCORED_MEMORY));
+	f->cpu_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_CPU));
+	f->memory_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_MEMORY));
 	f->pods_left = (double)ns->room[(size_t)id * ns->stride + RESOURCE_PODS];
 	exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST && f->pods_left < FIT_MOST;
 	balance_update(f, exact);
@@ -242,59 +249,145 @@ bool nodes_weigh_ahead(struct nodes *ns, node_id id, const struct shape *s)
 	return fit_exact(f);
 }
 
+/* Longer rows, with what is in them; NULL when memory is short. */
+static void *rows_grown(const struct nodes *ns, const void *rows, size_t bytes, uint32_t stride)
+{
+	char *grown = lines_new((size_t)ns->limit * stride * bytes);
+
+	for (node_id id = 0; grown && id < ns->used; id++)
+		memcpy(grown + (size_t)id * stride * bytes, (const char *)rows + (size_t)id * ns->stride * bytes, ns->stride * bytes);
+	return grown;
+}
+
 int nodes_reach(struct nodes *ns, uint32_t resources)
 {
-	struct nodes grown = *ns;
+	uint32_t stride = ns->stride;
+	int64_t *room;
+	wide *sums = NULL;
+	int rc = ledger_reach_resources(ns->ledger, resources);
 
+	if (rc < 0)
+		return rc;
+	while (stride < resources)
+		stride *= 2;
+	if (stride > ns->stride) {
+		room = rows_grown(ns, ns->room, sizeof(*room), stride);
+		if (ns->wide_sums)
+			sums = rows_grown(ns, ns->wide_sums->sums, sizeof(*sums), stride);
+		if (!room || (ns->wide_sums && !sums)) {
+			free(room);
+			free(sums);
+			return -ENOMEM;
+		}
+		free(ns->room);
+		ns->room = room;
+		if (ns->wide_sums) {
+			free(ns->wide_sums->sums);
+			ns->wide_sums->sums = sums;
+		}
+		ns->stride = stride;
+	}
 	if (resources > ns->columns)
 		ns->columns = resources;
-	if (resources <= ns->stride)
+	return 0;
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+/* As long as no request is over limits.pods-th of what an amount can be, no sum is cut off, since each pod is
+ * in it once at most: then a sum is allocatable - room.  The first shape that asks for more makes the table of
+ * sums in full width, for all nodes, until everything is forgotten. */
+
+static bool is_large(const struct nodes *ns, const struct shape_record *record)
+{
+	const struct event_shape *e = record->body;
+
+	for (uint32_t i = 0; i < e->amounts_n; i++)
+		if (record->amounts[i].value > ns->most)
+			return true;
+	return (wide)e->scored_cpu_milli + e->placed_cpu_milli > ns->most ||
+	       (wide)e->scored_memory_bytes + e->placed_memory_bytes > ns->most;
+}
+
+int nodes_widen(struct nodes *ns, const struct shape_record *record)
+{
+	struct wide_sums *w;
+
+	if (ns->wide_sums || !is_large(ns, record))
 		return 0;
-	while (grown.stride < resources)
-		grown.stride = grown.stride * 2 < ns->resources ? grown.stride * 2 : ns->resources;
-	grown.room = lines_new((size_t)ns->limit * grown.stride * sizeof(*ns->room));
-	grown.sums = lines_new((size_t)ns->limit * grown.stride * sizeof(*ns->sums));
-	if (!grown.room || !grown.sums) {
-		free(grown.room);
-		free(grown.sums);
+	w = calloc(1, sizeof(*w));
+	if (w) {
+		w->sums = lines_new((size_t)ns->limit * ns->stride * sizeof(*w->sums));
+		w->scored = calloc((size_t)ns->limit * SCORED_N, sizeof(*w->scored));
+	}
+	if (!w || !w->sums || !w->scored) {
+		wide_sums_free(w);
 		return -ENOMEM;
 	}
 	for (node_id id = 0; id < ns->used; id++) {
-		memcpy(&grown.room[(size_t)id * grown.stride], &ns->room[(size_t)id * ns->stride], ns->stride * sizeof(*ns->room));
-		memcpy(&grown.sums[(size_t)id * grown.stride], &ns->sums[(size_t)id * ns->stride], ns->stride * sizeof(*ns->sums));
+		for (uint32_t r = 0; r < ns->columns; r++)
+			w->sums[(size_t)id * ns->stride + r] = nodes_sum(ns, id, r);
+		for (uint32_t i = 0; i < SCORED_N; i++)
+			w->scored[(size_t)id * SCORED_N + i] = nodes_scored(ns, id, i);
 	}
-	free(ns->room);
-	free(ns->sums);
-	ns->stride = grown.stride;
-	ns->room = grown.room;
-	ns->sums = grown.sums;
+	ns->wide_sums = w;
 	return 0;
+}
+
+static void wide_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	wide *sums = &ns->wide_sums->sums[(size_t)id * ns->stride];
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const uint32_t r = s->requests[i].resource;
+		const wide by = (wide)s->requests[i].value * n;
+
+		assert(sums[r] + by >= 0);
+		if (sums[r] <= INT64_MAX && sums[r] + by > INT64_MAX)
+			ns->saturated++;
+		sums[r] += by;
+		room_set(ns, id, r, amount_room(nodes_allocatable(ns, id, r), sums[r]));
+	}
+}
+
+/* n pods of the shape more (or less). */
+static void sums_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const bool present = node_present(&ns->slots[id]);
+
+	if (ns->wide_sums) {
+		wide_add(ns, id, s, n);
+		return;
+	}
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const uint32_t r = s->requests[i].resource;
+		const int64_t was = rooms[r], now = was - s->requests[i].value * n;
+
+		assert(n > 0 || now <= nodes_allocatable(ns, id, r));
+		rooms[r] = now;
+		ns->free[r] += present ? free_part(now) - free_part(was) : 0;
+	}
+}
+
+/* n pods of the shape more (or less). */
+static void scored_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	const size_t at = (size_t)id * SCORED_N;
+
+	if (ns->wide_sums) {
+		ns->wide_sums->scored[at + SCORED_CPU] += shape_placed_cpu(s) * n;
+		ns->wide_sums->scored[at + SCORED_MEMORY] += shape_placed_memory(s) * n;
+	} else {
+		ns->scored[at + SCORED_CPU] += (int64_t)shape_placed_cpu(s) * n;
+		ns->scored[at + SCORED_MEMORY] += (int64_t)shape_placed_memory(s) * n;
+	}
 }
 
 void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 {
-	wide *sums = &ns->sums[(size_t)id * ns->stride];
-	wide *scored = &ns->scored[(size_t)id * SCORED_N];
-	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
-	const bool present = node_present(&ns->slots[id]);
-
-	for (uint32_t i = 0; i < s->requests_n; i++) {
-		const struct request *q = &s->requests[i];
-
-		/* What fits can't be cut off. */
-		if (rooms[q->resource] >= q->value) {
-			sums[q->resource] += q->value;
-			rooms[q->resource] -= q->value;
-			ns->free[q->resource] -= present ? q->value : 0;
-			continue;
-		}
-		if (sums[q->resource] <= INT64_MAX && sums[q->resource] + q->value > INT64_MAX)
-			ns->saturated++;
-		sums[q->resource] += q->value;
-		room_update(ns, id, q->resource);
-	}
-	scored[SCORED_CPU] += shape_placed_cpu(s);
-	scored[SCORED_MEMORY] += shape_placed_memory(s);
+	sums_add(ns, id, s, 1);
+	scored_add(ns, id, s, 1);
 	fit_change(ns, id, &s->placed, 1);
 	ns->slots[id].pods++;
 	changed(ns, id);
@@ -302,10 +395,7 @@ void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 
 void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n)
 {
-	wide *sums = &ns->sums[(size_t)id * ns->stride];
-	wide *scored = &ns->scored[(size_t)id * SCORED_N];
-	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
-	const bool present = node_present(&ns->slots[id]);
+	const int64_t *rooms = &ns->room[(size_t)id * ns->stride];
 	bool fit = true;
 
 	for (uint32_t i = 0; i < s->requests_n; i++)
@@ -316,16 +406,8 @@ void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32
 		fit_update(ns, id);
 		return;
 	}
-	for (uint32_t i = 0; i < s->requests_n; i++) {
-		const struct request *q = &s->requests[i];
-		const int64_t value = q->value * (int64_t)n;
-
-		sums[q->resource] += value;
-		rooms[q->resource] -= value;
-		ns->free[q->resource] -= present ? value : 0;
-	}
-	scored[SCORED_CPU] += shape_placed_cpu(s) * n;
-	scored[SCORED_MEMORY] += shape_placed_memory(s) * n;
+	sums_add(ns, id, s, (int64_t)n);
+	scored_add(ns, id, s, (int64_t)n);
 	fit_update(ns, id);
 	ns->slots[id].pods += n;
 	changed(ns, id);
@@ -333,25 +415,8 @@ void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32
 
 void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
 {
-	wide *sums = &ns->sums[(size_t)id * ns->stride];
-	wide *scored = &ns->scored[(size_t)id * SCORED_N];
-	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
-	const bool present = node_present(&ns->slots[id]);
-
-	for (uint32_t i = 0; i < s->requests_n; i++) {
-		const struct request *q = &s->requests[i];
-
-		assert(sums[q->resource] >= q->value);
-		sums[q->resource] -= q->value;
-		if (rooms[q->resource] >= 0) {
-			rooms[q->resource] += q->value;
-			ns->free[q->resource] += present ? q->value : 0;
-		} else {
-			room_update(ns, id, q->resource);
-		}
-	}
-	scored[SCORED_CPU] -= shape_placed_cpu(s);
-	scored[SCORED_MEMORY] -= shape_placed_memory(s);
+	sums_add(ns, id, s, -1);
+	scored_add(ns, id, s, -1);
 	fit_change(ns, id, &s->placed, -1);
 	assert(ns->slots[id].pods > 0);
 	ns->slots[id].pods--;
@@ -396,7 +461,6 @@ static void present_set(struct nodes *ns, node_id id, uint32_t flags)
 static bool allocatable_set(struct nodes *ns, node_id id, const struct node_record *record)
 {
 	int64_t values[RESOURCES_MAX] = { 0 };
-	int64_t *column = ns->ledger->allocatable;
 	bool differs = false;
 
 	for (uint32_t i = 0; i < record->body->amounts_n; i++) {
@@ -404,13 +468,15 @@ static bool allocatable_set(struct nodes *ns, node_id id, const struct node_reco
 		assert(record->amounts[i].resource < ns->stride);
 	}
 	for (uint32_t r = 0; r < ns->columns; r++)
-		differs = differs || column[(size_t)r * ns->limit + id] != values[r];
+		differs = differs || nodes_allocatable(ns, id, r) != values[r];
 	if (!differs)
 		return false;
 	row_begin(&ns->ledger->nodes[id].version);
 	for (uint32_t r = 0; r < ns->columns; r++) {
-		column[(size_t)r * ns->limit + id] = values[r];
-		room_update(ns, id, r);
+		const wide sum = nodes_sum(ns, id, r);
+
+		ledger_amounts(ns->ledger, id, r)->allocatable[r % AMOUNTS_BLOCK] = values[r];
+		room_set(ns, id, r, amount_room(values[r], sum));
 	}
 	fit_update(ns, id);
 	row_end(&ns->ledger->nodes[id].version);
@@ -528,6 +594,22 @@ void nodes_drop(struct nodes *ns, node_id id)
 
 /* ---- rows --------------------------------------------------------------- */
 
+static void used_publish(struct nodes *ns, node_id id)
+{
+	const int64_t *room = &ns->room[(size_t)id * ns->stride];
+	struct node_amounts *a;
+
+	for (uint32_t r = 0; r < ns->columns; r += AMOUNTS_BLOCK) {
+		a = ledger_amounts(ns->ledger, id, r);
+		if (ns->wide_sums)
+			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
+				a->used[i] = wide_cut(ns->wide_sums->sums[(size_t)id * ns->stride + r + i]);
+		else
+			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
+				a->used[i] = a->allocatable[i] - room[r + i];
+	}
+}
+
 void nodes_publish(struct nodes *ns)
 {
 	for (uint32_t i = 0; i < ns->behind_n; i++) {
@@ -543,8 +625,7 @@ void nodes_publish(struct nodes *ns)
 		row->pods = n->pods;
 		row->name_offset = n->name.offset;
 		row->name_bytes = n->name.bytes;
-		for (uint32_t r = 0; r < ns->columns; r++)
-			ns->ledger->used[(size_t)r * ns->limit + id] = wide_cut(nodes_sum(ns, id, r));
+		used_publish(ns, id);
 		row_end(&row->version);
 	}
 	ns->behind_n = 0;

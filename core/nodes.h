@@ -32,21 +32,28 @@ struct node {
 
 enum { SCORED_CPU, SCORED_MEMORY, SCORED_N };
 
+/* Sums that room can't tell because it may have been cut off. */
+struct wide_sums {
+	wide *sums;   /* [node * stride + resource] */
+	wide *scored; /* [node * SCORED_N + ...] */
+};
+
 struct nodes {
 	struct node *slots;
 	struct ledger_view *ledger;
 	uint32_t limit;
+	int64_t most; /* of a request: no sum of such ones is cut off */
 	uint32_t used;      /* slots below this were used at least once */
 	uint32_t count;     /* in use */
 	uint32_t present;   /* ... and the object exists */
 	uint32_t resources; /* limit */
 	uint32_t columns;   /* resources below this were seen */
 
-	uint32_t stride; /* of the rows */
+	uint32_t stride; /* of the rows, whole blocks of amounts */
 	int64_t *room;   /* [node * stride + resource]: allocatable - sum, cut off */
-	wide *sums;      /* [node * stride + resource] */
 	struct node_fit *fits; /* by node */
-	wide *scored;  /* [node * SCORED_N + ...], as scores count requests */
+	int64_t *scored; /* [node * SCORED_N + ...], as scores count requests; once there are wide_sums, theirs count */
+	struct wide_sums *wide_sums; /* NULL: no sum can be cut off, and room tells it */
 	wide free[RESOURCES_MAX]; /* over present nodes, those overdrawn as 0 */
 
 	uint32_t *order; /* by rank */
@@ -89,6 +96,8 @@ static inline const struct label *node_label_find(const struct node *n, uint32_t
 int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger);
 /* Rows for that many resources; before anything asks for one of them.  -ENOMEM */
 int nodes_reach(struct nodes *ns, uint32_t resources);
+/* Room for sums of such requests; before a pod of the shape comes.  -ENOMEM */
+int nodes_widen(struct nodes *ns, const struct shape_record *record);
 void nodes_free(struct nodes *ns);
 void nodes_clear(struct nodes *ns);
 
@@ -140,14 +149,26 @@ static inline int64_t nodes_room(const struct nodes *ns, node_id id, uint32_t re
 	return resource < ns->stride ? ns->room[(size_t)id * ns->stride + resource] : 0;
 }
 
-static inline wide nodes_sum(const struct nodes *ns, node_id id, uint32_t resource)
-{
-	return resource < ns->stride ? ns->sums[(size_t)id * ns->stride + resource] : 0;
-}
-
 static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint32_t resource)
 {
-	return ns->ledger->allocatable[(size_t)resource * ns->limit + id];
+	return resource < ns->columns ? ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK] : 0;
+}
+
+static inline wide nodes_sum(const struct nodes *ns, node_id id, uint32_t resource)
+{
+	if (resource >= ns->stride)
+		return 0;
+	if (ns->wide_sums)
+		return ns->wide_sums->sums[(size_t)id * ns->stride + resource];
+	return nodes_allocatable(ns, id, resource) - ns->room[(size_t)id * ns->stride + resource];
+}
+
+/* SCORED_CPU or SCORED_MEMORY */
+static inline wide nodes_scored(const struct nodes *ns, node_id id, uint32_t which)
+{
+	const size_t at = (size_t)id * SCORED_N + which;
+
+	return ns->wide_sums ? ns->wide_sums->scored[at] : ns->scored[at];
 }
 
 /* Number the nodes by name, if any came or went. */

@@ -23,17 +23,16 @@ static uint32_t score_part(enum score_policy policy, int64_t allocatable, wide r
 
 static uint32_t score_allocated(enum score_policy policy, const struct nodes *ns, node_id id, const struct shape *s)
 {
-	const wide *scored = &ns->scored[(size_t)id * SCORED_N];
 	int64_t cpu = nodes_allocatable(ns, id, RESOURCE_CPU);
 	int64_t memory = nodes_allocatable(ns, id, RESOURCE_MEMORY);
 	uint32_t sum = 0, parts = 0;
 
 	if (cpu > 0) {
-		sum += score_part(policy, cpu, scored[SCORED_CPU] + s->body->scored_cpu_milli);
+		sum += score_part(policy, cpu, nodes_scored(ns, id, SCORED_CPU) + s->body->scored_cpu_milli);
 		parts++;
 	}
 	if (memory > 0) {
-		sum += score_part(policy, memory, scored[SCORED_MEMORY] + s->body->scored_memory_bytes);
+		sum += score_part(policy, memory, nodes_scored(ns, id, SCORED_MEMORY) + s->body->scored_memory_bytes);
 		parts++;
 	}
 	return parts > 0 ? sum / parts : 0;
@@ -87,14 +86,13 @@ static double used_share(wide used, int64_t allocatable)
 /* 50 to 100; less than two resources are always in balance. */
 static int64_t balance(const struct nodes *ns, node_id id, int64_t cpu, int64_t memory)
 {
-	const wide *sums = &ns->sums[(size_t)id * ns->stride];
 	int64_t most_cpu = nodes_allocatable(ns, id, RESOURCE_CPU);
 	int64_t most_memory = nodes_allocatable(ns, id, RESOURCE_MEMORY);
 	double deviation = 0;
 
 	if (most_cpu > 0 && most_memory > 0)
-		deviation = fabs((used_share(sums[RESOURCE_CPU] + cpu, most_cpu) -
-		                  used_share(sums[RESOURCE_MEMORY] + memory, most_memory)) /
+		deviation = fabs((used_share(nodes_sum(ns, id, RESOURCE_CPU) + cpu, most_cpu) -
+		                  used_share(nodes_sum(ns, id, RESOURCE_MEMORY) + memory, most_memory)) /
 		                 2);
 	return (int64_t)((1 - deviation) * SCORE_MOST);
 }

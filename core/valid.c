@@ -10,8 +10,8 @@ struct checking {
 	const struct core *c;
 	char *why;
 	size_t why_bytes;
-	wide *sums;   /* as nodes.sums */
-	wide *scored; /* as nodes.scored */
+	wide *sums;   /* [node * resources + resource] */
+	wide *scored; /* [node * SCORED_N + ...] */
 	uint32_t *pods;   /* by node */
 	uint32_t *named;  /* by node */
 	uint32_t *shapes; /* by shape */
@@ -113,13 +113,13 @@ static bool node_valid(struct checking *k, node_id id, wide free[RESOURCES_MAX])
 			             (long long)wide_cut(nodes_sum(ns, id, r)), (long long)wide_cut(k->sums[at]));
 		if (nodes_room(ns, id, r) != room)
 			return wrong(k, "node %u resource %u: room", id, r);
-		if (ns->ledger->used[(size_t)r * ns->limit + id] != wide_cut(k->sums[at]))
+		if (r < ns->columns && ledger_amounts(ns->ledger, id, r)->used[r % AMOUNTS_BLOCK] != wide_cut(k->sums[at]))
 			return wrong(k, "node %u resource %u: the ledger's row", id, r);
 		if (node_present(n) && room > 0)
 			free[r] += room;
 	}
 	for (uint32_t i = 0; i < SCORED_N; i++)
-		if (ns->scored[(size_t)id * SCORED_N + i] != k->scored[(size_t)id * SCORED_N + i])
+		if (nodes_scored(ns, id, i) != k->scored[(size_t)id * SCORED_N + i])
 			return wrong(k, "node %u: scored sums", id);
 	return true;
 }

@@ -105,6 +105,7 @@ void views_free(struct views *vs)
 	free(vs->ahead);
 	free(vs->ahead_ranks);
 	judgement_free(&vs->judgement);
+	*vs = (struct views){ 0 };
 }
 
 void views_forget(struct views *vs, kind_id kind)

@@ -135,8 +135,8 @@ static bool work_out(const struct options *o, struct ledger_look *out, char *err
 		mine->ledger = l;
 		mine->places = (struct ledger_places){
 			.limits = l->limits, .command_ring = l->command_ring, .nodes_offset = l->nodes_offset,
-			.columns_offset = l->columns_offset, .gangs_offset = l->gangs_offset,
-			.names_offset = l->names_offset, .arena_offset = l->arena_offset,
+			.names_offset = l->names_offset, .gangs_offset = l->gangs_offset,
+			.arena_offset = l->arena_offset, .amounts_offset = l->amounts_offset,
 		};
 		ledger_look_take(mine, out);
 	}

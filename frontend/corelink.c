@@ -164,7 +164,7 @@ const struct ledger *corelink_ledger(const struct corelink *c)
 
 void corelink_observe(const struct corelink *c, struct observer *out)
 {
-	*out = (struct observer){.places = c->link.places, .ledger = c->link.ledger.base};
+	*out = (struct observer){.places = c->link.places, .ledger = c->link.ledger.base, .segment = c->link.ledger};
 }
 
 /* ---- figures ---------------------------------------------------------------- */
@@ -197,14 +197,18 @@ void corelink_figures(const struct corelink *c, struct link_figures *out)
 	                                                         c->link.places.gangs_offset);
 	uint64_t live = atomic_load_explicit(&ledger->gauges.gangs, memory_order_relaxed);
 	const struct intake *intake = intake_of(c);
+	struct observer observer;
+	uint32_t there;
 
+	corelink_observe(c, &observer);
+	there = observe_gangs_there(&observer);
 	*out = (struct link_figures){.limits = c->link.limits};
 	out->events = ring_figures(intake->event_ring.bytes, c->events.tail_published, &ledger->event_head);
 	out->results = ring_figures(intake->result_ring.bytes, c->results.tail_published, &ledger->result_head);
 	out->commands = ring_figures(c->link.places.command_ring.bytes,
 	                             atomic_load_explicit(&ledger->command_tail, memory_order_relaxed), &intake->command_head);
 	/* Ids are given out from the lowest: nothing lives behind the last one. */
-	for (uint32_t i = 0; i < c->link.limits.gangs && live > 0; i++)
+	for (uint32_t i = 0; i < there && live > 0; i++)
 		if (rows[i].generation != 0) {
 			gang_count(&rows[i], out);
 			live--;

@@ -28,13 +28,14 @@
 	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, holds) F(s, held) \
 	F(s, pods_binding) F(s, pods_claimed) F(s, reserved)
 #define FIELDS_ledger(F, s) \
-	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, columns_offset) F(s, gangs_offset) \
-	F(s, names_offset) F(s, arena_offset) F(s, epoch) F(s, command_tail) F(s, event_head) \
+	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, names_offset) F(s, gangs_offset) \
+	F(s, arena_offset) F(s, amounts_offset) F(s, made) F(s, epoch) F(s, command_tail) F(s, event_head) \
 	F(s, result_head) F(s, core_sleeps) F(s, frontend_bell) F(s, padding0) F(s, stats) F(s, gauges) F(s, plans)
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
 #define FIELDS_node_row(F, s) \
 	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) F(s, reserved)
+#define FIELDS_node_amounts(F, s) F(s, allocatable) F(s, used)
 #define FIELDS_why_count(F, s) F(s, why) F(s, arg) F(s, nodes) F(s, reserved)
 #define FIELDS_shortfall(F, s) F(s, resource) F(s, reserved) F(s, need) F(s, have)
 #define FIELDS_reason(F, s) \
@@ -99,7 +100,7 @@
 	F(s, gang) F(s, generation) F(s, state) F(s, members) F(s, bound) F(s, quorum) F(s, reserved)
 
 #define DENSE_STRUCTS(S) \
-	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(name_row) S(node_row) \
+	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(name_row) S(node_row) S(node_amounts) \
 	S(why_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) S(label) S(taint) \
 	S(event_node) S(node_image) S(attach_limit) S(attachment) S(requirement) S(toleration) S(span) \
 	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) S(policy_share) \
@@ -115,6 +116,7 @@
 	N(TOLERATE_EVERY_KEY) N(NAME_ROW_EMPTY) N(PADDED(1)) \
 	N(RESOURCE_CPU) N(RESOURCE_MEMORY) N(RESOURCE_EPHEMERAL) N(RESOURCE_PODS) N(RESOURCE_EXTENDED) \
 	N(NAME_RESOURCE) N(NAME_TAINT) \
+	N(AMOUNTS_BLOCK) N(PART_GANGS) N(PART_ARENA) N(PART_AMOUNTS) N(LEDGER_PARTS) \
 	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
 	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
 	N(WHY_NONE) N(WHY_GROUP_MISSING) N(WHY_MEMBERS) N(WHY_GATED) N(WHY_NO_NODES) N(WHY_ROOM) \

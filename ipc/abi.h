@@ -148,15 +148,24 @@ struct core_plans {
 	_Atomic uint64_t reserved[6];
 };
 
+/* Parts that get their pages as they are needed: behind made[] a part has none, and nobody looks there. */
+enum ledger_part {
+	PART_GANGS,
+	PART_ARENA,
+	PART_AMOUNTS,
+	LEDGER_PARTS
+};
+
 struct ledger {
 	struct segment_head head; /* [C] before it is passed on */
 	struct limits limits;     /* [C] likewise, as all offsets below */
 	struct ring_place command_ring;
 	uint64_t nodes_offset;   /* struct node_row[limits.nodes] */
-	uint64_t columns_offset; /* int64_t[2][limits.resources][limits.nodes]: allocatable, used */
-	uint64_t gangs_offset;   /* struct gang_row[limits.gangs] */
 	uint64_t names_offset;   /* struct name_row[limits.names] */
+	uint64_t gangs_offset;   /* struct gang_row[limits.gangs] */
 	uint64_t arena_offset;   /* char[limits.name_bytes] */
+	uint64_t amounts_offset; /* struct node_amounts[AMOUNT_BLOCKS(limits.resources)][limits.nodes] */
+	_Atomic uint64_t made[LEDGER_PARTS]; /* [C] bytes of each part that are there; never fewer */
 	_Atomic uint64_t epoch;  /* [C] the connection that is served */
 	alignas(CACHE_LINE) _Atomic uint64_t command_tail; /* [C] bytes published */
 	alignas(CACHE_LINE) _Atomic uint64_t event_head;   /* [C] bytes released */
@@ -172,7 +181,7 @@ struct ledger {
 /* ---- rows that observers read ---------------------------------------- */
 
 /* A row is consistent when `version` was even and the same before and after
- * it was copied out (a sequence counter); columns of a node belong to it. */
+ * it was copied out (a sequence counter); a node's amounts belong to it. */
 
 #define NAME_ROW_EMPTY 0u
 
@@ -201,6 +210,15 @@ struct node_row {
 	uint64_t name_offset; /* in the arena */
 	uint32_t name_bytes;
 	uint32_t reserved;
+};
+
+/* A cache line of a node: resource r is at r % AMOUNTS_BLOCK of block r / AMOUNTS_BLOCK. */
+#define AMOUNTS_BLOCK 4u
+#define AMOUNT_BLOCKS(resources) (((resources) + AMOUNTS_BLOCK - 1) / AMOUNTS_BLOCK)
+
+struct node_amounts {
+	int64_t allocatable[AMOUNTS_BLOCK];
+	int64_t used[AMOUNTS_BLOCK];
 };
 
 enum gang_state {

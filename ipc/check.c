@@ -72,25 +72,50 @@ static void ledger_copy(struct ledger_places *copy, const struct ledger *ledger)
 	copy_out(&copy->limits, &ledger->limits, sizeof(copy->limits));
 	copy_out(&copy->command_ring, &ledger->command_ring, sizeof(copy->command_ring));
 	copy_out(&copy->nodes_offset, &ledger->nodes_offset, sizeof(copy->nodes_offset));
-	copy_out(&copy->columns_offset, &ledger->columns_offset, sizeof(copy->columns_offset));
-	copy_out(&copy->gangs_offset, &ledger->gangs_offset, sizeof(copy->gangs_offset));
 	copy_out(&copy->names_offset, &ledger->names_offset, sizeof(copy->names_offset));
+	copy_out(&copy->gangs_offset, &ledger->gangs_offset, sizeof(copy->gangs_offset));
 	copy_out(&copy->arena_offset, &ledger->arena_offset, sizeof(copy->arena_offset));
+	copy_out(&copy->amounts_offset, &ledger->amounts_offset, sizeof(copy->amounts_offset));
 }
 
 static bool ledger_fits(const struct segment *s, const struct ledger_places *p)
 {
 	const struct limits *l = &p->limits;
 	uint64_t from = sizeof(struct ledger);
-	uint64_t columns = UINT64_C(2) * l->resources;
 
 	return l->resources <= RESOURCES_MAX && l->command_ring_bytes == p->command_ring.bytes &&
 	       array_fits(s, from, p->nodes_offset, l->nodes, sizeof(struct node_row), alignof(struct node_row)) &&
-	       array_fits(s, from, p->columns_offset, columns * l->nodes, sizeof(int64_t), alignof(int64_t)) &&
 	       array_fits(s, from, p->gangs_offset, l->gangs, sizeof(struct gang_row), alignof(struct gang_row)) &&
 	       array_fits(s, from, p->names_offset, l->names, sizeof(struct name_row), alignof(struct name_row)) &&
 	       array_fits(s, from, p->arena_offset, l->name_bytes, 1, 1) &&
+	       array_fits(s, from, p->amounts_offset, (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes, sizeof(struct node_amounts),
+	                  alignof(struct node_amounts)) &&
 	       ring_fits(s, from, p->command_ring, SMALL_RING_BYTES_MIN);
+}
+
+struct span_bytes ledger_part(const struct ledger_places *places, enum ledger_part part)
+{
+	const struct limits *l = &places->limits;
+
+	switch (part) {
+	case PART_GANGS:
+		return (struct span_bytes){ places->gangs_offset, (uint64_t)l->gangs * sizeof(struct gang_row) };
+	case PART_ARENA:
+		return (struct span_bytes){ places->arena_offset, l->name_bytes };
+	case PART_AMOUNTS:
+		return (struct span_bytes){ places->amounts_offset,
+			                    (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts) };
+	default:
+		return (struct span_bytes){ 0, 0 };
+	}
+}
+
+/* All but the parts that come later. */
+static bool ledger_is_there(const struct segment *s, const struct ledger_places *p)
+{
+	return segment_see(s, p->nodes_offset, (uint64_t)p->limits.nodes * sizeof(struct node_row)) &&
+	       segment_see(s, p->names_offset, (uint64_t)p->limits.names * sizeof(struct name_row)) &&
+	       segment_see(s, p->command_ring.offset, p->command_ring.bytes);
 }
 
 int ledger_check(const struct segment *s, struct ledger_places *places)
@@ -98,13 +123,13 @@ int ledger_check(const struct segment *s, struct ledger_places *places)
 	struct ledger_places copy;
 	int rc;
 
-	if (s->bytes < sizeof(struct ledger))
+	if (s->bytes < sizeof(struct ledger) || !segment_see(s, 0, sizeof(struct ledger)))
 		return -EPROTO;
 	rc = head_check(s, LEDGER_MAGIC);
 	if (rc < 0)
 		return rc;
 	ledger_copy(&copy, s->base);
-	if (!ledger_fits(s, &copy))
+	if (!ledger_fits(s, &copy) || !ledger_is_there(s, &copy))
 		return -EPROTO;
 	*places = copy;
 	return 0;

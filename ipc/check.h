@@ -27,11 +27,19 @@ struct ledger_places {
 	struct limits limits;
 	struct ring_place command_ring;
 	uint64_t nodes_offset;
-	uint64_t columns_offset;
-	uint64_t gangs_offset;
 	uint64_t names_offset;
+	uint64_t gangs_offset;
 	uint64_t arena_offset;
+	uint64_t amounts_offset;
 };
+
+/* From the start of the segment. */
+struct span_bytes {
+	uint64_t offset, bytes;
+};
+
+/* Where a part lies, with all that it could be. */
+struct span_bytes ledger_part(const struct ledger_places *places, enum ledger_part part);
 
 /* 0, -EPROTONOSUPPORT (another layout hash) or -EPROTO. */
 int intake_check(const struct segment *s, struct intake_places *places);

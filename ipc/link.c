@@ -278,7 +278,7 @@ static int was_refused(const char *path, union message *m, size_t bytes, struct 
 static int open_ledger(const char *path, const struct message_welcome *m, int ledger_fd, struct link *l,
                        struct link_error *e)
 {
-	int rc = segment_open(&l->ledger, ledger_fd, sizeof(struct ledger), LEDGER_BYTES_MAX);
+	int rc = segment_open_bare(&l->ledger, ledger_fd, sizeof(struct ledger), LEDGER_BYTES_MAX);
 
 	if (rc < 0)
 		return fail(e, rc, 0, m->head.hash, "cannot map the ledger of muster-core at %s: %s", path,

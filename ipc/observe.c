@@ -29,6 +29,8 @@ int observer_open(struct observer *o, const char *socket, struct link_error *e)
 		return rc;
 	}
 	o->ledger = o->link.ledger.base;
+	o->segment = o->link.ledger;
+	memset(o->seen, 0, sizeof(o->seen));
 	return 0;
 }
 
@@ -48,6 +50,36 @@ static const char *base(const struct observer *o)
 	return (const char *)o->ledger;
 }
 
+/* Are these first bytes of the part there?  Its writer says so, and its pages are looked for. */
+static bool reach(const struct observer *o, enum ledger_part part, uint64_t bytes)
+{
+	const struct span_bytes place = ledger_part(&o->places, part);
+	uint64_t made;
+
+	if (o->segment.base == NULL || bytes <= o->seen[part])
+		return true;
+	/* Acquire, though the bytes are told of by rows: what isn't told of is all zeros. */
+	made = atomic_load_explicit(&o->ledger->made[part], memory_order_acquire);
+	if (made > place.bytes)
+		made = place.bytes;
+	if (made < bytes || !segment_see(&o->segment, place.offset + o->seen[part], made - o->seen[part]))
+		return false;
+	/* Remembered in what is const to whoever only looks. */
+	((struct observer *)(uintptr_t)o)->seen[part] = made;
+	return true;
+}
+
+uint32_t observe_gangs_there(const struct observer *o)
+{
+	uint64_t made = atomic_load_explicit(&o->ledger->made[PART_GANGS], memory_order_acquire);
+
+	if (o->segment.base == NULL)
+		return o->places.limits.gangs;
+	if (made > ledger_part(&o->places, PART_GANGS).bytes || !reach(o, PART_GANGS, made))
+		return 0;
+	return (uint32_t)(made / sizeof(struct gang_row));
+}
+
 /* Copy 8-byte words that another process may be writing; F above. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
@@ -65,7 +97,7 @@ static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes,
 {
 	uint64_t room = o->places.limits.name_bytes;
 
-	if (offset > room || bytes > room - offset)
+	if (offset > room || bytes > room - offset || !reach(o, PART_ARENA, offset + bytes))
 		bytes = 0;
 	if (bytes >= OBSERVE_NAME_MAX)
 		bytes = OBSERVE_NAME_MAX - 1;
@@ -93,14 +125,23 @@ const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_
 	return out;
 }
 
-static void copy_columns(const struct observer *o, node_id id, struct node_view *out)
+/* No node has any of a resource whose block isn't there. */
+static void copy_amounts(const struct observer *o, node_id id, struct node_view *out)
 {
-	const struct limits *l = &o->places.limits;
-	const int64_t *columns = (const int64_t *)(const void *)(base(o) + o->places.columns_offset);
+	const struct node_amounts *rows = (const struct node_amounts *)(const void *)(base(o) + o->places.amounts_offset);
+	const uint64_t nodes = o->places.limits.nodes;
+	struct node_amounts a;
 
-	for (uint32_t r = 0; r < l->resources; r++) {
-		copy_words(&out->allocatable[r], &columns[(size_t)r * l->nodes + id], sizeof(int64_t));
-		copy_words(&out->used[r], &columns[((size_t)l->resources + r) * l->nodes + id], sizeof(int64_t));
+	static_assert(RESOURCES_MAX % AMOUNTS_BLOCK == 0, "whole blocks fit into a view");
+	for (uint32_t block = 0; block < AMOUNT_BLOCKS(o->places.limits.resources); block++) {
+		const uint32_t r = block * AMOUNTS_BLOCK;
+
+		if (reach(o, PART_AMOUNTS, (block + 1) * nodes * sizeof(a)))
+			copy_words(&a, &rows[block * nodes + id], sizeof(a));
+		else
+			a = (struct node_amounts){{0}, {0}};
+		memcpy(&out->allocatable[r], a.allocatable, sizeof(a.allocatable));
+		memcpy(&out->used[r], a.used, sizeof(a.used));
 	}
 }
 
@@ -119,7 +160,7 @@ bool observe_node(const struct observer *o, node_id id, struct node_view *out)
 		copy_words(&row, &rows[id], sizeof(row));
 		if (row.generation == 0)
 			return false;
-		copy_columns(o, id, out);
+		copy_amounts(o, id, out);
 		copy_name(o, row.name_offset, row.name_bytes, out->name);
 		/* V2; relaxed: the loads before it acquire. */
 		if (atomic_load_explicit(&rows[id].version, memory_order_relaxed) != version)
@@ -135,7 +176,7 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 {
 	const struct gang_row *rows = (const struct gang_row *)(const void *)(base(o) + o->places.gangs_offset);
 
-	if (id >= o->places.limits.gangs)
+	if (id >= o->places.limits.gangs || !reach(o, PART_GANGS, (id + UINT64_C(1)) * sizeof(*rows)))
 		return false;
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t version = atomic_load_explicit(&rows[id].version, memory_order_acquire); /* V1 */

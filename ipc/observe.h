@@ -16,6 +16,8 @@ struct observer {
 	struct link link; /* of observer_open(); else unused */
 	struct ledger_places places;
 	const struct ledger *ledger;
+	struct segment segment; /* whose ledger it is, not owned; base NULL: all of it is there */
+	uint64_t seen[LEDGER_PARTS]; /* bytes of each part that are there */
 };
 
 struct node_view {
@@ -34,6 +36,9 @@ struct gang_copy {
 /* 0 or a negative errno, with e filled in. */
 int observer_open(struct observer *o, const char *socket, struct link_error *e);
 void observer_close(struct observer *o);
+
+/* Rows of gangs that are there; those behind are all empty. */
+uint32_t observe_gangs_there(const struct observer *o);
 
 /* False: the slot is empty, or its row never held still. */
 bool observe_node(const struct observer *o, node_id id, struct node_view *out);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Newer than the headers of Debian 12. */
@@ -22,6 +23,12 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+#ifndef HUGETLBFS_MAGIC
+#define HUGETLBFS_MAGIC 0x958458f6
+#endif
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 
@@ -36,79 +43,85 @@ static int make_memfd(const char *name, unsigned int more)
 }
 
 /* Every page exists: ftruncate alone would promise memory that may not be there. */
-static int allocate(int fd, uint64_t bytes)
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
 	int rc;
 
 	do
-		rc = posix_fallocate(fd, 0, (off_t)bytes);
+		rc = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
 	while (rc == EINTR);
 	return -rc;
 }
 
-/* Map every page, all of which exist. */
+/* Map every page, all of which exist; some may be in use. */
 static void touch(unsigned char *base, uint64_t bytes)
 {
 	uint64_t step = (uint64_t)sysconf(_SC_PAGESIZE);
 
 	for (uint64_t at = 0; at < bytes; at += step)
-		*(volatile unsigned char *)(base + at) = 0;
+		(void)__atomic_fetch_or(base + at, 0, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_or(base + bytes - 1, 0, __ATOMIC_RELAXED);
 }
 
-/* Where the kernel gives huge pages only to those who advise it, it gives them to the
- * mapping and not to fallocate(): so the pages are made through the mapping first.
- * What can't be is left to allocate(), which says why. */
-static int populate(int fd, unsigned char *base, uint64_t bytes)
+int segment_make(const struct segment *s, uint64_t offset, uint64_t bytes)
 {
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = offset / page * page;
 	bool populated;
 	int rc;
 
-	(void)madvise(base, (size_t)bytes, MADV_HUGEPAGE);
-	populated = madvise(base, (size_t)bytes, MADV_POPULATE_WRITE) == 0;
-	rc = allocate(fd, bytes);
+	if (bytes == 0 || s->whole)
+		return 0;
+	/* Where the kernel gives huge pages only to those who advise it, it gives them to the
+	 * mapping and not to fallocate(): so the pages are made through the mapping first.
+	 * What can't be is left to allocate(), which says why. */
+	populated = madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from), MADV_POPULATE_WRITE) == 0;
+	rc = allocate(s->fd, offset, bytes);
 	if (rc == 0 && !populated)
-		touch(base, bytes);
+		touch((unsigned char *)s->base + offset, bytes);
 	return rc;
 }
 
 /* `more`: flags of memfd_create(). */
 static int create(struct segment *s, const char *name, uint64_t bytes, unsigned int more)
 {
-	void *base;
-	int fd = make_memfd(name, more), rc = 0;
+	struct segment made = { .bytes = bytes, .fd = make_memfd(name, more), .writable = true,
+		                .whole = (more & MFD_HUGETLB) != 0 };
+	int rc = 0;
 
-	if (fd < 0)
-		return fd;
-	if (ftruncate(fd, (off_t)bytes) < 0)
+	if (made.fd < 0)
+		return made.fd;
+	if (ftruncate(made.fd, (off_t)bytes) < 0)
 		rc = -errno;
 	/* Of the pool they are taken before they are mapped: without enough of them a
 	 * mapping would be a promise that ends in SIGBUS. */
-	if (rc == 0 && (more & MFD_HUGETLB))
-		rc = allocate(fd, bytes);
+	if (rc == 0 && made.whole)
+		rc = allocate(made.fd, 0, bytes);
 	if (rc < 0)
 		goto close_fd;
-	base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (base == MAP_FAILED) {
+	made.base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd, 0);
+	if (made.base == MAP_FAILED) {
 		rc = -errno;
 		goto close_fd;
 	}
-	rc = populate(fd, base, bytes);
+	if (made.whole)
+		touch(made.base, bytes);
+	else
+		(void)madvise(made.base, (size_t)bytes, MADV_HUGEPAGE);
 	/* Our mapping stays writable; no other one will be. */
-	if (rc == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+	if (fcntl(made.fd, F_ADD_SEALS, SEALS) < 0) {
 		rc = -errno;
-	if (rc < 0)
-		goto unmap;
-	*s = (struct segment){ .base = base, .bytes = bytes, .fd = fd, .writable = true };
+		munmap(made.base, (size_t)bytes);
+		goto close_fd;
+	}
+	*s = made;
 	return 0;
 
-unmap:
-	munmap(base, (size_t)bytes);
 close_fd:
-	close(fd);
+	close(made.fd);
 	return rc;
 }
 
-int segment_create(struct segment *s, const char *name, uint64_t bytes)
+int segment_create_bare(struct segment *s, const char *name, uint64_t bytes)
 {
 	uint64_t whole = (bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
 
@@ -120,49 +133,96 @@ int segment_create(struct segment *s, const char *name, uint64_t bytes)
 	return create(s, name, bytes, 0);
 }
 
-/* ---- the peer's side ---- */
-
-/* Sealed, of a size that is wanted, and with all its pages: reading a hole would
- * allocate at our expense. */
-static int check(int fd, uint64_t min_bytes, uint64_t max_bytes, uint64_t *bytes)
+int segment_create(struct segment *s, const char *name, uint64_t bytes)
 {
-	struct stat st;
-	int seals = fcntl(fd, F_GET_SEALS);
+	struct segment made;
+	int rc = segment_create_bare(&made, name, bytes);
 
-	if (seals < 0 || (seals & SEALS) != SEALS)
-		return -EPERM;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_size < 0 || (uint64_t)st.st_size < min_bytes || (uint64_t)st.st_size > max_bytes)
-		return -EPROTO;
-	if ((uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size)
-		return -EPROTO;
-	*bytes = (uint64_t)st.st_size;
+	if (rc < 0)
+		return rc;
+	rc = segment_make(&made, 0, bytes);
+	if (rc < 0) {
+		segment_close(&made);
+		return rc;
+	}
+	made.whole = true;
+	*s = made;
 	return 0;
 }
 
-int segment_open(struct segment *s, int fd, uint64_t min_bytes, uint64_t max_bytes)
-{
-	uint64_t bytes = 0;
-	void *base;
-	int rc = check(fd, min_bytes, max_bytes, &bytes);
+/* ---- the peer's side ---- */
 
-	if (rc == 0 && (bytes == 0 || bytes > SIZE_MAX))
-		rc = -EPROTO;
+/* Of the pool: those have no way to tell which pages are there. */
+static bool is_of_pool(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) < 0 || fs.f_type == HUGETLBFS_MAGIC;
+}
+
+/* Sealed, of a size that is wanted, and with all its pages unless it may be `bare`: reading a hole
+ * would allocate at our expense. */
+static int check(struct segment *s, bool bare, uint64_t min_bytes, uint64_t max_bytes)
+{
+	struct stat st;
+	int seals = fcntl(s->fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & SEALS) != SEALS)
+		return -EPERM;
+	if (fstat(s->fd, &st) < 0)
+		return -errno;
+	if (st.st_size <= 0 || (uint64_t)st.st_size < min_bytes || (uint64_t)st.st_size > max_bytes ||
+	    (uint64_t)st.st_size > SIZE_MAX)
+		return -EPROTO;
+	s->bytes = (uint64_t)st.st_size;
+	s->whole = (uint64_t)st.st_blocks * 512 >= s->bytes;
+	return s->whole || (bare && !is_of_pool(s->fd)) ? 0 : -EPROTO;
+}
+
+static int open_peers(struct segment *s, int fd, bool bare, uint64_t min_bytes, uint64_t max_bytes)
+{
+	struct segment seen = { .fd = fd };
+	int rc = check(&seen, bare, min_bytes, max_bytes);
+
 	if (rc < 0)
 		goto close_fd;
-	base = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
-	if (base == MAP_FAILED) {
+	seen.base = mmap(NULL, (size_t)seen.bytes, PROT_READ, MAP_SHARED | (seen.whole ? MAP_POPULATE : 0), fd, 0);
+	if (seen.base == MAP_FAILED) {
 		rc = -errno;
 		goto close_fd;
 	}
-	*s = (struct segment){ .base = base, .bytes = bytes, .fd = fd, .writable = false };
+	*s = seen;
 	return 0;
 
 close_fd:
 	if (fd >= 0)
 		close(fd);
 	return rc;
+}
+
+int segment_open(struct segment *s, int fd, uint64_t min_bytes, uint64_t max_bytes)
+{
+	return open_peers(s, fd, false, min_bytes, max_bytes);
+}
+
+int segment_open_bare(struct segment *s, int fd, uint64_t min_bytes, uint64_t max_bytes)
+{
+	return open_peers(s, fd, true, min_bytes, max_bytes);
+}
+
+bool segment_see(const struct segment *s, uint64_t offset, uint64_t bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = offset / page * page;
+	off_t hole;
+
+	if (bytes == 0 || s->whole)
+		return true;
+	hole = lseek(s->fd, (off_t)from, SEEK_HOLE);
+	if (hole < 0 || (uint64_t)hole < offset + bytes)
+		return false;
+	/* Nicer, and no more: else each page is mapped when it is first read. */
+	(void)madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from), MADV_POPULATE_READ);
+	return true;
 }
 
 /* The line "Name:  123 kB" of a mapping, in bytes; 0 for another line. */

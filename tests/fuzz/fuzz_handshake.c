@@ -82,7 +82,7 @@ static void segments_make(struct script *s)
 
 	if (bytes == 0 || link_make_intake(&s->intake, RING_BYTES_MIN, 4096) < 0 || segment_create(&s->ledger, "fuzz-ledger", bytes) < 0)
 		fuzz_found("no segments: %s", what);
-	ledger_open(&view, s->ledger.base, &limits);
+	ledger_open(&view, s->ledger.base, &limits, NULL, NULL);
 	((struct ledger *)s->ledger.base)->epoch = EPOCH;
 }
 
@@ -298,7 +298,7 @@ static void check_peer(struct script *s, const struct link_peer *peer)
 
 static void check_link(struct script *s, const struct link *l)
 {
-	struct observer o = { .places = l->places, .ledger = l->ledger.base };
+	struct observer o = { .places = l->places, .ledger = l->ledger.base, .segment = l->ledger };
 	char name[OBSERVE_NAME_MAX];
 	struct node_view node;
 	struct gang_copy gang;

@@ -50,17 +50,17 @@ void *realloc(void *old, size_t bytes)
 
 void *memalign(size_t alignment, size_t bytes)
 {
-	return __libc_memalign(alignment, bytes);
+	return fails() ? NULL : __libc_memalign(alignment, bytes);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	return __libc_memalign(alignment, bytes);
+	return fails() ? NULL : __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-	*out = __libc_memalign(alignment, bytes);
+	*out = fails() ? NULL : __libc_memalign(alignment, bytes);
 	return *out ? 0 : ENOMEM;
 }
 

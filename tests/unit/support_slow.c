@@ -1,3 +1,4 @@
+#include "support_ledger.h"
 #include "support_slow_impl.h"
 
 #include <criterion/criterion.h>
@@ -91,16 +92,48 @@ static void check_valid(struct slow *s, const char *when)
 }
 
 /* The ledger's rows, which an error may not change. */
-static unsigned char *rows_copy(const struct slow *s, size_t *bytes)
-{
-	const unsigned char *from = (const unsigned char *)s->ledger + s->ledger->nodes_offset;
-	unsigned char *copy;
+struct rows {
+	struct {
+		uint64_t offset;
+		size_t bytes;
+		unsigned char *copy;
+	} at[1 + LEDGER_PARTS];
+};
 
-	*bytes = (size_t)(s->ledger->command_ring.offset - s->ledger->nodes_offset);
-	copy = malloc(*bytes);
-	cr_assert(copy);
-	memcpy(copy, from, *bytes);
-	return copy;
+static void rows_take(struct rows *rows, const struct slow *s, int i, uint64_t offset, uint64_t bytes)
+{
+	rows->at[i].offset = offset;
+	rows->at[i].bytes = (size_t)bytes;
+	rows->at[i].copy = malloc((size_t)bytes + 1);
+	cr_assert(rows->at[i].copy);
+	memcpy(rows->at[i].copy, (const unsigned char *)s->ledger + offset, (size_t)bytes);
+}
+
+static struct rows rows_copy(const struct slow *s)
+{
+	const struct ledger *l = s->ledger;
+	struct rows rows;
+
+	rows_take(&rows, s, 0, l->nodes_offset, core_ledger_bytes_first(&limits) - l->nodes_offset);
+	rows_take(&rows, s, 1, l->gangs_offset, l->made[PART_GANGS]);
+	rows_take(&rows, s, 2, l->arena_offset, l->made[PART_ARENA]);
+	rows_take(&rows, s, 3, l->amounts_offset, l->made[PART_AMOUNTS]);
+	return rows;
+}
+
+static bool rows_are(const struct slow *s, const struct rows *rows)
+{
+	bool same = true;
+
+	for (int i = 0; i < 1 + LEDGER_PARTS; i++)
+		same = same && memcmp((const unsigned char *)s->ledger + rows->at[i].offset, rows->at[i].copy, rows->at[i].bytes) == 0;
+	return same;
+}
+
+static void rows_free(struct rows *rows)
+{
+	for (int i = 0; i < 1 + LEDGER_PARTS; i++)
+		free(rows->at[i].copy);
 }
 
 static void step_broken(struct slow *s)
@@ -108,8 +141,7 @@ static void step_broken(struct slow *s)
 	alignas(8) unsigned char broken[sizeof(s->record)];
 	struct record *r = (struct record *)(void *)broken;
 	uint32_t at = random_below(s->r, (uint32_t)s->used / 4) * 4, bytes, word;
-	size_t rows_bytes;
-	unsigned char *rows = rows_copy(s, &rows_bytes);
+	struct rows rows = rows_copy(s);
 	int rc;
 
 	memcpy(broken, s->record, s->used);
@@ -137,10 +169,9 @@ static void step_broken(struct slow *s)
 	if (rc == 0)
 		s->counts.accepted_broken++;
 	else
-		cr_assert(memcmp(rows, (const unsigned char *)s->ledger + s->ledger->nodes_offset, rows_bytes) == 0,
-		          "a refused record changed something");
+		cr_assert(rows_are(s, &rows), "a refused record changed something");
 	s->counts.refused_records += rc != 0;
-	free(rows);
+	rows_free(&rows);
 }
 
 void slow_record(struct slow *s, enum record_kind kind)
@@ -281,18 +312,20 @@ void slow_tell_result(struct slow *s, enum record_kind kind, const struct result
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
 
+static int make(void *context, uint64_t offset, uint64_t bytes)
+{
+	return guarded_make(((struct slow *)context)->ledger, offset, bytes);
+}
+
 static struct core *core_make(struct slow *s)
 {
 	/* The judge knows nothing of holds. */
-	struct core_config config = { .limits = limits, .score = s->score, .emit = emit, .context = s,
+	struct core_config config = { .limits = limits, .score = s->score, .emit = emit, .make = make, .context = s,
 		                      .hold_after_ns = s->strict ? 0 : UINT64_C(3000000000),
 		                      .ask_all = s->ask_all };
-	size_t bytes = (size_t)core_ledger_bytes(&limits, NULL);
 	struct core *core;
 
-	s->ledger = aligned_alloc(4096, bytes);
-	cr_assert(s->ledger);
-	memset(s->ledger, 0, bytes);
+	s->ledger = guarded_new(&limits);
 	core = core_new(&config, s->ledger);
 	cr_assert(core);
 	return core;
@@ -332,7 +365,7 @@ struct slow *slow_new(struct random *r, enum score_policy policy, bool strict)
 void slow_free(struct slow *s)
 {
 	core_free(s->core);
-	free(s->ledger);
+	guarded_free(s->ledger);
 	free(s->log);
 	free(s->said);
 	free(s);

@@ -666,6 +666,38 @@ Test(saturation, a_sum_that_was_cut_off_never_fits)
 	story_free(s);
 }
 
+/* Sums are kept in full width from the first request on that could make one overflow, and what was there before
+ * is in them. */
+Test(saturation, sums_stay_exact_when_a_huge_request_comes_later)
+{
+	struct story *s = story_new();
+	const struct ledger *l = story_ledger(s);
+	const struct node_amounts *amounts = (const void *)((const char *)l + l->amounts_offset);
+
+	story_node(s, .name = "n1", .cpu_milli = 10000, .memory = 8);
+	story_pod(s, .name = "a", .cpu = 2, .node = "n1", .foreign = true);
+	story_pod(s, .name = "b", .cpu = 1);
+	story_plan(s);
+	CHECK_WHERE(s, "b", "n1");
+	for (int i = 0; i < 2; i++) {
+		story_pod(s, .name = "huge-0", .cpu_milli = INT64_MAX - 5, .node = "n1", .foreign = true);
+		cr_assert_eq(amounts->used[RESOURCE_CPU], INT64_MAX);
+		story_pod(s, .name = "huge-1", .cpu_milli = INT64_MAX - 5, .node = "n1", .foreign = true);
+		story_drop_pod(s, "huge-0");
+		cr_assert_eq(amounts->used[RESOURCE_CPU], INT64_MAX);
+		story_drop_pod(s, "huge-1");
+		cr_assert_eq(amounts->used[RESOURCE_CPU], 3000);
+	}
+	cr_assert_eq(l->stats.saturated, 2);
+	story_pod(s, .name = "p", .cpu = 7);
+	story_plan(s);
+	CHECK_WHERE(s, "p", "n1");
+	story_pod(s, .name = "q", .cpu_milli = 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "q"), 0);
+	story_free(s);
+}
+
 Test(saturation, a_request_without_end_never_fits)
 {
 	struct story *s = story_new();
@@ -761,8 +793,7 @@ Test(reason, stands_in_the_ledger)
 	const struct ledger *l = story_ledger(s);
 	const struct gang_row *row = (const void *)((const char *)l + l->gangs_offset);
 	const struct node_row *node = (const void *)((const char *)l + l->nodes_offset);
-	const int64_t *used = (const int64_t *)(const void *)((const char *)l + l->columns_offset) +
-	                      (size_t)l->limits.resources * l->limits.nodes;
+	const struct node_amounts *amounts = (const void *)((const char *)l + l->amounts_offset);
 
 	story_gang(s, .name = "g", .quorum = 2);
 	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 4);
@@ -775,7 +806,7 @@ Test(reason, stands_in_the_ledger)
 	cr_assert_eq(row->name_bytes, 1);
 	cr_assert_eq(row->version % 2, 0);
 	cr_assert_eq(node->pods, 1);
-	cr_assert_eq(used[RESOURCE_CPU * l->limits.nodes], 3000);
+	cr_assert_eq(amounts->used[RESOURCE_CPU], 3000);
 	cr_assert_eq(l->gauges.gangs_waiting, 1);
 	cr_assert_eq(l->gauges.pods_pending, 2);
 	cr_assert_eq(l->stats.plans_placed, 1);

@@ -94,7 +94,7 @@ static struct world *world_new(void)
 	cr_assert(w && ledger);
 	memset(ledger, 0, ledger_bytes(&limits, NULL));
 	w->random = random_start("looks");
-	ledger_open(&w->ledger, ledger, &limits);
+	ledger_open(&w->ledger, ledger, &limits, NULL, NULL);
 	cr_assert_eq(nodes_init(&w->nodes, &limits, &w->ledger), 0);
 	cr_assert_eq(nodes_reach(&w->nodes, 5), 0);
 	cr_assert_eq(shapes_init(&w->shapes, &limits), 0);

@@ -1,10 +1,41 @@
 /* Every allocation of the core fails once while it is told of pods, rules between them, nodes and
  * namespaces: it says so, every sum holds, and the same record again is taken. */
 #include "support_census.h"
+#include "support_ledger.h"
 #include "support_memory.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+
+struct maker {
+	struct ledger *ledger;
+};
+
+static int make(void *context, uint64_t offset, uint64_t bytes)
+{
+	return fail_in >= 0 && fail_in-- == 0 ? -ENOMEM : guarded_make(((struct maker *)context)->ledger, offset, bytes);
+}
+
+/* Each allocation of a core that is begun, and each part of its ledger: there is no core, and nothing is left. */
+Test(memory, every_allocation_of_the_start_fails_once)
+{
+	const struct limits limits = { .nodes = 70, .pods = 40, .gangs = 10, .shapes = 9, .names = 16, .resources = 8, .name_bytes = 4096,
+		                       .command_ring_bytes = 4096 };
+	struct maker m = { .ledger = NULL };
+	struct core_config config = { .limits = limits, .make = make, .context = &m };
+	struct core *core = NULL;
+	long failed = 0;
+
+	for (; CAN_FAIL && !core; failed++) {
+		m.ledger = guarded_new(&limits);
+		fail_in = failed;
+		core = core_new(&config, m.ledger);
+		fail_in = -1;
+		core_free(core);
+		guarded_free(m.ledger);
+	}
+	cr_assert(!CAN_FAIL || failed > 20, "%ld", failed);
+}
 
 #define STEPS 1500
 

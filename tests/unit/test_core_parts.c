@@ -3,6 +3,7 @@
 #include "core/core.h"
 #include "core/ledger.h"
 #include "core/queue.h"
+#include "support_ledger.h"
 #include "support_random.h"
 
 #include <criterion/criterion.h>
@@ -60,7 +61,7 @@ static struct ledger *ledger_make(struct ledger_view *v, const struct limits *li
 
 	cr_assert(ledger);
 	memset(ledger, 0, bytes);
-	ledger_open(v, ledger, limits);
+	ledger_open(v, ledger, limits, NULL, NULL);
 	return ledger;
 }
 
@@ -117,6 +118,89 @@ Test(names, of_one_size_fill_the_arena_again_and_again)
 			name_drop(&v, &names[i]);
 	}
 	free(ledger);
+}
+
+/* ---- a ledger that is made part by part ------------------------------------------------- */
+
+struct maker {
+	struct ledger *ledger;
+	bool refuses;
+	uint32_t made, refused;
+};
+
+static int make(void *context, uint64_t offset, uint64_t bytes)
+{
+	struct maker *m = context;
+
+	if (m->refuses) {
+		m->refused++;
+		return -ENOSPC;
+	}
+	m->made++;
+	return guarded_make(m->ledger, offset, bytes);
+}
+
+static int feed(struct core *c, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	alignas(8) unsigned char buffer[256] = { 0 };
+	const struct record head = { .bytes = (uint32_t)sizeof(head) + (uint32_t)PADDED(bytes), .kind = (uint16_t)kind, .epoch = 1, .time_ns = 1 };
+
+	cr_assert_leq(head.bytes, sizeof(buffer));
+	memcpy(buffer, &head, sizeof(head));
+	if (bytes > 0)
+		memcpy(buffer + sizeof(head), body, bytes);
+	return core_step(c, (const struct record *)(const void *)buffer);
+}
+
+/* Without memory for more of it the record is refused as for want of any other memory, all is as before, and the
+ * same record again is taken when there is some. */
+static void expect_made(struct core *c, struct maker *m, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	const uint32_t made = m->made, refused = m->refused;
+	char why[256];
+
+	m->refuses = true;
+	cr_assert_eq(feed(c, kind, body, bytes), -ENOMEM);
+	cr_assert_eq(m->refused, refused + 1);
+	cr_assert(core_valid(c, why, sizeof(why)), "%s", why);
+	m->refuses = false;
+	cr_assert_eq(feed(c, kind, body, bytes), 0);
+	cr_assert_gt(m->made, made);
+	cr_assert(core_valid(c, why, sizeof(why)), "%s", why);
+}
+
+Test(parts, are_made_when_they_are_needed)
+{
+	const struct limits limits = { .nodes = 200, .pods = 100, .gangs = 5000, .shapes = 10, .names = 20, .resources = 9,
+		                       .name_bytes = 1 << 20, .command_ring_bytes = 4096 };
+	struct {
+		struct event_name e;
+		char text[8];
+	} first = { { .id = 4, .kind = NAME_RESOURCE, .bytes = 3 }, "gpu" }, third = { { .id = 8, .kind = NAME_RESOURCE, .bytes = 3 }, "fpg" };
+	struct {
+		struct event_gang e;
+		char text[8];
+	} gang = { { .gang = 4000, .generation = 1, .quorum = 1, .name_bytes = 3 }, "n/g" };
+	struct maker m = { .ledger = guarded_new(&limits) };
+	struct core_config config = { .limits = limits, .make = make, .context = &m };
+	struct core *core = core_new(&config, m.ledger);
+
+	cr_assert(core);
+	cr_assert_eq(m.made, 1); /* cpu, memory, ephemeral storage, pods */
+	cr_assert_eq(feed(core, EVENT_BEGIN, NULL, 0), 0);
+	expect_made(core, &m, EVENT_NAME, &first, sizeof(first));
+	cr_assert_eq(m.ledger->made[PART_AMOUNTS], 2 * 200 * sizeof(struct node_amounts) / 4096 * 4096 + 4096);
+	expect_made(core, &m, EVENT_NAME, &third, sizeof(third));
+	expect_made(core, &m, EVENT_GANG, &gang, sizeof(gang));
+	cr_assert_geq(m.ledger->made[PART_GANGS], 4001 * sizeof(struct gang_row));
+	cr_assert_lt(m.ledger->made[PART_GANGS], 5000 * sizeof(struct gang_row));
+	/* A new epoch keeps what there is. */
+	m.refuses = true;
+	cr_assert_eq(feed(core, EVENT_BEGIN, NULL, 0), 0);
+	cr_assert_eq(feed(core, EVENT_NAME, &first, sizeof(first)), 0);
+	cr_assert_eq(feed(core, EVENT_GANG, &gang, sizeof(gang)), 0);
+	core_free(core);
+	guarded_free(m.ledger);
 }
 
 /* ---- limits ------------------------------------------------------------------------- */

@@ -60,7 +60,6 @@ static uint64_t now_ns(void)
 
 static void make_ledger(struct segment *s)
 {
-	uint64_t columns = sizeof(int64_t) * 2 * limits.resources * limits.nodes;
 	uint64_t at = sizeof(struct ledger);
 	struct ledger *ledger;
 
@@ -72,8 +71,8 @@ static void make_ledger(struct segment *s)
 	ledger->limits = limits;
 	ledger->command_ring = (struct ring_place){ .offset = at, .bytes = limits.command_ring_bytes };
 	ledger->nodes_offset = at += limits.command_ring_bytes;
-	ledger->columns_offset = at += sizeof(struct node_row) * limits.nodes;
-	ledger->gangs_offset = at += columns;
+	ledger->amounts_offset = at += sizeof(struct node_row) * limits.nodes;
+	ledger->gangs_offset = at += sizeof(struct node_amounts) * AMOUNT_BLOCKS(limits.resources) * limits.nodes;
 	ledger->names_offset = at += sizeof(struct gang_row) * limits.gangs;
 	ledger->arena_offset = at + sizeof(struct name_row) * limits.names;
 	cr_assert_leq(ledger->arena_offset + limits.name_bytes, s->bytes);
@@ -408,7 +407,7 @@ Test(link, frontend_refuses_a_ledger_that_lies)
 		case 1: ledger->head.bytes++; break;
 		case 2: ledger->limits.nodes = UINT32_MAX; told = ledger->limits; break;
 		case 3: ledger->limits.resources = RESOURCES_MAX + 1; told = ledger->limits; break;
-		case 4: ledger->columns_offset = UINT64_MAX - 7; break;
+		case 4: ledger->amounts_offset = UINT64_MAX - 7; break;
 		case 5: ledger->gangs_offset += 4; break;
 		case 6: ledger->names_offset = 0; break;
 		case 7: ledger->arena_offset = w.ledger.bytes - 1; break;

@@ -7,12 +7,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define NODES 4u
 #define GANGS 4u
 #define NAMES 8u
 #define COLUMNS 5u
 #define ARENA 256u
+#define PART_ROOM UINT64_C(65536) /* whole pages on every machine */
 
 /* A ledger without a core, its parts one behind the other. */
 static struct observer make(void)
@@ -25,8 +28,8 @@ static struct observer make(void)
 	p->limits = (struct limits){.nodes = NODES, .gangs = GANGS, .names = NAMES, .resources = COLUMNS, .name_bytes = ARENA};
 	p->nodes_offset = at;
 	at += NODES * sizeof(struct node_row);
-	p->columns_offset = at;
-	at += UINT64_C(2) * COLUMNS * NODES * sizeof(int64_t);
+	p->amounts_offset = at;
+	at += UINT64_C(1) * AMOUNT_BLOCKS(COLUMNS) * NODES * sizeof(struct node_amounts);
 	p->gangs_offset = at;
 	at += GANGS * sizeof(struct gang_row);
 	p->names_offset = at;
@@ -52,9 +55,9 @@ static struct gang_row *gang_rows(const struct observer *o)
 	return (struct gang_row *)(void *)((char *)o->link.ledger.base + o->places.gangs_offset);
 }
 
-static int64_t *columns(const struct observer *o)
+static struct node_amounts *amounts(const struct observer *o)
 {
-	return (int64_t *)(void *)((char *)o->link.ledger.base + o->places.columns_offset);
+	return (struct node_amounts *)(void *)((char *)o->link.ledger.base + o->places.amounts_offset);
 }
 
 static void set_node(const struct observer *o, uint64_t name_offset, uint32_t name_bytes)
@@ -66,8 +69,9 @@ static void set_node(const struct observer *o, uint64_t name_offset, uint32_t na
 	row->pods = 3;
 	row->name_offset = name_offset;
 	row->name_bytes = name_bytes;
-	columns(o)[RESOURCE_CPU * NODES + 1] = 8000;
-	columns(o)[(COLUMNS + RESOURCE_CPU) * NODES + 1] = 500;
+	amounts(o)[1].allocatable[RESOURCE_CPU] = 8000;
+	amounts(o)[1].used[RESOURCE_CPU] = 500;
+	amounts(o)[NODES + 1].allocatable[RESOURCE_EXTENDED % AMOUNTS_BLOCK] = 9;
 }
 
 Test(observe, a_row_is_copied)
@@ -80,6 +84,7 @@ Test(observe, a_row_is_copied)
 	cr_assert(observe_node(&o, 1, &node));
 	cr_assert_str_eq(node.name, "node-x");
 	cr_assert(node.pods == 3 && node.allocatable[RESOURCE_CPU] == 8000 && node.used[RESOURCE_CPU] == 500);
+	cr_assert(node.allocatable[RESOURCE_EXTENDED] == 9 && node.used[RESOURCE_EXTENDED] == 0);
 	cr_assert(!observe_node(&o, NODES, &node));
 	free(o.link.ledger.base);
 }
@@ -138,17 +143,80 @@ Test(observe, a_row_that_never_holds_still_is_left_out)
 	free(o.link.ledger.base);
 }
 
+/* The same in a segment whose parts are made later. */
+static struct observer make_bare(struct segment *ours)
+{
+	struct observer plain = make(), o = plain;
+	struct ledger *ledger;
+
+	/* Each part on pages of its own. */
+	o.places.gangs_offset = 1 * PART_ROOM;
+	o.places.arena_offset = 2 * PART_ROOM;
+	o.places.amounts_offset = 3 * PART_ROOM;
+	cr_assert_eq(segment_create_bare(ours, "test-observed", 4 * PART_ROOM), 0);
+	cr_assert_eq(segment_make(ours, 0, PART_ROOM), 0);
+	ledger = ours->base;
+	memcpy(ledger, plain.ledger, sizeof(*ledger));
+	free(plain.link.ledger.base);
+	o.link.ledger = *ours;
+	cr_assert_eq(segment_open_bare(&o.segment, dup(ours->fd), 1, 4 * PART_ROOM), 0);
+	o.ledger = o.segment.base;
+	return o;
+}
+
+static uint64_t pages_of(const struct segment *s)
+{
+	struct stat st;
+
+	cr_assert_eq(fstat(s->fd, &st), 0);
+	return (uint64_t)st.st_blocks * 512 / PART_ROOM;
+}
+
+/* What its writer did not make is empty, whatever it says it made, and no look makes it. */
+Test(observe, parts_that_are_not_there_are_not_read)
+{
+	struct segment ours;
+	struct observer o = make_bare(&ours);
+	struct ledger *ledger = ours.base;
+	struct node_row *row = &node_rows(&o)[1];
+	struct node_view node;
+	struct gang_copy gang;
+
+	*row = (struct node_row){.generation = 1, .flags = NODE_PRESENT, .pods = 3, .name_bytes = 6};
+	for (int lies = 0; lies < 2; lies++) {
+		cr_assert(observe_node(&o, 1, &node));
+		cr_expect(node.pods == 3 && node.allocatable[RESOURCE_CPU] == 0 && node.used[RESOURCE_CPU] == 0);
+		cr_expect_str_eq(node.name, "");
+		cr_expect(!observe_gang(&o, 1, &gang));
+		cr_expect_eq(observe_gangs_there(&o), 0);
+		cr_expect_eq(pages_of(&ours), 1);
+		for (int part = 0; part < LEDGER_PARTS; part++)
+			ledger->made[part] = UINT64_MAX;
+	}
+	cr_assert_eq(segment_make(&ours, 0, 4 * PART_ROOM), 0);
+	set_node(&o, 0, 6);
+	memcpy((char *)ours.base + o.places.arena_offset, "node-x", 6);
+	gang_rows(&o)[1].generation = 1;
+	cr_assert(observe_node(&o, 1, &node));
+	cr_expect(node.allocatable[RESOURCE_CPU] == 8000 && node.used[RESOURCE_CPU] == 500);
+	cr_expect_str_eq(node.name, "node-x");
+	cr_expect(observe_gang(&o, 1, &gang));
+	cr_expect(!observe_gang(&o, GANGS, &gang));
+	segment_close(&o.segment);
+	segment_close(&ours);
+}
+
 struct writer {
 	struct observer *o;
 	_Atomic bool stop;
 };
 
-/* Keeps pods, both columns and flags equal to one number, as a core would. */
+/* Keeps pods, two amounts and flags equal to one number, as a core would. */
 static void *write_rows(void *context)
 {
 	struct writer *w = context;
 	struct node_row *row = &node_rows(w->o)[1];
-	int64_t *column = columns(w->o);
+	struct node_amounts *a = &amounts(w->o)[1];
 
 	for (uint32_t n = 1; !atomic_load_explicit(&w->stop, memory_order_relaxed); n++) {
 		uint32_t version = atomic_load_explicit(&row->version, memory_order_relaxed);
@@ -156,8 +224,8 @@ static void *write_rows(void *context)
 		atomic_store_explicit(&row->version, version + 1, memory_order_relaxed);
 		atomic_thread_fence(memory_order_release);
 		__atomic_store_n(&row->pods, n, __ATOMIC_RELAXED);
-		__atomic_store_n(&column[RESOURCE_CPU * NODES + 1], n, __ATOMIC_RELAXED);
-		__atomic_store_n(&column[(COLUMNS + RESOURCE_PODS) * NODES + 1], n, __ATOMIC_RELAXED);
+		__atomic_store_n(&a->allocatable[RESOURCE_CPU], n, __ATOMIC_RELAXED);
+		__atomic_store_n(&a->used[RESOURCE_PODS], n, __ATOMIC_RELAXED);
 		atomic_store_explicit(&row->version, version + 2, memory_order_release);
 	}
 	return NULL;

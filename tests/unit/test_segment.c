@@ -51,6 +51,44 @@ Test(segment, is_allocated_in_full)
 	segment_close(&s);
 }
 
+static uint64_t there(const struct segment *s)
+{
+	struct stat st;
+
+	cr_assert_eq(fstat(s->fd, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+/* Parts are made one by one; the peer sees which, without making any by looking. */
+Test(segment, that_is_bare_gets_its_pages_part_by_part)
+{
+	struct segment ours, theirs;
+
+	cr_assert_eq(segment_create_bare(&ours, "test-bare", BYTES), 0);
+	cr_assert_eq(there(&ours), 0);
+	cr_assert_eq(segment_make(&ours, 0, 8192), 0);
+	cr_assert_eq(segment_open(&theirs, dup(ours.fd), 1, BYTES), -EPROTO);
+	cr_assert_eq(segment_open_bare(&theirs, dup(ours.fd), 1, BYTES), 0);
+	cr_assert(segment_see(&theirs, 0, 8192));
+	cr_assert(segment_see(&theirs, 4000, 1000));
+	cr_assert(!segment_see(&theirs, 0, 8193));
+	cr_assert(!segment_see(&theirs, 16384, 1));
+	memset(ours.base, 0x5a, 8192);
+	cr_assert_eq(segment_make(&ours, 16384, BYTES - 16384), 0);
+	cr_assert(segment_see(&theirs, 16384, BYTES - 16384));
+	cr_assert(!segment_see(&theirs, 8192, 1));
+	cr_assert(!segment_see(&theirs, 0, BYTES));
+	cr_assert_eq(there(&ours), BYTES - 8192);
+	/* What was there already keeps its bytes. */
+	cr_assert_eq(segment_make(&ours, 0, BYTES), 0);
+	cr_assert(segment_see(&theirs, 0, BYTES));
+	cr_assert_eq(((const char *)theirs.base)[8191], 0x5a);
+	cr_assert_eq(((const char *)theirs.base)[8192], 0);
+	cr_assert_eq(there(&ours), BYTES);
+	segment_close(&theirs);
+	segment_close(&ours);
+}
+
 Test(segment, gives_the_peer_no_way_to_write)
 {
 	struct segment s = make();

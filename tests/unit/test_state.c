@@ -21,8 +21,8 @@ static struct observer make(uint32_t nodes, uint32_t gangs, uint64_t arena)
 	p->limits = (struct limits){.nodes = nodes, .gangs = gangs, .names = NAMES, .resources = COLUMNS, .name_bytes = arena};
 	p->nodes_offset = at;
 	at += nodes * sizeof(struct node_row);
-	p->columns_offset = at;
-	at += UINT64_C(2) * COLUMNS * nodes * sizeof(int64_t);
+	p->amounts_offset = at;
+	at += UINT64_C(1) * AMOUNT_BLOCKS(COLUMNS) * nodes * sizeof(struct node_amounts);
 	p->gangs_offset = at;
 	at += gangs * sizeof(struct gang_row);
 	p->names_offset = at;
@@ -59,14 +59,14 @@ static void put_node(const struct observer *o, uint32_t id, uint32_t flags, int6
                      uint64_t offset, uint32_t bytes)
 {
 	struct node_row *row = (struct node_row *)part(o, o->places.nodes_offset) + id;
-	int64_t *columns = part(o, o->places.columns_offset);
+	struct node_amounts *amounts = part(o, o->places.amounts_offset);
 
 	row->generation = 1;
 	row->flags = flags;
 	row->name_offset = offset;
 	row->name_bytes = bytes;
-	columns[id] = allocatable;
-	columns[(size_t)COLUMNS * o->places.limits.nodes + id] = used;
+	amounts[id].allocatable[RESOURCE_CPU] = allocatable;
+	amounts[id].used[RESOURCE_CPU] = used;
 }
 
 static cJSON *write_state(const struct observer *o, struct jsonout *out)
