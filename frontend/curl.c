@@ -1,5 +1,6 @@
 #include "frontend/curl.h"
 
+#include "frontend/credentials.h"
 #include "frontend/log.h"
 
 #include <curl/curl.h>
@@ -15,7 +16,6 @@
 #define CONNECT_TIMEOUT_MS 10000
 #define BODY_BYTES_MAX (256u << 20) /* a page of a list */
 #define BODY_BYTES_KEPT (64u << 10) /* a handle at rest keeps no more */
-#define TOKEN_NS (60 * NS_PER_S)    /* how long a token file is believed */
 #define USER_TIMEOUT_MS 30000u
 
 struct http_call {
@@ -33,7 +33,8 @@ struct http_call {
 	struct curl_slist *headers;
 	const char *headers_type;      /* content type they were made for */
 	uint64_t headers_generation;   /* of the token in them */
-	uint64_t ca_generation;        /* of the CA that it checks against */
+	uint64_t tls_generation;       /* of the CA and the certificate that are set */
+	uint64_t pair_generation;
 	char error[CURL_ERROR_SIZE];
 	bool guarded;   /* it changes something */
 	bool reached;   /* a connection was there and the request about to be sent */
@@ -48,70 +49,21 @@ struct curl_transport {
 	CURLM *multi;
 	char *base;  /* URL up to the path */
 	struct curl_slist *connect_to;
-	char *authorization; /* "Authorization: Bearer ...", or NULL */
-	char *token;
-	uint64_t token_ns;
-	uint64_t token_generation;
+	struct credentials credentials;
+	uint64_t pair_generation; /* that all watches were begun with */
 	struct call_list idle[HTTP_LANES];
 	struct call_list waiting[HTTP_LANES]; /* the lane is full */
 	struct call_list active;
 	unsigned active_n[HTTP_LANES];
 	struct curl_counts counts;
-	struct log_limit token_limit;
-	struct blob ca; /* as its file had it last; at NULL: access->ca holds */
-	uint64_t ca_generation;
 };
-
-/* ---- token -------------------------------------------------------------------- */
-
-/* A token that can't be read again is kept: it may be good still. */
-static void token_read(struct curl_transport *t)
-{
-	const char *why = "";
-	char *token = access_token(t->config.access, &why);
-
-	t->token_ns = env_now(t->config.env);
-	if (!token) {
-		if (t->config.access->token_file && log_allowed(&t->token_limit, t->config.env, "token"))
-			env_log(t->config.env, "warn", "%s: %s; going on with the last token", t->config.access->token_file, why);
-		return;
-	}
-	if (t->token && strcmp(t->token, token) == 0) {
-		free(token);
-		return;
-	}
-	free(t->token);
-	free(t->authorization);
-	t->token = token;
-	if (asprintf(&t->authorization, "Authorization: Bearer %s", token) < 0)
-		fatal_memory();
-	t->token_generation++;
-}
-
-/* A certificate was not taken: the CA may be another one by now.  Requests under way have copies. */
-static void ca_read(struct curl_transport *t)
-{
-	const struct blob *before = t->ca.at ? &t->ca : &t->config.access->ca;
-	struct blob now;
-
-	if (access_ca(t->config.access, &now) < 0)
-		return;
-	if (before->at && before->bytes == now.bytes && memcmp(before->at, now.at, now.bytes) == 0) {
-		free(now.at);
-		return;
-	}
-	free(t->ca.at);
-	t->ca = now;
-	t->ca_generation++;
-	env_log(t->config.env, "info", "%s is another one; its certificates are taken from now on", t->config.access->ca_file);
-}
 
 static void transport_renew(struct transport *interface)
 {
 	struct curl_transport *t = (struct curl_transport *)interface;
 
 	t->counts.renewals++;
-	token_read(t);
+	credentials_renew(&t->credentials);
 }
 
 /* ---- one call ------------------------------------------------------------------- */
@@ -185,20 +137,25 @@ static int on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
-static void set_blob(CURL *easy, CURLoption option, const struct blob *b, unsigned flags)
+/* Requests under way have copies. */
+static void set_blob(CURL *easy, CURLoption option, const struct blob *b)
 {
-	struct curl_blob blob = {.data = b->at, .len = b->bytes, .flags = flags};
+	struct curl_blob blob = {.data = b->at, .len = b->bytes, .flags = CURL_BLOB_COPY};
 
 	if (b->at)
 		curl_easy_setopt(easy, option, &blob);
 }
 
-static void call_set_ca(struct http_call *c)
+/* A connection that was made with others is not used again. */
+static void call_set_credentials(struct http_call *c)
 {
-	struct curl_transport *t = c->transport;
+	const struct credentials *now = &c->transport->credentials;
 
-	set_blob(c->easy, CURLOPT_CAINFO_BLOB, t->ca.at ? &t->ca : &t->config.access->ca, CURL_BLOB_COPY);
-	c->ca_generation = t->ca_generation;
+	set_blob(c->easy, CURLOPT_CAINFO_BLOB, credentials_ca(now));
+	set_blob(c->easy, CURLOPT_SSLCERT_BLOB, credentials_cert(now));
+	set_blob(c->easy, CURLOPT_SSLKEY_BLOB, credentials_key(now));
+	c->tls_generation = now->tls_generation;
+	c->pair_generation = now->pair_generation;
 }
 
 static void easy_set_tls(struct curl_transport *t, CURL *easy)
@@ -210,8 +167,6 @@ static void easy_set_tls(struct curl_transport *t, CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, a->insecure ? 0L : 2L);
 	if (a->ca.at)
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	set_blob(easy, CURLOPT_SSLCERT_BLOB, &a->cert, CURL_BLOB_NOCOPY);
-	set_blob(easy, CURLOPT_SSLKEY_BLOB, &a->key, CURL_BLOB_NOCOPY);
 	if (t->connect_to)
 		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->connect_to);
 	curl_easy_setopt(easy, CURLOPT_PROXY, a->proxy ? a->proxy : ""); /* "": not the environment's */
@@ -240,7 +195,7 @@ static void easy_set(struct curl_transport *t, struct http_call *c)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, c);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "muster-frontend/" MUSTER_VERSION);
 	easy_set_tls(t, easy);
-	call_set_ca(c);
+	call_set_credentials(c);
 }
 
 static struct http_call *call_take(struct curl_transport *t, enum http_lane lane)
@@ -249,8 +204,6 @@ static struct http_call *call_take(struct curl_transport *t, enum http_lane lane
 
 	if (c) {
 		TAILQ_REMOVE(&t->idle[lane], c, link);
-		if (c->ca_generation != t->ca_generation)
-			call_set_ca(c);
 		return c;
 	}
 	c = must_alloc(sizeof(*c));
@@ -299,20 +252,20 @@ static void call_headers(struct http_call *c, const char *type)
 	char line[128];
 	bool same_type = type == c->headers_type || (type && c->headers_type && strcmp(type, c->headers_type) == 0);
 
-	if (c->headers && c->headers_generation == t->token_generation && same_type)
+	if (c->headers && c->headers_generation == t->credentials.token_generation && same_type)
 		return;
 	curl_slist_free_all(c->headers);
 	c->headers = NULL;
 	header_add(&c->headers, "Accept: application/json");
-	if (t->authorization)
-		header_add(&c->headers, t->authorization);
+	if (t->credentials.authorization)
+		header_add(&c->headers, t->credentials.authorization);
 	if (type) {
 		snprintf(line, sizeof(line), "Content-Type: %s", type);
 		header_add(&c->headers, line);
 		header_add(&c->headers, "Expect:");
 	}
 	c->headers_type = type;
-	c->headers_generation = t->token_generation;
+	c->headers_generation = t->credentials.token_generation;
 	curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
 }
 
@@ -343,8 +296,9 @@ static void call_begin(struct http_call *c)
 {
 	struct curl_transport *t = c->transport;
 
-	if (t->config.access->token_file && env_now(t->config.env) - t->token_ns > TOKEN_NS)
-		token_read(t);
+	credentials_refresh(&t->credentials);
+	if (c->tls_generation != t->credentials.tls_generation)
+		call_set_credentials(c);
 	call_headers(c, c->headers_type);
 	t->counts.requests[c->lane]++;
 	t->active_n[c->lane]++;
@@ -439,15 +393,16 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	             c->error[0] ? c->error : curl_easy_strerror(code);
 }
 
-/* Of what the library under libcurl says alone nobody can tell that it is about TLS. */
+/* In TLS 1.3 a certificate of ours is refused after the handshake: the connection breaks.  Of what the library under
+ * libcurl says alone nobody can tell that it is about TLS. */
 static void tls_failed(struct http_call *c, CURLcode code)
 {
+	bool of_tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM;
 	char said[CURL_ERROR_SIZE];
 
-	if (code != CURLE_SSL_CONNECT_ERROR && code != CURLE_PEER_FAILED_VERIFICATION)
-		return;
-	ca_read(c->transport);
-	if (!c->error[0])
+	if (of_tls || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR)
+		credentials_distrusted(&c->transport->credentials);
+	if (!of_tls || !c->error[0])
 		return;
 	memcpy(said, c->error, sizeof(said));
 	snprintf(c->error, sizeof(c->error), "%s: %.180s", curl_easy_strerror(code), said);
@@ -469,6 +424,22 @@ static void call_finish(struct http_call *c, CURLcode code)
 	call_end(c);
 	c->handler.done(c->handler.context, &answer, c->body_bytes ? c->body : "", c->body_bytes);
 	call_rest(c);
+}
+
+/* They would go on with the certificate that they were let in with: over, as if the server had ended them.  Other
+ * requests are short. */
+static void watches_end(struct curl_transport *t)
+{
+	struct http_call *c;
+
+again:
+	TAILQ_FOREACH(c, &t->active, link) {
+		if (c->lane != HTTP_WATCH || c->pair_generation == t->credentials.pair_generation)
+			continue;
+		call_finish(c, CURLE_OK);
+		goto again; /* whoever hears of it begins the next */
+	}
+	t->pair_generation = t->credentials.pair_generation;
 }
 
 void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd, bool *extra_ready)
@@ -494,6 +465,8 @@ void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extr
 			call_finish(c, code);
 		m = curl_multi_info_read(t->multi, &left);
 	}
+	if (t->pair_generation != t->credentials.pair_generation)
+		watches_end(t);
 }
 
 void curl_transport_wake(struct curl_transport *t)
@@ -558,7 +531,7 @@ struct curl_transport *curl_transport_new(const struct curl_config *config, cons
 	}
 	curl_multi_setopt(t->multi, CURLMOPT_MAXCONNECTS, 64L);
 	curl_multi_setopt(t->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-	token_read(t);
+	credentials_init(&t->credentials, config->access, config->env);
 	return t;
 }
 
@@ -589,9 +562,7 @@ void curl_transport_free(struct curl_transport *t)
 		curl_multi_cleanup(t->multi);
 	curl_slist_free_all(t->connect_to);
 	free(t->base);
-	free(t->token);
-	free(t->ca.at);
-	free(t->authorization);
+	credentials_free(&t->credentials);
 	free(t);
 }
 

@@ -4,6 +4,7 @@
 #include "frontend/log.h"
 
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,7 +235,7 @@ static int pem_check(struct config *c, const struct place *p, const char *key, s
 	return fail(c, "%s: %s.%s is not PEM (no -----BEGIN)", p->file->path, p->name, key);
 }
 
-/* KEY-data, in base64, or the file that KEY names, which is kept at *file unless that is NULL. */
+/* KEY-data, in base64, or the file that KEY names, which is kept at *file. */
 static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out, char **file)
 {
 	char data_key[64];
@@ -260,10 +261,7 @@ static int blob_member(struct config *c, const struct place *p, const char *key,
 	rc = file_read(path, out);
 	if (rc < 0)
 		fail(c, "%s: %s.%s: %s: %s", p->file->path, p->name, key, path, strerror(-rc));
-	if (file)
-		*file = path;
-	else
-		free(path);
+	*file = path;
 	return rc < 0 ? -EINVAL : pem_check(c, p, key, out);
 }
 
@@ -361,14 +359,19 @@ static int user_read(struct config *c, const struct place *p, struct access *a)
 {
 	const char *file;
 
-	if (user_refuse(c, p) < 0 || blob_member(c, p, "client-certificate", &a->cert, NULL) < 0 ||
-	    blob_member(c, p, "client-key", &a->key, NULL) < 0 || copy_member(c, p, "token", &a->token) < 0 ||
+	if (user_refuse(c, p) < 0 || blob_member(c, p, "client-certificate", &a->cert, &a->cert_file) < 0 ||
+	    blob_member(c, p, "client-key", &a->key, &a->key_file) < 0 || copy_member(c, p, "token", &a->token) < 0 ||
 	    string_member(c, p, "tokenFile", &file) < 0)
 		return -EINVAL;
 	if (!a->cert.at != !a->key.at)
 		return fail(c, "%s: %s: client-certificate and client-key are only of use together", p->file->path, p->name);
 	if (file && !a->token)
 		a->token_file = file_beside(p->file, file);
+	if (!a->cert_file || !a->key_file) { /* one alone does not change */
+		free(a->cert_file);
+		free(a->key_file);
+		a->cert_file = a->key_file = NULL;
+	}
 	return 0;
 }
 
@@ -525,6 +528,8 @@ void access_free(struct access *a)
 	free(a->ca_file);
 	free(a->cert.at);
 	free(a->key.at);
+	free(a->cert_file);
+	free(a->key_file);
 	free(a->token);
 	free(a->token_file);
 	free(a->source);
@@ -544,6 +549,51 @@ int access_ca(const struct access *a, struct blob *out)
 	}
 	*out = now;
 	return 0;
+}
+
+/* Does the key belong to the certificate? */
+static const char *pair_fault(const struct blob *cert, const struct blob *key)
+{
+	const gnutls_datum_t c = {.data = (unsigned char *)cert->at, .size = (unsigned)cert->bytes};
+	const gnutls_datum_t k = {.data = (unsigned char *)key->at, .size = (unsigned)key->bytes};
+	gnutls_certificate_credentials_t credentials;
+	int rc = gnutls_certificate_allocate_credentials(&credentials);
+
+	if (rc < 0)
+		fatal_memory();
+	rc = gnutls_certificate_set_x509_key_mem(credentials, &c, &k, GNUTLS_X509_FMT_PEM);
+	gnutls_certificate_free_credentials(credentials);
+	return rc < 0 ? gnutls_strerror(rc) : NULL;
+}
+
+int access_pair(const struct access *a, struct blob *cert, struct blob *key, const char **why)
+{
+	struct blob cert_now, key_now;
+	int rc = file_read(a->cert_file, &cert_now);
+
+	if (rc < 0) {
+		*why = strerror(-rc);
+		return rc;
+	}
+	rc = file_read(a->key_file, &key_now);
+	if (rc < 0) {
+		*why = strerror(-rc);
+		goto free_cert;
+	}
+	*why = pair_fault(&cert_now, &key_now);
+	if (*why) {
+		rc = -EINVAL;
+		goto free_key;
+	}
+	*cert = cert_now;
+	*key = key_now;
+	return 0;
+
+free_key:
+	free(key_now.at);
+free_cert:
+	free(cert_now.at);
+	return rc;
 }
 
 char *access_token(const struct access *a, const char **why)

@@ -20,6 +20,8 @@ struct access {
 	char *ca_file;         /* where it was read, or NULL */
 	struct blob cert;      /* client certificate, PEM */
 	struct blob key;
+	char *cert_file;       /* where both were read; NULL: one of them is in the kubeconfig itself */
+	char *key_file;
 	char *token;      /* or NULL */
 	char *token_file; /* or NULL; read again as it is rotated; wins over token */
 	bool insecure;    /* don't verify: only with the user's explicit flag */
@@ -56,5 +58,13 @@ char *access_token(const struct access *a, const char **why);
  *
  * On any error *out is as it was. */
 int access_ca(const struct access *a, struct blob *out);
+
+/* The client's certificate and its key as the files of `a`, which has them, are now; both are to be freed.
+ *
+ *   -EINVAL  what is there is not PEM, or the key is another certificate's
+ *   another  errno of reading
+ *
+ * On any error *why says it, and both are as they were. */
+int access_pair(const struct access *a, struct blob *cert, struct blob *key, const char **why);
 
 #endif

@@ -102,6 +102,70 @@ def fault_24_the_ca_is_rotated(t):
     t.log_has("is another one; its certificates are taken")
 
 
+def in_place(t, part, name):
+    """That part of another certificate, as a rotator puts it there: one file after the other."""
+    os.replace(os.path.join(t.c.folder, f"{name}.{part}"), os.path.join(t.c.folder, f"client.{part}"))
+
+
+def trust(context, *files):
+    """A server that takes clients with these certificates alone."""
+    for file in files:
+        context.load_verify_locations(file)
+    context.verify_mode = ssl.CERT_REQUIRED
+
+
+def behind_client_tls(t):
+    """The proxy wants a certificate of its clients too, and the kubeconfig names files for one."""
+    server, t.proxy.tls = certificate(t.c.folder, "server")
+    client, _ = certificate(t.c.folder, "client")
+    trust(t.proxy.tls, client)
+    t.proxy.away()
+    t.proxy.listen()
+    t.server = server
+    kube.write_kubeconfig(t.c.kubeconfig, f"https://127.0.0.1:{t.proxy.port}", t.client.token, ca_file=server,
+                          pair=(client, client.replace(".pem", ".key")))
+
+
+@at(*MOMENTS, prepare=behind_client_tls)
+def fault_24_the_client_certificate_is_rotated(t):
+    """the server takes another client certificate alone, 2 s before the key and 3 s before the certificate are in their files"""
+    with t.moment_of("gang"):
+        t.proxy.away()
+        next_pem, _ = certificate(t.c.folder, "next")
+        t.proxy.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        t.proxy.tls.load_cert_chain(t.server, t.server.replace(".pem", ".key"))
+        trust(t.proxy.tls, next_pem)
+        t.proxy.listen()
+        time.sleep(2)
+        in_place(t, "key", "next")
+        time.sleep(1)
+        in_place(t, "pem", "next")
+    t.settles(within_s=60)
+    t.same_daemons()
+    t.log_has("is shown from now on")
+
+
+@at(*MOMENTS, prepare=behind_client_tls)
+def fault_24_the_client_certificate_ends(t):
+    """the old certificate is answered with 401 once the new one is in its file: connections that were made with it are left"""
+    next_pem, _ = certificate(t.c.folder, "next")
+    with open(next_pem, encoding="ascii") as file:
+        wanted = ssl.PEM_cert_to_DER_cert(file.read())
+    with t.moment_of("gang"):
+        t.proxy.away()
+        trust(t.proxy.tls, next_pem)
+        t.proxy.listen()
+        in_place(t, "key", "next")
+        in_place(t, "pem", "next")
+        door = t.proxy.rule(lambda call: call.handler.connection.getpeercert(True) != wanted,
+                            lambda call: call.status(401, "Unauthorized"))
+    until(lambda: not t.unbound(), 60, "bound with the new certificate", every_s=0.2)
+    t.settles()
+    t.same_daemons()
+    t.log_has("is shown from now on")
+    check(door.hits < 80, f"{door.hits} requests with the old certificate")
+
+
 def forbid(t, fits, seconds, most):
     """403 for those, for so long: it is told, they are few, and all comes right."""
     with t.moment_of("gang"):

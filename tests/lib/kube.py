@@ -360,15 +360,17 @@ def wait_for(question, what, timeout_s=60, every_s=0.1):
         time.sleep(every_s)
 
 
-def write_kubeconfig(path, server, token, ca_file=None, tls_server_name=None, user="admin"):
-    """An ordinary YAML kubeconfig, mode 0600."""
+def write_kubeconfig(path, server, token, ca_file=None, tls_server_name=None, user="admin", pair=None):
+    """An ordinary YAML kubeconfig, mode 0600.  pair: files of a client certificate and its key."""
     lines = ["apiVersion: v1", "kind: Config", "clusters:", "- name: test", "  cluster:", f"    server: {server}"]
     if ca_file:
         lines.append(f"    certificate-authority: {ca_file}")
     if tls_server_name:
         lines.append(f"    tls-server-name: {tls_server_name}")
-    lines += ["users:", f"- name: {user}", "  user:", f"    token: {token}",
-              "contexts:", "- name: test", "  context:", "    cluster: test", f"    user: {user}",
+    lines += ["users:", f"- name: {user}", "  user:", f"    token: {token}"]
+    if pair:
+        lines += [f"    client-certificate: {pair[0]}", f"    client-key: {pair[1]}"]
+    lines += ["contexts:", "- name: test", "  context:", "    cluster: test", f"    user: {user}",
               "current-context: test", ""]
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

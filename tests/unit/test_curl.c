@@ -3,6 +3,7 @@
 #include "frontend/curl.h"
 
 #include "frontend/log.h"
+#include "tests/unit/support_pair.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -391,6 +392,52 @@ Test(curl, a_new_token_is_used_after_a_renewal)
 	run(&b, 2);
 	end(&b);
 	cr_assert(strstr(b.server.seen, "Bearer sesame") && strstr(b.server.seen, "Bearer rotated"));
+}
+
+/* What was let in with the old one goes on with it: a watch may for minutes. */
+Test(curl, a_new_client_certificate_ends_watches_alone)
+{
+	char folder[] = "/tmp/muster-curl-XXXXXX", cert[64], key[64];
+	struct http_request watch = {.method = "GET", .path = "/watch", .lane = HTTP_WATCH};
+	struct http_handler handler;
+	struct bench b;
+	struct transport *t;
+	bool ready;
+
+	cr_assert(mkdtemp(folder));
+	snprintf(cert, sizeof(cert), "%s/cert", folder);
+	snprintf(key, sizeof(key), "%s/key", folder);
+	pair_write(cert, key);
+	begin(&b, "rh,rh");
+	b.access.cert_file = cert;
+	b.access.key_file = key;
+	handler = (struct http_handler){.data = on_data, .done = on_done, .context = &b};
+	t = curl_transport_interface(b.t);
+	t->ops->renew_credentials(t);
+	curl_transport_poll(b.t, 0, -1, &ready);
+	t->ops->start(t, &watch, &handler);
+	for (int i = 0; i < 100 && !b.pieces[0]; i++)
+		curl_transport_poll(b.t, 50, -1, &ready);
+	t->ops->renew_credentials(t);
+	curl_transport_poll(b.t, 20, -1, &ready);
+	cr_assert_eq(b.done, 0, "the same one");
+	pair_write(NULL, key);
+	t->ops->renew_credentials(t);
+	curl_transport_poll(b.t, 20, -1, &ready);
+	cr_assert_eq(b.done, 0, "no pair");
+	pair_write(cert, key);
+	t->ops->renew_credentials(t);
+	run(&b, 1);
+	cr_assert(b.last.end == HTTP_ANSWERED && b.last.status == 200, "as if the server had ended it");
+	start(&b, "GET", NULL);
+	pair_write(cert, key);
+	t->ops->renew_credentials(t);
+	curl_transport_poll(b.t, 20, -1, &ready);
+	cr_assert_eq(b.done, 1, "no watch");
+	end(&b);
+	unlink(cert);
+	unlink(key);
+	rmdir(folder);
 }
 
 static void *wake_run(void *context)

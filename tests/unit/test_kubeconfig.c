@@ -2,6 +2,8 @@
 #include "frontend/base64.h"
 #include "frontend/kubeconfig.h"
 
+#include "tests/unit/support_pair.h"
+
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -170,6 +172,42 @@ Test(kubeconfig, a_ca_file_is_read_again)
 	cr_assert_eq(access_ca(&a, &now), -EINVAL);
 	unlink(a.ca_file);
 	cr_assert_eq(access_ca(&a, &now), -ENOENT);
+	access_free(&a);
+}
+
+Test(kubeconfig, a_client_certificate_is_read_again)
+{
+	struct access a;
+	struct blob cert, key;
+	const char *why = "";
+
+	pair_write(file("cert", ""), file("key", ""));
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "client-certificate: cert, client-key: key")), NULL, false), 0,
+	             "%s", error);
+	pair_write(a.cert_file, a.key_file);
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), 0, "%s", why);
+	cr_assert(strcmp(cert.at, a.cert.at) != 0 && strcmp(key.at, a.key.at) != 0);
+	free(cert.at);
+	free(key.at);
+	pair_write(NULL, a.key_file);
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), -EINVAL, "a key of another certificate");
+	cr_assert(*why);
+	file("cert", "half a fi");
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), -EINVAL);
+	unlink(a.key_file);
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), -ENOENT);
+	cr_assert_str_eq(why, "No such file or directory");
+	access_free(&a);
+}
+
+Test(kubeconfig, half_a_pair_in_files_is_not_read_again)
+{
+	struct access a;
+
+	file("cert.pem", PEM);
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "client-certificate: cert.pem, client-key-data: " PEM64)), NULL,
+	                  false), 0, "%s", error);
+	cr_assert(a.cert.at && a.key.at && !a.cert_file && !a.key_file);
 	access_free(&a);
 }
 
