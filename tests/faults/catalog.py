@@ -24,7 +24,7 @@ FAULTS = {
     21: ("500, 502, 503 and 504, before the effect and after", "unknown, and right in the end"),
     22: ("the reply is lost after the effect", "the same"),
     23: ("a Binding takes effect long after its timeout", "nobody else has its room until then; never on two nodes"),
-    24: ("the token or the CA is refused, rotated, empty, missing", "read again, the old one kept, recovered"),
+    24: ("the token, the CA or the client certificate is refused, rotated, empty, missing", "read again, the old one kept, recovered"),
     25: ("403 for bindings, status, events, the lease", "told, without a storm"),
     26: ("events come twice, a window of a watch is played again", "applied once, in order"),
     27: ("resources are told of out of order", "no part of a gang on what came too early or late"),
