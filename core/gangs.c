@@ -220,10 +220,11 @@ bool gang_rekey(const struct gangs *gs, struct gang *g)
 	int32_t priority = g->priority;
 	uint32_t priority_n = 0;
 	uint64_t age_ns = g->created_ns ? g->created_ns : UINT64_MAX;
-	bool differs;
+	/* Else its members say nothing: with none pending the priority stays what it was. */
+	bool differs, ask = g->members > 0 && (g->created_ns == 0 || gang_pending(g) > 0);
 
 	g->key_old = false;
-	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
+	for (pod_id id = ask ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
 		const struct pod *p = &gs->pods->slots[id];
 
 		if (g->created_ns == 0 && p->created_ns < age_ns)
