@@ -1,6 +1,7 @@
 #include "core/members.h"
 
 #include "core/probe.h"
+#include "core/say.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -175,16 +176,13 @@ static void list_leave(struct core *c, struct pod *p)
 		pod_queue_remove(&c->claims.kept, &c->pods, id);
 }
 
-/* The pod has its room, and waits for its CMD_BIND. */
-static void reserved(struct core *c, struct pod *p, node_id node)
+/* The pod has its room, and a CMD_BIND is due. */
+static void reserved(struct core *c, struct pod *p)
 {
-	const pod_id id = pods_id(&c->pods, p);
-
 	p->state = POD_RESERVED;
 	p->any_attempt = false;
 	p->attempt++;
-	PROBE(reserved, id, p->generation, node, p->gang);
-	pod_queue_push(&c->sends, &c->pods, id);
+	PROBE(reserved, pods_id(&c->pods, p), p->generation, p->node, p->gang);
 }
 
 void pod_reserve(struct core *c, pod_id id, node_id node)
@@ -195,7 +193,8 @@ void pod_reserve(struct core *c, pod_id id, node_id node)
 	member_out(c, p);
 	list_leave(c, p);
 	room_take(c, p, node);
-	reserved(c, p, node);
+	reserved(c, p);
+	pod_queue_push(&c->sends, &c->pods, id);
 	member_in(c, p);
 }
 
@@ -215,7 +214,10 @@ void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)
 		p->node = plan->nodes[i];
 		p->leaving = false;
 		room_eased(c, p);
-		reserved(c, p, p->node);
+		reserved(c, p);
+		/* Those before it go first. */
+		if (c->sends.n > 0 || !say_bind(c, plan->pods[i]))
+			pod_queue_push(&c->sends, &c->pods, plan->pods[i]);
 		p->class = MEMBER_BINDING;
 		c->pods.classes[MEMBER_BINDING]++;
 		gang_count(g, p);

@@ -26,7 +26,8 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 
 /* The node is taken for the pod, and a CMD_BIND is due. */
 void pod_reserve(struct core *c, pod_id id, node_id node);
-/* The same for those of the gang at hand that the plan has placed, whose room it has taken already. */
+/* The same for those of the gang at hand that the plan has placed, whose room it has taken already; and commands are
+ * said as far as there is room. */
 void gang_reserve(struct core *c, uint32_t index, const struct plan *plan);
 
 /* The same for a pod that another scheduler places: no CMD_BIND follows, and the room is given back

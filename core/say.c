@@ -14,7 +14,7 @@ static bool emit(struct core *c, enum record_kind kind, const void *body, uint32
 	return c->config.emit(c->config.context, kind, body, bytes);
 }
 
-static bool say_bind(struct core *c, pod_id id)
+bool say_bind(struct core *c, pod_id id)
 {
 	struct pod *p = &c->pods.slots[id];
 	bool group = gang_is_group(&c->gangs, p->gang);
@@ -29,7 +29,6 @@ static bool say_bind(struct core *c, pod_id id)
 	if (!emit(c, CMD_BIND, &bind, sizeof(bind)))
 		return false;
 	PROBE(bind_said, id, p->generation, p->node, p->attempt);
-	pod_queue_remove(&c->sends, &c->pods, id);
 	stat_add(&core_stats(c)->binds_sent, 1);
 	return true;
 }
@@ -41,9 +40,11 @@ bool say_waits(const struct core *c)
 
 bool say_all(struct core *c)
 {
-	while (c->sends.n > 0)
+	while (c->sends.n > 0) {
 		if (!say_bind(c, c->sends.first))
 			return false;
+		pod_queue_remove(&c->sends, &c->pods, c->sends.first);
+	}
 	if (c->say.gang_waits) {
 		if (!emit(c, CMD_GANG, &c->say.gang, sizeof(c->say.gang)))
 			return false;

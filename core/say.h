@@ -9,6 +9,9 @@
 bool say_all(struct core *c);
 bool say_waits(const struct core *c);
 
+/* The CMD_BIND of a pod that has a node; false when there is no room, and it has to wait in c->sends. */
+bool say_bind(struct core *c, pod_id id);
+
 /* Note a gang's state and reason for the frontend, if they are news. */
 void say_gang(struct core *c, uint32_t index, enum gang_state state, const struct reason *reason);
 
