@@ -501,7 +501,7 @@ static void pod_begin(struct core *c, const struct event_pod *e, char *name)
 
 	*p = (struct pod){ .generation = e->generation, .gang = ID_NONE, .shape = ID_NONE, .kind = KIND_NONE,
 		           .labels = LABELS_NONE, .node = ID_NONE, .named = ID_NONE, .name = name,
-		           .name_bytes = e->name_bytes };
+		           .name_bytes = (uint16_t)e->name_bytes };
 	c->pods.count++;
 	if (e->pod >= c->pods.used)
 		c->pods.used = e->pod + 1;

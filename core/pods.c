@@ -8,8 +8,12 @@
 int pods_init(struct pods *ps, const struct limits *limits)
 {
 	*ps = (struct pods){ .limit = limits->pods };
-	ps->slots = calloc(limits->pods, sizeof(*ps->slots));
-	return ps->slots ? 0 : -ENOMEM;
+	/* Of calloc(), so that pods that never come take no memory. */
+	ps->memory = calloc(1, (limits->pods + UINT64_C(1)) * sizeof(*ps->slots));
+	if (!ps->memory)
+		return -ENOMEM;
+	ps->slots = (void *)((char *)ps->memory + CACHE_LINE - (uintptr_t)ps->memory % CACHE_LINE);
+	return 0;
 }
 
 void pods_clear(struct pods *ps)
@@ -26,7 +30,8 @@ void pods_free(struct pods *ps)
 {
 	if (ps->slots)
 		pods_clear(ps);
-	free(ps->slots);
+	free(ps->memory);
+	ps->memory = NULL;
 	ps->slots = NULL;
 }
 

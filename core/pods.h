@@ -39,38 +39,42 @@ enum pod_list {
 	LIST_CLAIM, /* reserved for another scheduler, until retry_ns */
 };
 
+/* Two cache lines; the first is what plans and answers ask. */
 struct pod {
 	uint32_t generation; /* 0: no such pod */
 	uint32_t flags;      /* enum pod_flags, as last told */
 	uint32_t gang;       /* index into gangs, ID_NONE: a foreign pod without a group */
-	shape_id shape;
 	uint32_t kind;   /* core/kinds.h */
-	uint32_t labels; /* core/labels.h */
-	node_id node;  /* takes room there; ID_NONE also when that node is gone */
-	node_id named; /* bound to, by its last record, or ID_NONE */
-	uint32_t role;   /* in its gang: a value's number, or ID_NONE */
+	node_id node;    /* takes room there; ID_NONE also when that node is gone */
 	int32_t priority;
+	uint32_t role;   /* in its gang: a value's number, or ID_NONE */
+	uint32_t attempt;
 	uint8_t state;  /* enum pod_state */
 	uint8_t class;  /* enum member_class */
 	uint8_t list;   /* enum pod_list */
 	bool any_attempt; /* a result answers a binding of an earlier life */
 	bool leaving;     /* it was being deleted when it was last counted on its node */
 	bool confirmed;   /* BOUND, and its record says so as well */
-	uint32_t attempt;
+	uint16_t name_bytes;
+	uint32_t previous, next; /* of the same gang */
+	uint64_t created_ns;
+	uint64_t answered_ns; /* time of the last result for it */
+
+	shape_id shape;
+	uint32_t labels; /* core/labels.h */
+	node_id named;   /* bound to, by its last record, or ID_NONE */
 	uint32_t refusals; /* in a row */
-	uint32_t previous, next;           /* of the same gang */
 	uint32_t list_previous, list_next; /* of the list it is on */
 	uint32_t labels_previous, labels_next; /* of those with the same labels */
-	uint32_t name_bytes;
 	char *name; /* "namespace/name" */
-	uint64_t created_ns;
 	uint64_t uid[2];
-	uint64_t retry_ns;    /* in backoff: not before; claimed: no longer */
-	uint64_t answered_ns; /* time of the last result for it */
+	uint64_t retry_ns; /* in backoff: not before; claimed: no longer */
 };
+static_assert(sizeof(struct pod) == 2 * CACHE_LINE, "two cache lines");
 
 struct pods {
-	struct pod *slots;
+	struct pod *slots; /* on cache lines */
+	void *memory;      /* that they lie in */
 	uint32_t limit;
 	uint32_t used;  /* slots below this were used at least once */
 	uint32_t count; /* in use */
