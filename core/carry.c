@@ -39,7 +39,7 @@ int carry_collect(const struct core *c, struct carried **out, size_t *out_n)
 
 		if (!in_flight(p))
 			continue;
-		name = c->nodes.slots[p->node].name;
+		name = node_name(&c->nodes.slots[p->node]);
 		memcpy(all[n].uid, p->uid, sizeof(p->uid));
 		all[n].node_bytes = name.bytes;
 		memcpy(all[n++].node, name_text(&c->ledger, name), name.bytes);

@@ -137,12 +137,12 @@ static bool topology_valid(struct recount *k, const struct topology *t)
 	memset(k->numbers, 0, ns->limit * sizeof(*k->numbers));
 	for (node_id id = 0; id < ns->limit; id++) {
 		const struct node *n = &ns->slots[id];
-		const struct label *label = NULL;
+		const struct node_label *label = NULL;
 		uint32_t domain = t->domain[id];
 
-		for (uint32_t i = 0; node_present(n) && i < n->labels_n; i++)
-			if (n->labels[i].key == t->key)
-				label = &n->labels[i];
+		for (uint32_t i = 0; node_present(n) && n->rules && i < n->rules->labels_n; i++)
+			if (n->rules->labels[i].key == t->key)
+				label = &n->rules->labels[i];
 		if ((domain == DOMAIN_NONE) != (label == NULL) || (label && t->values[domain] != label->value))
 			return wrong(k, "the domain of a node");
 		if (domain != DOMAIN_NONE)

@@ -8,7 +8,6 @@
 #define NODES_MOST (1u << 20)
 #define OBJECTS_MOST (1u << 22)
 #define SHAPES_MOST (1u << 16)
-#define ARENA_MOST (UINT64_C(1) << 32)
 #define RING_LEAST (UINT64_C(1) << 12)
 #define RING_MOST (UINT64_C(1) << 30)
 
@@ -51,7 +50,7 @@ static const char *limits_fault(const struct limits *l)
 		return "resources: 4 to 64";
 	if (l->names < l->resources || l->names > OBJECTS_MOST)
 		return "names: at least as many as resources, at most 4194304";
-	if (l->name_bytes < NAME_STEP || l->name_bytes > ARENA_MOST || l->name_bytes % NAME_STEP != 0)
+	if (l->name_bytes < NAME_STEP || l->name_bytes > NAME_ARENA_MOST || l->name_bytes % NAME_STEP != 0)
 		return "name bytes: 16 to 4 GiB, a multiple of 16";
 	if (l->command_ring_bytes < RING_LEAST || l->command_ring_bytes > RING_MOST ||
 	    (l->command_ring_bytes & (l->command_ring_bytes - 1)) != 0)

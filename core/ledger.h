@@ -15,6 +15,7 @@ struct name {
 	uint32_t bytes; /* 0: none */
 };
 
+#define NAME_ARENA_MOST (UINT64_C(1) << 32) /* bytes */
 #define NAME_STEP 16u /* names take whole steps of the arena */
 #define NAME_CLASSES (NAME_BYTES_MAX / NAME_STEP + 2)
 

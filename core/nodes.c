@@ -44,11 +44,8 @@ int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view
 
 static void node_forget(struct node *n)
 {
-	free(n->labels);
-	free(n->taints);
-	n->labels = NULL;
-	n->taints = NULL;
-	n->labels_n = n->taints_n = 0;
+	free(n->rules);
+	n->rules = NULL;
 }
 
 static void wide_sums_free(struct wide_sums *w)
@@ -102,12 +99,12 @@ void nodes_clear(struct nodes *ns)
 
 static int name_compare(const struct nodes *ns, const struct node *n, const char *name, uint32_t bytes)
 {
-	uint32_t shorter = n->name.bytes < bytes ? n->name.bytes : bytes;
-	int order = memcmp(name_text(ns->ledger, n->name), name, shorter);
+	uint32_t shorter = n->name_bytes < bytes ? n->name_bytes : bytes;
+	int order = memcmp(name_text(ns->ledger, node_name(n)), name, shorter);
 
 	if (order != 0)
 		return order;
-	return (n->name.bytes > bytes) - (n->name.bytes < bytes);
+	return (n->name_bytes > bytes) - (n->name_bytes < bytes);
 }
 
 static int order_compare(const void *a, const void *b, void *context)
@@ -115,7 +112,7 @@ static int order_compare(const void *a, const void *b, void *context)
 	const struct nodes *ns = context;
 	node_id left = *(const node_id *)a, right = *(const node_id *)b;
 	const struct node *other = &ns->slots[right];
-	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, other->name), other->name.bytes);
+	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, node_name(other)), other->name_bytes);
 
 	/* Two objects of one name are the frontend's mistake; any fixed order does. */
 	return order ? order : (left > right) - (left < right);
@@ -446,7 +443,7 @@ static void present_set(struct nodes *ns, node_id id, uint32_t flags)
 	struct node *n = &ns->slots[id];
 	bool was = node_present(n), is = flags & NODE_PRESENT;
 
-	n->flags = flags;
+	n->flags = (uint8_t)flags;
 	if (was == is)
 		return;
 	ns->present = is ? ns->present + 1 : ns->present - 1;
@@ -483,43 +480,16 @@ static bool allocatable_set(struct nodes *ns, node_id id, const struct node_reco
 	return true;
 }
 
-static bool same_items(const void *a, uint32_t a_n, const void *b, uint32_t b_n, size_t bytes)
-{
-	return a_n == b_n && (a_n == 0 || memcmp(a, b, a_n * bytes) == 0);
-}
-
-/* NULL and *failed when memory is short; NULL for no items. */
-static void *items_copy(const void *items, uint32_t n, size_t bytes, bool *failed)
-{
-	void *copy;
-
-	if (n == 0)
-		return NULL;
-	copy = malloc(n * bytes);
-	if (copy)
-		memcpy(copy, items, n * bytes);
-	else
-		*failed = true;
-	return copy;
-}
-
 static int rules_set(struct node *n, const struct node_record *record)
 {
 	const struct event_node *e = record->body;
-	bool failed = false;
-	struct label *labels = items_copy(record->labels, e->labels_n, sizeof(*labels), &failed);
-	struct taint *taints = items_copy(record->taints, e->taints_n, sizeof(*taints), &failed);
+	struct node_rules *rules;
+	int rc = node_rules_make(record->labels, e->labels_n, record->taints, e->taints_n, &rules);
 
-	if (failed) {
-		free(labels);
-		free(taints);
-		return -ENOMEM;
-	}
+	if (rc < 0)
+		return rc;
 	node_forget(n);
-	n->labels = labels;
-	n->labels_n = e->labels_n;
-	n->taints = taints;
-	n->taints_n = e->taints_n;
+	n->rules = rules;
 	return 0;
 }
 
@@ -537,7 +507,8 @@ static int node_new(struct nodes *ns, const struct node_record *record)
 		name_drop(ns->ledger, &name);
 		return rc;
 	}
-	n->name = name;
+	n->name_step = (uint32_t)(name.offset / NAME_STEP);
+	n->name_bytes = (uint16_t)name.bytes;
 	n->generation = e->generation;
 	ns->count++;
 	ns->order_old = true;
@@ -556,8 +527,7 @@ int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
 	if (!fresh && (n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0))
 		return -EPROTO;
 	*rules = fresh || n->flags != e->flags ||
-	         !same_items(n->labels, n->labels_n, record->labels, e->labels_n, sizeof(*n->labels)) ||
-	         !same_items(n->taints, n->taints_n, record->taints, e->taints_n, sizeof(*n->taints));
+	         !node_rules_are(n->rules, record->labels, e->labels_n, record->taints, e->taints_n);
 	if (fresh)
 		rc = node_new(ns, record);
 	else if (*rules)
@@ -578,6 +548,7 @@ void nodes_drop(struct nodes *ns, node_id id)
 {
 	struct node *n = &ns->slots[id];
 	const struct event_node nothing = { .node = id };
+	struct name name = node_name(n);
 
 	assert(n->pods == 0);
 	allocatable_set(ns, id, &(struct node_record){ .body = &nothing });
@@ -586,7 +557,8 @@ void nodes_drop(struct nodes *ns, node_id id)
 	ns->room_version++; /* a spread may have waited for its domain */
 	changed(ns, id);
 	node_forget(n);
-	name_drop(ns->ledger, &n->name);
+	name_drop(ns->ledger, &name);
+	n->name_bytes = 0;
 	n->generation = 0;
 	ns->count--;
 	ns->order_old = true;
@@ -623,8 +595,8 @@ void nodes_publish(struct nodes *ns)
 		row->generation = n->generation;
 		row->flags = n->flags;
 		row->pods = n->pods;
-		row->name_offset = n->name.offset;
-		row->name_bytes = n->name.bytes;
+		row->name_offset = node_name(n).offset;
+		row->name_bytes = n->name_bytes;
 		used_publish(ns, id);
 		row_end(&row->version);
 	}

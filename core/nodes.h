@@ -11,6 +11,7 @@
 #include "core/amount.h"
 #include "core/fit.h"
 #include "core/ledger.h"
+#include "core/node_rules.h"
 #include "core/records.h"
 #include "core/shapes.h"
 
@@ -18,17 +19,19 @@
 
 struct node {
 	uint32_t generation; /* 0: no such node */
-	uint32_t flags;      /* enum node_flags */
 	uint32_t pods;       /* bound or reserved here */
 	uint32_t named;      /* pods whose last record says they are bound here */
-	bool changed; /* its row in the ledger is behind */
-	struct name name;
-	struct label *labels; /* sorted by key */
-	uint32_t labels_n;
 	uint32_t logged; /* low bits of the number of its last change in the log */
-	struct taint *taints;
-	uint32_t taints_n;
+	struct node_rules *rules; /* labels and taints; NULL: none */
+	uint32_t name_step; /* node_name() */
+	uint16_t name_bytes;
+	uint8_t flags; /* enum node_flags */
+	bool changed; /* its row in the ledger is behind */
 };
+
+static_assert(sizeof(struct node) == CACHE_LINE / 2, "two to a line");
+static_assert((NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL) <= UINT8_MAX && NAME_BYTES_MAX <= UINT16_MAX, "there is room");
+static_assert(NAME_ARENA_MOST / NAME_STEP <= UINT32_MAX, "a place in the arena is counted in steps");
 
 enum { SCORED_CPU, SCORED_MEMORY, SCORED_N };
 
@@ -76,20 +79,10 @@ static inline bool node_present(const struct node *n)
 	return n->generation != 0 && (n->flags & NODE_PRESENT);
 }
 
-/* The node's label with that key, or NULL. */
-static inline const struct label *node_label_find(const struct node *n, uint32_t key)
+/* In the ledger's arena. */
+static inline struct name node_name(const struct node *n)
 {
-	uint32_t low = 0, high = n->labels_n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (n->labels[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n->labels_n && n->labels[low].key == key ? &n->labels[low] : NULL;
+	return (struct name){ .offset = (uint64_t)n->name_step * NAME_STEP, .bytes = n->name_bytes };
 }
 
 /* -ENOMEM */

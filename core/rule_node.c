@@ -12,7 +12,7 @@ static bool value_among(const struct shape *s, const struct requirement *q, uint
 
 static bool requirement_holds(const struct shape *s, const struct requirement *q, const struct node *n)
 {
-	const struct label *label = node_label_find(n, q->key);
+	const struct node_label *label = rules_label(n->rules, q->key);
 
 	switch (q->op) {
 	case REQUIRE_IN:
@@ -24,9 +24,9 @@ static bool requirement_holds(const struct shape *s, const struct requirement *q
 	case REQUIRE_NOT_EXISTS:
 		return !label;
 	case REQUIRE_GT:
-		return label && label->number != LABEL_NOT_A_NUMBER && label->number > q->number;
+		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER && rules_number(n->rules, label) > q->number;
 	case REQUIRE_LT:
-		return label && label->number != LABEL_NOT_A_NUMBER && label->number < q->number;
+		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER && rules_number(n->rules, label) < q->number;
 	default:
 		return false;
 	}
@@ -135,7 +135,7 @@ enum node_why rule_names(const struct shape *s)
 
 bool rule_named(const struct shape *s, const struct node *n)
 {
-	const struct label *name = node_label_find(n, LABEL_KEY_NODE_NAME);
+	const struct node_label *name = rules_label(n->rules, LABEL_KEY_NODE_NAME);
 	uint32_t end;
 
 	for (uint32_t i = terms_begin(s); name && i < s->body->requirements_n; i = end) {
@@ -165,18 +165,25 @@ static bool tolerated(const struct shape *s, const struct taint *taint)
 
 const struct taint *rule_taint(const struct shape *s, const struct node *n)
 {
-	for (uint32_t i = 0; i < n->taints_n; i++)
-		if (n->taints[i].effect != EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, &n->taints[i]))
-			return &n->taints[i];
+	const struct taint *taint, *end;
+
+	if (!n->rules)
+		return NULL;
+	taint = rules_taints(n->rules);
+	for (end = taint + n->rules->taints_n; taint < end; taint++)
+		if (taint->effect != EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, taint))
+			return taint;
 	return NULL;
 }
 
 uint32_t rule_soft_taints(const struct shape *s, const struct node *n)
 {
+	const struct taint *taints = rules_taints(n->rules);
+	const uint32_t taints_n = rules_taints_n(n->rules);
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < n->taints_n; i++)
-		count += n->taints[i].effect == EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, &n->taints[i]);
+	for (uint32_t i = 0; i < taints_n; i++)
+		count += taints[i].effect == EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, &taints[i]);
 	return count;
 }
 

@@ -19,7 +19,7 @@ static bool shape_is_plain(const struct shape *s)
 
 static bool node_is_plain(const struct node *n)
 {
-	return n->taints_n == 0 && !(n->flags & NODE_CORDONED);
+	return rules_taints_n(n->rules) == 0 && !(n->flags & NODE_CORDONED);
 }
 
 static bool allows(const struct shape *s, const struct node *n)
@@ -70,7 +70,7 @@ static const struct requirement *selects_by(const struct shape *s)
 
 static uint32_t value_of(const struct node *n, uint32_t key)
 {
-	const struct label *label = node_label_find(n, key);
+	const struct node_label *label = rules_label(n->rules, key);
 
 	return label ? label->value : NO_VALUE;
 }
@@ -321,8 +321,11 @@ void shapes_drop(struct shapes *ss, shape_id id)
 
 static bool is_soft(const struct node *n)
 {
-	for (uint32_t i = 0; i < n->taints_n; i++)
-		if (n->taints[i].effect == EFFECT_PREFER_NO_SCHEDULE)
+	const struct taint *taints = rules_taints(n->rules);
+	const uint32_t taints_n = rules_taints_n(n->rules);
+
+	for (uint32_t i = 0; i < taints_n; i++)
+		if (taints[i].effect == EFFECT_PREFER_NO_SCHEDULE)
 			return true;
 	return false;
 }

@@ -49,7 +49,7 @@ static uint32_t domain_of(struct topology *t, uint32_t value)
 
 static void node_follow(struct topology *t, node_id id, const struct node *n)
 {
-	const struct label *label = node_present(n) ? node_label_find(n, t->key) : NULL;
+	const struct node_label *label = node_present(n) ? rules_label(n->rules, t->key) : NULL;
 	const uint32_t old = t->domain[id];
 
 	if (label ? old != DOMAIN_NONE && t->values[old] == label->value : old == DOMAIN_NONE)

@@ -164,13 +164,16 @@ Test(core_looks, several_at_once_are_the_same_as_one_by_one)
 
 enum { KEYS = COLUMNS_MOST + 4, VALUES = 5 };
 
-static void labels_change(struct random *r, struct node *n, struct label *labels)
+static void labels_change(struct random *r, struct node *n)
 {
-	n->labels = labels;
-	n->labels_n = 0;
+	struct label labels[KEYS];
+	uint32_t labels_n = 0;
+
 	for (uint32_t key = 1; key <= KEYS; key++)
 		if (random_below(r, 4) > 0)
-			labels[n->labels_n++] = (struct label){ .key = key, .value = random_below(r, VALUES), .number = LABEL_NOT_A_NUMBER };
+			labels[labels_n++] = (struct label){ .key = key, .value = random_below(r, VALUES), .number = LABEL_NOT_A_NUMBER };
+	free(n->rules);
+	cr_assert_eq(node_rules_make(labels, labels_n, NULL, 0, &n->rules), 0);
 }
 
 /* One that asks for one or more values of a key. */
@@ -198,7 +201,6 @@ static void select_and_check(struct random *r, struct shapes *ss, const struct n
 
 Test(core_looks, shapes_may_select_by_more_keys_than_have_a_column)
 {
-	static struct label labels[NODES][KEYS];
 	static struct node nodes[NODES];
 	struct random r = random_start("columns");
 	struct shapes ss;
@@ -206,15 +208,17 @@ Test(core_looks, shapes_may_select_by_more_keys_than_have_a_column)
 	cr_assert_eq(shapes_init(&ss, &limits), 0);
 	for (uint32_t id = 0; id < NODES; id++) {
 		nodes[id] = (struct node){ .generation = 1, .flags = NODE_PRESENT };
-		labels_change(&r, &nodes[id], labels[id]);
+		labels_change(&r, &nodes[id]);
 		shapes_follow(&ss, id, &nodes[id]);
 	}
 	for (int i = 0; i < 400; i++) {
 		uint32_t id = random_below(&r, NODES);
 
 		select_and_check(&r, &ss, nodes);
-		labels_change(&r, &nodes[id], labels[id]);
+		labels_change(&r, &nodes[id]);
 		shapes_follow(&ss, id, &nodes[id]);
 	}
+	for (uint32_t id = 0; id < NODES; id++)
+		free(nodes[id].rules);
 	shapes_free(&ss);
 }

@@ -66,26 +66,34 @@ Test(rules, have_a_bound_in_all)
 
 enum { REQUIREMENTS = 12, KEYS = 4, VALUES = 3 };
 
-static bool holds(const struct requirement *q, const uint32_t *values, const struct node *n)
+struct labels {
+	struct label at[KEYS];
+	uint32_t n;
+};
+
+static bool holds(const struct requirement *q, const uint32_t *values, const struct labels *labels)
 {
 	const struct label *label = NULL;
 	bool among = false;
 
-	for (uint32_t i = 0; i < n->labels_n; i++)
-		if (n->labels[i].key == q->key)
-			label = &n->labels[i];
+	for (uint32_t i = 0; i < labels->n; i++)
+		if (labels->at[i].key == q->key)
+			label = &labels->at[i];
 	for (uint32_t i = 0; label && i < q->values_n; i++)
 		among = among || values[q->values_first + i] == label->value;
 	switch (q->op) {
 	case REQUIRE_IN: return label && among;
 	case REQUIRE_NOT_IN: return !label || !among;
 	case REQUIRE_EXISTS: return label;
+	case REQUIRE_GT: return label && label->number != LABEL_NOT_A_NUMBER && label->number > q->number;
+	case REQUIRE_LT: return label && label->number != LABEL_NOT_A_NUMBER && label->number < q->number;
 	default: return !label;
 	}
 }
 
 /* Term after term, as the words say it. */
-static bool allowed(const struct event_shape *e, const struct requirement *q, const uint32_t *values, const struct node *n)
+static bool allowed(const struct event_shape *e, const struct requirement *q, const uint32_t *values,
+                    const struct labels *labels)
 {
 	for (uint32_t term = 0; term <= e->terms_n; term++) {
 		bool any = term == 0, all = true;
@@ -94,7 +102,7 @@ static bool allowed(const struct event_shape *e, const struct requirement *q, co
 			if (q[i].term != term)
 				continue;
 			any = true;
-			all = all && holds(&q[i], values, n);
+			all = all && holds(&q[i], values, labels);
 		}
 		if (term == 0 && !all)
 			return false;
@@ -102,6 +110,44 @@ static bool allowed(const struct event_shape *e, const struct requirement *q, co
 			return true;
 	}
 	return false;
+}
+
+/* Labels, numbers and taints of any number lie in one piece, and come out as they went in. */
+Test(rules, of_a_node_are_kept_whole)
+{
+	struct random r = random_start("rules.node");
+
+	for (int round = 0; round < 2000; round++) {
+		struct label labels[KEYS];
+		struct taint taints[3];
+		uint32_t labels_n = random_below(&r, KEYS + 1), taints_n = random_below(&r, 4), numbers = random_below(&r, 3);
+		struct node_rules *rules;
+
+		for (uint32_t i = 0; i < labels_n; i++)
+			labels[i] = (struct label){ .key = 2 * i, .value = (uint32_t)random_next(&r),
+				.number = random_below(&r, 2) < numbers ? (int64_t)random_next(&r) : LABEL_NOT_A_NUMBER };
+		for (uint32_t i = 0; i < taints_n; i++)
+			taints[i] = (struct taint){ .key = (uint32_t)random_next(&r), .effect = 1 + random_below(&r, 3), .name = i };
+		cr_assert_eq(node_rules_make(labels, labels_n, taints, taints_n, &rules), 0);
+		cr_assert_eq(rules == NULL, labels_n + taints_n == 0);
+		cr_assert(node_rules_are(rules, labels, labels_n, taints, taints_n));
+		for (uint32_t i = 0; i < labels_n; i++) {
+			const struct node_label *label = rules_label(rules, labels[i].key);
+
+			cr_assert(label && label->value == labels[i].value && rules_number(rules, label) == labels[i].number);
+			cr_assert_null(rules_label(rules, labels[i].key + 1));
+			labels[i].number ^= 1;
+			cr_assert(!node_rules_are(rules, labels, labels_n, taints, taints_n));
+			labels[i].number ^= 1;
+		}
+		cr_assert_eq(rules_taints_n(rules), taints_n);
+		cr_assert(taints_n == 0 || memcmp(rules_taints(rules), taints, taints_n * sizeof(taints[0])) == 0);
+		if (taints_n > 0) {
+			taints[taints_n - 1].value ^= 1;
+			cr_assert(!node_rules_are(rules, labels, labels_n, taints, taints_n));
+		}
+		free(rules);
+	}
 }
 
 Test(rules, are_judged_in_one_pass)
@@ -112,24 +158,29 @@ Test(rules, are_judged_in_one_pass)
 	for (int round = 0; round < 20000; round++) {
 		uint32_t values[REQUIREMENTS], term = 0, arg;
 		struct requirement q[REQUIREMENTS] = { 0 };
-		struct label labels[KEYS];
+		struct labels labels = { .n = 0 };
+		const bool numbers = random_below(&r, 2);
 		struct event_shape e = { .requirements_n = random_below(&r, REQUIREMENTS + 1), .values_n = REQUIREMENTS };
-		struct node n = { .generation = 1, .flags = NODE_PRESENT, .labels = labels };
+		struct node n = { .generation = 1, .flags = NODE_PRESENT };
 		struct shape s = { .body = &e, .parts = { .requirements = q, .values = values } };
 
 		for (uint32_t key = 0; key < KEYS; key++)
 			if (random_below(&r, 2))
-				labels[n.labels_n++] = (struct label){ .key = key, .value = random_below(&r, VALUES) };
+				labels.at[labels.n++] = (struct label){ .key = key, .value = random_below(&r, VALUES),
+					.number = numbers && random_below(&r, 2) ? (int64_t)random_below(&r, 5) - 2 : LABEL_NOT_A_NUMBER };
+		cr_assert_eq(node_rules_make(labels.at, labels.n, NULL, 0, &n.rules), 0);
+		cr_assert(node_rules_are(n.rules, labels.at, labels.n, NULL, 0));
 		for (uint32_t i = 0; i < e.requirements_n; i++) {
 			/* Terms without requirements between them. */
 			term += random_below(&r, 2) ? random_below(&r, 3) : 0;
-			q[i] = (struct requirement){ .term = term, .op = random_below(&r, REQUIRE_GT), .key = random_below(&r, KEYS),
+			q[i] = (struct requirement){ .term = term, .op = random_below(&r, REQUIRE_OPS), .number = (int64_t)random_below(&r, 5) - 2, .key = random_below(&r, KEYS),
 						     .values_first = i, .values_n = 1 };
 			values[i] = random_below(&r, VALUES);
 		}
 		e.terms_n = term + random_below(&r, 2);
-		cr_assert_eq(shape_judges(&s, &n, &arg) == NODE_FITS, allowed(&e, q, values, &n), "round %d", round);
-		if (allowed(&e, q, values, &n))
+		cr_assert_eq(shape_judges(&s, &n, &arg) == NODE_FITS, allowed(&e, q, values, &labels), "round %d", round);
+		free(n.rules);
+		if (allowed(&e, q, values, &labels))
 			yes++;
 		else
 			no++;
