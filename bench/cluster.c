@@ -194,7 +194,9 @@ struct limits cluster_limits(const struct cluster_setup *s)
 {
 	return (struct limits){ .nodes = s->nodes, .pods = s->pods_more + (s->bare ? 1 : 2 * s->nodes), .gangs = GANGS,
 		                .shapes = 128, .names = SPARE_NAMES, .resources = s->resources ? s->resources : 8,
-		                .name_bytes = (uint64_t)s->nodes * 64 + (1u << 20), .command_ring_bytes = 1u << 22 };
+		                .name_bytes = (uint64_t)s->nodes * 64 + (1u << 20),
+		                /* muster-core's default, and more where commands are taken in one go. */
+		                .command_ring_bytes = s->bare ? 1u << 20 : 1u << 22 };
 }
 
 /* Two foreign pods for each node: one of some eighths of it, one of any size. */
