@@ -102,7 +102,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults failpoints oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-stress \
 	test-counts test-watching test-image counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -197,6 +197,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make failpoints  each daemon is killed KILLS=10 times at each of its probes
+## make mutations   bugs put in on purpose, each of which the suite has to find; ONLY= some
 ## make campaign    20,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
 ## make soak        500 pods a second come and go for SECONDS=600, with faults: nothing grows
 ## make service     how long until it schedules again after a daemon, the leader or the API server was away
@@ -260,6 +261,12 @@ campaign: deps-test programs
 KILLS ?= 10
 failpoints: deps-test programs
 	@python3 tests/process/test_failpoints.py --full --kills=$(KILLS) --table=build/failpoints.md test_killed_at_each_probe
+
+# Some 200 builds of copies under build/mutations, two at a time; the table is build/mutations.md.
+mutations: deps-test
+	@$(MAKE) --no-print-directory -j2 $(B)/bin/muster-sim
+	@$(MAKE) --no-print-directory -j2 SAN=address build-address/fuzz/fuzz_records build-address/unit/test_core_unsent
+	@tests/mutate.py --only="$(ONLY)" --table build/mutations.md
 
 soak: deps-test programs
 	@tests/process/soak.py --seconds=$(if $(filter file,$(origin SECONDS)),600,$(SECONDS))

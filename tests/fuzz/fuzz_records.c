@@ -205,7 +205,9 @@ static void answer(struct world *w, unsigned how)
 
 static void number(const struct world *w, struct item *it, uint64_t sequence)
 {
-	it->r->epoch = w->epoch + (it->raw ? it->r->epoch : 0);
+	bool none = it->raw && it->r->epoch == EDIT_EPOCH_0;
+
+	it->r->epoch = none ? 0 : w->epoch + (it->raw ? it->r->epoch : 0);
 	it->r->sequence = sequence + (it->raw ? it->r->sequence : 0);
 }
 
@@ -329,6 +331,7 @@ static void tell_truth(struct world *w, char *said, size_t room)
 static void world_open(struct world *w)
 {
 	struct core_config config = { .limits = stream_limits, .hold_after_ns = UINT64_C(5000000000), .emit = emit, .context = w };
+	struct record early = { .bytes = sizeof(early), .kind = EVENT_TICK, .time_ns = STREAM_TIME_NS };
 	const char *what = "";
 	uint64_t bytes = core_ledger_bytes(&stream_limits, &what);
 
@@ -339,6 +342,8 @@ static void world_open(struct world *w)
 	w->core = core_new(&config, w->ledger);
 	if (w->core == NULL)
 		fuzz_found("memory was short");
+	if (step(w, &early) == 0)
+		fuzz_found("a tick is taken before there is an epoch");
 }
 
 static void world_close(void)

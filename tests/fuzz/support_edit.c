@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define WORDS_MOST 512 /* of a record that is made longer */
+#define ROOM_MORE  4096
 #define N(array)   (sizeof(array) / sizeof((array)[0]))
 
 struct edit {
@@ -140,10 +141,10 @@ static void header_edit(const struct edit *e, struct item *it)
 		it->raw = false;
 		break;
 	case 2:
-		r->epoch += (int8_t)e->value;
+		r->epoch = e->value >> 8 & 1 ? EDIT_EPOCH_0 : (uint64_t)(int8_t)e->value;
 		break;
 	case 3:
-		r->sequence += (int8_t)e->value;
+		r->sequence = (uint64_t)(int8_t)e->value;
 		break;
 	default:
 		r->bytes = e->value;
@@ -255,7 +256,7 @@ static void field_edit(const struct edit *e, struct item *it)
 	}
 }
 
-/* Other elements in part `i`, as many as fit into a record and a bit more. */
+/* Other elements in part `i`, as many as fit into a record and some more. */
 static void part_put(struct item *it, const struct view_of *v, uint32_t i, const unsigned char *elements, uint64_t n)
 {
 	const struct part *p = &v->layout->parts[i];
@@ -264,7 +265,7 @@ static void part_put(struct item *it, const struct view_of *v, uint32_t i, const
 	uint32_t count = (uint32_t)n;
 	struct record *r;
 
-	if (bytes > RECORD_BYTES_MAX + 64)
+	if (bytes > RECORD_BYTES_MAX + ROOM_MORE)
 		return;
 	r = calloc(1, bytes);
 	if (r == NULL)
@@ -276,6 +277,20 @@ static void part_put(struct item *it, const struct view_of *v, uint32_t i, const
 	memcpy((unsigned char *)(r + 1) + p->count, &count, sizeof(count));
 	r->bytes = (uint32_t)bytes;
 	item_set(it, r);
+}
+
+/* Many more of the last one; what has to rise does. */
+static uint32_t many_more(const struct part *p, unsigned char *room, size_t room_bytes, uint32_t n, uint32_t more)
+{
+	for (; more > 0 && (size_t)(n + 1) * p->bytes <= room_bytes; more--, n++) {
+		unsigned char *at = room + (size_t)n * p->bytes;
+
+		memcpy(at, at - p->bytes, p->bytes);
+		for (uint32_t i = 0; i < p->fields_n; i++)
+			if (p->fields[i].rule == RULE_RISES)
+				field_put(&p->fields[i], at, (int64_t)((uint64_t)field_get(&p->fields[i], at) + 1));
+	}
+	return n;
 }
 
 enum { ELEMENT_DOUBLE, ELEMENT_DROP, ELEMENT_SWAP, ELEMENT_ZERO, ELEMENT_MANY, ELEMENT_ALL, ELEMENT_WAYS };
@@ -306,11 +321,10 @@ static void element_edit(const struct edit *e, struct item *it)
 	} else if (way == ELEMENT_SWAP && n > 0) {
 		memcpy(room + (size_t)k * bytes, v.at[i] + (size_t)((k + 1) % n) * bytes, bytes);
 		memcpy(room + (size_t)((k + 1) % n) * bytes, one, bytes);
+	} else if (way == ELEMENT_MANY && n > 0) {
+		n = many_more(&v.layout->parts[i], room, sizeof(room), n, 1u << (e->value >> 8) % 13);
 	} else if (way != ELEMENT_DROP && way != ELEMENT_SWAP) {
-		uint32_t more = way == ELEMENT_MANY ? 1u << (e->value >> 8) % 10 : 1;
-
-		for (; more > 0 && (size_t)(n + 1) * bytes <= sizeof(room); more--)
-			memcpy(room + (size_t)n++ * bytes, one, bytes);
+		memcpy(room + (size_t)n++ * bytes, one, bytes);
 	}
 	part_put(it, &v, i, room, n);
 }

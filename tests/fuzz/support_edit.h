@@ -8,6 +8,9 @@
 #define EDIT_BYTES 8
 #define EDITS_MOST 128
 
+/* Of a raw one: to be 0. */
+#define EDIT_EPOCH_0 (UINT64_C(1) << 63)
+
 struct item {
 	struct record *r; /* epoch and sequence are the user's to write */
 	bool own;         /* ours to free; else the stream's */

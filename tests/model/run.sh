@@ -2,7 +2,7 @@
 # Proves the models with spin: every interleaving, and how many states that were.
 # A model is to be believed only when its weakened variants fail, so they are run too.
 #
-#   tests/model/run.sh
+#   tests/model/run.sh [MODEL [FLAGS...]]     all, or whether this one is proved
 set -u
 cd "$(dirname "$0")" || exit 2
 if ! command -v spin > /dev/null; then
@@ -40,11 +40,15 @@ expect() { # proved|refuted MODEL FLAGS...
 		echo "ok   $model${*:+ $*}: $want, $states states"
 	else
 		failed=$((failed + 1))
-		echo "FAIL $model${*:+ $*}: not $want"
+		echo "FAIL $model${*:+ $*}: not $want, errors: ${errors:-none told}"
 		tail -n 15 spin.log pan.log 2>/dev/null | sed 's/^/     | /'
 	fi
 }
 
+if [ $# -gt 0 ]; then
+	expect proved "$@"
+	exit "$failed"
+fi
 expect proved wake
 expect refuted wake -DNO_F1
 expect refuted wake -DNO_F2
