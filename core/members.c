@@ -152,15 +152,19 @@ static void member_out(struct core *c, struct pod *p)
 
 static void member_in(struct core *c, struct pod *p)
 {
+	struct gang *g;
+
 	p->class = (uint8_t)pod_class(p);
 	c->pods.classes[p->class]++;
 	if (p->state == POD_BOUND)
 		c->pods.bound++;
 	if (p->gang == ID_NONE)
 		return;
-	gang_count(&c->gangs.slots[p->gang], p);
-	c->gangs.slots[p->gang].hopeless = 0;
-	gang_keep_room(c, p->gang);
+	g = &c->gangs.slots[p->gang];
+	gang_count(g, p);
+	g->hopeless = 0;
+	if (g->kept > 0)
+		gang_keep_room(c, p->gang);
 	gang_touch(c, p->gang);
 }
 

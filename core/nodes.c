@@ -568,17 +568,18 @@ void nodes_drop(struct nodes *ns, node_id id)
 
 static void used_publish(struct nodes *ns, node_id id)
 {
-	const int64_t *room = &ns->room[(size_t)id * ns->stride];
+	int64_t room[AMOUNTS_BLOCK] __attribute__((uninitialized));
 	struct node_amounts *a;
 
 	for (uint32_t r = 0; r < ns->columns; r += AMOUNTS_BLOCK) {
 		a = ledger_amounts(ns->ledger, id, r);
+		memcpy(room, &ns->room[(size_t)id * ns->stride + r], sizeof(room)); /* nothing else changes it */
 		if (ns->wide_sums)
 			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
 				a->used[i] = wide_cut(ns->wide_sums->sums[(size_t)id * ns->stride + r + i]);
 		else
 			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
-				a->used[i] = a->allocatable[i] - room[r + i];
+				a->used[i] = a->allocatable[i] - room[i];
 	}
 }
 
