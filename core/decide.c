@@ -181,7 +181,7 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 {
 	struct gang *g = &c->gangs.slots[index];
 	const uint64_t before = c->nodes.log_n;
-	const uint32_t had = gang_have(g);
+	const uint32_t had = gang_have(g), kept = g->kept;
 	enum why why;
 
 	if (c->nodes.present == 0) {
@@ -196,7 +196,7 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 	gang_lend_room(c, g);
 	why = place_lent(c, index, r);
 	gang_lent_room_back(c, g);
-	if (gang_have(g) == had)
+	if (gang_have(g) == had && g->kept == kept)
 		c->undone_log += c->nodes.log_n - before; /* what was tried and taken back is no change */
 	return why;
 }

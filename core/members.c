@@ -95,7 +95,7 @@ void gang_keep_room(struct core *c, uint32_t index)
 		keep_end(c, &c->pods.slots[id]);
 }
 
-static void kept_room(struct core *c, const struct gang *g, bool take)
+void gang_lend_room(struct core *c, const struct gang *g)
 {
 	uint32_t left = g->kept;
 
@@ -104,22 +104,29 @@ static void kept_room(struct core *c, const struct gang *g, bool take)
 
 		if (!pod_keeps_room(p))
 			continue;
-		if (take)
-			census_take(&c->census, p->node, p->kind, p->leaving);
-		else
-			census_give(&c->census, p->node, p->kind, p->leaving);
+		census_give(&c->census, p->node, p->kind, p->leaving);
 		left--;
 	}
 }
 
-void gang_lend_room(struct core *c, const struct gang *g)
+void gang_lent_room_back(struct core *c, struct gang *g)
 {
-	kept_room(c, g, false);
-}
+	uint32_t left = g->kept;
 
-void gang_lent_room_back(struct core *c, const struct gang *g)
-{
-	kept_room(c, g, true);
+	for (pod_id id = g->first; left > 0; id = c->pods.slots[id].next) {
+		struct pod *p = &c->pods.slots[id];
+
+		if (!pod_keeps_room(p))
+			continue;
+		left--;
+		if (views_count_at(&c->views, p->node, p->kind) > 0) {
+			census_take(&c->census, p->node, p->kind, p->leaving);
+			continue;
+		}
+		p->node = ID_NONE;
+		g->kept--;
+		c->nodes.room_version++;
+	}
 }
 
 void gang_lent_room_gone(struct core *c, struct gang *g)

@@ -40,9 +40,9 @@ void pod_unclaim(struct core *c, pod_id id);
 void gang_keep_room(struct core *c, uint32_t index);
 
 /* For the gang's own plan that room is free.  What follows in the same step is the end of it: all is
- * taken back, or the plan has other room for them. */
+ * taken back but what the nodes can't give any more, or the plan has other room for them. */
 void gang_lend_room(struct core *c, const struct gang *g);
-void gang_lent_room_back(struct core *c, const struct gang *g);
+void gang_lent_room_back(struct core *c, struct gang *g);
 void gang_lent_room_gone(struct core *c, struct gang *g);
 
 /* A gang changed or lost a reservation: if it is no longer whole and nothing of it was

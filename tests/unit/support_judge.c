@@ -216,6 +216,29 @@ static bool keeps_on(const struct slow *s, uint32_t gang)
 	return !quorum_met(&q) && members >= s->gangs[gang].quorum;
 }
 
+/* Can its node not give what is kept there: others took it, or it is closed? */
+static bool is_void(const struct slow *s, const struct pod *p)
+{
+	bool over = false;
+
+	for (int a = 0; a < AMOUNTS; a++)
+		over = over || (s->shapes[p->shape].amounts[a] > 0 && used(s, p->node, a) > s->nodes[p->node].amounts[a]);
+	return over || !allowed(s, p->shape, p->node);
+}
+
+/* A plan that failed gives up room that is not there; when one was tried is not told. */
+static void judge_given_up(struct slow *s)
+{
+	for (uint32_t i = 0; i < SLOW_PODS; i++) {
+		struct pod *p = &s->pods[i];
+
+		if (!p->keeps || !slow_core_keeps_nothing(s->core, i))
+			continue;
+		cr_assert(is_void(s, p), "pod %u: the room that it kept on node %u was given up", i, p->node);
+		p->keeps = false;
+	}
+}
+
 void judge_kept(struct slow *s)
 {
 	for (uint32_t i = 0; i < SLOW_PODS; i++) {
@@ -234,6 +257,7 @@ void judge_bind(struct slow *s, const struct cmd_bind *b)
 	for (uint32_t i = 0; i < SLOW_PODS; i++)
 		if (p->gang != ID_NONE && s->pods[i].gang == p->gang)
 			s->pods[i].keeps = false;
+	judge_given_up(s);
 	cr_assert(p->live && p->generation == b->pod_generation, "a binding of another pod");
 	cr_assert_eq(b->gang, p->gang);
 	cr_assert(ready(s, p), "pod %u is not to be planned", b->pod);
@@ -397,6 +421,7 @@ static void judge_started(struct slow *s)
 void judge_after_plan(struct slow *s)
 {
 	judge_kept(s);
+	judge_given_up(s);
 	judge_started(s);
 	judge_rest(s);
 }

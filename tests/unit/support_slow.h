@@ -27,6 +27,9 @@ struct slow *slow_new(struct random *r, enum score_policy score, bool strict);
 void slow_free(struct slow *s);
 struct core *slow_core(struct slow *s);
 
+/* Is the pod pending, and no room kept for it? */
+bool slow_core_keeps_nothing(const struct core *c, pod_id id);
+
 /* One random event, and in strict mode a plan and the judgement. */
 void slow_step(struct slow *s);
 

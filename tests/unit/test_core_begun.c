@@ -127,6 +127,32 @@ Test(begun, gets_its_room_before_a_claim)
 	story_free(s);
 }
 
+/* Another scheduler took a part of it, and what is left is too little: it is kept for nobody. */
+Test(begun, keeps_no_room_that_is_not_there)
+{
+	struct story *s = story_new();
+
+	node(s, 4);
+	story_gang(s, .name = "g", .quorum = 2);
+	story_pod(s, .name = "g-0", .gang = "g", .cpu = 1);
+	story_pod(s, .name = "g-1", .gang = "g", .cpu = 2);
+	story_plan(s);
+	story_bound(s, "g-0");
+	story_refused(s, "g-1", 5000);
+	story_pod(s, .name = "alien", .cpu = 2, .node = "n1");
+	story_pod(s, .name = "small", .cpu = 1);
+	story_plan(s);
+	CHECK_WHERE(s, "small", "");
+	story_tick(s, 5100);
+	story_plan(s);
+	CHECK_WHERE(s, "g-1", "");
+	CHECK_WHERE(s, "small", "n1");
+	story_drop_pod(s, "alien");
+	story_plan(s);
+	CHECK_WHERE(s, "g-1", "n1");
+	story_free(s);
+}
+
 /* Two were refused: who is ready first waits for the other, and so does its room. */
 Test(begun, keeps_the_room_until_all_that_are_missing_can_be_tried)
 {

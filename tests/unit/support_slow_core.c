@@ -1,0 +1,11 @@
+/* What the slow model has to ask the core itself; core/state.h has names that the model has too. */
+#include "core/state.h"
+
+#include "support_slow.h"
+
+bool slow_core_keeps_nothing(const struct core *c, pod_id id)
+{
+	const struct pod *p = pods_find(&c->pods, id);
+
+	return p && p->state == POD_PENDING && p->node == ID_NONE;
+}
