@@ -10,6 +10,7 @@
 #define IN_FLIGHT_MAX 4
 #define REASON_BYTES_MAX 8192
 #define SWEEP_NS (30 * NS_PER_S)
+#define BIND_EVENT_NS (5 * NS_PER_S) /* so long an event of a binding lets other bindings go first */
 
 struct report *report_new(const struct report_config *config)
 {
@@ -334,6 +335,7 @@ void report_bind(struct report *r, const struct bind_notice *n)
 	i->name = must_copy(n->name);
 	i->uid = must_copy(n->uid);
 	i->scheduler = must_copy(n->scheduler);
+	i->due_ns = env_now(r->config.env) + BIND_EVENT_NS;
 	report_item_queue(i);
 }
 
@@ -359,7 +361,7 @@ static struct item *due_item(const struct report *r, enum item_kind kind)
 
 /* Reasons of pods and groups in turn, then bindings.  Reasons of pods wait equally long, so
  * the first is the first due; one that goes on with its event is due anyhow. */
-static struct item *next_item(struct report *r)
+static struct item *next_item(struct report *r, bool binds_waiting)
 {
 	struct item *pod = due_item(r, ITEM_POD), *group = due_item(r, ITEM_GROUP);
 
@@ -367,12 +369,14 @@ static struct item *next_item(struct report *r)
 		r->groups_turn = !r->groups_turn;
 		return r->groups_turn ? pod : group;
 	}
-	return pod ? pod : group ? group : TAILQ_FIRST(&r->queues[ITEM_BIND]);
+	if (pod || group)
+		return pod ? pod : group;
+	return binds_waiting ? due_item(r, ITEM_BIND) : TAILQ_FIRST(&r->queues[ITEM_BIND]);
 }
 
-static bool send_one(struct report *r)
+static bool send_one(struct report *r, bool binds_waiting)
 {
-	struct item *i = next_item(r);
+	struct item *i = next_item(r, binds_waiting);
 
 	if (!i)
 		return false;
@@ -449,7 +453,7 @@ uint64_t report_poll(struct report *r, bool binds_waiting)
 	if (now < r->pause_until_ns)
 		return r->pause_until_ns;
 	tokens_fill(r);
-	while (r->flying_n < most && r->tokens >= 1 && send_one(r))
+	while (r->flying_n < most && r->tokens >= 1 && send_one(r, binds_waiting))
 		continue;
 	if (waiting_n(r) == 0 || r->flying_n >= most)
 		return NEVER_NS;

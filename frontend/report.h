@@ -3,10 +3,10 @@
  * each group's object.
  *
  * Never in the way of a binding: a lane of its own with few requests at once,
- * one while bindings wait, and a rate.  The newest reason of a pod replaces the
- * one that was not written yet, and one that stood only while a gang arrived is
- * never written.  Queues are bounded: the oldest is dropped and
- * counted. */
+ * one while bindings wait, and a rate; the event of a binding lets others be bound
+ * first for up to 5 s.  The newest reason of a pod replaces the one that was not
+ * written yet, and one that stood only while a gang arrived is never written.
+ * Queues are bounded: the oldest is dropped and counted. */
 #ifndef MUSTER_FRONTEND_REPORT_H
 #define MUSTER_FRONTEND_REPORT_H
 

@@ -70,6 +70,13 @@ static struct http_call *next(struct bench *b, const char *method, const char *p
 	return world_take(&b->w, method, path);
 }
 
+/* While bindings wait. */
+static struct http_call *next_of_many(struct bench *b, const char *method, const char *path)
+{
+	report_poll(b->r, true);
+	return world_take(&b->w, method, path);
+}
+
 static bool has(const struct http_call *c, const char *part)
 {
 	cr_assert(strstr(c->body, part), "no %s in %s", part, c->body);
@@ -390,6 +397,29 @@ Test(report, few_at_once_and_one_while_bindings_wait)
 	cr_assert_eq(world_open(&b.w), 1);
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 4);
+	end(&b);
+}
+
+/* What a user waits for is the binding, not the word of it. */
+Test(report, an_event_lets_bindings_go_first_for_a_while)
+{
+	struct bench b;
+	uint64_t due;
+
+	begin(&b, 100, 10);
+	bound(&b, "a");
+	due = report_poll(b.r, true);
+	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_eq(due, b.w.now_ns + 5 * SECOND);
+	reason(&b, "b", WHY_ROOM, 3); /* that is no word of a binding */
+	world_answer(next_of_many(&b, "PATCH", STATUS("b")), 200, "{}");
+	world_answer(next_of_many(&b, "POST", EVENTS), 201, "{}");
+	report_poll(b.r, true);
+	cr_assert_eq(world_open(&b.w), 0);
+	b.w.now_ns = due;
+	has(next_of_many(&b, "POST", EVENTS), "Successfully assigned ns/a to n1");
+	bound(&b, "c");
+	has(next(&b, "POST", EVENTS), "Successfully assigned ns/c to n1");
 	end(&b);
 }
 
