@@ -63,6 +63,7 @@ struct gang {
 	uint32_t dialect;
 	struct name stored; /* of a group */
 	uint64_t timeout_ns;
+	uint32_t terms; /* of struct event_gang */
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
 	 * fewer than wait_need of wait_kind fit (KIND_NONE: a full look tells); core/waits.h. */

@@ -108,6 +108,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	g->quorum = e->quorum > 0 ? e->quorum : 1;
 	g->created_ns = e->created_ns;
 	g->timeout_ns = e->timeout_ns;
+	g->terms = e->terms;
 	gang_count_roles(&c->gangs, g);
 	gang_keep_room(c, e->gang);
 	g->hopeless = 0;

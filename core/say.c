@@ -25,6 +25,7 @@ bool say_bind(struct core *c, pod_id id)
 	if (group) {
 		bind.gang = p->gang;
 		bind.gang_generation = c->gangs.slots[p->gang].generation;
+		bind.terms = c->gangs.slots[p->gang].terms; /* of the plan too: new ones cancel what was not said */
 	}
 	if (!emit(c, CMD_BIND, &bind, sizeof(bind)))
 		return false;

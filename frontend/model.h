@@ -217,6 +217,19 @@ struct gang_view {
 };
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out);
 
+/* What the core is told that the gang asks for, as a number (struct event_gang); the id is of one that is live. */
+uint32_t model_gang_terms(const struct model *m, gang_id id);
+
+/* The object that describes a gang; false when none does: members may.  Texts are the model's. */
+struct gang_object {
+	int index; /* of its resource */
+	const char *namespace;
+	const char *name;
+	const char *uid;
+	const char *resource_version;
+};
+bool model_gang_object(const struct model *m, gang_id id, uint32_t generation, struct gang_object *out);
+
 /* The next group whose object, or pods as struct gang_counts counts them, changed since it
  * was taken here last; false: there is none.  Only of dialects with a status. */
 bool model_next_stirred(struct model *m, gang_id *id, uint32_t *generation);

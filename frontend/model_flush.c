@@ -247,6 +247,7 @@ static bool send_gang(const struct flush *f, uint32_t gang, const struct gang_en
 	e->gang = gang;
 	e->generation = g->slot.generation;
 	e->dialect = form.dialect;
+	e->terms = gang_terms(f->m, &form);
 	e->flags |= form.object && form.refusal ? GANG_REFUSED : 0;
 	e->levels_n += form.object ? form.levels_n : 0;
 	e->name_bytes = (uint32_t)name;

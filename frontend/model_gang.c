@@ -393,3 +393,14 @@ void gang_form(const struct model *m, uint32_t gang, struct gang_form *out)
 	if (out->object && !out->object->body)
 		out->object = NULL;
 }
+
+uint32_t gang_terms(const struct model *m, const struct gang_form *form)
+{
+	uint64_t terms = form->dialect + 1;
+
+	if (form->object)
+		terms += siphash(m->hash_key, form->object->body, form->object->bytes) + (form->refusal != NULL);
+	if (form->object && form->levels_n > 0)
+		terms += siphash(m->hash_key, form->levels, form->levels_n * sizeof(*form->levels));
+	return (uint32_t)terms;
+}

@@ -642,6 +642,7 @@ struct gang_form {
 	const char *refusal; /* NULL: none */
 };
 void gang_form(const struct model *m, uint32_t gang, struct gang_form *out);
+uint32_t gang_terms(const struct model *m, const struct gang_form *form);
 /* Do the marks of its members count for nothing, since the cluster has no such groups? */
 bool gang_is_void(const struct model *m, uint32_t gang);
 void gangs_served(struct model *m, uint32_t dialect, bool served);

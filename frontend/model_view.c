@@ -108,12 +108,20 @@ node_id model_node_id(const struct model *m, struct text name)
 	return node != SLOT_NONE && node_at(m, node)->body ? node : ID_NONE;
 }
 
-static const struct resource *resource_of(const struct model *m, uint32_t dialect)
+/* Of the resource of a dialect, or -1. */
+static int index_of(const struct model *m, uint32_t dialect)
 {
 	for (size_t i = 0; i < m->resources_n; i++)
 		if (m->roles[i] == ROLE_GANGS && m->which[i] == dialect)
-			return &m->resources[i];
-	return NULL;
+			return (int)i;
+	return -1;
+}
+
+static const struct resource *resource_of(const struct model *m, uint32_t dialect)
+{
+	int index = index_of(m, dialect);
+
+	return index >= 0 ? &m->resources[index] : NULL;
 }
 
 static void view_object(const struct model *m, const struct gang_form *form, struct gang_view *out)
@@ -155,6 +163,31 @@ bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct g
 		out->scheduler_name = intern_text(&m->schedulers, pod_at(m, e->members_first)->scheduler);
 	gang_view_counts(m, e, &out->pods);
 	return true;
+}
+
+uint32_t model_gang_terms(const struct model *m, gang_id id)
+{
+	struct gang_form form;
+
+	gang_form(m, id, &form);
+	return gang_terms(m, &form);
+}
+
+bool model_gang_object(const struct model *m, gang_id id, uint32_t generation, struct gang_object *out)
+{
+	const struct gang_entry *e = id < m->gangs.n ? gang_at(m, id) : NULL;
+	struct gang_form form;
+
+	if (!e || !e->slot.live || e->slot.generation != generation)
+		return false;
+	gang_form(m, id, &form);
+	if (!form.object || !form.object->texts || form.object->hollow)
+		return false;
+	*out = (struct gang_object){
+		.index = index_of(m, form.dialect), .namespace = next_text(e->name), .name = gang_short_name(e),
+		.uid = form.object->texts, .resource_version = next_text(form.object->texts),
+	};
+	return out->index >= 0;
 }
 
 void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *context, const struct pod_view *pod),

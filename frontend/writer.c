@@ -20,6 +20,8 @@ struct writer *writer_new(const struct writer_config *config)
 	TAILQ_INIT(&w->retries);
 	TAILQ_INIT(&w->flying);
 	TAILQ_INIT(&w->landed);
+	TAILQ_INIT(&w->groups);
+	TAILQ_INIT(&w->groups_due);
 	return w;
 }
 
@@ -29,6 +31,8 @@ void writer_forget(struct bind *b)
 
 	if (b->cmd.pod < w->by_pod_n && w->by_pod[b->cmd.pod] == b)
 		w->by_pod[b->cmd.pod] = NULL;
+	if (b->group)
+		groupread_leave(b);
 	free(b->namespace);
 	free(b->name);
 	free(b->uid);
@@ -55,6 +59,7 @@ void writer_free(struct writer *w)
 {
 	if (!w)
 		return;
+	groupread_forget(w);
 	list_free(&w->queue);
 	list_free(&w->retries);
 	list_free(&w->flying);
@@ -62,6 +67,7 @@ void writer_free(struct writer *w)
 	jsonout_free(&w->path);
 	jsonout_free(&w->body);
 	free(w->by_pod);
+	free(w->by_gang);
 	free(w);
 }
 
@@ -117,6 +123,11 @@ static void by_pod_reach(struct writer *w, pod_id pod)
 	w->by_pod_n = n;
 }
 
+void writer_queue(struct bind *b)
+{
+	TAILQ_INSERT_TAIL(&b->writer->queue, b, link);
+}
+
 /* Answer at once what can't be sent at all. */
 static void refuse_unsent(struct writer *w, const struct cmd_bind *cmd)
 {
@@ -154,9 +165,10 @@ int writer_bind(struct writer *w, const struct cmd_bind *cmd)
 	b->node = must_copy(node);
 	b->scheduler = must_copy(pod.scheduler_name);
 	w->by_pod[cmd->pod] = b;
-	TAILQ_INSERT_TAIL(&w->queue, b, link);
 	w->queued++;
 	PROBE(bind_queued, cmd->pod, cmd->pod_generation, cmd->node);
+	if (!groupread_hold(b))
+		writer_queue(b);
 	return 0;
 }
 
@@ -220,7 +232,7 @@ static void landed_look(struct writer *w)
 
 uint64_t writer_poll(struct writer *w)
 {
-	uint64_t next = NEVER_NS;
+	uint64_t next = NEVER_NS, due;
 
 	landed_look(w);
 	if (!TAILQ_EMPTY(&w->landed))
@@ -230,6 +242,8 @@ uint64_t writer_poll(struct writer *w)
 			next = w->pause_until_ns < next ? w->pause_until_ns : next;
 		return next;
 	}
+	due = groupread_send(w);
+	next = due < next ? due : next;
 	retries_send(w);
 	queue_send(w);
 	/* With a full window the next answer calls again. */
@@ -242,6 +256,7 @@ void writer_core_down(struct writer *w)
 {
 	struct bind *b;
 
+	groupread_forget(w);
 	while ((b = TAILQ_FIRST(&w->queue)) != NULL) {
 		TAILQ_REMOVE(&w->queue, b, link);
 		writer_forget(b);

@@ -15,6 +15,9 @@
  * uid and resourceVersion, so once the pod's version moved on without a node,
  * all earlier ones are dead.
  *
+ * A gang begins by what its group asks for now, not by what a watch has told so far:
+ * before its first Binding the group's object is read (docs/decisions/035).
+ *
  * Answers go to the core as results: UNKNOWN at most once, then exactly one of
  * BOUND and REFUSED. */
 #ifndef MUSTER_FRONTEND_WRITER_H
@@ -58,6 +61,8 @@ struct writer_counts {
 	uint64_t fences;
 	uint64_t slowed;    /* 429 */
 	uint64_t retries;   /* did not reach the server */
+	uint64_t group_reads;    /* of gangs that were about to begin */
+	uint64_t groups_changed; /* plans that were for another group than the one read */
 	uint64_t post_ns_sum;
 };
 

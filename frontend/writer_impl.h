@@ -1,5 +1,5 @@
-/* The inside of the writer: writer.c keeps queue, window and order, binding.c knows
- * the way of one binding. */
+/* The inside of the writer: writer.c keeps queue, window and order, groupread.c lets gangs
+ * begin, binding.c knows the way of one binding. */
 #ifndef MUSTER_FRONTEND_WRITER_IMPL_H
 #define MUSTER_FRONTEND_WRITER_IMPL_H
 
@@ -18,6 +18,7 @@ enum bind_step { STEP_POST, STEP_READ, STEP_FENCE };
 struct bind {
 	TAILQ_ENTRY(bind) link;
 	struct writer *writer;
+	struct group_read *group; /* by which it was let through or is held; NULL: there was none */
 	struct cmd_bind cmd;
 	enum bind_step step;  /* to be done next, or under way */
 	struct http_call *call;
@@ -40,6 +41,23 @@ struct bind {
 };
 TAILQ_HEAD(bind_list, bind);
 
+/* One of a gang that has not begun, while it has Bindings here. */
+struct group_read {
+	TAILQ_ENTRY(group_read) link; /* in groups */
+	TAILQ_ENTRY(group_read) due;  /* in groups_due until it is asked, and while it is to be asked again */
+	struct writer *writer;
+	gang_id gang;
+	uint32_t generation;
+	struct bind_list held; /* until the answer */
+	size_t binds;          /* that point here, those held among them */
+	bool answered;         /* its Bindings go out */
+	bool renewed;          /* the token was read again for this one */
+	struct http_call *call;
+	struct backoff backoff;
+	uint64_t due_ns;
+};
+TAILQ_HEAD(group_read_list, group_read);
+
 struct writer {
 	struct writer_config config;
 	struct bind_list queue;   /* never sent */
@@ -50,6 +68,10 @@ struct writer {
 	uint64_t retries_due_ns;
 	struct bind **by_pod;
 	size_t by_pod_n;
+	struct group_read_list groups, groups_due;
+	unsigned groups_flying;
+	struct group_read **by_gang;
+	size_t by_gang_n;
 	unsigned window;
 	unsigned window_credit;
 	uint64_t pause_until_ns;
@@ -76,11 +98,23 @@ void binding_refused(struct bind *b);
 /* Tell the core of a result. */
 void binding_tell(struct bind *b, enum record_kind kind);
 
+/* ---- groupread.c ---- */
+
+/* Is b, which is in no list, of a gang that has not begun?  Then its group is read first, and b is held. */
+bool groupread_hold(struct bind *b);
+/* b goes; the last one takes the read along. */
+void groupread_leave(struct bind *b);
+/* Ask what is to be asked.  Returns when it wants to be called next. */
+uint64_t groupread_send(struct writer *w);
+/* What is held was never sent: forget it. */
+void groupread_forget(struct writer *w);
+
 /* ---- writer.c ---- */
 
 /* It wants that step, that much later. */
 void writer_later(struct bind *b, enum bind_step step, uint64_t wait_ns);
 void writer_forget(struct bind *b);
+void writer_queue(struct bind *b);
 
 /* Send nothing for so long. */
 void writer_pause(struct writer *w, uint64_t wait_ns);

@@ -79,7 +79,7 @@
 #define FIELDS_gang_level(F, s) F(s, topology) F(s, flags)
 #define FIELDS_event_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) F(s, name_bytes) \
-	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns)
+	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns) F(s, terms) F(s, reserved)
 #define FIELDS_event_pod(F, s) \
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) F(s, name_bytes) \
 	F(s, labels_n) F(s, namespace) F(s, role) F(s, reserved) F(s, created_ns) F(s, uid)
@@ -92,7 +92,7 @@
 	F(s, pod) F(s, generation) F(s, node) F(s, attempt) F(s, retry_ms) F(s, reserved)
 #define FIELDS_cmd_bind(F, s) \
 	F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) F(s, gang_generation) \
-	F(s, attempt) F(s, reserved)
+	F(s, attempt) F(s, terms)
 #define FIELDS_cmd_claim(F, s) \
 	F(s, pod) F(s, pod_generation) F(s, ticket) F(s, node) F(s, node_generation) F(s, reserved) F(s, reason)
 #define FIELDS_cmd_reason(F, s) F(s, gang) F(s, gang_generation) F(s, pod) F(s, pod_generation) F(s, reason)

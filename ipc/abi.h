@@ -686,6 +686,8 @@ struct event_gang {
 	int32_t priority;   /* GANG_PRIORITY */
 	uint64_t created_ns; /* 0: the age of its oldest member */
 	uint64_t timeout_ns; /* 0: none */
+	uint32_t terms; /* the frontend's number for what this record asks for; said again in CMD_BIND */
+	uint32_t reserved;
 };
 
 enum pod_flags {
@@ -757,7 +759,7 @@ struct cmd_bind {
 	uint32_t gang; /* ID_NONE for a lone pod */
 	uint32_t gang_generation;
 	uint32_t attempt; /* counts up for each pod */
-	uint32_t reserved;
+	uint32_t terms; /* of its gang, by which it was planned; 0 for a lone pod */
 };
 
 struct cmd_reason {
@@ -802,7 +804,7 @@ static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs"
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
 static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 120, "events");
-static_assert(sizeof(struct event_gang) == 56 && sizeof(struct event_pod) == 72, "events");
+static_assert(sizeof(struct event_gang) == 64 && sizeof(struct event_pod) == 72, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
 static_assert(sizeof(struct event_claim) == 24 && sizeof(struct cmd_claim) == 24 + sizeof(struct reason), "claims");

@@ -15,6 +15,7 @@
 #define NAME_BYTES 64
 #define LIVES 1000000u /* of one instance: no two cores have one number */
 #define EXCUSE_NS (200 * SIM_S) /* so old may be what a decision stands on: a silent watch is found after 150 s */
+#define RAISED_NS (20 * SIM_S)  /* a group is read before its first Binding, which may be on its way for a while */
 
 struct sum {
 	int64_t cpu, memory, pods;
@@ -33,6 +34,7 @@ struct member {
 	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
 	bool by_muster;
 	bool core_knows[SIM_INSTANCES]; /* that it has a node */
+	uint64_t lost_ns; /* when it ceased to count; 0: it did not */
 	/* The core's last decision about it. */
 	char decided[NAME_BYTES];
 	uint64_t decided_at; /* counts decisions; 0: never */
@@ -56,8 +58,8 @@ struct gang_book {
 	bool there;
 	int64_t quorum;
 	uint64_t first_bind_ns; /* 0: none yet */
-	uint64_t lost_ns;       /* when a member that was lost last left too few, or it became another group or wants
-	                         * more; 0: never */
+	uint64_t lost_ns;       /* when a member was lost last that left too few, or had been chosen; 0: never */
+	uint64_t raised_ns;     /* when it became another group or wanted more last; 0: never */
 	bool orphaned;          /* a member's Binding landed of which nobody alive knew */
 };
 
@@ -165,17 +167,18 @@ static struct gang_book *gang_of(struct book *b, const char *name)
 	return &b->gangs[b->gangs_n++];
 }
 
-static void gang_lost(struct book *b, const char *name)
+/* m counts no more: too few are left, or it was one of those chosen, and who is left may have no room. */
+static void gang_lost(struct book *b, const struct member *m)
 {
 	struct gang_book *g;
 	int64_t n = 0;
 
-	if (name[0] == '\0')
+	if (m->group[0] == '\0')
 		return;
-	g = gang_of(b, name);
+	g = gang_of(b, m->group);
 	for (size_t i = 0; i < b->members_n; i++)
-		n += b->members[i].counts && strcmp(b->members[i].group, name) == 0;
-	if (n < g->quorum)
+		n += b->members[i].counts && strcmp(b->members[i].group, m->group) == 0;
+	if (n < g->quorum || m->decided[0] != '\0')
 		g->lost_ns = b->sim->now_ns;
 }
 
@@ -263,6 +266,8 @@ void book_core_binds(struct book *b, uint32_t instance, const char *uid, const c
 	/* A Binding of two dead processes landed, and the watch is silent: this one can't land any more. */
 	if (m == NULL || (m->orphan && m->node[0] != '\0'))
 		return;
+	if (m->lost_ns > 0 && m->group[0] != '\0') /* it was chosen by what was so before: those who are left may have no room */
+		gang_of(b, m->group)->lost_ns = m->lost_ns;
 	put(m->decided, node);
 	m->decided_at = ++b->decisions;
 	m->orphan = false;
@@ -430,8 +435,12 @@ static void look_pod(struct book *b, const struct as_event *e)
 	m->over = m->over || over;
 	counted = m->counts;
 	m->counts = !m->over && !o->deleting && (gates == NULL || gates->first == NULL);
-	if (counted && !m->counts)
-		gang_lost(b, m->group);
+	if (m->counts)
+		m->lost_ns = 0;
+	if (counted && !m->counts) {
+		m->lost_ns = b->sim->now_ns;
+		gang_lost(b, m);
+	}
 }
 
 static void look_node(struct book *b, const struct as_event *e)
@@ -455,7 +464,7 @@ static void look_group(struct book *b, const struct as_event *e)
 
 	as_json_integer(as_json_get(as_object_tree(&b->arena, e->object), "spec"), "minMember", &quorum);
 	if (e->kind == AS_DELETED || (g->there ? quorum > g->quorum : g->quorum != 0))
-		g->lost_ns = b->sim->now_ns;
+		g->raised_ns = b->sim->now_ns;
 	g->there = e->kind != AS_DELETED;
 	g->quorum = quorum;
 }
@@ -497,6 +506,8 @@ static enum tear tear_of(const struct book *b, const struct gang_book *g)
 	if (g->orphaned)
 		return TEAR_ORPHAN;
 	if (g->lost_ns > 0 && g->lost_ns + EXCUSE_NS >= g->first_bind_ns)
+		return TEAR_LOST;
+	if (g->raised_ns > 0 && g->raised_ns + RAISED_NS >= g->first_bind_ns)
 		return TEAR_LOST;
 	if (b->less_ns > 0 && b->less_ns + EXCUSE_NS >= g->first_bind_ns)
 		return TEAR_LESS;

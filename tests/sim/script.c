@@ -81,7 +81,11 @@ static void add_gang(struct making *m)
 	uint32_t size = 1 + below(m, 6), group = m->groups++, shape = below(m, 1000);
 	uint32_t quorum = below(m, 4) == 0 ? 1 + below(m, size + 1) : size;
 
-	add(m, at + sim_below(&m->random, gap), ACT_GROUP_NEW, group, quorum, 0);
+	bool raised = below(m, 4) == 0; /* for the members that come */
+
+	add(m, at + sim_below(&m->random, gap), ACT_GROUP_NEW, group, raised ? 1 : quorum, 0);
+	if (raised)
+		add(m, at + sim_below(&m->random, gap), ACT_GROUP_EDIT, group, size - 1, 0);
 	for (uint32_t i = 0; i < size && m->pods < SIM_PODS; i++)
 		add(m, at + sim_below(&m->random, gap), ACT_POD_NEW, m->pods++, group,
 		    below(m, 5) == 0 ? below(m, 1000) : shape);
