@@ -80,7 +80,7 @@ def said_shortly(finder, said):
     lines = [line for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"runtime error|SUMMARY|Assertion|data race|a wake was lost|FAIL|[Aa]ssertion|Unexpected", line)]
     line = (telling or lines or [""])[0].strip()
-    return re.sub(r"((?<![\w.])/[^ ]*/|\(pid=\d+\)|==\d+==)", "", line)[:100]
+    return re.sub(r"(\[----\] |(?<![\w.])/[^ ]*/|\(pid=\d+\)|==\d+==)", "", line)[:100]
 
 
 def put(tree, edits):
@@ -168,7 +168,8 @@ def rows(results):
         if bug.group:
             groups.setdefault(bug.group, []).append((seconds, text))
             continue
-        how = f"{bug.finder.kind}, `{bug.finder.name}`"
+        name = os.path.basename(command(bug.finder)[2]) or bug.finder.name
+        how = f"{bug.finder.kind}, `{name}`"
         yield f"| {bug.name} | {how} | {'**not found**' if seconds is None else f'{seconds:.1f} s'} | {text.replace('|', '/')} |"
     for group, of in groups.items():
         took = sorted(s for s, _ in of if s is not None)
