@@ -42,6 +42,7 @@ def bug(name, finder, *edits):
 
 
 MEMBERS, BINDING, STREAM, LIST = "core/members.c", "frontend/binding.c", "frontend/watch_stream.c", "frontend/watch_list.c"
+GROUP = "frontend/groupread.c"
 
 BUGS = [
     bug("core: the room of a pod that goes is not given back", sim(100),
@@ -93,6 +94,14 @@ BUGS = [
         (STREAM, "\tframes_reset(&w->frames);\n", "")),
     bug("a condition that was dropped is not said again", sim(3000),
         ("frontend/report.c", "\treport_item_say(i, i->stands, i->stands_reason);\n\treturn true;", "\treturn true;")),
+    bug("a gang begins without a look at its group", unit("test_groupread"),
+        (GROUP, "\tif (!is_to_be_read(b->writer, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
+    bug("a plan for what the group was before is taken", unit("test_groupread"),
+        (GROUP, "if (there && b->cmd.terms == terms) {", "if (there) {")),
+    bug("a pod that is being bound is told why it waits", unit("test_report"),
+        ("frontend/report_item.c", "(!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation))", "true")),
+    bug("room that a node can't give any more is kept", unit("test_core_begun"),
+        (MEMBERS, "if (views_count_at(&c->views, p->node, p->kind) > 0) {", "if (p->node != ID_NONE) {")),
     bug("ring: publishing releases nothing (R1 is relaxed)", race("stress_ring"),
         ("ipc/ring.c", "#ifdef MUSTER_WEAKEN_R1", "#ifndef MUSTER_WEAKEN_R1")),
     bug("ring: reading acquires nothing (A1 is relaxed)", race("stress_ring"),
