@@ -25,16 +25,11 @@ static bool is_to_be_read(const struct writer *w, const struct cmd_bind *cmd)
 	       gang.pods.bound == 0 && model_gang_object(w->config.model, cmd->gang, cmd->gang_generation, &object);
 }
 
-static void by_gang_reach(struct writer *w, gang_id gang)
-{
-	w->by_gang = must_reach(w->by_gang, &w->by_gang_n, gang, 256, sizeof(struct group_read *));
-}
-
 static struct group_read *read_of(struct writer *w, const struct cmd_bind *cmd)
 {
 	struct group_read *r;
 
-	by_gang_reach(w, cmd->gang);
+	w->by_gang = must_reach(w->by_gang, &w->by_gang_n, cmd->gang, 256, sizeof(struct group_read *));
 	r = w->by_gang[cmd->gang];
 	if (r && r->generation == cmd->gang_generation)
 		return r;

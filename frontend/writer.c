@@ -110,19 +110,6 @@ void writer_window_grow(struct writer *w)
 
 /* ---- queue ----------------------------------------------------------------- */
 
-static void by_pod_reach(struct writer *w, pod_id pod)
-{
-	size_t n = w->by_pod_n ? w->by_pod_n : 1024;
-
-	if (pod < w->by_pod_n)
-		return;
-	while (n <= pod)
-		n *= 2;
-	w->by_pod = must_grow(w->by_pod, n * sizeof(struct bind *));
-	memset(w->by_pod + w->by_pod_n, 0, (n - w->by_pod_n) * sizeof(struct bind *));
-	w->by_pod_n = n;
-}
-
 void writer_queue(struct bind *b)
 {
 	TAILQ_INSERT_TAIL(&b->writer->queue, b, link);
@@ -144,7 +131,7 @@ int writer_bind(struct writer *w, const struct cmd_bind *cmd)
 	struct pod_view pod;
 	struct bind *b;
 
-	by_pod_reach(w, cmd->pod);
+	w->by_pod = must_reach(w->by_pod, &w->by_pod_n, cmd->pod, 1024, sizeof(struct bind *));
 	b = w->by_pod[cmd->pod];
 	if (b && b->cmd.pod_generation == cmd->pod_generation)
 		return -EPROTO;
