@@ -241,6 +241,7 @@ INLINE void asking_begin(struct asking *a, const struct views *vs, const struct 
 	a->nodes = vs->nodes;
 	a->most = same((double)vs->most);
 	a->rest_n = 0;
+	a->cpu = a->memory = (struct wanted){ 0 };
 	a->wants_cpu = q->resource == RESOURCE_CPU;
 	if (a->wants_cpu)
 		wanted_set(&a->cpu, q++);
