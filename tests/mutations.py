@@ -96,6 +96,8 @@ BUGS = [
         ("frontend/report.c", "\treport_item_say(i, i->stands, i->stands_reason);\n\treturn true;", "\treturn true;")),
     bug("a gang begins without a look at its group", unit("test_groupread"),
         (GROUP, "\tif (!is_to_be_read(b->writer, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
+    bug("the same, in the simulator", sim(1000),
+        (GROUP, "\tif (!is_to_be_read(b->writer, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
     bug("a plan for what the group was before is taken", unit("test_groupread"),
         (GROUP, "if (there && b->cmd.terms == terms) {", "if (there) {")),
     bug("a pod that is being bound is told why it waits", unit("test_report"),

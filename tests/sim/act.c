@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define PODS "/api/v1/namespaces/default/pods"
-#define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 
 int sim_user(struct sim *s, const char *method, const char *target, const char *format, ...)
 {
@@ -175,9 +174,9 @@ static void group_do(struct sim *s, const struct action *a)
 {
 	char path[160];
 
-	snprintf(path, sizeof(path), GROUPS "/g%u", a->a);
+	snprintf(path, sizeof(path), SIM_GROUPS_PATH "/g%u", a->a);
 	if (a->act == ACT_GROUP_NEW)
-		sim_user(s, "POST", GROUPS, "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\","
+		sim_user(s, "POST", SIM_GROUPS_PATH, "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\","
 		         "\"metadata\":{\"name\":\"g%u\"},\"spec\":{\"minMember\":%u}}", a->a, a->b);
 	else if (a->act == ACT_GROUP_EDIT)
 		sim_user(s, "PATCH", path, "{\"spec\":{\"minMember\":%u}}", 1 + a->b);

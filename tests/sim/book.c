@@ -15,7 +15,6 @@
 #define NAME_BYTES 64
 #define LIVES 1000000u /* of one instance: no two cores have one number */
 #define EXCUSE_NS (200 * SIM_S) /* so old may be what a decision stands on: a silent watch is found after 150 s */
-#define RAISED_NS (20 * SIM_S)  /* a group is read before its first Binding, which may be on its way for a while */
 
 struct sum {
 	int64_t cpu, memory, pods;
@@ -60,6 +59,7 @@ struct gang_book {
 	uint64_t first_bind_ns; /* 0: none yet */
 	uint64_t lost_ns;       /* when a member was lost last that left too few, or had been chosen; 0: never */
 	uint64_t raised_ns;     /* when it became another group or wanted more last; 0: never */
+	uint64_t read_ns;       /* when muster read it last before that first Binding; 0: never */
 	bool orphaned;          /* a member's Binding landed of which nobody alive knew */
 };
 
@@ -457,6 +457,14 @@ static void look_node(struct book *b, const struct as_event *e)
 	p->size = size;
 }
 
+void book_group_read(struct book *b, const char *name)
+{
+	struct gang_book *g = gang_of(b, name);
+
+	if (g->first_bind_ns == 0)
+		g->read_ns = b->sim->now_ns;
+}
+
 static void look_group(struct book *b, const struct as_event *e)
 {
 	struct gang_book *g = gang_of(b, e->object->name);
@@ -507,7 +515,7 @@ static enum tear tear_of(const struct book *b, const struct gang_book *g)
 		return TEAR_ORPHAN;
 	if (g->lost_ns > 0 && g->lost_ns + EXCUSE_NS >= g->first_bind_ns)
 		return TEAR_LOST;
-	if (g->raised_ns > 0 && g->raised_ns + RAISED_NS >= g->first_bind_ns)
+	if (g->raised_ns > 0 && g->raised_ns >= (g->read_ns > 0 ? g->read_ns : g->first_bind_ns))
 		return TEAR_LOST;
 	if (b->less_ns > 0 && b->less_ns + EXCUSE_NS >= g->first_bind_ns)
 		return TEAR_LESS;

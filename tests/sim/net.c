@@ -90,6 +90,16 @@ static bool is_binding(const struct http_call *c)
 	return n > 8 && strcmp(c->path + n - 8, "/binding") == 0;
 }
 
+/* Of the one group that is read, or NULL. */
+static const char *group_read(const struct http_call *c)
+{
+	const size_t n = strlen(SIM_GROUPS_PATH "/");
+
+	if (strcmp(c->method, "GET") != 0 || strncmp(c->path, SIM_GROUPS_PATH "/", n) != 0)
+		return NULL;
+	return strpbrk(c->path + n, "/?") == NULL ? c->path + n : NULL;
+}
+
 /* Does that fate make sense for the call? */
 static bool suits(const struct http_call *c, enum fate fate)
 {
@@ -225,6 +235,8 @@ static void handle(struct net *n, struct http_call *c)
 	as_api_handle(s->api, &request, &response);
 	if (binding)
 		book_post_end(s->book);
+	if (group_read(c) != NULL && (c->fate == FATE_SOUND || c->fate == FATE_SLOW))
+		book_group_read(s->book, group_read(c));
 	as_text_free(&c->said);
 	c->said = response.body;
 	c->watch = response.watch;

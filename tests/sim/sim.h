@@ -72,6 +72,7 @@ enum act {
 	ACT_KINDS
 };
 
+#define SIM_GROUPS_PATH "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 #define SIM_NONE UINT32_MAX
 #define SIM_NODES 10u
 #define SIM_PODS 120u
@@ -228,6 +229,8 @@ uint64_t duo_crashes(const struct duo *p);
 struct book *book_new(struct sim *s);
 void book_free(struct book *b);
 void book_look(struct book *b); /* at all revisions since the last look */
+/* The server said what this group is, and will be heard. */
+void book_group_read(struct book *b, const char *name);
 /* A Binding came to the server; it is handled between these two. */
 void book_post_begin(struct book *b, const char *path, const char *body, uint32_t frontend_life);
 void book_post_end(struct book *b);
