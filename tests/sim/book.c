@@ -237,9 +237,18 @@ void book_core_node(struct book *b, uint32_t instance, const char *name, const s
 	}
 }
 
-static bool both_dead(const struct member *old, const struct member *by)
+/* Did whoever decided about `by` know nothing of a Binding of `old` that may land?  Both processes are dead that sent it; or
+ * the frontend is, and the core gave its room up, since what is left of its gang can't begin (core/carry.h). */
+static bool forgotten(const struct book *b, const struct member *old, const struct member *by)
 {
-	return old->core_life != by->core_life && old->frontend_life != by->frontend_life;
+	const struct gang_book *g = NULL;
+
+	if (old->frontend_life == by->frontend_life)
+		return false;
+	for (size_t i = 0; i < b->gangs_n && old->group[0] != '\0'; i++)
+		if (strcmp(b->gangs[i].name, old->group) == 0)
+			g = &b->gangs[i];
+	return old->core_life != by->core_life || (g != NULL && (!g->there || g->raised_ns > 0 || g->lost_ns > 0));
 }
 
 /* Pods on the node now that whoever decided about `by` did not place himself; `known` of them only. */
@@ -250,7 +259,7 @@ static struct sum others_on(const struct book *b, const char *node, const struct
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && m != by && (!m->by_muster || both_dead(m, by)) && strcmp(m->node, node) == 0 &&
+		if (!m->over && m != by && (!m->by_muster || forgotten(b, m, by)) && strcmp(m->node, node) == 0 &&
 		    (m->core_knows[by->instance] || !known))
 			sum_add(&sum, &m->wants);
 	}
@@ -301,7 +310,7 @@ static void judge_room(struct book *b, const struct member *landed)
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 && (m == last || !both_dead(m, last)))
+		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 && (m == last || !forgotten(b, m, last)))
 			sum_add(&sum, &m->wants);
 	}
 	room = p->there ? sum_most(last->size, p->size) : last->size;
