@@ -89,7 +89,7 @@ void gang_keep_room(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
 
-	if (g->kept == 0 || (gang_has_begun(g) && gang_members(g) >= g->quorum))
+	if (gang_has_begun(g) && gang_members(g) >= g->quorum)
 		return;
 	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
 		keep_end(c, &c->pods.slots[id]);
@@ -109,6 +109,14 @@ void gang_lend_room(struct core *c, const struct gang *g)
 	}
 }
 
+/* It is free already, and kept no longer. */
+static void lent_gone(struct core *c, struct gang *g, struct pod *p)
+{
+	p->node = ID_NONE;
+	g->kept--;
+	c->nodes.room_version++; /* it may be elsewhere now */
+}
+
 void gang_lent_room_back(struct core *c, struct gang *g)
 {
 	uint32_t left = g->kept;
@@ -118,29 +126,19 @@ void gang_lent_room_back(struct core *c, struct gang *g)
 
 		if (!pod_keeps_room(p))
 			continue;
-		left--;
-		if (views_count_at(&c->views, p->node, p->kind) > 0) {
+		if (views_count_at(&c->views, p->node, p->kind) > 0)
 			census_take(&c->census, p->node, p->kind, p->leaving);
-			continue;
-		}
-		p->node = ID_NONE;
-		g->kept--;
-		c->nodes.room_version++;
+		else
+			lent_gone(c, g, p);
+		left--;
 	}
 }
 
 void gang_lent_room_gone(struct core *c, struct gang *g)
 {
-	if (g->kept > 0)
-		c->nodes.room_version++; /* it may be elsewhere now */
-	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next) {
-		struct pod *p = &c->pods.slots[id];
-
-		if (!pod_keeps_room(p))
-			continue;
-		p->node = ID_NONE;
-		g->kept--;
-	}
+	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
+		if (pod_keeps_room(&c->pods.slots[id]))
+			lent_gone(c, g, &c->pods.slots[id]);
 }
 
 /* ---- members ------------------------------------------------------------------------ */

@@ -135,7 +135,7 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row->bound = gang_have(g);
 	row->priority = gang_priority(g);
 	row->created_ns = g->members > 0 || g->created_ns != 0 ? g->age_ns : 0;
-	row->standing = gang_has_begun(g) ? GANG_STANDS_FIRST : gang_is_behind(g) ? GANG_STANDS_LAST : GANG_STANDS_ORDINARY;
+	row->standing = gang_key(g).standing;
 	row->name_offset = g->stored.offset;
 	row->name_bytes = g->stored.bytes;
 	row->reason = *reason;
