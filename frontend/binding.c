@@ -176,10 +176,8 @@ static void bind_unknown(struct bind *b, const struct http_answer *answer)
 static void bind_renew(struct bind *b)
 {
 	struct writer *w = b->writer;
-	struct transport *t = w->config.env->transport;
 
-	if (t->ops->renew_credentials)
-		t->ops->renew_credentials(t);
+	env_renew_credentials(w->config.env);
 	if (!b->renewed) {
 		b->renewed = true;
 		writer_later(b, b->step, 0);

@@ -4,6 +4,7 @@
  * a plan that was made for another group is given back to the core. */
 #include "frontend/writer_impl.h"
 
+#include "frontend/apipath.h"
 #include "frontend/apistatus.h"
 #include "frontend/probe.h"
 
@@ -154,11 +155,10 @@ static void read_again(struct group_read *r, uint64_t wait_ns)
 
 static void read_renew(struct group_read *r)
 {
-	struct transport *t = r->writer->config.env->transport;
+	const struct env *env = r->writer->config.env;
 
-	if (t->ops->renew_credentials)
-		t->ops->renew_credentials(t);
-	read_again(r, r->renewed ? backoff_failed(&r->backoff, r->writer->config.env) : 0);
+	env_renew_credentials(env);
+	read_again(r, r->renewed ? backoff_failed(&r->backoff, env) : 0);
 	r->renewed = true;
 }
 
@@ -240,11 +240,7 @@ static void read_start(struct group_read *r)
 	}
 	of = &model_resources(w->config.model, &n)[object.index];
 	jsonout_clear(&w->path);
-	if (of->group[0])
-		jsonout_add(&w->path, "/apis/@p/@p", of->group, of->version);
-	else
-		jsonout_add(&w->path, "/api/@p", of->version);
-	jsonout_add(&w->path, "/namespaces/@p/@p/@p", object.namespace, of->plural, object.name);
+	apipath_one(&w->path, of, object.namespace, object.name);
 	request.path = w->path.at;
 	w->counts.group_reads++;
 	PROBE(group_ask, r->gang, r->generation);

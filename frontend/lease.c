@@ -329,7 +329,6 @@ static void taken(struct lease *l, const char *body, size_t bytes)
 
 static void failed(struct lease *l, enum request request, const struct http_answer *answer, const char *body, size_t bytes)
 {
-	struct transport *t = l->config.env->transport;
 	struct apistatus s;
 
 	l->counts.failures++;
@@ -337,8 +336,8 @@ static void failed(struct lease *l, enum request request, const struct http_answ
 	free(l->metadata);
 	l->metadata = NULL;
 	apistatus_read(body ? body : "", bytes, &s);
-	if (answer->status == 401 && t->ops->renew_credentials)
-		t->ops->renew_credentials(t);
+	if (answer->status == 401)
+		env_renew_credentials(l->config.env);
 	if (answer->status != 409 && log_allowed(&l->limit, l->config.env, "lease"))
 		env_log(l->config.env, "warn", "lease %s/%s: %s %d %.300s", l->config.namespace, l->config.name,
 		        request == REQUEST_GET ? "get:" : "write:", answer->status,

@@ -44,6 +44,13 @@ static inline uint64_t env_now(const struct env *env)
 	return env->monotonic_ns(env->context);
 }
 
+/* The API server refused what we show: read it again before the next request, where there is anything to read. */
+static inline void env_renew_credentials(const struct env *env)
+{
+	if (env->transport->ops->renew_credentials)
+		env->transport->ops->renew_credentials(env->transport);
+}
+
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define NEVER_NS UINT64_MAX

@@ -5,6 +5,7 @@
  * remembered until the watch shows it, so that each change is written once. */
 #include "frontend/report_impl.h"
 
+#include "frontend/apipath.h"
 #include "frontend/event.h"
 #include "frontend/probe.h"
 #include "frontend/reason.h"
@@ -225,7 +226,6 @@ static bool status_echo(struct group *g, const struct gang_view *gang, const str
 static void status_write(struct group *g, const struct gang_view *gang, const struct group_status *want, const char *now)
 {
 	struct report *r = report_of(g);
-	const struct resource *of = gang->resource;
 
 	forget_sent(g);
 	g->sent = group_status_copy(want);
@@ -233,8 +233,8 @@ static void status_write(struct group *g, const struct gang_view *gang, const st
 	g->sent_ns = 0;
 	if (!g->sent)
 		fatal_memory();
-	jsonout_add(&r->path, "/apis/@p/@p/namespaces/@p/@p/@p/status", of->group, of->version, gang->namespace,
-	            of->plural, gang->name);
+	apipath_one(&r->path, gang->resource, gang->namespace, gang->name);
+	jsonout_add(&r->path, "/status");
 	if (gang->writes->strategic)
 		jsonout_add(&r->body, "{\"metadata\":{\"uid\":@s},\"status\":", gang->uid);
 	else

@@ -262,7 +262,6 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 {
 	struct item *i = context;
 	struct report *r = i->report;
-	struct transport *t = r->config.env->transport;
 
 	i->call = NULL;
 	PROBE(report_answered, (uint32_t)i->kind, (uint32_t)i->step, answer->status);
@@ -276,8 +275,7 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 	} else if (answer->status == 403 && i->tries < FORBIDDEN_TRIES) {
 		item_again(i, NS_PER_S);
 	} else if (answer->status == 401) {
-		if (t->ops->renew_credentials)
-			t->ops->renew_credentials(t);
+		env_renew_credentials(r->config.env);
 		item_again(i, i->tries > 1 ? backoff_failed(&r->backoff, r->config.env) : 0);
 	} else if (answer->status >= 200 && answer->status < 300) {
 		item_written(i);

@@ -1,7 +1,6 @@
 #include "frontend/watch_impl.h"
 
-#include "frontend/jsonout.h"
-
+#include "frontend/apipath.h"
 #include "frontend/apistatus.h"
 
 #include <errno.h>
@@ -44,16 +43,6 @@ void watch_wait(struct watch *w, enum watch_state next, uint64_t wait_ns)
 	w->wait_until_ns = env_now(w->env) + wait_ns;
 }
 
-void watch_path(const struct watch *w, char *out, size_t out_bytes)
-{
-	const struct resource *r = w->resource;
-
-	if (r->group[0])
-		snprintf(out, out_bytes, "/apis/%s/%s/%s", r->group, r->version, r->plural);
-	else
-		snprintf(out, out_bytes, "/api/%s/%s", r->version, r->plural);
-}
-
 void watch_select(struct watch *w, const char *label_selector)
 {
 	struct jsonout query = {0};
@@ -73,10 +62,9 @@ char *watch_query(const struct watch *w, const char *rest)
 {
 	bool both = w->selector && *rest;
 	struct jsonout out = {0};
-	char base[256];
 
-	watch_path(w, base, sizeof(base));
-	jsonout_add(&out, "@r@r@r@r@r", base, w->selector || *rest ? "?" : "", rest, both ? "&" : "",
+	apipath_all(&out, w->resource);
+	jsonout_add(&out, "@r@r@r@r", w->selector || *rest ? "?" : "", rest, both ? "&" : "",
 	            w->selector ? w->selector : "");
 	return out.at;
 }

@@ -70,10 +70,7 @@ struct watch {
 /* Then that, so much later. */
 void watch_wait(struct watch *w, enum watch_state next, uint64_t wait_ns);
 
-/* The collection's path, without a query. */
-void watch_path(const struct watch *w, char *out, size_t out_bytes);
-
-/* The path with its query: what selects, and `rest`, which may be "".  To be freed. */
+/* The collection's path with its query: what selects, and `rest`, which may be "".  To be freed. */
 char *watch_query(const struct watch *w, const char *rest);
 
 /* To the model; what it can't take is logged and counted.  watch_put() is a
