@@ -37,6 +37,7 @@ struct member {
 	/* The core's last decision about it. */
 	char decided[NAME_BYTES];
 	uint64_t decided_at; /* counts decisions; 0: never */
+	uint64_t decided_ns;
 	uint32_t instance, core_life, frontend_life;
 	struct sum others;   /* on that node, that the core knew then */
 	struct sum size;     /* of that node, as it knew it then */
@@ -156,11 +157,22 @@ static struct place *place_of(struct book *b, const char *name)
 	return &b->places[b->places_n++];
 }
 
+/* gangs_n: nobody spoke of it yet. */
+static size_t gang_index(const struct book *b, const char *name)
+{
+	size_t i = 0;
+
+	while (i < b->gangs_n && strcmp(b->gangs[i].name, name) != 0)
+		i++;
+	return i;
+}
+
 static struct gang_book *gang_of(struct book *b, const char *name)
 {
-	for (size_t i = 0; i < b->gangs_n; i++)
-		if (strcmp(b->gangs[i].name, name) == 0)
-			return &b->gangs[i];
+	size_t i = gang_index(b, name);
+
+	if (i < b->gangs_n)
+		return &b->gangs[i];
 	if (b->gangs_n == sizeof(b->gangs) / sizeof(b->gangs[0]))
 		as_die("the simulator has too many groups");
 	put(b->gangs[b->gangs_n].name, name);
@@ -238,17 +250,17 @@ void book_core_node(struct book *b, uint32_t instance, const char *name, const s
 }
 
 /* Did whoever decided about `by` know nothing of a Binding of `old` that may land?  Both processes are dead that sent it; or
- * the frontend is, and the core gave its room up, since what is left of its gang can't begin (core/carry.h). */
+ * the frontend is, and the core gave its room up, since after it was decided its gang could not begin any more (core/carry.h). */
 static bool forgotten(const struct book *b, const struct member *old, const struct member *by)
 {
-	const struct gang_book *g = NULL;
+	const size_t i = gang_index(b, old->group);
+	const struct gang_book *g = &b->gangs[i];
 
 	if (old->frontend_life == by->frontend_life)
 		return false;
-	for (size_t i = 0; i < b->gangs_n && old->group[0] != '\0'; i++)
-		if (strcmp(b->gangs[i].name, old->group) == 0)
-			g = &b->gangs[i];
-	return old->core_life != by->core_life || (g != NULL && (!g->there || g->raised_ns > 0 || g->lost_ns > 0));
+	if (old->core_life != by->core_life)
+		return true;
+	return i < b->gangs_n && (!g->there || g->raised_ns >= old->decided_ns || g->lost_ns >= old->decided_ns);
 }
 
 /* Pods on the node now that whoever decided about `by` did not place himself; `known` of them only. */
@@ -279,6 +291,7 @@ void book_core_binds(struct book *b, uint32_t instance, const char *uid, const c
 		gang_of(b, m->group)->lost_ns = m->lost_ns;
 	put(m->decided, node);
 	m->decided_at = ++b->decisions;
+	m->decided_ns = b->sim->now_ns;
 	m->orphan = false;
 	m->instance = b->decider = instance;
 	m->core_life = b->core_life[instance];
