@@ -120,8 +120,8 @@ $(B)/obj/%.o: %.c Makefile
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# Its vectors are passed between functions that are all inlined.
-$(B)/obj/core/views_lanes.o: WARN += -Wno-psabi
+# Their vectors are passed between functions that are all inlined.
+$(B)/obj/core/views_lanes.o $(B)/obj/core/views_ahead.o: WARN += -Wno-psabi
 
 # Its text is compiled in.
 $(B)/obj/frontend/page.o: frontend/page.html

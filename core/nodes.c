@@ -215,7 +215,7 @@ static void fit_update(struct nodes *ns, node_id id)
 	balance_update(f, exact);
 }
 
-/* One pod more or less: whole numbers below 2^53 stay exact. */
+/* So many pods more or less: whole numbers below 2^53 stay exact, and what grows over FIT_MOST is seen. */
 static void fit_add(struct node_fit *f, const struct shape_fit *s, double by)
 {
 	f->cpu_scored += by * s->cpu_scored;
@@ -234,16 +234,6 @@ static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, 
 		fit_update(ns, id);
 	else
 		fit_add(f, s, by);
-}
-
-bool nodes_weigh_ahead(struct nodes *ns, node_id id, const struct shape *s)
-{
-	struct node_fit *f = &ns->fits[id];
-
-	if (!fit_exact(f) || !s->placed.exact)
-		return false;
-	fit_add(f, &s->placed, 1);
-	return fit_exact(f);
 }
 
 /* Longer rows, with what is in them; NULL when memory is short. */
@@ -351,7 +341,7 @@ static void wide_add(struct nodes *ns, node_id id, const struct shape *s, int64_
 static void sums_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
 {
 	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
-	const bool present = node_present(&ns->slots[id]);
+	const int64_t counts = node_present(&ns->slots[id]) ? -1 : 0; /* as a mask */
 
 	if (ns->wide_sums) {
 		wide_add(ns, id, s, n);
@@ -363,7 +353,7 @@ static void sums_add(struct nodes *ns, node_id id, const struct shape *s, int64_
 
 		assert(n > 0 || now <= nodes_allocatable(ns, id, r));
 		rooms[r] = now;
-		ns->free[r] += present ? free_part(now) - free_part(was) : 0;
+		ns->free[r] += (free_part(now) - free_part(was)) & counts;
 	}
 }
 
@@ -395,17 +385,20 @@ void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32
 	const int64_t *rooms = &ns->room[(size_t)id * ns->stride];
 	bool fit = true;
 
-	for (uint32_t i = 0; i < s->requests_n; i++)
-		fit = fit && (wide)s->requests[i].value * n <= rooms[s->requests[i].resource];
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		int64_t taken;
+
+		fit = fit && !__builtin_mul_overflow(s->requests[i].value, (int64_t)n, &taken) &&
+		      taken <= rooms[s->requests[i].resource];
+	}
 	if (!fit) {
 		while (n-- > 0)
 			nodes_take(ns, id, s);
-		fit_update(ns, id);
 		return;
 	}
 	sums_add(ns, id, s, (int64_t)n);
 	scored_add(ns, id, s, (int64_t)n);
-	fit_update(ns, id);
+	fit_change(ns, id, &s->placed, n);
 	ns->slots[id].pods += n;
 	changed(ns, id);
 }

@@ -127,10 +127,6 @@ void nodes_give(struct nodes *ns, node_id id, const struct shape *s);
 /* n of them at once. */
 void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n);
 
-/* A plan weighs the node as if one more were there; nodes_take_many() follows before anything else is
- * asked of it.  False when its numbers are too large for that, and then it is to be taken at once. */
-bool nodes_weigh_ahead(struct nodes *ns, node_id id, const struct shape *s);
-
 /* Something about the pods on it changed that rules between pods see. */
 void nodes_touch(struct nodes *ns, node_id id);
 
@@ -144,6 +140,8 @@ static inline int64_t nodes_room(const struct nodes *ns, node_id id, uint32_t re
 
 static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint32_t resource)
 {
+	if (resource < AMOUNTS_BLOCK)
+		return ns->ledger->amounts[id].allocatable[resource]; /* the first block is always there */
 	return resource < ns->columns ? ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK] : 0;
 }
 

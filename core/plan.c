@@ -186,11 +186,10 @@ static uint32_t fill_block(struct plan *plan, struct views *vs, struct view *v, 
 	for (uint64_t bits = tree_block(f->tree, block, top); bits && member < f->end; bits &= bits - 1) {
 		uint32_t at = block * TREE_FAN + (uint32_t)__builtin_ctzll(bits);
 		uint32_t rank = f->ranks ? f->ranks[at] : at;
+		uint32_t end = member + view_take_ahead(vs, v, rank, top, f->end - member);
 
-		do {
-			view_take_ahead(vs, v, rank);
+		while (member < end)
 			plan->nodes[member++] = vs->nodes->order[rank];
-		} while (member < f->end && tree_at(&v->tree, rank) >= top);
 		tree_put(f->tree, at, tree_at(&v->tree, rank));
 	}
 	tree_mend(f->tree, block);

@@ -46,9 +46,9 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	vs->of_kind[0] = malloc(2 * kinds * sizeof(*vs->of_kind[0]));
 	vs->hold_nodes = calloc((limits->nodes + 63) / 64, sizeof(*vs->hold_nodes));
 	vs->hold_whole = calloc((limits->nodes + 63) / 64, sizeof(*vs->hold_whole));
+	vs->ahead_at = calloc(limits->nodes, sizeof(*vs->ahead_at));
 	vs->ahead = calloc(limits->nodes, sizeof(*vs->ahead));
-	vs->ahead_ranks = calloc(limits->nodes, sizeof(*vs->ahead_ranks));
-	if (!vs->slots || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead || !vs->ahead_ranks ||
+	if (!vs->slots || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead_at || !vs->ahead ||
 	    judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
@@ -102,8 +102,8 @@ void views_free(struct views *vs)
 	free(vs->of_kind[0]);
 	free(vs->hold_nodes);
 	free(vs->hold_whole);
+	free(vs->ahead_at);
 	free(vs->ahead);
-	free(vs->ahead_ranks);
 	judgement_free(&vs->judgement);
 	*vs = (struct views){ 0 };
 }
@@ -558,42 +558,6 @@ void view_take(struct views *vs, struct view *v, uint32_t rank)
 	relook_taken(vs, v, shape_of(vs, v->kind), rank);
 	v->position = vs->nodes->log_n;
 	vs->steps += v->gates ? gates_steps(v->gates) : 0;
-}
-
-void view_take_ahead(struct views *vs, struct view *v, uint32_t rank)
-{
-	const struct shape *s = shape_of(vs, v->kind);
-	const node_id id = vs->nodes->order[rank];
-	tree_key key = 0;
-
-	assert(v->mode == VIEW_PLAIN && v->position == vs->nodes->log_n);
-	if (!v->plain_room || v->counts[rank] == vs->most || vs->score != SCORE_KUBE || !s->fit.exact ||
-	    !nodes_weigh_ahead(vs->nodes, id, s)) {
-		view_settle(vs, v);
-		view_take(vs, v, rank);
-		return;
-	}
-	if (vs->ahead[rank]++ == 0)
-		vs->ahead_ranks[vs->ahead_n++] = rank;
-	v->capacity = --v->counted;
-	if (--v->counts[rank] > 0)
-		key = (tree_key)node_key(vs, v, s, id);
-	if (v->masked)
-		v->points[rank] = key;
-	tree_put(&v->tree, rank, key);
-}
-
-void view_settle(struct views *vs, struct view *v)
-{
-	for (uint32_t i = 0; i < vs->ahead_n; i++) {
-		const uint32_t rank = vs->ahead_ranks[i];
-
-		tree_mend(&v->tree, rank / TREE_FAN);
-		census_take_many(vs->census, vs->nodes->order[rank], v->kind, vs->ahead[rank]);
-		vs->ahead[rank] = 0;
-	}
-	vs->ahead_n = 0;
-	v->position = vs->nodes->log_n;
 }
 
 /* ---- asking ----------------------------------------------------------------- */

@@ -77,6 +77,15 @@ struct view {
 	struct facts facts;
 };
 
+#define AHEAD_KEYS 4u
+
+/* A node that takes pods ahead: see view_take_ahead(). */
+struct ahead {
+	uint32_t rank;
+	uint32_t taken;
+	tree_key keys[AHEAD_KEYS]; /* after pod i + 1, i + 1 + AHEAD_KEYS ... */
+};
+
 struct views {
 	struct view *slots;
 	uint32_t slots_n;
@@ -95,9 +104,9 @@ struct views {
 	struct judgement judgement; /* scratch */
 	enum score_policy score;
 	uint32_t most; /* a node's count is cut off here */
-	uint32_t *ahead; /* by rank: pods taken ahead */
-	uint32_t *ahead_ranks; /* that have some */
+	struct ahead *ahead; /* nodes with pods that are taken ahead */
 	uint32_t ahead_n;
+	uint32_t *ahead_at; /* by rank: which of them + 1, or 0 */
 	uint64_t uses;
 	uint64_t steps; /* work done, in units of about 10 ns; the planner's budget */
 };
@@ -148,10 +157,11 @@ uint64_t view_bound(struct views *vs, const struct view *v);
  * stays so. */
 void view_take(struct views *vs, struct view *v, uint32_t rank);
 
-/* The same for many in a row, of a plain view that is up to date: its counts and the keys of single nodes are
- * so at once; the rest of its tree, and all that others see, by view_settle(), once for each node and before
- * anything else is asked or changed. */
-void view_take_ahead(struct views *vs, struct view *v, uint32_t rank);
+/* The same for many in a row, of a plain view that is up to date: pods come to the node, up to `most`, while its
+ * key is `least` (> 0) or more, as it is; how many they were.  Counts and the keys of single nodes are
+ * right at once; the rest of the tree, and all that others see, by view_settle(), once for each node and
+ * before anything else is asked or changed. */
+uint32_t view_take_ahead(struct views *vs, struct view *v, uint32_t rank, tree_key least, uint32_t most);
 void view_settle(struct views *vs, struct view *v);
 
 /* No more of the kind than these fit on the node by itself. */
