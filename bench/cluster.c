@@ -89,6 +89,15 @@ void cluster_node(struct cluster *c, node_id node, bool more)
 	tell_node(c, node, more ? 8 * GIB : 0);
 }
 
+/* After so many records at most the core's loop shows what they changed; other feeds have a loop of their own. */
+#define SHOWN_AFTER 256u
+
+static void show(struct cluster *c)
+{
+	if (c->core)
+		core_show(c->core);
+}
+
 /* On the measured path: nothing here but what the core's own loop does. */
 void cluster_decide(struct cluster *c)
 {
@@ -98,6 +107,7 @@ void cluster_decide(struct cluster *c)
 		c->time_ns += 1000;
 		if (!c->feed(c, &r))
 			exit(1);
+		show(c);
 		ring_publish(&c->commands);
 	}
 }
@@ -130,6 +140,7 @@ void cluster_batch(struct cluster *c)
 uint64_t cluster_run(struct cluster *c)
 {
 	uint64_t start = bench_now_ns();
+	uint32_t n = 0;
 
 	c->batching = false;
 	for (size_t at = 0; at < c->batch_bytes;) {
@@ -138,7 +149,10 @@ uint64_t cluster_run(struct cluster *c)
 		if (!c->feed(c, r))
 			exit(1);
 		at += r->bytes;
+		if (++n % SHOWN_AFTER == 0)
+			show(c);
 	}
+	show(c);
 	return bench_now_ns() - start;
 }
 
@@ -182,7 +196,7 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 
 static bool feed_core(struct cluster *c, const struct record *r)
 {
-	int rc = core_step(c->core, r);
+	int rc = core_apply(c->core, r);
 
 	if (rc == 0)
 		return true;

@@ -213,6 +213,7 @@ static int node_forget(struct core *c, node_id id)
 	nodes_drop(&c->nodes, id);
 	census_node_drop(&c->census, id, existed);
 	shapes_follow(&c->shapes, id, &c->nodes.slots[id]);
+	nodes_publish(&c->nodes); /* its row has a name that may soon be another's */
 	return 0;
 }
 
@@ -498,7 +499,7 @@ static const char *turn_fault(const struct core *c, const struct record *r)
 	return r->epoch == c->epoch ? NULL : "a record of another epoch";
 }
 
-int core_step(struct core *c, const struct record *record)
+int core_apply(struct core *c, const struct record *record)
 {
 	const uint64_t before_ns = c->now_ns;
 	const char *fault = record_check(record);
@@ -515,20 +516,32 @@ int core_step(struct core *c, const struct record *record)
 		c->now_ns = before_ns;
 	else if (c->now_ns != before_ns)
 		decide_tick(c);
-	PROBE(rows_publish, c->epoch, c->nodes.behind_n);
-	if (c->nodes.behind_n > 0)
-		nodes_publish(&c->nodes);
-	gauges_set(c);
-	if (c->nodes.saturated != c->saturated_told) {
-		stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_told);
-		c->saturated_told = c->nodes.saturated;
-	}
 	if (rc == 0)
 		stat_add(&core_stats(c)->events, 1);
 	else if (rc == -ENOSPC)
 		stat_add(&core_stats(c)->limits_hit, 1);
 	else if (rc == -EPROTO)
 		stat_add(&core_stats(c)->bad_records, 1);
+	return rc;
+}
+
+void core_show(struct core *c)
+{
+	PROBE(rows_publish, c->epoch, c->nodes.behind_n);
+	if (c->nodes.behind_n > 0)
+		nodes_publish(&c->nodes);
+	gauges_set(c);
+	if (c->nodes.saturated == c->saturated_told)
+		return;
+	stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_told);
+	c->saturated_told = c->nodes.saturated;
+}
+
+int core_step(struct core *c, const struct record *record)
+{
+	const int rc = core_apply(c, record);
+
+	core_show(c);
 	return rc;
 }
 

@@ -75,6 +75,11 @@ void core_free(struct core *core);
  * caller, aligned to 8, and not kept. */
 int core_step(struct core *core, const struct record *record);
 
+/* The same in two parts, for many records in a row: what they change is in the rows of nodes and in the gauges
+ * only when it is shown. */
+int core_apply(struct core *core, const struct record *record);
+void core_show(struct core *core);
+
 /* What was wrong with the last record that gave -EPROTO: a static text. */
 const char *core_fault(const struct core *core);
 

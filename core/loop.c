@@ -163,7 +163,7 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	l->command_full = false;
 	if (l->config.recorder)
 		recorder_input(l->config.recorder, r);
-	rc = core_step(l->core, r);
+	rc = core_apply(l->core, r);
 	if (l->config.recorder)
 		recorder_done(l->config.recorder, rc, l->command_full);
 	if (rc == -EPROTO)
@@ -190,7 +190,7 @@ static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16
 }
 
 /* Up to BATCH records of one ring; how many, or -1 when the peer broke. */
-static int drain(struct loop *l, const char *name, struct ring_reader *ring)
+static int read_records(struct loop *l, const char *name, struct ring_reader *ring)
 {
 	struct record *r = (struct record *)(void *)l->buffer;
 	int n = 0, rc = 0;
@@ -210,6 +210,19 @@ static int drain(struct loop *l, const char *name, struct ring_reader *ring)
 		peer_bad(l, name, NULL, rc, "the ring makes no sense");
 		return -1;
 	}
+	return n;
+}
+
+/* ... and what they changed is shown before their room is given back. */
+static int drain(struct loop *l, const char *name, struct ring_reader *ring)
+{
+	const int n = read_records(l, name, ring);
+
+	if (n == 0)
+		return 0;
+	core_show(l->core);
+	if (n < 0)
+		return n;
 	PROBE(ring_in_release, (uint32_t)n, l->epoch);
 	ring_release(ring);
 	PROBE(ring_in_released, (uint32_t)n, l->epoch);
@@ -220,10 +233,13 @@ static int drain(struct loop *l, const char *name, struct ring_reader *ring)
 static bool plan(struct loop *l)
 {
 	struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = l->epoch, .time_ns = l->time_ns };
+	bool ok;
 
 	l->begun_ns = clock_ns();
 	PROBE(round_begun, l->epoch);
-	return step(l, "none", &r);
+	ok = step(l, "none", &r);
+	core_show(l->core);
+	return ok;
 }
 
 static bool wants_plan(const struct loop *l)
