@@ -7,7 +7,7 @@ import json
 import sys
 from collections import defaultdict
 
-GOALS = {"core": (95, 85), "ipc": (0, 0), "frontend": (90, 0), "ctl": (0, 0)}  # per cent of lines, of branches
+GOALS = {"core": (95, 85), "ipc": (90, 0), "frontend": (90, 0), "ctl": (85, 0)}  # per cent of lines, of branches
 FILE_LINES, MANY = 10, 25  # a file is named when so many lines are missing
 
 
@@ -39,7 +39,7 @@ def main(path):
         counts = folders[folder]
         short = share(*counts[:2]) < lines or share(*counts[2:]) < branches
         missed += short
-        goal = f"goal {lines} and {branches} %" if lines else "no goal"
+        goal = f"goal {lines}{f' and {branches}' if branches else ''} %"
         print(f"figure: {row(folder + '/', counts)}; {goal}{': missed' if short else ''}")
     print(f"{len(GOALS) - missed} passed, {missed} failed")
     return missed > 0

@@ -193,6 +193,33 @@ static void *nothing(void *context)
 	return context;
 }
 
+/* Of the filter itself: what no rule names is as before, and arguments are compared. */
+Test(confine, a_rule_is_for_its_call_and_its_arguments)
+{
+	const struct confine_rule rules[] = {
+		{ SCMP_SYS(getsid), SCMP_ACT_ERRNO(ENOTTY), 0, { { 0 } } },
+		{ SCMP_SYS(getpgid), SCMP_ACT_ERRNO(EDOM), 1, { { 0, SCMP_CMP_MASKED_EQ, UINT64_MAX, 1 } } },
+	};
+	int rc = confine_privileges() ? confine(SCMP_ACT_ALLOW, rules, 2, true) : -EPERM;
+
+	if (rc < 0)
+		cr_skip_test("no filters here");
+	cr_assert(syscall(SYS_getsid, 0) < 0 && errno == ENOTTY);
+	cr_assert(syscall(SYS_getpgid, 1) < 0 && errno == EDOM);
+	cr_assert_eq(syscall(SYS_getpgid, 0), getpgrp());
+	cr_assert_eq(syscall(SYS_getpid), getpid());
+}
+
+/* One says what all others are told anyway, the other nothing that there is. */
+Test(confine, a_rule_that_makes_no_sense_is_an_error)
+{
+	const struct confine_rule rule = { SCMP_SYS(getsid), SCMP_ACT_ALLOW, 0, { { 0 } } };
+
+	cr_assert_lt(confine(SCMP_ACT_ALLOW, &rule, 1, false), 0);
+	cr_assert_lt(confine(0x1234, &rule, 1, false), 0);
+	cr_assert_geq(syscall(SYS_getsid, 0), 0);
+}
+
 /* The filter is on threads that were there before it, and new ones can be made in the frontend. */
 static void *wait_then_open(void *context)
 {

@@ -365,6 +365,48 @@ Test(link, tells_a_second_frontend_that_it_is_busy)
 	world_free(&w);
 }
 
+/* What the core says, as the peer is to understand it. */
+struct refused {
+	enum link_refusal refusal;
+	int rc;
+	const char *text;
+};
+
+static const struct refused refusals[] = {
+	{ LINK_REFUSED_PEER, EPERM, "another user id" },
+	{ LINK_REFUSED_BUSY, EBUSY, "another frontend is connected" },
+	{ LINK_REFUSED_SEGMENT, EINVAL, "the intake is not sealed, not allocated or not of the right size" },
+	{ LINK_REFUSED_MESSAGE, EPROTO, "a malformed message" },
+};
+static const struct refused *expected;
+
+static int child_refused(const struct world *w)
+{
+	struct link_error e = { 0 };
+	int rc = connect_status(w, &e);
+
+	if (e.refusal != expected->refusal || !strstr(e.text, expected->text) || !strstr(e.text, w->path))
+		return 253;
+	return rc;
+}
+
+Test(link, tells_each_refusal_by_its_name)
+{
+	struct world w = world_new();
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		struct link_peer peer;
+		pid_t child;
+
+		expected = &refusals[i];
+		child = spawn(&w, child_refused);
+		peer = accept_peer(&w, LINK_FRONTEND);
+		link_refuse(&peer, expected->refusal, NULL);
+		expect_exit(child, expected->rc);
+	}
+	world_free(&w);
+}
+
 static int child_any(const struct world *w)
 {
 	struct link_error e = { 0 };
@@ -385,6 +427,36 @@ Test(link, tells_when_no_answer_comes)
 	close(passed);
 	close(fd);
 	expect_exit(child, ECONNRESET);
+	world_free(&w);
+}
+
+/* A core that is none of ours: what it answers is no message, or one of another build. */
+Test(link, frontend_refuses_an_answer_that_is_none)
+{
+	static const int wanted[] = { EPROTO, EPROTO, EPROTO, EPROTONOSUPPORT, EPERM };
+	struct world w = world_new();
+
+	for (int which = 0; which < 5; which++) {
+		struct message_welcome m = {
+			.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_WELCOME },
+			.epoch = EPOCH, .limits = limits,
+		};
+		pid_t child = spawn(&w, child_any);
+		struct link_peer peer = accept_peer(&w, LINK_FRONTEND);
+		int passed = -1;
+
+		if (which == 0)
+			m.head.kind = MESSAGE_REFUSED; /* of the wrong size */
+		else if (which == 1)
+			m.head.kind = MESSAGE_HELLO;
+		else if (which == 3)
+			m.head.hash++;
+		else if (which == 4)
+			passed = peer.fd; /* 2: a welcome without memory; 4: with what is none */
+		cr_assert_eq(message_send(peer.fd, &m, sizeof(m), passed), 0);
+		expect_exit(child, wanted[which]);
+		link_peer_close(&peer);
+	}
 	world_free(&w);
 }
 
