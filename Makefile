@@ -126,6 +126,21 @@ $(B)/obj/core/views_lanes.o $(B)/obj/core/views_ahead.o: WARN += -Wno-psabi
 # Its text is compiled in.
 $(B)/obj/frontend/page.o: frontend/page.html
 
+# What is measured and shipped of the core is compiled as a whole, so that small functions cost no calls from file to file
+# (docs/decisions/037).  Tests link the plain objects: each of their programs would be compiled anew.
+ifeq ($(SAN)$(filter-out gcc,$(CC)),)
+LTO := -flto=auto -fno-fat-lto-objects
+core_whole := $(patsubst %.c,$(B)/whole/%.o,$(call lib_src,core) $(call lib_src,ipc))
+$(B)/whole/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(LTO) -MMD -MP -c -o $@ $<
+$(B)/whole/core/views_lanes.o $(B)/whole/core/views_ahead.o: WARN += -Wno-psabi
+else
+LTO :=
+core_whole = $(LIB_core) $(LIB_ipc)
+endif
+
 define library
 $(LIB_$(2)): $(call obj,$(call lib_src,$(1)))
 	@mkdir -p $$(@D)
@@ -143,22 +158,22 @@ $(eval $(call library,tests/demo,demo))
 $(eval $(call library,tests/sim,sim))
 $(eval $(call library,tests/probe,probe))
 
-# $(1) binary, $(2) main object, $(3) libraries in link order
+# $(1) binary, $(2) main object, $(3) libraries in link order, $(4) flags of the linker
 define program
 $(B)/bin/$(1): $(B)/obj/$(2).o $(3)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $$(LDLIBS)
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) $(4) -o $$@ $$^ $$(LDLIBS)
 endef
-$(eval $(call program,muster-core,core/main,$(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-core,core/main,$(core_whole),$(LTO)))
 $(eval $(call program,muster-frontend,frontend/main,$(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,musterctl,ctl/main,$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
 $(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,muster-sim,tests/sim/main,$(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-killat,tests/probe/main,$(LIB_probe)))
-$(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
-$(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(core_whole),$(LTO)))
+$(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_frontend) $(core_whole),$(LTO)))
 
 # Preloaded by tests: tests/lib/shim.py.
 $(B)/lib/muster-shim.so: tests/shim/shim.c Makefile
@@ -379,4 +394,4 @@ deb:
 clean:
 	rm -rf build build-*
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/whole -name '*.d' 2>/dev/null)
