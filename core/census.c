@@ -83,7 +83,7 @@ static void bonds_change(struct census *cs, node_id node, const struct shape_lin
 {
 	const bool exists = node_present(&cs->nodes->slots[node]);
 
-	for (uint32_t i = 0; links && i < links->terms_n; i++) {
+	for (uint32_t i = 0; i < links->terms_n; i++) {
 		struct bond *b = &cs->bonds[links->terms[i].bond];
 
 		b->holders[node] += by;
@@ -92,24 +92,33 @@ static void bonds_change(struct census *cs, node_id node, const struct shape_lin
 	}
 }
 
+/* What pods of the kind count beside the sums of their node. */
+static inline void counts_change(struct census *cs, node_id node, kind_id kind, bool leaving, uint32_t by)
+{
+	const struct class *class = kind_class(&cs->kinds, kind);
+	const struct shape_links *links = cs->links[cs->kinds.slots[kind].shape];
+
+	if (class->n > 0)
+		selectors_change(cs, node, class, leaving, by);
+	if (links)
+		bonds_change(cs, node, links, by);
+}
+
 void census_take(struct census *cs, node_id node, kind_id kind, bool leaving)
 {
-	const shape_id shape = cs->kinds.slots[kind].shape;
+	const struct shape *s = &cs->shapes->slots[cs->kinds.slots[kind].shape];
 
-	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, 1);
-	bonds_change(cs, node, cs->links[shape], 1);
-	if (things_has(&cs->shapes->slots[shape]))
-		things_take(cs->things, node, &cs->shapes->slots[shape]);
-	nodes_take(cs->nodes, node, &cs->shapes->slots[shape]);
+	counts_change(cs, node, kind, leaving, 1);
+	if (things_has(s))
+		things_take(cs->things, node, s);
+	nodes_take(cs->nodes, node, s);
 }
 
 void census_take_many(struct census *cs, node_id node, kind_id kind, uint32_t n)
 {
-	const shape_id shape = cs->kinds.slots[kind].shape;
-	const struct shape *s = &cs->shapes->slots[shape];
+	const struct shape *s = &cs->shapes->slots[cs->kinds.slots[kind].shape];
 
-	selectors_change(cs, node, kind_class(&cs->kinds, kind), false, n);
-	bonds_change(cs, node, cs->links[shape], n);
+	counts_change(cs, node, kind, false, n);
 	for (uint32_t i = 0; i < n && things_has(s); i++)
 		things_take(cs->things, node, s);
 	nodes_take_many(cs->nodes, node, s, n);
@@ -117,13 +126,12 @@ void census_take_many(struct census *cs, node_id node, kind_id kind, uint32_t n)
 
 void census_give(struct census *cs, node_id node, kind_id kind, bool leaving)
 {
-	const shape_id shape = cs->kinds.slots[kind].shape;
+	const struct shape *s = &cs->shapes->slots[cs->kinds.slots[kind].shape];
 
-	selectors_change(cs, node, kind_class(&cs->kinds, kind), leaving, UINT32_MAX);
-	bonds_change(cs, node, cs->links[shape], UINT32_MAX);
-	if (things_has(&cs->shapes->slots[shape]))
-		things_give(cs->things, node, &cs->shapes->slots[shape]);
-	nodes_give(cs->nodes, node, &cs->shapes->slots[shape]);
+	counts_change(cs, node, kind, leaving, UINT32_MAX);
+	if (things_has(s))
+		things_give(cs->things, node, s);
+	nodes_give(cs->nodes, node, s);
 }
 
 bool census_eases(const struct census *cs, kind_id kind)

@@ -105,8 +105,7 @@ void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)
 	p->gang = ID_NONE;
 }
 
-/* Counts of the role that has this number; NULL without a quorum for it. */
-static uint32_t *role_find(const struct gang *g, uint32_t number)
+uint32_t *gang_role_counts(const struct gang *g, uint32_t number)
 {
 	uint32_t from = 0, to = gang_roles_n(g);
 
@@ -123,18 +122,13 @@ static uint32_t *role_find(const struct gang *g, uint32_t number)
 	return NULL;
 }
 
-static inline uint32_t *role_counts(const struct gang *g, const struct pod *p)
-{
-	return g->parts ? role_find(g, p->role) : NULL;
-}
-
 void gang_count_roles(const struct gangs *gs, struct gang *g)
 {
 	if (gang_roles_n(g) == 0)
 		return;
 	memset(g->parts->counts, 0, g->parts->roles_n * sizeof(*g->parts->counts));
 	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
-		uint32_t *counts = role_counts(g, &gs->pods->slots[id]);
+		uint32_t *counts = gang_role_counts(g, gs->pods->slots[id].role);
 
 		if (counts)
 			counts[gs->pods->slots[id].class]++;
@@ -174,45 +168,6 @@ void gang_need_find(const struct gang *g, struct gang_need *need)
 		if (role_missing(g, i) > 0)
 			need->roles[need->roles_n++] =
 				(struct gang_role){ .role = g->parts->roles[i].role, .quorum = role_missing(g, i) };
-}
-
-static bool class_is_pending(uint8_t class)
-{
-	return class >= MEMBER_REFUSED && class <= MEMBER_READY;
-}
-
-void gang_count(struct gang *g, const struct pod *p)
-{
-	uint32_t *of_role = role_counts(g, p);
-
-	g->counts[p->class]++;
-	if (of_role)
-		of_role[p->class]++;
-	if (g->created_ns == 0 && (g->members == 1 || p->created_ns < g->age_ns))
-		g->age_ns = p->created_ns;
-	if (!class_is_pending(p->class))
-		return;
-	/* With nothing pending the priority was left over and means nothing. */
-	if (g->priority_n == 0 || p->priority > g->priority) {
-		g->priority = p->priority;
-		g->priority_n = 0;
-	}
-	if (p->priority == g->priority)
-		g->priority_n++;
-}
-
-void gang_uncount(struct gang *g, const struct pod *p)
-{
-	uint32_t *of_role = role_counts(g, p);
-
-	assert(g->counts[p->class] > 0);
-	g->counts[p->class]--;
-	if (of_role)
-		of_role[p->class]--;
-	if (g->created_ns == 0 && p->created_ns == g->age_ns)
-		g->key_old = true;
-	if (class_is_pending(p->class) && p->priority == g->priority && --g->priority_n == 0)
-		g->key_old = true;
 }
 
 bool gang_rekey(const struct gangs *gs, struct gang *g)

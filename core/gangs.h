@@ -225,10 +225,49 @@ static inline bool gang_queued_right(const struct gang *g)
 void gang_link(struct gangs *gs, uint32_t index, pod_id pod);
 void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod);
 
+static inline bool class_is_pending(uint8_t class)
+{
+	return class >= MEMBER_REFUSED && class <= MEMBER_READY;
+}
+
+/* Counts of the role that has this number; NULL without a quorum for it. */
+uint32_t *gang_role_counts(const struct gang *g, uint32_t number);
+
 /* Count one member more or less of its class.  The key may rise with the first; it falls at the next
  * gang_rekey() only. */
-void gang_count(struct gang *g, const struct pod *p);
-void gang_uncount(struct gang *g, const struct pod *p);
+static inline void gang_count(struct gang *g, const struct pod *p)
+{
+	uint32_t *of_role = g->parts ? gang_role_counts(g, p->role) : NULL;
+
+	g->counts[p->class]++;
+	if (of_role)
+		of_role[p->class]++;
+	if (g->created_ns == 0 && (g->members == 1 || p->created_ns < g->age_ns))
+		g->age_ns = p->created_ns;
+	if (!class_is_pending(p->class))
+		return;
+	/* With nothing pending the priority was left over and means nothing. */
+	if (g->priority_n == 0 || p->priority > g->priority) {
+		g->priority = p->priority;
+		g->priority_n = 0;
+	}
+	if (p->priority == g->priority)
+		g->priority_n++;
+}
+
+static inline void gang_uncount(struct gang *g, const struct pod *p)
+{
+	uint32_t *of_role = g->parts ? gang_role_counts(g, p->role) : NULL;
+
+	assert(g->counts[p->class] > 0);
+	g->counts[p->class]--;
+	if (of_role)
+		of_role[p->class]--;
+	if (g->created_ns == 0 && p->created_ns == g->age_ns)
+		g->key_old = true;
+	if (class_is_pending(p->class) && p->priority == g->priority && --g->priority_n == 0)
+		g->key_old = true;
+}
 
 /* The gang has other roles: count its members in each anew. */
 void gang_count_roles(const struct gangs *gs, struct gang *g);

@@ -186,7 +186,7 @@ static void list_leave(struct core *c, struct pod *p)
 }
 
 /* The pod has its room, and a CMD_BIND is due. */
-static void reserved(struct core *c, struct pod *p)
+static inline void reserved(struct core *c, struct pod *p)
 {
 	p->state = POD_RESERVED;
 	p->any_attempt = false;
@@ -207,30 +207,44 @@ void pod_reserve(struct core *c, pod_id id, node_id node)
 	member_in(c, p);
 }
 
+/* A member has its room: it is counted, and its command is written. */
+static inline void member_reserve(struct core *c, struct gang *g, struct cmd_bind *bind, pod_id id, node_id node)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	assert(p->class == MEMBER_READY && p->list == LIST_NONE && p->node == ID_NONE);
+	gang_uncount(g, p);
+	p->node = node;
+	p->leaving = false;
+	reserved(c, p);
+	/* Those before it go first. */
+	if (c->sends.n > 0 || !say_bind(c, bind, id))
+		pod_queue_push(&c->sends, &c->pods, id);
+	p->class = MEMBER_BINDING;
+	gang_count(g, p);
+}
+
 void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)
 {
 	struct gang *g = &c->gangs.slots[index];
+	struct cmd_bind bind = say_bind_of(c, index);
+	kind_id kind = KIND_NONE;
+	uint32_t n = 0;
 
 	assert(g->place == PLACE_NONE && c->looked_at == index);
 	for (uint32_t i = 0; i < plan->n; i++) {
-		struct pod *p = &c->pods.slots[plan->pods[i]];
+		const struct pod *p = &c->pods.slots[plan->pods[i]];
 
 		if (plan->nodes[i] == ID_NONE)
 			continue;
-		assert(p->class == MEMBER_READY && p->list == LIST_NONE && p->node == ID_NONE && p->gang == index);
-		c->pods.classes[MEMBER_READY]--;
-		gang_uncount(g, p);
-		p->node = plan->nodes[i];
-		p->leaving = false;
-		room_eased(c, p);
-		reserved(c, p);
-		/* Those before it go first. */
-		if (c->sends.n > 0 || !say_bind(c, plan->pods[i]))
-			pod_queue_push(&c->sends, &c->pods, plan->pods[i]);
-		p->class = MEMBER_BINDING;
-		c->pods.classes[MEMBER_BINDING]++;
-		gang_count(g, p);
+		if (p->kind != kind) /* of a kind the first says it all */
+			room_eased(c, p);
+		kind = p->kind;
+		member_reserve(c, g, &bind, plan->pods[i], plan->nodes[i]);
+		n++;
 	}
+	c->pods.classes[MEMBER_READY] -= n;
+	c->pods.classes[MEMBER_BINDING] += n;
 	g->hopeless = 0;
 	gang_keep_room(c, index);
 }

@@ -380,6 +380,21 @@ void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 	changed(ns, id);
 }
 
+/* ... that all have room: then what is free shrinks by what they ask for. */
+static void sums_fill(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const int64_t counts = node_present(&ns->slots[id]) ? -1 : 0; /* as a mask */
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const uint32_t r = s->requests[i].resource;
+		const int64_t taken = s->requests[i].value * n;
+
+		rooms[r] -= taken;
+		ns->free[r] -= taken & counts;
+	}
+}
+
 void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n)
 {
 	const int64_t *rooms = &ns->room[(size_t)id * ns->stride];
@@ -396,7 +411,10 @@ void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32
 			nodes_take(ns, id, s);
 		return;
 	}
-	sums_add(ns, id, s, (int64_t)n);
+	if (ns->wide_sums)
+		sums_add(ns, id, s, (int64_t)n);
+	else
+		sums_fill(ns, id, s, (int64_t)n);
 	scored_add(ns, id, s, (int64_t)n);
 	fit_change(ns, id, &s->placed, n);
 	ns->slots[id].pods += n;
@@ -559,20 +577,20 @@ void nodes_drop(struct nodes *ns, node_id id)
 
 /* ---- rows --------------------------------------------------------------- */
 
-static void used_publish(struct nodes *ns, node_id id)
+static void used_publish(const struct nodes *ns, node_id id)
 {
-	int64_t room[AMOUNTS_BLOCK] __attribute__((uninitialized));
-	struct node_amounts *a;
+	const int64_t *room = &ns->room[(size_t)id * ns->stride];
+	int64_t left[AMOUNTS_BLOCK] __attribute__((uninitialized));
+	struct node_amounts *a = &ns->ledger->amounts[id];
 
-	for (uint32_t r = 0; r < ns->columns; r += AMOUNTS_BLOCK) {
-		a = ledger_amounts(ns->ledger, id, r);
-		memcpy(room, &ns->room[(size_t)id * ns->stride + r], sizeof(room)); /* nothing else changes it */
+	for (uint32_t r = 0; r < ns->columns; r += AMOUNTS_BLOCK, a += ns->ledger->limits.nodes) {
+		memcpy(left, room + r, sizeof(left)); /* nothing else changes it */
 		if (ns->wide_sums)
 			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
 				a->used[i] = wide_cut(ns->wide_sums->sums[(size_t)id * ns->stride + r + i]);
 		else
 			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
-				a->used[i] = a->allocatable[i] - room[i];
+				a->used[i] = a->allocatable[i] - left[i];
 	}
 }
 

@@ -14,23 +14,40 @@ static bool emit(struct core *c, enum record_kind kind, const void *body, uint32
 	return c->config.emit(c->config.context, kind, body, bytes);
 }
 
-bool say_bind(struct core *c, pod_id id)
+struct cmd_bind say_bind_of(const struct core *c, uint32_t index)
 {
-	struct pod *p = &c->pods.slots[id];
-	bool group = gang_is_group(&c->gangs, p->gang);
-	struct cmd_bind bind = { .pod = id, .pod_generation = p->generation, .node = p->node, .gang = ID_NONE,
-		                 .attempt = p->attempt };
+	const struct gang *g = &c->gangs.slots[index];
 
-	bind.node_generation = c->nodes.slots[p->node].generation;
-	if (group) {
-		bind.gang = p->gang;
-		bind.gang_generation = c->gangs.slots[p->gang].generation;
-		bind.terms = c->gangs.slots[p->gang].terms; /* of the plan too: new ones cancel what was not said */
-	}
-	if (!emit(c, CMD_BIND, &bind, sizeof(bind)))
+	if (!gang_is_group(&c->gangs, index))
+		return (struct cmd_bind){ .gang = ID_NONE };
+	/* Terms of the plan too: new ones cancel what was not said. */
+	return (struct cmd_bind){ .gang = index, .gang_generation = g->generation, .terms = g->terms };
+}
+
+bool say_bind(struct core *c, struct cmd_bind *bind, pod_id id)
+{
+	const struct pod *p = &c->pods.slots[id];
+
+	bind->pod = id;
+	bind->pod_generation = p->generation;
+	bind->node = p->node;
+	bind->node_generation = c->nodes.slots[p->node].generation;
+	bind->attempt = p->attempt;
+	if (!emit(c, CMD_BIND, bind, sizeof(*bind)))
 		return false;
 	PROBE(bind_said, id, p->generation, p->node, p->attempt);
 	stat_add(&core_stats(c)->binds_sent, 1);
+	return true;
+}
+
+static bool say_first(struct core *c)
+{
+	const pod_id id = c->sends.first;
+	struct cmd_bind bind = say_bind_of(c, c->pods.slots[id].gang);
+
+	if (!say_bind(c, &bind, id))
+		return false;
+	pod_queue_remove(&c->sends, &c->pods, id);
 	return true;
 }
 
@@ -41,11 +58,9 @@ bool say_waits(const struct core *c)
 
 bool say_all(struct core *c)
 {
-	while (c->sends.n > 0) {
-		if (!say_bind(c, c->sends.first))
+	while (c->sends.n > 0)
+		if (!say_first(c))
 			return false;
-		pod_queue_remove(&c->sends, &c->pods, c->sends.first);
-	}
 	if (c->say.gang_waits) {
 		if (!emit(c, CMD_GANG, &c->say.gang, sizeof(c->say.gang)))
 			return false;
