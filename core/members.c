@@ -89,7 +89,7 @@ void gang_keep_room(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
 
-	if (gang_has_begun(g) && gang_members(g) >= g->quorum)
+	if (g->kept == 0 || (gang_has_begun(g) && gang_members(g) >= g->quorum))
 		return;
 	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
 		keep_end(c, &c->pods.slots[id]);

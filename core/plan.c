@@ -132,8 +132,7 @@ void groups_look(struct plan *plan, struct views *vs)
 static void group_members(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	plan->groups_n = 0;
-	/* Of those that are alike the first says it all. */
-	for (uint32_t i = 0; i < (plan->alike ? 1 : plan->n); i++) {
+	for (uint32_t i = 0; i < plan->n; i++) {
 		kind_id kind = kind_at(plan, gs, i);
 		struct kind *k = &vs->census->kinds.slots[kind];
 
@@ -141,13 +140,27 @@ static void group_members(struct plan *plan, struct views *vs, const struct gang
 			k->mark = plan->groups_n++;
 			plan->groups[k->mark] = (struct plan_group){ .kind = kind };
 		}
-		plan->groups[k->mark].n += plan->alike ? plan->n : 1;
+		plan->groups[k->mark].n++;
 	}
 	plan->ordered = false;
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
 		group_look(&plan->groups[i], views_get(vs, plan->groups[i].kind));
 		plan->ordered = plan->ordered || rules_ordered(vs->census, plan->groups[i].kind);
 	}
+}
+
+/* The same of members that are alike; the first says it all. */
+static struct view *group_alike(struct plan *plan, struct views *vs, const struct gangs *gs)
+{
+	const kind_id kind = kind_at(plan, gs, 0);
+	struct view *v = views_get(vs, kind);
+
+	vs->census->kinds.slots[kind].mark = 0;
+	plan->groups[0] = (struct plan_group){ .kind = kind, .n = plan->n };
+	plan->groups_n = 1;
+	group_look(&plan->groups[0], v);
+	plan->ordered = v->mode != VIEW_PLAIN && rules_ordered(vs->census, kind);
+	return v;
 }
 
 /* ---- taking and undoing ------------------------------------------------------- */
@@ -184,12 +197,13 @@ static uint32_t fill_block(struct plan *plan, struct views *vs, struct view *v, 
                            uint32_t block, tree_key top)
 {
 	for (uint64_t bits = tree_block(f->tree, block, top); bits && member < f->end; bits &= bits - 1) {
-		uint32_t at = block * TREE_FAN + (uint32_t)__builtin_ctzll(bits);
-		uint32_t rank = f->ranks ? f->ranks[at] : at;
-		uint32_t end = member + view_take_ahead(vs, v, rank, top, f->end - member);
+		const uint32_t at = block * TREE_FAN + (uint32_t)__builtin_ctzll(bits);
+		const uint32_t rank = f->ranks ? f->ranks[at] : at;
+		const node_id id = vs->nodes->order[rank];
+		const uint32_t end = member + view_take_ahead(vs, v, rank, top, f->end - member);
 
 		while (member < end)
-			plan->nodes[member++] = vs->nodes->order[rank];
+			plan->nodes[member++] = id;
 		tree_put(f->tree, at, tree_at(&v->tree, rank));
 	}
 	tree_mend(f->tree, block);
@@ -360,33 +374,25 @@ void plan_nothing(struct plan *plan)
 }
 
 /* Are the counts of members that are alike too few?  Then no way of placing them is tried. */
-static bool alike_refused(struct plan *plan, struct views *vs, uint32_t need)
+static bool alike_refused(struct plan *plan, const struct view *v, uint32_t need)
 {
-	const struct plan_group *group = &plan->groups[0];
-
-	if (group->capacity >= need)
-		return false;
 	plan_nothing(plan);
-	plan->roles_n = 0;
-	plan->exact = views_get(vs, group->kind)->mode == VIEW_PLAIN;
-	plan->failed = group->kind;
+	plan->roles_n = 0; /* the first of them are chosen, and any of them is as good */
+	plan->exact = v->mode == VIEW_PLAIN;
+	plan->failed = v->kind;
+	if (v->capacity >= need)
+		return false;
 	plan->failed_need = need;
-	plan->fit = (uint32_t)group->capacity;
+	plan->fit = (uint32_t)v->capacity;
 	return true;
 }
 
-static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
+/* ... no. */
+static enum plan_answer place_alike(struct plan *plan, struct views *vs, const struct gangs *gs, struct view *v,
+                                    uint32_t need)
 {
-	struct plan_group *group = &plan->groups[0];
-	uint32_t most = group->capacity < plan->n ? (uint32_t)group->capacity : plan->n;
-	struct view *v;
+	const uint32_t most = v->capacity < plan->n ? (uint32_t)v->capacity : plan->n;
 
-	if (alike_refused(plan, vs, need))
-		return PLAN_IMPOSSIBLE;
-	v = views_get(vs, group->kind);
-	plan->roles_n = 0; /* the first of them are chosen, and any of them is as good */
-	plan->exact = v->mode == VIEW_PLAIN;
-	plan->failed = group->kind;
 	if (!plan->exact)
 		return plan_ruled(plan, vs, gs, need);
 	fill_levels(plan, vs, v, &(struct filling){ &v->tree, NULL, 0, most });
@@ -397,6 +403,19 @@ static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const st
 	return PLAN_PLACED;
 }
 
+static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                   const struct gang_need *need)
+{
+	struct view *v = group_alike(plan, vs, gs);
+
+	if (alike_refused(plan, v, need->total))
+		return PLAN_IMPOSSIBLE;
+	put_in_order(plan, gs);
+	if (need->roles_n > 0)
+		chosen_first(plan, gs, need);
+	return place_alike(plan, vs, gs, v, need->total);
+}
+
 /* ---- a gang ------------------------------------------------------------------------ */
 
 enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct gangs *gs,
@@ -404,9 +423,12 @@ enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct 
 {
 	enum plan_answer answer;
 
+	if (plan->alike) {
+		struct view *v = views_get(vs, plan->groups[0].kind);
+
+		return alike_refused(plan, v, need->total) ? PLAN_IMPOSSIBLE : place_alike(plan, vs, gs, v, need->total);
+	}
 	plan_nothing(plan);
-	if (plan->alike)
-		return plan_alike(plan, vs, gs, need->total);
 	answer = plan_sets(plan, vs, gs, need);
 	assert(answer == PLAN_PLACED ? plan->placed >= need->total : plan->placed == 0);
 	if (answer == PLAN_PLACED && plan->placed < plan->n)
@@ -422,9 +444,12 @@ enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gan
 	plan->barred = KIND_NONE;
 	plan->kept_together = false;
 	vs->steps += plan->n;
-	group_members(plan, vs, gs);
-	if (plan->alike && !gang_has_levels(g) && alike_refused(plan, vs, need->total))
-		return PLAN_IMPOSSIBLE;
+	if (plan->alike && !gang_has_levels(g))
+		return plan_alike(plan, vs, gs, need);
+	if (plan->alike)
+		group_alike(plan, vs, gs);
+	else
+		group_members(plan, vs, gs);
 	put_in_order(plan, gs);
 	plan->roles_n = need->roles_n;
 	if (need->roles_n > 0)

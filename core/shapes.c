@@ -164,6 +164,7 @@ void shapes_clear(struct shapes *ss)
 	}
 	if (ss->open)
 		memset(ss->open, 0, 3 * (size_t)ss->words * sizeof(*ss->open));
+	ss->soft_n = 0;
 }
 
 void shapes_free(struct shapes *ss)
@@ -339,12 +340,15 @@ static void bit_set(uint64_t *set, node_id id, bool value)
 
 void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
 {
+	const bool soft = node_present(n) && is_soft(n), was_soft = ss->soft[id / 64] >> (id % 64) & 1;
+
 	for (uint32_t i = 0; i < COLUMNS_MOST; i++)
 		if (ss->columns[i].values)
 			ss->columns[i].values[id] = value_of(n, ss->columns[i].key);
 	bit_set(ss->open, id, node_present(n) && node_is_plain(n));
 	bit_set(ss->barred, id, node_present(n) && !node_is_plain(n));
-	bit_set(ss->soft, id, node_present(n) && is_soft(n));
+	bit_set(ss->soft, id, soft);
+	ss->soft_n = ss->soft_n + soft - was_soft;
 	for (shape_id shape = 0; shape < ss->used; shape++)
 		if (ss->slots[shape].body)
 			judge(&ss->slots[shape], id, n);

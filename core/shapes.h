@@ -54,6 +54,7 @@ struct shapes {
 	uint64_t *open;   /* that have no taint and are not cordoned */
 	uint64_t *barred; /* the others */
 	uint64_t *soft;   /* with a taint that is only weighed */
+	uint32_t soft_n;  /* of them */
 	struct label_column columns[COLUMNS_MOST]; /* of keys that shapes select by; the one not used for longest gives way */
 	uint64_t uses;
 };

@@ -473,7 +473,7 @@ static bool changes_collect(struct views *vs, struct view *v, const struct shape
 	const struct nodes *ns = vs->nodes;
 	const uint32_t *ranks = ns->ranks;
 	const uint64_t log_n = ns->log_n, *soft = vs->census->shapes->soft;
-	const bool may_turn = v->mode != VIEW_WEIGHED && vs->score == SCORE_KUBE;
+	const bool may_turn = v->mode != VIEW_WEIGHED && vs->score == SCORE_KUBE && vs->census->shapes->soft_n > 0;
 	const bool gated = v->gates != NULL;
 	uint64_t at = v->position;
 	uint32_t n = 0;

@@ -119,24 +119,29 @@ static struct ahead *ahead_of(struct views *vs, const struct view *v, const stru
 static uint32_t take_known(struct views *vs, struct view *v, const struct shape *s, struct ahead *a, tree_key least,
                            uint32_t most)
 {
-	uint32_t count = v->counts[a->rank], n = 0;
+	const uint32_t rank = a->rank, before = a->taken;
+	uint32_t count = v->counts[rank], taken = before;
 	tree_key key = least;
 
-	while (n < most && key >= least) {
-		if (a->taken > 0 && a->taken % AHEAD_KEYS == 0 && !keys_find(vs, v, s, a))
-			break;
-		key = --count > 0 ? a->keys[a->taken % AHEAD_KEYS] : 0;
-		a->taken++;
-		n++;
+	most += before;
+	while (taken < most && key >= least) {
+		if (taken % AHEAD_KEYS == 0 && taken > 0) {
+			a->taken = taken;
+			if (!keys_find(vs, v, s, a))
+				break;
+		}
+		key = --count > 0 ? a->keys[taken % AHEAD_KEYS] : 0;
+		taken++;
 	}
-	if (n == 0)
+	if (taken == before)
 		return 0;
-	v->counts[a->rank] = count;
-	v->capacity = v->counted -= n;
+	a->taken = taken;
+	v->counts[rank] = count;
+	v->capacity = v->counted -= taken - before;
 	if (v->masked)
-		v->points[a->rank] = key;
-	tree_put(&v->tree, a->rank, key);
-	return n;
+		v->points[rank] = key;
+	tree_put(&v->tree, rank, key);
+	return taken - before;
 }
 
 uint32_t view_take_ahead(struct views *vs, struct view *v, uint32_t rank, tree_key least, uint32_t most)
@@ -145,7 +150,7 @@ uint32_t view_take_ahead(struct views *vs, struct view *v, uint32_t rank, tree_k
 	struct ahead *a = ahead_of(vs, v, s, rank);
 	uint32_t n = a ? take_known(vs, v, s, a, least, most) : 0;
 
-	assert(v->mode == VIEW_PLAIN && v->position == vs->nodes->log_n && least > 0 && most > 0);
+	assert(v->mode == VIEW_PLAIN && least > 0 && most > 0);
 	if (n == most || tree_at(&v->tree, rank) < least)
 		return n;
 	view_settle(vs, v);
