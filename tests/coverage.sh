@@ -63,7 +63,7 @@ commands() {
 
 if [ "${1:-}" != --report ]; then
 	find $build/obj -name '*.gcda' -delete
-	commands | MUSTER_BUILD=$build tests/run.sh build/test-logs-coverage || failed=1
+	commands | MUSTER_BUILD=$build MUSTER_TEST_JOBS=${MUSTER_TEST_JOBS:-3} tests/run.sh build/test-logs-coverage || failed=1
 fi
 gcovr --root . --object-directory $build/obj --filter 'core/' --filter 'ipc/' --filter 'frontend/' --filter 'ctl/' \
 	--exclude-branches-by-pattern '\s*(static_)?assert\(.*' --gcov-ignore-parse-errors \
