@@ -121,7 +121,7 @@ $(B)/obj/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Their vectors are passed between functions that are all inlined.
-$(B)/obj/core/views_lanes.o $(B)/obj/core/views_ahead.o: WARN += -Wno-psabi
+$(B)/obj/core/views_lanes.o $(B)/obj/core/views_ahead.o $(B)/obj/core/views_singles.o: WARN += -Wno-psabi
 
 # Its text is compiled in.
 $(B)/obj/frontend/page.o: frontend/page.html
@@ -135,7 +135,7 @@ $(B)/whole/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(LTO) -MMD -MP -c -o $@ $<
-$(B)/whole/core/views_lanes.o $(B)/whole/core/views_ahead.o: WARN += -Wno-psabi
+$(B)/whole/core/views_lanes.o $(B)/whole/core/views_ahead.o $(B)/whole/core/views_singles.o: WARN += -Wno-psabi
 else
 LTO :=
 core_whole = $(LIB_core) $(LIB_ipc)

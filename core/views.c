@@ -49,7 +49,7 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	vs->ahead_at = calloc(limits->nodes, sizeof(*vs->ahead_at));
 	vs->ahead = calloc(limits->nodes, sizeof(*vs->ahead));
 	if (!vs->slots || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead_at || !vs->ahead ||
-	    judgement_init(&vs->judgement, limits, false) < 0) {
+	    digest_init(&vs->digest, limits->nodes) < 0 || judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
 	}
@@ -104,6 +104,7 @@ void views_free(struct views *vs)
 	free(vs->hold_whole);
 	free(vs->ahead_at);
 	free(vs->ahead);
+	digest_free(&vs->digest);
 	judgement_free(&vs->judgement);
 	*vs = (struct views){ 0 };
 }
@@ -340,19 +341,10 @@ static void look_at_all(struct views *vs, struct view *v)
 	const struct nodes *ns = vs->nodes;
 	const struct shape *s = shape_of(vs, v->kind);
 	tree_key *keys = v->mode == VIEW_WEIGHED ? v->points : v->tree.levels[0];
-	struct looks looks __attribute__((uninitialized));
 
-	v->counted = 0;
 	for (uint32_t rank = 0; s->body->images_n > 0 && rank < ns->count; rank++)
 		v->images_of[rank] = (uint8_t)judge_images(vs->census, s, ns->order[rank]);
-	for (uint32_t rank = 0; rank < ns->count; rank += LOOKS_MOST) {
-		uint32_t n = ns->count - rank < LOOKS_MOST ? ns->count - rank : LOOKS_MOST;
-
-		block_look(vs, v, s, &ns->order[rank], n, &looks);
-		memcpy(&keys[rank], looks.keys, n * sizeof(*keys));
-		memcpy(&v->counts[rank], looks.counts, n * sizeof(*v->counts));
-		v->counted += looks.sum;
-	}
+	v->counted = all_look(vs, v, s, keys, v->counts);
 	for (uint32_t rank = 0; v->mode == VIEW_WEIGHED && rank < ns->count; rank++)
 		facts_set(vs, v, s, rank);
 	v->capacity = v->counted;

@@ -14,6 +14,7 @@
 #ifndef MUSTER_CORE_VIEWS_H
 #define MUSTER_CORE_VIEWS_H
 
+#include "core/digest.h"
 #include "core/gates.h"
 #include "core/judge.h"
 #include "core/tree.h"
@@ -101,6 +102,7 @@ struct views {
 	bool behind; /* whoever asks comes behind the hold; set it before views_get() */
 	struct census *census;
 	struct nodes *nodes; /* of the census */
+	struct digest digest;
 	struct judgement judgement; /* scratch */
 	enum score_policy score;
 	uint32_t most; /* a node's count is cut off here */

@@ -40,6 +40,13 @@ void nodes_look(const struct views *vs, const struct view *v, const struct shape
 void block_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,
                 struct looks *out);
 
+/* Do the lines of the nodes (core/fit.h) tell all that this view asks of a node, but for whom the rules allow? */
+bool lines_suit(const struct views *vs, const struct view *v, const struct shape *s);
+
+/* The looks of all nodes by rank, which is up to date; the sum of counts.  Both arrays go on to the next whole
+ * step of columns. */
+uint64_t all_look(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts);
+
 /* Has the processor vectors for the quicker way?  Both give the same. */
 bool lanes_are_wide(void);
 

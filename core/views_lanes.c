@@ -303,7 +303,7 @@ static bool steps_any(const struct views *vs, const struct shape *s, const node_
 }
 
 /* With images the points of a node are more than its line tells. */
-static bool suits(const struct views *vs, const struct view *v, const struct shape *s)
+bool lines_suit(const struct views *vs, const struct view *v, const struct shape *s)
 {
 	if (vs->score != SCORE_KUBE || !v->plain_room || !s->fit.exact || s->body->images_n > 0 || s->requests_n > WANTED_MOST)
 		return false;
@@ -334,7 +334,7 @@ void nodes_look(const struct views *vs, const struct view *v, const struct shape
 	/* The last step looks at some node again. */
 	for (uint32_t i = n; i < end; i++)
 		ids[i] = ids[0];
-	if (!suits(vs, v, s) || !steps_any(vs, s, ids, end, out)) {
+	if (!lines_suit(vs, v, s) || !steps_any(vs, s, ids, end, out)) {
 		look_each(vs, v, s, ids, n, out);
 		return;
 	}
@@ -389,7 +389,7 @@ void block_look(const struct views *vs, const struct view *v, const struct shape
 	const uint64_t allowed = allowed_of(s, ids, n);
 
 	/* Where few are not allowed it is quicker to look at all. */
-	if (n < LOOKS_MOST || __builtin_popcountll(allowed) < 40 || !suits(vs, v, s) ||
+	if (n < LOOKS_MOST || __builtin_popcountll(allowed) < 40 || !lines_suit(vs, v, s) ||
 	    !steps_any(vs, s, ids, LOOKS_MOST, out)) {
 		look_sparse(vs, v, s, ids, n, allowed, out);
 		return;

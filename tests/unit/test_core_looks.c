@@ -1,5 +1,5 @@
 /* Nodes looked at several at once against the same one by one: whole and broken numbers, empty nodes and
- * overfull ones, numbers too large for doubles, any order of ids, with and without AVX2. */
+ * overfull ones, numbers too large for singles and for doubles, any order of ids, with and without AVX2. */
 #include "core/views_impl.h"
 
 #include "tests/unit/support_random.h"
@@ -35,15 +35,25 @@ static int64_t allocatable(struct random *r, uint32_t resource)
 {
 	static const int64_t some[] = { 1000, 64000, 96000, 7919, 1, 0, INT64_C(1) << 34, (INT64_C(1) << 37) + 12345,
 		                        INT64_C(1) << 46, INT64_C(1) << 52, INT64_MAX };
+	/* Of 6100 nearly every whole percent is less in singles. */
+	static const int64_t cpu[] = { 6100, 3000, 12000, 48800 };
+	static const int64_t memory[] = { INT64_C(6100) << 20, INT64_C(25) << 32, (INT64_C(1) << 36) + (9 << 10), 8300001 };
 
 	if (resource == RESOURCE_PODS)
-		return 1 + (int64_t)random_below(r, 110);
+		return 1 + (int64_t)random_below(r, random_below(r, 50) ? 110 : 1 << 21);
+	if (resource <= RESOURCE_MEMORY && random_below(r, 3) > 0)
+		return pick(r, resource == RESOURCE_CPU ? cpu : memory, 4);
 	return pick(r, some, random_below(r, 8) == 0 ? 11 : 8);
 }
 
-static int64_t request(struct random *r)
+static int64_t request(struct random *r, uint32_t resource)
 {
 	static const int64_t some[] = { 0, 1, 250, 1000, 4096, 333, INT64_C(1) << 30, INT64_C(1) << 47, INT64_MAX };
+
+	if (resource == RESOURCE_MEMORY && random_below(r, 3) > 0)
+		return (INT64_C(1) << 20) * (random_below(r, 2) ? random_below(r, 3000) : 61);
+	if (resource == RESOURCE_CPU && random_below(r, 2) > 0)
+		return 61 * (1 + (int64_t)random_below(r, 8));
 
 	return pick(r, some, random_below(r, 8) == 0 ? 9 : 7);
 }
@@ -71,8 +81,11 @@ static void shape_make(struct world *w, uint32_t i)
 
 	*e = (struct event_shape){ .shape = 0 };
 	for (uint32_t r = 0; r < 5; r++) {
-		int64_t value = r == RESOURCE_PODS || random_below(&w->random, 3) == 0 ? 0 : request(&w->random);
+		int64_t value = r == RESOURCE_PODS || random_below(&w->random, 3) == 0 ? 0 : request(&w->random, r);
 
+		/* Most ask for cpu and memory alone. */
+		if (i % 4 > 0 && r != RESOURCE_CPU && r != RESOURCE_MEMORY)
+			value = 0;
 		if (value > 0)
 			amounts[e->amounts_n++] = (struct amount){ .resource = r, .value = value };
 		if (r == RESOURCE_CPU)
@@ -80,6 +93,7 @@ static void shape_make(struct world *w, uint32_t i)
 		if (r == RESOURCE_MEMORY)
 			e->scored_memory_bytes = value > 0 && value < INT64_MAX ? value : 200 << 20;
 	}
+	cr_assert_eq(nodes_widen(&w->nodes, &record), 0);
 	cr_assert_eq(shapes_make(&w->shapes, &record, w->nodes.slots, w->nodes.used, &w->kinds[i]), 0);
 	for (uint32_t id = 0; id < NODES; id++)
 		if (i % 3 > 0 && random_below(&w->random, 64) < i)
@@ -105,10 +119,11 @@ static struct world *world_new(void)
 	nodes_sort(&w->nodes);
 	for (uint32_t i = 0; i < SHAPES; i++)
 		shape_make(w, i);
-	for (uint32_t i = 0; i < 4 * NODES; i++)
+	for (uint32_t i = 0; i < 2 * NODES; i++)
 		nodes_take(&w->nodes, random_below(&w->random, NODES), &w->kinds[random_below(&w->random, SHAPES)]);
 	w->census = (struct census){ .nodes = &w->nodes, .shapes = &w->shapes };
 	w->views = (struct views){ .census = &w->census, .nodes = &w->nodes, .score = SCORE_KUBE, .most = limits.pods };
+	cr_assert_eq(digest_init(&w->views.digest, NODES), 0);
 	w->view = (struct view){ .plain_room = true };
 	return w;
 }
@@ -119,6 +134,7 @@ static void world_free(struct world *w)
 		shapes_unmake(&w->kinds[i]);
 	nodes_free(&w->nodes);
 	shapes_free(&w->shapes);
+	digest_free(&w->views.digest);
 	free(w->ledger.ledger);
 	free(w);
 }
@@ -157,6 +173,59 @@ Test(core_looks, several_at_once_are_the_same_as_one_by_one)
 		}
 	}
 	cr_assert_gt(open, SHAPES * LOOKS);
+	world_free(w);
+}
+
+/* ---- all of them ---------------------------------------------------------------------- */
+
+static void check_all(struct world *w, const struct shape *s)
+{
+	static tree_key keys[NODES + DIGEST_BLOCK];
+	static uint32_t counts[NODES + DIGEST_BLOCK];
+	uint64_t sum = all_look(&w->views, &w->view, s, keys, counts), plain = 0;
+
+	for (uint32_t rank = 0; rank < w->nodes.count; rank++) {
+		const node_id id = w->nodes.order[rank];
+		struct look one = node_look(&w->views, &w->view, s, id);
+
+		cr_assert_eq(counts[rank], one.count, "node %u: %u fit, not %u", id, one.count, counts[rank]);
+		cr_assert_eq((uint32_t)keys[rank], one.key, "node %u: key %u, not %d", id, one.key, keys[rank]);
+		plain += one.count;
+	}
+	cr_assert_eq(sum, plain);
+}
+
+/* A node is another, or there is one more or one less pod on it. */
+static void change(struct world *w)
+{
+	const node_id id = random_below(&w->random, NODES);
+	const struct shape *s = &w->kinds[random_below(&w->random, SHAPES)];
+	const uint32_t way = random_below(&w->random, 300);
+
+	if (way == 0 && w->nodes.slots[id].pods == 0 && w->nodes.slots[id].generation) {
+		nodes_drop(&w->nodes, id);
+	} else if (!w->nodes.slots[id].generation) {
+		node_make(w, id);
+		nodes_sort(&w->nodes);
+	} else {
+		nodes_take(&w->nodes, id, s);
+		if (way % 3 > 0)
+			nodes_give(&w->nodes, id, s);
+	}
+	nodes_sort(&w->nodes);
+}
+
+Test(core_looks, all_at_once_are_the_same_as_one_by_one)
+{
+	struct world *w = world_new();
+
+	for (uint32_t i = 0; i < SHAPES * 20; i++) {
+		w->views.wide_lanes = i % 2 && lanes_are_wide();
+		check_all(w, &w->kinds[i % SHAPES]);
+		/* Now and then more than the log holds. */
+		for (uint32_t n = i % 100 == 99 ? NODE_LOG + 1 : random_below(&w->random, 20); n > 0; n--)
+			change(w);
+	}
 	world_free(w);
 }
 

@@ -1,0 +1,300 @@
+/* All nodes seen by one kind, eight in one step, in single precision.
+ *
+ * Counts are of whole numbers below 2^24, which singles hold, and exact like those of doubles (core/views_lanes.c).
+ * Percents are wrong by less than NEAR, so that one cut off is the right one unless it is that near to a whole
+ * number; such nodes, and those whose numbers are larger, are looked at once more by their lines.
+ *
+ * An error: left, of the node and of the shape, each 2^-24 of at most all that there is; their difference and the share
+ * as much, and the product: 5 * 100 * 2^-24 percent, half of NEAR.  The balance adds two of these, halved. */
+#include "core/views_impl.h"
+
+#include <string.h>
+
+#define LANES DIGEST_LANES
+#define INLINE static inline __attribute__((always_inline))
+#define NEAR 0x1p-14f
+
+typedef float singles __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t numbers __attribute__((vector_size(LANES * sizeof(int32_t)))); /* and masks, -1: yes */
+typedef tree_key keys_of_step __attribute__((vector_size(LANES * sizeof(tree_key))));
+
+static_assert(LOOKS_MOST == DIGEST_BLOCK && DIGEST_BLOCK == 64, "a bit each");
+
+/* The same in each lane. */
+struct wanted {
+	singles value, inverse;
+	singles spare; /* so many always fit: 0, or more than any node takes where nothing is asked for */
+};
+
+struct asking {
+	singles most;
+	struct wanted cpu, memory;
+	singles cpu_scored, memory_scored;
+};
+
+struct found {
+	numbers sum;    /* of counts */
+	numbers unsure; /* some lane was */
+};
+
+INLINE singles same(float value)
+{
+	return (singles){ value, value, value, value, value, value, value, value };
+}
+
+/* As loops, of which compilers make one instruction. */
+
+INLINE singles smaller(singles a, singles b)
+{
+	for (uint32_t i = 0; i < LANES; i++)
+		a[i] = a[i] < b[i] ? a[i] : b[i];
+	return a;
+}
+
+INLINE singles larger(singles a, singles b)
+{
+	for (uint32_t i = 0; i < LANES; i++)
+		a[i] = a[i] < b[i] ? b[i] : a[i];
+	return a;
+}
+
+INLINE singles without_sign(singles value)
+{
+	return (singles)((numbers)value & INT32_MAX);
+}
+
+INLINE numbers cut_off(singles value)
+{
+	return __builtin_convertvector(value, numbers);
+}
+
+INLINE singles column(const float *at)
+{
+	singles value;
+
+	memcpy(&value, __builtin_assume_aligned(at, sizeof(value)), sizeof(value));
+	return value;
+}
+
+/* ---- how many fit ------------------------------------------------------------ */
+
+INLINE singles quotient(singles room, const struct wanted *w)
+{
+	return room * w->inverse + w->spare;
+}
+
+/* node_count() */
+INLINE numbers counts_of(const struct asking *a, singles cpu, singles memory, singles pods_left)
+{
+	/* Each pod is one pod. */
+	const singles least = smaller(smaller(a->most, pods_left), smaller(quotient(cpu, &a->cpu), quotient(memory, &a->memory)));
+	/* So many, or one less. */
+	const numbers count = cut_off(least + same(0.5f));
+	const singles whole = __builtin_convertvector(count, singles);
+
+	return count + ((whole * a->cpu.value > cpu) | (whole * a->memory.value > memory));
+}
+
+/* ---- how good they are ----------------------------------------------------------- */
+
+/* How far the fraction is from a half: sure below 1/2 - NEAR. */
+INLINE singles fraction(singles value, numbers whole)
+{
+	return without_sign(value - __builtin_convertvector(whole, singles) - same(0.5f));
+}
+
+/* fit_points() of nodes with so much room, and where they are not sure. */
+INLINE numbers points_of(const struct asking *a, const struct digest_step *s, singles cpu_room, singles memory_room,
+                         numbers balance_now, numbers *unsure)
+{
+	const singles cpu_share = column(s->cpu_share), memory_share = column(s->memory_share);
+	/* Below a half it is 0, whatever it is. */
+	const singles cpu = larger((column(s->cpu_left) - a->cpu_scored) * cpu_share, same(0.5f));
+	const singles memory = larger((column(s->memory_left) - a->memory_scored) * memory_share, same(0.5f));
+	const singles cpu_free = larger((cpu_room - a->cpu.value) * cpu_share, same(0));
+	const singles memory_free = larger((memory_room - a->memory.value) * memory_share, same(0));
+	const singles balance = same(100) - without_sign(cpu_free - memory_free) * same(0.5f);
+	const numbers cpu_whole = cut_off(cpu), memory_whole = cut_off(memory), balance_whole = cut_off(balance);
+	/* Room of memory was cut off to whole units. */
+	const singles off = fraction(balance, balance_whole) + memory_share * same(0.5f);
+
+	*unsure = larger(larger(fraction(cpu, cpu_whole), fraction(memory, memory_whole)), off) >= same(0.5f - NEAR);
+	return ((cpu_whole + memory_whole) >> 1) + 50 + ((balance_whole - balance_now + 50) >> 1);
+}
+
+/* ---- many -------------------------------------------------------------------------- */
+
+/* The looks of as many nodes as there are lanes, those with a bit; key -1: unsure. */
+INLINE void step(const struct asking *a, struct found *found, const struct digest_step *s, uint32_t allowed, tree_key *keys,
+                 uint32_t *counts)
+{
+	static const numbers bits = { 1, 2, 4, 8, 16, 32, 64, 128 };
+	const singles cpu = column(s->cpu_room), memory = column(s->memory_room);
+	numbers others, count, open, key, unsure;
+	keys_of_step narrow;
+
+	memcpy(&others, s->others, sizeof(others));
+	count = counts_of(a, cpu, memory, __builtin_convertvector(others & ((1 << DIGEST_BALANCE) - 1), singles));
+	count &= (((numbers){ 0 } + (int32_t)allowed) & bits) == bits;
+	open = count > 0;
+	key = points_of(a, s, cpu, memory, others >> DIGEST_BALANCE, &unsure) + 1;
+	unsure &= open;
+	narrow = __builtin_convertvector((key & open) | unsure, keys_of_step);
+	count &= ~unsure;
+	memcpy(keys, &narrow, sizeof(narrow));
+	memcpy(counts, &count, sizeof(count));
+	found->sum += count;
+	found->unsure |= unsure;
+}
+
+INLINE void wanted_set(struct wanted *w, double value)
+{
+	w->value = same((float)value);
+	w->inverse = same(value > 0 ? (float)(1 / value) : 0);
+	w->spare = same(value > 0 ? 0 : DIGEST_MOST);
+}
+
+INLINE void asking_begin(struct asking *a, const struct views *vs, const struct shape *s)
+{
+	a->most = same(vs->most < DIGEST_PODS ? (float)vs->most : DIGEST_PODS);
+	wanted_set(&a->cpu, s->fit.cpu_used);
+	wanted_set(&a->memory, s->fit.memory_used / DIGEST_UNIT);
+	a->cpu_scored = same((float)s->fit.cpu_scored);
+	a->memory_scored = same((float)(s->fit.memory_scored / DIGEST_UNIT));
+}
+
+/* A bit for each node of the block that the rules over one node allow. */
+INLINE uint64_t allowed_of(const struct views *vs, const struct shape *s, uint32_t rank)
+{
+	const struct nodes *ns = vs->nodes;
+	const uint32_t n = ns->count - rank < DIGEST_BLOCK ? ns->count - rank : DIGEST_BLOCK;
+	const node_id first = vs->digest.first[rank / DIGEST_BLOCK];
+	uint64_t bits = 0;
+
+	if (first == ID_NONE || n < DIGEST_BLOCK) {
+		for (uint32_t i = 0; i < n; i++)
+			bits |= (uint64_t)shape_allows(s, ns->order[rank + i]) << i;
+		return bits;
+	}
+	bits = s->allowed[first / 64] >> (first % 64);
+	return first % 64 == 0 ? bits : bits | s->allowed[first / 64 + 1] << (64 - first % 64);
+}
+
+/* Those of the block with key -1, by their lines.  What more of them fit. */
+static uint64_t unsure_look(const struct views *vs, const struct view *v, const struct shape *s, uint32_t rank,
+                            tree_key *keys, uint32_t *counts)
+{
+	struct looks looks __attribute__((uninitialized));
+	node_id ids[LOOKS_MOST] __attribute__((uninitialized));
+	uint32_t at[LOOKS_MOST] __attribute__((uninitialized));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < DIGEST_BLOCK && rank + i < vs->nodes->count; i++)
+		if (keys[i] < 0) {
+			ids[n] = vs->nodes->order[rank + i];
+			at[n++] = i;
+		}
+	nodes_look(vs, v, s, ids, n, &looks);
+	for (uint32_t i = 0; i < n; i++) {
+		keys[at[i]] = looks.keys[i];
+		counts[at[i]] = looks.counts[i];
+	}
+	return looks.sum;
+}
+
+INLINE uint64_t block_steps(const struct asking *a, const struct digest_step *steps, uint32_t n, uint64_t allowed,
+                            tree_key *keys, uint32_t *counts, bool *unsure)
+{
+	struct found found = { .sum = { 0 }, .unsure = { 0 } };
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		step(a, &found, &steps[i], allowed >> (i * LANES) & ((1u << LANES) - 1), keys + i * LANES, counts + i * LANES);
+	*unsure = false;
+	for (uint32_t i = 0; i < LANES; i++) {
+		sum += (uint32_t)found.sum[i];
+		*unsure = *unsure || found.unsure[i];
+	}
+	return sum;
+}
+
+INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+{
+	const uint32_t end = (vs->nodes->count + LANES - 1) / LANES, most = DIGEST_BLOCK / LANES;
+	struct asking a __attribute__((uninitialized));
+	uint64_t sum = 0;
+	bool unsure;
+
+	asking_begin(&a, vs, s);
+	for (uint32_t at = 0; at < end; at += most) {
+		const uint32_t rank = at * LANES, n = end - at < most ? end - at : most;
+		const uint64_t allowed = allowed_of(vs, s, rank);
+
+		if (allowed == 0) {
+			memset(keys + rank, 0, n * LANES * sizeof(*keys));
+			memset(counts + rank, 0, n * LANES * sizeof(*counts));
+			continue;
+		}
+		sum += block_steps(&a, &vs->digest.steps[at], n, allowed, keys + rank, counts + rank, &unsure);
+		if (unsure)
+			sum += unsure_look(vs, v, s, rank, keys + rank, counts + rank);
+	}
+	return sum;
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static uint64_t all_avx2(const struct views *vs, const struct view *v, const struct shape *s,
+                                                         tree_key *keys, uint32_t *counts)
+{
+	return all_steps(vs, v, s, keys, counts);
+}
+#endif
+
+static uint64_t all_plain(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+{
+	return all_steps(vs, v, s, keys, counts);
+}
+
+/* Numbers of the shape that singles hold, of resources that have a column. */
+static bool suits(const struct views *vs, const struct view *v, const struct shape *s)
+{
+	const double units = s->fit.memory_used / DIGEST_UNIT;
+
+	if (!lines_suit(vs, v, s) || !s->fit.balances || s->fit.cpu_used >= DIGEST_MOST || s->fit.cpu_scored >= DIGEST_MOST || units >= DIGEST_MOST ||
+	    units > (double)(uint32_t)units)
+		return false;
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (s->requests[i].resource != RESOURCE_CPU && s->requests[i].resource != RESOURCE_MEMORY &&
+		    s->requests[i].resource != RESOURCE_PODS)
+			return false;
+	return true;
+}
+
+static uint64_t all_lines(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+{
+	const struct nodes *ns = vs->nodes;
+	struct looks looks __attribute__((uninitialized));
+	uint64_t sum = 0;
+
+	for (uint32_t rank = 0; rank < ns->count; rank += LOOKS_MOST) {
+		const uint32_t n = ns->count - rank < LOOKS_MOST ? ns->count - rank : LOOKS_MOST;
+
+		block_look(vs, v, s, &ns->order[rank], n, &looks);
+		memcpy(&keys[rank], looks.keys, n * sizeof(*keys));
+		memcpy(&counts[rank], looks.counts, n * sizeof(*counts));
+		sum += looks.sum;
+	}
+	return sum;
+}
+
+uint64_t all_look(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+{
+	if (!suits(vs, v, s))
+		return all_lines(vs, v, s, keys, counts);
+	digest_follow(&vs->digest, vs->nodes);
+#ifdef __x86_64__
+	if (vs->wide_lanes)
+		return all_avx2(vs, v, s, keys, counts);
+#endif
+	return all_plain(vs, v, s, keys, counts);
+}
