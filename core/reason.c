@@ -1,5 +1,7 @@
 #include "core/reason.h"
 
+#include "core/rule_node.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,17 +175,40 @@ static void tally_allowed(struct tally *t, const struct views *vs, const struct 
 		tally_room(t, vs->nodes, id, s, members, true);
 }
 
+/* Sets of nodes that have a taint which keeps the shape off; how many. */
+static uint32_t tally_tainted(struct tally *t, const struct shapes *ss, const struct shape *s,
+                              const uint64_t *told[TAINT_SETS_MOST])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
+		const struct taint_set *set = &ss->tainted.at[i];
+		const struct taint *taint = set->count > 0 ? taints_bar(s, set->taints, set->taints_n) : NULL;
+
+		if (!taint)
+			continue;
+		t->tainted[taint->name] += set->count;
+		told[n++] = set->nodes;
+	}
+	return n;
+}
+
 /* The same for a kind without rules between pods and without volumes, whose rules over one
  * node all come before its room: of a node that is open to everybody there is only its labels. */
 static void tally_plain(struct tally *t, const struct views *vs, const struct shape *s, uint64_t members[RESOURCES_MAX])
 {
 	const struct shapes *ss = vs->census->shapes;
+	const uint64_t *told[TAINT_SETS_MOST] = { NULL };
+	const uint32_t told_n = tally_tainted(t, ss, s, told);
 
 	for (uint32_t word = 0; word < ss->words; word++) {
 		const uint64_t there = ss->open[word] | ss->barred[word];
+		uint64_t barred = ss->barred[word] & ~s->allowed[word];
 
+		for (uint32_t i = 0; i < told_n; i++)
+			barred &= ~told[i][word];
 		t->whys[NODE_WHY_AFFINITY] += (uint32_t)__builtin_popcountll(ss->open[word] & ~s->allowed[word]);
-		for (uint64_t bits = ss->barred[word] & ~s->allowed[word]; bits; bits &= bits - 1)
+		for (uint64_t bits = barred; bits; bits &= bits - 1)
 			tally_barred(t, vs->nodes, s, word * 64 + (uint32_t)__builtin_ctzll(bits));
 		for (uint64_t bits = there & s->allowed[word]; bits; bits &= bits - 1)
 			tally_allowed(t, vs, s, word * 64 + (uint32_t)__builtin_ctzll(bits), members);

@@ -163,17 +163,17 @@ static bool tolerated(const struct shape *s, const struct taint *taint)
 	return false;
 }
 
+const struct taint *taints_bar(const struct shape *s, const struct taint *taints, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (taints[i].effect != EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, &taints[i]))
+			return &taints[i];
+	return NULL;
+}
+
 const struct taint *rule_taint(const struct shape *s, const struct node *n)
 {
-	const struct taint *taint, *end;
-
-	if (!n->rules)
-		return NULL;
-	taint = rules_taints(n->rules);
-	for (end = taint + n->rules->taints_n; taint < end; taint++)
-		if (taint->effect != EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, taint))
-			return taint;
-	return NULL;
+	return taints_bar(s, rules_taints(n->rules), rules_taints_n(n->rules));
 }
 
 uint32_t rule_soft_taints(const struct shape *s, const struct node *n)

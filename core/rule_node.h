@@ -19,6 +19,8 @@ bool rule_affinity(const struct shape *s, const struct node *n);
 
 /* The first taint that keeps the shape off (NoSchedule, NoExecute), or NULL. */
 const struct taint *rule_taint(const struct shape *s, const struct node *n);
+/* ... of n taints. */
+const struct taint *taints_bar(const struct shape *s, const struct taint *taints, uint32_t n);
 
 /* Volume rules that are broken, as bits 1 << enum node_why. */
 uint32_t rule_volumes(const struct shape *s, const struct node *n);

@@ -108,14 +108,26 @@ static void judge_value(const struct shape *s, const uint32_t *column, uint32_t 
 			judge(s, node, &nodes[node]);
 }
 
+/* Of a shape that asks nothing of a node but that it is open. */
+static void judge_plain(const struct shapes *ss, const struct shape *s, const struct node *nodes)
+{
+	memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
+	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
+		const struct taint_set *set = &ss->tainted.at[i];
+
+		for (uint32_t word = 0; set->count > 0 && !taints_bar(s, set->taints, set->taints_n) && word < ss->words; word++)
+			s->allowed[word] |= set->nodes[word];
+	}
+	judge_set(s, ss->single, ss->words, nodes);
+}
+
 static void judge_all(struct shapes *ss, const struct shape *s, const struct node *nodes, uint32_t nodes_used)
 {
 	const struct requirement *q = selects_by(s);
 	const uint32_t *column = q ? column_of(ss, q->key, nodes, nodes_used) : NULL;
 
 	if (shape_is_plain(s)) {
-		memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
-		judge_set(s, ss->barred, ss->words, nodes);
+		judge_plain(ss, s, nodes);
 		return;
 	}
 	if (column && q->values_n <= SELECTED_MOST) {
@@ -133,13 +145,15 @@ int shapes_init(struct shapes *ss, const struct limits *limits)
 {
 	*ss = (struct shapes){ .limit = limits->shapes, .words = (limits->nodes + 63) / 64 };
 	ss->slots = calloc(limits->shapes, sizeof(*ss->slots));
-	ss->open = calloc(3 * (size_t)ss->words, sizeof(*ss->open));
+	ss->open = calloc(4 * (size_t)ss->words, sizeof(*ss->open));
 	if (!ss->slots || !ss->open) {
 		shapes_free(ss);
 		return -ENOMEM;
 	}
 	ss->barred = ss->open + ss->words;
 	ss->soft = ss->barred + ss->words;
+	ss->single = ss->soft + ss->words;
+	taint_sets_init(&ss->tainted, ss->words);
 	return 0;
 }
 
@@ -162,8 +176,9 @@ void shapes_clear(struct shapes *ss)
 		free(ss->columns[i].values);
 		ss->columns[i] = (struct label_column){ 0 };
 	}
+	taint_sets_clear(&ss->tainted);
 	if (ss->open)
-		memset(ss->open, 0, 3 * (size_t)ss->words * sizeof(*ss->open));
+		memset(ss->open, 0, 4 * (size_t)ss->words * sizeof(*ss->open));
 	ss->soft_n = 0;
 }
 
@@ -338,6 +353,15 @@ static void bit_set(uint64_t *set, node_id id, bool value)
 	set[id / 64] = value ? set[id / 64] | bit : set[id / 64] & ~bit;
 }
 
+static bool in_set(struct shapes *ss, node_id id, const struct node *n)
+{
+	if (!node_present(n) || (n->flags & NODE_CORDONED)) {
+		taint_sets_put(&ss->tainted, id, NULL, 0);
+		return false;
+	}
+	return taint_sets_put(&ss->tainted, id, rules_taints(n->rules), rules_taints_n(n->rules));
+}
+
 void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
 {
 	const bool soft = node_present(n) && is_soft(n), was_soft = ss->soft[id / 64] >> (id % 64) & 1;
@@ -348,6 +372,7 @@ void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
 	bit_set(ss->open, id, node_present(n) && node_is_plain(n));
 	bit_set(ss->barred, id, node_present(n) && !node_is_plain(n));
 	bit_set(ss->soft, id, soft);
+	bit_set(ss->single, id, !in_set(ss, id, n) && node_present(n));
 	ss->soft_n = ss->soft_n + soft - was_soft;
 	for (shape_id shape = 0; shape < ss->used; shape++)
 		if (ss->slots[shape].body)

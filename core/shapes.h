@@ -6,6 +6,7 @@
 #include "core/amount.h"
 #include "core/fit.h"
 #include "core/records.h"
+#include "core/taint_sets.h"
 
 #include <stdbool.h>
 
@@ -55,6 +56,8 @@ struct shapes {
 	uint64_t *barred; /* the others */
 	uint64_t *soft;   /* with a taint that is only weighed */
 	uint32_t soft_n;  /* of them */
+	uint64_t *single; /* of the barred, that are in no set of those with the same taints */
+	struct taint_sets tainted;
 	struct label_column columns[COLUMNS_MOST]; /* of keys that shapes select by; the one not used for longest gives way */
 	uint64_t uses;
 };

@@ -41,6 +41,7 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 		              .wide_lanes = lanes_are_wide() };
 	vs->slots_n = views_number(bytes);
 	vs->slots = calloc(vs->slots_n, sizeof(*vs->slots));
+	vs->last_used = calloc(vs->slots_n, sizeof(*vs->last_used));
 	/* In one piece, and never touched for kinds that nobody waits with. */
 	vs->memory = calloc(1, vs->slots_n * bytes + CACHE_LINE);
 	vs->of_kind[0] = malloc(2 * kinds * sizeof(*vs->of_kind[0]));
@@ -48,7 +49,8 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	vs->hold_whole = calloc((limits->nodes + 63) / 64, sizeof(*vs->hold_whole));
 	vs->ahead_at = calloc(limits->nodes, sizeof(*vs->ahead_at));
 	vs->ahead = calloc(limits->nodes, sizeof(*vs->ahead));
-	if (!vs->slots || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead_at || !vs->ahead ||
+	if (!vs->slots || !vs->last_used || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead_at ||
+	    !vs->ahead ||
 	    digest_init(&vs->digest, limits->nodes) < 0 || judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
@@ -74,7 +76,7 @@ static void give_up(struct views *vs, uint32_t at)
 
 	vs->of_kind[v->hold > 0][v->kind] = NO_NODE;
 	v->kind = KIND_NONE;
-	v->last_used = 0;
+	vs->last_used[at] = 0;
 	v->masked = 0;
 	gates_free(v->gates);
 	free(v->preferred);
@@ -98,6 +100,7 @@ void views_free(struct views *vs)
 		free(vs->slots[i].preferred);
 	}
 	free(vs->slots);
+	free(vs->last_used);
 	free(vs->memory);
 	free(vs->of_kind[0]);
 	free(vs->hold_nodes);
@@ -365,7 +368,7 @@ static void rebuild(struct views *vs, struct view *v)
 	gates_free(v->gates);
 	v->gates = NULL;
 	v->masked = 0;
-	memset(v->tree.levels[0], 0, ns->limit * sizeof(tree_key));
+	memset(v->tree.levels[0] + ns->count, 0, (ns->limit - ns->count) * sizeof(tree_key));
 	v->mode = mode_of(vs, v->kind);
 	v->plain_room = shape_of(vs, v->kind)->body->ports_n == 0 && v->hold == 0;
 	/* Short of memory it is judged, which needs none. */
@@ -568,8 +571,8 @@ static uint32_t slot_longest_unused(const struct views *vs)
 {
 	uint32_t at = 0;
 
-	for (uint32_t i = 1; i < vs->slots_n; i++)
-		if (vs->slots[i].last_used < vs->slots[at].last_used)
+	for (uint32_t i = 1; i < vs->slots_n && vs->last_used[at] > 0; i++)
+		if (vs->last_used[i] < vs->last_used[at])
 			at = i;
 	return at;
 }
@@ -596,7 +599,7 @@ struct view *views_get(struct views *vs, kind_id kind)
 		v->hold = vs->hold.version;
 		v->order_version = vs->nodes->order_version - 1;
 	}
-	v->last_used = ++vs->uses;
+	vs->last_used[at] = ++vs->uses;
 	follow(vs, v);
 	if (v->masked != vs->mask_version)
 		mask_apply(vs, v);

@@ -60,7 +60,6 @@ struct view {
 	uint64_t position; /* in the log of nodes */
 	uint64_t order_version; /* of the ranks */
 	uint64_t rules_version; /* of the census */
-	uint64_t last_used;
 	uint64_t capacity;  /* of VIEW_PLAIN the sum of counts and exact; else no fewer than fit */
 	struct tree tree;   /* keys: score + 1; 0: not one fits.  VIEW_GATED: but for the gates, else with the
 	                     * tiers of a policy, of which those below the best 27 are one */
@@ -89,6 +88,7 @@ struct ahead {
 
 struct views {
 	struct view *slots;
+	uint64_t *last_used; /* by slot, as `uses` was; 0: unused */
 	uint32_t slots_n;
 	void *memory;         /* of all arrays */
 	uint32_t *of_kind[2]; /* index into slots, NO_NODE: none; [1]: beside the hold */
