@@ -95,6 +95,13 @@ COUNTED void counted_refuse(void)
 	stage = 5;
 }
 
+COUNTED void counted_fresh(void)
+{
+	cluster_run(&cluster);
+	cluster_decide(&cluster);
+	stage = 14;
+}
+
 COUNTED void counted_node(void)
 {
 	cluster_run(&cluster);
@@ -228,6 +235,20 @@ static void refused(void)
 	gang_ends(64);
 }
 
+/* A gang of a new kind that selects a pool, where it has no room. */
+static void refused_fresh(void)
+{
+	cluster_batch(&cluster);
+	cluster_new_shape(&cluster, true);
+	cluster_gang(&cluster, 0, 64);
+	for (uint32_t i = 0; i < 64; i++)
+		pods[i] = cluster_pod(&cluster, 0, SHAPE_NEW);
+	count_anew();
+	counted_fresh();
+	cluster_take(&cluster);
+	gang_ends(64);
+}
+
 /* Sixteen shapes are live and looked at when a node changes. */
 static void node_changes(void)
 {
@@ -349,6 +370,7 @@ int main(int argc, char **argv)
 	ruled_gangs();
 	singles();
 	refused();
+	refused_fresh();
 	node_changes();
 	mixed();
 	if (cluster.binds - binds != 6 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {

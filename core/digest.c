@@ -13,22 +13,24 @@ static size_t steps_bytes(uint32_t nodes)
 	return blocks * (DIGEST_BLOCK / DIGEST_LANES) * sizeof(struct digest_step);
 }
 
-int digest_init(struct digest *c, uint32_t nodes)
+int digest_init(struct digest *d, const struct limits *limits)
 {
-	*c = (struct digest){ .order_version = UINT64_MAX,
-		               .steps = aligned_alloc(CACHE_LINE, steps_bytes(nodes)),
-		               .first = malloc((nodes + DIGEST_BLOCK - 1) / DIGEST_BLOCK * sizeof(*c->first)) };
-	if (c->steps && c->first)
+	const size_t blocks = (limits->nodes + DIGEST_BLOCK - 1) / DIGEST_BLOCK;
+
+	*d = (struct digest){ .most = limits->pods, .order_version = UINT64_MAX,
+		              .steps = aligned_alloc(CACHE_LINE, steps_bytes(limits->nodes)),
+		              .first = malloc(blocks * sizeof(*d->first)) };
+	if (d->steps && d->first)
 		return 0;
-	digest_free(c);
+	digest_free(d);
 	return -ENOMEM;
 }
 
-void digest_free(struct digest *c)
+void digest_free(struct digest *d)
 {
-	free(c->steps);
-	free(c->first);
-	*c = (struct digest){ 0 };
+	free(d->steps);
+	free(d->first);
+	*d = (struct digest){ 0 };
 }
 
 static double positive(double room)
@@ -38,11 +40,16 @@ static double positive(double room)
 
 static bool is_exact(const struct node_fit *f)
 {
-	return fit_exact(f) && f->cpu < DIGEST_MOST && f->memory < DIGEST_MOST * DIGEST_UNIT && f->pods_left < DIGEST_PODS;
+	return fit_exact(f) && f->cpu < DIGEST_MOST && f->memory >= DIGEST_UNIT && f->memory < DIGEST_MOST * DIGEST_UNIT &&
+	       f->pods_left < DIGEST_PODS;
 }
 
-static void node_set(struct digest_step *s, uint32_t lane, const struct node_fit *f)
+static void node_set(const struct digest *d, uint32_t rank, const struct node_fit *f)
 {
+	struct digest_step *s = &d->steps[rank / DIGEST_LANES];
+	const uint32_t lane = rank % DIGEST_LANES;
+	double pods;
+
 	if (!is_exact(f)) {
 		s->cpu_room[lane] = s->memory_room[lane] = DIGEST_MOST;
 		s->cpu_left[lane] = s->memory_left[lane] = 0;
@@ -51,13 +58,14 @@ static void node_set(struct digest_step *s, uint32_t lane, const struct node_fit
 		s->others[lane] = 1;
 		return;
 	}
+	pods = positive(f->pods_left < d->most ? f->pods_left : d->most);
 	s->cpu_room[lane] = (float)positive(f->cpu - f->cpu_used);
 	s->memory_room[lane] = (float)(uint32_t)positive((f->memory - f->memory_used) / DIGEST_UNIT);
-	s->cpu_left[lane] = (float)positive(f->cpu - f->cpu_scored);
-	s->memory_left[lane] = (float)positive((f->memory - f->memory_scored) / DIGEST_UNIT);
+	s->cpu_left[lane] = (float)positive((f->cpu - f->cpu_scored) * 100 / f->cpu);
+	s->memory_left[lane] = (float)positive((f->memory - f->memory_scored) * 100 / f->memory);
 	s->cpu_share[lane] = (float)(100 / f->cpu);
 	s->memory_share[lane] = (float)(100 / f->memory * DIGEST_UNIT);
-	s->others[lane] = (uint32_t)positive(f->pods_left) | (uint32_t)f->balance << DIGEST_BALANCE;
+	s->others[lane] = (uint32_t)pods | (DIGEST_EVEN - (uint32_t)f->balance) << DIGEST_BALANCE;
 }
 
 static uint32_t first_of(const node_id *ids, uint32_t n)
@@ -68,28 +76,28 @@ static uint32_t first_of(const node_id *ids, uint32_t n)
 	return ids[0];
 }
 
-static void work_out(struct digest *c, const struct nodes *ns)
+static void work_out(struct digest *d, const struct nodes *ns)
 {
-	memset(c->steps, 0, steps_bytes(ns->limit));
+	memset(d->steps, 0, steps_bytes(ns->limit));
 	for (uint32_t rank = 0; rank < ns->count; rank++)
-		node_set(&c->steps[rank / DIGEST_LANES], rank % DIGEST_LANES, &ns->fits[ns->order[rank]]);
+		node_set(d, rank, &ns->fits[ns->order[rank]]);
 	for (uint32_t rank = 0; rank < ns->count; rank += DIGEST_BLOCK)
-		c->first[rank / DIGEST_BLOCK] =
+		d->first[rank / DIGEST_BLOCK] =
 			first_of(&ns->order[rank], ns->count - rank < DIGEST_BLOCK ? ns->count - rank : DIGEST_BLOCK);
 }
 
-void digest_follow(struct digest *c, const struct nodes *ns)
+void digest_follow(struct digest *d, const struct nodes *ns)
 {
-	if (c->order_version != ns->order_version || ns->log_n - c->position > NODE_LOG) {
-		work_out(c, ns);
-		c->order_version = ns->order_version;
-		c->position = ns->log_n;
+	if (d->order_version != ns->order_version || ns->log_n - d->position > NODE_LOG) {
+		work_out(d, ns);
+		d->order_version = ns->order_version;
+		d->position = ns->log_n;
 		return;
 	}
-	for (; c->position < ns->log_n; c->position++) {
-		const node_id id = ns->log[c->position % NODE_LOG];
+	for (; d->position < ns->log_n; d->position++) {
+		const node_id id = ns->log[d->position % NODE_LOG];
 
 		if (id != ID_NONE)
-			node_set(&c->steps[ns->ranks[id] / DIGEST_LANES], ns->ranks[id] % DIGEST_LANES, &ns->fits[id]);
+			node_set(d, ns->ranks[id], &ns->fits[id]);
 	}
 }

@@ -99,13 +99,27 @@ static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct n
 	return c->values;
 }
 
-/* The nodes with that value are judged; bits are 0 before. */
+/* A loop without a way out, of which compilers make vectors. */
+static bool word_has(const uint32_t column[64], uint32_t value)
+{
+	uint32_t some = 0;
+
+	for (uint32_t i = 0; i < 64; i++)
+		some |= column[i] == value;
+	return some;
+}
+
+/* The nodes with that value are judged; bits are 0 before.  The column goes on to the end of a word. */
 static void judge_value(const struct shape *s, const uint32_t *column, uint32_t value, const struct node *nodes,
                         uint32_t nodes_used)
 {
-	for (node_id node = 0; node < nodes_used; node++)
-		if (column[node] == value)
-			judge(s, node, &nodes[node]);
+	for (node_id first = 0; first < nodes_used; first += 64) {
+		if (!word_has(column + first, value))
+			continue;
+		for (node_id node = first; node < first + 64 && node < nodes_used; node++)
+			if (column[node] == value)
+				judge(s, node, &nodes[node]);
+	}
 }
 
 /* Of a shape that asks nothing of a node but that it is open. */

@@ -50,8 +50,7 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	vs->ahead_at = calloc(limits->nodes, sizeof(*vs->ahead_at));
 	vs->ahead = calloc(limits->nodes, sizeof(*vs->ahead));
 	if (!vs->slots || !vs->last_used || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead_at ||
-	    !vs->ahead ||
-	    digest_init(&vs->digest, limits->nodes) < 0 || judgement_init(&vs->judgement, limits, false) < 0) {
+	    !vs->ahead || digest_init(&vs->digest, limits) < 0 || judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
 	}

@@ -287,7 +287,7 @@ static bool steps_plain(const struct views *vs, const struct shape *s, const nod
 bool lanes_are_wide(void)
 {
 #ifdef __x86_64__
-	return __builtin_cpu_supports("avx2");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
 	return false;
 #endif

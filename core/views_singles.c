@@ -1,11 +1,13 @@
-/* All nodes seen by one kind, eight in one step, in single precision.
+/* All nodes seen by one kind, eight in one step, by their digest (core/digest.h) in single precision.
  *
- * Counts are of whole numbers below 2^24, which singles hold, and exact like those of doubles (core/views_lanes.c).
- * Percents are wrong by less than NEAR, so that one cut off is the right one unless it is that near to a whole
- * number; such nodes, and those whose numbers are larger, are looked at once more by their lines.
+ * Counts are of whole numbers below 2^24, which singles hold, and exact like those of doubles in
+ * core/views_lanes.c.  Percents are wrong by less than NEAR: cut off they are right unless they lie that near to
+ * a whole number.  Such nodes, and those whose numbers singles don't hold, are looked at once more by their
+ * lines, so that what comes out is the same to the last bit.
  *
- * An error: left, of the node and of the shape, each 2^-24 of at most all that there is; their difference and the share
- * as much, and the product: 5 * 100 * 2^-24 percent, half of NEAR.  The balance adds two of these, halved. */
+ * How wrong, in units of 100 * 2^-24 percent, a rounding of a hundred: what is left of the node 1, the shape's part of
+ * it 3 (its amount, the share of one, their product), the difference 1.  Of the balance: both rooms 2 each and their
+ * difference 1, of which a half counts, and what that leaves of 100 is 1 more.  That is 5 at most, half of NEAR. */
 #include "core/views_impl.h"
 
 #include <string.h>
@@ -23,11 +25,10 @@ static_assert(LOOKS_MOST == DIGEST_BLOCK && DIGEST_BLOCK == 64, "a bit each");
 /* The same in each lane. */
 struct wanted {
 	singles value, inverse;
-	singles spare; /* so many always fit: 0, or more than any node takes where nothing is asked for */
+	singles spare; /* a half; where nothing is asked for more than any node takes */
 };
 
 struct asking {
-	singles most;
 	struct wanted cpu, memory;
 	singles cpu_scored, memory_scored;
 };
@@ -54,7 +55,7 @@ INLINE singles smaller(singles a, singles b)
 INLINE singles larger(singles a, singles b)
 {
 	for (uint32_t i = 0; i < LANES; i++)
-		a[i] = a[i] < b[i] ? b[i] : a[i];
+		a[i] = a[i] > b[i] ? a[i] : b[i];
 	return a;
 }
 
@@ -78,18 +79,16 @@ INLINE singles column(const float *at)
 
 /* ---- how many fit ------------------------------------------------------------ */
 
-INLINE singles quotient(singles room, const struct wanted *w)
+INLINE singles rounded(singles room, const struct wanted *w)
 {
 	return room * w->inverse + w->spare;
 }
 
 /* node_count() */
-INLINE numbers counts_of(const struct asking *a, singles cpu, singles memory, singles pods_left)
+INLINE numbers counts_of(const struct asking *a, singles cpu, singles memory, singles pods)
 {
-	/* Each pod is one pod. */
-	const singles least = smaller(smaller(a->most, pods_left), smaller(quotient(cpu, &a->cpu), quotient(memory, &a->memory)));
 	/* So many, or one less. */
-	const numbers count = cut_off(least + same(0.5f));
+	const numbers count = cut_off(smaller(pods, smaller(rounded(cpu, &a->cpu), rounded(memory, &a->memory))));
 	const singles whole = __builtin_convertvector(count, singles);
 
 	return count + ((whole * a->cpu.value > cpu) | (whole * a->memory.value > memory));
@@ -97,29 +96,31 @@ INLINE numbers counts_of(const struct asking *a, singles cpu, singles memory, si
 
 /* ---- how good they are ----------------------------------------------------------- */
 
-/* How far the fraction is from a half: sure below 1/2 - NEAR. */
-INLINE singles fraction(singles value, numbers whole)
+/* How far a value is from both whole numbers beside it: one distance times the other, which is no more than
+ * either. */
+INLINE singles distance(singles value, numbers whole)
 {
-	return without_sign(value - __builtin_convertvector(whole, singles) - same(0.5f));
+	const singles above = value - __builtin_convertvector(whole, singles);
+
+	return above - above * above;
 }
 
-/* fit_points() of nodes with so much room, and where they are not sure. */
-INLINE numbers points_of(const struct asking *a, const struct digest_step *s, singles cpu_room, singles memory_room,
-                         numbers balance_now, numbers *unsure)
+/* fit_points() of nodes where it fits, and 1; and where that is not sure. */
+INLINE numbers keys_of(const struct asking *a, const struct digest_step *s, singles cpu_room, singles memory_room,
+                       numbers balance_now, numbers *unsure)
 {
 	const singles cpu_share = column(s->cpu_share), memory_share = column(s->memory_share);
 	/* Below a half it is 0, whatever it is. */
-	const singles cpu = larger((column(s->cpu_left) - a->cpu_scored) * cpu_share, same(0.5f));
-	const singles memory = larger((column(s->memory_left) - a->memory_scored) * memory_share, same(0.5f));
-	const singles cpu_free = larger((cpu_room - a->cpu.value) * cpu_share, same(0));
-	const singles memory_free = larger((memory_room - a->memory.value) * memory_share, same(0));
-	const singles balance = same(100) - without_sign(cpu_free - memory_free) * same(0.5f);
+	const singles cpu = larger(same(0.5f), column(s->cpu_left) - a->cpu_scored * cpu_share);
+	const singles memory = larger(same(0.5f), column(s->memory_left) - a->memory_scored * memory_share);
+	const singles apart = (cpu_room - a->cpu.value) * cpu_share - (memory_room - a->memory.value) * memory_share;
+	const singles balance = same(100) - without_sign(apart) * same(0.5f);
 	const numbers cpu_whole = cut_off(cpu), memory_whole = cut_off(memory), balance_whole = cut_off(balance);
 	/* Room of memory was cut off to whole units. */
-	const singles off = fraction(balance, balance_whole) + memory_share * same(0.5f);
+	const singles least = distance(balance, balance_whole) - memory_share * same(0.5f);
 
-	*unsure = larger(larger(fraction(cpu, cpu_whole), fraction(memory, memory_whole)), off) >= same(0.5f - NEAR);
-	return ((cpu_whole + memory_whole) >> 1) + 50 + ((balance_whole - balance_now + 50) >> 1);
+	*unsure = smaller(smaller(distance(cpu, cpu_whole), distance(memory, memory_whole)), least) < same(NEAR);
+	return ((cpu_whole + memory_whole) >> 1) + ((balance_whole + balance_now) >> 1);
 }
 
 /* ---- many -------------------------------------------------------------------------- */
@@ -137,69 +138,76 @@ INLINE void step(const struct asking *a, struct found *found, const struct diges
 	count = counts_of(a, cpu, memory, __builtin_convertvector(others & ((1 << DIGEST_BALANCE) - 1), singles));
 	count &= (((numbers){ 0 } + (int32_t)allowed) & bits) == bits;
 	open = count > 0;
-	key = points_of(a, s, cpu, memory, others >> DIGEST_BALANCE, &unsure) + 1;
-	unsure &= open;
-	narrow = __builtin_convertvector((key & open) | unsure, keys_of_step);
-	count &= ~unsure;
+	key = keys_of(a, s, cpu, memory, others >> DIGEST_BALANCE, &unsure) | unsure;
+	narrow = __builtin_convertvector(key & open, keys_of_step);
 	memcpy(keys, &narrow, sizeof(narrow));
 	memcpy(counts, &count, sizeof(count));
 	found->sum += count;
-	found->unsure |= unsure;
+	found->unsure |= unsure & open;
 }
 
 INLINE void wanted_set(struct wanted *w, double value)
 {
 	w->value = same((float)value);
 	w->inverse = same(value > 0 ? (float)(1 / value) : 0);
-	w->spare = same(value > 0 ? 0 : DIGEST_MOST);
+	w->spare = same(value > 0 ? 0.5f : DIGEST_MOST);
 }
 
-INLINE void asking_begin(struct asking *a, const struct views *vs, const struct shape *s)
+INLINE void asking_begin(struct asking *a, const struct shape *s)
 {
-	a->most = same(vs->most < DIGEST_PODS ? (float)vs->most : DIGEST_PODS);
 	wanted_set(&a->cpu, s->fit.cpu_used);
 	wanted_set(&a->memory, s->fit.memory_used / DIGEST_UNIT);
 	a->cpu_scored = same((float)s->fit.cpu_scored);
 	a->memory_scored = same((float)(s->fit.memory_scored / DIGEST_UNIT));
 }
 
-/* A bit for each node of the block that the rules over one node allow. */
-INLINE uint64_t allowed_of(const struct views *vs, const struct shape *s, uint32_t rank)
+/* A bit for each of n nodes of a block that the rules over one node allow. */
+INLINE uint64_t allowed_of(const struct views *vs, const struct shape *s, uint32_t rank, uint32_t n)
 {
-	const struct nodes *ns = vs->nodes;
-	const uint32_t n = ns->count - rank < DIGEST_BLOCK ? ns->count - rank : DIGEST_BLOCK;
 	const node_id first = vs->digest.first[rank / DIGEST_BLOCK];
 	uint64_t bits = 0;
 
 	if (first == ID_NONE || n < DIGEST_BLOCK) {
 		for (uint32_t i = 0; i < n; i++)
-			bits |= (uint64_t)shape_allows(s, ns->order[rank + i]) << i;
+			bits |= (uint64_t)shape_allows(s, vs->nodes->order[rank + i]) << i;
 		return bits;
 	}
 	bits = s->allowed[first / 64] >> (first % 64);
 	return first % 64 == 0 ? bits : bits | s->allowed[first / 64 + 1] << (64 - first % 64);
 }
 
-/* Those of the block with key -1, by their lines.  What more of them fit. */
-static uint64_t unsure_look(const struct views *vs, const struct view *v, const struct shape *s, uint32_t rank,
-                            tree_key *keys, uint32_t *counts)
+/* A bit for each of n keys below 0. */
+static uint64_t negative(const tree_key *keys, uint32_t n)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		bits |= (uint64_t)(keys[i] < 0) << i;
+	return bits;
+}
+
+/* Those of a block of n nodes with key -1, by their lines.  How many more of them fit than it said. */
+static uint64_t unsure_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *block,
+                            uint32_t block_n, tree_key *keys, uint32_t *counts)
 {
 	struct looks looks __attribute__((uninitialized));
 	node_id ids[LOOKS_MOST] __attribute__((uninitialized));
 	uint32_t at[LOOKS_MOST] __attribute__((uninitialized));
+	uint64_t more = 0;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < DIGEST_BLOCK && rank + i < vs->nodes->count; i++)
-		if (keys[i] < 0) {
-			ids[n] = vs->nodes->order[rank + i];
-			at[n++] = i;
-		}
+	for (uint64_t bits = negative(keys, block_n); bits; bits &= bits - 1) {
+		at[n] = (uint32_t)__builtin_ctzll(bits);
+		ids[n] = block[at[n]];
+		n++;
+	}
 	nodes_look(vs, v, s, ids, n, &looks);
 	for (uint32_t i = 0; i < n; i++) {
+		more += (uint64_t)looks.counts[i] - counts[at[i]];
 		keys[at[i]] = looks.keys[i];
 		counts[at[i]] = looks.counts[i];
 	}
-	return looks.sum;
+	return more;
 }
 
 INLINE uint64_t block_steps(const struct asking *a, const struct digest_step *steps, uint32_t n, uint64_t allowed,
@@ -220,30 +228,30 @@ INLINE uint64_t block_steps(const struct asking *a, const struct digest_step *st
 
 INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
 {
-	const uint32_t end = (vs->nodes->count + LANES - 1) / LANES, most = DIGEST_BLOCK / LANES;
+	const uint32_t nodes_n = vs->nodes->count;
 	struct asking a __attribute__((uninitialized));
 	uint64_t sum = 0;
 	bool unsure;
 
-	asking_begin(&a, vs, s);
-	for (uint32_t at = 0; at < end; at += most) {
-		const uint32_t rank = at * LANES, n = end - at < most ? end - at : most;
-		const uint64_t allowed = allowed_of(vs, s, rank);
+	asking_begin(&a, s);
+	for (uint32_t rank = 0; rank < nodes_n; rank += DIGEST_BLOCK) {
+		const uint32_t n = nodes_n - rank < DIGEST_BLOCK ? nodes_n - rank : DIGEST_BLOCK, steps_n = (n + LANES - 1) / LANES;
+		const uint64_t allowed = allowed_of(vs, s, rank, n);
 
 		if (allowed == 0) {
-			memset(keys + rank, 0, n * LANES * sizeof(*keys));
-			memset(counts + rank, 0, n * LANES * sizeof(*counts));
+			memset(keys + rank, 0, n * sizeof(*keys));
+			memset(counts + rank, 0, n * sizeof(*counts));
 			continue;
 		}
-		sum += block_steps(&a, &vs->digest.steps[at], n, allowed, keys + rank, counts + rank, &unsure);
+		sum += block_steps(&a, &vs->digest.steps[rank / LANES], steps_n, allowed, keys + rank, counts + rank, &unsure);
 		if (unsure)
-			sum += unsure_look(vs, v, s, rank, keys + rank, counts + rank);
+			sum += unsure_look(vs, v, s, &vs->nodes->order[rank], n, keys + rank, counts + rank);
 	}
 	return sum;
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static uint64_t all_avx2(const struct views *vs, const struct view *v, const struct shape *s,
+__attribute__((target("avx2,fma"))) static uint64_t all_avx2(const struct views *vs, const struct view *v, const struct shape *s,
                                                          tree_key *keys, uint32_t *counts)
 {
 	return all_steps(vs, v, s, keys, counts);
@@ -260,8 +268,8 @@ static bool suits(const struct views *vs, const struct view *v, const struct sha
 {
 	const double units = s->fit.memory_used / DIGEST_UNIT;
 
-	if (!lines_suit(vs, v, s) || !s->fit.balances || s->fit.cpu_used >= DIGEST_MOST || s->fit.cpu_scored >= DIGEST_MOST || units >= DIGEST_MOST ||
-	    units > (double)(uint32_t)units)
+	if (!lines_suit(vs, v, s) || !s->fit.balances || s->fit.cpu_used >= DIGEST_MOST || s->fit.cpu_scored >= DIGEST_MOST ||
+	    units >= DIGEST_MOST || units > (double)(uint32_t)units)
 		return false;
 	for (uint32_t i = 0; i < s->requests_n; i++)
 		if (s->requests[i].resource != RESOURCE_CPU && s->requests[i].resource != RESOURCE_MEMORY &&

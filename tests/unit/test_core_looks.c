@@ -123,7 +123,7 @@ static struct world *world_new(void)
 		nodes_take(&w->nodes, random_below(&w->random, NODES), &w->kinds[random_below(&w->random, SHAPES)]);
 	w->census = (struct census){ .nodes = &w->nodes, .shapes = &w->shapes };
 	w->views = (struct views){ .census = &w->census, .nodes = &w->nodes, .score = SCORE_KUBE, .most = limits.pods };
-	cr_assert_eq(digest_init(&w->views.digest, NODES), 0);
+	cr_assert_eq(digest_init(&w->views.digest, &limits), 0);
 	w->view = (struct view){ .plain_room = true };
 	return w;
 }
