@@ -58,13 +58,16 @@ static int by_uid(const void *a, const void *b)
 	return left->uid[1] < right->uid[1] ? -1 : left->uid[1] > right->uid[1];
 }
 
-static void settle(struct core *c, pod_id id, node_id node, bool foreign)
+static void settle(struct core *c, pod_id id, node_id node)
 {
+	const struct pod *p = &c->pods.slots[id];
+	const bool fits = nodes_fit(&c->nodes, node, &c->shapes.slots[p->shape]);
+
 	PROBE(carried, id, node);
-	if (foreign)
+	if (p->flags & POD_OURS)
+		pod_reserve_again(c, id, node, !fits || p->class != MEMBER_READY);
+	else if (fits)
 		pod_claim(c, id, node, c->now_ns + CLAIM_CARRIED_NS);
-	else
-		pod_reserve(c, id, node);
 }
 
 void carry_settle(struct core *c)
@@ -73,17 +76,17 @@ void carry_settle(struct core *c)
 		qsort(c->carried, c->carried_n, sizeof(*c->carried), by_uid);
 	for (pod_id id = 0; id < c->pods.used && c->carried_n > 0; id++) {
 		const struct pod *p = &c->pods.slots[id];
-		const bool foreign = !(p->flags & (POD_OURS | POD_DELETING)) && p->state == POD_PENDING;
 		struct carried key = { .uid = { p->uid[0], p->uid[1] } };
 		const struct carried *found;
 		const struct node *n;
 
-		if (p->generation == 0 || (p->class != MEMBER_READY && !foreign))
+		/* One that is gated or being deleted is another version of it than was sent. */
+		if (p->generation == 0 || p->state != POD_PENDING || p->flags & (POD_DELETING | POD_GATED))
 			continue;
 		found = bsearch(&key, c->carried, c->carried_n, sizeof(key), by_uid);
 		n = found ? nodes_named(&c->nodes, found->node, found->node_bytes) : NULL;
-		if (n && nodes_fit(&c->nodes, nodes_id(&c->nodes, n), &c->shapes.slots[p->shape]))
-			settle(c, id, nodes_id(&c->nodes, n), foreign);
+		if (n)
+			settle(c, id, nodes_id(&c->nodes, n));
 	}
 	/* Members came or went meanwhile: half a gang is not sent again. */
 	for (pod_id id = 0; id < c->pods.used && c->sends.n > 0; id++)

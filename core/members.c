@@ -249,6 +249,15 @@ void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)
 	gang_keep_room(c, index);
 }
 
+void pod_reserve_again(struct core *c, pod_id id, node_id node, bool withdrawn)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	p->carried = true;
+	p->withdrawn = withdrawn;
+	pod_reserve(c, id, node);
+}
+
 /* ---- reservations that were not sent ------------------------------------------------ */
 
 static void reservation_cancel(struct core *c, struct pod *p)
@@ -258,6 +267,19 @@ static void reservation_cancel(struct core *c, struct pod *p)
 	room_give(c, p);
 	PROBE(reservation_cancelled, pods_id(&c->pods, p), p->generation);
 	p->state = POD_PENDING;
+	p->carried = p->withdrawn = false;
+	member_in(c, p);
+}
+
+/* Its Binding is not to be sent; but an earlier one may land. */
+static void reservation_give_up(struct core *c, struct pod *p)
+{
+	if (!p->carried) {
+		reservation_cancel(c, p);
+		return;
+	}
+	member_out(c, p);
+	p->withdrawn = true;
 	member_in(c, p);
 }
 
@@ -294,13 +316,13 @@ void gang_cancel_unsent(struct core *c, uint32_t index)
 		return;
 	for (pod_id id = g->first; id != ID_NONE; id = p->next) {
 		p = &c->pods.slots[id];
-		if (p->state == POD_RESERVED && p->list != LIST_SEND)
+		if (p->state == POD_RESERVED && p->list != LIST_SEND && !p->withdrawn)
 			return; /* on its way: the gang rolls forward */
 	}
 	for (pod_id id = g->first; id != ID_NONE; id = p->next) {
 		p = &c->pods.slots[id];
-		if (p->list == LIST_SEND)
-			reservation_cancel(c, p);
+		if (p->list == LIST_SEND && !p->withdrawn)
+			reservation_give_up(c, p);
 	}
 }
 
@@ -324,11 +346,14 @@ static void unreserve(struct core *c, node_id node, bool all)
 	while (id != ID_NONE) {
 		struct pod *p = &c->pods.slots[id];
 
-		if (p->node != node || (!all && still_fits(c, p))) {
+		if (p->node != node || (!all && (p->withdrawn || still_fits(c, p)))) {
 			id = p->list_next;
 			continue;
 		}
-		reservation_cancel(c, p);
+		if (all)
+			reservation_cancel(c, p);
+		else
+			reservation_give_up(c, p);
 		gang_cancel_unsent(c, p->gang);
 		id = c->sends.first; /* anything may have left the list */
 	}
@@ -362,6 +387,7 @@ struct standing {
 	node_id node;
 	bool confirmed;
 	bool any_attempt;
+	bool carried, withdrawn;
 };
 
 /* alike: its kind is the same as before. */
@@ -369,7 +395,7 @@ static struct standing standing_after(const struct pod *p, const struct event_po
                                       uint64_t time_ns)
 {
 	struct standing now = { .state = (enum pod_state)p->state, .node = p->node, .confirmed = p->confirmed,
-		                .any_attempt = p->any_attempt };
+		                .any_attempt = p->any_attempt, .carried = p->carried, .withdrawn = p->withdrawn };
 	/* Is what was planned for it still what it asks for? */
 	bool same = (e->flags & POD_OURS) && !(e->flags & (POD_GATED | POD_DELETING | POD_REFUSED)) &&
 	            alike && p->gang == gang;
@@ -383,6 +409,10 @@ static struct standing standing_after(const struct pod *p, const struct event_po
 		now.any_attempt = p->state != POD_RESERVED || p->list == LIST_SEND || p->node != e->node || p->any_attempt;
 		now.state = POD_RESERVED;
 		now.node = e->node;
+		return now;
+	}
+	if (p->state == POD_RESERVED && p->list == LIST_SEND && p->carried) {
+		now.withdrawn = p->withdrawn || !same;
 		return now;
 	}
 	if (p->state == POD_RESERVED ? p->list != LIST_SEND || same : pod_keeps_room(p) && same)
@@ -423,6 +453,8 @@ static void standing_apply(struct core *c, struct pod *p, const struct event_pod
 	p->state = (uint8_t)now->state;
 	p->confirmed = now->confirmed;
 	p->any_attempt = now->any_attempt;
+	p->carried = now->carried;
+	p->withdrawn = now->withdrawn;
 }
 
 static void named_set(struct core *c, struct pod *p, node_id node)
@@ -643,7 +675,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	member_in(c, p);
 	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
 	/* It may be in another gang by now: the one that it was reserved with counts. */
-	if (unsent && p->state == POD_PENDING)
+	if (unsent && (p->state == POD_PENDING || p->withdrawn))
 		gang_cancel_unsent(c, gang_before_it);
 	return 0;
 }
@@ -720,6 +752,7 @@ void backoff_wake(struct core *c)
 void pod_answered(struct core *c, enum record_kind kind, const struct result *result, uint64_t time_ns)
 {
 	struct pod *p = pods_find(&c->pods, result->pod);
+	bool withdrawn;
 
 	if (!p || p->generation != result->generation || p->state != POD_RESERVED || p->list == LIST_SEND ||
 	    p->list == LIST_CLAIM || (!p->any_attempt && p->attempt != result->attempt)) {
@@ -729,6 +762,8 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 	if (kind == RESULT_UNKNOWN)
 		return;
 	member_out(c, p);
+	withdrawn = p->withdrawn;
+	p->carried = p->withdrawn = false;
 	p->any_attempt = false;
 	p->answered_ns = time_ns;
 	if (kind == RESULT_BOUND) {
@@ -740,12 +775,14 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 	} else {
 		PROBE(bind_refused, result->pod, result->generation, p->node);
 		p->state = POD_PENDING;
-		backoff_begin(c, p, result->retry_ms);
-		if (pod_class(p) == MEMBER_BACKOFF)
+		if (!withdrawn) { /* else nothing was asked for that could be refused */
+			backoff_begin(c, p, result->retry_ms);
+			stat_add(&core_stats(c)->binds_refused, 1);
+		}
+		if (pod_class(p) == MEMBER_BACKOFF || pod_class(p) == MEMBER_READY)
 			keep_begin(c, p); /* member_in() knows whether its gang has begun */
 		else
 			room_give(c, p);
-		stat_add(&core_stats(c)->binds_refused, 1);
 	}
 	member_in(c, p);
 }

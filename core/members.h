@@ -21,7 +21,7 @@ int pod_drop(struct core *c, const struct event_drop *drop);
  * looked at again. */
 void pod_moved(void *context, pod_id id);
 
-/* An answer to a CMD_BIND.  One that fits nothing is counted and passed over. */
+/* An answer to a command.  One that fits nothing is counted and passed over. */
 void pod_answered(struct core *c, enum record_kind kind, const struct result *result, uint64_t time_ns);
 
 /* The node is taken for the pod, and a CMD_BIND is due. */
@@ -29,6 +29,10 @@ void pod_reserve(struct core *c, pod_id id, node_id node);
 /* The same for those of the gang at hand that the plan has placed, whose room it has taken already; and commands are
  * said as far as there is room. */
 void gang_reserve(struct core *c, uint32_t index, const struct plan *plan);
+
+/* The same for a pod that an earlier frontend may have sent to that node (core/carry.h); withdrawn: a CMD_TAKE_BACK
+ * is due, and the node may have no room. */
+void pod_reserve_again(struct core *c, pod_id id, node_id node, bool withdrawn);
 
 /* The same for a pod that another scheduler places: no CMD_BIND follows, and the room is given back
  * by pod_unclaim(), if the pod is not bound before. */
@@ -46,7 +50,7 @@ void gang_lent_room_back(struct core *c, struct gang *g);
 void gang_lent_room_gone(struct core *c, struct gang *g);
 
 /* A gang changed or lost a reservation: if it is no longer whole and nothing of it was
- * sent, its reservations are given up. */
+ * sent, its reservations are given up; those that are carried are withdrawn. */
 void gang_cancel_unsent(struct core *c, uint32_t index);
 
 /* A node changed: reservations that do not fit there any more and whose command was

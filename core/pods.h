@@ -15,7 +15,7 @@
 
 enum pod_state {
 	POD_PENDING,
-	POD_RESERVED, /* a binding is on its way, or waits for room in the command ring */
+	POD_RESERVED, /* a Binding is on its way, or its command waits for room in the ring */
 	POD_BOUND,
 };
 
@@ -24,7 +24,7 @@ enum member_class {
 	MEMBER_OUTSIDE, /* leaving, or pending and not ours: does not count */
 	MEMBER_REFUSED, /* muster can't judge it */
 	MEMBER_GATED,
-	MEMBER_BACKOFF, /* a binding was refused; tried again later */
+	MEMBER_BACKOFF, /* a binding was refused, or is being taken back; tried again later */
 	MEMBER_READY,
 	MEMBER_BINDING,
 	MEMBER_BOUND,
@@ -54,7 +54,9 @@ struct pod {
 	uint8_t list;   /* enum pod_list */
 	bool any_attempt; /* a result answers a binding of an earlier life */
 	bool leaving;     /* it was being deleted when it was last counted on its node */
-	bool confirmed;   /* BOUND, and its record says so as well */
+	bool confirmed : 1; /* BOUND, and its record says so as well */
+	bool carried : 1;   /* RESERVED: an earlier frontend may have sent its Binding; core/carry.h */
+	bool withdrawn : 1; /* RESERVED and carried: only until that can't land any more */
 	uint16_t name_bytes;
 	uint32_t previous, next; /* of the same gang */
 	uint64_t created_ns;
@@ -116,7 +118,7 @@ static inline enum member_class pod_class(const struct pod *p)
 		return MEMBER_OUTSIDE;
 	if (p->state == POD_BOUND)
 		return MEMBER_BOUND;
-	if (p->state == POD_RESERVED)
+	if (p->state == POD_RESERVED && !p->withdrawn)
 		return MEMBER_BINDING;
 	if (!(p->flags & POD_OURS))
 		return MEMBER_OUTSIDE;
@@ -124,7 +126,7 @@ static inline enum member_class pod_class(const struct pod *p)
 		return MEMBER_GATED;
 	if (p->flags & POD_REFUSED)
 		return MEMBER_REFUSED;
-	return p->list == LIST_BACKOFF ? MEMBER_BACKOFF : MEMBER_READY;
+	return p->list == LIST_BACKOFF || p->withdrawn ? MEMBER_BACKOFF : MEMBER_READY;
 }
 
 /* Highest priority first, then the oldest, then by name. */

@@ -33,10 +33,11 @@ bool say_bind(struct core *c, struct cmd_bind *bind, pod_id id)
 	bind->node = p->node;
 	bind->node_generation = c->nodes.slots[p->node].generation;
 	bind->attempt = p->attempt;
-	if (!emit(c, CMD_BIND, bind, sizeof(*bind)))
+	if (!emit(c, p->withdrawn ? CMD_TAKE_BACK : p->carried ? CMD_BIND_AGAIN : CMD_BIND, bind, sizeof(*bind)))
 		return false;
 	PROBE(bind_said, id, p->generation, p->node, p->attempt);
-	stat_add(&core_stats(c)->binds_sent, 1);
+	if (!p->withdrawn)
+		stat_add(&core_stats(c)->binds_sent, 1);
 	return true;
 }
 

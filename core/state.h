@@ -56,7 +56,7 @@ struct core {
 	uint64_t now_ns; /* the latest time of any record */
 	bool synced;
 
-	struct pod_queue sends;   /* reserved, their CMD_BIND not sent yet */
+	struct pod_queue sends;   /* reserved, their command not sent yet */
 	struct pod_queue backoff; /* refused, tried again at retry_ns */
 	uint64_t backoff_due_ns;  /* none is due before */
 	struct claims claims;

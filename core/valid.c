@@ -66,6 +66,8 @@ static bool pod_valid(struct checking *k, pod_id id)
 		return wrong(k, "pod %u is on list %u in state %u", id, p->list, p->state);
 	if (p->list == LIST_SEND && p->node == ID_NONE)
 		return wrong(k, "pod %u is to be sent nowhere", id);
+	if ((p->carried && p->state != POD_RESERVED) || (p->withdrawn && !p->carried))
+		return wrong(k, "pod %u is carried in state %u", id, p->state);
 	if (p->gang == ID_NONE && (p->flags & POD_OURS))
 		return wrong(k, "pod %u is ours and in no gang", id);
 	if (p->gang != ID_NONE && !c->gangs.slots[p->gang].generation)

@@ -103,9 +103,11 @@ static const char *text_of(const void *context, uint32_t id)
 	return id < RESOURCE_EXTENDED ? columns[id] : name_of(names->texts, names->limits.names, id);
 }
 
-static void say_bind(const struct names *names, const struct cmd_bind *c, char *out, size_t out_bytes)
+static void say_bind(const struct names *names, uint16_t kind, const struct cmd_bind *c, char *out, size_t out_bytes)
 {
-	snprintf(out, out_bytes, "bind %s to %s, attempt %u", name_of(names->pods, names->limits.pods, c->pod),
+	const char *what = kind == CMD_TAKE_BACK ? "take back the binding of" : kind == CMD_BIND ? "bind" : "bind again";
+
+	snprintf(out, out_bytes, "%s %s to %s, attempt %u", what, name_of(names->pods, names->limits.pods, c->pod),
 	         name_of(names->nodes, names->limits.nodes, c->node), c->attempt);
 }
 
@@ -139,7 +141,9 @@ static void say_claim(const struct names *names, const struct cmd_claim *c, char
 static size_t command_bytes(uint16_t kind)
 {
 	switch ((enum record_kind)kind) {
-	case CMD_BIND: return sizeof(struct cmd_bind);
+	case CMD_BIND:
+	case CMD_BIND_AGAIN:
+	case CMD_TAKE_BACK: return sizeof(struct cmd_bind);
 	case CMD_GANG: return sizeof(struct cmd_gang);
 	case CMD_CLAIM: return sizeof(struct cmd_claim);
 	default: return sizeof(struct cmd_reason);
@@ -162,8 +166,8 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		return out;
 	}
 	memcpy(&c, body, wanted);
-	if (kind == CMD_BIND)
-		say_bind(names, &c.bind, out, out_bytes);
+	if (kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK)
+		say_bind(names, kind, &c.bind, out, out_bytes);
 	else if (kind == CMD_GANG)
 		say_gang(names, &c.gang, out, out_bytes);
 	else if (kind == CMD_CLAIM)
@@ -199,6 +203,8 @@ const char *record_kind_text(uint32_t kind)
 		[CMD_REASON] = "CMD_REASON",
 		[CMD_GANG] = "CMD_GANG",
 		[CMD_CLAIM] = "CMD_CLAIM",
+		[CMD_BIND_AGAIN] = "CMD_BIND_AGAIN",
+		[CMD_TAKE_BACK] = "CMD_TAKE_BACK",
 	};
 
 	return kind < RECORD_KINDS && texts[kind] != NULL ? texts[kind] : "a record of no known kind";

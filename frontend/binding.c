@@ -117,11 +117,11 @@ static void bind_unfly(struct bind *b)
 	w->in_flight--;
 }
 
-/* Refuse it, now or once what is under way can't land any more. */
-static void bind_give_up(struct bind *b, uint32_t retry_ms)
+void binding_give_up(struct bind *b, uint32_t retry_ms)
 {
 	b->give_up = true;
 	b->retry_ms = retry_ms;
+	b->maybe = b->maybe || b->earlier;
 	if (b->maybe)
 		writer_later(b, STEP_READ, backoff_failed(&b->backoff, b->writer->config.env));
 	else
@@ -202,7 +202,7 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 		bind_landed(b);
 		return;
 	case BIND_REFUSED:
-		bind_give_up(b, 0);
+		binding_give_up(b, 0);
 		return;
 	case BIND_READ:
 		writer_later(b, STEP_READ, 0);
@@ -228,11 +228,11 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 		bind_explain(b, answer, body, body_bytes);
 		/* The core's own backoff: an API server that has just started refuses what it
 		 * will take a second later. */
-		bind_give_up(b, 0);
+		binding_give_up(b, 0);
 		return;
 	case BIND_INVALID:
 		bind_explain(b, answer, body, body_bytes);
-		bind_give_up(b, RETRY_INVALID_MS);
+		binding_give_up(b, RETRY_INVALID_MS);
 		return;
 	}
 }
@@ -250,9 +250,13 @@ static bool post_wanted(struct bind *b)
 {
 	struct pod_view pod;
 
-	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) || pod.deleting || pod.gated ||
-	    (!pod.node[0] && !may_be_placed(&pod))) {
+	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) || pod.deleting || pod.gated) {
 		binding_refused(b);
+		return false;
+	}
+	if (!pod.node[0] && !may_be_placed(&pod)) {
+		b->earlier = b->earlier && pod.ours;
+		binding_give_up(b, 0);
 		return false;
 	}
 	if (pod.node[0]) {
@@ -267,6 +271,13 @@ static bool post_wanted(struct bind *b)
 	return true;
 }
 
+void binding_begin(struct bind *b)
+{
+	b->begun = true;
+	PROBE(bind_begun, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
+	model_bind_begin(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
+}
+
 /* b is in no list. */
 static void post_start(struct bind *b)
 {
@@ -278,15 +289,13 @@ static void post_start(struct bind *b)
 
 	if (!b->maybe && !post_wanted(b))
 		return;
+	b->maybe = b->maybe || b->earlier;
 	if (!model_node(w->config.model, b->cmd.node, b->cmd.node_generation)) {
-		bind_give_up(b, 0);
+		binding_give_up(b, 0);
 		return;
 	}
-	if (!b->begun) {
-		b->begun = true;
-		PROBE(bind_begun, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
-		model_bind_begin(w->config.model, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
-	}
+	if (!b->begun)
+		binding_begin(b);
 	jsonout_clear(&w->path);
 	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p/binding", b->namespace, b->name);
 	jsonout_clear(&w->body);
@@ -307,7 +316,7 @@ static void post_start(struct bind *b)
 /* The pod as it is now decides. */
 static void read_decide(struct bind *b, const struct bind_pod *pod)
 {
-	bool moved = strcmp(pod->version, b->version) != 0;
+	bool moved = !b->earlier && strcmp(pod->version, b->version) != 0;
 
 	if (strcmp(pod->uid, b->uid) != 0 || (pod->node[0] && strcmp(pod->node, b->node) != 0)) {
 		b->maybe = false;
@@ -318,10 +327,11 @@ static void read_decide(struct bind *b, const struct bind_pod *pod)
 		bind_landed(b);
 		return;
 	}
-	if (moved) {
+	if (moved)
 		b->maybe = false;
-		strcpy(b->version, pod->version);
-	}
+	/* Those of an earlier frontend name this version or an older one. */
+	b->earlier = false;
+	strcpy(b->version, pod->version);
 	if (!b->maybe && (b->give_up || pod->deleting || pod->gated || pod->ended)) {
 		binding_refused(b);
 		return;

@@ -224,6 +224,7 @@ void frontend_core_down(struct frontend *f)
 
 static int bind_take(struct frontend *f, const struct record *record, const struct cmd_bind *cmd)
 {
+	const enum record_kind kind = (enum record_kind)record->kind;
 	uint64_t now;
 
 	if (cmd->pod >= f->limits.pods || cmd->node >= f->limits.nodes || cmd->pod_generation == 0 ||
@@ -231,12 +232,14 @@ static int bind_take(struct frontend *f, const struct record *record, const stru
 		return -EPROTO;
 	if (f->stopping)
 		return 0;
+	if (kind == CMD_TAKE_BACK)
+		return writer_bind(f->writer, kind, cmd);
 	f->counts.binds_taken++;
 	PROBE(bind_taken, cmd->pod, cmd->pod_generation, cmd->node, cmd->attempt);
 	now = env_now(f->env);
 	latency_commanded(f->latency, cmd, f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
 	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
-	return writer_bind(f->writer, cmd);
+	return writer_bind(f->writer, kind, cmd);
 }
 
 struct telling {
@@ -313,6 +316,8 @@ int frontend_command(struct frontend *f, const struct record *record)
 	f->counts.commands++;
 	switch (record->kind) {
 	case CMD_BIND:
+	case CMD_BIND_AGAIN:
+	case CMD_TAKE_BACK:
 		return body == sizeof(struct cmd_bind) ? bind_take(f, record, at) : -EPROTO;
 	case CMD_REASON:
 		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;

@@ -97,7 +97,8 @@ void groupread_forget(struct writer *w)
 		r->binds++;
 		while ((b = TAILQ_FIRST(&r->held)) != NULL) {
 			TAILQ_REMOVE(&r->held, b, link);
-			writer_forget(b);
+			groupread_leave(b);
+			writer_drop(b);
 		}
 		read_drop(r);
 	}
@@ -124,8 +125,7 @@ static void read_judge(struct group_read *r)
 		}
 		changed = true;
 		w->queued--;
-		b->retry_ms = PLAN_AGAIN_MS;
-		binding_refused(b);
+		binding_give_up(b, PLAN_AGAIN_MS);
 	}
 	w->counts.groups_changed += changed;
 	read_drop(r);

@@ -163,6 +163,8 @@ static void writer_write(const struct metrics *m, FILE *out)
 	        {"muster_bind_reads_total", "counter", "Pods read to learn what became of a binding.", (double)w->reads},
 	        {"muster_bind_fences_total", "counter", "Status writes that keep an old binding from landing.",
 	         (double)w->fences},
+	        {"muster_binds_withdrawn_total", "counter", "Bindings of an earlier frontend that were to be taken back.",
+	         (double)w->withdrawn},
 	        {"muster_group_reads_total", "counter", "Groups read before the first binding of their gang.", (double)w->group_reads},
 	        {"muster_plans_outdated_total", "counter", "Plans given back to the core since the group had changed.",
 	         (double)w->groups_changed},

@@ -41,6 +41,14 @@ void writer_forget(struct bind *b)
 	free(b);
 }
 
+void writer_drop(struct bind *b)
+{
+	if (b->earlier)
+		binding_give_up(b, 0);
+	else
+		writer_forget(b);
+}
+
 static void list_free(struct bind_list *list)
 {
 	struct bind *b;
@@ -125,7 +133,15 @@ static void refuse_unsent(struct writer *w, const struct cmd_bind *cmd)
 	binding_refused(b);
 }
 
-int writer_bind(struct writer *w, const struct cmd_bind *cmd)
+static void take_back(struct bind *b)
+{
+	b->writer->counts.withdrawn++;
+	b->give_up = b->maybe = true;
+	b->step = STEP_READ;
+	writer_queue(b);
+}
+
+int writer_bind(struct writer *w, enum record_kind kind, const struct cmd_bind *cmd)
 {
 	const char *node = model_node(w->config.model, cmd->node, cmd->node_generation);
 	struct pod_view pod;
@@ -136,7 +152,7 @@ int writer_bind(struct writer *w, const struct cmd_bind *cmd)
 	if (b && b->cmd.pod_generation == cmd->pod_generation)
 		return -EPROTO;
 	if (!node || !model_pod(w->config.model, cmd->pod, cmd->pod_generation, &pod) ||
-	    strlen(pod.resource_version) >= sizeof(b->version)) {
+	    strlen(pod.resource_version) >= sizeof(b->version) || (kind == CMD_TAKE_BACK && !pod.ours)) {
 		refuse_unsent(w, cmd);
 		return 0;
 	}
@@ -154,7 +170,12 @@ int writer_bind(struct writer *w, const struct cmd_bind *cmd)
 	w->by_pod[cmd->pod] = b;
 	w->queued++;
 	PROBE(bind_queued, cmd->pod, cmd->pod_generation, cmd->node);
-	if (!groupread_hold(b))
+	b->earlier = kind != CMD_BIND;
+	if (b->earlier)
+		binding_begin(b); /* should the core die, the next one has to know of it */
+	if (kind == CMD_TAKE_BACK)
+		take_back(b);
+	else if (!groupread_hold(b))
 		writer_queue(b);
 	return 0;
 }
@@ -244,11 +265,11 @@ void writer_core_down(struct writer *w)
 	struct bind *b;
 
 	groupread_forget(w);
+	w->queued = 0;
 	while ((b = TAILQ_FIRST(&w->queue)) != NULL) {
 		TAILQ_REMOVE(&w->queue, b, link);
-		writer_forget(b);
+		writer_drop(b);
 	}
-	w->queued = 0;
 }
 
 void writer_core_up(struct writer *w)

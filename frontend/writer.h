@@ -15,6 +15,11 @@
  * uid and resourceVersion, so once the pod's version moved on without a node,
  * all earlier ones are dead.
  *
+ * Of one that an earlier frontend may have sent (core/carry.h) nobody knows by which
+ * version: all that could land are dead once the pod's version moved on from one that was read
+ * since.  CMD_BIND_AGAIN sends it to the same node, as one of which an answer is missing;
+ * CMD_TAKE_BACK begins with READING.
+ *
  * A gang begins by what its group asks for now, not by what a watch has told so far:
  * before its first Binding the group's object is read (docs/decisions/035).
  *
@@ -59,6 +64,7 @@ struct writer_counts {
 	uint64_t ambiguous_bound, ambiguous_refused; /* what it was in the end */
 	uint64_t reads;
 	uint64_t fences;
+	uint64_t withdrawn; /* CMD_TAKE_BACK */
 	uint64_t slowed;    /* 429 */
 	uint64_t retries;   /* did not reach the server */
 	uint64_t group_reads;    /* of gangs that were about to begin */
@@ -71,10 +77,10 @@ struct writer;
 struct writer *writer_new(const struct writer_config *config);
 void writer_free(struct writer *w);
 
-/* Queue a binding, in the core's order.  The ids were checked.
+/* Queue a binding, in the core's order, by a CMD_BIND, CMD_BIND_AGAIN or CMD_TAKE_BACK.  The ids were checked.
  *
  *   -EPROTO  this pod has a binding that was not answered yet */
-int writer_bind(struct writer *w, const struct cmd_bind *cmd);
+int writer_bind(struct writer *w, enum record_kind kind, const struct cmd_bind *cmd);
 
 /* Send what may be sent.  Returns when it wants to be called next. */
 uint64_t writer_poll(struct writer *w);

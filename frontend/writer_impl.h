@@ -27,6 +27,7 @@ struct bind {
 	uint64_t sent_ns;
 	bool begun;      /* model_bind_begin() was called */
 	bool maybe;      /* an earlier POST with `version` may still land */
+	bool earlier;    /* ... or one of an earlier frontend, by no version that is known before the pod is read */
 	bool told;       /* RESULT_UNKNOWN was sent */
 	bool renewed;    /* the token was read again for this one */
 	bool give_up;    /* refuse it once nothing can land */
@@ -95,6 +96,12 @@ void binding_step(struct bind *b);
 /* Nothing of ours can land: tell the core, and forget it. */
 void binding_refused(struct bind *b);
 
+/* Refuse it, now or once what may land can't any more; the core is to wait so long then. */
+void binding_give_up(struct bind *b, uint32_t retry_ms);
+
+/* A new core is to know of it from now on. */
+void binding_begin(struct bind *b);
+
 /* Tell the core of a result. */
 void binding_tell(struct bind *b, enum record_kind kind);
 
@@ -114,6 +121,7 @@ void groupread_forget(struct writer *w);
 /* It wants that step, that much later. */
 void writer_later(struct bind *b, enum bind_step step, uint64_t wait_ns);
 void writer_forget(struct bind *b);
+void writer_drop(struct bind *b); /* not sent in this life, and its core is gone */
 void writer_queue(struct bind *b);
 
 /* Send nothing for so long. */

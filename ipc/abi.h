@@ -386,7 +386,7 @@ enum record_kind {
 	EVENT_POD_DROP,   /* struct event_drop: deleted or ended */
 	EVENT_CLAIM,      /* struct event_claim, node set */
 
-	/* Result ring: what became of a CMD_BIND. */
+	/* Result ring: what became of a CMD_BIND, CMD_BIND_AGAIN or CMD_TAKE_BACK. */
 	RESULT_BOUND,   /* struct result: the API server took it */
 	RESULT_REFUSED, /* it did not, and never will take this one */
 	RESULT_UNKNOWN, /* may or may not have; keep the room, an answer follows */
@@ -399,6 +399,8 @@ enum record_kind {
 	CMD_REASON, /* struct cmd_reason: why a gang or a lone pod waits, changed */
 	CMD_GANG,   /* struct cmd_gang: its state changed */
 	CMD_CLAIM,  /* struct cmd_claim: the answer to an EVENT_CLAIM */
+	CMD_BIND_AGAIN, /* struct cmd_bind: to the node to which an earlier frontend may have sent it */
+	CMD_TAKE_BACK,  /* struct cmd_bind: what an earlier frontend may have sent must not land any more */
 	RECORD_KINDS
 };
 
@@ -746,7 +748,7 @@ struct result {
 	uint32_t pod;
 	uint32_t generation;
 	uint32_t node;
-	uint32_t attempt; /* of the CMD_BIND it answers */
+	uint32_t attempt; /* of the command it answers */
 	uint32_t retry_ms; /* RESULT_REFUSED: not again before; 0: the core's own backoff */
 	uint32_t reserved;
 };

@@ -13,7 +13,7 @@ from lib import kube, load, muster, objects, peers
 from lib.cluster import Cluster
 from lib.harness import Skip, check, equal, until
 
-CMD_BIND, CMD_REASON, CMD_GANG, CMD_CLAIM = 20, 21, 22, 23
+CMD_BIND, CMD_REASON, CMD_GANG, CMD_CLAIM, CMD_BIND_AGAIN, CMD_TAKE_BACK = range(20, 26)
 NONE = 0xFFFFFFFF
 MUTATIONS = 1_000_000  # words and bytes of one side, in all
 KUBECONFIG = """{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
@@ -212,9 +212,9 @@ def comes_right(c, within_s):
 
 def command(rng):
     """A kind and a body that mostly makes some sense."""
-    kind = rng.choice((CMD_BIND, CMD_BIND, CMD_REASON, CMD_GANG, CMD_CLAIM, rng.randrange(26)))
+    kind = rng.choice((CMD_BIND, CMD_BIND, CMD_BIND_AGAIN, CMD_TAKE_BACK, CMD_REASON, CMD_GANG, CMD_CLAIM, rng.randrange(28)))
     pod, node = rng.randrange(20), rng.randrange(10)
-    if kind == CMD_BIND:
+    if kind in (CMD_BIND, CMD_BIND_AGAIN, CMD_TAKE_BACK):
         body = struct.pack("<8I", pod, rng.choice((1, 1, 1, 2)), node, rng.choice((1, 1, 1, 2)), NONE, 0, 1, 0)
     elif kind == CMD_REASON:
         body = struct.pack("<4I", rng.choice((NONE, rng.randrange(4))), 1, pod, 1) + struct.pack("<H", rng.randrange(14)) + bytes(518)

@@ -293,6 +293,7 @@ static void body_change(const struct order *o, union body *b, size_t *bytes)
 static void give(struct world *w, const struct order *o)
 {
 	static const uint16_t kinds[] = { CMD_BIND, CMD_REASON, CMD_GANG, CMD_CLAIM };
+	static const uint16_t binds[] = { CMD_BIND, CMD_BIND, CMD_BIND_AGAIN, CMD_TAKE_BACK };
 	struct record *r;
 	union body body;
 	size_t bytes = body_make(o, &body);
@@ -305,6 +306,8 @@ static void give(struct world *w, const struct order *o)
 		fuzz_found("memory was short");
 	*r = (struct record){ .bytes = (uint32_t)(sizeof(*r) + bytes), .epoch = 1, .sequence = 1, .time_ns = o->value };
 	r->kind = o->kind % ORDERS == ORDER_OTHER ? (uint16_t)(o->value % RECORD_KINDS) : kinds[o->kind % ORDERS];
+	if (r->kind == CMD_BIND)
+		r->kind = binds[o->value % 4];
 	memcpy(r + 1, &body, bytes);
 	rc = frontend_command(w->frontend, r);
 	free(r);

@@ -37,7 +37,6 @@ struct member {
 	/* The core's last decision about it. */
 	char decided[NAME_BYTES];
 	uint64_t decided_at; /* counts decisions; 0: never */
-	uint64_t decided_ns;
 	uint32_t instance, core_life, frontend_life;
 	struct sum others;   /* on that node, that the core knew then */
 	struct sum size;     /* of that node, as it knew it then */
@@ -249,18 +248,10 @@ void book_core_node(struct book *b, uint32_t instance, const char *name, const s
 	}
 }
 
-/* Did whoever decided about `by` know nothing of a Binding of `old` that may land?  Both processes are dead that sent it; or
- * the frontend is, and the core gave its room up, since after it was decided its gang could not begin any more (core/carry.h). */
-static bool forgotten(const struct book *b, const struct member *old, const struct member *by)
+/* Did whoever decided about `by` know nothing of a Binding of `old` that may land?  Both processes are dead that sent it. */
+static bool forgotten(const struct member *old, const struct member *by)
 {
-	const size_t i = gang_index(b, old->group);
-	const struct gang_book *g = &b->gangs[i];
-
-	if (old->frontend_life == by->frontend_life)
-		return false;
-	if (old->core_life != by->core_life)
-		return true;
-	return i < b->gangs_n && (!g->there || g->raised_ns >= old->decided_ns || g->lost_ns >= old->decided_ns);
+	return old->frontend_life != by->frontend_life && old->core_life != by->core_life;
 }
 
 /* Pods on the node now that whoever decided about `by` did not place himself; `known` of them only. */
@@ -271,7 +262,7 @@ static struct sum others_on(const struct book *b, const char *node, const struct
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && m != by && (!m->by_muster || forgotten(b, m, by)) && strcmp(m->node, node) == 0 &&
+		if (!m->over && m != by && (!m->by_muster || forgotten(m, by)) && strcmp(m->node, node) == 0 &&
 		    (m->core_knows[by->instance] || !known))
 			sum_add(&sum, &m->wants);
 	}
@@ -291,7 +282,6 @@ void book_core_binds(struct book *b, uint32_t instance, const char *uid, const c
 		gang_of(b, m->group)->lost_ns = m->lost_ns;
 	put(m->decided, node);
 	m->decided_at = ++b->decisions;
-	m->decided_ns = b->sim->now_ns;
 	m->orphan = false;
 	m->instance = b->decider = instance;
 	m->core_life = b->core_life[instance];
@@ -323,7 +313,7 @@ static void judge_room(struct book *b, const struct member *landed)
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 && (m == last || !forgotten(b, m, last)))
+		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 && (m == last || !forgotten(m, last)))
 			sum_add(&sum, &m->wants);
 	}
 	room = p->there ? sum_most(last->size, p->size) : last->size;

@@ -167,7 +167,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		return false;
 	}
 	memcpy(r + 1, body, bytes);
-	if (kind == CMD_BIND)
+	if (kind == CMD_BIND || kind == CMD_BIND_AGAIN)
 		note_bind(p, body);
 	return true;
 }

@@ -101,9 +101,14 @@ static bool ready(const struct slow *s, const struct pod *p)
 	       p->retry_ns <= s->time_ns;
 }
 
+static bool has_node(const struct pod *p)
+{
+	return p->where != NOWHERE && !p->withdrawn;
+}
+
 static bool counts(const struct pod *p, uint32_t gang)
 {
-	return p->live && p->gang == gang && !p->deleting && (p->where != NOWHERE || p->ours);
+	return p->live && p->gang == gang && !p->deleting && (has_node(p) || p->ours);
 }
 
 static uint32_t have(const struct slow *s, uint32_t gang)
@@ -111,7 +116,7 @@ static uint32_t have(const struct slow *s, uint32_t gang)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < SLOW_PODS; i++)
-		n += counts(&s->pods[i], gang) && s->pods[i].where != NOWHERE;
+		n += counts(&s->pods[i], gang) && has_node(&s->pods[i]);
 	return n;
 }
 
@@ -149,7 +154,7 @@ static struct quorum missing(const struct slow *s, uint32_t gang, const struct g
 	struct quorum q = quorum_of(g);
 
 	for (uint32_t i = 0; i < SLOW_PODS && gang != ID_NONE; i++)
-		if (counts(&s->pods[i], gang) && s->pods[i].where != NOWHERE)
+		if (counts(&s->pods[i], gang) && has_node(&s->pods[i]))
 			quorum_add(&q, &s->pods[i], 1);
 	return q;
 }
@@ -394,13 +399,13 @@ static void judge_rest(struct slow *s)
 		uint32_t pods[SLOW_PODS], n = 0;
 
 		for (uint32_t i = 0; i < SLOW_PODS; i++)
-			if (counts(&s->pods[i], gang) && s->pods[i].where == NOWHERE)
+			if (counts(&s->pods[i], gang) && !has_node(&s->pods[i]))
 				pods[n++] = i;
 		if (s->gangs[gang].live)
 			judge_waiting(s, pods, n, &s->gangs[gang], gang, s->gangs[gang].why);
 	}
 	for (uint32_t i = 0; i < SLOW_PODS; i++)
-		if (counts(&s->pods[i], ID_NONE) && s->pods[i].where == NOWHERE)
+		if (counts(&s->pods[i], ID_NONE) && !has_node(&s->pods[i]))
 			judge_waiting(s, &i, 1, &alone, ID_NONE, s->pods[i].why);
 }
 

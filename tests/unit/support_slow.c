@@ -39,14 +39,16 @@ static void said_add(struct slow *s, enum record_kind kind, const void *body, ui
 
 /* ---- commands --------------------------------------------------------------------------- */
 
-static void bind(struct slow *s, const struct cmd_bind *b)
+static void bind(struct slow *s, enum record_kind kind, const struct cmd_bind *b)
 {
 	struct pod *p = &s->pods[b->pod];
 
 	if (s->breaking)
 		return;
+	cr_assert(kind == CMD_BIND || !s->judging, "an earlier frontend sent pod %u", b->pod);
 	if (s->judging)
 		judge_bind(s, b);
+	p->withdrawn = kind == CMD_TAKE_BACK;
 	s->counts.binds++;
 	p->where = IN_FLIGHT;
 	p->node = b->node;
@@ -65,8 +67,8 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	if (s->room != UINT32_MAX)
 		s->room--;
 	said_add(s, kind, body, bytes);
-	if (kind == CMD_BIND)
-		bind(s, body);
+	if (kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK)
+		bind(s, kind, body);
 	if (kind == CMD_REASON && why->gang != ID_NONE)
 		s->gangs[why->gang].why = why->reason.why;
 	else if (kind == CMD_REASON)

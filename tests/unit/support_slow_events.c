@@ -125,7 +125,11 @@ static void answer_event(struct slow *s)
 		return;
 	result = (struct result){ .pod = id, .generation = p->generation, .node = p->node == ID_NONE ? 0 : p->node,
 		                  .attempt = p->attempt, .retry_ms = random_below(s->r, 2) * random_below(s->r, 3000) };
-	if (kind == 0) {
+	if (kind == 0 && p->withdrawn) {
+		p->where = NOWHERE;
+		p->withdrawn = false;
+		p->keeps = true;
+	} else if (kind == 0) {
 		uint64_t ms = 1000;
 
 		for (uint64_t i = 0; i < p->refusals && ms < 10000; i++)
@@ -136,6 +140,7 @@ static void answer_event(struct slow *s)
 		p->retry_ns = s->time_ns + (result.retry_ms ? result.retry_ms : ms < 10000 ? ms : 10000) * 1000000;
 	} else if (kind < 3) {
 		p->where = ANSWERED;
+		p->withdrawn = false;
 		p->refusals = 0;
 	}
 	slow_tell_result(s, kind == 0 ? RESULT_REFUSED : kind < 3 ? RESULT_BOUND : RESULT_UNKNOWN, &result);
@@ -157,7 +162,7 @@ void slow_epoch(struct slow *s)
 		if (s->gangs[i].live)
 			slow_tell_gang(s, i);
 	}
-	s->judging = false; /* what is carried over is sent again, fit or not */
+	s->judging = false; /* what is carried over is sent again or taken back, fit or not */
 	for (uint32_t i = 0; i < SLOW_PODS; i++) {
 		struct pod *p = &s->pods[i];
 
@@ -167,6 +172,7 @@ void slow_epoch(struct slow *s)
 		p->why = WHY_NONE;
 		p->keeps = false;
 		/* In flight in the list as not bound; the core sends it again if it can. */
+		p->withdrawn = false;
 		if (p->where == IN_FLIGHT || p->where == ANSWERED) {
 			p->where = NOWHERE;
 			p->node = ID_NONE;

@@ -45,6 +45,7 @@ struct pod {
 	uint32_t generation, gang, shape, node, attempt, why, role; /* SLOW_ROLES: none */
 	enum where where;
 	bool keeps; /* refused, and its room is kept */
+	bool withdrawn; /* IN_FLIGHT, to be taken back */
 	int32_t priority;
 	uint64_t created, retry_ns, refusals;
 };

@@ -134,11 +134,11 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		return false;
 	if (s->room != UINT32_MAX)
 		s->room--;
-	if (kind == CMD_BIND) {
+	if (kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK) {
 		cr_assert_eq(b->pod_generation, s->pods.generation[b->pod]);
 		cr_assert_eq(b->node_generation, s->nodes.generation[b->node]);
 		s->binds[b->pod] = *b;
-		say(s, "bind %s %s\n", s->pods.name[b->pod], s->nodes.name[b->node]);
+		say(s, "%s %s %s\n", kind == CMD_BIND ? "bind" : kind == CMD_BIND_AGAIN ? "bind-again" : "take-back", s->pods.name[b->pod], s->nodes.name[b->node]);
 	} else if (kind == CMD_GANG) {
 		say(s, "gang %s %s %u/%u of %u\n", s->gangs.name[g->gang], states[g->state], g->bound, g->quorum, g->members);
 	} else if (kind == CMD_CLAIM) {

@@ -406,38 +406,38 @@ Test(epoch, bindings_in_flight_are_carried_over)
 	story_pod(s, .name = "g-0", .gang = "g", .cpu = 2, .node = "n1");
 	story_pod(s, .name = "g-1", .gang = "g", .cpu = 2);
 	story_plan(s);
-	story_expect(s, "bind g-1 n1\ngang g binding 2/2 of 2\n");
+	story_expect(s, "bind-again g-1 n1\ngang g binding 2/2 of 2\n");
 	story_bound(s, "g-1");
 	story_plan(s);
 	story_expect(s, "gang g placed 2/2 of 2\n");
 	story_free(s);
 }
 
-/* Should it have landed after all, the watch says so; to send it again would overdraw
- * the node for certain. */
-Test(epoch, not_carried_over_where_there_is_no_room_any_more)
+/* Others were faster.  It may land all the same, so nothing else is done with it before it is taken back. */
+Test(epoch, taken_back_where_there_is_no_room_any_more)
 {
 	struct story *s = one_node(4);
 
 	story_pod(s, .name = "a", .cpu = 4);
 	story_plan(s);
-	tell_again(s);
+	story_begin(s);
+	story_node(s, .name = "n1", .cpu = 4, .memory = 64);
+	story_node(s, .name = "n2", .cpu = 4, .memory = 64);
 	story_pod(s, .name = "other", .cpu = 3, .node = "n1", .foreign = true);
 	story_pod(s, .name = "a", .cpu = 4);
 	story_skip(s);
 	story_plan(s);
-	cr_assert_eq(story_count(s, "a"), 0);
-	story_node(s, .name = "n2", .cpu = 4, .memory = 64);
+	story_expect(s, "take-back a n1\nwhy a: bind refused\n");
+	story_refused(s, "a", 500);
 	story_plan(s);
-	CHECK_WHERE(s, "a", "n2");
-	/* It had landed. */
-	story_pod(s, .name = "a", .cpu = 4, .node = "n1");
+	story_expect(s, "bind a n2\n"); /* it was not refused: it needn't wait */
 	story_drop_pod(s, "other");
-	cr_assert(!room_for(s, 5));
+	cr_assert(room_for(s, 4));
 	story_free(s);
 }
 
-Test(epoch, not_carried_over_to_a_node_that_was_cordoned)
+/* It had landed: the answer says so. */
+Test(epoch, too_late_to_be_taken_back)
 {
 	struct story *s = one_node(4);
 
@@ -446,13 +446,20 @@ Test(epoch, not_carried_over_to_a_node_that_was_cordoned)
 	story_begin(s);
 	story_node(s, .name = "n1", .cpu = 4, .memory = 64, .cordoned = true);
 	story_pod(s, .name = "a", .cpu = 4);
+	story_skip(s);
 	story_plan(s);
-	cr_assert_eq(story_count(s, "a"), 0);
+	story_expect(s, "take-back a n1\nwhy a: bind refused\n");
+	story_bound(s, "a");
+	story_node(s, .name = "n1", .cpu = 4, .memory = 64);
+	story_plan(s);
+	story_expect(s, "");
+	cr_assert(!room_for(s, 1));
 	story_free(s);
 }
 
-/* Two of three were on their way and the third is gone: not half a gang again. */
-Test(epoch, a_gang_that_is_no_longer_whole_is_not_carried_over)
+/* Two of three were on their way and the third is gone: not half a gang again.  Their room is theirs until
+ * they are taken back. */
+Test(epoch, a_gang_that_is_no_longer_whole_is_taken_back)
 {
 	struct story *s = one_node(4);
 
@@ -464,12 +471,60 @@ Test(epoch, a_gang_that_is_no_longer_whole_is_not_carried_over)
 	story_node(s, .name = "n1", .cpu = 4, .memory = 64);
 	story_gang(s, .name = "g", .quorum = 3);
 	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_skip(s);
 	story_plan(s);
-	cr_assert_eq(story_count(s, "g"), 0, "%s", story_said(s));
+	story_expect(s, "take-back g-0 n1\ntake-back g-1 n1\ngang g incomplete 0/3 of 2\nwhy g: members 2 of 3\n");
+	cr_assert(!room_for(s, 3));
+	story_refused(s, "g-0", 0);
+	story_refused(s, "g-1", 0);
+	story_plan(s);
 	cr_assert(room_for(s, 4));
-	story_pod(s, .name = "g-3", .gang = "g", .cpu = 1);
+	story_skip(s);
+	story_pod(s, .name = "g-2", .gang = "g", .cpu = 1);
 	story_plan(s);
-	cr_assert_eq(story_count(s, "g"), 3);
+	story_expect(s, "bind g-0 n1\nbind g-1 n1\nbind g-2 n1\ngang g binding 3/3 of 3\n");
+	story_free(s);
+}
+
+/* The ring was full when the lists were in, and meanwhile the quorum was raised: what was to be sent again is taken
+ * back as well. */
+Test(epoch, what_is_carried_and_not_sent_yet_is_taken_back)
+{
+	struct story *s = one_node(4);
+
+	story_gang(s, .name = "g", .quorum = 2);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "g"), 2);
+	tell_again(s);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_skip(s);
+	story_room(s, 0);
+	story_plan(s);
+	story_gang(s, .name = "g", .quorum = 3);
+	story_room(s, UINT32_MAX);
+	story_plan(s);
+	cr_assert(strstr(story_said(s), "take-back g-0 n1\ntake-back g-1 n1\n"), "%s", story_said(s));
+	cr_assert(!room_for(s, 3));
+	story_free(s);
+}
+
+/* A member of it is refused by muster now, which doesn't move its version. */
+Test(epoch, who_may_not_be_placed_any_more_is_taken_back)
+{
+	struct story *s = one_node(4);
+
+	story_pod(s, .name = "a", .cpu = 4);
+	story_plan(s);
+	story_begin(s);
+	story_node(s, .name = "n1", .cpu = 4, .memory = 64);
+	story_pod(s, .name = "a", .cpu = 4, .refused = true);
+	story_skip(s);
+	story_plan(s);
+	story_expect(s, "take-back a n1\nwhy a: refused\n");
+	cr_assert(!room_for(s, 1));
+	story_refused(s, "a", 0);
+	cr_assert(room_for(s, 4));
 	story_free(s);
 }
 

@@ -89,7 +89,7 @@ static void bind_pod(struct bench *b, const char *pod)
 
 	gang(b, pod, &cmd);
 	cmd.terms = model_gang_terms(b->m, cmd.gang);
-	cr_assert_eq(writer_bind(b->writer, &cmd), 0);
+	cr_assert_eq(writer_bind(b->writer, CMD_BIND, &cmd), 0);
 	writer_poll(b->writer);
 }
 
@@ -175,7 +175,7 @@ Test(groupread, a_plan_for_what_was_known_before_is_given_back)
 	gang(&b, "a", &cmd);
 	cmd.terms = model_gang_terms(b.m, cmd.gang);
 	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "9", 5));
-	cr_assert_eq(writer_bind(b.writer, &cmd), 0);
+	cr_assert_eq(writer_bind(b.writer, CMD_BIND, &cmd), 0);
 	writer_poll(b.writer);
 	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "9", 5));
 	cr_assert_str_eq(b.said, "refused:1 ");
@@ -313,7 +313,7 @@ Test(groupread, a_pod_by_itself_has_no_group)
 	cr_assert(model_pod_by_name(b.m, "ns", "lone", &v));
 	cmd.pod = v.id;
 	cmd.pod_generation = v.generation;
-	cr_assert_eq(writer_bind(b.writer, &cmd), 0);
+	cr_assert_eq(writer_bind(b.writer, CMD_BIND, &cmd), 0);
 	writer_poll(b.writer);
 	world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/lone/binding");
 	end(&b);

@@ -336,7 +336,7 @@ Test(report, a_pod_that_is_being_bound_is_passed_over)
 	cmd.pod = v.id;
 	cmd.pod_generation = v.generation;
 	reason(&b, "a", WHY_ROOM, 3);
-	cr_assert_eq(writer_bind(writer, &cmd), 0);
+	cr_assert_eq(writer_bind(writer, CMD_BIND, &cmd), 0);
 	cr_assert(writer_has(writer, v.id, v.generation));
 	cr_assert_not(writer_has(writer, v.id, v.generation + 1));
 	cr_assert_not(writer_has(writer, v.id + 100000, 1));

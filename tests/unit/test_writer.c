@@ -70,7 +70,7 @@ static void end(struct bench *b)
 	world_free(&b->w);
 }
 
-static int bind_pod(struct bench *b, const char *name)
+static int command(struct bench *b, enum record_kind kind, const char *name)
 {
 	struct pod_view v;
 	struct cmd_bind cmd = {.node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 7};
@@ -79,7 +79,12 @@ static int bind_pod(struct bench *b, const char *name)
 	cr_assert_str_eq(model_node(b->m, 0, 1), "n1");
 	cmd.pod = v.id;
 	cmd.pod_generation = v.generation;
-	return writer_bind(b->writer, &cmd);
+	return writer_bind(b->writer, kind, &cmd);
+}
+
+static int bind_pod(struct bench *b, const char *name)
+{
+	return command(b, CMD_BIND, name);
 }
 
 /* Bind "a" to n1; the POST. */
@@ -572,7 +577,17 @@ Test(writer, a_pod_that_is_not_ours_to_place_is_refused_unsent)
 	cr_assert_eq(bind_pod(&b, "c"), 0);
 	writer_poll(b.writer);
 	expect(&b, "refused:0 ");
+	cr_assert_eq(command(&b, CMD_BIND_AGAIN, "t"), 0);
+	writer_poll(b.writer);
+	expect(&b, "refused:0 ");
+	cr_assert_eq(command(&b, CMD_TAKE_BACK, "t"), 0);
+	writer_poll(b.writer);
+	expect(&b, "refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
+	/* What we refuse only now may have been sent before. */
+	cr_assert_eq(command(&b, CMD_BIND_AGAIN, "c"), 0);
+	next(&b, "GET", "/api/v1/namespaces/ns/pods/c");
+	expect(&b, "");
 	end(&b);
 }
 
@@ -685,6 +700,131 @@ Test(writer, what_was_sent_goes_on_and_the_next_core_hears_of_it)
 	world_answer(c, 201, "");
 	expect(&b, "bound ");
 	end(&b);
+}
+
+/* ---- what an earlier frontend may have sent ---------------------------------------------- */
+
+static struct http_call *commanded(struct bench *b, enum record_kind kind)
+{
+	begin(b);
+	cr_assert_eq(command(b, kind, "a"), 0);
+	return kind == CMD_TAKE_BACK ? next(b, "GET", POD) : next(b, "POST", POST);
+}
+
+/* By which version nobody knows: that the pod has another one now than its list told proves nothing. */
+static void expect_taken_back(struct bench *b, struct http_call *read, const char *version, const char *after)
+{
+	world_answer(read, 200, world_pod("a", version, "", ""));
+	world_answer(next(b, "PATCH", POD "/status"), 200, "{}");
+	expect(b, "");
+	world_answer(next(b, "GET", POD), 200, world_pod("a", after, "", ""));
+	expect(b, "refused:0 ");
+	expect_rest(b);
+	cr_assert_eq(replayed_binding(b), 0);
+	cr_assert_str_eq(b->noticed, "");
+}
+
+Test(writer, taken_back_by_a_write_after_a_read)
+{
+	static const char *const versions[] = {"5", "8"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct bench b;
+		struct http_call *c = commanded(&b, CMD_TAKE_BACK);
+
+		cr_assert_eq(writer_counts(b.writer)->withdrawn, 1);
+		expect_taken_back(&b, c, versions[i], "9");
+		cr_assert_eq(writer_counts(b.writer)->posts, 0);
+		end(&b);
+	}
+}
+
+Test(writer, taken_back_too_late)
+{
+	struct bench b;
+	struct http_call *c = commanded(&b, CMD_TAKE_BACK);
+
+	world_answer(c, 200, world_pod("a", "8", "\"nodeName\":\"n1\"", ""));
+	expect(&b, "bound ");
+	end(&b);
+	c = commanded(&b, CMD_TAKE_BACK);
+	world_answer(c, 200, world_pod("a", "8", "\"nodeName\":\"n2\"", ""));
+	expect(&b, "refused:0 ");
+	end(&b);
+	c = commanded(&b, CMD_TAKE_BACK);
+	world_answer(c, 404, world_status(404, "NotFound", "pods \\\"a\\\" not found"));
+	expect(&b, "refused:0 ");
+	end(&b);
+}
+
+/* A write that failed has not moved the version, whatever that was in the list. */
+Test(writer, taken_back_by_no_less_than_a_write)
+{
+	struct bench b;
+	struct http_call *c = commanded(&b, CMD_TAKE_BACK);
+
+	world_answer(c, 200, world_pod("a", "8", "", ""));
+	world_answer(next(&b, "PATCH", POD "/status"), 503, "no");
+	world_answer(next(&b, "GET", POD), 200, world_pod("a", "8", "", ""));
+	expect(&b, "");
+	world_answer(next(&b, "PATCH", POD "/status"), 200, "{}");
+	world_answer(next(&b, "GET", POD), 200, world_pod("a", "9", "", ""));
+	expect(&b, "refused:0 ");
+	expect_rest(&b);
+	end(&b);
+}
+
+Test(writer, sent_again_and_refused_takes_the_earlier_one_back)
+{
+	struct bench b;
+
+	world_answer(commanded(&b, CMD_BIND_AGAIN), 201, "");
+	expect(&b, "bound ");
+	end(&b);
+	world_answer(commanded(&b, CMD_BIND_AGAIN), 403, world_status(403, "Forbidden", "no"));
+	b.noticed[0] = '\0';
+	world_answer(next(&b, "GET", POD), 200, world_pod("a", "8", "", ""));
+	world_answer(next(&b, "PATCH", POD "/status"), 200, "{}");
+	expect(&b, "");
+	world_answer(next(&b, "GET", POD), 200, world_pod("a", "9", "", ""));
+	expect(&b, "refused:0 ");
+	end(&b);
+}
+
+/* Another version than was sent by may be the one that an earlier frontend sent by. */
+Test(writer, sent_again_by_a_newer_version_is_no_proof)
+{
+	struct bench b;
+	struct http_call *c = commanded(&b, CMD_BIND_AGAIN);
+
+	world_answer(c, 409, conflict(PRECONDITION));
+	world_answer(next(&b, "GET", POD), 200, world_pod("a", "8", "", ""));
+	c = next(&b, "POST", POST);
+	cr_assert(strstr(c->body, "\"resourceVersion\":\"8\""));
+	world_answer(c, 403, world_status(403, "Forbidden", "no"));
+	world_answer(next(&b, "GET", POD), 200, world_pod("a", "8", "", ""));
+	world_answer(next(&b, "PATCH", POD "/status"), 200, "{}");
+	world_answer(next(&b, "GET", POD), 200, world_pod("a", "9", "", ""));
+	expect(&b, "refused:0 ");
+	end(&b);
+}
+
+Test(writer, what_an_earlier_frontend_sent_is_not_forgotten_with_the_core)
+{
+	static const enum record_kind kinds[] = {CMD_BIND_AGAIN, CMD_TAKE_BACK};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct bench b;
+
+		begin(&b);
+		cr_assert_eq(command(&b, kinds[i], "a"), 0);
+		cr_assert_eq(replayed_binding(&b), 1);
+		writer_core_down(b.writer);
+		cr_assert_eq(replayed_binding(&b), 1, "the next core keeps its room");
+		writer_core_up(b.writer);
+		expect_taken_back(&b, next(&b, "GET", POD), "5", "9");
+		end(&b);
+	}
 }
 
 /* Between the answer and the event on the watch the model does not show a node: a
