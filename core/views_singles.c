@@ -3,7 +3,8 @@
  * Counts are of whole numbers below 2^24, which singles hold, and exact like those of doubles in
  * core/views_lanes.c.  Percents are wrong by less than NEAR: cut off they are right unless they lie that near to
  * a whole number.  Such nodes, and those whose numbers singles don't hold, are looked at once more by their
- * lines, so that what comes out is the same to the last bit.
+ * lines, so that what comes out is the same to the last bit.  Resources beside cpu, memory and pods have no say in
+ * percents; how many fit by them is asked of the nodes' room.
  *
  * How wrong, in units of 100 * 2^-24 percent, a rounding of a hundred: what is left of the node 1, the shape's part of
  * it 3 (its amount, the share of one, their product), the difference 1.  Of the balance: both rooms 2 each and their
@@ -15,6 +16,7 @@
 #define LANES DIGEST_LANES
 #define INLINE static inline __attribute__((always_inline))
 #define NEAR 0x1p-14f
+#define RESTS_MOST 8u
 
 typedef float singles __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t numbers __attribute__((vector_size(LANES * sizeof(int32_t)))); /* and masks, -1: yes */
@@ -31,6 +33,8 @@ struct wanted {
 struct asking {
 	struct wanted cpu, memory;
 	singles cpu_scored, memory_scored;
+	const struct request *rest[RESTS_MOST]; /* of resources without a column */
+	uint32_t rest_n;
 };
 
 struct found {
@@ -153,12 +157,21 @@ INLINE void wanted_set(struct wanted *w, double value)
 	w->spare = same(value > 0 ? 0.5f : DIGEST_MOST);
 }
 
+INLINE bool has_column(uint32_t resource)
+{
+	return resource == RESOURCE_CPU || resource == RESOURCE_MEMORY || resource == RESOURCE_PODS;
+}
+
 INLINE void asking_begin(struct asking *a, const struct shape *s)
 {
 	wanted_set(&a->cpu, s->fit.cpu_used);
 	wanted_set(&a->memory, s->fit.memory_used / DIGEST_UNIT);
 	a->cpu_scored = same((float)s->fit.cpu_scored);
 	a->memory_scored = same((float)(s->fit.memory_scored / DIGEST_UNIT));
+	a->rest_n = 0;
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (!has_column(s->requests[i].resource))
+			a->rest[a->rest_n++] = &s->requests[i];
 }
 
 /* A bit for each of n nodes of a block that the rules over one node allow. */
@@ -174,6 +187,38 @@ INLINE uint64_t allowed_of(const struct views *vs, const struct shape *s, uint32
 	}
 	bits = s->allowed[first / 64] >> (first % 64);
 	return first % 64 == 0 ? bits : bits | s->allowed[first / 64 + 1] << (64 - first % 64);
+}
+
+/* A bit for each of n nodes that has room for one by the resources without a column. */
+static uint64_t roomy_of(const struct nodes *ns, const struct asking *a, const node_id *block, uint32_t n)
+{
+	uint64_t roomy = UINT64_MAX;
+
+	for (uint32_t i = 0; i < a->rest_n; i++) {
+		const int64_t *room = ns->room + a->rest[i]->resource, value = a->rest[i]->value;
+		uint64_t bits = 0;
+
+		for (uint32_t at = 0; at < n; at++)
+			bits |= (uint64_t)(room[(size_t)block[at] * ns->stride] >= value) << at;
+		roomy &= bits;
+	}
+	return roomy;
+}
+
+/* No more fit there than by those resources either.  How many fewer that are. */
+static uint64_t rest_look(const struct nodes *ns, const struct asking *a, const node_id *block, uint64_t roomy, uint32_t *counts)
+{
+	uint64_t fewer = 0;
+
+	for (; roomy; roomy &= roomy - 1) {
+		const uint32_t at = (uint32_t)__builtin_ctzll(roomy), count = counts[at];
+
+		for (uint32_t i = 0; i < a->rest_n; i++)
+			counts[at] = amount_count(nodes_room(ns, block[at], a->rest[i]->resource), a->rest[i]->value, a->rest[i]->inverse,
+			                          counts[at]);
+		fewer += count - counts[at];
+	}
+	return fewer;
 }
 
 /* A bit for each of n keys below 0. */
@@ -236,8 +281,11 @@ INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const st
 	asking_begin(&a, s);
 	for (uint32_t rank = 0; rank < nodes_n; rank += DIGEST_BLOCK) {
 		const uint32_t n = nodes_n - rank < DIGEST_BLOCK ? nodes_n - rank : DIGEST_BLOCK, steps_n = (n + LANES - 1) / LANES;
-		const uint64_t allowed = allowed_of(vs, s, rank, n);
+		const node_id *block = &vs->nodes->order[rank];
+		uint64_t allowed = allowed_of(vs, s, rank, n);
 
+		if (a.rest_n > 0 && allowed != 0)
+			allowed &= roomy_of(vs->nodes, &a, block, n);
 		if (allowed == 0) {
 			memset(keys + rank, 0, n * sizeof(*keys));
 			memset(counts + rank, 0, n * sizeof(*counts));
@@ -245,7 +293,9 @@ INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const st
 		}
 		sum += block_steps(&a, &vs->digest.steps[rank / LANES], steps_n, allowed, keys + rank, counts + rank, &unsure);
 		if (unsure)
-			sum += unsure_look(vs, v, s, &vs->nodes->order[rank], n, keys + rank, counts + rank);
+			sum += unsure_look(vs, v, s, block, n, keys + rank, counts + rank);
+		if (a.rest_n > 0)
+			sum -= rest_look(vs->nodes, &a, block, allowed, counts + rank);
 	}
 	return sum;
 }
@@ -263,19 +313,13 @@ static uint64_t all_plain(const struct views *vs, const struct view *v, const st
 	return all_steps(vs, v, s, keys, counts);
 }
 
-/* Numbers of the shape that singles hold, of resources that have a column. */
+/* Singles hold its numbers of what has a column. */
 static bool suits(const struct views *vs, const struct view *v, const struct shape *s)
 {
 	const double units = s->fit.memory_used / DIGEST_UNIT;
 
-	if (!lines_suit(vs, v, s) || !s->fit.balances || s->fit.cpu_used >= DIGEST_MOST || s->fit.cpu_scored >= DIGEST_MOST ||
-	    units >= DIGEST_MOST || units > (double)(uint32_t)units)
-		return false;
-	for (uint32_t i = 0; i < s->requests_n; i++)
-		if (s->requests[i].resource != RESOURCE_CPU && s->requests[i].resource != RESOURCE_MEMORY &&
-		    s->requests[i].resource != RESOURCE_PODS)
-			return false;
-	return true;
+	return lines_suit(vs, v, s) && s->fit.balances && s->fit.cpu_used < DIGEST_MOST && s->fit.cpu_scored < DIGEST_MOST &&
+	       units < DIGEST_MOST && units <= (double)(uint32_t)units && s->requests_n <= RESTS_MOST;
 }
 
 static uint64_t all_lines(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
