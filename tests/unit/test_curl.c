@@ -315,7 +315,7 @@ Test(curl, no_answer_in_time_is_broken)
 {
 	struct bench b;
 	struct transport *t;
-	struct http_request r = {.method = "GET", .path = "/", .lane = HTTP_CALL, .timeout_ms = 100};
+	struct http_request r = {.method = "GET", .path = "/", .lane = HTTP_CALL, .timeout_ms = 500};
 	struct http_handler h = {.done = on_done, .context = &b};
 
 	begin(&b, "rr");
