@@ -3,6 +3,8 @@
 #ifndef MUSTER_CORE_LANES_H
 #define MUSTER_CORE_LANES_H
 
+#include "core/tree.h"
+
 #include <stdint.h>
 
 #define LANES 4u
@@ -11,6 +13,7 @@
 typedef double reals __attribute__((vector_size(LANES * sizeof(double))));
 typedef int64_t masks __attribute__((vector_size(LANES * sizeof(int64_t)))); /* -1: yes, 0: no */
 typedef int32_t numbers __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef tree_key keys_of_step __attribute__((vector_size(LANES * sizeof(tree_key))));
 
 INLINE reals same(double value)
 {

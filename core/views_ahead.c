@@ -13,8 +13,6 @@
 #include <assert.h>
 #include <string.h>
 
-typedef tree_key keys_of_step __attribute__((vector_size(LANES * sizeof(tree_key))));
-
 static_assert(AHEAD_KEYS == LANES, "one step");
 
 /* fit_balance() */

@@ -3,21 +3,12 @@
  * The same numbers as node_look() gives, from the same lines (core/fit.h): whole ones below 2^53 in
  * doubles, where a quotient that is guessed and then corrected by its remainder is exact, and the
  * shares of the balance by the same divisions.  What does not suit (other scores, ports, holds,
- * larger numbers) is left to node_look().
- *
- * Vectors are the compiler's own: any machine has them.  On x86-64 the loop is there twice, once for
- * AVX2, and which one runs is asked of the processor. */
+ * larger numbers) is left to node_look(). */
 #include "core/views_impl.h"
 
+#include "core/lanes.h"
+
 #include <string.h>
-
-#define LANES 4u
-#define INLINE static inline __attribute__((always_inline))
-
-typedef double reals __attribute__((vector_size(LANES * sizeof(double))));
-typedef int64_t masks __attribute__((vector_size(LANES * sizeof(int64_t)))); /* -1: yes, 0: no */
-typedef int32_t numbers __attribute__((vector_size(LANES * sizeof(int32_t))));
-typedef tree_key keys_of_step __attribute__((vector_size(LANES * sizeof(tree_key))));
 
 static_assert(sizeof(struct node_fit) == 2 * sizeof(reals), "a line is two vectors");
 static_assert(LOOKS_MOST == 64 && LOOKS_MOST % LANES == 0, "a bit each, and steps stay within the looks");
@@ -54,27 +45,6 @@ struct counting {
 	reals count; /* so many fit, or one less */
 	masks less;
 };
-
-INLINE reals same(double value)
-{
-	return (reals){ value, value, value, value };
-}
-
-/* As loops, of which compilers make one instruction; of masks they make two or three. */
-
-INLINE reals smaller(reals a, reals b)
-{
-	for (uint32_t i = 0; i < LANES; i++)
-		a[i] = a[i] < b[i] ? a[i] : b[i];
-	return a;
-}
-
-INLINE reals larger(reals a, reals b)
-{
-	for (uint32_t i = 0; i < LANES; i++)
-		a[i] = a[i] > b[i] ? a[i] : b[i];
-	return a;
-}
 
 INLINE reals one_where(masks mask)
 {
