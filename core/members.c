@@ -620,6 +620,33 @@ static bool says_the_same(const struct pod *p, const struct event_pod *e, uint32
 	       p->created_ns == e->created_ns;
 }
 
+/* What the record says of the pod by itself. */
+static void said_set(const struct core *c, struct pod *p, const struct event_pod *e)
+{
+	p->flags = e->flags;
+	/* kube-scheduler finds this fault before it looks for any that a pod is refused for, and
+	 * it says so; no plan can place the pod. */
+	if (c->shapes.slots[e->shape].named == NODE_WHY_CONFLICT)
+		p->flags &= ~(uint32_t)POD_REFUSED;
+	p->priority = e->priority;
+	p->role = e->role;
+	p->created_ns = e->created_ns;
+	memcpy(p->uid, e->uid, sizeof(p->uid));
+}
+
+/* A pod that is new and has no node: there is nothing that it was before. */
+static void pod_comes(struct core *c, struct pod *p, const struct event_pod *e, uint32_t gang, labels_id labels)
+{
+	c->pods.classes[p->class]--;
+	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);
+	said_set(c, p, e);
+	p->leaving = p->flags & POD_DELETING;
+	kind_set(c, p, e->shape, labels);
+	gang_join(c, p, gang);
+	member_in(c, p);
+	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
+}
+
 int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 {
 	const struct event_pod *e = record->body;
@@ -638,6 +665,10 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 		if (p->generation)
 			pod_remove(c, p);
 		pod_begin(c, e, means.name);
+		if (e->node == ID_NONE) {
+			pod_comes(c, p, e, gang, means.labels);
+			return 0;
+		}
 	}
 	now = standing_after(p, e, gang, means_alike(c, p, e, &means), time_ns);
 	if (says_the_same(p, e, gang, &means, &now)) {
@@ -657,15 +688,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);
 	if (now.state != POD_PENDING || now.node == ID_NONE)
 		keep_end(c, p);
-	p->flags = e->flags;
-	/* kube-scheduler finds this fault before it looks for any that a pod is refused for, and
-	 * it says so; no plan can place the pod. */
-	if (c->shapes.slots[e->shape].named == NODE_WHY_CONFLICT)
-		p->flags &= ~(uint32_t)POD_REFUSED;
-	p->priority = e->priority;
-	p->role = e->role;
-	p->created_ns = e->created_ns;
-	memcpy(p->uid, e->uid, sizeof(p->uid));
+	said_set(c, p, e);
 	standing_apply(c, p, e, means.labels, &now);
 	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
 	if (gang != gang_before_it) {
