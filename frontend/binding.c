@@ -3,6 +3,7 @@
 
 #include "frontend/apistatus.h"
 #include "frontend/bindanswer.h"
+#include "frontend/fence.h"
 #include "frontend/latency.h"
 #include "frontend/probe.h"
 #include "frontend/version.h"
@@ -396,28 +397,15 @@ static void fence_done(void *context, const struct http_answer *answer, const ch
 	writer_later(b, STEP_READ, written ? 0 : backoff_answer(&b->backoff, b->writer->config.env, answer));
 }
 
-/* A write that changes nothing does not move the version: the number makes each
- * one different. */
 static void fence_start(struct bind *b)
 {
 	struct writer *w = b->writer;
-	struct http_request request = {
-		.method = "PATCH", .content_type = "application/strategic-merge-patch+json", .lane = HTTP_CALL,
-		.timeout_ms = READ_TIMEOUT_MS,
-	};
-	struct http_handler handler = {.done = fence_done, .context = b};
+	const struct fence fence = {.namespace = b->namespace, .name = b->name, .uid = b->uid, .node = b->node};
+	const struct http_request request = fence_request(&fence, w->config.env, &w->path, &w->body);
+	const struct http_handler handler = {.done = fence_done, .context = b};
 
 	w->counts.fences++;
 	PROBE(fence_ask, b->cmd.pod, b->cmd.pod_generation);
-	jsonout_clear(&w->path);
-	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p/status", b->namespace, b->name);
-	jsonout_clear(&w->body);
-	jsonout_add(&w->body, "{\"metadata\":{\"uid\":@s},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\","
-	            "\"status\":\"False\",\"reason\":\"SchedulerError\",\"message\":\"taking back the binding to node @r "
-	            "(@u)\"}]}}", b->uid, b->node, (unsigned long long)w->config.env->random(w->config.env->context));
-	request.path = w->path.at;
-	request.body = w->body.at;
-	request.body_bytes = w->body.bytes;
 	bind_fly(b, &request, &handler);
 }
 

@@ -7,6 +7,7 @@
 #include "frontend/log.h"
 #include "frontend/probe.h"
 #include "frontend/report.h"
+#include "frontend/settle.h"
 #include "frontend/watch.h"
 #include "frontend/writer.h"
 
@@ -34,6 +35,7 @@ struct frontend {
 	struct watch **watches;
 	size_t watches_n;
 	struct writer *writer;
+	struct settle *settle;
 	struct report *report;
 	struct extender *extender; /* NULL: off */
 	struct lease *lease;       /* NULL: no election */
@@ -133,6 +135,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->model = model;
 	f->latency = writer.latency = latency_new();
 	f->writer = writer_new(&writer);
+	f->settle = settle_new(env, model);
 	report.writer = f->writer;
 	f->decisions = report.decisions = decisions_new(env, model);
 	f->report = report_new(&report);
@@ -165,6 +168,7 @@ void frontend_free(struct frontend *f)
 	for (size_t i = 0; i < f->watches_n; i++)
 		watch_free(f->watches[i]);
 	free(f->watches);
+	settle_free(f->settle);
 	writer_free(f->writer);
 	report_free(f->report);
 	extender_free(f->extender);
@@ -418,22 +422,34 @@ static bool model_send(struct frontend *f)
 	return all;
 }
 
+/* The core may plan once all is known and nothing of others is under way.  Returns when it wants to be called next.
+ * One that stands by is kept warm: its core knows all and plans nothing. */
+static uint64_t sync(struct frontend *f)
+{
+	uint64_t next;
+
+	if (f->synced || !all_synced(f) || !frontend_may_write(f))
+		return NEVER_NS;
+	next = settle_poll(f->settle);
+	if (!settle_over(f->settle))
+		return next;
+	PROBE(lists_in);
+	model_set_synced(f->model);
+	report_lists_in(f->report);
+	f->synced = true;
+	return NEVER_NS;
+}
+
 static uint64_t core_send(struct frontend *f)
 {
-	uint64_t now = env_now(f->env), next;
+	uint64_t now = env_now(f->env), next, due = sync(f);
 
-	/* One that stands by is kept warm: its core knows all and plans nothing. */
-	if (!f->synced && all_synced(f) && frontend_may_write(f)) {
-		PROBE(lists_in);
-		model_set_synced(f->model);
-		report_lists_in(f->report);
-		f->synced = true;
-	}
 	f->flushed = model_send(f);
 	PROBE(flushed, (uint32_t)f->flushed);
 	if (!f->flushed)
 		f->counts.ring_full++;
 	next = tick_send(f);
+	next = due < next ? due : next;
 	f->port.publish(f->port.context);
 	if (!results_send(f))
 		f->counts.ring_full++;
@@ -562,6 +578,7 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	}
 	model_counts(f->model, &out->model);
 	out->writer = *writer_counts(f->writer);
+	out->settle = *settle_counts(f->settle);
 	out->binds_queued = writer_queued(f->writer);
 	out->binds_in_flight = writer_flying(f->writer);
 	out->binds_window = writer_window(f->writer);

@@ -165,6 +165,9 @@ static void writer_write(const struct metrics *m, FILE *out)
 	         (double)w->fences},
 	        {"muster_binds_withdrawn_total", "counter", "Bindings of an earlier frontend that were to be taken back.",
 	         (double)w->withdrawn},
+	        {"muster_pods_settled_total", "counter", "Waiting pods of gangs that had begun, whose version was moved on before the "
+	         "first plan.", (double)m->settle.settled},
+	        {"muster_pods_unsettled_total", "counter", "The same where that failed.", (double)m->settle.left},
 	        {"muster_group_reads_total", "counter", "Groups read before the first binding of their gang.", (double)w->group_reads},
 	        {"muster_plans_outdated_total", "counter", "Plans given back to the core since the group had changed.",
 	         (double)w->groups_changed},

@@ -9,6 +9,7 @@
 #include "frontend/model.h"
 #include "frontend/report.h"
 #include "frontend/watch.h"
+#include "frontend/settle.h"
 #include "frontend/writer.h"
 
 #include <stdbool.h>
@@ -83,6 +84,7 @@ struct metrics {
 	struct metrics_watch watches[METRICS_WATCHES];
 	struct model_counts model;
 	struct writer_counts writer;
+	struct settle_counts settle;
 	uint64_t binds_queued, binds_in_flight, binds_window;
 	struct report_counts report;
 	uint64_t reports_queued;

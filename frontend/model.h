@@ -239,6 +239,9 @@ bool model_next_stirred(struct model *m, gang_id *id, uint32_t *generation);
 void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *context, const struct pod_view *pod),
                         void *context);
 
+/* The same for the members of all groups of which some have or had a node. */
+void model_begun_pending(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context);
+
 /* All pods, in no order. */
 void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context);
 

@@ -205,6 +205,19 @@ void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *co
 	}
 }
 
+void model_begun_pending(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context)
+{
+	for (gang_id id = 0; id < m->gangs.n; id++) {
+		struct gang_counts counts;
+
+		if (!gang_at(m, id)->slot.live)
+			continue;
+		gang_view_counts(m, gang_at(m, id), &counts);
+		if (counts.bound > 0)
+			model_gang_pending(m, id, each, context);
+	}
+}
+
 void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context)
 {
 	struct pod_view view;

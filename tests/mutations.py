@@ -73,6 +73,8 @@ BUGS = [
         (MEMBERS, "\tif (!p->carried) {", "\tif (!p->carried || p->attempt > 0) {")),
     bug("a pod that is being taken back counts as one that has a node", unit("test_core_binds"),
         ("core/pods.h", "if (p->state == POD_RESERVED && !p->withdrawn)", "if (p->state == POD_RESERVED)")),
+    bug("the first plan doesn't wait for what an earlier instance may have sent", unit("test_frontend"),
+        ("frontend/frontend.c", "\tif (!settle_over(f->settle))", "\tif (f->settle == NULL)")),
     bug("a version that a list didn't know counts as moved on", unit("test_writer"),
         (BINDING, "bool moved = !b->earlier && strcmp", "bool moved = strcmp")),
     bug("an unknown answer is told as a refusal", sim(3000),

@@ -227,6 +227,31 @@ Test(frontend, tells_the_core_everything_and_then_that_it_is_all)
 	end(&b);
 }
 
+/* An earlier instance may have sent b when it died amid its gang. */
+Test(frontend, plans_nothing_before_a_gang_that_had_begun_is_settled)
+{
+	struct bench b;
+	char pods[8192];
+	size_t n;
+
+	begin(&b);
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	answer_list(&b, "/api/v1/nodes?limit", world_node("n1", "1"));
+	n = (size_t)snprintf(pods, sizeof(pods), "%s,", world_member("a", "4", "g", "\"nodeName\":\"n1\""));
+	snprintf(pods + n, sizeof(pods) - n, "%s", world_member("b", "5", "g", ""));
+	answer_list(&b, "/api/v1/pods?limit", pods);
+	answer_other_lists(&b, false);
+	frontend_poll(b.f);
+	for (int i = 0; i < watches(&b); i++)
+		world_take(&b.w, "GET", "/ap");
+	cr_assert(!strstr(b.core.seen, "synced"), "%s", b.core.seen);
+	world_answer(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/b/status"), 200, world_member("b", "60", "g", ""));
+	frontend_poll(b.f);
+	cr_assert(strstr(b.core.seen, "synced"), "%s", b.core.seen);
+	end(&b);
+}
+
 Test(frontend, a_watch_event_becomes_an_event_and_a_command_a_binding)
 {
 	struct bench b;

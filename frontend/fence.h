@@ -1,0 +1,19 @@
+/* A write of a pod's status that moves its version on, so that every Binding fails that was sent before it:
+ * each names the version that its sender knew. */
+#ifndef MUSTER_FRONTEND_FENCE_H
+#define MUSTER_FRONTEND_FENCE_H
+
+#include "frontend/env.h"
+#include "frontend/jsonout.h"
+
+struct fence {
+	const char *namespace;
+	const char *name;
+	const char *uid;  /* of another pod of that name nothing is written */
+	const char *node; /* to which a Binding may land; NULL: it isn't known */
+};
+
+/* The request, whose path and body stand in those two. */
+struct http_request fence_request(const struct fence *f, const struct env *env, struct jsonout *path, struct jsonout *body);
+
+#endif
