@@ -41,18 +41,19 @@ def bug(name, finder, *edits):
     return Bug("", name, edits, finder)
 
 
-MEMBERS, BINDING, STREAM, LIST = "core/members.c", "frontend/binding.c", "frontend/watch_stream.c", "frontend/watch_list.c"
+MEMBERS, RESERVE, EVENT = "core/members.c", "core/members_reserve.c", "core/members_event.c"
+BINDING, STREAM, LIST = "frontend/binding.c", "frontend/watch_stream.c", "frontend/watch_list.c"
 GROUP = "frontend/groupread.c"
 
 BUGS = [
     bug("core: the room of a pod that goes is not given back", sim(100),
-        (MEMBERS, "\tlist_leave(c, p);\n\troom_give(c, p);\n\tnamed_set(c, p, ID_NONE);",
+        (EVENT, "\tlist_leave(c, p);\n\troom_give(c, p);\n\tnamed_set(c, p, ID_NONE);",
          "\tlist_leave(c, p);\n\tnamed_set(c, p, ID_NONE);")),
     bug("the same, by records", fuzzer("records"),
-        (MEMBERS, "\tlist_leave(c, p);\n\troom_give(c, p);\n\tnamed_set(c, p, ID_NONE);",
+        (EVENT, "\tlist_leave(c, p);\n\troom_give(c, p);\n\tnamed_set(c, p, ID_NONE);",
          "\tlist_leave(c, p);\n\tnamed_set(c, p, ID_NONE);")),
     bug("a reservation that was not sent is not checked against the node as it is now", unit("test_core_unsent"),
-        (MEMBERS, "(p->withdrawn || still_fits(c, p))))", "true))")),
+        (RESERVE, "(p->withdrawn || still_fits(c, p))))", "true))")),
     bug("the quorum counts one too few", sim(100),
         ("core/gangs.c", "need->total = gang_missing(g);", "need->total = gang_missing(g) - (gang_missing(g) > 1);")),
     bug("a gang that has begun goes before nobody", sim(3000),
@@ -70,7 +71,7 @@ BUGS = [
         (BINDING, "\tif (b->maybe)\n\t\twriter_later(b, STEP_READ, backoff_failed(&b->backoff, b->writer->config.env));\n\telse\n"
                   "\t\tbinding_refused(b);", "\tb->maybe = false;\n\tbinding_refused(b);")),
     bug("what an earlier frontend sent is forgotten when its gang can't begin any more", unit("test_core_binds"),
-        (MEMBERS, "\tif (!p->carried) {", "\tif (!p->carried || p->attempt > 0) {")),
+        (RESERVE, "\tif (!p->carried) {", "\tif (!p->carried || p->attempt > 0) {")),
     bug("a pod that is being taken back counts as one that has a node", unit("test_core_binds"),
         ("core/pods.h", "if (p->state == POD_RESERVED && !p->withdrawn)", "if (p->state == POD_RESERVED)")),
     bug("the first plan doesn't wait for what an earlier instance may have sent", unit("test_frontend"),
@@ -229,7 +230,7 @@ def checks(read):
     found.append(("span_within", "first + n", (path, *span_of(text, "return (uint64_t)span.first + span.n <= n;"), "return true;")))
     for item in found:
         yield span_bug(path, *item, fuzzer("records"))
-    for path in ("core/core.c", "core/groups.c", "core/members.c", "core/claims.c"):
+    for path in ("core/core.c", "core/groups.c", "core/members_event.c", "core/claims.c"):
         text = read(path)
         for said, condition, edit in conditions_left_out(path, text, r'refuse\(c, "[^"]*"\)'):
             yield span_bug("what was told before", said[len("refuse(c, "):-1], condition, edit, fuzzer("records"))
