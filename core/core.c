@@ -499,7 +499,7 @@ static const char *turn_fault(const struct core *c, const struct record *r)
 	return r->epoch == c->epoch ? NULL : "a record of another epoch";
 }
 
-int core_apply(struct core *c, const struct record *record)
+BY_NAME int core_apply(struct core *c, const struct record *record)
 {
 	const uint64_t before_ns = c->now_ns;
 	const char *fault = record_check(record);

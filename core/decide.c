@@ -369,7 +369,7 @@ static void cut_walk(struct core *c)
 	c->cursor = ID_NONE;
 }
 
-void decide_round(struct core *c)
+BY_NAME void decide_round(struct core *c)
 {
 	uint32_t placed = 0, index;
 

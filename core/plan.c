@@ -1,5 +1,7 @@
 #include "core/plan_impl.h"
 
+#include "core/probe.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -436,7 +438,7 @@ enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct 
 	return answer;
 }
 
-enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
+BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
                            const struct gang_need *need)
 {
 	collect(plan, gs, g);

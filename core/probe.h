@@ -6,4 +6,7 @@
 
 #define PROBE(name, ...) MUSTER_PROBE(muster_core, name, ##__VA_ARGS__)
 
+/* A function that profiles of the linked program have to know by its name. */
+#define BY_NAME __attribute__((noinline))
+
 #endif

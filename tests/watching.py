@@ -22,7 +22,7 @@ from lib.harness import Skip, check, equal, figure, main, until  # noqa: E402
 NODES, GANGS, MEMBERS = 500, 12, 4
 MOST_PERCENT = 1.0
 # A plan by itself; with all that decides; with all that the core does in the end, its ticks among it.
-PLAN = ("plan_gang", "decide_round", "core_step")
+PLAN = ("plan_gang", "decide_round", "core_apply")
 RECORDED, RECORDER_MOST_PERCENT = 40, 3.0  # gangs of ten
 RECORDER = ("latency_put", "latency_sent", "latency_told", "latency_commanded", "latency_posted", "latency_bound", "world_monotonic_ns")
 LOOK_MOST = 30e6  # of the frontend: one each second is 1 % of a CPU that does 3,000 million
