@@ -192,7 +192,8 @@ static void note_event(struct duo *p, const struct record *r)
 	} else if (r->kind == EVENT_POD) {
 		const struct event_pod *e = body;
 
-		book_core_pod(p->sim->book, p->instance, e->uid, e->node != ID_NONE ? "" : NULL);
+		/* One that is being bound by muster may be elsewhere by now. */
+		book_core_pod(p->sim->book, p->instance, e->uid, e->node != ID_NONE && !(e->flags & POD_BINDING) ? "" : NULL);
 	}
 }
 
