@@ -260,6 +260,15 @@ uint64_t writer_poll(struct writer *w)
 	return next;
 }
 
+/* The next core counts attempts anew; it takes their answers only for what it was told is under way. */
+static void outlive(struct bind_list *list)
+{
+	struct bind *b;
+
+	TAILQ_FOREACH(b, list, link)
+		b->cmd.attempt = ATTEMPT_OTHER;
+}
+
 void writer_core_down(struct writer *w)
 {
 	struct bind *b;
@@ -270,6 +279,9 @@ void writer_core_down(struct writer *w)
 		TAILQ_REMOVE(&w->queue, b, link);
 		writer_drop(b);
 	}
+	outlive(&w->retries);
+	outlive(&w->flying);
+	outlive(&w->landed);
 }
 
 void writer_core_up(struct writer *w)

@@ -748,10 +748,12 @@ struct result {
 	uint32_t pod;
 	uint32_t generation;
 	uint32_t node;
-	uint32_t attempt; /* of the command it answers */
+	uint32_t attempt; /* of the command it answers; ATTEMPT_OTHER: another core's */
 	uint32_t retry_ms; /* RESULT_REFUSED: not again before; 0: the core's own backoff */
 	uint32_t reserved;
 };
+
+#define ATTEMPT_OTHER 0u
 
 struct cmd_bind {
 	uint32_t pod;
@@ -760,7 +762,7 @@ struct cmd_bind {
 	uint32_t node_generation;
 	uint32_t gang; /* ID_NONE for a lone pod */
 	uint32_t gang_generation;
-	uint32_t attempt; /* counts up for each pod */
+	uint32_t attempt; /* counts up for each pod, from 1 */
 	uint32_t terms; /* of its gang, by which it was planned; 0 for a lone pod */
 };
 

@@ -74,6 +74,8 @@ BUGS = [
         (RESERVE, "\tif (!p->carried) {", "\tif (!p->carried || p->attempt > 0) {")),
     bug("a pod that is being taken back counts as one that has a node", unit("test_core_binds"),
         ("core/pods.h", "if (p->state == POD_RESERVED && !p->withdrawn)", "if (p->state == POD_RESERVED)")),
+    bug("an answer to another core is taken by its attempt", unit("test_writer"),
+        ("frontend/writer.c", "\t\tb->cmd.attempt = ATTEMPT_OTHER;", "\t\tb->cmd.attempt += ATTEMPT_OTHER;")),
     bug("the first plan doesn't wait for what an earlier instance may have sent", unit("test_frontend"),
         ("frontend/frontend.c", "\tif (!settle_over(f->settle))", "\tif (f->settle == NULL)")),
     bug("a version that a list didn't know counts as moved on", unit("test_writer"),

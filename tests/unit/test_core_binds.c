@@ -150,11 +150,13 @@ Test(bind, answers_to_nothing_are_passed_over)
 	story_plan(s);
 	r.attempt = 2; /* another try */
 	cr_assert_eq(story_feed(s, RESULT_REFUSED, &r, sizeof(r)), 0);
+	r.attempt = ATTEMPT_OTHER; /* another core's, of which nothing is under way here */
+	cr_assert_eq(story_feed(s, RESULT_REFUSED, &r, sizeof(r)), 0);
 	r.attempt = 1;
 	r.generation = 2; /* another pod */
 	cr_assert_eq(story_feed(s, RESULT_REFUSED, &r, sizeof(r)), 0);
 	cr_assert(!room_for(s, 1));
-	cr_assert_eq(story_ledger(s)->stats.stale_results, 3);
+	cr_assert_eq(story_ledger(s)->stats.stale_results, 4);
 	story_free(s);
 }
 

@@ -17,6 +17,7 @@ struct bench {
 	struct world w;
 	struct model *m;
 	struct writer *writer;
+	bool other_core; /* than the one that commanded it */
 	char said[1024]; /* results: "B u R:600000 " */
 	char noticed[1024];
 };
@@ -26,7 +27,7 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 	struct bench *b = context;
 	size_t n = strlen(b->said);
 
-	cr_assert_eq(r->attempt, 7);
+	cr_assert_eq(r->attempt, b->other_core ? ATTEMPT_OTHER : 7);
 	if (kind == RESULT_REFUSED)
 		snprintf(b->said + n, sizeof(b->said) - n, "refused:%u ", r->retry_ms);
 	else
@@ -694,6 +695,7 @@ Test(writer, what_was_sent_goes_on_and_the_next_core_hears_of_it)
 	struct http_call *c = posted(&b);
 
 	writer_core_down(b.writer);
+	b.other_core = true;
 	cr_assert_eq(replayed_binding(&b), 1);
 	writer_core_up(b.writer);
 	expect(&b, "");
@@ -820,6 +822,7 @@ Test(writer, what_an_earlier_frontend_sent_is_not_forgotten_with_the_core)
 		cr_assert_eq(command(&b, kinds[i], "a"), 0);
 		cr_assert_eq(replayed_binding(&b), 1);
 		writer_core_down(b.writer);
+		b.other_core = true;
 		cr_assert_eq(replayed_binding(&b), 1, "the next core keeps its room");
 		writer_core_up(b.writer);
 		expect_taken_back(&b, next(&b, "GET", POD), "5", "9");
@@ -837,6 +840,7 @@ Test(writer, what_landed_is_told_again_until_the_watch_shows_it)
 	world_answer(c, 201, "");
 	expect(&b, "bound ");
 	writer_core_down(b.writer);
+	b.other_core = true;
 	cr_assert_eq(replayed_binding(&b), 1);
 	writer_core_up(b.writer);
 	expect(&b, "bound ");
