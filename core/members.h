@@ -53,6 +53,10 @@ void gang_lent_room_gone(struct core *c, struct gang *g);
  * sent, its reservations are given up; those that are carried are withdrawn. */
 void gang_cancel_unsent(struct core *c, uint32_t index);
 
+/* Its command is about to be sent: does the node still take the pod?  Else the reservation is given up, and its whole
+ * gang's if none of it was sent. */
+bool pod_still_reserved(struct core *c, pod_id id);
+
 /* A node changed: reservations that do not fit there any more and whose command was
  * not sent yet are given up, each with its whole gang if none of it was sent. */
 void node_unreserve(struct core *c, node_id node);

@@ -165,6 +165,17 @@ static bool still_fits(const struct core *c, const struct pod *p)
 	return true;
 }
 
+bool pod_still_reserved(struct core *c, pod_id id)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	if (p->withdrawn || still_fits(c, p))
+		return true;
+	reservation_give_up(c, p);
+	gang_cancel_unsent(c, p->gang);
+	return false;
+}
+
 static void unreserve(struct core *c, node_id node, bool all)
 {
 	pod_id id = c->sends.first;

@@ -1,5 +1,6 @@
 #include "core/say.h"
 
+#include "core/members.h"
 #include "core/probe.h"
 #include "core/reason.h"
 
@@ -60,7 +61,7 @@ bool say_waits(const struct core *c)
 bool say_all(struct core *c)
 {
 	while (c->sends.n > 0)
-		if (!say_first(c))
+		if (pod_still_reserved(c, c->sends.first) && !say_first(c))
 			return false;
 	if (c->say.gang_waits) {
 		if (!emit(c, CMD_GANG, &c->say.gang, sizeof(c->say.gang)))

@@ -511,6 +511,25 @@ Test(epoch, what_is_carried_and_not_sent_yet_is_taken_back)
 	story_free(s);
 }
 
+/* The lists left room for both, but another scheduler took some before the commands went out.  Either may land. */
+Test(epoch, taken_back_where_the_room_went_meanwhile)
+{
+	struct story *s = one_node(4);
+
+	story_pods(s, 2, .name = "a", .cpu = 2);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "a"), 2);
+	story_begin(s);
+	story_node(s, .name = "n1", .cpu = 4, .memory = 64);
+	story_pods(s, 2, .name = "a", .cpu = 2);
+	story_synced(s);
+	story_pod(s, .name = "other", .cpu = 2, .node = "n1", .foreign = true);
+	story_skip(s);
+	story_plan(s);
+	cr_assert(strstr(story_said(s), "take-back a-0 n1\ntake-back a-1 n1\n"), "%s", story_said(s));
+	story_free(s);
+}
+
 /* A member of it is refused by muster now, which doesn't move its version. */
 Test(epoch, who_may_not_be_placed_any_more_is_taken_back)
 {
