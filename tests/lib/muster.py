@@ -36,7 +36,8 @@ def program(name):
 
 
 _ports = itertools.count()
-_PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 40, 550  # below those that the kernel gives to connections
+_PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 80, 275  # below those that the kernel gives to connections
+_PORT_WAIT_S = 70
 
 
 _claimed = {}  # by process, for a fork is another one: its first port, and the lock that says so
@@ -59,13 +60,17 @@ def _first_port():
 
 def free_port():
     """One that nothing listens on.  Each process has ports of its own to choose from:
-    another that looks at the same time doesn't find the same one."""
+    another that looks at the same time doesn't find the same one.  One that was used is free a minute after its last
+    connection, so a process that uses many may have to wait."""
     first = _first_port()
-    for _ in range(_PORTS_EACH):
-        port = first + next(_ports) % _PORTS_EACH
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
+    deadline = time.monotonic() + _PORT_WAIT_S
+    while time.monotonic() < deadline:
+        for _ in range(_PORTS_EACH):
+            port = first + next(_ports) % _PORTS_EACH
+            with socket.socket() as probe, contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                return port
+        time.sleep(0.5)
     raise OSError(f"no free port from {first} to {first + _PORTS_EACH - 1}")
 
 
