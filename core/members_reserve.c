@@ -294,7 +294,7 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 			backoff_begin(c, p, result->retry_ms);
 			stat_add(&core_stats(c)->binds_refused, 1);
 		}
-		if (pod_class(p) == MEMBER_BACKOFF || pod_class(p) == MEMBER_READY)
+		if (pod_class(p) == MEMBER_BACKOFF)
 			keep_begin(c, p); /* member_in() knows whether its gang has begun */
 		else
 			room_give(c, p);

@@ -128,7 +128,6 @@ static void answer_event(struct slow *s)
 	if (kind == 0 && p->withdrawn) {
 		p->where = NOWHERE;
 		p->withdrawn = false;
-		p->keeps = true;
 	} else if (kind == 0) {
 		uint64_t ms = 1000;
 
