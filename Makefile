@@ -46,7 +46,8 @@ HARDEN := $(filter-out -ftrivial-auto-var-init=zero,$(HARDEN))
 endif
 ifeq ($(SAN),)
 OPT := -O2 -g -D_FORTIFY_SOURCE=3
-ALLOC := -ljemalloc
+# Linked as a whole a program names malloc() only in the end, when the linker has passed the library over.
+ALLOC := -Wl,--push-state,--no-as-needed -ljemalloc -Wl,--pop-state
 else ifeq ($(SAN),address)
 OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ALLOC :=
