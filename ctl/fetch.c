@@ -19,7 +19,7 @@ struct fetching {
 	struct files *files;
 	struct jsonout path;
 	const char *selector; /* of what is listed now, NULL */
-	char more[2048]; /* token of the next page, "" */
+	char more[2048], last[2048]; /* tokens of the next page and of the one that was asked for, "" */
 	int status;
 	bool done, ok;
 	char *error;
@@ -47,21 +47,28 @@ static void log_line(void *context, const char *level, const char *message)
 	fprintf(stderr, "musterctl: %s: %s\n", level, message);
 }
 
-/* metadata.continue of a list; false when it makes no sense. */
+/* metadata.continue of a list.  False and an error: it makes no sense. */
 static bool read_more(struct fetching *f, const char *body, size_t bytes)
 {
 	struct arena arena = {0};
 	struct text more = {0};
 	struct json j;
-	bool ok;
+	const char *wrong = NULL;
 
 	json_begin(&j, body, bytes, &arena);
-	ok = json_find_text(&j, "metadata", "continue", &more) && more.bytes < sizeof(f->more);
-	if (ok && more.bytes > 0)
+	if (!json_find_text(&j, "metadata", "continue", &more))
+		wrong = "not a text";
+	else if (more.bytes >= sizeof(f->more))
+		wrong = "longer than 2047 bytes";
+	else if (more.bytes > 0 && more.bytes == strlen(f->last) && memcmp(more.at, f->last, more.bytes) == 0)
+		wrong = "names the page that it came with"; /* there would be no end to it */
+	else if (more.bytes > 0)
 		memcpy(f->more, more.at, more.bytes);
-	f->more[ok ? more.bytes : 0] = '\0';
+	f->more[wrong == NULL ? more.bytes : 0] = '\0';
 	arena_free(&arena);
-	return ok;
+	if (wrong != NULL)
+		snprintf(f->error, f->error_bytes, "%s: metadata.continue: %s", f->path.at, wrong);
+	return wrong == NULL;
 }
 
 static void on_done(void *context, const struct http_answer *answer, const char *body, size_t bytes)
@@ -76,45 +83,56 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 		f->ok = files_take(f->files, f->path.at, body, bytes, f->error, f->error_bytes) && read_more(f, body, bytes);
 		return;
 	}
+	if (answer->end != HTTP_ANSWERED) {
+		snprintf(f->error, f->error_bytes, "%s: %.300s", f->path.at, answer->error);
+		return;
+	}
 	apistatus_read(body != NULL ? body : "", bytes, &s);
-	snprintf(f->error, f->error_bytes, "%s: %d %.300s", f->path.at, answer->status,
-	         answer->end == HTTP_ANSWERED ? s.message : answer->error);
+	snprintf(f->error, f->error_bytes, "%s: %d %.300s", f->path.at, answer->status, s.message);
 }
 
-static void get(struct fetching *f, const struct resource *r)
+static void get(struct fetching *f, const struct resource *r, const char *version)
 {
 	struct transport *t = curl_transport_interface(f->curl);
-	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = TIMEOUT_MS};
+	struct http_request request = {.method = "GET", .lane = HTTP_LIST, .timeout_ms = TIMEOUT_MS};
 	struct http_handler handler = {.done = on_done, .context = f};
 	bool ready;
 
 	jsonout_clear(&f->path);
 	jsonout_add(&f->path, *r->group ? "/apis/@p/" : "/api@p/", r->group);
-	jsonout_add(&f->path, "@p/@p?limit=500", r->version, r->plural);
+	jsonout_add(&f->path, "@p/@p?limit=500", version, r->plural);
 	if (f->selector != NULL)
 		jsonout_add(&f->path, "&labelSelector=@p", f->selector);
 	if (*f->more)
 		jsonout_add(&f->path, "&continue=@p", f->more);
 	request.path = f->path.at;
-	f->done = false;
+	f->done = f->ok = false;
+	f->status = 0;
+	memcpy(f->last, f->more, sizeof(f->last));
 	f->more[0] = '\0';
-	if (t->ops->start(t, &request, &handler) == NULL)
+	if (t->ops->start(t, &request, &handler) == NULL) {
+		snprintf(f->error, f->error_bytes, "%s: the request can't be started", f->path.at);
 		return;
+	}
 	while (!f->done)
 		curl_transport_poll(f->curl, WAIT_MS, -1, &ready);
 }
 
 /* All pages of one kind; of an older version if the server does not know the newest. */
-static bool fetch_kind(struct fetching *f, struct model *m, int index)
+static bool fetch_kind(struct fetching *f, const struct model *m, int index)
 {
 	size_t n;
+	const struct resource *r = &model_resources(m, &n)[index];
+	const char *version = NULL;
 
-	do {
+	while ((version = model_resource_older(m, index, version)) != NULL) {
 		do
-			get(f, &model_resources(m, &n)[index]);
+			get(f, r, version);
 		while (f->ok && *f->more);
-	} while (!f->ok && f->status == 404 && model_resource_older(m, index));
-	return f->ok || (f->status == 404 && model_resources(m, &n)[index].optional);
+		if (f->ok || f->status != 404)
+			break;
+	}
+	return f->ok || (f->status == 404 && r->optional);
 }
 
 bool fetch_all(struct files *files, const struct access_options *options, char *error, size_t error_bytes)
@@ -130,7 +148,7 @@ bool fetch_selected(struct files *files, const struct access_options *options, c
 	struct model *m = offline_own_model(offline);
 	struct fetching f = {.files = files, .error = error, .error_bytes = error_bytes};
 	struct access access;
-	struct curl_config config = {.access = &access, .env = &env, .lane_max = {1, 1, 1, 1}};
+	struct curl_config config = {.access = &access, .env = &env, .lane_max = {[HTTP_LIST] = 1}};
 	const char *why = "";
 	size_t n;
 	bool ok = access_load(&access, options, error, error_bytes) == 0;

@@ -51,3 +51,13 @@ void apistatus_read(const char *body, size_t bytes, struct apistatus *out)
 	}
 	arena_free(&arena);
 }
+
+bool apistatus_says(const struct http_answer *answer, int code, const char *body, size_t bytes)
+{
+	struct apistatus status;
+
+	if (answer->end != HTTP_ANSWERED || answer->status != code)
+		return false;
+	apistatus_read(body, bytes, &status);
+	return status.code == code;
+}

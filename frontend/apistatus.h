@@ -2,6 +2,9 @@
 #ifndef MUSTER_FRONTEND_APISTATUS_H
 #define MUSTER_FRONTEND_APISTATUS_H
 
+#include "frontend/env.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
 struct apistatus {
@@ -13,5 +16,8 @@ struct apistatus {
 /* Never fails: a body that is no Status (a proxy's page, plain text of flow
  * control) gives code 0 and its beginning as the message. */
 void apistatus_read(const char *body, size_t bytes, struct apistatus *out);
+
+/* Did the API server itself answer with that code?  A proxy's 404 says nothing about an object. */
+bool apistatus_says(const struct http_answer *answer, int code, const char *body, size_t bytes);
 
 #endif

@@ -15,6 +15,7 @@
 #define POST_TIMEOUT_MS 30000
 #define READ_TIMEOUT_MS 15000
 #define RETRY_INVALID_MS 600000
+#define FENCES_UNTOLD 3u /* a server that has just started refuses what it will take a second later */
 
 void binding_tell(struct bind *b, enum record_kind kind)
 {
@@ -198,6 +199,8 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 	PROBE(answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
 	w->counts.post_ns_sum += writer_now(w) - b->sent_ns;
+	/* What this server refuses, another one may have been asked for and done before it died. */
+	b->maybe = b->maybe || answer->repeated;
 	switch (bind_answer_read(answer, body, body_bytes)) {
 	case BIND_TAKEN:
 		bind_landed(b);
@@ -344,7 +347,6 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 {
 	struct bind *b = context;
 	struct bind_pod pod;
-	struct apistatus s;
 
 	PROBE(read_answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
@@ -352,13 +354,10 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 		read_decide(b, &pod);
 		return;
 	}
-	if (answer->end == HTTP_ANSWERED && answer->status == 404) {
-		apistatus_read(body, body_bytes, &s);
-		if (s.code == 404) { /* the pod is gone, not a proxy's path */
-			b->maybe = false;
-			binding_refused(b);
-			return;
-		}
+	if (apistatus_says(answer, 404, body, body_bytes)) {
+		b->maybe = false;
+		binding_refused(b);
+		return;
 	}
 	if (answer->end == HTTP_ANSWERED && answer->status == 401) {
 		bind_renew(b);
@@ -381,26 +380,52 @@ static void read_start(struct bind *b)
 	bind_fly(b, &request, &handler);
 }
 
+/* What waiting alone does not mend: a missing right, a webhook. */
+static bool is_refusal(const struct http_answer *answer)
+{
+	if (answer->end != HTTP_ANSWERED || answer->status == 404 || answer->status == 429)
+		return false;
+	return answer->status == 500 || (answer->status >= 400 && answer->status < 500);
+}
+
+/* The pod can't be bound elsewhere, nor its room given away, until the fence is taken: somebody has to be told. */
+static void fence_refused(struct bind *b, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct writer *w = b->writer;
+	char text[400];
+	struct apistatus s;
+
+	apistatus_read(body, body_bytes, &s);
+	snprintf(text, sizeof(text), "the binding to node %s may still land: the API server refuses the write of the pod's "
+	         "status that takes it back: HTTP %d: %.200s", b->node, answer->status, s.message);
+	if (log_allowed(&w->limit, w->config.env, "bindings"))
+		env_log(w->config.env, "error", "pod %s/%s: %s (patch pods/status)", b->namespace, b->name, text);
+	if (++b->fences_refused == FENCES_UNTOLD)
+		notice(b, text);
+}
+
 static void fence_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct bind *b = context;
-	bool written = answer->end == HTTP_ANSWERED && answer->status == 200;
+	/* A 409 tells that its version is not the one that was read any more. */
+	bool moved = answer->end == HTTP_ANSWERED && (answer->status == 200 || answer->status == 409);
 
-	(void)body;
-	(void)body_bytes;
 	PROBE(fence_answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
 	if (answer->end == HTTP_ANSWERED && answer->status == 401) {
 		bind_renew(b);
 		return;
 	}
-	writer_later(b, STEP_READ, written ? 0 : backoff_answer(&b->backoff, b->writer->config.env, answer));
+	if (!moved && is_refusal(answer))
+		fence_refused(b, answer, body, body_bytes);
+	writer_later(b, STEP_READ, moved ? 0 : backoff_answer(&b->backoff, b->writer->config.env, answer));
 }
 
 static void fence_start(struct bind *b)
 {
 	struct writer *w = b->writer;
-	const struct fence fence = {.namespace = b->namespace, .name = b->name, .uid = b->uid, .node = b->node};
+	const struct fence fence = {.namespace = b->namespace, .name = b->name, .uid = b->uid,
+	                            .version = b->version, .node = b->node};
 	const struct http_request request = fence_request(&fence, w->config.env, &w->path, &w->body);
 	const struct http_handler handler = {.done = fence_done, .context = b};
 

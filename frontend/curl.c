@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,8 @@ struct http_call {
 	char error[CURL_ERROR_SIZE];
 	bool guarded;   /* it changes something */
 	bool reached;   /* a connection was there and the request about to be sent */
+	bool repeated;  /* ... and so it was before */
+	bool forbidden; /* ... but may_write() said no */
 	bool stopped;   /* data() said stop */
 	bool too_large;
 };
@@ -104,9 +107,9 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context)
 	return go_on ? size * n : 0;
 }
 
-/* The connection stands, the request goes out now.  libcurl sends again by itself
- * when a kept connection turns out dead, so this, and not the last try's
- * error, tells whether anything may have reached the server. */
+/* The connection stands, the request goes out now.  libcurl sends again by itself, also what was sent whole, when
+ * a kept connection ends before any byte of an answer: so this, and not how the last try ended, tells whether
+ * anything may have reached the server. */
 static int on_request(void *context, char *ip, char *local_ip, int port, int local_port)
 {
 	struct http_call *c = context;
@@ -117,10 +120,10 @@ static int on_request(void *context, char *ip, char *local_ip, int port, int loc
 	(void)port;
 	(void)local_port;
 	if (c->guarded && t->config.may_write && !t->config.may_write(t->config.context)) {
-		c->reached = false; /* nor by an earlier try: libcurl repeats what was not begun */
-		snprintf(c->error, sizeof(c->error), "not sent: the lease is not held");
+		c->forbidden = true; /* libcurl has a text of its own for that */
 		return CURL_PREREQFUNC_ABORT;
 	}
+	c->repeated = c->reached;
 	c->reached = true;
 	return CURL_PREREQFUNC_OK;
 }
@@ -316,7 +319,9 @@ static struct http_call *transport_start(struct transport *interface, const stru
 
 	c->handler = *handler;
 	c->reached = false;
+	c->repeated = false;
 	c->guarded = !r->before_lease && strcmp(r->method, "GET") != 0;
+	c->forbidden = false;
 	c->stopped = false;
 	c->too_large = false;
 	c->error[0] = '\0';
@@ -326,6 +331,8 @@ static struct http_call *transport_start(struct transport *interface, const stru
 	memcpy(c->url + base, r->path, path + 1);
 	curl_easy_setopt(c->easy, CURLOPT_URL, c->url);
 	curl_easy_setopt(c->easy, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
+	curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, r->fresh_connection ? 1L : 0L);
+	curl_easy_setopt(c->easy, CURLOPT_FORBID_REUSE, r->fresh_connection ? 1L : 0L);
 	curl_easy_setopt(c->easy, CURLOPT_LOW_SPEED_LIMIT, r->silence_timeout_ms ? 1L : 0L);
 	curl_easy_setopt(c->easy, CURLOPT_LOW_SPEED_TIME, (long)((r->silence_timeout_ms + 999) / 1000));
 	call_method(c, r);
@@ -383,13 +390,14 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after);
 	*out = (struct http_answer){
-		.end = HTTP_ANSWERED, .status = (int)status, .error = "",
+		.end = HTTP_ANSWERED, .status = (int)status, .repeated = c->repeated, .error = "",
 		.retry_after_ms = retry_after > 0 ? (int64_t)retry_after * 1000 : -1,
 	};
 	if (code == CURLE_OK && status > 0)
 		return;
 	out->end = c->reached ? HTTP_BROKEN : HTTP_NOT_SENT;
 	out->error = c->too_large ? "the answer is longer than 256 MiB" : c->stopped ? "broken off" :
+	             c->forbidden ? c->reached ? "not sent again: the lease is not held" : "not sent: the lease is not held" :
 	             c->error[0] ? c->error : curl_easy_strerror(code);
 }
 
@@ -445,6 +453,7 @@ again:
 void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd, bool *extra_ready)
 {
 	struct curl_waitfd extra = {.fd = extra_fd, .events = CURL_WAIT_POLLIN};
+	struct pollfd look = {.fd = extra_fd, .events = POLLIN};
 	int running, left, ready;
 	CURLMsg *m;
 
@@ -454,6 +463,8 @@ void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extr
 		curl_multi_poll(t->multi, extra_fd >= 0 ? &extra : NULL, extra_fd >= 0 ? 1 : 0, (int)timeout_ms, &ready);
 		curl_multi_perform(t->multi, &running);
 		m = curl_multi_info_read(t->multi, &left);
+	} else if (extra_fd >= 0 && poll(&look, 1, 0) > 0) {
+		extra.revents = look.revents;
 	}
 	*extra_ready = extra.revents != 0;
 	while (m) {

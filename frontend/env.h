@@ -18,7 +18,9 @@ enum http_lane {
 	HTTP_WATCH,  /* a connection of its own */
 	HTTP_BIND,   /* the pool of 8 to 16 */
 	HTTP_REPORT, /* conditions and events: never in the way of a bind */
-	HTTP_CALL,   /* lists, single reads, discovery */
+	HTTP_CALL,   /* single reads, and the writes after which an earlier Binding is over */
+	HTTP_LIST,   /* lists: they may take a minute each, and nothing else waits for them */
+	HTTP_LEASE,  /* who waits here for longer than the renew deadline leads no more */
 	HTTP_LANES
 };
 
@@ -32,6 +34,7 @@ struct http_request {
 	uint32_t timeout_ms;         /* for the whole; 0: none (watch) */
 	uint32_t silence_timeout_ms; /* no byte for that long: broken; 0: none */
 	bool before_lease; /* sent whether or not we may act: what takes and keeps the lease */
+	bool fresh_connection; /* one for this request alone: those that were kept may all be dead */
 };
 
 /* How a request ended. */
@@ -44,6 +47,7 @@ enum http_end {
 struct http_answer {
 	enum http_end end;
 	int status;              /* 0 unless a status line came */
+	bool repeated;           /* an earlier try of it may have reached a server, which has not answered */
 	int64_t retry_after_ms;  /* -1: no Retry-After */
 	const char *error;       /* text of the failure, "" when HTTP_ANSWERED */
 };

@@ -10,6 +10,7 @@ struct fence {
 	const char *namespace;
 	const char *name;
 	const char *uid;  /* of another pod of that name nothing is written */
+	const char *version; /* that it is written over; a 409 tells that another one has moved it on.  NULL: any */
 	const char *node; /* to which a Binding may land; NULL: it isn't known */
 };
 

@@ -19,6 +19,7 @@
 #define TICK_WAITING_NS (100 * NS_PER_MS)
 #define ROOM_WAIT_NS NS_PER_S      /* others go with the first, as a rule */
 #define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for that */
+#define CORELESS_LEASES 2 /* longer than others wait for a leader that is dead: a core is started again at once as a rule */
 #define REPORT_DELAY_NS NS_PER_S
 #define FULL_NS NS_PER_MS /* a ring is full: look again after that */
 
@@ -39,6 +40,7 @@ struct frontend {
 	struct report *report;
 	struct extender *extender; /* NULL: off */
 	struct lease *lease;       /* NULL: no election */
+	uint64_t coreless_max_ns;  /* who leads without a core for that long gives it up */
 	struct latency *latency;
 	struct decisions *decisions;
 
@@ -46,7 +48,10 @@ struct frontend {
 	bool up;
 	bool started; /* a first core was there: the watches run */
 	bool synced;  /* model_set_synced() was called */
+	uint64_t led_ns; /* with a lease: it leads since then; 0: not yet */
 	bool stopping;
+	bool coreless;       /* it led without a core for too long */
+	uint64_t down_ns;    /* when the last core went */
 	bool flushed;        /* all that was dirty is in the event ring */
 	bool replayed;       /* a new core has read the whole table */
 	uint64_t ticked_ns;  /* when the last EVENT_TICK was sent */
@@ -70,8 +75,12 @@ static void result_keep(void *context, enum record_kind kind, const struct resul
 
 	if (!f->up) /* a new core learns it from the table, and from writer_core_up() */
 		return;
-	if (f->results_first > 0 && f->results_first == f->results_n)
-		f->results_first = f->results_n = 0;
+	/* Also of a core that is always behind no more is kept than it has not heard. */
+	if (f->results_first > 0 && f->results_first >= f->results_n / 2) {
+		f->results_n -= f->results_first;
+		memmove(f->results, f->results + f->results_first, f->results_n * sizeof(*f->results));
+		f->results_first = 0;
+	}
 	if (f->results_n == f->results_room) {
 		f->results_room = f->results_room ? f->results_room * 2 : 256;
 		f->results = must_grow(f->results, f->results_room * sizeof(*f->results));
@@ -144,6 +153,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 
 		lease.env = env;
 		f->lease = lease_new(&lease);
+		f->coreless_max_ns = CORELESS_LEASES * lease.duration_ns;
 	}
 	if (config->extender_keep_ms > 0) {
 		struct extender_config extender = {.env = env, .model = model, .keep_ms = config->extender_keep_ms};
@@ -190,7 +200,7 @@ static void relist_for_room(struct frontend *f, const struct limits *limits)
 	if (!f->started || counts.limits_hit == 0 || memcmp(limits, &f->limits, sizeof(*limits)) == 0)
 		return;
 	for (size_t i = 0; i < f->watches_n; i++)
-		watch_relist(f->watches[i]);
+		watch_relist(f->watches[i], RELIST_ROOM);
 }
 
 int frontend_core_up(struct frontend *f, const struct limits *limits, const struct frontend_port *port)
@@ -217,6 +227,8 @@ int frontend_core_up(struct frontend *f, const struct limits *limits, const stru
 
 void frontend_core_down(struct frontend *f)
 {
+	if (f->up)
+		f->down_ns = env_now(f->env);
 	f->up = false;
 	f->results_first = f->results_n = 0;
 	writer_core_down(f->writer);
@@ -353,6 +365,25 @@ bool frontend_release_lease(struct frontend *f)
 	return !f->lease || lease_released(f->lease);
 }
 
+/* A follower without a core does not ask for it.  A leader without one keeps it for a while, and is then as good as
+ * dead to those who could act. */
+static uint64_t lease_turn(struct frontend *f)
+{
+	uint64_t next, until = f->down_ns + f->coreless_max_ns;
+
+	if (!f->lease || (!f->up && !frontend_may_write(f)))
+		return NEVER_NS;
+	next = lease_poll(f->lease);
+	if (f->up || f->coreless || f->stopping)
+		return next;
+	if (env_now(f->env) < until)
+		return until < next ? until : next;
+	f->coreless = true;
+	env_log(f->env, "error", "no muster-core for %llu s: another instance may have the lease",
+	        (unsigned long long)(f->coreless_max_ns / NS_PER_S));
+	return env_now(f->env);
+}
+
 /* ---- towards the core --------------------------------------------------------------- */
 
 static bool all_synced(const struct frontend *f)
@@ -422,13 +453,36 @@ static bool model_send(struct frontend *f)
 	return all;
 }
 
+/* Of several instances this one leads from now on.  A connection that hangs is noticed after the lease went over, so a
+ * watch that seems well may lack what the last leader bound: all is listed again. */
+static void lead(struct frontend *f)
+{
+	f->led_ns = env_now(f->env);
+	for (size_t i = 0; i < f->watches_n; i++)
+		watch_relist(f->watches[i], RELIST_LEADING);
+}
+
+static bool listed_since(const struct frontend *f, uint64_t since_ns)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (!watch_absent(f->watches[i]) && watch_listed_ns(f->watches[i]) < since_ns)
+			return false;
+	return true;
+}
+
 /* The core may plan once all is known and nothing of others is under way.  Returns when it wants to be called next.
  * One that stands by is kept warm: its core knows all and plans nothing. */
 static uint64_t sync(struct frontend *f)
 {
 	uint64_t next;
 
-	if (f->synced || !all_synced(f) || !frontend_may_write(f))
+	if (f->synced || !frontend_may_write(f))
+		return NEVER_NS;
+	if (f->lease && f->led_ns == 0) {
+		lead(f);
+		return f->led_ns;
+	}
+	if (!all_synced(f) || !listed_since(f, f->led_ns))
 		return NEVER_NS;
 	next = settle_poll(f->settle);
 	if (!settle_over(f->settle))
@@ -489,7 +543,7 @@ static uint64_t room_look(struct frontend *f)
 		return f->room_due_ns;
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (watch_lacks_room(f->watches[i]))
-			watch_relist(f->watches[i]);
+			watch_relist(f->watches[i], RELIST_ROOM);
 	f->room_used = used;
 	f->room_listed_ns = now;
 	f->room_due_ns = NEVER_NS;
@@ -516,10 +570,8 @@ uint64_t frontend_poll(struct frontend *f)
 	}
 	due = writer_poll(f->writer);
 	next = due < next ? due : next;
-	if (f->lease) {
-		due = lease_poll(f->lease);
-		next = due < next ? due : next;
-	}
+	due = lease_turn(f);
+	next = due < next ? due : next;
 	if (frontend_may_write(f)) {
 		due = report_poll(f->report, writer_queued(f->writer) > 0);
 		next = due < next ? due : next;
@@ -555,6 +607,8 @@ bool frontend_refused_at_start(const struct frontend *f)
 
 bool frontend_must_restart(const struct frontend *f)
 {
+	if (f->coreless)
+		return true;
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (watch_went_back(f->watches[i]))
 			return true;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OTHERS_BYTES_MAX 32768u
+
 #define NO_CONDITION { .status = "", .reason = "", .message = "", .turned = "" }
 
 const struct group_status group_status_empty = {
@@ -59,11 +61,47 @@ static void read_condition_members(struct json *j, struct group_condition *c, co
 	}
 }
 
+/* Conditions of other types, as they are written. */
+struct others {
+	char *at; /* OTHERS_BYTES_MAX + 1, once there is one */
+	size_t bytes;
+};
+
+static void keep_other(struct json *j, struct text raw, struct others *others, struct group_status *out)
+{
+	const size_t comma = others->bytes > 0;
+
+	if (out->crowded || raw.bytes + comma > OTHERS_BYTES_MAX - others->bytes) {
+		out->crowded = true;
+		out->others = "";
+		return;
+	}
+	if (!others->at)
+		others->at = arena_alloc(j->arena, OTHERS_BYTES_MAX + 1);
+	if (!others->at) {
+		json_no_memory(j);
+		return;
+	}
+	if (comma)
+		others->at[others->bytes] = ',';
+	memcpy(others->at + others->bytes + comma, raw.at, raw.bytes);
+	others->bytes += comma + raw.bytes;
+	others->at[others->bytes] = '\0';
+	out->others = others->at;
+}
+
+/* A list that is merged by type, or never written, needs none of other types. */
+static bool keeps_others(const struct dialect_status *dialect)
+{
+	return !dialect->strategic && dialect->conditions[0];
+}
+
 /* One of our types, or kept as it is written. */
-static void read_condition(struct json *j, const struct dialect_status *dialect, struct group_status *out)
+static void read_condition(struct json *j, const struct dialect_status *dialect, struct others *others,
+                           struct group_status *out)
 {
 	struct group_condition c = NO_CONDITION;
-	const char *type = "", *others;
+	const char *type = "";
 	struct text raw;
 	struct json own;
 
@@ -81,11 +119,19 @@ static void read_condition(struct json *j, const struct dialect_status *dialect,
 			return;
 		}
 	}
-	others = arena_printf(j->arena, "%s%s%.*s", out->others, *out->others ? "," : "", (int)raw.bytes, raw.at);
-	if (others)
-		out->others = others;
-	else
-		json_no_memory(j);
+	if (keeps_others(dialect))
+		keep_other(j, raw, others, out);
+}
+
+static void read_conditions(struct json *j, const struct dialect_status *dialect, struct group_status *out)
+{
+	struct others others = {0};
+
+	out->others = "";
+	out->crowded = false;
+	if (json_array(j))
+		while (json_item(j))
+			read_condition(j, dialect, &others, out);
 }
 
 static void read_status(struct json *j, const struct dialect_status *dialect, struct group_status *out)
@@ -109,11 +155,9 @@ static void read_status(struct json *j, const struct dialect_status *dialect, st
 			read_count(j, &out->succeeded);
 		else if (text_is(name, "failed"))
 			read_count(j, &out->failed);
-		else if (text_is(name, "conditions")) {
-			if (json_array(j))
-				while (json_item(j))
-					read_condition(j, dialect, out);
-		} else
+		else if (text_is(name, "conditions"))
+			read_conditions(j, dialect, out);
+		else
 			json_skip(j);
 	}
 }
@@ -188,17 +232,24 @@ struct group_status *group_status_copy(const struct group_status *s)
 	return out;
 }
 
-static bool conditions_equal(const struct group_condition *a, const struct group_condition *b)
+static bool condition_equal(const struct group_condition *a, const struct group_condition *b)
 {
 	return strcmp(a->status, b->status) == 0 && strcmp(a->reason, b->reason) == 0 &&
 	       strcmp(a->message, b->message) == 0;
 }
 
-bool group_status_equal(const struct group_status *a, const struct group_status *b)
+static bool conditions_equal(const struct group_status *a, const struct group_status *b)
 {
 	for (size_t i = 0; i < GROUP_CONDITIONS_MAX; i++)
-		if (!conditions_equal(&a->conditions[i], &b->conditions[i]))
+		if (!condition_equal(&a->conditions[i], &b->conditions[i]))
 			return false;
+	return true;
+}
+
+bool group_status_equal(const struct group_status *a, const struct group_status *b)
+{
+	if (!a->crowded && !conditions_equal(a, b))
+		return false;
 	return strcmp(a->phase, b->phase) == 0 && strcmp(a->occupied_by, b->occupied_by) == 0 &&
 	       strcmp(a->started, b->started) == 0 && a->scheduled == b->scheduled && a->running == b->running &&
 	       a->succeeded == b->succeeded && a->failed == b->failed;
@@ -243,11 +294,7 @@ static void write_condition(struct jsonout *out, const char *type, const struct 
 static void write_conditions(struct jsonout *out, const struct dialect_status *dialect, const struct group_status *has,
                              const struct group_status *want, const char *now)
 {
-	bool differs = false;
-
-	for (size_t i = 0; i < GROUP_CONDITIONS_MAX; i++)
-		differs |= !conditions_equal(&has->conditions[i], &want->conditions[i]);
-	if (!differs)
+	if (has->crowded || conditions_equal(has, want))
 		return;
 	separate(out);
 	jsonout_add(out, "\"conditions\":[");
@@ -256,7 +303,7 @@ static void write_conditions(struct jsonout *out, const struct dialect_status *d
 	for (size_t i = 0; i < GROUP_CONDITIONS_MAX; i++) {
 		const struct group_condition *h = &has->conditions[i], *w = &want->conditions[i];
 
-		if (*w->status && !(dialect->strategic && conditions_equal(h, w)))
+		if (*w->status && !(dialect->strategic && condition_equal(h, w)))
 			write_condition(out, dialect->conditions[i], h, w, now);
 	}
 	jsonout_add(out, "]");

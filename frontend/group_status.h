@@ -31,7 +31,8 @@ struct group_status {
 	const char *started; /* scheduleStartTime */
 	uint32_t scheduled, running, succeeded, failed;
 	struct group_condition conditions[GROUP_CONDITIONS_MAX]; /* of the types of struct dialect_status */
-	const char *others; /* conditions of other types, as raw JSON: "{...},{...}" */
+	const char *others; /* conditions of other types, as raw JSON: "{...},{...}"; "" where they are not needed */
+	bool crowded; /* more of those than are kept: conditions can't be written, as the others would be lost */
 };
 
 struct group_facts {

@@ -189,16 +189,6 @@ static void object_gone(struct group_read *r)
 		fatal_memory();
 }
 
-static bool is_gone(const struct http_answer *answer, const char *body, size_t body_bytes)
-{
-	struct apistatus status;
-
-	if (answer->status != 404)
-		return false;
-	apistatus_read(body, body_bytes, &status); /* a proxy's 404 says nothing */
-	return status.code == 404;
-}
-
 static void read_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct group_read *r = context;
@@ -210,7 +200,7 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
 		object_put(r, body, body_bytes);
 		read_judge(r);
-	} else if (answer->end == HTTP_ANSWERED && is_gone(answer, body, body_bytes)) {
+	} else if (apistatus_says(answer, 404, body, body_bytes)) {
 		object_gone(r);
 		read_judge(r);
 	} else if (answer->end == HTTP_ANSWERED && answer->status == 401) {

@@ -243,3 +243,19 @@ bool scan_utf8(const char *p, const char *end)
 	}
 	return true;
 }
+
+size_t scan_drop_broken(char *text)
+{
+	const char *p = text, *end = text + strlen(text);
+	char *out = text;
+
+	while (p < end) {
+		int n = utf8_bytes(p, end);
+
+		for (int i = 0; i < n; i++)
+			*out++ = *p++;
+		p += n == 0;
+	}
+	*out = '\0';
+	return (size_t)(end - out);
+}

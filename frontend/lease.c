@@ -14,6 +14,7 @@
 #define NAME_BYTES 300
 #define TIME_BYTES 48
 #define RELEASED_S 1 /* as client-go has it */
+#define FRESH_NS (60 * NS_PER_S) /* by then the kernel has closed what does not acknowledge (frontend/curl.c) */
 
 /* The spec of the object, as it was seen last. */
 struct lease_record {
@@ -36,8 +37,10 @@ struct lease {
 	struct lease_record mine;   /* of the request under way */
 	char *metadata;             /* of the object seen last, JSON; NULL: none */
 	uint64_t lead_until_ns;     /* 0: never led */
+	uint64_t fresh_until_ns; /* a request was not answered: connections that were kept may be dead, as its own was */
 	bool absent; /* the server had no such object when it was asked last */
 	bool lost, releasing, released;
+	bool reread; /* the release met another version of the object, which was read anew */
 	struct jsonout path, body;
 	struct log_limit limit;
 	struct lease_counts counts;
@@ -200,8 +203,8 @@ static void request_send(struct lease *l, enum request request)
 	};
 	const struct env *env = l->config.env;
 	uint64_t timeout = l->config.renew_ns / 2 > NS_PER_S ? l->config.renew_ns / 2 : NS_PER_S;
-	struct http_request r = {.method = methods[request], .lane = HTTP_CALL, .timeout_ms = (uint32_t)(timeout / NS_PER_MS),
-	                         .before_lease = true};
+	struct http_request r = {.method = methods[request], .lane = HTTP_LEASE, .timeout_ms = (uint32_t)(timeout / NS_PER_MS),
+	                         .before_lease = true, .fresh_connection = env_now(env) < l->fresh_until_ns};
 	struct http_handler handler = {.done = on_done, .context = l};
 
 	l->request = request;
@@ -345,6 +348,24 @@ static void failed(struct lease *l, enum request request, const struct http_answ
 	again(l, answer->status == 409 && l->lead_until_ns > 0 ? 0 : wait_ns(l));
 }
 
+/* A renewal that was cancelled may have landed, or the server is one that was restored: then the object has another
+ * version than ours, once. */
+static void release_answered(struct lease *l, enum request request, const struct http_answer *answer, const char *body,
+                             size_t bytes)
+{
+	bool answered = answer->end == HTTP_ANSWERED;
+
+	if (request == REQUEST_RELEASE && answered && answer->status == 409 && !l->reread) {
+		l->reread = true;
+		request_send(l, REQUEST_GET);
+	} else if (request == REQUEST_GET && answered && answer->status == 200 && object_take(l, body, bytes) &&
+	           strcmp(l->record.holder, l->config.identity) == 0) {
+		release_send(l);
+	} else {
+		l->released = true;
+	}
+}
+
 static void on_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct lease *l = context;
@@ -352,11 +373,13 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 	bool ok = answer->end == HTTP_ANSWERED && (answer->status == 200 || answer->status == 201);
 
 	l->call = NULL;
+	if (answer->end != HTTP_ANSWERED)
+		l->fresh_until_ns = env_now(l->config.env) + FRESH_NS;
 	PROBE(lease_answered, (uint32_t)request, answer->status);
 	l->request = REQUEST_NONE;
-	if (request == REQUEST_RELEASE) {
-		l->released = true;
-	} else if (l->lost || l->releasing) {
+	if (l->releasing) {
+		release_answered(l, request, answer, body, body_bytes);
+	} else if (l->lost) {
 		return;
 	} else if (request == REQUEST_GET && answer->end == HTTP_ANSWERED && answer->status == 404) {
 		missing(l);

@@ -60,9 +60,11 @@ struct daemon {
 	uint64_t ready_ns; /* when to look whether we are ready; NEVER_NS: nobody asks, or told */
 	char last_error[512]; /* of the connection, so that each is said once */
 	_Alignas(8) unsigned char record[RECORD_BYTES_MAX];
-	_Atomic int stop; /* the signal; 0: none */
 	pthread_t signal_thread;
 };
+
+/* Of the process: what came while a life of it ended ends the next. */
+static _Atomic int stop; /* the signal; 0: none */
 
 /* ---- world --------------------------------------------------------------------- */
 
@@ -145,9 +147,15 @@ static void stop_signals(sigset_t *set)
 	sigaddset(set, SIGINT);
 }
 
+static bool stop_wanted(void)
+{
+	return atomic_load_explicit(&stop, memory_order_relaxed) != 0;
+}
+
 static void *signal_run(void *context)
 {
 	struct daemon *d = context;
+	static uint64_t first_ns; /* as `stop` */
 	sigset_t set;
 	int signal;
 
@@ -155,19 +163,18 @@ static void *signal_run(void *context)
 	for (;;) {
 		if (sigwait(&set, &signal) != 0)
 			continue;
-		/* The second one does not wait for answers. */
-		if (atomic_load_explicit(&d->stop, memory_order_relaxed))
+		/* The second one does not wait for answers, unless it is the first once more: a service manager sends
+		 * SIGTERM to all of its group, and our parent among them does too. */
+		if (stop_wanted() && (signal == SIGINT || world_monotonic_ns(NULL) - first_ns >= NS_PER_S))
 			_exit(1);
+		if (stop_wanted())
+			continue;
+		first_ns = world_monotonic_ns(NULL);
 		/* Relaxed: it carries nothing else. */
-		atomic_store_explicit(&d->stop, signal, memory_order_relaxed);
+		atomic_store_explicit(&stop, signal, memory_order_relaxed);
 		loop_wake(d);
 	}
 	return NULL;
-}
-
-static bool stop_wanted(struct daemon *d)
-{
-	return atomic_load_explicit(&d->stop, memory_order_relaxed) != 0;
 }
 
 /* ---- the core --------------------------------------------------------------------- */
@@ -204,7 +211,7 @@ static int core_connect(struct daemon *d)
 	struct link_error e = {0};
 	uint64_t now = env_now(&d->env);
 
-	if (corelink_is_up(d->link) || now < d->connect_ns || stop_wanted(d))
+	if (corelink_is_up(d->link) || now < d->connect_ns || stop_wanted())
 		return -1;
 	if (corelink_connect(d->link, &e) == 0) {
 		PROBE(core_connected, corelink_epoch(d->link));
@@ -397,22 +404,20 @@ static void loop_drain(struct daemon *d)
 		env_log(&d->env, "warn", "some bindings were not answered");
 }
 
-static int loop_end(struct daemon *d)
+/* Whoever comes next need not wait until the lease is over, be it our own next life. */
+static void loop_end(struct daemon *d)
 {
 	uint64_t until;
 
-	env_log(&d->env, "info", "stopping");
 	loop_drain(d);
 	until = env_now(&d->env) + RELEASE_NS;
 	while (!frontend_release_lease(d->frontend) && env_now(&d->env) < until)
 		loop_turn(d);
-	env_log(&d->env, "info", "stopped");
-	return 0;
 }
 
 static int loop_run(struct daemon *d)
 {
-	while (!stop_wanted(d)) {
+	while (!stop_wanted()) {
 		int code = core_connect(d);
 
 		if (code >= 0)
@@ -425,11 +430,14 @@ static int loop_run(struct daemon *d)
 			return EXIT_INPUT;
 		if (frontend_must_restart(d->frontend)) {
 			env_log(&d->env, "warn", "starting over with nothing known");
-			loop_drain(d);
-			return START_AGAIN;
+			loop_end(d);
+			return stop_wanted() ? 0 : START_AGAIN;
 		}
 	}
-	return loop_end(d);
+	env_log(&d->env, "info", "stopping");
+	loop_end(d);
+	env_log(&d->env, "info", "stopped");
+	return 0;
 }
 
 /* ---- start -------------------------------------------------------------------------- */
@@ -481,8 +489,10 @@ static int transport_start(struct daemon *d)
 	};
 	struct curl_config config = {
 		.access = &d->access, .env = &d->env, .may_write = may_write, .context = d,
+		/* A resource is either listed or watched: no list waits for that of another. */
 		.lane_max = {
-			[HTTP_WATCH] = 64, [HTTP_BIND] = (unsigned)d->options->bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 8,
+			[HTTP_WATCH] = 64, [HTTP_BIND] = (unsigned)d->options->bind_connections, [HTTP_REPORT] = 4, [HTTP_CALL] = 16,
+			[HTTP_LIST] = 64, [HTTP_LEASE] = 1,
 		},
 	};
 	const char *why;
@@ -604,6 +614,9 @@ static void say_start(struct daemon *d)
 static void confine_daemon(struct daemon *d)
 {
 	static bool confined;
+	struct log_field fields[] = {
+		{.key = "no_new_privileges", .text = d->no_new_privileges ? "yes" : "no"}, {.key = "seccomp"},
+	};
 	const char *how = "on";
 	int rc;
 
@@ -619,7 +632,8 @@ static void confine_daemon(struct daemon *d)
 			how = "unavailable";
 		}
 	}
-	env_log(&d->env, "info", "confined: no new privileges: %s, seccomp: %s", d->no_new_privileges ? "yes" : "no", how);
+	fields[1].text = how;
+	env_tell(&d->env, "info", "confined", fields, sizeof(fields) / sizeof(fields[0]));
 }
 
 static int daemon_start(struct daemon *d)

@@ -67,11 +67,12 @@ static void relists_write(const struct metrics *m, FILE *out)
 {
 	static const char *const reasons[RELIST_REASONS] = {
 		[RELIST_EXPIRED] = "expired", [RELIST_FAILED] = "failed", [RELIST_ROOM] = "room",
+		[RELIST_LEADING] = "leading",
 	};
 
 	family_write(out, "muster_watch_relists_total", "counter",
-	             "The same relists by reason: the version was too old (410), what came made no sense, or objects were left "
-	             "out that may have room now.");
+	             "The same relists by reason: the version was too old (410), what came made no sense, objects were left "
+	             "out that may have room now, or this instance began to lead.");
 	for (size_t n = 0; n < m->watches_n; n++)
 		for (int i = 0; i < RELIST_REASONS; i++)
 			fprintf(out, "muster_watch_relists_total{group=\"%s\",reason=\"%s\",resource=\"%s\"} %" PRIu64 "\n",
@@ -219,7 +220,7 @@ static void lease_metrics_write(const struct metrics *m, FILE *out)
 
 static void http_write(const struct metrics *m, FILE *out)
 {
-	static const char *const lanes[HTTP_LANES] = {"watch", "bind", "report", "call"};
+	static const char *const lanes[HTTP_LANES] = {"watch", "bind", "report", "call", "list", "lease"};
 
 	fprintf(out, "# HELP muster_http_requests_total Requests to the API server.\n"
 	        "# TYPE muster_http_requests_total counter\n");

@@ -336,29 +336,21 @@ int model_resource_index(const struct model *m, const char *api_version, const c
 	return -1;
 }
 
-bool model_resource_older(struct model *m, int resource)
+const char *model_resource_older(const struct model *m, int resource, const char *version)
 {
 	const char *const *versions = versions_of(m, (size_t)resource);
-	struct resource *r = &m->resources[resource];
 
-	if (!versions)
-		return false;
-	for (size_t i = 0; versions[i]; i++) {
-		if (strcmp(versions[i], r->version) != 0)
-			continue;
-		r->version = versions[i + 1] ? versions[i + 1] : versions[0];
-		return versions[i + 1] != NULL;
-	}
-	r->version = versions[0];
-	return false;
+	if (!version)
+		return versions ? versions[0] : m->resources[resource].version;
+	for (; versions && *versions; versions++)
+		if (strcmp(*versions, version) == 0)
+			return versions[1];
+	return NULL;
 }
 
-void model_resource_newest(struct model *m, int resource)
+void model_resource_found(struct model *m, int resource, const char *version)
 {
-	const char *const *versions = versions_of(m, (size_t)resource);
-
-	if (versions)
-		m->resources[resource].version = versions[0];
+	m->resources[resource].version = version;
 }
 
 void model_resource_served(struct model *m, int resource, bool served)

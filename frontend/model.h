@@ -82,10 +82,12 @@ const struct resource *model_resources(const struct model *m, size_t *n);
 /* Index of the resource with this apiVersion and kind, or -1. */
 int model_resource_index(const struct model *m, const char *api_version, const char *kind);
 
-/* The server does not know the resource in this version: take the next older one from now on.
- * False when there is none: then it is the newest one again. */
-bool model_resource_older(struct model *m, int resource);
-void model_resource_newest(struct model *m, int resource);
+/* Which version to ask for next: the newest for NULL, else the next older one; NULL when there is none. */
+const char *model_resource_older(const struct model *m, int resource, const char *version);
+
+/* The server has the resource in that version, which is one that model_resource_older() gave: where its objects
+ * are read and written from now on. */
+void model_resource_found(struct model *m, int resource, const char *version);
 
 /* The cluster has that resource, or has not: marks of some dialects count for nothing then, and
  * their pods are ordinary ones.  An object that is put says the same. */
@@ -163,6 +165,8 @@ struct pod_view {
 	bool ours;
 	bool gated;
 	bool deleting;
+	int32_t priority;
+	uint64_t created_ns;
 	/* Its PodScheduled condition as last seen; "" when there is none. */
 	const char *condition_status;
 	const char *condition_reason;

@@ -412,7 +412,7 @@ static bool stays_bound(const struct model *m, uint32_t known, const struct pod_
 }
 
 /* A pod that can't be read.  One of ours is kept as refused, so that it gets a
- * reason; one that is bound keeps the room that it had, or makes its node blind. */
+ * reason; one that is bound keeps the room that it had, or makes its node blind, until it ends. */
 static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct decode_error *error)
 {
 	struct pod_object pod;
@@ -430,9 +430,13 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 	if (known != SLOT_NONE)
 		pod_at(m, known)->seen = m->replace[RESOURCE_INDEX_PODS].round;
 	bound = pod.node_name.bytes > 0;
-	if (pod.ended)
+	if (pod.ended) {
 		other_put(m, &pod, NULL);
-	if (pod.ended || (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod)))
+		if (known != SLOT_NONE && !is_old(m, pod_at(m, known), &pod.meta))
+			pod_forget(m, known);
+		return -EINVAL;
+	}
+	if (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod))
 		return -EINVAL;
 	if (known != SLOT_NONE && is_old(m, pod_at(m, known), &pod.meta))
 		return -EINVAL;

@@ -45,6 +45,8 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->ours = e->flags & POD_OURS;
 	out->gated = e->flags & POD_GATED;
 	out->deleting = e->flags & POD_DELETING;
+	out->priority = e->priority;
+	out->created_ns = e->created_ns;
 }
 
 bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod_view *out)

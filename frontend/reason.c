@@ -1,5 +1,7 @@
 #include "frontend/reason.h"
 
+#include "frontend/json_scan.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,6 +47,9 @@ static void put_bytes(struct out *o, int64_t value)
 
 static void put_quantity(struct out *o, uint32_t resource, const char *name, int64_t value)
 {
+	/* A sum that has saturated. */
+	if (value == INT64_MAX)
+		put(o, "at least ");
 	if (resource == RESOURCE_CPU && value % 1000 == 0)
 		put(o, "%" PRId64, value / 1000);
 	else if (resource == RESOURCE_CPU)
@@ -470,5 +475,8 @@ size_t reason_text(const struct reason *reason, const struct reason_about *about
 	if (is_timed_out(reason, about))
 		put_timeout(&o, about);
 	put_reason(&o, reason, about, names);
+	/* The texts in it were cut anywhere, and the API server would keep another one than it was sent. */
+	if (out_bytes > 0)
+		o.n -= scan_drop_broken(out);
 	return o.n;
 }

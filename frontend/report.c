@@ -1,6 +1,7 @@
 #include "frontend/report_impl.h"
 
 #include "frontend/decisions.h"
+#include "frontend/json_scan.h"
 #include "frontend/reason.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #define IN_FLIGHT_MAX 4
 #define REASON_BYTES_MAX 8192
 #define SWEEP_NS (30 * NS_PER_S)
+#define HOLD_NS (2 * NS_PER_S)
 #define BIND_EVENT_NS (5 * NS_PER_S) /* so long an event of a binding lets other bindings go first */
 
 struct report *report_new(const struct report_config *config)
@@ -25,6 +27,7 @@ struct report *report_new(const struct report_config *config)
 	r->backoff = (struct backoff){.first_ns = 500 * NS_PER_MS, .cap_ns = 30 * NS_PER_S, .reset_ns = 60 * NS_PER_S};
 	for (int k = 0; k < ITEM_KINDS; k++)
 		TAILQ_INIT(&r->queues[k]);
+	TAILQ_INIT(&r->held);
 	TAILQ_INIT(&r->flying);
 	return r;
 }
@@ -36,6 +39,7 @@ struct note *report_note_new(const char *text)
 
 	n->users = 1;
 	memcpy(n->text, text, bytes);
+	scan_drop_broken(n->text);
 	return n;
 }
 
@@ -82,11 +86,15 @@ void report_item_unlist(struct item *i)
 	if (i->flying) {
 		TAILQ_REMOVE(&r->flying, i, link);
 		r->flying_n--;
+	} else if (i->held) {
+		TAILQ_REMOVE(&r->held, i, link);
+		r->held_n--;
 	} else if (i->queued) {
 		TAILQ_REMOVE(&r->queues[i->kind], i, link);
 		r->queued_n[i->kind]--;
 	}
 	i->queued = false;
+	i->held = false;
 	i->flying = false;
 }
 
@@ -108,6 +116,7 @@ void report_free(struct report *r)
 		return;
 	for (int k = 0; k < ITEM_KINDS; k++)
 		list_free(r, &r->queues[k]);
+	list_free(r, &r->held);
 	list_free(r, &r->flying);
 	for (size_t i = 0; i < r->by_pod_n; i++)
 		if (r->by_pod[i])
@@ -163,6 +172,28 @@ void report_item_queue(struct item *i)
 	queue_insert(&r->queues[i->kind], i);
 	r->queued_n[i->kind]++;
 	i->queued = true;
+}
+
+void report_item_hold(struct item *i)
+{
+	struct report *r = i->report;
+
+	i->due_ns = env_now(r->config.env) + HOLD_NS;
+	TAILQ_INSERT_TAIL(&r->held, i, link);
+	r->held_n++;
+	i->held = true;
+	i->queued = true;
+}
+
+/* Those whose time has come, behind the others. */
+static void held_go(struct report *r, uint64_t now)
+{
+	struct item *i;
+
+	while ((i = TAILQ_FIRST(&r->held)) != NULL && i->due_ns <= now) {
+		report_item_unlist(i);
+		report_item_queue(i);
+	}
 }
 
 static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generation)
@@ -422,8 +453,8 @@ static uint64_t next_due(const struct report *r, uint64_t now)
 
 	if (r->tokens < 1)
 		return now + (uint64_t)((1 - r->tokens) / r->config.per_second * 1e9) + 1;
-	for (int k = 0; k < ITEM_KINDS; k++) {
-		const struct item *i = TAILQ_FIRST(&r->queues[k]);
+	for (int k = 0; k <= ITEM_KINDS; k++) {
+		const struct item *i = TAILQ_FIRST(k < ITEM_KINDS ? &r->queues[k] : &r->held);
 
 		if (i && i->due_ns < next)
 			next = i->due_ns;
@@ -433,7 +464,7 @@ static uint64_t next_due(const struct report *r, uint64_t now)
 
 static size_t waiting_n(const struct report *r)
 {
-	return r->queued_n[ITEM_POD] + r->queued_n[ITEM_BIND] + r->queued_n[ITEM_GROUP];
+	return r->queued_n[ITEM_POD] + r->queued_n[ITEM_BIND] + r->queued_n[ITEM_GROUP] + r->held_n;
 }
 
 uint64_t report_poll(struct report *r, bool binds_waiting)
@@ -452,6 +483,7 @@ uint64_t report_poll(struct report *r, bool binds_waiting)
 		return NEVER_NS;
 	if (now < r->pause_until_ns)
 		return r->pause_until_ns;
+	held_go(r, now);
 	tokens_fill(r);
 	while (r->flying_n < most && r->tokens >= 1 && send_one(r, binds_waiting))
 		continue;

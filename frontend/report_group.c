@@ -419,7 +419,8 @@ void report_group_rest(struct item *i)
 		group_wake(g, due);
 }
 
-/* What does not wait, and has nothing to tell, and was shown by the watch, is not remembered. */
+/* What does not wait and does not bind has nothing more to tell, and is not remembered.  Should the watch still
+ * not show its status, that is written once more. */
 void report_groups_sweep(struct report *r)
 {
 	for (size_t i = 0; i < r->by_gang_n; i++) {

@@ -39,6 +39,7 @@ struct item {
 	pod_id pod;
 	uint32_t generation;
 	bool queued;
+	bool held; /* ... but not with others of its kind */
 	bool flying;
 	uint64_t due_ns; /* not before */
 	enum step step;
@@ -93,6 +94,8 @@ struct report {
 	char instance[129];
 	struct item_list queues[ITEM_KINDS]; /* waiting to be written */
 	size_t queued_n[ITEM_KINDS];
+	struct item_list held; /* refused by itself, each for as long: the first due first */
+	size_t held_n;
 	struct item_list flying;
 	size_t flying_n;
 	bool groups_turn; /* pods had theirs */
@@ -106,6 +109,7 @@ struct report {
 	uint64_t tokens_ns;
 	uint64_t sweep_ns; /* when to look for pods that are bound or gone */
 	bool forbidden;    /* the last condition was answered 403: one in a sweep asks again */
+	bool events_forbidden; /* so was the last Event, more than once: the next is asked for once */
 	uint64_t pause_until_ns;
 	struct backoff backoff;
 	struct jsonout path, body;
@@ -121,6 +125,8 @@ void report_note_drop(struct note **n);
 
 /* To the end of its queue. */
 void report_item_queue(struct item *i);
+/* There a little later; others don't wait for it. */
+void report_item_hold(struct item *i);
 /* Out of whatever list it is in. */
 void report_item_unlist(struct item *i);
 /* Of an item that is in no list. */

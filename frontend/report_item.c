@@ -179,6 +179,13 @@ static void item_rest(struct item *i)
 	}
 }
 
+static void item_drop(struct item *i)
+{
+	i->report->counts.dropped++;
+	item_rest(i);
+}
+
+/* The server is in trouble: so long nothing is sent. */
 static void item_again(struct item *i, uint64_t pause_ns)
 {
 	struct report *r = i->report;
@@ -186,12 +193,19 @@ static void item_again(struct item *i, uint64_t pause_ns)
 
 	if (until > r->pause_until_ns)
 		r->pause_until_ns = until;
-	if (i->tries >= TRIES_MAX) {
-		r->counts.dropped++;
-		item_rest(i);
-		return;
-	}
-	report_item_queue(i);
+	if (i->tries >= TRIES_MAX)
+		item_drop(i);
+	else
+		report_item_queue(i);
+}
+
+/* It may be this object alone that is refused, by a webhook of its namespace say: others go on. */
+static void item_later(struct item *i)
+{
+	if (i->tries >= TRIES_MAX)
+		item_drop(i);
+	else
+		report_item_hold(i);
 }
 
 static void item_written(struct item *i)
@@ -216,6 +230,7 @@ static void item_written(struct item *i)
 		return;
 	}
 	r->counts.events++;
+	r->events_forbidden = false;
 	i->event_count = i->step == STEP_SERIES ? i->event_count + 1 : 1;
 	i->event_ns = env_now(r->config.env);
 	report_note_drop(&i->event_note);
@@ -225,6 +240,26 @@ static void item_written(struct item *i)
 
 /* An API server that has just started refuses what it will take a second later. */
 #define FORBIDDEN_TRIES 4u
+
+static bool is_forbidden_yet(const struct item *i)
+{
+	if (i->step != STEP_CONDITION && i->report->events_forbidden)
+		return true;
+	return i->tries >= FORBIDDEN_TRIES;
+}
+
+/* An overloaded or starting server says so with a 429 or 503, or how long to stay away. */
+static bool is_in_trouble(const struct http_answer *answer)
+{
+	if (answer->end != HTTP_ANSWERED || answer->status == 429)
+		return true;
+	return answer->status >= 500 && (answer->status != 500 || answer->retry_after_ms >= 0);
+}
+
+static bool is_invalid(int status)
+{
+	return status == 400 || status == 413 || status == 415 || status == 422;
+}
 
 static void item_refused(struct item *i, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
@@ -244,9 +279,11 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 		        i->kind == ITEM_GROUP ? "status of a group (patch podgroups/status)" :
 		        "condition of a pod (patch pods/status)", answer->status, s.message);
 	r->counts.dropped++;
+	if (i->step != STEP_CONDITION)
+		r->events_forbidden = answer->status == 403;
 	if (i->step == STEP_CONDITION && i->kind == ITEM_POD) {
 		r->forbidden = answer->status == 403;
-		if (!r->forbidden)
+		if (is_invalid(answer->status))
 			report_note_drop(&i->stands); /* what is refused today is refused tomorrow */
 	}
 	/* A condition that is not taken does not keep the event from being told. */
@@ -266,14 +303,16 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 	i->call = NULL;
 	PROBE(report_answered, (uint32_t)i->kind, (uint32_t)i->step, answer->status);
 	report_item_unlist(i);
-	if (answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500) {
+	if (is_in_trouble(answer)) {
 		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
+	} else if (answer->status == 500) {
+		item_later(i);
 	} else if (answer->status == 409 && i->kind == ITEM_GROUP && i->tries < TRIES_MAX) {
 		/* Somebody changed the object: once more, with what the watch says by then. */
 		i->due_ns = env_now(r->config.env) + NS_PER_S;
 		report_item_queue(i);
-	} else if (answer->status == 403 && i->tries < FORBIDDEN_TRIES) {
-		item_again(i, NS_PER_S);
+	} else if (answer->status == 403 && !is_forbidden_yet(i)) {
+		report_item_hold(i);
 	} else if (answer->status == 401) {
 		env_renew_credentials(r->config.env);
 		item_again(i, i->tries > 1 ? backoff_failed(&r->backoff, r->config.env) : 0);

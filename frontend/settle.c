@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #define AT_ONCE 16u
 #define MOST_NS (10 * NS_PER_S)
+#define CONFLICTS_MAX 2u /* by then the watch is behind */
 
 /* A pod whose version is to move on. */
 struct settling {
@@ -20,6 +22,7 @@ struct settling {
 	struct http_call *call;
 	struct backoff backoff;
 	uint64_t due_ns;
+	unsigned conflicts;
 	pod_id id;
 	uint32_t generation;
 	char *namespace, *name, *uid;
@@ -128,13 +131,17 @@ static void taken(struct settling *p, const char *body, size_t body_bytes)
 	forget(p);
 }
 
-/* Is it gone, or another of its name? */
+/* Is it gone, or another of its name?  Any other conflict is with a write that came between, which may have been
+ * the Binding: then the watch or the answer to the next write shows it. */
 static bool is_gone(const struct http_answer *answer, const char *body, size_t body_bytes)
 {
-	struct apistatus status;
+	struct apistatus s;
 
-	apistatus_read(body, body_bytes, &status); /* a proxy's 404 says nothing */
-	return (answer->status == 404 || answer->status == 409) && status.code == answer->status;
+	apistatus_read(body, body_bytes, &s);
+	if (s.code != answer->status)
+		return false;
+	return s.code == 404 || (s.code == 422 && strstr(s.message, "metadata.uid: Invalid value")) ||
+	       (s.code == 409 && strstr(s.message, "UID in precondition"));
 }
 
 /* Then muster can't say of any pod why it waits either. */
@@ -160,6 +167,9 @@ static void done(void *context, const struct http_answer *answer, const char *bo
 		taken(p, body, body_bytes);
 	} else if (is_gone(answer, body, body_bytes)) {
 		forget(p);
+	} else if (answer->status == 409) {
+		p->conflicts++;
+		again(p, backoff_failed(&p->backoff, s->env));
 	} else if (answer->status == 403) {
 		refused(s, answer);
 		forget(p);
@@ -170,14 +180,23 @@ static void done(void *context, const struct http_answer *answer, const char *bo
 	}
 }
 
-/* p is in no list. */
+/* p is in no list.  What the watch has told of it is written over, so that a pod that has just got a node is not told that
+ * it has none; where somebody writes to it all the time, whatever there is. */
 static void ask(struct settling *p)
 {
-	struct settle *s = p->settle;
-	const struct fence fence = {.namespace = p->namespace, .name = p->name, .uid = p->uid};
-	const struct http_request request = fence_request(&fence, s->env, &s->path, &s->body);
 	const struct http_handler handler = {.done = done, .context = p};
+	struct fence fence = {.namespace = p->namespace, .name = p->name, .uid = p->uid};
+	struct settle *s = p->settle;
+	struct http_request request;
+	struct pod_view pod;
 
+	if (!model_pod(s->model, p->id, p->generation, &pod) || pod.node[0]) {
+		forget(p);
+		return;
+	}
+	if (p->conflicts < CONFLICTS_MAX)
+		fence.version = pod.resource_version;
+	request = fence_request(&fence, s->env, &s->path, &s->body);
 	PROBE(fence_ask, p->id, p->generation);
 	p->call = s->env->transport->ops->start(s->env->transport, &request, &handler);
 	if (!p->call)

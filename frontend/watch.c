@@ -17,11 +17,11 @@ struct watch *watch_new(const struct env *env, struct model *model, int index)
 	w->env = env;
 	w->model = model;
 	w->index = index;
-	w->resource = &resources[index];
+	w->resource = resources[index];
 	w->backoff = BACKOFF_REFLECTOR;
 	w->frames.bytes_max = FRAME_BYTES_MAX;
-	snprintf(w->name, sizeof(w->name), "%s%s%s", w->resource->plural, w->resource->group[0] ? "." : "",
-	         w->resource->group);
+	snprintf(w->name, sizeof(w->name), "%s%s%s", w->resource.plural, w->resource.group[0] ? "." : "",
+	         w->resource.group);
 	return w;
 }
 
@@ -63,7 +63,7 @@ char *watch_query(const struct watch *w, const char *rest)
 	bool both = w->selector && *rest;
 	struct jsonout out = {0};
 
-	apipath_all(&out, w->resource);
+	apipath_all(&out, &w->resource);
 	jsonout_add(&out, "@r@r@r@r", w->selector || *rest ? "?" : "", rest, both ? "&" : "",
 	            w->selector ? w->selector : "");
 	return out.at;
@@ -166,11 +166,10 @@ uint64_t watch_poll(struct watch *w)
 	if (w->went_back)
 		return NEVER_NS;
 	if (w->relist_wanted && (w->state == WATCH_WATCHING || w->state == WATCH_WATCH)) {
-		w->relist_wanted = false;
 		if (w->call)
 			w->env->transport->ops->cancel(w->env->transport, w->call);
 		w->call = NULL;
-		watch_list_again(w, RELIST_ROOM, 0);
+		watch_list_again(w, w->relist_reason, 0);
 	}
 	if (w->state == WATCH_WATCHING && now >= watch_silence_deadline(w))
 		watch_stream_silent(w);
@@ -210,14 +209,20 @@ bool watch_went_back(const struct watch *w)
 	return w->went_back;
 }
 
-void watch_relist(struct watch *w)
+void watch_relist(struct watch *w, enum relist_reason reason)
 {
 	w->relist_wanted = true;
+	w->relist_reason = reason;
+}
+
+uint64_t watch_listed_ns(const struct watch *w)
+{
+	return w->listed_ns;
 }
 
 const struct resource *watch_resource(const struct watch *w)
 {
-	return w->resource;
+	return &w->resource;
 }
 
 uint64_t watch_silence_ns(const struct watch *w)

@@ -7,9 +7,12 @@
  *      │  ▼                      ▼ │
  *      WAITING (backoff)      WAITING (backoff)
  *
- *   A resource that the server does not have (404) and that may be missing is looked for in
- *   its older versions, then it is empty; it is looked for again every 30 s, and with each list
- *   that a watch makes necessary, from the newest version on.
+ *   A resource that may be missing and that the server says it does not have (404; not a proxy's, and once
+ *   more 5 s later if it had it before) is looked for in its older versions, then it is empty; it is looked
+ *   for again every 30 s, and with each list that a watch makes necessary, from the newest version on.
+ *
+ * A page that fails in passing (429, 5xx, no answer) is asked for again, ten times; then, or when the
+ * server says something else, the list begins anew.
  *
  * The first list is consistent (no resourceVersion), so that a start never goes
  * back in time.  A list replaces what is known at its end, in one step. */
@@ -34,6 +37,7 @@ enum relist_reason {
 	RELIST_EXPIRED, /* 410: the version is too old */
 	RELIST_FAILED,  /* what came made no sense, or the watch was refused */
 	RELIST_ROOM,    /* objects were left out that may have room now */
+	RELIST_LEADING, /* this instance leads now, and a watch may be behind what the last leader wrote */
 	RELIST_REASONS
 };
 
@@ -84,8 +88,11 @@ bool watch_refused_at_start(const struct watch *w);
 /* Was an object left out because the model had no room? */
 bool watch_lacks_room(const struct watch *w);
 
-/* List again as soon as possible: the model has room that it did not have. */
-void watch_relist(struct watch *w);
+/* List again as soon as possible; a list that is begun from now on will do. */
+void watch_relist(struct watch *w, enum relist_reason reason);
+
+/* When the last list that the model has as a whole was begun; 0: none was. */
+uint64_t watch_listed_ns(const struct watch *w);
 
 const struct resource *watch_resource(const struct watch *w);
 /* How long nothing came on the watch; 0 while none runs. */

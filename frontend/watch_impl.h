@@ -22,7 +22,7 @@ struct watch {
 	const struct env *env;
 	struct model *model;
 	int index;
-	const struct resource *resource;
+	struct resource resource; /* in the version that is asked for, which the server need not have */
 	char name[128]; /* "nodes", "podgroups.scheduling.x-k8s.io" */
 	char *selector; /* "labelSelector=...", as a query has it; NULL: all objects */
 	enum watch_state state;
@@ -35,14 +35,19 @@ struct watch {
 
 	char version[64]; /* resume from here */
 	char *continue_token;
+	unsigned page_failures; /* of the page that it stands for */
 	bool full_list;  /* paging failed: all in one answer */
 	bool replacing;  /* model_replace_begin() was called */
 	bool synced;
 	bool absent;
+	bool served;     /* listed since it was missing last */
 	bool asked;      /* an answer came, whatever it said */
 	bool refused_at_start;
 	bool renewed;    /* the token was read again after a 401 */
-	bool relist_wanted;
+	bool relist_wanted; /* for this reason */
+	enum relist_reason relist_reason;
+	uint64_t begun_ns;  /* the list that is being asked for */
+	uint64_t listed_ns; /* watch_listed_ns() */
 	bool no_room;    /* objects of the last list, or since, were left out */
 	bool suspect;    /* the connection broke: is it still the same state that is served? */
 	bool went_back;  /* it is not: nothing known is of use, nothing more is asked */

@@ -1,6 +1,7 @@
 /* The list of a watch: page by page, replacing what is known at its end. */
 #include "frontend/watch_impl.h"
 
+#include "frontend/apistatus.h"
 #include "frontend/jsonout.h"
 #include "frontend/probe.h"
 #include "frontend/version.h"
@@ -12,6 +13,8 @@
 #define LIST_LIMIT 500
 #define LIST_LIMIT_MAPS 50 /* each may have a MiB */
 #define ABSENT_NS (30 * NS_PER_S)
+#define MISSING_AGAIN_NS (5 * NS_PER_S)
+#define PAGE_TRIES 10 /* of one page, then the list begins anew */
 
 static void list_abort(struct watch *w)
 {
@@ -20,6 +23,7 @@ static void list_abort(struct watch *w)
 	w->replacing = false;
 	free(w->continue_token);
 	w->continue_token = NULL;
+	w->page_failures = 0;
 }
 
 void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns)
@@ -28,8 +32,9 @@ void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_
 	w->counts.relists++;
 	w->counts.relists_for[reason]++;
 	w->full_list = false;
-	/* The server may be a newer one by now, which serves newer versions and not the old one. */
-	model_resource_newest(w->model, w->index);
+	/* The server may be a newer one by now, which serves newer versions and not the old one; but until it says so,
+	 * what it had is where objects are read and written. */
+	w->resource.version = model_resource_older(w->model, w->index, NULL);
 	w->relist_ns = env_now(w->env);
 	watch_wait(w, WATCH_LIST, wait_ns);
 }
@@ -38,16 +43,20 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 
 void watch_list_start(struct watch *w)
 {
-	bool is_map = strcmp(w->resource->plural, "configmaps") == 0;
+	bool is_map = strcmp(w->resource.plural, "configmaps") == 0;
 	struct jsonout query = {0};
 	char *path;
-	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
+	struct http_request request = {.method = "GET", .lane = HTTP_LIST, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
 	struct http_handler handler = {.done = list_done, .context = w};
 
 	if (!w->full_list)
 		jsonout_add(&query, "limit=@u", (unsigned long long)(is_map ? LIST_LIMIT_MAPS : LIST_LIMIT));
-	if (w->continue_token)
+	if (w->continue_token) {
 		jsonout_add(&query, "&continue=@p", w->continue_token);
+	} else {
+		w->begun_ns = env_now(w->env);
+		w->relist_wanted = false;
+	}
 	path = watch_query(w, query.at ? query.at : "");
 	request.path = path;
 	PROBE(list_ask, w->index);
@@ -68,6 +77,8 @@ static void list_finished(struct watch *w)
 	w->replacing = false;
 	w->full_list = false;
 	w->absent = false;
+	w->served = true;
+	w->listed_ns = w->begun_ns;
 	w->error[0] = '\0';
 	w->counts.lists++;
 	if (!w->synced)
@@ -88,6 +99,7 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 		return;
 	}
 	if (rc == 0 && !w->replacing) {
+		model_resource_found(w->model, w->index, w->resource.version);
 		model_replace_begin(w->model, w->index);
 		w->replacing = true;
 		w->no_room = false;
@@ -105,6 +117,7 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 	}
 	free(w->continue_token);
 	w->continue_token = NULL;
+	w->page_failures = 0;
 	if (page.continue_token.bytes == 0) {
 		list_finished(w);
 		return;
@@ -115,12 +128,34 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 	watch_wait(w, WATCH_LIST, 0);
 }
 
-/* The server does not know the resource, in no version: as good as an empty list, for now. */
+/* A Status, or the plain text of Kubernetes for a group that it does not have; the page of a proxy is neither. */
+static bool says_missing(const struct http_answer *answer, const char *body, size_t bytes)
+{
+	static const char plain[] = "404 page not found";
+
+	if (apistatus_says(answer, 404, body, bytes))
+		return true;
+	return answer->end == HTTP_ANSWERED && answer->status == 404 && bytes >= sizeof(plain) - 1 &&
+	       memcmp(body, plain, sizeof(plain) - 1) == 0;
+}
+
+/* The server does not know the resource, in no version: as good as an empty list, for now.  Gangs that wait cease to
+ * be gangs by that, so one that was there is asked for once more some seconds later. */
 static void list_missing(struct watch *w)
 {
+	const char *older = model_resource_older(w->model, w->index, w->resource.version);
+
 	list_abort(w);
-	if (model_resource_older(w->model, w->index)) {
+	w->resource.version = older ? older : model_resource_older(w->model, w->index, NULL);
+	if (older) {
 		watch_wait(w, WATCH_LIST, 0);
+		return;
+	}
+	if (w->served) {
+		w->served = false;
+		env_log(w->env, "warn", "the cluster has no %s any more; asked again in %llu s", w->name,
+		        (unsigned long long)(MISSING_AGAIN_NS / NS_PER_S));
+		watch_wait(w, WATCH_LIST, MISSING_AGAIN_NS);
 		return;
 	}
 	model_replace_begin(w->model, w->index);
@@ -136,6 +171,15 @@ static void list_missing(struct watch *w)
 	watch_wait(w, WATCH_LIST, ABSENT_NS);
 }
 
+/* Is it a failure of this request, so that the pages before this one are worth keeping?  A list of many pages would
+ * hardly ever end while one request in fifty fails, and each new one adds to what the server has to do. */
+static bool page_again(struct watch *w, const struct http_answer *answer)
+{
+	if (!w->continue_token || ++w->page_failures == PAGE_TRIES)
+		return false;
+	return answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500;
+}
+
 static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct watch *w = context;
@@ -149,7 +193,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		list_page(w, body, body_bytes);
 		return;
 	}
-	if (answer->end == HTTP_ANSWERED && answer->status == 404 && w->resource->optional) {
+	if (w->resource.optional && says_missing(answer, body, body_bytes)) {
 		w->asked = true;
 		list_missing(w);
 		return;
@@ -168,6 +212,9 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		return;
 	}
 	watch_failed(w, "list", answer, body, body_bytes);
-	list_abort(w);
+	if (!page_again(w, answer)) {
+		list_abort(w);
+		w->full_list = false; /* what was too much in one answer may come in pages */
+	}
 	watch_wait(w, WATCH_LIST, backoff_answer(&w->backoff, w->env, answer));
 }

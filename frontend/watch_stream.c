@@ -253,7 +253,7 @@ static void probe_done(void *context, const struct http_answer *answer, const ch
 void watch_probe_start(struct watch *w)
 {
 	char *path = watch_query(w, "limit=1");
-	struct http_request request = {.method = "GET", .path = path, .lane = HTTP_CALL, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
+	struct http_request request = {.method = "GET", .path = path, .lane = HTTP_LIST, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
 	struct http_handler handler = {.done = probe_done, .context = w};
 
 	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);

@@ -31,6 +31,7 @@ struct bind {
 	bool told;       /* RESULT_UNKNOWN was sent */
 	bool renewed;    /* the token was read again for this one */
 	bool give_up;    /* refuse it once nothing can land */
+	unsigned fences_refused;
 	uint32_t retry_ms;
 	char version[64];
 	char *namespace;

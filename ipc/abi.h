@@ -27,6 +27,7 @@
 
 #include <assert.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -799,6 +800,18 @@ struct cmd_claim {
 
 /* Of all sizes, offsets and numbers above. */
 uint64_t abi_layout_hash(void);
+
+/* Does a gang wait for room, and nothing of its own hinders it? */
+static inline bool why_is_room(uint32_t why)
+{
+	return why == WHY_ROOM || why == WHY_MIN_RESOURCES || why == WHY_GAVE_UP || why == WHY_HELD || why == WHY_TOPOLOGY;
+}
+
+/* Does its body say a pod and its node, as a struct cmd_bind? */
+static inline bool record_is_bind(uint32_t kind)
+{
+	return kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK;
+}
 
 static_assert(sizeof(struct record) == 32, "record header");
 static_assert(sizeof(struct core_stats) == 128, "two cache lines");

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 /* For the handler, which can't ask libseccomp: it allocates. */
 static char names[CALLS_NAMED][NAME_BYTES];
 static bool as_json;
+static void (*_Atomic before_end)(int signal_number);
 
 bool confine_privileges(void)
 {
@@ -47,6 +49,7 @@ static size_t number_put(char *out, size_t room, size_t at, unsigned n)
 static void on_trap(int signal_number, siginfo_t *info, void *context)
 {
 	unsigned call = (unsigned)info->si_syscall;
+	void (*end)(int);
 	char line[256];
 	size_t n = 0;
 	ssize_t ignored;
@@ -61,9 +64,17 @@ static void on_trap(int signal_number, siginfo_t *info, void *context)
 	n = text_put(line, sizeof(line), n, as_json ? "}\n" : "\n");
 	ignored = write(STDERR_FILENO, line, n);
 	(void)ignored;
+	end = atomic_load(&before_end);
+	if (end != NULL)
+		end(signal_number);
 	/* The handler is reset and the signal open: this kills. */
 	syscall(SYS_tgkill, getpid(), gettid(), signal_number);
 	_exit(128 + signal_number);
+}
+
+void confine_before_end(void (*end)(int signal_number))
+{
+	atomic_store(&before_end, end);
 }
 
 static int trap_follow(bool json)

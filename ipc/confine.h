@@ -38,4 +38,7 @@ bool confine_privileges(void);
  * changed. */
 int confine(uint32_t otherwise, const struct confine_rule *rules, size_t n, bool json);
 
+/* What the signal handler calls before such an end; it may do what a handler may. */
+void confine_before_end(void (*end)(int signal_number));
+
 #endif

@@ -299,11 +299,11 @@ static int open_ledger(const char *path, const struct message_welcome *m, int le
 	return 0;
 }
 
-static int read_answer(const char *path, int fd, struct link *l, struct link_error *e)
+static int read_answer(const char *path, int fd, uint64_t answer_ns, struct link *l, struct link_error *e)
 {
 	union message m;
 	int passed;
-	int got = message_receive(fd, &m, &passed, ANSWER_TIMEOUT_NS);
+	int got = message_receive(fd, &m, &passed, answer_ns);
 	int rc;
 
 	if (got < 0)
@@ -338,6 +338,12 @@ static void intake_restart(const struct segment *s)
 int link_connect(const char *path, enum link_role role, const struct segment *intake, struct link *l,
                  struct link_error *e)
 {
+	return link_connect_within(path, role, intake, ANSWER_TIMEOUT_NS, l, e);
+}
+
+int link_connect_within(const char *path, enum link_role role, const struct segment *intake, uint64_t answer_ns,
+                        struct link *l, struct link_error *e)
+{
 	struct message_head hello = {
 		.magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_HELLO, .arg = (uint32_t)role
 	};
@@ -353,7 +359,7 @@ int link_connect(const char *path, enum link_role role, const struct segment *in
 	rc = message_send(found.fd, &hello, sizeof(hello), intake ? intake->fd : -1);
 	/* A core that refuses before it reads has closed, but its words are there. */
 	if (rc == 0 || rc == -EPIPE || rc == -ECONNRESET)
-		rc = read_answer(path, found.fd, &found, e);
+		rc = read_answer(path, found.fd, answer_ns, &found, e);
 	else
 		fail(e, rc, 0, 0, "cannot send to muster-core at %s: %s", path, strerror(-rc));
 	if (rc < 0) {

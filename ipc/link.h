@@ -92,6 +92,10 @@ struct link {
  * (-ENOENT and -ECONNREFUSED: no core there yet). */
 int link_connect(const char *path, enum link_role role, const struct segment *intake, struct link *l,
                  struct link_error *e);
+
+/* The same, with another time for the answer. */
+int link_connect_within(const char *path, enum link_role role, const struct segment *intake, uint64_t answer_ns,
+                        struct link *l, struct link_error *e);
 void link_close(struct link *l);
 
 /* An intake segment with rings of these sizes (powers of two; of events at least

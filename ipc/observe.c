@@ -6,7 +6,7 @@
  *   version even                  V2  version as in V1?
  *
  * Pairs: the writer's release store of the even version -> V1; and F -> V2:
- * each word of F is loaded with acquire, so V2 can't move before one of them.
+ * each word and byte of F is loaded with acquire, so V2 can't move before one of them.
  * A field that the writer changed meanwhile shows in V2. */
 #include "ipc/observe.h"
 
@@ -15,13 +15,9 @@
 
 #define TRIES 10000
 
-int observer_open(struct observer *o, const char *socket, struct link_error *e)
+static int observer_begin(struct observer *o, struct link_error *e)
 {
-	int rc = link_connect(socket, LINK_OBSERVER, NULL, &o->link, e);
-
-	if (rc < 0)
-		return rc;
-	rc = ledger_check(&o->link.ledger, &o->places);
+	int rc = ledger_check(&o->link.ledger, &o->places);
 	if (rc < 0) {
 		link_close(&o->link);
 		*e = (struct link_error){.rc = rc};
@@ -32,6 +28,20 @@ int observer_open(struct observer *o, const char *socket, struct link_error *e)
 	o->segment = o->link.ledger;
 	memset(o->seen, 0, sizeof(o->seen));
 	return 0;
+}
+
+int observer_open(struct observer *o, const char *socket, struct link_error *e)
+{
+	int rc = link_connect(socket, LINK_OBSERVER, NULL, &o->link, e);
+
+	return rc < 0 ? rc : observer_begin(o, e);
+}
+
+int observer_open_within(struct observer *o, const char *socket, uint64_t answer_ns, struct link_error *e)
+{
+	int rc = link_connect_within(socket, LINK_OBSERVER, NULL, answer_ns, &o->link, e);
+
+	return rc < 0 ? rc : observer_begin(o, e);
 }
 
 void observer_close(struct observer *o)
@@ -93,6 +103,13 @@ static void copy_words(void *to, const void *from, size_t bytes)
 	}
 }
 
+/* Names begin at any byte: what a row says of them is not trusted. */
+static void copy_bytes(char *to, const char *from, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
+}
+
 static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes, char out[OBSERVE_NAME_MAX])
 {
 	uint64_t room = o->places.limits.name_bytes;
@@ -101,8 +118,7 @@ static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes,
 		bytes = 0;
 	if (bytes >= OBSERVE_NAME_MAX)
 		bytes = OBSERVE_NAME_MAX - 1;
-	if (bytes > 0)
-		memcpy(out, base(o) + o->places.arena_offset + offset, bytes);
+	copy_bytes(out, base(o) + o->places.arena_offset + offset, bytes);
 	out[bytes] = '\0';
 	/* Object names come from outside; a terminal sees only plain text. */
 	for (uint64_t i = 0; i < bytes; i++)

@@ -35,6 +35,9 @@ struct gang_copy {
 
 /* 0 or a negative errno, with e filled in. */
 int observer_open(struct observer *o, const char *socket, struct link_error *e);
+
+/* For who can't wait as long as link_connect() does. */
+int observer_open_within(struct observer *o, const char *socket, uint64_t answer_ns, struct link_error *e);
 void observer_close(struct observer *o);
 
 /* Rows of gangs that are there; those behind are all empty. */

@@ -160,6 +160,15 @@ static bool is_of_pool(int fd)
 	return fstatfs(fd, &fs) < 0 || fs.f_type == HUGETLBFS_MAGIC;
 }
 
+/* Blocks may lie behind its end, and then there are holes before it.  Of the pool there is no
+ * telling: the only hole of those is their end. */
+static bool has_hole(int fd, uint64_t bytes)
+{
+	off_t hole = lseek(fd, 0, SEEK_HOLE);
+
+	return hole < 0 || (uint64_t)hole < bytes;
+}
+
 /* Sealed, of a size that is wanted, and with all its pages unless it may be `bare`: reading a hole
  * would allocate at our expense. */
 static int check(struct segment *s, bool bare, uint64_t min_bytes, uint64_t max_bytes)
@@ -175,7 +184,7 @@ static int check(struct segment *s, bool bare, uint64_t min_bytes, uint64_t max_
 	    (uint64_t)st.st_size > SIZE_MAX)
 		return -EPROTO;
 	s->bytes = (uint64_t)st.st_size;
-	s->whole = (uint64_t)st.st_blocks * 512 >= s->bytes;
+	s->whole = (uint64_t)st.st_blocks * 512 >= s->bytes && !has_hole(s->fd, s->bytes);
 	return s->whole || (bare && !is_of_pool(s->fd)) ? 0 : -EPROTO;
 }
 

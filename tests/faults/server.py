@@ -6,7 +6,7 @@ import time
 from lib import kube, load, muster, objects
 from lib.cluster import Follower
 from lib.harness import check, until
-from lib.proxy import anything, is_binding, is_list, is_watch
+from lib.proxy import anything, is_binding, is_watch
 
 from .catalog import MOMENTS
 from .frame import AFTER_S, at
@@ -156,20 +156,26 @@ def place_of_the_lease(t):
 
 @at(*MOMENTS, muster=LEASE_TIMES, prepare=place_of_the_lease, limit_s=150)
 def fault_37_slow_server(t):
-    """each Binding takes 5 s, each list 30 s; the lease is of 4 s"""
+    """each Binding takes 5 s, each list of each resource 30 s, and all are listed at once; the lease is of 4 s"""
     def slow(seconds):
         def act(call):
             time.sleep(seconds)
             call.pass_on()
         return act
 
+    told = set()
+
+    def is_first_watch(call):
+        first = call.watch and call.path not in told
+        if first:
+            told.add(call.path)
+        return first
+
     with t.moment_of("gang"):
         t.proxy.rule(is_binding, slow(5))
-        t.proxy.rule(is_list("pods"), slow(30))
-        t.c.arm("compact")
-        t.client.create(objects.pod("moved", scheduler="nobody"))
-        t.c.arm("compact")
-        t.proxy.cut_all(is_watch("pods"))
+        t.proxy.rule(lambda call: call.list and call.query.get("limit") != "1", slow(30))
+        t.proxy.rule(is_first_watch, lambda call: call.status(410, "The resourceVersion for the provided watch is too old."))
+        t.proxy.cut_all(lambda call: call.watch)
     until(lambda: not t.unbound(), 90, "bound by a slow server")
     t.settles()
     t.same_daemons()

@@ -61,6 +61,8 @@ class Segment:
         self.fd = os.memfd_create("muster-test", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.posix_fallocate(self.fd, 0, size)
         self.map = mmap.mmap(self.fd, size)
+        for at in range(0, size, mmap.PAGESIZE):
+            self.map[at] = 0  # a page that was never written to looks like a hole
         fcntl.fcntl(self.fd, 1033, SEALS)  # F_ADD_SEALS
 
     def put(self, at, form, *values):

@@ -116,9 +116,14 @@ look:	skip;
 	:: give_up && !maybe -> goto refused
 	:: else
 	fi;
-	/* The fence: it takes effect or is lost. */
+	/* The fence: it takes effect, or is lost, or the version moved on without it. */
 	if
-	:: version < LAST -> d_step { move() }
+	:: version < LAST -> d_step {
+		if
+		:: version == known -> move()
+		:: else
+		fi
+	}
 	:: skip
 	fi;
 #ifdef NO_LOOK

@@ -5,25 +5,26 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import muster, objects  # noqa: E402
+from lib import load, muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, steady, until  # noqa: E402
-from lib.kube import namespace  # noqa: E402
+from lib.kube import namespace, typed  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 
 TIMES = ("--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3", "--leader-elect-retry-period", "1")
+LONG_TIMES = ("--leader-elect-lease-duration", "90s", "--leader-elect-renew-deadline", "60", "--leader-elect-retry-period", "1")
 LEASE = ("Lease", "muster", "muster-system")
 
 
 class Instance:
     """Core and frontend, side by side with others'."""
 
-    def __init__(self, c, number):
+    def __init__(self, c, number, times=TIMES):
         self.socket = os.path.join(c.folder, f"{number}.sock")
         self.listen = f"127.0.0.1:{muster.free_port()}"
         self.core = c.spawn("muster-core", "--socket", self.socket)
         self.frontend = c.spawn("muster-frontend", "--socket", self.socket, "--kubeconfig", c.kubeconfig, "--listen",
-                                self.listen, "--leader-elect", *TIMES)
+                                self.listen, "--leader-elect", *times)
 
     def fetch(self, c, path):
         c.listen = self.listen
@@ -135,10 +136,39 @@ def test_two_that_want_it_at_the_same_time():
         steady(lambda: sum(i.leads(c) for i in both) == 1, 3, "one leader")
 
 
+def test_a_server_put_back_costs_no_lease():
+    """The instance starts over, and its next life has not to wait until the lease of the last one is over."""
+    free = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "muster", "namespace": "muster-system"},
+            "spec": {"holderIdentity": "", "leaseDurationSeconds": 1}}
+    with Cluster(objects.node("n0"), namespace("muster-system"), free, apisim=["--token", "same"]) as c:
+        one = Instance(c, 0, LONG_TIMES)
+        until(lambda: one.leads(c), 20, "it leads")
+        backup = os.path.join(c.folder, "backup.json")
+        load.save(backup, [typed(kind, o) for kind in ("Node", "Namespace", "Lease") for o in c.client.list(kind)])
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 10, "a bound")
+        c.apisim.kill()
+        c.restart_apisim("--load", backup)
+        until(lambda: "starting over with nothing known" in one.frontend.log(), 20, "it starts over")
+        gang(c, "b", 1)
+        until(lambda: c.bound("b") == 1, 20, "b bound by the next life")
+
+
+def test_a_leader_without_a_core_hands_over():
+    """Its frontend lives and could keep the lease for ever."""
+    with Cluster(objects.node("n0")) as c:
+        one, two = started(c)
+        one.core.kill()
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 30, "bound by the other")
+        check(one.frontend.running() and "no muster-core for 8 s" in one.frontend.log())
+        equal(two.leads(c), True)
+
+
 def test_times_that_leave_no_room():
     code, _, err = run("muster-frontend", "--leader-elect", "--leader-elect-renew-deadline", "15")
     equal((code, "the lease duration must be longer than the renew deadline (15, 15 and 2 seconds)" in err), (2, True), err)
 
 
 if __name__ == "__main__":
-    main(globals(), jobs=3)
+    main(globals(), jobs=6)

@@ -4,6 +4,7 @@ there, and never before."""
 import os
 import random
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -61,6 +62,21 @@ def test_jobs_end_and_the_next_start():
         figure(f"500 pods on room for 100, each up to 0.6 s: {time.monotonic() - start:.1f} s")
         equal(history.wrong, [], "history")
         well(c)
+
+
+def test_a_stop_said_twice_at_once_waits_for_answers():
+    """As systemd and musterctl up both say it."""
+    with Cluster(node("n1"), apisim=["--latency-ms", "200"]) as c:
+        c.pair()
+        creates = threading.Thread(target=c.create, args=(pod("a"),))
+        creates.start()
+        time.sleep(0.1)  # the binding is on its way, and so is the answer to us
+        for _ in range(2):
+            c.frontend.child.terminate()
+            time.sleep(0.02)
+        creates.join()
+        equal(c.frontend.child.wait(20), 0, c.frontend.log()[-2000:])
+        check('msg=stopped' in c.frontend.log() or 'msg="stopped"' in c.frontend.log(), c.frontend.log()[-2000:])
 
 
 def test_succeeded_members_do_not_count():

@@ -17,6 +17,7 @@ static struct http_call *fake_start(struct transport *t, const struct http_reque
 	c->body = r->body ? strndup(r->body, r->body_bytes) : strdup("");
 	c->lane = r->lane;
 	c->timeout_ms = r->timeout_ms;
+	c->fresh_connection = r->fresh_connection;
 	c->handler = *h;
 	c->open = true;
 	*w->calls_end = c;
@@ -136,6 +137,15 @@ void world_answer_after(struct http_call *c, int status, const char *body, int64
 void world_answer(struct http_call *c, int status, const char *body)
 {
 	world_answer_after(c, status, body, -1);
+}
+
+void world_answer_repeated(struct http_call *c, int status, const char *body)
+{
+	const struct http_answer answer = {
+		.end = HTTP_ANSWERED, .status = status, .repeated = true, .retry_after_ms = -1, .error = "",
+	};
+
+	finish(c, &answer, body);
 }
 
 void world_fail(struct http_call *c, enum http_end end)

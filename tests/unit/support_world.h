@@ -22,6 +22,7 @@ struct http_call {
 	char type[64];
 	enum http_lane lane;
 	uint32_t timeout_ms;
+	bool fresh_connection;
 	struct http_handler handler;
 	bool open; /* not answered and not cancelled */
 	bool cancelled;
@@ -52,6 +53,7 @@ struct http_call *world_take(struct world *w, const char *method, const char *pa
 /* The whole answer. */
 void world_answer(struct http_call *c, int status, const char *body);
 void world_answer_after(struct http_call *c, int status, const char *body, int64_t retry_after_ms);
+void world_answer_repeated(struct http_call *c, int status, const char *body); /* to the second try of it */
 void world_fail(struct http_call *c, enum http_end end);
 /* Piece by piece, for a handler with data(); says what data() said. */
 bool world_piece(struct http_call *c, int status, const char *bytes, size_t n);

@@ -161,6 +161,11 @@ Test(confine, the_frontend_runs_nothing_and_changes_nothing)
 	const struct call refused[] = {
 		{ "mmap", SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0 },
 		{ "openat", SYS_openat, AT_FDCWD, address("/tmp/muster-test-confine"), O_WRONLY | O_CREAT, 0600, 0, 0 },
+		{ "openat", SYS_openat, AT_FDCWD, address("/dev/null"), O_WRONLY | O_CLOEXEC, 0, 0, 0 },
+		{ "openat", SYS_openat, AT_FDCWD, address("/dev/null"), O_RDWR, 0, 0, 0 },
+		{ "kill", SYS_kill, getppid(), 0, 0, 0, 0, 0 },
+		{ "kill", SYS_kill, -1, 0, 0, 0, 0, 0 },
+		{ "tgkill", SYS_tgkill, getppid(), getppid(), 0, 0, 0, 0 },
 		{ "unlinkat", SYS_unlinkat, AT_FDCWD, address("/tmp/muster-test-confine"), 0, 0, 0, 0 },
 		{ "socket", SYS_socket, AF_INET, SOCK_RAW | SOCK_CLOEXEC, 1, 0, 0, 0 },
 		{ "setresuid", SYS_setresuid, 1, 1, 1, 0, 0, 0 },
@@ -170,6 +175,7 @@ Test(confine, the_frontend_runs_nothing_and_changes_nothing)
 		expect_trap(frontend_confine, &trapped[i]);
 	for (size_t i = 0; i < N(refused); i++)
 		expect(frontend_confine, &refused[i], EPERM);
+	expect(frontend_confine, &(struct call){ "socket", SYS_socket, AF_KEY, SOCK_RAW, 2, 0, 0, 0 }, EAFNOSUPPORT);
 	expect(frontend_confine, &(struct call){ "socket", SYS_socket, 40 /* AF_VSOCK */, SOCK_STREAM, 0, 0, 0, 0 }, EAFNOSUPPORT);
 	expect(frontend_confine, &(struct call){ "clone3", SYS_clone3, 0, 0, 0, 0, 0, 0 }, ENOSYS);
 }

@@ -111,6 +111,7 @@ struct bench {
 	struct access access;
 	struct env env;
 	struct curl_transport *t;
+	unsigned asked, refuse; /* may_write(): the call that says no; 0: none does */
 	char url[64];
 	unsigned done;
 	struct http_answer last;
@@ -135,11 +136,18 @@ static void no_log(void *context, const char *level, const char *message)
 	(void)message;
 }
 
+static bool may_write(void *context)
+{
+	struct bench *b = context;
+
+	return ++b->asked != b->refuse;
+}
+
 static void begin_with(struct bench *b, const char *script, const char *scheme, unsigned lane_max)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof(address);
-	struct curl_config config = {.access = &b->access, .env = &b->env};
+	struct curl_config config = {.access = &b->access, .env = &b->env, .may_write = may_write, .context = b};
 	const char *error;
 
 	memset(b, 0, sizeof(*b));
@@ -300,6 +308,43 @@ Test(curl, closed_on_a_kept_connection_may_have_reached_it)
 	cr_assert(strstr(b.server.seen, "{\"n\":2}"), "the server had it");
 }
 
+/* Two servers behind one address: who dies with a request may have done it, and the other one answers. */
+Test(curl, an_answer_says_that_it_is_to_the_second_try)
+{
+	struct bench b;
+
+	begin(&b, "ra" "rc" "ra" "ra");
+	start(&b, "POST", "{\"n\":1}");
+	run(&b, 1);
+	cr_assert_not(b.last.repeated);
+	start(&b, "POST", "{\"n\":2}");
+	run(&b, 2);
+	cr_assert_eq(b.last.status, 200);
+	cr_assert(b.last.repeated);
+	start(&b, "POST", "{\"n\":3}");
+	run(&b, 3);
+	cr_assert_not(b.last.repeated);
+	end(&b);
+}
+
+Test(curl, a_fresh_connection_is_not_a_kept_one)
+{
+	struct bench b;
+	struct transport *t;
+	struct http_request r = {.method = "GET", .path = "/", .lane = HTTP_LEASE, .timeout_ms = 500, .fresh_connection = true};
+	struct http_handler h = {.done = on_done, .context = &b};
+
+	begin(&b, "rar");
+	t = curl_transport_interface(b.t);
+	start(&b, "GET", NULL);
+	run(&b, 1);
+	t->ops->start(t, &r, &h);
+	run(&b, 2);
+	cr_assert_eq(b.last.end, HTTP_BROKEN, "it waits to be accepted, and the server waits on the first one");
+	cr_assert_eq(curl_transport_counts(b.t)->connects, 2);
+	end(&b);
+}
+
 Test(curl, a_short_body_is_broken)
 {
 	struct bench b;
@@ -324,6 +369,63 @@ Test(curl, no_answer_in_time_is_broken)
 	run(&b, 1);
 	cr_assert_eq(b.last.end, HTTP_BROKEN);
 	cr_assert_eq(b.last.status, 0);
+	end(&b);
+}
+
+Test(curl, without_the_lease_nothing_is_sent)
+{
+	struct bench b;
+
+	begin(&b, "");
+	b.refuse = 1;
+	start(&b, "POST", "{}");
+	run(&b, 1);
+	cr_assert_eq(b.last.end, HTTP_NOT_SENT);
+	cr_assert_str_eq(b.error, "not sent: the lease is not held");
+	end(&b);
+}
+
+/* The lease ends between two tries of one request, of which the first one was read. */
+Test(curl, not_sent_again_may_have_reached_it)
+{
+	struct bench b;
+
+	begin(&b, "ra" "rc");
+	start(&b, "POST", "{\"n\":1}");
+	run(&b, 1);
+	b.refuse = 3;
+	start(&b, "POST", "{\"n\":2}");
+	run(&b, 2);
+	cr_assert_eq(b.asked, 3);
+	cr_assert_eq(b.last.end, HTTP_BROKEN, "%s", b.error);
+	cr_assert_str_eq(b.error, "not sent again: the lease is not held");
+	end(&b);
+	cr_assert(strstr(b.server.seen, "{\"n\":2}"), "the server had it");
+}
+
+static struct http_call *start_in(struct bench *b, enum http_lane lane)
+{
+	struct transport *t = curl_transport_interface(b->t);
+	struct http_request r = {.method = "GET", .path = "/", .lane = lane, .timeout_ms = 30000};
+	struct http_handler h = {.done = on_done, .context = b};
+
+	return t->ops->start(t, &r, &h);
+}
+
+/* Lists may take a minute each; whoever renews the lease has seconds. */
+Test(curl, a_full_lane_holds_up_no_other)
+{
+	const uint64_t *requests;
+	struct bench b;
+
+	begin_with(&b, "", "http", 2);
+	requests = curl_transport_counts(b.t)->requests;
+	for (int i = 0; i < 3; i++)
+		start_in(&b, HTTP_LIST);
+	cr_assert_eq(requests[HTTP_LIST], 2);
+	start_in(&b, HTTP_LEASE);
+	start_in(&b, HTTP_CALL);
+	cr_assert(requests[HTTP_LEASE] == 1 && requests[HTTP_CALL] == 1 && requests[HTTP_LIST] == 2);
 	end(&b);
 }
 
@@ -438,6 +540,28 @@ Test(curl, a_new_client_certificate_ends_watches_alone)
 	unlink(cert);
 	unlink(key);
 	rmdir(folder);
+}
+
+/* However many answers there are. */
+Test(curl, the_other_descriptor_is_looked_at_in_each_turn)
+{
+	struct bench b;
+	int ends[2];
+	bool ready = true;
+
+	cr_assert_eq(pipe(ends), 0);
+	close(ends[1]); /* whoever has the other end sees it closed */
+	begin(&b, "rararara");
+	for (size_t n = 1; n <= 4; n++) {
+		start(&b, "GET", NULL);
+		while (b.done < n && ready) {
+			curl_transport_poll(b.t, 0, ends[0], &ready);
+			usleep(1000); /* so that the answer is there when the next turn begins */
+		}
+		cr_assert(ready, "request %zu", n);
+	}
+	close(ends[0]);
+	end(&b);
 }
 
 static void *wake_run(void *context)

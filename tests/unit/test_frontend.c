@@ -2,6 +2,8 @@
  * plays. */
 #include "frontend/frontend.h"
 
+#include "frontend/lease.h"
+
 #include "tests/unit/support_world.h"
 
 #include <criterion/criterion.h>
@@ -89,10 +91,10 @@ static bool core_read(void *context)
 	return ((struct core *)context)->read_all;
 }
 
-static void begin(struct bench *b)
+static void begin_with(struct bench *b, const struct lease_config *lease)
 {
 	struct frontend_config config = {
-		.bind_connections = 4, .report_per_second = 100, .report_queue = 100, .instance = "muster-test",
+		.bind_connections = 4, .report_per_second = 100, .report_queue = 100, .instance = "muster-test", .lease = lease,
 	};
 
 	memset(b, 0, sizeof(*b));
@@ -108,6 +110,11 @@ static void begin(struct bench *b)
 		.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
 	};
 	b->f = frontend_new(&config, &b->w.env, b->m);
+}
+
+static void begin(struct bench *b)
+{
+	begin_with(b, NULL);
 }
 
 static void end(struct bench *b)
@@ -143,12 +150,12 @@ static void answer_other_lists(struct bench *b, bool but_groups)
 	}
 }
 
-static int watches(const struct bench *b)
+static unsigned watches(const struct bench *b)
 {
 	size_t n;
 
 	model_resources(b->m, &n);
-	return (int)n;
+	return (unsigned)n;
 }
 
 /* Nodes n1, a lone pod "a", nothing else; all kinds are watched. */
@@ -161,7 +168,7 @@ static void up(struct bench *b)
 	answer_list(b, "/api/v1/pods?limit", world_pod("a", "5", "", ""));
 	answer_other_lists(b, false);
 	frontend_poll(b->f);
-	for (int i = 0; i < watches(b); i++)
+	for (unsigned i = 0; i < watches(b); i++)
 		world_take(&b->w, "GET", "/ap");
 }
 
@@ -243,7 +250,7 @@ Test(frontend, plans_nothing_before_a_gang_that_had_begun_is_settled)
 	answer_list(&b, "/api/v1/pods?limit", pods);
 	answer_other_lists(&b, false);
 	frontend_poll(b.f);
-	for (int i = 0; i < watches(&b); i++)
+	for (unsigned i = 0; i < watches(&b); i++)
 		world_take(&b.w, "GET", "/ap");
 	cr_assert(!strstr(b.core.seen, "synced"), "%s", b.core.seen);
 	world_answer(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/b/status"), 200, world_member("b", "60", "g", ""));
@@ -525,6 +532,122 @@ Test(frontend, after_a_stop_nothing_is_sent_but_answers_are_taken)
 	end(&b);
 }
 
+#define LEASE "/apis/coordination.k8s.io/v1/namespaces/sys/leases/muster"
+
+static const struct lease_config lease = {
+	.namespace = "sys", .name = "muster", .identity = "me", .duration_ns = 15 * SECOND, .renew_ns = 10 * SECOND,
+	.retry_ns = 2 * SECOND,
+};
+
+/* A core was there, and the lease is asked for. */
+static struct http_call *candidate(struct bench *b)
+{
+	begin_with(b, &lease);
+	cr_assert_eq(frontend_core_up(b->f, &b->limits, &b->port), 0);
+	frontend_poll(b->f);
+	for (unsigned i = 0; i < watches(b); i++)
+		world_take(&b->w, "GET", "/api");
+	return world_take(&b->w, "GET", LEASE);
+}
+
+static const char *lease_of(const char *holder, int seconds)
+{
+	static char text[400];
+
+	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\",\"resourceVersion\":\"7\"},"
+	         "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%d}}", holder, seconds);
+	return text;
+}
+
+static void lead(struct bench *b)
+{
+	world_answer(candidate(b), 200, lease_of("", 1));
+	world_answer(world_take(&b->w, "PUT", LEASE), 200, lease_of("me", 15));
+	cr_assert(frontend_may_write(b->f));
+}
+
+/* ... renewing it, for so many seconds. */
+static void leads_for(struct bench *b, unsigned seconds)
+{
+	for (unsigned i = 0; i < seconds; i += 2) {
+		cr_assert(!frontend_must_restart(b->f), "after %u s", i);
+		b->w.now_ns += 2 * SECOND;
+		frontend_poll(b->f);
+		world_answer(world_take(&b->w, "PUT", LEASE), 200, lease_of("me", 15));
+	}
+}
+
+Test(frontend, a_leader_whose_core_stays_away_gives_up_the_lease)
+{
+	struct bench b;
+
+	lead(&b);
+	frontend_core_down(b.f);
+	leads_for(&b, 28);
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	leads_for(&b, 40);
+	frontend_core_down(b.f);
+	leads_for(&b, 28);
+	cr_assert(!frontend_must_restart(b.f));
+	b.w.now_ns += 2 * SECOND;
+	frontend_poll(b.f);
+	cr_assert(frontend_must_restart(b.f));
+	cr_assert(world_said(&b.w, "no muster-core for 30 s"));
+	end(&b);
+}
+
+Test(frontend, a_follower_without_a_core_does_not_want_the_lease)
+{
+	struct bench b;
+
+	world_answer(candidate(&b), 200, lease_of("her", 15));
+	frontend_core_down(b.f);
+	for (int i = 0; i < 30; i++) {
+		b.w.now_ns += SECOND;
+		frontend_poll(b.f);
+	}
+	cr_assert_eq(world_open(&b.w), watches(&b), "the lists");
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	world_answer(world_take(&b.w, "GET", LEASE), 200, lease_of("her", 15));
+	world_take(&b.w, "PUT", LEASE);
+	end(&b);
+}
+
+static void answer_all_lists(struct bench *b, const char *pod)
+{
+	answer_list(b, "/api/v1/nodes?limit", world_node("n1", "1"));
+	answer_list(b, "/api/v1/pods?limit", pod);
+	answer_other_lists(b, false);
+}
+
+/* Its watches may hang since before the last leader's end. */
+Test(frontend, who_stood_by_lists_again_before_anything_is_planned)
+{
+	struct bench b;
+
+	begin_with(&b, &lease);
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	answer_all_lists(&b, world_pod("a", "5", "", ""));
+	world_answer(world_take(&b.w, "GET", LEASE), 200, lease_of("her", 1));
+	frontend_poll(b.f);
+	for (unsigned i = 0; i < watches(&b); i++)
+		world_take(&b.w, "GET", "/ap");
+	b.w.now_ns += 2 * SECOND;
+	frontend_poll(b.f);
+	world_answer(world_take(&b.w, "GET", LEASE), 200, lease_of("her", 1));
+	world_answer(world_take(&b.w, "PUT", LEASE), 200, lease_of("me", 15));
+	cr_assert(frontend_may_write(b.f));
+	cr_assert_leq(frontend_poll(b.f), b.w.now_ns);
+	frontend_poll(b.f);
+	cr_assert_null(strstr(b.core.seen, "synced"), "%s", b.core.seen);
+	answer_all_lists(&b, world_pod("a", "6", "\"nodeName\":\"n1\"", ""));
+	frontend_poll(b.f);
+	cr_assert_not_null(strstr(b.core.seen, "synced"), "%s", b.core.seen);
+	end(&b);
+}
+
 Test(frontend, a_refused_token_at_start_is_known)
 {
 	struct bench b;
@@ -532,11 +655,11 @@ Test(frontend, a_refused_token_at_start_is_known)
 	begin(&b);
 	frontend_core_up(b.f, &b.limits, &b.port);
 	frontend_poll(b.f);
-	for (int i = 0; i < watches(&b); i++)
+	for (unsigned i = 0; i < watches(&b); i++)
 		world_answer(world_take(&b.w, "GET", "/"), 401, "");
 	cr_assert(!frontend_refused_at_start(b.f), "the token is read again first");
 	frontend_poll(b.f);
-	for (int i = 0; i < watches(&b); i++)
+	for (unsigned i = 0; i < watches(&b); i++)
 		world_answer(world_take(&b.w, "GET", "/"), 401, "");
 	cr_assert(frontend_refused_at_start(b.f));
 	end(&b);

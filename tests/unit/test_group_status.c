@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define NOW "2026-01-02T03:04:05Z"
 
@@ -312,12 +313,65 @@ Test(group_status, is_read_as_it_was_written)
 	cr_assert_str_eq(s->occupied_by, "ns/a,ns/b");
 	cr_assert_str_eq(s->started, "t");
 	cr_assert(s->running == 2 && s->succeeded == 1 && s->failed == 0 && s->scheduled == INT32_MAX);
-	cr_assert_str_eq(s->others, "{\"type\":\"A\",\"x\":[1]},{}");
+	cr_assert_str_eq(s->others, "", "they are merged by type");
 	cr_assert_str_eq(s->conditions[0].status, "");
 	cr_assert_str_eq(s->conditions[1].status, "True");
 	cr_assert_str_eq(s->conditions[1].message, "m \"q\"");
 	cr_assert_str_eq(s->conditions[1].turned, "t2");
 	free(s);
+}
+
+/* A list that is replaced as a whole is written with all that was there. */
+Test(group_status, conditions_of_others_are_kept_as_they_are_written)
+{
+	const char *json = "{\"status\":{\"conditions\":[{\"type\":\"A\",\"x\":[1]},{\"type\":\"Scheduled\"},{}]}}";
+	struct group_status *s;
+
+	cr_assert_eq(read_status(&status_volcano, json, &s), 0);
+	cr_assert_str_eq(s->others, "{\"type\":\"A\",\"x\":[1]},{}");
+	cr_assert_not(s->crowded);
+	free(s);
+	cr_assert_eq(read_status(&status_podgroup, json, &s), 0);
+	cr_assert_str_eq(s->others, "", "it has none of its own to write");
+	free(s);
+}
+
+static long most_kib(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_maxrss;
+}
+
+/* Each foreign condition was a copy of all before it: 60 KB of them took 584 MiB, and whoever may write
+ * the status of one group could end the frontend again and again. */
+Test(group_status, a_status_full_of_conditions_takes_no_more_than_it_is_long)
+{
+	static char json[64 + 4 * 20000] = "{\"status\":{\"phase\":\"Running\",\"conditions\":[{}";
+	struct group_status has, want;
+	struct arena arena = {0};
+	struct jsonout out = {0};
+	size_t n = strlen(json);
+	long before = most_kib();
+
+	for (int i = 0; i < 20000; i++, n += 3)
+		memcpy(json + n, ",{}", 3);
+	memcpy(json + n, "]}}", 4);
+	cr_assert_eq(group_status_read(&status_volcano, json, strlen(json), &arena, &has), 0);
+	cr_assert_lt(most_kib() - before, 32 * 1024);
+	cr_assert(has.crowded);
+	cr_assert_str_eq(has.others, "");
+	/* Conditions of ours would take the place of those: they are not written, and nothing waits for them. */
+	want = has;
+	want.conditions[0] = (struct group_condition){"True", "r", "m", ""};
+	cr_assert(group_status_equal(&has, &want));
+	want.phase = "Inqueue";
+	cr_assert_not(group_status_equal(&has, &want));
+	group_status_write(&status_volcano, &has, &want, NOW, &out);
+	cr_assert_str_eq(out.at, "{\"phase\":\"Inqueue\"}");
+	jsonout_free(&out);
+	arena_free(&arena);
 }
 
 /* Whoever may write a status may write anything: then it is not touched. */

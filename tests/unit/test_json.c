@@ -2,11 +2,14 @@
  * takes, cJSON takes too, and it never reads past the end. */
 #include "frontend/json.h"
 
+#include "frontend/json_scan.h"
+
 #include "tests/unit/support_random.h"
 
 #include <cjson/cJSON.h>
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- one document, by hand --------------------------------------------------- */
@@ -486,4 +489,25 @@ Test(json, what_is_read_is_json)
 		document_free(&d);
 	}
 	cr_assert(taken > 100 && taken < 19900, "%d of 20000 were taken", taken);
+}
+
+Test(json, what_is_left_of_a_character_is_dropped)
+{
+	static const struct {
+		const char *text, *left;
+	} cases[] = {
+		{"", ""}, {"plain", "plain"}, {"\xc3\xa9", "\xc3\xa9"}, {"a\xc3", "a"}, {"a\xe2\x82 b", "a b"},
+		{"\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xf0\x9f\x98", " \xe2\x82\xac \xf0\x9f\x98\x80 "},
+		{"\xed\xa0\x80 \xc0\x80", " "},
+	};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t before = strlen(cases[i].text);
+
+		snprintf(text, sizeof(text), "%s", cases[i].text);
+		cr_assert_eq(scan_drop_broken(text), before - strlen(cases[i].left));
+		cr_assert_str_eq(text, cases[i].left);
+		cr_assert(scan_utf8(text, text + strlen(text)));
+	}
 }

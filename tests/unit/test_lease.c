@@ -80,6 +80,7 @@ static void lead(struct scene *s)
 	}
 	world_answer(world_take(&s->w, "GET", PATH "/muster"), 404, world_status(404, "NotFound", "no lease"));
 	c = world_take(&s->w, "POST", PATH);
+	cr_assert_eq(c->lane, HTTP_LEASE);
 	holds(c, "\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\"}");
 	holds(c, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15");
 	holds(c, "\"leaseTransitions\":0");
@@ -106,6 +107,36 @@ Test(lease, is_made_and_renewed)
 	cr_assert(lease_held(s.l) && !lease_lost(s.l));
 	s.w.now_ns += 1;
 	cr_assert(!lease_held(s.l) && lease_lost(s.l));
+	end(&s);
+}
+
+/* After a break of the network every kept connection may be dead; two of them in a row take longer than the renew
+ * deadline. */
+Test(lease, is_asked_for_on_a_fresh_connection_after_no_answer)
+{
+	struct scene s;
+	struct http_call *c;
+
+	lead(&s);
+	pass(&s, 2 * SECOND);
+	c = world_take(&s.w, "PUT", PATH "/muster");
+	cr_assert(!c->fresh_connection);
+	s.w.now_ns += 5 * SECOND;
+	world_fail(c, HTTP_BROKEN);
+	pass(&s, 2 * SECOND);
+	c = world_take(&s.w, "GET", PATH "/muster");
+	cr_assert(c->fresh_connection);
+	world_answer(c, 200, object("me", "R1", 0, "7"));
+	c = world_take(&s.w, "PUT", PATH "/muster");
+	cr_assert(c->fresh_connection, "any that was kept might be taken");
+	world_answer(c, 200, object("me", "R2", 0, "8"));
+	cr_assert(lease_held(s.l));
+	for (int i = 0; i < 30; i++) {
+		pass(&s, 2 * SECOND);
+		c = world_take(&s.w, "PUT", PATH "/muster");
+		cr_assert_eq(c->fresh_connection, i < 28, "%d", i);
+		world_answer(c, 200, object("me", "R2", 0, "8"));
+	}
 	end(&s);
 }
 
@@ -242,6 +273,41 @@ Test(lease, is_released_for_the_next)
 	begin(&s);
 	lease_release(s.l);
 	cr_assert(lease_released(s.l), "there is nothing to release");
+	end(&s);
+}
+
+/* The renewal under way has landed; or a server that was restored has another version of it. */
+Test(lease, is_released_in_the_version_that_it_has)
+{
+	struct scene s;
+	struct http_call *c;
+
+	lead(&s);
+	pass(&s, 2 * SECOND);
+	world_take(&s.w, "PUT", PATH "/muster");
+	lease_release(s.l);
+	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409, world_status(409, "Conflict", "the object has been modified"));
+	cr_assert(!lease_released(s.l));
+	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("me", "R2", 0, "8"));
+	c = world_take(&s.w, "PUT", PATH "/muster");
+	holds(c, "\"resourceVersion\":\"8\"");
+	holds(c, "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,");
+	cr_assert(!lease_released(s.l) && !lease_held(s.l));
+	world_answer(c, 409, world_status(409, "Conflict", "again"));
+	cr_assert(lease_released(s.l), "once is enough");
+	end(&s);
+}
+
+Test(lease, of_another_is_not_released)
+{
+	struct scene s;
+
+	lead(&s);
+	lease_release(s.l);
+	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409, world_status(409, "Conflict", "the object has been modified"));
+	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("her", "R2", 1, "8"));
+	cr_assert(lease_released(s.l));
+	cr_assert_eq(world_open(&s.w), 0);
 	end(&s);
 }
 

@@ -725,6 +725,16 @@ Test(link, does_not_replace_what_is_no_socket)
 	world_free(&w);
 }
 
+Test(link, waits_no_longer_than_it_is_told, .timeout = 4)
+{
+	struct world w = world_new(); /* nobody accepts */
+	struct link_error e;
+	struct link l;
+
+	cr_assert_eq(link_connect_within(w.path, LINK_OBSERVER, NULL, 20000000, &l, &e), -ETIMEDOUT);
+	world_free(&w);
+}
+
 Test(link, says_which_paths_do_not_do)
 {
 	char path[300];

@@ -283,3 +283,26 @@ Test(blind, rules_of_bound_pods_do_not_matter)
 	cr_assert_eq(replay_pod(&s.replay, "ns/c")->shape, replay_pod(&s.replay, "ns/b")->shape);
 	end(&s);
 }
+
+/* Its node was blind until it was deleted, though a frontend that started then would not have counted it. */
+Test(blind, one_that_can_not_be_read_ends)
+{
+#define UNREAD(version, phase) \
+	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"u-a\",\"resourceVersion\":\"" version "\"}," \
+	"\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"x\"}}}]}," \
+	"\"status\":{\"phase\":\"" phase "\"}}"
+	struct story s;
+
+	start(&s);
+	put_node(&s, "n1", 1);
+	put_pod(&s, "a", 3, "n1", "\"cpu\":\"x\"");
+	cr_assert(!room_on(&s, "n1"));
+	put(&s, RESOURCE_INDEX_PODS, UNREAD("2", "Succeeded"));
+	cr_assert(!room_on(&s, "n1"), "that is older than what is known");
+	put(&s, RESOURCE_INDEX_PODS, UNREAD("4", "Running"));
+	cr_assert(!room_on(&s, "n1"));
+	put(&s, RESOURCE_INDEX_PODS, UNREAD("5", "Succeeded"));
+	cr_assert(room_on(&s, "n1"));
+	end(&s);
+#undef UNREAD
+}

@@ -111,6 +111,18 @@ Test(reason, a_gang_has_its_numbers_behind)
 						    "have 1536Mi.");
 }
 
+/* What has saturated is no exact number. */
+Test(reason, a_sum_without_end_is_told_as_such)
+{
+	struct reason r = { .why = WHY_ROOM, .nodes = 1, .need = 30, .counts_n = 1, .shortfalls_n = 2,
+			    .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_MEMORY, 1, 0 } },
+			    .shortfalls = { { RESOURCE_MEMORY, 0, INT64_MAX, INT64_C(1) << 30 }, { RESOURCE_CPU, 0, INT64_MAX - 1, 0 } } };
+
+	cr_assert_str_eq(text_of(&r, "ns/g", NULL), "0/1 nodes are available: 1 Insufficient memory. gang ns/g: 0 of 30 members have room; "
+						    "memory: need at least 9223372036854775807, have 1Gi; cpu: need "
+						    "9223372036854775806m, have 0.");
+}
+
 Test(reason, different_taints_are_one_part_and_a_gang_names_them)
 {
 	struct reason r = { .why = WHY_ROOM, .nodes = 6, .need = 2, .counts_n = 3,

@@ -522,8 +522,8 @@ Test(report, what_is_forbidden_is_said_once_and_dropped)
 	/* A server that has just started does not know the rights yet. */
 	for (int i = 0; i < 3; i++) {
 		world_answer(next(&b, "PATCH", STATUS("a")), 403, world_status(403, "Forbidden", "no patch"));
-		cr_assert_eq(report_poll(b.r, false), b.w.now_ns + SECOND);
-		b.w.now_ns += SECOND;
+		cr_assert_eq(report_poll(b.r, false), b.w.now_ns + 2 * SECOND);
+		b.w.now_ns += 2 * SECOND;
 	}
 	world_answer(next(&b, "PATCH", STATUS("a")), 403, world_status(403, "Forbidden", "no patch"));
 	cr_assert(world_said(&b.w, "patch pods/status"));
@@ -539,7 +539,7 @@ static void forbid(struct bench *b, const char *pod, const char *status)
 	reason(b, pod, WHY_ROOM, 3);
 	for (int i = 0; i < 4; i++) {
 		world_answer(next(b, "PATCH", status), 403, world_status(403, "Forbidden", "no patch"));
-		b->w.now_ns += SECOND;
+		b->w.now_ns += 2 * SECOND;
 	}
 	world_answer(next(b, "POST", EVENTS), 201, "{}");
 }
@@ -590,6 +590,111 @@ Test(report, a_note_is_cut_and_a_name_too)
 	cr_assert(strncmp(strchr(note, '"') - 6, "\xc3\xa9 ...", 6) == 0);
 	cr_assert_eq(strchr(note, '"') - note, 1024);
 	cr_assert_eq(strcspn(strstr(c->body, "{\"name\":\"") + 9, "\""), 253);
+	end(&b);
+}
+
+/* Whoever writes to the pod at the same time: it had no condition until its reason changed.  One that is invalid is
+ * not sent again. */
+Test(report, a_condition_that_met_another_write_is_said_again)
+{
+	static const int answers[] = {409, 422};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct bench b;
+
+		begin(&b, 100, 10);
+		reason(&b, "a", WHY_ROOM, 3);
+		world_answer(next(&b, "PATCH", STATUS("a")), answers[i], world_status(answers[i], "Conflict", "no"));
+		world_answer(next(&b, "POST", EVENTS), 201, "{}");
+		b.w.now_ns += 31 * SECOND;
+		report_poll(b.r, false);
+		b.w.now_ns += 2 * SECOND;
+		report_poll(b.r, false);
+		cr_assert_eq(world_open(&b.w), answers[i] == 409);
+		if (answers[i] == 409)
+			world_answer(world_take(&b.w, "PATCH", STATUS("a")), 200, "{}");
+		end(&b);
+	}
+}
+
+/* The bad value is quoted up to its 60th byte, which is half a character.  The API server kept the half as
+ * U+FFFD, so that the pod never said what it was to say, and was written again in each sweep. */
+Test(report, a_text_is_cut_between_characters)
+{
+	struct cmd_reason cmd = {.pod = ID_NONE, .gang_generation = 1, .reason = {.why = WHY_REFUSED}};
+	struct gang_view gang;
+	struct pod_view pod;
+	struct http_call *c;
+	struct bench b;
+
+	begin(&b, 100, 10);
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          "{\"metadata\":{\"name\":\"k\",\"namespace\":\"ns\",\"uid\":\"u-k\",\"resourceVersion\":\"7\",\"annotations\":{"
+	          "\"gang.scheduling.koordinator.sh/name\":\"kg\",\"gang.scheduling.koordinator.sh/min-available\":\"1\","
+	          "\"gang.scheduling.koordinator.sh/waiting-time\":\"a second that is longer than any that were seen before it d\xc3\xa9j\xc3\xa0\"}},"
+	          "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]}}");
+	cr_assert(model_pod_by_name(b.m, "ns", "k", &pod));
+	cmd.gang = pod.gang_id;
+	while (!model_gang(b.m, cmd.gang, cmd.gang_generation, &gang))
+		cr_assert_lt(cmd.gang_generation++, 5);
+	report_reason(b.r, &cmd);
+	c = next(&b, "PATCH", STATUS("k"));
+	has(c, "before it d\\\" is not a duration");
+	end(&b);
+}
+
+/* Of many pods it is said that they wait, and 3 s later of one more; requests whose path has `refuses` are
+ * answered with that status.  How long its condition waited. */
+static uint64_t waits_behind(struct bench *b, unsigned many, const char *refuses, int status)
+{
+	uint64_t began = b->w.now_ns + 3 * SECOND, due;
+	struct http_call *c;
+	bool said = false;
+	char name[16];
+
+	for (unsigned i = 0; i < many; i++) {
+		snprintf(name, sizeof(name), "w%u", i);
+		world_put(b->m, RESOURCE_INDEX_PODS, world_pod(name, "5", "", ""));
+		reason(b, name, WHY_ROOM, 3);
+	}
+	for (;;) {
+		if (!said && b->w.now_ns >= began) {
+			reason(b, "a", WHY_ROOM, 3);
+			said = true;
+		}
+		due = report_poll(b->r, false);
+		for (c = b->w.calls; c && !c->open; c = c->next)
+			continue;
+		if (c && strcmp(c->path, STATUS("a")) == 0)
+			return b->w.now_ns - began;
+		if (c)
+			world_answer(c, strstr(c->path, refuses) ? status : 200, "{}");
+		b->w.now_ns += c ? 5 * MS : due > b->w.now_ns + 100 * MS ? 100 * MS : due - b->w.now_ns;
+		cr_assert_lt(b->w.now_ns, began + 600 * SECOND);
+	}
+}
+
+/* One namespace without the right to Events, or that is being deleted, held up all others for a minute. */
+Test(report, what_is_forbidden_of_some_holds_up_nobody_else)
+{
+	struct bench b;
+	uint64_t waited;
+
+	begin(&b, 200, 10000);
+	waited = waits_behind(&b, 240, "/events", 403);
+	cr_assert_lt(waited, 5 * SECOND, "%.1f s", (double)waited * 1e-9);
+	end(&b);
+}
+
+/* A webhook of one namespace that fails. */
+Test(report, what_fails_of_some_holds_up_nobody_else)
+{
+	struct bench b;
+	uint64_t waited;
+
+	begin(&b, 200, 10000);
+	waited = waits_behind(&b, 240, "/pods/w", 500);
+	cr_assert_lt(waited, 5 * SECOND, "%.1f s", (double)waited * 1e-9);
 	end(&b);
 }
 

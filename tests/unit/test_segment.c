@@ -161,6 +161,18 @@ static int peer_memfd(uint64_t bytes, int seals, bool hole)
 	return fd;
 }
 
+/* As many blocks as it has pages, all of them behind its end. */
+static int peer_memfd_hollow(void)
+{
+	int fd = memfd_create("test-peer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(ftruncate(fd, BYTES), 0);
+	cr_assert_eq(fallocate(fd, FALLOC_FL_KEEP_SIZE, BYTES, BYTES), 0);
+	cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+	return fd;
+}
+
 /* It takes the descriptor, whatever comes of it. */
 static void expect_refused(int fd, uint64_t min_bytes, uint64_t max_bytes, int rc)
 {
@@ -192,6 +204,7 @@ Test(segment, refuses_sizes_and_holes)
 	expect_refused(peer_memfd(BYTES, seals, false), 1, BYTES - 1, -EPROTO);
 	expect_refused(peer_memfd(0, seals, false), 0, BYTES, -EPROTO);
 	expect_refused(peer_memfd(BYTES, seals, true), 1, BYTES, -EPROTO);
+	expect_refused(peer_memfd_hollow(), 1, BYTES, -EPROTO);
 }
 
 Test(segment, refuses_what_is_no_memfd)

@@ -78,6 +78,7 @@ Test(settle, members_that_wait_are_written_to)
 	cr_assert(!settle_over(b.settle));
 	c = world_take(&b.w, "PATCH", POD("b"));
 	cr_assert(strstr(c->body, "\"uid\":\"") && strstr(c->body, "SchedulerError"), "%s", c->body);
+	cr_assert(strstr(c->body, "\",\"resourceVersion\":\"4\"}"), "%s", c->body);
 	world_answer(c, 200, world_member("b", "8", "g", ""));
 	cr_assert(settle_over(b.settle));
 	cr_assert(model_pod_by_name(b.m, "ns", "b", &v));
@@ -124,9 +125,52 @@ Test(settle, a_pod_that_is_gone_or_another)
 	begin(&b);
 	settle_poll(b.settle);
 	world_answer(world_take(&b.w, "PATCH", POD("c")), 404, world_status(404, "NotFound", "pods \\\"b\\\" not found"));
-	world_answer(world_take(&b.w, "PATCH", POD("b")), 409, world_status(409, "Conflict", "the UID in the precondition"));
+	world_answer(world_take(&b.w, "PATCH", POD("b")), 422,
+	             world_status(422, "Invalid", "Pod \\\"b\\\" is invalid: metadata.uid: Invalid value: \\\"u\\\": field is immutable"));
 	cr_assert(settle_over(b.settle));
 	cr_assert_eq(settle_counts(b.settle)->settled + settle_counts(b.settle)->left, 0);
+	end(&b);
+}
+
+/* It was taken for another pod of that name and left as the list had it, without the node that it had got. */
+Test(settle, a_conflict_may_have_been_the_binding)
+{
+	struct bench b;
+
+	begin(&b);
+	settle_poll(b.settle);
+	world_answer(world_take(&b.w, "PATCH", POD("c")), 404, world_status(404, "NotFound", "pods \\\"c\\\" not found"));
+	world_answer(world_take(&b.w, "PATCH", POD("b")), 409,
+	             world_status(409, "Conflict", "Operation cannot be fulfilled on pods \\\"b\\\": the object has been modified; "
+	                                           "please apply your changes to the latest version and try again"));
+	cr_assert_not(settle_over(b.settle));
+	world_answer(next(&b, POD("b")), 200, world_member("b", "9", "g", BOUND));
+	cr_assert(settle_over(b.settle));
+	cr_assert_str_eq(node_of(&b, "b"), "n1");
+	cr_assert_eq(settle_counts(b.settle)->settled, 1);
+	end(&b);
+}
+
+static void conflict(struct http_call *c)
+{
+	world_answer(c, 409, world_status(409, "Conflict", "the object has been modified"));
+}
+
+/* A condition that says that it has no node would stand there until its kubelet writes another. */
+Test(settle, one_that_has_a_node_by_now_is_left_alone)
+{
+	struct bench b;
+
+	begin(&b);
+	settle_poll(b.settle);
+	conflict(world_take(&b.w, "PATCH", POD("c")));
+	conflict(world_take(&b.w, "PATCH", POD("b")));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("b", "9", "g", BOUND));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("c", "10", "g", ""));
+	cr_assert(strstr(next(&b, POD("c"))->body, "\"resourceVersion\":\"10\""));
+	cr_assert_eq(world_open(&b.w), 1);
+	conflict(b.w.calls->next->next);
+	cr_assert_null(strstr(next(&b, POD("c"))->body, "resourceVersion"), "somebody writes to it all the time");
 	end(&b);
 }
 

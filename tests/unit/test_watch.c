@@ -104,7 +104,7 @@ Test(watch, lists_page_by_page_without_a_version)
 	begin(&b, PODS);
 	c = world_take(&b.w, "GET", "/api/v1/pods?limit=500");
 	cr_assert_str_eq(c->path, "/api/v1/pods?limit=500");
-	cr_assert_eq(c->lane, HTTP_CALL);
+	cr_assert_eq(c->lane, HTTP_LIST);
 	world_answer(c, 200, list_of("10", "t+/=", world_pod("a", "3", "", "")));
 	cr_assert(!watch_synced(b.watch));
 	watch_poll(b.watch);
@@ -572,6 +572,67 @@ Test(watch, an_absent_custom_resource_is_empty_and_looked_for_again)
 	end(&b);
 }
 
+#define VOLCANO_LIST "/apis/scheduling.volcano.sh/v1beta1/podgroups?limit=500"
+
+static struct http_call *volcano_gone(struct bench *b)
+{
+	begin(b, world_resource("scheduling.volcano.sh/v1beta1", "PodGroup"));
+	world_answer(world_take(&b->w, "GET", VOLCANO_LIST), 200,
+	             list_of("7", "", "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"5\"},"
+	                     "\"spec\":{\"minMember\":2}}"));
+	watch_poll(b->watch);
+	world_answer(world_take(&b->w, "GET", "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1"), 410,
+	             world_status(410, "Gone", "old"));
+	watch_poll(b->watch);
+	return world_take(&b->w, "GET", VOLCANO_LIST);
+}
+
+static bool waits_as_a_gang(const struct bench *b)
+{
+	struct pod_view v;
+
+	world_put(b->m, PODS, "{\"metadata\":{\"name\":\"m\",\"namespace\":\"ns\",\"uid\":\"u-m\",\"resourceVersion\":\"6\","
+	          "\"annotations\":{\"scheduling.k8s.io/group-name\":\"g\"}},\"spec\":{\"schedulerName\":\"muster\","
+	          "\"containers\":[{\"name\":\"c\"}]}}");
+	cr_assert(model_pod_by_name(b->m, "ns", "m", &v));
+	return strcmp(v.gang, "g") == 0;
+}
+
+/* Without Volcano's groups a pod that names one is an ordinary one, and starts without the others. */
+Test(watch, a_resource_that_was_there_is_missing_when_it_is_so_twice)
+{
+	struct bench b;
+	struct http_call *c = volcano_gone(&b);
+
+	world_answer(c, 404, "404 page not found\n");
+	cr_assert(!watch_absent(b.watch) && waits_as_a_gang(&b));
+	cr_assert_eq(wait_ms(&b), 5000);
+	b.w.now_ns += 5 * SECOND;
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", VOLCANO_LIST), 404, world_status(404, "NotFound", "no such resource"));
+	cr_assert(watch_absent(b.watch) && !waits_as_a_gang(&b));
+	cr_assert_eq(wait_ms(&b), 30000);
+	end(&b);
+}
+
+Test(watch, a_404_of_a_proxy_is_a_failure)
+{
+	struct bench b;
+	struct http_call *c = volcano_gone(&b);
+
+	for (int i = 0; i < 3; i++) {
+		world_answer(c, 404, "<html><h1>404 Not Found</h1></html>");
+		cr_assert(!watch_absent(b.watch) && waits_as_a_gang(&b));
+		b.w.now_ns += 60 * SECOND;
+		watch_poll(b.watch);
+		c = world_take(&b.w, "GET", VOLCANO_LIST);
+	}
+	world_answer(c, 200, list_of("9", "", ""));
+	watch_poll(b.watch);
+	world_take(&b.w, "GET", "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1&resourceVersion=9&");
+	end(&b);
+}
+
 #define NATIVE_LIST(version) "/apis/scheduling.k8s.io/" version "/podgroups?limit=500"
 
 /* What an API server of 1.36 serves, and one of 1.37 after it. */
@@ -599,6 +660,34 @@ Test(watch, a_resource_is_looked_for_in_its_older_versions)
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1beta1")), 200, list_of("12", "", ""));
 	watch_poll(b.watch);
 	world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1beta1/podgroups?watch=1&resourceVersion=12&");
+	end(&b);
+}
+
+/* Others read and write its objects where the server has them, also while newer versions are tried. */
+Test(watch, a_version_counts_once_it_is_served)
+{
+	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"), NATIVE_LIST("v1alpha3") };
+	const int native = world_resource("scheduling.k8s.io/v1", "PodGroup");
+	const struct resource *r;
+	struct bench b;
+	size_t n;
+
+	begin(&b, native);
+	r = &model_resources(b.m, &n)[native];
+	for (int i = 0; i < 3; i++) {
+		world_answer(world_take(&b.w, "GET", paths[i]), 404, "404 page not found");
+		watch_poll(b.watch);
+	}
+	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1alpha2")), 200, list_of("10", "", ""));
+	cr_assert_str_eq(r->version, "v1alpha2");
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1"), 410, world_status(410, "Gone", "old"));
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1")), 404, "404 page not found");
+	cr_assert_str_eq(r->version, "v1alpha2");
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1beta1")), 200, list_of("12", "t", ""));
+	cr_assert_str_eq(r->version, "v1beta1");
 	end(&b);
 }
 
@@ -683,10 +772,78 @@ Test(watch, a_list_that_fails_half_way_removes_nothing)
 	watch_poll(b.watch);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200, list_of("50", "t", world_pod("c", "45", "", "")));
 	watch_poll(b.watch);
-	world_fail(world_take(&b.w, "GET", "/api/v1/pods"), HTTP_BROKEN);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 400, world_status(400, "BadRequest", "no such token"));
 	cr_assert(has_pod(&b, "a"));
 	cr_assert_eq(wait_ms(&b), 800);
 	b.w.now_ns += 800 * MS;
+	watch_poll(b.watch);
+	cr_assert_str_eq(world_take(&b.w, "GET", "/api/v1/pods")->path, "/api/v1/pods?limit=500");
+	end(&b);
+}
+
+#define PAGE "/api/v1/pods?limit=500&continue=t"
+
+/* The first page of the pods; the second one has been asked for. */
+static struct http_call *second_page(struct bench *b)
+{
+	begin(b, PODS);
+	world_answer(world_take(&b->w, "GET", "/api/v1/pods?limit=500"), 200,
+	             list_of("10", "t", world_pod("a", "9", "", "")));
+	watch_poll(b->watch);
+	return world_take(&b->w, "GET", PAGE);
+}
+
+Test(watch, a_page_that_fails_is_asked_for_again)
+{
+	struct bench b;
+	struct http_call *c = second_page(&b);
+
+	world_answer_after(c, 429, "slower", 3000);
+	cr_assert_eq(wait_ms(&b), 3000);
+	b.w.now_ns += 3 * SECOND;
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", PAGE), 503, "busy");
+	cr_assert_eq(wait_ms(&b), 800);
+	b.w.now_ns += 800 * MS;
+	watch_poll(b.watch);
+	world_fail(world_take(&b.w, "GET", PAGE), HTTP_BROKEN);
+	b.w.now_ns += 1600 * MS;
+	watch_poll(b.watch);
+	world_answer(world_take(&b.w, "GET", PAGE), 200, list_of("10", "", world_pod("b", "8", "", "")));
+	cr_assert(watch_synced(b.watch) && has_pod(&b, "a") && has_pod(&b, "b"));
+	watch_poll(b.watch);
+	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&");
+	end(&b);
+}
+
+Test(watch, a_page_that_always_fails_begins_the_list_anew)
+{
+	struct bench b;
+	struct http_call *c = second_page(&b);
+
+	for (int i = 0; i < 10; i++) {
+		cr_assert(strcmp(c->path, PAGE) == 0, "%d: %s", i, c->path);
+		world_answer(c, 503, "busy");
+		b.w.now_ns += 60 * SECOND;
+		watch_poll(b.watch);
+		c = world_take(&b.w, "GET", "/api/v1/pods?limit=500");
+	}
+	cr_assert_str_eq(c->path, "/api/v1/pods?limit=500");
+	end(&b);
+}
+
+/* It may be longer than an answer may be, or take longer: then pages are the only way. */
+Test(watch, a_full_list_that_fails_is_no_habit)
+{
+	struct bench b;
+	struct http_call *c = second_page(&b);
+
+	world_answer(c, 410, world_status(410, "Expired", "too old"));
+	watch_poll(b.watch);
+	c = world_take(&b.w, "GET", "/api/v1/pods");
+	cr_assert_str_eq(c->path, "/api/v1/pods");
+	world_fail(c, HTTP_BROKEN);
+	b.w.now_ns += SECOND;
 	watch_poll(b.watch);
 	cr_assert_str_eq(world_take(&b.w, "GET", "/api/v1/pods")->path, "/api/v1/pods?limit=500");
 	end(&b);

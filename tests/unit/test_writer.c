@@ -415,7 +415,8 @@ Test(writer, unknown_and_then_forbidden_is_fenced_before_it_is_refused)
 	world_answer(next(&b, "GET", POD), 200, world_pod("a", "5", "", ""));
 	c = next(&b, "PATCH", POD "/status");
 	cr_assert_str_eq(c->type, "application/strategic-merge-patch+json");
-	cr_assert(strstr(c->body, "\"uid\":\"00000000-"));
+	cr_assert(strstr(c->body, "{\"metadata\":{\"uid\":\"00000000-"));
+	cr_assert(strstr(c->body, "\",\"resourceVersion\":\"5\"},\"status\":{\"conditions\":[{"), "%s", c->body);
 	expect(&b, "");
 	world_answer(c, 200, "{}");
 	expect(&b, "");
@@ -437,6 +438,31 @@ Test(writer, a_fence_that_lost_the_race_finds_it_bound)
 	world_answer(next(&b, "GET", POD), 200, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
 	expect(&b, "bound ");
 	end(&b);
+}
+
+/* One server died with the Binding and had done it, or still does; the next one had just started and knew no rights. */
+Test(writer, refused_at_the_second_try_is_read_before_it_is_refused)
+{
+	static const char *const specs[] = {"\"nodeName\":\"n1\"", ""};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct http_call *c;
+		struct bench b;
+
+		c = posted(&b);
+		world_answer_repeated(c, 403, world_status(403, "Forbidden", "no"));
+		expect(&b, "");
+		world_answer(next(&b, "GET", POD), 200, world_pod("a", i == 0 ? "8" : "5", specs[i], ""));
+		if (i == 0) {
+			expect(&b, "bound ");
+		} else {
+			world_answer(next(&b, "PATCH", POD "/status"), 200, "{}");
+			world_answer(next(&b, "GET", POD), 200, world_pod("a", "9", "", ""));
+			expect(&b, "refused:0 ");
+		}
+		expect_rest(&b);
+		end(&b);
+	}
 }
 
 Test(writer, unknown_and_the_node_went_is_fenced_before_it_is_refused)
@@ -773,6 +799,56 @@ Test(writer, taken_back_by_no_less_than_a_write)
 	world_answer(next(&b, "GET", POD), 200, world_pod("a", "9", "", ""));
 	expect(&b, "refused:0 ");
 	expect_rest(&b);
+	end(&b);
+}
+
+/* It would say of a pod that has just got a node that it has none: what was read is written over, nothing newer.
+ * That something newer is there is as good as a write. */
+Test(writer, a_fence_is_for_the_version_that_was_read)
+{
+	static const char *const specs[] = {"\"nodeName\":\"n1\"", ""}, *const said[] = {"bound ", "refused:0 "};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct bench b;
+		struct http_call *c = commanded(&b, CMD_TAKE_BACK);
+		uint64_t now;
+
+		world_answer(c, 200, world_pod("a", "8", "", ""));
+		c = next(&b, "PATCH", POD "/status");
+		cr_assert(strstr(c->body, "\"resourceVersion\":\"8\""), "%s", c->body);
+		world_answer(c, 409, conflict("the object has been modified"));
+		now = b.w.now_ns;
+		c = next(&b, "GET", POD);
+		cr_assert_leq(b.w.now_ns, now + 1, "there is nothing to wait for");
+		world_answer(c, 200, world_pod("a", "9", specs[i], ""));
+		expect(&b, said[i]);
+		end(&b);
+	}
+}
+
+/* It was tried again for ever, and nobody was told why the pod goes nowhere. */
+Test(writer, a_fence_that_is_refused_is_told)
+{
+	struct bench b;
+	struct http_call *c = commanded(&b, CMD_TAKE_BACK);
+
+	for (int i = 0; i < 5; i++) {
+		cr_assert_eq(b.noticed[0] != '\0', i >= 3, "%d: %s", i, b.noticed);
+		world_answer(c, 200, world_pod("a", "8", "", ""));
+		c = next(&b, "PATCH", POD "/status");
+		if (i == 3)
+			snprintf(b.noticed, sizeof(b.noticed), "once");
+		world_answer(c, i == 1 ? 500 : 403, world_status(i == 1 ? 500 : 403, "Forbidden", "no patch for you"));
+		cr_assert(world_said(&b.w, "error: pod ns/a: the binding to node n1 may still land"));
+		cr_assert(world_said(&b.w, "HTTP 403: no patch for you (patch pods/status)"));
+		if (i == 2)
+			cr_assert(strstr(b.noticed, "ns/a n1 the binding to node n1 may still land: the API server refuses "
+			                            "the write of the pod's status that takes it back: HTTP 403: no patch"));
+		c = next(&b, "GET", POD);
+	}
+	cr_assert_str_eq(b.noticed, "once");
+	world_answer(c, 200, world_pod("a", "9", "", ""));
+	expect(&b, "refused:0 ");
 	end(&b);
 }
 
