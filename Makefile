@@ -122,7 +122,8 @@ $(B)/obj/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Their vectors are passed between functions that are all inlined.
-$(B)/obj/core/views_lanes.o $(B)/obj/core/views_ahead.o $(B)/obj/core/views_singles.o: WARN += -Wno-psabi
+vectors := $(addprefix core/,views_lanes.o views_ahead.o views_singles.o)
+$(vectors:%=$(B)/obj/%) $(vectors:%=$(B)/whole/%): WARN += -Wno-psabi
 
 # Its text is compiled in.
 $(B)/obj/frontend/page.o: frontend/page.html
@@ -136,7 +137,6 @@ $(B)/whole/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(LTO) -MMD -MP -c -o $@ $<
-$(B)/whole/core/views_lanes.o $(B)/whole/core/views_ahead.o $(B)/whole/core/views_singles.o: WARN += -Wno-psabi
 else
 LTO :=
 core_whole = $(LIB_core) $(LIB_ipc)
@@ -192,7 +192,7 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c
 # ctl/top_screen.c; nothing else needs it.
 $(B)/bin/musterctl: LDLIBS += $(shell pkg-config --libs ncursesw)
 
-# core/rcu.h; nothing else needs it.
+# A stress program races two threads of the core or of ipc.
 $(B)/stress/%: $(B)/obj/tests/stress/%.o $(LIB_core) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

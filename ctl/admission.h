@@ -1,5 +1,5 @@
-/* What an API server's admission does to a pod that never met one: the priority that its
- * class stands for, and what its RuntimeClass adds to it.
+/* What an API server does to objects that never met one.  Of pods: the priority that its class stands for, and
+ * what its RuntimeClass adds to it.  Of nodes: what is allocatable when only the capacity is told.
  *
  * Classes come first, then pods. */
 #ifndef MUSTER_CTL_ADMISSION_H
@@ -26,5 +26,10 @@ bool admission_put(struct admission *a, const struct object *class, char *error,
  * good until the next call. */
 bool admission_pod(struct admission *a, const struct object *pod, struct text *out, char *error,
                    size_t error_bytes);
+
+/* The node's JSON with status.allocatable, which is status.capacity when it is not given: the object's own if
+ * nothing is to be done, else in `made`. */
+struct bytes;
+struct text admission_node(const struct object *node, struct bytes *made);
 
 #endif

@@ -317,8 +317,10 @@ static void offer_live(const struct asking *a, const char *name)
 	char *argv[4] = {ctl_copy("musterctl"), NULL};
 	int argc = 1;
 
-	for (size_t i = 1; i + 2 < a->n; i++)
-		if (strcmp(a->words[i], "--socket") == 0 && argc == 1) {
+	for (size_t i = 1; i + 1 < a->n && argc == 1; i++)
+		if (strncmp(a->words[i], "--socket=", strlen("--socket=")) == 0) {
+			argv[argc++] = a->words[i];
+		} else if (strcmp(a->words[i], "--socket") == 0 && i + 2 < a->n) {
 			argv[argc++] = a->words[i];
 			argv[argc++] = a->words[i + 1];
 		}

@@ -17,16 +17,45 @@ bool ctl_output(const char *command, const char *value, enum output *out)
 	return false;
 }
 
+static bool is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+void ctl_plain(char *text)
+{
+	for (; *text != '\0'; text++)
+		if (is_control(*text))
+			*text = '?';
+}
+
+void ctl_say(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = ctl_vprint(format, args);
+	va_end(args);
+	for (char *c = text; *c != '\0'; c++)
+		if (is_control(*c) && *c != '\n')
+			*c = '?';
+	fputs(text, stdout);
+	free(text);
+}
+
 int ctl_usage(const char *command, const char *format, ...)
 {
 	va_list args;
+	char *text;
 
-	fflush(stdout);
-	fprintf(stderr, "%s: ", command);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	text = ctl_vprint(format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	ctl_plain(text);
+	fflush(stdout);
+	fprintf(stderr, "%s: %s\n", command, text);
+	free(text);
 	return EXIT_USAGE;
 }
 
@@ -55,6 +84,15 @@ void *ctl_grow(void *old, size_t n, size_t each)
 	if (p == NULL)
 		ctl_no_memory();
 	return p;
+}
+
+char *ctl_vprint(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		ctl_no_memory();
+	return text;
 }
 
 char *ctl_copy(const char *text)

@@ -46,7 +46,7 @@ static void print_help(void)
 	      "  -o json             JSON instead of text\n"
 	      "  --add-node NxNODE   what if there were N more nodes like this one? Would it start?\n"
 	      "  --priority N        what if its pods had this priority? Both are asked of objects, as --kubeconfig\n"
-	      "  --score NAME        kube (default), pack or bestfit\n"
+	      "  --score kube|pack|bestfit   whose order of nodes (default: kube)\n"
 	      "\n"
 	      "Exit status: 0 the gang is placed (or would be), 1 it waits or the live scheduler doesn't know it,\n"
 	      "2 bad input, 78 the live scheduler has another memory layout.\n",
@@ -144,7 +144,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 	struct trial_config config = {.files = files, .offline = {.score = o->score}};
 	struct explanation x = {.gang = o->gang, .config = &config};
 	struct change change;
-	char error[2048], passed[1024];
+	char error[2048] = "", passed[1024];
 	int rc = take_change(o, command, files, &change);
 
 	if (rc >= 0)
@@ -163,7 +163,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 		rc = ctl_usage(command, "%s: there is no such gang in these objects", o->gang);
 	} else {
 		/* With a what-if the answer is whether it starts; nothing more is tried. */
-		if (x.result->reason != NULL && o->add == NULL && o->priority == NULL)
+		if (x.result->state == GANG_WAITING && explain_is_queued(x.result) && o->add == NULL && o->priority == NULL)
 			explain_help(&x);
 		explain_print(&x, o->output);
 		rc = x.result->state == GANG_PLACED ? EXIT_DONE : EXIT_NO;
@@ -186,7 +186,7 @@ static bool read_objects(const struct options *o, struct files *files, char *err
 static int explain_offline(const struct options *o, const char *command)
 {
 	struct files *files = files_new();
-	char error[2048];
+	char error[2048] = "";
 	int rc = read_objects(o, files, error, sizeof(error)) ? explain_objects(o, command, files)
 	                                                      : ctl_usage(command, "%s", error);
 
@@ -224,13 +224,14 @@ static int explain_live(const struct options *o, const struct live *l)
 	struct explain_live *picture = explain_live_take(l, &x);
 	struct trial_config config;
 	struct files *files = files_new();
-	char error[2048];
+	char error[2048] = "";
 	int rc;
 
 	if (x.result == NULL) {
 		fprintf(stderr, "%s: the scheduler behind %s knows no gang %s\n", l->command, l->socket, o->gang);
 		rc = EXIT_NO;
-	} else if (o->try && x.result->reason != NULL && !try_helps(o, &x, files, &config, error, sizeof(error))) {
+	} else if (o->try && x.result->state == GANG_WAITING && explain_is_queued(x.result) &&
+	           !try_helps(o, &x, files, &config, error, sizeof(error))) {
 		rc = ctl_usage(l->command, "--try: %s", error);
 	} else {
 		explain_print(&x, o->output);

@@ -47,6 +47,10 @@ struct explanation {
 	uint32_t ended;       /* such pods */
 };
 
+/* explain_print.c: does it wait for room, in its turn?  What lacks members, or is refused, is in no queue:
+ * nodes, its turn or the end of others would not let it start. */
+bool explain_is_queued(const struct gang_result *g);
+
 /* explain_help.c: fill in what would help.  Progress goes to a terminal. */
 void explain_help(struct explanation *x);
 

@@ -13,10 +13,13 @@
 static void progress(const char *what)
 {
 	static unsigned n;
+	const char *term = getenv("TERM");
 
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s", what);
-	if (isatty(STDERR_FILENO) && *what)
+	/* A terminal that knows no escape sequences could not clear the line again. */
+	if (!isatty(STDERR_FILENO) || term == NULL || strcmp(term, "dumb") == 0)
+		return;
+	fprintf(stderr, "\r\033[K%s", what);
+	if (*what)
 		fprintf(stderr, " (%u tries so far)", n++);
 }
 
@@ -28,18 +31,26 @@ struct kind {
 	uint32_t nodes;
 };
 
-/* All that placement asks of an empty node, but for its name. */
+/* All that placement asks of an empty node, but for its name.  NULL: it can't be parsed. */
 static char *traits_of(const struct object *node)
 {
 	static const char *const spec_parts[] = {"taints", "unschedulable"};
-	cJSON *o = cJSON_ParseWithLength(node->json.at, node->json.bytes), *traits = cJSON_CreateObject(), *part;
+	cJSON *o = cJSON_ParseWithLength(node->json.at, node->json.bytes), *traits = cJSON_CreateObject();
+	cJSON *part, *status;
 	cJSON *labels = cJSON_DetachItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "metadata"), "labels");
 	char *text;
 
+	if (o == NULL) {
+		cJSON_Delete(traits);
+		return NULL;
+	}
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "kubernetes.io/hostname");
 	if (labels != NULL)
 		cJSON_AddItemToObject(traits, "labels", labels);
-	part = cJSON_DetachItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "status"), "allocatable");
+	status = cJSON_GetObjectItemCaseSensitive(o, "status");
+	part = cJSON_DetachItemFromObjectCaseSensitive(status, "allocatable");
+	if (part == NULL) /* it is the capacity then */
+		part = cJSON_DetachItemFromObjectCaseSensitive(status, "capacity");
 	if (part != NULL)
 		cJSON_AddItemToObject(traits, "allocatable", part);
 	for (size_t i = 0; i < 2; i++) {
@@ -78,6 +89,8 @@ static struct kind *kinds_find(const struct files *files, size_t *n)
 		if (strcmp(objects[i].kind, "Node") != 0)
 			continue;
 		traits = traits_of(&objects[i]);
+		if (traits == NULL)
+			continue;
 		while (k < *n && strcmp(kinds[k].traits, traits) != 0)
 			k++;
 		if (k == *n) {

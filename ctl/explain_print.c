@@ -1,6 +1,7 @@
 #include "ctl/explain.h"
 #include "ctl/print.h"
 #include "frontend/reason.h"
+#include "ipc/order.h"
 #include "ipc/states.h"
 
 #include <inttypes.h>
@@ -23,21 +24,46 @@ static const char *time_text(int64_t seconds, char out[32])
 
 /* ---- others ----------------------------------------------------------------------- */
 
-/* Does a gang come before it in the queue, as core/gangs.h orders them?  One with nothing to place, or without
- * its quorum of members, is in no queue. */
+bool explain_is_queued(const struct gang_result *g)
+{
+	/* Offline some of the pending ones may have been placed by now, whatever the others wait for. */
+	return g->pending > 0 && g->state != GANG_INCOMPLETE &&
+	       (g->why.why == WHY_NONE || why_is_room(g->why.why) || g->members - g->placed < g->pending);
+}
+
+static struct gang_key key_of(const struct gang_result *g)
+{
+	return (struct gang_key){.standing = g->standing, .priority = g->priority, .age_ns = g->created_ns};
+}
+
+static bool stands_before(const struct gang_result *a, const struct gang_result *it)
+{
+	const struct gang_key left = key_of(a), right = key_of(it);
+	const int order = gang_key_compare(&left, &right);
+
+	return order != 0 ? order < 0 : strcmp(a->gang, it->gang) < 0;
+}
+
 static bool is_before(const struct explanation *x, const struct gang_result *a)
 {
-	const struct gang_result *it = x->result;
+	return a != x->result && explain_is_queued(a) && stands_before(a, x->result);
+}
 
-	if (a == it || a->pending == 0 || a->state == GANG_INCOMPLETE)
-		return false;
-	if (a->standing != it->standing)
-		return a->standing < it->standing;
-	if (a->priority != it->priority && (it->standing != GANG_STANDS_LAST || a->created_ns == it->created_ns))
-		return a->priority > it->priority;
-	if (a->created_ns != it->created_ns)
-		return a->created_ns < it->created_ns;
-	return strcmp(a->gang, it->gang) < 0;
+/* Pods without a gang before it, of objects; of a live scheduler nobody knows. */
+static size_t pods_before(const struct explanation *x)
+{
+	const struct simulation *now = x->now.answers;
+	size_t n = 0;
+
+	for (size_t i = 0; i < now->placements_n; i++) {
+		const struct placement *p = &now->placements[i];
+		const struct gang_result alone = {
+			.gang = p->pod, .standing = GANG_STANDS_ORDINARY, .priority = p->priority, .created_ns = p->created_ns,
+		};
+
+		n += p->gang == NULL && p->queued && stands_before(&alone, x->result);
+	}
+	return n;
 }
 
 /* Placed now, and waiting when the gang goes first. */
@@ -131,6 +157,7 @@ static void json_help(cJSON *o, const struct explanation *x)
 		json_add_text(help, "kind", "time");
 		json_add_text(help, "by", time_text(x->starts_by_s, text));
 		json_add_number(help, "ended", x->ended);
+		json_checked(cJSON_AddBoolToObject(help, "overdue", x->starts_by_s <= (int64_t)time(NULL)));
 		cJSON_AddItemToArray(list, help);
 	}
 }
@@ -163,9 +190,17 @@ static void print_json(const struct explanation *x)
 		json_add_number(o, "fit", g->why.fit);
 		json_add_shortfalls(o, &g->why, x->names.resource, x->names.context);
 		json_reasons(o, x);
+	}
+	if (g->reason != NULL && explain_is_queued(g)) {
 		json_others(o, "before", x, false);
-		if (x->helps_tried || x->promises == NULL)
+		if (x->promises == NULL)
+			json_add_number(o, "beforePods", (int64_t)pods_before(x));
+		if (x->helps_tried || (x->promises == NULL && g->state == GANG_WAITING))
 			json_help(o, x);
+		if (x->helps_tried) {
+			json_checked(cJSON_AddBoolToObject(o, "startsNow", x->starts_now));
+			json_checked(cJSON_AddBoolToObject(o, "kindsCut", x->kinds_cut));
+		}
 	}
 	if (x->promises != NULL)
 		json_promises(o, x->promises);
@@ -190,12 +225,28 @@ static void print_others(const struct explanation *x, bool first)
 		if (!(first ? gives_way(x, g) : is_before(x, g)))
 			continue;
 		if (n++ < OTHERS_SHOWN)
-			printf("%s%s (%s)", n > 1 ? ", " : "", g->gang, g->state == GANG_PLACED ? "placed" : "waits");
+			ctl_say("%s%s (%s)", n > 1 ? ", " : "", g->gang, g->state == GANG_PLACED ? "placed" : "waits");
 	}
 	if (n > OTHERS_SHOWN)
 		printf(" and %zu more", n - OTHERS_SHOWN);
 	if (n == 0)
-		fputs(first ? "no gang" : "nobody", stdout);
+		fputs("no gang", stdout);
+}
+
+static const char *pods(uint64_t n)
+{
+	return n == 1 ? "pod" : "pods";
+}
+
+static void print_before(const struct explanation *x)
+{
+	size_t n = x->promises == NULL ? pods_before(x) : 0;
+
+	fputs("\nBefore it in the queue: ", stdout);
+	print_others(x, false);
+	if (n > 0)
+		printf(", %zu %s without a gang", n, pods(n));
+	putchar('\n');
 }
 
 static void print_help_found(const struct explanation *x)
@@ -204,27 +255,39 @@ static void print_help_found(const struct explanation *x)
 
 	puts("\nAny of these would let it start:");
 	for (size_t i = 0; i < x->helps_n; i++)
-		printf("  - %" PRIu32 " more node%s like %s\n", x->helps[i].nodes, x->helps[i].nodes > 1 ? "s" : "",
-		       x->helps[i].like->name);
+		ctl_say("  - %" PRIu32 " more node%s like %s\n", x->helps[i].nodes, x->helps[i].nodes > 1 ? "s" : "",
+		        x->helps[i].like->name);
 	if (x->starts_first) {
 		fputs("  - a priority above all others; these would wait instead: ", stdout);
 		print_others(x, true);
 		if (pods_giving_way(x) > 0)
-			printf(", %zu pods without a gang", pods_giving_way(x));
+			printf(", %zu %s without a gang", pods_giving_way(x), pods(pods_giving_way(x)));
 		putchar('\n');
 	}
 	if (x->starts_by_s > 0)
-		printf("  - waiting: by %s %" PRIu32 " pods that run now will have ended\n", time_text(x->starts_by_s, text),
-		       x->ended);
+		printf("  - waiting: by %s %" PRIu32 " %s that run%s now %s\n", time_text(x->starts_by_s, text), x->ended,
+		       pods(x->ended), x->ended == 1 ? "s" : "",
+		       x->starts_by_s > (int64_t)time(NULL) ? "will have ended" : "should have ended: overdue");
 }
 
 static void print_promises(const struct promises *p)
 {
-	printf("Promised by now: %" PRIu64 " pods are on their way to their nodes", p->pods_binding);
-	if (p->pods_claimed > 0)
-		printf(", room is kept for %" PRIu64 " pods of other schedulers", p->pods_claimed);
+	const char *between = "";
+
+	fputs("Promised by now: ", stdout);
+	if (p->pods_binding > 0) {
+		printf("%" PRIu64 " %s on %s to %s", p->pods_binding, p->pods_binding == 1 ? "pod is" : "pods are",
+		       p->pods_binding == 1 ? "its way" : "their way", p->pods_binding == 1 ? "its node" : "their nodes");
+		between = ", ";
+	}
+	if (p->pods_claimed > 0) {
+		printf("%sroom is kept for %" PRIu64 " %s of other schedulers", between, p->pods_claimed, pods(p->pods_claimed));
+		between = ", ";
+	}
 	if (p->held != NULL)
-		printf(", room is held for %s", p->held);
+		ctl_say("%sroom is held for %s", between, p->held);
+	else if (*between == '\0')
+		fputs("nothing", stdout);
 	puts(".");
 }
 
@@ -246,16 +309,18 @@ static void print_text(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
 
-	printf("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n", g->gang, g->dialect,
-	       gang_state_text(g->state), g->placed, g->members, g->quorum);
+	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n", g->gang, g->dialect,
+	        gang_state_text(g->state), g->placed, g->members, g->quorum);
 	if (g->reason == NULL)
 		return;
-	printf("\n%s\n\nBefore it in the queue: ", g->reason);
-	print_others(x, false);
-	putchar('\n');
+	ctl_say("\n%s\n", g->reason);
+	if (!explain_is_queued(g))
+		return;
+	print_before(x);
 	if (x->promises != NULL)
 		print_promises(x->promises);
-	print_help(x);
+	if (g->state == GANG_WAITING)
+		print_help(x);
 }
 
 void explain_print(const struct explanation *x, enum output output)

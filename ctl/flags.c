@@ -89,11 +89,20 @@ bool flags_knows(const struct flags *f, const char *name)
 
 bool flags_pass(struct flags *f, const char *name, const char *value)
 {
+	char *word;
+	size_t bytes;
+
 	if (!flags_knows(f, name))
 		return false;
-	flags_add(f, name);
-	if (value != NULL)
-		flags_add(f, value);
+	if (value == NULL) {
+		flags_add(f, name);
+		return true;
+	}
+	bytes = strlen(name) + 1 + strlen(value) + 1;
+	word = ctl_alloc(bytes, 1);
+	snprintf(word, bytes, "%s=%s", name, value);
+	flags_add(f, word);
+	free(word);
 	return true;
 }
 

@@ -45,7 +45,8 @@ static void print_help(void)
 	      "  --scheduler-name NAME    what it has as --scheduler-name; may be repeated (default muster)\n"
 	      "  -o json                  JSON instead of text; cpu is in milli, memory in bytes\n"
 	      "\n"
-	      "Exit status: 0 no differences, 1 there are some, 2 it can't be told.\n",
+	      "Exit status: 0 no differences, 1 there are some, 2 it can't be told, 78 the scheduler has\n"
+	      "another memory layout.\n",
 	      stdout);
 }
 
@@ -240,11 +241,14 @@ static void print_text(const struct findings *f, const struct ledger_look *live)
 
 	if (f->n > 0)
 		print_rows(f, live);
-	printf("%zu difference%s in %zu nodes and %zu gangs", n, n == 1 ? "" : "s", live->nodes.n, live->gangs.n);
+	printf("%zu difference%s in %zu node%s and %zu gang%s", n, n == 1 ? "" : "s", live->nodes.n,
+	       live->nodes.n == 1 ? "" : "s", live->gangs.n, live->gangs.n == 1 ? "" : "s");
 	if (live->in_flight > 0)
-		printf("; %" PRIu64 " pods are in flight: room is reserved, the binding not answered", live->in_flight);
+		printf("; %" PRIu64 " pod%s in flight: room is reserved, the binding not answered", live->in_flight,
+		       live->in_flight == 1 ? " is" : "s are");
 	if (f->moving > 0)
-		printf("; %zu values changed meanwhile and were not compared", f->moving);
+		printf("; %zu value%s changed meanwhile and %s not compared", f->moving, f->moving == 1 ? "" : "s",
+		       f->moving == 1 ? "was" : "were");
 	putchar('\n');
 }
 
@@ -277,7 +281,7 @@ static int check(const struct options *o)
 {
 	struct findings f = {0};
 	struct ledger_look *live = ctl_alloc(1, sizeof(*live));
-	char error[2048];
+	char error[2048] = "";
 	bool ok = compare(o, &f, live, error, sizeof(error)) && confirm(o, &f, live, error, sizeof(error));
 	int rc;
 

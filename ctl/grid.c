@@ -37,9 +37,9 @@ void grid_cell(struct grid *t, const char *format, ...)
 	char *cell;
 
 	va_start(args, format);
-	if (vasprintf(&cell, format, args) < 0)
-		ctl_no_memory();
+	cell = ctl_vprint(format, args);
 	va_end(args);
+	ctl_plain(cell);
 	if (t->n == t->room) {
 		t->room = t->room * 2 + 64;
 		t->cells = ctl_grow(t->cells, t->room, sizeof(*t->cells));

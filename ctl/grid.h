@@ -11,7 +11,7 @@ struct grid;
 struct grid *grid_new(const char *right);
 void grid_free(struct grid *g);
 
-/* The next cell, row by row, the heading first; copied. */
+/* The next cell, row by row, the heading first; copied, without control characters. */
 void grid_cell(struct grid *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void grid_print(const struct grid *g, FILE *to);

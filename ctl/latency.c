@@ -59,7 +59,7 @@ static int take_options(struct options *o, int argc, char **argv)
 	int c;
 
 	*o = (struct options){.command = argv[0], .listen = DEFAULT_LISTEN};
-	while ((c = getopt_long(argc, argv, "o:", flags, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "o:h", flags, NULL)) != -1)
 		switch (c) {
 		case OPT_LISTEN: o->listen = optarg; break;
 		case OPT_FOLLOW: o->follow = true; break;
@@ -68,6 +68,7 @@ static int take_options(struct options *o, int argc, char **argv)
 			if (!ctl_output(argv[0], optarg, &o->output))
 				return EXIT_USAGE;
 			break;
+		case 'h':
 		case OPT_HELP: print_help(); return EXIT_DONE;
 		case OPT_VERSION: puts("musterctl " MUSTER_VERSION); return EXIT_DONE;
 		default: return EXIT_USAGE;
@@ -234,7 +235,8 @@ static void print_page(const struct latency_page *p, bool blocks)
 {
 	print_stages(p);
 	if (p->not_followed > 0)
-		printf("\n%" PRIu64 " pods were not followed: too many at once.\n", p->not_followed);
+		printf("\n%" PRIu64 " pod%s not followed: too many at once.\n", p->not_followed,
+		       p->not_followed == 1 ? " was" : "s were");
 	if (!any_placed(p)) {
 		puts("\nNothing was placed yet.");
 		return;

@@ -11,16 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Those of musterctl up, when live_socket() has looked for them. */
+static char found[10 * FOLDER_BYTES];
+static size_t found_n;
+
 const char *live_socket(const char *given)
 {
-	static char found[FOLDER_BYTES + 16];
 	const char *socket = given != NULL ? given : getenv("MUSTER_SOCKET");
 
 	if (socket != NULL && socket[0] != '\0')
 		return socket;
-	if (access(LINK_DEFAULT_SOCKET, F_OK) != 0 && folder_find("muster.sock", found, sizeof(found)))
-		return found;
-	return LINK_DEFAULT_SOCKET;
+	if (access(LINK_DEFAULT_SOCKET, F_OK) != 0)
+		found_n = folder_sockets(found, sizeof(found));
+	return found_n == 1 ? found : LINK_DEFAULT_SOCKET;
 }
 
 enum { OPT_SOCKET = 256, OPT_HELP, OPT_VERSION };
@@ -79,7 +82,10 @@ int live_open(struct live *l)
 		l->names = ctl_alloc(l->observer.places.limits.names, sizeof(*l->names));
 		return EXIT_DONE;
 	}
-	if (rc == -ENOENT || rc == -ECONNREFUSED)
+	if (found_n > 1)
+		fprintf(stderr, "%s: %zu musters run: %s; --socket or $MUSTER_SOCKET names one of them\n", l->command, found_n,
+		        found);
+	else if (rc == -ENOENT || rc == -ECONNREFUSED)
 		fprintf(stderr, "%s: no muster-core serves %s; --socket or $MUSTER_SOCKET names another place\n",
 		        l->command, l->socket);
 	else

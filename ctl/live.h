@@ -22,7 +22,8 @@ struct live {
 int live_options(struct live *l, int argc, char **argv, const char *help);
 
 /* The socket of a command: what was given, $MUSTER_SOCKET, the default; and when nothing
- * is there, that of the one `musterctl up` that this user runs without --socket. */
+ * is there, that of the one `musterctl up` that this user runs without --socket.  With several
+ * of those it is the default, and live_open() names them. */
 const char *live_socket(const char *given);
 
 /* Connect.  EXIT_DONE, or the exit code and a message. */

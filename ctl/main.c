@@ -37,8 +37,8 @@ static void print_help(FILE *to)
 	fprintf(to,
 	      "\n"
 	      "%s COMMAND --help tells the flags of a command.\n"
-	      "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 78 wrong\n"
-	      "configuration or another memory layout.\n", our_name);
+	      "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 78 another\n"
+	      "memory layout, or the address to listen on is taken.\n", our_name);
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -17,7 +17,7 @@
 #define NOW_NS UINT64_C(1000000000)
 
 struct passed_over {
-	char *kind;
+	char *kind; /* "Secret", with its group "Pod of metrics.k8s.io/v1beta1" */
 	size_t n;
 };
 
@@ -43,6 +43,8 @@ struct offline {
 	struct reason **gangs;    /* by gang id */
 	struct limits limits;
 	struct judgement *judgement; /* NULL before the first */
+
+	struct bytes node; /* what admission_node() made last */
 
 	struct passed_over *passed;
 	size_t passed_n;
@@ -101,6 +103,7 @@ void offline_free(struct offline *o)
 	free(o->gangs);
 	free(o->nodes);
 	free(o->binds);
+	bytes_free(&o->node);
 	free(o->filling);
 	free(o);
 }
@@ -115,10 +118,14 @@ bool offline_score(const char *command, const char *name, enum score_policy *out
 
 /* ---- objects in --------------------------------------------------------- */
 
-static void pass_over(struct offline *o, const char *kind)
+static void pass_over(struct offline *o, const struct object *object)
 {
+	const bool grouped = strchr(object->api_version, '/') != NULL;
+	char kind[256];
 	size_t i = 0;
 
+	snprintf(kind, sizeof(kind), "%s%s%s", object->kind, grouped ? " of " : "", grouped ? object->api_version : "");
+	ctl_plain(kind);
 	while (i < o->passed_n && strcmp(o->passed[i].kind, kind) != 0)
 		i++;
 	if (i == o->passed_n) {
@@ -139,11 +146,13 @@ static bool put(struct offline *o, struct admission *admission, const struct obj
 	int rc;
 
 	if (resource < 0) {
-		pass_over(o, object->kind);
+		pass_over(o, object);
 		return true;
 	}
 	if (resource == RESOURCE_INDEX_PODS && !admission_pod(admission, object, &json, error, error_bytes))
 		return false;
+	if (resource == RESOURCE_INDEX_NODES)
+		json = admission_node(object, &o->node);
 	rc = model_put(o->model, resource, json.at, json.bytes, &e);
 	if (rc == 0)
 		return true;
@@ -167,23 +176,49 @@ bool offline_put_all(struct offline *o, const struct files *files, char *error, 
 	return offline_put_changed(o, files, unchanged, NULL, error, error_bytes);
 }
 
+static int names_compare(const void *a, const void *b)
+{
+	const struct object *left = *(const struct object *const *)a, *right = *(const struct object *const *)b;
+	const int order = strcmp(left->namespace, right->namespace);
+
+	return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+/* Pods by their names, as a list of the API server has them: members of a gang that are equally old are taken as they
+ * come.  To be freed. */
+static const struct object **as_listed(const struct files *files, size_t *n)
+{
+	const struct object *objects = files_objects(files, n);
+	const struct object **all = ctl_alloc(*n + 1, sizeof(const struct object *)), **pods = all;
+
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(objects[i].kind, "Pod") != 0)
+			*pods++ = &objects[i];
+	for (size_t i = 0, pods_n = 0; i < *n; i++)
+		if (strcmp(objects[i].kind, "Pod") == 0)
+			pods[pods_n++] = &objects[i];
+	qsort(pods, *n - (size_t)(pods - all), sizeof(const struct object *), names_compare);
+	return all;
+}
+
 bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change, void *context,
                          char *error, size_t error_bytes)
 {
 	struct admission *admission = admission_new();
 	size_t n;
-	const struct object *objects = files_objects(files, &n);
+	const struct object **objects = as_listed(files, &n);
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < n; i++)
-		if (admission_takes(&objects[i]))
-			ok = admission_put(admission, &objects[i], error, error_bytes);
+		if (admission_takes(objects[i]))
+			ok = admission_put(admission, objects[i], error, error_bytes);
 	for (size_t i = 0; ok && i < n; i++) {
-		struct object object = objects[i];
+		struct object object = *objects[i];
 
-		if (!admission_takes(&object) && change(context, &objects[i], &object.json))
+		if (!admission_takes(&object) && change(context, objects[i], &object.json))
 			ok = put(o, admission, &object, error, error_bytes);
 	}
+	free(objects);
 	admission_free(admission);
 	return ok;
 }
@@ -192,7 +227,8 @@ bool offline_put_more(struct offline *o, const struct object *object, char *erro
 {
 	struct decode_error e = {0};
 	int resource = model_resource_index(o->model, object->api_version, object->kind);
-	int rc = resource < 0 ? -EINVAL : model_put(o->model, resource, object->json.at, object->json.bytes, &e);
+	struct text json = resource == RESOURCE_INDEX_NODES ? admission_node(object, &o->node) : object->json;
+	int rc = resource < 0 ? -EINVAL : model_put(o->model, resource, json.at, json.bytes, &e);
 
 	if (rc == -ENOMEM)
 		ctl_no_memory();

@@ -46,7 +46,7 @@ bool offline_put_changed(struct offline *o, const struct files *files, offline_c
 /* One more object, which no admission has to do with. */
 bool offline_put_more(struct offline *o, const struct object *object, char *error, size_t error_bytes);
 
-/* "3 ConfigMap, 1 Service" of the kinds passed over, "" when there were none. */
+/* "3 Secret, 1 Ingress of networking.k8s.io/v1" of the kinds passed over, "" when there were none. */
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes);
 
 /* Tell a core of everything.  False and `error` as from offline_place(). */

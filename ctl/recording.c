@@ -269,6 +269,8 @@ const char *recording_tail_text(const struct recording *r, char *out, size_t out
 		return "has no end: the core was killed, or runs still";
 	if (r->tail == TAIL_CUT)
 		return "ends within a block: the core was killed, or the file was cut";
+	if (r->tail_arg == 0)
+		return "ended when the core ran out of memory";
 	snprintf(out, out_bytes, "ended when the core crashed (signal %u)", r->tail_arg);
 	return out;
 }

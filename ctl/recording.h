@@ -13,7 +13,7 @@
 enum recording_tail {
 	TAIL_OPEN,    /* between two blocks: the core was killed, or runs still */
 	TAIL_CUT,     /* within a block: likewise, or the file was cut */
-	TAIL_CRASHED, /* tail_arg: the signal */
+	TAIL_CRASHED, /* tail_arg: the signal, 0: out of memory */
 	TAIL_ENDED,   /* tail_arg: enum recording_end */
 };
 

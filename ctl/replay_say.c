@@ -166,7 +166,7 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		return out;
 	}
 	memcpy(&c, body, wanted);
-	if (kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK)
+	if (record_is_bind(kind))
 		say_bind(names, kind, &c.bind, out, out_bytes);
 	else if (kind == CMD_GANG)
 		say_gang(names, &c.gang, out, out_bytes);

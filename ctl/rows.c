@@ -62,7 +62,7 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 
 bool rows_gang_waits(const struct gang_copy *g)
 {
-	return g->row.state != GANG_PLACED && g->row.reason.why != WHY_NONE;
+	return g->row.reason.why != WHY_NONE && (g->row.state != GANG_PLACED || g->row.members > g->row.bound);
 }
 
 uint64_t rows_gang_age_ns(const struct gang_copy *g, uint64_t now_ns)

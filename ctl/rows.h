@@ -24,7 +24,7 @@ struct nodes rows_nodes(const struct observer *o);
 /* Only the one of that name, or all (NULL). */
 struct gangs rows_gangs(const struct observer *o, const char *wanted);
 
-/* Is there a reason why it waits? */
+/* Is there a reason why it waits, or what is left of one that is placed? */
 bool rows_gang_waits(const struct gang_copy *g);
 
 /* At that time since 1970; 0 when it is not known. */

@@ -20,7 +20,8 @@ struct options {
 
 static void print_help(void)
 {
-	fputs("musterctl simulate -f FILE... [-o json] [--scheduler-name NAME]... [--score NAME]\n"
+	fputs("musterctl simulate -f FILE... [-o json] [--scheduler-name NAME]...\n"
+	      "                   [--score kube|pack|bestfit]\n"
 	      "\n"
 	      "Places everything that is pending in these objects, offline, by the code that the\n"
 	      "daemons run. Pods with a node stay where they are. Nothing is written anywhere.\n"
@@ -86,10 +87,10 @@ static int take_options(struct options *o, int argc, char **argv)
 			return EXIT_USAGE; /* getopt has said what is wrong */
 		}
 	}
-	if (o->files_n == 0)
-		return ctl_usage(argv[0], "-f FILE is missing; see %s --help", argv[0]);
 	for (; optind < argc; optind++)
 		add_text(&o->files, &o->files_n, argv[optind]);
+	if (o->files_n == 0)
+		return ctl_usage(argv[0], "-f FILE is missing; see %s --help", argv[0]);
 	return -1;
 }
 

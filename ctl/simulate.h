@@ -11,6 +11,10 @@ struct placement {
 	char *gang;    /* "ns/name", NULL: alone */
 	const char *node; /* NULL: it waits */
 	char *reason;  /* NULL when it has a node */
+	bool with_gang; /* it waits for what its gang waits for */
+	bool queued;    /* nothing of its own keeps it from being placed */
+	int32_t priority;
+	uint64_t created_ns;
 };
 
 struct gang_result {
@@ -22,7 +26,7 @@ struct gang_result {
 	int32_t priority;
 	uint64_t created_ns; /* of its oldest member when the group tells none */
 	enum gang_standing standing;
-	char *reason; /* NULL when placed */
+	char *reason; /* why it waits, or what is left of it; NULL when nothing does */
 	struct reason why;
 };
 
@@ -30,6 +34,7 @@ struct simulation {
 	const struct model *model;
 	struct placement *placements; /* sorted by pod */
 	size_t placements_n, waiting_n;
+	size_t leaving_n; /* without a node and being deleted: they wait for nothing */
 	struct gang_result *gangs; /* sorted by gang */
 	size_t gangs_n;
 };

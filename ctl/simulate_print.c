@@ -71,8 +71,8 @@ static void print_placements(const struct simulation *s)
 		grid_cell(t, "%s", p->pod);
 		grid_cell(t, "%s", p->node != NULL ? p->node : "-");
 		grid_cell(t, "%s", p->gang != NULL ? p->gang : "-");
-		/* A gang has one reason, and its own table. */
-		grid_cell(t, "%s", p->reason == NULL ? "" : p->gang != NULL ? "waits with its gang" : p->reason);
+		/* What a gang waits for is in its own table. */
+		grid_cell(t, "%s", p->reason == NULL ? "" : p->with_gang ? "waits with its gang" : p->reason);
 	}
 	grid_print(t, stdout);
 	grid_free(t);
@@ -105,7 +105,7 @@ static void print_gangs(const struct simulation *s)
 
 static void print_text(const struct simulation *s)
 {
-	size_t placed = s->placements_n - s->waiting_n, gangs = 0;
+	size_t pending = s->placements_n - s->leaving_n, gangs = 0;
 
 	if (s->placements_n > 0)
 		print_placements(s);
@@ -114,7 +114,7 @@ static void print_text(const struct simulation *s)
 	for (size_t i = 0; i < s->gangs_n; i++)
 		gangs += s->gangs[i].state == GANG_PLACED;
 	printf("%s%zu of %zu pending pods placed, %zu of %zu gangs\n", s->placements_n + s->gangs_n > 0 ? "\n" : "",
-	       placed, s->placements_n, gangs, s->gangs_n);
+	       pending - s->waiting_n, pending, gangs, s->gangs_n);
 }
 
 void simulation_print(const struct simulation *s, enum output output)

@@ -61,10 +61,32 @@ static void note_refusal(void *context, const struct pod_view *pod)
 		b->refusals[pod->gang_id] = pod->refusal;
 }
 
+/* Why a pod waits, which may be its own: the gang is placed without it. */
+static char *pod_reason(const struct building *b, const struct pod_view *pod, const struct gang_row *row,
+                        const struct placement *p)
+{
+	struct reason_about about = {.gang = p->gang, .refusal = pod->refusal};
+	struct gang_view gang;
+
+	if (pod->deleting)
+		return ctl_copy("is being deleted");
+	if (row != NULL && !p->with_gang && (pod->refusal[0] != '\0' || pod->gated)) {
+		about.gang = NULL;
+		return print_reason(b->s->model, &(struct reason){.why = pod->gated ? WHY_GATED : WHY_REFUSED}, &about);
+	}
+	if (row != NULL && model_gang(b->s->model, pod->gang_id, row->generation, &gang)) {
+		about.texts = gang.texts;
+		if (about.refusal[0] == '\0')
+			about.refusal = gang_refusal(b, pod->gang_id, &gang);
+	}
+	return print_reason(b->s->model, offline_reason(b->o, pod), &about);
+}
+
 static void add_pod(void *context, const struct pod_view *pod)
 {
 	struct building *b = context;
 	struct simulation *s = b->s;
+	const struct gang_row *row = pod->gang_id < b->gangs_max ? gang_row(offline_ledger(b->o), pod->gang_id) : NULL;
 	struct placement *p;
 
 	if (!pod->ours || pod->node[0] != '\0')
@@ -74,27 +96,25 @@ static void add_pod(void *context, const struct pod_view *pod)
 		s->placements = ctl_grow(s->placements, b->room, sizeof(*s->placements));
 	}
 	p = &s->placements[s->placements_n++];
-	if (pod->gang_id < b->gangs_max)
+	if (row != NULL && !pod->deleting)
 		b->pending[pod->gang_id]++;
 	*p = (struct placement){
 		.pod = print_two(pod->namespace, pod->name),
 		.node = offline_node(b->o, pod->id),
+		.queued = !pod->deleting && !pod->gated && pod->refusal[0] == '\0',
+		.priority = pod->priority,
+		.created_ns = pod->created_ns,
 	};
 	if (pod->gang[0] != '\0')
 		p->gang = print_two(pod->namespace, pod->gang);
-	if (p->node == NULL) {
-		struct reason_about about = {.gang = p->gang, .refusal = pod->refusal};
-		struct gang_view gang;
-
-		if (pod->gang_id < b->gangs_max &&
-		    model_gang(s->model, pod->gang_id, gang_row(offline_ledger(b->o), pod->gang_id)->generation, &gang)) {
-			about.texts = gang.texts;
-			if (about.refusal[0] == '\0')
-				about.refusal = gang_refusal(b, pod->gang_id, &gang);
-		}
-		p->reason = print_reason(s->model, offline_reason(b->o, pod), &about);
+	if (p->node != NULL)
+		return;
+	p->with_gang = row != NULL && row->state != GANG_PLACED && !pod->deleting;
+	p->reason = pod_reason(b, pod, row, p);
+	if (pod->deleting)
+		s->leaving_n++;
+	else
 		s->waiting_n++;
-	}
 }
 
 static void add_gang(struct building *b, gang_id id)
@@ -122,7 +142,7 @@ static void add_gang(struct building *b, gang_id id)
 		.why = row->reason,
 	};
 	about = (struct reason_about){.gang = g->gang, .refusal = gang_refusal(b, id, &view), .texts = view.texts};
-	if (g->state != GANG_PLACED)
+	if (g->state != GANG_PLACED || (row->reason.why != WHY_NONE && g->members > g->placed))
 		g->reason = print_reason(s->model, &row->reason, &about);
 }
 

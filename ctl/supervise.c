@@ -17,7 +17,7 @@
 #define DELAY_FIRST_MS 100
 #define DELAY_MAX_MS 5000
 #define LIVED_WELL_NS (UINT64_C(2000) * NS_PER_MS) /* after that its death is a first one again */
-#define STOP_PATIENCE_NS (UINT64_C(10000) * NS_PER_MS)
+#define STOP_PATIENCE_NS (UINT64_C(15000) * NS_PER_MS) /* the frontend takes up to 12 s for its last answers and the lease */
 #define POLL_NS (50 * NS_PER_MS)
 
 static uint64_t now_ns(void)
@@ -218,21 +218,35 @@ static int keep_running(struct supervisor *s, const sigset_t *signals)
 	}
 }
 
+/* What nohup, or a shell for what runs in the background, has us ignore: blocked, it would be waited for as any other. */
+static bool is_ignored(int number)
+{
+	struct sigaction act;
+
+	return sigaction(number, NULL, &act) == 0 && act.sa_handler == SIG_IGN;
+}
+
 int supervise(struct supervisor *s)
 {
+	const struct timespec at_once = {0};
 	sigset_t signals, before;
 	bool clean = true;
 	int rc;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIGCHLD);
+	if (!is_ignored(SIGINT))
+		sigaddset(&signals, SIGINT);
+	if (!is_ignored(SIGHUP))
+		sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	rc = keep_running(s, &signals);
 	for (size_t i = s->n; i > 0; i--)
 		clean = stop(s, &s->daemons[i - 1]) && clean;
+	/* A second one that came meanwhile would kill us before the rest is cleaned up. */
+	while (sigtimedwait(&signals, NULL, &at_once) > 0)
+		;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc == EXIT_DONE && !clean ? EXIT_NO : rc;
 }

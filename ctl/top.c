@@ -22,7 +22,8 @@ struct options {
 
 static void print_help(void)
 {
-	fputs("musterctl top [--socket PATH] [-n SECONDS] [--once | --batch] [--sort NAME] [--filter TEXT]\n"
+	fputs("musterctl top [--socket PATH] [-n SECONDS] [--once | --batch] [--filter TEXT] [--waiting]\n"
+	      "              [--sort queue|name|age|priority|members]\n"
 	      "\n"
 	      "The live scheduler as it goes on: rates, how full each node is, the gangs and why they\n"
 	      "wait. Reads the ledger alone. Keys: q ends; s n a p m sort by queue, name, age, priority,\n"
@@ -155,7 +156,7 @@ int top_main(int argc, char **argv)
 		rc = top_screen(&o.live, &o.view, o.interval_s);
 	live_close(&o.live);
 	if (rc == -1)
-		return ctl_usage(argv[0], "$TERM is \"%s\", of which nothing is known; --once and --batch print text",
+		return ctl_usage(argv[0], "$TERM is \"%s\", which is unknown or can't move its cursor; --once and --batch print text",
 		                 getenv("TERM") != NULL ? getenv("TERM") : "");
 	return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
 }

@@ -48,7 +48,7 @@ void top_look_free(struct top_look *look);
 void top_draw(struct sheet *s, const struct live *l, const struct top_look *look, const struct top_look *earlier,
               struct top_view *view, size_t wide, size_t high);
 
-/* Until a key or signal ends it; -1 when there is no terminal of that kind. */
+/* Until a key or signal ends it; -1 when there is no terminal of that kind, or it can't move its cursor. */
 int top_screen(struct live *l, struct top_view *view, double interval_s);
 
 #endif

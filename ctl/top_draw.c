@@ -2,6 +2,7 @@
 
 #include "ctl/ctl.h"
 #include "ctl/units.h"
+#include "ipc/order.h"
 #include "ipc/states.h"
 
 #include <inttypes.h>
@@ -11,6 +12,10 @@
 
 #define MAP_ROWS_PLAIN 40u
 #define NAME_WIDE_MAX 48
+#define GANG_WIDE 56u /* of a row, between the name and the reason */
+#define LEGEND_WIDE 100u
+#define WHY_ROWS 3u
+#define WHY_HIGH_MIN 20u /* a lower screen has gangs only */
 
 const char *const top_sort_names[TOP_SORTS] = {"queue", "name", "age", "priority", "members"};
 
@@ -152,9 +157,11 @@ static void draw_map(struct sheet *s, const struct top_look *look, size_t wide, 
 	sheet_line(s);
 	sheet_line(s);
 	sheet_add(s, INK_STRONG, "NODES ");
-	sheet_add(s, INK_DIM, "by name, %zu to a cell: tenths of the resource that is scarcest there; . nearly empty, # full", each);
-	if (each == 1)
-		sheet_add(s, INK_DIM, ", c cordoned, x gone");
+	if (wide < LEGEND_WIDE)
+		sheet_add(s, INK_DIM, "by name, %zu to a cell: tenths used; . empty, # full%s", each, each == 1 ? ", c cordoned, x gone" : "");
+	else
+		sheet_add(s, INK_DIM, "by name, %zu to a cell: tenths of the resource that is scarcest there; . nearly empty, # full%s",
+		          each, each == 1 ? ", c cordoned, x gone" : "");
 	for (size_t i = 0, column = 0; i < look->nodes.n; i += each, column++) {
 		if (column % wide == 0)
 			sheet_line(s);
@@ -169,7 +176,7 @@ static int number_order(uint64_t x, uint64_t y)
 	return (x > y) - (x < y);
 }
 
-/* The order in which they are planned: those that wait first. */
+/* The order in which they are planned, those that wait first. */
 static int queue_order(const struct gang_row *x, const struct gang_row *y)
 {
 	static const int rank[GANG_STATES] = {[GANG_WAITING] = 0, [GANG_BINDING] = 1, [GANG_INCOMPLETE] = 2,
@@ -177,9 +184,8 @@ static int queue_order(const struct gang_row *x, const struct gang_row *y)
 
 	if (x->state != y->state)
 		return x->state < GANG_STATES && y->state < GANG_STATES ? rank[x->state] - rank[y->state] : 0;
-	if (x->priority != y->priority)
-		return x->priority > y->priority ? -1 : 1;
-	return number_order(x->created_ns, y->created_ns);
+	return gang_key_compare(&(struct gang_key){.standing = x->standing, .priority = x->priority, .age_ns = x->created_ns},
+	                        &(struct gang_key){.standing = y->standing, .priority = y->priority, .age_ns = y->created_ns});
 }
 
 static int compare(const void *a, const void *b, void *context)
@@ -214,10 +220,18 @@ static enum ink state_ink(uint32_t state)
 	return state == GANG_PLACED ? INK_GOOD : state == GANG_BINDING ? INK_BUSY : INK_BAD;
 }
 
+/* The gangs that are shown, in order. */
+struct shown {
+	const struct gang_copy **at; /* to be freed */
+	size_t n;
+	int name_wide;
+	bool cut; /* longer names are cut */
+};
+
 static void draw_gang(struct sheet *s, const struct live *l, const struct top_look *look, const struct gang_copy *g,
-                      int name_wide)
+                      const struct shown *shown)
 {
-	bool waits = rows_gang_waits(g);
+	bool waits = rows_gang_waits(g), cut = shown->cut && strlen(g->name) > (size_t)shown->name_wide;
 	char age[32] = "-", need[32] = "";
 	char *reason = waits ? live_reason(l, g) : NULL;
 
@@ -226,63 +240,124 @@ static void draw_gang(struct sheet *s, const struct live *l, const struct top_lo
 	if (waits)
 		snprintf(need, sizeof(need), "%" PRIu32 "/%" PRIu32, g->row.reason.fit, g->row.reason.need);
 	sheet_line(s);
-	sheet_add(s, INK_PLAIN, "%-*s   ", name_wide, g->name);
+	if (cut)
+		sheet_add(s, INK_PLAIN, "%.*s~   ", shown->name_wide - 1, g->name);
+	else
+		sheet_add(s, INK_PLAIN, "%-*s   ", shown->name_wide, g->name);
 	sheet_add(s, state_ink(g->row.state), "%-10s", gang_state_text(g->row.state));
 	sheet_add(s, INK_PLAIN, " %9s %6" PRIu32 " %7" PRIu32 " %8" PRId32 " %5s   %s", need, g->row.bound, g->row.members,
 	          g->row.priority, age, waits ? reason : "");
 	free(reason);
 }
 
-static const struct gang_copy **chosen_gangs(const struct top_look *look, struct top_view *view, size_t *n, int *name_wide)
+static struct shown choose_gangs(const struct top_look *look, struct top_view *view, size_t wide, bool screen)
 {
-	const struct gang_copy **chosen = ctl_alloc(look->gangs.n + 1, sizeof(*chosen));
+	size_t most = screen && wide / 3 < NAME_WIDE_MAX ? wide / 3 : NAME_WIDE_MAX;
+	struct shown shown = {.at = ctl_alloc(look->gangs.n + 1, sizeof(*shown.at)), .name_wide = 4, .cut = screen};
 
-	*n = 0;
-	*name_wide = 4;
 	for (size_t i = 0; i < look->gangs.n; i++) {
 		const struct gang_copy *g = &look->gangs.at[i];
-		size_t wide = strlen(g->name);
+		size_t name_wide = strlen(g->name);
 
 		if (!is_chosen(g, view))
 			continue;
-		chosen[(*n)++] = g;
-		if (wide > (size_t)*name_wide)
-			*name_wide = wide < NAME_WIDE_MAX ? (int)wide : NAME_WIDE_MAX;
+		shown.at[shown.n++] = g;
+		name_wide = name_wide < most ? name_wide : most;
+		if (name_wide > (size_t)shown.name_wide)
+			shown.name_wide = (int)name_wide;
 	}
-	if (*n > 1)
-		qsort_r(chosen, *n, sizeof(*chosen), compare, view);
-	return chosen;
+	if (shown.n > 1)
+		qsort_r(shown.at, shown.n, sizeof(*shown.at), compare, view);
+	if (view->first >= shown.n)
+		view->first = shown.n > 0 ? shown.n - 1 : 0;
+	return shown;
 }
 
 /* `rows` of them at most. */
-static void draw_gangs(struct sheet *s, const struct live *l, const struct top_look *look, struct top_view *view, size_t rows)
+static void draw_gangs(struct sheet *s, const struct live *l, const struct top_look *look, const struct top_view *view,
+                       const struct shown *shown, size_t rows)
 {
-	size_t n;
-	int name_wide;
-	const struct gang_copy **chosen = chosen_gangs(look, view, &n, &name_wide);
-
-	if (view->first >= n)
-		view->first = n > 0 ? n - 1 : 0;
 	sheet_line(s);
 	sheet_line(s);
 	sheet_add(s, INK_STRONG, "GANGS ");
-	sheet_add(s, INK_DIM, "%zu of %zu by %s%s%s", n, look->gangs.n, view->reversed ? "falling " : "",
+	sheet_add(s, INK_DIM, "%zu of %zu by %s%s%s", shown->n, look->gangs.n, view->reversed ? "falling " : "",
 	          top_sort_names[view->sort], view->waiting_only ? ", that wait" : "");
 	if (view->filter[0] != '\0' || view->typing)
 		sheet_add(s, INK_BUSY, ", with \"%s%s\"", view->filter, view->typing ? "_" : "");
 	sheet_line(s);
-	sheet_add(s, INK_STRONG, "%-*s   %-10s %9s %6s %7s %8s %5s   %s", name_wide, "GANG", "STATE", "FIT/NEED", "PLACED",
-	          "MEMBERS", "PRIORITY", "AGE", "REASON");
-	for (size_t i = view->first; i < n && i - view->first < rows; i++)
-		draw_gang(s, l, look, chosen[i], name_wide);
-	free(chosen);
+	sheet_add(s, INK_STRONG, "%-*s   %-10s %9s %6s %7s %8s %5s   %s", shown->name_wide, "GANG", "STATE", "FIT/NEED",
+	          "PLACED", "MEMBERS", "PRIORITY", "AGE", "REASON");
+	for (size_t i = view->first; i < shown->n && i - view->first < rows; i++)
+		draw_gang(s, l, look, shown->at[i], shown);
+}
+
+/* ---- the screen's end ------------------------------------------------------------------- */
+
+/* Why the first gang that is shown waits, when its row has no room for that; to be freed.  NULL: there is
+ * nothing to say. */
+static char *why_first(const struct live *l, const struct top_view *view, const struct shown *shown, size_t wide)
+{
+	const struct gang_copy *g = shown->n > 0 ? shown->at[view->first] : NULL;
+	char *reason, *text;
+
+	if (g == NULL || !rows_gang_waits(g))
+		return NULL;
+	reason = live_reason(l, g);
+	if ((size_t)shown->name_wide + GANG_WIDE + strlen(reason) <= wide)
+		text = NULL;
+	else if (asprintf(&text, "%s: %s", g->name, reason) < 0)
+		ctl_no_memory();
+	free(reason);
+	return text;
+}
+
+/* How much of it goes on a line: up to a space if there is one. */
+static size_t line_of(const char *text, size_t wide)
+{
+	size_t n = strlen(text);
+
+	if (n <= wide)
+		return n;
+	for (n = wide; n > 0 && text[n] != ' '; n--)
+		;
+	return n > 0 ? n : wide;
+}
+
+/* The lines that a text takes, WHY_ROWS at most; drawn unless `s` is NULL. */
+static size_t draw_wrapped(struct sheet *s, const char *text, size_t wide)
+{
+	size_t rows = 0;
+
+	for (; *text != '\0' && rows < WHY_ROWS; rows++) {
+		size_t n = line_of(text, wide);
+
+		if (s != NULL) {
+			sheet_line(s);
+			sheet_add(s, INK_BAD, "%.*s", (int)n, text);
+		}
+		text += n;
+		text += strspn(text, " ");
+	}
+	return rows;
+}
+
+static void draw_keys(struct sheet *s, size_t wide)
+{
+	static const char all[] =
+		"q ends  s n a p m sort by queue name age priority members (again: reversed)  w waiting  / filter  arrows";
+
+	sheet_line(s);
+	sheet_add(s, INK_DIM, "%s", wide >= sizeof(all) - 1 ? all : "q ends  s n a p m sort  w waiting  / filter  arrows");
 }
 
 void top_draw(struct sheet *s, const struct live *l, const struct top_look *look, const struct top_look *earlier,
               struct top_view *view, size_t wide, size_t high)
 {
-	size_t map_rows = high > 0 ? high / 4 + 1 : MAP_ROWS_PLAIN, rows = SIZE_MAX;
+	size_t map_rows = high > 0 ? high / 4 + 1 : MAP_ROWS_PLAIN, rows = SIZE_MAX, why_rows = 0;
+	struct shown shown;
+	char *why = NULL;
 
+	wide = wide > 0 ? wide : 1;
 	sheet_clear(s);
 	sheet_line(s);
 	sheet_add(s, INK_STRONG, "muster on %s: ", l->socket);
@@ -295,15 +370,22 @@ void top_draw(struct sheet *s, const struct live *l, const struct top_look *look
 	draw_rates(s, look, earlier);
 	draw_used(s, l, look);
 	draw_counts(s, look);
-	draw_map(s, look, wide > 0 ? wide : 1, map_rows);
+	draw_map(s, look, wide, map_rows);
+	shown = choose_gangs(look, view, wide, high > 0);
+	if (high >= WHY_HIGH_MIN)
+		why = why_first(l, view, &shown, wide);
+	if (why != NULL)
+		why_rows = draw_wrapped(NULL, why, wide);
 	/* Three lines of headings, one of keys. */
 	if (high > 0)
-		rows = s->n + 4 < high ? high - s->n - 4 : 0;
-	draw_gangs(s, l, look, view, rows);
-	if (high == 0)
-		return;
-	while (s->n + 1 < high)
+		rows = s->n + 4 + why_rows < high ? high - s->n - 4 - why_rows : 0;
+	draw_gangs(s, l, look, view, &shown, rows);
+	free(shown.at);
+	while (s->n + 1 + why_rows < high)
 		sheet_line(s);
-	sheet_line(s);
-	sheet_add(s, INK_DIM, "q ends  s n a p m sort by queue name age priority members (again: reversed)  w waiting  / filter  arrows");
+	if (why != NULL)
+		draw_wrapped(s, why, wide);
+	free(why);
+	if (high > 0)
+		draw_keys(s, wide);
 }

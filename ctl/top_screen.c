@@ -164,8 +164,8 @@ int top_screen(struct live *l, struct top_view *view, double interval_s)
 	const char *kind = getenv("TERM");
 	SCREEN *screen;
 
-	/* newterm() says the same, but forgets memory then. */
-	if (kind == NULL || tgetent(NULL, kind) <= 0)
+	/* newterm() says the same, but forgets memory then; and it takes one whose cursor can't be moved. */
+	if (kind == NULL || tgetent(NULL, kind) <= 0 || tgetstr("cm", NULL) == NULL)
 		return -1;
 	set_escdelay(50);
 	screen = newterm(NULL, stdout, stdin);

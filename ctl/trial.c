@@ -12,11 +12,22 @@ struct changing {
 	const struct change *change;
 	char *text;       /* of the object that was changed last */
 	uint32_t ended;
+	const struct object *bad; /* one that can't be changed, NULL */
 };
 
 static cJSON *parse(const struct object *object)
 {
 	return cJSON_ParseWithLength(object->json.at, object->json.bytes);
+}
+
+/* The model takes some texts that cJSON does not: half a pair of surrogates. */
+static bool cannot_parse(const struct object *object, char *error, size_t error_bytes)
+{
+	char where[512];
+
+	snprintf(error, error_bytes, "%s: %s %s can't be parsed, so it can't be tried in another form",
+	         object_where(object, where, sizeof(where)), object->kind, object->name);
+	return false;
 }
 
 static const char *text_at(const cJSON *o, const char *outer, const char *inner)
@@ -26,14 +37,15 @@ static const char *text_at(const cJSON *o, const char *outer, const char *inner)
 
 /* ---- nodes ------------------------------------------------------------------------ */
 
-/* The node's JSON under another name, as one that has just come: nothing attached to it. */
-static char *node_copy(const struct object *like, uint32_t number, char *name, size_t name_bytes)
+/* The node's JSON under another name, as one that has just come: nothing attached to it.  NULL: it can't be parsed. */
+static char *node_copy(const struct object *like, const char *name)
 {
 	cJSON *o = parse(like), *meta = cJSON_GetObjectItemCaseSensitive(o, "metadata");
 	cJSON *labels = cJSON_GetObjectItemCaseSensitive(meta, "labels"), *host;
 	char *text;
 
-	snprintf(name, name_bytes, "%.200s-more-%u", like->name, number);
+	if (o == NULL)
+		return NULL;
 	cJSON_ReplaceItemInObjectCaseSensitive(meta, "name", cJSON_CreateString(name));
 	cJSON_DeleteItemFromObjectCaseSensitive(meta, "uid");
 	cJSON_DeleteItemFromObjectCaseSensitive(meta, "resourceVersion");
@@ -50,12 +62,19 @@ static char *node_copy(const struct object *like, uint32_t number, char *name, s
 
 static bool nodes_add(struct offline *offline, const struct change *c, char *error, size_t error_bytes)
 {
+	uint32_t number = 0;
 	bool ok = true;
 
 	for (uint32_t i = 0; ok && i < c->nodes; i++) {
-		char name[256], *text = node_copy(c->like, i + 1, name, sizeof(name));
+		char name[256], *text;
 		struct object more = *c->like;
 
+		do
+			snprintf(name, sizeof(name), "%.200s-more-%u", c->like->name, ++number);
+		while (model_node_id(offline_model(offline), (struct text){name, strlen(name)}) != ID_NONE);
+		text = node_copy(c->like, name);
+		if (text == NULL)
+			return cannot_parse(c->like, error, error_bytes);
 		more.json = (struct text){text, strlen(text)};
 		more.name = name;
 		ok = offline_put_more(offline, &more, error, error_bytes);
@@ -78,11 +97,13 @@ int64_t pod_known_end(const struct object *pod)
 	cJSON *o = parse(pod);
 	const cJSON *spec = cJSON_GetObjectItemCaseSensitive(o, "spec");
 	const cJSON *deadline = cJSON_GetObjectItemCaseSensitive(spec, "activeDeadlineSeconds");
-	const char *node = text_at(o, "spec", "nodeName");
+	const char *node = text_at(o, "spec", "nodeName"), *phase = text_at(o, "status", "phase");
 	int64_t start = seconds_of(text_at(o, "status", "startTime")), end = 0;
 
+	/* The API server takes no more than 32 bits. */
 	if (node != NULL && *node && start > 0 && cJSON_IsNumber(deadline) && deadline->valuedouble >= 0 &&
-	    deadline->valuedouble < 1e15)
+	    deadline->valuedouble <= INT32_MAX &&
+	    (phase == NULL || (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)))
 		end = start + (int64_t)deadline->valuedouble;
 	cJSON_Delete(o);
 	return end;
@@ -98,6 +119,8 @@ static void prefer(struct changing *g, const struct object *object, struct text 
 {
 	cJSON *o = parse(object), *spec = cJSON_GetObjectItemCaseSensitive(o, "spec");
 
+	if (o == NULL)
+		g->bad = object;
 	if (spec != NULL) {
 		cJSON_DeleteItemFromObjectCaseSensitive(spec, "priority");
 		cJSON_AddNumberToObject(spec, "priority", g->change->priority);
@@ -165,6 +188,7 @@ bool world_make(const struct trial_config *config, const struct change *change, 
 		a.base = base;
 	}
 	ok = ok && offline_put_changed(out->offline, config->files, apply, &a, error, error_bytes) &&
+	     (a.changing.bad == NULL || cannot_parse(a.changing.bad, error, error_bytes)) &&
 	     nodes_add(out->offline, change, error, error_bytes) && offline_place(out->offline, error, error_bytes);
 	if (ok)
 		out->answers = simulation_new(out->offline);

@@ -42,7 +42,7 @@ const struct gang_result *world_gang(const struct world *w, const char *name);
 bool trial_starts(const struct trial_config *config, const struct change *change, const char *gang);
 
 /* When the pod will have ended at the latest, in seconds since 1970, by status.startTime and
- * spec.activeDeadlineSeconds; 0: nobody knows. */
+ * spec.activeDeadlineSeconds; 0: nobody knows, or it has ended. */
 int64_t pod_known_end(const struct object *pod);
 
 #endif

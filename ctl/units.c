@@ -19,7 +19,8 @@ static void print_bytes(int64_t value, char *out, size_t out_bytes)
 	double scaled = (double)value;
 	size_t unit = 0;
 
-	while ((scaled >= 1024 || scaled <= -1024) && unit + 1 < sizeof(units) / sizeof(units[0])) {
+	/* What would be rounded to 1024.0 is 1.0 of the next unit. */
+	while ((scaled >= 1023.95 || scaled <= -1023.95) && unit + 1 < sizeof(units) / sizeof(units[0])) {
 		scaled /= 1024;
 		unit++;
 	}
@@ -30,12 +31,24 @@ static void print_bytes(int64_t value, char *out, size_t out_bytes)
 		snprintf(out, out_bytes, "%.1f%s", scaled, units[unit]);
 }
 
+/* Without the zeros at the end. */
+static void print_milli(int64_t value, char *out, size_t out_bytes)
+{
+	uint64_t milli = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	int digits = 3;
+	unsigned rest = (unsigned)(milli % 1000);
+
+	for (; digits > 0 && rest % 10 == 0; digits--)
+		rest /= 10;
+	snprintf(out, out_bytes, "%s%" PRIu64, value < 0 ? "-" : "", milli / 1000);
+	if (digits > 0)
+		snprintf(out + strlen(out), out_bytes - strlen(out), ".%0*u", digits, rest);
+}
+
 const char *units_amount(uint32_t resource, const char *name, int64_t value, char *out, size_t out_bytes)
 {
-	if (resource == RESOURCE_CPU && value % 1000 != 0)
-		snprintf(out, out_bytes, "%.4g", (double)value / 1000);
-	else if (resource == RESOURCE_CPU)
-		snprintf(out, out_bytes, "%" PRId64, value / 1000);
+	if (resource == RESOURCE_CPU)
+		print_milli(value, out, out_bytes);
 	else if (is_bytes(resource, name))
 		print_bytes(value, out, out_bytes);
 	else

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Signals wait meanwhile, and the next look is soon. */
+#define LOOK_NS UINT64_C(300000000)
+
 static const char help[] =
 	"musterctl up --kubeconfig FILE [--scheduler-name NAME]... [--listen ADDR:PORT] [--socket PATH]\n"
 	"             [FLAG]...\n"
@@ -60,7 +63,7 @@ static bool names_a_page(const char *listen)
 {
 	size_t n = strlen(listen);
 
-	return strcmp(listen, "off") != 0 && (n < 2 || strcmp(listen + n - 2, ":0") != 0);
+	return n > 0 && strcmp(listen, "off") != 0 && (n < 2 || strcmp(listen + n - 2, ":0") != 0);
 }
 
 /* Is the cluster in the ledger?  Said once, on standard output. */
@@ -71,7 +74,7 @@ static bool say_ready(void *context)
 	struct link_error e;
 	bool ready;
 
-	if (observer_open(&o, u->socket, &e) < 0)
+	if (observer_open_within(&o, u->socket, LOOK_NS, &e) < 0)
 		return false;
 	ready = observe_count(&o.ledger->gauges.synced) != 0;
 	observer_close(&o);

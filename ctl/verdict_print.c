@@ -77,9 +77,9 @@ void verdict_print_table(const struct verdict *v)
 {
 	struct grid *t = grid_new("LLRL");
 
-	printf("%s: %zu of %zu nodes feasible\n", v->pod, v->feasible_n, v->nodes_n);
+	ctl_say("%s: %zu of %zu nodes feasible\n", v->pod, v->feasible_n, v->nodes_n);
 	if (v->message != NULL)
-		printf("%s\n", v->message);
+		ctl_say("%s\n", v->message);
 	grid_cell(t, "NODE");
 	grid_cell(t, "FEASIBLE");
 	grid_cell(t, "SCORE");

@@ -111,6 +111,7 @@ static void print_summary(const struct demo *d)
 	const struct view *v = &d->view;
 	struct audit_gangs g = audit_gangs(&d->last);
 	double took = (d->last_s > 0 ? d->last_s : demo_now_s()) - d->first_s;
+	double speed = (double)d->last.bound / took;
 
 	printf("\n"
 	       "demo: nodes          %zu of openb with %lu GPUs, in the ledger %.1f s after the start\n"
@@ -125,8 +126,9 @@ static void print_summary(const struct demo *d)
 	       t->nodes_n, t->gpus_there, d->setup_s, g.whole, t->jobs_n, t->gangs_n, g.whole_of_several, g.part,
 	       d->last.bound, t->pods_n, d->last.ended, d->last.failed, t->gpus_wanted,
 	       (double)t->gpus_wanted / (double)t->gpus_there, d->audit.error[0] == '\0' ? "none" : "see below",
-	       d->audit.events, took, d->last_s > 0 ? "to the last binding" : "until time was up", (double)d->last.bound / took,
-	       d->best_rate, v->plans,
+	       d->audit.events, took, d->last_s > 0 ? "to the last binding" : "until time was up", speed,
+	       /* In less than a second there is no fastest one. */
+	       d->best_rate > speed ? d->best_rate : speed, v->plans,
 	       v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0, (double)v->plan_ns_max / 1e6);
 }
 
@@ -283,14 +285,14 @@ static void print_help(void)
 }
 
 /* A positive number, or the end. */
-static double number(const char *flag, const char *text)
+static double number(const char *flag, const char *text, bool whole)
 {
 	char *rest;
 	double value = strtod(text, &rest);
 
-	if (rest != text && *rest == '\0' && value > 0 && value < 100000)
+	if (rest != text && *rest == '\0' && value > 0 && value < 100000 && (!whole || value == (double)(unsigned)value))
 		return value;
-	fprintf(stderr, "muster-demo: --%s %s: not a number from 0 to 100000\n", flag, text);
+	fprintf(stderr, "muster-demo: --%s %s: not a %snumber above 0 and below 100000\n", flag, text, whole ? "whole " : "");
 	exit(EXIT_USAGE);
 }
 
@@ -317,13 +319,13 @@ int main(int argc, char **argv)
 			d.data = optarg;
 			break;
 		case 'j':
-			d.jobs_max = (size_t)number("jobs", optarg);
+			d.jobs_max = (size_t)number("jobs", optarg, true);
 			break;
 		case 'a':
-			d.arrive_s = number("arrive", optarg);
+			d.arrive_s = number("arrive", optarg, false);
 			break;
 		case 'l':
-			d.limit_s = number("limit", optarg);
+			d.limit_s = number("limit", optarg, false);
 			break;
 		case 'p':
 			d.plain = true;

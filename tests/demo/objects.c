@@ -11,8 +11,7 @@ __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...
 	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		ctl_no_memory();
+	text = ctl_vprint(format, args);
 	va_end(args);
 	return text;
 }

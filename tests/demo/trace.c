@@ -24,7 +24,10 @@ struct table_file {
 
 static bool fail(struct table_file *f, const char *what)
 {
-	snprintf(f->error, f->error_bytes, "%s: line %zu: %s", f->path, f->number, what);
+	if (f->number == 0)
+		snprintf(f->error, f->error_bytes, "%s: %s", f->path, what);
+	else
+		snprintf(f->error, f->error_bytes, "%s: line %zu: %s", f->path, f->number, what);
 	return false;
 }
 

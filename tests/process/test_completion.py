@@ -50,6 +50,7 @@ def test_flags_are_those_of_the_help():
 def test_values():
     equal(completed("verdict", "--score", ""), ["kube", "pack", "bestfit"], "one of these")
     equal(completed("verdict", "--score", "=", "pa"), ["pack"], "as bash splits --score=pa")
+    equal(completed("top", "--sort", ""), ["queue", "name", "age", "priority", "members"], "on the second line of the usage")
     equal(completed("status", "-o", ""), ["json"], "output")
     equal(completed("completion", "b"), ["bash"], "shells")
     equal(completed("verdict", "--pod", ""), [], "nobody knows")
@@ -71,6 +72,9 @@ def test_names_of_the_live_scheduler():
             c.create(objects.pod_group(name, 2), *(pod(f"{name}-{i}", group=name) for i in range(2)))
         until(lambda: len(completed("gangs", "--socket", c.socket, "")) == 3, 10, "all of them")
         equal(completed("gangs", "--socket", c.socket, "default/t"), ["default/train", "default/tune"], "a beginning")
+        for words in ((f"--socket={c.socket}",), ("--socket", "=", c.socket)):
+            code, out, _ = run("musterctl", "completion", "--", "gangs", *words, "default/o")
+            equal((code, out), (0, "default/other\n"), words)
     equal(completed("gangs", "--socket", c.socket, ""), [], "nobody there")
 
 

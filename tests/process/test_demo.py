@@ -1,6 +1,7 @@
 """The demo's driver: it ends well on part of its input, says what is wrong when it is
 broken off, and leaves nothing behind."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,16 @@ def test_part_of_the_input():
         check("nodes over     none" in out, out)
         check("\033" not in out, "escapes in a pipe")
         equal(os.listdir(runtime), [], "left behind")
+
+
+def test_less_than_a_second():
+    """The fastest second is not slower than the whole."""
+    with tempfile.TemporaryDirectory() as runtime:
+        demo = start(runtime, "--jobs", "3", "--arrive", "0.1")
+        out, _ = demo.communicate(timeout=60)
+        equal(demo.returncode, 0, out)
+        mean, fastest = re.search(r"speed +([0-9]+) pods per second, .*; ([0-9]+) in the fastest second", out).groups()
+        check(0 < int(mean) <= int(fastest), out)
 
 
 def test_broken_off():
@@ -78,7 +89,8 @@ def test_a_daemon_dies():
 
 def test_usage():
     for flags, part in ((["--no-such-flag"], "no-such-flag"), (["--jobs", "x"], "--jobs x"),
-                        (["--data", "/nowhere"], "/nowhere")):
+                        (["--jobs", "0.5"], "--jobs 0.5: not a whole number above 0"), (["--arrive", "0"], "not a number above 0 and below 100000"),
+                        (["--jobs", "nan"], "--jobs nan"), (["--data", "/nowhere"], ".csv: No such file or directory")):
         done = subprocess.run([muster.program("muster-demo"), *flags], capture_output=True, text=True, timeout=20)
         equal(done.returncode, 2, done.stderr)
         check(part in done.stderr, done.stderr)

@@ -1,12 +1,17 @@
 """musterctl explain tells the truth: what it says would help is done, and the gang starts; half of it is
 done, and it does not.  Judged by `musterctl simulate` on files that this test changes by itself."""
 import calendar
+import contextlib
 import copy
 import http.client
+import http.server
 import json
 import os
+import pty
 import random
+import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -150,6 +155,9 @@ def test_numbers_and_what_ifs():
     equal(said["shortfall"], [{"resource": "cpu", "need": 12000, "have": 6000}])
     equal(said["rules"], [{"reason": "Insufficient cpu", "nodes": 2}])
     equal(said["help"], [{"kind": "nodes", "like": "n0", "count": 2}])
+    equal((said["startsNow"], said["kindsCut"]), (False, False))
+    many = simple() + [objects.node(f"tiny-{i}", cpu=f"{i + 1}m") for i in range(12)]
+    equal(explained(saved(many, "many.json"), "default/train")[1]["kindsCut"], True)
     equal(explained(path, "default/train", "--add-node", "2xn1")[0], 0)
     equal(explained(path, "default/train", "--add-node", "1xn1")[0], 1)
     _, out, _ = run("musterctl", "explain", "-f", path, "--add-node", "1xn1", "default/train")
@@ -187,7 +195,43 @@ def test_a_live_cluster():
         c.apisim.stop()
         code, _, err = run("musterctl", "explain", "--kubeconfig", c.kubeconfig, "default/train")
         equal(code, 2)
-        check("/api/v1/nodes?limit=500" in err, err)
+        check("/api/v1/nodes?limit=500: " in err and "limit=500: 0 " not in err, err)
+
+
+@contextlib.contextmanager
+def server_of(metadata):
+    """An API server whose lists of nodes have this metadata, and a kubeconfig for it."""
+    class Lists(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_GET(self):
+            nodes = self.path.startswith("/api/v1/nodes")
+            body = json.dumps({"kind": "NodeList" if nodes else "List", "apiVersion": "v1", "items": [],
+                               "metadata": metadata if nodes else {}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Lists) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        path = os.path.join(FOLDER, "kubeconfig")
+        with open(path, "w") as f:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "c", "user": {}}],
+                       "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}]}, f)
+        yield path
+        server.shutdown()
+
+
+def test_pages_that_make_no_sense():
+    for token, said in (("x" * 3000, "longer than 2047 bytes"), (5, "not a text"), ("again", "names the page that it came with")):
+        with server_of({"continue": token}) as path:
+            code, out, err = run("musterctl", "explain", "--kubeconfig", path, "default/train")
+        equal((code, out), (2, ""))
+        check("/api/v1/nodes?limit=500" in err and f"metadata.continue: {said}" in err, err)
 
 
 def told_live(c, gang, *flags):
@@ -223,7 +267,7 @@ def test_the_live_scheduler_says_what_it_knows_and_has_promised():
         code, out, _ = run("musterctl", "explain", "--socket", c.socket, "default/train")
         equal(code, 1)
         check("Before it in the queue: default/first (waits)" in out and "room is held for default/first" in out and
-              "room is kept for 1 pods of other schedulers" in out and "--try" in out, out)
+              "room is kept for 1 pod of other schedulers" in out and "--try" in out, out)
         # Objects are listed once it is asked what would help.
         said = told_live(c, "default/train", "--kubeconfig", c.kubeconfig)[1]
         check(any(h["kind"] == "nodes" for h in said["help"]), said["help"])
@@ -253,6 +297,99 @@ def test_gangs_that_stand_behind_all_others():
     made += [objects.pod(f"late-{i}", cpu="4", group="late") for i in range(2)]
     equal(explained(saved(made), "default/early")[1]["before"], ["default/late"])
     equal(explained(saved(made), "default/late")[1]["before"], [])
+
+
+def test_what_is_in_no_queue_is_not_offered_help():
+    """Too few members, or gates: no node and no turn of it lets it start.  What is left of a placed gang is told as well."""
+    made = simple()[:-1] + [pod_group("before", 2), objects.pod("before-0", group="before")]
+    for gang in ("default/train", "default/before"):
+        code, said = explained(saved(made), gang)
+        equal((code, said["state"]), (1, "Incomplete"))
+        check("before" not in said and "help" not in said, said)
+    _, out, _ = run("musterctl", "explain", "-f", saved(made), "default/train")
+    check("are there." in out and "queue" not in out and "would let" not in out, out)
+    code, said = explained(saved(simple()[:2] + [pod_group("train", 2)] + simple()[3:]), "default/train")
+    equal((code, said["state"], said["placed"], said["need"], said["fit"]), (0, "Placed", 2, 1, 0))
+    check("0 of 1 members have room" in said["reason"] and "help" not in said, said)
+
+
+def test_pods_without_a_gang_stand_in_the_queue():
+    early, gated, late = (objects.pod(name, cpu="1") for name in ("early", "gated", "late"))
+    gated["spec"]["schedulingGates"] = [{"name": "quota"}]
+    made = simple()
+    for o in made[2:]:
+        o["metadata"]["creationTimestamp"] = stamp(1_700_000_000)
+    for o, created in ((early, -1), (gated, -1), (late, 1)):
+        o["metadata"]["creationTimestamp"] = stamp(1_700_000_000 + created)
+    path = saved(made + [early, gated, late])
+    said = explained(path, "default/train")[1]
+    equal((said["before"], said["beforePods"]), ([], 1))
+    _, out, _ = run("musterctl", "explain", "-f", path, "default/train")
+    check("Before it in the queue: no gang, 1 pod without a gang\n" in out, out)
+
+
+def test_more_nodes_have_names_of_their_own():
+    """A node that has the name of the next copy stays what it is."""
+    made = [objects.node("n1", cpu="3"), objects.node("n1-more-1", cpu="6")] + simple()[2:]
+    equal(explained(saved(made), "default/train", "--add-node", "1xn1")[0], 0)
+
+
+def test_pods_that_have_ended_or_are_overdue():
+    now = int(time.time())
+    runs = objects.pod("runs", cpu="4", nodeName="n0", activeDeadlineSeconds=600)
+    made = [objects.node("n0", cpu="4"), pod_group("train", 1), objects.pod("train-0", group="train", cpu="4"), runs]
+    for phase, start, deadline, wanted in (("Running", now, 600, "1 pod that runs now will have ended"),
+                                           ("Running", now - 700, 600, "1 pod that runs now should have ended: overdue"),
+                                           ("Running", now, 999999999999999, None)):
+        runs["status"] = {"phase": phase, "startTime": stamp(start)}
+        runs["spec"]["activeDeadlineSeconds"] = deadline
+        said = explained(saved(made), "default/train")[1]
+        by = [h for h in said["help"] if h["kind"] == "time"]
+        equal(by, [{"kind": "time", "by": stamp(start + 600), "ended": 1, "overdue": start < now}] if wanted else [])
+        _, out, _ = run("musterctl", "explain", "-f", saved(made), "default/train")
+        check((wanted or "") in out and ("waiting:" in out) == bool(wanted), out)
+    ended = objects.pod("ended", cpu="4", nodeName="n0", activeDeadlineSeconds=300)
+    ended["status"] = {"phase": "Succeeded", "startTime": stamp(now)}
+    runs["status"], runs["spec"]["activeDeadlineSeconds"] = {"phase": "Running", "startTime": stamp(now)}, 600
+    help = explained(saved(made + [ended]), "default/train")[1]["help"]
+    equal([h["ended"] for h in help if h["kind"] == "time"], [1])
+
+
+def test_a_node_that_can_not_be_copied():
+    """Half a pair of surrogates is taken by the model and not by the library that makes the copy."""
+    path = saved(simple())
+    with open(path) as f:
+        text = f.read().replace('"name": "n1"', '"annotations": {"a": "\\ud800"}, "name": "n1"')
+    with open(path, "w") as f:
+        f.write(text)
+    check("ud800" in text, text)
+    code, said = explained(path, "default/train")
+    equal((code, [h["like"] for h in said["help"] if h["kind"] == "nodes"]), (1, ["n0"]))
+    code, out, err = run("musterctl", "explain", "-f", path, "--add-node", "1xn1", "default/train")
+    equal((code, out), (2, ""))
+    check("Node n1 can't be parsed" in err, err)
+
+
+def on_a_terminal(path, term):
+    """What it writes to a terminal of that kind."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([muster.program("musterctl"), "explain", "-f", path, "default/train"], stdout=subprocess.DEVNULL,
+                          stderr=theirs, env={**os.environ, "TERM": term}) as child:
+        child.wait(30)
+    os.set_blocking(ours, False)
+    try:
+        return os.read(ours, 65536)
+    except BlockingIOError:
+        return b""
+    finally:
+        os.close(theirs)
+        os.close(ours)
+
+
+def test_progress_is_for_terminals_that_can_clear_a_line():
+    path = saved(simple())
+    check(b"trying more nodes" in on_a_terminal(path, "xterm"))
+    equal(on_a_terminal(path, "dumb"), b"")
 
 
 def test_bad_words():

@@ -120,6 +120,21 @@ def test_a_runtime_class_adds_to_the_pod():
 
 # ---- whose turn it is ---------------------------------------------------------------
 
+def test_capacity_is_allocatable_when_that_is_not_given():
+    """As the API server defaults it."""
+    for status, wanted in (({"capacity": {"cpu": "4", "memory": "8Gi", "pods": "9"}}, "n"),
+                           ({"allocatable": None, "capacity": {"cpu": "4", "memory": "8Gi", "pods": "9"}, "phase": "x"}, "n"),
+                           ({"capacity": {"cpu": "4", "memory": "8Gi", "pods": "9"}, "allocatable": None}, "n"),
+                           ({"capacity": {"cpu": "4", "memory": "8Gi", "pods": "9"}, "allocatable": {"cpu": "4"}}, None),
+                           ({"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "0"}, "capacity": {"pods": "9"}}, None),
+                           ({"capacity": None}, None), ({"capacity": {}}, None), ({}, None)):
+        node = objects.node("n")
+        node["status"] = status
+        equal(placed(node, objects.pod("p")), {"p": wanted}, status)
+    node["status"] = {"capacity": {"cpu": "x"}}
+    check("Node n: status.allocatable" in refused(node), "the field is named")
+
+
 def test_order_of_lone_pods():
     """Priority, then age in whole seconds, then namespace/name."""
     def pod(name, priority=0, second=0, namespace="default"):
@@ -134,6 +149,56 @@ def test_order_of_lone_pods():
     for items in (order, order[::-1], order[3:] + order[:3]):
         _, answer, _ = ask("simulate", objects.node("n", pods=str(slots)), *items)
         equal({p["pod"] for p in answer["placements"] if p["node"]}, wanted, "who has the slots")
+
+
+def test_what_waits_behind_a_placed_gang_says_why():
+    """The gang of quorum 1 is placed; each of the others says why it is not."""
+    group = objects.pod_group("g", 1)
+    made = [objects.node("n", cpu="2"), group] + [objects.pod(f"g-{i}", group="g") for i in range(2)]
+    leaving = objects.pod("g-2", group="g")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    claims = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
+    for pod, why, gang_why in (
+            (objects.pod("g-2", group="g"), "0/1 nodes are available: 1 Insufficient cpu.", "0 of 1 members have room"),
+            (objects.pod("g-2", group="g", schedulingGates=[{"name": "quota"}]), "non-empty scheduling gates", "scheduling gates"),
+            (objects.pod("g-2", group="g", volumes=claims), 'persistentvolumeclaim "none" not found', 'claim "none" not found'),
+            (leaving, "is being deleted", None)):
+        code, answer, _ = ask("simulate", *made, pod)
+        equal(code, DONE if pod is leaving else NO)
+        reasons = {p["pod"]: p.get("reason") for p in answer["placements"]}
+        equal([reasons["default/g-0"], reasons["default/g-1"]], [None, None])
+        check(why in reasons["default/g-2"], reasons)
+        only = answer["gangs"][0]
+        equal((only["state"], only["placed"]), ("Placed", 2))
+        check(only.get("reason") is None if gang_why is None else gang_why in only["reason"], only)
+        _, out, _ = run("musterctl", "simulate", "-f", "-", stdin=listed(*made, pod))
+        check(why in out and "waits with its gang" not in out, out)
+        check(f"2 of {2 if pod is leaving else 3} pending pods placed, 1 of 1 gangs" in out, out)
+
+
+def test_a_terminal_sees_no_control_characters():
+    """Names of objects in a file may be anything; only JSON has them as they are."""
+    bad = "p\x1b]0;title\x07\x7f"
+    kind = {"apiVersion": "v1", "kind": "Se\x1b[2Jcret", "metadata": {"name": "s", "namespace": "d"}}
+    group, pods = objects.pod_group("g" + bad, 2), [objects.pod(bad, group="g" + bad), objects.pod("q" + bad, cpu="99")]
+    made = listed(objects.node("n" + bad), group, *pods, kind)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+        f.write(made)
+        f.flush()
+        for words in (["simulate"], ["verdict", "--pod", "default/q" + bad], ["explain", "default/g" + bad],
+                      ["explain", "--add-node", "1x" + bad, "default/g" + bad], ["verdict", "--pod", bad]):
+            code, out, err = run("musterctl", words[0], "-f", f.name, *words[1:])
+            check(code != DONE and "?]0;title??" in out + err, words, out, err)
+            equal([c for c in out + err if (c < " " and c != "\n") or c == "\x7f"], [], words)
+        check(run("musterctl", "simulate", "-f", f.name, "-o", "json")[1].count("\\u001b") >= 2, "JSON has the names")
+
+
+def test_a_pod_that_is_being_deleted_waits_for_nothing():
+    leaving = with_field(objects.pod("p"), "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")
+    code, answer, _ = ask("simulate", objects.node("n"), leaving)
+    equal((code, answer["placements"]), (DONE, [{"pod": "default/p", "node": None, "reason": "is being deleted"}]))
+    equal(run("musterctl", "simulate", "-f", "-", stdin=listed(objects.node("n"), leaving))[1].splitlines()[-1],
+          "0 of 0 pending pods placed, 0 of 0 gangs")
 
 
 # ---- time --------------------------------------------------------------------------------

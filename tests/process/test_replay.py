@@ -114,6 +114,14 @@ def test_live_run_again():
         flipped(path, rng, c.folder)
 
 
+def test_a_full_disk_at_the_start_is_no_reason_not_to_serve():
+    with Cluster(*load.nodes(random.Random(load.seed()), 2)) as c:
+        c.pair(core=("--record", "/dev/full"))
+        c.create(objects.pod("a"))
+        until(lambda: c.bound() == 1, 30, "a is bound")
+        check('msg="nothing is recorded" file=' in c.core.log(), c.core.log())
+
+
 def test_killed_core_leaves_it_readable():
     """kill -9, then a crash: what was written is there, and the next core keeps it."""
     rng = random.Random(load.seed())

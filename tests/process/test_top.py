@@ -1,6 +1,7 @@
 """musterctl top: the text, and the terminal."""
 import contextlib
 import fcntl
+import itertools
 import os
 import pty
 import re
@@ -263,7 +264,8 @@ def test_keys_and_a_screen_that_goes_on():
 def names_shown(t):
     lines = t.text().splitlines()
     at = [i for i, line in enumerate(lines) if line.startswith("GANG ")]
-    return [line.split()[0].split("/")[1] for line in lines[at[0] + 1:] if line.startswith("default/")] if at else []
+    below = itertools.takewhile(bool, lines[at[0] + 1:] if at else [])  # why the first one waits is below the gap
+    return [line.split()[0].split("/")[1] for line in below if line.startswith("default/")]
 
 
 def test_the_core_goes_and_comes():
@@ -280,9 +282,24 @@ def test_the_core_goes_and_comes():
 
 
 def test_an_unknown_terminal_is_refused():
-    with cluster() as c, terminal(c, term="no-such-terminal") as t:
-        equal(t.end(), USAGE)
-        check(b'$TERM is "no-such-terminal"' in t.raw, t.raw)
+    with cluster() as c:
+        for term in ("no-such-terminal", "dumb"):
+            with terminal(c, term=term) as t:
+                equal(t.end(), USAGE)
+                check(f'$TERM is "{term}"'.encode() in t.raw and b"\x1b" not in t.raw, t.raw)
+
+
+def test_a_small_screen_tells_the_reason():
+    with cluster() as c:
+        group, pods = gang("a-long-name-" + "x" * 43, 9, cpu="8")
+        c.create(group, *pods)
+        with terminal(c, lines=24, columns=80) as t:
+            until(lambda: "default/a-long-name-xxxxx~   Waiting" in t.text(), 10, t.text)
+            until(lambda: "default/big: " in t.text(), 10, t.text)
+            shown = t.text().splitlines()
+            equal(shown[-1], "q ends  s n a p m sort  w waiting  / filter  arrows")
+            why = " ".join(shown[next(i for i, line in enumerate(shown) if line.startswith("default/big: ")):-1])
+            check("3 of 9 members have room" in why and "Insufficient cpu" in why, why)
 
 
 if __name__ == "__main__":

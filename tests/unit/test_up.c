@@ -98,6 +98,46 @@ static int run(char *one, char *two, size_t lives_one, size_t lives_two)
 	return rc;
 }
 
+/* A second ctrl-C, and the terminal that goes. */
+static bool all_at_once(void *context)
+{
+	(void)context;
+	raise(SIGTERM);
+	raise(SIGINT);
+	raise(SIGHUP);
+	return true;
+}
+
+static bool hang_up_first(void *context)
+{
+	int *looks = context;
+
+	raise(++*looks == 1 ? SIGHUP : SIGTERM);
+	return *looks == 2;
+}
+
+Test(supervise, a_second_signal_does_not_end_it_before_it_has_cleaned_up)
+{
+	char *argv[] = {script("one", "exec sleep 100"), NULL};
+	struct daemon one = {.name = "one", .argv = argv};
+	struct supervisor s = {.command = "test", .daemons = &one, .n = 1, .poll = all_at_once};
+
+	cr_expect(supervise(&s) == 0);
+	cr_expect(one.pid == 0);
+}
+
+Test(supervise, what_is_ignored_stays_ignored)
+{
+	char *argv[] = {script("one", "exec sleep 100"), NULL};
+	struct daemon one = {.name = "one", .argv = argv};
+	int looks = 0;
+	struct supervisor s = {.command = "test", .daemons = &one, .n = 1, .poll = hang_up_first, .context = &looks};
+
+	signal(SIGHUP, SIG_IGN);
+	cr_expect(supervise(&s) == 0);
+	cr_expect(looks == 2);
+}
+
 Test(supervise, starts_again_what_dies)
 {
 	cr_expect(run(script("one", "exec sleep 100"), script("two", "kill -9 $$"), 1, 3) == 0);
@@ -147,8 +187,12 @@ Test(flags, go_where_the_help_names_them)
 	cr_expect(!flags_knows(&f, "nodes"));
 	cr_expect(flags_pass(&f, "--record", "x"));
 	cr_expect(!flags_pass(&f, "--rec", "x"));
-	cr_assert(f.n == 2);
-	cr_expect_str_eq(f.argv[1], "x");
+	cr_expect(flags_pass(&f, "--score", NULL));
+	cr_expect(flags_pass(&f, "--spin-us", ""));
+	cr_assert(f.n == 3);
+	cr_expect_str_eq(f.argv[0], "--record=x");
+	cr_expect_str_eq(f.argv[1], "--score");
+	cr_expect_str_eq(f.argv[2], "--spin-us=");
 	flags_free(&f);
 }
 
