@@ -14,7 +14,7 @@
 
 /* ---- what benches ask for ------------------------------------------------------- */
 
-static pod_id pod_take_id(struct cluster *c)
+static pod_id pod_begin(struct cluster *c, gang_id gang, uint32_t shape)
 {
 	pod_id pod = c->free_n > 0 ? c->free_pods[--c->free_n] : c->next_pod++;
 
@@ -22,13 +22,13 @@ static pod_id pod_take_id(struct cluster *c)
 		fprintf(stderr, "muster-bench: more than %u pods at once\n", c->pods_limit);
 		exit(1);
 	}
-	c->generations[pod] = ++c->generation;
+	c->pods[pod] = (struct cluster_told){ .generation = ++c->generation, .gang = gang, .shape = shape };
 	return pod;
 }
 
 pod_id cluster_pod(struct cluster *c, gang_id gang, uint32_t shape)
 {
-	pod_id pod = pod_take_id(c);
+	pod_id pod = pod_begin(c, gang, shape);
 
 	tell_pod(c, &(struct pod_spec){ .pod = pod, .gang = gang, .shape = shape, .node = ID_NONE });
 	return pod;
@@ -36,15 +36,16 @@ pod_id cluster_pod(struct cluster *c, gang_id gang, uint32_t shape)
 
 pod_id cluster_pod_labelled(struct cluster *c, uint32_t shape, uint32_t labels)
 {
-	pod_id pod = pod_take_id(c);
+	pod_id pod = pod_begin(c, ID_NONE, shape);
 
 	tell_pod(c, &(struct pod_spec){ .pod = pod, .gang = ID_NONE, .shape = shape, .node = pod % c->nodes,
 	                                  .foreign = true, .labels = labels });
 	return pod;
 }
 
-void cluster_bound(struct cluster *c, const struct cluster_bind *bind, gang_id gang, uint32_t shape)
+void cluster_bound(struct cluster *c, const struct cluster_bind *bind)
 {
+	const struct cluster_told *told = &c->pods[bind->pod];
 	struct result r = { .pod = bind->pod, .generation = bind->pod_generation, .node = bind->node,
 		            .attempt = bind->attempt };
 	struct builder b;
@@ -52,12 +53,12 @@ void cluster_bound(struct cluster *c, const struct cluster_bind *bind, gang_id g
 	builder_begin(&b, RESULT_BOUND, c->time_ns);
 	builder_add(&b, &r, sizeof(r));
 	tell(c, &b);
-	tell_pod(c, &(struct pod_spec){ .pod = bind->pod, .gang = gang, .shape = shape, .node = bind->node });
+	tell_pod(c, &(struct pod_spec){ .pod = bind->pod, .gang = told->gang, .shape = told->shape, .node = bind->node });
 }
 
 void cluster_pod_end(struct cluster *c, pod_id pod)
 {
-	tell_drop(c, EVENT_POD_DROP, pod, c->generations[pod]);
+	tell_drop(c, EVENT_POD_DROP, pod, c->pods[pod].generation);
 	c->free_pods[c->free_n++] = pod;
 }
 
@@ -222,7 +223,7 @@ static void half_fill(struct cluster *c)
 			               SHAPE_MIX + mixed / CLUSTER_FILLS % CLUSTER_MIX };
 
 		for (int i = 0; i < 2; i++)
-			tell_pod(c, &(struct pod_spec){ .pod = pod_take_id(c), .gang = ID_NONE, .shape = shapes[i],
+			tell_pod(c, &(struct pod_spec){ .pod = pod_begin(c, ID_NONE, shapes[i]), .gang = ID_NONE, .shape = shapes[i],
 			                                  .node = node, .foreign = true });
 	}
 }
@@ -280,10 +281,10 @@ bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
 		               .feed_context = setup->feed_context, .time_ns = 1 };
 	c->pods_limit = c->limits.pods;
 	c->free_pods = malloc(c->pods_limit * sizeof(*c->free_pods));
-	c->generations = malloc(c->pods_limit * sizeof(*c->generations));
+	c->pods = malloc(c->pods_limit * sizeof(*c->pods));
 	c->gang_generations = malloc(GANGS * sizeof(*c->gang_generations));
 	c->bind = malloc(CLUSTER_BINDS * sizeof(*c->bind));
-	if (!c->free_pods || !c->generations || !c->gang_generations || !c->bind)
+	if (!c->free_pods || !c->pods || !c->gang_generations || !c->bind)
 		return no_room(c, NULL);
 	if (!c->feed && !core_init(c))
 		return false;
@@ -298,7 +299,7 @@ void cluster_free(struct cluster *c)
 	core_free(c->core);
 	segment_close(&c->segment);
 	free(c->free_pods);
-	free(c->generations);
+	free(c->pods);
 	free(c->gang_generations);
 	free(c->bind);
 	free(c->batch);

@@ -27,6 +27,13 @@ struct cluster_bind {
 
 #define CLUSTER_BINDS (1u << 14) /* the last ones that are kept */
 
+/* What a pod was told as. */
+struct cluster_told {
+	uint32_t generation;
+	gang_id gang;
+	uint32_t shape;
+};
+
 struct cluster {
 	struct core *core; /* NULL: records go elsewhere */
 	struct segment segment; /* as muster-core has it */
@@ -40,7 +47,7 @@ struct cluster {
 	uint32_t next_pod;    /* never used ids start here */
 	uint32_t *free_pods;  /* used ones that are free again */
 	uint32_t free_n;
-	uint32_t *generations; /* of pods */
+	struct cluster_told *pods; /* by id */
 	uint32_t generation;
 	uint32_t *gang_generations;
 	uint32_t new_shapes;
@@ -109,7 +116,7 @@ void cluster_gang(struct cluster *c, gang_id gang, uint32_t quorum);
 pod_id cluster_pod_labelled(struct cluster *c, uint32_t shape, uint32_t labels);
 
 /* The API server took the binding, and the watch says so as well. */
-void cluster_bound(struct cluster *c, const struct cluster_bind *b, gang_id gang, uint32_t shape);
+void cluster_bound(struct cluster *c, const struct cluster_bind *b);
 
 /* The pod ended; its id is used again. */
 void cluster_pod_end(struct cluster *c, pod_id pod);

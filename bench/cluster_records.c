@@ -10,7 +10,7 @@
 enum { KEY_NODE_NAME = LABEL_KEY_NODE_NAME, KEY_HOSTNAME, KEY_ZONE, KEY_POOL, KEY_APP, KEY_OWN, KEY_BLOCK, KEY_RACK, KEY_DEDICATED = 90 };
 enum { VALUE_ZONES = 10, VALUE_RARE = 20, VALUE_COMMON, VALUE_ANTI, VALUE_SPREAD, VALUE_NAMESPACE, VALUE_FREE = 1000 };
 enum { RESOURCE_GPU = RESOURCE_EXTENDED };
-enum { RARE_EVERY = 500 };
+enum { RARE_EVERY = 500, PODS_IN_A_SECOND = 1000 };
 
 static const struct node_type {
 	int64_t cpu_milli, memory_bytes, gpus;
@@ -218,19 +218,36 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 	tell(c, &b);
 }
 
+/* As a Job's controller has them made: many in one second, by whole seconds as the API tells them, and in another order than
+ * that of their names.  The same each time a pod is told. */
+static int pod_name(char name[32], uint32_t generation)
+{
+	static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+	char suffix[6] = "";
+	uint32_t left = generation * UINT32_C(2654435761);
+
+	for (uint32_t i = 0; i < 5; i++, left /= 27)
+		suffix[i] = letters[left % 27];
+	return snprintf(name, 32, "bench/train-%s-%u", suffix, generation);
+}
+
+static uint64_t pod_created_ns(uint32_t generation)
+{
+	return (1 + generation / PODS_IN_A_SECOND) * UINT64_C(1000000000);
+}
+
 void tell_pod(struct cluster *c, const struct pod_spec *s)
 {
 	static const uint32_t apps[] = { [SHAPE_ANTI] = VALUE_ANTI, [SHAPE_SPREAD] = VALUE_SPREAD };
 	uint32_t app = s->shape <= SHAPE_SPREAD && apps[s->shape] ? apps[s->shape] : VALUE_FREE + s->shape;
 	struct pod_label labels[16] = { { .key = KEY_APP, .value = app } };
 	char name[32];
-	int name_bytes = snprintf(name, sizeof(name), "bench/pod-%08u", s->pod);
-	struct event_pod e = { .pod = s->pod, .generation = c->generations[s->pod], .flags = s->foreign ? 0 : POD_OURS,
+	int name_bytes = pod_name(name, c->pods[s->pod].generation);
+	struct event_pod e = { .pod = s->pod, .generation = c->pods[s->pod].generation, .flags = s->foreign ? 0 : POD_OURS,
 		               .gang = s->gang, .shape = s->shape, .node = s->node, .name_bytes = (uint32_t)name_bytes,
 		               .labels_n = 1, .namespace = VALUE_NAMESPACE,
-		               /* The same each time it is told. */
-		               .created_ns = UINT64_C(1000) * c->generations[s->pod],
-		               .uid = { s->pod, c->generations[s->pod] } };
+		               .created_ns = pod_created_ns(c->pods[s->pod].generation),
+		               .uid = { s->pod, c->pods[s->pod].generation } };
 	struct builder b;
 
 	for (; e.labels_n <= s->labels && e.labels_n < 16; e.labels_n++)

@@ -135,14 +135,14 @@ static void gang(uint32_t shape, uint32_t members)
 		pods[i] = cluster_pod(&cluster, 0, shape);
 }
 
-/* The last n bindings are answered, and the watch says so; of lone pods the i-th has shape + i % shapes. */
-static void bound(uint32_t n, gang_id gang_of, uint32_t shape, uint32_t shapes)
+/* The last n bindings are answered, and the watch says so. */
+static void bound(uint32_t n)
 {
 	uint64_t first = cluster.binds - n;
 
 	cluster_batch(&cluster);
 	for (uint32_t i = 0; i < n; i++)
-		cluster_bound(&cluster, &cluster.bind[(first + i) % CLUSTER_BINDS], gang_of, shape + i % shapes);
+		cluster_bound(&cluster, &cluster.bind[(first + i) % CLUSTER_BINDS]);
 }
 
 static void gang_leaves(uint32_t members)
@@ -173,7 +173,7 @@ static void gangs(void)
 	count_anew();
 	counted_gang();
 	cluster_take(&cluster);
-	bound(MEMBERS, 0, SHAPE_CPU, 1);
+	bound(MEMBERS);
 	count_anew();
 	counted_bound();
 	gang_leaves(MEMBERS);
@@ -276,7 +276,7 @@ static void mixed(void)
 	count_anew();
 	counted_mix();
 	cluster_take(&cluster);
-	bound(MIXED, ID_NONE, SHAPE_MIX, CLUSTER_MIX);
+	bound(MIXED);
 	for (uint32_t i = 0; i < MIXED; i++)
 		cluster_pod_end(&cluster, pods[i]);
 	count_anew();

@@ -45,8 +45,8 @@ static double measure_here(const struct load *load)
 	for (uint32_t i = 0; i < CLUSTER_MIX; i++)
 		cluster_pod(&c, ID_NONE, SHAPE_MIX + i);
 	cluster_plan(&c);
-	/* Generations of pods are the bench's own. */
-	return resident_bytes() - before - (double)load->pods * sizeof(uint32_t);
+	/* What pods were told as is the bench's own. */
+	return resident_bytes() - before - (double)load->pods * sizeof(*c.pods);
 }
 
 static double measure(const struct load *load)

@@ -131,7 +131,7 @@ static uint64_t single(struct pipe *p, uint32_t shape)
 	} while (c->binds == binds && end - start < PATIENCE_NS);
 	if (c->binds == binds)
 		return 0;
-	cluster_bound(c, &c->bind[binds % CLUSTER_BINDS], ID_NONE, shape);
+	cluster_bound(c, &c->bind[binds % CLUSTER_BINDS]);
 	cluster_pod_end(c, pod);
 	return settle(p) ? end - start : 0;
 }

@@ -43,7 +43,7 @@ static void feed(struct life *l)
 }
 
 /* Plan what waits; then all bindings are answered. */
-static bool plan(struct life *l, uint32_t expect, gang_id gang, const uint32_t *shape_of)
+static bool plan(struct life *l, uint32_t expect)
 {
 	uint64_t binds = l->c.binds, took = cluster_plan(&l->c);
 
@@ -54,11 +54,8 @@ static bool plan(struct life *l, uint32_t expect, gang_id gang, const uint32_t *
 		return false;
 	}
 	cluster_batch(&l->c);
-	for (uint64_t i = binds; i < l->c.binds; i++) {
-		const struct cluster_bind *b = &l->c.bind[i % CLUSTER_BINDS];
-
-		cluster_bound(&l->c, b, gang, shape_of[b->pod]);
-	}
+	for (uint64_t i = binds; i < l->c.binds; i++)
+		cluster_bound(&l->c, &l->c.bind[i % CLUSTER_BINDS]);
 	feed(l);
 	l->pods += expect;
 	return true;
@@ -76,19 +73,17 @@ static void gang_leaves(struct life *l, gang_id gang, struct alive_gang *g)
 	g->n = 0;
 }
 
-static bool gang_comes(struct life *l, gang_id gang, struct alive_gang *g, uint32_t *shape_of)
+static bool gang_comes(struct life *l, gang_id gang, struct alive_gang *g)
 {
 	g->n = MEMBERS_LEAST + next_random(l) % (MEMBERS_MOST - MEMBERS_LEAST + 1);
 	/* The small ones, so that all that are alive have room. */
 	g->shape = SHAPE_MIX + next_random(l) % 4;
 	cluster_batch(&l->c);
 	cluster_gang(&l->c, gang, g->n);
-	for (uint32_t i = 0; i < g->n; i++) {
+	for (uint32_t i = 0; i < g->n; i++)
 		g->pods[i] = cluster_pod(&l->c, gang, g->shape);
-		shape_of[g->pods[i]] = g->shape;
-	}
 	feed(l);
-	return plan(l, g->n, gang, shape_of);
+	return plan(l, g->n);
 }
 
 static void row(struct bench_report *report, const char *name, double *whole, double *planning, uint32_t runs, double goal)
@@ -107,7 +102,7 @@ static void sample(struct life *l, double *whole, double *planning)
 	l->core_ns = l->plan_ns = l->pods = 0;
 }
 
-static bool gangs(struct bench_report *report, struct life *l, uint32_t *shape_of)
+static bool gangs(struct bench_report *report, struct life *l)
 {
 	struct alive_gang *alive = calloc(GANGS_ALIVE, sizeof(*alive));
 	double whole[RUNS_MOST], planning[RUNS_MOST];
@@ -118,7 +113,7 @@ static bool gangs(struct bench_report *report, struct life *l, uint32_t *shape_o
 	for (int run = -1; ok && run < (int)l->runs; run++) {
 		while (ok && l->pods < PODS_EACH_RUN) {
 			gang_leaves(l, at, &alive[at]);
-			ok = gang_comes(l, at, &alive[at], shape_of);
+			ok = gang_comes(l, at, &alive[at]);
 			at = (at + 1) % GANGS_ALIVE;
 		}
 		if (ok && run >= 0)
@@ -135,7 +130,7 @@ static bool gangs(struct bench_report *report, struct life *l, uint32_t *shape_o
 }
 
 /* A few lone pods come, the oldest ones leave. */
-static bool singles(struct bench_report *report, struct life *l, uint32_t *shape_of)
+static bool singles(struct bench_report *report, struct life *l)
 {
 	static pod_id alive[SINGLES_ALIVE];
 	double whole[RUNS_MOST], planning[RUNS_MOST];
@@ -153,11 +148,10 @@ static bool singles(struct bench_report *report, struct life *l, uint32_t *shape
 				else
 					n++;
 				alive[at] = cluster_pod(&l->c, ID_NONE, shape);
-				shape_of[alive[at]] = shape;
 				at = (at + 1) % SINGLES_ALIVE;
 			}
 			feed(l);
-			if (!plan(l, SINGLES_AT_ONCE, ID_NONE, shape_of))
+			if (!plan(l, SINGLES_AT_ONCE))
 				return false;
 		}
 		if (run >= 0)
@@ -171,16 +165,13 @@ bool bench_sustained(struct bench_report *report, const struct bench_options *op
 {
 	struct cluster_setup setup = { .nodes = NODES, .pods_more = 2 * GANGS_ALIVE * MEMBERS_MOST };
 	struct life l = { .seed = 1, .runs = options->quick ? 3 : RUNS_MOST };
-	uint32_t *shape_of;
 	bool ok;
 
 	if (!bench_pin(1) && !bench_pin(0))
 		return false;
 	if (!cluster_init(&l.c, &setup))
 		return false;
-	shape_of = calloc(l.c.pods_limit, sizeof(*shape_of));
-	ok = shape_of && gangs(report, &l, shape_of) && singles(report, &l, shape_of);
-	free(shape_of);
+	ok = gangs(report, &l) && singles(report, &l);
 	cluster_free(&l.c);
 	return ok;
 }

@@ -13,7 +13,7 @@
 
 void claims_init(struct claims *cl)
 {
-	*cl = (struct claims){ 0 };
+	*cl = (struct claims){ .due_ns = UINT64_MAX };
 	pod_queue_init(&cl->kept, LIST_CLAIM);
 }
 
@@ -148,6 +148,6 @@ void claims_tick(struct core *c)
 {
 	struct claims *cl = &c->claims;
 
-	while (cl->kept.n > 0 && c->pods.slots[cl->kept.first].retry_ns <= c->now_ns)
-		pod_unclaim(c, cl->kept.first);
+	if (c->now_ns >= cl->due_ns)
+		cl->due_ns = pods_over(c, &cl->kept, pod_unclaim);
 }

@@ -28,6 +28,7 @@ struct claims {
 	bool answer_waits; /* that of asked[first] found no room */
 	struct cmd_claim answer;
 	struct pod_queue kept; /* pods that have room */
+	uint64_t due_ns;       /* not before then is any of them too late */
 };
 
 void claims_init(struct claims *cl);

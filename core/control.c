@@ -228,8 +228,15 @@ static int fail(const char *what, int rc)
 	return 1;
 }
 
+/* Another start finds the same. */
+static bool is_for_good(int rc)
+{
+	return rc != -ENOSPC && rc != -EDQUOT && rc != -EIO && rc != -ENOMEM && rc != -EAGAIN && rc != -ENFILE && rc != -EMFILE;
+}
+
 static int record(struct control *k)
 {
+	struct log_text text;
 	struct recorder_config config = { .path = k->config->record, .bytes = k->config->record_bytes,
 		                          .limits = k->config->limits, .score = k->config->score,
 		                          .hold_after_ns = k->config->hold_after_ns };
@@ -240,6 +247,12 @@ static int record(struct control *k)
 	rc = recorder_open(&k->recorder, &config);
 	if (rc == 0)
 		return 0;
+	k->recorder = NULL;
+	/* As with a recording that ends: pods are to be placed. */
+	if (!is_for_good(rc)) {
+		log_line(LOG_ERROR, "msg=\"nothing is recorded\" file=%s why=\"%s\"", log_quote(&text, config.path), strerror(-rc));
+		return 0;
+	}
 	fprintf(stderr, "muster-core: --record %s: %s\n", config.path,
 	        rc == -EEXIST ? "the file is there and is no recording" : strerror(-rc));
 	return USAGE;
@@ -300,13 +313,14 @@ static void confine_core(const struct control_config *config)
 	if (!config->seccomp || !CONFINE_POSSIBLE) {
 		how = config->seccomp ? "not in this build" : "off";
 	} else {
+		confine_before_end(recorder_crash);
 		rc = core_confine(log_is_json());
 		if (rc < 0) {
 			log_line(LOG_WARN, "msg=\"system calls can't be filtered here\" error=%d why=\"%s\"", -rc, strerror(-rc));
 			how = "unavailable";
 		}
 	}
-	log_line(LOG_INFO, "msg=\"confined\" no_new_privileges=%s seccomp=\"%s\"", privileges, how);
+	log_line(LOG_INFO, "msg=\"confined\" no_new_privileges=\"%s\" seccomp=\"%s\"", privileges, how);
 }
 
 int control_run(const struct control_config *config)

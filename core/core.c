@@ -32,7 +32,8 @@ static void core_clear_lists(struct core *c)
 	c->cursor = ID_NONE;
 	c->walking = c->walk_refreshes = false;
 	c->looked_at = ID_NONE;
-	c->held = ID_NONE;
+	c->held = c->hold_next = ID_NONE;
+	stat_set(&c->ledger.ledger->gauges.held, 0);
 	c->backoff_due_ns = UINT64_MAX;
 	c->say = (struct say){ 0 };
 	claims_clear(&c->claims);
@@ -125,6 +126,7 @@ static int on_begin(struct core *c, const struct record *r)
 
 	if (rc < 0)
 		return rc;
+	core_show(c); /* what others don't see yet can't be cleared */
 	PROBE(tables_clear, r->epoch, carried_n);
 	free(c->carried);
 	c->carried = carried;

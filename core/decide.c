@@ -32,29 +32,6 @@
 
 /* ---- can it be planned at all? ---------------------------------------------------- */
 
-static inline uint64_t count_from(const uint32_t counts[MEMBER_CLASSES], enum member_class least)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t class = MEMBER_CLASSES; class-- > least;)
-		sum += counts[class];
-	return sum;
-}
-
-static bool roles_enough(const struct gang *g, enum member_class least)
-{
-	for (uint32_t i = 0; i < gang_roles_n(g); i++)
-		if (count_from(g->parts->counts[i], least) < g->parts->roles[i].quorum)
-			return false;
-	return true;
-}
-
-/* Are members of this class and those nearer to a node as many as have to start, of each role as well? */
-static inline bool enough(const struct gang *g, enum member_class least)
-{
-	return count_from(g->counts, least) >= g->quorum && (gang_roles_n(g) == 0 || roles_enough(g, least));
-}
-
 /* Why those that are there don't make a quorum. */
 static enum why too_few(const struct gang *g)
 {
@@ -74,24 +51,24 @@ static enum why hindrance(const struct gang *g)
 			return WHY_BIND_REFUSED;
 		return g->counts[MEMBER_GATED] > 0 ? WHY_GATED : WHY_REFUSED;
 	}
-	if (enough(g, MEMBER_READY))
+	if (gang_enough(g, MEMBER_READY))
 		return WHY_NONE;
-	if (!enough(g, MEMBER_REFUSED))
+	if (!gang_enough(g, MEMBER_REFUSED))
 		return too_few(g);
-	if (enough(g, MEMBER_BACKOFF))
+	if (gang_enough(g, MEMBER_BACKOFF))
 		return WHY_BIND_REFUSED;
-	return enough(g, MEMBER_GATED) ? WHY_GATED : WHY_REFUSED;
+	return gang_enough(g, MEMBER_GATED) ? WHY_GATED : WHY_REFUSED;
 }
 
 static enum gang_state state_of(const struct gang *g)
 {
 	if (g->flags & GANG_OBJECT_MISSING)
 		return GANG_INCOMPLETE;
-	if (enough(g, MEMBER_BOUND))
+	if (gang_enough(g, MEMBER_BOUND))
 		return GANG_PLACED;
 	if (gang_is_whole(g))
 		return GANG_BINDING;
-	return enough(g, MEMBER_REFUSED) ? GANG_WAITING : GANG_INCOMPLETE;
+	return gang_enough(g, MEMBER_REFUSED) ? GANG_WAITING : GANG_INCOMPLETE;
 }
 
 /* ---- plan and reserve ------------------------------------------------------------- */
@@ -145,6 +122,8 @@ static enum why place_lent(struct core *c, uint32_t index, struct reason *r)
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
 	gang_need_find(g, &c->need);
 	need = c->need.total;
+	if (g->ready_kind == KIND_NONE)
+		gang_ready_kind_find(&c->gangs, g);
 	answer = plan_gang(plan, &c->views, &c->gangs, g, &c->need);
 	if (answer == PLAN_GAVE_UP && plan->search)
 		g->searched_ns = c->now_ns ? c->now_ns : 1;
@@ -188,14 +167,17 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 		reason_begin(r, g, &c->nodes);
 		return WHY_NO_NODES;
 	}
-	if (gang_has_minimum(g) && !gang_is_whole(g)) {
+	if (gang_asks_minimum(g)) {
 		reason_begin(r, g, &c->nodes);
 		if (!minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
 			return WHY_MIN_RESOURCES;
 	}
 	gang_lend_room(c, g);
 	why = place_lent(c, index, r);
-	gang_lent_room_back(c, g);
+	if (c->config.hold_after_ns == 0 && why != WHY_GAVE_UP)
+		gang_lent_room_gone(c, g); /* nothing is held for gangs that have no room */
+	else
+		gang_lent_room_back(c, g);
 	if (gang_have(g) == had && g->kept == kept)
 		c->undone_log += c->nodes.log_n - before; /* what was tried and taken back is no change */
 	return why;
@@ -252,8 +234,7 @@ static bool look(struct core *c, uint32_t index)
 	say_gang(c, index, state_of(g), &r);
 	g->room_version = room_version;
 	g->refresh = c->refresh;
-	hold_looked(c, index, why == WHY_ROOM || why == WHY_GAVE_UP || why == WHY_HELD || why == WHY_TOPOLOGY,
-	            gang_have(g) > had);
+	hold_looked(c, index, why_is_room(why), gang_have(g) > had);
 	c->looked_at = ID_NONE;
 	if (waits) {
 		PROBE(gang_waits, index, g->generation, (uint32_t)why);
@@ -321,7 +302,8 @@ static uint32_t next_gang(struct core *c)
 	else
 		index = waiting;
 	/* The walk stopped for want of steps, so what it would find may come first. */
-	if (waiting == ID_NONE && c->cursor != ID_NONE)
+	if (waiting == ID_NONE && c->cursor != ID_NONE &&
+	    (changed == ID_NONE || !gang_before(&c->gangs, changed, c->cursor)))
 		return ID_NONE;
 	if (index != ID_NONE)
 		gang_hold(c, index);
@@ -378,6 +360,7 @@ BY_NAME void decide_round(struct core *c)
 		return;
 	end_walk(c);
 	begin_walk(c);
+	c->views.steps = 0; /* bringing many nodes up to date for who waits may be a round's work: somebody is looked at yet */
 	while (placed < ROUND_GANGS && c->views.steps < ROUND_STEPS) {
 		index = next_gang(c);
 		if (index == ID_NONE)

@@ -43,14 +43,10 @@ static int names_compare(const struct gang *a, const struct gang *b)
 static bool stands_before(const struct gangs *gs, uint32_t a, const struct gang_key *left, uint32_t b,
                           const struct gang_key *right)
 {
-	int order;
+	int order = gang_key_compare(left, right);
 
-	if (left->standing != right->standing)
-		return left->standing < right->standing;
-	if (left->priority != right->priority && (left->standing != GANG_STANDS_LAST || left->age_ns == right->age_ns))
-		return left->priority > right->priority;
-	if (left->age_ns != right->age_ns)
-		return left->age_ns < right->age_ns;
+	if (order != 0)
+		return order < 0;
 	order = names_compare(&gs->slots[a], &gs->slots[b]);
 	return order != 0 ? order < 0 : a < b;
 }
@@ -85,6 +81,13 @@ void gang_link(struct gangs *gs, uint32_t index, pod_id pod)
 	if (g->members++ == 0)
 		p->previous = ID_NONE;
 	g->told_hash = 0; /* whatever was told, this one did not hear it */
+	if (g->created_ns != 0)
+		return;
+	if (g->members == 1 || p->created_ns < g->age_ns) {
+		g->age_ns = p->created_ns;
+		g->age_n = 0;
+	}
+	g->age_n += p->created_ns == g->age_ns;
 }
 
 void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)
@@ -103,6 +106,8 @@ void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)
 		gs->pods->slots[p->next].previous = p->previous;
 	g->members--;
 	p->gang = ID_NONE;
+	if (g->created_ns == 0 && p->created_ns == g->age_ns && --g->age_n == 0)
+		g->key_old = true;
 }
 
 uint32_t *gang_role_counts(const struct gang *g, uint32_t number)
@@ -143,6 +148,14 @@ bool gang_roles_whole(const struct gang *g)
 	return true;
 }
 
+bool gang_roles_enough(const struct gang *g, enum member_class least)
+{
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		if (counts_from(g->parts->counts[i], least) < g->parts->roles[i].quorum)
+			return false;
+	return true;
+}
+
 static uint32_t role_missing(const struct gang *g, uint32_t i)
 {
 	uint32_t have = counts_have(g->parts->counts[i]), quorum = g->parts->roles[i].quorum;
@@ -170,10 +183,27 @@ void gang_need_find(const struct gang *g, struct gang_need *need)
 				(struct gang_role){ .role = g->parts->roles[i].role, .quorum = role_missing(g, i) };
 }
 
+void gang_ready_kind_find(const struct gangs *gs, struct gang *g)
+{
+	const struct pod *slots = gs->pods->slots;
+	kind_id kind = KIND_NONE;
+	uint32_t left = g->counts[MEMBER_READY];
+
+	for (pod_id id = g->first; left > 0; id = slots[id].next) {
+		if (slots[id].class != MEMBER_READY)
+			continue;
+		if (kind != KIND_NONE && slots[id].kind != kind)
+			return;
+		kind = slots[id].kind;
+		left--;
+	}
+	g->ready_kind = kind;
+}
+
 bool gang_rekey(const struct gangs *gs, struct gang *g)
 {
 	int32_t priority = g->priority;
-	uint32_t priority_n = 0;
+	uint32_t priority_n = 0, age_n = 0;
 	uint64_t age_ns = g->created_ns ? g->created_ns : UINT64_MAX;
 	/* Else its members say nothing: with none pending the priority stays what it was. */
 	bool differs, ask = g->members > 0 && (g->created_ns == 0 || gang_pending(g) > 0);
@@ -182,8 +212,11 @@ bool gang_rekey(const struct gangs *gs, struct gang *g)
 	for (pod_id id = ask ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
 		const struct pod *p = &gs->pods->slots[id];
 
-		if (g->created_ns == 0 && p->created_ns < age_ns)
+		if (g->created_ns == 0 && p->created_ns < age_ns) {
 			age_ns = p->created_ns;
+			age_n = 0;
+		}
+		age_n += p->created_ns == age_ns;
 		if (!class_is_pending(p->class))
 			continue;
 		if (priority_n == 0 || p->priority > priority) {
@@ -197,5 +230,6 @@ bool gang_rekey(const struct gangs *gs, struct gang *g)
 	g->priority = priority;
 	g->priority_n = priority_n;
 	g->age_ns = age_ns;
+	g->age_n = age_n;
 	return differs;
 }

@@ -5,23 +5,18 @@
 #ifndef MUSTER_CORE_GANGS_H
 #define MUSTER_CORE_GANGS_H
 
+#include "core/kinds.h"
 #include "core/ledger.h"
 #include "core/pods.h"
 #include "core/records.h"
 #include "core/topologies.h"
+#include "ipc/order.h"
 
 /* Which queue a gang is in. */
 enum gang_place {
 	PLACE_NONE,    /* nothing to do until something of its own changes */
 	PLACE_CHANGED, /* something of its own changed: to be looked at */
 	PLACE_WAITING, /* looked at; waits for room */
-};
-
-/* Where a gang stands among others; equal ones are told apart by their names. */
-struct gang_key {
-	uint64_t age_ns;
-	int32_t priority;
-	uint32_t standing; /* enum gang_standing */
 };
 
 /* What only some groups have, in one piece of memory. */
@@ -61,9 +56,11 @@ struct gang {
 	uint64_t hopeless; /* versions of nodes and rules with which it could never fit as it is; core/hold.c */
 
 	uint32_t dialect;
+	uint32_t age_n; /* so many members are that old, with created_ns 0 */
 	struct name stored; /* of a group */
 	uint64_t timeout_ns;
 	uint32_t terms; /* of struct event_gang */
+	kind_id ready_kind; /* of all members that are ready; KIND_NONE: ask each */
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
 	 * fewer than wait_need of wait_kind fit (KIND_NONE: a full look tells); core/waits.h. */
@@ -79,6 +76,7 @@ struct gang {
 	uint8_t state; /* enum gang_state */
 	uint8_t told_state;
 	uint8_t told_why;
+	uint32_t planned_terms; /* of the last plan that was reserved */
 	uint64_t told_hash; /* of the reason, 0: none */
 	uint64_t told_ns;
 };
@@ -150,10 +148,10 @@ static inline uint32_t gang_roles_n(const struct gang *g)
 	return g->parts ? g->parts->roles_n : 0;
 }
 
-/* Does it wait until so much is free: minResources? */
-static inline bool gang_has_minimum(const struct gang *g)
+/* Does it wait until so much is free: minResources?  That is asked of the beginning alone. */
+static inline bool gang_asks_minimum(const struct gang *g)
 {
-	return g->parts && g->parts->amounts_n > 0;
+	return g->parts && g->parts->amounts_n > 0 && gang_have(g) == 0;
 }
 
 /* Have so many of each role a node as have to start together? */
@@ -169,6 +167,23 @@ static inline bool gang_is_whole(const struct gang *g)
 static inline bool gang_has_begun(const struct gang *g)
 {
 	return gang_have(g) > 0 && !gang_is_whole(g);
+}
+
+static inline uint64_t counts_from(const uint32_t counts[MEMBER_CLASSES], enum member_class least)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t class = MEMBER_CLASSES; class-- > least;)
+		sum += counts[class];
+	return sum;
+}
+
+bool gang_roles_enough(const struct gang *g, enum member_class least);
+
+/* Are members of this class and those nearer to a node as many as have to start, of each role as well? */
+static inline bool gang_enough(const struct gang *g, enum member_class least)
+{
+	return counts_from(g->counts, least) >= g->quorum && (gang_roles_n(g) == 0 || gang_roles_enough(g, least));
 }
 
 /* How many members have to start together; 1 of a gang that is whole. */
@@ -213,12 +228,18 @@ bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b);
 /* The same, as they were when they came into their queue. */
 bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b);
 
-/* Is it as it was then? */
-static inline bool gang_queued_right(const struct gang *g)
+/* Is its key that one? */
+static inline bool gang_key_is(const struct gang *g, const struct gang_key *key)
 {
 	const struct gang_key now = gang_key(g);
 
-	return now.age_ns == g->queued.age_ns && now.priority == g->queued.priority && now.standing == g->queued.standing;
+	return now.age_ns == key->age_ns && now.priority == key->priority && now.standing == key->standing;
+}
+
+/* Is it as it was when it came into its queue? */
+static inline bool gang_queued_right(const struct gang *g)
+{
+	return gang_key_is(g, &g->queued);
 }
 
 /* A member comes or goes; its class is counted. */
@@ -242,12 +263,12 @@ static inline void gang_count(struct gang *g, const struct pod *p)
 	g->counts[p->class]++;
 	if (of_role)
 		of_role[p->class]++;
-	if (g->created_ns == 0 && (g->members == 1 || p->created_ns < g->age_ns))
-		g->age_ns = p->created_ns;
+	if (p->class == MEMBER_READY && (g->counts[MEMBER_READY] == 1 || p->kind != g->ready_kind))
+		g->ready_kind = g->counts[MEMBER_READY] == 1 ? p->kind : KIND_NONE;
 	if (!class_is_pending(p->class))
 		return;
-	/* With nothing pending the priority was left over and means nothing. */
-	if (g->priority_n == 0 || p->priority > g->priority) {
+	/* With nothing else pending the priority was left over and means nothing. */
+	if (gang_pending(g) == 1 || p->priority > g->priority) {
 		g->priority = p->priority;
 		g->priority_n = 0;
 	}
@@ -263,14 +284,15 @@ static inline void gang_uncount(struct gang *g, const struct pod *p)
 	g->counts[p->class]--;
 	if (of_role)
 		of_role[p->class]--;
-	if (g->created_ns == 0 && p->created_ns == g->age_ns)
-		g->key_old = true;
 	if (class_is_pending(p->class) && p->priority == g->priority && --g->priority_n == 0)
 		g->key_old = true;
 }
 
 /* The gang has other roles: count its members in each anew. */
 void gang_count_roles(const struct gangs *gs, struct gang *g);
+
+/* Members may have become alike since ready_kind was lost. */
+void gang_ready_kind_find(const struct gangs *gs, struct gang *g);
 
 /* Work the key out anew from all members; true when it changed. */
 bool gang_rekey(const struct gangs *gs, struct gang *g);

@@ -1,5 +1,6 @@
 #include "core/groups.h"
 
+#include "core/hold.h"
 #include "core/members.h"
 #include "core/probe.h"
 #include "core/reason.h"
@@ -63,6 +64,7 @@ static void group_forget(struct core *c, gang_id id)
 	struct gang_row *row = &c->ledger.gangs[id];
 
 	gang_hold(c, id);
+	hold_forget(c, id);
 	row_begin(&row->version);
 	row->generation = 0;
 	row_end(&row->version);

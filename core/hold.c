@@ -1,6 +1,7 @@
 #include "core/hold_impl.h"
 
 #include "core/members.h"
+#include "core/minimum.h"
 #include "core/probe.h"
 #include "core/rule_node.h"
 #include "core/rule_policy.h"
@@ -8,23 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_MOST 4096u /* gangs that one tick passes over */
+/* About 0.5 ms, in steps as in core/decide.c: so long one tick searches for a gang that may hold. */
+#define SEARCH_STEPS 50000u
+#define GANG_STEPS 10u
+#define NODE_STEPS 2u /* for each kind */
 
-/* Whether members of several kinds or with rules between pods could ever fit isn't known for
- * sure: without a timeout of their own they hold no longer than this at a time. */
+/* Whether members of several kinds or with rules between pods could ever fit, or minResources be met,
+ * isn't known for sure: without a timeout of their own they hold no longer than this at a time. */
 #define TURN_NS (600 * UINT64_C(1000000000))
 
 bool hold_stands_before(const struct core *c, uint32_t index)
 {
-	return c->held != ID_NONE && c->held != index && c->gangs.slots[c->held].generation == c->held_generation &&
-	       gang_before(&c->gangs, c->held, index);
+	return c->held != ID_NONE && c->held != index && gang_before(&c->gangs, c->held, index);
 }
 
 static void hold_end(struct core *c)
 {
 	if (c->held == ID_NONE)
 		return;
-	PROBE(hold_ended, c->held, c->held_generation);
+	PROBE(hold_ended, c->held, c->gangs.slots[c->held].generation);
 	c->held = ID_NONE;
 	stat_set(&c->ledger.ledger->gauges.held, 0);
 	views_hold(&c->views, NULL, 0, NULL, NULL);
@@ -210,9 +213,14 @@ bool kind_has_rules(const struct core *c, kind_id kind)
 	return c->census.links[c->census.kinds.slots[kind].shape] != NULL;
 }
 
-uint32_t ruled_most(const struct core *c, kind_id kind, uint32_t most)
+uint32_t ruled_most(struct core *c, kind_id kind, uint32_t most)
 {
-	return most > 0 && kind_has_rules(c, kind) ? (uint32_t)rules_most(c, kind, most) : most;
+	const struct shape_links *links = c->census.links[c->census.kinds.slots[kind].shape];
+
+	if (most == 0 || !links)
+		return most;
+	c->views.steps += (links->terms_n + links->spreads_n + UINT64_C(1)) * c->nodes.used * NODE_STEPS;
+	return (uint32_t)rules_most(c, kind, most);
 }
 
 /* Could as many of each role as are missing, when so many of each kind could at all? */
@@ -245,6 +253,9 @@ static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 	uint32_t could[HOLD_KINDS_MAX] = { 0 };
 	uint64_t fit = 0;
 
+	c->views.steps += (uint64_t)w->n * c->nodes.used * NODE_STEPS;
+	if (gang_asks_minimum(g) && !minimum_could_be_met(g, &c->nodes))
+		return false;
 	if (gang_requires_level(g))
 		return domain_could_fit(c, g, w, gang_missing(g));
 	for (uint32_t i = 0; i < w->n; i++) {
@@ -262,7 +273,9 @@ static bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 /* How long a hold lasts at a time; 0: no end. */
 static uint64_t turn_ns(const struct core *c, const struct gang *g, const struct wanted *w)
 {
-	return g->timeout_ns == 0 && (w->n > 1 || kind_has_rules(c, w->kinds[0])) ? TURN_NS : g->timeout_ns;
+	const bool sure = w->n == 1 && !kind_has_rules(c, w->kinds[0]) && !gang_asks_minimum(g);
+
+	return g->timeout_ns == 0 && !sure ? TURN_NS : g->timeout_ns;
 }
 
 static bool holds_what_it_wants(const struct core *c, const struct gang *g)
@@ -272,6 +285,18 @@ static bool holds_what_it_wants(const struct core *c, const struct gang *g)
 
 	return wanted_find(c, g, &w) && hold->version > 0 && w.n == hold->kinds_n &&
 	       memcmp(w.kinds, hold->kinds, w.n * sizeof(w.kinds[0])) == 0;
+}
+
+/* The gang that holds was looked at: rare, so it is kept out of what every look does. */
+static __attribute__((noinline)) void holder_looked(struct core *c, const struct gang *g, bool waits_for_room)
+{
+	/* It may begin anew when it wants something else. */
+	if (!waits_for_room || gang_is_whole(g) || !holds_what_it_wants(c, g)) {
+		hold_end(c);
+	} else if (!gang_key_is(g, &c->held_key)) {
+		c->held_key = gang_key(g);
+		c->nodes.room_version++; /* some that were behind it may see all room now */
+	}
 }
 
 void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool placed)
@@ -285,9 +310,8 @@ void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool place
 	}
 	if (waits_for_room && g->waits_ns == 0)
 		g->waits_ns = c->now_ns ? c->now_ns : 1;
-	/* It may begin anew when it wants something else. */
-	if (c->held == index && (!waits_for_room || gang_is_whole(g) || !holds_what_it_wants(c, g)))
-		hold_end(c);
+	if (c->held == index)
+		holder_looked(c, g, waits_for_room);
 }
 
 /* ---- begin and end ----------------------------------------------------------------- */
@@ -295,9 +319,9 @@ void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool place
 static void hold_begin(struct core *c, uint32_t index, const struct wanted *w)
 {
 	c->held = index;
-	c->held_generation = c->gangs.slots[index].generation;
 	c->held_ns = c->now_ns;
-	PROBE(hold_begun, index, c->held_generation);
+	c->held_key = gang_key(&c->gangs.slots[index]);
+	PROBE(hold_begun, index, c->gangs.slots[index].generation);
 	views_hold(&c->views, w->kinds, w->n, w->nodes, w->whole);
 	stat_add(&c->ledger.ledger->gauges.holds, 1);
 	stat_set(&c->ledger.ledger->gauges.held, index + UINT64_C(1));
@@ -338,20 +362,6 @@ static bool in_need(const struct core *c, const struct gang *g)
 	return !gang_is_whole(g) && (waited_long(c, g) || (gang_has_begun(g) && !g->had_turn));
 }
 
-/* The first that waited long enough for its quorum and isn't known to be hopeless. */
-static uint32_t candidate(const struct core *c)
-{
-	uint32_t index = queue_first(&c->waiting);
-
-	for (uint32_t i = 0; i < LOOK_MOST && index != ID_NONE; i++, index = queue_next(&c->waiting, index)) {
-		const struct gang *g = &c->gangs.slots[index];
-
-		if (in_need(c, g) && g->hopeless != world_version(c))
-			return index;
-	}
-	return ID_NONE;
-}
-
 /* After the same wait again nodes are emptied for it, half of the time: what runs on them may never end. */
 static bool is_emptying(const struct core *c)
 {
@@ -360,7 +370,7 @@ static bool is_emptying(const struct core *c)
 	return held_ns >= c->config.hold_after_ns && (held_ns - c->config.hold_after_ns) / TURN_NS % 2 == 0;
 }
 
-/* Is there still a gang that holds, and does it want what is held? */
+/* Does the gang that holds still want what is held? */
 static void review(struct core *c)
 {
 	struct wanted w;
@@ -369,12 +379,12 @@ static void review(struct core *c)
 	if (c->held == ID_NONE)
 		return;
 	g = &c->gangs.slots[c->held];
-	if (g->generation != c->held_generation || c->views.hold.version == 0 || !wanted_find(c, g, &w) || w.n == 0 ||
-	    !could_fit(c, g, &w)) {
+	if (c->views.hold.version == 0 || !wanted_find(c, g, &w) || w.n == 0 || !could_fit(c, g, &w)) {
 		hold_end(c);
 	} else if (turn_ns(c, g, &w) > 0 && c->now_ns - c->held_ns >= turn_ns(c, g, &w)) {
 		g->waits_ns = c->now_ns;
 		g->had_turn = true;
+		gang_keep_nothing(c, c->held);
 		hold_end(c);
 	} else {
 		if (is_emptying(c))
@@ -387,26 +397,56 @@ static void review(struct core *c)
 	}
 }
 
+/* Is there no hold, or one that makes way for the gang? */
+static bool may_hold(const struct core *c, const struct gang *g)
+{
+	return c->held == ID_NONE || (gang_has_begun(g) && !gang_has_begun(&c->gangs.slots[c->held]));
+}
+
+/* True when it holds from now on: it waited long enough for its quorum, and could fit. */
+static bool hold_try(struct core *c, uint32_t index)
+{
+	struct gang *g = &c->gangs.slots[index];
+	struct wanted w;
+
+	c->views.steps += GANG_STEPS;
+	if (!in_need(c, g) || g->hopeless == world_version(c))
+		return false;
+	c->views.steps += g->members;
+	if (!wanted_find(c, g, &w) || w.n == 0 || !could_fit(c, g, &w)) {
+		g->hopeless = world_version(c);
+		gang_keep_nothing(c, index);
+		return false;
+	}
+	hold_end(c);
+	hold_begin(c, index, &w);
+	return true;
+}
+
+/* The first of the queue that may.  A search that is too long goes on at the next tick, since with each change of a
+ * node those that are hopeless have to be asked anew: they would keep all behind them from a hold. */
+static void hold_search(struct core *c)
+{
+	uint32_t index = c->hold_next;
+
+	if (index == ID_NONE || c->gangs.slots[index].place != PLACE_WAITING)
+		index = queue_first(&c->waiting);
+	c->hold_next = ID_NONE;
+	c->views.steps = 0;
+	while (index != ID_NONE && may_hold(c, &c->gangs.slots[index]) && !hold_try(c, index)) {
+		index = queue_next(&c->waiting, index);
+		if (c->views.steps < SEARCH_STEPS)
+			continue;
+		c->hold_next = index;
+		return;
+	}
+}
+
 void hold_tick(struct core *c)
 {
-	struct wanted w;
-	struct gang *g;
-	uint32_t index;
-
 	if (c->config.hold_after_ns == 0)
 		return;
 	lift(c);
 	review(c);
-	index = candidate(c);
-	if (index == ID_NONE || index == c->held)
-		return;
-	g = &c->gangs.slots[index];
-	if (c->held != ID_NONE && (!gang_has_begun(g) || gang_has_begun(&c->gangs.slots[c->held])))
-		return;
-	if (!wanted_find(c, g, &w) || w.n == 0 || !could_fit(c, g, &w)) {
-		g->hopeless = world_version(c);
-		return;
-	}
-	hold_end(c);
-	hold_begin(c, index, &w);
+	hold_search(c);
 }

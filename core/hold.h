@@ -8,7 +8,7 @@
  * kept whole until they are empty enough, for ten minutes of every twenty.  A gang that has begun needn't have waited, and takes the place of one that
  * has not.  One gang holds at a time.  It ends when the gang is placed,
  * changes, goes, can't fit any more, after the gang's own timeout, or, when it isn't sure that it
- * could fit (several kinds, rules between pods), after ten minutes.
+ * could fit (several kinds, rules between pods, minResources), after ten minutes.
  *
  * A gang that stands behind all others by its dialect (GANG_AFTER_OTHERS) is lifted after the
  * same wait: from then on, until something of it is placed, priority and age say where it stands.
@@ -28,7 +28,7 @@ void hold_looked(struct core *c, uint32_t index, bool waits_for_room, bool place
  * there is. */
 void hold_tick(struct core *c);
 
-/* The gang that holds is gone or another by now. */
+/* The gang goes; before its generation does. */
 void hold_forget(struct core *c, uint32_t index);
 
 #endif

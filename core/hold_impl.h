@@ -22,7 +22,7 @@ bool kind_has_rules(const struct core *c, kind_id kind);
 uint32_t empty_most(const struct core *c, node_id id, const struct shape *s, uint32_t most);
 
 /* No more than these of the kind, of `most`, could be placed by its rules between pods, each for itself. */
-uint32_t ruled_most(const struct core *c, kind_id kind, uint32_t most);
+uint32_t ruled_most(struct core *c, kind_id kind, uint32_t most);
 
 /* ---- core/hold_domain.c ---- */
 

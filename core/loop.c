@@ -164,14 +164,15 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	if (l->config.recorder)
 		recorder_input(l->config.recorder, r);
 	rc = core_apply(l->core, r);
+	if (rc == -ENOMEM) {
+		log_line(LOG_ERROR, "msg=\"out of memory\"");
+		recorder_crash(0);
+		_exit(1); /* crash only: the supervisor starts us again */
+	}
 	if (l->config.recorder)
 		recorder_done(l->config.recorder, rc, l->command_full);
 	if (rc == -EPROTO)
 		return peer_bad(l, ring, r, rc, core_fault(l->core));
-	if (rc == -ENOMEM) {
-		log_line(LOG_ERROR, "msg=\"out of memory\"");
-		_exit(1); /* crash only: the supervisor starts us again */
-	}
 	if (rc == -ENOSPC && !l->said_limit) {
 		l->said_limit = true;
 		log_line(LOG_WARN, "msg=\"a limit is reached: names\" flag=--max-name-bytes kind=%u", r->kind);
@@ -305,7 +306,7 @@ static bool ready(void *context)
 
 	if (ring_has_news(&l->events) || (l->synced && ring_has_news(&l->results)))
 		return true;
-	if (wants_plan(l) && (!l->command_full || ring_has_room(&l->commands, sizeof(struct cmd_reason))))
+	if (wants_plan(l) && (!l->command_full || ring_has_room(&l->commands, sizeof(struct cmd_claim)))) /* the largest */
 		return true;
 	return !state_is(l, PEER_SERVED) || atomic_load_explicit(&l->stop, memory_order_relaxed);
 }

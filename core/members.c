@@ -76,8 +76,15 @@ void gang_keep_room(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
 
-	if (g->kept == 0 || (gang_has_begun(g) && gang_members(g) >= g->quorum))
-		return;
+	if (g->kept > 0 && !(gang_has_begun(g) && gang_enough(g, MEMBER_REFUSED) &&
+	                     !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED))))
+		gang_keep_nothing(c, index);
+}
+
+void gang_keep_nothing(struct core *c, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+
 	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
 		keep_end(c, &c->pods.slots[id]);
 }

@@ -42,6 +42,7 @@ void pod_unclaim(struct core *c, pod_id id);
 /* Members that were refused keep their room until the gang is planned again, as long as it has begun
  * and has members enough; else it is given back now. */
 void gang_keep_room(struct core *c, uint32_t index);
+void gang_keep_nothing(struct core *c, uint32_t index);
 
 /* For the gang's own plan that room is free.  What follows in the same step is the end of it: all is
  * taken back but what the nodes can't give any more, or the plan has other room for them. */
@@ -64,6 +65,10 @@ void node_unreserve(struct core *c, node_id node);
 /* The node is about to be forgotten: pods that are still counted there keep
  * waiting for their answer, without room anywhere. */
 void node_leave(struct core *c, node_id node);
+
+/* Each of the queue whose retry_ns has come goes by over(), which takes it off.  Returns when the next one's comes; UINT64_MAX:
+ * there is none. */
+uint64_t pods_over(struct core *c, const struct pod_queue *q, void (*over)(struct core *c, pod_id id));
 
 /* Pods whose backoff is over are ready again. */
 void backoff_wake(struct core *c);

@@ -1,6 +1,7 @@
 /* What a record says of a pod. */
 #include "core/members_impl.h"
 
+#include "core/hold.h"
 #include "core/probe.h"
 
 #include <errno.h>
@@ -41,7 +42,9 @@ static struct standing standing_after(const struct pod *p, const struct event_po
 		now.withdrawn = p->withdrawn || !same;
 		return now;
 	}
-	if (p->state == POD_RESERVED ? p->list != LIST_SEND || same : pod_keeps_room(p) && same)
+	if (p->state == POD_RESERVED && (p->list != LIST_SEND || same))
+		return now;
+	if (pod_keeps_room(p) && same)
 		return now;
 	return (struct standing){ .state = POD_PENDING, .node = ID_NONE };
 }
@@ -116,6 +119,7 @@ static void gang_leave(struct core *c, struct pod *p)
 		return;
 	}
 	gang_hold(c, index);
+	hold_forget(c, index);
 	memset(&c->gangs.slots[index], 0, sizeof(c->gangs.slots[index]));
 }
 
@@ -158,7 +162,6 @@ static int pod_check(struct core *c, const struct pod_record *record)
 static void pod_remove(struct core *c, struct pod *p)
 {
 	uint32_t index = p->gang;
-	bool unsent = p->list == LIST_SEND;
 
 	member_out(c, p);
 	keep_end(c, p);
@@ -172,7 +175,7 @@ static void pod_remove(struct core *c, struct pod *p)
 	c->pods.count--;
 	free(p->name);
 	memset(p, 0, sizeof(*p));
-	if (unsent && gang_is_group(&c->gangs, index))
+	if (c->sends.n > 0)
 		gang_cancel_unsent(c, index);
 }
 
@@ -280,7 +283,6 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	uint32_t gang = gang_wanted(c, e), gang_before_it;
 	struct standing now;
 	struct means means;
-	bool unsent;
 	int rc = pod_check(c, record);
 
 	if (rc == 0)
@@ -304,9 +306,8 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 		PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
 		return 0;
 	}
-	unsent = p->list == LIST_SEND;
 	/* The watch can be ahead of the answer, which is stale then. */
-	if (p->state == POD_RESERVED && p->list == LIST_NONE && now.state == POD_BOUND && now.node == p->node)
+	if (pod_is_sent(p) && now.state == POD_BOUND && now.node == p->node)
 		stat_add(&core_stats(c)->binds_accepted, 1);
 	gang_before_it = p->gang;
 
@@ -314,6 +315,8 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);
 	if (now.state != POD_PENDING || now.node == ID_NONE)
 		keep_end(c, p);
+	if (p->created_ns != e->created_ns && p->gang != ID_NONE)
+		c->gangs.slots[p->gang].key_old = true; /* it may be as old as that */
 	said_set(c, p, e);
 	standing_apply(c, p, e, means.labels, &now);
 	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
@@ -324,7 +327,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	member_in(c, p);
 	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
 	/* It may be in another gang by now: the one that it was reserved with counts. */
-	if (unsent && (p->state == POD_PENDING || p->withdrawn))
+	if (c->sends.n > 0)
 		gang_cancel_unsent(c, gang_before_it);
 	return 0;
 }
@@ -346,6 +349,7 @@ void pod_moved(void *context, pod_id id)
 
 	if (p->state != POD_PENDING || p->gang == ID_NONE)
 		return;
+	c->gangs.slots[p->gang].ready_kind = KIND_NONE;
 	c->gangs.slots[p->gang].hopeless = 0;
 	gang_touch(c, p->gang);
 }

@@ -11,7 +11,7 @@
 #define BACKOFF_MOST_MS 10000u
 #define BACKOFF_GRAIN_NS (20 * NS_PER_MS) /* so that many refusals cost few walks */
 
-/* The pod has its room, and a CMD_BIND is due. */
+/* The pod has its room, and its command is due. */
 static inline void reserved(struct core *c, struct pod *p)
 {
 	p->state = POD_RESERVED;
@@ -53,11 +53,13 @@ static inline void member_reserve(struct core *c, struct gang *g, struct cmd_bin
 void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)
 {
 	struct gang *g = &c->gangs.slots[index];
-	struct cmd_bind bind = say_bind_of(c, index);
+	struct cmd_bind bind;
 	kind_id kind = KIND_NONE;
 	uint32_t n = 0;
 
 	assert(g->place == PLACE_NONE && c->looked_at == index);
+	g->planned_terms = g->terms;
+	bind = say_bind_of(c, index);
 	for (uint32_t i = 0; i < plan->n; i++) {
 		const struct pod *p = &c->pods.slots[plan->pods[i]];
 
@@ -118,6 +120,8 @@ void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns)
 	room_take(c, p, node);
 	p->state = POD_RESERVED;
 	p->retry_ns = until_ns;
+	if (until_ns < c->claims.due_ns)
+		c->claims.due_ns = until_ns;
 	PROBE(claim_reserved, id, p->generation, node);
 	pod_queue_push(&c->claims.kept, &c->pods, id);
 	member_in(c, p);
@@ -241,24 +245,37 @@ static void backoff_begin(struct core *c, struct pod *p, uint32_t retry_ms)
 		c->backoff_due_ns = p->retry_ns;
 }
 
-void backoff_wake(struct core *c)
+uint64_t pods_over(struct core *c, const struct pod_queue *q, void (*over)(struct core *c, pod_id id))
 {
 	uint64_t due_ns = UINT64_MAX;
 	pod_id next;
 
-	for (pod_id id = c->backoff.first; id != ID_NONE; id = next) {
-		struct pod *p = &c->pods.slots[id];
+	for (pod_id id = q->first; id != ID_NONE; id = next) {
+		const struct pod *p = &c->pods.slots[id];
 
 		next = p->list_next;
-		if (p->retry_ns > c->now_ns) {
-			due_ns = p->retry_ns < due_ns ? p->retry_ns : due_ns;
-			continue;
-		}
-		member_out(c, p);
-		list_leave(c, p);
-		PROBE(backoff_over, id, p->generation);
-		member_in(c, p);
+		if (p->retry_ns <= c->now_ns)
+			over(c, id);
+		else if (p->retry_ns < due_ns)
+			due_ns = p->retry_ns;
 	}
+	return due_ns;
+}
+
+static void backoff_over(struct core *c, pod_id id)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	member_out(c, p);
+	list_leave(c, p);
+	PROBE(backoff_over, id, p->generation);
+	member_in(c, p);
+}
+
+void backoff_wake(struct core *c)
+{
+	const uint64_t due_ns = pods_over(c, &c->backoff, backoff_over);
+
 	c->backoff_due_ns = due_ns > c->now_ns + BACKOFF_GRAIN_NS ? due_ns : c->now_ns + BACKOFF_GRAIN_NS;
 	if (c->backoff.n == 0)
 		c->backoff_due_ns = UINT64_MAX;
@@ -269,8 +286,9 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 	struct pod *p = pods_find(&c->pods, result->pod);
 	bool withdrawn;
 
-	if (!p || p->generation != result->generation || p->state != POD_RESERVED || p->list == LIST_SEND ||
-	    p->list == LIST_CLAIM || (!p->any_attempt && p->attempt != result->attempt)) {
+	/* A reservation that answers are for is made after the lists. */
+	if (!c->synced || !p || p->generation != result->generation || !pod_is_sent(p) ||
+	    (!p->any_attempt && p->attempt != result->attempt)) {
 		stat_add(&core_stats(c)->stale_results, 1);
 		return;
 	}
@@ -300,4 +318,6 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
 			room_give(c, p);
 	}
 	member_in(c, p);
+	if (c->sends.n > 0)
+		gang_cancel_unsent(c, p->gang);
 }

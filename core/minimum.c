@@ -45,7 +45,7 @@ static wide free_without(const struct gang *g, const struct pods *ps, const stru
 bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss, const struct nodes *ns,
                  wide *own, struct reason *r)
 {
-	bool met = true, has_node = gang_have(g) > 0 || g->counts[MEMBER_OUTSIDE] > 0;
+	bool met = true, has_node = g->counts[MEMBER_OUTSIDE] > 0; /* members that leave */
 
 	for (uint32_t i = 0; i <= g->parts->amounts_n; i++) {
 		bool pods = i == g->parts->amounts_n;
@@ -62,4 +62,19 @@ bool minimum_met(const struct gang *g, const struct pods *ps, const struct shape
 		reason_short(r, resource, need, wide_cut(free));
 	}
 	return met;
+}
+
+bool minimum_could_be_met(const struct gang *g, const struct nodes *ns)
+{
+	for (uint32_t i = 0; i < g->parts->amounts_n; i++) {
+		const struct amount *need = &g->parts->amounts[i];
+		wide all = 0;
+
+		for (node_id id = 0; id < ns->used; id++)
+			if (node_present(&ns->slots[id]))
+				all += nodes_allocatable(ns, id, need->resource);
+		if (need->resource != RESOURCE_PODS && (need->value > all || need->value == INT64_MAX))
+			return false;
+	}
+	return true;
 }

@@ -559,6 +559,7 @@ void nodes_drop(struct nodes *ns, node_id id)
 {
 	struct node *n = &ns->slots[id];
 	const struct event_node nothing = { .node = id };
+	struct node_row *row = &ns->ledger->nodes[id];
 	struct name name = node_name(n);
 
 	assert(n->pods == 0);
@@ -568,6 +569,10 @@ void nodes_drop(struct nodes *ns, node_id id)
 	ns->room_version++; /* a spread may have waited for its domain */
 	changed(ns, id);
 	node_forget(n);
+	/* The row goes before its name, which is written over at once. */
+	row_begin(&row->version);
+	row->generation = 0;
+	row_end(&row->version);
 	name_drop(ns->ledger, &name);
 	n->name_bytes = 0;
 	n->generation = 0;

@@ -38,43 +38,56 @@ void plan_free(struct plan *plan)
 
 /* ---- members ---------------------------------------------------------------- */
 
-static int member_compare(const void *a, const void *b, void *context)
+/* The ready members, as they came. */
+static void collect(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g)
 {
-	const struct pods *ps = context;
+	const struct pod *slots = gs->pods->slots, *first = NULL;
+	uint32_t n = 0, differ = 0;
+	uint64_t created_ns = 0;
 
-	return pod_compare(&ps->slots[*(const pod_id *)a], &ps->slots[*(const pod_id *)b]);
-}
+	for (pod_id id = g->first; n < plan->n; id = slots[id].next) {
+		const struct pod *p = &slots[id];
 
-/* The ready members. */
-static void collect(struct plan *plan, const struct gangs *gs, const struct gang *g)
-{
-	const struct pod *slots = gs->pods->slots;
-	uint32_t n = 0, differs = 0;
-	kind_id kind = KIND_NONE;
-
-	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = slots[id].next) {
-		if (slots[id].class != MEMBER_READY)
+		if (p->class != MEMBER_READY)
 			continue;
-		kind = n == 0 ? slots[id].kind : kind;
-		differs |= slots[id].kind ^ kind;
+		first = n == 0 ? p : first;
+		differ |= (uint32_t)(p->priority ^ first->priority) | (p->created_ns < created_ns);
+		created_ns = p->created_ns;
 		plan->nodes[n] = ID_NONE;
 		plan->pods[n++] = id;
 	}
-	plan->n = n;
-	plan->alike = differs == 0;
+	plan->in_order = differ == 0;
+	vs->steps += n;
 }
 
-/* They mostly come in their order. */
+struct ordering {
+	const struct pod *slots;
+	const uint32_t *came; /* of each pod */
+};
+
+static int order_compare(const void *a, const void *b, void *context)
+{
+	const struct ordering *o = context;
+	const pod_id left = *(const pod_id *)a, right = *(const pod_id *)b;
+	const struct pod *p = &o->slots[left], *q = &o->slots[right];
+
+	if (p->priority != q->priority)
+		return p->priority > q->priority ? -1 : 1;
+	if (p->created_ns != q->created_ns)
+		return p->created_ns < q->created_ns ? -1 : 1;
+	return o->came[left] < o->came[right] ? -1 : 1;
+}
+
+/* The highest priority first, then the oldest, by the API's whole seconds, then who came first. */
 static void put_in_order(struct plan *plan, const struct gangs *gs)
 {
-	struct pods *ps = gs->pods;
+	struct ordering o = { .slots = gs->pods->slots, .came = plan->set };
 
-	for (uint32_t i = 1; i < plan->n; i++) {
-		if (pod_compare(&ps->slots[plan->pods[i - 1]], &ps->slots[plan->pods[i]]) < 0)
-			continue;
-		qsort_r(plan->pods, plan->n, sizeof(*plan->pods), member_compare, ps);
+	if (plan->in_order)
 		return;
-	}
+	for (uint32_t i = 0; i < plan->n; i++)
+		plan->set[plan->pods[i]] = i;
+	qsort_r(plan->pods, plan->n, sizeof(*plan->pods), order_compare, &o);
 }
 
 /* ---- roles ------------------------------------------------------------------ */
@@ -151,10 +164,9 @@ static void group_members(struct plan *plan, struct views *vs, const struct gang
 	}
 }
 
-/* The same of members that are alike; the first says it all. */
-static struct view *group_alike(struct plan *plan, struct views *vs, const struct gangs *gs)
+/* The same of members that are alike. */
+static struct view *group_alike(struct plan *plan, struct views *vs, kind_id kind)
 {
-	const kind_id kind = kind_at(plan, gs, 0);
 	struct view *v = views_get(vs, kind);
 
 	vs->census->kinds.slots[kind].mark = 0;
@@ -405,13 +417,14 @@ static enum plan_answer place_alike(struct plan *plan, struct views *vs, const s
 	return PLAN_PLACED;
 }
 
-static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs,
+static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
                                    const struct gang_need *need)
 {
-	struct view *v = group_alike(plan, vs, gs);
+	struct view *v = group_alike(plan, vs, g->ready_kind);
 
 	if (alike_refused(plan, v, need->total))
-		return PLAN_IMPOSSIBLE;
+		return PLAN_IMPOSSIBLE; /* whoever they are */
+	collect(plan, vs, gs, g);
 	put_in_order(plan, gs);
 	if (need->roles_n > 0)
 		chosen_first(plan, gs, need);
@@ -441,15 +454,16 @@ enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct 
 BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
                            const struct gang_need *need)
 {
-	collect(plan, gs, g);
-	assert(plan->n >= need->total && need->total > 0);
 	plan->barred = KIND_NONE;
 	plan->kept_together = false;
-	vs->steps += plan->n;
+	plan->n = g->counts[MEMBER_READY];
+	plan->alike = g->ready_kind != KIND_NONE;
+	assert(plan->n >= need->total && need->total > 0);
 	if (plan->alike && !gang_has_levels(g))
-		return plan_alike(plan, vs, gs, need);
+		return plan_alike(plan, vs, gs, g, need);
+	collect(plan, vs, gs, g);
 	if (plan->alike)
-		group_alike(plan, vs, gs);
+		group_alike(plan, vs, g->ready_kind);
 	else
 		group_members(plan, vs, gs);
 	put_in_order(plan, gs);

@@ -58,8 +58,8 @@ struct plan_class {
 };
 
 struct plan {
-	/* The gang's members that are ready, in their order, and the node of each:
-	 * ID_NONE for those that found no room. */
+	/* The gang's members that are ready, the highest priority first, then the oldest, then as they came; and the
+	 * node of each: ID_NONE for those that found no room. */
 	pod_id *pods;
 	node_id *nodes;
 	uint32_t n;
@@ -91,6 +91,7 @@ struct plan {
 	/* Scratch. */
 	uint8_t *roles; /* of each member, in need->roles; roles_n: one that doesn't matter */
 	uint32_t roles_n;
+	bool in_order;   /* pods, as they came */
 	uint32_t *set;   /* indexes into pods: the members that are tried together */
 	uint32_t set_n;
 	bool ordered;    /* some rule asks who came before */

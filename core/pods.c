@@ -35,23 +35,6 @@ void pods_free(struct pods *ps)
 	ps->slots = NULL;
 }
 
-int pod_compare(const struct pod *a, const struct pod *b)
-{
-	uint32_t shorter = a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes;
-	int order;
-
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	if (a->created_ns != b->created_ns)
-		return a->created_ns < b->created_ns ? -1 : 1;
-	order = memcmp(a->name, b->name, shorter);
-	if (order != 0)
-		return order;
-	if (a->name_bytes != b->name_bytes)
-		return a->name_bytes < b->name_bytes ? -1 : 1;
-	return (a > b) - (a < b);
-}
-
 /* ---- rows of pods ----------------------------------------------------------- */
 
 void pod_queue_init(struct pod_queue *q, enum pod_list list)

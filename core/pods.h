@@ -105,6 +105,12 @@ static inline pod_id pods_id(const struct pods *ps, const struct pod *p)
 	return (pod_id)(p - ps->slots);
 }
 
+/* Was its command said, and the answer is to come? */
+static inline bool pod_is_sent(const struct pod *p)
+{
+	return p->state == POD_RESERVED && p->list == LIST_NONE;
+}
+
 /* Was it refused, and keeps its room for the gang's next plan? */
 static inline bool pod_keeps_room(const struct pod *p)
 {
@@ -128,9 +134,6 @@ static inline enum member_class pod_class(const struct pod *p)
 		return MEMBER_REFUSED;
 	return p->list == LIST_BACKOFF || p->withdrawn ? MEMBER_BACKOFF : MEMBER_READY;
 }
-
-/* Highest priority first, then the oldest, then by name. */
-int pod_compare(const struct pod *a, const struct pod *b);
 
 void pod_queue_init(struct pod_queue *q, enum pod_list list);
 void pod_queue_push(struct pod_queue *q, struct pods *ps, pod_id id);

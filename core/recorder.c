@@ -42,6 +42,7 @@
 #define NS_PER_S           UINT64_C(1000000000)
 #define NAP_NS             (NS_PER_S / 50)
 #define BYTES_LEAST        (sizeof(struct recording_head) + 2 * sizeof(struct recording_block))
+#define BLANK_BYTES_MOST    ((off_t)(sizeof(struct recording_head) + sizeof(struct recording_block)))
 #define CRASH_WAITS        1000 /* ms */
 #define CLOSE_S            5    /* for the last bytes */
 
@@ -270,7 +271,7 @@ static void *writer(void *context)
 /* ---- a crash --------------------------------------------------------------------------- */
 
 /* Only what a signal handler may do. */
-static void on_crash(int signal_number)
+void recorder_crash(int signal_number)
 {
 	struct whole *r = atomic_exchange(&at_crash, NULL);
 	struct timespec ms = { .tv_nsec = 1000000 };
@@ -288,6 +289,11 @@ static void on_crash(int signal_number)
 			write_block(r, BLOCK_CRASH, (uint16_t)signal_number, r->tap.buffer + (head & r->tap.mask),
 			            tail - head);
 	}
+}
+
+static void on_crash(int signal_number)
+{
+	recorder_crash(signal_number);
 	/* The handler is reset: this time it kills. */
 	raise(signal_number);
 }
@@ -328,16 +334,18 @@ static int buffer_map(struct whole *r)
 	return rc;
 }
 
-/* Is the file that stands there one of ours, or empty? */
-static bool replaceable(const char *path)
+/* Is the file that stands there one of ours, or empty?  *blank: nothing happened in it. */
+static bool replaceable(const char *path, bool *blank)
 {
 	uint64_t magic = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
 	ssize_t n;
 
 	if (fd < 0)
 		return false;
 	n = read(fd, &magic, sizeof(magic));
+	*blank = fstat(fd, &st) == 0 && st.st_size <= BLANK_BYTES_MOST;
 	close(fd);
 	return n == 0 || (n == (ssize_t)sizeof(magic) && magic == RECORDING_MAGIC);
 }
@@ -359,6 +367,7 @@ static int keep_old(const char *path)
 static int file_open(struct whole *r)
 {
 	struct stat st;
+	bool blank = false;
 	int rc;
 
 	r->regular = stat(r->path, &st) < 0 || S_ISREG(st.st_mode);
@@ -368,8 +377,9 @@ static int file_open(struct whole *r)
 		return r->fd < 0 || fcntl(r->fd, F_SETFL, 0) < 0 ? -errno : 0;
 	}
 	r->fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (r->fd < 0 && errno == EEXIST && replaceable(r->path)) {
-		rc = keep_old(r->path);
+	if (r->fd < 0 && errno == EEXIST && replaceable(r->path, &blank)) {
+		/* What a start that failed left behind does not push out the recording of a crash. */
+		rc = !blank ? keep_old(r->path) : unlink(r->path) < 0 ? -errno : 0;
 		if (rc < 0)
 			return rc;
 		r->fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -418,6 +428,8 @@ static int recorder_start(struct whole *r, const struct recorder_config *config)
 		rc = head_write(r, config);
 	if (rc == 0)
 		rc = -pthread_create(&r->writer, NULL, writer, r);
+	if (rc < 0 && r->regular && r->fd >= 0)
+		unlink(r->path); /* ours: it was made just now */
 	return rc;
 }
 

@@ -115,6 +115,10 @@ static inline void recorder_done(struct recorder *r, int rc, bool refused)
 		recorder_wake(r);
 }
 
+/* The process is about to die: write what is left of the recording that there is, if any, with the step at hand when the
+ * calling thread is the one that decides.  signal_number: 0 when memory ran out.  Good in a signal handler. */
+void recorder_crash(int signal_number);
+
 /* Write what is left and close the file.  Nobody records any more. */
 void recorder_close(struct recorder *r);
 

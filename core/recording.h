@@ -43,7 +43,7 @@ struct recording_head {
 
 enum block_kind {
 	BLOCK_ENTRIES = 1,
-	BLOCK_CRASH, /* entries, the last that there are; arg: the signal */
+	BLOCK_CRASH, /* entries, the last that there are; arg: the signal, 0: out of memory */
 	BLOCK_END,   /* none; arg: enum recording_end */
 	BLOCK_KINDS
 };

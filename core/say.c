@@ -21,8 +21,7 @@ struct cmd_bind say_bind_of(const struct core *c, uint32_t index)
 
 	if (!gang_is_group(&c->gangs, index))
 		return (struct cmd_bind){ .gang = ID_NONE };
-	/* Terms of the plan too: new ones cancel what was not said. */
-	return (struct cmd_bind){ .gang = index, .gang_generation = g->generation, .terms = g->terms };
+	return (struct cmd_bind){ .gang = index, .gang_generation = g->generation, .terms = g->planned_terms };
 }
 
 bool say_bind(struct core *c, struct cmd_bind *bind, pod_id id)
@@ -45,8 +44,11 @@ bool say_bind(struct core *c, struct cmd_bind *bind, pod_id id)
 static bool say_first(struct core *c)
 {
 	const pod_id id = c->sends.first;
-	struct cmd_bind bind = say_bind_of(c, c->pods.slots[id].gang);
+	const struct pod *p = &c->pods.slots[id];
+	struct cmd_bind bind = say_bind_of(c, p->gang);
 
+	if (p->carried && bind.gang != ID_NONE)
+		bind.terms = c->gangs.slots[p->gang].terms; /* nobody planned it */
 	if (!say_bind(c, &bind, id))
 		return false;
 	pod_queue_remove(&c->sends, &c->pods, id);

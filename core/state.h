@@ -63,8 +63,9 @@ struct core {
 	struct say say;
 
 	uint32_t held; /* the gang that room is held for, ID_NONE; core/hold.h */
-	uint32_t held_generation;
 	uint64_t held_ns; /* since */
+	struct gang_key held_key; /* as it was when the gang was last looked at */
+	uint32_t hold_next; /* the search for one that may hold goes on here, if it still waits; ID_NONE: at the first */
 	uint64_t *drain;  /* bits by node: to be emptied for it; core/hold_drain.c */
 
 	uint32_t refresh; /* round in which all reasons are worked out anew */

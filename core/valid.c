@@ -223,7 +223,7 @@ static bool gang_valid(struct checking *k, uint32_t index)
 {
 	const struct core *c = k->c;
 	const struct gang *g = &c->gangs.slots[index];
-	uint32_t counts[MEMBER_CLASSES] = { 0 }, members = 0, kept = 0;
+	uint32_t counts[MEMBER_CLASSES] = { 0 }, members = 0, kept = 0, age_n = 0;
 	pod_id before = ID_NONE;
 	bool enough;
 
@@ -232,12 +232,17 @@ static bool gang_valid(struct checking *k, uint32_t index)
 
 		if (p->gang != index || p->previous != before || members++ > c->pods.count)
 			return wrong(k, "gang %u: its list of members", index);
+		if (p->class == MEMBER_READY && g->ready_kind != KIND_NONE && p->kind != g->ready_kind)
+			return wrong(k, "gang %u: pod %u is of another kind than those that are ready", index, id);
 		counts[p->class]++;
+		age_n += p->created_ns == g->age_ns;
 		kept += pod_keeps_room(p);
 		before = id;
 	}
 	if (members != g->members || kept != g->kept || memcmp(counts, g->counts, sizeof(counts)) != 0)
 		return wrong(k, "gang %u: members are miscounted", index);
+	if (g->created_ns == 0 && !g->key_old && members > 0 && (age_n == 0 || age_n != g->age_n))
+		return wrong(k, "gang %u: it is as old as %u of its members, not %u", index, age_n, g->age_n);
 	if (!roles_valid(k, index, &enough))
 		return false;
 	if (g->place == PLACE_NONE && g->counts[MEMBER_READY] > 0 && enough &&
@@ -317,8 +322,10 @@ static bool row_valid(struct checking *k, const struct pod_queue *q)
 
 static bool cursor_valid(struct checking *k)
 {
-	uint32_t cursor = k->c->cursor;
+	uint32_t cursor = k->c->cursor, held = k->c->held;
 
+	if (held != ID_NONE && k->c->gangs.slots[held].generation == 0)
+		return wrong(k, "room is held for gang %u, which is gone", held);
 	return cursor == ID_NONE || k->c->gangs.slots[cursor].place == PLACE_WAITING ||
 	       wrong(k, "the round goes on at gang %u, which does not wait", cursor);
 }

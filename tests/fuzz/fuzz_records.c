@@ -79,7 +79,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 
 	if (w->scarce && ++w->emitted % 3 == 0)
 		return false;
-	if ((kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK) && bytes == sizeof(struct cmd_bind)) {
+	if (record_is_bind(kind) && bytes == sizeof(struct cmd_bind)) {
 		check_bind(body);
 		if (w->binds_n < BINDS_MOST)
 			w->binds[w->binds_n++] = *(const struct cmd_bind *)body;

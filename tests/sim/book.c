@@ -156,22 +156,11 @@ static struct place *place_of(struct book *b, const char *name)
 	return &b->places[b->places_n++];
 }
 
-/* gangs_n: nobody spoke of it yet. */
-static size_t gang_index(const struct book *b, const char *name)
-{
-	size_t i = 0;
-
-	while (i < b->gangs_n && strcmp(b->gangs[i].name, name) != 0)
-		i++;
-	return i;
-}
-
 static struct gang_book *gang_of(struct book *b, const char *name)
 {
-	size_t i = gang_index(b, name);
-
-	if (i < b->gangs_n)
-		return &b->gangs[i];
+	for (size_t i = 0; i < b->gangs_n; i++)
+		if (strcmp(b->gangs[i].name, name) == 0)
+			return &b->gangs[i];
 	if (b->gangs_n == sizeof(b->gangs) / sizeof(b->gangs[0]))
 		as_die("the simulator has too many groups");
 	put(b->gangs[b->gangs_n].name, name);

@@ -208,30 +208,22 @@ static bool minimum(const struct slow *s, uint32_t gang)
 	return cpu >= g->cpu && pods >= g->quorum;
 }
 
+/* It has begun, and may be whole yet. */
 static bool keeps_on(const struct slow *s, uint32_t gang)
 {
-	uint32_t members = 0;
-	struct quorum q;
+	struct quorum q, of_all;
 
-	if (gang == ID_NONE || have(s, gang) == 0)
+	if (gang == ID_NONE || have(s, gang) == 0 || s->gangs[gang].missing || s->gangs[gang].refused)
 		return false;
+	q = of_all = missing(s, gang, &s->gangs[gang]);
 	for (uint32_t i = 0; i < SLOW_PODS; i++)
-		members += counts(&s->pods[i], gang);
-	q = missing(s, gang, &s->gangs[gang]);
-	return !quorum_met(&q) && members >= s->gangs[gang].quorum;
+		if (counts(&s->pods[i], gang) && !has_node(&s->pods[i]))
+			quorum_add(&of_all, &s->pods[i], 1);
+	return !quorum_met(&q) && quorum_met(&of_all);
 }
 
-/* Can its node not give what is kept there: others took it, or it is closed? */
-static bool is_void(const struct slow *s, const struct pod *p)
-{
-	bool over = false;
-
-	for (int a = 0; a < AMOUNTS; a++)
-		over = over || (s->shapes[p->shape].amounts[a] > 0 && used(s, p->node, a) > s->nodes[p->node].amounts[a]);
-	return over || !allowed(s, p->shape, p->node);
-}
-
-/* A plan that failed gives up room that is not there; when one was tried is not told. */
+/* A plan that failed gives up room that is not there, or all where nothing is held for the gang; when one was tried is
+ * not told. */
 static void judge_given_up(struct slow *s)
 {
 	for (uint32_t i = 0; i < SLOW_PODS; i++) {
@@ -239,7 +231,7 @@ static void judge_given_up(struct slow *s)
 
 		if (!p->keeps || !slow_core_keeps_nothing(s->core, i))
 			continue;
-		cr_assert(is_void(s, p), "pod %u: the room that it kept on node %u was given up", i, p->node);
+		cr_assert(!s->gangs[p->gang].started, "pod %u: the room that it kept on node %u was given up", i, p->node);
 		p->keeps = false;
 	}
 }
@@ -331,7 +323,7 @@ static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, c
 		return quorum_met(&of_backoff) ? WHY_BIND_REFUSED : quorum_met(&of_gated) ? WHY_GATED : WHY_REFUSED;
 	if (nodes == 0)
 		return WHY_NO_NODES;
-	if (!quorum_met(&need) && gang != ID_NONE && !minimum(s, gang))
+	if (gang != ID_NONE && have(s, gang) == 0 && !minimum(s, gang))
 		return WHY_MIN_RESOURCES;
 	if (quorum_met(&need))
 		need.all = 1;

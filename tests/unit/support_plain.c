@@ -339,6 +339,7 @@ void plain_tell_pod(struct plain *p, uint32_t id)
 		               .node = pod->node == PLAIN_NONE ? ID_NONE : pod->node, .name_bytes = 5,
 		               .labels_n = pod->labels_n, .namespace = PLAIN_VALUE_NAMESPACE + s->namespace,
 		               .uid = { id, pod->generation }, .role = pod->role ? pod->role : ID_NONE,
+		               .created_ns = 1 + id, /* members go by their numbers, however they come */
 		               .flags = POD_OURS | (pod->deleting ? POD_DELETING : 0) };
 	char name[8];
 

@@ -67,7 +67,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	if (s->room != UINT32_MAX)
 		s->room--;
 	said_add(s, kind, body, bytes);
-	if (kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK)
+	if (record_is_bind(kind))
 		bind(s, kind, body);
 	if (kind == CMD_REASON && why->gang != ID_NONE)
 		s->gangs[why->gang].why = why->reason.why;

@@ -134,7 +134,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		return false;
 	if (s->room != UINT32_MAX)
 		s->room--;
-	if (kind == CMD_BIND || kind == CMD_BIND_AGAIN || kind == CMD_TAKE_BACK) {
+	if (record_is_bind(kind)) {
 		cr_assert_eq(b->pod_generation, s->pods.generation[b->pod]);
 		cr_assert_eq(b->node_generation, s->nodes.generation[b->node]);
 		s->binds[b->pod] = *b;
@@ -324,7 +324,7 @@ void story_set_gang(struct story *s, struct story_gang gang)
 	struct amount amounts[5];
 	struct gang_role roles[STORY_ROLES];
 	struct event_gang e = { .quorum = gang.quorum, .name_bytes = (uint32_t)strlen(gang.name),
-		                .created_ns = gang.created, .dialect = 1, .priority = gang.priority };
+		                .created_ns = gang.created, .dialect = 1, .priority = gang.priority, .terms = gang.terms };
 
 	e.roles_n = roles_of(s, roles, gang.roles);
 	e.gang = take(&s->gangs, gang.name);
@@ -692,6 +692,14 @@ const char *story_where(const struct story *s, const char *pod)
 	if (id == ID_NONE || s->binds[id].attempt == 0)
 		return "";
 	return s->nodes.name[s->binds[id].node] ? s->nodes.name[s->binds[id].node] : "";
+}
+
+uint32_t story_terms(const struct story *s, const char *pod)
+{
+	const uint32_t id = find(&s->pods, pod);
+
+	cr_assert(id != ID_NONE && s->binds[id].attempt > 0, "%s has no binding", pod);
+	return s->binds[id].terms;
 }
 
 uint32_t story_count(const struct story *s, const char *prefix)

@@ -47,6 +47,7 @@ struct story_gang {
 	bool missing, refused, after_others;
 	bool has_priority; /* its own */
 	int32_t priority;
+	uint32_t terms; /* struct event_gang */
 	struct story_role roles[STORY_ROLES]; /* up to the first without a name */
 };
 
@@ -128,6 +129,8 @@ const char *story_said(const struct story *s);
 
 /* Node of the last CMD_BIND of a pod, "" when there was none or it was refused. */
 const char *story_where(const struct story *s, const char *pod);
+/* The terms of that command. */
+uint32_t story_terms(const struct story *s, const char *pod);
 /* Pods with this prefix that have one. */
 uint32_t story_count(const struct story *s, const char *prefix);
 

@@ -68,6 +68,28 @@ Test(begun, goes_before_others_though_it_would_stand_behind_them)
 	story_free(s);
 }
 
+/* It lost a member, whose room another one took: a node is free for the new one, and not as much as minResources. */
+Test(begun, is_not_asked_for_min_resources)
+{
+	struct story *s = story_new();
+
+	node(s, 4);
+	story_node(s, .name = "n2", .cpu = 1, .memory = 64);
+	story_gang(s, .name = "g", .quorum = 4, .cpu = 5);
+	story_pods(s, 4, .name = "g", .gang = "g", .cpu = 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "g"), 4);
+	story_all_bound(s, "g");
+	story_drop_pod(s, "g-3");
+	story_pod(s, .name = "other", .cpu = 1);
+	story_plan(s);
+	CHECK_WHERE(s, "other", "n1");
+	story_pod(s, .name = "g-4", .gang = "g", .cpu = 1);
+	story_plan(s);
+	CHECK_WHERE(s, "g-4", "n2");
+	story_free(s);
+}
+
 /* A gang of so many on a node for as many; their Bindings are on their way. */
 static struct story *planned(uint32_t members)
 {
@@ -106,6 +128,39 @@ Test(begun, keeps_the_room_of_a_member_that_was_refused)
 	story_plan(s);
 	CHECK_WHERE(s, "g-1", "n1");
 	CHECK_WHERE(s, "other", "");
+	story_free(s);
+}
+
+/* Nobody can be planned for it any more, so its room is kept for nobody. */
+Test(begun, keeps_no_room_when_its_group_goes)
+{
+	struct story *s = one_refused();
+
+	story_pod(s, .name = "other", .cpu = 1);
+	story_plan(s);
+	CHECK_WHERE(s, "other", "");
+	story_gang(s, .name = "g", .quorum = 2, .missing = true);
+	story_plan(s);
+	CHECK_WHERE(s, "other", "n1");
+	story_free(s);
+}
+
+Test(begun, keeps_no_room_when_a_role_lacks_members)
+{
+	struct story *s = story_new();
+
+	node(s, 3);
+	story_gang(s, .name = "g", .quorum = 2, .roles = { { "master", 1 }, { "worker", 1 } });
+	story_pod(s, .name = "g-m", .gang = "g", .role = "master", .cpu = 1);
+	story_pods(s, 2, .name = "g-w", .gang = "g", .role = "worker", .cpu = 1);
+	story_plan(s);
+	story_bound(s, "g-m");
+	story_bound(s, "g-w-0");
+	story_drop_pod(s, "g-m");
+	story_refused(s, "g-w-1", 5000);
+	story_pod(s, .name = "other", .cpu = 2);
+	story_plan(s);
+	CHECK_WHERE(s, "other", "n1");
 	story_free(s);
 }
 
@@ -151,6 +206,35 @@ Test(begun, keeps_no_room_that_is_not_there)
 	story_plan(s);
 	CHECK_WHERE(s, "g-1", "n1");
 	story_free(s);
+}
+
+/* More have to start than there is room for: what it kept goes back once that is tried; where room is held for gangs, once
+ * none can be held for this one. */
+Test(begun, keeps_no_room_that_is_not_enough)
+{
+	for (int holds = 0; holds < 2; holds++) {
+		struct story *s = story_new_holding(holds ? 60000 : 0);
+
+		node(s, 2);
+		story_node(s, .name = "n2", .cpu = 5, .memory = 64, .cordoned = true);
+		story_gang(s, .name = "g", .quorum = 2);
+		story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+		story_plan(s);
+		story_bound(s, "g-0");
+		story_refused(s, "g-1", 5000);
+		story_pod(s, .name = "g-2", .gang = "g", .cpu = 5);
+		story_gang(s, .name = "g", .quorum = 3);
+		story_pod(s, .name = "other", .cpu = 1);
+		story_plan(s);
+		CHECK_WHERE(s, "other", "");
+		story_tick(s, 5100);
+		story_plan(s);
+		CHECK_WHERE(s, "other", holds ? "" : "n1");
+		story_tick(s, 2500); /* the next look at holds: it could never fit as things are */
+		story_plan(s);
+		CHECK_WHERE(s, "other", "n1");
+		story_free(s);
+	}
 }
 
 /* Two were refused: who is ready first waits for the other, and so does its room. */

@@ -176,3 +176,28 @@ Test(claims, wait_for_room_in_the_command_ring)
 	story_expect(s, "claim theirs n1\n");
 	story_free(s);
 }
+
+Test(claims, end_in_any_order)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 4, .memory = 8);
+	story_pod(s, .name = "long", .cpu = 2, .foreign = true);
+	story_pod(s, .name = "short", .cpu = 2, .foreign = true);
+	story_claim(s, "long", "n1", 60000);
+	story_claim(s, "short", "n1", 5000);
+	story_pod(s, .name = "ours", .cpu = 2);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "ours"), "");
+	story_tick(s, 5000);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "ours"), "n1");
+	story_pod(s, .name = "next", .cpu = 2);
+	story_tick(s, 54000);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "next"), "");
+	story_tick(s, 1000);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "next"), "n1");
+	story_free(s);
+}

@@ -62,6 +62,60 @@ Test(order, a_group_s_priority_changes_while_it_waits)
 	story_free(s);
 }
 
+Test(order, members_by_priority_then_age_then_as_they_came)
+{
+	static const struct { const char *name; int32_t priority; uint64_t created; const char *node; } members[] = {
+		{ "late", 0, 9, "" }, { "z", 0, 5, "n1" }, { "a", 0, 5, "" }, { "old", 0, 4, "n1" }, { "first", 7, 9, "n1" },
+	};
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 3, .memory = 8);
+	story_gang(s, .name = "g", .quorum = 2, .created = 1);
+	for (int i = 0; i < 5; i++)
+		story_pod(s, .name = members[i].name, .gang = "g", .cpu = 1, .priority = members[i].priority,
+		          .created = members[i].created);
+	story_plan(s);
+	for (int i = 0; i < 5; i++)
+		cr_expect_str_eq(story_where(s, members[i].name), members[i].node, "%s", members[i].name);
+	story_free(s);
+}
+
+/* The highest has gone, and the next that comes has the lowest: those between count. */
+Test(order, a_gang_s_priority_when_the_highest_goes)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 2, .memory = 64);
+	story_gang(s, .name = "g", .quorum = 2, .created = 10);
+	story_pod(s, .name = "g-x", .gang = "g", .cpu = 1, .priority = 10);
+	story_pod(s, .name = "g-y", .gang = "g", .cpu = 1, .priority = 5);
+	story_drop_pod(s, "g-x");
+	story_pod(s, .name = "g-w", .gang = "g", .cpu = 1, .priority = 1);
+	story_pod(s, .name = "other", .cpu = 2, .priority = 3, .created = 1);
+	story_plan(s);
+	CHECK_PLACED(s, "g", 2, "all");
+	CHECK_PLACED(s, "other", 1, "none");
+	story_free(s);
+}
+
+/* Its age is that of a member which is told with another one. */
+Test(order, a_member_s_age_changes)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 1, .memory = 64);
+	story_gang(s, .name = "g", .quorum = 1);
+	story_pod(s, .name = "g-y", .gang = "g", .cpu = 1, .priority = 5, .created = 50);
+	story_pod(s, .name = "g-x", .gang = "g", .cpu = 1, .priority = 10, .created = 20);
+	story_pod(s, .name = "g-x", .gang = "g", .cpu = 1, .priority = 10, .created = 200);
+	story_drop_pod(s, "g-x");
+	story_pod(s, .name = "same", .cpu = 1, .priority = 5, .created = 30);
+	story_plan(s);
+	CHECK_PLACED(s, "same", 1, "all");
+	CHECK_PLACED(s, "g", 1, "none");
+	story_free(s);
+}
+
 Test(order, cm_12_pods_without_a_group_first)
 {
 	struct story *s = story_new();

@@ -140,7 +140,8 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 	return guarded_make(m->ledger, offset, bytes);
 }
 
-static int feed(struct core *c, enum record_kind kind, const void *body, uint32_t bytes)
+static int feed_by(int (*take)(struct core *, const struct record *), struct core *c, enum record_kind kind, const void *body,
+                   uint32_t bytes)
 {
 	alignas(8) unsigned char buffer[256] = { 0 };
 	const struct record head = { .bytes = (uint32_t)sizeof(head) + (uint32_t)PADDED(bytes), .kind = (uint16_t)kind, .epoch = 1, .time_ns = 1 };
@@ -149,7 +150,12 @@ static int feed(struct core *c, enum record_kind kind, const void *body, uint32_
 	memcpy(buffer, &head, sizeof(head));
 	if (bytes > 0)
 		memcpy(buffer + sizeof(head), body, bytes);
-	return core_step(c, (const struct record *)(const void *)buffer);
+	return take(c, (const struct record *)(const void *)buffer);
+}
+
+static int feed(struct core *c, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	return feed_by(core_step, c, kind, body, bytes);
 }
 
 /* Without memory for more of it the record is refused as for want of any other memory, all is as before, and the
@@ -201,6 +207,31 @@ Test(parts, are_made_when_they_are_needed)
 	cr_assert_eq(feed(core, EVENT_GANG, &gang, sizeof(gang)), 0);
 	core_free(core);
 	guarded_free(m.ledger);
+}
+
+/* Another frontend before what the last one told was shown. */
+Test(parts, a_new_epoch_in_the_middle_of_a_batch)
+{
+	const struct {
+		struct event_node e;
+		struct amount cpu;
+		char name[8];
+	} node = { { .generation = 1, .flags = NODE_PRESENT, .amounts_n = 1, .name_bytes = 2 }, { .resource = RESOURCE_CPU, .value = 1000 }, "n1" };
+	struct core_config config = { .limits = small };
+	struct ledger_view v;
+	struct ledger *ledger = ledger_make(&v, &small);
+	struct core *c = core_new(&config, ledger);
+	char why[256];
+
+	cr_assert(c);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(feed_by(core_apply, c, EVENT_BEGIN, NULL, 0), 0);
+		cr_assert_eq(feed_by(core_apply, c, EVENT_NODE, &node, sizeof(node)), 0);
+	}
+	core_show(c);
+	cr_assert(core_valid(c, why, sizeof(why)), "%s", why);
+	core_free(c);
+	free(ledger);
 }
 
 /* ---- limits ------------------------------------------------------------------------- */

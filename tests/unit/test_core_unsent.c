@@ -87,6 +87,50 @@ Test(unsent, the_group_is_deleted_when_a_part_was_sent)
 	story_free(s);
 }
 
+/* What was planned by other terms says so, and the frontend refuses it. */
+Test(unsent, the_group_s_terms_change)
+{
+	struct story *s = story_new();
+
+	story_node(s, .name = "n1", .cpu = 64, .memory = 64);
+	story_gang(s, .name = "g", .quorum = 2, .terms = 1);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	story_room(s, 1);
+	story_plan(s);
+	story_gang(s, .name = "g", .quorum = 2, .terms = 2);
+	send(s);
+	cr_assert_eq(story_count(s, "g"), 2);
+	cr_assert_eq(story_terms(s, "g-0"), 1);
+	cr_assert_eq(story_terms(s, "g-1"), 1);
+	story_pod(s, .name = "g-2", .gang = "g", .cpu = 1);
+	story_plan(s);
+	cr_assert_eq(story_terms(s, "g-2"), 2);
+	story_free(s);
+}
+
+enum end { DELETED, REFUSED, BOUND_AND_DELETED, ENDS };
+
+/* One was sent and comes to nothing: the rest would be half a gang. */
+Test(unsent, the_only_one_that_was_sent_ends)
+{
+	for (enum end end = 0; end < ENDS; end++) {
+		struct story *s = reserved(3);
+
+		story_room(s, 1);
+		story_plan(s);
+		story_skip(s);
+		if (end == REFUSED)
+			story_refused(s, "g-0", 0);
+		if (end == BOUND_AND_DELETED)
+			story_bound(s, "g-0");
+		if (end != REFUSED)
+			story_drop_pod(s, "g-0");
+		send(s);
+		cr_assert_eq(story_count(s, "g"), 0, "%d: %s", (int)end, story_said(s));
+		story_free(s);
+	}
+}
+
 Test(unsent, the_node_is_cordoned)
 {
 	struct story *s = reserved(3);

@@ -191,6 +191,8 @@ Test(valid, a_gang_that_is_wrong)
 	BROKEN(c, pod_of(c, "worker-1")->previous, ID_NONE, "its list of members");
 	OFF(c, large->members, "members are miscounted");
 	OFF(c, large->kept, "members are miscounted");
+	OFF(c, large->age_n, "of its members");
+	BROKEN(c, large->ready_kind, 0, "of another kind");
 	OFF(c, large->counts[MEMBER_GATED], "members are miscounted");
 	OFF(c, placed->parts->counts[0][MEMBER_BOUND], "of role");
 	BROKEN(c, large->place, PLACE_NONE, "could be placed and is in no queue");
@@ -211,7 +213,7 @@ Test(valid, a_queue_that_is_wrong)
 	BROKEN(c, c->waiting.n, n - 1, ": gang");
 	BROKEN(c, c->waiting.n, n + 1, "are there");
 	OFF(c, large->queued.age_ns, "is out of order");
-	BROKEN(c, large->age_ns, UINT64_MAX, "is out of order");
+	BROKEN(c, large->priority, INT32_MIN, "is out of order");
 	BROKEN(c, c->cursor, gangs_index(&c->gangs, gang_of(c, "placed")), "which does not wait");
 	story_free(s);
 }

@@ -264,6 +264,34 @@ Test(recorder, a_crash_writes_the_record_that_caused_it)
 	recording_close(&in);
 }
 
+static void run_out_of_memory(void)
+{
+	struct recorder *r = record(RECORD_BYTES_DEFAULT);
+	struct made m;
+
+	write_step(r, 1);
+	make(&m, 2);
+	recorder_input(r, m.record);
+	recorder_crash(0);
+	_exit(1);
+}
+
+Test(recorder, memory_that_runs_out_is_a_crash)
+{
+	struct recording in;
+	struct recording_step s;
+	char text[128];
+
+	in_child(run_out_of_memory, 1, 0);
+	cr_assert_eq(recording_open(&in, path), EXIT_DONE);
+	cr_assert_eq(recording_next(&in, &s), 1);
+	cr_assert_eq(recording_next(&in, &s), 1, "%s", in.error);
+	cr_expect(s.unfinished);
+	cr_expect_eq(recording_next(&in, &s), 0);
+	cr_expect_str_eq(recording_tail_text(&in, text, sizeof(text)), "ended when the core ran out of memory");
+	recording_close(&in);
+}
+
 Test(recorder, a_pipe_that_nobody_reads_stops_nothing)
 {
 	struct recorder *r;
@@ -290,6 +318,8 @@ Test(recorder, only_a_recording_is_replaced)
 
 	write_step(r, 1);
 	recorder_close(r);
+	/* Lives in which nothing happened: the one before them stays. */
+	recorder_close(record(RECORD_BYTES_DEFAULT));
 	recorder_close(record(RECORD_BYTES_DEFAULT));
 	cr_expect_eq(read_steps(&in), 0);
 	recording_close(&in);
