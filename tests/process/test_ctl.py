@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import socket as socket_module
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from lib.harness import check, equal, main, until  # noqa: E402
 
 DATA = muster.ROOT / "tests" / "data" / "simulate"
 DONE, NO, USAGE = 0, 1, 2
-COMMANDS = ("up", "status", "gangs", "nodes", "simulate", "verdict", "replay", "completion", "fsck", "top")
+COMMANDS = ("up", "status", "gangs", "nodes", "latency", "top", "simulate", "verdict", "explain", "fsck", "replay", "completion")
 
 
 def test_help_and_version():
@@ -23,6 +24,7 @@ def test_help_and_version():
         code, out, err = run("musterctl", *command, "--help")
         equal((code, err), (DONE, ""), command)
         check("musterctl" in out and "Exit status" in out, command, out)
+        equal(run("musterctl", *command, "-h"), (DONE, out, ""), command)
         code, out, err = run("musterctl", *command, "--version")
         equal((code, err), (DONE, ""), command)
         check(out.startswith("musterctl ") and out.strip()[-1].isdigit(), out)
@@ -111,6 +113,14 @@ def test_bad_usage():
         code, out, err = run("musterctl", "simulate", *flags)
         equal((code, out), (USAGE, ""), flags)
         check(part in err, f"{part!r} is not in {err!r}")
+    # The -f may be left out.
+    equal(simulate(good), simulate("-f", good))
+
+
+def test_kinds_that_are_passed_over_are_told_with_their_group():
+    made = listed({"apiVersion": "foo/v1", "kind": "PodGroup", "metadata": {"name": "g", "namespace": "d"}},
+                  {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "d"}})
+    equal(simulate("-f", "-", stdin=made)[::2], (DONE, "musterctl simulate: passed over: 1 PodGroup of foo/v1, 1 Secret\n"))
 
 
 # ---- a live scheduler -------------------------------------------------------
@@ -176,6 +186,18 @@ def test_views_of_a_live_scheduler():
             check(out.strip(), f"{command} prints nothing")
         code, out, err = c.ask("gangs", "default/nobody")
         equal((code, out), (NO, ""), err)
+        # What waits behind a placed gang has a reason.
+        group, pods = objects.gang("part", 2, 1, cpu="100m")
+        pods[1]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
+        c.create(group, *pods)
+        part = until(lambda: (g := ask(c, "gangs", "default/part")["gangs"][0]).get("reason") and g["state"] == "Placed" and g,
+                     10, "a reason of a placed gang")
+        equal((part["placed"], part["members"]), (1, 2), part)
+        check("0 of 1 members have room" in part["reason"], part)
+        check(part["reason"] in c.ask("gangs", "default/part")[1], part)
+        code, out, err = c.ask("explain", "default/part", "--try")
+        equal((code, err), (DONE, ""))
+        check("Placed, 1 of 2 members placed" in out and part["reason"] in out and "would let" not in out, out)
 
 
 # ---- up -------------------------------------------------------------------------
@@ -190,7 +212,8 @@ def test_up_passes_flags_on():
                            "--listen", f"127.0.0.1:{muster.free_port()}", timeout_s=20)
         equal(code, USAGE, err)
         check("--max-nodes" in err and "muster-core ended" in err, err)
-        c.up("--score", "pack", "--scheduler-name", "muster", "--scheduler-name", "second")
+        c.up("--score", "pack", "--scheduler-name", "muster", "--scheduler-name", "second",
+             "--leader-elect=false")
         c.create(objects.pod("a"), objects.pod("b", scheduler="second"))
         until(lambda: c.bound() == 2, 10, "both names are served")
 
@@ -213,23 +236,38 @@ def test_up_gives_each_daemon_its_cpu():
 
 def test_up_makes_a_socket_of_its_own():
     with Cluster(objects.node("n1")) as c, tempfile.TemporaryDirectory() as runtime:
-        up = subprocess.Popen([muster.program("musterctl"), "up", "--kubeconfig", c.kubeconfig, "--listen",
-                               f"127.0.0.1:{muster.free_port()}"], stdout=subprocess.PIPE, text=True,
-                              env={**os.environ, "XDG_RUNTIME_DIR": runtime})
+        up = subprocess.Popen([muster.program("musterctl"), "up", "--kubeconfig", c.kubeconfig, "--listen="],
+                              stdout=subprocess.PIPE, text=True, env={**os.environ, "XDG_RUNTIME_DIR": runtime})
         try:
             line = up.stdout.readline()
             check("ready" in line and f"MUSTER_SOCKET={runtime}/muster-" in line, line)
-            socket = line.split("MUSTER_SOCKET=")[1].split(",")[0]
+            check("http" not in line, "a page that nobody serves", line)
+            socket = line.split("MUSTER_SOCKET=")[1].strip()
+            left = unix_socket(runtime, "muster-killed")  # of one that was killed: nobody answers it
+            left.close()
             for env in ({"MUSTER_SOCKET": socket}, {"XDG_RUNTIME_DIR": runtime, "MUSTER_SOCKET": ""}):
                 code, out, err = run("musterctl", "status", env=env)
                 equal((code, err), (DONE, ""), out)
                 check(socket in out, out)
+            with unix_socket(runtime, "muster-second"):
+                code, out, err = run("musterctl", "status", env={"XDG_RUNTIME_DIR": runtime, "MUSTER_SOCKET": ""})
+                equal((code, out), (NO, ""), err)
+                check("2 musters run: " in err and socket in err and "muster-second/muster.sock; --socket" in err, err)
         finally:
             up.send_signal(signal.SIGINT)
             code = up.wait(20)
             up.stdout.close()
         equal(code, DONE, "exit code after SIGINT")
-        equal(os.listdir(runtime), [], "left behind")
+        equal(sorted(os.listdir(runtime)), ["muster-killed", "muster-second"], "left behind")
+
+
+def unix_socket(runtime, folder):
+    """Somebody who listens in a folder like that of musterctl up."""
+    os.mkdir(os.path.join(runtime, folder))
+    there = socket_module.socket(socket_module.AF_UNIX, socket_module.SOCK_SEQPACKET)
+    there.bind(os.path.join(runtime, folder, "muster.sock"))
+    there.listen()
+    return there
 
 
 def test_nothing_outlives_up():
