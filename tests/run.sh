@@ -51,7 +51,8 @@ run_one() { # LOGDIR COMMAND
 		[ -z "${MUSTER_TEST_FIGURES:-}" ] || grep -hE '^(figure: |seeds [0-9])' "$log"
 	else
 		printf 'FAIL  %4d failed  %6d ms  %s (exit %d)\n' "$2" "$took" "$4" "$rc"
-		tail -n 40 "$log" | sed 's/^/      | /'
+		# Daemons under test say much that is no cause.
+		grep -av 'level=info' "$log" | tail -n 40 | sed 's/^/      | /'
 	fi
 }
 
