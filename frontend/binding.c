@@ -380,14 +380,6 @@ static void read_start(struct bind *b)
 	bind_fly(b, &request, &handler);
 }
 
-/* What waiting alone does not mend: a missing right, a webhook. */
-static bool is_refusal(const struct http_answer *answer)
-{
-	if (answer->end != HTTP_ANSWERED || answer->status == 404 || answer->status == 429)
-		return false;
-	return answer->status == 500 || (answer->status >= 400 && answer->status < 500);
-}
-
 /* The pod can't be bound elsewhere, nor its room given away, until the fence is taken: somebody has to be told. */
 static void fence_refused(struct bind *b, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
@@ -404,21 +396,29 @@ static void fence_refused(struct bind *b, const struct http_answer *answer, cons
 		notice(b, text);
 }
 
+/* Whatever it is, the pod is read next: only that tells what became of the Binding. */
 static void fence_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
 {
 	struct bind *b = context;
-	/* A 409 tells that its version is not the one that was read any more. */
-	bool moved = answer->end == HTTP_ANSWERED && (answer->status == 200 || answer->status == 409);
 
 	PROBE(fence_answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
-	if (answer->end == HTTP_ANSWERED && answer->status == 401) {
+	switch (fence_read(answer, body, body_bytes)) {
+	case FENCE_TAKEN:
+	case FENCE_GONE:
+	case FENCE_MOVED:
+		writer_later(b, STEP_READ, 0);
+		return;
+	case FENCE_RENEW:
 		bind_renew(b);
 		return;
-	}
-	if (!moved && is_refusal(answer))
+	case FENCE_REFUSED:
 		fence_refused(b, answer, body, body_bytes);
-	writer_later(b, STEP_READ, moved ? 0 : backoff_answer(&b->backoff, b->writer->config.env, answer));
+		break;
+	case FENCE_UNKNOWN:
+		break;
+	}
+	writer_later(b, STEP_READ, backoff_answer(&b->backoff, b->writer->config.env, answer));
 }
 
 static void fence_start(struct bind *b)

@@ -1,5 +1,9 @@
 #include "frontend/fence.h"
 
+#include "frontend/apistatus.h"
+
+#include <string.h>
+
 #define FENCE_TIMEOUT_MS 15000
 
 /* A write that changes nothing does not move the version: the number makes each one different. */
@@ -18,4 +22,32 @@ struct http_request fence_request(const struct fence *f, const struct env *env, 
 		.method = "PATCH", .content_type = "application/strategic-merge-patch+json", .lane = HTTP_CALL,
 		.timeout_ms = FENCE_TIMEOUT_MS, .path = path->at, .body = body->at, .body_bytes = body->bytes,
 	};
+}
+
+/* Said by the API server itself; a proxy's 404 is no word on a pod. */
+static bool is_gone(const struct apistatus *s, int status)
+{
+	return s->code == status && (status == 404 || (status == 422 && strstr(s->message, "metadata.uid: Invalid value")) ||
+	                             (status == 409 && strstr(s->message, "UID in precondition")));
+}
+
+enum fence_end fence_read(const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	const int status = answer->status;
+	struct apistatus s;
+
+	if (answer->end != HTTP_ANSWERED)
+		return FENCE_UNKNOWN;
+	if (status == 200)
+		return FENCE_TAKEN;
+	apistatus_read(body, body_bytes, &s);
+	if (is_gone(&s, status))
+		return FENCE_GONE;
+	if (status == 409)
+		return FENCE_MOVED;
+	if (status == 401)
+		return FENCE_RENEW;
+	if (status == 404 || status == 429)
+		return FENCE_UNKNOWN;
+	return status == 500 || (status >= 400 && status < 500) ? FENCE_REFUSED : FENCE_UNKNOWN;
 }

@@ -1,6 +1,5 @@
 #include "frontend/settle.h"
 
-#include "frontend/apistatus.h"
 #include "frontend/backoff.h"
 #include "frontend/fence.h"
 #include "frontend/log.h"
@@ -131,19 +130,6 @@ static void taken(struct settling *p, const char *body, size_t body_bytes)
 	forget(p);
 }
 
-/* Is it gone, or another of its name?  Any other conflict is with a write that came between, which may have been
- * the Binding: then the watch or the answer to the next write shows it. */
-static bool is_gone(const struct http_answer *answer, const char *body, size_t body_bytes)
-{
-	struct apistatus s;
-
-	apistatus_read(body, body_bytes, &s);
-	if (s.code != answer->status)
-		return false;
-	return s.code == 404 || (s.code == 422 && strstr(s.message, "metadata.uid: Invalid value")) ||
-	       (s.code == 409 && strstr(s.message, "UID in precondition"));
-}
-
 /* Then muster can't say of any pod why it waits either. */
 static void refused(struct settle *s, const struct http_answer *answer)
 {
@@ -161,23 +147,32 @@ static void done(void *context, const struct http_answer *answer, const char *bo
 	TAILQ_REMOVE(&s->flying, p, link);
 	s->flying_n--;
 	p->call = NULL;
-	if (answer->end != HTTP_ANSWERED) {
-		again(p, backoff_answer(&p->backoff, s->env, answer));
-	} else if (answer->status == 200) {
+	switch (fence_read(answer, body, body_bytes)) {
+	case FENCE_TAKEN:
 		taken(p, body, body_bytes);
-	} else if (is_gone(answer, body, body_bytes)) {
+		return;
+	case FENCE_GONE:
 		forget(p);
-	} else if (answer->status == 409) {
+		return;
+	case FENCE_MOVED:
+		/* The watch, or the answer to the next write, shows whether it was the Binding. */
 		p->conflicts++;
 		again(p, backoff_failed(&p->backoff, s->env));
-	} else if (answer->status == 403) {
-		refused(s, answer);
-		forget(p);
-	} else {
-		if (answer->status == 401)
-			env_renew_credentials(s->env);
-		again(p, backoff_answer(&p->backoff, s->env, answer));
+		return;
+	case FENCE_RENEW:
+		env_renew_credentials(s->env);
+		break;
+	case FENCE_REFUSED:
+		if (answer->status == 403) {
+			refused(s, answer);
+			forget(p);
+			return;
+		}
+		break;
+	case FENCE_UNKNOWN:
+		break;
 	}
+	again(p, backoff_answer(&p->backoff, s->env, answer));
 }
 
 /* p is in no list.  What the watch has told of it is written over, so that a pod that has just got a node is not told that

@@ -852,6 +852,25 @@ Test(writer, a_fence_that_is_refused_is_told)
 	end(&b);
 }
 
+/* It was told as a refusal. */
+Test(writer, a_fence_of_a_pod_that_is_gone_is_no_refusal)
+{
+	struct bench b;
+	struct http_call *c = commanded(&b, CMD_TAKE_BACK);
+	uint64_t now;
+
+	world_answer(c, 200, world_pod("a", "8", "", ""));
+	c = next(&b, "PATCH", POD "/status");
+	now = b.w.now_ns;
+	world_answer(c, 422, world_status(422, "Invalid", "metadata.uid: Invalid value: \\\"u\\\": field is immutable"));
+	c = next(&b, "GET", POD);
+	cr_assert_leq(b.w.now_ns, now + 1, "there is nothing to wait for");
+	cr_assert(!world_said(&b.w, "may still land"));
+	world_answer(c, 404, world_status(404, "NotFound", "no pod"));
+	expect(&b, "refused:0 ");
+	end(&b);
+}
+
 Test(writer, sent_again_and_refused_takes_the_earlier_one_back)
 {
 	struct bench b;
