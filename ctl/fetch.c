@@ -19,7 +19,9 @@ struct fetching {
 	struct files *files;
 	struct jsonout path;
 	const char *selector; /* of what is listed now, NULL */
-	char more[2048], last[2048]; /* tokens of the next page and of the one that was asked for, "" */
+	char more[2048]; /* token of the next page, "" */
+	char seen[2048]; /* that of the page whose number is the last power of two: in a circle it comes again (Brent) */
+	unsigned pages_n;
 	int status;
 	bool done, ok;
 	char *error;
@@ -60,11 +62,14 @@ static bool read_more(struct fetching *f, const char *body, size_t bytes)
 		wrong = "not a text";
 	else if (more.bytes >= sizeof(f->more))
 		wrong = "longer than 2047 bytes";
-	else if (more.bytes > 0 && more.bytes == strlen(f->last) && memcmp(more.at, f->last, more.bytes) == 0)
-		wrong = "names the page that it came with"; /* there would be no end to it */
+	else if (more.bytes > 0 && more.bytes == strlen(f->seen) && memcmp(more.at, f->seen, more.bytes) == 0)
+		wrong = "names a page that has come before"; /* there would be no end to it */
 	else if (more.bytes > 0)
 		memcpy(f->more, more.at, more.bytes);
 	f->more[wrong == NULL ? more.bytes : 0] = '\0';
+	f->pages_n++;
+	if ((f->pages_n & (f->pages_n - 1)) == 0)
+		strcpy(f->seen, f->more);
 	arena_free(&arena);
 	if (wrong != NULL)
 		snprintf(f->error, f->error_bytes, "%s: metadata.continue: %s", f->path.at, wrong);
@@ -108,7 +113,6 @@ static void get(struct fetching *f, const struct resource *r, const char *versio
 	request.path = f->path.at;
 	f->done = f->ok = false;
 	f->status = 0;
-	memcpy(f->last, f->more, sizeof(f->last));
 	f->more[0] = '\0';
 	if (t->ops->start(t, &request, &handler) == NULL) {
 		snprintf(f->error, f->error_bytes, "%s: the request can't be started", f->path.at);
@@ -126,6 +130,8 @@ static bool fetch_kind(struct fetching *f, const struct model *m, int index)
 	const char *version = NULL;
 
 	while ((version = model_resource_older(m, index, version)) != NULL) {
+		f->seen[0] = '\0';
+		f->pages_n = 0;
 		do
 			get(f, r, version);
 		while (f->ok && *f->more);

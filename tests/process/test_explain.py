@@ -5,6 +5,7 @@ import contextlib
 import copy
 import http.client
 import http.server
+import itertools
 import json
 import os
 import pty
@@ -199,8 +200,8 @@ def test_a_live_cluster():
 
 
 @contextlib.contextmanager
-def server_of(metadata):
-    """An API server whose lists of nodes have this metadata, and a kubeconfig for it."""
+def server_of(pages):
+    """An API server whose lists of nodes have this metadata, each the next, and a kubeconfig for it."""
     class Lists(http.server.BaseHTTPRequestHandler):
         def log_message(self, *_):
             pass
@@ -208,7 +209,7 @@ def server_of(metadata):
         def do_GET(self):
             nodes = self.path.startswith("/api/v1/nodes")
             body = json.dumps({"kind": "NodeList" if nodes else "List", "apiVersion": "v1", "items": [],
-                               "metadata": metadata if nodes else {}}).encode()
+                               "metadata": next(pages) if nodes else {}}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -227,8 +228,10 @@ def server_of(metadata):
 
 
 def test_pages_that_make_no_sense():
-    for token, said in (("x" * 3000, "longer than 2047 bytes"), (5, "not a text"), ("again", "names the page that it came with")):
-        with server_of({"continue": token}) as path:
+    again = "names a page that has come before"
+    for tokens, said in ((["x" * 3000], "longer than 2047 bytes"), ([5], "not a text"), (["again"], again),
+                         (["a", "b"], again), (["a", "b", "c", "d", "e", "c"], again)):
+        with server_of({"continue": t} for t in itertools.cycle(tokens)) as path:
             code, out, err = run("musterctl", "explain", "--kubeconfig", path, "default/train")
         equal((code, out), (2, ""))
         check("/api/v1/nodes?limit=500" in err and f"metadata.continue: {said}" in err, err)
