@@ -40,7 +40,8 @@ struct frontend {
 	struct report *report;
 	struct extender *extender; /* NULL: off */
 	struct lease *lease;       /* NULL: no election */
-	uint64_t coreless_max_ns;  /* who leads without a core for that long gives it up */
+	uint64_t coreless_max_ns;  /* who leads without a core for that long, or with one that does not last, gives it up */
+	uint64_t core_lasts_ns;    /* ... this one has lasted */
 	struct latency *latency;
 	struct decisions *decisions;
 
@@ -51,7 +52,8 @@ struct frontend {
 	uint64_t led_ns; /* with a lease: it leads since then; 0: not yet */
 	bool stopping;
 	bool coreless;       /* it led without a core for too long */
-	uint64_t down_ns;    /* when the last core went */
+	uint64_t up_ns, down_ns; /* when the last core came, and went */
+	uint64_t coreless_ns;    /* it led without one so long, since the last that lasted and up to the last that came */
 	bool flushed;        /* all that was dirty is in the event ring */
 	bool replayed;       /* a new core has read the whole table */
 	uint64_t ticked_ns;  /* when the last EVENT_TICK was sent */
@@ -154,6 +156,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		lease.env = env;
 		f->lease = lease_new(&lease);
 		f->coreless_max_ns = CORELESS_LEASES * lease.duration_ns;
+		f->core_lasts_ns = lease.duration_ns;
 	}
 	if (config->extender_keep_ms > 0) {
 		struct extender_config extender = {.env = env, .model = model, .keep_ms = config->extender_keep_ms};
@@ -213,6 +216,9 @@ int frontend_core_up(struct frontend *f, const struct limits *limits, const stru
 	f->limits = *limits;
 	f->port = *port;
 	f->up = true;
+	f->up_ns = env_now(f->env);
+	if (f->started && frontend_may_write(f))
+		f->coreless_ns += f->up_ns - f->down_ns;
 	f->started = true;
 	f->flushed = false;
 	f->replayed = false;
@@ -227,8 +233,11 @@ int frontend_core_up(struct frontend *f, const struct limits *limits, const stru
 
 void frontend_core_down(struct frontend *f)
 {
-	if (f->up)
+	if (f->up) {
 		f->down_ns = env_now(f->env);
+		if (f->down_ns - f->up_ns >= f->core_lasts_ns)
+			f->coreless_ns = 0;
+	}
 	f->up = false;
 	f->results_first = f->results_n = 0;
 	writer_core_down(f->writer);
@@ -369,7 +378,7 @@ bool frontend_release_lease(struct frontend *f)
  * dead to those who could act. */
 static uint64_t lease_turn(struct frontend *f)
 {
-	uint64_t next, until = f->down_ns + f->coreless_max_ns;
+	uint64_t next, until = f->down_ns + f->coreless_max_ns - f->coreless_ns;
 
 	if (!f->lease || (!f->up && !frontend_may_write(f)))
 		return NEVER_NS;
@@ -379,8 +388,8 @@ static uint64_t lease_turn(struct frontend *f)
 	if (env_now(f->env) < until)
 		return until < next ? until : next;
 	f->coreless = true;
-	env_log(f->env, "error", "no muster-core for %llu s: another instance may have the lease",
-	        (unsigned long long)(f->coreless_max_ns / NS_PER_S));
+	env_log(f->env, "error", "no muster-core for %llu s%s: another instance may have the lease",
+	        (unsigned long long)(f->coreless_max_ns / NS_PER_S), f->coreless_ns > 0 ? ", in parts" : "");
 	return env_now(f->env);
 }
 

@@ -82,7 +82,8 @@ bool frontend_idle(const struct frontend *f);
 /* The first answer to a list was 401, after the token was read twice. */
 bool frontend_refused_at_start(const struct frontend *f);
 
-/* The API server's state is older than what was seen, or it led without a core for two lease durations.
+/* The API server's state is older than what was seen, or it led without a core for two lease durations; those add up
+ * until a core has lasted for one.
  * Nothing is repaired in place: release the lease, free it, and start with a new one and a new model,
  * which does not want the lease before there is a core. */
 bool frontend_must_restart(const struct frontend *f);

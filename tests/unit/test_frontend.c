@@ -596,6 +596,28 @@ Test(frontend, a_leader_whose_core_stays_away_gives_up_the_lease)
 	end(&b);
 }
 
+/* Each time it came the waiting began anew. */
+Test(frontend, a_leader_whose_core_does_not_last_gives_up_the_lease)
+{
+	struct bench b;
+
+	lead(&b);
+	for (int i = 0; i < 3; i++) {
+		frontend_core_down(b.f);
+		leads_for(&b, 8);
+		cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+		leads_for(&b, 10);
+	}
+	frontend_core_down(b.f);
+	leads_for(&b, 4);
+	cr_assert(!frontend_must_restart(b.f));
+	b.w.now_ns += 2 * SECOND;
+	frontend_poll(b.f);
+	cr_assert(frontend_must_restart(b.f));
+	cr_assert(world_said(&b.w, "no muster-core for 30 s, in parts"));
+	end(&b);
+}
+
 Test(frontend, a_follower_without_a_core_does_not_want_the_lease)
 {
 	struct bench b;
