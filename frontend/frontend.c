@@ -1,4 +1,4 @@
-#include "frontend/frontend.h"
+#include "frontend/frontend_impl.h"
 
 #include "frontend/decisions.h"
 #include "frontend/extender.h"
@@ -11,7 +11,6 @@
 #include "frontend/watch.h"
 #include "frontend/writer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,52 +21,6 @@
 #define CORELESS_LEASES 2 /* longer than others wait for a leader that is dead: a core is started again at once as a rule */
 #define REPORT_DELAY_NS NS_PER_S
 #define FULL_NS NS_PER_MS /* a ring is full: look again after that */
-
-struct pending_result {
-	enum record_kind kind;
-	struct result result;
-};
-
-struct frontend {
-	struct frontend_config config;
-	const struct env *env;
-	struct model *model;
-	struct limits limits; /* private: what commands are checked against */
-	struct watch **watches;
-	size_t watches_n;
-	struct writer *writer;
-	struct settle *settle;
-	struct report *report;
-	struct extender *extender; /* NULL: off */
-	struct lease *lease;       /* NULL: no election */
-	uint64_t coreless_max_ns;  /* who leads without a core for that long, or with one that does not last, gives it up */
-	uint64_t core_lasts_ns;    /* ... this one has lasted */
-	struct latency *latency;
-	struct decisions *decisions;
-
-	struct frontend_port port;
-	bool up;
-	bool started; /* a first core was there: the watches run */
-	bool synced;  /* model_set_synced() was called */
-	uint64_t led_ns; /* with a lease: it leads since then; 0: not yet */
-	bool stopping;
-	bool coreless;       /* it led without a core for too long */
-	uint64_t up_ns, down_ns; /* when the last core came, and went */
-	uint64_t coreless_ns;    /* it led without one so long, since the last that lasted and up to the last that came */
-	bool flushed;        /* all that was dirty is in the event ring */
-	bool replayed;       /* a new core has read the whole table */
-	uint64_t ticked_ns;  /* when the last EVENT_TICK was sent */
-
-	/* Objects were left out for want of room: they are listed again once something went. */
-	uint64_t room_used;      /* what was in use at most since the last such list */
-	uint64_t room_due_ns;    /* when to list; NEVER_NS: nothing went */
-	uint64_t room_listed_ns;
-
-	/* Results that found no room yet, oldest first, from `results_first` on. */
-	struct pending_result *results;
-	size_t results_first, results_n, results_room;
-	struct frontend_counts counts;
-};
 
 /* ---- results: none is ever lost while its core lives ------------------------- */
 
@@ -245,114 +198,9 @@ void frontend_core_down(struct frontend *f)
 		extender_core_down(f->extender);
 }
 
-/* ---- commands: nothing that the core writes is believed unchecked ---------------- */
-
-static int bind_take(struct frontend *f, const struct record *record, const struct cmd_bind *cmd)
-{
-	const enum record_kind kind = (enum record_kind)record->kind;
-	uint64_t now;
-
-	if (cmd->pod >= f->limits.pods || cmd->node >= f->limits.nodes || cmd->pod_generation == 0 ||
-	    cmd->node_generation == 0)
-		return -EPROTO;
-	if (f->stopping)
-		return 0;
-	if (kind == CMD_TAKE_BACK)
-		return writer_bind(f->writer, kind, cmd);
-	f->counts.binds_taken++;
-	PROBE(bind_taken, cmd->pod, cmd->pod_generation, cmd->node, cmd->attempt);
-	now = env_now(f->env);
-	latency_commanded(f->latency, cmd, f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
-	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
-	return writer_bind(f->writer, kind, cmd);
-}
-
-struct telling {
-	struct latency *latency;
-	enum why why;
-};
-
-static void told_pod(void *context, const struct pod_view *pod)
-{
-	const struct telling *t = context;
-
-	latency_told(t->latency, pod->id, pod->generation, t->why, pod->scheduler_name);
-}
-
-static void told(struct frontend *f, const struct cmd_reason *cmd)
-{
-	struct telling t = {.latency = f->latency, .why = cmd->reason.why};
-	struct pod_view pod;
-
-	if (cmd->reason.why == WHY_NONE)
-		return;
-	if (cmd->gang != ID_NONE)
-		model_gang_pending(f->model, cmd->gang, told_pod, &t);
-	else if (model_pod(f->model, cmd->pod, cmd->pod_generation, &pod))
-		told_pod(&t, &pod);
-}
-
-static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
-{
-	const struct reason *r = &cmd->reason;
-
-	if (cmd->gang != ID_NONE ? cmd->gang >= f->limits.gangs : cmd->pod >= f->limits.pods)
-		return -EPROTO;
-	if (r->why >= WHY_KINDS || r->counts_n > WHY_COUNTS_MAX || r->shortfalls_n > SHORTFALLS_MAX)
-		return -EPROTO;
-	for (uint32_t i = 0; i < r->counts_n; i++)
-		if (r->counts[i].why >= NODE_WHY_KINDS)
-			return -EPROTO;
-	f->counts.reasons_taken++;
-	PROBE(reason_taken, cmd->gang, cmd->pod, (uint32_t)r->why);
-	told(f, cmd);
-	report_reason(f->report, cmd);
-	return 0;
-}
-
-static int claim_take(struct frontend *f, const struct cmd_claim *cmd)
-{
-	if (!f->extender || (cmd->node != ID_NONE && cmd->node >= f->limits.nodes))
-		return -EPROTO;
-	extender_answered(f->extender, cmd);
-	return 0;
-}
-
 void frontend_ask(struct frontend *f, struct extender_job *job)
 {
 	extender_ask(f->extender, job);
-}
-
-static int gang_take(struct frontend *f, const struct cmd_gang *cmd)
-{
-	if (cmd->gang >= f->limits.gangs || cmd->state >= GANG_STATES)
-		return -EPROTO;
-	PROBE(gang_taken, cmd->gang, cmd->generation, (uint32_t)cmd->state);
-	decisions_gang(f->decisions, cmd);
-	report_gang(f->report, cmd);
-	return 0;
-}
-
-int frontend_command(struct frontend *f, const struct record *record)
-{
-	size_t body = record->bytes - sizeof(*record);
-	const void *at = record + 1;
-
-	f->counts.commands++;
-	switch (record->kind) {
-	case CMD_BIND:
-	case CMD_BIND_AGAIN:
-	case CMD_TAKE_BACK:
-		return body == sizeof(struct cmd_bind) ? bind_take(f, record, at) : -EPROTO;
-	case CMD_REASON:
-		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
-	case CMD_CLAIM:
-		return body == sizeof(struct cmd_claim) ? claim_take(f, at) : -EPROTO;
-	case CMD_GANG:
-		return body == sizeof(struct cmd_gang) ? gang_take(f, at) : -EPROTO;
-	default:
-		return -EPROTO;
-	}
 }
 
 /* ---- the lease ------------------------------------------------------------------------- */
