@@ -178,7 +178,7 @@ def test_views_of_a_live_scheduler():
             got = {name: node["used"][name] for name in used[node["node"]]}
             equal(got, used[node["node"]], f"used on {node['node']}")
         # A confirmation wakes nobody: the core may hear of it 100 ms later.
-        status = until(lambda: (s := ask(c, "status"))["pods_bound"] >= 5 and s, 2, "status counts 5 bound pods")
+        status = until(lambda: (s := ask(c, "status"))["pods_bound"] >= 5 and s, 10, "status counts 5 bound pods")
         equal((status["nodes"], status["pods_bound"], status["gangs"], status["synced"]), (3, 5, 2, True), "status")
         for command in ("status", "gangs", "nodes"):
             code, out, err = c.ask(command)
