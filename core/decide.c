@@ -174,10 +174,8 @@ static enum why place(struct core *c, uint32_t index, struct reason *r)
 	}
 	gang_lend_room(c, g);
 	why = place_lent(c, index, r);
-	if (c->config.hold_after_ns == 0 && why != WHY_GAVE_UP)
-		gang_lent_room_gone(c, g); /* nothing is held for gangs that have no room */
-	else
-		gang_lent_room_back(c, g);
+	/* With hold_after_ns 0 nothing is held for gangs that have no room. */
+	gang_lent_room_back(c, g, c->config.hold_after_ns > 0 || why == WHY_GAVE_UP);
 	if (gang_have(g) == had && g->kept == kept)
 		c->undone_log += c->nodes.log_n - before; /* what was tried and taken back is no change */
 	return why;

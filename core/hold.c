@@ -384,7 +384,7 @@ static void review(struct core *c)
 	} else if (turn_ns(c, g, &w) > 0 && c->now_ns - c->held_ns >= turn_ns(c, g, &w)) {
 		g->waits_ns = c->now_ns;
 		g->had_turn = true;
-		gang_keep_nothing(c, c->held);
+		gang_keep_untried(c, c->held);
 		hold_end(c);
 	} else {
 		if (is_emptying(c))
@@ -415,7 +415,7 @@ static bool hold_try(struct core *c, uint32_t index)
 	c->views.steps += g->members;
 	if (!wanted_find(c, g, &w) || w.n == 0 || !could_fit(c, g, &w)) {
 		g->hopeless = world_version(c);
-		gang_keep_nothing(c, index);
+		gang_keep_untried(c, index);
 		return false;
 	}
 	hold_end(c);

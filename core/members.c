@@ -72,6 +72,14 @@ void keep_end(struct core *c, struct pod *p)
 	room_give(c, p);
 }
 
+static void gang_keep_nothing(struct core *c, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+
+	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
+		keep_end(c, &c->pods.slots[id]);
+}
+
 void gang_keep_room(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
@@ -81,12 +89,18 @@ void gang_keep_room(struct core *c, uint32_t index)
 		gang_keep_nothing(c, index);
 }
 
-void gang_keep_nothing(struct core *c, uint32_t index)
+void gang_keep_untried(struct core *c, uint32_t index)
 {
 	const struct gang *g = &c->gangs.slots[index];
+	uint32_t left = g->kept;
 
-	for (pod_id id = g->first; g->kept > 0; id = c->pods.slots[id].next)
-		keep_end(c, &c->pods.slots[id]);
+	for (pod_id id = g->first; left > 0; id = c->pods.slots[id].next) {
+		struct pod *p = &c->pods.slots[id];
+
+		left -= pod_keeps_room(p);
+		if (p->class == MEMBER_READY)
+			keep_end(c, p);
+	}
 }
 
 void gang_lend_room(struct core *c, const struct gang *g)
@@ -111,7 +125,7 @@ static void lent_gone(struct core *c, struct gang *g, struct pod *p)
 	c->nodes.room_version++; /* it may be elsewhere now */
 }
 
-void gang_lent_room_back(struct core *c, struct gang *g)
+void gang_lent_room_back(struct core *c, struct gang *g, bool of_tried_too)
 {
 	uint32_t left = g->kept;
 
@@ -120,7 +134,7 @@ void gang_lent_room_back(struct core *c, struct gang *g)
 
 		if (!pod_keeps_room(p))
 			continue;
-		if (views_count_at(&c->views, p->node, p->kind) > 0)
+		if ((of_tried_too || p->class != MEMBER_READY) && views_count_at(&c->views, p->node, p->kind) > 0)
 			census_take(&c->census, p->node, p->kind, p->leaving);
 		else
 			lent_gone(c, g, p);

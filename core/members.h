@@ -42,12 +42,14 @@ void pod_unclaim(struct core *c, pod_id id);
 /* Members that were refused keep their room until the gang is planned again, as long as it has begun
  * and has members enough; else it is given back now. */
 void gang_keep_room(struct core *c, uint32_t index);
-void gang_keep_nothing(struct core *c, uint32_t index);
+/* It is given back but for those whose backoff has not ended, which no plan has tried. */
+void gang_keep_untried(struct core *c, uint32_t index);
 
 /* For the gang's own plan that room is free.  What follows in the same step is the end of it: all is
- * taken back but what the nodes can't give any more, or the plan has other room for them. */
+ * taken back but what the nodes can't give any more, or the plan has other room for them; that of members
+ * which the plan has tried when it is wanted too. */
 void gang_lend_room(struct core *c, const struct gang *g);
-void gang_lent_room_back(struct core *c, struct gang *g);
+void gang_lent_room_back(struct core *c, struct gang *g, bool of_tried_too);
 void gang_lent_room_gone(struct core *c, struct gang *g);
 
 /* A gang changed or lost a reservation: if it is no longer whole and nothing of it was
