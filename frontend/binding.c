@@ -53,6 +53,8 @@ void binding_refused(struct bind *b)
 		latency_refused(w->config.latency, &b->cmd, b->error[0] != '\0', b->scheduler ? b->scheduler : "");
 	if (b->begun)
 		model_bind_end(w->config.model, b->cmd.pod, b->cmd.pod_generation);
+	if (b->begun && !b->withdrawn)
+		writer_note_refused(w, &b->cmd);
 	binding_tell(b, RESULT_REFUSED);
 	if (b->error[0])
 		notice(b, b->error);
@@ -279,6 +281,7 @@ void binding_begin(struct bind *b)
 {
 	b->begun = true;
 	PROBE(bind_begun, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
+	writer_forget_refused(b->writer, b->cmd.pod);
 	model_bind_begin(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 }
 

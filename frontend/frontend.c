@@ -48,8 +48,10 @@ static void result_keep(void *context, enum record_kind kind, const struct resul
  * their results. */
 static bool results_send(struct frontend *f)
 {
-	if (!f->replayed && f->flushed && f->port.events_read(f->port.context))
+	if (!f->replayed && f->flushed && f->port.events_read(f->port.context)) {
 		f->replayed = true;
+		writer_core_read_all(f->writer);
+	}
 	if (!f->replayed)
 		return f->results_first == f->results_n;
 	while (f->results_first < f->results_n) {

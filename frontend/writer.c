@@ -75,6 +75,7 @@ void writer_free(struct writer *w)
 	jsonout_free(&w->path);
 	jsonout_free(&w->body);
 	free(w->by_pod);
+	free(w->refused);
 	free(w->by_gang);
 	free(w);
 }
@@ -136,7 +137,7 @@ static void refuse_unsent(struct writer *w, const struct cmd_bind *cmd)
 static void take_back(struct bind *b)
 {
 	b->writer->counts.withdrawn++;
-	b->give_up = b->maybe = true;
+	b->give_up = b->maybe = b->withdrawn = true;
 	b->step = STEP_READ;
 	writer_queue(b);
 }
@@ -269,6 +270,68 @@ static void outlive(struct bind_list *list)
 		b->cmd.attempt = ATTEMPT_OTHER;
 }
 
+/* ---- what was refused: its room is kept while its gang is half bound, and a core that dies takes that along ---- */
+
+void writer_note_refused(struct writer *w, const struct cmd_bind *cmd)
+{
+	w->refused = must_reach(w->refused, &w->refused_n, cmd->pod, 1024, sizeof(*w->refused));
+	w->refused[cmd->pod] = (struct refused_at){
+		.generation = cmd->pod_generation, .node = cmd->node, .node_generation = cmd->node_generation,
+	};
+}
+
+void writer_forget_refused(struct writer *w, pod_id pod)
+{
+	if (pod < w->refused_n)
+		w->refused[pod] = (struct refused_at){0};
+}
+
+/* Does it still wait, as what it was?  A pod by itself keeps no room. */
+static bool refused_waits(const struct writer *w, pod_id id, const struct refused_at *at)
+{
+	struct pod_view pod;
+
+	return model_node(w->config.model, at->node, at->node_generation) &&
+	       model_pod(w->config.model, id, at->generation, &pod) && pod.gang[0] && !pod.node[0] && pod.ours &&
+	       !pod.refusal[0] && !pod.deleting && !pod.gated;
+}
+
+static void refused_tell(struct writer *w)
+{
+	for (pod_id id = 0; id < w->refused_n; id++) {
+		struct refused_at *at = &w->refused[id];
+
+		if (at->generation == 0)
+			continue;
+		at->told = refused_waits(w, id, at);
+		if (at->told)
+			model_bind_begin(w->config.model, id, at->generation, at->node);
+		else
+			*at = (struct refused_at){0};
+	}
+}
+
+static void refused_untell(struct writer *w, pod_id id)
+{
+	w->refused[id].told = false;
+	model_bind_end(w->config.model, id, w->refused[id].generation);
+}
+
+void writer_core_read_all(struct writer *w)
+{
+	for (pod_id id = 0; id < w->refused_n; id++) {
+		const struct refused_at *at = &w->refused[id];
+		const struct result r = {.pod = id, .generation = at->generation, .node = at->node, .attempt = ATTEMPT_OTHER};
+
+		if (!at->told)
+			continue;
+		refused_untell(w, id);
+		w->config.result(w->config.context, RESULT_REFUSED, &r);
+	}
+}
+
+/* ---- the core comes and goes --------------------------------------------------- */
+
 void writer_core_down(struct writer *w)
 {
 	struct bind *b;
@@ -282,6 +345,9 @@ void writer_core_down(struct writer *w)
 	outlive(&w->retries);
 	outlive(&w->flying);
 	outlive(&w->landed);
+	for (pod_id id = 0; id < w->refused_n; id++)
+		if (w->refused[id].told)
+			refused_untell(w, id);
 }
 
 void writer_core_up(struct writer *w)
@@ -290,6 +356,7 @@ void writer_core_up(struct writer *w)
 
 	TAILQ_FOREACH(b, &w->landed, link)
 		binding_tell(b, RESULT_BOUND);
+	refused_tell(w);
 }
 
 bool writer_has(const struct writer *w, pod_id pod, uint32_t generation)

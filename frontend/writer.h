@@ -88,9 +88,11 @@ uint64_t writer_poll(struct writer *w);
 /* The core is gone: what was never sent is forgotten. */
 void writer_core_down(struct writer *w);
 
-/* A new core knows all pods again, those in flight as POD_BINDING: tell it what
- * landed meanwhile. */
+/* A new core is going to read all pods, those in flight as POD_BINDING: it hears what landed meanwhile.  Members that
+ * the last one was told are refused are told in the same way, and are refused when it has read them: so it keeps
+ * their room as the last one did (docs/decisions/032). */
 void writer_core_up(struct writer *w);
+void writer_core_read_all(struct writer *w);
 
 /* Does that pod have a Binding that is queued, under way, or landed and not yet told of by the watch? */
 bool writer_has(const struct writer *w, pod_id pod, uint32_t generation);

@@ -31,6 +31,7 @@ struct bind {
 	bool told;       /* RESULT_UNKNOWN was sent */
 	bool renewed;    /* the token was read again for this one */
 	bool give_up;    /* refuse it once nothing can land */
+	bool withdrawn;  /* CMD_TAKE_BACK: nobody wants its room any more */
 	unsigned fences_refused;
 	uint32_t retry_ms;
 	char version[64];
@@ -60,6 +61,14 @@ struct group_read {
 };
 TAILQ_HEAD(group_read_list, group_read);
 
+/* Where the last Binding of a pod was refused, as long as no other was sent. */
+struct refused_at {
+	uint32_t generation; /* of the pod; 0: none */
+	node_id node;
+	uint32_t node_generation;
+	bool told; /* as POD_BINDING, to a core that has not read all yet */
+};
+
 struct writer {
 	struct writer_config config;
 	struct bind_list queue;   /* never sent */
@@ -70,6 +79,8 @@ struct writer {
 	uint64_t retries_due_ns;
 	struct bind **by_pod;
 	size_t by_pod_n;
+	struct refused_at *refused; /* by pod */
+	size_t refused_n;
 	struct group_read_list groups, groups_due;
 	unsigned groups_flying;
 	struct group_read **by_gang;
@@ -124,6 +135,8 @@ void writer_later(struct bind *b, enum bind_step step, uint64_t wait_ns);
 void writer_forget(struct bind *b);
 void writer_drop(struct bind *b); /* not sent in this life, and its core is gone */
 void writer_queue(struct bind *b);
+void writer_note_refused(struct writer *w, const struct cmd_bind *cmd);
+void writer_forget_refused(struct writer *w, pod_id pod);
 
 /* Send nothing for so long. */
 void writer_pause(struct writer *w, uint64_t wait_ns);

@@ -730,6 +730,79 @@ Test(writer, what_was_sent_goes_on_and_the_next_core_hears_of_it)
 	end(&b);
 }
 
+#define POST_M "/api/v1/namespaces/ns/pods/m/binding"
+
+/* A member of a gang, its Binding refused. */
+static void member_refused(struct bench *b)
+{
+	begin(b);
+	world_put(b->m, RESOURCE_INDEX_DIALECTS, world_group("g", "3", 2));
+	world_put(b->m, RESOURCE_INDEX_PODS, world_member("m", "6", "g", ""));
+	cr_assert_eq(bind_pod(b, "m"), 0);
+	writer_poll(b->writer);
+	world_answer(world_take(&b->w, "POST", POST_M), 403, world_status(403, "Forbidden", "no"));
+	expect(b, "refused:0 ");
+	cr_assert_eq(replayed_binding(b), 0);
+}
+
+/* How many a new core is told of as under way, and whether it hears at the end that one is refused. */
+static void expect_next_core(struct bench *b, unsigned binding, const char *said)
+{
+	writer_core_down(b->writer);
+	b->other_core = true;
+	writer_core_up(b->writer);
+	cr_assert_eq(replayed_binding(b), binding);
+	expect(b, "");
+	writer_core_read_all(b->writer);
+	expect(b, said);
+	cr_assert_eq(replayed_binding(b), 0);
+}
+
+/* The core keeps room for it while its gang is half bound; the next one knew nothing of it, and another gang that had
+ * begun took it. */
+Test(writer, a_refused_member_is_refused_to_the_next_core_as_well)
+{
+	struct bench b;
+
+	member_refused(&b);
+	expect_next_core(&b, 1, "refused:0 ");
+	writer_core_read_all(b.writer);
+	expect(&b, "");
+	/* A core that dies while it reads. */
+	writer_core_down(b.writer);
+	writer_core_up(b.writer);
+	expect_next_core(&b, 1, "refused:0 ");
+	/* It is asked for again, which that core does not live to see sent; and once more. */
+	cr_assert_eq(bind_pod(&b, "m"), 0);
+	expect_next_core(&b, 1, "refused:0 ");
+	cr_assert_eq(bind_pod(&b, "m"), 0);
+	writer_poll(b.writer);
+	b.other_core = false;
+	world_answer(world_take(&b.w, "POST", POST_M), 201, "");
+	expect(&b, "bound ");
+	writer_core_read_all(b.writer);
+	expect(&b, "");
+	end(&b);
+}
+
+Test(writer, what_is_not_as_it_was_refused_is_not_told_to_the_next_core)
+{
+	static const char *const now[] = {"\"schedulingGates\":[{\"name\":\"x\"}]", "\"nodeName\":\"n2\""};
+	struct bench b;
+
+	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+		member_refused(&b);
+		world_put(b.m, RESOURCE_INDEX_PODS, world_member("m", "7", "g", now[i]));
+		expect_next_core(&b, 0, "");
+		end(&b);
+	}
+	/* A pod by itself keeps no room. */
+	world_answer(posted(&b), 403, world_status(403, "Forbidden", "no"));
+	expect(&b, "refused:0 ");
+	expect_next_core(&b, 0, "");
+	end(&b);
+}
+
 /* ---- what an earlier frontend may have sent ---------------------------------------------- */
 
 static struct http_call *commanded(struct bench *b, enum record_kind kind)
