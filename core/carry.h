@@ -5,13 +5,14 @@
  *                                                    └───► CMD_TAKE_BACK   withdrawn: the gang isn't whole with what
  *                                                                          is left, or the node has no room
  *
- * The answer to either says what became of it.  Until then it takes its room. */
+ * The answer to either says what became of it.  Until then it takes its room.  What refused members of
+ * half bound gangs kept is theirs again as well. */
 #ifndef MUSTER_CORE_CARRY_H
 #define MUSTER_CORE_CARRY_H
 
 #include "core/state.h"
 
-/* A copy of what is in flight now, and of what an epoch that was never synced left
+/* A copy of what is in flight or kept now, and of what an epoch that was never synced left
  * over, in *out.  -ENOMEM: nothing has changed. */
 int carry_collect(const struct core *c, struct carried **out, size_t *out_n);
 

@@ -84,7 +84,7 @@ void gang_keep_room(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];
 
-	if (g->kept > 0 && !(gang_has_begun(g) && gang_enough(g, MEMBER_REFUSED) &&
+	if (g->kept > 0 && !(gang_has_begun(g) && gang_enough(g, MEMBER_BACKOFF) &&
 	                     !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED))))
 		gang_keep_nothing(c, index);
 }

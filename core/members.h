@@ -34,13 +34,16 @@ void gang_reserve(struct core *c, uint32_t index, const struct plan *plan);
  * is due, and the node may have no room. */
 void pod_reserve_again(struct core *c, pod_id id, node_id node, bool withdrawn);
 
+/* The room there is kept for it again, if its gang has begun; see gang_keep_untried(). */
+void pod_keep_again(struct core *c, pod_id id, node_id node);
+
 /* The same for a pod that another scheduler places: no CMD_BIND follows, and the room is given back
  * by pod_unclaim(), if the pod is not bound before. */
 void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns);
 void pod_unclaim(struct core *c, pod_id id);
 
 /* Members that were refused keep their room until the gang is planned again, as long as it has begun
- * and has members enough; else it is given back now. */
+ * and has members enough that can be tried now or after their backoff; else it is given back now. */
 void gang_keep_room(struct core *c, uint32_t index);
 /* It is given back but for those whose backoff has not ended, which no plan has tried. */
 void gang_keep_untried(struct core *c, uint32_t index);

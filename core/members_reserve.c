@@ -86,6 +86,16 @@ void pod_reserve_again(struct core *c, pod_id id, node_id node, bool withdrawn)
 	pod_reserve(c, id, node);
 }
 
+void pod_keep_again(struct core *c, pod_id id, node_id node)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	member_out(c, p);
+	room_take(c, p, node);
+	keep_begin(c, p); /* member_in() knows whether its gang has begun */
+	member_in(c, p);
+}
+
 /* ---- reservations that were not sent ------------------------------------------------ */
 
 static void reservation_cancel(struct core *c, struct pod *p)

@@ -25,9 +25,10 @@ struct say {
 	struct cmd_reason reason;
 };
 
-/* A binding that was in flight when the frontend went away. */
+/* A binding that was in flight when the frontend went away, or room that a refused member kept. */
 struct carried {
 	uint64_t uid[2];
+	bool kept;
 	uint32_t node_bytes;
 	char node[NAME_BYTES_MAX];
 };

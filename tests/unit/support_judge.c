@@ -208,7 +208,7 @@ static bool minimum(const struct slow *s, uint32_t gang)
 	return cpu >= g->cpu && pods >= g->quorum;
 }
 
-/* It has begun, and may be whole yet. */
+/* It has begun, and may be whole yet without anybody else's doing. */
 static bool keeps_on(const struct slow *s, uint32_t gang)
 {
 	struct quorum q, of_all;
@@ -217,7 +217,7 @@ static bool keeps_on(const struct slow *s, uint32_t gang)
 		return false;
 	q = of_all = missing(s, gang, &s->gangs[gang]);
 	for (uint32_t i = 0; i < SLOW_PODS; i++)
-		if (counts(&s->pods[i], gang) && !has_node(&s->pods[i]))
+		if (counts(&s->pods[i], gang) && !has_node(&s->pods[i]) && !s->pods[i].gated && !s->pods[i].refused)
 			quorum_add(&of_all, &s->pods[i], 1);
 	return !quorum_met(&q) && quorum_met(&of_all);
 }

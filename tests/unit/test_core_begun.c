@@ -368,6 +368,16 @@ Test(begun, gives_the_room_back_when_nobody_waits_for_it)
 	cr_assert(room_for_other(s));
 	story_free(s);
 
+	/* Another member has a gate by now, for as long as somebody likes. */
+	s = planned(3);
+	story_bound(s, "g-0");
+	story_refused(s, "g-1", 5000);
+	story_pod(s, .name = "g-3", .gang = "g", .cpu = 1, .gated = true);
+	story_drop_pod(s, "g-2");
+	story_pod(s, .name = "there", .cpu = 1, .node = "n1");
+	cr_assert(room_for_other(s));
+	story_free(s);
+
 	/* The group asks for no more than it has. */
 	s = one_refused();
 	story_gang(s, .name = "g", .quorum = 1);

@@ -565,6 +565,33 @@ Test(epoch, carried_over_twice)
 	story_free(s);
 }
 
+/* Two gangs have begun, and a member of each was refused: who goes first may not take the other's.  (Seed 149364 of
+ * docs/track-record.md.) */
+Test(epoch, room_that_refused_members_kept_is_carried_over)
+{
+	for (int begun = 0; begun < 2; begun++) {
+		struct story *s = story_new();
+
+		story_node(s, .name = "n1", .cpu = 4, .memory = 64);
+		story_gang(s, .name = "g", .quorum = 2);
+		story_pods(s, 2, .name = "g", .gang = "g", .cpu = 2);
+		story_plan(s);
+		story_bound(s, "g-0");
+		story_refused(s, "g-1", 5000);
+		tell_again(s);
+		story_gang(s, .name = "h", .quorum = 2, .created = 1, .has_priority = true, .priority = 1000);
+		story_pod(s, .name = "h-0", .gang = "h", .node = "n1");
+		story_pod(s, .name = "h-1", .gang = "h", .cpu = 1);
+		if (begun)
+			story_pod(s, .name = "g-0", .gang = "g", .cpu = 2, .node = "n1");
+		story_pod(s, .name = "g-1", .gang = "g", .cpu = 2);
+		story_plan(s);
+		CHECK_WHERE(s, "g-1", begun ? "n1" : "");
+		CHECK_WHERE(s, "h-1", begun ? "" : "n1");
+		story_free(s);
+	}
+}
+
 Test(epoch, what_does_not_come_back_is_forgotten)
 {
 	struct story *s = one_node(4);
