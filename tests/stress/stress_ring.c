@@ -51,16 +51,23 @@ static uint32_t body_bytes_of(uint64_t sequence)
 }
 
 /* Both ends give up rather than hang. */
-static bool too_late(time_t start)
+struct patience {
+	uint64_t at; /* the record at which nothing goes on */
+	time_t since;
+};
+
+static bool too_late(struct patience *p, uint64_t at)
 {
-	return time(NULL) - start > PATIENCE_S;
+	if (p->at != at)
+		*p = (struct patience){ .at = at, .since = time(NULL) };
+	return time(NULL) - p->since > PATIENCE_S;
 }
 
 static void *produce(void *argument)
 {
 	struct job *job = argument;
 	struct ring_writer w;
-	time_t start = time(NULL);
+	struct patience patience = { 0 };
 
 	ring_writer_init(&w, job->lane->data, RING_BYTES, &job->lane->tail, &job->lane->head, EPOCH);
 	for (uint64_t i = 1; i <= job->records;) {
@@ -70,7 +77,7 @@ static void *produce(void *argument)
 
 		if (record == NULL) {
 			ring_publish(&w);
-			if (w.broken || too_late(start)) {
+			if (w.broken || too_late(&patience, i)) {
 				job->failure = w.broken ? "the writer calls its reader broken" : "the writer got no room";
 				return NULL;
 			}
@@ -109,7 +116,7 @@ static void *consume(void *argument)
 	struct record *record = (struct record *)(void *)buffer;
 	struct job *job = argument;
 	struct ring_reader r;
-	time_t start = time(NULL);
+	struct patience patience = { 0 };
 
 	ring_reader_init(&r, job->lane->data, RING_BYTES, &job->lane->tail, &job->lane->head, EPOCH);
 	for (uint64_t i = 1; i <= job->records && job->failure == NULL;) {
@@ -119,7 +126,7 @@ static void *consume(void *argument)
 			job->failure = "the reader calls a record nonsense";
 		} else if (rc == 0) {
 			ring_release(&r);
-			if (too_late(start))
+			if (too_late(&patience, i))
 				job->failure = "no record came";
 			sched_yield();
 		} else {

@@ -44,7 +44,7 @@ expect_failure() { # LABEL SAN PROGRAM TRIES PATTERN [ARGUMENT]...
 		return
 	fi
 	for ((i = 1; i <= tries; i++)); do
-		if ! timeout 60 "$folder/stress/$program" "$@" > "$log" 2>&1 && grep -q "$pattern" "$log"; then
+		if ! timeout 240 "$folder/stress/$program" "$@" > "$log" 2>&1 && grep -q "$pattern" "$log"; then
 			result yes "$program fails without $label"
 			return
 		fi
