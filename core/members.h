@@ -34,23 +34,22 @@ void gang_reserve(struct core *c, uint32_t index, const struct plan *plan);
  * is due, and the node may have no room. */
 void pod_reserve_again(struct core *c, pod_id id, node_id node, bool withdrawn);
 
-/* The room there is kept for it again, if its gang has begun; see gang_keep_untried(). */
-void pod_keep_again(struct core *c, pod_id id, node_id node);
-
 /* The same for a pod that another scheduler places: no CMD_BIND follows, and the room is given back
  * by pod_unclaim(), if the pod is not bound before. */
 void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns);
 void pod_unclaim(struct core *c, pod_id id);
 
-/* Members that were refused keep their room until the gang is planned again, as long as it has begun
- * and has members enough that can be tried now or after their backoff; else it is given back now. */
+/* Members that were refused keep their room until a plan has tried them, as long as the gang has begun and
+ * has members enough that can be tried now or after their backoff; else it is given back now. */
 void gang_keep_room(struct core *c, uint32_t index);
 /* It is given back but for those whose backoff has not ended, which no plan has tried. */
 void gang_keep_untried(struct core *c, uint32_t index);
+/* An earlier frontend's core kept room there for the pod (core/carry.h): it is kept again. */
+void pod_keep_again(struct core *c, pod_id id, node_id node);
 
-/* For the gang's own plan that room is free.  What follows in the same step is the end of it: all is
- * taken back but what the nodes can't give any more, or the plan has other room for them; that of members
- * which the plan has tried when it is wanted too. */
+/* For the gang's own plan that room is free.  What follows in the same step is the end of it: the plan has
+ * other room for them, or all is taken back but what the nodes can't give any more and, unless of_tried_too,
+ * that of members which the plan has tried. */
 void gang_lend_room(struct core *c, const struct gang *g);
 void gang_lent_room_back(struct core *c, struct gang *g, bool of_tried_too);
 void gang_lent_room_gone(struct core *c, struct gang *g);
