@@ -95,6 +95,17 @@ char *ctl_vprint(const char *format, va_list args)
 	return text;
 }
 
+char *ctl_print(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = ctl_vprint(format, args);
+	va_end(args);
+	return text;
+}
+
 char *ctl_copy(const char *text)
 {
 	char *copy = strdup(text);

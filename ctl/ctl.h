@@ -46,6 +46,7 @@ void ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *ctl_alloc(size_t n, size_t each);
 void *ctl_grow(void *old, size_t n, size_t each);
 char *ctl_copy(const char *text);
+char *ctl_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *ctl_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 _Noreturn void ctl_no_memory(void);
 

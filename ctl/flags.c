@@ -90,7 +90,6 @@ bool flags_knows(const struct flags *f, const char *name)
 bool flags_pass(struct flags *f, const char *name, const char *value)
 {
 	char *word;
-	size_t bytes;
 
 	if (!flags_knows(f, name))
 		return false;
@@ -98,9 +97,7 @@ bool flags_pass(struct flags *f, const char *name, const char *value)
 		flags_add(f, name);
 		return true;
 	}
-	bytes = strlen(name) + 1 + strlen(value) + 1;
-	word = ctl_alloc(bytes, 1);
-	snprintf(word, bytes, "%s=%s", name, value);
+	word = ctl_print("%s=%s", name, value);
 	flags_add(f, word);
 	free(word);
 	return true;

@@ -15,15 +15,6 @@ struct building {
 	uint32_t gangs_max;
 };
 
-static char *print_two(const char *namespace, const char *name)
-{
-	char *text;
-
-	if (asprintf(&text, "%s/%s", namespace, name) < 0)
-		ctl_no_memory();
-	return text;
-}
-
 static char *print_reason(const struct model *model, const struct reason *reason, const struct reason_about *about)
 {
 	struct reason_names names = reason_names_of(model);
@@ -99,14 +90,14 @@ static void add_pod(void *context, const struct pod_view *pod)
 	if (row != NULL && !pod->deleting)
 		b->pending[pod->gang_id]++;
 	*p = (struct placement){
-		.pod = print_two(pod->namespace, pod->name),
+		.pod = ctl_print("%s/%s", pod->namespace, pod->name),
 		.node = offline_node(b->o, pod->id),
 		.queued = !pod->deleting && !pod->gated && pod->refusal[0] == '\0',
 		.priority = pod->priority,
 		.created_ns = pod->created_ns,
 	};
 	if (pod->gang[0] != '\0')
-		p->gang = print_two(pod->namespace, pod->gang);
+		p->gang = ctl_print("%s/%s", pod->namespace, pod->gang);
 	if (p->node != NULL)
 		return;
 	p->with_gang = row != NULL && row->state != GANG_PLACED && !pod->deleting;
@@ -129,7 +120,7 @@ static void add_gang(struct building *b, gang_id id)
 		return;
 	s->gangs_n++;
 	*g = (struct gang_result){
-		.gang = print_two(view.namespace, view.name),
+		.gang = ctl_print("%s/%s", view.namespace, view.name),
 		.dialect = view.dialect,
 		.state = (enum gang_state)row->state,
 		.quorum = row->quorum,

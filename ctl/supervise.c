@@ -38,8 +38,7 @@ char *supervise_find(const char *program)
 	if (n > 0) {
 		self[n] = '\0';
 		slash = strrchr(self, '/');
-		if (asprintf(&found, "%.*s/%s", (int)(slash - self), self, program) < 0)
-			ctl_no_memory();
+		found = ctl_print("%.*s/%s", (int)(slash - self), self, program);
 		if (access(found, X_OK) == 0)
 			return found;
 		free(found);
@@ -47,8 +46,7 @@ char *supervise_find(const char *program)
 	while (path != NULL && *path != '\0') {
 		size_t bytes = strcspn(path, ":");
 
-		if (asprintf(&found, "%.*s/%s", (int)bytes, path, program) < 0)
-			ctl_no_memory();
+		found = ctl_print("%.*s/%s", (int)bytes, path, program);
 		if (bytes > 0 && access(found, X_OK) == 0)
 			return found;
 		free(found);

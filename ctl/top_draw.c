@@ -298,15 +298,13 @@ static void draw_gangs(struct sheet *s, const struct live *l, const struct top_l
 static char *why_first(const struct live *l, const struct top_view *view, const struct shown *shown, size_t wide)
 {
 	const struct gang_copy *g = shown->n > 0 ? shown->at[view->first] : NULL;
-	char *reason, *text;
+	char *reason, *text = NULL;
 
 	if (g == NULL || !rows_gang_waits(g))
 		return NULL;
 	reason = live_reason(l, g);
-	if ((size_t)shown->name_wide + GANG_WIDE + strlen(reason) <= wide)
-		text = NULL;
-	else if (asprintf(&text, "%s: %s", g->name, reason) < 0)
-		ctl_no_memory();
+	if ((size_t)shown->name_wide + GANG_WIDE + strlen(reason) > wide)
+		text = ctl_print("%s: %s", g->name, reason);
 	free(reason);
 	return text;
 }

@@ -97,8 +97,7 @@ void verdict_make(struct verdict *v, const struct offline *o, const struct pod_v
                   const struct verdict_node *nodes, size_t nodes_n)
 {
 	*v = (struct verdict){.nodes = ctl_alloc(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n};
-	if (asprintf(&v->pod, "%s/%s", pod->namespace, pod->name) < 0)
-		ctl_no_memory();
+	v->pod = ctl_print("%s/%s", pod->namespace, pod->name);
 	for (size_t i = 0; i < nodes_n; i++) {
 		struct node_verdict *n = &v->nodes[i];
 

@@ -2,19 +2,7 @@
 
 #include "ctl/ctl.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-
-__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	text = ctl_vprint(format, args);
-	va_end(args);
-	return text;
-}
 
 char *object_node(const struct trace_node *n)
 {
@@ -23,7 +11,7 @@ char *object_node(const struct trace_node *n)
 	snprintf(amounts, sizeof(amounts),
 	         "{\"cpu\":\"%um\",\"memory\":\"%uMi\",\"pods\":\"%u\",\"" DEMO_GPU "\":\"%u\"}", n->cpu_milli,
 	         n->memory_mib, NODE_PODS, n->gpus);
-	return print("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":{"
+	return ctl_print("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":{"
 	             "\"kubernetes.io/hostname\":\"%s\",\"nvidia.com/gpu.product\":\"%s\"}},"
 	             "\"status\":{\"capacity\":%s,\"allocatable\":%s,\"conditions\":[{\"type\":\"Ready\","
 	             "\"status\":\"True\",\"reason\":\"KubeletReady\",\"message\":\"\"}]}}",
@@ -32,12 +20,12 @@ char *object_node(const struct trace_node *n)
 
 char *object_namespace(const char *name)
 {
-	return print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", name);
+	return ctl_print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", name);
 }
 
 char *object_group(const struct trace_job *job)
 {
-	return print("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{"
+	return ctl_print("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{"
 	             "\"name\":\"%s\",\"namespace\":\"%s\"},\"spec\":{\"minMember\":%u}}",
 	             job->name, job->namespace, job->pods);
 }
@@ -46,7 +34,7 @@ char *object_pod(const struct trace_job *job, unsigned i)
 {
 	unsigned gpus = trace_pod_gpus(job, i);
 
-	return print("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"%s\","
+	return ctl_print("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"%s\","
 	             "\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},"
 	             "\"annotations\":{\"muster.io/run-seconds\":\"%u\"}},"
 	             "\"spec\":{\"schedulerName\":\"muster\",\"restartPolicy\":\"Never\",\"enableServiceLinks\":false,"
