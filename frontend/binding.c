@@ -51,10 +51,11 @@ void binding_refused(struct bind *b)
 	w->counts.ambiguous_refused += b->told;
 	if (w->config.latency)
 		latency_refused(w->config.latency, &b->cmd, b->error[0] != '\0', b->scheduler ? b->scheduler : "");
-	if (b->begun)
+	if (b->begun) {
 		model_bind_end(w->config.model, b->cmd.pod, b->cmd.pod_generation);
-	if (b->begun && !b->withdrawn)
-		writer_note_refused(w, &b->cmd);
+		if (!b->withdrawn)
+			writer_note_refused(w, &b->cmd);
+	}
 	binding_tell(b, RESULT_REFUSED);
 	if (b->error[0])
 		notice(b, b->error);

@@ -382,6 +382,18 @@ static void transport_cancel(struct transport *interface, struct http_call *c)
 
 /* ---- results -------------------------------------------------------------------- */
 
+/* Why there is no answer. */
+static const char *error_text(const struct http_call *c, CURLcode code)
+{
+	if (c->too_large)
+		return "the answer is longer than 256 MiB";
+	if (c->stopped)
+		return "broken off";
+	if (c->forbidden)
+		return c->reached ? "not sent again: the lease is not held" : "not sent: the lease is not held";
+	return c->error[0] ? c->error : curl_easy_strerror(code);
+}
+
 static void answer_read(struct http_call *c, CURLcode code, struct http_answer *out)
 {
 	curl_off_t retry_after = 0;
@@ -396,9 +408,7 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	if (code == CURLE_OK && status > 0)
 		return;
 	out->end = c->reached ? HTTP_BROKEN : HTTP_NOT_SENT;
-	out->error = c->too_large ? "the answer is longer than 256 MiB" : c->stopped ? "broken off" :
-	             c->forbidden ? c->reached ? "not sent again: the lease is not held" : "not sent: the lease is not held" :
-	             c->error[0] ? c->error : curl_easy_strerror(code);
+	out->error = error_text(c, code);
 }
 
 /* In TLS 1.3 a certificate of ours is refused after the handshake: the connection breaks.  Of what the library under
