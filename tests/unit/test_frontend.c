@@ -577,6 +577,16 @@ static void leads_for(struct bench *b, unsigned seconds)
 	}
 }
 
+/* Not before now. */
+static void expect_gives_up(struct bench *b, const char *said)
+{
+	cr_assert(!frontend_must_restart(b->f));
+	b->w.now_ns += 2 * SECOND;
+	frontend_poll(b->f);
+	cr_assert(frontend_must_restart(b->f));
+	cr_assert(world_said(&b->w, said));
+}
+
 Test(frontend, a_leader_whose_core_stays_away_gives_up_the_lease)
 {
 	struct bench b;
@@ -588,11 +598,7 @@ Test(frontend, a_leader_whose_core_stays_away_gives_up_the_lease)
 	leads_for(&b, 40);
 	frontend_core_down(b.f);
 	leads_for(&b, 28);
-	cr_assert(!frontend_must_restart(b.f));
-	b.w.now_ns += 2 * SECOND;
-	frontend_poll(b.f);
-	cr_assert(frontend_must_restart(b.f));
-	cr_assert(world_said(&b.w, "no muster-core for 30 s"));
+	expect_gives_up(&b, "no muster-core for 30 s");
 	end(&b);
 }
 
@@ -610,11 +616,7 @@ Test(frontend, a_leader_whose_core_does_not_last_gives_up_the_lease)
 	}
 	frontend_core_down(b.f);
 	leads_for(&b, 4);
-	cr_assert(!frontend_must_restart(b.f));
-	b.w.now_ns += 2 * SECOND;
-	frontend_poll(b.f);
-	cr_assert(frontend_must_restart(b.f));
-	cr_assert(world_said(&b.w, "no muster-core for 30 s, in parts"));
+	expect_gives_up(&b, "no muster-core for 30 s, in parts");
 	end(&b);
 }
 
