@@ -122,7 +122,7 @@ BUGS = [
     bug("a pod that is being bound is told why it waits", unit("test_report"),
         ("frontend/report_item.c", "(!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation))", "true")),
     bug("room that a node can't give any more is kept", unit("test_core_begun"),
-        (MEMBERS, "if (views_count_at(&c->views, p->node, p->kind) > 0)", "if (p->node != ID_NONE)")),
+        (MEMBERS, " && views_count_at(&c->views, p->node, p->kind) > 0)", " && p->node != ID_NONE)")),
     bug("ring: publishing releases nothing (R1 is relaxed)", race("stress_ring"),
         ("ipc/ring.c", "#ifdef MUSTER_WEAKEN_R1", "#ifndef MUSTER_WEAKEN_R1")),
     bug("ring: reading acquires nothing (A1 is relaxed)", race("stress_ring"),
