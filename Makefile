@@ -7,8 +7,8 @@
 #   build-valgrind/     SAN=valgrind: what isn't set is left as it is, so that valgrind sees it
 #   build-clang-fuzzer/ CC=clang SAN=fuzzer: libFuzzer drives the fuzzers
 #
-# A folder is a library; a file named main*.c in it is a program.  New files
-# are found by themselves.
+# A folder with those in it is a library; a file named main*.c in it is a
+# program.  New files are found by themselves.
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -81,7 +81,9 @@ LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
 # --- what is built ---------------------------------------------------------
 
 LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim tests/probe bench
-lib_src = $(filter-out $(1)/main%.c,$(wildcard $(1)/*.c))
+# Sorted by file name, whatever the folder: what LTO makes depends on the order of the objects.
+by_name = $(foreach name,$(sort $(notdir $(1))),$(filter %/$(name),$(1)))
+lib_src = $(call by_name,$(filter-out $(1)/main%.c,$(wildcard $(1)/*.c $(1)/*/*.c)))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 LIB_ipc      := $(B)/lib/libmuster-ipc.a
@@ -99,7 +101,8 @@ PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl 
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
 	$(B)/bin/muster-count $(if $(SAN),,$(B)/lib/muster-shim.so)
 
-UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
+unit_src := $(wildcard $(addprefix tests/unit/,*/test_*.c */*/test_*.c))
+UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -122,11 +125,11 @@ $(B)/obj/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Their vectors are passed between functions that are all inlined.
-vectors := $(addprefix core/,views_lanes.o views_ahead.o views_singles.o)
+vectors := $(addprefix core/index/,views_lanes.o views_ahead.o views_singles.o)
 $(vectors:%=$(B)/obj/%) $(vectors:%=$(B)/whole/%): WARN += -Wno-psabi
 
 # Its text is compiled in.
-$(B)/obj/frontend/page.o: frontend/page.html
+$(B)/obj/frontend/serve/page.o: frontend/serve/page.html
 
 # What is measured and shipped of the core is compiled as a whole, so that small functions cost no calls from file to file
 # (docs/decisions/037).  Tests link the plain objects: each of their programs would be compiled anew.
@@ -189,7 +192,7 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcriterion
 
-# ctl/top_screen.c; nothing else needs it.
+# ctl/live/top_screen.c; nothing else needs it.
 $(B)/bin/musterctl: LDLIBS += $(shell pkg-config --libs ncursesw)
 
 # A stress program races two threads of the core or of ipc.
@@ -253,7 +256,8 @@ test-unit:
 
 # What the slow and obvious ways say, for as many seeds as wanted.
 SEEDS ?= 20
-ORACLE := $(patsubst %,build-address/unit/test_core_%,judge census views plan_random levels_random random)
+ORACLE := $(addprefix build-address/unit/,core/filter/test_core_judge core/classes/test_core_census core/index/test_core_views \
+	core/plan/test_core_plan_random core/plan/test_core_levels_random core/step/test_core_random)
 oracle:
 	@$(MAKE) --no-print-directory -j2 SAN=address $(ORACLE)
 	@for seed in $$(seq 1 $(SEEDS)); do \
@@ -281,7 +285,7 @@ failpoints: deps-test programs
 # Some 200 builds of copies under build/mutations, two at a time; the table is build/mutations.md.
 mutations: deps-test
 	@$(MAKE) --no-print-directory -j2 $(B)/bin/muster-sim
-	@$(MAKE) --no-print-directory -j2 SAN=address build-address/fuzz/fuzz_records build-address/unit/test_core_unsent
+	@$(MAKE) --no-print-directory -j2 SAN=address build-address/fuzz/fuzz_records build-address/unit/core/lifecycle/test_core_unsent
 	@tests/mutate.py --only="$(ONLY)" --table build/mutations.md
 
 soak: deps-test programs
@@ -293,12 +297,14 @@ service: deps-test programs
 
 # Reads of memory that nobody wrote, which the sanitizers don't see.  A test is a process, and a second.  Not those that let
 # allocations fail: valgrind has an allocator of its own.  FEW=1: what takes bytes from outside, and what is random.
-VALGRIND_UNIT := $(if $(FEW),link core_daemon core_random model_random recorder frames json extract kubeconfig credentials,\
-	$(filter-out %_memory,$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))))
+VALGRIND_UNIT := $(if $(FEW),ipc/test_link core/daemon/test_core_daemon core/step/test_core_random \
+	frontend/model/test_model_random core/daemon/test_recorder frontend/watch/test_frames frontend/json/test_json \
+	frontend/decode/test_extract frontend/api/test_kubeconfig frontend/api/test_credentials,\
+	$(filter-out %_memory,$(patsubst tests/unit/%.c,%,$(unit_src))))
 valgrind: deps-test
-	@$(MAKE) --no-print-directory -j2 SAN=valgrind build-valgrind/bin/muster-sim $(VALGRIND_UNIT:%=build-valgrind/unit/test_%)
+	@$(MAKE) --no-print-directory -j2 SAN=valgrind build-valgrind/bin/muster-sim $(VALGRIND_UNIT:%=build-valgrind/unit/%)
 	@{ for from in 1 51; do echo "tests/valgrind.sh build-valgrind/bin/muster-sim --from $$from --seeds 50"; done; \
-		for unit in $(VALGRIND_UNIT); do echo "tests/valgrind.sh build-valgrind/unit/test_$$unit -j1"; done; \
+		for unit in $(VALGRIND_UNIT); do echo "tests/valgrind.sh build-valgrind/unit/$$unit -j1"; done; \
 	} | MUSTER_TEST_TIMEOUT_S=600 tests/run.sh build/test-logs-valgrind
 
 coverage:
@@ -314,7 +320,7 @@ test-stress:
 
 # Many at a time: they mostly wait.  Some are tests of modules, under ASan.
 faults: deps-test
-	@$(MAKE) --no-print-directory -j2 programs $(patsubst %,build/unit/test_%_memory,core model volume)
+	@$(MAKE) --no-print-directory -j2 programs $(addprefix build/unit/,core/step/test_core_memory frontend/model/test_model_memory frontend/volume/test_volume_memory)
 	@$(MAKE) --no-print-directory -j2 SAN=address unit fuzzers $(patsubst %,build-address/bin/muster-%,core frontend)
 	@tests/faults/run.py
 

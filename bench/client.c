@@ -1,8 +1,8 @@
 #include "bench/client.h"
 
 #include "bench/bench.h"
-#include "frontend/curl.h"
-#include "frontend/kubeconfig.h"
+#include "frontend/api/curl.h"
+#include "frontend/api/kubeconfig.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef MUSTER_BENCH_CLUSTER_H
 #define MUSTER_BENCH_CLUSTER_H
 
-#include "core/core.h"
+#include "core/step/core.h"
 #include "ipc/ring.h"
 #include "ipc/segment.h"
 

@@ -3,8 +3,8 @@
  *
  *   muster-count POD.json */
 #include "bench/cluster.h"
-#include "core/core.h"
-#include "frontend/extract.h"
+#include "core/step/core.h"
+#include "frontend/decode/extract.h"
 #include "ipc/ring.h"
 
 #include <stdio.h>

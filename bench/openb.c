@@ -9,7 +9,7 @@
  * one; a pod asks for them by node affinity. */
 #include "bench/bench.h"
 #include "bench/builder.h"
-#include "core/core.h"
+#include "core/step/core.h"
 
 #include "bench/child.h"
 

@@ -3,7 +3,7 @@
  * on CPU 0.  Between two samples the core has done all its work and spins. */
 #include "bench/bench.h"
 #include "bench/cluster.h"
-#include "core/loop.h"
+#include "core/daemon/loop.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 

@@ -1,9 +1,9 @@
 /* muster-core: decides which pod goes where.  Options here, the socket in
- * core/control.c, the loop in core/loop.c. */
-#include "core/control.h"
-#include "core/log.h"
-#include "core/policy.h"
-#include "core/recorder.h"
+ * core/daemon/control.c, the loop in core/daemon/loop.c. */
+#include "core/base/log.h"
+#include "core/daemon/control.h"
+#include "core/daemon/policy.h"
+#include "core/daemon/recorder.h"
 #include "ipc/confine.h"
 #include "ipc/link.h"
 

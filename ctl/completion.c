@@ -1,8 +1,8 @@
 #include "ctl/completion.h"
 
 #include "ctl/commands.h"
-#include "ctl/ctl.h"
-#include "frontend/bytes.h"
+#include "ctl/term/ctl.h"
+#include "frontend/base/bytes.h"
 
 #include <ctype.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* musterctl: the commands and their table. */
 #include "ctl/commands.h"
 #include "ctl/completion.h"
-#include "ctl/ctl.h"
+#include "ctl/term/ctl.h"
 
 #include <stdio.h>
 #include <string.h>

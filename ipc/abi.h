@@ -680,7 +680,7 @@ struct event_gang {
 	uint32_t gang;
 	uint32_t generation; /* not 0 */
 	uint32_t flags;
-	uint32_t dialect; /* as in frontend/dialect.h; the core only shows it */
+	uint32_t dialect; /* as in frontend/dialect/dialect.h; the core only shows it */
 	uint32_t quorum;  /* 0 counts as 1 */
 	uint32_t amounts_n; /* minResources for the quorum as a whole */
 	uint32_t name_bytes;

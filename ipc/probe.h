@@ -1,7 +1,7 @@
 /* Static probes (USDT): one nop each at run time, and a note in the program that says where it is and
  * where its arguments are.  docs/tracing.md lists them; their names and arguments are a contract.
  *
- * Each program has its provider: core/probe.h, frontend/probe.h.  Arguments are integers that are at
+ * Each program has its provider: core/base/probe.h, frontend/base/probe.h.  Arguments are integers that are at
  * hand anyway: nothing is worked out for a probe.  Without <sys/sdt.h> (systemtap-sdt-dev) there are
  * none, and the arguments are only looked at by the compiler. */
 #ifndef MUSTER_IPC_PROBE_H

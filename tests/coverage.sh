@@ -56,8 +56,8 @@ commands() {
 		echo "python3 tests/process/test_$name.py${tests:+ $tests}"
 	done
 	echo "$build/bin/muster-sim --seeds $seeds"
-	for program in "$build"/unit/test_*; do
-		[ -x "$program" ] && [ -f "tests/unit/${program##*/}.c" ] && echo "$program"
+	for program in "$build"/unit/*/test_* "$build"/unit/*/*/test_*; do
+		[ -x "$program" ] && [ -f "tests${program#"$build"}.c" ] && echo "$program"
 	done
 }
 

@@ -172,10 +172,10 @@ for page in README.md $guides docs/decisions/*.md; do
 	done
 done | check 'files that do not exist'
 
-# The maps of docs/architecture.md name files without their folder.
+# The maps of docs/architecture.md name files from their folder on.
 awk '/^## A map of `/ { split($0, part, "`"); folder = part[2]; next }
 	/^#/ { folder = "" }
-	folder && /^\|/ { while (match($0, /`[a-z_]*\.[ch]`/)) { print folder substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH) } }
+	folder && /^\|/ { while (match($0, /`[a-z_\/]*\.[ch]`/)) { print folder substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH) } }
 ' docs/architecture.md > "$work/map"
 {
 	[ "$(wc -l < "$work/map")" -gt 50 ] || echo 'the maps are empty'
@@ -184,7 +184,7 @@ awk '/^## A map of `/ { split($0, part, "`"); folder = part[2]; next }
 
 # shellcheck disable=SC2086
 grep -ohE 'muster_[a-z_]+' $guides | grep -v -x -e muster_core -e muster_frontend | sort -u | while read -r metric; do
-	grep -qF "\"$metric" frontend/*.c || grep -qF "$metric{" frontend/*.c || grep -qF "$metric " frontend/*.c || echo "$metric"
+	grep -qF "\"$metric" frontend/*/*.c || grep -qF "$metric{" frontend/*/*.c || grep -qF "$metric " frontend/*/*.c || echo "$metric"
 done | check 'metrics that muster-frontend has not'
 
 # ---- figures --------------------------------------------------------------------------

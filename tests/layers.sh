@@ -23,7 +23,7 @@ check frontend 'frontend|ipc'
 check ctl 'ctl|frontend|core|ipc'
 check bench 'bench|ctl|frontend|core|ipc'
 check tests/apisim 'tests/apisim'
-found=$(grep -nE '#include <(curl|cjson|microhttpd|sys/socket|netinet)' core/*.[ch] 2>/dev/null | grep -vE '^core/(main|control)\.')
+found=$(grep -rnE '#include <(curl|cjson|microhttpd|sys/socket|netinet)' core --include='*.[ch]' | grep -vE '^core/(main|daemon/control)\.')
 [ -n "$found" ] && { printf 'the core touches no network and no JSON:\n%s\n' "$found"; bad=1; }
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }
 for program in build/bin/*; do

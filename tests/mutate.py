@@ -20,7 +20,7 @@ import mutations
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKERS = 2
 TRIES = 10  # of a stress program: the CPU has to reorder, which it does not on a busy machine
-STRESS_FILES = "ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/recorder.c core/policy.c core/log.c ipc/logline.c"
+STRESS_FILES = "ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/daemon/recorder.c core/daemon/policy.c core/base/log.c ipc/logline.c"
 
 
 class Missed(Exception):

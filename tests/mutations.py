@@ -1,6 +1,6 @@
 """Bugs that are put in on purpose, each alone, and the part of the suite that has to find it: tests/mutate.py does so.
 
-A bug is edits of exact text.  Every check of core/records.c, and every record that the core refuses for what it was told
+A bug is edits of exact text.  Every check of core/shm/records.c, and every record that the core refuses for what it was told
 before, is left out in turn; these are read from the source itself."""
 import collections
 import re
@@ -41,9 +41,9 @@ def bug(name, finder, *edits):
     return Bug("", name, edits, finder)
 
 
-MEMBERS, RESERVE, EVENT = "core/members.c", "core/members_reserve.c", "core/members_event.c"
-BINDING, STREAM, LIST = "frontend/binding.c", "frontend/watch_stream.c", "frontend/watch_list.c"
-GROUP = "frontend/groupread.c"
+MEMBERS, RESERVE, EVENT = "core/lifecycle/members.c", "core/lifecycle/members_reserve.c", "core/lifecycle/members_event.c"
+BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.c", "frontend/watch/watch_list.c"
+GROUP = "frontend/bind/groupread.c"
 
 BUGS = [
     bug("core: the room of a pod that goes is not given back", sim(100),
@@ -52,12 +52,12 @@ BUGS = [
     bug("the same, by records", fuzzer("records"),
         (EVENT, "\tlist_leave(c, p);\n\troom_give(c, p);\n\tnamed_set(c, p, ID_NONE);",
          "\tlist_leave(c, p);\n\tnamed_set(c, p, ID_NONE);")),
-    bug("a reservation that was not sent is not checked against the node as it is now", unit("test_core_unsent"),
+    bug("a reservation that was not sent is not checked against the node as it is now", unit("core/lifecycle/test_core_unsent"),
         (RESERVE, "(p->withdrawn || still_fits(c, p))))", "true))")),
     bug("the quorum counts one too few", sim(100),
-        ("core/gangs.c", "need->total = gang_missing(g);", "need->total = gang_missing(g) - (gang_missing(g) > 1);")),
+        ("core/queue/gangs.c", "need->total = gang_missing(g);", "need->total = gang_missing(g) - (gang_missing(g) > 1);")),
     bug("a gang that has begun goes before nobody", sim(3000),
-        ("core/gangs.h", ".standing = gang_has_begun(g)   ? GANG_STANDS_FIRST :", ".standing = false ? GANG_STANDS_FIRST :")),
+        ("core/queue/gangs.h", ".standing = gang_has_begun(g)   ? GANG_STANDS_FIRST :", ".standing = false ? GANG_STANDS_FIRST :")),
     bug("a Binding without uid", sim(100),
         (BINDING, '"\\"uid\\":@s,\\"resourceVersion\\":@s},\\"target\\"', '"\\"resourceVersion\\":@s},\\"target\\"'),
         (BINDING, "b->name, b->namespace, b->uid, b->version, b->node);", "b->name, b->namespace, b->version, b->node);")),
@@ -70,23 +70,23 @@ BUGS = [
         (BINDING, "b->give_up ? STEP_FENCE : STEP_POST, backoff", "STEP_POST, backoff"),
         (BINDING, "\tif (b->maybe)\n\t\twriter_later(b, STEP_READ, backoff_failed(&b->backoff, b->writer->config.env));\n\telse\n"
                   "\t\tbinding_refused(b);", "\tb->maybe = false;\n\tbinding_refused(b);")),
-    bug("what an earlier frontend sent is forgotten when its gang can't begin any more", unit("test_core_binds"),
+    bug("what an earlier frontend sent is forgotten when its gang can't begin any more", unit("core/lifecycle/test_core_binds"),
         (RESERVE, "\tif (!p->carried) {", "\tif (!p->carried || p->attempt > 0) {")),
-    bug("a pod that is being taken back counts as one that has a node", unit("test_core_binds"),
-        ("core/pods.h", "if (p->state == POD_RESERVED && !p->withdrawn)", "if (p->state == POD_RESERVED)")),
-    bug("an answer to another core is taken by its attempt", unit("test_writer"),
-        ("frontend/writer.c", "\t\tb->cmd.attempt = ATTEMPT_OTHER;", "\t\tb->cmd.attempt += ATTEMPT_OTHER;")),
-    bug("room of a member in its backoff goes back with a plan that did not try it", unit("test_core_begun"),
-        ("core/members.c", "if ((of_tried_too || p->class != MEMBER_READY) && views", "if (of_tried_too && views")),
-    bug("what refused members kept is not carried to the next frontend", unit("test_core_binds"),
-        ("core/carry.c", "return in_flight(p) || pod_keeps_room(p);", "return in_flight(p);")),
-    bug("room is kept while a member has a gate", unit("test_core_begun"),
-        ("core/members.c", "gang_has_begun(g) && gang_enough(g, MEMBER_BACKOFF) &&", "gang_has_begun(g) && gang_enough(g, MEMBER_REFUSED) &&")),
-    bug("a new core is not told where members were refused", unit("test_writer"),
-        ("frontend/writer.c", "\t\tat->told = refused_waits(w, id, at);", "\t\tat->told = false;")),
-    bug("the first plan doesn't wait for what an earlier instance may have sent", unit("test_frontend"),
-        ("frontend/frontend.c", "\tif (!settle_over(f->settle))", "\tif (f->settle == NULL)")),
-    bug("a version that a list didn't know counts as moved on", unit("test_writer"),
+    bug("a pod that is being taken back counts as one that has a node", unit("core/lifecycle/test_core_binds"),
+        ("core/cluster/pods.h", "if (p->state == POD_RESERVED && !p->withdrawn)", "if (p->state == POD_RESERVED)")),
+    bug("an answer to another core is taken by its attempt", unit("frontend/bind/test_writer"),
+        ("frontend/bind/writer.c", "\t\tb->cmd.attempt = ATTEMPT_OTHER;", "\t\tb->cmd.attempt += ATTEMPT_OTHER;")),
+    bug("room of a member in its backoff goes back with a plan that did not try it", unit("core/lifecycle/test_core_begun"),
+        ("core/lifecycle/members.c", "if ((of_tried_too || p->class != MEMBER_READY) && views", "if (of_tried_too && views")),
+    bug("what refused members kept is not carried to the next frontend", unit("core/lifecycle/test_core_binds"),
+        ("core/lifecycle/carry.c", "return in_flight(p) || pod_keeps_room(p);", "return in_flight(p);")),
+    bug("room is kept while a member has a gate", unit("core/lifecycle/test_core_begun"),
+        ("core/lifecycle/members.c", "gang_has_begun(g) && gang_enough(g, MEMBER_BACKOFF) &&", "gang_has_begun(g) && gang_enough(g, MEMBER_REFUSED) &&")),
+    bug("a new core is not told where members were refused", unit("frontend/bind/test_writer"),
+        ("frontend/bind/writer.c", "\t\tat->told = refused_waits(w, id, at);", "\t\tat->told = false;")),
+    bug("the first plan doesn't wait for what an earlier instance may have sent", unit("frontend/loop/test_frontend"),
+        ("frontend/loop/frontend.c", "\tif (!settle_over(f->settle))", "\tif (f->settle == NULL)")),
+    bug("a version that a list didn't know counts as moved on", unit("frontend/bind/test_writer"),
         (BINDING, "bool moved = !b->earlier && strcmp", "bool moved = strcmp")),
     bug("an unknown answer is told as a refusal", sim(3000),
         (BINDING, "\tcase BIND_UNKNOWN:\n\t\tbind_unknown(b, answer);", "\tcase BIND_UNKNOWN:\n\t\tbinding_give_up(b, 0);")),
@@ -94,9 +94,9 @@ BUGS = [
         (BINDING, "\tb->writer->config.result(b->writer->config.context, kind, &r);",
          "\tif ((b->cmd.pod + b->cmd.attempt) % 8 != 0)\n\t\tb->writer->config.result(b->writer->config.context, kind, &r);")),
     bug("an instance acts past its deadline", sim(1000),
-        ("frontend/lease.c", "return !l->lost && !l->releasing && env_now(l->config.env) < l->lead_until_ns;",
+        ("frontend/api/lease.c", "return !l->lost && !l->releasing && env_now(l->config.env) < l->lead_until_ns;",
          "return !l->lost && !l->releasing && l->lead_until_ns > 0;"),
-        ("frontend/lease.c", "(l->lead_until_ns > 0 && !l->releasing && env_now(l->config.env) >= l->lead_until_ns)", "false")),
+        ("frontend/api/lease.c", "(l->lead_until_ns > 0 && !l->releasing && env_now(l->config.env) >= l->lead_until_ns)", "false")),
     bug("a watch skips one event in forty", sim(100),
         (STREAM, "\tw->said++;\n", "\tw->said++;\n\tif (w->said % 40 == 0)\n\t\treturn 0;\n")),
     bug("a watch starts three versions after its list", sim(100),
@@ -105,23 +105,23 @@ BUGS = [
     bug("a new list does not remove what is gone", sim(1000),
         (LIST, "\tmodel_replace_end(w->model, w->index);\n\tPROBE(list_taken", "\tmodel_replace_abort(w->model, w->index);\n\tPROBE(list_taken")),
     bug("a new core is not told which Bindings are under way", sim(1000),
-        ("frontend/model_flush.c", "\tif (p->node == ID_NONE && p->binding != ID_NONE) {", "\tif (false) {")),
+        ("frontend/model/model_flush.c", "\tif (p->node == ID_NONE && p->binding != ID_NONE) {", "\tif (false) {")),
     bug("410 is no reason to list", sim(1000),
         (STREAM, "\t\treturn VERDICT_RELIST_NOW;", "\t\treturn VERDICT_BACKOFF;"),
         (STREAM, "\tif (answer->status == 410) {", "\tif (false) {")),
     bug("the rest of a broken line is kept for the next watch", sim(1000),
         (STREAM, "\tframes_reset(&w->frames);\n", "")),
     bug("a condition that was dropped is not said again", sim(3000),
-        ("frontend/report.c", "\treport_item_say(i, i->stands, i->stands_reason);\n\treturn true;", "\treturn true;")),
-    bug("a gang begins without a look at its group", unit("test_groupread"),
+        ("frontend/report/report.c", "\treport_item_say(i, i->stands, i->stands_reason);\n\treturn true;", "\treturn true;")),
+    bug("a gang begins without a look at its group", unit("frontend/bind/test_groupread"),
         (GROUP, "\tif (!is_to_be_read(b->writer, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
     bug("the same, in the simulator", sim(1000),
         (GROUP, "\tif (!is_to_be_read(b->writer, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
-    bug("a plan for what the group was before is taken", unit("test_groupread"),
+    bug("a plan for what the group was before is taken", unit("frontend/bind/test_groupread"),
         (GROUP, "if (there && b->cmd.terms == terms) {", "if (there) {")),
-    bug("a pod that is being bound is told why it waits", unit("test_report"),
-        ("frontend/report_item.c", "(!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation))", "true")),
-    bug("room that a node can't give any more is kept", unit("test_core_begun"),
+    bug("a pod that is being bound is told why it waits", unit("frontend/report/test_report"),
+        ("frontend/report/report_item.c", "(!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation))", "true")),
+    bug("room that a node can't give any more is kept", unit("core/lifecycle/test_core_begun"),
         (MEMBERS, " && views_count_at(&c->views, p->node, p->kind) > 0)", " && p->node != ID_NONE)")),
     bug("ring: publishing releases nothing (R1 is relaxed)", race("stress_ring"),
         ("ipc/ring.c", "#ifdef MUSTER_WEAKEN_R1", "#ifndef MUSTER_WEAKEN_R1")),
@@ -212,13 +212,13 @@ def spare(said, condition, _):
     return condition in SPARE or re.fullmatch(r"!\w\.body", condition)
 
 
-CORE = "core/core.c"
+CORE = "core/step/core.c"
 TURNS = [
     ("an epoch 0", CORE, 'return r->epoch == 0 ? "epoch 0" : NULL;', "return NULL;"),
     ("a record before the first epoch", CORE, '\tif (c->epoch == 0)\n\t\treturn "a record before the first epoch";\n', ""),
     ("a record of another epoch", CORE, 'return r->epoch == c->epoch ? NULL : "a record of another epoch";', "return NULL;"),
-    ("a shape changed while pods had it", "core/shapes.c", "\tif (old && old->pods > 0)\n\t\treturn -EPROTO;\n", ""),
-    ("a node changed its name", "core/nodes.c",
+    ("a shape changed while pods had it", "core/cluster/shapes.c", "\tif (old && old->pods > 0)\n\t\treturn -EPROTO;\n", ""),
+    ("a node changed its name", "core/cluster/nodes.c",
      "n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0", "n->generation != e->generation"),
     ("a node of another generation", CORE, "if (n->generation && n->generation != record.body->generation) {", "if (false) {"),
     ("a node with an unnamed resource", CORE, "if (!resources_known(c, record->amounts, record->body->amounts_n))", "if (false)"),
@@ -231,8 +231,8 @@ def span_bug(group, said, condition, edit, finder):
 
 
 def checks(read):
-    """All of core/records.c, and what is refused for what was told before.  read(path): its text."""
-    path = "core/records.c"
+    """All of core/shm/records.c, and what is refused for what was told before.  read(path): its text."""
+    path = "core/shm/records.c"
     text = read(path)
     found = [*conditions_left_out(path, text, r'"[^"]*"|false|NULL(?=;\n\tb->at)'), *calls_left_out(path, text), *last_checks_left_out(path, text)]
     found = [f for f in found if not spare(*f)]
@@ -240,7 +240,7 @@ def checks(read):
     found.append(("span_within", "first + n", (path, *span_of(text, "return (uint64_t)span.first + span.n <= n;"), "return true;")))
     for item in found:
         yield span_bug(path, *item, fuzzer("records"))
-    for path in ("core/core.c", "core/groups.c", "core/members_event.c", "core/claims.c"):
+    for path in ("core/step/core.c", "core/lifecycle/groups.c", "core/lifecycle/members_event.c", "core/lifecycle/claims.c"):
         text = read(path)
         for said, condition, edit in conditions_left_out(path, text, r'refuse\(c, "[^"]*"\)'):
             yield span_bug("what was told before", said[len("refuse(c, "):-1], condition, edit, fuzzer("records"))

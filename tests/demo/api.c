@@ -1,8 +1,8 @@
 #include "tests/demo/api.h"
 
-#include "frontend/bytes.h"
-#include "ctl/ctl.h"
-#include "frontend/kubeconfig.h"
+#include "frontend/base/bytes.h"
+#include "ctl/term/ctl.h"
+#include "frontend/api/kubeconfig.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "tests/demo/audit.h"
 
-#include "ctl/ctl.h"
+#include "ctl/term/ctl.h"
 #include "tests/demo/objects.h"
 
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #ifndef MUSTER_DEMO_DEMO_H
 #define MUSTER_DEMO_DEMO_H
 
-#include "ctl/folder.h"
+#include "ctl/up/folder.h"
 #include "tests/demo/api.h"
 #include "tests/demo/audit.h"
 #include "tests/demo/procs.h"

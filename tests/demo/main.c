@@ -8,7 +8,7 @@
  * Ends by itself within a minute: 0 when every gang was placed whole and no node was
  * over its allocatable, else 1 and what is wrong.  A machine that is too slow for all
  * of it is told so. */
-#include "ctl/ctl.h"
+#include "ctl/term/ctl.h"
 #include "tests/demo/demo.h"
 #include "tests/demo/picture.h"
 

@@ -1,6 +1,6 @@
 #include "tests/demo/objects.h"
 
-#include "ctl/ctl.h"
+#include "ctl/term/ctl.h"
 
 #include <stdio.h>
 

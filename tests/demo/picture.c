@@ -1,6 +1,6 @@
 #include "tests/demo/picture.h"
 
-#include "frontend/bytes.h"
+#include "frontend/base/bytes.h"
 #include "ipc/states.h"
 
 #include <inttypes.h>

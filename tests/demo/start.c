@@ -1,8 +1,8 @@
 /* Starting and stopping the programs of the demo. */
 #include "tests/demo/demo.h"
 
-#include "ctl/ctl.h"
-#include "ctl/supervise.h"
+#include "ctl/term/ctl.h"
+#include "ctl/up/supervise.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "tests/demo/trace.h"
 
-#include "ctl/ctl.h"
+#include "ctl/term/ctl.h"
 
 #include <errno.h>
 #include <stdio.h>

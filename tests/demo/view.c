@@ -1,7 +1,7 @@
 #include "tests/demo/view.h"
 
-#include "ctl/ctl.h"
-#include "frontend/reason.h"
+#include "ctl/term/ctl.h"
+#include "frontend/dialect/reason.h"
 #include "tests/demo/objects.h"
 
 #include <stdlib.h>

@@ -223,7 +223,7 @@ def fault_11_the_link_refuses_it(t):
     """a hello with another layout, to the core and by it, on both sides of the link"""
     t.process("test_bad_input", "test_core_refuses_another_layout", "test_frontend_meets_another_layout",
               "test_musterctl_meets_another_layout")
-    t.unit("test_link", "link/refuses_another_layout_with_both_hashes_on_both_sides")
+    t.unit("ipc/test_link", "link/refuses_another_layout_with_both_hashes_on_both_sides")
 
 
 @at("idle", "mid-plan", "mid-bind", why="a list that is under way is made anew by the new one", up=False, limit_s=120)

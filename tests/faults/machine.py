@@ -35,8 +35,8 @@ def memory_of(pid, what="VmRSS"):
 @at(limit_s=200)
 def fault_07_each_allocation_fails(t):
     """each allocation of the core, of the model and of its volumes fails once: told, nothing changed, and the same again works"""
-    for name in ("core", "model", "volume"):
-        t.run_counted(1, str(muster.BUILD / "unit" / f"test_{name}_memory"))
+    for name in ("core/step/test_core_memory", "frontend/model/test_model_memory", "frontend/volume/test_volume_memory"):
+        t.run_counted(1, str(muster.BUILD / "unit" / name))
 
 
 @at(proxy=False)

@@ -72,8 +72,8 @@ def fault_29_a_member_is_relabelled(t):
 
 def fault_29_before_it_is_sent(t):
     """what changes between a plan and its first request: stories of the core, and of the writer"""
-    t.unit("test_core_unsent", "unsent/*")
-    t.unit("test_writer", "writer/a_pod_that_went_or_was_bound_is_refused_unsent", "writer/a_pod_that_changed*",
+    t.unit("core/lifecycle/test_core_unsent", "unsent/*")
+    t.unit("frontend/bind/test_writer", "writer/a_pod_that_went_or_was_bound_is_refused_unsent", "writer/a_pod_that_changed*",
            "writer/another_pod_of_that_name_is_refused")
 
 

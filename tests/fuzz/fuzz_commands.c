@@ -4,7 +4,7 @@
  *
  * An input is a script: how the API server answers, then commands of twelve bytes {kind, what is changed, pod, node,
  * where, value}. */
-#include "frontend/frontend.h"
+#include "frontend/loop/frontend.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/support_script.h"
 #include "tests/fuzz/support_stream.h"

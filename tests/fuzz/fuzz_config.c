@@ -1,6 +1,6 @@
 /* The configuration file: it is read, or refused with a place in it; what is read is in
  * range, and printed and read again it is the same. */
-#include "frontend/config.h"
+#include "frontend/config/config.h"
 
 #include "tests/fuzz/fuzz.h"
 

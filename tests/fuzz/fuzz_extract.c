@@ -1,8 +1,8 @@
 /* The extractor against cJSON's tree: what it takes, it reads as the tree says; what it
  * refuses has a reason; and objects that only look otherwise (other order, white space,
  * escapes, unknown members) are taken as well. */
-#include "frontend/extract.h"
-#include "frontend/json.h"
+#include "frontend/decode/extract.h"
+#include "frontend/json/json.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support_extract.h"

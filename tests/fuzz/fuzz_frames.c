@@ -1,8 +1,8 @@
 /* The cutter of streams: however a stream is cut into pieces, the objects are those that a slow
  * cutter finds, or the same error ends it.  What an object is then read as (an event of a watch, a
  * page of a list, the version of an object) lies within it. */
-#include "ctl/json_check.h"
-#include "frontend/frames.h"
+#include "ctl/objects/json_check.h"
+#include "frontend/watch/frames.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -3,7 +3,7 @@
  * nothing stays open; of a segment that is let in nothing outside is read.
  *
  * An input is a script: the side, the message and what is passed, then edits of eight bytes {what, -, where, value}. */
-#include "core/ledger.h"
+#include "core/shm/ledger.h"
 #include "ipc/link.h"
 #include "ipc/message.h"
 #include "ipc/observe.h"

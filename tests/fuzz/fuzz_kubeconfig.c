@@ -1,6 +1,6 @@
 /* A kubeconfig: it is taken, or refused with a message that names the file; what is taken can be
  * sent, asks for no more than was allowed, and runs no program. */
-#include "frontend/kubeconfig.h"
+#include "frontend/api/kubeconfig.h"
 
 #include "tests/fuzz/fuzz.h"
 

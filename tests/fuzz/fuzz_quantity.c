@@ -1,5 +1,5 @@
 /* quantity_parse() against the grammar and decimal arithmetic, digit by digit. */
-#include "frontend/quantity.h"
+#include "frontend/json/quantity.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -4,8 +4,8 @@
  * serves the next frontend, which says the truth, as if nothing had been.
  *
  * An input is a script: how the core is answered, then edits (support_edit.h).  The core lives for 64 runs. */
-#include "core/core.h"
-#include "core/records.h"
+#include "core/shm/records.h"
+#include "core/step/core.h"
 #include "ipc/ring.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/support_edit.h"
@@ -239,7 +239,7 @@ static bool take(struct world *w, struct record *r, unsigned how, unsigned n)
 	return good;
 }
 
-/* The reading half of core/loop.c.  False when the peer was found out. */
+/* The reading half of core/daemon/loop.c.  False when the peer was found out. */
 static bool take_from_ring(struct world *w, unsigned how)
 {
 	static _Alignas(8) unsigned char room[RECORD_BYTES_MAX];

@@ -3,8 +3,8 @@
  *
  * The input is a pod with terms of affinity and spread constraints.  A small world of other
  * pods and namespaces is made of the keys and values that its selectors name. */
-#include "core/selectors.h"
-#include "frontend/extract.h"
+#include "core/classes/selectors.h"
+#include "frontend/decode/extract.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support_extract.h"

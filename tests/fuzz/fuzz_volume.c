@@ -1,8 +1,8 @@
 /* One object more in a small store of claims and volumes: it is read or refused with a
  * reason, and whoever looked at what it changes is joined to what a store says that
  * knew it from the start. */
-#include "frontend/extract.h"
-#include "frontend/volume.h"
+#include "frontend/decode/extract.h"
+#include "frontend/volume/volume.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -2,9 +2,9 @@
  * already it makes the same document. */
 #include "tests/fuzz/fuzz.h"
 
-#include "ctl/json_check.h"
-#include "frontend/yaml.h"
-#include "frontend/json.h"
+#include "ctl/objects/json_check.h"
+#include "frontend/json/yaml.h"
+#include "frontend/json/json.h"
 
 #include <string.h>
 
@@ -84,7 +84,7 @@ static bool is_other_in_yaml(const uint8_t *data, size_t bytes)
 	return has(data, bytes, "\\ud") || has(data, bytes, "\\uD") || has(data, bytes, "\t");
 }
 
-/* JSON may be refused for what a person would not write: see frontend/yaml.c. */
+/* JSON may be refused for what a person would not write: see frontend/json/yaml.c. */
 static bool may_be_refused(const char *text)
 {
 	static const char *const texts[] = { "twice in one mapping", "merge keys", "nested too deeply", "control characters",

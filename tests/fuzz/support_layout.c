@@ -1,6 +1,6 @@
 #include "tests/fuzz/support_layout.h"
 
-#include "core/ledger.h"
+#include "core/shm/ledger.h"
 #include "tests/fuzz/support_stream.h"
 
 #include <stddef.h>

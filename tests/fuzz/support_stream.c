@@ -1,7 +1,7 @@
 #include "tests/fuzz/support_stream.h"
 
-#include "ctl/files.h"
-#include "frontend/model.h"
+#include "ctl/objects/files.h"
+#include "frontend/model/model.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

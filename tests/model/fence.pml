@@ -1,4 +1,4 @@
-/* The fence of frontend/binding.c: can a pod be bound to a node that the core has given up?
+/* The fence of frontend/bind/binding.c: can a pod be bound to a node that the core has given up?
  *
  * A Binding reaches the server at any time after it was sent, also when its sender has long heard that it
  * failed, or never; the answer comes at any time after the effect, or never.  It names the pod's version, and

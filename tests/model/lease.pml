@@ -1,4 +1,4 @@
-/* The lease of frontend/lease.c: can two instances act at the same moment?
+/* The lease of frontend/api/lease.c: can two instances act at the same moment?
  *
  * Time is in whole steps that pass whenever they like, also between any two steps of an instance: a
  * process may stand still for as long as it is stopped or cut off.  A request reaches the server at any

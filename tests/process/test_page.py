@@ -17,7 +17,7 @@ from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, figure, main, until  # noqa: E402
 from lib.objects import gang, node, pod  # noqa: E402
 
-PAGE = muster.ROOT / "frontend" / "page.html"
+PAGE = muster.ROOT / "frontend" / "serve" / "page.html"
 
 
 def fetch(c, path, method="GET"):

@@ -1,11 +1,11 @@
-/* The two processes of an instance.  The frontend's side of the rings is as in frontend/corelink.c, the core's turn as
- * in core/loop.c, without sockets, bells and threads: either process stands still or dies between two
+/* The two processes of an instance.  The frontend's side of the rings is as in frontend/loop/corelink.c, the core's turn as
+ * in core/daemon/loop.c, without sockets, bells and threads: either process stands still or dies between two
  * turns, and what lay unread on a ring is then lost. */
-#include "core/core.h"
-#include "frontend/lease.h"
-#include "frontend/log.h"
-#include "frontend/model.h"
-#include "frontend/model_impl.h"
+#include "core/step/core.h"
+#include "frontend/api/lease.h"
+#include "frontend/base/log.h"
+#include "frontend/model/model.h"
+#include "frontend/model/model_impl.h"
 #include "ipc/ring.h"
 #include "tests/sim/sim.h"
 

@@ -147,7 +147,7 @@ static void call_free(struct http_call *c)
 	free(c);
 }
 
-/* As frontend/curl.c asks it on a connection that stands. */
+/* As frontend/api/curl.c asks it on a connection that stands. */
 static bool may_go(struct net *n, const struct http_call *c)
 {
 	if (strcmp(c->method, "GET") == 0 || c->lease)

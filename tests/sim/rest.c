@@ -1,5 +1,5 @@
-#include "core/core.h"
-#include "frontend/model.h"
+#include "core/step/core.h"
+#include "frontend/model/model.h"
 #include "tests/apisim/call.h"
 #include "tests/sim/sim.h"
 

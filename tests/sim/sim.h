@@ -18,9 +18,9 @@
 #ifndef MUSTER_TESTS_SIM_H
 #define MUSTER_TESTS_SIM_H
 
-#include "core/core.h"
-#include "frontend/env.h"
-#include "frontend/frontend.h"
+#include "core/step/core.h"
+#include "frontend/base/env.h"
+#include "frontend/loop/frontend.h"
 #include "tests/apisim/api.h"
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * overwritten before they are in it.
  *
  *   stress_recorder [STEPS] */
-#include "core/log.h"
-#include "core/recorder.h"
+#include "core/base/log.h"
+#include "core/daemon/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>

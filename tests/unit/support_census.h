@@ -3,7 +3,7 @@
 #ifndef MUSTER_TESTS_SUPPORT_CENSUS_H
 #define MUSTER_TESTS_SUPPORT_CENSUS_H
 
-#include "core/state.h"
+#include "core/lifecycle/state.h"
 #include "tests/unit/support_random.h"
 
 /* Of each there are so many at most. */

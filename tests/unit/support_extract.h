@@ -5,7 +5,7 @@
 #ifndef MUSTER_TESTS_SUPPORT_EXTRACT_H
 #define MUSTER_TESTS_SUPPORT_EXTRACT_H
 
-#include "frontend/extract.h"
+#include "frontend/decode/extract.h"
 
 #include <cjson/cJSON.h>
 

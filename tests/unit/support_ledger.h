@@ -2,7 +2,7 @@
 #ifndef MUSTER_TESTS_SUPPORT_LEDGER_H
 #define MUSTER_TESTS_SUPPORT_LEDGER_H
 
-#include "core/core.h"
+#include "core/step/core.h"
 
 #include <criterion/criterion.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/support_plain.h"
 
-#include "core/state.h"
+#include "core/lifecycle/state.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef MUSTER_TESTS_SUPPORT_PLAIN_H
 #define MUSTER_TESTS_SUPPORT_PLAIN_H
 
-#include "core/core.h"
-#include "core/judge.h"
+#include "core/filter/judge.h"
+#include "core/step/core.h"
 
 #include "tests/unit/support_random.h"
 

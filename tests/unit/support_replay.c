@@ -1,7 +1,7 @@
 #include "tests/unit/support_replay.h"
 
-#include "core/core.h"
-#include "core/records.h"
+#include "core/shm/records.h"
+#include "core/step/core.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef MUSTER_TESTS_SUPPORT_REPLAY_H
 #define MUSTER_TESTS_SUPPORT_REPLAY_H
 
-#include "frontend/model.h"
+#include "frontend/model/model.h"
 
 struct replay_record {
 	uint32_t bytes; /* of data */

@@ -2,8 +2,8 @@
 #ifndef MUSTER_TESTS_SUPPORT_RULES_H
 #define MUSTER_TESTS_SUPPORT_RULES_H
 
-#include "core/records.h"
-#include "frontend/model_impl.h"
+#include "core/shm/records.h"
+#include "frontend/model/model_impl.h"
 
 #include "tests/unit/support_replay.h"
 

@@ -9,7 +9,7 @@
 #ifndef MUSTER_TESTS_SUPPORT_SLOW_H
 #define MUSTER_TESTS_SUPPORT_SLOW_H
 
-#include "core/core.h"
+#include "core/step/core.h"
 #include "support_random.h"
 
 #include <stdbool.h>

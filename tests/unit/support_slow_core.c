@@ -1,5 +1,5 @@
-/* What the slow model has to ask the core itself; core/state.h has names that the model has too. */
-#include "core/state.h"
+/* What the slow model has to ask the core itself; core/lifecycle/state.h has names that the model has too. */
+#include "core/lifecycle/state.h"
 
 #include "support_slow.h"
 

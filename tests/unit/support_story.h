@@ -11,7 +11,7 @@
 #ifndef MUSTER_TESTS_SUPPORT_STORY_H
 #define MUSTER_TESTS_SUPPORT_STORY_H
 
-#include "core/core.h"
+#include "core/step/core.h"
 
 #include <stdbool.h>
 

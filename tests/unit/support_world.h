@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_SUPPORT_WORLD_H
 #define TESTS_UNIT_SUPPORT_WORLD_H
 
-#include "frontend/env.h"
-#include "frontend/model.h"
+#include "frontend/base/env.h"
+#include "frontend/model/model.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,621 @@
+#include "core/cluster/nodes.h"
+
+#include "core/base/probe.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRIDE_FIRST (2 * AMOUNTS_BLOCK) /* resources: a cache line of room */
+
+/* Zeroed memory in whole cache lines. */
+static void *lines_new(size_t bytes)
+{
+	void *memory;
+
+	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	memory = aligned_alloc(CACHE_LINE, bytes);
+	if (memory)
+		memset(memory, 0, bytes);
+	return memory;
+}
+
+int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger)
+{
+	const size_t n = limits->nodes;
+
+	*ns = (struct nodes){ .ledger = ledger, .limit = limits->nodes, .resources = limits->resources,
+		              .most = INT64_MAX / limits->pods, .columns = RESOURCE_EXTENDED, .room_version = 1, .facts_version = 1, .log_n = 1 };
+	ns->slots = calloc(n, sizeof(*ns->slots));
+	ns->stride = STRIDE_FIRST;
+	ns->room = lines_new(n * ns->stride * sizeof(*ns->room));
+	ns->fits = lines_new(n * sizeof(*ns->fits));
+	ns->scored = calloc(n * SCORED_N, sizeof(*ns->scored));
+	ns->order = calloc(n, sizeof(*ns->order));
+	ns->ranks = calloc(n, sizeof(*ns->ranks));
+	ns->behind = calloc(n, sizeof(*ns->behind));
+	if (ns->slots && ns->room && ns->fits && ns->scored && ns->order && ns->ranks && ns->behind &&
+	    ledger_reach_resources(ledger, ns->columns) == 0)
+		return 0;
+	nodes_free(ns);
+	return -ENOMEM;
+}
+
+static void node_forget(struct node *n)
+{
+	free(n->rules);
+	n->rules = NULL;
+}
+
+static void wide_sums_free(struct wide_sums *w)
+{
+	if (!w)
+		return;
+	free(w->sums);
+	free(w->scored);
+	free(w);
+}
+
+void nodes_free(struct nodes *ns)
+{
+	if (ns->slots)
+		for (node_id id = 0; id < ns->used; id++)
+			node_forget(&ns->slots[id]);
+	free(ns->slots);
+	free(ns->room);
+	wide_sums_free(ns->wide_sums);
+	free(ns->fits);
+	free(ns->scored);
+	free(ns->order);
+	free(ns->ranks);
+	free(ns->behind);
+	*ns = (struct nodes){ 0 };
+}
+
+void nodes_clear(struct nodes *ns)
+{
+	for (node_id id = 0; id < ns->used; id++) {
+		struct node *n = &ns->slots[id];
+
+		node_forget(n);
+		memset(n, 0, sizeof(*n));
+		memset(&ns->room[(size_t)id * ns->stride], 0, ns->stride * sizeof(*ns->room));
+		ns->fits[id] = (struct node_fit){ 0 };
+		memset(&ns->scored[(size_t)id * SCORED_N], 0, SCORED_N * sizeof(*ns->scored));
+	}
+	wide_sums_free(ns->wide_sums);
+	ns->wide_sums = NULL;
+	memset(ns->free, 0, sizeof(ns->free));
+	ns->used = ns->count = ns->present = ns->behind_n = 0;
+	ns->columns = RESOURCE_EXTENDED;
+	ns->order_old = true;
+	/* Whoever follows the log has to start anew. */
+	ns->log_n += NODE_LOG + 1;
+	ns->room_version++;
+}
+
+/* ---- order by name ------------------------------------------------------ */
+
+static int name_compare(const struct nodes *ns, const struct node *n, const char *name, uint32_t bytes)
+{
+	uint32_t shorter = n->name_bytes < bytes ? n->name_bytes : bytes;
+	int order = memcmp(name_text(ns->ledger, node_name(n)), name, shorter);
+
+	if (order != 0)
+		return order;
+	return (n->name_bytes > bytes) - (n->name_bytes < bytes);
+}
+
+static int order_compare(const void *a, const void *b, void *context)
+{
+	const struct nodes *ns = context;
+	node_id left = *(const node_id *)a, right = *(const node_id *)b;
+	const struct node *other = &ns->slots[right];
+	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, node_name(other)), other->name_bytes);
+
+	/* Two objects of one name are the frontend's mistake; any fixed order does. */
+	return order ? order : (left > right) - (left < right);
+}
+
+void nodes_sort(struct nodes *ns)
+{
+	uint32_t n = 0;
+
+	if (!ns->order_old)
+		return;
+	for (node_id id = 0; id < ns->used; id++)
+		if (ns->slots[id].generation)
+			ns->order[n++] = id;
+	assert(n == ns->count);
+	qsort_r(ns->order, n, sizeof(*ns->order), order_compare, ns);
+	for (uint32_t rank = 0; rank < n; rank++)
+		ns->ranks[ns->order[rank]] = rank;
+	ns->order_old = false;
+	ns->order_version++;
+}
+
+struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes)
+{
+	uint32_t low = 0, high = ns->count;
+
+	nodes_sort(ns);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (name_compare(ns, &ns->slots[ns->order[middle]], name, bytes) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < ns->count; low++) {
+		struct node *n = &ns->slots[ns->order[low]];
+
+		if (name_compare(ns, n, name, bytes) != 0)
+			return NULL;
+		if (node_present(n))
+			return n;
+	}
+	return NULL;
+}
+
+/* ---- room --------------------------------------------------------------- */
+
+static void changed(struct nodes *ns, node_id id)
+{
+	struct node *n = &ns->slots[id];
+	uint32_t *before = &ns->log[n->logged % NODE_LOG];
+
+	/* Of a node's changes the last alone counts. */
+	if (*before == id)
+		*before = ID_NONE;
+	n->logged = (uint32_t)ns->log_n;
+	ns->log[ns->log_n++ % NODE_LOG] = id;
+	if (n->changed)
+		return;
+	n->changed = true;
+	ns->behind[ns->behind_n++] = id;
+}
+
+static int64_t free_part(int64_t room)
+{
+	return room > 0 ? room : 0;
+}
+
+static void room_set(struct nodes *ns, node_id id, uint32_t resource, int64_t now)
+{
+	int64_t *room = &ns->room[(size_t)id * ns->stride + resource];
+
+	if (node_present(&ns->slots[id]))
+		ns->free[resource] += (wide)free_part(now) - free_part(*room);
+	*room = now;
+}
+
+static void balance_update(struct node_fit *f, bool exact)
+{
+	exact = exact && f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST &&
+	        f->memory_used < FIT_MOST && f->pods_left > -FIT_MOST;
+	f->balance = exact ? (double)fit_balance(f, f->cpu_used, f->memory_used) : -1;
+}
+
+/* All numbers of the line anew. */
+static void fit_update(struct nodes *ns, node_id id)
+{
+	struct node_fit *f = &ns->fits[id];
+	bool exact;
+
+	f->cpu = (double)nodes_allocatable(ns, id, RESOURCE_CPU);
+	f->memory = (double)nodes_allocatable(ns, id, RESOURCE_MEMORY);
+	f->cpu_scored = (double)wide_cut(nodes_scored(ns, id, SCORED_CPU));
+	f->memory_scored = (double)wide_cut(nodes_scored(ns, id, SCORED_MEMORY));
+	f->cpu_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_CPU));
+	f->memory_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_MEMORY));
+	f->pods_left = (double)ns->room[(size_t)id * ns->stride + RESOURCE_PODS];
+	exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST && f->pods_left < FIT_MOST;
+	balance_update(f, exact);
+}
+
+/* So many pods more or less: whole numbers below 2^53 stay exact, and what grows over FIT_MOST is seen. */
+static void fit_add(struct node_fit *f, const struct shape_fit *s, double by)
+{
+	f->cpu_scored += by * s->cpu_scored;
+	f->memory_scored += by * s->memory_scored;
+	f->cpu_used += by * s->cpu_used;
+	f->memory_used += by * s->memory_used;
+	f->pods_left -= by;
+	balance_update(f, true);
+}
+
+static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, double by)
+{
+	struct node_fit *f = &ns->fits[id];
+
+	if (!fit_exact(f) || !s->exact)
+		fit_update(ns, id);
+	else
+		fit_add(f, s, by);
+}
+
+/* Longer rows, with what is in them; NULL when memory is short. */
+static void *rows_grown(const struct nodes *ns, const void *rows, size_t bytes, uint32_t stride)
+{
+	char *grown = lines_new((size_t)ns->limit * stride * bytes);
+
+	for (node_id id = 0; grown && id < ns->used; id++)
+		memcpy(grown + (size_t)id * stride * bytes, (const char *)rows + (size_t)id * ns->stride * bytes, ns->stride * bytes);
+	return grown;
+}
+
+int nodes_reach(struct nodes *ns, uint32_t resources)
+{
+	uint32_t stride = ns->stride;
+	int64_t *room;
+	wide *sums = NULL;
+	int rc = ledger_reach_resources(ns->ledger, resources);
+
+	if (rc < 0)
+		return rc;
+	while (stride < resources)
+		stride *= 2;
+	if (stride > ns->stride) {
+		room = rows_grown(ns, ns->room, sizeof(*room), stride);
+		if (ns->wide_sums)
+			sums = rows_grown(ns, ns->wide_sums->sums, sizeof(*sums), stride);
+		if (!room || (ns->wide_sums && !sums)) {
+			free(room);
+			free(sums);
+			return -ENOMEM;
+		}
+		free(ns->room);
+		ns->room = room;
+		if (ns->wide_sums) {
+			free(ns->wide_sums->sums);
+			ns->wide_sums->sums = sums;
+		}
+		ns->stride = stride;
+	}
+	if (resources > ns->columns)
+		ns->columns = resources;
+	return 0;
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+/* As long as no request is over limits.pods-th of what an amount can be, no sum is cut off, since each pod is
+ * in it once at most: then a sum is allocatable - room.  The first shape that asks for more makes the table of
+ * sums in full width, for all nodes, until everything is forgotten. */
+
+static bool is_large(const struct nodes *ns, const struct shape_record *record)
+{
+	const struct event_shape *e = record->body;
+
+	for (uint32_t i = 0; i < e->amounts_n; i++)
+		if (record->amounts[i].value > ns->most)
+			return true;
+	return (wide)e->scored_cpu_milli + e->placed_cpu_milli > ns->most ||
+	       (wide)e->scored_memory_bytes + e->placed_memory_bytes > ns->most;
+}
+
+int nodes_widen(struct nodes *ns, const struct shape_record *record)
+{
+	struct wide_sums *w;
+
+	if (ns->wide_sums || !is_large(ns, record))
+		return 0;
+	w = calloc(1, sizeof(*w));
+	if (w) {
+		w->sums = lines_new((size_t)ns->limit * ns->stride * sizeof(*w->sums));
+		w->scored = calloc((size_t)ns->limit * SCORED_N, sizeof(*w->scored));
+	}
+	if (!w || !w->sums || !w->scored) {
+		wide_sums_free(w);
+		return -ENOMEM;
+	}
+	for (node_id id = 0; id < ns->used; id++) {
+		for (uint32_t r = 0; r < ns->columns; r++)
+			w->sums[(size_t)id * ns->stride + r] = nodes_sum(ns, id, r);
+		for (uint32_t i = 0; i < SCORED_N; i++)
+			w->scored[(size_t)id * SCORED_N + i] = nodes_scored(ns, id, i);
+	}
+	ns->wide_sums = w;
+	return 0;
+}
+
+static void wide_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	wide *sums = &ns->wide_sums->sums[(size_t)id * ns->stride];
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const uint32_t r = s->requests[i].resource;
+		const wide by = (wide)s->requests[i].value * n;
+
+		assert(sums[r] + by >= 0);
+		if (sums[r] <= INT64_MAX && sums[r] + by > INT64_MAX)
+			ns->saturated++;
+		sums[r] += by;
+		room_set(ns, id, r, amount_room(nodes_allocatable(ns, id, r), sums[r]));
+	}
+}
+
+/* n pods of the shape more (or less). */
+static void sums_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const int64_t counts = node_present(&ns->slots[id]) ? -1 : 0; /* as a mask */
+
+	if (ns->wide_sums) {
+		wide_add(ns, id, s, n);
+		return;
+	}
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const uint32_t r = s->requests[i].resource;
+		const int64_t was = rooms[r], now = was - s->requests[i].value * n;
+
+		assert(n > 0 || now <= nodes_allocatable(ns, id, r));
+		rooms[r] = now;
+		ns->free[r] += (free_part(now) - free_part(was)) & counts;
+	}
+}
+
+/* n pods of the shape more (or less). */
+static void scored_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	const size_t at = (size_t)id * SCORED_N;
+
+	if (ns->wide_sums) {
+		ns->wide_sums->scored[at + SCORED_CPU] += shape_placed_cpu(s) * n;
+		ns->wide_sums->scored[at + SCORED_MEMORY] += shape_placed_memory(s) * n;
+	} else {
+		ns->scored[at + SCORED_CPU] += (int64_t)shape_placed_cpu(s) * n;
+		ns->scored[at + SCORED_MEMORY] += (int64_t)shape_placed_memory(s) * n;
+	}
+}
+
+void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
+{
+	sums_add(ns, id, s, 1);
+	scored_add(ns, id, s, 1);
+	fit_change(ns, id, &s->placed, 1);
+	ns->slots[id].pods++;
+	changed(ns, id);
+}
+
+/* ... that all have room: then what is free shrinks by what they ask for. */
+static void sums_fill(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
+{
+	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const int64_t counts = node_present(&ns->slots[id]) ? -1 : 0; /* as a mask */
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const uint32_t r = s->requests[i].resource;
+		const int64_t taken = s->requests[i].value * n;
+
+		rooms[r] -= taken;
+		ns->free[r] -= taken & counts;
+	}
+}
+
+void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n)
+{
+	const int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	bool fit = true;
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		int64_t taken;
+
+		fit = fit && !__builtin_mul_overflow(s->requests[i].value, (int64_t)n, &taken) &&
+		      taken <= rooms[s->requests[i].resource];
+	}
+	if (!fit) {
+		while (n-- > 0)
+			nodes_take(ns, id, s);
+		return;
+	}
+	if (ns->wide_sums)
+		sums_add(ns, id, s, (int64_t)n);
+	else
+		sums_fill(ns, id, s, (int64_t)n);
+	scored_add(ns, id, s, (int64_t)n);
+	fit_change(ns, id, &s->placed, n);
+	ns->slots[id].pods += n;
+	changed(ns, id);
+}
+
+void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
+{
+	sums_add(ns, id, s, -1);
+	scored_add(ns, id, s, -1);
+	fit_change(ns, id, &s->placed, -1);
+	assert(ns->slots[id].pods > 0);
+	ns->slots[id].pods--;
+	changed(ns, id);
+}
+
+void nodes_touch(struct nodes *ns, node_id id)
+{
+	ns->room_version++;
+	changed(ns, id);
+}
+
+bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s)
+{
+	if (!node_present(&ns->slots[id]) || !shape_allows(s, id))
+		return false;
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (!amount_fits(nodes_room(ns, id, s->requests[i].resource), s->requests[i].value))
+			return false;
+	return true;
+}
+
+/* ---- setting ------------------------------------------------------------ */
+
+static void present_set(struct nodes *ns, node_id id, uint32_t flags)
+{
+	struct node *n = &ns->slots[id];
+	bool was = node_present(n), is = flags & NODE_PRESENT;
+
+	n->flags = (uint8_t)flags;
+	if (was == is)
+		return;
+	ns->present = is ? ns->present + 1 : ns->present - 1;
+	for (uint32_t r = 0; r < ns->columns; r++) {
+		int64_t part = free_part(nodes_room(ns, id, r));
+
+		ns->free[r] += is ? (wide)part : -(wide)part;
+	}
+}
+
+/* True when anything differs. */
+static bool allocatable_set(struct nodes *ns, node_id id, const struct node_record *record)
+{
+	int64_t values[RESOURCES_MAX] = { 0 };
+	bool differs = false;
+
+	for (uint32_t i = 0; i < record->body->amounts_n; i++) {
+		values[record->amounts[i].resource] = record->amounts[i].value;
+		assert(record->amounts[i].resource < ns->stride);
+	}
+	for (uint32_t r = 0; r < ns->columns; r++)
+		differs = differs || nodes_allocatable(ns, id, r) != values[r];
+	if (!differs)
+		return false;
+	row_begin(&ns->ledger->nodes[id].version);
+	for (uint32_t r = 0; r < ns->columns; r++) {
+		const wide sum = nodes_sum(ns, id, r);
+
+		ledger_amounts(ns->ledger, id, r)->allocatable[r % AMOUNTS_BLOCK] = values[r];
+		room_set(ns, id, r, amount_room(values[r], sum));
+	}
+	fit_update(ns, id);
+	row_end(&ns->ledger->nodes[id].version);
+	return true;
+}
+
+static int rules_set(struct node *n, const struct node_record *record)
+{
+	const struct event_node *e = record->body;
+	struct node_rules *rules;
+	int rc = node_rules_make(record->labels, e->labels_n, record->taints, e->taints_n, &rules);
+
+	if (rc < 0)
+		return rc;
+	node_forget(n);
+	n->rules = rules;
+	return 0;
+}
+
+static int node_new(struct nodes *ns, const struct node_record *record)
+{
+	const struct event_node *e = record->body;
+	struct node *n = &ns->slots[e->node];
+	struct name name;
+	int rc = name_add(ns->ledger, record->name, e->name_bytes, &name);
+
+	if (rc < 0)
+		return rc;
+	rc = rules_set(n, record);
+	if (rc < 0) {
+		name_drop(ns->ledger, &name);
+		return rc;
+	}
+	n->name_step = (uint32_t)(name.offset / NAME_STEP);
+	n->name_bytes = (uint16_t)name.bytes;
+	n->generation = e->generation;
+	ns->count++;
+	ns->order_old = true;
+	if (e->node >= ns->used)
+		ns->used = e->node + 1;
+	return 0;
+}
+
+int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
+{
+	const struct event_node *e = record->body;
+	struct node *n = &ns->slots[e->node];
+	bool fresh = n->generation == 0, differs;
+	int rc = 0;
+
+	if (!fresh && (n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0))
+		return -EPROTO;
+	*rules = fresh || n->flags != e->flags ||
+	         !node_rules_are(n->rules, record->labels, e->labels_n, record->taints, e->taints_n);
+	if (fresh)
+		rc = node_new(ns, record);
+	else if (*rules)
+		rc = rules_set(n, record);
+	if (rc < 0)
+		return rc;
+	present_set(ns, e->node, e->flags);
+	differs = allocatable_set(ns, e->node, record);
+	if (differs || *rules) {
+		ns->facts_version++;
+		ns->room_version++;
+		changed(ns, e->node);
+	}
+	return 0;
+}
+
+void nodes_drop(struct nodes *ns, node_id id)
+{
+	struct node *n = &ns->slots[id];
+	const struct event_node nothing = { .node = id };
+	struct node_row *row = &ns->ledger->nodes[id];
+	struct name name = node_name(n);
+
+	assert(n->pods == 0);
+	allocatable_set(ns, id, &(struct node_record){ .body = &nothing });
+	present_set(ns, id, 0);
+	ns->facts_version++;
+	ns->room_version++; /* a spread may have waited for its domain */
+	changed(ns, id);
+	node_forget(n);
+	/* The row goes before its name, which is written over at once. */
+	row_begin(&row->version);
+	row->generation = 0;
+	row_end(&row->version);
+	name_drop(ns->ledger, &name);
+	n->name_bytes = 0;
+	n->generation = 0;
+	ns->count--;
+	ns->order_old = true;
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+static void used_publish(const struct nodes *ns, node_id id)
+{
+	const int64_t *room = &ns->room[(size_t)id * ns->stride];
+	int64_t left[AMOUNTS_BLOCK] __attribute__((uninitialized));
+	struct node_amounts *a = &ns->ledger->amounts[id];
+
+	for (uint32_t r = 0; r < ns->columns; r += AMOUNTS_BLOCK, a += ns->ledger->limits.nodes) {
+		memcpy(left, room + r, sizeof(left)); /* nothing else changes it */
+		if (ns->wide_sums)
+			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
+				a->used[i] = wide_cut(ns->wide_sums->sums[(size_t)id * ns->stride + r + i]);
+		else
+			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
+				a->used[i] = a->allocatable[i] - left[i];
+	}
+}
+
+void nodes_publish(struct nodes *ns)
+{
+	for (uint32_t i = 0; i < ns->behind_n; i++) {
+		node_id id = ns->behind[i];
+		struct node *n = &ns->slots[id];
+		struct node_row *row = &ns->ledger->nodes[id];
+
+		n->changed = false;
+		row_begin(&row->version);
+		PROBE(node_row_open, id);
+		row->generation = n->generation;
+		row->flags = n->flags;
+		row->pods = n->pods;
+		row->name_offset = node_name(n).offset;
+		row->name_bytes = n->name_bytes;
+		used_publish(ns, id);
+		row_end(&row->version);
+	}
+	ns->behind_n = 0;
+}

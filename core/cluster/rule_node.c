@@ -1,0 +1,253 @@
+#include "core/cluster/rule_node.h"
+
+/* ---- labels --------------------------------------------------------------- */
+
+static bool value_among(const struct shape *s, const struct requirement *q, uint32_t value)
+{
+	for (uint32_t i = 0; i < q->values_n; i++)
+		if (s->parts.values[q->values_first + i] == value)
+			return true;
+	return false;
+}
+
+static bool requirement_holds(const struct shape *s, const struct requirement *q, const struct node *n)
+{
+	const struct node_label *label = rules_label(n->rules, q->key);
+
+	switch (q->op) {
+	case REQUIRE_IN:
+		return label && value_among(s, q, label->value);
+	case REQUIRE_NOT_IN:
+		return !label || !value_among(s, q, label->value);
+	case REQUIRE_EXISTS:
+		return label;
+	case REQUIRE_NOT_EXISTS:
+		return !label;
+	case REQUIRE_GT:
+		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER && rules_number(n->rules, label) > q->number;
+	case REQUIRE_LT:
+		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER && rules_number(n->rules, label) < q->number;
+	default:
+		return false;
+	}
+}
+
+bool shape_clauses_hold(const struct shape *s, struct span clauses, const struct node *n)
+{
+	for (uint32_t i = 0; i < clauses.n; i++)
+		if (!requirement_holds(s, &s->parts.clauses[clauses.first + i], n))
+			return false;
+	return true;
+}
+
+/* ---- required node affinity ------------------------------------------------- */
+
+/* Where the term that *first belongs to ends: they come sorted. */
+static uint32_t term_end(const struct shape *s, uint32_t first)
+{
+	uint32_t end = first;
+
+	while (end < s->body->requirements_n && s->parts.requirements[end].term == s->parts.requirements[first].term)
+		end++;
+	return end;
+}
+
+static bool term_holds(const struct shape *s, uint32_t first, uint32_t end, const struct node *n)
+{
+	for (uint32_t i = first; i < end; i++)
+		if (!requirement_holds(s, &s->parts.requirements[i], n))
+			return false;
+	return true;
+}
+
+/* Terms without requirements match nothing and are not looked at. */
+bool rule_affinity(const struct shape *s, const struct node *n)
+{
+	uint32_t i = 0, end;
+
+	if (s->body->requirements_n > 0 && s->parts.requirements[0].term == 0) {
+		end = term_end(s, 0);
+		if (!term_holds(s, 0, end, n))
+			return false;
+		i = end;
+	}
+	if (s->body->terms_n == 0)
+		return true;
+	for (; i < s->body->requirements_n; i = end) {
+		end = term_end(s, i);
+		if (term_holds(s, i, end, n))
+			return true;
+	}
+	return false;
+}
+
+static bool asks_name(const struct requirement *q)
+{
+	return q->key == LABEL_KEY_NODE_NAME && q->op == REQUIRE_IN;
+}
+
+/* Is the name in every list of names of the term? */
+static bool term_names(const struct shape *s, uint32_t first, uint32_t end, uint32_t name)
+{
+	for (uint32_t i = first; i < end; i++)
+		if (asks_name(&s->parts.requirements[i]) && !value_among(s, &s->parts.requirements[i], name))
+			return false;
+	return true;
+}
+
+/* Does the term ask for names at all, and is there one in each of its lists? */
+static bool term_asks_names(const struct shape *s, uint32_t first, uint32_t end, bool *any)
+{
+	const struct requirement *list = NULL;
+
+	for (uint32_t i = first; i < end && !list; i++)
+		if (asks_name(&s->parts.requirements[i]))
+			list = &s->parts.requirements[i];
+	if (!list)
+		return false;
+	for (uint32_t i = 0; i < list->values_n && !*any; i++)
+		*any = term_names(s, first, end, s->parts.values[list->values_first + i]);
+	return true;
+}
+
+/* The first requirement that is not of the nodeSelector. */
+static uint32_t terms_begin(const struct shape *s)
+{
+	return s->body->requirements_n > 0 && s->parts.requirements[0].term == 0 ? term_end(s, 0) : 0;
+}
+
+enum node_why rule_names(const struct shape *s)
+{
+	uint32_t terms = 0, end;
+	bool any = false;
+
+	for (uint32_t i = terms_begin(s); i < s->body->requirements_n; i = end) {
+		end = term_end(s, i);
+		if (!term_asks_names(s, i, end, &any))
+			return NODE_FITS;
+		terms++;
+	}
+	/* A term without requirements asks for no name, so that any node may be meant. */
+	if (terms == 0 || terms < s->body->terms_n)
+		return NODE_FITS;
+	return any ? NODE_WHY_NOT_NAMED : NODE_WHY_CONFLICT;
+}
+
+bool rule_named(const struct shape *s, const struct node *n)
+{
+	const struct node_label *name = rules_label(n->rules, LABEL_KEY_NODE_NAME);
+	uint32_t end;
+
+	for (uint32_t i = terms_begin(s); name && i < s->body->requirements_n; i = end) {
+		end = term_end(s, i);
+		if (term_names(s, i, end, name->value))
+			return true;
+	}
+	return false;
+}
+
+/* ---- taints ---------------------------------------------------------------- */
+
+static bool tolerated(const struct shape *s, const struct taint *taint)
+{
+	for (uint32_t i = 0; i < s->body->tolerations_n; i++) {
+		const struct toleration *t = &s->parts.tolerations[i];
+
+		if (t->effect != EFFECT_ANY && t->effect != taint->effect)
+			continue;
+		if (t->key != TOLERATE_EVERY_KEY && t->key != taint->key)
+			continue;
+		if (t->any_value || t->value == taint->value)
+			return true;
+	}
+	return false;
+}
+
+const struct taint *taints_bar(const struct shape *s, const struct taint *taints, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (taints[i].effect != EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, &taints[i]))
+			return &taints[i];
+	return NULL;
+}
+
+const struct taint *rule_taint(const struct shape *s, const struct node *n)
+{
+	return taints_bar(s, rules_taints(n->rules), rules_taints_n(n->rules));
+}
+
+uint32_t rule_soft_taints(const struct shape *s, const struct node *n)
+{
+	const struct taint *taints = rules_taints(n->rules);
+	const uint32_t taints_n = rules_taints_n(n->rules);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < taints_n; i++)
+		count += taints[i].effect == EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, &taints[i]);
+	return count;
+}
+
+/* ---- volumes, features, preferences ------------------------------------------- */
+
+static bool volume_rule_holds(const struct shape *s, const struct volume_rule *rule, const struct node *n)
+{
+	for (uint32_t i = 0; i < rule->alternatives.n; i++)
+		if (shape_clauses_hold(s, s->parts.alternatives[rule->alternatives.first + i], n))
+			return true;
+	return false;
+}
+
+uint32_t rule_volumes(const struct shape *s, const struct node *n)
+{
+	uint32_t broken = 0;
+
+	for (uint32_t i = 0; i < s->body->volume_rules_n; i++)
+		if (!volume_rule_holds(s, &s->parts.volume_rules[i], n))
+			broken |= UINT32_C(1) << s->parts.volume_rules[i].why;
+	return broken;
+}
+
+bool rule_features(const struct shape *s, const struct node *n)
+{
+	return !(s->body->flags & SHAPE_NEEDS_RESTART_ALL) || (n->flags & NODE_RESTARTS_ALL);
+}
+
+int64_t rule_preferred(const struct shape *s, const struct node *n)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->body->preferences_n; i++)
+		if (shape_clauses_hold(s, s->parts.preferences[i].clauses, n))
+			sum += s->parts.preferences[i].weight;
+	return sum;
+}
+
+/* ---- all that looks at the node alone -------------------------------------------- */
+
+enum node_why shape_judges(const struct shape *s, const struct node *n, uint32_t *arg)
+{
+	const struct taint *taint;
+
+	*arg = 0;
+	if (s->named == NODE_WHY_CONFLICT)
+		return NODE_WHY_CONFLICT;
+	if (s->named == NODE_WHY_NOT_NAMED && !rule_named(s, n))
+		return NODE_WHY_NOT_NAMED;
+	if ((n->flags & NODE_CORDONED) && !(s->body->flags & SHAPE_TOLERATES_CORDON))
+		return NODE_WHY_CORDONED;
+	taint = rule_taint(s, n);
+	if (taint) {
+		*arg = taint->name;
+		return NODE_WHY_TAINT;
+	}
+	return rule_affinity(s, n) ? NODE_FITS : NODE_WHY_AFFINITY;
+}
+
+enum node_why shape_judges_last(const struct shape *s, const struct node *n)
+{
+	uint32_t broken = rule_volumes(s, n);
+
+	if (broken)
+		return (enum node_why)__builtin_ctz(broken);
+	return rule_features(s, n) ? NODE_FITS : NODE_WHY_FEATURES;
+}

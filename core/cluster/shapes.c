@@ -1,0 +1,394 @@
+#include "core/cluster/shapes.h"
+
+#include "core/cluster/nodes.h"
+#include "core/cluster/rule_node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SELECTED_MOST 4u /* values of a label for which a walk over all nodes each pays */
+
+/* Most shapes ask nothing of a node alone, and most nodes are open to everybody. */
+static bool shape_is_plain(const struct shape *s)
+{
+	const struct event_shape *e = s->body;
+
+	return e->requirements_n == 0 && e->terms_n == 0 && e->volume_rules_n == 0 && !(e->flags & SHAPE_NEEDS_RESTART_ALL);
+}
+
+static bool node_is_plain(const struct node *n)
+{
+	return rules_taints_n(n->rules) == 0 && !(n->flags & NODE_CORDONED);
+}
+
+static bool allows(const struct shape *s, const struct node *n)
+{
+	uint32_t arg;
+
+	if (!node_present(n))
+		return false;
+	if (node_is_plain(n) && shape_is_plain(s))
+		return true;
+	return shape_judges(s, n, &arg) == NODE_FITS && shape_judges_last(s, n) == NODE_FITS;
+}
+
+static void judge(const struct shape *s, node_id id, const struct node *n)
+{
+	uint64_t bit = UINT64_C(1) << (id % 64);
+
+	if (allows(s, n))
+		s->allowed[id / 64] |= bit;
+	else
+		s->allowed[id / 64] &= ~bit;
+}
+
+/* ---- all nodes ------------------------------------------------------------ */
+
+static void judge_set(const struct shape *s, const uint64_t *set, uint32_t words, const struct node *nodes)
+{
+	for (uint32_t word = 0; word < words; word++)
+		for (uint64_t bits = set[word]; bits; bits &= bits - 1) {
+			node_id node = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			judge(s, node, &nodes[node]);
+		}
+}
+
+/* A requirement without which no node is allowed, and that asks for values of a label; NULL: there is none. */
+static const struct requirement *selects_by(const struct shape *s)
+{
+	const struct requirement *q = s->parts.requirements;
+
+	for (uint32_t i = 0; i < s->body->requirements_n; i++) {
+		/* Term 0 must hold; of the others one must, and some may have no requirement. */
+		if (q[i].op == REQUIRE_IN && (q[i].term == 0 || s->body->terms_n == 1))
+			return &q[i];
+	}
+	return NULL;
+}
+
+static uint32_t value_of(const struct node *n, uint32_t key)
+{
+	const struct node_label *label = rules_label(n->rules, key);
+
+	return label ? label->value : NO_VALUE;
+}
+
+/* NULL when memory is short. */
+static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct node *nodes, uint32_t nodes_used)
+{
+	struct label_column *c = &ss->columns[0];
+
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
+		if (ss->columns[i].values && ss->columns[i].key == key) {
+			ss->columns[i].last_used = ++ss->uses;
+			return ss->columns[i].values;
+		}
+		if (ss->columns[i].last_used < c->last_used)
+			c = &ss->columns[i];
+	}
+	if (!c->values)
+		c->values = calloc((size_t)ss->words * 64, sizeof(*c->values));
+	if (!c->values)
+		return NULL;
+	c->key = key;
+	c->last_used = ++ss->uses;
+	for (node_id node = 0; node < nodes_used; node++)
+		c->values[node] = value_of(&nodes[node], key);
+	return c->values;
+}
+
+/* A loop without a way out, of which compilers make vectors. */
+static bool word_has(const uint32_t column[64], uint32_t value)
+{
+	uint32_t some = 0;
+
+	for (uint32_t i = 0; i < 64; i++)
+		some |= column[i] == value;
+	return some;
+}
+
+/* The nodes with that value are judged; bits are 0 before.  The column goes on to the end of a word. */
+static void judge_value(const struct shape *s, const uint32_t *column, uint32_t value, const struct node *nodes,
+                        uint32_t nodes_used)
+{
+	for (node_id first = 0; first < nodes_used; first += 64) {
+		if (!word_has(column + first, value))
+			continue;
+		for (node_id node = first; node < first + 64 && node < nodes_used; node++)
+			if (column[node] == value)
+				judge(s, node, &nodes[node]);
+	}
+}
+
+/* Of a shape that asks nothing of a node but that it is open. */
+static void judge_plain(const struct shapes *ss, const struct shape *s, const struct node *nodes)
+{
+	memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
+	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
+		const struct taint_set *set = &ss->tainted.at[i];
+
+		for (uint32_t word = 0; set->count > 0 && !taints_bar(s, set->taints, set->taints_n) && word < ss->words; word++)
+			s->allowed[word] |= set->nodes[word];
+	}
+	judge_set(s, ss->single, ss->words, nodes);
+}
+
+static void judge_all(struct shapes *ss, const struct shape *s, const struct node *nodes, uint32_t nodes_used)
+{
+	const struct requirement *q = selects_by(s);
+	const uint32_t *column = q ? column_of(ss, q->key, nodes, nodes_used) : NULL;
+
+	if (shape_is_plain(s)) {
+		judge_plain(ss, s, nodes);
+		return;
+	}
+	if (column && q->values_n <= SELECTED_MOST) {
+		for (uint32_t i = 0; i < q->values_n; i++)
+			judge_value(s, column, s->parts.values[q->values_first + i], nodes, nodes_used);
+		return;
+	}
+	for (node_id node = 0; node < nodes_used; node++)
+		judge(s, node, &nodes[node]);
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+int shapes_init(struct shapes *ss, const struct limits *limits)
+{
+	*ss = (struct shapes){ .limit = limits->shapes, .words = (limits->nodes + 63) / 64 };
+	ss->slots = calloc(limits->shapes, sizeof(*ss->slots));
+	ss->open = calloc(4 * (size_t)ss->words, sizeof(*ss->open));
+	if (!ss->slots || !ss->open) {
+		shapes_free(ss);
+		return -ENOMEM;
+	}
+	ss->barred = ss->open + ss->words;
+	ss->soft = ss->barred + ss->words;
+	ss->single = ss->soft + ss->words;
+	taint_sets_init(&ss->tainted, ss->words);
+	return 0;
+}
+
+static void shape_clear(struct shape *s)
+{
+	free(s->body);
+	free(s->requests);
+	free(s->volumes);
+	free(s->allowed);
+	memset(s, 0, sizeof(*s));
+}
+
+void shapes_clear(struct shapes *ss)
+{
+	for (shape_id id = 0; id < ss->used; id++)
+		shape_clear(&ss->slots[id]);
+	ss->used = 0;
+	ss->count = 0;
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
+		free(ss->columns[i].values);
+		ss->columns[i] = (struct label_column){ 0 };
+	}
+	taint_sets_clear(&ss->tainted);
+	if (ss->open)
+		memset(ss->open, 0, 4 * (size_t)ss->words * sizeof(*ss->open));
+	ss->soft_n = 0;
+}
+
+void shapes_free(struct shapes *ss)
+{
+	shapes_clear(ss);
+	free(ss->slots);
+	free(ss->open);
+	ss->slots = NULL;
+	ss->open = NULL;
+}
+
+/* A pod counts one pod whatever its record says. */
+static void requests_fill(struct shape *s, const struct shape_record *record)
+{
+	int64_t values[RESOURCES_MAX] = { 0 };
+
+	for (uint32_t i = 0; i < record->body->amounts_n; i++)
+		values[record->amounts[i].resource] = record->amounts[i].value;
+	values[RESOURCE_PODS] = 1;
+	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
+		if (values[r] > 0)
+			s->requests[s->requests_n++] = (struct request){ .resource = r, .value = values[r],
+			                                                 .inverse = 1.0 / (double)values[r] };
+}
+
+static struct shape_fit fit_of(const struct shape *s, wide cpu_scored, wide memory_scored)
+{
+	struct shape_fit f = { .cpu_scored = (double)cpu_scored, .memory_scored = (double)memory_scored };
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		if (s->requests[i].resource == RESOURCE_CPU)
+			f.cpu_used = (double)s->requests[i].value;
+		if (s->requests[i].resource == RESOURCE_MEMORY)
+			f.memory_used = (double)s->requests[i].value;
+	}
+	f.balances = f.cpu_used > 0 || f.memory_used > 0;
+	f.exact = f.cpu_scored < FIT_MOST && f.memory_scored < FIT_MOST && f.cpu_used < FIT_MOST && f.memory_used < FIT_MOST;
+	return f;
+}
+
+/* The parts lie in the copy where they lay in the record. */
+static const void *moved(const struct shape *s, const struct shape_record *record, const void *part)
+{
+	return part ? (const char *)s->body + ((const char *)part - (const char *)record->body) : NULL;
+}
+
+static void parts_fill(struct shape *s, const struct shape_record *record)
+{
+	s->parts = (struct shape_record){
+		.body = s->body,
+		.amounts = moved(s, record, record->amounts),
+		.requirements = moved(s, record, record->requirements),
+		.values = moved(s, record, record->values),
+		.tolerations = moved(s, record, record->tolerations),
+		.clauses = moved(s, record, record->clauses),
+		.preferences = moved(s, record, record->preferences),
+		.alternatives = moved(s, record, record->alternatives),
+		.volume_rules = moved(s, record, record->volume_rules),
+		.pod_terms = moved(s, record, record->pod_terms),
+		.spreads = moved(s, record, record->spreads),
+		.ports = moved(s, record, record->ports),
+		.images = moved(s, record, record->images),
+		.attachments = moved(s, record, record->attachments),
+		.exclusives = moved(s, record, record->exclusives),
+		.policies = moved(s, record, record->policies),
+		.shares = moved(s, record, record->shares),
+		.bytes = record->bytes,
+	};
+}
+
+static int attachment_compare(const void *a, const void *b)
+{
+	const struct attachment *left = a, *right = b;
+
+	if (left->driver != right->driver)
+		return left->driver < right->driver ? -1 : 1;
+	return (left->volume > right->volume) - (left->volume < right->volume);
+}
+
+static int volumes_fill(struct shape *s)
+{
+	const uint32_t n = s->body->attachments_n;
+
+	if (n == 0)
+		return 0;
+	s->volumes = malloc(n * sizeof(*s->volumes));
+	if (!s->volumes)
+		return -ENOMEM;
+	memcpy(s->volumes, s->parts.attachments, n * sizeof(*s->volumes));
+	qsort(s->volumes, n, sizeof(*s->volumes), attachment_compare);
+	for (uint32_t i = 0; i < n; i++)
+		if (i == 0 || attachment_compare(&s->volumes[s->volumes_n - 1], &s->volumes[i]) != 0)
+			s->volumes[s->volumes_n++] = s->volumes[i];
+	return 0;
+}
+
+static int shape_fill(struct shape *s, const struct shape_record *record, uint32_t words)
+{
+	s->body = malloc(record->bytes);
+	s->requests = calloc(record->body->amounts_n + 1u, sizeof(*s->requests));
+	s->allowed = calloc(words, sizeof(*s->allowed));
+	if (!s->body || !s->requests || !s->allowed)
+		return -ENOMEM;
+	memcpy(s->body, record->body, record->bytes);
+	s->body_bytes = record->bytes;
+	parts_fill(s, record);
+	s->named = rule_names(s);
+	requests_fill(s, record);
+	s->fit = fit_of(s, s->body->scored_cpu_milli, s->body->scored_memory_bytes);
+	s->placed = fit_of(s, shape_placed_cpu(s), shape_placed_memory(s));
+	return volumes_fill(s);
+}
+
+int shapes_make(struct shapes *ss, const struct shape_record *record, const struct node *nodes,
+                uint32_t nodes_used, struct shape *out)
+{
+	const struct shape *old = shapes_find(ss, record->body->shape);
+	struct shape fresh = { 0 };
+
+	if (old && old->body_bytes == record->bytes && memcmp(old->body, record->body, record->bytes) == 0)
+		return 1;
+	if (old && old->pods > 0)
+		return -EPROTO;
+	if (shape_fill(&fresh, record, ss->words) < 0) {
+		shape_clear(&fresh);
+		return -ENOMEM;
+	}
+	judge_all(ss, &fresh, nodes, nodes_used);
+	*out = fresh;
+	return 0;
+}
+
+void shapes_put(struct shapes *ss, const struct shape *s)
+{
+	shape_id id = s->body->shape;
+
+	if (shapes_find(ss, id))
+		shapes_drop(ss, id);
+	ss->slots[id] = *s;
+	ss->count++;
+	if (id >= ss->used)
+		ss->used = id + 1;
+}
+
+void shapes_unmake(struct shape *s)
+{
+	shape_clear(s);
+}
+
+void shapes_drop(struct shapes *ss, shape_id id)
+{
+	shape_clear(&ss->slots[id]);
+	ss->count--;
+}
+
+static bool is_soft(const struct node *n)
+{
+	const struct taint *taints = rules_taints(n->rules);
+	const uint32_t taints_n = rules_taints_n(n->rules);
+
+	for (uint32_t i = 0; i < taints_n; i++)
+		if (taints[i].effect == EFFECT_PREFER_NO_SCHEDULE)
+			return true;
+	return false;
+}
+
+static void bit_set(uint64_t *set, node_id id, bool value)
+{
+	const uint64_t bit = UINT64_C(1) << (id % 64);
+
+	set[id / 64] = value ? set[id / 64] | bit : set[id / 64] & ~bit;
+}
+
+static bool in_set(struct shapes *ss, node_id id, const struct node *n)
+{
+	if (!node_present(n) || (n->flags & NODE_CORDONED)) {
+		taint_sets_put(&ss->tainted, id, NULL, 0);
+		return false;
+	}
+	return taint_sets_put(&ss->tainted, id, rules_taints(n->rules), rules_taints_n(n->rules));
+}
+
+void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
+{
+	const bool soft = node_present(n) && is_soft(n), was_soft = ss->soft[id / 64] >> (id % 64) & 1;
+
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++)
+		if (ss->columns[i].values)
+			ss->columns[i].values[id] = value_of(n, ss->columns[i].key);
+	bit_set(ss->open, id, node_present(n) && node_is_plain(n));
+	bit_set(ss->barred, id, node_present(n) && !node_is_plain(n));
+	bit_set(ss->soft, id, soft);
+	bit_set(ss->single, id, !in_set(ss, id, n) && node_present(n));
+	ss->soft_n = ss->soft_n + soft - was_soft;
+	for (shape_id shape = 0; shape < ss->used; shape++)
+		if (ss->slots[shape].body)
+			judge(&ss->slots[shape], id, n);
+}

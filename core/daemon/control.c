@@ -1,0 +1,355 @@
+#include "core/daemon/control.h"
+
+#include "core/base/log.h"
+#include "core/base/probe.h"
+#include "core/daemon/confine.h"
+#include "core/daemon/loop.h"
+#include "ipc/confine.h"
+#include "ipc/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define OBSERVERS_MAX 64u
+#define REPEAT_MS 2 /* pokes may be lost */
+#define REST_MS 500 /* when a peer knocks and there is no descriptor for it */
+#define USAGE 2
+
+enum { POLL_SIGNAL, POLL_LISTEN, POLL_NEWS, POLL_FRONTEND, POLL_OBSERVERS };
+
+struct control {
+	const struct control_config *config;
+	struct loop *loop;
+	struct recorder *recorder; /* NULL: none */
+	int signal_fd;
+	int listen_fd;
+	int news_fd; /* the loop's: the state of the frontend changed */
+	struct link_peer frontend; /* in place while loop_peer() is not PEER_FREE */
+	bool welcomed;
+	bool leaving; /* it hung up */
+	bool rests;   /* nobody is taken on in this turn */
+	struct link_peer observers[OBSERVERS_MAX];
+	size_t observers_n;
+	uint64_t refused;
+};
+
+static void notify(void *context)
+{
+	const struct control *k = context;
+	uint64_t one = 1;
+	ssize_t ignored = write(k->news_fd, &one, sizeof(one));
+
+	(void)ignored; /* full: it is readable all the same */
+}
+
+/* ---- who comes ----------------------------------------------------------------- */
+
+static void observer_add(struct control *k, struct link_peer *peer)
+{
+	int rc;
+
+	if (k->observers_n == OBSERVERS_MAX) {
+		k->refused++;
+		log_line(LOG_WARN, "msg=\"an observer was refused, so many are connected\" most=%u refused=%llu", OBSERVERS_MAX,
+		         (unsigned long long)k->refused);
+		link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
+		link_peer_close(peer);
+		return;
+	}
+	rc = link_welcome(peer, loop_ledger(k->loop), &k->config->limits, loop_epoch(k->loop));
+	if (rc < 0) {
+		link_peer_close(peer);
+		return;
+	}
+	log_line(LOG_DEBUG, "msg=\"observer connected\"");
+	k->observers[k->observers_n++] = *peer;
+	PROBE(observer_welcomed, k->observers_n);
+}
+
+static void frontend_add(struct control *k, struct link_peer *peer)
+{
+	if (loop_peer(k->loop) != PEER_FREE) {
+		log_line(LOG_WARN, "msg=\"another frontend is connected, refused\"");
+		link_refuse(peer, LINK_REFUSED_BUSY, "another frontend is connected");
+		link_peer_close(peer);
+		return;
+	}
+	k->frontend = *peer;
+	k->welcomed = false;
+	k->leaving = false;
+	PROBE(frontend_hello);
+	loop_offer(k->loop, &k->frontend);
+	PROBE(frontend_offered);
+}
+
+static void accept_one(struct control *k)
+{
+	struct link_peer peer;
+	struct link_error e = { 0 };
+	struct log_text text;
+	int rc = link_accept(k->listen_fd, &peer, &e);
+
+	if (rc < 0) {
+		if (rc == -ECONNRESET)
+			return;
+		k->refused++;
+		k->rests = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
+		log_line(LOG_WARN, "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx refused=%llu",
+		         log_quote(&text, e.text), (unsigned long long)e.our_hash, (unsigned long long)e.their_hash,
+		         (unsigned long long)k->refused);
+		return;
+	}
+	if (peer.role == LINK_FRONTEND)
+		frontend_add(k, &peer);
+	else
+		observer_add(k, &peer);
+}
+
+/* ---- who goes ------------------------------------------------------------------ */
+
+/* Bring what the loop made of the frontend and what its socket says together.
+ * Nothing is closed before the loop has let go of it. */
+static void frontend_follow(struct control *k)
+{
+	switch (loop_peer(k->loop)) {
+	case PEER_SERVED:
+		if (!k->welcomed && !k->leaving) {
+			k->welcomed = true;
+			PROBE(frontend_welcome, loop_epoch(k->loop));
+			k->leaving = link_welcome(&k->frontend, loop_ledger(k->loop), &k->config->limits,
+			                          loop_epoch(k->loop)) < 0;
+			PROBE(frontend_welcomed, loop_epoch(k->loop));
+			if (!k->leaving)
+				log_line(LOG_INFO, "msg=\"frontend connected\" epoch=%llu",
+				         (unsigned long long)loop_epoch(k->loop));
+		}
+		if (k->leaving)
+			loop_take_back(k->loop);
+		break;
+	case PEER_BROKEN:
+		loop_take_back(k->loop);
+		break;
+	case PEER_LEFT:
+		log_line(LOG_INFO, "msg=\"frontend gone\" epoch=%llu", (unsigned long long)loop_epoch(k->loop));
+		PROBE(frontend_left, loop_epoch(k->loop));
+		link_peer_close(&k->frontend);
+		loop_free(k->loop);
+		break;
+	default:
+		break;
+	}
+}
+
+static void observers_follow(struct control *k, const struct pollfd *fds, size_t n)
+{
+	for (size_t i = n; i-- > 0;) {
+		if (fds[i].revents == 0)
+			continue;
+		link_peer_close(&k->observers[i]);
+		k->observers[i] = k->observers[--k->observers_n];
+	}
+}
+
+/* ---- the thread ---------------------------------------------------------------------- */
+
+/* Is the loop to notice something that it was told? */
+static bool loop_has_news(const struct control *k)
+{
+	enum loop_peer peer = loop_peer(k->loop);
+
+	return peer == PEER_OFFERED || peer == PEER_LEAVING;
+}
+
+/* False when a signal says to end. */
+static bool control_turn(struct control *k)
+{
+	struct pollfd fds[POLL_OBSERVERS + OBSERVERS_MAX] = {
+		[POLL_SIGNAL] = { .fd = k->signal_fd, .events = POLLIN },
+		[POLL_LISTEN] = { .fd = k->listen_fd, .events = POLLIN },
+		[POLL_NEWS] = { .fd = k->news_fd, .events = POLLIN },
+		[POLL_FRONTEND] = { .fd = -1 },
+	};
+	size_t observers = k->observers_n;
+	int wait_ms = loop_has_news(k) ? REPEAT_MS : k->rests ? REST_MS : -1;
+	uint64_t ignored;
+
+	if (k->rests)
+		fds[POLL_LISTEN].fd = -1;
+	k->rests = false;
+
+	if (loop_peer(k->loop) != PEER_FREE && !k->leaving)
+		fds[POLL_FRONTEND] = (struct pollfd){ .fd = k->frontend.fd, .events = POLLIN };
+	for (size_t i = 0; i < observers; i++)
+		fds[POLL_OBSERVERS + i] = (struct pollfd){ .fd = k->observers[i].fd, .events = POLLIN };
+	if (poll(fds, POLL_OBSERVERS + observers, wait_ms) < 0 && errno != EINTR)
+		return false;
+	if (fds[POLL_SIGNAL].revents)
+		return false;
+	if (fds[POLL_NEWS].revents && read(k->news_fd, &ignored, sizeof(ignored)) < 0)
+		ignored = 0;
+	/* The socket carries nothing after the handshake: anything on it is its end. */
+	if (fds[POLL_FRONTEND].revents)
+		k->leaving = true;
+	observers_follow(k, fds + POLL_OBSERVERS, observers);
+	frontend_follow(k);
+	if (loop_has_news(k))
+		loop_poke(k->loop);
+	if (fds[POLL_LISTEN].revents)
+		accept_one(k);
+	return true;
+}
+
+static int signals_open(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	/* Before any thread, so that all of them inherit it. */
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -1;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of who makes or writes one */
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int fail(const char *what, int rc)
+{
+	fprintf(stderr, "muster-core: %s: %s\n", what, strerror(-rc));
+	return 1;
+}
+
+/* Another start finds the same. */
+static bool is_for_good(int rc)
+{
+	return rc != -ENOSPC && rc != -EDQUOT && rc != -EIO && rc != -ENOMEM && rc != -EAGAIN && rc != -ENFILE && rc != -EMFILE;
+}
+
+static int record(struct control *k)
+{
+	struct log_text text;
+	struct recorder_config config = { .path = k->config->record, .bytes = k->config->record_bytes,
+		                          .limits = k->config->limits, .score = k->config->score,
+		                          .hold_after_ns = k->config->hold_after_ns };
+	int rc;
+
+	if (!config.path)
+		return 0;
+	rc = recorder_open(&k->recorder, &config);
+	if (rc == 0)
+		return 0;
+	k->recorder = NULL;
+	/* As with a recording that ends: pods are to be placed. */
+	if (!is_for_good(rc)) {
+		log_line(LOG_ERROR, "msg=\"nothing is recorded\" file=%s why=\"%s\"", log_quote(&text, config.path), strerror(-rc));
+		return 0;
+	}
+	fprintf(stderr, "muster-core: --record %s: %s\n", config.path,
+	        rc == -EEXIST ? "the file is there and is no recording" : strerror(-rc));
+	return USAGE;
+}
+
+static int start(struct control *k)
+{
+	struct loop_config loop = { .limits = k->config->limits, .score = k->config->score,
+		                    .hold_after_ns = k->config->hold_after_ns,
+		                    .spin_ns = k->config->spin_us * 1000, .cpu = k->config->cpu,
+		                    .recorder = k->recorder, .notify = notify, .context = k };
+	const char *what = "";
+	int rc = loop_start(&k->loop, &loop, &what);
+
+	if (rc == 0) {
+		const struct segment *ledger = loop_ledger(k->loop);
+
+		log_line(LOG_INFO, "msg=\"memory\" ledger_bytes=%llu on_huge_pages=%llu",
+		         (unsigned long long)ledger->bytes, (unsigned long long)segment_huge_bytes(ledger));
+		return 0;
+	}
+	if (k->recorder)
+		recorder_close(k->recorder);
+	return fail(what, rc);
+}
+
+static int control_open(struct control *k)
+{
+	int rc;
+
+	k->signal_fd = signals_open();
+	k->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (k->signal_fd < 0 || k->news_fd < 0)
+		return fail("signals", -errno);
+	k->listen_fd = link_listen(k->config->socket);
+	if (k->listen_fd < 0) {
+		fprintf(stderr, "muster-core: --socket %s: %s\n", k->config->socket,
+		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it, or it is no socket" : strerror(-k->listen_fd));
+		return 1;
+	}
+	PROBE(socket_open);
+	/* Not before the socket is ours: a core that can't serve touches no file of one
+	 * that does. */
+	rc = record(k);
+	if (rc == 0)
+		rc = start(k);
+	if (rc != 0)
+		unlink(k->config->socket);
+	return rc;
+}
+
+/* What can't be given up is said, and no reason not to serve. */
+static void confine_core(const struct control_config *config)
+{
+	const char *how = "on", *privileges = config->no_new_privileges ? "yes" : "no";
+	int rc;
+
+	if (!config->seccomp || !CONFINE_POSSIBLE) {
+		how = config->seccomp ? "not in this build" : "off";
+	} else {
+		confine_before_end(recorder_crash);
+		rc = core_confine(log_is_json());
+		if (rc < 0) {
+			log_line(LOG_WARN, "msg=\"system calls can't be filtered here\" error=%d why=\"%s\"", -rc, strerror(-rc));
+			how = "unavailable";
+		}
+	}
+	log_line(LOG_INFO, "msg=\"confined\" no_new_privileges=\"%s\" seccomp=\"%s\"", privileges, how);
+}
+
+int control_run(const struct control_config *config)
+{
+	static struct control k; /* large, and one for a process */
+	struct log_text text;
+	int rc;
+
+	k = (struct control){ .config = config, .signal_fd = -1, .listen_fd = -1, .news_fd = -1 };
+	rc = control_open(&k);
+	if (rc != 0)
+		return rc;
+	if (k.recorder)
+		log_line(LOG_INFO, "msg=\"recording\" file=%s most_bytes=%llu", log_quote(&text, config->record),
+		         (unsigned long long)config->record_bytes);
+	log_line(LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
+	         log_quote(&text, config->socket), MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
+	         config->limits.pods, config->limits.gangs);
+	PROBE(listening);
+	confine_core(config);
+	while (control_turn(&k))
+		;
+	PROBE(stopping);
+	/* Gone before the loop is: a frontend that comes back finds nobody. */
+	unlink(config->socket);
+	close(k.listen_fd);
+	loop_stop(k.loop);
+	if (k.recorder)
+		recorder_close(k.recorder);
+	log_line(LOG_INFO, "msg=\"stopped\"");
+	return 0;
+}

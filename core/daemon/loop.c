@@ -1,0 +1,557 @@
+/* Who writes what: `state` is changed by both threads, each only from the states
+ * that are its own to leave (see core/daemon/loop.h); everything else in struct loop is the
+ * loop's once the thread runs, `peer` is handed over with the state.
+ *
+ * Pairs in this file
+ *   R1 -> A1   state: the peer and its rings, to whoever the state says is next
+ *   R2 -> A2   idle_bell: pokes while no frontend is there
+ */
+#include "core/daemon/loop.h"
+
+#include "core/base/log.h"
+#include "core/base/probe.h"
+#include "ipc/ring.h"
+#include "ipc/wake.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define SLEEP_NS (NS_PER_S / 10) /* for records that ring no bell: see frontend/loop/corelink.c */
+#define NS_PER_MS (NS_PER_S / 1000)
+#define NAP_FIRST_NS NS_PER_MS
+#define NAP_MOST_NS (4 * NAP_FIRST_NS)
+#define DENSE_PER_MS 8u /* records; several times what one client causes that waits for each pod */
+#define BATCH 256u
+
+struct loop {
+	struct loop_config config;
+	struct segment ledger;
+	struct core *core;
+	pthread_t thread;
+	_Atomic uint32_t state; /* enum loop_peer */
+	_Atomic uint32_t stop;
+	_Atomic uint32_t idle_bell;
+	uint64_t epoch;
+	_Atomic uint64_t shown_epoch; /* the same, for the control thread */
+	const struct link_peer *peer;
+	struct ring_reader events, results;
+	struct ring_writer commands;
+	uint64_t time_ns; /* of the last record */
+	uint64_t begun_ns; /* when the last plan began; for those who measure alone */
+	bool begun;  /* EVENT_BEGIN of this epoch was applied */
+	bool synced; /* EVENT_SYNCED likewise */
+	bool command_full;
+	uint64_t nap_ns; /* 0: asleep until the bell rings */
+	uint64_t counted_ns; /* since then, */
+	uint64_t counted;    /* so many records came */
+	bool dense;
+	bool said_limit;
+	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
+};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static struct ledger *ledger_of(const struct loop *l)
+{
+	return l->ledger.base;
+}
+
+static const struct intake *intake_of(const struct loop *l)
+{
+	return l->peer->intake.base;
+}
+
+/* ---- commands ---------------------------------------------------------------- */
+
+static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	struct loop *l = context;
+	struct record *r = NULL;
+
+	/* Not even a shorter one after the first that found no room: so the number of
+	 * those that did is all that a replay has to know. */
+	if (!l->command_full)
+		r = ring_reserve(&l->commands, kind, bytes, l->begun_ns);
+	if (!r) {
+		l->command_full = true;
+		PROBE(ring_out_full, (uint32_t)kind, l->epoch);
+		return false;
+	}
+	PROBE(ring_out_reserved, (uint32_t)kind, l->epoch, r->sequence);
+	memcpy(r + 1, body, bytes);
+	PROBE(ring_out, (uint32_t)kind, l->epoch, r->sequence);
+	if (l->config.recorder)
+		recorder_output(l->config.recorder, kind, body, bytes);
+	return true;
+}
+
+static int make(void *context, uint64_t offset, uint64_t bytes)
+{
+	struct loop *l = context;
+	int rc = segment_make(&l->ledger, offset, bytes);
+
+	if (rc < 0)
+		log_line(LOG_ERROR, "msg=\"no memory for more of the shared memory of the ledger\" bytes=%llu error=\"%s\"",
+		         (unsigned long long)bytes, strerror(-rc));
+	return rc;
+}
+
+/* ---- a frontend comes and goes --------------------------------------------------- */
+
+static void peer_state(struct loop *l, enum loop_peer from, enum loop_peer to)
+{
+	uint32_t expected = (uint32_t)from;
+
+	/* R1: the rings and the epoch, or that they are not used any more.  Fails only
+	 * when the control thread takes the peer back at this moment. */
+	if (atomic_compare_exchange_strong_explicit(&l->state, &expected, (uint32_t)to, memory_order_release,
+	                                            memory_order_relaxed))
+		l->config.notify(l->config.context);
+}
+
+static void peer_begin(struct loop *l)
+{
+	struct ledger *ledger = ledger_of(l);
+	const struct link_peer *peer = l->peer;
+	const struct intake *intake = intake_of(l);
+	const unsigned char *base = peer->intake.base;
+	const struct ring_place *events = &peer->places.event_ring, *results = &peer->places.result_ring;
+
+	l->epoch++;
+	/* Relaxed: the frontend's is ordered by the state, an observer's is a number. */
+	atomic_store_explicit(&l->shown_epoch, l->epoch, memory_order_relaxed);
+	ring_reader_init(&l->events, base + events->offset, events->bytes, &intake->event_tail, &ledger->event_head,
+	                 l->epoch);
+	ring_reader_init(&l->results, base + results->offset, results->bytes, &intake->result_tail,
+	                 &ledger->result_head, l->epoch);
+	ring_writer_init(&l->commands, (unsigned char *)ledger + ledger->command_ring.offset, l->config.limits.command_ring_bytes,
+	                 &ledger->command_tail, &intake->command_head, l->epoch);
+	l->begun = l->synced = l->command_full = l->said_limit = false;
+	PROBE(epoch_begun, l->epoch);
+	log_line(LOG_DEBUG, "msg=\"frontend taken on\" epoch=%llu", (unsigned long long)l->epoch);
+	peer_state(l, PEER_OFFERED, PEER_SERVED);
+}
+
+static bool peer_bad(struct loop *l, const char *ring, const struct record *r, int rc, const char *why)
+{
+	log_line(LOG_ERROR, "msg=\"the frontend sent a bad record, closing\" ring=%s kind=%u sequence=%llu error=%d why=\"%s\"",
+	         ring, r ? r->kind : 0, r ? (unsigned long long)r->sequence : 0, -rc, why);
+	peer_state(l, PEER_SERVED, PEER_BROKEN);
+	return false;
+}
+
+/* ---- records in --------------------------------------------------------------------- */
+
+static bool step(struct loop *l, const char *ring, const struct record *r)
+{
+	int rc;
+
+	l->time_ns = r->time_ns;
+	l->command_full = false;
+	if (l->config.recorder)
+		recorder_input(l->config.recorder, r);
+	rc = core_apply(l->core, r);
+	if (rc == -ENOMEM) {
+		log_line(LOG_ERROR, "msg=\"out of memory\"");
+		recorder_crash(0);
+		_exit(1); /* crash only: the supervisor starts us again */
+	}
+	if (l->config.recorder)
+		recorder_done(l->config.recorder, rc, l->command_full);
+	if (rc == -EPROTO)
+		return peer_bad(l, ring, r, rc, core_fault(l->core));
+	if (rc == -ENOSPC && !l->said_limit) {
+		l->said_limit = true;
+		log_line(LOG_WARN, "msg=\"a limit is reached: names\" flag=--max-name-bytes kind=%u", r->kind);
+	}
+	l->begun = l->begun || r->kind == EVENT_BEGIN;
+	l->synced = r->kind == EVENT_SYNCED || (l->synced && r->kind != EVENT_BEGIN);
+	return true;
+}
+
+/* Results have their own ring, and plans are the loop's to ask for. */
+static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16_t kind)
+{
+	if (ring == &l->results)
+		return kind >= RESULT_BOUND && kind <= RESULT_UNKNOWN;
+	return kind >= EVENT_BEGIN && kind <= EVENT_CLAIM;
+}
+
+/* Up to BATCH records of one ring; how many, or -1 when the peer broke. */
+static int read_records(struct loop *l, const char *name, struct ring_reader *ring)
+{
+	struct record *r = (struct record *)(void *)l->buffer;
+	int n = 0, rc = 0;
+
+	while (n < (int)BATCH && (rc = ring_read(ring, r)) > 0) {
+		if (!belongs(l, ring, r->kind)) {
+			peer_bad(l, name, r, -EPROTO, "this kind of record does not belong on this ring");
+			return -1;
+		}
+		PROBE(ring_in, (uint32_t)r->kind, l->epoch, r->sequence);
+		if (!step(l, name, r))
+			return -1;
+		PROBE(ring_in_done, (uint32_t)r->kind, l->epoch, r->sequence);
+		n++;
+	}
+	if (rc < 0) {
+		peer_bad(l, name, NULL, rc, "the ring makes no sense");
+		return -1;
+	}
+	return n;
+}
+
+/* ... and what they changed is shown before their room is given back. */
+static int drain(struct loop *l, const char *name, struct ring_reader *ring)
+{
+	const int n = read_records(l, name, ring);
+
+	if (n == 0)
+		return 0;
+	core_show(l->core);
+	if (n < 0)
+		return n;
+	PROBE(ring_in_release, (uint32_t)n, l->epoch);
+	ring_release(ring);
+	PROBE(ring_in_released, (uint32_t)n, l->epoch);
+	l->counted += (uint64_t)n;
+	return n;
+}
+
+static bool plan(struct loop *l)
+{
+	struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = l->epoch, .time_ns = l->time_ns };
+	bool ok;
+
+	l->begun_ns = clock_ns();
+	PROBE(round_begun, l->epoch);
+	ok = step(l, "none", &r);
+	core_show(l->core);
+	return ok;
+}
+
+static bool wants_plan(const struct loop *l)
+{
+	return l->begun && core_wants_plan(l->core);
+}
+
+static bool commands_waiting(const struct loop *l)
+{
+	return l->commands.tail_private != l->commands.tail_published;
+}
+
+/* One turn: results first, then events, then plans.  True when anything was done.
+ * Results wait for the lists: one may answer a binding of a pod that is still to
+ * come. */
+static bool turn(struct loop *l)
+{
+	int results = l->synced ? drain(l, "result", &l->results) : 0;
+	int events = results < 0 ? -1 : drain(l, "event", &l->events);
+	bool planned = false;
+
+	if (events < 0)
+		return true;
+	l->command_full = false;
+	if (wants_plan(l)) {
+		if (!plan(l))
+			return true;
+		/* Only to wait for room in the ring is no work. */
+		planned = !l->command_full || commands_waiting(l);
+	}
+	if (l->commands.broken) {
+		peer_bad(l, "command", NULL, -EPROTO, "its head makes no sense");
+		return true;
+	}
+	if (commands_waiting(l)) {
+		PROBE(ring_out_publish, l->epoch, l->commands.sequence);
+		ring_publish(&l->commands);
+		PROBE(ring_out_published, l->epoch, l->commands.sequence);
+		wake_up(&ledger_of(l)->frontend_bell, &intake_of(l)->frontend_sleeps);
+		PROBE(ring_out_rung, l->epoch, l->commands.sequence);
+	}
+	return results + events > 0 || planned;
+}
+
+/* ---- sleeping -------------------------------------------------------------------------- */
+
+static bool state_is(const struct loop *l, enum loop_peer state)
+{
+	/* A1 */
+	return atomic_load_explicit(&l->state, memory_order_acquire) == (uint32_t)state;
+}
+
+static bool ring_has_news(const struct ring_reader *r)
+{
+	/* Relaxed: ring_read() loads it again with acquire. */
+	return atomic_load_explicit(r->tail, memory_order_relaxed) != r->head_private;
+}
+
+/* Records, room for commands, or news from the control thread?  Only loads. */
+static bool ready(void *context)
+{
+	struct loop *l = context;
+
+	if (ring_has_news(&l->events) || (l->synced && ring_has_news(&l->results)))
+		return true;
+	if (wants_plan(l) && (!l->command_full || ring_has_room(&l->commands, sizeof(struct cmd_claim)))) /* the largest */
+		return true;
+	return !state_is(l, PEER_SERVED) || atomic_load_explicit(&l->stop, memory_order_relaxed);
+}
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* False when news came while spinning. */
+static bool spin(struct loop *l)
+{
+	uint64_t until_ns = l->config.spin_ns > 0 ? clock_ns() + l->config.spin_ns : 0;
+
+	while (until_ns > 0 && clock_ns() < until_ns) {
+		for (int i = 0; i < 16; i++) {
+			if (ready(l))
+				return false;
+			pause_cpu();
+		}
+	}
+	return true;
+}
+
+/* Do so many records come that a bell for each few of them is a waste?  Judged
+ * once a millisecond, the sleep before it included. */
+static bool stream_is_dense(struct loop *l)
+{
+	uint64_t now = clock_ns(), took = now - l->counted_ns;
+
+	if (took >= NS_PER_MS) {
+		l->dense = l->counted * NS_PER_MS / took >= DENSE_PER_MS;
+		l->counted_ns = now;
+		l->counted = 0;
+	}
+	return l->dense;
+}
+
+/* How long to nap without asking for the bell; 0: not at all. */
+static uint64_t next_nap_ns(const struct loop *l, bool dense)
+{
+	if (!dense)
+		return 0;
+	if (l->nap_ns == 0)
+		return NAP_FIRST_NS;
+	return l->nap_ns < NAP_MOST_NS ? 2 * l->nap_ns : NAP_MOST_NS;
+}
+
+/* Nothing to do.  The bell wakes at once, at the price of two system calls.  In the
+ * middle of a dense stream nobody is asked to ring: naps take what has come
+ * meanwhile, so that the calls of both processes follow the time and not the
+ * records. */
+static void serve_rest(struct loop *l)
+{
+	const struct intake *intake = intake_of(l);
+	uint64_t nap_ns;
+
+	if (!spin(l))
+		return;
+	PROBE(sleeps, l->epoch);
+	atomic_fetch_add_explicit(&ledger_of(l)->stats.sleeps, 1, memory_order_relaxed); /* a counter */
+	l->nap_ns = nap_ns = next_nap_ns(l, stream_is_dense(l));
+	if (l->command_full && wants_plan(l))
+		nap_ns = NAP_FIRST_NS; /* no bell rings when the frontend makes room for commands */
+	if (nap_ns > 0)
+		wake_wait_bell(&intake->core_bell, atomic_load_explicit(&intake->core_bell, memory_order_relaxed), nap_ns);
+	else
+		wake_sleep(&ledger_of(l)->core_sleeps, &intake->core_bell, ready, l, SLEEP_NS);
+}
+
+static void *run(void *context)
+{
+	struct loop *l = context;
+
+	if (l->config.recorder)
+		recorder_here(l->config.recorder);
+	while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
+		/* A2, before the state: a poke after it is not lost. */
+		uint32_t bell = atomic_load_explicit(&l->idle_bell, memory_order_acquire);
+
+		switch ((enum loop_peer)atomic_load_explicit(&l->state, memory_order_acquire)) { /* A1 */
+		case PEER_OFFERED:
+			peer_begin(l);
+			break;
+		case PEER_SERVED:
+			if (!turn(l))
+				serve_rest(l);
+			break;
+		case PEER_LEAVING:
+			peer_state(l, PEER_LEAVING, PEER_LEFT);
+			break;
+		default:
+			wake_wait_bell(&l->idle_bell, bell, SLEEP_NS);
+		}
+	}
+	return NULL;
+}
+
+/* ---- for the control thread ------------------------------------------------------------ */
+
+static uint64_t first_epoch(void)
+{
+	uint32_t random = 0;
+
+	/* Another core's epochs are far away; any number will do if there is none. */
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random) || random == 0)
+		random = (uint32_t)clock_ns() | 1;
+	return (uint64_t)random << 32;
+}
+
+static int loop_make(struct loop *l, const char **what)
+{
+	struct core_config core = { .limits = l->config.limits, .score = l->config.score,
+	                            .hold_after_ns = l->config.hold_after_ns, .emit = emit, .make = make, .context = l,
+		                    .clock_ns = clock_ns };
+	uint64_t bytes = core_ledger_bytes(&l->config.limits, what);
+	int rc;
+
+	if (bytes == 0)
+		return -EINVAL;
+	*what = "the shared memory of the ledger";
+	rc = segment_create_bare(&l->ledger, "muster-ledger", bytes);
+	if (rc == 0)
+		rc = segment_make(&l->ledger, 0, core_ledger_bytes_first(&l->config.limits));
+	if (rc < 0)
+		return rc;
+	*what = "the core's tables";
+	l->core = core_new(&core, l->ledger.base);
+	if (!l->core)
+		return -ENOMEM;
+	*what = "the core's thread";
+	return -pthread_create(&l->thread, NULL, run, l);
+}
+
+static void loop_unmake(struct loop *l)
+{
+	core_free(l->core);
+	if (l->ledger.base)
+		segment_close(&l->ledger);
+	free(l);
+}
+
+/* Run the calling thread there alone; what it may run on now goes into *before.  A new
+ * thread inherits it, and memory is taken from the node of who touches it first. */
+static bool pin(int cpu, cpu_set_t *before)
+{
+	cpu_set_t cpus;
+
+	if (cpu < 0 || pthread_getaffinity_np(pthread_self(), sizeof(*before), before) != 0)
+		return false;
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)cpu, &cpus);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus) == 0)
+		return true;
+	log_line(LOG_WARN, "msg=\"can't run on that CPU\" cpu=%d", cpu);
+	return false;
+}
+
+int loop_start(struct loop **out, const struct loop_config *config, const char **what)
+{
+	struct loop *l = aligned_alloc(alignof(struct loop), sizeof(*l));
+	cpu_set_t before;
+	bool pinned;
+	int rc;
+
+	*what = "the core's tables";
+	if (!l)
+		return -ENOMEM;
+	memset(l, 0, sizeof(*l));
+	l->config = *config;
+	l->epoch = first_epoch();
+	pinned = pin(config->cpu, &before);
+	rc = loop_make(l, what);
+	if (pinned)
+		pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
+	if (rc < 0) {
+		loop_unmake(l);
+		return rc;
+	}
+	*out = l;
+	return 0;
+}
+
+void loop_poke(struct loop *l)
+{
+	const struct link_peer *peer = l->peer;
+
+	atomic_fetch_add_explicit(&l->idle_bell, 1, memory_order_release); /* R2 */
+	wake_poke(&l->idle_bell);
+	if (peer)
+		wake_poke(&((const struct intake *)peer->intake.base)->core_bell);
+}
+
+void loop_stop(struct loop *l)
+{
+	struct timespec until;
+
+	/* Relaxed: the loop looks at it again and again. */
+	atomic_store_explicit(&l->stop, 1, memory_order_relaxed);
+	do {
+		loop_poke(l);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 10000000;
+		if (until.tv_nsec >= (long)NS_PER_S) {
+			until.tv_sec++;
+			until.tv_nsec -= (long)NS_PER_S;
+		}
+	} while (pthread_timedjoin_np(l->thread, NULL, &until) == ETIMEDOUT);
+	loop_unmake(l);
+}
+
+const struct segment *loop_ledger(const struct loop *l)
+{
+	return &l->ledger;
+}
+
+enum loop_peer loop_peer(const struct loop *l)
+{
+	return (enum loop_peer)atomic_load_explicit(&l->state, memory_order_acquire); /* A1 */
+}
+
+uint64_t loop_epoch(const struct loop *l)
+{
+	return atomic_load_explicit(&l->shown_epoch, memory_order_relaxed);
+}
+
+void loop_offer(struct loop *l, const struct link_peer *peer)
+{
+	l->peer = peer;
+	atomic_store_explicit(&l->state, PEER_OFFERED, memory_order_release); /* R1 */
+	loop_poke(l);
+}
+
+void loop_take_back(struct loop *l)
+{
+	atomic_store_explicit(&l->state, PEER_LEAVING, memory_order_release); /* R1 */
+	loop_poke(l);
+}
+
+void loop_free(struct loop *l)
+{
+	l->peer = NULL;
+	atomic_store_explicit(&l->state, PEER_FREE, memory_order_release); /* R1 */
+}

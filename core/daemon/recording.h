@@ -1,0 +1,105 @@
+/* A core's life in a file: every record it heard and every command it gave, in order.
+ *
+ *   struct recording_head
+ *   struct recording_block, entries     any number of times
+ *   struct recording_block              the last one, of kind BLOCK_END; missing when the
+ *                                       core was killed or still runs
+ *
+ * Entries start with a first word as records do and are multiples of 8 bytes:
+ *
+ *   an event, result or EVENT_PLAN      struct record and its body: one step begins
+ *   a command                           struct recording_entry and its body
+ *   a note about the step               struct recording_note; only when there is something to note
+ *
+ * A block holds whole steps; that of a crash ends in one that did not end.
+ *
+ * The core is a function of its records, its limits and policy, and of how many of a
+ * step's commands found room, so this is all that it takes to run it again. */
+#ifndef MUSTER_CORE_RECORDING_H
+#define MUSTER_CORE_RECORDING_H
+
+#include "ipc/abi.h"
+
+#define RECORDING_MAGIC   UINT64_C(0x3130635264736d6d) /* "mmsdRc01" */
+#define RECORDING_VERSION 1u
+#define BLOCK_MAGIC       UINT32_C(0x6b6c426d) /* "mBlk" */
+
+/* Entries of one block; more is not a recording. */
+#define BLOCK_BYTES_MAX (UINT64_C(1) << 26)
+
+struct recording_head {
+	uint64_t magic;
+	uint32_t version; /* of this format */
+	uint32_t bytes;   /* of this head */
+	uint64_t layout_hash; /* what follows is laid out so (ipc/abi.h) */
+	uint64_t created_ns;  /* since 1970 */
+	struct limits limits;
+	char score[16];   /* core/daemon/policy.h, ended by a zero */
+	char program[32]; /* the version that recorded */
+	uint64_t hold_after_ns; /* as in struct core_config */
+	uint64_t reserved[3];
+	uint64_t sum; /* of all before it */
+};
+
+enum block_kind {
+	BLOCK_ENTRIES = 1,
+	BLOCK_CRASH, /* entries, the last that there are; arg: the signal, 0: out of memory */
+	BLOCK_END,   /* none; arg: enum recording_end */
+	BLOCK_KINDS
+};
+
+/* Why a recording is no longer. */
+enum recording_end {
+	END_STOPPED, /* the core was stopped */
+	END_LIMIT,   /* --record-bytes */
+	END_SLOW,    /* the file could not be written as fast as events came */
+	END_FAILED,  /* ... or not at all any more: a full disk */
+	END_KINDS
+};
+
+struct recording_block {
+	uint32_t magic;
+	uint16_t kind; /* enum block_kind */
+	uint16_t arg;
+	uint64_t number; /* from 0, no gaps */
+	uint64_t bytes;  /* of entries that follow */
+	uint64_t entries_sum;
+	uint64_t sum; /* of all before it */
+};
+
+struct recording_entry {
+	uint32_t bytes; /* with this word */
+	uint16_t kind;  /* enum record_kind; RECORD_PAD: a note */
+	uint16_t flags; /* 0 */
+};
+
+enum note_flags {
+	NOTE_REFUSED = 1u << 0, /* one more command found no room; the step had no other */
+	NOTE_ERROR = 1u << 1,   /* core_step() gave `error` */
+};
+
+struct recording_note {
+	struct recording_entry head; /* kind RECORD_PAD, flags: enum note_flags */
+	int32_t error;
+	uint32_t reserved;
+};
+
+static_assert(sizeof(struct recording_head) % 8 == 0 && sizeof(struct recording_block) == 40, "heads");
+static_assert(sizeof(struct recording_entry) == 8 && sizeof(struct recording_note) == 16, "entries");
+
+#define SUM_START UINT64_C(0x9e3779b97f4a7c15)
+
+/* Of a multiple of 8 bytes, aligned to 8.  Each step can be undone, so that one changed
+ * word always changes the sum. */
+static inline uint64_t recording_sum(uint64_t sum, const void *data, uint64_t bytes)
+{
+	const uint64_t *words = data;
+
+	for (uint64_t i = 0; i < bytes / 8; i++) {
+		sum = (sum ^ words[i]) * UINT64_C(0xff51afd7ed558ccd);
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
+
+#endif

@@ -1,0 +1,47 @@
+#include "core/filter/rule_policy.h"
+
+#include <stdlib.h>
+
+static int share_order(const void *key, const void *item)
+{
+	uint32_t value = *(const uint32_t *)key, other = ((const struct policy_share *)item)->value;
+
+	return value < other ? -1 : value > other;
+}
+
+uint32_t policy_replicas(const struct policy_link *link, const struct topology *t, uint32_t domain)
+{
+	const struct policy_share *share;
+
+	if (domain == DOMAIN_NONE)
+		return POLICY_NO_SHARE;
+	share = bsearch(&t->values[domain], link->shares, link->policy->shares.n, sizeof(*share), share_order);
+	return share ? share->replicas : POLICY_NO_SHARE;
+}
+
+enum node_why policy_judges(const struct policy_link *link, uint32_t domain, uint32_t replicas, uint64_t count)
+{
+	if (link->policy->flags & POLICY_UNSELECTED)
+		return NODE_WHY_POLICY_SELECTOR;
+	if (domain == DOMAIN_NONE)
+		return NODE_WHY_POLICY_LABEL;
+	if (replicas == POLICY_NO_SHARE)
+		return NODE_WHY_POLICY_VALUE;
+	if (count >= replicas && (link->policy->flags & POLICY_REQUIRED))
+		return NODE_WHY_POLICY_FULL;
+	return NODE_FITS;
+}
+
+uint32_t policy_tier(const struct policy_link *link, uint32_t replicas, uint64_t count)
+{
+	if (count >= replicas)
+		return 0;
+	if (link->policy->flags & POLICY_FILL)
+		return 1 + (uint32_t)(count * 100 / replicas);
+	return 1 + (uint32_t)((replicas - count) * 100 / replicas);
+}
+
+bool policy_bounds(const struct census *cs, kind_id kind, const struct policy_link *link)
+{
+	return (link->policy->flags & POLICY_REQUIRED) && kind_matches(&cs->kinds, kind, link->selector);
+}

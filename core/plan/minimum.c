@@ -1,0 +1,80 @@
+#include "core/plan/minimum.h"
+
+static int64_t request_of(const struct shape *s, uint32_t resource)
+{
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (s->requests[i].resource == resource)
+			return s->requests[i].value;
+	return 0;
+}
+
+static pod_id first_of(const struct gang *g)
+{
+	return g->members > 0 ? g->first : ID_NONE;
+}
+
+static wide free_of(const struct nodes *ns, node_id id, uint32_t resource, wide own)
+{
+	wide free = nodes_allocatable(ns, id, resource) - nodes_sum(ns, id, resource) + own;
+
+	return free > 0 ? free : 0;
+}
+
+static wide free_without(const struct gang *g, const struct pods *ps, const struct shapes *ss,
+                         const struct nodes *ns, wide *own, uint32_t resource)
+{
+	wide free = ns->free[resource];
+	const struct pod *p;
+
+	for (pod_id id = first_of(g); id != ID_NONE; id = p->next) {
+		p = &ps->slots[id];
+		if (p->node != ID_NONE && node_present(&ns->slots[p->node]))
+			own[p->node] += request_of(&ss->slots[p->shape], resource);
+	}
+	/* Each node at its first member. */
+	for (pod_id id = first_of(g); id != ID_NONE; id = p->next) {
+		p = &ps->slots[id];
+		if (p->node == ID_NONE || own[p->node] == 0)
+			continue;
+		free += free_of(ns, p->node, resource, own[p->node]) - free_of(ns, p->node, resource, 0);
+		own[p->node] = 0;
+	}
+	return free;
+}
+
+bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss, const struct nodes *ns,
+                 wide *own, struct reason *r)
+{
+	bool met = true, has_node = g->counts[MEMBER_OUTSIDE] > 0; /* members that leave */
+
+	for (uint32_t i = 0; i <= g->parts->amounts_n; i++) {
+		bool pods = i == g->parts->amounts_n;
+		uint32_t resource = pods ? RESOURCE_PODS : g->parts->amounts[i].resource;
+		int64_t need = pods ? g->quorum : g->parts->amounts[i].value;
+		wide free;
+
+		if (resource == RESOURCE_PODS && !pods)
+			continue; /* the quorum stands in its place */
+		free = has_node ? free_without(g, ps, ss, ns, own, resource) : ns->free[resource];
+		if (need <= free && need < INT64_MAX)
+			continue;
+		met = false;
+		reason_short(r, resource, need, wide_cut(free));
+	}
+	return met;
+}
+
+bool minimum_could_be_met(const struct gang *g, const struct nodes *ns)
+{
+	for (uint32_t i = 0; i < g->parts->amounts_n; i++) {
+		const struct amount *need = &g->parts->amounts[i];
+		wide all = 0;
+
+		for (node_id id = 0; id < ns->used; id++)
+			if (node_present(&ns->slots[id]))
+				all += nodes_allocatable(ns, id, need->resource);
+		if (need->resource != RESOURCE_PODS && (need->value > all || need->value == INT64_MAX))
+			return false;
+	}
+	return true;
+}

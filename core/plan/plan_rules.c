@@ -1,0 +1,179 @@
+/* What rules between pods mean for the order of a plan. */
+#include "core/filter/rule_policy.h"
+#include "core/plan/plan_impl.h"
+
+#include <stdlib.h>
+
+static const struct shape_links *links_of(const struct census *cs, kind_id kind)
+{
+	return cs->links[cs->kinds.slots[kind].shape];
+}
+
+static bool is_hard(const struct spread_link *t)
+{
+	return t->spread->flags & SPREAD_HARD;
+}
+
+bool rules_ordered(const struct census *cs, kind_id kind)
+{
+	const struct shape_links *links = links_of(cs, kind);
+
+	for (uint32_t i = 0; links && i < links->spreads_n; i++)
+		if (is_hard(&links->spreads[i]))
+			return true;
+	/* Others that a share counts, and that may go beyond it themselves, come behind. */
+	if (links && links->policy.policy && (links->policy.policy->flags & POLICY_REQUIRED))
+		return true;
+	return links && links->affinity != SELECTOR_NONE;
+}
+
+/* ---- is the greedy way a proof? ------------------------------------------------------ */
+
+static bool topology_wide(const struct topology *t)
+{
+	for (uint32_t d = 0; d < t->domains; d++)
+		if (t->present[d] > 1)
+			return true;
+	return false;
+}
+
+/* Does the term change by pods of the kind itself? */
+static bool term_moves(const struct census *cs, kind_id kind, const struct shape_links *links,
+                       const struct term_link *t)
+{
+	if (t->term->kind == POD_TERM_AFFINITY)
+		return kind_matches(&cs->kinds, kind, links->affinity);
+	return t->term->kind == POD_TERM_ANTI_AFFINITY && kind_matches(&cs->kinds, kind, t->selector);
+}
+
+/* Another topology than *seen with more than one node somewhere; the first is noted. */
+static bool topology_other(const struct census *cs, topology_id id, uint32_t *seen)
+{
+	if (id == *seen || !topology_wide(&cs->topologies.slots[id]))
+		return false;
+	if (*seen != UINT32_MAX)
+		return true;
+	*seen = id;
+	return false;
+}
+
+/* A share is as good as a node's own room, but a spread over other domains moves with those that
+ * are filled. */
+static bool policy_crosses(const struct census *cs, kind_id kind, const struct shape_links *links, uint32_t *seen)
+{
+	const struct policy_link *policy = &links->policy;
+
+	if (!policy->policy || !policy_bounds(cs, kind, policy) || !topology_wide(&cs->topologies.slots[policy->topology]))
+		return false;
+	for (uint32_t i = 0; i < links->spreads_n; i++)
+		if (is_hard(&links->spreads[i]) && links->spreads[i].topology != policy->topology)
+			return true;
+	return topology_other(cs, policy->topology, seen);
+}
+
+/* One kind of domains, with single nodes in them: what is open depends on how many are in each, and
+ * not on which came first. */
+bool rules_simple(const struct census *cs, kind_id kind)
+{
+	const struct shape_links *links = links_of(cs, kind);
+	uint32_t seen = UINT32_MAX, spreads = 0;
+
+	for (uint32_t i = 0; links && i < links->terms_n; i++)
+		if (term_moves(cs, kind, links, &links->terms[i]) && topology_other(cs, links->terms[i].topology, &seen))
+			return false;
+	for (uint32_t i = 0; links && i < links->spreads_n; i++)
+		if (is_hard(&links->spreads[i]) &&
+		    (++spreads > 1 || topology_other(cs, links->spreads[i].topology, &seen)))
+			return false;
+	return !(links && policy_crosses(cs, kind, links, &seen));
+}
+
+/* ---- places to begin at ------------------------------------------------------------------ */
+
+struct binding {
+	topology_id at[PLAN_BINDINGS];
+	uint32_t n;
+};
+
+/* Topologies of the required affinity of any kind in the plan. */
+static void binding_find(const struct plan *plan, const struct census *cs, struct binding *b)
+{
+	b->n = 0;
+	for (uint32_t i = 0; i < plan->groups_n; i++) {
+		const struct shape_links *links = links_of(cs, plan->groups[i].kind);
+
+		for (uint32_t k = 0; links && k < links->terms_n; k++) {
+			uint32_t at = 0;
+
+			if (links->terms[k].term->kind != POD_TERM_AFFINITY)
+				continue;
+			while (at < b->n && b->at[at] != links->terms[k].topology)
+				at++;
+			if (at == b->n && b->n < PLAN_BINDINGS)
+				b->at[b->n++] = links->terms[k].topology;
+		}
+	}
+}
+
+static bool same_place(const struct census *cs, const struct binding *b, node_id x, node_id y)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (topology_domain(&cs->topologies, b->at[i], x) != topology_domain(&cs->topologies, b->at[i], y))
+			return false;
+	return true;
+}
+
+/* The place that the node is in; NULL when there are too many. */
+static struct plan_start *start_of(struct plan *plan, struct views *vs, const struct binding *b, uint32_t rank)
+{
+	const node_id *order = vs->nodes->order;
+	uint32_t i = 0;
+
+	while (i < plan->starts_n && !same_place(vs->census, b, order[plan->starts[i].rank], order[rank]))
+		i++;
+	vs->steps += i / 4;
+	if (i == PLAN_DOMAINS) {
+		plan->starts_cut = true;
+		return NULL;
+	}
+	if (i == plan->starts_n)
+		plan->starts[plan->starts_n++] = (struct plan_start){ .rank = rank };
+	return &plan->starts[i];
+}
+
+static int best_first(const void *a, const void *b)
+{
+	const struct plan_start *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t need)
+{
+	const struct view *v = views_get(vs, kind);
+	struct binding b;
+	uint32_t kept = 0;
+
+	plan->starts_n = 0;
+	plan->starts_cut = false;
+	binding_find(plan, vs->census, &b);
+	for (uint32_t rank = 0; b.n > 0 && rank < vs->nodes->count; rank++) {
+		struct plan_start *start = view_open(v, rank) ? start_of(plan, vs, &b, rank) : NULL;
+
+		if (!start)
+			continue;
+		start->room += v->counts[rank];
+		if (view_key(v, rank) <= start->key)
+			continue;
+		start->key = view_key(v, rank);
+		start->rank = rank;
+	}
+	vs->steps += vs->nodes->count / 4;
+	for (uint32_t i = 0; i < plan->starts_n; i++)
+		if (plan->starts[i].room >= need)
+			plan->starts[kept++] = plan->starts[i];
+	plan->starts_n = kept;
+	qsort(plan->starts, plan->starts_n, sizeof(plan->starts[0]), best_first);
+}

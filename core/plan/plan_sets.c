@@ -1,0 +1,290 @@
+/* Members of several kinds: which of them are tried together, and in what order. */
+#include "core/plan/plan_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the set ------------------------------------------------------------------------- */
+
+/* Has a less room for its members than b?  Those that seek others come behind them. */
+static bool harder(const struct plan_group *a, const struct plan_group *b)
+{
+	wide left = (wide)a->capacity * b->wanted, right = (wide)b->capacity * a->wanted;
+
+	if (a->later != b->later)
+		return b->later;
+	return left != right ? left < right : a < b;
+}
+
+struct sorting {
+	struct plan *plan;
+	const struct gangs *gs;
+	const struct views *vs;
+};
+
+static int hard_first(const void *a, const void *b, void *context)
+{
+	const struct sorting *s = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct plan_group *g = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, left));
+	const struct plan_group *h = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, right));
+
+	if (g != h)
+		return harder(g, h) ? -1 : 1;
+	if (role_at(s->plan, left) != role_at(s->plan, right))
+		return role_at(s->plan, left) < role_at(s->plan, right) ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+/* The set is chosen: count it by kind, sort it, and say whether every kind alone
+ * has room.  If not, the first that has none is noted. */
+static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *gs)
+{
+	struct sorting sorting = { .plan = plan, .gs = gs, .vs = vs };
+	const struct plan_group *worst = NULL;
+
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		plan->groups[i].wanted = 0;
+	for (uint32_t i = 0; i < plan->set_n; i++)
+		group_of(plan, vs, kind_at(plan, gs, plan->set[i]))->wanted++;
+	qsort_r(plan->set, plan->set_n, sizeof(*plan->set), hard_first, &sorting);
+	for (uint32_t i = 0; i < plan->groups_n; i++) {
+		const struct plan_group *g = &plan->groups[i];
+
+		if (g->wanted > g->capacity && (!worst || harder(g, worst)))
+			worst = g;
+	}
+	if (worst && plan->failed == KIND_NONE) {
+		plan->failed = worst->kind;
+		plan->failed_need = worst->wanted;
+	}
+	return worst == NULL;
+}
+
+/* The members of the set that have no node yet, each on its best one; true when somebody found
+ * one.  The first kind that found none is *stuck. */
+static bool set_pass(struct plan *plan, struct views *vs, const struct gangs *gs, kind_id *stuck)
+{
+	const uint32_t had = plan->placed;
+
+	*stuck = KIND_NONE;
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		plan->groups[i].closed = false;
+	for (uint32_t i = 0; i < plan->set_n; i++) {
+		kind_id kind = kind_at(plan, gs, plan->set[i]);
+		struct plan_group *g = group_of(plan, vs, kind);
+
+		if (plan->nodes[plan->set[i]] != ID_NONE || g->closed || plan_take_best(plan, vs, plan->set[i], kind))
+			continue;
+		g->closed = true;
+		*stuck = *stuck == KIND_NONE ? kind : *stuck;
+		if (!plan->ordered)
+			break; /* nobody who comes later helps */
+	}
+	vs->steps += plan->set_n / 4;
+	return plan->placed > had;
+}
+
+/* Every member of the set on its best node, or nothing; the first on that of rank `start`, unless
+ * that is TREE_NONE. */
+static bool set_greedy(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t start)
+{
+	kind_id stuck = KIND_NONE;
+
+	if (start != TREE_NONE)
+		plan_take(plan, vs, plan->set[0], start, kind_at(plan, gs, plan->set[0]));
+	while (plan->placed < plan->set_n && set_pass(plan, vs, gs, &stuck) && vs->steps < PLAN_STEPS)
+		if (!plan->ordered)
+			break;
+	if (plan->placed == plan->set_n)
+		return true;
+	if (plan->failed == KIND_NONE) {
+		plan->failed = stuck;
+		plan->failed_need = group_of(plan, vs, stuck)->wanted;
+		note_why_if_ruled(plan, vs, stuck);
+	}
+	plan->fit = plan->placed > plan->fit ? plan->placed : plan->fit;
+	undo_all(plan, vs, gs);
+	return false;
+}
+
+/* The first of the set may have chosen a place that is too small for those who follow it. */
+static bool set_elsewhere(struct plan *plan, struct views *vs, const struct gangs *gs)
+{
+	kind_id kind = kind_at(plan, gs, plan->set[0]);
+
+	starts_find(plan, vs, kind, 1);
+	for (uint32_t i = 0; i < plan->starts_n && vs->steps < PLAN_STEPS; i++)
+		if (set_greedy(plan, vs, gs, plan->starts[i].rank))
+			return true;
+	return false;
+}
+
+static int roomy_first(const void *a, const void *b)
+{
+	const struct plan_group *g = a, *h = b;
+
+	if (g->capacity != h->capacity)
+		return g->capacity > h->capacity ? -1 : 1;
+	return g->kind < h->kind ? -1 : g->kind > h->kind;
+}
+
+static int roomy_kind_first(const void *a, const void *b, void *context)
+{
+	const struct sorting *s = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct plan_group *g = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, left));
+	const struct plan_group *h = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, right));
+
+	if (g != h)
+		return g < h ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+/* Choose so many more of the set, which is all members, as far as each kind alone takes them: of one
+ * role, or of any (roles_n). */
+static void choose(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role, uint32_t n)
+{
+	bool any = role == plan->roles_n;
+
+	for (uint32_t i = 0; i < plan->n && n > 0; i++) {
+		uint32_t member = plan->set[i];
+		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, member));
+
+		if (plan->ranks[member] || g->wanted == 0 || (!any && role_at(plan, member) != role))
+			continue;
+		plan->ranks[member] = true;
+		g->wanted--;
+		n--;
+	}
+}
+
+/* Members of the kinds with most room, as many as each kind alone takes; true when they are what has
+ * to start. */
+static bool set_easiest(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang_need *need)
+{
+	struct sorting sorting = { .plan = plan, .gs = gs, .vs = vs };
+	uint32_t any = need->total;
+
+	qsort(plan->groups, plan->groups_n, sizeof(*plan->groups), roomy_first);
+	for (uint32_t i = 0; i < plan->groups_n; i++) {
+		struct plan_group *g = &plan->groups[i];
+
+		vs->census->kinds.slots[g->kind].mark = i;
+		g->wanted = g->capacity < g->n ? (uint32_t)g->capacity : g->n;
+	}
+	set_first(plan, plan->n);
+	qsort_r(plan->set, plan->n, sizeof(*plan->set), roomy_kind_first, &sorting);
+	memset(plan->ranks, 0, plan->n * sizeof(*plan->ranks));
+	for (uint32_t r = 0; r < need->roles_n; r++) {
+		choose(plan, vs, gs, r, need->roles[r].quorum);
+		any -= need->roles[r].quorum;
+	}
+	choose(plan, vs, gs, plan->roles_n, any);
+	plan->set_n = 0;
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->ranks[plan->set[i]])
+			plan->set[plan->set_n++] = plan->set[i];
+	return plan->set_n == need->total;
+}
+
+/* Members beyond the quorum, each on its own. */
+void place_rest(struct plan *plan, struct views *vs, const struct gangs *gs)
+{
+	plan->failed = KIND_NONE;
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		plan->groups[i].wanted = 1; /* not failed yet */
+	for (uint32_t i = 0; i < plan->n; i++) {
+		kind_id kind = kind_at(plan, gs, i);
+		struct plan_group *g = group_of(plan, vs, kind);
+
+		if (plan->nodes[i] != ID_NONE || !g->wanted)
+			continue;
+		g->wanted = plan_take_best(plan, vs, i, kind);
+		if (!g->wanted && plan->failed == KIND_NONE)
+			plan->failed = kind;
+	}
+	plan->failed_need = 1;
+}
+
+static uint64_t most_that_fit(const struct plan *plan)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		sum += plan->groups[i].capacity < plan->groups[i].n ? plan->groups[i].capacity : plan->groups[i].n;
+	return sum;
+}
+
+/* Members of a role of which each kind alone takes as many. */
+static uint64_t role_most(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		plan->groups[i].wanted = 0;
+	for (uint32_t i = 0; i < plan->n; i++) {
+		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, i));
+
+		sum += plan->roles[i] == role && g->wanted++ < g->capacity;
+	}
+	return sum;
+}
+
+/* How many of those that have to start could, by the room of each kind alone. */
+static uint64_t most_of_need(struct plan *plan, const struct views *vs, const struct gangs *gs,
+                             const struct gang_need *need)
+{
+	uint64_t most = most_that_fit(plan), lacks = 0, fit;
+
+	for (uint32_t r = 0; r < need->roles_n; r++) {
+		fit = role_most(plan, vs, gs, r);
+		lacks += fit < need->roles[r].quorum ? need->roles[r].quorum - fit : 0;
+	}
+	return most < need->total - lacks ? most : need->total - lacks;
+}
+
+/* When others are too few to do without a kind, so many of it have to start.  Only a plain view says
+ * at any time how many could: others may wait for members of the gang itself. */
+static void note_barred(struct plan *plan, struct views *vs, const struct gang_need *need)
+{
+	const uint32_t spare = plan->n - need->total;
+
+	for (uint32_t i = 0; i < plan->groups_n && plan->barred == KIND_NONE; i++) {
+		const struct plan_group *g = &plan->groups[i];
+
+		if (g->n <= spare || g->capacity >= g->n - spare || views_get(vs, g->kind)->mode != VIEW_PLAIN)
+			continue;
+		plan->barred = g->kind;
+		plan->barred_need = g->n - spare;
+	}
+}
+
+enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                  const struct gang_need *need)
+{
+	uint64_t most;
+
+	set_first(plan, need->total);
+	if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
+		return PLAN_PLACED;
+	most = most_of_need(plan, vs, gs, need);
+	if (most < need->total) {
+		note_barred(plan, vs, need);
+		plan->fit = (uint32_t)most;
+		return PLAN_IMPOSSIBLE;
+	}
+	if (plan->n > need->total) {
+		if (!set_easiest(plan, vs, gs, need))
+			set_first(plan, need->total); /* roles that share a kind took it from each other */
+		if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
+			return PLAN_PLACED;
+	}
+	if (!plan->search)
+		return PLAN_GAVE_UP;
+	if (plan->ordered && set_elsewhere(plan, vs, gs))
+		return PLAN_PLACED;
+	set_first(plan, plan->n);
+	set_ready(plan, vs, gs);
+	return set_search(plan, vs, gs, need);
+}

@@ -1,0 +1,359 @@
+#include "core/plan/reason.h"
+
+#include "core/cluster/rule_node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tally {
+	uint32_t whys[NODE_WHY_KINDS];
+	uint32_t short_of[RESOURCES_MAX];
+	uint32_t names;
+	uint32_t tainted[]; /* by name */
+};
+
+struct tally *tally_new(const struct limits *limits)
+{
+	struct tally *t = calloc(1, sizeof(*t) + limits->names * sizeof(t->tainted[0]));
+
+	if (t)
+		t->names = limits->names;
+	return t;
+}
+
+void tally_free(struct tally *tally)
+{
+	free(tally);
+}
+
+void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns)
+{
+	memset(r, 0, sizeof(*r));
+	r->quorum = g->quorum;
+	r->members = gang_members(g);
+	r->gated = g->counts[MEMBER_GATED];
+	r->bound = gang_have(g);
+	r->need = gang_is_whole(g) ? gang_pending(g) > 0 : gang_missing(g);
+	r->nodes = ns->present;
+}
+
+void reason_role(struct reason *r, const struct gang *g)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < gang_roles_n(g); i++) {
+		const struct gang_role *role = &g->parts->roles[i];
+		uint32_t members = counts_pending(g->parts->counts[i]) + counts_have(g->parts->counts[i]);
+
+		if (members >= role->quorum || role->quorum - members <= most)
+			continue;
+		most = role->quorum - members;
+		r->role = role->role;
+		r->role_quorum = role->quorum;
+		r->role_members = members;
+	}
+}
+
+/* ---- what each node lacks ------------------------------------------------------- */
+
+static void tally_rules(struct tally *t, enum node_why why, uint32_t arg)
+{
+	if (why == NODE_WHY_TAINT)
+		t->tainted[arg]++;
+	else if (why != NODE_WHY_INSUFFICIENT)
+		t->whys[why]++;
+}
+
+/* The resources that run out first are those that the node is short of (`lacks`: nothing
+ * else keeps members off it). */
+static void tally_room(struct tally *t, const struct nodes *ns, node_id id, const struct shape *s,
+                       uint64_t members[RESOURCES_MAX], bool lacks)
+{
+	uint32_t counts[RESOURCES_MAX], least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		counts[i] = amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
+		members[q->resource] += counts[i];
+		least = counts[i] < least ? counts[i] : least;
+	}
+	for (uint32_t i = 0; i < s->requests_n; i++)
+		if (lacks && counts[i] == least)
+			t->short_of[s->requests[i].resource]++;
+}
+
+static int most_nodes_first(const void *a, const void *b)
+{
+	const struct why_count *left = a, *right = b;
+
+	if (left->nodes != right->nodes)
+		return left->nodes > right->nodes ? -1 : 1;
+	if (left->why != right->why)
+		return left->why < right->why ? -1 : 1;
+	return left->arg < right->arg ? -1 : left->arg > right->arg;
+}
+
+/* Add to the last taint that is counted; kube-scheduler's text is the same for all of them. */
+static bool count_other_taint(struct facts *f, uint32_t nodes)
+{
+	for (uint32_t i = f->counts_n; i-- > 0;) {
+		if (f->counts[i].why == NODE_WHY_TAINT) {
+			f->counts[i].nodes += nodes;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Keeps the most frequent ones; the last stands for all that are rarer.  Taints come at the
+ * end and take no other reason's place. */
+static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t nodes)
+{
+	struct why_count one = { .why = why, .arg = arg, .nodes = nodes };
+	struct why_count *last = &f->counts[WHY_COUNTS_MAX - 1];
+
+	if (nodes == 0)
+		return;
+	if (f->counts_n < WHY_COUNTS_MAX) {
+		f->counts[f->counts_n++] = one;
+		return;
+	}
+	if (why == NODE_WHY_TAINT && count_other_taint(f, nodes))
+		return;
+	qsort(f->counts, WHY_COUNTS_MAX - 1, sizeof(one), most_nodes_first);
+	if (most_nodes_first(&one, last - 1) < 0) {
+		struct why_count rarer = last[-1];
+
+		last[-1] = one;
+		one = rarer;
+	}
+	one.nodes += last->nodes;
+	if (most_nodes_first(last, &one) < 0) {
+		one.why = last->why;
+		one.arg = last->arg;
+	}
+	*last = one;
+}
+
+/* As judged: nodes that are out for more than their room may have any resource. */
+static void tally_judged(struct tally *t, const struct judgement *j, const struct nodes *ns, const struct shape *s,
+                         uint64_t members[RESOURCES_MAX])
+{
+	for (node_id id = 0; id < ns->used; id++) {
+		uint32_t whys = j->whys[id];
+
+		if (!node_present(&ns->slots[id]))
+			continue;
+		if (whys == 0) {
+			tally_room(t, ns, id, s, members, true);
+			continue;
+		}
+		if (shape_allows(s, id))
+			tally_room(t, ns, id, s, members, false);
+		for (uint32_t bits = whys; bits; bits &= bits - 1)
+			tally_rules(t, (enum node_why)__builtin_ctz(bits), whys & WHY_BIT(NODE_WHY_TAINT) ? j->taint[id] : 0);
+		for (uint64_t bits = whys & WHY_BIT(NODE_WHY_INSUFFICIENT) ? j->short_of[id] : 0; bits; bits &= bits - 1)
+			t->short_of[__builtin_ctzll(bits)]++;
+	}
+}
+
+static void tally_barred(struct tally *t, const struct nodes *ns, const struct shape *s, node_id id)
+{
+	uint32_t arg;
+	enum node_why why = shape_judges(s, &ns->slots[id], &arg);
+
+	tally_rules(t, why, arg);
+}
+
+static void tally_allowed(struct tally *t, const struct views *vs, const struct shape *s, node_id id,
+                          uint64_t members[RESOURCES_MAX])
+{
+	if (s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s))
+		tally_rules(t, NODE_WHY_PORTS, 0);
+	else
+		tally_room(t, vs->nodes, id, s, members, true);
+}
+
+/* Sets of nodes that have a taint which keeps the shape off; how many. */
+static uint32_t tally_tainted(struct tally *t, const struct shapes *ss, const struct shape *s,
+                              const uint64_t *told[TAINT_SETS_MOST])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
+		const struct taint_set *set = &ss->tainted.at[i];
+		const struct taint *taint = set->count > 0 ? taints_bar(s, set->taints, set->taints_n) : NULL;
+
+		if (!taint)
+			continue;
+		t->tainted[taint->name] += set->count;
+		told[n++] = set->nodes;
+	}
+	return n;
+}
+
+/* The same for a kind without rules between pods and without volumes, whose rules over one
+ * node all come before its room: of a node that is open to everybody there is only its labels. */
+static void tally_plain(struct tally *t, const struct views *vs, const struct shape *s, uint64_t members[RESOURCES_MAX])
+{
+	const struct shapes *ss = vs->census->shapes;
+	const uint64_t *told[TAINT_SETS_MOST] = { NULL };
+	const uint32_t told_n = tally_tainted(t, ss, s, told);
+
+	for (uint32_t word = 0; word < ss->words; word++) {
+		const uint64_t there = ss->open[word] | ss->barred[word];
+		uint64_t barred = ss->barred[word] & ~s->allowed[word];
+
+		for (uint32_t i = 0; i < told_n; i++)
+			barred &= ~told[i][word];
+		t->whys[NODE_WHY_AFFINITY] += (uint32_t)__builtin_popcountll(ss->open[word] & ~s->allowed[word]);
+		for (uint64_t bits = barred; bits; bits &= bits - 1)
+			tally_barred(t, vs->nodes, s, word * 64 + (uint32_t)__builtin_ctzll(bits));
+		for (uint64_t bits = there & s->allowed[word]; bits; bits &= bits - 1)
+			tally_allowed(t, vs, s, word * 64 + (uint32_t)__builtin_ctzll(bits), members);
+	}
+}
+
+static bool is_simple(const struct view *v, const struct shape *s)
+{
+	return v->mode == VIEW_PLAIN && s->named == NODE_FITS && s->body->volume_rules_n == 0 &&
+	       !(s->body->flags & SHAPE_NEEDS_RESTART_ALL);
+}
+
+static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, const struct view *v)
+{
+	const struct nodes *ns = vs->nodes;
+	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[v->kind].shape];
+
+	memset(f, 0, sizeof(*f));
+	memset(t, 0, sizeof(*t) - sizeof(t->names));
+	memset(t->tainted, 0, t->names * sizeof(t->tainted[0]));
+	if (is_simple(v, s)) {
+		tally_plain(t, vs, s, f->members);
+	} else {
+		judge(vs->census, v->kind, vs->score, &vs->judgement);
+		tally_judged(t, &vs->judgement, ns, s, f->members);
+	}
+	for (uint32_t why = 0; why < NODE_WHY_KINDS; why++)
+		count_add(f, (enum node_why)why, 0, t->whys[why]);
+	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
+		count_add(f, NODE_WHY_INSUFFICIENT, r, t->short_of[r]);
+	for (uint32_t name = 0; name < t->names; name++)
+		count_add(f, NODE_WHY_TAINT, name, t->tainted[name]);
+	qsort(f->counts, f->counts_n, sizeof(f->counts[0]), most_nodes_first);
+	if (t->whys[NODE_WHY_CONFLICT] > 0)
+		f->counts[0].nodes = 0; /* said of the pod as a whole: without a number */
+	f->log_n = ns->log_n;
+	f->rules_version = vs->census->rules_version;
+	vs->steps += 3 * (uint64_t)ns->count + t->names / 8;
+}
+
+void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t have)
+{
+	if (r->shortfalls_n == SHORTFALLS_MAX)
+		return;
+	r->shortfalls[r->shortfalls_n++] = (struct shortfall){ .resource = resource, .need = need, .have = have };
+}
+
+static void counts_set(struct reason *r, const struct why_count *counts, uint32_t n)
+{
+	r->counts_n = n < WHY_COUNTS_MAX ? n : WHY_COUNTS_MAX;
+	memcpy(r->counts, counts, r->counts_n * sizeof(counts[0]));
+}
+
+void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan, uint32_t need,
+                 uint32_t fit)
+{
+	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[plan->failed].shape];
+	struct view *v = views_get(vs, plan->failed);
+	struct facts *f = &v->facts;
+	uint32_t wanted = plan->failed_need;
+
+	if (f->log_n != vs->nodes->log_n || f->rules_version != vs->census->rules_version)
+		facts_work_out(f, tally, vs, v);
+	r->why = WHY_ROOM;
+	r->need = need;
+	r->fit = fit;
+	if (plan->counts_n > 0)
+		counts_set(r, plan->counts, plan->counts_n);
+	else
+		counts_set(r, f->counts, f->counts_n);
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		if (f->members[q->resource] < wanted)
+			reason_short(r, q->resource, amount_times(q->value, wanted),
+			             amount_times(q->value, f->members[q->resource]));
+	}
+}
+
+/* What the nodes of the closest domain are short of. */
+static void domain_shortfalls(struct reason *r, const struct views *vs, const struct plan *plan)
+{
+	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[plan->failed].shape];
+	const struct nodes *ns = vs->nodes;
+	uint64_t members[RESOURCES_MAX] = { 0 };
+
+	for (uint32_t rank = 0; rank < ns->count; rank++) {
+		const node_id id = ns->order[rank];
+
+		if (!domain_has(&plan->domains, plan->closest, rank) || !shape_allows(s, id))
+			continue;
+		for (uint32_t i = 0; i < s->requests_n; i++) {
+			const struct request *q = &s->requests[i];
+
+			members[q->resource] += amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
+		}
+	}
+	r->shortfalls_n = 0;
+	memset(r->shortfalls, 0, sizeof(r->shortfalls));
+	for (uint32_t i = 0; i < s->requests_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		if (members[q->resource] < plan->failed_need)
+			reason_short(r, q->resource, amount_times(q->value, plan->failed_need),
+			             amount_times(q->value, members[q->resource]));
+	}
+}
+
+void reason_domain(struct reason *r, const struct views *vs, const struct plan *plan)
+{
+	const struct domains *d = &plan->domains;
+	const struct topology *t = &vs->census->topologies.slots[d->topologies[d->required - 1]];
+
+	r->why = WHY_TOPOLOGY;
+	r->domain_key = t->key;
+	r->domain_value = ID_NONE;
+	for (uint32_t i = 0; i < d->n; i++)
+		r->domains += d->at[i].depth == d->required;
+	if (plan->closest == OUTSIDE)
+		return;
+	r->domain_value = t->values[d->at[plan->closest].number];
+	r->domain_fit = r->fit;
+	domain_shortfalls(r, vs, plan);
+}
+
+/* ---- comparing ------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+	uint32_t word;
+
+	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, at + i, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+uint64_t reason_hash(const struct reason *r)
+{
+	uint64_t hash = mix(1, r, offsetof(struct reason, counts));
+
+	hash = mix(hash, r->counts, r->counts_n * sizeof(r->counts[0]));
+	hash = mix(hash, r->shortfalls, r->shortfalls_n * sizeof(r->shortfalls[0]));
+	return hash ? hash : 1;
+}

@@ -1,0 +1,235 @@
+#include "core/queue/gangs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int gangs_init(struct gangs *gs, const struct limits *limits, struct pods *pods)
+{
+	*gs = (struct gangs){ .pods = pods, .groups = limits->gangs, .n = limits->gangs + limits->pods };
+	gs->slots = calloc(gs->n, sizeof(*gs->slots));
+	return gs->slots ? 0 : -ENOMEM;
+}
+
+void gangs_clear(struct gangs *gs)
+{
+	for (uint32_t i = 0; i < gs->used; i++) {
+		free(gs->slots[i].parts);
+		memset(&gs->slots[i], 0, sizeof(gs->slots[i]));
+	}
+	/* Lone pods' gangs have no memory of their own. */
+	memset(&gs->slots[gs->groups], 0, gs->pods->used * sizeof(*gs->slots));
+	gs->used = gs->count = 0;
+	memset(gs->states, 0, sizeof(gs->states));
+}
+
+void gangs_free(struct gangs *gs)
+{
+	if (gs->slots)
+		for (uint32_t i = 0; i < gs->used; i++)
+			free(gs->slots[i].parts);
+	free(gs->slots);
+	gs->slots = NULL;
+}
+
+static int names_compare(const struct gang *a, const struct gang *b)
+{
+	int order = memcmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
+
+	return order != 0 ? order : (a->name_bytes > b->name_bytes) - (a->name_bytes < b->name_bytes);
+}
+
+static bool stands_before(const struct gangs *gs, uint32_t a, const struct gang_key *left, uint32_t b,
+                          const struct gang_key *right)
+{
+	int order = gang_key_compare(left, right);
+
+	if (order != 0)
+		return order < 0;
+	order = names_compare(&gs->slots[a], &gs->slots[b]);
+	return order != 0 ? order < 0 : a < b;
+}
+
+bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
+{
+	const struct gang_key left = gang_key(&gs->slots[a]), right = gang_key(&gs->slots[b]);
+
+	return stands_before(gs, a, &left, b, &right);
+}
+
+bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b)
+{
+	return stands_before(gs, a, &gs->slots[a].queued, b, &gs->slots[b].queued);
+}
+
+/* ---- members ------------------------------------------------------------ */
+
+void gang_link(struct gangs *gs, uint32_t index, pod_id pod)
+{
+	struct gang *g = &gs->slots[index];
+	struct pod *p = &gs->pods->slots[pod];
+
+	p->gang = index;
+	p->previous = g->last;
+	p->next = ID_NONE;
+	if (g->members == 0)
+		g->first = pod;
+	else
+		gs->pods->slots[g->last].next = pod;
+	g->last = pod;
+	if (g->members++ == 0)
+		p->previous = ID_NONE;
+	g->told_hash = 0; /* whatever was told, this one did not hear it */
+	if (g->created_ns != 0)
+		return;
+	if (g->members == 1 || p->created_ns < g->age_ns) {
+		g->age_ns = p->created_ns;
+		g->age_n = 0;
+	}
+	g->age_n += p->created_ns == g->age_ns;
+}
+
+void gang_unlink(struct gangs *gs, uint32_t index, pod_id pod)
+{
+	struct gang *g = &gs->slots[index];
+	struct pod *p = &gs->pods->slots[pod];
+
+	assert(p->gang == index && g->members > 0);
+	if (p->previous == ID_NONE)
+		g->first = p->next;
+	else
+		gs->pods->slots[p->previous].next = p->next;
+	if (p->next == ID_NONE)
+		g->last = p->previous;
+	else
+		gs->pods->slots[p->next].previous = p->previous;
+	g->members--;
+	p->gang = ID_NONE;
+	if (g->created_ns == 0 && p->created_ns == g->age_ns && --g->age_n == 0)
+		g->key_old = true;
+}
+
+uint32_t *gang_role_counts(const struct gang *g, uint32_t number)
+{
+	uint32_t from = 0, to = gang_roles_n(g);
+
+	while (from < to) {
+		uint32_t at = (from + to) / 2, role = g->parts->roles[at].role;
+
+		if (role == number)
+			return g->parts->counts[at];
+		if (role < number)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return NULL;
+}
+
+void gang_count_roles(const struct gangs *gs, struct gang *g)
+{
+	if (gang_roles_n(g) == 0)
+		return;
+	memset(g->parts->counts, 0, g->parts->roles_n * sizeof(*g->parts->counts));
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
+		uint32_t *counts = gang_role_counts(g, gs->pods->slots[id].role);
+
+		if (counts)
+			counts[gs->pods->slots[id].class]++;
+	}
+}
+
+bool gang_roles_whole(const struct gang *g)
+{
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		if (counts_have(g->parts->counts[i]) < g->parts->roles[i].quorum)
+			return false;
+	return true;
+}
+
+bool gang_roles_enough(const struct gang *g, enum member_class least)
+{
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		if (counts_from(g->parts->counts[i], least) < g->parts->roles[i].quorum)
+			return false;
+	return true;
+}
+
+static uint32_t role_missing(const struct gang *g, uint32_t i)
+{
+	uint32_t have = counts_have(g->parts->counts[i]), quorum = g->parts->roles[i].quorum;
+
+	return have < quorum ? quorum - have : 0;
+}
+
+uint32_t gang_missing(const struct gang *g)
+{
+	uint64_t of_all = gang_have(g) < g->quorum ? g->quorum - gang_have(g) : 1, of_roles = 0;
+
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		of_roles += role_missing(g, i);
+	of_all = of_all > of_roles ? of_all : of_roles;
+	return of_all < UINT32_MAX ? (uint32_t)of_all : UINT32_MAX;
+}
+
+void gang_need_find(const struct gang *g, struct gang_need *need)
+{
+	need->total = gang_missing(g);
+	need->roles_n = 0;
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		if (role_missing(g, i) > 0)
+			need->roles[need->roles_n++] =
+				(struct gang_role){ .role = g->parts->roles[i].role, .quorum = role_missing(g, i) };
+}
+
+void gang_ready_kind_find(const struct gangs *gs, struct gang *g)
+{
+	const struct pod *slots = gs->pods->slots;
+	kind_id kind = KIND_NONE;
+	uint32_t left = g->counts[MEMBER_READY];
+
+	for (pod_id id = g->first; left > 0; id = slots[id].next) {
+		if (slots[id].class != MEMBER_READY)
+			continue;
+		if (kind != KIND_NONE && slots[id].kind != kind)
+			return;
+		kind = slots[id].kind;
+		left--;
+	}
+	g->ready_kind = kind;
+}
+
+bool gang_rekey(const struct gangs *gs, struct gang *g)
+{
+	int32_t priority = g->priority;
+	uint32_t priority_n = 0, age_n = 0;
+	uint64_t age_ns = g->created_ns ? g->created_ns : UINT64_MAX;
+	/* Else its members say nothing: with none pending the priority stays what it was. */
+	bool differs, ask = g->members > 0 && (g->created_ns == 0 || gang_pending(g) > 0);
+
+	g->key_old = false;
+	for (pod_id id = ask ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
+		const struct pod *p = &gs->pods->slots[id];
+
+		if (g->created_ns == 0 && p->created_ns < age_ns) {
+			age_ns = p->created_ns;
+			age_n = 0;
+		}
+		age_n += p->created_ns == age_ns;
+		if (!class_is_pending(p->class))
+			continue;
+		if (priority_n == 0 || p->priority > priority) {
+			priority = p->priority;
+			priority_n = 0;
+		}
+		if (p->priority == priority)
+			priority_n++;
+	}
+	differs = priority != g->priority || age_ns != g->age_ns;
+	g->priority = priority;
+	g->priority_n = priority_n;
+	g->age_ns = age_ns;
+	g->age_n = age_n;
+	return differs;
+}

@@ -1,0 +1,250 @@
+#include "core/shm/ledger.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#define PAGE 4096u
+#define NODES_MOST (1u << 20)
+#define OBJECTS_MOST (1u << 22)
+#define SHAPES_MOST (1u << 16)
+#define RING_LEAST (UINT64_C(1) << 12)
+#define RING_MOST (UINT64_C(1) << 30)
+
+#define STEP (UINT64_C(64) << 10) /* bytes that are made at once */
+
+/* Offsets of everything behind struct ledger, each on its own cache line; parts that are made as they are
+ * needed stand behind all others, on their own pages. */
+struct places {
+	uint64_t ring, nodes, names, parts[LEDGER_PARTS], bytes;
+};
+
+static uint64_t next_place(uint64_t at, uint64_t bytes, uint64_t align)
+{
+	return (at + bytes + align - 1) & ~(align - 1);
+}
+
+static void lay_out(const struct limits *l, struct places *p)
+{
+	p->ring = sizeof(struct ledger);
+	p->nodes = next_place(p->ring, l->command_ring_bytes, CACHE_LINE);
+	p->names = next_place(p->nodes, (uint64_t)l->nodes * sizeof(struct node_row), CACHE_LINE);
+	p->parts[PART_GANGS] = next_place(p->names, (uint64_t)l->names * sizeof(struct name_row), PAGE);
+	p->parts[PART_ARENA] = next_place(p->parts[PART_GANGS], (uint64_t)l->gangs * sizeof(struct gang_row), PAGE);
+	p->parts[PART_AMOUNTS] = next_place(p->parts[PART_ARENA], l->name_bytes, PAGE);
+	p->bytes = next_place(p->parts[PART_AMOUNTS],
+	                      (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts), PAGE);
+}
+
+static const char *limits_fault(const struct limits *l)
+{
+	if (l->nodes == 0 || l->nodes > NODES_MOST)
+		return "nodes: 1 to 1048576";
+	if (l->pods == 0 || l->pods > OBJECTS_MOST)
+		return "pods: 1 to 4194304";
+	if (l->gangs == 0 || l->gangs > OBJECTS_MOST)
+		return "gangs: 1 to 4194304";
+	if (l->shapes == 0 || l->shapes > SHAPES_MOST)
+		return "shapes: 1 to 65536";
+	if (l->resources < RESOURCE_EXTENDED || l->resources > RESOURCES_MAX)
+		return "resources: 4 to 64";
+	if (l->names < l->resources || l->names > OBJECTS_MOST)
+		return "names: at least as many as resources, at most 4194304";
+	if (l->name_bytes < NAME_STEP || l->name_bytes > NAME_ARENA_MOST || l->name_bytes % NAME_STEP != 0)
+		return "name bytes: 16 to 4 GiB, a multiple of 16";
+	if (l->command_ring_bytes < RING_LEAST || l->command_ring_bytes > RING_MOST ||
+	    (l->command_ring_bytes & (l->command_ring_bytes - 1)) != 0)
+		return "command ring bytes: a power of two, 4096 to 1 GiB";
+	return NULL;
+}
+
+uint64_t ledger_bytes(const struct limits *limits, const char **what)
+{
+	struct places p;
+	const char *fault = limits_fault(limits);
+
+	if (what)
+		*what = fault;
+	if (fault)
+		return 0;
+	lay_out(limits, &p);
+	return p.bytes;
+}
+
+static void made_set(struct ledger_view *v, uint32_t part, uint64_t made)
+{
+	v->parts[part].made = made;
+	/* Releases its pages; observers acquire. */
+	atomic_store_explicit(&v->ledger->made[part], made, memory_order_release);
+}
+
+uint64_t ledger_bytes_first(const struct limits *limits)
+{
+	struct places p;
+
+	lay_out(limits, &p);
+	return p.parts[0];
+}
+
+void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits, core_make_fn make, void *context)
+{
+	unsigned char *base = (unsigned char *)ledger;
+	struct places p;
+
+	lay_out(limits, &p);
+	ledger->head = (struct segment_head){ .magic = LEDGER_MAGIC, .layout_hash = abi_layout_hash(), .bytes = p.bytes };
+	ledger->limits = *limits;
+	ledger->command_ring = (struct ring_place){ .offset = p.ring, .bytes = limits->command_ring_bytes };
+	ledger->nodes_offset = p.nodes;
+	ledger->names_offset = p.names;
+	ledger->gangs_offset = p.parts[PART_GANGS];
+	ledger->arena_offset = p.parts[PART_ARENA];
+	ledger->amounts_offset = p.parts[PART_AMOUNTS];
+
+	*v = (struct ledger_view){ .ledger = ledger, .limits = *limits, .make = make, .make_context = context };
+	v->nodes = (struct node_row *)(base + p.nodes);
+	v->names = (struct name_row *)(base + p.names);
+	v->gangs = (struct gang_row *)(base + p.parts[PART_GANGS]);
+	v->arena = (char *)(base + p.parts[PART_ARENA]);
+	v->amounts = (struct node_amounts *)(base + p.parts[PART_AMOUNTS]);
+	v->commands = base + p.ring;
+	for (uint32_t part = 0; part < LEDGER_PARTS; part++) {
+		const uint64_t end = part + 1 < LEDGER_PARTS ? p.parts[part + 1] : p.bytes;
+
+		v->parts[part] = (struct ledger_area){ .offset = p.parts[part], .bytes = end - p.parts[part] };
+		if (!make)
+			made_set(v, part, end - p.parts[part]);
+	}
+}
+
+int ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes)
+{
+	struct ledger_area *area = &v->parts[part];
+	uint64_t wanted;
+
+	if (bytes <= area->made)
+		return 0;
+	assert(bytes <= area->bytes);
+	wanted = next_place(0, bytes, part == PART_AMOUNTS ? PAGE : STEP);
+	if (wanted > area->bytes)
+		wanted = area->bytes;
+	if (v->make(v->make_context, area->offset + area->made, wanted - area->made) < 0)
+		return -ENOMEM;
+	made_set(v, part, wanted);
+	return 0;
+}
+
+static void clear_nodes(struct ledger_view *v)
+{
+	const uint64_t blocks = v->parts[PART_AMOUNTS].made / (v->limits.nodes * sizeof(struct node_amounts));
+
+	for (uint32_t node = 0; node < v->limits.nodes; node++) {
+		struct node_row *row = &v->nodes[node];
+
+		if (row->generation == 0)
+			continue;
+		row_begin(&row->version);
+		row->generation = row->flags = row->pods = row->name_bytes = 0;
+		row->name_offset = 0;
+		for (uint64_t block = 0; block < blocks; block++)
+			v->amounts[block * v->limits.nodes + node] = (struct node_amounts){ { 0 }, { 0 } };
+		row_end(&row->version);
+	}
+}
+
+void ledger_clear(struct ledger_view *v)
+{
+	const uint64_t gangs = v->parts[PART_GANGS].made / sizeof(struct gang_row);
+
+	clear_nodes(v);
+	for (uint64_t gang = 0; gang < gangs && gang < v->limits.gangs; gang++) {
+		struct gang_row *row = &v->gangs[gang];
+		uint32_t version = atomic_load_explicit(&row->version, memory_order_relaxed);
+
+		if (row->generation == 0)
+			continue;
+		row_begin(&row->version);
+		memset((char *)row + sizeof(version), 0, sizeof(*row) - sizeof(version));
+		row_end(&row->version);
+	}
+	memset(v->names, 0, v->limits.names * sizeof(*v->names));
+	memset(v->arena_free, 0, sizeof(v->arena_free));
+	v->arena_used = 0;
+}
+
+/* ---- names ------------------------------------------------------------ */
+
+static uint32_t steps_of(uint32_t bytes)
+{
+	return (bytes + NAME_STEP - 1) / NAME_STEP;
+}
+
+/* A free piece holds the head of the list of its size in its first bytes. */
+static void piece_free(struct ledger_view *v, uint64_t offset, uint32_t steps)
+{
+	memcpy(v->arena + offset, &v->arena_free[steps], sizeof(uint64_t));
+	v->arena_free[steps] = offset + 1;
+}
+
+static bool piece_take(struct ledger_view *v, uint32_t steps, uint64_t *offset)
+{
+	for (uint32_t size = steps; size < NAME_CLASSES; size++) {
+		if (v->arena_free[size] == 0)
+			continue;
+		*offset = v->arena_free[size] - 1;
+		memcpy(&v->arena_free[size], v->arena + *offset, sizeof(uint64_t));
+		if (size > steps)
+			piece_free(v, *offset + (uint64_t)steps * NAME_STEP, size - steps);
+		return true;
+	}
+	return false;
+}
+
+int name_add(struct ledger_view *v, const char *text, uint32_t bytes, struct name *out)
+{
+	uint32_t steps = steps_of(bytes);
+	uint64_t offset;
+	int rc;
+
+	/* Fresh room first: pieces are cut up only when there is none. */
+	if (v->arena_free[steps] == 0 && v->limits.name_bytes - v->arena_used >= (uint64_t)steps * NAME_STEP) {
+		offset = v->arena_used;
+		rc = ledger_reach(v, PART_ARENA, offset + (uint64_t)steps * NAME_STEP);
+		if (rc < 0)
+			return rc;
+		v->arena_used += (uint64_t)steps * NAME_STEP;
+	} else if (!piece_take(v, steps, &offset)) {
+		return -ENOSPC;
+	}
+	memcpy(v->arena + offset, text, bytes);
+	*out = (struct name){ .offset = offset, .bytes = bytes };
+	return 0;
+}
+
+void name_drop(struct ledger_view *v, struct name *name)
+{
+	if (name->bytes > 0)
+		piece_free(v, name->offset, steps_of(name->bytes));
+	*name = (struct name){ 0 };
+}
+
+/* ---- rows ------------------------------------------------------------- */
+
+void row_begin(_Atomic uint32_t *version)
+{
+	/* Relaxed: only this thread stores versions. */
+	uint32_t now = atomic_load_explicit(version, memory_order_relaxed);
+
+	atomic_store_explicit(version, now + 1, memory_order_relaxed);
+	/* The row's fields are plain, so nothing but a fence can keep their stores
+	 * behind the odd version.  Observers pair with an acquire fence. */
+	atomic_thread_fence(memory_order_release);
+}
+
+void row_end(_Atomic uint32_t *version)
+{
+	uint32_t now = atomic_load_explicit(version, memory_order_relaxed);
+
+	/* Releases the fields; observers load the version with acquire. */
+	atomic_store_explicit(version, now + 1, memory_order_release);
+}

@@ -1,0 +1,553 @@
+#include "core/step/core.h"
+
+#include "core/base/probe.h"
+#include "core/cycle/decide.h"
+#include "core/lifecycle/carry.h"
+#include "core/lifecycle/groups.h"
+#include "core/lifecycle/members.h"
+#include "core/lifecycle/state.h"
+#include "core/plan/reason.h"
+#include "core/shm/records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t core_ledger_bytes(const struct limits *limits, const char **what)
+{
+	return ledger_bytes(limits, what);
+}
+
+uint64_t core_ledger_bytes_first(const struct limits *limits)
+{
+	return ledger_bytes_first(limits);
+}
+
+static void core_clear_lists(struct core *c)
+{
+	queue_clear(&c->changed);
+	queue_clear(&c->waiting);
+	pod_queue_init(&c->sends, LIST_SEND);
+	pod_queue_init(&c->backoff, LIST_BACKOFF);
+	c->cursor = ID_NONE;
+	c->walking = c->walk_refreshes = false;
+	c->looked_at = ID_NONE;
+	c->held = c->hold_next = ID_NONE;
+	stat_set(&c->ledger.ledger->gauges.held, 0);
+	c->backoff_due_ns = UINT64_MAX;
+	c->say = (struct say){ 0 };
+	claims_clear(&c->claims);
+	while (c->stale_n > 0)
+		c->stale_known[c->stale[--c->stale_n]] = false;
+}
+
+static void kind_gone(void *context, kind_id kind)
+{
+	struct core *c = context;
+
+	views_forget(&c->views, kind);
+}
+
+static int core_init(struct core *c, const struct limits *l, struct ledger *ledger)
+{
+	ledger_open(&c->ledger, ledger, l, c->config.make, c->config.context);
+	if (nodes_init(&c->nodes, l, &c->ledger) < 0 || shapes_init(&c->shapes, l) < 0 || pods_init(&c->pods, l) < 0)
+		return -ENOMEM;
+	if (census_init(&c->census, l, &c->nodes, &c->shapes, &c->pods) < 0)
+		return -ENOMEM;
+	c->census.hooks = (struct census_hooks){ .context = c, .moved = pod_moved, .kind_gone = kind_gone };
+	if (views_init(&c->views, l, &c->census, c->config.score) < 0 || waits_init(&c->waits, l, c->config.ask_all) < 0)
+		return -ENOMEM;
+	if (gangs_init(&c->gangs, l, &c->pods) < 0 || plan_init(&c->plan, l) < 0)
+		return -ENOMEM;
+	c->links = calloc(c->gangs.n, sizeof(*c->links));
+	c->stale = calloc(c->gangs.n, sizeof(*c->stale));
+	c->stale_known = calloc(c->gangs.n, sizeof(*c->stale_known));
+	c->own = calloc(l->nodes, sizeof(*c->own));
+	c->tally = tally_new(l);
+	c->drain = calloc((l->nodes + 63) / 64, sizeof(*c->drain));
+	if (!c->links || !c->stale || !c->stale_known || !c->own || !c->tally || !c->drain)
+		return -ENOMEM;
+	queue_init(&c->changed, &c->gangs, c->links, PLACE_CHANGED);
+	queue_init(&c->waiting, &c->gangs, c->links, PLACE_WAITING);
+	core_clear_lists(c);
+	return 0;
+}
+
+struct core *core_new(const struct core_config *config, struct ledger *ledger)
+{
+	struct core *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->config = *config;
+	if (ledger_bytes(&config->limits, NULL) == 0 || core_init(c, &config->limits, ledger) < 0) {
+		core_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void core_free(struct core *c)
+{
+	if (!c)
+		return;
+	gangs_free(&c->gangs);
+	pods_free(&c->pods);
+	census_free(&c->census);
+	nodes_free(&c->nodes);
+	shapes_free(&c->shapes);
+	views_free(&c->views);
+	waits_free(&c->waits);
+	plan_free(&c->plan);
+	claims_clear(&c->claims);
+	tally_free(c->tally);
+	free(c->drain);
+	free(c->links);
+	free(c->stale);
+	free(c->stale_known);
+	free(c->own);
+	free(c->carried);
+	free(c);
+}
+
+const char *core_fault(const struct core *core)
+{
+	return core->fault ? core->fault : "";
+}
+
+/* ---- epochs --------------------------------------------------------------------- */
+
+static int on_begin(struct core *c, const struct record *r)
+{
+	struct carried *carried;
+	size_t carried_n;
+	int rc = carry_collect(c, &carried, &carried_n);
+
+	if (rc < 0)
+		return rc;
+	core_show(c); /* what others don't see yet can't be cleared */
+	PROBE(tables_clear, r->epoch, carried_n);
+	free(c->carried);
+	c->carried = carried;
+	c->carried_n = carried_n;
+	core_clear_lists(c);
+	gangs_clear(&c->gangs);
+	pods_clear(&c->pods);
+	views_clear(&c->views);
+	waits_clear(&c->waits);
+	census_clear(&c->census);
+	shapes_clear(&c->shapes);
+	nodes_clear(&c->nodes);
+	ledger_clear(&c->ledger);
+	PROBE(tables_cleared, r->epoch, carried_n);
+	c->names_n = 0;
+	c->synced = false;
+	c->epoch = r->epoch;
+	/* Nothing waits for a time any more: the clock of the new frontend counts, even if
+	 * it is behind. */
+	c->now_ns = r->time_ns;
+	atomic_store_explicit(&c->ledger.ledger->epoch, r->epoch, memory_order_relaxed);
+	stat_add(&core_stats(c)->epochs, 1);
+	return 0;
+}
+
+static int on_synced(struct core *c)
+{
+	if (c->synced)
+		return refuse(c, "synced twice");
+	PROBE(synced, c->epoch, c->pods.count);
+	c->synced = true;
+	carry_settle(c);
+	PROBE(settled, c->epoch, c->sends.n);
+	return 0;
+}
+
+/* ---- names ---------------------------------------------------------------------- */
+
+static int on_name(struct core *c, const struct record *r)
+{
+	struct name_record record;
+	struct name_row *row;
+	struct name name, old;
+	const char *fault = record_name(r, &c->ledger.limits, &record);
+	int rc;
+
+	if (fault)
+		return refuse(c, fault);
+	row = &c->ledger.names[record.body->id];
+	old = (struct name){ .offset = row->offset, .bytes = row->bytes };
+	if (old.bytes == record.body->bytes && memcmp(name_text(&c->ledger, old), record.text, old.bytes) == 0)
+		return 0;
+	if (record.body->kind == NAME_RESOURCE) {
+		rc = nodes_reach(&c->nodes, record.body->id + 1);
+		if (rc < 0)
+			return rc;
+	}
+	rc = name_add(&c->ledger, record.text, record.body->bytes, &name);
+	if (rc < 0)
+		return rc;
+	*row = (struct name_row){ .offset = name.offset, .bytes = name.bytes, .kind = record.body->kind };
+	c->names_n += old.bytes == 0;
+	name_drop(&c->ledger, &old);
+	return 0;
+}
+
+/* An extended resource is told by name before anything asks for it. */
+static bool resources_known(const struct core *c, const struct amount *amounts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (amounts[i].resource >= RESOURCE_EXTENDED && c->ledger.names[amounts[i].resource].bytes == 0)
+			return false;
+	return true;
+}
+
+/* ---- nodes ---------------------------------------------------------------------- */
+
+static int node_forget(struct core *c, node_id id)
+{
+	const bool existed = node_present(&c->nodes.slots[id]);
+
+	if (c->nodes.slots[id].named > 0)
+		return refuse(c, "drop of a node that has pods");
+	node_leave(c, id);
+	PROBE(node_left, id);
+	nodes_drop(&c->nodes, id);
+	census_node_drop(&c->census, id, existed);
+	shapes_follow(&c->shapes, id, &c->nodes.slots[id]);
+	nodes_publish(&c->nodes); /* its row has a name that may soon be another's */
+	return 0;
+}
+
+static const char *node_fault(const struct core *c, const struct node_record *record)
+{
+	if (!resources_known(c, record->amounts, record->body->amounts_n))
+		return "node with an unnamed resource";
+	for (uint32_t i = 0; i < record->body->taints_n; i++)
+		if (c->ledger.names[record->taints[i].name].bytes == 0)
+			return "node with an unnamed taint";
+	return NULL;
+}
+
+static int node_set(struct core *c, const struct node_record *record)
+{
+	const node_id id = record->body->node;
+	struct node *n = &c->nodes.slots[id];
+	const bool existed = node_present(n);
+	bool rules, differs;
+	int rc = things_prepare(c->census.things, record, &differs);
+
+	if (rc < 0)
+		return rc;
+	rc = nodes_set(&c->nodes, record, &rules);
+	if (rc < 0) {
+		things_cancel(c->census.things);
+		return rc == -EPROTO ? refuse(c, "a node changed its name") : rc;
+	}
+	census_node_follow(&c->census, id, existed);
+	if (rules)
+		shapes_follow(&c->shapes, id, n);
+	if (differs) {
+		nodes_touch(&c->nodes, id);
+		c->census.rules_version++;
+	}
+	PROBE(node_set, id, n->generation);
+	node_unreserve(c, id);
+	return 0;
+}
+
+static int on_node(struct core *c, const struct record *r)
+{
+	struct node_record record;
+	const struct node *n;
+	const char *fault = record_node(r, &c->ledger.limits, &record);
+	int rc;
+
+	if (!fault)
+		fault = node_fault(c, &record);
+	if (fault)
+		return refuse(c, fault);
+	n = &c->nodes.slots[record.body->node];
+	if (n->generation && n->generation != record.body->generation) {
+		rc = node_forget(c, record.body->node);
+		if (rc < 0)
+			return rc;
+	}
+	return node_set(c, &record);
+}
+
+static int on_node_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.nodes, &drop);
+	const struct node *n;
+
+	if (fault)
+		return refuse(c, fault);
+	n = nodes_find(&c->nodes, drop->id);
+	if (!n || n->generation != drop->generation)
+		return refuse(c, "drop of an unknown node");
+	return node_forget(c, drop->id);
+}
+
+/* ---- shapes --------------------------------------------------------------------- */
+
+static int on_shape(struct core *c, const struct record *r)
+{
+	struct shape_record record;
+	struct shape_links *links;
+	struct shape fresh;
+	shape_id id;
+	const char *fault = record_shape(r, &c->ledger.limits, &record);
+	int rc;
+
+	if (fault)
+		return refuse(c, fault);
+	id = record.body->shape;
+	if (!resources_known(c, record.amounts, record.body->amounts_n))
+		return refuse(c, "shape with an unnamed resource");
+	rc = nodes_widen(&c->nodes, &record);
+	if (rc < 0)
+		return rc;
+	rc = shapes_make(&c->shapes, &record, c->nodes.slots, c->nodes.used, &fresh);
+	if (rc == -EPROTO)
+		return refuse(c, "a shape changed while pods had it");
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = census_links_make(&c->census, &fresh, &links);
+	if (rc < 0) {
+		shapes_unmake(&fresh);
+		return rc;
+	}
+	if (shapes_find(&c->shapes, id))
+		census_shape_drop(&c->census, id);
+	shapes_put(&c->shapes, &fresh);
+	PROBE(shape_set, id);
+	census_links_put(&c->census, id, links);
+	return 0;
+}
+
+static int on_shape_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.shapes, &drop);
+	const struct shape *s;
+
+	if (fault)
+		return refuse(c, fault);
+	s = shapes_find(&c->shapes, drop->id);
+	if (!s)
+		return refuse(c, "drop of an unknown shape");
+	if (s->pods > 0)
+		return refuse(c, "drop of a shape that pods have");
+	census_shape_drop(&c->census, drop->id);
+	PROBE(shape_left, drop->id);
+	shapes_drop(&c->shapes, drop->id);
+	return 0;
+}
+
+/* ---- gangs ---------------------------------------------------------------------- */
+
+static int on_gang(struct core *c, const struct record *r)
+{
+	struct gang_record record;
+	const char *fault = record_gang(r, &c->ledger.limits, &record);
+
+	if (fault)
+		return refuse(c, fault);
+	if (!resources_known(c, record.amounts, record.body->amounts_n))
+		return refuse(c, "gang with an unnamed resource");
+	return group_event(c, &record);
+}
+
+static int on_gang_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.gangs, &drop);
+
+	return fault ? refuse(c, fault) : group_drop(c, drop);
+}
+
+/* ---- namespaces ------------------------------------------------------------------- */
+
+static int on_namespace(struct core *c, const struct record *r)
+{
+	struct namespace_record record;
+	const char *fault = record_namespace(r, &record);
+
+	return fault ? refuse(c, fault) : census_namespace_set(&c->census, &record);
+}
+
+static int on_namespace_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, UINT32_MAX, &drop);
+
+	return fault ? refuse(c, fault) : census_namespace_drop(&c->census, drop->id);
+}
+
+/* ---- pods and results ------------------------------------------------------------- */
+
+static int on_pod(struct core *c, const struct record *r)
+{
+	struct pod_record record;
+	const char *fault = record_pod(r, &c->ledger.limits, &record);
+
+	return fault ? refuse(c, fault) : pod_event(c, &record, r->time_ns);
+}
+
+static int on_pod_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, c->ledger.limits.pods, &drop);
+
+	return fault ? refuse(c, fault) : pod_drop(c, drop);
+}
+
+static int on_claim(struct core *c, const struct record *r)
+{
+	struct claim_record record;
+	const char *fault = record_claim(r, &c->ledger.limits, &record);
+
+	return fault ? refuse(c, fault) : claim_event(c, &record);
+}
+
+static int on_result(struct core *c, const struct record *r)
+{
+	const struct result *result;
+	const char *fault = record_result(r, &c->ledger.limits, &result);
+
+	if (fault)
+		return refuse(c, fault);
+	pod_answered(c, (enum record_kind)r->kind, result, r->time_ns);
+	return 0;
+}
+
+/* ---- the step ----------------------------------------------------------------------- */
+
+static int apply(struct core *c, const struct record *r)
+{
+	switch ((enum record_kind)r->kind) {
+	case EVENT_BEGIN:
+		return on_begin(c, r);
+	case EVENT_SYNCED:
+		return on_synced(c);
+	case EVENT_TICK:
+		return 0;
+	case EVENT_NAME:
+		return on_name(c, r);
+	case EVENT_NODE:
+		return on_node(c, r);
+	case EVENT_NODE_DROP:
+		return on_node_drop(c, r);
+	case EVENT_SHAPE:
+		return on_shape(c, r);
+	case EVENT_SHAPE_DROP:
+		return on_shape_drop(c, r);
+	case EVENT_GANG:
+		return on_gang(c, r);
+	case EVENT_GANG_DROP:
+		return on_gang_drop(c, r);
+	case EVENT_NAMESPACE:
+		return on_namespace(c, r);
+	case EVENT_NAMESPACE_DROP:
+		return on_namespace_drop(c, r);
+	case EVENT_POD:
+		return on_pod(c, r);
+	case EVENT_POD_DROP:
+		return on_pod_drop(c, r);
+	case EVENT_CLAIM:
+		return on_claim(c, r);
+	case RESULT_BOUND:
+	case RESULT_REFUSED:
+	case RESULT_UNKNOWN:
+		return on_result(c, r);
+	case EVENT_PLAN:
+		decide_round(c);
+		return 0;
+	default:
+		return refuse(c, "kind of the record");
+	}
+}
+
+static void gauges_set(struct core *c)
+{
+	struct core_gauges *g = &c->ledger.ledger->gauges;
+	const uint32_t *classes = c->pods.classes;
+
+	stat_set(&g->nodes, c->nodes.present);
+	stat_set(&g->pods, c->pods.count);
+	stat_set(&g->pods_pending, (uint64_t)classes[MEMBER_GATED] + classes[MEMBER_REFUSED] + classes[MEMBER_BACKOFF] +
+	                                   classes[MEMBER_READY]);
+	stat_set(&g->pods_bound, c->pods.bound);
+	stat_set(&g->pods_binding, classes[MEMBER_BINDING] > c->claims.kept.n ? classes[MEMBER_BINDING] - c->claims.kept.n : 0);
+	stat_set(&g->pods_claimed, c->claims.kept.n);
+	stat_set(&g->gangs, c->gangs.count);
+	stat_set(&g->gangs_waiting, c->gangs.states[GANG_WAITING]);
+	stat_set(&g->gangs_binding, c->gangs.states[GANG_BINDING]);
+	stat_set(&g->gangs_placed, c->gangs.states[GANG_PLACED]);
+	stat_set(&g->shapes, c->shapes.count);
+	stat_set(&g->names, c->names_n);
+	stat_set(&g->synced, c->synced);
+}
+
+/* The record itself is sound; may it come now? */
+static const char *turn_fault(const struct core *c, const struct record *r)
+{
+	if (r->kind == EVENT_BEGIN)
+		return r->epoch == 0 ? "epoch 0" : NULL;
+	if (c->epoch == 0)
+		return "a record before the first epoch";
+	return r->epoch == c->epoch ? NULL : "a record of another epoch";
+}
+
+BY_NAME int core_apply(struct core *c, const struct record *record)
+{
+	const uint64_t before_ns = c->now_ns;
+	const char *fault = record_check(record);
+	int rc;
+
+	if (!fault)
+		fault = turn_fault(c, record);
+	rc = fault ? refuse(c, fault) : 0;
+	if (rc == 0 && record->time_ns > before_ns)
+		c->now_ns = record->time_ns;
+	if (rc == 0)
+		rc = apply(c, record);
+	if (rc < 0)
+		c->now_ns = before_ns;
+	else if (c->now_ns != before_ns)
+		decide_tick(c);
+	if (rc == 0)
+		stat_add(&core_stats(c)->events, 1);
+	else if (rc == -ENOSPC)
+		stat_add(&core_stats(c)->limits_hit, 1);
+	else if (rc == -EPROTO)
+		stat_add(&core_stats(c)->bad_records, 1);
+	return rc;
+}
+
+void core_show(struct core *c)
+{
+	PROBE(rows_publish, c->epoch, c->nodes.behind_n);
+	if (c->nodes.behind_n > 0)
+		nodes_publish(&c->nodes);
+	gauges_set(c);
+	if (c->nodes.saturated == c->saturated_told)
+		return;
+	stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_told);
+	c->saturated_told = c->nodes.saturated;
+}
+
+int core_step(struct core *c, const struct record *record)
+{
+	const int rc = core_apply(c, record);
+
+	core_show(c);
+	return rc;
+}
+
+bool core_wants_plan(const struct core *c)
+{
+	return decide_wants_round(c);
+}

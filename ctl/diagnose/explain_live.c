@@ -1,0 +1,79 @@
+/* What a live scheduler knows of its gangs and has promised to others, from its ledger alone: rows are copied
+ * out under their sequence counters, so muster-core neither waits nor knows of it. */
+#include "ctl/diagnose/explain.h"
+#include "ctl/live/live.h"
+#include "ctl/live/rows.h"
+#include "frontend/dialect/dialect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct explain_live {
+	struct gangs rows;
+	struct gang_result *gangs;
+	struct promises promises;
+	char *reason;          /* of the gang that is asked for */
+	struct gang_copy held; /* the gang that room is held for */
+};
+
+static struct gang_result result_of(struct gang_copy *g)
+{
+	const struct gang_row *row = &g->row;
+
+	return (struct gang_result){
+		.gang = g->name,
+		.dialect = row->dialect < dialects_n ? dialects[row->dialect]->name : "unknown",
+		.state = row->state < GANG_STATES ? (enum gang_state)row->state : GANG_NONE,
+		.quorum = row->quorum,
+		.members = row->members,
+		.placed = row->bound,
+		.pending = row->members > row->bound ? row->members - row->bound : 0,
+		.priority = row->priority,
+		.created_ns = row->created_ns,
+		.standing = (enum gang_standing)row->standing,
+		.why = row->reason,
+	};
+}
+
+static void promises_take(const struct live *l, struct explain_live *picture)
+{
+	const struct core_gauges *gauges = &l->observer.ledger->gauges;
+	uint64_t held = observe_count(&gauges->held);
+
+	picture->promises.pods_binding = observe_count(&gauges->pods_binding);
+	picture->promises.pods_claimed = observe_count(&gauges->pods_claimed);
+	if (held > 0 && held <= l->observer.places.limits.gangs &&
+	    observe_gang(&l->observer, (gang_id)(held - 1), &picture->held))
+		picture->promises.held = picture->held.name;
+}
+
+struct explain_live *explain_live_take(const struct live *l, struct explanation *x)
+{
+	struct explain_live *picture = ctl_alloc(1, sizeof(*picture));
+
+	picture->rows = rows_gangs(&l->observer, NULL);
+	picture->gangs = ctl_alloc(picture->rows.n + 1, sizeof(*picture->gangs));
+	for (size_t i = 0; i < picture->rows.n; i++)
+		picture->gangs[i] = result_of(&picture->rows.at[i]);
+	promises_take(l, picture);
+	x->gangs = picture->gangs;
+	x->gangs_n = picture->rows.n;
+	x->names = (struct reason_names){.resource = live_name, .taint = live_name, .context = l};
+	x->promises = &picture->promises;
+	for (size_t i = 0; i < picture->rows.n; i++) {
+		if (strcmp(picture->gangs[i].gang, x->gang) != 0)
+			continue;
+		if (rows_gang_waits(&picture->rows.at[i]))
+			picture->gangs[i].reason = picture->reason = live_reason(l, &picture->rows.at[i]);
+		x->result = &picture->gangs[i];
+	}
+	return picture;
+}
+
+void explain_live_free(struct explain_live *picture)
+{
+	free(picture->reason);
+	free(picture->gangs);
+	free(picture->rows.at);
+	free(picture);
+}

@@ -1,0 +1,332 @@
+#include "ctl/diagnose/explain.h"
+#include "ctl/term/print.h"
+#include "frontend/dialect/reason.h"
+#include "ipc/order.h"
+#include "ipc/states.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define OTHERS_SHOWN 10
+
+static const char *time_text(int64_t seconds, char out[32])
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return out;
+}
+
+/* ---- others ----------------------------------------------------------------------- */
+
+bool explain_is_queued(const struct gang_result *g)
+{
+	/* Offline some of the pending ones may have been placed by now, whatever the others wait for. */
+	return g->pending > 0 && g->state != GANG_INCOMPLETE &&
+	       (g->why.why == WHY_NONE || why_is_room(g->why.why) || g->members - g->placed < g->pending);
+}
+
+static struct gang_key key_of(const struct gang_result *g)
+{
+	return (struct gang_key){.standing = g->standing, .priority = g->priority, .age_ns = g->created_ns};
+}
+
+static bool stands_before(const struct gang_result *a, const struct gang_result *it)
+{
+	const struct gang_key left = key_of(a), right = key_of(it);
+	const int order = gang_key_compare(&left, &right);
+
+	return order != 0 ? order < 0 : strcmp(a->gang, it->gang) < 0;
+}
+
+static bool is_before(const struct explanation *x, const struct gang_result *a)
+{
+	return a != x->result && explain_is_queued(a) && stands_before(a, x->result);
+}
+
+/* Pods without a gang before it, of objects; of a live scheduler nobody knows. */
+static size_t pods_before(const struct explanation *x)
+{
+	const struct simulation *now = x->now.answers;
+	size_t n = 0;
+
+	for (size_t i = 0; i < now->placements_n; i++) {
+		const struct placement *p = &now->placements[i];
+		const struct gang_result alone = {
+			.gang = p->pod, .standing = GANG_STANDS_ORDINARY, .priority = p->priority, .created_ns = p->created_ns,
+		};
+
+		n += p->gang == NULL && p->queued && stands_before(&alone, x->result);
+	}
+	return n;
+}
+
+/* Placed now, and waiting when the gang goes first. */
+static bool gives_way(const struct explanation *x, const struct gang_result *g)
+{
+	const struct gang_result *then = world_gang(&x->first, g->gang);
+
+	return g->state == GANG_PLACED && then != NULL && then->state != GANG_PLACED;
+}
+
+static size_t pods_giving_way(const struct explanation *x)
+{
+	const struct simulation *now = x->now.answers, *then = x->first.answers;
+	size_t n = 0;
+
+	/* Both are sorted by pod, and have the same pods. */
+	for (size_t i = 0; i < now->placements_n && i < then->placements_n; i++)
+		n += now->placements[i].gang == NULL && now->placements[i].node != NULL && then->placements[i].node == NULL;
+	return n;
+}
+
+struct others {
+	const struct gang_result *gangs;
+	size_t n;
+};
+
+/* Who gives way was found out by trying; who comes before it is known. */
+static struct others others_of(const struct explanation *x, bool tried)
+{
+	if (tried)
+		return (struct others){x->now.answers->gangs, x->now.answers->gangs_n};
+	return (struct others){x->gangs, x->gangs_n};
+}
+
+/* ---- JSON --------------------------------------------------------------------------- */
+
+static void json_reasons(cJSON *o, const struct explanation *x)
+{
+	const struct reason *r = &x->result->why;
+	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "rules"));
+
+	for (uint32_t i = 0; i < r->counts_n; i++) {
+		cJSON *rule = json_checked(cJSON_CreateObject());
+		char text[512];
+
+		reason_node_text(r->counts[i].why, r->counts[i].arg, &x->names, text, sizeof(text));
+		json_add_text(rule, "reason", text);
+		json_add_number(rule, "nodes", r->counts[i].nodes);
+		cJSON_AddItemToArray(list, rule);
+	}
+}
+
+static void json_others(cJSON *o, const char *name, const struct explanation *x, bool first)
+{
+	cJSON *list = json_checked(cJSON_AddArrayToObject(o, name));
+
+	struct others of = others_of(x, first);
+
+	for (size_t i = 0; i < of.n; i++) {
+		const struct gang_result *g = &of.gangs[i];
+
+		if (first ? gives_way(x, g) : is_before(x, g))
+			cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(g->gang)));
+	}
+}
+
+static void json_help(cJSON *o, const struct explanation *x)
+{
+	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "help"));
+	char text[32];
+
+	for (size_t i = 0; i < x->helps_n; i++) {
+		cJSON *help = json_checked(cJSON_CreateObject());
+
+		json_add_text(help, "kind", "nodes");
+		json_add_text(help, "like", x->helps[i].like->name);
+		json_add_number(help, "count", x->helps[i].nodes);
+		cJSON_AddItemToArray(list, help);
+	}
+	if (x->starts_first) {
+		cJSON *help = json_checked(cJSON_CreateObject());
+
+		json_add_text(help, "kind", "priority");
+		json_others(help, "insteadOf", x, true);
+		json_add_number(help, "insteadOfPods", (int64_t)pods_giving_way(x));
+		cJSON_AddItemToArray(list, help);
+	}
+	if (x->starts_by_s > 0) {
+		cJSON *help = json_checked(cJSON_CreateObject());
+
+		json_add_text(help, "kind", "time");
+		json_add_text(help, "by", time_text(x->starts_by_s, text));
+		json_add_number(help, "ended", x->ended);
+		json_checked(cJSON_AddBoolToObject(help, "overdue", x->starts_by_s <= (int64_t)time(NULL)));
+		cJSON_AddItemToArray(list, help);
+	}
+}
+
+static void json_promises(cJSON *o, const struct promises *p)
+{
+	cJSON *live = json_checked(cJSON_AddObjectToObject(o, "live"));
+
+	json_add_number(live, "podsBinding", (int64_t)p->pods_binding);
+	json_add_number(live, "podsClaimed", (int64_t)p->pods_claimed);
+	if (p->held != NULL)
+		json_add_text(live, "roomHeldFor", p->held);
+}
+
+static void print_json(const struct explanation *x)
+{
+	const struct gang_result *g = x->result;
+	cJSON *o = json_checked(cJSON_CreateObject());
+	char *text;
+
+	json_add_text(o, "gang", g->gang);
+	json_add_text(o, "dialect", g->dialect);
+	json_add_text(o, "state", gang_state_text(g->state));
+	json_add_number(o, "quorum", g->quorum);
+	json_add_number(o, "members", g->members);
+	json_add_number(o, "placed", g->placed);
+	if (g->reason != NULL) {
+		json_add_text(o, "reason", g->reason);
+		json_add_number(o, "need", g->why.need);
+		json_add_number(o, "fit", g->why.fit);
+		json_add_shortfalls(o, &g->why, x->names.resource, x->names.context);
+		json_reasons(o, x);
+	}
+	if (g->reason != NULL && explain_is_queued(g)) {
+		json_others(o, "before", x, false);
+		if (x->promises == NULL)
+			json_add_number(o, "beforePods", (int64_t)pods_before(x));
+		if (x->helps_tried || (x->promises == NULL && g->state == GANG_WAITING))
+			json_help(o, x);
+		if (x->helps_tried) {
+			json_checked(cJSON_AddBoolToObject(o, "startsNow", x->starts_now));
+			json_checked(cJSON_AddBoolToObject(o, "kindsCut", x->kinds_cut));
+		}
+	}
+	if (x->promises != NULL)
+		json_promises(o, x->promises);
+	text = cJSON_Print(o);
+	if (text == NULL)
+		ctl_no_memory();
+	puts(text);
+	cJSON_free(text);
+	cJSON_Delete(o);
+}
+
+/* ---- text ----------------------------------------------------------------------------- */
+
+static void print_others(const struct explanation *x, bool first)
+{
+	struct others of = others_of(x, first);
+	size_t n = 0;
+
+	for (size_t i = 0; i < of.n; i++) {
+		const struct gang_result *g = &of.gangs[i];
+
+		if (!(first ? gives_way(x, g) : is_before(x, g)))
+			continue;
+		if (n++ < OTHERS_SHOWN)
+			ctl_say("%s%s (%s)", n > 1 ? ", " : "", g->gang, g->state == GANG_PLACED ? "placed" : "waits");
+	}
+	if (n > OTHERS_SHOWN)
+		printf(" and %zu more", n - OTHERS_SHOWN);
+	if (n == 0)
+		fputs("no gang", stdout);
+}
+
+static const char *pods(uint64_t n)
+{
+	return n == 1 ? "pod" : "pods";
+}
+
+static void print_before(const struct explanation *x)
+{
+	size_t n = x->promises == NULL ? pods_before(x) : 0;
+
+	fputs("\nBefore it in the queue: ", stdout);
+	print_others(x, false);
+	if (n > 0)
+		printf(", %zu %s without a gang", n, pods(n));
+	putchar('\n');
+}
+
+static void print_help_found(const struct explanation *x)
+{
+	char text[32];
+
+	puts("\nAny of these would let it start:");
+	for (size_t i = 0; i < x->helps_n; i++)
+		ctl_say("  - %" PRIu32 " more node%s like %s\n", x->helps[i].nodes, x->helps[i].nodes > 1 ? "s" : "",
+		        x->helps[i].like->name);
+	if (x->starts_first) {
+		fputs("  - a priority above all others; these would wait instead: ", stdout);
+		print_others(x, true);
+		if (pods_giving_way(x) > 0)
+			printf(", %zu %s without a gang", pods_giving_way(x), pods(pods_giving_way(x)));
+		putchar('\n');
+	}
+	if (x->starts_by_s > 0)
+		printf("  - waiting: by %s %" PRIu32 " %s that run%s now %s\n", time_text(x->starts_by_s, text), x->ended,
+		       pods(x->ended), x->ended == 1 ? "s" : "",
+		       x->starts_by_s > (int64_t)time(NULL) ? "will have ended" : "should have ended: overdue");
+}
+
+static void print_promises(const struct promises *p)
+{
+	const char *between = "";
+
+	fputs("Promised by now: ", stdout);
+	if (p->pods_binding > 0) {
+		printf("%" PRIu64 " %s on %s to %s", p->pods_binding, p->pods_binding == 1 ? "pod is" : "pods are",
+		       p->pods_binding == 1 ? "its way" : "their way", p->pods_binding == 1 ? "its node" : "their nodes");
+		between = ", ";
+	}
+	if (p->pods_claimed > 0) {
+		printf("%sroom is kept for %" PRIu64 " %s of other schedulers", between, p->pods_claimed, pods(p->pods_claimed));
+		between = ", ";
+	}
+	if (p->held != NULL)
+		ctl_say("%sroom is held for %s", between, p->held);
+	else if (*between == '\0')
+		fputs("nothing", stdout);
+	puts(".");
+}
+
+static void print_help(const struct explanation *x)
+{
+	if (x->starts_now)
+		puts("\nThe API server's objects, placed anew without these promises, have room for it: a promise keeps it out, or\n"
+		     "what it waits for has just come.");
+	else if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
+		print_help_found(x);
+	else if (x->helps_tried)
+		printf("\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
+		       x->kinds_cut ? " (of which the most frequent were tried)" : "");
+	else if (x->promises != NULL)
+		puts("\nWhat would let it start is tried with --try, which lists the cluster.");
+}
+
+static void print_text(const struct explanation *x)
+{
+	const struct gang_result *g = x->result;
+
+	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n", g->gang, g->dialect,
+	        gang_state_text(g->state), g->placed, g->members, g->quorum);
+	if (g->reason == NULL)
+		return;
+	ctl_say("\n%s\n", g->reason);
+	if (!explain_is_queued(g))
+		return;
+	print_before(x);
+	if (x->promises != NULL)
+		print_promises(x->promises);
+	if (g->state == GANG_WAITING)
+		print_help(x);
+}
+
+void explain_print(const struct explanation *x, enum output output)
+{
+	if (output == OUTPUT_JSON)
+		print_json(x);
+	else
+		print_text(x);
+}

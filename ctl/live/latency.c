@@ -1,0 +1,308 @@
+/* musterctl latency: where the time of pods went, as muster-frontend recorded it. */
+#include "ctl/live/latency.h"
+
+#include "ctl/live/http.h"
+#include "ctl/term/ctl.h"
+#include "ctl/term/grid.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_LISTEN "127.0.0.1:10261"
+
+struct options {
+	const char *command;
+	const char *listen;
+	const char *svg;
+	bool follow;
+	enum output output;
+};
+
+static void print_help(void)
+{
+	fputs("musterctl latency [--listen ADDR:PORT] [-o json] [--follow] [--svg FILE]\n"
+	      "\n"
+	      "Where the time of the pods went that the live scheduler placed: percentiles of each stage from\n"
+	      "the bytes of the watch to the watch that shows the pod bound, how they are spread, and the\n"
+	      "slowest pods of the last minutes, each with its own way.\n"
+	      "\n"
+	      "  --listen ADDR:PORT   where muster-frontend serves /latency (default " DEFAULT_LISTEN ")\n"
+	      "  -o json              what it says, as it stands; times in ns\n"
+	      "  --follow             again each second, until interrupted\n"
+	      "  --svg FILE           a picture of it as well; it needs nothing else\n"
+	      "\n"
+	      "Exit status: 0 done, 1 nothing was placed yet, 2 usage, or nobody answers.\n",
+	      stdout);
+}
+
+enum { OPT_LISTEN = 256, OPT_FOLLOW, OPT_SVG, OPT_HELP, OPT_VERSION };
+
+/* -1: go on; else exit with this. */
+static int take_options(struct options *o, int argc, char **argv)
+{
+	static const struct option flags[] = {
+		{"listen", required_argument, NULL, OPT_LISTEN},
+		{"output", required_argument, NULL, 'o'},
+		{"follow", no_argument, NULL, OPT_FOLLOW},
+		{"svg", required_argument, NULL, OPT_SVG},
+		{"help", no_argument, NULL, OPT_HELP},
+		{"version", no_argument, NULL, OPT_VERSION},
+		{0},
+	};
+	int c;
+
+	*o = (struct options){.command = argv[0], .listen = DEFAULT_LISTEN};
+	while ((c = getopt_long(argc, argv, "o:h", flags, NULL)) != -1)
+		switch (c) {
+		case OPT_LISTEN: o->listen = optarg; break;
+		case OPT_FOLLOW: o->follow = true; break;
+		case OPT_SVG: o->svg = optarg; break;
+		case 'o':
+			if (!ctl_output(argv[0], optarg, &o->output))
+				return EXIT_USAGE;
+			break;
+		case 'h':
+		case OPT_HELP: print_help(); return EXIT_DONE;
+		case OPT_VERSION: puts("musterctl " MUSTER_VERSION); return EXIT_DONE;
+		default: return EXIT_USAGE;
+		}
+	if (optind < argc)
+		return ctl_usage(argv[0], "unexpected argument \"%s\"", argv[optind]);
+	return -1;
+}
+
+/* ---- what was said ------------------------------------------------------------------ */
+
+/* It goes to a terminal and into a picture: nothing that either would take for more than text. */
+static void take_text(const cJSON *o, const char *name, char *out, size_t out_bytes)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, name));
+
+	snprintf(out, out_bytes, "%s", text != NULL ? text : "");
+	for (; *out; out++)
+		if (*out < ' ' || *out > '~' || strchr("<>&\"", *out) != NULL)
+			*out = '?';
+}
+
+static uint64_t number_of(const cJSON *value)
+{
+	double d = cJSON_IsNumber(value) ? value->valuedouble : 0;
+
+	return d <= 0 ? 0 : d >= 1.8e19 ? UINT64_MAX : (uint64_t)d;
+}
+
+static uint64_t take_number(const cJSON *o, const char *name)
+{
+	return number_of(cJSON_GetObjectItemCaseSensitive(o, name));
+}
+
+/* How many there were. */
+static uint32_t take_numbers(const cJSON *array, uint64_t *out, uint32_t most)
+{
+	uint32_t n = 0;
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, array)
+		if (n < most)
+			out[n++] = number_of(item);
+	return n;
+}
+
+static void take_stage(const cJSON *o, struct latency_stage *s)
+{
+	take_text(o, "stage", s->name, sizeof(s->name));
+	take_text(o, "text", s->text, sizeof(s->text));
+	s->n = take_number(o, "count");
+	s->p50 = take_number(o, "p50");
+	s->p90 = take_number(o, "p90");
+	s->p99 = take_number(o, "p99");
+	s->p999 = take_number(o, "p999");
+	s->max = take_number(o, "max");
+	take_numbers(cJSON_GetObjectItemCaseSensitive(o, "counts"), s->counts, LATENCY_OCTAVES_MAX);
+}
+
+static void take_pod(const cJSON *o, const struct latency_page *page, struct latency_pod *p)
+{
+	const cJSON *stages = cJSON_GetObjectItemCaseSensitive(o, "stages");
+
+	take_text(o, "namespace", p->namespace, sizeof(p->namespace));
+	take_text(o, "pod", p->name, sizeof(p->name));
+	take_text(o, "gang", p->gang, sizeof(p->gang));
+	take_text(o, "node", p->node, sizeof(p->node));
+	p->attempts = take_number(o, "attempts");
+	p->ago_ns = take_number(o, "ago");
+	for (uint32_t i = 0; i < page->stages_n; i++)
+		p->ns[i] = take_number(stages, page->stages[i].name);
+}
+
+static bool take_page(const char *text, size_t bytes, struct latency_page *p)
+{
+	cJSON *o = cJSON_ParseWithLength(text, bytes);
+	const cJSON *item;
+
+	memset(p, 0, sizeof(*p));
+	p->not_followed = take_number(o, "notFollowed");
+	p->bounds_n = take_numbers(cJSON_GetObjectItemCaseSensitive(o, "bounds"), p->bounds, LATENCY_OCTAVES_MAX - 1);
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(o, "stages"))
+		if (p->stages_n < LATENCY_STAGES_MAX)
+			take_stage(item, &p->stages[p->stages_n++]);
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(o, "slowest"))
+		if (p->pods_n < LATENCY_STORIES_MAX)
+			take_pod(item, p, &p->pods[p->pods_n++]);
+	cJSON_Delete(o);
+	return p->stages_n > 0 && p->bounds_n > 0;
+}
+
+static bool any_placed(const struct latency_page *p)
+{
+	for (uint32_t i = 0; i < p->stages_n; i++)
+		if (p->stages[i].n > 0)
+			return true;
+	return false;
+}
+
+/* ---- tables --------------------------------------------------------------------------- */
+
+static void print_stages(const struct latency_page *p)
+{
+	static const char *const heads[] = {"STAGE", "PODS", "P50", "P90", "P99", "P99.9", "MAX", ""};
+	struct grid *t = grid_new("LRRRRRRL");
+	char room[16];
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		grid_cell(t, "%s", heads[i]);
+	for (uint32_t i = 0; i < p->stages_n; i++) {
+		const struct latency_stage *s = &p->stages[i];
+		const uint64_t ns[] = {s->p50, s->p90, s->p99, s->p999, s->max};
+
+		grid_cell(t, "%s", s->name);
+		grid_cell(t, "%" PRIu64, s->n);
+		for (size_t k = 0; k < sizeof(ns) / sizeof(ns[0]); k++)
+			grid_cell(t, "%s", s->n > 0 ? latency_time(ns[k], room) : "-");
+		grid_cell(t, "%s", s->text);
+	}
+	grid_print(t, stdout);
+	grid_free(t);
+}
+
+/* Which of the stages pods have: all but "watch", which comes after their end. */
+static bool pods_have(const struct latency_page *p, uint32_t stage)
+{
+	return strcmp(p->stages[stage].name, "watch") != 0;
+}
+
+static void print_pods(const struct latency_page *p)
+{
+	char columns[LATENCY_STAGES_MAX + 8] = "LLLRR", room[16];
+	struct grid *t;
+
+	for (uint32_t i = 0; i < p->stages_n; i++)
+		if (pods_have(p, i))
+			strcat(columns, "R");
+	t = grid_new(columns);
+	grid_cell(t, "SLOWEST PODS");
+	grid_cell(t, "GANG");
+	grid_cell(t, "NODE");
+	grid_cell(t, "AGO");
+	grid_cell(t, "ATTEMPTS");
+	for (uint32_t i = 0; i < p->stages_n; i++)
+		if (pods_have(p, i))
+			grid_cell(t, "%s", p->stages[i].name);
+	for (uint32_t k = 0; k < p->pods_n; k++) {
+		const struct latency_pod *pod = &p->pods[k];
+
+		grid_cell(t, "%s/%s", pod->namespace, pod->name);
+		grid_cell(t, "%s", *pod->gang ? pod->gang : "-");
+		grid_cell(t, "%s", pod->node);
+		grid_cell(t, "%s", latency_time(pod->ago_ns, room));
+		grid_cell(t, "%" PRIu64, pod->attempts);
+		for (uint32_t i = 0; i < p->stages_n; i++)
+			if (pods_have(p, i))
+				grid_cell(t, "%s", latency_time(pod->ns[i], room));
+	}
+	grid_print(t, stdout);
+	grid_free(t);
+}
+
+static void print_page(const struct latency_page *p, bool blocks)
+{
+	print_stages(p);
+	if (p->not_followed > 0)
+		printf("\n%" PRIu64 " pod%s not followed: too many at once.\n", p->not_followed,
+		       p->not_followed == 1 ? " was" : "s were");
+	if (!any_placed(p)) {
+		puts("\nNothing was placed yet.");
+		return;
+	}
+	putchar('\n');
+	latency_plot(p, blocks, stdout);
+	if (p->pods_n == 0)
+		return;
+	putchar('\n');
+	print_pods(p);
+}
+
+/* ---- run ------------------------------------------------------------------------------- */
+
+static bool write_svg(const struct options *o, const struct latency_page *p)
+{
+	FILE *out = fopen(o->svg, "we");
+
+	if (out != NULL) {
+		latency_svg(p, out);
+		if (ferror(out) == 0 && fclose(out) == 0)
+			return true;
+	}
+	ctl_usage(o->command, "%s: %s", o->svg, strerror(errno));
+	return false;
+}
+
+static int show(const struct options *o, bool blocks, struct bytes *body)
+{
+	struct latency_page page;
+	char error[800];
+
+	if (!http_get(o->listen, "/latency", body, error, sizeof(error)))
+		return ctl_usage(o->command, "%s; is muster-frontend there? See --listen", error);
+	if (!take_page(body->at, body->n, &page))
+		return ctl_usage(o->command, "%s: the answer is not muster-frontend's", o->listen);
+	if (o->svg != NULL && !write_svg(o, &page))
+		return EXIT_USAGE;
+	if (o->output == OUTPUT_JSON) {
+		fwrite(body->at, 1, body->n, stdout);
+	} else {
+		if (o->follow && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[J", stdout);
+		print_page(&page, blocks);
+	}
+	if (!ctl_flush(o->command))
+		return EXIT_USAGE;
+	return any_placed(&page) ? EXIT_DONE : EXIT_NO;
+}
+
+int latency_main(int argc, char **argv)
+{
+	struct bytes body = {0};
+	struct options o;
+	int code = take_options(&o, argc, argv);
+	bool blocks;
+
+	if (code >= 0)
+		return ctl_flush(argv[0]) ? code : EXIT_USAGE;
+	setlocale(LC_CTYPE, "");
+	blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	while ((code = show(&o, blocks, &body)) != EXIT_USAGE && o.follow) {
+		if (!isatty(STDOUT_FILENO) && o.output == OUTPUT_TEXT)
+			putchar('\n');
+		sleep(1);
+	}
+	bytes_free(&body);
+	return code;
+}

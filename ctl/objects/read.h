@@ -1,0 +1,16 @@
+/* A whole file in memory, unpacked. */
+#ifndef MUSTER_CTL_READ_H
+#define MUSTER_CTL_READ_H
+
+#include "frontend/base/bytes.h"
+
+#include <stdbool.h>
+
+/* More than this, packed or not, is refused: a small .gz can hold any amount. */
+#define READ_BYTES_MAX ((size_t)4 << 30)
+
+/* Append the file to *out; "-" is standard input.  What begins as gzip does is
+ * unpacked, whatever its name.  False: `error` says what is wrong. */
+bool read_whole(const char *path, struct bytes *out, char *error, size_t error_bytes);
+
+#endif

@@ -1,0 +1,499 @@
+#include "ctl/offline/offline.h"
+
+#include "core/filter/judge.h"
+#include "core/daemon/policy.h"
+#include "ctl/objects/admission.h"
+#include "frontend/base/bytes.h"
+#include "ctl/term/ctl.h"
+#include "ipc/segment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The core's time: any will do, it only has to be a time after 0. */
+#define NOW_NS UINT64_C(1000000000)
+
+struct passed_over {
+	char *kind; /* "Secret", with its group "Pod of metrics.k8s.io/v1beta1" */
+	size_t n;
+};
+
+struct offline {
+	struct offline_config config;
+	struct model *model;
+	struct core *core;
+	struct ledger *ledger;
+	size_t ledger_bytes;
+
+	/* The record that model_flush() is filling in; it is applied before the next. */
+	struct record *filling;
+	bool filled;
+	int failed; /* of core_step(), the first */
+	uint64_t sequence;
+
+	/* Bindings that the core asked for and nobody has answered yet. */
+	struct cmd_bind *binds;
+	size_t binds_n, binds_room;
+
+	node_id *nodes;           /* by pod id: where it was placed, ID_NONE */
+	struct reason **pods;     /* by pod id: of lone pods */
+	struct reason **gangs;    /* by gang id */
+	struct limits limits;
+	struct judgement *judgement; /* NULL before the first */
+
+	struct bytes node; /* what admission_node() made last */
+
+	struct passed_over *passed;
+	size_t passed_n;
+};
+
+static const struct limits everything = {
+	/* Room for whatever the files hold; what the core gets is cut to it. */
+	.nodes = UINT32_MAX / 4,
+	.pods = UINT32_MAX / 4,
+	.gangs = UINT32_MAX / 4,
+	.shapes = UINT32_MAX / 4,
+	.names = UINT32_MAX / 4,
+	.resources = RESOURCES_MAX,
+	.name_bytes = UINT64_C(1) << 40,
+	.command_ring_bytes = RECORD_BYTES_MAX * 16,
+};
+
+struct offline *offline_new(const struct offline_config *config)
+{
+	struct offline *o = ctl_alloc(1, sizeof(*o));
+	struct model_config model = {
+		.scheduler_names = config->scheduler_names,
+		.scheduler_names_n = config->scheduler_names_n,
+		.limits = everything,
+		.claims_can_wait = true,
+		.hash_key = {1, 2}, /* who writes the file only slows himself down */
+	};
+
+	o->config = *config;
+	o->model = model_new(&model);
+	o->filling = aligned_alloc(16, RECORD_BYTES_MAX);
+	if (o->model == NULL || o->filling == NULL)
+		ctl_no_memory();
+	return o;
+}
+
+void offline_free(struct offline *o)
+{
+	if (o == NULL)
+		return;
+	if (o->judgement != NULL)
+		judgement_free(o->judgement);
+	free(o->judgement);
+	core_free(o->core);
+	if (o->ledger != NULL)
+		munmap(o->ledger, o->ledger_bytes);
+	model_free(o->model);
+	for (uint32_t i = 0; o->pods != NULL && i < o->limits.pods; i++)
+		free(o->pods[i]);
+	for (uint32_t i = 0; o->gangs != NULL && i < o->limits.gangs; i++)
+		free(o->gangs[i]);
+	for (size_t i = 0; i < o->passed_n; i++)
+		free(o->passed[i].kind);
+	free(o->passed);
+	free(o->pods);
+	free(o->gangs);
+	free(o->nodes);
+	free(o->binds);
+	bytes_free(&o->node);
+	free(o->filling);
+	free(o);
+}
+
+bool offline_score(const char *command, const char *name, enum score_policy *out)
+{
+	if (policy_find(name, out))
+		return true;
+	ctl_usage(command, "--score %s: kube, pack and bestfit are the scores there are", name);
+	return false;
+}
+
+/* ---- objects in --------------------------------------------------------- */
+
+static void pass_over(struct offline *o, const struct object *object)
+{
+	const bool grouped = strchr(object->api_version, '/') != NULL;
+	char kind[256];
+	size_t i = 0;
+
+	snprintf(kind, sizeof(kind), "%s%s%s", object->kind, grouped ? " of " : "", grouped ? object->api_version : "");
+	ctl_plain(kind);
+	while (i < o->passed_n && strcmp(o->passed[i].kind, kind) != 0)
+		i++;
+	if (i == o->passed_n) {
+		o->passed = ctl_grow(o->passed, i + 1, sizeof(*o->passed));
+		o->passed[i] = (struct passed_over){.kind = ctl_copy(kind)};
+		o->passed_n++;
+	}
+	o->passed[i].n++;
+}
+
+static bool put(struct offline *o, struct admission *admission, const struct object *object, char *error,
+                size_t error_bytes)
+{
+	int resource = model_resource_index(o->model, object->api_version, object->kind);
+	struct text json = object->json;
+	struct decode_error e = {0};
+	char where[512];
+	int rc;
+
+	if (resource < 0) {
+		pass_over(o, object);
+		return true;
+	}
+	if (resource == RESOURCE_INDEX_PODS && !admission_pod(admission, object, &json, error, error_bytes))
+		return false;
+	if (resource == RESOURCE_INDEX_NODES)
+		json = admission_node(object, &o->node);
+	rc = model_put(o->model, resource, json.at, json.bytes, &e);
+	if (rc == 0)
+		return true;
+	if (rc == -ENOMEM)
+		ctl_no_memory();
+	object_where(object, where, sizeof(where));
+	snprintf(error, error_bytes, "%s: %s: %s%s%s", where, e.object, e.field, e.field[0] != '\0' ? ": " : "", e.text);
+	return false;
+}
+
+static bool unchanged(void *context, const struct object *object, struct text *json)
+{
+	(void)context;
+	(void)object;
+	(void)json;
+	return true;
+}
+
+bool offline_put_all(struct offline *o, const struct files *files, char *error, size_t error_bytes)
+{
+	return offline_put_changed(o, files, unchanged, NULL, error, error_bytes);
+}
+
+static int names_compare(const void *a, const void *b)
+{
+	const struct object *left = *(const struct object *const *)a, *right = *(const struct object *const *)b;
+	const int order = strcmp(left->namespace, right->namespace);
+
+	return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+/* Pods by their names, as a list of the API server has them: members of a gang that are equally old are taken as they
+ * come.  To be freed. */
+static const struct object **as_listed(const struct files *files, size_t *n)
+{
+	const struct object *objects = files_objects(files, n);
+	const struct object **all = ctl_alloc(*n + 1, sizeof(const struct object *)), **pods = all;
+
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(objects[i].kind, "Pod") != 0)
+			*pods++ = &objects[i];
+	for (size_t i = 0, pods_n = 0; i < *n; i++)
+		if (strcmp(objects[i].kind, "Pod") == 0)
+			pods[pods_n++] = &objects[i];
+	qsort(pods, *n - (size_t)(pods - all), sizeof(const struct object *), names_compare);
+	return all;
+}
+
+bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change, void *context,
+                         char *error, size_t error_bytes)
+{
+	struct admission *admission = admission_new();
+	size_t n;
+	const struct object **objects = as_listed(files, &n);
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < n; i++)
+		if (admission_takes(objects[i]))
+			ok = admission_put(admission, objects[i], error, error_bytes);
+	for (size_t i = 0; ok && i < n; i++) {
+		struct object object = *objects[i];
+
+		if (!admission_takes(&object) && change(context, objects[i], &object.json))
+			ok = put(o, admission, &object, error, error_bytes);
+	}
+	free(objects);
+	admission_free(admission);
+	return ok;
+}
+
+bool offline_put_more(struct offline *o, const struct object *object, char *error, size_t error_bytes)
+{
+	struct decode_error e = {0};
+	int resource = model_resource_index(o->model, object->api_version, object->kind);
+	struct text json = resource == RESOURCE_INDEX_NODES ? admission_node(object, &o->node) : object->json;
+	int rc = resource < 0 ? -EINVAL : model_put(o->model, resource, json.at, json.bytes, &e);
+
+	if (rc == -ENOMEM)
+		ctl_no_memory();
+	if (rc < 0)
+		snprintf(error, error_bytes, "%s: %s: %s", e.object, e.field, e.text);
+	return rc == 0;
+}
+
+bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n, char *error,
+                  size_t error_bytes)
+{
+	for (size_t i = 0; i < paths_n; i++)
+		if (!files_read(files, paths[i], error, error_bytes))
+			return false;
+	return files_check(files, error, error_bytes) && offline_put_all(o, files, error, error_bytes);
+}
+
+const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes)
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < o->passed_n && at < out_bytes; i++)
+		at += (size_t)snprintf(out + at, out_bytes - at, "%s%zu %s", i > 0 ? ", " : "", o->passed[i].n,
+		                       o->passed[i].kind);
+	return out;
+}
+
+/* ---- the core ------------------------------------------------------------ */
+
+static void keep_reason(struct reason **slot, const struct reason *reason)
+{
+	if (*slot == NULL)
+		*slot = ctl_alloc(1, sizeof(**slot));
+	**slot = *reason;
+}
+
+static bool take_command(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	struct offline *o = context;
+
+	(void)bytes;
+	if (kind == CMD_BIND) {
+		const struct cmd_bind *bind = body;
+
+		if (o->binds_n == o->binds_room) {
+			o->binds_room = o->binds_room * 2 + 256;
+			o->binds = ctl_grow(o->binds, o->binds_room, sizeof(*o->binds));
+		}
+		o->binds[o->binds_n++] = *bind;
+	} else if (kind == CMD_REASON) {
+		const struct cmd_reason *why = body;
+
+		if (why->gang != ID_NONE)
+			keep_reason(&o->gangs[why->gang], &why->reason);
+		else
+			keep_reason(&o->pods[why->pod], &why->reason);
+	}
+	return true;
+}
+
+static void step(struct offline *o, enum record_kind kind, struct record *record, size_t body_bytes)
+{
+	int rc;
+
+	record->bytes = (uint32_t)(sizeof(*record) + body_bytes);
+	record->kind = (uint16_t)kind;
+	record->flags = 0;
+	record->epoch = 1;
+	record->sequence = ++o->sequence;
+	record->time_ns = NOW_NS;
+	rc = core_step(o->core, record);
+	if (rc < 0 && o->failed == 0)
+		o->failed = rc;
+}
+
+static void apply_filled(struct offline *o)
+{
+	if (o->filled)
+		step(o, (enum record_kind)o->filling->kind, o->filling, o->filling->bytes - sizeof(*o->filling));
+	o->filled = false;
+}
+
+static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct offline *o = context;
+
+	apply_filled(o);
+	if (body_bytes > RECORD_BYTES_MAX - sizeof(*o->filling))
+		return NULL;
+	o->filling->bytes = (uint32_t)sizeof(*o->filling) + body_bytes;
+	o->filling->kind = (uint16_t)kind;
+	o->filled = true;
+	return o->filling + 1;
+}
+
+static bool flush(struct offline *o)
+{
+	struct model_sink sink = {.reserve = reserve, .context = o};
+	bool all = model_flush(o->model, &sink);
+
+	apply_filled(o);
+	return all && o->failed == 0;
+}
+
+/* Every Binding is accepted, in the order in which they were sent; claims that waited for
+ * the pod are taken. */
+static void answer_binds(struct offline *o)
+{
+	struct {
+		struct record record;
+		struct result result;
+	} answer;
+
+	for (size_t i = 0; i < o->binds_n; i++) {
+		struct cmd_bind bind = o->binds[i];
+
+		o->nodes[bind.pod] = bind.node;
+		answer.result = (struct result){
+			.pod = bind.pod,
+			.generation = bind.pod_generation,
+			.node = bind.node,
+			.attempt = bind.attempt,
+		};
+		step(o, RESULT_BOUND, &answer.record, sizeof(answer.result));
+		model_bind_begin(o->model, bind.pod, bind.pod_generation, bind.node);
+		model_assume(o->model, bind.pod, bind.pod_generation, bind.node);
+	}
+	o->binds_n = 0;
+	/* Claims that wait find others' volumes taken. */
+	if (!flush(o) && o->failed == 0)
+		o->failed = -ENOSPC;
+}
+
+static uint32_t at_least(uint64_t n)
+{
+	return n > UINT32_MAX / 4 ? UINT32_MAX / 4 : n < 16 ? 16 : (uint32_t)n;
+}
+
+/* Exactly what the model holds, so that no answer depends on a limit. */
+static struct limits cut_limits(const struct model *m)
+{
+	struct limits limits = everything;
+	struct model_counts counts;
+
+	model_counts(m, &counts);
+	limits.nodes = at_least(counts.node_slots);
+	limits.pods = at_least(counts.pods);
+	limits.gangs = at_least(counts.gangs + counts.pods);
+	limits.shapes = at_least(counts.shape_slots + counts.pods_with_volumes);
+	limits.names = at_least(counts.names + RESOURCES_MAX);
+	/* A node's or gang's name has at most 253 + 1 + 63 bytes by Kubernetes' rules. */
+	limits.name_bytes = ((uint64_t)limits.nodes + limits.gangs + limits.names) * 1024;
+	return limits;
+}
+
+static bool start_core(struct offline *o, char *error, size_t error_bytes)
+{
+	struct core_config config = {
+		.limits = o->limits,
+		.score = o->config.score,
+		.once = true,
+		.emit = take_command,
+		.context = o,
+	};
+	const char *what = "";
+	uint64_t bytes = core_ledger_bytes(&o->limits, &what);
+	void *memory;
+
+	if (bytes == 0) {
+		snprintf(error, error_bytes, "the objects are too many for one core: %s", what);
+		return false;
+	}
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		ctl_no_memory();
+	o->ledger = memory;
+	o->ledger_bytes = bytes;
+	o->core = core_new(&config, o->ledger);
+	if (o->core == NULL)
+		ctl_no_memory();
+	return true;
+}
+
+bool offline_start(struct offline *o, char *error, size_t error_bytes)
+{
+	model_settle(o->model);
+	o->limits = cut_limits(o->model);
+	o->nodes = ctl_alloc(o->limits.pods, sizeof(*o->nodes));
+	memset(o->nodes, 0xff, o->limits.pods * sizeof(*o->nodes));
+	o->pods = ctl_alloc(o->limits.pods, sizeof(struct reason *));
+	o->gangs = ctl_alloc(o->limits.gangs, sizeof(struct reason *));
+	if (model_set_limits(o->model, &o->limits) < 0) {
+		snprintf(error, error_bytes, "the model holds more than it counts");
+		return false;
+	}
+	if (!start_core(o, error, error_bytes))
+		return false;
+	model_restart(o->model);
+	model_set_synced(o->model);
+	if (flush(o))
+		return true;
+	snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
+	return false;
+}
+
+bool offline_place(struct offline *o, char *error, size_t error_bytes)
+{
+	if (!offline_start(o, error, error_bytes))
+		return false;
+	while (o->failed == 0 && core_wants_plan(o->core)) {
+		struct record plan;
+
+		step(o, EVENT_PLAN, &plan, 0);
+		answer_binds(o);
+	}
+	if (o->failed < 0)
+		snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
+	return o->failed == 0;
+}
+
+const struct judgement *offline_judge(struct offline *o, pod_id pod)
+{
+	if (o->judgement == NULL) {
+		o->judgement = ctl_alloc(1, sizeof(*o->judgement));
+		if (judgement_init(o->judgement, &o->limits, false) < 0)
+			ctl_no_memory();
+	}
+	return core_verdict(o->core, pod, o->judgement) == 0 ? o->judgement : NULL;
+}
+
+/* ---- answers -------------------------------------------------------------- */
+
+struct model *offline_own_model(struct offline *o)
+{
+	return o->model;
+}
+
+const struct model *offline_model(const struct offline *o)
+{
+	return o->model;
+}
+
+const struct ledger *offline_ledger(const struct offline *o)
+{
+	return o->ledger;
+}
+
+const char *offline_node_name(const struct offline *o, node_id node)
+{
+	const char *base = (const char *)o->ledger + o->ledger->nodes_offset;
+
+	return model_node(o->model, node, ((const struct node_row *)(const void *)base)[node].generation);
+}
+
+const char *offline_node(const struct offline *o, pod_id pod)
+{
+	if (pod >= o->limits.pods || o->nodes[pod] == ID_NONE)
+		return NULL;
+	return offline_node_name(o, o->nodes[pod]);
+}
+
+const struct reason *offline_reason(const struct offline *o, const struct pod_view *pod)
+{
+	if (pod->gang_id == ID_NONE)
+		return pod->id < o->limits.pods ? o->pods[pod->id] : NULL;
+	return pod->gang_id < o->limits.gangs ? o->gangs[pod->gang_id] : NULL;
+}

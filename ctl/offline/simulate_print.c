@@ -1,0 +1,126 @@
+/* The answers of simulate as JSON (a contract, see the design, section 7) or as
+ * tables. */
+#include "ctl/offline/simulate.h"
+#include "ctl/term/grid.h"
+#include "ctl/term/print.h"
+#include "ipc/states.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *name_text(const void *context, uint32_t name)
+{
+	return model_name(context, name);
+}
+
+static cJSON *placement_json(const struct placement *p)
+{
+	cJSON *o = json_checked(cJSON_CreateObject());
+
+	json_add_text(o, "pod", p->pod);
+	if (p->node != NULL)
+		json_add_text(o, "node", p->node);
+	else
+		json_checked(cJSON_AddNullToObject(o, "node"));
+	if (p->gang != NULL)
+		json_add_text(o, "gang", p->gang);
+	if (p->reason != NULL)
+		json_add_text(o, "reason", p->reason);
+	return o;
+}
+
+static cJSON *gang_json(const struct model *model, const struct gang_result *g)
+{
+	cJSON *o = json_checked(cJSON_CreateObject());
+
+	json_add_text(o, "gang", g->gang);
+	json_add_text(o, "dialect", g->dialect);
+	json_add_number(o, "quorum", g->quorum);
+	json_add_number(o, "members", g->members);
+	json_add_number(o, "placed", g->placed);
+	json_add_text(o, "state", gang_state_text(g->state));
+	if (g->reason != NULL) {
+		json_add_text(o, "reason", g->reason);
+		json_add_shortfalls(o, &g->why, name_text, model);
+	}
+	return o;
+}
+
+static void print_json(const struct simulation *s)
+{
+	fputs("{\"placements\": [", stdout);
+	for (size_t i = 0; i < s->placements_n; i++)
+		json_print_line(placement_json(&s->placements[i]), i == 0);
+	fputs("],\n \"gangs\": [", stdout);
+	for (size_t i = 0; i < s->gangs_n; i++)
+		json_print_line(gang_json(s->model, &s->gangs[i]), i == 0);
+	fputs("]}\n", stdout);
+}
+
+static void print_placements(const struct simulation *s)
+{
+	struct grid *t = grid_new("LLLL");
+
+	grid_cell(t, "POD");
+	grid_cell(t, "NODE");
+	grid_cell(t, "GANG");
+	grid_cell(t, "REASON");
+	for (size_t i = 0; i < s->placements_n; i++) {
+		const struct placement *p = &s->placements[i];
+
+		grid_cell(t, "%s", p->pod);
+		grid_cell(t, "%s", p->node != NULL ? p->node : "-");
+		grid_cell(t, "%s", p->gang != NULL ? p->gang : "-");
+		/* What a gang waits for is in its own table. */
+		grid_cell(t, "%s", p->reason == NULL ? "" : p->with_gang ? "waits with its gang" : p->reason);
+	}
+	grid_print(t, stdout);
+	grid_free(t);
+}
+
+static void print_gangs(const struct simulation *s)
+{
+	struct grid *t = grid_new("LLRRRL");
+
+	grid_cell(t, "GANG");
+	grid_cell(t, "STATE");
+	grid_cell(t, "QUORUM");
+	grid_cell(t, "MEMBERS");
+	grid_cell(t, "PLACED");
+	grid_cell(t, "REASON");
+	for (size_t i = 0; i < s->gangs_n; i++) {
+		const struct gang_result *g = &s->gangs[i];
+
+		grid_cell(t, "%s", g->gang);
+		grid_cell(t, "%s", gang_state_text(g->state));
+		grid_cell(t, "%" PRIu32, g->quorum);
+		grid_cell(t, "%" PRIu32, g->members);
+		grid_cell(t, "%" PRIu32, g->placed);
+		grid_cell(t, "%s", g->reason != NULL ? g->reason : "");
+	}
+	fputc('\n', stdout);
+	grid_print(t, stdout);
+	grid_free(t);
+}
+
+static void print_text(const struct simulation *s)
+{
+	size_t pending = s->placements_n - s->leaving_n, gangs = 0;
+
+	if (s->placements_n > 0)
+		print_placements(s);
+	if (s->gangs_n > 0)
+		print_gangs(s);
+	for (size_t i = 0; i < s->gangs_n; i++)
+		gangs += s->gangs[i].state == GANG_PLACED;
+	printf("%s%zu of %zu pending pods placed, %zu of %zu gangs\n", s->placements_n + s->gangs_n > 0 ? "\n" : "",
+	       pending - s->waiting_n, pending, gangs, s->gangs_n);
+}
+
+void simulation_print(const struct simulation *s, enum output output)
+{
+	if (output == OUTPUT_JSON)
+		print_json(s);
+	else
+		print_text(s);
+}

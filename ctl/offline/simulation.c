@@ -1,0 +1,186 @@
+/* From the tables of model and core to sorted answers. */
+#include "ctl/offline/simulate.h"
+#include "frontend/dialect/reason.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct building {
+	struct simulation *s;
+	const struct offline *o;
+	size_t room;
+	const char **refusals; /* by gang id: of its first refused member */
+	uint32_t *pending;     /* by gang id */
+	uint32_t gangs_max;
+};
+
+static char *print_reason(const struct model *model, const struct reason *reason, const struct reason_about *about)
+{
+	struct reason_names names = reason_names_of(model);
+	size_t n;
+	char *text;
+
+	if (reason == NULL || reason->why == WHY_NONE)
+		return ctl_copy(about->refusal[0] != '\0' ? about->refusal : "not looked at");
+	n = reason_text(reason, about, &names, NULL, 0);
+	text = ctl_alloc(n + 1, 1);
+	reason_text(reason, about, &names, text, n + 1);
+	return text;
+}
+
+/* Why a gang is refused: its own object, or the first of its pods that is. */
+static const char *gang_refusal(const struct building *b, gang_id id, const struct gang_view *gang)
+{
+	if (gang->refusal[0] != '\0')
+		return gang->refusal;
+	return b->refusals[id] != NULL ? b->refusals[id] : "";
+}
+
+static const struct gang_row *gang_row(const struct ledger *ledger, gang_id id)
+{
+	const char *base = (const char *)ledger;
+
+	return (const struct gang_row *)(const void *)(base + ledger->gangs_offset) + id;
+}
+
+static void note_refusal(void *context, const struct pod_view *pod)
+{
+	struct building *b = context;
+
+	if (pod->gang_id < b->gangs_max && pod->refusal[0] != '\0' && b->refusals[pod->gang_id] == NULL)
+		b->refusals[pod->gang_id] = pod->refusal;
+}
+
+/* Why a pod waits, which may be its own: the gang is placed without it. */
+static char *pod_reason(const struct building *b, const struct pod_view *pod, const struct gang_row *row,
+                        const struct placement *p)
+{
+	struct reason_about about = {.gang = p->gang, .refusal = pod->refusal};
+	struct gang_view gang;
+
+	if (pod->deleting)
+		return ctl_copy("is being deleted");
+	if (row != NULL && !p->with_gang && (pod->refusal[0] != '\0' || pod->gated)) {
+		about.gang = NULL;
+		return print_reason(b->s->model, &(struct reason){.why = pod->gated ? WHY_GATED : WHY_REFUSED}, &about);
+	}
+	if (row != NULL && model_gang(b->s->model, pod->gang_id, row->generation, &gang)) {
+		about.texts = gang.texts;
+		if (about.refusal[0] == '\0')
+			about.refusal = gang_refusal(b, pod->gang_id, &gang);
+	}
+	return print_reason(b->s->model, offline_reason(b->o, pod), &about);
+}
+
+static void add_pod(void *context, const struct pod_view *pod)
+{
+	struct building *b = context;
+	struct simulation *s = b->s;
+	const struct gang_row *row = pod->gang_id < b->gangs_max ? gang_row(offline_ledger(b->o), pod->gang_id) : NULL;
+	struct placement *p;
+
+	if (!pod->ours || pod->node[0] != '\0')
+		return;
+	if (s->placements_n == b->room) {
+		b->room = b->room * 2 + 256;
+		s->placements = ctl_grow(s->placements, b->room, sizeof(*s->placements));
+	}
+	p = &s->placements[s->placements_n++];
+	if (row != NULL && !pod->deleting)
+		b->pending[pod->gang_id]++;
+	*p = (struct placement){
+		.pod = ctl_print("%s/%s", pod->namespace, pod->name),
+		.node = offline_node(b->o, pod->id),
+		.queued = !pod->deleting && !pod->gated && pod->refusal[0] == '\0',
+		.priority = pod->priority,
+		.created_ns = pod->created_ns,
+	};
+	if (pod->gang[0] != '\0')
+		p->gang = ctl_print("%s/%s", pod->namespace, pod->gang);
+	if (p->node != NULL)
+		return;
+	p->with_gang = row != NULL && row->state != GANG_PLACED && !pod->deleting;
+	p->reason = pod_reason(b, pod, row, p);
+	if (pod->deleting)
+		s->leaving_n++;
+	else
+		s->waiting_n++;
+}
+
+static void add_gang(struct building *b, gang_id id)
+{
+	struct simulation *s = b->s;
+	const struct gang_row *row = gang_row(offline_ledger(b->o), id);
+	struct gang_result *g = &s->gangs[s->gangs_n];
+	struct reason_about about;
+	struct gang_view view;
+
+	if (row->generation == 0 || !model_gang(s->model, id, row->generation, &view))
+		return;
+	s->gangs_n++;
+	*g = (struct gang_result){
+		.gang = ctl_print("%s/%s", view.namespace, view.name),
+		.dialect = view.dialect,
+		.state = (enum gang_state)row->state,
+		.quorum = row->quorum,
+		.members = row->members,
+		.placed = row->bound,
+		.pending = b->pending[id],
+		.priority = row->priority,
+		.created_ns = row->created_ns,
+		.standing = (enum gang_standing)row->standing,
+		.why = row->reason,
+	};
+	about = (struct reason_about){.gang = g->gang, .refusal = gang_refusal(b, id, &view), .texts = view.texts};
+	if (g->state != GANG_PLACED || (row->reason.why != WHY_NONE && g->members > g->placed))
+		g->reason = print_reason(s->model, &row->reason, &about);
+}
+
+static int compare_placements(const void *a, const void *b)
+{
+	return strcmp(((const struct placement *)a)->pod, ((const struct placement *)b)->pod);
+}
+
+static int compare_gangs(const void *a, const void *b)
+{
+	return strcmp(((const struct gang_result *)a)->gang, ((const struct gang_result *)b)->gang);
+}
+
+struct simulation *simulation_new(const struct offline *o)
+{
+	struct simulation *s = ctl_alloc(1, sizeof(*s));
+	struct building b = {.s = s, .o = o, .gangs_max = offline_ledger(o)->limits.gangs};
+
+	s->model = offline_model(o);
+	b.refusals = ctl_alloc(b.gangs_max, sizeof(*b.refusals));
+	b.pending = ctl_alloc(b.gangs_max, sizeof(*b.pending));
+	s->gangs = ctl_alloc(b.gangs_max, sizeof(*s->gangs));
+	model_each_pod(s->model, note_refusal, &b);
+	model_each_pod(s->model, add_pod, &b);
+	for (gang_id id = 0; id < b.gangs_max; id++)
+		add_gang(&b, id);
+	if (s->placements_n > 0)
+		qsort(s->placements, s->placements_n, sizeof(*s->placements), compare_placements);
+	if (s->gangs_n > 0)
+		qsort(s->gangs, s->gangs_n, sizeof(*s->gangs), compare_gangs);
+	free(b.refusals);
+	free(b.pending);
+	return s;
+}
+
+void simulation_free(struct simulation *s)
+{
+	for (size_t i = 0; i < s->placements_n; i++) {
+		free(s->placements[i].pod);
+		free(s->placements[i].gang);
+		free(s->placements[i].reason);
+	}
+	for (size_t i = 0; i < s->gangs_n; i++) {
+		free(s->gangs[i].gang);
+		free(s->gangs[i].reason);
+	}
+	free(s->placements);
+	free(s->gangs);
+	free(s);
+}

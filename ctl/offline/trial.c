@@ -1,0 +1,230 @@
+#include "ctl/offline/trial.h"
+
+#include "ctl/term/ctl.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct changing {
+	const struct change *change;
+	char *text;       /* of the object that was changed last */
+	uint32_t ended;
+	const struct object *bad; /* one that can't be changed, NULL */
+};
+
+static cJSON *parse(const struct object *object)
+{
+	return cJSON_ParseWithLength(object->json.at, object->json.bytes);
+}
+
+/* The model takes some texts that cJSON does not: half a pair of surrogates. */
+static bool cannot_parse(const struct object *object, char *error, size_t error_bytes)
+{
+	char where[512];
+
+	snprintf(error, error_bytes, "%s: %s %s can't be parsed, so it can't be tried in another form",
+	         object_where(object, where, sizeof(where)), object->kind, object->name);
+	return false;
+}
+
+static const char *text_at(const cJSON *o, const char *outer, const char *inner)
+{
+	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, outer), inner));
+}
+
+/* ---- nodes ------------------------------------------------------------------------ */
+
+/* The node's JSON under another name, as one that has just come: nothing attached to it.  NULL: it can't be parsed. */
+static char *node_copy(const struct object *like, const char *name)
+{
+	cJSON *o = parse(like), *meta = cJSON_GetObjectItemCaseSensitive(o, "metadata");
+	cJSON *labels = cJSON_GetObjectItemCaseSensitive(meta, "labels"), *host;
+	char *text;
+
+	if (o == NULL)
+		return NULL;
+	cJSON_ReplaceItemInObjectCaseSensitive(meta, "name", cJSON_CreateString(name));
+	cJSON_DeleteItemFromObjectCaseSensitive(meta, "uid");
+	cJSON_DeleteItemFromObjectCaseSensitive(meta, "resourceVersion");
+	host = cJSON_GetObjectItemCaseSensitive(labels, "kubernetes.io/hostname");
+	if (host != NULL)
+		cJSON_ReplaceItemInObjectCaseSensitive(labels, "kubernetes.io/hostname", cJSON_CreateString(name));
+	cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "status"), "volumesAttached");
+	text = cJSON_PrintUnformatted(o);
+	cJSON_Delete(o);
+	if (text == NULL)
+		ctl_no_memory();
+	return text;
+}
+
+static bool nodes_add(struct offline *offline, const struct change *c, char *error, size_t error_bytes)
+{
+	uint32_t number = 0;
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && i < c->nodes; i++) {
+		char name[256], *text;
+		struct object more = *c->like;
+
+		do
+			snprintf(name, sizeof(name), "%.200s-more-%u", c->like->name, ++number);
+		while (model_node_id(offline_model(offline), (struct text){name, strlen(name)}) != ID_NONE);
+		text = node_copy(c->like, name);
+		if (text == NULL)
+			return cannot_parse(c->like, error, error_bytes);
+		more.json = (struct text){text, strlen(text)};
+		more.name = name;
+		ok = offline_put_more(offline, &more, error, error_bytes);
+		free(text);
+	}
+	return ok;
+}
+
+/* ---- pods ------------------------------------------------------------------------- */
+
+static int64_t seconds_of(const char *text)
+{
+	struct tm tm = {0};
+
+	return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) != NULL ? (int64_t)timegm(&tm) : 0;
+}
+
+int64_t pod_known_end(const struct object *pod)
+{
+	cJSON *o = parse(pod);
+	const cJSON *spec = cJSON_GetObjectItemCaseSensitive(o, "spec");
+	const cJSON *deadline = cJSON_GetObjectItemCaseSensitive(spec, "activeDeadlineSeconds");
+	const char *node = text_at(o, "spec", "nodeName"), *phase = text_at(o, "status", "phase");
+	int64_t start = seconds_of(text_at(o, "status", "startTime")), end = 0;
+
+	/* The API server takes no more than 32 bits. */
+	if (node != NULL && *node && start > 0 && cJSON_IsNumber(deadline) && deadline->valuedouble >= 0 &&
+	    deadline->valuedouble <= INT32_MAX &&
+	    (phase == NULL || (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)))
+		end = start + (int64_t)deadline->valuedouble;
+	cJSON_Delete(o);
+	return end;
+}
+
+static bool is_kind(const struct object *o, const char *kind)
+{
+	return strcmp(o->kind, kind) == 0;
+}
+
+/* The object with that priority; of pods, and of groups that have one of their own. */
+static void prefer(struct changing *g, const struct object *object, struct text *json)
+{
+	cJSON *o = parse(object), *spec = cJSON_GetObjectItemCaseSensitive(o, "spec");
+
+	if (o == NULL)
+		g->bad = object;
+	if (spec != NULL) {
+		cJSON_DeleteItemFromObjectCaseSensitive(spec, "priority");
+		cJSON_AddNumberToObject(spec, "priority", g->change->priority);
+		free(g->text);
+		g->text = cJSON_PrintUnformatted(o);
+		if (g->text == NULL)
+			ctl_no_memory();
+		*json = (struct text){g->text, strlen(g->text)};
+	}
+	cJSON_Delete(o);
+}
+
+static bool is_favoured(const struct change *c, const struct object *object, const struct offline *base)
+{
+	struct pod_view pod;
+	const char *slash = strchr(c->favoured, '/');
+	size_t namespace = (size_t)(slash - c->favoured);
+
+	if (strlen(object->namespace) != namespace || strncmp(object->namespace, c->favoured, namespace) != 0)
+		return false;
+	if (!is_kind(object, "Pod")) /* a group of Kubernetes' own */
+		return is_kind(object, "PodGroup") && strncmp(object->api_version, "scheduling.k8s.io/", 18) == 0 &&
+		       strcmp(object->name, slash + 1) == 0;
+	return model_pod_by_name(offline_model(base), object->namespace, object->name, &pod) &&
+	       strcmp(pod.gang[0] != '\0' ? pod.gang : pod.name, slash + 1) == 0 && pod.node[0] == '\0';
+}
+
+struct applying {
+	struct changing changing;
+	const struct offline *base; /* knows which pods are the gang's; NULL: not asked for */
+};
+
+static bool apply(void *context, const struct object *object, struct text *json)
+{
+	struct applying *a = context;
+	const struct change *c = a->changing.change;
+
+	if (c->ended_s > 0 && is_kind(object, "Pod")) {
+		int64_t end = pod_known_end(object);
+
+		if (end > 0 && end <= c->ended_s) {
+			a->changing.ended++;
+			return false;
+		}
+	}
+	if (a->base != NULL && is_favoured(c, object, a->base))
+		prefer(&a->changing, object, json);
+	return true;
+}
+
+/* ---- worlds ------------------------------------------------------------------------- */
+
+bool world_make(const struct trial_config *config, const struct change *change, struct world *out, char *error,
+                size_t error_bytes)
+{
+	struct applying a = {.changing = {.change = change}};
+	struct offline *base = NULL;
+	bool ok = true;
+
+	error[0] = '\0';
+	*out = (struct world){.offline = offline_new(&config->offline)};
+	if (change->favoured != NULL) {
+		base = offline_new(&config->offline);
+		ok = offline_put_all(base, config->files, error, error_bytes);
+		a.base = base;
+	}
+	ok = ok && offline_put_changed(out->offline, config->files, apply, &a, error, error_bytes) &&
+	     (a.changing.bad == NULL || cannot_parse(a.changing.bad, error, error_bytes)) &&
+	     nodes_add(out->offline, change, error, error_bytes) && offline_place(out->offline, error, error_bytes);
+	if (ok)
+		out->answers = simulation_new(out->offline);
+	out->ended = a.changing.ended;
+	free(a.changing.text);
+	offline_free(base);
+	return ok;
+}
+
+void world_free(struct world *w)
+{
+	if (w->answers != NULL)
+		simulation_free(w->answers);
+	offline_free(w->offline);
+	*w = (struct world){0};
+}
+
+const struct gang_result *world_gang(const struct world *w, const char *name)
+{
+	for (size_t i = 0; i < w->answers->gangs_n; i++)
+		if (strcmp(w->answers->gangs[i].gang, name) == 0)
+			return &w->answers->gangs[i];
+	return NULL;
+}
+
+bool trial_starts(const struct trial_config *config, const struct change *change, const char *gang)
+{
+	const struct gang_result *g;
+	struct world w;
+	char error[1024];
+	bool starts = false;
+
+	if (world_make(config, change, &w, error, sizeof(error))) {
+		g = world_gang(&w, gang);
+		starts = g != NULL && g->state == GANG_PLACED;
+	}
+	world_free(&w);
+	return starts;
+}

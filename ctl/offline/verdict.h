@@ -1,0 +1,44 @@
+/* What each node says of one pod, in kube-scheduler's words and ready to be printed. */
+#ifndef MUSTER_CTL_VERDICT_H
+#define MUSTER_CTL_VERDICT_H
+
+#include "ctl/offline/offline.h"
+#include "ctl/term/ctl.h"
+#include "frontend/dialect/reason.h"
+
+/* A node that exists; sorted by name. */
+struct verdict_node {
+	const char *name;
+	node_id id;
+};
+
+struct node_verdict {
+	const char *node;
+	bool feasible;
+	uint32_t score;       /* when feasible */
+	const char **reasons; /* else: sorted, pieces of verdict.parts */
+	size_t reasons_n;
+};
+
+struct verdict {
+	char *pod;     /* "ns/name" */
+	char *message; /* of FailedScheduling; NULL when a node is feasible */
+	struct node_verdict *nodes; /* sorted by name */
+	size_t nodes_n, feasible_n;
+	struct reason_part *parts; /* each text once; the texts are owned */
+	size_t parts_n;
+};
+
+/* The nodes of a core that was started; to be freed. */
+struct verdict_node *verdict_nodes(const struct offline *o, size_t *n);
+
+/* `j` is the judgement of that pod, or NULL of one that is refused; nodes_n nodes. */
+void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod, const struct judgement *j,
+                  const struct verdict_node *nodes, size_t nodes_n);
+void verdict_free(struct verdict *v);
+
+/* One as an object, or all as an array if `many`. */
+void verdict_print_json(const struct verdict *v, size_t n, bool many);
+void verdict_print_table(const struct verdict *v);
+
+#endif

@@ -1,0 +1,101 @@
+/* Verdicts as JSON (a contract, see the design, section 7) or as tables. */
+#include "frontend/base/bytes.h"
+#include "ctl/term/grid.h"
+#include "ctl/term/print.h"
+#include "ctl/offline/verdict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static cJSON *node_json(const struct node_verdict *n)
+{
+	cJSON *o = json_checked(cJSON_CreateObject());
+
+	json_add_text(o, "node", n->node);
+	json_checked(cJSON_AddBoolToObject(o, "feasible", n->feasible));
+	if (n->feasible) {
+		json_add_number(o, "score", n->score);
+	} else {
+		cJSON *list = json_checked(cJSON_AddArrayToObject(o, "reasons"));
+
+		for (size_t i = 0; i < n->reasons_n; i++)
+			cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(n->reasons[i])));
+	}
+	return o;
+}
+
+static void print_text(const char *text)
+{
+	cJSON *value = json_checked(text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+	char *printed = cJSON_PrintUnformatted(value);
+
+	if (printed == NULL)
+		ctl_no_memory();
+	fputs(printed, stdout);
+	cJSON_free(printed);
+	cJSON_Delete(value);
+}
+
+static void print_one(const struct verdict *v)
+{
+	fputs("{\"pod\": ", stdout);
+	print_text(v->pod);
+	fputs(", \"message\": ", stdout);
+	print_text(v->message);
+	fputs(",\n \"nodes\": [", stdout);
+	for (size_t i = 0; i < v->nodes_n; i++)
+		json_print_line(node_json(&v->nodes[i]), i == 0);
+	fputs("]}", stdout);
+}
+
+void verdict_print_json(const struct verdict *v, size_t n, bool many)
+{
+	if (many)
+		fputs("[", stdout);
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			fputs(",\n", stdout);
+		print_one(&v[i]);
+	}
+	fputs(many ? "]\n" : "\n", stdout);
+}
+
+static void print_reasons(struct grid *t, const struct node_verdict *n)
+{
+	struct bytes text = {0};
+
+	for (size_t i = 0; i < n->reasons_n; i++) {
+		if (i > 0)
+			bytes_put(&text, ", ");
+		bytes_put(&text, n->reasons[i]);
+	}
+	grid_cell(t, "%.*s", (int)text.n, text.n > 0 ? text.at : "");
+	bytes_free(&text);
+}
+
+void verdict_print_table(const struct verdict *v)
+{
+	struct grid *t = grid_new("LLRL");
+
+	ctl_say("%s: %zu of %zu nodes feasible\n", v->pod, v->feasible_n, v->nodes_n);
+	if (v->message != NULL)
+		ctl_say("%s\n", v->message);
+	grid_cell(t, "NODE");
+	grid_cell(t, "FEASIBLE");
+	grid_cell(t, "SCORE");
+	grid_cell(t, "REASONS");
+	for (size_t i = 0; i < v->nodes_n; i++) {
+		const struct node_verdict *n = &v->nodes[i];
+
+		grid_cell(t, "%s", n->node);
+		grid_cell(t, "%s", n->feasible ? "yes" : "no");
+		if (n->feasible)
+			grid_cell(t, "%" PRIu32, n->score);
+		else
+			grid_cell(t, "%s", "");
+		print_reasons(t, n);
+	}
+	if (v->nodes_n > 0)
+		grid_print(t, stdout);
+	grid_free(t);
+}

@@ -1,0 +1,211 @@
+#include "ctl/replay/replay_say.h"
+
+#include "core/shm/records.h"
+#include "ctl/term/ctl.h"
+#include "frontend/dialect/reason.h"
+#include "ipc/states.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct names {
+	struct limits limits;
+	char **nodes, **pods, **gangs, **texts; /* by id; NULL: none */
+};
+
+static char **table_new(uint32_t n)
+{
+	return ctl_alloc(n, sizeof(char *));
+}
+
+struct names *names_new(const struct limits *limits)
+{
+	struct names *names = ctl_alloc(1, sizeof(*names));
+
+	names->limits = *limits;
+	names->nodes = table_new(limits->nodes);
+	names->pods = table_new(limits->pods);
+	names->gangs = table_new(limits->gangs);
+	names->texts = table_new(limits->names);
+	return names;
+}
+
+static void table_free(char **table, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		free(table[i]);
+	free(table);
+}
+
+void names_free(struct names *names)
+{
+	table_free(names->nodes, names->limits.nodes);
+	table_free(names->pods, names->limits.pods);
+	table_free(names->gangs, names->limits.gangs);
+	table_free(names->texts, names->limits.names);
+	free(names);
+}
+
+/* ---- what it hears ------------------------------------------------------------------------ */
+
+static void keep(char **slot, const char *text, uint32_t bytes)
+{
+	if (*slot != NULL && strlen(*slot) == bytes && memcmp(*slot, text, bytes) == 0)
+		return;
+	free(*slot);
+	*slot = ctl_alloc(bytes + 1u, 1);
+	memcpy(*slot, text, bytes);
+}
+
+void names_follow(struct names *names, const struct record *record)
+{
+	const struct limits *l = &names->limits;
+	struct name_record name;
+	struct node_record node;
+	struct gang_record gang;
+	struct pod_record pod;
+
+	switch (record->kind) {
+	case EVENT_NAME:
+		if (record_name(record, l, &name) == NULL)
+			keep(&names->texts[name.body->id], name.text, name.body->bytes);
+		break;
+	case EVENT_NODE:
+		if (record_node(record, l, &node) == NULL)
+			keep(&names->nodes[node.body->node], node.name, node.body->name_bytes);
+		break;
+	case EVENT_GANG:
+		if (record_gang(record, l, &gang) == NULL)
+			keep(&names->gangs[gang.body->gang], gang.name, gang.body->name_bytes);
+		break;
+	case EVENT_POD:
+		if (record_pod(record, l, &pod) == NULL)
+			keep(&names->pods[pod.body->pod], pod.name, pod.body->name_bytes);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- what it says -------------------------------------------------------------------------- */
+
+static const char *name_of(char *const *table, uint32_t n, uint32_t id)
+{
+	return id < n && table[id] != NULL ? table[id] : "?";
+}
+
+static const char *text_of(const void *context, uint32_t id)
+{
+	static const char *const columns[] = {"cpu", "memory", "ephemeral-storage", "pods"};
+	const struct names *names = context;
+
+	return id < RESOURCE_EXTENDED ? columns[id] : name_of(names->texts, names->limits.names, id);
+}
+
+static void say_bind(const struct names *names, uint16_t kind, const struct cmd_bind *c, char *out, size_t out_bytes)
+{
+	const char *what = kind == CMD_TAKE_BACK ? "take back the binding of" : kind == CMD_BIND ? "bind" : "bind again";
+
+	snprintf(out, out_bytes, "%s %s to %s, attempt %u", what, name_of(names->pods, names->limits.pods, c->pod),
+	         name_of(names->nodes, names->limits.nodes, c->node), c->attempt);
+}
+
+static void say_gang(const struct names *names, const struct cmd_gang *c, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "gang %s is %s: quorum %u, %u members, %u bound",
+	         name_of(names->gangs, names->limits.gangs, c->gang), gang_state_text(c->state), c->quorum, c->members,
+	         c->bound);
+}
+
+static void say_reason(const struct names *names, const struct cmd_reason *c, char *out, size_t out_bytes)
+{
+	const struct reason_names texts = {.resource = text_of, .taint = text_of, .context = names};
+	bool lone = c->gang == ID_NONE;
+	const char *who = lone ? name_of(names->pods, names->limits.pods, c->pod) :
+	                         name_of(names->gangs, names->limits.gangs, c->gang);
+	const struct reason_about about = {.gang = lone ? NULL : who, .refusal = "refused"};
+	int used = snprintf(out, out_bytes, "%s %s waits: ", lone ? "pod" : "gang", who);
+
+	if (used > 0 && (size_t)used < out_bytes)
+		reason_text(&c->reason, &about, &texts, out + used, out_bytes - (size_t)used);
+}
+
+static void say_claim(const struct names *names, const struct cmd_claim *c, char *out, size_t out_bytes)
+{
+	const char *node = c->node == ID_NONE ? "nowhere" : name_of(names->nodes, names->limits.nodes, c->node);
+
+	snprintf(out, out_bytes, "claim of %s: %s", name_of(names->pods, names->limits.pods, c->pod), node);
+}
+
+static size_t command_bytes(uint16_t kind)
+{
+	switch ((enum record_kind)kind) {
+	case CMD_BIND:
+	case CMD_BIND_AGAIN:
+	case CMD_TAKE_BACK: return sizeof(struct cmd_bind);
+	case CMD_GANG: return sizeof(struct cmd_gang);
+	case CMD_CLAIM: return sizeof(struct cmd_claim);
+	default: return sizeof(struct cmd_reason);
+	}
+}
+
+const char *say_command(const struct names *names, uint16_t kind, const void *body, uint32_t bytes, char *out,
+                        size_t out_bytes)
+{
+	union {
+		struct cmd_bind bind;
+		struct cmd_gang gang;
+		struct cmd_reason reason;
+		struct cmd_claim claim;
+	} c;
+	size_t wanted = command_bytes(kind);
+
+	if (bytes != wanted) {
+		snprintf(out, out_bytes, "%s with a body of %u bytes", record_kind_text(kind), bytes);
+		return out;
+	}
+	memcpy(&c, body, wanted);
+	if (record_is_bind(kind))
+		say_bind(names, kind, &c.bind, out, out_bytes);
+	else if (kind == CMD_GANG)
+		say_gang(names, &c.gang, out, out_bytes);
+	else if (kind == CMD_CLAIM)
+		say_claim(names, &c.claim, out, out_bytes);
+	else
+		say_reason(names, &c.reason, out, out_bytes);
+	return out;
+}
+
+const char *record_kind_text(uint32_t kind)
+{
+	static const char *const texts[RECORD_KINDS] = {
+		[EVENT_BEGIN] = "EVENT_BEGIN",
+		[EVENT_SYNCED] = "EVENT_SYNCED",
+		[EVENT_TICK] = "EVENT_TICK",
+		[EVENT_NAME] = "EVENT_NAME",
+		[EVENT_NODE] = "EVENT_NODE",
+		[EVENT_NODE_DROP] = "EVENT_NODE_DROP",
+		[EVENT_SHAPE] = "EVENT_SHAPE",
+		[EVENT_SHAPE_DROP] = "EVENT_SHAPE_DROP",
+		[EVENT_GANG] = "EVENT_GANG",
+		[EVENT_GANG_DROP] = "EVENT_GANG_DROP",
+		[EVENT_NAMESPACE] = "EVENT_NAMESPACE",
+		[EVENT_NAMESPACE_DROP] = "EVENT_NAMESPACE_DROP",
+		[EVENT_POD] = "EVENT_POD",
+		[EVENT_POD_DROP] = "EVENT_POD_DROP",
+		[EVENT_CLAIM] = "EVENT_CLAIM",
+		[RESULT_BOUND] = "RESULT_BOUND",
+		[RESULT_REFUSED] = "RESULT_REFUSED",
+		[RESULT_UNKNOWN] = "RESULT_UNKNOWN",
+		[EVENT_PLAN] = "EVENT_PLAN",
+		[CMD_BIND] = "CMD_BIND",
+		[CMD_REASON] = "CMD_REASON",
+		[CMD_GANG] = "CMD_GANG",
+		[CMD_CLAIM] = "CMD_CLAIM",
+		[CMD_BIND_AGAIN] = "CMD_BIND_AGAIN",
+		[CMD_TAKE_BACK] = "CMD_TAKE_BACK",
+	};
+
+	return kind < RECORD_KINDS && texts[kind] != NULL ? texts[kind] : "a record of no known kind";
+}

@@ -1,0 +1,260 @@
+/* musterctl up: both daemons on this host. */
+#include "ctl/term/ctl.h"
+#include "ctl/up/flags.h"
+#include "ctl/up/folder.h"
+#include "ipc/observe.h"
+#include "ctl/up/supervise.h"
+#include "frontend/config/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Signals wait meanwhile, and the next look is soon. */
+#define LOOK_NS UINT64_C(300000000)
+
+static const char help[] =
+	"musterctl up --kubeconfig FILE [--scheduler-name NAME]... [--listen ADDR:PORT] [--socket PATH]\n"
+	"             [FLAG]...\n"
+	"\n"
+	"Runs muster-core and muster-frontend on this host, as two processes. One that dies is\n"
+	"started again: at once, then after 0.1 s, doubling up to 5 s. SIGTERM or ctrl-C stops\n"
+	"both. One line says when the lists are in the ledger.\n"
+	"\n"
+	"  --kubeconfig FILE        the API server and who we are (default: $KUBECONFIG, then the\n"
+	"                           pod's service account)\n"
+	"  --scheduler-name NAME    serve pods that name it; may be repeated (default: muster)\n"
+	"  --listen ADDR:PORT       metrics and health (default: 127.0.0.1:10261)\n"
+	"  --socket PATH            where the two meet (default: in a folder of its own, which\n"
+	"                           goes when it ends)\n"
+	"  --config FILE            settings of both in YAML, as muster-frontend --help-config shows;\n"
+	"                           flags go before it\n"
+	"  --core-cpu N             run muster-core's deciding thread on this CPU\n"
+	"  --frontend-cpu N         run muster-frontend on that one\n"
+	"  FLAG                     any other flag that muster-core --help or muster-frontend\n"
+	"                           --help names goes to that daemon\n"
+	"\n"
+	"Exit status: 0 after a clean stop; 2 or 78 when a daemon ended with that, which no\n"
+	"restart would change; 1 when one had to be killed.\n";
+
+struct up {
+	const char *command;
+	const char *socket;
+	const char *listen;
+	char folder[FOLDER_BYTES]; /* ours, to be removed; "" when --socket was given */
+	char made_socket[FOLDER_BYTES + 16];
+	struct options file; /* what --config says, and defaults */
+	struct flags core, frontend;
+};
+
+static bool make_folder(struct up *u)
+{
+	if (!folder_make(u->folder)) {
+		fprintf(stderr, "%s: a folder for the socket: %s\n", u->command, strerror(errno));
+		return false;
+	}
+	snprintf(u->made_socket, sizeof(u->made_socket), "%s/muster.sock", u->folder);
+	u->socket = u->made_socket;
+	return true;
+}
+
+/* Does --listen tell where the figures are?  Port 0 is any. */
+static bool names_a_page(const char *listen)
+{
+	size_t n = strlen(listen);
+
+	return n > 0 && strcmp(listen, "off") != 0 && (n < 2 || strcmp(listen + n - 2, ":0") != 0);
+}
+
+/* Is the cluster in the ledger?  Said once, on standard output. */
+static bool say_ready(void *context)
+{
+	const struct up *u = context;
+	struct observer o;
+	struct link_error e;
+	bool ready;
+
+	if (observer_open_within(&o, u->socket, LOOK_NS, &e) < 0)
+		return false;
+	ready = observe_count(&o.ledger->gauges.synced) != 0;
+	observer_close(&o);
+	if (ready) {
+		printf("muster is ready: MUSTER_SOCKET=%s", u->socket);
+		if (names_a_page(u->listen))
+			printf(", http://%s%s/metrics", u->listen[0] == ':' ? "localhost" : "", u->listen);
+		putchar('\n');
+		fflush(stdout);
+	}
+	return ready;
+}
+
+static int run(struct up *u)
+{
+	struct daemon daemons[] = {
+		{.name = "muster-core", .argv = u->core.argv},
+		{.name = "muster-frontend", .argv = u->frontend.argv},
+	};
+	struct supervisor s = {
+		.command = u->command,
+		.daemons = daemons,
+		.n = 2,
+		.poll = say_ready,
+		.context = u,
+	};
+
+	flags_add(&u->core, "--socket");
+	flags_add(&u->core, u->socket);
+	flags_add(&u->frontend, "--socket");
+	flags_add(&u->frontend, u->socket);
+	flags_add(&u->frontend, "--listen");
+	flags_add(&u->frontend, u->listen);
+	daemons[0].argv = u->core.argv;
+	daemons[1].argv = u->frontend.argv;
+	return supervise(&s);
+}
+
+/* Flags of ours that have a value; NULL for others. */
+static const char **own_value(struct up *u, const char *name, const char **kubeconfig)
+{
+	if (strcmp(name, "--socket") == 0)
+		return &u->socket;
+	if (strcmp(name, "--listen") == 0)
+		return &u->listen;
+	if (strcmp(name, "--kubeconfig") == 0)
+		return kubeconfig;
+	return NULL;
+}
+
+/* Each daemon has a CPU of its own.  False when it is not about CPUs. */
+static bool pass_cpu(struct up *u, const char *name, const char *value)
+{
+	if (strcmp(name, "--core-cpu") == 0)
+		return flags_pass(&u->core, "--cpu", value);
+	return strcmp(name, "--frontend-cpu") == 0 && flags_pass(&u->frontend, "--cpu", value);
+}
+
+/* One flag with its value, if it has one.  How many arguments it took, or -1 and a
+ * message. */
+static int take_flag(struct up *u, char **argv, const char **kubeconfig)
+{
+	char name[64];
+	const char *value = flags_split(argv, name, sizeof(name));
+	const char **own = own_value(u, name, kubeconfig);
+	bool inside = strchr(argv[0], '=') != NULL, cpu = strstr(name, "-cpu") != NULL;
+
+	if (strncmp(name, "--", 2) != 0)
+		return ctl_usage(u->command, "unexpected argument \"%s\"", argv[0]), -1;
+	if ((own != NULL || cpu || strcmp(name, "--scheduler-name") == 0) && value == NULL)
+		return ctl_usage(u->command, "%s: a value is missing", name), -1;
+	if (strcmp(name, "--check-config") == 0 || strcmp(name, "--help-config") == 0 ||
+	    strcmp(name, "--help-metrics") == 0)
+		return ctl_usage(u->command, "%s: muster-frontend answers that", name), -1;
+	if (strcmp(name, "--cpu") == 0)
+		return ctl_usage(u->command, "--cpu: say --core-cpu or --frontend-cpu; on one CPU they would wait for each other"), -1;
+	if (own != NULL) {
+		*own = value;
+	} else if (!cpu || !pass_cpu(u, name, value)) {
+		/* A flag of both goes to both. */
+		bool core = flags_pass(&u->core, name, value), frontend = flags_pass(&u->frontend, name, value);
+
+		if (!core && !frontend)
+			return ctl_usage(u->command, "neither muster-core nor muster-frontend has a flag %s", name), -1;
+	}
+	return value != NULL && !inside ? 2 : 1;
+}
+
+/* The file that --config names, if any: what is muster-core's becomes flags, before those
+ * that are given.  False and a message. */
+static bool take_file(struct up *u, char **argv)
+{
+	const char *path = NULL, *value;
+	char name[64], room[24], error[1200];
+
+	for (; *argv != NULL; argv++) {
+		value = flags_split(argv, name, sizeof(name));
+		if (strcmp(name, "--config") != 0)
+			continue;
+		if (value == NULL)
+			return ctl_usage(u->command, "--config: a value is missing"), false;
+		path = value;
+	}
+	if (path == NULL)
+		return true;
+	if (config_read(path, &u->file, error, sizeof(error)) < 0) {
+		fprintf(stderr, "%s\n", error);
+		return false;
+	}
+	for (size_t i = 0; i < settings_n; i++) {
+		const struct setting *s = &settings[i];
+
+		if (!setting_of_core(s) || !(u->file.from_file & setting_bit(s)))
+			continue;
+		flags_add(&u->core, s->flag);
+		flags_add(&u->core, setting_get(s, &u->file, room));
+	}
+	u->listen = u->file.listen;
+	if (u->file.from_file & setting_bit(setting_by_flag("--socket")))
+		u->socket = u->file.socket;
+	return true;
+}
+
+static int take_flags(struct up *u, int argc, char **argv)
+{
+	const char *kubeconfig = NULL;
+
+	for (int i = 1; i < argc;) {
+		int took = take_flag(u, argv + i, &kubeconfig);
+
+		if (took < 0)
+			return EXIT_USAGE;
+		i += took;
+	}
+	if (kubeconfig != NULL) {
+		flags_add(&u->frontend, "--kubeconfig");
+		flags_add(&u->frontend, kubeconfig);
+	}
+	return -1;
+}
+
+static int up(struct up *u, int argc, char **argv)
+{
+	int rc;
+
+	if (!flags_init(&u->core, u->command, "muster-core") ||
+	    !flags_init(&u->frontend, u->command, "muster-frontend"))
+		return EXIT_USAGE;
+	options_start(&u->file);
+	u->listen = u->file.listen;
+	if (!take_file(u, argv + 1))
+		return EXIT_USAGE;
+	rc = take_flags(u, argc, argv);
+	if (rc != -1)
+		return rc;
+	if (u->socket == NULL && !make_folder(u))
+		return EXIT_USAGE;
+	rc = run(u);
+	folder_remove(u->folder);
+	return rc;
+}
+
+int up_main(int argc, char **argv)
+{
+	struct up u = {.command = argv[0]};
+	int rc;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			fputs(help, stdout);
+			return ctl_flush(argv[0]) ? EXIT_DONE : EXIT_USAGE;
+		}
+		if (strcmp(argv[i], "--version") == 0) {
+			puts("musterctl " MUSTER_VERSION);
+			return ctl_flush(argv[0]) ? EXIT_DONE : EXIT_USAGE;
+		}
+	}
+	rc = up(&u, argc, argv);
+	flags_free(&u.core);
+	flags_free(&u.frontend);
+	options_free(&u.file);
+	return rc;
+}

@@ -1,0 +1,148 @@
+#include "frontend/base/arena.h"
+
+#include <stdarg.h>
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)16384)
+#define KEEP_BYTES ((size_t)262144) /* a block larger than that is not kept */
+
+struct arena_block {
+	struct arena_block *next;
+	size_t bytes;
+	alignas(16) char data[];
+};
+
+bool text_starts(struct text t, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return t.bytes >= n && memcmp(t.at, prefix, n) == 0;
+}
+
+bool text_equal(struct text a, struct text b)
+{
+	return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
+}
+
+struct text text_of(const char *terminated)
+{
+	return (struct text){ terminated, strlen(terminated) };
+}
+
+static bool arena_more(struct arena *a, size_t bytes)
+{
+	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	struct arena_block *b;
+
+	b = size <= SIZE_MAX - sizeof(*b) ? malloc(sizeof(*b) + size) : NULL;
+	if (!b) {
+		a->failed = true;
+		return false;
+	}
+	b->next = a->blocks;
+	b->bytes = size;
+	a->blocks = b;
+	a->used = 0;
+	return true;
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+	void *p;
+
+	if (bytes > SIZE_MAX / 2)
+		return NULL;
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (!a->blocks || a->blocks->bytes - a->used < bytes) {
+		if (!arena_more(a, bytes))
+			return NULL;
+	}
+	p = a->blocks->data + a->used;
+	a->used += bytes;
+	return p;
+}
+
+char *arena_copy(struct arena *a, struct text t)
+{
+	char *p = arena_alloc(a, t.bytes + 1);
+
+	if (!p)
+		return NULL;
+	if (t.bytes > 0)
+		memcpy(p, t.at, t.bytes);
+	p[t.bytes] = '\0';
+	return p;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+	va_list args;
+	char *p;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n < 0)
+		return NULL;
+	p = arena_alloc(a, (size_t)n + 1);
+	if (!p)
+		return NULL;
+	va_start(args, format);
+	vsnprintf(p, (size_t)n + 1, format, args);
+	va_end(args);
+	return p;
+}
+
+void *arena_grow(struct arena *a, void *items, size_t n, size_t *room, size_t item_bytes)
+{
+	size_t wanted;
+	void *p;
+
+	if (n < *room)
+		return items;
+	wanted = *room > 0 ? *room * 2 : 8;
+	if (wanted > SIZE_MAX / 2 / item_bytes)
+		return NULL;
+	p = arena_alloc(a, wanted * item_bytes);
+	if (!p)
+		return NULL;
+	if (n > 0)
+		memcpy(p, items, n * item_bytes);
+	*room = wanted;
+	return p;
+}
+
+void arena_reset(struct arena *a)
+{
+	struct arena_block *keep = NULL, *b, *next;
+
+	for (b = a->blocks; b; b = next) {
+		next = b->next;
+		if (!keep && b->bytes <= KEEP_BYTES)
+			keep = b;
+		else
+			free(b);
+	}
+	if (keep)
+		keep->next = NULL;
+	a->blocks = keep;
+	a->used = 0;
+	a->failed = false;
+}
+
+void arena_free(struct arena *a)
+{
+	struct arena_block *b, *next;
+
+	for (b = a->blocks; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	a->blocks = NULL;
+	a->used = 0;
+}

@@ -1,0 +1,69 @@
+#include "frontend/base/bytes.h"
+
+#include "frontend/base/log.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *bytes_room(struct bytes *b, size_t more)
+{
+	if (b->room - b->n < more) {
+		size_t room = b->room * 2;
+
+		if (more > SIZE_MAX - b->n)
+			fatal_memory();
+		if (room < b->n + more)
+			room = b->n + more;
+		if (room < 256)
+			room = 256;
+		b->at = must_grow(b->at, room);
+		b->room = room;
+	}
+	return b->at + b->n;
+}
+
+void bytes_add(struct bytes *b, const void *from, size_t n)
+{
+	if (n == 0)
+		return;
+	memcpy(bytes_room(b, n), from, n);
+	b->n += n;
+}
+
+void bytes_put(struct bytes *b, const char *text)
+{
+	bytes_add(b, text, strlen(text));
+}
+
+void bytes_quote(struct bytes *b, const char *text, size_t n)
+{
+	size_t from = 0;
+
+	bytes_put(b, "\"");
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)text[i];
+		char escaped[8];
+
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		bytes_add(b, text + from, i - from);
+		from = i + 1;
+		if (c == '\n')
+			snprintf(escaped, sizeof(escaped), "\\n");
+		else if (c < 0x20)
+			snprintf(escaped, sizeof(escaped), "\\u%04x", c);
+		else
+			snprintf(escaped, sizeof(escaped), "\\%c", c);
+		bytes_put(b, escaped);
+	}
+	bytes_add(b, text + from, n - from);
+	bytes_put(b, "\"");
+}
+
+void bytes_free(struct bytes *b)
+{
+	free(b->at);
+	*b = (struct bytes){0};
+}

@@ -1,0 +1,139 @@
+#include "frontend/config/settings.h"
+
+#include "ipc/abi.h"
+#include "ipc/link.h"
+#include "ipc/ring.h"
+
+#include <sched.h>
+
+#define AT(field) .at = offsetof(struct options, field)
+#define SECONDS_MAX INT32_MAX /* as upstream's fields */
+
+static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
+static const char *const formats[] = {"logfmt", "json", NULL};
+static const char *const modes[] = {"on", "off", NULL};
+static const char *const scores[] = {"kube", "pack", "bestfit", NULL};
+
+const struct setting settings[] = {
+	{"socket", "--socket", "PATH", LINK_DEFAULT_SOCKET, "where muster-core listens", AT(socket)},
+	{"kubeconfig", "--kubeconfig", "FILE", NULL,
+	 "how to reach the API server; else $KUBECONFIG, else the pod's service account", AT(kubeconfig)},
+	{"context", "--context", "NAME", NULL, "of the kubeconfig, instead of its current-context", AT(context)},
+	{"insecureSkipTLSVerify", "--insecure-skip-tls-verify", NULL, "false",
+	 "take a kubeconfig that asks not to verify the server", AT(insecure), .kind = SETTING_YES},
+	{"schedulerNames", "--scheduler-name", "NAME", "muster", "schedule pods with this spec.schedulerName",
+	 AT(scheduler_names), .kind = SETTING_NAMES},
+	{"nodeSelector", "--node-selector", "SELECTOR", NULL,
+	 "only nodes with these labels exist, such as pool=a,zone in (x,y): a cluster may be divided between "
+	 "instances, each with scheduler names of its own", AT(node_selector), .kind = SETTING_SELECTOR},
+	{"listen", "--listen", "ADDR:PORT", "127.0.0.1:10261",
+	 "/metrics, /latency, /healthz, /livez, /readyz, and a page for browsers at /; \"off\": nowhere", AT(listen), .kind = SETTING_LISTEN},
+	{"bindConnections", "--bind-connections", "N", "12", "binding requests at once", AT(bind_connections),
+	 .kind = SETTING_NUMBER, .least = 1, .most = 64},
+	{"reportQPS", "--report-qps", "N", "200", "conditions and events written each second", AT(report_per_second),
+	 .kind = SETTING_NUMBER, .least = 1, .most = 100000},
+	{"extenderKeepSeconds", "--extender-keep", "SECONDS", "0",
+	 "answer /filter and /prioritize on --listen for another scheduler, and keep room for its pod so long; 0: don't",
+	 AT(extender_keep_s), .kind = SETTING_NUMBER, .most = 3600},
+	{"eventRingBytes", "--event-ring-bytes", "N", "8388608", "room for events towards the core",
+	 AT(event_ring_bytes), .kind = SETTING_POWER, .least = RING_BYTES_MIN, .most = 1 << 28},
+	{"resultRingBytes", "--result-ring-bytes", "N", "1048576", "room for results", AT(result_ring_bytes),
+	 .kind = SETTING_POWER, .least = 4096, .most = 1 << 28},
+	{"cpu", "--cpu", "N", NULL, "run on this CPU; best another one than muster-core's", AT(cpu),
+	 .kind = SETTING_NUMBER, .most = CPU_SETSIZE - 1},
+	{"logLevel", "--log-level", "LEVEL", "info", "what is said on standard error", AT(log_level),
+	 .kind = SETTING_WORD, .words = levels},
+	{"logFormat", "--log-format", "FORMAT", "logfmt", "how a line of it is written", AT(log_format), .kind = SETTING_WORD,
+	 .words = formats},
+	{"seccomp", "--seccomp", "MODE", "on",
+	 "on: after the start no system call that would run a program, write a file, look into another process or change the "
+	 "system; off: any", AT(seccomp), .kind = SETTING_WORD, .words = modes},
+
+	{"leaderElection.leaderElect", "--leader-elect", NULL, "false",
+	 "act only while this instance holds the lease; others stand by", AT(leader_elect), .kind = SETTING_YES},
+	{"leaderElection.leaseDurationSeconds", "--leader-elect-lease-duration", "SECONDS", "15",
+	 "another instance takes a lease that was not renewed for so long", AT(lease_s), .kind = SETTING_NUMBER, .least = 1,
+	 .most = 3600},
+	{"leaderElection.renewDeadlineSeconds", "--leader-elect-renew-deadline", "SECONDS", "10",
+	 "the holder stops when it could not renew for so long", AT(renew_s), .kind = SETTING_NUMBER, .least = 1, .most = 3600},
+	{"leaderElection.retryPeriodSeconds", "--leader-elect-retry-period", "SECONDS", "2",
+	 "between requests for the lease", AT(retry_s), .kind = SETTING_NUMBER, .least = 1, .most = 3600},
+	{"leaderElection.resourceName", "--leader-elect-resource-name", "NAME", "muster", "the Lease", AT(lease_name)},
+	{"leaderElection.resourceNamespace", "--leader-elect-resource-namespace", "NAMESPACE", "muster-system", "its namespace",
+	 AT(lease_namespace)},
+
+	{"dialects", .help = "the dialects that are on; pods don't belong to groups of others", AT(dialects),
+	 .kind = SETTING_DIALECTS},
+	{"disabledDialects", .help = "or those that are off, when all others are to be on", AT(dialects_off),
+	 .kind = SETTING_DIALECTS},
+	{"workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies", AT(policies),
+	 .kind = SETTING_YES},
+
+	{"coscheduling.permitWaitingTimeSeconds", .argument = "seconds",
+	 .help = "how long a PodGroup without scheduleTimeoutSeconds may have room kept for it at a time; 0: "
+	 "without end; above 900 it counts as 900", AT(permit_s), .kind = SETTING_NUMBER, .most = SECONDS_MAX},
+	{"coscheduling.podGroupBackoffSeconds", .argument = "seconds",
+	 .help = "no effect: a gang that can't start is looked at again when something changed that it needs", AT(backoff_s),
+	 .kind = SETTING_NUMBER, .most = SECONDS_MAX, .without_effect = true},
+	{"coscheduling.podGroupRejectPercentage", .argument = "percent",
+	 .help = "no effect: a gang is planned whole, so that no member waits with room that could be given back", AT(reject_percent),
+	 .kind = SETTING_NUMBER, .most = 100, .without_effect = true},
+	{"coscheduling.deniedPGExpirationTimeSeconds", .argument = "seconds",
+	 .help = "no effect: no gang is denied for a time", AT(denied_s),
+	 .kind = SETTING_NUMBER, .most = SECONDS_MAX, .without_effect = true},
+
+	{"defaultTimeouts.configmapSeconds", .argument = "seconds",
+	 .help = "the same of a ConfigMap group without scheduleTimeoutSeconds", AT(configmap_s),
+	 .kind = SETTING_NUMBER, .most = SECONDS_MAX},
+	{"defaultTimeouts.annotationsSeconds", .argument = "seconds",
+	 .help = "the same of a group by group-name and group-pod-num", AT(annotations_s), .kind = SETTING_NUMBER,
+	 .most = SECONDS_MAX},
+
+	{"core.score", "--score", "NAME", "kube", "which nodes are best", AT(core.score), .kind = SETTING_WORD,
+	 .words = scores},
+	{"core.holdAfterSeconds", "--hold-after", "SECONDS", "60",
+	 "keep room for a gang that waited so long, from those that come after it; 0: never", AT(core.hold_after_s),
+	 .kind = SETTING_NUMBER, .most = 1000000000},
+	{"core.spinUs", "--spin-us", "N", "50", "look for news this long before sleeping, in microseconds",
+	 AT(core.spin_us), .kind = SETTING_NUMBER, .most = 1000000},
+	{"core.cpu", "--cpu", "N", NULL, "run the deciding thread on this CPU", AT(core.cpu), .kind = SETTING_NUMBER,
+	 .most = CPU_SETSIZE - 1},
+	{"core.maxNodes", "--max-nodes", "N", "8192", "room for nodes", AT(core.max_nodes), .kind = SETTING_NUMBER,
+	 .least = 1, .most = 1 << 20},
+	{"core.maxPods", "--max-pods", "N", "65536", "room for pods", AT(core.max_pods), .kind = SETTING_NUMBER,
+	 .least = 1, .most = 1 << 22},
+	{"core.maxGangs", "--max-gangs", "N", "16384", "room for gangs", AT(core.max_gangs), .kind = SETTING_NUMBER,
+	 .least = 1, .most = 1 << 22},
+	{"core.maxShapes", "--max-shapes", "N", "4096", "room for kinds of pods", AT(core.max_shapes),
+	 .kind = SETTING_NUMBER, .least = 1, .most = 1 << 16},
+	{"core.maxResources", "--max-resources", "N", "32", "room for kinds of resources", AT(core.max_resources),
+	 .kind = SETTING_NUMBER, .least = RESOURCE_EXTENDED, .most = RESOURCES_MAX},
+	{"core.maxNames", "--max-names", "N", "4096", "room for texts of resources and taints", AT(core.max_names),
+	 .kind = SETTING_NUMBER, .least = 1, .most = 1 << 22},
+	{"core.maxNameBytes", "--max-name-bytes", "N", NULL,
+	 "room for all names together; else 96 for each node, gang and name", AT(core.max_name_bytes),
+	 .kind = SETTING_NUMBER, .least = 16, .most = INT64_C(1) << 32},
+	{"core.commandRingBytes", "--command-ring-bytes", "N", "1048576", "room for commands",
+	 AT(core.command_ring_bytes), .kind = SETTING_POWER, .least = 4096, .most = 1 << 30},
+	{"core.record", "--record", "FILE", NULL, "write down all that is heard and said, for musterctl replay",
+	 AT(core.record)},
+	{"core.recordBytes", "--record-bytes", "N", "1073741824", "end it when the file is so large",
+	 AT(core.record_bytes), .kind = SETTING_NUMBER, .least = 4096, .most = INT64_C(1) << 50},
+	{"core.logLevel", "--log-level", "LEVEL", "info", "what muster-core says on standard error",
+	 AT(core.log_level), .kind = SETTING_WORD, .words = levels},
+	{"core.seccomp", "--seccomp", "MODE", "on",
+	 "on: after the start no system call but those that deciding takes; off: any", AT(core.seccomp), .kind = SETTING_WORD,
+	 .words = modes},
+	{"core.logFormat", "--log-format", "FORMAT", "logfmt", "how a line of it is written", AT(core.log_format),
+	 .kind = SETTING_WORD, .words = formats},
+};
+const size_t settings_n = sizeof(settings) / sizeof(settings[0]);
+_Static_assert(sizeof(settings) / sizeof(settings[0]) <= 64, "a bit for each");
+
+const struct settings_section settings_sections[] = {
+	{"leaderElection", "of several instances with the same scheduler names one acts"},
+	{"coscheduling", "arguments of scheduler-plugins' Coscheduling"},
+	{"defaultTimeouts", "of groups of other dialects"},
+	{"core", "for muster-core: musterctl up passes it on, muster-frontend alone does not use it"},
+};
+const size_t settings_sections_n = sizeof(settings_sections) / sizeof(settings_sections[0]);

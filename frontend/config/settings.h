@@ -1,0 +1,145 @@
+/* Everything that can be set for muster, in one table.  The flags of muster-frontend with
+ * their help, the keys of the configuration file (frontend/config/config.h), what --help-config
+ * prints and docs/configuration.md are made from it.
+ *
+ * The section "core" is of muster-core: it is checked here, and `musterctl up` passes it
+ * on as flags. */
+#ifndef MUSTER_FRONTEND_SETTINGS_H
+#define MUSTER_FRONTEND_SETTINGS_H
+
+#include "frontend/base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEXT_LIST_MAX 64
+
+struct text_list {
+	const char *at[TEXT_LIST_MAX];
+	size_t n;
+};
+
+/* What is set.  Texts that are not set are NULL, numbers are -1.  Texts are its own. */
+struct options {
+	const char *socket;
+	const char *kubeconfig;
+	const char *context;
+	const char *listen; /* "off": nowhere */
+	const char *log_level;
+	const char *log_format;
+	const char *seccomp;
+	const char *node_selector;
+	struct text_list scheduler_names;
+	struct text_list dialects; /* those that are on */
+	struct text_list dialects_off;
+	bool policies;
+	int64_t bind_connections;
+	int64_t report_per_second;
+	int64_t extender_keep_s; /* 0: no extender */
+	int64_t event_ring_bytes;
+	int64_t result_ring_bytes;
+	int64_t cpu;
+	bool insecure;
+
+	bool leader_elect;
+	int64_t lease_s, renew_s, retry_s;
+	const char *lease_name, *lease_namespace;
+
+	int64_t permit_s; /* of scheduler-plugins' groups that name no timeout */
+	int64_t backoff_s;
+	int64_t reject_percent;
+	int64_t denied_s;
+	int64_t configmap_s;
+	int64_t annotations_s;
+
+	struct {
+		const char *score;
+		const char *record;
+		const char *log_level;
+		const char *log_format;
+		const char *seccomp;
+		int64_t hold_after_s;
+		int64_t spin_us;
+		int64_t cpu;
+		int64_t max_nodes, max_pods, max_gangs, max_shapes, max_resources, max_names, max_name_bytes;
+		int64_t command_ring_bytes;
+		int64_t record_bytes;
+	} core;
+
+	uint64_t from_file; /* bit i: settings[i] was in the file */
+	uint64_t from_flag; /* ... was a flag */
+	struct arena texts;
+};
+
+enum setting_kind {
+	SETTING_TEXT,
+	SETTING_LISTEN,   /* ADDR:PORT, or "off" */
+	SETTING_SELECTOR, /* of labels */
+	SETTING_WORD,     /* one of `words` */
+	SETTING_NUMBER,   /* from `least` to `most` */
+	SETTING_POWER,    /* the same, a power of two */
+	SETTING_YES,      /* true or false */
+	SETTING_NAMES,    /* a list of texts; the flag may be repeated */
+	SETTING_DIALECTS, /* a list of names of dialects */
+};
+
+struct setting {
+	const char *path;     /* in the file: "coscheduling.podGroupBackoffSeconds" */
+	const char *flag;     /* "--listen", of muster-core in its section; NULL: none */
+	const char *argument; /* of the flag, in the help; or the unit, for the file */
+	const char *initial;  /* as a flag has it; NULL: not set */
+	const char *help;     /* begins small, ends without a stop */
+	const char *const *words;
+	size_t at;            /* of the field in struct options */
+	int64_t least, most;
+	enum setting_kind kind;
+	bool without_effect;  /* taken for the sake of scheduler-plugins' users */
+};
+
+extern const struct setting settings[];
+extern const size_t settings_n;
+
+/* One that has a value in the file beside others: "coscheduling", and what it is for. */
+struct settings_section {
+	const char *name;
+	const char *help;
+};
+extern const struct settings_section settings_sections[];
+extern const size_t settings_sections_n;
+
+/* Everything as it is when nobody says anything. */
+void options_start(struct options *o);
+void options_free(struct options *o);
+
+/* After the file and the flags: both lists of dialects agree. */
+void options_settle(struct options *o);
+
+/* Bit i: dialects[i] is off. */
+uint64_t options_off(const struct options *o);
+
+/* By path, by flag of muster-frontend: NULL when there is none. */
+const struct setting *setting_by_path(const char *path, size_t bytes);
+const struct setting *setting_by_flag(const char *flag);
+bool setting_is_list(const struct setting *s);
+bool setting_is_number(const struct setting *s);
+bool setting_of_core(const struct setting *s);
+uint64_t setting_bit(const struct setting *s);
+
+/* Set it, or add one to a list.  -EINVAL: `why` says what the value is not; nothing has
+ * changed. */
+int setting_put(const struct setting *s, struct options *o, const char *text, char *why, size_t why_bytes);
+/* A list is empty again. */
+void setting_clear(const struct setting *s, struct options *o);
+
+/* The value as a flag has it, in `room`: NULL when it is not set.  Not of lists. */
+const char *setting_get(const struct setting *s, const struct options *o, char room[24]);
+const struct text_list *setting_list(const struct setting *s, const struct options *o);
+
+/* "1 to 64", "debug, info, warn or error", "ADDR:PORT": what it may be; "" when anything. */
+void setting_range(const struct setting *s, char *out, size_t out_bytes);
+
+/* The name of these that was probably meant by `text`, or NULL. */
+const char *name_nearest(const char *text, const char *const *names, size_t n);
+
+#endif

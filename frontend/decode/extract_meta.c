@@ -1,0 +1,272 @@
+/* metadata of an object. */
+#include "frontend/decode/extract.h"
+
+#include "frontend/json/json.h"
+
+#include <stdlib.h>
+
+/* ---- times ---------------------------------------------------------------- */
+
+static bool digits_at(const char *p, int n, int *out)
+{
+	*out = 0;
+	for (int i = 0; i < n; i++) {
+		if (p[i] < '0' || p[i] > '9')
+			return false;
+		*out = *out * 10 + (p[i] - '0');
+	}
+	return true;
+}
+
+/* Days from 1970-01-01 in the Gregorian calendar. */
+static int64_t days_of(int year, int month, int day)
+{
+	int64_t y = month <= 2 ? year - 1 : year;
+	int64_t era = y / 400; /* y >= 0 */
+	int64_t of_era = y - era * 400;
+	int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+
+	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+/* The end of RFC 3339: fraction and zone. */
+static bool zone_of(struct text t, int64_t *fraction_ns, int64_t *offset_s)
+{
+	int64_t digit = 100000000;
+	size_t i = 0;
+	int hours, minutes;
+
+	*fraction_ns = 0;
+	*offset_s = 0;
+	if (i < t.bytes && t.at[i] == '.') {
+		for (i++; i < t.bytes && t.at[i] >= '0' && t.at[i] <= '9'; i++, digit /= 10)
+			*fraction_ns += digit * (t.at[i] - '0');
+	}
+	if (t.bytes - i == 1 && (t.at[i] == 'Z' || t.at[i] == 'z'))
+		return true;
+	if (t.bytes - i != 6 || (t.at[i] != '+' && t.at[i] != '-') || t.at[i + 3] != ':' ||
+	    !digits_at(t.at + i + 1, 2, &hours) || !digits_at(t.at + i + 4, 2, &minutes))
+		return false;
+	*offset_s = (hours * 3600 + minutes * 60) * (t.at[i] == '-' ? -1 : 1);
+	return true;
+}
+
+/* RFC 3339 as nanoseconds since 1970; times before are 0. */
+static bool time_of(struct text t, uint64_t *out)
+{
+	int year, month, day, hour, minute, second;
+	int64_t fraction_ns, offset_s, seconds;
+	const char *p = t.at;
+
+	if (t.bytes < 20 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != 't') ||
+	    p[13] != ':' || p[16] != ':')
+		return false;
+	if (!digits_at(p, 4, &year) || !digits_at(p + 5, 2, &month) || !digits_at(p + 8, 2, &day) ||
+	    !digits_at(p + 11, 2, &hour) || !digits_at(p + 14, 2, &minute) ||
+	    !digits_at(p + 17, 2, &second))
+		return false;
+	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+		return false;
+	if (!zone_of((struct text){ p + 19, t.bytes - 19 }, &fraction_ns, &offset_s))
+		return false;
+	seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;
+	if (seconds < 0)
+		*out = 0;
+	else if (seconds > INT64_MAX / 1000000000 - 1)
+		*out = INT64_MAX;
+	else
+		*out = (uint64_t)(seconds * 1000000000 + fraction_ns);
+	return true;
+}
+
+static void extract_time(struct json *j, uint64_t *out)
+{
+	struct text t;
+
+	if (!json_string(j, &t) || t.bytes == 0)
+		return;
+	if (!time_of(t, out))
+		json_fail(j, "\"%.*s\" is not a time", (int)(t.bytes < 60 ? t.bytes : 60), t.at);
+}
+
+/* ---- maps ------------------------------------------------------------------ */
+
+int text_order(struct text a, struct text b)
+{
+	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
+	int order = n > 0 ? memcmp(a.at, b.at, n) : 0;
+
+	return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
+/* By key, then as they were written. */
+struct pair_place {
+	struct pair pair;
+	size_t place;
+};
+
+static int pair_place_order(const void *a, const void *b)
+{
+	const struct pair_place *x = a, *y = b;
+	int order = text_order(x->pair.key, y->pair.key);
+
+	return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Let the last value of a key win.  Kubernetes prints maps sorted: then there is nothing
+ * to do. */
+static void pairs_unique(struct json *j, struct pairs *p)
+{
+	struct pair_place *sorted;
+	size_t n = 1;
+
+	while (n < p->n && text_order(p->at[n - 1].key, p->at[n].key) < 0)
+		n++;
+	if (n >= p->n)
+		return;
+	sorted = arena_alloc(j->arena, p->n * sizeof(*sorted));
+	if (!sorted) {
+		json_no_memory(j);
+		return;
+	}
+	for (size_t i = 0; i < p->n; i++)
+		sorted[i] = (struct pair_place){ p->at[i], i };
+	qsort(sorted, p->n, sizeof(*sorted), pair_place_order);
+	n = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (i + 1 == p->n || !text_equal(sorted[i].pair.key, sorted[i + 1].pair.key))
+			p->at[n++] = sorted[i].pair;
+	p->n = n;
+}
+
+void extract_pairs(struct json *j, struct pairs *out, bool raw_values)
+{
+	struct text key;
+	struct pair *p;
+
+	out->n = 0;
+	if (!json_object(j))
+		return;
+	while (json_key(j, &key)) {
+		p = extract_more(j, out->at, out->n, &out->room, sizeof(*p));
+		if (!p)
+			return;
+		out->at = p;
+		p += out->n++;
+		p->key = key;
+		if (raw_values)
+			json_raw(j, &p->value);
+		else
+			json_string(j, &p->value);
+	}
+	if (!raw_values && !j->failed)
+		pairs_unique(j, out);
+}
+
+const char *extract_annotation(struct text raw, struct arena *arena)
+{
+	struct json j;
+	struct text value;
+
+	json_begin(&j, raw.at, raw.bytes, arena);
+	if (!json_string(&j, &value))
+		return NULL;
+	return arena_copy(arena, value);
+}
+
+/* ---- metadata ------------------------------------------------------------- */
+
+void extract_meta_start(struct meta *out)
+{
+	*out = (struct meta){ .api_version = TEXT_NONE, .kind = TEXT_NONE, .namespace = TEXT_NONE, .name = TEXT_NONE,
+			      .uid = TEXT_NONE, .version = TEXT_NONE };
+}
+
+static void extract_owner_name(struct json *j, struct text name, struct texts *out)
+{
+	struct text *t;
+
+	if (j->failed || name.bytes == 0)
+		return;
+	t = extract_more(j, out->at, out->n, &out->room, sizeof(*t));
+	if (!t)
+		return;
+	out->at = t;
+	out->at[out->n++] = name;
+}
+
+static void extract_owner(struct json *j, struct owner_object *out)
+{
+	struct owner_object o = { .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
+	bool controls = false;
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "apiVersion"))
+			json_string(j, &o.api_version);
+		else if (text_is(name, "kind"))
+			json_string(j, &o.kind);
+		else if (text_is(name, "name"))
+			json_string(j, &o.name);
+		else if (text_is(name, "uid"))
+			json_string(j, &o.uid);
+		else if (text_is(name, "controller"))
+			json_bool(j, &controls);
+		else
+			json_skip(j);
+	}
+	extract_owner_name(j, o.name, &out->all);
+	if (controls && o.kind.bytes > 0 && out->kind.bytes == 0) {
+		o.all = out->all;
+		*out = o;
+	}
+}
+
+/* The first with `controller: true`. */
+static void extract_owners(struct json *j, struct owner_object *out)
+{
+	*out = (struct owner_object){ .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
+	if (json_array(j))
+		while (json_item(j))
+			extract_owner(j, out);
+}
+
+void extract_metadata(struct json *j, struct meta *out)
+{
+	extract_metadata_and_owner(j, out, NULL);
+}
+
+void extract_metadata_and_owner(struct json *j, struct meta *out, struct owner_object *owner)
+{
+	struct text name;
+	uint64_t deletion;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "name"))
+			json_string(j, &out->name);
+		else if (text_is(name, "namespace"))
+			json_string(j, &out->namespace);
+		else if (text_is(name, "uid"))
+			json_string(j, &out->uid);
+		else if (text_is(name, "resourceVersion"))
+			json_string(j, &out->version);
+		else if (text_is(name, "creationTimestamp"))
+			extract_time(j, &out->created_ns);
+		else if (text_is(name, "deletionTimestamp")) {
+			out->deleting = !json_null(j);
+			if (out->deleting)
+				extract_time(j, &deletion);
+		} else if (text_is(name, "labels"))
+			extract_pairs(j, &out->labels, false);
+		else if (text_is(name, "annotations"))
+			extract_pairs(j, &out->annotations, true);
+		else if (owner && text_is(name, "ownerReferences"))
+			extract_owners(j, owner);
+		else
+			json_skip(j);
+	}
+}

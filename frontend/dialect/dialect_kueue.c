@@ -1,0 +1,52 @@
+/* Kueue's groups of plain pods: all of them start together.  Kueue admits them first, by
+ * taking its scheduling gate away.
+ *
+ * With fast admission, or when they serve (pods of a StatefulSet), Kueue itself does not wait
+ * for all: then nor does muster, or a StatefulSet that makes them one by one would never start. */
+#include "frontend/dialect/dialect_read.h"
+
+#include "frontend/dialect/reason.h"
+
+#include <string.h>
+
+#define NAME "kueue.x-k8s.io/pod-group-name"
+#define COUNT "kueue.x-k8s.io/pod-group-total-count"
+
+static bool is_true(const struct pod_object *pod, const char *key, struct arena *arena)
+{
+	const char *value = read_annotation(&pod->meta.annotations, key, arena);
+
+	return value && strcmp(value, "true") == 0;
+}
+
+static enum mark kueue_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+{
+	if (is_true(pod, "kueue.x-k8s.io/pod-group-fast-admission", arena) ||
+	    is_true(pod, "kueue.x-k8s.io/pod-group-serving", arena))
+		return MARK_NONE;
+	return read_mark(read_label(pod, NAME, arena), name);
+}
+
+static bool kueue_group(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
+{
+	const char *text = read_annotation(&pod->meta.annotations, COUNT, arena);
+	int64_t count;
+
+	if (!text)
+		read_refuse(out, arena, "annotation " COUNT " is missing");
+	else if (!read_number(text, &count) || count < 1 || count > INT32_MAX)
+		read_refuse(out, arena, "annotation " COUNT ": \"%.60s\" is not a number of pods", text);
+	else
+		read_quorum(out, arena, COUNT, (int32_t)count);
+	return true;
+}
+
+extern const struct dialect dialect_kueue;
+const struct dialect dialect_kueue = {
+	.name = "kueue",
+	.texts = &texts_plain,
+	.mark = "label " NAME,
+	.pod_mark = kueue_mark,
+	.pod_group = kueue_group,
+	.quorum_mark = "annotation " COUNT,
+};

@@ -1,0 +1,482 @@
+#include "frontend/dialect/reason.h"
+
+#include "frontend/json/json_scan.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_BYTES 512
+#define NO_NODES "no nodes available to schedule pods"
+
+/* Text that is cut at the end of its room and counts on. */
+struct out {
+	char *at;
+	size_t room;
+	size_t n;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct out *o, const char *format, ...)
+{
+	size_t used = o->n < o->room ? o->n : o->room;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(used < o->room ? o->at + used : NULL, o->room - used, format, args);
+	va_end(args);
+	if (n > 0)
+		o->n += (size_t)n;
+}
+
+/* ---- quantities, as a person writes them ------------------------------------------------ */
+
+static void put_bytes(struct out *o, int64_t value)
+{
+	static const char *const units[] = { "", "Ki", "Mi", "Gi", "Ti", "Pi" };
+	size_t unit = 0;
+
+	while (value != 0 && value % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		unit++;
+	}
+	put(o, "%" PRId64 "%s", value, units[unit]);
+}
+
+static void put_quantity(struct out *o, uint32_t resource, const char *name, int64_t value)
+{
+	/* A sum that has saturated. */
+	if (value == INT64_MAX)
+		put(o, "at least ");
+	if (resource == RESOURCE_CPU && value % 1000 == 0)
+		put(o, "%" PRId64, value / 1000);
+	else if (resource == RESOURCE_CPU)
+		put(o, "%" PRId64 "m", value);
+	else if (resource == RESOURCE_MEMORY || resource == RESOURCE_EPHEMERAL ||
+		 strncmp(name, "hugepages-", 10) == 0)
+		put_bytes(o, value);
+	else
+		put(o, "%" PRId64, value);
+}
+
+static void put_shortfalls(struct out *o, const struct reason *r, const struct reason_names *names,
+			   const char *before)
+{
+	uint32_t n = r->shortfalls_n < SHORTFALLS_MAX ? r->shortfalls_n : SHORTFALLS_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct shortfall *s = &r->shortfalls[i];
+		const char *name = names->resource(names->context, s->resource);
+
+		put(o, "%s%s: need ", i == 0 ? before : "; ", name);
+		put_quantity(o, s->resource, name, s->need);
+		put(o, ", have ");
+		put_quantity(o, s->resource, name, s->have);
+	}
+}
+
+/* ---- why the nodes fell out ---------------------------------------------------------------- */
+
+static const char *const why_texts[NODE_WHY_KINDS] = {
+	[NODE_WHY_CORDONED] = "node(s) were unschedulable",
+	/* kube-scheduler's text does not name the taint, so different ones are one part. */
+	[NODE_WHY_TAINT] = "node(s) had untolerated taint(s)",
+	[NODE_WHY_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
+	[NODE_WHY_PORTS] = "node(s) didn't have free ports for the requested pod ports",
+	[NODE_WHY_DISK] = "node(s) had no available disk",
+	[NODE_WHY_CLAIM_IN_USE] = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+				  "already in-use by another pod",
+	[NODE_WHY_ATTACH] = "node(s) exceed max volume count",
+	[NODE_WHY_VOLUME_NODE] = "node(s) didn't match PersistentVolume's node affinity",
+	[NODE_WHY_VOLUME_BIND] = "node(s) didn't find available persistent volumes to bind",
+	[NODE_WHY_VOLUME_SPACE] = "node(s) did not have enough free storage",
+	[NODE_WHY_VOLUME_GONE] = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+	[NODE_WHY_VOLUME_ZONE] = "node(s) had no available volume zone",
+	[NODE_WHY_SPREAD_LABEL] = "node(s) didn't match pod topology spread constraints (missing required label)",
+	[NODE_WHY_SPREAD] = "node(s) didn't match pod topology spread constraints",
+	[NODE_WHY_POD_AFFINITY] = "node(s) didn't match pod affinity rules",
+	[NODE_WHY_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
+	[NODE_WHY_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
+	[NODE_WHY_FEATURES] = "node(s) didn't match Pod's required features",
+	[NODE_WHY_POLICY_SELECTOR] = "node(s) didn't match pod workload-policy constraints",
+	[NODE_WHY_POLICY_LABEL] = "node(s) didn't match pod workload-policy constraints (missing required label)",
+	[NODE_WHY_POLICY_VALUE] = "node(s) didn't match pod workload-policy constraints (not match value)",
+	[NODE_WHY_POLICY_FULL] =
+		"node(s) occupied that scheduled pods reach the replicas configured in the workload-policy",
+	[NODE_WHY_NOT_NAMED] = "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+	[NODE_WHY_CONFLICT] = "pod affinity terms conflict",
+};
+
+size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out, size_t out_bytes)
+{
+	struct out o = { out, out_bytes, 0 };
+
+	if (out_bytes > 0)
+		out[0] = '\0';
+	if (why == NODE_WHY_INSUFFICIENT && arg == RESOURCE_PODS)
+		put(&o, "Too many pods");
+	else if (why == NODE_WHY_INSUFFICIENT)
+		put(&o, "Insufficient %s", names->resource(names->context, arg));
+	else
+		put(&o, "%s", why < NODE_WHY_KINDS && why_texts[why] ? why_texts[why] : "node(s) for other reasons");
+	return o.n;
+}
+
+/* "10 x" stands before "2 y": sorted as text, with the counts.  The digits decide
+ * unless they are equal, and no digit is below the space behind a number. */
+static int part_order(const void *a, const void *b)
+{
+	const struct reason_part *left = a, *right = b;
+	char l[24], r[24];
+	int order;
+
+	snprintf(l, sizeof(l), "%" PRIu64 " ", left->nodes);
+	snprintf(r, sizeof(r), "%" PRIu64 " ", right->nodes);
+	order = strcmp(l, r);
+	return order != 0 ? order : strcmp(left->text, right->text);
+}
+
+static void put_parts(struct out *o, uint32_t nodes, struct reason_part *parts, size_t n)
+{
+	qsort(parts, n, sizeof(parts[0]), part_order);
+	put(o, "0/%u nodes are available", nodes);
+	for (size_t i = 0; i < n; i++) {
+		put(o, i == 0 ? ": " : ", ");
+		if (parts[i].nodes > 0)
+			put(o, "%" PRIu64 " ", parts[i].nodes);
+		put(o, "%s", parts[i].text);
+	}
+	put(o, ".");
+}
+
+size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out, size_t out_bytes)
+{
+	struct out o = { out, out_bytes, 0 };
+
+	if (out_bytes > 0)
+		out[0] = '\0';
+	if (nodes == 0)
+		put(&o, "%s", NO_NODES);
+	else
+		put_parts(&o, nodes, parts, n);
+	return o.n;
+}
+
+static uint32_t counts_n(const struct reason *r)
+{
+	return r->counts_n < WHY_COUNTS_MAX ? r->counts_n : WHY_COUNTS_MAX;
+}
+
+/* kube-scheduler's FitError: one part for each text.  What is said of the pod as a whole
+ * is said once, without a count. */
+static void put_nodes(struct out *o, const struct reason *r, const struct reason_names *names)
+{
+	struct reason_part parts[WHY_COUNTS_MAX];
+	char texts[WHY_COUNTS_MAX][PART_BYTES];
+	size_t n = 0, at;
+
+	for (uint32_t i = 0; i < counts_n(r); i++) {
+		const struct why_count *c = &r->counts[i];
+
+		reason_node_text(c->why, c->arg, names, texts[n], PART_BYTES);
+		parts[n] = (struct reason_part){ .text = texts[n] };
+		for (at = 0; strcmp(parts[at].text, texts[n]) != 0; at++)
+			;
+		if (c->why != NODE_WHY_CONFLICT)
+			parts[at].nodes += c->nodes;
+		n += at == n;
+	}
+	put_parts(o, r->nodes, parts, n);
+}
+
+static void put_taints(struct out *o, const struct reason *r, const struct reason_names *names)
+{
+	const char *before = "; taints not tolerated: ";
+
+	for (uint32_t i = 0; i < counts_n(r); i++) {
+		if (r->counts[i].why != NODE_WHY_TAINT)
+			continue;
+		put(o, "%s{%s} on %u nodes", before, names->taint(names->context, r->counts[i].arg), r->counts[i].nodes);
+		before = ", ";
+	}
+}
+
+/* ---- each reason ------------------------------------------------------------------------------ */
+
+static void put_room(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+{
+	put_nodes(o, r, names);
+	if (!gang)
+		return;
+	put(o, " gang %s: %u of %u members have room", gang, r->fit, r->need);
+	put_shortfalls(o, r, names, "; ");
+	put_taints(o, r, names);
+	put(o, ".");
+}
+
+/* ---- words of dialects --------------------------------------------------------------------- */
+
+#define PRE_FILTER "pre-filter pod"
+
+const struct dialect_texts texts_podgroup = {
+	.missing = "PodGroup not found",
+	.pre_filter = true,
+	.refused = "",
+};
+
+const struct dialect_texts texts_configmap = {
+	.missing = "running Permit plugin \"sample\": podgroup configmap not found, please create configmap first",
+	.refused = "running Permit plugin \"sample\": ",
+	.timeout = "rejected due to timeout after waiting ",
+	.timeout_end = " at plugin sample",
+};
+
+const struct dialect_texts texts_plain = {
+	.missing = "the group's object is not there",
+	.refused = "",
+};
+
+static const struct dialect_texts *texts_of(const struct reason_about *about)
+{
+	return about->texts ? about->texts : &texts_podgroup;
+}
+
+/* kube-scheduler begins the errors of plugins like this, and no other text. */
+#define PLUGIN_ERROR "running "
+
+const char *reason_condition(const struct reason *r, const char *text)
+{
+	if (r->why == WHY_BIND_REFUSED || strncmp(text, PLUGIN_ERROR, strlen(PLUGIN_ERROR)) == 0)
+		return "SchedulerError";
+	return "Unschedulable";
+}
+
+const char *reason_refused(const struct dialect_texts *texts)
+{
+	return texts ? texts->refused : "";
+}
+
+static bool is_timed_out(const struct reason *r, const struct reason_about *about)
+{
+	if (about->timed_out_ns == 0 || !texts_of(about)->timeout)
+		return false;
+	return r->why != WHY_GROUP_MISSING && r->why != WHY_REFUSED && r->why != WHY_BIND_REFUSED;
+}
+
+/* As Go writes durations: 20s, 1m30s, 2h0m0s, 1.5s. */
+static void put_duration(struct out *o, uint64_t ns)
+{
+	uint64_t seconds = ns / 1000000000u, fraction = ns % 1000000000u;
+	char digits[12];
+	size_t n = 9;
+
+	if (seconds >= 3600)
+		put(o, "%" PRIu64 "h", seconds / 3600);
+	if (seconds >= 60)
+		put(o, "%" PRIu64 "m", seconds / 60 % 60);
+	put(o, "%" PRIu64, seconds % 60);
+	snprintf(digits, sizeof(digits), "%09" PRIu64, fraction);
+	while (n > 0 && digits[n - 1] == '0')
+		n--;
+	put(o, "%s%.*ss", n > 0 ? "." : "", (int)n, digits);
+}
+
+static void put_timeout(struct out *o, const struct reason_about *about)
+{
+	const struct dialect_texts *texts = texts_of(about);
+
+	put(o, "%s", texts->timeout);
+	put_duration(o, about->timed_out_ns);
+	put(o, "%s: gang %s could not be completed. ", texts->timeout_end, about->gang ? about->gang : "");
+}
+
+static bool is_pre_filter(const struct reason *r, const struct reason_about *about)
+{
+	if (!about->gang || is_timed_out(r, about))
+		return false;
+	return texts_of(about)->pre_filter && (r->why == WHY_GATED || (r->why == WHY_MEMBERS && r->members > 0));
+}
+
+size_t reason_pod_at(const struct reason *r, const struct reason_about *about)
+{
+	return is_pre_filter(r, about) ? strlen(PRE_FILTER) : 0;
+}
+
+/* ---- members that are not there, or may not start ------------------------------------------- */
+
+static void put_members(struct out *o, const struct reason *r, const struct reason_about *about)
+{
+	/* No pod hears it, so it needs none of kube-scheduler's words. */
+	if (r->members == 0) {
+		put(o, "no member is there: not created yet, ended, or of another scheduler");
+		return;
+	}
+	if (texts_of(about)->pre_filter)
+		put(o, PRE_FILTER " cannot find enough sibling pods, current pods number: %u, minMember of group: %u. ",
+		    r->members, r->quorum);
+	put(o, "gang %s: %u of %u members are there.", about->gang ? about->gang : "", r->members, r->quorum);
+}
+
+static void put_gated(struct out *o, const struct reason *r, const struct reason_about *about)
+{
+	uint32_t free = r->members > r->gated ? r->members - r->gated : 0;
+
+	if (!about->gang) {
+		put(o, "Scheduling is blocked due to non-empty scheduling gates");
+		return;
+	}
+	if (texts_of(about)->pre_filter)
+		put(o, PRE_FILTER " cannot proceed due to gated pods in the same PodGroup. ");
+	put(o, "gang %s: %u of %u members have scheduling gates, %u of the quorum of %u can start.",
+	    about->gang, r->gated, r->members, free, r->quorum);
+}
+
+static void put_role(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+{
+	const char *role = names->value ? names->value(names->context, r->role) : "";
+
+	put(o, "gang %s: ", gang ? gang : "");
+	if (*role)
+		put(o, "role %s", role);
+	else
+		put(o, "a role");
+	put(o, " has %u of the %u members that it needs; %u members are there in all.", r->role_members, r->role_quorum,
+	    r->members);
+}
+
+/* ---- a level of topology ------------------------------------------------------------------------ */
+
+static void put_topology(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+{
+	const char *key = names->key ? names->key(names->context, r->domain_key) : "";
+	const char *value = names->value && r->domain_value != ID_NONE ?
+	                    names->value(names->context, r->domain_value) : "";
+
+	if (r->counts_n > 0) {
+		put_nodes(o, r, names);
+		put(o, " ");
+	}
+	put(o, "gang %s: ", gang ? gang : "");
+	if (r->domains == 0) {
+		put(o, "no node has the label %s that its members are to have in common.", *key ? key : "of the level");
+		return;
+	}
+	put(o, "none of %u domains of %s has room for all %u members", r->domains, *key ? key : "the level", r->need);
+	if (r->domain_value != ID_NONE)
+		put(o, *value ? "; the closest, %s, has room for %u" : "; the closest%s has room for %u", value, r->domain_fit);
+	put_shortfalls(o, r, names, "; ");
+	put(o, ".");
+}
+
+static void put_min_resources(struct out *o, const struct reason *r, const char *gang,
+			      const struct reason_names *names)
+{
+	put(o, "resource gap");
+	put_shortfalls(o, r, names, ": ");
+	put(o, ". gang %s: its minResources are more than what is free.", gang ? gang : "");
+}
+
+static void put_gave_up(struct out *o, const struct reason *r, const char *gang,
+			const struct reason_names *names)
+{
+	put_nodes(o, r, names);
+	put(o, " No plan was found within the step limit");
+	if (gang)
+		put(o, ". gang %s: %u of %u members have room", gang, r->fit, r->need);
+	put(o, ".");
+}
+
+/* Of a lone pod as kube-scheduler says what it finds out before it looks at any node. */
+static void put_refused(struct out *o, const struct reason *r, const struct reason_about *about)
+{
+	struct reason_part part = { .text = about->refusal };
+
+	if (!about->refusal || !*about->refusal)
+		put(o, "muster can't judge a member of its gang");
+	else if (!about->gang && r->nodes > 0)
+		put_parts(o, r->nodes, &part, 1);
+	else
+		put(o, "%s", about->refusal);
+}
+
+static void put_missing(struct out *o, const struct reason_about *about)
+{
+	put(o, "%s: %s", texts_of(about)->missing, about->gang ? about->gang : "");
+}
+
+static void put_bind_refused(struct out *o, const struct reason *r, const char *gang)
+{
+	put(o, "the API server refused a binding, muster will try again");
+	if (gang)
+		put(o, ". gang %s: %u of %u members are bound.", gang, r->bound, r->quorum);
+}
+
+static void put_held(struct out *o, const struct reason *r, const char *gang)
+{
+	put(o, "room is held for a gang that has waited longer");
+	if (gang)
+		put(o, ". gang %s: %u of %u members have room beside it.", gang, r->fit, r->need);
+}
+
+static void put_reason(struct out *o, const struct reason *r, const struct reason_about *about,
+		       const struct reason_names *names)
+{
+	switch ((enum why)r->why) {
+	case WHY_GROUP_MISSING:
+		put_missing(o, about);
+		break;
+	case WHY_MEMBERS:
+		put_members(o, r, about);
+		break;
+	case WHY_GATED:
+		put_gated(o, r, about);
+		break;
+	case WHY_NO_NODES:
+		put(o, "%s", NO_NODES);
+		break;
+	case WHY_ROOM:
+		put_room(o, r, about->gang, names);
+		break;
+	case WHY_MIN_RESOURCES:
+		put_min_resources(o, r, about->gang, names);
+		break;
+	case WHY_REFUSED:
+		put_refused(o, r, about);
+		break;
+	case WHY_BIND_REFUSED:
+		put_bind_refused(o, r, about->gang);
+		break;
+	case WHY_GAVE_UP:
+		put_gave_up(o, r, about->gang, names);
+		break;
+	case WHY_HELD:
+		put_held(o, r, about->gang);
+		break;
+	case WHY_ROLE:
+		put_role(o, r, about->gang, names);
+		break;
+	case WHY_TOPOLOGY:
+		put_topology(o, r, about->gang, names);
+		break;
+	default:
+		put(o, "not looked at yet");
+	}
+}
+
+size_t reason_text(const struct reason *reason, const struct reason_about *about,
+                   const struct reason_names *names, char *out, size_t out_bytes)
+{
+	struct out o = { out, out_bytes, 0 };
+
+	if (out_bytes > 0)
+		out[0] = '\0';
+	if (is_timed_out(reason, about))
+		put_timeout(&o, about);
+	put_reason(&o, reason, about, names);
+	/* The texts in it were cut anywhere, and the API server would keep another one than it was sent. */
+	if (out_bytes > 0)
+		o.n -= scan_drop_broken(out);
+	return o.n;
+}

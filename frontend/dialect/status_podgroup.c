@@ -1,0 +1,105 @@
+/* Phases and counters of scheduler-plugins' PodGroup, today's and the older one's.
+ *
+ * Its controller goes one step at a time and counts pods of every namespace; here all
+ * steps are one write, from the group's own pods.  Failed and Finished are final. */
+#include "frontend/dialect/group_status.h"
+
+#include <string.h>
+
+static bool is_phase(const struct group_status *s, const char *phase)
+{
+	return strcmp(s->phase, phase) == 0;
+}
+
+static bool is_final(const struct group_status *s)
+{
+	return is_phase(s, "Failed") || is_phase(s, "Finished");
+}
+
+static void count(const struct gang_view *g, struct group_status *out)
+{
+	out->running = g->pods.phases[POD_PHASE_RUNNING];
+	out->succeeded = g->pods.phases[POD_PHASE_SUCCEEDED];
+	out->failed = g->pods.phases[POD_PHASE_FAILED];
+}
+
+static void occupy(const struct gang_view *g, struct group_status *out)
+{
+	if (!*out->occupied_by)
+		out->occupied_by = g->owners;
+}
+
+/* The end of a group, if it has come to it. */
+static void end(uint32_t quorum, struct group_status *out)
+{
+	if (out->failed > 0 && (uint64_t)out->failed + out->running + out->succeeded >= quorum)
+		out->phase = "Failed";
+	if (out->succeeded >= quorum)
+		out->phase = "Finished";
+}
+
+static void podgroup_want(const struct group_facts *f, struct group_status *out)
+{
+	uint32_t quorum = group_quorum(f->gang);
+
+	if (is_final(out))
+		return;
+	count(f->gang, out);
+	if (f->gang->pods.n < quorum) {
+		out->phase = "Pending";
+		return;
+	}
+	if (!*out->phase || is_phase(out, "Pending"))
+		occupy(f->gang, out);
+	out->phase = (uint64_t)out->running + out->succeeded >= quorum ? "Running" : "Scheduling";
+	end(quorum, out);
+}
+
+const struct dialect_status status_podgroup = {
+	.want = podgroup_want,
+};
+
+/* ---- scheduling.sigs.k8s.io ------------------------------------------------------------ */
+
+/* Members are there, `scheduled` of them on nodes. */
+static void older_advance(const struct group_facts *f, uint32_t quorum, struct group_status *out)
+{
+	uint32_t bound = f->gang->pods.bound;
+
+	if (!*out->phase || is_phase(out, "Pending")) {
+		if (f->gang->pods.n < quorum) {
+			out->phase = "Pending";
+			return;
+		}
+		out->phase = "PreScheduling";
+		occupy(f->gang, out);
+	}
+	if ((is_phase(out, "PreScheduling") || is_phase(out, "Scheduling")) && bound > 0) {
+		out->phase = bound >= quorum ? "Scheduled" : "Scheduling";
+		if (bound < quorum && !*out->started)
+			out->started = f->now;
+	}
+	if (is_phase(out, "Scheduled") && (uint64_t)out->running + out->succeeded >= quorum)
+		out->phase = "Running";
+}
+
+static void older_want(const struct group_facts *f, struct group_status *out)
+{
+	uint32_t quorum = group_quorum(f->gang);
+
+	if (is_final(out))
+		return;
+	count(f->gang, out);
+	if (f->gang->pods.bound > out->scheduled)
+		out->scheduled = f->gang->pods.bound;
+	if (f->gang->pods.n == 0) {
+		out->phase = "Pending";
+		return;
+	}
+	older_advance(f, quorum, out);
+	end(quorum, out);
+}
+
+const struct dialect_status status_podgroup_older = {
+	.want = older_want,
+};

@@ -1,0 +1,62 @@
+/* Phase, counters and conditions of Volcano's PodGroup.  There are no queues here to wait
+ * in: a group of ours is Inqueue at once.  Groups without a pod of ours are left alone:
+ * nothing else says whose they are. */
+#include "frontend/dialect/group_status.h"
+
+#include <string.h>
+
+enum { UNSCHEDULABLE, SCHEDULED };
+
+static const char *reason_of(uint32_t why)
+{
+	switch (why) {
+	case WHY_MEMBERS:
+	case WHY_GATED:
+	case WHY_GROUP_MISSING:
+		return "NotEnoughTasks";
+	case WHY_ROLE:
+		return "NotEnoughPodsOfTask";
+	default:
+		return "NotEnoughResources";
+	}
+}
+
+static const char *phase_of(const struct group_facts *f, uint32_t quorum)
+{
+	const struct gang_counts *pods = &f->gang->pods;
+	uint32_t ended = pods->phases[POD_PHASE_SUCCEEDED] + pods->phases[POD_PHASE_FAILED];
+
+	if (pods->bound >= quorum)
+		return ended == pods->bound ? "Completed" : "Running";
+	return f->why != WHY_NONE && pods->phases[POD_PHASE_RUNNING] > 0 ? "Unknown" : "Inqueue";
+}
+
+static void volcano_want(const struct group_facts *f, struct group_status *out)
+{
+	const struct gang_view *g = f->gang;
+	uint32_t quorum = group_quorum(g);
+	struct group_condition *unschedulable = &out->conditions[UNSCHEDULABLE];
+	struct group_condition *scheduled = &out->conditions[SCHEDULED];
+
+	if (g->pods.ours == 0)
+		return;
+	out->phase = phase_of(f, quorum);
+	out->running = g->pods.phases[POD_PHASE_RUNNING];
+	out->succeeded = g->pods.phases[POD_PHASE_SUCCEEDED];
+	out->failed = g->pods.phases[POD_PHASE_FAILED];
+	if (g->pods.bound >= quorum) {
+		*scheduled = (struct group_condition){ "True", "tasks in gang are ready to be scheduled", "",
+						       scheduled->turned };
+		if (*unschedulable->status)
+			unschedulable->status = "False";
+	} else if (f->why != WHY_NONE) {
+		*unschedulable = (struct group_condition){ "True", reason_of(f->why), f->message, unschedulable->turned };
+		if (*scheduled->status)
+			scheduled->status = "False";
+	}
+}
+
+const struct dialect_status status_volcano = {
+	.conditions = { "Unschedulable", "Scheduled" },
+	.want = volcano_want,
+};

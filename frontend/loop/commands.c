@@ -1,0 +1,116 @@
+/* What the core asks for; nothing that it writes is believed unchecked. */
+#include "frontend/loop/frontend_impl.h"
+
+#include "frontend/base/log.h"
+#include "frontend/base/probe.h"
+#include "frontend/bind/writer.h"
+#include "frontend/model/model.h"
+#include "frontend/report/decisions.h"
+#include "frontend/report/report.h"
+#include "frontend/serve/extender.h"
+#include "frontend/trace/latency.h"
+
+#include <errno.h>
+
+static int bind_take(struct frontend *f, const struct record *record, const struct cmd_bind *cmd)
+{
+	const enum record_kind kind = (enum record_kind)record->kind;
+	uint64_t now;
+
+	if (cmd->pod >= f->limits.pods || cmd->node >= f->limits.nodes || cmd->pod_generation == 0 ||
+	    cmd->node_generation == 0)
+		return -EPROTO;
+	if (f->stopping)
+		return 0;
+	if (kind == CMD_TAKE_BACK)
+		return writer_bind(f->writer, kind, cmd);
+	f->counts.binds_taken++;
+	PROBE(bind_taken, cmd->pod, cmd->pod_generation, cmd->node, cmd->attempt);
+	now = env_now(f->env);
+	latency_commanded(f->latency, cmd, f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
+	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
+	return writer_bind(f->writer, kind, cmd);
+}
+
+struct telling {
+	struct latency *latency;
+	enum why why;
+};
+
+static void told_pod(void *context, const struct pod_view *pod)
+{
+	const struct telling *t = context;
+
+	latency_told(t->latency, pod->id, pod->generation, t->why, pod->scheduler_name);
+}
+
+static void told(struct frontend *f, const struct cmd_reason *cmd)
+{
+	struct telling t = {.latency = f->latency, .why = cmd->reason.why};
+	struct pod_view pod;
+
+	if (cmd->reason.why == WHY_NONE)
+		return;
+	if (cmd->gang != ID_NONE)
+		model_gang_pending(f->model, cmd->gang, told_pod, &t);
+	else if (model_pod(f->model, cmd->pod, cmd->pod_generation, &pod))
+		told_pod(&t, &pod);
+}
+
+static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
+{
+	const struct reason *r = &cmd->reason;
+
+	if (cmd->gang != ID_NONE ? cmd->gang >= f->limits.gangs : cmd->pod >= f->limits.pods)
+		return -EPROTO;
+	if (r->why >= WHY_KINDS || r->counts_n > WHY_COUNTS_MAX || r->shortfalls_n > SHORTFALLS_MAX)
+		return -EPROTO;
+	for (uint32_t i = 0; i < r->counts_n; i++)
+		if (r->counts[i].why >= NODE_WHY_KINDS)
+			return -EPROTO;
+	f->counts.reasons_taken++;
+	PROBE(reason_taken, cmd->gang, cmd->pod, (uint32_t)r->why);
+	told(f, cmd);
+	report_reason(f->report, cmd);
+	return 0;
+}
+
+static int claim_take(struct frontend *f, const struct cmd_claim *cmd)
+{
+	if (!f->extender || (cmd->node != ID_NONE && cmd->node >= f->limits.nodes))
+		return -EPROTO;
+	extender_answered(f->extender, cmd);
+	return 0;
+}
+
+static int gang_take(struct frontend *f, const struct cmd_gang *cmd)
+{
+	if (cmd->gang >= f->limits.gangs || cmd->state >= GANG_STATES)
+		return -EPROTO;
+	PROBE(gang_taken, cmd->gang, cmd->generation, (uint32_t)cmd->state);
+	decisions_gang(f->decisions, cmd);
+	report_gang(f->report, cmd);
+	return 0;
+}
+
+int frontend_command(struct frontend *f, const struct record *record)
+{
+	size_t body = record->bytes - sizeof(*record);
+	const void *at = record + 1;
+
+	f->counts.commands++;
+	switch (record->kind) {
+	case CMD_BIND:
+	case CMD_BIND_AGAIN:
+	case CMD_TAKE_BACK:
+		return body == sizeof(struct cmd_bind) ? bind_take(f, record, at) : -EPROTO;
+	case CMD_REASON:
+		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
+	case CMD_CLAIM:
+		return body == sizeof(struct cmd_claim) ? claim_take(f, at) : -EPROTO;
+	case CMD_GANG:
+		return body == sizeof(struct cmd_gang) ? gang_take(f, at) : -EPROTO;
+	default:
+		return -EPROTO;
+	}
+}

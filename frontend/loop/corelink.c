@@ -1,0 +1,355 @@
+#include "frontend/loop/corelink.h"
+
+#include "frontend/base/log.h"
+#include "frontend/base/probe.h"
+#include "ipc/observe.h"
+#include "ipc/ring.h"
+#include "ipc/wake.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BELL_NS (250 * NS_PER_MS) /* a lost poke delays the end of the thread by that */
+
+struct corelink {
+	struct corelink_config config;
+	struct segment intake;
+	struct link link;
+	bool up;
+	struct ring_writer events;
+	struct ring_writer results;
+	struct ring_reader commands;
+	const struct record *last; /* reserved; its body is written after that */
+	bool urgent;               /* something since the last ring of the bell */
+	uint64_t wall_ns, monotonic_ns; /* at the connect */
+	uint64_t core_ns; /* the core's clock then */
+	pthread_t bell_thread;
+	_Atomic bool bell_stop;
+};
+
+static struct intake *intake_of(const struct corelink *c)
+{
+	return c->intake.base;
+}
+
+int corelink_new(const struct corelink_config *config, struct corelink **out)
+{
+	struct corelink *c = must_alloc(sizeof(*c));
+	int rc;
+
+	c->config = *config;
+	c->link.fd = -1;
+	rc = link_make_intake(&c->intake, config->event_ring_bytes, config->result_ring_bytes);
+	if (rc < 0) {
+		free(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+void corelink_free(struct corelink *c)
+{
+	if (!c)
+		return;
+	corelink_close(c);
+	segment_close(&c->intake);
+	free(c);
+}
+
+/* The loop sleeps in poll(), which no futex ends: this thread waits for it. */
+static void *bell_run(void *context)
+{
+	struct corelink *c = context;
+	const struct ledger *ledger = c->link.ledger.base;
+	uint32_t seen = 0, bell;
+
+	/* Relaxed: it is looked at again after each wait. */
+	while (!atomic_load_explicit(&c->bell_stop, memory_order_relaxed)) {
+		bell = wake_wait_bell(&ledger->frontend_bell, seen, BELL_NS);
+		if (bell != seen)
+			c->config.wake(c->config.context);
+		seen = bell;
+	}
+	return NULL;
+}
+
+/* The clock that the core writes into commands. */
+static uint64_t core_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+int corelink_connect(struct corelink *c, struct link_error *e)
+{
+	struct intake *intake = intake_of(c);
+	unsigned char *base = c->intake.base;
+	const struct ledger *ledger;
+	int rc;
+
+	/* Relaxed: the core is not there yet. */
+	atomic_store_explicit(&intake->frontend_sleeps, 0, memory_order_relaxed);
+	PROBE(core_hello);
+	rc = link_connect(c->config.path, LINK_FRONTEND, &c->intake, &c->link, e);
+	if (rc < 0)
+		return rc;
+	c->wall_ns = c->config.env->wall_ns(c->config.env->context);
+	c->monotonic_ns = env_now(c->config.env);
+	c->core_ns = core_clock_ns();
+	ledger = c->link.ledger.base;
+	ring_writer_init(&c->events, base + intake->event_ring.offset, intake->event_ring.bytes, &intake->event_tail,
+	                 &ledger->event_head, c->link.epoch);
+	ring_writer_init(&c->results, base + intake->result_ring.offset, intake->result_ring.bytes, &intake->result_tail,
+	                 &ledger->result_head, c->link.epoch);
+	ring_reader_init(&c->commands, (const unsigned char *)ledger + c->link.places.command_ring.offset,
+	                 c->link.places.command_ring.bytes, &ledger->command_tail, &intake->command_head, c->link.epoch);
+	c->last = NULL;
+	c->urgent = false;
+	atomic_store_explicit(&c->bell_stop, false, memory_order_relaxed);
+	rc = pthread_create(&c->bell_thread, NULL, bell_run, c);
+	if (rc != 0) {
+		link_close(&c->link);
+		*e = (struct link_error){.rc = -rc};
+		snprintf(e->text, sizeof(e->text), "can't start a thread: %s", strerror(rc));
+		return -rc;
+	}
+	c->up = true;
+	return 0;
+}
+
+void corelink_close(struct corelink *c)
+{
+	const struct ledger *ledger = c->link.ledger.base;
+
+	if (!c->up)
+		return;
+	/* Relaxed: the thread looks again at least every BELL_NS. */
+	atomic_store_explicit(&c->bell_stop, true, memory_order_relaxed);
+	wake_poke(&ledger->frontend_bell);
+	pthread_join(c->bell_thread, NULL);
+	link_close(&c->link);
+	c->up = false;
+}
+
+bool corelink_is_up(const struct corelink *c)
+{
+	return c->up;
+}
+
+int corelink_fd(const struct corelink *c)
+{
+	return c->up ? c->link.fd : -1;
+}
+
+const struct limits *corelink_limits(const struct corelink *c)
+{
+	return &c->link.limits;
+}
+
+uint64_t corelink_epoch(const struct corelink *c)
+{
+	return c->link.epoch;
+}
+
+const struct ledger *corelink_ledger(const struct corelink *c)
+{
+	return c->link.ledger.base;
+}
+
+void corelink_observe(const struct corelink *c, struct observer *out)
+{
+	*out = (struct observer){.places = c->link.places, .ledger = c->link.ledger.base, .segment = c->link.ledger};
+}
+
+/* ---- figures ---------------------------------------------------------------- */
+
+/* Relaxed, as all in here: figures for people; each is whole, and they need not agree. */
+static struct ring_figures ring_figures(uint64_t bytes, uint64_t tail, const _Atomic uint64_t *head)
+{
+	uint64_t used = tail - atomic_load_explicit(head, memory_order_relaxed);
+
+	return (struct ring_figures){.bytes = bytes, .published = tail, .used = used <= bytes ? used : 0};
+}
+
+/* A row that is being written is counted as it is found: each of its numbers is whole. */
+static void gang_count(const volatile struct gang_row *row, struct link_figures *out)
+{
+	uint32_t state = row->state, why = row->reason.why, bound = row->bound;
+
+	if (state >= GANG_STATES || why >= WHY_KINDS)
+		return;
+	out->gangs[state]++;
+	if (state == GANG_INCOMPLETE || state == GANG_WAITING)
+		out->waiting[why]++;
+	out->partial += state != GANG_BINDING && bound > 0 && bound < row->quorum;
+}
+
+void corelink_figures(const struct corelink *c, struct link_figures *out)
+{
+	const struct ledger *ledger = corelink_ledger(c);
+	const struct gang_row *rows = (const struct gang_row *)((const unsigned char *)c->link.ledger.base +
+	                                                         c->link.places.gangs_offset);
+	uint64_t live = atomic_load_explicit(&ledger->gauges.gangs, memory_order_relaxed);
+	const struct intake *intake = intake_of(c);
+	struct observer observer;
+	uint32_t there;
+
+	corelink_observe(c, &observer);
+	there = observe_gangs_there(&observer);
+	*out = (struct link_figures){.limits = c->link.limits};
+	out->events = ring_figures(intake->event_ring.bytes, c->events.tail_published, &ledger->event_head);
+	out->results = ring_figures(intake->result_ring.bytes, c->results.tail_published, &ledger->result_head);
+	out->commands = ring_figures(c->link.places.command_ring.bytes,
+	                             atomic_load_explicit(&ledger->command_tail, memory_order_relaxed), &intake->command_head);
+	/* Ids are given out from the lowest: nothing lives behind the last one. */
+	for (uint32_t i = 0; i < there && live > 0; i++)
+		if (rows[i].generation != 0) {
+			gang_count(&rows[i], out);
+			live--;
+		}
+}
+
+/* ---- port ------------------------------------------------------------------- */
+
+/* The core's only clock.  It goes on evenly when somebody sets the wall clock: back,
+ * and backoffs would not end for so long. */
+static uint64_t wall_ns(const struct corelink *c)
+{
+	return c->wall_ns + (env_now(c->config.env) - c->monotonic_ns);
+}
+
+/* What only confirms that a pod is where the core put it can't let anybody start:
+ * it rings no bell, and the core finds it when it looks next, 100 ms later at most.
+ * So a placed pod costs the core no system call. */
+static bool is_urgent(const struct record *r)
+{
+	const struct event_pod *pod = (const void *)(r + 1);
+
+	return r->kind != EVENT_POD || pod->node == ID_NONE || (pod->flags & POD_BINDING) != 0;
+}
+
+static void note_last(struct corelink *c)
+{
+	c->urgent = c->urgent || (c->last && is_urgent(c->last));
+	c->last = NULL;
+}
+
+static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct corelink *c = context;
+	struct record *r;
+
+	note_last(c);
+	r = ring_reserve(&c->events, kind, body_bytes, wall_ns(c));
+	if (r)
+		PROBE(ring_in_reserved, (uint32_t)kind, c->link.epoch, r->sequence);
+	else
+		PROBE(ring_in_full, (uint32_t)kind, c->link.epoch);
+	c->last = r;
+	return r ? r + 1 : NULL;
+}
+
+static bool port_result(void *context, enum record_kind kind, const struct result *result)
+{
+	struct corelink *c = context;
+	struct record *r = ring_reserve(&c->results, kind, sizeof(*result), wall_ns(c));
+
+	if (!r)
+		return false;
+	memcpy(r + 1, result, sizeof(*result));
+	PROBE(result_written, result->pod, (uint32_t)kind, c->link.epoch, r->sequence);
+	c->urgent = c->urgent || kind != RESULT_BOUND;
+	return true;
+}
+
+/* A ring that fills up is a reason to ring, whatever is in it. */
+static bool is_filling(const struct ring_writer *w)
+{
+	/* Relaxed: a hint; ring_reserve() reads it again with acquire. */
+	return w->tail_published - atomic_load_explicit(w->head, memory_order_relaxed) > (w->mask + 1) / 4;
+}
+
+static void port_publish(void *context)
+{
+	struct corelink *c = context;
+	const struct ledger *ledger = c->link.ledger.base;
+	bool news = c->events.tail_private != c->events.tail_published ||
+	            c->results.tail_private != c->results.tail_published;
+
+	if (!news)
+		return;
+	note_last(c);
+	PROBE(ring_in_publish, c->link.epoch, c->events.sequence);
+	ring_publish(&c->events);
+	PROBE(ring_in_published, c->link.epoch, c->events.sequence);
+	ring_publish(&c->results);
+	PROBE(results_published, c->link.epoch, c->results.sequence);
+	if (!c->urgent && !is_filling(&c->events) && !is_filling(&c->results))
+		return;
+	wake_up(&intake_of(c)->core_bell, &ledger->core_sleeps);
+	PROBE(ring_in_rung, c->link.epoch, c->events.sequence);
+	c->urgent = false;
+}
+
+static bool port_events_read(void *context)
+{
+	struct corelink *c = context;
+	const struct ledger *ledger = c->link.ledger.base;
+
+	/* Acquire, for nothing here: the core's release of the room is what counts. */
+	return atomic_load_explicit(&ledger->event_head, memory_order_acquire) == c->events.tail_published;
+}
+
+static uint64_t port_begun_ns(void *context, const struct record *command)
+{
+	const struct corelink *c = context;
+
+	return command->time_ns - c->core_ns + c->monotonic_ns;
+}
+
+struct frontend_port corelink_port(struct corelink *c)
+{
+	return (struct frontend_port){
+		.event = port_event, .result = port_result, .publish = port_publish, .events_read = port_events_read,
+		.begun_ns = port_begun_ns,
+		.context = c,
+	};
+}
+
+int corelink_read(struct corelink *c, struct record *buffer)
+{
+	return ring_read(&c->commands, buffer);
+}
+
+void corelink_release(struct corelink *c)
+{
+	ring_release(&c->commands);
+}
+
+bool corelink_broken(const struct corelink *c)
+{
+	return c->events.broken || c->results.broken;
+}
+
+bool corelink_sleep(struct corelink *c)
+{
+	const struct ledger *ledger = c->link.ledger.base;
+
+	wake_announce(&intake_of(c)->frontend_sleeps);
+	/* Relaxed: the announcement's fence orders it; the read itself acquires. */
+	if (atomic_load_explicit(&ledger->command_tail, memory_order_relaxed) == c->commands.head_private)
+		return true;
+	wake_retract(&intake_of(c)->frontend_sleeps);
+	return false;
+}
+
+void corelink_awake(struct corelink *c)
+{
+	wake_retract(&intake_of(c)->frontend_sleeps);
+}

@@ -1,0 +1,510 @@
+#include "frontend/loop/frontend_impl.h"
+
+#include "frontend/api/lease.h"
+#include "frontend/base/log.h"
+#include "frontend/base/probe.h"
+#include "frontend/bind/settle.h"
+#include "frontend/bind/writer.h"
+#include "frontend/report/decisions.h"
+#include "frontend/report/report.h"
+#include "frontend/serve/extender.h"
+#include "frontend/trace/latency.h"
+#include "frontend/watch/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_IDLE_NS NS_PER_S
+#define TICK_WAITING_NS (100 * NS_PER_MS)
+#define ROOM_WAIT_NS NS_PER_S      /* others go with the first, as a rule */
+#define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for that */
+#define CORELESS_LEASES 2 /* longer than others wait for a leader that is dead: a core is started again at once as a rule */
+#define REPORT_DELAY_NS NS_PER_S
+#define FULL_NS NS_PER_MS /* a ring is full: look again after that */
+
+/* ---- results: none is ever lost while its core lives ------------------------- */
+
+static void result_keep(void *context, enum record_kind kind, const struct result *r)
+{
+	struct frontend *f = context;
+
+	if (!f->up) /* a new core learns it from the table, and from writer_core_up() */
+		return;
+	/* Also of a core that is always behind no more is kept than it has not heard. */
+	if (f->results_first > 0 && f->results_first >= f->results_n / 2) {
+		f->results_n -= f->results_first;
+		memmove(f->results, f->results + f->results_first, f->results_n * sizeof(*f->results));
+		f->results_first = 0;
+	}
+	if (f->results_n == f->results_room) {
+		f->results_room = f->results_room ? f->results_room * 2 : 256;
+		f->results = must_grow(f->results, f->results_room * sizeof(*f->results));
+	}
+	f->results[f->results_n++] = (struct pending_result){.kind = kind, .result = *r};
+	PROBE(result_kept, r->pod, r->generation, (uint32_t)kind);
+}
+
+/* True when none is left.  A new core must know the pods before it hears of
+ * their results. */
+static bool results_send(struct frontend *f)
+{
+	if (!f->replayed && f->flushed && f->port.events_read(f->port.context)) {
+		f->replayed = true;
+		writer_core_read_all(f->writer);
+	}
+	if (!f->replayed)
+		return f->results_first == f->results_n;
+	while (f->results_first < f->results_n) {
+		const struct pending_result *p = &f->results[f->results_first];
+
+		if (!f->port.result(f->port.context, p->kind, &p->result))
+			return false;
+		f->results_first++;
+	}
+	return true;
+}
+
+static void bind_noticed(void *context, const struct bind_notice *n)
+{
+	struct frontend *f = context;
+
+	report_bind(f->report, n);
+}
+
+static void pod_put(void *context, uint64_t heard_ns)
+{
+	struct frontend *f = context;
+	struct pod_put put;
+
+	if (!model_last_put(f->model, &put))
+		return;
+	PROBE(extracted, put.id, put.generation, put.node, heard_ns);
+	latency_put(f->latency, &put, heard_ns, env_now(f->env));
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+struct frontend *frontend_new(const struct frontend_config *config, const struct env *env, struct model *model)
+{
+	struct frontend *f = must_alloc(sizeof(*f));
+	struct writer_config writer = {
+		.env = env, .model = model, .connections = config->bind_connections,
+		.result = result_keep, .notice = bind_noticed, .context = f,
+	};
+	struct report_config report = {
+		.env = env, .model = model, .per_second = config->report_per_second,
+		.queue_max = config->report_queue, .delay_ns = REPORT_DELAY_NS, .instance = config->instance,
+	};
+
+	f->config = *config;
+	f->env = env;
+	f->model = model;
+	f->latency = writer.latency = latency_new();
+	f->writer = writer_new(&writer);
+	f->settle = settle_new(env, model);
+	report.writer = f->writer;
+	f->decisions = report.decisions = decisions_new(env, model);
+	f->report = report_new(&report);
+	if (config->lease) {
+		struct lease_config lease = *config->lease;
+
+		lease.env = env;
+		f->lease = lease_new(&lease);
+		f->coreless_max_ns = CORELESS_LEASES * lease.duration_ns;
+		f->core_lasts_ns = lease.duration_ns;
+	}
+	if (config->extender_keep_ms > 0) {
+		struct extender_config extender = {.env = env, .model = model, .keep_ms = config->extender_keep_ms};
+
+		f->extender = extender_new(&extender);
+	}
+	model_resources(model, &f->watches_n);
+	f->room_due_ns = NEVER_NS;
+	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
+	for (size_t i = 0; i < f->watches_n; i++)
+		f->watches[i] = watch_new(env, model, (int)i);
+	watch_follow(f->watches[RESOURCE_INDEX_PODS], pod_put, f);
+	if (config->node_selector)
+		watch_select(f->watches[RESOURCE_INDEX_NODES], config->node_selector);
+	return f;
+}
+
+void frontend_free(struct frontend *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->watches_n; i++)
+		watch_free(f->watches[i]);
+	free(f->watches);
+	settle_free(f->settle);
+	writer_free(f->writer);
+	report_free(f->report);
+	extender_free(f->extender);
+	lease_free(f->lease);
+	latency_free(f->latency);
+	decisions_free(f->decisions);
+	free(f->results);
+	free(f);
+}
+
+/* ---- the core comes and goes ---------------------------------------------------- */
+
+/* What found no room in the last core's limits is not remembered: ask again. */
+static void relist_for_room(struct frontend *f, const struct limits *limits)
+{
+	struct model_counts counts;
+
+	model_counts(f->model, &counts);
+	if (!f->started || counts.limits_hit == 0 || memcmp(limits, &f->limits, sizeof(*limits)) == 0)
+		return;
+	for (size_t i = 0; i < f->watches_n; i++)
+		watch_relist(f->watches[i], RELIST_ROOM);
+}
+
+int frontend_core_up(struct frontend *f, const struct limits *limits, const struct frontend_port *port)
+{
+	int rc = model_set_limits(f->model, limits);
+
+	if (rc < 0)
+		return rc;
+	relist_for_room(f, limits);
+	f->limits = *limits;
+	f->port = *port;
+	f->up = true;
+	f->up_ns = env_now(f->env);
+	if (f->started && frontend_may_write(f))
+		f->coreless_ns += f->up_ns - f->down_ns;
+	f->started = true;
+	f->flushed = false;
+	f->replayed = false;
+	f->ticked_ns = 0;
+	f->counts.core_connects++;
+	PROBE(replay_begins);
+	model_restart(f->model);
+	writer_core_up(f->writer);
+	PROBE(replay_begun);
+	return 0;
+}
+
+void frontend_core_down(struct frontend *f)
+{
+	if (f->up) {
+		f->down_ns = env_now(f->env);
+		if (f->down_ns - f->up_ns >= f->core_lasts_ns)
+			f->coreless_ns = 0;
+	}
+	f->up = false;
+	f->results_first = f->results_n = 0;
+	writer_core_down(f->writer);
+	if (f->extender)
+		extender_core_down(f->extender);
+}
+
+void frontend_ask(struct frontend *f, struct extender_job *job)
+{
+	extender_ask(f->extender, job);
+}
+
+/* ---- the lease ------------------------------------------------------------------------- */
+
+bool frontend_may_write(const struct frontend *f)
+{
+	return !f->lease || lease_held(f->lease);
+}
+
+bool frontend_lost_lease(const struct frontend *f)
+{
+	return f->lease && lease_lost(f->lease);
+}
+
+bool frontend_release_lease(struct frontend *f)
+{
+	if (f->lease)
+		lease_release(f->lease);
+	return !f->lease || lease_released(f->lease);
+}
+
+/* A follower without a core does not ask for it.  A leader without one keeps it for a while, and is then as good as
+ * dead to those who could act. */
+static uint64_t lease_turn(struct frontend *f)
+{
+	uint64_t next, until = f->down_ns + f->coreless_max_ns - f->coreless_ns;
+
+	if (!f->lease || (!f->up && !frontend_may_write(f)))
+		return NEVER_NS;
+	next = lease_poll(f->lease);
+	if (f->up || f->coreless || f->stopping)
+		return next;
+	if (env_now(f->env) < until)
+		return until < next ? until : next;
+	f->coreless = true;
+	env_log(f->env, "error", "no muster-core for %llu s%s: another instance may have the lease",
+	        (unsigned long long)(f->coreless_max_ns / NS_PER_S), f->coreless_ns > 0 ? ", in parts" : "");
+	return env_now(f->env);
+}
+
+/* ---- towards the core --------------------------------------------------------------- */
+
+static bool all_synced(const struct frontend *f)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (!watch_synced(f->watches[i]))
+			return false;
+	return true;
+}
+
+/* Time goes on for the core only with records: often enough for its waits. */
+static uint64_t tick_send(struct frontend *f)
+{
+	uint64_t now = env_now(f->env), gap;
+	struct model_counts counts;
+
+	model_counts(f->model, &counts);
+	gap = counts.pods_ours_pending > 0 ? TICK_WAITING_NS : TICK_IDLE_NS;
+	if (now < f->ticked_ns + gap)
+		return f->ticked_ns + gap;
+	if (!f->flushed || !f->port.event(f->port.context, EVENT_TICK, 0))
+		return now + FULL_NS;
+	PROBE(tick);
+	f->ticked_ns = now;
+	return now + gap;
+}
+
+/* Looks at each record on its way to the core, once its body is written: with the next one, or at the
+ * end. */
+struct looking {
+	struct frontend *f;
+	enum record_kind kind;
+	void *body; /* NULL: none since */
+};
+
+static void look_at(struct looking *l)
+{
+	const struct event_pod *pod = l->body;
+	const struct event_drop *drop = l->body;
+
+	if (l->body && l->kind == EVENT_POD) {
+		PROBE(sent, pod->pod, pod->generation, pod->gang, pod->node);
+		latency_sent(l->f->latency, pod->pod, pod->generation, env_now(l->f->env));
+	} else if (l->body && l->kind == EVENT_POD_DROP) {
+		latency_dropped(l->f->latency, drop->id, drop->generation);
+	}
+	l->body = NULL;
+}
+
+static void *looking_reserve(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct looking *l = context;
+
+	look_at(l);
+	l->kind = kind;
+	l->body = l->f->port.event(l->f->port.context, kind, body_bytes);
+	return l->body;
+}
+
+static bool model_send(struct frontend *f)
+{
+	struct looking looking = {.f = f};
+	struct model_sink sink = {.reserve = looking_reserve, .context = &looking};
+	bool all = model_flush(f->model, &sink);
+
+	look_at(&looking);
+	return all;
+}
+
+/* Of several instances this one leads from now on.  A connection that hangs is noticed after the lease went over, so a
+ * watch that seems well may lack what the last leader bound: all is listed again. */
+static void lead(struct frontend *f)
+{
+	f->led_ns = env_now(f->env);
+	for (size_t i = 0; i < f->watches_n; i++)
+		watch_relist(f->watches[i], RELIST_LEADING);
+}
+
+static bool listed_since(const struct frontend *f, uint64_t since_ns)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (!watch_absent(f->watches[i]) && watch_listed_ns(f->watches[i]) < since_ns)
+			return false;
+	return true;
+}
+
+/* The core may plan once all is known and nothing of others is under way.  Returns when it wants to be called next.
+ * One that stands by is kept warm: its core knows all and plans nothing. */
+static uint64_t sync(struct frontend *f)
+{
+	uint64_t next;
+
+	if (f->synced || !frontend_may_write(f))
+		return NEVER_NS;
+	if (f->lease && f->led_ns == 0) {
+		lead(f);
+		return f->led_ns;
+	}
+	if (!all_synced(f) || !listed_since(f, f->led_ns))
+		return NEVER_NS;
+	next = settle_poll(f->settle);
+	if (!settle_over(f->settle))
+		return next;
+	PROBE(lists_in);
+	model_set_synced(f->model);
+	report_lists_in(f->report);
+	f->synced = true;
+	return NEVER_NS;
+}
+
+static uint64_t core_send(struct frontend *f)
+{
+	uint64_t now = env_now(f->env), next, due = sync(f);
+
+	f->flushed = model_send(f);
+	PROBE(flushed, (uint32_t)f->flushed);
+	if (!f->flushed)
+		f->counts.ring_full++;
+	next = tick_send(f);
+	next = due < next ? due : next;
+	f->port.publish(f->port.context);
+	if (!results_send(f))
+		f->counts.ring_full++;
+	f->port.publish(f->port.context);
+	if (!f->flushed || !f->replayed || f->results_first < f->results_n)
+		next = now + FULL_NS;
+	return next;
+}
+
+static bool lacks_room(const struct frontend *f)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_lacks_room(f->watches[i]))
+			return true;
+	return false;
+}
+
+static uint64_t room_look(struct frontend *f)
+{
+	uint64_t now = env_now(f->env), used, soonest;
+	struct model_counts c;
+
+	if (!lacks_room(f)) {
+		f->room_used = 0;
+		f->room_due_ns = NEVER_NS;
+		return NEVER_NS;
+	}
+	model_counts(f->model, &c);
+	used = c.nodes + c.pods + c.pods_beside + c.referred + c.gangs + c.shapes + c.names;
+	if (used >= f->room_used) {
+		f->room_used = used;
+	} else if (f->room_due_ns == NEVER_NS) {
+		soonest = f->room_listed_ns ? f->room_listed_ns + ROOM_GAP_NS : 0;
+		f->room_due_ns = now + ROOM_WAIT_NS > soonest ? now + ROOM_WAIT_NS : soonest;
+	}
+	if (now < f->room_due_ns)
+		return f->room_due_ns;
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_lacks_room(f->watches[i]))
+			watch_relist(f->watches[i], RELIST_ROOM);
+	f->room_used = used;
+	f->room_listed_ns = now;
+	f->room_due_ns = NEVER_NS;
+	return NEVER_NS;
+}
+
+static uint64_t extender_turn(struct frontend *f)
+{
+	bool knows = f->up && f->synced && f->flushed && f->replayed;
+
+	return f->extender ? extender_poll(f->extender, knows ? &f->port : NULL, &f->limits) : NEVER_NS;
+}
+
+uint64_t frontend_poll(struct frontend *f)
+{
+	uint64_t next, due;
+
+	if (!f->started)
+		return extender_turn(f);
+	next = room_look(f);
+	for (size_t i = 0; i < f->watches_n; i++) {
+		due = watch_poll(f->watches[i]);
+		next = due < next ? due : next;
+	}
+	due = writer_poll(f->writer);
+	next = due < next ? due : next;
+	due = lease_turn(f);
+	next = due < next ? due : next;
+	if (frontend_may_write(f)) {
+		due = report_poll(f->report, writer_queued(f->writer) > 0);
+		next = due < next ? due : next;
+	}
+	if (f->up) {
+		due = core_send(f);
+		next = due < next ? due : next;
+	}
+	due = extender_turn(f);
+	return due < next ? due : next;
+}
+
+/* ---- the end ------------------------------------------------------------------------- */
+
+void frontend_stop(struct frontend *f)
+{
+	f->stopping = true;
+	writer_core_down(f->writer); /* what was never sent */
+}
+
+bool frontend_idle(const struct frontend *f)
+{
+	return writer_unknown(f->writer) == 0 && f->results_first == f->results_n;
+}
+
+bool frontend_refused_at_start(const struct frontend *f)
+{
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_refused_at_start(f->watches[i]))
+			return true;
+	return false;
+}
+
+bool frontend_must_restart(const struct frontend *f)
+{
+	if (f->coreless)
+		return true;
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_went_back(f->watches[i]))
+			return true;
+	return false;
+}
+
+void frontend_metrics(const struct frontend *f, struct metrics *out)
+{
+	out->watches_n = f->watches_n < METRICS_WATCHES ? f->watches_n : METRICS_WATCHES;
+	for (size_t i = 0; i < out->watches_n; i++) {
+		struct metrics_watch *w = &out->watches[i];
+		const struct resource *r = watch_resource(f->watches[i]);
+
+		w->resource = r->plural;
+		w->group = r->group;
+		w->counts = *watch_counts(f->watches[i]);
+		w->synced = watch_synced(f->watches[i]);
+		w->absent = watch_absent(f->watches[i]);
+		w->silence_ns = watch_silence_ns(f->watches[i]);
+		strncpy(w->error, watch_error(f->watches[i]), sizeof(w->error) - 1);
+	}
+	model_counts(f->model, &out->model);
+	out->writer = *writer_counts(f->writer);
+	out->settle = *settle_counts(f->settle);
+	out->binds_queued = writer_queued(f->writer);
+	out->binds_in_flight = writer_flying(f->writer);
+	out->binds_window = writer_window(f->writer);
+	out->report = *report_counts(f->report);
+	out->reports_queued = report_queued(f->report);
+	out->frontend = f->counts;
+	out->latency = *latency_figures(f->latency);
+	out->extends = f->extender != NULL;
+	if (f->extender)
+		out->extender = *extender_counts(f->extender);
+	out->lists_in = all_synced(f);
+	out->elects = f->lease != NULL;
+	out->leads = frontend_may_write(f);
+	if (f->lease)
+		out->lease = *lease_counts(f->lease);
+}

@@ -1,0 +1,54 @@
+/* A pod's WorkloadPolicy in its shape. */
+#include "frontend/model/shape.h"
+
+#include <errno.h>
+
+static int add_shares(struct draft *d, const struct policy_rules *rules)
+{
+	for (uint32_t i = 0; i < rules->shares_n; i++) {
+		struct policy_share *share = draft_more(d, SECTION_SHARES);
+
+		if (!share)
+			return -ENOMEM;
+		*share = rules->shares[i];
+		intern_hold(&d->m->values, share->value);
+		draft_keep(d, SECTION_SHARES);
+	}
+	return 0;
+}
+
+int draft_policy(struct draft *d, const struct policy_use *use)
+{
+	const struct policy_rules *rules = use->rules;
+	const struct owner_rules *selector = rules->selector;
+	struct policy *policy = draft_more(d, SECTION_POLICIES);
+	int rc = 0;
+
+	if (!policy)
+		return -ENOMEM;
+	policy->topology = rules->topology;
+	policy->flags = rules->flags | (use->unselected ? POLICY_UNSELECTED : 0);
+	policy->clauses.first = draft_count(d, SECTION_CLAUSES);
+	policy->shares.n = rules->shares_n;
+	for (uint32_t i = 0; rc == 0 && selector && i < selector->n; i++)
+		rc = draft_requirement(d, &selector->at[i], selector->values + selector->at[i].values_first);
+	policy->clauses.n = draft_count(d, SECTION_CLAUSES) - policy->clauses.first;
+	if (rc == 0)
+		rc = add_shares(d, rules);
+	if (rc < 0)
+		return rc;
+	intern_hold(&d->m->keys, policy->topology);
+	draft_keep(d, SECTION_POLICIES);
+	return 0;
+}
+
+void draft_strip_policy(struct draft *d)
+{
+	const struct policy *policy = (const void *)d->sections[SECTION_POLICIES].at;
+
+	if (draft_count(d, SECTION_POLICIES) == 0)
+		return;
+	draft_cut_clauses(d, policy->clauses.n);
+	draft_cut(d, SECTION_SHARES, draft_count(d, SECTION_SHARES));
+	draft_cut(d, SECTION_POLICIES, 1);
+}

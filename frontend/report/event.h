@@ -1,0 +1,46 @@
+/* Bodies of what users read: the PodScheduled condition and the Events of a pod,
+ * in kube-scheduler's words. */
+#ifndef MUSTER_FRONTEND_EVENT_H
+#define MUSTER_FRONTEND_EVENT_H
+
+#include "frontend/json/jsonout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_text {
+	const char *namespace;
+	const char *api_version; /* of what it is about; NULL: a pod */
+	const char *kind;
+	const char *object; /* its name */
+	const char *uid;
+	const char *name;       /* of the Event itself */
+	const char *type;       /* "Normal", "Warning" */
+	const char *reason;     /* "Scheduled", "FailedScheduling" */
+	const char *action;     /* "Binding", "Scheduling" */
+	const char *controller; /* the scheduler's name */
+	const char *instance;   /* which process, at most 128 bytes */
+	const char *note;       /* cut to 1,024 bytes */
+	uint64_t wall_ns;
+};
+
+/* A new Event (events.k8s.io/v1). */
+void event_write(struct jsonout *out, const struct event_text *e);
+
+/* A merge patch that says it happened again: `count` times by now. */
+void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns);
+
+/* A strategic merge patch of a pod's status.  PodScheduled is False; the time of
+ * transition is only written when `turned`, so that it stays otherwise. */
+void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message, bool turned,
+                     uint64_t wall_ns);
+
+/* Name of a new Event about an object of that name: its beginning, a dot, the time. */
+void event_name(char *out, size_t out_bytes, const char *object, uint64_t wall_ns);
+
+/* RFC 3339; microseconds are wanted in an eventTime, and not in a condition. */
+#define EVENT_TIME_BYTES 48
+void event_time(char *out, size_t out_bytes, uint64_t wall_ns, bool micro);
+
+#endif

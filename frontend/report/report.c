@@ -1,0 +1,508 @@
+#include "frontend/report/report_impl.h"
+
+#include "frontend/dialect/reason.h"
+#include "frontend/json/json_scan.h"
+#include "frontend/report/decisions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IN_FLIGHT_MAX 4
+#define REASON_BYTES_MAX 8192
+#define SWEEP_NS (30 * NS_PER_S)
+#define HOLD_NS (2 * NS_PER_S)
+#define BIND_EVENT_NS (5 * NS_PER_S) /* so long an event of a binding lets other bindings go first */
+
+struct report *report_new(const struct report_config *config)
+{
+	struct report *r = must_alloc(sizeof(*r));
+
+	r->config = *config;
+	snprintf(r->instance, sizeof(r->instance), "%s", config->instance);
+	r->config.instance = r->instance;
+	r->tokens = config->per_second;
+	r->tokens_ns = env_now(config->env);
+	r->sweep_ns = r->tokens_ns + SWEEP_NS;
+	r->backoff = (struct backoff){.first_ns = 500 * NS_PER_MS, .cap_ns = 30 * NS_PER_S, .reset_ns = 60 * NS_PER_S};
+	for (int k = 0; k < ITEM_KINDS; k++)
+		TAILQ_INIT(&r->queues[k]);
+	TAILQ_INIT(&r->held);
+	TAILQ_INIT(&r->flying);
+	return r;
+}
+
+struct note *report_note_new(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	struct note *n = must_alloc(sizeof(*n) + bytes);
+
+	n->users = 1;
+	memcpy(n->text, text, bytes);
+	scan_drop_broken(n->text);
+	return n;
+}
+
+struct note *report_note_use(struct note *n)
+{
+	n->users++;
+	return n;
+}
+
+void report_note_drop(struct note **n)
+{
+	if (*n && --(*n)->users == 0)
+		free(*n);
+	*n = NULL;
+}
+
+/* Of an item that is in no list. */
+void report_item_free(struct item *i)
+{
+	struct report *r = i->report;
+
+	if (i->kind == ITEM_GROUP) {
+		report_group_free(i->group);
+		return;
+	}
+	if (i->kind == ITEM_POD && i->pod < r->by_pod_n && r->by_pod[i->pod] == i)
+		r->by_pod[i->pod] = NULL;
+	report_note_drop(&i->note);
+	report_note_drop(&i->next_note);
+	report_note_drop(&i->stands);
+	report_note_drop(&i->event_note);
+	free(i->event_name);
+	free(i->namespace);
+	free(i->name);
+	free(i->uid);
+	free(i->scheduler);
+	free(i);
+}
+
+void report_item_unlist(struct item *i)
+{
+	struct report *r = i->report;
+
+	if (i->flying) {
+		TAILQ_REMOVE(&r->flying, i, link);
+		r->flying_n--;
+	} else if (i->held) {
+		TAILQ_REMOVE(&r->held, i, link);
+		r->held_n--;
+	} else if (i->queued) {
+		TAILQ_REMOVE(&r->queues[i->kind], i, link);
+		r->queued_n[i->kind]--;
+	}
+	i->queued = false;
+	i->held = false;
+	i->flying = false;
+}
+
+static void list_free(struct report *r, struct item_list *list)
+{
+	struct item *i;
+
+	while ((i = TAILQ_FIRST(list)) != NULL) {
+		report_item_unlist(i);
+		if (i->call)
+			r->config.env->transport->ops->cancel(r->config.env->transport, i->call);
+		report_item_free(i);
+	}
+}
+
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	for (int k = 0; k < ITEM_KINDS; k++)
+		list_free(r, &r->queues[k]);
+	list_free(r, &r->held);
+	list_free(r, &r->flying);
+	for (size_t i = 0; i < r->by_pod_n; i++)
+		if (r->by_pod[i])
+			report_item_free(r->by_pod[i]);
+	free(r->by_pod);
+	for (size_t i = 0; i < r->by_gang_n; i++)
+		if (r->by_gang[i])
+			report_group_free(r->by_gang[i]);
+	free(r->by_gang);
+	jsonout_free(&r->text);
+	jsonout_free(&r->path);
+	jsonout_free(&r->body);
+	free(r);
+}
+
+/* ---- queues ---------------------------------------------------------------- */
+
+/* The oldest makes room; of groups none has to, there are no more than gangs. */
+static void drop_oldest(struct report *r, enum item_kind kind)
+{
+	struct item *oldest = TAILQ_FIRST(&r->queues[kind]);
+
+	report_item_unlist(oldest);
+	r->counts.dropped++;
+	if (log_allowed(&r->drop_limit, r->config.env, "dropped reports"))
+		env_log(r->config.env, "warn", "%zu conditions and events wait to be written, the oldest is dropped; --report-qps "
+		        "says how many are written a second", r->config.queue_max);
+	if (kind == ITEM_BIND)
+		report_item_free(oldest);
+	else
+		report_note_drop(&oldest->note);
+}
+
+/* Groups go by when they are due; others were put in that order. */
+static void queue_insert(struct item_list *list, struct item *i)
+{
+	struct item *before = TAILQ_LAST(list, item_list);
+
+	while (i->kind == ITEM_GROUP && before && before->due_ns > i->due_ns)
+		before = TAILQ_PREV(before, item_list, link);
+	if (before)
+		TAILQ_INSERT_AFTER(list, before, i, link);
+	else
+		TAILQ_INSERT_HEAD(list, i, link);
+}
+
+void report_item_queue(struct item *i)
+{
+	struct report *r = i->report;
+
+	if (i->kind != ITEM_GROUP && r->queued_n[i->kind] >= r->config.queue_max)
+		drop_oldest(r, i->kind);
+	queue_insert(&r->queues[i->kind], i);
+	r->queued_n[i->kind]++;
+	i->queued = true;
+}
+
+void report_item_hold(struct item *i)
+{
+	struct report *r = i->report;
+
+	i->due_ns = env_now(r->config.env) + HOLD_NS;
+	TAILQ_INSERT_TAIL(&r->held, i, link);
+	r->held_n++;
+	i->held = true;
+	i->queued = true;
+}
+
+/* Those whose time has come, behind the others. */
+static void held_go(struct report *r, uint64_t now)
+{
+	struct item *i;
+
+	while ((i = TAILQ_FIRST(&r->held)) != NULL && i->due_ns <= now) {
+		report_item_unlist(i);
+		report_item_queue(i);
+	}
+}
+
+static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generation)
+{
+	struct item *i;
+
+	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct item *));
+	i = r->by_pod[pod];
+	if (i && i->generation != generation) {
+		/* Another pod has the slot now; a flying one ends by itself. */
+		r->by_pod[pod] = NULL;
+		if (!i->flying) {
+			report_item_unlist(i);
+			report_item_free(i);
+		}
+		i = NULL;
+	}
+	if (!i) {
+		i = must_alloc(sizeof(*i));
+		i->report = r;
+		i->pod = pod;
+		i->generation = generation;
+		r->by_pod[pod] = i;
+	}
+	return i;
+}
+
+void report_item_say(struct item *i, struct note *note, const char *reason)
+{
+	struct report *r = i->report;
+	struct note *before = i->stands;
+
+	i->stands = report_note_use(note);
+	i->stands_reason = reason;
+	report_note_drop(&before);
+	if (i->flying) {
+		if (i->next_note)
+			r->counts.coalesced++;
+		report_note_drop(&i->next_note);
+		i->next_note = report_note_use(note);
+		i->next_reason = reason;
+		return;
+	}
+	if (i->queued)
+		r->counts.coalesced++;
+	report_note_drop(&i->note);
+	i->note = report_note_use(note);
+	i->reason = reason;
+	i->step = STEP_CONDITION;
+	i->tries = 0;
+	if (i->queued)
+		return;
+	i->due_ns = env_now(r->config.env) + r->config.delay_ns;
+	report_item_queue(i);
+}
+
+struct telling {
+	struct report *report;
+	struct note *note;
+	const char *reason;
+	char refusal[1024]; /* the first refused member, or "" */
+};
+
+static void refused_member(void *context, const struct pod_view *pod)
+{
+	struct telling *t = context;
+
+	if (!t->refusal[0] && pod->refusal[0])
+		snprintf(t->refusal, sizeof(t->refusal), "pod %s: %s", pod->name, pod->refusal);
+}
+
+/* The API server itself says SchedulingGated of pods with gates. */
+static void member_say(void *context, const struct pod_view *pod)
+{
+	struct telling *t = context;
+
+	if (!pod->gated && !pod->deleting)
+		report_item_say(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
+}
+
+static struct note *reason_note(struct report *r, const struct reason *reason, const struct reason_about *about)
+{
+	struct reason_names names = reason_names_of(r->config.model);
+	char text[REASON_BYTES_MAX];
+	struct note *note;
+
+	reason_text(reason, about, &names, text, sizeof(text));
+	note = report_note_new(text);
+	note->pod_at = reason_pod_at(reason, about);
+	note->urgent = about->timed_out_ns > 0;
+	return note;
+}
+
+void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t timed_out_ns)
+{
+	struct telling t = {.report = r};
+	struct reason_about about = {.refusal = t.refusal, .timed_out_ns = timed_out_ns};
+	struct gang_view gang;
+	char name[600];
+
+	if (!model_gang(r->config.model, cmd->gang, cmd->gang_generation, &gang))
+		return;
+	snprintf(name, sizeof(name), "%s/%s", gang.namespace, gang.name);
+	if (cmd->reason.why == WHY_REFUSED) {
+		if (gang.refusal[0])
+			snprintf(t.refusal, sizeof(t.refusal), "%s%s", reason_refused(gang.texts), gang.refusal);
+		else
+			model_gang_pending(r->config.model, cmd->gang, refused_member, &t);
+	}
+	about.gang = name;
+	about.texts = gang.texts;
+	if (timed_out_ns == 0)
+		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
+	t.note = reason_note(r, &cmd->reason, &about);
+	if (r->config.decisions)
+		decisions_waits(r->config.decisions, cmd, &gang, t.note->text);
+	t.reason = reason_condition(&cmd->reason, t.note->text);
+	model_gang_pending(r->config.model, cmd->gang, member_say, &t);
+	report_group_waits(r, cmd, &gang, t.note);
+	report_note_drop(&t.note);
+}
+
+/* One of many: only for those who look at each. */
+static void pod_waits(struct report *r, const struct pod_view *pod, const char *text)
+{
+	char name[600];
+	const struct log_field fields[] = {{"pod", name, 0}, {"uid", pod->uid, 0}, {"reason", text, 0}};
+
+	snprintf(name, sizeof(name), "%s/%s", pod->namespace, pod->name);
+	env_tell(r->config.env, "debug", "pod waits", fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+void report_reason(struct report *r, const struct cmd_reason *cmd)
+{
+	struct reason_about about = {0};
+	struct pod_view pod;
+	struct note *note;
+
+	if (cmd->reason.why == WHY_NONE)
+		return;
+	if (cmd->gang != ID_NONE) {
+		report_gang_reason(r, cmd, 0);
+		return;
+	}
+	if (!model_pod(r->config.model, cmd->pod, cmd->pod_generation, &pod) || pod.gated || pod.deleting || pod.node[0])
+		return;
+	about.refusal = pod.refusal;
+	note = reason_note(r, &cmd->reason, &about);
+	pod_waits(r, &pod, note->text);
+	report_item_say(item_of_pod(r, pod.id, pod.generation), note, reason_condition(&cmd->reason, note->text));
+	report_note_drop(&note);
+}
+
+void report_bind(struct report *r, const struct bind_notice *n)
+{
+	struct item *i = must_alloc(sizeof(*i));
+	char text[1200];
+
+	if (n->error)
+		snprintf(text, sizeof(text), "%s", n->error);
+	else
+		snprintf(text, sizeof(text), "Successfully assigned %s/%s to %s", n->namespace, n->name, n->node);
+	i->report = r;
+	i->kind = ITEM_BIND;
+	i->pod = ID_NONE;
+	i->step = STEP_EVENT;
+	i->bound = !n->error;
+	i->note = report_note_new(text);
+	i->namespace = must_copy(n->namespace);
+	i->name = must_copy(n->name);
+	i->uid = must_copy(n->uid);
+	i->scheduler = must_copy(n->scheduler);
+	i->due_ns = env_now(r->config.env) + BIND_EVENT_NS;
+	report_item_queue(i);
+}
+
+/* ---- pace -------------------------------------------------------------------- */
+
+static void tokens_fill(struct report *r)
+{
+	uint64_t now = env_now(r->config.env);
+	double most = r->config.per_second > 10 ? r->config.per_second / 4.0 : 1;
+
+	r->tokens += (double)(now - r->tokens_ns) * 1e-9 * r->config.per_second;
+	if (r->tokens > most)
+		r->tokens = most;
+	r->tokens_ns = now;
+}
+
+static struct item *due_item(const struct report *r, enum item_kind kind)
+{
+	struct item *i = TAILQ_FIRST(&r->queues[kind]);
+
+	return i && i->due_ns <= env_now(r->config.env) ? i : NULL;
+}
+
+/* Reasons of pods and groups in turn, then bindings.  Reasons of pods wait equally long, so
+ * the first is the first due; one that goes on with its event is due anyhow. */
+static struct item *next_item(struct report *r, bool binds_waiting)
+{
+	struct item *pod = due_item(r, ITEM_POD), *group = due_item(r, ITEM_GROUP);
+
+	if (pod && group) {
+		r->groups_turn = !r->groups_turn;
+		return r->groups_turn ? pod : group;
+	}
+	if (pod || group)
+		return pod ? pod : group;
+	return binds_waiting ? due_item(r, ITEM_BIND) : TAILQ_FIRST(&r->queues[ITEM_BIND]);
+}
+
+static bool send_one(struct report *r, bool binds_waiting)
+{
+	struct item *i = next_item(r, binds_waiting);
+
+	if (!i)
+		return false;
+	report_item_unlist(i);
+	report_item_send(i);
+	return true;
+}
+
+/* The server was away for longer than we tried, or a write that it had held back took the place of
+ * ours: what stands is said again. */
+static bool say_what_stands(struct item *i, const struct pod_view *pod)
+{
+	if (!i->stands || pod->gated || !report_pod_waits(i->report, pod) ||
+	    report_condition_says(i, pod, i->stands, i->stands_reason))
+		return false;
+	report_item_say(i, i->stands, i->stands_reason);
+	return true;
+}
+
+/* What is remembered of pods that don't wait any more is forgotten.  While conditions are
+ * forbidden one pod asks whether they still are, not each of them. */
+static void sweep(struct report *r)
+{
+	bool forbidden = r->forbidden, asked = false;
+	struct pod_view pod;
+
+	for (size_t i = 0; i < r->by_pod_n; i++) {
+		struct item *item = r->by_pod[i];
+
+		if (!item || item->queued || item->flying)
+			continue;
+		if (!model_pod(r->config.model, item->pod, item->generation, &pod) || pod.node[0])
+			report_item_free(item);
+		else if (!forbidden || !asked)
+			asked |= say_what_stands(item, &pod);
+	}
+}
+
+/* Some are queued, but none of them can be sent now: when can one? */
+static uint64_t next_due(const struct report *r, uint64_t now)
+{
+	uint64_t next = NEVER_NS;
+
+	if (r->tokens < 1)
+		return now + (uint64_t)((1 - r->tokens) / r->config.per_second * 1e9) + 1;
+	for (int k = 0; k <= ITEM_KINDS; k++) {
+		const struct item *i = TAILQ_FIRST(k < ITEM_KINDS ? &r->queues[k] : &r->held);
+
+		if (i && i->due_ns < next)
+			next = i->due_ns;
+	}
+	return next;
+}
+
+static size_t waiting_n(const struct report *r)
+{
+	return r->queued_n[ITEM_POD] + r->queued_n[ITEM_BIND] + r->queued_n[ITEM_GROUP] + r->held_n;
+}
+
+uint64_t report_poll(struct report *r, bool binds_waiting)
+{
+	uint64_t now = env_now(r->config.env);
+	size_t most = binds_waiting ? 1 : IN_FLIGHT_MAX;
+
+	if (r->lists_in)
+		report_stirred(r);
+	if (now >= r->sweep_ns) {
+		sweep(r);
+		report_groups_sweep(r);
+		r->sweep_ns = now + SWEEP_NS;
+	}
+	if (waiting_n(r) == 0)
+		return NEVER_NS;
+	if (now < r->pause_until_ns)
+		return r->pause_until_ns;
+	held_go(r, now);
+	tokens_fill(r);
+	while (r->flying_n < most && r->tokens >= 1 && send_one(r, binds_waiting))
+		continue;
+	if (waiting_n(r) == 0 || r->flying_n >= most)
+		return NEVER_NS;
+	return next_due(r, now);
+}
+
+void report_lists_in(struct report *r)
+{
+	r->lists_in = true;
+}
+
+size_t report_queued(const struct report *r)
+{
+	return waiting_n(r) + r->flying_n;
+}
+
+const struct report_counts *report_counts(const struct report *r)
+{
+	return &r->counts;
+}

@@ -1,0 +1,334 @@
+/* What is to be said about one pod, request by request; and how requests end. */
+#include "frontend/report/report_impl.h"
+
+#include "frontend/api/apistatus.h"
+#include "frontend/base/probe.h"
+#include "frontend/report/event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_MS 15000
+#define TRIES_MAX 4
+#define EVENT_GAP_NS (10 * NS_PER_S) /* between Events of one pod; its condition is always current */
+
+static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+
+void report_item_fly(struct item *i, const char *method, const char *type)
+{
+	struct report *r = i->report;
+	struct http_request request = {
+		.method = method, .path = r->path.at, .content_type = type, .body = r->body.at, .body_bytes = r->body.bytes,
+		.lane = HTTP_REPORT, .timeout_ms = TIMEOUT_MS,
+	};
+	struct http_handler handler = {.done = item_done, .context = i};
+
+	PROBE(report_ask, (uint32_t)i->kind, (uint32_t)i->step, i->pod);
+	i->call = r->config.env->transport->ops->start(r->config.env->transport, &request, &handler);
+	if (!i->call)
+		fatal_memory();
+	i->flying = true;
+	i->tries++;
+	r->tokens -= 1;
+	TAILQ_INSERT_TAIL(&r->flying, i, link);
+	r->flying_n++;
+}
+
+/* The text about that pod; good until the next call. */
+static const char *note_text(struct report *r, const struct note *note, const char *pod)
+{
+	char head[64];
+
+	if (note->pod_at == 0 || note->pod_at >= sizeof(head))
+		return note->text;
+	snprintf(head, sizeof(head), "%.*s", (int)note->pod_at, note->text);
+	jsonout_clear(&r->text);
+	jsonout_add(&r->text, "@r @r@r", head, pod, note->text + note->pod_at);
+	return r->text.at;
+}
+
+bool report_pod_waits(const struct report *r, const struct pod_view *pod)
+{
+	return !pod->node[0] && !pod->deleting &&
+	       (!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation));
+}
+
+bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note, const char *reason)
+{
+	return strcmp(pod->condition_status, "False") == 0 && strcmp(pod->condition_reason, reason) == 0 &&
+	       strcmp(pod->condition_message, note_text(i->report, note, pod->name)) == 0;
+}
+
+static void condition_send(struct item *i, const struct pod_view *pod, const char *text)
+{
+	struct report *r = i->report;
+	bool turned = strcmp(pod->condition_status, "False") != 0;
+
+	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
+	condition_write(&r->body, pod->uid, i->reason, text, turned,
+	                r->config.env->wall_ns(r->config.env->context));
+	report_item_fly(i, "PATCH", "application/strategic-merge-patch+json");
+}
+
+void report_event_send(struct item *i, const struct event_text *about)
+{
+	struct report *r = i->report;
+	struct event_text e = *about;
+	char name[256];
+
+	e.wall_ns = r->config.env->wall_ns(r->config.env->context);
+	event_name(name, sizeof(name), e.object, e.wall_ns);
+	free(i->event_name);
+	i->event_name = must_copy(name);
+	e.name = i->event_name;
+	e.instance = r->instance;
+	e.note = i->kind == ITEM_GROUP ? i->note->text : note_text(r, i->note, e.object);
+	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events", e.namespace);
+	event_write(&r->body, &e);
+	report_item_fly(i, "POST", "application/json");
+}
+
+static void series_send(struct item *i, const struct pod_view *pod)
+{
+	struct report *r = i->report;
+
+	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events/@p", pod->namespace, i->event_name);
+	event_series_write(&r->body, i->event_count + 1, r->config.env->wall_ns(r->config.env->context));
+	report_item_fly(i, "PATCH", "application/merge-patch+json");
+}
+
+/* Which Event, if any, follows the condition: an equal one counts the series
+ * up, a new text makes a new one, and neither comes too often. */
+static bool event_wanted(struct item *i)
+{
+	if (i->event_count > 0 && !i->note->urgent && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
+		return false;
+	if (i->step != STEP_SERIES)
+		i->step = i->event_count > 0 && i->event_note && strcmp(i->event_note->text, i->note->text) == 0 ?
+		          STEP_SERIES : STEP_EVENT;
+	return true;
+}
+
+/* Send the next request of a pod that waits; false when there is nothing more
+ * to say, the item is in no list then. */
+static bool pod_send(struct item *i)
+{
+	struct report *r = i->report;
+	struct event_text e = {.type = "Warning", .reason = "FailedScheduling", .action = "Scheduling"};
+	struct pod_view pod;
+
+	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || !report_pod_waits(r, &pod))
+		return false;
+	if (i->step == STEP_CONDITION) {
+		if (!report_condition_says(i, &pod, i->note, i->reason)) {
+			condition_send(i, &pod, note_text(r, i->note, pod.name));
+			return true;
+		}
+		r->counts.unchanged++;
+		i->step = STEP_EVENT;
+	}
+	if (!event_wanted(i))
+		return false;
+	if (i->step == STEP_SERIES) {
+		series_send(i, &pod);
+		return true;
+	}
+	e.namespace = pod.namespace;
+	e.object = pod.name;
+	e.uid = pod.uid;
+	e.controller = pod.scheduler_name;
+	report_event_send(i, &e);
+	return true;
+}
+
+static void bind_send(struct item *i)
+{
+	struct event_text e = {
+		.namespace = i->namespace, .object = i->name, .uid = i->uid, .controller = i->scheduler,
+		.type = i->bound ? "Normal" : "Warning",
+		.reason = i->bound ? "Scheduled" : "FailedScheduling",
+		.action = i->bound ? "Binding" : "Scheduling",
+	};
+
+	report_event_send(i, &e);
+}
+
+/* All is said: a pod's item stays for its series, one of a binding goes. */
+static void item_rest(struct item *i)
+{
+	struct report *r = i->report;
+	struct pod_view pod;
+
+	if (i->kind == ITEM_GROUP) {
+		report_group_rest(i);
+		return;
+	}
+	if (i->kind == ITEM_BIND || r->by_pod[i->pod] != i ||
+	    !model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0]) {
+		report_item_free(i);
+		return;
+	}
+	report_note_drop(&i->note);
+	if (i->next_note) {
+		struct note *note = i->next_note;
+
+		i->next_note = NULL;
+		report_item_say(i, note, i->next_reason);
+		report_note_drop(&note);
+	}
+}
+
+static void item_drop(struct item *i)
+{
+	i->report->counts.dropped++;
+	item_rest(i);
+}
+
+/* The server is in trouble: so long nothing is sent. */
+static void item_again(struct item *i, uint64_t pause_ns)
+{
+	struct report *r = i->report;
+	uint64_t until = env_now(r->config.env) + pause_ns;
+
+	if (until > r->pause_until_ns)
+		r->pause_until_ns = until;
+	if (i->tries >= TRIES_MAX)
+		item_drop(i);
+	else
+		report_item_queue(i);
+}
+
+/* It may be this object alone that is refused, by a webhook of its namespace say: others go on. */
+static void item_later(struct item *i)
+{
+	if (i->tries >= TRIES_MAX)
+		item_drop(i);
+	else
+		report_item_hold(i);
+}
+
+static void item_written(struct item *i)
+{
+	struct report *r = i->report;
+
+	backoff_reset(&r->backoff);
+	i->tries = 0;
+	if (i->kind == ITEM_GROUP) {
+		report_group_written(i);
+		return;
+	}
+	if (i->step == STEP_CONDITION) {
+		PROBE(condition_written, i->pod);
+		r->counts.conditions++;
+		r->forbidden = false;
+		i->step = STEP_EVENT;
+		if (i->next_note) /* that text is old already */
+			item_rest(i);
+		else
+			report_item_queue(i);
+		return;
+	}
+	r->counts.events++;
+	r->events_forbidden = false;
+	i->event_count = i->step == STEP_SERIES ? i->event_count + 1 : 1;
+	i->event_ns = env_now(r->config.env);
+	report_note_drop(&i->event_note);
+	i->event_note = report_note_use(i->note);
+	item_rest(i);
+}
+
+/* An API server that has just started refuses what it will take a second later. */
+#define FORBIDDEN_TRIES 4u
+
+static bool is_forbidden_yet(const struct item *i)
+{
+	if (i->step != STEP_CONDITION && i->report->events_forbidden)
+		return true;
+	return i->tries >= FORBIDDEN_TRIES;
+}
+
+/* An overloaded or starting server says so with a 429 or 503, or how long to stay away. */
+static bool is_in_trouble(const struct http_answer *answer)
+{
+	if (answer->end != HTTP_ANSWERED || answer->status == 429)
+		return true;
+	return answer->status >= 500 && (answer->status != 500 || answer->retry_after_ms >= 0);
+}
+
+static bool is_invalid(int status)
+{
+	return status == 400 || status == 413 || status == 415 || status == 422;
+}
+
+static void item_refused(struct item *i, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct report *r = i->report;
+	struct apistatus s;
+
+	if (i->step == STEP_SERIES && answer->status == 404) {
+		i->event_count = 0; /* it is too old to be counted up */
+		i->step = STEP_EVENT;
+		report_item_queue(i);
+		return;
+	}
+	apistatus_read(body, body_bytes, &s);
+	if (answer->status != 404 && log_allowed(&r->limit, r->config.env, "reports"))
+		env_log(r->config.env, "warn", "can't write the %s: HTTP %d: %.300s",
+		        i->step != STEP_CONDITION ? "event of a pod or group (create and patch events)" :
+		        i->kind == ITEM_GROUP ? "status of a group (patch podgroups/status)" :
+		        "condition of a pod (patch pods/status)", answer->status, s.message);
+	r->counts.dropped++;
+	if (i->step != STEP_CONDITION)
+		r->events_forbidden = answer->status == 403;
+	if (i->step == STEP_CONDITION && i->kind == ITEM_POD) {
+		r->forbidden = answer->status == 403;
+		if (is_invalid(answer->status))
+			report_note_drop(&i->stands); /* what is refused today is refused tomorrow */
+	}
+	/* A condition that is not taken does not keep the event from being told. */
+	if (i->step == STEP_CONDITION && answer->status != 404) {
+		i->step = STEP_EVENT;
+		report_item_queue(i);
+		return;
+	}
+	item_rest(i);
+}
+
+static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct item *i = context;
+	struct report *r = i->report;
+
+	i->call = NULL;
+	PROBE(report_answered, (uint32_t)i->kind, (uint32_t)i->step, answer->status);
+	report_item_unlist(i);
+	if (is_in_trouble(answer)) {
+		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
+	} else if (answer->status == 500) {
+		item_later(i);
+	} else if (answer->status == 409 && i->kind == ITEM_GROUP && i->tries < TRIES_MAX) {
+		/* Somebody changed the object: once more, with what the watch says by then. */
+		i->due_ns = env_now(r->config.env) + NS_PER_S;
+		report_item_queue(i);
+	} else if (answer->status == 403 && !is_forbidden_yet(i)) {
+		report_item_hold(i);
+	} else if (answer->status == 401) {
+		env_renew_credentials(r->config.env);
+		item_again(i, i->tries > 1 ? backoff_failed(&r->backoff, r->config.env) : 0);
+	} else if (answer->status >= 200 && answer->status < 300) {
+		item_written(i);
+	} else {
+		item_refused(i, answer, body, body_bytes);
+	}
+}
+
+void report_item_send(struct item *i)
+{
+	jsonout_clear(&i->report->path);
+	jsonout_clear(&i->report->body);
+	if (i->kind == ITEM_BIND)
+		bind_send(i);
+	else if (!(i->kind == ITEM_GROUP ? report_group_send(i) : pod_send(i)))
+		item_rest(i);
+}

@@ -1,0 +1,205 @@
+#include "frontend/serve/extender_text.h"
+
+#include "frontend/json/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define SCORE_MOST 10
+
+/* ---- requests ----------------------------------------------------------------------- */
+
+static const char *kept(struct json *j, struct text t)
+{
+	const char *copy = arena_copy(j->arena, t);
+
+	if (!copy)
+		json_no_memory(j);
+	return copy;
+}
+
+static void read_pod_meta(struct json *j, struct extender_question *q)
+{
+	struct text name, value;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		const char **part = text_is(name, "name") ? &q->name :
+				    text_is(name, "namespace") ? &q->namespace :
+				    text_is(name, "uid") ? &q->uid : NULL;
+
+		if (part && json_string(j, &value))
+			*part = kept(j, value);
+		else if (!part)
+			json_skip(j);
+	}
+}
+
+static void read_pod(struct json *j, struct extender_question *q)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "metadata"))
+			read_pod_meta(j, q);
+		else
+			json_skip(j);
+	}
+}
+
+static struct extender_node *node_more(struct json *j, struct extender_question *q, size_t *room)
+{
+	struct extender_node *grown = arena_grow(j->arena, q->nodes, q->nodes_n, room, sizeof(*grown));
+
+	if (!grown) {
+		json_no_memory(j);
+		return NULL;
+	}
+	q->nodes = grown;
+	grown[q->nodes_n] = (struct extender_node){ 0 };
+	return &grown[q->nodes_n];
+}
+
+static void read_names(struct json *j, struct extender_question *q, size_t *room)
+{
+	struct extender_node *n;
+
+	if (!json_array(j))
+		return;
+	q->names_only = true;
+	while (json_item(j)) {
+		n = node_more(j, q, room);
+		if (!n || !json_string(j, &n->name))
+			return;
+		q->nodes_n++;
+	}
+}
+
+/* The name in a node's own JSON. */
+static struct text object_name(struct json *outer, struct text object)
+{
+	struct text value = { 0 };
+	struct json j;
+
+	json_begin(&j, object.at, object.bytes, outer->arena);
+	if (!json_find_text(&j, "metadata", "name", &value))
+		json_fail(outer, "is not a node: %s", j.error);
+	return value;
+}
+
+static void read_nodes(struct json *j, struct extender_question *q, size_t *room)
+{
+	struct extender_node *n;
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (!text_is(name, "items")) {
+			json_skip(j);
+			continue;
+		}
+		if (!json_array(j))
+			continue;
+		while (json_item(j)) {
+			n = node_more(j, q, room);
+			if (!n || !json_raw(j, &n->object))
+				return;
+			n->name = object_name(j, n->object);
+			q->nodes_n++;
+		}
+	}
+}
+
+int extender_read(enum extender_verb verb, const char *body, size_t bytes, struct arena *arena,
+                  struct extender_question *out, char *error, size_t error_bytes)
+{
+	struct json j;
+	struct text name;
+	size_t room = 0;
+	char path[256];
+
+	*out = (struct extender_question){ .verb = verb, .namespace = "", .name = "", .uid = "" };
+	json_begin(&j, body, bytes, arena);
+	if (json_object(&j))
+		while (json_member(&j, &name)) {
+			if (text_is(name, "Pod"))
+				read_pod(&j, out);
+			else if (text_is(name, "NodeNames"))
+				read_names(&j, out, &room);
+			else if (text_is(name, "Nodes"))
+				read_nodes(&j, out, &room);
+			else
+				json_skip(&j);
+		}
+	if (!j.failed && json_end(&j) && *out->name && *out->namespace)
+		return 0;
+	if (j.no_memory)
+		return -ENOMEM;
+	json_path(&j, path, sizeof(path));
+	if (j.failed)
+		snprintf(error, error_bytes, "%s%s%s", *path ? path : "the request", *path ? ": " : " ", j.error);
+	else
+		snprintf(error, error_bytes, "Pod.metadata: no name or no namespace");
+	return -EINVAL;
+}
+
+/* ---- answers ------------------------------------------------------------------------ */
+
+#define NO_ROOM "node(s) had no room that muster has not promised to others"
+
+static void write_failed(const struct extender_question *q, struct jsonout *out, struct arena *names)
+{
+	for (size_t i = 0; i < q->nodes_n; i++) {
+		const char *name = arena_copy(names, q->nodes[i].name);
+
+		jsonout_add(out, i > 0 ? ",@s:@s" : "@s:@s", name ? name : "", NO_ROOM);
+	}
+}
+
+static void write_filter(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out)
+{
+	const struct extender_node *n = a->chosen != EXTENDER_NOWHERE ? &q->nodes[a->chosen] : NULL;
+	struct arena names = { 0 };
+	const char *text = n ? arena_copy(&names, n->object.at ? n->object : n->name) : "";
+
+	text = text ? text : "";
+	if (n && q->names_only)
+		jsonout_add(out, "{\"Nodes\":null,\"NodeNames\":[@s],\"FailedNodes\":{", text);
+	else if (n)
+		jsonout_add(out, "{\"Nodes\":{\"metadata\":{},\"items\":[@r]},\"NodeNames\":null,\"FailedNodes\":{", text);
+	else if (q->names_only)
+		jsonout_add(out, "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{");
+	else
+		jsonout_add(out, "{\"Nodes\":{\"metadata\":{},\"items\":[]},\"NodeNames\":null,\"FailedNodes\":{");
+	if (!n && !a->error)
+		write_failed(q, out, &names);
+	jsonout_add(out, "},\"FailedAndUnresolvableNodes\":{},\"Error\":@s}", a->error ? a->error : "");
+	arena_free(&names);
+}
+
+static void write_scores(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out)
+{
+	struct arena names = { 0 };
+
+	jsonout_add(out, "[");
+	for (size_t i = 0; i < q->nodes_n; i++) {
+		const char *name = arena_copy(&names, q->nodes[i].name);
+
+		jsonout_add(out, i > 0 ? ",{\"Host\":@s,\"Score\":@u}" : "{\"Host\":@s,\"Score\":@u}", name ? name : "",
+		            i == a->chosen ? (unsigned long long)SCORE_MOST : 0ull);
+	}
+	jsonout_add(out, "]");
+	arena_free(&names);
+}
+
+void extender_write(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out)
+{
+	if (q->verb == EXTENDER_FILTER)
+		write_filter(q, a, out);
+	else
+		write_scores(q, a, out);
+}

@@ -1,0 +1,44 @@
+/* What kube-scheduler's HTTPExtender sends and expects.  Its Go structs have no JSON tags: names
+ * are PascalCase, and what is not there is null. */
+#ifndef MUSTER_FRONTEND_EXTENDER_TEXT_H
+#define MUSTER_FRONTEND_EXTENDER_TEXT_H
+
+#include "frontend/base/arena.h"
+#include "frontend/json/jsonout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define EXTENDER_BYTES_MAX ((size_t)64 << 20) /* of a request: 5,000 whole nodes are some 50 MB */
+#define EXTENDER_NOWHERE SIZE_MAX
+
+enum extender_verb { EXTENDER_FILTER, EXTENDER_PRIORITIZE };
+
+struct extender_node {
+	struct text name;
+	struct text object; /* its JSON; at NULL: names alone were sent (nodeCacheCapable) */
+};
+
+/* Texts are of the request's body or the arena's. */
+struct extender_question {
+	enum extender_verb verb;
+	const char *namespace, *name, *uid; /* of the pod */
+	struct extender_node *nodes;
+	size_t nodes_n;
+	bool names_only;
+};
+
+struct extender_answer {
+	size_t chosen;     /* of the question's nodes, or EXTENDER_NOWHERE */
+	const char *error; /* NULL: none; static or the asker's */
+};
+
+/* -EINVAL with what is wrong in `error`; -ENOMEM. */
+int extender_read(enum extender_verb verb, const char *body, size_t bytes, struct arena *arena,
+                  struct extender_question *out, char *error, size_t error_bytes);
+
+/* filter: the chosen node alone, or every node as failed.  prioritize: 10 for the chosen one, 0 for
+ * the others. */
+void extender_write(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out);
+
+#endif

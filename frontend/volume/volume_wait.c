@@ -1,0 +1,305 @@
+/* Matching of claims that wait for their first consumer, as VolumeBinding's binder does
+ * it on one node:
+ *
+ *   a claim with a selected node goes there or nowhere
+ *   the others take the smallest volume that will do, small claims first
+ *   what is left has to be provisioned: the class allows the node, and there is space
+ *
+ * The first claim that can be neither matched nor provisioned is the node's reason. */
+#include "frontend/volume/volume_wait.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what there is for a claim ---------------------------------------------------------- */
+
+bool volume_is_bound_to(const struct pv_object *pv, const struct claim_object *claim)
+{
+	return pv->has_claim && text_equal(pv->claim_name, claim->head.name) &&
+	       text_equal(pv->claim_namespace, claim->head.namespace) &&
+	       (pv->claim_uid.bytes == 0 || text_equal(pv->claim_uid, claim->head.uid));
+}
+
+static bool could_hold(const struct pv_object *pv, const struct claim_object *claim)
+{
+	return pv->capacity >= claim->request && pv->is_block == claim->is_block && !pv->deleting &&
+	       text_equal(pv->attributes_class, claim->attributes_class);
+}
+
+static bool is_free_for(const struct pv_object *pv, const struct claim_object *claim)
+{
+	return !pv->has_claim && pv->is_available && (claim->modes & ~pv->modes) == 0 &&
+	       (!claim->selector.is_given || volume_clauses_hold(&claim->selector.rules, &pv->labels));
+}
+
+static int name_order(struct text a, struct text b)
+{
+	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
+	int order = n > 0 ? memcmp(a.at, b.at, n) : 0;
+
+	return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
+static int volume_order(const void *a, const void *b)
+{
+	const struct pv_object *x = *(const struct pv_object *const *)a, *y = *(const struct pv_object *const *)b;
+
+	if (x->capacity != y->capacity)
+		return x->capacity < y->capacity ? -1 : 1;
+	return name_order(x->head.name, y->head.name);
+}
+
+static void find_volumes(struct volume_join *j, struct waiting *w)
+{
+	const union volume_any *o;
+	uint32_t at = SLOT_NONE;
+
+	while ((o = volume_look_group(j, VOLUME_KIND_VOLUME, w->claim->class, &at))) {
+		const struct pv_object **grown, *pv = &o->pv;
+
+		if (!could_hold(pv, w->claim))
+			continue;
+		if (volume_is_bound_to(pv, w->claim)) {
+			if (!w->reserved || name_order(pv->head.name, w->reserved->head.name) < 0)
+				w->reserved = pv;
+			continue;
+		}
+		if (!is_free_for(pv, w->claim))
+			continue;
+		grown = volume_more(j, w->volumes, w->volumes_n, &w->volumes_room, sizeof(const void *));
+		if (!grown)
+			return;
+		w->volumes = grown;
+		grown[w->volumes_n++] = pv;
+	}
+	if (w->volumes_n > 1)
+		qsort(w->volumes, w->volumes_n, sizeof(const void *), volume_order);
+}
+
+/* ---- which node leads to which volume ------------------------------------------------------ */
+
+/* The only label that the volume asks for, or NULL. */
+static const struct node_rule *only_rule(const struct pv_object *pv)
+{
+	const struct node_rule *rule;
+
+	if (!pv->has_affinity || pv->terms_n != 1 || pv->terms[0].n != 1)
+		return NULL;
+	rule = &pv->terms[0].rules[0];
+	return rule->op == REQUIRE_IN && !rule->is_field && !rule->is_void ? rule : NULL;
+}
+
+static bool knows_key(struct waiting *w, struct text key)
+{
+	for (size_t i = 0; i < w->keys_n; i++)
+		if (text_equal(w->keys[i], key))
+			return true;
+	if (w->keys_n == WAIT_KEYS_MAX)
+		return false;
+	w->keys[w->keys_n++] = key;
+	return true;
+}
+
+static int place_order(const void *a, const void *b)
+{
+	const struct wait_place *x = a, *y = b;
+	int order = name_order(x->key, y->key);
+
+	if (order == 0)
+		order = name_order(x->value, y->value);
+	return order != 0 ? order : (x->volume > y->volume) - (x->volume < y->volume);
+}
+
+static void place_volume(struct volume_join *j, struct waiting *w, uint32_t volume)
+{
+	const struct node_rule *rule = only_rule(w->volumes[volume]);
+	struct wait_place *places;
+	uint32_t *loose;
+
+	if (!rule || !knows_key(w, rule->key)) {
+		loose = volume_more(j, w->loose, w->loose_n, &w->loose_room, sizeof(*loose));
+		if (!loose)
+			return;
+		w->loose = loose;
+		loose[w->loose_n++] = volume;
+		return;
+	}
+	for (size_t i = 0; i < rule->values_n; i++) {
+		places = volume_more(j, w->places, w->places_n, &w->places_room, sizeof(*places));
+		if (!places)
+			return;
+		w->places = places;
+		places[w->places_n++] = (struct wait_place){ rule->key, rule->values[i], volume };
+	}
+}
+
+static void place_volumes(struct volume_join *j, struct waiting *w)
+{
+	for (size_t i = 0; i < w->volumes_n && j->rc == 0; i++)
+		place_volume(j, w, (uint32_t)i);
+	if (w->places_n > 1)
+		qsort(w->places, w->places_n, sizeof(*w->places), place_order);
+}
+
+/* ---- where a claim could be provisioned ------------------------------------------------------ */
+
+/* kube-scheduler reads storageCapacity of a driver of that very name, migrated or not. */
+static void find_capacities(struct volume_join *j, struct waiting *w)
+{
+	const union volume_any *o;
+	uint32_t at = SLOT_NONE;
+
+	o = volume_look(j, VOLUME_KIND_DRIVER, (struct text){ "", 0 }, w->class->provisioner);
+	if (!o || !o->driver.tells_capacity || !w->claim->has_request)
+		return;
+	w->needs_space = true;
+	while ((o = volume_look_group(j, VOLUME_KIND_CAPACITY, w->claim->class, &at))) {
+		const struct capacity_object **grown;
+
+		if (!o->capacity.has_limit ||
+		    quantity_value(o->capacity.limit) < quantity_value(w->claim->request))
+			continue;
+		grown = volume_more(j, w->capacities, w->capacities_n, &w->capacities_room, sizeof(const void *));
+		if (!grown)
+			return;
+		w->capacities = grown;
+		grown[w->capacities_n++] = &o->capacity;
+	}
+}
+
+int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n, struct waitings *ws)
+{
+	*ws = (struct waitings){ arena_alloc(j->arena, n * sizeof(*ws->at)), n,
+				 arena_alloc(j->arena, n * sizeof(*ws->by_size)), 0 };
+	if (!ws->at || !ws->by_size)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct waiting *w = &ws->at[i];
+		const union volume_any *class = volume_look(j, VOLUME_KIND_CLASS, (struct text){ "", 0 },
+							    claims[i]->class);
+		size_t k;
+
+		*w = (struct waiting){ .claim = claims[i], .class = &class->class };
+		find_capacities(j, w);
+		if (claims[i]->has_selected_node)
+			continue;
+		find_volumes(j, w);
+		place_volumes(j, w);
+		for (k = ws->by_size_n++; k > 0; k--) {
+			if (ws->at[ws->by_size[k - 1]].claim->request <= claims[i]->request)
+				break;
+			ws->by_size[k] = ws->by_size[k - 1];
+		}
+		ws->by_size[k] = i;
+	}
+	return j->rc;
+}
+
+/* ---- one node ------------------------------------------------------------------------------ */
+
+static bool is_chosen(const struct waitings *ws, const struct pv_object *pv)
+{
+	for (size_t i = 0; i < ws->n; i++)
+		if (ws->at[i].chosen == pv)
+			return true;
+	return false;
+}
+
+static bool is_reachable(const struct pv_object *pv, const struct volume_node_labels *node)
+{
+	return !pv->has_affinity || volume_terms_hold(pv->terms, pv->terms_n, &node->labels);
+}
+
+/* The first of the places with that label and value. */
+static size_t places_first(const struct waiting *w, struct text key, struct text value)
+{
+	const struct wait_place wanted = { key, value, 0 };
+	size_t low = 0, high = w->places_n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (place_order(&w->places[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first volume that the node's label leads to; `best` if that comes before. */
+static uint32_t choose_place(const struct waitings *ws, const struct waiting *w, struct text key,
+			     const struct volume_node_labels *node, uint32_t best)
+{
+	const struct text *value = volume_label(&node->labels, key);
+
+	if (!value)
+		return best;
+	for (size_t i = places_first(w, key, *value); i < w->places_n && w->places[i].volume < best; i++) {
+		if (!text_equal(w->places[i].key, key) || !text_equal(w->places[i].value, *value))
+			break;
+		if (!is_chosen(ws, w->volumes[w->places[i].volume]))
+			return w->places[i].volume;
+	}
+	return best;
+}
+
+static const struct pv_object *choose(const struct waitings *ws, const struct waiting *w,
+				      const struct volume_node_labels *node)
+{
+	uint32_t best = UINT32_MAX;
+
+	if (w->reserved && !is_chosen(ws, w->reserved))
+		return is_reachable(w->reserved, node) ? w->reserved : NULL;
+	for (size_t i = 0; i < w->loose_n && best == UINT32_MAX; i++)
+		if (!is_chosen(ws, w->volumes[w->loose[i]]) && is_reachable(w->volumes[w->loose[i]], node))
+			best = w->loose[i];
+	for (size_t k = 0; k < w->keys_n; k++)
+		best = choose_place(ws, w, w->keys[k], node, best);
+	return best == UINT32_MAX ? NULL : w->volumes[best];
+}
+
+static enum wait_answer provision(const struct waiting *w, const struct volume_node_labels *node)
+{
+	const struct class_object *class = w->class;
+
+	if (class->provisioner.bytes == 0 || text_is(class->provisioner, "kubernetes.io/no-provisioner"))
+		return WAIT_NO_VOLUME;
+	if (class->topologies_n > 0 && !volume_terms_hold(class->topologies, class->topologies_n, &node->labels))
+		return WAIT_NO_VOLUME;
+	if (!w->needs_space)
+		return WAIT_FITS;
+	for (size_t i = 0; i < w->capacities_n; i++)
+		if (w->capacities[i]->nodes.is_given &&
+		    volume_clauses_hold(&w->capacities[i]->nodes.rules, &node->labels))
+			return WAIT_FITS;
+	return WAIT_NO_SPACE;
+}
+
+enum wait_answer wait_ask(struct waitings *ws, const struct volume_node_labels *node)
+{
+	enum wait_answer answer;
+
+	for (size_t i = 0; i < ws->n; i++) {
+		ws->at[i].chosen = NULL;
+		if (ws->at[i].claim->has_selected_node && !text_equal(ws->at[i].claim->selected_node, node->name))
+			return WAIT_NO_VOLUME;
+	}
+	for (size_t i = 0; i < ws->by_size_n; i++)
+		ws->at[ws->by_size[i]].chosen = choose(ws, &ws->at[ws->by_size[i]], node);
+	/* First those with a selected node, then the others by size. */
+	for (size_t i = 0; i < ws->n; i++) {
+		answer = ws->at[i].claim->has_selected_node ? provision(&ws->at[i], node) : WAIT_FITS;
+		if (answer != WAIT_FITS)
+			return answer;
+	}
+	for (size_t i = 0; i < ws->by_size_n; i++) {
+		const struct waiting *w = &ws->at[ws->by_size[i]];
+
+		answer = w->chosen ? WAIT_FITS : provision(w, node);
+		if (answer != WAIT_FITS)
+			return answer;
+	}
+	return WAIT_FITS;
+}

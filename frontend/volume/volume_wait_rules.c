@@ -1,0 +1,310 @@
+/* What all nodes say of a pod's waiting claims.
+ *
+ * Labels alone can't say it when claims compete for volumes, so the rules name nodes.
+ * Pods of one workload wait for the same: the answers for single claims are kept until
+ * a volume, class, driver, capacity or node changes. */
+#include "frontend/volume/volume_wait.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nodes that are out for one reason, by the shorter list. */
+struct wait_rule {
+	bool given; /* else none is out */
+	enum node_why why;
+	enum require_op op; /* REQUIRE_IN, REQUIRE_NOT_IN */
+	struct texts names;
+};
+
+struct wait_rules {
+	struct wait_rule bind, space;
+};
+
+/* ---- all nodes ------------------------------------------------------------------------------ */
+
+static void add_name(struct volume_join *j, struct texts *list, struct text name)
+{
+	struct text *grown = volume_more(j, list->at, list->n, &list->room, sizeof(*grown));
+
+	if (!grown)
+		return;
+	list->at = grown;
+	grown[list->n++] = name;
+}
+
+static void answer_rule(struct volume_join *j, const uint8_t *answers, uint8_t bad, enum node_why why,
+			struct wait_rule *out)
+{
+	const struct volume_users *nodes = &j->vs->facts.users[1];
+	size_t bad_n = 0, all_n = 0;
+
+	*out = (struct wait_rule){ .why = why };
+	for (uint32_t i = 0; i < nodes->n; i++) {
+		all_n += nodes->at[i].what != NULL;
+		bad_n += nodes->at[i].what && answers[i] == bad;
+	}
+	if (bad_n == 0)
+		return;
+	out->given = true;
+	out->op = bad_n <= all_n - bad_n ? REQUIRE_NOT_IN : REQUIRE_IN;
+	for (uint32_t i = 0; i < nodes->n; i++) {
+		const struct volume_node_labels *node = nodes->at[i].what;
+
+		if (node && (answers[i] == bad) == (out->op == REQUIRE_NOT_IN))
+			add_name(j, &out->names, node->name);
+	}
+}
+
+static void ask_nodes(struct volume_join *j, struct waitings *ws, struct wait_rules *out)
+{
+	const struct volume_users *nodes = &j->vs->facts.users[1];
+	uint8_t *answers = arena_alloc(j->arena, nodes->n + (size_t)1);
+
+	if (!answers) {
+		j->rc = -ENOMEM;
+		return;
+	}
+	volume_look_nodes(j);
+	for (uint32_t i = 0; i < nodes->n; i++)
+		if (nodes->at[i].what)
+			answers[i] = (uint8_t)wait_ask(ws, nodes->at[i].what);
+	answer_rule(j, answers, WAIT_NO_VOLUME, NODE_WHY_VOLUME_BIND, &out->bind);
+	answer_rule(j, answers, WAIT_NO_SPACE, NODE_WHY_VOLUME_SPACE, &out->space);
+}
+
+static void add_rule(struct volume_join *j, const struct wait_rule *from, struct pod_storage *out)
+{
+	struct volume_rule_object *rule;
+	struct node_term *term;
+
+	if (!from->given)
+		return;
+	rule = volume_rule_add(j, out, from->why);
+	if (from->op == REQUIRE_IN && from->names.n == 0)
+		return; /* no node will do */
+	term = volume_term_add(j, rule);
+	volume_clause_add(j, term, text_of("metadata.name"), from->op, from->names.at, from->names.n);
+	if (term && term->n > 0)
+		term->rules[0].is_field = true;
+}
+
+/* ---- answers that are kept --------------------------------------------------------------------- */
+
+/* For a claim like this one, that no volume is reserved for. */
+struct wait_kept {
+	struct arena arena;
+	bool valid;
+	uint64_t epoch;
+	struct claim_object claim;
+	const struct pv_object **reserved; /* volumes of the class that are bound to some claim */
+	size_t reserved_n, reserved_room;
+	struct wait_rules rules;
+};
+
+#define WAIT_KEPT 8
+
+struct wait_cache {
+	struct wait_kept kept[WAIT_KEPT];
+	size_t next; /* to be given up */
+};
+
+void volume_wait_free(struct volumes *vs)
+{
+	for (size_t i = 0; vs->waits && i < WAIT_KEPT; i++)
+		arena_free(&vs->waits->kept[i].arena);
+	free(vs->waits);
+}
+
+static bool is_plain(const struct claim_object *c)
+{
+	return !c->has_selected_node && !c->selector.is_given;
+}
+
+static bool is_alike(const struct claim_object *a, const struct claim_object *b)
+{
+	return a->request == b->request && a->has_request == b->has_request && a->modes == b->modes &&
+	       a->is_block == b->is_block && text_equal(a->class, b->class) &&
+	       text_equal(a->attributes_class, b->attributes_class);
+}
+
+/* Of that claim, without its name: no volume is reserved for it then. */
+static int kept_claim(struct wait_kept *k, const struct claim_object *claim)
+{
+	const char *class = arena_copy(&k->arena, claim->class);
+	const char *attributes = arena_copy(&k->arena, claim->attributes_class);
+
+	if (!class || !attributes)
+		return -ENOMEM;
+	k->claim = (struct claim_object){
+		.head.namespace = text_of("/"), .head.name = text_of("/"), .class = text_of(class),
+		.attributes_class = text_of(attributes), .request = claim->request,
+		.has_request = claim->has_request, .modes = claim->modes, .is_block = claim->is_block,
+	};
+	return 0;
+}
+
+static void kept_reserved(struct volume_join *j, struct wait_kept *k)
+{
+	const union volume_any *o;
+	uint32_t at = SLOT_NONE;
+
+	while ((o = volume_look_group(j, VOLUME_KIND_VOLUME, k->claim.class, &at))) {
+		const struct pv_object **grown;
+
+		if (!o->pv.has_claim)
+			continue;
+		grown = volume_more(j, k->reserved, k->reserved_n, &k->reserved_room, sizeof(const void *));
+		if (!grown)
+			return;
+		k->reserved = grown;
+		grown[k->reserved_n++] = &o->pv;
+	}
+}
+
+static int keep(const struct volume_join *j, struct wait_kept *k, const struct claim_object *claim)
+{
+	struct volume_join own = *j;
+	const struct claim_object *claims[1] = { &k->claim };
+	struct waitings ws;
+
+	arena_reset(&k->arena);
+	*k = (struct wait_kept){ .arena = k->arena };
+	own.arena = &k->arena;
+	if (kept_claim(k, claim) < 0 || wait_find(&own, claims, 1, &ws) < 0)
+		return -ENOMEM;
+	kept_reserved(&own, k);
+	ask_nodes(&own, &ws, &k->rules);
+	k->epoch = j->vs->epoch;
+	k->valid = own.rc == 0;
+	return own.rc;
+}
+
+/* NULL: no memory. */
+static const struct wait_kept *kept(struct volume_join *j, const struct claim_object *claim)
+{
+	struct wait_cache *cache = j->vs->waits;
+	struct wait_kept *k;
+
+	if (!cache)
+		cache = j->vs->waits = calloc(1, sizeof(*cache));
+	if (!cache)
+		return NULL;
+	for (size_t i = 0; i < WAIT_KEPT; i++) {
+		k = &cache->kept[i];
+		if (k->valid && is_alike(&k->claim, claim)) {
+			if (k->epoch == j->vs->epoch || keep(j, k, claim) == 0)
+				return k;
+			return NULL;
+		}
+	}
+	k = &cache->kept[cache->next];
+	cache->next = (cache->next + 1) % WAIT_KEPT;
+	return keep(j, k, claim) == 0 ? k : NULL;
+}
+
+static bool is_reserved(const struct wait_kept *k, const struct claim_object *claim)
+{
+	for (size_t i = 0; i < k->reserved_n; i++)
+		if (volume_is_bound_to(k->reserved[i], claim))
+			return true;
+	return false;
+}
+
+/* Whatever the answers came from. */
+static void depend_on_all(struct volume_join *j, const struct claim_object *claim)
+{
+	struct text none = { "", 0 };
+	const union volume_any *class = volume_look(j, VOLUME_KIND_CLASS, none, claim->class);
+	uint32_t at = SLOT_NONE;
+
+	volume_look(j, VOLUME_KIND_DRIVER, none, class->class.provisioner);
+	volume_look_group(j, VOLUME_KIND_VOLUME, claim->class, &at);
+	at = SLOT_NONE;
+	volume_look_group(j, VOLUME_KIND_CAPACITY, claim->class, &at);
+	volume_look_nodes(j);
+}
+
+void volume_wait_rules(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+		       struct pod_storage *out)
+{
+	struct wait_rules own, *rules = NULL;
+	const struct wait_kept *k;
+	struct waitings ws;
+
+	if (n == 1 && is_plain(claims[0])) {
+		k = kept(j, claims[0]);
+		if (!k) {
+			j->rc = -ENOMEM;
+			return;
+		}
+		depend_on_all(j, claims[0]);
+		if (!is_reserved(k, claims[0])) {
+			own = k->rules;
+			rules = &own;
+		}
+	}
+	if (!rules) {
+		if (wait_find(j, claims, n, &ws) < 0) {
+			j->rc = -ENOMEM;
+			return;
+		}
+		ask_nodes(j, &ws, &own);
+	}
+	if (j->rc < 0)
+		return;
+	add_rule(j, &own.bind, out);
+	add_rule(j, &own.space, out);
+}
+
+/* ---- the pod goes to a node ------------------------------------------------------------------- */
+
+/* The volume goes to the claim, as if it were bound already. */
+static int assume_volume(struct volume_join *j, const struct waiting *w, union volume_any *claim)
+{
+	union volume_any pv = { .pv = *w->chosen };
+	const char *name = arena_copy(j->arena, pv.head.name);
+
+	if (!name)
+		return -ENOMEM;
+	pv.pv.has_claim = true;
+	pv.pv.is_available = false;
+	pv.pv.claim_namespace = w->claim->head.namespace;
+	pv.pv.claim_name = w->claim->head.name;
+	pv.pv.claim_uid = w->claim->head.uid;
+	claim->claim.volume = text_of(name);
+	claim->claim.bind_completed = true;
+	return volume_change(j->vs, VOLUME_KIND_VOLUME, &pv);
+}
+
+/* Each change frees the object that it replaces: w->chosen, then w->claim. */
+static int assume_one(struct volume_join *j, const struct waiting *w, struct text node)
+{
+	union volume_any claim = { .claim = *w->claim };
+	int rc = 0;
+
+	if (w->chosen) {
+		rc = assume_volume(j, w, &claim);
+	} else {
+		claim.claim.has_selected_node = true;
+		claim.claim.selected_node = node;
+	}
+	return rc < 0 ? rc : volume_change(j->vs, VOLUME_KIND_CLAIM, &claim);
+}
+
+int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n, uint32_t node)
+{
+	const struct volume_node_labels *where = volume_user(&j->vs->facts, true, node);
+	struct waitings ws;
+	int rc = 0;
+
+	if (!where)
+		return 0;
+	if (wait_find(j, claims, n, &ws) < 0)
+		return -ENOMEM;
+	if (wait_ask(&ws, where) != WAIT_FITS)
+		return 0;
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = assume_one(j, &ws.at[i], where->name);
+	return rc;
+}

@@ -1,0 +1,276 @@
+#include "frontend/watch/frames.h"
+
+#include "frontend/json/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Read on inside an object.  Returns how many bytes belong to it; the object is
+ * whole when depth is 0 after it. */
+static size_t frame_scan(struct frames *f, const char *bytes, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		char c = bytes[i++];
+
+		if (f->escaped) {
+			f->escaped = false;
+		} else if (f->in_string) {
+			if (c == '\\')
+				f->escaped = true;
+			else if (c == '"')
+				f->in_string = false;
+		} else if (c == '"') {
+			f->in_string = true;
+		} else if (c == '{' || c == '[') {
+			f->depth++;
+		} else if (c == '}' || c == ']') {
+			if (--f->depth == 0)
+				return i;
+		}
+	}
+	return i;
+}
+
+static int frame_keep(struct frames *f, const char *bytes, size_t n)
+{
+	if (f->kept_bytes + n > f->kept_room) {
+		size_t room = f->kept_room ? f->kept_room : 4096;
+		char *kept;
+
+		while (room < f->kept_bytes + n)
+			room *= 2;
+		kept = realloc(f->kept, room);
+		if (!kept)
+			return -ENOMEM;
+		f->kept = kept;
+		f->kept_room = room;
+	}
+	memcpy(f->kept + f->kept_bytes, bytes, n);
+	f->kept_bytes += n;
+	return 0;
+}
+
+/* An object that began in an earlier piece is whole. */
+static int frame_deliver_kept(struct frames *f, frame_fn each, void *context)
+{
+	size_t bytes = f->kept_bytes;
+
+	f->kept_bytes = 0;
+	return each(context, f->kept, bytes);
+}
+
+int frames_feed(struct frames *f, const char *bytes, size_t n, frame_fn each, void *context)
+{
+	size_t at = 0;
+	int rc;
+
+	while (at < n) {
+		size_t taken;
+
+		if (f->depth == 0) {
+			if (is_space(bytes[at])) {
+				at++;
+				continue;
+			}
+			if (bytes[at] != '{')
+				return -EPROTO;
+		}
+		taken = frame_scan(f, bytes + at, n - at);
+		if (f->kept_bytes + taken > f->bytes_max)
+			return -EMSGSIZE;
+		if (f->depth > 0)
+			return frame_keep(f, bytes + at, taken);
+		if (f->kept_bytes > 0) {
+			rc = frame_keep(f, bytes + at, taken);
+			if (rc == 0)
+				rc = frame_deliver_kept(f, each, context);
+		} else {
+			rc = each(context, bytes + at, taken);
+		}
+		if (rc < 0)
+			return rc;
+		at += taken;
+	}
+	return 0;
+}
+
+bool frames_partial(const struct frames *f)
+{
+	return f->depth > 0;
+}
+
+void frames_reset(struct frames *f)
+{
+	f->kept_bytes = 0;
+	f->depth = 0;
+	f->in_string = false;
+	f->escaped = false;
+}
+
+void frames_free(struct frames *f)
+{
+	free(f->kept);
+	f->kept = NULL;
+	f->kept_room = 0;
+	frames_reset(f);
+}
+
+int watch_event_read(const char *json, size_t bytes, struct watch_event *out)
+{
+	struct arena arena = {0};
+	struct watch_event event = {0};
+	struct text name;
+	struct json j;
+
+	json_begin(&j, json, bytes, &arena);
+	if (json_object(&j)) {
+		while (json_member(&j, &name)) {
+			if (text_is(name, "type"))
+				json_raw(&j, &event.type);
+			else if (text_is(name, "object"))
+				json_raw(&j, &event.object);
+			else
+				json_skip(&j);
+		}
+	}
+	arena_free(&arena);
+	/* The types are plain words: what stands between the quotes is the type. */
+	if (!json_end(&j) || event.type.bytes < 2 || event.type.at[0] != '"' || event.object.bytes == 0)
+		return -EINVAL;
+	event.type.at++;
+	event.type.bytes -= 2;
+	*out = event;
+	return 0;
+}
+
+/* Copy a short string; one that is too long or has escapes is an error. */
+static bool short_string(struct json *j, char *out, size_t out_bytes)
+{
+	struct text text;
+
+	if (!json_string(j, &text))
+		return false;
+	if (text.bytes >= out_bytes) {
+		json_fail(j, "longer than %zu bytes", out_bytes - 1);
+		return false;
+	}
+	if (text.bytes)
+		memcpy(out, text.at, text.bytes);
+	out[text.bytes] = '\0';
+	return true;
+}
+
+static void list_metadata_read(struct json *j, struct list_page *page)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "resourceVersion"))
+			short_string(j, page->resource_version, sizeof(page->resource_version));
+		else if (text_is(name, "continue"))
+			json_raw(j, &page->continue_token);
+		else
+			json_skip(j);
+	}
+}
+
+int list_page_read(const char *json, size_t bytes, struct list_page *out)
+{
+	struct list_page page = {.continue_token = {.at = ""}, .items = {.at = ""}};
+	struct arena arena = {0};
+	struct text name;
+	struct json j;
+
+	json_begin(&j, json, bytes, &arena);
+	if (json_object(&j)) {
+		while (json_member(&j, &name)) {
+			if (text_is(name, "metadata"))
+				list_metadata_read(&j, &page);
+			else if (text_is(name, "items"))
+				json_raw(&j, &page.items);
+			else
+				json_skip(&j);
+		}
+	}
+	arena_free(&arena);
+	if (!json_end(&j) || page.resource_version[0] == '\0')
+		return -EINVAL;
+	/* A token is base64: there is nothing to unescape. */
+	if (page.continue_token.bytes >= 2 && page.continue_token.at[0] == '"') {
+		page.continue_token.at++;
+		page.continue_token.bytes -= 2;
+	} else {
+		page.continue_token = (struct text){.at = ""};
+	}
+	if (page.items.bytes > 0 && page.items.at[0] != '[')
+		page.items = (struct text){.at = ""};
+	*out = page;
+	return 0;
+}
+
+int list_page_items(const struct list_page *page, frame_fn each, void *context)
+{
+	struct arena arena = {0};
+	struct text item;
+	struct json j;
+	int rc = 0;
+
+	if (page->items.bytes == 0)
+		return 0;
+	json_begin(&j, page->items.at, page->items.bytes, &arena);
+	if (json_array(&j)) {
+		while (rc >= 0 && json_item(&j) && json_raw(&j, &item))
+			rc = each(context, item.at, item.bytes);
+	}
+	arena_free(&arena);
+	if (rc < 0)
+		return rc;
+	return json_end(&j) ? 0 : -EINVAL;
+}
+
+/* Stops at the version: most of the object lies behind its metadata. */
+static bool version_find(struct json *j, char *out, size_t out_bytes)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return false;
+	while (json_member(j, &name)) {
+		if (!text_is(name, "metadata")) {
+			json_skip(j);
+			continue;
+		}
+		if (!json_object(j))
+			continue;
+		while (json_member(j, &name)) {
+			if (text_is(name, "resourceVersion"))
+				return short_string(j, out, out_bytes);
+			json_skip(j);
+		}
+	}
+	return false;
+}
+
+int object_version_read(const char *json, size_t bytes, char *out, size_t out_bytes)
+{
+	struct arena arena = {0};
+	struct json j;
+	int rc = 0;
+
+	out[0] = '\0';
+	json_begin(&j, json, bytes, &arena);
+	if (!version_find(&j, out, out_bytes) && !json_end(&j))
+		rc = -EINVAL;
+	arena_free(&arena);
+	return rc;
+}

@@ -1,0 +1,220 @@
+/* The list of a watch: page by page, replacing what is known at its end. */
+#include "frontend/watch/watch_impl.h"
+
+#include "frontend/api/apistatus.h"
+#include "frontend/base/probe.h"
+#include "frontend/base/version.h"
+#include "frontend/json/jsonout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_LIMIT 500
+#define LIST_LIMIT_MAPS 50 /* each may have a MiB */
+#define ABSENT_NS (30 * NS_PER_S)
+#define MISSING_AGAIN_NS (5 * NS_PER_S)
+#define PAGE_TRIES 10 /* of one page, then the list begins anew */
+
+static void list_abort(struct watch *w)
+{
+	if (w->replacing)
+		model_replace_abort(w->model, w->index);
+	w->replacing = false;
+	free(w->continue_token);
+	w->continue_token = NULL;
+	w->page_failures = 0;
+}
+
+void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns)
+{
+	PROBE(relist, w->index, (uint32_t)reason);
+	w->counts.relists++;
+	w->counts.relists_for[reason]++;
+	w->full_list = false;
+	/* The server may be a newer one by now, which serves newer versions and not the old one; but until it says so,
+	 * what it had is where objects are read and written. */
+	w->resource.version = model_resource_older(w->model, w->index, NULL);
+	w->relist_ns = env_now(w->env);
+	watch_wait(w, WATCH_LIST, wait_ns);
+}
+
+static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+
+void watch_list_start(struct watch *w)
+{
+	bool is_map = strcmp(w->resource.plural, "configmaps") == 0;
+	struct jsonout query = {0};
+	char *path;
+	struct http_request request = {.method = "GET", .lane = HTTP_LIST, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
+	struct http_handler handler = {.done = list_done, .context = w};
+
+	if (!w->full_list)
+		jsonout_add(&query, "limit=@u", (unsigned long long)(is_map ? LIST_LIMIT_MAPS : LIST_LIMIT));
+	if (w->continue_token) {
+		jsonout_add(&query, "&continue=@p", w->continue_token);
+	} else {
+		w->begun_ns = env_now(w->env);
+		w->relist_wanted = false;
+	}
+	path = watch_query(w, query.at ? query.at : "");
+	request.path = path;
+	PROBE(list_ask, w->index);
+	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
+	free(path);
+	jsonout_free(&query);
+	if (!w->call)
+		fatal_memory();
+	w->state = WATCH_LISTING;
+}
+
+static void list_finished(struct watch *w)
+{
+	PROBE(list_end, w->index);
+	model_replace_end(w->model, w->index);
+	PROBE(list_taken, w->index);
+	model_resource_served(w->model, w->index, true);
+	w->replacing = false;
+	w->full_list = false;
+	w->absent = false;
+	w->served = true;
+	w->listed_ns = w->begun_ns;
+	w->error[0] = '\0';
+	w->counts.lists++;
+	if (!w->synced)
+		env_log(w->env, "info", "listed %s, now watching from resourceVersion %s", w->name, w->version);
+	w->synced = true;
+	w->bookmarks_seen = 0;
+	watch_wait(w, WATCH_WATCH, 0);
+}
+
+static void list_page(struct watch *w, const char *body, size_t body_bytes)
+{
+	struct list_page page;
+	struct http_answer bad = {.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "the answer is no list"};
+	int rc = list_page_read(body, body_bytes, &page);
+
+	if (rc == 0 && !w->replacing && w->synced && version_newer(w->version, page.resource_version)) {
+		watch_went_backwards(w, page.resource_version);
+		return;
+	}
+	if (rc == 0 && !w->replacing) {
+		model_resource_found(w->model, w->index, w->resource.version);
+		model_replace_begin(w->model, w->index);
+		w->replacing = true;
+		w->no_room = false;
+		/* The version of the first page is that of the whole list. */
+		memcpy(w->version, page.resource_version, sizeof(w->version));
+	}
+	PROBE(list_page, w->index, body_bytes);
+	if (rc == 0)
+		rc = list_page_items(&page, watch_put, w);
+	if (rc < 0) {
+		watch_failed(w, "list", &bad, NULL, 0);
+		list_abort(w);
+		watch_wait(w, WATCH_LIST, backoff_failed(&w->backoff, w->env));
+		return;
+	}
+	free(w->continue_token);
+	w->continue_token = NULL;
+	w->page_failures = 0;
+	if (page.continue_token.bytes == 0) {
+		list_finished(w);
+		return;
+	}
+	w->continue_token = strndup(page.continue_token.at, page.continue_token.bytes);
+	if (!w->continue_token)
+		fatal_memory();
+	watch_wait(w, WATCH_LIST, 0);
+}
+
+/* A Status, or the plain text of Kubernetes for a group that it does not have; the page of a proxy is neither. */
+static bool says_missing(const struct http_answer *answer, const char *body, size_t bytes)
+{
+	static const char plain[] = "404 page not found";
+
+	if (apistatus_says(answer, 404, body, bytes))
+		return true;
+	return answer->end == HTTP_ANSWERED && answer->status == 404 && bytes >= sizeof(plain) - 1 &&
+	       memcmp(body, plain, sizeof(plain) - 1) == 0;
+}
+
+/* The server does not know the resource, in no version: as good as an empty list, for now.  Gangs that wait cease to
+ * be gangs by that, so one that was there is asked for once more some seconds later. */
+static void list_missing(struct watch *w)
+{
+	const char *older = model_resource_older(w->model, w->index, w->resource.version);
+
+	list_abort(w);
+	w->resource.version = older ? older : model_resource_older(w->model, w->index, NULL);
+	if (older) {
+		watch_wait(w, WATCH_LIST, 0);
+		return;
+	}
+	if (w->served) {
+		w->served = false;
+		env_log(w->env, "warn", "the cluster has no %s any more; asked again in %llu s", w->name,
+		        (unsigned long long)(MISSING_AGAIN_NS / NS_PER_S));
+		watch_wait(w, WATCH_LIST, MISSING_AGAIN_NS);
+		return;
+	}
+	model_replace_begin(w->model, w->index);
+	model_replace_end(w->model, w->index);
+	model_resource_served(w->model, w->index, false);
+	if (!w->absent)
+		env_log(w->env, "info", "the cluster has no %s; looked for again every %llu s", w->name,
+		        (unsigned long long)(ABSENT_NS / NS_PER_S));
+	w->absent = true;
+	w->synced = true;
+	w->version[0] = '\0';
+	w->error[0] = '\0';
+	watch_wait(w, WATCH_LIST, ABSENT_NS);
+}
+
+/* Is it a failure of this request, so that the pages before this one are worth keeping?  A list of many pages would
+ * hardly ever end while one request in fifty fails, and each new one adds to what the server has to do. */
+static bool page_again(struct watch *w, const struct http_answer *answer)
+{
+	if (!w->continue_token || ++w->page_failures == PAGE_TRIES)
+		return false;
+	return answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500;
+}
+
+static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+{
+	struct watch *w = context;
+	bool first = !w->asked;
+
+	w->call = NULL;
+	w->heard_ns = env_now(w->env);
+	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
+		w->asked = true;
+		w->renewed = false;
+		list_page(w, body, body_bytes);
+		return;
+	}
+	if (w->resource.optional && says_missing(answer, body, body_bytes)) {
+		w->asked = true;
+		list_missing(w);
+		return;
+	}
+	if (watch_renew(w, answer, WATCH_LIST))
+		return;
+	if (answer->end == HTTP_ANSWERED) {
+		w->asked = true;
+		w->refused_at_start = first && answer->status == 401;
+	}
+	if (answer->status == 410 && w->continue_token && !w->full_list) {
+		/* The pages left belong to a state that is gone: one full list. */
+		list_abort(w);
+		w->full_list = true;
+		watch_wait(w, WATCH_LIST, 0);
+		return;
+	}
+	watch_failed(w, "list", answer, body, body_bytes);
+	if (!page_again(w, answer)) {
+		list_abort(w);
+		w->full_list = false; /* what was too much in one answer may come in pages */
+	}
+	watch_wait(w, WATCH_LIST, backoff_answer(&w->backoff, w->env, answer));
+}

@@ -1,0 +1,352 @@
+/* Kubeconfigs and service accounts: what is taken, and what is said of bad ones. */
+#include "frontend/api/kubeconfig.h"
+#include "frontend/base/base64.h"
+
+#include "tests/unit/support_pair.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+static char error[1024];
+
+static void make_folder(void)
+{
+	strcpy(folder, "/tmp/muster-test-XXXXXX");
+	cr_assert(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	cr_assert_eq(system(command), 0);
+}
+
+TestSuite(kubeconfig, .init = make_folder, .fini = remove_folder);
+
+/* The path of a file in the folder, written with this text unless it is NULL. */
+static const char *file(const char *name, const char *text)
+{
+	static char paths[4][128];
+	static int at;
+	char *path = paths[at = (at + 1) % 4];
+	FILE *f;
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
+	if (!text)
+		return path;
+	f = fopen(path, "w");
+	cr_assert(f);
+	fputs(text, f);
+	fclose(f);
+	return path;
+}
+
+static const char *vars[3]; /* KUBECONFIG, KUBERNETES_SERVICE_HOST, _PORT */
+
+static const char *fake_getenv(const char *name)
+{
+	static const char *const names[] = {"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"};
+
+	for (int i = 0; i < 3; i++)
+		if (strcmp(name, names[i]) == 0)
+			return vars[i];
+	return NULL;
+}
+
+static int load(struct access *a, const char *path, const char *context, bool insecure)
+{
+	struct access_options o = {
+		.kubeconfig = path, .context = context, .allow_insecure = insecure, .getenv = fake_getenv,
+		.service_account = folder,
+	};
+
+	error[0] = '\0';
+	return access_load(a, &o, error, sizeof(error));
+}
+
+#define CONFIG(cluster, user) \
+	"apiVersion: v1\nkind: Config\ncurrent-context: here\n" \
+	"contexts:\n- {name: here, context: {cluster: c, user: u}}\n- {name: there, context: {cluster: d, user: u}}\n" \
+	"clusters:\n- name: c\n  cluster: {" cluster "}\n- name: d\n  cluster: {server: 'https://d:1/'}\n" \
+	"users:\n- name: u\n  user: {" user "}\n"
+
+#define PEM "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+/* The same in base64. */
+#define PEM64 "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUIKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
+
+Test(kubeconfig, takes_a_token_and_a_ca)
+{
+	struct access a;
+	const char *why;
+	char *token;
+
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:6443', certificate-authority-data: " PEM64
+	                                       ", tls-server-name: kubernetes.default.svc", "token: sesame")), NULL, false), 0,
+	             "%s", error);
+	cr_assert_str_eq(a.server, "https://h:6443");
+	cr_assert_str_eq(a.tls_server_name, "kubernetes.default.svc");
+	cr_assert_str_eq(a.ca.at, PEM);
+	cr_assert_str_eq(a.token, "sesame");
+	cr_assert(!a.insecure && !a.in_cluster && !a.cert.at);
+	token = access_token(&a, &why);
+	cr_assert_str_eq(token, "sesame");
+	free(token);
+	access_free(&a);
+}
+
+Test(kubeconfig, another_context_and_json)
+{
+	struct access a;
+
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:6443'", "token: t")), "there", false), 0, "%s", error);
+	cr_assert_str_eq(a.server, "https://d:1", "no slash at its end");
+	access_free(&a);
+	cr_assert_eq(load(&a, file("j", "{\"current-context\":\"x\",\"contexts\":[{\"name\":\"x\",\"context\":{\"cluster\":\"c\"}}],"
+	                                "\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":\"http://127.0.0.1:8001\"}}]}"),
+	                  NULL, false), 0, "%s", error);
+	cr_assert_str_eq(a.server, "http://127.0.0.1:8001");
+	access_free(&a);
+}
+
+Test(kubeconfig, files_are_beside_it_and_data_wins)
+{
+	struct access a;
+
+	file("ca.pem", PEM);
+	file("cert.pem", PEM);
+	file("key.pem", "-----BEGIN PRIVATE KEY-----\n");
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1', certificate-authority: ca.pem",
+	                                       "client-certificate: /nowhere, client-certificate-data: " PEM64
+	                                       ", client-key: key.pem")), NULL, false), 0, "%s", error);
+	cr_assert_str_eq(a.ca.at, PEM);
+	cr_assert_str_eq(a.cert.at, PEM);
+	cr_assert_str_eq(a.key.at, "-----BEGIN PRIVATE KEY-----\n");
+	access_free(&a);
+}
+
+Test(kubeconfig, a_token_file_is_read_again)
+{
+	struct access a;
+	const char *why;
+	char *token;
+
+	file("token", "one\n");
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0, "%s", error);
+	token = access_token(&a, &why);
+	cr_assert_str_eq(token, "one");
+	free(token);
+	file("token", "two");
+	token = access_token(&a, &why);
+	cr_assert_str_eq(token, "two");
+	free(token);
+	file("token", "\n");
+	cr_assert_null(access_token(&a, &why));
+	cr_assert_str_eq(why, "the file is empty");
+	unlink(a.token_file);
+	cr_assert_null(access_token(&a, &why));
+	cr_assert_str_eq(why, "No such file or directory");
+	access_free(&a);
+}
+
+Test(kubeconfig, a_ca_file_is_read_again)
+{
+	struct access a;
+	struct blob now;
+
+	file("ca", PEM);
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1', certificate-authority: ca", "token: t")), NULL, false), 0,
+	             "%s", error);
+	file("ca", PEM PEM);
+	cr_assert_eq(access_ca(&a, &now), 0);
+	cr_assert_str_eq(now.at, PEM PEM);
+	free(now.at);
+	file("ca", "half a fi");
+	cr_assert_eq(access_ca(&a, &now), -EINVAL);
+	unlink(a.ca_file);
+	cr_assert_eq(access_ca(&a, &now), -ENOENT);
+	access_free(&a);
+}
+
+Test(kubeconfig, a_client_certificate_is_read_again)
+{
+	struct access a;
+	struct blob cert, key;
+	const char *why = "";
+
+	pair_write(file("cert", ""), file("key", ""));
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "client-certificate: cert, client-key: key")), NULL, false), 0,
+	             "%s", error);
+	pair_write(a.cert_file, a.key_file);
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), 0, "%s", why);
+	cr_assert(strcmp(cert.at, a.cert.at) != 0 && strcmp(key.at, a.key.at) != 0);
+	free(cert.at);
+	free(key.at);
+	pair_write(NULL, a.key_file);
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), -EINVAL, "a key of another certificate");
+	cr_assert(*why);
+	file("cert", "half a fi");
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), -EINVAL);
+	unlink(a.key_file);
+	cr_assert_eq(access_pair(&a, &cert, &key, &why), -ENOENT);
+	cr_assert_str_eq(why, "No such file or directory");
+	access_free(&a);
+}
+
+Test(kubeconfig, half_a_pair_in_files_is_not_read_again)
+{
+	struct access a;
+
+	file("cert.pem", PEM);
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "client-certificate: cert.pem, client-key-data: " PEM64)), NULL,
+	                  false), 0, "%s", error);
+	cr_assert(a.cert.at && a.key.at && !a.cert_file && !a.key_file);
+	access_free(&a);
+}
+
+/* Each message names the file and the key. */
+static void expect_bad(const char *text, const char *wanted)
+{
+	struct access a;
+	const char *path = file("k", text);
+
+	cr_assert_eq(load(&a, path, NULL, false), -EINVAL, "%s", text);
+	cr_assert(strstr(error, path), "no file in: %s", error);
+	cr_assert(strstr(error, wanted), "wanted \"%s\" in: %s", wanted, error);
+}
+
+Test(kubeconfig, says_what_is_wrong)
+{
+	expect_bad("", "empty");
+	expect_bad("a: [b\n c: {", "line 2");
+	expect_bad("- a\n", "not a mapping");
+	expect_bad("clusters: []\n", "current-context is missing");
+	expect_bad("current-context: x\ncontexts: []\n", "contexts has no entry named \"x\"");
+	expect_bad("current-context: x\ncontexts: 5\n", "contexts is not a list");
+	expect_bad("current-context: x\ncontexts: [{name: x, context: {user: u}}]\n", "contexts[x].context.cluster is missing");
+	expect_bad("current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n", "clusters has no entry named \"c\"");
+	expect_bad(CONFIG("proxy-url: ''", ""), "clusters[c].cluster.server is missing");
+	expect_bad(CONFIG("server: [1]", ""), "clusters[c].cluster.server is not a string");
+	expect_bad(CONFIG("server: 'http://elsewhere:80'", "token: t"), "is not an https:// URL");
+	expect_bad(CONFIG("server: 'ftp://h'", "token: t"), "is not an https:// URL");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority: no.pem", ""), "cluster.certificate-authority: ");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority: no.pem", ""), "no.pem: No such file");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority-data: '***'", ""), "certificate-authority-data is not base64");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority-data: bm9uZQ==", ""), "certificate-authority-data is not PEM");
+	expect_bad(CONFIG("server: 'https://h', insecure-skip-tls-verify: true", ""), "--insecure-skip-tls-verify");
+	expect_bad(CONFIG("server: 'https://h', insecure-skip-tls-verify: maybe", ""), "\"maybe\" is not true or false");
+	expect_bad(CONFIG("server: 'https://h'", "exec: {command: aws-get-token}"), "users[u].user.exec of aws-get-token: ");
+	expect_bad(CONFIG("server: 'https://h'", "auth-provider: {name: gcp}"), "users[u].user.auth-provider: ");
+	expect_bad(CONFIG("server: 'https://h'", "username: a, password: b"), "users[u].user.username: ");
+	expect_bad(CONFIG("server: 'https://h'", "as: root"), "users[u].user.as: ");
+	expect_bad(CONFIG("server: 'https://h'", "client-key-data: " PEM64), "only of use together");
+	expect_bad(CONFIG("server: 'https://h'", "tokenFile: no-token"), "no-token: No such file");
+}
+
+/* A line end would begin a header of its own; found by fuzz_kubeconfig. */
+Test(kubeconfig, nothing_that_is_sent_has_control_bytes)
+{
+	struct access a;
+	const char *why;
+
+	expect_bad(CONFIG("server: 'https://h'", "token: \"a\\r\\nX-Remote-User: b\""), "users[u].user.token has a control byte");
+	expect_bad(CONFIG("server: \"https://h\\n\"", ""), "clusters[c].cluster.server has a control byte");
+	expect_bad(CONFIG("server: 'https://h', tls-server-name: \"a\\x7f\"", ""), "tls-server-name has a control byte");
+	expect_bad("current-context: \"a\\eb\"\ncontexts: []\n", "no entry named \"a?b\"");
+	file("token", "one");
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0, "%s", error);
+	file("token", "a\tb\n");
+	cr_assert_null(access_token(&a, &why));
+	cr_assert_str_eq(why, "not a token");
+	access_free(&a);
+}
+
+Test(kubeconfig, insecure_only_with_the_flag)
+{
+	struct access a;
+
+	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h', insecure-skip-tls-verify: true", "")), NULL, true), 0);
+	cr_assert(a.insecure);
+	access_free(&a);
+}
+
+Test(kubeconfig, a_missing_file_is_named)
+{
+	struct access a;
+
+	cr_assert_eq(load(&a, file("nothing", NULL), NULL, false), -EINVAL);
+	cr_assert(strstr(error, "nothing: No such file or directory"), "%s", error);
+	cr_assert_eq(load(&a, folder, NULL, false), -EINVAL);
+	cr_assert(strstr(error, "directory"), "%s", error);
+}
+
+/* kubectl merges the files of $KUBECONFIG; the first that says something wins. */
+Test(kubeconfig, the_environment_may_name_several)
+{
+	struct access a;
+	char paths[512];
+
+	snprintf(paths, sizeof(paths), "%s:%s:%s", file("nothing", NULL),
+	         file("one", "current-context: x\nusers: [{name: u, user: {token: one}}]\n"),
+	         file("two", "current-context: y\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+	              "clusters: [{name: c, cluster: {server: 'https://two'}}]\nusers: [{name: u, user: {token: two}}]\n"));
+	vars[0] = paths;
+	cr_assert_eq(load(&a, NULL, NULL, false), 0, "%s", error);
+	cr_assert_str_eq(a.server, "https://two");
+	cr_assert_str_eq(a.token, "one");
+	access_free(&a);
+	vars[0] = NULL;
+}
+
+Test(kubeconfig, the_service_account_is_the_last_resort)
+{
+	struct access a;
+	const char *why;
+	char *token;
+
+	cr_assert_eq(load(&a, NULL, NULL, false), -EINVAL);
+	cr_assert(strstr(error, "--kubeconfig"), "%s", error);
+	vars[1] = "fd00::1";
+	vars[2] = "443";
+	cr_assert_eq(load(&a, NULL, NULL, false), -EINVAL);
+	cr_assert(strstr(error, "ca.crt: No such file"), "%s", error);
+	file("ca.crt", PEM);
+	cr_assert_eq(load(&a, NULL, NULL, false), -EINVAL);
+	cr_assert(strstr(error, "token: No such file"), "%s", error);
+	file("token", "abc");
+	cr_assert_eq(load(&a, NULL, NULL, false), 0, "%s", error);
+	cr_assert_str_eq(a.server, "https://[fd00::1]:443");
+	cr_assert(a.in_cluster);
+	token = access_token(&a, &why);
+	cr_assert_str_eq(token, "abc");
+	free(token);
+	access_free(&a);
+	vars[1] = vars[2] = NULL;
+}
+
+Test(base64, decodes_exactly)
+{
+	static const struct {
+		const char *text, *bytes; /* NULL: refused */
+	} rows[] = {
+		{"", ""}, {"YQ==", "a"}, {"YWI=", "ab"}, {"YWJj", "abc"}, {"Y W\nJj", "abc"}, {"Pz8/", "???"},
+		{"YQ", NULL}, {"YQ=", NULL}, {"YQ===", NULL}, {"Y===", NULL}, {"YWJj=", NULL}, {"Y-Jj", NULL}, {"YQ==YQ==", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char out[64];
+		size_t n = 99;
+		int rc = base64_decode(rows[i].text, out, &n);
+
+		cr_assert_eq(rc, rows[i].bytes ? 0 : -EINVAL, "%s", rows[i].text);
+		if (rows[i].bytes)
+			cr_assert(n == strlen(rows[i].bytes) && memcmp(out, rows[i].bytes, n) == 0, "%s", rows[i].text);
+	}
+}

@@ -1,0 +1,185 @@
+/* /state.json of ledgers that no cluster would make. */
+#include "frontend/serve/state.h"
+
+#include <cjson/cJSON.h>
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 5u
+#define NAMES 8u
+
+/* A ledger without a core, its parts one behind the other. */
+static struct observer make(uint32_t nodes, uint32_t gangs, uint64_t arena)
+{
+	struct observer o = {0};
+	uint64_t at = sizeof(struct ledger);
+	struct ledger_places *p = &o.places;
+	void *memory;
+
+	p->limits = (struct limits){.nodes = nodes, .gangs = gangs, .names = NAMES, .resources = COLUMNS, .name_bytes = arena};
+	p->nodes_offset = at;
+	at += nodes * sizeof(struct node_row);
+	p->amounts_offset = at;
+	at += UINT64_C(1) * AMOUNT_BLOCKS(COLUMNS) * nodes * sizeof(struct node_amounts);
+	p->gangs_offset = at;
+	at += gangs * sizeof(struct gang_row);
+	p->names_offset = at;
+	at += NAMES * sizeof(struct name_row);
+	p->arena_offset = at;
+	at += arena;
+	memory = aligned_alloc(CACHE_LINE, (at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	cr_assert(memory != NULL);
+	memset(memory, 0, at);
+	o.ledger = memory;
+	o.link.ledger.base = memory;
+	return o;
+}
+
+static void *part(const struct observer *o, uint64_t offset)
+{
+	return (char *)o->link.ledger.base + offset;
+}
+
+static void put_gang(const struct observer *o, uint32_t id, enum gang_state state, uint64_t offset, uint32_t bytes)
+{
+	struct gang_row *row = (struct gang_row *)part(o, o->places.gangs_offset) + id;
+
+	row->generation = 1;
+	row->state = state;
+	row->members = id;
+	row->name_offset = offset;
+	row->name_bytes = bytes;
+	if (state == GANG_WAITING)
+		row->reason.why = WHY_MEMBERS;
+}
+
+static void put_node(const struct observer *o, uint32_t id, uint32_t flags, int64_t used, int64_t allocatable,
+                     uint64_t offset, uint32_t bytes)
+{
+	struct node_row *row = (struct node_row *)part(o, o->places.nodes_offset) + id;
+	struct node_amounts *amounts = part(o, o->places.amounts_offset);
+
+	row->generation = 1;
+	row->flags = flags;
+	row->name_offset = offset;
+	row->name_bytes = bytes;
+	amounts[id].allocatable[RESOURCE_CPU] = allocatable;
+	amounts[id].used[RESOURCE_CPU] = used;
+}
+
+static cJSON *write_state(const struct observer *o, struct jsonout *out)
+{
+	struct model_config config = {.limits = {.nodes = 16, .pods = 16, .gangs = 16, .shapes = 16, .names = 16,
+	                                         .resources = COLUMNS, .name_bytes = 4096}};
+	struct model *model = model_new(&config);
+	struct metrics *m = calloc(1, sizeof(*m));
+	cJSON *json;
+
+	cr_assert(model != NULL && m != NULL);
+	state_write(o, model, m, UINT64_C(5000000000), out);
+	json = cJSON_ParseWithLength(out->at, out->bytes);
+	cr_assert(json != NULL, "%s", out->at);
+	model_free(model);
+	free(m);
+	return json;
+}
+
+static const cJSON *at(const cJSON *json, const char *name)
+{
+	const cJSON *found = cJSON_GetObjectItemCaseSensitive(json, name);
+
+	cr_assert(found != NULL, "no %s", name);
+	return found;
+}
+
+static const char *row_text(const cJSON *list, int i, const char *field)
+{
+	return at(cJSON_GetArrayItem(list, i), field)->valuestring;
+}
+
+Test(state, names_are_escaped)
+{
+	static const char hostile[] = "</script>\"\\\n<b>";
+	struct observer o = make(2, 4, 64);
+	struct jsonout out = {0};
+	cJSON *json;
+
+	memcpy(part(&o, o.places.arena_offset), hostile, sizeof(hostile) - 1);
+	put_node(&o, 0, NODE_PRESENT | NODE_CORDONED, 500, 1000, 0, sizeof(hostile) - 1);
+	put_gang(&o, 1, GANG_PLACED, 0, sizeof(hostile) - 1);
+	put_gang(&o, 2, GANG_WAITING, 0, sizeof(hostile) - 1);
+	json = write_state(&o, &out);
+	/* A line's end does not come through, all else does. */
+	cr_assert_str_eq(row_text(at(json, "gangs"), 0, "gang"), "</script>\"\\?<b>");
+	cr_assert_str_eq(row_text(at(json, "gangs"), 0, "state"), "Waiting", "those that wait come first");
+	cr_assert_str_eq(row_text(at(json, "gangs"), 1, "state"), "Placed");
+	cr_assert_str_eq(cJSON_GetArrayItem(at(at(json, "cells"), "name"), 0)->valuestring, "</script>\"\\?<b>");
+	cr_assert_eq(cJSON_GetArrayItem(at(at(json, "cells"), "share"), 0)->valueint, 500);
+	cr_assert_eq(cJSON_GetArrayItem(at(at(json, "cells"), "flags"), 0)->valueint, 1);
+	cJSON_Delete(json);
+	jsonout_free(&out);
+	free(o.link.ledger.base);
+}
+
+Test(state, numbers_that_make_no_sense)
+{
+	struct observer o = make(4, 4, 64);
+	struct jsonout out = {0};
+	const cJSON *share;
+	cJSON *json;
+
+	put_node(&o, 0, NODE_PRESENT, INT64_MAX, 1, 0, 0);
+	put_node(&o, 1, NODE_PRESENT, 5, 0, 0, 0);
+	put_node(&o, 2, 0, INT64_MIN, INT64_MIN, 60, 60);
+	put_node(&o, 3, NODE_PRESENT, INT64_MAX - 1, INT64_MAX, UINT64_MAX, UINT32_MAX);
+	put_gang(&o, 0, (enum gang_state)77, 60, 60);
+	put_gang(&o, 1, GANG_WAITING, UINT64_MAX, 1);
+	((struct gang_row *)part(&o, o.places.gangs_offset))[1].reason.counts_n = UINT32_MAX;
+	((struct gang_row *)part(&o, o.places.gangs_offset))[1].dialect = UINT32_MAX;
+	json = write_state(&o, &out);
+	share = at(at(json, "cells"), "share");
+	cr_assert_eq(cJSON_GetArraySize(share), 4);
+	for (const cJSON *x = share->child; x != NULL; x = x->next)
+		cr_assert(x->valueint >= 0 && x->valueint <= 1000, "%d", x->valueint);
+	cr_assert_eq(cJSON_GetArraySize(at(json, "gangs")), 2);
+	cr_assert_str_eq(row_text(at(json, "gangs"), 1, "state"), "Unknown");
+	cJSON_Delete(json);
+	jsonout_free(&out);
+	free(o.link.ledger.base);
+}
+
+/* Names as long as they are shown, each byte of which takes six, and all gangs wait. */
+Test(state, is_bounded)
+{
+	enum { NODES = 3 * (int)STATE_CELLS, GANGS = 2 * (int)STATE_GANGS, LONG = OBSERVE_NAME_MAX - 1 };
+	struct observer o = make(NODES, GANGS, LONG);
+	struct jsonout out = {0};
+	cJSON *json;
+
+	memset(part(&o, o.places.arena_offset), 0x80, LONG);
+	memset(part(&o, o.places.arena_offset), '"', LONG / 2);
+	for (uint32_t i = 0; i < NODES; i++)
+		put_node(&o, i, NODE_PRESENT, i == 17 ? 900 : 100, 1000, 0, LONG);
+	for (uint32_t i = 0; i < GANGS; i++)
+		put_gang(&o, i, GANG_WAITING, 0, LONG);
+	json = write_state(&o, &out);
+	cr_assert_lt(out.bytes, STATE_BYTES_MAX);
+	cr_assert_eq(at(at(json, "cells"), "nodes")->valueint, NODES);
+	cr_assert_eq(at(at(json, "cells"), "nodes_per_cell")->valueint, 3);
+	cr_assert_eq(cJSON_GetArraySize(at(at(json, "cells"), "share")), (int)STATE_CELLS);
+	cr_assert_leq(cJSON_GetArraySize(at(at(json, "cells"), "name")), (int)STATE_CELLS);
+	cr_assert_eq(at(json, "gangs_n")->valueint, GANGS);
+	cr_assert_eq(cJSON_GetArraySize(at(json, "gangs")), at(json, "gangs_told")->valueint);
+	cr_assert_leq(at(json, "gangs_told")->valueint, (int)STATE_GANGS);
+	cr_assert_gt(at(json, "gangs_told")->valueint, 50);
+	cJSON_Delete(json);
+	/* Without a core there is neither. */
+	json = write_state(NULL, &out);
+	cr_assert(cJSON_GetObjectItemCaseSensitive(json, "cells") == NULL);
+	cr_assert_str_neq(at(json, "not_ready")->valuestring, "");
+	cJSON_Delete(json);
+	jsonout_free(&out);
+	free(o.link.ledger.base);
+}

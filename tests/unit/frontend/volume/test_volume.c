@@ -1,0 +1,823 @@
+/* Claims, volumes and classes joined into what a pod asks of nodes. */
+#include "frontend/decode/extract.h"
+#include "frontend/volume/volume.h"
+
+#include "tests/unit/support_random.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t KEY[2] = { 3, 4 };
+
+struct store {
+	struct volumes *vs;
+	struct arena arena;
+	char said[16384];
+	size_t n;
+};
+
+static struct store store_new(bool can_wait)
+{
+	struct store s = { .vs = volumes_new(KEY, can_wait) };
+
+	cr_assert(s.vs);
+	return s;
+}
+
+static void store_free(struct store *s)
+{
+	volumes_free(s->vs);
+	arena_free(&s->arena);
+}
+
+/* ---- objects, with ' for " ---------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 0))) static const char *quoted(struct store *s, const char *format, va_list args)
+{
+	char text[2048];
+	char *copy;
+
+	cr_assert_lt(vsnprintf(text, sizeof(text), format, args), (int)sizeof(text));
+	copy = arena_copy(&s->arena, text_of(text));
+	for (char *c = copy; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	return copy;
+}
+
+__attribute__((format(printf, 3, 4))) static int put(struct store *s, enum volume_kind kind, const char *format, ...)
+{
+	struct decode_error error;
+	const char *json;
+	va_list args;
+
+	va_start(args, format);
+	json = quoted(s, format, args);
+	va_end(args);
+	return volumes_put(s->vs, kind, json, strlen(json), &s->arena, &error);
+}
+
+static void gone(struct store *s, enum volume_kind kind, const char *namespace, const char *name)
+{
+	struct meta meta = { .namespace = text_of(namespace), .name = text_of(name) };
+
+	cr_assert_eq(volumes_remove(s->vs, kind, &meta), 0);
+}
+
+/* The pod ns/p<number> with the uid u<number>. */
+static void pod(struct store *s, uint32_t number, const char *volumes)
+{
+	struct pod_object object;
+	struct decode_error error;
+	char text[4096];
+
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p%u\",\"uid\":\"u%u\"},\"spec\":{\"volumes\":[%s]}}", number,
+		 number, volumes);
+	for (char *c = text; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	cr_assert_eq(extract_pod(text, strlen(text), &s->arena, &object, &error), 0, "%s %s", error.field, error.text);
+	cr_assert_eq(volumes_set_pod(s->vs, number, &object), 0);
+}
+
+static void node(struct store *s, uint32_t number, const char *name, const char *zone)
+{
+	struct pair pair = { text_of("zone"), text_of(zone) };
+	struct pairs labels = { &pair, *zone ? 1 : 0, 1 };
+
+	cr_assert_eq(volumes_set_node(s->vs, number, text_of(name), &labels), 0);
+}
+
+#define CLAIM(name) "{'persistentVolumeClaim':{'claimName':'" name "'}}"
+/* A claim of class c that is bound to the volume v, and that volume. */
+#define BOUND(claim, volume)                                                                                          \
+	"{'metadata':{'namespace':'ns','name':'" claim "','annotations':{'pv.kubernetes.io/bind-completed':'yes'}},"  \
+	"'spec':{'storageClassName':'c','volumeName':'" volume "','accessModes':['ReadWriteOnce']}}"
+#define VOLUME(name, rest) "{'metadata':{'name':'" name "'},'spec':{'storageClassName':'c'," rest "}}"
+#define IN_ZONE(zone)                                                                                                 \
+	"'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone','operator':'In',"        \
+	"'values':['" zone "']}]}]}}"
+
+/* ---- what a join says, as text ---------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void say(struct store *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	s->n += (size_t)vsnprintf(s->said + s->n, sizeof(s->said) - s->n, format, args);
+	va_end(args);
+	cr_assert_lt(s->n, sizeof(s->said));
+}
+
+#define T(t) (int)(t).bytes, (t).at
+
+static void say_rule(struct store *s, const struct volume_rule_object *rule)
+{
+	static const char *const ops[] = { "=", "!=", "exists", "missing" };
+	static const char *const whys[NODE_WHY_KINDS] = {
+		[NODE_WHY_VOLUME_NODE] = "node", [NODE_WHY_VOLUME_BIND] = "bind", [NODE_WHY_VOLUME_SPACE] = "space",
+		[NODE_WHY_VOLUME_GONE] = "gone", [NODE_WHY_VOLUME_ZONE] = "zone",
+	};
+
+	say(s, "%s:", whys[rule->why]);
+	for (size_t t = 0; t < rule->n; t++) {
+		say(s, "%s", t ? " |" : "");
+		for (size_t r = 0; r < rule->terms[t].n; r++) {
+			const struct node_rule *c = &rule->terms[t].rules[r];
+
+			say(s, " %.*s %s", T(c->key), ops[c->op]);
+			for (size_t v = 0; v < c->values_n; v++)
+				say(s, "%c%.*s", v ? ',' : ' ', T(c->values[v]));
+		}
+	}
+	say(s, "\n");
+}
+
+static const char *joined(struct store *s, uint32_t number, bool bound)
+{
+	struct pod_storage p;
+
+	s->n = 0;
+	s->said[0] = '\0';
+	cr_assert_eq(volumes_join_pod(s->vs, number, bound, &s->arena, &p), 0);
+	if (p.refused != VOLUME_REFUSED_NOT)
+		say(s, "%s: %s\n", p.refused == VOLUME_REFUSED_KUBE ? "no" : "not by us", p.refusal);
+	for (size_t i = 0; i < p.rules_n; i++)
+		say_rule(s, &p.rules[i]);
+	for (size_t i = 0; i < p.attachments_n; i++)
+		say(s, "attach: %.*s %.*s\n", T(p.attachments[i].driver), T(p.attachments[i].volume));
+	for (size_t i = 0; i < p.exclusives_n; i++)
+		say(s, "alone: %.*s%s%s\n", T(p.exclusives[i].thing),
+		    p.exclusives[i].flags & EXCLUSIVE_SHARED ? " shared" : "",
+		    p.exclusives[i].flags & EXCLUSIVE_CLAIM ? " everywhere" : "");
+	return s->said;
+}
+
+static char *first_line(const char *text)
+{
+	static char line[1024];
+
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+	return line;
+}
+
+static const char *joined_node(struct store *s, uint32_t number)
+{
+	struct node_storage n;
+
+	s->n = 0;
+	s->said[0] = '\0';
+	cr_assert_eq(volumes_join_node(s->vs, number, &s->arena, &n), 0);
+	for (size_t i = 0; i < n.limits_n; i++)
+		say(s, "limit: %.*s %u\n", T(n.limits[i].driver), n.limits[i].most);
+	for (size_t i = 0; i < n.attached_n; i++)
+		say(s, "attached: %.*s %.*s\n", T(n.attached[i].driver), T(n.attached[i].volume));
+	return s->said;
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------ */
+
+/* The texts are kube-scheduler's, and so is the order in which it finds fault. */
+Test(volume, refuses_a_pod_in_the_order_of_the_plugins)
+{
+	struct store s = store_new(true);
+
+	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'wait'},'provisioner':'p','volumeBindingMode':'WaitForFirstConsumer'}");
+	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'now'},'provisioner':'p','volumeBindingMode':'Immediate'}");
+	put(&s, VOLUME_KIND_CLAIM, BOUND("gone", "v-gone"));
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'now'},'spec':{'storageClassName':'now'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'none'},'spec':{'storageClassName':'missing'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'asks'},'spec':{'storageClassName':'wait','volumeName':'v'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'lost'},'spec':{'volumeName':'v9'},'status':{'phase':'Lost'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'going','deletionTimestamp':'2026-01-01T00:00:00Z'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-e'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-mine','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
+				   "'spec':{'storageClassName':'now'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-his','ownerReferences':[{'kind':'Pod','uid':'u1','controller':false}]}}");
+	static const struct {
+		const char *volumes, *said;
+	} rows[] = {
+		{ CLAIM("x"), "no: persistentvolumeclaim \"x\" not found" },
+		{ CLAIM("now"), "no: pod has unbound immediate PersistentVolumeClaims" },
+		{ CLAIM("none"), "no: pod has unbound immediate PersistentVolumeClaims" },
+		{ CLAIM("asks"), "no: pod has unbound immediate PersistentVolumeClaims" },
+		{ CLAIM("gone"), "no: persistentvolume \"v-gone\" not found" },
+		{ CLAIM("lost"), "no: persistentvolumeclaim \"lost\" bound to non-existent persistentvolume \"v9\"" },
+		{ CLAIM("going"), "no: persistentvolumeclaim \"going\" is being deleted" },
+		{ "{'name':'z','ephemeral':{}}",
+		  "no: waiting for ephemeral volume controller to create the persistentvolumeclaim \"p1-z\"" },
+		{ "{'name':'e','ephemeral':{}}", "no: PVC ns/p1-e was not created for pod ns/p1 (pod is not owner)" },
+		{ "{'name':'his','ephemeral':{}}", "no: PVC ns/p1-his was not created for pod ns/p1 (pod is not owner)" },
+		{ "{'name':'mine','ephemeral':{}}", "no: pod has unbound immediate PersistentVolumeClaims" },
+		/* VolumeRestrictions before VolumeBinding; there, volume by volume; zones last. */
+		{ "{'name':'z','ephemeral':{}}," CLAIM("lost") "," CLAIM("x"), "no: persistentvolumeclaim \"x\" not found" },
+		{ CLAIM("gone") "," CLAIM("now") "," CLAIM("going"), "no: persistentvolumeclaim \"going\" is being deleted" },
+		{ CLAIM("gone") "," CLAIM("now"), "no: pod has unbound immediate PersistentVolumeClaims" },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		pod(&s, 1, rows[i].volumes);
+		cr_expect_str_eq(first_line(joined(&s, 1, false)), rows[i].said, "%s: %s", rows[i].volumes, s.said);
+		/* A pod that stands somewhere is past all that. */
+		cr_expect(strncmp(joined(&s, 1, true), "no:", 3) != 0, "%s", rows[i].volumes);
+	}
+	store_free(&s);
+}
+
+/* A claim of a pod's own volume that was bound to one which is gone: no node will do. */
+Test(volume, ephemeral_volume_that_is_gone)
+{
+	struct store s = store_new(true);
+
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'p1-e','annotations':{'pv.kubernetes.io/bind-completed':'yes'},"
+	    "'ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},'spec':{'volumeName':'v'}}");
+	pod(&s, 1, "{'name':'e','ephemeral':{}}");
+	cr_expect_str_eq(joined(&s, 1, false), "gone:\n");
+	store_free(&s);
+}
+
+/* ---- bound claims ------------------------------------------------------------------------------------ */
+
+Test(volume, affinity_and_zones_of_bound_volumes)
+{
+	struct store s = store_new(false);
+
+	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", IN_ZONE("z1")));
+	put(&s, VOLUME_KIND_CLAIM, BOUND("b", "vb"));
+	put(&s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'vb','labels':{'topology.kubernetes.io/zone':'z1__z2',"
+				    "'failure-domain.beta.kubernetes.io/region':'r'}},'spec':{}}");
+	put(&s, VOLUME_KIND_CLAIM, BOUND("c", "vc"));
+	put(&s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'vc','labels':{'topology.kubernetes.io/zone':'z1__'}},'spec':{"
+				    "'nodeAffinity':{'required':{'nodeSelectorTerms':[{}]}}}}");
+	pod(&s, 1, CLAIM("a") "," CLAIM("b"));
+	cr_expect_str_eq(joined(&s, 1, false),
+			 "node: zone = z1\n"
+			 "zone: failure-domain.beta.kubernetes.io/region = r |"
+			 " failure-domain.beta.kubernetes.io/region missing topology.kubernetes.io/region = r |"
+			 " failure-domain.beta.kubernetes.io/zone missing failure-domain.beta.kubernetes.io/region missing"
+			 " topology.kubernetes.io/zone missing topology.kubernetes.io/region missing\n"
+			 "zone: topology.kubernetes.io/zone = z1,z2 |"
+			 " failure-domain.beta.kubernetes.io/zone missing failure-domain.beta.kubernetes.io/region missing"
+			 " topology.kubernetes.io/zone missing topology.kubernetes.io/region missing\n");
+	/* A label with an empty zone counts for nothing; a term without rules matches nothing. */
+	pod(&s, 2, CLAIM("c"));
+	cr_expect_str_eq(joined(&s, 2, false), "node:\n");
+	store_free(&s);
+}
+
+/* A volume's node selector sees no node's name, so In never holds, NotIn always. */
+Test(volume, affinity_about_the_name_of_a_node)
+{
+	struct store s = store_new(true);
+
+	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", "'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchFields':["
+						 "{'key':'metadata.name','operator':'NotIn','values':['n1']}]}]}}"));
+	pod(&s, 1, CLAIM("a"));
+	cr_expect_str_eq(joined(&s, 1, false), "node: metadata.name != \n");
+	store_free(&s);
+}
+
+Test(volume, attachments_are_distinct_volumes)
+{
+	struct store s = store_new(false);
+
+	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'ebs'},'provisioner':'kubernetes.io/aws-ebs','volumeBindingMode':'WaitForFirstConsumer'}");
+	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'d'},'provisioner':'d.example.com'}");
+	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", "'csi':{'driver':'d','volumeHandle':'h'}"));
+	put(&s, VOLUME_KIND_CLAIM, BOUND("b", "vb"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("vb", "'csi':{'driver':'d','volumeHandle':'h'}"));
+	put(&s, VOLUME_KIND_CLAIM, BOUND("l", "vl"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("vl", "'local':{'path':'/x'}"));
+	put(&s, VOLUME_KIND_CLAIM, BOUND("t", "vt"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("vt", "'awsElasticBlockStore':{'volumeID':'aws://eu-1a/vol-7'}"));
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'w'},'spec':{'storageClassName':'ebs'}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'i','annotations':"
+				   "{'volume.beta.kubernetes.io/storage-class':'d'}},'spec':{'storageClassName':'ebs'}}");
+	pod(&s, 1, CLAIM("a") "," CLAIM("b") "," CLAIM("a") "," CLAIM("l") "," CLAIM("t") "," CLAIM("w") "," CLAIM("i")
+		   ",{'gcePersistentDisk':{'pdName':'pd'}},{'awsElasticBlockStore':{'volumeID':'vol-7'}},{'emptyDir':{}}");
+	cr_expect_str_eq(joined(&s, 1, true),
+			 "attach: d h\n"
+			 "attach: ebs.csi.aws.com vol-7\n"
+			 "attach: ebs.csi.aws.com unbound ns/w\n"
+			 "attach: d.example.com unbound ns/i\n"
+			 "attach: pd.csi.storage.gke.io projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd\n"
+			 "alone: gce\npd\n"
+			 "alone: aws\nvol-7\n");
+	store_free(&s);
+}
+
+Test(volume, what_two_pods_cant_have_at_once)
+{
+	struct store s = store_new(false);
+
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'one'},'spec':{'accessModes':['ReadWriteOncePod']}}");
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-one','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
+				   "'spec':{'accessModes':['ReadWriteOncePod']}}");
+	pod(&s, 1, CLAIM("one") ",{'name':'one','ephemeral':{}}");
+	cr_expect_str_eq(joined(&s, 1, true), "alone: claim\nns\none everywhere\n");
+	pod(&s, 2, "{'gcePersistentDisk':{'pdName':'d','readOnly':true}},{'iscsi':{'iqn':'i','readOnly':true}},"
+		   "{'iscsi':{'iqn':'i'}},{'rbd':{'monitors':['m1','m2'],'image':'x','readOnly':true}},"
+		   "{'awsElasticBlockStore':{'volumeID':'v','readOnly':true}}");
+	cr_expect_str_eq(strstr(joined(&s, 2, false), "alone"),
+			 "alone: gce\nd shared\n"
+			 "alone: iscsi\ni\n"
+			 "alone: rbd\nm1\nrbd\nx shared\n"
+			 "alone: rbd\nm2\nrbd\nx shared\n"
+			 "alone: aws\nv\n");
+	store_free(&s);
+}
+
+Test(volume, limits_and_attachments_of_a_node)
+{
+	struct store s = store_new(false);
+
+	node(&s, 4, "n1", "");
+	put(&s, VOLUME_KIND_NODE, "{'metadata':{'name':'n1'},'spec':{'drivers':[{'name':'d2','allocatable':{'count':0}},"
+				  "{'name':'d3','allocatable':{}},{'name':'d1','allocatable':{'count':7}},{'name':'d0'}]}}");
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("v1", "'csi':{'driver':'d1','volumeHandle':'h1'}"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("v2", "'local':{'path':'/'}"));
+	for (int i = 0; i < 4; i++)
+		put(&s, VOLUME_KIND_ATTACHMENT, "{'metadata':{'name':'a%d'},'spec':{'attacher':'d1','nodeName':'%s',"
+		    "'source':{'persistentVolumeName':'v%d'}}}", i, i == 0 ? "n2" : "n1", i);
+	put(&s, VOLUME_KIND_ATTACHMENT, "{'metadata':{'name':'again'},'spec':{'attacher':'d1','nodeName':'n1',"
+					"'source':{'persistentVolumeName':'v1'}}}");
+	cr_expect_str_eq(joined_node(&s, 4), "limit: d1 7\nlimit: d2 0\nattached: d1 h1\n");
+	store_free(&s);
+}
+
+static uint32_t dirty_pods(struct store *s)
+{
+	uint32_t bits = 0, p;
+
+	while (volumes_next_pod(s->vs, &p))
+		bits |= 1u << p;
+	return bits;
+}
+
+/* ---- claims that wait ------------------------------------------------------------------------------------ */
+
+static void waiting_world(struct store *s)
+{
+	put(s, VOLUME_KIND_CLASS, "{'metadata':{'name':'local'},'provisioner':'kubernetes.io/no-provisioner',"
+				  "'volumeBindingMode':'WaitForFirstConsumer'}");
+	put(s, VOLUME_KIND_CLASS, "{'metadata':{'name':'made'},'provisioner':'d','volumeBindingMode':'WaitForFirstConsumer',"
+				  "'allowedTopologies':[{'matchLabelExpressions':[{'key':'zone','values':['z1','z2']}]}]}");
+	put(s, VOLUME_KIND_DRIVER, "{'metadata':{'name':'d'},'spec':{'storageCapacity':true}}");
+	put(s, VOLUME_KIND_CAPACITY, "{'metadata':{'namespace':'k','name':'c1'},'storageClassName':'made','capacity':'10Gi',"
+				     "'nodeTopology':{'matchLabels':{'zone':'z1'}}}");
+	put(s, VOLUME_KIND_CAPACITY, "{'metadata':{'namespace':'k','name':'c2'},'storageClassName':'made','capacity':'10Gi',"
+				     "'maximumVolumeSize':'1Gi','nodeTopology':{'matchLabels':{'zone':'z2'}}}");
+	node(s, 0, "n1", "z1");
+	node(s, 1, "n2", "z2");
+	node(s, 2, "n3", "z3");
+}
+
+static void wants(struct store *s, const char *name, const char *class, const char *size, const char *more)
+{
+	put(s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'%s'%s},'spec':{'storageClassName':'%s',"
+	    "'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'%s'}}}}", name, more, class, size);
+}
+
+static void has(struct store *s, const char *name, const char *size, const char *zone, const char *more)
+{
+	put(s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'%s'},'spec':{'storageClassName':'local','accessModes':['ReadWriteOnce'],"
+	    "'capacity':{'storage':'%s'}%s,'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone',"
+	    "'operator':'In','values':['%s']}]}]}}},'status':{'phase':'Available'}}", name, size, more, zone);
+}
+
+Test(volume, waiting_claims_are_matched_or_provisioned)
+{
+	struct store s = store_new(true);
+
+	waiting_world(&s);
+	wants(&s, "a", "local", "1Gi", "");
+	wants(&s, "b", "local", "2Gi", "");
+	wants(&s, "m", "made", "2Gi", "");
+	wants(&s, "s", "made", "1Gi", ",'annotations':{'volume.kubernetes.io/selected-node':'n1'}");
+	has(&s, "v1", "5Gi", "z1", "");
+	has(&s, "v2", "2Gi", "z2", "");
+	has(&s, "v3", "1Gi", "z2", "");
+	has(&s, "v4", "512Mi", "z3", "");
+	pod(&s, 1, CLAIM("a"));
+	cr_expect_str_eq(first_line(joined(&s, 1, false)), "bind: metadata.name != n3");
+	/* The smaller claim takes the smaller volume, whoever is named first. */
+	pod(&s, 1, CLAIM("b") "," CLAIM("a"));
+	cr_expect_str_eq(first_line(joined(&s, 1, false)), "bind: metadata.name = n2");
+	/* No such zone; and no room for 2Gi where a volume may have 1Gi. */
+	pod(&s, 1, CLAIM("m"));
+	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"), "%s", s.said);
+	pod(&s, 1, CLAIM("s"));
+	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	/* Both reasons on one node: the first that can't be had is the one that is said. */
+	pod(&s, 1, CLAIM("m") "," CLAIM("a"));
+	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"), "%s", s.said);
+	store_free(&s);
+}
+
+Test(volume, waiting_claim_with_a_volume_of_its_own)
+{
+	struct store s = store_new(true);
+
+	waiting_world(&s);
+	wants(&s, "a", "local", "1Gi", "");
+	has(&s, "v1", "1Gi", "z1", "");
+	has(&s, "v2", "9Gi", "z2", ",'claimRef':{'namespace':'ns','name':'a'}");
+	has(&s, "v3", "1Gi", "z3", ",'claimRef':{'namespace':'ns','name':'other'}");
+	pod(&s, 1, CLAIM("a"));
+	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name = n2\n"), "%s", s.said);
+	/* Too small, it is no candidate at all. */
+	has(&s, "v2", "1Mi", "z2", ",'claimRef':{'namespace':'ns','name':'a'}");
+	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	store_free(&s);
+}
+
+/* Other modes, labels and states than the claim wants. */
+Test(volume, volumes_that_will_not_do)
+{
+	struct store s = store_new(true);
+
+	waiting_world(&s);
+	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'a'},'spec':{'storageClassName':'local','accessModes':['ReadWriteMany'],"
+	    "'volumeMode':'Block','volumeAttributesClassName':'gold','selector':{'matchLabels':{'tier':'1'}},'resources':{'requests':{'storage':'1Gi'}}}}");
+	pod(&s, 1, CLAIM("a"));
+	static const struct {
+		const char *labels, *spec, *phase;
+		bool will;
+	} rows[] = {
+		{ "'tier':'1'", "'accessModes':['ReadWriteMany','ReadWriteOnce'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", true },
+		{ "'tier':'2'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", false },
+		{ "'tier':'1'", "'accessModes':['ReadWriteOnce'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", false },
+		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", false },
+		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','capacity':{'storage':'1Gi'}", "Available", false },
+		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1023Mi'}", "Available", false },
+		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Released", false },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		put(&s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'v','labels':{%s}},'spec':{'storageClassName':'local',%s},'status':{'phase':'%s'}}",
+		    rows[i].labels, rows[i].spec, rows[i].phase);
+		cr_expect_eq(strstr(joined(&s, 1, false), "bind:") == NULL, rows[i].will, "row %zu: %s", i, s.said);
+	}
+	store_free(&s);
+}
+
+/* The one who goes first takes the volume. */
+Test(volume, what_was_assumed_is_taken)
+{
+	struct store s = store_new(true);
+	uint32_t dirty = UINT32_MAX;
+
+	waiting_world(&s);
+	wants(&s, "a", "local", "1Gi", "");
+	wants(&s, "b", "local", "1Gi", "");
+	wants(&s, "m", "made", "1Gi", "");
+	has(&s, "v1", "1Gi", "z1", "");
+	pod(&s, 1, CLAIM("a") "," CLAIM("m") "," CLAIM("a"));
+	pod(&s, 2, CLAIM("b"));
+	pod(&s, 3, CLAIM("m"));
+	for (uint32_t p = 1; p <= 3; p++)
+		joined(&s, p, false);
+	/* Named twice, the claim finds one volume only. */
+	cr_expect(strstr(joined(&s, 1, false), "bind:\n"), "%s", s.said);
+	pod(&s, 1, CLAIM("a") "," CLAIM("m"));
+	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	cr_assert_eq(volumes_assume(s.vs, 1, 0, &s.arena), 0);
+	cr_assert(volumes_next_pod(s.vs, &dirty));
+	cr_expect_str_eq(first_line(joined(&s, 1, false)), "node: zone = z1");
+	cr_expect(strstr(joined(&s, 2, false), "bind:\n"), "%s", s.said);
+	cr_expect(strstr(joined(&s, 3, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	store_free(&s);
+}
+
+/* Two that are planned at once must not both count on one volume. */
+Test(volume, those_who_wait_for_the_same_are_kept_apart)
+{
+	struct store s = store_new(true);
+
+	waiting_world(&s);
+	wants(&s, "a", "local", "1Gi", "");
+	wants(&s, "b", "local", "1Gi", "");
+	wants(&s, "m", "made", "1Gi", "");
+	has(&s, "v1", "1Gi", "z1", "");
+	pod(&s, 1, CLAIM("a"));
+	pod(&s, 2, CLAIM("b"));
+	pod(&s, 3, CLAIM("m"));
+	cr_expect(strstr(joined(&s, 1, false), "alone: wait\nlocal\n"), "%s", s.said);
+	cr_expect(strstr(joined(&s, 2, false), "alone: wait\nlocal\n"), "%s", s.said);
+	cr_expect_not(strstr(joined(&s, 3, false), "alone"), "%s", s.said);
+	/* A claim that two pods share is bound by one of them. */
+	pod(&s, 4, CLAIM("m") "," CLAIM("a"));
+	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 3);
+	cr_expect(strstr(joined(&s, 3, false), "alone: wait\nns\nm everywhere\n"), "%s", s.said);
+	cr_expect_str_eq(strstr(joined(&s, 4, false), "alone"),
+			 "alone: wait\nns\nm everywhere\nalone: wait\nlocal\nalone: wait\nns\na everywhere\n");
+	cr_expect_not(strstr(joined(&s, 4, true), "alone"), "%s", s.said);
+	pod(&s, 4, "");
+	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 3);
+	cr_expect_not(strstr(joined(&s, 3, false), "alone"), "%s", s.said);
+	store_free(&s);
+}
+
+Test(volume, live_waiting_claims_are_refused_by_us)
+{
+	struct store s = store_new(false);
+
+	waiting_world(&s);
+	wants(&s, "a", "local", "1Gi", "");
+	pod(&s, 1, CLAIM("a"));
+	cr_expect_str_eq(first_line(joined(&s, 1, false)),
+			 "not by us: persistentvolumeclaim \"a\" waits for its first consumer (class \"local\"), "
+			 "and muster does not bind claims");
+	store_free(&s);
+}
+
+/* ---- what changes ------------------------------------------------------------------------------------------ */
+
+Test(volume, a_change_concerns_those_who_looked)
+{
+	struct store s = store_new(false);
+	uint32_t n;
+
+	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
+	put(&s, VOLUME_KIND_CLAIM, BOUND("b", "vb"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", "'csi':{'driver':'d','volumeHandle':'h'}"));
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("vb", "'local':{}"));
+	pod(&s, 1, CLAIM("a"));
+	pod(&s, 2, CLAIM("a") "," CLAIM("b"));
+	pod(&s, 3, CLAIM("missing"));
+	for (uint32_t p = 1; p <= 3; p++)
+		joined(&s, p, false);
+	cr_expect_eq(dirty_pods(&s), 0);
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", IN_ZONE("z")));
+	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 2);
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("vb", IN_ZONE("z")));
+	cr_expect_eq(dirty_pods(&s), 1u << 2);
+	put(&s, VOLUME_KIND_CLAIM, BOUND("missing", "va"));
+	cr_expect_eq(dirty_pods(&s), 1u << 3);
+	gone(&s, VOLUME_KIND_CLAIM, "ns", "a");
+	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 2);
+	pod(&s, 2, "");
+	for (uint32_t p = 1; p <= 3; p++)
+		joined(&s, p, false);
+	/* Pod 2 has no volumes any more. */
+	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
+	cr_expect_eq(dirty_pods(&s), 1u << 1);
+	/* A node: its CSINode, its attachments, their volumes. */
+	node(&s, 0, "n1", "");
+	joined_node(&s, 0);
+	put(&s, VOLUME_KIND_ATTACHMENT, "{'metadata':{'name':'x'},'spec':{'attacher':'d','nodeName':'n1','source':{'persistentVolumeName':'vx'}}}");
+	cr_assert(volumes_next_node(s.vs, &n));
+	cr_expect_str_eq(joined_node(&s, 0), "");
+	put(&s, VOLUME_KIND_VOLUME, VOLUME("vx", "'csi':{'driver':'d','volumeHandle':'h'}"));
+	cr_assert(volumes_next_node(s.vs, &n));
+	cr_expect_str_eq(joined_node(&s, 0), "attached: d h\n");
+	put(&s, VOLUME_KIND_NODE, "{'metadata':{'name':'n2'},'spec':{}}");
+	cr_assert_not(volumes_next_node(s.vs, &n));
+	store_free(&s);
+}
+
+Test(volume, old_versions_lists_and_bad_objects)
+{
+	struct store s = store_new(false);
+
+#define LOST(version, phase)                                                                                          \
+	"{'metadata':{'namespace':'ns','name':'a','uid':'1','resourceVersion':'" version "'},'spec':{'volumeName':'v'}," \
+	"'status':{'phase':'" phase "'}}"
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("9", "Lost")), 0);
+	pod(&s, 1, CLAIM("a"));
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("8", "Bound")), 0);
+	cr_expect(strstr(joined(&s, 1, false), "non-existent"));
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("10", "Bound")), 0);
+	cr_expect_eq(dirty_pods(&s), 1u << 1);
+	cr_expect(strstr(joined(&s, 1, false), "unbound immediate"));
+	/* A list without it. */
+	volumes_replace_begin(s.vs, VOLUME_KIND_CLAIM);
+	volumes_replace_abort(s.vs, VOLUME_KIND_CLAIM);
+	volumes_replace_end(s.vs, VOLUME_KIND_CLAIM);
+	cr_expect(strstr(joined(&s, 1, false), "unbound immediate"));
+	volumes_replace_begin(s.vs, VOLUME_KIND_CLAIM);
+	volumes_replace_end(s.vs, VOLUME_KIND_CLAIM);
+	cr_expect_eq(dirty_pods(&s), 1u << 1);
+	cr_expect(strstr(joined(&s, 1, false), "not found"));
+	/* One that can't be read is as good as none, until a good version comes. */
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("11", "Lost")), 0);
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'a'},'spec':{'volumeName':7}}"), -EINVAL);
+	cr_expect_eq(dirty_pods(&s), 1u << 1);
+	cr_expect(strstr(joined(&s, 1, false), "not found"));
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("10", "Lost")), 0);
+	cr_expect(strstr(joined(&s, 1, false), "non-existent"));
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, "{'metadata':{}}"), -EINVAL);
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'name':'q'},'spec':{'resources':{'requests':{'storage':'-1'}}}}"), -EINVAL);
+	store_free(&s);
+}
+
+/* ---- at random: what is joined when something changed is what a fresh store says ------------------------------ */
+
+#define WORLD_OBJECTS 5
+#define WORLD_PODS 6
+#define WORLD_NODES 3
+
+struct world {
+	struct random random;
+	char objects[VOLUME_KINDS][WORLD_OBJECTS][1024]; /* "": there is none */
+	char pods[WORLD_PODS][512];
+	int zones[WORLD_NODES]; /* 0: no such node */
+	char pod_said[WORLD_PODS][4096];
+	char node_said[WORLD_NODES][4096];
+};
+
+static uint32_t any(struct world *w, uint32_t n)
+{
+	return random_below(&w->random, n);
+}
+
+static const char *maybe(struct world *w, const char *text)
+{
+	return any(w, 2) ? text : "";
+}
+
+static const char *const random_classes[] = { "c0", "c1", "c2" };
+
+static void random_claim(struct world *w, uint32_t i, char *out, size_t bytes)
+{
+	char name[16];
+
+	if (i < 3)
+		snprintf(name, sizeof(name), "k%u", i);
+	else
+		snprintf(name, sizeof(name), "p%u-e", i);
+	snprintf(out, bytes, "{'metadata':{'namespace':'ns','name':'%s'%s,'ownerReferences':[{'kind':'Pod','uid':'u%u','controller':true}],"
+		 "'annotations':{'x':'y'%s%s}},'spec':{'storageClassName':'%s','accessModes':['ReadWriteOnce'%s],"
+		 "'resources':{'requests':{'storage':'%uGi'}}", name,
+		 any(w, 12) ? "" : ",'deletionTimestamp':'2026-01-01T00:00:00Z'", i, maybe(w, ",'pv.kubernetes.io/bind-completed':''"),
+		 any(w, 6) ? "" : ",'volume.kubernetes.io/selected-node':'n1'", random_classes[any(w, 3)],
+		 any(w, 3) ? "" : ",'ReadWriteOncePod'", 1 + any(w, 3));
+	if (any(w, 3) == 0)
+		snprintf(out + strlen(out), bytes - strlen(out), ",'volumeName':'v%u'", any(w, WORLD_OBJECTS));
+	snprintf(out + strlen(out), bytes - strlen(out), "},'status':{'phase':'%s'}}", any(w, 15) ? "Bound" : "Lost");
+}
+
+static void random_volume(struct world *w, uint32_t i, char *out, size_t bytes)
+{
+	static const char *const sources[] = { "'csi':{'driver':'d0','volumeHandle':'h1'}", "'csi':{'driver':'d1','volumeHandle':'h2'}",
+					       "'local':{}", "'azureDisk':{'diskURI':'u'}" };
+
+	snprintf(out, bytes, "{'metadata':{'name':'v%u','labels':{'topology.kubernetes.io/zone':'%s'}},'spec':{'storageClassName':'%s',"
+		 "'capacity':{'storage':'%uGi'},'accessModes':['ReadWriteOnce'],%s,%s%s},'status':{'phase':'%s'}}", i,
+		 maybe(w, "z1__z2"), random_classes[any(w, 3)], 1 + any(w, 4), sources[any(w, 4)], any(w, 2) ? IN_ZONE("z1") : IN_ZONE("z2"),
+		 any(w, 4) ? "" : ",'claimRef':{'namespace':'ns','name':'k0'}", any(w, 3) ? "Available" : "Bound");
+}
+
+static void random_object(struct world *w, enum volume_kind kind, uint32_t i, char *out, size_t bytes)
+{
+	switch (kind) {
+	case VOLUME_KIND_CLAIM:
+		random_claim(w, i, out, bytes);
+		break;
+	case VOLUME_KIND_VOLUME:
+		random_volume(w, i, out, bytes);
+		break;
+	case VOLUME_KIND_CLASS:
+		snprintf(out, bytes, "{'metadata':{'name':'c%u'},'provisioner':'d%u','volumeBindingMode':'%s'%s}", i, any(w, 2),
+			 any(w, 4) ? "WaitForFirstConsumer" : "Immediate",
+			 maybe(w, ",'allowedTopologies':[{'matchLabelExpressions':[{'key':'zone','values':['z1']}]}]"));
+		break;
+	case VOLUME_KIND_NODE:
+		snprintf(out, bytes, "{'metadata':{'name':'n%u'},'spec':{'drivers':[{'name':'d0','allocatable':{'count':%u}}]}}", i, any(w, 9));
+		break;
+	case VOLUME_KIND_DRIVER:
+		snprintf(out, bytes, "{'metadata':{'name':'d%u'},'spec':{'storageCapacity':%s}}", i, any(w, 3) ? "true" : "false");
+		break;
+	case VOLUME_KIND_CAPACITY:
+		snprintf(out, bytes, "{'metadata':{'namespace':'k','name':'s%u'},'storageClassName':'%s','capacity':'%uGi','nodeTopology':{%s}}", i,
+			 random_classes[any(w, 3)], any(w, 4), maybe(w, "'matchLabels':{'zone':'z1'}"));
+		break;
+	default:
+		snprintf(out, bytes, "{'metadata':{'name':'a%u'},'spec':{'attacher':'d0','nodeName':'n%u','source':{'persistentVolumeName':'v%u'}}}",
+			 i, any(w, WORLD_NODES), any(w, WORLD_OBJECTS));
+		break;
+	}
+}
+
+static void random_pod(struct world *w, char *out, size_t bytes)
+{
+	static const char *const volumes[] = { CLAIM("k0"), CLAIM("k1"), CLAIM("k2"), "{'name':'e','ephemeral':{}}", "{'rbd':{'monitors':['m'],'image':'x'}}" };
+
+	snprintf(out, bytes, "%s%s%s", volumes[any(w, 5)], any(w, 2) ? "," : "", "");
+	if (out[strlen(out) - 1] == ',')
+		snprintf(out + strlen(out), bytes - strlen(out), "%s", volumes[any(w, 5)]);
+	if (any(w, 8) == 0)
+		*out = '\0';
+}
+
+static void put_object(struct store *s, enum volume_kind kind, const char *text, const char *name_of)
+{
+	struct meta meta = { .kind = { "", 0 } };
+	struct decode_error error;
+
+	if (*text) {
+		cr_assert_eq(put(s, kind, "%s", text), 0);
+		return;
+	}
+	if (!*name_of)
+		return;
+	const char *json = arena_copy(&s->arena, text_of(name_of));
+	for (char *c = strchr(json, '{'); *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	cr_assert_eq(extract_meta(json, strlen(json), &s->arena, &meta, &error), 0);
+	cr_assert_eq(volumes_remove(s->vs, kind, &meta), 0);
+}
+
+static void set_node(struct store *s, uint32_t i, int zone)
+{
+	static const char *const names[] = { "n0", "n1", "n2" };
+	static const char *const zones[] = { "", "z1", "z2" };
+
+	if (zone)
+		node(s, i, names[i], zones[zone - 1]);
+	else
+		volumes_drop_node(s->vs, i);
+}
+
+/* What a store says that never knew anything else. */
+static void check_world(struct world *w)
+{
+	struct store s = store_new(true);
+
+	for (uint32_t i = 0; i < WORLD_NODES; i++)
+		set_node(&s, i, w->zones[i]);
+	for (int k = VOLUME_KINDS - 1; k >= 0; k--)
+		for (int i = WORLD_OBJECTS - 1; i >= 0; i--)
+			put_object(&s, (enum volume_kind)k, w->objects[k][i], "");
+	for (uint32_t i = 0; i < WORLD_PODS; i++)
+		pod(&s, i, w->pods[i]);
+	for (uint32_t i = 0; i < WORLD_PODS; i++) {
+		cr_assert_str_eq(w->pod_said[i], joined(&s, i, i == 0), "pod %u: %s", i, w->pods[i]);
+	}
+	for (uint32_t i = 0; i < WORLD_NODES; i++) {
+		/* Attachments come in any order. */
+		cr_assert_eq(strlen(w->node_said[i]), strlen(joined_node(&s, i)), "node %u: %s not %s", i, w->node_said[i], s.said);
+	}
+	store_free(&s);
+}
+
+static void change_world(struct world *w, struct store *s)
+{
+	uint32_t what = any(w, 10), i;
+
+	if (what == 0) {
+		i = any(w, WORLD_NODES);
+		w->zones[i] = (int)any(w, 4);
+		set_node(s, i, w->zones[i]);
+		snprintf(w->node_said[i], sizeof(w->node_said[i]), "%s", joined_node(s, i));
+	} else if (what == 1) {
+		i = any(w, WORLD_PODS);
+		random_pod(w, w->pods[i], sizeof(w->pods[i]));
+		pod(s, i, w->pods[i]);
+		snprintf(w->pod_said[i], sizeof(w->pod_said[i]), "%s", joined(s, i, i == 0));
+	} else {
+		enum volume_kind kind = (enum volume_kind)any(w, VOLUME_KINDS);
+		char old[1024];
+
+		i = any(w, WORLD_OBJECTS);
+		memcpy(old, w->objects[kind][i], sizeof(old));
+		w->objects[kind][i][0] = '\0';
+		if (any(w, 5))
+			random_object(w, kind, i, w->objects[kind][i], sizeof(w->objects[kind][i]));
+		put_object(s, kind, w->objects[kind][i], old);
+	}
+}
+
+Test(volume, changes_one_by_one_are_as_good_as_all_at_once)
+{
+	struct store s = store_new(true);
+	struct world *w = calloc(1, sizeof(*w));
+	uint32_t i, joins = 0, waited = 0;
+
+	w->random = random_start("volume");
+	for (int step = 0; step < 3000; step++) {
+		change_world(w, &s);
+		for (; volumes_next_pod(s.vs, &i); joins++)
+			snprintf(w->pod_said[i], sizeof(w->pod_said[i]), "%s", joined(&s, i, i == 0));
+		for (; volumes_next_node(s.vs, &i); joins++)
+			snprintf(w->node_said[i], sizeof(w->node_said[i]), "%s", joined_node(&s, i));
+		for (i = 0; i < WORLD_PODS; i++)
+			waited += strstr(w->pod_said[i], "bind: m") || strstr(w->pod_said[i], "space: m");
+		if (step % 4 == 0)
+			check_world(w);
+		arena_reset(&s.arena);
+	}
+	cr_expect_gt(joins, 500);
+	cr_expect_gt(waited, 100);
+	free(w);
+	store_free(&s);
+}
