@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # muster: build, test, install.  `make help` lists the targets.
 #
 #   build/              gcc or clang, optimised, hardened

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of figures, with what is needed to believe them. */
 #ifndef MUSTER_BENCH_BENCH_H
 #define MUSTER_BENCH_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One record, put together piece by piece. */
 #ifndef MUSTER_BENCH_BUILDER_H
 #define MUSTER_BENCH_BUILDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that a bench starts: each with a log in the bench's own folder, stopped with it
  * whatever happens. */
 #ifndef MUSTER_BENCH_CHILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client of an API server for benches: rows of requests, some of them at once, through
  * the frontend's own transport, and one watch that counts bindings.
  *

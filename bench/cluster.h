@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster with real shapes for benches, fed to a core as records: 8 node types (two
  * with GPUs of which one is tainted), zones, a rare pool, nodes half full on average,
  * each with two foreign pods.

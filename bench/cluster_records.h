@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The records that tell a core of the cluster of bench/cluster.h: what its nodes and
  * shapes are like. */
 #ifndef MUSTER_BENCH_CLUSTER_RECORDS_H

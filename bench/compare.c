@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How do muster and the real kube-scheduler compare on the same real API server, in one
  * run?  tests/real/cluster.py starts etcd and kube-apiserver, tests/real/build.sh has
  * kube-scheduler; both are built from source the first time, which takes minutes.

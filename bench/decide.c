@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long does the core take to place a gang or a pod, or to say why not, with
  * everything that production does: rules, reservation, reasons, commands, rows?
  * Every node is considered for every member.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fast do pods come to their nodes through a whole API server, beside what that server
  * takes in bindings at most?  On muster-apisim, or on the server of --kubeconfig. */
 #include "bench/bench.h"

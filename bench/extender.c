@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long does kube-scheduler wait for muster's /filter and /prioritize?  The whole way, over HTTP: both daemons
  * on muster-apisim, a client that knows node names alone (nodeCacheCapable) and sends all of them, one question
  * after the other on one connection, for one pod after the other as kube-scheduler does. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-bench: how fast, and how sure we are. */
 #include "bench/bench.h"
 

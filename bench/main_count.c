@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixed work on the hot paths, for valgrind to count the instructions of: each function
  * counted_*() is called once, and nothing else is counted.  See tests/counts.sh.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many bytes does the core take for a node and for a pod?
  *
  * Resident memory of a process that holds one cluster, the ledger included, against one

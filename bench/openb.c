@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much of the GPUs does the core's bestfit allocate?  The experiment of FGD (USENIX
  * ATC'23) on the Alibaba openb trace: pods of the trace, as many as ask for 130 % of the
  * GPUs, shuffled, one by one, none leaves; what does not fit is dropped.  The figure is the

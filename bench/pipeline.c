@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long from the event of a pending pod on the ring to its binding on the other ring?
  * The core's own loop runs on CPU 1 with the real segments; this thread is the frontend
  * on CPU 0.  Between two samples the core has done all its work and spins. */

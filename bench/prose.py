@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of docs/bench/figures.json that other pages repeat: each stands before a comment that says which it is,
 
     decided in 128 us<!--= [decide gang-1000/5000] --> by the core

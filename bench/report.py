@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs muster-bench and writes docs/bench: figures.json as it was measured, README.md as
 text, index.html with plots, one file that loads nothing.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long does a record take from one CPU to another, and how many pass in a
  * second?  Threads here: a ring does not know whose thread reads it. */
 #include "bench/bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An API server with nodes, pods on it, and schedulers that place them: what e2e and
  * compare have in common.
  *

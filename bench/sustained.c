@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many pods per second does the core carry through their whole life on 5,000 nodes:
  * pending, planned, the API server's answer, seen bound, gone?  Only the time inside
  * core_step() counts; records are made in advance and commands are taken.

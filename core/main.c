@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-core: decides which pod goes where.  Options here, the socket in
  * core/daemon/control.c, the loop in core/daemon/loop.c. */
 #include "core/base/log.h"

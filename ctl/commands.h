@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of musterctl, in the order in which --help tells them (ctl/main.c). */
 #ifndef MUSTER_CTL_COMMANDS_H
 #define MUSTER_CTL_COMMANDS_H

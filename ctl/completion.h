@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What may follow on a command line of musterctl.  Flags and their values are those that the
  * --help of a command names, so that there is no second list to keep:
  *

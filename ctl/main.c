@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl: the commands and their table. */
 #include "ctl/commands.h"
 #include "ctl/completion.h"

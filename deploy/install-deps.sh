@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that muster needs and that are missing.
 #
 #   deploy/install-deps.sh [build] [test] [browser] [real] [deb] [coverage]      build by default

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-frontend: the loop's world is libcurl, the system's clocks, the socket of
  * muster-core and standard error. */
 #include "frontend/serve/extender.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hash of everything in abi.h that two programs have to agree on: the name,
  * place and size of every field, every number of every enum, every bound.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The picture of what core and frontend share.
  *
  * Two segments of shared memory, each a sealed memfd with one writer; the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ipc/check.h"
 #include "ipc/ring.h"
 

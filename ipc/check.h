@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is a peer's segment what its head says?  Once for each connection: what passes
  * may be used through offsets and limits copied here, never through those in the
  * segment, which its writer can change at any time. */

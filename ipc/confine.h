@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a process gives up once it has started.  Neither daemon runs programs, and the core opens nothing
  * and speaks to nobody: whoever takes one over by a bad byte from outside is to find no more than that.
  *

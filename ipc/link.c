@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The handshake, from both sides.  Everything that comes from the socket is a copy
  * in our own memory before it is looked at. */
 #include "ipc/link.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The socket on which core and frontend, or an observer, find each other: a
  * SOCK_SEQPACKET unix socket, mode 0600.  It passes the segments and from then on
  * carries nothing: it is open while the peer lives, closed when it died.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The socket file: made with its mode from the start, and taken over from a core
  * that died. */
 #include "ipc/link.h"

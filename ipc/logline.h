@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A line of the log, as both daemons write it: logfmt, or one JSON object. */
 #ifndef MUSTER_IPC_LOGLINE_H
 #define MUSTER_IPC_LOGLINE_H

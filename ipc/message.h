@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One message on the link, with at most one file descriptor: how it is sent,
  * received within a time, and who sent it. */
 #ifndef MUSTER_IPC_MESSAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading rows while their writer goes on.
  *
  *   writer (core)                 reader (here)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A look into a live ledger: rows are copied out under their sequence counters,
  * every offset and length is checked against bounds copied at the start.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order in which gangs are planned, for the core and for those who show it. */
 #ifndef MUSTER_IPC_ORDER_H
 #define MUSTER_IPC_ORDER_H

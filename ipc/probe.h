@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Static probes (USDT): one nop each at run time, and a note in the program that says where it is and
  * where its arguments are.  docs/tracing.md lists them; their names and arguments are a contract.
  *

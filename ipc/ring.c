@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who writes what: the producer its data and *tail, the consumer *head.  Each
  * keeps its own position in private memory and never reads it back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A ring of variable-length records: one producer, one consumer, in different
  * processes, each position in the memory of the one who writes it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory with one writer: a memfd that its creator maps read-write and
  * then seals against shrinking, growing, new writable maps and new seals.
  * Allocated and touched before it is used, so that a full /dev/shm or memory limit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ipc/states.h"
 
 const char *gang_state_text(uint32_t state)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The states of a gang in words, as every command prints them. */
 #ifndef MUSTER_IPC_STATES_H
 #define MUSTER_IPC_STATES_H

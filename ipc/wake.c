@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who writes what: the sleeper `sleeps`, the waker `bell`.
  *
  * The argument.  Publishing (P) and reading the flag (L) on one side, setting the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sleep until the other process has published something.
  *
  * The sleeper owns `sleeps`, the waker owns `bell`, each in its own segment; both

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Counts instructions on the hot paths and compares them with bench/counts.txt: more than
 # 10 % above is a failure.  Instructions don't depend on what else the machine does.
 #

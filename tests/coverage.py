@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What gcovr counted, as a table of folders and of the files that are below their goal.
 
     tests/coverage.py COVERAGE.json

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Lines and branches that tests reach, counted by gcov: unit tests, the simulator and some
 # process tests, built with SAN=coverage.
 #

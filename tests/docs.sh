@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Holds the documents against the tree:
 #
 #   - each long flag of a program's --help is in its man page, and no other; musterctl's by

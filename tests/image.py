@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The image of deploy/Dockerfile, built and run without a container engine: buildah with chroot isolation on bases made
 by debootstrap, then both programs of the image as its user in a chroot of it, against muster-apisim. Needs root, a
 network for Debian's packages, buildah and debootstrap, some 3 GB and some minutes; no part of `make test`.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Shows every include that points the wrong way:
 #
 #   frontend -> ipc <- core      ctl, bench, tests -> anything, nothing -> them

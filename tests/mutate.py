@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Puts each bug of tests/mutations.py alone into a copy of the tree, builds what should find it, and runs that: a table of
 what found it after how long.  A bug that nothing finds, or whose text is no longer there, is a failure.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bugs that are put in on purpose, each alone, and the part of the suite that has to find it: tests/mutate.py does so.
 
 A bug is edits of exact text.  Every check of core/shm/records.c, and every record that the core refuses for what it was told

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs test commands and adds up what they say.
 #
 #   tests/run.sh LOGDIR < commands        one shell command a line

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Shell scripts please shellcheck, and man reads the man pages without a warning.
 set -u
 cd "$(dirname "$0")/.." || exit 2

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The commands that `make test` runs, one a line, for tests/run.sh.
 #
 #   tests/suite.sh [unit|stress|process]...     all by default

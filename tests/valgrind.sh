@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A program under valgrind, with its children: a read of memory that nobody wrote, or that
 # is not ours, and memory that nobody can give back any more fail it.  No suppressions.
 #

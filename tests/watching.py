@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What watching costs those who are watched, in instructions, which don't depend on what else the machine does.
 
 Both daemons run under valgrind and place the same gangs, one after the other, twice: with nobody there, and with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic on amounts of a resource.
  *
  * Amounts are int64, never negative, and come from strangers.  Sums are kept in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers handed out densely, used again after they were given back, and found by the
  * hash of what they stand for.  What that is lies in arrays of the caller's own,
  * `room` long. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines for the operator on standard error:
  *   ts=2026-01-02T03:04:05.678Z level=info msg="..." key=value
  * or the same as JSON. */

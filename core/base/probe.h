@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probes of muster-core: PROBE(name, argument...).  See ipc/probe.h. */
 #ifndef MUSTER_CORE_PROBE_H
 #define MUSTER_CORE_PROBE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The best of many nodes: a winner tree of fan-out 64 over 16-bit keys.
  *
  *   level 0   a key for each index; 0: not to be chosen

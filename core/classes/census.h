@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who stands where, as rules between pods see it.
  *
  *   selectors   how many pods that match stand on a node      (core/classes/selectors.h)

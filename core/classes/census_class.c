@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which selectors match which labels, when selectors or namespaces change. */
 #include "core/classes/census_impl.h"
 

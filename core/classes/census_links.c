@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the rules of a shape refer to. */
 #include "core/classes/census_impl.h"
 

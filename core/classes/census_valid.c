@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The census recounted from the pods, slow and obvious. */
 #include "core/classes/census_impl.h"
 

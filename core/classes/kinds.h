@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds: pods that every rule treats alike.
  *
  *   shape      what the pod asks for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Labels of pods, each set once, and the labels of namespaces. */
 #ifndef MUSTER_CORE_LABELS_H
 #define MUSTER_CORE_LABELS_H

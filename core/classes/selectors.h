@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Selectors of pods that rules ask for, and how many pods on each node they match.
  *
  * A selector is a conjunction of parts; each part is a set of namespaces and clauses

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/classes/things_impl.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Things that pods use on a node, and what a node has of its own.
  *
  *   ports        by address, protocol and number

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about things in use, and checks of them. */
 #include "core/classes/things_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Topology keys that rules ask for, and the domain of each node.
  *
  * A domain is the set of nodes that exist and have the same value for a key.  Domains of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a node's score by room depends on, in one cache line, and that score worked out fast.
  *
  * All numbers are whole and below 2^53, so doubles hold them exactly, and a quotient cut off

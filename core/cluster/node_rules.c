@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cluster/node_rules.h"
 
 #include <errno.h>

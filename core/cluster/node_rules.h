@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What rules over one node look at: its labels and taints, in one piece of memory. */
 #ifndef MUSTER_CORE_NODE_RULES_H
 #define MUSTER_CORE_NODE_RULES_H

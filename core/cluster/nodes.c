@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cluster/nodes.h"
 
 #include "core/base/probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes: what they are, and what is left of each.
  *
  * Ids are slots of the frontend; ranks number them by name, so that "the lowest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pods: what the frontend says of them, and where each one stands.
  *
  *   PENDING --reserve--> RESERVED --bound--> BOUND

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules that look at one node alone: what a shape asks for, what the node is.  None
  * of them knows about room or about other pods. */
 #ifndef MUSTER_CORE_RULE_NODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes: pods with equal requests and equal placement rules, and for each the
  * set of nodes that its rules allow, one bit a node, kept current. */
 #ifndef MUSTER_CORE_SHAPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that bear the same taints, so that a shape is asked once for all of them.
  *
  * Clusters have few such sets.  Nodes beyond the most that are kept, and those that are cordoned as well, are

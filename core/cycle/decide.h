@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which gang is looked at next, what comes of it, and what is said about it. */
 #ifndef MUSTER_CORE_DECIDE_H
 #define MUSTER_CORE_DECIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A hold: room kept for a gang that has waited too long, so that small ones that come
  * after it can't pass it for ever.
  *

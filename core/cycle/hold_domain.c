@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In which domain room is kept for a gang that has required levels. */
 #include "core/cycle/hold_impl.h"
 

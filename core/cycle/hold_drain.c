@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes are emptied for a gang that has held room for long.
  *
  * A hold keeps what the gang could place; what is too little for one of its members is anybody's.  Small pods

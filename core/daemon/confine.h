@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What muster-core gives up before the first peer is let in: a list of the system calls that its work takes,
  * and no other.  None of them makes a socket or connects one, runs or opens anything, or makes a process or a
  * thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that answers the socket: lets one frontend and any number of
  * observers in, sees them go, and stops everything on SIGTERM or SIGINT. */
 #ifndef MUSTER_CORE_CONTROL_H

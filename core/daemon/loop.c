@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who writes what: `state` is changed by both threads, each only from the states
  * that are its own to leave (see core/daemon/loop.h); everything else in struct loop is the
  * loop's once the thread runs, `peer` is handed over with the state.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that owns the core: records in, commands out, no lock and no system
  * call on the way while work is at hand.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names of the score policies, as flags and files have them. */
 #ifndef MUSTER_CORE_POLICY_H
 #define MUSTER_CORE_POLICY_H

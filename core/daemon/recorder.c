@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who writes what: the deciding thread the buffer and `tail`, the writer `head` and the
  * file.  The buffer is mapped twice in a row, so that no entry is ever cut by its end.
  *

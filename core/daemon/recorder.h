@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a recording (core/daemon/recording.h) of what the deciding thread does, without being
  * in its way: that thread copies into a buffer, another one writes it to the file.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A core's life in a file: every record it heard and every command it gave, in order.
  *
  *   struct recording_head

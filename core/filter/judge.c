@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/classes/things.h"
 #include "core/filter/judge_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One kind of pod judged on every node, as kube-scheduler 1.36.3's default profile does:
  * Filter in its order, the first plugin that says no gives the reasons; then Score,
  * normalised over the nodes that are left.  A WorkloadPolicy (core/filter/rule_policy.h) is the last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inter-pod affinity and anti-affinity: sums by domain for each term. */
 #include "core/filter/judge_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WorkloadPolicy, behind kube-scheduler's own filters and before its scores. */
 #include "core/filter/judge_impl.h"
 #include "core/filter/rule_policy.h"

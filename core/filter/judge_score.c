@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Score: what each plugin gives the nodes that are left, normalised and weighted. */
 #include "core/classes/things.h"
 #include "core/filter/judge_impl.h"

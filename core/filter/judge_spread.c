@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Topology spread: how evenly pods stand over the domains of a key. */
 #include "core/filter/judge_impl.h"
 

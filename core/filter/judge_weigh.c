@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The judgement of a kind whose rules over single nodes were looked at before. */
 #include "core/filter/judge_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/filter/rule_policy.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kosmos' WorkloadPolicy: what one domain of its topology is to a pod, by how many that match stand
  * there. */
 #ifndef MUSTER_CORE_RULE_POLICY_H

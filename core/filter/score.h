@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How good a node is for a pod by room alone: 0 to 100, as kube-scheduler computes
  * it. */
 #ifndef MUSTER_CORE_SCORE_H

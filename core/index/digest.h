@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a node's score by room depends on (core/cluster/fit.h) in short: by column, so that eight nodes are looked
  * at in one step, in single precision and by rank.
  *

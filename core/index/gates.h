@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules between pods as gates: which domains a kind may go to, kept current.
  *
  * A gate is one hard rule over one topology: it is open or closed for each domain, by a

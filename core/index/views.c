@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/index/views_impl.h"
 
 #include "core/classes/things.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a kind of pod finds on every node: how many of it fit, and how good the node is.
  *
  * A view is worked out once for a kind and then follows the log of changed nodes, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many pods of one kind taken in a row: core/index/views.h.
  *
  * What a pod adds to a node is the same for each of them, so the keys that the node has after one, two,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the views share: one node, or many, seen by one kind. */
 #ifndef MUSTER_CORE_VIEWS_IMPL_H
 #define MUSTER_CORE_VIEWS_IMPL_H

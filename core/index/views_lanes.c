@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many nodes seen by one kind, four in one step.
  *
  * The same numbers as node_look() gives, from the same lines (core/cluster/fit.h): whole ones below 2^53 in

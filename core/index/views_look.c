@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One node seen by one kind. */
 #include "core/index/views_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All nodes seen by one kind, eight in one step, by their digest (core/index/digest.h) in single precision.
  *
  * Counts are of whole numbers below 2^24, which singles hold, and exact like those of doubles in

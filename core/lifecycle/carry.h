@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bindings in flight outlive the frontend: the API server may carry them out after all, so their
  * room is kept for the pod until nothing can come of them any more.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Room for pods that another scheduler places: kube-scheduler asks before each of its own
  * pods (frontend/serve/extender.h), so that both draw on one ledger.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The groups that the cluster names; their members come and go in core/lifecycle/members.h. */
 #ifndef MUSTER_CORE_GROUPS_H
 #define MUSTER_CORE_GROUPS_H

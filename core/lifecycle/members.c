@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Room that pods take, and how their gangs count them. */
 #include "core/lifecycle/members_impl.h"
 

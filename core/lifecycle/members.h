@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of pods: the room they take, the gang they count in.
  *
  * These change state only; plans are made and commands sent in core/cycle/decide.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a record says of a pod. */
 #include "core/lifecycle/members_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of core/lifecycle/members.h: members.c has room and counts, members_reserve.c makes, gives up and answers
  * reservations, members_event.c takes records of pods. */
 #ifndef MUSTER_CORE_MEMBERS_IMPL_H

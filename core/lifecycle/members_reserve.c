@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reservations: made, given up before they are sent, answered. */
 #include "core/lifecycle/members_impl.h"
 

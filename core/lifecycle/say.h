@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands on their way out.  A command that finds no room stays here, and
  * nothing is planned before it is gone. */
 #ifndef MUSTER_CORE_SAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All that a core knows. */
 #ifndef MUSTER_CORE_STATE_H
 #define MUSTER_CORE_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/plan/domains.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a gang with levels may be kept together: the domains of its levels, as a tree.
  *
  *   [0]                                all nodes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/plan/minimum.h"
 
 static int64_t request_of(const struct shape *s, uint32_t resource)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A group's minResources: is that much free in the whole cluster, wherever it
  * lies?  Free is allocatable minus what is used, summed over all nodes without a
  * look at rules; what members that leave have counts as free, and a node that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a gang is placed: whole or not at all.
  *
  *   with levels              in one domain of required levels and as few as can be of preferred

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the planner share. */
 #ifndef MUSTER_CORE_PLAN_IMPL_H
 #define MUSTER_CORE_PLAN_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans for gangs whose members are to be kept together; core/plan/domains.h says where that may be.
  *
  *   one kind, plain   exact: room by domain is a sum of counts, and members are shared out by it

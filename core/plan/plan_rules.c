@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What rules between pods mean for the order of a plan. */
 #include "core/filter/rule_policy.h"
 #include "core/plan/plan_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The last way of a plan: every way there is, as far as PLAN_TRIES go. */
 #include "core/plan/plan_impl.h"
 

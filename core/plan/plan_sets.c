@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Members of several kinds: which of them are tried together, and in what order. */
 #include "core/plan/plan_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a gang waits, in numbers. */
 #ifndef MUSTER_CORE_REASON_H
 #define MUSTER_CORE_REASON_H

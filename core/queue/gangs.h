@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gangs, and how far each one is.
  *
  * Indexes below limits.gangs are groups, as the frontend numbers them; a pod

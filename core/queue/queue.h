@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gangs in the order in which they are looked at: a skip list.
  *
  * A gang is in one queue at most (struct gang.place), so all queues share one set

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From cause to gang: which kinds waiting gangs need room for.
  *
  * A gang whose members are of one kind starts no sooner than so many of the kind have room.  All

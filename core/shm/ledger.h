@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shared segment as its one writer sees it: where things lie, names, and rows
  * that observers can copy out whole. */
 #ifndef MUSTER_CORE_LEDGER_H

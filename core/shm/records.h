@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records as they come from the other process, taken apart and checked.  Nothing
  * of a record is used before it went through here. */
 #ifndef MUSTER_CORE_RECORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core: events in, commands out.
  *
  *   core_step(core, record)   changes the ledger, appends commands

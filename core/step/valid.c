@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* core_valid(): every sum, count and list worked out again from the pods. */
 #include "core/lifecycle/state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl explain: why a gang waits, and what would let it start. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/live/live.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `musterctl explain` found out about one gang. */
 #ifndef MUSTER_CTL_EXPLAIN_H
 #define MUSTER_CTL_EXPLAIN_H

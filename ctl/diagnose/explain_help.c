@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What would let a gang start: found by trying it, with a world made for each try. */
 #include "ctl/diagnose/explain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a live scheduler knows of its gangs and has promised to others, from its ledger alone: rows are copied
  * out under their sequence counters, so muster-core neither waits nor knows of it. */
 #include "ctl/diagnose/explain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/diagnose/explain.h"
 #include "ctl/term/print.h"
 #include "frontend/dialect/reason.h"

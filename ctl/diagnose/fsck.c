@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl fsck: is the ledger what the API server's objects make of it? */
 #include "ctl/diagnose/fsck.h"
 

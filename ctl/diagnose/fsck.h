@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the live ledger says against what is worked out anew. */
 #ifndef MUSTER_CTL_FSCK_H
 #define MUSTER_CTL_FSCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl gangs: who waits, and why. */
 #include "ctl/live/live.h"
 #include "ctl/live/rows.h"

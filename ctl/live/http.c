@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/live/http.h"
 
 #include "ctl/term/ctl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One page of a muster-frontend. */
 #ifndef MUSTER_CTL_HTTP_H
 #define MUSTER_CTL_HTTP_H

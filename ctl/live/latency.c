@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl latency: where the time of pods went, as muster-frontend recorded it. */
 #include "ctl/live/latency.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What musterctl latency was told by a muster-frontend, and how it is drawn. */
 #ifndef MUSTER_CTL_LATENCY_H
 #define MUSTER_CTL_LATENCY_H

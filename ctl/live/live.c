@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/live/live.h"
 
 #include "ctl/up/folder.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands on a live scheduler share: their flags, the connection, names
  * and answers when there is nobody. */
 #ifndef MUSTER_CTL_LIVE_H

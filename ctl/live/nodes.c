@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl nodes: what there is, and what is used of it. */
 #include "ctl/live/live.h"
 #include "ctl/live/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a ledger, copied and sorted by name. */
 #ifndef MUSTER_CTL_ROWS_H
 #define MUSTER_CTL_ROWS_H

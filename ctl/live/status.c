@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl status: the live scheduler at a glance. */
 #include "ctl/live/live.h"
 #include "ctl/term/print.h"

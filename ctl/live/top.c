@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl top: the live scheduler as it goes on. */
 #include "ctl/live/top.h"
 

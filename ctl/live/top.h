@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl top: looks at the ledger, again and again, and draws what it saw.
  *
  *   top_look_take() ──► top_draw() ──► sheet ──► the terminal (top_screen.c)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The terminal of musterctl top. */
 #include "ctl/live/top.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an API server does to objects that never met one.  Of pods: the priority that its class stands for, and
  * what its RuntimeClass adds to it.  Of nodes: what is allocatable when only the capacity is told.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an API server makes of a node that never met one. */
 #include "ctl/objects/admission.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The objects that lie in files: what `kubectl get ... -o json` or `-o yaml`
  * prints.  A List, one object, or many documents, packed or not.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/objects/json_check.h"
 
 #include "frontend/json/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is a text JSON, every byte of it?  The model's scanner skips what it does not
  * need; a file given by hand deserves the place of its first mistake. */
 #ifndef MUSTER_CTL_JSON_CHECK_H

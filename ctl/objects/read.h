@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A whole file in memory, unpacked. */
 #ifndef MUSTER_CTL_READ_H
 #define MUSTER_CTL_READ_H

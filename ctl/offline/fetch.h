@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every object that placement looks at, from a live API server, as kubectl get prints them. */
 #ifndef MUSTER_CTL_FETCH_H
 #define MUSTER_CTL_FETCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/offline/offline.h"
 
 #include "core/filter/judge.h"

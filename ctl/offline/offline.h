@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model and a core in one process, without a socket: the very code that the
  * daemons run, on objects from files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl simulate: place everything pending in files of objects. */
 #include "ctl/offline/simulate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `musterctl simulate` found out, sorted and ready to be printed. */
 #ifndef MUSTER_CTL_SIMULATE_H
 #define MUSTER_CTL_SIMULATE_H

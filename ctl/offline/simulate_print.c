@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The answers of simulate as JSON (a contract, see the design, section 7) or as
  * tables. */
 #include "ctl/offline/simulate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the tables of model and core to sorted answers. */
 #include "ctl/offline/simulate.h"
 #include "frontend/dialect/reason.h"

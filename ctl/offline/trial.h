@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What if?  The objects of the files once more, a little different, and everything pending placed anew by
  * the code that the daemons run.  So what is said here is what would happen, other gangs' turns
  * included; it is no estimate. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl verdict: what each node says of a pending pod, alone. */
 #include "core/filter/judge.h"
 #include "ctl/offline/verdict.h"

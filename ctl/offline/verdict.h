@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each node says of one pod, in kube-scheduler's words and ready to be printed. */
 #ifndef MUSTER_CTL_VERDICT_H
 #define MUSTER_CTL_VERDICT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a judgement of the core to reasons and a message. */
 #include "core/filter/judge.h"
 #include "ctl/offline/verdict.h"

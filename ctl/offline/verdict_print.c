@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts as JSON (a contract, see the design, section 7) or as tables. */
 #include "frontend/base/bytes.h"
 #include "ctl/term/grid.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a recording (core/daemon/recording.h) step by step.  Nothing of the file is believed:
  * sums, sizes and kinds are checked before anything is handed on. */
 #ifndef MUSTER_CTL_RECORDING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl replay: run a recording again and compare what comes of it, byte for byte. */
 #include "core/daemon/policy.h"
 #include "core/step/core.h"

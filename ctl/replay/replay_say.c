@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/replay/replay_say.h"
 
 #include "core/shm/records.h"

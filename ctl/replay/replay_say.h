@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a core is told and says, in words: names come from the records that it took. */
 #ifndef MUSTER_CTL_REPLAY_SAY_H
 #define MUSTER_CTL_REPLAY_SAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every command of musterctl shares: exit codes, options, memory.
  *
  * Results go to standard output, diagnostics to standard error. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table with aligned columns, as kubectl prints it. */
 #ifndef MUSTER_CTL_GRID_H
 #define MUSTER_CTL_GRID_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of JSON that several commands print. */
 #ifndef MUSTER_CTL_PRINT_H
 #define MUSTER_CTL_PRINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of text with inks: printed as they are, or put on a terminal by whoever knows its colours. */
 #ifndef MUSTER_CTL_SHEET_H
 #define MUSTER_CTL_SHEET_H

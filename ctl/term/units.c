@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/term/units.h"
 
 #include "ipc/abi.h"

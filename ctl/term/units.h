@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Amounts as people read them. */
 #ifndef MUSTER_CTL_UNITS_H
 #define MUSTER_CTL_UNITS_H

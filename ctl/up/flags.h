@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of a daemon that we start, and which flags it takes: those that its
  * own --help names, so that there is no second list to keep. */
 #ifndef MUSTER_CTL_FLAGS_H

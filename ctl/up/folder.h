@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder of our own for a socket and logs, gone at the end. */
 #ifndef MUSTER_CTL_FOLDER_H
 #define MUSTER_CTL_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps a handful of daemons running.
  *
  *   STOPPED -> RUNNING -> died -> wait -> RUNNING      at once the first time, then after

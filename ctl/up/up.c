@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl up: both daemons on this host. */
 #include "ctl/term/ctl.h"
 #include "ctl/up/flags.h"

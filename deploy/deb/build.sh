@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Makes the Debian packages muster and muster-tools of what `make install` puts in place.
 #
 #   deploy/deb/build.sh FOLDER     `make deb` calls it with build/deb

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/api/apipath.h"
 
 static void version_add(struct jsonout *out, const struct resource *of)

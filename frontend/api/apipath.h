@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the API server has a resource and its objects. */
 #ifndef MUSTER_FRONTEND_APIPATH_H
 #define MUSTER_FRONTEND_APIPATH_H

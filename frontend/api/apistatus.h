@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the API server says in a body of kind Status. */
 #ifndef MUSTER_FRONTEND_APISTATUS_H
 #define MUSTER_FRONTEND_APISTATUS_H

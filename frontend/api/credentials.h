@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What we show the API server and what we trust, read again from its files as they are rotated: the token, the CA, and
  * the client's certificate with its key.  What can't be read, or is no pair, is as it was: it may be good still. */
 #ifndef MUSTER_FRONTEND_CREDENTIALS_H

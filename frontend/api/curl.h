@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests to the API server through libcurl: HTTP/1.1, TLS 1.2 or later and
  * always verified, keep-alive connections, no redirects, no compression.
  *

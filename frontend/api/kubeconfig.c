@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/api/kubeconfig.h"
 
 #include "frontend/base/base64.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the API server is and how to be let in, from a kubeconfig or from the
  * pod's service account. */
 #ifndef MUSTER_FRONTEND_KUBECONFIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A label selector as kubectl and the API server have it: "gpu=a100,zone in (a,b),!spot". */
 #ifndef MUSTER_FRONTEND_LABEL_SELECTOR_H
 #define MUSTER_FRONTEND_LABEL_SELECTOR_H

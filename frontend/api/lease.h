@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Leader election by a Lease of coordination.k8s.io, as client-go does it: of several instances one
  * holds the lease and acts, the others stand by.
  *

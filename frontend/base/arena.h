@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory for one object: taken piece by piece, given back at once.
  *
  * The extractor copies nothing that lies in the JSON as it is meant, so most

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/base/backoff.h"
 
 #include "frontend/base/log.h"

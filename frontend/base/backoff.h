@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long to wait after a failure: first, twice that, ... up to a cap, each
  * with up to as much again by chance, so that many clients don't come back
  * together.  Starts over when nothing failed for a while. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Base64 as kubeconfigs have it: the standard alphabet, padded. */
 #ifndef MUSTER_FRONTEND_BASE64_H
 #define MUSTER_FRONTEND_BASE64_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes that grow.  All zero is an empty one; `at` is not terminated.  When memory is
  * short the program ends. */
 #ifndef MUSTER_FRONTEND_BYTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the frontend's logic may touch of the world: requests, time, randomness.
  *
  * In production these are libcurl and the system's clocks; the deterministic

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How often what took how long, in buckets that are fixed once for all: an octave each, cut into
  * equal steps, so that the error is a part of the value whatever its size.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts as numbers: equal text, equal number, as long as someone holds it.
  *
  * A number that nobody holds any more stays taken until intern_recycle(): what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines for the operator, through the world's own log. */
 #ifndef MUSTER_FRONTEND_LOG_H
 #define MUSTER_FRONTEND_LOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probes of muster-frontend: PROBE(name, argument...).  See ipc/probe.h. */
 #ifndef MUSTER_FRONTEND_PROBE_H
 #define MUSTER_FRONTEND_PROBE_H

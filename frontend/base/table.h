@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slots, lists over them, and tables that find them: what the model is built of.
  *
  * A pool is an array of items of one size; each begins with a struct slot.  A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Order of resourceVersions of one resource: decimal numbers without leading
  * zeros, of any length. */
 #ifndef MUSTER_FRONTEND_VERSION_H

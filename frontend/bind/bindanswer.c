@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/bind/bindanswer.h"
 
 #include "frontend/api/apistatus.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the answer to a Binding, or to a read of its pod, means.
  *
  * The API server says 409 both for "no" and for "perhaps": an error of etcd on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The way of one binding: POST, and whatever it takes to learn what became of it. */
 #include "frontend/bind/writer_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A write of a pod's status that moves its version on, so that every Binding fails that was sent before it:
  * each names the version that its sender knew. */
 #ifndef MUSTER_FRONTEND_FENCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A gang begins by what its group asks for now.  Watches of pods and of groups are two
  * connections, and the members may be told of before the quorum that was raised for them: so the
  * object is read before the first Binding, goes into the model as if its watch had told of it, and

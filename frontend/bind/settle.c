@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/bind/settle.h"
 
 #include "frontend/base/backoff.h"

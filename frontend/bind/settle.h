@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What has to be over before a frontend begins to act.
  *
  * Another instance may have died, or lost its lease, with Bindings under way of which nobody alive knows. It

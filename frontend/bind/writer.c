@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/bind/writer_impl.h"
 
 #include "frontend/base/probe.h"

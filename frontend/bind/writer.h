@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core's bindings, written to the API server.
  *
  *              POST                     201

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the writer: writer.c keeps queue, window and order, groupread.c lets gangs
  * begin, binding.c knows the way of one binding. */
 #ifndef MUSTER_FRONTEND_WRITER_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration file: YAML with a schema, which is the table of frontend/config/settings.h.
  *
  *     apiVersion: muster.dev/v1alpha1

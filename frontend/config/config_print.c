@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be set, for people: --help, --help-config and --check-config. */
 #include "frontend/config/config.h"
 #include "frontend/dialect/dialect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/config/options.h"
 
 #include "frontend/api/lease.h"

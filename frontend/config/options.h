@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of muster-frontend, and the file that --config names: what a flag says
  * goes before what the file says. */
 #ifndef MUSTER_FRONTEND_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that can be set for muster, in one table.  The flags of muster-frontend with
  * their help, the keys of the configuration file (frontend/config/config.h), what --help-config
  * prints and docs/configuration.md are made from it.

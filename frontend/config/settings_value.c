@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values of settings: from text into the fields of struct options, and back. */
 #include "frontend/api/label_selector.h"
 #include "frontend/base/log.h"

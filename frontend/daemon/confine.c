@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/daemon/confine.h"
 
 #include "ipc/confine.h"

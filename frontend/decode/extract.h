@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON of an object into what muster looks at: one pass, what is not asked for
  * is skipped without being stored.
  *

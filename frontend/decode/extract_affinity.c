@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec.affinity of a pod. */
 #include "frontend/decode/extract.h"
 

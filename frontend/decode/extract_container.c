@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Containers of a pod: what they ask for, their images and ports. */
 #include "frontend/decode/extract.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds that pods refer to: Namespace, Service, controllers. */
 #include "frontend/decode/extract.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/decode/extract_label.h"
 
 #define NAME_BYTES_MAX 63

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Kubernetes takes as the key and as the value of a label. */
 #ifndef MUSTER_FRONTEND_EXTRACT_LABEL_H
 #define MUSTER_FRONTEND_EXTRACT_LABEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metadata of an object. */
 #include "frontend/decode/extract.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec of a pod. */
 #include "frontend/decode/extract.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kosmos' WorkloadPolicy.  Its document calls a field other names than its code, so both are taken, and
  * words in any case.  What a CRD would have filled in may be missing. */
 #include "frontend/decode/extract.h"

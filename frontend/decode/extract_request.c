@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod takes of a node.  For each resource
  *
  *     max(sum of containers and sidecars,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requirements about labels: terms of node selectors, and label selectors. */
 #include "frontend/decode/extract.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Topology spread constraints of a pod, and what matchLabelKeys add to selectors. */
 #include "frontend/decode/extract.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects as the extractor gives them: only what muster looks at.
  *
  * Texts are pieces of the JSON or of the arena: good as long as both. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a gang is in a cluster: the dialects, and the one internal form that all
  * become.  A new dialect is one file and one line in the table of dialect.c.
  *

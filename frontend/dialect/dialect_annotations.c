@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The batch fork of kube-scheduler: two annotations and no object.  The pair is what tells it
  * from Volcano, whose pods have the first alone. */
 #include "frontend/dialect/dialect_read.h"

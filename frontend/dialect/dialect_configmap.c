@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gang-scheduler: a label names a ConfigMap whose data says how many start together. */
 #include "frontend/dialect/dialect_read.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* KAI's PodGroup, which its podgrouper makes for owners of many kinds.  The annotation's key is
  * anyone's: it counts only where the cluster has such PodGroups. */
 #include "frontend/dialect/dialect_read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Koordinator's annotations.  Its PodGroups are those of scheduler-plugins.
  *
  * NonStrict differs from Strict in what is kept of a try that failed.  muster keeps nothing of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kueue's groups of plain pods: all of them start together.  Kueue admits them first, by
  * taking its scheduling gate away.
  *

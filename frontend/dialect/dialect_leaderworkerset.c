@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LeaderWorkerSet without a gang provider of its own: what its controller writes on the pods of
  * a group, a leader and its workers.  With a provider (Volcano, the native PodGroup) pods carry that
  * one's mark as well, which goes before.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler-plugins v0.18: two labels and no object.  Members must agree on the quorum and
  * on their priority. */
 #include "frontend/dialect/dialect_read.h"

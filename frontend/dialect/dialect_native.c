@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kubernetes' own PodGroup, of scheduling.k8s.io: v1alpha2 in 1.36, v1alpha3 and v1beta1 in
  * 1.37, then v1.  What muster looks at is written alike in all of them. */
 #include "frontend/dialect/dialect_read.h"

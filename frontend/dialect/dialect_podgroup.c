@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler-plugins: PodGroup of scheduling.x-k8s.io as it is today, and of
  * scheduling.sigs.k8s.io up to v0.24, with a label of its own.  Groups of both are one
  * namespace: a label names what either object describes. */

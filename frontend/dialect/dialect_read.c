@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/dialect/dialect_read.h"
 
 #include "frontend/decode/extract.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What several dialects read alike. */
 #ifndef MUSTER_FRONTEND_DIALECT_READ_H
 #define MUSTER_FRONTEND_DIALECT_READ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Volcano's PodGroup, as its own jobs have it, and those of Kubeflow, MPI and LeaderWorkerSet
  * that are told to.  Queues say who may use how much: muster has no quotas.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YuniKorn's task groups: an application is one gang, and each of its task groups a role with a
  * quorum of its own.  The list of task groups need not be on every pod.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/dialect/group_status.h"
 
 #include "frontend/base/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The status of a group's object: as it is, and as it is to be.
  *
  * What it is to be is a function of the object, its members by phase, and what the core

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/dialect/reason.h"
 
 #include "frontend/json/json_scan.h"

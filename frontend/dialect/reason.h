@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A reason of the core as text, in kube-scheduler's words with muster's numbers
  * behind them. */
 #ifndef MUSTER_FRONTEND_REASON_H

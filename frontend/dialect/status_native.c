@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The condition of a PodGroup of scheduling.k8s.io: PodGroupInitiallyScheduled, or
  * PodGroupScheduled in v1alpha2.  Once True it stays.  Groups whose pods are of other
  * schedulers are theirs. */

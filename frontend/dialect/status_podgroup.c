@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases and counters of scheduler-plugins' PodGroup, today's and the older one's.
  *
  * Its controller goes one step at a time and counts pods of every namespace; here all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phase, counters and conditions of Volcano's PodGroup.  There are no queues here to wait
  * in: a group of ours is Inqueue at once.  Groups without a pod of ours are left alone:
  * nothing else says whose they are. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A scanner over one JSON document, in one pass and without a tree.
  *
  *     if (json_object(j))

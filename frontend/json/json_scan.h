@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inner loops of the JSON scanner: find the next byte that matters. */
 #ifndef MUSTER_FRONTEND_JSON_SCAN_H
 #define MUSTER_FRONTEND_JSON_SCAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small JSON documents, written front to back. */
 #ifndef MUSTER_FRONTEND_JSONOUT_H
 #define MUSTER_FRONTEND_JSONOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resource.Quantity of Kubernetes: "100m", "1.5Gi", "2e3".
  *
  *     [+-] digits[.digits] suffix

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML as kubectl prints and takes it, turned into JSON text.
  *
  * Plain scalars are null, booleans and numbers as in YAML 1.2, a number keeps its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plain scalar of YAML means. */
 #include "frontend/json/yaml.h"
 

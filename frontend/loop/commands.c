@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the core asks for; nothing that it writes is believed unchecked. */
 #include "frontend/loop/frontend_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection to muster-core: socket, segments, rings and bell. */
 #ifndef MUSTER_FRONTEND_CORELINK_H
 #define MUSTER_FRONTEND_CORELINK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/loop/frontend_impl.h"
 
 #include "frontend/api/lease.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the frontend: frontend.c lives and listens, commands.c does what the core asks for. */
 #ifndef MUSTER_FRONTEND_FRONTEND_IMPL_H
 #define MUSTER_FRONTEND_FRONTEND_IMPL_H

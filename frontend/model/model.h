@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the frontend knows of the cluster: objects in, records out.
  *
  *   watch events, list items       records for the core

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes with pods that could not be counted: a limit was in the way, or a bound pod
  * can't be read.  To place anything there could overdraw the node, so the core sees
  * it without any room until every pod on it is counted again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What pods say of their group, where that is all there is of it, or beside its object: a quorum, roles,
  * levels.  Members of a gang that say the same hold one description, found by what it says, so that a
  * member that comes or goes costs one look; two in one gang are a disagreement. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the core does not know yet, in an order in which nothing is named before
  * it was sent, and nothing dropped that is still named:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The objects that describe groups, and the record of a group. */
 #include "frontend/model/model_impl.h"
 

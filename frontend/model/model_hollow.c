@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ConfigMaps are watched for those that describe a group, and a cluster has thousands that
  * don't.  One of these is a group only when pods name it, and then it is refused for what it does not
  * say; pods may come after it.  So no more than a hash of its name is kept (decision 017). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images on nodes: the core is told of those alone that some shape asks for.  Once it
  * was told of one it goes on to be, as long as a node has it: so a pod of a known image
  * makes no node dirty. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of the model: its tables, shared by the files model*.c and shape*.c.
  *
  *   nodes ◄──── pods ────► gangs          each a pool of slots, found by name

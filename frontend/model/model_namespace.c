@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Namespaces: their labels, and what stands in each. */
 #include "frontend/model/model_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Services and controllers: the topology spread of pods without constraints of their
  * own.  kube-scheduler spreads those by default, counting the pods that the selectors
  * of a pod's services and of its controller match, all together. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pod's state as its object says it, before the model takes it over: what it refers
  * to, and why muster can't judge it. */
 #include "frontend/model/model_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WorkloadPolicies, and the pods that wait for their say.  A policy that comes, changes or goes makes the
  * shapes of those pods anew. */
 #include "frontend/model/model_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What pods, nodes and claims refer to: namespaces, services and controllers, policies,
  * objects of volumes, and ConfigMaps that describe no group.  The core has no room to run
  * out of for them, so they have a limit here: of each kind REFERRED_EACH for each pod of

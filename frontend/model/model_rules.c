@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requirements on labels as numbers, as services, controllers and policies hold them. */
 #include "frontend/model/model_impl.h"
 

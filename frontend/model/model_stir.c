@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the status of a group's object is made of: its status as it is, its members by
  * phase, and the pods beside them, which the core never hears of: those that ended,
  * and those of other schedulers.

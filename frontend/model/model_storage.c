@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Claims and volumes: what frontend/volume/volume.h says of a pod or node, as numbers. */
 #include "frontend/volume/volume.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Count anew what the model keeps count of; for tests. */
 #include "frontend/model/model_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What others read of the model. */
 #include "frontend/model/model_impl.h"
 #include "frontend/trace/latency.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes: requests and rules of a pod in one canonical record body, found by its
  * bytes.  A shape holds the numbers that it is written with.
  *

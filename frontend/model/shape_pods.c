@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod asks of other pods: affinity, spread, and ports that it won't share. */
 #include "frontend/model/shape.h"
 

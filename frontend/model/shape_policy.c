@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pod's WorkloadPolicy in its shape. */
 #include "frontend/model/shape.h"
 

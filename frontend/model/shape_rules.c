@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod asks of a node by itself: requests, labels, taints, images. */
 #include "frontend/model/shape.h"
 

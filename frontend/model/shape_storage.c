@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod's volumes ask for, as frontend/volume/volume.h says it. */
 #include "frontend/model/shape.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/report/decisions.h"
 
 #include "frontend/base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line of the log for each decision about a group: it was placed, or it waits and why.  The same
  * reason with other numbers is said once a minute, all together at most 600 in a minute.
  *

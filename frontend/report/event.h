@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies of what users read: the PodScheduled condition and the Events of a pod,
  * in kube-scheduler's words. */
 #ifndef MUSTER_FRONTEND_EVENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers in a reason as texts of the model. */
 #include "frontend/dialect/reason.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/report/report_impl.h"
 
 #include "frontend/dialect/reason.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why pods and groups wait and where they went, written where users look: the
  * PodScheduled condition and the Events of each pod, the status and the Events of
  * each group's object.

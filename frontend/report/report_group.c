@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is to be said about a group: the status of its object, and an Event when it comes
  * to wait and when it is placed; and to its members, that its timeout has passed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the reports: report.c keeps queues and pace, report_item.c writes
  * what is to be said about one pod, report_group.c about a group. */
 #ifndef MUSTER_FRONTEND_REPORT_IMPL_H

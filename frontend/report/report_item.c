@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is to be said about one pod, request by request; and how requests end. */
 #include "frontend/report/report_impl.h"
 

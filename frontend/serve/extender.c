@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/extender.h"
 
 #include "frontend/base/log.h"

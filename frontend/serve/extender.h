@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube-scheduler's own pods draw on muster's ledger as well: it asks through the extender endpoints
  * before it places one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/extender_text.h"
 
 #include "frontend/json/json.h"

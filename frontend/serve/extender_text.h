@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kube-scheduler's HTTPExtender sends and expects.  Its Go structs have no JSON tags: names
  * are PascalCase, and what is not there is null. */
 #ifndef MUSTER_FRONTEND_EXTENDER_TEXT_H

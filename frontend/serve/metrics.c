@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/metrics_impl.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of one moment: copied out by the loop, printed by the thread that
  * serves them. */
 #ifndef MUSTER_FRONTEND_METRICS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of docs/metrics.md, made from what is served: figures with all their parts are written
  * once and read back. */
 #include "frontend/base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of metrics: families of one line, and the files that write them. */
 #ifndef MUSTER_FRONTEND_METRICS_IMPL_H
 #define MUSTER_FRONTEND_METRICS_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the service manager is told: sd_notify(3), without its library. */
 #ifndef MUSTER_FRONTEND_NOTIFY_H
 #define MUSTER_FRONTEND_NOTIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page at /: frontend/serve/page.html, compiled in, and what a browser may do with it. */
 #ifndef MUSTER_FRONTEND_PAGE_H
 #define MUSTER_FRONTEND_PAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /metrics, /latency, /healthz, /livez, /readyz, the page at / with its /state.json, and the extender's /filter and
  * /prioritize, over HTTP from a thread of its own: it sees only copies of what the loop makes, and hands questions
  * to it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/state.h"
 
 #include "frontend/base/log.h"

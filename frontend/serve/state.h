@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cluster at a glance, as JSON, for the page at / and who else wants it: GET /state.json.
  *
  * Bounded whatever the cluster holds: beyond STATE_CELLS nodes a cell stands for several, beyond

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time of each pod of ours went, always on.
  *
  *   read ── extract ── taken ── send ── sent ── wait ── begun ── plan ── commanded

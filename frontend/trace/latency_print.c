@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/base/log.h"
 #include "frontend/json/jsonout.h"
 #include "frontend/trace/latency.h"

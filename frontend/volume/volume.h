@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Claims and volumes: what a pod's storage asks of a node.
  *
  *   PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of the store of volumes, shared by extract_volume.c and the files volume*.c.
  *
  *   kinds[k]: entries ──► object, one block of memory with all its texts

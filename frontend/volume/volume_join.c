@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one pod's volumes ask for, plugin by plugin in kube-scheduler's order. */
 #include "frontend/volume/volume_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An object is copied in two runs over the same code: the first, without memory,
  * only counts; the second copies and turns each pointer to its copy. */
 #include "frontend/volume/volume_impl.h"

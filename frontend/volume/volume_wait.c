@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matching of claims that wait for their first consumer, as VolumeBinding's binder does
  * it on one node:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Claims that wait for their first consumer: what could be had for each, and what one
  * node makes of it. */
 #ifndef MUSTER_FRONTEND_VOLUME_WAIT_H

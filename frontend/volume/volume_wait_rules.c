@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all nodes say of a pod's waiting claims.
  *
  * Labels alone can't say it when claims compete for volumes, so the rules name nodes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Zone labels of volumes, as the plugin VolumeZone reads them. */
 #include "frontend/volume/volume_impl.h"
 

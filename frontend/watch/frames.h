@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON that comes out of a connection, cut into objects.
  *
  * A watch is a row of JSON objects; pieces of it arrive cut anywhere.  Objects

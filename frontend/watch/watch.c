@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/watch/watch_impl.h"
 
 #include "frontend/api/apipath.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One collection kept equal to the API server's: list it, then watch it, for
  * ever.
  *

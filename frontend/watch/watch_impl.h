@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a watch: watch.c knows when, watch_list.c lists, watch_stream.c
  * follows the events. */
 #ifndef MUSTER_FRONTEND_WATCH_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of a watch: page by page, replacing what is known at its end. */
 #include "frontend/watch/watch_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stream of a watch: events into the model, and every way in which it ends. */
 #include "frontend/watch/watch_impl.h"
 

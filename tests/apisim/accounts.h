@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who uses what on each node, computed from the objects alone: the judge of
  * every scheduler that is tested here.  It shares no code with them. */
 #ifndef MUSTER_APISIM_ACCOUNTS_H

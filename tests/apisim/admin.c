@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /apisim/stats and /apisim/faults: for tests, not for clients of Kubernetes. */
 #include "tests/apisim/call.h"
 

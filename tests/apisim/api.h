@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The API server as a function: request in, response out, watches to pull from.
  *
  * No socket, no clock, no randomness and no thread of its own, so that a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* POST pods/NAME/binding: the one write that a scheduler lives on.
  *
  * What is checked and in which words follows the real server's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One request on its way through the server: where it goes, what it asks, and
  * the words of its refusal.  Internal to the library. */
 #ifndef MUSTER_APISIM_CALL_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One client, two servers: is apisim what it says it is?
 
 A long sequence of requests is sent to a server and what comes back is written

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Custom resources: what a CustomResourceDefinition declares is served from the
  * moment it is stored.  Schemas are kept and not enforced. */
 #include "tests/apisim/call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* POST to a collection. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/meta.h"

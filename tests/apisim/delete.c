@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DELETE, at once or by grace and finalizers. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/selector.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /version, /api, /apis and the list of each group. */
 #include "tests/apisim/call.h"
 

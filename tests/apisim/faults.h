@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Failures on demand: POST /apisim/faults.  See README.md for the names. */
 #ifndef MUSTER_APISIM_FAULTS_H
 #define MUSTER_APISIM_FAULTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The API server on a socket: HTTP/1.1 by libmicrohttpd, one thread for
  * connections, store and kubelets, so that nothing is locked. */
 #ifndef MUSTER_APISIM_HTTP_H

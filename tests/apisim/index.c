@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/apisim/index.h"
 
 #include "tests/apisim/object.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of one resource in order of their keys: a skip list.
  *
  * Keys order as etcd's do, by bytes of "namespace/name".  The height of an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON as a tree in an arena.
  *
  * Not cJSON, and for two reasons: each write of the server is a parse and a

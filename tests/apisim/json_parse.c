@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parser: one pass over a private copy, strings decoded in place. */
 #include "tests/apisim/json.h"
 

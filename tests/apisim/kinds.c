@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Namespaces, events, leases, priority classes. */
 #include "tests/apisim/kinds.h"
 

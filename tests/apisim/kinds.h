@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kinds do beyond being stored: defaults, admission, validation. */
 #ifndef MUSTER_APISIM_KINDS_H
 #define MUSTER_APISIM_KINDS_H

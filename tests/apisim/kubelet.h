@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated kubelets, one for each node, and the controller that empties
  * namespaces.
  *

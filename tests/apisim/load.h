@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects that are there before the first client: made, or read from a file. */
 #ifndef MUSTER_APISIM_LOAD_H
 #define MUSTER_APISIM_LOAD_H

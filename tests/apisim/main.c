@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-apisim: an embedded Kubernetes API server with simulated kubelets. */
 #include "tests/apisim/http.h"
 #include "tests/apisim/options.h"

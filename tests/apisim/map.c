@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/apisim/map.h"
 
 #include "tests/apisim/text.h"

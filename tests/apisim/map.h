@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strings to pointers: a chained hash table. */
 #ifndef MUSTER_APISIM_MAP_H
 #define MUSTER_APISIM_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metadata that the server fills in and guards, and what a write brings with it. */
 #include "tests/apisim/meta.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metadata that the server fills in and guards. */
 #ifndef MUSTER_APISIM_META_H
 #define MUSTER_APISIM_META_H

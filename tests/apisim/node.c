@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes: canonical quantities, allocatable from capacity. */
 #include "tests/apisim/kinds.h"
 #include "tests/apisim/meta.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/apisim/object.h"
 
 #include "tests/apisim/resource.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One version of one object: immutable, shared by the index, by history and by
  * whoever lists or watches.  The text is kept as it goes out, so that a list or
  * an event is a copy of bytes and never a serialisation. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of muster-apisim. */
 #ifndef MUSTER_APISIM_OPTIONS_H
 #define MUSTER_APISIM_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists merge by a key that depends on the field, as the Go types say with
  * patchMergeKey; every other list is replaced whole. */
 #include "tests/apisim/patch.h"

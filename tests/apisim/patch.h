@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strategic merge patches of built-in kinds. */
 #ifndef MUSTER_APISIM_PATCH_H
 #define MUSTER_APISIM_PATCH_H

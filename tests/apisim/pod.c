@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pods: the defaults of the API server, those of the admission plugins that are
  * on by default (Priority, DefaultTolerationSeconds), and validation of what a
  * test of a scheduler can get wrong. */

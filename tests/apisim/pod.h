@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the pod's strategy. */
 #ifndef MUSTER_APISIM_POD_H
 #define MUSTER_APISIM_POD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is wrong with a pod's spec: what a test of a scheduler can get wrong, with
  * the fields and reasons of the real server. */
 #include "tests/apisim/meta.h"

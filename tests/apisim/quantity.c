@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The grammar and the canonical form of k8s.io/apimachinery's resource.Quantity,
  * its oddities included: "Gi" is 0, "+1" and "5." are answered as they are. */
 #include "tests/apisim/quantity.h"

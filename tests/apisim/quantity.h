@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities as the API server reads and writes them. */
 #ifndef MUSTER_APISIM_QUANTITY_H
 #define MUSTER_APISIM_QUANTITY_H

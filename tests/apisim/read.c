@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GET of one object, and lists: paging, and the state of an earlier version. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/selector.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What pods ask for and nodes have. */
 #ifndef MUSTER_APISIM_REQUESTS_H
 #define MUSTER_APISIM_REQUESTS_H

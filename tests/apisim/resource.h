@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of what is served: built-in kinds and custom ones. */
 #ifndef MUSTER_APISIM_RESOURCE_H
 #define MUSTER_APISIM_RESOURCE_H

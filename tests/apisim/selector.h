@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* labelSelector and fieldSelector. */
 #ifndef MUSTER_APISIM_SELECTOR_H
 #define MUSTER_APISIM_SELECTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the server counts: GET /apisim/stats. */
 #ifndef MUSTER_APISIM_STATS_H
 #define MUSTER_APISIM_STATS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects, their versions and what happened lately.
  *
  *   versions  ... 17 18 19 20 21 22      one counter for everything, one event

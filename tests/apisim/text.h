@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that grows: byte buffers, and arenas that are emptied at once.
  *
  * All names of apisim's library begin with as_ ("API server"), so that a

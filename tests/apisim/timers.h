@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a kubelet will do to a pod, and when: a heap by time. */
 #ifndef MUSTER_APISIM_TIMERS_H
 #define MUSTER_APISIM_TIMERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A certificate authority and a server certificate, made in memory. */
 #ifndef MUSTER_APISIM_TLS_H
 #define MUSTER_APISIM_TLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PUT and PATCH, of objects and of their status. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/meta.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watches: a place in history, a selector, and the bytes not yet taken. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/selector.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client of the API server for the demo: many requests at once, one thread. */
 #ifndef MUSTER_DEMO_API_H
 #define MUSTER_DEMO_API_H

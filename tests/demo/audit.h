@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An independent reading: what the API server says, added up anew.  It knows nothing of
  * what the scheduler believes.
  *

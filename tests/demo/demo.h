@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the demo share. */
 #ifndef MUSTER_DEMO_DEMO_H
 #define MUSTER_DEMO_DEMO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-demo: the main job on real input.
  *
  *   muster-apisim          an API server with simulated kubelets

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes and jobs as Kubernetes objects. */
 #ifndef MUSTER_DEMO_OBJECTS_H
 #define MUSTER_DEMO_OBJECTS_H

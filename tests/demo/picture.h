@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The demo on a terminal: drawn ten times a second, and the terminal is put back in
  * any case.  Piped: a plain line about once a second. */
 #ifndef MUSTER_DEMO_PICTURE_H

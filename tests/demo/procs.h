@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The processes of the demo: started with a log each, stopped whatever happens.
  * They get a group of their own, so that ctrl-C reaches the demo alone, and die with
  * it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting and stopping the programs of the demo. */
 #include "tests/demo/demo.h"
 

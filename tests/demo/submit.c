@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects towards the API server; a watch and lists back, for the audit. */
 #include "tests/demo/demo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The real input: nodes of one cluster, jobs of another (data/README.md). */
 #ifndef MUSTER_DEMO_TRACE_H
 #define MUSTER_DEMO_TRACE_H

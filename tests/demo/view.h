@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the demo shows, read from the live ledger as any observer may. */
 #ifndef MUSTER_DEMO_VIEW_H
 #define MUSTER_DEMO_VIEW_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What becomes of a Binding, and what the frontend is told of it."""
 import time
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The 44 faults: what goes wrong, and what must hold all the same."""
 
 FAULTS = {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Very many groups in very little time."""
 import time
 

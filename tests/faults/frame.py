@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a fault is written with.  It is a function of one argument, named after its number in
 the table (fault_13_server_restarts; a number may have several), with a first line that says how
 the fault is made, in any module of this folder:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No room, peers that are mad, and tenants that mean harm."""
 import contextlib
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lease is deleted, edited, garbage, and forbidden."""
 import time
 

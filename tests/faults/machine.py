@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the machine does to the daemons: memory, CPU, descriptors, clocks, calls, rings."""
 import contextlib
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No name, no connection, no TLS, a wrong certificate."""
 import os
 import re

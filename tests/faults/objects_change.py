@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pods and nodes change under a gang that is planned or half bound; others take its room."""
 import time
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/faults.md, made of what the functions say and what their last runs gave."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who muster is, and what it may do: tokens, certificates, rights."""
 import os
 import ssl

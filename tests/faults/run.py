@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the faults of the table, several at a time.
 
     tests/faults/run.py [WHAT...]     13, fault_13_server_restarts, "fault_13_server_restarts mid-bind"; all without one

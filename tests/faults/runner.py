@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds faults and runs them, each at each of its moments, many at a time."""
 import importlib
 import inspect

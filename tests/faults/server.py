@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API server goes, comes back, forgets, is slow, and has too much to do."""
 import contextlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What watches say, in which pieces, in which order, how often, and when they say nothing."""
 import json
 import time

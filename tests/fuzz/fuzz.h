@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzers: each is a file fuzz_NAME.c with one of these and one function; main is in
  * support_main.c, or libFuzzer's.
  *

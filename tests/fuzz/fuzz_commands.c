@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A core gone mad, or worse: commands with any numbers in them, to a frontend that knows a small cluster.
  * Whatever it was told, each Binding that leaves is of a pod that waits for us, with its own uid, to a node that
  * there is; and after a command that makes no sense the next core is served.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration file: it is read, or refused with a place in it; what is read is in
  * range, and printed and read again it is the same. */
 #include "frontend/config/config.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The extractor against cJSON's tree: what it takes, it reads as the tree says; what it
  * refuses has a reason; and objects that only look otherwise (other order, white space,
  * escapes, unknown members) are taken as well. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cutter of streams: however a stream is cut into pieces, the objects are those that a slow
  * cutter finds, or the same error ends it.  What an object is then read as (an event of a watch, a
  * page of a list, the version of an object) lies within it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Both ends of the socket, against whoever is at the other one: any message, with any descriptor or several,
  * and segments whose heads lie, before they are looked at and after.  It is let in or refused with a sentence;
  * nothing stays open; of a segment that is let in nothing outside is read.

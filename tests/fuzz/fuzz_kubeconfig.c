@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A kubeconfig: it is taken, or refused with a message that names the file; what is taken can be
  * sent, asks for no more than was allowed, and runs no program. */
 #include "frontend/api/kubeconfig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* quantity_parse() against the grammar and decimal arithmetic, digit by digit. */
 #include "frontend/json/quantity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A frontend gone mad, or worse: the records of a small cluster, changed, dropped, doubled and moved, into a core,
  * in one run of four through the ring.  It takes exactly what is sound by a second reading of ipc/abi.h
  * (support_layout.h) and fits what it was told before (support_told.h); its sums agree, its commands are sound, and it

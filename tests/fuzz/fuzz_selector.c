@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Selectors from JSON to the core's answer: pods that a term matches, against the texts in
  * cJSON's tree.
  *

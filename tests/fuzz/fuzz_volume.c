@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One object more in a small store of claims and volumes: it is read or refused with a
  * reason, and whoever looked at what it changes is joined to what a store says that
  * knew it from the start. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of YAML: whatever it makes is JSON, one document a line; and of what is JSON
  * already it makes the same document. */
 #include "tests/fuzz/fuzz.h"

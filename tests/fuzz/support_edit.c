@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/support_edit.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Edits of the records of a small cluster: of bytes, of a field of a record, of its arrays, of their order.  A script is
  * edits of eight bytes each. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_EDIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs that are scripts: a head of some bytes, then steps of equal length. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_SCRIPT_H
 #define MUSTER_TESTS_FUZZ_SUPPORT_SCRIPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/support_stream.h"
 
 #include "ctl/objects/files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a frontend tells a core of tests/fuzz/world.json: the records of one epoch, as good ones to begin
  * with. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_STREAM_H

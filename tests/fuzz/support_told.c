@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/support_told.h"
 
 #include "tests/fuzz/support_layout.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A big cluster as kubectl prints it, on standard output, for `musterctl simulate`.
 
     python3 -m lib.bigcluster --nodes 5000 --pods 50000 > big.json      (in tests/)

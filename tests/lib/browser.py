@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium, asked over its debugging pipe: JSON, each message ended by a NUL byte."""
 import contextlib
 import json

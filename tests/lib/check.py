@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An independent reading of the API: what must hold whatever muster did.
 
 Nothing here is shared with muster: quantities are read by a parser of its own

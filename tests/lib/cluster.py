@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An API server of its own for one test, with muster beside it when asked for.
 
     with Cluster(node("n1")) as c:

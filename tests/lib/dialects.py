@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways in which a cluster writes a gang down, as tests write them.
 
     made = DIALECTS["configmap"].objects("g", 3, "ns")     what describes the group

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Daemons that are killed or stopped at a probe by tests/probe (muster-killat): programs under `musterctl up`
 that are the ones of the build, with a tracer beside each life of a daemon for as long as there are rules.
 

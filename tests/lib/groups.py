@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which group a pod belongs to and how many of it must start together, read from
 the API objects alone; nothing here is shared with muster."""
 import json

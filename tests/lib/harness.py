@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the test_* functions of a module and says how many passed.
 
     from lib.harness import main, check

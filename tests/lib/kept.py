@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What runs of numbered tests gave, kept between runs in build/."""
 import json
 import pathlib

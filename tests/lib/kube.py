@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small client of the Kubernetes API, standard library only: what the
 process tests drive apisim and a real kube-apiserver with."""
 

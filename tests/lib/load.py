@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clusters and jobs from a seed, and a way to submit thousands of objects fast."""
 import itertools
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Starts and stops muster's programs for a test, each with a log of its own.
 Whatever happens to the test, nothing of it stays behind: a child dies with
 its parent."""

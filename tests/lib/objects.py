@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kubernetes objects that tests submit, as plain dicts."""
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs of "another version": those of the build with another layout of the shared memory, which is all
 that muster asks of a peer.  The function that tells it is overwritten in a copy."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs many tests at a time, each in a process of its own: they mostly wait."""
 import contextlib
 import io

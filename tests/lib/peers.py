@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The other end of muster's socket, played by a test: a frontend that writes what it likes into its own segment, a core
 likewise.  Offsets are those of struct intake and struct ledger in ipc/abi.h."""
 import contextlib

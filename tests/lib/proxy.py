@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A proxy before an API server that does to requests what a test says.  It sees each of
 them, and can answer, hold, change, drop and cut; the server behind it stays whole.
 

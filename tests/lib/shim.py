@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/shim, preloaded into muster's programs: clocks that jump or run fast, calls that are interrupted.
 
     shim = Shim(folder)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the part of YAML that this project's own files use: block maps and
 lists, flow lists and maps on one line, plain and quoted scalars, literal
 blocks, folded paragraphs, several documents.  Anything else is an error, never a guess; the

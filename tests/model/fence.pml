@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fence of frontend/bind/binding.c: can a pod be bound to a node that the core has given up?
  *
  * A Binding reaches the server at any time after it was sent, also when its sender has long heard that it

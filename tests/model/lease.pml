@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lease of frontend/api/lease.c: can two instances act at the same moment?
  *
  * Time is in whole steps that pass whenever they like, also between any two steps of an instance: a

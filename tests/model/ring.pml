@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hand-over of ipc/ring.c: records of one or two cells in a ring of few, pads
  * at the end, positions cached on both sides, published and released in batches.
  * Every record arrives once, whole and in order; nobody waits for ever; and S1 and

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Proves the models with spin: every interleaving, and how many states that were.
 # A model is to be believed only when its weakened variants fail, so they are run too.
 #

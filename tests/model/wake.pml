@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The wake protocol of ipc/wake.c: is there a way for the sleeper to sleep for ever
  * while a record waits?  Spin looks at every interleaving; a sleep without end is
  * an invalid end state.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-killat: runs a program as this very process, with a tracer beside it that kills or stops it at
  * the n-th time that it comes by a probe.  The program itself knows nothing of it: a probe is a nop. */
 #include "tests/probe/tracer.h"

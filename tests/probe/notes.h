@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The static probes of a program on disk: section .note.stapsdt of an x86_64 ELF file, as
  * systemtap's <sys/sdt.h> writes it. */
 #ifndef MUSTER_TESTS_PROBE_NOTES_H

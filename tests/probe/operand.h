@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of a probe, as the notes write them: "4@%eax", "-4@16(%rbx)", "8@$3". */
 #ifndef MUSTER_TESTS_PROBE_OPERAND_H
 #define MUSTER_TESTS_PROBE_OPERAND_H

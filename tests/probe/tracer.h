@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One life of a traced process: breakpoints at probes, and what happens at one of them.
  *
  * A probe is a one-byte nop, so a breakpoint there takes nothing away: after it the thread goes on

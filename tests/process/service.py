@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How long until it schedules again: one command for each figure.
 
     make service, or tests/process/service.py [core] [frontend] [leader] [outage] [--times=10] [--nodes=5000] [--pods=50000]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Both daemons under churn for SECONDS, a fault every half minute: nothing grows.
 
     tests/process/soak.py [--seconds=600] [--rate=500] [--seed=1]

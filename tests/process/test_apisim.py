@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """muster-apisim as a program: its sockets, TLS, faults and ends.  What it answers
 is compared with a transcript of kube-apiserver 1.36.3."""
 import contextlib

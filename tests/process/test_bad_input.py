@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bad input: a clear message each, and the right exit code or condition."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """muster-bench: names, rows and JSON that scripts rely on, and the report made of them.
 Whether a figure is good is not asked here: machines differ."""
 import json

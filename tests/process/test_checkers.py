@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checkers of tests/lib fail when they should: a checker that can't is no
 check.  Objects made by hand, no server."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Completion in a real bash, and musterctl as a plugin of kubectl."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The configuration file, from both programs that read it, and nodes chosen by their labels."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rights that both daemons give up: no new privileges, and a filter of system calls over every thread."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """musterctl: commands and exit codes, simulate on files with known answers, and the views
 of a live scheduler against the API server's own lists."""
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's driver: it ends well on part of its input, says what is wrong when it is
 broken off, and leaves nothing behind."""
 import os

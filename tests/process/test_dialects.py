@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster in which every dialect is in use at once: 2,000 pods, and each gang is whole
 and says so in its own way."""
 import os

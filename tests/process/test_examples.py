@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/examples: each gang is read in its dialect, is placed whole where there is room, and not at
 all where there is none."""
 import json

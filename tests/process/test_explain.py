@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """musterctl explain tells the truth: what it says would help is done, and the gang starts; half of it is
 done, and it does not.  Judged by `musterctl simulate` on files that this test changes by itself."""
 import calendar

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Another scheduler beside muster on one ledger: the extender endpoints, with a scheduler of the test's own
 that knows no more than kube-scheduler does, and that asks before it binds."""
 import http.client

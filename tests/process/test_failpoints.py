@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each daemon is killed at each of its probes, at its first hit and at later ones, and stopped there for a moment,
 while gangs are bound; musterctl up starts it again.  In the end every gang is whole, nothing was placed twice, no node was over its allocatable at any
 version, and the ledger agrees with the API server.  A probe that nothing comes by is a failure.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """musterctl fsck: the live ledger against the API server's objects."""
 import contextlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The life of a gang, in every dialect: its group comes late, changes, goes and comes
 again; a member goes and another comes.  The scenarios say what must happen then
 in the dialects that they are about."""

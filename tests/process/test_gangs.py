@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What gangs do on a live system, against muster-apisim, beside the scenarios of
 tests/scenarios."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two gangs that each need more than half of a cluster, created together with their pods
 alternating: one is whole and the other has nothing, time after time, in every
 dialect; under the same names each time, so that only uids tell them apart.

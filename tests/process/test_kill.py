@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kill -9 of either daemon, or both, in the middle of a run: it comes back under
 musterctl up, and the run ends with every gang whole, nothing twice, no node over
 its allocatable at any version, nothing that a kubelet had to refuse.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """musterctl latency: what it shows is what muster-frontend says, and each way of showing it can be read."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several instances, one lease: one acts, another takes over, and two never act at once."""
 import os
 import signal

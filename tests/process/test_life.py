@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clusters change under a scheduler: jobs end, nodes shrink, grow, go and come back,
 rules and quorums are edited, pods are slow to leave.  Room is taken when it is
 there, and never before."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits reached: a message and a metric, never a crash, and the rest goes on.
 Rings so small that they are always full: everything is still placed."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each line that the daemons write can be read by a program, as logfmt and as JSON, and each decision about
 a gang names it."""
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What /metrics says: every line parses, counters only go up, histograms are whole, and after pods were
 placed the numbers are those of the pods."""
 import json

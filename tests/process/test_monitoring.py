@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """deploy/monitoring against the /metrics of a live muster and by promtool: every query asks for
 metrics and labels that are there, and each alert fires when it should and only then."""
 import json

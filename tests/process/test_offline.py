@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """simulate and verdict on objects from files: what the API server's admission would add,
 whose turn it is, and bad input of every kind."""
 import gzip

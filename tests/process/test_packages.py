@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people install: `make install`, the Debian packages, the image and the units of systemd.
 
 The image isn't built here, since that needs a network: tests/image.py does."""

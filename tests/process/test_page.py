@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page at / and /state.json, by themselves and in a browser."""
 import base64
 import contextlib

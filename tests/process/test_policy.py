@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """WorkloadPolicy without a server: what simulate makes of policies, and verdict of their scores.
 The scenarios against servers are tests/scenarios/wp.py."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a live core did is done again: muster-core --record beside an API server that fails, a
 frontend that is killed, a command ring that is too small; then musterctl replay, of this build
 and of others, says the same commands byte for byte, and no damage goes unseen."""

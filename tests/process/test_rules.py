@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules between pods on a live server: what a new pod may do follows what stands, what is
 created, changed and deleted beside it.
 

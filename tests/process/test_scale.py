@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """5,000 nodes and 10,000 pods in gangs of 2 to 1,000: everything is placed, nothing
 twice, no node over its allocatable, by an independent reading of the API.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """musterctl simulate and the live system, given the same objects at once, place the
 same pods on the same nodes: they run the same code."""
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The status of groups' objects on a live system, in every API that has one: phases,
 counters and conditions, each change written once, and what is left alone."""
 import os

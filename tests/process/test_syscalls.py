@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """System calls of muster-core while it places pods, counted by strace: their number
 follows the time that passes, not the pods that are placed."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """musterctl top: the text, and the terminal."""
 import contextlib
 import fcntl

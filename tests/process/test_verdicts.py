@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`musterctl verdict` and `simulate` against recorded answers of kube-scheduler 1.36.3: for
 each pod and node feasibility, reasons and score, the message of a pod that fits nowhere, and
 whole runs of placements.  A cut of the answers is in tests/data; the whole set is used when

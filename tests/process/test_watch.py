@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the API server does to its clients: watches cut, history gone (410), slow
 answers, errors, a restart.  The scheduler catches up and nothing is lost."""
 import os

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds the real parts of Kubernetes that the tests run muster against, from
 # the Go modules that k8s/go.mod names, into a cache outside the tree.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A real control plane on this host: etcd and kube-apiserver 1.36, on free
 ports of the loopback, with the files of deploy/ applied.
 

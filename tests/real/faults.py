@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A proxy before the real API server that lets bindings fail as apisim's faults do:
 answered 500, 504 or 409, or cut off, without or with effect.
 

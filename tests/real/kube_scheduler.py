@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The real kube-scheduler, on a cluster of tests/real/cluster.py."""
 import http.client
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Kubelets for the real API server, as those of apisim:
 
     bound -> Running and Ready -> Succeeded after the annotation muster.io/run-seconds

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster and pods with rules of every sort, from a seed, as a real API server
 takes them.
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs muster against a real kube-apiserver, with kube-controller-manager and beside
 # a real kube-scheduler; `make test-real` calls it.
 set -eu

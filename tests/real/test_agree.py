@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """muster and the real kube-scheduler 1.36.3 on one real cluster: 200 random pods, each of
 them created once for the one and once for the other.
 

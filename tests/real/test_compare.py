@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """muster-bench compare, small: muster and the real kube-scheduler on one real API server.
 Only that all of them place everything; what they take is not judged.
 

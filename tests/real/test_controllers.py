@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Workloads as users create them, on a real kube-apiserver: kube-controller-manager
 makes the pods, muster places them, kubelets run them.
 

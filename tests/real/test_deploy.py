@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each object of deploy/ on a real API server, as kubectl apply -k would send it, and the pods of
 its Deployment under the rules of its namespace."""
 import os

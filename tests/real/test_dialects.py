@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All dialects on one real kube-apiserver: at once, each gang whole; and two gangs that
 each need more than half of the cluster, time after time, one whole and one waiting.
 

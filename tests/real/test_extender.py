@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """muster and the real kube-scheduler 1.36.3 on one ledger, with the configuration of deploy/kube-scheduler:
 both fill a real cluster at once, by their own pods.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kubernetes' own PodGroup on a real kube-apiserver with its gates on
 (scheduling.k8s.io/v1alpha2), and kube-controller-manager beside it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The README's commands for one's own cluster, pasted line by line as they are written, with a real kubectl and a
 real kube-apiserver; and those of the quick start that make an account."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """muster on a real kube-apiserver, as a user with the rights of
 deploy/base/rbac.yaml and no others.
 

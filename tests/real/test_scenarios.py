@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The 90 scenarios of tests/scenarios on one real kube-apiserver, several at a time:
 each has a muster of its own, with the shipped rights, that knows its nodes alone.
 

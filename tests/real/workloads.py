@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Workloads as users write them, whose pods kube-controller-manager makes."""
 from lib.dialects import DIALECTS
 from real.kubelet import RUN_SECONDS

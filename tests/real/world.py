@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real control plane with muster beside it, for the tests of one file."""
 import contextlib
 import os

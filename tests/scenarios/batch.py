@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BATCH: tasks by the annotations group-name and group-pod-num."""
 from lib.dialects import TASK_NAME, TASK_NUMBER
 

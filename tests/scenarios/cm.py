@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CM: groups that a ConfigMap describes."""
 from .frame import given
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """COS: what the coscheduling plugins did, in all their generations."""
 from lib.harness import check, equal
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a scenario is written with.  It is a function of one argument, named after
 its number in the table of scenarios (cos_3, a variant is cos_3b), with a
 first line that says what it shows, and runs against either kind of server:

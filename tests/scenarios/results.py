@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What scenarios gave, kept between runs, and the table made of it."""
 import re
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the scenarios of the table against apisim, several at a time.
 
     tests/scenarios/run.py [NAME...]     cos, cos_3 (with its variants), cos_3b; all without one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds scenarios and runs them, each in a process of its own: they mostly wait."""
 import functools
 import inspect

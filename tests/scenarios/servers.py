@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two kinds of server that scenarios run against."""
 from lib import kube
 from lib.cluster import Cluster

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All pods of a scenario as a watch shows them, kept from its first moment on: what
 was true in between is seen as well, without asking again and again."""
 import time

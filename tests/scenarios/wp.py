@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """WP: WorkloadPolicy, how many pods of a workload go where.
 
 The nodes of value A have the label workload-test=A; pods request nothing unless said."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must hold after each scenario, whatever it was about, read from the API:
 
   I1  no node over its allocatable, not even for a moment

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded into a program: its wall clock jumps, its clocks go at another rate, its calls are
  * interrupted, answered "not now" or with a part.  What to do is read from the file that MUSTER_SHIM
  * names, mapped, so that it changes while the program runs. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What users, controllers and other schedulers do, as plain requests. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/requests.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at every revision of the API server's history, once, and keeps what it needs to judge the next.
  *
  * Overcommitment is judged by what the core could know.  A Binding that lands must fit beside every

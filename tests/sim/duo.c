@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two processes of an instance.  The frontend's side of the rings is as in frontend/loop/corelink.c, the core's turn as
  * in core/daemon/loop.c, without sockets, bells and threads: either process stands still or dies between two
  * turns, and what lay unread on a ring is then lost. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-sim: many seeds, one after the other. */
 #include "tests/sim/sim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
 #include "frontend/model/model.h"
 #include "tests/apisim/call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator: core, the frontend's logic, an API server, kubelets and what goes wrong
  * among them, in one thread on virtual time from one seed.
  *

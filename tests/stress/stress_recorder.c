@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One thread records as fast as it can, in bursts, while the recorder's own writes.  The
  * file has every step once, whole and in order, up to where the recording ended;
  * ThreadSanitizer watches for bytes that are written to the file before they are there or

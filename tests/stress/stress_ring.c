@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two threads, then two processes, pass records through a small ring as fast as
  * they can.  Each record has to arrive once, whole and in order; ThreadSanitizer
  * watches the threads for a body that is read before it is written or overwritten

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is a wake ever lost?  Three questions, each to two threads and to two processes:
  *
  *   race    Announcing and publishing at the same time, many times: either the

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # A stress program is to be believed only after it failed: this takes one memory
 # order or fence after the other away and asserts that its program then fails.
 #

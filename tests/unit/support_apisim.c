@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/support_apisim.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An API server without a socket, for tests: requests as one-liners. */
 #ifndef MUSTER_TESTS_SUPPORT_APISIM_H
 #define MUSTER_TESTS_SUPPORT_APISIM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model of what the census is told: random pods, labels, namespaces, nodes and rules, and the
  * records that tell a core of them. */
 #ifndef MUSTER_TESTS_SUPPORT_CENSUS_H

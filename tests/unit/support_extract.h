@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The extractor's slow counterpart: the same questions asked of cJSON's tree.
  *
  * Each says what differs, or NULL; the text is good until the next call.  The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "support_slow_impl.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files as kubectl prints them, gzipped or not, as trees of cJSON. */
 #ifndef MUSTER_TESTS_SUPPORT_KUBECTL_H
 #define MUSTER_TESTS_SUPPORT_KUBECTL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A ledger of which only what was made can be touched: anything else ends the test with SIGSEGV. */
 #ifndef MUSTER_TESTS_SUPPORT_LEDGER_H
 #define MUSTER_TESTS_SUPPORT_LEDGER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An allocator of the program that includes this: glibc's, but for the one call that is
  * to fail.  Sanitizers bring their own: there CAN_FAIL is false. */
 #ifndef MUSTER_TESTS_SUPPORT_MEMORY_H

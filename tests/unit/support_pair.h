@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client certificate that signs itself, and its key, in two files. */
 #ifndef MUSTER_TESTS_SUPPORT_PAIR_H
 #define MUSTER_TESTS_SUPPORT_PAIR_H

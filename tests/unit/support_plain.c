@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/support_plain.h"
 
 #include "core/lifecycle/state.h"

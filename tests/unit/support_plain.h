@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small cluster in plain structs: told to a core as records, and judged by loops over
  * pods and nodes that know nothing of the core's way. */
 #ifndef MUSTER_TESTS_SUPPORT_PLAIN_H

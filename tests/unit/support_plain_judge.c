@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kube-scheduler would say, by loops over pods and nodes.  Written from its rules and
  * not from core/: nothing here is counted in advance. */
 #include "tests/unit/support_plain.h"

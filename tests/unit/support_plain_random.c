@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters full of edges: few values of everything, so that rules meet. */
 #include "tests/unit/support_plain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The other side of model_flush(): keeps what the records say, as slowly and
  * plainly as can be, and fails the test when one breaks the rules: malformed, a
  * name that was not sent before, a drop of what is still named, an id out of

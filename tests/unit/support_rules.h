@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model fed with objects, and what the core was told of pods and their shapes. */
 #ifndef MUSTER_TESTS_SUPPORT_RULES_H
 #define MUSTER_TESTS_SUPPORT_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "support_ledger.h"
 #include "support_slow_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster that changes at random, told to a core as records, and a slow and
  * obvious judge of what the core makes of it.  It shares nothing with core/ but
  * the records.

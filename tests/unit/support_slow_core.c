@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the slow model has to ask the core itself; core/lifecycle/state.h has names that the model has too. */
 #include "core/lifecycle/state.h"
 

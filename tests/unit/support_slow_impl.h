@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the cluster's side (support_slow.c, support_slow_events.c) and the judge
  * (support_judge.c) of a random cluster share.  For those three alone. */
 #ifndef MUSTER_TESTS_SUPPORT_SLOW_IMPL_H

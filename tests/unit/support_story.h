@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stories for the core: objects by name go in as records, commands come out as
  * text.  No thread, no clock, no sleep; time goes on when the story says so.
  *

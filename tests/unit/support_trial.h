@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A gang on a random cluster with every rule, and a slow planner for it: each pod is judged by loops. */
 #ifndef MUSTER_TESTS_SUPPORT_TRIAL_H
 #define MUSTER_TESTS_SUPPORT_TRIAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A world for the frontend's logic: a clock that stands still until told, and a
  * transport whose answers the test writes. */
 #ifndef TESTS_UNIT_SUPPORT_WORLD_H

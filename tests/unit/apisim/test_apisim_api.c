@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What apisim answers, without a socket.  conformance.py compares the same with
  * the real server; here are the things that need no comparison, or that a real
  * server can't be made to do. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* apisim under requests that are almost right: whatever comes, it answers with a
  * status, and what it stores is an object that it can read again. */
 #include "tests/unit/support_apisim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* apisim's JSON tree: cJSON is the oracle of random documents. */
 #include "tests/apisim/json.h"
 #include "tests/unit/support_random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated kubelets on virtual time, and the book they keep. */
 #include "tests/unit/support_apisim.h"
 #include "tests/unit/support_random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities, as kube-apiserver 1.36.3 answered them. */
 #include "tests/apisim/quantity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* apisim's store: versions, history, and lists of the past against a plain copy
  * of it. */
 #include "tests/unit/support_apisim.h"

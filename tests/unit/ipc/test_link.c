@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The handshake of a core with frontends and observers in other processes, and
  * every way in which it is refused. */
 #include "ipc/link.h"

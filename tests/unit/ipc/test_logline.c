@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the log that nothing in them can break. */
 #include "ipc/logline.h"
 

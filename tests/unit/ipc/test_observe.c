@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a ledger that its writer changes, or that makes no sense at all. */
 #include "ipc/observe.h"
 #include "ipc/states.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ring as its two ends see it: whole records in order, wraps, pads, a full
  * ring, and a peer that lies about everything it may write. */
 #include "ipc/ring.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One writer for each segment: what a peer that holds the descriptor can't do. */
 #include "ipc/segment.h"
 

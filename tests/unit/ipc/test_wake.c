@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sleep and wake, between threads and between two processes of which the sleeper
  * maps the bell read-only. */
 #include "ipc/segment.h"

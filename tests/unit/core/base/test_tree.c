@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The winner tree against a plain look at every key. */
 #include "core/base/tree.h"
 

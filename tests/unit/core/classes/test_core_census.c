@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The census against a slow and obvious model: every count is made again by looking at every pod. */
 #include "tests/unit/support_census.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster in which room changes all the time, while pods wait whose kinds are dear to look at. */
 #include "core/step/core.h"
 

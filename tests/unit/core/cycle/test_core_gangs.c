@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the core decides about gangs, as stories; COS-n are the scenarios of
  * coscheduling. */
 #include "tests/unit/support_story.h"

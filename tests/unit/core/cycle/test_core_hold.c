@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A big gang among a stream of small ones: it gets its room in the end, and nothing is
  * kept for one that could never start. */
 #include "tests/unit/support_story.h"

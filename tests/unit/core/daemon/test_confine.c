@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the two daemons give up, tried in a child of its own: a call ends it, is refused, or works. */
 #include "core/daemon/confine.h"
 #include "frontend/daemon/confine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* muster-core's loop and socket, with this test as the frontend: handshakes, epochs,
  * records through the rings, and a frontend that writes nonsense. */
 #include "core/base/log.h"

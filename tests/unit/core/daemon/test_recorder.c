@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings: what is written is read again, whatever ends one leaves it readable, and
  * no damage goes unseen. */
 #include "core/daemon/recorder.h"

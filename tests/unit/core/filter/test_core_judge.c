@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The judgement: random clusters against a slow judge, and kube-scheduler's surprises by
  * hand. */
 #include "tests/unit/support_plain.h"

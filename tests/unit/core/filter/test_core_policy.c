@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WorkloadPolicy in the core, by hand: what random clusters meet too seldom. */
 #include "tests/unit/support_plain.h"
 

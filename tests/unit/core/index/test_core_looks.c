@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes looked at several at once against the same one by one: whole and broken numbers, empty nodes and
  * overfull ones, numbers too large for singles and for doubles, any order of ids, with and without AVX2. */
 #include "core/index/views_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Views against judge(): on random clusters with every rule they name the same best node,
  * also for member after member of a plan that is taken back. */
 #include "tests/unit/support_plain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gangs that have begun: some of their members have a node, and others don't.  Until the rest has room as
  * well, what they have is of no use to anybody. */
 #include "tests/unit/support_story.h"

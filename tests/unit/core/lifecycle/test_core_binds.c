@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a reservation to a bound pod, and everything that can come between. */
 #include "tests/unit/support_story.h"
 

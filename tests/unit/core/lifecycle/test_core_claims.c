@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Room for another scheduler's pods: one ledger, whoever places. */
 #include "tests/unit/support_story.h"
 

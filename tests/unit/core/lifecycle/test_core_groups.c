@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens to a gang when its group's object or its members change, before it starts and after.
  * COS-n, CM-n and BATCH-n are the scenarios of the dialects. */
 #include "tests/unit/support_story.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reservations whose bindings are still to be sent, and what happens to the cluster
  * meanwhile: nothing is sent that leaves a gang in part or a node overdrawn. */
 #include "tests/unit/support_story.h"

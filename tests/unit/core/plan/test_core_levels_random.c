@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gangs with levels on random clusters, against a slow planner that goes by the definition
  * (docs/decisions/020): it takes nodes apart by labels, looks at every domain, and shares members
  * out one domain at a time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans with rules between pods, by hand: who waits, for what, and what lets him in. */
 #include "tests/unit/support_plain.h"
 

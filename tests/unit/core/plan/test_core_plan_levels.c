@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gangs that are kept together in domains of nodes, by hand. */
 #include "tests/unit/support_plain.h"
 

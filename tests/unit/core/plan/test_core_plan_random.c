@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of gangs on random clusters with every rule, against a slow planner: each pod is judged by
  * loops, each member of one kind takes the best node there is, and where muster says that a gang
  * can't start, every way to place it is tried. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who comes first, as stories: groups with a priority of their own, groups that stand behind all
  * others, and how long they do.  CM-n are the scenarios of groups of ConfigMaps, BATCH-n those of
  * annotations. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gangs whose roles have quorums of their own. */
 #include "tests/unit/support_story.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who is looked at when there is more room: the work of a change, in steps. */
 #include "tests/unit/support_story.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core's parts by themselves: arithmetic, the arena of names, the queue, limits. */
 #include "core/base/amount.h"
 #include "core/queue/queue.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of the core fails once while it is told of pods, rules between them, nodes and
  * namespaces: it says so, every sum holds, and the same record again is taken. */
 #include "tests/unit/support_census.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random clusters: the core against a slow and obvious judge, against itself, and
  * against nonsense. */
 #include "tests/unit/support_slow.h"

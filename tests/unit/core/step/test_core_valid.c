@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* core_valid() sees each single thing that is wrong: a value of a sound core is changed, named, and put back. */
 #include "core/lifecycle/state.h"
 #include "tests/unit/support_story.h"

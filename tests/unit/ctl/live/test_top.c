@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What musterctl top draws of a ledger's rows. */
 #include "ctl/live/top.h"
 #include "ipc/states.h"

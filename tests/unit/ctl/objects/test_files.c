@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading objects from files: JSON as it stands, YAML as kubectl reads it, gzip, and
  * a message with the place for everything that is wrong. */
 #include "ctl/objects/files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulate on random clusters, against plain sums: nothing over its allocatable, gangs
  * whole or not at all, nothing waits that would fit, and the order in which objects
  * stand in the file changes nothing. */

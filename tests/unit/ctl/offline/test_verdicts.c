@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From JSON to records, judged by kube-scheduler: over the records alone, a plain
  * look at each node gives the answers that kube-scheduler gave for the objects.
  *

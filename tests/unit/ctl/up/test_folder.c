@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folders that hold the sockets of musterctl up: which are served, and which are left over. */
 #include "ctl/up/folder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a daemon that dies is started again, and which flags go to which daemon. */
 #include "ctl/up/flags.h"
 #include "ctl/up/supervise.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens, CAs and client certificates that are rotated, or broken, while muster runs. */
 #include "frontend/api/credentials.h"
 #include "tests/unit/support_pair.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The transport against a server that a thread plays: above all, whether a request
  * that failed may have reached it. */
 #include "frontend/api/curl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kubeconfigs and service accounts: what is taken, and what is said of bad ones. */
 #include "frontend/api/kubeconfig.h"
 #include "frontend/base/base64.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lease, against an API server that the test plays: who may act, from when and until when. */
 #include "frontend/api/lease.h"
 

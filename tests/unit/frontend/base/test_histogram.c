@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Buckets of fixed bounds: where a value goes, what is read off, how it is written. */
 #include "frontend/base/histogram.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the API server's answer to a fence tells. */
 #include "frontend/bind/fence.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A gang begins only by what its group asks for now: what is read before its first Binding, and
  * what each answer does to those that wait for it. */
 #include "frontend/bind/writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Before the first plan: members that wait while others of their gang have a node are written to, so that no
  * Binding of an earlier instance lands after it. */
 #include "frontend/bind/settle.h"

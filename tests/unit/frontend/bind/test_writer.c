@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every answer to a binding, and that a pod is never refused to the core while one
  * of its bindings may still land. */
 #include "frontend/bind/writer.h"

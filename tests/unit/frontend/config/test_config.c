@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration file: what it sets, and what is said of one that is wrong. */
 #include "frontend/api/label_selector.h"
 #include "frontend/config/config.h"

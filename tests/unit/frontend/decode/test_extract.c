@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The extractor against a slow one over cJSON's tree, and the effective request
  * by hand. */
 #include "frontend/decode/extract.h"

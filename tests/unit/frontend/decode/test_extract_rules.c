@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the extractor reads of rules between pods, of ports and images, and of the kinds that
  * pods refer to; and what it refuses, as the API server does. */
 #include "frontend/decode/extract.h"

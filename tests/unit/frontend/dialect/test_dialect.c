@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which group a pod's marks name. */
 #include "frontend/decode/extract.h"
 #include "frontend/dialect/dialect.h"

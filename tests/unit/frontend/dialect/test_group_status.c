@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the status of a group's object is to be: by phases of its pods, in each API. */
 #include "frontend/dialect/group_status.h"
 

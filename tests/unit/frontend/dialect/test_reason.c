@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reasons as kube-scheduler words them, with the numbers of a gang behind. */
 #include "frontend/dialect/reason.h"
 

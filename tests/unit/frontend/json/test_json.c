@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scanner against cJSON on good documents, and on broken ones: whatever it
  * takes, cJSON takes too, and it never reads past the end. */
 #include "frontend/json/json.h"

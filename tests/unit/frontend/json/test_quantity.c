@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities against what Kubernetes makes of them, and random ones against
  * arithmetic on decimal digits by hand. */
 #include "frontend/json/quantity.h"

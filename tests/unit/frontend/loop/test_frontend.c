@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop between watch and binding, with a core and an API server that the test
  * plays. */
 #include "frontend/loop/frontend.h"

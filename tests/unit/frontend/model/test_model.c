@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model, told in stories: objects in, and what the core hears of them. */
 #include "frontend/model/model_impl.h"
 

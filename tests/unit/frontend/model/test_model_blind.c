@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bound pods that can't be counted: the core may not see room on their node. */
 #include "frontend/model/model_impl.h"
 

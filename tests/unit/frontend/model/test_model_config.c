@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the configuration makes of the model: dialects and policies that are off, and timeouts
  * of groups that name none. */
 #include "frontend/dialect/dialect.h"

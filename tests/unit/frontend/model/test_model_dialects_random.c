@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pods with marks of several dialects and the objects of these come, change and go at random, the ring
  * is small, cores die; whenever all is sent, each gang is what objects and members say. */
 #include "frontend/model/model_impl.h"

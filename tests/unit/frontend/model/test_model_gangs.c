@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How groups of every dialect become gangs: objects that come before or after their pods, groups
  * that only their pods describe, members that disagree. */
 #include "frontend/model/model_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of the model fails once: the call says so, nothing is broken,
  * and the same call again does what it would have done. */
 #include "frontend/model/model_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WorkloadPolicies in the model: what of them stands in the shapes of pods that wait, and whom they
  * refuse. */
 #include "tests/unit/support_random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects come, change and go at random, the ring is small, cores die; whenever
  * all is sent, what the core was told is what the objects say. */
 #include "core/shm/records.h"

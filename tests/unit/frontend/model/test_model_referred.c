@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects that pods and nodes refer to have a limit of their own: what is above it is named,
  * counted and left out, what is there stays, and there is room again when one goes. */
 #include "frontend/model/model_impl.h"

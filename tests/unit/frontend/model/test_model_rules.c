@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What pods ask of nodes and of each other, and what they refer to: objects in, and the
  * shapes, pods, nodes and namespaces that the core is told of. */
 #include "tests/unit/support_rules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placement rules of many parts: bounded where they are read, one pass where they are
  * judged. */
 #include "core/cluster/nodes.h"

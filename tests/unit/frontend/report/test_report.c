@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions and Events: what is written, what is spared, and in what order. */
 #include "frontend/report/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The status of groups' objects and their Events: written once for each change, and
  * what happens when the server does not take it. */
 #include "frontend/report/report.h"

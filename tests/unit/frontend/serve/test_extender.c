@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The extender: kube-scheduler's requests as text, and what the loop makes of them, with a core
  * that the test plays. */
 #include "frontend/serve/extender.h"

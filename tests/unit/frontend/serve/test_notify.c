@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The service manager's side is a datagram socket of the test's own. */
 #include "frontend/serve/notify.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /state.json of ledgers that no cluster would make. */
 #include "frontend/serve/state.h"
 

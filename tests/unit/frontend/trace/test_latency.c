@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The way of a pod, told mark by mark: what is counted where, and that nothing is followed for ever. */
 #include "frontend/trace/latency.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Claims, volumes and classes joined into what a pod asks of nodes. */
 #include "frontend/decode/extract.h"
 #include "frontend/volume/volume.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Volumes as kube-scheduler judged them: the store's joins, looked at by plain loops
  * over the objects of each cluster, give its reasons. */
 #include "frontend/decode/extract.h"

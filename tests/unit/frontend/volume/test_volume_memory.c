@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of the store of volumes fails once: the call says so, and the same
  * call again does what it would have done. */
 #include "frontend/decode/extract.h"

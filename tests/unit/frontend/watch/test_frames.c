@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects cut out of a stream, wherever it is cut. */
 #include "frontend/watch/frames.h"
 

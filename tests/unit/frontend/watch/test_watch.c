@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A collection kept equal to the API server's, through every way in which a list
  * or a watch ends. */
 #include "frontend/watch/watch.h"
