@@ -92,8 +92,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples, size_t n,
-               bool higher_is_better, double goal)
+void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples,
+               size_t n, bool higher_is_better, double goal)
 {
 	size_t tail = n * 99 / 100;
 	struct bench_row *row;
@@ -149,7 +149,8 @@ static double median_of(double *values, size_t n)
 }
 
 /* Row i of every run into one. */
-static void merge_row(struct bench_report *out, const struct bench_report *runs, unsigned n, size_t i)
+static void merge_row(struct bench_report *out, const struct bench_report *runs, unsigned n,
+                      size_t i)
 {
 	double medians[RUNS_MOST], tails[RUNS_MOST], goals[RUNS_MOST];
 	struct bench_row *row = &out->rows[i];
@@ -169,7 +170,8 @@ static void merge_row(struct bench_report *out, const struct bench_report *runs,
 	row->goal = median_of(goals, n);
 }
 
-bool bench_repeat(struct bench_report *out, bool (*run)(struct bench_report *, const struct bench_options *),
+bool bench_repeat(struct bench_report *out,
+                  bool (*run)(struct bench_report *, const struct bench_options *),
                   const struct bench_options *options, unsigned n)
 {
 	struct bench_report *runs = calloc(n, sizeof(*runs));
@@ -254,13 +256,14 @@ void bench_print(const struct bench_report *r, bool json)
 		print_json(r, cpu);
 		return;
 	}
-	printf("%s: %s, load %.2f, stall floor p99.9 %.1f us, runs %u\n", r->bench, cpu, r->load1, r->stall_us_p999,
-	       r->runs);
+	printf("%s: %s, load %.2f, stall floor p99.9 %.1f us, runs %u\n", r->bench, cpu, r->load1,
+	       r->stall_us_p999, r->runs);
 	printf("  %-28s %6s %13s %13s %13s %13s\n", "row", "unit", "best", "median", "p99", "goal");
 	for (size_t i = 0; i < r->rows_n; i++) {
 		const struct bench_row *row = &r->rows[i];
 
-		printf("  %-28s %6s %13.3f %13.3f %13.3f ", row->name, row->unit, row->best, row->median, row->p99);
+		printf("  %-28s %6s %13.3f %13.3f %13.3f ", row->name, row->unit, row->best, row->median,
+		       row->p99);
 		if (row->goal > 0)
 			printf("%13.3f\n", row->goal);
 		else

@@ -53,8 +53,8 @@ void bench_unpin(void);
 
 /* Add a row from n samples (sorted in place).  `higher_is_better`: best is the
  * largest and p99 the value that 99 % reach. */
-void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples, size_t n,
-               bool higher_is_better, double goal);
+void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples,
+               size_t n, bool higher_is_better, double goal);
 
 /* A row with one sample. */
 void bench_add_one(struct bench_report *report, const char *name, const char *unit, double value,
@@ -65,7 +65,8 @@ void bench_add_one(struct bench_report *report, const char *name, const char *un
 double bench_stall_us_p999(void);
 
 /* Run it that many times over and fill the report.  False when it can't run. */
-bool bench_repeat(struct bench_report *report, bool (*run)(struct bench_report *, const struct bench_options *),
+bool bench_repeat(struct bench_report *report,
+                  bool (*run)(struct bench_report *, const struct bench_options *),
                   const struct bench_options *options, unsigned runs);
 
 void bench_print(const struct bench_report *report, bool json);

@@ -228,7 +228,8 @@ uint16_t child_port(void)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	uint16_t port = 0;
 
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 && getsockname(fd, (struct sockaddr *)&a, &bytes) == 0)
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 &&
+	    getsockname(fd, (struct sockaddr *)&a, &bytes) == 0)
 		port = ntohs(a.sin_port);
 	if (fd >= 0)
 		close(fd);

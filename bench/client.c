@@ -61,10 +61,14 @@ struct client *client_new(const char *kubeconfig)
 		free(c);
 		return NULL;
 	}
-	c->env = (struct env){ .monotonic_ns = now_ns, .wall_ns = now_ns, .random = no_random, .log = say };
-	config = (struct curl_config){ .access = &c->access, .env = &c->env,
-		                       .lane_max = { [HTTP_WATCH] = 1, [HTTP_BIND] = 1, [HTTP_REPORT] = 1,
-		                                     [HTTP_CALL] = CLIENT_AT_ONCE } };
+	c->env =
+		(struct env){ .monotonic_ns = now_ns, .wall_ns = now_ns, .random = no_random, .log = say };
+	config = (struct curl_config){ .access = &c->access,
+		                           .env = &c->env,
+		                           .lane_max = { [HTTP_WATCH] = 1,
+		                                         [HTTP_BIND] = 1,
+		                                         [HTTP_REPORT] = 1,
+		                                         [HTTP_CALL] = CLIENT_AT_ONCE } };
 	c->curl = curl_transport_new(&config, &error);
 	if (!c->curl) {
 		fprintf(stderr, "muster-bench: %s\n", error);
@@ -103,9 +107,13 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 
 static bool start(struct client *c, const char *method, const char *path, const char *body)
 {
-	struct http_request request = { .method = method, .path = path, .body = body,
-		                        .content_type = body ? "application/json" : NULL,
-		                        .body_bytes = body ? strlen(body) : 0, .lane = HTTP_CALL, .timeout_ms = TIMEOUT_MS };
+	struct http_request request = { .method = method,
+		                            .path = path,
+		                            .body = body,
+		                            .content_type = body ? "application/json" : NULL,
+		                            .body_bytes = body ? strlen(body) : 0,
+		                            .lane = HTTP_CALL,
+		                            .timeout_ms = TIMEOUT_MS };
 	struct http_handler handler = { .done = on_done, .context = c };
 
 	if (!c->io->ops->start(c->io, &request, &handler))
@@ -121,7 +129,8 @@ static void poll_once(struct client *c, uint32_t ms)
 	curl_transport_poll(c->curl, ms, -1, &extra);
 }
 
-bool client_row(struct client *c, const char *method, uint32_t n, client_make_fn make, void *context)
+bool client_row(struct client *c, const char *method, uint32_t n, client_make_fn make,
+                void *context)
 {
 	char path[512] = "";
 
@@ -140,8 +149,8 @@ bool client_row(struct client *c, const char *method, uint32_t n, client_make_fn
 		poll_once(c, 100);
 	}
 	if (c->failed)
-		fprintf(stderr, "muster-bench: %s %s or one shortly before: %d %.300s\n", method, path, c->status,
-		        c->said ? c->said : "");
+		fprintf(stderr, "muster-bench: %s %s or one shortly before: %d %.300s\n", method, path,
+		        c->status, c->said ? c->said : "");
 	return !c->failed;
 }
 
@@ -195,7 +204,8 @@ static bool on_watch_data(void *context, int status, const char *bytes, size_t n
 	return status == 200;
 }
 
-static void on_watch_done(void *context, const struct http_answer *answer, const char *body, size_t bytes)
+static void on_watch_done(void *context, const struct http_answer *answer, const char *body,
+                          size_t bytes)
 {
 	struct client *c = context;
 
@@ -213,7 +223,8 @@ bool client_watch(struct client *c, const char *namespace)
 		c->io->ops->cancel(c->io, c->watch);
 	c->seen = (struct client_seen){ .open = true };
 	c->line_bytes = 0;
-	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?watch=1&fieldSelector=spec.nodeName%%21%%3D", namespace);
+	snprintf(path, sizeof(path),
+	         "/api/v1/namespaces/%s/pods?watch=1&fieldSelector=spec.nodeName%%21%%3D", namespace);
 	request.path = path;
 	c->watch = c->io->ops->start(c->io, &request, &handler);
 	/* What was bound before it stands is told first, so nothing is missed. */

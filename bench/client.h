@@ -24,7 +24,8 @@ void client_free(struct client *c);
 
 /* n requests, CLIENT_AT_ONCE of them at once, until all are answered.  False and a
  * message at the first answer that is no success. */
-bool client_row(struct client *c, const char *method, uint32_t n, client_make_fn make, void *context);
+bool client_row(struct client *c, const char *method, uint32_t n, client_make_fn make,
+                void *context);
 
 /* One request; `body` may be NULL and is not freed.  The status, 0: no answer. */
 int client_one(struct client *c, const char *method, const char *path, const char *body);
@@ -43,7 +44,8 @@ struct client_seen {
 bool client_watch(struct client *c, const char *namespace);
 const struct client_seen *client_seen(const struct client *c);
 
-/* Let things happen until n pods are bound; false when none was for that time, or the watch was closed. */
+/* Let things happen until n pods are bound; false when none was for that time, or the watch was
+ * closed. */
 bool client_wait(struct client *c, uint32_t n, uint32_t seconds);
 
 /* Let things happen for so long. */

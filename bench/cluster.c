@@ -23,7 +23,8 @@ static pod_id pod_begin(struct cluster *c, gang_id gang, uint32_t shape)
 		fprintf(stderr, "muster-bench: more than %u pods at once\n", c->pods_limit);
 		exit(1);
 	}
-	c->pods[pod] = (struct cluster_told){ .generation = ++c->generation, .gang = gang, .shape = shape };
+	c->pods[pod] =
+		(struct cluster_told){ .generation = ++c->generation, .gang = gang, .shape = shape };
 	return pod;
 }
 
@@ -39,22 +40,30 @@ pod_id cluster_pod_labelled(struct cluster *c, uint32_t shape, uint32_t labels)
 {
 	pod_id pod = pod_begin(c, ID_NONE, shape);
 
-	tell_pod(c, &(struct pod_spec){ .pod = pod, .gang = ID_NONE, .shape = shape, .node = pod % c->nodes,
-	                                  .foreign = true, .labels = labels });
+	tell_pod(c, &(struct pod_spec){ .pod = pod,
+	                                .gang = ID_NONE,
+	                                .shape = shape,
+	                                .node = pod % c->nodes,
+	                                .foreign = true,
+	                                .labels = labels });
 	return pod;
 }
 
 void cluster_bound(struct cluster *c, const struct cluster_bind *bind)
 {
 	const struct cluster_told *told = &c->pods[bind->pod];
-	struct result r = { .pod = bind->pod, .generation = bind->pod_generation, .node = bind->node,
-		            .attempt = bind->attempt };
+	struct result r = { .pod = bind->pod,
+		                .generation = bind->pod_generation,
+		                .node = bind->node,
+		                .attempt = bind->attempt };
 	struct builder b;
 
 	builder_begin(&b, RESULT_BOUND, c->time_ns);
 	builder_add(&b, &r, sizeof(r));
 	tell(c, &b);
-	tell_pod(c, &(struct pod_spec){ .pod = bind->pod, .gang = told->gang, .shape = told->shape, .node = bind->node });
+	tell_pod(c,
+	         &(struct pod_spec){
+				 .pod = bind->pod, .gang = told->gang, .shape = told->shape, .node = bind->node });
 }
 
 void cluster_pod_end(struct cluster *c, pod_id pod)
@@ -91,7 +100,8 @@ void cluster_node(struct cluster *c, node_id node, bool more)
 	tell_node(c, node, more ? 8 * GIB : 0);
 }
 
-/* After so many records at most the core's loop shows what they changed; other feeds have a loop of their own. */
+/* After so many records at most the core's loop shows what they changed; other feeds have a loop of
+ * their own. */
 #define SHOWN_AFTER 256u
 
 static void show(struct cluster *c)
@@ -104,7 +114,9 @@ static void show(struct cluster *c)
 void cluster_decide(struct cluster *c)
 {
 	while (core_wants_plan(c->core)) {
-		const struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = 1, .time_ns = c->time_ns };
+		const struct record r = {
+			.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = 1, .time_ns = c->time_ns
+		};
 
 		c->time_ns += 1000;
 		if (!c->feed(c, &r))
@@ -163,9 +175,11 @@ void cluster_command(struct cluster *c, enum record_kind kind, const void *body)
 	if (kind == CMD_BIND) {
 		const struct cmd_bind *b = body;
 
-		c->bind[c->binds++ % CLUSTER_BINDS] = (struct cluster_bind){ .pod = b->pod, .node = b->node,
-			                                                     .pod_generation = b->pod_generation,
-			                                                     .attempt = b->attempt };
+		c->bind[c->binds++ % CLUSTER_BINDS] =
+			(struct cluster_bind){ .pod = b->pod,
+			                       .node = b->node,
+			                       .pod_generation = b->pod_generation,
+			                       .attempt = b->attempt };
 	} else if (kind == CMD_REASON) {
 		c->reasons++;
 	}
@@ -202,14 +216,20 @@ static bool feed_core(struct cluster *c, const struct record *r)
 
 	if (rc == 0)
 		return true;
-	fprintf(stderr, "muster-bench: record kind %u: %s: %s\n", r->kind, strerror(-rc), core_fault(c->core));
+	fprintf(stderr, "muster-bench: record kind %u: %s: %s\n", r->kind, strerror(-rc),
+	        core_fault(c->core));
 	return false;
 }
 
 struct limits cluster_limits(const struct cluster_setup *s)
 {
-	return (struct limits){ .nodes = s->nodes, .pods = s->pods_more + (s->bare ? 1 : 2 * s->nodes), .gangs = GANGS,
-		                .shapes = 128, .names = SPARE_NAMES, .resources = s->resources ? s->resources : 8,
+	return (
+		struct limits){ .nodes = s->nodes,
+		                .pods = s->pods_more + (s->bare ? 1 : 2 * s->nodes),
+		                .gangs = GANGS,
+		                .shapes = 128,
+		                .names = SPARE_NAMES,
+		                .resources = s->resources ? s->resources : 8,
 		                .name_bytes = (uint64_t)s->nodes * 64 + (1u << 20),
 		                /* muster-core's default, and more where commands are taken in one go. */
 		                .command_ring_bytes = s->bare ? 1u << 20 : 1u << 22 };
@@ -221,11 +241,14 @@ static void half_fill(struct cluster *c)
 	for (uint32_t node = 0; node < c->nodes; node++) {
 		uint32_t type = node % CLUSTER_TYPES, mixed = node * 2654435761u >> 16;
 		uint32_t shapes[2] = { SHAPE_FILL + type * CLUSTER_FILLS + mixed % CLUSTER_FILLS,
-			               SHAPE_MIX + mixed / CLUSTER_FILLS % CLUSTER_MIX };
+			                   SHAPE_MIX + mixed / CLUSTER_FILLS % CLUSTER_MIX };
 
 		for (int i = 0; i < 2; i++)
-			tell_pod(c, &(struct pod_spec){ .pod = pod_begin(c, ID_NONE, shapes[i]), .gang = ID_NONE, .shape = shapes[i],
-			                                  .node = node, .foreign = true });
+			tell_pod(c, &(struct pod_spec){ .pod = pod_begin(c, ID_NONE, shapes[i]),
+			                                .gang = ID_NONE,
+			                                .shape = shapes[i],
+			                                .node = node,
+			                                .foreign = true });
 	}
 }
 
@@ -248,7 +271,8 @@ static void fill(struct cluster *c, bool bare)
 
 static bool no_room(struct cluster *c, const char *what)
 {
-	fprintf(stderr, "muster-bench: no memory for %u nodes%s%s\n", c->nodes, what ? ": " : "", what ? what : "");
+	fprintf(stderr, "muster-bench: no memory for %u nodes%s%s\n", c->nodes, what ? ": " : "",
+	        what ? what : "");
 	cluster_free(c);
 	return false;
 }
@@ -256,8 +280,12 @@ static bool no_room(struct cluster *c, const char *what)
 static bool core_init(struct cluster *c)
 {
 	/* As muster-core has it by default. */
-	struct core_config config = { .limits = c->limits, .emit = emit, .make = make, .context = c, .clock_ns = clock_ns,
-		                      .hold_after_ns = UINT64_C(60000000000) };
+	struct core_config config = { .limits = c->limits,
+		                          .emit = emit,
+		                          .make = make,
+		                          .context = c,
+		                          .clock_ns = clock_ns,
+		                          .hold_after_ns = UINT64_C(60000000000) };
 	const char *what = NULL;
 	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
 	unsigned char *ring;
@@ -271,15 +299,21 @@ static bool core_init(struct cluster *c)
 	if (!c->core || !c->buffer)
 		return no_room(c, what);
 	ring = (unsigned char *)c->ledger + c->ledger->command_ring.offset;
-	ring_writer_init(&c->commands, ring, c->limits.command_ring_bytes, &c->ledger->command_tail, &c->taken_head, 1);
-	ring_reader_init(&c->taken, ring, c->limits.command_ring_bytes, &c->ledger->command_tail, &c->taken_head, 1);
+	ring_writer_init(&c->commands, ring, c->limits.command_ring_bytes, &c->ledger->command_tail,
+	                 &c->taken_head, 1);
+	ring_reader_init(&c->taken, ring, c->limits.command_ring_bytes, &c->ledger->command_tail,
+	                 &c->taken_head, 1);
 	return true;
 }
 
 bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
 {
-	*c = (struct cluster){ .limits = cluster_limits(setup), .nodes = setup->nodes, .racks = setup->racks, .feed = setup->feed,
-		               .feed_context = setup->feed_context, .time_ns = 1 };
+	*c = (struct cluster){ .limits = cluster_limits(setup),
+		                   .nodes = setup->nodes,
+		                   .racks = setup->racks,
+		                   .feed = setup->feed,
+		                   .feed_context = setup->feed_context,
+		                   .time_ns = 1 };
 	c->pods_limit = c->limits.pods;
 	c->free_pods = malloc(c->pods_limit * sizeof(*c->free_pods));
 	c->pods = malloc(c->pods_limit * sizeof(*c->pods));

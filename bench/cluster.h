@@ -36,7 +36,7 @@ struct cluster_told {
 };
 
 struct cluster {
-	struct core *core; /* NULL: records go elsewhere */
+	struct core *core;      /* NULL: records go elsewhere */
 	struct segment segment; /* as muster-core has it */
 	struct ledger *ledger;
 	struct limits limits;
@@ -45,8 +45,8 @@ struct cluster {
 	uint32_t nodes;
 	bool racks;
 	uint32_t pods_limit;
-	uint32_t next_pod;    /* never used ids start here */
-	uint32_t *free_pods;  /* used ones that are free again */
+	uint32_t next_pod;   /* never used ids start here */
+	uint32_t *free_pods; /* used ones that are free again */
 	uint32_t free_n;
 	struct cluster_told *pods; /* by id */
 	uint32_t generation;
@@ -57,7 +57,7 @@ struct cluster {
 	struct ring_reader taken;
 	_Atomic uint64_t taken_head;
 	unsigned char *buffer; /* for one command */
-	uint64_t binds; /* commands taken; the last are in bind[] */
+	uint64_t binds;        /* commands taken; the last are in bind[] */
 	uint64_t reasons;
 	struct cluster_bind *bind;
 	unsigned char *batch; /* records that wait for cluster_run() */
@@ -79,13 +79,13 @@ enum {
 enum cluster_shape {
 	SHAPE_CPU,
 	SHAPE_GPU,
-	SHAPE_ZONE,     /* one zone by a selector */
-	SHAPE_TOLERANT, /* tolerates the taint */
-	SHAPE_RARE,     /* the rare pool alone: room for few */
-	SHAPE_ANTI,     /* no two of it on one node */
-	SHAPE_SPREAD,   /* as many in each zone, skew 1 */
-	SHAPE_NEW,      /* another one after each cluster_new_shape() */
-	SHAPE_MIX,      /* CLUSTER_MIX ordinary ones of different sizes */
+	SHAPE_ZONE,                          /* one zone by a selector */
+	SHAPE_TOLERANT,                      /* tolerates the taint */
+	SHAPE_RARE,                          /* the rare pool alone: room for few */
+	SHAPE_ANTI,                          /* no two of it on one node */
+	SHAPE_SPREAD,                        /* as many in each zone, skew 1 */
+	SHAPE_NEW,                           /* another one after each cluster_new_shape() */
+	SHAPE_MIX,                           /* CLUSTER_MIX ordinary ones of different sizes */
 	SHAPE_BIG = SHAPE_MIX + CLUSTER_MIX, /* that few nodes have room for */
 	SHAPE_FILL = SHAPE_BIG + CLUSTER_BIG,
 	SHAPES_N = SHAPE_FILL + CLUSTER_TYPES * CLUSTER_FILLS,
@@ -93,10 +93,10 @@ enum cluster_shape {
 
 struct cluster_setup {
 	uint32_t nodes;
-	uint32_t pods_more;  /* beside the two foreign ones on each node */
-	uint32_t resources;  /* columns; 0: 8 */
-	bool bare;           /* no foreign pods */
-	bool racks;          /* nodes have labels of their block and rack, and gangs are kept together there */
+	uint32_t pods_more; /* beside the two foreign ones on each node */
+	uint32_t resources; /* columns; 0: 8 */
+	bool bare;          /* no foreign pods */
+	bool racks; /* nodes have labels of their block and rack, and gangs are kept together there */
 	/* NULL: a core of its own, in this thread. */
 	cluster_feed_fn feed;
 	void *feed_context;

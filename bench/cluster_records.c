@@ -8,8 +8,26 @@
 #define GIB (INT64_C(1) << 30)
 
 /* Numbers of label keys and of values, as the frontend would choose them. */
-enum { KEY_NODE_NAME = LABEL_KEY_NODE_NAME, KEY_HOSTNAME, KEY_ZONE, KEY_POOL, KEY_APP, KEY_OWN, KEY_BLOCK, KEY_RACK, KEY_DEDICATED = 90 };
-enum { VALUE_ZONES = 10, VALUE_RARE = 20, VALUE_COMMON, VALUE_ANTI, VALUE_SPREAD, VALUE_NAMESPACE, VALUE_FREE = 1000 };
+enum {
+	KEY_NODE_NAME = LABEL_KEY_NODE_NAME,
+	KEY_HOSTNAME,
+	KEY_ZONE,
+	KEY_POOL,
+	KEY_APP,
+	KEY_OWN,
+	KEY_BLOCK,
+	KEY_RACK,
+	KEY_DEDICATED = 90
+};
+enum {
+	VALUE_ZONES = 10,
+	VALUE_RARE = 20,
+	VALUE_COMMON,
+	VALUE_ANTI,
+	VALUE_SPREAD,
+	VALUE_NAMESPACE,
+	VALUE_FREE = 1000
+};
 enum { RESOURCE_GPU = RESOURCE_EXTENDED };
 enum { RARE_EVERY = 500, PODS_IN_A_SECOND = 1000 };
 
@@ -48,7 +66,9 @@ struct shape_spec shape_spec(const struct cluster *c, uint32_t shape)
 	if (shape < SHAPE_BIG) {
 		i = shape - SHAPE_MIX;
 		return (struct shape_spec){ 250 * (i + 1), (i * 7 % CLUSTER_MIX + 1) * GIB / 2, i % 8 == 7,
-			                    i % 4 == 3 ? RULE_TOLERANT : i % 4 == 2 ? RULE_ZONE : 0 };
+			                        i % 4 == 3   ? RULE_TOLERANT
+			                        : i % 4 == 2 ? RULE_ZONE
+			                                     : 0 };
 	}
 	if (shape < SHAPE_FILL) {
 		i = shape - SHAPE_BIG;
@@ -133,18 +153,31 @@ void tell_node(struct cluster *c, uint32_t node, int64_t more_memory)
 	struct label labels[] = {
 		{ .key = KEY_NODE_NAME, .value = VALUE_FREE + node, .number = LABEL_NOT_A_NUMBER },
 		{ .key = KEY_HOSTNAME, .value = VALUE_FREE + node, .number = LABEL_NOT_A_NUMBER },
-		{ .key = KEY_ZONE, .value = VALUE_ZONES + node / CLUSTER_TYPES % CLUSTER_ZONES,
+		{ .key = KEY_ZONE,
+		  .value = VALUE_ZONES + node / CLUSTER_TYPES % CLUSTER_ZONES,
 		  .number = LABEL_NOT_A_NUMBER },
-		{ .key = KEY_POOL, .value = node % RARE_EVERY == 1 ? VALUE_RARE : VALUE_COMMON,
+		{ .key = KEY_POOL,
+		  .value = node % RARE_EVERY == 1 ? VALUE_RARE : VALUE_COMMON,
 		  .number = LABEL_NOT_A_NUMBER },
-		{ .key = KEY_BLOCK, .value = VALUE_FREE + node / CLUSTER_BLOCK, .number = LABEL_NOT_A_NUMBER },
-		{ .key = KEY_RACK, .value = VALUE_FREE + node / CLUSTER_RACK, .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_BLOCK,
+		  .value = VALUE_FREE + node / CLUSTER_BLOCK,
+		  .number = LABEL_NOT_A_NUMBER },
+		{ .key = KEY_RACK,
+		  .value = VALUE_FREE + node / CLUSTER_RACK,
+		  .number = LABEL_NOT_A_NUMBER },
 	};
-	struct taint taint = { .key = KEY_DEDICATED, .effect = EFFECT_NO_SCHEDULE, .name = c->limits.resources };
+	struct taint taint = { .key = KEY_DEDICATED,
+		                   .effect = EFFECT_NO_SCHEDULE,
+		                   .name = c->limits.resources };
 	char name[32];
 	int name_bytes = snprintf(name, sizeof(name), "node-%07u", node);
-	struct event_node e = { .node = node, .generation = 1, .flags = NODE_PRESENT, .name_bytes = (uint32_t)name_bytes,
-		                .amounts_n = 5, .labels_n = c->racks ? 6 : 4, .taints_n = t->tainted };
+	struct event_node e = { .node = node,
+		                    .generation = 1,
+		                    .flags = NODE_PRESENT,
+		                    .name_bytes = (uint32_t)name_bytes,
+		                    .amounts_n = 5,
+		                    .labels_n = c->racks ? 6 : 4,
+		                    .taints_n = t->tainted };
 	struct builder b;
 
 	begin(&b, c, EVENT_NODE);
@@ -172,7 +205,8 @@ static void shape_rules(struct shape_parts *p, uint32_t rules)
 {
 	if (rules & (RULE_ZONE | RULE_RARE)) {
 		p->requirements[p->e.requirements_n++] = (struct requirement){
-			.op = REQUIRE_IN, .key = rules & RULE_ZONE ? KEY_ZONE : KEY_POOL, .values_n = 1 };
+			.op = REQUIRE_IN, .key = rules & RULE_ZONE ? KEY_ZONE : KEY_POOL, .values_n = 1
+		};
 		p->values[p->e.values_n++] = rules & RULE_ZONE ? VALUE_ZONES + 1 : VALUE_RARE;
 	}
 	if (rules & RULE_TOLERANT)
@@ -183,20 +217,27 @@ static void shape_rules(struct shape_parts *p, uint32_t rules)
 	p->values[0] = rules & RULE_ANTI ? VALUE_ANTI : VALUE_SPREAD;
 	p->values[1] = VALUE_NAMESPACE;
 	p->e.values_n = 2;
-	p->clauses[p->e.clauses_n++] = (struct requirement){ .op = REQUIRE_IN, .key = KEY_APP, .values_n = 1 };
+	p->clauses[p->e.clauses_n++] =
+		(struct requirement){ .op = REQUIRE_IN, .key = KEY_APP, .values_n = 1 };
 	if (rules & RULE_ANTI)
-		p->terms[p->e.pod_terms_n++] = (struct pod_term){ .kind = POD_TERM_ANTI_AFFINITY, .topology = KEY_HOSTNAME,
-			                                          .namespaces = { .first = 1, .n = 1 },
-			                                          .clauses = { .n = 1 } };
+		p->terms[p->e.pod_terms_n++] = (struct pod_term){ .kind = POD_TERM_ANTI_AFFINITY,
+			                                              .topology = KEY_HOSTNAME,
+			                                              .namespaces = { .first = 1, .n = 1 },
+			                                              .clauses = { .n = 1 } };
 	else
-		p->spreads[p->e.spreads_n++] = (struct spread){ .topology = KEY_ZONE, .flags = SPREAD_HARD, .max_skew = 1,
-			                                        .min_domains = 1, .clauses = { .n = 1 } };
+		p->spreads[p->e.spreads_n++] = (struct spread){ .topology = KEY_ZONE,
+			                                            .flags = SPREAD_HARD,
+			                                            .max_skew = 1,
+			                                            .min_domains = 1,
+			                                            .clauses = { .n = 1 } };
 }
 
 void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 {
 	struct shape_parts p = {
-		.e = { .shape = shape, .amounts_n = s->gpus ? 4 : 3, .scored_cpu_milli = s->cpu_milli,
+		.e = { .shape = shape,
+		       .amounts_n = s->gpus ? 4 : 3,
+		       .scored_cpu_milli = s->cpu_milli,
 		       .scored_memory_bytes = s->memory_bytes,
 		       .namespace = s->rules & RULE_SPREAD ? VALUE_NAMESPACE : ID_NONE },
 		.amounts = { { .resource = RESOURCE_CPU, .value = s->cpu_milli },
@@ -219,8 +260,8 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 	tell(c, &b);
 }
 
-/* As a Job's controller has them made: many in one second, by whole seconds as the API tells them, and in another order than
- * that of their names.  The same each time a pod is told. */
+/* As a Job's controller has them made: many in one second, by whole seconds as the API tells them,
+ * and in another order than that of their names.  The same each time a pod is told. */
 static int pod_name(char name[32], uint32_t generation)
 {
 	static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -240,19 +281,27 @@ static uint64_t pod_created_ns(uint32_t generation)
 void tell_pod(struct cluster *c, const struct pod_spec *s)
 {
 	static const uint32_t apps[] = { [SHAPE_ANTI] = VALUE_ANTI, [SHAPE_SPREAD] = VALUE_SPREAD };
-	uint32_t app = s->shape <= SHAPE_SPREAD && apps[s->shape] ? apps[s->shape] : VALUE_FREE + s->shape;
+	uint32_t app =
+		s->shape <= SHAPE_SPREAD && apps[s->shape] ? apps[s->shape] : VALUE_FREE + s->shape;
 	struct pod_label labels[16] = { { .key = KEY_APP, .value = app } };
 	char name[32];
 	int name_bytes = pod_name(name, c->pods[s->pod].generation);
-	struct event_pod e = { .pod = s->pod, .generation = c->pods[s->pod].generation, .flags = s->foreign ? 0 : POD_OURS,
-		               .gang = s->gang, .shape = s->shape, .node = s->node, .name_bytes = (uint32_t)name_bytes,
-		               .labels_n = 1, .namespace = VALUE_NAMESPACE,
-		               .created_ns = pod_created_ns(c->pods[s->pod].generation),
-		               .uid = { s->pod, c->pods[s->pod].generation } };
+	struct event_pod e = { .pod = s->pod,
+		                   .generation = c->pods[s->pod].generation,
+		                   .flags = s->foreign ? 0 : POD_OURS,
+		                   .gang = s->gang,
+		                   .shape = s->shape,
+		                   .node = s->node,
+		                   .name_bytes = (uint32_t)name_bytes,
+		                   .labels_n = 1,
+		                   .namespace = VALUE_NAMESPACE,
+		                   .created_ns = pod_created_ns(c->pods[s->pod].generation),
+		                   .uid = { s->pod, c->pods[s->pod].generation } };
 	struct builder b;
 
 	for (; e.labels_n <= s->labels && e.labels_n < 16; e.labels_n++)
-		labels[e.labels_n] = (struct pod_label){ .key = KEY_OWN + e.labels_n, .value = VALUE_FREE + s->pod };
+		labels[e.labels_n] =
+			(struct pod_label){ .key = KEY_OWN + e.labels_n, .value = VALUE_FREE + s->pod };
 	begin(&b, c, EVENT_POD);
 	builder_add(&b, &e, sizeof(e));
 	builder_add(&b, labels, e.labels_n * sizeof(labels[0]));
@@ -265,8 +314,12 @@ void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum)
 	static const struct gang_level levels[] = { { KEY_BLOCK, LEVEL_REQUIRED }, { KEY_RACK, 0 } };
 	char name[32];
 	int name_bytes = snprintf(name, sizeof(name), "bench/gang-%u", gang);
-	struct event_gang e = { .gang = gang, .generation = c->gang_generations[gang], .quorum = quorum,
-		                .name_bytes = (uint32_t)name_bytes, .created_ns = c->time_ns, .levels_n = c->racks ? 2 : 0 };
+	struct event_gang e = { .gang = gang,
+		                    .generation = c->gang_generations[gang],
+		                    .quorum = quorum,
+		                    .name_bytes = (uint32_t)name_bytes,
+		                    .created_ns = c->time_ns,
+		                    .levels_n = c->racks ? 2 : 0 };
 	struct builder b;
 
 	begin(&b, c, EVENT_GANG);

@@ -16,7 +16,7 @@ struct pod_spec {
 	pod_id pod;
 	gang_id gang;
 	uint32_t shape;
-	node_id node;    /* ID_NONE: pending */
+	node_id node; /* ID_NONE: pending */
 	bool foreign;
 	uint32_t labels; /* of its own */
 };

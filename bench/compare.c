@@ -60,7 +60,8 @@ static bool ground_open(struct ground *g, const struct stage *s)
 		return false;
 	snprintf(g->script, sizeof(g->script), "%s/tests/real/cluster.py", g->tree);
 	if (stat(g->script, &st) < 0) {
-		fprintf(stderr, "muster-bench: compare needs the source tree, and %s is not there\n", g->script);
+		fprintf(stderr, "muster-bench: compare needs the source tree, and %s is not there\n",
+		        g->script);
 		return false;
 	}
 	if (!find_kube(g, s))
@@ -84,7 +85,8 @@ struct figures {
 	double preloaded, gang_s;
 };
 
-static bool contend(struct stage *s, struct contender *c, uint32_t pods, uint32_t gang, struct figures *f)
+static bool contend(struct stage *s, struct contender *c, uint32_t pods, uint32_t gang,
+                    struct figures *f)
 {
 	bool ok = stage_preloaded(s, c, pods, &f->preloaded) && stage_gang(s, c, gang, &f->gang_s);
 
@@ -94,8 +96,8 @@ static bool contend(struct stage *s, struct contender *c, uint32_t pods, uint32_
 	return ok;
 }
 
-static void add(struct bench_report *report, const struct contender *c, const struct figures *f, uint32_t gang,
-                double goal_rate, double goal_s)
+static void add(struct bench_report *report, const struct contender *c, const struct figures *f,
+                uint32_t gang, double goal_rate, double goal_s)
 {
 	char name[64];
 
@@ -105,7 +107,8 @@ static void add(struct bench_report *report, const struct contender *c, const st
 	bench_add_one(report, name, "s", f->gang_s, false, goal_s);
 }
 
-static bool measure(struct bench_report *report, struct stage *s, const struct ground *g, const struct bench_options *o)
+static bool measure(struct bench_report *report, struct stage *s, const struct ground *g,
+                    const struct bench_options *o)
 {
 	const uint32_t pods = o->pods ? o->pods : PODS, gang = o->gang ? o->gang : GANG;
 	struct contender all[] = {
@@ -129,7 +132,8 @@ static bool measure(struct bench_report *report, struct stage *s, const struct g
 		return false;
 	binds = (binds + again) / 2;
 	/* Every node scored takes so long that fewer pods tell as much. */
-	if (!contend(s, &all[1], pods, gang, &f[1]) || !contend(s, &all[2], pods > 200 ? pods / 5 : pods, gang, &f[2]))
+	if (!contend(s, &all[1], pods, gang, &f[1]) ||
+	    !contend(s, &all[2], pods > 200 ? pods / 5 : pods, gang, &f[2]))
 		return false;
 	goal = TIMES_SAMPLED * f[1].preloaded;
 	if (goal < TIMES_EXACT * f[2].preloaded)
@@ -153,7 +157,8 @@ bool bench_compare(struct bench_report *report, const struct bench_options *o)
 	bench_unpin();
 	if (!stage_init(&s))
 		return false;
-	ok = ground_open(&g, &s) && stage_open(&s, g.admin, o->nodes ? o->nodes : NODES) && measure(report, &s, &g, o);
+	ok = ground_open(&g, &s) && stage_open(&s, g.admin, o->nodes ? o->nodes : NODES) &&
+	     measure(report, &s, &g, o);
 	ground_close(&g, &s);
 	stage_free(&s);
 	return ok;

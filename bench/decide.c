@@ -34,7 +34,8 @@ static void samples_add(struct samples *s, double value)
 		s->at[s->n++] = value;
 }
 
-static void samples_end(struct samples *s, struct bench_report *report, const char *name, const char *unit, double goal)
+static void samples_end(struct samples *s, struct bench_report *report, const char *name,
+                        const char *unit, double goal)
 {
 	bench_add(report, name, unit, s->at, s->n, false, goal);
 	free(s->at);
@@ -54,7 +55,8 @@ static bool rule_holds(const struct cluster *c, uint32_t shape, uint32_t n)
 		node_id node = c->bind[(c->binds - 1 - i) % CLUSTER_BINDS].node;
 
 		ok = (shape != SHAPE_ANTI || !seen[node]) &&
-		     (!c->racks || node / CLUSTER_BLOCK == c->bind[(c->binds - 1) % CLUSTER_BINDS].node / CLUSTER_BLOCK);
+		     (!c->racks ||
+		      node / CLUSTER_BLOCK == c->bind[(c->binds - 1) % CLUSTER_BINDS].node / CLUSTER_BLOCK);
 		seen[node] = 1;
 		zones[node / CLUSTER_TYPES % CLUSTER_ZONES]++;
 	}
@@ -79,8 +81,8 @@ static uint64_t gang_once(struct cluster *c, uint32_t members, uint32_t shape, p
 	took = cluster_plan(c);
 	ok = c->binds - binds == members;
 	if (!ok)
-		fprintf(stderr, "muster-bench: the gang got %llu of %u bindings\n", (unsigned long long)(c->binds - binds),
-		        members);
+		fprintf(stderr, "muster-bench: the gang got %llu of %u bindings\n",
+		        (unsigned long long)(c->binds - binds), members);
 	else if (!(ok = rule_holds(c, shape, members)))
 		fprintf(stderr, "muster-bench: the gang was not placed as its rules want it\n");
 	for (uint32_t i = 0; i < members; i++)
@@ -90,8 +92,8 @@ static uint64_t gang_once(struct cluster *c, uint32_t members, uint32_t shape, p
 	return ok ? took : 0;
 }
 
-static bool gang_row(struct bench_report *report, struct cluster *c, uint32_t members, uint32_t shape, const char *rule,
-                     double goal)
+static bool gang_row(struct bench_report *report, struct cluster *c, uint32_t members,
+                     uint32_t shape, const char *rule, double goal)
 {
 	size_t n = c->nodes > 100000 ? 9 : 31;
 	pod_id *pods = malloc(members * sizeof(*pods));
@@ -249,7 +251,8 @@ static bool topology(struct bench_report *report, uint32_t nodes, double goal)
 	struct cluster c;
 	bool ok;
 
-	if (!cluster_init(&c, &(struct cluster_setup){ .nodes = nodes, .pods_more = 5000, .racks = true }))
+	if (!cluster_init(&c,
+	                  &(struct cluster_setup){ .nodes = nodes, .pods_more = 5000, .racks = true }))
 		return false;
 	ok = gang_row(report, &c, 1000, SHAPE_CPU, "-topology", goal);
 	cluster_free(&c);
@@ -274,9 +277,11 @@ static bool at_size(struct bench_report *report, const struct size *size)
 	if (ok && size->fresh > 0)
 		ok = single_new(report, &c, size->fresh);
 	if (ok && size->nodes == EVENTS_NODES)
-		ok = gang_row(report, &c, 10000, SHAPE_CPU, "", 150) && refuse_row(report, &c, false, 0.2) &&
-		     refuse_row(report, &c, true, 6) && gang_row(report, &c, 1000, SHAPE_ANTI, "-anti", 5000) &&
-		     gang_row(report, &c, 1000, SHAPE_SPREAD, "-spread", 5000) && node_event(report, &c, 0.6);
+		ok = gang_row(report, &c, 10000, SHAPE_CPU, "", 150) &&
+		     refuse_row(report, &c, false, 0.2) && refuse_row(report, &c, true, 6) &&
+		     gang_row(report, &c, 1000, SHAPE_ANTI, "-anti", 5000) &&
+		     gang_row(report, &c, 1000, SHAPE_SPREAD, "-spread", 5000) &&
+		     node_event(report, &c, 0.6);
 	cluster_free(&c);
 	return ok && (size->nodes != EVENTS_NODES || topology(report, size->nodes, 1000));
 }
@@ -293,7 +298,8 @@ bool bench_decide(struct bench_report *report, const struct bench_options *optio
 	if (!bench_pin(1) && !bench_pin(0))
 		return false;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		if (options->nodes > 0 ? sizes[i].nodes != options->nodes : options->quick && sizes[i].nodes > 100000)
+		if (options->nodes > 0 ? sizes[i].nodes != options->nodes
+		                       : options->quick && sizes[i].nodes > 100000)
 			continue;
 		if (!at_size(report, &sizes[i]))
 			return false;

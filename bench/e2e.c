@@ -16,17 +16,21 @@
 #define GOAL_LIVE 0.40
 #define GOAL_GANG_S 1.2
 
-static bool measure(struct bench_report *report, struct stage *s, const char *kubeconfig, const struct bench_options *o)
+static bool measure(struct bench_report *report, struct stage *s, const char *kubeconfig,
+                    const struct bench_options *o)
 {
-	const uint32_t pods = o->pods ? o->pods : o->quick ? 500 : PODS, gang = o->gang ? o->gang : GANG;
+	const uint32_t pods = o->pods    ? o->pods
+	                      : o->quick ? 500
+	                                 : PODS,
+				   gang = o->gang ? o->gang : GANG;
 	struct contender muster = { .name = "muster", .kubeconfig = kubeconfig };
 	double binds, again, preloaded, live, seconds;
 	const bool real = o->kubeconfig;
 	char name[64];
 	bool ok;
 
-	ok = stage_binds(s, pods, &binds) && stage_preloaded(s, &muster, pods, &preloaded) && stage_live(s, pods, &live) &&
-	     stage_gang(s, &muster, gang, &seconds);
+	ok = stage_binds(s, pods, &binds) && stage_preloaded(s, &muster, pods, &preloaded) &&
+	     stage_live(s, pods, &live) && stage_gang(s, &muster, gang, &seconds);
 	if (!ok && muster.child.name[0])
 		child_show_log(&muster.child);
 	contender_stop(&muster);
@@ -36,7 +40,8 @@ static bool measure(struct bench_report *report, struct stage *s, const char *ku
 	binds = (binds + again) / 2;
 	/* The goals are for a real API server, which is the bottleneck. */
 	bench_add_one(report, "apiserver-binds", "per_s", binds, true, 0);
-	bench_add_one(report, "e2e-preloaded", "per_s", preloaded, true, real ? GOAL_PRELOADED * binds : 0);
+	bench_add_one(report, "e2e-preloaded", "per_s", preloaded, true,
+	              real ? GOAL_PRELOADED * binds : 0);
 	bench_add_one(report, "e2e-live", "per_s", live, true, real ? GOAL_LIVE * binds : 0);
 	snprintf(name, sizeof(name), "e2e-gang-%u", gang);
 	bench_add_one(report, name, "s", seconds, false, real && gang == GANG ? GOAL_GANG_S : 0);
@@ -60,8 +65,8 @@ bool bench_e2e(struct bench_report *report, const struct bench_options *o)
 	} else {
 		nodes = nodes ? nodes : o->quick ? 1000 : NODES;
 	}
-	ok = (o->kubeconfig || stage_apisim(&s, &apisim, kubeconfig)) && stage_open(&s, kubeconfig, nodes) &&
-	     measure(report, &s, kubeconfig, o);
+	ok = (o->kubeconfig || stage_apisim(&s, &apisim, kubeconfig)) &&
+	     stage_open(&s, kubeconfig, nodes) && measure(report, &s, kubeconfig, o);
 	child_stop(&apisim);
 	stage_free(&s);
 	return ok;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long does kube-scheduler wait for muster's /filter and /prioritize?  The whole way, over HTTP: both daemons
- * on muster-apisim, a client that knows node names alone (nodeCacheCapable) and sends all of them, one question
- * after the other on one connection, for one pod after the other as kube-scheduler does. */
+/* How long does kube-scheduler wait for muster's /filter and /prioritize?  The whole way, over
+ * HTTP: both daemons on muster-apisim, a client that knows node names alone (nodeCacheCapable) and
+ * sends all of them, one question after the other on one connection, for one pod after the other as
+ * kube-scheduler does. */
 #include "bench/bench.h"
 #include "bench/stage.h"
 
@@ -35,8 +36,9 @@ struct asker {
 
 static bool asker_connect(struct asker *a)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(a->port),
-		                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		                      .sin_port = htons(a->port),
+		                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int on = 1;
 
 	a->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -65,7 +67,9 @@ static const char *receive(struct asker *a)
 
 	a->bytes = 0;
 	while (whole == 0 || a->bytes < whole) {
-		ssize_t n = a->bytes < ANSWER_BYTES ? recv(a->fd, a->answer + a->bytes, ANSWER_BYTES - a->bytes, 0) : 0;
+		ssize_t n = a->bytes < ANSWER_BYTES
+		                ? recv(a->fd, a->answer + a->bytes, ANSWER_BYTES - a->bytes, 0)
+		                : 0;
 
 		if (n <= 0)
 			return NULL;
@@ -84,7 +88,8 @@ static const char *receive(struct asker *a)
 }
 
 /* Ask, and look whether the answer is one: a node of all, or a score for each. */
-static bool ask(struct asker *a, const char *path, const char *pod, const char *wanted, double *took_us)
+static bool ask(struct asker *a, const char *path, const char *pod, const char *wanted,
+                double *took_us)
 {
 	char *text, *head;
 	const char *said;
@@ -94,8 +99,10 @@ static bool ask(struct asker *a, const char *path, const char *pod, const char *
 
 	if (bytes < 0)
 		return false;
-	all = asprintf(&head, "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/json\r\n"
-	                      "Content-Length: %d\r\n\r\n%s", path, a->port, bytes, text);
+	all = asprintf(&head,
+	               "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/json\r\n"
+	               "Content-Length: %d\r\n\r\n%s",
+	               path, a->port, bytes, text);
 	free(text);
 	if (all < 0)
 		return false;
@@ -105,7 +112,10 @@ static bool ask(struct asker *a, const char *path, const char *pod, const char *
 	free(head);
 	ok = said && strstr(said, wanted);
 	if (!ok)
-		fprintf(stderr, "muster-bench: %s: %.300s\n", path, said ? said : a->bytes > 0 ? a->answer : "no answer");
+		fprintf(stderr, "muster-bench: %s: %.300s\n", path,
+		        said           ? said
+		        : a->bytes > 0 ? a->answer
+		                       : "no answer");
 	return ok;
 }
 
@@ -139,7 +149,8 @@ static bool write_names(struct asker *a, const struct stage *s)
 	return a->names;
 }
 
-static bool measure(struct bench_report *report, struct asker *a, const struct stage *s, uint32_t questions)
+static bool measure(struct bench_report *report, struct asker *a, const struct stage *s,
+                    uint32_t questions)
 {
 	static const struct {
 		const char *name, *path, *wanted;
@@ -163,7 +174,8 @@ static bool measure(struct bench_report *report, struct asker *a, const struct s
 		bench_add(report, name, "us", samples, questions, false, 0);
 		/* The goal is one of the tail; it is sorted now. */
 		snprintf(name, sizeof(name), "%s-p99/%u", verbs[v].name, s->nodes_n);
-		bench_add_one(report, name, "us", samples[(size_t)questions * 99 / 100], false, v == 0 ? GOAL_P99_US : 0);
+		bench_add_one(report, name, "us", samples[(size_t)questions * 99 / 100], false,
+		              v == 0 ? GOAL_P99_US : 0);
 	}
 	free(samples);
 	return ok;
@@ -194,8 +206,9 @@ bool bench_extender(struct bench_report *report, const struct bench_options *o)
 		return false;
 	}
 	muster.kubeconfig = kubeconfig;
-	ok = stage_apisim(&s, &apisim, kubeconfig) && stage_open(&s, kubeconfig, o->nodes ? o->nodes : NODES) &&
-	     write_names(&a, &s) && read_pods(&a, &s) && contender_start(&muster, &s);
+	ok = stage_apisim(&s, &apisim, kubeconfig) &&
+	     stage_open(&s, kubeconfig, o->nodes ? o->nodes : NODES) && write_names(&a, &s) &&
+	     read_pods(&a, &s) && contender_start(&muster, &s);
 	a.port = muster.port;
 	if (ok && !asker_connect(&a)) {
 		fprintf(stderr, "muster-bench: can't connect to muster-frontend\n");

@@ -17,11 +17,13 @@ static const struct {
 } benches[] = {
 	{ "ring", "records from one CPU to another: latency and rate", bench_ring, false },
 	{ "decide", "gangs and pods planned and reserved by the core", bench_decide, false },
-	{ "pipeline", "event in to binding out, through the rings and the core's loop", bench_pipeline, false },
+	{ "pipeline", "event in to binding out, through the rings and the core's loop", bench_pipeline,
+	  false },
 	{ "sustained", "pods per second through the core, whole lives", bench_sustained, false },
 	{ "memory", "bytes of the core for a node and for a pod", bench_memory, false },
 	{ "e2e", "pods through a whole API server: muster-apisim, or --kubeconfig", bench_e2e, false },
-	{ "extender", "questions of kube-scheduler, node names alone, as answered over HTTP", bench_extender, false },
+	{ "extender", "questions of kube-scheduler, node names alone, as answered over HTTP",
+	  bench_extender, false },
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
 	{ "openb", "share of GPUs that bestfit allocates on a real trace", bench_openb, true },
 };
@@ -38,7 +40,8 @@ static void usage(FILE *out)
 {
 	fputs("usage: muster-bench NAME [-o json] [options]\n\n", out);
 	for (size_t i = 0; i < BENCHES_N; i++)
-		fprintf(out, "  %-10s %s%s\n", benches[i].name, benches[i].what, benches[i].alone ? "; not part of all" : "");
+		fprintf(out, "  %-10s %s%s\n", benches[i].name, benches[i].what,
+		        benches[i].alone ? "; not part of all" : "");
 	fputs("  all        each of them; in JSON an array\n\n"
 	      "  --runs N           so many times (1); best of all, median of medians and tails\n"
 	      "  --quick            leave out what takes long or several GB of memory\n"

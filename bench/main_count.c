@@ -265,8 +265,8 @@ static void node_changes(void)
 	cluster_take(&cluster);
 }
 
-/* Lone pods of sixteen shapes: what one of them takes, the others have to look at.  Then the records of
- * their lives: told, answered, seen bound and gone. */
+/* Lone pods of sixteen shapes: what one of them takes, the others have to look at.  Then the
+ * records of their lives: told, answered, seen bound and gone. */
 static void mixed(void)
 {
 	cluster_batch(&cluster);
@@ -375,7 +375,8 @@ int main(int argc, char **argv)
 	node_changes();
 	mixed();
 	if (cluster.binds - binds != 6 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
-		fprintf(stderr, "muster-count: %llu bindings\n", (unsigned long long)(cluster.binds - binds));
+		fprintf(stderr, "muster-count: %llu bindings\n",
+		        (unsigned long long)(cluster.binds - binds));
 		return 1;
 	}
 	cluster_free(&cluster);

@@ -33,8 +33,10 @@ static double resident_bytes(void)
 /* 0 when it failed. */
 static double measure_here(const struct load *load)
 {
-	struct cluster_setup setup = { .nodes = load->nodes, .pods_more = load->pods + CLUSTER_MIX, .resources = RESOURCES,
-		                       .bare = true };
+	struct cluster_setup setup = { .nodes = load->nodes,
+		                           .pods_more = load->pods + CLUSTER_MIX,
+		                           .resources = RESOURCES,
+		                           .bare = true };
 	double before = resident_bytes();
 	struct cluster c;
 
@@ -70,13 +72,14 @@ static double measure(const struct load *load)
 	if (child > 0)
 		waitpid(child, &status, 0);
 	if (bytes <= 0)
-		fprintf(stderr, "muster-bench: can't measure %u nodes and %u pods\n", load->nodes, load->pods);
+		fprintf(stderr, "muster-bench: can't measure %u nodes and %u pods\n", load->nodes,
+		        load->pods);
 	return bytes;
 }
 
 /* What one more costs, from a small and a large load. */
-static bool difference(struct bench_report *report, const char *name, struct load small, struct load large, double n,
-                       double goal)
+static bool difference(struct bench_report *report, const char *name, struct load small,
+                       struct load large, double n, double goal)
 {
 	double a = measure(&small), b = measure(&large);
 
@@ -100,10 +103,14 @@ bool bench_memory(struct bench_report *report, const struct bench_options *optio
 {
 	const uint32_t n = options->quick ? 20000 : 100000;
 
-	if (!difference(report, "bytes-per-node", (struct load){ n, 0, 0 }, (struct load){ 2 * n, 0, 0 }, n, 256) ||
-	    !difference(report, "bytes-per-pod", (struct load){ 1000, n, 0 }, (struct load){ 1000, 2 * n, 0 }, n, 192) ||
-	    !difference(report, "bytes-per-pod-labels", (struct load){ 1000, n, 4 }, (struct load){ 1000, 2 * n, 4 }, n, 0) ||
+	if (!difference(report, "bytes-per-node", (struct load){ n, 0, 0 },
+	                (struct load){ 2 * n, 0, 0 }, n, 256) ||
+	    !difference(report, "bytes-per-pod", (struct load){ 1000, n, 0 },
+	                (struct load){ 1000, 2 * n, 0 }, n, 192) ||
+	    !difference(report, "bytes-per-pod-labels", (struct load){ 1000, n, 4 },
+	                (struct load){ 1000, 2 * n, 4 }, n, 0) ||
 	    !whole(report, "rss-5000-50000", (struct load){ 5000, 50000, 0 }, 16e6))
 		return false;
-	return options->quick || whole(report, "rss-100000-1000000", (struct load){ 100000, 1000000, 0 }, 240e6);
+	return options->quick ||
+	       whole(report, "rss-100000-1000000", (struct load){ 100000, 1000000, 0 }, 240e6);
 }

@@ -69,7 +69,8 @@ static uint32_t model_of(struct openb *o, const char *name)
 }
 
 /* Rows of a CSV file after its first; false and a message. */
-static bool each_row(struct openb *o, const char *folder, const char *name, bool (*row)(struct openb *, char *))
+static bool each_row(struct openb *o, const char *folder, const char *name,
+                     bool (*row)(struct openb *, char *))
 {
 	char path[CHILD_PATH + 128], line[512];
 	FILE *f;
@@ -78,7 +79,8 @@ static bool each_row(struct openb *o, const char *folder, const char *name, bool
 	snprintf(path, sizeof(path), "%s/%s.csv", folder, name);
 	f = fopen(path, "re");
 	if (!f) {
-		fprintf(stderr, "muster-bench: openb needs its trace, and %s can't be read; see --data\n", path);
+		fprintf(stderr, "muster-bench: openb needs its trace, and %s can't be read; see --data\n",
+		        path);
 		return false;
 	}
 	ok = fgets(line, sizeof(line), f);
@@ -98,7 +100,8 @@ static bool node_row(struct openb *o, char *line)
 	char model[32] = "";
 	long long cpu, memory;
 
-	if (o->nodes_n == NODES_MAX || sscanf(line, "%31[^,],%lld,%lld,%u,%31s", n->name, &cpu, &memory, &n->gpus, model) < 4 ||
+	if (o->nodes_n == NODES_MAX ||
+	    sscanf(line, "%31[^,],%lld,%lld,%u,%31s", n->name, &cpu, &memory, &n->gpus, model) < 4 ||
 	    n->gpus > GPUS_MAX)
 		return false;
 	n->cpu_milli = cpu;
@@ -114,8 +117,8 @@ static bool pod_row(struct openb *o, char *line)
 	long long cpu, memory, gpus, milli;
 	char models[256] = "";
 
-	if (o->kinds_n == KINDS_MAX ||
-	    sscanf(line, "%u,%lld,%lld,%lld,%lld,%255s", &k->count, &cpu, &memory, &gpus, &milli, models) < 5)
+	if (o->kinds_n == KINDS_MAX || sscanf(line, "%u,%lld,%lld,%lld,%lld,%255s", &k->count, &cpu,
+	                                      &memory, &gpus, &milli, models) < 5)
 		return false;
 	k->cpu_milli = cpu;
 	k->memory_mib = memory;
@@ -180,7 +183,8 @@ static void arrivals(struct openb *o)
 		sum -= asks(o, --o->pods_n);
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------
+ */
 
 static void step(struct openb *o, struct builder *b)
 {
@@ -236,8 +240,12 @@ static void tell_node(struct openb *o, uint32_t node)
 		{ .key = KEY_WHOLE, .value = 1000 + whole, .number = whole },
 		{ .key = KEY_MOST, .value = 2000 + (uint32_t)most, .number = most },
 	};
-	struct event_node e = { .node = node, .generation = 1, .flags = NODE_PRESENT,
-		                .name_bytes = (uint32_t)strlen(n->name), .amounts_n = 4, .labels_n = 4 };
+	struct event_node e = { .node = node,
+		                    .generation = 1,
+		                    .flags = NODE_PRESENT,
+		                    .name_bytes = (uint32_t)strlen(n->name),
+		                    .amounts_n = 4,
+		                    .labels_n = 4 };
 	struct builder b;
 
 	builder_begin(&b, EVENT_NODE, o->time_ns);
@@ -259,17 +267,23 @@ static void tell_shape(struct openb *o, uint32_t kind)
 		{ .resource = RESOURCE_GPU, .value = k->gpus * k->gpu_milli },
 	};
 	struct requirement rules[2];
-	struct event_shape e = { .shape = kind, .amounts_n = k->gpus > 0 ? 4 : 3, .values_n = k->models_n,
-		                 .scored_cpu_milli = k->cpu_milli, .scored_memory_bytes = k->memory_mib * MIB,
-		                 .namespace = ID_NONE };
+	struct event_shape e = { .shape = kind,
+		                     .amounts_n = k->gpus > 0 ? 4 : 3,
+		                     .values_n = k->models_n,
+		                     .scored_cpu_milli = k->cpu_milli,
+		                     .scored_memory_bytes = k->memory_mib * MIB,
+		                     .namespace = ID_NONE };
 	struct builder b;
 
 	if (k->models_n > 0)
-		rules[e.requirements_n++] = (struct requirement){ .op = REQUIRE_IN, .key = KEY_MODEL, .values_n = k->models_n };
+		rules[e.requirements_n++] =
+			(struct requirement){ .op = REQUIRE_IN, .key = KEY_MODEL, .values_n = k->models_n };
 	if (k->gpus > 0)
-		rules[e.requirements_n++] = (struct requirement){ .op = REQUIRE_GT, .key = shared ? KEY_MOST : KEY_WHOLE,
-			                                          .values_first = k->models_n,
-			                                          .number = (shared ? k->gpu_milli : k->gpus) - 1 };
+		rules[e.requirements_n++] =
+			(struct requirement){ .op = REQUIRE_GT,
+			                      .key = shared ? KEY_MOST : KEY_WHOLE,
+			                      .values_first = k->models_n,
+			                      .number = (shared ? k->gpu_milli : k->gpus) - 1 };
 	builder_begin(&b, EVENT_SHAPE, o->time_ns);
 	builder_add(&b, &e, sizeof(e));
 	builder_add(&b, amounts, e.amounts_n * sizeof(amounts[0]));
@@ -281,8 +295,14 @@ static void tell_shape(struct openb *o, uint32_t kind)
 static void tell_pod(struct openb *o, uint32_t pod)
 {
 	char name[32];
-	struct event_pod e = { .pod = pod, .generation = pod + 1, .flags = POD_OURS, .gang = ID_NONE, .shape = o->pods[pod],
-		               .node = ID_NONE, .created_ns = o->time_ns, .uid = { pod, 1 } };
+	struct event_pod e = { .pod = pod,
+		                   .generation = pod + 1,
+		                   .flags = POD_OURS,
+		                   .gang = ID_NONE,
+		                   .shape = o->pods[pod],
+		                   .node = ID_NONE,
+		                   .created_ns = o->time_ns,
+		                   .uid = { pod, 1 } };
 	struct builder b;
 
 	e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "openb/pod-%05u", pod);
@@ -302,7 +322,8 @@ static void drop_pod(struct openb *o, uint32_t pod)
 	step(o, &b);
 }
 
-/* ---- one seed ------------------------------------------------------------------------------------ */
+/* ---- one seed
+ * ------------------------------------------------------------------------------------ */
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
@@ -318,7 +339,8 @@ static bool take_gpus(struct gpu_node *n, const struct pod_kind *k)
 
 	if (k->gpus == 1 && k->gpu_milli < GPU_MILLI) {
 		for (uint32_t i = 0; i < n->gpus; i++)
-			if (GPU_MILLI - n->used[i] >= k->gpu_milli && (best == GPUS_MAX || n->used[i] > n->used[best]))
+			if (GPU_MILLI - n->used[i] >= k->gpu_milli &&
+			    (best == GPUS_MAX || n->used[i] > n->used[best]))
 				best = i;
 		if (best < GPUS_MAX)
 			n->used[best] += k->gpu_milli;
@@ -362,9 +384,17 @@ static bool place_all(struct openb *o, double *percent)
 static bool seed_run(struct openb *o, uint32_t seed, double *percent)
 {
 	struct core_config config = {
-		.limits = { .nodes = NODES_MAX, .pods = PODS_MAX, .gangs = 16, .shapes = KINDS_MAX, .names = 16, .resources = 5,
-		            .name_bytes = 1u << 20, .command_ring_bytes = 1u << 20 },
-		.score = SCORE_BESTFIT, .emit = emit, .context = o,
+		.limits = { .nodes = NODES_MAX,
+		            .pods = PODS_MAX,
+		            .gangs = 16,
+		            .shapes = KINDS_MAX,
+		            .names = 16,
+		            .resources = 5,
+		            .name_bytes = 1u << 20,
+		            .command_ring_bytes = 1u << 20 },
+		.score = SCORE_BESTFIT,
+		.emit = emit,
+		.context = o,
 	};
 	const char *what = NULL;
 	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
@@ -389,14 +419,16 @@ static bool seed_run(struct openb *o, uint32_t seed, double *percent)
 		mark(o, EVENT_SYNCED);
 		ok = place_all(o, percent);
 	} else {
-		fprintf(stderr, "muster-bench: no memory for openb%s%s\n", what ? ": " : "", what ? what : "");
+		fprintf(stderr, "muster-bench: no memory for openb%s%s\n", what ? ": " : "",
+		        what ? what : "");
 	}
 	core_free(o->core);
 	free(ledger);
 	return ok;
 }
 
-static bool trace_row(struct bench_report *report, const char *folder, const char *trace, double published)
+static bool trace_row(struct bench_report *report, const char *folder, const char *trace,
+                      double published)
 {
 	struct openb *o = calloc(1, sizeof(*o));
 	double percents[SEEDS];
@@ -420,8 +452,11 @@ bool bench_openb(struct bench_report *report, const struct bench_options *option
 	static const struct {
 		const char *trace;
 		double bestfit;
-	} published[] = { { "default", 93.08 }, { "cpu050", 93.79 }, { "gpushare40", 91.69 }, { "multigpu20", 93.93 },
-		          { "gpuspec10", 93.30 } };
+	} published[] = { { "default", 93.08 },
+		              { "cpu050", 93.79 },
+		              { "gpushare40", 91.69 },
+		              { "multigpu20", 93.93 },
+		              { "gpuspec10", 93.30 } };
 	char folder[CHILD_PATH + 32] = "";
 
 	if (options->data)

@@ -52,7 +52,8 @@ static void publish(struct pipe *p, struct ring_writer *ring)
 static bool feed_ring(struct cluster *c, const struct record *r)
 {
 	struct pipe *p = c->feed_context;
-	struct ring_writer *ring = r->kind >= RESULT_BOUND && r->kind <= RESULT_UNKNOWN ? &p->results : &p->events;
+	struct ring_writer *ring =
+		r->kind >= RESULT_BOUND && r->kind <= RESULT_UNKNOWN ? &p->results : &p->events;
 	uint64_t begun = bench_now_ns();
 	uint32_t body = r->bytes - (uint32_t)sizeof(*r);
 	struct record *place;
@@ -60,7 +61,8 @@ static bool feed_ring(struct cluster *c, const struct record *r)
 	while (!(place = ring_reserve(ring, r->kind, body, r->time_ns))) {
 		publish(p, ring);
 		take_commands(p);
-		if (ring->broken || loop_peer(p->loop) != PEER_SERVED || bench_now_ns() - begun > PATIENCE_NS) {
+		if (ring->broken || loop_peer(p->loop) != PEER_SERVED ||
+		    bench_now_ns() - begun > PATIENCE_NS) {
 			fprintf(stderr, "muster-bench: the core does not take records any more\n");
 			return false;
 		}
@@ -76,8 +78,10 @@ static bool settle(struct pipe *p)
 {
 	uint64_t begun = bench_now_ns();
 
-	while (atomic_load_explicit(&p->ledger->event_head, memory_order_acquire) != p->events.tail_published ||
-	       atomic_load_explicit(&p->ledger->result_head, memory_order_acquire) != p->results.tail_published) {
+	while (atomic_load_explicit(&p->ledger->event_head, memory_order_acquire) !=
+	           p->events.tail_published ||
+	       atomic_load_explicit(&p->ledger->result_head, memory_order_acquire) !=
+	           p->results.tail_published) {
 		take_commands(p);
 		if (bench_now_ns() - begun > PATIENCE_NS || loop_peer(p->loop) != PEER_SERVED)
 			return false;
@@ -109,12 +113,15 @@ static bool connect_rings(struct pipe *p)
 	intake = p->peer.intake.base;
 	ledger = loop_ledger(p->loop)->base;
 	epoch = loop_epoch(p->loop);
-	ring_writer_init(&p->events, intake + p->peer.places.event_ring.offset, p->peer.places.event_ring.bytes,
-	                 &p->intake->event_tail, &p->ledger->event_head, epoch);
-	ring_writer_init(&p->results, intake + p->peer.places.result_ring.offset, p->peer.places.result_ring.bytes,
-	                 &p->intake->result_tail, &p->ledger->result_head, epoch);
-	ring_reader_init(&p->commands, ledger + p->ledger->command_ring.offset, p->ledger->command_ring.bytes,
-	                 &p->ledger->command_tail, &p->intake->command_head, epoch);
+	ring_writer_init(&p->events, intake + p->peer.places.event_ring.offset,
+	                 p->peer.places.event_ring.bytes, &p->intake->event_tail,
+	                 &p->ledger->event_head, epoch);
+	ring_writer_init(&p->results, intake + p->peer.places.result_ring.offset,
+	                 p->peer.places.result_ring.bytes, &p->intake->result_tail,
+	                 &p->ledger->result_head, epoch);
+	ring_reader_init(&p->commands, ledger + p->ledger->command_ring.offset,
+	                 p->ledger->command_ring.bytes, &p->ledger->command_tail,
+	                 &p->intake->command_head, epoch);
 	return true;
 }
 
@@ -160,10 +167,14 @@ static bool measure(struct bench_report *report, struct pipe *p, uint32_t n)
 
 bool bench_pipeline(struct bench_report *report, const struct bench_options *options)
 {
-	struct cluster_setup setup = { .nodes = options->nodes ? options->nodes : NODES, .pods_more = 1000,
-		                       .feed = feed_ring };
-	struct loop_config config = { .limits = cluster_limits(&setup), .spin_ns = 50000, .cpu = 1, .notify = notify };
-	struct pipe *p = aligned_alloc(CACHE_LINE, (sizeof(*p) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	struct cluster_setup setup = { .nodes = options->nodes ? options->nodes : NODES,
+		                           .pods_more = 1000,
+		                           .feed = feed_ring };
+	struct loop_config config = {
+		.limits = cluster_limits(&setup), .spin_ns = 50000, .cpu = 1, .notify = notify
+	};
+	struct pipe *p =
+		aligned_alloc(CACHE_LINE, (sizeof(*p) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
 	const char *what = "memory";
 	bool ok;
 
@@ -178,7 +189,8 @@ bool bench_pipeline(struct bench_report *report, const struct bench_options *opt
 	}
 	ok = connect_rings(p);
 	if (ok) {
-		ok = cluster_init(&p->cluster, &setup) && settle(p) && measure(report, p, options->quick ? 1000 : 20000);
+		ok = cluster_init(&p->cluster, &setup) && settle(p) &&
+		     measure(report, p, options->quick ? 1000 : 20000);
 		cluster_free(&p->cluster);
 	} else {
 		fprintf(stderr, "muster-bench: the core's loop does not serve the rings\n");

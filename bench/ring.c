@@ -91,7 +91,8 @@ static void *consumer(void *argument)
 
 static bool race_start(struct race *race, pthread_t *thread)
 {
-	if (!lane_init(&race->there) || !lane_init(&race->back) || pthread_create(thread, NULL, consumer, race) != 0) {
+	if (!lane_init(&race->there) || !lane_init(&race->back) ||
+	    pthread_create(thread, NULL, consumer, race) != 0) {
 		fprintf(stderr, "muster-bench: no memory or thread for the ring\n");
 		return false;
 	}
@@ -143,8 +144,8 @@ static bool oneway(struct bench_report *report, size_t n)
 struct sleeper {
 	struct race race;
 	struct ring_reader in;
-	alignas(CACHE_LINE) _Atomic uint32_t sleeps; /* [sleeper] */
-	alignas(CACHE_LINE) _Atomic uint32_t bell;   /* [waker] */
+	alignas(CACHE_LINE) _Atomic uint32_t sleeps;   /* [sleeper] */
+	alignas(CACHE_LINE) _Atomic uint32_t bell;     /* [waker] */
 	alignas(CACHE_LINE) _Atomic uint64_t awake_ns; /* [sleeper] when the last record was there */
 };
 
@@ -250,6 +251,6 @@ bool bench_ring(struct bench_report *report, const struct bench_options *options
 		fprintf(stderr, "muster-bench: cannot run on CPU 0\n");
 		return false;
 	}
-	return oneway(report, options->quick ? 20000 : 200000) && wake(report) && rate(report, 1, records, 40e6) &&
-	       rate(report, 32, records, 150e6);
+	return oneway(report, options->quick ? 20000 : 200000) && wake(report) &&
+	       rate(report, 1, records, 40e6) && rate(report, 32, records, 150e6);
 }

@@ -55,12 +55,13 @@ bool stage_init(struct stage *s)
 static void make_node(void *context, uint32_t i, char *path, char **body)
 {
 	snprintf(path, 512, "/api/v1/nodes");
-	*body = print("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"bench-%05u\",\"labels\":{"
-	              "\"kubernetes.io/hostname\":\"bench-%05u\",\"topology.kubernetes.io/zone\":\"zone-%u\"}},"
-	              "\"status\":{\"capacity\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
-	              "\"allocatable\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
-	              "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\"}]}}",
-	              i, i, i % 3);
+	*body = print(
+		"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"bench-%05u\",\"labels\":{"
+		"\"kubernetes.io/hostname\":\"bench-%05u\",\"topology.kubernetes.io/zone\":\"zone-%u\"}},"
+		"\"status\":{\"capacity\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
+		"\"allocatable\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
+		"\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\"}]}}",
+		i, i, i % 3);
 }
 
 static void drop_node(void *context, uint32_t i, char *path, char **body)
@@ -82,7 +83,8 @@ void stage_free(struct stage *s)
 bool stage_apisim(struct stage *s, struct child *apisim, char kubeconfig[CHILD_PATH])
 {
 	char program[CHILD_PATH + 16];
-	const char *argv[] = { program, "--port", "0", "--kubeconfig-out", kubeconfig, "--no-kubelet", NULL };
+	const char *argv[] = { program,    "--port",       "0", "--kubeconfig-out",
+		                   kubeconfig, "--no-kubelet", NULL };
 
 	snprintf(program, sizeof(program), "%s/muster-apisim", s->bin);
 	snprintf(kubeconfig, CHILD_PATH, "%s/apisim.kubeconfig", s->folder);
@@ -108,10 +110,12 @@ static bool learn_nodes(struct stage *s)
 		return false;
 	}
 	list = cJSON_Parse(client_said(s->client));
-	s->nodes = calloc((size_t)cJSON_GetArraySize(cJSON_GetObjectItem(list, "items")) + 1, sizeof(*s->nodes));
+	s->nodes = calloc((size_t)cJSON_GetArraySize(cJSON_GetObjectItem(list, "items")) + 1,
+	                  sizeof(*s->nodes));
 	cJSON_ArrayForEach(item, cJSON_GetObjectItem(list, "items"))
 	{
-		const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetObjectItem(item, "metadata"), "name"));
+		const char *name = cJSON_GetStringValue(
+			cJSON_GetObjectItem(cJSON_GetObjectItem(item, "metadata"), "name"));
 		const cJSON *spec = cJSON_GetObjectItem(item, "spec");
 
 		/* Only those that take any pod: bindings are made to them by hand. */
@@ -142,8 +146,19 @@ static bool start_muster(struct contender *c, struct stage *s)
 {
 	char program[CHILD_PATH + 16], socket[CHILD_PATH], listen[32], url[64];
 	uint16_t port = child_port();
-	const char *argv[] = { program, "up", "--kubeconfig", c->kubeconfig, "--scheduler-name", STAGE_SCHEDULER,
-		               "--socket", socket, "--listen", listen, c->extends ? "--extender-keep" : NULL, "60", NULL };
+	const char *argv[] = { program,
+		                   "up",
+		                   "--kubeconfig",
+		                   c->kubeconfig,
+		                   "--scheduler-name",
+		                   STAGE_SCHEDULER,
+		                   "--socket",
+		                   socket,
+		                   "--listen",
+		                   listen,
+		                   c->extends ? "--extender-keep" : NULL,
+		                   "60",
+		                   NULL };
 
 	snprintf(program, sizeof(program), "%s/musterctl", s->bin);
 	snprintf(socket, sizeof(socket), "%s/muster.sock", s->folder);
@@ -159,27 +174,35 @@ static bool write_config(const struct contender *c, const char *path)
 
 	if (!f)
 		return false;
-	fprintf(f, "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-	           "clientConnection:\n  kubeconfig: %s\n  qps: 5000\n  burst: 5000\n"
-	           "leaderElection:\n  leaderElect: false\npercentageOfNodesToScore: %u\n"
-	           "profiles:\n- schedulerName: " STAGE_SCHEDULER "\n",
+	fprintf(f,
+	        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+	        "clientConnection:\n  kubeconfig: %s\n  qps: 5000\n  burst: 5000\n"
+	        "leaderElection:\n  leaderElect: false\npercentageOfNodesToScore: %u\n"
+	        "profiles:\n- schedulerName: " STAGE_SCHEDULER "\n",
 	        c->kubeconfig, c->percent);
 	return fclose(f) == 0;
 }
 
 static bool start_kube(struct contender *c, struct stage *s)
 {
-	char config[CHILD_PATH], config_flag[CHILD_PATH + 16], port_flag[32], certs[CHILD_PATH], url[64];
+	char config[CHILD_PATH], config_flag[CHILD_PATH + 16], port_flag[32], certs[CHILD_PATH],
+		url[64];
 	char authentication[CHILD_PATH + 32], authorization[CHILD_PATH + 32];
 	uint16_t port = child_port();
-	const char *argv[] = { c->program, config_flag, port_flag, "--bind-address=127.0.0.1", certs, authentication,
-		               authorization, "--feature-gates=GenericWorkload=true,GangScheduling=true", NULL };
+	const char *argv[] = {
+		c->program,    config_flag,
+		port_flag,     "--bind-address=127.0.0.1",
+		certs,         authentication,
+		authorization, "--feature-gates=GenericWorkload=true,GangScheduling=true",
+		NULL
+	};
 
 	snprintf(config, sizeof(config), "%s/%s.yaml", s->folder, c->name);
 	snprintf(config_flag, sizeof(config_flag), "--config=%s", config);
 	snprintf(port_flag, sizeof(port_flag), "--secure-port=%u", port);
 	snprintf(certs, sizeof(certs), "--cert-dir=%s/certs", s->folder);
-	snprintf(authentication, sizeof(authentication), "--authentication-kubeconfig=%s", c->kubeconfig);
+	snprintf(authentication, sizeof(authentication), "--authentication-kubeconfig=%s",
+	         c->kubeconfig);
 	snprintf(authorization, sizeof(authorization), "--authorization-kubeconfig=%s", c->kubeconfig);
 	snprintf(url, sizeof(url), "https://127.0.0.1:%u/readyz", port);
 	return write_config(c, config) && child_start(&c->child, s->folder, c->name, argv) &&
@@ -201,8 +224,10 @@ void contender_stop(struct contender *c)
 /* A namespace may take a moment until pods can be made in it. */
 static bool space_ready(struct space *p)
 {
-	char path[160], *body = print("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"probe\"},\"spec\":{"
-	                              "\"containers\":[{\"name\":\"c\",\"image\":\"registry.invalid/none:1\"}]}}");
+	char path[160],
+		*body = print(
+			"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"probe\"},\"spec\":{"
+			"\"containers\":[{\"name\":\"c\",\"image\":\"registry.invalid/none:1\"}]}}");
 	int status = 0;
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?dryRun=All", p->namespace);
@@ -224,12 +249,15 @@ static bool space_open(struct space *p, struct stage *s, const char *scheduler)
 	int status;
 
 	*p = (struct space){ .stage = s, .scheduler = scheduler };
-	snprintf(p->namespace, sizeof(p->namespace), "muster-bench-%llx-%u", (unsigned long long)s->began, s->spaces++);
-	body = print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", p->namespace);
+	snprintf(p->namespace, sizeof(p->namespace), "muster-bench-%llx-%u",
+	         (unsigned long long)s->began, s->spaces++);
+	body = print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
+	             p->namespace);
 	status = client_one(s->client, "POST", "/api/v1/namespaces", body);
 	free(body);
 	if (status != 201) {
-		fprintf(stderr, "muster-bench: can't make a namespace: %d %.300s\n", status, client_said(s->client));
+		fprintf(stderr, "muster-bench: can't make a namespace: %d %.300s\n", status,
+		        client_said(s->client));
 		return false;
 	}
 	return space_ready(p) && client_watch(s->client, p->namespace);
@@ -255,16 +283,19 @@ static void make_pod(void *context, uint32_t i, char *path, char **body)
 	char labels[128] = "", group[128] = "";
 
 	if (p->group_label)
-		snprintf(labels, sizeof(labels), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"}", p->group_label);
+		snprintf(labels, sizeof(labels), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"}",
+		         p->group_label);
 	if (p->group_native)
-		snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"%s\"},", p->group_native);
+		snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"%s\"},",
+		         p->group_native);
 	snprintf(path, 512, "/api/v1/namespaces/%s/pods", p->namespace);
-	*body = print("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\"%s},\"spec\":{%s"
-	              "\"schedulerName\":\"%s\",\"restartPolicy\":\"Never\",\"enableServiceLinks\":false,"
-	              "\"automountServiceAccountToken\":false,\"terminationGracePeriodSeconds\":0,\"containers\":[{"
-	              "\"name\":\"worker\",\"image\":\"registry.invalid/none:1\",\"resources\":{\"requests\":{"
-	              "\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}",
-	              i, labels, group, p->scheduler);
+	*body = print(
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\"%s},\"spec\":{%s"
+		"\"schedulerName\":\"%s\",\"restartPolicy\":\"Never\",\"enableServiceLinks\":false,"
+		"\"automountServiceAccountToken\":false,\"terminationGracePeriodSeconds\":0,\"containers\":[{"
+		"\"name\":\"worker\",\"image\":\"registry.invalid/none:1\",\"resources\":{\"requests\":{"
+		"\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}",
+		i, labels, group, p->scheduler);
 }
 
 static void make_binding(void *context, uint32_t i, char *path, char **body)
@@ -272,13 +303,14 @@ static void make_binding(void *context, uint32_t i, char *path, char **body)
 	const struct space *p = context;
 
 	snprintf(path, 512, "/api/v1/namespaces/%s/pods/pod-%05u/binding", p->namespace, i);
-	*body = print("{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"pod-%05u\"},\"target\":{"
-	              "\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"%s\"}}",
-	              i, p->stage->nodes[i % p->stage->nodes_n]);
+	*body = print(
+		"{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"pod-%05u\"},\"target\":{"
+		"\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"%s\"}}",
+		i, p->stage->nodes[i % p->stage->nodes_n]);
 }
 
-/* Why a pod of the namespace that has no node waits, as its scheduler says; false: it does not say that the pod
- * is unschedulable. */
+/* Why a pod of the namespace that has no node waits, as its scheduler says; false: it does not say
+ * that the pod is unschedulable. */
 static bool says_no_room(const struct space *p, char *out, size_t out_bytes)
 {
 	const cJSON *pod, *condition;
@@ -286,12 +318,14 @@ static bool says_no_room(const struct space *p, char *out, size_t out_bytes)
 	char path[200];
 	cJSON *list;
 
-	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?fieldSelector=spec.nodeName%%3D", p->namespace);
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?fieldSelector=spec.nodeName%%3D",
+	         p->namespace);
 	if (client_one(p->stage->client, "GET", path, NULL) != 200)
 		return false;
 	list = cJSON_Parse(client_said(p->stage->client));
 	pod = cJSON_GetArrayItem(cJSON_GetObjectItem(list, "items"), 0);
-	cJSON_ArrayForEach(condition, cJSON_GetObjectItem(cJSON_GetObjectItem(pod, "status"), "conditions"))
+	cJSON_ArrayForEach(condition,
+	                   cJSON_GetObjectItem(cJSON_GetObjectItem(pod, "status"), "conditions"))
 	{
 		const char *reason = cJSON_GetStringValue(cJSON_GetObjectItem(condition, "reason"));
 		const char *message = cJSON_GetStringValue(cJSON_GetObjectItem(condition, "message"));
@@ -305,7 +339,8 @@ static bool says_no_room(const struct space *p, char *out, size_t out_bytes)
 	return found;
 }
 
-/* Until they are bound.  A bench that waits for room would wait for ever: who is told that there is none ends. */
+/* Until they are bound.  A bench that waits for room would wait for ever: who is told that there is
+ * none ends. */
 static bool wait_bound(const struct space *p, uint32_t pods)
 {
 	struct client *c = p->stage->client;
@@ -316,8 +351,8 @@ static bool wait_bound(const struct space *p, uint32_t pods)
 		quiet += QUIET_S;
 		if (client_seen(c)->open && quiet < PATIENCE_S && !says_no_room(p, why, sizeof(why)))
 			continue;
-		fprintf(stderr, "muster-bench: %u of %u pods are bound and no other for %u s%s%s\n", client_seen(c)->bound, pods,
-		        quiet, why[0] ? "; one that waits says: " : "", why);
+		fprintf(stderr, "muster-bench: %u of %u pods are bound and no other for %u s%s%s\n",
+		        client_seen(c)->bound, pods, quiet, why[0] ? "; one that waits says: " : "", why);
 		return false;
 	}
 	return true;
@@ -394,17 +429,23 @@ static bool make_group(const struct space *p, const struct contender *c, uint32_
 	char path[256], *body;
 	int status;
 
-	snprintf(path, sizeof(path), "%s/namespaces/%s/podgroups", c->program ? NATIVE_GROUPS : GROUPS, p->namespace);
+	snprintf(path, sizeof(path), "%s/namespaces/%s/podgroups", c->program ? NATIVE_GROUPS : GROUPS,
+	         p->namespace);
 	if (c->program)
-		body = print("{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
-		             "\"gang\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":%u}}}}", members);
+		body = print(
+			"{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
+			"\"gang\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":%u}}}}",
+			members);
 	else
-		body = print("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
-		             "\"gang\"},\"spec\":{\"minMember\":%u}}", members);
+		body = print(
+			"{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
+			"\"gang\"},\"spec\":{\"minMember\":%u}}",
+			members);
 	status = client_one(p->stage->client, "POST", path, body);
 	free(body);
 	if (status != 201)
-		fprintf(stderr, "muster-bench: can't make a PodGroup: %d %.300s\n", status, client_said(p->stage->client));
+		fprintf(stderr, "muster-bench: can't make a PodGroup: %d %.300s\n", status,
+		        client_said(p->stage->client));
 	return status == 201;
 }
 

@@ -3,8 +3,8 @@
  * compare have in common.
  *
  * Each measurement has a namespace and a scheduler name of its own, so that nothing of
- * one is another's work.  Rates count from the first binding to the last.  A measurement whose pods find no
- * room ends and says so. */
+ * one is another's work.  Rates count from the first binding to the last.  A measurement whose pods
+ * find no room ends and says so. */
 #ifndef MUSTER_BENCH_STAGE_H
 #define MUSTER_BENCH_STAGE_H
 
@@ -23,7 +23,8 @@ struct stage {
 	char **nodes; /* names */
 	uint32_t nodes_n;
 	uint32_t made;   /* nodes that are ours */
-	uint64_t began;  /* ns of wall time, in the names of namespaces: one that was deleted may be there still */
+	uint64_t began;  /* ns of wall time, in the names of namespaces: one that was deleted may be
+	                    there still */
 	uint32_t spaces; /* namespaces made so far */
 	bool clean;      /* delete what was made */
 };

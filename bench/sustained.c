@@ -51,7 +51,8 @@ static bool plan(struct life *l, uint32_t expect)
 	l->plan_ns += took;
 	l->core_ns += took;
 	if (l->c.binds - binds != expect) {
-		fprintf(stderr, "muster-bench: %llu of %u pods were placed\n", (unsigned long long)(l->c.binds - binds), expect);
+		fprintf(stderr, "muster-bench: %llu of %u pods were placed\n",
+		        (unsigned long long)(l->c.binds - binds), expect);
 		return false;
 	}
 	cluster_batch(&l->c);
@@ -87,7 +88,8 @@ static bool gang_comes(struct life *l, gang_id gang, struct alive_gang *g)
 	return plan(l, g->n);
 }
 
-static void row(struct bench_report *report, const char *name, double *whole, double *planning, uint32_t runs, double goal)
+static void row(struct bench_report *report, const char *name, double *whole, double *planning,
+                uint32_t runs, double goal)
 {
 	char text[64];
 

@@ -255,7 +255,12 @@ int main(int argc, char **argv)
 		.cpu = -1,
 		.record_bytes = RECORD_BYTES_DEFAULT,
 		.seccomp = true,
-		.limits = { .nodes = 8192, .pods = 65536, .gangs = 16384, .shapes = 4096, .names = 4096, .resources = 32,
+		.limits = { .nodes = 8192,
+		            .pods = 65536,
+		            .gangs = 16384,
+		            .shapes = 4096,
+		            .names = 4096,
+		            .resources = 32,
 		            .command_ring_bytes = 1u << 20 },
 	};
 	int option;

@@ -199,7 +199,8 @@ static bool value_read(const char *help, const char *flag, struct place *out)
 	while ((!found || !place_is_words(out)) && (line = flags_line(line)) != NULL) {
 		struct place here;
 
-		if (value_in(line, names_end(line, line_end(line)), flag, &here) && (!found || place_is_words(&here))) {
+		if (value_in(line, names_end(line, line_end(line)), flag, &here) &&
+		    (!found || place_is_words(&here))) {
 			*out = here;
 			found = true;
 		}
@@ -265,7 +266,8 @@ static void answer_read(const struct command *command, int argc, char **argv, st
 		if (pid == 0)
 			answer_child(command, argc, argv, fds[1]);
 		close(fds[1]);
-		while (pid > 0 && out->n < ANSWER_BYTES_MAX && (got = read(fds[0], bytes_room(out, 4096), 4096)) > 0)
+		while (pid > 0 && out->n < ANSWER_BYTES_MAX &&
+		       (got = read(fds[0], bytes_room(out, 4096), 4096)) > 0)
 			out->n += (size_t)got;
 		close(fds[0]);
 		if (pid > 0)
@@ -277,7 +279,7 @@ static void answer_read(const struct command *command, int argc, char **argv, st
 
 static void help_read(const struct command *command, struct bytes *out)
 {
-	char *argv[] = {ctl_copy("musterctl"), ctl_copy("--help"), NULL};
+	char *argv[] = { ctl_copy("musterctl"), ctl_copy("--help"), NULL };
 
 	answer_read(command, 2, argv, out);
 	free(argv[0]);
@@ -314,8 +316,8 @@ static void offer_split(const struct asking *a, const char *text, const char *se
 static void offer_live(const struct asking *a, const char *name)
 {
 	const struct command *command = command_find(name);
-	struct bytes out = {0};
-	char *argv[4] = {ctl_copy("musterctl"), NULL};
+	struct bytes out = { 0 };
+	char *argv[4] = { ctl_copy("musterctl"), NULL };
 	int argc = 1;
 
 	for (size_t i = 1; i + 1 < a->n && argc == 1; i++)
@@ -328,7 +330,8 @@ static void offer_live(const struct asking *a, const char *name)
 	argv[argc] = NULL;
 	if (command != NULL)
 		answer_read(command, argc, argv, &out);
-	for (const char *line = out.n > 0 ? strchr(out.at, '\n') : NULL; line != NULL; line = strchr(line + 1, '\n'))
+	for (const char *line = out.n > 0 ? strchr(out.at, '\n') : NULL; line != NULL;
+	     line = strchr(line + 1, '\n'))
 		offer(a, line + 1, strcspn(line + 1, " \n"));
 	bytes_free(&out);
 	free(argv[0]);
@@ -344,7 +347,8 @@ static void offer_place(struct asking *a, const struct place *p)
 		offer_live(a, "gangs");
 	else if (strcmp(p->text, "NODE") == 0)
 		offer_live(a, "nodes");
-	else if (strcmp(p->text, "FILE") == 0 || strcmp(p->text, "PATH") == 0 || strcmp(p->text, "DIR") == 0)
+	else if (strcmp(p->text, "FILE") == 0 || strcmp(p->text, "PATH") == 0 ||
+	         strcmp(p->text, "DIR") == 0)
 		a->files = true;
 }
 
@@ -352,7 +356,7 @@ static void offer_of_command(struct asking *a, const struct command *command)
 {
 	const char *before = a->words[a->n - 2];
 	struct place place;
-	struct bytes help = {0}, flags = {0};
+	struct bytes help = { 0 }, flags = { 0 };
 
 	help_read(command, &help);
 	if (a->n > 2 && flag_at(before) > 0 && value_read(help.at, before, &place)) {
@@ -391,7 +395,7 @@ static bool words_complete(int argc, char **argv)
 {
 	static char empty[] = "";
 	char **words = ctl_alloc((size_t)argc + 1, sizeof(*words));
-	struct asking a = {.words = words};
+	struct asking a = { .words = words };
 
 	for (int i = 0; i < argc; i++)
 		if (strcmp(argv[i], "=") != 0)
@@ -413,8 +417,10 @@ int completion_for_kubectl(int argc, char **argv)
 
 static const char *script_of(const char *shell)
 {
-	return strcmp(shell, "bash") == 0 ? bash_script : strcmp(shell, "zsh") == 0 ? zsh_script :
-	       strcmp(shell, "fish") == 0 ? fish_script : NULL;
+	return strcmp(shell, "bash") == 0   ? bash_script
+	       : strcmp(shell, "zsh") == 0  ? zsh_script
+	       : strcmp(shell, "fish") == 0 ? fish_script
+	                                    : NULL;
 }
 
 int completion_main(int argc, char **argv)

@@ -55,10 +55,10 @@ struct daemon {
 	struct metrics metrics;
 	struct jsonout state; /* of the page; kept for its memory */
 	char instance[128];
-	char identity[160]; /* of this life of the process */
-	uint64_t connect_ns;  /* when to try the core again */
+	char identity[160];  /* of this life of the process */
+	uint64_t connect_ns; /* when to try the core again */
 	uint64_t figures_ns;
-	uint64_t ready_ns; /* when to look whether we are ready; NEVER_NS: nobody asks, or told */
+	uint64_t ready_ns;    /* when to look whether we are ready; NEVER_NS: nobody asks, or told */
 	char last_error[512]; /* of the connection, so that each is said once */
 	_Alignas(8) unsigned char record[RECORD_BYTES_MAX];
 	pthread_t signal_thread;
@@ -100,7 +100,8 @@ static uint64_t world_random(void *context)
 }
 
 /* logfmt, or the same as JSON; what comes from outside can't break out of its quotes or line. */
-static void world_say(void *context, const char *level, const char *message, const struct log_field *fields, size_t n)
+static void world_say(void *context, const char *level, const char *message,
+                      const struct log_field *fields, size_t n)
 {
 	const struct daemon *d = context;
 	uint64_t now = world_wall_ns(NULL);
@@ -164,8 +165,8 @@ static void *signal_run(void *context)
 	for (;;) {
 		if (sigwait(&set, &signal) != 0)
 			continue;
-		/* The second one does not wait for answers, unless it is the first once more: a service manager sends
-		 * SIGTERM to all of its group, and our parent among them does too. */
+		/* The second one does not wait for answers, unless it is the first once more: a service
+		 * manager sends SIGTERM to all of its group, and our parent among them does too. */
 		if (stop_wanted() && (signal == SIGINT || world_monotonic_ns(NULL) - first_ns >= NS_PER_S))
 			_exit(1);
 		if (stop_wanted())
@@ -195,21 +196,25 @@ static void core_accept(struct daemon *d)
 	const struct limits *l = corelink_limits(d->link);
 
 	if (frontend_core_up(d->frontend, l, &port) < 0) {
-		env_log(&d->env, "error", "the cluster is larger than the limits of muster-core (%u nodes, %u pods, %u gangs, "
-		        "%u shapes, %u names): start it with larger ones", l->nodes, l->pods, l->gangs, l->shapes, l->names);
+		env_log(
+			&d->env, "error",
+			"the cluster is larger than the limits of muster-core (%u nodes, %u pods, %u gangs, "
+			"%u shapes, %u names): start it with larger ones",
+			l->nodes, l->pods, l->gangs, l->shapes, l->names);
 		corelink_close(d->link);
 		d->connect_ns = env_now(&d->env) + 10 * NS_PER_S;
 		return;
 	}
 	d->last_error[0] = '\0';
-	env_log(&d->env, "info", "connected to muster-core at %s, epoch %llu, room for %u nodes and %u pods",
+	env_log(&d->env, "info",
+	        "connected to muster-core at %s, epoch %llu, room for %u nodes and %u pods",
 	        d->options->socket, (unsigned long long)corelink_epoch(d->link), l->nodes, l->pods);
 }
 
 /* -1 to go on, else the exit code. */
 static int core_connect(struct daemon *d)
 {
-	struct link_error e = {0};
+	struct link_error e = { 0 };
 	uint64_t now = env_now(&d->env);
 
 	if (corelink_is_up(d->link) || now < d->connect_ns || stop_wanted())
@@ -224,7 +229,8 @@ static int core_connect(struct daemon *d)
 		return EXIT_CONFIG;
 	}
 	if (strcmp(d->last_error, e.text) != 0) {
-		env_log(&d->env, e.rc == -ENOENT || e.rc == -ECONNREFUSED ? "info" : "warn", "%s; trying again", e.text);
+		env_log(&d->env, e.rc == -ENOENT || e.rc == -ECONNREFUSED ? "info" : "warn",
+		        "%s; trying again", e.text);
 		snprintf(d->last_error, sizeof(d->last_error), "%s", e.text);
 	}
 	d->connect_ns = now + CONNECT_AGAIN_NS;
@@ -446,7 +452,8 @@ static int loop_run(struct daemon *d)
 /* Upstream holds nothing for longer. */
 static uint64_t timeout_ns(int64_t seconds)
 {
-	return seconds < 0 ? 0 : (uint64_t)(seconds < TIMEOUT_MAX_S ? seconds : TIMEOUT_MAX_S) * NS_PER_S;
+	return seconds < 0 ? 0
+	                   : (uint64_t)(seconds < TIMEOUT_MAX_S ? seconds : TIMEOUT_MAX_S) * NS_PER_S;
 }
 
 static int model_start(struct daemon *d)
@@ -486,7 +493,9 @@ static bool may_write(void *context)
 static int transport_start(struct daemon *d)
 {
 	struct access_options o = {
-		.kubeconfig = d->options->kubeconfig, .context = d->options->context, .allow_insecure = d->options->insecure,
+		.kubeconfig = d->options->kubeconfig,
+		.context = d->options->context,
+		.allow_insecure = d->options->insecure,
 	};
 	struct curl_config config = {
 		.access = &d->access, .env = &d->env, .may_write = may_write, .context = d,
@@ -505,7 +514,8 @@ static int transport_start(struct daemon *d)
 	}
 	d->curl = curl_transport_new(&config, &why);
 	if (!d->curl) {
-		fprintf(stderr, "muster-frontend: %s: server %s: %s\n", d->access.source, d->access.server, why);
+		fprintf(stderr, "muster-frontend: %s: server %s: %s\n", d->access.source, d->access.server,
+		        why);
 		return EXIT_INPUT;
 	}
 	d->env.transport = curl_transport_interface(d->curl);
@@ -515,15 +525,20 @@ static int transport_start(struct daemon *d)
 static int link_start(struct daemon *d)
 {
 	struct corelink_config config = {
-		.path = d->options->socket, .event_ring_bytes = (uint64_t)d->options->event_ring_bytes,
-		.result_ring_bytes = (uint64_t)d->options->result_ring_bytes, .env = &d->env, .wake = loop_wake, .context = d,
+		.path = d->options->socket,
+		.event_ring_bytes = (uint64_t)d->options->event_ring_bytes,
+		.result_ring_bytes = (uint64_t)d->options->result_ring_bytes,
+		.env = &d->env,
+		.wake = loop_wake,
+		.context = d,
 	};
 	int rc = corelink_new(&config, &d->link);
 
 	if (rc == 0)
 		return -1;
 	fprintf(stderr, "muster-frontend: shared memory of %llu bytes: %s\n",
-	        (unsigned long long)(config.event_ring_bytes + config.result_ring_bytes), strerror(-rc));
+	        (unsigned long long)(config.event_ring_bytes + config.result_ring_bytes),
+	        strerror(-rc));
 	return 1;
 }
 
@@ -535,7 +550,10 @@ static bool serves(const struct daemon *d)
 static int serve_begin(struct daemon *d)
 {
 	struct serve_config config = {
-		.listen = d->options->listen, .monotonic_ns = world_monotonic_ns, .wanted = loop_wake, .context = d,
+		.listen = d->options->listen,
+		.monotonic_ns = world_monotonic_ns,
+		.wanted = loop_wake,
+		.context = d,
 		.extends = d->options->extender_keep_s > 0,
 	};
 	char error[256];
@@ -554,22 +572,28 @@ static void frontend_begin(struct daemon *d)
 {
 	const struct options *o = d->options;
 	struct lease_config lease = {
-		.namespace = o->lease_namespace, .name = o->lease_name, .identity = d->identity,
-		.duration_ns = (uint64_t)o->lease_s * NS_PER_S, .renew_ns = (uint64_t)o->renew_s * NS_PER_S,
+		.namespace = o->lease_namespace,
+		.name = o->lease_name,
+		.identity = d->identity,
+		.duration_ns = (uint64_t)o->lease_s * NS_PER_S,
+		.renew_ns = (uint64_t)o->renew_s * NS_PER_S,
 		.retry_ns = (uint64_t)o->retry_s * NS_PER_S,
 	};
 	struct frontend_config config = {
 		.bind_connections = (unsigned)d->options->bind_connections,
-		.report_per_second = (unsigned)d->options->report_per_second, .report_queue = 10000,
-		.instance = d->instance, .node_selector = d->options->node_selector,
-		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000, .lease = o->leader_elect ? &lease : NULL,
+		.report_per_second = (unsigned)d->options->report_per_second,
+		.report_queue = 10000,
+		.instance = d->instance,
+		.node_selector = d->options->node_selector,
+		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000,
+		.lease = o->leader_elect ? &lease : NULL,
 	};
 	char host[100] = "localhost";
 
 	gethostname(host, sizeof(host) - 1);
 	snprintf(d->instance, sizeof(d->instance), "muster-%s", host);
-	snprintf(d->identity, sizeof(d->identity), "%s_%016llx%016llx", host, (unsigned long long)world_random(NULL),
-	         (unsigned long long)world_random(NULL));
+	snprintf(d->identity, sizeof(d->identity), "%s_%016llx%016llx", host,
+	         (unsigned long long)world_random(NULL), (unsigned long long)world_random(NULL));
 	d->frontend = frontend_new(&config, &d->env, d->model);
 	d->metrics.start_seconds = (double)world_wall_ns(NULL) * 1e-9;
 }
@@ -582,7 +606,8 @@ static void say_options(struct daemon *d)
 	size_t n = 0;
 
 	for (size_t i = 0; i < o->dialects_off.n && n < sizeof(names); i++)
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i > 0 ? ", " : "", o->dialects_off.at[i]);
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i > 0 ? ", " : "",
+		                      o->dialects_off.at[i]);
 	if (n > 0)
 		env_log(&d->env, "info", "dialects that are off: %s", names);
 	if (o->node_selector && *o->node_selector)
@@ -591,10 +616,13 @@ static void say_options(struct daemon *d)
 	n = 0;
 	for (size_t i = 0; i < settings_n && n < sizeof(names); i++)
 		if (settings[i].without_effect && (o->from_file & setting_bit(&settings[i])))
-			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n > 0 ? ", " : "", settings[i].path);
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n > 0 ? ", " : "",
+			                      settings[i].path);
 	if (n > 0)
-		env_log(&d->env, "info", "no effect: %s: a gang is planned whole and holds nothing while it waits, so that "
-		        "nothing is to be rejected or backed off", names);
+		env_log(&d->env, "info",
+		        "no effect: %s: a gang is planned whole and holds nothing while it waits, so that "
+		        "nothing is to be rejected or backed off",
+		        names);
 }
 
 static void say_start(struct daemon *d)
@@ -603,20 +631,21 @@ static void say_start(struct daemon *d)
 	char serving[160] = "";
 
 	if (serves(d))
-		snprintf(serving, sizeof(serving), ", serving on %.*s:%u", (int)(strrchr(listen, ':') - listen), listen,
-		         serve_port(d->serve));
-	env_log(&d->env, "info", "muster-frontend %s: API server %s (%s)%s", MUSTER_VERSION, d->access.server,
-	        d->access.source, serving);
+		snprintf(serving, sizeof(serving), ", serving on %.*s:%u",
+		         (int)(strrchr(listen, ':') - listen), listen, serve_port(d->serve));
+	env_log(&d->env, "info", "muster-frontend %s: API server %s (%s)%s", MUSTER_VERSION,
+	        d->access.server, d->access.source, serving);
 	say_options(d);
 }
 
-/* What can't be given up is said, and no reason not to serve.  For good: a second life of this process has it
- * as the first. */
+/* What can't be given up is said, and no reason not to serve.  For good: a second life of this
+ * process has it as the first. */
 static void confine_daemon(struct daemon *d)
 {
 	static bool confined;
 	struct log_field fields[] = {
-		{.key = "no_new_privileges", .text = d->no_new_privileges ? "yes" : "no"}, {.key = "seccomp"},
+		{ .key = "no_new_privileges", .text = d->no_new_privileges ? "yes" : "no" },
+		{ .key = "seccomp" },
 	};
 	const char *how = "on";
 	int rc;
@@ -648,11 +677,15 @@ static int daemon_start(struct daemon *d)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of who makes or writes one */
 	d->env = (struct env){
-		.monotonic_ns = world_monotonic_ns, .wall_ns = world_wall_ns, .random = world_random, .log = world_log, .say = world_say,
+		.monotonic_ns = world_monotonic_ns,
+		.wall_ns = world_wall_ns,
+		.random = world_random,
+		.log = world_log,
+		.say = world_say,
 		.context = d,
 	};
-	if ((code = transport_start(d)) >= 0 || (code = model_start(d)) >= 0 || (code = link_start(d)) >= 0 ||
-	    (code = serve_begin(d)) >= 0)
+	if ((code = transport_start(d)) >= 0 || (code = model_start(d)) >= 0 ||
+	    (code = link_start(d)) >= 0 || (code = serve_begin(d)) >= 0)
 		return code;
 	frontend_begin(d);
 	PROBE(started);

@@ -94,30 +94,30 @@ struct intake {
 	struct segment_head head;     /* [F] before it is passed on */
 	struct ring_place event_ring; /* [F] likewise */
 	struct ring_place result_ring;
-	alignas(CACHE_LINE) _Atomic uint64_t event_tail;   /* [F] bytes published */
-	alignas(CACHE_LINE) _Atomic uint64_t result_tail;  /* [F] bytes published */
-	alignas(CACHE_LINE) _Atomic uint64_t command_head; /* [F] bytes released */
+	alignas(CACHE_LINE) _Atomic uint64_t event_tail;      /* [F] bytes published */
+	alignas(CACHE_LINE) _Atomic uint64_t result_tail;     /* [F] bytes published */
+	alignas(CACHE_LINE) _Atomic uint64_t command_head;    /* [F] bytes released */
 	alignas(CACHE_LINE) _Atomic uint32_t frontend_sleeps; /* [F] odd: ring my bell */
-	alignas(CACHE_LINE) _Atomic uint32_t core_bell; /* [F] futex word the core sleeps on */
+	alignas(CACHE_LINE) _Atomic uint32_t core_bell;       /* [F] futex word the core sleeps on */
 	uint32_t padding[15];
 };
 
 /* Counters for observers, each only ever counting up. */
 struct core_stats {
-	_Atomic uint64_t events;          /* records applied */
-	_Atomic uint64_t bad_records;     /* refused by a check */
-	_Atomic uint64_t plans;           /* gangs looked at */
-	_Atomic uint64_t plans_placed;    /* ... that were reserved */
-	_Atomic uint64_t plans_refused;   /* ... refused with a reason */
-	_Atomic uint64_t plan_ns_sum;     /* in plan and reserve */
+	_Atomic uint64_t events;        /* records applied */
+	_Atomic uint64_t bad_records;   /* refused by a check */
+	_Atomic uint64_t plans;         /* gangs looked at */
+	_Atomic uint64_t plans_placed;  /* ... that were reserved */
+	_Atomic uint64_t plans_refused; /* ... refused with a reason */
+	_Atomic uint64_t plan_ns_sum;   /* in plan and reserve */
 	_Atomic uint64_t plan_ns_max;
 	_Atomic uint64_t plan_ns_last;
 	_Atomic uint64_t binds_sent;
 	_Atomic uint64_t binds_accepted;
 	_Atomic uint64_t binds_refused;
-	_Atomic uint64_t limits_hit;      /* records refused for want of room */
-	_Atomic uint64_t sleeps;          /* times the loop slept on the futex */
-	_Atomic uint64_t saturated;       /* sums that hit the end of int64 */
+	_Atomic uint64_t limits_hit; /* records refused for want of room */
+	_Atomic uint64_t sleeps;     /* times the loop slept on the futex */
+	_Atomic uint64_t saturated;  /* sums that hit the end of int64 */
 	_Atomic uint64_t epochs;
 	_Atomic uint64_t stale_results; /* that answered no binding in flight */
 };
@@ -134,45 +134,42 @@ struct core_gauges {
 	_Atomic uint64_t gangs_placed;
 	_Atomic uint64_t shapes;
 	_Atomic uint64_t names;
-	_Atomic uint64_t synced; /* 1 once the lists are in */
-	_Atomic uint64_t holds; /* begun, ever */
-	_Atomic uint64_t held;  /* index of the gang that room is held for + 1; 0: none */
+	_Atomic uint64_t synced;       /* 1 once the lists are in */
+	_Atomic uint64_t holds;        /* begun, ever */
+	_Atomic uint64_t held;         /* index of the gang that room is held for + 1; 0: none */
 	_Atomic uint64_t pods_binding; /* have room here; whether it becomes theirs isn't known yet */
 	_Atomic uint64_t pods_claimed; /* of other schedulers: room is kept for them (EVENT_CLAIM) */
 	_Atomic uint64_t reserved[1];
 };
 
-/* How often plan and reserve took how long: ipc/plans.h knows the bounds.  The one after them counts
- * what took longer. */
+/* How often plan and reserve took how long: ipc/plans.h knows the bounds.  The one after them
+ * counts what took longer. */
 #define PLAN_BOUNDS 25
 struct core_plans {
 	_Atomic uint64_t took[PLAN_BOUNDS + 1];
 	_Atomic uint64_t reserved[6];
 };
 
-/* Parts that get their pages as they are needed: behind made[] a part has none, and nobody looks there. */
-enum ledger_part {
-	PART_GANGS,
-	PART_ARENA,
-	PART_AMOUNTS,
-	LEDGER_PARTS
-};
+/* Parts that get their pages as they are needed: behind made[] a part has none, and nobody looks
+ * there. */
+enum ledger_part { PART_GANGS, PART_ARENA, PART_AMOUNTS, LEDGER_PARTS };
 
 struct ledger {
 	struct segment_head head; /* [C] before it is passed on */
 	struct limits limits;     /* [C] likewise, as all offsets below */
 	struct ring_place command_ring;
-	uint64_t nodes_offset;   /* struct node_row[limits.nodes] */
-	uint64_t names_offset;   /* struct name_row[limits.names] */
-	uint64_t gangs_offset;   /* struct gang_row[limits.gangs] */
-	uint64_t arena_offset;   /* char[limits.name_bytes] */
-	uint64_t amounts_offset; /* struct node_amounts[AMOUNT_BLOCKS(limits.resources)][limits.nodes] */
+	uint64_t nodes_offset; /* struct node_row[limits.nodes] */
+	uint64_t names_offset; /* struct name_row[limits.names] */
+	uint64_t gangs_offset; /* struct gang_row[limits.gangs] */
+	uint64_t arena_offset; /* char[limits.name_bytes] */
+	uint64_t
+		amounts_offset; /* struct node_amounts[AMOUNT_BLOCKS(limits.resources)][limits.nodes] */
 	_Atomic uint64_t made[LEDGER_PARTS]; /* [C] bytes of each part that are there; never fewer */
-	_Atomic uint64_t epoch;  /* [C] the connection that is served */
-	alignas(CACHE_LINE) _Atomic uint64_t command_tail; /* [C] bytes published */
-	alignas(CACHE_LINE) _Atomic uint64_t event_head;   /* [C] bytes released */
-	alignas(CACHE_LINE) _Atomic uint64_t result_head;  /* [C] bytes released */
-	alignas(CACHE_LINE) _Atomic uint32_t core_sleeps;  /* [C] odd: ring my bell */
+	_Atomic uint64_t epoch;              /* [C] the connection that is served */
+	alignas(CACHE_LINE) _Atomic uint64_t command_tail;  /* [C] bytes published */
+	alignas(CACHE_LINE) _Atomic uint64_t event_head;    /* [C] bytes released */
+	alignas(CACHE_LINE) _Atomic uint64_t result_head;   /* [C] bytes released */
+	alignas(CACHE_LINE) _Atomic uint32_t core_sleeps;   /* [C] odd: ring my bell */
 	alignas(CACHE_LINE) _Atomic uint32_t frontend_bell; /* [C] futex word */
 	uint32_t padding0[15];
 	alignas(CACHE_LINE) struct core_stats stats;   /* [C] */
@@ -199,8 +196,8 @@ enum name_kind {
 };
 
 enum node_flags {
-	NODE_PRESENT = 1u << 0,  /* the object exists; else only pods name it */
-	NODE_CORDONED = 1u << 1, /* spec.unschedulable */
+	NODE_PRESENT = 1u << 0,      /* the object exists; else only pods name it */
+	NODE_CORDONED = 1u << 1,     /* spec.unschedulable */
 	NODE_RESTARTS_ALL = 1u << 2, /* declares RestartAllContainersOnContainerExits */
 };
 
@@ -208,7 +205,7 @@ struct node_row {
 	_Atomic uint32_t version;
 	uint32_t generation; /* 0: no such node */
 	uint32_t flags;
-	uint32_t pods; /* bound or reserved here */
+	uint32_t pods;        /* bound or reserved here */
 	uint64_t name_offset; /* in the arena */
 	uint32_t name_bytes;
 	uint32_t reserved;
@@ -254,35 +251,39 @@ enum why {
  * the first that fails is the node's reason. */
 enum node_why {
 	NODE_FITS,
-	NODE_WHY_CORDONED,      /* node(s) were unschedulable */
-	NODE_WHY_TAINT,         /* arg: name_id of the taint */
-	NODE_WHY_AFFINITY,      /* node(s) didn't match Pod's node affinity/selector */
-	NODE_WHY_PORTS,         /* node(s) didn't have free ports for the requested pod ports */
-	NODE_WHY_INSUFFICIENT,  /* arg: resource_id (pods: "Too many pods") */
-	NODE_WHY_DISK,          /* node(s) had no available disk */
-	NODE_WHY_CLAIM_IN_USE,  /* node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod
-	                         * access mode already in-use by another pod */
-	NODE_WHY_ATTACH,        /* node(s) exceed max volume count */
-	NODE_WHY_VOLUME_NODE,   /* node(s) didn't match PersistentVolume's node affinity */
-	NODE_WHY_VOLUME_BIND,   /* node(s) didn't find available persistent volumes to bind */
-	NODE_WHY_VOLUME_SPACE,  /* node(s) did not have enough free storage */
-	NODE_WHY_VOLUME_GONE,   /* node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s) */
-	NODE_WHY_VOLUME_ZONE,   /* node(s) had no available volume zone */
-	NODE_WHY_SPREAD_LABEL,  /* node(s) didn't match pod topology spread constraints (missing required label) */
-	NODE_WHY_SPREAD,        /* node(s) didn't match pod topology spread constraints */
-	NODE_WHY_POD_AFFINITY,  /* node(s) didn't match pod affinity rules */
-	NODE_WHY_ANTI_AFFINITY, /* node(s) didn't match pod anti-affinity rules */
+	NODE_WHY_CORDONED,     /* node(s) were unschedulable */
+	NODE_WHY_TAINT,        /* arg: name_id of the taint */
+	NODE_WHY_AFFINITY,     /* node(s) didn't match Pod's node affinity/selector */
+	NODE_WHY_PORTS,        /* node(s) didn't have free ports for the requested pod ports */
+	NODE_WHY_INSUFFICIENT, /* arg: resource_id (pods: "Too many pods") */
+	NODE_WHY_DISK,         /* node(s) had no available disk */
+	NODE_WHY_CLAIM_IN_USE, /* node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod
+	                        * access mode already in-use by another pod */
+	NODE_WHY_ATTACH,       /* node(s) exceed max volume count */
+	NODE_WHY_VOLUME_NODE,  /* node(s) didn't match PersistentVolume's node affinity */
+	NODE_WHY_VOLUME_BIND,  /* node(s) didn't find available persistent volumes to bind */
+	NODE_WHY_VOLUME_SPACE, /* node(s) did not have enough free storage */
+	NODE_WHY_VOLUME_GONE,  /* node(s) unavailable due to one or more pvc(s) bound to non-existent
+	                          pv(s) */
+	NODE_WHY_VOLUME_ZONE,  /* node(s) had no available volume zone */
+	NODE_WHY_SPREAD_LABEL, /* node(s) didn't match pod topology spread constraints (missing required
+	                          label) */
+	NODE_WHY_SPREAD,       /* node(s) didn't match pod topology spread constraints */
+	NODE_WHY_POD_AFFINITY, /* node(s) didn't match pod affinity rules */
+	NODE_WHY_ANTI_AFFINITY,          /* node(s) didn't match pod anti-affinity rules */
 	NODE_WHY_EXISTING_ANTI_AFFINITY, /* node(s) didn't satisfy existing pods anti-affinity rules */
-	NODE_WHY_FEATURES,      /* node(s) didn't match Pod's required features */
+	NODE_WHY_FEATURES,               /* node(s) didn't match Pod's required features */
 	/* WorkloadPolicy, behind kube-scheduler's own filters: */
 	NODE_WHY_POLICY_SELECTOR, /* node(s) didn't match pod workload-policy constraints */
-	NODE_WHY_POLICY_LABEL,  /* ... (missing required label) */
-	NODE_WHY_POLICY_VALUE,  /* ... (not match value) */
-	NODE_WHY_POLICY_FULL,   /* node(s) occupied that scheduled pods reach the replicas configured in the
-	                         * workload-policy */
+	NODE_WHY_POLICY_LABEL,    /* ... (missing required label) */
+	NODE_WHY_POLICY_VALUE,    /* ... (not match value) */
+	NODE_WHY_POLICY_FULL, /* node(s) occupied that scheduled pods reach the replicas configured in
+	                       * the workload-policy */
 	/* Said before any filter runs: */
-	NODE_WHY_NOT_NAMED,     /* node(s) didn't satisfy plugin(s) [NodeAffinity]: each term names nodes, not this one */
-	NODE_WHY_CONFLICT,      /* pod affinity terms conflict: each term asks for two names at once; of all nodes */
+	NODE_WHY_NOT_NAMED, /* node(s) didn't satisfy plugin(s) [NodeAffinity]: each term names nodes,
+	                       not this one */
+	NODE_WHY_CONFLICT,  /* pod affinity terms conflict: each term asks for two names at once; of all
+	                       nodes */
 	NODE_WHY_KINDS
 };
 
@@ -306,15 +307,15 @@ struct shortfall {
 #define SHORTFALLS_MAX 8
 
 struct reason {
-	uint32_t why;     /* enum why */
+	uint32_t why; /* enum why */
 	uint32_t quorum;
 	uint32_t members; /* that exist and count: not ended, not deleting */
 	uint32_t gated;
-	uint32_t bound;   /* bound or binding */
-	uint32_t need;    /* members that have to start together now */
-	uint32_t fit;     /* of those, how many have room */
-	uint32_t nodes;   /* in the cluster */
-	uint32_t role;         /* WHY_ROLE: a value's number */
+	uint32_t bound; /* bound or binding */
+	uint32_t need;  /* members that have to start together now */
+	uint32_t fit;   /* of those, how many have room */
+	uint32_t nodes; /* in the cluster */
+	uint32_t role;  /* WHY_ROLE: a value's number */
 	uint32_t role_quorum;
 	uint32_t role_members; /* that count */
 	uint32_t domains;      /* WHY_TOPOLOGY: domains of the level */
@@ -328,10 +329,11 @@ struct reason {
 	struct shortfall shortfalls[SHORTFALLS_MAX];
 };
 
-/* Whoever has a lower one comes earlier in the queue; of equal ones priority, age and name tell, and of
- * those that stand last age goes before priority. */
+/* Whoever has a lower one comes earlier in the queue; of equal ones priority, age and name tell,
+ * and of those that stand last age goes before priority. */
 enum gang_standing {
-	GANG_STANDS_FIRST, /* it has begun: some members have a node, fewer than have to start together */
+	GANG_STANDS_FIRST, /* it has begun: some members have a node, fewer than have to start together
+	                    */
 	GANG_STANDS_ORDINARY,
 	GANG_STANDS_LAST, /* GANG_AFTER_OTHERS */
 };
@@ -345,7 +347,7 @@ struct gang_row {
 	uint32_t members;
 	uint32_t bound;
 	int32_t priority;
-	uint64_t created_ns; /* of the group, else of its oldest member; 0: neither is known */
+	uint64_t created_ns;  /* of the group, else of its oldest member; 0: neither is known */
 	uint64_t name_offset; /* "namespace/name" in the arena */
 	uint32_t name_bytes;
 	uint32_t standing; /* enum gang_standing */
@@ -371,22 +373,22 @@ enum record_kind {
 	RECORD_PAD, /* fills a ring up to its end; readers skip it */
 
 	/* Event ring: the state of an object, whole.  A later one replaces it. */
-	EVENT_BEGIN,      /* first of an epoch: forget everything but binds in flight */
-	EVENT_SYNCED,     /* the lists are in; planning may start */
-	EVENT_TICK,       /* time goes on */
-	EVENT_NAME,       /* struct event_name, text */
-	EVENT_NODE,       /* struct event_node, amounts, labels, taints, images, attach limits,
-	                   * attachments, name */
-	EVENT_NODE_DROP,  /* struct event_drop */
-	EVENT_SHAPE,      /* struct event_shape and all that it counts, in its order */
-	EVENT_SHAPE_DROP, /* struct event_drop; nothing uses it any more */
-	EVENT_GANG,       /* struct event_gang, amounts, roles, levels, name */
-	EVENT_GANG_DROP,  /* struct event_drop */
-	EVENT_NAMESPACE,  /* struct event_namespace, pod labels */
+	EVENT_BEGIN,          /* first of an epoch: forget everything but binds in flight */
+	EVENT_SYNCED,         /* the lists are in; planning may start */
+	EVENT_TICK,           /* time goes on */
+	EVENT_NAME,           /* struct event_name, text */
+	EVENT_NODE,           /* struct event_node, amounts, labels, taints, images, attach limits,
+	                       * attachments, name */
+	EVENT_NODE_DROP,      /* struct event_drop */
+	EVENT_SHAPE,          /* struct event_shape and all that it counts, in its order */
+	EVENT_SHAPE_DROP,     /* struct event_drop; nothing uses it any more */
+	EVENT_GANG,           /* struct event_gang, amounts, roles, levels, name */
+	EVENT_GANG_DROP,      /* struct event_drop */
+	EVENT_NAMESPACE,      /* struct event_namespace, pod labels */
 	EVENT_NAMESPACE_DROP, /* struct event_drop: its id is the value number of its name */
-	EVENT_POD,        /* struct event_pod, pod labels, name */
-	EVENT_POD_DROP,   /* struct event_drop: deleted or ended */
-	EVENT_CLAIM,      /* struct event_claim, node set */
+	EVENT_POD,            /* struct event_pod, pod labels, name */
+	EVENT_POD_DROP,       /* struct event_drop: deleted or ended */
+	EVENT_CLAIM,          /* struct event_claim, node set */
 
 	/* Result ring: what became of a CMD_BIND, CMD_BIND_AGAIN or CMD_TAKE_BACK. */
 	RESULT_BOUND,   /* struct result: the API server took it */
@@ -397,12 +399,13 @@ enum record_kind {
 	EVENT_PLAN,
 
 	/* Command ring. */
-	CMD_BIND,   /* struct cmd_bind */
-	CMD_REASON, /* struct cmd_reason: why a gang or a lone pod waits, changed */
-	CMD_GANG,   /* struct cmd_gang: its state changed */
-	CMD_CLAIM,  /* struct cmd_claim: the answer to an EVENT_CLAIM */
+	CMD_BIND,       /* struct cmd_bind */
+	CMD_REASON,     /* struct cmd_reason: why a gang or a lone pod waits, changed */
+	CMD_GANG,       /* struct cmd_gang: its state changed */
+	CMD_CLAIM,      /* struct cmd_claim: the answer to an EVENT_CLAIM */
 	CMD_BIND_AGAIN, /* struct cmd_bind: to the node to which an earlier frontend may have sent it */
-	CMD_TAKE_BACK,  /* struct cmd_bind: what an earlier frontend may have sent must not land any more */
+	CMD_TAKE_BACK, /* struct cmd_bind: what an earlier frontend may have sent must not land any more
+	                */
 	RECORD_KINDS
 };
 
@@ -472,7 +475,7 @@ struct event_node {
 	uint32_t amounts_n; /* allocatable; a resource that is not named is 0 */
 	uint32_t labels_n;  /* sorted by key */
 	uint32_t taints_n;
-	uint32_t images_n;  /* sorted by image */
+	uint32_t images_n; /* sorted by image */
 	uint32_t limits_n;
 	uint32_t attached_n; /* by VolumeAttachments; pods' own come with their shapes */
 };
@@ -546,9 +549,9 @@ enum pod_term_kind {
 };
 
 enum pod_term_flags {
-	TERM_MATCHES_NOTHING = 1u << 0,    /* it has no selector; an empty one matches every pod */
-	TERM_EVERY_NAMESPACE = 1u << 1,    /* its namespaceSelector is {} */
-	TERM_NAMESPACES_CHOSEN = 1u << 2,  /* namespace_clauses hold: its namespaceSelector */
+	TERM_MATCHES_NOTHING = 1u << 0,   /* it has no selector; an empty one matches every pod */
+	TERM_EVERY_NAMESPACE = 1u << 1,   /* its namespaceSelector is {} */
+	TERM_NAMESPACES_CHOSEN = 1u << 2, /* namespace_clauses hold: its namespaceSelector */
 };
 
 /* A term of inter-pod (anti-)affinity. */
@@ -568,7 +571,7 @@ enum spread_flags {
 	SPREAD_HONORS_TAINTS = 1u << 2,    /* nodeTaintsPolicy */
 	SPREAD_MATCHES_NOTHING = 1u << 3,  /* it has no selector */
 	SPREAD_DEFAULT = 1u << 4,          /* not the pod's own, but the cluster's default */
-	SPREAD_BY_NODE = 1u << 5,          /* kubernetes.io/hostname: scores take each node for itself */
+	SPREAD_BY_NODE = 1u << 5, /* kubernetes.io/hostname: scores take each node for itself */
 };
 
 /* A topology spread constraint; it counts pods of the pod's own namespace. */
@@ -590,7 +593,8 @@ struct host_port {
 };
 
 enum exclusive_flags {
-	EXCLUSIVE_CLAIM = 1u << 0,  /* ReadWriteOncePod: one pod in the whole cluster; else a disk, for one node */
+	EXCLUSIVE_CLAIM =
+		1u << 0, /* ReadWriteOncePod: one pod in the whole cluster; else a disk, for one node */
 	EXCLUSIVE_SHARED = 1u << 1, /* a disk that stands others who share it as well */
 };
 
@@ -601,13 +605,15 @@ struct exclusive {
 };
 
 enum policy_flags {
-	POLICY_REQUIRED = 1u << 0,   /* a share that is reached takes no more; else it comes behind the others */
-	POLICY_FILL = 1u << 1,       /* fullest share first; else the emptiest */
-	POLICY_UNSELECTED = 1u << 2, /* the pod itself does not match the selector: no node is feasible */
+	POLICY_REQUIRED =
+		1u << 0, /* a share that is reached takes no more; else it comes behind the others */
+	POLICY_FILL = 1u << 1, /* fullest share first; else the emptiest */
+	POLICY_UNSELECTED =
+		1u << 2, /* the pod itself does not match the selector: no node is feasible */
 };
 
-/* Kosmos' WorkloadPolicy: how many pods of the shape's namespace that match may stand in each domain
- * of a topology.  Pods that are being deleted do not count.  A node without the key or of a
+/* Kosmos' WorkloadPolicy: how many pods of the shape's namespace that match may stand in each
+ * domain of a topology.  Pods that are being deleted do not count.  A node without the key or of a
  * domain without a share is not feasible. */
 struct policy {
 	uint32_t topology; /* a label key of nodes */
@@ -624,11 +630,11 @@ struct policy_share {
 struct event_shape {
 	uint32_t shape;
 	uint32_t flags;
-	uint32_t amounts_n; /* requests; RESOURCE_PODS is always 1 */
+	uint32_t amounts_n;      /* requests; RESOURCE_PODS is always 1 */
 	uint32_t requirements_n; /* nodeSelector and required node affinity */
-	uint32_t values_n; /* uint32_t each, padded to 8 bytes */
+	uint32_t values_n;       /* uint32_t each, padded to 8 bytes */
 	uint32_t tolerations_n;
-	uint32_t terms_n; /* of required node affinity */
+	uint32_t terms_n;   /* of required node affinity */
 	uint32_t clauses_n; /* struct requirement, term 0, which the following refer to */
 	uint32_t preferences_n;
 	uint32_t alternatives_n; /* struct span of clauses, for volume rules */
@@ -639,12 +645,13 @@ struct event_shape {
 	uint32_t images_n; /* uint32_t each, padded; an image twice counts twice */
 	uint32_t attachments_n;
 	uint32_t exclusives_n;
-	uint32_t image_containers; /* containers and init containers */
+	uint32_t image_containers;   /* containers and init containers */
 	int64_t scored_cpu_milli;    /* as scores count them: a container without */
 	int64_t scored_memory_bytes; /* a request counts 100m and 200 MiB */
 	int64_t placed_cpu_milli;    /* what that changes by once the pod is placed, when resources */
 	int64_t placed_memory_bytes; /* of pod level count as well; may be below 0 */
-	uint32_t namespace; /* value number of the pods' own, when there are spreads or a policy; ID_NONE else */
+	uint32_t namespace;  /* value number of the pods' own, when there are spreads or a policy;
+	                        ID_NONE else */
 	uint32_t policies_n; /* 0 or 1 */
 	uint32_t shares_n;   /* struct policy_share, behind the policy */
 	uint32_t reserved;
@@ -654,8 +661,9 @@ enum gang_flags {
 	GANG_OBJECT_MISSING = 1u << 0, /* pods name it, the object is not there */
 	GANG_REFUSED = 1u << 1,        /* its object can't be honoured */
 	GANG_PRIORITY = 1u << 2,       /* `priority` is the group's, whatever its members have */
-	GANG_AFTER_OTHERS = 1u << 3,   /* behind all that are not so, and among its like age goes before
-	                                * priority, until it has waited for room as long as --hold-after */
+	GANG_AFTER_OTHERS =
+		1u << 3, /* behind all that are not so, and among its like age goes before
+	              * priority, until it has waited for room as long as --hold-after */
 };
 
 #define GANG_ROLES_MAX 32
@@ -681,16 +689,17 @@ struct event_gang {
 	uint32_t gang;
 	uint32_t generation; /* not 0 */
 	uint32_t flags;
-	uint32_t dialect; /* as in frontend/dialect/dialect.h; the core only shows it */
-	uint32_t quorum;  /* 0 counts as 1 */
+	uint32_t dialect;   /* as in frontend/dialect/dialect.h; the core only shows it */
+	uint32_t quorum;    /* 0 counts as 1 */
 	uint32_t amounts_n; /* minResources for the quorum as a whole */
 	uint32_t name_bytes;
 	uint32_t roles_n;
-	uint32_t levels_n;  /* the widest first */
-	int32_t priority;   /* GANG_PRIORITY */
+	uint32_t levels_n;   /* the widest first */
+	int32_t priority;    /* GANG_PRIORITY */
 	uint64_t created_ns; /* 0: the age of its oldest member */
 	uint64_t timeout_ns; /* 0: none */
-	uint32_t terms; /* the frontend's number for what this record asks for; said again in CMD_BIND */
+	uint32_t
+		terms; /* the frontend's number for what this record asks for; said again in CMD_BIND */
 	uint32_t reserved;
 };
 
@@ -706,7 +715,7 @@ struct event_pod {
 	uint32_t pod;
 	uint32_t generation; /* not 0 */
 	uint32_t flags;
-	uint32_t gang;  /* ID_NONE: a gang of one */
+	uint32_t gang; /* ID_NONE: a gang of one */
 	uint32_t shape;
 	uint32_t node; /* bound to, or ID_NONE */
 	int32_t priority;
@@ -735,8 +744,8 @@ struct event_namespace {
 struct event_claim {
 	uint32_t pod;
 	uint32_t pod_generation;
-	uint32_t ticket; /* comes back in the answer */
-	uint32_t words;  /* uint64_t each, a bit for each node id */
+	uint32_t ticket;  /* comes back in the answer */
+	uint32_t words;   /* uint64_t each, a bit for each node id */
 	uint32_t keep_ms; /* 0: none is kept, it only asks where */
 	uint32_t reserved;
 };
@@ -750,7 +759,7 @@ struct result {
 	uint32_t pod;
 	uint32_t generation;
 	uint32_t node;
-	uint32_t attempt; /* of the command it answers; ATTEMPT_OTHER: another core's */
+	uint32_t attempt;  /* of the command it answers; ATTEMPT_OTHER: another core's */
 	uint32_t retry_ms; /* RESULT_REFUSED: not again before; 0: the core's own backoff */
 	uint32_t reserved;
 };
@@ -765,7 +774,7 @@ struct cmd_bind {
 	uint32_t gang; /* ID_NONE for a lone pod */
 	uint32_t gang_generation;
 	uint32_t attempt; /* counts up for each pod, from 1 */
-	uint32_t terms; /* of its gang, by which it was planned; 0 for a lone pod */
+	uint32_t terms;   /* of its gang, by which it was planned; 0 for a lone pod */
 };
 
 struct cmd_reason {
@@ -805,7 +814,8 @@ uint64_t abi_layout_hash(void);
 /* Does a gang wait for room, and nothing of its own hinders it? */
 static inline bool why_is_room(uint32_t why)
 {
-	return why == WHY_ROOM || why == WHY_MIN_RESOURCES || why == WHY_GAVE_UP || why == WHY_HELD || why == WHY_TOPOLOGY;
+	return why == WHY_ROOM || why == WHY_MIN_RESOURCES || why == WHY_GAVE_UP || why == WHY_HELD ||
+	       why == WHY_TOPOLOGY;
 }
 
 /* Does its body say a pod and its node, as a struct cmd_bind? */
@@ -825,7 +835,9 @@ static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 1
 static_assert(sizeof(struct event_gang) == 64 && sizeof(struct event_pod) == 72, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
-static_assert(sizeof(struct event_claim) == 24 && sizeof(struct cmd_claim) == 24 + sizeof(struct reason), "claims");
+static_assert(sizeof(struct event_claim) == 24 &&
+                  sizeof(struct cmd_claim) == 24 + sizeof(struct reason),
+              "claims");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
 static_assert(sizeof(struct reason) == 72 + 16 * WHY_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");

@@ -30,8 +30,8 @@ static int head_check(const struct segment *s, uint64_t magic)
 
 /* An array of n elements at offset: aligned, behind the first `from` bytes, and
  * within the segment. */
-static bool array_fits(const struct segment *s, uint64_t from, uint64_t offset, uint64_t n, uint64_t each,
-                       uint64_t alignment)
+static bool array_fits(const struct segment *s, uint64_t from, uint64_t offset, uint64_t n,
+                       uint64_t each, uint64_t alignment)
 {
 	uint64_t bytes, end;
 
@@ -42,7 +42,8 @@ static bool array_fits(const struct segment *s, uint64_t from, uint64_t offset, 
 	return end <= s->bytes;
 }
 
-static bool ring_fits(const struct segment *s, uint64_t from, struct ring_place ring, uint64_t min_bytes)
+static bool ring_fits(const struct segment *s, uint64_t from, struct ring_place ring,
+                      uint64_t min_bytes)
 {
 	return ring.bytes >= min_bytes && (ring.bytes & (ring.bytes - 1)) == 0 &&
 	       array_fits(s, from, ring.offset, ring.bytes, 1, CACHE_LINE);
@@ -85,12 +86,15 @@ static bool ledger_fits(const struct segment *s, const struct ledger_places *p)
 	uint64_t from = sizeof(struct ledger);
 
 	return l->resources <= RESOURCES_MAX && l->command_ring_bytes == p->command_ring.bytes &&
-	       array_fits(s, from, p->nodes_offset, l->nodes, sizeof(struct node_row), alignof(struct node_row)) &&
-	       array_fits(s, from, p->gangs_offset, l->gangs, sizeof(struct gang_row), alignof(struct gang_row)) &&
-	       array_fits(s, from, p->names_offset, l->names, sizeof(struct name_row), alignof(struct name_row)) &&
+	       array_fits(s, from, p->nodes_offset, l->nodes, sizeof(struct node_row),
+	                  alignof(struct node_row)) &&
+	       array_fits(s, from, p->gangs_offset, l->gangs, sizeof(struct gang_row),
+	                  alignof(struct gang_row)) &&
+	       array_fits(s, from, p->names_offset, l->names, sizeof(struct name_row),
+	                  alignof(struct name_row)) &&
 	       array_fits(s, from, p->arena_offset, l->name_bytes, 1, 1) &&
-	       array_fits(s, from, p->amounts_offset, (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes, sizeof(struct node_amounts),
-	                  alignof(struct node_amounts)) &&
+	       array_fits(s, from, p->amounts_offset, (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes,
+	                  sizeof(struct node_amounts), alignof(struct node_amounts)) &&
 	       ring_fits(s, from, p->command_ring, SMALL_RING_BYTES_MIN);
 }
 
@@ -100,12 +104,14 @@ struct span_bytes ledger_part(const struct ledger_places *places, enum ledger_pa
 
 	switch (part) {
 	case PART_GANGS:
-		return (struct span_bytes){ places->gangs_offset, (uint64_t)l->gangs * sizeof(struct gang_row) };
+		return (struct span_bytes){ places->gangs_offset,
+			                        (uint64_t)l->gangs * sizeof(struct gang_row) };
 	case PART_ARENA:
 		return (struct span_bytes){ places->arena_offset, l->name_bytes };
 	case PART_AMOUNTS:
-		return (struct span_bytes){ places->amounts_offset,
-			                    (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts) };
+		return (struct span_bytes){ places->amounts_offset, (uint64_t)AMOUNT_BLOCKS(l->resources) *
+			                                                    l->nodes *
+			                                                    sizeof(struct node_amounts) };
 	default:
 		return (struct span_bytes){ 0, 0 };
 	}

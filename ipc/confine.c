@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define CALLS_NAMED 512 /* more than there are; the name of another is its number */
-#define NAME_BYTES  32
+#define NAME_BYTES 32
 
 /* For the handler, which can't ask libseccomp: it allocates. */
 static char names[CALLS_NAMED][NAME_BYTES];
@@ -56,9 +56,11 @@ static void on_trap(int signal_number, siginfo_t *info, void *context)
 	ssize_t ignored;
 
 	(void)context;
-	n = text_put(line, sizeof(line), n,
-	             as_json ? "{\"level\":\"error\",\"msg\":\"a system call that was given up; ending\",\"call\":\""
-	                     : "level=error msg=\"a system call that was given up; ending\" call=\"");
+	n = text_put(
+		line, sizeof(line), n,
+		as_json
+			? "{\"level\":\"error\",\"msg\":\"a system call that was given up; ending\",\"call\":\""
+			: "level=error msg=\"a system call that was given up; ending\" call=\"");
 	n = text_put(line, sizeof(line), n, call < CALLS_NAMED ? names[call] : "");
 	n = text_put(line, sizeof(line), n, as_json ? "\",\"number\":" : "\" number=");
 	n = number_put(line, sizeof(line), n, call);
@@ -80,7 +82,8 @@ void confine_before_end(void (*end)(int signal_number))
 
 static int trap_follow(bool json)
 {
-	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER) };
+	struct sigaction act = { .sa_sigaction = on_trap,
+		                     .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER) };
 
 	as_json = json;
 	for (int i = 0; i < CALLS_NAMED; i++) {
@@ -103,8 +106,8 @@ static int attributes_set(scmp_filter_ctx filter)
 	/* A call by the numbers of another architecture is none of ours. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	/* Before Linux 5.16 a filter turned off speculation unless it was asked not to.  No foreign code runs
-	 * here that this would hold back. */
+	/* Before Linux 5.16 a filter turned off speculation unless it was asked not to.  No foreign
+	 * code runs here that this would hold back. */
 	if (rc == 0)
 		(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	/* A tree instead of a row, where libseccomp can. */

@@ -14,15 +14,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define HELLO_TIMEOUT_NS  UINT64_C(1000000000)
+#define HELLO_TIMEOUT_NS UINT64_C(1000000000)
 #define ANSWER_TIMEOUT_NS UINT64_C(5000000000)
 
 static_assert(sizeof(((struct link_error *)0)->text) >= 108 + 2 * 18 + MESSAGE_TEXT_BYTES + 128,
               "path, hashes and the words around them fit");
 
 /* Fill e, which may be NULL; returns rc. */
-__attribute__((format(printf, 5, 6))) static int
-fail(struct link_error *e, int rc, enum link_refusal refusal, uint64_t their_hash, const char *format, ...)
+__attribute__((format(printf, 5, 6))) static int fail(struct link_error *e, int rc,
+                                                      enum link_refusal refusal,
+                                                      uint64_t their_hash, const char *format, ...)
 {
 	va_list args;
 
@@ -88,7 +89,9 @@ static void socket_path(int fd, struct sockaddr_un *address)
 static void send_refused(int fd, enum link_refusal refusal, const char *text)
 {
 	struct message_refused m = {
-		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_REFUSED,
+		.head = { .magic = MESSAGE_MAGIC,
+		          .hash = abi_layout_hash(),
+		          .kind = MESSAGE_REFUSED,
 		          .arg = (uint32_t)refusal },
 	};
 
@@ -122,8 +125,8 @@ static int turn_away(int fd, enum link_refusal refusal, uint64_t their_hash, str
 		            "refused a peer on %s: its layout is 0x%016" PRIx64 ", ours is 0x%016" PRIx64
 		            "; both programs have to come from the same build",
 		            address.sun_path, their_hash, abi_layout_hash());
-	return fail(e, refusal_errno(refusal), refusal, their_hash, "refused a peer on %s: %s", address.sun_path,
-	            refusal_text(refusal));
+	return fail(e, refusal_errno(refusal), refusal, their_hash, "refused a peer on %s: %s",
+	            address.sun_path, refusal_text(refusal));
 }
 
 /* The role that a HELLO asks for, or the refusal it earns. */
@@ -197,8 +200,8 @@ int link_accept(int listen_fd, struct link_peer *peer, struct link_error *e)
 	return rc;
 }
 
-int link_welcome(const struct link_peer *peer, const struct segment *ledger, const struct limits *limits,
-                 uint64_t epoch)
+int link_welcome(const struct link_peer *peer, const struct segment *ledger,
+                 const struct limits *limits, uint64_t epoch)
 {
 	struct message_welcome m = {
 		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_WELCOME },
@@ -208,7 +211,8 @@ int link_welcome(const struct link_peer *peer, const struct segment *ledger, con
 
 	if (peer->role == LINK_FRONTEND) {
 		/* Relaxed: the message orders it before anything the peer does. */
-		atomic_store_explicit(&((struct ledger *)ledger->base)->frontend_bell, 0, memory_order_relaxed);
+		atomic_store_explicit(&((struct ledger *)ledger->base)->frontend_bell, 0,
+		                      memory_order_relaxed);
 	}
 	return message_send(peer->fd, &m, sizeof(m), ledger->fd);
 }
@@ -254,10 +258,11 @@ static void clean_text(char *text, size_t bytes)
 
 static int layouts_differ(const char *path, uint64_t their_hash, struct link_error *e)
 {
-	return fail(e, -EPROTONOSUPPORT, LINK_REFUSED_LAYOUT, their_hash,
-	            "muster-core at %s has another layout of the shared memory: its layout is 0x%016" PRIx64
-	            ", ours is 0x%016" PRIx64 "; both programs have to come from the same build",
-	            path, their_hash, abi_layout_hash());
+	return fail(
+		e, -EPROTONOSUPPORT, LINK_REFUSED_LAYOUT, their_hash,
+		"muster-core at %s has another layout of the shared memory: its layout is 0x%016" PRIx64
+		", ours is 0x%016" PRIx64 "; both programs have to come from the same build",
+		path, their_hash, abi_layout_hash());
 }
 
 static int was_refused(const char *path, union message *m, size_t bytes, struct link_error *e)
@@ -265,19 +270,20 @@ static int was_refused(const char *path, union message *m, size_t bytes, struct 
 	enum link_refusal refusal = LINK_REFUSED_MESSAGE;
 
 	if (bytes != sizeof(m->refused))
-		return fail(e, -EPROTO, 0, m->head.hash, "muster-core at %s sent a malformed refusal", path);
+		return fail(e, -EPROTO, 0, m->head.hash, "muster-core at %s sent a malformed refusal",
+		            path);
 	if (m->head.arg >= LINK_REFUSED_LAYOUT && m->head.arg <= LINK_REFUSED_MESSAGE)
 		refusal = (enum link_refusal)m->head.arg;
 	if (refusal == LINK_REFUSED_LAYOUT)
 		return layouts_differ(path, m->head.hash, e);
 	clean_text(m->refused.text, sizeof(m->refused.text));
-	return fail(e, refusal_errno(refusal), refusal, m->head.hash, "muster-core at %s refused us: %s", path,
-	            m->refused.text);
+	return fail(e, refusal_errno(refusal), refusal, m->head.hash,
+	            "muster-core at %s refused us: %s", path, m->refused.text);
 }
 
 /* Takes ledger_fd. */
-static int open_ledger(const char *path, const struct message_welcome *m, int ledger_fd, struct link *l,
-                       struct link_error *e)
+static int open_ledger(const char *path, const struct message_welcome *m, int ledger_fd,
+                       struct link *l, struct link_error *e)
 {
 	int rc = segment_open_bare(&l->ledger, ledger_fd, sizeof(struct ledger), LEDGER_BYTES_MAX);
 
@@ -292,15 +298,16 @@ static int open_ledger(const char *path, const struct message_welcome *m, int le
 		rc = -EPROTO;
 	if (rc < 0) {
 		segment_close(&l->ledger);
-		return fail(e, rc, 0, m->head.hash, "the ledger of muster-core at %s is not laid out as its head says",
-		            path);
+		return fail(e, rc, 0, m->head.hash,
+		            "the ledger of muster-core at %s is not laid out as its head says", path);
 	}
 	l->limits = m->limits;
 	l->epoch = m->epoch;
 	return 0;
 }
 
-static int read_answer(const char *path, int fd, uint64_t answer_ns, struct link *l, struct link_error *e)
+static int read_answer(const char *path, int fd, uint64_t answer_ns, struct link *l,
+                       struct link_error *e)
 {
 	union message m;
 	int passed;
@@ -336,18 +343,19 @@ static void intake_restart(const struct segment *s)
 	atomic_store_explicit(&intake->core_bell, 0, memory_order_relaxed);
 }
 
-int link_connect(const char *path, enum link_role role, const struct segment *intake, struct link *l,
-                 struct link_error *e)
+int link_connect(const char *path, enum link_role role, const struct segment *intake,
+                 struct link *l, struct link_error *e)
 {
 	return link_connect_within(path, role, intake, ANSWER_TIMEOUT_NS, l, e);
 }
 
-int link_connect_within(const char *path, enum link_role role, const struct segment *intake, uint64_t answer_ns,
-                        struct link *l, struct link_error *e)
+int link_connect_within(const char *path, enum link_role role, const struct segment *intake,
+                        uint64_t answer_ns, struct link *l, struct link_error *e)
 {
-	struct message_head hello = {
-		.magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_HELLO, .arg = (uint32_t)role
-	};
+	struct message_head hello = { .magic = MESSAGE_MAGIC,
+		                          .hash = abi_layout_hash(),
+		                          .kind = MESSAGE_HELLO,
+		                          .arg = (uint32_t)role };
 	struct link found = { .ledger = { .fd = -1 } };
 	int rc;
 
@@ -390,15 +398,19 @@ int link_make_intake(struct segment *s, uint64_t event_ring_bytes, uint64_t resu
 	struct intake *intake;
 	int rc;
 
-	if (!ring_size_ok(event_ring_bytes, RING_BYTES_MIN) || !ring_size_ok(result_ring_bytes, SMALL_RING_BYTES_MIN))
+	if (!ring_size_ok(event_ring_bytes, RING_BYTES_MIN) ||
+	    !ring_size_ok(result_ring_bytes, SMALL_RING_BYTES_MIN))
 		return -EINVAL;
 	rc = segment_create(s, "muster-intake", bytes);
 	if (rc < 0)
 		return rc;
 	intake = s->base;
-	intake->head = (struct segment_head){ .magic = INTAKE_MAGIC, .layout_hash = abi_layout_hash(), .bytes = bytes };
-	intake->event_ring = (struct ring_place){ .offset = sizeof(*intake), .bytes = event_ring_bytes };
+	intake->head = (struct segment_head){ .magic = INTAKE_MAGIC,
+		                                  .layout_hash = abi_layout_hash(),
+		                                  .bytes = bytes };
+	intake->event_ring =
+		(struct ring_place){ .offset = sizeof(*intake), .bytes = event_ring_bytes };
 	intake->result_ring = (struct ring_place){ .offset = sizeof(*intake) + event_ring_bytes,
-		                                   .bytes = result_ring_bytes };
+		                                       .bytes = result_ring_bytes };
 	return 0;
 }

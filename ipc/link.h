@@ -58,7 +58,7 @@ int link_listen(const char *path);
 struct link_peer {
 	int fd; /* owned; POLLHUP when the peer died */
 	enum link_role role;
-	struct segment intake; /* frontends: mapped read-only and its head checked */
+	struct segment intake;       /* frontends: mapped read-only and its head checked */
 	struct intake_places places; /* where its rings are: use these, not the segment's */
 };
 
@@ -71,8 +71,8 @@ int link_accept(int listen_fd, struct link_peer *peer, struct link_error *e);
 /* Answer.  The ledger's fd is passed; epoch as in ledger->epoch.  The ends of the
  * rings are set up before (ring.h); the frontend's bell is set to 0 here, since
  * the new peer's announcements start again (wake.h). */
-int link_welcome(const struct link_peer *peer, const struct segment *ledger, const struct limits *limits,
-                 uint64_t epoch);
+int link_welcome(const struct link_peer *peer, const struct segment *ledger,
+                 const struct limits *limits, uint64_t epoch);
 void link_refuse(struct link_peer *peer, enum link_refusal refusal, const char *text);
 void link_peer_close(struct link_peer *peer);
 
@@ -81,8 +81,8 @@ void link_peer_close(struct link_peer *peer);
 struct link {
 	int fd; /* owned */
 	uint64_t epoch;
-	struct limits limits; /* our private copy */
-	struct segment ledger; /* mapped read-only, head and offsets checked */
+	struct limits limits;        /* our private copy */
+	struct segment ledger;       /* mapped read-only, head and offsets checked */
 	struct ledger_places places; /* where its parts are: use these, not the segment's */
 };
 
@@ -91,12 +91,12 @@ struct link {
  * seconds for the answer.  Tails, head and bell of the intake are set to 0, so that it
  * can serve again for the next epoch.  On failure nothing is open and e is filled
  * (-ENOENT and -ECONNREFUSED: no core there yet). */
-int link_connect(const char *path, enum link_role role, const struct segment *intake, struct link *l,
-                 struct link_error *e);
+int link_connect(const char *path, enum link_role role, const struct segment *intake,
+                 struct link *l, struct link_error *e);
 
 /* The same, with another time for the answer. */
-int link_connect_within(const char *path, enum link_role role, const struct segment *intake, uint64_t answer_ns,
-                        struct link *l, struct link_error *e);
+int link_connect_within(const char *path, enum link_role role, const struct segment *intake,
+                        uint64_t answer_ns, struct link *l, struct link_error *e);
 void link_close(struct link *l);
 
 /* An intake segment with rings of these sizes (powers of two; of events at least

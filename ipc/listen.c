@@ -81,7 +81,8 @@ static int bind_and_listen(const struct sockaddr_un *address)
 	if (fd < 0)
 		return -errno;
 	/* Linux gives the file the mode of the socket: never open to others. */
-	if (fchmod(fd, 0600) == 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+	if (fchmod(fd, 0600) == 0 &&
+	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
 	    listen(fd, BACKLOG) == 0)
 		return fd;
 	rc = -errno;

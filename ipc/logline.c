@@ -7,14 +7,18 @@
 /* Bytes of the character at p; 0: it is none, or half of one. */
 static size_t utf8_bytes(const unsigned char *p)
 {
-	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+	size_t n = p[0] < 0x80                   ? 1
+	           : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+	           : (p[0] & 0xf0) == 0xe0       ? 3
+	           : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+	                                         : 0;
 
 	for (size_t i = 1; i < n; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
 	/* Longer than it must be, half of a surrogate pair, beyond the last character. */
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] >= 0x90))
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90))
 		return 0;
 	return n;
 }
@@ -27,7 +31,8 @@ size_t logline_quote(char *out, size_t room, const char *text)
 	out[n++] = '"';
 	while (*p) {
 		size_t bytes = utf8_bytes(p);
-		bool escape = *p == '"' || *p == '\\', clean = bytes > 1 || (bytes == 1 && *p >= 0x20 && *p != 0x7f);
+		bool escape = *p == '"' || *p == '\\',
+			 clean = bytes > 1 || (bytes == 1 && *p >= 0x20 && *p != 0x7f);
 
 		if (n + (escape ? 2 : clean ? bytes : 1) + 2 > room)
 			break;

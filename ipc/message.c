@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S  INT64_C(1000000000)
+#define NS_PER_S INT64_C(1000000000)
 
 /* Room to see a few descriptors too many; the kernel drops what is beyond. */
 #define FDS_SEEN 4
@@ -55,7 +55,8 @@ static int64_t now_ns(void)
 
 static int wait_readable(int socket_fd, uint64_t timeout_ns)
 {
-	int64_t limit = timeout_ns < (uint64_t)INT32_MAX * NS_PER_MS ? (int64_t)timeout_ns : INT32_MAX * NS_PER_MS;
+	int64_t limit =
+		timeout_ns < (uint64_t)INT32_MAX * NS_PER_MS ? (int64_t)timeout_ns : INT32_MAX * NS_PER_MS;
 	int64_t deadline = now_ns() + limit;
 	struct pollfd p = { .fd = socket_fd, .events = POLLIN };
 	int64_t left = limit;
@@ -122,8 +123,8 @@ int message_receive(int socket_fd, union message *m, int *fd, uint64_t timeout_n
 	fds = take_fds(&header, &first);
 	if (got == 0 && fds == 0)
 		return -ECONNRESET;
-	if (fds > 1 || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || (size_t)got < sizeof(m->head) ||
-	    m->head.magic != MESSAGE_MAGIC) {
+	if (fds > 1 || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+	    (size_t)got < sizeof(m->head) || m->head.magic != MESSAGE_MAGIC) {
 		if (first >= 0)
 			close(first);
 		return -EPROTO;

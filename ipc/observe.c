@@ -21,7 +21,7 @@ static int observer_begin(struct observer *o, struct link_error *e)
 	int rc = ledger_check(&o->link.ledger, &o->places);
 	if (rc < 0) {
 		link_close(&o->link);
-		*e = (struct link_error){.rc = rc};
+		*e = (struct link_error){ .rc = rc };
 		strcpy(e->text, "the ledger makes no sense");
 		return rc;
 	}
@@ -38,7 +38,8 @@ int observer_open(struct observer *o, const char *socket, struct link_error *e)
 	return rc < 0 ? rc : observer_begin(o, e);
 }
 
-int observer_open_within(struct observer *o, const char *socket, uint64_t answer_ns, struct link_error *e)
+int observer_open_within(struct observer *o, const char *socket, uint64_t answer_ns,
+                         struct link_error *e)
 {
 	int rc = link_connect_within(socket, LINK_OBSERVER, NULL, answer_ns, &o->link, e);
 
@@ -73,7 +74,8 @@ static bool reach(const struct observer *o, enum ledger_part part, uint64_t byte
 	made = atomic_load_explicit(&o->ledger->made[part], memory_order_acquire);
 	if (made > place.bytes)
 		made = place.bytes;
-	if (made < bytes || !segment_see(&o->segment, place.offset + o->seen[part], made - o->seen[part]))
+	if (made < bytes ||
+	    !segment_see(&o->segment, place.offset + o->seen[part], made - o->seen[part]))
 		return false;
 	/* Remembered in what is const to whoever only looks. */
 	((struct observer *)(uintptr_t)o)->seen[part] = made;
@@ -111,7 +113,8 @@ static void copy_bytes(char *to, const char *from, uint64_t bytes)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
 }
 
-static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes, char out[OBSERVE_NAME_MAX])
+static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes,
+                      char out[OBSERVE_NAME_MAX])
 {
 	uint64_t room = o->places.limits.name_bytes;
 
@@ -145,7 +148,8 @@ const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_
 /* No node has any of a resource whose block isn't there. */
 static void copy_amounts(const struct observer *o, node_id id, struct node_view *out)
 {
-	const struct node_amounts *rows = (const struct node_amounts *)(const void *)(base(o) + o->places.amounts_offset);
+	const struct node_amounts *rows =
+		(const struct node_amounts *)(const void *)(base(o) + o->places.amounts_offset);
 	const uint64_t nodes = o->places.limits.nodes;
 	struct node_amounts a;
 
@@ -156,7 +160,7 @@ static void copy_amounts(const struct observer *o, node_id id, struct node_view 
 		if (reach(o, PART_AMOUNTS, (block + 1) * nodes * sizeof(a)))
 			copy_words(&a, &rows[block * nodes + id], sizeof(a));
 		else
-			a = (struct node_amounts){{0}, {0}};
+			a = (struct node_amounts){ { 0 }, { 0 } };
 		memcpy(&out->allocatable[r], a.allocatable, sizeof(a.allocatable));
 		memcpy(&out->used[r], a.used, sizeof(a.used));
 	}
@@ -164,7 +168,8 @@ static void copy_amounts(const struct observer *o, node_id id, struct node_view 
 
 bool observe_node(const struct observer *o, node_id id, struct node_view *out)
 {
-	const struct node_row *rows = (const struct node_row *)(const void *)(base(o) + o->places.nodes_offset);
+	const struct node_row *rows =
+		(const struct node_row *)(const void *)(base(o) + o->places.nodes_offset);
 	struct node_row row;
 
 	if (id >= o->places.limits.nodes)
@@ -191,7 +196,8 @@ bool observe_node(const struct observer *o, node_id id, struct node_view *out)
 
 bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 {
-	const struct gang_row *rows = (const struct gang_row *)(const void *)(base(o) + o->places.gangs_offset);
+	const struct gang_row *rows =
+		(const struct gang_row *)(const void *)(base(o) + o->places.gangs_offset);
 
 	if (id >= o->places.limits.gangs || !reach(o, PART_GANGS, (id + UINT64_C(1)) * sizeof(*rows)))
 		return false;

@@ -17,7 +17,7 @@ struct observer {
 	struct link link; /* of observer_open(); else unused */
 	struct ledger_places places;
 	const struct ledger *ledger;
-	struct segment segment; /* whose ledger it is, not owned; base NULL: all of it is there */
+	struct segment segment;      /* whose ledger it is, not owned; base NULL: all of it is there */
 	uint64_t seen[LEDGER_PARTS]; /* bytes of each part that are there */
 };
 
@@ -38,7 +38,8 @@ struct gang_copy {
 int observer_open(struct observer *o, const char *socket, struct link_error *e);
 
 /* For who can't wait as long as link_connect() does. */
-int observer_open_within(struct observer *o, const char *socket, uint64_t answer_ns, struct link_error *e);
+int observer_open_within(struct observer *o, const char *socket, uint64_t answer_ns,
+                         struct link_error *e);
 void observer_close(struct observer *o);
 
 /* Rows of gangs that are there; those behind are all empty. */
@@ -51,8 +52,8 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 /* The text of a resource or taint; "" when there is none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);
 
-/* How full a node is, in thousandths: of the resource that it has least left of, as a share, whose column
- * is *scarcest.  What is used of a resource that it does not have counts as 1000. */
+/* How full a node is, in thousandths: of the resource that it has least left of, as a share, whose
+ * column is *scarcest.  What is used of a resource that it does not have counts as 1000. */
 uint32_t observe_node_share(const struct node_view *n, uint32_t resources, uint32_t *scarcest);
 
 uint64_t observe_count(const _Atomic uint64_t *count);

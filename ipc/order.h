@@ -12,12 +12,14 @@ struct gang_key {
 	uint32_t standing; /* enum gang_standing */
 };
 
-/* < 0: the left one stands earlier, 0: names decide.  Priority goes before age, but behind all others age goes first. */
+/* < 0: the left one stands earlier, 0: names decide.  Priority goes before age, but behind all
+ * others age goes first. */
 static inline int gang_key_compare(const struct gang_key *left, const struct gang_key *right)
 {
 	if (left->standing != right->standing)
 		return left->standing < right->standing ? -1 : 1;
-	if (left->priority != right->priority && (left->standing != GANG_STANDS_LAST || left->age_ns == right->age_ns))
+	if (left->priority != right->priority &&
+	    (left->standing != GANG_STANDS_LAST || left->age_ns == right->age_ns))
 		return left->priority > right->priority ? -1 : 1;
 	if (left->age_ns != right->age_ns)
 		return left->age_ns < right->age_ns ? -1 : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long plans took: counters in the ledger, in buckets that double.  1,000,000 ns is a bound, so that
- * those of kube-scheduler are among them. */
+/* How long plans took: counters in the ledger, in buckets that double.  1,000,000 ns is a bound, so
+ * that those of kube-scheduler are among them. */
 #ifndef MUSTER_IPC_PLANS_H
 #define MUSTER_IPC_PLANS_H
 

@@ -48,7 +48,7 @@
 #endif
 
 #define HEADER_BYTES ((uint64_t)sizeof(struct record))
-#define ALIGNMENT    UINT64_C(8)
+#define ALIGNMENT UINT64_C(8)
 
 static_assert(RECORD_BYTES_MAX % ALIGNMENT == 0, "the longest record is a record");
 
@@ -57,13 +57,15 @@ static bool power_of_two(uint64_t n)
 	return n != 0 && (n & (n - 1)) == 0;
 }
 
-void ring_writer_init(struct ring_writer *w, unsigned char *data, uint64_t bytes, _Atomic uint64_t *tail,
-                      const _Atomic uint64_t *head, uint64_t epoch)
+void ring_writer_init(struct ring_writer *w, unsigned char *data, uint64_t bytes,
+                      _Atomic uint64_t *tail, const _Atomic uint64_t *head, uint64_t epoch)
 {
 	assert(power_of_two(bytes));
 	assert(bytes >= HEADER_BYTES);
 	assert((uintptr_t)data % ALIGNMENT == 0);
-	*w = (struct ring_writer){ .data = data, .mask = bytes - 1, .tail = tail, .head = head, .epoch = epoch };
+	*w = (struct ring_writer){
+		.data = data, .mask = bytes - 1, .tail = tail, .head = head, .epoch = epoch
+	};
 	/* Relaxed: the peer does not look before it was told of the ring. */
 	atomic_store_explicit(tail, 0, memory_order_relaxed);
 }
@@ -74,7 +76,9 @@ void ring_reader_init(struct ring_reader *r, const unsigned char *data, uint64_t
 	assert(power_of_two(bytes));
 	assert(bytes >= HEADER_BYTES);
 	assert((uintptr_t)data % ALIGNMENT == 0);
-	*r = (struct ring_reader){ .data = data, .mask = bytes - 1, .tail = tail, .head = head, .epoch = epoch };
+	*r = (struct ring_reader){
+		.data = data, .mask = bytes - 1, .tail = tail, .head = head, .epoch = epoch
+	};
 	/* Relaxed: likewise. */
 	atomic_store_explicit(head, 0, memory_order_relaxed);
 }

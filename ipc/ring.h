@@ -44,9 +44,9 @@ struct ring_reader {
 	uint64_t mask;
 	const _Atomic uint64_t *tail; /* theirs */
 	_Atomic uint64_t *head;       /* ours */
-	uint64_t head_private; /* read up to here */
-	uint64_t clear;        /* records in one piece up to here, as far as was looked */
-	uint64_t head_released; /* what *head says */
+	uint64_t head_private;        /* read up to here */
+	uint64_t clear;               /* records in one piece up to here, as far as was looked */
+	uint64_t head_released;       /* what *head says */
 	uint64_t tail_seen;
 	uint64_t epoch;
 	uint64_t sequence;
@@ -54,8 +54,8 @@ struct ring_reader {
 };
 
 /* bytes is a power of two; data is aligned to 8. */
-void ring_writer_init(struct ring_writer *w, unsigned char *data, uint64_t bytes, _Atomic uint64_t *tail,
-                      const _Atomic uint64_t *head, uint64_t epoch);
+void ring_writer_init(struct ring_writer *w, unsigned char *data, uint64_t bytes,
+                      _Atomic uint64_t *tail, const _Atomic uint64_t *head, uint64_t epoch);
 void ring_reader_init(struct ring_reader *r, const unsigned char *data, uint64_t bytes,
                       const _Atomic uint64_t *tail, _Atomic uint64_t *head, uint64_t epoch);
 
@@ -70,8 +70,8 @@ int ring_break(struct ring_reader *r);
  * full now, when `broken` is set, and always when the record would be longer than
  * RECORD_BYTES_MAX.  Several may be reserved before one ring_publish(); publish
  * before waiting for room, since only published records are ever read. */
-static inline struct record *ring_reserve(struct ring_writer *w, enum record_kind kind, uint32_t body_bytes,
-                                          uint64_t time_ns)
+static inline struct record *ring_reserve(struct ring_writer *w, enum record_kind kind,
+                                          uint32_t body_bytes, uint64_t time_ns)
 {
 	uint64_t bytes = sizeof(struct record) + (uint64_t)body_bytes;
 	uint64_t tail = w->tail_private;
@@ -86,8 +86,11 @@ static inline struct record *ring_reserve(struct ring_writer *w, enum record_kin
 	}
 	record = (struct record *)(void *)(w->data + (tail & w->mask));
 	w->tail_private = tail + bytes;
-	*record = (struct record){ .bytes = (uint32_t)bytes, .kind = (uint16_t)kind, .epoch = w->epoch,
-		                   .sequence = ++w->sequence, .time_ns = time_ns };
+	*record = (struct record){ .bytes = (uint32_t)bytes,
+		                       .kind = (uint16_t)kind,
+		                       .epoch = w->epoch,
+		                       .sequence = ++w->sequence,
+		                       .time_ns = time_ns };
 	return record;
 }
 
@@ -120,12 +123,13 @@ static inline union first_word ring_peek(const struct ring_reader *r)
 static inline bool ring_first_sound(union first_word first, uint64_t available)
 {
 	/* One bit for each kind: cheaper than to compare with each that may not be. */
-	const uint32_t may_be = (UINT32_C(1) << RECORD_KINDS) - 1 - (1u << RECORD_PAD) - (1u << EVENT_PLAN);
+	const uint32_t may_be =
+		(UINT32_C(1) << RECORD_KINDS) - 1 - (1u << RECORD_PAD) - (1u << EVENT_PLAN);
 	uint32_t kind = first.record.kind | (uint32_t)first.record.flags << 16;
 	uint64_t bytes = first.record.bytes;
 
-	return bytes >= sizeof(struct record) && bytes <= available && bytes <= RECORD_BYTES_MAX && bytes % 8 == 0 &&
-	       kind < RECORD_KINDS && may_be >> kind & 1;
+	return bytes >= sizeof(struct record) && bytes <= available && bytes <= RECORD_BYTES_MAX &&
+	       bytes % 8 == 0 && kind < RECORD_KINDS && may_be >> kind & 1;
 }
 
 /* All but the first word, which was read before.  By hand, since a call of memcpy
@@ -184,7 +188,8 @@ static inline int ring_read(struct ring_reader *r, struct record *buffer)
 void ring_release(struct ring_reader *r);
 
 static_assert(sizeof(union first_word) == 8, "a pad fits into the smallest gap");
-static_assert(offsetof(struct record, kind) == 4 && offsetof(struct record, flags) == 6, "first word");
+static_assert(offsetof(struct record, kind) == 4 && offsetof(struct record, flags) == 6,
+              "first word");
 static_assert(RECORD_KINDS < 32, "a bit for each kind");
 
 #endif

@@ -75,7 +75,8 @@ int segment_make(const struct segment *s, uint64_t offset, uint64_t bytes)
 	/* Where the kernel gives huge pages only to those who advise it, it gives them to the
 	 * mapping and not to fallocate(): so the pages are made through the mapping first.
 	 * What can't be is left to allocate(), which says why. */
-	populated = madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from), MADV_POPULATE_WRITE) == 0;
+	populated = madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from),
+	                    MADV_POPULATE_WRITE) == 0;
 	rc = allocate(s->fd, offset, bytes);
 	if (rc == 0 && !populated)
 		touch((unsigned char *)s->base + offset, bytes);
@@ -85,8 +86,10 @@ int segment_make(const struct segment *s, uint64_t offset, uint64_t bytes)
 /* `more`: flags of memfd_create(). */
 static int create(struct segment *s, const char *name, uint64_t bytes, unsigned int more)
 {
-	struct segment made = { .bytes = bytes, .fd = make_memfd(name, more), .writable = true,
-		                .whole = (more & MFD_HUGETLB) != 0 };
+	struct segment made = { .bytes = bytes,
+		                    .fd = make_memfd(name, more),
+		                    .writable = true,
+		                    .whole = (more & MFD_HUGETLB) != 0 };
 	int rc = 0;
 
 	if (made.fd < 0)
@@ -196,7 +199,8 @@ static int open_peers(struct segment *s, int fd, bool bare, uint64_t min_bytes, 
 
 	if (rc < 0)
 		goto close_fd;
-	seen.base = mmap(NULL, (size_t)seen.bytes, PROT_READ, MAP_SHARED | (seen.whole ? MAP_POPULATE : 0), fd, 0);
+	seen.base = mmap(NULL, (size_t)seen.bytes, PROT_READ,
+	                 MAP_SHARED | (seen.whole ? MAP_POPULATE : 0), fd, 0);
 	if (seen.base == MAP_FAILED) {
 		rc = -errno;
 		goto close_fd;
@@ -231,14 +235,16 @@ bool segment_see(const struct segment *s, uint64_t offset, uint64_t bytes)
 	if (hole < 0 || (uint64_t)hole < offset + bytes)
 		return false;
 	/* Nicer, and no more: else each page is mapped when it is first read. */
-	(void)madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from), MADV_POPULATE_READ);
+	(void)madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from),
+	              MADV_POPULATE_READ);
 	return true;
 }
 
 /* The line "Name:  123 kB" of a mapping, in bytes; 0 for another line. */
 static uint64_t huge_line(const char *line)
 {
-	static const char *const names[] = { "ShmemPmdMapped:", "FilePmdMapped:", "Shared_Hugetlb:", "Private_Hugetlb:" };
+	static const char *const names[] = { "ShmemPmdMapped:", "FilePmdMapped:", "Shared_Hugetlb:",
+		                                 "Private_Hugetlb:" };
 	unsigned long long kib = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

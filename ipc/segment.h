@@ -26,11 +26,12 @@ struct segment {
  * to whole pages.  -ENOMEM, -ENOSPC or another negative errno. */
 int segment_create(struct segment *s, const char *name, uint64_t bytes);
 
-/* The same without its pages, unless they are of the pool; nothing of it is read or written before it was made. */
+/* The same without its pages, unless they are of the pool; nothing of it is read or written before
+ * it was made. */
 int segment_create_bare(struct segment *s, const char *name, uint64_t bytes);
 
-/* The pages of these bytes are there from now on, zeroed if they were not.  Errors as above, and then they may be
- * there in part. */
+/* The pages of these bytes are there from now on, zeroed if they were not.  Errors as above, and
+ * then they may be there in part. */
 int segment_make(const struct segment *s, uint64_t offset, uint64_t bytes);
 
 /* Map a peer's segment read-only.  Takes fd in every case.
@@ -42,8 +43,8 @@ int segment_open(struct segment *s, int fd, uint64_t min_bytes, uint64_t max_byt
 /* The same of one that may lack pages: nothing of it is read before it was seen. */
 int segment_open_bare(struct segment *s, int fd, uint64_t min_bytes, uint64_t max_bytes);
 
-/* Are all pages of these bytes there?  They stay, since nobody can take pages out of a sealed segment.  Reading one
- * that is not there would make it, at the reader's expense. */
+/* Are all pages of these bytes there?  They stay, since nobody can take pages out of a sealed
+ * segment.  Reading one that is not there would make it, at the reader's expense. */
 bool segment_see(const struct segment *s, uint64_t offset, uint64_t bytes);
 
 /* How many of its bytes are mapped by huge pages here; asks /proc. */

@@ -145,8 +145,8 @@ void wake_retract(_Atomic uint32_t *sleeps)
 }
 
 /* Until the bell answers announcement `number`, or a poke. */
-static bool sleep_until_rung(const _Atomic uint32_t *bell, uint32_t number, bool (*ready)(void *), void *context,
-                             uint64_t timeout_ns)
+static bool sleep_until_rung(const _Atomic uint32_t *bell, uint32_t number, bool (*ready)(void *),
+                             void *context, uint64_t timeout_ns)
 {
 	struct timespec deadline = deadline_after(timeout_ns);
 	uint32_t value;
@@ -167,8 +167,8 @@ static bool sleep_until_rung(const _Atomic uint32_t *bell, uint32_t number, bool
 	}
 }
 
-bool wake_sleep(_Atomic uint32_t *sleeps, const _Atomic uint32_t *bell, bool (*ready)(void *), void *context,
-                uint64_t timeout_ns)
+bool wake_sleep(_Atomic uint32_t *sleeps, const _Atomic uint32_t *bell, bool (*ready)(void *),
+                void *context, uint64_t timeout_ns)
 {
 	uint32_t number;
 	bool awake;

@@ -24,8 +24,8 @@
 /* Sleeper: announce, then call `ready` once more; sleep at most timeout_ns when
  * it says no.  Returns true when it was ready or was woken, false on timeout.  A
  * signal makes it call `ready` again and sleep on when that says no. */
-bool wake_sleep(_Atomic uint32_t *sleeps, const _Atomic uint32_t *bell, bool (*ready)(void *), void *context,
-                uint64_t timeout_ns);
+bool wake_sleep(_Atomic uint32_t *sleeps, const _Atomic uint32_t *bell, bool (*ready)(void *),
+                void *context, uint64_t timeout_ns);
 
 /* Waker: after publishing.  A fence and one load when nobody sleeps.  Returns
  * true when the bell was rung (a system call was made). */

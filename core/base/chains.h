@@ -16,7 +16,7 @@ struct chain_link {
 };
 
 struct chains {
-	uint32_t *heads; /* number + 1, 0: none */
+	uint32_t *heads;          /* number + 1, 0: none */
 	struct chain_link *links; /* by number */
 	uint32_t mask;
 	uint32_t room;

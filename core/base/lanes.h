@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Four numbers in one step.  The vectors are the compiler's own: any machine has them.  A function that
- * works with them is there twice on x86-64, once for AVX2; which one runs is asked of the processor. */
+/* Four numbers in one step.  The vectors are the compiler's own: any machine has them.  A function
+ * that works with them is there twice on x86-64, once for AVX2; which one runs is asked of the
+ * processor. */
 #ifndef MUSTER_CORE_LANES_H
 #define MUSTER_CORE_LANES_H
 

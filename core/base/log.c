@@ -49,7 +49,8 @@ void log_line(enum log_level level, const char *format, ...)
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	n = strftime(line, sizeof(line), "ts=%Y-%m-%dT%H:%M:%S", &utc);
-	n += (size_t)snprintf(line + n, sizeof(line) - n, ".%03ldZ level=%s ", now.tv_nsec / 1000000, names[level]);
+	n += (size_t)snprintf(line + n, sizeof(line) - n, ".%03ldZ level=%s ", now.tv_nsec / 1000000,
+	                      names[level]);
 	va_start(args, format);
 	more = vsnprintf(line + n, sizeof(line) - n - 1, format, args);
 	va_end(args);

@@ -63,7 +63,8 @@ static inline tree_key block_most(const tree_key *keys)
 
 static inline uint64_t mask_of_two(const tree_key *keys, unsigned int i, __m128i below)
 {
-	const __m128i low = _mm_cmpgt_epi16(vector_at(keys, i), below), high = _mm_cmpgt_epi16(vector_at(keys, i + 1), below);
+	const __m128i low = _mm_cmpgt_epi16(vector_at(keys, i), below),
+				  high = _mm_cmpgt_epi16(vector_at(keys, i + 1), below);
 
 	return (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) << (i * LANES);
 }
@@ -166,7 +167,8 @@ uint32_t tree_best(const struct tree *t)
 	if (top == 0)
 		return TREE_NONE;
 	for (;; level--) {
-		i = i * TREE_FAN + (uint32_t)__builtin_ctzll(block_mask(t->levels[level] + (size_t)i * TREE_FAN, top));
+		i = i * TREE_FAN +
+		    (uint32_t)__builtin_ctzll(block_mask(t->levels[level] + (size_t)i * TREE_FAN, top));
 		if (level == 0)
 			return i;
 	}
@@ -182,7 +184,8 @@ uint32_t tree_next(const struct tree *t, uint32_t from, tree_key least)
 
 		if (i >= n)
 			return TREE_NONE;
-		mask = block_mask(t->levels[level] + (size_t)(i / TREE_FAN) * TREE_FAN, least) >> (i % TREE_FAN);
+		mask = block_mask(t->levels[level] + (size_t)(i / TREE_FAN) * TREE_FAN, least) >>
+		       (i % TREE_FAN);
 		if (mask) {
 			i += (uint32_t)__builtin_ctzll(mask);
 			break;
@@ -192,6 +195,7 @@ uint32_t tree_next(const struct tree *t, uint32_t from, tree_key least)
 		level++;
 	}
 	while (level-- > 0)
-		i = i * TREE_FAN + (uint32_t)__builtin_ctzll(block_mask(t->levels[level] + (size_t)i * TREE_FAN, least));
+		i = i * TREE_FAN +
+		    (uint32_t)__builtin_ctzll(block_mask(t->levels[level] + (size_t)i * TREE_FAN, least));
 	return i;
 }

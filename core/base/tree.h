@@ -41,7 +41,8 @@ static inline tree_key tree_at(const struct tree *t, uint32_t i)
 	return t->levels[0][i];
 }
 
-/* A key of level 0 was written where `was` stood, which may be the largest of its block, or has become it. */
+/* A key of level 0 was written where `was` stood, which may be the largest of its block, or has
+ * become it. */
 void tree_climb(struct tree *t, uint32_t i, tree_key was);
 
 static inline void tree_set(struct tree *t, uint32_t i, tree_key key)
@@ -58,8 +59,8 @@ static inline void tree_set(struct tree *t, uint32_t i, tree_key key)
 		tree_climb(t, i, was);
 }
 
-/* Many keys of one block of 64 are changed at once: `tree_put` writes one, `tree_mend` brings the rest of the
- * tree up to date with the block. */
+/* Many keys of one block of 64 are changed at once: `tree_put` writes one, `tree_mend` brings the
+ * rest of the tree up to date with the block. */
 static inline void tree_put(struct tree *t, uint32_t i, tree_key key)
 {
 	t->levels[0][i] = key;

@@ -15,16 +15,16 @@ static void kind_gone(void *context, kind_id kind)
 		cs->hooks.kind_gone(cs->hooks.context, kind);
 }
 
-int census_init(struct census *cs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes,
-                struct pods *pods)
+int census_init(struct census *cs, const struct limits *limits, struct nodes *nodes,
+                struct shapes *shapes, struct pods *pods)
 {
 	*cs = (struct census){ .nodes = nodes, .shapes = shapes, .pods = pods, .idle_most = IDLE_MOST };
 	topologies_init(&cs->topologies, nodes);
 	cs->links = calloc(limits->shapes, sizeof(struct shape_links *));
 	cs->things = things_new(nodes);
 	if (cs->links && cs->things && labels_init(&cs->labels) == 0 &&
-	    selectors_init(&cs->selectors, limits, &cs->labels) == 0 && kinds_init(&cs->kinds, limits) == 0 &&
-	    chains_init(&cs->bond_chains, 0) == 0) {
+	    selectors_init(&cs->selectors, limits, &cs->labels) == 0 &&
+	    kinds_init(&cs->kinds, limits) == 0 && chains_init(&cs->bond_chains, 0) == 0) {
 		cs->kinds.gone = kind_gone;
 		cs->kinds.context = cs;
 		return 0;
@@ -72,7 +72,8 @@ void census_free(struct census *cs)
 /* ---- pods come and go ---------------------------------------------------------- */
 
 /* A pod that is being deleted still bars others, but spread does not count it any more. */
-static void selectors_change(struct census *cs, node_id node, const struct class *class, bool leaving, uint32_t by)
+static void selectors_change(struct census *cs, node_id node, const struct class *class,
+                             bool leaving, uint32_t by)
 {
 	const bool exists = node_present(&cs->nodes->slots[node]);
 
@@ -80,7 +81,8 @@ static void selectors_change(struct census *cs, node_id node, const struct class
 		selector_change(&cs->selectors.slots[class->matched[i]], node, exists, leaving, by);
 }
 
-static void bonds_change(struct census *cs, node_id node, const struct shape_links *links, uint32_t by)
+static void bonds_change(struct census *cs, node_id node, const struct shape_links *links,
+                         uint32_t by)
 {
 	const bool exists = node_present(&cs->nodes->slots[node]);
 
@@ -94,7 +96,8 @@ static void bonds_change(struct census *cs, node_id node, const struct shape_lin
 }
 
 /* What pods of the kind count beside the sums of their node. */
-static inline void counts_change(struct census *cs, node_id node, kind_id kind, bool leaving, uint32_t by)
+static inline void counts_change(struct census *cs, node_id node, kind_id kind, bool leaving,
+                                 uint32_t by)
 {
 	const struct class *class = kind_class(&cs->kinds, kind);
 	const struct shape_links *links = cs->links[cs->kinds.slots[kind].shape];
@@ -147,7 +150,8 @@ bool census_eases(const struct census *cs, kind_id kind)
 
 /* ---- pods and their kinds --------------------------------------------------------- */
 
-int census_labels_take(struct census *cs, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out)
+int census_labels_take(struct census *cs, uint32_t namespace, const struct pod_label *at,
+                       uint32_t n, labels_id *out)
 {
 	selector_id *matched;
 	uint32_t matched_n;
@@ -244,7 +248,8 @@ static void rules_follow(struct census *cs, node_id node, bool existed)
 	uint64_t before = topologies_version(&cs->topologies);
 
 	topologies_follow(&cs->topologies, node);
-	cs->rules_version += topologies_version(&cs->topologies) != before || existed != node_present(&cs->nodes->slots[node]);
+	cs->rules_version += topologies_version(&cs->topologies) != before ||
+	                     existed != node_present(&cs->nodes->slots[node]);
 }
 
 void census_node_follow(struct census *cs, node_id node, bool existed)

@@ -21,19 +21,20 @@ typedef uint32_t bond_id;
 
 /* A term of (anti-)affinity that placed pods hold, as it bears on others. */
 struct bond {
-	uint32_t refs; /* by shapes; 0: unused */
+	uint32_t refs;        /* by shapes; 0: unused */
 	selector_id selector; /* whom it is about, seen from the pod that holds it (not `incoming`) */
 	topology_id topology;
-	uint32_t kind;  /* enum pod_term_kind */
+	uint32_t kind; /* enum pod_term_kind */
 	int32_t weight;
-	uint32_t *holders; /* by node, also of nodes that do not exist */
+	uint32_t *holders;  /* by node, also of nodes that do not exist */
 	uint64_t holders_n; /* sum over nodes that exist */
 };
 
 /* A term of a shape, with all that is looked up about it. */
 struct term_link {
 	const struct pod_term *term;
-	selector_id selector; /* `incoming`; SELECTOR_NONE of POD_TERM_AFFINITY: see shape_links.affinity */
+	selector_id
+		selector; /* `incoming`; SELECTOR_NONE of POD_TERM_AFFINITY: see shape_links.affinity */
 	topology_id topology;
 	bond_id bond;
 };
@@ -84,19 +85,21 @@ struct census {
 	struct chains bond_chains;
 	struct shape_links **links; /* by shape */
 	struct things *things;
-	uint64_t rules_version; /* counts what may change where kinds may go, but for pods that come and go */
+	uint64_t rules_version; /* counts what may change where kinds may go, but for pods that come and
+	                           go */
 	struct census_hooks hooks;
 	uint32_t idle_most; /* selectors that nobody asks for; more are forgotten */
 };
 
 /* -ENOMEM from those that return int; nothing that can be seen has changed then. */
-int census_init(struct census *cs, const struct limits *limits, struct nodes *nodes, struct shapes *shapes,
-                struct pods *pods);
+int census_init(struct census *cs, const struct limits *limits, struct nodes *nodes,
+                struct shapes *shapes, struct pods *pods);
 void census_clear(struct census *cs);
 void census_free(struct census *cs);
 
-/* A shape comes, in two steps: what can fail; then, when it is in the table, its links.  When a selector
- * is new, the pods that match it get another kind, and those that are placed are counted. */
+/* A shape comes, in two steps: what can fail; then, when it is in the table, its links.  When a
+ * selector is new, the pods that match it get another kind, and those that are placed are counted.
+ */
 int census_links_make(struct census *cs, const struct shape *s, struct shape_links **out);
 void census_links_free(struct census *cs, struct shape_links *links);
 void census_links_put(struct census *cs, shape_id shape, struct shape_links *links);
@@ -114,15 +117,16 @@ void census_node_follow(struct census *cs, node_id node, bool existed);
 void census_node_drop(struct census *cs, node_id node, bool existed);
 
 /* A pod in two steps: what can fail, ... */
-int census_labels_take(struct census *cs, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out);
+int census_labels_take(struct census *cs, uint32_t namespace, const struct pod_label *at,
+                       uint32_t n, labels_id *out);
 void census_labels_give(struct census *cs, labels_id labels);
-/* (and things_reserve() for its shape) ... then its kind.  The pod takes both over; it is on no node
- * in between. */
+/* (and things_reserve() for its shape) ... then its kind.  The pod takes both over; it is on no
+ * node in between. */
 void census_pod_enter(struct census *cs, pod_id pod, labels_id labels);
 void census_pod_leave(struct census *cs, pod_id pod);
 
-/* One pod of that kind comes to the node or leaves it: room (core/cluster/nodes.h), matches, bonds and
- * things.  `leaving`: it is being deleted.  Never fails. */
+/* One pod of that kind comes to the node or leaves it: room (core/cluster/nodes.h), matches, bonds
+ * and things.  `leaving`: it is being deleted.  Never fails. */
 void census_take(struct census *cs, node_id node, kind_id kind, bool leaving);
 void census_give(struct census *cs, node_id node, kind_id kind, bool leaving);
 /* n that are not leaving. */

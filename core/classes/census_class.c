@@ -16,17 +16,19 @@ struct moves {
 /* ---- one set ---------------------------------------------------------------------- */
 
 /* Counts of the selectors that are in one class alone change by the pod. */
-static void pod_recount(struct census *cs, const struct pod *p, const struct class *old, const struct class *new)
+static void pod_recount(struct census *cs, const struct pod *p, const struct class *old,
+                        const struct class *new)
 {
 	const bool exists = node_present(&cs->nodes->slots[p->node]);
 	uint32_t i = 0, k = 0;
 
 	while (i < old->n || k < new->n) {
 		bool lost = k == new->n || (i < old->n && old->matched[i] < new->matched[k]);
-		bool gained = i == old->n || (k < new->n && new->matched[k] < old->matched[i]);
+		bool gained = i == old->n || (k < new->n &&new->matched[k] < old->matched[i]);
 
 		if (lost)
-			selector_change(&cs->selectors.slots[old->matched[i]], p->node, exists, p->leaving, UINT32_MAX);
+			selector_change(&cs->selectors.slots[old->matched[i]], p->node, exists, p->leaving,
+			                UINT32_MAX);
 		else if (gained)
 			selector_change(&cs->selectors.slots[new->matched[k]], p->node, exists, p->leaving, 1);
 		i += !gained;
@@ -34,14 +36,15 @@ static void pod_recount(struct census *cs, const struct pod *p, const struct cla
 	}
 }
 
-/* The set's pods are of that class from now on; the hold of the class goes to the set. `seen`: rules
- * that were there before see the pods otherwise now. */
+/* The set's pods are of that class from now on; the hold of the class goes to the set. `seen`:
+ * rules that were there before see the pods otherwise now. */
 static void set_reclass(struct census *cs, labels_id labels, uint32_t class, bool seen)
 {
 	struct label_set *set = &cs->labels.sets[labels];
 	const struct class *old = &cs->kinds.classes[set->class], *new = &cs->kinds.classes[class];
 
-	for (pod_id id = set->first_pod; old != new && id != ID_NONE; id = cs->pods->slots[id].labels_next) {
+	for (pod_id id = set->first_pod; old != new &&id != ID_NONE;
+	     id = cs->pods->slots[id].labels_next) {
 		struct pod *p = &cs->pods->slots[id];
 		kind_id kind = p->kind;
 
@@ -133,7 +136,8 @@ static int moves_flip(struct census *cs, selector_id selector, struct moves *m)
 	return rc;
 }
 
-int census_selector_take(struct census *cs, const struct selector_part *parts, uint32_t parts_n, selector_id *out)
+int census_selector_take(struct census *cs, const struct selector_part *parts, uint32_t parts_n,
+                         selector_id *out)
 {
 	struct moves moves = { 0 };
 	selector_id id;

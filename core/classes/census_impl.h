@@ -9,7 +9,8 @@
 void links_forget(struct shape_links *links);
 
 /* One pod more (by 1) or less (UINT32_MAX) that matches; `exists`: the node does. */
-static inline void selector_change(struct selector *s, node_id node, bool exists, bool leaving, uint32_t by)
+static inline void selector_change(struct selector *s, node_id node, bool exists, bool leaving,
+                                   uint32_t by)
 {
 	s->placed[node] += by;
 	if (!leaving)
@@ -21,7 +22,8 @@ static inline void selector_change(struct selector *s, node_id node, bool exists
 /* core/classes/census_class.c */
 
 /* The selector with those parts, held once more; the pods that it matches are of their new kind. */
-int census_selector_take(struct census *cs, const struct selector_part *parts, uint32_t parts_n, selector_id *out);
+int census_selector_take(struct census *cs, const struct selector_part *parts, uint32_t parts_n,
+                         selector_id *out);
 /* Forget idle selectors when they are many. */
 void census_tidy(struct census *cs);
 

@@ -16,7 +16,8 @@ static uint32_t bond_hash(const struct bond *b)
 
 static bool bond_same(const struct bond *a, const struct bond *b)
 {
-	return a->selector == b->selector && a->topology == b->topology && a->kind == b->kind && a->weight == b->weight;
+	return a->selector == b->selector && a->topology == b->topology && a->kind == b->kind &&
+	       a->weight == b->weight;
 }
 
 /* The bond with the selector and topology of *want, which it takes over. */
@@ -63,7 +64,8 @@ static void bond_give(struct census *cs, bond_id id)
 
 /* ---- terms and spreads ---------------------------------------------------------------- */
 
-static struct selector_part term_part(const struct shape *s, const struct pod_term *t, bool incoming)
+static struct selector_part term_part(const struct shape *s, const struct pod_term *t,
+                                      bool incoming)
 {
 	return (struct selector_part){
 		.clauses = s->parts.clauses + t->clauses.first,
@@ -78,7 +80,8 @@ static struct selector_part term_part(const struct shape *s, const struct pod_te
 	};
 }
 
-static int term_bond(struct census *cs, const struct shape *s, const struct pod_term *t, bond_id *out)
+static int term_bond(struct census *cs, const struct shape *s, const struct pod_term *t,
+                     bond_id *out)
 {
 	struct selector_part part = term_part(s, t, false);
 	struct bond want = { .kind = t->kind, .weight = t->weight };
@@ -99,7 +102,8 @@ static int term_bond(struct census *cs, const struct shape *s, const struct pod_
 	return rc;
 }
 
-static int term_link(struct census *cs, const struct shape *s, const struct pod_term *t, struct term_link *link)
+static int term_link(struct census *cs, const struct shape *s, const struct pod_term *t,
+                     struct term_link *link)
 {
 	struct selector_part part = term_part(s, t, true);
 	int rc = 0;
@@ -132,18 +136,20 @@ static void term_unlink(struct census *cs, const struct term_link *link)
 }
 
 /* An empty selector counts no pod, though it matches the pod itself. */
-static int spread_link(struct census *cs, const struct shape *s, const struct spread *spread, struct spread_link *link)
+static int spread_link(struct census *cs, const struct shape *s, const struct spread *spread,
+                       struct spread_link *link)
 {
 	const struct selector_part part = { .clauses = s->parts.clauses + spread->clauses.first,
-		                            .clauses_n = spread->clauses.n,
-		                            .clause_values = s->parts.values,
-		                            .namespaces = &s->body->namespace,
-		                            .namespaces_n = 1 };
+		                                .clauses_n = spread->clauses.n,
+		                                .clause_values = s->parts.values,
+		                                .namespaces = &s->body->namespace,
+		                                .namespaces_n = 1 };
 	const bool nothing = spread->flags & SPREAD_MATCHES_NOTHING;
 	int rc = 0;
 
-	*link = (struct spread_link){ .spread = spread, .selector = SELECTOR_NONE,
-		                      .self_always = !nothing && spread->clauses.n == 0 };
+	*link = (struct spread_link){ .spread = spread,
+		                          .selector = SELECTOR_NONE,
+		                          .self_always = !nothing && spread->clauses.n == 0 };
 	if (!nothing && spread->clauses.n > 0)
 		rc = census_selector_take(cs, &part, 1, &link->selector);
 	if (rc < 0)
@@ -166,11 +172,12 @@ static int policy_link(struct census *cs, const struct shape *s, struct policy_l
 {
 	const struct policy *policy = s->parts.policies;
 	const struct selector_part part = { .clauses = s->parts.clauses + policy->clauses.first,
-		                            .clauses_n = policy->clauses.n,
-		                            .clause_values = s->parts.values,
-		                            .namespaces = &s->body->namespace,
-		                            .namespaces_n = 1 };
-	struct policy_link made = { .policy = policy, .shares = s->parts.shares + policy->shares.first };
+		                                .clauses_n = policy->clauses.n,
+		                                .clause_values = s->parts.values,
+		                                .namespaces = &s->body->namespace,
+		                                .namespaces_n = 1 };
+	struct policy_link made = { .policy = policy,
+		                        .shares = s->parts.shares + policy->shares.first };
 	int rc = census_selector_take(cs, &part, 1, &made.selector);
 
 	if (rc < 0)
@@ -257,7 +264,8 @@ int census_links_make(struct census *cs, const struct shape *s, struct shape_lin
 		links->terms_n += rc == 0;
 	}
 	while (rc == 0 && links->spreads_n < e->spreads_n) {
-		rc = spread_link(cs, s, &s->parts.spreads[links->spreads_n], &links->spreads[links->spreads_n]);
+		rc = spread_link(cs, s, &s->parts.spreads[links->spreads_n],
+		                 &links->spreads[links->spreads_n]);
 		links->spreads_n += rc == 0;
 	}
 	if (rc == 0 && e->policies_n > 0)
@@ -277,7 +285,8 @@ static void eases_change(struct census *cs, const struct shape_links *links, uin
 	if (links->affinity != SELECTOR_NONE)
 		cs->selectors.slots[links->affinity].eases += by;
 	for (uint32_t i = 0; i < links->spreads_n; i++)
-		if ((links->spreads[i].spread->flags & SPREAD_HARD) && links->spreads[i].selector != SELECTOR_NONE)
+		if ((links->spreads[i].spread->flags & SPREAD_HARD) &&
+		    links->spreads[i].selector != SELECTOR_NONE)
 			cs->selectors.slots[links->spreads[i].selector].eases += by;
 }
 

@@ -25,7 +25,8 @@ static bool label_set_valid(struct recount *k, labels_id id)
 	const struct class *class = &cs->kinds.classes[set->class];
 	uint32_t pods = 0, matched = 0;
 
-	for (pod_id pod = set->first_pod; pod != ID_NONE && pods <= set->refs; pod = cs->pods->slots[pod].labels_next)
+	for (pod_id pod = set->first_pod; pod != ID_NONE && pods <= set->refs;
+	     pod = cs->pods->slots[pod].labels_next)
 		pods++;
 	if (pods != set->refs)
 		return wrong(k, "the pods of a label set");
@@ -84,7 +85,8 @@ static bool selector_valid(struct recount *k, selector_id id)
 	for (pod_id pod = 0; pod < cs->pods->used; pod++) {
 		const struct pod *p = &cs->pods->slots[pod];
 
-		if (p->generation == 0 || p->node == ID_NONE || !selector_matches(&cs->selectors, id, p->labels))
+		if (p->generation == 0 || p->node == ID_NONE ||
+		    !selector_matches(&cs->selectors, id, p->labels))
 			continue;
 		k->numbers[p->node]++;
 		k->staying[p->node] += !p->leaving;
@@ -144,7 +146,8 @@ static bool topology_valid(struct recount *k, const struct topology *t)
 		for (uint32_t i = 0; node_present(n) && n->rules && i < n->rules->labels_n; i++)
 			if (n->rules->labels[i].key == t->key)
 				label = &n->rules->labels[i];
-		if ((domain == DOMAIN_NONE) != (label == NULL) || (label && t->values[domain] != label->value))
+		if ((domain == DOMAIN_NONE) != (label == NULL) ||
+		    (label && t->values[domain] != label->value))
 			return wrong(k, "the domain of a node");
 		if (domain != DOMAIN_NONE)
 			live += k->numbers[domain]++ == 0;
@@ -189,14 +192,16 @@ static bool things_valid(struct recount *k)
 bool census_valid(const struct census *cs, const char **why)
 {
 	const size_t most = cs->kinds.limit > cs->nodes->limit ? cs->kinds.limit : cs->nodes->limit;
-	struct recount k = { .cs = cs, .numbers = calloc(most, sizeof(uint32_t)),
-		             .staying = calloc(cs->nodes->limit, sizeof(uint32_t)) };
+	struct recount k = { .cs = cs,
+		                 .numbers = calloc(most, sizeof(uint32_t)),
+		                 .staying = calloc(cs->nodes->limit, sizeof(uint32_t)) };
 	bool valid;
 
 	if (!k.numbers || !k.staying)
 		valid = wrong(&k, "no memory to recount");
 	else
-		valid = labels_valid(&k) && kinds_valid(&k) && counts_valid(&k) && topologies_valid(&k) && things_valid(&k);
+		valid = labels_valid(&k) && kinds_valid(&k) && counts_valid(&k) && topologies_valid(&k) &&
+		        things_valid(&k);
 	free(k.numbers);
 	free(k.staying);
 	*why = k.why;

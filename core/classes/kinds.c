@@ -18,13 +18,15 @@ int kinds_init(struct kinds *ks, const struct limits *limits)
 {
 	uint64_t limit = (uint64_t)limits->shapes + limits->pods + 2;
 
-	*ks = (struct kinds){ .idle_most = limits->shapes, .idle_first = KIND_NONE, .idle_last = KIND_NONE };
+	*ks = (struct kinds){ .idle_most = limits->shapes,
+		                  .idle_first = KIND_NONE,
+		                  .idle_last = KIND_NONE };
 	if (limit >= CHAIN_NONE)
 		return -ENOMEM;
 	ks->limit = (uint32_t)limit;
 	ks->slots = calloc(ks->limit, sizeof(*ks->slots));
-	if (ks->slots && chains_init(&ks->chains, ks->limit) == 0 && chains_init(&ks->class_chains, 0) == 0 &&
-	    classes_begin(ks) == 0)
+	if (ks->slots && chains_init(&ks->chains, ks->limit) == 0 &&
+	    chains_init(&ks->class_chains, 0) == 0 && classes_begin(ks) == 0)
 		return 0;
 	kinds_free(ks);
 	return -ENOMEM;
@@ -89,7 +91,8 @@ int class_take(struct kinds *ks, const selector_id *matched, uint32_t n, uint32_
 
 	for (i = 0; i < n; i++)
 		hash = chain_hash(hash, matched[i]);
-	for (i = chains_first(&ks->class_chains, hash); i != CHAIN_NONE; i = chains_next(&ks->class_chains, i)) {
+	for (i = chains_first(&ks->class_chains, hash); i != CHAIN_NONE;
+	     i = chains_next(&ks->class_chains, i)) {
 		struct class *class = &ks->classes[i];
 
 		if (class->n != n || (n > 0 && memcmp(class->matched, matched, n * sizeof(*matched)) != 0))

@@ -21,24 +21,25 @@
 
 typedef uint32_t kind_id;
 
-struct class {
+struct class
+{
 	uint32_t refs; /* kinds and label sets; 0: unused */
 	uint32_t n;
 	selector_id *matched; /* sorted */
 };
 
 struct kind {
-	uint32_t pods; /* that are of it */
+	uint32_t pods;  /* that are of it */
 	shape_id shape; /* ID_NONE: unused */
 	uint32_t class;
 	uint32_t idle_previous, idle_next; /* of those without pods, the oldest first */
-	uint32_t mark; /* scratch of the planner: group of the gang at hand */
+	uint32_t mark;                     /* scratch of the planner: group of the gang at hand */
 	uint32_t wait; /* of gangs that need room for it, if there is one; core/queue/waits.h */
 };
 
 struct kinds {
 	struct kind *slots;
-	uint32_t limit; /* limits.shapes + limits.pods: never reached before the pods' own */
+	uint32_t limit;     /* limits.shapes + limits.pods: never reached before the pods' own */
 	uint32_t idle_most; /* limits.shapes */
 	uint32_t idle_n, idle_first, idle_last;
 	struct chains chains;
@@ -69,7 +70,8 @@ int kinds_init(struct kinds *ks, const struct limits *limits);
 void kinds_clear(struct kinds *ks);
 void kinds_free(struct kinds *ks);
 
-/* The kind of that shape and class, held by one pod more.  Never fails: there is one for each pod. */
+/* The kind of that shape and class, held by one pod more.  Never fails: there is one for each pod.
+ */
 kind_id kind_take(struct kinds *ks, shape_id shape, uint32_t class);
 void kind_give(struct kinds *ks, kind_id kind);
 /* The shape, or the selector, is about to go: kinds with it that have no pods are forgotten. */

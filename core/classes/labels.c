@@ -31,7 +31,8 @@ int labels_init(struct labels *ls)
 	struct labels_index *x = calloc(1, sizeof(*x));
 
 	*ls = (struct labels){ .index = x };
-	if (x && chains_init(&x->sets, 0) == 0 && chains_init(&x->shared, 0) == 0 && chains_init(&x->names, 0) == 0)
+	if (x && chains_init(&x->sets, 0) == 0 && chains_init(&x->shared, 0) == 0 &&
+	    chains_init(&x->names, 0) == 0)
 		return 0;
 	labels_free(ls);
 	return -ENOMEM;
@@ -102,17 +103,20 @@ uint32_t pod_labels_find(const struct pod_label *at, uint32_t n, uint32_t key)
 	return place < n && at[place].key == key ? at[place].value : UINT32_MAX;
 }
 
-bool pod_labels_equal(const struct pod_label *a, uint32_t a_n, const struct pod_label *b, uint32_t b_n)
+bool pod_labels_equal(const struct pod_label *a, uint32_t a_n, const struct pod_label *b,
+                      uint32_t b_n)
 {
 	return a_n == b_n && (a_n == 0 || memcmp(a, b, a_n * sizeof(*a)) == 0);
 }
 
-bool labels_equal(const struct label_set *set, uint32_t namespace, const struct pod_label *at, uint32_t n)
+bool labels_equal(const struct label_set *set, uint32_t namespace, const struct pod_label *at,
+                  uint32_t n)
 {
 	return set->namespace == namespace && pod_labels_equal(set->at, set->n, at, n);
 }
 
-/* The link of a label; the namespace's is the last.  No label has LABEL_KEY_NAMESPACE: core/shm/records.c. */
+/* The link of a label; the namespace's is the last.  No label has LABEL_KEY_NAMESPACE:
+ * core/shm/records.c. */
 static struct set_link *link_of(const struct label_set *set, uint32_t key)
 {
 	return &set->links[key == LABEL_KEY_NAMESPACE ? set->n : key_place(set->at, set->n, key)];
@@ -192,14 +196,15 @@ static uint32_t set_hash(uint32_t namespace, const struct pod_label *at, uint32_
 	return hash;
 }
 
-static int set_new(struct labels *ls, uint32_t hash, uint32_t namespace, const struct pod_label *at, uint32_t n,
-                   labels_id *out)
+static int set_new(struct labels *ls, uint32_t hash, uint32_t namespace, const struct pod_label *at,
+                   uint32_t n, labels_id *out)
 {
 	struct labels_index *x = ls->index;
 	struct label_set set = { .refs = 1, .namespace = namespace, .n = n, .first_pod = ID_NONE };
 	labels_id id;
 
-	if (chains_reserve(&x->sets, 1) < 0 || chains_fit(&x->sets, &ls->sets, &ls->room, sizeof(*ls->sets)) < 0 ||
+	if (chains_reserve(&x->sets, 1) < 0 ||
+	    chains_fit(&x->sets, &ls->sets, &ls->room, sizeof(*ls->sets)) < 0 ||
 	    chains_reserve(&x->shared, n + 1) < 0 ||
 	    chains_fit(&x->shared, &x->sharers, &x->sharers_room, sizeof(*x->sharers)) < 0)
 		return -ENOMEM;
@@ -219,8 +224,8 @@ static int set_new(struct labels *ls, uint32_t hash, uint32_t namespace, const s
 	return 0;
 }
 
-int label_set_take(struct labels *ls, uint32_t namespace, const struct pod_label *at, uint32_t n, labels_id *out,
-                bool *fresh)
+int label_set_take(struct labels *ls, uint32_t namespace, const struct pod_label *at, uint32_t n,
+                   labels_id *out, bool *fresh)
 {
 	const uint32_t hash = set_hash(namespace, at, n);
 	labels_id id = chains_first(&ls->index->sets, hash);
@@ -285,7 +290,8 @@ int namespace_reserve(struct labels *ls, uint32_t name)
 
 void namespace_swap(struct labels *ls, struct namespace_labels *labels)
 {
-	struct namespace_labels *space = &ls->index->namespaces[namespace_number(ls->index, labels->name)];
+	struct namespace_labels *space =
+		&ls->index->namespaces[namespace_number(ls->index, labels->name)];
 	struct namespace_labels old = *space;
 
 	*space = *labels;

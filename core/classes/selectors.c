@@ -80,7 +80,8 @@ static void list_words(struct words *w, const uint32_t *values, uint32_t n)
 	w->n -= n - list[0];
 }
 
-static void clauses_words(struct words *w, const struct requirement *clauses, uint32_t n, const uint32_t *values)
+static void clauses_words(struct words *w, const struct requirement *clauses, uint32_t n,
+                          const uint32_t *values)
 {
 	word(w, n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -88,7 +89,8 @@ static void clauses_words(struct words *w, const struct requirement *clauses, ui
 
 		word(w, clauses[i].op);
 		word(w, clauses[i].key);
-		list_words(w, valued ? values + clauses[i].values_first : NULL, valued ? clauses[i].values_n : 0);
+		list_words(w, valued ? values + clauses[i].values_first : NULL,
+		           valued ? clauses[i].values_n : 0);
 	}
 }
 
@@ -96,7 +98,8 @@ static void clauses_words(struct words *w, const struct requirement *clauses, ui
 static bool matches_bare(const struct selector_part *p)
 {
 	for (uint32_t i = 0; i < p->namespace_clauses_n; i++)
-		if (p->namespace_clauses[i].op != REQUIRE_NOT_IN && p->namespace_clauses[i].op != REQUIRE_NOT_EXISTS)
+		if (p->namespace_clauses[i].op != REQUIRE_NOT_IN &&
+		    p->namespace_clauses[i].op != REQUIRE_NOT_EXISTS)
 			return false;
 	return true;
 }
@@ -114,8 +117,8 @@ static void part_words(struct words *w, const struct selector_part *p)
 		word(w, 0);
 	else
 		list_words(w, p->namespaces, p->namespaces_n);
-	clauses_words(w, p->namespace_clauses, flags & TERM_NAMESPACES_CHOSEN ? p->namespace_clauses_n : 0,
-	              p->clause_values);
+	clauses_words(w, p->namespace_clauses,
+	              flags & TERM_NAMESPACES_CHOSEN ? p->namespace_clauses_n : 0, p->clause_values);
 	clauses_words(w, p->clauses, p->clauses_n, p->clause_values);
 }
 
@@ -228,7 +231,8 @@ static void clauses_anchor(const uint32_t **w, struct anchoring *best)
 		const uint32_t op = (*w)[0], key = (*w)[1], n = (*w)[2];
 
 		if (op == REQUIRE_IN && n > 0)
-			anchoring_offer(best, (struct anchoring){ .key = key, .values = *w + 3, .n = n, .cost = n });
+			anchoring_offer(best,
+			                (struct anchoring){ .key = key, .values = *w + 3, .n = n, .cost = n });
 		else if (op == REQUIRE_EXISTS)
 			anchoring_offer(best, (struct anchoring){ .key = key, .cost = COST_EXISTS });
 		*w += 3 + n;
@@ -254,7 +258,9 @@ static struct anchoring body_anchoring(const struct selector_body *b, bool *choo
 		if (flags & TERM_NAMESPACES_CHOSEN)
 			*chooses = true;
 		else if (!(flags & TERM_EVERY_NAMESPACE) && names > 0)
-			anchoring_offer(&best, (struct anchoring){ .key = LABEL_KEY_NAMESPACE, .values = w, .n = names,
+			anchoring_offer(&best, (struct anchoring){ .key = LABEL_KEY_NAMESPACE,
+			                                           .values = w,
+			                                           .n = names,
 			                                           .cost = COST_NAMESPACES + names / 2 });
 		w += names;
 		clauses_skip(&w);
@@ -279,7 +285,8 @@ static void anchor_remove(struct selectors *ss, selector_id id, uint32_t key, ui
 {
 	uint32_t i = chains_first(&ss->anchor_chains, anchor_hash(key, value));
 
-	while (ss->anchors[i].selector != id || ss->anchors[i].key != key || ss->anchors[i].value != value)
+	while (ss->anchors[i].selector != id || ss->anchors[i].key != key ||
+	       ss->anchors[i].value != value)
 		i = chains_next(&ss->anchor_chains, i);
 	chains_drop(&ss->anchor_chains, i);
 }
@@ -345,21 +352,24 @@ static uint32_t body_hash(const struct selector_body *b)
 	return hash;
 }
 
-static selector_id body_find(const struct selectors *ss, const struct selector_body *b, uint32_t hash)
+static selector_id body_find(const struct selectors *ss, const struct selector_body *b,
+                             uint32_t hash)
 {
 	selector_id id = chains_first(&ss->chains, hash);
 
 	for (; id != CHAIN_NONE; id = chains_next(&ss->chains, id)) {
 		const struct selector_body *other = ss->slots[id].body;
 
-		if (other->words_n == b->words_n && memcmp(other->words, b->words, b->words_n * sizeof(b->words[0])) == 0)
+		if (other->words_n == b->words_n &&
+		    memcmp(other->words, b->words, b->words_n * sizeof(b->words[0])) == 0)
 			break;
 	}
 	return id;
 }
 
 /* Takes the body over, unless it fails. */
-static int selector_new(struct selectors *ss, struct selector_body *b, uint32_t hash, selector_id *out)
+static int selector_new(struct selectors *ss, struct selector_body *b, uint32_t hash,
+                        selector_id *out)
 {
 	const bool nothing = b->words[0] == MATCHES_NOTHING;
 	struct anchoring anchoring = { 0 };
@@ -368,7 +378,8 @@ static int selector_new(struct selectors *ss, struct selector_body *b, uint32_t 
 
 	if (!nothing)
 		anchoring = body_anchoring(b, &b->chooses);
-	if (chains_reserve(&ss->chains, 1) < 0 || chains_fit(&ss->chains, &ss->slots, &ss->room, sizeof(*ss->slots)) < 0 ||
+	if (chains_reserve(&ss->chains, 1) < 0 ||
+	    chains_fit(&ss->chains, &ss->slots, &ss->room, sizeof(*ss->slots)) < 0 ||
 	    chains_reserve(&ss->anchor_chains, anchoring.n + 1) < 0 ||
 	    chains_fit(&ss->anchor_chains, &ss->anchors, &ss->anchors_room, sizeof(*ss->anchors)) < 0)
 		return -ENOMEM;
@@ -376,7 +387,8 @@ static int selector_new(struct selectors *ss, struct selector_body *b, uint32_t 
 	if (!counts)
 		return -ENOMEM;
 	id = chains_new(&ss->chains, hash);
-	ss->slots[id] = (struct selector){ .refs = 1, .placed = counts, .staying = counts + ss->nodes, .body = b };
+	ss->slots[id] =
+		(struct selector){ .refs = 1, .placed = counts, .staying = counts + ss->nodes, .body = b };
 	ss->chosen_n += b->chooses;
 	for (uint32_t i = 0; i < anchoring.n; i++)
 		anchor_add(ss, id, anchoring.key, anchoring.values[i]);
@@ -386,8 +398,8 @@ static int selector_new(struct selectors *ss, struct selector_body *b, uint32_t 
 	return 0;
 }
 
-int selector_take(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n, selector_id *out,
-                  bool *fresh)
+int selector_take(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n,
+                  selector_id *out, bool *fresh)
 {
 	struct selector_body *b = body_new(parts, parts_n);
 	uint32_t hash;
@@ -459,7 +471,8 @@ static int found_add(struct found *f, uint32_t value)
 	return 0;
 }
 
-static int anchored_find(const struct selectors *ss, labels_id labels, uint32_t key, uint32_t value, struct found *f)
+static int anchored_find(const struct selectors *ss, labels_id labels, uint32_t key, uint32_t value,
+                         struct found *f)
 {
 	uint32_t i = chains_first(&ss->anchor_chains, anchor_hash(key, value));
 
@@ -473,7 +486,8 @@ static int anchored_find(const struct selectors *ss, labels_id labels, uint32_t 
 	return 0;
 }
 
-int selectors_matching(const struct selectors *ss, labels_id labels, selector_id **list, uint32_t *n)
+int selectors_matching(const struct selectors *ss, labels_id labels, selector_id **list,
+                       uint32_t *n)
 {
 	const struct label_set *set = &ss->labels->sets[labels];
 	struct found f = { 0 };
@@ -499,7 +513,8 @@ int selectors_matching(const struct selectors *ss, labels_id labels, selector_id
 }
 
 /* From a list of sets that have the label. */
-static int sets_with(const struct selectors *ss, selector_id id, uint32_t key, uint32_t value, struct found *f)
+static int sets_with(const struct selectors *ss, selector_id id, uint32_t key, uint32_t value,
+                     struct found *f)
 {
 	labels_id set = labels_with(ss->labels, key, value);
 
@@ -512,7 +527,8 @@ static int sets_with(const struct selectors *ss, selector_id id, uint32_t key, u
 static int sets_all(const struct selectors *ss, selector_id id, struct found *f)
 {
 	for (labels_id set = 0; set < labels_used(ss->labels); set++)
-		if (ss->labels->sets[set].refs > 0 && selector_matches(ss, id, set) && found_add(f, set) < 0)
+		if (ss->labels->sets[set].refs > 0 && selector_matches(ss, id, set) &&
+		    found_add(f, set) < 0)
 			return -ENOMEM;
 	return 0;
 }

@@ -36,8 +36,8 @@ struct selector_part {
 };
 
 struct selector {
-	uint32_t refs; /* 0: unused, or idle if body is there */
-	uint32_t eases; /* rules that one pod more may make easier: required affinity, hard spread */
+	uint32_t refs;     /* 0: unused, or idle if body is there */
+	uint32_t eases;    /* rules that one pod more may make easier: required affinity, hard spread */
 	uint32_t *placed;  /* by node: pods there that match */
 	uint32_t *staying; /* ... that are not being deleted: what spreads and policies count */
 	uint64_t placed_n; /* sum over nodes that exist */
@@ -64,8 +64,8 @@ void selectors_free(struct selectors *ss);
 
 /* The selector with those parts, held once more; *fresh when it is new: its counts are 0 then
  * and the caller (core/classes/census.c) counts the pods there are. */
-int selector_take(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n, selector_id *out,
-                  bool *fresh);
+int selector_take(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n,
+                  selector_id *out, bool *fresh);
 void selector_give(struct selectors *ss, selector_id id);
 /* Forget an idle one: no class has it any more. */
 void selector_drop(struct selectors *ss, selector_id id);
@@ -74,7 +74,8 @@ void selector_drop(struct selectors *ss, selector_id id);
 bool selector_matches(const struct selectors *ss, selector_id id, labels_id labels);
 
 /* The selectors that match a set of labels, sorted; *list is malloc'd, NULL for none. */
-int selectors_matching(const struct selectors *ss, labels_id labels, selector_id **list, uint32_t *n);
+int selectors_matching(const struct selectors *ss, labels_id labels, selector_id **list,
+                       uint32_t *n);
 /* The sets of labels that it matches, in no order; likewise. */
 int selector_sets(const struct selectors *ss, selector_id id, labels_id **list, uint32_t *n);
 

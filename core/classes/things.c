@@ -243,7 +243,9 @@ static struct node_has *has_new(const struct node_record *record)
 
 	if (!has)
 		return NULL;
-	*has = (struct node_has){ .images_n = e->images_n, .limits_n = e->limits_n, .attached_n = e->attached_n };
+	*has = (struct node_has){ .images_n = e->images_n,
+		                      .limits_n = e->limits_n,
+		                      .attached_n = e->attached_n };
 	has->images = (struct node_image *)(void *)(has + 1);
 	has->limits = (struct attach_limit *)(void *)((char *)has->images + images);
 	has->attached = (struct attachment *)(void *)((char *)has->limits + limits);
@@ -260,7 +262,8 @@ static bool has_equal(const struct node_has *a, const struct node_has *b)
 {
 	if (!a || !b)
 		return a == b;
-	return a->images_n == b->images_n && a->limits_n == b->limits_n && a->attached_n == b->attached_n &&
+	return a->images_n == b->images_n && a->limits_n == b->limits_n &&
+	       a->attached_n == b->attached_n &&
 	       memcmp(a->images, b->images, bytes_of(a->images_n, sizeof(*a->images))) == 0 &&
 	       memcmp(a->limits, b->limits, bytes_of(a->limits_n, sizeof(*a->limits))) == 0 &&
 	       memcmp(a->attached, b->attached, bytes_of(a->attached_n, sizeof(*a->attached))) == 0;
@@ -313,7 +316,8 @@ static void node_clear(struct things *t, node_id node)
 int things_prepare(struct things *t, const struct node_record *record, bool *differs)
 {
 	const struct event_node *e = record->body;
-	const bool any = (e->flags & NODE_PRESENT) && (e->images_n > 0 || e->limits_n > 0 || e->attached_n > 0);
+	const bool any =
+		(e->flags & NODE_PRESENT) && (e->images_n > 0 || e->limits_n > 0 || e->attached_n > 0);
 
 	t->coming = any ? has_new(record) : NULL;
 	if (any && !t->coming)

@@ -4,8 +4,8 @@
  *   ports        by address, protocol and number
  *   disks        that one node's pods can't use twice, unless they share
  *   claims       ReadWriteOncePod: one pod in the cluster
- *   volumes      attached, distinct ones by driver; those that the node's own record names count too
- *   images       that the node has; and how many nodes have each
+ *   volumes      attached, distinct ones by driver; those that the node's own record names count
+ * too images       that the node has; and how many nodes have each
  *
  * A use is an entry in one table, found by thing and node, so that nodes and pods without such
  * things pay nothing.  Room for a pod's entries is reserved before the pod is there: taking
@@ -37,8 +37,8 @@ static inline bool things_has(const struct shape *s)
 void things_take(struct things *t, node_id node, const struct shape *s);
 void things_give(struct things *t, node_id node, const struct shape *s);
 
-/* A node's record, in two steps: what can fail; then what it has is set, or left as it was. *differs:
- * something of it is new.  -ENOMEM */
+/* A node's record, in two steps: what can fail; then what it has is set, or left as it was.
+ * *differs: something of it is new.  -ENOMEM */
 int things_prepare(struct things *t, const struct node_record *record, bool *differs);
 void things_apply(struct things *t, node_id node);
 void things_cancel(struct things *t);

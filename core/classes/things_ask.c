@@ -55,12 +55,14 @@ static bool claim_used(const struct things *t, uint32_t thing)
 bool things_claim_conflict(const struct things *t, const struct shape *s)
 {
 	for (uint32_t i = 0; i < s->body->exclusives_n; i++)
-		if ((s->parts.exclusives[i].flags & EXCLUSIVE_CLAIM) && claim_used(t, s->parts.exclusives[i].thing))
+		if ((s->parts.exclusives[i].flags & EXCLUSIVE_CLAIM) &&
+		    claim_used(t, s->parts.exclusives[i].thing))
 			return true;
 	return false;
 }
 
-static uint64_t volumes_new(const struct things *t, node_id node, const struct shape *s, uint32_t driver)
+static uint64_t volumes_new(const struct things *t, node_id node, const struct shape *s,
+                            uint32_t driver)
 {
 	uint64_t n = 0;
 
@@ -76,7 +78,8 @@ bool things_attach_exceeded(const struct things *t, node_id node, const struct s
 	for (uint32_t k = 0; has && k < has->limits_n; k++) {
 		uint64_t more = volumes_new(t, node, s, has->limits[k].driver);
 
-		if (more > 0 && use_count(t, volumes_key(node, has->limits[k].driver)) + more > has->limits[k].most)
+		if (more > 0 &&
+		    use_count(t, volumes_key(node, has->limits[k].driver)) + more > has->limits[k].most)
 			return true;
 	}
 	return false;
@@ -113,10 +116,14 @@ bool things_image(const struct things *t, node_id node, uint32_t image, struct i
 
 static int has_again(struct things *again, node_id node, const struct node_has *has)
 {
-	const struct event_node body = { .node = node, .flags = NODE_PRESENT, .images_n = has->images_n,
-		                         .limits_n = has->limits_n, .attached_n = has->attached_n };
-	const struct node_record record = { .body = &body, .images = has->images, .limits = has->limits,
-		                            .attached = has->attached };
+	const struct event_node body = { .node = node,
+		                             .flags = NODE_PRESENT,
+		                             .images_n = has->images_n,
+		                             .limits_n = has->limits_n,
+		                             .attached_n = has->attached_n };
+	const struct node_record record = {
+		.body = &body, .images = has->images, .limits = has->limits, .attached = has->attached
+	};
 	bool differs;
 	int rc = things_prepare(again, &record, &differs);
 
@@ -140,7 +147,8 @@ struct things *things_again(const struct things *t)
 static bool uses_within(const struct things *a, const struct things *b)
 {
 	for (uint32_t head = 0; head <= a->chains.mask; head++)
-		for (uint32_t link = a->chains.heads[head]; link != 0; link = a->chains.links[link - 1].next)
+		for (uint32_t link = a->chains.heads[head]; link != 0;
+		     link = a->chains.links[link - 1].next)
 			if (use_count(b, a->uses[link - 1].key) != a->uses[link - 1].count)
 				return false;
 	return true;
@@ -149,7 +157,8 @@ static bool uses_within(const struct things *a, const struct things *b)
 static bool images_within(const struct things *a, const struct things *b)
 {
 	for (uint32_t head = 0; head <= a->image_chains.mask; head++)
-		for (uint32_t link = a->image_chains.heads[head]; link != 0; link = a->image_chains.links[link - 1].next) {
+		for (uint32_t link = a->image_chains.heads[head]; link != 0;
+		     link = a->image_chains.links[link - 1].next) {
 			uint32_t other = image_find(b, a->images[link - 1].image);
 
 			if (other == CHAIN_NONE || b->images[other].nodes != a->images[link - 1].nodes)
@@ -161,5 +170,6 @@ static bool images_within(const struct things *a, const struct things *b)
 bool things_equal(const struct things *a, const struct things *b)
 {
 	return a->reserved == b->reserved && a->chains.count == b->chains.count &&
-	       a->image_chains.count == b->image_chains.count && uses_within(a, b) && images_within(a, b);
+	       a->image_chains.count == b->image_chains.count && uses_within(a, b) &&
+	       images_within(a, b);
 }

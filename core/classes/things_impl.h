@@ -86,7 +86,9 @@ static inline struct use_key claim_head_key(uint32_t thing)
 
 static inline struct use_key port_key(node_id node, const struct host_port *p)
 {
-	return (struct use_key){ .kind = USE_PORT, .a = p->address, .b = p->protocol, .c = p->port, .node = node };
+	return (struct use_key){
+		.kind = USE_PORT, .a = p->address, .b = p->protocol, .c = p->port, .node = node
+	};
 }
 
 static inline struct use_key port_any_key(node_id node, const struct host_port *p)
@@ -96,7 +98,8 @@ static inline struct use_key port_any_key(node_id node, const struct host_port *
 
 static inline struct use_key disk_key(node_id node, uint32_t thing, bool shared)
 {
-	return (struct use_key){ .kind = shared ? USE_DISK_SHARED : USE_DISK, .a = thing, .node = node };
+	return (
+		struct use_key){ .kind = shared ? USE_DISK_SHARED : USE_DISK, .a = thing, .node = node };
 }
 
 #endif

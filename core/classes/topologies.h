@@ -15,20 +15,20 @@
 typedef uint32_t topology_id;
 
 struct topology {
-	uint32_t refs; /* by rules of live shapes; 0: unused */
-	uint32_t key;  /* of a node label */
-	uint32_t *domain;  /* by node */
-	uint32_t *values;  /* by domain */
-	uint32_t *present; /* by domain: nodes that exist; 0: unused */
-	uint32_t domains;  /* numbers below this were used at least once */
-	uint32_t live;     /* domains with a node */
+	uint32_t refs;        /* by rules of live shapes; 0: unused */
+	uint32_t key;         /* of a node label */
+	uint32_t *domain;     /* by node */
+	uint32_t *values;     /* by domain */
+	uint32_t *present;    /* by domain: nodes that exist; 0: unused */
+	uint32_t domains;     /* numbers below this were used at least once */
+	uint32_t live;        /* domains with a node */
 	struct chains chains; /* numbers of domains, by value; limits.nodes of them */
-	uint64_t version;  /* counts the changes of `domain` */
+	uint64_t version;     /* counts the changes of `domain` */
 };
 
 struct topologies {
 	struct topology *slots; /* move as it grows: ids are what is kept */
-	uint32_t n; /* slots below this were used */
+	uint32_t n;             /* slots below this were used */
 	uint32_t room;
 	struct nodes *nodes;
 };

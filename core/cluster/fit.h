@@ -14,7 +14,7 @@
 #define FIT_MOST ((double)(INT64_C(1) << 46))
 
 struct node_fit {
-	double cpu, memory; /* allocatable */
+	double cpu, memory;               /* allocatable */
 	double cpu_scored, memory_scored; /* what placed pods count in scores */
 	double cpu_used, memory_used;     /* what they request */
 	double pods_left;

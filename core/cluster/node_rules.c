@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert(sizeof(struct node_label) == sizeof(int64_t) && sizeof(struct node_rules) % alignof(int64_t) == 0,
+static_assert(sizeof(struct node_label) == sizeof(int64_t) &&
+                  sizeof(struct node_rules) % alignof(int64_t) == 0,
               "numbers are as long as labels, and aligned behind them");
 
 static bool any_number(const struct label *labels, uint32_t n)
@@ -16,8 +17,8 @@ static bool any_number(const struct label *labels, uint32_t n)
 	return false;
 }
 
-int node_rules_make(const struct label *labels, uint32_t labels_n, const struct taint *taints, uint32_t taints_n,
-                    struct node_rules **out)
+int node_rules_make(const struct label *labels, uint32_t labels_n, const struct taint *taints,
+                    uint32_t taints_n, struct node_rules **out)
 {
 	const bool has_numbers = any_number(labels, labels_n);
 	const uint32_t taints_at = has_numbers ? 2 * labels_n : labels_n;
@@ -28,7 +29,9 @@ int node_rules_make(const struct label *labels, uint32_t labels_n, const struct 
 		r = malloc(sizeof(*r) + taints_at * sizeof(r->labels[0]) + taints_n * sizeof(*taints));
 		if (!r)
 			return -ENOMEM;
-		*r = (struct node_rules){ .labels_n = (uint16_t)labels_n, .taints_n = (uint16_t)taints_n, .taints_at = (uint16_t)taints_at };
+		*r = (struct node_rules){ .labels_n = (uint16_t)labels_n,
+			                      .taints_n = (uint16_t)taints_n,
+			                      .taints_at = (uint16_t)taints_at };
 		numbers = (int64_t *)(void *)(r->labels + labels_n);
 		for (uint32_t i = 0; i < labels_n; i++) {
 			r->labels[i] = (struct node_label){ .key = labels[i].key, .value = labels[i].value };
@@ -42,8 +45,8 @@ int node_rules_make(const struct label *labels, uint32_t labels_n, const struct 
 	return 0;
 }
 
-bool node_rules_are(const struct node_rules *r, const struct label *labels, uint32_t labels_n, const struct taint *taints,
-                    uint32_t taints_n)
+bool node_rules_are(const struct node_rules *r, const struct label *labels, uint32_t labels_n,
+                    const struct taint *taints, uint32_t taints_n)
 {
 	if (!r)
 		return labels_n + taints_n == 0;

@@ -20,16 +20,17 @@ struct node_rules {
 	struct node_label labels[]; /* sorted by key */
 };
 
-static_assert(RECORD_BYTES_MAX / sizeof(struct label) <= UINT16_MAX && RECORD_BYTES_MAX / sizeof(struct taint) <= UINT16_MAX,
+static_assert(RECORD_BYTES_MAX / sizeof(struct label) <= UINT16_MAX &&
+                  RECORD_BYTES_MAX / sizeof(struct taint) <= UINT16_MAX,
               "what fits a record is counted");
 
 /* A copy, to be freed; NULL of nothing.  -ENOMEM */
-int node_rules_make(const struct label *labels, uint32_t labels_n, const struct taint *taints, uint32_t taints_n,
-                    struct node_rules **out);
+int node_rules_make(const struct label *labels, uint32_t labels_n, const struct taint *taints,
+                    uint32_t taints_n, struct node_rules **out);
 
 /* Is it what was copied? */
-bool node_rules_are(const struct node_rules *rules, const struct label *labels, uint32_t labels_n, const struct taint *taints,
-                    uint32_t taints_n);
+bool node_rules_are(const struct node_rules *rules, const struct label *labels, uint32_t labels_n,
+                    const struct taint *taints, uint32_t taints_n);
 
 /* NULL: no such label. */
 static inline const struct node_label *rules_label(const struct node_rules *rules, uint32_t key)

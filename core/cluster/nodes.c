@@ -26,8 +26,14 @@ int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view
 {
 	const size_t n = limits->nodes;
 
-	*ns = (struct nodes){ .ledger = ledger, .limit = limits->nodes, .resources = limits->resources,
-		              .most = INT64_MAX / limits->pods, .columns = RESOURCE_EXTENDED, .room_version = 1, .facts_version = 1, .log_n = 1 };
+	*ns = (struct nodes){ .ledger = ledger,
+		                  .limit = limits->nodes,
+		                  .resources = limits->resources,
+		                  .most = INT64_MAX / limits->pods,
+		                  .columns = RESOURCE_EXTENDED,
+		                  .room_version = 1,
+		                  .facts_version = 1,
+		                  .log_n = 1 };
 	ns->slots = calloc(n, sizeof(*ns->slots));
 	ns->stride = STRIDE_FIRST;
 	ns->room = lines_new(n * ns->stride * sizeof(*ns->room));
@@ -98,7 +104,8 @@ void nodes_clear(struct nodes *ns)
 
 /* ---- order by name ------------------------------------------------------ */
 
-static int name_compare(const struct nodes *ns, const struct node *n, const char *name, uint32_t bytes)
+static int name_compare(const struct nodes *ns, const struct node *n, const char *name,
+                        uint32_t bytes)
 {
 	uint32_t shorter = n->name_bytes < bytes ? n->name_bytes : bytes;
 	int order = memcmp(name_text(ns->ledger, node_name(n)), name, shorter);
@@ -113,7 +120,8 @@ static int order_compare(const void *a, const void *b, void *context)
 	const struct nodes *ns = context;
 	node_id left = *(const node_id *)a, right = *(const node_id *)b;
 	const struct node *other = &ns->slots[right];
-	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, node_name(other)), other->name_bytes);
+	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, node_name(other)),
+	                         other->name_bytes);
 
 	/* Two objects of one name are the frontend's mistake; any fixed order does. */
 	return order ? order : (left > right) - (left < right);
@@ -194,8 +202,8 @@ static void room_set(struct nodes *ns, node_id id, uint32_t resource, int64_t no
 
 static void balance_update(struct node_fit *f, bool exact)
 {
-	exact = exact && f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST && f->cpu_used < FIT_MOST &&
-	        f->memory_used < FIT_MOST && f->pods_left > -FIT_MOST;
+	exact = exact && f->cpu_scored < FIT_MOST && f->memory_scored < FIT_MOST &&
+	        f->cpu_used < FIT_MOST && f->memory_used < FIT_MOST && f->pods_left > -FIT_MOST;
 	f->balance = exact ? (double)fit_balance(f, f->cpu_used, f->memory_used) : -1;
 }
 
@@ -212,11 +220,13 @@ static void fit_update(struct nodes *ns, node_id id)
 	f->cpu_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_CPU));
 	f->memory_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_MEMORY));
 	f->pods_left = (double)ns->room[(size_t)id * ns->stride + RESOURCE_PODS];
-	exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST && f->pods_left < FIT_MOST;
+	exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST &&
+	        f->pods_left < FIT_MOST;
 	balance_update(f, exact);
 }
 
-/* So many pods more or less: whole numbers below 2^53 stay exact, and what grows over FIT_MOST is seen. */
+/* So many pods more or less: whole numbers below 2^53 stay exact, and what grows over FIT_MOST is
+ * seen. */
 static void fit_add(struct node_fit *f, const struct shape_fit *s, double by)
 {
 	f->cpu_scored += by * s->cpu_scored;
@@ -243,7 +253,8 @@ static void *rows_grown(const struct nodes *ns, const void *rows, size_t bytes, 
 	char *grown = lines_new((size_t)ns->limit * stride * bytes);
 
 	for (node_id id = 0; grown && id < ns->used; id++)
-		memcpy(grown + (size_t)id * stride * bytes, (const char *)rows + (size_t)id * ns->stride * bytes, ns->stride * bytes);
+		memcpy(grown + (size_t)id * stride * bytes,
+		       (const char *)rows + (size_t)id * ns->stride * bytes, ns->stride * bytes);
 	return grown;
 }
 
@@ -282,9 +293,9 @@ int nodes_reach(struct nodes *ns, uint32_t resources)
 
 /* ---- sums ---------------------------------------------------------------- */
 
-/* As long as no request is over limits.pods-th of what an amount can be, no sum is cut off, since each pod is
- * in it once at most: then a sum is allocatable - room.  The first shape that asks for more makes the table of
- * sums in full width, for all nodes, until everything is forgotten. */
+/* As long as no request is over limits.pods-th of what an amount can be, no sum is cut off, since
+ * each pod is in it once at most: then a sum is allocatable - room.  The first shape that asks for
+ * more makes the table of sums in full width, for all nodes, until everything is forgotten. */
 
 static bool is_large(const struct nodes *ns, const struct shape_record *record)
 {
@@ -536,7 +547,8 @@ int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
 	bool fresh = n->generation == 0, differs;
 	int rc = 0;
 
-	if (!fresh && (n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0))
+	if (!fresh &&
+	    (n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0))
 		return -EPROTO;
 	*rules = fresh || n->flags != e->flags ||
 	         !node_rules_are(n->rules, record->labels, e->labels_n, record->taints, e->taints_n);

@@ -19,20 +19,23 @@
 #define NODE_LOG 4096u /* changes kept; who is further behind looks at all */
 
 struct node {
-	uint32_t generation; /* 0: no such node */
-	uint32_t pods;       /* bound or reserved here */
-	uint32_t named;      /* pods whose last record says they are bound here */
-	uint32_t logged; /* low bits of the number of its last change in the log */
+	uint32_t generation;      /* 0: no such node */
+	uint32_t pods;            /* bound or reserved here */
+	uint32_t named;           /* pods whose last record says they are bound here */
+	uint32_t logged;          /* low bits of the number of its last change in the log */
 	struct node_rules *rules; /* labels and taints; NULL: none */
-	uint32_t name_step; /* node_name() */
+	uint32_t name_step;       /* node_name() */
 	uint16_t name_bytes;
 	uint8_t flags; /* enum node_flags */
-	bool changed; /* its row in the ledger is behind */
+	bool changed;  /* its row in the ledger is behind */
 };
 
 static_assert(sizeof(struct node) == CACHE_LINE / 2, "two to a line");
-static_assert((NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL) <= UINT8_MAX && NAME_BYTES_MAX <= UINT16_MAX, "there is room");
-static_assert(NAME_ARENA_MOST / NAME_STEP <= UINT32_MAX, "a place in the arena is counted in steps");
+static_assert((NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL) <= UINT8_MAX &&
+                  NAME_BYTES_MAX <= UINT16_MAX,
+              "there is room");
+static_assert(NAME_ARENA_MOST / NAME_STEP <= UINT32_MAX,
+              "a place in the arena is counted in steps");
 
 enum { SCORED_CPU, SCORED_MEMORY, SCORED_N };
 
@@ -46,19 +49,20 @@ struct nodes {
 	struct node *slots;
 	struct ledger_view *ledger;
 	uint32_t limit;
-	int64_t most; /* of a request: no sum of such ones is cut off */
+	int64_t most;       /* of a request: no sum of such ones is cut off */
 	uint32_t used;      /* slots below this were used at least once */
 	uint32_t count;     /* in use */
 	uint32_t present;   /* ... and the object exists */
 	uint32_t resources; /* limit */
 	uint32_t columns;   /* resources below this were seen */
 
-	uint32_t stride; /* of the rows, whole blocks of amounts */
-	int64_t *room;   /* [node * stride + resource]: allocatable - sum, cut off */
+	uint32_t stride;       /* of the rows, whole blocks of amounts */
+	int64_t *room;         /* [node * stride + resource]: allocatable - sum, cut off */
 	struct node_fit *fits; /* by node */
-	int64_t *scored; /* [node * SCORED_N + ...], as scores count requests; once there are wide_sums, theirs count */
+	int64_t *scored; /* [node * SCORED_N + ...], as scores count requests; once there are wide_sums,
+	                    theirs count */
 	struct wide_sums *wide_sums; /* NULL: no sum can be cut off, and room tells it */
-	wide free[RESOURCES_MAX]; /* over present nodes, those overdrawn as 0 */
+	wide free[RESOURCES_MAX];    /* over present nodes, those overdrawn as 0 */
 
 	uint32_t *order; /* by rank */
 	uint32_t *ranks; /* by node */
@@ -66,10 +70,10 @@ struct nodes {
 	uint64_t order_version;
 
 	uint32_t log[NODE_LOG]; /* ID_NONE: of a node that changed again since */
-	uint64_t log_n;        /* changes ever; log[i % NODE_LOG] */
+	uint64_t log_n;         /* changes ever; log[i % NODE_LOG] */
 	uint64_t facts_version; /* counts changes of what there is: nodes, their resources and rules */
-	uint64_t room_version; /* counts the times some node may have got more room */
-	uint64_t saturated;    /* sums that were cut off */
+	uint64_t room_version;  /* counts the times some node may have got more room */
+	uint64_t saturated;     /* sums that were cut off */
 
 	uint32_t *behind; /* nodes whose rows are behind */
 	uint32_t behind_n;
@@ -143,7 +147,9 @@ static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint
 {
 	if (resource < AMOUNTS_BLOCK)
 		return ns->ledger->amounts[id].allocatable[resource]; /* the first block is always there */
-	return resource < ns->columns ? ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK] : 0;
+	return resource < ns->columns
+	           ? ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK]
+	           : 0;
 }
 
 static inline wide nodes_sum(const struct nodes *ns, node_id id, uint32_t resource)

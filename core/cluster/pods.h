@@ -5,8 +5,8 @@
  *      ^                    |
  *      +------refused-------+
  *
- * A pod that is RESERVED or BOUND takes its shape's requests from its node, and so does one that was
- * refused while its gang has begun, until the gang is planned again. */
+ * A pod that is RESERVED or BOUND takes its shape's requests from its node, and so does one that
+ * was refused while its gang has begun, until the gang is planned again. */
 #ifndef MUSTER_CORE_PODS_H
 #define MUSTER_CORE_PODS_H
 
@@ -45,18 +45,19 @@ struct pod {
 	uint32_t generation; /* 0: no such pod */
 	uint32_t flags;      /* enum pod_flags, as last told */
 	uint32_t gang;       /* index into gangs, ID_NONE: a foreign pod without a group */
-	uint32_t kind;   /* core/classes/kinds.h */
-	node_id node;    /* takes room there; ID_NONE also when that node is gone */
+	uint32_t kind;       /* core/classes/kinds.h */
+	node_id node;        /* takes room there; ID_NONE also when that node is gone */
 	int32_t priority;
-	uint32_t role;   /* in its gang: a value's number, or ID_NONE */
+	uint32_t role; /* in its gang: a value's number, or ID_NONE */
 	uint32_t attempt;
-	uint8_t state;  /* enum pod_state */
-	uint8_t class;  /* enum member_class */
-	uint8_t list;   /* enum pod_list */
-	bool any_attempt; /* a result answers a binding of an earlier life */
-	bool leaving;     /* it was being deleted when it was last counted on its node */
+	uint8_t state;      /* enum pod_state */
+	uint8_t class;      /* enum member_class */
+	uint8_t list;       /* enum pod_list */
+	bool any_attempt;   /* a result answers a binding of an earlier life */
+	bool leaving;       /* it was being deleted when it was last counted on its node */
 	bool confirmed : 1; /* BOUND, and its record says so as well */
-	bool carried : 1;   /* RESERVED: an earlier frontend may have sent its Binding; core/lifecycle/carry.h */
+	bool carried : 1;   /* RESERVED: an earlier frontend may have sent its Binding;
+	                       core/lifecycle/carry.h */
 	bool withdrawn : 1; /* RESERVED and carried: only until that can't land any more */
 	uint16_t name_bytes;
 	uint32_t previous, next; /* of the same gang */
@@ -64,12 +65,12 @@ struct pod {
 	uint64_t answered_ns; /* time of the last result for it */
 
 	shape_id shape;
-	uint32_t labels; /* core/classes/labels.h */
-	node_id named;   /* bound to, by its last record, or ID_NONE */
-	uint32_t refusals; /* in a row */
-	uint32_t list_previous, list_next; /* of the list it is on */
+	uint32_t labels;                       /* core/classes/labels.h */
+	node_id named;                         /* bound to, by its last record, or ID_NONE */
+	uint32_t refusals;                     /* in a row */
+	uint32_t list_previous, list_next;     /* of the list it is on */
 	uint32_t labels_previous, labels_next; /* of those with the same labels */
-	char *name; /* "namespace/name" */
+	char *name;                            /* "namespace/name" */
 	uint64_t uid[2];
 	uint64_t retry_ns; /* in backoff: not before; claimed: no longer */
 };

@@ -11,7 +11,8 @@ static bool value_among(const struct shape *s, const struct requirement *q, uint
 	return false;
 }
 
-static bool requirement_holds(const struct shape *s, const struct requirement *q, const struct node *n)
+static bool requirement_holds(const struct shape *s, const struct requirement *q,
+                              const struct node *n)
 {
 	const struct node_label *label = rules_label(n->rules, q->key);
 
@@ -25,9 +26,11 @@ static bool requirement_holds(const struct shape *s, const struct requirement *q
 	case REQUIRE_NOT_EXISTS:
 		return !label;
 	case REQUIRE_GT:
-		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER && rules_number(n->rules, label) > q->number;
+		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER &&
+		       rules_number(n->rules, label) > q->number;
 	case REQUIRE_LT:
-		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER && rules_number(n->rules, label) < q->number;
+		return label && rules_number(n->rules, label) != LABEL_NOT_A_NUMBER &&
+		       rules_number(n->rules, label) < q->number;
 	default:
 		return false;
 	}
@@ -48,7 +51,8 @@ static uint32_t term_end(const struct shape *s, uint32_t first)
 {
 	uint32_t end = first;
 
-	while (end < s->body->requirements_n && s->parts.requirements[end].term == s->parts.requirements[first].term)
+	while (end < s->body->requirements_n &&
+	       s->parts.requirements[end].term == s->parts.requirements[first].term)
 		end++;
 	return end;
 }
@@ -91,7 +95,8 @@ static bool asks_name(const struct requirement *q)
 static bool term_names(const struct shape *s, uint32_t first, uint32_t end, uint32_t name)
 {
 	for (uint32_t i = first; i < end; i++)
-		if (asks_name(&s->parts.requirements[i]) && !value_among(s, &s->parts.requirements[i], name))
+		if (asks_name(&s->parts.requirements[i]) &&
+		    !value_among(s, &s->parts.requirements[i], name))
 			return false;
 	return true;
 }
@@ -190,7 +195,8 @@ uint32_t rule_soft_taints(const struct shape *s, const struct node *n)
 
 /* ---- volumes, features, preferences ------------------------------------------- */
 
-static bool volume_rule_holds(const struct shape *s, const struct volume_rule *rule, const struct node *n)
+static bool volume_rule_holds(const struct shape *s, const struct volume_rule *rule,
+                              const struct node *n)
 {
 	for (uint32_t i = 0; i < rule->alternatives.n; i++)
 		if (shape_clauses_hold(s, s->parts.alternatives[rule->alternatives.first + i], n))

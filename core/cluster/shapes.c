@@ -15,7 +15,8 @@ static bool shape_is_plain(const struct shape *s)
 {
 	const struct event_shape *e = s->body;
 
-	return e->requirements_n == 0 && e->terms_n == 0 && e->volume_rules_n == 0 && !(e->flags & SHAPE_NEEDS_RESTART_ALL);
+	return e->requirements_n == 0 && e->terms_n == 0 && e->volume_rules_n == 0 &&
+	       !(e->flags & SHAPE_NEEDS_RESTART_ALL);
 }
 
 static bool node_is_plain(const struct node *n)
@@ -46,7 +47,8 @@ static void judge(const struct shape *s, node_id id, const struct node *n)
 
 /* ---- all nodes ------------------------------------------------------------ */
 
-static void judge_set(const struct shape *s, const uint64_t *set, uint32_t words, const struct node *nodes)
+static void judge_set(const struct shape *s, const uint64_t *set, uint32_t words,
+                      const struct node *nodes)
 {
 	for (uint32_t word = 0; word < words; word++)
 		for (uint64_t bits = set[word]; bits; bits &= bits - 1) {
@@ -56,7 +58,8 @@ static void judge_set(const struct shape *s, const uint64_t *set, uint32_t words
 		}
 }
 
-/* A requirement without which no node is allowed, and that asks for values of a label; NULL: there is none. */
+/* A requirement without which no node is allowed, and that asks for values of a label; NULL: there
+ * is none. */
 static const struct requirement *selects_by(const struct shape *s)
 {
 	const struct requirement *q = s->parts.requirements;
@@ -77,7 +80,8 @@ static uint32_t value_of(const struct node *n, uint32_t key)
 }
 
 /* NULL when memory is short. */
-static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct node *nodes, uint32_t nodes_used)
+static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct node *nodes,
+                                 uint32_t nodes_used)
 {
 	struct label_column *c = &ss->columns[0];
 
@@ -110,9 +114,10 @@ static bool word_has(const uint32_t column[64], uint32_t value)
 	return some;
 }
 
-/* The nodes with that value are judged; bits are 0 before.  The column goes on to the end of a word. */
-static void judge_value(const struct shape *s, const uint32_t *column, uint32_t value, const struct node *nodes,
-                        uint32_t nodes_used)
+/* The nodes with that value are judged; bits are 0 before.  The column goes on to the end of a
+ * word. */
+static void judge_value(const struct shape *s, const uint32_t *column, uint32_t value,
+                        const struct node *nodes, uint32_t nodes_used)
 {
 	for (node_id first = 0; first < nodes_used; first += 64) {
 		if (!word_has(column + first, value))
@@ -130,13 +135,16 @@ static void judge_plain(const struct shapes *ss, const struct shape *s, const st
 	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
 		const struct taint_set *set = &ss->tainted.at[i];
 
-		for (uint32_t word = 0; set->count > 0 && !taints_bar(s, set->taints, set->taints_n) && word < ss->words; word++)
+		for (uint32_t word = 0;
+		     set->count > 0 && !taints_bar(s, set->taints, set->taints_n) && word < ss->words;
+		     word++)
 			s->allowed[word] |= set->nodes[word];
 	}
 	judge_set(s, ss->single, ss->words, nodes);
 }
 
-static void judge_all(struct shapes *ss, const struct shape *s, const struct node *nodes, uint32_t nodes_used)
+static void judge_all(struct shapes *ss, const struct shape *s, const struct node *nodes,
+                      uint32_t nodes_used)
 {
 	const struct requirement *q = selects_by(s);
 	const uint32_t *column = q ? column_of(ss, q->key, nodes, nodes_used) : NULL;
@@ -216,13 +224,15 @@ static void requests_fill(struct shape *s, const struct shape_record *record)
 	values[RESOURCE_PODS] = 1;
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
 		if (values[r] > 0)
-			s->requests[s->requests_n++] = (struct request){ .resource = r, .value = values[r],
-			                                                 .inverse = 1.0 / (double)values[r] };
+			s->requests[s->requests_n++] = (struct request){ .resource = r,
+				                                             .value = values[r],
+				                                             .inverse = 1.0 / (double)values[r] };
 }
 
 static struct shape_fit fit_of(const struct shape *s, wide cpu_scored, wide memory_scored)
 {
-	struct shape_fit f = { .cpu_scored = (double)cpu_scored, .memory_scored = (double)memory_scored };
+	struct shape_fit f = { .cpu_scored = (double)cpu_scored,
+		                   .memory_scored = (double)memory_scored };
 
 	for (uint32_t i = 0; i < s->requests_n; i++) {
 		if (s->requests[i].resource == RESOURCE_CPU)
@@ -231,7 +241,8 @@ static struct shape_fit fit_of(const struct shape *s, wide cpu_scored, wide memo
 			f.memory_used = (double)s->requests[i].value;
 	}
 	f.balances = f.cpu_used > 0 || f.memory_used > 0;
-	f.exact = f.cpu_scored < FIT_MOST && f.memory_scored < FIT_MOST && f.cpu_used < FIT_MOST && f.memory_used < FIT_MOST;
+	f.exact = f.cpu_scored < FIT_MOST && f.memory_scored < FIT_MOST && f.cpu_used < FIT_MOST &&
+	          f.memory_used < FIT_MOST;
 	return f;
 }
 
@@ -314,7 +325,8 @@ int shapes_make(struct shapes *ss, const struct shape_record *record, const stru
 	const struct shape *old = shapes_find(ss, record->body->shape);
 	struct shape fresh = { 0 };
 
-	if (old && old->body_bytes == record->bytes && memcmp(old->body, record->body, record->bytes) == 0)
+	if (old && old->body_bytes == record->bytes &&
+	    memcmp(old->body, record->body, record->bytes) == 0)
 		return 1;
 	if (old && old->pods > 0)
 		return -EPROTO;

@@ -23,13 +23,13 @@ struct request {
 struct shape {
 	struct event_shape *body; /* NULL: unused; a copy of the record's body */
 	uint32_t body_bytes;
-	uint32_t pods; /* that refer to it */
+	uint32_t pods;             /* that refer to it */
 	struct shape_record parts; /* of that copy */
-	enum node_why named; /* core/cluster/rule_node.h: rule_names() */
-	struct request *requests; /* by resource; RESOURCE_PODS is always there */
+	enum node_why named;       /* core/cluster/rule_node.h: rule_names() */
+	struct request *requests;  /* by resource; RESOURCE_PODS is always there */
 	uint32_t requests_n;
-	struct shape_fit fit;    /* as it is weighed before it is placed */
-	struct shape_fit placed; /* and from then on */
+	struct shape_fit fit;       /* as it is weighed before it is placed */
+	struct shape_fit placed;    /* and from then on */
 	struct attachment *volumes; /* its attachments, each once, by driver and volume */
 	uint32_t volumes_n;
 	uint64_t *allowed;
@@ -59,7 +59,8 @@ struct shapes {
 	uint32_t soft_n;  /* of them */
 	uint64_t *single; /* of the barred, that are in no set of those with the same taints */
 	struct taint_sets tainted;
-	struct label_column columns[COLUMNS_MOST]; /* of keys that shapes select by; the one not used for longest gives way */
+	struct label_column columns[COLUMNS_MOST]; /* of keys that shapes select by; the one not used
+	                                              for longest gives way */
 	uint64_t uses;
 };
 
@@ -102,8 +103,8 @@ static inline struct shape *shapes_find(const struct shapes *ss, shape_id id)
 	return id < ss->limit && ss->slots[id].body ? &ss->slots[id] : NULL;
 }
 
-/* Add a shape in two steps; the record is copied.  1: an equal one is there under that id; then, and on
- * an error, nothing was made.  What was made is put or freed.
+/* Add a shape in two steps; the record is copied.  1: an equal one is there under that id; then,
+ * and on an error, nothing was made.  What was made is put or freed.
  *
  *   -EPROTO   the id belongs to another shape that pods refer to
  *   -ENOMEM */

@@ -18,7 +18,8 @@ void taint_sets_clear(struct taint_sets *ts)
 	}
 }
 
-static bool set_begin(const struct taint_sets *ts, struct taint_set *set, const struct taint *taints, uint32_t taints_n)
+static bool set_begin(const struct taint_sets *ts, struct taint_set *set,
+                      const struct taint *taints, uint32_t taints_n)
 {
 	struct taint *copy = malloc(taints_n * sizeof(*copy));
 
@@ -36,7 +37,8 @@ static bool set_begin(const struct taint_sets *ts, struct taint_set *set, const 
 }
 
 /* NULL: no set is left. */
-static struct taint_set *set_of(struct taint_sets *ts, const struct taint *taints, uint32_t taints_n)
+static struct taint_set *set_of(struct taint_sets *ts, const struct taint *taints,
+                                uint32_t taints_n)
 {
 	struct taint_set *unused = NULL;
 
@@ -45,13 +47,15 @@ static struct taint_set *set_of(struct taint_sets *ts, const struct taint *taint
 
 		if (set->count == 0)
 			unused = set;
-		else if (set->taints_n == taints_n && memcmp(set->taints, taints, taints_n * sizeof(*taints)) == 0)
+		else if (set->taints_n == taints_n &&
+		         memcmp(set->taints, taints, taints_n * sizeof(*taints)) == 0)
 			return set;
 	}
 	return unused && set_begin(ts, unused, taints, taints_n) ? unused : NULL;
 }
 
-bool taint_sets_put(struct taint_sets *ts, node_id id, const struct taint *taints, uint32_t taints_n)
+bool taint_sets_put(struct taint_sets *ts, node_id id, const struct taint *taints,
+                    uint32_t taints_n)
 {
 	const uint64_t bit = UINT64_C(1) << (id % 64);
 	struct taint_set *set;

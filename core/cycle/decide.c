@@ -19,9 +19,9 @@
 #define ROUND_STEPS 200000u
 #define ROUND_GANGS 64u
 
-/* A walk over those who wait is begun anew so often when room came before its end; then it goes on to
- * the end, or in a busy cluster a few at the head that are hard to plan would keep all others from
- * their turn. */
+/* A walk over those who wait is begun anew so often when room came before its end; then it goes on
+ * to the end, or in a busy cluster a few at the head that are hard to plan would keep all others
+ * from their turn. */
 #define WALK_RESTARTS 16u
 
 /* Whether a walk may end before its end is asked after each gang if so few kinds are waited for. */
@@ -359,7 +359,8 @@ BY_NAME void decide_round(struct core *c)
 		return;
 	end_walk(c);
 	begin_walk(c);
-	c->views.steps = 0; /* bringing many nodes up to date for who waits may be a round's work: somebody is looked at yet */
+	c->views.steps = 0; /* bringing many nodes up to date for who waits may be a round's work:
+	                       somebody is looked at yet */
 	while (placed < ROUND_GANGS && c->views.steps < ROUND_STEPS) {
 		index = next_gang(c);
 		if (index == ID_NONE)

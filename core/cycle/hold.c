@@ -10,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About 0.5 ms, in steps as in core/cycle/decide.c: so long one tick searches for a gang that may hold. */
+/* About 0.5 ms, in steps as in core/cycle/decide.c: so long one tick searches for a gang that may
+ * hold. */
 #define SEARCH_STEPS 50000u
 #define GANG_STEPS 10u
 #define NODE_STEPS 2u /* for each kind */
 
-/* Whether members of several kinds or with rules between pods could ever fit, or minResources be met,
- * isn't known for sure: without a timeout of their own they hold no longer than this at a time. */
+/* Whether members of several kinds or with rules between pods could ever fit, or minResources be
+ * met, isn't known for sure: without a timeout of their own they hold no longer than this at a
+ * time. */
 #define TURN_NS (600 * UINT64_C(1000000000))
 
 bool hold_stands_before(const struct core *c, uint32_t index)
@@ -47,7 +49,8 @@ void hold_forget(struct core *c, uint32_t index)
 static bool wanted_find(const struct core *c, const struct gang *g, struct wanted *w)
 {
 	*w = (struct wanted){ 0 };
-	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = c->pods.slots[id].next) {
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE;
+	     id = c->pods.slots[id].next) {
 		const struct pod *p = &c->pods.slots[id];
 		uint32_t i = 0;
 
@@ -65,7 +68,8 @@ static bool wanted_find(const struct core *c, const struct gang *g, struct wante
 }
 
 /* How many pods of the shape the node takes when nobody is there. */
-static uint32_t empty_count(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most)
+static uint32_t empty_count(const struct nodes *ns, node_id id, const struct shape *s,
+                            uint32_t most)
 {
 	uint32_t least = most;
 
@@ -73,7 +77,8 @@ static uint32_t empty_count(const struct nodes *ns, node_id id, const struct sha
 		return 0;
 	for (uint32_t i = 0; i < s->requests_n && least > 0; i++) {
 		const struct request *q = &s->requests[i];
-		uint32_t count = amount_count(nodes_allocatable(ns, id, q->resource), q->value, q->inverse, most);
+		uint32_t count =
+			amount_count(nodes_allocatable(ns, id, q->resource), q->value, q->inverse, most);
 
 		least = count < least ? count : least;
 	}
@@ -93,8 +98,8 @@ struct reach {
 	uint32_t domains;
 };
 
-static void reach_find(const struct core *c, kind_id kind, topology_id topology, const struct spread *spread, uint32_t most,
-                       struct reach *r)
+static void reach_find(const struct core *c, kind_id kind, topology_id topology,
+                       const struct spread *spread, uint32_t most, struct reach *r)
 {
 	const struct topology *t = &c->census.topologies.slots[topology];
 	const struct shape *s = &c->shapes.slots[c->census.kinds.slots[kind].shape];
@@ -122,7 +127,8 @@ static void reach_find(const struct core *c, kind_id kind, topology_id topology,
 
 /* Those who bar their like: one a domain.  Those who seek their like: one domain.  Those who seek
  * others: where these are now. */
-static uint64_t term_most(const struct core *c, kind_id kind, const struct term_link *link, const struct reach *r)
+static uint64_t term_most(const struct core *c, kind_id kind, const struct term_link *link,
+                          const struct reach *r)
 {
 	const struct census *cs = &c->census;
 	const struct shape_links *links = cs->links[cs->kinds.slots[kind].shape];
@@ -144,10 +150,11 @@ static uint64_t term_most(const struct core *c, kind_id kind, const struct term_
 	return self && biggest > there ? biggest : there;
 }
 
-static uint64_t spread_most(const struct core *c, kind_id kind, const struct spread_link *link, const struct reach *r)
+static uint64_t spread_most(const struct core *c, kind_id kind, const struct spread_link *link,
+                            const struct reach *r)
 {
-	const bool self = link->self_always ||
-	                  (link->selector != SELECTOR_NONE && kind_matches(&c->census.kinds, kind, link->selector));
+	const bool self = link->self_always || (link->selector != SELECTOR_NONE &&
+	                                        kind_matches(&c->census.kinds, kind, link->selector));
 	uint64_t sum = 0, least = UINT64_MAX;
 	uint32_t live = 0;
 
@@ -158,11 +165,13 @@ static uint64_t spread_most(const struct core *c, kind_id kind, const struct spr
 	if (live < link->spread->min_domains || live == 0)
 		least = 0;
 	for (uint32_t d = 0; d < r->domains; d++)
-		sum += self && r->sums[d] > least + link->spread->max_skew ? least + link->spread->max_skew : r->sums[d];
+		sum += self && r->sums[d] > least + link->spread->max_skew ? least + link->spread->max_skew
+		                                                           : r->sums[d];
 	return sum;
 }
 
-static uint64_t policy_most(const struct core *c, kind_id kind, const struct policy_link *link, const struct reach *r)
+static uint64_t policy_most(const struct core *c, kind_id kind, const struct policy_link *link,
+                            const struct reach *r)
 {
 	const struct topology *t = &c->census.topologies.slots[link->topology];
 	const bool bounds = policy_bounds(&c->census, kind, link);
@@ -182,11 +191,12 @@ static uint64_t rules_most(const struct core *c, kind_id kind, uint32_t most)
 {
 	const struct shape_links *links = c->census.links[c->census.kinds.slots[kind].shape];
 	struct reach r = { .sums = calloc(c->nodes.limit, sizeof(*r.sums)),
-		           .counted = calloc(c->nodes.limit, sizeof(*r.counted)) };
+		               .counted = calloc(c->nodes.limit, sizeof(*r.counted)) };
 	uint64_t least = r.sums && r.counted ? most : 0, now;
 
 	for (uint32_t i = 0; least > 0 && i < links->terms_n; i++) {
-		if (links->terms[i].term->kind != POD_TERM_AFFINITY && links->terms[i].term->kind != POD_TERM_ANTI_AFFINITY)
+		if (links->terms[i].term->kind != POD_TERM_AFFINITY &&
+		    links->terms[i].term->kind != POD_TERM_ANTI_AFFINITY)
 			continue;
 		reach_find(c, kind, links->terms[i].topology, NULL, most, &r);
 		now = term_most(c, kind, &links->terms[i], &r);
@@ -220,7 +230,8 @@ uint32_t ruled_most(struct core *c, kind_id kind, uint32_t most)
 
 	if (most == 0 || !links)
 		return most;
-	c->views.steps += (links->terms_n + links->spreads_n + UINT64_C(1)) * c->nodes.used * NODE_STEPS;
+	c->views.steps +=
+		(links->terms_n + links->spreads_n + UINT64_C(1)) * c->nodes.used * NODE_STEPS;
 	return (uint32_t)rules_most(c, kind, most);
 }
 
@@ -289,7 +300,8 @@ static bool holds_what_it_wants(const struct core *c, const struct gang *g)
 }
 
 /* The gang that holds was looked at: rare, so it is kept out of what every look does. */
-static __attribute__((noinline)) void holder_looked(struct core *c, const struct gang *g, bool waits_for_room)
+static __attribute__((noinline)) void holder_looked(struct core *c, const struct gang *g,
+                                                    bool waits_for_room)
 {
 	/* It may begin anew when it wants something else. */
 	if (!waits_for_room || gang_is_whole(g) || !holds_what_it_wants(c, g)) {
@@ -363,12 +375,14 @@ static bool in_need(const struct core *c, const struct gang *g)
 	return !gang_is_whole(g) && (waited_long(c, g) || (gang_has_begun(g) && !g->had_turn));
 }
 
-/* After the same wait again nodes are emptied for it, half of the time: what runs on them may never end. */
+/* After the same wait again nodes are emptied for it, half of the time: what runs on them may never
+ * end. */
 static bool is_emptying(const struct core *c)
 {
 	const uint64_t held_ns = c->now_ns - c->held_ns;
 
-	return held_ns >= c->config.hold_after_ns && (held_ns - c->config.hold_after_ns) / TURN_NS % 2 == 0;
+	return held_ns >= c->config.hold_after_ns &&
+	       (held_ns - c->config.hold_after_ns) / TURN_NS % 2 == 0;
 }
 
 /* Does the gang that holds still want what is held? */
@@ -424,8 +438,9 @@ static bool hold_try(struct core *c, uint32_t index)
 	return true;
 }
 
-/* The first of the queue that may.  A search that is too long goes on at the next tick, since with each change of a
- * node those that are hopeless have to be asked anew: they would keep all behind them from a hold. */
+/* The first of the queue that may.  A search that is too long goes on at the next tick, since with
+ * each change of a node those that are hopeless have to be asked anew: they would keep all behind
+ * them from a hold. */
 static void hold_search(struct core *c)
 {
 	uint32_t index = c->hold_next;

@@ -42,7 +42,8 @@ static uint32_t domain_held(const struct core *c)
 {
 	const struct domains *d = &c->plan.domains;
 
-	for (uint32_t rank = 0; c->views.hold.version > 0 && c->views.hold.within && rank < c->nodes.count; rank++) {
+	for (uint32_t rank = 0;
+	     c->views.hold.version > 0 && c->views.hold.within && rank < c->nodes.count; rank++) {
 		const node_id id = c->nodes.order[rank];
 		uint32_t i = d->of_rank[rank];
 

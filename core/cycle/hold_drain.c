@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes are emptied for a gang that has held room for long.
  *
- * A hold keeps what the gang could place; what is too little for one of its members is anybody's.  Small pods
- * that take each other's room as they end could so bar members that need more for ever. */
+ * A hold keeps what the gang could place; what is too little for one of its members is anybody's.
+ * Small pods that take each other's room as they end could so bar members that need more for ever.
+ */
 #include "core/cycle/hold_impl.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ static bool has_bit(const uint64_t *bits, node_id id)
 }
 
 /* Would those that are emptied take enough, and are all of them still where room is to be kept? */
-static bool same_do(const struct core *c, const struct wanted *w, const struct shape *s, uint64_t need)
+static bool same_do(const struct core *c, const struct wanted *w, const struct shape *s,
+                    uint64_t need)
 {
 	uint64_t sum = 0;
 
@@ -48,7 +50,8 @@ static void choose(struct core *c, const struct wanted *w, const struct shape *s
 	for (uint32_t step = 0; step <= STEPS && sum < need; step++) {
 		for (uint32_t rank = 0; rank < c->nodes.count && sum < need; rank++) {
 			const node_id id = c->nodes.order[rank];
-			const uint32_t empty = w->nodes && !has_bit(w->nodes, id) ? 0 : empty_most(c, id, s, w->members[0]);
+			const uint32_t empty =
+				w->nodes && !has_bit(w->nodes, id) ? 0 : empty_most(c, id, s, w->members[0]);
 
 			if (empty == 0 || missing(c, w, id, empty) != step)
 				continue;

@@ -8,36 +8,86 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALLOW(call) { SCMP_SYS(call), SCMP_ACT_ALLOW, 0, { { 0 } } }
+#define ALLOW(call)                                                                                \
+	{                                                                                              \
+		SCMP_SYS(call), SCMP_ACT_ALLOW, 0,                                                         \
+		{                                                                                          \
+			{                                                                                      \
+				0                                                                                  \
+			}                                                                                      \
+		}                                                                                          \
+	}
 /* When argument `arg`, as far as `mask` goes, is `value`. */
-#define ALLOW_IF(call, arg, mask, value) { SCMP_SYS(call), SCMP_ACT_ALLOW, 1, { { arg, SCMP_CMP_MASKED_EQ, mask, value } } }
+#define ALLOW_IF(call, arg, mask, value)                                                           \
+	{                                                                                              \
+		SCMP_SYS(call), SCMP_ACT_ALLOW, 1,                                                         \
+		{                                                                                          \
+			{                                                                                      \
+				arg, SCMP_CMP_MASKED_EQ, mask, value                                               \
+			}                                                                                      \
+		}                                                                                          \
+	}
 #define WHOLE UINT64_MAX
 
 int core_confine(bool json)
 {
 	const struct confine_rule rules[] = {
-		/* The socket: peers come, say hello, are answered, go.  What they pass is mapped and looked at. */
-		ALLOW(accept4), ALLOW(recvmsg), ALLOW(sendmsg), ALLOW(getsockopt), ALLOW(getsockname), ALLOW(geteuid), ALLOW(close),
-		ALLOW_IF(fcntl, 1, WHOLE, F_GET_SEALS), ALLOW(fstat), ALLOW_IF(newfstatat, 3, AT_EMPTY_PATH, AT_EMPTY_PATH),
+		/* The socket: peers come, say hello, are answered, go.  What they pass is mapped and looked
+		   at. */
+		ALLOW(accept4),
+		ALLOW(recvmsg),
+		ALLOW(sendmsg),
+		ALLOW(getsockopt),
+		ALLOW(getsockname),
+		ALLOW(geteuid),
+		ALLOW(close),
+		ALLOW_IF(fcntl, 1, WHOLE, F_GET_SEALS),
+		ALLOW(fstat),
+		ALLOW_IF(newfstatat, 3, AT_EMPTY_PATH, AT_EMPTY_PATH),
 		ALLOW_IF(statx, 2, AT_EMPTY_PATH, AT_EMPTY_PATH),
 		/* Its own name, when it ends. */
-		ALLOW(unlink), ALLOW(unlinkat),
+		ALLOW(unlink),
+		ALLOW(unlinkat),
 		/* Signals and news by descriptor, the log, the recording. */
-		ALLOW(poll), ALLOW(ppoll), ALLOW(read), ALLOW(write), ALLOW(writev), ALLOW(lseek), ALLOW(ftruncate),
+		ALLOW(poll),
+		ALLOW(ppoll),
+		ALLOW(read),
+		ALLOW(write),
+		ALLOW(writev),
+		ALLOW(lseek),
+		ALLOW(ftruncate),
 		/* Threads that there are. */
-		ALLOW(futex), ALLOW(sched_yield), ALLOW(membarrier), ALLOW(getpid), ALLOW(gettid), ALLOW(exit), ALLOW(exit_group),
-		ALLOW(set_robust_list), ALLOW(rseq),
+		ALLOW(futex),
+		ALLOW(sched_yield),
+		ALLOW(membarrier),
+		ALLOW(getpid),
+		ALLOW(gettid),
+		ALLOW(exit),
+		ALLOW(exit_group),
+		ALLOW(set_robust_list),
+		ALLOW(rseq),
 		/* Memory, never to be run. */
-		ALLOW_IF(mmap, 2, PROT_EXEC, 0), ALLOW_IF(mprotect, 2, PROT_EXEC, 0), ALLOW(munmap), ALLOW(mremap), ALLOW(madvise),
-		ALLOW(brk), ALLOW(getrandom),
+		ALLOW_IF(mmap, 2, PROT_EXEC, 0),
+		ALLOW_IF(mprotect, 2, PROT_EXEC, 0),
+		ALLOW(munmap),
+		ALLOW(mremap),
+		ALLOW(madvise),
+		ALLOW(brk),
+		ALLOW(getrandom),
 		/* More of the ledger's own pages. */
 		ALLOW_IF(fallocate, 1, WHOLE, 0),
 		/* qsort() asks how much memory there is. */
 		ALLOW(sysinfo),
 		/* Time, where the kernel does not give it away for nothing. */
-		ALLOW(clock_gettime), ALLOW(gettimeofday), ALLOW(nanosleep), ALLOW(clock_nanosleep), ALLOW(restart_syscall),
+		ALLOW(clock_gettime),
+		ALLOW(gettimeofday),
+		ALLOW(nanosleep),
+		ALLOW(clock_nanosleep),
+		ALLOW(restart_syscall),
 		/* Signals that end it: only its own. */
-		ALLOW(rt_sigreturn), ALLOW(rt_sigprocmask), ALLOW_IF(tgkill, 0, WHOLE, (scmp_datum_t)getpid()),
+		ALLOW(rt_sigreturn),
+		ALLOW(rt_sigprocmask),
+		ALLOW_IF(tgkill, 0, WHOLE, (scmp_datum_t)getpid()),
 		ALLOW_IF(kill, 0, WHOLE, (scmp_datum_t)getpid()),
 	};
 

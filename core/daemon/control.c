@@ -32,7 +32,7 @@ struct control {
 	struct recorder *recorder; /* NULL: none */
 	int signal_fd;
 	int listen_fd;
-	int news_fd; /* the loop's: the state of the frontend changed */
+	int news_fd;               /* the loop's: the state of the frontend changed */
 	struct link_peer frontend; /* in place while loop_peer() is not PEER_FREE */
 	bool welcomed;
 	bool leaving; /* it hung up */
@@ -59,8 +59,9 @@ static void observer_add(struct control *k, struct link_peer *peer)
 
 	if (k->observers_n == OBSERVERS_MAX) {
 		k->refused++;
-		log_line(LOG_WARN, "msg=\"an observer was refused, so many are connected\" most=%u refused=%llu", OBSERVERS_MAX,
-		         (unsigned long long)k->refused);
+		log_line(LOG_WARN,
+		         "msg=\"an observer was refused, so many are connected\" most=%u refused=%llu",
+		         OBSERVERS_MAX, (unsigned long long)k->refused);
 		link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
 		link_peer_close(peer);
 		return;
@@ -103,9 +104,11 @@ static void accept_one(struct control *k)
 			return;
 		k->refused++;
 		k->rests = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
-		log_line(LOG_WARN, "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx refused=%llu",
-		         log_quote(&text, e.text), (unsigned long long)e.our_hash, (unsigned long long)e.their_hash,
-		         (unsigned long long)k->refused);
+		log_line(
+			LOG_WARN,
+			"msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx refused=%llu",
+			log_quote(&text, e.text), (unsigned long long)e.our_hash,
+			(unsigned long long)e.their_hash, (unsigned long long)k->refused);
 		return;
 	}
 	if (peer.role == LINK_FRONTEND)
@@ -139,7 +142,8 @@ static void frontend_follow(struct control *k)
 		loop_take_back(k->loop);
 		break;
 	case PEER_LEFT:
-		log_line(LOG_INFO, "msg=\"frontend gone\" epoch=%llu", (unsigned long long)loop_epoch(k->loop));
+		log_line(LOG_INFO, "msg=\"frontend gone\" epoch=%llu",
+		         (unsigned long long)loop_epoch(k->loop));
 		PROBE(frontend_left, loop_epoch(k->loop));
 		link_peer_close(&k->frontend);
 		loop_free(k->loop);
@@ -232,15 +236,18 @@ static int fail(const char *what, int rc)
 /* Another start finds the same. */
 static bool is_for_good(int rc)
 {
-	return rc != -ENOSPC && rc != -EDQUOT && rc != -EIO && rc != -ENOMEM && rc != -EAGAIN && rc != -ENFILE && rc != -EMFILE;
+	return rc != -ENOSPC && rc != -EDQUOT && rc != -EIO && rc != -ENOMEM && rc != -EAGAIN &&
+	       rc != -ENFILE && rc != -EMFILE;
 }
 
 static int record(struct control *k)
 {
 	struct log_text text;
-	struct recorder_config config = { .path = k->config->record, .bytes = k->config->record_bytes,
-		                          .limits = k->config->limits, .score = k->config->score,
-		                          .hold_after_ns = k->config->hold_after_ns };
+	struct recorder_config config = { .path = k->config->record,
+		                              .bytes = k->config->record_bytes,
+		                              .limits = k->config->limits,
+		                              .score = k->config->score,
+		                              .hold_after_ns = k->config->hold_after_ns };
 	int rc;
 
 	if (!config.path)
@@ -251,7 +258,8 @@ static int record(struct control *k)
 	k->recorder = NULL;
 	/* As with a recording that ends: pods are to be placed. */
 	if (!is_for_good(rc)) {
-		log_line(LOG_ERROR, "msg=\"nothing is recorded\" file=%s why=\"%s\"", log_quote(&text, config.path), strerror(-rc));
+		log_line(LOG_ERROR, "msg=\"nothing is recorded\" file=%s why=\"%s\"",
+		         log_quote(&text, config.path), strerror(-rc));
 		return 0;
 	}
 	fprintf(stderr, "muster-core: --record %s: %s\n", config.path,
@@ -261,10 +269,14 @@ static int record(struct control *k)
 
 static int start(struct control *k)
 {
-	struct loop_config loop = { .limits = k->config->limits, .score = k->config->score,
-		                    .hold_after_ns = k->config->hold_after_ns,
-		                    .spin_ns = k->config->spin_us * 1000, .cpu = k->config->cpu,
-		                    .recorder = k->recorder, .notify = notify, .context = k };
+	struct loop_config loop = { .limits = k->config->limits,
+		                        .score = k->config->score,
+		                        .hold_after_ns = k->config->hold_after_ns,
+		                        .spin_ns = k->config->spin_us * 1000,
+		                        .cpu = k->config->cpu,
+		                        .recorder = k->recorder,
+		                        .notify = notify,
+		                        .context = k };
 	const char *what = "";
 	int rc = loop_start(&k->loop, &loop, &what);
 
@@ -291,7 +303,8 @@ static int control_open(struct control *k)
 	k->listen_fd = link_listen(k->config->socket);
 	if (k->listen_fd < 0) {
 		fprintf(stderr, "muster-core: --socket %s: %s\n", k->config->socket,
-		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it, or it is no socket" : strerror(-k->listen_fd));
+		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it, or it is no socket"
+		                                    : strerror(-k->listen_fd));
 		return 1;
 	}
 	PROBE(socket_open);
@@ -317,7 +330,8 @@ static void confine_core(const struct control_config *config)
 		confine_before_end(recorder_crash);
 		rc = core_confine(log_is_json());
 		if (rc < 0) {
-			log_line(LOG_WARN, "msg=\"system calls can't be filtered here\" error=%d why=\"%s\"", -rc, strerror(-rc));
+			log_line(LOG_WARN, "msg=\"system calls can't be filtered here\" error=%d why=\"%s\"",
+			         -rc, strerror(-rc));
 			how = "unavailable";
 		}
 	}
@@ -335,11 +349,12 @@ int control_run(const struct control_config *config)
 	if (rc != 0)
 		return rc;
 	if (k.recorder)
-		log_line(LOG_INFO, "msg=\"recording\" file=%s most_bytes=%llu", log_quote(&text, config->record),
-		         (unsigned long long)config->record_bytes);
-	log_line(LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
-	         log_quote(&text, config->socket), MUSTER_VERSION, (unsigned long long)abi_layout_hash(), config->limits.nodes,
-	         config->limits.pods, config->limits.gangs);
+		log_line(LOG_INFO, "msg=\"recording\" file=%s most_bytes=%llu",
+		         log_quote(&text, config->record), (unsigned long long)config->record_bytes);
+	log_line(
+		LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
+		log_quote(&text, config->socket), MUSTER_VERSION, (unsigned long long)abi_layout_hash(),
+		config->limits.nodes, config->limits.pods, config->limits.gangs);
 	PROBE(listening);
 	confine_core(config);
 	while (control_turn(&k))

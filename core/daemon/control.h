@@ -14,10 +14,10 @@ struct control_config {
 	enum score_policy score;
 	uint64_t hold_after_ns; /* as in struct core_config */
 	uint64_t spin_us;
-	int cpu; /* -1: any */
-	const char *record; /* a file; NULL: none */
-	uint64_t record_bytes; /* it gets no larger */
-	bool seccomp; /* give up system calls that are not needed once it serves */
+	int cpu;                /* -1: any */
+	const char *record;     /* a file; NULL: none */
+	uint64_t record_bytes;  /* it gets no larger */
+	bool seccomp;           /* give up system calls that are not needed once it serves */
 	bool no_new_privileges; /* those were given up already: for the log */
 };
 

@@ -28,7 +28,8 @@
 #define NS_PER_MS (NS_PER_S / 1000)
 #define NAP_FIRST_NS NS_PER_MS
 #define NAP_MOST_NS (4 * NAP_FIRST_NS)
-#define DENSE_PER_MS 8u /* records; several times what one client causes that waits for each pod */
+#define DENSE_PER_MS 8u /* records; several times what one client causes that waits for each pod   \
+	                     */
 #define BATCH 256u
 
 struct loop {
@@ -44,12 +45,12 @@ struct loop {
 	const struct link_peer *peer;
 	struct ring_reader events, results;
 	struct ring_writer commands;
-	uint64_t time_ns; /* of the last record */
+	uint64_t time_ns;  /* of the last record */
 	uint64_t begun_ns; /* when the last plan began; for those who measure alone */
-	bool begun;  /* EVENT_BEGIN of this epoch was applied */
-	bool synced; /* EVENT_SYNCED likewise */
+	bool begun;        /* EVENT_BEGIN of this epoch was applied */
+	bool synced;       /* EVENT_SYNCED likewise */
 	bool command_full;
-	uint64_t nap_ns; /* 0: asleep until the bell rings */
+	uint64_t nap_ns;     /* 0: asleep until the bell rings */
 	uint64_t counted_ns; /* since then, */
 	uint64_t counted;    /* so many records came */
 	bool dense;
@@ -105,8 +106,10 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 	int rc = segment_make(&l->ledger, offset, bytes);
 
 	if (rc < 0)
-		log_line(LOG_ERROR, "msg=\"no memory for more of the shared memory of the ledger\" bytes=%llu error=\"%s\"",
-		         (unsigned long long)bytes, strerror(-rc));
+		log_line(
+			LOG_ERROR,
+			"msg=\"no memory for more of the shared memory of the ledger\" bytes=%llu error=\"%s\"",
+			(unsigned long long)bytes, strerror(-rc));
 	return rc;
 }
 
@@ -118,8 +121,8 @@ static void peer_state(struct loop *l, enum loop_peer from, enum loop_peer to)
 
 	/* R1: the rings and the epoch, or that they are not used any more.  Fails only
 	 * when the control thread takes the peer back at this moment. */
-	if (atomic_compare_exchange_strong_explicit(&l->state, &expected, (uint32_t)to, memory_order_release,
-	                                            memory_order_relaxed))
+	if (atomic_compare_exchange_strong_explicit(&l->state, &expected, (uint32_t)to,
+	                                            memory_order_release, memory_order_relaxed))
 		l->config.notify(l->config.context);
 }
 
@@ -129,27 +132,32 @@ static void peer_begin(struct loop *l)
 	const struct link_peer *peer = l->peer;
 	const struct intake *intake = intake_of(l);
 	const unsigned char *base = peer->intake.base;
-	const struct ring_place *events = &peer->places.event_ring, *results = &peer->places.result_ring;
+	const struct ring_place *events = &peer->places.event_ring,
+							*results = &peer->places.result_ring;
 
 	l->epoch++;
 	/* Relaxed: the frontend's is ordered by the state, an observer's is a number. */
 	atomic_store_explicit(&l->shown_epoch, l->epoch, memory_order_relaxed);
-	ring_reader_init(&l->events, base + events->offset, events->bytes, &intake->event_tail, &ledger->event_head,
-	                 l->epoch);
+	ring_reader_init(&l->events, base + events->offset, events->bytes, &intake->event_tail,
+	                 &ledger->event_head, l->epoch);
 	ring_reader_init(&l->results, base + results->offset, results->bytes, &intake->result_tail,
 	                 &ledger->result_head, l->epoch);
-	ring_writer_init(&l->commands, (unsigned char *)ledger + ledger->command_ring.offset, l->config.limits.command_ring_bytes,
-	                 &ledger->command_tail, &intake->command_head, l->epoch);
+	ring_writer_init(&l->commands, (unsigned char *)ledger + ledger->command_ring.offset,
+	                 l->config.limits.command_ring_bytes, &ledger->command_tail,
+	                 &intake->command_head, l->epoch);
 	l->begun = l->synced = l->command_full = l->said_limit = false;
 	PROBE(epoch_begun, l->epoch);
 	log_line(LOG_DEBUG, "msg=\"frontend taken on\" epoch=%llu", (unsigned long long)l->epoch);
 	peer_state(l, PEER_OFFERED, PEER_SERVED);
 }
 
-static bool peer_bad(struct loop *l, const char *ring, const struct record *r, int rc, const char *why)
+static bool peer_bad(struct loop *l, const char *ring, const struct record *r, int rc,
+                     const char *why)
 {
-	log_line(LOG_ERROR, "msg=\"the frontend sent a bad record, closing\" ring=%s kind=%u sequence=%llu error=%d why=\"%s\"",
-	         ring, r ? r->kind : 0, r ? (unsigned long long)r->sequence : 0, -rc, why);
+	log_line(
+		LOG_ERROR,
+		"msg=\"the frontend sent a bad record, closing\" ring=%s kind=%u sequence=%llu error=%d why=\"%s\"",
+		ring, r ? r->kind : 0, r ? (unsigned long long)r->sequence : 0, -rc, why);
 	peer_state(l, PEER_SERVED, PEER_BROKEN);
 	return false;
 }
@@ -176,7 +184,8 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 		return peer_bad(l, ring, r, rc, core_fault(l->core));
 	if (rc == -ENOSPC && !l->said_limit) {
 		l->said_limit = true;
-		log_line(LOG_WARN, "msg=\"a limit is reached: names\" flag=--max-name-bytes kind=%u", r->kind);
+		log_line(LOG_WARN, "msg=\"a limit is reached: names\" flag=--max-name-bytes kind=%u",
+		         r->kind);
 	}
 	l->begun = l->begun || r->kind == EVENT_BEGIN;
 	l->synced = r->kind == EVENT_SYNCED || (l->synced && r->kind != EVENT_BEGIN);
@@ -234,7 +243,9 @@ static int drain(struct loop *l, const char *name, struct ring_reader *ring)
 
 static bool plan(struct loop *l)
 {
-	struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = l->epoch, .time_ns = l->time_ns };
+	struct record r = {
+		.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = l->epoch, .time_ns = l->time_ns
+	};
 	bool ok;
 
 	l->begun_ns = clock_ns();
@@ -307,7 +318,8 @@ static bool ready(void *context)
 
 	if (ring_has_news(&l->events) || (l->synced && ring_has_news(&l->results)))
 		return true;
-	if (wants_plan(l) && (!l->command_full || ring_has_room(&l->commands, sizeof(struct cmd_claim)))) /* the largest */
+	if (wants_plan(l) && (!l->command_full ||
+	                      ring_has_room(&l->commands, sizeof(struct cmd_claim)))) /* the largest */
 		return true;
 	return !state_is(l, PEER_SERVED) || atomic_load_explicit(&l->stop, memory_order_relaxed);
 }
@@ -377,7 +389,8 @@ static void serve_rest(struct loop *l)
 	if (l->command_full && wants_plan(l))
 		nap_ns = NAP_FIRST_NS; /* no bell rings when the frontend makes room for commands */
 	if (nap_ns > 0)
-		wake_wait_bell(&intake->core_bell, atomic_load_explicit(&intake->core_bell, memory_order_relaxed), nap_ns);
+		wake_wait_bell(&intake->core_bell,
+		               atomic_load_explicit(&intake->core_bell, memory_order_relaxed), nap_ns);
 	else
 		wake_sleep(&ledger_of(l)->core_sleeps, &intake->core_bell, ready, l, SLEEP_NS);
 }
@@ -424,9 +437,13 @@ static uint64_t first_epoch(void)
 
 static int loop_make(struct loop *l, const char **what)
 {
-	struct core_config core = { .limits = l->config.limits, .score = l->config.score,
-	                            .hold_after_ns = l->config.hold_after_ns, .emit = emit, .make = make, .context = l,
-		                    .clock_ns = clock_ns };
+	struct core_config core = { .limits = l->config.limits,
+		                        .score = l->config.score,
+		                        .hold_after_ns = l->config.hold_after_ns,
+		                        .emit = emit,
+		                        .make = make,
+		                        .context = l,
+		                        .clock_ns = clock_ns };
 	uint64_t bytes = core_ledger_bytes(&l->config.limits, what);
 	int rc;
 

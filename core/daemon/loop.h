@@ -29,7 +29,7 @@ struct loop_config {
 	enum score_policy score;
 	uint64_t hold_after_ns;
 	uint64_t spin_ns;
-	int cpu; /* -1: any */
+	int cpu;                   /* -1: any */
 	struct recorder *recorder; /* of all that the core hears and says; NULL: none */
 	void (*notify)(void *context);
 	void *context;

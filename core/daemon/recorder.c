@@ -40,12 +40,12 @@
 #endif
 
 #define BUFFER_BYTES_LEAST (UINT64_C(1) << 24)
-#define NS_PER_S           UINT64_C(1000000000)
-#define NAP_NS             (NS_PER_S / 50)
-#define BYTES_LEAST        (sizeof(struct recording_head) + 2 * sizeof(struct recording_block))
-#define BLANK_BYTES_MOST    ((off_t)(sizeof(struct recording_head) + sizeof(struct recording_block)))
-#define CRASH_WAITS        1000 /* ms */
-#define CLOSE_S            5    /* for the last bytes */
+#define NS_PER_S UINT64_C(1000000000)
+#define NAP_NS (NS_PER_S / 50)
+#define BYTES_LEAST (sizeof(struct recording_head) + 2 * sizeof(struct recording_block))
+#define BLANK_BYTES_MOST ((off_t)(sizeof(struct recording_head) + sizeof(struct recording_block)))
+#define CRASH_WAITS 1000 /* ms */
+#define CLOSE_S 5        /* for the last bytes */
 
 struct whole {
 	/* the deciding thread's */
@@ -163,10 +163,14 @@ static int write_all(int fd, const void *data, uint64_t bytes)
 }
 
 /* One block, whole or not at all. */
-static int write_block(struct whole *r, enum block_kind kind, uint16_t arg, const void *entries, uint64_t bytes)
+static int write_block(struct whole *r, enum block_kind kind, uint16_t arg, const void *entries,
+                       uint64_t bytes)
 {
-	struct recording_block b = { .magic = BLOCK_MAGIC, .kind = (uint16_t)kind, .arg = arg, .number = r->blocks,
-		                     .bytes = bytes };
+	struct recording_block b = { .magic = BLOCK_MAGIC,
+		                         .kind = (uint16_t)kind,
+		                         .arg = arg,
+		                         .number = r->blocks,
+		                         .bytes = bytes };
 	int rc;
 
 	b.entries_sum = recording_sum(SUM_START, entries, bytes);
@@ -212,12 +216,14 @@ static uint64_t whole_steps(const unsigned char *entries, uint64_t bytes, uint64
 static void finish(struct whole *r, enum recording_end why, int rc)
 {
 	static const char *const texts[] = { "the core was stopped", "--record-bytes is reached",
-		                             "the file can't be written as fast as events come", "" };
+		                                 "the file can't be written as fast as events come", "" };
 	const char *text = why == END_FAILED ? strerror(-rc) : texts[why];
 	struct log_text path;
 
 	write_block(r, BLOCK_END, (uint16_t)why, r->tap.buffer, 0);
-	log_line(why == END_STOPPED ? LOG_INFO : why == END_LIMIT ? LOG_WARN : LOG_ERROR,
+	log_line(why == END_STOPPED ? LOG_INFO
+	         : why == END_LIMIT ? LOG_WARN
+	                            : LOG_ERROR,
 	         "msg=\"the recording ended\" file=%s bytes=%llu why=\"%s\"", log_quote(&path, r->path),
 	         (unsigned long long)r->bytes, text);
 	/* Relaxed: seen sooner or later. */
@@ -233,7 +239,8 @@ static bool write_published(struct whole *r)
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed); /* ours */
 	const unsigned char *entries = r->tap.buffer + (head & r->tap.mask);
 	uint64_t spare = r->bytes_max - r->bytes - 2 * sizeof(struct recording_block);
-	uint64_t bytes = whole_steps(entries, tail - head, r->bytes_max < r->bytes + BYTES_LEAST ? 0 : spare);
+	uint64_t bytes =
+		whole_steps(entries, tail - head, r->bytes_max < r->bytes + BYTES_LEAST ? 0 : spare);
 	int rc = bytes > 0 ? write_block(r, BLOCK_ENTRIES, 0, entries, bytes) : 0;
 
 	if (rc < 0) {
@@ -280,15 +287,17 @@ void recorder_crash(int signal_number)
 
 	if (r) {
 		atomic_store_explicit(&r->crash, 1, memory_order_seq_cst);
-		for (int i = 0; i < CRASH_WAITS && atomic_load_explicit(&r->busy, memory_order_seq_cst); i++)
+		for (int i = 0; i < CRASH_WAITS && atomic_load_explicit(&r->busy, memory_order_seq_cst);
+		     i++)
 			nanosleep(&ms, NULL);
 		head = atomic_load_explicit(&r->head, memory_order_acquire);
 		/* In the deciding thread itself the step at hand counts too. */
-		tail = gettid() == r->thread ? r->tap.tail : atomic_load_explicit(&r->tail, memory_order_acquire);
+		tail = gettid() == r->thread ? r->tap.tail
+		                             : atomic_load_explicit(&r->tail, memory_order_acquire);
 		if (!atomic_load_explicit(&r->busy, memory_order_seq_cst) &&
 		    !atomic_load_explicit(&r->over, memory_order_relaxed))
-			write_block(r, BLOCK_CRASH, (uint16_t)signal_number, r->tap.buffer + (head & r->tap.mask),
-			            tail - head);
+			write_block(r, BLOCK_CRASH, (uint16_t)signal_number,
+			            r->tap.buffer + (head & r->tap.mask), tail - head);
 	}
 }
 
@@ -324,8 +333,8 @@ static int buffer_map(struct whole *r)
 	if (base == MAP_FAILED)
 		rc = -ENOMEM;
 	for (int i = 0; i < 2 && rc == 0; i++)
-		if (mmap(base + (size_t)i * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-		         0) == MAP_FAILED)
+		if (mmap(base + (size_t)i * size, size, PROT_READ | PROT_WRITE,
+		         MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
 			rc = -errno;
 	close(fd);
 	if (rc < 0 && base != MAP_FAILED)
@@ -390,8 +399,11 @@ static int file_open(struct whole *r)
 
 static int head_write(struct whole *r, const struct recorder_config *config)
 {
-	struct recording_head head = { .magic = RECORDING_MAGIC, .version = RECORDING_VERSION, .bytes = sizeof(head),
-		                       .layout_hash = abi_layout_hash(), .limits = config->limits };
+	struct recording_head head = { .magic = RECORDING_MAGIC,
+		                           .version = RECORDING_VERSION,
+		                           .bytes = sizeof(head),
+		                           .layout_hash = abi_layout_hash(),
+		                           .limits = config->limits };
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -474,5 +486,6 @@ void recorder_close(struct recorder *tap)
 	if (pthread_timedjoin_np(r->writer, NULL, &until) == 0)
 		recorder_free(r);
 	else /* a pipe that nobody reads; the writer keeps what it uses */
-		log_line(LOG_ERROR, "msg=\"the end of the recording can't be written\" file=%s", log_quote(&path, r->path));
+		log_line(LOG_ERROR, "msg=\"the end of the recording can't be written\" file=%s",
+		         log_quote(&path, r->path));
 }

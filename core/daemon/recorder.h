@@ -88,9 +88,11 @@ static inline void recorder_input(struct recorder *r, const struct record *recor
 }
 
 /* A command that it gave and that found room. */
-static inline void recorder_output(struct recorder *r, enum record_kind kind, const void *body, uint32_t bytes)
+static inline void recorder_output(struct recorder *r, enum record_kind kind, const void *body,
+                                   uint32_t bytes)
 {
-	struct recording_entry entry = { .bytes = (uint32_t)sizeof(entry) + bytes, .kind = (uint16_t)kind };
+	struct recording_entry entry = { .bytes = (uint32_t)sizeof(entry) + bytes,
+		                             .kind = (uint16_t)kind };
 	unsigned char *at = recorder_room(r, entry.bytes);
 
 	if (!at)
@@ -116,8 +118,9 @@ static inline void recorder_done(struct recorder *r, int rc, bool refused)
 		recorder_wake(r);
 }
 
-/* The process is about to die: write what is left of the recording that there is, if any, with the step at hand when the
- * calling thread is the one that decides.  signal_number: 0 when memory ran out.  Good in a signal handler. */
+/* The process is about to die: write what is left of the recording that there is, if any, with the
+ * step at hand when the calling thread is the one that decides.  signal_number: 0 when memory ran
+ * out.  Good in a signal handler. */
 void recorder_crash(int signal_number);
 
 /* Write what is left and close the file.  Nobody records any more. */

@@ -21,22 +21,22 @@
 
 #include "ipc/abi.h"
 
-#define RECORDING_MAGIC   UINT64_C(0x3130635264736d6d) /* "mmsdRc01" */
+#define RECORDING_MAGIC UINT64_C(0x3130635264736d6d) /* "mmsdRc01" */
 #define RECORDING_VERSION 1u
-#define BLOCK_MAGIC       UINT32_C(0x6b6c426d) /* "mBlk" */
+#define BLOCK_MAGIC UINT32_C(0x6b6c426d) /* "mBlk" */
 
 /* Entries of one block; more is not a recording. */
 #define BLOCK_BYTES_MAX (UINT64_C(1) << 26)
 
 struct recording_head {
 	uint64_t magic;
-	uint32_t version; /* of this format */
-	uint32_t bytes;   /* of this head */
+	uint32_t version;     /* of this format */
+	uint32_t bytes;       /* of this head */
 	uint64_t layout_hash; /* what follows is laid out so (ipc/abi.h) */
 	uint64_t created_ns;  /* since 1970 */
 	struct limits limits;
-	char score[16];   /* core/daemon/policy.h, ended by a zero */
-	char program[32]; /* the version that recorded */
+	char score[16];         /* core/daemon/policy.h, ended by a zero */
+	char program[32];       /* the version that recorded */
 	uint64_t hold_after_ns; /* as in struct core_config */
 	uint64_t reserved[3];
 	uint64_t sum; /* of all before it */
@@ -85,8 +85,10 @@ struct recording_note {
 	uint32_t reserved;
 };
 
-static_assert(sizeof(struct recording_head) % 8 == 0 && sizeof(struct recording_block) == 40, "heads");
-static_assert(sizeof(struct recording_entry) == 8 && sizeof(struct recording_note) == 16, "entries");
+static_assert(sizeof(struct recording_head) % 8 == 0 && sizeof(struct recording_block) == 40,
+              "heads");
+static_assert(sizeof(struct recording_entry) == 8 && sizeof(struct recording_note) == 16,
+              "entries");
 
 #define SUM_START UINT64_C(0x9e3779b97f4a7c15)
 

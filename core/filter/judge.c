@@ -163,13 +163,14 @@ void judge(const struct census *cs, kind_id kind, enum score_policy score, struc
 {
 	const shape_id shape = cs->kinds.slots[kind].shape;
 	const struct judging j = { .cs = cs,
-		                   .nodes = cs->nodes,
-		                   .shape = &cs->shapes->slots[shape],
-		                   .links = cs->links[shape],
-		                   .kind = kind,
-		                   .claim_in_use = things_claim_conflict(cs->things, &cs->shapes->slots[shape]),
-		                   .out = out,
-		                   .scratch = out->scratch };
+		                       .nodes = cs->nodes,
+		                       .shape = &cs->shapes->slots[shape],
+		                       .links = cs->links[shape],
+		                       .kind = kind,
+		                       .claim_in_use =
+		                           things_claim_conflict(cs->things, &cs->shapes->slots[shape]),
+		                       .out = out,
+		                       .scratch = out->scratch };
 
 	out->feasible = 0;
 	out->skipped = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One kind of pod judged on every node, as kube-scheduler 1.36.3's default profile does:
  * Filter in its order, the first plugin that says no gives the reasons; then Score,
- * normalised over the nodes that are left.  A WorkloadPolicy (core/filter/rule_policy.h) is the last
- * filter, and goes before all scores.  A plain pass over all nodes for each rule
- * of the kind, never over pods: the oracle of everything that is faster. */
+ * normalised over the nodes that are left.  A WorkloadPolicy (core/filter/rule_policy.h) is the
+ * last filter, and goes before all scores.  A plain pass over all nodes for each rule of the kind,
+ * never over pods: the oracle of everything that is faster. */
 #ifndef MUSTER_CORE_JUDGE_H
 #define MUSTER_CORE_JUDGE_H
 
@@ -30,10 +30,12 @@ struct judgement {
 	uint32_t *whys;     /* WHY_BIT for each reason of the first plugin that says no; 0: feasible */
 	uint32_t *taint;    /* name_id of the taint, with NODE_WHY_TAINT */
 	uint64_t *short_of; /* bit for each resource, with NODE_WHY_INSUFFICIENT */
-	uint32_t *scores;   /* of feasible nodes: the total, weights included, and POLICY_TIER_SCORE for each
-	                     * tier of a policy */
-	uint16_t *parts;    /* [enum score_part * limit + node] of feasible nodes; NULL when not asked for */
-	uint32_t skipped;   /* bit for each part whose plugin has nothing to say about the pod: 0 everywhere */
+	uint32_t *scores;   /* of feasible nodes: the total, weights included, and POLICY_TIER_SCORE for
+	                     * each   tier of a policy */
+	uint16_t
+		*parts; /* [enum score_part * limit + node] of feasible nodes; NULL when not asked for */
+	uint32_t
+		skipped; /* bit for each part whose plugin has nothing to say about the pod: 0 everywhere */
 	uint32_t limit;
 	uint32_t feasible; /* nodes */
 	/* NODE_WHY_CONFLICT when that is said of the pod as a whole before any filter
@@ -56,9 +58,9 @@ uint32_t judge_images(const struct census *cs, const struct shape *s, node_id id
 
 /* What is known of each node by itself, by rank. */
 struct weighing {
-	const int16_t *points;     /* fit, balance and images + 1; 0: the node is out already */
-	const uint8_t *facts;      /* enum node_facts */
-	const int32_t *preferred;  /* rule_preferred(); NULL: no preferences */
+	const int16_t *points;    /* fit, balance and images + 1; 0: the node is out already */
+	const uint8_t *facts;     /* enum node_facts */
+	const int32_t *preferred; /* rule_preferred(); NULL: no preferences */
 };
 
 /* What one look at a node told, for rules that come later. */
@@ -71,7 +73,8 @@ enum node_facts {
  * against each other are left.  Of nodes that were out no reason is given: whys are 0 for
  * feasible ones, and those of spread and pods where these said no.  Not for shapes with
  * exclusives or attachments. */
-void judge_weigh(const struct census *cs, kind_id kind, const struct weighing *known, struct judgement *out);
+void judge_weigh(const struct census *cs, kind_id kind, const struct weighing *known,
+                 struct judgement *out);
 
 /* The points of one part for a feasible node. */
 static inline uint32_t judgement_part(const struct judgement *j, enum score_part part, node_id node)

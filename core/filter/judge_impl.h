@@ -48,8 +48,8 @@ void judge_scores(const struct judging *j, enum score_policy policy);
  * rank, NULL: none. */
 void judge_scores_between(const struct judging *j, const int32_t *preferred);
 
-/* core/filter/judge_pods.c: inter-pod affinity.  The score's raw values are added to raw[]; false when
- * no term has anything to say. */
+/* core/filter/judge_pods.c: inter-pod affinity.  The score's raw values are added to raw[]; false
+ * when no term has anything to say. */
 void judge_pods(const struct judging *j);
 bool score_pods(const struct judging *j);
 

@@ -23,8 +23,8 @@ static node_id next_counted(const uint32_t *counts, node_id id, node_id end)
 
 /* Adds the counts, each `weight` times, to sums[domain].  Those of nodes that are there are
  * `left` in sum, or fewer.  A node without the key, or that isn't there, has no domain. */
-static bool sum_add(const struct judging *j, const struct topology *t, const uint32_t *counts, uint64_t left,
-                    int64_t weight)
+static bool sum_add(const struct judging *j, const struct topology *t, const uint32_t *counts,
+                    uint64_t left, int64_t weight)
 {
 	const node_id end = j->nodes->used;
 	uint64_t *sums = j->scratch->sums;
@@ -91,7 +91,8 @@ static void judge_affinity(const struct judging *j)
 	for (node_id id = 0; id < j->nodes->used; id++) {
 		if (!judging_open(j, id))
 			continue;
-		if ((j->scratch->marks[id] & MARK_LACKS_KEY) || ((j->scratch->marks[id] & MARK_NOBODY) && !first))
+		if ((j->scratch->marks[id] & MARK_LACKS_KEY) ||
+		    ((j->scratch->marks[id] & MARK_NOBODY) && !first))
 			j->out->whys[id] = WHY_BIT(NODE_WHY_POD_AFFINITY);
 	}
 }
@@ -100,7 +101,8 @@ static void judge_affinity(const struct judging *j)
 static void refuse_domains(const struct judging *j, const struct topology *t, enum node_why why)
 {
 	for (node_id id = 0; id < j->nodes->used; id++)
-		if (judging_open(j, id) && t->domain[id] != DOMAIN_NONE && j->scratch->sums[t->domain[id]] > 0)
+		if (judging_open(j, id) && t->domain[id] != DOMAIN_NONE &&
+		    j->scratch->sums[t->domain[id]] > 0)
 			j->out->whys[id] = WHY_BIT(why);
 }
 
@@ -110,7 +112,8 @@ static void judge_anti_affinity(const struct judging *j)
 		const struct term_link *term = &j->links->terms[i];
 		const struct topology *t = judging_topology(j, term->topology);
 
-		if (term->term->kind == POD_TERM_ANTI_AFFINITY && judging_sum(j, t, placed(j, term->selector)))
+		if (term->term->kind == POD_TERM_ANTI_AFFINITY &&
+		    judging_sum(j, t, placed(j, term->selector)))
 			refuse_domains(j, t, NODE_WHY_ANTI_AFFINITY);
 	}
 }
@@ -119,7 +122,8 @@ static void judge_anti_affinity(const struct judging *j)
 
 static bool bond_bears(const struct judging *j, const struct bond *bond)
 {
-	return bond->refs > 0 && bond->holders_n > 0 && kind_matches(&j->cs->kinds, j->kind, bond->selector);
+	return bond->refs > 0 && bond->holders_n > 0 &&
+	       kind_matches(&j->cs->kinds, j->kind, bond->selector);
 }
 
 /* Many pods hold much the same terms: those of one topology are added up before nodes are
@@ -133,7 +137,8 @@ static void judge_bonds(const struct judging *j)
 		for (bond_id i = 0; t->refs > 0 && i < j->cs->bonds_n; i++) {
 			const struct bond *bond = &j->cs->bonds[i];
 
-			if (bond->topology != at || bond->kind != POD_TERM_ANTI_AFFINITY || !bond_bears(j, bond))
+			if (bond->topology != at || bond->kind != POD_TERM_ANTI_AFFINITY ||
+			    !bond_bears(j, bond))
 				continue;
 			if (!any)
 				sum_begin(j, t);

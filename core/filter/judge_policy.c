@@ -49,6 +49,7 @@ void score_policy(const struct judging *j)
 	t = policy_sum(j, link);
 	for (node_id id = 0; id < j->nodes->used; id++)
 		if (judging_open(j, id))
-			j->out->scores[id] += POLICY_TIER_SCORE * policy_tier(link, policy_replicas(link, t, t->domain[id]),
-			                                                      j->scratch->sums[t->domain[id]]);
+			j->out->scores[id] +=
+				POLICY_TIER_SCORE * policy_tier(link, policy_replicas(link, t, t->domain[id]),
+			                                    j->scratch->sums[t->domain[id]]);
 }

@@ -78,8 +78,8 @@ static uint64_t least_sum(const struct judging *j, const struct spread_link *lin
 
 static bool matches_itself(const struct judging *j, const struct spread_link *link)
 {
-	return link->self_always ||
-	       (link->selector != SELECTOR_NONE && kind_matches(&j->cs->kinds, j->kind, link->selector));
+	return link->self_always || (link->selector != SELECTOR_NONE &&
+	                             kind_matches(&j->cs->kinds, j->kind, link->selector));
 }
 
 static void judge_constraint(const struct judging *j, const struct spread_link *link)

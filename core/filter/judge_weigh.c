@@ -7,17 +7,18 @@
 /* Nobody asks why: some bit. */
 #define OUT_BEFORE WHY_BIT(NODE_FITS)
 
-void judge_weigh(const struct census *cs, kind_id kind, const struct weighing *known, struct judgement *out)
+void judge_weigh(const struct census *cs, kind_id kind, const struct weighing *known,
+                 struct judgement *out)
 {
 	const shape_id shape = cs->kinds.slots[kind].shape;
 	const struct nodes *ns = cs->nodes;
 	const struct judging j = { .cs = cs,
-		                   .nodes = ns,
-		                   .shape = &cs->shapes->slots[shape],
-		                   .links = cs->links[shape],
-		                   .kind = kind,
-		                   .out = out,
-		                   .scratch = out->scratch };
+		                       .nodes = ns,
+		                       .shape = &cs->shapes->slots[shape],
+		                       .links = cs->links[shape],
+		                       .kind = kind,
+		                       .out = out,
+		                       .scratch = out->scratch };
 
 	out->feasible = 0;
 	out->skipped = 0;

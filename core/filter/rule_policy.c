@@ -16,11 +16,13 @@ uint32_t policy_replicas(const struct policy_link *link, const struct topology *
 
 	if (domain == DOMAIN_NONE)
 		return POLICY_NO_SHARE;
-	share = bsearch(&t->values[domain], link->shares, link->policy->shares.n, sizeof(*share), share_order);
+	share = bsearch(&t->values[domain], link->shares, link->policy->shares.n, sizeof(*share),
+	                share_order);
 	return share ? share->replicas : POLICY_NO_SHARE;
 }
 
-enum node_why policy_judges(const struct policy_link *link, uint32_t domain, uint32_t replicas, uint64_t count)
+enum node_why policy_judges(const struct policy_link *link, uint32_t domain, uint32_t replicas,
+                            uint64_t count)
 {
 	if (link->policy->flags & POLICY_UNSELECTED)
 		return NODE_WHY_POLICY_SELECTOR;
@@ -44,5 +46,6 @@ uint32_t policy_tier(const struct policy_link *link, uint32_t replicas, uint64_t
 
 bool policy_bounds(const struct census *cs, kind_id kind, const struct policy_link *link)
 {
-	return (link->policy->flags & POLICY_REQUIRED) && kind_matches(&cs->kinds, kind, link->selector);
+	return (link->policy->flags & POLICY_REQUIRED) &&
+	       kind_matches(&cs->kinds, kind, link->selector);
 }

@@ -6,8 +6,8 @@
 
 #include "core/classes/census.h"
 
-/* The policy goes before all other scores: a better tier is a better node.  0: the share is reached;
- * else 1 and its points, 0 to 100. */
+/* The policy goes before all other scores: a better tier is a better node.  0: the share is
+ * reached; else 1 and its points, 0 to 100. */
 #define POLICY_TIERS 102u
 /* What a tier counts in a total, more than any sum of scores. */
 #define POLICY_TIER_SCORE 10000u
@@ -18,7 +18,8 @@
 uint32_t policy_replicas(const struct policy_link *link, const struct topology *t, uint32_t domain);
 
 /* NODE_FITS, or why no node of the domain takes one more; `count`: that match and stay. */
-enum node_why policy_judges(const struct policy_link *link, uint32_t domain, uint32_t replicas, uint64_t count);
+enum node_why policy_judges(const struct policy_link *link, uint32_t domain, uint32_t replicas,
+                            uint64_t count);
 
 /* Of a domain with a share. */
 uint32_t policy_tier(const struct policy_link *link, uint32_t replicas, uint64_t count);

@@ -22,18 +22,21 @@ static uint32_t score_part(enum score_policy policy, int64_t allocatable, wide r
 	return used < allocatable ? percent(allocatable - used, allocatable) : 0;
 }
 
-static uint32_t score_allocated(enum score_policy policy, const struct nodes *ns, node_id id, const struct shape *s)
+static uint32_t score_allocated(enum score_policy policy, const struct nodes *ns, node_id id,
+                                const struct shape *s)
 {
 	int64_t cpu = nodes_allocatable(ns, id, RESOURCE_CPU);
 	int64_t memory = nodes_allocatable(ns, id, RESOURCE_MEMORY);
 	uint32_t sum = 0, parts = 0;
 
 	if (cpu > 0) {
-		sum += score_part(policy, cpu, nodes_scored(ns, id, SCORED_CPU) + s->body->scored_cpu_milli);
+		sum +=
+			score_part(policy, cpu, nodes_scored(ns, id, SCORED_CPU) + s->body->scored_cpu_milli);
 		parts++;
 	}
 	if (memory > 0) {
-		sum += score_part(policy, memory, nodes_scored(ns, id, SCORED_MEMORY) + s->body->scored_memory_bytes);
+		sum += score_part(policy, memory,
+		                  nodes_scored(ns, id, SCORED_MEMORY) + s->body->scored_memory_bytes);
 		parts++;
 	}
 	return parts > 0 ? sum / parts : 0;
@@ -57,7 +60,8 @@ static uint32_t score_bestfit(const struct nodes *ns, node_id id, const struct s
 	return parts > 0 ? SCORE_MOST - left / parts : 0;
 }
 
-uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id, const struct shape *s)
+uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id,
+                    const struct shape *s)
 {
 	return policy == SCORE_BESTFIT ? score_bestfit(ns, id, s) : score_allocated(policy, ns, id, s);
 }

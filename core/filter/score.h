@@ -18,7 +18,8 @@
  *                  that the pod requests; pods count only when it requests nothing else
  *
  * A resource of which the node has none does not count. */
-uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id, const struct shape *s);
+uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id,
+                    const struct shape *s);
 
 /* BalancedAllocation over cpu and memory, 50 to 100: does the pod bring their used shares closer
  * together?  Means something only for a shape that requests one of them. */

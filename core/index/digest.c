@@ -18,9 +18,10 @@ int digest_init(struct digest *d, const struct limits *limits)
 {
 	const size_t blocks = (limits->nodes + DIGEST_BLOCK - 1) / DIGEST_BLOCK;
 
-	*d = (struct digest){ .most = limits->pods, .order_version = UINT64_MAX,
-		              .steps = aligned_alloc(CACHE_LINE, steps_bytes(limits->nodes)),
-		              .first = malloc(blocks * sizeof(*d->first)) };
+	*d = (struct digest){ .most = limits->pods,
+		                  .order_version = UINT64_MAX,
+		                  .steps = aligned_alloc(CACHE_LINE, steps_bytes(limits->nodes)),
+		                  .first = malloc(blocks * sizeof(*d->first)) };
 	if (d->steps && d->first)
 		return 0;
 	digest_free(d);
@@ -41,8 +42,8 @@ static double positive(double room)
 
 static bool is_exact(const struct node_fit *f)
 {
-	return fit_exact(f) && f->cpu < DIGEST_MOST && f->memory >= DIGEST_UNIT && f->memory < DIGEST_MOST * DIGEST_UNIT &&
-	       f->pods_left < DIGEST_PODS;
+	return fit_exact(f) && f->cpu < DIGEST_MOST && f->memory >= DIGEST_UNIT &&
+	       f->memory < DIGEST_MOST * DIGEST_UNIT && f->pods_left < DIGEST_PODS;
 }
 
 static void node_set(const struct digest *d, uint32_t rank, const struct node_fit *f)
@@ -83,8 +84,8 @@ static void work_out(struct digest *d, const struct nodes *ns)
 	for (uint32_t rank = 0; rank < ns->count; rank++)
 		node_set(d, rank, &ns->fits[ns->order[rank]]);
 	for (uint32_t rank = 0; rank < ns->count; rank += DIGEST_BLOCK)
-		d->first[rank / DIGEST_BLOCK] =
-			first_of(&ns->order[rank], ns->count - rank < DIGEST_BLOCK ? ns->count - rank : DIGEST_BLOCK);
+		d->first[rank / DIGEST_BLOCK] = first_of(
+			&ns->order[rank], ns->count - rank < DIGEST_BLOCK ? ns->count - rank : DIGEST_BLOCK);
 }
 
 void digest_follow(struct digest *d, const struct nodes *ns)

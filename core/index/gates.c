@@ -23,22 +23,24 @@ struct gate {
 	uint32_t *sums;          /* by domain */
 	uint32_t *floors;        /* spread: the sum of a domain with eligible nodes, else UINT32_MAX */
 	uint32_t domains;
-	uint32_t live;   /* spread: domains with eligible nodes */
-	uint32_t least;  /* spread: the lowest of the floors */
+	uint32_t live;     /* spread: domains with eligible nodes */
+	uint32_t least;    /* spread: the lowest of the floors */
 	uint32_t at_least; /* domains that are there */
 	uint64_t total;
 };
 
 /* Above all bits of a segment's best. */
 #define TIER_SHIFT 48
-static_assert((uint64_t)TREE_KEY_MOST >> (TIER_SHIFT - 32) == 0 && POLICY_TIERS < 1u << (64 - TIER_SHIFT), "room for both");
+static_assert((uint64_t)TREE_KEY_MOST >> (TIER_SHIFT - 32) == 0 &&
+                  POLICY_TIERS < 1u << (64 - TIER_SHIFT),
+              "room for both");
 
 struct segment {
 	struct tree tree;
 	uint32_t first; /* into ranks */
 	uint32_t n;
-	uint64_t best;  /* key << 32 | ~rank, 0: none; of the tree */
-	uint32_t tier;  /* by a policy; goes before the key */
+	uint64_t best; /* key << 32 | ~rank, 0: none; of the tree */
+	uint32_t tier; /* by a policy; goes before the key */
 	bool open;
 };
 
@@ -48,10 +50,10 @@ struct gates {
 	struct gate *at;
 	uint32_t n;
 	uint32_t nodes;
-	bool first; /* of its series: affinity gates stand open */
-	bool affine; /* there are affinity gates */
-	bool tiered; /* the last gate is a policy's */
-	uint32_t wide; /* gates that make segments */
+	bool first;        /* of its series: affinity gates stand open */
+	bool affine;       /* there are affinity gates */
+	bool tiered;       /* the last gate is a policy's */
+	uint32_t wide;     /* gates that make segments */
 	tree_key *base;    /* by rank */
 	uint32_t *segment; /* by rank; the last one is of nodes without some key, and never open */
 	uint32_t *place;   /* by rank: index in its segment */
@@ -122,7 +124,8 @@ static bool policy_open(const struct gate *gate, uint32_t domain)
 {
 	if (domain == DOMAIN_NONE)
 		return false;
-	return policy_judges(gate->policy, domain, gate->replicas[domain], gate->sums[domain]) == NODE_FITS;
+	return policy_judges(gate->policy, domain, gate->replicas[domain], gate->sums[domain]) ==
+	       NODE_FITS;
 }
 
 static bool domain_open(const struct gates *g, const struct gate *gate, uint32_t domain)
@@ -344,9 +347,11 @@ static int gate_add(struct gates *g, const struct gate *gate)
 static int add_policy(struct gates *g, kind_id kind, const struct policy_link *link)
 {
 	const struct topology *t = &g->cs->topologies.slots[link->topology];
-	struct gate gate = { .kind = GATE_POLICY, .topology = link->topology, .policy = link,
-		             .counter = g->cs->selectors.slots[link->selector].staying,
-		             .self = kind_matches(&g->cs->kinds, kind, link->selector) };
+	struct gate gate = { .kind = GATE_POLICY,
+		                 .topology = link->topology,
+		                 .policy = link,
+		                 .counter = g->cs->selectors.slots[link->selector].staying,
+		                 .self = kind_matches(&g->cs->kinds, kind, link->selector) };
 	struct gate *added;
 	int rc = gate_add(g, &gate);
 
@@ -414,8 +419,11 @@ static int add_existing(struct gates *g, kind_id kind)
 	for (bond_id id = 0; rc == 0 && id < g->cs->bonds_n; id++) {
 		const struct bond *b = &g->cs->bonds[id];
 
-		if (b->refs > 0 && b->kind == POD_TERM_ANTI_AFFINITY && kind_matches(&g->cs->kinds, kind, b->selector)) {
-			struct gate gate = { .kind = GATE_ANTI, .topology = b->topology, .counter = b->holders };
+		if (b->refs > 0 && b->kind == POD_TERM_ANTI_AFFINITY &&
+		    kind_matches(&g->cs->kinds, kind, b->selector)) {
+			struct gate gate = { .kind = GATE_ANTI,
+				                 .topology = b->topology,
+				                 .counter = b->holders };
 
 			rc = gate_add(g, &gate);
 		}
@@ -597,7 +605,8 @@ bool gates_outdated(const struct gates *g, uint32_t rank)
 	node_id id = node_at(g, rank);
 
 	for (uint32_t i = 0; i < g->n; i++)
-		if (g->at[i].eligible && counts_there(&g->at[i], id) != spread_counts(g, g->at[i].spread, id))
+		if (g->at[i].eligible &&
+		    counts_there(&g->at[i], id) != spread_counts(g, g->at[i].spread, id))
 			return true;
 	return false;
 }
@@ -745,7 +754,8 @@ static bool gate_check(const struct gates *g, const struct gate *gate)
 	fresh.total = 0;
 	fresh.live = 0;
 	fresh.seen = fresh.sums = fresh.floors = NULL;
-	same = gate_sum(g, &fresh) == 0 && fresh.total == gate->total && fresh.domains == gate->domains &&
+	same = gate_sum(g, &fresh) == 0 && fresh.total == gate->total &&
+	       fresh.domains == gate->domains &&
 	       memcmp(fresh.sums, gate->sums, gate->domains * sizeof(*gate->sums)) == 0 &&
 	       (gate->kind != GATE_SPREAD ||
 	        (fresh.least == gate->least && fresh.live == gate->live &&
@@ -766,7 +776,8 @@ bool gates_check(const struct gates *g)
 	for (uint32_t rank = 0; rank < g->nodes; rank++) {
 		const struct segment *s = &g->segments[g->segment[rank]];
 
-		if (tree_at(&s->tree, g->place[rank]) != (node_open(g, rank) ? g->base[rank] : 0) || s->open != segment_open(g, s))
+		if (tree_at(&s->tree, g->place[rank]) != (node_open(g, rank) ? g->base[rank] : 0) ||
+		    s->open != segment_open(g, s))
 			return false;
 		if (g->tiered && s->open && s->tier != segment_tier(g, s))
 			return false;

@@ -46,8 +46,8 @@ bool gates_open(const struct gates *g, uint32_t rank);
 /* Of its policy, when the node is open. */
 uint32_t gates_tier(const struct gates *g, uint32_t rank);
 
-/* No more than these of the kind could come, whatever members of it open: of `counts` (by rank), none
- * where somebody bars it, and one where it bars itself. */
+/* No more than these of the kind could come, whatever members of it open: of `counts` (by rank),
+ * none where somebody bars it, and one where it bars itself. */
 uint64_t gates_bound(const struct gates *g, const uint32_t *counts);
 
 /* No more than these of the kind could come to the node of that rank, of `count` that it takes by

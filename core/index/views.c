@@ -30,7 +30,8 @@ static uint32_t views_number(size_t bytes)
 	return n < VIEWS_LEAST ? VIEWS_LEAST : n > VIEWS_MOST ? VIEWS_MOST : (uint32_t)n;
 }
 
-int views_init(struct views *vs, const struct limits *limits, struct census *census, enum score_policy score)
+int views_init(struct views *vs, const struct limits *limits, struct census *census,
+               enum score_policy score)
 {
 	const size_t keys = whole_lines(tree_bytes(limits->nodes));
 	const size_t counts = whole_lines((size_t)limits->nodes * sizeof(uint32_t));
@@ -38,8 +39,11 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	const size_t bytes = keys + counts + points + 2 * whole_lines(limits->nodes);
 	const size_t kinds = census->kinds.limit;
 
-	*vs = (struct views){ .census = census, .nodes = census->nodes, .score = score, .most = limits->pods,
-		              .wide_lanes = lanes_are_wide() };
+	*vs = (struct views){ .census = census,
+		                  .nodes = census->nodes,
+		                  .score = score,
+		                  .most = limits->pods,
+		                  .wide_lanes = lanes_are_wide() };
 	vs->slots_n = views_number(bytes);
 	vs->slots = calloc(vs->slots_n, sizeof(*vs->slots));
 	vs->last_used = calloc(vs->slots_n, sizeof(*vs->last_used));
@@ -50,15 +54,17 @@ int views_init(struct views *vs, const struct limits *limits, struct census *cen
 	vs->hold_whole = calloc((limits->nodes + 63) / 64, sizeof(*vs->hold_whole));
 	vs->ahead_at = calloc(limits->nodes, sizeof(*vs->ahead_at));
 	vs->ahead = calloc(limits->nodes, sizeof(*vs->ahead));
-	if (!vs->slots || !vs->last_used || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes || !vs->hold_whole || !vs->ahead_at ||
-	    !vs->ahead || digest_init(&vs->digest, limits) < 0 || judgement_init(&vs->judgement, limits, false) < 0) {
+	if (!vs->slots || !vs->last_used || !vs->memory || !vs->of_kind[0] || !vs->hold_nodes ||
+	    !vs->hold_whole || !vs->ahead_at || !vs->ahead || digest_init(&vs->digest, limits) < 0 ||
+	    judgement_init(&vs->judgement, limits, false) < 0) {
 		views_free(vs);
 		return -ENOMEM;
 	}
 	vs->of_kind[1] = vs->of_kind[0] + kinds;
 	memset(vs->of_kind[0], 0xff, 2 * kinds * sizeof(*vs->of_kind[0]));
 	for (uint32_t i = 0; i < vs->slots_n; i++) {
-		unsigned char *at = (unsigned char *)vs->memory + CACHE_LINE - (uintptr_t)vs->memory % CACHE_LINE + i * bytes;
+		unsigned char *at = (unsigned char *)vs->memory + CACHE_LINE -
+		                    (uintptr_t)vs->memory % CACHE_LINE + i * bytes;
 
 		tree_open(&vs->slots[i].tree, at, limits->nodes);
 		vs->slots[i].counts = (uint32_t *)(void *)(at + keys);
@@ -136,7 +142,8 @@ static bool bonds_weigh(const struct census *cs, kind_id kind)
 	for (bond_id id = 0; id < cs->bonds_n; id++) {
 		const struct bond *b = &cs->bonds[id];
 
-		if (b->refs > 0 && b->kind != POD_TERM_ANTI_AFFINITY && kind_matches(&cs->kinds, kind, b->selector))
+		if (b->refs > 0 && b->kind != POD_TERM_ANTI_AFFINITY &&
+		    kind_matches(&cs->kinds, kind, b->selector))
 			return true;
 	}
 	return false;
@@ -159,7 +166,8 @@ static bool soft_taints(const struct views *vs, const struct shape *s)
 
 	for (uint32_t word = 0; word < ss->words; word++)
 		for (uint64_t bits = ss->soft[word]; bits; bits &= bits - 1)
-			if (rule_soft_taints(s, &vs->nodes->slots[word * 64 + (uint32_t)__builtin_ctzll(bits)]) > 0)
+			if (rule_soft_taints(
+					s, &vs->nodes->slots[word * 64 + (uint32_t)__builtin_ctzll(bits)]) > 0)
 				return true;
 	return false;
 }
@@ -245,8 +253,8 @@ uint32_t view_most_at(const struct view *v, uint32_t rank)
 /* What another member of the same gang can change by coming to a node. */
 #define MAY_OPEN (WHY_BIT(NODE_WHY_SPREAD) | WHY_BIT(NODE_WHY_POD_AFFINITY))
 
-/* The highest tiers of a policy in the judgement have numbers of their own, the others share 0; those
- * that are not there don't count.  Without a policy all is 0. */
+/* The highest tiers of a policy in the judgement have numbers of their own, the others share 0;
+ * those that are not there don't count.  Without a policy all is 0. */
 struct tiers {
 	uint8_t number[POLICY_TIERS];
 };
@@ -272,7 +280,8 @@ static tree_key judged_key(const struct views *vs, const struct tiers *tiers, no
 {
 	uint32_t score = vs->judgement.scores[id];
 
-	return (tree_key)(tiers->number[score / POLICY_TIER_SCORE] * (TOTAL_MOST + 1) + score % POLICY_TIER_SCORE + 1);
+	return (tree_key)(tiers->number[score / POLICY_TIER_SCORE] * (TOTAL_MOST + 1) +
+	                  score % POLICY_TIER_SCORE + 1);
 }
 
 /* Judged anew in all, and what fits beside the hold. */
@@ -302,7 +311,9 @@ static void rejudge(struct views *vs, struct view *v)
 /* Weighed anew: what each node is by itself is known. */
 static void weigh(struct views *vs, struct view *v)
 {
-	const struct weighing known = { .points = v->points, .facts = v->facts_of, .preferred = v->preferred };
+	const struct weighing known = { .points = v->points,
+		                            .facts = v->facts_of,
+		                            .preferred = v->preferred };
 	const struct nodes *ns = vs->nodes;
 	const struct judgement *j = &vs->judgement;
 	struct tiers tiers;
@@ -334,7 +345,8 @@ static void facts_set(struct views *vs, struct view *v, const struct shape *s, u
 
 	v->facts_of[rank] = FACT_AFFINITY | FACT_TAINTS;
 	if (!shape_allows(s, id))
-		v->facts_of[rank] = (uint8_t)((rule_affinity(s, n) ? FACT_AFFINITY : 0) | (rule_taint(s, n) ? 0 : FACT_TAINTS));
+		v->facts_of[rank] = (uint8_t)((rule_affinity(s, n) ? FACT_AFFINITY : 0) |
+		                              (rule_taint(s, n) ? 0 : FACT_TAINTS));
 	if (v->preferred)
 		v->preferred[rank] = (int32_t)rule_preferred(s, n);
 }
@@ -428,7 +440,8 @@ static void relook_taken(struct views *vs, struct view *v, const struct shape *s
 	look_set(v, rank, look);
 }
 
-static void look_in(struct views *vs, struct view *v, const struct shape *s, node_id id, struct look look)
+static void look_in(struct views *vs, struct view *v, const struct shape *s, node_id id,
+                    struct look look)
 {
 	uint32_t rank = vs->nodes->ranks[id];
 
@@ -461,14 +474,16 @@ static void look_in_many(struct view *v, const struct changes *c, const struct l
 	v->counted = v->capacity = counted;
 }
 
-/* The nodes that changed and that the shape's rules allow, up to LOOKS_MOST.  False when the view has to be
- * worked out anew. */
-static bool changes_collect(struct views *vs, struct view *v, const struct shape *s, struct changes *c)
+/* The nodes that changed and that the shape's rules allow, up to LOOKS_MOST.  False when the view
+ * has to be worked out anew. */
+static bool changes_collect(struct views *vs, struct view *v, const struct shape *s,
+                            struct changes *c)
 {
 	const struct nodes *ns = vs->nodes;
 	const uint32_t *ranks = ns->ranks;
 	const uint64_t log_n = ns->log_n, *soft = vs->census->shapes->soft;
-	const bool may_turn = v->mode != VIEW_WEIGHED && vs->score == SCORE_KUBE && vs->census->shapes->soft_n > 0;
+	const bool may_turn =
+		v->mode != VIEW_WEIGHED && vs->score == SCORE_KUBE && vs->census->shapes->soft_n > 0;
 	const bool gated = v->gates != NULL;
 	uint64_t at = v->position;
 	uint32_t n = 0;
@@ -479,7 +494,8 @@ static bool changes_collect(struct views *vs, struct view *v, const struct shape
 		if (id == ID_NONE)
 			continue;
 		/* With a taint that it is weighed by it is weighed against all others. */
-		if ((may_turn && (soft[id / 64] >> (id % 64) & 1) && rule_soft_taints(s, &ns->slots[id]) > 0) ||
+		if ((may_turn && (soft[id / 64] >> (id % 64) & 1) &&
+		     rule_soft_taints(s, &ns->slots[id]) > 0) ||
 		    (gated && gates_outdated(v->gates, ranks[id])))
 			return false;
 		if (!shape_allows(s, id)) {
@@ -618,12 +634,14 @@ uint32_t views_count_at(const struct views *vs, node_id id, kind_id kind)
 bool views_room(const struct views *vs, node_id id, kind_id kind)
 {
 	const struct shape *s = shape_of(vs, kind);
-	uint32_t count = vs->hold.version > 0 ? node_count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
+	uint32_t count = vs->hold.version > 0 ? node_count_behind(vs, id, s)
+	                                      : node_count(vs->nodes, id, s, vs->most);
 
 	return count > 0 && !(s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s));
 }
 
-void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within, const uint64_t *whole)
+void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64_t *within,
+                const uint64_t *whole)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++)
 		if (vs->slots[i].kind != KIND_NONE && vs->slots[i].hold > 0)
@@ -640,9 +658,11 @@ void views_hold(struct views *vs, const kind_id *kinds, uint32_t n, const uint64
 	vs->hold.version = n > 0 ? ++vs->holds : 0;
 }
 
-static bool same_bits(const struct views *vs, bool has, const uint64_t *bits, const uint64_t *others)
+static bool same_bits(const struct views *vs, bool has, const uint64_t *bits,
+                      const uint64_t *others)
 {
-	return has == (others != NULL) && (!has || memcmp(bits, others, (vs->nodes->limit + 63) / 64 * sizeof(*bits)) == 0);
+	return has == (others != NULL) &&
+	       (!has || memcmp(bits, others, (vs->nodes->limit + 63) / 64 * sizeof(*bits)) == 0);
 }
 
 bool views_holds_within(const struct views *vs, const uint64_t *within, const uint64_t *whole)
@@ -651,7 +671,8 @@ bool views_holds_within(const struct views *vs, const uint64_t *within, const ui
 	       same_bits(vs, vs->hold.some_whole, vs->hold_whole, whole);
 }
 
-uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id topology, uint32_t domain)
+uint32_t view_best_in(const struct views *vs, const struct view *v, topology_id topology,
+                      uint32_t domain)
 {
 	uint32_t best = TREE_NONE, most = 0;
 
@@ -720,7 +741,8 @@ bool view_check(struct views *vs, const struct view *v)
 	}
 	if (v->mode != VIEW_JUDGED && counted != v->counted)
 		return false;
-	if ((v->mode < VIEW_WEIGHED && v->capacity != v->counted) || (v->gates && !gates_check(v->gates)))
+	if ((v->mode < VIEW_WEIGHED && v->capacity != v->counted) ||
+	    (v->gates && !gates_check(v->gates)))
 		return false;
 	return judged_check(vs, v) && best_check(vs, v);
 }

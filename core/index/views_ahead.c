@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many pods of one kind taken in a row: core/index/views.h.
  *
- * What a pod adds to a node is the same for each of them, so the keys that the node has after one, two,
- * three and four more are worked out together, and are there when it is chosen again.  Its line, its
- * sums and all that others see follow once, with view_settle().
+ * What a pod adds to a node is the same for each of them, so the keys that the node has after one,
+ * two, three and four more are worked out together, and are there when it is chosen again.  Its
+ * line, its sums and all that others see follow once, with view_settle().
  *
- * The numbers are those of node_key(): as long as they are whole and below FIT_MOST, n pods at once are
- * n pods one after the other. */
+ * The numbers are those of node_key(): as long as they are whole and below FIT_MOST, n pods at once
+ * are n pods one after the other. */
 #include "core/index/views_impl.h"
 
 #include "core/base/lanes.h"
@@ -19,15 +19,18 @@ static_assert(AHEAD_KEYS == LANES, "one step");
 /* fit_balance() */
 INLINE numbers balances(const struct node_fit *f, reals cpu_used, reals memory_used)
 {
-	const reals cpu = smaller(cpu_used / same(f->cpu), same(1)), memory = smaller(memory_used / same(f->memory), same(1));
+	const reals cpu = smaller(cpu_used / same(f->cpu), same(1)),
+				memory = smaller(memory_used / same(f->memory), same(1));
 
-	return __builtin_convertvector((same(1) - larger(cpu - memory, memory - cpu) * same(0.5)) * same(100), numbers);
+	return __builtin_convertvector(
+		(same(1) - larger(cpu - memory, memory - cpu) * same(0.5)) * same(100), numbers);
 }
 
 /* The share of a resource that is left, in percent, as fit_points() has it. */
 INLINE numbers left(double all, reals scored)
 {
-	return __builtin_convertvector(larger(same(all) - scored, same(0)) * same(100) / same(all), numbers);
+	return __builtin_convertvector(larger(same(all) - scored, same(0)) * same(100) / same(all),
+	                               numbers);
 }
 
 /* fit_points() with n pods more on the node, n + 1, ... */
@@ -37,8 +40,10 @@ INLINE numbers points_after(const struct node_fit *f, const struct shape *s, dou
 	const reals pods = (reals){ 0, 1, 2, 3 } + same(n);
 	const reals cpu_used = same(f->cpu_used) + pods * same(each->cpu_used);
 	const reals memory_used = same(f->memory_used) + pods * same(each->memory_used);
-	const numbers cpu = left(f->cpu, same(f->cpu_scored + asked->cpu_scored) + pods * same(each->cpu_scored));
-	const numbers memory = left(f->memory, same(f->memory_scored + asked->memory_scored) + pods * same(each->memory_scored));
+	const numbers cpu =
+		left(f->cpu, same(f->cpu_scored + asked->cpu_scored) + pods * same(each->cpu_scored));
+	const numbers memory = left(f->memory, same(f->memory_scored + asked->memory_scored) +
+	                                           pods * same(each->memory_scored));
 	const numbers points = (cpu + memory) >> 1;
 	numbers change;
 
@@ -49,7 +54,8 @@ INLINE numbers points_after(const struct node_fit *f, const struct shape *s, dou
 	return points + 50 + ((change + 50) >> 1);
 }
 
-INLINE void keys_after(tree_key *keys, const struct node_fit *f, const struct shape *s, uint32_t n, uint32_t more)
+INLINE void keys_after(tree_key *keys, const struct node_fit *f, const struct shape *s, uint32_t n,
+                       uint32_t more)
 {
 	const numbers points = points_after(f, s, n) + (int32_t)(more + 1);
 	const keys_of_step narrow = __builtin_convertvector(points, keys_of_step);
@@ -58,14 +64,17 @@ INLINE void keys_after(tree_key *keys, const struct node_fit *f, const struct sh
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static void keys_after_avx2(tree_key *keys, const struct node_fit *f,
-                                                            const struct shape *s, uint32_t n, uint32_t more)
+__attribute__((target("avx2"))) static void keys_after_avx2(tree_key *keys,
+                                                            const struct node_fit *f,
+                                                            const struct shape *s, uint32_t n,
+                                                            uint32_t more)
 {
 	keys_after(keys, f, s, n, more);
 }
 #endif
 
-static void keys_after_plain(tree_key *keys, const struct node_fit *f, const struct shape *s, uint32_t n, uint32_t more)
+static void keys_after_plain(tree_key *keys, const struct node_fit *f, const struct shape *s,
+                             uint32_t n, uint32_t more)
 {
 	keys_after(keys, f, s, n, more);
 }
@@ -74,12 +83,14 @@ static void keys_after_plain(tree_key *keys, const struct node_fit *f, const str
 static bool stays_exact(const struct node_fit *f, const struct shape_fit *s, double n)
 {
 	return fit_exact(f) && s->exact && f->cpu_scored + n * s->cpu_scored < FIT_MOST &&
-	       f->memory_scored + n * s->memory_scored < FIT_MOST && f->cpu_used + n * s->cpu_used < FIT_MOST &&
+	       f->memory_scored + n * s->memory_scored < FIT_MOST &&
+	       f->cpu_used + n * s->cpu_used < FIT_MOST &&
 	       f->memory_used + n * s->memory_used < FIT_MOST && f->pods_left - n > -FIT_MOST;
 }
 
 /* The keys after the next pods; false when they are too large for that. */
-static bool keys_find(const struct views *vs, const struct view *v, const struct shape *s, struct ahead *a)
+static bool keys_find(const struct views *vs, const struct view *v, const struct shape *s,
+                      struct ahead *a)
 {
 	const node_id id = vs->nodes->order[a->rank];
 	const struct node_fit *f = &vs->nodes->fits[id];
@@ -98,7 +109,8 @@ static bool keys_find(const struct views *vs, const struct view *v, const struct
 }
 
 /* What was taken of the node; NULL when it is not to be taken ahead. */
-static struct ahead *ahead_of(struct views *vs, const struct view *v, const struct shape *s, uint32_t rank)
+static struct ahead *ahead_of(struct views *vs, const struct view *v, const struct shape *s,
+                              uint32_t rank)
 {
 	struct ahead *a;
 
@@ -115,8 +127,8 @@ static struct ahead *ahead_of(struct views *vs, const struct view *v, const stru
 }
 
 /* As many as its keys are known for. */
-static uint32_t take_known(struct views *vs, struct view *v, const struct shape *s, struct ahead *a, tree_key least,
-                           uint32_t most)
+static uint32_t take_known(struct views *vs, struct view *v, const struct shape *s, struct ahead *a,
+                           tree_key least, uint32_t most)
 {
 	const uint32_t rank = a->rank, before = a->taken;
 	uint32_t count = v->counts[rank], taken = before;
@@ -143,7 +155,8 @@ static uint32_t take_known(struct views *vs, struct view *v, const struct shape 
 	return taken - before;
 }
 
-uint32_t view_take_ahead(struct views *vs, struct view *v, uint32_t rank, tree_key least, uint32_t most)
+uint32_t view_take_ahead(struct views *vs, struct view *v, uint32_t rank, tree_key least,
+                         uint32_t most)
 {
 	const struct shape *s = shape_of(vs, v->kind);
 	struct ahead *a = ahead_of(vs, v, s, rank);

@@ -31,22 +31,25 @@ uint32_t node_count_behind(const struct views *vs, node_id id, const struct shap
 uint32_t node_key(const struct views *vs, const struct view *v, const struct shape *s, node_id id);
 
 /* One node by itself. */
-struct look node_look(const struct views *vs, const struct view *v, const struct shape *s, node_id id);
+struct look node_look(const struct views *vs, const struct view *v, const struct shape *s,
+                      node_id id);
 
-/* n of them, 1 to LOOKS_MOST, several in one step: the same for those that the shape's rules allow.  There is
- * room for LOOKS_MOST ids, and those behind n may be written to. */
-void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids, uint32_t n,
-                struct looks *out);
+/* n of them, 1 to LOOKS_MOST, several in one step: the same for those that the shape's rules allow.
+ * There is room for LOOKS_MOST ids, and those behind n may be written to. */
+void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids,
+                uint32_t n, struct looks *out);
 /* ... whatever the rules say. */
-void block_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,
-                struct looks *out);
+void block_look(const struct views *vs, const struct view *v, const struct shape *s,
+                const node_id *ids, uint32_t n, struct looks *out);
 
-/* Do the lines of the nodes (core/cluster/fit.h) tell all that this view asks of a node, but for whom the rules allow? */
+/* Do the lines of the nodes (core/cluster/fit.h) tell all that this view asks of a node, but for
+ * whom the rules allow? */
 bool lines_suit(const struct views *vs, const struct view *v, const struct shape *s);
 
-/* The looks of all nodes by rank, which is up to date; the sum of counts.  Both arrays go on to the next whole
- * step of columns. */
-uint64_t all_look(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts);
+/* The looks of all nodes by rank, which is up to date; the sum of counts.  Both arrays go on to the
+ * next whole step of columns. */
+uint64_t all_look(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys,
+                  uint32_t *counts);
 
 /* Has the processor vectors for the quicker way?  Both give the same. */
 bool lanes_are_wide(void);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many nodes seen by one kind, four in one step.
  *
- * The same numbers as node_look() gives, from the same lines (core/cluster/fit.h): whole ones below 2^53 in
- * doubles, where a quotient that is guessed and then corrected by its remainder is exact, and the
- * shares of the balance by the same divisions.  What does not suit (other scores, ports, holds,
- * larger numbers) is left to node_look(). */
+ * The same numbers as node_look() gives, from the same lines (core/cluster/fit.h): whole ones below
+ * 2^53 in doubles, where a quotient that is guessed and then corrected by its remainder is exact,
+ * and the shares of the balance by the same divisions.  What does not suit (other scores, ports,
+ * holds, larger numbers) is left to node_look(). */
 #include "core/index/views_impl.h"
 
 #include "core/base/lanes.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 
 static_assert(sizeof(struct node_fit) == 2 * sizeof(reals), "a line is two vectors");
-static_assert(LOOKS_MOST == 64 && LOOKS_MOST % LANES == 0, "a bit each, and steps stay within the looks");
+static_assert(LOOKS_MOST == 64 && LOOKS_MOST % LANES == 0,
+              "a bit each, and steps stay within the looks");
 
 /* The lines of as many nodes, by column. */
 struct columns {
@@ -52,8 +53,8 @@ INLINE reals one_where(masks mask)
 	return (reals)((masks)same(1) & mask);
 }
 
-/* The nearest whole number; |value| < 2^51.  Of a guess of a quotient it is never less than the quotient
- * cut off, and never more than one above: guesses are wrong by far less than a half. */
+/* The nearest whole number; |value| < 2^51.  Of a guess of a quotient it is never less than the
+ * quotient cut off, and never more than one above: guesses are wrong by far less than a half. */
 INLINE reals rounded(reals value)
 {
 	const reals large = same(0x1p52);
@@ -82,8 +83,10 @@ INLINE void transpose(const reals rows[LANES], reals *a, reals *b, reals *c, rea
 
 INLINE void columns_load(struct columns *c, const struct node_fit *fits, const node_id *ids)
 {
-	const reals *line[LANES] = { (const reals *)(const void *)&fits[ids[0]], (const reals *)(const void *)&fits[ids[1]],
-		                     (const reals *)(const void *)&fits[ids[2]], (const reals *)(const void *)&fits[ids[3]] };
+	const reals *line[LANES] = { (const reals *)(const void *)&fits[ids[0]],
+		                         (const reals *)(const void *)&fits[ids[1]],
+		                         (const reals *)(const void *)&fits[ids[2]],
+		                         (const reals *)(const void *)&fits[ids[3]] };
 	const reals first[LANES] = { line[0][0], line[1][0], line[2][0], line[3][0] };
 	const reals second[LANES] = { line[0][1], line[1][1], line[2][1], line[3][1] };
 
@@ -99,8 +102,8 @@ INLINE reals room_of(const struct asking *a, const node_id *ids, uint32_t resour
 	const size_t stride = a->nodes->stride;
 	const int64_t *room = a->nodes->room + resource;
 
-	return (reals){ (double)room[ids[0] * stride], (double)room[ids[1] * stride], (double)room[ids[2] * stride],
-		        (double)room[ids[3] * stride] };
+	return (reals){ (double)room[ids[0] * stride], (double)room[ids[1] * stride],
+		            (double)room[ids[2] * stride], (double)room[ids[3] * stride] };
 }
 
 INLINE void count_guess(struct counting *n, reals room, const struct wanted *w)
@@ -114,7 +117,8 @@ INLINE void count_check(struct counting *n, reals room, const struct wanted *w)
 }
 
 /* node_count() */
-INLINE numbers counts_of(const struct asking *a, struct found *found, const struct columns *c, const node_id *ids)
+INLINE numbers counts_of(const struct asking *a, struct found *found, const struct columns *c,
+                         const node_id *ids)
 {
 	const reals cpu = c->cpu - c->cpu_used, memory = c->memory - c->memory_used;
 	/* Each pod is one pod. */
@@ -155,9 +159,11 @@ INLINE reals quotient(reals part, reals of, reals guess)
 /* fit_points() */
 INLINE numbers points_of(const struct asking *a, const struct columns *c)
 {
-	const reals cpu_scored = c->cpu_scored + a->cpu_scored, memory_scored = c->memory_scored + a->memory_scored;
+	const reals cpu_scored = c->cpu_scored + a->cpu_scored,
+				memory_scored = c->memory_scored + a->memory_scored;
 	const reals cpu_used = c->cpu_used + a->cpu_used, memory_used = c->memory_used + a->memory_used;
-	const reals cpu_part = (c->cpu - cpu_scored) * same(100), memory_part = (c->memory - memory_scored) * same(100);
+	const reals cpu_part = (c->cpu - cpu_scored) * same(100),
+				memory_part = (c->memory - memory_scored) * same(100);
 	reals cpu = cpu_used / c->cpu, memory = memory_used / c->memory, balance;
 	reals cpu_guess = same(100) - cpu * same(100), memory_guess = same(100) - memory * same(100);
 	numbers points, change;
@@ -175,14 +181,16 @@ INLINE numbers points_of(const struct asking *a, const struct columns *c)
 	cpu = smaller(cpu, same(1));
 	memory = smaller(memory, same(1));
 	balance = (same(1) - larger(cpu - memory, memory - cpu) * same(0.5)) * same(100);
-	change = __builtin_convertvector(balance, numbers) - __builtin_convertvector(c->balance, numbers);
+	change =
+		__builtin_convertvector(balance, numbers) - __builtin_convertvector(c->balance, numbers);
 	return points + 50 + ((change + 50) >> 1);
 }
 
 /* ---- many -------------------------------------------------------------------------- */
 
 /* The looks of as many nodes as there are lanes, as if all were allowed. */
-INLINE void step(const struct asking *a, struct found *found, const node_id *ids, tree_key *keys, uint32_t *counts)
+INLINE void step(const struct asking *a, struct found *found, const node_id *ids, tree_key *keys,
+                 uint32_t *counts)
 {
 	struct columns c;
 	numbers key, count;
@@ -230,7 +238,8 @@ INLINE void asking_begin(struct asking *a, const struct views *vs, const struct 
 }
 
 /* n is a multiple of LANES.  False when some number was too large. */
-INLINE bool steps(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n, struct looks *out)
+INLINE bool steps(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n,
+                  struct looks *out)
 {
 	struct asking a __attribute__((uninitialized));
 	struct found found = { .exact = ~(masks){ 0 } };
@@ -243,14 +252,16 @@ INLINE bool steps(const struct views *vs, const struct shape *s, const node_id *
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static bool steps_avx2(const struct views *vs, const struct shape *s,
-                                                       const node_id *ids, uint32_t n, struct looks *out)
+__attribute__((target("avx2"))) static bool steps_avx2(const struct views *vs,
+                                                       const struct shape *s, const node_id *ids,
+                                                       uint32_t n, struct looks *out)
 {
 	return steps(vs, s, ids, n, out);
 }
 #endif
 
-static bool steps_plain(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n, struct looks *out)
+static bool steps_plain(const struct views *vs, const struct shape *s, const node_id *ids,
+                        uint32_t n, struct looks *out)
 {
 	return steps(vs, s, ids, n, out);
 }
@@ -264,7 +275,8 @@ bool lanes_are_wide(void)
 #endif
 }
 
-static bool steps_any(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n, struct looks *out)
+static bool steps_any(const struct views *vs, const struct shape *s, const node_id *ids, uint32_t n,
+                      struct looks *out)
 {
 #ifdef __x86_64__
 	if (vs->wide_lanes)
@@ -276,7 +288,8 @@ static bool steps_any(const struct views *vs, const struct shape *s, const node_
 /* With images the points of a node are more than its line tells. */
 bool lines_suit(const struct views *vs, const struct view *v, const struct shape *s)
 {
-	if (vs->score != SCORE_KUBE || !v->plain_room || !s->fit.exact || s->body->images_n > 0 || s->requests_n > WANTED_MOST)
+	if (vs->score != SCORE_KUBE || !v->plain_room || !s->fit.exact || s->body->images_n > 0 ||
+	    s->requests_n > WANTED_MOST)
 		return false;
 	for (uint32_t i = 0; i < s->requests_n; i++)
 		if ((double)s->requests[i].value >= FIT_MOST)
@@ -284,8 +297,8 @@ bool lines_suit(const struct views *vs, const struct view *v, const struct shape
 	return true;
 }
 
-static void look_each(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids,
-                      uint32_t n, struct looks *out)
+static void look_each(const struct views *vs, const struct view *v, const struct shape *s,
+                      const node_id *ids, uint32_t n, struct looks *out)
 {
 	out->sum = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -297,8 +310,8 @@ static void look_each(const struct views *vs, const struct view *v, const struct
 	}
 }
 
-void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids, uint32_t n,
-                struct looks *out)
+void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids,
+                uint32_t n, struct looks *out)
 {
 	const uint32_t end = (n + LANES - 1) / LANES * LANES;
 
@@ -326,14 +339,15 @@ static uint64_t allowed_of(const struct shape *s, const node_id *ids, uint32_t n
 	for (uint32_t i = 0; n == LOOKS_MOST && i < LOOKS_MOST; i++)
 		differ |= ids[i] ^ (ids[0] + i);
 	if (differ == 0)
-		return shift == 0 ? s->allowed[word] : s->allowed[word] >> shift | s->allowed[word + 1] << (64 - shift);
+		return shift == 0 ? s->allowed[word]
+		                  : s->allowed[word] >> shift | s->allowed[word + 1] << (64 - shift);
 	for (uint32_t i = 0; i < n; i++)
 		bits |= (uint64_t)shape_allows(s, ids[i]) << i;
 	return bits;
 }
 
-static void look_sparse(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids,
-                        uint32_t n, uint64_t allowed, struct looks *out)
+static void look_sparse(const struct views *vs, const struct view *v, const struct shape *s,
+                        const node_id *ids, uint32_t n, uint64_t allowed, struct looks *out)
 {
 	node_id chosen[LOOKS_MOST] __attribute__((uninitialized));
 	struct looks looks __attribute__((uninitialized));
@@ -354,8 +368,8 @@ static void look_sparse(const struct views *vs, const struct view *v, const stru
 	}
 }
 
-void block_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *ids, uint32_t n,
-                struct looks *out)
+void block_look(const struct views *vs, const struct view *v, const struct shape *s,
+                const node_id *ids, uint32_t n, struct looks *out)
 {
 	const uint64_t allowed = allowed_of(s, ids, n);
 

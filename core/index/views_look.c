@@ -25,7 +25,8 @@ uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, u
 		return least < 0.5 ? 0 : most;
 	count = (uint64_t)least;
 	for (uint32_t i = 0; i < s->requests_n; i++) {
-		uint64_t value = (uint64_t)s->requests[i].value, room = (uint64_t)rooms[s->requests[i].resource];
+		uint64_t value = (uint64_t)s->requests[i].value,
+				 room = (uint64_t)rooms[s->requests[i].resource];
 		uint64_t taken = count * value;
 
 		down = down || taken > room;
@@ -36,8 +37,8 @@ uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, u
 }
 
 /* How many fit beside `kept` pods of another shape, which have room themselves. */
-static uint32_t count_beside(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most,
-                             const struct shape *other, uint32_t kept)
+static uint32_t count_beside(const struct nodes *ns, node_id id, const struct shape *s,
+                             uint32_t most, const struct shape *other, uint32_t kept)
 {
 	int64_t others[RESOURCES_MAX] = { 0 };
 	uint32_t least = most;
@@ -86,20 +87,23 @@ uint32_t node_key(const struct views *vs, const struct view *v, const struct sha
 	if (fit_exact(f) && s->fit.exact)
 		key += fit_points(f, &s->fit);
 	else
-		key += score_node(vs->score, vs->nodes, id, s) + (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
+		key += score_node(vs->score, vs->nodes, id, s) +
+		       (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
 	if (s->body->images_n > 0)
 		key += v->images_of[vs->nodes->ranks[id]];
 	return key;
 }
 
 /* One node by itself. */
-struct look node_look(const struct views *vs, const struct view *v, const struct shape *s, node_id id)
+struct look node_look(const struct views *vs, const struct view *v, const struct shape *s,
+                      node_id id)
 {
 	struct look look = { 0 };
 
 	if (!shape_allows(s, id))
 		return look;
-	look.count = v->hold > 0 ? node_count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
+	look.count =
+		v->hold > 0 ? node_count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
 	if (look.count == 0)
 		return look;
 	if (s->body->ports_n > 0) {

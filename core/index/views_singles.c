@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All nodes seen by one kind, eight in one step, by their digest (core/index/digest.h) in single precision.
+/* All nodes seen by one kind, eight in one step, by their digest (core/index/digest.h) in single
+ * precision.
  *
  * Counts are of whole numbers below 2^24, which singles hold, and exact like those of doubles in
- * core/index/views_lanes.c.  Percents are wrong by less than NEAR: cut off they are right unless they lie that near to
- * a whole number.  Such nodes, and those whose numbers singles don't hold, are looked at once more by their
- * lines, so that what comes out is the same to the last bit.  Resources beside cpu, memory and pods have no say in
- * percents; how many fit by them is asked of the nodes' room.
+ * core/index/views_lanes.c.  Percents are wrong by less than NEAR: cut off they are right unless
+ * they lie that near to a whole number.  Such nodes, and those whose numbers singles don't hold,
+ * are looked at once more by their lines, so that what comes out is the same to the last bit.
+ * Resources beside cpu, memory and pods have no say in percents; how many fit by them is asked of
+ * the nodes' room.
  *
- * How wrong, in units of 100 * 2^-24 percent, a rounding of a hundred: what is left of the node 1, the shape's part of
- * it 3 (its amount, the share of one, their product), the difference 1.  Of the balance: both rooms 2 each and their
- * difference 1, of which a half counts, and what that leaves of 100 is 1 more.  That is 5 at most, half of NEAR. */
+ * How wrong, in units of 100 * 2^-24 percent, a rounding of a hundred: what is left of the node 1,
+ * the shape's part of it 3 (its amount, the share of one, their product), the difference 1.  Of the
+ * balance: both rooms 2 each and their difference 1, of which a half counts, and what that leaves
+ * of 100 is 1 more.  That is 5 at most, half of NEAR. */
 #include "core/index/views_impl.h"
 
 #include <string.h>
@@ -20,7 +23,8 @@
 #define RESTS_MOST 8u
 
 typedef float singles __attribute__((vector_size(LANES * sizeof(float))));
-typedef int32_t numbers __attribute__((vector_size(LANES * sizeof(int32_t)))); /* and masks, -1: yes */
+typedef int32_t numbers
+	__attribute__((vector_size(LANES * sizeof(int32_t)))); /* and masks, -1: yes */
 typedef tree_key keys_of_step __attribute__((vector_size(LANES * sizeof(tree_key))));
 
 static_assert(LOOKS_MOST == DIGEST_BLOCK && DIGEST_BLOCK == 64, "a bit each");
@@ -93,7 +97,8 @@ INLINE singles rounded(singles room, const struct wanted *w)
 INLINE numbers counts_of(const struct asking *a, singles cpu, singles memory, singles pods)
 {
 	/* So many, or one less. */
-	const numbers count = cut_off(smaller(pods, smaller(rounded(cpu, &a->cpu), rounded(memory, &a->memory))));
+	const numbers count =
+		cut_off(smaller(pods, smaller(rounded(cpu, &a->cpu), rounded(memory, &a->memory))));
 	const singles whole = __builtin_convertvector(count, singles);
 
 	return count + ((whole * a->cpu.value > cpu) | (whole * a->memory.value > memory));
@@ -101,8 +106,8 @@ INLINE numbers counts_of(const struct asking *a, singles cpu, singles memory, si
 
 /* ---- how good they are ----------------------------------------------------------- */
 
-/* How far a value is from both whole numbers beside it: one distance times the other, which is no more than
- * either. */
+/* How far a value is from both whole numbers beside it: one distance times the other, which is no
+ * more than either. */
 INLINE singles distance(singles value, numbers whole)
 {
 	const singles above = value - __builtin_convertvector(whole, singles);
@@ -111,28 +116,32 @@ INLINE singles distance(singles value, numbers whole)
 }
 
 /* fit_points() of nodes where it fits, and 1; and where that is not sure. */
-INLINE numbers keys_of(const struct asking *a, const struct digest_step *s, singles cpu_room, singles memory_room,
-                       numbers balance_now, numbers *unsure)
+INLINE numbers keys_of(const struct asking *a, const struct digest_step *s, singles cpu_room,
+                       singles memory_room, numbers balance_now, numbers *unsure)
 {
 	const singles cpu_share = column(s->cpu_share), memory_share = column(s->memory_share);
 	/* Below a half it is 0, whatever it is. */
 	const singles cpu = larger(same(0.5f), column(s->cpu_left) - a->cpu_scored * cpu_share);
-	const singles memory = larger(same(0.5f), column(s->memory_left) - a->memory_scored * memory_share);
-	const singles apart = (cpu_room - a->cpu.value) * cpu_share - (memory_room - a->memory.value) * memory_share;
+	const singles memory =
+		larger(same(0.5f), column(s->memory_left) - a->memory_scored * memory_share);
+	const singles apart =
+		(cpu_room - a->cpu.value) * cpu_share - (memory_room - a->memory.value) * memory_share;
 	const singles balance = same(100) - without_sign(apart) * same(0.5f);
-	const numbers cpu_whole = cut_off(cpu), memory_whole = cut_off(memory), balance_whole = cut_off(balance);
+	const numbers cpu_whole = cut_off(cpu), memory_whole = cut_off(memory),
+				  balance_whole = cut_off(balance);
 	/* Room of memory was cut off to whole units. */
 	const singles least = distance(balance, balance_whole) - memory_share * same(0.5f);
 
-	*unsure = smaller(smaller(distance(cpu, cpu_whole), distance(memory, memory_whole)), least) < same(NEAR);
+	*unsure = smaller(smaller(distance(cpu, cpu_whole), distance(memory, memory_whole)), least) <
+	          same(NEAR);
 	return ((cpu_whole + memory_whole) >> 1) + ((balance_whole + balance_now) >> 1);
 }
 
 /* ---- many -------------------------------------------------------------------------- */
 
 /* The looks of as many nodes as there are lanes, those with a bit; key -1: unsure. */
-INLINE void step(const struct asking *a, struct found *found, const struct digest_step *s, uint32_t allowed, tree_key *keys,
-                 uint32_t *counts)
+INLINE void step(const struct asking *a, struct found *found, const struct digest_step *s,
+                 uint32_t allowed, tree_key *keys, uint32_t *counts)
 {
 	static const numbers bits = { 1, 2, 4, 8, 16, 32, 64, 128 };
 	const singles cpu = column(s->cpu_room), memory = column(s->memory_room);
@@ -140,7 +149,8 @@ INLINE void step(const struct asking *a, struct found *found, const struct diges
 	keys_of_step narrow;
 
 	memcpy(&others, s->others, sizeof(others));
-	count = counts_of(a, cpu, memory, __builtin_convertvector(others & ((1 << DIGEST_BALANCE) - 1), singles));
+	count = counts_of(a, cpu, memory,
+	                  __builtin_convertvector(others & ((1 << DIGEST_BALANCE) - 1), singles));
 	count &= (((numbers){ 0 } + (int32_t)allowed) & bits) == bits;
 	open = count > 0;
 	key = keys_of(a, s, cpu, memory, others >> DIGEST_BALANCE, &unsure) | unsure;
@@ -191,7 +201,8 @@ INLINE uint64_t allowed_of(const struct views *vs, const struct shape *s, uint32
 }
 
 /* A bit for each of n nodes that has room for one by the resources without a column. */
-static uint64_t roomy_of(const struct nodes *ns, const struct asking *a, const node_id *block, uint32_t n)
+static uint64_t roomy_of(const struct nodes *ns, const struct asking *a, const node_id *block,
+                         uint32_t n)
 {
 	uint64_t roomy = UINT64_MAX;
 
@@ -207,7 +218,8 @@ static uint64_t roomy_of(const struct nodes *ns, const struct asking *a, const n
 }
 
 /* No more fit there than by those resources either.  How many fewer that are. */
-static uint64_t rest_look(const struct nodes *ns, const struct asking *a, const node_id *block, uint64_t roomy, uint32_t *counts)
+static uint64_t rest_look(const struct nodes *ns, const struct asking *a, const node_id *block,
+                          uint64_t roomy, uint32_t *counts)
 {
 	uint64_t fewer = 0;
 
@@ -215,8 +227,8 @@ static uint64_t rest_look(const struct nodes *ns, const struct asking *a, const 
 		const uint32_t at = (uint32_t)__builtin_ctzll(roomy), count = counts[at];
 
 		for (uint32_t i = 0; i < a->rest_n; i++)
-			counts[at] = amount_count(nodes_room(ns, block[at], a->rest[i]->resource), a->rest[i]->value, a->rest[i]->inverse,
-			                          counts[at]);
+			counts[at] = amount_count(nodes_room(ns, block[at], a->rest[i]->resource),
+			                          a->rest[i]->value, a->rest[i]->inverse, counts[at]);
 		fewer += count - counts[at];
 	}
 	return fewer;
@@ -232,9 +244,11 @@ static uint64_t negative(const tree_key *keys, uint32_t n)
 	return bits;
 }
 
-/* Those of a block of n nodes with key -1, by their lines.  How many more of them fit than it said. */
-static uint64_t unsure_look(const struct views *vs, const struct view *v, const struct shape *s, const node_id *block,
-                            uint32_t block_n, tree_key *keys, uint32_t *counts)
+/* Those of a block of n nodes with key -1, by their lines.  How many more of them fit than it said.
+ */
+static uint64_t unsure_look(const struct views *vs, const struct view *v, const struct shape *s,
+                            const node_id *block, uint32_t block_n, tree_key *keys,
+                            uint32_t *counts)
 {
 	struct looks looks __attribute__((uninitialized));
 	node_id ids[LOOKS_MOST] __attribute__((uninitialized));
@@ -256,14 +270,15 @@ static uint64_t unsure_look(const struct views *vs, const struct view *v, const 
 	return more;
 }
 
-INLINE uint64_t block_steps(const struct asking *a, const struct digest_step *steps, uint32_t n, uint64_t allowed,
-                            tree_key *keys, uint32_t *counts, bool *unsure)
+INLINE uint64_t block_steps(const struct asking *a, const struct digest_step *steps, uint32_t n,
+                            uint64_t allowed, tree_key *keys, uint32_t *counts, bool *unsure)
 {
 	struct found found = { .sum = { 0 }, .unsure = { 0 } };
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		step(a, &found, &steps[i], allowed >> (i * LANES) & ((1u << LANES) - 1), keys + i * LANES, counts + i * LANES);
+		step(a, &found, &steps[i], allowed >> (i * LANES) & ((1u << LANES) - 1), keys + i * LANES,
+		     counts + i * LANES);
 	*unsure = false;
 	for (uint32_t i = 0; i < LANES; i++) {
 		sum += (uint32_t)found.sum[i];
@@ -272,7 +287,8 @@ INLINE uint64_t block_steps(const struct asking *a, const struct digest_step *st
 	return sum;
 }
 
-INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const struct shape *s,
+                          tree_key *keys, uint32_t *counts)
 {
 	const uint32_t nodes_n = vs->nodes->count;
 	struct asking a __attribute__((uninitialized));
@@ -281,7 +297,8 @@ INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const st
 
 	asking_begin(&a, s);
 	for (uint32_t rank = 0; rank < nodes_n; rank += DIGEST_BLOCK) {
-		const uint32_t n = nodes_n - rank < DIGEST_BLOCK ? nodes_n - rank : DIGEST_BLOCK, steps_n = (n + LANES - 1) / LANES;
+		const uint32_t n = nodes_n - rank < DIGEST_BLOCK ? nodes_n - rank : DIGEST_BLOCK,
+					   steps_n = (n + LANES - 1) / LANES;
 		const node_id *block = &vs->nodes->order[rank];
 		uint64_t allowed = allowed_of(vs, s, rank, n);
 
@@ -292,7 +309,8 @@ INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const st
 			memset(counts + rank, 0, n * sizeof(*counts));
 			continue;
 		}
-		sum += block_steps(&a, &vs->digest.steps[rank / LANES], steps_n, allowed, keys + rank, counts + rank, &unsure);
+		sum += block_steps(&a, &vs->digest.steps[rank / LANES], steps_n, allowed, keys + rank,
+		                   counts + rank, &unsure);
 		if (unsure)
 			sum += unsure_look(vs, v, s, block, n, keys + rank, counts + rank);
 		if (a.rest_n > 0)
@@ -302,14 +320,17 @@ INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const st
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2,fma"))) static uint64_t all_avx2(const struct views *vs, const struct view *v, const struct shape *s,
-                                                         tree_key *keys, uint32_t *counts)
+__attribute__((target("avx2,fma"))) static uint64_t all_avx2(const struct views *vs,
+                                                             const struct view *v,
+                                                             const struct shape *s, tree_key *keys,
+                                                             uint32_t *counts)
 {
 	return all_steps(vs, v, s, keys, counts);
 }
 #endif
 
-static uint64_t all_plain(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+static uint64_t all_plain(const struct views *vs, const struct view *v, const struct shape *s,
+                          tree_key *keys, uint32_t *counts)
 {
 	return all_steps(vs, v, s, keys, counts);
 }
@@ -319,11 +340,13 @@ static bool suits(const struct views *vs, const struct view *v, const struct sha
 {
 	const double units = s->fit.memory_used / DIGEST_UNIT;
 
-	return lines_suit(vs, v, s) && s->fit.balances && s->fit.cpu_used < DIGEST_MOST && s->fit.cpu_scored < DIGEST_MOST &&
-	       units < DIGEST_MOST && units <= (double)(uint32_t)units && s->requests_n <= RESTS_MOST;
+	return lines_suit(vs, v, s) && s->fit.balances && s->fit.cpu_used < DIGEST_MOST &&
+	       s->fit.cpu_scored < DIGEST_MOST && units < DIGEST_MOST &&
+	       units <= (double)(uint32_t)units && s->requests_n <= RESTS_MOST;
 }
 
-static uint64_t all_lines(const struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+static uint64_t all_lines(const struct views *vs, const struct view *v, const struct shape *s,
+                          tree_key *keys, uint32_t *counts)
 {
 	const struct nodes *ns = vs->nodes;
 	struct looks looks __attribute__((uninitialized));
@@ -340,7 +363,8 @@ static uint64_t all_lines(const struct views *vs, const struct view *v, const st
 	return sum;
 }
 
-uint64_t all_look(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys, uint32_t *counts)
+uint64_t all_look(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys,
+                  uint32_t *counts)
 {
 	if (!suits(vs, v, s))
 		return all_lines(vs, v, s, keys, counts);

@@ -85,7 +85,8 @@ static void settle_kept(struct core *c, pod_id id, node_id node)
 		pod_keep_again(c, id, node);
 }
 
-/* Those whose room was kept come last: what has a node by then tells whether their gang has begun. */
+/* Those whose room was kept come last: what has a node by then tells whether their gang has begun.
+ */
 static void settle_all(struct core *c, bool kept)
 {
 	for (pod_id id = 0; id < c->pods.used && c->carried_n > 0; id++) {
@@ -98,7 +99,8 @@ static void settle_all(struct core *c, bool kept)
 		if (p->generation == 0 || p->state != POD_PENDING || p->flags & (POD_DELETING | POD_GATED))
 			continue;
 		found = bsearch(&key, c->carried, c->carried_n, sizeof(key), by_uid);
-		n = found && found->kept == kept ? nodes_named(&c->nodes, found->node, found->node_bytes) : NULL;
+		n = found && found->kept == kept ? nodes_named(&c->nodes, found->node, found->node_bytes)
+		                                 : NULL;
 		if (n)
 			(kept ? settle_kept : settle)(c, id, nodes_id(&c->nodes, n));
 	}

@@ -63,8 +63,8 @@ static bool is_asked(const struct claim *claim, node_id id)
 	return id / 64 < claim->body.words && claim->nodes[id / 64] >> (id % 64) & 1;
 }
 
-/* The other scheduler's own filters have passed these nodes, so what counts is the room.  Of those with
- * room the one that muster's judgement puts first, then those that it would not take. */
+/* The other scheduler's own filters have passed these nodes, so what counts is the room.  Of those
+ * with room the one that muster's judgement puts first, then those that it would not take. */
 static node_id node_choose(struct core *c, const struct claim *claim, kind_id kind)
 {
 	struct judgement *j = &c->views.judgement;
@@ -77,7 +77,8 @@ static node_id node_choose(struct core *c, const struct claim *claim, kind_id ki
 		const node_id id = c->nodes.order[rank];
 		const uint32_t score = j->whys[id] == 0 ? j->scores[id] + 1 : 0;
 
-		if (!is_asked(claim, id) || (best != ID_NONE && score <= best_score) || !views_room(&c->views, id, kind))
+		if (!is_asked(claim, id) || (best != ID_NONE && score <= best_score) ||
+		    !views_room(&c->views, id, kind))
 			continue;
 		best = id;
 		best_score = score;
@@ -111,15 +112,19 @@ static void claim_look(struct core *c, const struct claim *claim, struct cmd_cla
 {
 	struct pod *p = claimant(c, claim);
 
-	*answer = (struct cmd_claim){ .pod = claim->body.pod, .pod_generation = claim->body.pod_generation,
-		                      .ticket = claim->body.ticket, .node = ID_NONE };
+	*answer = (struct cmd_claim){ .pod = claim->body.pod,
+		                          .pod_generation = claim->body.pod_generation,
+		                          .ticket = claim->body.ticket,
+		                          .node = ID_NONE };
 	if (!p) {
 		answer->reason.why = WHY_REFUSED;
 		return;
 	}
 	if (p->list == LIST_CLAIM && claim->body.keep_ms > 0)
 		pod_unclaim(c, claim->body.pod);
-	answer->node = p->list == LIST_CLAIM && is_asked(claim, p->node) ? p->node : node_choose(c, claim, p->kind);
+	answer->node = p->list == LIST_CLAIM && is_asked(claim, p->node)
+	                   ? p->node
+	                   : node_choose(c, claim, p->kind);
 	if (answer->node == ID_NONE) {
 		say_why(c, &answer->reason);
 		return;
@@ -136,10 +141,12 @@ bool claims_answer(struct core *c)
 	while (cl->n > 0 || cl->answer_waits) {
 		if (!cl->answer_waits)
 			claim_look(c, &cl->asked[cl->first], &cl->answer);
-		cl->answer_waits = !c->config.emit(c->config.context, CMD_CLAIM, &cl->answer, sizeof(cl->answer));
+		cl->answer_waits =
+			!c->config.emit(c->config.context, CMD_CLAIM, &cl->answer, sizeof(cl->answer));
 		if (cl->answer_waits)
 			return false;
-		PROBE(claim_answered, cl->answer.pod, cl->answer.pod_generation, cl->answer.ticket, cl->answer.node);
+		PROBE(claim_answered, cl->answer.pod, cl->answer.pod_generation, cl->answer.ticket,
+		      cl->answer.node);
 		claim_pop(cl);
 	}
 	return true;

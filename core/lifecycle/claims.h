@@ -6,8 +6,8 @@
  *                                         │                   gone, or too late: given back
  *                                         └──► CMD_CLAIM
  *
- * The pod takes the room as a reserved pod of muster's does, but no binding is sent for it.  It takes
- * no room that is held for a gang. */
+ * The pod takes the room as a reserved pod of muster's does, but no binding is sent for it.  It
+ * takes no room that is held for a gang. */
 #ifndef MUSTER_CORE_CLAIMS_H
 #define MUSTER_CORE_CLAIMS_H
 

@@ -33,8 +33,10 @@ static int levels_take(struct core *c, const struct gang_record *record, struct 
 static int parts_make(struct core *c, const struct gang_record *record, struct gang_parts **out)
 {
 	const struct event_gang *e = record->body;
-	const size_t amounts = e->amounts_n * sizeof(struct amount), roles = e->roles_n * sizeof(struct gang_role),
-	             levels = e->levels_n * sizeof(struct gang_level), counts = e->roles_n * sizeof(uint32_t[MEMBER_CLASSES]);
+	const size_t amounts = e->amounts_n * sizeof(struct amount),
+				 roles = e->roles_n * sizeof(struct gang_role),
+				 levels = e->levels_n * sizeof(struct gang_level),
+				 counts = e->roles_n * sizeof(uint32_t[MEMBER_CLASSES]);
 	struct gang_parts *p;
 
 	*out = NULL;
@@ -43,8 +45,10 @@ static int parts_make(struct core *c, const struct gang_record *record, struct g
 	p = malloc(sizeof(*p) + amounts + roles + levels + counts);
 	if (!p)
 		return -ENOMEM;
-	*p = (struct gang_parts){ .amounts = (void *)(p + 1), .amounts_n = e->amounts_n, .roles_n = e->roles_n,
-		                  .priority = e->priority };
+	*p = (struct gang_parts){ .amounts = (void *)(p + 1),
+		                      .amounts_n = e->amounts_n,
+		                      .roles_n = e->roles_n,
+		                      .priority = e->priority };
 	p->roles = (void *)(p->amounts + e->amounts_n);
 	p->levels = (void *)(p->roles + e->roles_n);
 	p->counts = (void *)(p->levels + e->levels_n);
@@ -88,7 +92,10 @@ static int group_begin(struct core *c, const struct gang_record *record)
 		rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
 	if (rc < 0)
 		return rc;
-	*g = (struct gang){ .generation = e->generation, .stored = name, .name_bytes = name.bytes, .wait_kind = KIND_NONE };
+	*g = (struct gang){ .generation = e->generation,
+		                .stored = name,
+		                .name_bytes = name.bytes,
+		                .wait_kind = KIND_NONE };
 	g->name = name_text(&c->ledger, name);
 	c->gangs.count++;
 	c->gangs.states[GANG_NONE]++;

@@ -135,7 +135,8 @@ void gang_lent_room_back(struct core *c, struct gang *g, bool of_tried_too)
 
 		if (!pod_keeps_room(p))
 			continue;
-		if ((of_tried_too || p->class != MEMBER_READY) && views_count_at(&c->views, p->node, p->kind) > 0)
+		if ((of_tried_too || p->class != MEMBER_READY) &&
+		    views_count_at(&c->views, p->node, p->kind) > 0)
 			census_take(&c->census, p->node, p->kind, p->leaving);
 		else
 			lent_gone(c, g, p);

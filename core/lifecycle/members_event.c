@@ -19,11 +19,15 @@ struct standing {
 };
 
 /* alike: its kind is the same as before. */
-static struct standing standing_after(const struct pod *p, const struct event_pod *e, uint32_t gang, bool alike,
-                                      uint64_t time_ns)
+static struct standing standing_after(const struct pod *p, const struct event_pod *e, uint32_t gang,
+                                      bool alike, uint64_t time_ns)
 {
-	struct standing now = { .state = (enum pod_state)p->state, .node = p->node, .confirmed = p->confirmed,
-		                .any_attempt = p->any_attempt, .carried = p->carried, .withdrawn = p->withdrawn };
+	struct standing now = { .state = (enum pod_state)p->state,
+		                    .node = p->node,
+		                    .confirmed = p->confirmed,
+		                    .any_attempt = p->any_attempt,
+		                    .carried = p->carried,
+		                    .withdrawn = p->withdrawn };
 	/* Is what was planned for it still what it asks for? */
 	bool same = (e->flags & POD_OURS) && !(e->flags & (POD_GATED | POD_DELETING | POD_REFUSED)) &&
 	            alike && p->gang == gang;
@@ -34,7 +38,8 @@ static struct standing standing_after(const struct pod *p, const struct event_po
 		return now; /* the API server said so; the watch is behind */
 	/* A binding that was answered after this record was written is over. */
 	if (e->node != ID_NONE && (p->answered_ns == 0 || time_ns > p->answered_ns)) {
-		now.any_attempt = p->state != POD_RESERVED || p->list == LIST_SEND || p->node != e->node || p->any_attempt;
+		now.any_attempt = p->state != POD_RESERVED || p->list == LIST_SEND || p->node != e->node ||
+		                  p->any_attempt;
 		now.state = POD_RESERVED;
 		now.node = e->node;
 		return now;
@@ -63,13 +68,15 @@ static void kind_set(struct core *c, struct pod *p, shape_id shape, labels_id la
 }
 
 /* labels: LABELS_NONE when neither they nor the shape are others. */
-static void standing_apply(struct core *c, struct pod *p, const struct event_pod *e, labels_id labels,
-                           const struct standing *now)
+static void standing_apply(struct core *c, struct pod *p, const struct event_pod *e,
+                           labels_id labels, const struct standing *now)
 {
-	bool stays = p->node == now->node && labels == LABELS_NONE && p->leaving == !!(e->flags & POD_DELETING);
+	bool stays =
+		p->node == now->node && labels == LABELS_NONE && p->leaving == !!(e->flags & POD_DELETING);
 	bool in_flight = now->state == POD_RESERVED && p->state == POD_RESERVED && !now->any_attempt;
 
-	if (!(p->list == LIST_SEND && in_flight) && !(p->list == LIST_BACKOFF && now->state == POD_PENDING) &&
+	if (!(p->list == LIST_SEND && in_flight) &&
+	    !(p->list == LIST_BACKOFF && now->state == POD_PENDING) &&
 	    !(p->list == LIST_CLAIM && now->state == POD_RESERVED))
 		list_leave(c, p);
 	if (!stays)
@@ -101,9 +108,11 @@ static void lone_begin(struct core *c, pod_id id)
 {
 	struct pod *p = &c->pods.slots[id];
 
-	c->gangs.slots[c->gangs.groups + id] =
-		(struct gang){ .generation = p->generation, .quorum = 1, .name = p->name, .name_bytes = p->name_bytes,
-		               .wait_kind = KIND_NONE };
+	c->gangs.slots[c->gangs.groups + id] = (struct gang){ .generation = p->generation,
+		                                                  .quorum = 1,
+		                                                  .name = p->name,
+		                                                  .name_bytes = p->name_bytes,
+		                                                  .wait_kind = KIND_NONE };
 }
 
 static void gang_leave(struct core *c, struct pod *p)
@@ -184,9 +193,15 @@ static void pod_begin(struct core *c, const struct event_pod *e, char *name)
 {
 	struct pod *p = &c->pods.slots[e->pod];
 
-	*p = (struct pod){ .generation = e->generation, .gang = ID_NONE, .shape = ID_NONE, .kind = KIND_NONE,
-		           .labels = LABELS_NONE, .node = ID_NONE, .named = ID_NONE, .name = name,
-		           .name_bytes = (uint16_t)e->name_bytes };
+	*p = (struct pod){ .generation = e->generation,
+		               .gang = ID_NONE,
+		               .shape = ID_NONE,
+		               .kind = KIND_NONE,
+		               .labels = LABELS_NONE,
+		               .node = ID_NONE,
+		               .named = ID_NONE,
+		               .name = name,
+		               .name_bytes = (uint16_t)e->name_bytes };
 	c->pods.count++;
 	if (e->pod >= c->pods.used)
 		c->pods.used = e->pod + 1;
@@ -233,21 +248,22 @@ release:
 }
 
 /* Is the pod's kind what it was? */
-static bool means_alike(const struct core *c, const struct pod *p, const struct event_pod *e, const struct means *m)
+static bool means_alike(const struct core *c, const struct pod *p, const struct event_pod *e,
+                        const struct means *m)
 {
 	const struct label_set *sets = c->census.labels.sets;
 
-	return m->labels == LABELS_NONE ||
-	       (p->shape == e->shape && p->labels != LABELS_NONE && sets[p->labels].class == sets[m->labels].class);
+	return m->labels == LABELS_NONE || (p->shape == e->shape && p->labels != LABELS_NONE &&
+	                                    sets[p->labels].class == sets[m->labels].class);
 }
 
 /* Of a pod that is bound: does the record say what is known, so that nothing counts otherwise? */
-static bool says_the_same(const struct pod *p, const struct event_pod *e, uint32_t gang, const struct means *m,
-                          const struct standing *now)
+static bool says_the_same(const struct pod *p, const struct event_pod *e, uint32_t gang,
+                          const struct means *m, const struct standing *now)
 {
-	return p->state == POD_BOUND && now->state == POD_BOUND && p->node == now->node && m->labels == LABELS_NONE &&
-	       p->gang == gang && p->flags == e->flags && p->priority == e->priority && p->role == e->role &&
-	       p->created_ns == e->created_ns;
+	return p->state == POD_BOUND && now->state == POD_BOUND && p->node == now->node &&
+	       m->labels == LABELS_NONE && p->gang == gang && p->flags == e->flags &&
+	       p->priority == e->priority && p->role == e->role && p->created_ns == e->created_ns;
 }
 
 /* What the record says of the pod by itself. */
@@ -265,7 +281,8 @@ static void said_set(const struct core *c, struct pod *p, const struct event_pod
 }
 
 /* A pod that is new and has no node: there is nothing that it was before. */
-static void pod_comes(struct core *c, struct pod *p, const struct event_pod *e, uint32_t gang, labels_id labels)
+static void pod_comes(struct core *c, struct pod *p, const struct event_pod *e, uint32_t gang,
+                      labels_id labels)
 {
 	c->pods.classes[p->class]--;
 	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);

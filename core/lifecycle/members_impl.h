@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of core/lifecycle/members.h: members.c has room and counts, members_reserve.c makes, gives up and answers
- * reservations, members_event.c takes records of pods. */
+/* The inside of core/lifecycle/members.h: members.c has room and counts, members_reserve.c makes,
+ * gives up and answers reservations, members_event.c takes records of pods. */
 #ifndef MUSTER_CORE_MEMBERS_IMPL_H
 #define MUSTER_CORE_MEMBERS_IMPL_H
 
 #include "core/lifecycle/members.h"
 
-/* Around every change of a pod that its gang's numbers depend on.  In between a queue has the gang as it
- * was. */
+/* Around every change of a pod that its gang's numbers depend on.  In between a queue has the gang
+ * as it was. */
 void member_out(struct core *c, struct pod *p);
 void member_in(struct core *c, struct pod *p);
 

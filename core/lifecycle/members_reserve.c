@@ -35,7 +35,8 @@ void pod_reserve(struct core *c, pod_id id, node_id node)
 }
 
 /* A member has its room: it is counted, and its command is written. */
-static inline void member_reserve(struct core *c, struct gang *g, struct cmd_bind *bind, pod_id id, node_id node)
+static inline void member_reserve(struct core *c, struct gang *g, struct cmd_bind *bind, pod_id id,
+                                  node_id node)
 {
 	struct pod *p = &c->pods.slots[id];
 
@@ -256,7 +257,8 @@ static void backoff_begin(struct core *c, struct pod *p, uint32_t retry_ms)
 		c->backoff_due_ns = p->retry_ns;
 }
 
-uint64_t pods_over(struct core *c, const struct pod_queue *q, void (*over)(struct core *c, pod_id id))
+uint64_t pods_over(struct core *c, const struct pod_queue *q,
+                   void (*over)(struct core *c, pod_id id))
 {
 	uint64_t due_ns = UINT64_MAX;
 	pod_id next;
@@ -287,12 +289,14 @@ void backoff_wake(struct core *c)
 {
 	const uint64_t due_ns = pods_over(c, &c->backoff, backoff_over);
 
-	c->backoff_due_ns = due_ns > c->now_ns + BACKOFF_GRAIN_NS ? due_ns : c->now_ns + BACKOFF_GRAIN_NS;
+	c->backoff_due_ns =
+		due_ns > c->now_ns + BACKOFF_GRAIN_NS ? due_ns : c->now_ns + BACKOFF_GRAIN_NS;
 	if (c->backoff.n == 0)
 		c->backoff_due_ns = UINT64_MAX;
 }
 
-void pod_answered(struct core *c, enum record_kind kind, const struct result *result, uint64_t time_ns)
+void pod_answered(struct core *c, enum record_kind kind, const struct result *result,
+                  uint64_t time_ns)
 {
 	struct pod *p = pods_find(&c->pods, result->pod);
 	bool withdrawn;

@@ -22,7 +22,9 @@ struct cmd_bind say_bind_of(const struct core *c, uint32_t index)
 
 	if (!gang_is_group(&c->gangs, index))
 		return (struct cmd_bind){ .gang = ID_NONE };
-	return (struct cmd_bind){ .gang = index, .gang_generation = g->generation, .terms = g->planned_terms };
+	return (struct cmd_bind){ .gang = index,
+		                      .gang_generation = g->generation,
+		                      .terms = g->planned_terms };
 }
 
 bool say_bind(struct core *c, struct cmd_bind *bind, pod_id id)
@@ -34,7 +36,11 @@ bool say_bind(struct core *c, struct cmd_bind *bind, pod_id id)
 	bind->node = p->node;
 	bind->node_generation = c->nodes.slots[p->node].generation;
 	bind->attempt = p->attempt;
-	if (!emit(c, p->withdrawn ? CMD_TAKE_BACK : p->carried ? CMD_BIND_AGAIN : CMD_BIND, bind, sizeof(*bind)))
+	if (!emit(c,
+	          p->withdrawn ? CMD_TAKE_BACK
+	          : p->carried ? CMD_BIND_AGAIN
+	                       : CMD_BIND,
+	          bind, sizeof(*bind)))
 		return false;
 	PROBE(bind_said, id, p->generation, p->node, p->attempt);
 	if (!p->withdrawn)
@@ -75,7 +81,8 @@ bool say_all(struct core *c)
 	if (c->say.reason_waits) {
 		if (!emit(c, CMD_REASON, &c->say.reason, sizeof(c->say.reason)))
 			return false;
-		PROBE(reason_said, c->say.reason.gang, c->say.reason.pod, (uint32_t)c->say.reason.reason.why);
+		PROBE(reason_said, c->say.reason.gang, c->say.reason.pod,
+		      (uint32_t)c->say.reason.reason.why);
 		c->say.reason_waits = false;
 	}
 	return true;
@@ -92,8 +99,12 @@ static void say_state(struct core *c, uint32_t index, enum gang_state state)
 		return;
 	g->told_state = (uint8_t)state;
 	c->say.gang_waits = true;
-	c->say.gang = (struct cmd_gang){ .gang = index, .generation = g->generation, .state = state,
-		                         .members = gang_members(g), .bound = gang_have(g), .quorum = g->quorum };
+	c->say.gang = (struct cmd_gang){ .gang = index,
+		                             .generation = g->generation,
+		                             .state = state,
+		                             .members = gang_members(g),
+		                             .bound = gang_have(g),
+		                             .quorum = g->quorum };
 }
 
 /* Only while somebody waits is there somebody to tell. */
@@ -120,8 +131,9 @@ static void say_reason(struct core *c, uint32_t index, const struct reason *reas
 	g->told_why = (uint8_t)reason->why;
 	g->told_ns = c->now_ns;
 	c->say.reason_waits = true;
-	c->say.reason = (struct cmd_reason){ .gang = index, .gang_generation = g->generation, .pod = ID_NONE,
-		                             .reason = *reason };
+	c->say.reason = (struct cmd_reason){
+		.gang = index, .gang_generation = g->generation, .pod = ID_NONE, .reason = *reason
+	};
 	if (gang_is_group(&c->gangs, index))
 		return;
 	c->say.reason.gang = ID_NONE;

@@ -13,8 +13,8 @@ bool say_waits(const struct core *c);
 /* What is the same in the commands of all members of a gang, or of a lone pod's. */
 struct cmd_bind say_bind_of(const struct core *c, uint32_t index);
 
-/* The command for a pod that has a node, in `bind`, which has its gang; false when there is no room, and it has to
- * wait in c->sends. */
+/* The command for a pod that has a node, in `bind`, which has its gang; false when there is no
+ * room, and it has to wait in c->sends. */
 bool say_bind(struct core *c, struct cmd_bind *bind, pod_id id);
 
 /* Note a gang's state and reason for the frontend, if they are news. */

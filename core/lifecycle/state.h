@@ -44,17 +44,17 @@ struct core {
 	struct pods pods;
 	struct gangs gangs;
 	struct queue_links *links;
-	struct queue changed; /* gangs to be looked at */
-	struct queue waiting; /* gangs that wait for room */
-	struct waits waits;   /* what for */
-	uint32_t cursor;      /* in waiting: from here on the walk goes; ID_NONE: no walk */
+	struct queue changed;    /* gangs to be looked at */
+	struct queue waiting;    /* gangs that wait for room */
+	struct waits waits;      /* what for */
+	uint32_t cursor;         /* in waiting: from here on the walk goes; ID_NONE: no walk */
 	uint64_t walked_version; /* of room, for which a walk was begun or found to be of no use */
-	uint32_t walk_refresh; /* round of reasons for which one was begun last */
-	bool walk_refreshes;   /* the one under way has to come to the end */
-	bool walking;          /* it isn't known yet that it did */
-	uint32_t walk_restarts; /* since the cursor last came to the end */
+	uint32_t walk_refresh;   /* round of reasons for which one was begun last */
+	bool walk_refreshes;     /* the one under way has to come to the end */
+	bool walking;            /* it isn't known yet that it did */
+	uint32_t walk_restarts;  /* since the cursor last came to the end */
 
-	uint64_t epoch; /* 0: none yet */
+	uint64_t epoch;  /* 0: none yet */
 	uint64_t now_ns; /* the latest time of any record */
 	bool synced;
 
@@ -64,20 +64,21 @@ struct core {
 	struct claims claims;
 	struct say say;
 
-	uint32_t held; /* the gang that room is held for, ID_NONE; core/cycle/hold.h */
-	uint64_t held_ns; /* since */
+	uint32_t held;            /* the gang that room is held for, ID_NONE; core/cycle/hold.h */
+	uint64_t held_ns;         /* since */
 	struct gang_key held_key; /* as it was when the gang was last looked at */
-	uint32_t hold_next; /* the search for one that may hold goes on here, if it still waits; ID_NONE: at the first */
-	uint64_t *drain;  /* bits by node: to be emptied for it; core/cycle/hold_drain.c */
+	uint32_t hold_next;       /* the search for one that may hold goes on here, if it still waits;
+	                             ID_NONE: at the first */
+	uint64_t *drain;          /* bits by node: to be emptied for it; core/cycle/hold_drain.c */
 
 	uint32_t refresh; /* round in which all reasons are worked out anew */
 	uint64_t refreshed_ns;
 	uint64_t refreshed_log; /* changes of nodes until then */
-	uint64_t undone_log; /* of nodes.log_n: plans that were tried and taken back */
-	bool unsearched; /* the planner gave up since without a search */
-	uint32_t *stale; /* gangs whose reason changed and was held back, each once */
+	uint64_t undone_log;    /* of nodes.log_n: plans that were tried and taken back */
+	bool unsearched;        /* the planner gave up since without a search */
+	uint32_t *stale;        /* gangs whose reason changed and was held back, each once */
 	uint32_t stale_n;
-	bool *stale_known; /* by gang: it is among them */
+	bool *stale_known;  /* by gang: it is among them */
 	uint32_t looked_at; /* the gang at hand, kept out of the queues; ID_NONE */
 
 	struct carried *carried;
@@ -86,7 +87,7 @@ struct core {
 	struct plan plan;
 	struct gang_need need; /* of the gang at hand */
 	struct tally *tally;
-	wide *own; /* scratch of minimum_met() */
+	wide *own;         /* scratch of minimum_met() */
 	uint32_t names_n;  /* in use */
 	const char *fault; /* what was wrong with the last record refused */
 	uint64_t saturated_told;

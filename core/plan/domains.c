@@ -13,16 +13,19 @@ int domains_reach(struct domains *d, const struct limits *limits)
 		return 0;
 	/* In pieces that are touched as far as a plan needs them. */
 	*d = (struct domains){ .at = calloc(most, sizeof(*d->at)),
-		               .firsts = calloc(most, sizeof(*d->firsts)),
-		               .list = calloc(most, sizeof(*d->list)),
-		               .of_rank = calloc(nodes, sizeof(*d->of_rank)),
-		               .ranks = calloc(nodes, sizeof(*d->ranks)),
-		               .heads = calloc(nodes + 1, sizeof(*d->heads)),
-		               .shares = calloc(nodes + 1, sizeof(*d->shares)),
-		               .mask = calloc(nodes / 64 + 1, sizeof(*d->mask)),
-		               .keys = aligned_alloc(CACHE_LINE, (tree_bytes(limits->nodes) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE),
-		               .kept = calloc(limits->pods, sizeof(*d->kept)) };
-	if (d->at && d->firsts && d->list && d->of_rank && d->ranks && d->heads && d->shares && d->mask && d->keys && d->kept)
+		                   .firsts = calloc(most, sizeof(*d->firsts)),
+		                   .list = calloc(most, sizeof(*d->list)),
+		                   .of_rank = calloc(nodes, sizeof(*d->of_rank)),
+		                   .ranks = calloc(nodes, sizeof(*d->ranks)),
+		                   .heads = calloc(nodes + 1, sizeof(*d->heads)),
+		                   .shares = calloc(nodes + 1, sizeof(*d->shares)),
+		                   .mask = calloc(nodes / 64 + 1, sizeof(*d->mask)),
+		                   .keys = aligned_alloc(CACHE_LINE,
+		                                         (tree_bytes(limits->nodes) + CACHE_LINE - 1) /
+		                                             CACHE_LINE * CACHE_LINE),
+		                   .kept = calloc(limits->pods, sizeof(*d->kept)) };
+	if (d->at && d->firsts && d->list && d->of_rank && d->ranks && d->heads && d->shares &&
+	    d->mask && d->keys && d->kept)
 		return 0;
 	domains_free(d);
 	return -ENOMEM;
@@ -64,8 +67,13 @@ static uint32_t domain_add(struct domains *d, uint32_t parent, uint32_t number, 
 	struct domain *in = &d->at[parent];
 	const uint32_t i = d->n++;
 
-	d->at[i] = (struct domain){ .parent = parent, .first = OUTSIDE, .next = in->first, .twin = *head, .number = number,
-		                    .depth = in->depth + 1, .best = OUTSIDE };
+	d->at[i] = (struct domain){ .parent = parent,
+		                        .first = OUTSIDE,
+		                        .next = in->first,
+		                        .twin = *head,
+		                        .number = number,
+		                        .depth = in->depth + 1,
+		                        .best = OUTSIDE };
 	in->first = i;
 	*head = i;
 	return i;
@@ -135,9 +143,11 @@ static void members_find(struct domains *d, const struct census *cs, const struc
 {
 	const struct nodes *ns = cs->nodes;
 
-	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = cs->pods->slots[id].next) {
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE;
+	     id = cs->pods->slots[id].next) {
 		const struct pod *p = &cs->pods->slots[id];
-		uint32_t i = stands(p) && node_present(&ns->slots[p->node]) ? d->of_rank[ns->ranks[p->node]] : OUTSIDE;
+		uint32_t i = stands(p) && node_present(&ns->slots[p->node]) ? d->of_rank[ns->ranks[p->node]]
+		                                                            : OUTSIDE;
 
 		for (; i != OUTSIDE; i = d->at[i].parent)
 			d->at[i].members++;
@@ -156,7 +166,9 @@ void domains_find(struct domains *d, const struct census *cs, const struct gang 
 	levels_set(d, g->parts);
 	d->n = 1;
 	d->shares_n = d->list_n = 0;
-	d->at[0] = (struct domain){ .parent = OUTSIDE, .first = OUTSIDE, .next = OUTSIDE, .twin = OUTSIDE, .best = OUTSIDE };
+	d->at[0] = (struct domain){
+		.parent = OUTSIDE, .first = OUTSIDE, .next = OUTSIDE, .twin = OUTSIDE, .best = OUTSIDE
+	};
 	for (uint32_t rank = 0; rank < ns->count; rank++)
 		d->of_rank[rank] = node_present(&ns->slots[ns->order[rank]]) ? 0 : OUTSIDE;
 	for (uint32_t depth = 1; depth <= d->depth; depth++)
@@ -221,7 +233,8 @@ static int sort_of(const struct domain *x)
 
 static int paths_compare(const struct domains *d, const struct domain *x, const struct domain *y)
 {
-	int above = x->depth > d->required + 1 ? paths_compare(d, &d->at[x->parent], &d->at[y->parent]) : 0;
+	int above =
+		x->depth > d->required + 1 ? paths_compare(d, &d->at[x->parent], &d->at[y->parent]) : 0;
 
 	return above != 0 ? above : sort_of(x) - sort_of(y);
 }
@@ -240,7 +253,8 @@ int domain_compare(const struct domains *d, uint32_t a, uint32_t b)
 	return best_compare(x, y);
 }
 
-static int spans_compare(const struct domains *d, const uint32_t *a, const uint32_t *b, uint32_t above)
+static int spans_compare(const struct domains *d, const uint32_t *a, const uint32_t *b,
+                         uint32_t above)
 {
 	for (uint32_t depth = above + 1; depth <= d->depth; depth++)
 		if (a[depth] != b[depth])
@@ -264,7 +278,8 @@ static int roomy_first(const void *a, const void *b, void *context)
 }
 
 /* How many domains below it begin with so many members. */
-static void spans_find(struct domains *d, uint32_t domain, uint64_t members, uint32_t spans[GANG_LEVELS_MAX + 1])
+static void spans_find(struct domains *d, uint32_t domain, uint64_t members,
+                       uint32_t spans[GANG_LEVELS_MAX + 1])
 {
 	memset(spans, 0, (GANG_LEVELS_MAX + 1) * sizeof(spans[0]));
 	if (members == d->at[domain].room)
@@ -304,8 +319,8 @@ static uint32_t last_of(struct domains *d, uint32_t first, uint32_t end, uint64_
 	return best;
 }
 
-static void share_give(struct domains *d, uint32_t domain, uint64_t members, uint32_t spans[GANG_LEVELS_MAX + 1],
-                       bool keep)
+static void share_give(struct domains *d, uint32_t domain, uint64_t members,
+                       uint32_t spans[GANG_LEVELS_MAX + 1], bool keep)
 {
 	uint32_t below[GANG_LEVELS_MAX + 1] = { 0 };
 
@@ -318,7 +333,8 @@ static void share_give(struct domains *d, uint32_t domain, uint64_t members, uin
 		spans[depth] += below[depth];
 }
 
-void domains_share(struct domains *d, uint32_t domain, uint64_t members, uint32_t spans[GANG_LEVELS_MAX + 1], bool keep)
+void domains_share(struct domains *d, uint32_t domain, uint64_t members,
+                   uint32_t spans[GANG_LEVELS_MAX + 1], bool keep)
 {
 	const uint32_t first = d->list_n;
 	uint64_t left = members;
@@ -368,8 +384,9 @@ uint32_t domains_closest(const struct domains *d)
 	uint32_t best = OUTSIDE;
 
 	for (uint32_t i = 0; i < d->n; i++)
-		if (domain_eligible(d, i) && (best == OUTSIDE || d->at[i].bound > d->at[best].bound ||
-		                              (d->at[i].bound == d->at[best].bound && d->at[i].key > d->at[best].key)))
+		if (domain_eligible(d, i) &&
+		    (best == OUTSIDE || d->at[i].bound > d->at[best].bound ||
+		     (d->at[i].bound == d->at[best].bound && d->at[i].key > d->at[best].key)))
 			best = i;
 	return best;
 }

@@ -20,9 +20,9 @@
 /* One domain of a level within one of the level above. */
 struct domain {
 	uint32_t parent, first, next; /* in the tree; OUTSIDE: none */
-	uint32_t twin;    /* of the same level with the same number, within another */
-	uint32_t number;  /* of the level's topology; DOMAIN_NONE: nodes without the key */
-	uint32_t depth;   /* levels above it and its own; 0: all nodes */
+	uint32_t twin;                /* of the same level with the same number, within another */
+	uint32_t number;              /* of the level's topology; DOMAIN_NONE: nodes without the key */
+	uint32_t depth;               /* levels above it and its own; 0: all nodes */
 	uint32_t nodes;
 	uint32_t members; /* of the gang that stand there */
 
@@ -43,15 +43,15 @@ struct share {
 };
 
 struct domains {
-	struct domain *at;   /* parents before their children, and children by their first nodes' names */
+	struct domain *at; /* parents before their children, and children by their first nodes' names */
 	uint32_t n;
-	uint32_t required;   /* depth of the domain that all members have to share; 0: none */
-	uint32_t depth;      /* levels */
+	uint32_t required; /* depth of the domain that all members have to share; 0: none */
+	uint32_t depth;    /* levels */
 	topology_id topologies[GANG_LEVELS_MAX]; /* by depth - 1 */
-	uint32_t fixed;      /* where members stand already, of the required depth; OUTSIDE: nowhere */
-	uint32_t *of_rank;   /* innermost domain of each node */
-	uint32_t *ranks;     /* nodes of one innermost domain in a row, rising */
-	uint32_t *firsts;    /* by domain: where its row begins; only of innermost ones */
+	uint32_t fixed;    /* where members stand already, of the required depth; OUTSIDE: nowhere */
+	uint32_t *of_rank; /* innermost domain of each node */
+	uint32_t *ranks;   /* nodes of one innermost domain in a row, rising */
+	uint32_t *firsts;  /* by domain: where its row begins; only of innermost ones */
 	struct share *shares;
 	uint32_t shares_n;
 
@@ -59,9 +59,9 @@ struct domains {
 	uint32_t *heads; /* by number of a topology's domain */
 	uint32_t *list;  /* domains in some order, as a stack */
 	uint32_t list_n;
-	uint64_t *mask;  /* bits by rank, for views_mask() */
-	tree_key *keys;  /* of a tree over the nodes of one domain */
-	node_id *kept;   /* by member: the best plan so far */
+	uint64_t *mask; /* bits by rank, for views_mask() */
+	tree_key *keys; /* of a tree over the nodes of one domain */
+	node_id *kept;  /* by member: the best plan so far */
 	void *memory;
 };
 
@@ -86,8 +86,8 @@ void domains_free(struct domains *d);
  * are up to date. */
 void domains_find(struct domains *d, const struct census *cs, const struct gang *g);
 
-/* So many of a kind fit on the node by itself; once for each node, then domains_sum() with the number of
- * members that are of the kind.  Then the next kind. */
+/* So many of a kind fit on the node by itself; once for each node, then domains_sum() with the
+ * number of members that are of the kind.  Then the next kind. */
 static inline void domains_add(struct domains *d, uint32_t rank, uint32_t room, uint32_t key)
 {
 	struct domain *x;
@@ -120,9 +120,9 @@ static inline bool domain_has(const struct domains *d, uint32_t domain, uint32_t
 	return i != OUTSIDE;
 }
 
-/* Domains of one depth in the order in which they are tried: first where members stand, and last nodes without the
- * key, by the widest preferred level and then by those below; then by how many members could be placed, by the
- * least room beside them, by the best node. */
+/* Domains of one depth in the order in which they are tried: first where members stand, and last
+ * nodes without the key, by the widest preferred level and then by those below; then by how many
+ * members could be placed, by the least room beside them, by the best node. */
 int domain_compare(const struct domains *d, uint32_t x, uint32_t y);
 
 /* Bits of the nodes of that domain, beside those that are set. */
@@ -136,12 +136,12 @@ void domains_mask_add(struct domains *d, const struct nodes *ns, uint32_t domain
  *
  * spans[depth] are the domains that are begun, of each level below it.  `keep`: shares are
  * written. */
-void domains_share(struct domains *d, uint32_t domain, uint64_t members, uint32_t spans[GANG_LEVELS_MAX + 1],
-                   bool keep);
+void domains_share(struct domains *d, uint32_t domain, uint64_t members,
+                   uint32_t spans[GANG_LEVELS_MAX + 1], bool keep);
 
-/* Of one kind: of the eligible domains that take `need` of `wanted` members or more the one that takes most; then in
- * the fewest domains of preferred levels; then with the least room left over; then with the best node.
- * OUTSIDE: none. */
+/* Of one kind: of the eligible domains that take `need` of `wanted` members or more the one that
+ * takes most; then in the fewest domains of preferred levels; then with the least room left over;
+ * then with the best node. OUTSIDE: none. */
 uint32_t domains_choose(struct domains *d, uint32_t need, uint32_t wanted);
 
 /* The eligible domain that takes most of the members; OUTSIDE: there is none. */

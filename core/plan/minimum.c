@@ -43,8 +43,8 @@ static wide free_without(const struct gang *g, const struct pods *ps, const stru
 	return free;
 }
 
-bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss, const struct nodes *ns,
-                 wide *own, struct reason *r)
+bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss,
+                 const struct nodes *ns, wide *own, struct reason *r)
 {
 	bool met = true, has_node = g->counts[MEMBER_OUTSIDE] > 0; /* members that leave */
 

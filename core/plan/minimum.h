@@ -11,10 +11,10 @@
 #include "core/plan/reason.h"
 #include "core/queue/gangs.h"
 
-/* True when it is, of a gang that asks for a minimum; else r says what is short.  `own` is scratch, one for
- * each node, zero before and after. */
-bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss, const struct nodes *ns,
-                 wide *own, struct reason *r);
+/* True when it is, of a gang that asks for a minimum; else r says what is short.  `own` is scratch,
+ * one for each node, zero before and after. */
+bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss,
+                 const struct nodes *ns, wide *own, struct reason *r);
 
 /* Is there so much of everything when nobody is there? */
 bool minimum_could_be_met(const struct gang *g, const struct nodes *ns);

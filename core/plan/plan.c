@@ -40,7 +40,8 @@ void plan_free(struct plan *plan)
 /* ---- members ---------------------------------------------------------------- */
 
 /* The ready members, as they came. */
-static void collect(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g)
+static void collect(struct plan *plan, struct views *vs, const struct gangs *gs,
+                    const struct gang *g)
 {
 	const struct pod *slots = gs->pods->slots, *first = NULL;
 	uint32_t n = 0, differ = 0;
@@ -207,11 +208,13 @@ bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_i
 
 /* ---- members of one kind ------------------------------------------------------- */
 
-/* Those of a block that are as good as the best take members, each until it is worse than those behind it. */
-static uint32_t fill_block(struct plan *plan, struct views *vs, struct view *v, const struct filling *f, uint32_t member,
-                           uint32_t block, tree_key top)
+/* Those of a block that are as good as the best take members, each until it is worse than those
+ * behind it. */
+static uint32_t fill_block(struct plan *plan, struct views *vs, struct view *v,
+                           const struct filling *f, uint32_t member, uint32_t block, tree_key top)
 {
-	for (uint64_t bits = tree_block(f->tree, block, top); bits && member < f->end; bits &= bits - 1) {
+	for (uint64_t bits = tree_block(f->tree, block, top); bits && member < f->end;
+	     bits &= bits - 1) {
 		const uint32_t at = block * TREE_FAN + (uint32_t)__builtin_ctzll(bits);
 		const uint32_t rank = f->ranks ? f->ranks[at] : at;
 		const node_id id = vs->nodes->order[rank];
@@ -297,7 +300,8 @@ static bool first_binds(const struct views *vs, kind_id kind)
 	const struct shape_links *links = cs->links[cs->kinds.slots[kind].shape];
 	const uint32_t *placed;
 
-	if (!links || links->affinity == SELECTOR_NONE || !kind_matches(&cs->kinds, kind, links->affinity))
+	if (!links || links->affinity == SELECTOR_NONE ||
+	    !kind_matches(&cs->kinds, kind, links->affinity))
 		return false;
 	placed = cs->selectors.slots[links->affinity].placed;
 	for (uint32_t i = 0; i < links->terms_n; i++) {
@@ -312,7 +316,8 @@ static bool first_binds(const struct views *vs, kind_id kind)
 	return true;
 }
 
-static bool fill_from_starts(struct plan *plan, struct views *vs, const struct gangs *gs, kind_id kind, uint32_t need)
+static bool fill_from_starts(struct plan *plan, struct views *vs, const struct gangs *gs,
+                             kind_id kind, uint32_t need)
 {
 	starts_find(plan, vs, kind, need);
 	for (uint32_t i = 0; i < plan->starts_n && vs->steps < PLAN_STEPS; i++) {
@@ -334,7 +339,8 @@ void set_first(struct plan *plan, uint32_t need)
 }
 
 /* The best node for each was not the way; is there any? */
-static enum plan_answer search_alike(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
+static enum plan_answer search_alike(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                     uint32_t need)
 {
 	kind_id kind = plan->groups[0].kind;
 	enum plan_answer answer;
@@ -353,7 +359,8 @@ static enum plan_answer search_alike(struct plan *plan, struct views *vs, const 
 }
 
 /* Members of one kind with rules between pods, or weighed against all nodes. */
-static enum plan_answer plan_ruled(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t need)
+static enum plan_answer plan_ruled(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                   uint32_t need)
 {
 	kind_id kind = plan->groups[0].kind;
 	enum plan_answer answer;
@@ -403,8 +410,8 @@ static bool alike_refused(struct plan *plan, const struct view *v, uint32_t need
 }
 
 /* ... no. */
-static enum plan_answer place_alike(struct plan *plan, struct views *vs, const struct gangs *gs, struct view *v,
-                                    uint32_t need)
+static enum plan_answer place_alike(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                    struct view *v, uint32_t need)
 {
 	const uint32_t most = v->capacity < plan->n ? (uint32_t)v->capacity : plan->n;
 
@@ -418,8 +425,8 @@ static enum plan_answer place_alike(struct plan *plan, struct views *vs, const s
 	return PLAN_PLACED;
 }
 
-static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                                   const struct gang_need *need)
+static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                   const struct gang *g, const struct gang_need *need)
 {
 	struct view *v = group_alike(plan, vs, g->ready_kind);
 
@@ -442,7 +449,8 @@ enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct 
 	if (plan->alike) {
 		struct view *v = views_get(vs, plan->groups[0].kind);
 
-		return alike_refused(plan, v, need->total) ? PLAN_IMPOSSIBLE : place_alike(plan, vs, gs, v, need->total);
+		return alike_refused(plan, v, need->total) ? PLAN_IMPOSSIBLE
+		                                           : place_alike(plan, vs, gs, v, need->total);
 	}
 	plan_nothing(plan);
 	answer = plan_sets(plan, vs, gs, need);
@@ -452,8 +460,8 @@ enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct 
 	return answer;
 }
 
-BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                           const struct gang_need *need)
+BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                   const struct gang *g, const struct gang_need *need)
 {
 	plan->barred = KIND_NONE;
 	plan->kept_together = false;
@@ -471,5 +479,6 @@ BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, const st
 	plan->roles_n = need->roles_n;
 	if (need->roles_n > 0)
 		chosen_first(plan, gs, need);
-	return gang_has_levels(g) ? plan_levels(plan, vs, gs, g, need) : plan_members(plan, vs, gs, need);
+	return gang_has_levels(g) ? plan_levels(plan, vs, gs, g, need)
+	                          : plan_members(plan, vs, gs, need);
 }

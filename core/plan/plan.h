@@ -34,8 +34,8 @@
 
 #define PLAN_TRIES 2000u
 #define PLAN_STEPS 2000000u /* work, after which no other way is tried; see struct views */
-#define PLAN_DOMAINS 256u /* that required affinity is tried in */
-#define PLAN_BINDINGS 8u  /* topologies of required affinity that tell places apart */
+#define PLAN_DOMAINS 256u   /* that required affinity is tried in */
+#define PLAN_BINDINGS 8u    /* topologies of required affinity that tell places apart */
 
 enum plan_answer {
 	PLAN_PLACED,     /* those that have to start have a node */
@@ -59,8 +59,8 @@ struct plan_class {
 };
 
 struct plan {
-	/* The gang's members that are ready, the highest priority first, then the oldest, then as they came; and the
-	 * node of each: ID_NONE for those that found no room. */
+	/* The gang's members that are ready, the highest priority first, then the oldest, then as they
+	 * came; and the node of each: ID_NONE for those that found no room. */
 	pod_id *pods;
 	node_id *nodes;
 	uint32_t n;
@@ -76,7 +76,8 @@ struct plan {
 	struct why_count counts[JUDGEMENT_COUNTS_MAX];
 
 	bool kept_together; /* required levels had a say */
-	uint32_t closest;   /* ... and this domain takes most members, or those that were placed; OUTSIDE: there is none */
+	uint32_t closest; /* ... and this domain takes most members, or those that were placed; OUTSIDE:
+	                     there is none */
 
 	/* Without a place for so many of that kind together there is none for those who have to start,
 	 * and there wasn't; KIND_NONE: no such kind is known. */
@@ -92,11 +93,11 @@ struct plan {
 	/* Scratch. */
 	uint8_t *roles; /* of each member, in need->roles; roles_n: one that doesn't matter */
 	uint32_t roles_n;
-	bool in_order;   /* pods, as they came */
-	uint32_t *set;   /* indexes into pods: the members that are tried together */
+	bool in_order; /* pods, as they came */
+	uint32_t *set; /* indexes into pods: the members that are tried together */
 	uint32_t set_n;
-	bool ordered;    /* some rule asks who came before */
-	uint32_t *ranks; /* of the search, one for each of the set */
+	bool ordered;               /* some rule asks who came before */
+	uint32_t *ranks;            /* of the search, one for each of the set */
 	uint64_t picks[PLAN_TRIES]; /* of the search when the order counts */
 	struct plan_class classes[PLAN_TRIES];
 	uint32_t classes_n;
@@ -114,7 +115,7 @@ void plan_free(struct plan *plan);
 
 /* Plan for the ready members of a gang of which `need` have to start together;
  * the rest start as far as there is room.  As many as that are ready, of each role too. */
-enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                           const struct gang_need *need);
+enum plan_answer plan_gang(struct plan *plan, struct views *vs, const struct gangs *gs,
+                           const struct gang *g, const struct gang_need *need);
 
 #endif

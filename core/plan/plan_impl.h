@@ -30,7 +30,8 @@ static inline uint32_t role_at(const struct plan *plan, uint32_t member)
 	return plan->roles_n > 0 ? plan->roles[member] : 0;
 }
 
-/* Members from `member` to before `end` go to nodes of a tree, by ranks[index]; NULL: the index is the rank. */
+/* Members from `member` to before `end` go to nodes of a tree, by ranks[index]; NULL: the index is
+ * the rank. */
 struct filling {
 	struct tree *tree;
 	const uint32_t *ranks;
@@ -56,7 +57,8 @@ void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs);
 /* The first members are the set. */
 void set_first(struct plan *plan, uint32_t need);
 
-/* No node took one more of the kind, which has rules: why not, as things stand in the middle of the plan. */
+/* No node took one more of the kind, which has rules: why not, as things stand in the middle of the
+ * plan. */
 void note_why_if_ruled(struct plan *plan, struct views *vs, kind_id kind);
 
 void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind);
@@ -88,8 +90,8 @@ void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t nee
 /* ---- core/plan/plan_levels.c ---- */
 
 /* The same with levels. */
-enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                             const struct gang_need *need);
+enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct gangs *gs,
+                             const struct gang *g, const struct gang_need *need);
 
 /* ---- core/plan/plan_search.c ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans for gangs whose members are to be kept together; core/plan/domains.h says where that may be.
+/* Plans for gangs whose members are to be kept together; core/plan/domains.h says where that may
+ * be.
  *
  *   one kind, plain   exact: room by domain is a sum of counts, and members are shared out by it
  *   all others        the domains that could take enough, the most promising first, each tried with
@@ -32,7 +33,8 @@ static void count_kinds(struct plan *plan, struct views *vs)
 /* ---- one kind, plain -------------------------------------------------------------- */
 
 /* The members from `first` on go to the nodes of one innermost domain. */
-static void fill_share(struct plan *plan, struct views *vs, struct view *v, const struct share *share, uint32_t first)
+static void fill_share(struct plan *plan, struct views *vs, struct view *v,
+                       const struct share *share, uint32_t first)
 {
 	struct domains *d = &plan->domains;
 	const uint32_t *ranks = d->ranks + d->firsts[share->domain], n = d->at[share->domain].nodes;
@@ -80,8 +82,8 @@ struct trying {
 	struct views *vs;
 	const struct gangs *gs;
 	struct gang_need all; /* all members have to start */
-	uint32_t best;    /* members placed by the best way so far, which is in domains.kept */
-	uint32_t fit;     /* ... or tried */
+	uint32_t best;        /* members placed by the best way so far, which is in domains.kept */
+	uint32_t fit;         /* ... or tried */
 	bool gave_up;
 };
 
@@ -90,8 +92,8 @@ static int promising_first(const void *a, const void *b, void *context)
 	return domain_compare(context, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* The domains of that depth in another that may take so many members, on the end of the list; the most
- * promising first. */
+/* The domains of that depth in another that may take so many members, on the end of the list; the
+ * most promising first. */
 static uint32_t list_domains(struct domains *d, uint32_t in, uint32_t depth, uint64_t least)
 {
 	const uint32_t first = d->list_n;
@@ -99,7 +101,8 @@ static uint32_t list_domains(struct domains *d, uint32_t in, uint32_t depth, uin
 	for (uint32_t i = in; i < d->n; i++) {
 		uint32_t above = i;
 
-		if (d->at[i].depth != depth || d->at[i].bound < least || (depth == d->required && !domain_eligible(d, i)))
+		if (d->at[i].depth != depth || d->at[i].bound < least ||
+		    (depth == d->required && !domain_eligible(d, i)))
 			continue;
 		while (above != OUTSIDE && above != in)
 			above = d->at[above].parent;
@@ -121,8 +124,8 @@ static void mask_add(const struct trying *t, uint32_t domain)
 	t->vs->steps += t->vs->nodes->count / 8;
 }
 
-/* Plan on the nodes of the mask; true when that is as good as can be and stays.  What else was found
- * is kept beside. */
+/* Plan on the nodes of the mask; true when that is as good as can be and stays.  What else was
+ * found is kept beside. */
 static bool try_mask(struct trying *t, const struct gang_need *need)
 {
 	struct plan *plan = t->plan;
@@ -166,7 +169,8 @@ static bool try_one_domain(struct trying *t, uint32_t in)
 	return placed;
 }
 
-/* All members in some domains of the widest preferred level: as many as could have room, then more. */
+/* All members in some domains of the widest preferred level: as many as could have room, then more.
+ */
 static bool try_some_domains(struct trying *t, uint32_t in)
 {
 	struct domains *d = &t->plan->domains;
@@ -175,7 +179,8 @@ static bool try_some_domains(struct trying *t, uint32_t in)
 	bool placed = false;
 
 	mask_clear(t);
-	for (uint32_t i = 0, more = 1, next = 0; i + 1 < n && !placed && t->vs->steps < PLAN_STEPS / 2; i++) {
+	for (uint32_t i = 0, more = 1, next = 0; i + 1 < n && !placed && t->vs->steps < PLAN_STEPS / 2;
+	     i++) {
 		mask_add(t, d->list[first + i]);
 		sum += d->at[d->list[first + i]].bound;
 		if (i == 0 || sum < t->plan->n || i < next)
@@ -283,8 +288,8 @@ static enum plan_answer plan_tried(struct plan *plan, struct views *vs, const st
 	return t.gave_up ? PLAN_GAVE_UP : PLAN_IMPOSSIBLE;
 }
 
-enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang *g,
-                             const struct gang_need *need)
+enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct gangs *gs,
+                             const struct gang *g, const struct gang_need *need)
 {
 	enum plan_answer answer;
 

@@ -60,11 +60,13 @@ static bool topology_other(const struct census *cs, topology_id id, uint32_t *se
 
 /* A share is as good as a node's own room, but a spread over other domains moves with those that
  * are filled. */
-static bool policy_crosses(const struct census *cs, kind_id kind, const struct shape_links *links, uint32_t *seen)
+static bool policy_crosses(const struct census *cs, kind_id kind, const struct shape_links *links,
+                           uint32_t *seen)
 {
 	const struct policy_link *policy = &links->policy;
 
-	if (!policy->policy || !policy_bounds(cs, kind, policy) || !topology_wide(&cs->topologies.slots[policy->topology]))
+	if (!policy->policy || !policy_bounds(cs, kind, policy) ||
+	    !topology_wide(&cs->topologies.slots[policy->topology]))
 		return false;
 	for (uint32_t i = 0; i < links->spreads_n; i++)
 		if (is_hard(&links->spreads[i]) && links->spreads[i].topology != policy->topology)
@@ -80,7 +82,8 @@ bool rules_simple(const struct census *cs, kind_id kind)
 	uint32_t seen = UINT32_MAX, spreads = 0;
 
 	for (uint32_t i = 0; links && i < links->terms_n; i++)
-		if (term_moves(cs, kind, links, &links->terms[i]) && topology_other(cs, links->terms[i].topology, &seen))
+		if (term_moves(cs, kind, links, &links->terms[i]) &&
+		    topology_other(cs, links->terms[i].topology, &seen))
 			return false;
 	for (uint32_t i = 0; links && i < links->spreads_n; i++)
 		if (is_hard(&links->spreads[i]) &&
@@ -119,18 +122,21 @@ static void binding_find(const struct plan *plan, const struct census *cs, struc
 static bool same_place(const struct census *cs, const struct binding *b, node_id x, node_id y)
 {
 	for (uint32_t i = 0; i < b->n; i++)
-		if (topology_domain(&cs->topologies, b->at[i], x) != topology_domain(&cs->topologies, b->at[i], y))
+		if (topology_domain(&cs->topologies, b->at[i], x) !=
+		    topology_domain(&cs->topologies, b->at[i], y))
 			return false;
 	return true;
 }
 
 /* The place that the node is in; NULL when there are too many. */
-static struct plan_start *start_of(struct plan *plan, struct views *vs, const struct binding *b, uint32_t rank)
+static struct plan_start *start_of(struct plan *plan, struct views *vs, const struct binding *b,
+                                   uint32_t rank)
 {
 	const node_id *order = vs->nodes->order;
 	uint32_t i = 0;
 
-	while (i < plan->starts_n && !same_place(vs->census, b, order[plan->starts[i].rank], order[rank]))
+	while (i < plan->starts_n &&
+	       !same_place(vs->census, b, order[plan->starts[i].rank], order[rank]))
 		i++;
 	vs->steps += i / 4;
 	if (i == PLAN_DOMAINS) {

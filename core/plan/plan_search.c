@@ -18,10 +18,10 @@ static uint32_t next_rank(struct views *vs, kind_id kind, uint32_t from)
 /* By role, the last for members whose role doesn't matter. */
 struct search {
 	uint32_t total;
-	uint32_t lacking;                     /* members that roles still need */
-	uint32_t need[GANG_ROLES_MAX + 1];    /* of the role; 0 or less when it has enough */
+	uint32_t lacking;                  /* members that roles still need */
+	uint32_t need[GANG_ROLES_MAX + 1]; /* of the role; 0 or less when it has enough */
 	uint32_t placed[GANG_ROLES_MAX + 1];
-	uint32_t spare[GANG_ROLES_MAX + 1];   /* so many more may be left out */
+	uint32_t spare[GANG_ROLES_MAX + 1]; /* so many more may be left out */
 	uint32_t spare_total;
 };
 
@@ -61,7 +61,8 @@ static bool same_class(const struct plan *plan, const struct gangs *gs, uint32_t
 
 /* Up to swapping members of one kind and role: those take ranks that do not fall, and those left
  * out come last.  Depth first; rank `end` stands for left out. */
-static enum plan_answer search_in_order(struct plan *plan, struct views *vs, const struct gangs *gs, struct search *s)
+static enum plan_answer search_in_order(struct plan *plan, struct views *vs, const struct gangs *gs,
+                                        struct search *s)
 {
 	const uint32_t end = vs->nodes->count;
 	uint32_t depth = 0, from = 0;
@@ -117,8 +118,9 @@ static bool classes_find(struct plan *plan, const struct gangs *gs)
 		if (i == 0 || !same_class(plan, gs, plan->set[i - 1], member)) {
 			if (plan->classes_n == PLAN_TRIES)
 				return false;
-			plan->classes[plan->classes_n++] =
-				(struct plan_class){ .kind = kind_at(plan, gs, member), .role = role_at(plan, member), .first = i };
+			plan->classes[plan->classes_n++] = (struct plan_class){
+				.kind = kind_at(plan, gs, member), .role = role_at(plan, member), .first = i
+			};
 		}
 		plan->classes[plan->classes_n - 1].n++;
 	}
@@ -146,11 +148,13 @@ static void pick_take(struct plan *plan, struct views *vs, uint64_t pick, struct
 {
 	struct plan_class *k = &plan->classes[pick / vs->nodes->count];
 
-	plan_take(plan, vs, plan->set[k->first + k->used++], (uint32_t)(pick % vs->nodes->count), k->kind);
+	plan_take(plan, vs, plan->set[k->first + k->used++], (uint32_t)(pick % vs->nodes->count),
+	          k->kind);
 	search_take(s, k->role);
 }
 
-static void pick_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint64_t pick, struct search *s)
+static void pick_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint64_t pick,
+                      struct search *s)
 {
 	struct plan_class *k = &plan->classes[pick / vs->nodes->count];
 
@@ -159,7 +163,8 @@ static void pick_undo(struct plan *plan, struct views *vs, const struct gangs *g
 }
 
 /* Any kind may be next, on any node that takes it then. */
-static enum plan_answer search_any_order(struct plan *plan, struct views *vs, const struct gangs *gs, struct search *s)
+static enum plan_answer search_any_order(struct plan *plan, struct views *vs,
+                                         const struct gangs *gs, struct search *s)
 {
 	const bool all = classes_find(plan, gs);
 	const uint64_t end = (uint64_t)plan->classes_n * vs->nodes->count;

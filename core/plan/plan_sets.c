@@ -75,7 +75,8 @@ static bool set_pass(struct plan *plan, struct views *vs, const struct gangs *gs
 		kind_id kind = kind_at(plan, gs, plan->set[i]);
 		struct plan_group *g = group_of(plan, vs, kind);
 
-		if (plan->nodes[plan->set[i]] != ID_NONE || g->closed || plan_take_best(plan, vs, plan->set[i], kind))
+		if (plan->nodes[plan->set[i]] != ID_NONE || g->closed ||
+		    plan_take_best(plan, vs, plan->set[i], kind))
 			continue;
 		g->closed = true;
 		*stuck = *stuck == KIND_NONE ? kind : *stuck;
@@ -142,9 +143,10 @@ static int roomy_kind_first(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-/* Choose so many more of the set, which is all members, as far as each kind alone takes them: of one
- * role, or of any (roles_n). */
-static void choose(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role, uint32_t n)
+/* Choose so many more of the set, which is all members, as far as each kind alone takes them: of
+ * one role, or of any (roles_n). */
+static void choose(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role,
+                   uint32_t n)
 {
 	bool any = role == plan->roles_n;
 
@@ -160,9 +162,10 @@ static void choose(struct plan *plan, const struct views *vs, const struct gangs
 	}
 }
 
-/* Members of the kinds with most room, as many as each kind alone takes; true when they are what has
- * to start. */
-static bool set_easiest(struct plan *plan, struct views *vs, const struct gangs *gs, const struct gang_need *need)
+/* Members of the kinds with most room, as many as each kind alone takes; true when they are what
+ * has to start. */
+static bool set_easiest(struct plan *plan, struct views *vs, const struct gangs *gs,
+                        const struct gang_need *need)
 {
 	struct sorting sorting = { .plan = plan, .gs = gs, .vs = vs };
 	uint32_t any = need->total;
@@ -213,12 +216,14 @@ static uint64_t most_that_fit(const struct plan *plan)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < plan->groups_n; i++)
-		sum += plan->groups[i].capacity < plan->groups[i].n ? plan->groups[i].capacity : plan->groups[i].n;
+		sum += plan->groups[i].capacity < plan->groups[i].n ? plan->groups[i].capacity
+		                                                    : plan->groups[i].n;
 	return sum;
 }
 
 /* Members of a role of which each kind alone takes as many. */
-static uint64_t role_most(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role)
+static uint64_t role_most(struct plan *plan, const struct views *vs, const struct gangs *gs,
+                          uint32_t role)
 {
 	uint64_t sum = 0;
 
@@ -245,8 +250,8 @@ static uint64_t most_of_need(struct plan *plan, const struct views *vs, const st
 	return most < need->total - lacks ? most : need->total - lacks;
 }
 
-/* When others are too few to do without a kind, so many of it have to start.  Only a plain view says
- * at any time how many could: others may wait for members of the gang itself. */
+/* When others are too few to do without a kind, so many of it have to start.  Only a plain view
+ * says at any time how many could: others may wait for members of the gang itself. */
 static void note_barred(struct plan *plan, struct views *vs, const struct gang_need *need)
 {
 	const uint32_t spare = plan->n - need->total;
@@ -254,7 +259,8 @@ static void note_barred(struct plan *plan, struct views *vs, const struct gang_n
 	for (uint32_t i = 0; i < plan->groups_n && plan->barred == KIND_NONE; i++) {
 		const struct plan_group *g = &plan->groups[i];
 
-		if (g->n <= spare || g->capacity >= g->n - spare || views_get(vs, g->kind)->mode != VIEW_PLAIN)
+		if (g->n <= spare || g->capacity >= g->n - spare ||
+		    views_get(vs, g->kind)->mode != VIEW_PLAIN)
 			continue;
 		plan->barred = g->kind;
 		plan->barred_need = g->n - spare;
@@ -262,7 +268,7 @@ static void note_barred(struct plan *plan, struct views *vs, const struct gang_n
 }
 
 enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
-                                  const struct gang_need *need)
+                           const struct gang_need *need)
 {
 	uint64_t most;
 

@@ -138,8 +138,8 @@ static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t
 }
 
 /* As judged: nodes that are out for more than their room may have any resource. */
-static void tally_judged(struct tally *t, const struct judgement *j, const struct nodes *ns, const struct shape *s,
-                         uint64_t members[RESOURCES_MAX])
+static void tally_judged(struct tally *t, const struct judgement *j, const struct nodes *ns,
+                         const struct shape *s, uint64_t members[RESOURCES_MAX])
 {
 	for (node_id id = 0; id < ns->used; id++) {
 		uint32_t whys = j->whys[id];
@@ -153,8 +153,10 @@ static void tally_judged(struct tally *t, const struct judgement *j, const struc
 		if (shape_allows(s, id))
 			tally_room(t, ns, id, s, members, false);
 		for (uint32_t bits = whys; bits; bits &= bits - 1)
-			tally_rules(t, (enum node_why)__builtin_ctz(bits), whys & WHY_BIT(NODE_WHY_TAINT) ? j->taint[id] : 0);
-		for (uint64_t bits = whys & WHY_BIT(NODE_WHY_INSUFFICIENT) ? j->short_of[id] : 0; bits; bits &= bits - 1)
+			tally_rules(t, (enum node_why)__builtin_ctz(bits),
+			            whys & WHY_BIT(NODE_WHY_TAINT) ? j->taint[id] : 0);
+		for (uint64_t bits = whys & WHY_BIT(NODE_WHY_INSUFFICIENT) ? j->short_of[id] : 0; bits;
+		     bits &= bits - 1)
 			t->short_of[__builtin_ctzll(bits)]++;
 	}
 }
@@ -167,8 +169,8 @@ static void tally_barred(struct tally *t, const struct nodes *ns, const struct s
 	tally_rules(t, why, arg);
 }
 
-static void tally_allowed(struct tally *t, const struct views *vs, const struct shape *s, node_id id,
-                          uint64_t members[RESOURCES_MAX])
+static void tally_allowed(struct tally *t, const struct views *vs, const struct shape *s,
+                          node_id id, uint64_t members[RESOURCES_MAX])
 {
 	if (s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s))
 		tally_rules(t, NODE_WHY_PORTS, 0);
@@ -184,7 +186,8 @@ static uint32_t tally_tainted(struct tally *t, const struct shapes *ss, const st
 
 	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
 		const struct taint_set *set = &ss->tainted.at[i];
-		const struct taint *taint = set->count > 0 ? taints_bar(s, set->taints, set->taints_n) : NULL;
+		const struct taint *taint =
+			set->count > 0 ? taints_bar(s, set->taints, set->taints_n) : NULL;
 
 		if (!taint)
 			continue;
@@ -196,7 +199,8 @@ static uint32_t tally_tainted(struct tally *t, const struct shapes *ss, const st
 
 /* The same for a kind without rules between pods and without volumes, whose rules over one
  * node all come before its room: of a node that is open to everybody there is only its labels. */
-static void tally_plain(struct tally *t, const struct views *vs, const struct shape *s, uint64_t members[RESOURCES_MAX])
+static void tally_plain(struct tally *t, const struct views *vs, const struct shape *s,
+                        uint64_t members[RESOURCES_MAX])
 {
 	const struct shapes *ss = vs->census->shapes;
 	const uint64_t *told[TAINT_SETS_MOST] = { NULL };
@@ -208,7 +212,8 @@ static void tally_plain(struct tally *t, const struct views *vs, const struct sh
 
 		for (uint32_t i = 0; i < told_n; i++)
 			barred &= ~told[i][word];
-		t->whys[NODE_WHY_AFFINITY] += (uint32_t)__builtin_popcountll(ss->open[word] & ~s->allowed[word]);
+		t->whys[NODE_WHY_AFFINITY] +=
+			(uint32_t)__builtin_popcountll(ss->open[word] & ~s->allowed[word]);
 		for (uint64_t bits = barred; bits; bits &= bits - 1)
 			tally_barred(t, vs->nodes, s, word * 64 + (uint32_t)__builtin_ctzll(bits));
 		for (uint64_t bits = there & s->allowed[word]; bits; bits &= bits - 1)
@@ -254,7 +259,8 @@ void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t hav
 {
 	if (r->shortfalls_n == SHORTFALLS_MAX)
 		return;
-	r->shortfalls[r->shortfalls_n++] = (struct shortfall){ .resource = resource, .need = need, .have = have };
+	r->shortfalls[r->shortfalls_n++] =
+		(struct shortfall){ .resource = resource, .need = need, .have = have };
 }
 
 static void counts_set(struct reason *r, const struct why_count *counts, uint32_t n)
@@ -263,8 +269,8 @@ static void counts_set(struct reason *r, const struct why_count *counts, uint32_
 	memcpy(r->counts, counts, r->counts_n * sizeof(counts[0]));
 }
 
-void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan, uint32_t need,
-                 uint32_t fit)
+void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan,
+                 uint32_t need, uint32_t fit)
 {
 	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[plan->failed].shape];
 	struct view *v = views_get(vs, plan->failed);
@@ -304,7 +310,8 @@ static void domain_shortfalls(struct reason *r, const struct views *vs, const st
 		for (uint32_t i = 0; i < s->requests_n; i++) {
 			const struct request *q = &s->requests[i];
 
-			members[q->resource] += amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
+			members[q->resource] +=
+				amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
 		}
 	}
 	r->shortfalls_n = 0;

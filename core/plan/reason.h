@@ -19,14 +19,14 @@ void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns
 /* There is room for `fit` of `need` members, and plan->failed is the first kind that found
  * none.  Counts say what each present node lacks for one more once it has taken all that
  * fit. */
-void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan, uint32_t need,
-                 uint32_t fit);
+void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan,
+                 uint32_t need, uint32_t fit);
 
 /* There are too few members of some role: of which most are missing. */
 void reason_role(struct reason *r, const struct gang *g);
 
-/* The same for a gang whose required levels leave too little: beside that, the domain that comes closest and what
- * that is short of. */
+/* The same for a gang whose required levels leave too little: beside that, the domain that comes
+ * closest and what that is short of. */
 void reason_domain(struct reason *r, const struct views *vs, const struct plan *plan);
 
 /* One more resource of which there is too little. */

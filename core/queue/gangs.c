@@ -8,7 +8,8 @@
 
 int gangs_init(struct gangs *gs, const struct limits *limits, struct pods *pods)
 {
-	*gs = (struct gangs){ .pods = pods, .groups = limits->gangs, .n = limits->gangs + limits->pods };
+	*gs =
+		(struct gangs){ .pods = pods, .groups = limits->gangs, .n = limits->gangs + limits->pods };
 	gs->slots = calloc(gs->n, sizeof(*gs->slots));
 	return gs->slots ? 0 : -ENOMEM;
 }
@@ -36,13 +37,14 @@ void gangs_free(struct gangs *gs)
 
 static int names_compare(const struct gang *a, const struct gang *b)
 {
-	int order = memcmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
+	int order =
+		memcmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
 
 	return order != 0 ? order : (a->name_bytes > b->name_bytes) - (a->name_bytes < b->name_bytes);
 }
 
-static bool stands_before(const struct gangs *gs, uint32_t a, const struct gang_key *left, uint32_t b,
-                          const struct gang_key *right)
+static bool stands_before(const struct gangs *gs, uint32_t a, const struct gang_key *left,
+                          uint32_t b, const struct gang_key *right)
 {
 	int order = gang_key_compare(left, right);
 
@@ -133,7 +135,8 @@ void gang_count_roles(const struct gangs *gs, struct gang *g)
 	if (gang_roles_n(g) == 0)
 		return;
 	memset(g->parts->counts, 0, g->parts->roles_n * sizeof(*g->parts->counts));
-	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE;
+	     id = gs->pods->slots[id].next) {
 		uint32_t *counts = gang_role_counts(g, gs->pods->slots[id].role);
 
 		if (counts)

@@ -22,10 +22,10 @@ enum gang_place {
 
 /* What only some groups have, in one piece of memory. */
 struct gang_parts {
-	struct amount *amounts;    /* minResources */
-	struct gang_role *roles;   /* sorted */
-	uint32_t (*counts)[MEMBER_CLASSES]; /* of each role */
-	struct gang_level *levels; /* the widest first */
+	struct amount *amounts;                  /* minResources */
+	struct gang_role *roles;                 /* sorted */
+	uint32_t (*counts)[MEMBER_CLASSES];      /* of each role */
+	struct gang_level *levels;               /* the widest first */
 	topology_id topologies[GANG_LEVELS_MAX]; /* of the levels; held */
 	uint32_t amounts_n, roles_n, levels_n;
 	int32_t priority; /* with GANG_PRIORITY */
@@ -35,32 +35,34 @@ struct gang {
 	/* What every change of a member asks comes first, in two cache lines. */
 	uint32_t generation; /* 0: no such gang; of a lone pod: its pod's */
 	uint32_t flags;      /* enum gang_flags */
-	uint32_t quorum; /* 1 or more */
+	uint32_t quorum;     /* 1 or more */
 	uint32_t counts[MEMBER_CLASSES];
-	uint32_t members;   /* on the list */
-	uint32_t kept;      /* of them: pod_keeps_room() */
-	pod_id first, last; /* its members */
+	uint32_t members;         /* on the list */
+	uint32_t kept;            /* of them: pod_keeps_room() */
+	pod_id first, last;       /* its members */
 	struct gang_parts *parts; /* of a group; NULL: none */
-	uint64_t created_ns; /* 0: the age of its oldest member */
+	uint64_t created_ns;      /* 0: the age of its oldest member */
 
 	/* Its place in the queues; see also gang_key(). */
 	uint64_t age_ns;
 	int32_t priority;    /* the highest of pending members */
 	uint32_t priority_n; /* so many pending members have it */
-	bool key_old; /* priority or age may be lower by now */
-	bool lifted; /* with GANG_AFTER_OTHERS: it waited so long that it counts as others do; core/cycle/hold.c */
-	bool had_turn; /* it held room until its time was over; core/cycle/hold.c */
-	uint8_t place; /* enum gang_place */
+	bool key_old;        /* priority or age may be lower by now */
+	bool lifted;         /* with GANG_AFTER_OTHERS: it waited so long that it counts as others do;
+	                        core/cycle/hold.c */
+	bool had_turn;       /* it held room until its time was over; core/cycle/hold.c */
+	uint8_t place;       /* enum gang_place */
 	uint32_t name_bytes;
-	const char *name; /* "namespace/name": in the arena, or the lone pod's */
+	const char *name;       /* "namespace/name": in the arena, or the lone pod's */
 	struct gang_key queued; /* as it was when it came into its queue */
-	uint64_t hopeless; /* versions of nodes and rules with which it could never fit as it is; core/cycle/hold.c */
+	uint64_t hopeless;      /* versions of nodes and rules with which it could never fit as it is;
+	                           core/cycle/hold.c */
 
 	uint32_t dialect;
-	uint32_t age_n; /* so many members are that old, with created_ns 0 */
+	uint32_t age_n;     /* so many members are that old, with created_ns 0 */
 	struct name stored; /* of a group */
 	uint64_t timeout_ns;
-	uint32_t terms; /* of struct event_gang */
+	uint32_t terms;     /* of struct event_gang */
 	kind_id ready_kind; /* of all members that are ready; KIND_NONE: ask each */
 
 	/* Waiting for room: as of room_version it has none, and has none as long as
@@ -68,8 +70,8 @@ struct gang {
 	uint64_t room_version;
 	uint32_t wait_kind; /* kind_id */
 	uint32_t wait_need;
-	uint32_t wait;    /* which of core/queue/waits.h */
-	uint32_t refresh; /* round of reasons it was last part of */
+	uint32_t wait;        /* which of core/queue/waits.h */
+	uint32_t refresh;     /* round of reasons it was last part of */
 	uint64_t searched_ns; /* when the planner last gave up on it */
 	uint64_t waits_ns;    /* for room, since then; 0: it doesn't */
 
@@ -78,7 +80,7 @@ struct gang {
 	uint8_t told_state;
 	uint8_t told_why;
 	uint32_t planned_terms; /* of the last plan that was reserved */
-	uint64_t told_hash; /* of the reason, 0: none */
+	uint64_t told_hash;     /* of the reason, 0: none */
 	uint64_t told_ns;
 };
 
@@ -120,7 +122,8 @@ static inline pod_id gang_lone_pod(const struct gangs *gs, uint32_t index)
 /* Of a gang or one of its roles: members that wait, for whatever reason. */
 static inline uint32_t counts_pending(const uint32_t counts[MEMBER_CLASSES])
 {
-	return counts[MEMBER_GATED] + counts[MEMBER_REFUSED] + counts[MEMBER_BACKOFF] + counts[MEMBER_READY];
+	return counts[MEMBER_GATED] + counts[MEMBER_REFUSED] + counts[MEMBER_BACKOFF] +
+	       counts[MEMBER_READY];
 }
 
 /* ... that have a node. */
@@ -174,17 +177,19 @@ static inline uint64_t counts_from(const uint32_t counts[MEMBER_CLASSES], enum m
 {
 	uint64_t sum = 0;
 
-	for (uint32_t class = MEMBER_CLASSES; class-- > least;)
+	for (uint32_t class = MEMBER_CLASSES; class -- > least;)
 		sum += counts[class];
 	return sum;
 }
 
 bool gang_roles_enough(const struct gang *g, enum member_class least);
 
-/* Are members of this class and those nearer to a node as many as have to start, of each role as well? */
+/* Are members of this class and those nearer to a node as many as have to start, of each role as
+ * well? */
 static inline bool gang_enough(const struct gang *g, enum member_class least)
 {
-	return counts_from(g->counts, least) >= g->quorum && (gang_roles_n(g) == 0 || gang_roles_enough(g, least));
+	return counts_from(g->counts, least) >= g->quorum &&
+	       (gang_roles_n(g) == 0 || gang_roles_enough(g, least));
 }
 
 /* How many members have to start together; 1 of a gang that is whole. */
@@ -215,15 +220,15 @@ static inline bool gang_is_behind(const struct gang *g)
 static inline struct gang_key gang_key(const struct gang *g)
 {
 	return (struct gang_key){ .age_ns = g->age_ns,
-		                  .priority = gang_priority(g),
-		                  .standing = gang_has_begun(g)   ? GANG_STANDS_FIRST :
-		                              gang_is_behind(g) ? GANG_STANDS_LAST :
-		                                                  GANG_STANDS_ORDINARY };
+		                      .priority = gang_priority(g),
+		                      .standing = gang_has_begun(g)   ? GANG_STANDS_FIRST
+		                                  : gang_is_behind(g) ? GANG_STANDS_LAST
+		                                                      : GANG_STANDS_ORDINARY };
 }
 
-/* Earlier in the queue: those that have begun, since what they have is of no use to anybody until the
- * rest has room as well; then priority, then age, then name.  Those that stand behind come after all
- * others; among them age goes before priority. */
+/* Earlier in the queue: those that have begun, since what they have is of no use to anybody until
+ * the rest has room as well; then priority, then age, then name.  Those that stand behind come
+ * after all others; among them age goes before priority. */
 bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b);
 
 /* The same, as they were when they came into their queue. */
@@ -234,7 +239,8 @@ static inline bool gang_key_is(const struct gang *g, const struct gang_key *key)
 {
 	const struct gang_key now = gang_key(g);
 
-	return now.age_ns == key->age_ns && now.priority == key->priority && now.standing == key->standing;
+	return now.age_ns == key->age_ns && now.priority == key->priority &&
+	       now.standing == key->standing;
 }
 
 /* Is it as it was when it came into its queue? */
@@ -255,8 +261,8 @@ static inline bool class_is_pending(uint8_t class)
 /* Counts of the role that has this number; NULL without a quorum for it. */
 uint32_t *gang_role_counts(const struct gang *g, uint32_t number);
 
-/* Count one member more or less of its class.  The key may rise with the first; it falls at the next
- * gang_rekey() only. */
+/* Count one member more or less of its class.  The key may rise with the first; it falls at the
+ * next gang_rekey() only. */
 static inline void gang_count(struct gang *g, const struct pod *p)
 {
 	uint32_t *of_role = g->parts ? gang_role_counts(g, p->role) : NULL;

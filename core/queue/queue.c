@@ -4,7 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links, enum gang_place place)
+void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links,
+                enum gang_place place)
 {
 	*q = (struct queue){ .gangs = gangs, .links = links, .place = place };
 	queue_clear(q);

@@ -19,14 +19,15 @@ struct queue_links {
 struct queue {
 	struct queue_links head;
 	struct queue_links *tails[QUEUE_LEVELS]; /* the last on each level, or the head */
-	struct queue_links *links; /* of each gang; shared */
+	struct queue_links *links;               /* of each gang; shared */
 	struct gangs *gangs;
 	uint32_t n;
 	uint32_t levels; /* none that is in it is taller */
 	enum gang_place place;
 };
 
-void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links, enum gang_place place);
+void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links,
+                enum gang_place place);
 void queue_clear(struct queue *q);
 void queue_insert(struct queue *q, uint32_t gang);
 void queue_remove(struct queue *q, uint32_t gang);

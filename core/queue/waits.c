@@ -9,7 +9,8 @@
 
 int waits_init(struct waits *ws, const struct limits *limits, bool ask)
 {
-	*ws = (struct waits){ .ask = ask, .limit = limits->pods < WAITS_MOST ? limits->pods : WAITS_MOST };
+	*ws = (struct waits){ .ask = ask,
+		                  .limit = limits->pods < WAITS_MOST ? limits->pods : WAITS_MOST };
 	ws->slots = calloc(ws->limit, sizeof(*ws->slots));
 	waits_clear(ws);
 	return ws->slots ? 0 : -ENOMEM;
@@ -80,7 +81,8 @@ void waits_enter(struct waits *ws, struct views *vs, struct gang *g)
 
 	g->wait = WAIT_ANY;
 	if (k) {
-		if (k->wait >= ws->used || ws->slots[k->wait].gangs == 0 || ws->slots[k->wait].kind != g->wait_kind)
+		if (k->wait >= ws->used || ws->slots[k->wait].gangs == 0 ||
+		    ws->slots[k->wait].kind != g->wait_kind)
 			k->wait = slot_take(ws, vs, g->wait_kind);
 		g->wait = k->wait;
 	}

@@ -27,15 +27,15 @@ struct wait {
 	/* The nodes as they were then; within one room version there is only less room. */
 	uint64_t log_n, room_version, order_version, rules_version;
 	uint64_t asked_log_n, asked_room_version; /* when the view was asked */
-	bool plain;     /* each node by itself */
-	uint32_t next;  /* free ones */
+	bool plain;                               /* each node by itself */
+	uint32_t next;                            /* free ones */
 };
 
 struct waits {
 	struct wait *slots;
 	uint32_t limit;
-	uint32_t used; /* slots below this were used */
-	uint32_t free; /* the first, WAIT_ANY: none below `used` */
+	uint32_t used;  /* slots below this were used */
+	uint32_t free;  /* the first, WAIT_ANY: none below `used` */
 	uint32_t kinds; /* in use */
 	uint32_t any;   /* gangs that wait for anything */
 	bool ask;       /* the views, always: for tests */

@@ -14,8 +14,8 @@
 
 #define STEP (UINT64_C(64) << 10) /* bytes that are made at once */
 
-/* Offsets of everything behind struct ledger, each on its own cache line; parts that are made as they are
- * needed stand behind all others, on their own pages. */
+/* Offsets of everything behind struct ledger, each on its own cache line; parts that are made as
+ * they are needed stand behind all others, on their own pages. */
 struct places {
 	uint64_t ring, nodes, names, parts[LEDGER_PARTS], bytes;
 };
@@ -31,10 +31,12 @@ static void lay_out(const struct limits *l, struct places *p)
 	p->nodes = next_place(p->ring, l->command_ring_bytes, CACHE_LINE);
 	p->names = next_place(p->nodes, (uint64_t)l->nodes * sizeof(struct node_row), CACHE_LINE);
 	p->parts[PART_GANGS] = next_place(p->names, (uint64_t)l->names * sizeof(struct name_row), PAGE);
-	p->parts[PART_ARENA] = next_place(p->parts[PART_GANGS], (uint64_t)l->gangs * sizeof(struct gang_row), PAGE);
+	p->parts[PART_ARENA] =
+		next_place(p->parts[PART_GANGS], (uint64_t)l->gangs * sizeof(struct gang_row), PAGE);
 	p->parts[PART_AMOUNTS] = next_place(p->parts[PART_ARENA], l->name_bytes, PAGE);
-	p->bytes = next_place(p->parts[PART_AMOUNTS],
-	                      (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts), PAGE);
+	p->bytes = next_place(
+		p->parts[PART_AMOUNTS],
+		(uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts), PAGE);
 }
 
 static const char *limits_fault(const struct limits *l)
@@ -51,7 +53,8 @@ static const char *limits_fault(const struct limits *l)
 		return "resources: 4 to 64";
 	if (l->names < l->resources || l->names > OBJECTS_MOST)
 		return "names: at least as many as resources, at most 4194304";
-	if (l->name_bytes < NAME_STEP || l->name_bytes > NAME_ARENA_MOST || l->name_bytes % NAME_STEP != 0)
+	if (l->name_bytes < NAME_STEP || l->name_bytes > NAME_ARENA_MOST ||
+	    l->name_bytes % NAME_STEP != 0)
 		return "name bytes: 16 to 4 GiB, a multiple of 16";
 	if (l->command_ring_bytes < RING_LEAST || l->command_ring_bytes > RING_MOST ||
 	    (l->command_ring_bytes & (l->command_ring_bytes - 1)) != 0)
@@ -87,22 +90,28 @@ uint64_t ledger_bytes_first(const struct limits *limits)
 	return p.parts[0];
 }
 
-void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits, core_make_fn make, void *context)
+void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits,
+                 core_make_fn make, void *context)
 {
 	unsigned char *base = (unsigned char *)ledger;
 	struct places p;
 
 	lay_out(limits, &p);
-	ledger->head = (struct segment_head){ .magic = LEDGER_MAGIC, .layout_hash = abi_layout_hash(), .bytes = p.bytes };
+	ledger->head = (struct segment_head){ .magic = LEDGER_MAGIC,
+		                                  .layout_hash = abi_layout_hash(),
+		                                  .bytes = p.bytes };
 	ledger->limits = *limits;
-	ledger->command_ring = (struct ring_place){ .offset = p.ring, .bytes = limits->command_ring_bytes };
+	ledger->command_ring =
+		(struct ring_place){ .offset = p.ring, .bytes = limits->command_ring_bytes };
 	ledger->nodes_offset = p.nodes;
 	ledger->names_offset = p.names;
 	ledger->gangs_offset = p.parts[PART_GANGS];
 	ledger->arena_offset = p.parts[PART_ARENA];
 	ledger->amounts_offset = p.parts[PART_AMOUNTS];
 
-	*v = (struct ledger_view){ .ledger = ledger, .limits = *limits, .make = make, .make_context = context };
+	*v = (struct ledger_view){
+		.ledger = ledger, .limits = *limits, .make = make, .make_context = context
+	};
 	v->nodes = (struct node_row *)(base + p.nodes);
 	v->names = (struct name_row *)(base + p.names);
 	v->gangs = (struct gang_row *)(base + p.parts[PART_GANGS]);
@@ -112,7 +121,8 @@ void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limi
 	for (uint32_t part = 0; part < LEDGER_PARTS; part++) {
 		const uint64_t end = part + 1 < LEDGER_PARTS ? p.parts[part + 1] : p.bytes;
 
-		v->parts[part] = (struct ledger_area){ .offset = p.parts[part], .bytes = end - p.parts[part] };
+		v->parts[part] =
+			(struct ledger_area){ .offset = p.parts[part], .bytes = end - p.parts[part] };
 		if (!make)
 			made_set(v, part, end - p.parts[part]);
 	}
@@ -137,7 +147,8 @@ int ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes)
 
 static void clear_nodes(struct ledger_view *v)
 {
-	const uint64_t blocks = v->parts[PART_AMOUNTS].made / (v->limits.nodes * sizeof(struct node_amounts));
+	const uint64_t blocks =
+		v->parts[PART_AMOUNTS].made / (v->limits.nodes * sizeof(struct node_amounts));
 
 	for (uint32_t node = 0; node < v->limits.nodes; node++) {
 		struct node_row *row = &v->nodes[node];
@@ -208,7 +219,8 @@ int name_add(struct ledger_view *v, const char *text, uint32_t bytes, struct nam
 	int rc;
 
 	/* Fresh room first: pieces are cut up only when there is none. */
-	if (v->arena_free[steps] == 0 && v->limits.name_bytes - v->arena_used >= (uint64_t)steps * NAME_STEP) {
+	if (v->arena_free[steps] == 0 &&
+	    v->limits.name_bytes - v->arena_used >= (uint64_t)steps * NAME_STEP) {
 		offset = v->arena_used;
 		rc = ledger_reach(v, PART_ARENA, offset + (uint64_t)steps * NAME_STEP);
 		if (rc < 0)

@@ -17,7 +17,7 @@ struct name {
 };
 
 #define NAME_ARENA_MOST (UINT64_C(1) << 32) /* bytes */
-#define NAME_STEP 16u /* names take whole steps of the arena */
+#define NAME_STEP 16u                       /* names take whole steps of the arena */
 #define NAME_CLASSES (NAME_BYTES_MAX / NAME_STEP + 2)
 
 /* Where a part lies, and what of it is there. */
@@ -37,7 +37,7 @@ struct ledger_view {
 	struct name_row *names;
 	char *arena;
 	unsigned char *commands;
-	uint64_t arena_used;             /* bytes handed out at least once */
+	uint64_t arena_used;               /* bytes handed out at least once */
 	uint64_t arena_free[NAME_CLASSES]; /* offset + 1 of the first free one of each size */
 };
 
@@ -47,10 +47,13 @@ uint64_t ledger_bytes(const struct limits *limits, const char **what);
 /* Of these, so many from the start on are to be there before ledger_open(). */
 uint64_t ledger_bytes_first(const struct limits *limits);
 
-/* Lay out zeroed memory and fill its head.  Parts are made as they are needed, if there is a `make`. */
-void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits, core_make_fn make, void *context);
+/* Lay out zeroed memory and fill its head.  Parts are made as they are needed, if there is a
+ * `make`. */
+void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits,
+                 core_make_fn make, void *context);
 
-/* The first bytes of the part are there from now on.  -ENOMEM, and nothing that can be seen has changed. */
+/* The first bytes of the part are there from now on.  -ENOMEM, and nothing that can be seen has
+ * changed. */
 int ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes);
 
 static inline int ledger_reach_gang(struct ledger_view *v, uint32_t gang)
@@ -60,11 +63,14 @@ static inline int ledger_reach_gang(struct ledger_view *v, uint32_t gang)
 
 static inline int ledger_reach_resources(struct ledger_view *v, uint32_t resources)
 {
-	return ledger_reach(v, PART_AMOUNTS, (uint64_t)AMOUNT_BLOCKS(resources) * v->limits.nodes * sizeof(struct node_amounts));
+	return ledger_reach(v, PART_AMOUNTS,
+	                    (uint64_t)AMOUNT_BLOCKS(resources) * v->limits.nodes *
+	                        sizeof(struct node_amounts));
 }
 
 /* Where the resource's amounts of a node stand, at [resource % AMOUNTS_BLOCK]. */
-static inline struct node_amounts *ledger_amounts(const struct ledger_view *v, node_id node, uint32_t resource)
+static inline struct node_amounts *ledger_amounts(const struct ledger_view *v, node_id node,
+                                                  uint32_t resource)
 {
 	return &v->amounts[(size_t)(resource / AMOUNTS_BLOCK) * v->limits.nodes + node];
 }
@@ -87,7 +93,8 @@ void row_end(_Atomic uint32_t *version);
 /* Relaxed: one writer, and observers want no order between counters. */
 static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
 {
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+	                      memory_order_relaxed);
 }
 
 static inline void stat_set(_Atomic uint64_t *gauge, uint64_t value)

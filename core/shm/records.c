@@ -8,7 +8,8 @@
 
 #define TERMS_MOST 4096u
 #define WEIGHT_MOST 100 /* as the API server allows */
-#define SELECTOR_WORDS_MOST (RECORD_BYTES_MAX / 2) /* of all selectors of a shape: several times a record's */
+#define SELECTOR_WORDS_MOST                                                                        \
+	(RECORD_BYTES_MAX / 2) /* of all selectors of a shape: several times a record's */
 
 /* What is left of a record's body. */
 struct body {
@@ -43,7 +44,8 @@ const char *record_check(const struct record *r)
 		return "flags of the record";
 	if (r->kind < EVENT_BEGIN || r->kind > EVENT_PLAN)
 		return "kind of the record";
-	if ((r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK || r->kind == EVENT_PLAN) &&
+	if ((r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK ||
+	     r->kind == EVENT_PLAN) &&
 	    r->bytes != sizeof(*r))
 		return "a body where none belongs";
 	return NULL;
@@ -139,8 +141,8 @@ const char *record_node(const struct record *r, const struct limits *l, struct n
 		n.attached = take(&b, n.body->attached_n, sizeof(*n.attached));
 		n.name = take(&b, n.body->name_bytes, 1);
 	}
-	if (!n.body || !n.amounts || !n.labels || !n.taints || !n.images || !n.limits || !n.attached || !n.name ||
-	    b.left != 0)
+	if (!n.body || !n.amounts || !n.labels || !n.taints || !n.images || !n.limits || !n.attached ||
+	    !n.name || b.left != 0)
 		return "length of a node record";
 	if (n.body->node >= l->nodes)
 		return "node id out of bounds";
@@ -184,13 +186,13 @@ static const char *clauses_fault(const struct shape_record *s)
 	for (uint32_t i = 0; i < s->body->clauses_n; i++) {
 		const struct requirement *q = &s->clauses[i];
 
-		if (q->op >= REQUIRE_OPS || q->term != 0 || !span_within((struct span){ q->values_first, q->values_n },
-		                                                         s->body->values_n))
+		if (q->op >= REQUIRE_OPS || q->term != 0 ||
+		    !span_within((struct span){ q->values_first, q->values_n }, s->body->values_n))
 			return "a clause";
 	}
 	for (uint32_t i = 0; i < s->body->preferences_n; i++)
-		if (!span_within(s->preferences[i].clauses, s->body->clauses_n) || s->preferences[i].weight < 0 ||
-		    s->preferences[i].weight > WEIGHT_MOST)
+		if (!span_within(s->preferences[i].clauses, s->body->clauses_n) ||
+		    s->preferences[i].weight < 0 || s->preferences[i].weight > WEIGHT_MOST)
 			return "a preference";
 	for (uint32_t i = 0; i < s->body->alternatives_n; i++)
 		if (!span_within(s->alternatives[i], s->body->clauses_n))
@@ -246,8 +248,10 @@ static const char *pod_rules_fault(const struct shape_record *s)
 
 		words += t->namespaces.n;
 		if (t->kind >= POD_TERM_KINDS || t->weight < 0 || t->weight > WEIGHT_MOST ||
-		    t->flags & ~(uint32_t)(TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN) ||
-		    !span_within(t->namespaces, e->values_n) || !selector_sound(s, t->namespace_clauses, &words) ||
+		    t->flags &
+		        ~(uint32_t)(TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN) ||
+		    !span_within(t->namespaces, e->values_n) ||
+		    !selector_sound(s, t->namespace_clauses, &words) ||
 		    !selector_sound(s, t->clauses, &words))
 			return "a pod term";
 	}
@@ -256,8 +260,8 @@ static const char *pod_rules_fault(const struct shape_record *s)
 
 		if (t->flags & ~(uint32_t)(SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS |
 		                           SPREAD_MATCHES_NOTHING | SPREAD_DEFAULT | SPREAD_BY_NODE) ||
-		    t->max_skew == 0 || t->max_skew > INT32_MAX || t->min_domains == 0 || t->min_domains > INT32_MAX ||
-		    !selector_sound(s, t->clauses, &words))
+		    t->max_skew == 0 || t->max_skew > INT32_MAX || t->min_domains == 0 ||
+		    t->min_domains > INT32_MAX || !selector_sound(s, t->clauses, &words))
 			return "a spread constraint";
 	}
 	if ((e->spreads_n > 0 || e->policies_n > 0) && e->namespace == ID_NONE)
@@ -301,9 +305,10 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 		s.policies = take(&b, s.body->policies_n, sizeof(*s.policies));
 		s.shares = take(&b, s.body->shares_n, sizeof(*s.shares));
 	}
-	if (!s.body || !s.amounts || !s.requirements || !s.values || !s.tolerations || !s.clauses || !s.preferences ||
-	    !s.alternatives || !s.volume_rules || !s.pod_terms || !s.spreads || !s.ports || !s.images || !s.attachments ||
-	    !s.exclusives || !s.policies || !s.shares || b.left != 0)
+	if (!s.body || !s.amounts || !s.requirements || !s.values || !s.tolerations || !s.clauses ||
+	    !s.preferences || !s.alternatives || !s.volume_rules || !s.pod_terms || !s.spreads ||
+	    !s.ports || !s.images || !s.attachments || !s.exclusives || !s.policies || !s.shares ||
+	    b.left != 0)
 		return "length of a shape record";
 	if (s.body->shape >= l->shapes)
 		return "shape id out of bounds";
@@ -313,7 +318,8 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 		return "terms of a shape";
 	if (s.body->scored_cpu_milli < 0 || s.body->scored_memory_bytes < 0 ||
 	    (s.body->placed_cpu_milli < 0 && s.body->scored_cpu_milli + s.body->placed_cpu_milli < 0) ||
-	    (s.body->placed_memory_bytes < 0 && s.body->scored_memory_bytes + s.body->placed_memory_bytes < 0))
+	    (s.body->placed_memory_bytes < 0 &&
+	     s.body->scored_memory_bytes + s.body->placed_memory_bytes < 0))
 		return "scored amounts of a shape";
 	*out = s;
 	fault = amounts_fault(s.amounts, s.body->amounts_n, l->resources);
@@ -358,7 +364,8 @@ const char *record_gang(const struct record *r, const struct limits *l, struct g
 		return "gang id out of bounds";
 	if (g.body->generation == 0)
 		return "generation of a gang";
-	if (g.body->flags & ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS))
+	if (g.body->flags &
+	    ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS))
 		return "flags of a gang";
 	*out = g;
 	fault = amounts_fault(g.amounts, g.body->amounts_n, l->resources);
@@ -405,7 +412,8 @@ const char *record_pod(const struct record *r, const struct limits *l, struct po
 		return "pod id out of bounds";
 	if (p.body->generation == 0)
 		return "generation of a pod";
-	if (p.body->flags & ~(uint32_t)(POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING))
+	if (p.body->flags &
+	    ~(uint32_t)(POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING))
 		return "flags of a pod";
 	if (p.body->gang != ID_NONE && p.body->gang >= l->gangs)
 		return "gang of a pod out of bounds";

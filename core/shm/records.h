@@ -81,6 +81,7 @@ const char *record_namespace(const struct record *r, struct namespace_record *ou
 const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out);
 const char *record_claim(const struct record *r, const struct limits *l, struct claim_record *out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
-const char *record_result(const struct record *r, const struct limits *l, const struct result **out);
+const char *record_result(const struct record *r, const struct limits *l,
+                          const struct result **out);
 
 #endif

@@ -52,12 +52,15 @@ static void kind_gone(void *context, kind_id kind)
 static int core_init(struct core *c, const struct limits *l, struct ledger *ledger)
 {
 	ledger_open(&c->ledger, ledger, l, c->config.make, c->config.context);
-	if (nodes_init(&c->nodes, l, &c->ledger) < 0 || shapes_init(&c->shapes, l) < 0 || pods_init(&c->pods, l) < 0)
+	if (nodes_init(&c->nodes, l, &c->ledger) < 0 || shapes_init(&c->shapes, l) < 0 ||
+	    pods_init(&c->pods, l) < 0)
 		return -ENOMEM;
 	if (census_init(&c->census, l, &c->nodes, &c->shapes, &c->pods) < 0)
 		return -ENOMEM;
-	c->census.hooks = (struct census_hooks){ .context = c, .moved = pod_moved, .kind_gone = kind_gone };
-	if (views_init(&c->views, l, &c->census, c->config.score) < 0 || waits_init(&c->waits, l, c->config.ask_all) < 0)
+	c->census.hooks =
+		(struct census_hooks){ .context = c, .moved = pod_moved, .kind_gone = kind_gone };
+	if (views_init(&c->views, l, &c->census, c->config.score) < 0 ||
+	    waits_init(&c->waits, l, c->config.ask_all) < 0)
 		return -ENOMEM;
 	if (gangs_init(&c->gangs, l, &c->pods) < 0 || plan_init(&c->plan, l) < 0)
 		return -ENOMEM;
@@ -178,7 +181,8 @@ static int on_name(struct core *c, const struct record *r)
 		return refuse(c, fault);
 	row = &c->ledger.names[record.body->id];
 	old = (struct name){ .offset = row->offset, .bytes = row->bytes };
-	if (old.bytes == record.body->bytes && memcmp(name_text(&c->ledger, old), record.text, old.bytes) == 0)
+	if (old.bytes == record.body->bytes &&
+	    memcmp(name_text(&c->ledger, old), record.text, old.bytes) == 0)
 		return 0;
 	if (record.body->kind == NAME_RESOURCE) {
 		rc = nodes_reach(&c->nodes, record.body->id + 1);
@@ -188,7 +192,8 @@ static int on_name(struct core *c, const struct record *r)
 	rc = name_add(&c->ledger, record.text, record.body->bytes, &name);
 	if (rc < 0)
 		return rc;
-	*row = (struct name_row){ .offset = name.offset, .bytes = name.bytes, .kind = record.body->kind };
+	*row =
+		(struct name_row){ .offset = name.offset, .bytes = name.bytes, .kind = record.body->kind };
 	c->names_n += old.bytes == 0;
 	name_drop(&c->ledger, &old);
 	return 0;
@@ -198,7 +203,8 @@ static int on_name(struct core *c, const struct record *r)
 static bool resources_known(const struct core *c, const struct amount *amounts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (amounts[i].resource >= RESOURCE_EXTENDED && c->ledger.names[amounts[i].resource].bytes == 0)
+		if (amounts[i].resource >= RESOURCE_EXTENDED &&
+		    c->ledger.names[amounts[i].resource].bytes == 0)
 			return false;
 	return true;
 }
@@ -478,10 +484,12 @@ static void gauges_set(struct core *c)
 
 	stat_set(&g->nodes, c->nodes.present);
 	stat_set(&g->pods, c->pods.count);
-	stat_set(&g->pods_pending, (uint64_t)classes[MEMBER_GATED] + classes[MEMBER_REFUSED] + classes[MEMBER_BACKOFF] +
-	                                   classes[MEMBER_READY]);
+	stat_set(&g->pods_pending, (uint64_t)classes[MEMBER_GATED] + classes[MEMBER_REFUSED] +
+	                               classes[MEMBER_BACKOFF] + classes[MEMBER_READY]);
 	stat_set(&g->pods_bound, c->pods.bound);
-	stat_set(&g->pods_binding, classes[MEMBER_BINDING] > c->claims.kept.n ? classes[MEMBER_BINDING] - c->claims.kept.n : 0);
+	stat_set(&g->pods_binding, classes[MEMBER_BINDING] > c->claims.kept.n
+	                               ? classes[MEMBER_BINDING] - c->claims.kept.n
+	                               : 0);
 	stat_set(&g->pods_claimed, c->claims.kept.n);
 	stat_set(&g->gangs, c->gangs.count);
 	stat_set(&g->gangs_waiting, c->gangs.states[GANG_WAITING]);

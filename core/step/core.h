@@ -28,14 +28,16 @@ struct judgement; /* core/filter/judge.h */
 
 /* Append one command: body is `bytes` long, a multiple of 8.  False when there
  * is no room; the core then keeps what it has to say and offers it again. */
-typedef bool (*core_emit_fn)(void *context, enum record_kind kind, const void *body, uint32_t bytes);
+typedef bool (*core_emit_fn)(void *context, enum record_kind kind, const void *body,
+                             uint32_t bytes);
 
-/* Have these bytes of the ledger there, zeroed if they were not; they are asked for once.  0 or a negative errno. */
+/* Have these bytes of the ledger there, zeroed if they were not; they are asked for once.  0 or a
+ * negative errno. */
 typedef int (*core_make_fn)(void *context, uint64_t offset, uint64_t bytes);
 
 enum score_policy {
-	SCORE_KUBE, /* the sum of kube-scheduler's default profile */
-	SCORE_PACK, /* MostAllocated of cpu and memory */
+	SCORE_KUBE,    /* the sum of kube-scheduler's default profile */
+	SCORE_PACK,    /* MostAllocated of cpu and memory */
 	SCORE_BESTFIT, /* least room left over; core/filter/score.h */
 };
 
@@ -46,7 +48,8 @@ struct core_config {
 	/* Offline: a round is one gang, and one that found no room is not looked at again only
 	 * because others were placed. */
 	bool once;
-	/* For tests: every waiting gang is asked after each change, whatever core/queue/waits.h knows. */
+	/* For tests: every waiting gang is asked after each change, whatever core/queue/waits.h knows.
+	 */
 	bool ask_all;
 	core_emit_fn emit;
 	core_make_fn make; /* NULL: all of the ledger is there */
@@ -76,8 +79,8 @@ void core_free(struct core *core);
  * caller, aligned to 8, and not kept. */
 int core_step(struct core *core, const struct record *record);
 
-/* The same in two parts, for many records in a row: what they change is in the rows of nodes and in the gauges
- * only when it is shown. */
+/* The same in two parts, for many records in a row: what they change is in the rows of nodes and in
+ * the gauges only when it is shown. */
 int core_apply(struct core *core, const struct record *record);
 void core_show(struct core *core);
 

@@ -11,14 +11,15 @@ struct checking {
 	const struct core *c;
 	char *why;
 	size_t why_bytes;
-	wide *sums;   /* [node * resources + resource] */
-	wide *scored; /* [node * SCORED_N + ...] */
+	wide *sums;       /* [node * resources + resource] */
+	wide *scored;     /* [node * SCORED_N + ...] */
 	uint32_t *pods;   /* by node */
 	uint32_t *named;  /* by node */
 	uint32_t *shapes; /* by shape */
 };
 
-static bool wrong(struct checking *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool wrong(struct checking *k, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static bool wrong(struct checking *k, const char *format, ...)
 {
@@ -44,7 +45,8 @@ static void pod_sum(struct checking *k, const struct pod *p)
 		return;
 	k->pods[p->node]++;
 	for (uint32_t i = 0; i < s->requests_n; i++)
-		k->sums[(size_t)p->node * c->nodes.resources + s->requests[i].resource] += s->requests[i].value;
+		k->sums[(size_t)p->node * c->nodes.resources + s->requests[i].resource] +=
+			s->requests[i].value;
 	k->scored[(size_t)p->node * SCORED_N + SCORED_CPU] += shape_placed_cpu(s);
 	k->scored[(size_t)p->node * SCORED_N + SCORED_MEMORY] += shape_placed_memory(s);
 }
@@ -63,7 +65,8 @@ static bool pod_valid(struct checking *k, pod_id id)
 		return wrong(k, "pod %u is pending and has a node", id);
 	if (p->class != pod_class(p))
 		return wrong(k, "pod %u is counted as %u, is %u", id, p->class, pod_class(p));
-	if ((p->list == LIST_SEND || p->list == LIST_CLAIM) != (p->state == POD_RESERVED && p->list != LIST_NONE))
+	if ((p->list == LIST_SEND || p->list == LIST_CLAIM) !=
+	    (p->state == POD_RESERVED && p->list != LIST_NONE))
 		return wrong(k, "pod %u is on list %u in state %u", id, p->list, p->state);
 	if (p->list == LIST_SEND && p->node == ID_NONE)
 		return wrong(k, "pod %u is to be sent nowhere", id);
@@ -93,7 +96,8 @@ static bool pods_valid(struct checking *k)
 		bound += p->state == POD_BOUND;
 		classes[p->class]++;
 	}
-	if (count != c->pods.count || bound != c->pods.bound || memcmp(classes, c->pods.classes, sizeof(classes)) != 0)
+	if (count != c->pods.count || bound != c->pods.bound ||
+	    memcmp(classes, c->pods.classes, sizeof(classes)) != 0)
 		return wrong(k, "pods are miscounted");
 	return true;
 }
@@ -113,10 +117,12 @@ static bool node_valid(struct checking *k, node_id id, wide free[RESOURCES_MAX])
 
 		if (nodes_sum(ns, id, r) != k->sums[at])
 			return wrong(k, "node %u resource %u: sum %lld kept, %lld is right", id, r,
-			             (long long)wide_cut(nodes_sum(ns, id, r)), (long long)wide_cut(k->sums[at]));
+			             (long long)wide_cut(nodes_sum(ns, id, r)),
+			             (long long)wide_cut(k->sums[at]));
 		if (nodes_room(ns, id, r) != room)
 			return wrong(k, "node %u resource %u: room", id, r);
-		if (r < ns->columns && ledger_amounts(ns->ledger, id, r)->used[r % AMOUNTS_BLOCK] != wide_cut(k->sums[at]))
+		if (r < ns->columns &&
+		    ledger_amounts(ns->ledger, id, r)->used[r % AMOUNTS_BLOCK] != wide_cut(k->sums[at]))
 			return wrong(k, "node %u resource %u: the ledger's row", id, r);
 		if (node_present(n) && room > 0)
 			free[r] += room;
@@ -185,10 +191,11 @@ static bool views_valid(struct checking *k)
 
 		if (v->kind == KIND_NONE)
 			continue;
-		if (vs->of_kind[v->hold > 0][v->kind] != i || c->census.kinds.slots[v->kind].shape == ID_NONE)
+		if (vs->of_kind[v->hold > 0][v->kind] != i ||
+		    c->census.kinds.slots[v->kind].shape == ID_NONE)
 			return wrong(k, "view %u: its kind", i);
-		if (c->nodes.order_old || v->order_version != c->nodes.order_version || v->position != c->nodes.log_n ||
-		    v->rules_version != c->census.rules_version)
+		if (c->nodes.order_old || v->order_version != c->nodes.order_version ||
+		    v->position != c->nodes.log_n || v->rules_version != c->census.rules_version)
 			continue;
 		if (v->stale || v->masked || (v->hold > 0 && v->hold != vs->hold.version))
 			continue;
@@ -210,12 +217,15 @@ static bool roles_valid(struct checking *k, uint32_t index, bool *enough)
 	for (uint32_t i = 0; i < gang_roles_n(g); i++) {
 		uint32_t counts[MEMBER_CLASSES] = { 0 };
 
-		for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = c->pods.slots[id].next)
+		for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE;
+		     id = c->pods.slots[id].next)
 			if (c->pods.slots[id].role == g->parts->roles[i].role)
 				counts[c->pods.slots[id].class]++;
 		if (memcmp(counts, g->parts->counts[i], sizeof(counts)) != 0)
-			return wrong(k, "gang %u: members of role %u are miscounted", index, g->parts->roles[i].role);
-		*enough = *enough && counts_have(counts) + counts[MEMBER_READY] >= g->parts->roles[i].quorum;
+			return wrong(k, "gang %u: members of role %u are miscounted", index,
+			             g->parts->roles[i].role);
+		*enough =
+			*enough && counts_have(counts) + counts[MEMBER_READY] >= g->parts->roles[i].quorum;
 	}
 	return true;
 }
@@ -228,13 +238,15 @@ static bool gang_valid(struct checking *k, uint32_t index)
 	pod_id before = ID_NONE;
 	bool enough;
 
-	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE; id = c->pods.slots[id].next) {
+	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE;
+	     id = c->pods.slots[id].next) {
 		const struct pod *p = &c->pods.slots[id];
 
 		if (p->gang != index || p->previous != before || members++ > c->pods.count)
 			return wrong(k, "gang %u: its list of members", index);
 		if (p->class == MEMBER_READY && g->ready_kind != KIND_NONE && p->kind != g->ready_kind)
-			return wrong(k, "gang %u: pod %u is of another kind than those that are ready", index, id);
+			return wrong(k, "gang %u: pod %u is of another kind than those that are ready", index,
+			             id);
 		counts[p->class]++;
 		age_n += p->created_ns == g->age_ns;
 		kept += pod_keeps_room(p);
@@ -243,7 +255,8 @@ static bool gang_valid(struct checking *k, uint32_t index)
 	if (members != g->members || kept != g->kept || memcmp(counts, g->counts, sizeof(counts)) != 0)
 		return wrong(k, "gang %u: members are miscounted", index);
 	if (g->created_ns == 0 && !g->key_old && members > 0 && (age_n == 0 || age_n != g->age_n))
-		return wrong(k, "gang %u: it is as old as %u of its members, not %u", index, age_n, g->age_n);
+		return wrong(k, "gang %u: it is as old as %u of its members, not %u", index, age_n,
+		             g->age_n);
 	if (!roles_valid(k, index, &enough))
 		return false;
 	if (g->place == PLACE_NONE && g->counts[MEMBER_READY] > 0 && enough &&
@@ -281,7 +294,8 @@ static bool queue_valid(struct checking *k, const struct queue *q)
 	for (uint32_t i = queue_first(q); i != ID_NONE; i = queue_next(q, i)) {
 		if (n++ >= q->n || q->gangs->slots[i].place != q->place)
 			return wrong(k, "queue %d: gang %u", (int)q->place, i);
-		if (!gang_queued_right(&q->gangs->slots[i]) || (before != ID_NONE && !gang_before(q->gangs, before, i)))
+		if (!gang_queued_right(&q->gangs->slots[i]) ||
+		    (before != ID_NONE && !gang_before(q->gangs, before, i)))
 			return wrong(k, "queue %d: gang %u is out of order", (int)q->place, i);
 		before = i;
 	}
@@ -301,14 +315,16 @@ static bool waits_valid(struct checking *k)
 
 		any += w == NULL;
 		in_waits += w != NULL;
-		if (w && (g->wait >= ws->used || w->gangs == 0 || w->kind != g->wait_kind || w->least > g->wait_need))
+		if (w && (g->wait >= ws->used || w->gangs == 0 || w->kind != g->wait_kind ||
+		          w->least > g->wait_need))
 			return wrong(k, "gang %u: what it waits for", i);
 	}
 	for (uint32_t i = 0; i < ws->used; i++) {
 		kinds += ws->slots[i].gangs > 0;
 		in_waits -= ws->slots[i].gangs;
 	}
-	return (any == ws->any && in_waits == 0 && kinds == ws->kinds) || wrong(k, "waits are miscounted");
+	return (any == ws->any && in_waits == 0 && kinds == ws->kinds) ||
+	       wrong(k, "waits are miscounted");
 }
 
 static bool row_valid(struct checking *k, const struct pod_queue *q)
@@ -353,8 +369,10 @@ bool core_valid(const struct core *core, char *why, size_t why_bytes)
 		wrong(&k, "no memory to check with");
 	else
 		valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && census_right(&k) &&
-		        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->changed) && queue_valid(&k, &core->waiting) &&
-		        waits_valid(&k) && row_valid(&k, &core->sends) && row_valid(&k, &core->backoff) && row_valid(&k, &core->claims.kept) && cursor_valid(&k);
+		        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->changed) &&
+		        queue_valid(&k, &core->waiting) && waits_valid(&k) && row_valid(&k, &core->sends) &&
+		        row_valid(&k, &core->backoff) && row_valid(&k, &core->claims.kept) &&
+		        cursor_valid(&k);
 	free(k.sums);
 	free(k.scored);
 	free(k.pods);

@@ -35,10 +35,12 @@ struct kind {
 /* All that placement asks of an empty node, but for its name.  NULL: it can't be parsed. */
 static char *traits_of(const struct object *node)
 {
-	static const char *const spec_parts[] = {"taints", "unschedulable"};
-	cJSON *o = cJSON_ParseWithLength(node->json.at, node->json.bytes), *traits = cJSON_CreateObject();
+	static const char *const spec_parts[] = { "taints", "unschedulable" };
+	cJSON *o = cJSON_ParseWithLength(node->json.at, node->json.bytes),
+		  *traits = cJSON_CreateObject();
 	cJSON *part, *status;
-	cJSON *labels = cJSON_DetachItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "metadata"), "labels");
+	cJSON *labels = cJSON_DetachItemFromObjectCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(o, "metadata"), "labels");
 	char *text;
 
 	if (o == NULL) {
@@ -55,7 +57,8 @@ static char *traits_of(const struct object *node)
 	if (part != NULL)
 		cJSON_AddItemToObject(traits, "allocatable", part);
 	for (size_t i = 0; i < 2; i++) {
-		part = cJSON_DetachItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "spec"), spec_parts[i]);
+		part = cJSON_DetachItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "spec"),
+		                                               spec_parts[i]);
 		if (part != NULL)
 			cJSON_AddItemToObject(traits, spec_parts[i], part);
 	}
@@ -96,7 +99,7 @@ static struct kind *kinds_find(const struct files *files, size_t *n)
 			k++;
 		if (k == *n) {
 			kinds = ctl_grow(kinds, k + 1, sizeof(*kinds));
-			kinds[(*n)++] = (struct kind){.like = &objects[i], .traits = traits};
+			kinds[(*n)++] = (struct kind){ .like = &objects[i], .traits = traits };
 			traits = NULL;
 		}
 		kinds[k].nodes++;
@@ -109,14 +112,14 @@ static struct kind *kinds_find(const struct files *files, size_t *n)
 
 static bool starts_with(const struct explanation *x, const struct object *like, uint32_t nodes)
 {
-	struct change change = {.like = like, .nodes = nodes};
+	struct change change = { .like = like, .nodes = nodes };
 
 	progress("trying more nodes");
 	return trial_starts(x->config, &change, x->gang);
 }
 
-/* How many more of the kind let it start, 0: no number does.  As a rule one less does not; half as many
- * never do. */
+/* How many more of the kind let it start, 0: no number does.  As a rule one less does not; half as
+ * many never do. */
 static uint32_t nodes_needed(const struct explanation *x, const struct object *like)
 {
 	uint32_t low = 0, high = x->result->members > 0 ? x->result->members : 1;
@@ -155,7 +158,7 @@ static void help_by_nodes(struct explanation *x)
 		uint32_t nodes = nodes_needed(x, kinds[i].like);
 
 		if (nodes > 0)
-			x->helps[x->helps_n++] = (struct help_nodes){kinds[i].like, nodes, kinds[i].nodes};
+			x->helps[x->helps_n++] = (struct help_nodes){ kinds[i].like, nodes, kinds[i].nodes };
 	}
 	for (size_t i = 0; i < n; i++)
 		free(kinds[i].traits);
@@ -166,7 +169,7 @@ static void help_by_nodes(struct explanation *x)
 
 static void help_by_turn(struct explanation *x)
 {
-	struct change change = {.favoured = x->gang, .priority = FIRST_PRIORITY};
+	struct change change = { .favoured = x->gang, .priority = FIRST_PRIORITY };
 	const struct gang_result *g;
 	char error[512];
 
@@ -204,11 +207,12 @@ static void help_by_time(struct explanation *x)
 	}
 	qsort(ends, ends_n, sizeof(*ends), ascending);
 	progress("trying it when others have ended");
-	if (ends_n > 0 && trial_starts(x->config, &(struct change){.ended_s = ends[ends_n - 1]}, x->gang)) {
+	if (ends_n > 0 &&
+	    trial_starts(x->config, &(struct change){ .ended_s = ends[ends_n - 1] }, x->gang)) {
 		for (low = 0, high = ends_n - 1; low < high;) {
 			size_t middle = low + (high - low) / 2;
 
-			if (trial_starts(x->config, &(struct change){.ended_s = ends[middle]}, x->gang))
+			if (trial_starts(x->config, &(struct change){ .ended_s = ends[middle] }, x->gang))
 				high = middle;
 			else
 				low = middle + 1;

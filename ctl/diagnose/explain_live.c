@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a live scheduler knows of its gangs and has promised to others, from its ledger alone: rows are copied
- * out under their sequence counters, so muster-core neither waits nor knows of it. */
+/* What a live scheduler knows of its gangs and has promised to others, from its ledger alone: rows
+ * are copied out under their sequence counters, so muster-core neither waits nor knows of it. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/live/live.h"
 #include "ctl/live/rows.h"
@@ -59,7 +59,7 @@ struct explain_live *explain_live_take(const struct live *l, struct explanation 
 	promises_take(l, picture);
 	x->gangs = picture->gangs;
 	x->gangs_n = picture->rows.n;
-	x->names = (struct reason_names){.resource = live_name, .taint = live_name, .context = l};
+	x->names = (struct reason_names){ .resource = live_name, .taint = live_name, .context = l };
 	x->promises = &picture->promises;
 	for (size_t i = 0; i < picture->rows.n; i++) {
 		if (strcmp(picture->gangs[i].gang, x->gang) != 0)

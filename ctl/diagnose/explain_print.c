@@ -27,14 +27,18 @@ static const char *time_text(int64_t seconds, char out[32])
 
 bool explain_is_queued(const struct gang_result *g)
 {
-	/* Offline some of the pending ones may have been placed by now, whatever the others wait for. */
+	/* Offline some of the pending ones may have been placed by now, whatever the others wait for.
+	 */
 	return g->pending > 0 && g->state != GANG_INCOMPLETE &&
-	       (g->why.why == WHY_NONE || why_is_room(g->why.why) || g->members - g->placed < g->pending);
+	       (g->why.why == WHY_NONE || why_is_room(g->why.why) ||
+	        g->members - g->placed < g->pending);
 }
 
 static struct gang_key key_of(const struct gang_result *g)
 {
-	return (struct gang_key){.standing = g->standing, .priority = g->priority, .age_ns = g->created_ns};
+	return (struct gang_key){ .standing = g->standing,
+		                      .priority = g->priority,
+		                      .age_ns = g->created_ns };
 }
 
 static bool stands_before(const struct gang_result *a, const struct gang_result *it)
@@ -59,7 +63,10 @@ static size_t pods_before(const struct explanation *x)
 	for (size_t i = 0; i < now->placements_n; i++) {
 		const struct placement *p = &now->placements[i];
 		const struct gang_result alone = {
-			.gang = p->pod, .standing = GANG_STANDS_ORDINARY, .priority = p->priority, .created_ns = p->created_ns,
+			.gang = p->pod,
+			.standing = GANG_STANDS_ORDINARY,
+			.priority = p->priority,
+			.created_ns = p->created_ns,
 		};
 
 		n += p->gang == NULL && p->queued && stands_before(&alone, x->result);
@@ -82,7 +89,8 @@ static size_t pods_giving_way(const struct explanation *x)
 
 	/* Both are sorted by pod, and have the same pods. */
 	for (size_t i = 0; i < now->placements_n && i < then->placements_n; i++)
-		n += now->placements[i].gang == NULL && now->placements[i].node != NULL && then->placements[i].node == NULL;
+		n += now->placements[i].gang == NULL && now->placements[i].node != NULL &&
+		     then->placements[i].node == NULL;
 	return n;
 }
 
@@ -95,8 +103,8 @@ struct others {
 static struct others others_of(const struct explanation *x, bool tried)
 {
 	if (tried)
-		return (struct others){x->now.answers->gangs, x->now.answers->gangs_n};
-	return (struct others){x->gangs, x->gangs_n};
+		return (struct others){ x->now.answers->gangs, x->now.answers->gangs_n };
+	return (struct others){ x->gangs, x->gangs_n };
 }
 
 /* ---- JSON --------------------------------------------------------------------------- */
@@ -226,7 +234,8 @@ static void print_others(const struct explanation *x, bool first)
 		if (!(first ? gives_way(x, g) : is_before(x, g)))
 			continue;
 		if (n++ < OTHERS_SHOWN)
-			ctl_say("%s%s (%s)", n > 1 ? ", " : "", g->gang, g->state == GANG_PLACED ? "placed" : "waits");
+			ctl_say("%s%s (%s)", n > 1 ? ", " : "", g->gang,
+			        g->state == GANG_PLACED ? "placed" : "waits");
 	}
 	if (n > OTHERS_SHOWN)
 		printf(" and %zu more", n - OTHERS_SHOWN);
@@ -256,8 +265,8 @@ static void print_help_found(const struct explanation *x)
 
 	puts("\nAny of these would let it start:");
 	for (size_t i = 0; i < x->helps_n; i++)
-		ctl_say("  - %" PRIu32 " more node%s like %s\n", x->helps[i].nodes, x->helps[i].nodes > 1 ? "s" : "",
-		        x->helps[i].like->name);
+		ctl_say("  - %" PRIu32 " more node%s like %s\n", x->helps[i].nodes,
+		        x->helps[i].nodes > 1 ? "s" : "", x->helps[i].like->name);
 	if (x->starts_first) {
 		fputs("  - a priority above all others; these would wait instead: ", stdout);
 		print_others(x, true);
@@ -266,9 +275,10 @@ static void print_help_found(const struct explanation *x)
 		putchar('\n');
 	}
 	if (x->starts_by_s > 0)
-		printf("  - waiting: by %s %" PRIu32 " %s that run%s now %s\n", time_text(x->starts_by_s, text), x->ended,
-		       pods(x->ended), x->ended == 1 ? "s" : "",
-		       x->starts_by_s > (int64_t)time(NULL) ? "will have ended" : "should have ended: overdue");
+		printf("  - waiting: by %s %" PRIu32 " %s that run%s now %s\n",
+		       time_text(x->starts_by_s, text), x->ended, pods(x->ended), x->ended == 1 ? "s" : "",
+		       x->starts_by_s > (int64_t)time(NULL) ? "will have ended"
+		                                            : "should have ended: overdue");
 }
 
 static void print_promises(const struct promises *p)
@@ -277,12 +287,15 @@ static void print_promises(const struct promises *p)
 
 	fputs("Promised by now: ", stdout);
 	if (p->pods_binding > 0) {
-		printf("%" PRIu64 " %s on %s to %s", p->pods_binding, p->pods_binding == 1 ? "pod is" : "pods are",
-		       p->pods_binding == 1 ? "its way" : "their way", p->pods_binding == 1 ? "its node" : "their nodes");
+		printf("%" PRIu64 " %s on %s to %s", p->pods_binding,
+		       p->pods_binding == 1 ? "pod is" : "pods are",
+		       p->pods_binding == 1 ? "its way" : "their way",
+		       p->pods_binding == 1 ? "its node" : "their nodes");
 		between = ", ";
 	}
 	if (p->pods_claimed > 0) {
-		printf("%sroom is kept for %" PRIu64 " %s of other schedulers", between, p->pods_claimed, pods(p->pods_claimed));
+		printf("%sroom is kept for %" PRIu64 " %s of other schedulers", between, p->pods_claimed,
+		       pods(p->pods_claimed));
 		between = ", ";
 	}
 	if (p->held != NULL)
@@ -295,13 +308,15 @@ static void print_promises(const struct promises *p)
 static void print_help(const struct explanation *x)
 {
 	if (x->starts_now)
-		puts("\nThe API server's objects, placed anew without these promises, have room for it: a promise keeps it out, or\n"
-		     "what it waits for has just come.");
+		puts(
+			"\nThe API server's objects, placed anew without these promises, have room for it: a promise keeps it out, or\n"
+			"what it waits for has just come.");
 	else if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
 		print_help_found(x);
 	else if (x->helps_tried)
-		printf("\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
-		       x->kinds_cut ? " (of which the most frequent were tried)" : "");
+		printf(
+			"\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
+			x->kinds_cut ? " (of which the most frequent were tried)" : "");
 	else if (x->promises != NULL)
 		puts("\nWhat would let it start is tried with --try, which lists the cluster.");
 }
@@ -310,8 +325,8 @@ static void print_text(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
 
-	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n", g->gang, g->dialect,
-	        gang_state_text(g->state), g->placed, g->members, g->quorum);
+	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n",
+	        g->gang, g->dialect, gang_state_text(g->state), g->placed, g->members, g->quorum);
 	if (g->reason == NULL)
 		return;
 	ctl_say("\n%s\n", g->reason);

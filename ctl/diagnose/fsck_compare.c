@@ -23,7 +23,7 @@ void ledger_look_free(struct ledger_look *look)
 {
 	free(look->nodes.at);
 	free(look->gangs.at);
-	*look = (struct ledger_look){0};
+	*look = (struct ledger_look){ 0 };
 }
 
 /* ---- comparing --------------------------------------------------------------------- */
@@ -33,8 +33,8 @@ struct value {
 	int64_t before, after, anew;
 };
 
-static void compare(struct findings *f, enum finding_kind kind, const char *name, const char *what, const char *of,
-                    uint32_t resource, struct value v)
+static void compare(struct findings *f, enum finding_kind kind, const char *name, const char *what,
+                    const char *of, uint32_t resource, struct value v)
 {
 	struct finding *x;
 
@@ -46,7 +46,7 @@ static void compare(struct findings *f, enum finding_kind kind, const char *name
 		return;
 	f->at = ctl_grow(f->at, f->n + 1, sizeof(*f->at));
 	x = &f->at[f->n++];
-	*x = (struct finding){.kind = kind, .resource = resource, .live = v.after, .anew = v.anew};
+	*x = (struct finding){ .kind = kind, .resource = resource, .live = v.after, .anew = v.anew };
 	snprintf(x->name, sizeof(x->name), "%s", name);
 	snprintf(x->field, sizeof(x->field), "%s%s%.400s", what, *of ? " " : "", of);
 }
@@ -70,8 +70,8 @@ static uint32_t column(const struct ledger_look *look, const char *name)
 	return ID_NONE;
 }
 
-static void compare_resource(struct findings *f, const char *node, const char *name, const uint32_t r[3],
-                             const struct node_view *const n[3])
+static void compare_resource(struct findings *f, const char *node, const char *name,
+                             const uint32_t r[3], const struct node_view *const n[3])
 {
 	int64_t used[3], all[3];
 
@@ -79,28 +79,30 @@ static void compare_resource(struct findings *f, const char *node, const char *n
 		used[i] = amount(n[i] != NULL ? n[i]->used : NULL, r[i]);
 		all[i] = amount(n[i] != NULL ? n[i]->allocatable : NULL, r[i]);
 	}
-	compare(f, FINDING_NODE, node, "used", name, r[1], (struct value){used[0], used[1], used[2]});
-	compare(f, FINDING_NODE, node, "allocatable", name, r[1], (struct value){all[0], all[1], all[2]});
+	compare(f, FINDING_NODE, node, "used", name, r[1], (struct value){ used[0], used[1], used[2] });
+	compare(f, FINDING_NODE, node, "allocatable", name, r[1],
+	        (struct value){ all[0], all[1], all[2] });
 }
 
 /* NULL: it is not there. */
-static void compare_node(struct findings *f, const struct ledger_look *const looks[3], const struct node_view *const n[3])
+static void compare_node(struct findings *f, const struct ledger_look *const looks[3],
+                         const struct node_view *const n[3])
 {
 	const char *name = n[1] != NULL ? n[1]->name : n[2]->name;
 
 	compare(f, FINDING_NODE, name, "present", "", ID_NONE,
-	        (struct value){is_present(n[0]), is_present(n[1]), is_present(n[2])});
+	        (struct value){ is_present(n[0]), is_present(n[1]), is_present(n[2]) });
 	/* The resource of that name, in each ledger's own column. */
 	for (uint32_t r = 0; r < looks[1]->nodes.resources; r++) {
 		const char *resource = looks[1]->names[r];
-		uint32_t of[3] = {r, r, column(looks[2], resource)};
+		uint32_t of[3] = { r, r, column(looks[2], resource) };
 
 		if (*resource)
 			compare_resource(f, name, resource, of, n);
 	}
 	for (uint32_t r = 0; r < looks[2]->nodes.resources; r++) {
 		const char *resource = looks[2]->names[r];
-		uint32_t of[3] = {ID_NONE, ID_NONE, r};
+		uint32_t of[3] = { ID_NONE, ID_NONE, r };
 
 		if (*resource && column(looks[1], resource) == ID_NONE)
 			compare_resource(f, name, resource, of, n);
@@ -124,21 +126,26 @@ static int gang_order(const void *name, const void *gang)
 
 static const struct node_view *find_node(const struct ledger_look *look, const char *name)
 {
-	return look->nodes.n == 0 ? NULL : bsearch(name, look->nodes.at, look->nodes.n, sizeof(*look->nodes.at), node_order);
+	return look->nodes.n == 0
+	           ? NULL
+	           : bsearch(name, look->nodes.at, look->nodes.n, sizeof(*look->nodes.at), node_order);
 }
 
 static int64_t gang_bound(const struct ledger_look *look, const char *name)
 {
-	const struct gang_copy *g =
-		look->gangs.n == 0 ? NULL : bsearch(name, look->gangs.at, look->gangs.n, sizeof(*look->gangs.at), gang_order);
+	const struct gang_copy *g = look->gangs.n == 0 ? NULL
+	                                               : bsearch(name, look->gangs.at, look->gangs.n,
+	                                                         sizeof(*look->gangs.at), gang_order);
 
 	return g != NULL ? g->row.bound : 0;
 }
 
-static void compare_gang(struct findings *f, const struct ledger_look *const looks[3], const char *name)
+static void compare_gang(struct findings *f, const struct ledger_look *const looks[3],
+                         const char *name)
 {
 	compare(f, FINDING_GANG, name, "bound", "", ID_NONE,
-	        (struct value){gang_bound(looks[0], name), gang_bound(looks[1], name), gang_bound(looks[2], name)});
+	        (struct value){ gang_bound(looks[0], name), gang_bound(looks[1], name),
+	                        gang_bound(looks[2], name) });
 }
 
 static int finding_order(const void *a, const void *b)
@@ -151,21 +158,22 @@ static int finding_order(const void *a, const void *b)
 	return order != 0 ? order : strcmp(x->field, y->field);
 }
 
-void findings_make(const struct ledger_look *before, const struct ledger_look *after, const struct ledger_look *anew,
-                   struct findings *out)
+void findings_make(const struct ledger_look *before, const struct ledger_look *after,
+                   const struct ledger_look *anew, struct findings *out)
 {
-	const struct ledger_look *const looks[3] = {before, after, anew};
+	const struct ledger_look *const looks[3] = { before, after, anew };
 
-	*out = (struct findings){0};
+	*out = (struct findings){ 0 };
 	for (size_t i = 0; i < after->nodes.n; i++) {
 		const char *name = after->nodes.at[i].name;
-		const struct node_view *const n[3] = {find_node(before, name), &after->nodes.at[i], find_node(anew, name)};
+		const struct node_view *const n[3] = { find_node(before, name), &after->nodes.at[i],
+			                                   find_node(anew, name) };
 
 		compare_node(out, looks, n);
 	}
 	for (size_t i = 0; i < anew->nodes.n; i++) {
 		const char *name = anew->nodes.at[i].name;
-		const struct node_view *const n[3] = {find_node(before, name), NULL, &anew->nodes.at[i]};
+		const struct node_view *const n[3] = { find_node(before, name), NULL, &anew->nodes.at[i] };
 
 		if (find_node(after, name) == NULL)
 			compare_node(out, looks, n);
@@ -175,7 +183,8 @@ void findings_make(const struct ledger_look *before, const struct ledger_look *a
 	for (size_t i = 0; i < anew->gangs.n; i++) {
 		const char *name = anew->gangs.at[i].name;
 
-		if (after->gangs.n == 0 || bsearch(name, after->gangs.at, after->gangs.n, sizeof(*after->gangs.at), gang_order) == NULL)
+		if (after->gangs.n == 0 || bsearch(name, after->gangs.at, after->gangs.n,
+		                                   sizeof(*after->gangs.at), gang_order) == NULL)
 			compare_gang(out, looks, name);
 	}
 	if (out->n > 1)
@@ -187,8 +196,10 @@ void findings_confirm(struct findings *f, const struct findings *earlier)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
-		const struct finding *before = earlier->n == 0 ? NULL :
-			bsearch(&f->at[i], earlier->at, earlier->n, sizeof(*earlier->at), finding_order);
+		const struct finding *before =
+			earlier->n == 0
+				? NULL
+				: bsearch(&f->at[i], earlier->at, earlier->n, sizeof(*earlier->at), finding_order);
 
 		if (before != NULL && before->live - before->anew == f->at[i].live - f->at[i].anew)
 			f->at[kept++] = f->at[i];
@@ -246,5 +257,5 @@ void findings_set_in_flight(struct findings *f, uint64_t in_flight)
 void findings_free(struct findings *f)
 {
 	free(f->at);
-	*f = (struct findings){0};
+	*f = (struct findings){ 0 };
 }

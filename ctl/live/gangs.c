@@ -39,7 +39,8 @@ static void print_json(const struct live *l, const struct gangs *gangs)
 		json_add_number(o, "placed", g->row.bound);
 		json_add_text(o, "state", gang_state_text(g->row.state));
 		json_add_number(o, "priority", g->row.priority);
-		json_add_number(o, "age_s", (int64_t)(rows_gang_age_ns(g, live_wall_ns()) / UINT64_C(1000000000)));
+		json_add_number(o, "age_s",
+		                (int64_t)(rows_gang_age_ns(g, live_wall_ns()) / UINT64_C(1000000000)));
 		if (rows_gang_waits(g)) {
 			char *reason = live_reason(l, g);
 
@@ -54,7 +55,8 @@ static void print_json(const struct live *l, const struct gangs *gangs)
 
 static void print_text(const struct live *l, const struct gangs *gangs)
 {
-	static const char *const heads[] = {"GANG", "STATE", "QUORUM", "MEMBERS", "PLACED", "PRIORITY", "AGE", "REASON"};
+	static const char *const heads[] = { "GANG",   "STATE",    "QUORUM", "MEMBERS",
+		                                 "PLACED", "PRIORITY", "AGE",    "REASON" };
 	struct grid *t = grid_new("LLRRRRRL");
 	char age[32];
 
@@ -70,7 +72,10 @@ static void print_text(const struct live *l, const struct gangs *gangs)
 		grid_cell(t, "%" PRIu32, g->row.members);
 		grid_cell(t, "%" PRIu32, g->row.bound);
 		grid_cell(t, "%" PRId32, g->row.priority);
-		grid_cell(t, "%s", g->row.created_ns != 0 ? units_age(rows_gang_age_ns(g, live_wall_ns()), age, sizeof(age)) : "-");
+		grid_cell(t, "%s",
+		          g->row.created_ns != 0
+		              ? units_age(rows_gang_age_ns(g, live_wall_ns()), age, sizeof(age))
+		              : "-");
 		grid_cell(t, "%s", reason);
 		free(reason);
 	}
@@ -97,7 +102,7 @@ static int show(struct live *l, const char *wanted)
 
 int gangs_main(int argc, char **argv)
 {
-	struct live l = {0};
+	struct live l = { 0 };
 	const char *wanted;
 	int rc = live_options(&l, argc, argv, help);
 

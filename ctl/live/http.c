@@ -37,7 +37,8 @@ static CURLcode get(CURL *curl, const char *url, struct bytes *body, long *statu
 	return rc;
 }
 
-bool http_get(const char *listen, const char *path, struct bytes *body, char *error, size_t error_bytes)
+bool http_get(const char *listen, const char *path, struct bytes *body, char *error,
+              size_t error_bytes)
 {
 	CURL *curl = curl_easy_init();
 	char url[600];

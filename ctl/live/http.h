@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* GET http://LISTEN/PATH into `body`, ended by a NUL that is not counted.  False and `error`, with the address, for anything but
- * status 200. */
-bool http_get(const char *listen, const char *path, struct bytes *body, char *error, size_t error_bytes);
+/* GET http://LISTEN/PATH into `body`, ended by a NUL that is not counted.  False and `error`, with
+ * the address, for anything but status 200. */
+bool http_get(const char *listen, const char *path, struct bytes *body, char *error,
+              size_t error_bytes);
 
 #endif

@@ -28,19 +28,21 @@ struct options {
 
 static void print_help(void)
 {
-	fputs("musterctl latency [--listen ADDR:PORT] [-o json] [--follow] [--svg FILE]\n"
-	      "\n"
-	      "Where the time of the pods went that the live scheduler placed: percentiles of each stage from\n"
-	      "the bytes of the watch to the watch that shows the pod bound, how they are spread, and the\n"
-	      "slowest pods of the last minutes, each with its own way.\n"
-	      "\n"
-	      "  --listen ADDR:PORT   where muster-frontend serves /latency (default " DEFAULT_LISTEN ")\n"
-	      "  -o json              what it says, as it stands; times in ns\n"
-	      "  --follow             again each second, until interrupted\n"
-	      "  --svg FILE           a picture of it as well; it needs nothing else\n"
-	      "\n"
-	      "Exit status: 0 done, 1 nothing was placed yet, 2 usage, or nobody answers.\n",
-	      stdout);
+	fputs(
+		"musterctl latency [--listen ADDR:PORT] [-o json] [--follow] [--svg FILE]\n"
+		"\n"
+		"Where the time of the pods went that the live scheduler placed: percentiles of each stage from\n"
+		"the bytes of the watch to the watch that shows the pod bound, how they are spread, and the\n"
+		"slowest pods of the last minutes, each with its own way.\n"
+		"\n"
+		"  --listen ADDR:PORT   where muster-frontend serves /latency (default " DEFAULT_LISTEN
+		")\n"
+		"  -o json              what it says, as it stands; times in ns\n"
+		"  --follow             again each second, until interrupted\n"
+		"  --svg FILE           a picture of it as well; it needs nothing else\n"
+		"\n"
+		"Exit status: 0 done, 1 nothing was placed yet, 2 usage, or nobody answers.\n",
+		stdout);
 }
 
 enum { OPT_LISTEN = 256, OPT_FOLLOW, OPT_SVG, OPT_HELP, OPT_VERSION };
@@ -49,30 +51,41 @@ enum { OPT_LISTEN = 256, OPT_FOLLOW, OPT_SVG, OPT_HELP, OPT_VERSION };
 static int take_options(struct options *o, int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"listen", required_argument, NULL, OPT_LISTEN},
-		{"output", required_argument, NULL, 'o'},
-		{"follow", no_argument, NULL, OPT_FOLLOW},
-		{"svg", required_argument, NULL, OPT_SVG},
-		{"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION},
-		{0},
+		{ "listen", required_argument, NULL, OPT_LISTEN },
+		{ "output", required_argument, NULL, 'o' },
+		{ "follow", no_argument, NULL, OPT_FOLLOW },
+		{ "svg", required_argument, NULL, OPT_SVG },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ "version", no_argument, NULL, OPT_VERSION },
+		{ 0 },
 	};
 	int c;
 
-	*o = (struct options){.command = argv[0], .listen = DEFAULT_LISTEN};
+	*o = (struct options){ .command = argv[0], .listen = DEFAULT_LISTEN };
 	while ((c = getopt_long(argc, argv, "o:h", flags, NULL)) != -1)
 		switch (c) {
-		case OPT_LISTEN: o->listen = optarg; break;
-		case OPT_FOLLOW: o->follow = true; break;
-		case OPT_SVG: o->svg = optarg; break;
+		case OPT_LISTEN:
+			o->listen = optarg;
+			break;
+		case OPT_FOLLOW:
+			o->follow = true;
+			break;
+		case OPT_SVG:
+			o->svg = optarg;
+			break;
 		case 'o':
 			if (!ctl_output(argv[0], optarg, &o->output))
 				return EXIT_USAGE;
 			break;
 		case 'h':
-		case OPT_HELP: print_help(); return EXIT_DONE;
-		case OPT_VERSION: puts("musterctl " MUSTER_VERSION); return EXIT_DONE;
-		default: return EXIT_USAGE;
+		case OPT_HELP:
+			print_help();
+			return EXIT_DONE;
+		case OPT_VERSION:
+			puts("musterctl " MUSTER_VERSION);
+			return EXIT_DONE;
+		default:
+			return EXIT_USAGE;
 		}
 	if (optind < argc)
 		return ctl_usage(argv[0], "unexpected argument \"%s\"", argv[optind]);
@@ -110,9 +123,7 @@ static uint32_t take_numbers(const cJSON *array, uint64_t *out, uint32_t most)
 	uint32_t n = 0;
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, array)
-		if (n < most)
-			out[n++] = number_of(item);
+	cJSON_ArrayForEach(item, array) if (n < most) out[n++] = number_of(item);
 	return n;
 }
 
@@ -150,13 +161,14 @@ static bool take_page(const char *text, size_t bytes, struct latency_page *p)
 
 	memset(p, 0, sizeof(*p));
 	p->not_followed = take_number(o, "notFollowed");
-	p->bounds_n = take_numbers(cJSON_GetObjectItemCaseSensitive(o, "bounds"), p->bounds, LATENCY_OCTAVES_MAX - 1);
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(o, "stages"))
-		if (p->stages_n < LATENCY_STAGES_MAX)
-			take_stage(item, &p->stages[p->stages_n++]);
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(o, "slowest"))
-		if (p->pods_n < LATENCY_STORIES_MAX)
-			take_pod(item, p, &p->pods[p->pods_n++]);
+	p->bounds_n = take_numbers(cJSON_GetObjectItemCaseSensitive(o, "bounds"), p->bounds,
+	                           LATENCY_OCTAVES_MAX - 1);
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(o, "stages")) if (p->stages_n <
+	                                                                            LATENCY_STAGES_MAX)
+		take_stage(item, &p->stages[p->stages_n++]);
+	cJSON_ArrayForEach(
+		item, cJSON_GetObjectItemCaseSensitive(o, "slowest")) if (p->pods_n < LATENCY_STORIES_MAX)
+		take_pod(item, p, &p->pods[p->pods_n++]);
 	cJSON_Delete(o);
 	return p->stages_n > 0 && p->bounds_n > 0;
 }
@@ -173,7 +185,7 @@ static bool any_placed(const struct latency_page *p)
 
 static void print_stages(const struct latency_page *p)
 {
-	static const char *const heads[] = {"STAGE", "PODS", "P50", "P90", "P99", "P99.9", "MAX", ""};
+	static const char *const heads[] = { "STAGE", "PODS", "P50", "P90", "P99", "P99.9", "MAX", "" };
 	struct grid *t = grid_new("LRRRRRRL");
 	char room[16];
 
@@ -181,7 +193,7 @@ static void print_stages(const struct latency_page *p)
 		grid_cell(t, "%s", heads[i]);
 	for (uint32_t i = 0; i < p->stages_n; i++) {
 		const struct latency_stage *s = &p->stages[i];
-		const uint64_t ns[] = {s->p50, s->p90, s->p99, s->p999, s->max};
+		const uint64_t ns[] = { s->p50, s->p90, s->p99, s->p999, s->max };
 
 		grid_cell(t, "%s", s->name);
 		grid_cell(t, "%" PRIu64, s->n);
@@ -290,7 +302,7 @@ static int show(const struct options *o, bool blocks, struct bytes *body)
 
 int latency_main(int argc, char **argv)
 {
-	struct bytes body = {0};
+	struct bytes body = { 0 };
 	struct options o;
 	int code = take_options(&o, argc, argv);
 	bool blocks;

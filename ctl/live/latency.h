@@ -14,7 +14,8 @@
 struct latency_stage {
 	char name[32], text[96];
 	uint64_t n, p50, p90, p99, p999, max; /* ns */
-	uint64_t counts[LATENCY_OCTAVES_MAX]; /* of each octave; the last one used lies above every bound */
+	uint64_t
+		counts[LATENCY_OCTAVES_MAX]; /* of each octave; the last one used lies above every bound */
 };
 
 struct latency_pod {

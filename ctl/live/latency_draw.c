@@ -10,7 +10,7 @@ const char *latency_time(uint64_t ns, char out[16])
 	static const struct {
 		uint64_t ns;
 		const char *unit;
-	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" } };
 	size_t i = 0;
 	double value;
 
@@ -59,8 +59,9 @@ static const char *octave_name(const struct latency_page *p, uint32_t i, char ro
 
 void latency_plot(const struct latency_page *p, bool blocks, FILE *out)
 {
-	static const char *const fine[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
-	static const char *const plain[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
+	static const char *const fine[] = { " ",      "\u2581", "\u2582", "\u2583", "\u2584",
+		                                "\u2585", "\u2586", "\u2587", "\u2588" };
+	static const char *const plain[] = { " ", ".", ":", "-", "=", "+", "*", "%", "#" };
 	const char *const *bars = blocks ? fine : plain;
 	uint32_t first = 0, last = 0;
 	char room[16];
@@ -87,25 +88,32 @@ void latency_plot(const struct latency_page *p, bool blocks, FILE *out)
 
 enum { LEFT = 90, TOP = 46, ROW = 58, BARS = 40, OCTAVE = 24 };
 
-static void svg_stage(const struct latency_page *p, uint32_t s, uint32_t first, uint32_t last, FILE *out)
+static void svg_stage(const struct latency_page *p, uint32_t s, uint32_t first, uint32_t last,
+                      FILE *out)
 {
 	const struct latency_stage *stage = &p->stages[s];
 	uint64_t most = highest(stage, p->bounds_n + 1);
 	int base = TOP + (int)s * ROW + BARS, right = LEFT + (int)(last - first + 1) * OCTAVE;
 	char t[5][16];
 
-	fprintf(out, "<text class=\"n\" x=\"%d\" y=\"%d\">%s</text>\n<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", LEFT - 10,
-	        base - 4, stage->name, LEFT, base, right, base);
+	fprintf(
+		out,
+		"<text class=\"n\" x=\"%d\" y=\"%d\">%s</text>\n<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n",
+		LEFT - 10, base - 4, stage->name, LEFT, base, right, base);
 	for (uint32_t i = first; i <= last; i++) {
 		unsigned high = height(stage->counts[i], most, BARS);
 
 		if (high > 0)
-			fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%u\"><title>%" PRIu64 "</title></rect>\n",
-			        LEFT + (int)(i - first) * OCTAVE + 1, base - (int)high, OCTAVE - 2, high, stage->counts[i]);
+			fprintf(out,
+			        "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%u\"><title>%" PRIu64
+			        "</title></rect>\n",
+			        LEFT + (int)(i - first) * OCTAVE + 1, base - (int)high, OCTAVE - 2, high,
+			        stage->counts[i]);
 	}
-	fprintf(out, "<text x=\"%d\" y=\"%d\">p50 %s  p90 %s  p99 %s  p99.9 %s  max %s</text>\n", right + 14, base - 4,
-	        latency_time(stage->p50, t[0]), latency_time(stage->p90, t[1]), latency_time(stage->p99, t[2]),
-	        latency_time(stage->p999, t[3]), latency_time(stage->max, t[4]));
+	fprintf(out, "<text x=\"%d\" y=\"%d\">p50 %s  p90 %s  p99 %s  p99.9 %s  max %s</text>\n",
+	        right + 14, base - 4, latency_time(stage->p50, t[0]), latency_time(stage->p90, t[1]),
+	        latency_time(stage->p99, t[2]), latency_time(stage->p999, t[3]),
+	        latency_time(stage->max, t[4]));
 }
 
 void latency_svg(const struct latency_page *p, FILE *out)
@@ -115,15 +123,19 @@ void latency_svg(const struct latency_page *p, FILE *out)
 	char room[16];
 
 	latency_octaves(p, &first, &last);
-	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n"
-	        "<style>svg{background:#fff}text{font:12px sans-serif;fill:#333;white-space:pre}.n{text-anchor:end;font-weight:bold}"
-	        ".a{text-anchor:middle;font-size:10px}rect{fill:#3b6ea8}line{stroke:#bbb}</style>\n"
-	        "<text x=\"10\" y=\"22\" font-weight=\"bold\">muster: where the time of %" PRIu64 " pods went</text>\n",
-	        LEFT + (int)(last - first + 1) * OCTAVE + 400, bottom + 30, p->stages_n > 0 ? p->stages[0].n : 0);
+	fprintf(
+		out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n"
+		"<style>svg{background:#fff}text{font:12px sans-serif;fill:#333;white-space:pre}.n{text-anchor:end;font-weight:bold}"
+		".a{text-anchor:middle;font-size:10px}rect{fill:#3b6ea8}line{stroke:#bbb}</style>\n"
+		"<text x=\"10\" y=\"22\" font-weight=\"bold\">muster: where the time of %" PRIu64
+		" pods went</text>\n",
+		LEFT + (int)(last - first + 1) * OCTAVE + 400, bottom + 30,
+		p->stages_n > 0 ? p->stages[0].n : 0);
 	for (uint32_t s = 0; s < p->stages_n; s++)
 		svg_stage(p, s, first, last, out);
 	for (uint32_t i = first; i <= last; i += 2)
-		fprintf(out, "<text class=\"a\" x=\"%d\" y=\"%d\">%s</text>\n", LEFT + (int)(i - first + 1) * OCTAVE, bottom + 4,
-		        octave_name(p, i, room));
+		fprintf(out, "<text class=\"a\" x=\"%d\" y=\"%d\">%s</text>\n",
+		        LEFT + (int)(i - first + 1) * OCTAVE, bottom + 4, octave_name(p, i, room));
 	fputs("</svg>\n", out);
 }

@@ -32,11 +32,11 @@ enum { OPT_SOCKET = 256, OPT_HELP, OPT_VERSION };
 int live_options(struct live *l, int argc, char **argv, const char *help)
 {
 	static const struct option flags[] = {
-		{"socket", required_argument, NULL, OPT_SOCKET},
-		{"output", required_argument, NULL, 'o'},
-		{"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION},
-		{0},
+		{ "socket", required_argument, NULL, OPT_SOCKET },
+		{ "output", required_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ "version", no_argument, NULL, OPT_VERSION },
+		{ 0 },
 	};
 	const char *socket = NULL;
 	int c;
@@ -53,15 +53,16 @@ int live_options(struct live *l, int argc, char **argv, const char *help)
 			break;
 		case 'h':
 		case OPT_HELP:
-			printf("%s"
-			       "\n"
-			       "  --socket PATH    muster-core's socket (default: $MUSTER_SOCKET, or\n"
-			       "                   " LINK_DEFAULT_SOCKET ", or that of musterctl up)\n"
-			       "  -o json          JSON instead of text\n"
-			       "\n"
-			       "Exit status: 0 done, 1 no scheduler is there or nothing has that name, 2 usage,\n"
-			       "78 it has another memory layout.\n",
-			       help);
+			printf(
+				"%s"
+				"\n"
+				"  --socket PATH    muster-core's socket (default: $MUSTER_SOCKET, or\n"
+				"                   " LINK_DEFAULT_SOCKET ", or that of musterctl up)\n"
+				"  -o json          JSON instead of text\n"
+				"\n"
+				"Exit status: 0 done, 1 no scheduler is there or nothing has that name, 2 usage,\n"
+				"78 it has another memory layout.\n",
+				help);
 			return EXIT_DONE;
 		case OPT_VERSION:
 			puts("musterctl " MUSTER_VERSION);
@@ -84,10 +85,11 @@ int live_open(struct live *l)
 		return EXIT_DONE;
 	}
 	if (found_n > 1)
-		fprintf(stderr, "%s: %zu musters run: %s; --socket or $MUSTER_SOCKET names one of them\n", l->command, found_n,
-		        found);
+		fprintf(stderr, "%s: %zu musters run: %s; --socket or $MUSTER_SOCKET names one of them\n",
+		        l->command, found_n, found);
 	else if (rc == -ENOENT || rc == -ECONNREFUSED)
-		fprintf(stderr, "%s: no muster-core serves %s; --socket or $MUSTER_SOCKET names another place\n",
+		fprintf(stderr,
+		        "%s: no muster-core serves %s; --socket or $MUSTER_SOCKET names another place\n",
 		        l->command, l->socket);
 	else
 		fprintf(stderr, "%s: %s\n", l->command, e.text);
@@ -104,7 +106,7 @@ static void forget_names(struct live *l)
 
 bool live_is_there(struct live *l)
 {
-	struct pollfd socket = {.fd = l->observer.link.fd};
+	struct pollfd socket = { .fd = l->observer.link.fd };
 
 	if (poll(&socket, 1, 0) > 0)
 		return false;
@@ -147,12 +149,14 @@ const char *live_name(const void *live, uint32_t id)
 
 char *live_reason(const struct live *l, const struct gang_copy *gang)
 {
-	struct reason_names names = {.resource = live_name, .taint = live_name, .context = l};
+	struct reason_names names = { .resource = live_name, .taint = live_name, .context = l };
 	/* The text of a refusal is in the frontend and in the pod's condition. */
 	const char *refusal = "refused; the PodScheduled condition of its pods says why";
 	uint32_t dialect = gang->row.dialect;
 	const struct reason_about about = {
-		.gang = gang->name, .refusal = refusal, .texts = dialect < dialects_n ? dialects[dialect]->texts : NULL,
+		.gang = gang->name,
+		.refusal = refusal,
+		.texts = dialect < dialects_n ? dialects[dialect]->texts : NULL,
 	};
 	size_t n = reason_text(&gang->row.reason, &about, &names, NULL, 0);
 	char *text = ctl_alloc(n + 1, 1);

@@ -34,8 +34,8 @@ void live_close(struct live *l);
 /* Does muster-core still serve what is mapped?  When it does, names are read anew. */
 bool live_is_there(struct live *l);
 
-/* Connect to the one that is there now, without a message; what was mapped is gone then.  False: there is
- * none, and nothing has changed. */
+/* Connect to the one that is there now, without a message; what was mapped is gone then.  False:
+ * there is none, and nothing has changed. */
 bool live_again(struct live *l);
 
 /* Text of a resource or taint; good until live_close(). */

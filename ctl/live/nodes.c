@@ -54,7 +54,8 @@ static const char *node_state(const struct node_view *n)
 	return (n->flags & NODE_CORDONED) != 0 ? "cordoned" : "ready";
 }
 
-static void print_amount(const struct live *l, struct grid *t, const struct node_view *n, uint32_t r)
+static void print_amount(const struct live *l, struct grid *t, const struct node_view *n,
+                         uint32_t r)
 {
 	const char *name = live_name(l, r);
 	char used[32], all[32];
@@ -90,7 +91,7 @@ static void print_text(const struct live *l, const struct nodes *nodes)
 
 int nodes_main(int argc, char **argv)
 {
-	struct live l = {0};
+	struct live l = { 0 };
 	struct nodes nodes;
 	int rc = live_options(&l, argc, argv, help);
 

@@ -18,7 +18,7 @@ static int compare_gangs(const void *a, const void *b)
 
 struct nodes rows_nodes(const struct observer *o)
 {
-	struct nodes nodes = {.resources = o->places.limits.resources};
+	struct nodes nodes = { .resources = o->places.limits.resources };
 	struct node_view *one = ctl_alloc(1, sizeof(*one));
 	size_t room = 0;
 
@@ -43,7 +43,7 @@ struct nodes rows_nodes(const struct observer *o)
 struct gangs rows_gangs(const struct observer *o, const char *wanted)
 {
 	struct gang_copy *one = ctl_alloc(1, sizeof(*one));
-	struct gangs g = {0};
+	struct gangs g = { 0 };
 	size_t room = 0;
 
 	for (gang_id id = 0; id < o->places.limits.gangs; id++) {
@@ -63,7 +63,8 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 
 bool rows_gang_waits(const struct gang_copy *g)
 {
-	return g->row.reason.why != WHY_NONE && (g->row.state != GANG_PLACED || g->row.members > g->row.bound);
+	return g->row.reason.why != WHY_NONE &&
+	       (g->row.state != GANG_PLACED || g->row.members > g->row.bound);
 }
 
 uint64_t rows_gang_age_ns(const struct gang_copy *g, uint64_t now_ns)

@@ -16,13 +16,20 @@ static const struct figure {
 	const char *name;
 	size_t offset; /* in struct ledger */
 } figures[] = {
-#define GAUGE(field) {#field, offsetof(struct ledger, gauges.field)}
-#define STAT(field) {#field, offsetof(struct ledger, stats.field)}
-	GAUGE(nodes), GAUGE(pods), GAUGE(pods_pending), GAUGE(pods_bound), GAUGE(gangs), GAUGE(gangs_waiting),
-	GAUGE(gangs_binding), GAUGE(gangs_placed), GAUGE(shapes), GAUGE(names), STAT(events), STAT(bad_records),
-	STAT(plans), STAT(plans_placed), STAT(plans_refused), STAT(plan_ns_sum), STAT(plan_ns_max),
-	STAT(plan_ns_last), STAT(binds_sent), STAT(binds_accepted), STAT(binds_refused), STAT(limits_hit),
-	STAT(sleeps), STAT(saturated),
+#define GAUGE(field)                                                                               \
+	{                                                                                              \
+#field, offsetof(struct ledger, gauges.field)                                              \
+	}
+#define STAT(field)                                                                                \
+	{                                                                                              \
+#field, offsetof(struct ledger, stats.field)                                               \
+	}
+	GAUGE(nodes),        GAUGE(pods),          GAUGE(pods_pending),  GAUGE(pods_bound),
+	GAUGE(gangs),        GAUGE(gangs_waiting), GAUGE(gangs_binding), GAUGE(gangs_placed),
+	GAUGE(shapes),       GAUGE(names),         STAT(events),         STAT(bad_records),
+	STAT(plans),         STAT(plans_placed),   STAT(plans_refused),  STAT(plan_ns_sum),
+	STAT(plan_ns_max),   STAT(plan_ns_last),   STAT(binds_sent),     STAT(binds_accepted),
+	STAT(binds_refused), STAT(limits_hit),     STAT(sleeps),         STAT(saturated),
 #undef GAUGE
 #undef STAT
 };
@@ -75,22 +82,27 @@ static void print_text(const struct live *l)
 	printf("nodes   %" PRIu64 "\n", observe_count(&g->nodes));
 	printf("pods    %" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound\n", observe_count(&g->pods),
 	       observe_count(&g->pods_pending), observe_count(&g->pods_bound));
-	printf("gangs   %" PRIu64 ": %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64 " placed\n",
+	printf("gangs   %" PRIu64 ": %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64
+	       " binding, %" PRIu64 " placed\n",
 	       gangs, others, waiting, binding, placed);
-	printf("plans   %" PRIu64 ": %" PRIu64 " placed, %" PRIu64 " refused; %.1f us mean, %.1f us max\n", plans,
-	       observe_count(&s->plans_placed), observe_count(&s->plans_refused), (double)mean / 1000,
-	       (double)observe_count(&s->plan_ns_max) / 1000);
-	printf("binds   %" PRIu64 " sent, %" PRIu64 " accepted, %" PRIu64 " refused\n", observe_count(&s->binds_sent),
-	       observe_count(&s->binds_accepted), observe_count(&s->binds_refused));
-	printf("events  %" PRIu64 ", %" PRIu64 " bad, %" PRIu64 " over a limit\n", observe_count(&s->events),
-	       observe_count(&s->bad_records), observe_count(&s->limits_hit));
-	printf("ledger  %.1f MiB, %.1f MiB of it on huge pages\n", (double)l->observer.link.ledger.bytes / 1048576,
+	printf("plans   %" PRIu64 ": %" PRIu64 " placed, %" PRIu64
+	       " refused; %.1f us mean, %.1f us max\n",
+	       plans, observe_count(&s->plans_placed), observe_count(&s->plans_refused),
+	       (double)mean / 1000, (double)observe_count(&s->plan_ns_max) / 1000);
+	printf("binds   %" PRIu64 " sent, %" PRIu64 " accepted, %" PRIu64 " refused\n",
+	       observe_count(&s->binds_sent), observe_count(&s->binds_accepted),
+	       observe_count(&s->binds_refused));
+	printf("events  %" PRIu64 ", %" PRIu64 " bad, %" PRIu64 " over a limit\n",
+	       observe_count(&s->events), observe_count(&s->bad_records),
+	       observe_count(&s->limits_hit));
+	printf("ledger  %.1f MiB, %.1f MiB of it on huge pages\n",
+	       (double)l->observer.link.ledger.bytes / 1048576,
 	       (double)segment_huge_bytes(&l->observer.link.ledger) / 1048576);
 }
 
 int status_main(int argc, char **argv)
 {
-	struct live l = {0};
+	struct live l = { 0 };
 	int rc = live_options(&l, argc, argv, help);
 
 	if (rc == -1 && optind < argc)

@@ -23,28 +23,38 @@ struct options {
 
 static void print_help(void)
 {
-	fputs("musterctl top [--socket PATH] [-n SECONDS] [--once | --batch] [--filter TEXT] [--waiting]\n"
-	      "              [--sort queue|name|age|priority|members]\n"
-	      "\n"
-	      "The live scheduler as it goes on: rates, how full each node is, the gangs and why they\n"
-	      "wait. Reads the ledger alone. Keys: q ends; s n a p m sort by queue, name, age, priority,\n"
-	      "members (again: reversed); w only gangs that wait; / filter; arrows, page up and down.\n"
-	      "\n"
-	      "  --socket PATH    muster-core's socket, as with status\n"
-	      "  -n, --interval SECONDS\n"
-	      "                   between two looks, 0.1 to 3600 (default 1)\n"
-	      "  --once           print it once as text, with the rates of one interval\n"
-	      "  --batch          print it as text after each interval, until it is interrupted\n"
-	      "  --sort NAME      gangs by queue (default), name, age, priority or members\n"
-	      "  --filter TEXT    only gangs whose name or state has this in it\n"
-	      "  --waiting        only gangs that are not placed\n"
-	      "\n"
-	      "Exit status: 0 done, 1 no scheduler is there, or it went away, 2 usage,\n"
-	      "78 it has another memory layout.\n",
-	      stdout);
+	fputs(
+		"musterctl top [--socket PATH] [-n SECONDS] [--once | --batch] [--filter TEXT] [--waiting]\n"
+		"              [--sort queue|name|age|priority|members]\n"
+		"\n"
+		"The live scheduler as it goes on: rates, how full each node is, the gangs and why they\n"
+		"wait. Reads the ledger alone. Keys: q ends; s n a p m sort by queue, name, age, priority,\n"
+		"members (again: reversed); w only gangs that wait; / filter; arrows, page up and down.\n"
+		"\n"
+		"  --socket PATH    muster-core's socket, as with status\n"
+		"  -n, --interval SECONDS\n"
+		"                   between two looks, 0.1 to 3600 (default 1)\n"
+		"  --once           print it once as text, with the rates of one interval\n"
+		"  --batch          print it as text after each interval, until it is interrupted\n"
+		"  --sort NAME      gangs by queue (default), name, age, priority or members\n"
+		"  --filter TEXT    only gangs whose name or state has this in it\n"
+		"  --waiting        only gangs that are not placed\n"
+		"\n"
+		"Exit status: 0 done, 1 no scheduler is there, or it went away, 2 usage,\n"
+		"78 it has another memory layout.\n",
+		stdout);
 }
 
-enum { OPT_SOCKET = 256, OPT_ONCE, OPT_BATCH, OPT_SORT, OPT_FILTER, OPT_WAITING, OPT_HELP, OPT_VERSION };
+enum {
+	OPT_SOCKET = 256,
+	OPT_ONCE,
+	OPT_BATCH,
+	OPT_SORT,
+	OPT_FILTER,
+	OPT_WAITING,
+	OPT_HELP,
+	OPT_VERSION
+};
 
 static int take_interval(struct options *o, const char *text)
 {
@@ -64,13 +74,15 @@ static int take_sort(struct options *o, const char *text)
 			o->view.sort = (enum top_sort)i;
 			return -1;
 		}
-	return ctl_usage(o->live.command, "--sort %s: queue, name, age, priority and members are what there is", text);
+	return ctl_usage(o->live.command,
+	                 "--sort %s: queue, name, age, priority and members are what there is", text);
 }
 
 static int take_filter(struct options *o, const char *text)
 {
 	if (strlen(text) >= sizeof(o->view.filter))
-		return ctl_usage(o->live.command, "--filter %s: longer than %zu characters", text, sizeof(o->view.filter) - 1);
+		return ctl_usage(o->live.command, "--filter %s: longer than %zu characters", text,
+		                 sizeof(o->view.filter) - 1);
 	strcpy(o->view.filter, text);
 	return -1;
 }
@@ -79,11 +91,16 @@ static int take_filter(struct options *o, const char *text)
 static int take_options(struct options *o, int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"socket", required_argument, NULL, OPT_SOCKET}, {"interval", required_argument, NULL, 'n'},
-		{"once", no_argument, NULL, OPT_ONCE}, {"batch", no_argument, NULL, OPT_BATCH},
-		{"sort", required_argument, NULL, OPT_SORT}, {"filter", required_argument, NULL, OPT_FILTER},
-		{"waiting", no_argument, NULL, OPT_WAITING}, {"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION}, {0},
+		{ "socket", required_argument, NULL, OPT_SOCKET },
+		{ "interval", required_argument, NULL, 'n' },
+		{ "once", no_argument, NULL, OPT_ONCE },
+		{ "batch", no_argument, NULL, OPT_BATCH },
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "filter", required_argument, NULL, OPT_FILTER },
+		{ "waiting", no_argument, NULL, OPT_WAITING },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ "version", no_argument, NULL, OPT_VERSION },
+		{ 0 },
 	};
 	const char *socket = NULL;
 	int c, rc = -1;
@@ -91,17 +108,36 @@ static int take_options(struct options *o, int argc, char **argv)
 	o->live.command = argv[0];
 	while (rc == -1 && (c = getopt_long(argc, argv, "n:h", flags, NULL)) != -1) {
 		switch (c) {
-		case OPT_SOCKET: socket = optarg; break;
-		case 'n': rc = take_interval(o, optarg); break;
-		case OPT_ONCE: o->once = true; break;
-		case OPT_BATCH: o->batch = true; break;
-		case OPT_SORT: rc = take_sort(o, optarg); break;
-		case OPT_FILTER: rc = take_filter(o, optarg); break;
-		case OPT_WAITING: o->view.waiting_only = true; break;
+		case OPT_SOCKET:
+			socket = optarg;
+			break;
+		case 'n':
+			rc = take_interval(o, optarg);
+			break;
+		case OPT_ONCE:
+			o->once = true;
+			break;
+		case OPT_BATCH:
+			o->batch = true;
+			break;
+		case OPT_SORT:
+			rc = take_sort(o, optarg);
+			break;
+		case OPT_FILTER:
+			rc = take_filter(o, optarg);
+			break;
+		case OPT_WAITING:
+			o->view.waiting_only = true;
+			break;
 		case 'h':
-		case OPT_HELP: print_help(); return EXIT_DONE;
-		case OPT_VERSION: puts("musterctl " MUSTER_VERSION); return EXIT_DONE;
-		default: return EXIT_USAGE; /* getopt has said what is wrong */
+		case OPT_HELP:
+			print_help();
+			return EXIT_DONE;
+		case OPT_VERSION:
+			puts("musterctl " MUSTER_VERSION);
+			return EXIT_DONE;
+		default:
+			return EXIT_USAGE; /* getopt has said what is wrong */
 		}
 	}
 	if (rc == -1 && optind < argc)
@@ -112,9 +148,9 @@ static int take_options(struct options *o, int argc, char **argv)
 
 static int print(struct options *o)
 {
-	struct timespec interval = {.tv_sec = (time_t)o->interval_s};
+	struct timespec interval = { .tv_sec = (time_t)o->interval_s };
 	struct top_look now, was;
-	struct sheet sheet = {0};
+	struct sheet sheet = { 0 };
 	bool there = true;
 
 	interval.tv_nsec = (long)((o->interval_s - (double)interval.tv_sec) * 1e9);
@@ -141,7 +177,7 @@ static int print(struct options *o)
 
 int top_main(int argc, char **argv)
 {
-	struct options o = {.interval_s = 1};
+	struct options o = { .interval_s = 1 };
 	int rc = take_options(&o, argc, argv);
 
 	if (rc != -1)
@@ -157,7 +193,9 @@ int top_main(int argc, char **argv)
 		rc = top_screen(&o.live, &o.view, o.interval_s);
 	live_close(&o.live);
 	if (rc == -1)
-		return ctl_usage(argv[0], "$TERM is \"%s\", which is unknown or can't move its cursor; --once and --batch print text",
-		                 getenv("TERM") != NULL ? getenv("TERM") : "");
+		return ctl_usage(
+			argv[0],
+			"$TERM is \"%s\", which is unknown or can't move its cursor; --once and --batch print text",
+			getenv("TERM") != NULL ? getenv("TERM") : "");
 	return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
 }

@@ -46,10 +46,11 @@ void top_look_free(struct top_look *look);
 
 /* As many lines as there is to say, or exactly `high`, each cut at `wide` by who shows it.
  * Rates are those since `earlier`; NULL: none is told. */
-void top_draw(struct sheet *s, const struct live *l, const struct top_look *look, const struct top_look *earlier,
-              struct top_view *view, size_t wide, size_t high);
+void top_draw(struct sheet *s, const struct live *l, const struct top_look *look,
+              const struct top_look *earlier, struct top_view *view, size_t wide, size_t high);
 
-/* Until a key or signal ends it; -1 when there is no terminal of that kind, or it can't move its cursor. */
+/* Until a key or signal ends it; -1 when there is no terminal of that kind, or it can't move its
+ * cursor. */
 int top_screen(struct live *l, struct top_view *view, double interval_s);
 
 #endif

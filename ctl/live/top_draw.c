@@ -18,7 +18,7 @@
 #define WHY_ROWS 3u
 #define WHY_HIGH_MIN 20u /* a lower screen has gangs only */
 
-const char *const top_sort_names[TOP_SORTS] = {"queue", "name", "age", "priority", "members"};
+const char *const top_sort_names[TOP_SORTS] = { "queue", "name", "age", "priority", "members" };
 
 /* ---- looking -------------------------------------------------------------------------- */
 
@@ -31,11 +31,17 @@ void top_look_take(const struct observer *o, struct top_look *out)
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	*out = (struct top_look){
-		.there = true, .wall_ns = live_wall_ns(), .events = observe_count(&s->events),
-		.plans = observe_count(&s->plans), .plan_ns_sum = observe_count(&s->plan_ns_sum),
-		.plan_ns_max = observe_count(&s->plan_ns_max), .binds = observe_count(&s->binds_accepted),
-		.pods = observe_count(&g->pods), .pods_pending = observe_count(&g->pods_pending),
-		.pods_bound = observe_count(&g->pods_bound), .epoch = observe_count(&o->ledger->epoch),
+		.there = true,
+		.wall_ns = live_wall_ns(),
+		.events = observe_count(&s->events),
+		.plans = observe_count(&s->plans),
+		.plan_ns_sum = observe_count(&s->plan_ns_sum),
+		.plan_ns_max = observe_count(&s->plan_ns_max),
+		.binds = observe_count(&s->binds_accepted),
+		.pods = observe_count(&g->pods),
+		.pods_pending = observe_count(&g->pods_pending),
+		.pods_bound = observe_count(&g->pods_bound),
+		.epoch = observe_count(&o->ledger->epoch),
 		.synced = observe_count(&g->synced) != 0,
 		.at_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec,
 	};
@@ -54,7 +60,7 @@ void top_look_free(struct top_look *look)
 {
 	free(look->nodes.at);
 	free(look->gangs.at);
-	*look = (struct top_look){0};
+	*look = (struct top_look){ 0 };
 }
 
 /* ---- the head --------------------------------------------------------------------------- */
@@ -67,16 +73,19 @@ static void draw_rates(struct sheet *s, const struct top_look *now, const struct
 	sheet_line(s);
 	sheet_add(s, INK_DIM, "rates   ");
 	/* Another core, or the same one anew: it counts from 0. */
-	if (was == NULL || was->at_ns >= now->at_ns || was->epoch != now->epoch || was->events > now->events) {
+	if (was == NULL || was->at_ns >= now->at_ns || was->epoch != now->epoch ||
+	    was->events > now->events) {
 		sheet_add(s, INK_DIM, "not known yet");
 		return;
 	}
 	seconds = (double)(now->at_ns - was->at_ns) * 1e-9;
 	plans = now->plans - was->plans;
-	sheet_add(s, INK_PLAIN, "%.1f binds/s   %.1f plans/s   %.1f events/s", (double)(now->binds - was->binds) / seconds,
-	          (double)plans / seconds, (double)(now->events - was->events) / seconds);
+	sheet_add(s, INK_PLAIN, "%.1f binds/s   %.1f plans/s   %.1f events/s",
+	          (double)(now->binds - was->binds) / seconds, (double)plans / seconds,
+	          (double)(now->events - was->events) / seconds);
 	if (plans > 0)
-		sheet_add(s, INK_PLAIN, "   a plan takes %.1f us", (double)(now->plan_ns_sum - was->plan_ns_sum) / 1e3 / (double)plans);
+		sheet_add(s, INK_PLAIN, "   a plan takes %.1f us",
+		          (double)(now->plan_ns_sum - was->plan_ns_sum) / 1e3 / (double)plans);
 	sheet_add(s, INK_DIM, "   (longest ever %.1f us)", (double)now->plan_ns_max / 1e3);
 }
 
@@ -107,18 +116,22 @@ static void draw_used(struct sheet *s, const struct live *l, const struct top_lo
 
 static void draw_counts(struct sheet *s, const struct top_look *look)
 {
-	uint64_t states[GANG_STATES] = {0};
+	uint64_t states[GANG_STATES] = { 0 };
 
 	for (size_t i = 0; i < look->gangs.n; i++)
-		states[look->gangs.at[i].row.state < GANG_STATES ? look->gangs.at[i].row.state : GANG_NONE]++;
+		states[look->gangs.at[i].row.state < GANG_STATES ? look->gangs.at[i].row.state
+		                                                 : GANG_NONE]++;
 	sheet_line(s);
 	sheet_add(s, INK_DIM, "pods    ");
-	sheet_add(s, INK_PLAIN, "%" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound", look->pods, look->pods_pending,
-	          look->pods_bound);
+	sheet_add(s, INK_PLAIN, "%" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound", look->pods,
+	          look->pods_pending, look->pods_bound);
 	sheet_line(s);
 	sheet_add(s, INK_DIM, "gangs   ");
-	sheet_add(s, INK_PLAIN, "%zu: %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64 " placed",
-	          look->gangs.n, states[GANG_INCOMPLETE], states[GANG_WAITING], states[GANG_BINDING], states[GANG_PLACED]);
+	sheet_add(s, INK_PLAIN,
+	          "%zu: %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64
+	          " placed",
+	          look->gangs.n, states[GANG_INCOMPLETE], states[GANG_WAITING], states[GANG_BINDING],
+	          states[GANG_PLACED]);
 	if (look->held[0] != '\0')
 		sheet_add(s, INK_BUSY, "   room is held for %s", look->held);
 }
@@ -159,10 +172,13 @@ static void draw_map(struct sheet *s, const struct top_look *look, size_t wide, 
 	sheet_line(s);
 	sheet_add(s, INK_STRONG, "NODES ");
 	if (wide < LEGEND_WIDE)
-		sheet_add(s, INK_DIM, "by name, %zu to a cell: tenths used; . empty, # full%s", each, each == 1 ? ", c cordoned, x gone" : "");
+		sheet_add(s, INK_DIM, "by name, %zu to a cell: tenths used; . empty, # full%s", each,
+		          each == 1 ? ", c cordoned, x gone" : "");
 	else
-		sheet_add(s, INK_DIM, "by name, %zu to a cell: tenths of the resource that is scarcest there; . nearly empty, # full%s",
-		          each, each == 1 ? ", c cordoned, x gone" : "");
+		sheet_add(
+			s, INK_DIM,
+			"by name, %zu to a cell: tenths of the resource that is scarcest there; . nearly empty, # full%s",
+			each, each == 1 ? ", c cordoned, x gone" : "");
 	for (size_t i = 0, column = 0; i < look->nodes.n; i += each, column++) {
 		if (column % wide == 0)
 			sheet_line(s);
@@ -180,28 +196,45 @@ static int number_order(uint64_t x, uint64_t y)
 /* The order in which they are planned, those that wait first. */
 static int queue_order(const struct gang_row *x, const struct gang_row *y)
 {
-	static const int rank[GANG_STATES] = {[GANG_WAITING] = 0, [GANG_BINDING] = 1, [GANG_INCOMPLETE] = 2,
-	                                      [GANG_PLACED] = 3, [GANG_NONE] = 4};
+	static const int rank[GANG_STATES] = { [GANG_WAITING] = 0,
+		                                   [GANG_BINDING] = 1,
+		                                   [GANG_INCOMPLETE] = 2,
+		                                   [GANG_PLACED] = 3,
+		                                   [GANG_NONE] = 4 };
 
 	if (x->state != y->state)
-		return x->state < GANG_STATES && y->state < GANG_STATES ? rank[x->state] - rank[y->state] : 0;
-	return gang_key_compare(&(struct gang_key){.standing = x->standing, .priority = x->priority, .age_ns = x->created_ns},
-	                        &(struct gang_key){.standing = y->standing, .priority = y->priority, .age_ns = y->created_ns});
+		return x->state < GANG_STATES && y->state < GANG_STATES ? rank[x->state] - rank[y->state]
+		                                                        : 0;
+	return gang_key_compare(
+		&(struct gang_key){
+			.standing = x->standing, .priority = x->priority, .age_ns = x->created_ns },
+		&(struct gang_key){
+			.standing = y->standing, .priority = y->priority, .age_ns = y->created_ns });
 }
 
 static int compare(const void *a, const void *b, void *context)
 {
-	const struct gang_copy *x = *(const struct gang_copy *const *)a, *y = *(const struct gang_copy *const *)b;
+	const struct gang_copy *x = *(const struct gang_copy *const *)a,
+						   *y = *(const struct gang_copy *const *)b;
 	const struct top_view *view = context;
 	int order = 0;
 
 	switch (view->sort) {
-	case TOP_AGE: order = number_order(x->row.created_ns, y->row.created_ns); break;
-	case TOP_PRIORITY: order = (y->row.priority > x->row.priority) - (y->row.priority < x->row.priority); break;
-	case TOP_MEMBERS: order = number_order(y->row.members, x->row.members); break;
-	case TOP_QUEUE: order = queue_order(&x->row, &y->row); break;
+	case TOP_AGE:
+		order = number_order(x->row.created_ns, y->row.created_ns);
+		break;
+	case TOP_PRIORITY:
+		order = (y->row.priority > x->row.priority) - (y->row.priority < x->row.priority);
+		break;
+	case TOP_MEMBERS:
+		order = number_order(y->row.members, x->row.members);
+		break;
+	case TOP_QUEUE:
+		order = queue_order(&x->row, &y->row);
+		break;
 	case TOP_NAME:
-	case TOP_SORTS: break;
+	case TOP_SORTS:
+		break;
 	}
 	if (order == 0)
 		order = strcmp(x->name, y->name);
@@ -229,8 +262,8 @@ struct shown {
 	bool cut; /* longer names are cut */
 };
 
-static void draw_gang(struct sheet *s, const struct live *l, const struct top_look *look, const struct gang_copy *g,
-                      const struct shown *shown)
+static void draw_gang(struct sheet *s, const struct live *l, const struct top_look *look,
+                      const struct gang_copy *g, const struct shown *shown)
 {
 	bool waits = rows_gang_waits(g), cut = shown->cut && strlen(g->name) > (size_t)shown->name_wide;
 	char age[32] = "-", need[32] = "";
@@ -246,15 +279,18 @@ static void draw_gang(struct sheet *s, const struct live *l, const struct top_lo
 	else
 		sheet_add(s, INK_PLAIN, "%-*s   ", shown->name_wide, g->name);
 	sheet_add(s, state_ink(g->row.state), "%-10s", gang_state_text(g->row.state));
-	sheet_add(s, INK_PLAIN, " %9s %6" PRIu32 " %7" PRIu32 " %8" PRId32 " %5s   %s", need, g->row.bound, g->row.members,
-	          g->row.priority, age, waits ? reason : "");
+	sheet_add(s, INK_PLAIN, " %9s %6" PRIu32 " %7" PRIu32 " %8" PRId32 " %5s   %s", need,
+	          g->row.bound, g->row.members, g->row.priority, age, waits ? reason : "");
 	free(reason);
 }
 
-static struct shown choose_gangs(const struct top_look *look, struct top_view *view, size_t wide, bool screen)
+static struct shown choose_gangs(const struct top_look *look, struct top_view *view, size_t wide,
+                                 bool screen)
 {
 	size_t most = screen && wide / 3 < NAME_WIDE_MAX ? wide / 3 : NAME_WIDE_MAX;
-	struct shown shown = {.at = ctl_alloc(look->gangs.n + 1, sizeof(*shown.at)), .name_wide = 4, .cut = screen};
+	struct shown shown = { .at = ctl_alloc(look->gangs.n + 1, sizeof(*shown.at)),
+		                   .name_wide = 4,
+		                   .cut = screen };
 
 	for (size_t i = 0; i < look->gangs.n; i++) {
 		const struct gang_copy *g = &look->gangs.at[i];
@@ -275,28 +311,30 @@ static struct shown choose_gangs(const struct top_look *look, struct top_view *v
 }
 
 /* `rows` of them at most. */
-static void draw_gangs(struct sheet *s, const struct live *l, const struct top_look *look, const struct top_view *view,
-                       const struct shown *shown, size_t rows)
+static void draw_gangs(struct sheet *s, const struct live *l, const struct top_look *look,
+                       const struct top_view *view, const struct shown *shown, size_t rows)
 {
 	sheet_line(s);
 	sheet_line(s);
 	sheet_add(s, INK_STRONG, "GANGS ");
-	sheet_add(s, INK_DIM, "%zu of %zu by %s%s%s", shown->n, look->gangs.n, view->reversed ? "falling " : "",
-	          top_sort_names[view->sort], view->waiting_only ? ", that wait" : "");
+	sheet_add(s, INK_DIM, "%zu of %zu by %s%s%s", shown->n, look->gangs.n,
+	          view->reversed ? "falling " : "", top_sort_names[view->sort],
+	          view->waiting_only ? ", that wait" : "");
 	if (view->filter[0] != '\0' || view->typing)
 		sheet_add(s, INK_BUSY, ", with \"%s%s\"", view->filter, view->typing ? "_" : "");
 	sheet_line(s);
-	sheet_add(s, INK_STRONG, "%-*s   %-10s %9s %6s %7s %8s %5s   %s", shown->name_wide, "GANG", "STATE", "FIT/NEED",
-	          "PLACED", "MEMBERS", "PRIORITY", "AGE", "REASON");
+	sheet_add(s, INK_STRONG, "%-*s   %-10s %9s %6s %7s %8s %5s   %s", shown->name_wide, "GANG",
+	          "STATE", "FIT/NEED", "PLACED", "MEMBERS", "PRIORITY", "AGE", "REASON");
 	for (size_t i = view->first; i < shown->n && i - view->first < rows; i++)
 		draw_gang(s, l, look, shown->at[i], shown);
 }
 
 /* ---- the screen's end ------------------------------------------------------------------- */
 
-/* Why the first gang that is shown waits, when its row has no room for that; to be freed.  NULL: there is
- * nothing to say. */
-static char *why_first(const struct live *l, const struct top_view *view, const struct shown *shown, size_t wide)
+/* Why the first gang that is shown waits, when its row has no room for that; to be freed.  NULL:
+ * there is nothing to say. */
+static char *why_first(const struct live *l, const struct top_view *view, const struct shown *shown,
+                       size_t wide)
 {
 	const struct gang_copy *g = shown->n > 0 ? shown->at[view->first] : NULL;
 	char *reason, *text = NULL;
@@ -346,11 +384,13 @@ static void draw_keys(struct sheet *s, size_t wide)
 		"q ends  s n a p m sort by queue name age priority members (again: reversed)  w waiting  / filter  arrows";
 
 	sheet_line(s);
-	sheet_add(s, INK_DIM, "%s", wide >= sizeof(all) - 1 ? all : "q ends  s n a p m sort  w waiting  / filter  arrows");
+	sheet_add(s, INK_DIM, "%s",
+	          wide >= sizeof(all) - 1 ? all
+	                                  : "q ends  s n a p m sort  w waiting  / filter  arrows");
 }
 
-void top_draw(struct sheet *s, const struct live *l, const struct top_look *look, const struct top_look *earlier,
-              struct top_view *view, size_t wide, size_t high)
+void top_draw(struct sheet *s, const struct live *l, const struct top_look *look,
+              const struct top_look *earlier, struct top_view *view, size_t wide, size_t high)
 {
 	size_t map_rows = high > 0 ? high / 4 + 1 : MAP_ROWS_PLAIN, rows = SIZE_MAX, why_rows = 0;
 	struct shown shown;

@@ -24,9 +24,9 @@ static uint64_t now_ms(void)
 static void start_colours(void)
 {
 	static const short colours[INKS] = {
-		[INK_GOOD] = COLOR_GREEN, [INK_BUSY] = COLOR_CYAN, [INK_BAD] = COLOR_YELLOW, [INK_HEAT] = COLOR_BLUE,
-		[INK_HEAT + 1] = COLOR_CYAN, [INK_HEAT + 2] = COLOR_GREEN, [INK_HEAT + 3] = COLOR_YELLOW,
-		[INK_HEAT_LAST] = COLOR_RED,
+		[INK_GOOD] = COLOR_GREEN,      [INK_BUSY] = COLOR_CYAN,     [INK_BAD] = COLOR_YELLOW,
+		[INK_HEAT] = COLOR_BLUE,       [INK_HEAT + 1] = COLOR_CYAN, [INK_HEAT + 2] = COLOR_GREEN,
+		[INK_HEAT + 3] = COLOR_YELLOW, [INK_HEAT_LAST] = COLOR_RED,
 	};
 
 	if (!has_colors())
@@ -55,7 +55,8 @@ static void show(const struct sheet *s)
 		const struct sheet_line *line = &s->lines[y];
 
 		for (int x = 0; x < wide && (size_t)x < line->n; x++)
-			mvaddch(y, x, (chtype)(unsigned char)line->text[x] | attribute((enum ink)line->inks[x]));
+			mvaddch(y, x,
+			        (chtype)(unsigned char)line->text[x] | attribute((enum ink)line->inks[x]));
 	}
 	refresh();
 }
@@ -98,22 +99,54 @@ static bool press(struct top_view *v, int key)
 		return true;
 	}
 	switch (key) {
-	case 'q': return false;
-	case 's': sort_by(v, TOP_QUEUE); break;
-	case 'n': sort_by(v, TOP_NAME); break;
-	case 'a': sort_by(v, TOP_AGE); break;
-	case 'p': sort_by(v, TOP_PRIORITY); break;
-	case 'm': sort_by(v, TOP_MEMBERS); break;
-	case 'w': v->waiting_only = !v->waiting_only; v->first = 0; break;
-	case '/': v->typing = true; v->filter[0] = '\0'; break;
-	case KEY_ESCAPE: v->filter[0] = '\0'; break;
-	case KEY_DOWN: v->first++; break;
-	case KEY_UP: v->first -= v->first > 0; break;
-	case KEY_NPAGE: v->first += page; break;
-	case KEY_PPAGE: v->first -= v->first > page ? page : v->first; break;
-	case KEY_HOME: v->first = 0; break;
-	case KEY_END: v->first = SIZE_MAX / 2; break;
-	default: break;
+	case 'q':
+		return false;
+	case 's':
+		sort_by(v, TOP_QUEUE);
+		break;
+	case 'n':
+		sort_by(v, TOP_NAME);
+		break;
+	case 'a':
+		sort_by(v, TOP_AGE);
+		break;
+	case 'p':
+		sort_by(v, TOP_PRIORITY);
+		break;
+	case 'm':
+		sort_by(v, TOP_MEMBERS);
+		break;
+	case 'w':
+		v->waiting_only = !v->waiting_only;
+		v->first = 0;
+		break;
+	case '/':
+		v->typing = true;
+		v->filter[0] = '\0';
+		break;
+	case KEY_ESCAPE:
+		v->filter[0] = '\0';
+		break;
+	case KEY_DOWN:
+		v->first++;
+		break;
+	case KEY_UP:
+		v->first -= v->first > 0;
+		break;
+	case KEY_NPAGE:
+		v->first += page;
+		break;
+	case KEY_PPAGE:
+		v->first -= v->first > page ? page : v->first;
+		break;
+	case KEY_HOME:
+		v->first = 0;
+		break;
+	case KEY_END:
+		v->first = SIZE_MAX / 2;
+		break;
+	default:
+		break;
 	}
 	return true;
 }
@@ -134,8 +167,8 @@ static void look_again(struct live *l, struct top_look *now, struct top_look *wa
 
 static void run(struct live *l, struct top_view *view, uint64_t interval_ms)
 {
-	struct top_look now, was = {0};
-	struct sheet sheet = {0};
+	struct top_look now, was = { 0 };
+	struct sheet sheet = { 0 };
 	uint64_t next = now_ms() + interval_ms;
 	bool goes_on = true;
 
@@ -148,7 +181,8 @@ static void run(struct live *l, struct top_view *view, uint64_t interval_ms)
 			look_again(l, &now, &was);
 			next = at + interval_ms;
 		}
-		top_draw(&sheet, l, &now, was.there ? &was : NULL, view, (size_t)getmaxx(stdscr), (size_t)getmaxy(stdscr));
+		top_draw(&sheet, l, &now, was.there ? &was : NULL, view, (size_t)getmaxx(stdscr),
+		         (size_t)getmaxy(stdscr));
 		show(&sheet);
 		timeout(next > at ? (int)(next - at) : 0);
 		key = getch();
@@ -165,7 +199,8 @@ int top_screen(struct live *l, struct top_view *view, double interval_s)
 	const char *kind = getenv("TERM");
 	SCREEN *screen;
 
-	/* newterm() says the same, but forgets memory then; and it takes one whose cursor can't be moved. */
+	/* newterm() says the same, but forgets memory then; and it takes one whose cursor can't be
+	 * moved. */
 	if (kind == NULL || tgetent(NULL, kind) <= 0 || tgetstr("cm", NULL) == NULL)
 		return -1;
 	set_escdelay(50);

@@ -44,7 +44,7 @@ struct places {
 	bool has_overhead;
 	struct text priority_class;
 	struct text runtime_class;
-	struct text spec;          /* raw, as those below; at NULL: no such field */
+	struct text spec; /* raw, as those below; at NULL: no such field */
 	struct text node_selector;
 	struct text tolerations;
 };
@@ -77,12 +77,13 @@ bool admission_takes(const struct object *object)
 {
 	return (strcmp(object->kind, "PriorityClass") == 0 &&
 	        strncmp(object->api_version, "scheduling.k8s.io/", 18) == 0) ||
-	       (strcmp(object->kind, "RuntimeClass") == 0 && strncmp(object->api_version, "node.k8s.io/", 12) == 0);
+	       (strcmp(object->kind, "RuntimeClass") == 0 &&
+	        strncmp(object->api_version, "node.k8s.io/", 12) == 0);
 }
 
 /* "FILE: items[3]: Pod ns/name: ..." */
-__attribute__((format(printf, 4, 5))) static bool fail(const struct object *o, char *error, size_t error_bytes,
-                                                       const char *format, ...)
+__attribute__((format(printf, 4, 5))) static bool fail(const struct object *o, char *error,
+                                                       size_t error_bytes, const char *format, ...)
 {
 	char where[512], what[512];
 	va_list args;
@@ -90,13 +91,14 @@ __attribute__((format(printf, 4, 5))) static bool fail(const struct object *o, c
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	snprintf(error, error_bytes, "%s: %s %s%s%s: %s", object_where(o, where, sizeof(where)), o->kind, o->namespace,
-	         o->namespace[0] != '\0' ? "/" : "", o->name, what);
+	snprintf(error, error_bytes, "%s: %s %s%s%s: %s", object_where(o, where, sizeof(where)),
+	         o->kind, o->namespace, o->namespace[0] != '\0' ? "/" : "", o->name, what);
 	return false;
 }
 
 /* All of the object was read, or what is wrong with it. */
-static bool read_whole_object(struct json *j, const struct object *o, char *error, size_t error_bytes)
+static bool read_whole_object(struct json *j, const struct object *o, char *error,
+                              size_t error_bytes)
 {
 	char path[256];
 
@@ -119,11 +121,12 @@ static void raw_value(struct json *j, struct text *out)
 
 /* Built into every API server. */
 static const struct priority_class system_classes[] = {
-	{"system-cluster-critical", 2000000000},
-	{"system-node-critical", 2000001000},
+	{ "system-cluster-critical", 2000000000 },
+	{ "system-node-critical", 2000001000 },
 };
 
-static bool put_priority_class(struct admission *a, const struct object *class, char *error, size_t error_bytes)
+static bool put_priority_class(struct admission *a, const struct object *class, char *error,
+                               size_t error_bytes)
 {
 	bool has_value = false, is_default = false;
 	int64_t value = 0;
@@ -148,7 +151,7 @@ static bool put_priority_class(struct admission *a, const struct object *class, 
 	if (value < INT32_MIN || value > INT32_MAX)
 		return fail(class, error, error_bytes, "value: %" PRId64 " does not fit in 32 bits", value);
 	a->priorities = ctl_grow(a->priorities, a->priorities_n + 1, sizeof(*a->priorities));
-	a->priorities[a->priorities_n++] = (struct priority_class){class->name, (int32_t)value};
+	a->priorities[a->priorities_n++] = (struct priority_class){ class->name, (int32_t)value };
 	/* Of several defaults the API server takes the lowest. */
 	if (is_default && (!a->has_default || value < a->default_value)) {
 		a->has_default = true;
@@ -187,9 +190,10 @@ static void read_scheduling(struct json *j, struct runtime_class *c)
 	}
 }
 
-static bool put_runtime_class(struct admission *a, const struct object *class, char *error, size_t error_bytes)
+static bool put_runtime_class(struct admission *a, const struct object *class, char *error,
+                              size_t error_bytes)
 {
-	struct runtime_class c = {.name = class->name};
+	struct runtime_class c = { .name = class->name };
 	struct text name;
 	struct json j;
 
@@ -233,7 +237,7 @@ bool admission_put(struct admission *a, const struct object *class, char *error,
 
 static void read_spec(struct json *j, struct places *p)
 {
-	struct text name, node_name = {0};
+	struct text name, node_name = { 0 };
 
 	if (!json_object(j))
 		return;
@@ -265,7 +269,7 @@ static void read_spec(struct json *j, struct places *p)
 
 static void read_metadata(struct json *j, struct places *p)
 {
-	struct text name, uid = {0};
+	struct text name, uid = { 0 };
 
 	if (!json_object(j))
 		return;
@@ -278,8 +282,8 @@ static void read_metadata(struct json *j, struct places *p)
 	p->has_uid = uid.bytes > 0;
 }
 
-static bool read_places(struct admission *a, const struct object *pod, struct places *p, char *error,
-                        size_t error_bytes)
+static bool read_places(struct admission *a, const struct object *pod, struct places *p,
+                        char *error, size_t error_bytes)
 {
 	struct text name;
 	struct json j;
@@ -293,7 +297,7 @@ static bool read_places(struct admission *a, const struct object *pod, struct pl
 				const char *from = json_blank(j.at, j.end);
 
 				read_spec(&j, p);
-				p->spec = (struct text){from, (size_t)(j.at - from)};
+				p->spec = (struct text){ from, (size_t)(j.at - from) };
 			} else {
 				json_skip(&j);
 			}
@@ -311,8 +315,9 @@ static void add_member(struct edit *edit, const char *name)
 	bytes_put(&edit->text, "\":");
 }
 
-static bool add_priority(const struct admission *a, const struct places *p, const struct object *pod,
-                         struct edit *edits, char *error, size_t error_bytes)
+static bool add_priority(const struct admission *a, const struct places *p,
+                         const struct object *pod, struct edit *edits, char *error,
+                         size_t error_bytes)
 {
 	const struct priority_class *found = NULL;
 	char number[32];
@@ -324,8 +329,10 @@ static bool add_priority(const struct admission *a, const struct places *p, cons
 		if (text_is(p->priority_class, a->priorities[i].name))
 			found = &a->priorities[i];
 	if (found == NULL && p->priority_class.bytes > 0)
-		return fail(pod, error, error_bytes, "spec.priorityClassName: \"%.*s\": no PriorityClass has that name",
-		            p->priority_class.bytes > 250 ? 250 : (int)p->priority_class.bytes, p->priority_class.at);
+		return fail(pod, error, error_bytes,
+		            "spec.priorityClassName: \"%.*s\": no PriorityClass has that name",
+		            p->priority_class.bytes > 250 ? 250 : (int)p->priority_class.bytes,
+		            p->priority_class.at);
 	if (found == NULL && !a->has_default)
 		return true;
 	snprintf(number, sizeof(number), "%" PRId32, found != NULL ? found->value : a->default_value);
@@ -341,7 +348,8 @@ static bool is_empty(struct text raw)
 }
 
 /* Let the items of `more` follow those of `raw`, which may be absent. */
-static void join(struct edit *edits, int edit, struct text raw, const char *member, struct text more)
+static void join(struct edit *edits, int edit, struct text raw, const char *member,
+                 struct text more)
 {
 	if (raw.at == NULL) {
 		add_member(&edits[EDIT_SPEC], member);
@@ -376,8 +384,9 @@ static bool find_pair(struct arena *arena, struct text map, struct text key, str
 }
 
 /* The API server refuses a pod that asks for another value than its class. */
-static bool selectors_agree(struct admission *a, const struct places *p, const struct runtime_class *class,
-                            const struct object *pod, char *error, size_t error_bytes)
+static bool selectors_agree(struct admission *a, const struct places *p,
+                            const struct runtime_class *class, const struct object *pod,
+                            char *error, size_t error_bytes)
 {
 	struct text key, wanted, given;
 	struct json j;
@@ -391,16 +400,17 @@ static bool selectors_agree(struct admission *a, const struct places *p, const s
 		if (!json_string(&j, &wanted) || !find_pair(&a->arena, p->node_selector, key, &given))
 			continue;
 		if (given.bytes != wanted.bytes || memcmp(given.at, wanted.at, given.bytes) != 0)
-			return fail(pod, error, error_bytes,
-			            "spec.nodeSelector[\"%.*s\"]: \"%.*s\": its RuntimeClass %s asks for \"%.*s\"",
-			            (int)key.bytes, key.at, (int)given.bytes, given.at, class->name, (int)wanted.bytes,
-			            wanted.at);
+			return fail(
+				pod, error, error_bytes,
+				"spec.nodeSelector[\"%.*s\"]: \"%.*s\": its RuntimeClass %s asks for \"%.*s\"",
+				(int)key.bytes, key.at, (int)given.bytes, given.at, class->name, (int)wanted.bytes,
+				wanted.at);
 	}
 	return true;
 }
 
-static bool add_runtime(struct admission *a, const struct places *p, const struct object *pod, struct edit *edits,
-                        char *error, size_t error_bytes)
+static bool add_runtime(struct admission *a, const struct places *p, const struct object *pod,
+                        struct edit *edits, char *error, size_t error_bytes)
 {
 	const struct runtime_class *class = NULL;
 
@@ -408,8 +418,10 @@ static bool add_runtime(struct admission *a, const struct places *p, const struc
 		if (text_is(p->runtime_class, a->runtimes[i].name))
 			class = &a->runtimes[i];
 	if (class == NULL)
-		return fail(pod, error, error_bytes, "spec.runtimeClassName: \"%.*s\": no RuntimeClass has that name",
-		            p->runtime_class.bytes > 250 ? 250 : (int)p->runtime_class.bytes, p->runtime_class.at);
+		return fail(pod, error, error_bytes,
+		            "spec.runtimeClassName: \"%.*s\": no RuntimeClass has that name",
+		            p->runtime_class.bytes > 250 ? 250 : (int)p->runtime_class.bytes,
+		            p->runtime_class.at);
 	if (class->overhead.at != NULL && !p->has_overhead) {
 		add_member(&edits[EDIT_SPEC], "overhead");
 		bytes_add(&edits[EDIT_SPEC].text, class->overhead.at, class->overhead.bytes);
@@ -449,10 +461,11 @@ static void make(struct admission *a, struct text json, struct edit *edits)
 	bytes_add(&a->made, from, (size_t)(json.at + json.bytes - from));
 }
 
-bool admission_pod(struct admission *a, const struct object *pod, struct text *out, char *error, size_t error_bytes)
+bool admission_pod(struct admission *a, const struct object *pod, struct text *out, char *error,
+                   size_t error_bytes)
 {
-	struct edit edits[EDITS] = {0};
-	struct places p = {0};
+	struct edit edits[EDITS] = { 0 };
+	struct places p = { 0 };
 	bool ok = true;
 
 	*out = pod->json;
@@ -471,7 +484,7 @@ bool admission_pod(struct admission *a, const struct object *pod, struct text *o
 	for (int i = 0; ok && i < EDITS; i++) {
 		if (edits[i].text.n > 0) {
 			make(a, pod->json, edits);
-			*out = (struct text){a->made.at, a->made.n};
+			*out = (struct text){ a->made.at, a->made.n };
 			break;
 		}
 	}

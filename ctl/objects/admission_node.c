@@ -36,15 +36,17 @@ static bool read_status(struct json *j, struct text *capacity, struct text *allo
 struct text admission_node(const struct object *node, struct bytes *made)
 {
 	const char *after, *end = node->json.at + node->json.bytes;
-	struct text capacity = {0}, allocatable = {0};
-	struct arena arena = {0};
+	struct text capacity = { 0 }, allocatable = { 0 };
+	struct arena arena = { 0 };
 	struct json j;
 	bool read;
 
 	json_begin(&j, node->json.at, node->json.bytes, &arena);
-	read = read_status(&j, &capacity, &allocatable); /* what can't be read is the model's to refuse */
+	read =
+		read_status(&j, &capacity, &allocatable); /* what can't be read is the model's to refuse */
 	arena_free(&arena);
-	if (!read || capacity.bytes == 0 || capacity.at[0] != '{' || (allocatable.bytes > 0 && !text_is(allocatable, "null")))
+	if (!read || capacity.bytes == 0 || capacity.at[0] != '{' ||
+	    (allocatable.bytes > 0 && !text_is(allocatable, "null")))
 		return node->json;
 	made->n = 0;
 	if (allocatable.bytes > 0) {
@@ -57,5 +59,5 @@ struct text admission_node(const struct object *node, struct bytes *made)
 	}
 	bytes_add(made, capacity.at, capacity.bytes);
 	bytes_add(made, after, (size_t)(end - after));
-	return (struct text){made->at, made->n};
+	return (struct text){ made->at, made->n };
 }

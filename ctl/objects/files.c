@@ -96,7 +96,9 @@ const char *object_where(const struct object *object, char *out, size_t out_byte
 
 static bool fail(struct reading *r, long item, const char *text)
 {
-	struct object at = {.file = r->path, .document = r->document, .many_documents = r->many, .item = item};
+	struct object at = {
+		.file = r->path, .document = r->document, .many_documents = r->many, .item = item
+	};
 	char where[512];
 
 	snprintf(r->error, r->error_bytes, "%s: %s", object_where(&at, where, sizeof(where)), text);
@@ -138,7 +140,7 @@ static void read_head(struct json *j, struct head *h)
 			const char *from = json_blank(j->at, j->end);
 
 			read_metadata(j, h);
-			h->metadata = (struct text){from, (size_t)(j->at - from)};
+			h->metadata = (struct text){ from, (size_t)(j->at - from) };
 		} else {
 			json_skip(j);
 		}
@@ -150,9 +152,22 @@ static void read_head(struct json *j, struct head *h)
 static bool is_of_the_cluster(const char *kind)
 {
 	static const char *const kinds[] = {
-		"Node", "Namespace", "PriorityClass", "RuntimeClass", "PersistentVolume", "StorageClass",
-		"CSINode", "CSIDriver", "VolumeAttachment", "CustomResourceDefinition", "ClusterRole",
-		"ClusterRoleBinding", "IngressClass", "APIService", "DeviceClass", "ResourceSlice",
+		"Node",
+		"Namespace",
+		"PriorityClass",
+		"RuntimeClass",
+		"PersistentVolume",
+		"StorageClass",
+		"CSINode",
+		"CSIDriver",
+		"VolumeAttachment",
+		"CustomResourceDefinition",
+		"ClusterRole",
+		"ClusterRoleBinding",
+		"IngressClass",
+		"APIService",
+		"DeviceClass",
+		"ResourceSlice",
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -167,18 +182,18 @@ static struct text with_namespace(struct files *files, struct text json, struct 
 {
 	static const char more[] = ",\"namespace\":\"default\"";
 	size_t before = (size_t)(metadata.at - json.at) + metadata.bytes - 1;
-	struct bytes text = {0};
+	struct bytes text = { 0 };
 
 	bytes_room(&text, json.bytes + sizeof(more));
 	bytes_add(&text, json.at, before);
 	bytes_put(&text, more);
 	bytes_add(&text, json.at + before, json.bytes - before);
 	keep_text(files, text);
-	return (struct text){text.at, text.n};
+	return (struct text){ text.at, text.n };
 }
 
-static bool add_object(struct reading *r, struct text json, const struct head *h, const char *api_version,
-                       const char *kind, long item)
+static bool add_object(struct reading *r, struct text json, const struct head *h,
+                       const char *api_version, const char *kind, long item)
 {
 	struct files *files = r->files;
 	struct object *o;
@@ -218,11 +233,12 @@ static bool add_object(struct reading *r, struct text json, const struct head *h
 
 /* ---- lists ------------------------------------------------------------ */
 
-static bool take(struct reading *r, struct text json, const struct head *outer, long item, unsigned lists);
+static bool take(struct reading *r, struct text json, const struct head *outer, long item,
+                 unsigned lists);
 
 static bool take_items(struct reading *r, const struct head *list, unsigned lists)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct json j;
 	long item = 0;
 	bool ok = true;
@@ -245,13 +261,14 @@ static bool take_items(struct reading *r, const struct head *list, unsigned list
 
 static bool is_list(const struct head *h)
 {
-	return h->items.at != NULL && h->kind.bytes >= 4 && memcmp(h->kind.at + h->kind.bytes - 4, "List", 4) == 0;
+	return h->items.at != NULL && h->kind.bytes >= 4 &&
+	       memcmp(h->kind.at + h->kind.bytes - 4, "List", 4) == 0;
 }
 
 /* An object, or the items of a list.  Items of a typed list ("PodList") need not
  * say what they are. */
-static bool take_head(struct reading *r, struct text json, struct head *h, const struct head *outer, long item,
-                      unsigned lists)
+static bool take_head(struct reading *r, struct text json, struct head *h, const struct head *outer,
+                      long item, unsigned lists)
 {
 	if (is_list(h)) {
 		if (lists == LISTS_IN_LISTS_MAX)
@@ -259,32 +276,35 @@ static bool take_head(struct reading *r, struct text json, struct head *h, const
 		return take_items(r, h, lists + 1);
 	}
 	if (h->kind.bytes == 0 && outer != NULL && outer->kind.bytes > 4) {
-		h->kind = (struct text){outer->kind.at, outer->kind.bytes - 4};
+		h->kind = (struct text){ outer->kind.at, outer->kind.bytes - 4 };
 		if (h->api_version.bytes == 0)
 			h->api_version = outer->api_version;
 	}
 	if (h->kind.bytes == 0 || h->api_version.bytes == 0) {
 		char text[320];
 
-		snprintf(text, sizeof(text), "object %s%.*s: %s is missing", h->name.bytes == 0 ? "without a name" : "",
-		         h->name.bytes > 250 ? 250 : (int)h->name.bytes, h->name.bytes == 0 ? "" : h->name.at,
-		         h->kind.bytes == 0 ? "kind" : "apiVersion");
+		snprintf(text, sizeof(text), "object %s%.*s: %s is missing",
+		         h->name.bytes == 0 ? "without a name" : "",
+		         h->name.bytes > 250 ? 250 : (int)h->name.bytes,
+		         h->name.bytes == 0 ? "" : h->name.at, h->kind.bytes == 0 ? "kind" : "apiVersion");
 		return fail(r, item, text);
 	}
 	return add_object(r, json, h, keep(r->files, h->api_version), keep(r->files, h->kind), item);
 }
 
-static bool take(struct reading *r, struct text json, const struct head *outer, long item, unsigned lists)
+static bool take(struct reading *r, struct text json, const struct head *outer, long item,
+                 unsigned lists)
 {
-	struct arena arena = {0};
-	struct head h = {0};
+	struct arena arena = { 0 };
+	struct head h = { 0 };
 	struct json j;
 	bool ok;
 
 	if (json.bytes == 0 || json.at[0] != '{') {
 		char text[128];
 
-		snprintf(text, sizeof(text), "%.*s is no object", json.bytes > 60 ? 60 : (int)json.bytes, json.at);
+		snprintf(text, sizeof(text), "%.*s is no object", json.bytes > 60 ? 60 : (int)json.bytes,
+		         json.at);
 		return fail(r, item, text);
 	}
 	json_begin(&j, json.at, json.bytes, &arena);
@@ -354,7 +374,7 @@ static bool take_documents(struct reading *r, const char *p, const char *end)
 		if (p == NULL)
 			return fail(r, -1, what);
 		r->document++;
-		if (!take(r, (struct text){from, (size_t)(p - from)}, NULL, -1, 0))
+		if (!take(r, (struct text){ from, (size_t)(p - from) }, NULL, -1, 0))
 			return false;
 	}
 	return true;
@@ -363,7 +383,7 @@ static bool take_documents(struct reading *r, const char *p, const char *end)
 /* Let the text be the same as JSON. */
 static bool unpack_yaml(struct reading *r, struct bytes *text)
 {
-	struct bytes json = {0};
+	struct bytes json = { 0 };
 	struct yaml_error e;
 
 	if (!yaml_to_json(text->at, text->n, &json, NULL, &e)) {
@@ -402,7 +422,7 @@ bool files_read(struct files *files, const char *path, char *error, size_t error
 		.error = error,
 		.error_bytes = error_bytes,
 	};
-	struct bytes text = {0};
+	struct bytes text = { 0 };
 	char why[256];
 	bool ok;
 
@@ -419,8 +439,11 @@ bool files_read(struct files *files, const char *path, char *error, size_t error
 bool files_take(struct files *files, const char *name, const char *text, size_t bytes, char *error,
                 size_t error_bytes)
 {
-	struct reading r = {.files = files, .path = keep(files, text_of(name)), .error = error, .error_bytes = error_bytes};
-	struct bytes copy = {0};
+	struct reading r = { .files = files,
+		                 .path = keep(files, text_of(name)),
+		                 .error = error,
+		                 .error_bytes = error_bytes };
+	struct bytes copy = { 0 };
 	bool ok;
 
 	bytes_add(&copy, text, bytes);
@@ -472,7 +495,8 @@ bool files_check(const struct files *files, char *error, size_t error_bytes)
 		sorted[i] = &files->objects[i];
 	qsort(sorted, files->objects_n, sizeof(struct object *), compare_objects);
 	for (size_t i = 1; i < files->objects_n; i++) {
-		if (compare_identity(sorted[i - 1], sorted[i]) == 0 && (second == NULL || sorted[i] < second)) {
+		if (compare_identity(sorted[i - 1], sorted[i]) == 0 &&
+		    (second == NULL || sorted[i] < second)) {
 			first = sorted[i - 1];
 			second = sorted[i];
 		}
@@ -482,6 +506,7 @@ bool files_check(const struct files *files, char *error, size_t error_bytes)
 		return true;
 	snprintf(error, error_bytes, "%s: %s %s%s%s: metadata.name: the same object is at %s",
 	         object_where(second, where, sizeof(where)), second->kind, second->namespace,
-	         second->namespace[0] != '\0' ? "/" : "", second->name, object_where(first, other, sizeof(other)));
+	         second->namespace[0] != '\0' ? "/" : "", second->name,
+	         object_where(first, other, sizeof(other)));
 	return false;
 }

@@ -20,7 +20,7 @@ struct object {
 	long item;               /* in a List, from 0; -1: not in one */
 	const char *api_version; /* "v1", "scheduling.x-k8s.io/v1alpha1" */
 	const char *kind;
-	const char *namespace;   /* "default" when none is given, "" for a cluster's own kinds */
+	const char *namespace; /* "default" when none is given, "" for a cluster's own kinds */
 	const char *name;
 };
 

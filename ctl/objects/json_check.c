@@ -182,7 +182,7 @@ static bool check_value(struct check *c, unsigned depth)
 
 const char *json_check(const char *p, const char *end, const char **where, const char **what)
 {
-	struct check c = {.p = p, .end = end};
+	struct check c = { .p = p, .end = end };
 
 	if (check_value(&c, JSON_DEPTH))
 		return c.p;

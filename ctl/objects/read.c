@@ -32,7 +32,8 @@ static bool read_fd(int fd, struct bytes *out, char *error, size_t error_bytes)
 }
 
 /* gzip allows several members, one behind the other; zeros may pad the end. */
-static bool inflate_all(z_stream *z, const struct bytes *packed, struct bytes *out, char *error, size_t error_bytes)
+static bool inflate_all(z_stream *z, const struct bytes *packed, struct bytes *out, char *error,
+                        size_t error_bytes)
 {
 	size_t taken = 0;
 	int rc = Z_OK;
@@ -63,14 +64,16 @@ static bool inflate_all(z_stream *z, const struct bytes *packed, struct bytes *o
 		}
 	}
 	snprintf(error, error_bytes, "damaged gzip data: %s",
-	         rc == Z_BUF_ERROR ? "it ends too early" : z->msg != NULL ? z->msg : "unreadable");
+	         rc == Z_BUF_ERROR ? "it ends too early"
+	         : z->msg != NULL  ? z->msg
+	                           : "unreadable");
 	return false;
 }
 
 static bool unpack(struct bytes *file, char *error, size_t error_bytes)
 {
-	struct bytes plain = {0};
-	z_stream z = {0};
+	struct bytes plain = { 0 };
+	z_stream z = { 0 };
 	bool ok;
 
 	/* 16: gzip and nothing else. */

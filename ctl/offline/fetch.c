@@ -20,8 +20,9 @@ struct fetching {
 	struct files *files;
 	struct jsonout path;
 	const char *selector; /* of what is listed now, NULL */
-	char more[2048]; /* token of the next page, "" */
-	char seen[2048]; /* that of the page whose number is the last power of two: in a circle it comes again (Brent) */
+	char more[2048];      /* token of the next page, "" */
+	char seen[2048]; /* that of the page whose number is the last power of two: in a circle it comes
+	                    again (Brent) */
 	unsigned pages_n;
 	int status;
 	bool done, ok;
@@ -53,8 +54,8 @@ static void log_line(void *context, const char *level, const char *message)
 /* metadata.continue of a list.  False and an error: it makes no sense. */
 static bool read_more(struct fetching *f, const char *body, size_t bytes)
 {
-	struct arena arena = {0};
-	struct text more = {0};
+	struct arena arena = { 0 };
+	struct text more = { 0 };
 	struct json j;
 	const char *wrong = NULL;
 
@@ -63,7 +64,8 @@ static bool read_more(struct fetching *f, const char *body, size_t bytes)
 		wrong = "not a text";
 	else if (more.bytes >= sizeof(f->more))
 		wrong = "longer than 2047 bytes";
-	else if (more.bytes > 0 && more.bytes == strlen(f->seen) && memcmp(more.at, f->seen, more.bytes) == 0)
+	else if (more.bytes > 0 && more.bytes == strlen(f->seen) &&
+	         memcmp(more.at, f->seen, more.bytes) == 0)
 		wrong = "names a page that has come before"; /* there would be no end to it */
 	else if (more.bytes > 0)
 		memcpy(f->more, more.at, more.bytes);
@@ -86,7 +88,8 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 	f->status = answer->status;
 	f->ok = answer->end == HTTP_ANSWERED && answer->status == 200;
 	if (f->ok) {
-		f->ok = files_take(f->files, f->path.at, body, bytes, f->error, f->error_bytes) && read_more(f, body, bytes);
+		f->ok = files_take(f->files, f->path.at, body, bytes, f->error, f->error_bytes) &&
+		        read_more(f, body, bytes);
 		return;
 	}
 	if (answer->end != HTTP_ANSWERED) {
@@ -100,8 +103,8 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 static void get(struct fetching *f, const struct resource *r, const char *version)
 {
 	struct transport *t = curl_transport_interface(f->curl);
-	struct http_request request = {.method = "GET", .lane = HTTP_LIST, .timeout_ms = TIMEOUT_MS};
-	struct http_handler handler = {.done = on_done, .context = f};
+	struct http_request request = { .method = "GET", .lane = HTTP_LIST, .timeout_ms = TIMEOUT_MS };
+	struct http_handler handler = { .done = on_done, .context = f };
 	bool ready;
 
 	jsonout_clear(&f->path);
@@ -142,20 +145,23 @@ static bool fetch_kind(struct fetching *f, const struct model *m, int index)
 	return f->ok || (f->status == 404 && r->optional);
 }
 
-bool fetch_all(struct files *files, const struct access_options *options, char *error, size_t error_bytes)
+bool fetch_all(struct files *files, const struct access_options *options, char *error,
+               size_t error_bytes)
 {
 	return fetch_selected(files, options, NULL, error, error_bytes);
 }
 
-bool fetch_selected(struct files *files, const struct access_options *options, const char *node_selector, char *error,
-                    size_t error_bytes)
+bool fetch_selected(struct files *files, const struct access_options *options,
+                    const char *node_selector, char *error, size_t error_bytes)
 {
-	struct env env = {.monotonic_ns = now_ns, .wall_ns = now_ns, .random = no_chance, .log = log_line};
-	struct offline *offline = offline_new(&(struct offline_config){0});
+	struct env env = {
+		.monotonic_ns = now_ns, .wall_ns = now_ns, .random = no_chance, .log = log_line
+	};
+	struct offline *offline = offline_new(&(struct offline_config){ 0 });
 	struct model *m = offline_own_model(offline);
-	struct fetching f = {.files = files, .error = error, .error_bytes = error_bytes};
+	struct fetching f = { .files = files, .error = error, .error_bytes = error_bytes };
 	struct access access;
-	struct curl_config config = {.access = &access, .env = &env, .lane_max = {[HTTP_LIST] = 1}};
+	struct curl_config config = { .access = &access, .env = &env, .lane_max = { [HTTP_LIST] = 1 } };
 	const char *why = "";
 	size_t n;
 	bool ok = access_load(&access, options, error, error_bytes) == 0;

@@ -39,9 +39,9 @@ struct offline {
 	struct cmd_bind *binds;
 	size_t binds_n, binds_room;
 
-	node_id *nodes;           /* by pod id: where it was placed, ID_NONE */
-	struct reason **pods;     /* by pod id: of lone pods */
-	struct reason **gangs;    /* by gang id */
+	node_id *nodes;        /* by pod id: where it was placed, ID_NONE */
+	struct reason **pods;  /* by pod id: of lone pods */
+	struct reason **gangs; /* by gang id */
 	struct limits limits;
 	struct judgement *judgement; /* NULL before the first */
 
@@ -53,14 +53,10 @@ struct offline {
 
 static const struct limits everything = {
 	/* Room for whatever the files hold; what the core gets is cut to it. */
-	.nodes = UINT32_MAX / 4,
-	.pods = UINT32_MAX / 4,
-	.gangs = UINT32_MAX / 4,
-	.shapes = UINT32_MAX / 4,
-	.names = UINT32_MAX / 4,
-	.resources = RESOURCES_MAX,
-	.name_bytes = UINT64_C(1) << 40,
-	.command_ring_bytes = RECORD_BYTES_MAX * 16,
+	.nodes = UINT32_MAX / 4,         .pods = UINT32_MAX / 4,
+	.gangs = UINT32_MAX / 4,         .shapes = UINT32_MAX / 4,
+	.names = UINT32_MAX / 4,         .resources = RESOURCES_MAX,
+	.name_bytes = UINT64_C(1) << 40, .command_ring_bytes = RECORD_BYTES_MAX * 16,
 };
 
 struct offline *offline_new(const struct offline_config *config)
@@ -71,7 +67,7 @@ struct offline *offline_new(const struct offline_config *config)
 		.scheduler_names_n = config->scheduler_names_n,
 		.limits = everything,
 		.claims_can_wait = true,
-		.hash_key = {1, 2}, /* who writes the file only slows himself down */
+		.hash_key = { 1, 2 }, /* who writes the file only slows himself down */
 	};
 
 	o->config = *config;
@@ -125,24 +121,25 @@ static void pass_over(struct offline *o, const struct object *object)
 	char kind[256];
 	size_t i = 0;
 
-	snprintf(kind, sizeof(kind), "%s%s%s", object->kind, grouped ? " of " : "", grouped ? object->api_version : "");
+	snprintf(kind, sizeof(kind), "%s%s%s", object->kind, grouped ? " of " : "",
+	         grouped ? object->api_version : "");
 	ctl_plain(kind);
 	while (i < o->passed_n && strcmp(o->passed[i].kind, kind) != 0)
 		i++;
 	if (i == o->passed_n) {
 		o->passed = ctl_grow(o->passed, i + 1, sizeof(*o->passed));
-		o->passed[i] = (struct passed_over){.kind = ctl_copy(kind)};
+		o->passed[i] = (struct passed_over){ .kind = ctl_copy(kind) };
 		o->passed_n++;
 	}
 	o->passed[i].n++;
 }
 
-static bool put(struct offline *o, struct admission *admission, const struct object *object, char *error,
-                size_t error_bytes)
+static bool put(struct offline *o, struct admission *admission, const struct object *object,
+                char *error, size_t error_bytes)
 {
 	int resource = model_resource_index(o->model, object->api_version, object->kind);
 	struct text json = object->json;
-	struct decode_error e = {0};
+	struct decode_error e = { 0 };
 	char where[512];
 	int rc;
 
@@ -150,7 +147,8 @@ static bool put(struct offline *o, struct admission *admission, const struct obj
 		pass_over(o, object);
 		return true;
 	}
-	if (resource == RESOURCE_INDEX_PODS && !admission_pod(admission, object, &json, error, error_bytes))
+	if (resource == RESOURCE_INDEX_PODS &&
+	    !admission_pod(admission, object, &json, error, error_bytes))
 		return false;
 	if (resource == RESOURCE_INDEX_NODES)
 		json = admission_node(object, &o->node);
@@ -160,7 +158,8 @@ static bool put(struct offline *o, struct admission *admission, const struct obj
 	if (rc == -ENOMEM)
 		ctl_no_memory();
 	object_where(object, where, sizeof(where));
-	snprintf(error, error_bytes, "%s: %s: %s%s%s", where, e.object, e.field, e.field[0] != '\0' ? ": " : "", e.text);
+	snprintf(error, error_bytes, "%s: %s: %s%s%s", where, e.object, e.field,
+	         e.field[0] != '\0' ? ": " : "", e.text);
 	return false;
 }
 
@@ -179,14 +178,15 @@ bool offline_put_all(struct offline *o, const struct files *files, char *error, 
 
 static int names_compare(const void *a, const void *b)
 {
-	const struct object *left = *(const struct object *const *)a, *right = *(const struct object *const *)b;
+	const struct object *left = *(const struct object *const *)a,
+						*right = *(const struct object *const *)b;
 	const int order = strcmp(left->namespace, right->namespace);
 
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
-/* Pods by their names, as a list of the API server has them: members of a gang that are equally old are taken as they
- * come.  To be freed. */
+/* Pods by their names, as a list of the API server has them: members of a gang that are equally old
+ * are taken as they come.  To be freed. */
 static const struct object **as_listed(const struct files *files, size_t *n)
 {
 	const struct object *objects = files_objects(files, n);
@@ -202,8 +202,8 @@ static const struct object **as_listed(const struct files *files, size_t *n)
 	return all;
 }
 
-bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change, void *context,
-                         char *error, size_t error_bytes)
+bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change,
+                         void *context, char *error, size_t error_bytes)
 {
 	struct admission *admission = admission_new();
 	size_t n;
@@ -224,11 +224,13 @@ bool offline_put_changed(struct offline *o, const struct files *files, offline_c
 	return ok;
 }
 
-bool offline_put_more(struct offline *o, const struct object *object, char *error, size_t error_bytes)
+bool offline_put_more(struct offline *o, const struct object *object, char *error,
+                      size_t error_bytes)
 {
-	struct decode_error e = {0};
+	struct decode_error e = { 0 };
 	int resource = model_resource_index(o->model, object->api_version, object->kind);
-	struct text json = resource == RESOURCE_INDEX_NODES ? admission_node(object, &o->node) : object->json;
+	struct text json =
+		resource == RESOURCE_INDEX_NODES ? admission_node(object, &o->node) : object->json;
 	int rc = resource < 0 ? -EINVAL : model_put(o->model, resource, json.at, json.bytes, &e);
 
 	if (rc == -ENOMEM)
@@ -238,8 +240,8 @@ bool offline_put_more(struct offline *o, const struct object *object, char *erro
 	return rc == 0;
 }
 
-bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n, char *error,
-                  size_t error_bytes)
+bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n,
+                  char *error, size_t error_bytes)
 {
 	for (size_t i = 0; i < paths_n; i++)
 		if (!files_read(files, paths[i], error, error_bytes))
@@ -253,8 +255,8 @@ const char *offline_passed_over(const struct offline *o, char *out, size_t out_b
 
 	out[0] = '\0';
 	for (size_t i = 0; i < o->passed_n && at < out_bytes; i++)
-		at += (size_t)snprintf(out + at, out_bytes - at, "%s%zu %s", i > 0 ? ", " : "", o->passed[i].n,
-		                       o->passed[i].kind);
+		at += (size_t)snprintf(out + at, out_bytes - at, "%s%zu %s", i > 0 ? ", " : "",
+		                       o->passed[i].n, o->passed[i].kind);
 	return out;
 }
 
@@ -309,7 +311,8 @@ static void step(struct offline *o, enum record_kind kind, struct record *record
 static void apply_filled(struct offline *o)
 {
 	if (o->filled)
-		step(o, (enum record_kind)o->filling->kind, o->filling, o->filling->bytes - sizeof(*o->filling));
+		step(o, (enum record_kind)o->filling->kind, o->filling,
+		     o->filling->bytes - sizeof(*o->filling));
 	o->filled = false;
 }
 
@@ -328,7 +331,7 @@ static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 
 static bool flush(struct offline *o)
 {
-	struct model_sink sink = {.reserve = reserve, .context = o};
+	struct model_sink sink = { .reserve = reserve, .context = o };
 	bool all = model_flush(o->model, &sink);
 
 	apply_filled(o);
@@ -403,7 +406,8 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 		snprintf(error, error_bytes, "the objects are too many for one core: %s", what);
 		return false;
 	}
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	              -1, 0);
 	if (memory == MAP_FAILED)
 		ctl_no_memory();
 	o->ledger = memory;
@@ -482,7 +486,8 @@ const char *offline_node_name(const struct offline *o, node_id node)
 {
 	const char *base = (const char *)o->ledger + o->ledger->nodes_offset;
 
-	return model_node(o->model, node, ((const struct node_row *)(const void *)base)[node].generation);
+	return model_node(o->model, node,
+	                  ((const struct node_row *)(const void *)base)[node].generation);
 }
 
 const char *offline_node(const struct offline *o, pod_id pod)

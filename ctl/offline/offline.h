@@ -32,22 +32,24 @@ bool offline_score(const char *command, const char *name, enum score_policy *out
 /* Read the files and take all that is in them.  False and `error`: file, object, field
  * and value; all is of no use then.  A kind that decides nothing is counted and passed
  * over. */
-bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n, char *error,
-                  size_t error_bytes);
+bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n,
+                  char *error, size_t error_bytes);
 
 /* The same of objects that are read already; nothing of `files` is kept. */
 bool offline_put_all(struct offline *o, const struct files *files, char *error, size_t error_bytes);
 
-/* The same of a world that is a little different: each object as `change` lets it be.  True keeps it, with *json
- * as it is to be read (good until the next call); false leaves it out. */
+/* The same of a world that is a little different: each object as `change` lets it be.  True keeps
+ * it, with *json as it is to be read (good until the next call); false leaves it out. */
 typedef bool (*offline_change_fn)(void *context, const struct object *object, struct text *json);
-bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change, void *context,
-                         char *error, size_t error_bytes);
+bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change,
+                         void *context, char *error, size_t error_bytes);
 
 /* One more object, which no admission has to do with. */
-bool offline_put_more(struct offline *o, const struct object *object, char *error, size_t error_bytes);
+bool offline_put_more(struct offline *o, const struct object *object, char *error,
+                      size_t error_bytes);
 
-/* "3 Secret, 1 Ingress of networking.k8s.io/v1" of the kinds passed over, "" when there were none. */
+/* "3 Secret, 1 Ingress of networking.k8s.io/v1" of the kinds passed over, "" when there were none.
+ */
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes);
 
 /* Tell a core of everything.  False and `error` as from offline_place(). */

@@ -21,22 +21,23 @@ struct options {
 
 static void print_help(void)
 {
-	fputs("musterctl simulate -f FILE... [-o json] [--scheduler-name NAME]...\n"
-	      "                   [--score kube|pack|bestfit]\n"
-	      "\n"
-	      "Places everything that is pending in these objects, offline, by the code that the\n"
-	      "daemons run. Pods with a node stay where they are. Nothing is written anywhere.\n"
-	      "\n"
-	      "  -f FILE                  what kubectl get -o json or -o yaml prints: a List, one\n"
-	      "                           object or many documents, .gz too; - is standard input\n"
-	      "  -o json                  JSON instead of tables; cpu is in milli, memory in bytes\n"
-	      "  --scheduler-name NAME    only pods that name this scheduler; may be repeated\n"
-	      "                           (default: every pending pod)\n"
-	      "  --score NAME             kube: the sum of kube-scheduler's default profile (default);\n"
-	      "                           pack: the fullest nodes first; bestfit: the least that is left\n"
-	      "\n"
-	      "Exit status: 0 everything pending was placed, 1 something waits, 2 bad input.\n",
-	      stdout);
+	fputs(
+		"musterctl simulate -f FILE... [-o json] [--scheduler-name NAME]...\n"
+		"                   [--score kube|pack|bestfit]\n"
+		"\n"
+		"Places everything that is pending in these objects, offline, by the code that the\n"
+		"daemons run. Pods with a node stay where they are. Nothing is written anywhere.\n"
+		"\n"
+		"  -f FILE                  what kubectl get -o json or -o yaml prints: a List, one\n"
+		"                           object or many documents, .gz too; - is standard input\n"
+		"  -o json                  JSON instead of tables; cpu is in milli, memory in bytes\n"
+		"  --scheduler-name NAME    only pods that name this scheduler; may be repeated\n"
+		"                           (default: every pending pod)\n"
+		"  --score NAME             kube: the sum of kube-scheduler's default profile (default);\n"
+		"                           pack: the fullest nodes first; bestfit: the least that is left\n"
+		"\n"
+		"Exit status: 0 everything pending was placed, 1 something waits, 2 bad input.\n",
+		stdout);
 }
 
 static void add_text(const char ***list, size_t *n, const char *text)
@@ -51,13 +52,13 @@ enum { OPT_NAME = 256, OPT_SCORE, OPT_HELP, OPT_VERSION };
 static int take_options(struct options *o, int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"filename", required_argument, NULL, 'f'},
-		{"output", required_argument, NULL, 'o'},
-		{"scheduler-name", required_argument, NULL, OPT_NAME},
-		{"score", required_argument, NULL, OPT_SCORE},
-		{"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION},
-		{0},
+		{ "filename", required_argument, NULL, 'f' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "scheduler-name", required_argument, NULL, OPT_NAME },
+		{ "score", required_argument, NULL, OPT_SCORE },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ "version", no_argument, NULL, OPT_VERSION },
+		{ 0 },
 	};
 	int c;
 
@@ -135,7 +136,7 @@ static int simulate(const struct options *o, const char *command)
 
 int simulate_main(int argc, char **argv)
 {
-	struct options o = {.score = SCORE_KUBE};
+	struct options o = { .score = SCORE_KUBE };
 	int rc = take_options(&o, argc, argv);
 
 	if (rc == -1)

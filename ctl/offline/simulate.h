@@ -8,12 +8,12 @@
 #include "ipc/abi.h"
 
 struct placement {
-	char *pod;     /* "ns/name" */
-	char *gang;    /* "ns/name", NULL: alone */
+	char *pod;        /* "ns/name" */
+	char *gang;       /* "ns/name", NULL: alone */
 	const char *node; /* NULL: it waits */
-	char *reason;  /* NULL when it has a node */
-	bool with_gang; /* it waits for what its gang waits for */
-	bool queued;    /* nothing of its own keeps it from being placed */
+	char *reason;     /* NULL when it has a node */
+	bool with_gang;   /* it waits for what its gang waits for */
+	bool queued;      /* nothing of its own keeps it from being placed */
 	int32_t priority;
 	uint64_t created_ns;
 };
@@ -35,7 +35,7 @@ struct simulation {
 	const struct model *model;
 	struct placement *placements; /* sorted by pod */
 	size_t placements_n, waiting_n;
-	size_t leaving_n; /* without a node and being deleted: they wait for nothing */
+	size_t leaving_n;          /* without a node and being deleted: they wait for nothing */
 	struct gang_result *gangs; /* sorted by gang */
 	size_t gangs_n;
 };

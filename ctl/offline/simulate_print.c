@@ -73,7 +73,10 @@ static void print_placements(const struct simulation *s)
 		grid_cell(t, "%s", p->node != NULL ? p->node : "-");
 		grid_cell(t, "%s", p->gang != NULL ? p->gang : "-");
 		/* What a gang waits for is in its own table. */
-		grid_cell(t, "%s", p->reason == NULL ? "" : p->with_gang ? "waits with its gang" : p->reason);
+		grid_cell(t, "%s",
+		          p->reason == NULL ? ""
+		          : p->with_gang    ? "waits with its gang"
+		                            : p->reason);
 	}
 	grid_print(t, stdout);
 	grid_free(t);
@@ -114,8 +117,9 @@ static void print_text(const struct simulation *s)
 		print_gangs(s);
 	for (size_t i = 0; i < s->gangs_n; i++)
 		gangs += s->gangs[i].state == GANG_PLACED;
-	printf("%s%zu of %zu pending pods placed, %zu of %zu gangs\n", s->placements_n + s->gangs_n > 0 ? "\n" : "",
-	       pending - s->waiting_n, pending, gangs, s->gangs_n);
+	printf("%s%zu of %zu pending pods placed, %zu of %zu gangs\n",
+	       s->placements_n + s->gangs_n > 0 ? "\n" : "", pending - s->waiting_n, pending, gangs,
+	       s->gangs_n);
 }
 
 void simulation_print(const struct simulation *s, enum output output)

@@ -16,7 +16,8 @@ struct building {
 	uint32_t gangs_max;
 };
 
-static char *print_reason(const struct model *model, const struct reason *reason, const struct reason_about *about)
+static char *print_reason(const struct model *model, const struct reason *reason,
+                          const struct reason_about *about)
 {
 	struct reason_names names = reason_names_of(model);
 	size_t n;
@@ -54,17 +55,18 @@ static void note_refusal(void *context, const struct pod_view *pod)
 }
 
 /* Why a pod waits, which may be its own: the gang is placed without it. */
-static char *pod_reason(const struct building *b, const struct pod_view *pod, const struct gang_row *row,
-                        const struct placement *p)
+static char *pod_reason(const struct building *b, const struct pod_view *pod,
+                        const struct gang_row *row, const struct placement *p)
 {
-	struct reason_about about = {.gang = p->gang, .refusal = pod->refusal};
+	struct reason_about about = { .gang = p->gang, .refusal = pod->refusal };
 	struct gang_view gang;
 
 	if (pod->deleting)
 		return ctl_copy("is being deleted");
 	if (row != NULL && !p->with_gang && (pod->refusal[0] != '\0' || pod->gated)) {
 		about.gang = NULL;
-		return print_reason(b->s->model, &(struct reason){.why = pod->gated ? WHY_GATED : WHY_REFUSED}, &about);
+		return print_reason(
+			b->s->model, &(struct reason){ .why = pod->gated ? WHY_GATED : WHY_REFUSED }, &about);
 	}
 	if (row != NULL && model_gang(b->s->model, pod->gang_id, row->generation, &gang)) {
 		about.texts = gang.texts;
@@ -78,7 +80,8 @@ static void add_pod(void *context, const struct pod_view *pod)
 {
 	struct building *b = context;
 	struct simulation *s = b->s;
-	const struct gang_row *row = pod->gang_id < b->gangs_max ? gang_row(offline_ledger(b->o), pod->gang_id) : NULL;
+	const struct gang_row *row =
+		pod->gang_id < b->gangs_max ? gang_row(offline_ledger(b->o), pod->gang_id) : NULL;
 	struct placement *p;
 
 	if (!pod->ours || pod->node[0] != '\0')
@@ -133,7 +136,9 @@ static void add_gang(struct building *b, gang_id id)
 		.standing = (enum gang_standing)row->standing,
 		.why = row->reason,
 	};
-	about = (struct reason_about){.gang = g->gang, .refusal = gang_refusal(b, id, &view), .texts = view.texts};
+	about = (struct reason_about){ .gang = g->gang,
+		                           .refusal = gang_refusal(b, id, &view),
+		                           .texts = view.texts };
 	if (g->state != GANG_PLACED || (row->reason.why != WHY_NONE && g->members > g->placed))
 		g->reason = print_reason(s->model, &row->reason, &about);
 }
@@ -151,7 +156,7 @@ static int compare_gangs(const void *a, const void *b)
 struct simulation *simulation_new(const struct offline *o)
 {
 	struct simulation *s = ctl_alloc(1, sizeof(*s));
-	struct building b = {.s = s, .o = o, .gangs_max = offline_ledger(o)->limits.gangs};
+	struct building b = { .s = s, .o = o, .gangs_max = offline_ledger(o)->limits.gangs };
 
 	s->model = offline_model(o);
 	b.refusals = ctl_alloc(b.gangs_max, sizeof(*b.refusals));

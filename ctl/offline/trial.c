@@ -11,7 +11,7 @@
 
 struct changing {
 	const struct change *change;
-	char *text;       /* of the object that was changed last */
+	char *text; /* of the object that was changed last */
 	uint32_t ended;
 	const struct object *bad; /* one that can't be changed, NULL */
 };
@@ -33,12 +33,14 @@ static bool cannot_parse(const struct object *object, char *error, size_t error_
 
 static const char *text_at(const cJSON *o, const char *outer, const char *inner)
 {
-	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, outer), inner));
+	return cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, outer), inner));
 }
 
 /* ---- nodes ------------------------------------------------------------------------ */
 
-/* The node's JSON under another name, as one that has just come: nothing attached to it.  NULL: it can't be parsed. */
+/* The node's JSON under another name, as one that has just come: nothing attached to it.  NULL: it
+ * can't be parsed. */
 static char *node_copy(const struct object *like, const char *name)
 {
 	cJSON *o = parse(like), *meta = cJSON_GetObjectItemCaseSensitive(o, "metadata");
@@ -52,8 +54,10 @@ static char *node_copy(const struct object *like, const char *name)
 	cJSON_DeleteItemFromObjectCaseSensitive(meta, "resourceVersion");
 	host = cJSON_GetObjectItemCaseSensitive(labels, "kubernetes.io/hostname");
 	if (host != NULL)
-		cJSON_ReplaceItemInObjectCaseSensitive(labels, "kubernetes.io/hostname", cJSON_CreateString(name));
-	cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "status"), "volumesAttached");
+		cJSON_ReplaceItemInObjectCaseSensitive(labels, "kubernetes.io/hostname",
+		                                       cJSON_CreateString(name));
+	cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, "status"),
+	                                        "volumesAttached");
 	text = cJSON_PrintUnformatted(o);
 	cJSON_Delete(o);
 	if (text == NULL)
@@ -61,7 +65,8 @@ static char *node_copy(const struct object *like, const char *name)
 	return text;
 }
 
-static bool nodes_add(struct offline *offline, const struct change *c, char *error, size_t error_bytes)
+static bool nodes_add(struct offline *offline, const struct change *c, char *error,
+                      size_t error_bytes)
 {
 	uint32_t number = 0;
 	bool ok = true;
@@ -72,11 +77,12 @@ static bool nodes_add(struct offline *offline, const struct change *c, char *err
 
 		do
 			snprintf(name, sizeof(name), "%.200s-more-%u", c->like->name, ++number);
-		while (model_node_id(offline_model(offline), (struct text){name, strlen(name)}) != ID_NONE);
+		while (model_node_id(offline_model(offline), (struct text){ name, strlen(name) }) !=
+		       ID_NONE);
 		text = node_copy(c->like, name);
 		if (text == NULL)
 			return cannot_parse(c->like, error, error_bytes);
-		more.json = (struct text){text, strlen(text)};
+		more.json = (struct text){ text, strlen(text) };
 		more.name = name;
 		ok = offline_put_more(offline, &more, error, error_bytes);
 		free(text);
@@ -88,9 +94,10 @@ static bool nodes_add(struct offline *offline, const struct change *c, char *err
 
 static int64_t seconds_of(const char *text)
 {
-	struct tm tm = {0};
+	struct tm tm = { 0 };
 
-	return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) != NULL ? (int64_t)timegm(&tm) : 0;
+	return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) != NULL ? (int64_t)timegm(&tm)
+	                                                                        : 0;
 }
 
 int64_t pod_known_end(const struct object *pod)
@@ -102,8 +109,8 @@ int64_t pod_known_end(const struct object *pod)
 	int64_t start = seconds_of(text_at(o, "status", "startTime")), end = 0;
 
 	/* The API server takes no more than 32 bits. */
-	if (node != NULL && *node && start > 0 && cJSON_IsNumber(deadline) && deadline->valuedouble >= 0 &&
-	    deadline->valuedouble <= INT32_MAX &&
+	if (node != NULL && *node && start > 0 && cJSON_IsNumber(deadline) &&
+	    deadline->valuedouble >= 0 && deadline->valuedouble <= INT32_MAX &&
 	    (phase == NULL || (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)))
 		end = start + (int64_t)deadline->valuedouble;
 	cJSON_Delete(o);
@@ -129,21 +136,24 @@ static void prefer(struct changing *g, const struct object *object, struct text 
 		g->text = cJSON_PrintUnformatted(o);
 		if (g->text == NULL)
 			ctl_no_memory();
-		*json = (struct text){g->text, strlen(g->text)};
+		*json = (struct text){ g->text, strlen(g->text) };
 	}
 	cJSON_Delete(o);
 }
 
-static bool is_favoured(const struct change *c, const struct object *object, const struct offline *base)
+static bool is_favoured(const struct change *c, const struct object *object,
+                        const struct offline *base)
 {
 	struct pod_view pod;
 	const char *slash = strchr(c->favoured, '/');
 	size_t namespace = (size_t)(slash - c->favoured);
 
-	if (strlen(object->namespace) != namespace || strncmp(object->namespace, c->favoured, namespace) != 0)
+	if (strlen(object->namespace) != namespace ||
+	    strncmp(object->namespace, c->favoured, namespace) != 0)
 		return false;
 	if (!is_kind(object, "Pod")) /* a group of Kubernetes' own */
-		return is_kind(object, "PodGroup") && strncmp(object->api_version, "scheduling.k8s.io/", 18) == 0 &&
+		return is_kind(object, "PodGroup") &&
+		       strncmp(object->api_version, "scheduling.k8s.io/", 18) == 0 &&
 		       strcmp(object->name, slash + 1) == 0;
 	return model_pod_by_name(offline_model(base), object->namespace, object->name, &pod) &&
 	       strcmp(pod.gang[0] != '\0' ? pod.gang : pod.name, slash + 1) == 0 && pod.node[0] == '\0';
@@ -174,15 +184,15 @@ static bool apply(void *context, const struct object *object, struct text *json)
 
 /* ---- worlds ------------------------------------------------------------------------- */
 
-bool world_make(const struct trial_config *config, const struct change *change, struct world *out, char *error,
-                size_t error_bytes)
+bool world_make(const struct trial_config *config, const struct change *change, struct world *out,
+                char *error, size_t error_bytes)
 {
-	struct applying a = {.changing = {.change = change}};
+	struct applying a = { .changing = { .change = change } };
 	struct offline *base = NULL;
 	bool ok = true;
 
 	error[0] = '\0';
-	*out = (struct world){.offline = offline_new(&config->offline)};
+	*out = (struct world){ .offline = offline_new(&config->offline) };
 	if (change->favoured != NULL) {
 		base = offline_new(&config->offline);
 		ok = offline_put_all(base, config->files, error, error_bytes);
@@ -190,7 +200,8 @@ bool world_make(const struct trial_config *config, const struct change *change, 
 	}
 	ok = ok && offline_put_changed(out->offline, config->files, apply, &a, error, error_bytes) &&
 	     (a.changing.bad == NULL || cannot_parse(a.changing.bad, error, error_bytes)) &&
-	     nodes_add(out->offline, change, error, error_bytes) && offline_place(out->offline, error, error_bytes);
+	     nodes_add(out->offline, change, error, error_bytes) &&
+	     offline_place(out->offline, error, error_bytes);
 	if (ok)
 		out->answers = simulation_new(out->offline);
 	out->ended = a.changing.ended;
@@ -204,7 +215,7 @@ void world_free(struct world *w)
 	if (w->answers != NULL)
 		simulation_free(w->answers);
 	offline_free(w->offline);
-	*w = (struct world){0};
+	*w = (struct world){ 0 };
 }
 
 const struct gang_result *world_gang(const struct world *w, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What if?  The objects of the files once more, a little different, and everything pending placed anew by
- * the code that the daemons run.  So what is said here is what would happen, other gangs' turns
- * included; it is no estimate. */
+/* What if?  The objects of the files once more, a little different, and everything pending placed
+ * anew by the code that the daemons run.  So what is said here is what would happen, other gangs'
+ * turns included; it is no estimate. */
 #ifndef MUSTER_CTL_TRIAL_H
 #define MUSTER_CTL_TRIAL_H
 
@@ -32,8 +32,8 @@ struct trial_config {
 };
 
 /* False and `error`: the objects can't be taken.  `error` is empty when the core gave up. */
-bool world_make(const struct trial_config *config, const struct change *change, struct world *out, char *error,
-                size_t error_bytes);
+bool world_make(const struct trial_config *config, const struct change *change, struct world *out,
+                char *error, size_t error_bytes);
 void world_free(struct world *w);
 
 /* The gang of that name, or NULL. */

@@ -49,13 +49,13 @@ enum { OPT_POD = 256, OPT_SCORE, OPT_HELP, OPT_VERSION };
 static int take_options(struct options *o, int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"filename", required_argument, NULL, 'f'},
-		{"output", required_argument, NULL, 'o'},
-		{"pod", required_argument, NULL, OPT_POD},
-		{"score", required_argument, NULL, OPT_SCORE},
-		{"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION},
-		{0},
+		{ "filename", required_argument, NULL, 'f' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "pod", required_argument, NULL, OPT_POD },
+		{ "score", required_argument, NULL, OPT_SCORE },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ "version", no_argument, NULL, OPT_VERSION },
+		{ 0 },
 	};
 	int c;
 
@@ -98,8 +98,8 @@ static int take_options(struct options *o, int argc, char **argv)
 /* ---- which pod --------------------------------------------------------------- */
 
 /* Why the model knows no such pod. */
-static bool pod_is_unknown(const char *command, const char *asked, const char *namespace, const char *name,
-                           const struct files *files)
+static bool pod_is_unknown(const char *command, const char *asked, const char *namespace,
+                           const char *name, const struct files *files)
 {
 	char where[512];
 	size_t n;
@@ -108,16 +108,18 @@ static bool pod_is_unknown(const char *command, const char *asked, const char *n
 	for (size_t i = 0; i < n; i++) {
 		const struct object *o = &objects[i];
 
-		if (strcmp(o->kind, "Pod") == 0 && strcmp(o->namespace, namespace) == 0 && strcmp(o->name, name) == 0)
+		if (strcmp(o->kind, "Pod") == 0 && strcmp(o->namespace, namespace) == 0 &&
+		    strcmp(o->name, name) == 0)
 			return ctl_usage(command, "--pod %s: it has ended: %s", asked,
-			                 object_where(o, where, sizeof(where))), false;
+			                 object_where(o, where, sizeof(where))),
+			       false;
 	}
 	return ctl_usage(command, "--pod %s: no such pod among these objects", asked), false;
 }
 
 /* Find the pending pod that was asked for.  False and a message. */
-static bool find_pod(const char *command, const char *asked, const struct offline *o, const struct files *files,
-                     struct pod_view *pod)
+static bool find_pod(const char *command, const char *asked, const struct offline *o,
+                     const struct files *files, struct pod_view *pod)
 {
 	const char *slash = strchr(asked, '/');
 	char *namespace;
@@ -131,7 +133,8 @@ static bool find_pod(const char *command, const char *asked, const struct offlin
 	if (!known)
 		pod_is_unknown(command, asked, namespace, slash + 1, files);
 	else if (pod->node[0] != '\0')
-		ctl_usage(command, "--pod %s: it is bound to node %s, only a pending pod is judged", asked, pod->node);
+		ctl_usage(command, "--pod %s: it is bound to node %s, only a pending pod is judged", asked,
+		          pod->node);
 	free(namespace);
 	return known && pod->node[0] == '\0';
 }
@@ -184,7 +187,7 @@ static int judge_pods(const struct options *o, struct offline *offline, const st
 
 static int verdict(const struct options *o, const char *command)
 {
-	struct offline_config config = {.score = o->score};
+	struct offline_config config = { .score = o->score };
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
 	struct pod_view *pods = ctl_alloc(o->pods_n, sizeof(*pods));
@@ -210,7 +213,7 @@ static int verdict(const struct options *o, const char *command)
 
 int verdict_main(int argc, char **argv)
 {
-	struct options o = {.score = SCORE_KUBE};
+	struct options o = { .score = SCORE_KUBE };
 	int rc = take_options(&o, argc, argv);
 
 	if (rc == -1)

@@ -22,8 +22,8 @@ struct node_verdict {
 };
 
 struct verdict {
-	char *pod;     /* "ns/name" */
-	char *message; /* of FailedScheduling; NULL when a node is feasible */
+	char *pod;                  /* "ns/name" */
+	char *message;              /* of FailedScheduling; NULL when a node is feasible */
 	struct node_verdict *nodes; /* sorted by name */
 	size_t nodes_n, feasible_n;
 	struct reason_part *parts; /* each text once; the texts are owned */
@@ -34,8 +34,8 @@ struct verdict {
 struct verdict_node *verdict_nodes(const struct offline *o, size_t *n);
 
 /* `j` is the judgement of that pod, or NULL of one that is refused; nodes_n nodes. */
-void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod, const struct judgement *j,
-                  const struct verdict_node *nodes, size_t nodes_n);
+void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
+                  const struct judgement *j, const struct verdict_node *nodes, size_t nodes_n);
 void verdict_free(struct verdict *v);
 
 /* One as an object, or all as an array if `many`. */

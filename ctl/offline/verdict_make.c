@@ -24,7 +24,7 @@ struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 		const char *name = offline_node_name(o, id);
 
 		if (name != NULL)
-			nodes[(*n)++] = (struct verdict_node){name, id};
+			nodes[(*n)++] = (struct verdict_node){ name, id };
 	}
 	qsort(nodes, *n, sizeof(*nodes), compare_nodes);
 	return nodes;
@@ -39,7 +39,7 @@ static const char *count_part(struct verdict *v, const char *text, bool whole)
 		i++;
 	if (i == v->parts_n) {
 		v->parts = ctl_grow(v->parts, i + 1, sizeof(*v->parts));
-		v->parts[i] = (struct reason_part){.text = ctl_copy(text)};
+		v->parts[i] = (struct reason_part){ .text = ctl_copy(text) };
 		v->parts_n++;
 	}
 	v->parts[i].nodes += !whole;
@@ -51,7 +51,8 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_reason(struct verdict *v, struct node_verdict *n, const struct model *m, uint32_t why, uint32_t arg)
+static void add_reason(struct verdict *v, struct node_verdict *n, const struct model *m,
+                       uint32_t why, uint32_t arg)
 {
 	struct reason_names names = reason_names_of(m);
 	char text[TEXT_BYTES];
@@ -61,8 +62,8 @@ static void add_reason(struct verdict *v, struct node_verdict *n, const struct m
 	n->reasons[n->reasons_n++] = count_part(v, text, why == NODE_WHY_CONFLICT);
 }
 
-static void add_reasons(struct verdict *v, struct node_verdict *n, const struct model *m, const struct judgement *j,
-                        node_id id)
+static void add_reasons(struct verdict *v, struct node_verdict *n, const struct model *m,
+                        const struct judgement *j, node_id id)
 {
 	for (uint32_t why = NODE_FITS + 1; why < NODE_WHY_KINDS; why++) {
 		if (!(j->whys[id] & WHY_BIT(why)))
@@ -94,10 +95,10 @@ static char *make_message(struct verdict *v)
 	return text;
 }
 
-void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod, const struct judgement *j,
-                  const struct verdict_node *nodes, size_t nodes_n)
+void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
+                  const struct judgement *j, const struct verdict_node *nodes, size_t nodes_n)
 {
-	*v = (struct verdict){.nodes = ctl_alloc(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n};
+	*v = (struct verdict){ .nodes = ctl_alloc(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n };
 	v->pod = ctl_print("%s/%s", pod->namespace, pod->name);
 	for (size_t i = 0; i < nodes_n; i++) {
 		struct node_verdict *n = &v->nodes[i];

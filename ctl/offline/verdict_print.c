@@ -63,7 +63,7 @@ void verdict_print_json(const struct verdict *v, size_t n, bool many)
 
 static void print_reasons(struct grid *t, const struct node_verdict *n)
 {
-	struct bytes text = {0};
+	struct bytes text = { 0 };
 
 	for (size_t i = 0; i < n->reasons_n; i++) {
 		if (i > 0)

@@ -15,7 +15,8 @@
 
 #define READ_STEP 65536u
 
-__attribute__((format(printf, 2, 3))) static void damaged(struct recording *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void damaged(struct recording *r, const char *format,
+                                                          ...)
 {
 	va_list args;
 
@@ -74,13 +75,14 @@ static int read_head(struct recording *r)
 	if (got < (int64_t)offsetof(struct recording_head, created_ns) || h->magic != RECORDING_MAGIC)
 		return bad_head(r, "this is no recording of muster-core");
 	if (h->version != RECORDING_VERSION) {
-		damaged(r, "a recording of format %u; this program reads format %u", h->version, RECORDING_VERSION);
+		damaged(r, "a recording of format %u; this program reads format %u", h->version,
+		        RECORDING_VERSION);
 		return EXIT_CONFIG;
 	}
 	if (h->layout_hash != abi_layout_hash()) {
 		damaged(r,
-		        "recorded with another layout: its layout is 0x%016" PRIx64 ", ours is 0x%016" PRIx64
-		        "; replay it with a musterctl of the same build",
+		        "recorded with another layout: its layout is 0x%016" PRIx64
+		        ", ours is 0x%016" PRIx64 "; replay it with a musterctl of the same build",
 		        h->layout_hash, abi_layout_hash());
 		return EXIT_CONFIG;
 	}
@@ -89,9 +91,11 @@ static int read_head(struct recording *r)
 		return EXIT_USAGE;
 	if (got < (int64_t)rest)
 		return bad_head(r, "the file ends in its head");
-	if (h->bytes != sizeof(*h) || h->sum != recording_sum(SUM_START, h, offsetof(struct recording_head, sum)))
+	if (h->bytes != sizeof(*h) ||
+	    h->sum != recording_sum(SUM_START, h, offsetof(struct recording_head, sum)))
 		return bad_head(r, "offset 0: the head of the file is damaged");
-	if (memchr(h->score, '\0', sizeof(h->score)) == NULL || memchr(h->program, '\0', sizeof(h->program)) == NULL)
+	if (memchr(h->score, '\0', sizeof(h->score)) == NULL ||
+	    memchr(h->program, '\0', sizeof(h->program)) == NULL)
 		return bad_head(r, "offset 0: the head of the file is damaged");
 	return EXIT_DONE;
 }
@@ -125,15 +129,19 @@ void recording_close(struct recording *r)
 
 static bool block_sound(struct recording *r, const struct recording_block *b, uint64_t offset)
 {
-	if (b->magic != BLOCK_MAGIC || b->sum != recording_sum(SUM_START, b, offsetof(struct recording_block, sum))) {
-		damaged(r, "offset %" PRIu64 ": the head of block %" PRIu64 " is damaged", offset, r->blocks);
+	if (b->magic != BLOCK_MAGIC ||
+	    b->sum != recording_sum(SUM_START, b, offsetof(struct recording_block, sum))) {
+		damaged(r, "offset %" PRIu64 ": the head of block %" PRIu64 " is damaged", offset,
+		        r->blocks);
 		return false;
 	}
 	if (b->number == r->blocks && b->kind >= BLOCK_ENTRIES && b->kind < BLOCK_KINDS &&
-	    b->bytes <= BLOCK_BYTES_MAX && b->bytes % 8 == 0 && (b->kind != BLOCK_ENTRIES || b->bytes > 0) &&
+	    b->bytes <= BLOCK_BYTES_MAX && b->bytes % 8 == 0 &&
+	    (b->kind != BLOCK_ENTRIES || b->bytes > 0) &&
 	    (b->kind != BLOCK_END || (b->bytes == 0 && b->arg < END_KINDS)))
 		return true;
-	damaged(r, "offset %" PRIu64 ": block %" PRIu64 " is not as a recording has it", offset, r->blocks);
+	damaged(r, "offset %" PRIu64 ": block %" PRIu64 " is not as a recording has it", offset,
+	        r->blocks);
 	return false;
 }
 
@@ -195,7 +203,8 @@ static int read_block(struct recording *r)
 
 static int bad_entry(struct recording *r)
 {
-	damaged(r, "offset %" PRIu64 ": an entry is not as a recording has it", r->block_offset + r->at);
+	damaged(r, "offset %" PRIu64 ": an entry is not as a recording has it",
+	        r->block_offset + r->at);
 	return -1;
 }
 
@@ -207,7 +216,8 @@ static bool entry_at(const struct recording *r, struct recording_entry *e)
 	if (left < sizeof(*e))
 		return false;
 	memcpy(e, r->block + r->at, sizeof(*e));
-	return e->bytes >= sizeof(*e) && e->bytes <= RECORD_BYTES_MAX && e->bytes % 8 == 0 && e->bytes <= left;
+	return e->bytes >= sizeof(*e) && e->bytes <= RECORD_BYTES_MAX && e->bytes % 8 == 0 &&
+	       e->bytes <= left;
 }
 
 static bool is_command(uint16_t kind)
@@ -215,7 +225,8 @@ static bool is_command(uint16_t kind)
 	return kind > EVENT_PLAN && kind < RECORD_KINDS;
 }
 
-static bool take_note(struct recording *r, const struct recording_entry *e, struct recording_step *step)
+static bool take_note(struct recording *r, const struct recording_entry *e,
+                      struct recording_step *step)
 {
 	struct recording_note note;
 
@@ -238,8 +249,9 @@ int recording_next(struct recording *r, struct recording_step *step)
 		if (rc <= 0)
 			return rc;
 	}
-	*step = (struct recording_step){.offset = r->block_offset + r->at, .number = ++r->steps};
-	if (!entry_at(r, &e) || e.kind == RECORD_PAD || e.kind > EVENT_PLAN || e.bytes < sizeof(struct record))
+	*step = (struct recording_step){ .offset = r->block_offset + r->at, .number = ++r->steps };
+	if (!entry_at(r, &e) || e.kind == RECORD_PAD || e.kind > EVENT_PLAN ||
+	    e.bytes < sizeof(struct record))
 		return bad_entry(r);
 	step->record = (const void *)(r->block + r->at);
 	r->at += e.bytes;

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define NS_PER_S   UINT64_C(1000000000)
+#define NS_PER_S UINT64_C(1000000000)
 #define TEXT_BYTES 2048
 
 static const char help[] =
@@ -115,7 +115,8 @@ static void print_command(const struct replay *p, const char *text)
 }
 
 /* Both texts may be the same where the bytes are not. */
-static void tell_bytes(struct difference *d, const unsigned char *recorded, const unsigned char *here, uint32_t bytes)
+static void tell_bytes(struct difference *d, const unsigned char *recorded,
+                       const unsigned char *here, uint32_t bytes)
 {
 	uint32_t at = 0;
 	size_t used = strlen(d->here);
@@ -134,7 +135,8 @@ static void compare(struct replay *p, uint16_t kind, const void *body, uint32_t 
 	bool any = expect(p, &e, &recorded);
 	struct difference *d;
 
-	if (any && e.kind == kind && e.bytes - sizeof(e) == bytes && memcmp(recorded, body, bytes) == 0) {
+	if (any && e.kind == kind && e.bytes - sizeof(e) == bytes &&
+	    memcmp(recorded, body, bytes) == 0) {
 		p->expected += e.bytes;
 		return;
 	}
@@ -149,7 +151,8 @@ static void compare(struct replay *p, uint16_t kind, const void *body, uint32_t 
 		snprintf(d->recorded, sizeof(d->recorded), "nothing");
 		return;
 	}
-	say_command(p->names, e.kind, recorded, (uint32_t)(e.bytes - sizeof(e)), d->recorded, sizeof(d->recorded));
+	say_command(p->names, e.kind, recorded, (uint32_t)(e.bytes - sizeof(e)), d->recorded,
+	            sizeof(d->recorded));
 	tell_bytes(d, recorded, body, bytes);
 }
 
@@ -174,7 +177,8 @@ static void say_rc(int rc, const char *fault, char *out, size_t out_bytes)
 	if (rc == 0)
 		snprintf(out, out_bytes, "the record is taken");
 	else
-		snprintf(out, out_bytes, "the record is refused: %s%s%s", strerror(-rc), *fault ? ": " : "", fault);
+		snprintf(out, out_bytes, "the record is refused: %s%s%s", strerror(-rc), *fault ? ": " : "",
+		         fault);
 }
 
 static void compare_end(struct replay *p, int rc)
@@ -189,7 +193,8 @@ static void compare_end(struct replay *p, int rc)
 		d = differ(p);
 		if (d == NULL)
 			return;
-		say_command(p->names, e.kind, body, (uint32_t)(e.bytes - sizeof(e)), d->recorded, sizeof(d->recorded));
+		say_command(p->names, e.kind, body, (uint32_t)(e.bytes - sizeof(e)), d->recorded,
+		            sizeof(d->recorded));
 		snprintf(d->here, sizeof(d->here), "nothing");
 	} else if (rc != p->step.error) {
 		d = differ(p);
@@ -200,7 +205,8 @@ static void compare_end(struct replay *p, int rc)
 	}
 }
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------
+ */
 
 static void run_step(struct replay *p)
 {
@@ -233,7 +239,8 @@ static int run(struct replay *p)
 {
 	int rc = 0;
 
-	while (!p->difference.found && p->records < p->options->until && (rc = recording_next(&p->recording, &p->step)) > 0)
+	while (!p->difference.found && p->records < p->options->until &&
+	       (rc = recording_next(&p->recording, &p->step)) > 0)
 		run_step(p);
 	return rc;
 }
@@ -241,7 +248,10 @@ static int run(struct replay *p)
 static bool start(struct replay *p, const char *command)
 {
 	const struct recording_head *head = &p->recording.head;
-	struct core_config config = {.limits = head->limits, .hold_after_ns = head->hold_after_ns, .emit = take_command, .context = p};
+	struct core_config config = { .limits = head->limits,
+		                          .hold_after_ns = head->hold_after_ns,
+		                          .emit = take_command,
+		                          .context = p };
 	const char *what = "";
 	void *memory;
 
@@ -249,10 +259,11 @@ static bool start(struct replay *p, const char *command)
 	if (p->ledger_bytes == 0)
 		return ctl_usage(command, "%s: its limits make no core: %s", p->options->path, what), false;
 	if (!policy_find(head->score, &config.score))
-		return ctl_usage(command, "%s: recorded with --score %s, which this program has not", p->options->path,
-		                 head->score),
+		return ctl_usage(command, "%s: recorded with --score %s, which this program has not",
+		                 p->options->path, head->score),
 		       false;
-	memory = mmap(NULL, p->ledger_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	memory = mmap(NULL, p->ledger_bytes, PROT_READ | PROT_WRITE,
+	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		ctl_no_memory();
 	p->ledger = memory;
@@ -273,7 +284,8 @@ static void stop(struct replay *p)
 	recording_close(&p->recording);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------ */
+/* ---- telling ------------------------------------------------------------------------------------
+ */
 
 static bool went_to_end(const struct replay *p)
 {
@@ -282,8 +294,10 @@ static bool went_to_end(const struct replay *p)
 
 static void print_difference(const struct difference *d)
 {
-	printf("record %" PRIu64 " (%s %" PRIu64 ", offset %" PRIu64 "), command %u:\n  recorded: %s\n  here:     %s\n",
-	       d->record, record_kind_text(d->kind), d->sequence, d->offset, d->command, d->recorded, d->here);
+	printf("record %" PRIu64 " (%s %" PRIu64 ", offset %" PRIu64
+	       "), command %u:\n  recorded: %s\n  here:     %s\n",
+	       d->record, record_kind_text(d->kind), d->sequence, d->offset, d->command, d->recorded,
+	       d->here);
 }
 
 static void print_text(const struct replay *p)
@@ -303,7 +317,8 @@ static void print_text(const struct replay *p)
 
 		if (t->records > 0)
 			printf("%-20s %10" PRIu64 " %12.3f %10.3f %10.3f\n", record_kind_text(kind), t->records,
-			       (double)t->ns / 1e6, (double)t->ns / 1e3 / (double)t->records, (double)t->ns_max / 1e3);
+			       (double)t->ns / 1e6, (double)t->ns / 1e3 / (double)t->records,
+			       (double)t->ns_max / 1e3);
 	}
 }
 
@@ -369,8 +384,8 @@ static int replay(const struct options *options, const char *command)
 	} else if (!start(p, command)) {
 		rc = EXIT_USAGE;
 	} else if (run(p) < 0) {
-		rc = ctl_usage(command, "%s: %s; the %" PRIu64 " records before it are equal", options->path,
-		               p->recording.error, p->records);
+		rc = ctl_usage(command, "%s: %s; the %" PRIu64 " records before it are equal",
+		               options->path, p->recording.error, p->records);
 	} else {
 		if (options->output == OUTPUT_JSON)
 			print_json(p);
@@ -383,7 +398,8 @@ static int replay(const struct options *options, const char *command)
 	return rc;
 }
 
-/* ---- options --------------------------------------------------------------------------------------- */
+/* ---- options
+ * --------------------------------------------------------------------------------------- */
 
 static bool take_until(const char *command, const char *text, uint64_t *out)
 {
@@ -406,9 +422,12 @@ enum { OPT_UNTIL = 256, OPT_PRINT, OPT_HELP, OPT_VERSION };
 static int take_options(struct options *o, int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"output", required_argument, NULL, 'o'}, {"until", required_argument, NULL, OPT_UNTIL},
-		{"print", no_argument, NULL, OPT_PRINT},  {"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION}, {0},
+		{ "output", required_argument, NULL, 'o' },
+		{ "until", required_argument, NULL, OPT_UNTIL },
+		{ "print", no_argument, NULL, OPT_PRINT },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ "version", no_argument, NULL, OPT_VERSION },
+		{ 0 },
 	};
 	int c;
 
@@ -437,7 +456,8 @@ static int take_options(struct options *o, int argc, char **argv)
 		}
 	}
 	if (optind + 1 != argc)
-		return ctl_usage(argv[0], "%s; see %s --help", optind < argc ? "one FILE at a time" : "FILE is missing", argv[0]);
+		return ctl_usage(argv[0], "%s; see %s --help",
+		                 optind < argc ? "one FILE at a time" : "FILE is missing", argv[0]);
 	if (o->print && o->output == OUTPUT_JSON)
 		return ctl_usage(argv[0], "--print and -o json exclude each other");
 	o->path = argv[optind];
@@ -446,7 +466,7 @@ static int take_options(struct options *o, int argc, char **argv)
 
 int replay_main(int argc, char **argv)
 {
-	struct options o = {.until = UINT64_MAX};
+	struct options o = { .until = UINT64_MAX };
 	int rc = take_options(&o, argc, argv);
 
 	if (rc == -1)

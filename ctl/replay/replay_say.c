@@ -98,45 +98,54 @@ static const char *name_of(char *const *table, uint32_t n, uint32_t id)
 
 static const char *text_of(const void *context, uint32_t id)
 {
-	static const char *const columns[] = {"cpu", "memory", "ephemeral-storage", "pods"};
+	static const char *const columns[] = { "cpu", "memory", "ephemeral-storage", "pods" };
 	const struct names *names = context;
 
 	return id < RESOURCE_EXTENDED ? columns[id] : name_of(names->texts, names->limits.names, id);
 }
 
-static void say_bind(const struct names *names, uint16_t kind, const struct cmd_bind *c, char *out, size_t out_bytes)
+static void say_bind(const struct names *names, uint16_t kind, const struct cmd_bind *c, char *out,
+                     size_t out_bytes)
 {
-	const char *what = kind == CMD_TAKE_BACK ? "take back the binding of" : kind == CMD_BIND ? "bind" : "bind again";
+	const char *what = kind == CMD_TAKE_BACK ? "take back the binding of"
+	                   : kind == CMD_BIND    ? "bind"
+	                                         : "bind again";
 
-	snprintf(out, out_bytes, "%s %s to %s, attempt %u", what, name_of(names->pods, names->limits.pods, c->pod),
+	snprintf(out, out_bytes, "%s %s to %s, attempt %u", what,
+	         name_of(names->pods, names->limits.pods, c->pod),
 	         name_of(names->nodes, names->limits.nodes, c->node), c->attempt);
 }
 
-static void say_gang(const struct names *names, const struct cmd_gang *c, char *out, size_t out_bytes)
+static void say_gang(const struct names *names, const struct cmd_gang *c, char *out,
+                     size_t out_bytes)
 {
 	snprintf(out, out_bytes, "gang %s is %s: quorum %u, %u members, %u bound",
-	         name_of(names->gangs, names->limits.gangs, c->gang), gang_state_text(c->state), c->quorum, c->members,
-	         c->bound);
+	         name_of(names->gangs, names->limits.gangs, c->gang), gang_state_text(c->state),
+	         c->quorum, c->members, c->bound);
 }
 
-static void say_reason(const struct names *names, const struct cmd_reason *c, char *out, size_t out_bytes)
+static void say_reason(const struct names *names, const struct cmd_reason *c, char *out,
+                       size_t out_bytes)
 {
-	const struct reason_names texts = {.resource = text_of, .taint = text_of, .context = names};
+	const struct reason_names texts = { .resource = text_of, .taint = text_of, .context = names };
 	bool lone = c->gang == ID_NONE;
-	const char *who = lone ? name_of(names->pods, names->limits.pods, c->pod) :
-	                         name_of(names->gangs, names->limits.gangs, c->gang);
-	const struct reason_about about = {.gang = lone ? NULL : who, .refusal = "refused"};
+	const char *who = lone ? name_of(names->pods, names->limits.pods, c->pod)
+	                       : name_of(names->gangs, names->limits.gangs, c->gang);
+	const struct reason_about about = { .gang = lone ? NULL : who, .refusal = "refused" };
 	int used = snprintf(out, out_bytes, "%s %s waits: ", lone ? "pod" : "gang", who);
 
 	if (used > 0 && (size_t)used < out_bytes)
 		reason_text(&c->reason, &about, &texts, out + used, out_bytes - (size_t)used);
 }
 
-static void say_claim(const struct names *names, const struct cmd_claim *c, char *out, size_t out_bytes)
+static void say_claim(const struct names *names, const struct cmd_claim *c, char *out,
+                      size_t out_bytes)
 {
-	const char *node = c->node == ID_NONE ? "nowhere" : name_of(names->nodes, names->limits.nodes, c->node);
+	const char *node =
+		c->node == ID_NONE ? "nowhere" : name_of(names->nodes, names->limits.nodes, c->node);
 
-	snprintf(out, out_bytes, "claim of %s: %s", name_of(names->pods, names->limits.pods, c->pod), node);
+	snprintf(out, out_bytes, "claim of %s: %s", name_of(names->pods, names->limits.pods, c->pod),
+	         node);
 }
 
 static size_t command_bytes(uint16_t kind)
@@ -144,15 +153,19 @@ static size_t command_bytes(uint16_t kind)
 	switch ((enum record_kind)kind) {
 	case CMD_BIND:
 	case CMD_BIND_AGAIN:
-	case CMD_TAKE_BACK: return sizeof(struct cmd_bind);
-	case CMD_GANG: return sizeof(struct cmd_gang);
-	case CMD_CLAIM: return sizeof(struct cmd_claim);
-	default: return sizeof(struct cmd_reason);
+	case CMD_TAKE_BACK:
+		return sizeof(struct cmd_bind);
+	case CMD_GANG:
+		return sizeof(struct cmd_gang);
+	case CMD_CLAIM:
+		return sizeof(struct cmd_claim);
+	default:
+		return sizeof(struct cmd_reason);
 	}
 }
 
-const char *say_command(const struct names *names, uint16_t kind, const void *body, uint32_t bytes, char *out,
-                        size_t out_bytes)
+const char *say_command(const struct names *names, uint16_t kind, const void *body, uint32_t bytes,
+                        char *out, size_t out_bytes)
 {
 	union {
 		struct cmd_bind bind;

@@ -16,8 +16,8 @@ void names_free(struct names *names);
 void names_follow(struct names *names, const struct record *record);
 
 /* "bind default/a to n1, attempt 1"; bytes are those of the body. */
-const char *say_command(const struct names *names, uint16_t kind, const void *body, uint32_t bytes, char *out,
-                        size_t out_bytes);
+const char *say_command(const struct names *names, uint16_t kind, const void *body, uint32_t bytes,
+                        char *out, size_t out_bytes);
 
 /* "EVENT_POD" */
 const char *record_kind_text(uint32_t kind);

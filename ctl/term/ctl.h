@@ -38,8 +38,9 @@ bool ctl_output(const char *command, const char *value, enum output *out);
 /* A last word before exit 2; the message gets no newline. */
 int ctl_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Names come from outside, and a terminal obeys control characters: each becomes a question mark.  ctl_plain()
- * changes the text itself; ctl_say() prints to standard output, with newlines as they are. */
+/* Names come from outside, and a terminal obeys control characters: each becomes a question mark.
+ * ctl_plain() changes the text itself; ctl_say() prints to standard output, with newlines as they
+ * are. */
 void ctl_plain(char *text);
 void ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

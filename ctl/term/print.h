@@ -21,6 +21,7 @@ void json_print_line(cJSON *object, bool first);
 
 /* "shortfall": [{"resource": ..., "need": ..., "have": ...}] */
 void json_add_shortfalls(cJSON *object, const struct reason *reason,
-                         const char *(*name)(const void *context, uint32_t id), const void *context);
+                         const char *(*name)(const void *context, uint32_t id),
+                         const void *context);
 
 #endif

@@ -13,7 +13,7 @@ void sheet_line(struct sheet *s)
 		s->room = s->room * 2 + 32;
 		s->lines = ctl_grow(s->lines, s->room, sizeof(*s->lines));
 	}
-	s->lines[s->n++] = (struct sheet_line){0};
+	s->lines[s->n++] = (struct sheet_line){ 0 };
 }
 
 void sheet_add(struct sheet *s, enum ink ink, const char *format, ...)
@@ -50,7 +50,7 @@ void sheet_clear(struct sheet *s)
 		free(s->lines[i].inks);
 	}
 	free(s->lines);
-	*s = (struct sheet){0};
+	*s = (struct sheet){ 0 };
 }
 
 void sheet_print(const struct sheet *s, FILE *to)

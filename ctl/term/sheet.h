@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of text with inks: printed as they are, or put on a terminal by whoever knows its colours. */
+/* Lines of text with inks: printed as they are, or put on a terminal by whoever knows its colours.
+ */
 #ifndef MUSTER_CTL_SHEET_H
 #define MUSTER_CTL_SHEET_H
 
@@ -19,7 +20,7 @@ enum ink {
 };
 
 struct sheet_line {
-	char *text; /* plain ASCII */
+	char *text;          /* plain ASCII */
 	unsigned char *inks; /* of each byte */
 	size_t n, room;
 };
@@ -32,7 +33,8 @@ struct sheet {
 
 void sheet_line(struct sheet *s); /* begin the next line */
 /* To the last line.  What a terminal can't show, or would obey, becomes "?". */
-void sheet_add(struct sheet *s, enum ink ink, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void sheet_add(struct sheet *s, enum ink ink, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void sheet_clear(struct sheet *s);
 void sheet_print(const struct sheet *s, FILE *to);
 

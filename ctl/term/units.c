@@ -16,12 +16,13 @@ static bool is_bytes(uint32_t resource, const char *name)
 
 static void print_bytes(int64_t value, char *out, size_t out_bytes)
 {
-	static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+	static const char *const units[] = { "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei" };
 	double scaled = (double)value;
 	size_t unit = 0;
 
 	/* What would be rounded to 1024.0 is 1.0 of the next unit. */
-	while ((scaled >= 1023.95 || scaled <= -1023.95) && unit + 1 < sizeof(units) / sizeof(units[0])) {
+	while ((scaled >= 1023.95 || scaled <= -1023.95) &&
+	       unit + 1 < sizeof(units) / sizeof(units[0])) {
 		scaled /= 1024;
 		unit++;
 	}
@@ -46,7 +47,8 @@ static void print_milli(int64_t value, char *out, size_t out_bytes)
 		snprintf(out + strlen(out), out_bytes - strlen(out), ".%0*u", digits, rest);
 }
 
-const char *units_amount(uint32_t resource, const char *name, int64_t value, char *out, size_t out_bytes)
+const char *units_amount(uint32_t resource, const char *name, int64_t value, char *out,
+                         size_t out_bytes)
 {
 	if (resource == RESOURCE_CPU)
 		print_milli(value, out, out_bytes);

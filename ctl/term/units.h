@@ -8,7 +8,8 @@
 
 /* cpu in cores ("1.5"), bytes in Ki, Mi, Gi ("7.5Gi"), anything else as it is.
  * `name` is the resource's.  Returns out. */
-const char *units_amount(uint32_t resource, const char *name, int64_t value, char *out, size_t out_bytes);
+const char *units_amount(uint32_t resource, const char *name, int64_t value, char *out,
+                         size_t out_bytes);
 
 /* "12s", "5m", "3h", "2d". */
 const char *units_age(uint64_t ns, char *out, size_t out_bytes);

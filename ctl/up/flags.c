@@ -58,7 +58,8 @@ static bool ask_for_help(struct flags *f)
 	if (pid > 0)
 		read_to_end(fds[0], &f->help);
 	close(fds[0]);
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
 }
 
 bool flags_init(struct flags *f, const char *command, const char *program)

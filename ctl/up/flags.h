@@ -25,8 +25,8 @@ void flags_add(struct flags *f, const char *argument);
 /* Does the help name this flag? */
 bool flags_knows(const struct flags *f, const char *name);
 
-/* Add it when the program knows it; value NULL: none.  It is one word: a flag that stands for yes takes no
- * word after it. */
+/* Add it when the program knows it; value NULL: none.  It is one word: a flag that stands for yes
+ * takes no word after it. */
 bool flags_pass(struct flags *f, const char *name, const char *value);
 
 /* Take "--name=value" or "--name" and the argument after it apart.  The value, or NULL

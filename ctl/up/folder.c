@@ -38,7 +38,7 @@ static bool look_for(const char *name, glob_t *out)
 
 static bool is_answered(const char *path)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd;
 	bool answered;
 
@@ -47,7 +47,8 @@ static bool is_answered(const char *path)
 	strcpy(to.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* EAGAIN: it is there and has much to do. */
-	answered = fd >= 0 && (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 || errno == EAGAIN);
+	answered =
+		fd >= 0 && (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 || errno == EAGAIN);
 	if (fd >= 0)
 		close(fd);
 	return answered;
@@ -124,7 +125,8 @@ size_t folder_sockets(char *out, size_t out_bytes)
 		if (lstat(g.gl_pathv[i], &st) < 0 || st.st_uid != geteuid() || !is_answered(g.gl_pathv[i]))
 			continue;
 		if (used < out_bytes)
-			used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", found > 0 ? ", " : "", g.gl_pathv[i]);
+			used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", found > 0 ? ", " : "",
+			                         g.gl_pathv[i]);
 		found++;
 	}
 	globfree(&g);

@@ -18,7 +18,9 @@
 #define DELAY_FIRST_MS 100
 #define DELAY_MAX_MS 5000
 #define LIVED_WELL_NS (UINT64_C(2000) * NS_PER_MS) /* after that its death is a first one again */
-#define STOP_PATIENCE_NS (UINT64_C(15000) * NS_PER_MS) /* the frontend takes up to 12 s for its last answers and the lease */
+#define STOP_PATIENCE_NS                                                                           \
+	(UINT64_C(15000) *                                                                             \
+	 NS_PER_MS) /* the frontend takes up to 12 s for its last answers and the lease */
 #define POLL_NS (50 * NS_PER_MS)
 
 static uint64_t now_ns(void)
@@ -103,7 +105,8 @@ static void start(const struct supervisor *s, struct daemon *d)
 static const char *describe(int status, char *out, size_t out_bytes)
 {
 	if (WIFSIGNALED(status))
-		snprintf(out, out_bytes, "died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		snprintf(out, out_bytes, "died of signal %d (%s)", WTERMSIG(status),
+		         strsignal(WTERMSIG(status)));
 	else
 		snprintf(out, out_bytes, "ended with exit status %d", WEXITSTATUS(status));
 	return out;
@@ -117,7 +120,8 @@ static int died(const struct supervisor *s, struct daemon *d, int status)
 
 	d->pid = 0;
 	describe(status, how, sizeof(how));
-	if (WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_USAGE || WEXITSTATUS(status) == EXIT_CONFIG)) {
+	if (WIFEXITED(status) &&
+	    (WEXITSTATUS(status) == EXIT_USAGE || WEXITSTATUS(status) == EXIT_CONFIG)) {
 		fprintf(stderr, "%s: %s %s; starting it again would not help\n", s->command, d->name, how);
 		return WEXITSTATUS(status);
 	}
@@ -126,7 +130,8 @@ static int died(const struct supervisor *s, struct daemon *d, int status)
 	if (wait == 0)
 		fprintf(stderr, "%s: %s %s; starting it again\n", s->command, d->name, how);
 	else
-		fprintf(stderr, "%s: %s %s; starting it again in %" PRIu32 " ms\n", s->command, d->name, how, wait);
+		fprintf(stderr, "%s: %s %s; starting it again in %" PRIu32 " ms\n", s->command, d->name,
+		        how, wait);
 	return -1;
 }
 
@@ -157,7 +162,7 @@ static int reap(const struct supervisor *s)
 static bool stop(const struct supervisor *s, struct daemon *d)
 {
 	uint64_t end = now_ns() + STOP_PATIENCE_NS;
-	const struct timespec pause = {.tv_nsec = 5 * (long)NS_PER_MS};
+	const struct timespec pause = { .tv_nsec = 5 * (long)NS_PER_MS };
 
 	if (d->pid == 0)
 		return true;
@@ -194,7 +199,7 @@ static int keep_running(struct supervisor *s, const sigset_t *signals)
 
 	for (;;) {
 		uint64_t now = now_ns(), due;
-		struct timespec wait = {0};
+		struct timespec wait = { 0 };
 		int got, rc;
 
 		for (size_t i = 0; i < s->n; i++)
@@ -217,7 +222,8 @@ static int keep_running(struct supervisor *s, const sigset_t *signals)
 	}
 }
 
-/* What nohup, or a shell for what runs in the background, has us ignore: blocked, it would be waited for as any other. */
+/* What nohup, or a shell for what runs in the background, has us ignore: blocked, it would be
+ * waited for as any other. */
 static bool is_ignored(int number)
 {
 	struct sigaction act;
@@ -227,7 +233,7 @@ static bool is_ignored(int number)
 
 int supervise(struct supervisor *s)
 {
-	const struct timespec at_once = {0};
+	const struct timespec at_once = { 0 };
 	sigset_t signals, before;
 	bool clean = true;
 	int rc;

@@ -25,7 +25,7 @@ struct daemon {
 };
 
 struct supervisor {
-	const char *command; /* for messages */
+	const char *command;    /* for messages */
 	struct daemon *daemons; /* in the order of start; stopped in reverse */
 	size_t n;
 	/* Called about 20 times a second until it returns true; may be NULL. */

@@ -92,8 +92,8 @@ static bool say_ready(void *context)
 static int run(struct up *u)
 {
 	struct daemon daemons[] = {
-		{.name = "muster-core", .argv = u->core.argv},
-		{.name = "muster-frontend", .argv = u->frontend.argv},
+		{ .name = "muster-core", .argv = u->core.argv },
+		{ .name = "muster-frontend", .argv = u->frontend.argv },
 	};
 	struct supervisor s = {
 		.command = u->command,
@@ -151,15 +151,21 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 	    strcmp(name, "--help-metrics") == 0)
 		return ctl_usage(u->command, "%s: muster-frontend answers that", name), -1;
 	if (strcmp(name, "--cpu") == 0)
-		return ctl_usage(u->command, "--cpu: say --core-cpu or --frontend-cpu; on one CPU they would wait for each other"), -1;
+		return ctl_usage(
+				   u->command,
+				   "--cpu: say --core-cpu or --frontend-cpu; on one CPU they would wait for each other"),
+		       -1;
 	if (own != NULL) {
 		*own = value;
 	} else if (!cpu || !pass_cpu(u, name, value)) {
 		/* A flag of both goes to both. */
-		bool core = flags_pass(&u->core, name, value), frontend = flags_pass(&u->frontend, name, value);
+		bool core = flags_pass(&u->core, name, value),
+			 frontend = flags_pass(&u->frontend, name, value);
 
 		if (!core && !frontend)
-			return ctl_usage(u->command, "neither muster-core nor muster-frontend has a flag %s", name), -1;
+			return ctl_usage(u->command, "neither muster-core nor muster-frontend has a flag %s",
+			                 name),
+			       -1;
 	}
 	return value != NULL && !inside ? 2 : 1;
 }
@@ -240,7 +246,7 @@ static int up(struct up *u, int argc, char **argv)
 
 int up_main(int argc, char **argv)
 {
-	struct up u = {.command = argv[0]};
+	struct up u = { .command = argv[0] };
 	int rc;
 
 	for (int i = 1; i < argc; i++) {

@@ -15,7 +15,8 @@ void apipath_all(struct jsonout *out, const struct resource *of)
 	jsonout_add(out, "/@p", of->plural);
 }
 
-void apipath_one(struct jsonout *out, const struct resource *of, const char *namespace, const char *name)
+void apipath_one(struct jsonout *out, const struct resource *of, const char *namespace,
+                 const char *name)
 {
 	version_add(out, of);
 	jsonout_add(out, "/namespaces/@p/@p/@p", namespace, of->plural, name);

@@ -6,10 +6,12 @@
 #include "frontend/json/jsonout.h"
 #include "frontend/model/model.h"
 
-/* All of its objects, in all namespaces: "/apis/GROUP/VERSION/PLURAL", of the core group "/api/VERSION/PLURAL". */
+/* All of its objects, in all namespaces: "/apis/GROUP/VERSION/PLURAL", of the core group
+ * "/api/VERSION/PLURAL". */
 void apipath_all(struct jsonout *out, const struct resource *of);
 
 /* One object of a resource that has namespaces. */
-void apipath_one(struct jsonout *out, const struct resource *of, const char *namespace, const char *name);
+void apipath_one(struct jsonout *out, const struct resource *of, const char *namespace,
+                 const char *name);
 
 #endif

@@ -19,8 +19,8 @@ static void text_copy(char *out, size_t out_bytes, const char *from, size_t n)
 
 void apistatus_read(const char *body, size_t bytes, struct apistatus *out)
 {
-	struct arena arena = {0};
-	struct text name, text, reason = {0}, message = {0};
+	struct arena arena = { 0 };
+	struct text name, text, reason = { 0 }, message = { 0 };
 	struct json j;
 	int64_t code = 0;
 	bool is_status = false;

@@ -19,7 +19,8 @@ static void token_read(struct credentials *c)
 
 	if (!token) {
 		if (c->access->token_file && log_allowed(&c->token_limit, c->env, "token"))
-			env_log(c->env, "warn", "%s: %s; going on with the last token", c->access->token_file, why);
+			env_log(c->env, "warn", "%s: %s; going on with the last token", c->access->token_file,
+			        why);
 		return;
 	}
 	if (c->token && strcmp(c->token, token) == 0) {
@@ -47,7 +48,8 @@ static void ca_read(struct credentials *c)
 	free(c->ca.at);
 	c->ca = now;
 	c->tls_generation++;
-	env_log(c->env, "info", "%s is another one; its certificates are taken from now on", c->access->ca_file);
+	env_log(c->env, "info", "%s is another one; its certificates are taken from now on",
+	        c->access->ca_file);
 }
 
 /* The two files change one after the other: in between they are no pair. */
@@ -60,7 +62,8 @@ static void pair_read(struct credentials *c)
 		return;
 	if (access_pair(c->access, &cert, &key, &why) < 0) {
 		if (log_allowed(&c->pair_limit, c->env, "client certificate"))
-			env_log(c->env, "warn", "%s: %s; going on with the last one", c->access->cert_file, why);
+			env_log(c->env, "warn", "%s: %s; going on with the last one", c->access->cert_file,
+			        why);
 		return;
 	}
 	if (blob_equal(credentials_cert(c), &cert) && blob_equal(credentials_key(c), &key)) {
@@ -74,12 +77,13 @@ static void pair_read(struct credentials *c)
 	c->key = key;
 	c->tls_generation++;
 	c->pair_generation++;
-	env_log(c->env, "info", "%s is another one; it is shown from now on, and watches begin anew", c->access->cert_file);
+	env_log(c->env, "info", "%s is another one; it is shown from now on, and watches begin anew",
+	        c->access->cert_file);
 }
 
 void credentials_init(struct credentials *c, const struct access *access, const struct env *env)
 {
-	*c = (struct credentials){.access = access, .env = env, .read_ns = env_now(env)};
+	*c = (struct credentials){ .access = access, .env = env, .read_ns = env_now(env) };
 	token_read(c);
 }
 
@@ -101,7 +105,8 @@ void credentials_renew(struct credentials *c)
 
 void credentials_refresh(struct credentials *c)
 {
-	if ((c->access->token_file || c->access->cert_file) && env_now(c->env) - c->read_ns > READ_AGAIN_NS)
+	if ((c->access->token_file || c->access->cert_file) &&
+	    env_now(c->env) - c->read_ns > READ_AGAIN_NS)
 		credentials_renew(c);
 }
 

@@ -26,16 +26,16 @@ struct http_call {
 	CURL *easy;
 	enum http_lane lane;
 	struct http_handler handler;
-	char *url;  /* kept for reuse with its room */
+	char *url; /* kept for reuse with its room */
 	size_t url_room;
 	char *send; /* body of the request */
 	size_t send_room;
 	char *body; /* of the answer */
 	size_t body_bytes, body_room;
 	struct curl_slist *headers;
-	const char *headers_type;      /* content type they were made for */
-	uint64_t headers_generation;   /* of the token in them */
-	uint64_t tls_generation;       /* of the CA and the certificate that are set */
+	const char *headers_type;    /* content type they were made for */
+	uint64_t headers_generation; /* of the token in them */
+	uint64_t tls_generation;     /* of the CA and the certificate that are set */
 	uint64_t pair_generation;
 	char error[CURL_ERROR_SIZE];
 	bool guarded;   /* it changes something */
@@ -51,7 +51,7 @@ struct curl_transport {
 	struct transport interface;
 	struct curl_config config;
 	CURLM *multi;
-	char *base;  /* URL up to the path */
+	char *base; /* URL up to the path */
 	struct curl_slist *connect_to;
 	struct credentials credentials;
 	uint64_t pair_generation; /* that all watches were begun with */
@@ -108,9 +108,9 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context)
 	return go_on ? size * n : 0;
 }
 
-/* The connection stands, the request goes out now.  libcurl sends again by itself, also what was sent whole, when
- * a kept connection ends before any byte of an answer: so this, and not how the last try ended, tells whether
- * anything may have reached the server. */
+/* The connection stands, the request goes out now.  libcurl sends again by itself, also what was
+ * sent whole, when a kept connection ends before any byte of an answer: so this, and not how the
+ * last try ended, tells whether anything may have reached the server. */
 static int on_request(void *context, char *ip, char *local_ip, int port, int local_port)
 {
 	struct http_call *c = context;
@@ -144,7 +144,7 @@ static int on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
 /* Requests under way have copies. */
 static void set_blob(CURL *easy, CURLoption option, const struct blob *b)
 {
-	struct curl_blob blob = {.data = b->at, .len = b->bytes, .flags = CURL_BLOB_COPY};
+	struct curl_blob blob = { .data = b->at, .len = b->bytes, .flags = CURL_BLOB_COPY };
 
 	if (b->at)
 		curl_easy_setopt(easy, option, &blob);
@@ -254,7 +254,8 @@ static void call_headers(struct http_call *c, const char *type)
 {
 	struct curl_transport *t = c->transport;
 	char line[128];
-	bool same_type = type == c->headers_type || (type && c->headers_type && strcmp(type, c->headers_type) == 0);
+	bool same_type =
+		type == c->headers_type || (type && c->headers_type && strcmp(type, c->headers_type) == 0);
 
 	if (c->headers && c->headers_generation == t->credentials.token_generation && same_type)
 		return;
@@ -285,7 +286,8 @@ static void call_method(struct http_call *c, const struct http_request *r)
 {
 	if (!r->content_type) {
 		curl_easy_setopt(c->easy, CURLOPT_HTTPGET, 1L);
-		curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, strcmp(r->method, "GET") == 0 ? NULL : r->method);
+		curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST,
+		                 strcmp(r->method, "GET") == 0 ? NULL : r->method);
 		return;
 	}
 	c->send = room_for(c->send, &c->send_room, r->body_bytes + 1);
@@ -293,7 +295,8 @@ static void call_method(struct http_call *c, const struct http_request *r)
 	curl_easy_setopt(c->easy, CURLOPT_POST, 1L);
 	curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->send);
 	curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE, (long)r->body_bytes);
-	curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, strcmp(r->method, "POST") == 0 ? NULL : r->method);
+	curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST,
+	                 strcmp(r->method, "POST") == 0 ? NULL : r->method);
 }
 
 static void call_begin(struct http_call *c)
@@ -349,7 +352,7 @@ static bool call_is_waiting(const struct http_call *c)
 {
 	struct http_call *other;
 
-	TAILQ_FOREACH(other, &c->transport->waiting[c->lane], link)
+	TAILQ_FOREACH (other, &c->transport->waiting[c->lane], link)
 		if (other == c)
 			return true;
 	return false;
@@ -391,7 +394,8 @@ static const char *error_text(const struct http_call *c, CURLcode code)
 	if (c->stopped)
 		return "broken off";
 	if (c->forbidden)
-		return c->reached ? "not sent again: the lease is not held" : "not sent: the lease is not held";
+		return c->reached ? "not sent again: the lease is not held"
+		                  : "not sent: the lease is not held";
 	return c->error[0] ? c->error : curl_easy_strerror(code);
 }
 
@@ -403,7 +407,10 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after);
 	*out = (struct http_answer){
-		.end = HTTP_ANSWERED, .status = (int)status, .repeated = c->repeated, .error = "",
+		.end = HTTP_ANSWERED,
+		.status = (int)status,
+		.repeated = c->repeated,
+		.error = "",
 		.retry_after_ms = retry_after > 0 ? (int64_t)retry_after * 1000 : -1,
 	};
 	if (code == CURLE_OK && status > 0)
@@ -412,11 +419,12 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	out->error = error_text(c, code);
 }
 
-/* In TLS 1.3 a certificate of ours is refused after the handshake: the connection breaks.  Of what the library under
- * libcurl says alone nobody can tell that it is about TLS. */
+/* In TLS 1.3 a certificate of ours is refused after the handshake: the connection breaks.  Of what
+ * the library under libcurl says alone nobody can tell that it is about TLS. */
 static void tls_failed(struct http_call *c, CURLcode code)
 {
-	bool of_tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM;
+	bool of_tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
+	              code == CURLE_SSL_CERTPROBLEM;
 	char said[CURL_ERROR_SIZE];
 
 	if (of_tls || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR)
@@ -445,14 +453,14 @@ static void call_finish(struct http_call *c, CURLcode code)
 	call_rest(c);
 }
 
-/* They would go on with the certificate that they were let in with: over, as if the server had ended them.  Other
- * requests are short. */
+/* They would go on with the certificate that they were let in with: over, as if the server had
+ * ended them.  Other requests are short. */
 static void watches_end(struct curl_transport *t)
 {
 	struct http_call *c;
 
 again:
-	TAILQ_FOREACH(c, &t->active, link) {
+	TAILQ_FOREACH (c, &t->active, link) {
 		if (c->lane != HTTP_WATCH || c->pair_generation == t->credentials.pair_generation)
 			continue;
 		call_finish(c, CURLE_OK);
@@ -461,17 +469,19 @@ again:
 	t->pair_generation = t->credentials.pair_generation;
 }
 
-void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd, bool *extra_ready)
+void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
+                         bool *extra_ready)
 {
-	struct curl_waitfd extra = {.fd = extra_fd, .events = CURL_WAIT_POLLIN};
-	struct pollfd look = {.fd = extra_fd, .events = POLLIN};
+	struct curl_waitfd extra = { .fd = extra_fd, .events = CURL_WAIT_POLLIN };
+	struct pollfd look = { .fd = extra_fd, .events = POLLIN };
 	int running, left, ready;
 	CURLMsg *m;
 
 	curl_multi_perform(t->multi, &running);
 	m = curl_multi_info_read(t->multi, &left);
 	if (!m) {
-		curl_multi_poll(t->multi, extra_fd >= 0 ? &extra : NULL, extra_fd >= 0 ? 1 : 0, (int)timeout_ms, &ready);
+		curl_multi_poll(t->multi, extra_fd >= 0 ? &extra : NULL, extra_fd >= 0 ? 1 : 0,
+		                (int)timeout_ms, &ready);
 		curl_multi_perform(t->multi, &running);
 		m = curl_multi_info_read(t->multi, &left);
 	} else if (extra_fd >= 0 && poll(&look, 1, 0) > 0) {
@@ -499,7 +509,9 @@ void curl_transport_wake(struct curl_transport *t)
 /* ---- setting up ------------------------------------------------------------------- */
 
 static const struct transport_ops curl_ops = {
-	.start = transport_start, .cancel = transport_cancel, .renew_credentials = transport_renew,
+	.start = transport_start,
+	.cancel = transport_cancel,
+	.renew_credentials = transport_renew,
 };
 
 /* With tls-server-name the URL bears that name, and CONNECT_TO says where it is. */
@@ -516,7 +528,8 @@ static void base_make(struct curl_transport *t, const char **error)
 	    curl_url_get(url, CURLUPART_PATH, &path, 0) != CURLUE_OK) {
 		*error = "the server's URL can't be read";
 	} else if (a->tls_server_name) {
-		if (asprintf(&t->base, "%s://%s:%s%s", scheme, a->tls_server_name, port, strcmp(path, "/") ? path : "") < 0 ||
+		if (asprintf(&t->base, "%s://%s:%s%s", scheme, a->tls_server_name, port,
+		             strcmp(path, "/") ? path : "") < 0 ||
 		    asprintf(&line, "%s:%s:%s:%s", a->tls_server_name, port, host, port) < 0)
 			fatal_memory();
 		header_add(&t->connect_to, line);
@@ -573,7 +586,7 @@ void curl_transport_free(struct curl_transport *t)
 
 	if (!t)
 		return;
-	TAILQ_FOREACH(c, &t->active, link)
+	TAILQ_FOREACH (c, &t->active, link)
 		curl_multi_remove_handle(t->multi, c->easy);
 	calls_free(&t->active);
 	for (int lane = 0; lane < HTTP_LANES; lane++) {

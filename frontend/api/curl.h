@@ -15,11 +15,11 @@
 struct curl_transport;
 
 struct curl_config {
-	const struct access *access; /* outlives the transport */
-	const struct env *env;       /* for logs and time; its transport is not used */
+	const struct access *access;   /* outlives the transport */
+	const struct env *env;         /* for logs and time; its transport is not used */
 	unsigned lane_max[HTTP_LANES]; /* requests at once; more wait inside */
-	/* Asked on a connection that stands, right before a request goes out that changes something: false ends
-	 * it as HTTP_NOT_SENT.  NULL: always. */
+	/* Asked on a connection that stands, right before a request goes out that changes something:
+	 * false ends it as HTTP_NOT_SENT.  NULL: always. */
 	bool (*may_write)(void *context);
 	void *context;
 };
@@ -29,7 +29,7 @@ struct curl_counts {
 	uint64_t not_sent, broken;
 	uint64_t by_class[6]; /* answers of 1xx ... 5xx */
 	uint64_t connects;
-	uint64_t renewals;    /* tokens read again after a 401 */
+	uint64_t renewals; /* tokens read again after a 401 */
 };
 
 /* NULL and an error text when libcurl can't be set up like that. */
@@ -41,7 +41,8 @@ struct transport *curl_transport_interface(struct curl_transport *t);
 /* Run what is at hand, callbacks included; wait for at most timeout_ms when
  * there is nothing, or until curl_transport_wake(), or `extra_fd` (-1: none) is
  * readable or closed; *extra_ready says so. */
-void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd, bool *extra_ready);
+void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
+                         bool *extra_ready);
 
 /* From any thread: the poll returns. */
 void curl_transport_wake(struct curl_transport *t);

@@ -102,7 +102,7 @@ static int file_read(const char *path, struct blob *out)
 	}
 	fclose(f);
 	at[n] = '\0';
-	*out = (struct blob){.at = at, .bytes = n};
+	*out = (struct blob){ .at = at, .bytes = n };
 	return 0;
 }
 
@@ -117,7 +117,8 @@ static yaml_node_t *member(struct config_file *f, const yaml_node_t *map, const 
 {
 	if (!map || map->type != YAML_MAPPING_NODE)
 		return NULL;
-	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
+	     p++) {
 		const char *name = scalar(yaml_document_get_node(&f->document, p->key));
 
 		if (name && strcmp(name, key) == 0)
@@ -186,7 +187,8 @@ static int file_parse(struct config *c, const char *path)
 
 /* The entry of that name in a list such as "clusters", and in it the member
  * `kind`: the first file that has it wins. */
-static int entry_find(struct config *c, const char *list, const char *kind, const char *name, struct place *out)
+static int entry_find(struct config *c, const char *list, const char *kind, const char *name,
+                      struct place *out)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct config_file *f = &c->files[i];
@@ -196,7 +198,8 @@ static int entry_find(struct config *c, const char *list, const char *kind, cons
 			continue;
 		if (items->type != YAML_SEQUENCE_NODE)
 			return fail(c, "%s: %s is not a list", f->path, list);
-		for (yaml_node_item_t *it = items->data.sequence.items.start; it < items->data.sequence.items.top; it++) {
+		for (yaml_node_item_t *it = items->data.sequence.items.start;
+		     it < items->data.sequence.items.top; it++) {
 			const yaml_node_t *item = yaml_document_get_node(&f->document, *it);
 			const char *text = scalar(member(f, item, "name"));
 
@@ -232,12 +235,13 @@ static int pem_check(struct config *c, const struct place *p, const char *key, s
 	if (strstr(b->at, pem_mark))
 		return 0;
 	free(b->at);
-	*b = (struct blob){0};
+	*b = (struct blob){ 0 };
 	return fail(c, "%s: %s.%s is not PEM (no -----BEGIN)", p->file->path, p->name, key);
 }
 
 /* KEY-data, in base64, or the file that KEY names, which is kept at *file. */
-static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out, char **file)
+static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out,
+                       char **file)
 {
 	char data_key[64];
 	const char *text;
@@ -279,7 +283,8 @@ static int copy_member(struct config *c, const struct place *p, const char *key,
 	return 0;
 }
 
-static int insecure_read(struct config *c, const struct place *p, const struct access_options *o, struct access *a)
+static int insecure_read(struct config *c, const struct place *p, const struct access_options *o,
+                         struct access *a)
 {
 	const char *text;
 
@@ -288,17 +293,20 @@ static int insecure_read(struct config *c, const struct place *p, const struct a
 	if (!text || strcmp(text, "false") == 0)
 		return 0;
 	if (strcmp(text, "true") != 0)
-		return fail(c, "%s: %s.insecure-skip-tls-verify: \"%s\" is not true or false", p->file->path, p->name, text);
+		return fail(c, "%s: %s.insecure-skip-tls-verify: \"%s\" is not true or false",
+		            p->file->path, p->name, text);
 	if (!o->allow_insecure)
-		return fail(c, "%s: %s.insecure-skip-tls-verify: true is only taken with the flag --insecure-skip-tls-verify",
-		            p->file->path, p->name);
+		return fail(
+			c,
+			"%s: %s.insecure-skip-tls-verify: true is only taken with the flag --insecure-skip-tls-verify",
+			p->file->path, p->name);
 	a->insecure = true;
 	return 0;
 }
 
 static bool is_loopback(const char *server)
 {
-	static const char *const hosts[] = {"http://127.", "http://localhost", "http://[::1]"};
+	static const char *const hosts[] = { "http://127.", "http://localhost", "http://[::1]" };
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
 		if (strncmp(server, hosts[i], strlen(hosts[i])) == 0)
@@ -312,18 +320,22 @@ static bool is_https(const char *server)
 	return strncmp(server, "https://", 8) == 0 && server[8] != '\0' && server[8] != '/';
 }
 
-static int cluster_read(struct config *c, const struct place *p, const struct access_options *o, struct access *a)
+static int cluster_read(struct config *c, const struct place *p, const struct access_options *o,
+                        struct access *a)
 {
 	size_t n;
 
-	if (copy_member(c, p, "server", &a->server) < 0 || copy_member(c, p, "tls-server-name", &a->tls_server_name) < 0 ||
-	    copy_member(c, p, "proxy-url", &a->proxy) < 0 || blob_member(c, p, "certificate-authority", &a->ca, &a->ca_file) < 0 ||
+	if (copy_member(c, p, "server", &a->server) < 0 ||
+	    copy_member(c, p, "tls-server-name", &a->tls_server_name) < 0 ||
+	    copy_member(c, p, "proxy-url", &a->proxy) < 0 ||
+	    blob_member(c, p, "certificate-authority", &a->ca, &a->ca_file) < 0 ||
 	    insecure_read(c, p, o, a) < 0)
 		return -EINVAL;
 	if (!a->server)
 		return fail(c, "%s: %s.server is missing", p->file->path, p->name);
 	if (!is_https(a->server) && !is_loopback(a->server))
-		return fail(c, "%s: %s.server: \"%s\" is not an https:// URL", p->file->path, p->name, a->server);
+		return fail(c, "%s: %s.server: \"%s\" is not an https:// URL", p->file->path, p->name,
+		            a->server);
 	n = strlen(a->server);
 	while (n > 0 && a->server[n - 1] == '/')
 		a->server[--n] = '\0';
@@ -335,14 +347,18 @@ static int user_refuse(struct config *c, const struct place *p)
 	static const struct {
 		const char *key, *why;
 	} refused[] = {
-		{"exec", "credential plugins are not run by muster; use a token, a tokenFile or a client certificate"},
-		{"auth-provider", "auth providers are not supported; use a token, a tokenFile or a client certificate"},
-		{"username", "basic authentication is not supported by the API server; use a token or a client certificate"},
-		{"password", "basic authentication is not supported by the API server; use a token or a client certificate"},
-		{"as", "impersonation is not supported"},
-		{"as-uid", "impersonation is not supported"},
-		{"as-groups", "impersonation is not supported"},
-		{"as-user-extra", "impersonation is not supported"},
+		{ "exec",
+		  "credential plugins are not run by muster; use a token, a tokenFile or a client certificate" },
+		{ "auth-provider",
+		  "auth providers are not supported; use a token, a tokenFile or a client certificate" },
+		{ "username",
+		  "basic authentication is not supported by the API server; use a token or a client certificate" },
+		{ "password",
+		  "basic authentication is not supported by the API server; use a token or a client certificate" },
+		{ "as", "impersonation is not supported" },
+		{ "as-uid", "impersonation is not supported" },
+		{ "as-groups", "impersonation is not supported" },
+		{ "as-user-extra", "impersonation is not supported" },
 	};
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
@@ -350,8 +366,8 @@ static int user_refuse(struct config *c, const struct place *p)
 		const char *command = scalar(member(p->file, node, "command"));
 
 		if (!is_null(node))
-			return fail(c, "%s: %s.%s%s%.200s: %s", p->file->path, p->name, refused[i].key, command ? " of " : "",
-			            command ? command : "", refused[i].why);
+			return fail(c, "%s: %s.%s%s%.200s: %s", p->file->path, p->name, refused[i].key,
+			            command ? " of " : "", command ? command : "", refused[i].why);
 	}
 	return 0;
 }
@@ -360,12 +376,14 @@ static int user_read(struct config *c, const struct place *p, struct access *a)
 {
 	const char *file;
 
-	if (user_refuse(c, p) < 0 || blob_member(c, p, "client-certificate", &a->cert, &a->cert_file) < 0 ||
-	    blob_member(c, p, "client-key", &a->key, &a->key_file) < 0 || copy_member(c, p, "token", &a->token) < 0 ||
-	    string_member(c, p, "tokenFile", &file) < 0)
+	if (user_refuse(c, p) < 0 ||
+	    blob_member(c, p, "client-certificate", &a->cert, &a->cert_file) < 0 ||
+	    blob_member(c, p, "client-key", &a->key, &a->key_file) < 0 ||
+	    copy_member(c, p, "token", &a->token) < 0 || string_member(c, p, "tokenFile", &file) < 0)
 		return -EINVAL;
 	if (!a->cert.at != !a->key.at)
-		return fail(c, "%s: %s: client-certificate and client-key are only of use together", p->file->path, p->name);
+		return fail(c, "%s: %s: client-certificate and client-key are only of use together",
+		            p->file->path, p->name);
 	if (file && !a->token)
 		a->token_file = file_beside(p->file, file);
 	if (!a->cert_file || !a->key_file) { /* one alone does not change */
@@ -382,13 +400,16 @@ static int context_name(struct config *c, const struct access_options *o, const 
 {
 	*out = o->context;
 	for (size_t i = 0; !*out && i < c->n; i++) {
-		struct place root = {.file = &c->files[i], .node = yaml_document_get_root_node(&c->files[i].document)};
+		struct place root = { .file = &c->files[i],
+			                  .node = yaml_document_get_root_node(&c->files[i].document) };
 		const char *text = scalar(member(root.file, root.node, "current-context"));
 
 		if (text && *text)
 			*out = text;
 	}
-	return *out ? 0 : fail(c, "%s: current-context is missing; name one with --context", c->files[0].path);
+	return *out ? 0
+	            : fail(c, "%s: current-context is missing; name one with --context",
+	                   c->files[0].path);
 }
 
 static int config_read(struct config *c, const struct access_options *o, struct access *a)
@@ -420,7 +441,7 @@ static int paths_parse(struct config *c, const char *paths, bool several)
 	int rc = 0;
 
 	while (rc == 0 && (path = several ? strsep(&rest, ":") : rest) != NULL) {
-		struct blob probe = {0};
+		struct blob probe = { 0 };
 
 		if (!several)
 			rest = NULL;
@@ -441,10 +462,10 @@ static int paths_parse(struct config *c, const char *paths, bool several)
 	return rc;
 }
 
-static int kubeconfig_load(struct access *a, const struct access_options *o, const char *paths, bool several,
-                           char *error, size_t error_bytes)
+static int kubeconfig_load(struct access *a, const struct access_options *o, const char *paths,
+                           bool several, char *error, size_t error_bytes)
 {
-	struct config c = {.error = error, .error_bytes = error_bytes};
+	struct config c = { .error = error, .error_bytes = error_bytes };
 	int rc = paths_parse(&c, paths, several);
 
 	if (rc == 0)
@@ -456,8 +477,8 @@ static int kubeconfig_load(struct access *a, const struct access_options *o, con
 	return rc;
 }
 
-static int service_account_load(struct access *a, const char *folder, const char *host, const char *port,
-                                char *error, size_t error_bytes)
+static int service_account_load(struct access *a, const char *folder, const char *host,
+                                const char *port, char *error, size_t error_bytes)
 {
 	const char *why;
 	char *token;
@@ -468,7 +489,8 @@ static int service_account_load(struct access *a, const char *folder, const char
 	a->in_cluster = true;
 	a->source = format_text("the service account in %s", folder);
 	a->token_file = format_text("%s/token", folder);
-	a->server = strchr(host, ':') ? format_text("https://[%s]:%s", host, port) : format_text("https://%s:%s", host, port);
+	a->server = strchr(host, ':') ? format_text("https://[%s]:%s", host, port)
+	                              : format_text("https://%s:%s", host, port);
 	if (rc < 0) {
 		snprintf(error, error_bytes, "%s: %s", a->ca_file, strerror(-rc));
 	} else {
@@ -484,10 +506,11 @@ static int service_account_load(struct access *a, const char *folder, const char
 
 int access_load(struct access *out, const struct access_options *o, char *error, size_t error_bytes)
 {
-	const char *(*env)(const char *) = o->getenv ? o->getenv : (const char *(*)(const char *))getenv;
+	const char *(*env)(const char *) =
+		o->getenv ? o->getenv : (const char *(*)(const char *))getenv;
 	const char *paths = env("KUBECONFIG");
 	const char *host = env("KUBERNETES_SERVICE_HOST"), *port = env("KUBERNETES_SERVICE_PORT");
-	struct access a = {0};
+	struct access a = { 0 };
 	int rc;
 
 	if (o->kubeconfig)
@@ -495,10 +518,11 @@ int access_load(struct access *out, const struct access_options *o, char *error,
 	else if (paths && *paths)
 		rc = kubeconfig_load(&a, o, paths, true, error, error_bytes);
 	else if (host && *host && port && *port)
-		rc = service_account_load(&a, o->service_account ? o->service_account : SERVICE_ACCOUNT, host, port, error,
-		                          error_bytes);
+		rc = service_account_load(&a, o->service_account ? o->service_account : SERVICE_ACCOUNT,
+		                          host, port, error, error_bytes);
 	else {
-		snprintf(error, error_bytes, "no cluster: give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a "
+		snprintf(error, error_bytes,
+		         "no cluster: give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a "
 		         "service account");
 		rc = -EINVAL;
 	}
@@ -534,7 +558,7 @@ void access_free(struct access *a)
 	free(a->token);
 	free(a->token_file);
 	free(a->source);
-	*a = (struct access){0};
+	*a = (struct access){ 0 };
 }
 
 int access_ca(const struct access *a, struct blob *out)
@@ -555,8 +579,8 @@ int access_ca(const struct access *a, struct blob *out)
 /* Does the key belong to the certificate? */
 static const char *pair_fault(const struct blob *cert, const struct blob *key)
 {
-	const gnutls_datum_t c = {.data = (unsigned char *)cert->at, .size = (unsigned)cert->bytes};
-	const gnutls_datum_t k = {.data = (unsigned char *)key->at, .size = (unsigned)key->bytes};
+	const gnutls_datum_t c = { .data = (unsigned char *)cert->at, .size = (unsigned)cert->bytes };
+	const gnutls_datum_t k = { .data = (unsigned char *)key->at, .size = (unsigned)key->bytes };
 	gnutls_certificate_credentials_t credentials;
 	int rc = gnutls_certificate_allocate_credentials(&credentials);
 

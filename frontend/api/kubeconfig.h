@@ -21,7 +21,7 @@ struct access {
 	char *ca_file;         /* where it was read, or NULL */
 	struct blob cert;      /* client certificate, PEM */
 	struct blob key;
-	char *cert_file;       /* where both were read; NULL: one of them is in the kubeconfig itself */
+	char *cert_file; /* where both were read; NULL: one of them is in the kubeconfig itself */
 	char *key_file;
 	char *token;      /* or NULL */
 	char *token_file; /* or NULL; read again as it is rotated; wins over token */
@@ -44,7 +44,8 @@ struct access_options {
  *   -EINVAL  nothing usable: `error` names file and key
  *
  * Then nothing is to be freed. */
-int access_load(struct access *out, const struct access_options *options, char *error, size_t error_bytes);
+int access_load(struct access *out, const struct access_options *options, char *error,
+                size_t error_bytes);
 void access_free(struct access *a);
 
 /* The token as it is now, read from token_file if there is one, without white
@@ -60,7 +61,8 @@ char *access_token(const struct access *a, const char **why);
  * On any error *out is as it was. */
 int access_ca(const struct access *a, struct blob *out);
 
-/* The client's certificate and its key as the files of `a`, which has them, are now; both are to be freed.
+/* The client's certificate and its key as the files of `a`, which has them, are now; both are to be
+ * freed.
  *
  *   -EINVAL  what is there is not PEM, or the key is another certificate's
  *   another  errno of reading

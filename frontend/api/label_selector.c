@@ -44,7 +44,7 @@ static struct word word_take(struct reader *r)
 	struct word w;
 
 	blanks_skip(r);
-	w = (struct word){r->at, strcspn(r->at, " \t\r\n,()=!<>")};
+	w = (struct word){ r->at, strcspn(r->at, " \t\r\n,()=!<>") };
 	r->at += w.bytes;
 	blanks_skip(r);
 	return w;
@@ -108,7 +108,8 @@ static int key_check(struct reader *r, struct word key)
 	size_t bytes = key.bytes - (size_t)(name - key.at);
 
 	if (key.bytes == 0)
-		return *r->at ? fail(r, "a key is expected before \"%.20s\"", r->at) : fail(r, "a key is expected at its end");
+		return *r->at ? fail(r, "a key is expected before \"%.20s\"", r->at)
+		              : fail(r, "a key is expected at its end");
 	if (!is_name(name, bytes, NAME_BYTES_MAX, "-_.", false) ||
 	    (slash && !is_prefix(key.at, (size_t)(slash - key.at))))
 		return fail(r, "\"%.*s\" is not a label's key", SHOWN(key));
@@ -129,7 +130,8 @@ static int number_take(struct reader *r, struct word key)
 	struct word value = word_take(r);
 	size_t sign = value.bytes > 0 && *value.at == '-';
 
-	if (value.bytes == sign || value.bytes > 18 || strspn(value.at + sign, "0123456789") < value.bytes - sign)
+	if (value.bytes == sign || value.bytes > 18 ||
+	    strspn(value.at + sign, "0123456789") < value.bytes - sign)
 		return fail(r, "\"%.*s\": a whole number is expected behind < or >", SHOWN(key));
 	return 0;
 }
@@ -139,7 +141,8 @@ static int set_take(struct reader *r, struct word key, struct word operator)
 	int rc;
 
 	if (!sign_take(r, "("))
-		return fail(r, "\"%.*s %.*s\": a list in brackets is expected", SHOWN(key), SHOWN(operator));
+		return fail(r, "\"%.*s %.*s\": a list in brackets is expected", SHOWN(key),
+		            SHOWN(operator));
 	do {
 		rc = value_check(r, word_take(r));
 		if (rc < 0)
@@ -160,7 +163,7 @@ static int requirement_take(struct reader *r)
 		return value_check(r, word_take(r));
 	if (sign_take(r, "<") || sign_take(r, ">"))
 		return number_take(r, key);
-	operator = word_take(r);
+	operator= word_take(r);
 	if (!word_is(operator, "in") && !word_is(operator, "notin"))
 		return fail(r, "one of =, ==, !=, in, notin, <, > is expected behind \"%.*s\"", SHOWN(key));
 	return set_take(r, key, operator);
@@ -168,7 +171,7 @@ static int requirement_take(struct reader *r)
 
 int label_selector_check(const char *text, char *why, size_t why_bytes)
 {
-	struct reader r = {text, why, why_bytes};
+	struct reader r = { text, why, why_bytes };
 	int rc;
 
 	blanks_skip(&r);

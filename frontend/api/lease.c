@@ -15,7 +15,9 @@
 #define NAME_BYTES 300
 #define TIME_BYTES 48
 #define RELEASED_S 1 /* as client-go has it */
-#define FRESH_NS (60 * NS_PER_S) /* by then the kernel has closed what does not acknowledge (frontend/api/curl.c) */
+#define FRESH_NS                                                                                   \
+	(60 *                                                                                          \
+	 NS_PER_S) /* by then the kernel has closed what does not acknowledge (frontend/api/curl.c) */
 
 /* The spec of the object, as it was seen last. */
 struct lease_record {
@@ -31,15 +33,16 @@ struct lease {
 	struct lease_config config;
 	struct http_call *call;
 	enum request request;
-	uint64_t sent_ns; /* the request under way */
-	uint64_t next_ns; /* when the next one is due */
+	uint64_t sent_ns;           /* the request under way */
+	uint64_t next_ns;           /* when the next one is due */
 	struct lease_record record; /* seen last */
 	uint64_t observed_ns;       /* first seen; 0: none was */
 	struct lease_record mine;   /* of the request under way */
 	char *metadata;             /* of the object seen last, JSON; NULL: none */
 	uint64_t lead_until_ns;     /* 0: never led */
-	uint64_t fresh_until_ns; /* a request was not answered: connections that were kept may be dead, as its own was */
-	bool absent; /* the server had no such object when it was asked last */
+	uint64_t fresh_until_ns; /* a request was not answered: connections that were kept may be dead,
+	                            as its own was */
+	bool absent;             /* the server had no such object when it was asked last */
 	bool lost, releasing, released;
 	bool reread; /* the release met another version of the object, which was read anew */
 	struct jsonout path, body;
@@ -83,7 +86,8 @@ bool lease_held(const struct lease *l)
 
 bool lease_lost(const struct lease *l)
 {
-	return l->lost || (l->lead_until_ns > 0 && !l->releasing && env_now(l->config.env) >= l->lead_until_ns);
+	return l->lost ||
+	       (l->lead_until_ns > 0 && !l->releasing && env_now(l->config.env) >= l->lead_until_ns);
 }
 
 bool lease_released(const struct lease *l)
@@ -128,7 +132,8 @@ static void spec_read(struct json *j, struct lease_record *r)
 			text_keep(r->acquired, sizeof(r->acquired), value);
 		else if (text_is(name, "renewTime") && json_string(j, &value))
 			text_keep(r->renewed, sizeof(r->renewed), value);
-		else if (!text_is(name, "holderIdentity") && !text_is(name, "acquireTime") && !text_is(name, "renewTime"))
+		else if (!text_is(name, "holderIdentity") && !text_is(name, "acquireTime") &&
+		         !text_is(name, "renewTime"))
 			json_skip(j);
 	}
 }
@@ -183,30 +188,42 @@ static void time_write(const struct env *env, char out[TIME_BYTES])
 static void body_write(struct lease *l, const struct lease_record *r)
 {
 	jsonout_clear(&l->body);
-	jsonout_add(&l->body, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":");
+	jsonout_add(&l->body,
+	            "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":");
 	if (l->request == REQUEST_CREATE)
-		jsonout_add(&l->body, "{\"name\":@s,\"namespace\":@s}", l->config.name, l->config.namespace);
+		jsonout_add(&l->body, "{\"name\":@s,\"namespace\":@s}", l->config.name,
+		            l->config.namespace);
 	else
 		jsonout_add(&l->body, "@r", l->metadata);
-	jsonout_add(&l->body, ",\"spec\":{\"holderIdentity\":@s,\"leaseDurationSeconds\":@u,\"acquireTime\":@s,\"renewTime\":@s,"
-	            "\"leaseTransitions\":@u}}", r->holder, (unsigned long long)r->duration_s, r->acquired, r->renewed,
-	            (unsigned long long)r->transitions);
+	jsonout_add(
+		&l->body,
+		",\"spec\":{\"holderIdentity\":@s,\"leaseDurationSeconds\":@u,\"acquireTime\":@s,\"renewTime\":@s,"
+		"\"leaseTransitions\":@u}}",
+		r->holder, (unsigned long long)r->duration_s, r->acquired, r->renewed,
+		(unsigned long long)r->transitions);
 }
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-static void on_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+static void on_done(void *context, const struct http_answer *answer, const char *body,
+                    size_t body_bytes);
 
 static void request_send(struct lease *l, enum request request)
 {
 	static const char *const methods[] = {
-		[REQUEST_GET] = "GET", [REQUEST_CREATE] = "POST", [REQUEST_UPDATE] = "PUT", [REQUEST_RELEASE] = "PUT",
+		[REQUEST_GET] = "GET",
+		[REQUEST_CREATE] = "POST",
+		[REQUEST_UPDATE] = "PUT",
+		[REQUEST_RELEASE] = "PUT",
 	};
 	const struct env *env = l->config.env;
 	uint64_t timeout = l->config.renew_ns / 2 > NS_PER_S ? l->config.renew_ns / 2 : NS_PER_S;
-	struct http_request r = {.method = methods[request], .lane = HTTP_LEASE, .timeout_ms = (uint32_t)(timeout / NS_PER_MS),
-	                         .before_lease = true, .fresh_connection = env_now(env) < l->fresh_until_ns};
-	struct http_handler handler = {.done = on_done, .context = l};
+	struct http_request r = { .method = methods[request],
+		                      .lane = HTTP_LEASE,
+		                      .timeout_ms = (uint32_t)(timeout / NS_PER_MS),
+		                      .before_lease = true,
+		                      .fresh_connection = env_now(env) < l->fresh_until_ns };
+	struct http_handler handler = { .done = on_done, .context = l };
 
 	l->request = request;
 	l->sent_ns = env_now(env);
@@ -260,7 +277,8 @@ static uint64_t wait_ns(const struct lease *l)
 
 	if (l->lead_until_ns > 0)
 		return l->config.retry_ns;
-	return l->config.retry_ns + env->random(env->context) % (l->config.retry_ns + l->config.retry_ns / 5);
+	return l->config.retry_ns +
+	       env->random(env->context) % (l->config.retry_ns + l->config.retry_ns / 5);
 }
 
 static void again(struct lease *l, uint64_t in_ns)
@@ -277,7 +295,8 @@ static bool may_be_taken(const struct lease *l)
 
 	if (strcmp(l->record.holder, l->config.identity) == 0)
 		return true;
-	/* Whoever releases it says so by this duration; an empty holder with another was written by hand. */
+	/* Whoever releases it says so by this duration; an empty holder with another was written by
+	 * hand. */
 	if (!l->record.holder[0] && duration_s <= RELEASED_S)
 		return true;
 	return age >= (uint64_t)duration_s * NS_PER_S;
@@ -288,8 +307,8 @@ static void seen(struct lease *l)
 	bool others = l->record.holder[0] && strcmp(l->record.holder, l->config.identity) != 0;
 
 	if (l->lead_until_ns > 0 && others) {
-		env_log(l->config.env, "error", "the lease %s/%s was taken by %s", l->config.namespace, l->config.name,
-		        l->record.holder);
+		env_log(l->config.env, "error", "the lease %s/%s was taken by %s", l->config.namespace,
+		        l->config.name, l->record.holder);
 		l->lost = true;
 	} else if (may_be_taken(l)) {
 		claim_send(l, REQUEST_UPDATE);
@@ -302,10 +321,12 @@ static void seen(struct lease *l)
 static void missing(struct lease *l)
 {
 	if (!l->absent && l->lead_until_ns == 0) {
-		l->record = (struct lease_record){ .duration_s = (int64_t)(l->config.duration_ns / NS_PER_S) };
+		l->record =
+			(struct lease_record){ .duration_s = (int64_t)(l->config.duration_ns / NS_PER_S) };
 		l->observed_ns = env_now(l->config.env);
-		env_log(l->config.env, "info", "there is no lease %s/%s; waiting %d s, in case it was deleted", l->config.namespace,
-		        l->config.name, (int)l->record.duration_s);
+		env_log(l->config.env, "info",
+		        "there is no lease %s/%s; waiting %d s, in case it was deleted",
+		        l->config.namespace, l->config.name, (int)l->record.duration_s);
 	}
 	l->absent = true;
 	if (l->lead_until_ns > 0 || may_be_taken(l))
@@ -327,11 +348,12 @@ static void taken(struct lease *l, const char *body, size_t bytes)
 	l->lead_until_ns = l->sent_ns + l->config.renew_ns;
 	again(l, l->config.retry_ns);
 	if (first)
-		env_log(l->config.env, "info", "leading: holder of the lease %s/%s as %s", l->config.namespace, l->config.name,
-		        l->config.identity);
+		env_log(l->config.env, "info", "leading: holder of the lease %s/%s as %s",
+		        l->config.namespace, l->config.name, l->config.identity);
 }
 
-static void failed(struct lease *l, enum request request, const struct http_answer *answer, const char *body, size_t bytes)
+static void failed(struct lease *l, enum request request, const struct http_answer *answer,
+                   const char *body, size_t bytes)
 {
 	struct apistatus s;
 
@@ -343,31 +365,32 @@ static void failed(struct lease *l, enum request request, const struct http_answ
 	if (answer->status == 401)
 		env_renew_credentials(l->config.env);
 	if (answer->status != 409 && log_allowed(&l->limit, l->config.env, "lease"))
-		env_log(l->config.env, "warn", "lease %s/%s: %s %d %.300s", l->config.namespace, l->config.name,
-		        request == REQUEST_GET ? "get:" : "write:", answer->status,
+		env_log(l->config.env, "warn", "lease %s/%s: %s %d %.300s", l->config.namespace,
+		        l->config.name, request == REQUEST_GET ? "get:" : "write:", answer->status,
 		        answer->end == HTTP_ANSWERED ? s.message : answer->error);
 	again(l, answer->status == 409 && l->lead_until_ns > 0 ? 0 : wait_ns(l));
 }
 
-/* A renewal that was cancelled may have landed, or the server is one that was restored: then the object has another
- * version than ours, once. */
-static void release_answered(struct lease *l, enum request request, const struct http_answer *answer, const char *body,
-                             size_t bytes)
+/* A renewal that was cancelled may have landed, or the server is one that was restored: then the
+ * object has another version than ours, once. */
+static void release_answered(struct lease *l, enum request request,
+                             const struct http_answer *answer, const char *body, size_t bytes)
 {
 	bool answered = answer->end == HTTP_ANSWERED;
 
 	if (request == REQUEST_RELEASE && answered && answer->status == 409 && !l->reread) {
 		l->reread = true;
 		request_send(l, REQUEST_GET);
-	} else if (request == REQUEST_GET && answered && answer->status == 200 && object_take(l, body, bytes) &&
-	           strcmp(l->record.holder, l->config.identity) == 0) {
+	} else if (request == REQUEST_GET && answered && answer->status == 200 &&
+	           object_take(l, body, bytes) && strcmp(l->record.holder, l->config.identity) == 0) {
 		release_send(l);
 	} else {
 		l->released = true;
 	}
 }
 
-static void on_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void on_done(void *context, const struct http_answer *answer, const char *body,
+                    size_t body_bytes)
 {
 	struct lease *l = context;
 	enum request request = l->request;
@@ -420,7 +443,8 @@ uint64_t lease_poll(struct lease *l)
 		return NEVER_NS;
 	if (lease_lost(l)) {
 		if (!l->lost)
-			env_log(l->config.env, "error", "the lease %s/%s was not renewed in time", l->config.namespace, l->config.name);
+			env_log(l->config.env, "error", "the lease %s/%s was not renewed in time",
+			        l->config.namespace, l->config.name);
 		l->lost = true;
 		return NEVER_NS;
 	}

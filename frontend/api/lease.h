@@ -2,18 +2,17 @@
 /* Leader election by a Lease of coordination.k8s.io, as client-go does it: of several instances one
  * holds the lease and acts, the others stand by.
  *
- *   FOLLOWER ──GET, the record has not changed for its duration, PUT──► LEADER ──PUT each retry period──┐
- *      ▲ GET each retry period                                             │ ▲                         │
- *      └───────                                                            │ └─────────────────────────┘
- *                                  no PUT taken for the renew deadline ────┴──► LOST: the process ends
+ *   FOLLOWER ──GET, the record has not changed for its duration, PUT──► LEADER ──PUT each retry
+ * period──┐ ▲ GET each retry period                                             │ ▲ │ └─────── │
+ * └─────────────────────────┘ no PUT taken for the renew deadline ────┴──► LOST: the process ends
  *
- * Times in the record are never compared with our clock: what counts is since when we have seen the same
- * record.  A leader may act until the renew deadline after it sent the last PUT that was taken; another
- * one waits for the longer lease duration after it first saw that PUT's record.  So no two act at
- * once while their clocks run at rates that differ by less than that ratio.
+ * Times in the record are never compared with our clock: what counts is since when we have seen the
+ * same record.  A leader may act until the renew deadline after it sent the last PUT that was
+ * taken; another one waits for the longer lease duration after it first saw that PUT's record.  So
+ * no two act at once while their clocks run at rates that differ by less than that ratio.
  *
- * A lease that is not there may have been deleted under a holder that acts still: it is waited out like one
- * that is held, also by the first instance ever.
+ * A lease that is not there may have been deleted under a holder that acts still: it is waited out
+ * like one that is held, also by the first instance ever.
  *
  * lease_held() is asked right before each request that changes something (frontend/api/curl.h). */
 #ifndef MUSTER_FRONTEND_LEASE_H
@@ -28,7 +27,7 @@ struct lease_config {
 	const struct env *env;
 	const char *namespace, *name; /* outlive it, as does identity */
 	const char *identity;         /* unlike any other instance's */
-	uint64_t duration_ns; /* > renew_ns > 1.2 retry_ns; whole seconds */
+	uint64_t duration_ns;         /* > renew_ns > 1.2 retry_ns; whole seconds */
 	uint64_t renew_ns;
 	uint64_t retry_ns;
 };

@@ -26,7 +26,8 @@ uint64_t backoff_answer(struct backoff *b, const struct env *env, const struct h
 
 	if (answer->retry_after_ms < 0)
 		return backoff_failed(b, env);
-	wait = (uint64_t)(answer->retry_after_ms < RETRY_AFTER_MAX_MS ? answer->retry_after_ms : RETRY_AFTER_MAX_MS);
+	wait = (uint64_t)(answer->retry_after_ms < RETRY_AFTER_MAX_MS ? answer->retry_after_ms
+	                                                              : RETRY_AFTER_MAX_MS);
 	wait *= NS_PER_MS;
 	return wait + env->random(env->context) % (wait / 10 + 1);
 }

@@ -18,8 +18,11 @@ struct backoff {
 };
 
 /* Of client-go's reflector, for lists and watches. */
-#define BACKOFF_REFLECTOR \
-	(struct backoff) { .first_ns = 800 * NS_PER_MS, .cap_ns = 30 * NS_PER_S, .reset_ns = 120 * NS_PER_S }
+#define BACKOFF_REFLECTOR                                                                          \
+	(struct backoff)                                                                               \
+	{                                                                                              \
+		.first_ns = 800 * NS_PER_MS, .cap_ns = 30 * NS_PER_S, .reset_ns = 120 * NS_PER_S           \
+	}
 
 /* Something failed now: how long to wait, in ns. */
 uint64_t backoff_failed(struct backoff *b, const struct env *env);

@@ -7,7 +7,8 @@
 
 int base64_decode(const char *text, char *out, size_t *bytes)
 {
-	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char alphabet[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	uint32_t bits = 0;
 	unsigned digits = 0, padding = 0;
 	size_t n = 0;

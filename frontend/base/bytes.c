@@ -66,5 +66,5 @@ void bytes_quote(struct bytes *b, const char *text, size_t n)
 void bytes_free(struct bytes *b)
 {
 	free(b->at);
-	*b = (struct bytes){0};
+	*b = (struct bytes){ 0 };
 }

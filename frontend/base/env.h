@@ -34,23 +34,23 @@ struct http_request {
 	enum http_lane lane;
 	uint32_t timeout_ms;         /* for the whole; 0: none (watch) */
 	uint32_t silence_timeout_ms; /* no byte for that long: broken; 0: none */
-	bool before_lease; /* sent whether or not we may act: what takes and keeps the lease */
+	bool before_lease;     /* sent whether or not we may act: what takes and keeps the lease */
 	bool fresh_connection; /* one for this request alone: those that were kept may all be dead */
 };
 
 /* How a request ended. */
 enum http_end {
-	HTTP_ANSWERED,  /* the body came to its end; status is set */
-	HTTP_NOT_SENT,  /* certainly never reached the server (no connection) */
-	HTTP_BROKEN,    /* may have reached it: reset, timeout, short body */
+	HTTP_ANSWERED, /* the body came to its end; status is set */
+	HTTP_NOT_SENT, /* certainly never reached the server (no connection) */
+	HTTP_BROKEN,   /* may have reached it: reset, timeout, short body */
 };
 
 struct http_answer {
 	enum http_end end;
-	int status;              /* 0 unless a status line came */
-	bool repeated;           /* an earlier try of it may have reached a server, which has not answered */
-	int64_t retry_after_ms;  /* -1: no Retry-After */
-	const char *error;       /* text of the failure, "" when HTTP_ANSWERED */
+	int status;    /* 0 unless a status line came */
+	bool repeated; /* an earlier try of it may have reached a server, which has not answered */
+	int64_t retry_after_ms; /* -1: no Retry-After */
+	const char *error;      /* text of the failure, "" when HTTP_ANSWERED */
 };
 
 /* `data` is called for each piece of the body, with the status known; returning
@@ -58,7 +58,8 @@ struct http_answer {
  * `data` may be NULL: then the body is collected and given to `done`. */
 struct http_handler {
 	bool (*data)(void *context, int status, const char *bytes, size_t n);
-	void (*done)(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+	void (*done)(void *context, const struct http_answer *answer, const char *body,
+	             size_t body_bytes);
 	void *context;
 };
 
@@ -93,7 +94,8 @@ struct env {
 	uint64_t (*random)(void *context);       /* jitter, event names */
 	void (*log)(void *context, const char *level, const char *message); /* one line, no newline */
 	/* The same with values of their own behind it; NULL: they are put into the message. */
-	void (*say)(void *context, const char *level, const char *message, const struct log_field *fields, size_t n);
+	void (*say)(void *context, const char *level, const char *message,
+	            const struct log_field *fields, size_t n);
 	void *context;
 };
 

@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 
-const struct buckets buckets_fine = {.first = 1000, .steps = 8, .n = 225};
-const struct buckets buckets_attempt = {.first = 1000000, .steps = 1, .n = 15};
-const struct buckets buckets_sli = {.first = 10000000, .steps = 1, .n = 20};
-const struct buckets buckets_tries = {.first = 1, .steps = 1, .n = 5};
+const struct buckets buckets_fine = { .first = 1000, .steps = 8, .n = 225 };
+const struct buckets buckets_attempt = { .first = 1000000, .steps = 1, .n = 15 };
+const struct buckets buckets_sli = { .first = 10000000, .steps = 1, .n = 20 };
+const struct buckets buckets_tries = { .first = 1, .steps = 1, .n = 5 };
 
 uint64_t buckets_bound(const struct buckets *b, uint32_t i)
 {
@@ -63,8 +63,8 @@ uint64_t histogram_quantile(const struct histogram *h, const struct buckets *b, 
 	return h->max;
 }
 
-void histogram_write(const struct histogram *h, const struct buckets *b, double unit, const char *name,
-                     const char *labels, FILE *out)
+void histogram_write(const struct histogram *h, const struct buckets *b, double unit,
+                     const char *name, const char *labels, FILE *out)
 {
 	size_t bare = 0; /* the labels without their last comma */
 	uint64_t sum = 0;
@@ -72,14 +72,16 @@ void histogram_write(const struct histogram *h, const struct buckets *b, double 
 	for (uint32_t i = 0; i < b->n; i++) {
 		sum += h->counts[i];
 		if (i % b->steps == 0)
-			fprintf(out, "%s_bucket{%sle=\"%.10g\"} %" PRIu64 "\n", name, labels, (double)buckets_bound(b, i) * unit, sum);
+			fprintf(out, "%s_bucket{%sle=\"%.10g\"} %" PRIu64 "\n", name, labels,
+			        (double)buckets_bound(b, i) * unit, sum);
 	}
 	fprintf(out, "%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, h->n);
 	while (labels[bare] && labels[bare + 1])
 		bare++;
 	if (bare > 0)
-		fprintf(out, "%s_sum{%.*s} %.17g\n%s_count{%.*s} %" PRIu64 "\n", name, (int)bare, labels, (double)h->sum * unit,
-		        name, (int)bare, labels, h->n);
+		fprintf(out, "%s_sum{%.*s} %.17g\n%s_count{%.*s} %" PRIu64 "\n", name, (int)bare, labels,
+		        (double)h->sum * unit, name, (int)bare, labels, h->n);
 	else
-		fprintf(out, "%s_sum %.17g\n%s_count %" PRIu64 "\n", name, (double)h->sum * unit, name, h->n);
+		fprintf(out, "%s_sum %.17g\n%s_count %" PRIu64 "\n", name, (double)h->sum * unit, name,
+		        h->n);
 }

@@ -5,8 +5,8 @@
  *   first          first * 2                     first * 4
  *     |  .  .  .  .  |    .    .    .    .    .    |          steps = 5
  *
- * A bucket holds what lies above the bound before it up to its own, as Prometheus' `le`.  One thread
- * adds; a reader has a copy. */
+ * A bucket holds what lies above the bound before it up to its own, as Prometheus' `le`.  One
+ * thread adds; a reader has a copy. */
 #ifndef MUSTER_FRONTEND_HISTOGRAM_H
 #define MUSTER_FRONTEND_HISTOGRAM_H
 
@@ -22,7 +22,7 @@ struct buckets {
 };
 
 struct histogram {
-	uint64_t n, sum, max; /* the sum saturates */
+	uint64_t n, sum, max;                      /* the sum saturates */
 	uint64_t counts[HISTOGRAM_BOUNDS_MAX + 1]; /* the last used one: above every bound */
 };
 
@@ -44,7 +44,7 @@ uint64_t histogram_quantile(const struct histogram *h, const struct buckets *b, 
 
 /* The lines _bucket, _sum and _count, a bound for each octave.  `labels` is `a="b",` or "";
  * `unit` is what 1 is in the family's: 1e-9 for ns in a family of seconds. */
-void histogram_write(const struct histogram *h, const struct buckets *b, double unit, const char *name,
-                     const char *labels, FILE *out);
+void histogram_write(const struct histogram *h, const struct buckets *b, double unit,
+                     const char *name, const char *labels, FILE *out);
 
 #endif

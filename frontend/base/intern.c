@@ -84,7 +84,8 @@ bool intern_has(const struct intern *in, struct text t)
 {
 	struct wanted w = { in, t.bytes > 0 ? t : (struct text){ "", 0 } };
 
-	return table_find(&in->table, (uint32_t)siphash(in->key, w.text.at, w.text.bytes), is_wanted, &w) != SLOT_NONE;
+	return table_find(&in->table, (uint32_t)siphash(in->key, w.text.at, w.text.bytes), is_wanted,
+	                  &w) != SLOT_NONE;
 }
 
 int intern_take(struct intern *in, struct text t, uint32_t *number)

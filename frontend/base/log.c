@@ -47,7 +47,8 @@ size_t log_fields_write(char *out, size_t room, const struct log_field *fields, 
 	return bytes;
 }
 
-void env_tell(const struct env *env, const char *level, const char *message, const struct log_field *fields, size_t n)
+void env_tell(const struct env *env, const char *level, const char *message,
+              const struct log_field *fields, size_t n)
 {
 	char values[3072];
 
@@ -65,7 +66,8 @@ bool log_allowed(struct log_limit *l, const struct env *env, const char *what)
 
 	if (l->said == 0 || now - l->window_ns >= LOG_WINDOW_NS) {
 		if (l->left_out > 0)
-			env_log(env, "warn", "%s: %llu more in the last minute", what, (unsigned long long)l->left_out);
+			env_log(env, "warn", "%s: %llu more in the last minute", what,
+			        (unsigned long long)l->left_out);
 		l->window_ns = now;
 		l->said = 0;
 		l->left_out = 0;
@@ -81,7 +83,8 @@ bool log_allowed(struct log_limit *l, const struct env *env, const char *what)
 void fatal_memory(void)
 {
 	static const char text[] = ": out of memory\n";
-	ssize_t ignored = write(STDERR_FILENO, program_invocation_short_name, strlen(program_invocation_short_name));
+	ssize_t ignored =
+		write(STDERR_FILENO, program_invocation_short_name, strlen(program_invocation_short_name));
 
 	ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
 

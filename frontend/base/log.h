@@ -13,7 +13,8 @@ void env_log(const struct env *env, const char *level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* A message and values, such as msg="gang waits" gang="ns/g". */
-void env_tell(const struct env *env, const char *level, const char *message, const struct log_field *fields, size_t n);
+void env_tell(const struct env *env, const char *level, const char *message,
+              const struct log_field *fields, size_t n);
 
 /* The values as logfmt, a space before each, cut to the room between two of them; its length. */
 size_t log_fields_write(char *out, size_t room, const struct log_field *fields, size_t n);
@@ -37,7 +38,8 @@ void *must_alloc(size_t bytes); /* zeroed */
 char *must_copy(const char *text);
 void *must_grow(void *items, size_t bytes);
 
-/* Items of `each` bytes until there are more than `wanted`: *n of them now, `first` at least, the new ones zeroed. */
+/* Items of `each` bytes until there are more than `wanted`: *n of them now, `first` at least, the
+ * new ones zeroed. */
 void *must_reach(void *items, size_t *n, size_t wanted, size_t first, size_t each);
 
 static inline uint64_t env_now(const struct env *env)
@@ -45,7 +47,8 @@ static inline uint64_t env_now(const struct env *env)
 	return env->monotonic_ns(env->context);
 }
 
-/* The API server refused what we show: read it again before the next request, where there is anything to read. */
+/* The API server refused what we show: read it again before the next request, where there is
+ * anything to read. */
 static inline void env_renew_credentials(const struct env *env)
 {
 	if (env->transport->ops->renew_credentials)

@@ -225,7 +225,8 @@ uint64_t siphash(const uint64_t key[2], const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 	uint64_t v[4] = { key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
-			  key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573) };
+		              key[0] ^ UINT64_C(0x6c7967656e657261),
+		              key[1] ^ UINT64_C(0x7465646279746573) };
 	uint64_t word, last = (uint64_t)n << 56;
 
 	for (; n >= 8; p += 8, n -= 8) {

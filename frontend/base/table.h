@@ -25,8 +25,8 @@ struct slot {
 struct pool {
 	char *items;
 	size_t item_bytes;
-	uint32_t n;     /* slots ever used */
-	uint32_t used;  /* in use now */
+	uint32_t n;    /* slots ever used */
+	uint32_t used; /* in use now */
 	uint32_t room;
 	uint32_t limit;
 	uint32_t free_first;
@@ -67,10 +67,11 @@ struct table {
 typedef bool (*table_equal_fn)(const void *context, uint32_t slot);
 
 void table_free(struct table *t);
-int table_reserve(struct table *t); /* room for one more: 0 or -ENOMEM */
+int table_reserve(struct table *t);                            /* room for one more: 0 or -ENOMEM */
 void table_put(struct table *t, uint32_t hash, uint32_t slot); /* after table_reserve() */
 void table_remove(struct table *t, uint32_t hash, uint32_t slot);
-uint32_t table_find(const struct table *t, uint32_t hash, table_equal_fn equal, const void *context);
+uint32_t table_find(const struct table *t, uint32_t hash, table_equal_fn equal,
+                    const void *context);
 
 /* SipHash-1-3. */
 uint64_t siphash(const uint64_t key[2], const void *bytes, size_t n);

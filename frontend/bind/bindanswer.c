@@ -30,10 +30,12 @@ static enum bind_answer conflict_read(const struct apistatus *s)
 static bool is_validation(const struct apistatus *s)
 {
 	return s->code == 500 && (s->reason[0] == '\0' || strcmp(s->reason, "Unknown") == 0) &&
-	       (says(s, ": Invalid value") || says(s, ": Required value") || says(s, ": Unsupported value"));
+	       (says(s, ": Invalid value") || says(s, ": Required value") ||
+	        says(s, ": Unsupported value"));
 }
 
-enum bind_answer bind_answer_read(const struct http_answer *answer, const char *body, size_t body_bytes)
+enum bind_answer bind_answer_read(const struct http_answer *answer, const char *body,
+                                  size_t body_bytes)
 {
 	struct apistatus status;
 
@@ -43,7 +45,8 @@ enum bind_answer bind_answer_read(const struct http_answer *answer, const char *
 		return BIND_UNKNOWN;
 	apistatus_read(body, body_bytes, &status);
 	switch (answer->status) {
-	case 200: case 201:
+	case 200:
+	case 201:
 		return BIND_TAKEN;
 	case 401:
 		return BIND_RENEW;
@@ -56,7 +59,12 @@ enum bind_answer bind_answer_read(const struct http_answer *answer, const char *
 		return status.code == 409 ? conflict_read(&status) : BIND_UNKNOWN;
 	case 429:
 		return BIND_SLOWER;
-	case 400: case 405: case 406: case 413: case 415: case 422:
+	case 400:
+	case 405:
+	case 406:
+	case 413:
+	case 415:
+	case 422:
 		return BIND_INVALID;
 	case 500:
 		return is_validation(&status) ? BIND_INVALID : BIND_UNKNOWN;
@@ -126,7 +134,8 @@ static void status_read(struct json *j, struct bind_pod *pod)
 		return;
 	while (json_member(j, &name)) {
 		if (text_is(name, "phase"))
-			pod->ended = json_string(j, &phase) && (text_is(phase, "Succeeded") || text_is(phase, "Failed"));
+			pod->ended =
+				json_string(j, &phase) && (text_is(phase, "Succeeded") || text_is(phase, "Failed"));
 		else
 			json_skip(j);
 	}
@@ -134,8 +143,8 @@ static void status_read(struct json *j, struct bind_pod *pod)
 
 int bind_pod_read(const char *body, size_t body_bytes, struct bind_pod *out)
 {
-	struct bind_pod pod = {0};
-	struct arena arena = {0};
+	struct bind_pod pod = { 0 };
+	struct arena arena = { 0 };
 	struct text name;
 	struct json j;
 	bool whole;

@@ -13,18 +13,19 @@
 #include <stddef.h>
 
 enum bind_answer {
-	BIND_TAKEN,      /* it landed */
-	BIND_REFUSED,    /* this one did not: the pod is gone, deleting or gated */
-	BIND_READ,       /* this one did not, the pod changed or has a node: read it */
-	BIND_UNKNOWN,    /* may have landed or may still land */
-	BIND_NOT_SENT,   /* did not reach the server */
-	BIND_SLOWER,     /* did not land; the server wants less (429) */
-	BIND_RENEW,      /* did not land; the token is not taken (401) */
-	BIND_FORBIDDEN,  /* did not land; 403 */
-	BIND_INVALID,    /* did not land, and never will as it is written */
+	BIND_TAKEN,     /* it landed */
+	BIND_REFUSED,   /* this one did not: the pod is gone, deleting or gated */
+	BIND_READ,      /* this one did not, the pod changed or has a node: read it */
+	BIND_UNKNOWN,   /* may have landed or may still land */
+	BIND_NOT_SENT,  /* did not reach the server */
+	BIND_SLOWER,    /* did not land; the server wants less (429) */
+	BIND_RENEW,     /* did not land; the token is not taken (401) */
+	BIND_FORBIDDEN, /* did not land; 403 */
+	BIND_INVALID,   /* did not land, and never will as it is written */
 };
 
-enum bind_answer bind_answer_read(const struct http_answer *answer, const char *body, size_t body_bytes);
+enum bind_answer bind_answer_read(const struct http_answer *answer, const char *body,
+                                  size_t body_bytes);
 
 /* A pod as the API server has it now: what a Binding depends on. */
 struct bind_pod {
@@ -33,7 +34,7 @@ struct bind_pod {
 	char node[256]; /* spec.nodeName, "" */
 	bool deleting;
 	bool gated;
-	bool ended;     /* phase Succeeded or Failed */
+	bool ended; /* phase Succeeded or Failed */
 };
 
 /* 0, or -EINVAL when the body is no pod. */

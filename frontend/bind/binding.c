@@ -16,7 +16,8 @@
 #define POST_TIMEOUT_MS 30000
 #define READ_TIMEOUT_MS 15000
 #define RETRY_INVALID_MS 600000
-#define FENCES_UNTOLD 3u /* a server that has just started refuses what it will take a second later */
+#define FENCES_UNTOLD                                                                              \
+	3u /* a server that has just started refuses what it will take a second later */
 
 void binding_tell(struct bind *b, enum record_kind kind)
 {
@@ -34,8 +35,12 @@ void binding_tell(struct bind *b, enum record_kind kind)
 static void notice(struct bind *b, const char *error)
 {
 	struct bind_notice n = {
-		.namespace = b->namespace, .name = b->name, .uid = b->uid, .node = b->node,
-		.scheduler = b->scheduler, .error = error,
+		.namespace = b->namespace,
+		.name = b->name,
+		.uid = b->uid,
+		.node = b->node,
+		.scheduler = b->scheduler,
+		.error = error,
 	};
 
 	b->writer->config.notice(b->writer->config.context, &n);
@@ -51,7 +56,8 @@ void binding_refused(struct bind *b)
 	w->counts.refused++;
 	w->counts.ambiguous_refused += b->told;
 	if (w->config.latency)
-		latency_refused(w->config.latency, &b->cmd, b->error[0] != '\0', b->scheduler ? b->scheduler : "");
+		latency_refused(w->config.latency, &b->cmd, b->error[0] != '\0',
+		                b->scheduler ? b->scheduler : "");
 	if (b->begun) {
 		model_bind_end(w->config.model, b->cmd.pod, b->cmd.pod_generation);
 		if (!b->withdrawn)
@@ -102,7 +108,8 @@ static void bind_landed(struct bind *b)
 
 /* ---- steps ---------------------------------------------------------------- */
 
-static void bind_fly(struct bind *b, const struct http_request *request, const struct http_handler *handler)
+static void bind_fly(struct bind *b, const struct http_request *request,
+                     const struct http_handler *handler)
 {
 	struct writer *w = b->writer;
 
@@ -136,10 +143,11 @@ void binding_give_up(struct bind *b, uint32_t retry_ms)
 
 static void say_refused(const struct bind *b, int status)
 {
-	struct pod_view pod = {.gang = ""};
+	struct pod_view pod = { .gang = "" };
 	char message[1200], name[600], gang[600] = "";
 	const struct log_field fields[] = {
-		{"pod", name, 0}, {"uid", b->uid, 0}, {"gang", gang, 0}, {"node", b->node, 0}, {"status", NULL, status},
+		{ "pod", name, 0 },     { "uid", b->uid, 0 },       { "gang", gang, 0 },
+		{ "node", b->node, 0 }, { "status", NULL, status },
 	};
 
 	snprintf(name, sizeof(name), "%s/%s", b->namespace, b->name);
@@ -149,12 +157,14 @@ static void say_refused(const struct bind *b, int status)
 	env_tell(b->writer->config.env, "error", message, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-static void bind_explain(struct bind *b, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void bind_explain(struct bind *b, const struct http_answer *answer, const char *body,
+                         size_t body_bytes)
 {
 	struct apistatus s;
 
 	apistatus_read(body, body_bytes, &s);
-	snprintf(b->error, sizeof(b->error), "binding to node %s was refused by the API server: HTTP %d: %.200s", b->node,
+	snprintf(b->error, sizeof(b->error),
+	         "binding to node %s was refused by the API server: HTTP %d: %.200s", b->node,
 	         answer->status, s.message);
 	if (log_allowed(&b->writer->limit, b->writer->config.env, "bindings"))
 		say_refused(b, answer->status);
@@ -173,8 +183,10 @@ static void bind_unknown(struct bind *b, const struct http_answer *answer)
 		binding_tell(b, RESULT_UNKNOWN);
 	}
 	if (log_allowed(&w->limit, w->config.env, "bindings"))
-		env_log(w->config.env, "warn", "pod %s/%s: the answer to its binding to node %s does not say whether it holds "
-		        "(HTTP %d %s); reading the pod", b->namespace, b->name, b->node, answer->status, answer->error);
+		env_log(w->config.env, "warn",
+		        "pod %s/%s: the answer to its binding to node %s does not say whether it holds "
+		        "(HTTP %d %s); reading the pod",
+		        b->namespace, b->name, b->node, answer->status, answer->error);
 	writer_window_halve(w);
 	writer_later(b, STEP_READ, backoff_failed(&b->backoff, w->config.env));
 }
@@ -190,12 +202,14 @@ static void bind_renew(struct bind *b)
 		return;
 	}
 	if (log_allowed(&w->limit, w->config.env, "bindings"))
-		env_log(w->config.env, "error", "the API server refuses these credentials (401) to bind pods");
+		env_log(w->config.env, "error",
+		        "the API server refuses these credentials (401) to bind pods");
 	writer_pause(w, backoff_failed(&w->pause, w->config.env));
 	writer_later(b, b->step, 0);
 }
 
-static void post_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void post_done(void *context, const struct http_answer *answer, const char *body,
+                      size_t body_bytes)
 {
 	struct bind *b = context;
 	struct writer *w = b->writer;
@@ -245,8 +259,8 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 	}
 }
 
-/* The core is told which pods wait for it; one that is taken over may name any, and pods of other schedulers, or
- * that we can't judge, are not its to place. */
+/* The core is told which pods wait for it; one that is taken over may name any, and pods of other
+ * schedulers, or that we can't judge, are not its to place. */
 static bool may_be_placed(const struct pod_view *pod)
 {
 	return pod->ours && pod->refusal[0] == '\0';
@@ -258,7 +272,8 @@ static bool post_wanted(struct bind *b)
 {
 	struct pod_view pod;
 
-	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) || pod.deleting || pod.gated) {
+	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) ||
+	    pod.deleting || pod.gated) {
 		binding_refused(b);
 		return false;
 	}
@@ -274,7 +289,8 @@ static bool post_wanted(struct bind *b)
 			binding_refused(b);
 		return false;
 	}
-	if (version_newer(pod.resource_version, b->version) && strlen(pod.resource_version) < sizeof(b->version))
+	if (version_newer(pod.resource_version, b->version) &&
+	    strlen(pod.resource_version) < sizeof(b->version))
 		strcpy(b->version, pod.resource_version);
 	return true;
 }
@@ -292,9 +308,12 @@ static void post_start(struct bind *b)
 {
 	struct writer *w = b->writer;
 	struct http_request request = {
-		.method = "POST", .content_type = "application/json", .lane = HTTP_BIND, .timeout_ms = POST_TIMEOUT_MS,
+		.method = "POST",
+		.content_type = "application/json",
+		.lane = HTTP_BIND,
+		.timeout_ms = POST_TIMEOUT_MS,
 	};
-	struct http_handler handler = {.done = post_done, .context = b};
+	struct http_handler handler = { .done = post_done, .context = b };
 
 	if (!b->maybe && !post_wanted(b))
 		return;
@@ -308,9 +327,11 @@ static void post_start(struct bind *b)
 	jsonout_clear(&w->path);
 	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p/binding", b->namespace, b->name);
 	jsonout_clear(&w->body);
-	jsonout_add(&w->body, "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":@s,\"namespace\":@s,"
-	            "\"uid\":@s,\"resourceVersion\":@s},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":@s}}",
-	            b->name, b->namespace, b->uid, b->version, b->node);
+	jsonout_add(
+		&w->body,
+		"{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":@s,\"namespace\":@s,"
+		"\"uid\":@s,\"resourceVersion\":@s},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":@s}}",
+		b->name, b->namespace, b->uid, b->version, b->node);
 	request.path = w->path.at;
 	request.body = w->body.at;
 	request.body_bytes = w->body.bytes;
@@ -345,17 +366,20 @@ static void read_decide(struct bind *b, const struct bind_pod *pod)
 		binding_refused(b);
 		return;
 	}
-	writer_later(b, b->give_up ? STEP_FENCE : STEP_POST, backoff_failed(&b->backoff, b->writer->config.env));
+	writer_later(b, b->give_up ? STEP_FENCE : STEP_POST,
+	             backoff_failed(&b->backoff, b->writer->config.env));
 }
 
-static void read_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void read_done(void *context, const struct http_answer *answer, const char *body,
+                      size_t body_bytes)
 {
 	struct bind *b = context;
 	struct bind_pod pod;
 
 	PROBE(read_answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
-	if (answer->end == HTTP_ANSWERED && answer->status == 200 && bind_pod_read(body, body_bytes, &pod) == 0) {
+	if (answer->end == HTTP_ANSWERED && answer->status == 200 &&
+	    bind_pod_read(body, body_bytes, &pod) == 0) {
 		read_decide(b, &pod);
 		return;
 	}
@@ -374,8 +398,10 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 static void read_start(struct bind *b)
 {
 	struct writer *w = b->writer;
-	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = READ_TIMEOUT_MS};
-	struct http_handler handler = {.done = read_done, .context = b};
+	struct http_request request = { .method = "GET",
+		                            .lane = HTTP_CALL,
+		                            .timeout_ms = READ_TIMEOUT_MS };
+	struct http_handler handler = { .done = read_done, .context = b };
 
 	jsonout_clear(&w->path);
 	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p", b->namespace, b->name);
@@ -385,24 +411,30 @@ static void read_start(struct bind *b)
 	bind_fly(b, &request, &handler);
 }
 
-/* The pod can't be bound elsewhere, nor its room given away, until the fence is taken: somebody has to be told. */
-static void fence_refused(struct bind *b, const struct http_answer *answer, const char *body, size_t body_bytes)
+/* The pod can't be bound elsewhere, nor its room given away, until the fence is taken: somebody has
+ * to be told. */
+static void fence_refused(struct bind *b, const struct http_answer *answer, const char *body,
+                          size_t body_bytes)
 {
 	struct writer *w = b->writer;
 	char text[400];
 	struct apistatus s;
 
 	apistatus_read(body, body_bytes, &s);
-	snprintf(text, sizeof(text), "the binding to node %s may still land: the API server refuses the write of the pod's "
-	         "status that takes it back: HTTP %d: %.200s", b->node, answer->status, s.message);
+	snprintf(text, sizeof(text),
+	         "the binding to node %s may still land: the API server refuses the write of the pod's "
+	         "status that takes it back: HTTP %d: %.200s",
+	         b->node, answer->status, s.message);
 	if (log_allowed(&w->limit, w->config.env, "bindings"))
-		env_log(w->config.env, "error", "pod %s/%s: %s (patch pods/status)", b->namespace, b->name, text);
+		env_log(w->config.env, "error", "pod %s/%s: %s (patch pods/status)", b->namespace, b->name,
+		        text);
 	if (++b->fences_refused == FENCES_UNTOLD)
 		notice(b, text);
 }
 
 /* Whatever it is, the pod is read next: only that tells what became of the Binding. */
-static void fence_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void fence_done(void *context, const struct http_answer *answer, const char *body,
+                       size_t body_bytes)
 {
 	struct bind *b = context;
 
@@ -429,10 +461,13 @@ static void fence_done(void *context, const struct http_answer *answer, const ch
 static void fence_start(struct bind *b)
 {
 	struct writer *w = b->writer;
-	const struct fence fence = {.namespace = b->namespace, .name = b->name, .uid = b->uid,
-	                            .version = b->version, .node = b->node};
+	const struct fence fence = { .namespace = b->namespace,
+		                         .name = b->name,
+		                         .uid = b->uid,
+		                         .version = b->version,
+		                         .node = b->node };
 	const struct http_request request = fence_request(&fence, w->config.env, &w->path, &w->body);
-	const struct http_handler handler = {.done = fence_done, .context = b};
+	const struct http_handler handler = { .done = fence_done, .context = b };
 
 	w->counts.fences++;
 	PROBE(fence_ask, b->cmd.pod, b->cmd.pod_generation);
@@ -442,8 +477,14 @@ static void fence_start(struct bind *b)
 void binding_step(struct bind *b)
 {
 	switch (b->step) {
-	case STEP_POST: post_start(b); break;
-	case STEP_READ: read_start(b); break;
-	case STEP_FENCE: fence_start(b); break;
+	case STEP_POST:
+		post_start(b);
+		break;
+	case STEP_READ:
+		read_start(b);
+		break;
+	case STEP_FENCE:
+		fence_start(b);
+		break;
 	}
 }

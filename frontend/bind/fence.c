@@ -8,7 +8,8 @@
 #define FENCE_TIMEOUT_MS 15000
 
 /* A write that changes nothing does not move the version: the number makes each one different. */
-struct http_request fence_request(const struct fence *f, const struct env *env, struct jsonout *path, struct jsonout *body)
+struct http_request fence_request(const struct fence *f, const struct env *env,
+                                  struct jsonout *path, struct jsonout *body)
 {
 	jsonout_clear(path);
 	jsonout_add(path, "/api/v1/namespaces/@p/pods/@p/status", f->namespace, f->name);
@@ -16,20 +17,29 @@ struct http_request fence_request(const struct fence *f, const struct env *env, 
 	jsonout_add(body, "{\"metadata\":{\"uid\":@s", f->uid);
 	if (f->version)
 		jsonout_add(body, ",\"resourceVersion\":@s", f->version);
-	jsonout_add(body, "},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
-	            "\"reason\":\"SchedulerError\",\"message\":\"taking back the binding to @r@r (@u)\"}]}}", f->node ? "node " : "", f->node ? f->node : "some node",
-	            (unsigned long long)env->random(env->context));
+	jsonout_add(
+		body,
+		"},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+		"\"reason\":\"SchedulerError\",\"message\":\"taking back the binding to @r@r (@u)\"}]}}",
+		f->node ? "node " : "", f->node ? f->node : "some node",
+		(unsigned long long)env->random(env->context));
 	return (struct http_request){
-		.method = "PATCH", .content_type = "application/strategic-merge-patch+json", .lane = HTTP_CALL,
-		.timeout_ms = FENCE_TIMEOUT_MS, .path = path->at, .body = body->at, .body_bytes = body->bytes,
+		.method = "PATCH",
+		.content_type = "application/strategic-merge-patch+json",
+		.lane = HTTP_CALL,
+		.timeout_ms = FENCE_TIMEOUT_MS,
+		.path = path->at,
+		.body = body->at,
+		.body_bytes = body->bytes,
 	};
 }
 
 /* Said by the API server itself; a proxy's 404 is no word on a pod. */
 static bool is_gone(const struct apistatus *s, int status)
 {
-	return s->code == status && (status == 404 || (status == 422 && strstr(s->message, "metadata.uid: Invalid value")) ||
-	                             (status == 409 && strstr(s->message, "UID in precondition")));
+	return s->code == status &&
+	       (status == 404 || (status == 422 && strstr(s->message, "metadata.uid: Invalid value")) ||
+	        (status == 409 && strstr(s->message, "UID in precondition")));
 }
 
 enum fence_end fence_read(const struct http_answer *answer, const char *body, size_t body_bytes)

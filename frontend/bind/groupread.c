@@ -23,8 +23,10 @@ static bool is_to_be_read(const struct writer *w, const struct cmd_bind *cmd)
 	struct gang_object object;
 	struct gang_view gang;
 
-	return cmd->gang != ID_NONE && model_gang(w->config.model, cmd->gang, cmd->gang_generation, &gang) &&
-	       gang.pods.bound == 0 && model_gang_object(w->config.model, cmd->gang, cmd->gang_generation, &object);
+	return cmd->gang != ID_NONE &&
+	       model_gang(w->config.model, cmd->gang, cmd->gang_generation, &gang) &&
+	       gang.pods.bound == 0 &&
+	       model_gang_object(w->config.model, cmd->gang, cmd->gang_generation, &object);
 }
 
 static struct group_read *read_of(struct writer *w, const struct cmd_bind *cmd)
@@ -39,7 +41,9 @@ static struct group_read *read_of(struct writer *w, const struct cmd_bind *cmd)
 	r->writer = w;
 	r->gang = cmd->gang;
 	r->generation = cmd->gang_generation;
-	r->backoff = (struct backoff){.first_ns = 20 * NS_PER_MS, .cap_ns = 10 * NS_PER_S, .reset_ns = 120 * NS_PER_S};
+	r->backoff = (struct backoff){ .first_ns = 20 * NS_PER_MS,
+		                           .cap_ns = 10 * NS_PER_S,
+		                           .reset_ns = 120 * NS_PER_S };
 	TAILQ_INIT(&r->held);
 	TAILQ_INSERT_TAIL(&w->groups, r, link);
 	TAILQ_INSERT_TAIL(&w->groups_due, r, due);
@@ -139,8 +143,10 @@ static void read_pass(struct group_read *r, const struct http_answer *answer)
 	struct bind *b;
 
 	if (log_allowed(&w->limit, w->config.env, "bindings"))
-		env_log(w->config.env, "warn", "can't read a group before its gang begins (HTTP %d): the user needs get on "
-		        "it; its quorum is taken as it was watched", answer->status);
+		env_log(w->config.env, "warn",
+		        "can't read a group before its gang begins (HTTP %d): the user needs get on "
+		        "it; its quorum is taken as it was watched",
+		        answer->status);
 	r->answered = true;
 	while ((b = TAILQ_FIRST(&r->held)) != NULL) {
 		TAILQ_REMOVE(&r->held, b, link);
@@ -167,7 +173,7 @@ static void object_put(struct group_read *r, const char *body, size_t body_bytes
 {
 	struct model *m = r->writer->config.model;
 	struct gang_object object;
-	struct decode_error error = {0};
+	struct decode_error error = { 0 };
 
 	if (model_gang_object(m, r->gang, r->generation, &object) &&
 	    model_put(m, object.index, body, body_bytes, &error) == -ENOMEM)
@@ -179,18 +185,20 @@ static void object_gone(struct group_read *r)
 {
 	struct writer *w = r->writer;
 	struct gang_object object;
-	struct decode_error error = {0};
+	struct decode_error error = { 0 };
 
 	if (!model_gang_object(w->config.model, r->gang, r->generation, &object))
 		return;
 	jsonout_clear(&w->body);
-	jsonout_add(&w->body, "{\"metadata\":{\"namespace\":@s,\"name\":@s,\"uid\":@s,\"resourceVersion\":@s}}",
+	jsonout_add(&w->body,
+	            "{\"metadata\":{\"namespace\":@s,\"name\":@s,\"uid\":@s,\"resourceVersion\":@s}}",
 	            object.namespace, object.name, object.uid, object.resource_version);
 	if (model_remove(w->config.model, object.index, w->body.at, w->body.bytes, &error) == -ENOMEM)
 		fatal_memory();
 }
 
-static void read_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void read_done(void *context, const struct http_answer *answer, const char *body,
+                      size_t body_bytes)
 {
 	struct group_read *r = context;
 	struct writer *w = r->writer;
@@ -219,8 +227,10 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 static void read_start(struct group_read *r)
 {
 	struct writer *w = r->writer;
-	struct http_request request = {.method = "GET", .lane = HTTP_CALL, .timeout_ms = READ_TIMEOUT_MS};
-	struct http_handler handler = {.done = read_done, .context = r};
+	struct http_request request = { .method = "GET",
+		                            .lane = HTTP_CALL,
+		                            .timeout_ms = READ_TIMEOUT_MS };
+	struct http_handler handler = { .done = read_done, .context = r };
 	const struct resource *of;
 	struct gang_object object;
 	size_t n;

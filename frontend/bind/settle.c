@@ -102,7 +102,9 @@ static void collect(void *context, const struct pod_view *pod)
 		return;
 	p = must_alloc(sizeof(*p));
 	p->settle = s;
-	p->backoff = (struct backoff){.first_ns = 100 * NS_PER_MS, .cap_ns = 2 * NS_PER_S, .reset_ns = 30 * NS_PER_S};
+	p->backoff = (struct backoff){ .first_ns = 100 * NS_PER_MS,
+		                           .cap_ns = 2 * NS_PER_S,
+		                           .reset_ns = 30 * NS_PER_S };
 	p->id = pod->id;
 	p->generation = pod->generation;
 	p->namespace = must_copy(pod->namespace);
@@ -122,7 +124,7 @@ static void again(struct settling *p, uint64_t wait_ns)
 /* The pod as it is now: with a node, if a Binding was faster. */
 static void taken(struct settling *p, const char *body, size_t body_bytes)
 {
-	struct decode_error error = {0};
+	struct decode_error error = { 0 };
 
 	if (model_put(p->settle->model, RESOURCE_INDEX_PODS, body, body_bytes, &error) == -ENOMEM)
 		fatal_memory();
@@ -134,11 +136,15 @@ static void taken(struct settling *p, const char *body, size_t body_bytes)
 static void refused(struct settle *s, const struct http_answer *answer)
 {
 	if (s->counts.left++ == 0)
-		env_log(s->env, "warn", "can't write the status of pods before the first plan (HTTP %d): an earlier binding of a "
-		        "gang that had begun may still land", answer->status);
+		env_log(
+			s->env, "warn",
+			"can't write the status of pods before the first plan (HTTP %d): an earlier binding of a "
+			"gang that had begun may still land",
+			answer->status);
 }
 
-static void done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void done(void *context, const struct http_answer *answer, const char *body,
+                 size_t body_bytes)
 {
 	struct settling *p = context;
 	struct settle *s = p->settle;
@@ -175,12 +181,13 @@ static void done(void *context, const struct http_answer *answer, const char *bo
 	again(p, backoff_answer(&p->backoff, s->env, answer));
 }
 
-/* p is in no list.  What the watch has told of it is written over, so that a pod that has just got a node is not told that
- * it has none; where somebody writes to it all the time, whatever there is. */
+/* p is in no list.  What the watch has told of it is written over, so that a pod that has just got
+ * a node is not told that it has none; where somebody writes to it all the time, whatever there is.
+ */
 static void ask(struct settling *p)
 {
-	const struct http_handler handler = {.done = done, .context = p};
-	struct fence fence = {.namespace = p->namespace, .name = p->name, .uid = p->uid};
+	const struct http_handler handler = { .done = done, .context = p };
+	struct fence fence = { .namespace = p->namespace, .name = p->name, .uid = p->uid };
 	struct settle *s = p->settle;
 	struct http_request request;
 	struct pod_view pod;
@@ -214,8 +221,11 @@ static void give_up(struct settle *s)
 	const uint64_t n = forget_all(s);
 
 	s->counts.left += n;
-	env_log(s->env, "warn", "the status of %llu pods could not be written in %u s before the first plan: an earlier binding of "
-	        "a gang that had begun may still land", (unsigned long long)n, (unsigned)(MOST_NS / NS_PER_S));
+	env_log(
+		s->env, "warn",
+		"the status of %llu pods could not be written in %u s before the first plan: an earlier binding of "
+		"a gang that had begun may still land",
+		(unsigned long long)n, (unsigned)(MOST_NS / NS_PER_S));
 }
 
 uint64_t settle_poll(struct settle *s)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has to be over before a frontend begins to act.
  *
- * Another instance may have died, or lost its lease, with Bindings under way of which nobody alive knows. It
- * can't be told which; but a gang that it was amid has some members bound, and what is planned for the others
- * depends on which. So each member that waits while another has a node gets a write first (frontend/bind/fence.h), before the
- * core may plan: what landed before it shows in the answer, and nothing can land after it
- * (docs/decisions/039). */
+ * Another instance may have died, or lost its lease, with Bindings under way of which nobody alive
+ * knows. It can't be told which; but a gang that it was amid has some members bound, and what is
+ * planned for the others depends on which. So each member that waits while another has a node gets
+ * a write first (frontend/bind/fence.h), before the core may plan: what landed before it shows in
+ * the answer, and nothing can land after it (docs/decisions/039). */
 #ifndef MUSTER_FRONTEND_SETTLE_H
 #define MUSTER_FRONTEND_SETTLE_H
 
@@ -25,8 +25,8 @@ struct settle;
 struct settle *settle_new(const struct env *env, struct model *model);
 void settle_free(struct settle *s);
 
-/* The lists are in and we may write.  Returns when it wants to be called next; after 10 s it gives up
- * what isn't done. */
+/* The lists are in and we may write.  Returns when it wants to be called next; after 10 s it gives
+ * up what isn't done. */
 uint64_t settle_poll(struct settle *s);
 
 /* The core may plan. */

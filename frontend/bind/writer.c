@@ -15,7 +15,9 @@ struct writer *writer_new(const struct writer_config *config)
 
 	w->config = *config;
 	w->window = config->connections;
-	w->pause = (struct backoff){.first_ns = 100 * NS_PER_MS, .cap_ns = 5 * NS_PER_S, .reset_ns = 30 * NS_PER_S};
+	w->pause = (struct backoff){ .first_ns = 100 * NS_PER_MS,
+		                         .cap_ns = 5 * NS_PER_S,
+		                         .reset_ns = 30 * NS_PER_S };
 	w->retries_due_ns = NEVER_NS;
 	TAILQ_INIT(&w->queue);
 	TAILQ_INIT(&w->retries);
@@ -154,7 +156,8 @@ int writer_bind(struct writer *w, enum record_kind kind, const struct cmd_bind *
 	if (b && b->cmd.pod_generation == cmd->pod_generation)
 		return -EPROTO;
 	if (!node || !model_pod(w->config.model, cmd->pod, cmd->pod_generation, &pod) ||
-	    strlen(pod.resource_version) >= sizeof(b->version) || (kind == CMD_TAKE_BACK && !pod.ours)) {
+	    strlen(pod.resource_version) >= sizeof(b->version) ||
+	    (kind == CMD_TAKE_BACK && !pod.ours)) {
 		refuse_unsent(w, cmd);
 		return 0;
 	}
@@ -162,7 +165,9 @@ int writer_bind(struct writer *w, enum record_kind kind, const struct cmd_bind *
 	b->writer = w;
 	b->cmd = *cmd;
 	b->step = STEP_POST;
-	b->backoff = (struct backoff){.first_ns = 20 * NS_PER_MS, .cap_ns = 10 * NS_PER_S, .reset_ns = 120 * NS_PER_S};
+	b->backoff = (struct backoff){ .first_ns = 20 * NS_PER_MS,
+		                           .cap_ns = 10 * NS_PER_S,
+		                           .reset_ns = 120 * NS_PER_S };
 	strcpy(b->version, pod.resource_version);
 	b->namespace = must_copy(pod.namespace);
 	b->name = must_copy(pod.name);
@@ -262,29 +267,33 @@ uint64_t writer_poll(struct writer *w)
 	return next;
 }
 
-/* The next core counts attempts anew; it takes their answers only for what it was told is under way. */
+/* The next core counts attempts anew; it takes their answers only for what it was told is under
+ * way. */
 static void outlive(struct bind_list *list)
 {
 	struct bind *b;
 
-	TAILQ_FOREACH(b, list, link)
+	TAILQ_FOREACH (b, list, link)
 		b->cmd.attempt = ATTEMPT_OTHER;
 }
 
-/* ---- what was refused: its room is kept while its gang is half bound, and a core that dies takes that along ---- */
+/* ---- what was refused: its room is kept while its gang is half bound, and a core that dies takes
+ * that along ---- */
 
 void writer_note_refused(struct writer *w, const struct cmd_bind *cmd)
 {
 	w->refused = must_reach(w->refused, &w->refused_n, cmd->pod, 1024, sizeof(*w->refused));
 	w->refused[cmd->pod] = (struct refused_at){
-		.generation = cmd->pod_generation, .node = cmd->node, .node_generation = cmd->node_generation,
+		.generation = cmd->pod_generation,
+		.node = cmd->node,
+		.node_generation = cmd->node_generation,
 	};
 }
 
 void writer_forget_refused(struct writer *w, pod_id pod)
 {
 	if (pod < w->refused_n)
-		w->refused[pod] = (struct refused_at){0};
+		w->refused[pod] = (struct refused_at){ 0 };
 }
 
 /* Does it still wait, as what it was?  A pod by itself keeps no room. */
@@ -293,8 +302,8 @@ static bool refused_waits(const struct writer *w, pod_id id, const struct refuse
 	struct pod_view pod;
 
 	return model_node(w->config.model, at->node, at->node_generation) &&
-	       model_pod(w->config.model, id, at->generation, &pod) && pod.gang[0] && !pod.node[0] && pod.ours &&
-	       !pod.refusal[0] && !pod.deleting && !pod.gated;
+	       model_pod(w->config.model, id, at->generation, &pod) && pod.gang[0] && !pod.node[0] &&
+	       pod.ours && !pod.refusal[0] && !pod.deleting && !pod.gated;
 }
 
 static void refused_tell(struct writer *w)
@@ -308,7 +317,7 @@ static void refused_tell(struct writer *w)
 		if (at->told)
 			model_bind_begin(w->config.model, id, at->generation, at->node);
 		else
-			*at = (struct refused_at){0};
+			*at = (struct refused_at){ 0 };
 	}
 }
 
@@ -322,7 +331,9 @@ void writer_core_read_all(struct writer *w)
 {
 	for (pod_id id = 0; id < w->refused_n; id++) {
 		const struct refused_at *at = &w->refused[id];
-		const struct result r = {.pod = id, .generation = at->generation, .node = at->node, .attempt = ATTEMPT_OTHER};
+		const struct result r = {
+			.pod = id, .generation = at->generation, .node = at->node, .attempt = ATTEMPT_OTHER
+		};
 
 		if (!at->told)
 			continue;
@@ -355,7 +366,7 @@ void writer_core_up(struct writer *w)
 {
 	struct bind *b;
 
-	TAILQ_FOREACH(b, &w->landed, link)
+	TAILQ_FOREACH (b, &w->landed, link)
 		binding_tell(b, RESULT_BOUND);
 	refused_tell(w);
 }

@@ -42,7 +42,7 @@ struct bind_notice {
 	const char *uid;
 	const char *node;
 	const char *scheduler; /* the pod's spec.schedulerName */
-	const char *error; /* NULL: bound */
+	const char *error;     /* NULL: bound */
 };
 
 struct latency; /* frontend/trace/latency.h */
@@ -65,9 +65,9 @@ struct writer_counts {
 	uint64_t ambiguous_bound, ambiguous_refused; /* what it was in the end */
 	uint64_t reads;
 	uint64_t fences;
-	uint64_t withdrawn; /* CMD_TAKE_BACK */
-	uint64_t slowed;    /* 429 */
-	uint64_t retries;   /* did not reach the server */
+	uint64_t withdrawn;      /* CMD_TAKE_BACK */
+	uint64_t slowed;         /* 429 */
+	uint64_t retries;        /* did not reach the server */
 	uint64_t group_reads;    /* of gangs that were about to begin */
 	uint64_t groups_changed; /* plans that were for another group than the one read */
 	uint64_t post_ns_sum;
@@ -78,7 +78,8 @@ struct writer;
 struct writer *writer_new(const struct writer_config *config);
 void writer_free(struct writer *w);
 
-/* Queue a binding, in the core's order, by a CMD_BIND, CMD_BIND_AGAIN or CMD_TAKE_BACK.  The ids were checked.
+/* Queue a binding, in the core's order, by a CMD_BIND, CMD_BIND_AGAIN or CMD_TAKE_BACK.  The ids
+ * were checked.
  *
  *   -EPROTO  this pod has a binding that was not answered yet */
 int writer_bind(struct writer *w, enum record_kind kind, const struct cmd_bind *cmd);
@@ -89,13 +90,15 @@ uint64_t writer_poll(struct writer *w);
 /* The core is gone: what was never sent is forgotten. */
 void writer_core_down(struct writer *w);
 
-/* A new core is going to read all pods, those in flight as POD_BINDING: it hears what landed meanwhile.  Members that
- * the last one was told are refused are told in the same way, and are refused when it has read them: so it keeps
- * their room as the last one did (docs/decisions/032). */
+/* A new core is going to read all pods, those in flight as POD_BINDING: it hears what landed
+ * meanwhile.  Members that the last one was told are refused are told in the same way, and are
+ * refused when it has read them: so it keeps their room as the last one did (docs/decisions/032).
+ */
 void writer_core_up(struct writer *w);
 void writer_core_read_all(struct writer *w);
 
-/* Does that pod have a Binding that is queued, under way, or landed and not yet told of by the watch? */
+/* Does that pod have a Binding that is queued, under way, or landed and not yet told of by the
+ * watch? */
 bool writer_has(const struct writer *w, pod_id pod, uint32_t generation);
 
 size_t writer_queued(const struct writer *w);  /* not sent yet */

@@ -21,18 +21,19 @@ struct bind {
 	struct writer *writer;
 	struct group_read *group; /* by which it was let through or is held; NULL: there was none */
 	struct cmd_bind cmd;
-	enum bind_step step;  /* to be done next, or under way */
+	enum bind_step step; /* to be done next, or under way */
 	struct http_call *call;
 	struct backoff backoff;
 	uint64_t due_ns;
 	uint64_t sent_ns;
-	bool begun;      /* model_bind_begin() was called */
-	bool maybe;      /* an earlier POST with `version` may still land */
-	bool earlier;    /* ... or one of an earlier frontend, by no version that is known before the pod is read */
-	bool told;       /* RESULT_UNKNOWN was sent */
-	bool renewed;    /* the token was read again for this one */
-	bool give_up;    /* refuse it once nothing can land */
-	bool withdrawn;  /* CMD_TAKE_BACK: nobody wants its room any more */
+	bool begun;     /* model_bind_begin() was called */
+	bool maybe;     /* an earlier POST with `version` may still land */
+	bool earlier;   /* ... or one of an earlier frontend, by no version that is known before the pod
+	                   is read */
+	bool told;      /* RESULT_UNKNOWN was sent */
+	bool renewed;   /* the token was read again for this one */
+	bool give_up;   /* refuse it once nothing can land */
+	bool withdrawn; /* CMD_TAKE_BACK: nobody wants its room any more */
 	unsigned fences_refused;
 	uint32_t retry_ms;
 	char version[64];
@@ -48,7 +49,8 @@ TAILQ_HEAD(bind_list, bind);
 /* One of a gang that has not begun, while it has Bindings here. */
 struct group_read {
 	TAILQ_ENTRY(group_read) link; /* in groups */
-	TAILQ_ENTRY(group_read) due;  /* in groups_due until it is asked, and while it is to be asked again */
+	TAILQ_ENTRY(group_read)
+	due; /* in groups_due until it is asked, and while it is to be asked again */
 	struct writer *writer;
 	gang_id gang;
 	uint32_t generation;
@@ -75,7 +77,7 @@ struct writer {
 	struct bind_list queue;   /* never sent */
 	struct bind_list retries; /* due_ns says when */
 	struct bind_list flying;
-	struct bind_list landed;  /* accepted, not seen on the watch yet */
+	struct bind_list landed; /* accepted, not seen on the watch yet */
 	size_t queued, retrying, in_flight;
 	uint64_t retries_due_ns;
 	struct bind **by_pod;
@@ -120,7 +122,8 @@ void binding_tell(struct bind *b, enum record_kind kind);
 
 /* ---- groupread.c ---- */
 
-/* Is b, which is in no list, of a gang that has not begun?  Then its group is read first, and b is held. */
+/* Is b, which is in no list, of a gang that has not begun?  Then its group is read first, and b is
+ * held. */
 bool groupread_hold(struct bind *b);
 /* b goes; the last one takes the read along. */
 void groupread_leave(struct bind *b);

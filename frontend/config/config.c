@@ -27,7 +27,8 @@ struct reader {
 };
 
 /* What is wrong with the key or value that begins at this byte, or next behind it. */
-static int wrong(struct reader *r, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int wrong(struct reader *r, size_t at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static int wrong(struct reader *r, size_t at, const char *format, ...)
 {
 	struct yaml_mark mark = yaml_mark_find(&r->marks, at);
@@ -107,7 +108,8 @@ static int unknown(struct reader *r, size_t at, const char *section, const char 
 	const char *near = nearest_path(section, path + strlen(section)), *dot = strchr(path, '.');
 
 	if (dot && setting_by_path(path, strlen(path)))
-		return wrong(r, at, "%s: no such key; is %s in the mapping %.*s meant?", path, dot + 1, (int)(dot - path), path);
+		return wrong(r, at, "%s: no such key; is %s in the mapping %.*s meant?", path, dot + 1,
+		             (int)(dot - path), path);
 	if (near)
 		return wrong(r, at, "%s: no such key; is %s meant?", path, near);
 	return wrong(r, at, "%s: no such key; see muster-frontend --help-config", path);
@@ -209,8 +211,8 @@ static int fixed_take(struct reader *r, const char *key, const char *wanted, boo
 		return broken(r, at, key);
 	*seen = text_is(text, wanted);
 	if (!*seen)
-		return wrong(r, at, "%s: \"%.*s\": only \"%s\" is known", key, (int)(text.bytes < 100 ? text.bytes : 100),
-		             text.at, wanted);
+		return wrong(r, at, "%s: \"%.*s\": only \"%s\" is known", key,
+		             (int)(text.bytes < 100 ? text.bytes : 100), text.at, wanted);
 	return 0;
 }
 
@@ -261,9 +263,11 @@ static int mapping_take(struct reader *r, const char *section)
 	snprintf(prefix, sizeof(prefix), "%s%s", section, *section ? "." : "");
 	json_object(&r->j);
 	while (at = here(r), rc == 0 && json_key(&r->j, &key)) {
-		snprintf(path, sizeof(path), "%s%.*s", prefix, (int)(key.bytes < 64 ? key.bytes : 64), key.at);
+		snprintf(path, sizeof(path), "%s%.*s", prefix, (int)(key.bytes < 64 ? key.bytes : 64),
+		         key.at);
 		/* The dots are ours. */
-		rc = memchr(key.at, '.', key.bytes) ? unknown(r, at, prefix, path) : member_take(r, prefix, path, at);
+		rc = memchr(key.at, '.', key.bytes) ? unknown(r, at, prefix, path)
+		                                    : member_take(r, prefix, path, at);
 	}
 	return rc == 0 && r->j.failed ? broken(r, at, *section ? section : "a key") : rc;
 }
@@ -291,11 +295,11 @@ static int document_take(struct reader *r)
 	return rc == 0 ? whole_check(r) : rc;
 }
 
-int config_read_text(const char *name, const char *text, size_t bytes, struct options *o, char *error,
-                     size_t error_bytes)
+int config_read_text(const char *name, const char *text, size_t bytes, struct options *o,
+                     char *error, size_t error_bytes)
 {
-	struct reader r = {.name = name, .o = o, .error = error, .error_bytes = error_bytes};
-	struct yaml_error e = {0};
+	struct reader r = { .name = name, .o = o, .error = error, .error_bytes = error_bytes };
+	struct yaml_error e = { 0 };
 	int rc = -EINVAL;
 
 	if (!yaml_to_json(text, bytes, &r.text, &r.marks, &e))
@@ -330,7 +334,7 @@ static int fd_read(int fd, struct bytes *out)
 
 int config_read(const char *path, struct options *o, char *error, size_t error_bytes)
 {
-	struct bytes text = {0};
+	struct bytes text = { 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 
 	rc = fd < 0 ? -errno : fd_read(fd, &text);

@@ -26,8 +26,8 @@
 int config_read(const char *path, struct options *o, char *error, size_t error_bytes);
 
 /* The same of a text; `name` is for messages. */
-int config_read_text(const char *name, const char *text, size_t bytes, struct options *o, char *error,
-                     size_t error_bytes);
+int config_read_text(const char *name, const char *text, size_t bytes, struct options *o,
+                     char *error, size_t error_bytes);
 
 /* ---- config_print.c ---- */
 

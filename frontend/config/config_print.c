@@ -37,7 +37,8 @@ static void print_wrapped(FILE *out, const char *text, size_t column, const char
 static void print_flag(const struct setting *s, FILE *out)
 {
 	char text[600], range[400], indent[FLAG_WIDTH + 1];
-	int n = fprintf(out, "  %s%s%s", s->flag, s->argument ? " " : "", s->argument ? s->argument : "");
+	int n =
+		fprintf(out, "  %s%s%s", s->flag, s->argument ? " " : "", s->argument ? s->argument : "");
 
 	memset(indent, ' ', FLAG_WIDTH);
 	indent[FLAG_WIDTH] = '\0';
@@ -45,8 +46,9 @@ static void print_flag(const struct setting *s, FILE *out)
 	if (s->kind == SETTING_YES)
 		range[0] = '\0';
 	n += fprintf(out, "%*s", n < FLAG_WIDTH - 1 ? FLAG_WIDTH - n : 2, "");
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", s->help, s->kind == SETTING_NAMES ? "; may be repeated" : "",
-	         *range ? ", " : "", range, s->initial && s->argument ? " (default " : "",
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", s->help,
+	         s->kind == SETTING_NAMES ? "; may be repeated" : "", *range ? ", " : "", range,
+	         s->initial && s->argument ? " (default " : "",
 	         s->initial && s->argument ? s->initial : "", s->initial && s->argument ? ")" : "");
 	print_wrapped(out, text, (size_t)n, indent);
 }
@@ -63,7 +65,8 @@ void config_print_flags(FILE *out)
 /* Would YAML of any age read it as this text? */
 static bool is_plain(const char *text)
 {
-	static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", NULL};
+	static const char *const words[] = { "null", "true", "false", "yes", "no",
+		                                 "on",   "off",  "y",     "n",   NULL };
 
 	for (const char *const *w = words; *w; w++)
 		if (strcasecmp(*w, text) == 0)
@@ -118,7 +121,8 @@ static void print_text(const char *text, FILE *out)
  * set. */
 static void print_value(const struct setting *s, const struct options *o, bool comment, FILE *out)
 {
-	const char *dot = strrchr(s->path, '.'), *indent = dot ? "  " : "", *name = dot ? dot + 1 : s->path;
+	const char *dot = strrchr(s->path, '.'), *indent = dot ? "  " : "",
+			   *name = dot ? dot + 1 : s->path;
 	const struct text_list *list = setting_is_list(s) ? setting_list(s, o) : NULL;
 	char room[24];
 	const char *text = list ? NULL : setting_get(s, o, room);
@@ -152,12 +156,14 @@ static void print_comment(const struct setting *s, FILE *out)
 	if (s->kind == SETTING_DIALECTS)
 		range[0] = '\0'; /* the list itself has them */
 	snprintf(text, sizeof(text), "%c%s%s%s%s%s.", toupper((unsigned char)s->help[0]), s->help + 1,
-	         *range || setting_is_list(s) ? " (" : "", setting_is_list(s) ? *range ? "list of " : "list" : "", range,
+	         *range || setting_is_list(s) ? " (" : "",
+	         setting_is_list(s) ? *range ? "list of " : "list" : "", range,
 	         *range || setting_is_list(s) ? ")" : "");
 	fputs(indent, out);
 	print_wrapped(out, text, strlen(indent), indent);
 	if (s->flag)
-		fprintf(out, "%s%s %s\n", indent, setting_of_core(s) ? "Flag of muster-core:" : "Flag:", s->flag);
+		fprintf(out, "%s%s %s\n", indent,
+		        setting_of_core(s) ? "Flag of muster-core:" : "Flag:", s->flag);
 }
 
 /* All of them, each with what marks a pod. */

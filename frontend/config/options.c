@@ -9,11 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
-	"usage: muster-frontend --socket PATH [options]\n"
-	"\n"
-	"Watches the API server for muster-core and writes its bindings.\n"
-	"\n";
+static const char usage[] = "usage: muster-frontend --socket PATH [options]\n"
+							"\n"
+							"Watches the API server for muster-core and writes its bindings.\n"
+							"\n";
 
 static const char usage_end[] =
 	"  --config FILE               all of this and more, in YAML; flags go before it\n"
@@ -27,7 +26,7 @@ static const char usage_end[] =
 
 int log_level_read(const char *text)
 {
-	static const char *const names[] = {"debug", "info", "warn", "error"};
+	static const char *const names[] = { "debug", "info", "warn", "error" };
 
 	for (int i = 0; i < 4; i++)
 		if (strcmp(text, names[i]) == 0)
@@ -55,10 +54,13 @@ static bool is_any(const char *name, const char *const *names)
 /* The argument at *i and its value, which may be the next one.  -1, or the exit code. */
 static int argument_take(int argc, char **argv, int *i, struct argument *out)
 {
-	static const char *const alone[] = {"--help", "-h", "--version", "--help-config", "--help-metrics", NULL};
-	static const char *const own[] = {"--config", "--check-config", NULL};
+	static const char *const alone[] = { "--help",         "-h", "--version", "--help-config",
+		                                 "--help-metrics", NULL };
+	static const char *const own[] = { "--config", "--check-config", NULL };
 	static const char *const later[] = {
-		"--secure-port", "--feature-gates", NULL,
+		"--secure-port",
+		"--feature-gates",
+		NULL,
 	};
 	const char *equals = strchr(argv[*i], '=');
 	int n = equals ? (int)(equals - argv[*i]) : (int)strlen(argv[*i]);
@@ -136,12 +138,13 @@ static int file_read(const char *path, struct options *o)
 
 static int lease_check(const struct options *o)
 {
-	const char *fault = lease_times_fault((uint64_t)o->lease_s, (uint64_t)o->renew_s, (uint64_t)o->retry_s);
+	const char *fault =
+		lease_times_fault((uint64_t)o->lease_s, (uint64_t)o->renew_s, (uint64_t)o->retry_s);
 
 	if (!fault)
 		return -1;
-	fprintf(stderr, "muster-frontend: leader election: %s (%d, %d and %d seconds)\n", fault, (int)o->lease_s,
-	        (int)o->renew_s, (int)o->retry_s);
+	fprintf(stderr, "muster-frontend: leader election: %s (%d, %d and %d seconds)\n", fault,
+	        (int)o->lease_s, (int)o->renew_s, (int)o->retry_s);
 	return 2;
 }
 

@@ -63,7 +63,8 @@ struct options {
 		int64_t hold_after_s;
 		int64_t spin_us;
 		int64_t cpu;
-		int64_t max_nodes, max_pods, max_gangs, max_shapes, max_resources, max_names, max_name_bytes;
+		int64_t max_nodes, max_pods, max_gangs, max_shapes, max_resources, max_names,
+			max_name_bytes;
 		int64_t command_ring_bytes;
 		int64_t record_bytes;
 	} core;
@@ -92,10 +93,10 @@ struct setting {
 	const char *initial;  /* as a flag has it; NULL: not set */
 	const char *help;     /* begins small, ends without a stop */
 	const char *const *words;
-	size_t at;            /* of the field in struct options */
+	size_t at; /* of the field in struct options */
 	int64_t least, most;
 	enum setting_kind kind;
-	bool without_effect;  /* taken for the sake of scheduler-plugins' users */
+	bool without_effect; /* taken for the sake of scheduler-plugins' users */
 };
 
 extern const struct setting settings[];
@@ -129,7 +130,8 @@ uint64_t setting_bit(const struct setting *s);
 
 /* Set it, or add one to a list.  -EINVAL: `why` says what the value is not; nothing has
  * changed. */
-int setting_put(const struct setting *s, struct options *o, const char *text, char *why, size_t why_bytes);
+int setting_put(const struct setting *s, struct options *o, const char *text, char *why,
+                size_t why_bytes);
 /* A list is empty again. */
 void setting_clear(const struct setting *s, struct options *o);
 

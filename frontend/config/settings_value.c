@@ -58,7 +58,8 @@ const struct setting *setting_by_path(const char *path, size_t bytes)
 const struct setting *setting_by_flag(const char *flag)
 {
 	for (size_t i = 0; i < settings_n; i++)
-		if (settings[i].flag && !setting_of_core(&settings[i]) && strcmp(settings[i].flag, flag) == 0)
+		if (settings[i].flag && !setting_of_core(&settings[i]) &&
+		    strcmp(settings[i].flag, flag) == 0)
 			return &settings[i];
 	return NULL;
 }
@@ -72,7 +73,11 @@ static void words_print(const char *const *words, size_t n, char *out, size_t ou
 
 	out[0] = '\0';
 	for (size_t i = 0; i < n && at < out_bytes; i++)
-		at += (size_t)snprintf(out + at, out_bytes - at, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
+		at += (size_t)snprintf(out + at, out_bytes - at, "%s%s",
+		                       i == 0      ? ""
+		                       : i + 1 < n ? ", "
+		                                   : " or ",
+		                       words[i]);
 }
 
 static size_t words_count(const char *const *words)
@@ -95,7 +100,7 @@ static size_t dialect_names(const char *names[TEXT_LIST_MAX])
 
 void setting_range(const struct setting *s, char *out, size_t out_bytes)
 {
-	const char *names[TEXT_LIST_MAX] = {NULL};
+	const char *names[TEXT_LIST_MAX] = { NULL };
 
 	out[0] = '\0';
 	if (s->kind == SETTING_WORD)
@@ -105,13 +110,14 @@ void setting_range(const struct setting *s, char *out, size_t out_bytes)
 	else if (s->kind == SETTING_YES)
 		snprintf(out, out_bytes, "true or false");
 	else if (setting_is_number(s))
-		snprintf(out, out_bytes, "%s%" PRId64 " to %" PRId64, s->kind == SETTING_POWER ? "a power of two, " : "",
-		         s->least, s->most);
+		snprintf(out, out_bytes, "%s%" PRId64 " to %" PRId64,
+		         s->kind == SETTING_POWER ? "a power of two, " : "", s->least, s->most);
 }
 
 /* ---- text to value --------------------------------------------------------------- */
 
-static int no(char *why, size_t why_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int no(char *why, size_t why_bytes, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static int no(char *why, size_t why_bytes, const char *format, ...)
 {
 	va_list args;
@@ -131,7 +137,8 @@ static const char *keep(struct options *o, const char *text)
 	return copy;
 }
 
-static int number_put(const struct setting *s, int64_t *out, const char *text, char *why, size_t why_bytes)
+static int number_put(const struct setting *s, int64_t *out, const char *text, char *why,
+                      size_t why_bytes)
 {
 	char range[96], *end;
 	long long n;
@@ -143,7 +150,8 @@ static int number_put(const struct setting *s, int64_t *out, const char *text, c
 	/* Neither blanks nor a sign before it. */
 	if (errno || *text < '0' || *text > '9' || *end || n < s->least || n > s->most) {
 		setting_range(s, range, sizeof(range));
-		return no(why, why_bytes, "not a number from %s", range + (s->kind == SETTING_POWER ? 16 : 0));
+		return no(why, why_bytes, "not a number from %s",
+		          range + (s->kind == SETTING_POWER ? 16 : 0));
 	}
 	if (s->kind == SETTING_POWER && (n & (n - 1)))
 		return no(why, why_bytes, "not a power of two");
@@ -174,7 +182,7 @@ static int word_check(const struct setting *s, const char *text, char *why, size
 
 static int dialect_check(const char *text, char *why, size_t why_bytes)
 {
-	const char *names[TEXT_LIST_MAX] = {NULL}, *near;
+	const char *names[TEXT_LIST_MAX] = { NULL }, *near;
 	char words[400];
 	size_t n;
 
@@ -204,7 +212,8 @@ static int text_check(const struct setting *s, const char *text, char *why, size
 	}
 }
 
-static int list_add(const struct setting *s, struct options *o, const char *text, char *why, size_t why_bytes)
+static int list_add(const struct setting *s, struct options *o, const char *text, char *why,
+                    size_t why_bytes)
 {
 	struct text_list *l = field(s, o);
 
@@ -219,7 +228,8 @@ static int list_add(const struct setting *s, struct options *o, const char *text
 	return 0;
 }
 
-int setting_put(const struct setting *s, struct options *o, const char *text, char *why, size_t why_bytes)
+int setting_put(const struct setting *s, struct options *o, const char *text, char *why,
+                size_t why_bytes)
 {
 	int rc;
 
@@ -269,7 +279,7 @@ void options_start(struct options *o)
 {
 	char why[200];
 
-	*o = (struct options){0};
+	*o = (struct options){ 0 };
 	for (size_t i = 0; i < settings_n; i++) {
 		const struct setting *s = &settings[i];
 
@@ -283,7 +293,7 @@ void options_start(struct options *o)
 void options_free(struct options *o)
 {
 	arena_free(&o->texts);
-	*o = (struct options){0};
+	*o = (struct options){ 0 };
 }
 
 static bool list_has(const struct text_list *l, const char *text)
@@ -297,7 +307,7 @@ static bool list_has(const struct text_list *l, const char *text)
 void options_settle(struct options *o)
 {
 	bool listed = o->from_file & setting_bit(setting_by_path("dialects", strlen("dialects")));
-	struct text_list on = {.n = 0}, off = {.n = 0};
+	struct text_list on = { .n = 0 }, off = { .n = 0 };
 
 	assert(dialects_n <= TEXT_LIST_MAX);
 	for (size_t i = 0; i < dialects_n; i++) {

@@ -46,9 +46,9 @@ void extract_object_name(const struct meta *meta, char *out, size_t out_bytes)
 		snprintf(out, out_bytes, "object");
 	else
 		snprintf(out, out_bytes, "%.*s %.*s%s%.*s", (int)(kind->bytes < 64 ? kind->bytes : 64),
-			 kind->bytes > 0 ? kind->at : "", (int)(ns->bytes < 253 ? ns->bytes : 253),
-			 ns->bytes > 0 ? ns->at : "", ns->bytes > 0 ? "/" : "",
-			 (int)(name->bytes < 253 ? name->bytes : 253), name->at);
+		         kind->bytes > 0 ? kind->at : "", (int)(ns->bytes < 253 ? ns->bytes : 253),
+		         ns->bytes > 0 ? ns->at : "", ns->bytes > 0 ? "/" : "",
+		         (int)(name->bytes < 253 ? name->bytes : 253), name->at);
 }
 
 /* Fill *error from a scanner that failed; -EINVAL or -ENOMEM. */
@@ -95,7 +95,8 @@ void extract_int32(struct json *j, int32_t *out)
 
 bool extract_is_counted(struct text r)
 {
-	if (text_is(r, "cpu") || text_is(r, "memory") || text_is(r, "ephemeral-storage") || text_is(r, "pods"))
+	if (text_is(r, "cpu") || text_is(r, "memory") || text_is(r, "ephemeral-storage") ||
+	    text_is(r, "pods"))
 		return true;
 	if (text_starts(r, "hugepages-") || text_starts(r, "attachable-volumes-"))
 		return true;
@@ -134,8 +135,8 @@ static struct text text_trim(struct text t)
 		t.at++;
 		t.bytes--;
 	}
-	while (t.bytes > 0 && (t.at[t.bytes - 1] == ' ' ||
-			       (t.at[t.bytes - 1] >= '\t' && t.at[t.bytes - 1] <= '\r')))
+	while (t.bytes > 0 &&
+	       (t.at[t.bytes - 1] == ' ' || (t.at[t.bytes - 1] >= '\t' && t.at[t.bytes - 1] <= '\r')))
 		t.bytes--;
 	return t;
 }
@@ -145,7 +146,8 @@ static bool is_counted_whole(struct text r)
 {
 	if (text_is(r, "pods"))
 		return true;
-	return r.bytes > 0 && memchr(r.at, '/', r.bytes) && !memmem(r.at, r.bytes, "kubernetes.io/", 14);
+	return r.bytes > 0 && memchr(r.at, '/', r.bytes) &&
+	       !memmem(r.at, r.bytes, "kubernetes.io/", 14);
 }
 
 /* *text is what was written. */
@@ -223,7 +225,8 @@ void extract_quantities(struct json *j, struct resource_names *names, struct qua
 /* ---- objects -------------------------------------------------------------- */
 
 /* apiVersion, kind or metadata: true when it was one of them. */
-static bool extract_common(struct json *j, struct text name, struct meta *meta, struct owner_object *owner)
+static bool extract_common(struct json *j, struct text name, struct meta *meta,
+                           struct owner_object *owner)
 {
 	if (text_is(name, "metadata"))
 		extract_metadata_and_owner(j, meta, owner);
@@ -259,7 +262,7 @@ void extract_object_start(struct json *j)
 }
 
 int extract_meta(const char *json, size_t bytes, struct arena *arena, struct meta *out,
-		 struct decode_error *error)
+                 struct decode_error *error)
 {
 	struct json j;
 	struct text name;
@@ -279,14 +282,17 @@ static void pod_start(struct pod_object *out)
 	extract_meta_start(&out->meta);
 	names_seed(&out->resources);
 	out->scheduler_name = text_of("default-scheduler");
-	out->node_name = out->condition_status = out->condition_reason = out->condition_message = TEXT_NONE;
-	out->owner = (struct owner_object){ .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
+	out->node_name = out->condition_status = out->condition_reason = out->condition_message =
+		TEXT_NONE;
+	out->owner = (struct owner_object){
+		.api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE
+	};
 }
 
 typedef void (*pod_part)(struct json *j, struct pod_object *out);
 
 static int pod_read(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
-		    struct decode_error *error, pod_part spec, pod_part status)
+                    struct decode_error *error, pod_part spec, pod_part status)
 {
 	struct json j;
 	struct text name;
@@ -309,7 +315,7 @@ static int pod_read(const char *json, size_t bytes, struct arena *arena, struct 
 }
 
 int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
-		struct decode_error *error)
+                struct decode_error *error)
 {
 	return pod_read(json, bytes, arena, out, error, extract_pod_spec, extract_pod_status);
 }
@@ -347,7 +353,7 @@ static void basics_status(struct json *j, struct pod_object *out)
 }
 
 int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
-		       struct decode_error *error)
+                       struct decode_error *error)
 {
 	return pod_read(json, bytes, arena, out, error, basics_spec, basics_status);
 }

@@ -43,7 +43,8 @@ static void extract_preference(struct json *j, struct pod_object *out)
 	need_weight(j, p.weight);
 	if (p.term.n == 0) /* kube-scheduler passes it over */
 		return;
-	grown = extract_more(j, out->preferences, out->preferences_n, &out->preferences_room, sizeof(*grown));
+	grown = extract_more(j, out->preferences, out->preferences_n, &out->preferences_room,
+	                     sizeof(*grown));
 	if (!grown)
 		return;
 	out->preferences = grown;
@@ -61,7 +62,8 @@ static void extract_node_affinity(struct json *j, struct pod_object *out)
 		return;
 	while (json_member(j, &name)) {
 		if (text_is(name, "requiredDuringSchedulingIgnoredDuringExecution")) {
-			out->has_node_terms = extract_node_terms(j, &out->terms, &out->terms_n, &out->terms_room);
+			out->has_node_terms =
+				extract_node_terms(j, &out->terms, &out->terms_n, &out->terms_room);
 		} else if (text_is(name, "preferredDuringSchedulingIgnoredDuringExecution")) {
 			out->preferences_n = 0;
 			if (json_array(j))
@@ -98,11 +100,12 @@ static bool term_member(struct json *j, struct text name, struct pod_term_object
 static void term_check(struct json *j, const struct pod_term_object *t)
 {
 	if (!label_key_is_valid(t->topology))
-		json_fail(j, t->topology.bytes > 0 ? "\"%.*s\" is not the key of a label" : "has no topologyKey",
-			  TEXT_SHOWN(t->topology));
+		json_fail(
+			j, t->topology.bytes > 0 ? "\"%.*s\" is not the key of a label" : "has no topologyKey",
+			TEXT_SHOWN(t->topology));
 	if (!t->selector.is_given && t->match_keys.n + t->mismatch_keys.n > 0)
 		json_fail(j, "has %s without a labelSelector",
-			  t->match_keys.n > 0 ? "matchLabelKeys" : "mismatchLabelKeys");
+		          t->match_keys.n > 0 ? "matchLabelKeys" : "mismatchLabelKeys");
 }
 
 /* In place of what was there, but for kind and weight. */
@@ -172,7 +175,8 @@ static void extract_pod_terms(struct json *j, struct pod_object *out, uint32_t k
 	}
 }
 
-static void extract_pod_affinity(struct json *j, struct pod_object *out, uint32_t required, uint32_t preferred)
+static void extract_pod_affinity(struct json *j, struct pod_object *out, uint32_t required,
+                                 uint32_t preferred)
 {
 	struct text name;
 

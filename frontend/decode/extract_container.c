@@ -7,7 +7,7 @@
 /* ---- resources ------------------------------------------------------------- */
 
 void extract_resources(struct json *j, struct resource_names *names, struct quantities *requests,
-		       struct quantities *limits)
+                       struct quantities *limits)
 {
 	struct text name;
 
@@ -26,7 +26,8 @@ void extract_resources(struct json *j, struct resource_names *names, struct quan
 }
 
 /* A limit without a request is the request too: the API server's default. */
-static void fill_from_limits(struct json *j, struct quantities *requests, const struct quantities *limits)
+static void fill_from_limits(struct json *j, struct quantities *requests,
+                             const struct quantities *limits)
 {
 	for (size_t i = 0; i < limits->n; i++) {
 		struct quantity_of *q;
@@ -223,7 +224,8 @@ static void ports_add(struct json *j, struct pod_object *out, const struct conta
 
 void extract_containers_finish(struct json *j, struct pod_object *out)
 {
-	out->image_containers = out->containers_n < UINT32_MAX ? (uint32_t)out->containers_n : UINT32_MAX;
+	out->image_containers =
+		out->containers_n < UINT32_MAX ? (uint32_t)out->containers_n : UINT32_MAX;
 	for (size_t i = 0; i < out->containers_n && !j->failed; i++) {
 		const struct container *c = &out->containers[i];
 

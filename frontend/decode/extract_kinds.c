@@ -21,7 +21,8 @@ static bool common_member(struct json *j, struct text name, struct meta *meta)
 }
 
 /* Reads one member of an object and skips the others. */
-static void read_part(struct json *j, const char *part, void (*read)(struct json *j, void *out), void *out)
+static void read_part(struct json *j, const char *part, void (*read)(struct json *j, void *out),
+                      void *out)
 {
 	struct text name;
 
@@ -38,7 +39,7 @@ static void read_part(struct json *j, const char *part, void (*read)(struct json
 /* ---- Namespace ---------------------------------------------------------------- */
 
 int extract_namespace(const char *json, size_t bytes, struct arena *arena, struct meta *out,
-		      struct decode_error *error)
+                      struct decode_error *error)
 {
 	struct json j;
 	struct text name;
@@ -60,7 +61,7 @@ static void read_pairs(struct json *j, void *out)
 }
 
 int extract_service(const char *json, size_t bytes, struct arena *arena, struct service_object *out,
-		    struct decode_error *error)
+                    struct decode_error *error)
 {
 	struct json j;
 	struct text name;
@@ -123,7 +124,7 @@ static void extract_replication(struct json *j, struct controller_object *out)
 }
 
 int extract_controller(const char *json, size_t bytes, struct arena *arena, const char *kind,
-		       struct controller_object *out, struct decode_error *error)
+                       struct controller_object *out, struct decode_error *error)
 {
 	bool is_replication = text_is(text_of(kind), "ReplicationController");
 	struct json j;

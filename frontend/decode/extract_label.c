@@ -36,7 +36,7 @@ static bool is_subdomain(struct text t)
 		char c = t.at[i];
 
 		if (c == '.' ? !is_lower_or_digit(before)
-			     : !is_lower_or_digit(c) && (c != '-' || before == '.'))
+		             : !is_lower_or_digit(c) && (c != '-' || before == '.'))
 			return false;
 		before = c;
 	}

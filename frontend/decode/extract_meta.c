@@ -179,8 +179,12 @@ const char *extract_annotation(struct text raw, struct arena *arena)
 
 void extract_meta_start(struct meta *out)
 {
-	*out = (struct meta){ .api_version = TEXT_NONE, .kind = TEXT_NONE, .namespace = TEXT_NONE, .name = TEXT_NONE,
-			      .uid = TEXT_NONE, .version = TEXT_NONE };
+	*out = (struct meta){ .api_version = TEXT_NONE,
+		                  .kind = TEXT_NONE,
+		                  .namespace = TEXT_NONE,
+		                  .name = TEXT_NONE,
+		                  .uid = TEXT_NONE,
+		                  .version = TEXT_NONE };
 }
 
 static void extract_owner_name(struct json *j, struct text name, struct texts *out)
@@ -198,7 +202,9 @@ static void extract_owner_name(struct json *j, struct text name, struct texts *o
 
 static void extract_owner(struct json *j, struct owner_object *out)
 {
-	struct owner_object o = { .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
+	struct owner_object o = {
+		.api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE
+	};
 	bool controls = false;
 	struct text name;
 
@@ -228,7 +234,9 @@ static void extract_owner(struct json *j, struct owner_object *out)
 /* The first with `controller: true`. */
 static void extract_owners(struct json *j, struct owner_object *out)
 {
-	*out = (struct owner_object){ .api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE };
+	*out = (struct owner_object){
+		.api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE
+	};
 	if (json_array(j))
 		while (json_item(j))
 			extract_owner(j, out);

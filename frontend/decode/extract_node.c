@@ -142,7 +142,7 @@ static void extract_node_status(struct json *j, struct node_object *out)
 }
 
 int extract_node(const char *json, size_t bytes, struct arena *arena, struct node_object *out,
-		 struct decode_error *error)
+                 struct decode_error *error)
 {
 	struct json j;
 	struct text name;

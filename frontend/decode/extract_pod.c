@@ -27,7 +27,7 @@ static void extract_effect(struct json *j, uint32_t *out)
 
 static void extract_toleration(struct json *j, struct toleration_object *t, uint32_t *asks)
 {
-	struct text name, operator = TEXT_NONE;
+	struct text name, operator= TEXT_NONE;
 	bool is_given = json_object(j);
 
 	*t = (struct toleration_object){ .key = TEXT_NONE, .value = TEXT_NONE };
@@ -46,16 +46,17 @@ static void extract_toleration(struct json *j, struct toleration_object *t, uint
 	t->exists = text_is(operator, "Exists");
 	if (text_is(operator, "Gt") || text_is(operator, "Lt"))
 		*asks |= ASKS_TOLERATION_OPERATOR;
-	else if (!t->exists && operator.bytes > 0 && !text_is(operator, "Equal"))
+	else if (!t->exists && operator.bytes> 0 && !text_is(operator, "Equal"))
 		json_fail(j, "\"%.*s\" is not an operator of a toleration", TEXT_SHOWN(operator));
 	if (t->exists && t->value.bytes > 0)
-		json_fail(j, "has the value \"%.*s\", which its operator takes none of", TEXT_SHOWN(t->value));
+		json_fail(j, "has the value \"%.*s\", which its operator takes none of",
+		          TEXT_SHOWN(t->value));
 	if (!t->exists && t->key.bytes == 0)
 		json_fail(j, "has no key: its operator must be Exists");
 }
 
 void extract_tolerations(struct json *j, struct toleration_object **list, size_t *n, size_t *room,
-			 uint32_t *asks)
+                         uint32_t *asks)
 {
 	struct toleration_object *t;
 
@@ -124,7 +125,7 @@ static bool extract_spec_rules(struct json *j, struct text name, struct pod_obje
 		extract_spreads(j, out);
 	else if (text_is(name, "tolerations"))
 		extract_tolerations(j, &out->tolerations, &out->tolerations_n, &out->tolerations_room,
-				    &out->asks);
+		                    &out->asks);
 	else
 		return false;
 	return true;

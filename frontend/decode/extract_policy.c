@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kosmos' WorkloadPolicy.  Its document calls a field other names than its code, so both are taken, and
- * words in any case.  What a CRD would have filled in may be missing. */
+/* Kosmos' WorkloadPolicy.  Its document calls a field other names than its code, so both are taken,
+ * and words in any case.  What a CRD would have filled in may be missing. */
 #include "frontend/decode/extract.h"
 
 #include "frontend/decode/extract_label.h"
@@ -21,7 +21,8 @@ static bool is_word(struct text t, const char *word)
 /* "" when it is not given. */
 static void read_method(struct json *j, struct text *out)
 {
-	if (json_string(j, out) && out->bytes > 0 && !is_word(*out, "Fill") && !is_word(*out, "Balance"))
+	if (json_string(j, out) && out->bytes > 0 && !is_word(*out, "Fill") &&
+	    !is_word(*out, "Balance"))
 		json_fail(j, "\"%.*s\" is not Fill or Balance", TEXT_SHOWN(*out));
 }
 
@@ -44,8 +45,9 @@ static void say_below_zero(struct json *j, struct policy_object *out, int32_t re
 {
 	if (out->below_zero)
 		return;
-	out->below_zero = arena_printf(j->arena, "spec.allocationPolicy[%zu].replicas: %d is below 0, and counts as 0",
-				       out->shares_n, (int)replicas);
+	out->below_zero = arena_printf(
+		j->arena, "spec.allocationPolicy[%zu].replicas: %d is below 0, and counts as 0",
+		out->shares_n, (int)replicas);
 	if (!out->below_zero)
 		json_no_memory(j);
 }
@@ -130,14 +132,16 @@ static void read_spec(struct json *j, struct policy_object *out)
 	}
 	if (method.bytes > 0 && strategy.bytes > 0 &&
 	    (method.bytes != strategy.bytes || strncasecmp(method.at, strategy.at, method.bytes) != 0))
-		json_fail(j, "allocationMethod is %.*s, but scheduleStrategy %.*s", TEXT_SHOWN(method), TEXT_SHOWN(strategy));
+		json_fail(j, "allocationMethod is %.*s, but scheduleStrategy %.*s", TEXT_SHOWN(method),
+		          TEXT_SHOWN(strategy));
 	out->flags &= ~(uint32_t)POLICY_FILL;
 	if (is_word(method, "Fill") || is_word(strategy, "Fill"))
 		out->flags |= POLICY_FILL;
 	if (out->topology.bytes == 0)
 		json_fail(j, "has no topologyKey");
 	if (!label_key_is_valid(out->topology))
-		json_fail(j, "the topologyKey \"%.*s\" is not the key of a label", TEXT_SHOWN(out->topology));
+		json_fail(j, "the topologyKey \"%.*s\" is not the key of a label",
+		          TEXT_SHOWN(out->topology));
 	if (!out->selector.is_given)
 		json_fail(j, "has no labelSelector");
 	if (!shares)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NANO ((nano_t)1000000000)
-#define DEFAULT_CPU (NANO / 10)                /* 100m */
+#define DEFAULT_CPU (NANO / 10)                   /* 100m */
 #define DEFAULT_MEMORY ((nano_t)209715200 * NANO) /* 200 MiB */
 
 /* Amounts by resource index; `stated` has a bit for each that was named. */
@@ -64,7 +64,8 @@ struct counting {
 	nano_t missing[2]; /* cpu, memory of a container that does not state it; 0 */
 };
 
-static const struct container_status *status_of(const struct pod_object *pod, const struct container *c)
+static const struct container_status *status_of(const struct pod_object *pod,
+                                                const struct container *c)
 {
 	for (size_t i = pod->statuses_n; i-- > 0;)
 		if (text_equal(pod->statuses[i].name, c->name))
@@ -73,7 +74,7 @@ static const struct container_status *status_of(const struct pod_object *pod, co
 }
 
 static void container_amounts(const struct pod_object *pod, const struct container *c,
-			      const struct counting *how, struct amounts *out)
+                              const struct counting *how, struct amounts *out)
 {
 	const struct container_status *status = NULL;
 
@@ -94,7 +95,8 @@ static void container_amounts(const struct pod_object *pod, const struct contain
 	}
 }
 
-static void containers_amounts(const struct pod_object *pod, const struct counting *how, struct amounts *out)
+static void containers_amounts(const struct pod_object *pod, const struct counting *how,
+                               struct amounts *out)
 {
 	struct amounts one, sidecars, peak, at_once;
 	uint32_t n = pod->resources.n;
@@ -156,7 +158,8 @@ static void pod_level_amounts(const struct pod_object *pod, struct amounts *out)
 	}
 }
 
-static void pod_amounts(const struct pod_object *pod, const struct counting *how, struct amounts *out)
+static void pod_amounts(const struct pod_object *pod, const struct counting *how,
+                        struct amounts *out)
 {
 	containers_amounts(pod, how, out);
 	if (!how->skip_pod_level && pod->has_pod_resources)
@@ -172,8 +175,8 @@ static void pod_amounts(const struct pod_object *pod, const struct counting *how
 /* A pod on its way in is scored by its containers alone; of a bound one the pod level
  * counts, and what neither states is filled in.  `stated`: what it asks for, and a bound
  * one. */
-static void scored_amounts(const struct pod_object *pod, bool bound, uint64_t stated, int64_t *cpu_milli,
-                           int64_t *memory_bytes)
+static void scored_amounts(const struct pod_object *pod, bool bound, uint64_t stated,
+                           int64_t *cpu_milli, int64_t *memory_bytes)
 {
 	struct counting how = { .use_status = bound, .skip_pod_level = !bound };
 	struct amounts a;

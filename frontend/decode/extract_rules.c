@@ -29,9 +29,9 @@ static bool operator_of(struct text t, uint32_t *out)
 		const char *name;
 		enum require_op op;
 	} known[] = {
-		{ "In", REQUIRE_IN }, { "NotIn", REQUIRE_NOT_IN },
+		{ "In", REQUIRE_IN },         { "NotIn", REQUIRE_NOT_IN },
 		{ "Exists", REQUIRE_EXISTS }, { "DoesNotExist", REQUIRE_NOT_EXISTS },
-		{ "Gt", REQUIRE_GT }, { "Lt", REQUIRE_LT },
+		{ "Gt", REQUIRE_GT },         { "Lt", REQUIRE_LT },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -49,7 +49,7 @@ static bool rule_read(struct json *j, struct node_rule *rule, struct text *opera
 	struct texts values = { 0 };
 	struct text name;
 
-	rule->key = *operator = TEXT_NONE;
+	rule->key = *operator= TEXT_NONE;
 	if (json_object(j)) {
 		while (json_member(j, &name)) {
 			if (text_is(name, "key"))
@@ -64,7 +64,7 @@ static bool rule_read(struct json *j, struct node_rule *rule, struct text *opera
 	}
 	rule->values = values.at;
 	rule->values_n = values.n;
-	return operator_of(*operator, &rule->op);
+	return operator_of(*operator, & rule->op);
 }
 
 static struct node_rule *rule_more(struct json *j, struct node_term *term)
@@ -204,7 +204,8 @@ static void selector_check(struct json *j, const struct node_rule *r)
 	if (!label_key_is_valid(r->key))
 		json_fail(j, "\"%.*s\" is not the key of a label", TEXT_SHOWN(r->key));
 	if (wants_values != (r->values_n > 0))
-		json_fail(j, wants_values ? "has no values" : "has values, which its operator takes none of");
+		json_fail(j,
+		          wants_values ? "has no values" : "has values, which its operator takes none of");
 	for (size_t i = 0; i < r->values_n; i++)
 		if (!label_value_is_valid(r->values[i]))
 			json_fail(j, "\"%.*s\" is not the value of a label", TEXT_SHOWN(r->values[i]));
@@ -238,8 +239,9 @@ static void extract_labels(struct json *j, struct selector_object *out)
 		rule = rule_more(j, &out->rules);
 		if (!rule)
 			return;
-		*rule = (struct node_rule){ .key = labels.at[i].key, .values = &labels.at[i].value, .values_n = 1,
-					    .op = REQUIRE_IN };
+		*rule = (struct node_rule){
+			.key = labels.at[i].key, .values = &labels.at[i].value, .values_n = 1, .op = REQUIRE_IN
+		};
 		selector_check(j, rule);
 	}
 }

@@ -58,8 +58,9 @@ static bool spread_member(struct json *j, struct text name, struct spread_object
 static void spread_check(struct json *j, const struct spread_object *s, bool has_action)
 {
 	if (!label_key_is_valid(s->topology))
-		json_fail(j, s->topology.bytes > 0 ? "\"%.*s\" is not the key of a label" : "has no topologyKey",
-			  TEXT_SHOWN(s->topology));
+		json_fail(
+			j, s->topology.bytes > 0 ? "\"%.*s\" is not the key of a label" : "has no topologyKey",
+			TEXT_SHOWN(s->topology));
 	if (!has_action)
 		json_fail(j, "has no whenUnsatisfiable");
 	if (s->max_skew == 0)
@@ -80,7 +81,7 @@ static void extract_spread(struct json *j, struct spread_object *s)
 		if (text_is(name, "whenUnsatisfiable")) {
 			has_action = true;
 			set_flag(&s->flags, SPREAD_HARD,
-				 extract_choice(j, "ScheduleAnyway", "DoNotSchedule", false));
+			         extract_choice(j, "ScheduleAnyway", "DoNotSchedule", false));
 		} else if (!spread_member(j, name, s)) {
 			json_skip(j);
 		}
@@ -122,9 +123,10 @@ static const struct text *labels_find(const struct pairs *labels, struct text ke
 }
 
 static void add_rule(struct json *j, struct selector_object *s, uint32_t op, struct text key,
-		     const struct text *value)
+                     const struct text *value)
 {
-	struct node_rule *rules = extract_more(j, s->rules.rules, s->rules.n, &s->rules.room, sizeof(*rules));
+	struct node_rule *rules =
+		extract_more(j, s->rules.rules, s->rules.n, &s->rules.room, sizeof(*rules));
 	struct text *values = arena_alloc(j->arena, sizeof(*values));
 
 	if (!rules || !values) {
@@ -133,7 +135,8 @@ static void add_rule(struct json *j, struct selector_object *s, uint32_t op, str
 	}
 	s->rules.rules = rules;
 	*values = *value;
-	rules[s->rules.n++] = (struct node_rule){ .key = key, .values = values, .values_n = 1, .op = op };
+	rules[s->rules.n++] =
+		(struct node_rule){ .key = key, .values = values, .values_n = 1, .op = op };
 }
 
 /* The API server refuses a key that the selector has as well: if it is there, then the
@@ -147,7 +150,7 @@ static bool has_key(const struct selector_object *s, struct text key)
 }
 
 static void merge_keys(struct json *j, const struct pairs *labels, const struct texts *keys,
-		       struct selector_object *s, uint32_t op)
+                       struct selector_object *s, uint32_t op)
 {
 	for (size_t i = 0; i < keys->n && !j->failed; i++) {
 		const struct text *value = labels_find(labels, keys->at[i]);

@@ -35,7 +35,8 @@ static void extract_condition(struct json *j, struct pod_object *out)
 	}
 }
 
-static void extract_status_resources(struct json *j, struct pod_object *out, struct container_status *s)
+static void extract_status_resources(struct json *j, struct pod_object *out,
+                                     struct container_status *s)
 {
 	struct text name;
 
@@ -52,8 +53,8 @@ static void extract_status_resources(struct json *j, struct pod_object *out, str
 
 static void extract_container_status(struct json *j, struct pod_object *out)
 {
-	struct container_status *s = extract_more(j, out->statuses, out->statuses_n, &out->statuses_room,
-						  sizeof(*s));
+	struct container_status *s =
+		extract_more(j, out->statuses, out->statuses_n, &out->statuses_room, sizeof(*s));
 	struct text name;
 
 	if (!s)

@@ -40,10 +40,11 @@ static struct text aws_volume(struct text id)
 }
 
 /* Where a GCE disk lies is part of its handle. */
-static bool gce_source(struct text zone, struct text name, struct arena *arena, struct volume_source_object *out)
+static bool gce_source(struct text zone, struct text name, struct arena *arena,
+                       struct volume_source_object *out)
 {
-	const char *handle = arena_printf(arena, "projects/UNSPECIFIED/zones/%.*s/disks/%.*s", (int)zone.bytes,
-					  zone.at, (int)name.bytes, name.at);
+	const char *handle = arena_printf(arena, "projects/UNSPECIFIED/zones/%.*s/disks/%.*s",
+	                                  (int)zone.bytes, zone.at, (int)name.bytes, name.at);
 
 	if (!handle)
 		return false;
@@ -52,7 +53,7 @@ static bool gce_source(struct text zone, struct text name, struct arena *arena, 
 }
 
 bool volume_disk_source(const struct volume_object *v, struct text zone, struct arena *arena,
-			struct volume_source_object *out)
+                        struct volume_source_object *out)
 {
 	switch (v->source) {
 	case VOLUME_GCE_DISK:

@@ -64,9 +64,9 @@ struct quantities {
 const nano_t *quantities_find(const struct quantities *q, uint32_t resource);
 
 struct port_object {
-	struct text address; /* hostIP */
+	struct text address;  /* hostIP */
 	struct text protocol; /* "TCP" when it is not given */
-	uint32_t port; /* hostPort; in a pod's list not 0 */
+	uint32_t port;        /* hostPort; in a pod's list not 0 */
 	uint32_t container_port;
 };
 
@@ -74,8 +74,8 @@ struct container {
 	struct text name;
 	struct text image; /* "" without one */
 	bool is_init;
-	bool is_sidecar; /* an init container with restartPolicy Always */
-	bool restarts_all; /* a rule of it has the action RestartAllContainers */
+	bool is_sidecar;            /* an init container with restartPolicy Always */
+	bool restarts_all;          /* a rule of it has the action RestartAllContainers */
 	struct quantities requests; /* what is missing is filled from the limits */
 	struct port_object *ports;
 	size_t ports_n;
@@ -127,7 +127,7 @@ struct texts {
 /* A term of inter-pod affinity.  What matchLabelKeys and mismatchLabelKeys add is in the
  * selector already, whether the API server wrote it there or not. */
 struct pod_term_object {
-	uint32_t kind; /* enum pod_term_kind */
+	uint32_t kind;  /* enum pod_term_kind */
 	int32_t weight; /* 1 to 100; 0 of a required term */
 	struct text topology;
 	struct selector_object selector;
@@ -178,7 +178,7 @@ struct pod_object {
 	int32_t priority;
 	bool gated;
 	bool has_host_network;
-	uint32_t asks;       /* enum pod_asks */
+	uint32_t asks;            /* enum pod_asks */
 	struct text native_group; /* spec.schedulingGroup.podGroupName; "" or at NULL: none */
 	bool has_workload_ref;
 
@@ -191,7 +191,8 @@ struct pod_object {
 	struct quantities overhead;
 
 	struct pairs node_selector;
-	struct preference_object *preferences; /* preferred node affinity, none with weight 0 or an empty term */
+	struct preference_object
+		*preferences; /* preferred node affinity, none with weight 0 or an empty term */
 	size_t preferences_n;
 	size_t preferences_room;
 	struct pod_term_object *pod_terms;
@@ -207,10 +208,10 @@ struct pod_object {
 	size_t images_n;
 	size_t images_room;
 	uint32_t image_containers; /* containers and init containers, with or without an image */
-	bool needs_restart_all; /* a container rule with the action RestartAllContainers */
+	bool needs_restart_all;    /* a container rule with the action RestartAllContainers */
 	struct owner_object owner;
 	struct pod_volumes *volumes; /* frontend/volume/volume.h; NULL without any */
-	bool has_node_terms; /* required node affinity: one of the terms must hold */
+	bool has_node_terms;         /* required node affinity: one of the terms must hold */
 	struct node_term *terms;
 	size_t terms_n;
 	size_t terms_room;
@@ -271,8 +272,8 @@ struct policy_share_object {
 struct policy_object {
 	struct meta meta;
 	struct text topology;
-	struct selector_object selector; /* given */
-	uint32_t flags; /* enum policy_flags, but POLICY_UNSELECTED */
+	struct selector_object selector;    /* given */
+	uint32_t flags;                     /* enum policy_flags, but POLICY_UNSELECTED */
 	struct policy_share_object *shares; /* of a name that is there twice the last one counts */
 	size_t shares_n;
 	size_t shares_room;

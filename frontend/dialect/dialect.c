@@ -8,23 +8,14 @@
 #include <errno.h>
 #include <string.h>
 
-extern const struct dialect dialect_podgroup, dialect_podgroup_old, dialect_lightweight, dialect_configmap,
-	dialect_annotations, dialect_native, dialect_volcano, dialect_koordinator, dialect_kueue, dialect_yunikorn,
-	dialect_kai, dialect_leaderworkerset; /* dialect_*.c */
+extern const struct dialect dialect_podgroup, dialect_podgroup_old, dialect_lightweight,
+	dialect_configmap, dialect_annotations, dialect_native, dialect_volcano, dialect_koordinator,
+	dialect_kueue, dialect_yunikorn, dialect_kai, dialect_leaderworkerset; /* dialect_*.c */
 
 const struct dialect *const dialects[] = {
-	&dialect_podgroup,
-	&dialect_podgroup_old,
-	&dialect_lightweight,
-	&dialect_configmap,
-	&dialect_annotations,
-	&dialect_native,
-	&dialect_volcano,
-	&dialect_koordinator,
-	&dialect_kueue,
-	&dialect_yunikorn,
-	&dialect_kai,
-	&dialect_leaderworkerset,
+	&dialect_podgroup,    &dialect_podgroup_old, &dialect_lightweight, &dialect_configmap,
+	&dialect_annotations, &dialect_native,       &dialect_volcano,     &dialect_koordinator,
+	&dialect_kueue,       &dialect_yunikorn,     &dialect_kai,         &dialect_leaderworkerset,
 };
 const size_t dialects_n = sizeof(dialects) / sizeof(dialects[0]);
 static_assert(sizeof(dialects) / sizeof(dialects[0]) <= 64, "bits of what is off");
@@ -71,7 +62,8 @@ static const char *place_name(const struct other_mark *m)
 }
 
 /* The mark's value, or NULL when the pod does not carry it. */
-static const char *other_value(const struct pod_object *pod, const struct other_mark *m, struct arena *arena)
+static const char *other_value(const struct pod_object *pod, const struct other_mark *m,
+                               struct arena *arena)
 {
 	const struct pairs *pairs = place_of(pod, m);
 	const struct text *value = pairs_find(pairs, m->key);
@@ -88,9 +80,9 @@ static const char *other_value(const struct pod_object *pod, const struct other_
 /* What was found so far: the first group, and how it was written. */
 struct found {
 	const char *group;
-	const char *mark;    /* "label KEY" */
+	const char *mark; /* "label KEY" */
 	const char *refusal;
-	bool supported;      /* `group` is of dialects[dialect] */
+	bool supported; /* `group` is of dialects[dialect] */
 	uint32_t dialect;
 };
 
@@ -107,7 +99,7 @@ static void found_group(struct found *f, struct arena *arena, const char *group,
 		f->mark = mark;
 	} else if (strcmp(f->group, group) != 0 && !f->refusal) {
 		f->refusal = or_text(arena_printf(arena, "%s names group %.253s, %s names group %.253s",
-						  f->mark, f->group, mark, group));
+		                                  f->mark, f->group, mark, group));
 	}
 }
 
@@ -121,7 +113,8 @@ static enum rank rank_of(uint32_t dialect, uint64_t served)
 	return dialects[dialect]->yields ? RANK_YIELDS : RANK_FIRST;
 }
 
-static void find_mark(const struct pod_object *pod, uint32_t dialect, struct arena *arena, struct found *f)
+static void find_mark(const struct pod_object *pod, uint32_t dialect, struct arena *arena,
+                      struct found *f)
 {
 	const char *name;
 
@@ -142,8 +135,8 @@ static void find_mark(const struct pod_object *pod, uint32_t dialect, struct are
 	}
 }
 
-static void find_supported(const struct pod_object *pod, uint64_t off, uint64_t served, enum rank rank,
-                           struct arena *arena, struct found *f)
+static void find_supported(const struct pod_object *pod, uint64_t off, uint64_t served,
+                           enum rank rank, struct arena *arena, struct found *f)
 {
 	for (uint32_t i = 0; i < dialects_n; i++) {
 		if (off >> i & 1 || rank_of(i, served) != rank)
@@ -155,7 +148,7 @@ static void find_supported(const struct pod_object *pod, uint64_t off, uint64_t 
 }
 
 static void find_others(const struct pod_object *pod, struct arena *arena, struct found *f,
-			const char **unsupported)
+                        const char **unsupported)
 {
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		const struct other_mark *m = &others[i];
@@ -164,11 +157,10 @@ static void find_others(const struct pod_object *pod, struct arena *arena, struc
 		if (!value)
 			continue;
 		if (!*unsupported)
-			*unsupported = or_text(arena_printf(arena,
-				"muster does not support %s groups yet (%s %s)", m->system,
-				place_name(m), m->key));
-		found_group(f, arena, value,
-			    or_text(arena_printf(arena, "%s %s", place_name(m), m->key)));
+			*unsupported =
+				or_text(arena_printf(arena, "muster does not support %s groups yet (%s %s)",
+			                         m->system, place_name(m), m->key));
+		found_group(f, arena, value, or_text(arena_printf(arena, "%s %s", place_name(m), m->key)));
 	}
 }
 
@@ -190,8 +182,8 @@ int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, st
 		out->name = f.refusal;
 	} else if (f.group && strlen(f.group) > GROUP_NAME_BYTES_MAX) {
 		out->mark = MARK_REFUSED;
-		out->name = or_text(arena_printf(arena, "%s is longer than %d bytes", f.mark,
-						 GROUP_NAME_BYTES_MAX));
+		out->name = or_text(
+			arena_printf(arena, "%s is longer than %d bytes", f.mark, GROUP_NAME_BYTES_MAX));
 	} else if (f.group) {
 		out->mark = MARK_MEMBER;
 		out->dialect = f.dialect;
@@ -200,7 +192,8 @@ int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, st
 	return arena->failed ? -ENOMEM : 0;
 }
 
-bool dialect_pod_says(const struct pod_object *pod, uint32_t dialect, struct arena *arena, struct group_spec *out)
+bool dialect_pod_says(const struct pod_object *pod, uint32_t dialect, struct arena *arena,
+                      struct group_spec *out)
 {
 	const struct dialect *d = dialects[dialect];
 	bool says;

@@ -23,19 +23,19 @@ struct group_spec {
 	struct amount_text {
 		const char *resource;
 		int64_t value; /* in the unit of the column */
-	} *min_resources;
+	} * min_resources;
 	size_t min_resources_n;
 	uint64_t timeout_ns; /* it holds room no longer than this at a time; 0: the core's default */
 	const char *refusal; /* it can't be honoured: why; NULL */
 	const char *remark;  /* something of it is passed over: what, for the log; NULL */
 	bool has_priority;   /* `priority` goes before its members' */
 	int32_t priority;
-	bool after_others;   /* GANG_AFTER_OTHERS */
-	bool hollow;         /* the object says nothing of a group: it is one only when pods name it */
+	bool after_others; /* GANG_AFTER_OTHERS */
+	bool hollow;       /* the object says nothing of a group: it is one only when pods name it */
 	struct role_text {
 		const char *role;
 		uint32_t quorum;
-	} *roles;
+	} * roles;
 	size_t roles_n; /* up to GANG_ROLES_MAX */
 	struct level_text {
 		const char *key; /* a label of nodes */
@@ -52,9 +52,10 @@ enum mark {
 };
 
 struct dialect {
-	const char *name; /* as in the JSON of simulate: "scheduler-plugins" */
+	const char *name;                    /* as in the JSON of simulate: "scheduler-plugins" */
 	const struct dialect_status *status; /* what is written to the group's object; NULL: nothing */
-	const struct dialect_texts *texts;   /* its users' words (frontend/dialect/reason.h); NULL: scheduler-plugins' */
+	const struct dialect_texts
+		*texts;       /* its users' words (frontend/dialect/reason.h); NULL: scheduler-plugins' */
 	const char *mark; /* how it is written, for messages: "label KEY" */
 	enum group_timeout timeout; /* of groups that name none */
 
@@ -62,12 +63,13 @@ struct dialect {
 	 * table: one group, which either object describes.  NULL: its own. */
 	const struct dialect *shares;
 	bool one_scheduler; /* members of several schedulers refuse the group */
-	bool if_served; /* marks make members only when the cluster has its resource */
-	bool yields;    /* ... only when the pod carries no mark of another dialect */
+	bool if_served;     /* marks make members only when the cluster has its resource */
+	bool yields;        /* ... only when the pod carries no mark of another dialect */
 
 	/* Objects that describe a group; NULL when the pods say it all. */
 	const struct resource *resource;
-	/* Versions of it that are read alike, the newest first, up to a NULL; NULL: resource->version alone. */
+	/* Versions of it that are read alike, the newest first, up to a NULL; NULL: resource->version
+	 * alone. */
 	const char *const *versions;
 	const char *hollow; /* why an object that says nothing refuses its group */
 
@@ -81,12 +83,12 @@ struct dialect {
 	/* The pod's role in its group, for those that count by role: NULL without one.  May be NULL. */
 	const char *(*pod_role)(const struct pod_object *pod, struct arena *arena);
 
-	/* What this pod says of its group, or false.  Members that say something else than others refuse
-	 * the group.  Without objects this is all there is of it.  May be NULL. */
+	/* What this pod says of its group, or false.  Members that say something else than others
+	 * refuse the group.  Without objects this is all there is of it.  May be NULL. */
 	bool (*pod_group)(const struct pod_object *pod, struct arena *arena, struct group_spec *out);
 
-	/* For messages on members that differ: how the quorum is written ("annotation KEY"), and `agree`;
-	 * and what goes before it, if anything. */
+	/* For messages on members that differ: how the quorum is written ("annotation KEY"), and
+	 * `agree`; and what goes before it, if anything. */
 	const char *quorum_mark, *quorum_differs;
 	const char *agree_mark, *agree_differs;
 };
@@ -107,7 +109,8 @@ int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, st
 
 /* What the pod says of its group in that dialect: pod_group() and the levels of its annotations.
  * False: nothing.  -ENOMEM shows in the arena. */
-bool dialect_pod_says(const struct pod_object *pod, uint32_t dialect, struct arena *arena, struct group_spec *out);
+bool dialect_pod_says(const struct pod_object *pod, uint32_t dialect, struct arena *arena,
+                      struct group_spec *out);
 
 /* The index is the `dialect` of struct event_gang. */
 extern const struct dialect *const dialects[];

@@ -14,17 +14,20 @@ static uint32_t number_of(const struct pod_object *pod, struct arena *arena)
 	const char *text = read_annotation(&pod->meta.annotations, NUMBER, arena);
 	int64_t value;
 
-	return text && read_number(text, &value) && value > 0 && value <= INT32_MAX ? (uint32_t)value : 0;
+	return text && read_number(text, &value) && value > 0 && value <= INT32_MAX ? (uint32_t)value
+	                                                                            : 0;
 }
 
-static enum mark annotations_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+static enum mark annotations_mark(const struct pod_object *pod, struct arena *arena,
+                                  const char **name)
 {
 	const char *value = read_annotation(&pod->meta.annotations, NAME, arena);
 
 	return read_mark(value && number_of(pod, arena) > 0 ? value : NULL, name);
 }
 
-static bool annotations_group(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
+static bool annotations_group(const struct pod_object *pod, struct arena *arena,
+                              struct group_spec *out)
 {
 	out->quorum = number_of(pod, arena);
 	out->quorum_text = (int32_t)out->quorum;

@@ -8,14 +8,15 @@
 #define LABEL "pod-group.scheduling.bdap.com/podgroup-configmap"
 #define MISSING "minAvailable field not found in podgroup configmap"
 
-static enum mark configmap_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+static enum mark configmap_mark(const struct pod_object *pod, struct arena *arena,
+                                const char **name)
 {
 	return read_mark(read_label(pod, LABEL, arena), name);
 }
 
 /* A decimal text; false: it is none, and the group is refused. */
-static bool read_data_number(struct json *j, const char *key, struct text value, struct group_spec *out,
-                             int64_t *number)
+static bool read_data_number(struct json *j, const char *key, struct text value,
+                             struct group_spec *out, int64_t *number)
 {
 	const char *text = arena_copy(j->arena, value);
 
@@ -25,8 +26,10 @@ static bool read_data_number(struct json *j, const char *key, struct text value,
 	}
 	if (read_number(text, number))
 		return true;
-	read_refuse(out, j->arena, "data.%s of the podgroup configmap: strconv.Atoi: parsing \"%.100s\": invalid syntax",
-		    key, text);
+	read_refuse(
+		out, j->arena,
+		"data.%s of the podgroup configmap: strconv.Atoi: parsing \"%.100s\": invalid syntax", key,
+		text);
 	return false;
 }
 
@@ -37,7 +40,8 @@ static void read_minimum(struct json *j, struct text value, struct group_spec *o
 	if (!read_data_number(j, "minAvailable", value, out, &minimum))
 		return;
 	if (minimum > INT32_MAX)
-		read_refuse(out, j->arena, "data.minAvailable: %lld is more than 2147483647", (long long)minimum);
+		read_refuse(out, j->arena, "data.minAvailable: %lld is more than 2147483647",
+		            (long long)minimum);
 	else
 		out->quorum_text = minimum < INT32_MIN ? INT32_MIN : (int32_t)minimum;
 	out->quorum = out->quorum_text > 0 ? (uint32_t)out->quorum_text : 0;
@@ -72,8 +76,8 @@ static void read_data(struct json *j, struct group_spec *out)
 		out->timeout_ns = read_timeout(seconds);
 }
 
-static int configmap_read(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,
-                          struct decode_error *error)
+static int configmap_read(const char *json, size_t bytes, struct arena *arena,
+                          struct group_spec *out, struct decode_error *error)
 {
 	int rc;
 

@@ -40,7 +40,8 @@ static void refuse_sub_groups(struct json *j, struct group_spec *out)
 
 static void read_spec(struct json *j, struct group_spec *out)
 {
-	static const struct spec_member members[] = {{"topologyConstraint", read_topology}, {"subGroups", refuse_sub_groups}};
+	static const struct spec_member members[] = { { "topologyConstraint", read_topology },
+		                                          { "subGroups", refuse_sub_groups } };
 
 	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
 }

@@ -15,7 +15,8 @@
 #define MINIMUM PREFIX "min-available"
 #define WAIT_S 600 /* Koordinator's own default */
 
-static enum mark koordinator_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+static enum mark koordinator_mark(const struct pod_object *pod, struct arena *arena,
+                                  const char **name)
 {
 	return read_mark(read_annotation(&pod->meta.annotations, NAME, arena), name);
 }
@@ -49,16 +50,21 @@ static void read_rest(const struct pod_object *pod, struct arena *arena, struct 
 
 	read_gang_groups(a, pod->meta.namespace, read_annotation(a, NAME, arena), out, arena);
 	if (match && strcmp(match, "only-waiting") == 0)
-		read_refuse(out, arena, "annotation " PREFIX "match-policy: only-waiting: muster counts members that run");
+		read_refuse(out, arena,
+		            "annotation " PREFIX
+		            "match-policy: only-waiting: muster counts members that run");
 	if (topology && strstr(topology, "MustGather"))
-		read_refuse(out, arena, "annotation " PREFIX "network-topology-spec: muster does not know "
-			    "ClusterNetworkTopology; muster.dev/required-topology names labels of nodes");
+		read_refuse(out, arena,
+		            "annotation " PREFIX "network-topology-spec: muster does not know "
+		            "ClusterNetworkTopology; muster.dev/required-topology names labels of nodes");
 	if (wait && !read_duration(wait, &seconds))
-		read_refuse(out, arena, "annotation " PREFIX "waiting-time: \"%.60s\" is not a duration", wait);
+		read_refuse(out, arena, "annotation " PREFIX "waiting-time: \"%.60s\" is not a duration",
+		            wait);
 	out->timeout_ns = read_timeout(seconds);
 }
 
-static bool koordinator_group(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
+static bool koordinator_group(const struct pod_object *pod, struct arena *arena,
+                              struct group_spec *out)
 {
 	const char *text = read_annotation(&pod->meta.annotations, MINIMUM, arena);
 	int64_t minimum = 0;

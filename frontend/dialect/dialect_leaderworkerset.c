@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LeaderWorkerSet without a gang provider of its own: what its controller writes on the pods of
- * a group, a leader and its workers.  With a provider (Volcano, the native PodGroup) pods carry that
- * one's mark as well, which goes before.
+ * a group, a leader and its workers.  With a provider (Volcano, the native PodGroup) pods carry
+ * that one's mark as well, which goes before.
  *
  * With an exclusive topology the workers are made when the leader has a node: such pods are
  * ordinary ones, and the affinity that the controller writes on them keeps them together.  With
@@ -13,9 +13,11 @@
 
 #define PREFIX "leaderworkerset.sigs.k8s.io/"
 
-static enum mark leaderworkerset_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+static enum mark leaderworkerset_mark(const struct pod_object *pod, struct arena *arena,
+                                      const char **name)
 {
-	const char *set = read_label(pod, PREFIX "name", arena), *index = read_label(pod, PREFIX "group-index", arena);
+	const char *set = read_label(pod, PREFIX "name", arena),
+			   *index = read_label(pod, PREFIX "group-index", arena);
 
 	if (!set || !index || !read_annotation(&pod->meta.annotations, PREFIX "size", arena) ||
 	    read_annotation(&pod->meta.annotations, PREFIX "exclusive-topology", arena))
@@ -24,13 +26,15 @@ static enum mark leaderworkerset_mark(const struct pod_object *pod, struct arena
 	return read_mark(arena_printf(arena, "%s-%s", set, index), name);
 }
 
-static bool leaderworkerset_group(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
+static bool leaderworkerset_group(const struct pod_object *pod, struct arena *arena,
+                                  struct group_spec *out)
 {
 	const char *text = read_annotation(&pod->meta.annotations, PREFIX "size", arena);
 	int64_t size;
 
 	if (!text || !read_number(text, &size) || size < 1 || size > INT32_MAX)
-		read_refuse(out, arena, "annotation " PREFIX "size: \"%.60s\" is not a number of pods", text ? text : "");
+		read_refuse(out, arena, "annotation " PREFIX "size: \"%.60s\" is not a number of pods",
+		            text ? text : "");
 	else
 		read_quorum(out, arena, PREFIX "size", (int32_t)size);
 	return true;

@@ -14,17 +14,20 @@ static uint32_t minimum_of(const struct pod_object *pod, struct arena *arena)
 	const char *text = read_label(pod, MINIMUM, arena);
 	int64_t value;
 
-	return text && read_number(text, &value) && value >= 1 && value <= INT32_MAX ? (uint32_t)value : 0;
+	return text && read_number(text, &value) && value >= 1 && value <= INT32_MAX ? (uint32_t)value
+	                                                                             : 0;
 }
 
-static enum mark lightweight_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+static enum mark lightweight_mark(const struct pod_object *pod, struct arena *arena,
+                                  const char **name)
 {
 	const char *value = read_label(pod, NAME, arena);
 
 	return read_mark(value && minimum_of(pod, arena) > 0 ? value : NULL, name);
 }
 
-static bool lightweight_group(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
+static bool lightweight_group(const struct pod_object *pod, struct arena *arena,
+                              struct group_spec *out)
 {
 	out->quorum = minimum_of(pod, arena);
 	out->quorum_text = (int32_t)out->quorum;

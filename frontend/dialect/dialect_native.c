@@ -9,11 +9,13 @@
 static enum mark native_mark(const struct pod_object *pod, struct arena *arena, const char **name)
 {
 	if (pod->has_workload_ref) {
-		*name = "muster does not support spec.workloadRef, which Kubernetes 1.35 alone has; spec.schedulingGroup "
+		*name =
+			"muster does not support spec.workloadRef, which Kubernetes 1.35 alone has; spec.schedulingGroup "
 			"takes its place";
 		return MARK_REFUSED;
 	}
-	return read_mark(pod->native_group.bytes > 0 ? arena_copy(arena, pod->native_group) : NULL, name);
+	return read_mark(pod->native_group.bytes > 0 ? arena_copy(arena, pod->native_group) : NULL,
+	                 name);
 }
 
 static void read_policy(struct json *j, struct group_spec *out)
@@ -44,7 +46,8 @@ static void read_policy(struct json *j, struct group_spec *out)
 	if (gang)
 		read_quorum(out, j->arena, "spec.schedulingPolicy.gang.minCount", minimum);
 	else if (!basic)
-		read_refuse(out, j->arena, "spec.schedulingPolicy: muster knows gang and basic, it has neither");
+		read_refuse(out, j->arena,
+		            "spec.schedulingPolicy: muster knows gang and basic, it has neither");
 }
 
 static void read_topology(struct json *j, struct group_spec *out)
@@ -73,8 +76,9 @@ static void read_constraints(struct json *j, struct group_spec *out)
 				read_topology(j, out);
 		} else if (!text_is(name, "topology") && !json_null(j)) {
 			json_skip(j);
-			read_refuse(out, j->arena, "spec.schedulingConstraints.%.*s: muster knows topology alone",
-				    TEXT_SHOWN(name));
+			read_refuse(out, j->arena,
+			            "spec.schedulingConstraints.%.*s: muster knows topology alone",
+			            TEXT_SHOWN(name));
 		}
 	}
 }
@@ -97,11 +101,14 @@ static void read_spec(struct json *j, struct group_spec *out)
 				extract_int32(j, &out->priority);
 		} else if (text_is(name, "resourceClaims")) {
 			if (extract_any(j))
-				read_refuse(out, j->arena, "spec.resourceClaims: muster does not support claims of a group yet");
+				read_refuse(out, j->arena,
+				            "spec.resourceClaims: muster does not support claims of a group yet");
 		} else if (text_is(name, "parentCompositePodGroupName")) {
 			if (json_string(j, &parent) && parent.bytes > 0)
-				read_refuse(out, j->arena, "spec.parentCompositePodGroupName: %.*s: muster does not support "
-					    "groups of groups yet", TEXT_SHOWN(parent));
+				read_refuse(out, j->arena,
+				            "spec.parentCompositePodGroupName: %.*s: muster does not support "
+				            "groups of groups yet",
+				            TEXT_SHOWN(parent));
 		} else
 			json_skip(j);
 	}

@@ -14,7 +14,8 @@ static enum mark podgroup_mark(const struct pod_object *pod, struct arena *arena
 	return read_mark(read_label(pod, LABEL, arena), name);
 }
 
-static enum mark podgroup_old_mark(const struct pod_object *pod, struct arena *arena, const char **name)
+static enum mark podgroup_old_mark(const struct pod_object *pod, struct arena *arena,
+                                   const char **name)
 {
 	return read_mark(read_label(pod, OLD_LABEL, arena), name);
 }
@@ -30,13 +31,15 @@ static void read_schedule_timeout(struct json *j, struct group_spec *out)
 
 static void read_spec(struct json *j, struct group_spec *out)
 {
-	static const struct spec_member members[] = {{"scheduleTimeoutSeconds", read_schedule_timeout}, {"minResources", read_min_resources}};
+	static const struct spec_member members[] = {
+		{ "scheduleTimeoutSeconds", read_schedule_timeout }, { "minResources", read_min_resources }
+	};
 
 	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
 }
 
-static int podgroup_read(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,
-                         struct decode_error *error)
+static int podgroup_read(const char *json, size_t bytes, struct arena *arena,
+                         struct group_spec *out, struct decode_error *error)
 {
 	*out = (struct group_spec){ 0 };
 	return read_group(json, bytes, arena, "PodGroup", "spec", read_spec, out, error);

@@ -191,12 +191,13 @@ void read_level(struct group_spec *out, struct arena *arena, struct text key, bo
 	if (key.bytes == 0)
 		return;
 	if (key.bytes > LEVEL_KEY_BYTES_MAX) {
-		read_refuse(out, arena, "topology %.60s... is longer than the key of a label may be", key.at);
+		read_refuse(out, arena, "topology %.60s... is longer than the key of a label may be",
+		            key.at);
 		return;
 	}
 	if (out->levels_n == GANG_LEVELS_MAX) {
-		read_refuse(out, arena, "topology %.*s: muster takes up to %d levels", (int)key.bytes, key.at,
-			    GANG_LEVELS_MAX);
+		read_refuse(out, arena, "topology %.*s: muster takes up to %d levels", (int)key.bytes,
+		            key.at, GANG_LEVELS_MAX);
 		return;
 	}
 	out->levels[out->levels_n].key = arena_copy(arena, key);
@@ -205,7 +206,8 @@ void read_level(struct group_spec *out, struct arena *arena, struct text key, bo
 }
 
 /* "KEY[,KEY...]", the widest first. */
-static void read_level_list(const char *list, struct group_spec *out, struct arena *arena, bool required)
+static void read_level_list(const char *list, struct group_spec *out, struct arena *arena,
+                            bool required)
 {
 	while (*list) {
 		size_t bytes = strcspn(list, ",");
@@ -253,7 +255,7 @@ void read_gang_groups(const struct pairs *annotations, struct text namespace, co
 {
 	const char *list = read_annotation(annotations, GANG_GROUPS, arena);
 	const char *own = arena_printf(arena, "%.*s/%s", namespace.bytes ? (int)namespace.bytes : 7,
-				       namespace.bytes ? namespace.at : "default", name ? name : "");
+	                               namespace.bytes ? namespace.at : "default", name ? name : "");
 	bool others = false;
 	struct text group;
 	struct json j;
@@ -265,14 +267,17 @@ void read_gang_groups(const struct pairs *annotations, struct text namespace, co
 		while (json_item(&j))
 			others |= json_string(&j, &group) && !text_is(group, own);
 	if (others || !json_end(&j))
-		read_refuse(out, arena, "annotation " GANG_GROUPS ": %.200s: muster does not start several gangs together",
-			    list);
+		read_refuse(out, arena,
+		            "annotation " GANG_GROUPS
+		            ": %.200s: muster does not start several gangs together",
+		            list);
 }
 
 /* ---- objects ----------------------------------------------------------------------------- */
 
-int read_group(const char *json, size_t bytes, struct arena *arena, const char *kind, const char *member,
-               read_spec_fn spec, struct group_spec *out, struct decode_error *error)
+int read_group(const char *json, size_t bytes, struct arena *arena, const char *kind,
+               const char *member, read_spec_fn spec, struct group_spec *out,
+               struct decode_error *error)
 {
 	struct json j;
 	struct meta meta;
@@ -298,7 +303,8 @@ int read_group(const char *json, size_t bytes, struct arena *arena, const char *
 	return 0;
 }
 
-void read_pod_group_spec(struct json *j, const struct spec_member *members, size_t n, struct group_spec *out)
+void read_pod_group_spec(struct json *j, const struct spec_member *members, size_t n,
+                         struct group_spec *out)
 {
 	int32_t minimum = 0;
 	struct text name;

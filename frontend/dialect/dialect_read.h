@@ -19,7 +19,8 @@ enum mark read_mark(const char *value, const char **name);
 /* The whole text as a decimal integer, as Go's strconv.Atoi takes it. */
 bool read_number(const char *text, int64_t *out);
 
-/* The timeout of a group that gives that many seconds: beyond 900 is 900, and 0 or less holds nothing. */
+/* The timeout of a group that gives that many seconds: beyond 900 is 900, and 0 or less holds
+ * nothing. */
 uint64_t read_timeout(int64_t seconds);
 
 /* A refusal: formatted, or its format when memory is short.  The first one stays. */
@@ -39,7 +40,8 @@ struct spec_member {
 };
 
 /* The spec of a PodGroup: minMember, which all of them have, and these; others are passed over. */
-void read_pod_group_spec(struct json *j, const struct spec_member *members, size_t n, struct group_spec *out);
+void read_pod_group_spec(struct json *j, const struct spec_member *members, size_t n,
+                         struct group_spec *out);
 
 /* A map from roles to their quorums. */
 void read_roles(struct json *j, struct group_spec *out);
@@ -52,15 +54,16 @@ void read_level(struct group_spec *out, struct arena *arena, struct text key, bo
 /* Levels written in annotations of a group's object or of a pod, required ones first. */
 void read_levels(const struct pairs *annotations, struct group_spec *out, struct arena *arena);
 
-/* Koordinator's gangs that start together, which its PodGroups may say as well as its pods: more than
- * the group itself refuses it. */
+/* Koordinator's gangs that start together, which its PodGroups may say as well as its pods: more
+ * than the group itself refuses it. */
 void read_gang_groups(const struct pairs *annotations, struct text namespace, const char *name,
                       struct group_spec *out, struct arena *arena);
 
-/* An object of that kind into *out, which has what goes without saying: `spec` reads the value of the
- * member with that name.  0 or -EINVAL. */
+/* An object of that kind into *out, which has what goes without saying: `spec` reads the value of
+ * the member with that name.  0 or -EINVAL. */
 typedef void (*read_spec_fn)(struct json *j, struct group_spec *out);
-int read_group(const char *json, size_t bytes, struct arena *arena, const char *kind, const char *member,
-               read_spec_fn spec, struct group_spec *out, struct decode_error *error);
+int read_group(const char *json, size_t bytes, struct arena *arena, const char *kind,
+               const char *member, read_spec_fn spec, struct group_spec *out,
+               struct decode_error *error);
 
 #endif

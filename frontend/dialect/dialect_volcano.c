@@ -46,21 +46,26 @@ static void read_topology(struct json *j, struct group_spec *out)
 	if (text_is(mode, "soft"))
 		out->remark = "spec.networkTopology: soft: passed over, muster does not know HyperNodes";
 	else
-		read_refuse(out, j->arena, "spec.networkTopology: %.*s: muster does not know HyperNodes; "
-			    "muster.dev/required-topology names labels of nodes", TEXT_SHOWN(mode));
+		read_refuse(out, j->arena,
+		            "spec.networkTopology: %.*s: muster does not know HyperNodes; "
+		            "muster.dev/required-topology names labels of nodes",
+		            TEXT_SHOWN(mode));
 }
 
 static void refuse_sub_groups(struct json *j, struct group_spec *out)
 {
 	if (extract_any(j))
-		read_refuse(out, j->arena, "spec.subGroupPolicy: muster does not support groups within a group");
+		read_refuse(out, j->arena,
+		            "spec.subGroupPolicy: muster does not support groups within a group");
 }
 
 static void read_spec(struct json *j, struct group_spec *out)
 {
 	static const struct spec_member members[] = {
-		{"minTaskMember", read_roles}, {"minResources", read_min_resources}, {"networkTopology", read_topology},
-		{"subGroupPolicy", refuse_sub_groups},
+		{ "minTaskMember", read_roles },
+		{ "minResources", read_min_resources },
+		{ "networkTopology", read_topology },
+		{ "subGroupPolicy", refuse_sub_groups },
 	};
 
 	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);

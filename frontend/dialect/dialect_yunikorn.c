@@ -34,14 +34,16 @@ static enum mark yunikorn_mark(const struct pod_object *pod, struct arena *arena
 	if (!read_annotation(&pod->meta.annotations, GROUP, arena))
 		return MARK_NONE;
 	if (read_label(pod, "spark-app-selector", arena)) {
-		*name = "muster does not support YuniKorn groups of Spark: the executors come when the driver runs "
+		*name =
+			"muster does not support YuniKorn groups of Spark: the executors come when the driver runs "
 			"(annotation " GROUP ")";
 		return MARK_REFUSED;
 	}
 	*name = application_of(pod, arena);
 	if (*name)
 		return MARK_MEMBER;
-	*name = "its YuniKorn task group has no application: neither yunikorn.apache.org/app-id nor applicationId is there "
+	*name =
+		"its YuniKorn task group has no application: neither yunikorn.apache.org/app-id nor applicationId is there "
 		"(annotation " GROUP ")";
 	return MARK_REFUSED;
 }
@@ -72,7 +74,8 @@ static void read_task_group(struct json *j, struct group_spec *out)
 		read_role(out, j->arena, role, minimum);
 }
 
-static bool yunikorn_group(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
+static bool yunikorn_group(const struct pod_object *pod, struct arena *arena,
+                           struct group_spec *out)
 {
 	const char *list = read_annotation(&pod->meta.annotations, GROUPS, arena);
 	uint64_t sum = 0;

@@ -10,10 +10,16 @@
 
 #define OTHERS_BYTES_MAX 32768u
 
-#define NO_CONDITION { .status = "", .reason = "", .message = "", .turned = "" }
+#define NO_CONDITION                                                                               \
+	{                                                                                              \
+		.status = "", .reason = "", .message = "", .turned = ""                                    \
+	}
 
 const struct group_status group_status_empty = {
-	.phase = "", .occupied_by = "", .started = "", .others = "",
+	.phase = "",
+	.occupied_by = "",
+	.started = "",
+	.others = "",
 	.conditions = { NO_CONDITION, NO_CONDITION },
 };
 
@@ -68,7 +74,8 @@ struct others {
 	size_t bytes;
 };
 
-static void keep_other(struct json *j, struct text raw, struct others *others, struct group_status *out)
+static void keep_other(struct json *j, struct text raw, struct others *others,
+                       struct group_status *out)
 {
 	const size_t comma = others->bytes > 0;
 
@@ -98,8 +105,8 @@ static bool keeps_others(const struct dialect_status *dialect)
 }
 
 /* One of our types, or kept as it is written. */
-static void read_condition(struct json *j, const struct dialect_status *dialect, struct others *others,
-                           struct group_status *out)
+static void read_condition(struct json *j, const struct dialect_status *dialect,
+                           struct others *others, struct group_status *out)
 {
 	struct group_condition c = NO_CONDITION;
 	const char *type = "";
@@ -124,9 +131,10 @@ static void read_condition(struct json *j, const struct dialect_status *dialect,
 		keep_other(j, raw, others, out);
 }
 
-static void read_conditions(struct json *j, const struct dialect_status *dialect, struct group_status *out)
+static void read_conditions(struct json *j, const struct dialect_status *dialect,
+                            struct group_status *out)
 {
-	struct others others = {0};
+	struct others others = { 0 };
 
 	out->others = "";
 	out->crowded = false;
@@ -135,7 +143,8 @@ static void read_conditions(struct json *j, const struct dialect_status *dialect
 			read_condition(j, dialect, &others, out);
 }
 
-static void read_status(struct json *j, const struct dialect_status *dialect, struct group_status *out)
+static void read_status(struct json *j, const struct dialect_status *dialect,
+                        struct group_status *out)
 {
 	struct text name;
 
@@ -163,8 +172,8 @@ static void read_status(struct json *j, const struct dialect_status *dialect, st
 	}
 }
 
-int group_status_read(const struct dialect_status *dialect, const char *json, size_t bytes, struct arena *arena,
-                      struct group_status *out)
+int group_status_read(const struct dialect_status *dialect, const char *json, size_t bytes,
+                      struct arena *arena, struct group_status *out)
 {
 	struct text name;
 	struct json j;
@@ -252,8 +261,8 @@ bool group_status_equal(const struct group_status *a, const struct group_status 
 	if (!a->crowded && !conditions_equal(a, b))
 		return false;
 	return strcmp(a->phase, b->phase) == 0 && strcmp(a->occupied_by, b->occupied_by) == 0 &&
-	       strcmp(a->started, b->started) == 0 && a->scheduled == b->scheduled && a->running == b->running &&
-	       a->succeeded == b->succeeded && a->failed == b->failed;
+	       strcmp(a->started, b->started) == 0 && a->scheduled == b->scheduled &&
+	       a->running == b->running && a->succeeded == b->succeeded && a->failed == b->failed;
 }
 
 /* ---- writing ------------------------------------------------------------------------- */
@@ -282,18 +291,21 @@ static void write_count(struct jsonout *out, const char *name, uint32_t has, uin
 	jsonout_add(out, "@s:@u", name, (unsigned long long)want);
 }
 
-static void write_condition(struct jsonout *out, const char *type, const struct group_condition *has,
-                            const struct group_condition *want, const char *now)
+static void write_condition(struct jsonout *out, const char *type,
+                            const struct group_condition *has, const struct group_condition *want,
+                            const char *now)
 {
 	bool turned = strcmp(has->status, want->status) != 0 || !*has->turned;
 
 	separate(out);
-	jsonout_add(out, "{\"type\":@s,\"status\":@s,\"reason\":@s,\"message\":@s,\"lastTransitionTime\":@s}", type,
-	            want->status, want->reason, want->message, turned ? now : has->turned);
+	jsonout_add(
+		out, "{\"type\":@s,\"status\":@s,\"reason\":@s,\"message\":@s,\"lastTransitionTime\":@s}",
+		type, want->status, want->reason, want->message, turned ? now : has->turned);
 }
 
-static void write_conditions(struct jsonout *out, const struct dialect_status *dialect, const struct group_status *has,
-                             const struct group_status *want, const char *now)
+static void write_conditions(struct jsonout *out, const struct dialect_status *dialect,
+                             const struct group_status *has, const struct group_status *want,
+                             const char *now)
 {
 	if (has->crowded || conditions_equal(has, want))
 		return;

@@ -31,9 +31,12 @@ struct group_status {
 	const char *occupied_by;
 	const char *started; /* scheduleStartTime */
 	uint32_t scheduled, running, succeeded, failed;
-	struct group_condition conditions[GROUP_CONDITIONS_MAX]; /* of the types of struct dialect_status */
-	const char *others; /* conditions of other types, as raw JSON: "{...},{...}"; "" where they are not needed */
-	bool crowded; /* more of those than are kept: conditions can't be written, as the others would be lost */
+	struct group_condition
+		conditions[GROUP_CONDITIONS_MAX]; /* of the types of struct dialect_status */
+	const char *others; /* conditions of other types, as raw JSON: "{...},{...}"; "" where they are
+	                       not needed */
+	bool crowded; /* more of those than are kept: conditions can't be written, as the others would
+	                 be lost */
 };
 
 struct group_facts {
@@ -55,8 +58,8 @@ extern const struct group_status group_status_empty;
 
 /* `status` of an object, its texts the arena's or pieces of the JSON; -EINVAL when it is
  * not what it should be, -ENOMEM. */
-int group_status_read(const struct dialect_status *dialect, const char *json, size_t bytes, struct arena *arena,
-                      struct group_status *out);
+int group_status_read(const struct dialect_status *dialect, const char *json, size_t bytes,
+                      struct arena *arena, struct group_status *out);
 
 /* A copy in one piece of memory, for free(); NULL without memory. */
 struct group_status *group_status_copy(const struct group_status *s);

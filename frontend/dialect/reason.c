@@ -56,14 +56,14 @@ static void put_quantity(struct out *o, uint32_t resource, const char *name, int
 	else if (resource == RESOURCE_CPU)
 		put(o, "%" PRId64 "m", value);
 	else if (resource == RESOURCE_MEMORY || resource == RESOURCE_EPHEMERAL ||
-		 strncmp(name, "hugepages-", 10) == 0)
+	         strncmp(name, "hugepages-", 10) == 0)
 		put_bytes(o, value);
 	else
 		put(o, "%" PRId64, value);
 }
 
 static void put_shortfalls(struct out *o, const struct reason *r, const struct reason_names *names,
-			   const char *before)
+                           const char *before)
 {
 	uint32_t n = r->shortfalls_n < SHORTFALLS_MAX ? r->shortfalls_n : SHORTFALLS_MAX;
 
@@ -87,30 +87,36 @@ static const char *const why_texts[NODE_WHY_KINDS] = {
 	[NODE_WHY_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
 	[NODE_WHY_PORTS] = "node(s) didn't have free ports for the requested pod ports",
 	[NODE_WHY_DISK] = "node(s) had no available disk",
-	[NODE_WHY_CLAIM_IN_USE] = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
-				  "already in-use by another pod",
+	[NODE_WHY_CLAIM_IN_USE] =
+		"node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+		"already in-use by another pod",
 	[NODE_WHY_ATTACH] = "node(s) exceed max volume count",
 	[NODE_WHY_VOLUME_NODE] = "node(s) didn't match PersistentVolume's node affinity",
 	[NODE_WHY_VOLUME_BIND] = "node(s) didn't find available persistent volumes to bind",
 	[NODE_WHY_VOLUME_SPACE] = "node(s) did not have enough free storage",
-	[NODE_WHY_VOLUME_GONE] = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+	[NODE_WHY_VOLUME_GONE] =
+		"node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 	[NODE_WHY_VOLUME_ZONE] = "node(s) had no available volume zone",
-	[NODE_WHY_SPREAD_LABEL] = "node(s) didn't match pod topology spread constraints (missing required label)",
+	[NODE_WHY_SPREAD_LABEL] =
+		"node(s) didn't match pod topology spread constraints (missing required label)",
 	[NODE_WHY_SPREAD] = "node(s) didn't match pod topology spread constraints",
 	[NODE_WHY_POD_AFFINITY] = "node(s) didn't match pod affinity rules",
 	[NODE_WHY_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
 	[NODE_WHY_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
 	[NODE_WHY_FEATURES] = "node(s) didn't match Pod's required features",
 	[NODE_WHY_POLICY_SELECTOR] = "node(s) didn't match pod workload-policy constraints",
-	[NODE_WHY_POLICY_LABEL] = "node(s) didn't match pod workload-policy constraints (missing required label)",
-	[NODE_WHY_POLICY_VALUE] = "node(s) didn't match pod workload-policy constraints (not match value)",
+	[NODE_WHY_POLICY_LABEL] =
+		"node(s) didn't match pod workload-policy constraints (missing required label)",
+	[NODE_WHY_POLICY_VALUE] =
+		"node(s) didn't match pod workload-policy constraints (not match value)",
 	[NODE_WHY_POLICY_FULL] =
 		"node(s) occupied that scheduled pods reach the replicas configured in the workload-policy",
 	[NODE_WHY_NOT_NAMED] = "node(s) didn't satisfy plugin(s) [NodeAffinity]",
 	[NODE_WHY_CONFLICT] = "pod affinity terms conflict",
 };
 
-size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out, size_t out_bytes)
+size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out,
+                        size_t out_bytes)
 {
 	struct out o = { out, out_bytes, 0 };
 
@@ -121,7 +127,8 @@ size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *n
 	else if (why == NODE_WHY_INSUFFICIENT)
 		put(&o, "Insufficient %s", names->resource(names->context, arg));
 	else
-		put(&o, "%s", why < NODE_WHY_KINDS && why_texts[why] ? why_texts[why] : "node(s) for other reasons");
+		put(&o, "%s",
+		    why < NODE_WHY_KINDS && why_texts[why] ? why_texts[why] : "node(s) for other reasons");
 	return o.n;
 }
 
@@ -152,7 +159,8 @@ static void put_parts(struct out *o, uint32_t nodes, struct reason_part *parts, 
 	put(o, ".");
 }
 
-size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out, size_t out_bytes)
+size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out,
+                         size_t out_bytes)
 {
 	struct out o = { out, out_bytes, 0 };
 
@@ -199,14 +207,17 @@ static void put_taints(struct out *o, const struct reason *r, const struct reaso
 	for (uint32_t i = 0; i < counts_n(r); i++) {
 		if (r->counts[i].why != NODE_WHY_TAINT)
 			continue;
-		put(o, "%s{%s} on %u nodes", before, names->taint(names->context, r->counts[i].arg), r->counts[i].nodes);
+		put(o, "%s{%s} on %u nodes", before, names->taint(names->context, r->counts[i].arg),
+		    r->counts[i].nodes);
 		before = ", ";
 	}
 }
 
-/* ---- each reason ------------------------------------------------------------------------------ */
+/* ---- each reason ------------------------------------------------------------------------------
+ */
 
-static void put_room(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+static void put_room(struct out *o, const struct reason *r, const char *gang,
+                     const struct reason_names *names)
 {
 	put_nodes(o, r, names);
 	if (!gang)
@@ -228,7 +239,8 @@ const struct dialect_texts texts_podgroup = {
 };
 
 const struct dialect_texts texts_configmap = {
-	.missing = "running Permit plugin \"sample\": podgroup configmap not found, please create configmap first",
+	.missing =
+		"running Permit plugin \"sample\": podgroup configmap not found, please create configmap first",
 	.refused = "running Permit plugin \"sample\": ",
 	.timeout = "rejected due to timeout after waiting ",
 	.timeout_end = " at plugin sample",
@@ -290,14 +302,16 @@ static void put_timeout(struct out *o, const struct reason_about *about)
 
 	put(o, "%s", texts->timeout);
 	put_duration(o, about->timed_out_ns);
-	put(o, "%s: gang %s could not be completed. ", texts->timeout_end, about->gang ? about->gang : "");
+	put(o, "%s: gang %s could not be completed. ", texts->timeout_end,
+	    about->gang ? about->gang : "");
 }
 
 static bool is_pre_filter(const struct reason *r, const struct reason_about *about)
 {
 	if (!about->gang || is_timed_out(r, about))
 		return false;
-	return texts_of(about)->pre_filter && (r->why == WHY_GATED || (r->why == WHY_MEMBERS && r->members > 0));
+	return texts_of(about)->pre_filter &&
+	       (r->why == WHY_GATED || (r->why == WHY_MEMBERS && r->members > 0));
 }
 
 size_t reason_pod_at(const struct reason *r, const struct reason_about *about)
@@ -315,9 +329,12 @@ static void put_members(struct out *o, const struct reason *r, const struct reas
 		return;
 	}
 	if (texts_of(about)->pre_filter)
-		put(o, PRE_FILTER " cannot find enough sibling pods, current pods number: %u, minMember of group: %u. ",
+		put(o,
+		    PRE_FILTER
+		    " cannot find enough sibling pods, current pods number: %u, minMember of group: %u. ",
 		    r->members, r->quorum);
-	put(o, "gang %s: %u of %u members are there.", about->gang ? about->gang : "", r->members, r->quorum);
+	put(o, "gang %s: %u of %u members are there.", about->gang ? about->gang : "", r->members,
+	    r->quorum);
 }
 
 static void put_gated(struct out *o, const struct reason *r, const struct reason_about *about)
@@ -334,7 +351,8 @@ static void put_gated(struct out *o, const struct reason *r, const struct reason
 	    about->gang, r->gated, r->members, free, r->quorum);
 }
 
-static void put_role(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+static void put_role(struct out *o, const struct reason *r, const char *gang,
+                     const struct reason_names *names)
 {
 	const char *role = names->value ? names->value(names->context, r->role) : "";
 
@@ -343,17 +361,20 @@ static void put_role(struct out *o, const struct reason *r, const char *gang, co
 		put(o, "role %s", role);
 	else
 		put(o, "a role");
-	put(o, " has %u of the %u members that it needs; %u members are there in all.", r->role_members, r->role_quorum,
-	    r->members);
+	put(o, " has %u of the %u members that it needs; %u members are there in all.", r->role_members,
+	    r->role_quorum, r->members);
 }
 
-/* ---- a level of topology ------------------------------------------------------------------------ */
+/* ---- a level of topology ------------------------------------------------------------------------
+ */
 
-static void put_topology(struct out *o, const struct reason *r, const char *gang, const struct reason_names *names)
+static void put_topology(struct out *o, const struct reason *r, const char *gang,
+                         const struct reason_names *names)
 {
 	const char *key = names->key ? names->key(names->context, r->domain_key) : "";
-	const char *value = names->value && r->domain_value != ID_NONE ?
-	                    names->value(names->context, r->domain_value) : "";
+	const char *value = names->value && r->domain_value != ID_NONE
+	                        ? names->value(names->context, r->domain_value)
+	                        : "";
 
 	if (r->counts_n > 0) {
 		put_nodes(o, r, names);
@@ -361,18 +382,21 @@ static void put_topology(struct out *o, const struct reason *r, const char *gang
 	}
 	put(o, "gang %s: ", gang ? gang : "");
 	if (r->domains == 0) {
-		put(o, "no node has the label %s that its members are to have in common.", *key ? key : "of the level");
+		put(o, "no node has the label %s that its members are to have in common.",
+		    *key ? key : "of the level");
 		return;
 	}
-	put(o, "none of %u domains of %s has room for all %u members", r->domains, *key ? key : "the level", r->need);
+	put(o, "none of %u domains of %s has room for all %u members", r->domains,
+	    *key ? key : "the level", r->need);
 	if (r->domain_value != ID_NONE)
-		put(o, *value ? "; the closest, %s, has room for %u" : "; the closest%s has room for %u", value, r->domain_fit);
+		put(o, *value ? "; the closest, %s, has room for %u" : "; the closest%s has room for %u",
+		    value, r->domain_fit);
 	put_shortfalls(o, r, names, "; ");
 	put(o, ".");
 }
 
 static void put_min_resources(struct out *o, const struct reason *r, const char *gang,
-			      const struct reason_names *names)
+                              const struct reason_names *names)
 {
 	put(o, "resource gap");
 	put_shortfalls(o, r, names, ": ");
@@ -380,7 +404,7 @@ static void put_min_resources(struct out *o, const struct reason *r, const char 
 }
 
 static void put_gave_up(struct out *o, const struct reason *r, const char *gang,
-			const struct reason_names *names)
+                        const struct reason_names *names)
 {
 	put_nodes(o, r, names);
 	put(o, " No plan was found within the step limit");
@@ -422,7 +446,7 @@ static void put_held(struct out *o, const struct reason *r, const char *gang)
 }
 
 static void put_reason(struct out *o, const struct reason *r, const struct reason_about *about,
-		       const struct reason_names *names)
+                       const struct reason_names *names)
 {
 	switch ((enum why)r->why) {
 	case WHY_GROUP_MISSING:
@@ -476,7 +500,8 @@ size_t reason_text(const struct reason *reason, const struct reason_about *about
 	if (is_timed_out(reason, about))
 		put_timeout(&o, about);
 	put_reason(&o, reason, about, names);
-	/* The texts in it were cut anywhere, and the API server would keep another one than it was sent. */
+	/* The texts in it were cut anywhere, and the API server would keep another one than it was
+	 * sent. */
 	if (out_bytes > 0)
 		o.n -= scan_drop_broken(out);
 	return o.n;

@@ -27,19 +27,21 @@ struct reason_names reason_names_of(const struct model *model);
  * and numbers stand. */
 struct dialect_texts {
 	const char *missing; /* the group's object is not there */
-	bool pre_filter;     /* too few members, or gates: as a PreFilter says it, with the pod's name */
+	bool pre_filter; /* too few members, or gates: as a PreFilter says it, with the pod's name */
 	const char *refused; /* stands before what the group's object is refused with; "" */
-	const char *timeout; /* its timeout has passed: the duration follows, and timeout_end; NULL: not said */
+	const char *
+		timeout; /* its timeout has passed: the duration follows, and timeout_end; NULL: not said */
 	const char *timeout_end;
 };
 
-extern const struct dialect_texts texts_podgroup;  /* scheduler-plugins; for dialects without any */
+extern const struct dialect_texts texts_podgroup; /* scheduler-plugins; for dialects without any */
 extern const struct dialect_texts texts_configmap;
-extern const struct dialect_texts texts_plain;     /* those that have no words of their own */
+extern const struct dialect_texts texts_plain; /* those that have no words of their own */
 
 /* Why one node does not take a pod, in kube-scheduler's words and without a count; arg as
  * in struct why_count.  Written and counted as reason_text() does. */
-size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out, size_t out_bytes);
+size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out,
+                        size_t out_bytes);
 
 struct reason_part {
 	const char *text;
@@ -48,7 +50,8 @@ struct reason_part {
 
 /* kube-scheduler's message of a pod that fits on none of so many nodes.  Each text is
  * there once; sorts the parts. */
-size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out, size_t out_bytes);
+size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out,
+                         size_t out_bytes);
 
 /* For the PodScheduled condition and the FailedScheduling event of a pod:
  *
@@ -58,10 +61,10 @@ size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, ch
  *
  * Written to out (always NUL terminated); returns the length that the whole text has. */
 struct reason_about {
-	const char *gang;    /* "namespace/name", or NULL for a lone pod */
-	const char *refusal; /* for WHY_REFUSED */
+	const char *gang;                  /* "namespace/name", or NULL for a lone pod */
+	const char *refusal;               /* for WHY_REFUSED */
 	const struct dialect_texts *texts; /* of the gang's dialect; NULL: of scheduler-plugins */
-	uint64_t timed_out_ns; /* the group's timeout, which has passed; 0 */
+	uint64_t timed_out_ns;             /* the group's timeout, which has passed; 0 */
 };
 size_t reason_text(const struct reason *reason, const struct reason_about *about,
                    const struct reason_names *names, char *out, size_t out_bytes);

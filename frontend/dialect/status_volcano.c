@@ -46,12 +46,13 @@ static void volcano_want(const struct group_facts *f, struct group_status *out)
 	out->succeeded = g->pods.phases[POD_PHASE_SUCCEEDED];
 	out->failed = g->pods.phases[POD_PHASE_FAILED];
 	if (g->pods.bound >= quorum) {
-		*scheduled = (struct group_condition){ "True", "tasks in gang are ready to be scheduled", "",
-						       scheduled->turned };
+		*scheduled = (struct group_condition){ "True", "tasks in gang are ready to be scheduled",
+			                                   "", scheduled->turned };
 		if (*unschedulable->status)
 			unschedulable->status = "False";
 	} else if (f->why != WHY_NONE) {
-		*unschedulable = (struct group_condition){ "True", reason_of(f->why), f->message, unschedulable->turned };
+		*unschedulable = (struct group_condition){ "True", reason_of(f->why), f->message,
+			                                       unschedulable->turned };
 		if (*scheduled->status)
 			scheduled->status = "False";
 	}

@@ -58,14 +58,31 @@ static inline char json_peek(struct json *j)
 static const char *kind_at(struct json *j)
 {
 	switch (json_peek(j)) {
-	case '"': return "a string";
-	case '{': return "an object";
-	case '[': return "an array";
-	case 't': case 'f': return "a boolean";
-	case 'n': return "null";
-	case '-': case '0': case '1': case '2': case '3': case '4':
-	case '5': case '6': case '7': case '8': case '9': return "a number";
-	default: return j->at < j->end ? "not JSON" : "cut off";
+	case '"':
+		return "a string";
+	case '{':
+		return "an object";
+	case '[':
+		return "an array";
+	case 't':
+	case 'f':
+		return "a boolean";
+	case 'n':
+		return "null";
+	case '-':
+	case '0':
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+	case '6':
+	case '7':
+	case '8':
+	case '9':
+		return "a number";
+	default:
+		return j->at < j->end ? "not JSON" : "cut off";
 	}
 }
 
@@ -77,7 +94,8 @@ static const char *shown_at(const struct json *j, char out[64])
 
 	if (j->at < j->end && *j->at != '{' && *j->at != '[') {
 		for (const char *p = j->at; p < j->end && n < 60; p++) {
-			if (*j->at == '"' ? p > j->at && *p == '"' && p[-1] != '\\' : strchr(",]} \t\r\n", *p) != NULL) {
+			if (*j->at == '"' ? p > j->at && *p == '"' && p[-1] != '\\'
+			                  : strchr(",]} \t\r\n", *p) != NULL) {
 				if (*p == '"')
 					out[n++] = *p;
 				break;
@@ -432,8 +450,11 @@ static size_t path_step(const struct json_step *s, bool is_first, char *out, siz
 	if (!s->name.at)
 		n = s->index == UINT32_MAX ? 0 : snprintf(out, room, "[%u]", s->index);
 	else
-		n = snprintf(out, room, s->is_key ? "[\"%.*s\"]" : is_first ? "%.*s" : ".%.*s",
-			     (int)(s->name.bytes > 200 ? 200 : s->name.bytes), s->name.at);
+		n = snprintf(out, room,
+		             s->is_key  ? "[\"%.*s\"]"
+		             : is_first ? "%.*s"
+		                        : ".%.*s",
+		             (int)(s->name.bytes > 200 ? 200 : s->name.bytes), s->name.at);
 	return n > 0 ? (size_t)n : 0;
 }
 

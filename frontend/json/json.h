@@ -66,8 +66,9 @@ bool json_scalar(struct json *j, struct text *out);
 
 void json_skip(struct json *j);
 
-/* Of a whole document: the text of the member `inner` in the object that is member `outer`; the last one of several.
- * *out stays as it is when there is none.  False when the document makes no sense. */
+/* Of a whole document: the text of the member `inner` in the object that is member `outer`; the
+ * last one of several. *out stays as it is when there is none.  False when the document makes no
+ * sense. */
 bool json_find_text(struct json *j, const char *outer, const char *inner, struct text *out);
 bool json_null(struct json *j); /* is it null?  Reads it if it is. */
 

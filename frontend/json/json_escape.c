@@ -9,9 +9,10 @@ static int hex4(const char *p)
 
 	for (int i = 0; i < 4; i++) {
 		char c = p[i];
-		int digit = c >= '0' && c <= '9' ? c - '0'
-			: c >= 'a' && c <= 'f' ? c - 'a' + 10
-			: c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+		int digit = c >= '0' && c <= '9'   ? c - '0'
+		            : c >= 'a' && c <= 'f' ? c - 'a' + 10
+		            : c >= 'A' && c <= 'F' ? c - 'A' + 10
+		                                   : -1;
 
 		if (digit < 0)
 			return -1;

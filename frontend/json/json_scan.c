@@ -27,7 +27,7 @@ const char *scan_text(const char *p, const char *end)
 		__m128i v = load16(p);
 		/* As signed bytes, control bytes and those above ASCII are less than a blank. */
 		unsigned hit = bytes_equal(v, '"') | bytes_equal(v, '\\') |
-			(unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));
+		               (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));
 
 		if (hit)
 			return p + __builtin_ctz(hit);
@@ -104,10 +104,10 @@ static void masks_of(const char *p, struct masks *m)
 }
 
 struct skip {
-	uint64_t kinds;    /* one bit for each level: is it an object? */
+	uint64_t kinds; /* one bit for each level: is it an object? */
 	unsigned level;
 	unsigned deepest;
-	bool is_escaped;   /* the next byte follows a backslash */
+	bool is_escaped;    /* the next byte follows a backslash */
 	uint64_t in_string; /* all ones: it is within a string */
 };
 

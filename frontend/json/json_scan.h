@@ -23,7 +23,8 @@ const char *scan_digits(const char *p, const char *end);
 /* Is this text UTF-8 as Unicode defines it (shortest form, no surrogates)? */
 bool scan_utf8(const char *p, const char *end);
 
-/* Take out of the terminated text what is no UTF-8: a character that it was cut in.  How many bytes. */
+/* Take out of the terminated text what is no UTF-8: a character that it was cut in.  How many
+ * bytes. */
 size_t scan_drop_broken(char *text);
 
 #endif

@@ -70,7 +70,8 @@ static void out_note(struct jsonout *out, const char *text)
 
 static void out_segment(struct jsonout *out, const char *text)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 	char escape[8];
 
 	while (*text) {
@@ -136,5 +137,5 @@ void jsonout_clear(struct jsonout *out)
 void jsonout_free(struct jsonout *out)
 {
 	free(out->at);
-	*out = (struct jsonout){0};
+	*out = (struct jsonout){ 0 };
 }

@@ -29,7 +29,7 @@ struct key {
 
 struct frame {
 	bool mapping;
-	bool has_key;     /* the next node is a value */
+	bool has_key; /* the next node is a value */
 	size_t items;
 	size_t keys_from; /* into keys */
 	size_t anchor;    /* into anchors, or NO_ANCHOR */
@@ -77,7 +77,8 @@ static size_t open_anchor(struct convert *c, const char *name, size_t from)
 		c->anchors_room = c->anchors_room * 2 + 8;
 		c->anchors = must_grow(c->anchors, c->anchors_room * sizeof(*c->anchors));
 	}
-	c->anchors[c->anchors_n++] = (struct anchor){.name = must_copy(name), .at = {.from = from}, .open = true};
+	c->anchors[c->anchors_n++] =
+		(struct anchor){ .name = must_copy(name), .at = { .from = from }, .open = true };
 	return c->anchors_n - 1;
 }
 
@@ -105,7 +106,7 @@ static void add_mark(struct convert *c, size_t at, size_t line, size_t column)
 		m->room = m->room * 2 + 64;
 		m->marks = must_grow(m->marks, m->room * sizeof(*m->marks));
 	}
-	m->marks[m->n++] = (struct yaml_mark){at, line, column};
+	m->marks[m->n++] = (struct yaml_mark){ at, line, column };
 }
 
 /* What stands between this node and the one before it.  False: a key that is no
@@ -162,7 +163,7 @@ static bool add_key(struct convert *c, const yaml_event_t *ev)
 		c->keys_room = c->keys_room * 2 + 64;
 		c->keys = must_grow(c->keys, c->keys_room * sizeof(*c->keys));
 	}
-	c->keys[c->keys_n++] = (struct key){{from, c->out->n - from}, ev->start_mark};
+	c->keys[c->keys_n++] = (struct key){ { from, c->out->n - from }, ev->start_mark };
 	return true;
 }
 
@@ -182,8 +183,8 @@ static bool add_value(struct convert *c, const yaml_event_t *ev)
 		plain = plain && ev->data.scalar.tag == NULL;
 	} else if (tag_is(ev, YAML_STR_TAG)) {
 		plain = false;
-	} else if (tag_is(ev, YAML_INT_TAG) || tag_is(ev, YAML_FLOAT_TAG) || tag_is(ev, YAML_BOOL_TAG) ||
-	           tag_is(ev, YAML_NULL_TAG)) {
+	} else if (tag_is(ev, YAML_INT_TAG) || tag_is(ev, YAML_FLOAT_TAG) ||
+	           tag_is(ev, YAML_BOOL_TAG) || tag_is(ev, YAML_NULL_TAG)) {
 		plain = true;
 	} else {
 		return fail_at(c, &ev->start_mark, "this tag is not supported");
@@ -203,7 +204,8 @@ static bool scalar(struct convert *c, const yaml_event_t *ev)
 	bool key = is_key(c);
 
 	/* An empty document is a null that stands nowhere. */
-	if (c->depth == 0 && ev->data.scalar.length == 0 && ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+	if (c->depth == 0 && ev->data.scalar.length == 0 &&
+	    ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
 		return true;
 	if (!before_node(c, &ev->start_mark, true))
 		return false;
@@ -269,7 +271,8 @@ static bool open_container(struct convert *c, const yaml_event_t *ev, bool mappi
 {
 	const char *anchor =
 		(const char *)(mapping ? ev->data.mapping_start.anchor : ev->data.sequence_start.anchor);
-	const char *tag = (const char *)(mapping ? ev->data.mapping_start.tag : ev->data.sequence_start.tag);
+	const char *tag =
+		(const char *)(mapping ? ev->data.mapping_start.tag : ev->data.sequence_start.tag);
 
 	if (c->depth == JSON_DEPTH)
 		return fail_at(c, &ev->start_mark, "nested too deeply");
@@ -376,7 +379,8 @@ static bool convert(struct convert *c, yaml_parser_t *parser)
 	}
 }
 
-bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_marks *marks, struct yaml_error *e)
+bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_marks *marks,
+                  struct yaml_error *e)
 {
 	struct convert *c = must_alloc(sizeof(*c));
 	yaml_parser_t parser;
@@ -391,7 +395,7 @@ bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_mar
 		ok = convert(c, &parser);
 		yaml_parser_delete(&parser);
 	} else {
-		ok = fail_at(c, &(yaml_mark_t){0}, "out of memory");
+		ok = fail_at(c, &(yaml_mark_t){ 0 }, "out of memory");
 	}
 	forget_anchors(c);
 	free(c->anchors);
@@ -405,12 +409,12 @@ struct yaml_mark yaml_mark_find(const struct yaml_marks *marks, size_t at)
 	size_t i = first_mark(marks, at);
 
 	if (marks->n == 0)
-		return (struct yaml_mark){0, 1, 1};
+		return (struct yaml_mark){ 0, 1, 1 };
 	return marks->marks[i < marks->n ? i : marks->n - 1];
 }
 
 void yaml_marks_free(struct yaml_marks *marks)
 {
 	free(marks->marks);
-	*marks = (struct yaml_marks){0};
+	*marks = (struct yaml_marks){ 0 };
 }

@@ -35,7 +35,8 @@ struct yaml_marks {
 
 /* Append every document to *out, each as one line of JSON; empty documents are
  * left out.  `marks` may be NULL.  False: *e says what is wrong, and *out is of no use. */
-bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_marks *marks, struct yaml_error *e);
+bool yaml_to_json(const char *text, size_t n, struct bytes *out, struct yaml_marks *marks,
+                  struct yaml_error *e);
 
 /* Of what begins at this byte of the JSON, or next behind it; the last one when nothing does. */
 struct yaml_mark yaml_mark_find(const struct yaml_marks *marks, size_t at);

@@ -94,10 +94,10 @@ static bool decimal(const char *text, size_t n, bool minus, struct bytes *out)
 
 bool yaml_plain(const char *text, size_t n, struct bytes *out, bool *bad)
 {
-	static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
-	static const char *const trues[] = {"true", "True", "TRUE", NULL};
-	static const char *const falses[] = {"false", "False", "FALSE", NULL};
-	static const char *const infinite[] = {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN", NULL};
+	static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
+	static const char *const trues[] = { "true", "True", "TRUE", NULL };
+	static const char *const falses[] = { "false", "False", "FALSE", NULL };
+	static const char *const infinite[] = { ".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN", NULL };
 	bool minus = n > 0 && text[0] == '-';
 	size_t sign = n > 0 && (text[0] == '-' || text[0] == '+');
 

@@ -28,7 +28,8 @@ static int bind_take(struct frontend *f, const struct record *record, const stru
 	f->counts.binds_taken++;
 	PROBE(bind_taken, cmd->pod, cmd->pod_generation, cmd->node, cmd->attempt);
 	now = env_now(f->env);
-	latency_commanded(f->latency, cmd, f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
+	latency_commanded(f->latency, cmd,
+	                  f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
 	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
 	return writer_bind(f->writer, kind, cmd);
 }
@@ -47,7 +48,7 @@ static void told_pod(void *context, const struct pod_view *pod)
 
 static void told(struct frontend *f, const struct cmd_reason *cmd)
 {
-	struct telling t = {.latency = f->latency, .why = cmd->reason.why};
+	struct telling t = { .latency = f->latency, .why = cmd->reason.why };
 	struct pod_view pod;
 
 	if (cmd->reason.why == WHY_NONE)

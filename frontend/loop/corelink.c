@@ -23,10 +23,10 @@ struct corelink {
 	struct ring_writer events;
 	struct ring_writer results;
 	struct ring_reader commands;
-	const struct record *last; /* reserved; its body is written after that */
-	bool urgent;               /* something since the last ring of the bell */
+	const struct record *last;      /* reserved; its body is written after that */
+	bool urgent;                    /* something since the last ring of the bell */
 	uint64_t wall_ns, monotonic_ns; /* at the connect */
-	uint64_t core_ns; /* the core's clock then */
+	uint64_t core_ns;               /* the core's clock then */
 	pthread_t bell_thread;
 	_Atomic bool bell_stop;
 };
@@ -104,19 +104,21 @@ int corelink_connect(struct corelink *c, struct link_error *e)
 	c->monotonic_ns = env_now(c->config.env);
 	c->core_ns = core_clock_ns();
 	ledger = c->link.ledger.base;
-	ring_writer_init(&c->events, base + intake->event_ring.offset, intake->event_ring.bytes, &intake->event_tail,
-	                 &ledger->event_head, c->link.epoch);
-	ring_writer_init(&c->results, base + intake->result_ring.offset, intake->result_ring.bytes, &intake->result_tail,
-	                 &ledger->result_head, c->link.epoch);
-	ring_reader_init(&c->commands, (const unsigned char *)ledger + c->link.places.command_ring.offset,
-	                 c->link.places.command_ring.bytes, &ledger->command_tail, &intake->command_head, c->link.epoch);
+	ring_writer_init(&c->events, base + intake->event_ring.offset, intake->event_ring.bytes,
+	                 &intake->event_tail, &ledger->event_head, c->link.epoch);
+	ring_writer_init(&c->results, base + intake->result_ring.offset, intake->result_ring.bytes,
+	                 &intake->result_tail, &ledger->result_head, c->link.epoch);
+	ring_reader_init(&c->commands,
+	                 (const unsigned char *)ledger + c->link.places.command_ring.offset,
+	                 c->link.places.command_ring.bytes, &ledger->command_tail,
+	                 &intake->command_head, c->link.epoch);
 	c->last = NULL;
 	c->urgent = false;
 	atomic_store_explicit(&c->bell_stop, false, memory_order_relaxed);
 	rc = pthread_create(&c->bell_thread, NULL, bell_run, c);
 	if (rc != 0) {
 		link_close(&c->link);
-		*e = (struct link_error){.rc = -rc};
+		*e = (struct link_error){ .rc = -rc };
 		snprintf(e->text, sizeof(e->text), "can't start a thread: %s", strerror(rc));
 		return -rc;
 	}
@@ -165,7 +167,9 @@ const struct ledger *corelink_ledger(const struct corelink *c)
 
 void corelink_observe(const struct corelink *c, struct observer *out)
 {
-	*out = (struct observer){.places = c->link.places, .ledger = c->link.ledger.base, .segment = c->link.ledger};
+	*out = (struct observer){ .places = c->link.places,
+		                      .ledger = c->link.ledger.base,
+		                      .segment = c->link.ledger };
 }
 
 /* ---- figures ---------------------------------------------------------------- */
@@ -175,7 +179,8 @@ static struct ring_figures ring_figures(uint64_t bytes, uint64_t tail, const _At
 {
 	uint64_t used = tail - atomic_load_explicit(head, memory_order_relaxed);
 
-	return (struct ring_figures){.bytes = bytes, .published = tail, .used = used <= bytes ? used : 0};
+	return (
+		struct ring_figures){ .bytes = bytes, .published = tail, .used = used <= bytes ? used : 0 };
 }
 
 /* A row that is being written is counted as it is found: each of its numbers is whole. */
@@ -194,8 +199,9 @@ static void gang_count(const volatile struct gang_row *row, struct link_figures 
 void corelink_figures(const struct corelink *c, struct link_figures *out)
 {
 	const struct ledger *ledger = corelink_ledger(c);
-	const struct gang_row *rows = (const struct gang_row *)((const unsigned char *)c->link.ledger.base +
-	                                                         c->link.places.gangs_offset);
+	const struct gang_row *rows =
+		(const struct gang_row *)((const unsigned char *)c->link.ledger.base +
+	                              c->link.places.gangs_offset);
 	uint64_t live = atomic_load_explicit(&ledger->gauges.gangs, memory_order_relaxed);
 	const struct intake *intake = intake_of(c);
 	struct observer observer;
@@ -203,11 +209,14 @@ void corelink_figures(const struct corelink *c, struct link_figures *out)
 
 	corelink_observe(c, &observer);
 	there = observe_gangs_there(&observer);
-	*out = (struct link_figures){.limits = c->link.limits};
-	out->events = ring_figures(intake->event_ring.bytes, c->events.tail_published, &ledger->event_head);
-	out->results = ring_figures(intake->result_ring.bytes, c->results.tail_published, &ledger->result_head);
+	*out = (struct link_figures){ .limits = c->link.limits };
+	out->events =
+		ring_figures(intake->event_ring.bytes, c->events.tail_published, &ledger->event_head);
+	out->results =
+		ring_figures(intake->result_ring.bytes, c->results.tail_published, &ledger->result_head);
 	out->commands = ring_figures(c->link.places.command_ring.bytes,
-	                             atomic_load_explicit(&ledger->command_tail, memory_order_relaxed), &intake->command_head);
+	                             atomic_load_explicit(&ledger->command_tail, memory_order_relaxed),
+	                             &intake->command_head);
 	/* Ids are given out from the lowest: nothing lives behind the last one. */
 	for (uint32_t i = 0; i < there && live > 0; i++)
 		if (rows[i].generation != 0) {
@@ -273,7 +282,8 @@ static bool port_result(void *context, enum record_kind kind, const struct resul
 static bool is_filling(const struct ring_writer *w)
 {
 	/* Relaxed: a hint; ring_reserve() reads it again with acquire. */
-	return w->tail_published - atomic_load_explicit(w->head, memory_order_relaxed) > (w->mask + 1) / 4;
+	return w->tail_published - atomic_load_explicit(w->head, memory_order_relaxed) >
+	       (w->mask + 1) / 4;
 }
 
 static void port_publish(void *context)
@@ -304,7 +314,8 @@ static bool port_events_read(void *context)
 	const struct ledger *ledger = c->link.ledger.base;
 
 	/* Acquire, for nothing here: the core's release of the room is what counts. */
-	return atomic_load_explicit(&ledger->event_head, memory_order_acquire) == c->events.tail_published;
+	return atomic_load_explicit(&ledger->event_head, memory_order_acquire) ==
+	       c->events.tail_published;
 }
 
 static uint64_t port_begun_ns(void *context, const struct record *command)
@@ -317,7 +328,10 @@ static uint64_t port_begun_ns(void *context, const struct record *command)
 struct frontend_port corelink_port(struct corelink *c)
 {
 	return (struct frontend_port){
-		.event = port_event, .result = port_result, .publish = port_publish, .events_read = port_events_read,
+		.event = port_event,
+		.result = port_result,
+		.publish = port_publish,
+		.events_read = port_events_read,
 		.begun_ns = port_begun_ns,
 		.context = c,
 	};
@@ -344,7 +358,8 @@ bool corelink_sleep(struct corelink *c)
 
 	wake_announce(&intake_of(c)->frontend_sleeps);
 	/* Relaxed: the announcement's fence orders it; the read itself acquires. */
-	if (atomic_load_explicit(&ledger->command_tail, memory_order_relaxed) == c->commands.head_private)
+	if (atomic_load_explicit(&ledger->command_tail, memory_order_relaxed) ==
+	    c->commands.head_private)
 		return true;
 	wake_retract(&intake_of(c)->frontend_sleeps);
 	return false;

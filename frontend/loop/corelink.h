@@ -16,7 +16,7 @@ struct corelink_config {
 	const char *path; /* of the socket; outlives the link */
 	uint64_t event_ring_bytes;
 	uint64_t result_ring_bytes;
-	const struct env *env; /* for the time in records */
+	const struct env *env;       /* for the time in records */
 	void (*wake)(void *context); /* from another thread: the core has news */
 	void *context;
 };
@@ -35,7 +35,7 @@ int corelink_fd(const struct corelink *c); /* readable when the core is gone */
 const struct limits *corelink_limits(const struct corelink *c);
 uint64_t corelink_epoch(const struct corelink *c);
 const struct ledger *corelink_ledger(const struct corelink *c);
-struct observer; /* ipc/observe.h */
+struct observer;                                                       /* ipc/observe.h */
 void corelink_observe(const struct corelink *c, struct observer *out); /* good while it is up */
 /* Walks over the rows of all gangs. */
 void corelink_figures(const struct corelink *c, struct link_figures *out);

@@ -19,7 +19,9 @@
 #define TICK_WAITING_NS (100 * NS_PER_MS)
 #define ROOM_WAIT_NS NS_PER_S      /* others go with the first, as a rule */
 #define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for that */
-#define CORELESS_LEASES 2 /* longer than others wait for a leader that is dead: a core is started again at once as a rule */
+#define CORELESS_LEASES                                                                            \
+	2 /* longer than others wait for a leader that is dead: a core is started again at once as a   \
+	     rule */
 #define REPORT_DELAY_NS NS_PER_S
 #define FULL_NS NS_PER_MS /* a ring is full: look again after that */
 
@@ -41,7 +43,7 @@ static void result_keep(void *context, enum record_kind kind, const struct resul
 		f->results_room = f->results_room ? f->results_room * 2 : 256;
 		f->results = must_grow(f->results, f->results_room * sizeof(*f->results));
 	}
-	f->results[f->results_n++] = (struct pending_result){.kind = kind, .result = *r};
+	f->results[f->results_n++] = (struct pending_result){ .kind = kind, .result = *r };
 	PROBE(result_kept, r->pod, r->generation, (uint32_t)kind);
 }
 
@@ -85,16 +87,25 @@ static void pod_put(void *context, uint64_t heard_ns)
 
 /* ---- life --------------------------------------------------------------------- */
 
-struct frontend *frontend_new(const struct frontend_config *config, const struct env *env, struct model *model)
+struct frontend *frontend_new(const struct frontend_config *config, const struct env *env,
+                              struct model *model)
 {
 	struct frontend *f = must_alloc(sizeof(*f));
 	struct writer_config writer = {
-		.env = env, .model = model, .connections = config->bind_connections,
-		.result = result_keep, .notice = bind_noticed, .context = f,
+		.env = env,
+		.model = model,
+		.connections = config->bind_connections,
+		.result = result_keep,
+		.notice = bind_noticed,
+		.context = f,
 	};
 	struct report_config report = {
-		.env = env, .model = model, .per_second = config->report_per_second,
-		.queue_max = config->report_queue, .delay_ns = REPORT_DELAY_NS, .instance = config->instance,
+		.env = env,
+		.model = model,
+		.per_second = config->report_per_second,
+		.queue_max = config->report_queue,
+		.delay_ns = REPORT_DELAY_NS,
+		.instance = config->instance,
 	};
 
 	f->config = *config;
@@ -115,7 +126,9 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		f->core_lasts_ns = lease.duration_ns;
 	}
 	if (config->extender_keep_ms > 0) {
-		struct extender_config extender = {.env = env, .model = model, .keep_ms = config->extender_keep_ms};
+		struct extender_config extender = { .env = env,
+			                                .model = model,
+			                                .keep_ms = config->extender_keep_ms };
 
 		f->extender = extender_new(&extender);
 	}
@@ -162,7 +175,8 @@ static void relist_for_room(struct frontend *f, const struct limits *limits)
 		watch_relist(f->watches[i], RELIST_ROOM);
 }
 
-int frontend_core_up(struct frontend *f, const struct limits *limits, const struct frontend_port *port)
+int frontend_core_up(struct frontend *f, const struct limits *limits,
+                     const struct frontend_port *port)
 {
 	int rc = model_set_limits(f->model, limits);
 
@@ -225,8 +239,8 @@ bool frontend_release_lease(struct frontend *f)
 	return !f->lease || lease_released(f->lease);
 }
 
-/* A follower without a core does not ask for it.  A leader without one keeps it for a while, and is then as good as
- * dead to those who could act. */
+/* A follower without a core does not ask for it.  A leader without one keeps it for a while, and is
+ * then as good as dead to those who could act. */
 static uint64_t lease_turn(struct frontend *f)
 {
 	uint64_t next, until = f->down_ns + f->coreless_max_ns - f->coreless_ns;
@@ -240,7 +254,8 @@ static uint64_t lease_turn(struct frontend *f)
 		return until < next ? until : next;
 	f->coreless = true;
 	env_log(f->env, "error", "no muster-core for %llu s%s: another instance may have the lease",
-	        (unsigned long long)(f->coreless_max_ns / NS_PER_S), f->coreless_ns > 0 ? ", in parts" : "");
+	        (unsigned long long)(f->coreless_max_ns / NS_PER_S),
+	        f->coreless_ns > 0 ? ", in parts" : "");
 	return env_now(f->env);
 }
 
@@ -271,8 +286,8 @@ static uint64_t tick_send(struct frontend *f)
 	return now + gap;
 }
 
-/* Looks at each record on its way to the core, once its body is written: with the next one, or at the
- * end. */
+/* Looks at each record on its way to the core, once its body is written: with the next one, or at
+ * the end. */
 struct looking {
 	struct frontend *f;
 	enum record_kind kind;
@@ -305,16 +320,17 @@ static void *looking_reserve(void *context, enum record_kind kind, uint32_t body
 
 static bool model_send(struct frontend *f)
 {
-	struct looking looking = {.f = f};
-	struct model_sink sink = {.reserve = looking_reserve, .context = &looking};
+	struct looking looking = { .f = f };
+	struct model_sink sink = { .reserve = looking_reserve, .context = &looking };
 	bool all = model_flush(f->model, &sink);
 
 	look_at(&looking);
 	return all;
 }
 
-/* Of several instances this one leads from now on.  A connection that hangs is noticed after the lease went over, so a
- * watch that seems well may lack what the last leader bound: all is listed again. */
+/* Of several instances this one leads from now on.  A connection that hangs is noticed after the
+ * lease went over, so a watch that seems well may lack what the last leader bound: all is listed
+ * again. */
 static void lead(struct frontend *f)
 {
 	f->led_ns = env_now(f->env);
@@ -330,8 +346,8 @@ static bool listed_since(const struct frontend *f, uint64_t since_ns)
 	return true;
 }
 
-/* The core may plan once all is known and nothing of others is under way.  Returns when it wants to be called next.
- * One that stands by is kept warm: its core knows all and plans nothing. */
+/* The core may plan once all is known and nothing of others is under way.  Returns when it wants to
+ * be called next. One that stands by is kept warm: its core knows all and plans nothing. */
 static uint64_t sync(struct frontend *f)
 {
 	uint64_t next;

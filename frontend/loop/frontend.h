@@ -25,11 +25,13 @@ struct lease_config; /* frontend/api/lease.h */
 struct frontend_config {
 	unsigned bind_connections;
 	unsigned report_per_second;
-	size_t report_queue;  /* of reasons, and of events of bindings */
-	const char *instance; /* who reports, for Events */
+	size_t report_queue;       /* of reasons, and of events of bindings */
+	const char *instance;      /* who reports, for Events */
 	const char *node_selector; /* other nodes do not exist; NULL: all do */
-	const struct lease_config *lease; /* NULL: no election, we act from the start; copied, its env is ours */
-	uint32_t extender_keep_ms; /* room for another scheduler's pod is kept so long; 0: there is no extender */
+	const struct lease_config
+		*lease; /* NULL: no election, we act from the start; copied, its env is ours */
+	uint32_t extender_keep_ms; /* room for another scheduler's pod is kept so long; 0: there is no
+	                              extender */
 };
 
 /* A core that is connected. */
@@ -51,13 +53,15 @@ struct frontend_port {
 struct frontend;
 
 /* env and model outlive it. */
-struct frontend *frontend_new(const struct frontend_config *config, const struct env *env, struct model *model);
+struct frontend *frontend_new(const struct frontend_config *config, const struct env *env,
+                              struct model *model);
 void frontend_free(struct frontend *f);
 
 /* A core is there: it is told everything.  The first one starts the watches.
  *
  *   -ENOSPC  the cluster is larger than its limits; nothing has changed */
-int frontend_core_up(struct frontend *f, const struct limits *limits, const struct frontend_port *port);
+int frontend_core_up(struct frontend *f, const struct limits *limits,
+                     const struct frontend_port *port);
 
 /* It is gone.  Bindings that were sent go on; those that were not are forgotten. */
 void frontend_core_down(struct frontend *f);
@@ -83,10 +87,10 @@ bool frontend_idle(const struct frontend *f);
 /* The first answer to a list was 401, after the token was read twice. */
 bool frontend_refused_at_start(const struct frontend *f);
 
-/* The API server's state is older than what was seen, or it led without a core for two lease durations; those add up
- * until a core has lasted for one.
- * Nothing is repaired in place: release the lease, free it, and start with a new one and a new model,
- * which does not want the lease before there is a core. */
+/* The API server's state is older than what was seen, or it led without a core for two lease
+ * durations; those add up until a core has lasted for one. Nothing is repaired in place: release
+ * the lease, free it, and start with a new one and a new model, which does not want the lease
+ * before there is a core. */
 bool frontend_must_restart(const struct frontend *f);
 
 /* May a request that changes something go out now? */
@@ -95,7 +99,8 @@ bool frontend_may_write(const struct frontend *f);
 /* The lease is another's: the process must end, and start as one that stands by. */
 bool frontend_lost_lease(const struct frontend *f);
 
-/* After frontend_stop(), when idle: let another instance have the lease.  True once that is done. */
+/* After frontend_stop(), when idle: let another instance have the lease.  True once that is done.
+ */
 bool frontend_release_lease(struct frontend *f);
 
 /* Its part of the figures. */

@@ -19,7 +19,8 @@ static const struct {
 } referred[] = {
 	{ { "", "v1", "namespaces", "Namespace", false }, ROLE_NAMESPACES, 0 },
 	{ { "", "v1", "services", "Service", false }, ROLE_OWNERS, OWNER_SERVICE },
-	{ { "", "v1", "replicationcontrollers", "ReplicationController", false }, ROLE_OWNERS,
+	{ { "", "v1", "replicationcontrollers", "ReplicationController", false },
+	  ROLE_OWNERS,
 	  OWNER_REPLICATION_CONTROLLER },
 	{ { "apps", "v1", "replicasets", "ReplicaSet", true }, ROLE_OWNERS, OWNER_REPLICA_SET },
 	{ { "apps", "v1", "statefulsets", "StatefulSet", true }, ROLE_OWNERS, OWNER_STATEFUL_SET },
@@ -362,7 +363,8 @@ void model_resource_served(struct model *m, int resource, bool served)
 
 /* ---- objects in -------------------------------------------------------------------------- */
 
-int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+int model_put(struct model *m, int resource, const char *json, size_t bytes,
+              struct decode_error *error)
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	m->counts.objects_put++;
@@ -371,17 +373,25 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes, str
 	if (error)
 		error->object[0] = error->field[0] = error->text[0] = '\0';
 	switch (m->roles[resource]) {
-	case ROLE_NODES: return node_put(m, json, bytes, error);
-	case ROLE_PODS: return pod_put(m, json, bytes, error);
-	case ROLE_NAMESPACES: return namespace_put(m, resource, json, bytes, error);
-	case ROLE_OWNERS: return owner_put(m, resource, json, bytes, error);
-	case ROLE_VOLUMES: return storage_put(m, resource, json, bytes, error);
-	case ROLE_POLICIES: return policy_put(m, resource, json, bytes, error);
-	default: return gang_put(m, resource, json, bytes, error);
+	case ROLE_NODES:
+		return node_put(m, json, bytes, error);
+	case ROLE_PODS:
+		return pod_put(m, json, bytes, error);
+	case ROLE_NAMESPACES:
+		return namespace_put(m, resource, json, bytes, error);
+	case ROLE_OWNERS:
+		return owner_put(m, resource, json, bytes, error);
+	case ROLE_VOLUMES:
+		return storage_put(m, resource, json, bytes, error);
+	case ROLE_POLICIES:
+		return policy_put(m, resource, json, bytes, error);
+	default:
+		return gang_put(m, resource, json, bytes, error);
 	}
 }
 
-int model_remove(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+int model_remove(struct model *m, int resource, const char *json, size_t bytes,
+                 struct decode_error *error)
 {
 	struct meta meta;
 	int rc;
@@ -397,13 +407,20 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes, 
 	if (m->roles[resource] != ROLE_NODES && m->roles[resource] != ROLE_NAMESPACES)
 		model_default_namespace(&meta);
 	switch (m->roles[resource]) {
-	case ROLE_NODES: return node_remove(m, &meta);
-	case ROLE_PODS: return pod_remove(m, &meta);
-	case ROLE_NAMESPACES: return namespace_remove(m, &meta);
-	case ROLE_OWNERS: return owner_remove(m, resource, &meta);
-	case ROLE_VOLUMES: return volumes_remove(m->volumes, m->which[resource], &meta);
-	case ROLE_POLICIES: return policy_remove(m, &meta);
-	default: return gang_remove(m, resource, &meta);
+	case ROLE_NODES:
+		return node_remove(m, &meta);
+	case ROLE_PODS:
+		return pod_remove(m, &meta);
+	case ROLE_NAMESPACES:
+		return namespace_remove(m, &meta);
+	case ROLE_OWNERS:
+		return owner_remove(m, resource, &meta);
+	case ROLE_VOLUMES:
+		return volumes_remove(m->volumes, m->which[resource], &meta);
+	case ROLE_POLICIES:
+		return policy_remove(m, &meta);
+	default:
+		return gang_remove(m, resource, &meta);
 	}
 }
 
@@ -448,7 +465,8 @@ static void replace_namespaces(struct model *m, uint32_t round)
 static void replace_owners(struct model *m, uint32_t kind, uint32_t round)
 {
 	for (uint32_t i = 0; i < m->owners.n; i++)
-		if (owner_at(m, i)->slot.live && owner_at(m, i)->kind == kind && owner_at(m, i)->seen != round)
+		if (owner_at(m, i)->slot.live && owner_at(m, i)->kind == kind &&
+		    owner_at(m, i)->seen != round)
 			owner_forget(m, i);
 }
 
@@ -467,12 +485,25 @@ void model_replace_end(struct model *m, int resource)
 		return;
 	m->replace[resource].active = false;
 	switch (m->roles[resource]) {
-	case ROLE_NODES: replace_nodes(m, round); break;
-	case ROLE_PODS: replace_pods(m, round); break;
-	case ROLE_NAMESPACES: replace_namespaces(m, round); break;
-	case ROLE_OWNERS: replace_owners(m, which, round); break;
-	case ROLE_VOLUMES: volumes_replace_end(m->volumes, which); break;
-	case ROLE_POLICIES: replace_policies(m, round); break;
-	default: gangs_replaced(m, which, round);
+	case ROLE_NODES:
+		replace_nodes(m, round);
+		break;
+	case ROLE_PODS:
+		replace_pods(m, round);
+		break;
+	case ROLE_NAMESPACES:
+		replace_namespaces(m, round);
+		break;
+	case ROLE_OWNERS:
+		replace_owners(m, which, round);
+		break;
+	case ROLE_VOLUMES:
+		volumes_replace_end(m->volumes, which);
+		break;
+	case ROLE_POLICIES:
+		replace_policies(m, round);
+		break;
+	default:
+		gangs_replaced(m, which, round);
 	}
 }

@@ -28,7 +28,7 @@ struct model;
 
 /* A collection that is listed and watched. */
 struct resource {
-	const char *group; /* "" is the core group */
+	const char *group;   /* "" is the core group */
 	const char *version; /* that is used; some have several (frontend/dialect/dialect.h) */
 	const char *plural;
 	const char *kind;
@@ -63,10 +63,11 @@ struct model_config {
 	/* Judge claims that wait for their first consumer: nobody has to bind them (offline).
 	 * Else a pod with such a claim is refused. */
 	bool claims_can_wait;
-	/* Pods that others place have all their rules in their shapes, so that they can be judged: for the
-	 * extender. */
+	/* Pods that others place have all their rules in their shapes, so that they can be judged: for
+	 * the extender. */
 	bool judges_others;
-	uint64_t dialects_off; /* bit i: dialects[i] (frontend/dialect/dialect.h) is as if it were not there */
+	uint64_t dialects_off; /* bit i: dialects[i] (frontend/dialect/dialect.h) is as if it were not
+	                          there */
 	bool policies_off;     /* WorkloadPolicies and the labels that name them as well */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 };
@@ -83,11 +84,12 @@ const struct resource *model_resources(const struct model *m, size_t *n);
 /* Index of the resource with this apiVersion and kind, or -1. */
 int model_resource_index(const struct model *m, const char *api_version, const char *kind);
 
-/* Which version to ask for next: the newest for NULL, else the next older one; NULL when there is none. */
+/* Which version to ask for next: the newest for NULL, else the next older one; NULL when there is
+ * none. */
 const char *model_resource_older(const struct model *m, int resource, const char *version);
 
-/* The server has the resource in that version, which is one that model_resource_older() gave: where its objects
- * are read and written from now on. */
+/* The server has the resource in that version, which is one that model_resource_older() gave: where
+ * its objects are read and written from now on. */
 void model_resource_found(struct model *m, int resource, const char *version);
 
 /* The cluster has that resource, or has not: marks of some dialects count for nothing then, and
@@ -111,14 +113,16 @@ void model_resource_served(struct model *m, int resource, bool served);
  *             node of a bound pod that can't be counted is blind: the core sees
  *             it without room until it can (model_blind.c)
  *   -ENOMEM */
-int model_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int model_put(struct model *m, int resource, const char *json, size_t bytes,
+              struct decode_error *error);
 
 /* The pod that the last model_put() took; false when it took none, or passed it over. */
 struct pod_put; /* frontend/trace/latency.h */
 bool model_last_put(const struct model *m, struct pod_put *out);
 
 /* The object is gone (DELETED): only its metadata is read. */
-int model_remove(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int model_remove(struct model *m, int resource, const char *json, size_t bytes,
+                 struct decode_error *error);
 
 /* A fresh list replaces all of a resource: what was not put between begin and
  * end is removed at the end; abort forgets that a list was under way. */
@@ -156,10 +160,10 @@ struct pod_view {
 	const char *uid;
 	const char *resource_version;
 	const char *scheduler_name;
-	const char *node;       /* spec.nodeName, "" when not bound */
-	const char *gang;       /* group's name without namespace, "" for a lone pod */
-	const char *refusal;    /* why muster can't judge it, "" */
-	bool refusal_is_kube;   /* ... no: kube-scheduler's own words, of a PreFilter */
+	const char *node;     /* spec.nodeName, "" when not bound */
+	const char *gang;     /* group's name without namespace, "" for a lone pod */
+	const char *refusal;  /* why muster can't judge it, "" */
+	bool refusal_is_kube; /* ... no: kube-scheduler's own words, of a PreFilter */
 	pod_id id;
 	uint32_t generation;
 	gang_id gang_id; /* ID_NONE for a lone pod */
@@ -176,7 +180,8 @@ struct pod_view {
 
 /* False when that pod is gone (another generation, or none). */
 bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod_view *out);
-bool model_pod_by_name(const struct model *m, const char *namespace, const char *name, struct pod_view *out);
+bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
+                       struct pod_view *out);
 
 /* A node that exists, or ID_NONE. */
 node_id model_node_id(const struct model *m, struct text name);
@@ -184,7 +189,14 @@ node_id model_node_id(const struct model *m, struct text name);
 /* Name of a node that exists, or NULL. */
 const char *model_node(const struct model *m, node_id id, uint32_t generation);
 
-enum pod_phase { POD_PHASE_PENDING, POD_PHASE_RUNNING, POD_PHASE_SUCCEEDED, POD_PHASE_FAILED, POD_PHASE_UNKNOWN, POD_PHASES };
+enum pod_phase {
+	POD_PHASE_PENDING,
+	POD_PHASE_RUNNING,
+	POD_PHASE_SUCCEEDED,
+	POD_PHASE_FAILED,
+	POD_PHASE_UNKNOWN,
+	POD_PHASES
+};
 
 /* Pods that name a group, those that ended or are other schedulers' among them. */
 struct gang_counts {
@@ -204,11 +216,11 @@ struct gang_view {
 	const char *dialect;
 	const char *refusal; /* why it can't be honoured, "" */
 	uint32_t quorum;
-	uint32_t dialect_index; /* of dialects[] (frontend/dialect/dialect.h) */
-	bool missing;        /* pods name it, nothing describes it */
+	uint32_t dialect_index;             /* of dialects[] (frontend/dialect/dialect.h) */
+	bool missing;                       /* pods name it, nothing describes it */
 	const struct amount *min_resources; /* by model_name() */
 	uint32_t min_resources_n;
-	uint64_t timeout_ns; /* 0: none */
+	uint64_t timeout_ns;               /* 0: none */
 	const struct dialect_texts *texts; /* NULL: kube-scheduler's and scheduler-plugins' own */
 	/* Of its object, when its dialect has a status; else resource and status are NULL. */
 	const struct resource *resource;
@@ -222,7 +234,8 @@ struct gang_view {
 };
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out);
 
-/* What the core is told that the gang asks for, as a number (struct event_gang); the id is of one that is live. */
+/* What the core is told that the gang asks for, as a number (struct event_gang); the id is of one
+ * that is live. */
 uint32_t model_gang_terms(const struct model *m, gang_id id);
 
 /* The object that describes a gang; false when none does: members may.  Texts are the model's. */
@@ -233,7 +246,8 @@ struct gang_object {
 	const char *uid;
 	const char *resource_version;
 };
-bool model_gang_object(const struct model *m, gang_id id, uint32_t generation, struct gang_object *out);
+bool model_gang_object(const struct model *m, gang_id id, uint32_t generation,
+                       struct gang_object *out);
 
 /* The next group whose object, or pods as struct gang_counts counts them, changed since it
  * was taken here last; false: there is none.  Only of dialects with a status. */
@@ -241,14 +255,16 @@ bool model_next_stirred(struct model *m, gang_id *id, uint32_t *generation);
 
 /* Calls `each` for every member that is ours and not bound; it may not change
  * the model. */
-void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *context, const struct pod_view *pod),
-                        void *context);
+void model_gang_pending(const struct model *m, gang_id id,
+                        void (*each)(void *context, const struct pod_view *pod), void *context);
 
 /* The same for the members of all groups of which some have or had a node. */
-void model_begun_pending(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context);
+void model_begun_pending(const struct model *m,
+                         void (*each)(void *context, const struct pod_view *pod), void *context);
 
 /* All pods, in no order. */
-void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context);
+void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod),
+                    void *context);
 
 /* Text of a name id: a resource's or a taint's; "" when unknown. */
 const char *model_name(const struct model *m, name_id id);
@@ -272,10 +288,12 @@ struct model_counts {
 	/* Slots ever used at once: of limits.nodes, with names of nodes that pods give, and
 	 * of limits.shapes. */
 	uint64_t node_slots, shape_slots;
-	uint64_t groups_twice; /* an object of each of two dialects that share their groups */
+	uint64_t groups_twice;      /* an object of each of two dialects that share their groups */
 	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
-	uint64_t referred; /* namespaces, services, controllers, policies, volumes' objects, other ConfigMaps */
-	uint64_t pods_beside; /* that only count for the status of their group: ended, or other schedulers' */
+	uint64_t referred;    /* namespaces, services, controllers, policies, volumes' objects, other
+	                         ConfigMaps */
+	uint64_t pods_beside; /* that only count for the status of their group: ended, or other
+	                         schedulers' */
 };
 void model_counts(const struct model *m, struct model_counts *out);
 

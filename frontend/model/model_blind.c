@@ -43,8 +43,9 @@ void blind_explain(struct text node, struct decode_error *error)
 	if (!error)
 		return;
 	n = strlen(error->text);
-	snprintf(error->text + n, sizeof(error->text) - n, "; node %.*s gets no more pods until this one can be counted",
-	         (int)node.bytes, node.at);
+	snprintf(error->text + n, sizeof(error->text) - n,
+	         "; node %.*s gets no more pods until this one can be counted", (int)node.bytes,
+	         node.at);
 }
 
 void blind_lost(struct model *m, struct text name, struct decode_error *error)

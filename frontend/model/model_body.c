@@ -51,7 +51,9 @@ int64_t label_number(struct text t)
 
 const char *model_limit_flag(const struct model *m, const struct intern *in)
 {
-	return in == &m->columns ? "--max-resources" : in == &m->taints ? "--max-names" : "--max-labels";
+	return in == &m->columns  ? "--max-resources"
+	       : in == &m->taints ? "--max-names"
+	                          : "--max-labels";
 }
 
 static uint64_t limit_of(const struct model *m, const char *flag)
@@ -60,9 +62,9 @@ static uint64_t limit_of(const struct model *m, const char *flag)
 		const char *flag;
 		uint64_t limit;
 	} flags[] = {
-		{ "--max-nodes", m->limits.nodes }, { "--max-pods", m->limits.pods },
-		{ "--max-gangs", m->limits.gangs }, { "--max-shapes", m->limits.shapes },
-		{ "--max-names", m->limits.names }, { "--max-name-bytes", m->limits.name_bytes },
+		{ "--max-nodes", m->limits.nodes },         { "--max-pods", m->limits.pods },
+		{ "--max-gangs", m->limits.gangs },         { "--max-shapes", m->limits.shapes },
+		{ "--max-names", m->limits.names },         { "--max-name-bytes", m->limits.name_bytes },
 		{ "--max-resources", m->limits.resources },
 	};
 
@@ -78,8 +80,9 @@ int model_limit(struct model *m, const char *object, const char *flag, struct de
 	if (error) {
 		snprintf(error->object, sizeof(error->object), "%s", object);
 		error->field[0] = '\0';
-		snprintf(error->text, sizeof(error->text), "there is no room for more, the limit %s is %llu",
-			 flag, (unsigned long long)limit_of(m, flag));
+		snprintf(error->text, sizeof(error->text),
+		         "there is no room for more, the limit %s is %llu", flag,
+		         (unsigned long long)limit_of(m, flag));
 	}
 	return -ENOSPC;
 }
@@ -96,7 +99,8 @@ int version_compare(struct text a, struct text b)
 	return order < 0 ? -1 : order > 0;
 }
 
-int model_intern(struct model *m, struct intern *in, struct text t, uint32_t *number, const char **flag)
+int model_intern(struct model *m, struct intern *in, struct text t, uint32_t *number,
+                 const char **flag)
 {
 	bool shown = in == &m->columns || in == &m->taints; /* in the core's arena of names */
 	int rc;
@@ -119,8 +123,8 @@ static int amount_order(const void *a, const void *b)
 	return x->resource < y->resource ? -1 : x->resource > y->resource;
 }
 
-int body_amounts(struct model *m, struct body *b, const struct amount_text *list, size_t n, uint32_t *added,
-                 const char **flag)
+int body_amounts(struct model *m, struct body *b, const struct amount_text *list, size_t n,
+                 uint32_t *added, const char **flag)
 {
 	size_t from = b->bytes;
 	int result = 0;
@@ -186,7 +190,8 @@ bool stamp_is_successor(const char *stamp, const struct meta *meta)
 {
 	struct text uid = text_of(stamp);
 
-	return !text_equal(uid, meta->uid) && version_compare(meta->version, text_of(stamp + uid.bytes + 1)) < 0;
+	return !text_equal(uid, meta->uid) &&
+	       version_compare(meta->version, text_of(stamp + uid.bytes + 1)) < 0;
 }
 
 bool model_name_room(const struct model *m, size_t bytes)

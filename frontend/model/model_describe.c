@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pods say of their group, where that is all there is of it, or beside its object: a quorum, roles,
- * levels.  Members of a gang that say the same hold one description, found by what it says, so that a
- * member that comes or goes costs one look; two in one gang are a disagreement. */
+/* What pods say of their group, where that is all there is of it, or beside its object: a quorum,
+ * roles, levels.  Members of a gang that say the same hold one description, found by what it says,
+ * so that a member that comes or goes costs one look; two in one gang are a disagreement. */
 #include "frontend/model/model_impl.h"
 
 #include <errno.h>
@@ -27,7 +27,8 @@ static bool is_wanted(const void *context, uint32_t slot)
 	const struct wanted *w = context;
 	const struct description *d = description_at(w->m, slot);
 
-	return d->gang == w->gang && d->object.bytes == w->bytes && memcmp(d->object.body, w->body, w->bytes) == 0 &&
+	return d->gang == w->gang && d->object.bytes == w->bytes &&
+	       memcmp(d->object.body, w->body, w->bytes) == 0 &&
 	       is_same(d->object.refusal, w->refusal) && is_same(d->agree, w->agree);
 }
 
@@ -43,13 +44,15 @@ static uint32_t wanted_hash(const struct wanted *w)
 /* A new one, not held yet; it takes over what m->body holds. */
 static int describe_new(struct model *m, const struct wanted *w, uint32_t hash, uint32_t *slot)
 {
-	struct group_object o = { .there = true, .bytes = (uint32_t)w->bytes, .body = malloc(w->bytes) };
+	struct group_object o = { .there = true,
+		                      .bytes = (uint32_t)w->bytes,
+		                      .body = malloc(w->bytes) };
 	char *agree = w->agree ? strdup(w->agree) : NULL;
 	struct description *d;
 
 	o.refusal = w->refusal ? strdup(w->refusal) : NULL;
-	if (!o.body || (w->agree && !agree) || (w->refusal && !o.refusal) || table_reserve(&m->descriptions_index) < 0 ||
-	    pool_take(&m->descriptions, slot) < 0) {
+	if (!o.body || (w->agree && !agree) || (w->refusal && !o.refusal) ||
+	    table_reserve(&m->descriptions_index) < 0 || pool_take(&m->descriptions, slot) < 0) {
 		free(o.body);
 		free(o.refusal);
 		free(agree);
@@ -77,8 +80,8 @@ int describe_take(struct model *m, uint32_t gang, uint32_t dialect, const struct
 	if (!dialect_pod_says(pod, dialect, &m->arena, &spec))
 		return m->arena.failed ? -ENOMEM : 0;
 	if (!spec.refusal && spec.quorum > m->limits.pods)
-		spec.refusal = arena_printf(&m->arena, "the quorum of %u is more than --max-pods, %u", spec.quorum,
-					    m->limits.pods);
+		spec.refusal = arena_printf(&m->arena, "the quorum of %u is more than --max-pods, %u",
+		                            spec.quorum, m->limits.pods);
 	if (m->arena.failed)
 		return -ENOMEM;
 	rc = group_build(m, dialect, 0, &spec, flag);
@@ -128,18 +131,22 @@ static const struct event_gang *body_of(const struct description *d)
 }
 
 /* "a, b" */
-static void levels_text(const struct model *m, const struct description *d, char *out, size_t out_bytes)
+static void levels_text(const struct model *m, const struct description *d, char *out,
+                        size_t out_bytes)
 {
 	uint32_t n = body_of(d)->levels_n;
-	const struct gang_level *l = (const struct gang_level *)(const void *)(d->object.body + d->object.bytes) - n;
+	const struct gang_level *l =
+		(const struct gang_level *)(const void *)(d->object.body + d->object.bytes) - n;
 	int at = snprintf(out, out_bytes, "%s", n == 0 ? "not given" : "");
 
 	for (uint32_t i = 0; i < n && (size_t)at < out_bytes; i++)
 		at += snprintf(out + at, out_bytes - (size_t)at, "%s%s %.200s", i ? ", " : "",
-			       l[i].flags & LEVEL_REQUIRED ? "required" : "preferred", intern_text(&m->keys, l[i].topology));
+		               l[i].flags & LEVEL_REQUIRED ? "required" : "preferred",
+		               intern_text(&m->keys, l[i].topology));
 }
 
-static char *difference(const struct model *m, const struct dialect *dialect, uint32_t a, uint32_t b)
+static char *difference(const struct model *m, const struct dialect *dialect, uint32_t a,
+                        uint32_t b)
 {
 	const struct description *x = description_at(m, pod_at(m, a)->description);
 	const struct description *y = description_at(m, pod_at(m, b)->description);
@@ -148,7 +155,7 @@ static char *difference(const struct model *m, const struct dialect *dialect, ui
 
 	if (x->object.refusal || y->object.refusal) {
 		if (asprintf(&text, "pod %s: %s", pod_name(m, x->object.refusal ? a : b),
-			     x->object.refusal ? x->object.refusal : y->object.refusal) < 0)
+		             x->object.refusal ? x->object.refusal : y->object.refusal) < 0)
 			return NULL;
 		return text;
 	}
@@ -168,8 +175,9 @@ static char *difference(const struct model *m, const struct dialect *dialect, ui
 		if (strcmp(left, right) == 0)
 			what = "what they ask for";
 	}
-	if (asprintf(&text, "%s: %s is %s on pod %s and %s on pod %s", before ? before : "members disagree",
-		     what ? what : "the quorum", left, pod_name(m, a), right, pod_name(m, b)) < 0)
+	if (asprintf(&text, "%s: %s is %s on pod %s and %s on pod %s",
+	             before ? before : "members disagree", what ? what : "the quorum", left,
+	             pod_name(m, a), right, pod_name(m, b)) < 0)
 		return NULL;
 	return text;
 }

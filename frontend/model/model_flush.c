@@ -28,7 +28,8 @@ static char *reserve(const struct flush *f, enum record_kind kind, size_t bytes)
 	return p;
 }
 
-static bool send_drop(const struct flush *f, enum record_kind kind, uint32_t id, uint32_t generation)
+static bool send_drop(const struct flush *f, enum record_kind kind, uint32_t id,
+                      uint32_t generation)
 {
 	struct event_drop e = { .id = id, .generation = generation };
 	char *p = reserve(f, kind, sizeof(e));
@@ -40,13 +41,16 @@ static bool send_drop(const struct flush *f, enum record_kind kind, uint32_t id,
 
 /* ---- names, shapes ------------------------------------------------------------------------ */
 
-static bool flush_names(const struct flush *f, struct intern *in, enum name_kind kind, uint32_t first)
+static bool flush_names(const struct flush *f, struct intern *in, enum name_kind kind,
+                        uint32_t first)
 {
 	uint32_t number;
 
 	while ((number = intern_next_dirty(in)) != SLOT_NONE) {
 		const char *text = intern_text(in, number);
-		struct event_name e = { .id = first + number, .kind = kind, .bytes = (uint32_t)strlen(text) };
+		struct event_name e = { .id = first + number,
+			                    .kind = kind,
+			                    .bytes = (uint32_t)strlen(text) };
 		char *p = reserve(f, EVENT_NAME, sizeof(e) + e.bytes);
 
 		if (!p)
@@ -107,11 +111,12 @@ static struct node_tail tail_of(const struct model *m, const struct node_entry *
 		t.images += m->image_uses[n->images[i].image].sent;
 	t.images = at_most(t.images, room, sizeof(struct node_image));
 	t.bytes = t.images * sizeof(struct node_image) + t.limits * sizeof(struct attach_limit) +
-		  t.attached * sizeof(struct attachment) + strlen(n->name);
+	          t.attached * sizeof(struct attachment) + strlen(n->name);
 	return t;
 }
 
-static void write_tail(const struct model *m, const struct node_entry *n, const struct node_tail *t, char *p)
+static void write_tail(const struct model *m, const struct node_entry *n, const struct node_tail *t,
+                       char *p)
 {
 	for (uint32_t i = 0, written = 0; written < t->images; i++) {
 		struct node_image image = { .image = n->images[i].image, .bytes = n->images[i].bytes };
@@ -132,10 +137,12 @@ static void write_tail(const struct model *m, const struct node_entry *n, const 
 }
 
 /* A blind one goes without amounts: nothing fits there. */
-static bool send_node_object(const struct flush *f, uint32_t node, const struct node_entry *n, bool blind)
+static bool send_node_object(const struct flush *f, uint32_t node, const struct node_entry *n,
+                             bool blind)
 {
 	const struct event_node *body = (const void *)n->body;
-	size_t left_out = blind ? body->amounts_n * sizeof(struct amount) : 0, fixed = n->bytes - left_out;
+	size_t left_out = blind ? body->amounts_n * sizeof(struct amount) : 0,
+		   fixed = n->bytes - left_out;
 	const struct node_tail tail = tail_of(f->m, n);
 	char *p = reserve(f, EVENT_NODE, fixed + tail.bytes);
 	struct event_node *e = (void *)p;
@@ -153,7 +160,7 @@ static bool send_node_object(const struct flush *f, uint32_t node, const struct 
 	e->attached_n = tail.attached;
 	/* The names of taints come behind those of resources. */
 	taints = (void *)(p + sizeof(*e) + e->amounts_n * sizeof(struct amount) +
-			  e->labels_n * sizeof(struct label));
+	                  e->labels_n * sizeof(struct label));
 	for (uint32_t i = 0; i < e->taints_n; i++)
 		taints[i].name += f->m->limits.resources;
 	write_tail(f->m, n, &tail, p + fixed);
@@ -163,8 +170,9 @@ static bool send_node_object(const struct flush *f, uint32_t node, const struct 
 /* A node that only pods name. */
 static bool send_node_name(const struct flush *f, uint32_t node, const struct node_entry *n)
 {
-	struct event_node e = { .node = node, .generation = n->slot.generation,
-				.name_bytes = (uint32_t)strlen(n->name) };
+	struct event_node e = { .node = node,
+		                    .generation = n->slot.generation,
+		                    .name_bytes = (uint32_t)strlen(n->name) };
 	char *p = reserve(f, EVENT_NODE, sizeof(e) + e.name_bytes);
 
 	if (!p)
@@ -217,7 +225,7 @@ static bool flush_namespaces(const struct flush *f)
 		struct namespace_entry *n = namespace_at(m, namespace);
 
 		if (n->has_object ? !send_namespace(f, n)
-		    : n->slot.sent != 0 && !send_drop(f, EVENT_NAMESPACE_DROP, n->name, 0))
+		                  : n->slot.sent != 0 && !send_drop(f, EVENT_NAMESPACE_DROP, n->name, 0))
 			return false;
 		n->slot.sent = n->has_object ? n->slot.generation : 0;
 		list_remove(&m->namespaces_dirty, &m->namespaces, namespace);
@@ -278,11 +286,18 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 	size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
 	bool is_member = p->gang != ID_NONE && !gang_is_void(f->m, p->gang);
 	struct event_pod e = {
-		.pod = pod, .generation = p->slot.generation, .flags = p->flags,
+		.pod = pod,
+		.generation = p->slot.generation,
+		.flags = p->flags,
 		.gang = is_member ? p->gang : ID_NONE,
-		.shape = p->shape, .node = p->node, .priority = p->priority,
-		.name_bytes = (uint32_t)(namespace + 1 + name), .labels_n = p->labels_n,
-		.namespace = namespace_at(f->m, p->namespace)->name, .role = is_member ? p->role : ID_NONE, .created_ns = p->created_ns,
+		.shape = p->shape,
+		.node = p->node,
+		.priority = p->priority,
+		.name_bytes = (uint32_t)(namespace + 1 + name),
+		.labels_n = p->labels_n,
+		.namespace = namespace_at(f->m, p->namespace)->name,
+		.role = is_member ? p->role : ID_NONE,
+		.created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);
@@ -329,10 +344,11 @@ static bool flush_pods(const struct flush *f)
 	return true;
 }
 
-/* ---- drops ------------------------------------------------------------------------------------- */
+/* ---- drops -------------------------------------------------------------------------------------
+ */
 
-static bool flush_dead(const struct flush *f, struct pool *pool, struct list *dead, enum record_kind kind,
-                       void (*bury)(struct model *m, uint32_t slot))
+static bool flush_dead(const struct flush *f, struct pool *pool, struct list *dead,
+                       enum record_kind kind, void (*bury)(struct model *m, uint32_t slot))
 {
 	while (dead->first != SLOT_NONE) {
 		uint32_t slot = dead->first;
@@ -354,7 +370,8 @@ static bool flush_drops(const struct flush *f)
 	       flush_dead(f, &m->shapes, &m->shapes_dead, EVENT_SHAPE_DROP, shape_bury);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all
+ * ----------------------------------------------------------------------------------------- */
 
 /* A record without a body that is due; false when there is no room. */
 static bool flush_mark(const struct flush *f, bool *due, enum record_kind kind)
@@ -383,8 +400,8 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 	images_sight(m);
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
-	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) ||
-	    !flush_shapes(&f) || !flush_nodes(&f) || !flush_namespaces(&f) || !flush_gangs(&f) || !flush_pods(&f))
+	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) || !flush_shapes(&f) ||
+	    !flush_nodes(&f) || !flush_namespaces(&f) || !flush_gangs(&f) || !flush_pods(&f))
 		return false;
 	blind_sight(m);
 	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
@@ -393,7 +410,8 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 	return true;
 }
 
-/* ---- a new core ------------------------------------------------------------------------------------ */
+/* ---- a new core
+ * ------------------------------------------------------------------------------------ */
 
 /* Nothing is known of a pool's slots: those in use are dirty, in order. */
 static void restart_pool(struct pool *pool, struct list *dirty)
@@ -450,7 +468,8 @@ void model_set_synced(struct model *m)
 	m->synced_due = true;
 }
 
-/* ---- binds in flight -------------------------------------------------------------------------------- */
+/* ---- binds in flight
+ * -------------------------------------------------------------------------------- */
 
 void model_bind_begin(struct model *m, pod_id id, uint32_t generation, node_id node)
 {

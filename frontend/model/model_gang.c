@@ -49,7 +49,8 @@ static char *gang_name_copy(const char *name)
 	return copy;
 }
 
-int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang, const char **flag)
+int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang,
+              const char **flag)
 {
 	struct gang_entry *e;
 	char *copy;
@@ -143,8 +144,12 @@ static int gang_fill_hollow(struct model *m, uint32_t gang)
 		return -ENOMEM;
 	}
 	memcpy(body, m->body.at, sizeof(struct event_gang));
-	*o = (struct group_object){ .seen = round, .there = true, .hollow = true, .refusal = refusal, .body = body,
-				    .bytes = sizeof(struct event_gang) };
+	*o = (struct group_object){ .seen = round,
+		                        .there = true,
+		                        .hollow = true,
+		                        .refusal = refusal,
+		                        .body = body,
+		                        .bytes = sizeof(struct event_gang) };
 	return 0;
 }
 
@@ -194,8 +199,8 @@ static char *gang_foreign(const struct model *m, const struct gang_entry *e)
 		return NULL;
 	p = pod_at(m, e->members_first);
 	if (asprintf(&text, "members disagree: spec.schedulerName is %s on pod %s and %s on others",
-		     intern_text(&m->schedulers, p->scheduler), p->texts + strlen(p->texts) + 1,
-		     intern_text(&m->schedulers, b->scheduler)) < 0)
+	             intern_text(&m->schedulers, p->scheduler), p->texts + strlen(p->texts) + 1,
+	             intern_text(&m->schedulers, b->scheduler)) < 0)
 		return NULL;
 	return text;
 }
@@ -295,7 +300,8 @@ static void gang_join(struct model *m, uint32_t gang, uint32_t pod)
 	}
 }
 
-void gang_place(struct model *m, uint32_t pod, uint32_t gang, uint32_t dialect, uint32_t description)
+void gang_place(struct model *m, uint32_t pod, uint32_t gang, uint32_t dialect,
+                uint32_t description)
 {
 	struct pod_entry *p = pod_at(m, pod);
 	bool changed;
@@ -359,7 +365,8 @@ static const struct gang_level *levels_at(const struct group_object *o)
 
 /* What members say goes for the group: all of it when there is no object, levels when the
  * object names none. */
-static void form_described(const struct gang_entry *e, const struct description *d, struct gang_form *out)
+static void form_described(const struct gang_entry *e, const struct description *d,
+                           struct gang_form *out)
 {
 	const struct dialect *dialect = dialects[e->dialect];
 	const struct group_object *said = &d->object;
@@ -400,7 +407,8 @@ uint32_t gang_terms(const struct model *m, const struct gang_form *form)
 	uint64_t terms = form->dialect + 1;
 
 	if (form->object)
-		terms += siphash(m->hash_key, form->object->body, form->object->bytes) + (form->refusal != NULL);
+		terms +=
+			siphash(m->hash_key, form->object->body, form->object->bytes) + (form->refusal != NULL);
 	if (form->object && form->levels_n > 0)
 		terms += siphash(m->hash_key, form->levels, form->levels_n * sizeof(*form->levels));
 	return (uint32_t)terms;

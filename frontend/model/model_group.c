@@ -90,14 +90,18 @@ static int build_levels(struct model *m, const struct group_spec *spec, const ch
 	return 0;
 }
 
-int group_build(struct model *m, uint32_t dialect, uint64_t created_ns, const struct group_spec *spec,
-                const char **flag)
+int group_build(struct model *m, uint32_t dialect, uint64_t created_ns,
+                const struct group_spec *spec, const char **flag)
 {
-	struct event_gang head = { .quorum = spec->quorum, .created_ns = created_ns, .priority = spec->priority,
-				   .timeout_ns = spec->timeout_ns ? spec->timeout_ns
-				                                  : m->timeouts_ns[dialects[dialect]->timeout],
-				   .flags = (spec->refusal ? GANG_REFUSED : 0) | (spec->has_priority ? GANG_PRIORITY : 0) |
-				            (spec->after_others ? GANG_AFTER_OTHERS : 0) };
+	struct event_gang head = { .quorum = spec->quorum,
+		                       .created_ns = created_ns,
+		                       .priority = spec->priority,
+		                       .timeout_ns = spec->timeout_ns
+		                                         ? spec->timeout_ns
+		                                         : m->timeouts_ns[dialects[dialect]->timeout],
+		                       .flags = (spec->refusal ? GANG_REFUSED : 0) |
+		                                (spec->has_priority ? GANG_PRIORITY : 0) |
+		                                (spec->after_others ? GANG_AFTER_OTHERS : 0) };
 	struct event_gang *e = (void *)m->body.at;
 	int rc;
 
@@ -145,8 +149,8 @@ void gangs_replaced(struct model *m, uint32_t dialect, uint32_t round)
 	for (uint32_t i = 0; i < m->gangs.n; i++) {
 		const struct gang_entry *e = gang_at(m, i);
 
-		if (e->slot.live && e->dialect == dialect_family(dialect) && object_of(m, i, dialect)->there &&
-		    object_of(m, i, dialect)->seen != round)
+		if (e->slot.live && e->dialect == dialect_family(dialect) &&
+		    object_of(m, i, dialect)->there && object_of(m, i, dialect)->seen != round)
 			gang_forget_object(m, i, dialect);
 	}
 }
@@ -179,20 +183,21 @@ static int object_accept(struct model *m, uint32_t gang, struct group_object *o,
 }
 
 /* What is worth a line in the log although the object is taken; not with every version of it. */
-static void object_remark(const struct model *m, uint32_t gang, const struct meta *meta, const char *remark,
-                          struct decode_error *error)
+static void object_remark(const struct model *m, uint32_t gang, const struct meta *meta,
+                          const char *remark, struct decode_error *error)
 {
 	if (!remark && is_twice(m, gang))
-		remark = "there is a PodGroup of that name in scheduling.x-k8s.io and in scheduling.sigs.k8s.io: each goes for "
-			 "pods with its own label";
+		remark =
+			"there is a PodGroup of that name in scheduling.x-k8s.io and in scheduling.sigs.k8s.io: each goes for "
+			"pods with its own label";
 	if (!remark)
 		return;
 	extract_object_name(meta, error->object, sizeof(error->object));
 	snprintf(error->text, sizeof(error->text), "%s", remark);
 }
 
-static int object_enter(struct model *m, uint32_t dialect, const char *name, const struct meta *meta,
-                        uint32_t *gang, struct decode_error *error)
+static int object_enter(struct model *m, uint32_t dialect, const char *name,
+                        const struct meta *meta, uint32_t *gang, struct decode_error *error)
 {
 	const char *flag = NULL;
 	char *stamp = model_stamp(meta);
@@ -229,7 +234,7 @@ static const char *gang_refusal(struct model *m, const struct group_spec *spec)
 	if (spec->quorum <= m->limits.pods)
 		return NULL;
 	return arena_printf(&m->arena, "the quorum of %u is more than --max-pods, %u", spec->quorum,
-			    m->limits.pods);
+	                    m->limits.pods);
 }
 
 /* Read the group; what can't be read or honoured is refused in *spec. */
@@ -261,7 +266,8 @@ static int object_take(struct model *m, uint32_t dialect, uint32_t gang, const s
 	if (rc == -ENOSPC) {
 		/* Its minResources name what there is no column for. */
 		limit = model_limit(m, gang_at(m, gang)->name, flag, error);
-		*spec = (struct group_spec){ .refusal = arena_printf(&m->arena, "the limit %s is reached", flag) };
+		*spec = (struct group_spec){ .refusal =
+			                             arena_printf(&m->arena, "the limit %s is reached", flag) };
 		if (!spec->refusal)
 			return -ENOMEM;
 		rc = group_build(m, dialect, meta->created_ns, spec, &flag);
@@ -295,12 +301,12 @@ static bool object_is_hollow(struct model *m, uint32_t dialect, const char *name
 static char *object_full_name(struct model *m, const struct meta *meta)
 {
 	return arena_printf(&m->arena, "%.*s/%.*s", (int)meta->namespace.bytes, meta->namespace.at,
-			    (int)meta->name.bytes, meta->name.at);
+	                    (int)meta->name.bytes, meta->name.at);
 }
 
 /* An object with a good name: the rest of gang_put(). */
-static int object_put(struct model *m, int resource, const struct meta *meta, const char *json, size_t bytes,
-                      struct decode_error *error)
+static int object_put(struct model *m, int resource, const struct meta *meta, const char *json,
+                      size_t bytes, struct decode_error *error)
 {
 	uint32_t dialect = m->which[resource], round = m->replace[resource].round, gang;
 	char *name = object_full_name(m, meta);
@@ -343,7 +349,8 @@ static int object_put(struct model *m, int resource, const struct meta *meta, co
 	return rc < 0 ? rc : read;
 }
 
-int gang_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+int gang_put(struct model *m, int resource, const char *json, size_t bytes,
+             struct decode_error *error)
 {
 	struct decode_error own;
 	struct meta meta;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConfigMaps are watched for those that describe a group, and a cluster has thousands that
- * don't.  One of these is a group only when pods name it, and then it is refused for what it does not
- * say; pods may come after it.  So no more than a hash of its name is kept (decision 017). */
+ * don't.  One of these is a group only when pods name it, and then it is refused for what it does
+ * not say; pods may come after it.  So no more than a hash of its name is kept (decision 017). */
 #include "frontend/model/model_impl.h"
 
 #include <errno.h>
@@ -25,7 +25,8 @@ static bool is_wanted(const void *context, uint32_t slot)
 	return hollow_at(w->m, slot)->hash == w->hash && hollow_at(w->m, slot)->dialect == w->dialect;
 }
 
-static uint32_t hollow_slot(const struct model *m, uint32_t dialect, const char *name, uint64_t *hash)
+static uint32_t hollow_slot(const struct model *m, uint32_t dialect, const char *name,
+                            uint64_t *hash)
 {
 	struct wanted w = { m, dialect, siphash(m->hash_key, name, strlen(name)) };
 

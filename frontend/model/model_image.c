@@ -112,8 +112,8 @@ static uint32_t sort_images(struct model *m, struct image_on_node *images, uint3
 }
 
 /* The next one from *at on that the core is told of, or NULL. */
-static const struct image_on_node *next_sent(const struct model *m, const struct image_on_node *images, uint32_t n,
-                                             uint32_t *at)
+static const struct image_on_node *
+next_sent(const struct model *m, const struct image_on_node *images, uint32_t n, uint32_t *at)
 {
 	while (*at < n) {
 		const struct image_on_node *i = &images[(*at)++];
@@ -124,7 +124,8 @@ static const struct image_on_node *next_sent(const struct model *m, const struct
 	return NULL;
 }
 
-static bool same_sent(const struct model *m, const struct node_entry *e, const struct image_on_node *images, uint32_t n)
+static bool same_sent(const struct model *m, const struct node_entry *e,
+                      const struct image_on_node *images, uint32_t n)
 {
 	uint32_t a = 0, b = 0;
 

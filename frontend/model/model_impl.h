@@ -69,19 +69,19 @@ struct image_use {
 struct node_entry {
 	struct slot slot;
 	uint32_t hash;
-	uint32_t seen;    /* round of replace in which its object was put last */
-	uint32_t refs;    /* pods bound to it, or about to be */
-	uint32_t bytes;   /* of body */
-	bool has_object;  /* it is there, good or bad */
-	bool bad;         /* ... and can't be read, or is past a limit */
+	uint32_t seen;   /* round of replace in which its object was put last */
+	uint32_t refs;   /* pods bound to it, or about to be */
+	uint32_t bytes;  /* of body */
+	bool has_object; /* it is there, good or bad */
+	bool bad;        /* ... and can't be read, or is past a limit */
 	struct blind blind;
 	char *name;
-	char *texts;      /* uid NUL resourceVersion NUL; NULL without object */
-	char *body;       /* of EVENT_NODE up to its taints, its id and generation 0; NULL: no good
-	                   * object */
+	char *texts; /* uid NUL resourceVersion NUL; NULL without object */
+	char *body;  /* of EVENT_NODE up to its taints, its id and generation 0; NULL: no good
+	              * object */
 	struct image_on_node *images; /* sorted, all that it has */
 	uint32_t images_n;
-	bool storage_lost; /* there was no memory for it: the node is blind */
+	bool storage_lost;                  /* there was no memory for it: the node is blind */
 	struct node_storage_entry *storage; /* NULL: none */
 };
 
@@ -103,7 +103,8 @@ struct namespace_entry {
 	char *texts; /* uid NUL resourceVersion NUL; NULL without object */
 	struct pod_label *labels;
 	uint32_t labels_n;
-	uint32_t pods_first; /* those that may get default spread constraints, by pod_entry.spread_next */
+	uint32_t
+		pods_first; /* those that may get default spread constraints, by pod_entry.spread_next */
 };
 
 /* What gives a pod default spread constraints: a service that selects it, a
@@ -133,7 +134,7 @@ struct owner_entry {
 	uint32_t namespace;
 	uint32_t name; /* a value number */
 	bool bad;
-	char *texts; /* uid NUL resourceVersion NUL */
+	char *texts;               /* uid NUL resourceVersion NUL */
 	struct owner_rules *rules; /* NULL: none; no number in it is LABEL_KEY_NODE_NAME */
 	/* Services with the same first pair are a list; its first one is in services_index. */
 	uint32_t pair_hash;
@@ -144,7 +145,7 @@ struct owner_entry {
 /* What a WorkloadPolicy says; numbers are held. */
 struct policy_rules {
 	uint32_t topology;
-	uint32_t flags; /* enum policy_flags, but POLICY_UNSELECTED */
+	uint32_t flags;               /* enum policy_flags, but POLICY_UNSELECTED */
 	struct owner_rules *selector; /* NULL: all pods of the namespace */
 	uint32_t shares_n;
 	struct policy_share shares[]; /* sorted, each value once */
@@ -162,11 +163,11 @@ struct policy_entry {
 	uint32_t namespace;
 	uint32_t name; /* a value number */
 	bool bad;
-	char *texts;   /* uid NUL resourceVersion NUL; NULL without object */
-	char *refusal; /* why it can't be honoured; NULL: it can, or there is no object */
+	char *texts;                /* uid NUL resourceVersion NUL; NULL without object */
+	char *refusal;              /* why it can't be honoured; NULL: it can, or there is no object */
 	struct policy_rules *rules; /* NULL: none that are good */
-	uint32_t pods; /* that wait and name it */
-	uint32_t pods_first; /* a list over pod_entry.policy_next */
+	uint32_t pods;              /* that wait and name it */
+	uint32_t pods_first;        /* a list over pod_entry.policy_next */
 };
 
 /* What a pod gets default spread constraints by; numbers. */
@@ -184,25 +185,25 @@ struct group_object {
 	uint32_t seen;  /* round of replace in which it was put last */
 	uint32_t bytes; /* of body */
 	bool there;
-	bool retry;     /* past a limit: read the same version again */
-	bool hollow;    /* it says nothing of a group (model_hollow.c) */
-	char *texts;    /* uid NUL resourceVersion NUL; NULL: not known */
-	char *body;     /* of EVENT_GANG, without a name; NULL: for want of memory */
-	char *refusal;  /* NULL: none */
+	bool retry;                  /* past a limit: read the same version again */
+	bool hollow;                 /* it says nothing of a group (model_hollow.c) */
+	char *texts;                 /* uid NUL resourceVersion NUL; NULL: not known */
+	char *body;                  /* of EVENT_GANG, without a name; NULL: for want of memory */
+	char *refusal;               /* NULL: none */
 	struct group_status *status; /* NULL: none, or it can't be read */
 };
 
 struct gang_entry {
 	struct slot slot;
 	uint32_t hash;
-	uint32_t dialect;       /* its family: dialect_family() */
-	uint32_t members;       /* pods that name it */
-	uint32_t members_first; /* a list over pod_entry.gang_next */
-	uint32_t named[2];      /* ... by a mark of dialects[dialect + i] */
-	uint32_t says;          /* different descriptions that members give of it */
-	uint32_t description;   /* one of them, or ID_NONE */
-	char *differ;           /* how members differ; of says > 1 NULL for want of memory */
-	char *name;             /* "namespace/name" NUL "namespace" NUL */
+	uint32_t dialect;               /* its family: dialect_family() */
+	uint32_t members;               /* pods that name it */
+	uint32_t members_first;         /* a list over pod_entry.gang_next */
+	uint32_t named[2];              /* ... by a mark of dialects[dialect + i] */
+	uint32_t says;                  /* different descriptions that members give of it */
+	uint32_t description;           /* one of them, or ID_NONE */
+	char *differ;                   /* how members differ; of says > 1 NULL for want of memory */
+	char *name;                     /* "namespace/name" NUL "namespace" NUL */
 	struct group_object objects[2]; /* of dialects[dialect + i] */
 
 	/* For the status of its object, model_stir.c. */
@@ -211,7 +212,7 @@ struct gang_entry {
 	uint32_t beside;             /* of `besides`, SLOT_NONE: none */
 	uint32_t stir_next, stir_prev;
 	bool stirred;
-	char *owners;                /* "ns/name,ns/name" of its first member; NULL */
+	char *owners; /* "ns/name,ns/name" of its first member; NULL */
 };
 
 /* What a pod says of its group; equal ones of one gang are one. */
@@ -222,7 +223,7 @@ struct description {
 	uint32_t uses; /* members of the gang that say so */
 	uint32_t gang;
 	struct group_object object; /* its body, and why it can't be honoured */
-	char *agree; /* NULL: nothing */
+	char *agree;                /* NULL: nothing */
 };
 
 /* An object that is no group unless pods name it. */
@@ -237,7 +238,7 @@ struct hollow_entry {
 struct beside_entry {
 	struct slot slot;
 	uint32_t hash;
-	uint32_t gang; /* SLOT_NONE: no such gang is known */
+	uint32_t gang;   /* SLOT_NONE: no such gang is known */
 	uint64_t key[2]; /* of dialect and name */
 	struct gang_counts counts;
 	uint32_t foreign;   /* other schedulers', not ended */
@@ -253,7 +254,7 @@ struct other_entry {
 	uint64_t uid[2];
 	uint32_t beside;
 	uint32_t scheduler; /* held; ID_NONE: it is ours, or has ended */
-	uint8_t phase; /* enum pod_phase */
+	uint8_t phase;      /* enum pod_phase */
 	bool ours;
 	bool bound;
 };
@@ -284,13 +285,13 @@ struct pod_entry {
 	uint32_t policy_next, policy_prev;
 	uint32_t spread_next, spread_prev;
 	uint8_t owner_kind; /* enum owner_kind */
-	uint8_t flags; /* enum pod_flags, but POD_BINDING */
-	uint8_t phase; /* enum pod_phase */
+	uint8_t flags;      /* enum pod_flags, but POD_BINDING */
+	uint8_t phase;      /* enum pod_phase */
 	bool retry;
-	bool blind;   /* what it takes of its node is not known */
-	bool spreads; /* by default: it is in the list of its namespace */
-	bool has_volumes;  /* m->volumes knows it */
-	bool storage_lost; /* it is blind, since what they ask for could not be recorded */
+	bool blind;              /* what it takes of its node is not known */
+	bool spreads;            /* by default: it is in the list of its namespace */
+	bool has_volumes;        /* m->volumes knows it */
+	bool storage_lost;       /* it is blind, since what they ask for could not be recorded */
 	uint8_t storage_refused; /* enum volume_refusal */
 	char *storage_refusal;   /* NULL: none */
 	char *policy_refusal;    /* NULL: none */
@@ -315,23 +316,23 @@ struct model {
 	enum role {
 		ROLE_NODES,
 		ROLE_PODS,
-		ROLE_GANGS,      /* which: the dialect */
+		ROLE_GANGS, /* which: the dialect */
 		ROLE_NAMESPACES,
-		ROLE_OWNERS,     /* which: enum owner_kind */
-		ROLE_VOLUMES,    /* which: enum volume_kind */
+		ROLE_OWNERS,  /* which: enum owner_kind */
+		ROLE_VOLUMES, /* which: enum volume_kind */
 		ROLE_POLICIES,
 	} roles[RESOURCES_WATCHED];
 	uint32_t which[RESOURCES_WATCHED];
 	size_t resources_n;
 	struct replace replace[RESOURCES_WATCHED];
 
-	struct intern keys, values;   /* of labels and taints */
+	struct intern keys, values;    /* of labels and taints */
 	struct intern columns, taints; /* shown by name */
 	struct intern schedulers;
 	struct intern images;
 	struct image_use *image_uses; /* by image */
 	size_t image_uses_n;
-	bool images_due; /* some are fresh */
+	bool images_due;         /* some are fresh */
 	struct volumes *volumes; /* frontend/volume/volume.h; pods and nodes by their slots */
 	struct pool shapes, nodes, gangs, pods, namespaces, owners, policies, descriptions, hollows;
 	struct table shapes_index, nodes_index, gangs_index, pods_index, namespaces_index, owners_index,
@@ -342,8 +343,8 @@ struct model {
 	struct pool besides, others;
 	struct table besides_index, others_index;
 	uint32_t stir_first, stir_last; /* gangs, by gang_entry.stir_next */
-	uint32_t shape_empty; /* asks for nothing; always there */
-	uint64_t name_bytes;  /* NAME_ROOM of the names of nodes and gangs */
+	uint32_t shape_empty;           /* asks for nothing; always there */
+	uint64_t name_bytes;            /* NAME_ROOM of the names of nodes and gangs */
 
 	bool lost;           /* bound pods of nodes without an entry were left out: */
 	uint32_t lost_round; /* nodes that come now are blind from the start */
@@ -353,8 +354,8 @@ struct model {
 	bool synced;
 	bool synced_due;
 
-	uint32_t last_put;  /* pod that the object at hand was; SLOT_NONE */
-	struct arena arena; /* of the object at hand */
+	uint32_t last_put;    /* pod that the object at hand was; SLOT_NONE */
+	struct arena arena;   /* of the object at hand */
 	struct arena scratch; /* of a shape that is made anew */
 	struct body body;
 	struct model_counts counts;
@@ -418,17 +419,19 @@ int model_limit(struct model *m, const char *object, const char *flag, struct de
 /* Is version a older than b?  Decimal numbers of any length; "" is never older. */
 int version_compare(struct text a, struct text b);
 /* Number of that text in a table; -ENOMEM, or -ENOSPC with *flag. */
-int model_intern(struct model *m, struct intern *in, struct text t, uint32_t *number, const char **flag);
+int model_intern(struct model *m, struct intern *in, struct text t, uint32_t *number,
+                 const char **flag);
 /* Amounts of a ResourceList as columns, sorted, without zeros.  Each column is
  * held; what found none is left out and -ENOSPC returned. */
-int body_amounts(struct model *m, struct body *b, const struct amount_text *list, size_t n, uint32_t *added,
-                 const char **flag);
+int body_amounts(struct model *m, struct body *b, const struct amount_text *list, size_t n,
+                 uint32_t *added, const char **flag);
 /* Give back the columns of n amounts. */
 void amounts_release(struct model *m, const struct amount *amounts, uint32_t n);
 /* "uid NUL version NUL", or NULL. */
 char *model_stamp(const struct meta *meta);
-/* Is the object no newer than what is known by that stamp (NULL: nothing)?  Only of one life: another
- * uid is another object.  `again`: the same version is to be taken once more.  Older ones are counted. */
+/* Is the object no newer than what is known by that stamp (NULL: nothing)?  Only of one life:
+ * another uid is another object.  `again`: the same version is to be taken once more.  Older ones
+ * are counted. */
 bool stamp_covers(struct model *m, const char *stamp, const struct meta *meta, bool again);
 /* Is the object with that stamp a newer one of the same name, whose predecessor is
  * `meta`? */
@@ -444,7 +447,7 @@ bool model_name_room(const struct model *m, size_t bytes);
 struct pod_storage; /* frontend/volume/volume.h */
 
 #define SHAPE_WEIGHT_MAX 100 /* as the API server allows */
-#define SHAPE_TOO_LONG \
+#define SHAPE_TOO_LONG                                                                                      \
 	"its placement rules are too long: muster takes 1024 terms of node affinity, 256 of pod affinity, 256 " \
 	"spread constraints, and 4096 requirements, values, tolerations, ports and images in all"
 
@@ -458,7 +461,7 @@ struct shape_wish {
 	const struct pod_object *pod;
 	const struct effective *effective;
 	enum shape_scope scope;
-	uint32_t namespace; /* value number of the pod's */
+	uint32_t namespace;                /* value number of the pod's */
 	const struct spread_cause *spread; /* NULL: no default constraints */
 	const struct policy_use *policy;   /* NULL: none */
 };
@@ -479,13 +482,15 @@ struct shape_trouble {
  *   -EINVAL  too many or too long rules, or some that can't be read
  *   -ENOSPC
  *   -ENOMEM */
-int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, struct shape_trouble *trouble);
+int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape,
+               struct shape_trouble *trouble);
 /* The same shape, but for what it owes to other objects than the pod.  Uses m->scratch;
  * who calls resets it. */
 int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, uint32_t *shape,
                  struct shape_trouble *trouble);
 /* Does the shape request just this? */
-bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod, const struct effective *effective);
+bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod,
+                const struct effective *effective);
 int shape_take_empty(struct model *m, uint32_t *shape);
 
 /* Every number in a shape's body. */
@@ -515,7 +520,8 @@ uint32_t node_find(const struct model *m, struct text name); /* or SLOT_NONE */
 int image_take(struct model *m, struct text name, uint32_t *number, const char **flag);
 void image_ask(struct model *m, uint32_t image); /* a shape is there that does */
 /* The images of a node as they are now; *changed: what is sent of them differs.  -ENOMEM. */
-int node_set_images(struct model *m, uint32_t node, const struct node_object *object, bool *changed);
+int node_set_images(struct model *m, uint32_t node, const struct node_object *object,
+                    bool *changed);
 void node_clear_images(struct model *m, uint32_t node);
 /* Nodes with images that are asked for since the last time are dirty now. */
 void images_sight(struct model *m);
@@ -532,14 +538,17 @@ const char *pod_base_refusal(const struct pod_entry *p);
 /* POD_REFUSED is set as its refusals say. */
 void pod_flag_refused(struct pod_entry *p);
 /* -ENOMEM */
-int node_set_storage(struct model *m, uint32_t node, const struct node_object *object, bool *changed);
+int node_set_storage(struct model *m, uint32_t node, const struct node_object *object,
+                     bool *changed);
 int node_join_storage(struct model *m, uint32_t node, bool *changed);
 void node_clear_storage(struct model *m, uint32_t node);
-int storage_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int storage_put(struct model *m, int resource, const char *json, size_t bytes,
+                struct decode_error *error);
 
 /* ---- model_namespace.c --------------------------------------------------------- */
 
-int namespace_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
+                  struct decode_error *error);
 int namespace_remove(struct model *m, const struct meta *meta);
 void namespace_forget_object(struct model *m, uint32_t namespace);
 /* The namespace of that name, held once more; made without an object if need be. */
@@ -551,7 +560,8 @@ void namespace_release_if_unused(struct model *m, uint32_t namespace);
 /* Labels as numbers, sorted by key, each key once: malloc'ed; NULL without any.
  *   -EINVAL  more than one record takes
  *   -ENOMEM */
-int pod_labels_take(struct model *m, const struct pairs *from, struct pod_label **labels, uint32_t *n);
+int pod_labels_take(struct model *m, const struct pairs *from, struct pod_label **labels,
+                    uint32_t *n);
 void pod_labels_give(struct model *m, struct pod_label *labels, uint32_t n);
 /* The value number of a key, or ID_NONE. */
 uint32_t labels_find(const struct pod_label *labels, uint32_t n, uint32_t key);
@@ -567,24 +577,29 @@ bool rules_hold(const struct owner_rules *r, const struct pod_label *labels, uin
 
 /* ---- model_policy.c ------------------------------------------------------------- */
 
-int policy_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int policy_put(struct model *m, int resource, const char *json, size_t bytes,
+               struct decode_error *error);
 int policy_remove(struct model *m, const struct meta *meta);
 void policy_forget_object(struct model *m, uint32_t policy);
-/* The policy that the pod's labels name: *policy, or ID_NONE without one; the caller joins it with a
- * pod, or gives it up with policy_release_if_unused().  -EINVAL with *fault; -ENOMEM */
-int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *policy, const char **fault);
+/* The policy that the pod's labels name: *policy, or ID_NONE without one; the caller joins it with
+ * a pod, or gives it up with policy_release_if_unused().  -EINVAL with *fault; -ENOMEM */
+int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *policy,
+                  const char **fault);
 void policy_join(struct model *m, uint32_t policy, uint32_t pod);
 void policy_leave(struct model *m, uint32_t pod);
 void policy_release_if_unused(struct model *m, uint32_t policy);
-/* What the policy (ID_NONE: no policy) is to a pod with those labels; NULL: there is none that is good. */
-const struct policy_use *policy_use_of(const struct model *m, uint32_t policy, const struct pod_label *labels, uint32_t n,
+/* What the policy (ID_NONE: no policy) is to a pod with those labels; NULL: there is none that is
+ * good. */
+const struct policy_use *policy_use_of(const struct model *m, uint32_t policy,
+                                       const struct pod_label *labels, uint32_t n,
                                        struct policy_use *use);
 /* Write the policy into the pod's shape; one that can't be obeyed refuses the pod. */
 void pod_join_policy(struct model *m, uint32_t pod);
 
 /* ---- model_owner.c -------------------------------------------------------------- */
 
-int owner_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int owner_put(struct model *m, int resource, const char *json, size_t bytes,
+              struct decode_error *error);
 int owner_remove(struct model *m, int resource, const struct meta *meta);
 void owner_forget(struct model *m, uint32_t owner);
 uint32_t owner_kind_of(const struct owner_object *owner); /* enum owner_kind, never OWNER_SERVICE */
@@ -625,12 +640,15 @@ static inline struct description *description_at(const struct model *m, uint32_t
 int gang_find_or_make(struct model *m, uint32_t dialect, struct text namespace, const char *name,
                       uint32_t *gang, const char **flag);
 uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name); /* or SLOT_NONE */
-int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang, const char **flag);
+int gang_make(struct model *m, uint32_t dialect, const char *name, uint32_t *gang,
+              const char **flag);
 void gang_dirty(struct model *m, uint32_t gang);
 /* What its members say of it, or whose they are, has changed. */
 void gang_settle(struct model *m, uint32_t gang);
-/* The pod is a member of that gang (ID_NONE: of none), by a mark of that dialect, and says that of it. */
-void gang_place(struct model *m, uint32_t pod, uint32_t gang, uint32_t dialect, uint32_t description);
+/* The pod is a member of that gang (ID_NONE: of none), by a mark of that dialect, and says that of
+ * it. */
+void gang_place(struct model *m, uint32_t pod, uint32_t gang, uint32_t dialect,
+                uint32_t description);
 void gang_release_if_unused(struct model *m, uint32_t gang);
 void gang_bury(struct model *m, uint32_t gang);
 
@@ -650,7 +668,8 @@ void gangs_served(struct model *m, uint32_t dialect, bool served);
 
 /* ---- model_group.c: objects of groups --------------------------------------------- */
 
-int gang_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error);
+int gang_put(struct model *m, int resource, const char *json, size_t bytes,
+             struct decode_error *error);
 int gang_remove(struct model *m, int resource, const struct meta *meta);
 void gang_forget_object(struct model *m, uint32_t gang, uint32_t dialect);
 void gangs_replaced(struct model *m, uint32_t dialect, uint32_t round);
@@ -658,8 +677,8 @@ void gangs_replaced(struct model *m, uint32_t dialect, uint32_t round);
 void group_release(struct model *m, const char *body);
 void group_object_clear(struct model *m, struct group_object *o);
 /* The record of a group in m->body, its name apart.  -ENOSPC with *flag. */
-int group_build(struct model *m, uint32_t dialect, uint64_t created_ns, const struct group_spec *spec,
-                const char **flag);
+int group_build(struct model *m, uint32_t dialect, uint64_t created_ns,
+                const struct group_spec *spec, const char **flag);
 
 /* ---- model_describe.c: what members say of their group ------------------------------ */
 
@@ -680,7 +699,8 @@ void hollows_replaced(struct model *m, uint32_t dialect, uint32_t round);
 /* ---- model_stir.c -------------------------------------------------------------- */
 
 /* The status of its object of that dialect, as it was put. */
-int gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes);
+int gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json,
+                     size_t bytes);
 void gang_forget_status(struct model *m, uint32_t gang, uint32_t dialect);
 /* A new entry finds the pods beside it; one that goes lets them go. */
 void gang_find_beside(struct model *m, uint32_t gang);
@@ -718,7 +738,7 @@ struct pod_state {
 	uint8_t owner_kind;
 	uint32_t policy; /* not yet joined; ID_NONE */
 	bool spreads;
-	bool unshaped; /* its shape could not be recorded */
+	bool unshaped;       /* its shape could not be recorded */
 	const char *refusal; /* "": none */
 	const char *flag;    /* of a limit that was reached, NULL */
 	const char *fault;   /* of what a bound pod is counted without, NULL */
@@ -726,7 +746,8 @@ struct pod_state {
 
 /* Everything that the pod refers to; -ENOSPC with s->flag when its node found no
  * slot.  On an error nothing is held.  `known`: its slot, or SLOT_NONE. */
-int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, struct pod_state *s);
+int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known,
+                 struct pod_state *s);
 void pod_state_release(struct model *m, struct pod_state *s);
 void pod_state_refuse(struct pod_state *s, const char *text); /* the first text stays */
 bool pod_is_ours(const struct model *m, const struct pod_object *pod);
@@ -738,15 +759,16 @@ void pod_uid_number(const struct meta *meta, uint64_t out[2]);
 
 int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error *error);
 int pod_remove(struct model *m, const struct meta *meta);
-uint32_t pod_find(const struct model *m, struct text namespace, struct text name); /* or SLOT_NONE */
+uint32_t pod_find(const struct model *m, struct text namespace,
+                  struct text name); /* or SLOT_NONE */
 /* It is gone, or none of ours any more. */
 void pod_forget(struct model *m, uint32_t pod);
 /* What gives it default spread constraints has changed. */
 void pod_respread(struct model *m, uint32_t pod);
-/* All that its shape owes to other objects, storage apart.  *out points to the others, which are filled
- * in. */
-void pod_shape_change(const struct model *m, uint32_t pod, struct spread_cause *cause, struct policy_use *use,
-                      struct shape_change *out);
+/* All that its shape owes to other objects, storage apart.  *out points to the others, which are
+ * filled in. */
+void pod_shape_change(const struct model *m, uint32_t pod, struct spread_cause *cause,
+                      struct policy_use *use, struct shape_change *out);
 
 /* ---- model_valid.c ------------------------------------------------------------ */
 

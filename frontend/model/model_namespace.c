@@ -58,7 +58,8 @@ static void insert_label(struct model *m, struct pod_label *labels, uint32_t *n,
 	++*n;
 }
 
-int pod_labels_take(struct model *m, const struct pairs *from, struct pod_label **labels, uint32_t *n)
+int pod_labels_take(struct model *m, const struct pairs *from, struct pod_label **labels,
+                    uint32_t *n)
 {
 	struct pod_label *list = NULL, l;
 	uint32_t count = 0;
@@ -204,13 +205,14 @@ static int too_many_labels(struct model *m, const struct meta *meta, struct deco
 	if (error) {
 		extract_object_name(meta, error->object, sizeof(error->object));
 		snprintf(error->field, sizeof(error->field), "metadata.labels");
-		snprintf(error->text, sizeof(error->text), "has more than %d labels; it counts as having none",
-		         LABELS_MAX);
+		snprintf(error->text, sizeof(error->text),
+		         "has more than %d labels; it counts as having none", LABELS_MAX);
 	}
 	return -EINVAL;
 }
 
-int namespace_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
+                  struct decode_error *error)
 {
 	struct pod_label *labels = NULL;
 	struct namespace_entry *e;
@@ -246,7 +248,8 @@ int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
 	free(e->texts);
 	e->texts = stamp;
 	e->bad = result < 0;
-	if (e->has_object && n == e->labels_n && (n == 0 || memcmp(labels, e->labels, n * sizeof(*labels)) == 0)) {
+	if (e->has_object && n == e->labels_n &&
+	    (n == 0 || memcmp(labels, e->labels, n * sizeof(*labels)) == 0)) {
 		pod_labels_give(m, labels, n);
 	} else {
 		e->has_object = true;

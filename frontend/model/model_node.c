@@ -47,13 +47,14 @@ static int build_amounts(struct model *m, const struct node_object *node, const 
 		if (!name)
 			return -ENOMEM;
 		list[n].resource = name;
-		list[n++].value = q->resource == RESOURCE_CPU ? quantity_milli(q->amount)
-							      : quantity_value(q->amount);
+		list[n++].value =
+			q->resource == RESOURCE_CPU ? quantity_milli(q->amount) : quantity_value(q->amount);
 	}
 	return body_amounts(m, &m->body, list, n, &head_of(m)->amounts_n, flag);
 }
 
-static int build_label(struct model *m, struct text key, struct text value, bool is_name, const char **flag)
+static int build_label(struct model *m, struct text key, struct text value, bool is_name,
+                       const char **flag)
 {
 	/* Until they are sorted, `number` is the place in the body. */
 	struct label l = { .key = LABEL_KEY_NODE_NAME, .number = (int64_t)m->body.bytes };
@@ -99,7 +100,8 @@ static int build_labels(struct model *m, const struct node_object *node, const c
 	uint32_t kept = 1, n;
 
 	for (size_t i = node->meta.labels.n; rc == 0 && i-- > 0;)
-		rc = build_label(m, node->meta.labels.at[i].key, node->meta.labels.at[i].value, false, flag);
+		rc =
+			build_label(m, node->meta.labels.at[i].key, node->meta.labels.at[i].value, false, flag);
 	if (rc < 0)
 		return rc;
 	n = head_of(m)->labels_n;
@@ -126,7 +128,7 @@ static int build_taint(struct model *m, const struct taint_object *from, const c
 {
 	struct taint t = { .effect = from->effect };
 	char *text = arena_printf(&m->arena, "%.*s: %.*s", (int)from->key.bytes, from->key.at,
-				  (int)from->value.bytes, from->value.at);
+	                          (int)from->value.bytes, from->value.at);
 	int rc;
 
 	if (!text)
@@ -162,8 +164,8 @@ give_key:
 static int node_build(struct model *m, const struct node_object *node, const char **flag)
 {
 	struct event_node head = { .flags = NODE_PRESENT | (node->cordoned ? NODE_CORDONED : 0) |
-					    (node->restarts_all ? NODE_RESTARTS_ALL : 0),
-				   .name_bytes = (uint32_t)node->meta.name.bytes };
+		                                (node->restarts_all ? NODE_RESTARTS_ALL : 0),
+		                       .name_bytes = (uint32_t)node->meta.name.bytes };
 	int rc;
 
 	m->body.bytes = 0;
@@ -393,7 +395,8 @@ static int node_accept(struct model *m, uint32_t node, const struct node_object 
 	if (error) {
 		extract_object_name(&object->meta, error->object, sizeof(error->object));
 		snprintf(error->field, sizeof(error->field), "metadata.labels");
-		snprintf(error->text, sizeof(error->text), "has more labels and taints than fit one record");
+		snprintf(error->text, sizeof(error->text),
+		         "has more labels and taints than fit one record");
 	}
 	if (rc == -ENOSPC)
 		return model_limit(m, error ? error->object : "", flag, error);
@@ -401,7 +404,8 @@ static int node_accept(struct model *m, uint32_t node, const struct node_object 
 }
 
 /* The entry of a node whose object is there from now on. */
-static int node_enter(struct model *m, const struct meta *meta, uint32_t *node, struct decode_error *error)
+static int node_enter(struct model *m, const struct meta *meta, uint32_t *node,
+                      struct decode_error *error)
 {
 	const char *flag = NULL;
 	char *stamp = model_stamp(meta);

@@ -39,10 +39,12 @@ static bool has_pair(const void *context, uint32_t slot)
 	const struct wanted_pair *w = context;
 	const struct owner_entry *e = owner_at(w->m, slot);
 
-	return e->namespace == w->namespace && e->rules->at[0].key == w->key && e->rules->values[0] == w->value;
+	return e->namespace == w->namespace && e->rules->at[0].key == w->key &&
+	       e->rules->values[0] == w->value;
 }
 
-static uint32_t first_service(const struct model *m, uint32_t namespace, uint32_t key, uint32_t value)
+static uint32_t first_service(const struct model *m, uint32_t namespace, uint32_t key,
+                              uint32_t value)
 {
 	struct wanted_pair w = { m, namespace, key, value };
 
@@ -123,7 +125,8 @@ static uint32_t owner_find(const struct model *m, uint32_t kind, uint32_t namesp
 }
 
 /* Takes over what the caller holds of namespace and name. */
-static int owner_make(struct model *m, uint32_t kind, uint32_t namespace, uint32_t name, uint32_t *owner)
+static int owner_make(struct model *m, uint32_t kind, uint32_t namespace, uint32_t name,
+                      uint32_t *owner)
 {
 	struct owner_entry *e;
 
@@ -141,7 +144,8 @@ static int owner_make(struct model *m, uint32_t kind, uint32_t namespace, uint32
 
 /* ---- whom it concerns ---------------------------------------------------------------------- */
 
-static bool concerns(const struct owner_entry *e, const struct owner_rules *old, const struct pod_entry *p)
+static bool concerns(const struct owner_entry *e, const struct owner_rules *old,
+                     const struct pod_entry *p)
 {
 	const struct spread_cause c = { .labels = p->labels, .labels_n = p->labels_n };
 
@@ -263,7 +267,8 @@ static int pair_order(const void *a, const void *b)
 static bool is_among(const struct pair_list *l, const struct requirement *q, const uint32_t *values)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (q->op == REQUIRE_IN && q->values_n == 1 && l->at[i].key == q->key && l->at[i].value == values[0])
+		if (q->op == REQUIRE_IN && q->values_n == 1 && l->at[i].key == q->key &&
+		    l->at[i].value == values[0])
 			return true;
 	return false;
 }
@@ -287,8 +292,9 @@ int owner_clauses(struct draft *d, const struct spread_cause *c, struct span *ou
 		qsort(l.at, l.n, sizeof(*l.at), pair_order);
 	out->first = draft_count(d, SECTION_CLAUSES);
 	for (size_t i = 0; rc == 0 && i < l.n; i++)
-		rc = draft_requirement(d, &(struct requirement){ .op = REQUIRE_IN, .key = l.at[i].key, .values_n = 1 },
-				&l.at[i].value);
+		rc = draft_requirement(
+			d, &(struct requirement){ .op = REQUIRE_IN, .key = l.at[i].key, .values_n = 1 },
+			&l.at[i].value);
 	for (uint32_t i = 0; rules && rc == 0 && i < rules->n; i++)
 		if (!is_among(&l, &rules->at[i], rules->values + rules->at[i].values_first))
 			rc = draft_requirement(d, &rules->at[i], rules->values + rules->at[i].values_first);
@@ -296,7 +302,8 @@ int owner_clauses(struct draft *d, const struct spread_cause *c, struct span *ou
 	return rc;
 }
 
-/* ---- objects ----------------------------------------------------------------------------------- */
+/* ---- objects -----------------------------------------------------------------------------------
+ */
 
 /* A service or controller, whichever it is. */
 struct owner_text {
@@ -319,17 +326,20 @@ static int read_service(struct model *m, const char *json, size_t bytes, struct 
 	if (!out->rules)
 		return -ENOMEM;
 	for (size_t i = 0; i < service.selector.n; i++)
-		out->rules[i] = (struct node_rule){ .key = service.selector.at[i].key, .op = REQUIRE_IN,
-						    .values = &service.selector.at[i].value, .values_n = 1 };
+		out->rules[i] = (struct node_rule){ .key = service.selector.at[i].key,
+			                                .op = REQUIRE_IN,
+			                                .values = &service.selector.at[i].value,
+			                                .values_n = 1 };
 	out->rules_n = service.selector.n;
 	return 0;
 }
 
-static int read_controller(struct model *m, int resource, const char *json, size_t bytes, struct owner_text *out,
-                           struct decode_error *error)
+static int read_controller(struct model *m, int resource, const char *json, size_t bytes,
+                           struct owner_text *out, struct decode_error *error)
 {
 	struct controller_object controller;
-	int rc = extract_controller(json, bytes, &m->arena, m->resources[resource].kind, &controller, error);
+	int rc =
+		extract_controller(json, bytes, &m->arena, m->resources[resource].kind, &controller, error);
 
 	out->meta = controller.meta;
 	out->rules = controller.selector.rules.rules;
@@ -382,14 +392,15 @@ static int owner_accept(struct model *m, uint32_t owner, const struct owner_text
 	return 0;
 }
 
-int owner_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+int owner_put(struct model *m, int resource, const char *json, size_t bytes,
+              struct decode_error *error)
 {
 	uint32_t kind = m->which[resource], owner;
 	struct owner_text text = { 0 };
 	int rc, read;
 
 	read = kind == OWNER_SERVICE ? read_service(m, json, bytes, &text, error)
-				     : read_controller(m, resource, json, bytes, &text, error);
+	                             : read_controller(m, resource, json, bytes, &text, error);
 	if (read == -ENOMEM)
 		return read;
 	m->counts.objects_bad += read < 0;

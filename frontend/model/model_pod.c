@@ -49,9 +49,10 @@ uint32_t pod_find(const struct model *m, struct text namespace, struct text name
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0'
-		: c >= 'a' && c <= 'f' ? c - 'a' + 10
-		: c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+	                              : -1;
 }
 
 void pod_uid_number(const struct meta *meta, uint64_t out[2])
@@ -74,7 +75,8 @@ void pod_uid_number(const struct meta *meta, uint64_t out[2])
 			return;
 	}
 	out[0] = siphash(keys[0], t.at, t.bytes);
-	out[1] = siphash(keys[1], t.at, t.bytes) ^
+	out[1] =
+		siphash(keys[1], t.at, t.bytes) ^
 		(meta->uid.bytes > 0 ? 0 : siphash(keys[0], meta->namespace.at, meta->namespace.bytes));
 }
 
@@ -82,7 +84,8 @@ void pod_uid_number(const struct meta *meta, uint64_t out[2])
 static char *pod_texts(const struct pod_object *pod, const struct pod_state *s)
 {
 	bool waits = (s->flags & POD_OURS) && pod->node_name.bytes == 0;
-	struct text parts[8] = { pod->meta.namespace, pod->meta.name, pod->meta.uid, pod->meta.version };
+	struct text parts[8] = { pod->meta.namespace, pod->meta.name, pod->meta.uid,
+		                     pod->meta.version };
 	size_t bytes = 0;
 	char *texts, *p;
 
@@ -136,14 +139,16 @@ static void spread_leave(struct model *m, uint32_t pod)
 	p->spreads = false;
 }
 
-void pod_shape_change(const struct model *m, uint32_t pod, struct spread_cause *cause, struct policy_use *use,
-                      struct shape_change *out)
+void pod_shape_change(const struct model *m, uint32_t pod, struct spread_cause *cause,
+                      struct policy_use *use, struct shape_change *out)
 {
 	const struct pod_entry *p = pod_at(m, pod);
 
 	*cause = (struct spread_cause){ p->namespace, p->labels, p->labels_n, p->owner_kind, p->owner };
-	*out = (struct shape_change){ .namespace = namespace_at(m, p->namespace)->name,
-				      .spread = p->spreads ? cause : NULL, .policy = policy_use_of(m, p->policy, p->labels, p->labels_n, use) };
+	*out =
+		(struct shape_change){ .namespace = namespace_at(m, p->namespace)->name,
+		                       .spread = p->spreads ? cause : NULL,
+		                       .policy = policy_use_of(m, p->policy, p->labels, p->labels_n, use) };
 }
 
 void pod_respread(struct model *m, uint32_t pod)
@@ -223,7 +228,8 @@ void pod_forget(struct model *m, uint32_t pod)
 }
 
 /* A new entry for it, which refers to nothing yet. */
-static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod, struct decode_error *error)
+static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod,
+                     struct decode_error *error)
 {
 	struct pod_entry *e;
 	char name[600];
@@ -240,7 +246,8 @@ static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod, st
 		return rc;
 	e = pod_at(m, *pod);
 	e->hash = pod_hash(m, meta->namespace, meta->name);
-	e->gang = e->node = e->binding = e->shape = e->owner = e->policy = e->description = e->role = ID_NONE;
+	e->gang = e->node = e->binding = e->shape = e->owner = e->policy = e->description = e->role =
+		ID_NONE;
 	table_put(&m->pods_index, e->hash, *pod);
 	m->counts.pods++;
 	return 0;
@@ -249,10 +256,10 @@ static int pod_enter(struct model *m, const struct meta *meta, uint32_t *pod, st
 /* Does the core have to hear of it? */
 static bool is_changed(const struct pod_entry *a, const struct pod_entry *b)
 {
-	return a->shape != b->shape || a->node != b->node || a->gang != b->gang || a->flags != b->flags ||
-	       a->role != b->role ||
-	       a->priority != b->priority || a->created_ns != b->created_ns ||
-	       memcmp(a->uid, b->uid, sizeof(a->uid)) != 0 || a->labels_n != b->labels_n ||
+	return a->shape != b->shape || a->node != b->node || a->gang != b->gang ||
+	       a->flags != b->flags || a->role != b->role || a->priority != b->priority ||
+	       a->created_ns != b->created_ns || memcmp(a->uid, b->uid, sizeof(a->uid)) != 0 ||
+	       a->labels_n != b->labels_n ||
 	       (a->labels_n > 0 && memcmp(a->labels, b->labels, a->labels_n * sizeof(*a->labels)) != 0);
 }
 
@@ -309,7 +316,8 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 }
 
 /* It counts, but not as a whole. */
-static int pod_fault(struct model *m, const struct pod_object *object, const char *fault, struct decode_error *error)
+static int pod_fault(struct model *m, const struct pod_object *object, const char *fault,
+                     struct decode_error *error)
 {
 	m->counts.objects_bad++;
 	extract_object_name(&object->meta, error->object, sizeof(error->object));
@@ -425,7 +433,8 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 
 	m->counts.objects_bad++;
 	extract_pod_basics(json, bytes, &m->arena, &pod, NULL);
-	if (pod.meta.name.bytes == 0 || !model_names_valid(&pod.meta, NULL) || !is_node_name(&pod, NULL))
+	if (pod.meta.name.bytes == 0 || !model_names_valid(&pod.meta, NULL) ||
+	    !is_node_name(&pod, NULL))
 		return -EINVAL;
 	known = pod_entry_of(m, &pod.meta);
 	if (known != SLOT_NONE)
@@ -488,7 +497,8 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 		if (is_old(m, pod_at(m, pod), &object.meta))
 			return 0;
 	}
-	if (object.ended || (object.node_name.bytes == 0 && !m->judges_others && !pod_is_ours(m, &object))) {
+	if (object.ended ||
+	    (object.node_name.bytes == 0 && !m->judges_others && !pod_is_ours(m, &object))) {
 		if (pod != SLOT_NONE)
 			pod_forget(m, pod);
 		return other_put(m, &object, error);

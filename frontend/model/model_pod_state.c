@@ -77,7 +77,8 @@ static int state_limit(struct model *m, struct pod_state *s, const char *flag)
 	return 0;
 }
 
-static int state_role(struct model *m, const struct pod_object *pod, struct pod_state *s, const char **flag)
+static int state_role(struct model *m, const struct pod_object *pod, struct pod_state *s,
+                      const char **flag)
 {
 	const struct dialect *d = dialects[s->gang_dialect];
 	const char *role = d->pod_role ? d->pod_role(pod, &m->arena) : NULL;
@@ -155,8 +156,8 @@ static int state_identity(struct model *m, const struct pod_object *pod, struct 
 
 /* There is no room for the shape of a bound pod; the one that it waited with says more than
  * would be needed, and as much of what it takes. */
-static bool keeps_shape(struct model *m, const struct pod_object *pod, uint32_t known, const struct effective *effective,
-                        struct pod_state *s)
+static bool keeps_shape(struct model *m, const struct pod_object *pod, uint32_t known,
+                        const struct effective *effective, struct pod_state *s)
 {
 	const struct pod_entry *e = known != SLOT_NONE ? pod_at(m, known) : NULL;
 
@@ -167,16 +168,20 @@ static bool keeps_shape(struct model *m, const struct pod_object *pod, uint32_t 
 	return true;
 }
 
-static int state_shape(struct model *m, const struct pod_object *pod, uint32_t known, struct pod_state *s)
+static int state_shape(struct model *m, const struct pod_object *pod, uint32_t known,
+                       struct pod_state *s)
 {
-	const struct spread_cause cause = { s->namespace, s->labels, s->labels_n, s->owner_kind, s->owner };
+	const struct spread_cause cause = { s->namespace, s->labels, s->labels_n, s->owner_kind,
+		                                s->owner };
 	bool bound = pod->node_name.bytes > 0;
 	struct policy_use use;
 	struct effective effective;
-	struct shape_wish w = { .pod = pod, .effective = &effective, .scope = bound ? SHAPE_BEARING : SHAPE_REQUESTS,
-				.namespace = namespace_at(m, s->namespace)->name,
-				.spread = s->spreads ? &cause : NULL,
-				.policy = policy_use_of(m, s->policy, s->labels, s->labels_n, &use) };
+	struct shape_wish w = { .pod = pod,
+		                    .effective = &effective,
+		                    .scope = bound ? SHAPE_BEARING : SHAPE_REQUESTS,
+		                    .namespace = namespace_at(m, s->namespace)->name,
+		                    .spread = s->spreads ? &cause : NULL,
+		                    .policy = policy_use_of(m, s->policy, s->labels, s->labels_n, &use) };
 	struct shape_trouble trouble = { 0 };
 	int rc;
 
@@ -186,7 +191,8 @@ static int state_shape(struct model *m, const struct pod_object *pod, uint32_t k
 	rc = shape_take(m, &w, &s->shape, &trouble);
 	if (rc == -EINVAL && bound) {
 		w.scope = SHAPE_REQUESTS;
-		s->fault = "has too many rules of pod affinity, or too long ones; it is counted without them";
+		s->fault =
+			"has too many rules of pod affinity, or too long ones; it is counted without them";
 		rc = shape_take(m, &w, &s->shape, &trouble);
 	}
 	if (rc == 0 || (rc == -ENOSPC && bound && keeps_shape(m, pod, known, &effective, s)))
@@ -230,11 +236,18 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	bool bound = pod->node_name.bytes > 0;
 	int rc;
 
-	*s = (struct pod_state){ .shape = ID_NONE, .gang = ID_NONE, .node = ID_NONE, .scheduler = SLOT_NONE,
-				 .namespace = SLOT_NONE, .owner = ID_NONE, .policy = ID_NONE, .description = ID_NONE, .role = ID_NONE,
-				 .refusal = "" };
+	*s = (struct pod_state){ .shape = ID_NONE,
+		                     .gang = ID_NONE,
+		                     .node = ID_NONE,
+		                     .scheduler = SLOT_NONE,
+		                     .namespace = SLOT_NONE,
+		                     .owner = ID_NONE,
+		                     .policy = ID_NONE,
+		                     .description = ID_NONE,
+		                     .role = ID_NONE,
+		                     .refusal = "" };
 	s->flags = (pod_is_ours(m, pod) ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
-		   (pod->meta.deleting ? POD_DELETING : 0);
+	           (pod->meta.deleting ? POD_DELETING : 0);
 	rc = model_intern(m, &m->schedulers, pod->scheduler_name, &s->scheduler, &s->flag);
 	if (rc < 0)
 		return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WorkloadPolicies, and the pods that wait for their say.  A policy that comes, changes or goes makes the
- * shapes of those pods anew. */
+/* WorkloadPolicies, and the pods that wait for their say.  A policy that comes, changes or goes
+ * makes the shapes of those pods anew. */
 #include "frontend/model/model_impl.h"
 
 #include <assert.h>
@@ -43,7 +43,8 @@ static void insert_share(struct model *m, struct policy_rules *r, struct policy_
 	r->shares_n++;
 }
 
-static int content_make(struct model *m, const struct policy_object *from, struct policy_rules **out)
+static int content_make(struct model *m, const struct policy_object *from,
+                        struct policy_rules **out)
 {
 	struct policy_rules *r = calloc(1, sizeof(*r) + from->shares_n * sizeof(r->shares[0]));
 
@@ -75,8 +76,9 @@ static bool content_equal(const struct policy_rules *a, const struct policy_rule
 {
 	if (!a || !b)
 		return a == b;
-	return a->topology == b->topology && a->flags == b->flags && rules_equal(a->selector, b->selector) &&
-	       a->shares_n == b->shares_n && memcmp(a->shares, b->shares, a->shares_n * sizeof(a->shares[0])) == 0;
+	return a->topology == b->topology && a->flags == b->flags &&
+	       rules_equal(a->selector, b->selector) && a->shares_n == b->shares_n &&
+	       memcmp(a->shares, b->shares, a->shares_n * sizeof(a->shares[0])) == 0;
 }
 
 /* ---- entries ------------------------------------------------------------------------ */
@@ -118,7 +120,8 @@ static int policy_make(struct model *m, uint32_t namespace, uint32_t name, uint3
 }
 
 /* The entry of that name, made if need be; nobody wants it then. */
-static int policy_enter(struct model *m, struct text namespace_text, struct text name_text, uint32_t *policy)
+static int policy_enter(struct model *m, struct text namespace_text, struct text name_text,
+                        uint32_t *policy)
 {
 	uint32_t namespace, name;
 	struct wanted w;
@@ -159,7 +162,8 @@ void policy_release_if_unused(struct model *m, uint32_t policy)
 
 /* ---- pods ----------------------------------------------------------------------------- */
 
-int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *policy, const char **fault)
+int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *policy,
+                  const char **fault)
 {
 	const struct text *name = pairs_find(&pod->meta.labels, LABEL);
 	const struct text *other = pairs_find(&pod->meta.labels, LABEL_OF_DOCUMENT);
@@ -168,9 +172,12 @@ int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *polic
 	*policy = ID_NONE;
 	if ((!name && !other) || m->policies_off || text_is(pod->owner.kind, "DaemonSet"))
 		return 0;
-	if (name && other && (name->bytes != other->bytes || memcmp(name->at, other->at, name->bytes) != 0)) {
-		*fault = arena_printf(&m->arena, "label " LABEL " names policy %.*s, label " LABEL_OF_DOCUMENT " names policy %.*s",
-				      TEXT_SHOWN(*name), TEXT_SHOWN(*other));
+	if (name && other &&
+	    (name->bytes != other->bytes || memcmp(name->at, other->at, name->bytes) != 0)) {
+		*fault = arena_printf(&m->arena,
+		                      "label " LABEL " names policy %.*s, label " LABEL_OF_DOCUMENT
+		                      " names policy %.*s",
+		                      TEXT_SHOWN(*name), TEXT_SHOWN(*other));
 		return -EINVAL;
 	}
 	rc = policy_enter(m, pod->meta.namespace, name ? *name : *other, policy);
@@ -214,7 +221,8 @@ void policy_leave(struct model *m, uint32_t pod)
 	policy_release_if_unused(m, policy);
 }
 
-const struct policy_use *policy_use_of(const struct model *m, uint32_t policy, const struct pod_label *labels, uint32_t n,
+const struct policy_use *policy_use_of(const struct model *m, uint32_t policy,
+                                       const struct pod_label *labels, uint32_t n,
                                        struct policy_use *use)
 {
 	const struct policy_rules *rules = policy != ID_NONE ? policy_at(m, policy)->rules : NULL;
@@ -234,13 +242,17 @@ static char *refusal_of(const struct model *m, const struct pod_entry *p)
 	int n;
 
 	if (e->texts)
-		n = asprintf(&text, "running PreFilter plugin \"LeafNodeWorkloadPolicy\": Fail to obtain pod's(%s/%s) "
-		             "workload-policy(%s): %s", p->texts, p->texts + strlen(p->texts) + 1, name,
-		             e->refusal ? e->refusal : "no memory");
+		n = asprintf(
+			&text,
+			"running PreFilter plugin \"LeafNodeWorkloadPolicy\": Fail to obtain pod's(%s/%s) "
+			"workload-policy(%s): %s",
+			p->texts, p->texts + strlen(p->texts) + 1, name, e->refusal ? e->refusal : "no memory");
 	else
-		n = asprintf(&text, "running PreFilter plugin \"LeafNodeWorkloadPolicy\": Fail to obtain pod's(%s/%s) "
-		             "workload-policy(%s): workloadpolicies.kosmos.io \"%s\" not found", p->texts,
-		             p->texts + strlen(p->texts) + 1, name, name);
+		n = asprintf(
+			&text,
+			"running PreFilter plugin \"LeafNodeWorkloadPolicy\": Fail to obtain pod's(%s/%s) "
+			"workload-policy(%s): workloadpolicies.kosmos.io \"%s\" not found",
+			p->texts, p->texts + strlen(p->texts) + 1, name, name);
 	return n < 0 ? NULL : text;
 }
 
@@ -320,7 +332,8 @@ void policy_forget_object(struct model *m, uint32_t policy)
 }
 
 /* What it says, or why it can't be honoured. */
-static int policy_accept(struct model *m, uint32_t policy, const struct policy_object *object, const char *fault)
+static int policy_accept(struct model *m, uint32_t policy, const struct policy_object *object,
+                         const char *fault)
 {
 	struct policy_entry *e = policy_at(m, policy);
 	struct policy_rules *rules = NULL;
@@ -344,7 +357,8 @@ static int policy_accept(struct model *m, uint32_t policy, const struct policy_o
 }
 
 /* It counts, but not as it is written. */
-static int policy_fault(struct model *m, const struct policy_object *object, struct decode_error *error)
+static int policy_fault(struct model *m, const struct policy_object *object,
+                        struct decode_error *error)
 {
 	m->counts.objects_bad++;
 	extract_object_name(&object->meta, error->object, sizeof(error->object));
@@ -353,7 +367,8 @@ static int policy_fault(struct model *m, const struct policy_object *object, str
 	return -EINVAL;
 }
 
-int policy_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+int policy_put(struct model *m, int resource, const char *json, size_t bytes,
+               struct decode_error *error)
 {
 	struct policy_object object;
 	struct decode_error own;
@@ -383,7 +398,8 @@ int policy_put(struct model *m, int resource, const char *json, size_t bytes, st
 	rc = policy_enter(m, object.meta.namespace, object.meta.name, &policy);
 	if (rc < 0)
 		return rc;
-	if (!policy_at(m, policy)->texts && policy_at(m, policy)->pods == 0 && !referred_fits(m, &m->policies)) {
+	if (!policy_at(m, policy)->texts && policy_at(m, policy)->pods == 0 &&
+	    !referred_fits(m, &m->policies)) {
 		policy_release_if_unused(m, policy);
 		return referred_refuse(m, &object.meta, error);
 	}

@@ -32,9 +32,10 @@ int referred_refuse(struct model *m, const struct meta *meta, struct decode_erro
 	if (error) {
 		extract_object_name(meta, error->object, sizeof(error->object));
 		error->field[0] = '\0';
-		snprintf(error->text, sizeof(error->text),
-			 "there is no room for more of its kind, the limit is %u: %u times --max-pods, and %u at least",
-			 referred_limit(&m->limits), REFERRED_EACH, REFERRED_LEAST);
+		snprintf(
+			error->text, sizeof(error->text),
+			"there is no room for more of its kind, the limit is %u: %u times --max-pods, and %u at least",
+			referred_limit(&m->limits), REFERRED_EACH, REFERRED_LEAST);
 	}
 	return -ENOSPC;
 }

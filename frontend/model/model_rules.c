@@ -65,7 +65,8 @@ bool rules_equal(const struct owner_rules *a, const struct owner_rules *b)
 {
 	if (!a || !b)
 		return a == b;
-	return a->n == b->n && a->values_n == b->values_n && memcmp(a->at, b->at, a->n * sizeof(a->at[0])) == 0 &&
+	return a->n == b->n && a->values_n == b->values_n &&
+	       memcmp(a->at, b->at, a->n * sizeof(a->at[0])) == 0 &&
 	       memcmp(a->values, b->values, a->values_n * sizeof(uint32_t)) == 0;
 }
 
@@ -83,8 +84,10 @@ bool rules_hold(const struct owner_rules *r, const struct pod_label *labels, uin
 		const struct requirement *q = &r->at[i];
 		uint32_t value = labels_find(labels, n, q->key);
 		bool in = value != ID_NONE && among(r->values + q->values_first, q->values_n, value);
-		bool holds = q->op == REQUIRE_IN ? in : q->op == REQUIRE_NOT_IN ? !in
-			: q->op == REQUIRE_EXISTS ? value != ID_NONE : value == ID_NONE;
+		bool holds = q->op == REQUIRE_IN       ? in
+		             : q->op == REQUIRE_NOT_IN ? !in
+		             : q->op == REQUIRE_EXISTS ? value != ID_NONE
+		                                       : value == ID_NONE;
 
 		if (!holds)
 			return false;

@@ -86,7 +86,8 @@ void gang_forget_status(struct model *m, uint32_t gang, uint32_t dialect)
 		unstir(m, gang);
 }
 
-int gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json, size_t bytes)
+int gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const char *json,
+                     size_t bytes)
 {
 	struct gang_entry *e = gang_at(m, gang);
 	const struct dialect_status *writes = dialects[dialect]->status;
@@ -153,8 +154,8 @@ void gang_owned(struct model *m, uint32_t gang, const struct pod_object *pod)
 	qsort(names, n, sizeof(*names), name_order);
 	for (size_t i = 0; i < n && used < (int)sizeof(text); i++)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%.*s/%.*s", i > 0 ? "," : "",
-				 (int)pod->meta.namespace.bytes, pod->meta.namespace.at,
-				 (int)(names[i].bytes < 253 ? names[i].bytes : 253), names[i].at);
+		                 (int)pod->meta.namespace.bytes, pod->meta.namespace.at,
+		                 (int)(names[i].bytes < 253 ? names[i].bytes : 253), names[i].at);
 	e->owners = strdup(text); /* without memory the next member says it */
 }
 
@@ -192,7 +193,8 @@ static uint32_t beside_find(const struct model *m, const uint64_t key[2])
 /* By a keyed hash of the name: one name is one pod at a time. */
 static void other_key(const struct model *m, const struct meta *meta, uint64_t key[2])
 {
-	const uint64_t second[2] = { siphash(m->hash_key, meta->namespace.at, meta->namespace.bytes), m->hash_key[1] };
+	const uint64_t second[2] = { siphash(m->hash_key, meta->namespace.at, meta->namespace.bytes),
+		                         m->hash_key[1] };
 	const uint64_t third[2] = { second[0], ~m->hash_key[1] };
 
 	key[0] = siphash(second, meta->name.at, meta->name.bytes);
@@ -372,7 +374,8 @@ void other_meet(struct model *m, const struct meta *meta)
 }
 
 /* The full name of the group whose status the pod counts for; NULL: none. */
-static int other_group(struct model *m, const struct pod_object *pod, uint32_t *dialect, char **name)
+static int other_group(struct model *m, const struct pod_object *pod, uint32_t *dialect,
+                       char **name)
 {
 	struct group_mark mark;
 	int rc = dialect_mark(pod, m->dialects_off, m->served, &m->arena, &mark);
@@ -381,11 +384,13 @@ static int other_group(struct model *m, const struct pod_object *pod, uint32_t *
 	if (rc < 0 || mark.mark != MARK_MEMBER || !dialects[mark.dialect]->status)
 		return rc;
 	*dialect = mark.dialect;
-	*name = arena_printf(&m->arena, "%.*s/%s", (int)pod->meta.namespace.bytes, pod->meta.namespace.at, mark.name);
+	*name = arena_printf(&m->arena, "%.*s/%s", (int)pod->meta.namespace.bytes,
+	                     pod->meta.namespace.at, mark.name);
 	return *name ? 0 : -ENOMEM;
 }
 
-static int other_enter(struct model *m, const struct pod_object *pod, uint32_t *other, struct decode_error *error)
+static int other_enter(struct model *m, const struct pod_object *pod, uint32_t *other,
+                       struct decode_error *error)
 {
 	struct other_entry *o;
 	char object[600];
@@ -409,8 +414,8 @@ static int other_enter(struct model *m, const struct pod_object *pod, uint32_t *
 }
 
 /* Let the pod count for its group as it is; what it holds of `scheduler` other_count() does. */
-static int other_place(struct model *m, const struct pod_object *pod, uint32_t other, uint32_t beside,
-                       uint32_t scheduler, struct decode_error *error)
+static int other_place(struct model *m, const struct pod_object *pod, uint32_t other,
+                       uint32_t beside, uint32_t scheduler, struct decode_error *error)
 {
 	bool is_new = other == SLOT_NONE;
 	struct other_entry *o, old;
@@ -422,7 +427,8 @@ static int other_place(struct model *m, const struct pod_object *pod, uint32_t o
 	}
 	o = other_at(m, other);
 	o->seen = m->replace[RESOURCE_INDEX_PODS].round;
-	if (!is_new && o->beside == beside && o->phase == pod->phase && o->bound == (pod->node_name.bytes > 0))
+	if (!is_new && o->beside == beside && o->phase == pod->phase &&
+	    o->bound == (pod->node_name.bytes > 0))
 		return 0;
 	old = *o;
 	o->beside = beside;
@@ -449,7 +455,8 @@ int other_put(struct model *m, const struct pod_object *pod, struct decode_error
 			other_forget(m, other);
 		return 0;
 	}
-	if (!pod->ended && !pod_is_ours(m, pod) && intern_take(&m->schedulers, pod->scheduler_name, &scheduler) < 0)
+	if (!pod->ended && !pod_is_ours(m, pod) &&
+	    intern_take(&m->schedulers, pod->scheduler_name, &scheduler) < 0)
 		return -ENOMEM;
 	rc = beside_take(m, dialect, name, &beside);
 	if (rc == 0)

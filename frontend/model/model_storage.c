@@ -57,8 +57,9 @@ static int storage_lost(struct model *m, uint32_t pod, int rc, const struct shap
 		p->blind = true;
 		return rc;
 	}
-	text = rc == -EINVAL ? trouble->fault
-	       : rc == -ENOSPC ? arena_printf(&m->scratch, "the limit %s is reached", trouble->flag) : NULL;
+	text = rc == -EINVAL   ? trouble->fault
+	       : rc == -ENOSPC ? arena_printf(&m->scratch, "the limit %s is reached", trouble->flag)
+	                       : NULL;
 	set_refusal(m, pod, VOLUME_REFUSED_OURS, text ? text : "no memory");
 	return rc;
 }
@@ -134,14 +135,16 @@ static void storage_free(struct model *m, struct node_storage_entry *s)
 }
 
 /* In one piece of memory; *out NULL: there is nothing. */
-static int storage_make(struct model *m, const struct node_storage *from, struct node_storage_entry **out)
+static int storage_make(struct model *m, const struct node_storage *from,
+                        struct node_storage_entry **out)
 {
 	struct node_storage_entry *s;
 
 	*out = NULL;
 	if (from->limits_n == 0 && from->attached_n == 0)
 		return 0;
-	s = calloc(1, sizeof(*s) + from->limits_n * sizeof(*s->limits) + from->attached_n * sizeof(*s->attached));
+	s = calloc(1, sizeof(*s) + from->limits_n * sizeof(*s->limits) +
+	                  from->attached_n * sizeof(*s->attached));
 	if (!s)
 		return -ENOMEM;
 	s->limits = (void *)(s + 1);
@@ -201,7 +204,8 @@ int node_join_storage(struct model *m, uint32_t node, bool *changed)
 	return 0;
 }
 
-int node_set_storage(struct model *m, uint32_t node, const struct node_object *object, bool *changed)
+int node_set_storage(struct model *m, uint32_t node, const struct node_object *object,
+                     bool *changed)
 {
 	int rc = volumes_set_node(m->volumes, node, object->meta.name, &object->meta.labels);
 
@@ -230,7 +234,8 @@ void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node)
 
 /* ---- objects --------------------------------------------------------------------------- */
 
-int storage_put(struct model *m, int resource, const char *json, size_t bytes, struct decode_error *error)
+int storage_put(struct model *m, int resource, const char *json, size_t bytes,
+                struct decode_error *error)
 {
 	int rc = volumes_put(m->volumes, m->which[resource], json, bytes, &m->arena, error);
 

@@ -13,7 +13,8 @@ struct check {
 	size_t why_bytes;
 	bool good;
 	/* What is held, by slot. */
-	uint32_t *keys, *values, *columns, *taints, *schedulers, *images, *shapes, *nodes, *members, *blind;
+	uint32_t *keys, *values, *columns, *taints, *schedulers, *images, *shapes, *nodes, *members,
+		*blind;
 	uint32_t *namespaces, *spreading, *policies, *descriptions;
 };
 
@@ -40,9 +41,15 @@ static void count_number(void *context, enum number_of of, uint32_t number)
 	struct check *c = context;
 
 	switch (of) {
-	case NUMBER_KEY: c->keys[number]++; break;
-	case NUMBER_VALUE: c->values[number]++; break;
-	case NUMBER_COLUMN: c->columns[number]++; break;
+	case NUMBER_KEY:
+		c->keys[number]++;
+		break;
+	case NUMBER_VALUE:
+		c->values[number]++;
+		break;
+	case NUMBER_COLUMN:
+		c->columns[number]++;
+		break;
 	case NUMBER_IMAGE:
 		c->images[number]++;
 		if (!c->m->image_uses[number].sent)
@@ -157,7 +164,8 @@ static void check_policies(struct check *c)
 			c->keys[selector->at[k].key]++;
 		for (uint32_t k = 0; selector && k < selector->values_n; k++)
 			c->values[selector->values[k]]++;
-		for (uint32_t p = e->pods_first; p != SLOT_NONE && n <= e->pods; p = pod_at(m, p)->policy_next)
+		for (uint32_t p = e->pods_first; p != SLOT_NONE && n <= e->pods;
+		     p = pod_at(m, p)->policy_next)
 			n += pod_at(m, p)->policy == i;
 		if (e->pods != c->policies[i] || n != e->pods)
 			bad(c, "policy %u: %u pods, %u in its list, %u name it", i, e->pods, n, c->policies[i]);
@@ -183,10 +191,12 @@ static void check_namespaces(struct check *c)
 			bad(c, "namespace %u: %u refs, %u held", i, n->refs, c->namespaces[i]);
 		if (n->refs == 0 && !n->has_object && n->slot.sent == 0)
 			bad(c, "namespace %u is not used", i);
-		for (uint32_t p = n->pods_first; p != SLOT_NONE && listed <= c->spreading[i]; p = pod_at(m, p)->spread_next)
+		for (uint32_t p = n->pods_first; p != SLOT_NONE && listed <= c->spreading[i];
+		     p = pod_at(m, p)->spread_next)
 			listed += pod_at(m, p)->namespace == i;
 		if (listed != c->spreading[i])
-			bad(c, "namespace %u: %u pods spread by default, %u in its list", i, c->spreading[i], listed);
+			bad(c, "namespace %u: %u pods spread by default, %u in its list", i, c->spreading[i],
+			    listed);
 	}
 }
 
@@ -250,7 +260,8 @@ static void check_counts(struct check *c, uint32_t gang)
 	const struct gang_entry *g = gang_at(c->m, gang);
 	uint32_t bound = 0, phases[POD_PHASES] = { 0 }, n = 0;
 
-	for (uint32_t p = g->members_first; p != SLOT_NONE && n++ < g->members; p = pod_at(c->m, p)->gang_next) {
+	for (uint32_t p = g->members_first; p != SLOT_NONE && n++ < g->members;
+	     p = pod_at(c->m, p)->gang_next) {
 		bound += pod_at(c->m, p)->node != ID_NONE;
 		phases[pod_at(c->m, p)->phase]++;
 	}
@@ -322,7 +333,8 @@ static void check_members(struct check *c, uint32_t gang)
 	const struct gang_entry *g = gang_at(m, gang);
 	uint32_t n = 0, said = 0, named[2] = { 0, 0 };
 
-	for (uint32_t p = g->members_first; p != SLOT_NONE && n <= g->members; p = pod_at(m, p)->gang_next) {
+	for (uint32_t p = g->members_first; p != SLOT_NONE && n <= g->members;
+	     p = pod_at(m, p)->gang_next) {
 		const struct pod_entry *e = pod_at(m, p);
 
 		n += e->gang == gang;
@@ -333,10 +345,11 @@ static void check_members(struct check *c, uint32_t gang)
 	for (uint32_t i = 0; i < m->descriptions.n; i++)
 		said += description_at(m, i)->slot.live && description_at(m, i)->gang == gang;
 	if (g->members != c->members[gang] || n != g->members)
-		bad(c, "gang %s: %u members, %u in its list, %u name it", g->name, g->members, n, c->members[gang]);
+		bad(c, "gang %s: %u members, %u in its list, %u name it", g->name, g->members, n,
+		    c->members[gang]);
 	if (g->named[0] != named[0] || g->named[1] != named[1])
-		bad(c, "gang %s: %u and %u members by its marks, not %u and %u", g->name, g->named[0], g->named[1],
-		    named[0], named[1]);
+		bad(c, "gang %s: %u and %u members by its marks, not %u and %u", g->name, g->named[0],
+		    g->named[1], named[0], named[1]);
 	if (g->says != said || (said > 0) != (g->description != ID_NONE))
 		bad(c, "gang %s: %u descriptions, not %u", g->name, g->says, said);
 }
@@ -352,7 +365,8 @@ static void check_descriptions(struct check *c)
 			continue;
 		count_group(c, &d->object);
 		if (d->refs == 0 || d->refs != c->descriptions[i] || d->uses != d->refs)
-			bad(c, "description %u: %u refs, %u uses, %u held", i, d->refs, d->uses, c->descriptions[i]);
+			bad(c, "description %u: %u refs, %u uses, %u held", i, d->refs, d->uses,
+			    c->descriptions[i]);
 	}
 }
 
@@ -371,15 +385,16 @@ static void check_gangs(struct check *c)
 		check_members(c, i);
 		check_counts(c, i);
 		twice += g->objects[0].there && g->objects[1].there;
-		if (g->members == 0 && !g->objects[0].there && !g->objects[1].there && g->slot.list != MODEL_DEAD)
+		if (g->members == 0 && !g->objects[0].there && !g->objects[1].there &&
+		    g->slot.list != MODEL_DEAD)
 			bad(c, "gang %s is not used and not dead", g->name);
 	}
 	if (m->counts.groups_twice != twice)
 		bad(c, "%llu groups have two objects", (unsigned long long)twice);
 }
 
-static void check_intern(struct check *c, const struct intern *in, const uint32_t *held, const char *what,
-			 uint32_t seeded)
+static void check_intern(struct check *c, const struct intern *in, const uint32_t *held,
+                         const char *what, uint32_t seeded)
 {
 	for (uint32_t i = 0; i < in->pool.n; i++) {
 		uint32_t refs = intern_refs(in, i), expected = held[i] + (i < seeded);
@@ -393,12 +408,14 @@ static void check_intern(struct check *c, const struct intern *in, const uint32_
 bool model_valid(const struct model *m, char *why, size_t why_bytes)
 {
 	struct check c = { .m = m, .why = why, .why_bytes = why_bytes, .good = true };
-	const uint32_t sizes[] = { m->keys.pool.n, m->values.pool.n, m->columns.pool.n, m->taints.pool.n,
-				   m->schedulers.pool.n, m->images.pool.n, m->shapes.n, m->nodes.n, m->gangs.n,
-				   m->nodes.n, m->namespaces.n, m->namespaces.n, m->policies.n,
-				   m->descriptions.n };
-	uint32_t **counts[] = { &c.keys, &c.values, &c.columns, &c.taints, &c.schedulers, &c.images, &c.shapes, &c.nodes,
-				&c.members, &c.blind, &c.namespaces, &c.spreading, &c.policies, &c.descriptions };
+	const uint32_t sizes[] = { m->keys.pool.n,   m->values.pool.n,     m->columns.pool.n,
+		                       m->taints.pool.n, m->schedulers.pool.n, m->images.pool.n,
+		                       m->shapes.n,      m->nodes.n,           m->gangs.n,
+		                       m->nodes.n,       m->namespaces.n,      m->namespaces.n,
+		                       m->policies.n,    m->descriptions.n };
+	uint32_t **counts[] = { &c.keys,       &c.values,    &c.columns,  &c.taints,      &c.schedulers,
+		                    &c.images,     &c.shapes,    &c.nodes,    &c.members,     &c.blind,
+		                    &c.namespaces, &c.spreading, &c.policies, &c.descriptions };
 	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
 
 	for (size_t i = 0; i < n; i++) {

@@ -67,13 +67,17 @@ bool model_last_put(const struct model *m, struct pod_put *out)
 	if (!e || !e->slot.live)
 		return false;
 	*out = (struct pod_put){
-		.id = m->last_put, .generation = e->slot.generation, .node = e->node, .ours = e->flags & POD_OURS,
+		.id = m->last_put,
+		.generation = e->slot.generation,
+		.node = e->node,
+		.ours = e->flags & POD_OURS,
 		.gated = e->flags & POD_GATED,
 	};
 	return true;
 }
 
-bool model_pod_by_name(const struct model *m, const char *namespace, const char *name, struct pod_view *out)
+bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
+                       struct pod_view *out)
 {
 	uint32_t pod = pod_find(m, text_of(namespace), text_of(name));
 
@@ -92,7 +96,8 @@ const char *model_node(const struct model *m, node_id id, uint32_t generation)
 	return e->name;
 }
 
-static void gang_view_counts(const struct model *m, const struct gang_entry *e, struct gang_counts *out)
+static void gang_view_counts(const struct model *m, const struct gang_entry *e,
+                             struct gang_counts *out)
 {
 	*out = (struct gang_counts){ 0 };
 	if (e->beside != SLOT_NONE)
@@ -176,7 +181,8 @@ uint32_t model_gang_terms(const struct model *m, gang_id id)
 	return gang_terms(m, &form);
 }
 
-bool model_gang_object(const struct model *m, gang_id id, uint32_t generation, struct gang_object *out)
+bool model_gang_object(const struct model *m, gang_id id, uint32_t generation,
+                       struct gang_object *out)
 {
 	const struct gang_entry *e = id < m->gangs.n ? gang_at(m, id) : NULL;
 	struct gang_form form;
@@ -187,14 +193,17 @@ bool model_gang_object(const struct model *m, gang_id id, uint32_t generation, s
 	if (!form.object || !form.object->texts || form.object->hollow)
 		return false;
 	*out = (struct gang_object){
-		.index = index_of(m, form.dialect), .namespace = next_text(e->name), .name = gang_short_name(e),
-		.uid = form.object->texts, .resource_version = next_text(form.object->texts),
+		.index = index_of(m, form.dialect),
+		.namespace = next_text(e->name),
+		.name = gang_short_name(e),
+		.uid = form.object->texts,
+		.resource_version = next_text(form.object->texts),
 	};
 	return out->index >= 0;
 }
 
-void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *context, const struct pod_view *pod),
-                        void *context)
+void model_gang_pending(const struct model *m, gang_id id,
+                        void (*each)(void *context, const struct pod_view *pod), void *context)
 {
 	struct pod_view view;
 
@@ -208,7 +217,8 @@ void model_gang_pending(const struct model *m, gang_id id, void (*each)(void *co
 	}
 }
 
-void model_begun_pending(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context)
+void model_begun_pending(const struct model *m,
+                         void (*each)(void *context, const struct pod_view *pod), void *context)
 {
 	for (gang_id id = 0; id < m->gangs.n; id++) {
 		struct gang_counts counts;
@@ -221,7 +231,8 @@ void model_begun_pending(const struct model *m, void (*each)(void *context, cons
 	}
 }
 
-void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod), void *context)
+void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod),
+                    void *context)
 {
 	struct pod_view view;
 

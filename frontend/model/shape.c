@@ -12,7 +12,10 @@
 
 /* ---- sections --------------------------------------------------------------------- */
 
-#define SECTION(count, type) { offsetof(struct event_shape, count), sizeof(type) }
+#define SECTION(count, type)                                                                       \
+	{                                                                                              \
+		offsetof(struct event_shape, count), sizeof(type)                                          \
+	}
 
 static const struct {
 	size_t count; /* where the head has it */
@@ -81,20 +84,45 @@ static void visit_attachment(const struct attachment *a, shape_visit_fn visit, v
 static void visit_item(enum section s, const void *item, shape_visit_fn visit, void *context)
 {
 	switch (s) {
-	case SECTION_AMOUNTS: visit(context, NUMBER_COLUMN, ((const struct amount *)item)->resource); break;
+	case SECTION_AMOUNTS:
+		visit(context, NUMBER_COLUMN, ((const struct amount *)item)->resource);
+		break;
 	case SECTION_REQUIREMENTS:
-	case SECTION_CLAUSES: visit_requirement(item, visit, context); break;
-	case SECTION_VALUES: visit(context, NUMBER_VALUE, *(const uint32_t *)item); break;
-	case SECTION_TOLERATIONS: visit_toleration(item, visit, context); break;
-	case SECTION_POD_TERMS: visit(context, NUMBER_KEY, ((const struct pod_term *)item)->topology); break;
-	case SECTION_SPREADS: visit(context, NUMBER_KEY, ((const struct spread *)item)->topology); break;
-	case SECTION_PORTS: visit_port(item, visit, context); break;
-	case SECTION_IMAGES: visit(context, NUMBER_IMAGE, *(const uint32_t *)item); break;
-	case SECTION_ATTACHMENTS: visit_attachment(item, visit, context); break;
-	case SECTION_EXCLUSIVES: visit(context, NUMBER_VALUE, ((const struct exclusive *)item)->thing); break;
-	case SECTION_POLICIES: visit(context, NUMBER_KEY, ((const struct policy *)item)->topology); break;
-	case SECTION_SHARES: visit(context, NUMBER_VALUE, ((const struct policy_share *)item)->value); break;
-	default: break; /* spans and weights */
+	case SECTION_CLAUSES:
+		visit_requirement(item, visit, context);
+		break;
+	case SECTION_VALUES:
+		visit(context, NUMBER_VALUE, *(const uint32_t *)item);
+		break;
+	case SECTION_TOLERATIONS:
+		visit_toleration(item, visit, context);
+		break;
+	case SECTION_POD_TERMS:
+		visit(context, NUMBER_KEY, ((const struct pod_term *)item)->topology);
+		break;
+	case SECTION_SPREADS:
+		visit(context, NUMBER_KEY, ((const struct spread *)item)->topology);
+		break;
+	case SECTION_PORTS:
+		visit_port(item, visit, context);
+		break;
+	case SECTION_IMAGES:
+		visit(context, NUMBER_IMAGE, *(const uint32_t *)item);
+		break;
+	case SECTION_ATTACHMENTS:
+		visit_attachment(item, visit, context);
+		break;
+	case SECTION_EXCLUSIVES:
+		visit(context, NUMBER_VALUE, ((const struct exclusive *)item)->thing);
+		break;
+	case SECTION_POLICIES:
+		visit(context, NUMBER_KEY, ((const struct policy *)item)->topology);
+		break;
+	case SECTION_SHARES:
+		visit(context, NUMBER_VALUE, ((const struct policy_share *)item)->value);
+		break;
+	default:
+		break; /* spans and weights */
 	}
 }
 
@@ -116,8 +144,10 @@ void shape_visit(const char *body, shape_visit_fn visit, void *context)
 
 static struct intern *intern_of(struct model *m, enum number_of of)
 {
-	return of == NUMBER_KEY ? &m->keys : of == NUMBER_VALUE ? &m->values : of == NUMBER_COLUMN ? &m->columns
-		: &m->images;
+	return of == NUMBER_KEY      ? &m->keys
+	       : of == NUMBER_VALUE  ? &m->values
+	       : of == NUMBER_COLUMN ? &m->columns
+	                             : &m->images;
 }
 
 static void give_number(void *context, enum number_of of, uint32_t number)
@@ -157,7 +187,7 @@ void draft_cut(struct draft *d, enum section section, uint32_t n)
 static void draft_set_namespace(struct draft *d, uint32_t namespace)
 {
 	if (draft_count(d, SECTION_SPREADS) == 0 && draft_count(d, SECTION_POLICIES) == 0)
-		namespace = ID_NONE;
+	namespace = ID_NONE;
 	if (namespace != ID_NONE)
 		intern_hold(&d->m->values, namespace);
 	if (d->head.namespace != ID_NONE)
@@ -350,7 +380,8 @@ static int draft_pod(struct draft *d, const struct shape_wish *w)
 	return rc == 0 && rules > RULES_MAX ? draft_fails(d, SHAPE_TOO_LONG) : rc;
 }
 
-int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, struct shape_trouble *trouble)
+int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape,
+               struct shape_trouble *trouble)
 {
 	struct draft d = { .m = m, .arena = &m->arena, .trouble = trouble };
 	int rc;
@@ -359,7 +390,8 @@ int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape, str
 	d.head.scored_cpu_milli = w->effective->scored_cpu_milli;
 	d.head.scored_memory_bytes = w->effective->scored_memory_bytes;
 	d.head.placed_cpu_milli = w->effective->placed_cpu_milli - w->effective->scored_cpu_milli;
-	d.head.placed_memory_bytes = w->effective->placed_memory_bytes - w->effective->scored_memory_bytes;
+	d.head.placed_memory_bytes =
+		w->effective->placed_memory_bytes - w->effective->scored_memory_bytes;
 	rc = draft_pod(&d, w);
 	if (rc == 0 && w->policy)
 		rc = draft_policy(&d, w->policy);
@@ -395,8 +427,9 @@ int shape_take_empty(struct model *m, uint32_t *shape)
 {
 	static const struct pod_object nothing;
 	static const struct effective none;
-	const struct shape_wish w = { .pod = &nothing, .effective = &none, .scope = SHAPE_REQUESTS,
-				      .namespace = ID_NONE };
+	const struct shape_wish w = {
+		.pod = &nothing, .effective = &none, .scope = SHAPE_REQUESTS, .namespace = ID_NONE
+	};
 	struct shape_trouble trouble = { 0 };
 
 	return shape_take(m, &w, shape, &trouble);

@@ -35,8 +35,8 @@ static void sort_values(struct draft *d, struct span *span)
 	span->n = kept;
 }
 
-static int add_namespaces(struct draft *d, const struct pod_object *pod, const struct pod_term_object *from,
-                          struct pod_term *t)
+static int add_namespaces(struct draft *d, const struct pod_object *pod,
+                          const struct pod_term_object *from, struct pod_term *t)
 {
 	int rc;
 
@@ -57,9 +57,11 @@ static int add_namespaces(struct draft *d, const struct pod_object *pod, const s
 	                     &t->namespace_clauses);
 }
 
-static int add_pod_term(struct draft *d, const struct pod_object *pod, const struct pod_term_object *from)
+static int add_pod_term(struct draft *d, const struct pod_object *pod,
+                        const struct pod_term_object *from)
 {
-	struct pod_term t = { .kind = from->kind, .weight = from->weight }, *place = draft_more(d, SECTION_POD_TERMS);
+	struct pod_term t = { .kind = from->kind, .weight = from->weight },
+					*place = draft_more(d, SECTION_POD_TERMS);
 	int rc;
 
 	if (!place)
@@ -105,7 +107,8 @@ int draft_pod_terms(struct draft *d, const struct pod_object *pod, bool strict)
 
 static int add_spread(struct draft *d, const struct spread_object *from)
 {
-	struct spread s = { .flags = from->flags, .min_domains = from->min_domains > 0 ? (uint32_t)from->min_domains : 1 };
+	struct spread s = { .flags = from->flags,
+		                .min_domains = from->min_domains > 0 ? (uint32_t)from->min_domains : 1 };
 	struct spread *place = draft_more(d, SECTION_SPREADS);
 	int rc;
 
@@ -139,16 +142,17 @@ int draft_spreads(struct draft *d, const struct pod_object *pod)
 	return rc;
 }
 
-static int add_default_spread(struct draft *d, const char *topology, uint32_t max_skew, uint32_t flags,
-                              struct span clauses)
+static int add_default_spread(struct draft *d, const char *topology, uint32_t max_skew,
+                              uint32_t flags, struct span clauses)
 {
 	struct spread *s = draft_more(d, SECTION_SPREADS);
 	int rc;
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct spread){ .flags = flags | SPREAD_DEFAULT, .max_skew = max_skew, .min_domains = 1,
-			      .clauses = clauses };
+	*s = (struct spread){
+		.flags = flags | SPREAD_DEFAULT, .max_skew = max_skew, .min_domains = 1, .clauses = clauses
+	};
 	rc = draft_key(d, text_of(topology), &s->topology);
 	if (rc == 0)
 		draft_keep(d, SECTION_SPREADS);

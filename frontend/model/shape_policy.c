@@ -32,7 +32,8 @@ int draft_policy(struct draft *d, const struct policy_use *use)
 	policy->clauses.first = draft_count(d, SECTION_CLAUSES);
 	policy->shares.n = rules->shares_n;
 	for (uint32_t i = 0; rc == 0 && selector && i < selector->n; i++)
-		rc = draft_requirement(d, &selector->at[i], selector->values + selector->at[i].values_first);
+		rc =
+			draft_requirement(d, &selector->at[i], selector->values + selector->at[i].values_first);
 	policy->clauses.n = draft_count(d, SECTION_CLAUSES) - policy->clauses.first;
 	if (rc == 0)
 		rc = add_shares(d, rules);

@@ -27,26 +27,29 @@ int draft_amounts(struct draft *d, const struct pod_object *pod, const struct ef
 		if (!a)
 			return -ENOMEM;
 		a->value = effective->amount[i];
-		rc = model_intern(d->m, &d->m->columns, pod->resources.at[i], &a->resource, &d->trouble->flag);
+		rc = model_intern(d->m, &d->m->columns, pod->resources.at[i], &a->resource,
+		                  &d->trouble->flag);
 		if (rc < 0)
 			return rc;
 		draft_keep(d, SECTION_AMOUNTS);
 	}
 	if (draft_count(d, SECTION_AMOUNTS) > 0)
-		qsort(d->sections[SECTION_AMOUNTS].at, d->sections[SECTION_AMOUNTS].n, sizeof(struct amount),
-		      amount_order);
+		qsort(d->sections[SECTION_AMOUNTS].at, d->sections[SECTION_AMOUNTS].n,
+		      sizeof(struct amount), amount_order);
 	return 0;
 }
 
 /* One request of the shape is this much of that resource. */
-static bool asks_amount(struct model *m, const struct event_shape *e, struct text resource, int64_t value)
+static bool asks_amount(struct model *m, const struct event_shape *e, struct text resource,
+                        int64_t value)
 {
 	const struct amount *amounts = (const void *)(e + 1);
 	const char *flag = NULL;
 	uint32_t column;
 	bool found = false;
 
-	if (!intern_has(&m->columns, resource) || model_intern(m, &m->columns, resource, &column, &flag) < 0)
+	if (!intern_has(&m->columns, resource) ||
+	    model_intern(m, &m->columns, resource, &column, &flag) < 0)
 		return false;
 	for (uint32_t i = 0; i < e->amounts_n; i++)
 		found = found || (amounts[i].resource == column && amounts[i].value == value);
@@ -54,7 +57,8 @@ static bool asks_amount(struct model *m, const struct event_shape *e, struct tex
 	return found;
 }
 
-bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod, const struct effective *effective)
+bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod,
+                const struct effective *effective)
 {
 	const struct event_shape *e = (const void *)shape_at(m, shape)->body;
 	uint32_t n = 0;
@@ -91,7 +95,8 @@ static int add_unknown_field(struct draft *d, const struct node_rule *rule, stru
 	return 0;
 }
 
-static int add_requirement(struct draft *d, enum section section, uint32_t term, const struct node_rule *rule)
+static int add_requirement(struct draft *d, enum section section, uint32_t term,
+                           const struct node_rule *rule)
 {
 	struct requirement r = { .term = term, .op = rule->op }, *place = draft_more(d, section);
 	struct span values = { 0 };
@@ -127,9 +132,11 @@ int draft_requirement(struct draft *d, const struct requirement *from, const uin
 
 	if (!clause)
 		return -ENOMEM;
-	*clause = (struct requirement){ .op = from->op, .key = from->key,
-					.values_first = from->values_n > 0 ? draft_count(d, SECTION_VALUES) : 0,
-					.values_n = from->values_n };
+	*clause = (struct requirement){ .op = from->op,
+		                            .key = from->key,
+		                            .values_first =
+		                                from->values_n > 0 ? draft_count(d, SECTION_VALUES) : 0,
+		                            .values_n = from->values_n };
 	for (uint32_t i = 0; i < from->values_n; i++) {
 		value = draft_more(d, SECTION_VALUES);
 		if (!value)
@@ -149,8 +156,9 @@ int draft_clauses(struct draft *d, const struct node_rule *rules, size_t n, stru
 
 	out->first = draft_count(d, SECTION_CLAUSES);
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = draft_rule_is_void(&rules[i]) ? draft_fails(d, "a label selector of it can't be parsed")
-					     : add_requirement(d, SECTION_CLAUSES, 0, &rules[i]);
+		rc = draft_rule_is_void(&rules[i])
+		         ? draft_fails(d, "a label selector of it can't be parsed")
+		         : add_requirement(d, SECTION_CLAUSES, 0, &rules[i]);
 	out->n = draft_count(d, SECTION_CLAUSES) - out->first;
 	return rc;
 }
@@ -163,7 +171,9 @@ int draft_clauses(struct draft *d, const struct node_rule *rules, size_t n, stru
  * it has read before that. */
 static int add_void_term(struct draft *d, uint32_t term, const struct node_term *t)
 {
-	const struct node_rule never = { .key = text_of("metadata.name"), .op = REQUIRE_NOT_EXISTS, .is_field = true };
+	const struct node_rule never = { .key = text_of("metadata.name"),
+		                             .op = REQUIRE_NOT_EXISTS,
+		                             .is_field = true };
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct node_rule *r = &t->rules[i];
@@ -197,8 +207,10 @@ static int add_requirements(struct draft *d, const struct pod_object *pod)
 	if (pod->terms_n > TERMS_MAX)
 		return draft_fails(d, SHAPE_TOO_LONG);
 	for (size_t i = 0; rc == 0 && i < pod->node_selector.n; i++) {
-		struct node_rule rule = { .key = pod->node_selector.at[i].key, .op = REQUIRE_IN,
-					  .values = &pod->node_selector.at[i].value, .values_n = 1 };
+		struct node_rule rule = { .key = pod->node_selector.at[i].key,
+			                      .op = REQUIRE_IN,
+			                      .values = &pod->node_selector.at[i].value,
+			                      .values_n = 1 };
 
 		rc = add_requirement(d, SECTION_REQUIREMENTS, 0, &rule);
 	}
@@ -221,12 +233,17 @@ static int check_preference(struct draft *d, const struct node_term *t)
 		if (!draft_rule_is_void(r))
 			continue;
 		if (is_compare(r) && r->values_n == 1)
-			text = arena_printf(d->arena, "preferred node affinity, key %.*s: Invalid value: \"%.*s\": for 'Gt', "
-					    "'Lt' operators, the value must be an integer", (int)r->key.bytes,
-					    r->key.at, (int)r->values[0].bytes, r->values[0].at);
+			text = arena_printf(
+				d->arena,
+				"preferred node affinity, key %.*s: Invalid value: \"%.*s\": for 'Gt', "
+				"'Lt' operators, the value must be an integer",
+				(int)r->key.bytes, r->key.at, (int)r->values[0].bytes, r->values[0].at);
 		else
-			text = arena_printf(d->arena, "preferred node affinity, key %.*s: an operator with values that it "
-					    "can't have", (int)r->key.bytes, r->key.at);
+			text =
+				arena_printf(d->arena,
+			                 "preferred node affinity, key %.*s: an operator with values that it "
+			                 "can't have",
+			                 (int)r->key.bytes, r->key.at);
 		return text ? draft_fails(d, text) : -ENOMEM;
 	}
 	return 0;
@@ -259,7 +276,9 @@ static int add_toleration(struct draft *d, const struct toleration_object *from)
 
 	if (!t)
 		return -ENOMEM;
-	*t = (struct toleration){ .key = TOLERATE_EVERY_KEY, .any_value = from->exists, .effect = from->effect };
+	*t = (struct toleration){ .key = TOLERATE_EVERY_KEY,
+		                      .any_value = from->exists,
+		                      .effect = from->effect };
 	if (from->key.bytes > 0) {
 		rc = draft_key(d, from->key, &t->key);
 		if (rc < 0)
@@ -306,7 +325,8 @@ int draft_node_rules(struct draft *d, const struct pod_object *pod)
 /* As kube-scheduler has it: without a tag or digest it is the latest. */
 static const char *normal_name(struct arena *arena, struct text name)
 {
-	const char *colon = memrchr(name.at, ':', name.bytes), *slash = memrchr(name.at, '/', name.bytes);
+	const char *colon = memrchr(name.at, ':', name.bytes),
+			   *slash = memrchr(name.at, '/', name.bytes);
 
 	if (colon && (!slash || colon > slash))
 		return arena_copy(arena, name);
@@ -340,6 +360,7 @@ int draft_images(struct draft *d, const struct pod_object *pod)
 	}
 	/* Sums don't ask for an order. */
 	if (draft_count(d, SECTION_IMAGES) > 0)
-		qsort(d->sections[SECTION_IMAGES].at, d->sections[SECTION_IMAGES].n, sizeof(uint32_t), number_order);
+		qsort(d->sections[SECTION_IMAGES].at, d->sections[SECTION_IMAGES].n, sizeof(uint32_t),
+		      number_order);
 	return 0;
 }

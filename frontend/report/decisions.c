@@ -12,8 +12,8 @@
 
 struct gang_slot {
 	gang_id id;
-	uint32_t generation; /* 0: nobody's */
-	uint32_t why;        /* said last, at said_ns */
+	uint32_t generation;  /* 0: nobody's */
+	uint32_t why;         /* said last, at said_ns */
 	uint64_t first_ns;    /* its first member was read; 0: not known */
 	uint64_t reserved_ns; /* 0: not yet */
 	uint64_t said_ns;
@@ -46,7 +46,7 @@ static struct gang_slot *slot_of(struct decisions *d, gang_id id, uint32_t gener
 	struct gang_slot *s = &d->slots[id % SLOTS];
 
 	if (s->id != id || s->generation != generation)
-		*s = (struct gang_slot){.id = id, .generation = generation};
+		*s = (struct gang_slot){ .id = id, .generation = generation };
 	return s;
 }
 
@@ -62,19 +62,24 @@ void decisions_bind(struct decisions *d, const struct cmd_bind *cmd, uint64_t re
 }
 
 /* Of all lines; `name` is good as long as they. */
-#define NAME_FIELDS(name, gang) \
-	{"gang", name, 0}, {"uid", (gang)->uid ? (gang)->uid : "", 0}, {"dialect", (gang)->dialect ? (gang)->dialect : "", 0}
+#define NAME_FIELDS(name, gang)                                                                    \
+	{ "gang", name, 0 }, { "uid", (gang)->uid ? (gang)->uid : "", 0 },                             \
+	{                                                                                              \
+		"dialect", (gang)->dialect ? (gang)->dialect : "", 0                                       \
+	}
 
-static void say_placed(struct decisions *d, const struct cmd_gang *cmd, const struct gang_view *gang,
-                       const struct gang_slot *s)
+static void say_placed(struct decisions *d, const struct cmd_gang *cmd,
+                       const struct gang_view *gang, const struct gang_slot *s)
 {
 	uint64_t now = env_now(d->env), first = s->first_ns > 0 ? s->first_ns : s->reserved_ns;
 	char name[600];
 	const struct log_field fields[] = {
 		NAME_FIELDS(name, gang),
-		{"members", NULL, cmd->members}, {"bound", NULL, cmd->bound}, {"quorum", NULL, cmd->quorum},
-		{"wait_ms", NULL, (int64_t)((s->reserved_ns - first) / NS_PER_MS)},
-		{"bind_ms", NULL, (int64_t)((now - s->reserved_ns) / NS_PER_MS)},
+		{ "members", NULL, cmd->members },
+		{ "bound", NULL, cmd->bound },
+		{ "quorum", NULL, cmd->quorum },
+		{ "wait_ms", NULL, (int64_t)((s->reserved_ns - first) / NS_PER_MS) },
+		{ "bind_ms", NULL, (int64_t)((now - s->reserved_ns) / NS_PER_MS) },
 	};
 
 	snprintf(name, sizeof(name), "%s/%s", gang->namespace, gang->name);
@@ -94,19 +99,20 @@ void decisions_gang(struct decisions *d, const struct cmd_gang *cmd)
 		return;
 	if (model_gang(d->model, cmd->gang, cmd->generation, &gang))
 		say_placed(d, cmd, &gang, s);
-	*s = (struct gang_slot){.id = cmd->gang, .generation = cmd->generation};
+	*s = (struct gang_slot){ .id = cmd->gang, .generation = cmd->generation };
 }
 
-void decisions_waits(struct decisions *d, const struct cmd_reason *cmd, const struct gang_view *gang, const char *text)
+void decisions_waits(struct decisions *d, const struct cmd_reason *cmd,
+                     const struct gang_view *gang, const char *text)
 {
 	struct gang_slot *s = slot_of(d, cmd->gang, cmd->gang_generation);
 	const struct reason *r = &cmd->reason;
 	uint64_t now = env_now(d->env);
 	char name[600];
 	const struct log_field fields[] = {
-		NAME_FIELDS(name, gang),
-		{"members", NULL, r->members}, {"quorum", NULL, r->quorum}, {"bound", NULL, r->bound}, {"need", NULL, r->need},
-		{"fit", NULL, r->fit}, {"reason", text, 0},
+		NAME_FIELDS(name, gang),     { "members", NULL, r->members }, { "quorum", NULL, r->quorum },
+		{ "bound", NULL, r->bound }, { "need", NULL, r->need },       { "fit", NULL, r->fit },
+		{ "reason", text, 0 },
 	};
 
 	if (s->said_ns > 0 && s->why == r->why && now - s->said_ns < AGAIN_NS)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line of the log for each decision about a group: it was placed, or it waits and why.  The same
- * reason with other numbers is said once a minute, all together at most 600 in a minute.
+/* One line of the log for each decision about a group: it was placed, or it waits and why.  The
+ * same reason with other numbers is said once a minute, all together at most 600 in a minute.
  *
  *   level=info msg="gang placed" gang="ns/g" uid="..." dialect="..." members=8 bound=8 quorum=8
  *       wait_ms=3120 bind_ms=14
- *   level=info msg="gang waits" gang="ns/g" uid="..." ... need=8 fit=5 reason="0/3 nodes are available: ..." */
+ *   level=info msg="gang waits" gang="ns/g" uid="..." ... need=8 fit=5 reason="0/3 nodes are
+ * available: ..." */
 #ifndef MUSTER_FRONTEND_DECISIONS_H
 #define MUSTER_FRONTEND_DECISIONS_H
 
@@ -26,6 +27,7 @@ void decisions_bind(struct decisions *d, const struct cmd_bind *cmd, uint64_t re
 void decisions_gang(struct decisions *d, const struct cmd_gang *cmd);
 
 /* It waits, as `text` tells. */
-void decisions_waits(struct decisions *d, const struct cmd_reason *cmd, const struct gang_view *gang, const char *text);
+void decisions_waits(struct decisions *d, const struct cmd_reason *cmd,
+                     const struct gang_view *gang, const char *text);
 
 #endif

@@ -27,12 +27,15 @@ void event_write(struct jsonout *out, const struct event_text *e)
 	char when[EVENT_TIME_BYTES];
 
 	event_time(when, sizeof(when), e->wall_ns, true);
-	jsonout_add(out, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{\"name\":@s,\"namespace\":@s},"
-	            "\"eventTime\":@s,\"type\":@s,\"reason\":@s,\"action\":@s,\"note\":@b,\"reportingController\":@s,"
-	            "\"reportingInstance\":@s,\"regarding\":{\"apiVersion\":@s,\"kind\":@s,\"namespace\":@s,"
-	            "\"name\":@s,\"uid\":@s}}",
-	            e->name, e->namespace, when, e->type, e->reason, e->action, e->note, e->controller, e->instance,
-	            e->api_version ? e->api_version : "v1", e->kind ? e->kind : "Pod", e->namespace, e->object, e->uid);
+	jsonout_add(
+		out,
+		"{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{\"name\":@s,\"namespace\":@s},"
+		"\"eventTime\":@s,\"type\":@s,\"reason\":@s,\"action\":@s,\"note\":@b,\"reportingController\":@s,"
+		"\"reportingInstance\":@s,\"regarding\":{\"apiVersion\":@s,\"kind\":@s,\"namespace\":@s,"
+		"\"name\":@s,\"uid\":@s}}",
+		e->name, e->namespace, when, e->type, e->reason, e->action, e->note, e->controller,
+		e->instance, e->api_version ? e->api_version : "v1", e->kind ? e->kind : "Pod",
+		e->namespace, e->object, e->uid);
 }
 
 void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns)
@@ -40,16 +43,19 @@ void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns)
 	char when[EVENT_TIME_BYTES];
 
 	event_time(when, sizeof(when), wall_ns, true);
-	jsonout_add(out, "{\"series\":{\"count\":@u,\"lastObservedTime\":@s}}", (unsigned long long)count, when);
+	jsonout_add(out, "{\"series\":{\"count\":@u,\"lastObservedTime\":@s}}",
+	            (unsigned long long)count, when);
 }
 
-void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message, bool turned,
-                     uint64_t wall_ns)
+void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message,
+                     bool turned, uint64_t wall_ns)
 {
 	char when[EVENT_TIME_BYTES];
 
-	jsonout_add(out, "{\"metadata\":{\"uid\":@s},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\","
-	            "\"status\":\"False\",\"reason\":@s,\"message\":@s", uid, reason, message);
+	jsonout_add(out,
+	            "{\"metadata\":{\"uid\":@s},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\","
+	            "\"status\":\"False\",\"reason\":@s,\"message\":@s",
+	            uid, reason, message);
 	if (turned) {
 		event_time(when, sizeof(when), wall_ns, false);
 		jsonout_add(out, ",\"lastTransitionTime\":@s", when);

@@ -34,8 +34,8 @@ void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns);
 
 /* A strategic merge patch of a pod's status.  PodScheduled is False; the time of
  * transition is only written when `turned`, so that it stays otherwise. */
-void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message, bool turned,
-                     uint64_t wall_ns);
+void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message,
+                     bool turned, uint64_t wall_ns);
 
 /* Name of a new Event about an object of that name: its beginning, a dot, the time. */
 void event_name(char *out, size_t out_bytes, const char *object, uint64_t wall_ns);

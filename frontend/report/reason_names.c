@@ -22,6 +22,10 @@ static const char *value_text(const void *context, uint32_t value)
 struct reason_names reason_names_of(const struct model *model)
 {
 	return (struct reason_names){
-		.resource = name_text, .taint = name_text, .key = key_text, .value = value_text, .context = model,
+		.resource = name_text,
+		.taint = name_text,
+		.key = key_text,
+		.value = value_text,
+		.context = model,
 	};
 }

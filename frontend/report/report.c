@@ -13,7 +13,8 @@
 #define REASON_BYTES_MAX 8192
 #define SWEEP_NS (30 * NS_PER_S)
 #define HOLD_NS (2 * NS_PER_S)
-#define BIND_EVENT_NS (5 * NS_PER_S) /* so long an event of a binding lets other bindings go first */
+#define BIND_EVENT_NS                                                                              \
+	(5 * NS_PER_S) /* so long an event of a binding lets other bindings go first */
 
 struct report *report_new(const struct report_config *config)
 {
@@ -25,7 +26,9 @@ struct report *report_new(const struct report_config *config)
 	r->tokens = config->per_second;
 	r->tokens_ns = env_now(config->env);
 	r->sweep_ns = r->tokens_ns + SWEEP_NS;
-	r->backoff = (struct backoff){.first_ns = 500 * NS_PER_MS, .cap_ns = 30 * NS_PER_S, .reset_ns = 60 * NS_PER_S};
+	r->backoff = (struct backoff){ .first_ns = 500 * NS_PER_MS,
+		                           .cap_ns = 30 * NS_PER_S,
+		                           .reset_ns = 60 * NS_PER_S };
 	for (int k = 0; k < ITEM_KINDS; k++)
 		TAILQ_INIT(&r->queues[k]);
 	TAILQ_INIT(&r->held);
@@ -143,8 +146,10 @@ static void drop_oldest(struct report *r, enum item_kind kind)
 	report_item_unlist(oldest);
 	r->counts.dropped++;
 	if (log_allowed(&r->drop_limit, r->config.env, "dropped reports"))
-		env_log(r->config.env, "warn", "%zu conditions and events wait to be written, the oldest is dropped; --report-qps "
-		        "says how many are written a second", r->config.queue_max);
+		env_log(r->config.env, "warn",
+		        "%zu conditions and events wait to be written, the oldest is dropped; --report-qps "
+		        "says how many are written a second",
+		        r->config.queue_max);
 	if (kind == ITEM_BIND)
 		report_item_free(oldest);
 	else
@@ -275,7 +280,8 @@ static void member_say(void *context, const struct pod_view *pod)
 		report_item_say(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
 }
 
-static struct note *reason_note(struct report *r, const struct reason *reason, const struct reason_about *about)
+static struct note *reason_note(struct report *r, const struct reason *reason,
+                                const struct reason_about *about)
 {
 	struct reason_names names = reason_names_of(r->config.model);
 	char text[REASON_BYTES_MAX];
@@ -290,8 +296,8 @@ static struct note *reason_note(struct report *r, const struct reason *reason, c
 
 void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t timed_out_ns)
 {
-	struct telling t = {.report = r};
-	struct reason_about about = {.refusal = t.refusal, .timed_out_ns = timed_out_ns};
+	struct telling t = { .report = r };
+	struct reason_about about = { .refusal = t.refusal, .timed_out_ns = timed_out_ns };
 	struct gang_view gang;
 	char name[600];
 
@@ -300,7 +306,8 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 	snprintf(name, sizeof(name), "%s/%s", gang.namespace, gang.name);
 	if (cmd->reason.why == WHY_REFUSED) {
 		if (gang.refusal[0])
-			snprintf(t.refusal, sizeof(t.refusal), "%s%s", reason_refused(gang.texts), gang.refusal);
+			snprintf(t.refusal, sizeof(t.refusal), "%s%s", reason_refused(gang.texts),
+			         gang.refusal);
 		else
 			model_gang_pending(r->config.model, cmd->gang, refused_member, &t);
 	}
@@ -321,7 +328,9 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 static void pod_waits(struct report *r, const struct pod_view *pod, const char *text)
 {
 	char name[600];
-	const struct log_field fields[] = {{"pod", name, 0}, {"uid", pod->uid, 0}, {"reason", text, 0}};
+	const struct log_field fields[] = { { "pod", name, 0 },
+		                                { "uid", pod->uid, 0 },
+		                                { "reason", text, 0 } };
 
 	snprintf(name, sizeof(name), "%s/%s", pod->namespace, pod->name);
 	env_tell(r->config.env, "debug", "pod waits", fields, sizeof(fields) / sizeof(fields[0]));
@@ -329,7 +338,7 @@ static void pod_waits(struct report *r, const struct pod_view *pod, const char *
 
 void report_reason(struct report *r, const struct cmd_reason *cmd)
 {
-	struct reason_about about = {0};
+	struct reason_about about = { 0 };
 	struct pod_view pod;
 	struct note *note;
 
@@ -339,12 +348,14 @@ void report_reason(struct report *r, const struct cmd_reason *cmd)
 		report_gang_reason(r, cmd, 0);
 		return;
 	}
-	if (!model_pod(r->config.model, cmd->pod, cmd->pod_generation, &pod) || pod.gated || pod.deleting || pod.node[0])
+	if (!model_pod(r->config.model, cmd->pod, cmd->pod_generation, &pod) || pod.gated ||
+	    pod.deleting || pod.node[0])
 		return;
 	about.refusal = pod.refusal;
 	note = reason_note(r, &cmd->reason, &about);
 	pod_waits(r, &pod, note->text);
-	report_item_say(item_of_pod(r, pod.id, pod.generation), note, reason_condition(&cmd->reason, note->text));
+	report_item_say(item_of_pod(r, pod.id, pod.generation), note,
+	                reason_condition(&cmd->reason, note->text));
 	report_note_drop(&note);
 }
 
@@ -356,7 +367,8 @@ void report_bind(struct report *r, const struct bind_notice *n)
 	if (n->error)
 		snprintf(text, sizeof(text), "%s", n->error);
 	else
-		snprintf(text, sizeof(text), "Successfully assigned %s/%s to %s", n->namespace, n->name, n->node);
+		snprintf(text, sizeof(text), "Successfully assigned %s/%s to %s", n->namespace, n->name,
+		         n->node);
 	i->report = r;
 	i->kind = ITEM_BIND;
 	i->pod = ID_NONE;

@@ -24,10 +24,10 @@ struct decisions; /* frontend/report/decisions.h */
 struct report_config {
 	const struct env *env;
 	struct model *model;
-	unsigned per_second;  /* requests */
-	size_t queue_max;     /* of each queue */
-	uint64_t delay_ns;    /* a reason stands so long before it is written */
-	const char *instance; /* for reportingInstance; copied */
+	unsigned per_second;         /* requests */
+	size_t queue_max;            /* of each queue */
+	uint64_t delay_ns;           /* a reason stands so long before it is written */
+	const char *instance;        /* for reportingInstance; copied */
 	const struct writer *writer; /* knows which pods are being bound; NULL: none is */
 	struct decisions *decisions; /* told why gangs wait; NULL: nobody is */
 };

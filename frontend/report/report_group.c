@@ -123,7 +123,8 @@ void report_gang(struct report *r, const struct cmd_gang *cmd)
 	struct gang_view gang;
 	struct group *g;
 
-	if (!model_gang(r->config.model, cmd->gang, cmd->generation, &gang) || (!gang.writes && !has_timeout(&gang)))
+	if (!model_gang(r->config.model, cmd->gang, cmd->generation, &gang) ||
+	    (!gang.writes && !has_timeout(&gang)))
 		return;
 	g = group_of(r, cmd->gang, cmd->generation);
 	g->state = cmd->state;
@@ -139,14 +140,16 @@ void report_gang(struct report *r, const struct cmd_gang *cmd)
 	group_wake_soon(g);
 }
 
-uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang)
+uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd,
+                              const struct gang_view *gang)
 {
 	const struct group *g = group_find(r, cmd->gang, cmd->gang_generation);
 
 	return g && g->timed_out && has_timeout(gang) ? gang->timeout_ns : 0;
 }
 
-void report_group_waits(struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang, struct note *note)
+void report_group_waits(struct report *r, const struct cmd_reason *cmd,
+                        const struct gang_view *gang, struct note *note)
 {
 	struct group *g;
 
@@ -173,14 +176,15 @@ void report_group_waits(struct report *r, const struct cmd_reason *cmd, const st
 /* When the timeout is to be told, or NEVER_NS. */
 static uint64_t timeout_due(const struct group *g, const struct gang_view *gang)
 {
-	if (g->waits_ns == 0 || !g->reason || g->timed_out || !has_timeout(gang) || gang->timeout_ns > NEVER_NS - g->waits_ns)
+	if (g->waits_ns == 0 || !g->reason || g->timed_out || !has_timeout(gang) ||
+	    gang->timeout_ns > NEVER_NS - g->waits_ns)
 		return NEVER_NS;
 	return g->waits_ns + gang->timeout_ns;
 }
 
 static void timeout_look(struct group *g, const struct gang_view *gang)
 {
-	struct cmd_reason cmd = {.gang = g->gang, .gang_generation = g->generation, .pod = ID_NONE};
+	struct cmd_reason cmd = { .gang = g->gang, .gang_generation = g->generation, .pod = ID_NONE };
 
 	if (env_now(report_of(g)->config.env) < timeout_due(g, gang))
 		return;
@@ -191,11 +195,14 @@ static void timeout_look(struct group *g, const struct gang_view *gang)
 
 /* ---- its status ----------------------------------------------------------------------------- */
 
-/* What it is to be; texts live as long as *now and the gang's view.  Without `g` nothing is known that
- * it waits for. */
-static void status_want(const struct group *g, const struct gang_view *gang, const char *now, struct group_status *want)
+/* What it is to be; texts live as long as *now and the gang's view.  Without `g` nothing is known
+ * that it waits for. */
+static void status_want(const struct group *g, const struct gang_view *gang, const char *now,
+                        struct group_status *want)
 {
-	struct group_facts facts = {.gang = gang, .why = WHY_NONE, .message = "", .reason = "", .now = now};
+	struct group_facts facts = {
+		.gang = gang, .why = WHY_NONE, .message = "", .reason = "", .now = now
+	};
 
 	if (g && g->why) {
 		facts.why = g->why_kind;
@@ -208,7 +215,8 @@ static void status_want(const struct group *g, const struct gang_view *gang, con
 
 /* Was something written that the watch does not show yet?  Then it is looked at again
  * when it does, or when it should have. */
-static bool status_echo(struct group *g, const struct gang_view *gang, const struct group_status *want)
+static bool status_echo(struct group *g, const struct gang_view *gang,
+                        const struct group_status *want)
 {
 	uint64_t due = g->sent_ns + ECHO_NS;
 
@@ -224,7 +232,8 @@ static bool status_echo(struct group *g, const struct gang_view *gang, const str
 	return true;
 }
 
-static void status_write(struct group *g, const struct gang_view *gang, const struct group_status *want, const char *now)
+static void status_write(struct group *g, const struct gang_view *gang,
+                         const struct group_status *want, const char *now)
 {
 	struct report *r = report_of(g);
 
@@ -239,12 +248,14 @@ static void status_write(struct group *g, const struct gang_view *gang, const st
 	if (gang->writes->strategic)
 		jsonout_add(&r->body, "{\"metadata\":{\"uid\":@s},\"status\":", gang->uid);
 	else
-		jsonout_add(&r->body, "{\"metadata\":{\"resourceVersion\":@s},\"status\":", gang->resource_version);
+		jsonout_add(&r->body,
+		            "{\"metadata\":{\"resourceVersion\":@s},\"status\":", gang->resource_version);
 	group_status_write(gang->writes, gang->status, want, now, &r->body);
 	jsonout_add(&r->body, "}");
 	PROBE(group_status_ask, g->gang, g->generation);
-	report_item_fly(&g->item, "PATCH", gang->writes->strategic ? "application/strategic-merge-patch+json" :
-	                "application/merge-patch+json");
+	report_item_fly(&g->item, "PATCH",
+	                gang->writes->strategic ? "application/strategic-merge-patch+json"
+	                                        : "application/merge-patch+json");
 }
 
 static bool status_send(struct group *g, const struct gang_view *gang)
@@ -292,9 +303,11 @@ void report_stirred(struct report *r)
 			group_wake_soon(group_of(r, gang, generation));
 }
 
-/* ---- its Events -------------------------------------------------------------------------------- */
+/* ---- its Events --------------------------------------------------------------------------------
+ */
 
-static void event_begin(struct group *g, const struct gang_view *gang, struct event_text *e, char *version, size_t bytes)
+static void event_begin(struct group *g, const struct gang_view *gang, struct event_text *e,
+                        char *version, size_t bytes)
 {
 	snprintf(version, bytes, "%s/%s", gang->resource->group, gang->resource->version);
 	e->namespace = gang->namespace;
@@ -309,8 +322,8 @@ static struct note *placed_note(const struct group *g, const struct gang_view *g
 {
 	char text[800];
 
-	snprintf(text, sizeof(text), "gang %s/%s: %u of %u members are bound, its quorum is %u.", gang->namespace,
-	         gang->name, g->bound, g->members, g->quorum);
+	snprintf(text, sizeof(text), "gang %s/%s: %u of %u members are bound, its quorum is %u.",
+	         gang->namespace, gang->name, g->bound, g->members, g->quorum);
 	return report_note_new(text);
 }
 
@@ -330,7 +343,7 @@ static enum gang_state event_state(const struct group *g)
  * too often. */
 static bool event_send(struct group *g, const struct gang_view *gang)
 {
-	struct event_text e = {.type = "Warning", .reason = "GangWaiting", .action = "Scheduling"};
+	struct event_text e = { .type = "Warning", .reason = "GangWaiting", .action = "Scheduling" };
 	enum gang_state state = event_state(g);
 	struct item *i = &g->item;
 	char version[300];
@@ -338,7 +351,8 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 	g->event_due_ns = 0;
 	if (!gang->resource || state == GANG_NONE || state == g->told)
 		return false;
-	if (state != GANG_PLACED && i->event_ns > 0 && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS) {
+	if (state != GANG_PLACED && i->event_ns > 0 &&
+	    env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS) {
 		g->event_due_ns = i->event_ns + EVENT_GAP_NS;
 		return false;
 	}
@@ -355,7 +369,8 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 	return true;
 }
 
-/* ---- its turn ------------------------------------------------------------------------------------- */
+/* ---- its turn
+ * ------------------------------------------------------------------------------------- */
 
 bool report_group_send(struct item *i)
 {
@@ -409,7 +424,8 @@ void report_group_rest(struct item *i)
 	if (g->again) {
 		g->again = false;
 		due = env_now(r->config.env) + r->config.delay_ns;
-		if (g->sent && g->sent_ns + ECHO_NS > due && strcmp(g->sent_version, gang.resource_version) == 0)
+		if (g->sent && g->sent_ns + ECHO_NS > due &&
+		    strcmp(g->sent_version, gang.resource_version) == 0)
 			due = g->sent_ns + ECHO_NS;
 		group_wake(g, due);
 	}
@@ -420,8 +436,8 @@ void report_group_rest(struct item *i)
 		group_wake(g, due);
 }
 
-/* What does not wait and does not bind has nothing more to tell, and is not remembered.  Should the watch still
- * not show its status, that is written once more. */
+/* What does not wait and does not bind has nothing more to tell, and is not remembered.  Should the
+ * watch still not show its status, that is written once more. */
 void report_groups_sweep(struct report *r)
 {
 	for (size_t i = 0; i < r->by_gang_n; i++) {

@@ -75,14 +75,14 @@ struct group {
 	bool again; /* something changed while it was flying */
 	enum gang_state state;
 	uint32_t members, bound, quorum; /* as the state was told */
-	enum gang_state told;   /* by the last Event */
-	uint64_t event_due_ns;  /* when the next may come, if one waits; 0 */
-	bool began; /* it was seen to wait or bind: that it is placed is news */
-	struct note *why;       /* NULL: it does not wait */
-	const char *why_reason; /* of a condition */
-	uint32_t why_kind;      /* enum why */
-	struct reason *reason;  /* the whole, of one with a timeout to come */
-	uint64_t waits_ns;      /* since; 0: it does not wait */
+	enum gang_state told;            /* by the last Event */
+	uint64_t event_due_ns;           /* when the next may come, if one waits; 0 */
+	bool began;                      /* it was seen to wait or bind: that it is placed is news */
+	struct note *why;                /* NULL: it does not wait */
+	const char *why_reason;          /* of a condition */
+	uint32_t why_kind;               /* enum why */
+	struct reason *reason;           /* the whole, of one with a timeout to come */
+	uint64_t waits_ns;               /* since; 0: it does not wait */
 	bool timed_out;
 	/* What was written last, until the watch shows it. */
 	struct group_status *sent;
@@ -108,8 +108,8 @@ struct report {
 	struct jsonout text; /* of a pod, its name inserted */
 	double tokens;
 	uint64_t tokens_ns;
-	uint64_t sweep_ns; /* when to look for pods that are bound or gone */
-	bool forbidden;    /* the last condition was answered 403: one in a sweep asks again */
+	uint64_t sweep_ns;     /* when to look for pods that are bound or gone */
+	bool forbidden;        /* the last condition was answered 403: one in a sweep asks again */
 	bool events_forbidden; /* so was the last Event, more than once: the next is asked for once */
 	uint64_t pause_until_ns;
 	struct backoff backoff;
@@ -143,9 +143,11 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 /* Groups that changed in the model. */
 void report_stirred(struct report *r);
 /* The gang waits, and the text of it. */
-void report_group_waits(struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang, struct note *note);
+void report_group_waits(struct report *r, const struct cmd_reason *cmd,
+                        const struct gang_view *gang, struct note *note);
 /* The timeout of the gang if it has passed, else 0. */
-uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang);
+uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd,
+                              const struct gang_view *gang);
 /* The next request; false when there is none, and it is in no list. */
 bool report_group_send(struct item *i);
 void report_group_written(struct item *i);
@@ -167,7 +169,8 @@ void report_event_send(struct item *i, const struct event_text *about);
 bool report_pod_waits(const struct report *r, const struct pod_view *pod);
 
 /* Does the pod's condition say that already, as the watch has it? */
-bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note, const char *reason);
+bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note,
+                           const char *reason);
 
 /* Send its next request, or lay it to rest: i is in no list before. */
 void report_item_send(struct item *i);

@@ -12,18 +12,25 @@
 
 #define TIMEOUT_MS 15000
 #define TRIES_MAX 4
-#define EVENT_GAP_NS (10 * NS_PER_S) /* between Events of one pod; its condition is always current */
+#define EVENT_GAP_NS                                                                               \
+	(10 * NS_PER_S) /* between Events of one pod; its condition is always current */
 
-static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+static void item_done(void *context, const struct http_answer *answer, const char *body,
+                      size_t body_bytes);
 
 void report_item_fly(struct item *i, const char *method, const char *type)
 {
 	struct report *r = i->report;
 	struct http_request request = {
-		.method = method, .path = r->path.at, .content_type = type, .body = r->body.at, .body_bytes = r->body.bytes,
-		.lane = HTTP_REPORT, .timeout_ms = TIMEOUT_MS,
+		.method = method,
+		.path = r->path.at,
+		.content_type = type,
+		.body = r->body.at,
+		.body_bytes = r->body.bytes,
+		.lane = HTTP_REPORT,
+		.timeout_ms = TIMEOUT_MS,
 	};
-	struct http_handler handler = {.done = item_done, .context = i};
+	struct http_handler handler = { .done = item_done, .context = i };
 
 	PROBE(report_ask, (uint32_t)i->kind, (uint32_t)i->step, i->pod);
 	i->call = r->config.env->transport->ops->start(r->config.env->transport, &request, &handler);
@@ -55,9 +62,11 @@ bool report_pod_waits(const struct report *r, const struct pod_view *pod)
 	       (!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation));
 }
 
-bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note, const char *reason)
+bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note,
+                           const char *reason)
 {
-	return strcmp(pod->condition_status, "False") == 0 && strcmp(pod->condition_reason, reason) == 0 &&
+	return strcmp(pod->condition_status, "False") == 0 &&
+	       strcmp(pod->condition_reason, reason) == 0 &&
 	       strcmp(pod->condition_message, note_text(i->report, note, pod->name)) == 0;
 }
 
@@ -94,8 +103,10 @@ static void series_send(struct item *i, const struct pod_view *pod)
 {
 	struct report *r = i->report;
 
-	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events/@p", pod->namespace, i->event_name);
-	event_series_write(&r->body, i->event_count + 1, r->config.env->wall_ns(r->config.env->context));
+	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events/@p", pod->namespace,
+	            i->event_name);
+	event_series_write(&r->body, i->event_count + 1,
+	                   r->config.env->wall_ns(r->config.env->context));
 	report_item_fly(i, "PATCH", "application/merge-patch+json");
 }
 
@@ -103,11 +114,14 @@ static void series_send(struct item *i, const struct pod_view *pod)
  * up, a new text makes a new one, and neither comes too often. */
 static bool event_wanted(struct item *i)
 {
-	if (i->event_count > 0 && !i->note->urgent && env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
+	if (i->event_count > 0 && !i->note->urgent &&
+	    env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
 		return false;
 	if (i->step != STEP_SERIES)
-		i->step = i->event_count > 0 && i->event_note && strcmp(i->event_note->text, i->note->text) == 0 ?
-		          STEP_SERIES : STEP_EVENT;
+		i->step =
+			i->event_count > 0 && i->event_note && strcmp(i->event_note->text, i->note->text) == 0
+				? STEP_SERIES
+				: STEP_EVENT;
 	return true;
 }
 
@@ -116,7 +130,9 @@ static bool event_wanted(struct item *i)
 static bool pod_send(struct item *i)
 {
 	struct report *r = i->report;
-	struct event_text e = {.type = "Warning", .reason = "FailedScheduling", .action = "Scheduling"};
+	struct event_text e = { .type = "Warning",
+		                    .reason = "FailedScheduling",
+		                    .action = "Scheduling" };
 	struct pod_view pod;
 
 	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || !report_pod_waits(r, &pod))
@@ -146,7 +162,10 @@ static bool pod_send(struct item *i)
 static void bind_send(struct item *i)
 {
 	struct event_text e = {
-		.namespace = i->namespace, .object = i->name, .uid = i->uid, .controller = i->scheduler,
+		.namespace = i->namespace,
+		.object = i->name,
+		.uid = i->uid,
+		.controller = i->scheduler,
 		.type = i->bound ? "Normal" : "Warning",
 		.reason = i->bound ? "Scheduled" : "FailedScheduling",
 		.action = i->bound ? "Binding" : "Scheduling",
@@ -262,7 +281,8 @@ static bool is_invalid(int status)
 	return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
-static void item_refused(struct item *i, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void item_refused(struct item *i, const struct http_answer *answer, const char *body,
+                         size_t body_bytes)
 {
 	struct report *r = i->report;
 	struct apistatus s;
@@ -276,9 +296,10 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 	apistatus_read(body, body_bytes, &s);
 	if (answer->status != 404 && log_allowed(&r->limit, r->config.env, "reports"))
 		env_log(r->config.env, "warn", "can't write the %s: HTTP %d: %.300s",
-		        i->step != STEP_CONDITION ? "event of a pod or group (create and patch events)" :
-		        i->kind == ITEM_GROUP ? "status of a group (patch podgroups/status)" :
-		        "condition of a pod (patch pods/status)", answer->status, s.message);
+		        i->step != STEP_CONDITION ? "event of a pod or group (create and patch events)"
+		        : i->kind == ITEM_GROUP   ? "status of a group (patch podgroups/status)"
+		                                  : "condition of a pod (patch pods/status)",
+		        answer->status, s.message);
 	r->counts.dropped++;
 	if (i->step != STEP_CONDITION)
 		r->events_forbidden = answer->status == 403;
@@ -296,7 +317,8 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 	item_rest(i);
 }
 
-static void item_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void item_done(void *context, const struct http_answer *answer, const char *body,
+                      size_t body_bytes)
 {
 	struct item *i = context;
 	struct report *r = i->report;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNDER_WAY_MAX 32u                  /* sent and not answered; the core takes CLAIMS_MAX */
-#define PATIENCE_NS (2 * NS_PER_S)         /* kube-scheduler waits 5 s by default */
-#define RETRY_NS (NS_PER_MS / 4)           /* a pod that is not known yet comes any moment */
+#define UNDER_WAY_MAX 32u          /* sent and not answered; the core takes CLAIMS_MAX */
+#define PATIENCE_NS (2 * NS_PER_S) /* kube-scheduler waits 5 s by default */
+#define RETRY_NS (NS_PER_MS / 4)   /* a pod that is not known yet comes any moment */
 
 TAILQ_HEAD(job_list, extender_job);
 
@@ -70,7 +70,7 @@ void extender_core_down(struct extender *x)
 {
 	struct extender_job *job;
 
-	TAILQ_FOREACH(job, &x->jobs, link)
+	TAILQ_FOREACH (job, &x->jobs, link)
 		job->ticket = 0;
 	x->sent = 0;
 }
@@ -94,8 +94,8 @@ static void set_fill(struct extender *x, const struct extender_question *q, size
 
 enum sending { SENT, LATER, FINISHED };
 
-static enum sending job_send(struct extender *x, struct extender_job *job, const struct frontend_port *port,
-                             const struct limits *limits)
+static enum sending job_send(struct extender *x, struct extender_job *job,
+                             const struct frontend_port *port, const struct limits *limits)
 {
 	const struct extender_question *q = &job->question;
 	const size_t words = (limits->nodes + (size_t)63) / 64, bytes = words * sizeof(uint64_t);
@@ -103,13 +103,16 @@ static enum sending job_send(struct extender *x, struct extender_job *job, const
 	struct pod_view pod;
 
 	if (sizeof(struct record) + sizeof(*e) + bytes > RECORD_BYTES_MAX) {
-		finish(x, job, EXTENDER_NOWHERE, "--max-nodes of muster-core is too large for its extender");
+		finish(x, job, EXTENDER_NOWHERE,
+		       "--max-nodes of muster-core is too large for its extender");
 		return FINISHED;
 	}
-	if (!model_pod_by_name(x->config.model, q->namespace, q->name, &pod) || (*q->uid && strcmp(pod.uid, q->uid) != 0))
+	if (!model_pod_by_name(x->config.model, q->namespace, q->name, &pod) ||
+	    (*q->uid && strcmp(pod.uid, q->uid) != 0))
 		return LATER;
 	if (pod.ours || pod.node[0]) {
-		finish(x, job, EXTENDER_NOWHERE, pod.ours ? "muster places this pod itself" : "the pod is bound already");
+		finish(x, job, EXTENDER_NOWHERE,
+		       pod.ours ? "muster places this pod itself" : "the pod is bound already");
 		return FINISHED;
 	}
 	set_fill(x, q, words);
@@ -120,15 +123,18 @@ static enum sending job_send(struct extender *x, struct extender_job *job, const
 		x->tickets = 1;
 	job->ticket = x->tickets;
 	x->sent++;
-	*e = (struct event_claim){ .pod = pod.id, .pod_generation = pod.generation, .ticket = job->ticket,
-				   .words = (uint32_t)words,
-				   .keep_ms = q->verb == EXTENDER_FILTER ? x->config.keep_ms : 0 };
+	*e = (struct event_claim){ .pod = pod.id,
+		                       .pod_generation = pod.generation,
+		                       .ticket = job->ticket,
+		                       .words = (uint32_t)words,
+		                       .keep_ms = q->verb == EXTENDER_FILTER ? x->config.keep_ms : 0 };
 	memcpy(e + 1, x->set, bytes);
 	PROBE(claim_sent, pod.id, pod.generation, job->ticket);
 	return SENT;
 }
 
-uint64_t extender_poll(struct extender *x, const struct frontend_port *port, const struct limits *limits)
+uint64_t extender_poll(struct extender *x, const struct frontend_port *port,
+                       const struct limits *limits)
 {
 	uint64_t now = env_now(x->config.env), next = NEVER_NS;
 	struct extender_job *job, *after;
@@ -140,8 +146,9 @@ uint64_t extender_poll(struct extender *x, const struct frontend_port *port, con
 		after = TAILQ_NEXT(job, link);
 		if (now - job->begun_ns >= PATIENCE_NS) {
 			finish(x, job, EXTENDER_NOWHERE,
-			       !port ? "muster-core is not ready" :
-			       job->ticket ? "muster-core does not answer" : "muster does not know the pod yet");
+			       !port         ? "muster-core is not ready"
+			       : job->ticket ? "muster-core does not answer"
+			                     : "muster does not know the pod yet");
 			continue;
 		}
 		if (!job->ticket && port && x->sent < UNDER_WAY_MAX)
@@ -163,14 +170,16 @@ void extender_answered(struct extender *x, const struct cmd_claim *cmd)
 	const char *name;
 	size_t chosen = 0;
 
-	TAILQ_FOREACH(job, &x->jobs, link)
+	TAILQ_FOREACH (job, &x->jobs, link)
 		if (job->ticket == cmd->ticket)
 			break;
 	if (!job)
 		return;
 	PROBE(claim_answered, cmd->pod, cmd->pod_generation, cmd->ticket, cmd->node);
-	name = cmd->node != ID_NONE ? model_node(x->config.model, cmd->node, cmd->node_generation) : NULL;
-	while (name && chosen < job->question.nodes_n && !text_is(job->question.nodes[chosen].name, name))
+	name =
+		cmd->node != ID_NONE ? model_node(x->config.model, cmd->node, cmd->node_generation) : NULL;
+	while (name && chosen < job->question.nodes_n &&
+	       !text_is(job->question.nodes[chosen].name, name))
 		chosen++;
 	if (cmd->reason.why == WHY_REFUSED)
 		finish(x, job, EXTENDER_NOWHERE, "the pod is gone");

@@ -6,8 +6,8 @@
  *                       ▲                 │  ▲                   │ reserves room on one node
  *                       └─────answer──────┘  └────CMD_CLAIM──────┘
  *
- * The answer to /filter is one node, with room kept there until the pod is bound or gone, or too long
- * has passed; so no gang takes it in the meantime, and no pod takes what a gang was promised.
+ * The answer to /filter is one node, with room kept there until the pod is bound or gone, or too
+ * long has passed; so no gang takes it in the meantime, and no pod takes what a gang was promised.
  * The extender protocol has no way to say that a pod was given up: time tells.
  *
  * All of this runs in the loop's thread; a job is read by serve.c's before it comes and after
@@ -47,9 +47,10 @@ void extender_free(struct extender *x);
 
 void extender_ask(struct extender *x, struct extender_job *job);
 
-/* Send what can be sent: `port` is NULL while no core is there that knows all pods so far.  Returns when
- * to call again. */
-uint64_t extender_poll(struct extender *x, const struct frontend_port *port, const struct limits *limits);
+/* Send what can be sent: `port` is NULL while no core is there that knows all pods so far.  Returns
+ * when to call again. */
+uint64_t extender_poll(struct extender *x, const struct frontend_port *port,
+                       const struct limits *limits);
 
 /* The core went away: what was sent is asked again of the next one. */
 void extender_core_down(struct extender *x);

@@ -26,9 +26,10 @@ static void read_pod_meta(struct json *j, struct extender_question *q)
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
-		const char **part = text_is(name, "name") ? &q->name :
-				    text_is(name, "namespace") ? &q->namespace :
-				    text_is(name, "uid") ? &q->uid : NULL;
+		const char **part = text_is(name, "name")        ? &q->name
+		                    : text_is(name, "namespace") ? &q->namespace
+		                    : text_is(name, "uid")       ? &q->uid
+		                                                 : NULL;
 
 		if (part && json_string(j, &value))
 			*part = kept(j, value);
@@ -142,7 +143,8 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 		return -ENOMEM;
 	json_path(&j, path, sizeof(path));
 	if (j.failed)
-		snprintf(error, error_bytes, "%s%s%s", *path ? path : "the request", *path ? ": " : " ", j.error);
+		snprintf(error, error_bytes, "%s%s%s", *path ? path : "the request", *path ? ": " : " ",
+		         j.error);
 	else
 		snprintf(error, error_bytes, "Pod.metadata: no name or no namespace");
 	return -EINVAL;
@@ -152,7 +154,8 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 
 #define NO_ROOM "node(s) had no room that muster has not promised to others"
 
-static void write_failed(const struct extender_question *q, struct jsonout *out, struct arena *names)
+static void write_failed(const struct extender_question *q, struct jsonout *out,
+                         struct arena *names)
 {
 	for (size_t i = 0; i < q->nodes_n; i++) {
 		const char *name = arena_copy(names, q->nodes[i].name);
@@ -161,7 +164,8 @@ static void write_failed(const struct extender_question *q, struct jsonout *out,
 	}
 }
 
-static void write_filter(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out)
+static void write_filter(const struct extender_question *q, const struct extender_answer *a,
+                         struct jsonout *out)
 {
 	const struct extender_node *n = a->chosen != EXTENDER_NOWHERE ? &q->nodes[a->chosen] : NULL;
 	struct arena names = { 0 };
@@ -171,18 +175,22 @@ static void write_filter(const struct extender_question *q, const struct extende
 	if (n && q->names_only)
 		jsonout_add(out, "{\"Nodes\":null,\"NodeNames\":[@s],\"FailedNodes\":{", text);
 	else if (n)
-		jsonout_add(out, "{\"Nodes\":{\"metadata\":{},\"items\":[@r]},\"NodeNames\":null,\"FailedNodes\":{", text);
+		jsonout_add(
+			out, "{\"Nodes\":{\"metadata\":{},\"items\":[@r]},\"NodeNames\":null,\"FailedNodes\":{",
+			text);
 	else if (q->names_only)
 		jsonout_add(out, "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{");
 	else
-		jsonout_add(out, "{\"Nodes\":{\"metadata\":{},\"items\":[]},\"NodeNames\":null,\"FailedNodes\":{");
+		jsonout_add(
+			out, "{\"Nodes\":{\"metadata\":{},\"items\":[]},\"NodeNames\":null,\"FailedNodes\":{");
 	if (!n && !a->error)
 		write_failed(q, out, &names);
 	jsonout_add(out, "},\"FailedAndUnresolvableNodes\":{},\"Error\":@s}", a->error ? a->error : "");
 	arena_free(&names);
 }
 
-static void write_scores(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out)
+static void write_scores(const struct extender_question *q, const struct extender_answer *a,
+                         struct jsonout *out)
 {
 	struct arena names = { 0 };
 
@@ -190,14 +198,15 @@ static void write_scores(const struct extender_question *q, const struct extende
 	for (size_t i = 0; i < q->nodes_n; i++) {
 		const char *name = arena_copy(&names, q->nodes[i].name);
 
-		jsonout_add(out, i > 0 ? ",{\"Host\":@s,\"Score\":@u}" : "{\"Host\":@s,\"Score\":@u}", name ? name : "",
-		            i == a->chosen ? (unsigned long long)SCORE_MOST : 0ull);
+		jsonout_add(out, i > 0 ? ",{\"Host\":@s,\"Score\":@u}" : "{\"Host\":@s,\"Score\":@u}",
+		            name ? name : "", i == a->chosen ? (unsigned long long)SCORE_MOST : 0ull);
 	}
 	jsonout_add(out, "]");
 	arena_free(&names);
 }
 
-void extender_write(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out)
+void extender_write(const struct extender_question *q, const struct extender_answer *a,
+                    struct jsonout *out)
 {
 	if (q->verb == EXTENDER_FILTER)
 		write_filter(q, a, out);

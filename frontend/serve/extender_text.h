@@ -40,6 +40,7 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 
 /* filter: the chosen node alone, or every node as failed.  prioritize: 10 for the chosen one, 0 for
  * the others. */
-void extender_write(const struct extender_question *q, const struct extender_answer *a, struct jsonout *out);
+void extender_write(const struct extender_question *q, const struct extender_answer *a,
+                    struct jsonout *out);
 
 #endif

@@ -53,7 +53,8 @@ struct metrics_watch {
 struct metrics_core {
 	uint64_t events, bad_records, plans, plans_placed, plans_refused, plan_ns_sum, plan_ns_max;
 	uint64_t binds_sent, binds_accepted, binds_refused, limits_hit, sleeps, saturated, epochs;
-	uint64_t nodes, pods, pods_pending, pods_bound, gangs, gangs_waiting, gangs_binding, gangs_placed;
+	uint64_t nodes, pods, pods_pending, pods_bound, gangs, gangs_waiting, gangs_binding,
+		gangs_placed;
 	uint64_t shapes, names, synced, holds, held, stale_results;
 	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
 };
@@ -70,7 +71,7 @@ struct link_figures {
 	struct limits limits;
 	uint64_t gangs[GANG_STATES];
 	uint64_t waiting[WHY_KINDS]; /* those of GANG_INCOMPLETE and GANG_WAITING by their reason */
-	uint64_t partial; /* at rest with some members bound, and fewer than the quorum */
+	uint64_t partial;            /* at rest with some members bound, and fewer than the quorum */
 };
 
 struct metrics {

@@ -12,7 +12,7 @@ static void metrics_fill(struct metrics *m)
 {
 	m->core_up = m->elects = m->extends = true;
 	m->watches_n = 1;
-	m->watches[0] = (struct metrics_watch){.resource = "pods", .group = ""};
+	m->watches[0] = (struct metrics_watch){ .resource = "pods", .group = "" };
 	m->latency.profiles_n = 1;
 	for (int i = 0; i < LATENCY_TRIES; i++)
 		m->latency.sli[i].n = 1;

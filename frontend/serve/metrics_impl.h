@@ -15,10 +15,10 @@ struct figure {
 void family_write(FILE *out, const char *name, const char *type, const char *help);
 void figures_write(FILE *out, const struct figure *f, size_t n);
 
-#define FIGURES(out, ...) \
-	do { \
-		const struct figure figures_[] = {__VA_ARGS__}; \
-		figures_write(out, figures_, sizeof(figures_) / sizeof(figures_[0])); \
+#define FIGURES(out, ...)                                                                          \
+	do {                                                                                           \
+		const struct figure figures_[] = { __VA_ARGS__ };                                          \
+		figures_write(out, figures_, sizeof(figures_) / sizeof(figures_[0]));                      \
 	} while (0)
 
 /* Of pods: kube-scheduler's families, stages. */

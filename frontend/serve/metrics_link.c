@@ -18,8 +18,8 @@ void figures_write(FILE *out, const struct figure *f, size_t n)
 }
 
 /* The same counters twice: from `first` on, kube-scheduler's bounds begin at a millisecond. */
-static void plans_write(const struct metrics_core *c, unsigned first, unsigned last, const char *name, const char *help,
-                        FILE *out)
+static void plans_write(const struct metrics_core *c, unsigned first, unsigned last,
+                        const char *name, const char *help, FILE *out)
 {
 	uint64_t n = 0, below = 0;
 
@@ -29,10 +29,11 @@ static void plans_write(const struct metrics_core *c, unsigned first, unsigned l
 	for (unsigned i = 0; i <= last; i++) {
 		below += c->took[i];
 		if (i >= first)
-			fprintf(out, "%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name, (double)plans_bound_ns(i) * 1e-9, below);
+			fprintf(out, "%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name,
+			        (double)plans_bound_ns(i) * 1e-9, below);
 	}
-	fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.17g\n%s_count %" PRIu64 "\n", name, n, name,
-	        (double)c->plan_ns_sum * 1e-9, name, n);
+	fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.17g\n%s_count %" PRIu64 "\n", name,
+	        n, name, (double)c->plan_ns_sum * 1e-9, name, n);
 }
 
 static void rings_write(const struct link_figures *l, FILE *out)
@@ -41,21 +42,25 @@ static void rings_write(const struct link_figures *l, FILE *out)
 		const char *name, *type, *help;
 		size_t offset;
 	} rows[] = {
-		{"muster_ring_bytes", "gauge", "Size of a ring between core and frontend.", offsetof(struct ring_figures, bytes)},
-		{"muster_ring_used_bytes", "gauge", "Bytes in it that are not read yet.", offsetof(struct ring_figures, used)},
-		{"muster_ring_written_bytes_total", "counter", "Bytes written to it since the core was connected.",
-		 offsetof(struct ring_figures, published)},
+		{ "muster_ring_bytes", "gauge", "Size of a ring between core and frontend.",
+		  offsetof(struct ring_figures, bytes) },
+		{ "muster_ring_used_bytes", "gauge", "Bytes in it that are not read yet.",
+		  offsetof(struct ring_figures, used) },
+		{ "muster_ring_written_bytes_total", "counter",
+		  "Bytes written to it since the core was connected.",
+		  offsetof(struct ring_figures, published) },
 	};
 	const struct {
 		const char *name;
 		const struct ring_figures *ring;
-	} rings[] = {{"event", &l->events}, {"result", &l->results}, {"command", &l->commands}};
+	} rings[] = { { "event", &l->events }, { "result", &l->results }, { "command", &l->commands } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		family_write(out, rows[i].name, rows[i].type, rows[i].help);
 		for (size_t k = 0; k < sizeof(rings) / sizeof(rings[0]); k++)
-			fprintf(out, "%s{ring=\"%s\"} %" PRIu64 "\n", rows[i].name, rings[k].name,
-			        *(const uint64_t *)(const void *)((const char *)rings[k].ring + rows[i].offset));
+			fprintf(
+				out, "%s{ring=\"%s\"} %" PRIu64 "\n", rows[i].name, rings[k].name,
+				*(const uint64_t *)(const void *)((const char *)rings[k].ring + rows[i].offset));
 	}
 }
 
@@ -66,8 +71,9 @@ static void limits_write(const struct metrics *m, FILE *out)
 		const char *name;
 		uint64_t used, limit;
 	} rows[] = {
-		{"nodes", m->core.nodes, l->nodes}, {"pods", m->core.pods, l->pods}, {"gangs", m->core.gangs, l->gangs},
-		{"shapes", m->core.shapes, l->shapes}, {"names", m->core.names, l->names},
+		{ "nodes", m->core.nodes, l->nodes }, { "pods", m->core.pods, l->pods },
+		{ "gangs", m->core.gangs, l->gangs }, { "shapes", m->core.shapes, l->shapes },
+		{ "names", m->core.names, l->names },
 	};
 
 	family_write(out, "muster_limit", "gauge", "What muster-core has room for, as its flags say.");
@@ -81,39 +87,56 @@ static void limits_write(const struct metrics *m, FILE *out)
 static void gangs_write(const struct link_figures *l, FILE *out)
 {
 	static const char *const states[GANG_STATES] = {
-		[GANG_NONE] = "none", [GANG_INCOMPLETE] = "incomplete", [GANG_WAITING] = "waiting", [GANG_BINDING] = "binding",
-		[GANG_PLACED] = "placed",
+		[GANG_NONE] = "none",       [GANG_INCOMPLETE] = "incomplete", [GANG_WAITING] = "waiting",
+		[GANG_BINDING] = "binding", [GANG_PLACED] = "placed",
 	};
 	static const char *const reasons[WHY_KINDS] = {
-		[WHY_NONE] = "none", [WHY_GROUP_MISSING] = "group_missing", [WHY_MEMBERS] = "members", [WHY_GATED] = "gated",
-		[WHY_NO_NODES] = "no_nodes", [WHY_ROOM] = "room", [WHY_MIN_RESOURCES] = "min_resources",
-		[WHY_REFUSED] = "refused", [WHY_BIND_REFUSED] = "bind_refused", [WHY_GAVE_UP] = "gave_up", [WHY_HELD] = "held",
-		[WHY_ROLE] = "role", [WHY_TOPOLOGY] = "topology",
+		[WHY_NONE] = "none",
+		[WHY_GROUP_MISSING] = "group_missing",
+		[WHY_MEMBERS] = "members",
+		[WHY_GATED] = "gated",
+		[WHY_NO_NODES] = "no_nodes",
+		[WHY_ROOM] = "room",
+		[WHY_MIN_RESOURCES] = "min_resources",
+		[WHY_REFUSED] = "refused",
+		[WHY_BIND_REFUSED] = "bind_refused",
+		[WHY_GAVE_UP] = "gave_up",
+		[WHY_HELD] = "held",
+		[WHY_ROLE] = "role",
+		[WHY_TOPOLOGY] = "topology",
 	};
 
-	family_write(out, "muster_gangs_by_state", "gauge", "Gangs of more than one pod by state; \"none\" are not told yet.");
+	family_write(out, "muster_gangs_by_state", "gauge",
+	             "Gangs of more than one pod by state; \"none\" are not told yet.");
 	for (int i = 0; i < GANG_STATES; i++)
 		fprintf(out, "muster_gangs_by_state{state=\"%s\"} %" PRIu64 "\n", states[i], l->gangs[i]);
-	family_write(out, "muster_gangs_by_reason", "gauge", "Gangs that are incomplete or wait, by why.");
+	family_write(out, "muster_gangs_by_reason", "gauge",
+	             "Gangs that are incomplete or wait, by why.");
 	for (int i = 0; i < WHY_KINDS; i++)
-		fprintf(out, "muster_gangs_by_reason{reason=\"%s\"} %" PRIu64 "\n", reasons[i], l->waiting[i]);
-	FIGURES(out, {"muster_partial_gangs", "gauge",
-	              "Gangs at rest with some members bound, and fewer than their quorum.", (double)l->partial});
+		fprintf(out, "muster_gangs_by_reason{reason=\"%s\"} %" PRIu64 "\n", reasons[i],
+		        l->waiting[i]);
+	FIGURES(out, { "muster_partial_gangs", "gauge",
+	               "Gangs at rest with some members bound, and fewer than their quorum.",
+	               (double)l->partial });
 }
 
 void metrics_link_write(const struct metrics *m, FILE *out)
 {
 	const struct metrics_core *c = &m->core;
 
-	plans_write(c, 10, PLAN_BOUNDS - 1, "scheduler_scheduling_algorithm_duration_seconds",
-	            "[BETA] Scheduling algorithm latency in seconds: plan and reserve of a gang, or of a pod without one.", out);
-	plans_write(c, 0, PLAN_BOUNDS - 1, "muster_plan_duration_seconds", "The same, from a microsecond on.", out);
+	plans_write(
+		c, 10, PLAN_BOUNDS - 1, "scheduler_scheduling_algorithm_duration_seconds",
+		"[BETA] Scheduling algorithm latency in seconds: plan and reserve of a gang, or of a pod without one.",
+		out);
+	plans_write(c, 0, PLAN_BOUNDS - 1, "muster_plan_duration_seconds",
+	            "The same, from a microsecond on.", out);
 	rings_write(&m->link, out);
 	limits_write(m, out);
 	gangs_write(&m->link, out);
 	FIGURES(out,
-	        {"muster_holds_total", "counter", "Times that room was held for a gang that had waited too long.", (double)c->holds},
-	        {"muster_held", "gauge", "1 while room is held for a gang.", c->held != 0},
-	        {"muster_core_stale_results_total", "counter", "Results that answered no binding on its way.",
-	         (double)c->stale_results});
+	        { "muster_holds_total", "counter",
+	          "Times that room was held for a gang that had waited too long.", (double)c->holds },
+	        { "muster_held", "gauge", "1 while room is held for a gang.", c->held != 0 },
+	        { "muster_core_stale_results_total", "counter",
+	          "Results that answered no binding on its way.", (double)c->stale_results });
 }

@@ -20,14 +20,16 @@ static void label_write(const char *text, FILE *out)
 
 static void attempts_write(const struct latency_figures *f, FILE *out)
 {
-	family_write(out, "scheduler_schedule_attempts_total", "counter",
-	             "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable': a pod was told why it waits; "
-	             "'error': the API server refused its binding.");
+	family_write(
+		out, "scheduler_schedule_attempts_total", "counter",
+		"[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable': a pod was told why it waits; "
+		"'error': the API server refused its binding.");
 	for (uint32_t i = 0; i < f->profiles_n; i++)
 		for (int k = 0; k < ATTEMPTS; k++) {
 			fputs("scheduler_schedule_attempts_total{profile=\"", out);
 			label_write(f->profiles[i].name, out);
-			fprintf(out, "\",result=\"%s\"} %" PRIu64 "\n", attempt_names[k], f->profiles[i].attempts[k]);
+			fprintf(out, "\",result=\"%s\"} %" PRIu64 "\n", attempt_names[k],
+			        f->profiles[i].attempts[k]);
 		}
 }
 
@@ -35,8 +37,9 @@ static void took_write(const struct latency_figures *f, FILE *out)
 {
 	static const char name[] = "scheduler_scheduling_attempt_duration_seconds";
 
-	family_write(out, name, "histogram",
-	             "[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding), of pods that were scheduled.");
+	family_write(
+		out, name, "histogram",
+		"[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding), of pods that were scheduled.");
 	for (uint32_t i = 0; i < f->profiles_n; i++) {
 		char *labels = NULL;
 		size_t bytes;
@@ -57,13 +60,15 @@ static void sli_write(const struct latency_figures *f, FILE *out)
 {
 	static const char name[] = "scheduler_pod_scheduling_sli_duration_seconds";
 
-	family_write(out, name, "histogram",
-	             "[BETA] E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might "
-	             "involve multiple scheduling attempts.");
+	family_write(
+		out, name, "histogram",
+		"[BETA] E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might "
+		"involve multiple scheduling attempts.");
 	for (int i = 0; i < LATENCY_TRIES; i++) {
 		char labels[32];
 
-		snprintf(labels, sizeof(labels), "attempts=\"%d%s\",", i + 1, i + 1 < LATENCY_TRIES ? "" : "+");
+		snprintf(labels, sizeof(labels), "attempts=\"%d%s\",", i + 1,
+		         i + 1 < LATENCY_TRIES ? "" : "+");
 		if (f->sli[i].n > 0)
 			histogram_write(&f->sli[i], &buckets_sli, 1e-9, name, labels, out);
 	}
@@ -74,24 +79,28 @@ static void sli_write(const struct latency_figures *f, FILE *out)
 
 static void pending_write(const struct latency_figures *f, FILE *out)
 {
-	family_write(out, "scheduler_pending_pods", "gauge",
-	             "[STABLE] Number of pending pods, by the queue type. 'active': not told yet why they wait; 'backoff': their "
-	             "binding was refused; 'unschedulable': no room, or refused; 'gated': have scheduling gates; 'incomplete': "
-	             "their gang is.");
+	family_write(
+		out, "scheduler_pending_pods", "gauge",
+		"[STABLE] Number of pending pods, by the queue type. 'active': not told yet why they wait; 'backoff': their "
+		"binding was refused; 'unschedulable': no room, or refused; 'gated': have scheduling gates; 'incomplete': "
+		"their gang is.");
 	for (int i = 0; i < POD_QUEUES; i++)
-		fprintf(out, "scheduler_pending_pods{queue=\"%s\"} %" PRIu64 "\n", pod_queue_names[i], f->pending[i]);
+		fprintf(out, "scheduler_pending_pods{queue=\"%s\"} %" PRIu64 "\n", pod_queue_names[i],
+		        f->pending[i]);
 }
 
 static void stages_write(const struct latency_figures *f, FILE *out)
 {
-	family_write(out, "muster_pod_stage_duration_seconds", "histogram",
-	             "Where the time of pods went: extract, send, wait, plan, queue, bind, watch; ours is all but wait and watch, "
-	             "total all but watch.");
+	family_write(
+		out, "muster_pod_stage_duration_seconds", "histogram",
+		"Where the time of pods went: extract, send, wait, plan, queue, bind, watch; ours is all but wait and watch, "
+		"total all but watch.");
 	for (int i = 0; i < STAGES; i++) {
 		char labels[32];
 
 		snprintf(labels, sizeof(labels), "stage=\"%s\",", stage_names[i]);
-		histogram_write(&f->stages[i], &buckets_fine, 1e-9, "muster_pod_stage_duration_seconds", labels, out);
+		histogram_write(&f->stages[i], &buckets_fine, 1e-9, "muster_pod_stage_duration_seconds",
+		                labels, out);
 	}
 }
 
@@ -105,10 +114,13 @@ void metrics_pods_write(const struct metrics *m, FILE *out)
 	pending_write(f, out);
 	stages_write(f, out);
 	FIGURES(out,
-	        {"muster_pods_not_followed_total", "counter", "Pods whose stages were not recorded for want of a slot.",
-	         (double)f->not_followed},
-	        {"muster_pods_bound_elsewhere_total", "counter", "Pods of ours that somebody else bound.", (double)f->elsewhere},
-	        {"muster_invariant_checks_total", "counter", "Pods seen on the watch after their binding, and compared with it.",
-	         (double)f->checks},
-	        {"muster_invariant_violations_total", "counter", "... that were on another node.", (double)f->wrong});
+	        { "muster_pods_not_followed_total", "counter",
+	          "Pods whose stages were not recorded for want of a slot.", (double)f->not_followed },
+	        { "muster_pods_bound_elsewhere_total", "counter",
+	          "Pods of ours that somebody else bound.", (double)f->elsewhere },
+	        { "muster_invariant_checks_total", "counter",
+	          "Pods seen on the watch after their binding, and compared with it.",
+	          (double)f->checks },
+	        { "muster_invariant_violations_total", "counter", "... that were on another node.",
+	          (double)f->wrong });
 }

@@ -11,7 +11,7 @@
 
 int notify_send(const char *state)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	const char *path = getenv("NOTIFY_SOCKET");
 	size_t bytes;
 	int fd, rc;
@@ -30,7 +30,9 @@ int notify_send(const char *state)
 	if (fd < 0)
 		return -errno;
 	rc = sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&to,
-	            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes)) < 0 ? -errno : 0;
+	            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes)) < 0
+	         ? -errno
+	         : 0;
 	close(fd);
 	return rc;
 }

@@ -27,7 +27,7 @@ static void hash_part(const char *open, const char *close, char out[64])
 {
 	const char *from = strstr(page.html, open), *to;
 	unsigned char digest[32];
-	gnutls_datum_t text = {.data = digest, .size = sizeof(digest)}, base64;
+	gnutls_datum_t text = { .data = digest, .size = sizeof(digest) }, base64;
 
 	out[0] = '\0';
 	if (from == NULL || (to = strstr(from, close)) == NULL)
@@ -48,9 +48,11 @@ static void make(void)
 	page.bytes = (size_t)(muster_page_html_end - muster_page_html);
 	hash_part("<script>", "</script>", script);
 	hash_part("<style>", "</style>", style);
-	snprintf(page.policy, sizeof(page.policy),
-	         "default-src 'none'; script-src %s; style-src %s; connect-src 'self'; img-src data:; base-uri 'none'; "
-	         "form-action 'none'; frame-ancestors 'none'", script, style);
+	snprintf(
+		page.policy, sizeof(page.policy),
+		"default-src 'none'; script-src %s; style-src %s; connect-src 'self'; img-src data:; base-uri 'none'; "
+		"form-action 'none'; frame-ancestors 'none'",
+		script, style);
 }
 
 const struct page *page_get(void)

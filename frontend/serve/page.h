@@ -8,8 +8,8 @@
 struct page {
 	const char *html;
 	size_t bytes;
-	/* Content-Security-Policy: the script and the style of the page, by their hashes, questions to where
-	 * it came from, and nothing else. */
+	/* Content-Security-Policy: the script and the style of the page, by their hashes, questions to
+	 * where it came from, and nothing else. */
 	char policy[512];
 };
 

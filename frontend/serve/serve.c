@@ -15,9 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#define FRESH_MS 200 /* how long a busy loop is waited for */
+#define FRESH_MS 200               /* how long a busy loop is waited for */
 #define STATE_NS (500 * NS_PER_MS) /* how long /state.json is good for everybody */
-#define OLD_NS (20 * NS_PER_S) /* the loop has not run for that long: it hangs */
+#define OLD_NS (20 * NS_PER_S)     /* the loop has not run for that long: it hangs */
 
 struct serve {
 	struct MHD_Daemon *daemon;
@@ -88,11 +88,12 @@ int serve_address_check(const char *listen, char *error, size_t error_bytes)
 	return address_read(listen, &a, error, error_bytes);
 }
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, const char *text,
-                              size_t bytes)
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+                              const char *text, size_t bytes)
 {
 	/* libmicrohttpd copies it, and its argument is no const. */
-	struct MHD_Response *r = MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result queued;
 
 	if (!r)
@@ -103,7 +104,8 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 	return queued;
 }
 
-static enum MHD_Result answer_line(struct MHD_Connection *connection, unsigned status, const char *text)
+static enum MHD_Result answer_line(struct MHD_Connection *connection, unsigned status,
+                                   const char *text)
 {
 	char line[1200];
 	int n = snprintf(line, sizeof(line), "%s\n", text);
@@ -117,7 +119,8 @@ static void write_latency(const struct metrics *m, FILE *out)
 }
 
 /* What is written of the figures. */
-static enum MHD_Result answer_written(struct MHD_Connection *connection, const char *type, const struct metrics *m,
+static enum MHD_Result answer_written(struct MHD_Connection *connection, const char *type,
+                                      const struct metrics *m,
                                       void (*write)(const struct metrics *m, FILE *out))
 {
 	char *text = NULL;
@@ -169,8 +172,8 @@ static void figures_take(struct serve *s, struct metrics *m)
 static enum MHD_Result answer_page(struct MHD_Connection *connection)
 {
 	const struct page *page = page_get();
-	struct MHD_Response *r =
-		MHD_create_response_from_buffer(page->bytes, (void *)(uintptr_t)page->html, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = MHD_create_response_from_buffer(
+		page->bytes, (void *)(uintptr_t)page->html, MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result queued;
 
 	if (!r)
@@ -293,10 +296,13 @@ static enum MHD_Result post_ask(struct post *p)
 	int rc;
 
 	if (p->too_long)
-		return answer_line(p->connection, MHD_HTTP_CONTENT_TOO_LARGE, "the request is longer than 64 MiB");
-	rc = extender_read(p->verb, p->body, p->bytes, &p->arena, &p->job.question, error, sizeof(error));
+		return answer_line(p->connection, MHD_HTTP_CONTENT_TOO_LARGE,
+		                   "the request is longer than 64 MiB");
+	rc = extender_read(p->verb, p->body, p->bytes, &p->arena, &p->job.question, error,
+	                   sizeof(error));
 	if (rc < 0)
-		return answer_line(p->connection, rc == -ENOMEM ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_BAD_REQUEST,
+		return answer_line(p->connection,
+		                   rc == -ENOMEM ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_BAD_REQUEST,
 		                   rc == -ENOMEM ? "no memory" : error);
 	p->job.done = post_done;
 	p->job.context = p;
@@ -308,7 +314,8 @@ static enum MHD_Result post_ask(struct post *p)
 		TAILQ_INSERT_TAIL(&s->jobs, &p->job, link);
 	pthread_mutex_unlock(&s->lock);
 	if (stopping) {
-		p->job.answer = (struct extender_answer){.chosen = EXTENDER_NOWHERE, .error = "muster is stopping"};
+		p->job.answer =
+			(struct extender_answer){ .chosen = EXTENDER_NOWHERE, .error = "muster is stopping" };
 		MHD_resume_connection(p->connection);
 	} else {
 		s->config.wanted(s->config.context);
@@ -316,8 +323,8 @@ static enum MHD_Result post_ask(struct post *p)
 	return MHD_YES;
 }
 
-static enum MHD_Result on_post(struct serve *s, struct MHD_Connection *connection, const char *url, const char *upload,
-                               size_t *upload_bytes, void **state)
+static enum MHD_Result on_post(struct serve *s, struct MHD_Connection *connection, const char *url,
+                               const char *upload, size_t *upload_bytes, void **state)
 {
 	struct post *p = *state;
 
@@ -369,7 +376,8 @@ static void jobs_end(struct serve *s)
 	s->stopping = true;
 	pthread_mutex_unlock(&s->lock);
 	while ((job = serve_take_job(s)) != NULL) {
-		job->answer = (struct extender_answer){.chosen = EXTENDER_NOWHERE, .error = "muster is stopping"};
+		job->answer =
+			(struct extender_answer){ .chosen = EXTENDER_NOWHERE, .error = "muster is stopping" };
 		job->done(job);
 	}
 }
@@ -377,8 +385,8 @@ static void jobs_end(struct serve *s)
 /* ---- requests ------------------------------------------------------------------------------ */
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version, const char *upload, size_t *upload_bytes,
-                                  void **state)
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_bytes, void **state)
 {
 	struct serve *s = context;
 	struct metrics *m;
@@ -401,17 +409,21 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (s->config.monotonic_ns(NULL) - m->taken_ns > OLD_NS)
 		why = "the loop does not run";
 	if (strcmp(url, "/metrics") == 0) {
-		queued = answer_written(connection, "text/plain; version=0.0.4; charset=utf-8", m, metrics_write);
+		queued = answer_written(connection, "text/plain; version=0.0.4; charset=utf-8", m,
+		                        metrics_write);
 	} else if (strcmp(url, "/latency") == 0) {
 		queued = answer_written(connection, "application/json", m, write_latency);
 	} else if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
-		queued = answer_line(connection, why ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_OK, why ? why : "ok");
+		queued = answer_line(connection, why ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_OK,
+		                     why ? why : "ok");
 	} else if (strcmp(url, "/readyz") == 0) {
 		if (!why)
 			why = metrics_not_ready(m, text, sizeof(text));
-		queued = answer_line(connection, why ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, why ? why : "ok");
+		queued = answer_line(connection, why ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+		                     why ? why : "ok");
 	} else {
-		queued = answer_line(connection, MHD_HTTP_NOT_FOUND, "/, /state.json, /metrics, /latency, /healthz, /livez, /readyz");
+		queued = answer_line(connection, MHD_HTTP_NOT_FOUND,
+		                     "/, /state.json, /metrics, /latency, /healthz, /livez, /readyz");
 	}
 	free(m);
 	return queued;
@@ -441,7 +453,8 @@ static struct serve *serve_new(const struct serve_config *config)
 	return s;
 }
 
-int serve_start(const struct serve_config *config, struct serve **out, char *error, size_t error_bytes)
+int serve_start(const struct serve_config *config, struct serve **out, char *error,
+                size_t error_bytes)
 {
 	struct serve *s;
 	union address address;
@@ -453,9 +466,10 @@ int serve_start(const struct serve_config *config, struct serve **out, char *err
 		flags |= MHD_USE_IPv6;
 	s = serve_new(config);
 	errno = 0;
-	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &address.any,
-	                             MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,
-	                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
+	s->daemon =
+		MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &address.any,
+	                     MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,
+	                     MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
 	if (!s->daemon) {
 		int rc = errno ? -errno : -EIO;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /metrics, /latency, /healthz, /livez, /readyz, the page at / with its /state.json, and the extender's /filter and
- * /prioritize, over HTTP from a thread of its own: it sees only copies of what the loop makes, and hands questions
- * to it. */
+/* /metrics, /latency, /healthz, /livez, /readyz, the page at / with its /state.json, and the
+ * extender's /filter and /prioritize, over HTTP from a thread of its own: it sees only copies of
+ * what the loop makes, and hands questions to it. */
 #ifndef MUSTER_FRONTEND_SERVE_H
 #define MUSTER_FRONTEND_SERVE_H
 
@@ -31,7 +31,8 @@ int serve_address_check(const char *listen, char *error, size_t error_bytes);
  *
  *   -EINVAL      no such address; `error` says what is wrong
  *   -EADDRINUSE  and others: can't be listened on */
-int serve_start(const struct serve_config *config, struct serve **out, char *error, size_t error_bytes);
+int serve_start(const struct serve_config *config, struct serve **out, char *error,
+                size_t error_bytes);
 void serve_stop(struct serve *s);
 
 /* The port listened on, also where `listen` asked for any (0). */

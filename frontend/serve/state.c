@@ -53,7 +53,8 @@ static void take_node(struct cells *c, const struct node_view *n, uint32_t resou
 
 	cell->name = must_copy(n->name);
 	cell->share = observe_node_share(n, resources, &cell->scarcest);
-	cell->flags = ((n->flags & NODE_CORDONED) ? CELL_CORDONED : 0u) | ((n->flags & NODE_PRESENT) ? 0u : CELL_GONE);
+	cell->flags = ((n->flags & NODE_CORDONED) ? CELL_CORDONED : 0u) |
+	              ((n->flags & NODE_PRESENT) ? 0u : CELL_GONE);
 	for (uint32_t r = 0; r < resources && (n->flags & NODE_PRESENT); r++) {
 		c->used[r] += (double)n->used[r];
 		c->allocatable[r] += (double)n->allocatable[r];
@@ -100,21 +101,23 @@ static void add_resources(const struct cells *c, const struct observer *o, struc
 
 	jsonout_add(out, "],\"resources\":[");
 	for (uint32_t r = 0; r < o->places.limits.resources; r++) {
-		snprintf(number, sizeof(number), "%.0f,\"allocatable\":%.0f", c->used[r], c->allocatable[r]);
-		jsonout_add(out, r > 0 ? ",{\"name\":@s,\"used\":@r}" : "{\"name\":@s,\"used\":@r}", observe_name(o, r, name),
-		            number);
+		snprintf(number, sizeof(number), "%.0f,\"allocatable\":%.0f", c->used[r],
+		         c->allocatable[r]);
+		jsonout_add(out, r > 0 ? ",{\"name\":@s,\"used\":@r}" : "{\"name\":@s,\"used\":@r}",
+		            observe_name(o, r, name), number);
 	}
 }
 
 static void add_cells(const struct observer *o, struct jsonout *out)
 {
-	struct cells c = {0};
+	struct cells c = { 0 };
 	size_t each;
 
 	take_nodes(&c, o);
 	each = (c.n + STATE_CELLS - 1) / STATE_CELLS;
 	each = each > 0 ? each : 1;
-	jsonout_add(out, ",\"cells\":{\"nodes\":@u,\"nodes_per_cell\":@u,\"share\":[", (ull)c.n, (ull)each);
+	jsonout_add(out, ",\"cells\":{\"nodes\":@u,\"nodes_per_cell\":@u,\"share\":[", (ull)c.n,
+	            (ull)each);
 	add_numbers(&c, each, offsetof(struct cell_node, share), out);
 	jsonout_add(out, "],\"scarcest\":[");
 	add_numbers(&c, each, offsetof(struct cell_node, scarcest), out);
@@ -142,10 +145,11 @@ static void note_refusal(void *context, const struct pod_view *pod)
 		snprintf(text, REASON_BYTES, "%s", pod->refusal);
 }
 
-static void add_reason(const struct gang_copy *g, gang_id id, const struct model *model, struct jsonout *out)
+static void add_reason(const struct gang_copy *g, gang_id id, const struct model *model,
+                       struct jsonout *out)
 {
 	struct reason_names names = reason_names_of(model);
-	struct reason_about about = {.gang = g->name};
+	struct reason_about about = { .gang = g->name };
 	struct gang_view view;
 	char refusal[REASON_BYTES] = "", text[REASON_BYTES];
 
@@ -157,17 +161,21 @@ static void add_reason(const struct gang_copy *g, gang_id id, const struct model
 	}
 	about.refusal = refusal;
 	reason_text(&g->row.reason, &about, &names, text, sizeof(text));
-	jsonout_add(out, ",\"reason\":@s,\"need\":@u,\"fit\":@u", text, (ull)g->row.reason.need, (ull)g->row.reason.fit);
+	jsonout_add(out, ",\"reason\":@s,\"need\":@u,\"fit\":@u", text, (ull)g->row.reason.need,
+	            (ull)g->row.reason.fit);
 }
 
-static void add_gang(const struct gang_copy *g, gang_id id, const struct model *model, uint64_t wall_ns,
-                     struct jsonout *out)
+static void add_gang(const struct gang_copy *g, gang_id id, const struct model *model,
+                     uint64_t wall_ns, struct jsonout *out)
 {
-	uint64_t age = g->row.created_ns != 0 && g->row.created_ns < wall_ns ? wall_ns - g->row.created_ns : 0;
+	uint64_t age =
+		g->row.created_ns != 0 && g->row.created_ns < wall_ns ? wall_ns - g->row.created_ns : 0;
 
-	jsonout_add(out, "{\"gang\":@s,\"state\":@s,\"dialect\":@s,\"quorum\":@u,\"members\":@u,\"placed\":@u", g->name,
-	            gang_state_text(g->row.state), g->row.dialect < dialects_n ? dialects[g->row.dialect]->name : "unknown",
-	            (ull)g->row.quorum, (ull)g->row.members, (ull)g->row.bound);
+	jsonout_add(
+		out, "{\"gang\":@s,\"state\":@s,\"dialect\":@s,\"quorum\":@u,\"members\":@u,\"placed\":@u",
+		g->name, gang_state_text(g->row.state),
+		g->row.dialect < dialects_n ? dialects[g->row.dialect]->name : "unknown",
+		(ull)g->row.quorum, (ull)g->row.members, (ull)g->row.bound);
 	add_signed(out, ",\"priority\":@r", g->row.priority);
 	jsonout_add(out, ",\"age_s\":@u", (ull)(age / NS_PER_S));
 	if (g->row.state != GANG_PLACED && g->row.reason.why != WHY_NONE)
@@ -185,8 +193,11 @@ struct gang_place {
 /* Those that wait first, then in the order of the queue. */
 static int compare_gangs(const void *a, const void *b)
 {
-	static const int rank[GANG_STATES] = {[GANG_WAITING] = 0, [GANG_BINDING] = 1, [GANG_INCOMPLETE] = 2,
-	                                      [GANG_PLACED] = 3, [GANG_NONE] = 4};
+	static const int rank[GANG_STATES] = { [GANG_WAITING] = 0,
+		                                   [GANG_BINDING] = 1,
+		                                   [GANG_INCOMPLETE] = 2,
+		                                   [GANG_PLACED] = 3,
+		                                   [GANG_NONE] = 4 };
 	const struct gang_place *x = a, *y = b;
 
 	if (x->state != y->state)
@@ -213,8 +224,10 @@ static struct gang_place *take_gangs(const struct observer *o, size_t *n)
 			places = must_grow(places, room * sizeof(*places));
 		}
 		places[(*n)++] = (struct gang_place){
-			.id = id, .state = one->row.state < GANG_STATES ? one->row.state : GANG_NONE,
-			.priority = one->row.priority, .created_ns = one->row.created_ns,
+			.id = id,
+			.state = one->row.state < GANG_STATES ? one->row.state : GANG_NONE,
+			.priority = one->row.priority,
+			.created_ns = one->row.created_ns,
 		};
 	}
 	free(one);
@@ -223,9 +236,10 @@ static struct gang_place *take_gangs(const struct observer *o, size_t *n)
 	return places;
 }
 
-static void add_gangs(const struct observer *o, const struct model *model, uint64_t wall_ns, struct jsonout *out)
+static void add_gangs(const struct observer *o, const struct model *model, uint64_t wall_ns,
+                      struct jsonout *out)
 {
-	uint64_t states[GANG_STATES] = {0};
+	uint64_t states[GANG_STATES] = { 0 };
 	size_t n, told = 0;
 	struct gang_place *places = take_gangs(o, &n);
 	struct gang_copy *one = must_alloc(sizeof(*one));
@@ -241,7 +255,8 @@ static void add_gangs(const struct observer *o, const struct model *model, uint6
 	}
 	jsonout_add(out, "],\"gangs_n\":@u,\"gangs_told\":@u,\"states\":{", (ull)n, (ull)told);
 	for (uint32_t s = GANG_INCOMPLETE; s < GANG_STATES; s++)
-		jsonout_add(out, s > GANG_INCOMPLETE ? ",@s:@u" : "@s:@u", gang_state_text(s), (ull)states[s]);
+		jsonout_add(out, s > GANG_INCOMPLETE ? ",@s:@u" : "@s:@u", gang_state_text(s),
+		            (ull)states[s]);
 	jsonout_add(out, "}");
 	free(one);
 	free(places);
@@ -256,12 +271,22 @@ static void add_figures(const struct metrics *m, struct jsonout *out)
 		const char *name;
 		uint64_t value;
 	} figures[] = {
-		{"events", c->events}, {"plans", c->plans}, {"plans_placed", c->plans_placed},
-		{"plans_refused", c->plans_refused}, {"plan_ns_sum", c->plan_ns_sum}, {"plan_ns_max", c->plan_ns_max},
-		{"binds_accepted", c->binds_accepted}, {"binds_refused", c->binds_refused}, {"nodes", c->nodes},
-		{"pods", c->pods}, {"pods_pending", c->pods_pending}, {"pods_bound", c->pods_bound},
-		{"posts", m->writer.posts}, {"post_ns_sum", m->writer.post_ns_sum}, {"binds_queued", m->binds_queued},
-		{"binds_in_flight", m->binds_in_flight},
+		{ "events", c->events },
+		{ "plans", c->plans },
+		{ "plans_placed", c->plans_placed },
+		{ "plans_refused", c->plans_refused },
+		{ "plan_ns_sum", c->plan_ns_sum },
+		{ "plan_ns_max", c->plan_ns_max },
+		{ "binds_accepted", c->binds_accepted },
+		{ "binds_refused", c->binds_refused },
+		{ "nodes", c->nodes },
+		{ "pods", c->pods },
+		{ "pods_pending", c->pods_pending },
+		{ "pods_bound", c->pods_bound },
+		{ "posts", m->writer.posts },
+		{ "post_ns_sum", m->writer.post_ns_sum },
+		{ "binds_queued", m->binds_queued },
+		{ "binds_in_flight", m->binds_in_flight },
 	};
 
 	jsonout_add(out, ",\"figures\":{");
@@ -270,21 +295,23 @@ static void add_figures(const struct metrics *m, struct jsonout *out)
 	jsonout_add(out, "}");
 }
 
-void state_write(const struct observer *ledger, const struct model *model, const struct metrics *m, uint64_t wall_ns,
-                 struct jsonout *out)
+void state_write(const struct observer *ledger, const struct model *model, const struct metrics *m,
+                 uint64_t wall_ns, struct jsonout *out)
 {
 	char text[1000], name[OBSERVE_NAME_MAX] = "";
 	const char *why = metrics_not_ready(m, text, sizeof(text));
 
 	jsonout_clear(out);
-	jsonout_add(out, "{\"version\":@s,\"wall_ms\":@u,\"taken_ms\":@u,\"not_ready\":@b", MUSTER_VERSION,
-	            (ull)(wall_ns / NS_PER_MS), (ull)(m->taken_ns / NS_PER_MS), why != NULL ? why : "");
+	jsonout_add(out, "{\"version\":@s,\"wall_ms\":@u,\"taken_ms\":@u,\"not_ready\":@b",
+	            MUSTER_VERSION, (ull)(wall_ns / NS_PER_MS), (ull)(m->taken_ns / NS_PER_MS),
+	            why != NULL ? why : "");
 	add_figures(m, out);
 	if (ledger != NULL) {
 		struct gang_copy *held = must_alloc(sizeof(*held));
 		uint64_t index = observe_count(&ledger->ledger->gauges.held);
 
-		if (index > 0 && index <= ledger->places.limits.gangs && observe_gang(ledger, (gang_id)(index - 1), held))
+		if (index > 0 && index <= ledger->places.limits.gangs &&
+		    observe_gang(ledger, (gang_id)(index - 1), held))
 			memcpy(name, held->name, sizeof(name));
 		free(held);
 		jsonout_add(out, ",\"held\":@s", name);

@@ -18,7 +18,7 @@
 #define STATE_GANGS 200u
 
 /* ledger is NULL while there is no core.  Replaces what `out` holds. */
-void state_write(const struct observer *ledger, const struct model *model, const struct metrics *m, uint64_t wall_ns,
-                 struct jsonout *out);
+void state_write(const struct observer *ledger, const struct model *model, const struct metrics *m,
+                 uint64_t wall_ns, struct jsonout *out);
 
 #endif

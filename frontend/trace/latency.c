@@ -8,7 +8,16 @@
 
 #define WINDOW_NS (300 * NS_PER_S)
 
-enum mark { MARK_READ, MARK_TAKEN, MARK_SENT, MARK_BEGUN, MARK_COMMANDED, MARK_POSTED, MARK_ANSWERED, MARKS };
+enum mark {
+	MARK_READ,
+	MARK_TAKEN,
+	MARK_SENT,
+	MARK_BEGUN,
+	MARK_COMMANDED,
+	MARK_POSTED,
+	MARK_ANSWERED,
+	MARKS
+};
 
 /* Without one: the pod of that slot is not followed. */
 enum slot_state { SLOT_FREE, SLOT_WAITS, SLOT_BINDS, SLOT_BOUND };
@@ -16,11 +25,11 @@ enum slot_state { SLOT_FREE, SLOT_WAITS, SLOT_BINDS, SLOT_BOUND };
 struct latency_slot {
 	pod_id id;
 	uint32_t generation;
-	node_id node; /* that it goes to, while it binds and after that */
+	node_id node;   /* that it goes to, while it binds and after that */
 	uint32_t tries; /* before this one */
 	uint8_t state;
-	uint8_t queue; /* enum pod_queue, while it waits */
-	bool seen;     /* bound, before the answer came */
+	uint8_t queue;      /* enum pod_queue, while it waits */
+	bool seen;          /* bound, before the answer came */
 	uint64_t at[MARKS]; /* 0: not yet */
 };
 
@@ -30,9 +39,9 @@ struct latency {
 };
 
 const char *const stage_names[STAGES] = {
-	[STAGE_EXTRACT] = "extract", [STAGE_SEND] = "send", [STAGE_WAIT] = "wait", [STAGE_PLAN] = "plan",
-	[STAGE_QUEUE] = "queue", [STAGE_BIND] = "bind", [STAGE_WATCH] = "watch", [STAGE_OURS] = "ours",
-	[STAGE_TOTAL] = "total",
+	[STAGE_EXTRACT] = "extract", [STAGE_SEND] = "send",   [STAGE_WAIT] = "wait",
+	[STAGE_PLAN] = "plan",       [STAGE_QUEUE] = "queue", [STAGE_BIND] = "bind",
+	[STAGE_WATCH] = "watch",     [STAGE_OURS] = "ours",   [STAGE_TOTAL] = "total",
 };
 const char *const stage_texts[STAGES] = {
 	[STAGE_EXTRACT] = "from the bytes of the watch to an object",
@@ -46,11 +55,16 @@ const char *const stage_texts[STAGES] = {
 	[STAGE_TOTAL] = "from the watch to the answer",
 };
 const char *const pod_queue_names[POD_QUEUES] = {
-	[QUEUE_ACTIVE] = "active", [QUEUE_BACKOFF] = "backoff", [QUEUE_UNSCHEDULABLE] = "unschedulable",
-	[QUEUE_GATED] = "gated", [QUEUE_INCOMPLETE] = "incomplete",
+	[QUEUE_ACTIVE] = "active",
+	[QUEUE_BACKOFF] = "backoff",
+	[QUEUE_UNSCHEDULABLE] = "unschedulable",
+	[QUEUE_GATED] = "gated",
+	[QUEUE_INCOMPLETE] = "incomplete",
 };
 const char *const attempt_names[ATTEMPTS] = {
-	[ATTEMPT_SCHEDULED] = "scheduled", [ATTEMPT_UNSCHEDULABLE] = "unschedulable", [ATTEMPT_ERROR] = "error",
+	[ATTEMPT_SCHEDULED] = "scheduled",
+	[ATTEMPT_UNSCHEDULABLE] = "unschedulable",
+	[ATTEMPT_ERROR] = "error",
 };
 
 struct latency *latency_new(void)
@@ -97,7 +111,8 @@ static void slot_free(struct latency *l, struct latency_slot *s)
 	s->state = SLOT_FREE;
 }
 
-static void slot_begin(struct latency *l, const struct pod_put *p, uint64_t heard_ns, uint64_t now_ns)
+static void slot_begin(struct latency *l, const struct pod_put *p, uint64_t heard_ns,
+                       uint64_t now_ns)
 {
 	struct latency_slot *s = &l->slots[p->id % LATENCY_SLOTS];
 
@@ -109,7 +124,7 @@ static void slot_begin(struct latency *l, const struct pod_put *p, uint64_t hear
 		}
 		slot_free(l, s);
 	}
-	*s = (struct latency_slot){.id = p->id, .generation = p->generation, .node = ID_NONE};
+	*s = (struct latency_slot){ .id = p->id, .generation = p->generation, .node = ID_NONE };
 	slot_wait(l, s, p->gated ? QUEUE_GATED : QUEUE_ACTIVE);
 	s->at[MARK_READ] = heard_ns;
 	s->at[MARK_TAKEN] = now_ns;
@@ -143,7 +158,8 @@ static void node_check(struct latency *l, const struct latency_slot *s, node_id 
 
 /* ---- slowest ------------------------------------------------------------------------------- */
 
-static struct latency_story *slowest_place(struct latency *l, const uint64_t ns[STAGES], uint64_t now_ns)
+static struct latency_story *slowest_place(struct latency *l, const uint64_t ns[STAGES],
+                                           uint64_t now_ns)
 {
 	struct latency_slowest *w = &l->figures.slowest[0];
 	uint32_t at;
@@ -244,12 +260,13 @@ static enum pod_queue queue_of(enum why why)
 	}
 }
 
-void latency_told(struct latency *l, pod_id id, uint32_t generation, enum why why, const char *scheduler)
+void latency_told(struct latency *l, pod_id id, uint32_t generation, enum why why,
+                  const char *scheduler)
 {
 	struct latency_slot *s = slot_of(l, id, generation);
 
-	/* A gate is the pod's own; while a gang waits for others' gates, its pods are asked no more than
-	 * while it is incomplete. */
+	/* A gate is the pod's own; while a gang waits for others' gates, its pods are asked no more
+	 * than while it is incomplete. */
 	if (!s || s->state != SLOT_WAITS || s->queue == QUEUE_GATED)
 		return;
 	slot_wait(l, s, why == WHY_GATED ? QUEUE_INCOMPLETE : queue_of(why));
@@ -257,7 +274,8 @@ void latency_told(struct latency *l, pod_id id, uint32_t generation, enum why wh
 	profile_of(l, scheduler)->attempts[ATTEMPT_UNSCHEDULABLE]++;
 }
 
-void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t begun_ns, uint64_t now_ns)
+void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t begun_ns,
+                       uint64_t now_ns)
 {
 	struct latency_slot *s = slot_of(l, cmd->pod, cmd->pod_generation);
 
@@ -282,7 +300,8 @@ void latency_posted(struct latency *l, const struct cmd_bind *cmd, uint64_t now_
 		s->at[MARK_POSTED] = now_ns;
 }
 
-void latency_refused(struct latency *l, const struct cmd_bind *cmd, bool error, const char *scheduler)
+void latency_refused(struct latency *l, const struct cmd_bind *cmd, bool error,
+                     const char *scheduler)
 {
 	struct latency_slot *s = slot_of(l, cmd->pod, cmd->pod_generation);
 
@@ -294,13 +313,13 @@ void latency_refused(struct latency *l, const struct cmd_bind *cmd, bool error, 
 	slot_wait(l, s, QUEUE_BACKOFF);
 }
 
-struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cmd, const char *scheduler,
-                                    uint64_t now_ns)
+struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cmd,
+                                    const char *scheduler, uint64_t now_ns)
 {
 	struct latency_slot *s = slot_of(l, cmd->pod, cmd->pod_generation);
 	struct latency_profile *profile = profile_of(l, scheduler);
 	struct latency_story *story;
-	uint64_t ns[STAGES] = {0};
+	uint64_t ns[STAGES] = { 0 };
 	uint32_t tries;
 
 	profile->attempts[ATTEMPT_SCHEDULED]++;
@@ -315,7 +334,8 @@ struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cm
 			stage_add(l, (enum stage)i, ns[i]);
 	tries = s->tries + 1;
 	histogram_add(&l->figures.tries, &buckets_tries, tries);
-	histogram_add(&l->figures.sli[(tries < LATENCY_TRIES ? tries : LATENCY_TRIES) - 1], &buckets_sli, ns[STAGE_TOTAL]);
+	histogram_add(&l->figures.sli[(tries < LATENCY_TRIES ? tries : LATENCY_TRIES) - 1],
+	              &buckets_sli, ns[STAGE_TOTAL]);
 	histogram_add(&profile->took, &buckets_attempt, between(s->at[MARK_BEGUN], now_ns));
 	if (s->seen) {
 		stage_add(l, STAGE_WATCH, 0);
@@ -336,5 +356,6 @@ uint64_t latency_read_ns(const struct latency *l, pod_id id, uint32_t generation
 {
 	const struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
 
-	return s->state != SLOT_FREE && s->id == id && s->generation == generation ? s->at[MARK_READ] : 0;
+	return s->state != SLOT_FREE && s->id == id && s->generation == generation ? s->at[MARK_READ]
+	                                                                           : 0;
 }

@@ -6,8 +6,8 @@
  *
  * Marks of time in a slot for each pod, by its id; at the end of its way they are folded into
  * histograms, and the slowest are kept with their names.  Bounded: a pod whose slot is another's is
- * counted and not followed.  Times are the caller's, monotonic.  One thread; readers have a copy of the
- * figures. */
+ * counted and not followed.  Times are the caller's, monotonic.  One thread; readers have a copy of
+ * the figures. */
 #ifndef MUSTER_FRONTEND_LATENCY_H
 #define MUSTER_FRONTEND_LATENCY_H
 
@@ -38,7 +38,14 @@ extern const char *const stage_names[STAGES];
 extern const char *const stage_texts[STAGES];
 
 /* kube-scheduler's words for where a pending pod is. */
-enum pod_queue { QUEUE_ACTIVE, QUEUE_BACKOFF, QUEUE_UNSCHEDULABLE, QUEUE_GATED, QUEUE_INCOMPLETE, POD_QUEUES };
+enum pod_queue {
+	QUEUE_ACTIVE,
+	QUEUE_BACKOFF,
+	QUEUE_UNSCHEDULABLE,
+	QUEUE_GATED,
+	QUEUE_INCOMPLETE,
+	POD_QUEUES
+};
 extern const char *const pod_queue_names[POD_QUEUES];
 
 enum attempt { ATTEMPT_SCHEDULED, ATTEMPT_UNSCHEDULABLE, ATTEMPT_ERROR, ATTEMPTS };
@@ -74,7 +81,7 @@ struct latency_figures {
 	struct latency_slowest slowest[2]; /* the window that runs, the one before */
 	uint64_t pending[POD_QUEUES];
 	uint64_t not_followed;
-	uint64_t elsewhere; /* bound by somebody else than we */
+	uint64_t elsewhere;     /* bound by somebody else than we */
 	uint64_t checks, wrong; /* pods seen bound after our binding was taken; ... to another node */
 };
 
@@ -97,17 +104,20 @@ void latency_sent(struct latency *l, pod_id id, uint32_t generation, uint64_t no
 void latency_dropped(struct latency *l, pod_id id, uint32_t generation);
 
 /* It waits, and was told why. */
-void latency_told(struct latency *l, pod_id id, uint32_t generation, enum why why, const char *scheduler);
+void latency_told(struct latency *l, pod_id id, uint32_t generation, enum why why,
+                  const char *scheduler);
 
 /* The core places it: it began to plan at `begun_ns`. */
-void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t begun_ns, uint64_t now_ns);
+void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t begun_ns,
+                       uint64_t now_ns);
 /* The first binding of this command is sent. */
 void latency_posted(struct latency *l, const struct cmd_bind *cmd, uint64_t now_ns);
 /* Nothing of that binding can land; `error`: the API server refused it. */
-void latency_refused(struct latency *l, const struct cmd_bind *cmd, bool error, const char *scheduler);
+void latency_refused(struct latency *l, const struct cmd_bind *cmd, bool error,
+                     const char *scheduler);
 /* It is bound.  Non-NULL for one of the slowest: the caller fills in its names. */
-struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cmd, const char *scheduler,
-                                    uint64_t now_ns);
+struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cmd,
+                                    const char *scheduler, uint64_t now_ns);
 
 /* When it was read; 0: it is not followed. */
 uint64_t latency_read_ns(const struct latency *l, pod_id id, uint32_t generation);

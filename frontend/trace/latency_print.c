@@ -8,14 +8,15 @@ static void stages_write(struct jsonout *out, const struct latency_figures *f)
 	static const struct {
 		const char *name;
 		double share;
-	} shares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
+	} shares[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p999", 0.999 } };
 
 	for (int i = 0; i < STAGES; i++) {
 		const struct histogram *h = &f->stages[i];
 		unsigned long long octave = 0;
 
-		jsonout_add(out, "@r{\"stage\":@s,\"text\":@s,\"count\":@u,\"sum\":@u", i > 0 ? "," : "", stage_names[i],
-		            stage_texts[i], (unsigned long long)h->n, (unsigned long long)h->sum);
+		jsonout_add(out, "@r{\"stage\":@s,\"text\":@s,\"count\":@u,\"sum\":@u", i > 0 ? "," : "",
+		            stage_names[i], stage_texts[i], (unsigned long long)h->n,
+		            (unsigned long long)h->sum);
 		for (size_t k = 0; k < sizeof(shares) / sizeof(shares[0]); k++)
 			jsonout_add(out, ",@s:@u", shares[k].name,
 			            (unsigned long long)histogram_quantile(h, &buckets_fine, shares[k].share));
@@ -31,14 +32,18 @@ static void stages_write(struct jsonout *out, const struct latency_figures *f)
 	}
 }
 
-static void story_write(struct jsonout *out, const struct latency_story *s, uint64_t now_ns, bool first)
+static void story_write(struct jsonout *out, const struct latency_story *s, uint64_t now_ns,
+                        bool first)
 {
-	jsonout_add(out, "@r{\"namespace\":@s,\"pod\":@s,\"gang\":@s,\"node\":@s,\"attempts\":@u,\"ago\":@u,\"stages\":{",
-	            first ? "" : ",", s->namespace, s->name, s->gang, s->node, (unsigned long long)s->tries,
-	            (unsigned long long)(now_ns - s->ended_ns));
+	jsonout_add(
+		out,
+		"@r{\"namespace\":@s,\"pod\":@s,\"gang\":@s,\"node\":@s,\"attempts\":@u,\"ago\":@u,\"stages\":{",
+		first ? "" : ",", s->namespace, s->name, s->gang, s->node, (unsigned long long)s->tries,
+		(unsigned long long)(now_ns - s->ended_ns));
 	for (int i = 0; i < STAGES; i++)
 		if (i != STAGE_WATCH)
-			jsonout_add(out, "@r@s:@u", i > 0 ? "," : "", stage_names[i], (unsigned long long)s->ns[i]);
+			jsonout_add(out, "@r@s:@u", i > 0 ? "," : "", stage_names[i],
+			            (unsigned long long)s->ns[i]);
 	jsonout_add(out, "}}");
 }
 
@@ -61,11 +66,13 @@ static void slowest_write(struct jsonout *out, const struct latency_figures *f, 
 
 void latency_write(const struct latency_figures *f, uint64_t now_ns, FILE *to)
 {
-	struct jsonout out = {0};
+	struct jsonout out = { 0 };
 
-	jsonout_add(&out, "{\"unit\":\"ns\",\"notFollowed\":@u,\"bounds\":[", (unsigned long long)f->not_followed);
+	jsonout_add(&out, "{\"unit\":\"ns\",\"notFollowed\":@u,\"bounds\":[",
+	            (unsigned long long)f->not_followed);
 	for (uint32_t i = 0; i < buckets_fine.n; i += buckets_fine.steps)
-		jsonout_add(&out, "@r@u", i > 0 ? "," : "", (unsigned long long)buckets_bound(&buckets_fine, i));
+		jsonout_add(&out, "@r@u", i > 0 ? "," : "",
+		            (unsigned long long)buckets_bound(&buckets_fine, i));
 	jsonout_add(&out, "],\"stages\":[");
 	stages_write(&out, f);
 	jsonout_add(&out, "],\"slowest\":[");

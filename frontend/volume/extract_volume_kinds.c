@@ -19,10 +19,11 @@ static void extract_modes(struct json *j, uint32_t *modes)
 	while (json_item(j)) {
 		if (!json_string(j, &mode))
 			continue;
-		*modes |= text_is(mode, "ReadWriteOnce") ? ACCESS_ONCE
-			: text_is(mode, "ReadOnlyMany") ? ACCESS_READ_MANY
-			: text_is(mode, "ReadWriteMany") ? ACCESS_MANY
-			: text_is(mode, "ReadWriteOncePod") ? ACCESS_ONCE_POD : ACCESS_OTHER;
+		*modes |= text_is(mode, "ReadWriteOnce")      ? ACCESS_ONCE
+		          : text_is(mode, "ReadOnlyMany")     ? ACCESS_READ_MANY
+		          : text_is(mode, "ReadWriteMany")    ? ACCESS_MANY
+		          : text_is(mode, "ReadWriteOncePod") ? ACCESS_ONCE_POD
+		                                              : ACCESS_OTHER;
 	}
 }
 
@@ -71,7 +72,8 @@ static void extract_phase(struct json *j, const char *phase, bool *is)
 }
 
 /* An annotation's text; false: there is none. */
-static bool annotation_of(struct json *j, const struct meta *meta, const char *key, struct text *out)
+static bool annotation_of(struct json *j, const struct meta *meta, const char *key,
+                          struct text *out)
 {
 	const struct text *raw = pairs_find(&meta->annotations, key);
 	const char *text;
@@ -129,7 +131,8 @@ static void claim_annotations(struct json *j, const struct meta *meta, struct cl
 	if (annotation_of(j, meta, "volume.beta.kubernetes.io/storage-class", &class))
 		out->class = class;
 	out->bind_completed = pairs_find(&meta->annotations, "pv.kubernetes.io/bind-completed") != NULL;
-	out->has_selected_node = annotation_of(j, meta, "volume.kubernetes.io/selected-node", &out->selected_node);
+	out->has_selected_node =
+		annotation_of(j, meta, "volume.kubernetes.io/selected-node", &out->selected_node);
 }
 
 /* ---- PersistentVolume ------------------------------------------------------------------ */
@@ -271,8 +274,8 @@ static void extract_topology_rule(struct json *j, struct node_term *term)
 
 static void extract_topology(struct json *j, struct class_object *out)
 {
-	struct node_term *term = extract_more(j, out->topologies, out->topologies_n, &out->topologies_room,
-					      sizeof(*term));
+	struct node_term *term =
+		extract_more(j, out->topologies, out->topologies_n, &out->topologies_room, sizeof(*term));
 	struct text name;
 
 	if (!term)
@@ -339,7 +342,8 @@ static void extract_csi_driver(struct json *j, struct csi_node_object *out)
 	if (!limit)
 		return;
 	out->limits = limit;
-	limit[out->limits_n++] = (struct volume_limit_object){ driver, count < 0 ? 0 : (uint32_t)count };
+	limit[out->limits_n++] =
+		(struct volume_limit_object){ driver, count < 0 ? 0 : (uint32_t)count };
 }
 
 static void extract_csi_node_spec(struct json *j, struct csi_node_object *out)
@@ -397,7 +401,8 @@ static void extract_attachment_spec(struct json *j, struct attachment_object *ou
 	}
 }
 
-/* ---- one object -------------------------------------------------------------------------------- */
+/* ---- one object --------------------------------------------------------------------------------
+ */
 
 /* What the members of an object mean while it is read. */
 struct reading {
@@ -431,7 +436,8 @@ static void extract_size(struct json *j, bool *has, nano_t *out)
 		extract_quantity(j, out);
 }
 
-static bool member_of_capacity(struct json *j, struct text name, struct capacity_object *out, struct reading *r)
+static bool member_of_capacity(struct json *j, struct text name, struct capacity_object *out,
+                               struct reading *r)
 {
 	if (text_is(name, "storageClassName"))
 		json_string(j, &out->class);
@@ -446,8 +452,8 @@ static bool member_of_capacity(struct json *j, struct text name, struct capacity
 	return true;
 }
 
-static bool member_of(struct json *j, enum volume_kind kind, struct text name, union volume_any *out,
-		      struct reading *r)
+static bool member_of(struct json *j, enum volume_kind kind, struct text name,
+                      union volume_any *out, struct reading *r)
 {
 	bool spec = text_is(name, "spec"), status = text_is(name, "status");
 
@@ -490,7 +496,8 @@ static void finish(struct json *j, enum volume_kind kind, struct reading *r, uni
 {
 	struct text class;
 
-	out->head = (struct volume_head){ r->meta.namespace, r->meta.name, r->meta.uid, r->meta.version };
+	out->head =
+		(struct volume_head){ r->meta.namespace, r->meta.name, r->meta.uid, r->meta.version };
 	if (kind == VOLUME_KIND_CLAIM) {
 		out->claim.owner_uid = r->owner.uid;
 		out->claim.deleting = r->meta.deleting;
@@ -509,7 +516,7 @@ static void finish(struct json *j, enum volume_kind kind, struct reading *r, uni
 }
 
 int extract_volume_kind(enum volume_kind kind, const char *json, size_t bytes, struct arena *arena,
-			union volume_any *out, struct decode_error *error)
+                        union volume_any *out, struct decode_error *error)
 {
 	struct reading r = { .disk.source = UINT32_MAX };
 	struct json j;

@@ -14,8 +14,10 @@ const struct resource volume_resources[VOLUME_KINDS] = {
 	[VOLUME_KIND_CLASS] = { "storage.k8s.io", "v1", "storageclasses", "StorageClass", false },
 	[VOLUME_KIND_NODE] = { "storage.k8s.io", "v1", "csinodes", "CSINode", false },
 	[VOLUME_KIND_DRIVER] = { "storage.k8s.io", "v1", "csidrivers", "CSIDriver", false },
-	[VOLUME_KIND_CAPACITY] = { "storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", false },
-	[VOLUME_KIND_ATTACHMENT] = { "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false },
+	[VOLUME_KIND_CAPACITY] = { "storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity",
+	                           false },
+	[VOLUME_KIND_ATTACHMENT] = { "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment",
+	                             false },
 };
 
 static bool is_namespaced(enum volume_kind kind)
@@ -88,7 +90,8 @@ void volumes_free(struct volumes *vs)
 static uint64_t fact_hash(const struct volumes *vs, uint32_t fact, struct text a, struct text b)
 {
 	/* Hashed apart: "ab", "c" is not "a", "bc". */
-	uint64_t parts[3] = { fact, siphash(vs->hash_key, a.at, a.bytes), siphash(vs->hash_key, b.at, b.bytes) };
+	uint64_t parts[3] = { fact, siphash(vs->hash_key, a.at, a.bytes),
+		                  siphash(vs->hash_key, b.at, b.bytes) };
 
 	return siphash(vs->hash_key, parts, sizeof(parts));
 }
@@ -129,18 +132,21 @@ static bool is_named(const void *context, uint32_t slot)
 	return strlen(have) == b->namespace.bytes + 1 + b->name.bytes &&
 	       (b->namespace.bytes == 0 || memcmp(have, b->namespace.at, b->namespace.bytes) == 0) &&
 	       have[b->namespace.bytes] == '/' &&
-	       (b->name.bytes == 0 || memcmp(have + b->namespace.bytes + 1, b->name.at, b->name.bytes) == 0);
+	       (b->name.bytes == 0 ||
+	        memcmp(have + b->namespace.bytes + 1, b->name.at, b->name.bytes) == 0);
 }
 
-static uint32_t entry_find(const struct volumes *vs, enum volume_kind kind, struct text namespace, struct text name)
+static uint32_t entry_find(const struct volumes *vs, enum volume_kind kind, struct text namespace,
+                           struct text name)
 {
 	struct by_name b = { &vs->kinds[kind], namespace, name };
 
-	return table_find(&vs->kinds[kind].index, (uint32_t)fact_hash(vs, kind, namespace, name), is_named, &b);
+	return table_find(&vs->kinds[kind].index, (uint32_t)fact_hash(vs, kind, namespace, name),
+	                  is_named, &b);
 }
 
-static const union volume_any *object_find(const struct volumes *vs, enum volume_kind kind, struct text namespace,
-					   struct text name)
+static const union volume_any *object_find(const struct volumes *vs, enum volume_kind kind,
+                                           struct text namespace, struct text name)
 {
 	uint32_t entry = entry_find(vs, kind, namespace, name);
 
@@ -190,11 +196,12 @@ static void tell(struct volumes *vs, enum volume_kind kind, const struct volume_
 	volume_fact_changed(&vs->facts, fact_hash(vs, FACT_OBJECT + kind, namespace, name));
 	if (e->object && group_of(kind, e->object, &group_name))
 		volume_fact_changed(&vs->facts,
-				    fact_hash(vs, FACT_GROUP + kind, (struct text){ "", 0 }, group_name));
+		                    fact_hash(vs, FACT_GROUP + kind, (struct text){ "", 0 }, group_name));
 }
 
 /* NULL: there is one, but it can't be read.  On -ENOMEM nothing has changed. */
-static int object_set(struct volumes *vs, enum volume_kind kind, uint32_t entry, union volume_any *object)
+static int object_set(struct volumes *vs, enum volume_kind kind, uint32_t entry,
+                      union volume_any *object)
 {
 	struct volume_table *t = &vs->kinds[kind];
 	struct text group_name;
@@ -230,8 +237,8 @@ static void entry_drop(struct volumes *vs, enum volume_kind kind, uint32_t entry
 	pool_give(&t->entries, entry);
 }
 
-static int entry_make(struct volumes *vs, enum volume_kind kind, struct text namespace, struct text name,
-		      uint32_t *entry)
+static int entry_make(struct volumes *vs, enum volume_kind kind, struct text namespace,
+                      struct text name, uint32_t *entry)
 {
 	struct volume_table *t = &vs->kinds[kind];
 	size_t n = namespace.bytes + 1 + name.bytes;
@@ -279,8 +286,8 @@ static struct text namespace_of(enum volume_kind kind, struct text namespace)
 	return namespace.bytes > 0 ? namespace : text_of("default");
 }
 
-int volumes_put(struct volumes *vs, enum volume_kind kind, const char *json, size_t bytes, struct arena *arena,
-		struct decode_error *error)
+int volumes_put(struct volumes *vs, enum volume_kind kind, const char *json, size_t bytes,
+                struct arena *arena, struct decode_error *error)
 {
 	union volume_any read, *object = NULL;
 	uint32_t entry;
@@ -380,7 +387,8 @@ static void uncount_claims(struct volumes *vs, const struct volume_pod *pod, siz
 		uint32_t key;
 
 		/* It is there: no memory is asked for. */
-		if (pod->volumes.at[i].source != VOLUME_CLAIM || volume_keys_take(&vs->shared, hash, &key) < 0)
+		if (pod->volumes.at[i].source != VOLUME_CLAIM ||
+		    volume_keys_take(&vs->shared, hash, &key) < 0)
 			continue;
 		if (--volume_keyed_at(&vs->shared, key)->count == 1)
 			volume_fact_changed(&vs->facts, hash);
@@ -463,7 +471,8 @@ static void nodes_changed(struct volumes *vs)
 		volume_fact_changed(&vs->facts, fact_hash(vs, FACT_NODES, none, none));
 }
 
-int volumes_set_node(struct volumes *vs, uint32_t node, struct text name, const struct pairs *labels)
+int volumes_set_node(struct volumes *vs, uint32_t node, struct text name,
+                     const struct pairs *labels)
 {
 	static const struct pairs no_labels;
 	const struct volume_node_labels *old = volume_user(&vs->facts, true, node);
@@ -520,16 +529,16 @@ static void depend(struct volume_join *j, uint32_t fact, struct text a, struct t
 		j->rc = rc;
 }
 
-const union volume_any *volume_look(struct volume_join *j, enum volume_kind kind, struct text namespace,
-				    struct text name)
+const union volume_any *volume_look(struct volume_join *j, enum volume_kind kind,
+                                    struct text namespace, struct text name)
 {
 	namespace = namespace_of(kind, namespace);
 	depend(j, FACT_OBJECT + kind, namespace, name);
 	return object_find(j->vs, kind, namespace, name);
 }
 
-const union volume_any *volume_look_group(struct volume_join *j, enum volume_kind kind, struct text name,
-					  uint32_t *at)
+const union volume_any *volume_look_group(struct volume_join *j, enum volume_kind kind,
+                                          struct text name, uint32_t *at)
 {
 	const struct volume_table *t = &j->vs->kinds[kind];
 	const struct volume_keyed *k;

@@ -33,14 +33,14 @@ struct json;
 /* ---- what a pod says ---------------------------------------------------------- */
 
 enum volume_source {
-	VOLUME_CLAIM,     /* persistentVolumeClaim: name */
-	VOLUME_EPHEMERAL, /* its claim is named POD-VOLUME: name is the volume's */
-	VOLUME_GCE_DISK,  /* gcePersistentDisk: name is pdName */
-	VOLUME_AWS_DISK,  /* awsElasticBlockStore: volumeID */
-	VOLUME_ISCSI,     /* iqn */
-	VOLUME_RBD,       /* name is the image; pool; monitors */
+	VOLUME_CLAIM,      /* persistentVolumeClaim: name */
+	VOLUME_EPHEMERAL,  /* its claim is named POD-VOLUME: name is the volume's */
+	VOLUME_GCE_DISK,   /* gcePersistentDisk: name is pdName */
+	VOLUME_AWS_DISK,   /* awsElasticBlockStore: volumeID */
+	VOLUME_ISCSI,      /* iqn */
+	VOLUME_RBD,        /* name is the image; pool; monitors */
 	VOLUME_AZURE_DISK, /* diskURI */
-	VOLUME_CINDER,    /* volumeID */
+	VOLUME_CINDER,     /* volumeID */
 };
 
 struct volume_object {
@@ -96,8 +96,8 @@ uint64_t volumes_count(const struct volumes *vs);
  *   -EINVAL  it can't be read: *error says what; what was known before is forgotten
  *   -ENOSPC  the limit is reached
  *   -ENOMEM  nothing has changed in either */
-int volumes_put(struct volumes *vs, enum volume_kind kind, const char *json, size_t bytes, struct arena *arena,
-                struct decode_error *error);
+int volumes_put(struct volumes *vs, enum volume_kind kind, const char *json, size_t bytes,
+                struct arena *arena, struct decode_error *error);
 int volumes_remove(struct volumes *vs, enum volume_kind kind, const struct meta *meta);
 
 /* As of the model: a fresh list replaces all of a kind. */
@@ -154,7 +154,8 @@ int volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *o
  * refused and only attachments and exclusives are filled.  Texts and arrays are in
  * the arena or the store: good until either changes.
  *   -ENOMEM  it is dirty again as soon as any object changes */
-int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena, struct pod_storage *out);
+int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena,
+                     struct pod_storage *out);
 
 /* A pod to be joined anew, taken off the list; false when there is none. */
 bool volumes_next_pod(struct volumes *vs, uint32_t *pod);
@@ -176,9 +177,11 @@ struct node_storage {
 /* The node of that number; NULL: there is none (any more).  The labels are only kept
  * with can_wait, where each node counts for waiting claims.
  *   -ENOMEM */
-int volumes_set_node(struct volumes *vs, uint32_t node, struct text name, const struct pairs *labels);
+int volumes_set_node(struct volumes *vs, uint32_t node, struct text name,
+                     const struct pairs *labels);
 void volumes_drop_node(struct volumes *vs, uint32_t node);
-int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena, struct node_storage *out);
+int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
+                      struct node_storage *out);
 bool volumes_next_node(struct volumes *vs, uint32_t *node);
 
 /* ---- offline ------------------------------------------------------------------ */

@@ -36,15 +36,15 @@ struct volume_head {
 
 struct claim_object {
 	struct volume_head head;
-	struct text class; /* "" */
-	struct text volume; /* spec.volumeName */
+	struct text class;     /* "" */
+	struct text volume;    /* spec.volumeName */
 	struct text owner_uid; /* of its controller, "" */
 	struct text selected_node;
 	struct text attributes_class;
 	struct selector_object selector;
 	nano_t request;
 	bool has_request;
-	bool is_block; /* volumeMode Block */
+	bool is_block;       /* volumeMode Block */
 	bool bind_completed; /* the annotation is there, with whatever value */
 	bool has_selected_node;
 	bool lost;
@@ -79,7 +79,7 @@ struct pv_object {
 struct class_object {
 	struct volume_head head;
 	struct text provisioner;
-	bool waits; /* WaitForFirstConsumer */
+	bool waits;                   /* WaitForFirstConsumer */
 	struct node_term *topologies; /* rules REQUIRE_IN; none: everywhere */
 	size_t topologies_n, topologies_room;
 };
@@ -124,7 +124,7 @@ union volume_any {
 /* ---- extract_volume.c: JSON -> object, in the arena ---------------------------- */
 
 int extract_volume_kind(enum volume_kind kind, const char *json, size_t bytes, struct arena *arena,
-			union volume_any *out, struct decode_error *error);
+                        union volume_any *out, struct decode_error *error);
 
 /* The provisioner or plugin that a CSI driver took over ("kubernetes.io/aws-ebs"): that
  * driver's name, or "". */
@@ -132,7 +132,7 @@ struct text volume_migrated(struct text plugin);
 
 /* CSI's view of an in-tree disk; false: it has none.  The zone is part of some handles. */
 bool volume_disk_source(const struct volume_object *v, struct text zone, struct arena *arena,
-			struct volume_source_object *out);
+                        struct volume_source_object *out);
 
 /* Reads the source if `member` is one that is looked at. */
 bool extract_volume_source(struct json *j, struct text member, struct volume_object *v);
@@ -175,7 +175,7 @@ struct volume_keys {
 void volume_keys_init(struct volume_keys *ks);
 void volume_keys_free(struct volume_keys *ks);
 struct volume_keyed *volume_keys_find(const struct volume_keys *ks, uint64_t hash); /* or NULL */
-int volume_keys_take(struct volume_keys *ks, uint64_t hash, uint32_t *key); /* -ENOMEM */
+int volume_keys_take(struct volume_keys *ks, uint64_t hash, uint32_t *key);         /* -ENOMEM */
 void volume_keys_drop(struct volume_keys *ks, uint32_t key);
 
 static inline struct volume_keyed *volume_keyed_at(const struct volume_keys *ks, uint32_t key)
@@ -184,10 +184,10 @@ static inline struct volume_keyed *volume_keyed_at(const struct volume_keys *ks,
 }
 
 enum volume_fact {
-	FACT_OBJECT,                                  /* + kind: that object */
-	FACT_GROUP = FACT_OBJECT + VOLUME_KINDS,      /* + kind: all of that group */
-	FACT_NODES = FACT_GROUP + VOLUME_KINDS,       /* names and labels of all nodes */
-	FACT_SHARED,                                  /* is the claim named by several pods? */
+	FACT_OBJECT,                             /* + kind: that object */
+	FACT_GROUP = FACT_OBJECT + VOLUME_KINDS, /* + kind: all of that group */
+	FACT_NODES = FACT_GROUP + VOLUME_KINDS,  /* names and labels of all nodes */
+	FACT_SHARED,                             /* is the claim named by several pods? */
 };
 
 /* Someone who looked at facts: a pod or a node. */
@@ -218,7 +218,7 @@ struct volume_facts {
 	struct volume_keys keys;
 	struct pool edges;
 	struct volume_users users[2]; /* pods, nodes */
-	uint32_t failed; /* of them */
+	uint32_t failed;              /* of them */
 };
 
 void volume_facts_init(struct volume_facts *fs);
@@ -243,7 +243,7 @@ struct volume_entry {
 	uint32_t group; /* or SLOT_NONE */
 	uint32_t group_next, group_prev;
 	union volume_any *object; /* as large as its kind; NULL: it can't be read */
-	char *name; /* namespace "/" name */
+	char *name;               /* namespace "/" name */
 };
 
 /* Entries of a kind; volumes and capacities are grouped by class, attachments by node. */
@@ -262,8 +262,8 @@ struct volumes {
 	struct volume_table kinds[VOLUME_KINDS];
 	struct volume_facts facts;
 	struct volume_keys shared; /* pods that name a claim, counted */
-	uint64_t epoch; /* counts changes of all that waiting claims depend on */
-	struct wait_cache *waits; /* or NULL */
+	uint64_t epoch;            /* counts changes of all that waiting claims depend on */
+	struct wait_cache *waits;  /* or NULL */
 };
 
 /* A join under way: on behalf of whom, where its answers lie.  What it looks at, it
@@ -281,11 +281,11 @@ void volume_join_begin(struct volume_join *j);
 /* What failed is tried again when something changes: j->rc. */
 int volume_join_end(struct volume_join *j);
 /* The object, or NULL. */
-const union volume_any *volume_look(struct volume_join *j, enum volume_kind kind, struct text namespace,
-				    struct text name);
+const union volume_any *volume_look(struct volume_join *j, enum volume_kind kind,
+                                    struct text namespace, struct text name);
 /* All of a group, one after the other: *at is SLOT_NONE at first; NULL at the end. */
-const union volume_any *volume_look_group(struct volume_join *j, enum volume_kind kind, struct text group,
-					  uint32_t *at);
+const union volume_any *volume_look_group(struct volume_join *j, enum volume_kind kind,
+                                          struct text group, uint32_t *at);
 void volume_look_nodes(struct volume_join *j);
 /* Do several pods name the claim? */
 bool volume_look_shared(struct volume_join *j, struct text namespace, struct text name);
@@ -298,15 +298,16 @@ int volume_change(struct volumes *vs, enum volume_kind kind, const union volume_
 /* ---- volume_rules.c: rules over node labels ---------------------------------------- */
 
 /* One more rule, without alternatives. */
-struct volume_rule_object *volume_rule_add(struct volume_join *j, struct pod_storage *out, enum node_why why);
+struct volume_rule_object *volume_rule_add(struct volume_join *j, struct pod_storage *out,
+                                           enum node_why why);
 /* One more alternative. */
 struct node_term *volume_term_add(struct volume_join *j, struct volume_rule_object *rule);
 /* One more rule of it about a label, with those values (not copied). */
-void volume_clause_add(struct volume_join *j, struct node_term *term, struct text key, enum require_op op,
-		       struct text *values, size_t values_n);
+void volume_clause_add(struct volume_join *j, struct node_term *term, struct text key,
+                       enum require_op op, struct text *values, size_t values_n);
 /* What can match nothing is left out. */
-void volume_terms_add(struct volume_join *j, struct volume_rule_object *rule, const struct node_term *terms,
-		      size_t n);
+void volume_terms_add(struct volume_join *j, struct volume_rule_object *rule,
+                      const struct node_term *terms, size_t n);
 
 /* The value, or NULL. */
 const struct text *volume_label(const struct pairs *labels, struct text key);
@@ -322,9 +323,10 @@ void volume_zone_rules(struct volume_join *j, const struct pv_object *pv, struct
 
 /* For each node, whether its volumes can be had there, as rules of *out. */
 void volume_wait_rules(struct volume_join *j, const struct claim_object *const *claims, size_t n,
-		       struct pod_storage *out);
+                       struct pod_storage *out);
 void volume_wait_free(struct volumes *vs);
 /* The claims, all different, take what they find on that node.  -ENOMEM. */
-int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n, uint32_t node);
+int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+                       uint32_t node);
 
 #endif

@@ -73,7 +73,7 @@ static void find_uses(struct volume_join *j, const struct volume_pod *pod, struc
 		u->name = v->name;
 		if (v->source == VOLUME_EPHEMERAL) {
 			name = arena_printf(j->arena, "%.*s-%.*s", (int)pod->name.bytes, pod->name.at,
-					    (int)v->name.bytes, v->name.at);
+			                    (int)v->name.bytes, v->name.at);
 			if (!name) {
 				j->rc = -ENOMEM;
 				return;
@@ -89,7 +89,8 @@ static void find_uses(struct volume_join *j, const struct volume_pod *pod, struc
 /* ---- refusals: what PreFilter says of the pod as a whole --------------------------------- */
 
 /* The first text stays. */
-static void refuse(struct volume_join *j, struct pod_storage *out, enum volume_refusal by, const char *text)
+static void refuse(struct volume_join *j, struct pod_storage *out, enum volume_refusal by,
+                   const char *text)
 {
 	if (out->refused != VOLUME_REFUSED_NOT)
 		return;
@@ -101,7 +102,8 @@ static void refuse(struct volume_join *j, struct pod_storage *out, enum volume_r
 	out->refusal = text;
 }
 
-#define REFUSE_KUBE(j, out, ...) refuse(j, out, VOLUME_REFUSED_KUBE, arena_printf((j)->arena, __VA_ARGS__))
+#define REFUSE_KUBE(j, out, ...)                                                                   \
+	refuse(j, out, VOLUME_REFUSED_KUBE, arena_printf((j)->arena, __VA_ARGS__))
 #define T(text) (int)(text).bytes, (text).at
 
 static bool is_owned(const struct volume_pod *pod, const struct claim_object *claim)
@@ -111,28 +113,31 @@ static bool is_owned(const struct volume_pod *pod, const struct claim_object *cl
 
 /* VolumeBinding, of one claim. */
 static void refuse_claim(struct volume_join *j, const struct volume_pod *pod, const struct use *u,
-			 struct pod_storage *out)
+                         struct pod_storage *out)
 {
 	bool ephemeral = u->volume->source == VOLUME_EPHEMERAL;
 
 	if (!u->claim && ephemeral)
-		REFUSE_KUBE(j, out,
-			    "waiting for ephemeral volume controller to create the persistentvolumeclaim \"%.*s\"",
-			    T(u->name));
+		REFUSE_KUBE(
+			j, out,
+			"waiting for ephemeral volume controller to create the persistentvolumeclaim \"%.*s\"",
+			T(u->name));
 	else if (!u->claim)
 		REFUSE_KUBE(j, out, "persistentvolumeclaim \"%.*s\" not found", T(u->name));
 	else if (u->claim->lost)
-		REFUSE_KUBE(j, out, "persistentvolumeclaim \"%.*s\" bound to non-existent persistentvolume \"%.*s\"",
-			    T(u->name), T(u->claim->volume));
+		REFUSE_KUBE(
+			j, out,
+			"persistentvolumeclaim \"%.*s\" bound to non-existent persistentvolume \"%.*s\"",
+			T(u->name), T(u->claim->volume));
 	else if (u->claim->deleting)
 		REFUSE_KUBE(j, out, "persistentvolumeclaim \"%.*s\" is being deleted", T(u->name));
 	else if (ephemeral && !is_owned(pod, u->claim))
 		REFUSE_KUBE(j, out, "PVC %.*s/%.*s was not created for pod %.*s/%.*s (pod is not owner)",
-			    T(pod->namespace), T(u->name), T(pod->namespace), T(pod->name));
+		            T(pod->namespace), T(u->name), T(pod->namespace), T(pod->name));
 }
 
 static void refuse_pod(struct volume_join *j, const struct volume_pod *pod, const struct uses *uses,
-		       struct pod_storage *out)
+                       struct pod_storage *out)
 {
 	/* VolumeRestrictions wants to know the access modes of claims, but not of ephemeral ones. */
 	for (size_t i = 0; i < uses->n; i++)
@@ -149,12 +154,14 @@ static void refuse_pod(struct volume_join *j, const struct volume_pod *pod, cons
 	for (size_t i = 0; i < uses->n && out->refused == VOLUME_REFUSED_NOT; i++)
 		if (uses->at[i].volume->source == VOLUME_CLAIM && uses->at[i].bound &&
 		    !volume_of(j, uses->at[i].claim->volume))
-			REFUSE_KUBE(j, out, "persistentvolume \"%.*s\" not found", T(uses->at[i].claim->volume));
+			REFUSE_KUBE(j, out, "persistentvolume \"%.*s\" not found",
+			            T(uses->at[i].claim->volume));
 }
 
 /* ---- rules of bound claims ----------------------------------------------------------------- */
 
-static void rule_volume_node(struct volume_join *j, const struct pv_object *pv, struct pod_storage *out)
+static void rule_volume_node(struct volume_join *j, const struct pv_object *pv,
+                             struct pod_storage *out)
 {
 	if (pv->has_affinity)
 		volume_terms_add(j, volume_rule_add(j, out, NODE_WHY_VOLUME_NODE), pv->terms, pv->terms_n);
@@ -191,17 +198,19 @@ static void rules_of_zones(struct volume_join *j, const struct uses *uses, struc
 	}
 }
 
-/* ---- attachments ------------------------------------------------------------------------------- */
+/* ---- attachments -------------------------------------------------------------------------------
+ */
 
-static void attach(struct volume_join *j, struct volume_attach_object **list, size_t *n, size_t *room,
-		   const struct volume_source_object *source)
+static void attach(struct volume_join *j, struct volume_attach_object **list, size_t *n,
+                   size_t *room, const struct volume_source_object *source)
 {
 	struct volume_attach_object *grown;
 
 	if (source->driver.bytes == 0 || source->handle.bytes == 0)
 		return;
 	for (size_t i = 0; i < *n; i++)
-		if (text_equal((*list)[i].driver, source->driver) && text_equal((*list)[i].volume, source->handle))
+		if (text_equal((*list)[i].driver, source->driver) &&
+		    text_equal((*list)[i].volume, source->handle))
 			return;
 	grown = volume_more(j, *list, *n, room, sizeof(*grown));
 	if (!grown)
@@ -212,7 +221,7 @@ static void attach(struct volume_join *j, struct volume_attach_object **list, si
 
 /* Of a claim without a volume: its class tells the driver, and it will be a volume of its own. */
 static bool source_of_class(struct volume_join *j, const struct claim_object *claim,
-			    struct volume_source_object *out)
+                            struct volume_source_object *out)
 {
 	const struct class_object *class = class_of(j, claim);
 	const char *handle;
@@ -223,7 +232,8 @@ static bool source_of_class(struct volume_join *j, const struct claim_object *cl
 	out->driver = volume_migrated(class->provisioner);
 	if (out->driver.bytes == 0)
 		out->driver = class->provisioner;
-	handle = arena_printf(j->arena, "unbound %.*s/%.*s", T(claim->head.namespace), T(claim->head.name));
+	handle =
+		arena_printf(j->arena, "unbound %.*s/%.*s", T(claim->head.namespace), T(claim->head.name));
 	if (!handle) {
 		j->rc = -ENOMEM;
 		return false;
@@ -232,8 +242,8 @@ static bool source_of_class(struct volume_join *j, const struct claim_object *cl
 	return true;
 }
 
-static void attachments_of(struct volume_join *j, const struct volume_pod *pod, const struct uses *uses,
-			   struct pod_storage *out)
+static void attachments_of(struct volume_join *j, const struct volume_pod *pod,
+                           const struct uses *uses, struct pod_storage *out)
 {
 	struct volume_source_object source;
 
@@ -255,9 +265,11 @@ static void attachments_of(struct volume_join *j, const struct volume_pod *pod, 
 			attach(j, &out->attachments, &out->attachments_n, &out->attachments_room, &source);
 }
 
-/* ---- what two pods can't have at once ------------------------------------------------------------ */
+/* ---- what two pods can't have at once
+ * ------------------------------------------------------------ */
 
-static void exclude(struct volume_join *j, struct pod_storage *out, const char *thing, uint32_t flags)
+static void exclude(struct volume_join *j, struct pod_storage *out, const char *thing,
+                    uint32_t flags)
 {
 	struct volume_exclusive_object *grown;
 
@@ -271,14 +283,16 @@ static void exclude(struct volume_join *j, struct pod_storage *out, const char *
 			return;
 		}
 	}
-	grown = volume_more(j, out->exclusives, out->exclusives_n, &out->exclusives_room, sizeof(*grown));
+	grown =
+		volume_more(j, out->exclusives, out->exclusives_n, &out->exclusives_room, sizeof(*grown));
 	if (!grown)
 		return;
 	out->exclusives = grown;
 	grown[out->exclusives_n++] = (struct volume_exclusive_object){ text_of(thing), flags };
 }
 
-static void exclude_disk(struct volume_join *j, const struct volume_object *v, struct pod_storage *out)
+static void exclude_disk(struct volume_join *j, const struct volume_object *v,
+                         struct pod_storage *out)
 {
 	uint32_t flags = v->read_only ? EXCLUSIVE_SHARED : 0;
 
@@ -297,9 +311,9 @@ static void exclude_disk(struct volume_join *j, const struct volume_object *v, s
 		/* An image is the same when one of the monitors is. */
 		for (size_t i = 0; i < v->monitors.n; i++)
 			exclude(j, out,
-				arena_printf(j->arena, "rbd\n%.*s\n%.*s\n%.*s", T(v->monitors.at[i]), T(v->pool),
-					     T(v->name)),
-				flags);
+			        arena_printf(j->arena, "rbd\n%.*s\n%.*s\n%.*s", T(v->monitors.at[i]),
+			                     T(v->pool), T(v->name)),
+			        flags);
 		break;
 	default:
 		break;
@@ -309,8 +323,8 @@ static void exclude_disk(struct volume_join *j, const struct volume_object *v, s
 /* Members of a gang are planned at once, each as if it were alone.  So that no two take
  * the same volume: on each node only one that waits for volumes of a class which
  * can't make more, and of a claim only one at all.  This is over once it is placed. */
-static void exclude_waiting(struct volume_join *j, const struct volume_pod *pod, const struct use *u,
-			    struct pod_storage *out)
+static void exclude_waiting(struct volume_join *j, const struct volume_pod *pod,
+                            const struct use *u, struct pod_storage *out)
 {
 	const struct class_object *class = class_of(j, u->claim);
 
@@ -318,29 +332,32 @@ static void exclude_waiting(struct volume_join *j, const struct volume_pod *pod,
 		exclude(j, out, arena_printf(j->arena, "wait\n%.*s", T(u->claim->class)), 0);
 	if (u->volume->source == VOLUME_CLAIM && volume_look_shared(j, pod->namespace, u->name))
 		exclude(j, out, arena_printf(j->arena, "wait\n%.*s\n%.*s", T(pod->namespace), T(u->name)),
-			EXCLUSIVE_CLAIM);
+		        EXCLUSIVE_CLAIM);
 }
 
-static void exclusives_of(struct volume_join *j, const struct volume_pod *pod, const struct uses *uses,
-			  struct pod_storage *out)
+static void exclusives_of(struct volume_join *j, const struct volume_pod *pod,
+                          const struct uses *uses, struct pod_storage *out)
 {
 	for (size_t i = 0; i < pod->volumes.n; i++)
 		exclude_disk(j, &pod->volumes.at[i], out);
 	for (size_t i = 0; i < uses->n; i++)
 		if (uses->at[i].volume->source == VOLUME_CLAIM && uses->at[i].claim &&
 		    (uses->at[i].claim->modes & ACCESS_ONCE_POD))
-			exclude(j, out, arena_printf(j->arena, "claim\n%.*s\n%.*s", T(pod->namespace),
-						     T(uses->at[i].name)),
+			exclude(
+				j, out,
+				arena_printf(j->arena, "claim\n%.*s\n%.*s", T(pod->namespace), T(uses->at[i].name)),
 				EXCLUSIVE_CLAIM);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------- */
+/* ---- all of it
+ * -------------------------------------------------------------------------------------- */
 
 /* Claims that wait, each as often as the pod names it; NULL: no memory. */
-static const struct claim_object **waiting_claims(struct volume_join *j, const struct uses *uses, bool once,
-						  size_t *n)
+static const struct claim_object **waiting_claims(struct volume_join *j, const struct uses *uses,
+                                                  bool once, size_t *n)
 {
-	const struct claim_object **claims = arena_alloc(j->arena, (uses->n + 1) * sizeof(const void *));
+	const struct claim_object **claims =
+		arena_alloc(j->arena, (uses->n + 1) * sizeof(const void *));
 	size_t k;
 
 	*n = 0;
@@ -360,7 +377,8 @@ static const struct claim_object **waiting_claims(struct volume_join *j, const s
 	return claims;
 }
 
-static void rules_of_waiting(struct volume_join *j, const struct uses *uses, struct pod_storage *out)
+static void rules_of_waiting(struct volume_join *j, const struct uses *uses,
+                             struct pod_storage *out)
 {
 	size_t n;
 	const struct claim_object **claims = waiting_claims(j, uses, false, &n);
@@ -371,10 +389,11 @@ static void rules_of_waiting(struct volume_join *j, const struct uses *uses, str
 		volume_wait_rules(j, claims, n, out);
 	else
 		refuse(j, out, VOLUME_REFUSED_OURS,
-		       arena_printf(j->arena,
-				    "persistentvolumeclaim \"%.*s\" waits for its first consumer (class \"%.*s\"), "
-				    "and muster does not bind claims",
-				    T(claims[0]->head.name), T(claims[0]->class)));
+		       arena_printf(
+				   j->arena,
+				   "persistentvolumeclaim \"%.*s\" waits for its first consumer (class \"%.*s\"), "
+				   "and muster does not bind claims",
+				   T(claims[0]->head.name), T(claims[0]->class)));
 }
 
 int volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena)
@@ -394,7 +413,8 @@ int volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena
 	return volume_wait_assume(&j, claims, n, node);
 }
 
-int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena, struct pod_storage *out)
+int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena,
+                     struct pod_storage *out)
 {
 	struct volume_join j = { .vs = vs, .arena = arena, .user = pod };
 	const struct volume_pod *who = volume_user(&vs->facts, false, pod);
@@ -424,10 +444,11 @@ int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena 
 	return 0;
 }
 
-static void limit_add(struct volume_join *j, const struct volume_limit_object *limit, struct node_storage *out)
+static void limit_add(struct volume_join *j, const struct volume_limit_object *limit,
+                      struct node_storage *out)
 {
-	struct volume_limit_object *grown = volume_more(j, out->limits, out->limits_n, &out->limits_room,
-							sizeof(*grown));
+	struct volume_limit_object *grown =
+		volume_more(j, out->limits, out->limits_n, &out->limits_room, sizeof(*grown));
 	size_t i = out->limits_n;
 
 	if (!grown)
@@ -435,7 +456,7 @@ static void limit_add(struct volume_join *j, const struct volume_limit_object *l
 	out->limits = grown;
 	for (; i > 0; i--) {
 		size_t n = grown[i - 1].driver.bytes < limit->driver.bytes ? grown[i - 1].driver.bytes
-									   : limit->driver.bytes;
+		                                                           : limit->driver.bytes;
 		int order = n > 0 ? memcmp(grown[i - 1].driver.at, limit->driver.at, n) : 0;
 
 		if (order < 0 || (order == 0 && grown[i - 1].driver.bytes <= limit->driver.bytes))
@@ -446,7 +467,8 @@ static void limit_add(struct volume_join *j, const struct volume_limit_object *l
 	out->limits_n++;
 }
 
-int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena, struct node_storage *out)
+int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
+                      struct node_storage *out)
 {
 	struct volume_join j = { .vs = vs, .arena = arena, .user = node, .of_node = true };
 	const struct volume_node_labels *who = volume_user(&vs->facts, true, node);

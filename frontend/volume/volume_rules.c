@@ -5,10 +5,11 @@
 
 /* ---- making -------------------------------------------------------------------------- */
 
-struct volume_rule_object *volume_rule_add(struct volume_join *j, struct pod_storage *out, enum node_why why)
+struct volume_rule_object *volume_rule_add(struct volume_join *j, struct pod_storage *out,
+                                           enum node_why why)
 {
-	struct volume_rule_object *rules = volume_more(j, out->rules, out->rules_n, &out->rules_room,
-						       sizeof(*rules));
+	struct volume_rule_object *rules =
+		volume_more(j, out->rules, out->rules_n, &out->rules_room, sizeof(*rules));
 
 	if (!rules)
 		return NULL;
@@ -20,7 +21,8 @@ struct volume_rule_object *volume_rule_add(struct volume_join *j, struct pod_sto
 
 struct node_term *volume_term_add(struct volume_join *j, struct volume_rule_object *rule)
 {
-	struct node_term *terms = rule ? volume_more(j, rule->terms, rule->n, &rule->room, sizeof(*terms)) : NULL;
+	struct node_term *terms =
+		rule ? volume_more(j, rule->terms, rule->n, &rule->room, sizeof(*terms)) : NULL;
 
 	if (!terms)
 		return NULL;
@@ -28,15 +30,17 @@ struct node_term *volume_term_add(struct volume_join *j, struct volume_rule_obje
 	return terms + rule->n++;
 }
 
-void volume_clause_add(struct volume_join *j, struct node_term *term, struct text key, enum require_op op,
-		       struct text *values, size_t values_n)
+void volume_clause_add(struct volume_join *j, struct node_term *term, struct text key,
+                       enum require_op op, struct text *values, size_t values_n)
 {
-	struct node_rule *rules = term ? volume_more(j, term->rules, term->n, &term->room, sizeof(*rules)) : NULL;
+	struct node_rule *rules =
+		term ? volume_more(j, term->rules, term->n, &term->room, sizeof(*rules)) : NULL;
 
 	if (!rules)
 		return;
 	term->rules = rules;
-	rules[term->n++] = (struct node_rule){ .key = key, .op = op, .values = values, .values_n = values_n };
+	rules[term->n++] =
+		(struct node_rule){ .key = key, .op = op, .values = values, .values_n = values_n };
 }
 
 static bool is_hopeless(const struct node_term *term)
@@ -47,8 +51,8 @@ static bool is_hopeless(const struct node_term *term)
 	return term->n == 0;
 }
 
-void volume_terms_add(struct volume_join *j, struct volume_rule_object *rule, const struct node_term *terms,
-		      size_t n)
+void volume_terms_add(struct volume_join *j, struct volume_rule_object *rule,
+                      const struct node_term *terms, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct node_term *term = is_hopeless(&terms[i]) ? NULL : volume_term_add(j, rule);

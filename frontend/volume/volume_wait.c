@@ -44,7 +44,8 @@ static int name_order(struct text a, struct text b)
 
 static int volume_order(const void *a, const void *b)
 {
-	const struct pv_object *x = *(const struct pv_object *const *)a, *y = *(const struct pv_object *const *)b;
+	const struct pv_object *x = *(const struct pv_object *const *)a,
+						   *y = *(const struct pv_object *const *)b;
 
 	if (x->capacity != y->capacity)
 		return x->capacity < y->capacity ? -1 : 1;
@@ -161,7 +162,8 @@ static void find_capacities(struct volume_join *j, struct waiting *w)
 		if (!o->capacity.has_limit ||
 		    quantity_value(o->capacity.limit) < quantity_value(w->claim->request))
 			continue;
-		grown = volume_more(j, w->capacities, w->capacities_n, &w->capacities_room, sizeof(const void *));
+		grown = volume_more(j, w->capacities, w->capacities_n, &w->capacities_room,
+		                    sizeof(const void *));
 		if (!grown)
 			return;
 		w->capacities = grown;
@@ -169,16 +171,17 @@ static void find_capacities(struct volume_join *j, struct waiting *w)
 	}
 }
 
-int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n, struct waitings *ws)
+int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+              struct waitings *ws)
 {
 	*ws = (struct waitings){ arena_alloc(j->arena, n * sizeof(*ws->at)), n,
-				 arena_alloc(j->arena, n * sizeof(*ws->by_size)), 0 };
+		                     arena_alloc(j->arena, n * sizeof(*ws->by_size)), 0 };
 	if (!ws->at || !ws->by_size)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct waiting *w = &ws->at[i];
-		const union volume_any *class = volume_look(j, VOLUME_KIND_CLASS, (struct text){ "", 0 },
-							    claims[i]->class);
+		const union volume_any *class =
+			volume_look(j, VOLUME_KIND_CLASS, (struct text){ "", 0 }, claims[i]->class);
 		size_t k;
 
 		*w = (struct waiting){ .claim = claims[i], .class = &class->class };
@@ -231,13 +234,14 @@ static size_t places_first(const struct waiting *w, struct text key, struct text
 
 /* The first volume that the node's label leads to; `best` if that comes before. */
 static uint32_t choose_place(const struct waitings *ws, const struct waiting *w, struct text key,
-			     const struct volume_node_labels *node, uint32_t best)
+                             const struct volume_node_labels *node, uint32_t best)
 {
 	const struct text *value = volume_label(&node->labels, key);
 
 	if (!value)
 		return best;
-	for (size_t i = places_first(w, key, *value); i < w->places_n && w->places[i].volume < best; i++) {
+	for (size_t i = places_first(w, key, *value); i < w->places_n && w->places[i].volume < best;
+	     i++) {
 		if (!text_equal(w->places[i].key, key) || !text_equal(w->places[i].value, *value))
 			break;
 		if (!is_chosen(ws, w->volumes[w->places[i].volume]))
@@ -247,7 +251,7 @@ static uint32_t choose_place(const struct waitings *ws, const struct waiting *w,
 }
 
 static const struct pv_object *choose(const struct waitings *ws, const struct waiting *w,
-				      const struct volume_node_labels *node)
+                                      const struct volume_node_labels *node)
 {
 	uint32_t best = UINT32_MAX;
 
@@ -265,9 +269,11 @@ static enum wait_answer provision(const struct waiting *w, const struct volume_n
 {
 	const struct class_object *class = w->class;
 
-	if (class->provisioner.bytes == 0 || text_is(class->provisioner, "kubernetes.io/no-provisioner"))
+	if (class->provisioner.bytes == 0 ||
+	    text_is(class->provisioner, "kubernetes.io/no-provisioner"))
 		return WAIT_NO_VOLUME;
-	if (class->topologies_n > 0 && !volume_terms_hold(class->topologies, class->topologies_n, &node->labels))
+	if (class->topologies_n > 0 &&
+	    !volume_terms_hold(class->topologies, class->topologies_n, &node->labels))
 		return WAIT_NO_VOLUME;
 	if (!w->needs_space)
 		return WAIT_FITS;
@@ -284,7 +290,8 @@ enum wait_answer wait_ask(struct waitings *ws, const struct volume_node_labels *
 
 	for (size_t i = 0; i < ws->n; i++) {
 		ws->at[i].chosen = NULL;
-		if (ws->at[i].claim->has_selected_node && !text_equal(ws->at[i].claim->selected_node, node->name))
+		if (ws->at[i].claim->has_selected_node &&
+		    !text_equal(ws->at[i].claim->selected_node, node->name))
 			return WAIT_NO_VOLUME;
 	}
 	for (size_t i = 0; i < ws->by_size_n; i++)

@@ -29,7 +29,7 @@ struct waiting {
 	size_t loose_n, loose_room;
 	const struct capacity_object **capacities; /* that are large enough */
 	size_t capacities_n, capacities_room;
-	bool needs_space; /* its driver tells capacities */
+	bool needs_space;               /* its driver tells capacities */
 	const struct pv_object *chosen; /* on the node at hand; NULL: to be provisioned */
 };
 
@@ -46,7 +46,8 @@ enum wait_answer { WAIT_FITS, WAIT_NO_VOLUME, WAIT_NO_SPACE };
 bool volume_is_bound_to(const struct pv_object *pv, const struct claim_object *claim);
 
 /* -ENOMEM. */
-int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n, struct waitings *ws);
+int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+              struct waitings *ws);
 /* Can all be had on that node?  Leaves in `chosen` what each would take. */
 enum wait_answer wait_ask(struct waitings *ws, const struct volume_node_labels *node);
 

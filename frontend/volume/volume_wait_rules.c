@@ -34,8 +34,8 @@ static void add_name(struct volume_join *j, struct texts *list, struct text name
 	grown[list->n++] = name;
 }
 
-static void answer_rule(struct volume_join *j, const uint8_t *answers, uint8_t bad, enum node_why why,
-			struct wait_rule *out)
+static void answer_rule(struct volume_join *j, const uint8_t *answers, uint8_t bad,
+                        enum node_why why, struct wait_rule *out)
 {
 	const struct volume_users *nodes = &j->vs->facts.users[1];
 	size_t bad_n = 0, all_n = 0;
@@ -90,7 +90,8 @@ static void add_rule(struct volume_join *j, const struct wait_rule *from, struct
 		term->rules[0].is_field = true;
 }
 
-/* ---- answers that are kept --------------------------------------------------------------------- */
+/* ---- answers that are kept ---------------------------------------------------------------------
+ */
 
 /* For a claim like this one, that no volume is reserved for. */
 struct wait_kept {
@@ -138,9 +139,14 @@ static int kept_claim(struct wait_kept *k, const struct claim_object *claim)
 	if (!class || !attributes)
 		return -ENOMEM;
 	k->claim = (struct claim_object){
-		.head.namespace = text_of("/"), .head.name = text_of("/"), .class = text_of(class),
-		.attributes_class = text_of(attributes), .request = claim->request,
-		.has_request = claim->has_request, .modes = claim->modes, .is_block = claim->is_block,
+		.head.namespace = text_of("/"),
+		.head.name = text_of("/"),
+		.class = text_of(class),
+		.attributes_class = text_of(attributes),
+		.request = claim->request,
+		.has_request = claim->has_request,
+		.modes = claim->modes,
+		.is_block = claim->is_block,
 	};
 	return 0;
 }
@@ -227,7 +233,7 @@ static void depend_on_all(struct volume_join *j, const struct claim_object *clai
 }
 
 void volume_wait_rules(struct volume_join *j, const struct claim_object *const *claims, size_t n,
-		       struct pod_storage *out)
+                       struct pod_storage *out)
 {
 	struct wait_rules own, *rules = NULL;
 	const struct wait_kept *k;
@@ -258,7 +264,8 @@ void volume_wait_rules(struct volume_join *j, const struct claim_object *const *
 	add_rule(j, &own.space, out);
 }
 
-/* ---- the pod goes to a node ------------------------------------------------------------------- */
+/* ---- the pod goes to a node -------------------------------------------------------------------
+ */
 
 /* The volume goes to the claim, as if it were bound already. */
 static int assume_volume(struct volume_join *j, const struct waiting *w, union volume_any *claim)
@@ -293,7 +300,8 @@ static int assume_one(struct volume_join *j, const struct waiting *w, struct tex
 	return rc < 0 ? rc : volume_change(j->vs, VOLUME_KIND_CLAIM, &claim);
 }
 
-int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n, uint32_t node)
+int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+                       uint32_t node)
 {
 	const struct volume_node_labels *where = volume_user(&j->vs->facts, true, node);
 	struct waitings ws;

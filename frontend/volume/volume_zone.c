@@ -51,7 +51,8 @@ static bool zones_of(struct volume_join *j, struct text label, struct texts *out
 	}
 }
 
-static void rule_zone(struct volume_join *j, size_t key, struct texts zones, struct pod_storage *out)
+static void rule_zone(struct volume_join *j, size_t key, struct texts zones,
+                      struct pod_storage *out)
 {
 	struct volume_rule_object *rule = volume_rule_add(j, out, NODE_WHY_VOLUME_ZONE);
 	struct text name = text_of(zone_keys[key].key);

@@ -126,8 +126,8 @@ void frames_free(struct frames *f)
 
 int watch_event_read(const char *json, size_t bytes, struct watch_event *out)
 {
-	struct arena arena = {0};
-	struct watch_event event = {0};
+	struct arena arena = { 0 };
+	struct watch_event event = { 0 };
 	struct text name;
 	struct json j;
 
@@ -187,8 +187,8 @@ static void list_metadata_read(struct json *j, struct list_page *page)
 
 int list_page_read(const char *json, size_t bytes, struct list_page *out)
 {
-	struct list_page page = {.continue_token = {.at = ""}, .items = {.at = ""}};
-	struct arena arena = {0};
+	struct list_page page = { .continue_token = { .at = "" }, .items = { .at = "" } };
+	struct arena arena = { 0 };
 	struct text name;
 	struct json j;
 
@@ -211,17 +211,17 @@ int list_page_read(const char *json, size_t bytes, struct list_page *out)
 		page.continue_token.at++;
 		page.continue_token.bytes -= 2;
 	} else {
-		page.continue_token = (struct text){.at = ""};
+		page.continue_token = (struct text){ .at = "" };
 	}
 	if (page.items.bytes > 0 && page.items.at[0] != '[')
-		page.items = (struct text){.at = ""};
+		page.items = (struct text){ .at = "" };
 	*out = page;
 	return 0;
 }
 
 int list_page_items(const struct list_page *page, frame_fn each, void *context)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct text item;
 	struct json j;
 	int rc = 0;
@@ -264,7 +264,7 @@ static bool version_find(struct json *j, char *out, size_t out_bytes)
 
 int object_version_read(const char *json, size_t bytes, char *out, size_t out_bytes)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct json j;
 	int rc = 0;
 

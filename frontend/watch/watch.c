@@ -21,8 +21,8 @@ struct watch *watch_new(const struct env *env, struct model *model, int index)
 	w->resource = resources[index];
 	w->backoff = BACKOFF_REFLECTOR;
 	w->frames.bytes_max = FRAME_BYTES_MAX;
-	snprintf(w->name, sizeof(w->name), "%s%s%s", w->resource.plural, w->resource.group[0] ? "." : "",
-	         w->resource.group);
+	snprintf(w->name, sizeof(w->name), "%s%s%s", w->resource.plural,
+	         w->resource.group[0] ? "." : "", w->resource.group);
 	return w;
 }
 
@@ -46,7 +46,7 @@ void watch_wait(struct watch *w, enum watch_state next, uint64_t wait_ns)
 
 void watch_select(struct watch *w, const char *label_selector)
 {
-	struct jsonout query = {0};
+	struct jsonout query = { 0 };
 
 	jsonout_add(&query, "labelSelector=@p", label_selector);
 	free(w->selector);
@@ -62,7 +62,7 @@ void watch_follow(struct watch *w, void (*put)(void *context, uint64_t heard_ns)
 char *watch_query(const struct watch *w, const char *rest)
 {
 	bool both = w->selector && *rest;
-	struct jsonout out = {0};
+	struct jsonout out = { 0 };
 
 	apipath_all(&out, &w->resource);
 	jsonout_add(&out, "@r@r@r@r", w->selector || *rest ? "?" : "", rest, both ? "&" : "",
@@ -78,14 +78,15 @@ static void object_complain(struct watch *w, int rc, const struct decode_error *
 		fatal_memory();
 	w->counts.bad_objects++;
 	if (log_allowed(&w->bad_limit, w->env, w->name))
-		env_log(w->env, "error", "%s%s%s%s%s", e->object[0] ? e->object : w->name, e->field[0] ? ": " : "",
-		        e->field, e->text[0] ? ": " : "", e->text[0] ? e->text : strerror(-rc));
+		env_log(w->env, "error", "%s%s%s%s%s", e->object[0] ? e->object : w->name,
+		        e->field[0] ? ": " : "", e->field, e->text[0] ? ": " : "",
+		        e->text[0] ? e->text : strerror(-rc));
 }
 
 int watch_put(void *context, const char *json, size_t bytes)
 {
 	struct watch *w = context;
-	struct decode_error e = {0};
+	struct decode_error e = { 0 };
 	int rc = model_put(w->model, w->index, json, bytes, &e);
 
 	if (rc < 0)
@@ -100,7 +101,7 @@ int watch_put(void *context, const char *json, size_t bytes)
 
 void watch_remove(struct watch *w, const char *json, size_t bytes)
 {
-	struct decode_error e = {0};
+	struct decode_error e = { 0 };
 	int rc = model_remove(w->model, w->index, json, bytes, &e);
 
 	if (rc < 0)
@@ -109,8 +110,8 @@ void watch_remove(struct watch *w, const char *json, size_t bytes)
 
 /* ---- failures ------------------------------------------------------------ */
 
-void watch_failed(struct watch *w, const char *verb, const struct http_answer *answer, const char *body,
-                         size_t body_bytes)
+void watch_failed(struct watch *w, const char *verb, const struct http_answer *answer,
+                  const char *body, size_t body_bytes)
 {
 	struct apistatus status;
 
@@ -118,20 +119,23 @@ void watch_failed(struct watch *w, const char *verb, const struct http_answer *a
 	if (answer->end != HTTP_ANSWERED) {
 		snprintf(w->error, sizeof(w->error), "can't %s %s: %s", verb, w->name, answer->error);
 	} else if (answer->status == 401) {
-		snprintf(w->error, sizeof(w->error),
-		         "the API server refuses these credentials (401) to %s %s: is the token right and not expired?", verb,
-		         w->name);
+		snprintf(
+			w->error, sizeof(w->error),
+			"the API server refuses these credentials (401) to %s %s: is the token right and not expired?",
+			verb, w->name);
 	} else if (answer->status == 403) {
-		snprintf(w->error, sizeof(w->error),
-		         "the API server forbids to %s %s (403): its user needs get, list and watch on them (ClusterRole)",
-		         verb, w->name);
+		snprintf(
+			w->error, sizeof(w->error),
+			"the API server forbids to %s %s (403): its user needs get, list and watch on them (ClusterRole)",
+			verb, w->name);
 	} else {
 		apistatus_read(body, body_bytes, &status);
-		snprintf(w->error, sizeof(w->error), "can't %s %s: HTTP %d: %.300s", verb, w->name, answer->status,
-		         status.message);
+		snprintf(w->error, sizeof(w->error), "can't %s %s: HTTP %d: %.300s", verb, w->name,
+		         answer->status, status.message);
 	}
 	if (log_allowed(&w->failure_limit, w->env, w->name))
-		env_log(w->env, answer->status == 401 || answer->status == 403 ? "error" : "warn", "%s", w->error);
+		env_log(w->env, answer->status == 401 || answer->status == 403 ? "error" : "warn", "%s",
+		        w->error);
 }
 
 /* A 401: read the token again, each time, since its file may come late; ask once more at once,
@@ -153,8 +157,10 @@ bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_s
 int watch_went_backwards(struct watch *w, const char *version)
 {
 	w->went_back = true;
-	env_log(w->env, "warn", "the resourceVersion of %s went back from %s to %s: the API server was restored or is "
-	        "another one", w->name, w->version, version);
+	env_log(w->env, "warn",
+	        "the resourceVersion of %s went back from %s to %s: the API server was restored or is "
+	        "another one",
+	        w->name, w->version, version);
 	return -ECANCELED;
 }
 

@@ -8,12 +8,13 @@
  *      │  ▼                      ▼ │
  *      WAITING (backoff)      WAITING (backoff)
  *
- *   A resource that may be missing and that the server says it does not have (404; not a proxy's, and once
- *   more 5 s later if it had it before) is looked for in its older versions, then it is empty; it is looked
- *   for again every 30 s, and with each list that a watch makes necessary, from the newest version on.
+ *   A resource that may be missing and that the server says it does not have (404; not a proxy's,
+ * and once more 5 s later if it had it before) is looked for in its older versions, then it is
+ * empty; it is looked for again every 30 s, and with each list that a watch makes necessary, from
+ * the newest version on.
  *
- * A page that fails in passing (429, 5xx, no answer) is asked for again, ten times; then, or when the
- * server says something else, the list begins anew.
+ * A page that fails in passing (429, 5xx, no answer) is asked for again, ten times; then, or when
+ * the server says something else, the list begins anew.
  *
  * The first list is consistent (no resourceVersion), so that a start never goes
  * back in time.  A list replaces what is known at its end, in one step. */
@@ -27,28 +28,29 @@
 #include <stdint.h>
 
 enum watch_state {
-	WATCH_LIST,     /* the next page is to be asked for once wait_until is over */
-	WATCH_LISTING,  /* ... is on its way */
-	WATCH_WATCH,    /* the watch is to be started */
+	WATCH_LIST,    /* the next page is to be asked for once wait_until is over */
+	WATCH_LISTING, /* ... is on its way */
+	WATCH_WATCH,   /* the watch is to be started */
 	WATCH_WATCHING,
-	WATCH_PROBING,  /* the connection broke: is the server's state older than ours? */
+	WATCH_PROBING, /* the connection broke: is the server's state older than ours? */
 };
 
 enum relist_reason {
 	RELIST_EXPIRED, /* 410: the version is too old */
 	RELIST_FAILED,  /* what came made no sense, or the watch was refused */
 	RELIST_ROOM,    /* objects were left out that may have room now */
-	RELIST_LEADING, /* this instance leads now, and a watch may be behind what the last leader wrote */
+	RELIST_LEADING, /* this instance leads now, and a watch may be behind what the last leader wrote
+	                 */
 	RELIST_REASONS
 };
 
 struct watch_counts {
-	uint64_t lists;     /* finished */
-	uint64_t relists;   /* started because the watch could not go on: */
+	uint64_t lists;   /* finished */
+	uint64_t relists; /* started because the watch could not go on: */
 	uint64_t relists_for[RELIST_REASONS];
-	uint64_t watches;   /* started */
-	uint64_t failures;  /* of requests */
-	uint64_t events;    /* ADDED, MODIFIED, DELETED */
+	uint64_t watches;  /* started */
+	uint64_t failures; /* of requests */
+	uint64_t events;   /* ADDED, MODIFIED, DELETED */
 	uint64_t bookmarks;
 	uint64_t bad_objects;
 	uint64_t too_large; /* objects over the cap */

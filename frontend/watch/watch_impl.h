@@ -24,8 +24,8 @@ struct watch {
 	struct model *model;
 	int index;
 	struct resource resource; /* in the version that is asked for, which the server need not have */
-	char name[128]; /* "nodes", "podgroups.scheduling.x-k8s.io" */
-	char *selector; /* "labelSelector=...", as a query has it; NULL: all objects */
+	char name[128];           /* "nodes", "podgroups.scheduling.x-k8s.io" */
+	char *selector;           /* "labelSelector=...", as a query has it; NULL: all objects */
 	enum watch_state state;
 	uint64_t wait_until_ns;
 	uint64_t relist_ns; /* when the last relist was asked for; 0: never */
@@ -37,21 +37,21 @@ struct watch {
 	char version[64]; /* resume from here */
 	char *continue_token;
 	unsigned page_failures; /* of the page that it stands for */
-	bool full_list;  /* paging failed: all in one answer */
-	bool replacing;  /* model_replace_begin() was called */
+	bool full_list;         /* paging failed: all in one answer */
+	bool replacing;         /* model_replace_begin() was called */
 	bool synced;
 	bool absent;
-	bool served;     /* listed since it was missing last */
-	bool asked;      /* an answer came, whatever it said */
+	bool served; /* listed since it was missing last */
+	bool asked;  /* an answer came, whatever it said */
 	bool refused_at_start;
-	bool renewed;    /* the token was read again after a 401 */
+	bool renewed;       /* the token was read again after a 401 */
 	bool relist_wanted; /* for this reason */
 	enum relist_reason relist_reason;
 	uint64_t begun_ns;  /* the list that is being asked for */
 	uint64_t listed_ns; /* watch_listed_ns() */
-	bool no_room;    /* objects of the last list, or since, were left out */
-	bool suspect;    /* the connection broke: is it still the same state that is served? */
-	bool went_back;  /* it is not: nothing known is of use, nothing more is asked */
+	bool no_room;       /* objects of the last list, or since, were left out */
+	bool suspect;       /* the connection broke: is it still the same state that is served? */
+	bool went_back;     /* it is not: nothing known is of use, nothing more is asked */
 
 	/* The watch under way. */
 	struct frames frames;
@@ -85,8 +85,8 @@ int watch_put(void *context, const char *json, size_t bytes);
 void watch_remove(struct watch *w, const char *json, size_t bytes);
 
 /* Note, count and log a request that failed. */
-void watch_failed(struct watch *w, const char *verb, const struct http_answer *answer, const char *body,
-                  size_t body_bytes);
+void watch_failed(struct watch *w, const char *verb, const struct http_answer *answer,
+                  const char *body, size_t body_bytes);
 
 /* After a 401: read the token again and do `next` at once, the first time; false
  * when that was tried, or it was no 401. */

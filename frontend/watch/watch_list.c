@@ -33,25 +33,29 @@ void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_
 	w->counts.relists++;
 	w->counts.relists_for[reason]++;
 	w->full_list = false;
-	/* The server may be a newer one by now, which serves newer versions and not the old one; but until it says so,
-	 * what it had is where objects are read and written. */
+	/* The server may be a newer one by now, which serves newer versions and not the old one; but
+	 * until it says so, what it had is where objects are read and written. */
 	w->resource.version = model_resource_older(w->model, w->index, NULL);
 	w->relist_ns = env_now(w->env);
 	watch_wait(w, WATCH_LIST, wait_ns);
 }
 
-static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+static void list_done(void *context, const struct http_answer *answer, const char *body,
+                      size_t body_bytes);
 
 void watch_list_start(struct watch *w)
 {
 	bool is_map = strcmp(w->resource.plural, "configmaps") == 0;
-	struct jsonout query = {0};
+	struct jsonout query = { 0 };
 	char *path;
-	struct http_request request = {.method = "GET", .lane = HTTP_LIST, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
-	struct http_handler handler = {.done = list_done, .context = w};
+	struct http_request request = { .method = "GET",
+		                            .lane = HTTP_LIST,
+		                            .timeout_ms = WATCH_CALL_TIMEOUT_MS };
+	struct http_handler handler = { .done = list_done, .context = w };
 
 	if (!w->full_list)
-		jsonout_add(&query, "limit=@u", (unsigned long long)(is_map ? LIST_LIMIT_MAPS : LIST_LIMIT));
+		jsonout_add(&query, "limit=@u",
+		            (unsigned long long)(is_map ? LIST_LIMIT_MAPS : LIST_LIMIT));
 	if (w->continue_token) {
 		jsonout_add(&query, "&continue=@p", w->continue_token);
 	} else {
@@ -83,7 +87,8 @@ static void list_finished(struct watch *w)
 	w->error[0] = '\0';
 	w->counts.lists++;
 	if (!w->synced)
-		env_log(w->env, "info", "listed %s, now watching from resourceVersion %s", w->name, w->version);
+		env_log(w->env, "info", "listed %s, now watching from resourceVersion %s", w->name,
+		        w->version);
 	w->synced = true;
 	w->bookmarks_seen = 0;
 	watch_wait(w, WATCH_WATCH, 0);
@@ -92,7 +97,9 @@ static void list_finished(struct watch *w)
 static void list_page(struct watch *w, const char *body, size_t body_bytes)
 {
 	struct list_page page;
-	struct http_answer bad = {.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "the answer is no list"};
+	struct http_answer bad = { .end = HTTP_BROKEN,
+		                       .retry_after_ms = -1,
+		                       .error = "the answer is no list" };
 	int rc = list_page_read(body, body_bytes, &page);
 
 	if (rc == 0 && !w->replacing && w->synced && version_newer(w->version, page.resource_version)) {
@@ -129,7 +136,8 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 	watch_wait(w, WATCH_LIST, 0);
 }
 
-/* A Status, or the plain text of Kubernetes for a group that it does not have; the page of a proxy is neither. */
+/* A Status, or the plain text of Kubernetes for a group that it does not have; the page of a proxy
+ * is neither. */
 static bool says_missing(const struct http_answer *answer, const char *body, size_t bytes)
 {
 	static const char plain[] = "404 page not found";
@@ -140,8 +148,9 @@ static bool says_missing(const struct http_answer *answer, const char *body, siz
 	       memcmp(body, plain, sizeof(plain) - 1) == 0;
 }
 
-/* The server does not know the resource, in no version: as good as an empty list, for now.  Gangs that wait cease to
- * be gangs by that, so one that was there is asked for once more some seconds later. */
+/* The server does not know the resource, in no version: as good as an empty list, for now.  Gangs
+ * that wait cease to be gangs by that, so one that was there is asked for once more some seconds
+ * later. */
 static void list_missing(struct watch *w)
 {
 	const char *older = model_resource_older(w->model, w->index, w->resource.version);
@@ -172,8 +181,9 @@ static void list_missing(struct watch *w)
 	watch_wait(w, WATCH_LIST, ABSENT_NS);
 }
 
-/* Is it a failure of this request, so that the pages before this one are worth keeping?  A list of many pages would
- * hardly ever end while one request in fifty fails, and each new one adds to what the server has to do. */
+/* Is it a failure of this request, so that the pages before this one are worth keeping?  A list of
+ * many pages would hardly ever end while one request in fifty fails, and each new one adds to what
+ * the server has to do. */
 static bool page_again(struct watch *w, const struct http_answer *answer)
 {
 	if (!w->continue_token || ++w->page_failures == PAGE_TRIES)
@@ -181,7 +191,8 @@ static bool page_again(struct watch *w, const struct http_answer *answer)
 	return answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500;
 }
 
-static void list_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void list_done(void *context, const struct http_answer *answer, const char *body,
+                      size_t body_bytes)
 {
 	struct watch *w = context;
 	bool first = !w->asked;

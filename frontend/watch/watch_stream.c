@@ -35,7 +35,8 @@ static void bookmark(struct watch *w)
 
 	w->counts.bookmarks++;
 	/* Between two of one connection: the time in which another was silent is no measure. */
-	if (w->bookmarks_seen > 0 && w->bookmark_ns >= w->began_ns && now - w->bookmark_ns > w->bookmark_gap_ns)
+	if (w->bookmarks_seen > 0 && w->bookmark_ns >= w->began_ns &&
+	    now - w->bookmark_ns > w->bookmark_gap_ns)
 		w->bookmark_gap_ns = now - w->bookmark_ns;
 	w->bookmark_ns = now;
 	w->bookmarks_seen++;
@@ -55,8 +56,8 @@ static void error_event(struct watch *w, const struct text *object)
 	apistatus_read(object->at, object->bytes, &status);
 	w->verdict = error_verdict(status.code, status.reason);
 	if (log_allowed(&w->failure_limit, w->env, w->name))
-		env_log(w->env, "info", "watch %s ended by the server: %d %s: %s", w->name, status.code, status.reason,
-		        status.message);
+		env_log(w->env, "info", "watch %s ended by the server: %d %s: %s", w->name, status.code,
+		        status.reason, status.message);
 }
 
 static int event_take(void *context, const char *json, size_t bytes)
@@ -86,7 +87,8 @@ static int event_take(void *context, const char *json, size_t bytes)
 	} else {
 		return -EPROTO;
 	}
-	if (object_version_read(e.object.at, e.object.bytes, version, sizeof(version)) < 0 || !version[0])
+	if (object_version_read(e.object.at, e.object.bytes, version, sizeof(version)) < 0 ||
+	    !version[0])
 		return 0;
 	if (version_newer(w->version, version))
 		return watch_went_backwards(w, version);
@@ -119,13 +121,15 @@ static bool watch_data(void *context, int status, const char *bytes, size_t n)
 	if (w->verdict == VERDICT_NONE) {
 		w->verdict = VERDICT_RELIST;
 		if (log_allowed(&w->failure_limit, w->env, w->name))
-			env_log(w->env, "error", "watch %s: %s; connection closed", w->name, rc == -EMSGSIZE ?
-			        "an object is longer than 4 MiB" : "what comes is no watch event");
+			env_log(w->env, "error", "watch %s: %s; connection closed", w->name,
+			        rc == -EMSGSIZE ? "an object is longer than 4 MiB"
+			                        : "what comes is no watch event");
 	}
 	return false;
 }
 
-static void watch_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes);
+static void watch_done(void *context, const struct http_answer *answer, const char *body,
+                       size_t body_bytes);
 
 static unsigned watch_seconds(const struct watch *w)
 {
@@ -141,12 +145,15 @@ void watch_stream_start(struct watch *w)
 	char query[200], *path;
 	unsigned seconds = watch_seconds(w);
 	struct http_request request = {
-		.method = "GET", .lane = HTTP_WATCH, .timeout_ms = seconds * 1000 + WATCH_GRACE_MS,
+		.method = "GET",
+		.lane = HTTP_WATCH,
+		.timeout_ms = seconds * 1000 + WATCH_GRACE_MS,
 	};
-	struct http_handler handler = {.data = watch_data, .done = watch_done, .context = w};
+	struct http_handler handler = { .data = watch_data, .done = watch_done, .context = w };
 
-	snprintf(query, sizeof(query), "watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%u",
-	         w->version, seconds);
+	snprintf(query, sizeof(query),
+	         "watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%u", w->version,
+	         seconds);
 	path = watch_query(w, query);
 	request.path = path;
 	frames_reset(&w->frames);
@@ -193,7 +200,8 @@ static void watch_ended(struct watch *w, const struct http_answer *answer)
 }
 
 /* Another status than 200. */
-static void watch_refused(struct watch *w, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void watch_refused(struct watch *w, const struct http_answer *answer, const char *body,
+                          size_t body_bytes)
 {
 	if (watch_renew(w, answer, WATCH_WATCH))
 		return;
@@ -210,7 +218,8 @@ static void watch_refused(struct watch *w, const struct http_answer *answer, con
 	watch_wait(w, WATCH_WATCH, backoff_answer(&w->backoff, w->env, answer));
 }
 
-static void watch_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void watch_done(void *context, const struct http_answer *answer, const char *body,
+                       size_t body_bytes)
 {
 	struct watch *w = context;
 
@@ -229,13 +238,15 @@ static void watch_done(void *context, const struct http_answer *answer, const ch
 
 /* A server put back to an older state takes a watch from a version that it does
  * not have yet, and stays silent until it has: a list of one object tells. */
-static void probe_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void probe_done(void *context, const struct http_answer *answer, const char *body,
+                       size_t body_bytes)
 {
 	struct watch *w = context;
 	struct list_page page;
 
 	w->call = NULL;
-	if (answer->end == HTTP_ANSWERED && answer->status == 200 && list_page_read(body, body_bytes, &page) == 0) {
+	if (answer->end == HTTP_ANSWERED && answer->status == 200 &&
+	    list_page_read(body, body_bytes, &page) == 0) {
 		w->suspect = false;
 		w->renewed = false;
 		if (version_newer(w->version, page.resource_version))
@@ -254,8 +265,10 @@ static void probe_done(void *context, const struct http_answer *answer, const ch
 void watch_probe_start(struct watch *w)
 {
 	char *path = watch_query(w, "limit=1");
-	struct http_request request = {.method = "GET", .path = path, .lane = HTTP_LIST, .timeout_ms = WATCH_CALL_TIMEOUT_MS};
-	struct http_handler handler = {.done = probe_done, .context = w};
+	struct http_request request = {
+		.method = "GET", .path = path, .lane = HTTP_LIST, .timeout_ms = WATCH_CALL_TIMEOUT_MS
+	};
+	struct http_handler handler = { .done = probe_done, .context = w };
 
 	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
 	free(path);
@@ -281,8 +294,8 @@ void watch_stream_silent(struct watch *w)
 {
 	w->suspect = true;
 	w->counts.silences++;
-	env_log(w->env, "warn", "watch %s: no byte for %llu s; connection closed, watching again", w->name,
-	        (unsigned long long)((env_now(w->env) - w->heard_ns) / NS_PER_S));
+	env_log(w->env, "warn", "watch %s: no byte for %llu s; connection closed, watching again",
+	        w->name, (unsigned long long)((env_now(w->env) - w->heard_ns) / NS_PER_S));
 	w->env->transport->ops->cancel(w->env->transport, w->call);
 	w->call = NULL;
 	watch_wait(w, WATCH_WATCH, 0);

@@ -7,13 +7,13 @@
 /* Amounts that outlive the arena they were read into. */
 static struct as_amounts keep(const struct as_amounts *from)
 {
-	struct as_amounts out = {.n = from->n, .room = from->n};
+	struct as_amounts out = { .n = from->n, .room = from->n };
 
 	if (from->n == 0)
-		return (struct as_amounts){0};
+		return (struct as_amounts){ 0 };
 	out.at = as_alloc(from->n * sizeof(*out.at));
 	for (size_t i = 0; i < from->n; i++)
-		out.at[i] = (struct as_amount){as_copy(from->at[i].name), from->at[i].value};
+		out.at[i] = (struct as_amount){ as_copy(from->at[i].name), from->at[i].value };
 	return out;
 }
 
@@ -22,7 +22,7 @@ static void drop(struct as_amounts *a)
 	for (size_t i = 0; i < a->n; i++)
 		free((void *)(uintptr_t)a->at[i].name);
 	free(a->at);
-	*a = (struct as_amounts){0};
+	*a = (struct as_amounts){ 0 };
 }
 
 static void change(struct as_amounts *sum, const char *name, int64_t by)
@@ -34,7 +34,7 @@ static void change(struct as_amounts *sum, const char *name, int64_t by)
 		}
 	}
 	sum->at = as_realloc(sum->at, (sum->n + 1) * sizeof(*sum->at));
-	sum->at[sum->n++] = (struct as_amount){as_copy(name), by};
+	sum->at[sum->n++] = (struct as_amount){ as_copy(name), by };
 }
 
 static struct as_node_account *node_of(struct as_accounts *a, const char *name)
@@ -48,7 +48,8 @@ static struct as_node_account *node_of(struct as_accounts *a, const char *name)
 	return node;
 }
 
-void as_accounts_set_node(struct as_accounts *a, struct as_arena *arena, const struct as_object *object)
+void as_accounts_set_node(struct as_accounts *a, struct as_arena *arena,
+                          const struct as_object *object)
 {
 	struct as_node_account *node = node_of(a, object->name);
 	struct as_amounts allocatable = as_node_allocatable(arena, as_object_tree(arena, object));
@@ -63,7 +64,8 @@ void as_accounts_drop_node(struct as_accounts *a, const char *name)
 	node_of(a, name)->present = false;
 }
 
-struct as_pod_account *as_accounts_find_pod(const struct as_accounts *a, const struct as_object *object)
+struct as_pod_account *as_accounts_find_pod(const struct as_accounts *a,
+                                            const struct as_object *object)
 {
 	struct as_pod_account *pod = as_map_get(&a->pods, object->key);
 
@@ -140,8 +142,8 @@ const struct as_amount *as_accounts_over(const struct as_pod_account *pod)
 	for (size_t i = 0; i < pod->amounts.n; i++) {
 		const struct as_amount *x = &pod->amounts.at[i];
 
-		if (x->value > 0 &&
-		    as_amounts_get(&pod->node->used, x->name) > as_amounts_get(&pod->node->allocatable, x->name))
+		if (x->value > 0 && as_amounts_get(&pod->node->used, x->name) >
+		                        as_amounts_get(&pod->node->allocatable, x->name))
 			return x;
 	}
 	return NULL;

@@ -33,9 +33,11 @@ struct as_accounts {
 	struct as_map pods;  /* by key: those with a node */
 };
 
-void as_accounts_set_node(struct as_accounts *a, struct as_arena *arena, const struct as_object *node);
+void as_accounts_set_node(struct as_accounts *a, struct as_arena *arena,
+                          const struct as_object *node);
 void as_accounts_drop_node(struct as_accounts *a, const char *name);
-struct as_pod_account *as_accounts_find_pod(const struct as_accounts *a, const struct as_object *pod);
+struct as_pod_account *as_accounts_find_pod(const struct as_accounts *a,
+                                            const struct as_object *pod);
 /* A pod that has a node. */
 struct as_pod_account *as_accounts_add_pod(struct as_accounts *a, struct as_arena *arena,
                                            const struct as_object *pod);

@@ -8,7 +8,7 @@
 /* {"fault": NAME, "count": N, "ms": N, "retryAfterSeconds": N} */
 static int arm(struct as_call *c)
 {
-	static const char *const known[] = {"fault", "count", "ms", "retryAfterSeconds"};
+	static const char *const known[] = { "fault", "count", "ms", "retryAfterSeconds" };
 	struct as_json *body = as_body(c);
 	int64_t count = 1, ms = 1000, retry = 1;
 	enum as_fault fault;
@@ -82,12 +82,12 @@ void as_api_advance(struct as_api *api, uint64_t now_ns)
 
 		api->faults.late = late->next;
 		as_api_handle(api,
-		              &(struct as_request){.method = "POST",
-		                                   .target = late->target,
-		                                   .body = late->body,
-		                                   .body_bytes = late->body_bytes,
-		                                   .now_ns = now_ns,
-		                                   .replayed = true},
+		              &(struct as_request){ .method = "POST",
+		                                    .target = late->target,
+		                                    .body = late->body,
+		                                    .body_bytes = late->body_bytes,
+		                                    .now_ns = now_ns,
+		                                    .replayed = true },
 		              &response);
 		as_text_free(&response.body);
 		free(late->target);

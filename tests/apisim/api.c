@@ -26,30 +26,30 @@ static bool add_gates(struct as_api *api, const struct as_config *config)
 
 /* What every cluster has from its first minute. */
 static const char *const seed[][2] = {
-	{"/api/v1/namespaces", "{\"metadata\":{\"name\":\"default\"}}"},
-	{"/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-system\"}}"},
-	{"/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-public\"}}"},
-	{"/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-node-lease\"}}"},
-	{"/apis/scheduling.k8s.io/v1/priorityclasses",
-         "{\"metadata\":{\"name\":\"system-cluster-critical\"},\"value\":2000000000,\"description\":"
-         "\"Used for system critical pods that must run in the cluster, but can be moved to another node if "
-         "necessary.\"}"},
-	{"/apis/scheduling.k8s.io/v1/priorityclasses",
-         "{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000,\"description\":"
-         "\"Used for system critical pods that must not be moved from their current node.\"}"},
+	{ "/api/v1/namespaces", "{\"metadata\":{\"name\":\"default\"}}" },
+	{ "/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-system\"}}" },
+	{ "/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-public\"}}" },
+	{ "/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-node-lease\"}}" },
+	{ "/apis/scheduling.k8s.io/v1/priorityclasses",
+	  "{\"metadata\":{\"name\":\"system-cluster-critical\"},\"value\":2000000000,\"description\":"
+	  "\"Used for system critical pods that must run in the cluster, but can be moved to another node if "
+	  "necessary.\"}" },
+	{ "/apis/scheduling.k8s.io/v1/priorityclasses",
+	  "{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000,\"description\":"
+	  "\"Used for system critical pods that must not be moved from their current node.\"}" },
 };
 
 static void add_seed(struct as_api *api)
 {
 	for (size_t i = 0; i < sizeof(seed) / sizeof(seed[0]); i++) {
-		struct as_response response = {0};
+		struct as_response response = { 0 };
 
 		as_api_handle(api,
-		              &(struct as_request){.method = "POST",
-		                                   .target = seed[i][0],
-		                                   .body = seed[i][1],
-		                                   .now_ns = api->config.now_ns,
-		                                   .body_bytes = strlen(seed[i][1])},
+		              &(struct as_request){ .method = "POST",
+		                                    .target = seed[i][0],
+		                                    .body = seed[i][1],
+		                                    .now_ns = api->config.now_ns,
+		                                    .body_bytes = strlen(seed[i][1]) },
 		              &response);
 		if (response.status != 201)
 			as_die("%s: %.*s", seed[i][0], (int)response.body.bytes, response.body.at);
@@ -78,8 +78,10 @@ struct as_api *as_api_new(const struct as_config *config)
 	api->nodes = as_resources_find(&api->resources, "", "v1", "nodes");
 	api->pods = as_resources_find(&api->resources, "", "v1", "pods");
 	api->namespaces = as_resources_find(&api->resources, "", "v1", "namespaces");
-	api->priority_classes = as_resources_find(&api->resources, "scheduling.k8s.io", "v1", "priorityclasses");
-	api->crds = as_resources_find(&api->resources, "apiextensions.k8s.io", "v1", "customresourcedefinitions");
+	api->priority_classes =
+		as_resources_find(&api->resources, "scheduling.k8s.io", "v1", "priorityclasses");
+	api->crds = as_resources_find(&api->resources, "apiextensions.k8s.io", "v1",
+	                              "customresourcedefinitions");
 	api->store = as_store_new(api->config.history);
 	add_seed(api);
 	return api;
@@ -119,7 +121,7 @@ static void parse_query(struct as_call *c, char *text)
 		as_decode(text, true);
 		if (equals != NULL)
 			as_decode(equals, true);
-		*q = (struct as_query){.name = text, .value = equals != NULL ? equals : ""};
+		*q = (struct as_query){ .name = text, .value = equals != NULL ? equals : "" };
 		*link = q;
 		link = &q->next;
 		text = next;
@@ -218,9 +220,11 @@ static int serve_resource(struct as_call *c)
 {
 	const char *method = c->request->method;
 
-	if (c->resource == c->api->pods && c->subresource != NULL && strcmp(c->subresource, "binding") == 0)
+	if (c->resource == c->api->pods && c->subresource != NULL &&
+	    strcmp(c->subresource, "binding") == 0)
 		return strcmp(method, "POST") == 0 ? as_bind(c) : as_refuse_method(c);
-	if (c->subresource != NULL && (strcmp(c->subresource, "status") != 0 || !c->resource->has_status))
+	if (c->subresource != NULL &&
+	    (strcmp(c->subresource, "status") != 0 || !c->resource->has_status))
 		return c->resource->custom ? as_refuse_not_found(c, c->resource, c->name)
 		                           : as_refuse_no_resource(c);
 	if (c->name == NULL)
@@ -240,7 +244,8 @@ static int read_dry_run(struct as_call *c)
 		c->dry_run = true;
 	}
 	if (strict != NULL && strcmp(strict, "Strict") == 0)
-		return as_refuse_bad(c, "fieldValidation=Strict is not supported: apisim keeps unknown fields");
+		return as_refuse_bad(
+			c, "fieldValidation=Strict is not supported: apisim keeps unknown fields");
 	return 0;
 }
 
@@ -249,8 +254,8 @@ static void count(struct as_call *c)
 	char what[96] = "other";
 
 	if (c->resource != NULL)
-		snprintf(what, sizeof(what), "%s%s%s", c->resource->qualified, c->subresource != NULL ? "/" : "",
-		         c->subresource != NULL ? c->subresource : "");
+		snprintf(what, sizeof(what), "%s%s%s", c->resource->qualified,
+		         c->subresource != NULL ? "/" : "", c->subresource != NULL ? c->subresource : "");
 	as_stats_count(&c->api->stats, c->response->watch != NULL ? "WATCH" : c->request->method, what,
 	               c->response->status);
 }
@@ -266,7 +271,7 @@ static void answer_plain(struct as_call *c, int status, const char *text)
  * a client that knows those knows plain objects too. */
 static bool accepts_json(const char *accept)
 {
-	static const char *const ranges[] = {"application/json", "*/*", "application/*"};
+	static const char *const ranges[] = { "application/json", "*/*", "application/*" };
 
 	for (size_t i = 0; accept != NULL && i < sizeof(ranges) / sizeof(ranges[0]); i++)
 		if (strcasestr(accept, ranges[i]) != NULL)
@@ -288,7 +293,8 @@ static void serve(struct as_call *c, const char *const *segments, size_t n)
 		return;
 	}
 	if (!accepts_json(c->request->accept)) {
-		as_refuse(c, 406, "NotAcceptable", "only the following media types are accepted: application/json");
+		as_refuse(c, 406, "NotAcceptable",
+		          "only the following media types are accepted: application/json");
 		return;
 	}
 	as_discovery(c, &found);
@@ -310,7 +316,8 @@ static void serve(struct as_call *c, const char *const *segments, size_t n)
 		answer_plain(c, 404, "404 page not found\n");
 }
 
-void as_api_handle(struct as_api *api, const struct as_request *request, struct as_response *response)
+void as_api_handle(struct as_api *api, const struct as_request *request,
+                   struct as_response *response)
 {
 	struct as_call c = {
 		.api = api,
@@ -324,7 +331,7 @@ void as_api_handle(struct as_api *api, const struct as_request *request, struct 
 	size_t n;
 
 	as_arena_reset(&api->arena);
-	*response = (struct as_response){.content_type = "application/json"};
+	*response = (struct as_response){ .content_type = "application/json" };
 	path = as_arena_copy(c.arena, request->target, strlen(request->target));
 	query = strchr(path, '?');
 	if (query != NULL)

@@ -20,14 +20,14 @@ struct as_store;
 struct as_watch;
 
 struct as_config {
-	size_t history;             /* events kept; 0: 50,000 */
-	uint32_t bookmark_ms;       /* between two bookmarks; 0: 60,000 */
-	size_t watch_lag;           /* a watcher that far behind is dropped; 0: half of history */
+	size_t history;       /* events kept; 0: 50,000 */
+	uint32_t bookmark_ms; /* between two bookmarks; 0: 60,000 */
+	size_t watch_lag;     /* a watcher that far behind is dropped; 0: half of history */
 	uint64_t (*random)(void *context); /* uids, generated names */
 	void *context;
-	const char *const *gates;   /* NULL-terminated, as --gate has them; or NULL */
-	const char **bad_gate;      /* out, or NULL */
-	uint64_t now_ns;            /* when the first objects are made */
+	const char *const *gates; /* NULL-terminated, as --gate has them; or NULL */
+	const char **bad_gate;    /* out, or NULL */
+	uint64_t now_ns;          /* when the first objects are made */
 };
 
 struct as_request {
@@ -37,9 +37,9 @@ struct as_request {
 	const char *accept;       /* NULL: anything */
 	const char *body;
 	size_t body_bytes;
-	uint64_t now_ns;          /* wall clock, since 1970; must not go back */
-	bool replayed;            /* by as_api_advance() alone */
-	bool loading;             /* a POST keeps uid, creationTimestamp and status */
+	uint64_t now_ns; /* wall clock, since 1970; must not go back */
+	bool replayed;   /* by as_api_advance() alone */
+	bool loading;    /* a POST keeps uid, creationTimestamp and status */
 };
 
 struct as_response {
@@ -49,21 +49,23 @@ struct as_response {
 	struct as_text body;      /* the caller frees it */
 	struct as_watch *watch;
 	/* What an armed fault wants the transport to do. */
-	uint32_t delay_ms;        /* hold the answer back */
-	bool cut;                 /* close the connection instead of answering */
-	bool cut_watches;         /* close all watch connections */
+	uint32_t delay_ms; /* hold the answer back */
+	bool cut;          /* close the connection instead of answering */
+	bool cut_watches;  /* close all watch connections */
 };
 
 /* NULL when a gate is unknown (*bad_gate). */
 struct as_api *as_api_new(const struct as_config *config);
 void as_api_free(struct as_api *api); /* after all its watches */
 
-void as_api_handle(struct as_api *api, const struct as_request *request, struct as_response *response);
+void as_api_handle(struct as_api *api, const struct as_request *request,
+                   struct as_response *response);
 
 /* Declare a custom resource, as by POST of a CustomResourceDefinition with a
  * status subresource.  0, or -EINVAL and *why (a text to free). */
-int as_api_add_custom(struct as_api *api, const char *group, const char *version, const char *plural,
-                      const char *kind, bool namespaced, uint64_t now_ns, char **why);
+int as_api_add_custom(struct as_api *api, const char *group, const char *version,
+                      const char *plural, const char *kind, bool namespaced, uint64_t now_ns,
+                      char **why);
 
 /* Late writes that a fault has put off.  Call it when the clock moves. */
 void as_api_advance(struct as_api *api, uint64_t now_ns);
@@ -81,7 +83,8 @@ enum as_watch_state {
 };
 
 /* Copy out up to `room` bytes of the stream. */
-size_t as_watch_read(struct as_watch *w, uint64_t now_ns, char *out, size_t room, enum as_watch_state *state);
+size_t as_watch_read(struct as_watch *w, uint64_t now_ns, char *out, size_t room,
+                     enum as_watch_state *state);
 /* There is something to read, or the stream has ended. */
 bool as_watch_ready(struct as_watch *w, uint64_t now_ns);
 /* It is behind by more than the server allows: close the connection. */

@@ -23,7 +23,8 @@ static int conflict(struct as_call *c, const char *name, const char *why)
 	return as_refuse_conflict(c, "pods/binding", name, "pod %s %s", name, why);
 }
 
-static int precondition(struct as_call *c, const char *name, const char *what, const char *asked, const char *is)
+static int precondition(struct as_call *c, const char *name, const char *what, const char *asked,
+                        const char *is)
 {
 	c->api->stats.bind_conflicts++;
 	return as_refuse_conflict(
@@ -33,9 +34,11 @@ static int precondition(struct as_call *c, const char *name, const char *what, c
 		c->namespace, name, what, asked, what, is);
 }
 
-static int check_preconditions(struct as_call *c, const struct as_json *metadata, const struct as_object *pod)
+static int check_preconditions(struct as_call *c, const struct as_json *metadata,
+                               const struct as_object *pod)
 {
-	const char *uid = as_json_string(metadata, "uid"), *version = as_json_string(metadata, "resourceVersion");
+	const char *uid = as_json_string(metadata, "uid"),
+			   *version = as_json_string(metadata, "resourceVersion");
 	uint64_t wanted = 0;
 
 	if (uid != NULL && uid[0] != '\0' && strcmp(uid, pod->uid) != 0)
@@ -59,14 +62,16 @@ static int check_pod(struct as_call *c, const struct as_object *pod, const struc
 		return conflict(c, pod->name, "is being deleted, cannot be assigned to a host");
 	if (node[0] != '\0') {
 		c->api->stats.double_binds++;
-		return conflict(c, pod->name, as_arena_printf(c->arena, "is already assigned to node \"%s\"", node));
+		return conflict(c, pod->name,
+		                as_arena_printf(c->arena, "is already assigned to node \"%s\"", node));
 	}
 	if (gates != NULL && gates->first != NULL)
 		return conflict(c, pod->name, "has non-empty .spec.schedulingGates");
 	return 0;
 }
 
-static void merge_texts(struct as_arena *a, struct as_json *pod, const struct as_json *binding, const char *name)
+static void merge_texts(struct as_arena *a, struct as_json *pod, const struct as_json *binding,
+                        const char *name)
 {
 	const struct as_json *from = as_json_get(binding, name);
 	struct as_json *to;
@@ -98,7 +103,8 @@ static void set_scheduled(struct as_call *c, struct as_json *tree)
 		e = as_json_new(a, AS_OBJECT);
 		as_json_append(conditions, e);
 	} else {
-		const char *old = as_json_string(e, "status"), *since = as_json_string(e, "lastTransitionTime");
+		const char *old = as_json_string(e, "status"),
+				   *since = as_json_string(e, "lastTransitionTime");
 
 		if (old != NULL && strcmp(old, "True") == 0 && since != NULL)
 			now = since;
@@ -114,7 +120,8 @@ static void set_scheduled(struct as_call *c, struct as_json *tree)
 static int assign(struct as_call *c, const struct binding *binding)
 {
 	const struct as_json *metadata = binding->metadata;
-	struct as_object *pod = as_index_find(&c->resource->index, as_object_key(c->arena, c->namespace, c->name));
+	struct as_object *pod =
+		as_index_find(&c->resource->index, as_object_key(c->arena, c->namespace, c->name));
 	struct as_json *tree;
 
 	if (pod == NULL)
@@ -124,7 +131,8 @@ static int assign(struct as_call *c, const struct binding *binding)
 	tree = as_object_tree(c->arena, pod);
 	if (check_pod(c, pod, tree) < 0)
 		return -1;
-	as_json_set_string(c->arena, as_json_member(c->arena, tree, "spec", AS_OBJECT), "nodeName", binding->node);
+	as_json_set_string(c->arena, as_json_member(c->arena, tree, "spec", AS_OBJECT), "nodeName",
+	                   binding->node);
 	merge_texts(c->arena, as_json_get(tree, "metadata"), metadata, "annotations");
 	merge_texts(c->arena, as_json_get(tree, "metadata"), metadata, "labels");
 	if (binding->is_node)
@@ -154,7 +162,8 @@ static int read_binding(struct as_call *c, struct binding *out)
 	namespace = as_json_string(out->metadata, "namespace");
 	if (namespace != NULL && namespace[0] != '\0' && strcmp(namespace, c->namespace) != 0)
 		return as_refuse_bad(
-			c, "the namespace of the provided object does not match the namespace sent on the request");
+			c,
+			"the namespace of the provided object does not match the namespace sent on the request");
 	if (c->name == NULL)
 		c->name = name != NULL ? name : "";
 	if (name != NULL && name[0] != '\0' && strcmp(name, c->name) != 0)
@@ -165,8 +174,10 @@ static int read_binding(struct as_call *c, struct binding *out)
 	out->node = as_json_string(target, "name");
 	/* A plain error there: 500 without a reason. */
 	if (kind != NULL && kind[0] != '\0' && strcmp(kind, "Node") != 0)
-		return as_refuse(c, 500, "", "target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"",
-		                 kind);
+		return as_refuse(
+			c, 500, "",
+			"target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"",
+			kind);
 	if (out->node == NULL || out->node[0] == '\0')
 		return as_refuse(c, 500, "", "target.name: Required value");
 	return 0;
@@ -179,7 +190,8 @@ static int refuse_fault(struct as_call *c, enum as_fault fault)
 	switch (fault) {
 	case AS_FAULT_BIND_500_BEFORE:
 	case AS_FAULT_BIND_500_AFTER:
-		return as_refuse(c, 500, "InternalError", "Internal error occurred: fault %s", as_fault_name(fault));
+		return as_refuse(c, 500, "InternalError", "Internal error occurred: fault %s",
+		                 as_fault_name(fault));
 	case AS_FAULT_BIND_409_BEFORE:
 	case AS_FAULT_BIND_409_AFTER:
 		c->api->stats.bind_conflicts++;
@@ -187,10 +199,12 @@ static int refuse_fault(struct as_call *c, enum as_fault fault)
 	case AS_FAULT_BIND_429:
 		c->response->retry_after_s = c->api->faults.armed[fault].retry_after_s;
 		return as_refuse(c, 429, "TooManyRequests",
-		                 "Too many requests: fault %s: please try again later", as_fault_name(fault));
+		                 "Too many requests: fault %s: please try again later",
+		                 as_fault_name(fault));
 	default:
-		return as_refuse(c, 504, "Timeout",
-		                 "Timeout: request did not complete within requested timeout - context deadline exceeded");
+		return as_refuse(
+			c, 504, "Timeout",
+			"Timeout: request did not complete within requested timeout - context deadline exceeded");
 	}
 }
 
@@ -212,7 +226,7 @@ static void put_off(struct as_call *c)
 int as_bind(struct as_call *c)
 {
 	enum as_fault fault = AS_FAULT_NONE;
-	struct binding binding = {0};
+	struct binding binding = { 0 };
 
 	if (c->namespace == NULL)
 		return as_refuse_no_resource(c);

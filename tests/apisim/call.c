@@ -119,8 +119,8 @@ static int answer_status(struct as_call *c, const struct answer *answer)
 	return as_answer_json(c, answer->code, status);
 }
 
-__attribute__((format(printf, 2, 0)))
-static char *vformat(struct as_arena *a, const char *format, va_list list)
+__attribute__((format(printf, 2, 0))) static char *vformat(struct as_arena *a, const char *format,
+                                                           va_list list)
 {
 	va_list again;
 	char *text;
@@ -138,7 +138,7 @@ static char *vformat(struct as_arena *a, const char *format, va_list list)
 
 int as_refuse(struct as_call *c, int code, const char *reason, const char *format, ...)
 {
-	struct answer answer = {.code = code, .reason = reason};
+	struct answer answer = { .code = code, .reason = reason };
 	va_list list;
 
 	va_start(list, format);
@@ -149,7 +149,7 @@ int as_refuse(struct as_call *c, int code, const char *reason, const char *forma
 
 int as_refuse_bad(struct as_call *c, const char *format, ...)
 {
-	struct answer answer = {.code = 400, .reason = "BadRequest"};
+	struct answer answer = { .code = 400, .reason = "BadRequest" };
 	va_list list;
 
 	va_start(list, format);
@@ -161,57 +161,61 @@ int as_refuse_bad(struct as_call *c, const char *format, ...)
 int as_refuse_not_found(struct as_call *c, const struct as_resource *resource, const char *name)
 {
 	return answer_status(c, &(struct answer){
-					.code = 404,
-					.reason = "NotFound",
-					.message = as_arena_printf(c->arena, "%s \"%s\" not found",
-	                                                           resource->qualified, name),
-					.group = resource->group,
-					.kind = resource->plural,
-					.name = name,
-				});
+								.code = 404,
+								.reason = "NotFound",
+								.message = as_arena_printf(c->arena, "%s \"%s\" not found",
+	                                                       resource->qualified, name),
+								.group = resource->group,
+								.kind = resource->plural,
+								.name = name,
+							});
 }
 
 int as_refuse_exists(struct as_call *c, const char *name)
 {
 	return answer_status(c, &(struct answer){
-					.code = 409,
-					.reason = "AlreadyExists",
-					.message = as_arena_printf(c->arena, "%s \"%s\" already exists",
-	                                                           c->resource->qualified, name),
-					.group = c->resource->group,
-					.kind = c->resource->plural,
-					.name = name,
-				});
+								.code = 409,
+								.reason = "AlreadyExists",
+								.message = as_arena_printf(c->arena, "%s \"%s\" already exists",
+	                                                       c->resource->qualified, name),
+								.group = c->resource->group,
+								.kind = c->resource->plural,
+								.name = name,
+							});
 }
 
 int as_refuse_no_resource(struct as_call *c)
 {
-	return answer_status(c, &(struct answer){.code = 404,
-	                                         .reason = "NotFound",
-	                                         .message = "the server could not find the requested resource",
-	                                         .details = true});
+	return answer_status(
+		c, &(struct answer){ .code = 404,
+	                         .reason = "NotFound",
+	                         .message = "the server could not find the requested resource",
+	                         .details = true });
 }
 
 int as_refuse_method(struct as_call *c)
 {
 	return answer_status(
-		c, &(struct answer){.code = 405,
-	                            .reason = "MethodNotAllowed",
-	                            .message = "the server does not allow this method on the requested resource",
-	                            .details = true});
+		c, &(struct answer){ .code = 405,
+	                         .reason = "MethodNotAllowed",
+	                         .message =
+	                             "the server does not allow this method on the requested resource",
+	                         .details = true });
 }
 
 int as_refuse_media_type(struct as_call *c)
 {
-	return as_refuse(c, 415, "UnsupportedMediaType",
-	                 "the body of the request was in an unknown format - accepted media types include: "
-	                 "application/json; for PATCH application/merge-patch+json and, for built-in kinds, "
-	                 "application/strategic-merge-patch+json");
+	return as_refuse(
+		c, 415, "UnsupportedMediaType",
+		"the body of the request was in an unknown format - accepted media types include: "
+		"application/json; for PATCH application/merge-patch+json and, for built-in kinds, "
+		"application/strategic-merge-patch+json");
 }
 
-int as_refuse_conflict(struct as_call *c, const char *qualified, const char *name, const char *format, ...)
+int as_refuse_conflict(struct as_call *c, const char *qualified, const char *name,
+                       const char *format, ...)
 {
-	struct answer answer = {.code = 409, .reason = "Conflict", .name = name};
+	struct answer answer = { .code = 409, .reason = "Conflict", .name = name };
 	const char *dot = strchr(qualified, '.');
 	va_list list;
 	char *why;
@@ -219,16 +223,17 @@ int as_refuse_conflict(struct as_call *c, const char *qualified, const char *nam
 	va_start(list, format);
 	why = vformat(c->arena, format, list);
 	va_end(list);
-	answer.message = as_arena_printf(c->arena, "Operation cannot be fulfilled on %s \"%s\": %s", qualified,
-	                                 name, why);
-	answer.kind = dot == NULL ? qualified : as_arena_copy(c->arena, qualified, (size_t)(dot - qualified));
+	answer.message = as_arena_printf(c->arena, "Operation cannot be fulfilled on %s \"%s\": %s",
+	                                 qualified, name, why);
+	answer.kind =
+		dot == NULL ? qualified : as_arena_copy(c->arena, qualified, (size_t)(dot - qualified));
 	answer.group = dot == NULL ? NULL : dot + 1;
 	return answer_status(c, &answer);
 }
 
 int as_refuse_forbidden(struct as_call *c, const char *format, ...)
 {
-	struct answer answer = {.code = 403, .reason = "Forbidden"};
+	struct answer answer = { .code = 403, .reason = "Forbidden" };
 	va_list list;
 	char *why;
 
@@ -261,10 +266,10 @@ void as_invalid(struct as_call *c, const char *cause, const char *field, const c
 	as_json_append(c->causes, entry);
 }
 
-int as_refuse_invalid_kind(struct as_call *c, const char *group, const char *kind, const char *details_kind,
-                           const char *name)
+int as_refuse_invalid_kind(struct as_call *c, const char *group, const char *kind,
+                           const char *details_kind, const char *name)
 {
-	struct as_text list = {0};
+	struct as_text list = { 0 };
 	bool many;
 	int rc;
 
@@ -272,21 +277,21 @@ int as_refuse_invalid_kind(struct as_call *c, const char *group, const char *kin
 		return 0;
 	many = c->causes->first != c->causes->last;
 	for (const struct as_json *e = c->causes->first; e != NULL; e = e->next)
-		as_text_printf(&list, "%s%s: %s", e == c->causes->first ? "" : ", ", as_json_string(e, "field"),
-		               as_json_string(e, "message"));
+		as_text_printf(&list, "%s%s: %s", e == c->causes->first ? "" : ", ",
+		               as_json_string(e, "field"), as_json_string(e, "message"));
 	as_text_add(&list, "", 1);
-	rc = answer_status(c, &(struct answer){
-				      .code = 422,
-				      .reason = "Invalid",
-				      .message = as_arena_printf(c->arena, "%s%s%s \"%s\" is invalid: %s%s%s", kind,
-	                                                         group[0] != '\0' ? "." : "", group,
-	                                                         name != NULL ? name : "", many ? "[" : "",
-	                                                         list.at, many ? "]" : ""),
-				      .group = group,
-				      .kind = details_kind,
-				      .name = name,
-				      .causes = c->causes,
-			      });
+	rc = answer_status(
+		c, &(struct answer){
+			   .code = 422,
+			   .reason = "Invalid",
+			   .message = as_arena_printf(
+				   c->arena, "%s%s%s \"%s\" is invalid: %s%s%s", kind, group[0] != '\0' ? "." : "",
+				   group, name != NULL ? name : "", many ? "[" : "", list.at, many ? "]" : ""),
+			   .group = group,
+			   .kind = details_kind,
+			   .name = name,
+			   .causes = c->causes,
+		   });
 	as_text_free(&list);
 	return rc;
 }
@@ -307,8 +312,8 @@ int as_refuse_undecodable(struct as_call *c, const char *format, ...)
 	why = vformat(c->arena, format, list);
 	va_end(list);
 	if (strcmp(c->request->method, "PATCH") != 0)
-		return as_refuse_bad(c, "%s in version \"%s\" cannot be handled as a %s: %s", c->resource->kind,
-		                     c->resource->version, c->resource->kind, why);
+		return as_refuse_bad(c, "%s in version \"%s\" cannot be handled as a %s: %s",
+		                     c->resource->kind, c->resource->version, c->resource->kind, why);
 	c->causes = NULL;
 	as_invalid(c, "FieldValueInvalid", "patch", "Invalid value: %s", why);
 	return as_refuse_invalid_kind(c, "", "", NULL, NULL);
@@ -336,7 +341,8 @@ bool as_media_type_is(const char *type, const char *wanted)
 {
 	size_t n = strlen(wanted);
 
-	return strncasecmp(type, wanted, n) == 0 && (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
+	return strncasecmp(type, wanted, n) == 0 &&
+	       (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
 }
 
 struct as_json *as_body(struct as_call *c)
@@ -373,7 +379,8 @@ char *as_time(struct as_arena *a, uint64_t now_ns)
 
 char *as_new_uid(struct as_api *api)
 {
-	uint64_t a = api->config.random(api->config.context), b = api->config.random(api->config.context);
+	uint64_t a = api->config.random(api->config.context),
+			 b = api->config.random(api->config.context);
 
 	return as_arena_printf(&api->arena, "%08x-%04x-4%03x-%04x-%012llx", (unsigned)(a >> 32),
 	                       (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xfff),

@@ -37,7 +37,7 @@ struct as_call {
 	const char *name;        /* NULL: the collection */
 	const char *subresource; /* NULL: the object itself */
 	bool dry_run;
-	struct as_json *causes;  /* of an Invalid answer */
+	struct as_json *causes; /* of an Invalid answer */
 };
 
 /* The last value of a parameter, or NULL. */
@@ -56,12 +56,14 @@ int as_refuse_bad(struct as_call *c, const char *format, ...) __attribute__((for
 int as_refuse_not_found(struct as_call *c, const struct as_resource *resource, const char *name);
 int as_refuse_exists(struct as_call *c, const char *name);
 /* The body is no object of the kind: 400, or 422 about "patch" in a PATCH. */
-int as_refuse_undecodable(struct as_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int as_refuse_undecodable(struct as_call *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 int as_refuse_no_resource(struct as_call *c);
 int as_refuse_method(struct as_call *c);
-int as_refuse_conflict(struct as_call *c, const char *qualified, const char *name, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-int as_refuse_forbidden(struct as_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int as_refuse_conflict(struct as_call *c, const char *qualified, const char *name,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+int as_refuse_forbidden(struct as_call *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 int as_refuse_media_type(struct as_call *c);
 
 /* Note what is wrong with a field; cause is such as "FieldValueRequired".  The
@@ -71,8 +73,8 @@ void as_invalid(struct as_call *c, const char *cause, const char *field, const c
 /* 0 if nothing was noted, else the 422 answer and -1. */
 int as_refuse_invalid(struct as_call *c, const char *name);
 /* The same about another kind; the details name `details_kind`. */
-int as_refuse_invalid_kind(struct as_call *c, const char *group, const char *kind, const char *details_kind,
-                           const char *name);
+int as_refuse_invalid_kind(struct as_call *c, const char *group, const char *kind,
+                           const char *details_kind, const char *name);
 /* Note what is wrong with the options of a list or a watch; 0 or -1. */
 int as_check_list_options(struct as_call *c, bool watch); /* read.c */
 
@@ -96,19 +98,19 @@ void as_decode(char *text, bool plus_is_space);
 
 /* ---- handlers; 0 or -1, answered either way --------------------------- */
 
-int as_get(struct as_call *c);      /* read.c */
+int as_get(struct as_call *c); /* read.c */
 int as_list(struct as_call *c);
 int as_watch_start(struct as_call *c); /* watch.c */
-int as_create(struct as_call *c);   /* create.c */
+int as_create(struct as_call *c);      /* create.c */
 int as_create_object(struct as_call *c, struct as_json *object);
-int as_update(struct as_call *c);   /* update.c */
+int as_update(struct as_call *c); /* update.c */
 int as_patch(struct as_call *c);
-int as_delete(struct as_call *c);   /* delete.c */
+int as_delete(struct as_call *c); /* delete.c */
 int as_delete_collection(struct as_call *c);
-int as_bind(struct as_call *c);     /* bind.c */
+int as_bind(struct as_call *c);                   /* bind.c */
 int as_discovery(struct as_call *c, bool *found); /* discovery.c */
 bool as_group_served(const struct as_api *api, const char *const *segments, size_t n);
-int as_admin(struct as_call *c);    /* admin.c */
+int as_admin(struct as_call *c); /* admin.c */
 
 /* ---- writing, for handlers and kubelets -------------------------------- */
 
@@ -116,7 +118,7 @@ int as_admin(struct as_call *c);    /* admin.c */
  * are registered, an object whose last finalizer went is removed. */
 struct as_object *as_commit(struct as_api *api, struct as_resource *resource, struct as_arena *a,
                             struct as_json *tree, uint64_t now_ns);
-struct as_object *as_commit_removal(struct as_api *api, struct as_resource *resource, struct as_arena *a,
-                                    struct as_json *tree);
+struct as_object *as_commit_removal(struct as_api *api, struct as_resource *resource,
+                                    struct as_arena *a, struct as_json *tree);
 
 #endif

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-static void add_condition(struct as_arena *a, struct as_json *list, const char *type, const char *reason,
-                          const char *message, const char *now)
+static void add_condition(struct as_arena *a, struct as_json *list, const char *type,
+                          const char *reason, const char *message, const char *now)
 {
 	struct as_json *e = as_json_new(a, AS_OBJECT);
 
@@ -25,20 +25,25 @@ static void add_condition(struct as_arena *a, struct as_json *list, const char *
 static void set_status(struct as_call *c, struct as_json *object)
 {
 	struct as_arena *a = c->arena;
-	struct as_json *spec = as_json_get(object, "spec"), *status = as_json_new(a, AS_OBJECT), *versions;
+	struct as_json *spec = as_json_get(object, "spec"), *status = as_json_new(a, AS_OBJECT),
+				   *versions;
 	const char *now = as_time(a, c->now_ns);
 	struct as_json *list;
 
 	list = as_json_member(a, status, "conditions", AS_ARRAY);
 	add_condition(a, list, "NamesAccepted", "NoConflicts", "no conflicts found", now);
-	add_condition(a, list, "Established", "InitialNamesAccepted", "the initial names have been accepted", now);
+	add_condition(a, list, "Established", "InitialNamesAccepted",
+	              "the initial names have been accepted", now);
 	as_json_set(a, status, "acceptedNames", as_json_copy(a, as_json_get(spec, "names")));
 	versions = as_json_member(a, status, "storedVersions", AS_ARRAY);
-	as_json_append(versions, as_json_new_string(a, as_json_string(as_json_array(spec, "versions")->first, "name")));
+	as_json_append(
+		versions,
+		as_json_new_string(a, as_json_string(as_json_array(spec, "versions")->first, "name")));
 	as_json_set(a, object, "status", status);
 }
 
-static void require(struct as_call *c, const struct as_json *object, const char *name, const char *field)
+static void require(struct as_call *c, const struct as_json *object, const char *name,
+                    const char *field)
 {
 	const char *value = as_json_string(object, name);
 
@@ -71,8 +76,9 @@ static int validate(struct as_call *c, const struct as_json *object)
 	if (c->causes != NULL)
 		return 0;
 	name = as_json_string(as_json_get(object, "metadata"), "name");
-	if (name == NULL || strcmp(name, as_arena_printf(c->arena, "%s.%s", as_json_string(names, "plural"),
-	                                                 as_json_string(spec, "group"))) != 0)
+	if (name == NULL ||
+	    strcmp(name, as_arena_printf(c->arena, "%s.%s", as_json_string(names, "plural"),
+	                                 as_json_string(spec, "group"))) != 0)
 		as_invalid(c, "FieldValueInvalid", "metadata.name",
 		           "Invalid value: \"%s\": must be spec.names.plural+\".\"+spec.group",
 		           name != NULL ? name : "");
@@ -103,9 +109,10 @@ static int crd_create(struct as_call *c, struct as_json *object)
 }
 
 /* Labels and schemas may change; what is served under which name may not. */
-static int crd_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+static int crd_update(struct as_call *c, struct as_json *object, const struct as_json *old,
+                      bool status)
 {
-	static const char *const fixed[] = {"group", "names", "scope"};
+	static const char *const fixed[] = { "group", "names", "scope" };
 	const struct as_json *spec = as_json_get(object, "spec"), *old_spec = as_json_get(old, "spec");
 
 	if (validate(c, object) < 0)
@@ -121,7 +128,7 @@ static int crd_update(struct as_call *c, struct as_json *object, const struct as
 	return 0;
 }
 
-const struct as_strategy as_crd_strategy = {.create = crd_create, .update = crd_update};
+const struct as_strategy as_crd_strategy = { .create = crd_create, .update = crd_update };
 
 /* ---- what is served -------------------------------------------------- */
 
@@ -130,13 +137,15 @@ static struct as_resource *find_served(struct as_api *api, const struct as_json 
 	const struct as_json *spec = as_json_get(definition, "spec");
 	const struct as_json *version = as_json_array(spec, "versions")->first;
 
-	return as_resources_find(&api->resources, as_json_string(spec, "group"), as_json_string(version, "name"),
+	return as_resources_find(&api->resources, as_json_string(spec, "group"),
+	                         as_json_string(version, "name"),
 	                         as_json_string(as_json_get(spec, "names"), "plural"));
 }
 
 void as_crd_stored(struct as_api *api, const struct as_json *definition)
 {
-	const struct as_json *spec = as_json_get(definition, "spec"), *names = as_json_get(spec, "names");
+	const struct as_json *spec = as_json_get(definition, "spec"),
+						 *names = as_json_get(spec, "names");
 	const struct as_json *version = as_json_array(spec, "versions")->first;
 	const struct as_json *short_names = as_json_array(names, "shortNames");
 	const struct as_json *subresources = as_json_get(version, "subresources");
@@ -145,20 +154,20 @@ void as_crd_stored(struct as_api *api, const struct as_json *definition)
 		return;
 	as_resources_add(&api->resources,
 	                 &(struct as_resource){
-				 .group = as_json_string(spec, "group"),
-				 .version = as_json_string(version, "name"),
-				 .plural = as_json_string(names, "plural"),
-				 .singular = as_json_string(names, "singular"),
-				 .kind = as_json_string(names, "kind"),
-				 .short_name = short_names != NULL && short_names->first != NULL
-	                                               ? short_names->first->text
-	                                               : NULL,
-				 .namespaced = strcmp(as_json_string(spec, "scope"), "Namespaced") == 0,
-				 .has_status = as_json_get(subresources, "status") != NULL,
-				 .custom = true,
-				 .counts_changes = true,
-				 .needs_version = true,
-			 });
+						 .group = as_json_string(spec, "group"),
+						 .version = as_json_string(version, "name"),
+						 .plural = as_json_string(names, "plural"),
+						 .singular = as_json_string(names, "singular"),
+						 .kind = as_json_string(names, "kind"),
+						 .short_name = short_names != NULL && short_names->first != NULL
+	                                       ? short_names->first->text
+	                                       : NULL,
+						 .namespaced = strcmp(as_json_string(spec, "scope"), "Namespaced") == 0,
+						 .has_status = as_json_get(subresources, "status") != NULL,
+						 .custom = true,
+						 .counts_changes = true,
+						 .needs_version = true,
+					 });
 }
 
 /* Objects go with their definition.  The table keeps the entry: history and
@@ -178,33 +187,35 @@ void as_crd_removed(struct as_api *api, struct as_arena *a, const struct as_json
 	r->gone = true;
 }
 
-int as_api_add_custom(struct as_api *api, const char *group, const char *version, const char *plural,
-                      const char *kind, bool namespaced, uint64_t now_ns, char **why)
+int as_api_add_custom(struct as_api *api, const char *group, const char *version,
+                      const char *plural, const char *kind, bool namespaced, uint64_t now_ns,
+                      char **why)
 {
-	struct as_response response = {0};
-	struct as_text body = {0};
+	struct as_response response = { 0 };
+	struct as_text body = { 0 };
 	int rc = 0;
 
-	as_text_printf(&body,
-	               "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
-	               "\"metadata\":{\"name\":\"%s.%s\"},\"spec\":{\"group\":\"%s\",\"scope\":\"%s\","
-	               "\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"%s\","
-	               "\"served\":true,\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{"
-	               "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}",
-	               plural, group, group, namespaced ? "Namespaced" : "Cluster", plural, kind, version);
+	as_text_printf(
+		&body,
+		"{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
+		"\"metadata\":{\"name\":\"%s.%s\"},\"spec\":{\"group\":\"%s\",\"scope\":\"%s\","
+		"\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"%s\","
+		"\"served\":true,\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{"
+		"\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}",
+		plural, group, group, namespaced ? "Namespaced" : "Cluster", plural, kind, version);
 	as_api_handle(api,
 	              &(struct as_request){
-			      .method = "POST",
-			      .target = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-			      .body = body.at,
-			      .body_bytes = body.bytes,
-			      .now_ns = now_ns,
-		      },
+					  .method = "POST",
+					  .target = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+					  .body = body.at,
+					  .body_bytes = body.bytes,
+					  .now_ns = now_ns,
+				  },
 	              &response);
 	if (response.status != 201) {
 		as_text_add(&response.body, "", 1);
 		*why = response.body.at;
-		response.body = (struct as_text){0};
+		response.body = (struct as_text){ 0 };
 		rc = -EINVAL;
 	}
 	as_text_free(&response.body);

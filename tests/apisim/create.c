@@ -19,8 +19,9 @@ static void generate_name(struct as_call *c, struct as_json *metadata)
 		return;
 	for (int i = 0; i < GENERATED_BYTES; i++)
 		suffix[i] = letters[c->api->config.random(c->api->config.context) % (sizeof(letters) - 1)];
-	as_json_set_string(c->arena, metadata, "name",
-	                   as_arena_printf(c->arena, "%.*s%s", NAME_BYTES_MAX - GENERATED_BYTES, base, suffix));
+	as_json_set_string(
+		c->arena, metadata, "name",
+		as_arena_printf(c->arena, "%.*s%s", NAME_BYTES_MAX - GENERATED_BYTES, base, suffix));
 }
 
 static int check_namespace(struct as_call *c, struct as_json *metadata)
@@ -30,7 +31,8 @@ static int check_namespace(struct as_call *c, struct as_json *metadata)
 
 	if (own != NULL && own[0] != '\0' && strcmp(own, c->namespace != NULL ? c->namespace : "") != 0)
 		return as_refuse_bad(
-			c, "the namespace of the provided object does not match the namespace sent on the request");
+			c,
+			"the namespace of the provided object does not match the namespace sent on the request");
 	if (!c->resource->namespaced)
 		return 0;
 	as_json_set_string(c->arena, metadata, "namespace", c->namespace);
@@ -40,7 +42,8 @@ static int check_namespace(struct as_call *c, struct as_json *metadata)
 	if (ns->deleting) {
 		c->name = as_json_string(metadata, "name");
 		return as_refuse_forbidden(
-			c, "unable to create new content in namespace %s because it is being terminated", c->namespace);
+			c, "unable to create new content in namespace %s because it is being terminated",
+			c->namespace);
 	}
 	return 0;
 }
@@ -49,9 +52,12 @@ static int check_namespace(struct as_call *c, struct as_json *metadata)
 static void fill_metadata(struct as_call *c, struct as_json *metadata)
 {
 	const char *uid = c->request->loading ? as_json_string(metadata, "uid") : NULL;
-	const char *created = c->request->loading ? as_json_string(metadata, "creationTimestamp") : NULL;
-	static const char *const ours[] = {"uid",        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-	                                   "generation", "managedFields",     "selfLink",          "resourceVersion"};
+	const char *created =
+		c->request->loading ? as_json_string(metadata, "creationTimestamp") : NULL;
+	static const char *const ours[] = {
+		"uid",        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"generation", "managedFields",     "selfLink",          "resourceVersion"
+	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		as_json_remove(metadata, ours[i]);

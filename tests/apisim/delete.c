@@ -13,11 +13,12 @@ struct options {
 
 static int read_options(struct as_call *c, struct options *o)
 {
-	const char *grace = as_query_get(c, "gracePeriodSeconds"), *policy = as_query_get(c, "propagationPolicy");
+	const char *grace = as_query_get(c, "gracePeriodSeconds"),
+			   *policy = as_query_get(c, "propagationPolicy");
 	struct as_json *body = NULL;
 	uint64_t seconds;
 
-	*o = (struct options){.grace = -1};
+	*o = (struct options){ .grace = -1 };
 	if (c->request->body_bytes > 0) {
 		const struct as_json *preconditions;
 
@@ -39,26 +40,32 @@ static int read_options(struct as_call *c, struct options *o)
 		o->grace = (int64_t)seconds;
 	}
 	if (policy != NULL && policy[0] != '\0' && strcmp(policy, "Background") != 0)
-		return as_refuse_bad(c, "propagationPolicy %s is not supported: apisim has no garbage collector", policy);
+		return as_refuse_bad(
+			c, "propagationPolicy %s is not supported: apisim has no garbage collector", policy);
 	return 0;
 }
 
-static int check_preconditions(struct as_call *c, const struct options *o, const struct as_object *object)
+static int check_preconditions(struct as_call *c, const struct options *o,
+                               const struct as_object *object)
 {
 	const struct as_resource *r = c->resource;
-	const char *kind = r->group[0] == '\0' ? r->kind : as_arena_printf(c->arena, "%s.%s", r->kind, r->group);
+	const char *kind =
+		r->group[0] == '\0' ? r->kind : as_arena_printf(c->arena, "%s.%s", r->kind, r->group);
 	uint64_t version = 0;
 
 	if (o->uid != NULL && strcmp(o->uid, object->uid) != 0)
-		return as_refuse_conflict(c, kind, object->name,
-		                          "the UID in the precondition (%s) does not match the UID in record (%s). The "
-		                          "object might have been deleted and then recreated",
-		                          o->uid, object->uid);
-	if (o->version != NULL && (!as_parse_version(o->version, &version) || version != object->version))
-		return as_refuse_conflict(c, kind, object->name,
-		                          "the ResourceVersion in the precondition (%s) does not match the "
-		                          "ResourceVersion in record (%llu). The object might have been modified",
-		                          o->version, (unsigned long long)object->version);
+		return as_refuse_conflict(
+			c, kind, object->name,
+			"the UID in the precondition (%s) does not match the UID in record (%s). The "
+			"object might have been deleted and then recreated",
+			o->uid, object->uid);
+	if (o->version != NULL &&
+	    (!as_parse_version(o->version, &version) || version != object->version))
+		return as_refuse_conflict(
+			c, kind, object->name,
+			"the ResourceVersion in the precondition (%s) does not match the "
+			"ResourceVersion in record (%llu). The object might have been modified",
+			o->version, (unsigned long long)object->version);
 	return 0;
 }
 
@@ -102,8 +109,8 @@ enum step { LEAVE, MARK, REMOVE, MARK_AND_REMOVE };
 
 /* As rest.BeforeDelete(): a pod is always marked before it goes, and what is
  * marked already may only go sooner. */
-static enum step choose_step(struct as_call *c, const struct options *o, const struct as_object *object,
-                             struct as_json *tree)
+static enum step choose_step(struct as_call *c, const struct options *o,
+                             const struct as_object *object, struct as_json *tree)
 {
 	int64_t old = 0, grace = o->grace;
 
@@ -141,8 +148,8 @@ static struct as_json *details_of(struct as_call *c, const struct as_object *o)
 }
 
 /* *tree: the object as the answer shows it; *gone: it is there no more. */
-static int delete_one(struct as_call *c, const struct options *o, struct as_object *object, struct as_json **tree,
-                      bool *gone)
+static int delete_one(struct as_call *c, const struct options *o, struct as_object *object,
+                      struct as_json **tree, bool *gone)
 {
 	enum step step;
 
@@ -154,7 +161,8 @@ static int delete_one(struct as_call *c, const struct options *o, struct as_obje
 	if (c->dry_run || step == LEAVE)
 		return 0;
 	if (step == MARK && c->resource == c->api->namespaces)
-		as_json_set_string(c->arena, as_json_member(c->arena, *tree, "status", AS_OBJECT), "phase", "Terminating");
+		as_json_set_string(c->arena, as_json_member(c->arena, *tree, "status", AS_OBJECT), "phase",
+		                   "Terminating");
 	if (step != REMOVE)
 		as_store_write(c->api->store, c->resource, c->arena, *tree);
 	if (*gone)
@@ -178,8 +186,9 @@ int as_delete(struct as_call *c)
 	as_object_ref(object);
 	rc = delete_one(c, &o, object, &tree, &gone);
 	if (rc == 0)
-		rc = !gone || c->resource->returns_object ? as_answer_tree(c, 200, tree)
-		                                          : as_answer_success(c, 200, details_of(c, object));
+		rc = !gone || c->resource->returns_object
+		         ? as_answer_tree(c, 200, tree)
+		         : as_answer_success(c, 200, details_of(c, object));
 	as_object_unref(object);
 	return rc;
 }
@@ -203,8 +212,8 @@ int as_delete_collection(struct as_call *c)
 		return as_refuse_bad(c, "%s", error);
 	if (as_list(c) < 0)
 		return -1;
-	as_cursor_open(c->api->store, c->resource, c->arena, c->namespace, NULL, as_store_version(c->api->store),
-	               &cursor);
+	as_cursor_open(c->api->store, c->resource, c->arena, c->namespace, NULL,
+	               as_store_version(c->api->store), &cursor);
 	while ((o = as_cursor_next(&cursor)) != NULL)
 		if (as_selector_matches(&selector, o))
 			as_json_append(keys, as_json_new_string(c->arena, o->key));

@@ -120,14 +120,15 @@ static int one_group(struct as_call *c, const char *group)
 
 /* ---- resources ------------------------------------------------------- */
 
-static void add_resource(struct as_call *c, struct as_json *list, const struct as_resource *r, const char *sub,
-                         const char *kind, const char *const *verbs)
+static void add_resource(struct as_call *c, struct as_json *list, const struct as_resource *r,
+                         const char *sub, const char *kind, const char *const *verbs)
 {
 	struct as_arena *a = c->arena;
 	struct as_json *e = as_json_new(a, AS_OBJECT), *names;
 
-	as_json_set_string(a, e, "name",
-	                   as_arena_printf(a, "%s%s%s", r->plural, sub != NULL ? "/" : "", sub != NULL ? sub : ""));
+	as_json_set_string(
+		a, e, "name",
+		as_arena_printf(a, "%s%s%s", r->plural, sub != NULL ? "/" : "", sub != NULL ? sub : ""));
 	as_json_set_string(a, e, "singularName", sub != NULL ? "" : r->singular);
 	as_json_set(a, e, "namespaced", as_json_new(a, r->namespaced ? AS_TRUE : AS_FALSE));
 	as_json_set_string(a, e, "kind", kind);
@@ -143,16 +144,19 @@ static void add_resource(struct as_call *c, struct as_json *list, const struct a
 
 static int resources(struct as_call *c, const char *group, const char *of_version)
 {
-	static const char *const all[] = {"create", "delete", "deletecollection", "get", "list",
-	                                  "patch",  "update", "watch",            NULL};
-	static const char *const single[] = {"create", "delete", "get", "list", "patch", "update", "watch", NULL};
-	static const char *const status[] = {"get", "patch", "update", NULL};
-	static const char *const create[] = {"create", NULL};
+	static const char *const all[] = { "create", "delete", "deletecollection",
+		                               "get",    "list",   "patch",
+		                               "update", "watch",  NULL };
+	static const char *const single[] = { "create", "delete", "get",   "list",
+		                                  "patch",  "update", "watch", NULL };
+	static const char *const status[] = { "get", "patch", "update", NULL };
+	static const char *const create[] = { "create", NULL };
 	const struct as_resources *rs = &c->api->resources;
 	struct as_json *o = answer_object(c, "APIResourceList"), *list;
 
 	as_json_set_string(c->arena, o, "groupVersion",
-	                   group[0] == '\0' ? of_version : as_arena_printf(c->arena, "%s/%s", group, of_version));
+	                   group[0] == '\0' ? of_version
+	                                    : as_arena_printf(c->arena, "%s/%s", group, of_version));
 	list = as_json_member(c->arena, o, "resources", AS_ARRAY);
 	for (size_t i = 0; i < rs->n; i++) {
 		const struct as_resource *r = rs->at[i];
@@ -189,7 +193,7 @@ bool as_group_served(const struct as_api *api, const char *const *s, size_t n)
 
 int as_discovery(struct as_call *c, bool *found)
 {
-	const char *s[5] = {NULL};
+	const char *s[5] = { NULL };
 	char *at = as_arena_copy(c->arena, c->path, strlen(c->path)), *word;
 	size_t n = 0;
 

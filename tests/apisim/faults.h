@@ -7,19 +7,19 @@
 
 enum as_fault {
 	AS_FAULT_NONE,
-	AS_FAULT_BIND_500_BEFORE,  /* refused, nothing written */
-	AS_FAULT_BIND_500_AFTER,   /* written, then answered 500 */
-	AS_FAULT_BIND_504_AFTER,   /* written, then answered 504 */
-	AS_FAULT_BIND_409_BEFORE,  /* etcd's timeout as a Conflict, nothing written */
-	AS_FAULT_BIND_409_AFTER,   /* the same, but written */
-	AS_FAULT_BIND_429,         /* Too many requests, with Retry-After */
-	AS_FAULT_BIND_CUT_BEFORE,  /* connection closed, nothing written */
-	AS_FAULT_BIND_CUT_AFTER,   /* connection closed, but written */
-	AS_FAULT_BIND_LATE,        /* answered 504 at once, written `ms` later */
-	AS_FAULT_DELAY,            /* any answer, held back for `ms` */
-	AS_FAULT_ERROR_500,        /* any request but those of /apisim, refused */
-	AS_FAULT_CUT_WATCHES,      /* at once */
-	AS_FAULT_COMPACT,          /* at once: all history is forgotten */
+	AS_FAULT_BIND_500_BEFORE, /* refused, nothing written */
+	AS_FAULT_BIND_500_AFTER,  /* written, then answered 500 */
+	AS_FAULT_BIND_504_AFTER,  /* written, then answered 504 */
+	AS_FAULT_BIND_409_BEFORE, /* etcd's timeout as a Conflict, nothing written */
+	AS_FAULT_BIND_409_AFTER,  /* the same, but written */
+	AS_FAULT_BIND_429,        /* Too many requests, with Retry-After */
+	AS_FAULT_BIND_CUT_BEFORE, /* connection closed, nothing written */
+	AS_FAULT_BIND_CUT_AFTER,  /* connection closed, but written */
+	AS_FAULT_BIND_LATE,       /* answered 504 at once, written `ms` later */
+	AS_FAULT_DELAY,           /* any answer, held back for `ms` */
+	AS_FAULT_ERROR_500,       /* any request but those of /apisim, refused */
+	AS_FAULT_CUT_WATCHES,     /* at once */
+	AS_FAULT_COMPACT,         /* at once: all history is forgotten */
 	AS_FAULTS
 };
 

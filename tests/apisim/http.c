@@ -26,13 +26,13 @@ struct as_server {
 	struct as_kubelets *kubelets;
 	struct as_server_config config;
 	struct MHD_Daemon *daemon;
-	int epoll_fd;            /* MHD's, the stop fd, and connections that sleep */
+	int epoll_fd; /* MHD's, the stop fd, and connections that sleep */
 	uint64_t now_ns;
-	struct exchange *asleep; /* suspended: held answers and idle watches */
+	struct exchange *asleep;  /* suspended: held answers and idle watches */
 	struct exchange *streams; /* all watches */
-	bool stopping;           /* nothing may fall asleep any more */
-	char trouble[256];       /* what MHD said last */
-	bool woken;              /* MHD_run() has work that MHD_get_timeout() hides */
+	bool stopping;            /* nothing may fall asleep any more */
+	char trouble[256];        /* what MHD said last */
+	bool woken;               /* MHD_run() has work that MHD_get_timeout() hides */
 };
 
 /* One request and its answer. */
@@ -79,7 +79,7 @@ static int socket_of(const struct exchange *x)
 static void fall_asleep(struct exchange *x)
 {
 	struct as_server *s = x->server;
-	struct epoll_event e = {.events = EPOLLRDHUP, .data.ptr = x};
+	struct epoll_event e = { .events = EPOLLRDHUP, .data.ptr = x };
 
 	x->sleeps = true;
 	x->asleep_before = NULL;
@@ -166,8 +166,9 @@ static enum MHD_Result answer(struct exchange *x)
 		r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64 * 1024, read_stream, x, NULL);
 		join_streams(x);
 	} else {
-		r = MHD_create_response_from_buffer(response->body.bytes, response->body.at, MHD_RESPMEM_MUST_FREE);
-		response->body = (struct as_text){0};
+		r = MHD_create_response_from_buffer(response->body.bytes, response->body.at,
+		                                    MHD_RESPMEM_MUST_FREE);
+		response->body = (struct as_text){ 0 };
 	}
 	if (r == NULL)
 		as_die("out of memory for a response");
@@ -185,18 +186,20 @@ static enum MHD_Result answer(struct exchange *x)
 
 static void refuse(struct exchange *x, int code, const char *reason)
 {
-	x->response = (struct as_response){.status = code, .content_type = "application/json"};
-	as_text_printf(&x->response.body,
-	               "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-	               "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}\n",
-	               reason, reason, code);
+	x->response = (struct as_response){ .status = code, .content_type = "application/json" };
+	as_text_printf(
+		&x->response.body,
+		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+		"\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}\n",
+		reason, reason, code);
 }
 
 /* ---- requests ------------------------------------------------------------ */
 
 static bool is_health(const char *path)
 {
-	return strcmp(path, "/healthz") == 0 || strcmp(path, "/livez") == 0 || strcmp(path, "/readyz") == 0;
+	return strcmp(path, "/healthz") == 0 || strcmp(path, "/livez") == 0 ||
+	       strcmp(path, "/readyz") == 0;
 }
 
 /* In time that does not tell how much of the token was right. */
@@ -218,9 +221,10 @@ static void handle(struct exchange *x, const char *path, const char *method)
 	struct as_request request = {
 		.method = method,
 		.target = x->target,
-		.content_type =
-			MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
-		.accept = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT),
+		.content_type = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+		                                            MHD_HTTP_HEADER_CONTENT_TYPE),
+		.accept =
+			MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT),
 		.body = x->body.at != NULL ? x->body.at : "",
 		.body_bytes = x->body.bytes,
 		.now_ns = s->now_ns,
@@ -248,9 +252,9 @@ static void handle(struct exchange *x, const char *path, const char *method)
 		x->held_until_ns = s->now_ns + hold_ms * NS_PER_MS;
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path,
-                                  const char *method, const char *version, const char *data, size_t *bytes,
-                                  void **state)
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *path, const char *method, const char *version,
+                                  const char *data, size_t *bytes, void **state)
 {
 	struct exchange *x = *state;
 
@@ -306,8 +310,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 
 /* ---- life ---------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 0)))
-static void on_log(void *context, const char *format, va_list list)
+__attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format,
+                                                         va_list list)
 {
 	struct as_server *s = context;
 
@@ -317,7 +321,7 @@ static void on_log(void *context, const char *format, va_list list)
 
 static void watch_fd(struct as_server *s, int fd)
 {
-	struct epoll_event e = {.events = EPOLLIN, .data.ptr = NULL};
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL };
 
 	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
 		as_die("epoll_ctl: %s", strerror(errno));
@@ -327,11 +331,13 @@ struct as_server *as_server_start(struct as_api *api, struct as_kubelets *kubele
                                   const struct as_server_config *config)
 {
 	struct as_server *s = as_alloc(sizeof(*s));
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(config->port)};
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(config->port) };
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-	struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL}, {MHD_OPTION_END, 0, NULL}, {MHD_OPTION_END, 0, NULL}};
+	struct MHD_OptionItem tls[] = { { MHD_OPTION_END, 0, NULL },
+		                            { MHD_OPTION_END, 0, NULL },
+		                            { MHD_OPTION_END, 0, NULL } };
 
-	*s = (struct as_server){.api = api, .kubelets = kubelets, .config = *config};
+	*s = (struct as_server){ .api = api, .kubelets = kubelets, .config = *config };
 	if (inet_pton(AF_INET, config->address, &address.sin_addr) != 1) {
 		fprintf(stderr, "muster-apisim: %s is not an IPv4 address\n", config->address);
 		free(s);
@@ -339,19 +345,18 @@ struct as_server *as_server_start(struct as_api *api, struct as_kubelets *kubele
 	}
 	if (config->key_pem != NULL) {
 		flags |= MHD_USE_TLS;
-		tls[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)config->key_pem};
-		tls[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
-		                                 (void *)(uintptr_t)config->certificate_pem};
+		tls[0] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0,
+			                              (void *)(uintptr_t)config->key_pem };
+		tls[1] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0,
+			                              (void *)(uintptr_t)config->certificate_pem };
 	}
 	s->now_ns = as_clock_ns();
-	s->daemon = MHD_start_daemon(flags, config->port, NULL, NULL, on_request, s,
-	                             MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
-	                             MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-	                             MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-	                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
-	                             MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
-	                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-	                             MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+	s->daemon = MHD_start_daemon(
+		flags, config->port, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+		MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (s->daemon == NULL) {
 		fprintf(stderr, "muster-apisim: can't listen on %s:%u: %s\n", config->address, config->port,
 		        s->trouble[0] != '\0' ? s->trouble : strerror(errno));
@@ -429,7 +434,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 void as_server_run(struct as_server *s, int stop_fd)
 {
 	struct epoll_event events[64];
-	struct epoll_event stop = {.events = EPOLLIN, .data.ptr = s};
+	struct epoll_event stop = { .events = EPOLLIN, .data.ptr = s };
 
 	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, stop_fd, &stop) < 0)
 		as_die("epoll_ctl: %s", strerror(errno));

@@ -12,11 +12,11 @@ struct as_kubelets;
 struct as_server;
 
 struct as_server_config {
-	const char *address;     /* IPv4 */
-	uint16_t port;           /* 0: any free one */
-	const char *token;       /* NULL: everyone may do everything */
+	const char *address;                   /* IPv4 */
+	uint16_t port;                         /* 0: any free one */
+	const char *token;                     /* NULL: everyone may do everything */
 	const char *certificate_pem, *key_pem; /* NULL: plain HTTP */
-	uint32_t latency_ms;     /* every answer is held back that long */
+	uint32_t latency_ms;                   /* every answer is held back that long */
 };
 
 /* NULL with a message on standard error when it can't listen. */

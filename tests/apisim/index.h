@@ -13,7 +13,7 @@
 struct as_object;
 
 struct as_index_entry {
-	struct as_object *object; /* holds a reference */
+	struct as_object *object;      /* holds a reference */
 	struct as_index_entry *next[]; /* [0] is the list in order */
 };
 

@@ -119,7 +119,7 @@ struct as_json *as_json_new(struct as_arena *a, enum as_json_kind kind)
 {
 	struct as_json *v = as_arena_alloc(a, sizeof(*v));
 
-	*v = (struct as_json){.kind = kind};
+	*v = (struct as_json){ .kind = kind };
 	return v;
 }
 
@@ -173,7 +173,8 @@ void as_json_append(struct as_json *array, struct as_json *value)
 	array->last = value;
 }
 
-void as_json_set(struct as_arena *a, struct as_json *object, const char *name, struct as_json *value)
+void as_json_set(struct as_arena *a, struct as_json *object, const char *name,
+                 struct as_json *value)
 {
 	size_t bytes = strlen(name);
 	struct as_json **link = &object->first;
@@ -196,17 +197,20 @@ void as_json_set(struct as_arena *a, struct as_json *object, const char *name, s
 	as_json_append(object, value);
 }
 
-void as_json_set_string(struct as_arena *a, struct as_json *object, const char *name, const char *text)
+void as_json_set_string(struct as_arena *a, struct as_json *object, const char *name,
+                        const char *text)
 {
 	as_json_set(a, object, name, as_json_new_string(a, text));
 }
 
-void as_json_set_integer(struct as_arena *a, struct as_json *object, const char *name, int64_t value)
+void as_json_set_integer(struct as_arena *a, struct as_json *object, const char *name,
+                         int64_t value)
 {
 	as_json_set(a, object, name, as_json_new_integer(a, value));
 }
 
-void as_json_default_string(struct as_arena *a, struct as_json *object, const char *name, const char *text)
+void as_json_default_string(struct as_arena *a, struct as_json *object, const char *name,
+                            const char *text)
 {
 	const struct as_json *old = as_json_get(object, name);
 
@@ -279,7 +283,8 @@ struct as_json *as_json_member(struct as_arena *a, struct as_json *object, const
 	return m->kind == kind ? m : NULL;
 }
 
-struct as_json *as_json_merge(struct as_arena *a, struct as_json *target, const struct as_json *patch)
+struct as_json *as_json_merge(struct as_arena *a, struct as_json *target,
+                              const struct as_json *patch)
 {
 	if (patch->kind != AS_OBJECT)
 		return as_json_copy(a, patch);

@@ -20,16 +20,17 @@ enum as_json_kind { AS_NULL, AS_FALSE, AS_TRUE, AS_NUMBER, AS_STRING, AS_ARRAY, 
 struct as_json {
 	enum as_json_kind kind;
 	uint32_t name_bytes;
-	uint32_t bytes;         /* of text */
-	const char *name;       /* in an object; else NULL */
-	const char *text;       /* STRING: decoded; NUMBER: as written; terminated */
-	struct as_json *first;  /* ARRAY, OBJECT */
+	uint32_t bytes;        /* of text */
+	const char *name;      /* in an object; else NULL */
+	const char *text;      /* STRING: decoded; NUMBER: as written; terminated */
+	struct as_json *first; /* ARRAY, OBJECT */
 	struct as_json *last;
 	struct as_json *next;
 };
 
 /* NULL and *error, a static text, when it is not one JSON value. */
-struct as_json *as_json_parse(struct as_arena *a, const char *text, size_t bytes, const char **error);
+struct as_json *as_json_parse(struct as_arena *a, const char *text, size_t bytes,
+                              const char **error);
 void as_json_print(struct as_text *out, const struct as_json *value);
 
 /* Reading.  NULL or false for what is not there or of another kind; any
@@ -50,10 +51,14 @@ struct as_json *as_json_new_integer(struct as_arena *a, int64_t value);
 struct as_json *as_json_copy(struct as_arena *a, const struct as_json *value);
 
 /* Changing.  The names are copied; a value belongs to one parent. */
-void as_json_set(struct as_arena *a, struct as_json *object, const char *name, struct as_json *value);
-void as_json_set_string(struct as_arena *a, struct as_json *object, const char *name, const char *text);
-void as_json_set_integer(struct as_arena *a, struct as_json *object, const char *name, int64_t value);
-void as_json_default_string(struct as_arena *a, struct as_json *object, const char *name, const char *text);
+void as_json_set(struct as_arena *a, struct as_json *object, const char *name,
+                 struct as_json *value);
+void as_json_set_string(struct as_arena *a, struct as_json *object, const char *name,
+                        const char *text);
+void as_json_set_integer(struct as_arena *a, struct as_json *object, const char *name,
+                         int64_t value);
+void as_json_default_string(struct as_arena *a, struct as_json *object, const char *name,
+                            const char *text);
 void as_json_remove(struct as_json *object, const char *name);
 /* Members that are null, at any depth: to a typed server they are not there. */
 void as_json_drop_nulls(struct as_json *value);
@@ -64,6 +69,7 @@ struct as_json *as_json_member(struct as_arena *a, struct as_json *object, const
                                enum as_json_kind kind);
 
 /* RFC 7386: `target` after the patch. */
-struct as_json *as_json_merge(struct as_arena *a, struct as_json *target, const struct as_json *patch);
+struct as_json *as_json_merge(struct as_arena *a, struct as_json *target,
+                              const struct as_json *patch);
 
 #endif

@@ -260,10 +260,11 @@ static bool take_value(struct parser *p, struct as_json *v)
 	}
 }
 
-struct as_json *as_json_parse(struct as_arena *a, const char *text, size_t bytes, const char **error)
+struct as_json *as_json_parse(struct as_arena *a, const char *text, size_t bytes,
+                              const char **error)
 {
 	char *copy = as_arena_copy(a, text, bytes);
-	struct parser p = {.arena = a, .at = copy, .end = copy + bytes};
+	struct parser p = { .arena = a, .at = copy, .end = copy + bytes };
 	struct as_json *v = as_json_new(a, AS_NULL);
 
 	if (take_value(&p, v)) {

@@ -27,12 +27,14 @@ static int namespace_create(struct as_call *c, struct as_json *object)
 	return 0;
 }
 
-static int namespace_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+static int namespace_update(struct as_call *c, struct as_json *object, const struct as_json *old,
+                            bool status)
 {
 	return as_check_status(c, object);
 }
 
-const struct as_strategy as_namespace_strategy = {.create = namespace_create, .update = namespace_update};
+const struct as_strategy as_namespace_strategy = { .create = namespace_create,
+	                                               .update = namespace_update };
 
 /* ---- events ---------------------------------------------------------- */
 
@@ -43,7 +45,8 @@ static void require_text(struct as_call *c, const struct as_json *object, const 
 	if (value == NULL || value[0] == '\0')
 		as_invalid(c, "FieldValueRequired", name, "Required value");
 	else if (strlen(value) > 128)
-		as_invalid(c, "FieldValueInvalid", name, "Invalid value: \"%s\": can have at most 128 characters", value);
+		as_invalid(c, "FieldValueInvalid", name,
+		           "Invalid value: \"%s\": can have at most 128 characters", value);
 }
 
 /* As legacyValidateEvent(): without eventTime little else is looked at. */
@@ -58,8 +61,9 @@ static void validate_event(struct as_call *c, const struct as_json *object)
 	regarding = regarding != NULL ? regarding : "";
 	namespace = namespace != NULL ? namespace : "";
 	none = regarding[0] == '\0';
-	if (none ? strcmp(namespace, "default") != 0 && !(timed && strcmp(namespace, "kube-system") == 0)
-	         : !timed && strcmp(namespace, regarding) != 0)
+	if (none
+	        ? strcmp(namespace, "default") != 0 && !(timed && strcmp(namespace, "kube-system") == 0)
+	        : !timed && strcmp(namespace, regarding) != 0)
 		as_invalid(c, "FieldValueInvalid", "involvedObject.namespace",
 		           "Invalid value: \"%s\": does not match event.namespace", regarding);
 	if (!timed) {
@@ -68,13 +72,15 @@ static void validate_event(struct as_call *c, const struct as_json *object)
 	}
 	require_text(c, object, "reportingController");
 	if (!as_label_name_valid(controller != NULL ? controller : ""))
-		as_invalid(c, "FieldValueInvalid", "reportingController", "Invalid value: \"%s\": not a qualified name",
+		as_invalid(c, "FieldValueInvalid", "reportingController",
+		           "Invalid value: \"%s\": not a qualified name",
 		           controller != NULL ? controller : "");
 	require_text(c, object, "reportingInstance");
 	require_text(c, object, "action");
 	require_text(c, object, "reason");
 	if (note != NULL && strlen(note) > 1024)
-		as_invalid(c, "FieldValueInvalid", "message", "Invalid value: \"\": can have at most 1024 characters");
+		as_invalid(c, "FieldValueInvalid", "message",
+		           "Invalid value: \"\": can have at most 1024 characters");
 }
 
 static int event_create(struct as_call *c, struct as_json *object)
@@ -89,13 +95,20 @@ static int event_create(struct as_call *c, struct as_json *object)
 }
 
 /* An event stays what it was; only its series goes on. */
-static int event_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+static int event_update(struct as_call *c, struct as_json *object, const struct as_json *old,
+                        bool status)
 {
 	/* Named as the core kind names them. */
 	static const char *const fixed[][2] = {
-		{"regarding", "involvedObject"}, {"related", "related"}, {"reason", "reason"}, {"action", "action"},
-		{"type", "type"}, {"note", "message"}, {"eventTime", "eventTime"},
-		{"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
+		{ "regarding", "involvedObject" },
+		{ "related", "related" },
+		{ "reason", "reason" },
+		{ "action", "action" },
+		{ "type", "type" },
+		{ "note", "message" },
+		{ "eventTime", "eventTime" },
+		{ "reportingController", "reportingController" },
+		{ "reportingInstance", "reportingInstance" },
 	};
 
 	validate_event(c, object);
@@ -105,7 +118,7 @@ static int event_update(struct as_call *c, struct as_json *object, const struct 
 	return 0;
 }
 
-const struct as_strategy as_event_strategy = {.create = event_create, .update = event_update};
+const struct as_strategy as_event_strategy = { .create = event_create, .update = event_update };
 
 /* ---- leases ---------------------------------------------------------- */
 
@@ -128,13 +141,14 @@ static int lease_create(struct as_call *c, struct as_json *object)
 	return 0;
 }
 
-static int lease_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+static int lease_update(struct as_call *c, struct as_json *object, const struct as_json *old,
+                        bool status)
 {
 	validate_lease(c, object);
 	return 0;
 }
 
-const struct as_strategy as_lease_strategy = {.create = lease_create, .update = lease_update};
+const struct as_strategy as_lease_strategy = { .create = lease_create, .update = lease_update };
 
 /* ---- priority classes -------------------------------------------------- */
 
@@ -155,11 +169,14 @@ static int class_create(struct as_call *c, struct as_json *object)
 	return 0;
 }
 
-static int class_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+static int class_update(struct as_call *c, struct as_json *object, const struct as_json *old,
+                        bool status)
 {
 	if (!as_json_equal(as_json_get(object, "value"), as_json_get(old, "value")))
-		as_invalid(c, "FieldValueForbidden", "value", "Forbidden: may not be changed in an update.");
+		as_invalid(c, "FieldValueForbidden", "value",
+		           "Forbidden: may not be changed in an update.");
 	return 0;
 }
 
-const struct as_strategy as_priority_class_strategy = {.create = class_create, .update = class_update};
+const struct as_strategy as_priority_class_strategy = { .create = class_create,
+	                                                    .update = class_update };

@@ -26,7 +26,8 @@ enum action { ACTION_START, ACTION_FINISH, ACTION_REMOVE };
 
 /* ---- writing status ---------------------------------------------------- */
 
-static struct as_json *condition(struct as_kubelets *k, const char *type, const char *status, uint64_t now_ns)
+static struct as_json *condition(struct as_kubelets *k, const char *type, const char *status,
+                                 uint64_t now_ns)
 {
 	struct as_arena *a = &k->arena;
 	struct as_json *e = as_json_new(a, AS_OBJECT);
@@ -39,8 +40,8 @@ static struct as_json *condition(struct as_kubelets *k, const char *type, const 
 }
 
 /* Replace the condition of this type, or add it. */
-static void set_condition(struct as_kubelets *k, struct as_json *status, const char *type, const char *value,
-                          const char *reason, uint64_t now_ns)
+static void set_condition(struct as_kubelets *k, struct as_json *status, const char *type,
+                          const char *value, const char *reason, uint64_t now_ns)
 {
 	struct as_json *list = as_json_member(&k->arena, status, "conditions", AS_ARRAY);
 	struct as_json *e;
@@ -61,13 +62,15 @@ static void set_condition(struct as_kubelets *k, struct as_json *status, const c
 	as_json_append(list, e);
 }
 
-static void set_container_statuses(struct as_kubelets *k, struct as_json *tree, bool running, uint64_t now_ns)
+static void set_container_statuses(struct as_kubelets *k, struct as_json *tree, bool running,
+                                   uint64_t now_ns)
 {
 	struct as_arena *a = &k->arena;
 	const struct as_json *containers = as_json_array(as_json_get(tree, "spec"), "containers");
 	struct as_json *list = as_json_new(a, AS_ARRAY);
 
-	for (const struct as_json *e = containers != NULL ? containers->first : NULL; e != NULL; e = e->next) {
+	for (const struct as_json *e = containers != NULL ? containers->first : NULL; e != NULL;
+	     e = e->next) {
 		const char *name = as_json_string(e, "name"), *image = as_json_string(e, "image");
 		struct as_json *s = as_json_new(a, AS_OBJECT), *state, *inner;
 
@@ -103,7 +106,8 @@ static void start(struct as_kubelets *k, const struct as_object *pod, uint64_t n
 {
 	struct as_json *tree = as_object_tree(&k->arena, pod);
 	struct as_json *status = as_json_member(&k->arena, tree, "status", AS_OBJECT);
-	static const char *const types[] = {"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"};
+	static const char *const types[] = { "PodReadyToStartContainers", "Initialized", "Ready",
+		                                 "ContainersReady" };
 
 	as_json_set_string(&k->arena, status, "phase", "Running");
 	for (size_t i = 0; i < 4; i++)
@@ -129,22 +133,24 @@ static void finish(struct as_kubelets *k, const struct as_object *pod, uint64_t 
 	k->api->stats.kubelet_finished++;
 }
 
-static void reject(struct as_kubelets *k, struct as_pod_account *account, const struct as_object *pod,
-                   const struct as_amount *over, uint64_t now_ns)
+static void reject(struct as_kubelets *k, struct as_pod_account *account,
+                   const struct as_object *pod, const struct as_amount *over, uint64_t now_ns)
 {
 	struct as_json *tree = as_object_tree(&k->arena, pod);
 	struct as_json *status = as_json_member(&k->arena, tree, "status", AS_OBJECT);
 	int64_t used = as_amounts_get(&account->node->used, over->name) - over->value;
 
 	as_json_set_string(&k->arena, status, "phase", "Failed");
-	as_json_set_string(&k->arena, status, "reason", as_arena_printf(&k->arena, "OutOf%s", over->name));
+	as_json_set_string(&k->arena, status, "reason",
+	                   as_arena_printf(&k->arena, "OutOf%s", over->name));
 	as_json_set_string(
 		&k->arena, status, "message",
-		as_arena_printf(&k->arena,
-	                        "Pod was rejected: Node didn't have enough resource: %s, requested: %lld, used: %lld, "
-	                        "capacity: %lld",
-	                        over->name, (long long)over->value, (long long)used,
-	                        (long long)as_amounts_get(&account->node->allocatable, over->name)));
+		as_arena_printf(
+			&k->arena,
+			"Pod was rejected: Node didn't have enough resource: %s, requested: %lld, used: %lld, "
+			"capacity: %lld",
+			over->name, (long long)over->value, (long long)used,
+			(long long)as_amounts_get(&account->node->allocatable, over->name)));
 	as_json_set_string(&k->arena, status, "startTime", as_time(&k->arena, now_ns));
 	/* Its room is free before the next pod is looked at. */
 	as_accounts_release(account);
@@ -171,8 +177,8 @@ static uint64_t run_ns(struct as_kubelets *k, const struct as_object *pod)
 	/* Only pods with the annotation are worth a parse. */
 	if (memmem(pod->body, pod->body_bytes, RUN_SECONDS, sizeof(RUN_SECONDS) - 1) == NULL)
 		return 0;
-	text = as_json_string(as_json_find(as_object_tree(&k->arena, pod), "metadata", "annotations", NULL),
-	                      RUN_SECONDS);
+	text = as_json_string(
+		as_json_find(as_object_tree(&k->arena, pod), "metadata", "annotations", NULL), RUN_SECONDS);
 	if (text == NULL)
 		return 0;
 	seconds = strtod(text, &end);
@@ -181,8 +187,8 @@ static uint64_t run_ns(struct as_kubelets *k, const struct as_object *pod)
 	return (uint64_t)(seconds / k->config.time_scale * 1e9) + 1;
 }
 
-static void plan_removal(struct as_kubelets *k, struct as_pod_account *account, const struct as_object *pod,
-                         uint64_t now_ns)
+static void plan_removal(struct as_kubelets *k, struct as_pod_account *account,
+                         const struct as_object *pod, uint64_t now_ns)
 {
 	const struct as_json *metadata = as_json_get(as_object_tree(&k->arena, pod), "metadata");
 	uint64_t wait = k->config.grace_ms * NS_PER_MS;
@@ -195,8 +201,8 @@ static void plan_removal(struct as_kubelets *k, struct as_pod_account *account, 
 	as_timers_add(&k->timers, now_ns + wait, pod->key, pod->uid, ACTION_REMOVE);
 }
 
-static void admit(struct as_kubelets *k, struct as_pod_account *account, const struct as_object *pod,
-                  uint64_t now_ns)
+static void admit(struct as_kubelets *k, struct as_pod_account *account,
+                  const struct as_object *pod, uint64_t now_ns)
 {
 	const struct as_amount *over = as_accounts_over(account);
 
@@ -205,12 +211,13 @@ static void admit(struct as_kubelets *k, struct as_pod_account *account, const s
 		return;
 	}
 	account->stage = AS_STARTING;
-	as_timers_add(&k->timers, now_ns + k->config.start_ms * NS_PER_MS, pod->key, pod->uid, ACTION_START);
+	as_timers_add(&k->timers, now_ns + k->config.start_ms * NS_PER_MS, pod->key, pod->uid,
+	              ACTION_START);
 }
 
 /* What the pod's state asks of its kubelet; nothing is asked twice. */
-static void drive(struct as_kubelets *k, struct as_pod_account *account, const struct as_object *pod,
-                  uint64_t now_ns)
+static void drive(struct as_kubelets *k, struct as_pod_account *account,
+                  const struct as_object *pod, uint64_t now_ns)
 {
 	const char *phase = as_object_field(pod, "status.phase");
 	uint64_t wait;
@@ -280,8 +287,8 @@ static void make_ready(struct as_kubelets *k, const struct as_object *node, uint
 
 	if (is_ready_set(tree))
 		return;
-	set_condition(k, as_json_member(&k->arena, tree, "status", AS_OBJECT), "Ready", "True", "KubeletReady",
-	              now_ns);
+	set_condition(k, as_json_member(&k->arena, tree, "status", AS_OBJECT), "Ready", "True",
+	              "KubeletReady", now_ns);
 	as_commit(k->api, k->api->nodes, &k->arena, tree, now_ns);
 }
 
@@ -378,8 +385,8 @@ static void find_lost_node(void *context, const char *key, void *value)
  * What was counted stays counted. */
 static void look_again(struct as_kubelets *k, uint64_t now_ns)
 {
-	struct as_resource *both[] = {k->api->nodes, k->api->pods};
-	struct lost lost = {.k = k};
+	struct as_resource *both[] = { k->api->nodes, k->api->pods };
+	struct lost lost = { .k = k };
 
 	as_arena_reset(&k->arena);
 	lost.keys = as_json_new(&k->arena, AS_ARRAY);

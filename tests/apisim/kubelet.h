@@ -20,9 +20,9 @@ struct as_kubelets;
 
 struct as_kubelet_config {
 	bool enabled;
-	uint32_t start_ms;  /* from bound to Running */
-	uint32_t grace_ms;  /* the longest time a deleted pod takes to go */
-	double time_scale;  /* seconds of a job in one second */
+	uint32_t start_ms; /* from bound to Running */
+	uint32_t grace_ms; /* the longest time a deleted pod takes to go */
+	double time_scale; /* seconds of a job in one second */
 };
 
 struct as_kubelets *as_kubelets_new(struct as_api *api, const struct as_kubelet_config *config);

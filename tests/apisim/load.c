@@ -8,22 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int post(struct as_api *api, const char *target, const char *body, size_t bytes, uint64_t now_ns,
-                bool quiet)
+static int post(struct as_api *api, const char *target, const char *body, size_t bytes,
+                uint64_t now_ns, bool quiet)
 {
-	struct as_response response = {0};
+	struct as_response response = { 0 };
 	int rc = 0;
 
 	as_api_handle(api,
-	              &(struct as_request){.method = "POST",
-	                                   .target = target,
-	                                   .body = body,
-	                                   .body_bytes = bytes,
-	                                   .now_ns = now_ns,
-	                                   .loading = true},
+	              &(struct as_request){ .method = "POST",
+	                                    .target = target,
+	                                    .body = body,
+	                                    .body_bytes = bytes,
+	                                    .now_ns = now_ns,
+	                                    .loading = true },
 	              &response);
 	if (response.status != 201 && !(quiet && response.status == 409)) {
-		fprintf(stderr, "muster-apisim: POST %s: %.*s\n", target, (int)response.body.bytes, response.body.at);
+		fprintf(stderr, "muster-apisim: POST %s: %.*s\n", target, (int)response.body.bytes,
+		        response.body.at);
 		rc = -1;
 	}
 	as_text_free(&response.body);
@@ -32,26 +33,30 @@ static int post(struct as_api *api, const char *target, const char *body, size_t
 
 int as_load_nodes(struct as_api *api, const struct as_node_plan *plan, uint64_t now_ns)
 {
-	struct as_text body = {0};
+	struct as_text body = { 0 };
 	int digits = 1, rc = 0;
 
 	for (unsigned n = plan->n > 0 ? plan->n - 1 : 0; n >= 10; n /= 10)
 		digits++;
 	for (unsigned i = 0; i < plan->n && rc == 0; i++) {
 		body.bytes = 0;
-		as_text_printf(&body,
-		               "{\"metadata\":{\"name\":\"node-%0*u\",\"labels\":{\"kubernetes.io/hostname\":\"node-%0*u\","
-		               "\"kubernetes.io/os\":\"linux\",\"kubernetes.io/arch\":\"amd64\"",
-		               digits, i, digits, i);
+		as_text_printf(
+			&body,
+			"{\"metadata\":{\"name\":\"node-%0*u\",\"labels\":{\"kubernetes.io/hostname\":\"node-%0*u\","
+			"\"kubernetes.io/os\":\"linux\",\"kubernetes.io/arch\":\"amd64\"",
+			digits, i, digits, i);
 		if (plan->zones > 0)
 			as_text_printf(&body, ",\"topology.kubernetes.io/zone\":\"zone-%u\"", i % plan->zones);
-		as_text_printf(&body,
-		               "}},\"status\":{\"capacity\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":\"%u\","
-		               "\"ephemeral-storage\":\"100Gi\"",
-		               plan->cpu, plan->memory, plan->pods);
+		as_text_printf(
+			&body,
+			"}},\"status\":{\"capacity\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":\"%u\","
+			"\"ephemeral-storage\":\"100Gi\"",
+			plan->cpu, plan->memory, plan->pods);
 		if (plan->gpus > 0)
 			as_text_printf(&body, ",\"nvidia.com/gpu\":\"%u\"", plan->gpus);
-		as_text_put(&body, "},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\"}]}}");
+		as_text_put(
+			&body,
+			"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\"}]}}");
 		rc = post(api, "/api/v1/nodes", body.at, body.bytes, now_ns, false);
 	}
 	as_text_free(&body);
@@ -83,7 +88,8 @@ static int read_file(const char *path, struct as_text *out)
 
 static const struct as_resource *find_kind(const struct as_api *api, const struct as_json *object)
 {
-	const char *kind = as_json_string(object, "kind"), *version = as_json_string(object, "apiVersion");
+	const char *kind = as_json_string(object, "kind"),
+			   *version = as_json_string(object, "apiVersion");
 
 	for (size_t i = 0; kind != NULL && version != NULL && i < api->resources.n; i++) {
 		const struct as_resource *r = api->resources.at[i];
@@ -94,32 +100,35 @@ static const struct as_resource *find_kind(const struct as_api *api, const struc
 	return NULL;
 }
 
-static int load_object(struct as_api *api, struct as_arena *a, struct as_json *object, uint64_t now_ns)
+static int load_object(struct as_api *api, struct as_arena *a, struct as_json *object,
+                       uint64_t now_ns)
 {
 	const struct as_resource *r = find_kind(api, object);
 	struct as_json *metadata = as_json_get(object, "metadata");
 	const char *namespace = as_json_string(metadata, "namespace");
-	struct as_text body = {0};
+	struct as_text body = { 0 };
 	char *target;
 	int rc = 0;
 
 	if (r == NULL) {
-		const char *kind = as_json_string(object, "kind"), *version = as_json_string(object, "apiVersion");
+		const char *kind = as_json_string(object, "kind"),
+				   *version = as_json_string(object, "apiVersion");
 
-		fprintf(stderr, "muster-apisim: kind %s of %s is not served\n", kind != NULL ? kind : "(none)",
-		        version != NULL ? version : "(no apiVersion)");
+		fprintf(stderr, "muster-apisim: kind %s of %s is not served\n",
+		        kind != NULL ? kind : "(none)", version != NULL ? version : "(no apiVersion)");
 		return -1;
 	}
 	as_json_remove(metadata, "resourceVersion");
 	if (r->namespaced && namespace == NULL)
-		namespace = "default";
+	namespace = "default";
 	if (r->namespaced && as_index_find(&api->namespaces->index, namespace) == NULL) {
 		as_text_printf(&body, "{\"metadata\":{\"name\":\"%s\"}}", namespace);
 		rc = post(api, "/api/v1/namespaces", body.at, body.bytes, now_ns, false);
 		body.bytes = 0;
 	}
-	target = as_arena_printf(a, "%s/%s%s%s/%s", r->group[0] == '\0' ? "/api" : "/apis", r->api_version,
-	                         r->namespaced ? "/namespaces/" : "", r->namespaced ? namespace : "", r->plural);
+	target = as_arena_printf(a, "%s/%s%s%s/%s", r->group[0] == '\0' ? "/api" : "/apis",
+	                         r->api_version, r->namespaced ? "/namespaces/" : "",
+	                         r->namespaced ? namespace : "", r->plural);
 	as_json_print(&body, object);
 	/* Every cluster has its own default namespace already. */
 	if (rc == 0)
@@ -128,7 +137,8 @@ static int load_object(struct as_api *api, struct as_arena *a, struct as_json *o
 	return rc;
 }
 
-static int load_document(struct as_api *api, struct as_arena *a, struct as_json *document, uint64_t now_ns)
+static int load_document(struct as_api *api, struct as_arena *a, struct as_json *document,
+                         uint64_t now_ns)
 {
 	const char *kind = as_json_string(document, "kind");
 	struct as_json *items = as_json_array(document, "items");
@@ -168,8 +178,8 @@ static size_t first_value(const char *text, size_t bytes)
 
 int as_load_file(struct as_api *api, const char *path, uint64_t now_ns)
 {
-	struct as_arena arena = {0};
-	struct as_text text = {0};
+	struct as_arena arena = { 0 };
+	struct as_text text = { 0 };
 	size_t at = 0;
 	int rc = read_file(path, &text);
 

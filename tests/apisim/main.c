@@ -35,7 +35,7 @@ static uint64_t system_random(void)
 
 static char *read_text(const char *path)
 {
-	struct as_text text = {0};
+	struct as_text text = { 0 };
 	char part[4096];
 	size_t n;
 	FILE *f = fopen(path, "re");
@@ -67,9 +67,10 @@ static void put_base64(struct as_text *out, const char *text)
 }
 
 /* Whoever waits for the file sees all of it or nothing. */
-static int write_kubeconfig(const struct as_options *o, const struct as_tls *tls, const char *token, uint16_t port)
+static int write_kubeconfig(const struct as_options *o, const struct as_tls *tls, const char *token,
+                            uint16_t port)
 {
-	struct as_text text = {0};
+	struct as_text text = { 0 };
 	char *temporary;
 	int fd, rc = -1;
 
@@ -107,7 +108,7 @@ static int write_kubeconfig(const struct as_options *o, const struct as_tls *tls
 /* GROUP/VERSION/PLURAL[/KIND] */
 static int add_custom(struct as_api *api, const char *flag)
 {
-	char *copy = as_copy(flag), *rest = copy, *part[4] = {NULL}, *why = NULL;
+	char *copy = as_copy(flag), *rest = copy, *part[4] = { NULL }, *why = NULL;
 	char kind[64];
 	size_t n = 0;
 	int rc = 0;
@@ -123,7 +124,8 @@ static int add_custom(struct as_api *api, const char *flag)
 	snprintf(kind, sizeof(kind), "%.*s", (int)strlen(part[2]) - 1, part[2]);
 	if (kind[0] >= 'a' && kind[0] <= 'z')
 		kind[0] = (char)(kind[0] - 'a' + 'A');
-	if (as_api_add_custom(api, part[0], part[1], part[2], n == 4 ? part[3] : kind, true, as_clock_ns(), &why) < 0) {
+	if (as_api_add_custom(api, part[0], part[1], part[2], n == 4 ? part[3] : kind, true,
+	                      as_clock_ns(), &why) < 0) {
 		fprintf(stderr, "muster-apisim: --crd %s: %s\n", flag, why);
 		free(why);
 		rc = 2;
@@ -134,8 +136,9 @@ static int add_custom(struct as_api *api, const char *flag)
 
 static int add_customs(struct as_api *api, const struct as_options *o)
 {
-	static const char *const usual[] = {"scheduling.x-k8s.io/v1alpha1/podgroups/PodGroup",
-	                                    "scheduling.sigs.k8s.io/v1alpha1/podgroups/PodGroup", NULL};
+	static const char *const usual[] = { "scheduling.x-k8s.io/v1alpha1/podgroups/PodGroup",
+		                                 "scheduling.sigs.k8s.io/v1alpha1/podgroups/PodGroup",
+		                                 NULL };
 	int rc = 0;
 
 	for (const char *const *at = usual; *at != NULL && rc == 0; at++)
@@ -159,7 +162,7 @@ static int serve(const struct as_options *o, struct as_api *api, int stop_fd)
 {
 	struct as_kubelets *kubelets = as_kubelets_new(api, &o->kubelet);
 	struct as_server *server;
-	struct as_tls tls = {0};
+	struct as_tls tls = { 0 };
 	char token[33];
 	int rc = 1;
 
@@ -174,19 +177,20 @@ static int serve(const struct as_options *o, struct as_api *api, int stop_fd)
 	}
 	server = as_server_start(api, kubelets,
 	                         &(struct as_server_config){
-					 .address = o->listen,
-					 .port = o->port,
-					 .token = o->token != NULL ? o->token : token,
-					 .certificate_pem = tls.certificate_pem,
-					 .key_pem = tls.key_pem,
-					 .latency_ms = o->latency_ms,
-				 });
+								 .address = o->listen,
+								 .port = o->port,
+								 .token = o->token != NULL ? o->token : token,
+								 .certificate_pem = tls.certificate_pem,
+								 .key_pem = tls.key_pem,
+								 .latency_ms = o->latency_ms,
+							 });
 	if (server == NULL)
 		goto free_all;
 	if (o->kubeconfig != NULL &&
 	    write_kubeconfig(o, &tls, o->token != NULL ? o->token : token, as_server_port(server)) < 0)
 		goto stop_server;
-	printf("muster-apisim: %s://%s:%u\n", o->tls ? "https" : "http", o->listen, as_server_port(server));
+	printf("muster-apisim: %s://%s:%u\n", o->tls ? "https" : "http", o->listen,
+	       as_server_port(server));
 	fflush(stdout);
 	as_server_run(server, stop_fd);
 	rc = 0;

@@ -114,5 +114,5 @@ void as_map_clear(struct as_map *m, void (*release)(void *value))
 		}
 	}
 	free(m->slots);
-	*m = (struct as_map){0};
+	*m = (struct as_map){ 0 };
 }

@@ -46,7 +46,8 @@ static bool plain_name(const char *text, size_t n)
 
 void as_drop_empty(struct as_json *metadata)
 {
-	static const char *const members[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+	static const char *const members[] = { "labels", "annotations", "finalizers",
+		                                   "ownerReferences" };
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		const struct as_json *m = as_json_get(metadata, members[i]);
@@ -97,7 +98,8 @@ static bool check_texts(struct as_call *c, const struct as_json *metadata, const
 struct as_json *as_metadata(struct as_call *c, struct as_json *object)
 {
 	struct as_json *metadata = as_json_member(c->arena, object, "metadata", AS_OBJECT);
-	static const char *const texts[] = {"name", "generateName", "namespace", "uid", "resourceVersion"};
+	static const char *const texts[] = { "name", "generateName", "namespace", "uid",
+		                                 "resourceVersion" };
 
 	if (metadata == NULL)
 		goto bad;
@@ -119,13 +121,15 @@ bad:
 
 int as_check_type(struct as_call *c, struct as_json *object)
 {
-	const char *kind = as_json_string(object, "kind"), *version = as_json_string(object, "apiVersion");
+	const char *kind = as_json_string(object, "kind"),
+			   *version = as_json_string(object, "apiVersion");
 	bool wrong_kind = kind != NULL && kind[0] != '\0' && strcmp(kind, c->resource->kind) != 0;
 	bool wrong_version =
 		version != NULL && version[0] != '\0' && strcmp(version, c->resource->api_version) != 0;
 
 	if (c->resource->custom && (kind == NULL || version == NULL))
-		return as_refuse_bad(c, "the object provided is unrecognized: apiVersion and kind must be set");
+		return as_refuse_bad(
+			c, "the object provided is unrecognized: apiVersion and kind must be set");
 	if (c->resource->custom && wrong_kind && !wrong_version) {
 		as_invalid(c, "FieldValueInvalid", "kind", "Invalid value: \"%s\": must be %s", kind,
 		           c->resource->kind);
@@ -133,8 +137,9 @@ int as_check_type(struct as_call *c, struct as_json *object)
 		                              as_json_string(as_json_get(object, "metadata"), "name"));
 	}
 	if (wrong_kind || wrong_version)
-		return as_refuse_bad(c, "the object provided is unrecognized (must be of type %s): it is %s %s",
-		                     c->resource->kind, version != NULL ? version : "", kind != NULL ? kind : "");
+		return as_refuse_bad(
+			c, "the object provided is unrecognized (must be of type %s): it is %s %s",
+			c->resource->kind, version != NULL ? version : "", kind != NULL ? kind : "");
 	as_json_remove(object, "kind");
 	as_json_remove(object, "apiVersion");
 	return 0;
@@ -142,7 +147,8 @@ int as_check_type(struct as_call *c, struct as_json *object)
 
 int as_check_status(struct as_call *c, const struct as_json *object)
 {
-	const struct as_json *status = as_json_get(object, "status"), *list = as_json_get(status, "conditions");
+	const struct as_json *status = as_json_get(object, "status"),
+						 *list = as_json_get(status, "conditions");
 
 	if (status != NULL && status->kind != AS_OBJECT)
 		return as_refuse_undecodable(c, "status is not an object");
@@ -150,7 +156,8 @@ int as_check_status(struct as_call *c, const struct as_json *object)
 		return as_refuse_undecodable(c, "status.conditions is not a list");
 	for (const struct as_json *e = list != NULL ? list->first : NULL; e != NULL; e = e->next)
 		if (e->kind != AS_OBJECT)
-			return as_refuse_undecodable(c, "status.conditions has an element that is not an object");
+			return as_refuse_undecodable(c,
+			                             "status.conditions has an element that is not an object");
 	return 0;
 }
 
@@ -165,24 +172,26 @@ void as_validate_metadata(struct as_call *c, const struct as_json *object)
 		as_invalid(c, "FieldValueRequired", "metadata.name",
 		           "Required value: name or generateName is required");
 	else if (!as_name_valid(name, !label, label ? 63 : 253))
-		as_invalid(c, "FieldValueInvalid", "metadata.name",
-		           label ? "Invalid value: \"%s\": a lowercase RFC 1123 label must consist of lower case "
-		                   "alphanumeric characters or '-', and must start and end with an alphanumeric "
-		                   "character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-		                   "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-		                 : "Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower "
-		                   "case alphanumeric characters, '-' or '.', and must start and end with an "
-		                   "alphanumeric character (e.g. 'example.com', regex used for validation is "
-		                   "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-		           name);
-	for (const struct as_json *m = labels != NULL && labels->kind == AS_OBJECT ? labels->first : NULL;
+		as_invalid(
+			c, "FieldValueInvalid", "metadata.name",
+			label ? "Invalid value: \"%s\": a lowercase RFC 1123 label must consist of lower case "
+					"alphanumeric characters or '-', and must start and end with an alphanumeric "
+					"character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+					"'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+				  : "Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower "
+					"case alphanumeric characters, '-' or '.', and must start and end with an "
+					"alphanumeric character (e.g. 'example.com', regex used for validation is "
+					"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+			name);
+	for (const struct as_json *m = labels != NULL && labels->kind == AS_OBJECT ? labels->first
+	                                                                           : NULL;
 	     m != NULL; m = m->next) {
 		if (!as_label_name_valid(m->name))
-			as_invalid(c, "FieldValueInvalid", "metadata.labels", "Invalid value: \"%s\": not a label name",
-			           m->name);
+			as_invalid(c, "FieldValueInvalid", "metadata.labels",
+			           "Invalid value: \"%s\": not a label name", m->name);
 		if (!as_label_value_valid(m->text))
-			as_invalid(c, "FieldValueInvalid", "metadata.labels", "Invalid value: \"%s\": not a label value",
-			           m->text);
+			as_invalid(c, "FieldValueInvalid", "metadata.labels",
+			           "Invalid value: \"%s\": not a label value", m->text);
 	}
 }
 
@@ -213,8 +222,8 @@ struct as_object *as_commit(struct as_api *api, struct as_resource *resource, st
 	return as_store_write(api->store, resource, a, tree);
 }
 
-struct as_object *as_commit_removal(struct as_api *api, struct as_resource *resource, struct as_arena *a,
-                                    struct as_json *tree)
+struct as_object *as_commit_removal(struct as_api *api, struct as_resource *resource,
+                                    struct as_arena *a, struct as_json *tree)
 {
 	if (resource == api->crds)
 		as_crd_removed(api, a, tree);

@@ -25,9 +25,11 @@ static int normalise(struct as_call *c, struct as_json *object)
 /* What the Go types can't leave out. */
 static void fill_status(struct as_arena *a, struct as_json *status)
 {
-	static const char *const info[] = {"machineID",     "systemUUID",    "bootID",          "kernelVersion",
-	                                   "osImage",       "architecture",  "operatingSystem", "containerRuntimeVersion",
-	                                   "kubeletVersion", "kubeProxyVersion"};
+	static const char *const info[] = { "machineID",       "systemUUID",
+		                                "bootID",          "kernelVersion",
+		                                "osImage",         "architecture",
+		                                "operatingSystem", "containerRuntimeVersion",
+		                                "kubeletVersion",  "kubeProxyVersion" };
 	struct as_json *endpoints = as_json_member(a, status, "daemonEndpoints", AS_OBJECT);
 	struct as_json *node_info = as_json_member(a, status, "nodeInfo", AS_OBJECT), *kubelet;
 
@@ -42,21 +44,24 @@ static void fill_status(struct as_arena *a, struct as_json *status)
 /* The real server calls the path of a taint so. */
 static void validate(struct as_call *c, const struct as_json *object)
 {
-	static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+	static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute" };
 	const struct as_json *taints = as_json_array(as_json_get(object, "spec"), "taints");
 	size_t i = 0;
 
-	for (const struct as_json *t = taints != NULL ? taints->first : NULL; t != NULL; t = t->next, i++) {
+	for (const struct as_json *t = taints != NULL ? taints->first : NULL; t != NULL;
+	     t = t->next, i++) {
 		const char *key = as_json_string(t, "key"), *effect = as_json_string(t, "effect");
 		bool known = false;
 
 		for (size_t e = 0; effect != NULL && e < 3; e++)
 			known = known || strcmp(effect, effects[e]) == 0;
 		if (key == NULL || key[0] == '\0')
-			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "metadata.taints[%zu].key", i),
+			as_invalid(c, "FieldValueInvalid",
+			           as_arena_printf(c->arena, "metadata.taints[%zu].key", i),
 			           "Invalid value: \"\": name part must be non-empty");
 		if (!known)
-			as_invalid(c, "FieldValueNotSupported", as_arena_printf(c->arena, "metadata.taints[%zu].effect", i),
+			as_invalid(c, "FieldValueNotSupported",
+			           as_arena_printf(c->arena, "metadata.taints[%zu].effect", i),
 			           "Unsupported value: \"%s\"", effect != NULL ? effect : "");
 	}
 }
@@ -72,7 +77,8 @@ static int node_create(struct as_call *c, struct as_json *object)
 	return 0;
 }
 
-static int node_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+static int node_update(struct as_call *c, struct as_json *object, const struct as_json *old,
+                       bool status)
 {
 	if (normalise(c, object) < 0)
 		return -1;
@@ -80,4 +86,4 @@ static int node_update(struct as_call *c, struct as_json *object, const struct a
 	return 0;
 }
 
-const struct as_strategy as_node_strategy = {.create = node_create, .update = node_update};
+const struct as_strategy as_node_strategy = { .create = node_create, .update = node_update };

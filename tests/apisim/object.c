@@ -68,7 +68,7 @@ struct as_object *as_object_new(const struct as_resource *resource, const struct
 	const char *namespace = as_json_string(metadata, "namespace");
 	const char *name = as_json_string(metadata, "name");
 	const char *uid = as_json_string(metadata, "uid");
-	size_t field_at[AS_FIELDS_MAX] = {0}, key_at, labels_at, body_at, n_fields = 0;
+	size_t field_at[AS_FIELDS_MAX] = { 0 }, key_at, labels_at, body_at, n_fields = 0;
 	struct as_object *o;
 	char *bytes;
 

@@ -15,19 +15,19 @@ struct as_resource;
 struct as_object {
 	uint32_t refs;
 	const struct as_resource *resource;
-	uint64_t version;     /* metadata.resourceVersion */
-	const char *key;      /* "namespace/name", or "name" in the cluster's scope */
-	const char *name;     /* the end of key */
+	uint64_t version; /* metadata.resourceVersion */
+	const char *key;  /* "namespace/name", or "name" in the cluster's scope */
+	const char *name; /* the end of key */
 	size_t namespace_bytes;
-	const char *labels;   /* name NUL value NUL ... NUL */
+	const char *labels;               /* name NUL value NUL ... NUL */
 	const char *field[AS_FIELDS_MAX]; /* values of resource->fields */
-	bool deleting;        /* has a deletionTimestamp */
+	bool deleting;                    /* has a deletionTimestamp */
 	char uid[AS_UID_BYTES];
 	/* What follows `{"kind":...,"apiVersion":...,` in the object's text, the
 	 * closing brace included. */
 	const char *body;
 	size_t body_bytes;
-	size_t version_at;    /* of the digits of resourceVersion in body */
+	size_t version_at; /* of the digits of resourceVersion in body */
 	size_t version_bytes;
 };
 

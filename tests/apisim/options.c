@@ -61,42 +61,66 @@ static const char help[] =
 	"POST /apisim/faults makes it fail.  See tests/apisim/README.md.\n";
 
 enum flag {
-	FLAG_PORT = 256, FLAG_LISTEN, FLAG_KUBECONFIG, FLAG_TOKEN, FLAG_TLS, FLAG_TLS_CERT, FLAG_TLS_KEY,
-	FLAG_TLS_CA, FLAG_NODES, FLAG_NODE_CPU, FLAG_NODE_MEMORY, FLAG_NODE_GPUS, FLAG_NODE_PODS, FLAG_ZONES,
-	FLAG_LOAD, FLAG_GATE, FLAG_CRD, FLAG_HISTORY, FLAG_WATCH_LAG, FLAG_BOOKMARK_MS, FLAG_LATENCY_MS,
-	FLAG_SEED, FLAG_NO_KUBELET, FLAG_START_MS, FLAG_GRACE_MS, FLAG_TIME_SCALE, FLAG_HELP, FLAG_VERSION,
+	FLAG_PORT = 256,
+	FLAG_LISTEN,
+	FLAG_KUBECONFIG,
+	FLAG_TOKEN,
+	FLAG_TLS,
+	FLAG_TLS_CERT,
+	FLAG_TLS_KEY,
+	FLAG_TLS_CA,
+	FLAG_NODES,
+	FLAG_NODE_CPU,
+	FLAG_NODE_MEMORY,
+	FLAG_NODE_GPUS,
+	FLAG_NODE_PODS,
+	FLAG_ZONES,
+	FLAG_LOAD,
+	FLAG_GATE,
+	FLAG_CRD,
+	FLAG_HISTORY,
+	FLAG_WATCH_LAG,
+	FLAG_BOOKMARK_MS,
+	FLAG_LATENCY_MS,
+	FLAG_SEED,
+	FLAG_NO_KUBELET,
+	FLAG_START_MS,
+	FLAG_GRACE_MS,
+	FLAG_TIME_SCALE,
+	FLAG_HELP,
+	FLAG_VERSION,
 };
 
 static const struct option flags[] = {
-	{"port", 1, NULL, FLAG_PORT},
-	{"listen", 1, NULL, FLAG_LISTEN},
-	{"kubeconfig-out", 1, NULL, FLAG_KUBECONFIG},
-	{"token", 1, NULL, FLAG_TOKEN},
-	{"tls", 0, NULL, FLAG_TLS},
-	{"tls-cert", 1, NULL, FLAG_TLS_CERT},
-	{"tls-key", 1, NULL, FLAG_TLS_KEY},
-	{"tls-ca", 1, NULL, FLAG_TLS_CA},
-	{"nodes", 1, NULL, FLAG_NODES},
-	{"node-cpu", 1, NULL, FLAG_NODE_CPU},
-	{"node-memory", 1, NULL, FLAG_NODE_MEMORY},
-	{"node-gpus", 1, NULL, FLAG_NODE_GPUS},
-	{"node-pods", 1, NULL, FLAG_NODE_PODS},
-	{"zones", 1, NULL, FLAG_ZONES},
-	{"load", 1, NULL, FLAG_LOAD},
-	{"gate", 1, NULL, FLAG_GATE},
-	{"crd", 1, NULL, FLAG_CRD},
-	{"history", 1, NULL, FLAG_HISTORY},
-	{"watch-lag", 1, NULL, FLAG_WATCH_LAG},
-	{"bookmark-ms", 1, NULL, FLAG_BOOKMARK_MS},
-	{"latency-ms", 1, NULL, FLAG_LATENCY_MS},
-	{"seed", 1, NULL, FLAG_SEED},
-	{"no-kubelet", 0, NULL, FLAG_NO_KUBELET},
-	{"start-ms", 1, NULL, FLAG_START_MS},
-	{"grace-ms", 1, NULL, FLAG_GRACE_MS},
-	{"time-scale", 1, NULL, FLAG_TIME_SCALE},
-	{"help", 0, NULL, FLAG_HELP},
-	{"version", 0, NULL, FLAG_VERSION},
-	{NULL, 0, NULL, 0},
+	{ "port", 1, NULL, FLAG_PORT },
+	{ "listen", 1, NULL, FLAG_LISTEN },
+	{ "kubeconfig-out", 1, NULL, FLAG_KUBECONFIG },
+	{ "token", 1, NULL, FLAG_TOKEN },
+	{ "tls", 0, NULL, FLAG_TLS },
+	{ "tls-cert", 1, NULL, FLAG_TLS_CERT },
+	{ "tls-key", 1, NULL, FLAG_TLS_KEY },
+	{ "tls-ca", 1, NULL, FLAG_TLS_CA },
+	{ "nodes", 1, NULL, FLAG_NODES },
+	{ "node-cpu", 1, NULL, FLAG_NODE_CPU },
+	{ "node-memory", 1, NULL, FLAG_NODE_MEMORY },
+	{ "node-gpus", 1, NULL, FLAG_NODE_GPUS },
+	{ "node-pods", 1, NULL, FLAG_NODE_PODS },
+	{ "zones", 1, NULL, FLAG_ZONES },
+	{ "load", 1, NULL, FLAG_LOAD },
+	{ "gate", 1, NULL, FLAG_GATE },
+	{ "crd", 1, NULL, FLAG_CRD },
+	{ "history", 1, NULL, FLAG_HISTORY },
+	{ "watch-lag", 1, NULL, FLAG_WATCH_LAG },
+	{ "bookmark-ms", 1, NULL, FLAG_BOOKMARK_MS },
+	{ "latency-ms", 1, NULL, FLAG_LATENCY_MS },
+	{ "seed", 1, NULL, FLAG_SEED },
+	{ "no-kubelet", 0, NULL, FLAG_NO_KUBELET },
+	{ "start-ms", 1, NULL, FLAG_START_MS },
+	{ "grace-ms", 1, NULL, FLAG_GRACE_MS },
+	{ "time-scale", 1, NULL, FLAG_TIME_SCALE },
+	{ "help", 0, NULL, FLAG_HELP },
+	{ "version", 0, NULL, FLAG_VERSION },
+	{ NULL, 0, NULL, 0 },
 };
 
 static const char *flag_name(int flag)
@@ -109,8 +133,8 @@ static const char *flag_name(int flag)
 
 static int usage(const char *what, const char *value)
 {
-	fprintf(stderr, "muster-apisim: %s%s%s\nTry muster-apisim --help.\n", what, value != NULL ? ": " : "",
-	        value != NULL ? value : "");
+	fprintf(stderr, "muster-apisim: %s%s%s\nTry muster-apisim --help.\n", what,
+	        value != NULL ? ": " : "", value != NULL ? value : "");
 	return 2;
 }
 
@@ -122,8 +146,8 @@ static int read_number(int flag, uint64_t most, uint64_t *out)
 	*out = strtoull(optarg, &end, 10);
 	if (optarg[0] >= '0' && optarg[0] <= '9' && *end == '\0' && errno == 0 && *out <= most)
 		return -1;
-	fprintf(stderr, "muster-apisim: --%s: \"%s\" is not a number up to %llu\n", flag_name(flag), optarg,
-	        (unsigned long long)most);
+	fprintf(stderr, "muster-apisim: --%s: \"%s\" is not a number up to %llu\n", flag_name(flag),
+	        optarg, (unsigned long long)most);
 	return 2;
 }
 
@@ -160,18 +184,42 @@ static int read_flag_number(struct as_options *o, int flag)
 	if (rc >= 0)
 		return rc;
 	switch (flag) {
-	case FLAG_PORT: o->port = (uint16_t)value; break;
-	case FLAG_NODES: o->nodes.n = (unsigned)value; break;
-	case FLAG_NODE_GPUS: o->nodes.gpus = (unsigned)value; break;
-	case FLAG_NODE_PODS: o->nodes.pods = (unsigned)value; break;
-	case FLAG_ZONES: o->nodes.zones = (unsigned)value; break;
-	case FLAG_HISTORY: o->history = (size_t)value; break;
-	case FLAG_WATCH_LAG: o->watch_lag = (size_t)value; break;
-	case FLAG_BOOKMARK_MS: o->bookmark_ms = (uint32_t)value; break;
-	case FLAG_LATENCY_MS: o->latency_ms = (uint32_t)value; break;
-	case FLAG_SEED: o->seed = value; break;
-	case FLAG_START_MS: o->kubelet.start_ms = (uint32_t)value; break;
-	default: o->kubelet.grace_ms = (uint32_t)value; break;
+	case FLAG_PORT:
+		o->port = (uint16_t)value;
+		break;
+	case FLAG_NODES:
+		o->nodes.n = (unsigned)value;
+		break;
+	case FLAG_NODE_GPUS:
+		o->nodes.gpus = (unsigned)value;
+		break;
+	case FLAG_NODE_PODS:
+		o->nodes.pods = (unsigned)value;
+		break;
+	case FLAG_ZONES:
+		o->nodes.zones = (unsigned)value;
+		break;
+	case FLAG_HISTORY:
+		o->history = (size_t)value;
+		break;
+	case FLAG_WATCH_LAG:
+		o->watch_lag = (size_t)value;
+		break;
+	case FLAG_BOOKMARK_MS:
+		o->bookmark_ms = (uint32_t)value;
+		break;
+	case FLAG_LATENCY_MS:
+		o->latency_ms = (uint32_t)value;
+		break;
+	case FLAG_SEED:
+		o->seed = value;
+		break;
+	case FLAG_START_MS:
+		o->kubelet.start_ms = (uint32_t)value;
+		break;
+	default:
+		o->kubelet.grace_ms = (uint32_t)value;
+		break;
 	}
 	return -1;
 }
@@ -181,29 +229,57 @@ static int read_flag(struct as_options *o, int flag)
 	char *end;
 
 	switch (flag) {
-	case FLAG_LISTEN: o->listen = optarg; return -1;
-	case FLAG_KUBECONFIG: o->kubeconfig = optarg; return -1;
-	case FLAG_TOKEN: o->token = optarg; return -1;
-	case FLAG_TLS: o->tls = true; return -1;
-	case FLAG_TLS_CERT: o->certificate = optarg; return -1;
-	case FLAG_TLS_KEY: o->key = optarg; return -1;
-	case FLAG_TLS_CA: o->ca = optarg; return -1;
-	case FLAG_NODE_CPU: return read_quantity(flag, &o->nodes.cpu);
-	case FLAG_NODE_MEMORY: return read_quantity(flag, &o->nodes.memory);
-	case FLAG_LOAD: return add(o->loads);
-	case FLAG_GATE: return add(o->gates);
-	case FLAG_CRD: return add(o->crds);
-	case FLAG_NO_KUBELET: o->kubelet.enabled = false; return -1;
+	case FLAG_LISTEN:
+		o->listen = optarg;
+		return -1;
+	case FLAG_KUBECONFIG:
+		o->kubeconfig = optarg;
+		return -1;
+	case FLAG_TOKEN:
+		o->token = optarg;
+		return -1;
+	case FLAG_TLS:
+		o->tls = true;
+		return -1;
+	case FLAG_TLS_CERT:
+		o->certificate = optarg;
+		return -1;
+	case FLAG_TLS_KEY:
+		o->key = optarg;
+		return -1;
+	case FLAG_TLS_CA:
+		o->ca = optarg;
+		return -1;
+	case FLAG_NODE_CPU:
+		return read_quantity(flag, &o->nodes.cpu);
+	case FLAG_NODE_MEMORY:
+		return read_quantity(flag, &o->nodes.memory);
+	case FLAG_LOAD:
+		return add(o->loads);
+	case FLAG_GATE:
+		return add(o->gates);
+	case FLAG_CRD:
+		return add(o->crds);
+	case FLAG_NO_KUBELET:
+		o->kubelet.enabled = false;
+		return -1;
 	case FLAG_TIME_SCALE:
 		o->kubelet.time_scale = strtod(optarg, &end);
-		if (end != optarg && *end == '\0' && isfinite(o->kubelet.time_scale) && o->kubelet.time_scale > 0)
+		if (end != optarg && *end == '\0' && isfinite(o->kubelet.time_scale) &&
+		    o->kubelet.time_scale > 0)
 			return -1;
 		return usage("--time-scale: not a number above 0", optarg);
 	case 'h':
-	case FLAG_HELP: fputs(help, stdout); return 0;
-	case FLAG_VERSION: puts("muster-apisim " MUSTER_VERSION); return 0;
-	case '?': return usage("unknown option, or one without its value", NULL);
-	default: return read_flag_number(o, flag);
+	case FLAG_HELP:
+		fputs(help, stdout);
+		return 0;
+	case FLAG_VERSION:
+		puts("muster-apisim " MUSTER_VERSION);
+		return 0;
+	case '?':
+		return usage("unknown option, or one without its value", NULL);
+	default:
+		return read_flag_number(o, flag);
 	}
 }
 
@@ -214,8 +290,8 @@ int as_options_read(struct as_options *o, int argc, char **argv)
 
 	*o = (struct as_options){
 		.listen = "127.0.0.1",
-		.nodes = {.cpu = "64", .memory = "256Gi", .pods = 110},
-		.kubelet = {.enabled = true, .start_ms = 100, .grace_ms = 1000, .time_scale = 1},
+		.nodes = { .cpu = "64", .memory = "256Gi", .pods = 110 },
+		.kubelet = { .enabled = true, .start_ms = 100, .grace_ms = 1000, .time_scale = 1 },
 	};
 	opterr = 1;
 	while ((flag = getopt_long(argc, argv, "h", flags, NULL)) != -1) {

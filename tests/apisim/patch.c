@@ -9,13 +9,26 @@ static const struct {
 	const char *field;
 	const char *key; /* "" for lists of plain values */
 } merge_keys[] = {
-	{"conditions", "type"},     {"addresses", "type"},         {"containers", "name"},
-	{"initContainers", "name"}, {"ephemeralContainers", "name"}, {"env", "name"},
-	{"volumes", "name"},        {"volumeMounts", "mountPath"}, {"volumeDevices", "devicePath"},
-	{"ports", "containerPort"}, {"ownerReferences", "uid"},    {"hostAliases", "ip"},
-	{"imagePullSecrets", "name"}, {"podIPs", "ip"},            {"hostIPs", "ip"},
-	{"topologySpreadConstraints", "topologyKey"},              {"schedulingGates", "name"},
-	{"resourceClaims", "name"}, {"finalizers", ""},            {"podCIDRs", ""},
+	{ "conditions", "type" },
+	{ "addresses", "type" },
+	{ "containers", "name" },
+	{ "initContainers", "name" },
+	{ "ephemeralContainers", "name" },
+	{ "env", "name" },
+	{ "volumes", "name" },
+	{ "volumeMounts", "mountPath" },
+	{ "volumeDevices", "devicePath" },
+	{ "ports", "containerPort" },
+	{ "ownerReferences", "uid" },
+	{ "hostAliases", "ip" },
+	{ "imagePullSecrets", "name" },
+	{ "podIPs", "ip" },
+	{ "hostIPs", "ip" },
+	{ "topologySpreadConstraints", "topologyKey" },
+	{ "schedulingGates", "name" },
+	{ "resourceClaims", "name" },
+	{ "finalizers", "" },
+	{ "podCIDRs", "" },
 };
 
 static const char *merge_key(const char *field)
@@ -33,7 +46,8 @@ static bool fail(const char **error, const char *why)
 }
 
 /* The element of a list that has the same key as `like`. */
-static struct as_json *find_element(const struct as_json *list, const char *key, const struct as_json *like)
+static struct as_json *find_element(const struct as_json *list, const char *key,
+                                    const struct as_json *like)
 {
 	const struct as_json *wanted = key[0] != '\0' ? as_json_get(like, key) : like;
 
@@ -43,8 +57,8 @@ static struct as_json *find_element(const struct as_json *list, const char *key,
 	return NULL;
 }
 
-static bool merge_list(struct as_arena *a, struct as_json *list, const struct as_json *patch, const char *key,
-                       const char **error)
+static bool merge_list(struct as_arena *a, struct as_json *list, const struct as_json *patch,
+                       const char *key, const char **error)
 {
 	for (const struct as_json *e = patch->first; e != NULL; e = e->next) {
 		const char *directive = as_json_string(e, "$patch");
@@ -57,7 +71,8 @@ static bool merge_list(struct as_arena *a, struct as_json *list, const struct as
 		if (key[0] != '\0' && as_json_get(e, key) == NULL)
 			return fail(error, "map: does not contain declared merge key");
 		found = find_element(list, key, e);
-		if (directive != NULL && strcmp(directive, "delete") != 0 && strcmp(directive, "merge") != 0)
+		if (directive != NULL && strcmp(directive, "delete") != 0 &&
+		    strcmp(directive, "merge") != 0)
 			return fail(error, "unknown $patch directive");
 		if (directive != NULL && directive[0] == 'd') {
 			if (found != NULL)
@@ -91,9 +106,10 @@ static int place_of(const struct as_json *list, const char *key, const struct as
 /* As mergeSortedSlice(): elements that `order` names come in its order; the
  * others are put among them where the list before the patch had them, as far as
  * that can be told. */
-static void reorder(struct as_json *list, const struct as_json *order, const struct as_json *before, const char *key)
+static void reorder(struct as_json *list, const struct as_json *order, const struct as_json *before,
+                    const char *key)
 {
-	struct as_json others = *list, named = {.kind = AS_ARRAY};
+	struct as_json others = *list, named = { .kind = AS_ARRAY };
 
 	for (const struct as_json *o = order->first; o != NULL; o = o->next) {
 		struct as_json *e = find_element(&others, key, o);
@@ -110,7 +126,8 @@ static void reorder(struct as_json *list, const struct as_json *order, const str
 		if (named.first == NULL) {
 			from = &others;
 		} else if (others.first != NULL) {
-			int other = place_of(before, key, others.first), ours = place_of(before, key, named.first);
+			int other = place_of(before, key, others.first),
+				ours = place_of(before, key, named.first);
 
 			if (other >= 0 && ours >= 0 && other < ours)
 				from = &others;
@@ -133,10 +150,11 @@ static bool apply_directive(struct as_json *target, const struct as_json *m, con
 	struct as_json *list = as_json_array(target, slash != NULL ? slash + 1 : "");
 
 	if (strcmp(m->name, "$patch") == 0)
-		return m->kind == AS_STRING && (strcmp(m->text, "merge") == 0 || strcmp(m->text, "replace") == 0 ||
-		                                strcmp(m->text, "delete") == 0)
-		               ? true
-		               : fail(error, "unknown $patch directive");
+		return m->kind == AS_STRING &&
+		               (strcmp(m->text, "merge") == 0 || strcmp(m->text, "replace") == 0 ||
+		                strcmp(m->text, "delete") == 0)
+		           ? true
+		           : fail(error, "unknown $patch directive");
 	if (!is_list(m))
 		return fail(error, "a directive must be a list");
 	if (strncmp(m->name, "$setElementOrder/", 17) == 0)
@@ -153,9 +171,10 @@ static bool apply_directive(struct as_json *target, const struct as_json *m, con
 	if (strcmp(m->name, "$retainKeys") == 0) {
 		for (struct as_json *t = target->first, *next; t != NULL; t = next) {
 			next = t->next;
-			if (find_element(m, "", &(struct as_json){.kind = AS_STRING,
-			                                          .text = t->name,
-			                                          .bytes = t->name_bytes}) == NULL)
+			if (find_element(m, "",
+			                 &(struct as_json){ .kind = AS_STRING,
+			                                    .text = t->name,
+			                                    .bytes = t->name_bytes }) == NULL)
 				as_json_remove(target, t->name);
 		}
 		return true;

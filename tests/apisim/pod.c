@@ -12,7 +12,8 @@
 
 /* ---- defaults -------------------------------------------------------- */
 
-static void default_integer(struct as_arena *a, struct as_json *object, const char *name, int64_t value)
+static void default_integer(struct as_arena *a, struct as_json *object, const char *name,
+                            int64_t value)
 {
 	if (as_json_get(object, name) == NULL)
 		as_json_set_integer(a, object, name, value);
@@ -66,7 +67,7 @@ static void default_requests(struct as_arena *a, struct as_json *resources)
 
 static void default_spec(struct as_arena *a, struct as_json *spec)
 {
-	static const char *const lists[] = {"initContainers", "containers"};
+	static const char *const lists[] = { "initContainers", "containers" };
 
 	as_json_default_string(a, spec, "restartPolicy", "Always");
 	default_integer(a, spec, "terminationGracePeriodSeconds", 30);
@@ -105,7 +106,8 @@ static bool tolerates(const struct as_json *list, const char *key)
 
 static void add_tolerations(struct as_arena *a, struct as_json *spec)
 {
-	static const char *const keys[] = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"};
+	static const char *const keys[] = { "node.kubernetes.io/not-ready",
+		                                "node.kubernetes.io/unreachable" };
 	struct as_json *list = as_json_member(a, spec, "tolerations", AS_ARRAY);
 
 	for (size_t i = 0; list != NULL && i < 2; i++) {
@@ -163,11 +165,12 @@ static int set_priority(struct as_call *c, struct as_json *spec)
 	as_json_integer(class, "value", &priority);
 	policy = as_json_string(class, "preemptionPolicy");
 	if (as_json_integer(spec, "priority", &asked) && asked != priority)
-		return as_refuse_forbidden(c,
-		                           "the integer value of priority (%lld) must not be provided in pod spec; "
-		                           "priority admission controller computed %lld from the given PriorityClass "
-		                           "name",
-		                           (long long)asked, (long long)priority);
+		return as_refuse_forbidden(
+			c,
+			"the integer value of priority (%lld) must not be provided in pod spec; "
+			"priority admission controller computed %lld from the given PriorityClass "
+			"name",
+			(long long)asked, (long long)priority);
 	as_json_set_integer(c->arena, spec, "priority", priority);
 	as_json_default_string(c->arena, spec, "preemptionPolicy",
 	                       policy != NULL ? policy : "PreemptLowerPriority");
@@ -176,7 +179,8 @@ static int set_priority(struct as_call *c, struct as_json *spec)
 
 void as_copy_topology(struct as_call *c, struct as_json *metadata, const char *name)
 {
-	static const char *const names[] = {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"};
+	static const char *const names[] = { "topology.kubernetes.io/zone",
+		                                 "topology.kubernetes.io/region" };
 	const struct as_object *node =
 		name != NULL && name[0] != '\0' ? as_index_find(&c->api->nodes->index, name) : NULL;
 
@@ -198,14 +202,15 @@ static bool is_positive(const struct as_json *amount)
 {
 	struct as_quantity q;
 
-	return amount != NULL && amount->kind == AS_STRING && as_quantity_parse(amount->text, &q) && q.nano > 0;
+	return amount != NULL && amount->kind == AS_STRING && as_quantity_parse(amount->text, &q) &&
+	       q.nano > 0;
 }
 
 /* Guaranteed: every container has equal limits and requests of cpu and memory.
  * Nothing asked for is not asked for. */
 static void look_at(const struct as_json *container, bool *any, bool *guaranteed)
 {
-	static const char *const names[] = {"cpu", "memory"};
+	static const char *const names[] = { "cpu", "memory" };
 	const struct as_json *resources = as_json_get(container, "resources");
 
 	for (size_t i = 0; i < 2; i++) {
@@ -221,7 +226,7 @@ static void look_at(const struct as_json *container, bool *any, bool *guaranteed
 
 static const char *qos_class(const struct as_json *spec)
 {
-	static const char *const lists[] = {"initContainers", "containers"};
+	static const char *const lists[] = { "initContainers", "containers" };
 	bool any = false, guaranteed = true;
 
 	if (as_json_get(spec, "resources") != NULL) {
@@ -260,7 +265,8 @@ static void set_status(struct as_call *c, struct as_json *object, const struct a
 		as_json_set(a, gated, "lastProbeTime", as_json_new(a, AS_NULL));
 		as_json_set_string(a, gated, "lastTransitionTime", as_time(a, c->now_ns));
 		as_json_set_string(a, gated, "reason", "SchedulingGated");
-		as_json_set_string(a, gated, "message", "Scheduling is blocked due to non-empty scheduling gates");
+		as_json_set_string(a, gated, "message",
+		                   "Scheduling is blocked due to non-empty scheduling gates");
 		as_json_append(conditions, gated);
 	}
 	as_json_set_string(a, status, "qosClass", qos_class(spec));
@@ -294,8 +300,8 @@ static int pod_create(struct as_call *c, struct as_json *object)
 /* What of a pod's spec may change, by a PUT or PATCH of the pod itself. */
 static bool may_differ(const char *name)
 {
-	static const char *const names[] = {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
-	                                    "schedulingGates", NULL};
+	static const char *const names[] = { "activeDeadlineSeconds", "tolerations",
+		                                 "terminationGracePeriodSeconds", "schedulingGates", NULL };
 
 	for (size_t i = 0; names[i] != NULL; i++)
 		if (strcmp(names[i], name) == 0)
@@ -314,7 +320,7 @@ static void without_images(struct as_json *spec, const char *list)
 static void find_new_gates(struct as_call *c, const struct as_json *spec, const struct as_json *old)
 {
 	const struct as_json *now = as_json_array(spec, "schedulingGates"),
-			     *was = as_json_array(old, "schedulingGates");
+						 *was = as_json_array(old, "schedulingGates");
 	size_t i = 0;
 
 	for (const struct as_json *e = now != NULL ? now->first : NULL; e != NULL; e = e->next, i++) {
@@ -323,13 +329,14 @@ static void find_new_gates(struct as_call *c, const struct as_json *spec, const 
 		for (const struct as_json *o = was != NULL ? was->first : NULL; o != NULL; o = o->next)
 			found = found || as_json_equal(e, o);
 		if (!found)
-			as_invalid(c, "FieldValueForbidden", as_arena_printf(c->arena, "spec.schedulingGates[%zu].name", i),
+			as_invalid(c, "FieldValueForbidden",
+			           as_arena_printf(c->arena, "spec.schedulingGates[%zu].name", i),
 			           "Forbidden: only deletion is allowed, but found new scheduling gate");
 	}
 }
 
-static bool containers_differ(struct as_call *c, const struct as_json *spec, const struct as_json *old,
-                              const char *list)
+static bool containers_differ(struct as_call *c, const struct as_json *spec,
+                              const struct as_json *old, const char *list)
 {
 	const struct as_json *now = as_json_array(spec, list), *was = as_json_array(old, list);
 	const struct as_json *a = now != NULL ? now->first : NULL, *b = was != NULL ? was->first : NULL;
@@ -356,7 +363,8 @@ static struct as_json *frozen_part(struct as_arena *a, const struct as_json *spe
 	return copy;
 }
 
-static int pod_update(struct as_call *c, struct as_json *object, const struct as_json *old, bool status)
+static int pod_update(struct as_call *c, struct as_json *object, const struct as_json *old,
+                      bool status)
 {
 	struct as_json *spec, *old_spec = as_json_get(old, "spec");
 	bool gated = as_json_array(old_spec, "schedulingGates") != NULL;
@@ -376,12 +384,13 @@ static int pod_update(struct as_call *c, struct as_json *object, const struct as
 		return 0;
 	find_new_gates(c, spec, old_spec);
 	if (!as_json_equal(frozen_part(c->arena, spec, gated), frozen_part(c->arena, old_spec, gated)))
-		as_invalid(c, "FieldValueForbidden", "spec",
-		           "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
-		           "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
-		           "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
-		           "set to 1 if it was previously negative)");
+		as_invalid(
+			c, "FieldValueForbidden", "spec",
+			"Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
+			"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+			"additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
+			"set to 1 if it was previously negative)");
 	return 0;
 }
 
-const struct as_strategy as_pod_strategy = {.create = pod_create, .update = pod_update};
+const struct as_strategy as_pod_strategy = { .create = pod_create, .update = pod_update };

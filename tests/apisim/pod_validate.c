@@ -9,7 +9,7 @@
 
 static bool is_extended(const char *name)
 {
-	static const char *const native[] = {"cpu", "memory", "ephemeral-storage", "storage", "pods"};
+	static const char *const native[] = { "cpu", "memory", "ephemeral-storage", "storage", "pods" };
 
 	for (size_t i = 0; i < sizeof(native) / sizeof(native[0]); i++)
 		if (strcmp(native[i], name) == 0)
@@ -19,30 +19,33 @@ static bool is_extended(const char *name)
 
 static void validate_amount(struct as_call *c, const struct as_json *m, const char *field)
 {
-	struct as_quantity q = {0};
+	struct as_quantity q = { 0 };
 
 	as_quantity_parse(m->text, &q);
 	if (q.nano < 0)
-		as_invalid(c, "FieldValueInvalid", field, "Invalid value: \"%s\": must be greater than or equal to 0",
-		           m->text);
+		as_invalid(c, "FieldValueInvalid", field,
+		           "Invalid value: \"%s\": must be greater than or equal to 0", m->text);
 	else if (is_extended(m->name) && strchr(m->name, '/') == NULL)
 		as_invalid(c, "FieldValueInvalid", field,
-		           "Invalid value: \"%s\": must be a standard resource type or fully qualified", m->name);
+		           "Invalid value: \"%s\": must be a standard resource type or fully qualified",
+		           m->name);
 	else if (is_extended(m->name) && q.nano % 1000000000 != 0)
-		as_invalid(c, "FieldValueInvalid", field, "Invalid value: \"%s\": must be an integer", m->text);
+		as_invalid(c, "FieldValueInvalid", field, "Invalid value: \"%s\": must be an integer",
+		           m->text);
 }
 
 static void validate_resources(struct as_call *c, const struct as_json *resources, const char *path)
 {
 	const struct as_json *limits = as_json_get(resources, "limits"),
-			     *requests = as_json_get(resources, "requests");
+						 *requests = as_json_get(resources, "requests");
 
 	for (const struct as_json *m = limits != NULL ? limits->first : NULL; m != NULL; m = m->next)
 		validate_amount(c, m, as_arena_printf(c->arena, "%s.limits[%s]", path, m->name));
-	for (const struct as_json *m = requests != NULL ? requests->first : NULL; m != NULL; m = m->next) {
+	for (const struct as_json *m = requests != NULL ? requests->first : NULL; m != NULL;
+	     m = m->next) {
 		const struct as_json *limit = as_json_get(limits, m->name);
 		const char *field = as_arena_printf(c->arena, "%s.requests[%s]", path, m->name);
-		struct as_quantity q = {0}, most = {0};
+		struct as_quantity q = { 0 }, most = { 0 };
 
 		validate_amount(c, m, field);
 		as_quantity_parse(m->text, &q);
@@ -54,8 +57,8 @@ static void validate_resources(struct as_call *c, const struct as_json *resource
 			           limit->text);
 		else if (limit != NULL && q.nano > most.nano)
 			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.requests", path),
-			           "Invalid value: \"%s\": must be less than or equal to %s limit of %s", m->text, m->name,
-			           limit->text);
+			           "Invalid value: \"%s\": must be less than or equal to %s limit of %s",
+			           m->text, m->name, limit->text);
 		else if (limit == NULL && is_extended(m->name) && strchr(m->name, '/') != NULL)
 			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.limits", path),
 			           "Required value: Limit must be set for non overcommitable resources");
@@ -71,12 +74,14 @@ static void validate_containers(struct as_call *c, const struct as_json *list, c
 		const char *at = as_arena_printf(c->arena, "%s[%zu]", path, i);
 
 		if (name == NULL || name[0] == '\0')
-			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.name", at), "Required value");
+			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.name", at),
+			           "Required value");
 		else if (!as_name_valid(name, false, 63))
-			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.name", at),
-			           "Invalid value: \"%s\": a lowercase RFC 1123 label must consist of lower case "
-			           "alphanumeric characters or '-'",
-			           name);
+			as_invalid(
+				c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.name", at),
+				"Invalid value: \"%s\": a lowercase RFC 1123 label must consist of lower case "
+				"alphanumeric characters or '-'",
+				name);
 		for (const struct as_json *o = list->first; name != NULL && o != e; o = o->next)
 			if (as_json_string(o, "name") != NULL && strcmp(as_json_string(o, "name"), name) == 0) {
 				as_invalid(c, "FieldValueDuplicate", as_arena_printf(c->arena, "%s.name", at),
@@ -84,8 +89,10 @@ static void validate_containers(struct as_call *c, const struct as_json *list, c
 				break;
 			}
 		if (image == NULL || image[0] == '\0')
-			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.image", at), "Required value");
-		validate_resources(c, as_json_get(e, "resources"), as_arena_printf(c->arena, "%s.resources", at));
+			as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s.image", at),
+			           "Required value");
+		validate_resources(c, as_json_get(e, "resources"),
+		                   as_arena_printf(c->arena, "%s.resources", at));
 	}
 }
 
@@ -108,11 +115,13 @@ static const char *text_of(const struct as_json *object, const char *name)
 
 static void validate_toleration(struct as_call *c, const struct as_json *t, const char *path)
 {
-	static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
-	static const char *const operators[] = {"", "Equal", "Exists", NULL};
+	static const char *const effects[] = { "", "NoSchedule", "PreferNoSchedule", "NoExecute",
+		                                   NULL };
+	static const char *const operators[] = { "", "Equal", "Exists", NULL };
 	const char *operator_field = as_arena_printf(c->arena, "%s.operator", path);
 	const char *effect_field = as_arena_printf(c->arena, "%s.effect", path);
-	const char *key = text_of(t, "key"), *operator = text_of(t, "operator"), *effect = text_of(t, "effect");
+	const char *key = text_of(t, "key"), *operator= text_of(t, "operator"),
+			   *effect = text_of(t, "effect");
 	bool exists = strcmp(operator, "Exists") == 0;
 	int64_t seconds;
 
@@ -120,21 +129,26 @@ static void validate_toleration(struct as_call *c, const struct as_json *t, cons
 		as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.key", path),
 		           "Invalid value: \"%s\": not a label name", key);
 	if (key[0] == '\0' && !exists)
-		as_invalid(c, "FieldValueInvalid", operator_field,
-		           "Invalid value: \"%s\": operator must be Exists when `key` is empty, which means \"match all "
-		           "values and all keys\"",
-		           operator);
+		as_invalid(
+			c, "FieldValueInvalid", operator_field,
+			"Invalid value: \"%s\": operator must be Exists when `key` is empty, which means \"match all "
+			"values and all keys\"",
+			operator);
 	if (as_json_integer(t, "tolerationSeconds", &seconds) && strcmp(effect, "NoExecute") != 0)
-		as_invalid(c, "FieldValueInvalid", effect_field,
-		           "Invalid value: \"%s\": effect must be 'NoExecute' when `tolerationSeconds` is set", effect);
+		as_invalid(
+			c, "FieldValueInvalid", effect_field,
+			"Invalid value: \"%s\": effect must be 'NoExecute' when `tolerationSeconds` is set",
+			effect);
 	if (!one_of(operator, operators))
-		as_invalid(c, "FieldValueNotSupported", operator_field, "Unsupported value: \"%s\"", operator);
+		as_invalid(c, "FieldValueNotSupported", operator_field,
+		           "Unsupported value: \"%s\"", operator);
 	else if (exists && text_of(t, "value")[0] != '\0')
 		as_invalid(c, "FieldValueInvalid", operator_field,
-		           "Invalid value: \"%s\": value must be empty when `operator` is 'Exists'", text_of(t, "value"));
-	else if (!exists && !as_label_value_valid(text_of(t, "value")))
-		as_invalid(c, "FieldValueInvalid", operator_field, "Invalid value: \"%s\": not a label value",
+		           "Invalid value: \"%s\": value must be empty when `operator` is 'Exists'",
 		           text_of(t, "value"));
+	else if (!exists && !as_label_value_valid(text_of(t, "value")))
+		as_invalid(c, "FieldValueInvalid", operator_field,
+		           "Invalid value: \"%s\": not a label value", text_of(t, "value"));
 	if (!one_of(effect, effects))
 		as_invalid(c, "FieldValueNotSupported", effect_field, "Unsupported value: \"%s\"", effect);
 }
@@ -151,7 +165,8 @@ static void validate_gates(struct as_call *c, const struct as_json *gates)
 			           text_of(e, "name"));
 		for (const struct as_json *o = gates->first; o != e; o = o->next)
 			if (strcmp(text_of(o, "name"), text_of(e, "name")) == 0) {
-				as_invalid(c, "FieldValueDuplicate", at, "Duplicate value: \"%s\"", text_of(e, "name"));
+				as_invalid(c, "FieldValueDuplicate", at, "Duplicate value: \"%s\"",
+				           text_of(e, "name"));
 				break;
 			}
 	}
@@ -163,10 +178,11 @@ static void validate_node_selector(struct as_call *c, const struct as_json *map)
 {
 	for (const struct as_json *m = map->first; m != NULL; m = m->next) {
 		if (!as_label_name_valid(m->name))
-			as_invalid(c, "FieldValueInvalid", "spec.nodeSelector", "Invalid value: \"%s\": not a label name",
-			           m->name);
+			as_invalid(c, "FieldValueInvalid", "spec.nodeSelector",
+			           "Invalid value: \"%s\": not a label name", m->name);
 		if (m->kind != AS_STRING || !as_label_value_valid(m->text))
-			as_invalid(c, "FieldValueInvalid", "spec.nodeSelector", "Invalid value: \"%s\": not a label value",
+			as_invalid(c, "FieldValueInvalid", "spec.nodeSelector",
+			           "Invalid value: \"%s\": not a label value",
 			           m->kind == AS_STRING ? m->text : "");
 	}
 }
@@ -174,8 +190,10 @@ static void validate_node_selector(struct as_call *c, const struct as_json *map)
 static void validate_expression(struct as_call *c, const struct as_json *e, const char *path)
 {
 	const struct as_json *values = as_json_array(e, "values");
-	const char *field = as_arena_printf(c->arena, "%s.values", path), *operator = text_of(e, "operator");
-	bool none = values == NULL || values->first == NULL, one = !none && values->first == values->last;
+	const char *field = as_arena_printf(c->arena, "%s.values", path),
+			   *operator= text_of(e, "operator");
+	bool none = values == NULL || values->first == NULL,
+		 one = !none && values->first == values->last;
 
 	if (strcmp(operator, "In") == 0 || strcmp(operator, "NotIn") == 0) {
 		if (none)
@@ -183,12 +201,14 @@ static void validate_expression(struct as_call *c, const struct as_json *e, cons
 			           "Required value: must be specified when `operator` is 'In' or 'NotIn'");
 	} else if (strcmp(operator, "Exists") == 0 || strcmp(operator, "DoesNotExist") == 0) {
 		if (!none)
-			as_invalid(c, "FieldValueForbidden", field,
-			           "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+			as_invalid(
+				c, "FieldValueForbidden", field,
+				"Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
 	} else if (strcmp(operator, "Gt") == 0 || strcmp(operator, "Lt") == 0) {
 		if (!one)
-			as_invalid(c, "FieldValueRequired", field,
-			           "Required value: must be specified single value when `operator` is 'Lt' or 'Gt'");
+			as_invalid(
+				c, "FieldValueRequired", field,
+				"Required value: must be specified single value when `operator` is 'Lt' or 'Gt'");
 	} else {
 		as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s.operator", path),
 		           "Invalid value: \"%s\": not a valid selector operator", operator);
@@ -217,10 +237,12 @@ static void validate_node_affinity(struct as_call *c, const struct as_json *affi
 
 	list = as_json_array(required, "nodeSelectorTerms");
 	if (required != NULL && (list == NULL || list->first == NULL))
-		as_invalid(c, "FieldValueRequired", as_arena_printf(c->arena, "%s%s.nodeSelectorTerms", path, required_name),
+		as_invalid(c, "FieldValueRequired",
+		           as_arena_printf(c->arena, "%s%s.nodeSelectorTerms", path, required_name),
 		           "Required value: must have at least one node selector term");
 	for (const struct as_json *e = list != NULL ? list->first : NULL; e != NULL; e = e->next, i++)
-		validate_term(c, e, as_arena_printf(c->arena, "%s%s.nodeSelectorTerms[%zu]", path, required_name, i));
+		validate_term(
+			c, e, as_arena_printf(c->arena, "%s%s.nodeSelectorTerms[%zu]", path, required_name, i));
 
 	list = as_json_array(affinity, preferred_name);
 	i = 0;
@@ -229,7 +251,8 @@ static void validate_node_affinity(struct as_call *c, const struct as_json *affi
 
 		as_json_integer(e, "weight", &weight);
 		if (weight < 1 || weight > 100)
-			as_invalid(c, "FieldValueInvalid", as_arena_printf(c->arena, "%s%s[%zu].weight", path, preferred_name, i),
+			as_invalid(c, "FieldValueInvalid",
+			           as_arena_printf(c->arena, "%s%s[%zu].weight", path, preferred_name, i),
 			           "Invalid value: %lld: must be in the range 1-100", (long long)weight);
 		validate_term(c, as_json_get(e, "preference"),
 		              as_arena_printf(c->arena, "%s%s[%zu].preference", path, preferred_name, i));
@@ -239,12 +262,13 @@ static void validate_node_affinity(struct as_call *c, const struct as_json *affi
 static void validate_placement(struct as_call *c, const struct as_json *spec)
 {
 	const struct as_json *tolerations = as_json_array(spec, "tolerations"),
-			     *gates = as_json_array(spec, "schedulingGates"),
-			     *selector = as_json_get(spec, "nodeSelector"),
-			     *affinity = as_json_find(spec, "affinity", "nodeAffinity", NULL);
+						 *gates = as_json_array(spec, "schedulingGates"),
+						 *selector = as_json_get(spec, "nodeSelector"),
+						 *affinity = as_json_find(spec, "affinity", "nodeAffinity", NULL);
 	size_t i = 0;
 
-	for (const struct as_json *t = tolerations != NULL ? tolerations->first : NULL; t != NULL; t = t->next, i++)
+	for (const struct as_json *t = tolerations != NULL ? tolerations->first : NULL; t != NULL;
+	     t = t->next, i++)
 		validate_toleration(c, t, as_arena_printf(c->arena, "spec.tolerations[%zu]", i));
 	if (gates != NULL)
 		validate_gates(c, gates);
@@ -261,10 +285,11 @@ static void validate_placement(struct as_call *c, const struct as_json *spec)
 
 void as_pod_validate(struct as_call *c, const struct as_json *spec)
 {
-	static const char *const policies[] = {"Always", "OnFailure", "Never", NULL};
+	static const char *const policies[] = { "Always", "OnFailure", "Never", NULL };
 	const struct as_json *containers = as_json_array(spec, "containers"),
-			     *init = as_json_array(spec, "initContainers");
-	const char *policy = as_json_string(spec, "restartPolicy"), *node = as_json_string(spec, "nodeName");
+						 *init = as_json_array(spec, "initContainers");
+	const char *policy = as_json_string(spec, "restartPolicy"),
+			   *node = as_json_string(spec, "nodeName");
 
 	if (containers == NULL || containers->first == NULL)
 		as_invalid(c, "FieldValueRequired", "spec.containers", "Required value");
@@ -275,9 +300,10 @@ void as_pod_validate(struct as_call *c, const struct as_json *spec)
 	validate_resources(c, as_json_get(spec, "resources"), "spec.resources");
 	validate_placement(c, spec);
 	if (policy == NULL || !one_of(policy, policies))
-		as_invalid(c, "FieldValueNotSupported", "spec.restartPolicy",
-		           "Unsupported value: \"%s\": supported values: \"Always\", \"Never\", \"OnFailure\"",
-		           policy != NULL ? policy : "");
+		as_invalid(
+			c, "FieldValueNotSupported", "spec.restartPolicy",
+			"Unsupported value: \"%s\": supported values: \"Always\", \"Never\", \"OnFailure\"",
+			policy != NULL ? policy : "");
 	if (node != NULL && node[0] != '\0' && !as_name_valid(node, true, 253))
 		as_invalid(c, "FieldValueInvalid", "spec.nodeName", "Invalid value: \"%s\"", node);
 }

@@ -16,9 +16,9 @@ static const struct {
 	int binary;  /* power of 1024, or 0 */
 	int decimal; /* power of ten */
 } suffixes[] = {
-	{"n", 0, -9}, {"u", 0, -6}, {"m", 0, -3}, {"", 0, 0},   {"k", 0, 3},  {"M", 0, 6},  {"G", 0, 9},
-	{"T", 0, 12}, {"P", 0, 15}, {"E", 0, 18}, {"Ki", 1, 0}, {"Mi", 2, 0}, {"Gi", 3, 0}, {"Ti", 4, 0},
-	{"Pi", 5, 0}, {"Ei", 6, 0},
+	{ "n", 0, -9 }, { "u", 0, -6 }, { "m", 0, -3 }, { "", 0, 0 },   { "k", 0, 3 },  { "M", 0, 6 },
+	{ "G", 0, 9 },  { "T", 0, 12 }, { "P", 0, 15 }, { "E", 0, 18 }, { "Ki", 1, 0 }, { "Mi", 2, 0 },
+	{ "Gi", 3, 0 }, { "Ti", 4, 0 }, { "Pi", 5, 0 }, { "Ei", 6, 0 },
 };
 
 static __int128 times(__int128 value, __int128 factor)
@@ -110,13 +110,15 @@ static const char *parse_digits(const char *text, struct digits *d)
 
 /* Whether the server takes the text itself for the canonical form; it looks at
  * the digits, not at the number. */
-static bool is_as_written(const struct digits *d, const struct as_quantity *q, int binary, int decimal)
+static bool is_as_written(const struct digits *d, const struct as_quantity *q, int binary,
+                          int decimal)
 {
 	int scale = decimal - d->fraction;
 
 	if (q->format == AS_BINARY)
 		return d->fraction == 0 && d->whole + 3 * binary + 1 <= 15 && (d->value & 7) != 0;
-	return d->whole + d->fraction <= 18 && scale >= -9 && scale % 3 == 0 && d->zeros < 3 && !d->first_is_zero;
+	return d->whole + d->fraction <= 18 && scale >= -9 && scale % 3 == 0 && d->zeros < 3 &&
+	       !d->first_is_zero;
 }
 
 static __int128 scale_nano(__int128 value, int decimal)
@@ -134,14 +136,14 @@ static __int128 scale_nano(__int128 value, int decimal)
 bool as_quantity_parse(const char *text, struct as_quantity *out)
 {
 	bool negative = *text == '-';
-	struct digits d = {0};
+	struct digits d = { 0 };
 	int binary, decimal;
 	__int128 value;
 
 	if (*text == '\0')
 		return false;
 	if (strcmp(text, "0") == 0) {
-		*out = (struct as_quantity){.as_written = true};
+		*out = (struct as_quantity){ .as_written = true };
 		return true;
 	}
 	if (*text == '-' || *text == '+')
@@ -180,7 +182,8 @@ int64_t as_quantity_value(const struct as_quantity *q)
 	return scaled(q, NANO);
 }
 
-static void print_number(char out[AS_QUANTITY_BYTES], bool negative, __int128 value, const char *suffix)
+static void print_number(char out[AS_QUANTITY_BYTES], bool negative, __int128 value,
+                         const char *suffix)
 {
 	char digits[48];
 	size_t at = sizeof(digits) - 1;
@@ -193,11 +196,13 @@ static void print_number(char out[AS_QUANTITY_BYTES], bool negative, __int128 va
 	snprintf(out, AS_QUANTITY_BYTES, "%s%s%s", negative ? "-" : "", digits + at, suffix);
 }
 
-static void print_canonical(const struct as_quantity *q, __int128 value, char out[AS_QUANTITY_BYTES])
+static void print_canonical(const struct as_quantity *q, __int128 value,
+                            char out[AS_QUANTITY_BYTES])
 {
-	static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-	static const char *const decimal[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
-	static const char *const exponent[] = {"e-9", "e-6", "e-3", "", "e3", "e6", "e9", "e12", "e15", "e18"};
+	static const char *const binary[] = { "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei" };
+	static const char *const decimal[] = { "n", "u", "m", "", "k", "M", "G", "T", "P", "E" };
+	static const char *const exponent[] = { "e-9", "e-6", "e-3", "",    "e3",
+		                                    "e6",  "e9",  "e12", "e15", "e18" };
 	bool negative = q->nano < 0;
 	size_t power = 0;
 
@@ -214,7 +219,8 @@ static void print_canonical(const struct as_quantity *q, __int128 value, char ou
 	print_number(out, negative, value, q->format == AS_EXPONENT ? exponent[power] : decimal[power]);
 }
 
-void as_quantity_canonical(const char *text, const struct as_quantity *q, char out[AS_QUANTITY_BYTES])
+void as_quantity_canonical(const char *text, const struct as_quantity *q,
+                           char out[AS_QUANTITY_BYTES])
 {
 	__int128 value = q->nano < 0 ? -q->nano : q->nano;
 	bool whole_millis = value % MILLI == 0;

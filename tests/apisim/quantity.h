@@ -20,7 +20,8 @@ struct as_quantity {
 bool as_quantity_parse(const char *text, struct as_quantity *out);
 /* The text that the server answers for `text`, as an element of a resource list:
  * canonical, and rounded up to a milli. */
-void as_quantity_canonical(const char *text, const struct as_quantity *q, char out[AS_QUANTITY_BYTES]);
+void as_quantity_canonical(const char *text, const struct as_quantity *q,
+                           char out[AS_QUANTITY_BYTES]);
 /* Rounded up, saturated. */
 int64_t as_quantity_milli(const struct as_quantity *q);
 int64_t as_quantity_value(const struct as_quantity *q);

@@ -25,7 +25,7 @@ struct list {
 	uint64_t limit;   /* 0: none */
 	uint64_t version; /* whose state is shown */
 	const char *after_key;
-	int64_t left;     /* by the continue token; -1: not known */
+	int64_t left; /* by the continue token; -1: not known */
 };
 
 bool as_parse_version(const char *text, uint64_t *out)
@@ -40,7 +40,8 @@ bool as_parse_version(const char *text, uint64_t *out)
 }
 
 /* The token is base64 of {"rv":N,"left":N,"start":"key"}, without padding. */
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+static const char base64_digits[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 static char *token_encode(struct as_arena *a, const char *text)
 {
@@ -130,23 +131,29 @@ int as_check_list_options(struct as_call *c, bool watch)
 	newer = strcmp(match, "NotOlderThan") == 0;
 	exact = strcmp(match, "Exact") == 0;
 	if (watch && sends && !newer)
-		as_invalid(c, forbidden, field,
-		           "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+		as_invalid(
+			c, forbidden, field,
+			"Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
 	if (watch && match[0] != '\0' && !sends)
-		as_invalid(c, forbidden, field,
-		           "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+		as_invalid(
+			c, forbidden, field,
+			"Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
 	if (!watch && match[0] != '\0' && version[0] == '\0')
-		as_invalid(c, forbidden, field,
-		           "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
+		as_invalid(
+			c, forbidden, field,
+			"Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
 	if (match[0] != '\0' && token != NULL && token[0] != '\0')
-		as_invalid(c, forbidden, field, "Forbidden: resourceVersionMatch is forbidden when continue is provided");
+		as_invalid(c, forbidden, field,
+		           "Forbidden: resourceVersionMatch is forbidden when continue is provided");
 	if (match[0] != '\0' && !newer && (watch || !exact))
 		as_invalid(c, "FieldValueNotSupported", field, "Unsupported value: \"%s\"", match);
 	if (!watch && exact && strcmp(version, "0") == 0)
-		as_invalid(c, forbidden, field,
-		           "Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+		as_invalid(
+			c, forbidden, field,
+			"Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
 	if (!watch && sends)
-		as_invalid(c, forbidden, "sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list");
+		as_invalid(c, forbidden, "sendInitialEvents",
+		           "Forbidden: sendInitialEvents is forbidden for list");
 	return as_refuse_invalid_kind(c, "meta.k8s.io", "ListOptions", "ListOptions", NULL);
 }
 
@@ -177,18 +184,21 @@ static int read_versions(struct as_call *c, struct list *l)
 
 static int read_options(struct as_call *c, struct list *l)
 {
-	const char *limit = as_query_get(c, "limit"), *token = as_query_get(c, "continue"), *error = NULL;
-	const char *labels = as_query_get(c, "labelSelector"), *fields = as_query_get(c, "fieldSelector");
+	const char *limit = as_query_get(c, "limit"), *token = as_query_get(c, "continue"),
+			   *error = NULL;
+	const char *labels = as_query_get(c, "labelSelector"),
+			   *fields = as_query_get(c, "fieldSelector");
 	const char *version = as_query_get(c, "resourceVersion");
 
 	if (as_check_list_options(c, false) < 0)
 		return -1;
-	*l = (struct list){.version = as_store_version(c->api->store), .left = -1};
+	*l = (struct list){ .version = as_store_version(c->api->store), .left = -1 };
 	if (!as_selector_parse(c->arena, c->resource, labels, fields, &l->selector, &error))
 		return as_refuse_bad(c, "%s", error);
 	l->selects = l->selector.labels != NULL || l->selector.fields != NULL;
 	/* A negative one is none. */
-	if (limit != NULL && limit[0] != '\0' && !as_parse_version(limit + (limit[0] == '-'), &l->limit))
+	if (limit != NULL && limit[0] != '\0' &&
+	    !as_parse_version(limit + (limit[0] == '-'), &l->limit))
 		return as_refuse_bad(c, "strconv.ParseInt: parsing \"%s\": invalid syntax", limit);
 	if (limit != NULL && limit[0] == '-')
 		l->limit = 0;
@@ -215,15 +225,17 @@ static int64_t count_left(const struct as_call *c, struct as_cursor cursor)
 
 static void print_head(struct as_call *c, const struct list *l)
 {
-	as_text_printf(&c->response->body, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{"
-	                                   "\"resourceVersion\":\"%llu\"",
+	as_text_printf(&c->response->body,
+	               "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{"
+	               "\"resourceVersion\":\"%llu\"",
 	               c->resource->kind, c->resource->api_version, (unsigned long long)l->version);
 }
 
-static void print_continue(struct as_call *c, const struct list *l, const char *last_key, int64_t left)
+static void print_continue(struct as_call *c, const struct list *l, const char *last_key,
+                           int64_t left)
 {
 	struct as_text *out = &c->response->body;
-	struct as_text token = {0};
+	struct as_text token = { 0 };
 
 	as_text_printf(&token, "{\"rv\":%llu,\"left\":%lld,\"start\":", (unsigned long long)l->version,
 	               (long long)left);
@@ -237,9 +249,10 @@ static void print_continue(struct as_call *c, const struct list *l, const char *
 
 static int refuse_expired(struct as_call *c)
 {
-	return as_refuse(c, 410, "Expired",
-	                 "The provided continue parameter is too old to display a consistent list result. You "
-	                 "must start a new list without the continue parameter.");
+	return as_refuse(
+		c, 410, "Expired",
+		"The provided continue parameter is too old to display a consistent list result. You "
+		"must start a new list without the continue parameter.");
 }
 
 /* A page is collected first: its head says what is left behind it. */
@@ -247,7 +260,7 @@ int as_list(struct as_call *c)
 {
 	struct as_cursor cursor, ahead;
 	struct as_object *o, *last = NULL;
-	struct as_text items = {0};
+	struct as_text items = { 0 };
 	uint64_t n = 0;
 	struct list l;
 	bool more = false;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/apisim/requests.h"
 
-
 #include "tests/apisim/quantity.h"
 
 #include <string.h>
@@ -31,7 +30,7 @@ static struct as_amount *amount_of(struct as_arena *arena, struct as_amounts *a,
 			memcpy(more, a->at, a->n * sizeof(*more));
 		a->at = more;
 	}
-	a->at[a->n] = (struct as_amount){.name = name};
+	a->at[a->n] = (struct as_amount){ .name = name };
 	return &a->at[a->n++];
 }
 
@@ -46,10 +45,10 @@ int64_t as_amounts_get(const struct as_amounts *a, const char *name)
 /* What the store holds has been checked; what is no quantity counts as 0. */
 static struct as_amounts read_amounts(struct as_arena *arena, const struct as_json *map)
 {
-	struct as_amounts out = {0};
+	struct as_amounts out = { 0 };
 
-	for (const struct as_json *m = map != NULL && map->kind == AS_OBJECT ? map->first : NULL; m != NULL;
-	     m = m->next) {
+	for (const struct as_json *m = map != NULL && map->kind == AS_OBJECT ? map->first : NULL;
+	     m != NULL; m = m->next) {
 		struct as_quantity q;
 
 		if (m->kind != AS_STRING || !as_quantity_parse(m->text, &q))
@@ -86,13 +85,14 @@ static struct as_amounts container_requests(struct as_arena *arena, const struct
 
 /* Containers and sidecars run together; an init container runs with the sidecars
  * that were started before it. */
-static struct as_amounts init_requests(struct as_arena *arena, const struct as_json *spec, struct as_amounts *sum)
+static struct as_amounts init_requests(struct as_arena *arena, const struct as_json *spec,
+                                       struct as_amounts *sum)
 {
 	const struct as_json *list = as_json_array(spec, "initContainers");
-	struct as_amounts most = {0}, sidecars = {0};
+	struct as_amounts most = { 0 }, sidecars = { 0 };
 
 	for (const struct as_json *e = list != NULL ? list->first : NULL; e != NULL; e = e->next) {
-		struct as_amounts own = container_requests(arena, e), now = {0};
+		struct as_amounts own = container_requests(arena, e), now = { 0 };
 		const char *policy = as_json_string(e, "restartPolicy");
 
 		if (policy != NULL && strcmp(policy, "Always") == 0) {
@@ -110,8 +110,9 @@ static struct as_amounts init_requests(struct as_arena *arena, const struct as_j
 
 struct as_amounts as_pod_requests(struct as_arena *arena, const struct as_json *pod)
 {
-	const struct as_json *spec = as_json_get(pod, "spec"), *list = as_json_array(spec, "containers");
-	struct as_amounts sum = {0}, init, own, overhead;
+	const struct as_json *spec = as_json_get(pod, "spec"),
+						 *list = as_json_array(spec, "containers");
+	struct as_amounts sum = { 0 }, init, own, overhead;
 
 	for (const struct as_json *e = list != NULL ? list->first : NULL; e != NULL; e = e->next) {
 		own = container_requests(arena, e);
@@ -167,21 +168,22 @@ static int normalise_resources(struct as_call *c, const struct as_json *holder)
 
 int as_pod_normalise(struct as_call *c, struct as_json *spec)
 {
-	static const char *const lists[] = {"initContainers", "containers"};
+	static const char *const lists[] = { "initContainers", "containers" };
 
-	if (normalise_resources(c, spec) < 0 || as_amounts_normalise(c, as_json_get(spec, "overhead")) < 0)
+	if (normalise_resources(c, spec) < 0 ||
+	    as_amounts_normalise(c, as_json_get(spec, "overhead")) < 0)
 		return -1;
 	for (size_t i = 0; i < 2; i++) {
 		const struct as_json *list = as_json_get(spec, lists[i]);
 
 		if (list != NULL && list->kind != AS_ARRAY)
-			return as_refuse_undecodable(c, "spec.%s is not a list",
-			                     lists[i]);
+			return as_refuse_undecodable(c, "spec.%s is not a list", lists[i]);
 		for (const struct as_json *e = list != NULL ? list->first : NULL; e != NULL; e = e->next) {
 			if (e->kind != AS_OBJECT)
-				return as_refuse_undecodable(c, "spec.%s has an element "
-					   "that is not an object",
-					lists[i]);
+				return as_refuse_undecodable(c,
+				                             "spec.%s has an element "
+				                             "that is not an object",
+				                             lists[i]);
 			if (normalise_resources(c, e) < 0)
 				return -1;
 		}

@@ -7,48 +7,127 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const meta_fields[] = {"metadata.name", "metadata.namespace", NULL};
-static const char *const node_fields[] = {"metadata.name", "spec.unschedulable", NULL};
+static const char *const meta_fields[] = { "metadata.name", "metadata.namespace", NULL };
+static const char *const node_fields[] = { "metadata.name", "spec.unschedulable", NULL };
 static const char *const pod_fields[] = {
-	"metadata.name",           "metadata.namespace", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
-	"spec.serviceAccountName", "status.phase",       "status.podIP",  "status.nominatedNodeName", NULL,
+	"metadata.name",
+	"metadata.namespace",
+	"spec.nodeName",
+	"spec.restartPolicy",
+	"spec.schedulerName",
+	"spec.serviceAccountName",
+	"status.phase",
+	"status.podIP",
+	"status.nominatedNodeName",
+	NULL,
 };
-static const char *const namespace_fields[] = {"metadata.name", "status.phase", NULL};
+static const char *const namespace_fields[] = { "metadata.name", "status.phase", NULL };
 static const char *const event_fields[] = {
-	"metadata.name",  "metadata.namespace", "regarding.kind",      "regarding.namespace",
-	"regarding.name", "regarding.uid",      "reportingController", "reason",
-	"type",           NULL,
+	"metadata.name",
+	"metadata.namespace",
+	"regarding.kind",
+	"regarding.namespace",
+	"regarding.name",
+	"regarding.uid",
+	"reportingController",
+	"reason",
+	"type",
+	NULL,
 };
 
 static const struct as_resource builtin[] = {
-	{.group = "", .version = "v1", .plural = "nodes", .kind = "Node", .short_name = "no", .has_status = true,
-	 .strategy = &as_node_strategy, .fields = node_fields},
-	{.group = "", .version = "v1", .plural = "pods", .kind = "Pod", .short_name = "po", .namespaced = true,
-	 .has_status = true, .counts_changes = true, .returns_object = true, .strategy = &as_pod_strategy,
-	 .fields = pod_fields},
-	{.group = "", .version = "v1", .plural = "namespaces", .kind = "Namespace", .short_name = "ns",
-	 .has_status = true, .returns_object = true, .one_by_one = true, .strategy = &as_namespace_strategy,
-	 .fields = namespace_fields},
-	{.group = "", .version = "v1", .plural = "configmaps", .kind = "ConfigMap", .short_name = "cm",
-	 .namespaced = true, .fields = meta_fields},
-	{.group = "events.k8s.io", .version = "v1", .plural = "events", .kind = "Event", .short_name = "ev",
-	 .namespaced = true, .upserts = true, .core_kind = true, .strategy = &as_event_strategy, .fields = event_fields},
-	{.group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease", .namespaced = true,
-	 .upserts = true, .needs_version = true, .strategy = &as_lease_strategy, .fields = meta_fields},
-	{.group = "scheduling.k8s.io", .version = "v1", .plural = "priorityclasses", .kind = "PriorityClass",
-	 .short_name = "pc", .singular = "priorityclass", .upserts = true, .strategy = &as_priority_class_strategy,
-	 .counts_changes = true, .fields = meta_fields},
-	{.group = "apiextensions.k8s.io", .version = "v1", .plural = "customresourcedefinitions",
-	 .kind = "CustomResourceDefinition", .short_name = "crd", .has_status = true, .counts_changes = true,
-	 .returns_object = true, .strategy = &as_crd_strategy, .fields = meta_fields},
+	{ .group = "",
+	  .version = "v1",
+	  .plural = "nodes",
+	  .kind = "Node",
+	  .short_name = "no",
+	  .has_status = true,
+	  .strategy = &as_node_strategy,
+	  .fields = node_fields },
+	{ .group = "",
+	  .version = "v1",
+	  .plural = "pods",
+	  .kind = "Pod",
+	  .short_name = "po",
+	  .namespaced = true,
+	  .has_status = true,
+	  .counts_changes = true,
+	  .returns_object = true,
+	  .strategy = &as_pod_strategy,
+	  .fields = pod_fields },
+	{ .group = "",
+	  .version = "v1",
+	  .plural = "namespaces",
+	  .kind = "Namespace",
+	  .short_name = "ns",
+	  .has_status = true,
+	  .returns_object = true,
+	  .one_by_one = true,
+	  .strategy = &as_namespace_strategy,
+	  .fields = namespace_fields },
+	{ .group = "",
+	  .version = "v1",
+	  .plural = "configmaps",
+	  .kind = "ConfigMap",
+	  .short_name = "cm",
+	  .namespaced = true,
+	  .fields = meta_fields },
+	{ .group = "events.k8s.io",
+	  .version = "v1",
+	  .plural = "events",
+	  .kind = "Event",
+	  .short_name = "ev",
+	  .namespaced = true,
+	  .upserts = true,
+	  .core_kind = true,
+	  .strategy = &as_event_strategy,
+	  .fields = event_fields },
+	{ .group = "coordination.k8s.io",
+	  .version = "v1",
+	  .plural = "leases",
+	  .kind = "Lease",
+	  .namespaced = true,
+	  .upserts = true,
+	  .needs_version = true,
+	  .strategy = &as_lease_strategy,
+	  .fields = meta_fields },
+	{ .group = "scheduling.k8s.io",
+	  .version = "v1",
+	  .plural = "priorityclasses",
+	  .kind = "PriorityClass",
+	  .short_name = "pc",
+	  .singular = "priorityclass",
+	  .upserts = true,
+	  .strategy = &as_priority_class_strategy,
+	  .counts_changes = true,
+	  .fields = meta_fields },
+	{ .group = "apiextensions.k8s.io",
+	  .version = "v1",
+	  .plural = "customresourcedefinitions",
+	  .kind = "CustomResourceDefinition",
+	  .short_name = "crd",
+	  .has_status = true,
+	  .counts_changes = true,
+	  .returns_object = true,
+	  .strategy = &as_crd_strategy,
+	  .fields = meta_fields },
 };
 
 /* What the native gang API serves behind its feature gate, in the version of the release. */
 static const struct as_resource generic_workload[] = {
-	{.group = "scheduling.k8s.io", .plural = "podgroups", .kind = "PodGroup", .namespaced = true,
-	 .has_status = true, .counts_changes = true, .fields = meta_fields},
-	{.group = "scheduling.k8s.io", .plural = "workloads", .kind = "Workload", .namespaced = true,
-	 .counts_changes = true, .fields = meta_fields},
+	{ .group = "scheduling.k8s.io",
+	  .plural = "podgroups",
+	  .kind = "PodGroup",
+	  .namespaced = true,
+	  .has_status = true,
+	  .counts_changes = true,
+	  .fields = meta_fields },
+	{ .group = "scheduling.k8s.io",
+	  .plural = "workloads",
+	  .kind = "Workload",
+	  .namespaced = true,
+	  .counts_changes = true,
+	  .fields = meta_fields },
 };
 
 /* 1.36, 1.37, and what is planned. */
@@ -56,9 +135,9 @@ static const struct {
 	const char *gate;
 	const char *version;
 } releases[] = {
-	{"GenericWorkload", "v1alpha2"},
-	{"GenericWorkload/v1beta1", "v1beta1"},
-	{"GenericWorkload/v1", "v1"},
+	{ "GenericWorkload", "v1alpha2" },
+	{ "GenericWorkload/v1beta1", "v1beta1" },
+	{ "GenericWorkload/v1", "v1" },
 };
 
 /* Stored as they come. */
@@ -70,20 +149,20 @@ static const struct {
 	const char *short_name;
 	bool namespaced;
 } plain[] = {
-	{"", "services", NULL, "Service", "svc", true},
-	{"", "serviceaccounts", NULL, "ServiceAccount", "sa", true},
-	{"", "persistentvolumeclaims", NULL, "PersistentVolumeClaim", "pvc", true},
-	{"", "persistentvolumes", NULL, "PersistentVolume", "pv", false},
-	{"", "replicationcontrollers", NULL, "ReplicationController", "rc", true},
-	{"apps", "replicasets", NULL, "ReplicaSet", "rs", true},
-	{"apps", "statefulsets", NULL, "StatefulSet", "sts", true},
-	{"storage.k8s.io", "storageclasses", NULL, "StorageClass", "sc", false},
-	{"storage.k8s.io", "csinodes", NULL, "CSINode", NULL, false},
-	{"storage.k8s.io", "csidrivers", NULL, "CSIDriver", NULL, false},
-	{"storage.k8s.io", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", NULL, true},
-	{"storage.k8s.io", "volumeattachments", NULL, "VolumeAttachment", NULL, false},
+	{ "", "services", NULL, "Service", "svc", true },
+	{ "", "serviceaccounts", NULL, "ServiceAccount", "sa", true },
+	{ "", "persistentvolumeclaims", NULL, "PersistentVolumeClaim", "pvc", true },
+	{ "", "persistentvolumes", NULL, "PersistentVolume", "pv", false },
+	{ "", "replicationcontrollers", NULL, "ReplicationController", "rc", true },
+	{ "apps", "replicasets", NULL, "ReplicaSet", "rs", true },
+	{ "apps", "statefulsets", NULL, "StatefulSet", "sts", true },
+	{ "storage.k8s.io", "storageclasses", NULL, "StorageClass", "sc", false },
+	{ "storage.k8s.io", "csinodes", NULL, "CSINode", NULL, false },
+	{ "storage.k8s.io", "csidrivers", NULL, "CSIDriver", NULL, false },
+	{ "storage.k8s.io", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", NULL,
+	  true },
+	{ "storage.k8s.io", "volumeattachments", NULL, "VolumeAttachment", NULL, false },
 };
-
 
 static char *lower(const char *text)
 {
@@ -140,8 +219,8 @@ struct as_resource *as_resources_add(struct as_resources *rs, const struct as_re
 	return r;
 }
 
-struct as_resource *as_resources_find(const struct as_resources *rs, const char *group, const char *version,
-                                      const char *plural)
+struct as_resource *as_resources_find(const struct as_resources *rs, const char *group,
+                                      const char *version, const char *plural)
 {
 	for (size_t i = 0; i < rs->n; i++) {
 		struct as_resource *r = rs->at[i];
@@ -158,13 +237,13 @@ void as_resources_add_builtin(struct as_resources *rs)
 	for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++)
 		as_resources_add(rs, &builtin[i]);
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-		as_resources_add(rs, &(struct as_resource){.group = plain[i].group,
-		                                           .version = "v1",
-		                                           .plural = plain[i].plural,
-		                                           .singular = plain[i].singular,
-		                                           .kind = plain[i].kind,
-		                                           .short_name = plain[i].short_name,
-		                                           .namespaced = plain[i].namespaced});
+		as_resources_add(rs, &(struct as_resource){ .group = plain[i].group,
+		                                            .version = "v1",
+		                                            .plural = plain[i].plural,
+		                                            .singular = plain[i].singular,
+		                                            .kind = plain[i].kind,
+		                                            .short_name = plain[i].short_name,
+		                                            .namespaced = plain[i].namespaced });
 }
 
 bool as_resources_add_gate(struct as_resources *rs, const char *gate)
@@ -187,8 +266,8 @@ void as_resources_free(struct as_resources *rs)
 {
 	for (size_t i = 0; i < rs->n; i++) {
 		struct as_resource *r = rs->at[i];
-		const char *texts[] = {r->group,      r->version,     r->plural,    r->singular, r->kind,
-		                       r->short_name, r->api_version, r->qualified, r->prefix};
+		const char *texts[] = { r->group,      r->version,     r->plural,    r->singular, r->kind,
+			                    r->short_name, r->api_version, r->qualified, r->prefix };
 
 		as_index_free(&r->index);
 		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++)
@@ -196,5 +275,5 @@ void as_resources_free(struct as_resources *rs)
 		free(r);
 	}
 	free(rs->at);
-	*rs = (struct as_resources){0};
+	*rs = (struct as_resources){ 0 };
 }

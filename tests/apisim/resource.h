@@ -15,7 +15,8 @@ struct as_strategy {
 	/* Defaults, admission and validation of a new object. */
 	int (*create)(struct as_call *c, struct as_json *object);
 	/* Of a changed one; `status` says which subresource was written. */
-	int (*update)(struct as_call *c, struct as_json *object, const struct as_json *old, bool status);
+	int (*update)(struct as_call *c, struct as_json *object, const struct as_json *old,
+	              bool status);
 };
 
 struct as_resource {
@@ -26,16 +27,16 @@ struct as_resource {
 	const char *kind;
 	const char *short_name; /* or NULL */
 	bool namespaced;
-	bool has_status;     /* the status subresource */
-	bool custom;         /* declared by a CustomResourceDefinition */
-	bool counts_changes; /* metadata.generation */
-	bool returns_object; /* DELETE answers the object instead of a Status */
-	bool upserts;        /* PUT creates what is not there */
-	bool needs_version;  /* PUT without a resourceVersion is refused */
-	bool core_kind;      /* validated as the core kind of the same name */
-	bool one_by_one;     /* no DELETE of the collection */
+	bool has_status;                    /* the status subresource */
+	bool custom;                        /* declared by a CustomResourceDefinition */
+	bool counts_changes;                /* metadata.generation */
+	bool returns_object;                /* DELETE answers the object instead of a Status */
+	bool upserts;                       /* PUT creates what is not there */
+	bool needs_version;                 /* PUT without a resourceVersion is refused */
+	bool core_kind;                     /* validated as the core kind of the same name */
+	bool one_by_one;                    /* no DELETE of the collection */
 	const struct as_strategy *strategy; /* or NULL: plain storage */
-	const char *const *fields; /* NULL-terminated: what fieldSelector may name */
+	const char *const *fields;          /* NULL-terminated: what fieldSelector may name */
 
 	bool gone; /* its definition was removed; events may still refer to it */
 
@@ -54,8 +55,8 @@ struct as_resources {
 /* Copy *resource into the table; strings are copied too.  NULL when group,
  * version and plural are there already. */
 struct as_resource *as_resources_add(struct as_resources *rs, const struct as_resource *resource);
-struct as_resource *as_resources_find(const struct as_resources *rs, const char *group, const char *version,
-                                      const char *plural);
+struct as_resource *as_resources_find(const struct as_resources *rs, const char *group,
+                                      const char *version, const char *plural);
 /* The kinds that every server has, and those of --gate NAME; false: no such gate. */
 void as_resources_add_builtin(struct as_resources *rs);
 bool as_resources_add_gate(struct as_resources *rs, const char *gate);

@@ -112,15 +112,16 @@ static bool take_requirement(struct scan *s, struct as_requirement *r)
 	return take_values(s, r);
 }
 
-static bool parse_labels(struct as_arena *a, const char *text, struct as_selector *out, const char **error)
+static bool parse_labels(struct as_arena *a, const char *text, struct as_selector *out,
+                         const char **error)
 {
-	struct scan s = {.arena = a, .at = text};
+	struct scan s = { .arena = a, .at = text };
 
 	skip_space(&s);
 	while (*s.at != '\0') {
 		struct as_requirement *r = as_arena_alloc(a, sizeof(*r));
 
-		*r = (struct as_requirement){0};
+		*r = (struct as_requirement){ 0 };
 		if (!take_requirement(&s, r))
 			goto bad;
 		r->next = out->labels;
@@ -159,7 +160,7 @@ static bool parse_field(struct as_arena *a, const struct as_resource *resource, 
 	char *op = term + strcspn(term, "=!");
 	char *value;
 
-	*r = (struct as_requirement){.op = *op == '!' ? AS_NOT_IN : AS_IN};
+	*r = (struct as_requirement){ .op = *op == '!' ? AS_NOT_IN : AS_IN };
 	value = op + (op[0] != '\0' && op[1] == '=' ? 2 : 1);
 	if (*op == '\0' || (*op == '!' && op[1] != '=')) {
 		*error = as_arena_printf(a, "invalid selector: '%s'; can't understand '%s'", term, term);
@@ -197,7 +198,7 @@ static bool parse_fields(struct as_arena *a, const struct as_resource *resource,
 bool as_selector_parse(struct as_arena *a, const struct as_resource *resource, const char *labels,
                        const char *fields, struct as_selector *out, const char **error)
 {
-	*out = (struct as_selector){0};
+	*out = (struct as_selector){ 0 };
 	if (labels != NULL && !parse_labels(a, labels, out, error))
 		return false;
 	return fields == NULL || parse_fields(a, resource, fields, out, error);
@@ -250,8 +251,8 @@ static struct as_requirement *copy_list(struct as_arena *a, const struct as_requ
 	for (; list != NULL; list = list->next) {
 		struct as_requirement *r = as_arena_alloc(a, sizeof(*r));
 
-		*r = (struct as_requirement){.op = list->op,
-		                             .name = as_arena_copy(a, list->name, strlen(list->name))};
+		*r = (struct as_requirement){ .op = list->op,
+			                          .name = as_arena_copy(a, list->name, strlen(list->name)) };
 		for (size_t i = 0; i < list->n; i++)
 			add_value(a, r, as_arena_copy(a, list->values[i], strlen(list->values[i])));
 		*link = r;
@@ -262,5 +263,6 @@ static struct as_requirement *copy_list(struct as_arena *a, const struct as_requ
 
 struct as_selector as_selector_copy(struct as_arena *a, const struct as_selector *s)
 {
-	return (struct as_selector){.labels = copy_list(a, s->labels), .fields = copy_list(a, s->fields)};
+	return (struct as_selector){ .labels = copy_list(a, s->labels),
+		                         .fields = copy_list(a, s->fields) };
 }

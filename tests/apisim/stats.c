@@ -27,18 +27,18 @@ struct as_json *as_stats_json(const struct as_stats *s, struct as_arena *a)
 		const char *name;
 		uint64_t value;
 	} figures[] = {
-		{"binds", s->binds},
-		{"bindConflicts", s->bind_conflicts},
-		{"doubleBindAttempts", s->double_binds},
-		{"overcommitted", s->overcommitted},
-		{"boundToUnknownNode", s->unknown_node},
-		{"kubeletStarted", s->kubelet_started},
-		{"kubeletFinished", s->kubelet_finished},
-		{"kubeletRejected", s->kubelet_rejected},
-		{"kubeletRemoved", s->kubelet_removed},
-		{"watchesOpen", s->watches_open},
-		{"watchesLagged", s->watches_lagged},
-		{"watchEvents", s->watch_events},
+		{ "binds", s->binds },
+		{ "bindConflicts", s->bind_conflicts },
+		{ "doubleBindAttempts", s->double_binds },
+		{ "overcommitted", s->overcommitted },
+		{ "boundToUnknownNode", s->unknown_node },
+		{ "kubeletStarted", s->kubelet_started },
+		{ "kubeletFinished", s->kubelet_finished },
+		{ "kubeletRejected", s->kubelet_rejected },
+		{ "kubeletRemoved", s->kubelet_removed },
+		{ "watchesOpen", s->watches_open },
+		{ "watchesLagged", s->watches_lagged },
+		{ "watchEvents", s->watch_events },
 	};
 	struct as_json *o = as_json_new(a, AS_OBJECT), *requests;
 

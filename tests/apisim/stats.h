@@ -13,17 +13,17 @@ struct as_stats {
 		uint64_t n;
 	} requests[AS_COUNTED_MAX];
 	size_t requests_n;
-	uint64_t binds;             /* accepted */
-	uint64_t bind_conflicts;    /* 409 of any kind */
-	uint64_t double_binds;      /* 409: the pod has a node already */
-	uint64_t overcommitted;     /* pods that pushed a node over its allocatable */
-	uint64_t unknown_node;      /* pods bound to a node that is not there */
-	uint64_t kubelet_rejected;  /* pods failed as OutOf... */
+	uint64_t binds;            /* accepted */
+	uint64_t bind_conflicts;   /* 409 of any kind */
+	uint64_t double_binds;     /* 409: the pod has a node already */
+	uint64_t overcommitted;    /* pods that pushed a node over its allocatable */
+	uint64_t unknown_node;     /* pods bound to a node that is not there */
+	uint64_t kubelet_rejected; /* pods failed as OutOf... */
 	uint64_t kubelet_started;
 	uint64_t kubelet_finished;
 	uint64_t kubelet_removed;
 	uint64_t watches_open;
-	uint64_t watches_lagged;    /* dropped: too slow */
+	uint64_t watches_lagged; /* dropped: too slow */
 	uint64_t watch_events;
 };
 

@@ -27,7 +27,7 @@ static void event_drop(struct as_event *e)
 {
 	as_object_unref(e->object);
 	as_object_unref(e->previous);
-	*e = (struct as_event){0};
+	*e = (struct as_event){ 0 };
 }
 
 void as_store_free(struct as_store *s)
@@ -106,8 +106,8 @@ static void push(struct as_store *s, enum as_event_kind kind, struct as_object *
 		s->oldest = s->version - s->history;
 }
 
-struct as_object *as_store_write(struct as_store *s, struct as_resource *resource, struct as_arena *a,
-                                 struct as_json *tree)
+struct as_object *as_store_write(struct as_store *s, struct as_resource *resource,
+                                 struct as_arena *a, struct as_json *tree)
 {
 	struct as_object *object, *previous;
 
@@ -120,8 +120,8 @@ struct as_object *as_store_write(struct as_store *s, struct as_resource *resourc
 	return object;
 }
 
-struct as_object *as_store_remove(struct as_store *s, struct as_resource *resource, struct as_arena *a,
-                                  struct as_json *tree)
+struct as_object *as_store_remove(struct as_store *s, struct as_resource *resource,
+                                  struct as_arena *a, struct as_json *tree)
 {
 	struct as_object *object, *previous;
 
@@ -161,7 +161,8 @@ static bool in_namespace(const struct as_object *o, const char *namespace)
 
 /* For each key that changed after `version`: what its first change replaced. */
 static struct as_past *past_collect(const struct as_store *s, const struct as_resource *resource,
-                                    struct as_arena *a, const char *from, uint64_t version, size_t *n)
+                                    struct as_arena *a, const char *from, uint64_t version,
+                                    size_t *n)
 {
 	struct as_past *past;
 	size_t found = 0, kept = 0;
@@ -175,7 +176,7 @@ static struct as_past *past_collect(const struct as_store *s, const struct as_re
 		const struct as_event *e = &s->events[v % s->history];
 
 		if (e->object->resource == resource && strcmp(e->object->key, from) >= 0)
-			past[found++] = (struct as_past){e->object->key, e->previous, v};
+			past[found++] = (struct as_past){ e->object->key, e->previous, v };
 	}
 	qsort(past, found, sizeof(*past), past_compare);
 	for (size_t i = 0; i < found; i++)
@@ -186,7 +187,8 @@ static struct as_past *past_collect(const struct as_store *s, const struct as_re
 }
 
 int as_cursor_open(const struct as_store *s, const struct as_resource *resource, struct as_arena *a,
-                   const char *namespace, const char *after_key, uint64_t version, struct as_cursor *out)
+                   const char *namespace, const char *after_key, uint64_t version,
+                   struct as_cursor *out)
 {
 	const char *from = "";
 
@@ -216,9 +218,7 @@ static bool cursor_step(struct as_cursor *c, struct as_object **out)
 
 	if (past == NULL && c->entry == NULL)
 		return false;
-	order = past == NULL       ? 1
-	        : c->entry == NULL ? -1
-	                           : strcmp(past->key, c->entry->object->key);
+	order = past == NULL ? 1 : c->entry == NULL ? -1 : strcmp(past->key, c->entry->object->key);
 	if (order <= 0) {
 		*out = past->object;
 		c->past_i++;

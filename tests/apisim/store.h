@@ -39,11 +39,11 @@ void as_store_compact(struct as_store *s);
 
 /* Make `tree` the object's next version: sets metadata.resourceVersion in it.
  * Good until the next change of the store. */
-struct as_object *as_store_write(struct as_store *s, struct as_resource *resource, struct as_arena *a,
-                                 struct as_json *tree);
+struct as_object *as_store_write(struct as_store *s, struct as_resource *resource,
+                                 struct as_arena *a, struct as_json *tree);
 /* Remove the object; its last state is `tree`. */
-struct as_object *as_store_remove(struct as_store *s, struct as_resource *resource, struct as_arena *a,
-                                  struct as_json *tree);
+struct as_object *as_store_remove(struct as_store *s, struct as_resource *resource,
+                                  struct as_arena *a, struct as_json *tree);
 
 /* The objects of a resource as they were at a version.
  *
@@ -56,7 +56,8 @@ struct as_cursor {
 };
 
 int as_cursor_open(const struct as_store *s, const struct as_resource *resource, struct as_arena *a,
-                   const char *namespace, const char *after_key, uint64_t version, struct as_cursor *out);
+                   const char *namespace, const char *after_key, uint64_t version,
+                   struct as_cursor *out);
 /* The next object in order of keys, or NULL. */
 struct as_object *as_cursor_next(struct as_cursor *c);
 

@@ -137,7 +137,7 @@ void as_text_quote(struct as_text *t, const char *text, size_t n)
 void as_text_free(struct as_text *t)
 {
 	free(t->at);
-	*t = (struct as_text){0};
+	*t = (struct as_text){ 0 };
 }
 
 /* ---- arena ----------------------------------------------------------- */
@@ -225,5 +225,5 @@ void as_arena_free(struct as_arena *a)
 {
 	as_arena_reset(a);
 	free(a->blocks);
-	*a = (struct as_arena){0};
+	*a = (struct as_arena){ 0 };
 }

@@ -27,7 +27,8 @@ struct as_text {
 void as_text_need(struct as_text *t, size_t more);
 void as_text_add(struct as_text *t, const char *bytes, size_t n);
 void as_text_put(struct as_text *t, const char *text);
-void as_text_printf(struct as_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void as_text_printf(struct as_text *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* A JSON string with its quotes. */
 void as_text_quote(struct as_text *t, const char *text, size_t n);
 void as_text_free(struct as_text *t);
@@ -38,9 +39,10 @@ struct as_arena {
 	size_t used; /* of the first block */
 };
 
-void *as_arena_alloc(struct as_arena *a, size_t bytes); /* aligned to 16, not zeroed */
+void *as_arena_alloc(struct as_arena *a, size_t bytes);              /* aligned to 16, not zeroed */
 char *as_arena_copy(struct as_arena *a, const char *text, size_t n); /* terminated */
-char *as_arena_printf(struct as_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *as_arena_printf(struct as_arena *a, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void as_arena_reset(struct as_arena *a);
 void as_arena_free(struct as_arena *a);
 

@@ -17,7 +17,8 @@ static void swap(struct as_timer *a, struct as_timer *b)
 	*b = t;
 }
 
-void as_timers_add(struct as_timers *t, uint64_t due_ns, const char *key, const char *uid, int action)
+void as_timers_add(struct as_timers *t, uint64_t due_ns, const char *key, const char *uid,
+                   int action)
 {
 	size_t i = t->n;
 
@@ -26,7 +27,8 @@ void as_timers_add(struct as_timers *t, uint64_t due_ns, const char *key, const 
 		t->at = as_realloc(t->at, t->room * sizeof(*t->at));
 	}
 	t->at[t->n++] = (struct as_timer){
-		.due_ns = due_ns, .order = t->added++, .key = as_copy(key), .action = action};
+		.due_ns = due_ns, .order = t->added++, .key = as_copy(key), .action = action
+	};
 	snprintf(t->at[i].uid, sizeof(t->at[i].uid), "%s", uid);
 	for (; i > 0 && earlier(&t->at[i], &t->at[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&t->at[i], &t->at[(i - 1) / 2]);

@@ -19,7 +19,8 @@ struct as_timers {
 	uint64_t added;
 };
 
-void as_timers_add(struct as_timers *t, uint64_t due_ns, const char *key, const char *uid, int action);
+void as_timers_add(struct as_timers *t, uint64_t due_ns, const char *key, const char *uid,
+                   int action);
 /* The first one that is due, to be freed with as_timer_free(). */
 bool as_timers_take(struct as_timers *t, uint64_t now_ns, struct as_timer *out);
 void as_timer_free(struct as_timer *t);

@@ -27,11 +27,12 @@ static gnutls_x509_privkey_t make_key(void)
 	return key;
 }
 
-static gnutls_x509_crt_t begin_certificate(gnutls_x509_privkey_t key, const char *name, unsigned char serial)
+static gnutls_x509_crt_t begin_certificate(gnutls_x509_privkey_t key, const char *name,
+                                           unsigned char serial)
 {
 	gnutls_x509_crt_t crt;
 	time_t now = time(NULL);
-	unsigned char number[8] = {serial};
+	unsigned char number[8] = { serial };
 
 	check(gnutls_x509_crt_init(&crt), "certificate");
 	check(gnutls_x509_crt_set_version(crt, 3), "version");
@@ -40,7 +41,8 @@ static gnutls_x509_crt_t begin_certificate(gnutls_x509_privkey_t key, const char
 	check(gnutls_x509_crt_set_serial(crt, number, sizeof(number)), "serial");
 	check(gnutls_x509_crt_set_activation_time(crt, now - 3600), "time");
 	check(gnutls_x509_crt_set_expiration_time(crt, now + 86400), "time");
-	check(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, name, (unsigned)strlen(name)),
+	check(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, name,
+	                                    (unsigned)strlen(name)),
 	      "name");
 	check(gnutls_x509_crt_set_key(crt, key), "key");
 	return crt;
@@ -48,16 +50,19 @@ static gnutls_x509_crt_t begin_certificate(gnutls_x509_privkey_t key, const char
 
 static void add_names(gnutls_x509_crt_t crt)
 {
-	static const char *const names[] = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
-	static const unsigned char v4[4] = {127, 0, 0, 1}, v6[16] = {[15] = 1};
+	static const char *const names[] = { "localhost", "kubernetes", "kubernetes.default",
+		                                 "kubernetes.default.svc" };
+	static const unsigned char v4[4] = { 127, 0, 0, 1 }, v6[16] = { [15] = 1 };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		check(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_DNSNAME, names[i],
 		                                           (unsigned)strlen(names[i]), GNUTLS_FSAN_APPEND),
 		      "name");
-	check(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_IPADDRESS, v4, sizeof(v4), GNUTLS_FSAN_APPEND),
+	check(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_IPADDRESS, v4, sizeof(v4),
+	                                           GNUTLS_FSAN_APPEND),
 	      "address");
-	check(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_IPADDRESS, v6, sizeof(v6), GNUTLS_FSAN_APPEND),
+	check(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_IPADDRESS, v6, sizeof(v6),
+	                                           GNUTLS_FSAN_APPEND),
 	      "address");
 }
 
@@ -108,5 +113,5 @@ void as_tls_free(struct as_tls *tls)
 	free(tls->ca_pem);
 	free(tls->certificate_pem);
 	free(tls->key_pem);
-	*tls = (struct as_tls){0};
+	*tls = (struct as_tls){ 0 };
 }

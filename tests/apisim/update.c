@@ -9,59 +9,67 @@
 
 static int check_names(struct as_call *c, const struct as_json *metadata)
 {
-	const char *name = as_json_string(metadata, "name"), *ns = as_json_string(metadata, "namespace");
+	const char *name = as_json_string(metadata, "name"),
+			   *ns = as_json_string(metadata, "namespace");
 
 	if (name == NULL || strcmp(name, c->name) != 0)
-		return as_refuse_bad(c, "the name of the object (%s) does not match the name on the URL (%s)",
+		return as_refuse_bad(c,
+		                     "the name of the object (%s) does not match the name on the URL (%s)",
 		                     name != NULL ? name : "", c->name);
 	if (ns != NULL && ns[0] != '\0' && strcmp(ns, c->namespace != NULL ? c->namespace : "") != 0)
 		return as_refuse_bad(
-			c, "the namespace of the provided object does not match the namespace sent on the request");
+			c,
+			"the namespace of the provided object does not match the namespace sent on the request");
 	return 0;
 }
 
 /* uid and resourceVersion of what was sent are preconditions. */
-static int check_preconditions(struct as_call *c, const struct as_json *metadata, const struct as_object *current)
+static int check_preconditions(struct as_call *c, const struct as_json *metadata,
+                               const struct as_object *current)
 {
-	const char *uid = as_json_string(metadata, "uid"), *version = as_json_string(metadata, "resourceVersion");
+	const char *uid = as_json_string(metadata, "uid"),
+			   *version = as_json_string(metadata, "resourceVersion");
 	uint64_t wanted;
 
 	if (uid != NULL && uid[0] != '\0' && strcmp(uid, current->uid) != 0) {
 		/* A PATCH names the uid as content, a PUT as a precondition. */
 		if (strcmp(c->request->method, "PATCH") == 0) {
-			as_invalid(c, "FieldValueInvalid", "metadata.uid", "Invalid value: \"%s\": field is immutable",
-			           uid);
+			as_invalid(c, "FieldValueInvalid", "metadata.uid",
+			           "Invalid value: \"%s\": field is immutable", uid);
 			return as_refuse_invalid(c, c->name);
 		}
 		return as_refuse_conflict(
 			c, c->resource->qualified, c->name,
 			"StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%s, ResourceVersion: 0, "
 			"AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
-			c->resource->plural, c->namespace != NULL ? "/" : "", c->namespace != NULL ? c->namespace : "",
-			c->name, uid, current->uid);
+			c->resource->plural, c->namespace != NULL ? "/" : "",
+			c->namespace != NULL ? c->namespace : "", c->name, uid, current->uid);
 	}
 	if (version == NULL || version[0] == '\0' || strcmp(version, "0") == 0) {
 		if (!c->resource->needs_version)
 			return 0;
 		as_invalid(c, "FieldValueInvalid", "metadata.resourceVersion",
 		           "Invalid value: 0: must be specified for an update");
-		return as_refuse_invalid_kind(c, c->resource->group, c->resource->plural, c->resource->plural, c->name);
+		return as_refuse_invalid_kind(c, c->resource->group, c->resource->plural,
+		                              c->resource->plural, c->name);
 	}
 	if (!as_parse_version(version, &wanted))
 		return as_refuse(c, 500, "", "resourceVersion: Invalid value: \"%s\"", version);
 	if (wanted != current->version)
-		return as_refuse_conflict(c, c->resource->qualified, c->name,
-		                          "the object has been modified; please apply your changes to the latest "
-		                          "version and try again");
+		return as_refuse_conflict(
+			c, c->resource->qualified, c->name,
+			"the object has been modified; please apply your changes to the latest "
+			"version and try again");
 	return 0;
 }
 
 /* What the server owns stays as it is. */
 static void keep_metadata(struct as_call *c, struct as_json *metadata, const struct as_json *old)
 {
-	static const char *const ours[] = {"namespace",         "uid",        "creationTimestamp",
-	                                   "deletionTimestamp", "generation", "deletionGracePeriodSeconds",
-	                                   "generateName",      "resourceVersion"};
+	static const char *const ours[] = { "namespace",         "uid",
+		                                "creationTimestamp", "deletionTimestamp",
+		                                "generation",        "deletionGracePeriodSeconds",
+		                                "generateName",      "resourceVersion" };
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		const struct as_json *was = as_json_get(old, ours[i]);
@@ -75,7 +83,8 @@ static void keep_metadata(struct as_call *c, struct as_json *metadata, const str
 	as_json_remove(metadata, "selfLink");
 }
 
-static void take_member(struct as_call *c, struct as_json *to, const struct as_json *from, const char *name)
+static void take_member(struct as_call *c, struct as_json *to, const struct as_json *from,
+                        const char *name)
 {
 	const struct as_json *value = as_json_get(from, name);
 
@@ -88,8 +97,8 @@ static void take_member(struct as_call *c, struct as_json *to, const struct as_j
 /* A write of the status changes nothing else, and the other way round.  The
  * status of a built-in kind takes labels and annotations along, a custom one's
  * does not. */
-static struct as_json *keep_other_half(struct as_call *c, struct as_json *object, const struct as_json *old,
-                                       bool status)
+static struct as_json *keep_other_half(struct as_call *c, struct as_json *object,
+                                       const struct as_json *old, bool status)
 {
 	struct as_json *result;
 
@@ -146,13 +155,15 @@ static int replace(struct as_call *c, struct as_json *object, struct as_object *
 		return -1;
 	as_json_drop_nulls(object);
 	metadata = as_metadata(c, object);
-	if (metadata == NULL || check_names(c, metadata) < 0 || check_preconditions(c, metadata, current) < 0)
+	if (metadata == NULL || check_names(c, metadata) < 0 ||
+	    check_preconditions(c, metadata, current) < 0)
 		return -1;
 	as_drop_empty(metadata);
 	object = keep_other_half(c, object, old, status);
 	keep_metadata(c, as_json_get(object, "metadata"), as_json_get(old, "metadata"));
 	as_validate_metadata(c, object);
-	if (strategy != NULL && strategy->update != NULL && strategy->update(c, object, old, status) < 0)
+	if (strategy != NULL && strategy->update != NULL &&
+	    strategy->update(c, object, old, status) < 0)
 		return -1;
 	if (as_refuse_invalid(c, c->name) < 0)
 		return -1;
@@ -195,7 +206,8 @@ static int read_patch(struct as_call *c, bool *strategic, struct as_json **patch
 		return as_refuse_media_type(c);
 	*patch = as_json_parse(c->arena, c->request->body, c->request->body_bytes, &error);
 	if (*patch == NULL || (*patch)->kind != AS_OBJECT)
-		return as_refuse_bad(c, "error decoding patch: %s", error != NULL ? error : "not an object");
+		return as_refuse_bad(c, "error decoding patch: %s",
+		                     error != NULL ? error : "not an object");
 	return 0;
 }
 

@@ -16,8 +16,8 @@ struct as_watch {
 	struct as_arena arena; /* of selector and namespace */
 	const char *namespace; /* NULL: all */
 	struct as_selector selector;
-	uint64_t seen;         /* all events up to this version are handled */
-	uint64_t expired;      /* not 0: the version asked for is too old */
+	uint64_t seen;    /* all events up to this version are handled */
+	uint64_t expired; /* not 0: the version asked for is too old */
 	bool bookmarks;
 	bool ended;
 
@@ -99,7 +99,8 @@ int as_watch_start(struct as_call *c)
 	w = as_alloc(sizeof(*w));
 	w->api = c->api;
 	w->resource = c->resource;
-	w->namespace = c->namespace != NULL ? as_arena_copy(&w->arena, c->namespace, strlen(c->namespace)) : NULL;
+	w->namespace =
+		c->namespace != NULL ? as_arena_copy(&w->arena, c->namespace, strlen(c->namespace)) : NULL;
 	w->selector = as_selector_copy(&w->arena, &selector);
 	w->bookmarks = as_query_true(c, "allowWatchBookmarks");
 	w->end_ns = c->now_ns + read_timeout(c) * NS_PER_S;
@@ -145,7 +146,8 @@ static bool wants(const struct as_watch *w, const struct as_object *o)
 	return as_selector_matches(&w->selector, o);
 }
 
-static void print_event(struct as_watch *w, const char *kind, const struct as_object *o, uint64_t version)
+static void print_event(struct as_watch *w, const char *kind, const struct as_object *o,
+                        uint64_t version)
 {
 	as_text_printf(&w->text, "{\"type\":\"%s\",\"object\":", kind);
 	as_object_print(&w->text, o, version);
@@ -175,17 +177,21 @@ static void print_bookmark(struct as_watch *w, uint64_t version, bool initial_en
 {
 	/* Bookmarks of built-in kinds carry the empty fields of their types; what
 	 * counts is the version. */
-	as_text_printf(&w->text, "{\"type\":\"BOOKMARK\",\"object\":%s\"metadata\":{\"resourceVersion\":\"%llu\"%s}}}\n",
-	               w->resource->prefix, (unsigned long long)version,
-	               initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
+	as_text_printf(
+		&w->text,
+		"{\"type\":\"BOOKMARK\",\"object\":%s\"metadata\":{\"resourceVersion\":\"%llu\"%s}}}\n",
+		w->resource->prefix, (unsigned long long)version,
+		initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
 }
 
 static void print_expired(struct as_watch *w)
 {
-	as_text_printf(&w->text, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\","
-	                         "\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version: "
-	                         "%llu (%llu)\",\"reason\":\"Expired\",\"code\":410}}\n",
-	               (unsigned long long)w->expired, (unsigned long long)as_store_oldest(w->api->store) + 1);
+	as_text_printf(&w->text,
+	               "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\","
+	               "\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version: "
+	               "%llu (%llu)\",\"reason\":\"Expired\",\"code\":410}}\n",
+	               (unsigned long long)w->expired,
+	               (unsigned long long)as_store_oldest(w->api->store) + 1);
 	w->ended = true;
 }
 
@@ -234,13 +240,15 @@ static void fill(struct as_watch *w, uint64_t now_ns)
 		print_change(w, as_store_event(store, ++w->seen));
 	if (now_ns >= w->end_ns)
 		w->ended = true;
-	if (w->bookmarks && (now_ns >= w->bookmark_ns || w->ended) && w->seen >= as_store_version(store)) {
+	if (w->bookmarks && (now_ns >= w->bookmark_ns || w->ended) &&
+	    w->seen >= as_store_version(store)) {
 		w->bookmark_ns = now_ns + w->api->config.bookmark_ms * NS_PER_MS;
 		print_bookmark(w, as_store_version(store), false);
 	}
 }
 
-size_t as_watch_read(struct as_watch *w, uint64_t now_ns, char *out, size_t room, enum as_watch_state *state)
+size_t as_watch_read(struct as_watch *w, uint64_t now_ns, char *out, size_t room,
+                     enum as_watch_state *state)
 {
 	size_t n = 0;
 
@@ -286,7 +294,8 @@ bool as_watch_lags(const struct as_watch *w)
 {
 	uint64_t now = as_store_version(w->api->store);
 
-	return w->expired == 0 && !initial_left(w) && w->seen < now && now - w->seen > w->api->config.watch_lag;
+	return w->expired == 0 && !initial_left(w) && w->seen < now &&
+	       now - w->seen > w->api->config.watch_lag;
 }
 
 uint64_t as_watch_due_ns(const struct as_watch *w)

@@ -26,7 +26,7 @@ struct lane {
 };
 
 struct stream {
-	CURL *easy; /* NULL: none */
+	CURL *easy;        /* NULL: none */
 	struct bytes rest; /* of a line that is not over */
 	api_line_fn line;
 	void *context;
@@ -54,9 +54,15 @@ static size_t take_bytes(char *from, size_t size, size_t n, void *context)
 /* A handle that knows who we are. */
 static CURL *new_handle(struct api *a)
 {
-	struct curl_blob ca = {.data = a->access.ca.at, .len = a->access.ca.bytes, .flags = CURL_BLOB_COPY};
-	struct curl_blob cert = {.data = a->access.cert.at, .len = a->access.cert.bytes, .flags = CURL_BLOB_COPY};
-	struct curl_blob key = {.data = a->access.key.at, .len = a->access.key.bytes, .flags = CURL_BLOB_COPY};
+	struct curl_blob ca = { .data = a->access.ca.at,
+		                    .len = a->access.ca.bytes,
+		                    .flags = CURL_BLOB_COPY };
+	struct curl_blob cert = { .data = a->access.cert.at,
+		                      .len = a->access.cert.bytes,
+		                      .flags = CURL_BLOB_COPY };
+	struct curl_blob key = { .data = a->access.key.at,
+		                     .len = a->access.key.bytes,
+		                     .flags = CURL_BLOB_COPY };
 	CURL *easy = curl_easy_init();
 
 	if (easy == NULL)
@@ -96,7 +102,9 @@ static bool add_header(struct api *a, const char *text)
 static bool add_headers(struct api *a, char *error, size_t error_bytes)
 {
 	const char *why = "";
-	char *token = a->access.token != NULL || a->access.token_file != NULL ? access_token(&a->access, &why) : NULL;
+	char *token = a->access.token != NULL || a->access.token_file != NULL
+	                  ? access_token(&a->access, &why)
+	                  : NULL;
 	char *line;
 	bool ok;
 
@@ -104,8 +112,8 @@ static bool add_headers(struct api *a, char *error, size_t error_bytes)
 		snprintf(error, error_bytes, "%s", why);
 		return false;
 	}
-	ok = add_header(a, "Content-Type: application/json") && add_header(a, "Accept: application/json") &&
-	     add_header(a, "Expect:");
+	ok = add_header(a, "Content-Type: application/json") &&
+	     add_header(a, "Accept: application/json") && add_header(a, "Expect:");
 	if (token != NULL) {
 		if (asprintf(&line, "Authorization: Bearer %s", token) < 0)
 			ctl_no_memory();
@@ -120,7 +128,7 @@ static bool add_headers(struct api *a, char *error, size_t error_bytes)
 
 struct api *api_new(const char *kubeconfig, unsigned lanes, char *error, size_t error_bytes)
 {
-	struct access_options options = {.kubeconfig = kubeconfig};
+	struct access_options options = { .kubeconfig = kubeconfig };
 	struct api *a = ctl_alloc(1, sizeof(*a));
 
 	a->last = &a->first;
@@ -280,7 +288,8 @@ void api_watch(struct api *a, const char *path, api_line_fn line, void *context)
 
 	if (asprintf(&url, "%s%s", a->access.server, path) < 0)
 		ctl_no_memory();
-	a->stream = (struct stream){.easy = new_handle(a), .line = line, .context = context, .open = true};
+	a->stream =
+		(struct stream){ .easy = new_handle(a), .line = line, .context = context, .open = true };
 	curl_easy_setopt(a->stream.easy, CURLOPT_URL, url);
 	curl_easy_setopt(a->stream.easy, CURLOPT_WRITEFUNCTION, take_stream);
 	curl_easy_setopt(a->stream.easy, CURLOPT_WRITEDATA, &a->stream);

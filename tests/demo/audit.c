@@ -15,8 +15,8 @@ struct used {
 
 struct seen {
 	bool there;
-	bool takes;        /* room: bound and not ended */
-	long node;         /* -1: never bound */
+	bool takes; /* room: bound and not ended */
+	long node;  /* -1: never bound */
 	bool ended, failed;
 	struct used asks;
 };
@@ -25,7 +25,8 @@ static const struct trace *sorting;
 
 static int compare_jobs(const void *a, const void *b)
 {
-	const struct trace_job *x = &sorting->jobs[*(const size_t *)a], *y = &sorting->jobs[*(const size_t *)b];
+	const struct trace_job *x = &sorting->jobs[*(const size_t *)a],
+						   *y = &sorting->jobs[*(const size_t *)b];
 	int order = strcmp(x->namespace, y->namespace);
 
 	return order != 0 ? order : strcmp(x->name, y->name);
@@ -87,8 +88,9 @@ static double quantity(const char *value)
 		const char *suffix;
 		double factor;
 	} suffixes[] = {
-		{"", 1}, {"m", 1e-3}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"Ki", 1024.0}, {"Mi", 1048576.0},
-		{"Gi", 1073741824.0}, {"Ti", 1099511627776.0},
+		{ "", 1 },           { "m", 1e-3 },          { "k", 1e3 },
+		{ "M", 1e6 },        { "G", 1e9 },           { "Ki", 1024.0 },
+		{ "Mi", 1048576.0 }, { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 },
 	};
 	char *end;
 	double number = strtod(value, &end);
@@ -138,7 +140,8 @@ static long find_job(const struct audit *a, const char *namespace, const char *n
 static struct seen *find_pod(struct audit *a, const cJSON *metadata)
 {
 	const char *name = text(metadata, "name"), *dash = strrchr(name, '-');
-	const char *group = text(cJSON_GetObjectItemCaseSensitive(metadata, "labels"), "scheduling.x-k8s.io/pod-group");
+	const char *group =
+		text(cJSON_GetObjectItemCaseSensitive(metadata, "labels"), "scheduling.x-k8s.io/pod-group");
 	long job = find_job(a, text(metadata, "namespace"), group);
 	long number = dash != NULL ? strtol(dash + 1, NULL, 10) : -1;
 
@@ -151,7 +154,7 @@ static struct seen *find_pod(struct audit *a, const cJSON *metadata)
 
 static struct used requests(const cJSON *spec)
 {
-	struct used sum = {.pods = 1};
+	struct used sum = { .pods = 1 };
 	const cJSON *container;
 
 	cJSON_ArrayForEach(container, cJSON_GetObjectItemCaseSensitive(spec, "containers"))
@@ -176,9 +179,13 @@ static void take_room(struct audit *a, struct seen *pod, const char *name)
 	u->memory_mib += pod->asks.memory_mib;
 	u->pods += pod->asks.pods;
 	pod->takes = true;
-	if (u->gpus > n->gpus || u->cpu_milli > n->cpu_milli || u->memory_mib > n->memory_mib || u->pods > NODE_PODS)
-		wrong(a, "pod %.100s puts %s over its allocatable: %lu of %u GPUs, %lu of %um cpu, %lu of %u MiB", name,
-		      n->name, u->gpus, n->gpus, u->cpu_milli, n->cpu_milli, u->memory_mib, n->memory_mib);
+	if (u->gpus > n->gpus || u->cpu_milli > n->cpu_milli || u->memory_mib > n->memory_mib ||
+	    u->pods > NODE_PODS)
+		wrong(
+			a,
+			"pod %.100s puts %s over its allocatable: %lu of %u GPUs, %lu of %um cpu, %lu of %u MiB",
+			name, n->name, u->gpus, n->gpus, u->cpu_milli, n->cpu_milli, u->memory_mib,
+			n->memory_mib);
 }
 
 static void give_room(struct audit *a, struct seen *pod)
@@ -199,7 +206,8 @@ static void see_node(struct audit *a, struct seen *pod, const char *name, const 
 	if (at < 0)
 		wrong(a, "pod %.100s is bound to %.100s, which is no node", name, node);
 	else if (pod->node >= 0 && pod->node != at)
-		wrong(a, "pod %.100s is bound to %.100s and to %.100s", name, a->trace->nodes[pod->node].name, node);
+		wrong(a, "pod %.100s is bound to %.100s and to %.100s", name,
+		      a->trace->nodes[pod->node].name, node);
 	if (at >= 0 && pod->node < 0) {
 		pod->node = at;
 		a->bound++;
@@ -255,14 +263,13 @@ void audit_list(struct audit *a, const char *json, size_t bytes)
 		wrong(a, "the list of pods can't be read");
 	snprintf(a->version, sizeof(a->version), "%s",
 	         text(cJSON_GetObjectItemCaseSensitive(list, "metadata"), "resourceVersion"));
-	cJSON_ArrayForEach(pod, items)
-		see_pod(a, pod);
+	cJSON_ArrayForEach(pod, items) see_pod(a, pod);
 	cJSON_Delete(list);
 }
 
 struct audit_gangs audit_gangs(const struct audit *a)
 {
-	struct audit_gangs g = {0};
+	struct audit_gangs g = { 0 };
 
 	for (size_t i = 0; i < a->trace->jobs_n; i++) {
 		unsigned pods = a->trace->jobs[i].pods, bound = 0;

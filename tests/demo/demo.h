@@ -26,13 +26,13 @@ struct demo {
 	struct proc apisim, up;
 	char folder[FOLDER_BYTES], kubeconfig[FOLDER_BYTES + 16], socket[FOLDER_BYTES + 16];
 
-	size_t setup_open;   /* nodes and namespaces not answered yet */
+	size_t setup_open; /* nodes and namespaces not answered yet */
 	size_t jobs_sent, pods_sent, pods_taken, refused;
-	char refusal[400];   /* the first */
+	char refusal[400]; /* the first */
 	bool list_open;
 	bool out_of_time, listed;
 	double begun_s, end_s, first_s, moved_s, last_s, setup_s; /* monotonic; 0: not yet */
-	double rate_s;       /* when the rate was taken */
+	double rate_s;                                            /* when the rate was taken */
 	size_t rate_bound;
 	double rate, best_rate;
 };

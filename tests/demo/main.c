@@ -22,9 +22,9 @@
 #include <time.h>
 
 #define DRAW_S 0.1
-#define STILL_S 10.0    /* no binding for so long: it stands still */
+#define STILL_S 10.0 /* no binding for so long: it stands still */
 #define SETTLE_S 3.0
-#define SETTLE_TRIES 8   /* lists, until one falls between two gangs */
+#define SETTLE_TRIES 8 /* lists, until one falls between two gangs */
 
 volatile sig_atomic_t demo_stopped;
 
@@ -94,7 +94,8 @@ static void run(struct demo *d)
 			drawn_s = now;
 			show(d, now, false);
 		}
-		if (demo_stopped || d->refused > 0 || d->audit.error[0] != '\0' || !api_watching(d->api) || !demo_alive(d))
+		if (demo_stopped || d->refused > 0 || d->audit.error[0] != '\0' || !api_watching(d->api) ||
+		    !demo_alive(d))
 			return;
 		d->out_of_time = now > d->end_s;
 		if (d->out_of_time) {
@@ -114,23 +115,26 @@ static void print_summary(const struct demo *d)
 	double took = (d->last_s > 0 ? d->last_s : demo_now_s()) - d->first_s;
 	double speed = (double)d->last.bound / took;
 
-	printf("\n"
-	       "demo: nodes          %zu of openb with %lu GPUs, in the ledger %.1f s after the start\n"
-	       "demo: gangs placed   %zu of %zu; of the %zu with two pods and more: %zu\n"
-	       "demo: part-placed    %zu\n"
-	       "demo: pods bound     %zu of %zu; none twice, %zu have ended, %zu were rejected by a kubelet\n"
-	       "demo: GPUs wanted    %lu, %.1f times what there is\n"
-	       "demo: nodes over     %s in %zu events of an independent watch\n"
-	       "demo: time           %.1f s from the first pod %s\n"
-	       "demo: speed          %.0f pods per second, as room came free; %.0f in the fastest second\n"
-	       "demo: core           %" PRIu64 " plans, %.1f us mean, %.1f ms the longest\n",
-	       t->nodes_n, t->gpus_there, d->setup_s, g.whole, t->jobs_n, t->gangs_n, g.whole_of_several, g.part,
-	       d->last.bound, t->pods_n, d->last.ended, d->last.failed, t->gpus_wanted,
-	       (double)t->gpus_wanted / (double)t->gpus_there, d->audit.error[0] == '\0' ? "none" : "see below",
-	       d->audit.events, took, d->last_s > 0 ? "to the last binding" : "until time was up", speed,
-	       /* In less than a second there is no fastest one. */
-	       d->best_rate > speed ? d->best_rate : speed, v->plans,
-	       v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0, (double)v->plan_ns_max / 1e6);
+	printf(
+		"\n"
+		"demo: nodes          %zu of openb with %lu GPUs, in the ledger %.1f s after the start\n"
+		"demo: gangs placed   %zu of %zu; of the %zu with two pods and more: %zu\n"
+		"demo: part-placed    %zu\n"
+		"demo: pods bound     %zu of %zu; none twice, %zu have ended, %zu were rejected by a kubelet\n"
+		"demo: GPUs wanted    %lu, %.1f times what there is\n"
+		"demo: nodes over     %s in %zu events of an independent watch\n"
+		"demo: time           %.1f s from the first pod %s\n"
+		"demo: speed          %.0f pods per second, as room came free; %.0f in the fastest second\n"
+		"demo: core           %" PRIu64 " plans, %.1f us mean, %.1f ms the longest\n",
+		t->nodes_n, t->gpus_there, d->setup_s, g.whole, t->jobs_n, t->gangs_n, g.whole_of_several,
+		g.part, d->last.bound, t->pods_n, d->last.ended, d->last.failed, t->gpus_wanted,
+		(double)t->gpus_wanted / (double)t->gpus_there,
+		d->audit.error[0] == '\0' ? "none" : "see below", d->audit.events, took,
+		d->last_s > 0 ? "to the last binding" : "until time was up", speed,
+		/* In less than a second there is no fastest one. */
+		d->best_rate > speed ? d->best_rate : speed, v->plans,
+		v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0,
+		(double)v->plan_ns_max / 1e6);
 }
 
 /* Every pod at the end.  When time is up the scheduler is still at work, so a gang may
@@ -178,10 +182,12 @@ static const char *verdict(const struct demo *d, char *out, size_t out_bytes)
 	else if (is_slow(d))
 		return NULL;
 	else if (d->last.bound < d->trace.pods_n)
-		snprintf(out, out_bytes, "%zu pods are not bound after %.0f s; %s waits: %s", d->trace.pods_n - d->last.bound,
-		         demo_now_s() - d->begun_s, waits != NULL ? waits->copy.name : "no gang", waits != NULL ? waits->reason : "");
+		snprintf(out, out_bytes, "%zu pods are not bound after %.0f s; %s waits: %s",
+		         d->trace.pods_n - d->last.bound, demo_now_s() - d->begun_s,
+		         waits != NULL ? waits->copy.name : "no gang", waits != NULL ? waits->reason : "");
 	else if (d->audit.bound != d->last.bound)
-		snprintf(out, out_bytes, "the watch saw %zu pods bound, the list has %zu", d->audit.bound, d->last.bound);
+		snprintf(out, out_bytes, "the watch saw %zu pods bound, the list has %zu", d->audit.bound,
+		         d->last.bound);
 	else
 		return NULL;
 	return out;
@@ -191,10 +197,10 @@ static void print_slow(const struct demo *d)
 {
 	struct audit_gangs g = audit_gangs(&d->last);
 
-	printf("demo: time is up: %zu of %zu gangs placed whole, 0 part-placed, after %.0f s; %zu of %zu pods were "
-	       "created; a longer --limit or a faster machine gets further\n",
-	       g.whole, d->trace.jobs_n, demo_now_s() - d->begun_s, d->pods_taken,
-	       d->trace.pods_n);
+	printf(
+		"demo: time is up: %zu of %zu gangs placed whole, 0 part-placed, after %.0f s; %zu of %zu pods were "
+		"created; a longer --limit or a faster machine gets further\n",
+		g.whole, d->trace.jobs_n, demo_now_s() - d->begun_s, d->pods_taken, d->trace.pods_n);
 }
 
 static int end(struct demo *d)
@@ -211,7 +217,8 @@ static int end(struct demo *d)
 	core_rc = proc_stop(&d->up);
 	server_rc = proc_stop(&d->apisim);
 	if (wrong == NULL && (core_rc != 0 || server_rc != 0)) {
-		snprintf(why, sizeof(why), "musterctl up ended with %d, muster-apisim with %d", core_rc, server_rc);
+		snprintf(why, sizeof(why), "musterctl up ended with %d, muster-apisim with %d", core_rc,
+		         server_rc);
 		wrong = why;
 	}
 	if (wrong != NULL) {
@@ -222,8 +229,8 @@ static int end(struct demo *d)
 		print_slow(d);
 		return EXIT_DONE;
 	}
-	printf("demo: ok: %zu gangs placed whole, 0 part-placed, %zu pods in %.1f s\n", d->trace.jobs_n, d->last.bound,
-	       d->last_s - d->first_s);
+	printf("demo: ok: %zu gangs placed whole, 0 part-placed, %zu pods in %.1f s\n", d->trace.jobs_n,
+	       d->last.bound, d->last_s - d->first_s);
 	return EXIT_DONE;
 }
 
@@ -240,18 +247,20 @@ static int demo(struct demo *d)
 	view_new(&d->view, &d->trace);
 	audit_new(&d->audit, &d->trace);
 	audit_new(&d->last, &d->trace);
-	printf("demo: %zu nodes with %lu GPUs; %zu jobs, %zu pods, %lu GPUs; starting the API server and muster\n",
-	       d->trace.nodes_n, d->trace.gpus_there, d->trace.jobs_n, d->trace.pods_n, d->trace.gpus_wanted);
+	printf(
+		"demo: %zu nodes with %lu GPUs; %zu jobs, %zu pods, %lu GPUs; starting the API server and muster\n",
+		d->trace.nodes_n, d->trace.gpus_there, d->trace.jobs_n, d->trace.pods_n,
+		d->trace.gpus_wanted);
 	fflush(stdout);
 	d->begun_s = demo_now_s();
 	d->end_s = d->begun_s + d->limit_s;
-	ready = demo_make_folder(d) && demo_start_apisim(d) && demo_send_setup(d) && demo_start_watch(d) && demo_start_muster(d);
+	ready = demo_make_folder(d) && demo_start_apisim(d) && demo_send_setup(d) &&
+	        demo_start_watch(d) && demo_start_muster(d);
 	d->setup_s = demo_now_s() - d->begun_s;
 	if (ready) {
 		run(d);
 		rc = end(d);
-	}
-	else if (demo_stopped)
+	} else if (demo_stopped)
 		demo_say("stopped", strsignal(demo_stopped));
 	proc_stop(&d->up);
 	proc_stop(&d->apisim);
@@ -291,27 +300,31 @@ static double number(const char *flag, const char *text, bool whole)
 	char *rest;
 	double value = strtod(text, &rest);
 
-	if (rest != text && *rest == '\0' && value > 0 && value < 100000 && (!whole || value == (double)(unsigned)value))
+	if (rest != text && *rest == '\0' && value > 0 && value < 100000 &&
+	    (!whole || value == (double)(unsigned)value))
 		return value;
-	fprintf(stderr, "muster-demo: --%s %s: not a %snumber above 0 and below 100000\n", flag, text, whole ? "whole " : "");
+	fprintf(stderr, "muster-demo: --%s %s: not a %snumber above 0 and below 100000\n", flag, text,
+	        whole ? "whole " : "");
 	exit(EXIT_USAGE);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"data", required_argument, NULL, 'd'},
-		{"jobs", required_argument, NULL, 'j'},
-		{"arrive", required_argument, NULL, 'a'},
-		{"limit", required_argument, NULL, 'l'},
-		{"plain", no_argument, NULL, 'p'},
-		{"keep", no_argument, NULL, 'k'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{0},
+		{ "data", required_argument, NULL, 'd' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "arrive", required_argument, NULL, 'a' },
+		{ "limit", required_argument, NULL, 'l' },
+		{ "plain", no_argument, NULL, 'p' },
+		{ "keep", no_argument, NULL, 'k' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
+		{ 0 },
 	};
-	static struct demo d = {.data = "tests/demo/data", .jobs_max = SIZE_MAX, .arrive_s = 6, .limit_s = 45};
-	const struct sigaction action = {.sa_handler = on_signal};
+	static struct demo d = {
+		.data = "tests/demo/data", .jobs_max = SIZE_MAX, .arrive_s = 6, .limit_s = 45
+	};
+	const struct sigaction action = { .sa_handler = on_signal };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", flags, NULL)) != -1) {

@@ -21,7 +21,7 @@
 #define SCREEN_ON "\033[?1049h\033[?25l"
 #define SCREEN_OFF "\033[?25h\033[?1049l"
 
-#define LABEL 8u        /* columns before the nodes of a row */
+#define LABEL 8u /* columns before the nodes of a row */
 #define HEAT_UNKNOWN 255
 #define WAITING_ROWS 4u /* at least, when nodes have to share cells for it */
 
@@ -159,24 +159,27 @@ static void put_nodes(const struct view *v, unsigned width, unsigned each)
 static void put_head(const struct moment *m, unsigned width)
 {
 	const struct view *v = m->view;
-	double share = m->trace->gpus_there > 0 ? (double)v->gpus_used / (double)m->trace->gpus_there : 0;
+	double share =
+		m->trace->gpus_there > 0 ? (double)v->gpus_used / (double)m->trace->gpus_there : 0;
 	char line[512];
 
-	snprintf(line, sizeof(line), "muster  %zu nodes of openb, %zu jobs of Philly as gangs, %.1f s", m->trace->nodes_n,
-	         m->trace->jobs_n, m->seconds);
+	snprintf(line, sizeof(line), "muster  %zu nodes of openb, %zu jobs of Philly as gangs, %.1f s",
+	         m->trace->nodes_n, m->trace->jobs_n, m->seconds);
 	put(BOLD);
 	put_line(width, line);
 	put(PLAIN "GPUs  ");
 	put_bar(share, width > 70 ? 40 : 20);
 	put("  %lu of %lu taken" CLEAR_LINE "\r\n", v->gpus_used, m->trace->gpus_there);
-	snprintf(line, sizeof(line), "pods  %zu of %zu sent, %zu bound, %" PRIu64 " waiting; %.0f bound per second",
+	snprintf(line, sizeof(line),
+	         "pods  %zu of %zu sent, %zu bound, %" PRIu64 " waiting; %.0f bound per second",
 	         m->pods_sent, m->trace->pods_n, m->pods_bound, v->pods_pending, m->pods_per_s);
 	put_line(width, line);
-	snprintf(line, sizeof(line), "gangs %zu running, %zu starting, %zu waiting, %zu done", v->placed, v->binding,
-	         v->waiting, v->ended);
+	snprintf(line, sizeof(line), "gangs %zu running, %zu starting, %zu waiting, %zu done",
+	         v->placed, v->binding, v->waiting, v->ended);
 	put_line(width, line);
-	snprintf(line, sizeof(line), "core  %" PRIu64 " plans, %.0f us mean, %.0f us the longest", v->plans,
-	         v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0, (double)v->plan_ns_max / 1000);
+	snprintf(line, sizeof(line), "core  %" PRIu64 " plans, %.0f us mean, %.0f us the longest",
+	         v->plans, v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0,
+	         (double)v->plan_ns_max / 1000);
 	put_line(width, line);
 }
 
@@ -199,8 +202,8 @@ static void put_waiting(const struct view *v, unsigned width, unsigned rows)
 	for (size_t i = 0; i < v->gangs_n && i < rows; i++) {
 		const struct view_gang *g = &v->gangs[i];
 
-		snprintf(line, sizeof(line), "%-20s %2" PRIu32 " pod%s  %s", g->copy.name, g->copy.row.members,
-		         g->copy.row.members == 1 ? " " : "s", own_part(g));
+		snprintf(line, sizeof(line), "%-20s %2" PRIu32 " pod%s  %s", g->copy.name,
+		         g->copy.row.members, g->copy.row.members == 1 ? " " : "s", own_part(g));
 		put_line(width, line);
 	}
 	if (v->waiting > rows && rows > 0)
@@ -209,11 +212,11 @@ static void put_waiting(const struct view *v, unsigned width, unsigned rows)
 
 static void draw(const struct moment *m)
 {
-	struct winsize size = {0};
+	struct winsize size = { 0 };
 	unsigned width, each = 1, used;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
-		size = (struct winsize){.ws_col = 80, .ws_row = 40};
+		size = (struct winsize){ .ws_col = 80, .ws_row = 40 };
 	width = size.ws_col < 240 ? size.ws_col : 240;
 	/* The head, the line above the nodes, and those around the gangs that wait. */
 	while (each < 64 && 6 + node_rows(m->view, width, each) + 4 + WAITING_ROWS > size.ws_row)
@@ -222,8 +225,8 @@ static void draw(const struct moment *m)
 	frame.n = 0;
 	bytes_put(&frame, HOME);
 	put_head(m, width);
-	put(DIM "a cell is %u node%s: dark free, green in part, orange full" PLAIN CLEAR_LINE "\r\n", each,
-	    each == 1 ? "" : "s");
+	put(DIM "a cell is %u node%s: dark free, green in part, orange full" PLAIN CLEAR_LINE "\r\n",
+	    each, each == 1 ? "" : "s");
 	put_nodes(m->view, width, each);
 	if (size.ws_row > used)
 		put_waiting(m->view, width, size.ws_row - used);
@@ -237,12 +240,13 @@ static void print_line(const struct moment *m)
 	const struct view *v = m->view;
 	const struct view_gang *g = v->gangs_n > 0 ? &v->gangs[0] : NULL;
 
-	printf("demo: %4.1f s  %zu of %zu pods bound, %.0f/s; %lu of %lu GPUs; gangs: %zu run, %zu wait, %zu done\n",
-	       m->seconds, m->pods_bound, m->trace->pods_n, m->pods_per_s, v->gpus_used, m->trace->gpus_there,
-	       v->placed + v->binding, v->waiting, v->ended);
+	printf(
+		"demo: %4.1f s  %zu of %zu pods bound, %.0f/s; %lu of %lu GPUs; gangs: %zu run, %zu wait, %zu done\n",
+		m->seconds, m->pods_bound, m->trace->pods_n, m->pods_per_s, v->gpus_used,
+		m->trace->gpus_there, v->placed + v->binding, v->waiting, v->ended);
 	if (g != NULL)
-		printf("demo:         waits: %s (%" PRIu32 " pod%s): %s\n", g->copy.name, g->copy.row.members,
-		       g->copy.row.members == 1 ? "" : "s", g->reason);
+		printf("demo:         waits: %s (%" PRIu32 " pod%s): %s\n", g->copy.name,
+		       g->copy.row.members, g->copy.row.members == 1 ? "" : "s", g->reason);
 	fflush(stdout);
 }
 

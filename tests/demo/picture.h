@@ -12,11 +12,11 @@
 struct moment {
 	const struct trace *trace;
 	const struct view *view;
-	double seconds;        /* since the first pod was sent */
+	double seconds; /* since the first pod was sent */
 	size_t pods_sent;
-	size_t pods_bound;     /* as the API server says */
-	double pods_per_s;     /* bound, over the last second */
-	bool over;             /* the last pod is bound */
+	size_t pods_bound; /* as the API server says */
+	double pods_per_s; /* bound, over the last second */
+	bool over;         /* the last pod is bound */
 };
 
 /* A terminal is drawn on; anything else, or `plain`, gets lines. */

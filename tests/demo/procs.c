@@ -64,7 +64,7 @@ bool proc_alive(struct proc *p)
 
 int proc_stop(struct proc *p)
 {
-	const struct timespec pause = {.tv_nsec = 5000000};
+	const struct timespec pause = { .tv_nsec = 5000000 };
 	int waited_ms = 0;
 
 	if (proc_alive(p)) {

@@ -27,7 +27,7 @@ static char *find_program(const char *name)
 
 bool demo_alive(struct demo *d)
 {
-	struct proc *procs[] = {&d->apisim, &d->up};
+	struct proc *procs[] = { &d->apisim, &d->up };
 
 	for (size_t i = 0; i < 2; i++) {
 		if (procs[i]->name == NULL || proc_alive(procs[i]))
@@ -43,7 +43,7 @@ bool demo_alive(struct demo *d)
 static bool wait_for(struct demo *d, const char *what, bool (*ready)(struct demo *d))
 {
 	while (!ready(d)) {
-		const struct timespec pause = {.tv_nsec = 10000000};
+		const struct timespec pause = { .tv_nsec = 10000000 };
 
 		if (demo_stopped || !demo_alive(d))
 			return false;
@@ -68,8 +68,14 @@ bool demo_start_apisim(struct demo *d)
 {
 	char *path = find_program("muster-apisim");
 	char log[128], error[512];
-	char *argv[] = {path, (char[]){"--port"}, (char[]){"0"}, (char[]){"--kubeconfig-out"}, d->kubeconfig,
-	                (char[]){"--time-scale"}, (char[]){TIME_SCALE}, NULL};
+	char *argv[] = { path,
+		             (char[]){ "--port" },
+		             (char[]){ "0" },
+		             (char[]){ "--kubeconfig-out" },
+		             d->kubeconfig,
+		             (char[]){ "--time-scale" },
+		             (char[]){ TIME_SCALE },
+		             NULL };
 	bool ok;
 
 	snprintf(log, sizeof(log), "%s/apisim.log", d->folder);
@@ -85,8 +91,15 @@ bool demo_start_muster(struct demo *d)
 {
 	char *path = find_program("musterctl");
 	char log[128];
-	char *argv[] = {path, (char[]){"up"}, (char[]){"--kubeconfig"}, d->kubeconfig, (char[]){"--socket"}, d->socket,
-	                (char[]){"--listen"}, (char[]){"127.0.0.1:0"}, NULL};
+	char *argv[] = { path,
+		             (char[]){ "up" },
+		             (char[]){ "--kubeconfig" },
+		             d->kubeconfig,
+		             (char[]){ "--socket" },
+		             d->socket,
+		             (char[]){ "--listen" },
+		             (char[]){ "127.0.0.1:0" },
+		             NULL };
 	bool ok;
 
 	snprintf(log, sizeof(log), "%s/muster.log", d->folder);

@@ -58,7 +58,8 @@ bool demo_send_setup(struct demo *d)
 		if (seen_before(&d->trace, i))
 			continue;
 		d->setup_open++;
-		api_send(d->api, "/api/v1/namespaces", object_namespace(d->trace.jobs[i].namespace), setup_done, d);
+		api_send(d->api, "/api/v1/namespaces", object_namespace(d->trace.jobs[i].namespace),
+		         setup_done, d);
 	}
 	while (d->setup_open > 0) {
 		if (demo_stopped || !demo_alive(d))
@@ -137,7 +138,8 @@ bool demo_start_watch(struct demo *d)
 
 	if (!demo_read_list(d) || d->last.version[0] == '\0')
 		return demo_say("pods", "can't be listed");
-	snprintf(path, sizeof(path), "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=%s", d->last.version);
+	snprintf(path, sizeof(path), "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=%s",
+	         d->last.version);
 	api_watch(d->api, path, pod_line, d);
 	return true;
 }

@@ -103,10 +103,11 @@ static bool job_line(struct trace *t, struct table_file *f)
 }
 
 static bool read_file(struct trace *t, const char *folder, const char *name, const char *head,
-                      bool (*take)(struct trace *t, struct table_file *f), char *error, size_t error_bytes)
+                      bool (*take)(struct trace *t, struct table_file *f), char *error,
+                      size_t error_bytes)
 {
 	char path[512];
-	struct table_file f = {.path = path, .error = error, .error_bytes = error_bytes};
+	struct table_file f = { .path = path, .error = error, .error_bytes = error_bytes };
 	bool ok = true;
 	int got;
 
@@ -134,10 +135,12 @@ static int compare_jobs(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-bool trace_read(struct trace *t, const char *folder, size_t jobs_max, char *error, size_t error_bytes)
+bool trace_read(struct trace *t, const char *folder, size_t jobs_max, char *error,
+                size_t error_bytes)
 {
 	memset(t, 0, sizeof(*t));
-	if (!read_file(t, folder, "openb/openb_node_list_gpu_node.csv", "sn", node_line, error, error_bytes) ||
+	if (!read_file(t, folder, "openb/openb_node_list_gpu_node.csv", "sn", node_line, error,
+	               error_bytes) ||
 	    !read_file(t, folder, "philly/jobs.csv", "job_id", job_line, error, error_bytes)) {
 		trace_free(t);
 		return false;

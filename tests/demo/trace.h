@@ -38,7 +38,8 @@ struct trace {
 
 /* Read both files of a folder; of the jobs the first `jobs_max` in the order of submission.
  * False: `error` names file, line and what is wrong. */
-bool trace_read(struct trace *t, const char *folder, size_t jobs_max, char *error, size_t error_bytes);
+bool trace_read(struct trace *t, const char *folder, size_t jobs_max, char *error,
+                size_t error_bytes);
 void trace_free(struct trace *t);
 
 /* GPUs of the i-th pod: as even as it goes. */

@@ -109,7 +109,10 @@ static long node_line(const struct view *v, const char *name)
 	const char *dash = strrchr(name, '-');
 	long line = dash != NULL ? strtol(dash + 1, NULL, 10) : -1;
 
-	return line >= 0 && (size_t)line < v->trace->nodes_n && strcmp(v->trace->nodes[line].name, name) == 0 ? line : -1;
+	return line >= 0 && (size_t)line < v->trace->nodes_n &&
+	               strcmp(v->trace->nodes[line].name, name) == 0
+	           ? line
+	           : -1;
 }
 
 static void read_nodes(struct view *v)
@@ -128,7 +131,9 @@ static void read_nodes(struct view *v)
 			continue;
 		left--;
 		v->gpus_used += (unsigned long)node.used[gpu];
-		by_line[line] = node.allocatable[gpu] > 0 ? (unsigned char)(node.used[gpu] * 100 / node.allocatable[gpu]) : 0;
+		by_line[line] = node.allocatable[gpu] > 0
+		                    ? (unsigned char)(node.used[gpu] * 100 / node.allocatable[gpu])
+		                    : 0;
 	}
 	for (size_t i = 0; i < v->trace->nodes_n; i++)
 		v->heat[i] = by_line[v->order[i]];
@@ -154,7 +159,7 @@ static void keep_waiting(struct view *v, const struct gang_copy *gang)
 	if (v->gangs_n < WAITING_MAX)
 		v->gangs_n++;
 	memmove(&v->gangs[at + 1], &v->gangs[at], (v->gangs_n - 1 - at) * sizeof(v->gangs[0]));
-	v->gangs[at] = (struct view_gang){.copy = *gang};
+	v->gangs[at] = (struct view_gang){ .copy = *gang };
 }
 
 static void read_gangs(struct view *v)
@@ -180,12 +185,12 @@ static void read_gangs(struct view *v)
 
 static void read_reasons(struct view *v)
 {
-	struct reason_names names = {.resource = name_text, .taint = name_text, .context = v};
+	struct reason_names names = { .resource = name_text, .taint = name_text, .context = v };
 
 	for (size_t i = 0; i < v->gangs_n; i++) {
 		struct view_gang *g = &v->gangs[i];
 		const struct reason *reason = &g->copy.row.reason;
-		const struct reason_about about = {.gang = g->copy.name, .refusal = ""};
+		const struct reason_about about = { .gang = g->copy.name, .refusal = "" };
 		size_t n = reason_text(reason, &about, &names, NULL, 0);
 
 		g->reason = ctl_alloc(n + 1, 1);

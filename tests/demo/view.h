@@ -19,8 +19,8 @@ struct view {
 	bool connected;
 	char **names; /* of resources and taints, by id */
 
-	size_t *order;        /* nodes of the trace as they are drawn: most GPUs first */
-	unsigned char *heat;  /* by place in that order: 0 to 100 % of its GPUs, 255: not there */
+	size_t *order;       /* nodes of the trace as they are drawn: most GPUs first */
+	unsigned char *heat; /* by place in that order: 0 to 100 % of its GPUs, 255: not there */
 	unsigned long gpus_used;
 
 	/* Gangs by what they do. */

@@ -22,8 +22,8 @@ struct fuzzer {
 	/* Changes an input in its own way: its new length, at most `room`; 0 leaves it to
 	 * the bytes.  May be NULL. */
 	size_t (*change)(struct random *r, uint8_t *data, size_t bytes, size_t room);
-	/* Before each run whose number FUZZ_FRESH divides: forget what was kept from runs before, so that a finding
-	 * can be had again from the last such run on.  NULL: nothing is kept. */
+	/* Before each run whose number FUZZ_FRESH divides: forget what was kept from runs before, so
+	 * that a finding can be had again from the last such run on.  NULL: nothing is kept. */
 	void (*fresh)(void);
 };
 

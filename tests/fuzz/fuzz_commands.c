@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A core gone mad, or worse: commands with any numbers in them, to a frontend that knows a small cluster.
- * Whatever it was told, each Binding that leaves is of a pod that waits for us, with its own uid, to a node that
- * there is; and after a command that makes no sense the next core is served.
+/* A core gone mad, or worse: commands with any numbers in them, to a frontend that knows a small
+ * cluster. Whatever it was told, each Binding that leaves is of a pod that waits for us, with its
+ * own uid, to a node that there is; and after a command that makes no sense the next core is
+ * served.
  *
- * An input is a script: how the API server answers, then commands of twelve bytes {kind, what is changed, pod, node,
- * where, value}. */
+ * An input is a script: how the API server answers, then commands of twelve bytes {kind, what is
+ * changed, pod, node, where, value}. */
 #include "frontend/loop/frontend.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/support_script.h"
@@ -17,17 +18,19 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define STEP_BYTES  12
-#define STEPS_MOST  24
-#define SECOND      UINT64_C(1000000000)
-#define EVENT_ROOM  RECORD_BYTES_MAX
+#define STEP_BYTES 12
+#define STEPS_MOST 24
+#define SECOND UINT64_C(1000000000)
+#define EVENT_ROOM RECORD_BYTES_MAX
 
 static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
 {
 	return script_change(r, data, bytes, room, 1, STEP_BYTES);
 }
 
-const struct fuzzer fuzzer = { .name = "commands", .bytes_max = 1 + STEPS_MOST * STEP_BYTES, .change = change };
+const struct fuzzer fuzzer = { .name = "commands",
+	                           .bytes_max = 1 + STEPS_MOST * STEP_BYTES,
+	                           .change = change };
 
 struct order {
 	uint8_t kind, change, pod, node;
@@ -35,7 +38,16 @@ struct order {
 };
 
 /* The kinds of an order, and what is changed of it. */
-enum { ORDER_BIND, ORDER_REASON, ORDER_GANG, ORDER_CLAIM, ORDER_OTHER, ORDER_TIME, ORDER_NEW_CORE, ORDERS };
+enum {
+	ORDER_BIND,
+	ORDER_REASON,
+	ORDER_GANG,
+	ORDER_CLAIM,
+	ORDER_OTHER,
+	ORDER_TIME,
+	ORDER_NEW_CORE,
+	ORDERS
+};
 enum { CHANGE_NOTHING, CHANGE_WORD, CHANGE_EXTREME, CHANGE_BIT, CHANGE_LENGTH, CHANGES };
 
 struct http_call {
@@ -66,7 +78,8 @@ static bool names_binding(const char *path, const struct pod_view *pod)
 	char own[600];
 
 	snprintf(own, sizeof(own), "/api/v1/namespaces/%s/pods/%s/binding", pod->namespace, pod->name);
-	return strncmp(path, own, strlen(own)) == 0 && (path[strlen(own)] == '\0' || path[strlen(own)] == '?');
+	return strncmp(path, own, strlen(own)) == 0 &&
+	       (path[strlen(own)] == '\0' || path[strlen(own)] == '?');
 }
 
 static void check_pod(void *context, const struct pod_view *pod)
@@ -99,7 +112,8 @@ static void check_binding(struct world *w, const char *path, const char *body)
 		fuzz_found("a Binding of nobody or to nowhere: %s %s", path, body);
 }
 
-static struct http_call *start(struct transport *t, const struct http_request *r, const struct http_handler *h)
+static struct http_call *start(struct transport *t, const struct http_request *r,
+                               const struct http_handler *h)
 {
 	struct world *w = (struct world *)t;
 	struct http_call *c = calloc(1, sizeof(*c));
@@ -141,7 +155,10 @@ static void answer_all(struct world *w)
 			continue;
 		if (!(w->answers & 1))
 			status = c->is_binding ? 201 : 200;
-		a = (struct http_answer){ .end = status ? HTTP_ANSWERED : HTTP_BROKEN, .status = status, .retry_after_ms = -1, .error = "" };
+		a = (struct http_answer){ .end = status ? HTTP_ANSWERED : HTTP_BROKEN,
+			                      .status = status,
+			                      .retry_after_ms = -1,
+			                      .error = "" };
 		TAILQ_REMOVE(&w->calls, c, link);
 		c->handler.done(c->handler.context, &a, "{}", 2);
 		free(c);
@@ -197,8 +214,11 @@ static bool all_read(void *context)
 
 static void core_up(struct world *w)
 {
-	const struct frontend_port port = { .event = take_event, .result = take_result, .publish = publish, .events_read = all_read,
-		                            .context = w };
+	const struct frontend_port port = { .event = take_event,
+		                                .result = take_result,
+		                                .publish = publish,
+		                                .events_read = all_read,
+		                                .context = w };
 
 	if (frontend_core_up(w->frontend, &stream_limits, &port) < 0)
 		fuzz_found("no core");
@@ -208,12 +228,21 @@ static void core_up(struct world *w)
 static void world_open(struct world *w, unsigned answers)
 {
 	static const struct transport_ops ops = { .start = start, .cancel = cancel };
-	const struct frontend_config config = { .bind_connections = 64, .report_per_second = 1000, .report_queue = 100,
-		                                .instance = "fuzz", .extender_keep_ms = answers & 2 ? 1000 : 0 };
+	const struct frontend_config config = { .bind_connections = 64,
+		                                    .report_per_second = 1000,
+		                                    .report_queue = 100,
+		                                    .instance = "fuzz",
+		                                    .extender_keep_ms = answers & 2 ? 1000 : 0 };
 
-	*w = (struct world){ .transport = { .ops = &ops }, .now_ns = 1000 * SECOND, .answers = answers };
+	*w =
+		(struct world){ .transport = { .ops = &ops }, .now_ns = 1000 * SECOND, .answers = answers };
 	TAILQ_INIT(&w->calls);
-	w->env = (struct env){ .transport = &w->transport, .monotonic_ns = now, .wall_ns = now, .random = some, .log = say, .context = w };
+	w->env = (struct env){ .transport = &w->transport,
+		                   .monotonic_ns = now,
+		                   .wall_ns = now,
+		                   .random = some,
+		                   .log = say,
+		                   .context = w };
 	w->model = stream_model(answers & 2);
 	w->frontend = frontend_new(&config, &w->env, w->model);
 	core_up(w);
@@ -231,7 +260,8 @@ static void world_close(struct world *w)
 	}
 }
 
-/* ---- orders ------------------------------------------------------------------------------------ */
+/* ---- orders ------------------------------------------------------------------------------------
+ */
 
 union body {
 	struct cmd_bind bind;
@@ -249,20 +279,35 @@ static size_t body_make(const struct order *o, union body *b)
 	memset(b, 0, sizeof(*b));
 	switch (o->kind % ORDERS) {
 	case ORDER_BIND:
-		b->bind = (struct cmd_bind){ .pod = o->pod % 48, .pod_generation = 1, .node = o->node % 8, .node_generation = 1,
-			                     .gang = ID_NONE, .attempt = 1 };
+		b->bind = (struct cmd_bind){ .pod = o->pod % 48,
+			                         .pod_generation = 1,
+			                         .node = o->node % 8,
+			                         .node_generation = 1,
+			                         .gang = ID_NONE,
+			                         .attempt = 1 };
 		return sizeof(b->bind);
 	case ORDER_REASON:
-		b->reason = (struct cmd_reason){ .gang = o->node % 2 ? o->node % 16 : ID_NONE, .gang_generation = 1, .pod = o->pod % 48,
-			                         .pod_generation = 1, .reason = reason };
+		b->reason = (struct cmd_reason){ .gang = o->node % 2 ? o->node % 16 : ID_NONE,
+			                             .gang_generation = 1,
+			                             .pod = o->pod % 48,
+			                             .pod_generation = 1,
+			                             .reason = reason };
 		return sizeof(b->reason);
 	case ORDER_GANG:
-		b->gang = (struct cmd_gang){ .gang = o->node % 16, .generation = 1, .state = o->value % GANG_STATES, .members = 3, .bound = o->pod % 4,
-			                     .quorum = 3 };
+		b->gang = (struct cmd_gang){ .gang = o->node % 16,
+			                         .generation = 1,
+			                         .state = o->value % GANG_STATES,
+			                         .members = 3,
+			                         .bound = o->pod % 4,
+			                         .quorum = 3 };
 		return sizeof(b->gang);
 	default:
-		b->claim = (struct cmd_claim){ .pod = o->pod % 48, .pod_generation = 1, .ticket = o->value % 4, .node = o->node % 8,
-			                       .node_generation = 1, .reason = reason };
+		b->claim = (struct cmd_claim){ .pod = o->pod % 48,
+			                           .pod_generation = 1,
+			                           .ticket = o->value % 4,
+			                           .node = o->node % 8,
+			                           .node_generation = 1,
+			                           .reason = reason };
 		return sizeof(b->claim);
 	}
 }
@@ -290,7 +335,8 @@ static void body_change(const struct order *o, union body *b, size_t *bytes)
 	}
 }
 
-/* What the frontend makes of it, as frontend/main.c does: an order that makes no sense ends the connection. */
+/* What the frontend makes of it, as frontend/main.c does: an order that makes no sense ends the
+ * connection. */
 static void give(struct world *w, const struct order *o)
 {
 	static const uint16_t kinds[] = { CMD_BIND, CMD_REASON, CMD_GANG, CMD_CLAIM };
@@ -305,8 +351,11 @@ static void give(struct world *w, const struct order *o)
 	r = malloc(sizeof(*r) + bytes);
 	if (r == NULL)
 		fuzz_found("memory was short");
-	*r = (struct record){ .bytes = (uint32_t)(sizeof(*r) + bytes), .epoch = 1, .sequence = 1, .time_ns = o->value };
-	r->kind = o->kind % ORDERS == ORDER_OTHER ? (uint16_t)(o->value % RECORD_KINDS) : kinds[o->kind % ORDERS];
+	*r = (struct record){
+		.bytes = (uint32_t)(sizeof(*r) + bytes), .epoch = 1, .sequence = 1, .time_ns = o->value
+	};
+	r->kind = o->kind % ORDERS == ORDER_OTHER ? (uint16_t)(o->value % RECORD_KINDS)
+	                                          : kinds[o->kind % ORDERS];
 	if (r->kind == CMD_BIND)
 		r->kind = binds[o->value % 4];
 	memcpy(r + 1, &body, bytes);

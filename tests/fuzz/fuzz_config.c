@@ -11,9 +11,32 @@
 #include <string.h>
 
 static const char *const words[] = {
-	"apiVersion: muster.dev/v1alpha1\nkind: Configuration\n", "listen: ", "schedulerNames: [", "- a\n", "\ncore:\n  ", "maxNodes: 5\n",
-	"nodeSelector: a in (b)\n", "dialects: []\n", "disabledDialects: [scheduler-plugins]\n", "coscheduling: {", "podGroupRejectPercentage: 100",
-	"logLevel: debug\n", "record: \"\\u2028\"\n", "*a", "&a ", "null", "true", "\"off\"", "0x10", "1e3", "\n---\n", ",", "}", "]", ": ", NULL,
+	"apiVersion: muster.dev/v1alpha1\nkind: Configuration\n",
+	"listen: ",
+	"schedulerNames: [",
+	"- a\n",
+	"\ncore:\n  ",
+	"maxNodes: 5\n",
+	"nodeSelector: a in (b)\n",
+	"dialects: []\n",
+	"disabledDialects: [scheduler-plugins]\n",
+	"coscheduling: {",
+	"podGroupRejectPercentage: 100",
+	"logLevel: debug\n",
+	"record: \"\\u2028\"\n",
+	"*a",
+	"&a ",
+	"null",
+	"true",
+	"\"off\"",
+	"0x10",
+	"1e3",
+	"\n---\n",
+	",",
+	"}",
+	"]",
+	": ",
+	NULL,
 };
 
 const struct fuzzer fuzzer = { .name = "config", .bytes_max = 4096, .words = words };

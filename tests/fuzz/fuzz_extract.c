@@ -13,20 +13,66 @@
 
 #define BYTES_MAX 8192
 
-static const char *const words[] = {
-	"{", "}", "[", "]", ",", ":", "\"", "null", "true", "false", "{}", "[]", "-1", "1e3", "0.5", "9223372036854775807",
-	"-9223372036854775808", "9223372036854775808", "2147483648", "1e400", "\\u0000", "\\ud800", "\\ud83d\\ude00", "\\", "\\/",
-	"\"nodeName\":\"n\",", "\"spec\":{\"priority\":7},", "\"metadata\":{\"labels\":{\"app\":\"x\"}},", "\"containers\":[],",
-	"\"matchLabelKeys\":[\"app\"],", "\"mismatchLabelKeys\":[\"app\"],", "\"labelSelector\":{},", "\"labelSelector\":null,",
-	"\"namespaceSelector\":{},", "\"operator\":\"Exists\",", "\"values\":[],", "\"operator\":\"Gt\",", "\"hostNetwork\":true,",
-	"\"hostPort\":0,", "\"minDomains\":2,", "\"weight\":0,", "\"whenUnsatisfiable\":\"ScheduleAnyway\",",
-	"\"restartPolicy\":\"Always\",", "\"requests\":{\"cpu\":\"1\"},", "\"limits\":{\"a/b\":\"1\"},", "\"controller\":true,",
-	"\"kind\":\"Node\",", "\"kind\":\"Pod\",", "\"affinity\":null,", "\"spec\":null,", "\xff", "\x01", "\xc3\xa9", NULL
-};
+static const char *const words[] = { "{",
+	                                 "}",
+	                                 "[",
+	                                 "]",
+	                                 ",",
+	                                 ":",
+	                                 "\"",
+	                                 "null",
+	                                 "true",
+	                                 "false",
+	                                 "{}",
+	                                 "[]",
+	                                 "-1",
+	                                 "1e3",
+	                                 "0.5",
+	                                 "9223372036854775807",
+	                                 "-9223372036854775808",
+	                                 "9223372036854775808",
+	                                 "2147483648",
+	                                 "1e400",
+	                                 "\\u0000",
+	                                 "\\ud800",
+	                                 "\\ud83d\\ude00",
+	                                 "\\",
+	                                 "\\/",
+	                                 "\"nodeName\":\"n\",",
+	                                 "\"spec\":{\"priority\":7},",
+	                                 "\"metadata\":{\"labels\":{\"app\":\"x\"}},",
+	                                 "\"containers\":[],",
+	                                 "\"matchLabelKeys\":[\"app\"],",
+	                                 "\"mismatchLabelKeys\":[\"app\"],",
+	                                 "\"labelSelector\":{},",
+	                                 "\"labelSelector\":null,",
+	                                 "\"namespaceSelector\":{},",
+	                                 "\"operator\":\"Exists\",",
+	                                 "\"values\":[],",
+	                                 "\"operator\":\"Gt\",",
+	                                 "\"hostNetwork\":true,",
+	                                 "\"hostPort\":0,",
+	                                 "\"minDomains\":2,",
+	                                 "\"weight\":0,",
+	                                 "\"whenUnsatisfiable\":\"ScheduleAnyway\",",
+	                                 "\"restartPolicy\":\"Always\",",
+	                                 "\"requests\":{\"cpu\":\"1\"},",
+	                                 "\"limits\":{\"a/b\":\"1\"},",
+	                                 "\"controller\":true,",
+	                                 "\"kind\":\"Node\",",
+	                                 "\"kind\":\"Pod\",",
+	                                 "\"affinity\":null,",
+	                                 "\"spec\":null,",
+	                                 "\xff",
+	                                 "\x01",
+	                                 "\xc3\xa9",
+	                                 NULL };
 
 static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room);
 
-const struct fuzzer fuzzer = { .name = "extract", .bytes_max = BYTES_MAX, .words = words, .change = change };
+const struct fuzzer fuzzer = {
+	.name = "extract", .bytes_max = BYTES_MAX, .words = words, .change = change
+};
 
 /* ---- trees changed ---------------------------------------------------------------------- */
 
@@ -57,9 +103,13 @@ static cJSON *tree_at(cJSON *t, size_t *n, cJSON **parent)
 
 static cJSON *any_value(struct random *r)
 {
-	static const char *const texts[] = { "", "a", "In", "NotIn", "Exists", "Honor", "Ignore", "NoSchedule", "Equal", "100m", "1.5Gi",
-					     "TCP", "UDP", "-1", "x/y", "A_b.c", "-bad", "Always", "app", "metadata.name" };
-	static const double numbers[] = { 0, 1, -1, 100, 101, 65535, 65536, 2147483647, 2147483648.0, -2147483648.0, 1e15, 0.5 };
+	static const char *const texts[] = {
+		"",           "a",     "In",   "NotIn",  "Exists", "Honor",        "Ignore",
+		"NoSchedule", "Equal", "100m", "1.5Gi",  "TCP",    "UDP",          "-1",
+		"x/y",        "A_b.c", "-bad", "Always", "app",    "metadata.name"
+	};
+	static const double numbers[] = { 0,     1,          -1,           100,           101,  65535,
+		                              65536, 2147483647, 2147483648.0, -2147483648.0, 1e15, 0.5 };
 	cJSON *list;
 
 	switch (random_below(r, 7)) {
@@ -90,7 +140,8 @@ static cJSON *any_value(struct random *r)
 /* One value becomes another one, one of the same tree, two, or none. */
 static void tree_change(struct random *r, cJSON *t)
 {
-	size_t size = tree_size(t), n = random_below(r, (uint32_t)size), m = random_below(r, (uint32_t)size);
+	size_t size = tree_size(t), n = random_below(r, (uint32_t)size),
+		   m = random_below(r, (uint32_t)size);
 	cJSON *parent = t, *other_parent = t, *at, *other, *copy;
 
 	if (size < 2)
@@ -209,8 +260,13 @@ static void print_value(struct printer *p, const cJSON *t);
 
 static void print_unknown(struct printer *p)
 {
-	static const char *const members[] = { "\"x\":null", "\"managedFields\":[{\"f:x\":{\"}\":\"]\\\"\"}}]", "\"x-y\":-0.5e-7", "\"\":{}",
-					       "\"Kind\":\"Node\"", "\"x\":[[],[{}],\"\\\\\"]", "\"metaData\":{\"name\":\"other\"}" };
+	static const char *const members[] = { "\"x\":null",
+		                                   "\"managedFields\":[{\"f:x\":{\"}\":\"]\\\"\"}}]",
+		                                   "\"x-y\":-0.5e-7",
+		                                   "\"\":{}",
+		                                   "\"Kind\":\"Node\"",
+		                                   "\"x\":[[],[{}],\"\\\\\"]",
+		                                   "\"metaData\":{\"name\":\"other\"}" };
 
 	print_text(p, members[random_below(&p->r, sizeof(members) / sizeof(members[0]))]);
 }
@@ -242,8 +298,10 @@ static void print_children(struct printer *p, const cJSON *t, bool is_struct)
 /* Is it a map, to which nothing may be added? */
 static bool is_map(const cJSON *t)
 {
-	static const char *const maps[] = { "labels", "annotations", "matchLabels", "nodeSelector", "selector", "requests", "limits",
-					    "overhead", "podFixed", "allocatable", "capacity", "allocatedResources" };
+	static const char *const maps[] = { "labels",       "annotations", "matchLabels",
+		                                "nodeSelector", "selector",    "requests",
+		                                "limits",       "overhead",    "podFixed",
+		                                "allocatable",  "capacity",    "allocatedResources" };
 
 	for (size_t i = 0; t->string && i < sizeof(maps) / sizeof(maps[0]); i++)
 		if (strcmp(t->string, maps[i]) == 0)
@@ -314,17 +372,17 @@ union others {
 /* What the readers say of it, by kind; tree NULL: they are only called. */
 enum { POD, NODE, NAMESPACE, SERVICE, REPLICA_SET, REPLICATION, KINDS };
 
-static int read_as(int kind, const char *text, size_t n, struct arena *arena, const cJSON *tree, const char **wrong,
-		   struct decode_error *error)
+static int read_as(int kind, const char *text, size_t n, struct arena *arena, const cJSON *tree,
+                   const char **wrong, struct decode_error *error)
 {
 	union others o;
 	int rc;
 
 	*wrong = NULL;
-#define READ(call, differs)                                                                                               \
-	rc = call;                                                                                                        \
-	if (rc == 0 && tree)                                                                                              \
-		*wrong = differs;                                                                                         \
+#define READ(call, differs)                                                                        \
+	rc = call;                                                                                     \
+	if (rc == 0 && tree)                                                                           \
+		*wrong = differs;                                                                          \
 	return rc
 	switch (kind) {
 	case POD:
@@ -358,7 +416,8 @@ static void check_pod(const char *text, size_t n, struct arena *arena)
 		if (effective.scored_cpu_milli < 0 || effective.scored_memory_bytes < 0)
 			fuzz_found("a scored amount is negative\n");
 	}
-	if (extract_pod_basics(text, n, arena, &basics, &error) < 0 || !text_equal(basics.meta.name, pod.meta.name) ||
+	if (extract_pod_basics(text, n, arena, &basics, &error) < 0 ||
+	    !text_equal(basics.meta.name, pod.meta.name) ||
 	    !text_equal(basics.node_name, pod.node_name) || basics.ended != pod.ended)
 		fuzz_found("the short reading says otherwise\n");
 }
@@ -375,7 +434,8 @@ static void look(int kind, const char *text, size_t n, const cJSON *tree, bool m
 	if (rc < 0 && rc != -EINVAL)
 		fuzz_found("it ends with %d\n", rc);
 	if (must && rc < 0)
-		fuzz_found("in other words it is refused: %s: %s: %s\n%.*s\n", error.object, error.field, error.text, (int)n, text);
+		fuzz_found("in other words it is refused: %s: %s: %s\n%.*s\n", error.object, error.field,
+		           error.text, (int)n, text);
 	if (wrong)
 		fuzz_found("not as the tree: %s\n%.*s\n", wrong, (int)n, text);
 	if (rc == 0 && kind == POD)
@@ -386,7 +446,8 @@ static void look(int kind, const char *text, size_t n, const cJSON *tree, bool m
 /* Numbers that are printed as they were. */
 static bool is_plain(const cJSON *t)
 {
-	if (cJSON_IsNumber(t) && (t->valuedouble > 1e15 || t->valuedouble < -1e15 || t->valuedouble != (double)(int64_t)t->valuedouble))
+	if (cJSON_IsNumber(t) && (t->valuedouble > 1e15 || t->valuedouble < -1e15 ||
+	                          t->valuedouble != (double)(int64_t)t->valuedouble))
 		return false;
 	for (const cJSON *c = t->child; c; c = c->next)
 		if (!is_plain(c))

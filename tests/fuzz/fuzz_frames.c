@@ -14,13 +14,41 @@
 
 #define STREAM_BYTES 4096
 #define OBJECT_BYTES 512 /* the cap; some inputs are longer */
-#define OBJECTS      (STREAM_BYTES / 2)
+#define OBJECTS (STREAM_BYTES / 2)
 
 static const char *const words[] = {
-	"{", "}", "[", "]", "\"", "\\\"", "\\\\", "\\", ":", ",", "\n", " ", "\r\n", "{}", "{\"type\":\"ADDED\",\"object\":",
-	"\"type\":", "\"object\":{", "\"items\":[", "\"metadata\":{", "\"resourceVersion\":\"7\"", "\"continue\":\"abc\"", "null", "true",
-	"-1", "\"kind\":\"Status\"", "\"code\":410", "\\u0000", "\\ud800", "\xff", "\xc3\xa9",
-	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n", NULL,
+	"{",
+	"}",
+	"[",
+	"]",
+	"\"",
+	"\\\"",
+	"\\\\",
+	"\\",
+	":",
+	",",
+	"\n",
+	" ",
+	"\r\n",
+	"{}",
+	"{\"type\":\"ADDED\",\"object\":",
+	"\"type\":",
+	"\"object\":{",
+	"\"items\":[",
+	"\"metadata\":{",
+	"\"resourceVersion\":\"7\"",
+	"\"continue\":\"abc\"",
+	"null",
+	"true",
+	"-1",
+	"\"kind\":\"Status\"",
+	"\"code\":410",
+	"\\u0000",
+	"\\ud800",
+	"\xff",
+	"\xc3\xa9",
+	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n",
+	NULL,
 };
 
 const struct fuzzer fuzzer = { .name = "frames", .bytes_max = STREAM_BYTES, .words = words };
@@ -106,13 +134,15 @@ static int take(void *context, const char *json, size_t bytes)
 
 	if (i >= f->wanted->n)
 		fuzz_found("an object too many: %.*s", (int)bytes, json);
-	if (bytes != f->wanted->object[i].bytes || memcmp(json, f->stream + f->wanted->object[i].at, bytes) != 0)
+	if (bytes != f->wanted->object[i].bytes ||
+	    memcmp(json, f->stream + f->wanted->object[i].at, bytes) != 0)
 		fuzz_found("object %zu is %.*s", i, (int)bytes, json);
 	return i == f->stop_at ? -ECANCELED : 0;
 }
 
 /* In pieces of 1 to `most` bytes, each in memory of its own length. */
-static void feed(const char *stream, size_t bytes, const struct cut *wanted, struct random *r, uint32_t most, size_t stop_at)
+static void feed(const char *stream, size_t bytes, const struct cut *wanted, struct random *r,
+                 uint32_t most, size_t stop_at)
 {
 	struct feeding f = { .stream = stream, .wanted = wanted, .stop_at = stop_at };
 	struct frames frames = { .bytes_max = OBJECT_BYTES };
@@ -158,7 +188,8 @@ static int take_item(void *context, const char *json, size_t bytes)
 
 	if (bytes == 0)
 		fuzz_found("an empty item");
-	check_within(items->page->items.at, items->page->items.bytes, (struct text){ json, bytes }, "item");
+	check_within(items->page->items.at, items->page->items.bytes, (struct text){ json, bytes },
+	             "item");
 	items->n++;
 	return 0;
 }
@@ -200,7 +231,8 @@ static void check_event(const char *json, size_t bytes, const cJSON *tree)
 	if ((cJSON_IsString(type) && object) != (event.object.bytes > 0))
 		fuzz_found("an event or not: %.*s", (int)bytes, json);
 	if (event.object.bytes > 0 && !text_is(event.type, type->valuestring))
-		fuzz_found("type %.*s instead of %s", (int)event.type.bytes, event.type.at, type->valuestring);
+		fuzz_found("type %.*s instead of %s", (int)event.type.bytes, event.type.at,
+		           type->valuestring);
 }
 
 static void check_page(const char *json, size_t bytes, const cJSON *tree)
@@ -224,7 +256,8 @@ static void check_page(const char *json, size_t bytes, const cJSON *tree)
 	if (rc < 0 || taken.n != (cJSON_IsArray(items) ? (size_t)cJSON_GetArraySize(items) : 0))
 		fuzz_found("%zu items, %d", taken.n, rc);
 	items = cJSON_GetObjectItemCaseSensitive(metadata, "resourceVersion");
-	if (is_plain(metadata) && (!cJSON_IsString(items) || strcmp(items->valuestring, page.resource_version) != 0))
+	if (is_plain(metadata) &&
+	    (!cJSON_IsString(items) || strcmp(items->valuestring, page.resource_version) != 0))
 		fuzz_found("version %s", page.resource_version);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends of the socket, against whoever is at the other one: any message, with any descriptor or several,
- * and segments whose heads lie, before they are looked at and after.  It is let in or refused with a sentence;
- * nothing stays open; of a segment that is let in nothing outside is read.
+/* Both ends of the socket, against whoever is at the other one: any message, with any descriptor or
+ * several, and segments whose heads lie, before they are looked at and after.  It is let in or
+ * refused with a sentence; nothing stays open; of a segment that is let in nothing outside is read.
  *
- * An input is a script: the side, the message and what is passed, then edits of eight bytes {what, -, where, value}. */
+ * An input is a script: the side, the message and what is passed, then edits of eight bytes {what,
+ * -, where, value}. */
 #include "core/shm/ledger.h"
 #include "ipc/link.h"
 #include "ipc/message.h"
@@ -25,18 +26,20 @@
 #include <unistd.h>
 
 #define START_BYTES 3
-#define EDIT_BYTES  8
-#define EDITS_MOST  12
-#define FDS_MOST    6
-#define EPOCH       UINT64_C(7)
-#define ROOM        512 /* of a message: more than any that is good */
+#define EDIT_BYTES 8
+#define EDITS_MOST 12
+#define FDS_MOST 6
+#define EPOCH UINT64_C(7)
+#define ROOM 512 /* of a message: more than any that is good */
 
 static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
 {
 	return script_change(r, data, bytes, room, START_BYTES, EDIT_BYTES);
 }
 
-const struct fuzzer fuzzer = { .name = "handshake", .bytes_max = START_BYTES + EDITS_MOST * EDIT_BYTES, .change = change };
+const struct fuzzer fuzzer = { .name = "handshake",
+	                           .bytes_max = START_BYTES + EDITS_MOST * EDIT_BYTES,
+	                           .change = change };
 
 struct edit {
 	uint8_t what, unused;
@@ -47,11 +50,38 @@ struct edit {
 /* The first three bytes: who is played, what is said, what is passed. */
 enum { PLAY_FRONTEND, PLAY_OBSERVER, PLAY_CORE, PLAY_CORE_OF_OBSERVER, PLAYS };
 enum { SAY_RIGHT, SAY_HELLO, SAY_WELCOME, SAY_REFUSED, SAY_NOTHING, SAYS };
-enum { PASS_RIGHT, PASS_NONE, PASS_TWO, PASS_MANY, PASS_NULL, PASS_PIPE, PASS_UNSEALED, PASS_HOLE, PASS_OTHER, PASS_FOLDER, PASSES };
-enum { EDIT_BYTE, EDIT_LENGTH, EDIT_WORD, EDIT_PLACE, EDIT_SHIFT, EDIT_LATE_WORD, EDIT_LATE_PLACE, EDITS };
+enum {
+	PASS_RIGHT,
+	PASS_NONE,
+	PASS_TWO,
+	PASS_MANY,
+	PASS_NULL,
+	PASS_PIPE,
+	PASS_UNSEALED,
+	PASS_HOLE,
+	PASS_OTHER,
+	PASS_FOLDER,
+	PASSES
+};
+enum {
+	EDIT_BYTE,
+	EDIT_LENGTH,
+	EDIT_WORD,
+	EDIT_PLACE,
+	EDIT_SHIFT,
+	EDIT_LATE_WORD,
+	EDIT_LATE_PLACE,
+	EDITS
+};
 
-static const struct limits limits = { .nodes = 8, .pods = 32, .gangs = 8, .shapes = 8, .names = 8, .resources = 5, .name_bytes = 1024,
-	                              .command_ring_bytes = 4096 };
+static const struct limits limits = { .nodes = 8,
+	                                  .pods = 32,
+	                                  .gangs = 8,
+	                                  .shapes = 8,
+	                                  .names = 8,
+	                                  .resources = 5,
+	                                  .name_bytes = 1024,
+	                                  .command_ring_bytes = 4096 };
 
 struct script {
 	unsigned play, say, pass;
@@ -81,7 +111,8 @@ static void segments_make(struct script *s)
 	const char *what = "";
 	uint64_t bytes = ledger_bytes(&limits, &what);
 
-	if (bytes == 0 || link_make_intake(&s->intake, RING_BYTES_MIN, 4096) < 0 || segment_create(&s->ledger, "fuzz-ledger", bytes) < 0)
+	if (bytes == 0 || link_make_intake(&s->intake, RING_BYTES_MIN, 4096) < 0 ||
+	    segment_create(&s->ledger, "fuzz-ledger", bytes) < 0)
 		fuzz_found("no segments: %s", what);
 	ledger_open(&view, s->ledger.base, &limits, NULL, NULL);
 	((struct ledger *)s->ledger.base)->epoch = EPOCH;
@@ -96,8 +127,20 @@ static void word_put(const struct segment *s, uint64_t at, const void *value, si
 /* Where offsets, sizes and limits stand: the first kilobyte. */
 static void place_edit(const struct segment *s, const struct edit *e)
 {
-	const uint64_t extremes[] = { 0, 1, s->bytes, s->bytes - 64, s->bytes + 64, UINT64_MAX, UINT64_MAX - 63, UINT64_C(1) << 63, UINT64_C(1) << 32,
-		                      4096, 64, 1u << 16, 1u << 17, INT64_MAX };
+	const uint64_t extremes[] = { 0,
+		                          1,
+		                          s->bytes,
+		                          s->bytes - 64,
+		                          s->bytes + 64,
+		                          UINT64_MAX,
+		                          UINT64_MAX - 63,
+		                          UINT64_C(1) << 63,
+		                          UINT64_C(1) << 32,
+		                          4096,
+		                          64,
+		                          1u << 16,
+		                          1u << 17,
+		                          INT64_MAX };
 	uint64_t value = extremes[e->value % (sizeof(extremes) / sizeof(extremes[0]))];
 
 	word_put(s, 8 * (uint64_t)(e->at % 128), &value, sizeof(value));
@@ -160,7 +203,8 @@ static int memfd(size_t bytes, bool sealed)
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
 		fuzz_found("no memory to pass");
-	if (sealed && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
+	if (sealed &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
 		fuzz_found("no seals");
 	return fd;
 }
@@ -272,7 +316,8 @@ static void check_within(const struct segment *s, uint64_t offset, uint64_t byte
 		fuzz_found("the %s lies outside", what);
 }
 
-static void read_ring(const struct segment *s, struct ring_place at, const _Atomic uint64_t *tail, const char *what)
+static void read_ring(const struct segment *s, struct ring_place at, const _Atomic uint64_t *tail,
+                      const char *what)
 {
 	static _Alignas(8) unsigned char room[RECORD_BYTES_MAX];
 	_Atomic uint64_t head;
@@ -364,8 +409,8 @@ static void try_frontend(struct script *s)
 {
 	struct link_error e = { 0 };
 	struct link l;
-	int rc = link_connect(place.played, s->play == PLAY_CORE ? LINK_FRONTEND : LINK_OBSERVER, s->play == PLAY_CORE ? &s->intake : NULL, &l,
-	                      &e);
+	int rc = link_connect(place.played, s->play == PLAY_CORE ? LINK_FRONTEND : LINK_OBSERVER,
+	                      s->play == PLAY_CORE ? &s->intake : NULL, &l, &e);
 
 	if (rc == 0) {
 		check_link(s, &l);
@@ -416,15 +461,18 @@ static void place_make(void)
 	atexit(place_remove);
 	place.real_fd = link_listen(place.real);
 	place.played_fd = link_listen(place.played);
-	if (place.real_fd < 0 || place.played_fd < 0 || pthread_create(&place.thread, NULL, played_core, NULL) != 0)
+	if (place.real_fd < 0 || place.played_fd < 0 ||
+	    pthread_create(&place.thread, NULL, played_core, NULL) != 0)
 		fuzz_found("no place to meet");
 }
 
 static void script_read(struct script *s, const uint8_t *data, size_t bytes)
 {
-	*s = (struct script){ .play = bytes > 0 ? data[0] % PLAYS : 0, .say = bytes > 1 ? data[1] % SAYS : 0,
-		              .pass = bytes > 2 ? data[2] % PASSES : 0 };
-	for (size_t at = START_BYTES; at + EDIT_BYTES <= bytes && s->edits_n < EDITS_MOST; at += EDIT_BYTES)
+	*s = (struct script){ .play = bytes > 0 ? data[0] % PLAYS : 0,
+		                  .say = bytes > 1 ? data[1] % SAYS : 0,
+		                  .pass = bytes > 2 ? data[2] % PASSES : 0 };
+	for (size_t at = START_BYTES; at + EDIT_BYTES <= bytes && s->edits_n < EDITS_MOST;
+	     at += EDIT_BYTES)
 		memcpy(&s->edits[s->edits_n++], data + at, EDIT_BYTES);
 	segments_make(s);
 	s->passed = s->play < PLAY_CORE ? &s->intake : &s->ledger;
@@ -453,7 +501,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		close(s.fds[--s.fds_n]);
 	segment_close(&s.intake);
 	segment_close(&s.ledger);
-	/* The lowest number that is free says whether anything stayed open; the thread has one connection still. */
+	/* The lowest number that is free says whether anything stayed open; the thread has one
+	 * connection still. */
 	before = place.played_fd + 1;
 	after = dup(place.played_fd);
 	close(after);

@@ -15,13 +15,65 @@
 #define PEM64 "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUIKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
 
 static const char *const words[] = {
-	"current-context: ", "contexts:\n", "clusters:\n", "users:\n", "- name: ", "\n  context: {cluster: c, user: u}\n",
-	"\n  cluster: {server: 'https://h:6443'}\n", "\n  user: {token: t}\n", "server: ", "https://", "http://127.0.0.1:1", "http://localhost",
-	"certificate-authority-data: " PEM64, "client-certificate-data: " PEM64 ", ", "client-key-data: " PEM64, "certificate-authority: ca.pem",
-	"client-key: ca.pem, ", "tokenFile: token", "tokenFile: empty", "token: \"a\\nb\"", "token: \"\\x7f\"", "tls-server-name: ", "proxy-url: ",
-	"insecure-skip-tls-verify: true", "exec: {command: sh}", "exec: null", "auth-provider: {name: x}", "username: a", "password: b", "as: root",
-	"as-groups: [a]", "as-user-extra: {a: [b]}", "PEM64", "==", "null", "~", "&a ", "*a", "<<: *a", "|\n  ", ">-\n  ", "!!binary ", "{", "}", "[",
-	"]", ", ", "\n", "\t", "\"", "'", "/", "..", "\xef\xbb\xbf", "\"\\0\"", "\"\\u2028\"", "---\n", "%YAML 1.1\n", NULL,
+	"current-context: ",
+	"contexts:\n",
+	"clusters:\n",
+	"users:\n",
+	"- name: ",
+	"\n  context: {cluster: c, user: u}\n",
+	"\n  cluster: {server: 'https://h:6443'}\n",
+	"\n  user: {token: t}\n",
+	"server: ",
+	"https://",
+	"http://127.0.0.1:1",
+	"http://localhost",
+	"certificate-authority-data: " PEM64,
+	"client-certificate-data: " PEM64 ", ",
+	"client-key-data: " PEM64,
+	"certificate-authority: ca.pem",
+	"client-key: ca.pem, ",
+	"tokenFile: token",
+	"tokenFile: empty",
+	"token: \"a\\nb\"",
+	"token: \"\\x7f\"",
+	"tls-server-name: ",
+	"proxy-url: ",
+	"insecure-skip-tls-verify: true",
+	"exec: {command: sh}",
+	"exec: null",
+	"auth-provider: {name: x}",
+	"username: a",
+	"password: b",
+	"as: root",
+	"as-groups: [a]",
+	"as-user-extra: {a: [b]}",
+	"PEM64",
+	"==",
+	"null",
+	"~",
+	"&a ",
+	"*a",
+	"<<: *a",
+	"|\n  ",
+	">-\n  ",
+	"!!binary ",
+	"{",
+	"}",
+	"[",
+	"]",
+	", ",
+	"\n",
+	"\t",
+	"\"",
+	"'",
+	"/",
+	"..",
+	"\xef\xbb\xbf",
+	"\"\\0\"",
+	"\"\\u2028\"",
+	"---\n",
+	"%YAML 1.1\n",
+	NULL,
 };
 
 const struct fuzzer fuzzer = { .name = "kubeconfig", .bytes_max = 4096, .words = words };
@@ -90,7 +142,8 @@ static void check_pem(const struct blob *b, const char *what)
 
 static void check_access(const struct access *a, bool insecure)
 {
-	static const char *const starts[] = { "https://", "http://127.", "http://localhost", "http://[::1]" };
+	static const char *const starts[] = { "https://", "http://127.", "http://localhost",
+		                                  "http://[::1]" };
 	size_t i = 0, n = strlen(a->server);
 
 	while (i < 4 && strncmp(a->server, starts[i], strlen(starts[i])) != 0)
@@ -135,7 +188,8 @@ static yaml_node_t *of(yaml_document_t *d, const yaml_node_t *map, const char *k
 {
 	if (!map || map->type != YAML_MAPPING_NODE)
 		return NULL;
-	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
+	     p++) {
 		const char *name = text_of(yaml_document_get_node(d, p->key));
 
 		if (name && strcmp(name, key) == 0)
@@ -151,7 +205,8 @@ static yaml_node_t *named(yaml_document_t *d, const char *list, const char *name
 
 	if (!items || items->type != YAML_SEQUENCE_NODE)
 		return NULL;
-	for (yaml_node_item_t *it = items->data.sequence.items.start; it < items->data.sequence.items.top; it++) {
+	for (yaml_node_item_t *it = items->data.sequence.items.start;
+	     it < items->data.sequence.items.top; it++) {
 		yaml_node_t *item = yaml_document_get_node(d, *it);
 		const char *text = text_of(of(d, item, "name"));
 
@@ -164,7 +219,8 @@ static yaml_node_t *named(yaml_document_t *d, const char *list, const char *name
 /* Nobody who asks for a plugin, a password or to be somebody else was let in without it. */
 static void check_user(const uint8_t *data, size_t bytes)
 {
-	static const char *const refused[] = { "exec", "auth-provider", "username", "password", "as", "as-uid", "as-groups", "as-user-extra" };
+	static const char *const refused[] = { "exec", "auth-provider", "username",  "password",
+		                                   "as",   "as-uid",        "as-groups", "as-user-extra" };
 	yaml_parser_t parser;
 	yaml_document_t d;
 	const char *context, *user;
@@ -175,7 +231,8 @@ static void check_user(const uint8_t *data, size_t bytes)
 	if (!yaml_parser_load(&parser, &d))
 		fuzz_found("taken, and no YAML");
 	context = text_of(of(&d, yaml_document_get_root_node(&d), "current-context"));
-	user = context ? text_of(of(&d, of(&d, named(&d, "contexts", context), "context"), "user")) : NULL;
+	user =
+		context ? text_of(of(&d, of(&d, named(&d, "contexts", context), "context"), "user")) : NULL;
 	for (size_t i = 0; user && i < sizeof(refused) / sizeof(refused[0]); i++) {
 		const yaml_node_t *node = of(&d, of(&d, named(&d, "users", user), "user"), refused[i]);
 		const char *text = text_of(node);

@@ -11,9 +11,37 @@
 #define BYTES_MAX 200
 #define DIGITS 700 /* of the number in units of 10^-9 */
 
-static const char *const words[] = { "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E3",
-				     "e-3", "e+18", "E-9", "e400", ".", "-", "+", "0", "9223372036854775807",
-				     "9223372036854775808", "0.000000001", "1e9999999999", "000000", NULL };
+static const char *const words[] = { "n",
+	                                 "u",
+	                                 "m",
+	                                 "k",
+	                                 "M",
+	                                 "G",
+	                                 "T",
+	                                 "P",
+	                                 "E",
+	                                 "Ki",
+	                                 "Mi",
+	                                 "Gi",
+	                                 "Ti",
+	                                 "Pi",
+	                                 "Ei",
+	                                 "e3",
+	                                 "E3",
+	                                 "e-3",
+	                                 "e+18",
+	                                 "E-9",
+	                                 "e400",
+	                                 ".",
+	                                 "-",
+	                                 "+",
+	                                 "0",
+	                                 "9223372036854775807",
+	                                 "9223372036854775808",
+	                                 "0.000000001",
+	                                 "1e9999999999",
+	                                 "000000",
+	                                 NULL };
 
 const struct fuzzer fuzzer = { .name = "quantity", .bytes_max = BYTES_MAX, .words = words };
 
@@ -173,7 +201,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	    (value > 0 && parts.negative))
 		fuzz_found("the amount is wrong\n");
 	if (quantity_value(magnitude) < 0 || quantity_milli(magnitude) < quantity_value(magnitude) ||
-	    (magnitude > 0 && quantity_value(magnitude) == 0) || quantity_add(magnitude, NANO_MAX) != NANO_MAX)
+	    (magnitude > 0 && quantity_value(magnitude) == 0) ||
+	    quantity_add(magnitude, NANO_MAX) != NANO_MAX)
 		fuzz_found("rounding is wrong\n");
 	return 0;
 }

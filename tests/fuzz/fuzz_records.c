@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A frontend gone mad, or worse: the records of a small cluster, changed, dropped, doubled and moved, into a core,
- * in one run of four through the ring.  It takes exactly what is sound by a second reading of ipc/abi.h
- * (support_layout.h) and fits what it was told before (support_told.h); its sums agree, its commands are sound, and it
- * serves the next frontend, which says the truth, as if nothing had been.
+/* A frontend gone mad, or worse: the records of a small cluster, changed, dropped, doubled and
+ * moved, into a core, in one run of four through the ring.  It takes exactly what is sound by a
+ * second reading of ipc/abi.h (support_layout.h) and fits what it was told before (support_told.h);
+ * its sums agree, its commands are sound, and it serves the next frontend, which says the truth, as
+ * if nothing had been.
  *
- * An input is a script: how the core is answered, then edits (support_edit.h).  The core lives for 64 runs. */
+ * An input is a script: how the core is answered, then edits (support_edit.h).  The core lives for
+ * 64 runs. */
 #include "core/shm/records.h"
 #include "core/step/core.h"
 #include "ipc/ring.h"
@@ -18,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RING_BYTES  (UINT64_C(1) << 18)
+#define RING_BYTES (UINT64_C(1) << 18)
 #define ROUNDS_MOST 200 /* of planning, in one go */
-#define BINDS_MOST  256
+#define BINDS_MOST 256
 #define EPOCH_FIRST (UINT64_C(1) << 20) /* edits may go back from it */
 
 /* The bits of the first byte. */
@@ -52,14 +54,18 @@ static struct world {
 
 static void world_close(void);
 
-const struct fuzzer fuzzer = { .name = "records", .bytes_max = 1 + EDITS_MOST * EDIT_BYTES, .change = change, .fresh = world_close };
+const struct fuzzer fuzzer = { .name = "records",
+	                           .bytes_max = 1 + EDITS_MOST * EDIT_BYTES,
+	                           .change = change,
+	                           .fresh = world_close };
 
 /* ---- commands ------------------------------------------------------------------------- */
 
 static void check_reason(const struct reason *r)
 {
 	if (r->why >= WHY_KINDS || r->counts_n > WHY_COUNTS_MAX || r->shortfalls_n > SHORTFALLS_MAX)
-		fuzz_found("reason %u with %u counts and %u shortfalls", r->why, r->counts_n, r->shortfalls_n);
+		fuzz_found("reason %u with %u counts and %u shortfalls", r->why, r->counts_n,
+		           r->shortfalls_n);
 	for (uint32_t i = 0; i < r->counts_n; i++)
 		if (r->counts[i].why >= NODE_WHY_KINDS)
 			fuzz_found("a count of %u", r->counts[i].why);
@@ -69,8 +75,8 @@ static void check_bind(const struct cmd_bind *b)
 {
 	const struct limits *l = &stream_limits;
 
-	if (b->pod >= l->pods || b->node >= l->nodes || b->pod_generation == 0 || b->node_generation == 0 ||
-	    (b->gang != ID_NONE && b->gang >= l->gangs))
+	if (b->pod >= l->pods || b->node >= l->nodes || b->pod_generation == 0 ||
+	    b->node_generation == 0 || (b->gang != ID_NONE && b->gang >= l->gangs))
 		fuzz_found("pod %u on node %u for gang %u", b->pod, b->node, b->gang);
 }
 
@@ -156,8 +162,8 @@ static int step(struct world *w, struct record *r)
 	int rc;
 
 	if ((unsound == NULL) != (says == NULL))
-		fuzz_found("a record of kind %u is \"%s\" by ipc/abi.h and \"%s\" by the core", r->kind, unsound ? unsound : "sound",
-		           says ? says : "sound");
+		fuzz_found("a record of kind %u is \"%s\" by ipc/abi.h and \"%s\" by the core", r->kind,
+		           unsound ? unsound : "sound", says ? says : "sound");
 	wrong = unsound ? unsound : told_fault(&w->told, r);
 	rc = core_step(w->core, r);
 	if (rc != 0 && rc != -EPROTO && rc != -ENOSPC)
@@ -177,7 +183,9 @@ static int step(struct world *w, struct record *r)
 static void plan(struct world *w)
 {
 	for (unsigned i = 0; i < ROUNDS_MOST && core_wants_plan(w->core); i++) {
-		struct record r = { .bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = w->epoch, .time_ns = w->time_ns };
+		struct record r = {
+			.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = w->epoch, .time_ns = w->time_ns
+		};
 
 		if (core_step(w->core, &r) < 0)
 			fuzz_found("no plan: %s", core_fault(w->core));
@@ -187,7 +195,8 @@ static void plan(struct world *w)
 /* Each binding that the core asked for, by `how`: 0 not, 1 bound, 2 refused, 3 unknown. */
 static void answer(struct world *w, unsigned how)
 {
-	static const enum record_kind kinds[] = { RECORD_PAD, RESULT_BOUND, RESULT_REFUSED, RESULT_UNKNOWN };
+	static const enum record_kind kinds[] = { RECORD_PAD, RESULT_BOUND, RESULT_REFUSED,
+		                                      RESULT_UNKNOWN };
 	size_t n = w->binds_n;
 
 	w->binds_n = 0;
@@ -195,9 +204,14 @@ static void answer(struct world *w, unsigned how)
 		struct {
 			struct record head;
 			struct result result;
-		} a = { .head = { .bytes = sizeof(a), .kind = (uint16_t)kinds[how], .epoch = w->epoch, .time_ns = w->time_ns },
-			.result = { .pod = w->binds[i].pod, .generation = w->binds[i].pod_generation, .node = w->binds[i].node,
-			            .attempt = w->binds[i].attempt } };
+		} a = { .head = { .bytes = sizeof(a),
+			              .kind = (uint16_t)kinds[how],
+			              .epoch = w->epoch,
+			              .time_ns = w->time_ns },
+			    .result = { .pod = w->binds[i].pod,
+			                .generation = w->binds[i].pod_generation,
+			                .node = w->binds[i].node,
+			                .attempt = w->binds[i].attempt } };
 
 		if (step(w, &a.head) < 0)
 			fuzz_found("an answer is refused: %s", core_fault(w->core));
@@ -275,8 +289,8 @@ static bool take_all(struct world *w, unsigned how)
 
 		number(w, it, i + 1);
 		/* A length that lies is refused at once, or it is not for the core to see. */
-		if (!it->raw || it->r->bytes < sizeof(*it->r) || it->r->bytes > RECORD_BYTES_MAX || it->r->bytes % 8 != 0 ||
-		    it->r->bytes == sizeof(*it->r))
+		if (!it->raw || it->r->bytes < sizeof(*it->r) || it->r->bytes > RECORD_BYTES_MAX ||
+		    it->r->bytes % 8 != 0 || it->r->bytes == sizeof(*it->r))
 			good = take(w, it->r, how, (unsigned)i + 1) && good;
 	}
 	return good;
@@ -301,7 +315,9 @@ static void epoch_begin(struct world *w)
 /* A cluster with nothing in it: bindings that were in flight are carried no longer. */
 static void tell_nothing(struct world *w)
 {
-	struct record r = { .bytes = sizeof(r), .kind = EVENT_BEGIN, .epoch = ++w->epoch, .time_ns = STREAM_TIME_NS };
+	struct record r = {
+		.bytes = sizeof(r), .kind = EVENT_BEGIN, .epoch = ++w->epoch, .time_ns = STREAM_TIME_NS
+	};
 
 	w->binds_n = 0;
 	if (step(w, &r) < 0)
@@ -331,12 +347,16 @@ static void tell_truth(struct world *w, char *said, size_t room)
 
 static void world_open(struct world *w)
 {
-	struct core_config config = { .limits = stream_limits, .hold_after_ns = UINT64_C(5000000000), .emit = emit, .context = w };
+	struct core_config config = {
+		.limits = stream_limits, .hold_after_ns = UINT64_C(5000000000), .emit = emit, .context = w
+	};
 	struct record early = { .bytes = sizeof(early), .kind = EVENT_TICK, .time_ns = STREAM_TIME_NS };
 	const char *what = "";
 	uint64_t bytes = core_ledger_bytes(&stream_limits, &what);
 
-	*w = (struct world){ .epoch = EPOCH_FIRST, .ledger = aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE) };
+	*w = (struct world){ .epoch = EPOCH_FIRST,
+		                 .ledger = aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE *
+		                                                         CACHE_LINE) };
 	if (bytes == 0 || w->ledger == NULL)
 		fuzz_found("no ledger: %s", what);
 	memset(w->ledger, 0, bytes);
@@ -356,8 +376,8 @@ static void world_close(void)
 	world.ledger = NULL;
 }
 
-/* What the next frontend gets, as if nothing had been.  What was in flight goes first and where it was sent: the order is another one
- * then. */
+/* What the next frontend gets, as if nothing had been.  What was in flight goes first and where it
+ * was sent: the order is another one then. */
 static void tell_next(struct world *w, const char *expected, bool carried)
 {
 	static char said[4096];

@@ -20,10 +20,29 @@
 #define PARTS_MAX 40
 
 static const char *const words[] = {
-	"\"app\"", "\"tier\"", "\"web\"", "\"db\"", "\"In\"", "\"NotIn\"", "\"Exists\"", "\"DoesNotExist\"", "{}", "[]", "null", ",",
-	"\"labelSelector\":{},", "\"namespaceSelector\":{},", "\"namespaces\":[\"team-a\"],", "\"matchLabelKeys\":[\"app\"],",
-	"\"mismatchLabelKeys\":[\"tier\"],", "{\"key\":\"app\",\"operator\":\"Exists\"},", "{\"key\":\"tier\",\"operator\":\"DoesNotExist\"},",
-	"{\"key\":\"app\",\"operator\":\"NotIn\",\"values\":[\"web\"]},", "\"matchLabels\":{\"app\":\"web\"},", "\"values\":[\"a\",\"b\"],", NULL
+	"\"app\"",
+	"\"tier\"",
+	"\"web\"",
+	"\"db\"",
+	"\"In\"",
+	"\"NotIn\"",
+	"\"Exists\"",
+	"\"DoesNotExist\"",
+	"{}",
+	"[]",
+	"null",
+	",",
+	"\"labelSelector\":{},",
+	"\"namespaceSelector\":{},",
+	"\"namespaces\":[\"team-a\"],",
+	"\"matchLabelKeys\":[\"app\"],",
+	"\"mismatchLabelKeys\":[\"tier\"],",
+	"{\"key\":\"app\",\"operator\":\"Exists\"},",
+	"{\"key\":\"tier\",\"operator\":\"DoesNotExist\"},",
+	"{\"key\":\"app\",\"operator\":\"NotIn\",\"values\":[\"web\"]},",
+	"\"matchLabels\":{\"app\":\"web\"},",
+	"\"values\":[\"a\",\"b\"],",
+	NULL
 };
 
 const struct fuzzer fuzzer = { .name = "selector", .bytes_max = BYTES_MAX, .words = words };
@@ -121,9 +140,12 @@ static const struct requirement *clauses_of(const struct node_term *rules)
 	return first;
 }
 
-static struct selector_part part_of(const struct pod_object *pod, const struct pod_term_object *t, bool incoming)
+static struct selector_part part_of(const struct pod_object *pod, const struct pod_term_object *t,
+                                    bool incoming)
 {
-	struct selector_part part = { .clauses_n = (uint32_t)t->selector.rules.n, .incoming = incoming, .clause_values = w.lists };
+	struct selector_part part = { .clauses_n = (uint32_t)t->selector.rules.n,
+		                          .incoming = incoming,
+		                          .clause_values = w.lists };
 
 	part.clauses = clauses_of(&t->selector.rules);
 	part.flags = t->selector.is_given ? 0 : TERM_MATCHES_NOTHING;
@@ -135,7 +157,8 @@ static struct selector_part part_of(const struct pod_object *pod, const struct p
 	}
 	if (!t->namespace_selector.is_given)
 		return part;
-	part.flags |= t->namespace_selector.rules.n == 0 ? TERM_EVERY_NAMESPACE : TERM_NAMESPACES_CHOSEN;
+	part.flags |=
+		t->namespace_selector.rules.n == 0 ? TERM_EVERY_NAMESPACE : TERM_NAMESPACES_CHOSEN;
 	part.namespace_clauses_n = (uint32_t)t->namespace_selector.rules.n;
 	part.namespace_clauses = clauses_of(&t->namespace_selector.rules);
 	return part;
@@ -168,7 +191,8 @@ static void make_spaces(void)
 		struct namespace_labels now = { 0 };
 		struct space *s = &w.spaces[i];
 
-		w.space_names[i] = i < 3 ? number_of(&w.values, names[i], strlen(names[i])) : random_below(&w.r, w.values.n);
+		w.space_names[i] = i < 3 ? number_of(&w.values, names[i], strlen(names[i]))
+		                         : random_below(&w.r, w.values.n);
 		for (uint32_t k = 0; k < i; k++)
 			if (w.space_names[k] == w.space_names[i])
 				return;
@@ -214,13 +238,13 @@ static const char *label_text(const struct pod_label *labels, uint32_t n, const 
 
 static bool expression_holds(const cJSON *rule, const struct pod_label *labels, uint32_t n)
 {
-	const char *operator = tree_string(tree_get(rule, "operator"));
+	const char *operator= tree_string(tree_get(rule, "operator"));
 	const char *value = label_text(labels, n, tree_string(tree_get(rule, "key")));
 	const cJSON *one;
 	bool listed = false;
 
-	cJSON_ArrayForEach(one, tree_get(rule, "values"))
-		listed |= value && strcmp(value, tree_string(one)) == 0;
+	cJSON_ArrayForEach(one, tree_get(rule, "values")) listed |=
+		value && strcmp(value, tree_string(one)) == 0;
 	if (strcmp(operator, "In") == 0)
 		return listed;
 	if (strcmp(operator, "NotIn") == 0)
@@ -241,16 +265,13 @@ static bool selector_holds(const cJSON *selector, const struct pod_label *labels
 				const char *value = label_text(labels, n, rule->string), *wanted = "";
 				const cJSON *other;
 
-				cJSON_ArrayForEach(other, part)
-					if (strcmp(other->string, rule->string) == 0)
-						wanted = tree_string(other);
+				cJSON_ArrayForEach(other, part) if (strcmp(other->string, rule->string) == 0)
+					wanted = tree_string(other);
 				if (!value || strcmp(value, wanted) != 0)
 					return false;
 			}
 		if (strcmp(part->string, "matchExpressions") == 0)
-			cJSON_ArrayForEach(rule, part)
-				if (!expression_holds(rule, labels, n))
-					return false;
+			cJSON_ArrayForEach(rule, part) if (!expression_holds(rule, labels, n)) return false;
 	}
 	return true;
 }
@@ -262,13 +283,10 @@ static bool selector_names(const cJSON *selector, const char *key)
 	cJSON_ArrayForEach(part, selector)
 	{
 		if (strcmp(part->string, "matchLabels") == 0)
-			cJSON_ArrayForEach(rule, part)
-				if (strcmp(rule->string, key) == 0)
-					return true;
+			cJSON_ArrayForEach(rule, part) if (strcmp(rule->string, key) == 0) return true;
 		if (strcmp(part->string, "matchExpressions") == 0)
-			cJSON_ArrayForEach(rule, part)
-				if (strcmp(tree_string(tree_get(rule, "key")), key) == 0)
-					return true;
+			cJSON_ArrayForEach(rule, part) if (strcmp(tree_string(tree_get(rule, "key")), key) ==
+			                                   0) return true;
 	}
 	return false;
 }
@@ -277,9 +295,8 @@ static const char *own_label(const cJSON *pod, const char *key)
 {
 	const cJSON *label, *found = NULL;
 
-	cJSON_ArrayForEach(label, tree_of(pod, "metadata", "labels"))
-		if (strcmp(label->string, key) == 0)
-			found = label;
+	cJSON_ArrayForEach(label, tree_of(pod, "metadata", "labels")) if (strcmp(label->string, key) ==
+	                                                                  0) found = label;
 	return found ? tree_string(found) : NULL;
 }
 
@@ -296,9 +313,10 @@ static bool keys_hold(const cJSON *pod, const cJSON *term, const struct other *p
 			const char *value = label_text(p->labels, p->n, tree_string(key));
 			bool known = !own || selector_names(tree_get(term, "labelSelector"), tree_string(key));
 
-			cJSON_ArrayForEach(before, tree_get(term, members[0]))
-				if (i == 1 && strcmp(tree_string(before), tree_string(key)) == 0)
-					known = true;
+			cJSON_ArrayForEach(
+				before, tree_get(term, members[0])) if (i == 1 && strcmp(tree_string(before),
+			                                                             tree_string(key)) == 0)
+				known = true;
 			if (!known && (value && strcmp(value, own) == 0) != (i == 0))
 				return false;
 		}
@@ -313,15 +331,16 @@ static bool is_bare(const cJSON *selector)
 
 static bool namespace_holds(const cJSON *pod, const cJSON *term, uint32_t namespace, bool incoming)
 {
-	const cJSON *selector = tree_get(term, "namespaceSelector"), *list = tree_get(term, "namespaces"), *name;
+	const cJSON *selector = tree_get(term, "namespaceSelector"),
+				*list = tree_get(term, "namespaces"), *name;
 	const struct space *s = NULL;
 
-	cJSON_ArrayForEach(name, list)
-		if (strcmp(tree_string(name), w.values.at[namespace]) == 0)
-			return true;
+	cJSON_ArrayForEach(name, list) if (strcmp(tree_string(name), w.values.at[namespace]) ==
+	                                   0) return true;
 	if (!selector)
 		return cJSON_GetArraySize(list) == 0 &&
-		       strcmp(tree_string(tree_of(pod, "metadata", "namespace")), w.values.at[namespace]) == 0;
+		       strcmp(tree_string(tree_of(pod, "metadata", "namespace")), w.values.at[namespace]) ==
+		           0;
 	if (incoming && is_bare(selector))
 		return true;
 	for (uint32_t i = 0; i < w.spaces_n; i++)
@@ -333,10 +352,12 @@ static bool namespace_holds(const cJSON *pod, const cJSON *term, uint32_t namesp
 static bool term_holds(const cJSON *pod, const cJSON *term, const struct other *p, bool incoming)
 {
 	return tree_get(term, "labelSelector") && namespace_holds(pod, term, p->namespace, incoming) &&
-	       selector_holds(tree_get(term, "labelSelector"), p->labels, p->n) && keys_hold(pod, term, p);
+	       selector_holds(tree_get(term, "labelSelector"), p->labels, p->n) &&
+	       keys_hold(pod, term, p);
 }
 
-/* ---- one input -------------------------------------------------------------------------------- */
+/* ---- one input --------------------------------------------------------------------------------
+ */
 
 static bool has(const uint32_t *list, uint32_t n, uint32_t value)
 {
@@ -347,7 +368,8 @@ static bool has(const uint32_t *list, uint32_t n, uint32_t value)
 }
 
 /* A selector taken, and asked in all three ways. */
-static void look(const struct selector_part *parts, uint32_t parts_n, const cJSON *pod, const cJSON *const *terms, bool incoming)
+static void look(const struct selector_part *parts, uint32_t parts_n, const cJSON *pod,
+                 const cJSON *const *terms, bool incoming)
 {
 	uint32_t *sets, *matching, sets_n, matching_n;
 	selector_id id;
@@ -365,9 +387,11 @@ static void look(const struct selector_part *parts, uint32_t parts_n, const cJSO
 		if (selector_matches(&w.selectors, id, p->id) != expected)
 			fuzz_found("pod %u is %s\n", i, expected ? "not matched" : "matched");
 		if (has(sets, sets_n, p->id) != expected)
-			fuzz_found("pod %u is %s by the list of sets\n", i, expected ? "not matched" : "matched");
+			fuzz_found("pod %u is %s by the list of sets\n", i,
+			           expected ? "not matched" : "matched");
 		if (has(matching, matching_n, id) != expected)
-			fuzz_found("pod %u is %s by the list of selectors\n", i, expected ? "not matched" : "matched");
+			fuzz_found("pod %u is %s by the list of selectors\n", i,
+			           expected ? "not matched" : "matched");
 		free(matching);
 	}
 	free(sets);
@@ -402,12 +426,20 @@ static void look_at_all(const struct pod_object *pod, const cJSON *tree, const c
 
 static void run(const struct pod_object *pod, const cJSON *tree, size_t bytes)
 {
-	static const struct limits limits = { .nodes = 4, .pods = 64, .gangs = 4, .shapes = 8, .names = 64, .resources = 4,
-					      .name_bytes = 4096, .command_ring_bytes = 4096 };
-	const cJSON *spec = tree_get(tree, "spec"), *affinity = tree_get(tree_get(spec, "affinity"), "podAffinity");
+	static const struct limits limits = { .nodes = 4,
+		                                  .pods = 64,
+		                                  .gangs = 4,
+		                                  .shapes = 8,
+		                                  .names = 64,
+		                                  .resources = 4,
+		                                  .name_bytes = 4096,
+		                                  .command_ring_bytes = 4096 };
+	const cJSON *spec = tree_get(tree, "spec"),
+				*affinity = tree_get(tree_get(spec, "affinity"), "podAffinity");
 	const cJSON *list = tree_get(affinity, "requiredDuringSchedulingIgnoredDuringExecution");
 
-	if (pod->pod_terms_n == 0 || pod->pod_terms_n > PARTS_MAX || (size_t)cJSON_GetArraySize(list) != pod->pod_terms_n)
+	if (pod->pod_terms_n == 0 || pod->pod_terms_n > PARTS_MAX ||
+	    (size_t)cJSON_GetArraySize(list) != pod->pod_terms_n)
 		return;
 	memset(&w, 0, sizeof(w));
 	w.r = (struct random){ bytes };

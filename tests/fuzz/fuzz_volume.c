@@ -17,13 +17,51 @@
 #define PODS 3
 #define NODES 2
 
-static const char *const words[] = {
-	"{", "}", "[", "]", ",", ":", "\"", "null", "true", "-1", "1e30", "\"c0\"", "\"c1\"", "\"v0\"", "\"v1\"", "\"made\"",
-	"\"local\"", "\"d\"", "\"n0\"", "\"n1\"", "\"zone\"", "\"z1\"", "\"ns\"", "\"1Gi\"", "\"0\"", "\"9E\"", "__",
-	"\"ReadWriteOncePod\"", "\"WaitForFirstConsumer\"", "\"Available\"", "\"Lost\"", "\"In\"", "\"Exists\"", "\"Gt\"", "\"matchFields\"",
-	"\"claimRef\":{},", "\"nodeAffinity\":{\"required\":{}},", "\"volumeName\":\"v1\",", "\"csi\":{},", "\"selector\":{},",
-	"\"resourceVersion\":\"5\",", "\\u0000", "\\ud800", "\xff", NULL
-};
+static const char *const words[] = { "{",
+	                                 "}",
+	                                 "[",
+	                                 "]",
+	                                 ",",
+	                                 ":",
+	                                 "\"",
+	                                 "null",
+	                                 "true",
+	                                 "-1",
+	                                 "1e30",
+	                                 "\"c0\"",
+	                                 "\"c1\"",
+	                                 "\"v0\"",
+	                                 "\"v1\"",
+	                                 "\"made\"",
+	                                 "\"local\"",
+	                                 "\"d\"",
+	                                 "\"n0\"",
+	                                 "\"n1\"",
+	                                 "\"zone\"",
+	                                 "\"z1\"",
+	                                 "\"ns\"",
+	                                 "\"1Gi\"",
+	                                 "\"0\"",
+	                                 "\"9E\"",
+	                                 "__",
+	                                 "\"ReadWriteOncePod\"",
+	                                 "\"WaitForFirstConsumer\"",
+	                                 "\"Available\"",
+	                                 "\"Lost\"",
+	                                 "\"In\"",
+	                                 "\"Exists\"",
+	                                 "\"Gt\"",
+	                                 "\"matchFields\"",
+	                                 "\"claimRef\":{},",
+	                                 "\"nodeAffinity\":{\"required\":{}},",
+	                                 "\"volumeName\":\"v1\",",
+	                                 "\"csi\":{},",
+	                                 "\"selector\":{},",
+	                                 "\"resourceVersion\":\"5\",",
+	                                 "\\u0000",
+	                                 "\\ud800",
+	                                 "\xff",
+	                                 NULL };
 
 const struct fuzzer fuzzer = { .name = "volume", .bytes_max = BYTES_MAX, .words = words };
 
@@ -31,19 +69,26 @@ static const struct {
 	enum volume_kind kind;
 	const char *json;
 } base[] = {
-	{ VOLUME_KIND_CLASS, "{\"metadata\":{\"name\":\"local\"},\"provisioner\":\"kubernetes.io/no-provisioner\","
-			     "\"volumeBindingMode\":\"WaitForFirstConsumer\"}" },
-	{ VOLUME_KIND_CLASS, "{\"metadata\":{\"name\":\"made\"},\"provisioner\":\"d\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}" },
-	{ VOLUME_KIND_CLAIM, "{\"metadata\":{\"name\":\"c0\",\"namespace\":\"ns\"},\"spec\":{\"storageClassName\":\"local\"}}" },
-	{ VOLUME_KIND_CLAIM, "{\"metadata\":{\"name\":\"c1\",\"namespace\":\"ns\"},\"spec\":{\"storageClassName\":\"made\","
-			     "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}" },
-	{ VOLUME_KIND_VOLUME, "{\"metadata\":{\"name\":\"v1\"},\"spec\":{\"storageClassName\":\"local\",\"capacity\":{\"storage\":\"1Gi\"}},"
-			      "\"status\":{\"phase\":\"Available\"}}" },
-	{ VOLUME_KIND_CAPACITY, "{\"metadata\":{\"name\":\"s1\"},\"storageClassName\":\"made\",\"capacity\":\"2Gi\",\"nodeTopology\":{}}" },
+	{ VOLUME_KIND_CLASS,
+	  "{\"metadata\":{\"name\":\"local\"},\"provisioner\":\"kubernetes.io/no-provisioner\","
+	  "\"volumeBindingMode\":\"WaitForFirstConsumer\"}" },
+	{ VOLUME_KIND_CLASS,
+	  "{\"metadata\":{\"name\":\"made\"},\"provisioner\":\"d\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}" },
+	{ VOLUME_KIND_CLAIM,
+	  "{\"metadata\":{\"name\":\"c0\",\"namespace\":\"ns\"},\"spec\":{\"storageClassName\":\"local\"}}" },
+	{ VOLUME_KIND_CLAIM,
+	  "{\"metadata\":{\"name\":\"c1\",\"namespace\":\"ns\"},\"spec\":{\"storageClassName\":\"made\","
+	  "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}" },
+	{ VOLUME_KIND_VOLUME,
+	  "{\"metadata\":{\"name\":\"v1\"},\"spec\":{\"storageClassName\":\"local\",\"capacity\":{\"storage\":\"1Gi\"}},"
+	  "\"status\":{\"phase\":\"Available\"}}" },
+	{ VOLUME_KIND_CAPACITY,
+	  "{\"metadata\":{\"name\":\"s1\"},\"storageClassName\":\"made\",\"capacity\":\"2Gi\",\"nodeTopology\":{}}" },
 };
 
-#define POD(n, volumes)                                                                                               \
-	"{\"metadata\":{\"name\":\"p" n "\",\"namespace\":\"ns\",\"uid\":\"u" n "\"},\"spec\":{\"volumes\":[" volumes "]}}"
+#define POD(n, volumes)                                                                            \
+	"{\"metadata\":{\"name\":\"p" n "\",\"namespace\":\"ns\",\"uid\":\"u" n                        \
+	"\"},\"spec\":{\"volumes\":[" volumes "]}}"
 #define CLAIM(name) "{\"persistentVolumeClaim\":{\"claimName\":\"" name "\"}}"
 
 static const char *const pods[PODS] = {
@@ -151,7 +196,8 @@ static void start(struct store *s)
 	s->arena = (struct arena){ 0 };
 	s->vs = volumes_new(key, true);
 	for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++)
-		if (volumes_put(s->vs, base[i].kind, base[i].json, strlen(base[i].json), &s->arena, &error) < 0)
+		if (volumes_put(s->vs, base[i].kind, base[i].json, strlen(base[i].json), &s->arena,
+		                &error) < 0)
 			fuzz_found("the base: %s", error.text);
 	for (uint32_t i = 0; i < NODES; i++) {
 		struct pair pair = { text_of("zone"), text_of(i ? "z2" : "z1") };

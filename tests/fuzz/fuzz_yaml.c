@@ -10,9 +10,48 @@
 #include <string.h>
 
 static const char *const words[] = {
-	"---\n", "...\n", "\n- ", "\n  ", ": ", "&a ", "*a", "!!str ", "!!int ", "|\n ", ">-\n ", "<<: *a", "# c\n", "? ", "~", "null",
-	"true", "0x1f", "0o17", "1_000", ".inf", ".nan", "1e3", "-0", "\"\\u00e9\"", "'it''s'", "{a: 1}", "[1, 2]", "\t", "\r\n",
-	"%YAML 1.2\n", "\xef\xbb\xbf", "\xe2\x80\xa8", "\"\\ud83d\\ude00\"", "\"", "'", "{", "}", "[", "]", ",", NULL,
+	"---\n",
+	"...\n",
+	"\n- ",
+	"\n  ",
+	": ",
+	"&a ",
+	"*a",
+	"!!str ",
+	"!!int ",
+	"|\n ",
+	">-\n ",
+	"<<: *a",
+	"# c\n",
+	"? ",
+	"~",
+	"null",
+	"true",
+	"0x1f",
+	"0o17",
+	"1_000",
+	".inf",
+	".nan",
+	"1e3",
+	"-0",
+	"\"\\u00e9\"",
+	"'it''s'",
+	"{a: 1}",
+	"[1, 2]",
+	"\t",
+	"\r\n",
+	"%YAML 1.2\n",
+	"\xef\xbb\xbf",
+	"\xe2\x80\xa8",
+	"\"\\ud83d\\ude00\"",
+	"\"",
+	"'",
+	"{",
+	"}",
+	"[",
+	"]",
+	",",
+	NULL,
 };
 
 const struct fuzzer fuzzer = { .name = "yaml", .bytes_max = 4096, .words = words };
@@ -80,7 +119,8 @@ static bool has(const uint8_t *data, size_t bytes, const char *piece)
  * middle of a string, halves of a pair, bytes that are not to be printed, tabs. */
 static bool is_other_in_yaml(const uint8_t *data, size_t bytes)
 {
-	if (has(data, bytes, "\xe2\x80\xa8") || has(data, bytes, "\xe2\x80\xa9") || has(data, bytes, "\xc2\x85"))
+	if (has(data, bytes, "\xe2\x80\xa8") || has(data, bytes, "\xe2\x80\xa9") ||
+	    has(data, bytes, "\xc2\x85"))
 		return true;
 	return has(data, bytes, "\\ud") || has(data, bytes, "\\uD") || has(data, bytes, "\t");
 }
@@ -88,8 +128,9 @@ static bool is_other_in_yaml(const uint8_t *data, size_t bytes)
 /* JSON may be refused for what a person would not write: see frontend/json/yaml.c. */
 static bool may_be_refused(const char *text)
 {
-	static const char *const texts[] = { "twice in one mapping", "merge keys", "nested too deeply", "control characters",
-					     "could not find expected ':'" /* a key past 1024 bytes */ };
+	static const char *const
+		texts[] = { "twice in one mapping", "merge keys", "nested too deeply", "control characters",
+		            "could not find expected ':'" /* a key past 1024 bytes */ };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (strstr(text, texts[i]))
@@ -97,7 +138,8 @@ static bool may_be_refused(const char *text)
 	return false;
 }
 
-static void check_same(const uint8_t *data, size_t bytes, const struct bytes *got, const char *refusal)
+static void check_same(const uint8_t *data, size_t bytes, const struct bytes *got,
+                       const char *refusal)
 {
 	const char *text = (const char *)data, *end = text + bytes, *where, *what;
 	const char *p = json_check(text, end, &where, &what);
@@ -111,7 +153,8 @@ static void check_same(const uint8_t *data, size_t bytes, const struct bytes *go
 	if (again(&j, &wanted) && json_end(&j)) {
 		bytes_put(&wanted, "\n");
 		/* A line may not end between a key and its colon. */
-		if (refusal && !may_be_refused(refusal) && !has(data, bytes, "\n") && !has(data, bytes, "\r"))
+		if (refusal && !may_be_refused(refusal) && !has(data, bytes, "\n") &&
+		    !has(data, bytes, "\r"))
 			fuzz_found("%s: %.*s", refusal, (int)wanted.n, wanted.at);
 		if (!refusal && (wanted.n != got->n || memcmp(wanted.at, got->at, got->n) != 0))
 			fuzz_found("wanted %.*sgot %.*s", (int)wanted.n, wanted.at, (int)got->n, got->at);

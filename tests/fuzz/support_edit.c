@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define WORDS_MOST 512 /* of a record that is made longer */
-#define ROOM_MORE  4096
-#define N(array)   (sizeof(array) / sizeof((array)[0]))
+#define ROOM_MORE 4096
+#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 struct edit {
 	uint8_t what, record;
@@ -18,8 +18,28 @@ struct edit {
 };
 
 /* What lies above EDITS in `what` tells whether a changed copy goes behind all others. */
-enum { EDIT_WORD, EDIT_EXTREME, EDIT_BIT, EDIT_ADD, EDIT_LONG, EDIT_DROP, EDIT_DOUBLE, EDIT_SWAP, EDIT_LENGTH, EDIT_MIX, EDIT_NEW,
-       EDIT_HEADER, EDIT_BEGIN, EDIT_TIME, EDIT_TAIL, EDIT_FIELD, EDIT_FIELD_2, EDIT_ELEMENT, EDIT_COUNT, EDITS };
+enum {
+	EDIT_WORD,
+	EDIT_EXTREME,
+	EDIT_BIT,
+	EDIT_ADD,
+	EDIT_LONG,
+	EDIT_DROP,
+	EDIT_DOUBLE,
+	EDIT_SWAP,
+	EDIT_LENGTH,
+	EDIT_MIX,
+	EDIT_NEW,
+	EDIT_HEADER,
+	EDIT_BEGIN,
+	EDIT_TIME,
+	EDIT_TAIL,
+	EDIT_FIELD,
+	EDIT_FIELD_2,
+	EDIT_ELEMENT,
+	EDIT_COUNT,
+	EDITS
+};
 
 /* ---- items ------------------------------------------------------------------------------- */
 
@@ -88,7 +108,8 @@ void edited_begin(struct edited *d)
 	}
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ------------------------------------------------------------------------------------
+ */
 
 /* The place of an edit in the body, 4 bytes of it; NULL when there is none. */
 static unsigned char *place(const struct edit *e, struct record *r)
@@ -100,7 +121,10 @@ static unsigned char *place(const struct edit *e, struct record *r)
 
 static void word_edit(const struct edit *e, struct record *r)
 {
-	static const uint32_t extremes[] = { 0, 1, UINT32_MAX, INT32_MAX, UINT32_C(1) << 31, UINT32_MAX - 7, 15, 16, 47, 48, 63, 64, 65536 };
+	static const uint32_t extremes[] = {
+		0,  1,  UINT32_MAX, INT32_MAX, UINT32_C(1) << 31, UINT32_MAX - 7, 15, 16, 47,
+		48, 63, 64,         65536
+	};
 	unsigned char *at = place(e, r);
 	uint32_t word;
 
@@ -120,7 +144,9 @@ static void word_edit(const struct edit *e, struct record *r)
 
 static void long_edit(const struct edit *e, struct record *r)
 {
-	static const int64_t extremes[] = { 0, 1, -1, INT64_MAX, INT64_MIN, INT64_MAX / 2 + 1, INT64_MAX - 1, INT64_C(1) << 32 };
+	static const int64_t extremes[] = {
+		0, 1, -1, INT64_MAX, INT64_MIN, INT64_MAX / 2 + 1, INT64_MAX - 1, INT64_C(1) << 32
+	};
 	uint32_t longs = (r->bytes - (uint32_t)sizeof(*r)) / 8;
 
 	if (longs > 0)
@@ -155,8 +181,10 @@ static void header_edit(const struct edit *e, struct item *it)
 /* A record that no list has. */
 static struct record *record_new(const struct edit *e)
 {
-	static const enum record_kind kinds[] = { RESULT_BOUND, RESULT_REFUSED, RESULT_UNKNOWN, EVENT_NODE_DROP, EVENT_SHAPE_DROP,
-		                                  EVENT_GANG_DROP, EVENT_NAMESPACE_DROP, EVENT_POD_DROP, EVENT_CLAIM };
+	static const enum record_kind kinds[] = {
+		RESULT_BOUND,    RESULT_REFUSED,       RESULT_UNKNOWN, EVENT_NODE_DROP, EVENT_SHAPE_DROP,
+		EVENT_GANG_DROP, EVENT_NAMESPACE_DROP, EVENT_POD_DROP, EVENT_CLAIM
+	};
 	enum record_kind kind = kinds[e->at % N(kinds)];
 	struct {
 		struct record head;
@@ -204,23 +232,42 @@ static void mix(const struct edited *d, const struct edit *e, struct record *r)
 	memmove((unsigned char *)(r + 1) + at, (const unsigned char *)(from + 1) + at, n);
 }
 
-/* ---- fields and elements ----------------------------------------------------------------------- */
+/* ---- fields and elements -----------------------------------------------------------------------
+ */
 
-static void span_put(unsigned char *element, const struct field *f, uint32_t n, uint32_t choice, uint32_t pick)
+static void span_put(unsigned char *element, const struct field *f, uint32_t n, uint32_t choice,
+                     uint32_t pick)
 {
-	const struct span spans[] = { { 0, n }, { n, 1 }, { 0, n + 1 }, { UINT32_MAX, 2 }, { n, 0 }, { pick % (n + 1), n - pick % (n + 1) },
-		                      { pick % (n + 1), 1 }, { n + 1, 0 } };
+	const struct span spans[] = { { 0, n },
+		                          { n, 1 },
+		                          { 0, n + 1 },
+		                          { UINT32_MAX, 2 },
+		                          { n, 0 },
+		                          { pick % (n + 1), n - pick % (n + 1) },
+		                          { pick % (n + 1), 1 },
+		                          { n + 1, 0 } };
 
 	memcpy(element + f->offset, &spans[choice % N(spans)], sizeof(struct span));
 }
 
 /* The ends of what it may be, what lies beyond, its neighbours, and what another element has. */
-static void field_change(const struct view_of *v, const struct field *f, unsigned char *element, const unsigned char *other, uint32_t choice,
-                         uint32_t pick)
+static void field_change(const struct view_of *v, const struct field *f, unsigned char *element,
+                         const unsigned char *other, uint32_t choice, uint32_t pick)
 {
-	uint64_t low = (uint64_t)f->low, high = (uint64_t)f->high, now = (uint64_t)field_get(f, element);
-	const uint64_t values[] = { low, high, low - 1, high + 1, now + 1, now - 1, UINT32_MAX, low + pick % 16,
-		                    (uint64_t)field_get(f, other), now ^ UINT64_C(1) << pick % 32, UINT64_MAX, (uint64_t)INT64_MIN };
+	uint64_t low = (uint64_t)f->low, high = (uint64_t)f->high,
+			 now = (uint64_t)field_get(f, element);
+	const uint64_t values[] = { low,
+		                        high,
+		                        low - 1,
+		                        high + 1,
+		                        now + 1,
+		                        now - 1,
+		                        UINT32_MAX,
+		                        low + pick % 16,
+		                        (uint64_t)field_get(f, other),
+		                        now ^ UINT64_C(1) << pick % 32,
+		                        UINT64_MAX,
+		                        (uint64_t)INT64_MIN };
 
 	if (f->rule == RULE_SPAN)
 		span_put(element, f, v->n[f->low], choice, pick);
@@ -253,15 +300,18 @@ static void field_edit(const struct edit *e, struct item *it)
 		const struct field *f = &p->fields[e->value % p->fields_n];
 
 		i = e->at / (v.layout->parts_n + 1) % n;
-		field_change(&v, f, first + (size_t)i * p->bytes, first + (size_t)(pick % n) * p->bytes, choice, pick);
+		field_change(&v, f, first + (size_t)i * p->bytes, first + (size_t)(pick % n) * p->bytes,
+		             choice, pick);
 	}
 }
 
 /* Other elements in part `i`, as many as fit into a record and some more. */
-static void part_put(struct item *it, const struct view_of *v, uint32_t i, const unsigned char *elements, uint64_t n)
+static void part_put(struct item *it, const struct view_of *v, uint32_t i,
+                     const unsigned char *elements, uint64_t n)
 {
 	const struct part *p = &v->layout->parts[i];
-	uint64_t before = (uint64_t)(v->at[i] - (const unsigned char *)it->r), old = PADDED((uint64_t)v->n[i] * p->bytes);
+	uint64_t before = (uint64_t)(v->at[i] - (const unsigned char *)it->r),
+			 old = PADDED((uint64_t)v->n[i] * p->bytes);
 	uint64_t fresh = PADDED(n * p->bytes), bytes = it->r->bytes - old + fresh;
 	uint32_t count = (uint32_t)n;
 	struct record *r;
@@ -274,14 +324,16 @@ static void part_put(struct item *it, const struct view_of *v, uint32_t i, const
 	memcpy(r, it->r, before);
 	if (n > 0)
 		memcpy((unsigned char *)r + before, elements, n * p->bytes);
-	memcpy((unsigned char *)r + before + fresh, (const unsigned char *)it->r + before + old, it->r->bytes - before - old);
+	memcpy((unsigned char *)r + before + fresh, (const unsigned char *)it->r + before + old,
+	       it->r->bytes - before - old);
 	memcpy((unsigned char *)(r + 1) + p->count, &count, sizeof(count));
 	r->bytes = (uint32_t)bytes;
 	item_set(it, r);
 }
 
 /* Many more of the last one; what has to rise does. */
-static uint32_t many_more(const struct part *p, unsigned char *room, size_t room_bytes, uint32_t n, uint32_t more)
+static uint32_t many_more(const struct part *p, unsigned char *room, size_t room_bytes, uint32_t n,
+                          uint32_t more)
 {
 	for (; more > 0 && (size_t)(n + 1) * p->bytes <= room_bytes; more--, n++) {
 		unsigned char *at = room + (size_t)n * p->bytes;
@@ -294,7 +346,15 @@ static uint32_t many_more(const struct part *p, unsigned char *room, size_t room
 	return n;
 }
 
-enum { ELEMENT_DOUBLE, ELEMENT_DROP, ELEMENT_SWAP, ELEMENT_ZERO, ELEMENT_MANY, ELEMENT_ALL, ELEMENT_WAYS };
+enum {
+	ELEMENT_DOUBLE,
+	ELEMENT_DROP,
+	ELEMENT_SWAP,
+	ELEMENT_ZERO,
+	ELEMENT_MANY,
+	ELEMENT_ALL,
+	ELEMENT_WAYS
+};
 
 static void element_edit(const struct edit *e, struct item *it)
 {
@@ -315,7 +375,8 @@ static void element_edit(const struct edit *e, struct item *it)
 			memcpy(one, room + (size_t)k * bytes, bytes);
 	}
 	if (way == ELEMENT_DROP && n > 0) {
-		memmove(room + (size_t)k * bytes, room + (size_t)(k + 1) * bytes, (size_t)(n - k - 1) * bytes);
+		memmove(room + (size_t)k * bytes, room + (size_t)(k + 1) * bytes,
+		        (size_t)(n - k - 1) * bytes);
 		n--;
 	} else if (way == ELEMENT_ALL) {
 		n = 0;
@@ -339,11 +400,15 @@ static void count_edit(const struct edit *e, struct item *it)
 	if (!layout_open(item_own(it), &v) || v.layout->parts_n == 0)
 		return;
 	i = e->at % v.layout->parts_n;
-	n = e->value % 4 == 0 ? v.n[i] + 1 : e->value % 4 == 1 ? v.n[i] - 1 : e->value % 4 == 2 ? UINT32_MAX >> (e->value >> 8) % 32 : e->value >> 8;
+	n = e->value % 4 == 0   ? v.n[i] + 1
+	    : e->value % 4 == 1 ? v.n[i] - 1
+	    : e->value % 4 == 2 ? UINT32_MAX >> (e->value >> 8) % 32
+	                        : e->value >> 8;
 	memcpy(v.body + v.layout->parts[i].count, &n, sizeof(n));
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all of them
+ * --------------------------------------------------------------------------------- */
 
 static void order_edit(struct edited *d, const struct edit *e, size_t i, size_t other)
 {
@@ -407,7 +472,8 @@ static void record_edit(struct edited *d, const struct edit *e, struct item *it)
 
 static bool is_order(unsigned what)
 {
-	return what == EDIT_DROP || what == EDIT_DOUBLE || what == EDIT_SWAP || what == EDIT_BEGIN || what == EDIT_NEW || what == EDIT_TAIL;
+	return what == EDIT_DROP || what == EDIT_DOUBLE || what == EDIT_SWAP || what == EDIT_BEGIN ||
+	       what == EDIT_NEW || what == EDIT_TAIL;
 }
 
 static void edit(struct edited *d, const struct edit *e)
@@ -431,7 +497,8 @@ static void edit(struct edited *d, const struct edit *e)
 
 void edited_change(struct edited *d, const uint8_t *script, size_t bytes)
 {
-	for (size_t at = 0; at + EDIT_BYTES <= bytes && at < (size_t)EDITS_MOST * EDIT_BYTES; at += EDIT_BYTES) {
+	for (size_t at = 0; at + EDIT_BYTES <= bytes && at < (size_t)EDITS_MOST * EDIT_BYTES;
+	     at += EDIT_BYTES) {
 		struct edit e;
 
 		memcpy(&e, script + at, sizeof(e));

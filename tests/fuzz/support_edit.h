@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edits of the records of a small cluster: of bytes, of a field of a record, of its arrays, of their order.  A script is
- * edits of eight bytes each. */
+/* Edits of the records of a small cluster: of bytes, of a field of a record, of its arrays, of
+ * their order.  A script is edits of eight bytes each. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_EDIT_H
 #define MUSTER_TESTS_FUZZ_SUPPORT_EDIT_H
 
@@ -15,7 +15,8 @@
 struct item {
 	struct record *r; /* epoch and sequence are the user's to write */
 	bool own;         /* ours to free; else the stream's */
-	bool raw;         /* its header stays as it is: the epoch and sequence are what is added, the length may lie */
+	bool raw; /* its header stays as it is: the epoch and sequence are what is added, the length may
+	             lie */
 };
 
 struct edited {

@@ -11,32 +11,57 @@
 
 /* ---- fields ----------------------------------------------------------------------------- */
 
-#define U32(type, name, low, high) { RULE_WITHIN, WIDTH_U32, offsetof(type, name), low, high }
-#define I32(type, name, low, high) { RULE_WITHIN, WIDTH_I32, offsetof(type, name), low, high }
-#define I64(type, name, low, high) { RULE_WITHIN, WIDTH_I64, offsetof(type, name), low, high }
-#define ANY(type, name)            U32(type, name, 0, UINT32_MAX)
-#define NONE(type, name, high)     { RULE_OR_NONE, WIDTH_U32, offsetof(type, name), 0, high }
-#define BITS(type, name, bits)     { RULE_BITS, WIDTH_U32, offsetof(type, name), 0, bits }
-#define RISES(type, name)          { RULE_RISES, WIDTH_U32, offsetof(type, name), 0, UINT32_MAX }
-#define SPAN(type, name, part)     { RULE_SPAN, WIDTH_U32, offsetof(type, name), part, 0 }
+#define U32(type, name, low, high)                                                                 \
+	{                                                                                              \
+		RULE_WITHIN, WIDTH_U32, offsetof(type, name), low, high                                    \
+	}
+#define I32(type, name, low, high)                                                                 \
+	{                                                                                              \
+		RULE_WITHIN, WIDTH_I32, offsetof(type, name), low, high                                    \
+	}
+#define I64(type, name, low, high)                                                                 \
+	{                                                                                              \
+		RULE_WITHIN, WIDTH_I64, offsetof(type, name), low, high                                    \
+	}
+#define ANY(type, name) U32(type, name, 0, UINT32_MAX)
+#define NONE(type, name, high)                                                                     \
+	{                                                                                              \
+		RULE_OR_NONE, WIDTH_U32, offsetof(type, name), 0, high                                     \
+	}
+#define BITS(type, name, bits)                                                                     \
+	{                                                                                              \
+		RULE_BITS, WIDTH_U32, offsetof(type, name), 0, bits                                        \
+	}
+#define RISES(type, name)                                                                          \
+	{                                                                                              \
+		RULE_RISES, WIDTH_U32, offsetof(type, name), 0, UINT32_MAX                                 \
+	}
+#define SPAN(type, name, part)                                                                     \
+	{                                                                                              \
+		RULE_SPAN, WIDTH_U32, offsetof(type, name), part, 0                                        \
+	}
 
 static const struct field amount_fields[] = {
 	{ RULE_ONCE, WIDTH_U32, offsetof(struct amount, resource), 0, STREAM_RESOURCES - 1 },
 	I64(struct amount, value, 0, INT64_MAX),
 };
 static const struct field label_fields[] = { RISES(struct label, key), ANY(struct label, value),
-	                                     I64(struct label, number, INT64_MIN, INT64_MAX) };
+	                                         I64(struct label, number, INT64_MIN, INT64_MAX) };
 static const struct field taint_fields[] = {
 	ANY(struct taint, key),
 	ANY(struct taint, value),
 	U32(struct taint, effect, EFFECT_NO_SCHEDULE, EFFECT_NO_EXECUTE),
 	U32(struct taint, name, STREAM_RESOURCES, STREAM_NAMES - 1),
 };
-static const struct field image_fields[] = { RISES(struct node_image, image), I64(struct node_image, bytes, 0, INT64_MAX) };
-static const struct field limit_fields[] = { ANY(struct attach_limit, driver), ANY(struct attach_limit, most) };
-static const struct field attachment_fields[] = { ANY(struct attachment, driver), ANY(struct attachment, volume) };
+static const struct field image_fields[] = { RISES(struct node_image, image),
+	                                         I64(struct node_image, bytes, 0, INT64_MAX) };
+static const struct field limit_fields[] = { ANY(struct attach_limit, driver),
+	                                         ANY(struct attach_limit, most) };
+static const struct field attachment_fields[] = { ANY(struct attachment, driver),
+	                                              ANY(struct attachment, volume) };
 
-static const struct field name_fields[] = { U32(struct event_name, id, 0, STREAM_NAMES - 1), ANY(struct event_name, kind) };
+static const struct field name_fields[] = { U32(struct event_name, id, 0, STREAM_NAMES - 1),
+	                                        ANY(struct event_name, kind) };
 
 static const struct field node_fields[] = {
 	U32(struct event_node, node, 0, STREAM_NODES - 1),
@@ -45,8 +70,24 @@ static const struct field node_fields[] = {
 };
 
 /* The parts of a shape, in their order. */
-enum { AMOUNTS, REQUIREMENTS, VALUES, TOLERATIONS, CLAUSES, PREFERENCES, ALTERNATIVES, VOLUME_RULES, POD_TERMS, SPREADS, PORTS,
-       IMAGES, ATTACHMENTS, EXCLUSIVES, POLICIES, SHARES };
+enum {
+	AMOUNTS,
+	REQUIREMENTS,
+	VALUES,
+	TOLERATIONS,
+	CLAUSES,
+	PREFERENCES,
+	ALTERNATIVES,
+	VOLUME_RULES,
+	POD_TERMS,
+	SPREADS,
+	PORTS,
+	IMAGES,
+	ATTACHMENTS,
+	EXCLUSIVES,
+	POLICIES,
+	SHARES
+};
 
 static const struct field requirement_fields[] = {
 	ANY(struct requirement, term),
@@ -69,7 +110,8 @@ static const struct field toleration_fields[] = {
 	U32(struct toleration, any_value, 0, 1),
 	U32(struct toleration, effect, EFFECT_ANY, EFFECT_NO_EXECUTE),
 };
-static const struct field preference_fields[] = { I32(struct preference, weight, 0, 100), SPAN(struct preference, clauses, CLAUSES) };
+static const struct field preference_fields[] = { I32(struct preference, weight, 0, 100),
+	                                              SPAN(struct preference, clauses, CLAUSES) };
 static const struct field alternative_fields[] = { { RULE_SPAN, WIDTH_U32, 0, CLAUSES, 0 } };
 static const struct field volume_rule_fields[] = {
 	U32(struct volume_rule, why, NODE_FITS + 1, NODE_WHY_KINDS - 1),
@@ -79,28 +121,35 @@ static const struct field pod_term_fields[] = {
 	U32(struct pod_term, kind, 0, POD_TERM_KINDS - 1),
 	I32(struct pod_term, weight, 0, 100),
 	ANY(struct pod_term, topology),
-	BITS(struct pod_term, flags, TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN),
+	BITS(struct pod_term, flags,
+	     TERM_MATCHES_NOTHING | TERM_EVERY_NAMESPACE | TERM_NAMESPACES_CHOSEN),
 	SPAN(struct pod_term, namespaces, VALUES),
 	SPAN(struct pod_term, namespace_clauses, CLAUSES),
 	SPAN(struct pod_term, clauses, CLAUSES),
 };
 static const struct field spread_fields[] = {
 	ANY(struct spread, topology),
-	BITS(struct spread, flags, SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS | SPREAD_MATCHES_NOTHING |
-	                               SPREAD_DEFAULT | SPREAD_BY_NODE),
+	BITS(struct spread, flags,
+	     SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS | SPREAD_MATCHES_NOTHING |
+	         SPREAD_DEFAULT | SPREAD_BY_NODE),
 	U32(struct spread, max_skew, 1, INT32_MAX),
 	U32(struct spread, min_domains, 1, INT32_MAX),
 	SPAN(struct spread, clauses, CLAUSES),
 };
-static const struct field port_fields[] = { ANY(struct host_port, address), ANY(struct host_port, protocol), ANY(struct host_port, port) };
-static const struct field exclusive_fields[] = { ANY(struct exclusive, thing), BITS(struct exclusive, flags, EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED) };
+static const struct field port_fields[] = { ANY(struct host_port, address),
+	                                        ANY(struct host_port, protocol),
+	                                        ANY(struct host_port, port) };
+static const struct field exclusive_fields[] = {
+	ANY(struct exclusive, thing), BITS(struct exclusive, flags, EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED)
+};
 static const struct field policy_fields[] = {
 	ANY(struct policy, topology),
 	BITS(struct policy, flags, POLICY_REQUIRED | POLICY_FILL | POLICY_UNSELECTED),
 	SPAN(struct policy, clauses, CLAUSES),
 	SPAN(struct policy, shares, SHARES),
 };
-static const struct field share_fields[] = { RISES(struct policy_share, value), U32(struct policy_share, replicas, 0, INT32_MAX) };
+static const struct field share_fields[] = { RISES(struct policy_share, value),
+	                                         U32(struct policy_share, replicas, 0, INT32_MAX) };
 static const struct field shape_fields[] = {
 	U32(struct event_shape, shape, 0, STREAM_SHAPES - 1),
 	BITS(struct event_shape, flags, SHAPE_TOLERATES_CORDON | SHAPE_NEEDS_RESTART_ALL),
@@ -116,15 +165,18 @@ static const struct field shape_fields[] = {
 static const struct field gang_fields[] = {
 	U32(struct event_gang, gang, 0, STREAM_GANGS - 1),
 	U32(struct event_gang, generation, 1, UINT32_MAX),
-	BITS(struct event_gang, flags, GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS),
+	BITS(struct event_gang, flags,
+	     GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS),
 	ANY(struct event_gang, dialect),
 	ANY(struct event_gang, quorum),
 	I32(struct event_gang, priority, INT32_MIN, INT32_MAX),
 	I64(struct event_gang, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_gang, timeout_ns, INT64_MIN, INT64_MAX),
 };
-static const struct field role_fields[] = { RISES(struct gang_role, role), ANY(struct gang_role, quorum) };
-static const struct field level_fields[] = { ANY(struct gang_level, topology), BITS(struct gang_level, flags, LEVEL_REQUIRED) };
+static const struct field role_fields[] = { RISES(struct gang_role, role),
+	                                        ANY(struct gang_role, quorum) };
+static const struct field level_fields[] = { ANY(struct gang_level, topology),
+	                                         BITS(struct gang_level, flags, LEVEL_REQUIRED) };
 
 static const struct field pod_fields[] = {
 	U32(struct event_pod, pod, 0, STREAM_PODS - 1),
@@ -160,18 +212,21 @@ static const struct field result_fields[] = {
 	ANY(struct result, retry_ms),
 };
 
-/* ---- kinds ------------------------------------------------------------------------------------ */
+/* ---- kinds ------------------------------------------------------------------------------------
+ */
 
 static const char *name_more(const struct view_of *v)
 {
 	const struct event_name *e = (const void *)v->body;
 
-	return e->kind == (e->id < STREAM_RESOURCES ? NAME_RESOURCE : NAME_TAINT) ? NULL : "kind of a name";
+	return e->kind == (e->id < STREAM_RESOURCES ? NAME_RESOURCE : NAME_TAINT) ? NULL
+	                                                                          : "kind of a name";
 }
 
 static const char *gang_more(const struct view_of *v)
 {
-	return v->n[1] > GANG_ROLES_MAX || v->n[2] > GANG_LEVELS_MAX ? "number of roles or levels" : NULL;
+	return v->n[1] > GANG_ROLES_MAX || v->n[2] > GANG_LEVELS_MAX ? "number of roles or levels"
+	                                                             : NULL;
 }
 
 static const char *pod_more(const struct view_of *v)
@@ -222,7 +277,8 @@ static const char *shape_more(const struct view_of *v)
 	for (uint32_t i = 0; i < v->n[REQUIREMENTS]; i++)
 		if (q[i].term > e->terms_n || (i > 0 && q[i].term < q[i - 1].term))
 			return "order of terms";
-	if ((__int128)e->scored_cpu_milli + e->placed_cpu_milli < 0 || (__int128)e->scored_memory_bytes + e->placed_memory_bytes < 0)
+	if ((__int128)e->scored_cpu_milli + e->placed_cpu_milli < 0 ||
+	    (__int128)e->scored_memory_bytes + e->placed_memory_bytes < 0)
 		return "amounts of a placed pod";
 	if (e->policies_n > 1 || (e->policies_n == 0 && e->shares_n > 0))
 		return "number of policies";
@@ -231,11 +287,22 @@ static const char *shape_more(const struct view_of *v)
 	return selectors_more(v);
 }
 
-#define BODY(type, fields)            { 0, sizeof(type), fields, N(fields), false }
-#define ARRAY(type, count, of, fields) { offsetof(type, count), sizeof(of), fields, N(fields), false }
-#define TEXT(type, count)             { offsetof(type, count), 1, NULL, 0, true }
+#define BODY(type, fields)                                                                         \
+	{                                                                                              \
+		0, sizeof(type), fields, N(fields), false                                                  \
+	}
+#define ARRAY(type, count, of, fields)                                                             \
+	{                                                                                              \
+		offsetof(type, count), sizeof(of), fields, N(fields), false                                \
+	}
+#define TEXT(type, count)                                                                          \
+	{                                                                                              \
+		offsetof(type, count), 1, NULL, 0, true                                                    \
+	}
 
-static const struct layout name_layout = { BODY(struct event_name, name_fields), { TEXT(struct event_name, bytes) }, 1, name_more };
+static const struct layout name_layout = {
+	BODY(struct event_name, name_fields), { TEXT(struct event_name, bytes) }, 1, name_more
+};
 
 static const struct layout node_layout = {
 	BODY(struct event_node, node_fields),
@@ -248,30 +315,37 @@ static const struct layout node_layout = {
 		ARRAY(struct event_node, attached_n, struct attachment, attachment_fields),
 		TEXT(struct event_node, name_bytes),
 	},
-	7, NULL,
+	7,
+	NULL,
 };
 
 static const struct layout shape_layout = {
 	BODY(struct event_shape, shape_fields),
 	{
 		[AMOUNTS] = ARRAY(struct event_shape, amounts_n, struct amount, amount_fields),
-		[REQUIREMENTS] = ARRAY(struct event_shape, requirements_n, struct requirement, requirement_fields),
+		[REQUIREMENTS] =
+			ARRAY(struct event_shape, requirements_n, struct requirement, requirement_fields),
 		[VALUES] = ARRAY(struct event_shape, values_n, uint32_t, number_fields),
-		[TOLERATIONS] = ARRAY(struct event_shape, tolerations_n, struct toleration, toleration_fields),
+		[TOLERATIONS] =
+			ARRAY(struct event_shape, tolerations_n, struct toleration, toleration_fields),
 		[CLAUSES] = ARRAY(struct event_shape, clauses_n, struct requirement, clause_fields),
-		[PREFERENCES] = ARRAY(struct event_shape, preferences_n, struct preference, preference_fields),
+		[PREFERENCES] =
+			ARRAY(struct event_shape, preferences_n, struct preference, preference_fields),
 		[ALTERNATIVES] = ARRAY(struct event_shape, alternatives_n, struct span, alternative_fields),
-		[VOLUME_RULES] = ARRAY(struct event_shape, volume_rules_n, struct volume_rule, volume_rule_fields),
+		[VOLUME_RULES] =
+			ARRAY(struct event_shape, volume_rules_n, struct volume_rule, volume_rule_fields),
 		[POD_TERMS] = ARRAY(struct event_shape, pod_terms_n, struct pod_term, pod_term_fields),
 		[SPREADS] = ARRAY(struct event_shape, spreads_n, struct spread, spread_fields),
 		[PORTS] = ARRAY(struct event_shape, ports_n, struct host_port, port_fields),
 		[IMAGES] = ARRAY(struct event_shape, images_n, uint32_t, number_fields),
-		[ATTACHMENTS] = ARRAY(struct event_shape, attachments_n, struct attachment, attachment_fields),
+		[ATTACHMENTS] =
+			ARRAY(struct event_shape, attachments_n, struct attachment, attachment_fields),
 		[EXCLUSIVES] = ARRAY(struct event_shape, exclusives_n, struct exclusive, exclusive_fields),
 		[POLICIES] = ARRAY(struct event_shape, policies_n, struct policy, policy_fields),
 		[SHARES] = ARRAY(struct event_shape, shares_n, struct policy_share, share_fields),
 	},
-	PARTS_MOST, shape_more,
+	PARTS_MOST,
+	shape_more,
 };
 
 static const struct layout gang_layout = {
@@ -282,27 +356,41 @@ static const struct layout gang_layout = {
 		ARRAY(struct event_gang, levels_n, struct gang_level, level_fields),
 		TEXT(struct event_gang, name_bytes),
 	},
-	4, gang_more,
+	4,
+	gang_more,
 };
 
 static const struct layout pod_layout = {
 	BODY(struct event_pod, pod_fields),
-	{ ARRAY(struct event_pod, labels_n, struct pod_label, pod_label_fields), TEXT(struct event_pod, name_bytes) },
-	2, pod_more,
+	{ ARRAY(struct event_pod, labels_n, struct pod_label, pod_label_fields),
+	  TEXT(struct event_pod, name_bytes) },
+	2,
+	pod_more,
 };
 
 static const struct layout namespace_layout = {
-	BODY(struct event_namespace, namespace_fields), { ARRAY(struct event_namespace, labels_n, struct pod_label, pod_label_fields) }, 1, NULL,
+	BODY(struct event_namespace, namespace_fields),
+	{ ARRAY(struct event_namespace, labels_n, struct pod_label, pod_label_fields) },
+	1,
+	NULL,
 };
 
 static const struct layout claim_layout = {
-	BODY(struct event_claim, claim_fields), { ARRAY(struct event_claim, words, uint64_t, number_fields) }, 1, NULL,
+	BODY(struct event_claim, claim_fields),
+	{ ARRAY(struct event_claim, words, uint64_t, number_fields) },
+	1,
+	NULL,
 };
-static const struct layout result_layout = { BODY(struct result, result_fields), { { 0 } }, 0, NULL };
+static const struct layout result_layout = {
+	BODY(struct result, result_fields), { { 0 } }, 0, NULL
+};
 
-#define DROP(name, limit)                                                                                                     \
-	static const struct field name##_fields[] = { U32(struct event_drop, id, 0, limit - 1), ANY(struct event_drop, generation) }; \
-	static const struct layout name##_layout = { BODY(struct event_drop, name##_fields), { { 0 } }, 0, NULL }
+#define DROP(name, limit)                                                                          \
+	static const struct field name##_fields[] = { U32(struct event_drop, id, 0, limit - 1),        \
+		                                          ANY(struct event_drop, generation) };            \
+	static const struct layout name##_layout = {                                                   \
+		BODY(struct event_drop, name##_fields), { { 0 } }, 0, NULL                                 \
+	}
 
 DROP(node_drop, STREAM_NODES);
 DROP(shape_drop, STREAM_SHAPES);
@@ -333,7 +421,8 @@ const struct layout *layout_of(unsigned kind)
 	return kind < RECORD_KINDS ? layouts[kind] : NULL;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading
+ * -------------------------------------------------------------------------------------- */
 
 int64_t field_get(const struct field *f, const unsigned char *element)
 {
@@ -384,15 +473,16 @@ bool layout_open(const struct record *r, struct view_of *out)
 	return at == left;
 }
 
-/* ---- what is wrong ----------------------------------------------------------------------------------- */
+/* ---- what is wrong
+ * ----------------------------------------------------------------------------------- */
 
 static bool within(const struct field *f, int64_t value)
 {
 	return value >= f->low && value <= f->high;
 }
 
-static const char *field_fault(const struct view_of *v, const struct part *p, const unsigned char *first, uint32_t i,
-                               const struct field *f)
+static const char *field_fault(const struct view_of *v, const struct part *p,
+                               const unsigned char *first, uint32_t i, const struct field *f)
 {
 	const unsigned char *element = first + (size_t)i * p->bytes;
 	int64_t value = field_get(f, element);
@@ -418,7 +508,8 @@ static const char *field_fault(const struct view_of *v, const struct part *p, co
 	}
 }
 
-static const char *part_fault(const struct view_of *v, const struct part *p, const unsigned char *first, uint32_t n)
+static const char *part_fault(const struct view_of *v, const struct part *p,
+                              const unsigned char *first, uint32_t n)
 {
 	const char *fault = NULL;
 
@@ -437,7 +528,8 @@ const char *layout_fault(const struct record *r)
 
 	if (r->bytes < sizeof(*r) || r->bytes > RECORD_BYTES_MAX || r->bytes % 8 != 0 || r->flags != 0)
 		return "the header";
-	if (r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK || r->kind == EVENT_PLAN)
+	if (r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK ||
+	    r->kind == EVENT_PLAN)
 		return r->bytes == sizeof(*r) ? NULL : "a body where none belongs";
 	if (layout_of(r->kind) == NULL)
 		return "no kind of an event";

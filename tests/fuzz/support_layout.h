@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as tables: which arrays lie behind the struct of a kind, and what each field may be.  It is ipc/abi.h said
- * a second time, not core/shm/records.c: the one is held against the other. */
+/* Records as tables: which arrays lie behind the struct of a kind, and what each field may be.  It
+ * is ipc/abi.h said a second time, not core/shm/records.c: the one is held against the other. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_LAYOUT_H
 #define MUSTER_TESTS_FUZZ_SUPPORT_LAYOUT_H
 

@@ -43,8 +43,11 @@ static void tell(void)
 {
 	char text[256];
 	uint64_t kept = fuzzer.fresh ? now.run % FUZZ_FRESH : 0;
-	int n = snprintf(text, sizeof(text), "\nfuzz_%s --seed %llu --from %llu --runs %llu; the input has %zu bytes:\n", fuzzer.name,
-			 (unsigned long long)now.seed, (unsigned long long)(now.run - kept), (unsigned long long)(kept + 1), now.bytes);
+	int n =
+		snprintf(text, sizeof(text),
+	             "\nfuzz_%s --seed %llu --from %llu --runs %llu; the input has %zu bytes:\n",
+	             fuzzer.name, (unsigned long long)now.seed, (unsigned long long)(now.run - kept),
+	             (unsigned long long)(kept + 1), now.bytes);
 	ssize_t ignored = write(2, text, (size_t)n);
 
 	ignored = write(2, now.data, now.bytes < 20000 ? now.bytes : 20000);
@@ -191,7 +194,8 @@ static size_t put_word(struct random *r, uint8_t *data, size_t bytes, size_t at)
 	return put(data, bytes, at, random_below(r, 2) ? strlen(word) : 0, word, strlen(word));
 }
 
-static size_t put_piece(struct random *r, const struct corpus *c, uint8_t *data, size_t bytes, size_t at)
+static size_t put_piece(struct random *r, const struct corpus *c, uint8_t *data, size_t bytes,
+                        size_t at)
 {
 	const struct input *other = &c->at[random_below(r, (uint32_t)c->n)];
 	size_t from, n;
@@ -238,7 +242,9 @@ static size_t input_make(struct random *r, const struct corpus *c, uint8_t *data
 	if (bytes > 0)
 		memcpy(data, from->data, bytes);
 	for (uint32_t i = random_below(r, 6); i > 0; i--) {
-		changed = fuzzer.change && random_below(r, 3) ? fuzzer.change(r, data, bytes, fuzzer.bytes_max) : 0;
+		changed = fuzzer.change && random_below(r, 3)
+		              ? fuzzer.change(r, data, bytes, fuzzer.bytes_max)
+		              : 0;
 		bytes = changed > 0 ? changed : change_bytes(r, c, data, bytes);
 	}
 	return bytes;
@@ -279,8 +285,10 @@ static void run_all(const struct corpus *c, double limit, uint64_t runs)
 
 	if (!data)
 		die("memory");
-	for (; now.run - first < runs && ((now.run & 63) != 0 || seconds() - start < limit); now.run++) {
-		struct random r = { now.seed * UINT64_C(0x9e3779b97f4a7c15) ^ now.run * UINT64_C(0xd1342543de82ef95) };
+	for (; now.run - first < runs && ((now.run & 63) != 0 || seconds() - start < limit);
+	     now.run++) {
+		struct random r = { now.seed * UINT64_C(0x9e3779b97f4a7c15) ^
+			                now.run * UINT64_C(0xd1342543de82ef95) };
 		size_t bytes;
 
 		if (fuzzer.fresh && now.run % FUZZ_FRESH == 0)
@@ -289,8 +297,8 @@ static void run_all(const struct corpus *c, double limit, uint64_t runs)
 		bytes = input_make(&r, c, data);
 		run_one(data, bytes);
 	}
-	printf("fuzz_%s: %llu runs of seed %llu in %.0f s\n1 passed, 0 failed\n", fuzzer.name, (unsigned long long)(now.run - first),
-	       (unsigned long long)now.seed, seconds() - start);
+	printf("fuzz_%s: %llu runs of seed %llu in %.0f s\n1 passed, 0 failed\n", fuzzer.name,
+	       (unsigned long long)(now.run - first), (unsigned long long)now.seed, seconds() - start);
 	free(data);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/support_script.h"
 
-size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room, size_t head, size_t step)
+size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room, size_t head,
+                     size_t step)
 {
 	size_t steps, at;
 

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For struct fuzzer: a random step more, or in place of one.  Its new length, 0 when there is no room. */
-size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room, size_t head, size_t step);
+/* For struct fuzzer: a random step more, or in place of one.  Its new length, 0 when there is no
+ * room. */
+size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room, size_t head,
+                     size_t step);
 
 #endif

@@ -8,9 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct limits stream_limits = { .nodes = STREAM_NODES, .pods = STREAM_PODS, .gangs = STREAM_GANGS, .shapes = STREAM_SHAPES,
-	                              .names = STREAM_NAMES, .resources = STREAM_RESOURCES, .name_bytes = 16384,
-	                              .command_ring_bytes = 4096 };
+const struct limits stream_limits = { .nodes = STREAM_NODES,
+	                                  .pods = STREAM_PODS,
+	                                  .gangs = STREAM_GANGS,
+	                                  .shapes = STREAM_SHAPES,
+	                                  .names = STREAM_NAMES,
+	                                  .resources = STREAM_RESOURCES,
+	                                  .name_bytes = 16384,
+	                                  .command_ring_bytes = 4096 };
 
 static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 {
@@ -35,7 +40,8 @@ static void put_all(struct model *m, const struct files *files)
 		int resource = model_resource_index(m, objects[i].api_version, objects[i].kind);
 		struct decode_error e = { .text = "no such kind" };
 
-		if (resource < 0 || model_put(m, resource, objects[i].json.at, objects[i].json.bytes, &e) < 0)
+		if (resource < 0 ||
+		    model_put(m, resource, objects[i].json.at, objects[i].json.bytes, &e) < 0)
 			fuzz_found("tests/fuzz/world.json: %s: %s: %s", objects[i].name, e.field, e.text);
 	}
 }
@@ -43,8 +49,11 @@ static void put_all(struct model *m, const struct files *files)
 struct model *stream_model(bool judges_others)
 {
 	static const char *const names[] = { "muster" };
-	const struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = stream_limits,
-		                             .judges_others = judges_others, .hash_key = { 1, 2 } };
+	const struct model_config config = { .scheduler_names = names,
+		                                 .scheduler_names_n = 1,
+		                                 .limits = stream_limits,
+		                                 .judges_others = judges_others,
+		                                 .hash_key = { 1, 2 } };
 	static struct files *files; /* read once */
 	struct model *m = model_new(&config);
 	char error[2000] = "memory was short";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a frontend tells a core of tests/fuzz/world.json: the records of one epoch, as good ones to begin
- * with. */
+/* What a frontend tells a core of tests/fuzz/world.json: the records of one epoch, as good ones to
+ * begin with. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_STREAM_H
 #define MUSTER_TESTS_FUZZ_SUPPORT_STREAM_H
 
@@ -18,7 +18,14 @@ struct stream {
 };
 
 /* What the core of these has room for: little, so that the ends of all tables are near. */
-enum { STREAM_NODES = 16, STREAM_PODS = 64, STREAM_GANGS = 48, STREAM_SHAPES = 64, STREAM_NAMES = 48, STREAM_RESOURCES = 8 };
+enum {
+	STREAM_NODES = 16,
+	STREAM_PODS = 64,
+	STREAM_GANGS = 48,
+	STREAM_SHAPES = 64,
+	STREAM_NAMES = 48,
+	STREAM_RESOURCES = 8
+};
 extern const struct limits stream_limits;
 
 /* Made once, from the folder that the fuzzers run in. */

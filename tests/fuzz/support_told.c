@@ -46,7 +46,8 @@ static bool taints_named(const struct told *t, const struct view_of *v)
 static bool node_has_pods(const struct told *t, uint32_t node)
 {
 	for (uint32_t i = 0; i < STREAM_PODS; i++)
-		if (t->pods[i].generation != 0 && t->pod[i].node == node && (t->pod[i].flags & POD_BINDING) == 0)
+		if (t->pods[i].generation != 0 && t->pod[i].node == node &&
+		    (t->pod[i].flags & POD_BINDING) == 0)
 			return true;
 	return false;
 }
@@ -69,7 +70,8 @@ static bool shape_has_pods(const struct told *t, uint32_t shape)
 
 /* ---- what is to be refused ------------------------------------------------------------------ */
 
-static const char *thing_fault(const struct told_thing *known, uint32_t generation, uint64_t name, bool has_pods)
+static const char *thing_fault(const struct told_thing *known, uint32_t generation, uint64_t name,
+                               bool has_pods)
 {
 	if (known->generation == 0)
 		return NULL;
@@ -87,13 +89,15 @@ static const char *node_fault(const struct told *t, const struct view_of *v)
 	return thing_fault(&t->nodes[e->node], e->generation, last_text(v), node_has_pods(t, e->node));
 }
 
-static const char *shape_fault(const struct told *t, const struct record *r, const struct view_of *v)
+static const char *shape_fault(const struct told *t, const struct record *r,
+                               const struct view_of *v)
 {
 	const struct event_shape *e = (const void *)v->body;
 
 	if (!amounts_named(t, v))
 		return "what has no name";
-	if (t->shapes[e->shape] != 0 && shape_has_pods(t, e->shape) && t->shapes[e->shape] != hash(r + 1, r->bytes - sizeof(*r)))
+	if (t->shapes[e->shape] != 0 && shape_has_pods(t, e->shape) &&
+	    t->shapes[e->shape] != hash(r + 1, r->bytes - sizeof(*r)))
 		return "a change of what pods have";
 	return NULL;
 }
@@ -126,19 +130,25 @@ static const char *claim_fault(const struct told *t, const struct view_of *v)
 	return t->pod[e->pod].flags & POD_OURS ? "a claim of muster's own pod" : NULL;
 }
 
-static const char *drop_fault(const struct told *t, const struct record *r, const struct event_drop *d)
+static const char *drop_fault(const struct told *t, const struct record *r,
+                              const struct event_drop *d)
 {
 	switch (r->kind) {
 	case EVENT_NODE_DROP:
-		return d->generation == 0 || t->nodes[d->id].generation != d->generation ? "what is unknown" :
-		       node_has_pods(t, d->id)                                           ? "what has pods" : NULL;
+		return d->generation == 0 || t->nodes[d->id].generation != d->generation ? "what is unknown"
+		       : node_has_pods(t, d->id)                                         ? "what has pods"
+		                                                                         : NULL;
 	case EVENT_SHAPE_DROP:
-		return t->shapes[d->id] == 0 ? "what is unknown" : shape_has_pods(t, d->id) ? "what has pods" : NULL;
+		return t->shapes[d->id] == 0      ? "what is unknown"
+		       : shape_has_pods(t, d->id) ? "what has pods"
+		                                  : NULL;
 	case EVENT_GANG_DROP:
-		return d->generation == 0 || t->gangs[d->id].generation != d->generation ? "what is unknown" :
-		       gang_has_pods(t, d->id)                                           ? "what has pods" : NULL;
+		return d->generation == 0 || t->gangs[d->id].generation != d->generation ? "what is unknown"
+		       : gang_has_pods(t, d->id)                                         ? "what has pods"
+		                                                                         : NULL;
 	case EVENT_POD_DROP:
-		return d->generation == 0 || t->pods[d->id].generation != d->generation ? "what is unknown" : NULL;
+		return d->generation == 0 || t->pods[d->id].generation != d->generation ? "what is unknown"
+		                                                                        : NULL;
 	default:
 		return NULL;
 	}
@@ -172,7 +182,8 @@ const char *told_fault(const struct told *t, const struct record *r)
 	}
 }
 
-/* ---- what was taken ---------------------------------------------------------------------------- */
+/* ---- what was taken ----------------------------------------------------------------------------
+ */
 
 static void drop_add(struct told *t, const struct record *r, const struct event_drop *d)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* muster-killat: runs a program as this very process, with a tracer beside it that kills or stops it at
- * the n-th time that it comes by a probe.  The program itself knows nothing of it: a probe is a nop. */
+/* muster-killat: runs a program as this very process, with a tracer beside it that kills or stops
+ * it at the n-th time that it comes by a probe.  The program itself knows nothing of it: a probe is
+ * a nop. */
 #include "tests/probe/tracer.h"
 
 #include <errno.h>
@@ -69,7 +70,8 @@ static bool line_take(const char *path, char *line, size_t room)
 	snprintf(line, room, "%.*s", (int)first, all);
 	if (all[first])
 		first++;
-	if (pwrite(fd, all + first, (size_t)n - first, 0) != n - (ssize_t)first || ftruncate(fd, n - (ssize_t)first) < 0)
+	if (pwrite(fd, all + first, (size_t)n - first, 0) != n - (ssize_t)first ||
+	    ftruncate(fd, n - (ssize_t)first) < 0)
 		fprintf(stderr, "muster-killat: %s: %s\n", path, strerror(errno));
 	close(fd);
 	return true;
@@ -92,8 +94,9 @@ static void log_life(const struct plan *p, bool done, uint64_t hits)
 {
 	const char *slash = strrchr(p->program, '/');
 	char line[256];
-	int n = snprintf(line, sizeof(line), "%s %s %" PRIu64 " %s %s %" PRIu64 "\n", slash ? slash + 1 : p->program,
-	                 p->rule.probe, p->rule.hit, act_name(p->rule.act), done ? "done" : "missed", hits);
+	int n = snprintf(line, sizeof(line), "%s %s %" PRIu64 " %s %s %" PRIu64 "\n",
+	                 slash ? slash + 1 : p->program, p->rule.probe, p->rule.hit,
+	                 act_name(p->rule.act), done ? "done" : "missed", hits);
 	int fd = open(p->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
 	if (fd < 0 || write(fd, line, (size_t)n) != n)
@@ -160,7 +163,8 @@ static bool notes_open(struct notes *notes, const char *path)
 	int rc = notes_read(notes, path);
 
 	if (rc < 0)
-		fprintf(stderr, "muster-killat: %s: %s\n", path, rc == -ENOENT ? "no probes" : strerror(-rc));
+		fprintf(stderr, "muster-killat: %s: %s\n", path,
+		        rc == -ENOENT ? "no probes" : strerror(-rc));
 	return rc == 0;
 }
 

@@ -24,7 +24,8 @@ static const Elf64_Ehdr *header(const struct notes *f)
 	const Elf64_Ehdr *e = part(f, 0, sizeof(*e));
 
 	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e->e_machine != EM_X86_64 || e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shstrndx >= e->e_shnum)
+	    e->e_machine != EM_X86_64 || e->e_shentsize != sizeof(Elf64_Shdr) ||
+	    e->e_shstrndx >= e->e_shnum)
 		return NULL;
 	return e;
 }

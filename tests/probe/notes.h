@@ -21,8 +21,8 @@ struct notes {
 	size_t bytes;
 };
 
-/* 0, or a negative errno: -ENOEXEC for what is no x86_64 ELF file or makes no sense; -ENOENT for one
- * without probes. */
+/* 0, or a negative errno: -ENOEXEC for what is no x86_64 ELF file or makes no sense; -ENOENT for
+ * one without probes. */
 int notes_read(struct notes *out, const char *path);
 void notes_free(struct notes *notes);
 

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define REGISTER(field, q, d, w, b) \
-	{ { q, d, w, b }, offsetof(struct user_regs_struct, field) }
+#define REGISTER(field, q, d, w, b)                                                                \
+	{                                                                                              \
+		{ q, d, w, b }, offsetof(struct user_regs_struct, field)                                   \
+	}
 
 static const struct {
 	const char *names[4]; /* by 8, 4, 2 and 1 bytes */
@@ -45,7 +47,8 @@ static bool register_take(const char **text, const struct user_regs_struct *regs
 }
 
 /* "offset(%base)" or "offset(%base,%index,scale)" at *text: what lies there. */
-static bool memory_take(const char **text, pid_t tid, const struct user_regs_struct *regs, size_t bytes, uint64_t *value)
+static bool memory_take(const char **text, pid_t tid, const struct user_regs_struct *regs,
+                        size_t bytes, uint64_t *value)
 {
 	uint64_t base = 0, index = 0, scale = 1;
 	struct iovec here = { .iov_base = value, .iov_len = bytes }, there = { .iov_len = bytes };

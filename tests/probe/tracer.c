@@ -51,7 +51,8 @@ static bool byte_swap(int memory, uint64_t address, unsigned char from, unsigned
 {
 	unsigned char now = 0;
 
-	return pread(memory, &now, 1, (off_t)address) == 1 && now == from && pwrite(memory, &to, 1, (off_t)address) == 1;
+	return pread(memory, &now, 1, (off_t)address) == 1 && now == from &&
+	       pwrite(memory, &to, 1, (off_t)address) == 1;
 }
 
 static void swap_all(struct tracer *t, unsigned char from, unsigned char to)
@@ -62,7 +63,8 @@ static void swap_all(struct tracer *t, unsigned char from, unsigned char to)
 		/* Two probes may share their nop. */
 		if (wanted(t, n) && !byte_swap(t->memory, n->address + t->bias, from, to) &&
 		    !byte_swap(t->memory, n->address + t->bias, to, to))
-			fprintf(stderr, "muster-killat: %s at 0x%" PRIx64 ": %s\n", n->name, n->address, strerror(errno));
+			fprintf(stderr, "muster-killat: %s at 0x%" PRIx64 ": %s\n", n->name, n->address,
+			        strerror(errno));
 	}
 }
 
@@ -75,7 +77,8 @@ static uint64_t entry_of(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && read(fd, &word, sizeof(word)) == (ssize_t)sizeof(word) && word.a_type != AT_NULL)
+	while (fd >= 0 && read(fd, &word, sizeof(word)) == (ssize_t)sizeof(word) &&
+	       word.a_type != AT_NULL)
 		if (word.a_type == AT_ENTRY)
 			entry = word.a_un.a_val;
 	if (fd >= 0)
@@ -96,7 +99,8 @@ static const struct note *note_behind(const struct tracer *t, uint64_t rip)
 /* Somebody who sends SIGCONT after that time. */
 static void alarm_set(pid_t pid, unsigned ms)
 {
-	const struct timespec wait = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+	const struct timespec wait = { .tv_sec = (time_t)(ms / 1000),
+		                           .tv_nsec = (long)(ms % 1000) * 1000000 };
 
 	if (fork() != 0)
 		return;
@@ -117,14 +121,16 @@ static void act(struct tracer *t)
 	alarm_set(t->pid, t->rule->stop_ms);
 }
 
-static void tell(const struct tracer *t, const struct note *n, pid_t tid, const struct user_regs_struct *regs)
+static void tell(const struct tracer *t, const struct note *n, pid_t tid,
+                 const struct user_regs_struct *regs)
 {
 	const char *at = n->arguments;
 	struct timespec now;
 	int64_t value;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	fprintf(t->out, "%" PRIu64 " %s", (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, n->name);
+	fprintf(t->out, "%" PRIu64 " %s", (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+	        n->name);
 	while (operand_take(&at, tid, regs, &value))
 		fprintf(t->out, " %" PRId64, value);
 	fprintf(t->out, "%s\n", *at ? " ?" : "");
@@ -162,7 +168,8 @@ static void stopped(struct tracer *t, pid_t tid, int status)
 		swap_all(t, NOP, TRAP);
 		t->planted = true;
 	}
-	if (event == PTRACE_EVENT_STOP && (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)) {
+	if (event == PTRACE_EVENT_STOP &&
+	    (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)) {
 		ptrace(PTRACE_LISTEN, tid, NULL, NULL); /* it stays stopped until SIGCONT */
 		return;
 	}
@@ -171,7 +178,8 @@ static void stopped(struct tracer *t, pid_t tid, int status)
 	ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
 }
 
-bool tracer_run(pid_t pid, const struct notes *notes, const struct rule *rule, FILE *out, uint64_t *hits)
+bool tracer_run(pid_t pid, const struct notes *notes, const struct rule *rule, FILE *out,
+                uint64_t *hits)
 {
 	struct tracer t = { .pid = pid, .notes = notes, .rule = rule, .out = out, .memory = -1 };
 	int status;

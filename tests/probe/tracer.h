@@ -15,14 +15,15 @@
 enum rule_act { RULE_KILL, RULE_STOP, RULE_TRACE };
 
 struct rule {
-	char probe[64];    /* its name; RULE_TRACE: all */
-	uint64_t hit;      /* the first is 1 */
+	char probe[64]; /* its name; RULE_TRACE: all */
+	uint64_t hit;   /* the first is 1 */
 	enum rule_act act;
-	unsigned stop_ms;  /* RULE_STOP: then it goes on */
+	unsigned stop_ms; /* RULE_STOP: then it goes on */
 };
 
-/* Follow `pid` to its end; *hits: how often the probe was come by.  RULE_TRACE: each hit is a line of
- * `out`, "ns name argument...".  True when the rule came to its act. */
-bool tracer_run(pid_t pid, const struct notes *notes, const struct rule *rule, FILE *out, uint64_t *hits);
+/* Follow `pid` to its end; *hits: how often the probe was come by.  RULE_TRACE: each hit is a line
+ * of `out`, "ns name argument...".  True when the rule came to its act. */
+bool tracer_run(pid_t pid, const struct notes *notes, const struct rule *rule, FILE *out,
+                uint64_t *hits);
 
 #endif

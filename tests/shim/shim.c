@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded into a program: its wall clock jumps, its clocks go at another rate, its calls are
- * interrupted, answered "not now" or with a part.  What to do is read from the file that MUSTER_SHIM
- * names, mapped, so that it changes while the program runs. */
+ * interrupted, answered "not now" or with a part.  What to do is read from the file that
+ * MUSTER_SHIM names, mapped, so that it changes while the program runs. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,8 @@ __attribute__((constructor)) static void shim_start(void)
 {
 	const char *path = getenv("MUSTER_SHIM");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *at = fd >= 0 ? mmap(NULL, sizeof(*orders), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+	void *at = fd >= 0 ? mmap(NULL, sizeof(*orders), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+	                   : MAP_FAILED;
 
 	REAL(clock_gettime)(CLOCK_MONOTONIC, &began[0]);
 	REAL(clock_gettime)(CLOCK_BOOTTIME, &began[1]);
@@ -155,7 +156,8 @@ static bool is_stream(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
 }
 
-/* What a call on that descriptor may meet: EAGAIN only who asked not to wait, a part only a stream. */
+/* What a call on that descriptor may meet: EAGAIN only who asked not to wait, a part only a stream.
+ */
 static uint32_t may_meet(int fd, int flags)
 {
 	int mode;
@@ -163,7 +165,8 @@ static uint32_t may_meet(int fd, int flags)
 	if (!is_stream(fd))
 		return 0; /* nor is more asked of it than the core may ask */
 	mode = fcntl(fd, F_GETFL);
-	return SPOIL_EINTR | SPOIL_SHORT | ((mode >= 0 && (mode & O_NONBLOCK)) || (flags & MSG_DONTWAIT) ? SPOIL_EAGAIN : 0);
+	return SPOIL_EINTR | SPOIL_SHORT |
+	       ((mode >= 0 && (mode & O_NONBLOCK)) || (flags & MSG_DONTWAIT) ? SPOIL_EAGAIN : 0);
 }
 
 /* True when the call is not to be made; else *bytes may have become fewer. */

@@ -13,7 +13,9 @@
 
 int sim_user(struct sim *s, const char *method, const char *target, const char *format, ...)
 {
-	struct as_request request = {.method = method, .target = target, .now_ns = SIM_EPOCH_NS + s->now_ns};
+	struct as_request request = { .method = method,
+		                          .target = target,
+		                          .now_ns = SIM_EPOCH_NS + s->now_ns };
 	struct as_response response;
 	char *body = NULL;
 	va_list args;
@@ -22,7 +24,8 @@ int sim_user(struct sim *s, const char *method, const char *target, const char *
 	if (vasprintf(&body, format, args) < 0)
 		as_die("out of memory");
 	va_end(args);
-	request.content_type = strcmp(method, "PATCH") == 0 ? "application/merge-patch+json" : "application/json";
+	request.content_type =
+		strcmp(method, "PATCH") == 0 ? "application/merge-patch+json" : "application/json";
 	request.body = body;
 	request.body_bytes = strlen(body);
 	as_api_handle(s->api, &request, &response);
@@ -44,8 +47,8 @@ static const char *pod_path(uint32_t pod, const char *rest)
 
 static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape)
 {
-	static const char *const cpus[] = {"250m", "500m", "1", "1500m", "2", "3"};
-	static const char *const memories[] = {"64Mi", "1Gi", "3Gi"};
+	static const char *const cpus[] = { "250m", "500m", "1", "1500m", "2", "3" };
+	static const char *const memories[] = { "64Mi", "1Gi", "3Gi" };
 	const char *gate = shape % 11 == 0 ? ",\"schedulingGates\":[{\"name\":\"sim/wait\"}]" : "";
 	const char *class = shape % 7 == 0 ? ",\"priorityClassName\":\"high\"" : "";
 	char label[80] = "", run[64] = "";
@@ -54,10 +57,11 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 		snprintf(label, sizeof(label), "\"scheduling.x-k8s.io/pod-group\":\"g%u\"", group);
 	if (shape % 5 == 0)
 		snprintf(run, sizeof(run), "\"muster.io/run-seconds\":\"%u\"", 1 + shape % 13);
-	sim_user(s, "POST", PODS,
-	         "{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s,"
-	         "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]}}",
-	         pod, label, run, gate, class, cpus[shape % 6], memories[shape / 6 % 3]);
+	sim_user(
+		s, "POST", PODS,
+		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s,"
+		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]}}",
+		pod, label, run, gate, class, cpus[shape % 6], memories[shape / 6 % 3]);
 }
 
 static struct as_object *pod_find(struct sim *s, uint32_t pod)
@@ -83,7 +87,8 @@ static void pod_again(struct sim *s, uint32_t pod)
 /* ---- another scheduler ----------------------------------------------------------- */
 
 /* Room on the node by the API server's own objects. */
-static bool has_room(struct sim *s, struct as_arena *a, const struct as_object *node, const struct as_amounts *wants)
+static bool has_room(struct sim *s, struct as_arena *a, const struct as_object *node,
+                     const struct as_amounts *wants)
 {
 	struct as_amounts all = as_node_allocatable(a, as_object_tree(a, node));
 
@@ -108,7 +113,7 @@ static bool has_room(struct sim *s, struct as_arena *a, const struct as_object *
 
 static void foreign_bind(struct sim *s, const char *pod)
 {
-	struct as_arena a = {0};
+	struct as_arena a = { 0 };
 	char key[80], path[160];
 	struct as_object *o;
 	struct as_amounts wants;
@@ -122,8 +127,9 @@ static void foreign_bind(struct sim *s, const char *pod)
 	for (struct as_index_entry *e = s->api->nodes->index.first[0]; e != NULL; e = e->next[0]) {
 		if (!has_room(s, &a, e->object, &wants))
 			continue;
-		sim_user(s, "POST", path, "{\"metadata\":{\"name\":\"%s\"},\"target\":{\"kind\":\"Node\",\"name\":\"%s\"}}", pod,
-		         e->object->name);
+		sim_user(s, "POST", path,
+		         "{\"metadata\":{\"name\":\"%s\"},\"target\":{\"kind\":\"Node\",\"name\":\"%s\"}}",
+		         pod, e->object->name);
 		break;
 	}
 	as_arena_free(&a);
@@ -134,9 +140,11 @@ static void foreign(struct sim *s, uint32_t pod, uint32_t shape)
 	char name[32];
 
 	snprintf(name, sizeof(name), "f%u", pod);
-	sim_user(s, "POST", PODS,
-	         "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"schedulerName\":\"other\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
-	         "\"resources\":{\"requests\":{\"cpu\":\"%u\"}}}]}}", name, 1 + shape % 2);
+	sim_user(
+		s, "POST", PODS,
+		"{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"schedulerName\":\"other\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+		"\"resources\":{\"requests\":{\"cpu\":\"%u\"}}}]}}",
+		name, 1 + shape % 2);
 	foreign_bind(s, name);
 }
 
@@ -144,9 +152,11 @@ static void foreign(struct sim *s, uint32_t pod, uint32_t shape)
 
 static void node_make(struct sim *s, uint32_t node, uint32_t cpu)
 {
-	sim_user(s, "POST", "/api/v1/nodes",
-	         "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kubernetes.io/hostname\":\"n%u\"}},\"status\":{\"capacity\":"
-	         "{\"cpu\":\"%u\",\"memory\":\"8Gi\",\"pods\":\"%u\"}}}", node, node, 1 + cpu % 9, 3 + cpu % 5);
+	sim_user(
+		s, "POST", "/api/v1/nodes",
+		"{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kubernetes.io/hostname\":\"n%u\"}},\"status\":{\"capacity\":"
+		"{\"cpu\":\"%u\",\"memory\":\"8Gi\",\"pods\":\"%u\"}}}",
+		node, node, 1 + cpu % 9, 3 + cpu % 5);
 }
 
 static void node_size(struct sim *s, uint32_t node, uint32_t cpu)
@@ -154,8 +164,9 @@ static void node_size(struct sim *s, uint32_t node, uint32_t cpu)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/api/v1/nodes/n%u/status", node);
-	sim_user(s, "PATCH", path, "{\"status\":{\"allocatable\":{\"cpu\":\"%u\"},\"capacity\":{\"cpu\":\"%u\"}}}", 1 + cpu % 9,
-	         1 + cpu % 9);
+	sim_user(s, "PATCH", path,
+	         "{\"status\":{\"allocatable\":{\"cpu\":\"%u\"},\"capacity\":{\"cpu\":\"%u\"}}}",
+	         1 + cpu % 9, 1 + cpu % 9);
 }
 
 static void node_change(struct sim *s, const struct action *a)
@@ -177,8 +188,10 @@ static void group_do(struct sim *s, const struct action *a)
 
 	snprintf(path, sizeof(path), SIM_GROUPS_PATH "/g%u", a->a);
 	if (a->act == ACT_GROUP_NEW)
-		sim_user(s, "POST", SIM_GROUPS_PATH, "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\","
-		         "\"metadata\":{\"name\":\"g%u\"},\"spec\":{\"minMember\":%u}}", a->a, a->b);
+		sim_user(s, "POST", SIM_GROUPS_PATH,
+		         "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\","
+		         "\"metadata\":{\"name\":\"g%u\"},\"spec\":{\"minMember\":%u}}",
+		         a->a, a->b);
 	else if (a->act == ACT_GROUP_EDIT)
 		sim_user(s, "PATCH", path, "{\"spec\":{\"minMember\":%u}}", 1 + a->b);
 	else
@@ -190,11 +203,20 @@ static void group_do(struct sim *s, const struct action *a)
 static void network_do(struct net *n, const struct action *a, uint64_t until_ns)
 {
 	switch (a->act) {
-	case ACT_API_DIES: net_down(n, until_ns); break;
-	case ACT_WATCHES_CUT: net_cut_watches(n); break;
-	case ACT_WATCHES_SLOW: net_watches_slow(n, until_ns); break;
-	case ACT_NET: net_window(n, (enum fate)a->a, until_ns, a->c); break;
-	default: break;
+	case ACT_API_DIES:
+		net_down(n, until_ns);
+		break;
+	case ACT_WATCHES_CUT:
+		net_cut_watches(n);
+		break;
+	case ACT_WATCHES_SLOW:
+		net_watches_slow(n, until_ns);
+		break;
+	case ACT_NET:
+		net_window(n, (enum fate)a->a, until_ns, a->c);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -203,19 +225,34 @@ static void process_do(struct sim *s, const struct action *a)
 	uint64_t ns = (1 + a->b) * SIM_MS, until = s->now_ns + ns;
 	struct duo *duo = s->duos[a->a % s->script->instances];
 
-	story_tell(s, "fault   %s %u %u %u", a->act == ACT_NET ? fate_name((enum fate)a->a) : act_name(a->act), a->a, a->b, a->c);
+	story_tell(s, "fault   %s %u %u %u",
+	           a->act == ACT_NET ? fate_name((enum fate)a->a) : act_name(a->act), a->a, a->b, a->c);
 	switch (a->act) {
 	case ACT_BOTH_DIE:
 		duo_frontend_dies(duo, ns);
 		duo_core_dies(duo, ns);
 		break;
-	case ACT_CORE_DIES: duo_core_dies(duo, ns); break;
-	case ACT_FRONTEND_DIES: duo_frontend_dies(duo, ns); break;
-	case ACT_CORE_STOPS: duo_core_stops(duo, ns); break;
-	case ACT_FRONTEND_STOPS: duo_frontend_stops(duo, ns); break;
-	case ACT_COMPACT: as_store_compact(s->api->store); break;
-	case ACT_CUT: net_down(s->nets[a->a % s->script->instances], until); break;
-	case ACT_CLOCK: s->wall_jump_ns = (a->b ? -(int64_t)a->a : (int64_t)a->a) * (int64_t)SIM_S; break;
+	case ACT_CORE_DIES:
+		duo_core_dies(duo, ns);
+		break;
+	case ACT_FRONTEND_DIES:
+		duo_frontend_dies(duo, ns);
+		break;
+	case ACT_CORE_STOPS:
+		duo_core_stops(duo, ns);
+		break;
+	case ACT_FRONTEND_STOPS:
+		duo_frontend_stops(duo, ns);
+		break;
+	case ACT_COMPACT:
+		as_store_compact(s->api->store);
+		break;
+	case ACT_CUT:
+		net_down(s->nets[a->a % s->script->instances], until);
+		break;
+	case ACT_CLOCK:
+		s->wall_jump_ns = (a->b ? -(int64_t)a->a : (int64_t)a->a) * (int64_t)SIM_S;
+		break;
 	default:
 		for (uint32_t i = 0; i < s->script->instances; i++)
 			network_do(s->nets[i], a, until);
@@ -227,25 +264,51 @@ void act_do(struct sim *s, const struct action *a)
 	char name[32];
 
 	switch (a->act) {
-	case ACT_POD_NEW: pod_make(s, a->a, a->b, a->c); break;
-	case ACT_POD_DELETE: sim_user(s, "DELETE", pod_path(a->a, ""), "{\"gracePeriodSeconds\":%u}", a->b); break;
-	case ACT_POD_AGAIN: pod_again(s, a->a); break;
-	case ACT_POD_END:
-		sim_user(s, "PATCH", pod_path(a->a, "/status"), "{\"status\":{\"phase\":\"%s\"}}", a->b ? "Failed" : "Succeeded");
+	case ACT_POD_NEW:
+		pod_make(s, a->a, a->b, a->c);
 		break;
-	case ACT_POD_UNGATE: sim_user(s, "PATCH", pod_path(a->a, ""), "%s", "{\"spec\":{\"schedulingGates\":null}}"); break;
+	case ACT_POD_DELETE:
+		sim_user(s, "DELETE", pod_path(a->a, ""), "{\"gracePeriodSeconds\":%u}", a->b);
+		break;
+	case ACT_POD_AGAIN:
+		pod_again(s, a->a);
+		break;
+	case ACT_POD_END:
+		sim_user(s, "PATCH", pod_path(a->a, "/status"), "{\"status\":{\"phase\":\"%s\"}}",
+		         a->b ? "Failed" : "Succeeded");
+		break;
+	case ACT_POD_UNGATE:
+		sim_user(s, "PATCH", pod_path(a->a, ""), "%s", "{\"spec\":{\"schedulingGates\":null}}");
+		break;
 	case ACT_POD_GRAB:
 		snprintf(name, sizeof(name), "p%u", a->a);
 		foreign_bind(s, name);
 		break;
-	case ACT_POD_TOUCH: sim_user(s, "PATCH", pod_path(a->a, ""), "{\"metadata\":{\"labels\":{\"touched\":\"%llu\"}}}",
-		                     (unsigned long long)(s->now_ns % 1000)); break;
-	case ACT_GROUP_NEW: case ACT_GROUP_EDIT: case ACT_GROUP_DELETE: group_do(s, a); break;
-	case ACT_FOREIGN: foreign(s, a->a, a->c); break;
-	case ACT_NODE_NEW: node_make(s, a->a, a->b); break;
-	case ACT_NODE_SIZE: node_size(s, a->a, a->b); break;
-	case ACT_NODE_CORDON: case ACT_NODE_DELETE: node_change(s, a); break;
-	default: process_do(s, a);
+	case ACT_POD_TOUCH:
+		sim_user(s, "PATCH", pod_path(a->a, ""),
+		         "{\"metadata\":{\"labels\":{\"touched\":\"%llu\"}}}",
+		         (unsigned long long)(s->now_ns % 1000));
+		break;
+	case ACT_GROUP_NEW:
+	case ACT_GROUP_EDIT:
+	case ACT_GROUP_DELETE:
+		group_do(s, a);
+		break;
+	case ACT_FOREIGN:
+		foreign(s, a->a, a->c);
+		break;
+	case ACT_NODE_NEW:
+		node_make(s, a->a, a->b);
+		break;
+	case ACT_NODE_SIZE:
+		node_size(s, a->a, a->b);
+		break;
+	case ACT_NODE_CORDON:
+	case ACT_NODE_DELETE:
+		node_change(s, a);
+		break;
+	default:
+		process_do(s, a);
 	}
 }
 
@@ -256,5 +319,6 @@ void act_start(struct sim *s)
 	if (as_api_add_custom(s->api, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true,
 	                      SIM_EPOCH_NS + s->now_ns, &why) < 0)
 		as_die("the simulator's resources: %s", why);
-	sim_user(s, "POST", "/apis/scheduling.k8s.io/v1/priorityclasses", "{\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+	sim_user(s, "POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
+	         "{\"metadata\":{\"name\":\"high\"},\"value\":1000}");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at every revision of the API server's history, once, and keeps what it needs to judge the next.
+/* Looks at every revision of the API server's history, once, and keeps what it needs to judge the
+ * next.
  *
  * Overcommitment is judged by what the core could know.  A Binding that lands must fit beside every
  * pod that muster placed, and beside those of others that the core had heard of when it
@@ -15,7 +16,9 @@
 
 #define NAME_BYTES 64
 #define LIVES 1000000u /* of one instance: no two cores have one number */
-#define EXCUSE_NS (200 * SIM_S) /* so old may be what a decision stands on: a silent watch is found after 150 s */
+#define EXCUSE_NS                                                                                  \
+	(200 * SIM_S) /* so old may be what a decision stands on: a silent watch is found after 150 s  \
+	               */
 
 struct sum {
 	int64_t cpu, memory, pods;
@@ -29,18 +32,18 @@ struct member {
 	char group[NAME_BYTES];
 	struct sum wants;
 	uint64_t version;
-	bool ours; /* by its schedulerName */
-	bool over; /* ended or gone */
+	bool ours;   /* by its schedulerName */
+	bool over;   /* ended or gone */
 	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
 	bool by_muster;
 	bool core_knows[SIM_INSTANCES]; /* that it has a node */
-	uint64_t lost_ns; /* when it ceased to count; 0: it did not */
+	uint64_t lost_ns;               /* when it ceased to count; 0: it did not */
 	/* The core's last decision about it. */
 	char decided[NAME_BYTES];
 	uint64_t decided_at; /* counts decisions; 0: never */
 	uint32_t instance, core_life, frontend_life;
-	struct sum others;   /* on that node, that the core knew then */
-	struct sum size;     /* of that node, as it knew it then */
+	struct sum others; /* on that node, that the core knew then */
+	struct sum size;   /* of that node, as it knew it then */
 	/* The last Binding that reached the server. */
 	char posted_node[NAME_BYTES], posted_version[24];
 	uint32_t posted_life;
@@ -58,10 +61,11 @@ struct gang_book {
 	bool there;
 	int64_t quorum;
 	uint64_t first_bind_ns; /* 0: none yet */
-	uint64_t lost_ns;       /* when a member was lost last that left too few, or had been chosen; 0: never */
-	uint64_t raised_ns;     /* when it became another group or wanted more last; 0: never */
-	uint64_t read_ns;       /* when muster read it last before that first Binding; 0: never */
-	bool orphaned;          /* a member's Binding landed of which nobody alive knew */
+	uint64_t
+		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
+	uint64_t raised_ns; /* when it became another group or wanted more last; 0: never */
+	uint64_t read_ns;   /* when muster read it last before that first Binding; 0: never */
+	bool orphaned;      /* a member's Binding landed of which nobody alive knew */
 };
 
 struct book {
@@ -78,7 +82,7 @@ struct book {
 	char posting_uid[AS_UID_BYTES];
 	uint64_t decisions, binds, leases;
 	uint32_t core_life[SIM_INSTANCES], decider; /* decider: the instance that decided last */
-	char holder[NAME_BYTES]; /* of the lease */
+	char holder[NAME_BYTES];                    /* of the lease */
 	uint64_t less_ns; /* when others last took room, or nodes had less of it; 0: never */
 	uint64_t torn[TEARS];
 	struct as_arena arena;
@@ -88,7 +92,8 @@ struct book {
 
 static struct sum sum_of(const struct as_amounts *a)
 {
-	return (struct sum){as_amounts_get(a, "cpu"), as_amounts_get(a, "memory"), as_amounts_get(a, "pods")};
+	return (struct sum){ as_amounts_get(a, "cpu"), as_amounts_get(a, "memory"),
+		                 as_amounts_get(a, "pods") };
 }
 
 static void sum_add(struct sum *to, const struct sum *more)
@@ -105,12 +110,13 @@ static int64_t less(int64_t a, int64_t b)
 
 static struct sum sum_least(struct sum a, struct sum b)
 {
-	return (struct sum){less(a.cpu, b.cpu), less(a.memory, b.memory), less(a.pods, b.pods)};
+	return (struct sum){ less(a.cpu, b.cpu), less(a.memory, b.memory), less(a.pods, b.pods) };
 }
 
 static struct sum sum_most(struct sum a, struct sum b)
 {
-	return (struct sum){-less(-a.cpu, -b.cpu), -less(-a.memory, -b.memory), -less(-a.pods, -b.pods)};
+	return (struct sum){ -less(-a.cpu, -b.cpu), -less(-a.memory, -b.memory),
+		                 -less(-a.pods, -b.pods) };
 }
 
 static bool sum_fits(struct sum used, struct sum room)
@@ -141,7 +147,8 @@ static void uid_number(const char *uid, uint64_t out[2])
 	for (; *uid != '\0'; uid++) {
 		if (*uid == '-')
 			continue;
-		out[digits / 16] = out[digits / 16] << 4 | (uint64_t)(*uid <= '9' ? *uid - '0' : *uid - 'a' + 10);
+		out[digits / 16] =
+			out[digits / 16] << 4 | (uint64_t)(*uid <= '9' ? *uid - '0' : *uid - 'a' + 10);
 		digits++;
 	}
 }
@@ -168,7 +175,8 @@ static struct gang_book *gang_of(struct book *b, const char *name)
 	return &b->gangs[b->gangs_n++];
 }
 
-/* m counts no more: too few are left, or it was one of those chosen, and who is left may have no room. */
+/* m counts no more: too few are left, or it was one of those chosen, and who is left may have no
+ * room. */
 static void gang_lost(struct book *b, const struct member *m)
 {
 	struct gang_book *g;
@@ -201,7 +209,8 @@ void book_all_died(struct book *b, uint32_t instance)
 	for (size_t i = 0; i < b->members_n; i++) {
 		struct member *m = &b->members[i];
 
-		m->orphan = m->orphan || (m->instance == instance && m->decided_at > 0 && m->node[0] == '\0');
+		m->orphan =
+			m->orphan || (m->instance == instance && m->decided_at > 0 && m->node[0] == '\0');
 	}
 }
 
@@ -223,11 +232,12 @@ void book_core_pod(struct book *b, uint32_t instance, const uint64_t uid[2], con
 	}
 }
 
-void book_core_node(struct book *b, uint32_t instance, const char *name, const struct amount *amounts, uint32_t n)
+void book_core_node(struct book *b, uint32_t instance, const char *name,
+                    const struct amount *amounts, uint32_t n)
 {
 	struct sum *known = &place_of(b, name)->known[instance];
 
-	*known = (struct sum){0};
+	*known = (struct sum){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		if (amounts[i].resource == RESOURCE_CPU)
 			known->cpu = amounts[i].value;
@@ -238,37 +248,44 @@ void book_core_node(struct book *b, uint32_t instance, const char *name, const s
 	}
 }
 
-/* Did whoever decided about `by` know nothing of a Binding of `old` that may land?  Both processes are dead that sent it. */
+/* Did whoever decided about `by` know nothing of a Binding of `old` that may land?  Both processes
+ * are dead that sent it. */
 static bool forgotten(const struct member *old, const struct member *by)
 {
 	return old->frontend_life != by->frontend_life && old->core_life != by->core_life;
 }
 
-/* Pods on the node now that whoever decided about `by` did not place himself; `known` of them only. */
-static struct sum others_on(const struct book *b, const char *node, const struct member *by, bool known)
+/* Pods on the node now that whoever decided about `by` did not place himself; `known` of them only.
+ */
+static struct sum others_on(const struct book *b, const char *node, const struct member *by,
+                            bool known)
 {
-	struct sum sum = {0};
+	struct sum sum = { 0 };
 
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && m != by && (!m->by_muster || forgotten(m, by)) && strcmp(m->node, node) == 0 &&
-		    (m->core_knows[by->instance] || !known))
+		if (!m->over && m != by && (!m->by_muster || forgotten(m, by)) &&
+		    strcmp(m->node, node) == 0 && (m->core_knows[by->instance] || !known))
 			sum_add(&sum, &m->wants);
 	}
 	return sum;
 }
 
-void book_core_binds(struct book *b, uint32_t instance, const char *uid, const char *node, uint32_t frontend_life)
+void book_core_binds(struct book *b, uint32_t instance, const char *uid, const char *node,
+                     uint32_t frontend_life)
 {
 	struct member *m = member_find(b, uid);
 	struct place *p = place_of(b, node);
 	struct sum sum;
 
-	/* A Binding of two dead processes landed, and the watch is silent: this one can't land any more. */
+	/* A Binding of two dead processes landed, and the watch is silent: this one can't land any
+	 * more. */
 	if (m == NULL || (m->orphan && m->node[0] != '\0'))
 		return;
-	if (m->lost_ns > 0 && m->group[0] != '\0') /* it was chosen by what was so before: those who are left may have no room */
+	if (m->lost_ns > 0 &&
+	    m->group[0] !=
+	        '\0') /* it was chosen by what was so before: those who are left may have no room */
 		gang_of(b, m->group)->lost_ns = m->lost_ns;
 	put(m->decided, node);
 	m->decided_at = ++b->decisions;
@@ -281,7 +298,9 @@ void book_core_binds(struct book *b, uint32_t instance, const char *uid, const c
 	sum = m->others;
 	sum_add(&sum, &m->wants);
 	if (!sum_fits(sum, m->size))
-		sim_fail(b->sim, "overcommit: the core binds %s to %s, which others fill as far as it knows", m->key, node);
+		sim_fail(b->sim,
+		         "overcommit: the core binds %s to %s, which others fill as far as it knows",
+		         m->key, node);
 }
 
 /* ---- overcommitment ------------------------------------------------------------------- */
@@ -296,21 +315,24 @@ static void judge_room(struct book *b, const struct member *landed)
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 && m->decided_at > last->decided_at)
+		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 &&
+		    m->decided_at > last->decided_at)
 			last = m;
 	}
 	sum = sum_least(last->others, others_on(b, landed->node, last, false));
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
 
-		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 && (m == last || !forgotten(m, last)))
+		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 &&
+		    (m == last || !forgotten(m, last)))
 			sum_add(&sum, &m->wants);
 	}
 	room = p->there ? sum_most(last->size, p->size) : last->size;
 	if (!sum_fits(sum, room))
-		sim_fail(b->sim, "overcommit: node %s has cpu %lld/%lld memory %lld/%lld pods %lld/%lld after %s", landed->node,
-		         (long long)sum.cpu, (long long)room.cpu, (long long)sum.memory, (long long)room.memory,
-		         (long long)sum.pods, (long long)room.pods, landed->key);
+		sim_fail(b->sim,
+		         "overcommit: node %s has cpu %lld/%lld memory %lld/%lld pods %lld/%lld after %s",
+		         landed->node, (long long)sum.cpu, (long long)room.cpu, (long long)sum.memory,
+		         (long long)room.memory, (long long)sum.pods, (long long)room.pods, landed->key);
 }
 
 /* ---- who leads --------------------------------------------------------------------------- */
@@ -321,7 +343,8 @@ void book_writes(struct book *b, uint32_t instance, const char *path)
 		return;
 	book_look(b);
 	if (strcmp(b->holder, instance == 0 ? "sim-0" : "sim-1") != 0)
-		sim_fail(b->sim, "leaders: instance %u writes to %s while %s holds the lease", instance, path, b->holder);
+		sim_fail(b->sim, "leaders: instance %u writes to %s while %s holds the lease", instance,
+		         path, b->holder);
 }
 
 /* ---- Bindings ------------------------------------------------------------------------- */
@@ -357,8 +380,9 @@ void book_post_begin(struct book *b, const char *path, const char *body, uint32_
 	if (m->posted_life == frontend_life && strcmp(m->posted_node, text(target, "name")) != 0 &&
 	    strcmp(m->posted_version, text(metadata, "resourceVersion")) == 0 &&
 	    strtoull(m->posted_version, NULL, 10) == m->version)
-		sim_fail(b->sim, "fence: %s goes to %s while a Binding to %s with the same version may land", m->key,
-		         text(target, "name"), m->posted_node);
+		sim_fail(b->sim,
+		         "fence: %s goes to %s while a Binding to %s with the same version may land",
+		         m->key, text(target, "name"), m->posted_node);
 	put(m->posted_node, text(target, "name"));
 	snprintf(m->posted_version, sizeof(m->posted_version), "%s", text(metadata, "resourceVersion"));
 	m->posted_life = frontend_life;
@@ -372,7 +396,8 @@ void book_post_end(struct book *b)
 
 /* ---- history ---------------------------------------------------------------------------- */
 
-static struct member *member_new(struct book *b, const struct as_object *o, const struct as_json *tree)
+static struct member *member_new(struct book *b, const struct as_object *o,
+                                 const struct as_json *tree)
 {
 	struct as_amounts wants = as_pod_requests(&b->arena, tree);
 	const char *group = as_object_label(o, "scheduling.x-k8s.io/pod-group");
@@ -383,7 +408,7 @@ static struct member *member_new(struct book *b, const struct as_object *o, cons
 		b->members = as_realloc(b->members, b->members_room * sizeof(*b->members));
 	}
 	m = &b->members[b->members_n++];
-	*m = (struct member){.wants = sum_of(&wants)};
+	*m = (struct member){ .wants = sum_of(&wants) };
 	snprintf(m->uid, sizeof(m->uid), "%s", o->uid);
 	uid_number(o->uid, m->number);
 	put(m->key, o->key);
@@ -409,7 +434,8 @@ static void member_bound(struct book *b, struct member *m, const char *node)
 	if (m->decided_at == 0)
 		sim_fail(b->sim, "undecided: %s was bound to %s, and no core said so", m->key, node);
 	else if (m->frontend_life == b->posting_life && strcmp(m->decided, node) != 0)
-		sim_fail(b->sim, "elsewhere: %s was bound to %s, and the core had sent it to %s since", m->key, node, m->decided);
+		sim_fail(b->sim, "elsewhere: %s was bound to %s, and the core had sent it to %s since",
+		         m->key, node, m->decided);
 	if (m->group[0] != '\0' && gang_of(b, m->group)->first_bind_ns == 0)
 		gang_of(b, m->group)->first_bind_ns = b->sim->now_ns;
 	judge_room(b, m);
@@ -419,10 +445,12 @@ static void look_pod(struct book *b, const struct as_event *e)
 {
 	const struct as_object *o = e->object;
 	const struct as_json *tree = as_object_tree(&b->arena, o);
-	const char *phase = as_object_field(o, "status.phase"), *node = as_object_field(o, "spec.nodeName");
+	const char *phase = as_object_field(o, "status.phase"),
+			   *node = as_object_field(o, "spec.nodeName");
 	const struct as_json *gates = as_json_array(as_json_get(tree, "spec"), "schedulingGates");
 	struct member *m = member_find(b, o->uid);
-	bool counted, over = e->kind == AS_DELETED || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+	bool counted, over = e->kind == AS_DELETED || strcmp(phase, "Succeeded") == 0 ||
+	                     strcmp(phase, "Failed") == 0;
 
 	if (m == NULL)
 		m = member_new(b, o, tree);
@@ -472,7 +500,8 @@ static void look_group(struct book *b, const struct as_event *e)
 	struct gang_book *g = gang_of(b, e->object->name);
 	int64_t quorum = 0;
 
-	as_json_integer(as_json_get(as_object_tree(&b->arena, e->object), "spec"), "minMember", &quorum);
+	as_json_integer(as_json_get(as_object_tree(&b->arena, e->object), "spec"), "minMember",
+	                &quorum);
 	if (e->kind == AS_DELETED || (g->there ? quorum > g->quorum : g->quorum != 0))
 		g->raised_ns = b->sim->now_ns;
 	g->there = e->kind != AS_DELETED;
@@ -510,7 +539,8 @@ void book_look(struct book *b)
 
 /* ---- at rest ---------------------------------------------------------------------------- */
 
-/* What may leave a gang torn and is nobody's fault: what the decision could not know, and what came after it. */
+/* What may leave a gang torn and is nobody's fault: what the decision could not know, and what came
+ * after it. */
 static enum tear tear_of(const struct book *b, const struct gang_book *g)
 {
 	if (g->orphaned)
@@ -540,8 +570,8 @@ static bool rest_gang(struct book *b, const struct gang_book *g, char *why, size
 		tear = tear_of(b, g);
 	b->torn[tear]++;
 	if (tear == TEAR_FAULT)
-		snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name, (long long)bound,
-		         (long long)g->quorum);
+		snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name,
+		         (long long)bound, (long long)g->quorum);
 	return tear != TEAR_FAULT;
 }
 
@@ -552,11 +582,13 @@ static bool rest_pod(struct book *b, const struct as_object *o, char *why, size_
 	const struct as_json *list = as_json_array(as_json_get(tree, "status"), "conditions");
 	const char *phase = as_object_field(o, "status.phase");
 
-	if (strcmp(text(spec, "schedulerName"), "muster") != 0 || text(spec, "nodeName")[0] != '\0' || o->deleting ||
-	    (gates != NULL && gates->first != NULL) || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
+	if (strcmp(text(spec, "schedulerName"), "muster") != 0 || text(spec, "nodeName")[0] != '\0' ||
+	    o->deleting || (gates != NULL && gates->first != NULL) || strcmp(phase, "Succeeded") == 0 ||
+	    strcmp(phase, "Failed") == 0)
 		return true;
 	for (const struct as_json *c = list != NULL ? list->first : NULL; c != NULL; c = c->next)
-		if (strcmp(text(c, "type"), "PodScheduled") == 0 && strcmp(text(c, "status"), "False") == 0 &&
+		if (strcmp(text(c, "type"), "PodScheduled") == 0 &&
+		    strcmp(text(c, "status"), "False") == 0 &&
 		    strcmp(text(c, "reason"), "Unschedulable") == 0 && text(c, "message")[0] != '\0')
 			return true;
 	snprintf(why, why_bytes, "silent: pod %s waits and does not say why", o->key);

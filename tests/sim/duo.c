@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two processes of an instance.  The frontend's side of the rings is as in frontend/loop/corelink.c, the core's turn as
- * in core/daemon/loop.c, without sockets, bells and threads: either process stands still or dies between two
- * turns, and what lay unread on a ring is then lost. */
+/* The two processes of an instance.  The frontend's side of the rings is as in
+ * frontend/loop/corelink.c, the core's turn as in core/daemon/loop.c, without sockets, bells and
+ * threads: either process stands still or dies between two turns, and what lay unread on a ring is
+ * then lost. */
 #include "core/step/core.h"
 #include "frontend/api/lease.h"
 #include "frontend/base/log.h"
@@ -28,8 +29,8 @@ struct duo {
 	struct limits limits;
 
 	struct model *model;
-	struct frontend *frontend; /* NULL: dead */
-	uint64_t frontend_up_ns;   /* when it starts again */
+	struct frontend *frontend;  /* NULL: dead */
+	uint64_t frontend_up_ns;    /* when it starts again */
 	uint64_t frontend_stops_ns; /* stands still until then */
 	uint64_t frontend_due_ns;
 
@@ -78,7 +79,9 @@ static uint64_t env_monotonic(void *context)
 /* When its clock says that, rounded up. */
 static uint64_t virtual_ns(const struct duo *p, uint64_t monotonic_ns)
 {
-	return monotonic_ns == NEVER_NS ? SIM_NEVER : monotonic_ns > SIM_S ? ((monotonic_ns - SIM_S) / p->rate_permille + 1) * 1000 : 0;
+	return monotonic_ns == NEVER_NS ? SIM_NEVER
+	       : monotonic_ns > SIM_S   ? ((monotonic_ns - SIM_S) / p->rate_permille + 1) * 1000
+	                                : 0;
 }
 
 static uint64_t env_wall(void *context)
@@ -183,18 +186,21 @@ static void note_event(struct duo *p, const struct record *r)
 	} else if (r->kind == EVENT_NODE) {
 		const struct event_node *e = body;
 		char name[64];
-		size_t at = sizeof(*e) + e->amounts_n * sizeof(struct amount) + e->labels_n * sizeof(struct label) +
-		            e->taints_n * sizeof(struct taint) + e->images_n * sizeof(struct node_image) +
-		            e->limits_n * sizeof(struct attach_limit) + e->attached_n * sizeof(struct attachment);
+		size_t at =
+			sizeof(*e) + e->amounts_n * sizeof(struct amount) + e->labels_n * sizeof(struct label) +
+			e->taints_n * sizeof(struct taint) + e->images_n * sizeof(struct node_image) +
+			e->limits_n * sizeof(struct attach_limit) + e->attached_n * sizeof(struct attachment);
 
 		snprintf(name, sizeof(name), "%.*s", (int)e->name_bytes, (const char *)body + at);
-		book_core_node(p->sim->book, p->instance, name, (const struct amount *)(const void *)(e + 1),
+		book_core_node(p->sim->book, p->instance, name,
+		               (const struct amount *)(const void *)(e + 1),
 		               (e->flags & NODE_PRESENT) != 0 ? e->amounts_n : 0);
 	} else if (r->kind == EVENT_POD) {
 		const struct event_pod *e = body;
 
 		/* One that is being bound by muster may be elsewhere by now. */
-		book_core_pod(p->sim->book, p->instance, e->uid, e->node != ID_NONE && !(e->flags & POD_BINDING) ? "" : NULL);
+		book_core_pod(p->sim->book, p->instance, e->uid,
+		              e->node != ID_NONE && !(e->flags & POD_BINDING) ? "" : NULL);
 	}
 }
 
@@ -207,7 +213,8 @@ static bool step(struct duo *p, const struct record *r)
 	note_event(p, r);
 	rc = core_step(p->core, r);
 	if (rc == -EPROTO)
-		sim_fail(p->sim, "protocol: the core refuses a record of kind %u: %s", r->kind, core_fault(p->core));
+		sim_fail(p->sim, "protocol: the core refuses a record of kind %u: %s", r->kind,
+		         core_fault(p->core));
 	else if (rc < 0)
 		sim_fail(p->sim, "limit: the core answers %d to a record of kind %u", rc, r->kind);
 	p->begun = p->begun || r->kind == EVENT_BEGIN;
@@ -242,7 +249,9 @@ static bool core_turn(struct duo *p)
 		return false;
 	p->command_full = false;
 	if (p->begun && core_wants_plan(p->core)) {
-		struct record r = {.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = p->epoch, .time_ns = p->time_ns};
+		struct record r = {
+			.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = p->epoch, .time_ns = p->time_ns
+		};
 		uint64_t before = p->command_writer.tail_private;
 
 		if (!step(p, &r))
@@ -263,7 +272,10 @@ static bool core_runs(const struct duo *p)
 static void core_begin(struct duo *p)
 {
 	struct core_config config = {
-		.limits = p->limits, .score = SCORE_KUBE, .hold_after_ns = p->sim->script->hold_after_ns, .emit = emit,
+		.limits = p->limits,
+		.score = SCORE_KUBE,
+		.hold_after_ns = p->sim->script->hold_after_ns,
+		.emit = emit,
 		.context = p,
 	};
 
@@ -303,17 +315,26 @@ void duo_core_dies(struct duo *p, uint64_t down_ns)
 
 static void frontend_begin(struct duo *p)
 {
-	static const char *const names[] = {"muster"};
+	static const char *const names[] = { "muster" };
 	struct model_config model = {
-		.scheduler_names = names, .scheduler_names_n = 1, .limits = p->limits,
-		.hash_key = {env_random(p), env_random(p)},
+		.scheduler_names = names,
+		.scheduler_names_n = 1,
+		.limits = p->limits,
+		.hash_key = { env_random(p), env_random(p) },
 	};
 	struct lease_config lease = {
-		.namespace = "kube-system", .name = "muster", .identity = p->instance == 0 ? "sim-0" : "sim-1",
-		.duration_ns = 15 * SIM_S, .renew_ns = 10 * SIM_S, .retry_ns = 2 * SIM_S,
+		.namespace = "kube-system",
+		.name = "muster",
+		.identity = p->instance == 0 ? "sim-0" : "sim-1",
+		.duration_ns = 15 * SIM_S,
+		.renew_ns = 10 * SIM_S,
+		.retry_ns = 2 * SIM_S,
 	};
 	struct frontend_config config = {
-		.bind_connections = 4, .report_per_second = 50, .report_queue = 1000, .instance = "muster-sim",
+		.bind_connections = 4,
+		.report_per_second = 50,
+		.report_queue = 1000,
+		.instance = "muster-sim",
 		.lease = p->sim->script->instances > 1 ? &lease : NULL,
 	};
 
@@ -367,24 +388,27 @@ static void connect_rings(struct duo *p)
 	unsigned char *commands = (unsigned char *)p->ledger + p->ledger->command_ring.offset;
 
 	p->epoch++;
-	ring_writer_init(&p->event_writer, p->event_bytes, plan->event_ring_bytes, &p->intake->event_tail,
-	                 &p->ledger->event_head, p->epoch);
-	ring_writer_init(&p->result_writer, p->result_bytes, plan->result_ring_bytes, &p->intake->result_tail,
-	                 &p->ledger->result_head, p->epoch);
-	ring_writer_init(&p->command_writer, commands, p->limits.command_ring_bytes, &p->ledger->command_tail,
-	                 &p->intake->command_head, p->epoch);
-	ring_reader_init(&p->event_reader, p->event_bytes, plan->event_ring_bytes, &p->intake->event_tail,
-	                 &p->ledger->event_head, p->epoch);
-	ring_reader_init(&p->result_reader, p->result_bytes, plan->result_ring_bytes, &p->intake->result_tail,
-	                 &p->ledger->result_head, p->epoch);
-	ring_reader_init(&p->command_reader, commands, p->limits.command_ring_bytes, &p->ledger->command_tail,
-	                 &p->intake->command_head, p->epoch);
+	ring_writer_init(&p->event_writer, p->event_bytes, plan->event_ring_bytes,
+	                 &p->intake->event_tail, &p->ledger->event_head, p->epoch);
+	ring_writer_init(&p->result_writer, p->result_bytes, plan->result_ring_bytes,
+	                 &p->intake->result_tail, &p->ledger->result_head, p->epoch);
+	ring_writer_init(&p->command_writer, commands, p->limits.command_ring_bytes,
+	                 &p->ledger->command_tail, &p->intake->command_head, p->epoch);
+	ring_reader_init(&p->event_reader, p->event_bytes, plan->event_ring_bytes,
+	                 &p->intake->event_tail, &p->ledger->event_head, p->epoch);
+	ring_reader_init(&p->result_reader, p->result_bytes, plan->result_ring_bytes,
+	                 &p->intake->result_tail, &p->ledger->result_head, p->epoch);
+	ring_reader_init(&p->command_reader, commands, p->limits.command_ring_bytes,
+	                 &p->ledger->command_tail, &p->intake->command_head, p->epoch);
 }
 
 static void duo_connect(struct duo *p)
 {
 	struct frontend_port port = {
-		.event = port_event, .result = port_result, .publish = port_publish, .events_read = port_events_read,
+		.event = port_event,
+		.result = port_result,
+		.publish = port_publish,
+		.events_read = port_events_read,
 		.context = p,
 	};
 
@@ -394,7 +418,8 @@ static void duo_connect(struct duo *p)
 	p->core_due_ns = p->frontend_due_ns = p->sim->now_ns;
 	if (frontend_core_up(p->frontend, &p->limits, &port) < 0)
 		sim_fail(p->sim, "limit: frontend_core_up fails");
-	story_tell(p->sim, "%sand frontend connect, epoch %llu", who(p, "core "), (unsigned long long)p->epoch);
+	story_tell(p->sim, "%sand frontend connect, epoch %llu", who(p, "core "),
+	           (unsigned long long)p->epoch);
 }
 
 /* ---- turns ---------------------------------------------------------------------------------- */
@@ -492,7 +517,7 @@ uint64_t duo_due_ns(const struct duo *p)
 
 const char *duo_busy(const struct duo *p)
 {
-	struct metrics m = {0};
+	struct metrics m = { 0 };
 
 	if (p->core == NULL || p->frontend == NULL || !p->connected)
 		return "a process is down";
@@ -557,12 +582,22 @@ struct duo *duo_new(struct sim *s, uint32_t instance)
 	p->net = s->nets[instance];
 	net_context(p->net, p);
 	p->env = (struct env){
-		.transport = net_transport(p->net), .monotonic_ns = env_monotonic, .wall_ns = env_wall,
-		.random = env_random, .log = env_say, .context = p,
+		.transport = net_transport(p->net),
+		.monotonic_ns = env_monotonic,
+		.wall_ns = env_wall,
+		.random = env_random,
+		.log = env_say,
+		.context = p,
 	};
 	p->limits = (struct limits){
-		.nodes = 32, .pods = 256, .gangs = 256, .shapes = 256, .names = 64, .resources = 16,
-		.name_bytes = 1u << 16, .command_ring_bytes = s->script->command_ring_bytes,
+		.nodes = 32,
+		.pods = 256,
+		.gangs = 256,
+		.shapes = 256,
+		.names = 64,
+		.resources = 16,
+		.name_bytes = 1u << 16,
+		.command_ring_bytes = s->script->command_ring_bytes,
 	};
 	p->ledger_bytes = core_ledger_bytes(&p->limits, &what);
 	if (p->ledger_bytes == 0)

@@ -41,27 +41,40 @@ static bool number(const char *text, uint64_t *out)
 static int read_options(struct options *o, int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"seeds", required_argument, NULL, 'n'}, {"from", required_argument, NULL, 'f'},
-		{"seconds", required_argument, NULL, 's'}, {"all", no_argument, NULL, 'a'},
-		{"keep-going", no_argument, NULL, 'k'}, {"no-shrink", no_argument, NULL, 'S'},
-		{"help", no_argument, NULL, 'h'}, {0},
+		{ "seeds", required_argument, NULL, 'n' },   { "from", required_argument, NULL, 'f' },
+		{ "seconds", required_argument, NULL, 's' }, { "all", no_argument, NULL, 'a' },
+		{ "keep-going", no_argument, NULL, 'k' },    { "no-shrink", no_argument, NULL, 'S' },
+		{ "help", no_argument, NULL, 'h' },          { 0 },
 	};
 	bool good = true;
 	int c;
 
-	*o = (struct options){.from = 1, .seeds = 100, .shrink = true};
+	*o = (struct options){ .from = 1, .seeds = 100, .shrink = true };
 	while (good && (c = getopt_long(argc, argv, "", flags, NULL)) != -1) {
 		switch (c) {
-		case 'n': good = number(optarg, &o->seeds); break;
-		case 'f': good = number(optarg, &o->from); break;
-		case 's': good = number(optarg, &o->seconds); break;
-		case 'a': o->all = true; break;
-		case 'k': o->keep_going = true; break;
-		case 'S': o->shrink = false; break;
+		case 'n':
+			good = number(optarg, &o->seeds);
+			break;
+		case 'f':
+			good = number(optarg, &o->from);
+			break;
+		case 's':
+			good = number(optarg, &o->seconds);
+			break;
+		case 'a':
+			o->all = true;
+			break;
+		case 'k':
+			o->keep_going = true;
+			break;
+		case 'S':
+			o->shrink = false;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
-		default: good = false;
+		default:
+			good = false;
 		}
 	}
 	if (good && optind == argc)
@@ -85,15 +98,16 @@ static void tell_failure(const struct script *plan, const struct options *o, con
 
 	if (o->shrink) {
 		script_shrink(plan, why, 400, &shorter);
-		printf("seed %llu: %s\n%zu of %zu actions are enough:\n", (unsigned long long)plan->seed, why, shorter.n, plan->n);
+		printf("seed %llu: %s\n%zu of %zu actions are enough:\n", (unsigned long long)plan->seed,
+		       why, shorter.n, plan->n);
 		sim_run(&shorter, true, o->all, &out);
 		printf("seed %llu: %s\n", (unsigned long long)plan->seed, out.why);
 		script_free(&shorter);
 	} else {
 		sim_run(plan, true, o->all, &out);
 	}
-	printf("seed %llu: %s\nagain: muster-sim --from %llu --seeds 1\n", (unsigned long long)plan->seed, why,
-	       (unsigned long long)plan->seed);
+	printf("seed %llu: %s\nagain: muster-sim --from %llu --seeds 1\n",
+	       (unsigned long long)plan->seed, why, (unsigned long long)plan->seed);
 	fflush(stdout);
 }
 
@@ -108,7 +122,7 @@ static bool is_repeatable(const struct script *plan, uint64_t hash)
 
 int main(int argc, char **argv)
 {
-	struct outcome out, sum = {0};
+	struct outcome out, sum = { 0 };
 	struct options o;
 	uint64_t failed = 0, ran = 0;
 	double start = now_s(), took;
@@ -116,7 +130,8 @@ int main(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	for (uint64_t i = 0; i < o.seeds && (o.seconds == 0 || now_s() - start < (double)o.seconds); i++) {
+	for (uint64_t i = 0; i < o.seeds && (o.seconds == 0 || now_s() - start < (double)o.seconds);
+	     i++) {
 		struct script plan;
 
 		script_make(&plan, o.from + i);
@@ -143,16 +158,20 @@ int main(int argc, char **argv)
 			break;
 	}
 	took = now_s() - start;
-	printf("seeds %llu to %llu: %.0f virtual s, %llu steps, %llu revisions, %llu bindings, %llu crashes, %llu faults of "
-	       "requests; %.0f seeds a minute; hash %016llx\n",
-	       (unsigned long long)o.from, (unsigned long long)(o.from + ran - 1), (double)sum.virtual_ns * 1e-9,
-	       (unsigned long long)sum.steps, (unsigned long long)sum.revisions, (unsigned long long)sum.binds,
-	       (unsigned long long)sum.crashes, (unsigned long long)sum.faults, (double)ran / took * 60,
-	       (unsigned long long)sum.hash);
-	printf("gangs bound: %llu whole, %llu torn because members were lost, %llu by others and by nodes, %llu by orphaned "
-	       "bindings\n",
-	       (unsigned long long)sum.gangs[TEAR_NONE], (unsigned long long)sum.gangs[TEAR_LOST],
-	       (unsigned long long)sum.gangs[TEAR_LESS], (unsigned long long)sum.gangs[TEAR_ORPHAN]);
-	printf("%llu passed, %llu failed\n", (unsigned long long)(ran - failed), (unsigned long long)failed);
+	printf(
+		"seeds %llu to %llu: %.0f virtual s, %llu steps, %llu revisions, %llu bindings, %llu crashes, %llu faults of "
+		"requests; %.0f seeds a minute; hash %016llx\n",
+		(unsigned long long)o.from, (unsigned long long)(o.from + ran - 1),
+		(double)sum.virtual_ns * 1e-9, (unsigned long long)sum.steps,
+		(unsigned long long)sum.revisions, (unsigned long long)sum.binds,
+		(unsigned long long)sum.crashes, (unsigned long long)sum.faults, (double)ran / took * 60,
+		(unsigned long long)sum.hash);
+	printf(
+		"gangs bound: %llu whole, %llu torn because members were lost, %llu by others and by nodes, %llu by orphaned "
+		"bindings\n",
+		(unsigned long long)sum.gangs[TEAR_NONE], (unsigned long long)sum.gangs[TEAR_LOST],
+		(unsigned long long)sum.gangs[TEAR_LESS], (unsigned long long)sum.gangs[TEAR_ORPHAN]);
+	printf("%llu passed, %llu failed\n", (unsigned long long)(ran - failed),
+	       (unsigned long long)failed);
 	return failed > 0;
 }

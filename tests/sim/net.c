@@ -22,8 +22,8 @@ struct http_call {
 	uint64_t serial;
 	enum call_state state;
 	enum fate fate;
-	bool orphan;   /* nobody hears of it any more */
-	bool arrived;  /* it reached the server */
+	bool orphan;  /* nobody hears of it any more */
+	bool arrived; /* it reached the server */
 	uint64_t arrive_ns, answer_ns, deadline_ns;
 	bool lease;    /* it is about the lease */
 	uint32_t life; /* of the frontend */
@@ -35,9 +35,9 @@ struct http_call {
 	struct as_text said; /* body of the answer */
 
 	struct as_watch *watch;
-	uint64_t speaks_ns; /* when the next piece comes; NEVER: the server has nothing */
-	bool silent;        /* half open */
-	bool cut;           /* breaks after the next piece */
+	uint64_t speaks_ns;  /* when the next piece comes; NEVER: the server has nothing */
+	bool silent;         /* half open */
+	bool cut;            /* breaks after the next piece */
 	struct as_text line; /* the last event, for FATE_TWICE */
 };
 
@@ -59,12 +59,25 @@ struct net {
 };
 
 static const char *const fate_names[FATES] = {
-	[FATE_SOUND] = "sound", [FATE_NOT_SENT] = "not-sent", [FATE_LOST_REQUEST] = "lost-request",
-	[FATE_LOST_REPLY] = "lost-reply", [FATE_LATE] = "late", [FATE_LATE_LOST] = "late-lost",
-	[FATE_500_BEFORE] = "500-before", [FATE_500_AFTER] = "500-after", [FATE_409_BEFORE] = "409-before",
-	[FATE_409_AFTER] = "409-after", [FATE_429] = "429", [FATE_503_BEFORE] = "503-before",
-	[FATE_502_AFTER] = "502-after", [FATE_403] = "403", [FATE_401] = "401", [FATE_SLOW] = "slow",
-	[FATE_410] = "410", [FATE_HALF_OPEN] = "half-open", [FATE_TWICE] = "twice",
+	[FATE_SOUND] = "sound",
+	[FATE_NOT_SENT] = "not-sent",
+	[FATE_LOST_REQUEST] = "lost-request",
+	[FATE_LOST_REPLY] = "lost-reply",
+	[FATE_LATE] = "late",
+	[FATE_LATE_LOST] = "late-lost",
+	[FATE_500_BEFORE] = "500-before",
+	[FATE_500_AFTER] = "500-after",
+	[FATE_409_BEFORE] = "409-before",
+	[FATE_409_AFTER] = "409-after",
+	[FATE_429] = "429",
+	[FATE_503_BEFORE] = "503-before",
+	[FATE_502_AFTER] = "502-after",
+	[FATE_403] = "403",
+	[FATE_401] = "401",
+	[FATE_SLOW] = "slow",
+	[FATE_410] = "410",
+	[FATE_HALF_OPEN] = "half-open",
+	[FATE_TWICE] = "twice",
 };
 
 const char *fate_name(enum fate fate)
@@ -159,7 +172,8 @@ static bool may_go(struct net *n, const struct http_call *c)
 	return true;
 }
 
-static struct http_call *net_start(struct transport *t, const struct http_request *r, const struct http_handler *h)
+static struct http_call *net_start(struct transport *t, const struct http_request *r,
+                                   const struct http_handler *h)
 {
 	struct net *n = (struct net *)t;
 	struct http_call *c = as_alloc(sizeof(*c));
@@ -194,8 +208,9 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 	*n->end = c;
 	n->end = &c->next;
 	if (c->fate != FATE_SOUND || strcmp(c->method, "GET") != 0)
-		story_tell(n->sim, "request %llu %s %s%s%s %s", (unsigned long long)c->serial, c->method, c->path,
-		           c->fate == FATE_SOUND ? "" : ", fate ", c->fate == FATE_SOUND ? "" : fate_name(c->fate), c->body);
+		story_tell(n->sim, "request %llu %s %s%s%s %s", (unsigned long long)c->serial, c->method,
+		           c->path, c->fate == FATE_SOUND ? "" : ", fate ",
+		           c->fate == FATE_SOUND ? "" : fate_name(c->fate), c->body);
 	return c;
 }
 
@@ -208,24 +223,35 @@ static void net_renew(struct transport *t)
 {
 }
 
-static const struct transport_ops net_ops = {.start = net_start, .cancel = net_cancel, .renew_credentials = net_renew};
+static const struct transport_ops net_ops = { .start = net_start,
+	                                          .cancel = net_cancel,
+	                                          .renew_credentials = net_renew };
 
 /* ---- at the server ------------------------------------------------------------------ */
 
 static void status_text(struct http_call *c, int code, const char *reason, const char *message)
 {
 	c->said.bytes = 0;
-	as_text_printf(&c->said, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-	               "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}", message, reason, code);
-	c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = code, .retry_after_ms = -1, .error = ""};
+	as_text_printf(
+		&c->said,
+		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+		"\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}",
+		message, reason, code);
+	c->answer = (struct http_answer){
+		.end = HTTP_ANSWERED, .status = code, .retry_after_ms = -1, .error = ""
+	};
 }
 
 static void handle(struct net *n, struct http_call *c)
 {
 	struct sim *s = n->sim;
 	struct as_request request = {
-		.method = c->method, .target = c->path, .content_type = c->type, .body = c->body,
-		.body_bytes = c->body_bytes, .now_ns = SIM_EPOCH_NS + s->now_ns,
+		.method = c->method,
+		.target = c->path,
+		.content_type = c->type,
+		.body = c->body,
+		.body_bytes = c->body_bytes,
+		.now_ns = SIM_EPOCH_NS + s->now_ns,
 	};
 	struct as_response response;
 	bool binding = is_binding(c);
@@ -241,7 +267,9 @@ static void handle(struct net *n, struct http_call *c)
 	as_text_free(&c->said);
 	c->said = response.body;
 	c->watch = response.watch;
-	c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = response.status, .retry_after_ms = -1, .error = ""};
+	c->answer = (struct http_answer){
+		.end = HTTP_ANSWERED, .status = response.status, .retry_after_ms = -1, .error = ""
+	};
 	if (response.retry_after_s > 0)
 		c->answer.retry_after_ms = (int64_t)response.retry_after_s * 1000;
 	if (strcmp(c->method, "GET") != 0)
@@ -251,8 +279,15 @@ static void handle(struct net *n, struct http_call *c)
 static bool has_effect(enum fate fate)
 {
 	switch (fate) {
-	case FATE_NOT_SENT: case FATE_LOST_REQUEST: case FATE_500_BEFORE: case FATE_409_BEFORE: case FATE_429:
-	case FATE_503_BEFORE: case FATE_403: case FATE_401: case FATE_410:
+	case FATE_NOT_SENT:
+	case FATE_LOST_REQUEST:
+	case FATE_500_BEFORE:
+	case FATE_409_BEFORE:
+	case FATE_429:
+	case FATE_503_BEFORE:
+	case FATE_403:
+	case FATE_401:
+	case FATE_410:
 		return false;
 	default:
 		return true;
@@ -264,31 +299,42 @@ static void answer_change(struct net *n, struct http_call *c)
 {
 	switch (c->fate) {
 	case FATE_NOT_SENT:
-		c->answer = (struct http_answer){.end = HTTP_NOT_SENT, .retry_after_ms = -1, .error = "no connection"};
+		c->answer = (struct http_answer){ .end = HTTP_NOT_SENT,
+			                              .retry_after_ms = -1,
+			                              .error = "no connection" };
 		break;
-	case FATE_LOST_REQUEST: case FATE_LOST_REPLY: case FATE_LATE_LOST:
-		c->answer = (struct http_answer){.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "reset"};
+	case FATE_LOST_REQUEST:
+	case FATE_LOST_REPLY:
+	case FATE_LATE_LOST:
+		c->answer =
+			(struct http_answer){ .end = HTTP_BROKEN, .retry_after_ms = -1, .error = "reset" };
 		break;
 	case FATE_LATE:
 		status_text(c, 504, "Timeout", "request did not complete within requested timeout");
 		break;
-	case FATE_500_BEFORE: case FATE_500_AFTER:
+	case FATE_500_BEFORE:
+	case FATE_500_AFTER:
 		status_text(c, 500, "InternalError", "Internal error occurred: simulated");
 		break;
-	case FATE_409_BEFORE: case FATE_409_AFTER:
-		status_text(c, 409, "Conflict", "Operation cannot be fulfilled: etcdserver: request timed out");
+	case FATE_409_BEFORE:
+	case FATE_409_AFTER:
+		status_text(c, 409, "Conflict",
+		            "Operation cannot be fulfilled: etcdserver: request timed out");
 		break;
 	case FATE_429:
 		status_text(c, 429, "TooManyRequests", "Too many requests, please try again later.");
 		c->answer.retry_after_ms = 1000 + (int64_t)random_ns(n, 3000);
 		break;
 	case FATE_503_BEFORE:
-		status_text(c, 503, "ServiceUnavailable", "the server is currently unable to handle the request");
+		status_text(c, 503, "ServiceUnavailable",
+		            "the server is currently unable to handle the request");
 		break;
 	case FATE_502_AFTER:
 		c->said.bytes = 0;
 		as_text_put(&c->said, "<html>bad gateway</html>");
-		c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = 502, .retry_after_ms = -1, .error = ""};
+		c->answer = (struct http_answer){
+			.end = HTTP_ANSWERED, .status = 502, .retry_after_ms = -1, .error = ""
+		};
 		break;
 	case FATE_403:
 		status_text(c, 403, "Forbidden", "pods is forbidden: simulated");
@@ -322,15 +368,17 @@ static void client_done(struct http_call *c)
 	if (!tell)
 		return;
 	c->orphan = true;
-	if (c->handler.data != NULL && c->answer.end == HTTP_ANSWERED && c->answer.status != 200 && c->said.bytes > 0)
+	if (c->handler.data != NULL && c->answer.end == HTTP_ANSWERED && c->answer.status != 200 &&
+	    c->said.bytes > 0)
 		c->handler.data(c->handler.context, c->answer.status, c->said.at, c->said.bytes);
 	c->handler.done(c->handler.context, &c->answer, body, body != NULL ? c->said.bytes : 0);
 }
 
 static void client_broken(struct http_call *c, const char *why)
 {
-	c->answer = (struct http_answer){.end = HTTP_BROKEN, .status = c->watch != NULL ? 200 : 0, .retry_after_ms = -1,
-	                                 .error = why};
+	c->answer = (struct http_answer){
+		.end = HTTP_BROKEN, .status = c->watch != NULL ? 200 : 0, .retry_after_ms = -1, .error = why
+	};
 	c->said.bytes = 0;
 	client_done(c);
 }
@@ -374,7 +422,8 @@ static bool stream_speak(struct net *n, struct http_call *c)
 		client_broken(c, "broken off");
 		return false;
 	}
-	if (twice && state != AS_WATCH_MORE && c->line.bytes > 0 && c->line.at[c->line.bytes - 1] == '\n' && !c->orphan &&
+	if (twice && state != AS_WATCH_MORE && c->line.bytes > 0 &&
+	    c->line.at[c->line.bytes - 1] == '\n' && !c->orphan &&
 	    !c->handler.data(c->handler.context, 200, c->line.at, c->line.bytes)) {
 		client_broken(c, "broken off");
 		return false;
@@ -382,7 +431,9 @@ static bool stream_speak(struct net *n, struct http_call *c)
 	if (state == AS_WATCH_MORE) {
 		c->speaks_ns = n->sim->now_ns + random_ns(n, SIM_MS);
 	} else if (state == AS_WATCH_ENDED) {
-		c->answer = (struct http_answer){.end = HTTP_ANSWERED, .status = 200, .retry_after_ms = -1, .error = ""};
+		c->answer = (struct http_answer){
+			.end = HTTP_ANSWERED, .status = 200, .retry_after_ms = -1, .error = ""
+		};
 		client_done(c);
 		return false;
 	}
@@ -397,7 +448,8 @@ static void stream_cut(struct net *n, struct http_call *c)
 	size_t got = 0;
 
 	if (c->speaks_ns != SIM_NEVER)
-		got = as_watch_read(c->watch, SIM_EPOCH_NS + n->sim->now_ns, piece, 1 + random_ns(n, sizeof(piece)), &state);
+		got = as_watch_read(c->watch, SIM_EPOCH_NS + n->sim->now_ns, piece,
+		                    1 + random_ns(n, sizeof(piece)), &state);
 	if (got > 0 && !c->orphan && !c->handler.data(c->handler.context, 200, piece, got))
 		got = 0;
 	client_broken(c, "connection reset");
@@ -437,7 +489,8 @@ static bool call_run(struct net *n, struct http_call *c)
 	} else if (c->state == CALL_SENT && now >= c->deadline_ns) {
 		c->state = CALL_ANSWERED;
 		c->said.bytes = 0;
-		c->answer = (struct http_answer){.end = HTTP_BROKEN, .retry_after_ms = -1, .error = "timeout"};
+		c->answer =
+			(struct http_answer){ .end = HTTP_BROKEN, .retry_after_ms = -1, .error = "timeout" };
 	} else {
 		return false;
 	}
@@ -500,7 +553,8 @@ uint64_t net_due_ns(struct net *n)
 		if (c->state == CALL_STREAMS) {
 			stream_listen(n, c);
 			own = c->speaks_ns < c->deadline_ns ? c->speaks_ns : c->deadline_ns;
-			if (c->speaks_ns == SIM_NEVER && !c->silent && as_watch_due_ns(c->watch) - SIM_EPOCH_NS < own)
+			if (c->speaks_ns == SIM_NEVER && !c->silent &&
+			    as_watch_due_ns(c->watch) - SIM_EPOCH_NS < own)
 				own = as_watch_due_ns(c->watch) - SIM_EPOCH_NS;
 		} else {
 			own = c->answer_ns < c->deadline_ns ? c->answer_ns : c->deadline_ns;
@@ -568,7 +622,8 @@ unsigned net_busy(const struct net *n)
 	unsigned busy = 0;
 
 	for (const struct http_call *c = n->calls; c != NULL; c = c->next)
-		busy += !c->lease && c->state != CALL_OVER && c->state != CALL_STREAMS && !is_over(c) && !(is_watch(c) && c->orphan);
+		busy += !c->lease && c->state != CALL_OVER && c->state != CALL_STREAMS && !is_over(c) &&
+		        !(is_watch(c) && c->orphan);
 	return busy;
 }
 

@@ -31,8 +31,8 @@ static struct record *record_of(struct fresh *f)
 static void apply(struct fresh *f)
 {
 	if (f->filled && core_step(f->core, record_of(f)) < 0)
-		sim_fail(f->sim, "protocol: a fresh core refuses a record of kind %u: %s", record_of(f)->kind,
-		         core_fault(f->core));
+		sim_fail(f->sim, "protocol: a fresh core refuses a record of kind %u: %s",
+		         record_of(f)->kind, core_fault(f->core));
 	f->filled = false;
 }
 
@@ -42,7 +42,10 @@ static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 
 	apply(f);
 	*record_of(f) = (struct record){
-		.bytes = (uint32_t)sizeof(struct record) + body_bytes, .kind = (uint16_t)kind, .epoch = 1, .time_ns = FRESH_NS,
+		.bytes = (uint32_t)sizeof(struct record) + body_bytes,
+		.kind = (uint16_t)kind,
+		.epoch = 1,
+		.time_ns = FRESH_NS,
 	};
 	f->filled = true;
 	return record_of(f) + 1;
@@ -64,16 +67,18 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 static void read_all(struct fresh *f)
 {
 	const struct as_api *api = f->sim->api;
-	struct as_text text = {0};
+	struct as_text text = { 0 };
 	struct decode_error error;
 	size_t n;
 	const struct resource *r = model_resources(f->model, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct as_resource *all = as_resources_find(&api->resources, r[i].group, r[i].version, r[i].plural);
+		struct as_resource *all =
+			as_resources_find(&api->resources, r[i].group, r[i].version, r[i].plural);
 
 		model_resource_served(f->model, (int)i, all != NULL);
-		for (struct as_index_entry *e = all != NULL ? all->index.first[0] : NULL; e != NULL; e = e->next[0]) {
+		for (struct as_index_entry *e = all != NULL ? all->index.first[0] : NULL; e != NULL;
+		     e = e->next[0]) {
 			text.bytes = 0;
 			as_object_print(&text, e->object, 0);
 			model_put(f->model, (int)i, text.at, text.bytes, &error);
@@ -84,7 +89,7 @@ static void read_all(struct fresh *f)
 
 static void plan(struct fresh *f)
 {
-	struct model_sink sink = {.reserve = reserve, .context = f};
+	struct model_sink sink = { .reserve = reserve, .context = f };
 
 	model_restart(f->model);
 	model_set_synced(f->model);
@@ -98,19 +103,27 @@ static void plan(struct fresh *f)
 
 bool rest_fresh(struct sim *s, char *out, size_t out_bytes)
 {
-	static const char *const names[] = {"muster"};
+	static const char *const names[] = { "muster" };
 	struct fresh *f = as_alloc(sizeof(*f));
 	struct limits limits = {
-		.nodes = 32, .pods = 256, .gangs = 256, .shapes = 256, .names = 64, .resources = 16,
-		.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
+		.nodes = 32,
+		.pods = 256,
+		.gangs = 256,
+		.shapes = 256,
+		.names = 64,
+		.resources = 16,
+		.name_bytes = 1u << 16,
+		.command_ring_bytes = 1u << 16,
 	};
-	struct model_config model = {.scheduler_names = names, .scheduler_names_n = 1, .limits = limits, .hash_key = {1, 2}};
-	struct core_config core = {.limits = limits, .emit = emit, .context = f};
+	struct model_config model = {
+		.scheduler_names = names, .scheduler_names_n = 1, .limits = limits, .hash_key = { 1, 2 }
+	};
+	struct core_config core = { .limits = limits, .emit = emit, .context = f };
 	const char *what;
 	uint64_t bytes = core_ledger_bytes(&limits, &what);
 	struct ledger *ledger = aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095));
 
-	*f = (struct fresh){.sim = s, .out = out, .out_bytes = out_bytes};
+	*f = (struct fresh){ .sim = s, .out = out, .out_bytes = out_bytes };
 	out[0] = '\0';
 	if (ledger == NULL)
 		as_die("out of memory");

@@ -5,15 +5,33 @@
 #include <string.h>
 
 static const char *const act_names[ACT_KINDS] = {
-	[ACT_POD_NEW] = "pod-new", [ACT_POD_DELETE] = "pod-delete", [ACT_POD_AGAIN] = "pod-again",
-	[ACT_POD_END] = "pod-end", [ACT_POD_UNGATE] = "pod-ungate", [ACT_POD_GRAB] = "pod-grab",
-	[ACT_POD_TOUCH] = "pod-touch", [ACT_GROUP_NEW] = "group-new", [ACT_GROUP_EDIT] = "group-edit",
-	[ACT_GROUP_DELETE] = "group-delete", [ACT_FOREIGN] = "foreign", [ACT_NODE_NEW] = "node-new",
-	[ACT_NODE_CORDON] = "node-cordon", [ACT_NODE_SIZE] = "node-size", [ACT_NODE_DELETE] = "node-delete",
-	[ACT_CORE_DIES] = "core-dies", [ACT_FRONTEND_DIES] = "frontend-dies", [ACT_BOTH_DIE] = "both-die",
-	[ACT_API_DIES] = "api-dies", [ACT_CORE_STOPS] = "core-stops", [ACT_FRONTEND_STOPS] = "frontend-stops",
-	[ACT_COMPACT] = "compact", [ACT_WATCHES_CUT] = "watches-cut", [ACT_WATCHES_SLOW] = "watches-slow",
-	[ACT_NET] = "net", [ACT_CUT] = "cut", [ACT_CLOCK] = "clock",
+	[ACT_POD_NEW] = "pod-new",
+	[ACT_POD_DELETE] = "pod-delete",
+	[ACT_POD_AGAIN] = "pod-again",
+	[ACT_POD_END] = "pod-end",
+	[ACT_POD_UNGATE] = "pod-ungate",
+	[ACT_POD_GRAB] = "pod-grab",
+	[ACT_POD_TOUCH] = "pod-touch",
+	[ACT_GROUP_NEW] = "group-new",
+	[ACT_GROUP_EDIT] = "group-edit",
+	[ACT_GROUP_DELETE] = "group-delete",
+	[ACT_FOREIGN] = "foreign",
+	[ACT_NODE_NEW] = "node-new",
+	[ACT_NODE_CORDON] = "node-cordon",
+	[ACT_NODE_SIZE] = "node-size",
+	[ACT_NODE_DELETE] = "node-delete",
+	[ACT_CORE_DIES] = "core-dies",
+	[ACT_FRONTEND_DIES] = "frontend-dies",
+	[ACT_BOTH_DIE] = "both-die",
+	[ACT_API_DIES] = "api-dies",
+	[ACT_CORE_STOPS] = "core-stops",
+	[ACT_FRONTEND_STOPS] = "frontend-stops",
+	[ACT_COMPACT] = "compact",
+	[ACT_WATCHES_CUT] = "watches-cut",
+	[ACT_WATCHES_SLOW] = "watches-slow",
+	[ACT_NET] = "net",
+	[ACT_CUT] = "cut",
+	[ACT_CLOCK] = "clock",
 };
 
 const char *act_name(enum act act)
@@ -67,7 +85,7 @@ static void add(struct making *m, uint64_t at_ns, enum act act, uint32_t a, uint
 		m->room = m->room > 0 ? m->room * 2 : 64;
 		p->at = as_realloc(p->at, m->room * sizeof(*p->at));
 	}
-	p->at[p->n++] = (struct action){.at_ns = at_ns, .act = act, .a = a, .b = b, .c = c};
+	p->at[p->n++] = (struct action){ .at_ns = at_ns, .act = act, .a = a, .b = b, .c = c };
 }
 
 static uint64_t any_time(struct making *m)
@@ -102,7 +120,8 @@ static void add_load(struct making *m)
 		add(m, any_time(m), ACT_POD_NEW, m->pods++, SIM_NONE, below(m, 1000));
 }
 
-static void add_some(struct making *m, unsigned n, enum act act, uint32_t of, uint32_t b, uint32_t c)
+static void add_some(struct making *m, unsigned n, enum act act, uint32_t of, uint32_t b,
+                     uint32_t c)
 {
 	for (n = n > 0 && of > 0 ? below(m, n + 1) : 0; n > 0; n--)
 		add(m, any_time(m), act, below(m, of), b > 0 ? below(m, b) : 0, c > 0 ? below(m, c) : 0);
@@ -146,7 +165,8 @@ static void add_faults(struct making *m)
 	unsigned n = below(m, 8);
 
 	while (n-- > 0)
-		add(m, any_time(m), ACT_NET, 1 + below(m, FATES - 1), 100 + below(m, 10000), 5 + below(m, 96));
+		add(m, any_time(m), ACT_NET, 1 + below(m, FATES - 1), 100 + below(m, 10000),
+		    5 + below(m, 96));
 	add_some(m, 2, ACT_API_DIES, 1, 4000, 0);
 	add_some(m, 2, ACT_COMPACT, 1, 0, 0);
 	add_some(m, 3, ACT_WATCHES_CUT, 1, 0, 0);
@@ -166,7 +186,8 @@ static void add_lease(struct making *m)
 /* Bindings whose fate is open, many of them at once. */
 static void add_storm(struct making *m)
 {
-	static const enum fate fates[] = {FATE_LATE, FATE_LATE_LOST, FATE_LOST_REPLY, FATE_500_AFTER, FATE_409_BEFORE, FATE_403};
+	static const enum fate fates[] = { FATE_LATE,      FATE_LATE_LOST,  FATE_LOST_REPLY,
+		                               FATE_500_AFTER, FATE_409_BEFORE, FATE_403 };
 
 	for (size_t i = 0; i < sizeof(fates) / sizeof(fates[0]); i++)
 		if (below(m, 2) == 0)
@@ -188,10 +209,10 @@ static int by_time(const void *a, const void *b)
  * a run leaves out is judged more strictly by what is left. */
 void script_make(struct script *p, uint64_t seed)
 {
-	struct making m = {.p = p, .random = sim_mix(seed + 1)};
+	struct making m = { .p = p, .random = sim_mix(seed + 1) };
 	uint32_t kind;
 
-	*p = (struct script){.seed = seed};
+	*p = (struct script){ .seed = seed };
 	p->end_ns = (5 + sim_below(&m.random, 25)) * SIM_S;
 	p->event_ring_bytes = UINT64_C(4096) << below(&m, 5);
 	p->result_ring_bytes = UINT64_C(128) << below(&m, 5);
@@ -225,5 +246,5 @@ void script_make(struct script *p, uint64_t seed)
 void script_free(struct script *p)
 {
 	free(p->at);
-	*p = (struct script){0};
+	*p = (struct script){ 0 };
 }

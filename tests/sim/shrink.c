@@ -39,7 +39,8 @@ static bool without(struct script *best, size_t first, size_t n, const char *why
 	return true;
 }
 
-void script_shrink(const struct script *plan, const char *why, unsigned runs_max, struct script *out)
+void script_shrink(const struct script *plan, const char *why, unsigned runs_max,
+                   struct script *out)
 {
 	unsigned runs = 0;
 	bool again = true;

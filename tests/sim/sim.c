@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define STEPS_MAX 2000000u
-#define REST_FIRST_NS (5 * SIM_S)   /* after the last action: when rest is looked for first */
-#define REST_MOST_NS (300 * SIM_S)  /* by then all must be at rest; a silent watch is found after 150 s */
+#define REST_FIRST_NS (5 * SIM_S) /* after the last action: when rest is looked for first */
+#define REST_MOST_NS                                                                               \
+	(300 * SIM_S) /* by then all must be at rest; a silent watch is found after 150 s */
 #define REST_LOOK_NS (20 * SIM_S)
-#define CHECK_EVERY 64u             /* steps between two checks of everything */
+#define CHECK_EVERY 64u /* steps between two checks of everything */
 
 void sim_fail(struct sim *s, const char *format, ...)
 {
@@ -36,16 +37,23 @@ static uint64_t api_random(void *context)
 static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
 {
 	*s = (struct sim){
-		.script = plan, .random = sim_mix(plan->seed ^ 1), .api_random = sim_mix(plan->seed ^ 2),
+		.script = plan,
+		.random = sim_mix(plan->seed ^ 1),
+		.api_random = sim_mix(plan->seed ^ 2),
 		.faults_random = sim_mix(plan->seed ^ 3),
 	};
 	s->story = story_new(tell_all);
 	s->api = as_api_new(&(struct as_config){
-		.history = 4096, .random = api_random, .context = &s->api_random, .now_ns = SIM_EPOCH_NS,
+		.history = 4096,
+		.random = api_random,
+		.context = &s->api_random,
+		.now_ns = SIM_EPOCH_NS,
 		.bookmark_ms = 60000,
 	});
-	s->kubelets = as_kubelets_new(s->api, &(struct as_kubelet_config){
-		.enabled = plan->kubelets, .start_ms = 300, .grace_ms = 2000, .time_scale = 1});
+	s->kubelets = as_kubelets_new(s->api, &(struct as_kubelet_config){ .enabled = plan->kubelets,
+	                                                                   .start_ms = 300,
+	                                                                   .grace_ms = 2000,
+	                                                                   .time_scale = 1 });
 	s->book = book_new(s);
 	for (uint32_t i = 0; i < plan->instances; i++) {
 		s->nets[i] = net_new(s, i, duo_may_write);
@@ -214,8 +222,13 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		faults += net_faults(s.nets[i]);
 	}
 	*out = (struct outcome){
-		.failed = s.failed, .hash = story_hash(s.story), .steps = s.steps, .revisions = book_revisions(s.book),
-		.virtual_ns = s.now_ns, .binds = book_binds(s.book), .crashes = crashes,
+		.failed = s.failed,
+		.hash = story_hash(s.story),
+		.steps = s.steps,
+		.revisions = book_revisions(s.book),
+		.virtual_ns = s.now_ns,
+		.binds = book_binds(s.book),
+		.crashes = crashes,
 		.faults = faults,
 	};
 	for (int t = 0; t < TEARS; t++)

@@ -6,16 +6,16 @@
  *            faults do, and when
  *   act.c    one action, done to the API server or to a process
  *   net.c    the network: struct transport over tests/apisim as a function
- *   duo.c    the two processes of an instance: frontend.h and core.h with the real rings between them
- *   book.c   what must hold at every revision of the API server's history
- *   rest.c   what must hold when all has come to rest
- *   story.c  what happened, for who reads a failure
- *   shrink.c the shortest list of actions that still fails
+ *   duo.c    the two processes of an instance: frontend.h and core.h with the real rings between
+ * them book.c   what must hold at every revision of the API server's history rest.c   what must
+ * hold when all has come to rest story.c  what happened, for who reads a failure shrink.c the
+ * shortest list of actions that still fails
  *
- * Some runs have two instances of which one leads by a lease.  Each has a network and clocks of its own.
+ * Some runs have two instances of which one leads by a lease.  Each has a network and clocks of its
+ * own.
  *
- * A run is a function of its list of actions and its seed.  The judges (book.c, rest.c) share no code
- * with what they judge; only "what would a fresh start place" asks a second core. */
+ * A run is a function of its list of actions and its seed.  The judges (book.c, rest.c) share no
+ * code with what they judge; only "what would a fresh start place" asks a second core. */
 #ifndef MUSTER_TESTS_SIM_H
 #define MUSTER_TESTS_SIM_H
 
@@ -35,8 +35,8 @@
 
 /* ---- random numbers -------------------------------------------------------- */
 
-uint64_t sim_mix(uint64_t x);          /* a hash */
-uint64_t sim_next(uint64_t *state);    /* splitmix64 */
+uint64_t sim_mix(uint64_t x);                    /* a hash */
+uint64_t sim_next(uint64_t *state);              /* splitmix64 */
 uint64_t sim_below(uint64_t *state, uint64_t n); /* n > 0 */
 bool sim_percent(uint64_t *state, unsigned percent);
 
@@ -61,8 +61,8 @@ enum act {
 	ACT_CORE_DIES,    /* of instance a; down for b ms */
 	ACT_FRONTEND_DIES,
 	ACT_BOTH_DIE,
-	ACT_API_DIES,     /* down for b ms */
-	ACT_CORE_STOPS,   /* stands still for b ms */
+	ACT_API_DIES,   /* down for b ms */
+	ACT_CORE_STOPS, /* stands still for b ms */
 	ACT_FRONTEND_STOPS,
 	ACT_COMPACT,
 	ACT_WATCHES_CUT,  /* in the middle of a line if need be */
@@ -113,17 +113,17 @@ enum fate {
 	FATE_LATE_LOST,    /* no answer, and it takes effect after the timeout or before */
 	FATE_500_BEFORE,
 	FATE_500_AFTER,
-	FATE_409_BEFORE,   /* etcd's timeout as a Conflict */
+	FATE_409_BEFORE, /* etcd's timeout as a Conflict */
 	FATE_409_AFTER,
 	FATE_429,
 	FATE_503_BEFORE,
 	FATE_502_AFTER,
 	FATE_403,
 	FATE_401,
-	FATE_SLOW,         /* up to 10 s */
-	FATE_410,          /* of lists' pages and watches */
-	FATE_HALF_OPEN,    /* a watch that says nothing from now on */
-	FATE_TWICE,        /* a watch that sends an event a second time */
+	FATE_SLOW,      /* up to 10 s */
+	FATE_410,       /* of lists' pages and watches */
+	FATE_HALF_OPEN, /* a watch that says nothing from now on */
+	FATE_TWICE,     /* a watch that sends an event a second time */
 	FATES
 };
 
@@ -139,7 +139,7 @@ struct as_kubelets;
 
 struct sim {
 	const struct script *script;
-	uint64_t now_ns; /* virtual, from 0 */
+	uint64_t now_ns;      /* virtual, from 0 */
 	int64_t wall_jump_ns; /* of the frontends' wall clocks */
 	uint64_t random;      /* of the frontends */
 	uint64_t api_random;
@@ -158,7 +158,8 @@ struct sim {
 /* The first violation is kept. */
 void sim_fail(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Is a gang torn at rest, with some of its members bound and not as many as have to be?  Then by what. */
+/* Is a gang torn at rest, with some of its members bound and not as many as have to be?  Then by
+ * what. */
 enum tear {
 	TEAR_NONE,   /* it is whole */
 	TEAR_LOST,   /* a member was deleted or ended, or the group was edited */
@@ -171,7 +172,7 @@ enum tear {
 struct outcome {
 	bool failed;
 	char why[1024];
-	uint64_t hash;   /* of the whole story */
+	uint64_t hash; /* of the whole story */
 	uint64_t steps, revisions, virtual_ns;
 	uint64_t binds, crashes, faults;
 	uint64_t gangs[TEARS];
@@ -189,7 +190,8 @@ void act_do(struct sim *s, const struct action *a);
 void act_start(struct sim *s); /* what is there before anything happens */
 
 /* ---- net.c ---- */
-/* may_write(context): asked before each request that changes something and isn't about the lease. */
+/* may_write(context): asked before each request that changes something and isn't about the lease.
+ */
 struct net *net_new(struct sim *s, uint32_t instance, bool (*may_write)(void *context));
 void net_context(struct net *n, void *context);
 void net_free(struct net *n);
@@ -238,12 +240,16 @@ void book_post_end(struct book *b);
 /* A request leaves that changes something and isn't about the lease. */
 void book_writes(struct book *b, uint32_t instance, const char *path);
 /* The core of an instance heard of it, or said it: what it can know is what it is judged by. */
-void book_core_began(struct book *b, uint32_t instance);  /* EVENT_BEGIN: it forgets all but its own bindings */
+void book_core_began(struct book *b,
+                     uint32_t instance); /* EVENT_BEGIN: it forgets all but its own bindings */
 void book_core_died(struct book *b, uint32_t instance);
-void book_all_died(struct book *b, uint32_t instance);  /* nobody is left who knows which Bindings are under way */
+void book_all_died(struct book *b,
+                   uint32_t instance); /* nobody is left who knows which Bindings are under way */
 void book_core_pod(struct book *b, uint32_t instance, const uint64_t uid[2], const char *node);
-void book_core_node(struct book *b, uint32_t instance, const char *name, const struct amount *amounts, uint32_t n);
-void book_core_binds(struct book *b, uint32_t instance, const char *uid, const char *node, uint32_t frontend_life);
+void book_core_node(struct book *b, uint32_t instance, const char *name,
+                    const struct amount *amounts, uint32_t n);
+void book_core_binds(struct book *b, uint32_t instance, const char *uid, const char *node,
+                     uint32_t frontend_life);
 uint64_t book_revisions(const struct book *b);
 uint64_t book_changes(const struct book *b); /* revisions but for those of leases */
 uint64_t book_binds(const struct book *b);
@@ -265,6 +271,7 @@ void story_print(const struct story *s);
 
 /* ---- shrink.c ---- */
 /* A part of the plan that still fails by the same invariant; `out` is a plan of its own. */
-void script_shrink(const struct script *plan, const char *why, unsigned runs_max, struct script *out);
+void script_shrink(const struct script *plan, const char *why, unsigned runs_max,
+                   struct script *out);
 
 #endif

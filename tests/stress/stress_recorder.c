@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BURST     20000u
+#define BURST 20000u
 #define BODY_MOST 64u /* words */
 
 static uint64_t mix(uint64_t n)
@@ -30,7 +30,9 @@ static uint64_t mix(uint64_t n)
 static uint32_t make_step(uint64_t number, uint64_t *words)
 {
 	uint32_t body = (uint32_t)(mix(number) % BODY_MOST);
-	struct record r = { .bytes = (uint32_t)sizeof(r) + body * 8, .kind = EVENT_TICK, .sequence = number };
+	struct record r = { .bytes = (uint32_t)sizeof(r) + body * 8,
+		                .kind = EVENT_TICK,
+		                .sequence = number };
 
 	memcpy(words, &r, sizeof(r));
 	for (uint32_t i = 0; i < body; i++)
@@ -65,7 +67,8 @@ static bool check_block(const unsigned char *entries, uint64_t bytes, uint64_t *
 	for (uint64_t at = 0; at < bytes;) {
 		uint32_t record_bytes = make_step(++*number, words);
 
-		if (at + record_bytes + sizeof(e) + sizeof(bind) > bytes || memcmp(entries + at, words, record_bytes) != 0)
+		if (at + record_bytes + sizeof(e) + sizeof(bind) > bytes ||
+		    memcmp(entries + at, words, record_bytes) != 0)
 			return false;
 		at += record_bytes;
 		memcpy(&e, entries + at, sizeof(e));
@@ -101,7 +104,8 @@ static uint64_t check_file(int fd, const char **wrong)
 				abort();
 		}
 		if (b.sum != recording_sum(SUM_START, &b, offsetof(struct recording_block, sum)) ||
-		    fread(entries, 1, b.bytes, f) != b.bytes || b.entries_sum != recording_sum(SUM_START, entries, b.bytes))
+		    fread(entries, 1, b.bytes, f) != b.bytes ||
+		    b.entries_sum != recording_sum(SUM_START, entries, b.bytes))
 			*wrong = "a sum is wrong";
 		else if (!check_block(entries, b.bytes, &number))
 			*wrong = "a step is not as it was recorded";

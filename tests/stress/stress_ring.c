@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #define RING_BYTES 4096u
-#define BODY_MAX   512u
-#define EPOCH      UINT64_C(3)
+#define BODY_MAX 512u
+#define EPOCH UINT64_C(3)
 #define PATIENCE_S 20
 
 /* One segment for both ends: the threads share it, the processes map it. */
@@ -79,7 +79,8 @@ static void *produce(void *argument)
 		if (record == NULL) {
 			ring_publish(&w);
 			if (w.broken || too_late(&patience, i)) {
-				job->failure = w.broken ? "the writer calls its reader broken" : "the writer got no room";
+				job->failure =
+					w.broken ? "the writer calls its reader broken" : "the writer got no room";
 				return NULL;
 			}
 			sched_yield();

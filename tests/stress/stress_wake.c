@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOST_NS    UINT64_C(2000000000)
+#define LOST_NS UINT64_C(2000000000)
 #define PATIENCE_S 30
 
 /* Each word has one writer and a line of its own. */
@@ -191,7 +191,8 @@ static void sleeper_sleep(struct words *w, uint32_t round)
 	uint64_t start = now_ns();
 
 	while (!has_news(&wait)) {
-		if (!wake_sleep(&w->sleeps, &w->bell, has_news, &wait, LOST_NS) || now_ns() - start > LOST_NS) {
+		if (!wake_sleep(&w->sleeps, &w->bell, has_news, &wait, LOST_NS) ||
+		    now_ns() - start > LOST_NS) {
 			failure = "a sleeper was not woken within 2 s";
 			return;
 		}
@@ -293,7 +294,7 @@ int main(int argc, char **argv)
 		_exit(1);
 	}
 	segment_close(&s);
-	printf("ok wake: %u races, %u sleeps, %u handed over, twice, none lost\n", job.race_rounds, job.sleep_rounds,
-	       job.hand_rounds);
+	printf("ok wake: %u races, %u sleeps, %u handed over, twice, none lost\n", job.race_rounds,
+	       job.sleep_rounds, job.hand_rounds);
 	return 0;
 }

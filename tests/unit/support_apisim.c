@@ -17,9 +17,9 @@ static uint64_t next_random(void *context)
 
 void server_start(struct server *s, size_t history)
 {
-	*s = (struct server){.now_ns = UINT64_C(1795000000) * SECOND_NS, .random = 42};
+	*s = (struct server){ .now_ns = UINT64_C(1795000000) * SECOND_NS, .random = 42 };
 	s->api = as_api_new(&(struct as_config){
-		.history = history, .random = next_random, .context = &s->random, .now_ns = s->now_ns});
+		.history = history, .random = next_random, .context = &s->random, .now_ns = s->now_ns });
 	cr_assert_not_null(s->api);
 }
 
@@ -37,13 +37,13 @@ int server_send(struct server *s, const char *method, const char *target, const 
 
 	as_api_handle(s->api,
 	              &(struct as_request){
-			      .method = method,
-			      .target = target,
-			      .content_type = s->type,
-			      .body = body != NULL ? body : "",
-			      .body_bytes = body != NULL ? strlen(body) : 0,
-			      .now_ns = s->now_ns,
-		      },
+					  .method = method,
+					  .target = target,
+					  .content_type = s->type,
+					  .body = body != NULL ? body : "",
+					  .body_bytes = body != NULL ? strlen(body) : 0,
+					  .now_ns = s->now_ns,
+				  },
 	              &response);
 	as_arena_reset(&s->arena);
 	s->type = NULL;
@@ -51,7 +51,8 @@ int server_send(struct server *s, const char *method, const char *target, const 
 	s->retry_after_s = response.retry_after_s;
 	s->cut = response.cut;
 	s->watch = response.watch;
-	s->body = as_json_parse(&s->arena, response.body.at != NULL ? response.body.at : "", response.body.bytes, &error);
+	s->body = as_json_parse(&s->arena, response.body.at != NULL ? response.body.at : "",
+	                        response.body.bytes, &error);
 	as_text_free(&response.body);
 	return s->status;
 }
@@ -100,14 +101,15 @@ static void tell(struct server *s, struct as_text *out, const char *line, size_t
 	name = as_json_string(as_json_get(object, "metadata"), "name");
 	if (name == NULL)
 		name = as_json_string(object, "reason"); /* of a Status */
-	as_text_printf(out, "%s%s %s", out->bytes > 0 ? ", " : "", as_json_string(event, "type"),
-	               name != NULL ? name : as_json_string(as_json_get(object, "metadata"), "resourceVersion"));
+	as_text_printf(
+		out, "%s%s %s", out->bytes > 0 ? ", " : "", as_json_string(event, "type"),
+		name != NULL ? name : as_json_string(as_json_get(object, "metadata"), "resourceVersion"));
 }
 
 const char *server_events(struct server *s, struct as_watch *w)
 {
 	static struct as_text out;
-	struct as_text all = {0};
+	struct as_text all = { 0 };
 	enum as_watch_state state;
 	size_t at = 0;
 
@@ -134,19 +136,23 @@ const char *server_events(struct server *s, struct as_watch *w)
 
 void server_pod(struct server *s, const char *name)
 {
-	cr_assert_eq(server_sendf(s, "POST", "/api/v1/namespaces/default/pods",
-	                          "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
-	                          "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-	                          name),
-	             201, "%s", server_text(s, "message"));
+	cr_assert_eq(
+		server_sendf(
+			s, "POST", "/api/v1/namespaces/default/pods",
+			"{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+			"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+			name),
+		201, "%s", server_text(s, "message"));
 }
 
 void server_node(struct server *s, const char *name, const char *cpu)
 {
-	cr_assert_eq(server_sendf(s, "POST", "/api/v1/nodes",
-	                          "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"capacity\":{\"cpu\":\"%s\",\"pods\":\"110\"}}}",
-	                          name, cpu),
-	             201, "%s", server_text(s, "message"));
+	cr_assert_eq(
+		server_sendf(
+			s, "POST", "/api/v1/nodes",
+			"{\"metadata\":{\"name\":\"%s\"},\"status\":{\"capacity\":{\"cpu\":\"%s\",\"pods\":\"110\"}}}",
+			name, cpu),
+		201, "%s", server_text(s, "message"));
 }
 
 int server_bind(struct server *s, const char *pod, const char *node)
@@ -154,6 +160,8 @@ int server_bind(struct server *s, const char *pod, const char *node)
 	char target[256];
 
 	snprintf(target, sizeof(target), "/api/v1/namespaces/default/pods/%s/binding", pod);
-	return server_sendf(s, "POST", target, "{\"metadata\":{\"name\":\"%s\"},\"target\":{\"kind\":\"Node\",\"name\":\"%s\"}}",
-	                    pod, node);
+	return server_sendf(
+		s, "POST", target,
+		"{\"metadata\":{\"name\":\"%s\"},\"target\":{\"kind\":\"Node\",\"name\":\"%s\"}}", pod,
+		node);
 }

@@ -39,7 +39,7 @@ uint64_t server_version(const struct server *s);
  * that ended.  Good until the next call. */
 const char *server_events(struct server *s, struct as_watch *w);
 
-void server_pod(struct server *s, const char *name);                  /* of 1 cpu, must be created */
+void server_pod(struct server *s, const char *name); /* of 1 cpu, must be created */
 void server_node(struct server *s, const char *name, const char *cpu); /* the same */
 int server_bind(struct server *s, const char *pod, const char *node);
 

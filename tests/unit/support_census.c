@@ -87,8 +87,8 @@ static void must(struct model *m)
 	if (m->feeding == FEED_BROKEN && below(m, 2))
 		feed_broken(m);
 	rc = core_step(m->core, record_of(m->record));
-	cr_assert(rc == 0 || (m->feeding == FEED_BROKEN && (rc == -EPROTO || rc == -ENOSPC)), "%d: %s", rc,
-	          core_fault(m->core));
+	cr_assert(rc == 0 || (m->feeding == FEED_BROKEN && (rc == -EPROTO || rc == -ENOSPC)), "%d: %s",
+	          rc, core_fault(m->core));
 }
 
 static void drop(struct model *m, enum record_kind kind, uint32_t id, uint32_t generation)
@@ -102,7 +102,8 @@ static void drop(struct model *m, enum record_kind kind, uint32_t id, uint32_t g
 
 /* ---- random things ---------------------------------------------------------------- */
 
-static uint32_t random_clauses(struct model *m, struct asked_clause *out, uint32_t key, uint32_t keys)
+static uint32_t random_clauses(struct model *m, struct asked_clause *out, uint32_t key,
+                               uint32_t keys)
 {
 	uint32_t n = below(m, CLAUSES + 1);
 
@@ -117,8 +118,9 @@ static uint32_t random_clauses(struct model *m, struct asked_clause *out, uint32
 
 static struct asked_term random_term(struct model *m)
 {
-	struct asked_term t = { .kind = below(m, POD_TERM_KINDS), .topology = KEY_ZONE + below(m, 2),
-		                .weight = 1 + below(m, 3) };
+	struct asked_term t = { .kind = below(m, POD_TERM_KINDS),
+		                    .topology = KEY_ZONE + below(m, 2),
+		                    .weight = 1 + below(m, 3) };
 
 	t.flags = below(m, 12) == 0 ? TERM_MATCHES_NOTHING : 0;
 	t.flags |= below(m, 6) == 0 ? TERM_EVERY_NAMESPACE : 0;
@@ -138,14 +140,16 @@ static void random_asked(struct model *m, struct things_asked *t)
 	t->attachments_n = below(m, 2) ? 0 : 1 + below(m, 2);
 	for (uint32_t i = 0; i < t->ports_n; i++)
 		t->ports[i] = (struct host_port){ .address = below(m, 3) ? below(m, 2) : PORT_EVERY_ADDRESS,
-			                          .protocol = below(m, 2), .port = 80 + below(m, 2) };
+			                              .protocol = below(m, 2),
+			                              .port = 80 + below(m, 2) };
 	for (uint32_t i = 0; i < t->exclusives_n; i++)
 		t->exclusives[i] = (struct exclusive){ .thing = below(m, THINGS), .flags = below(m, 3) };
 	/* A claim and a disk are different things. */
 	for (uint32_t i = 0; i < t->exclusives_n; i++)
 		t->exclusives[i].thing += t->exclusives[i].flags & EXCLUSIVE_CLAIM ? 10 : 0;
 	for (uint32_t i = 0; i < t->attachments_n; i++)
-		t->attachments[i] = (struct attachment){ .driver = below(m, DRIVERS), .volume = 1 + below(m, 6) };
+		t->attachments[i] =
+			(struct attachment){ .driver = below(m, DRIVERS), .volume = 1 + below(m, 6) };
 }
 
 /* ---- events ------------------------------------------------------------------------- */
@@ -162,8 +166,10 @@ static struct span put_clauses(struct parts *p, const struct asked_clause *claus
 	struct span span = { .first = p->clauses_n, .n = n };
 
 	for (uint32_t i = 0; i < n; i++) {
-		p->clauses[p->clauses_n++] = (struct requirement){ .op = clauses[i].op, .key = clauses[i].key,
-			                                           .values_first = p->values_n, .values_n = clauses[i].n };
+		p->clauses[p->clauses_n++] = (struct requirement){ .op = clauses[i].op,
+			                                               .key = clauses[i].key,
+			                                               .values_first = p->values_n,
+			                                               .values_n = clauses[i].n };
 		for (uint32_t k = 0; k < clauses[i].n; k++)
 			p->values[p->values_n++] = clauses[i].values[k];
 	}
@@ -176,27 +182,41 @@ static void shape_tell(struct model *m, uint32_t id)
 	struct parts p = { 0 };
 	struct pod_term terms[TERMS];
 	struct spread spreads[2];
-	struct policy policy = { .topology = s->policy.topology, .flags = s->policy.flags, .shares = { 0, 2 } };
+	struct policy policy = { .topology = s->policy.topology,
+		                     .flags = s->policy.flags,
+		                     .shares = { 0, 2 } };
 	struct policy_share shares[2] = { { 1, id }, { 3, 1 } };
-	struct event_shape e = { .shape = id, .pod_terms_n = s->terms_n, .spreads_n = s->spreads_n,
-		                 .ports_n = s->things.ports_n, .exclusives_n = s->things.exclusives_n,
-		                 .attachments_n = s->things.attachments_n, .namespace = s->space,
-		                 .policies_n = s->policies_n, .shares_n = 2 * s->policies_n };
+	struct event_shape e = { .shape = id,
+		                     .pod_terms_n = s->terms_n,
+		                     .spreads_n = s->spreads_n,
+		                     .ports_n = s->things.ports_n,
+		                     .exclusives_n = s->things.exclusives_n,
+		                     .attachments_n = s->things.attachments_n,
+		                     .namespace = s->space,
+		                     .policies_n = s->policies_n,
+		                     .shares_n = 2 * s->policies_n };
 
 	for (uint32_t i = 0; i < s->terms_n; i++) {
 		const struct asked_term *t = &s->terms[i];
 
-		terms[i] = (struct pod_term){ .kind = t->kind, .weight = (int32_t)t->weight, .topology = t->topology,
-			                      .flags = t->flags, .namespaces = { p.values_n, t->spaces_n } };
+		terms[i] = (struct pod_term){ .kind = t->kind,
+			                          .weight = (int32_t)t->weight,
+			                          .topology = t->topology,
+			                          .flags = t->flags,
+			                          .namespaces = { p.values_n, t->spaces_n } };
 		for (uint32_t k = 0; k < t->spaces_n; k++)
 			p.values[p.values_n++] = t->spaces[k];
 		terms[i].namespace_clauses = put_clauses(&p, t->space_clauses, t->space_clauses_n);
 		terms[i].clauses = put_clauses(&p, t->clauses, t->clauses_n);
 	}
 	for (uint32_t i = 0; i < s->spreads_n; i++)
-		spreads[i] = (struct spread){ .topology = s->spreads[i].topology, .max_skew = 1, .min_domains = 1,
-			                      .flags = SPREAD_HARD | (s->spreads[i].flags ? SPREAD_MATCHES_NOTHING : 0),
-			                      .clauses = put_clauses(&p, s->spreads[i].clauses, s->spreads[i].clauses_n) };
+		spreads[i] = (struct spread){
+			.topology = s->spreads[i].topology,
+			.max_skew = 1,
+			.min_domains = 1,
+			.flags = SPREAD_HARD | (s->spreads[i].flags ? SPREAD_MATCHES_NOTHING : 0),
+			.clauses = put_clauses(&p, s->spreads[i].clauses, s->spreads[i].clauses_n)
+		};
 	policy.clauses = put_clauses(&p, s->policy.clauses, s->policy.clauses_n);
 	e.clauses_n = p.clauses_n;
 	e.values_n = p.values_n;
@@ -234,12 +254,15 @@ static void shape_step(struct model *m)
 		s->live = false;
 		return;
 	}
-	*s = (struct model_shape){ .live = true, .terms_n = below(m, TERMS + 1), .spreads_n = below(m, 3),
-		                   .space = below(m, SPACES) };
+	*s = (struct model_shape){ .live = true,
+		                       .terms_n = below(m, TERMS + 1),
+		                       .spreads_n = below(m, 3),
+		                       .space = below(m, SPACES) };
 	for (uint32_t i = 0; i < s->terms_n; i++)
 		s->terms[i] = random_term(m);
 	for (uint32_t i = 0; i < s->spreads_n; i++)
-		s->spreads[i] = (struct asked_term){ .topology = KEY_ZONE + below(m, 2), .flags = below(m, 8) == 0 };
+		s->spreads[i] =
+			(struct asked_term){ .topology = KEY_ZONE + below(m, 2), .flags = below(m, 8) == 0 };
 	for (uint32_t i = 0; i < s->spreads_n; i++)
 		s->spreads[i].clauses_n = random_clauses(m, s->spreads[i].clauses, KEY_POD, KEYS);
 	s->policies_n = below(m, 3) == 0;
@@ -286,8 +309,13 @@ static void node_tell(struct model *m, uint32_t id)
 	struct node_image image = { .image = 5, .bytes = n->image_bytes };
 	struct attach_limit limit = { .most = n->limit };
 	struct attachment attached = { .volume = n->attached };
-	struct event_node e = { .node = id, .generation = n->generation, .flags = n->present ? NODE_PRESENT : 0, .name_bytes = 2,
-		                .images_n = n->image_bytes > 0, .limits_n = n->limit != UINT32_MAX, .attached_n = n->attached > 0 };
+	struct event_node e = { .node = id,
+		                    .generation = n->generation,
+		                    .flags = n->present ? NODE_PRESENT : 0,
+		                    .name_bytes = 2,
+		                    .images_n = n->image_bytes > 0,
+		                    .limits_n = n->limit != UINT32_MAX,
+		                    .attached_n = n->attached > 0 };
 	char name[2] = { 'n', (char)('a' + id) };
 
 	if (n->zone)
@@ -314,19 +342,29 @@ static void node_step(struct model *m)
 		*n = (struct model_node){ 0 };
 		return;
 	}
-	*n = (struct model_node){ .live = true, .present = below(m, 6) > 0,
-		                  .generation = n->live ? n->generation : ++m->generation,
-		                  .zone = below(m, 4), .host = below(m, 6) ? 100 + id : 0,
-		                  .limit = below(m, 2) ? below(m, 4) : UINT32_MAX, .attached = below(m, 4),
-		                  .image_bytes = below(m, 2) ? 1000 : 0 };
+	*n = (struct model_node){ .live = true,
+		                      .present = below(m, 6) > 0,
+		                      .generation = n->live ? n->generation : ++m->generation,
+		                      .zone = below(m, 4),
+		                      .host = below(m, 6) ? 100 + id : 0,
+		                      .limit = below(m, 2) ? below(m, 4) : UINT32_MAX,
+		                      .attached = below(m, 4),
+		                      .image_bytes = below(m, 2) ? 1000 : 0 };
 	node_tell(m, id);
 }
 
 static void pod_tell(struct model *m, uint32_t id)
 {
 	const struct model_pod *p = &m->pods[id];
-	struct event_pod e = { .pod = id, .generation = p->generation, .flags = p->flags, .gang = ID_NONE, .shape = p->shape,
-		               .node = p->node, .name_bytes = 2, .labels_n = p->labels_n, .namespace = p->space };
+	struct event_pod e = { .pod = id,
+		                   .generation = p->generation,
+		                   .flags = p->flags,
+		                   .gang = ID_NONE,
+		                   .shape = p->shape,
+		                   .node = p->node,
+		                   .name_bytes = 2,
+		                   .labels_n = p->labels_n,
+		                   .namespace = p->space };
 	char name[2] = { 'p', (char)('0' + id) };
 
 	begin(m, EVENT_POD);
@@ -348,10 +386,12 @@ static void pod_step(struct model *m)
 	}
 	if (!m->shapes[shape].live)
 		return;
-	*p = (struct model_pod){ .live = true, .generation = p->live && below(m, 3) ? p->generation : ++m->generation,
-		                 .shape = p->live && below(m, 2) ? p->shape : shape, .space = below(m, SPACES),
-		                 .node = m->nodes[node].live && below(m, 5) ? node : ID_NONE,
-		                 .flags = below(m, 4) ? POD_OURS : POD_DELETING };
+	*p = (struct model_pod){ .live = true,
+		                     .generation = p->live && below(m, 3) ? p->generation : ++m->generation,
+		                     .shape = p->live && below(m, 2) ? p->shape : shape,
+		                     .space = below(m, SPACES),
+		                     .node = m->nodes[node].live && below(m, 5) ? node : ID_NONE,
+		                     .flags = below(m, 4) ? POD_OURS : POD_DELETING };
 	for (uint32_t key = 0; key < KEYS; key++)
 		if (below(m, 3))
 			p->labels[p->labels_n++] = (struct pod_label){ KEY_POD + key, below(m, VALUES) };
@@ -378,7 +418,8 @@ static struct core *core_make(struct limits limits, struct ledger **ledger)
 	struct core_config config = { .limits = limits };
 	struct core *core;
 
-	*ledger = aligned_alloc(CACHE_LINE, (core_ledger_bytes(&limits, NULL) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	*ledger = aligned_alloc(CACHE_LINE, (core_ledger_bytes(&limits, NULL) + CACHE_LINE - 1) /
+	                                        CACHE_LINE * CACHE_LINE);
 	cr_assert(*ledger);
 	memset(*ledger, 0, core_ledger_bytes(&limits, NULL));
 	core = core_new(&config, *ledger);
@@ -389,8 +430,15 @@ static struct core *core_make(struct limits limits, struct ledger **ledger)
 void model_begin(struct model *m, const char *name)
 {
 	m->r = random_start(name);
-	m->core = core_make((struct limits){ .nodes = NODES, .pods = PODS, .gangs = 1, .shapes = SHAPES, .names = 16,
-	                                     .resources = 8, .name_bytes = 4096, .command_ring_bytes = 4096 }, &m->ledger);
+	m->core = core_make((struct limits){ .nodes = NODES,
+	                                     .pods = PODS,
+	                                     .gangs = 1,
+	                                     .shapes = SHAPES,
+	                                     .names = 16,
+	                                     .resources = 8,
+	                                     .name_bytes = 4096,
+	                                     .command_ring_bytes = 4096 },
+	                    &m->ledger);
 	m->core->census.idle_most = 4;
 	epoch(m);
 }
@@ -403,7 +451,8 @@ void model_end(struct model *m)
 
 void model_step(struct model *m)
 {
-	static void (*const steps[])(struct model *) = { pod_step, pod_step, pod_step, node_step, shape_step, space_step };
+	static void (*const steps[])(struct model *) = { pod_step,  pod_step,   pod_step,
+		                                             node_step, shape_step, space_step };
 	const uint32_t idle = m->core->census.selectors.idle_n;
 
 	if (below(m, 1000) == 0)

@@ -9,7 +9,15 @@
 
 /* Of each there are so many at most. */
 enum { NODES = 7, PODS = 40, SHAPES = 9, SPACES = 4, KEYS = 3, VALUES = 3, TERMS = 3, CLAUSES = 2 };
-enum { KEY_ZONE = 1, KEY_HOST, KEY_POD = 10, KEY_INDEX = 20, KEY_SPACE = 30, THINGS = 3, DRIVERS = 2 };
+enum {
+	KEY_ZONE = 1,
+	KEY_HOST,
+	KEY_POD = 10,
+	KEY_INDEX = 20,
+	KEY_SPACE = 30,
+	THINGS = 3,
+	DRIVERS = 2
+};
 
 struct asked_clause {
 	uint32_t op, key, n;
@@ -47,9 +55,9 @@ struct model_pod {
 struct model_node {
 	bool live, present;
 	uint32_t generation, zone, host; /* 0: no label */
-	uint32_t limit; /* of driver 0; UINT32_MAX: none */
-	uint32_t attached; /* volume of driver 0; 0: none */
-	uint32_t image_bytes; /* of image 5; 0: not there */
+	uint32_t limit;                  /* of driver 0; UINT32_MAX: none */
+	uint32_t attached;               /* volume of driver 0; 0: none */
+	uint32_t image_bytes;            /* of image 5; 0: not there */
 };
 
 struct model_space {
@@ -59,8 +67,8 @@ struct model_space {
 
 /* What happens to each record. */
 enum feeding {
-	FEED_WHOLE,  /* it has to be taken */
-	FEED_BROKEN, /* sometimes one with a word replaced goes before it; either may be refused */
+	FEED_WHOLE,   /* it has to be taken */
+	FEED_BROKEN,  /* sometimes one with a word replaced goes before it; either may be refused */
 	FEED_FAILING, /* every allocation fails once before it is taken */
 };
 

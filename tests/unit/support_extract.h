@@ -14,7 +14,8 @@ const char *pod_differs(const struct pod_object *pod, const cJSON *object);
 const char *node_differs(const struct node_object *node, const cJSON *object);
 const char *meta_differs(const struct meta *meta, const cJSON *object);
 const char *service_differs(const struct service_object *service, const cJSON *object);
-const char *controller_differs(const struct controller_object *controller, const cJSON *object, bool is_map);
+const char *controller_differs(const struct controller_object *controller, const cJSON *object,
+                               bool is_map);
 
 /* The value of the last member of that name; of null, or of none, NULL. */
 const cJSON *tree_get(const cJSON *object, const char *name);

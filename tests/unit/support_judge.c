@@ -52,7 +52,8 @@ static int64_t even(const struct slow *s, uint32_t shape, uint32_t node, int64_t
 
 		if (have == 0)
 			return 100;
-		shares[a - CPU] = (double)(used(s, node, a) + pods * s->shapes[shape].amounts[a]) / (double)have;
+		shares[a - CPU] =
+			(double)(used(s, node, a) + pods * s->shapes[shape].amounts[a]) / (double)have;
 		if (shares[a - CPU] > 1)
 			shares[a - CPU] = 1;
 	}
@@ -61,7 +62,8 @@ static int64_t even(const struct slow *s, uint32_t shape, uint32_t node, int64_t
 
 static int64_t balance(const struct slow *s, uint32_t shape, uint32_t node)
 {
-	if (s->score == SCORE_PACK || (s->shapes[shape].amounts[CPU] == 0 && s->shapes[shape].amounts[MEMORY] == 0))
+	if (s->score == SCORE_PACK ||
+	    (s->shapes[shape].amounts[CPU] == 0 && s->shapes[shape].amounts[MEMORY] == 0))
 		return 0;
 	return 50 + (50 + even(s, shape, node, 1) - even(s, shape, node, 0)) / 2;
 }
@@ -218,13 +220,14 @@ static bool keeps_on(const struct slow *s, uint32_t gang)
 		return false;
 	q = of_all = missing(s, gang, &s->gangs[gang]);
 	for (uint32_t i = 0; i < SLOW_PODS; i++)
-		if (counts(&s->pods[i], gang) && !has_node(&s->pods[i]) && !s->pods[i].gated && !s->pods[i].refused)
+		if (counts(&s->pods[i], gang) && !has_node(&s->pods[i]) && !s->pods[i].gated &&
+		    !s->pods[i].refused)
 			quorum_add(&of_all, &s->pods[i], 1);
 	return !quorum_met(&q) && quorum_met(&of_all);
 }
 
-/* A plan that failed gives up room that is not there, or all where nothing is held for the gang; when one was tried is
- * not told. */
+/* A plan that failed gives up room that is not there, or all where nothing is held for the gang;
+ * when one was tried is not told. */
 static void judge_given_up(struct slow *s)
 {
 	for (uint32_t i = 0; i < SLOW_PODS; i++) {
@@ -232,7 +235,8 @@ static void judge_given_up(struct slow *s)
 
 		if (!p->keeps || !slow_core_keeps_nothing(s->core, i))
 			continue;
-		cr_assert(!s->gangs[p->gang].started, "pod %u: the room that it kept on node %u was given up", i, p->node);
+		cr_assert(!s->gangs[p->gang].started,
+		          "pod %u: the room that it kept on node %u was given up", i, p->node);
 		p->keeps = false;
 	}
 }
@@ -242,8 +246,8 @@ void judge_kept(struct slow *s)
 	for (uint32_t i = 0; i < SLOW_PODS; i++) {
 		struct pod *p = &s->pods[i];
 
-		p->keeps = p->keeps && p->live && p->where == NOWHERE && counts(p, p->gang) && !p->gated && !p->refused &&
-		           p->node != ID_NONE && keeps_on(s, p->gang);
+		p->keeps = p->keeps && p->live && p->where == NOWHERE && counts(p, p->gang) && !p->gated &&
+		           !p->refused && p->node != ID_NONE && keeps_on(s, p->gang);
 	}
 }
 
@@ -263,11 +267,12 @@ void judge_bind(struct slow *s, const struct cmd_bind *b)
 	cr_assert_eq(b->node_generation, s->nodes[b->node].generation);
 	cr_assert(fits(s, p->shape, b->node), "pod %u does not fit on node %u", b->pod, b->node);
 	if (p->gang == ID_NONE || s->gangs[p->gang].alike)
-		cr_assert_eq(b->node, best(s, p->shape), "pod %u: node %u is not the best, %u is", b->pod, b->node,
-		             best(s, p->shape));
+		cr_assert_eq(b->node, best(s, p->shape), "pod %u: node %u is not the best, %u is", b->pod,
+		             b->node, best(s, p->shape));
 }
 
-/* ---- judgement --------------------------------------------------------------------------------- */
+/* ---- judgement ---------------------------------------------------------------------------------
+ */
 
 void judge_before_plan(struct slow *s)
 {
@@ -289,7 +294,8 @@ void judge_before_plan(struct slow *s)
 }
 
 /* Which reason a gang (or pod, as a gang of one) that waits must have been told. */
-static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g, uint32_t gang)
+static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g,
+                             uint32_t gang)
 {
 	uint32_t ready_n = 0, gated = 0, backoff = 0, nodes = 0, list[SLOW_PODS];
 	struct quorum need = missing(s, gang, g), of_ready, of_backoff, of_gated, of_all;
@@ -321,7 +327,9 @@ static uint32_t expected_why(struct slow *s, const uint32_t *pods, uint32_t n, c
 	if (!quorum_met(&of_all))
 		return WHY_ROLE;
 	if (!quorum_met(&of_ready))
-		return quorum_met(&of_backoff) ? WHY_BIND_REFUSED : quorum_met(&of_gated) ? WHY_GATED : WHY_REFUSED;
+		return quorum_met(&of_backoff) ? WHY_BIND_REFUSED
+		       : quorum_met(&of_gated) ? WHY_GATED
+		                               : WHY_REFUSED;
 	if (nodes == 0)
 		return WHY_NO_NODES;
 	if (gang != ID_NONE && have(s, gang) == 0 && !minimum(s, gang))
@@ -339,7 +347,8 @@ static bool no_room(uint32_t why)
 }
 
 /* As if nobody of the gang kept room: to the gang itself it is free. */
-static uint32_t expected_with_kept(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g, uint32_t gang)
+static uint32_t expected_with_kept(struct slow *s, const uint32_t *pods, uint32_t n,
+                                   const struct gang *g, uint32_t gang)
 {
 	uint32_t nodes[SLOW_PODS], why;
 	bool keeps[SLOW_PODS];
@@ -357,8 +366,8 @@ static uint32_t expected_with_kept(struct slow *s, const uint32_t *pods, uint32_
 	return why;
 }
 
-static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g, uint32_t gang,
-                          uint32_t told)
+static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, const struct gang *g,
+                          uint32_t gang, uint32_t told)
 {
 	uint32_t expected;
 
@@ -376,11 +385,13 @@ static void judge_waiting(struct slow *s, const uint32_t *pods, uint32_t n, cons
 		s->counts.gave_up += expected == WHY_GAVE_UP;
 		return;
 	}
-	cr_assert_neq(expected, WHY_GAVE_UP, "gang %u pod %u: told %u, could start", gang, pods[0], told);
+	cr_assert_neq(expected, WHY_GAVE_UP, "gang %u pod %u: told %u, could start", gang, pods[0],
+	              told);
 	/* Between the kinds of having no room, news may be two seconds late. */
 	if (!s->refreshed && no_room(told) && no_room(expected))
 		return;
-	cr_assert_eq(told, expected, "gang %u pod %u: told %u, %u is right", gang, pods[0], told, expected);
+	cr_assert_eq(told, expected, "gang %u pod %u: told %u, %u is right", gang, pods[0], told,
+	             expected);
 }
 
 static void judge_rest(struct slow *s)
@@ -411,8 +422,8 @@ static void judge_started(struct slow *s)
 			continue;
 		s->counts.gangs_started++;
 		s->counts.gangs_with_roles += s->gangs[gang].roles[0] + s->gangs[gang].roles[1] > 0;
-		cr_assert(quorum_met(&q), "gang %u started with %u of %u, of roles %d and %d are missing", gang, have(s, gang),
-		          s->gangs[gang].quorum, q.roles[0], q.roles[1]);
+		cr_assert(quorum_met(&q), "gang %u started with %u of %u, of roles %d and %d are missing",
+		          gang, have(s, gang), s->gangs[gang].quorum, q.roles[0], q.roles[1]);
 	}
 }
 

@@ -36,8 +36,9 @@ cJSON *kubectl_read(const char *path)
 	return tree;
 }
 
-static size_t verdicts_in(const char *folder, void (*each)(void *context, const char *cluster, const char *expect),
-			  void *context)
+static size_t verdicts_in(const char *folder,
+                          void (*each)(void *context, const char *cluster, const char *expect),
+                          void *context)
 {
 	static const char ending[] = ".expect.json";
 	struct dirent **names;
@@ -50,7 +51,8 @@ static size_t verdicts_in(const char *folder, void (*each)(void *context, const 
 
 		if (bytes > sizeof(ending) - 1 && strcmp(names[i]->d_name + stem, ending) == 0) {
 			snprintf(expect, sizeof(expect), "%s/%s", folder, names[i]->d_name);
-			snprintf(cluster, sizeof(cluster), "%s/%.*s.json.gz", folder, (int)stem, names[i]->d_name);
+			snprintf(cluster, sizeof(cluster), "%s/%.*s.json.gz", folder, (int)stem,
+			         names[i]->d_name);
 			each(context, cluster, expect);
 			count++;
 		}
@@ -61,7 +63,8 @@ static size_t verdicts_in(const char *folder, void (*each)(void *context, const 
 	return count;
 }
 
-size_t kubectl_verdicts(void (*each)(void *context, const char *cluster, const char *expect), void *context)
+size_t kubectl_verdicts(void (*each)(void *context, const char *cluster, const char *expect),
+                        void *context)
 {
 	const char *shared = getenv("MUSTER_SHARED");
 	char folder[500];

@@ -12,6 +12,7 @@ cJSON *kubectl_read(const char *path);
 /* Calls `each` for the cut of the verdicts in the tree and, when it is there, the
  * whole set: path of NNNN.json.gz, and of NNNN.expect.json.  Says on standard
  * output when the whole set is missing.  How many there were. */
-size_t kubectl_verdicts(void (*each)(void *context, const char *cluster, const char *expect), void *context);
+size_t kubectl_verdicts(void (*each)(void *context, const char *cluster, const char *expect),
+                        void *context);
 
 #endif

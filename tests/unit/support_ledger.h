@@ -16,7 +16,8 @@ static inline int guarded_make(struct ledger *ledger, uint64_t offset, uint64_t 
 
 static inline struct ledger *guarded_new(const struct limits *limits)
 {
-	void *memory = mmap(NULL, (size_t)core_ledger_bytes(limits, NULL), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = mmap(NULL, (size_t)core_ledger_bytes(limits, NULL), PROT_NONE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	cr_assert_neq(memory, MAP_FAILED);
 	guarded_make(memory, 0, core_ledger_bytes_first(limits));

@@ -23,8 +23,11 @@ void pair_write(const char *cert_path, const char *key_path)
 	gnutls_datum_t text;
 
 	cr_assert(gnutls_x509_privkey_init(&key) == 0 && gnutls_x509_crt_init(&cert) == 0);
-	cr_assert_eq(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0), 0);
-	cr_assert(gnutls_x509_crt_set_key(cert, key) == 0 && gnutls_x509_crt_set_version(cert, 3) == 0 &&
+	cr_assert_eq(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
+	                                          GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0),
+	             0);
+	cr_assert(gnutls_x509_crt_set_key(cert, key) == 0 &&
+	          gnutls_x509_crt_set_version(cert, 3) == 0 &&
 	          gnutls_x509_crt_set_serial(cert, "\1", 1) == 0);
 	gnutls_x509_crt_set_activation_time(cert, time(NULL));
 	gnutls_x509_crt_set_expiration_time(cert, time(NULL) + 3600);

@@ -26,8 +26,12 @@ static void step(struct plain *p, enum record_kind kind)
 	struct record *r = (struct record *)(void *)p->record;
 	char why[256];
 
-	*r = (struct record){ .bytes = (uint32_t)p->used, .kind = (uint16_t)kind, .epoch = 1, .time_ns = ++p->records + p->ahead_ns };
-	cr_assert_eq(core_step(p->core, r), 0, "record %u of kind %d: %s", p->records, (int)kind, core_fault(p->core));
+	*r = (struct record){ .bytes = (uint32_t)p->used,
+		                  .kind = (uint16_t)kind,
+		                  .epoch = 1,
+		                  .time_ns = ++p->records + p->ahead_ns };
+	cr_assert_eq(core_step(p->core, r), 0, "record %u of kind %d: %s", p->records, (int)kind,
+	             core_fault(p->core));
 	p->used = sizeof(struct record);
 	cr_assert(core_valid(p->core, why, sizeof(why)), "record %u: %s", p->records, why);
 }
@@ -49,8 +53,9 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 
 static void tell_name(struct plain *p, uint32_t id, const char *text)
 {
-	struct event_name e = { .id = id, .bytes = (uint32_t)strlen(text),
-		                .kind = id < p->limits.resources ? NAME_RESOURCE : NAME_TAINT };
+	struct event_name e = { .id = id,
+		                    .bytes = (uint32_t)strlen(text),
+		                    .kind = id < p->limits.resources ? NAME_RESOURCE : NAME_TAINT };
 
 	add(p, &e, sizeof(e));
 	add(p, text, strlen(text));
@@ -65,12 +70,20 @@ struct plain *plain_new(enum score_policy score)
 struct plain *plain_new_holding(enum score_policy score, uint64_t hold_after_ns)
 {
 	struct plain *p = calloc(1, sizeof(*p));
-	struct core_config config = { .score = score, .emit = emit, .context = p, .hold_after_ns = hold_after_ns };
+	struct core_config config = {
+		.score = score, .emit = emit, .context = p, .hold_after_ns = hold_after_ns
+	};
 	size_t bytes;
 
 	cr_assert(p);
-	p->limits = (struct limits){ .nodes = PLAIN_NODES, .pods = PLAIN_PODS, .gangs = PLAIN_GANGS, .shapes = PLAIN_SHAPES,
-		                     .names = 16, .resources = 8, .name_bytes = 8192, .command_ring_bytes = 4096 };
+	p->limits = (struct limits){ .nodes = PLAIN_NODES,
+		                         .pods = PLAIN_PODS,
+		                         .gangs = PLAIN_GANGS,
+		                         .shapes = PLAIN_SHAPES,
+		                         .names = 16,
+		                         .resources = 8,
+		                         .name_bytes = 8192,
+		                         .command_ring_bytes = 4096 };
 	config.limits = p->limits;
 	bytes = (size_t)core_ledger_bytes(&p->limits, NULL);
 	p->ledger = aligned_alloc(4096, bytes);
@@ -102,7 +115,9 @@ void plain_synced(struct plain *p)
 void plain_tell_gang(struct plain *p, uint32_t id, uint32_t quorum)
 {
 	const struct plain_levels *levels = &p->levels[id];
-	struct event_gang e = { .gang = id, .generation = 1, .quorum = quorum, .name_bytes = 3, .levels_n = levels->n };
+	struct event_gang e = {
+		.gang = id, .generation = 1, .quorum = quorum, .name_bytes = 3, .levels_n = levels->n
+	};
 	const char name[] = { 'n', '/', (char)('A' + id) };
 	struct gang_role roles[PLAIN_ROLES];
 
@@ -169,10 +184,16 @@ void plain_tell_node(struct plain *p, uint32_t id)
 {
 	const struct plain_node *n = &p->nodes[id];
 	struct amount list[PLAIN_RESOURCES];
-	struct event_node e = { .node = id, .generation = 1, .name_bytes = 1, .amounts_n = amounts(list, n->amounts),
-		                .flags = n->flags | (n->exists ? NODE_PRESENT : 0), .labels_n = n->labels_n,
-		                .taints_n = n->taints_n, .images_n = n->images_n, .limits_n = n->limits_n,
-		                .attached_n = n->attached_n };
+	struct event_node e = { .node = id,
+		                    .generation = 1,
+		                    .name_bytes = 1,
+		                    .amounts_n = amounts(list, n->amounts),
+		                    .flags = n->flags | (n->exists ? NODE_PRESENT : 0),
+		                    .labels_n = n->labels_n,
+		                    .taints_n = n->taints_n,
+		                    .images_n = n->images_n,
+		                    .limits_n = n->limits_n,
+		                    .attached_n = n->attached_n };
 	char name = (char)('a' + id);
 
 	add(p, &e, sizeof(e));
@@ -207,9 +228,14 @@ static uint32_t gather_values(struct gathered *g, const uint32_t *values, uint32
 static void gather_terms(struct gathered *g, const struct plain_clauses *c, uint32_t term)
 {
 	for (uint32_t i = 0; i < c->n; i++)
-		g->requirements[g->requirements_n++] = (struct requirement){
-			.term = term, .op = c->at[i].op, .key = c->at[i].key, .values_n = c->at[i].values_n,
-			.values_first = gather_values(g, c->at[i].values, c->at[i].values_n), .number = c->at[i].number };
+		g->requirements[g->requirements_n++] =
+			(struct requirement){ .term = term,
+			                      .op = c->at[i].op,
+			                      .key = c->at[i].key,
+			                      .values_n = c->at[i].values_n,
+			                      .values_first =
+			                          gather_values(g, c->at[i].values, c->at[i].values_n),
+			                      .number = c->at[i].number };
 }
 
 static struct span gather_clauses(struct gathered *g, const struct plain_clauses *c)
@@ -217,9 +243,13 @@ static struct span gather_clauses(struct gathered *g, const struct plain_clauses
 	struct span span = { .first = g->clauses_n, .n = c->n };
 
 	for (uint32_t i = 0; i < c->n; i++)
-		g->clauses[g->clauses_n++] = (struct requirement){
-			.op = c->at[i].op, .key = c->at[i].key, .values_n = c->at[i].values_n,
-			.values_first = gather_values(g, c->at[i].values, c->at[i].values_n), .number = c->at[i].number };
+		g->clauses[g->clauses_n++] =
+			(struct requirement){ .op = c->at[i].op,
+			                      .key = c->at[i].key,
+			                      .values_n = c->at[i].values_n,
+			                      .values_first =
+			                          gather_values(g, c->at[i].values, c->at[i].values_n),
+			                      .number = c->at[i].number };
 	return span;
 }
 
@@ -233,20 +263,23 @@ static struct span gather_alternatives(struct gathered *g, const struct plain_vo
 }
 
 /* Its own namespace is written out where it is implied. */
-static struct pod_term gather_pod_term(struct gathered *g, const struct plain_shape *s, const struct plain_term *t)
+static struct pod_term gather_pod_term(struct gathered *g, const struct plain_shape *s,
+                                       const struct plain_term *t)
 {
 	bool implied = t->namespaces_n == 0 && !t->every && !t->chosen;
 	uint32_t own = s->namespace, names[2], n = implied ? 1 : t->namespaces_n;
 
 	for (uint32_t i = 0; i < n; i++)
 		names[i] = PLAIN_VALUE_NAMESPACE + (implied ? own : t->namespaces[i]);
-	return (struct pod_term){
-		.kind = t->kind, .weight = t->weight, .topology = t->topology,
-		.flags = (t->nothing ? TERM_MATCHES_NOTHING : 0) | (t->every ? TERM_EVERY_NAMESPACE : 0) |
-		         (t->chosen ? TERM_NAMESPACES_CHOSEN : 0),
-		.namespaces = { gather_values(g, names, n), n },
-		.namespace_clauses = gather_clauses(g, &t->namespace_labels),
-		.clauses = gather_clauses(g, &t->labels) };
+	return (struct pod_term){ .kind = t->kind,
+		                      .weight = t->weight,
+		                      .topology = t->topology,
+		                      .flags = (t->nothing ? TERM_MATCHES_NOTHING : 0) |
+		                               (t->every ? TERM_EVERY_NAMESPACE : 0) |
+		                               (t->chosen ? TERM_NAMESPACES_CHOSEN : 0),
+		                      .namespaces = { gather_values(g, names, n), n },
+		                      .namespace_clauses = gather_clauses(g, &t->namespace_labels),
+		                      .clauses = gather_clauses(g, &t->labels) };
 }
 
 static void tell_shape(struct plain *p, uint32_t id)
@@ -259,38 +292,57 @@ static void tell_shape(struct plain *p, uint32_t id)
 	struct pod_term terms[PLAIN_LIST] = { 0 };
 	struct spread spreads[PLAIN_LIST] = { 0 };
 	struct policy policy = { 0 };
-	struct event_shape e = { .shape = id, .flags = s->flags, .amounts_n = amounts(list, s->amounts),
-		                 .tolerations_n = s->tolerations_n, .terms_n = s->terms_n,
-		                 .preferences_n = s->preferences_n, .volume_rules_n = s->volume_rules_n,
-		                 .pod_terms_n = s->pod_terms_n, .spreads_n = s->spreads_n, .ports_n = s->ports_n,
-		                 .images_n = s->images_n, .attachments_n = s->attachments_n,
-		                 .exclusives_n = s->exclusives_n, .image_containers = s->containers,
-		                 .scored_cpu_milli = s->scored[0], .scored_memory_bytes = s->scored[1],
-		                 .placed_cpu_milli = s->placed[0] - s->scored[0],
-		                 .placed_memory_bytes = s->placed[1] - s->scored[1],
-		                 .policies_n = s->policy.given, .shares_n = s->policy.given ? s->policy.shares_n : 0,
-		                 .namespace = s->spreads_n || s->policy.given ? PLAIN_VALUE_NAMESPACE + s->namespace : ID_NONE };
+	struct event_shape e = { .shape = id,
+		                     .flags = s->flags,
+		                     .amounts_n = amounts(list, s->amounts),
+		                     .tolerations_n = s->tolerations_n,
+		                     .terms_n = s->terms_n,
+		                     .preferences_n = s->preferences_n,
+		                     .volume_rules_n = s->volume_rules_n,
+		                     .pod_terms_n = s->pod_terms_n,
+		                     .spreads_n = s->spreads_n,
+		                     .ports_n = s->ports_n,
+		                     .images_n = s->images_n,
+		                     .attachments_n = s->attachments_n,
+		                     .exclusives_n = s->exclusives_n,
+		                     .image_containers = s->containers,
+		                     .scored_cpu_milli = s->scored[0],
+		                     .scored_memory_bytes = s->scored[1],
+		                     .placed_cpu_milli = s->placed[0] - s->scored[0],
+		                     .placed_memory_bytes = s->placed[1] - s->scored[1],
+		                     .policies_n = s->policy.given,
+		                     .shares_n = s->policy.given ? s->policy.shares_n : 0,
+		                     .namespace = s->spreads_n || s->policy.given
+		                                      ? PLAIN_VALUE_NAMESPACE + s->namespace
+		                                      : ID_NONE };
 
 	gather_terms(&g, &s->selector, 0);
 	for (uint32_t i = 0; i < s->terms_n; i++)
 		gather_terms(&g, &s->terms[i], i + 1);
 	for (uint32_t i = 0; i < s->preferences_n; i++)
-		preferences[i] = (struct preference){ .weight = s->preferences[i].weight,
-			                              .clauses = gather_clauses(&g, &s->preferences[i].clauses) };
+		preferences[i] =
+			(struct preference){ .weight = s->preferences[i].weight,
+			                     .clauses = gather_clauses(&g, &s->preferences[i].clauses) };
 	for (uint32_t i = 0; i < s->volume_rules_n; i++)
-		rules[i] = (struct volume_rule){ .why = s->volume_rules[i].why,
-			                         .alternatives = gather_alternatives(&g, &s->volume_rules[i]) };
+		rules[i] =
+			(struct volume_rule){ .why = s->volume_rules[i].why,
+			                      .alternatives = gather_alternatives(&g, &s->volume_rules[i]) };
 	for (uint32_t i = 0; i < s->pod_terms_n; i++)
 		terms[i] = gather_pod_term(&g, s, &s->pod_terms[i]);
 	for (uint32_t i = 0; i < s->spreads_n; i++) {
 		const struct plain_spread *t = &s->spreads[i];
 
-		spreads[i] = (struct spread){ .topology = t->topology, .flags = t->flags, .max_skew = t->max_skew,
-			                      .min_domains = t->min_domains, .clauses = gather_clauses(&g, &t->labels) };
+		spreads[i] = (struct spread){ .topology = t->topology,
+			                          .flags = t->flags,
+			                          .max_skew = t->max_skew,
+			                          .min_domains = t->min_domains,
+			                          .clauses = gather_clauses(&g, &t->labels) };
 	}
 	if (s->policy.given)
-		policy = (struct policy){ .topology = s->policy.topology, .flags = s->policy.flags,
-			                  .clauses = gather_clauses(&g, &s->policy.labels), .shares = { 0, s->policy.shares_n } };
+		policy = (struct policy){ .topology = s->policy.topology,
+			                      .flags = s->policy.flags,
+			                      .clauses = gather_clauses(&g, &s->policy.labels),
+			                      .shares = { 0, s->policy.shares_n } };
 	e.requirements_n = g.requirements_n;
 	e.values_n = g.values_n;
 	e.clauses_n = g.clauses_n;
@@ -336,12 +388,19 @@ void plain_tell_pod(struct plain *p, uint32_t id)
 {
 	struct plain_pod *pod = &p->pods[id];
 	const struct plain_shape *s = &p->shapes[pod->shape];
-	struct event_pod e = { .pod = id, .generation = pod->generation, .gang = pod->gang ? pod->gang - 1 : ID_NONE, .shape = pod->shape,
-		               .node = pod->node == PLAIN_NONE ? ID_NONE : pod->node, .name_bytes = 5,
-		               .labels_n = pod->labels_n, .namespace = PLAIN_VALUE_NAMESPACE + s->namespace,
-		               .uid = { id, pod->generation }, .role = pod->role ? pod->role : ID_NONE,
-		               .created_ns = 1 + id, /* members go by their numbers, however they come */
-		               .flags = POD_OURS | (pod->deleting ? POD_DELETING : 0) };
+	struct event_pod e = { .pod = id,
+		                   .generation = pod->generation,
+		                   .gang = pod->gang ? pod->gang - 1 : ID_NONE,
+		                   .shape = pod->shape,
+		                   .node = pod->node == PLAIN_NONE ? ID_NONE : pod->node,
+		                   .name_bytes = 5,
+		                   .labels_n = pod->labels_n,
+		                   .namespace = PLAIN_VALUE_NAMESPACE + s->namespace,
+		                   .uid = { id, pod->generation },
+		                   .role = pod->role ? pod->role : ID_NONE,
+		                   .created_ns =
+		                       1 + id, /* members go by their numbers, however they come */
+		                   .flags = POD_OURS | (pod->deleting ? POD_DELETING : 0) };
 	char name[8];
 
 	if (!s->told)
@@ -366,7 +425,8 @@ void plain_drop_pod(struct plain *p, uint32_t id)
 
 /* ---- comparing --------------------------------------------------------------------------- */
 
-static void compare_counts(const struct plain *p, const struct judgement *j, const struct plain_verdict *want)
+static void compare_counts(const struct plain *p, const struct judgement *j,
+                           const struct plain_verdict *want)
 {
 	struct why_count counts[JUDGEMENT_COUNTS_MAX];
 	uint32_t n = judgement_counts(j, &p->core->nodes, counts), whys = 0, sum = 0;
@@ -392,14 +452,15 @@ void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score)
 	plain_judge(p, pod, score, &want);
 	cr_assert_eq(judgement_init(&got, &p->limits, true), 0);
 	cr_assert_eq(core_verdict(p->core, pod, &got), 0);
-	cr_assert_eq(got.whole, want.whole ? NODE_WHY_CONFLICT : NODE_FITS, "record %u pod %u", p->records, pod);
-	cr_assert_eq(got.feasible, want.feasible, "record %u pod %u: %u nodes, %u", p->records, pod, got.feasible,
-	             want.feasible);
+	cr_assert_eq(got.whole, want.whole ? NODE_WHY_CONFLICT : NODE_FITS, "record %u pod %u",
+	             p->records, pod);
+	cr_assert_eq(got.feasible, want.feasible, "record %u pod %u: %u nodes, %u", p->records, pod,
+	             got.feasible, want.feasible);
 	for (uint32_t n = 0; n < PLAIN_NODES; n++) {
 		if (!p->nodes[n].exists)
 			continue;
-		cr_assert_eq(got.whys[n], want.whys[n], "record %u pod %u node %u: whys %x, %x is right", p->records, pod,
-		             n, got.whys[n], want.whys[n]);
+		cr_assert_eq(got.whys[n], want.whys[n], "record %u pod %u node %u: whys %x, %x is right",
+		             p->records, pod, n, got.whys[n], want.whys[n]);
 		if (got.whys[n] & WHY_BIT(NODE_WHY_INSUFFICIENT))
 			cr_assert_eq(got.short_of[n], want.short_of[n]);
 		if (got.whys[n] & WHY_BIT(NODE_WHY_TAINT))
@@ -408,8 +469,8 @@ void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score)
 			continue;
 		for (uint32_t part = 0; part < SCORE_PARTS; part++)
 			cr_assert_eq(judgement_part(&got, part, n), want.parts[part][n],
-			             "record %u pod %u node %u: part %u is %u, %u is right", p->records, pod, n, part,
-			             judgement_part(&got, part, n), want.parts[part][n]);
+			             "record %u pod %u node %u: part %u is %u, %u is right", p->records, pod, n,
+			             part, judgement_part(&got, part, n), want.parts[part][n]);
 		cr_assert_eq(got.scores[n], want.scores[n]);
 	}
 	compare_counts(p, &got, &want);

@@ -13,7 +13,7 @@ enum {
 	PLAIN_NODES = 7,
 	PLAIN_PODS = 24,
 	PLAIN_SHAPES = 24,
-	PLAIN_LIST = 4, /* the most of each list below */
+	PLAIN_LIST = 4,      /* the most of each list below */
 	PLAIN_RESOURCES = 5, /* cpu, memory, ephemeral storage, pods, a gpu */
 	PLAIN_NONE = 255,
 };
@@ -43,7 +43,8 @@ struct plain_term {
 	uint32_t kind;
 	int32_t weight;
 	uint32_t topology;
-	bool nothing, every, chosen; /* no selector; namespaceSelector {}; any other namespaceSelector */
+	bool nothing, every,
+		chosen; /* no selector; namespaceSelector {}; any other namespaceSelector */
 	uint32_t namespaces[2], namespaces_n;
 	struct plain_clauses labels, namespace_labels;
 };
@@ -134,7 +135,8 @@ struct plain {
 	struct plain_shape shapes[PLAIN_SHAPES];
 	struct plain_pod pods[PLAIN_PODS];
 	struct plain_namespace namespaces[PLAIN_NAMESPACES];
-	uint32_t roles[PLAIN_GANGS][PLAIN_ROLES + 1]; /* by role, from 1: its quorum; told with the gang */
+	uint32_t roles[PLAIN_GANGS]
+				  [PLAIN_ROLES + 1];         /* by role, from 1: its quorum; told with the gang */
 	struct plain_levels levels[PLAIN_GANGS]; /* told with the gang */
 
 	/* What the core said last: the node of each pod, PLAIN_NONE, and why each gang waits. */
@@ -196,7 +198,8 @@ void plain_plan(struct plain *p);
 void plain_settle(struct plain *p);
 
 /* Judge a pending pod by loops. */
-void plain_judge(const struct plain *p, uint32_t pod, enum score_policy score, struct plain_verdict *out);
+void plain_judge(const struct plain *p, uint32_t pod, enum score_policy score,
+                 struct plain_verdict *out);
 
 /* The core's answer is the same in all parts. */
 void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score);

@@ -15,7 +15,8 @@ struct asked {
 /* ---- matching ------------------------------------------------------------------------ */
 
 /* found: the label is there, with that value and number. */
-static bool requirement_holds(const struct plain_requirement *q, bool found, uint32_t value, int64_t number)
+static bool requirement_holds(const struct plain_requirement *q, bool found, uint32_t value,
+                              int64_t number)
 {
 	bool among = false;
 
@@ -75,8 +76,8 @@ static uint32_t namespace_of(const struct plain *p, const struct plain_pod *pod)
 	return p->shapes[pod->shape].namespace;
 }
 
-static bool namespace_matches(const struct plain *p, const struct plain_term *t, uint32_t own, uint32_t namespace,
-                              bool incoming)
+static bool namespace_matches(const struct plain *p, const struct plain_term *t, uint32_t own,
+                              uint32_t namespace, bool incoming)
 {
 	const struct plain_namespace *object = &p->namespaces[namespace];
 	struct pod_label label = { PLAIN_KEY_TEAM, object->label };
@@ -94,8 +95,9 @@ static bool namespace_matches(const struct plain *p, const struct plain_term *t,
 }
 
 /* Does the term of `holder` speak of `other`? */
-static bool term_matches(const struct plain *p, const struct plain_term *t, const struct plain_pod *holder,
-                         const struct plain_pod *other, bool incoming)
+static bool term_matches(const struct plain *p, const struct plain_term *t,
+                         const struct plain_pod *holder, const struct plain_pod *other,
+                         bool incoming)
 {
 	return !t->nothing && labels_match(&t->labels, other->labels, other->labels_n) &&
 	       namespace_matches(p, t, namespace_of(p, holder), namespace_of(p, other), incoming);
@@ -175,7 +177,8 @@ static bool tolerates(const struct asked *a, const struct taint *t)
 		const struct toleration *q = &a->shape->tolerations[i];
 
 		if ((q->effect == EFFECT_ANY || q->effect == t->effect) &&
-		    (q->key == TOLERATE_EVERY_KEY || q->key == t->key) && (q->any_value || q->value == t->value))
+		    (q->key == TOLERATE_EVERY_KEY || q->key == t->key) &&
+		    (q->any_value || q->value == t->value))
 			return true;
 	}
 	return false;
@@ -192,7 +195,8 @@ static bool tainted(const struct asked *a, const struct plain_node *n)
 static bool ports_clash(const struct host_port *a, const struct host_port *b)
 {
 	return a->port == b->port && a->protocol == b->protocol &&
-	       (a->address == b->address || a->address == PORT_EVERY_ADDRESS || b->address == PORT_EVERY_ADDRESS);
+	       (a->address == b->address || a->address == PORT_EVERY_ADDRESS ||
+	        b->address == PORT_EVERY_ADDRESS);
 }
 
 /* Each pair of a port (or thing) of the pod and one of a pod that is there. */
@@ -221,7 +225,8 @@ static bool exclusive_taken(const struct asked *a, uint32_t node, const struct e
 		for (uint32_t y = 0; y < other->exclusives_n; y++) {
 			const struct exclusive *had = &other->exclusives[y];
 			bool claims = wanted->flags & had->flags & EXCLUSIVE_CLAIM;
-			bool disks = !((wanted->flags | had->flags) & EXCLUSIVE_CLAIM) && a->p->pods[i].node == node &&
+			bool disks = !((wanted->flags | had->flags) & EXCLUSIVE_CLAIM) &&
+			             a->p->pods[i].node == node &&
 			             !(wanted->flags & had->flags & EXCLUSIVE_SHARED);
 
 			if (wanted->thing == had->thing && (claims || disks))
@@ -239,7 +244,8 @@ static uint32_t exclusives(const struct asked *a, uint32_t node)
 		const struct exclusive *e = &a->shape->exclusives[i];
 
 		if (exclusive_taken(a, node, e))
-			found |= e->flags & EXCLUSIVE_CLAIM ? WHY_BIT(NODE_WHY_CLAIM_IN_USE) : WHY_BIT(NODE_WHY_DISK);
+			found |= e->flags & EXCLUSIVE_CLAIM ? WHY_BIT(NODE_WHY_CLAIM_IN_USE)
+			                                    : WHY_BIT(NODE_WHY_DISK);
 	}
 	return found & WHY_BIT(NODE_WHY_DISK) ? WHY_BIT(NODE_WHY_DISK) : found;
 }
@@ -252,7 +258,8 @@ static bool has(const struct attachment *list, uint32_t n, const struct attachme
 	return false;
 }
 
-static void gather(struct attachment *all, uint32_t *n, const struct attachment *more, uint32_t more_n)
+static void gather(struct attachment *all, uint32_t *n, const struct attachment *more,
+                   uint32_t more_n)
 {
 	for (uint32_t i = 0; i < more_n; i++)
 		if (!has(all, *n, &more[i]))
@@ -338,7 +345,8 @@ static uint64_t short_of(const struct asked *a, uint32_t node)
 
 /* ---- topology spread, filter ------------------------------------------------------------- */
 
-static bool spread_counts_pod(const struct asked *a, const struct plain_spread *t, const struct plain_pod *pod)
+static bool spread_counts_pod(const struct asked *a, const struct plain_spread *t,
+                              const struct plain_pod *pod)
 {
 	return counts(a->p, pod) && !pod->deleting && namespace_of(a->p, pod) == a->shape->namespace &&
 	       !(t->flags & SPREAD_MATCHES_NOTHING) && t->labels.n > 0 &&
@@ -435,7 +443,8 @@ static bool someone(const struct asked *a, uint32_t key, uint32_t node)
 	for (uint32_t i = 0; i < PLAIN_PODS; i++) {
 		const struct plain_pod *other = &a->p->pods[i];
 
-		if (counts(a->p, other) && matches_all(a, other) && node_label(&a->p->nodes[other->node], key) &&
+		if (counts(a->p, other) && matches_all(a, other) &&
+		    node_label(&a->p->nodes[other->node], key) &&
 		    (node == PLAIN_NONE || same_domain(a->p, key, other->node, node)))
 			return true;
 	}
@@ -468,7 +477,8 @@ static bool anti_affinity(const struct asked *a, uint32_t node)
 			const struct plain_pod *other = &a->p->pods[k];
 
 			if (t->kind == POD_TERM_ANTI_AFFINITY && counts(a->p, other) &&
-			    term_matches(a->p, t, a->pod, other, true) && same_domain(a->p, t->topology, other->node, node))
+			    term_matches(a->p, t, a->pod, other, true) &&
+			    same_domain(a->p, t->topology, other->node, node))
 				return false;
 		}
 	return true;
@@ -510,7 +520,8 @@ static bool policy_share(const struct asked *a, uint32_t node, uint32_t *replica
 	for (uint32_t k = 0; found && k < PLAIN_PODS; k++) {
 		const struct plain_pod *other = &a->p->pods[k];
 
-		*pods += counts(a->p, other) && !other->deleting && namespace_of(a->p, other) == a->shape->namespace &&
+		*pods += counts(a->p, other) && !other->deleting &&
+		         namespace_of(a->p, other) == a->shape->namespace &&
 		         labels_match(&policy->labels, other->labels, other->labels_n) &&
 		         same_domain(a->p, policy->topology, other->node, node);
 	}
@@ -634,7 +645,8 @@ static int balance(const struct asked *a, uint32_t node, bool with)
 
 		if (most == 0)
 			return 100;
-		share[r] = (double)(used(a->p, node, r, false) + (with ? a->shape->amounts[r] : 0)) / (double)most;
+		share[r] =
+			(double)(used(a->p, node, r, false) + (with ? a->shape->amounts[r] : 0)) / (double)most;
 		if (share[r] > 1)
 			share[r] = 1;
 	}
@@ -714,13 +726,15 @@ static int64_t pods_like(const struct asked *a, uint32_t node)
 		for (uint32_t i = 0; i < a->shape->pod_terms_n; i++) {
 			const struct plain_term *t = &a->shape->pod_terms[i];
 
-			if (term_matches(a->p, t, a->pod, other, true) && same_domain(a->p, t->topology, other->node, node))
+			if (term_matches(a->p, t, a->pod, other, true) &&
+			    same_domain(a->p, t->topology, other->node, node))
 				sum += sign(t->kind) * t->weight;
 		}
 		for (uint32_t i = 0; i < s->pod_terms_n; i++) {
 			const struct plain_term *t = &s->pod_terms[i];
 
-			if (term_matches(a->p, t, other, a->pod, false) && same_domain(a->p, t->topology, other->node, node))
+			if (term_matches(a->p, t, other, a->pod, false) &&
+			    same_domain(a->p, t->topology, other->node, node))
 				sum += t->kind == POD_TERM_AFFINITY ? 1 : sign(t->kind) * t->weight;
 		}
 	}
@@ -770,8 +784,8 @@ static int64_t spread_score(const struct asked *a, const struct plain_verdict *v
 
 enum normal { OF_MOST, REVERSED, BETWEEN, FEWER };
 
-static void normalise(const struct asked *a, struct plain_verdict *v, uint32_t *part, const int64_t raw[PLAIN_NODES],
-                      enum normal how)
+static void normalise(const struct asked *a, struct plain_verdict *v, uint32_t *part,
+                      const int64_t raw[PLAIN_NODES], enum normal how)
 {
 	int64_t least = INT64_MAX, most = how == BETWEEN ? INT64_MIN : 0;
 
@@ -825,23 +839,29 @@ static void scores(const struct asked *a, struct plain_verdict *v, enum score_po
 		static const uint32_t weights[SCORE_PARTS] = { 1, 1, 1, 3, 2, 2, 2 };
 
 		for (uint32_t part = 0; part < SCORE_PARTS; part++) {
-			v->parts[part][n] = policy == SCORE_KUBE || part == SCORE_PART_FIT ? weights[part] * v->parts[part][n] : 0;
+			v->parts[part][n] = policy == SCORE_KUBE || part == SCORE_PART_FIT
+			                        ? weights[part] * v->parts[part][n]
+			                        : 0;
 			v->scores[n] += v->parts[part][n];
 		}
 		v->scores[n] += feasible(a, v, n) ? policy_score(a, n) : 0;
 	}
 }
 
-void plain_judge(const struct plain *p, uint32_t pod, enum score_policy policy, struct plain_verdict *out)
+void plain_judge(const struct plain *p, uint32_t pod, enum score_policy policy,
+                 struct plain_verdict *out)
 {
-	const struct asked a = { .p = p, .pod = &p->pods[pod], .shape = &p->shapes[p->pods[pod].shape] };
+	const struct asked a = { .p = p,
+		                     .pod = &p->pods[pod],
+		                     .shape = &p->shapes[p->pods[pod].shape] };
 
 	memset(out, 0, sizeof(*out));
 	out->whole = conflict(&a);
 	for (uint32_t node = 0; node < PLAIN_NODES; node++) {
 		if (!p->nodes[node].exists)
 			continue;
-		out->whys[node] = out->whole ? WHY_BIT(NODE_WHY_CONFLICT) : filter(&a, node, &out->short_of[node]);
+		out->whys[node] =
+			out->whole ? WHY_BIT(NODE_WHY_CONFLICT) : filter(&a, node, &out->short_of[node]);
 		out->feasible += out->whys[node] == 0;
 	}
 	scores(&a, out, policy);

@@ -45,19 +45,22 @@ void plain_random_node(struct plain *p, struct random *r, uint32_t id)
 	*n = (struct plain_node){ .exists = !one_in(r, 10) };
 	n->flags = (one_in(r, 8) ? NODE_CORDONED : 0) | (one_in(r, 2) ? NODE_RESTARTS_ALL : 0);
 	n->amounts[RESOURCE_CPU] = one_in(r, 20) ? 0 : 1000 + 1000 * random_below(r, 4);
-	n->amounts[RESOURCE_MEMORY] = one_in(r, 20) ? 0 : INT64_C(1000000000) + random_below(r, 3) * INT64_C(777777777);
+	n->amounts[RESOURCE_MEMORY] =
+		one_in(r, 20) ? 0 : INT64_C(1000000000) + random_below(r, 3) * INT64_C(777777777);
 	n->amounts[RESOURCE_PODS] = 2 + random_below(r, 12);
 	n->amounts[RESOURCE_EXTENDED] = random_below(r, 3);
 	random_labels(n, r, id);
 	n->taints_n = few(r, 3);
 	for (uint32_t i = 0; i < n->taints_n; i++)
 		n->taints[i] = (struct taint){ PLAIN_KEY_TAINT + random_below(r, 2), 1 + random_below(r, 2),
-			                       one_in(r, 4) ? EFFECT_NO_EXECUTE : one_in(r, 2) ? EFFECT_NO_SCHEDULE
-			                                                                       : EFFECT_PREFER_NO_SCHEDULE,
-			                       12 };
+			                           one_in(r, 4)   ? EFFECT_NO_EXECUTE
+			                           : one_in(r, 2) ? EFFECT_NO_SCHEDULE
+			                                          : EFFECT_PREFER_NO_SCHEDULE,
+			                           12 };
 	for (uint32_t image = 1; image <= 3; image++)
 		if (one_in(r, 2))
-			n->images[n->images_n++] = (struct node_image){ .image = image, .bytes = INT64_C(123456789) * image * image };
+			n->images[n->images_n++] =
+				(struct node_image){ .image = image, .bytes = INT64_C(123456789) * image * image };
 	for (uint32_t driver = 1; driver <= 2; driver++)
 		if (one_in(r, 2))
 			n->limits[n->limits_n++] = (struct attach_limit){ driver, random_below(r, 4) };
@@ -82,10 +85,11 @@ static struct plain_requirement node_requirement(struct random *r)
 	}
 	q.values_n = q.op <= REQUIRE_NOT_IN ? 1 + random_below(r, 2) : 0;
 	for (uint32_t i = 0; i < q.values_n; i++)
-		q.values[i] = q.key == LABEL_KEY_NODE_NAME ? PLAIN_VALUE_NODE + random_below(r, PLAIN_NODES + 2)
-		              : q.key == PLAIN_KEY_SIZE    ? 10 + random_below(r, 6)
-		              : q.key == PLAIN_KEY_HOST    ? 20 + random_below(r, PLAIN_NODES)
-		                                           : 1 + random_below(r, 3);
+		q.values[i] = q.key == LABEL_KEY_NODE_NAME
+		                  ? PLAIN_VALUE_NODE + random_below(r, PLAIN_NODES + 2)
+		              : q.key == PLAIN_KEY_SIZE ? 10 + random_below(r, 6)
+		              : q.key == PLAIN_KEY_HOST ? 20 + random_below(r, PLAIN_NODES)
+		                                        : 1 + random_below(r, 3);
 	return q;
 }
 
@@ -100,8 +104,9 @@ static struct plain_clauses node_clauses(struct random *r, uint32_t least)
 
 static void random_node_rules(struct plain_shape *s, struct random *r)
 {
-	static const uint32_t whys[] = { NODE_WHY_VOLUME_NODE, NODE_WHY_VOLUME_BIND, NODE_WHY_VOLUME_SPACE,
-		                         NODE_WHY_VOLUME_GONE, NODE_WHY_VOLUME_ZONE };
+	static const uint32_t whys[] = { NODE_WHY_VOLUME_NODE, NODE_WHY_VOLUME_BIND,
+		                             NODE_WHY_VOLUME_SPACE, NODE_WHY_VOLUME_GONE,
+		                             NODE_WHY_VOLUME_ZONE };
 	bool names = one_in(r, 10);
 
 	if (one_in(r, 6))
@@ -111,19 +116,26 @@ static void random_node_rules(struct plain_shape *s, struct random *r)
 		s->terms[i] = node_clauses(r, one_in(r, 10) ? 0 : 1);
 		for (uint32_t k = 0; names && k < s->terms[i].n; k++)
 			s->terms[i].at[k] = (struct plain_requirement){
-				.op = REQUIRE_IN, .key = LABEL_KEY_NODE_NAME, .values_n = 1,
-				.values = { PLAIN_VALUE_NODE + random_below(r, PLAIN_NODES + 2) } };
+				.op = REQUIRE_IN,
+				.key = LABEL_KEY_NODE_NAME,
+				.values_n = 1,
+				.values = { PLAIN_VALUE_NODE + random_below(r, PLAIN_NODES + 2) }
+			};
 	}
 	s->preferences_n = few(r, 3);
 	for (uint32_t i = 0; i < s->preferences_n; i++)
-		s->preferences[i] = (struct plain_preference){ 1 + (int32_t)random_below(r, 100), node_clauses(r, 1) };
+		s->preferences[i] =
+			(struct plain_preference){ 1 + (int32_t)random_below(r, 100), node_clauses(r, 1) };
 	s->tolerations_n = few(r, 3);
 	for (uint32_t i = 0; i < s->tolerations_n; i++)
-		s->tolerations[i] = (struct toleration){ one_in(r, 5) ? TOLERATE_EVERY_KEY : PLAIN_KEY_TAINT + random_below(r, 2),
-			                                 1 + random_below(r, 2), one_in(r, 2), random_below(r, 4) };
+		s->tolerations[i] =
+			(struct toleration){ one_in(r, 5) ? TOLERATE_EVERY_KEY
+			                                  : PLAIN_KEY_TAINT + random_below(r, 2),
+			                     1 + random_below(r, 2), one_in(r, 2), random_below(r, 4) };
 	s->volume_rules_n = one_in(r, 6) ? 1 + random_below(r, 3) : 0;
 	for (uint32_t i = 0; i < s->volume_rules_n; i++) {
-		s->volume_rules[i] = (struct plain_volume_rule){ .why = whys[random_below(r, 5)], .n = random_below(r, 3) };
+		s->volume_rules[i] =
+			(struct plain_volume_rule){ .why = whys[random_below(r, 5)], .n = random_below(r, 3) };
 		for (uint32_t k = 0; k < s->volume_rules[i].n; k++)
 			s->volume_rules[i].alternatives[k] = node_clauses(r, 1);
 	}
@@ -133,8 +145,8 @@ static void random_things(struct plain_shape *s, struct random *r)
 {
 	s->ports_n = few(r, 2);
 	for (uint32_t i = 0; i < s->ports_n; i++)
-		s->ports[i] = (struct host_port){ one_in(r, 2) ? PORT_EVERY_ADDRESS : random_below(r, 2), random_below(r, 2),
-			                          80 + random_below(r, 2), 0 };
+		s->ports[i] = (struct host_port){ one_in(r, 2) ? PORT_EVERY_ADDRESS : random_below(r, 2),
+			                              random_below(r, 2), 80 + random_below(r, 2), 0 };
 	s->containers = 1 + random_below(r, 2);
 	s->images_n = random_below(r, 3);
 	for (uint32_t i = 0; i < s->images_n; i++)
@@ -147,7 +159,9 @@ static void random_things(struct plain_shape *s, struct random *r)
 
 		s->exclusives_n = 1;
 		s->exclusives[0] = (struct exclusive){ (claim ? 60 : 50) + random_below(r, 3),
-			                               claim ? EXCLUSIVE_CLAIM : one_in(r, 2) ? EXCLUSIVE_SHARED : 0 };
+			                                   claim          ? EXCLUSIVE_CLAIM
+			                                   : one_in(r, 2) ? EXCLUSIVE_SHARED
+			                                                  : 0 };
 	}
 }
 
@@ -164,7 +178,8 @@ static void random_amounts(struct plain_shape *s, struct random *r)
 		s->placed[i] = one_in(r, 4) ? s->scored[i] / (1 + random_below(r, 3)) : s->scored[i];
 }
 
-/* ---- shapes: other pods ------------------------------------------------------------------------ */
+/* ---- shapes: other pods ------------------------------------------------------------------------
+ */
 
 static struct plain_clauses pod_clauses(struct random *r, uint32_t least)
 {
@@ -184,7 +199,8 @@ static struct plain_clauses pod_clauses(struct random *r, uint32_t least)
 
 static struct plain_term random_term(struct random *r)
 {
-	struct plain_term t = { .kind = random_below(r, POD_TERM_KINDS), .topology = PLAIN_KEY_ZONE + random_below(r, 3) };
+	struct plain_term t = { .kind = random_below(r, POD_TERM_KINDS),
+		                    .topology = PLAIN_KEY_ZONE + random_below(r, 3) };
 
 	if (t.kind >= POD_TERM_PREFERRED)
 		t.weight = 1 + (int32_t)random_below(r, 100);
@@ -209,18 +225,22 @@ static void random_spreads(struct plain_shape *s, struct random *r)
 	if (one_in(r, 3)) {
 		struct plain_clauses labels = pod_clauses(r, 1);
 
-		s->spreads[s->spreads_n++] = (struct plain_spread){ PLAIN_KEY_HOST, SPREAD_DEFAULT | SPREAD_BY_NODE, 3, 1, labels };
-		s->spreads[s->spreads_n++] = (struct plain_spread){ PLAIN_KEY_ZONE, SPREAD_DEFAULT, 5, 1, labels };
+		s->spreads[s->spreads_n++] =
+			(struct plain_spread){ PLAIN_KEY_HOST, SPREAD_DEFAULT | SPREAD_BY_NODE, 3, 1, labels };
+		s->spreads[s->spreads_n++] =
+			(struct plain_spread){ PLAIN_KEY_ZONE, SPREAD_DEFAULT, 5, 1, labels };
 		return;
 	}
 	s->spreads_n = 1 + random_below(r, 3);
 	for (uint32_t i = 0; i < s->spreads_n; i++) {
 		struct plain_spread *t = &s->spreads[i];
 
-		*t = (struct plain_spread){ .topology = PLAIN_KEY_ZONE + random_below(r, 3), .max_skew = 1 + random_below(r, 3),
-			                    .min_domains = one_in(r, 3) ? 1 + random_below(r, 4) : 1 };
+		*t = (struct plain_spread){ .topology = PLAIN_KEY_ZONE + random_below(r, 3),
+			                        .max_skew = 1 + random_below(r, 3),
+			                        .min_domains = one_in(r, 3) ? 1 + random_below(r, 4) : 1 };
 		t->flags = (one_in(r, 2) ? SPREAD_HARD : 0) | (one_in(r, 3) ? SPREAD_IGNORES_AFFINITY : 0) |
-		           (one_in(r, 3) ? SPREAD_HONORS_TAINTS : 0) | (one_in(r, 10) ? SPREAD_MATCHES_NOTHING : 0) |
+		           (one_in(r, 3) ? SPREAD_HONORS_TAINTS : 0) |
+		           (one_in(r, 10) ? SPREAD_MATCHES_NOTHING : 0) |
 		           (t->topology == PLAIN_KEY_HOST ? SPREAD_BY_NODE : 0);
 		if (!(t->flags & SPREAD_MATCHES_NOTHING))
 			t->labels = pod_clauses(r, one_in(r, 6) ? 0 : 1);
@@ -231,14 +251,16 @@ static void random_policy(struct plain_shape *s, struct random *r)
 {
 	struct plain_policy *policy = &s->policy;
 
-	*policy = (struct plain_policy){ .given = true, .topology = PLAIN_KEY_ZONE + random_below(r, 3),
-		                         .labels = pod_clauses(r, one_in(r, 4) ? 0 : 1) };
+	*policy = (struct plain_policy){ .given = true,
+		                             .topology = PLAIN_KEY_ZONE + random_below(r, 3),
+		                             .labels = pod_clauses(r, one_in(r, 4) ? 0 : 1) };
 	policy->flags = (one_in(r, 2) ? POLICY_REQUIRED : 0) | (one_in(r, 2) ? POLICY_FILL : 0) |
 	                (one_in(r, 12) ? POLICY_UNSELECTED : 0);
 	for (uint32_t value = 1; value <= 3; value++)
 		if (!one_in(r, 5) && policy->topology != PLAIN_KEY_HOST)
 			policy->shares[policy->shares_n++] = (struct policy_share){ value, random_below(r, 7) };
-	for (uint32_t node = random_below(r, 2); node < PLAIN_NODES && policy->topology == PLAIN_KEY_HOST; node += 2)
+	for (uint32_t node = random_below(r, 2);
+	     node < PLAIN_NODES && policy->topology == PLAIN_KEY_HOST; node += 2)
 		policy->shares[policy->shares_n++] = (struct policy_share){ 20 + node, random_below(r, 4) };
 }
 
@@ -247,7 +269,8 @@ void plain_random_shape(struct plain *p, struct random *r, uint32_t id)
 	struct plain_shape *s = &p->shapes[id];
 
 	*s = (struct plain_shape){ .namespace = random_below(r, PLAIN_NAMESPACES) };
-	s->flags = (one_in(r, 4) ? SHAPE_TOLERATES_CORDON : 0) | (one_in(r, 8) ? SHAPE_NEEDS_RESTART_ALL : 0);
+	s->flags =
+		(one_in(r, 4) ? SHAPE_TOLERATES_CORDON : 0) | (one_in(r, 8) ? SHAPE_NEEDS_RESTART_ALL : 0);
 	random_amounts(s, r);
 	/* A rule in the way hides those that come after it. */
 	if (one_in(r, 2))
@@ -267,15 +290,18 @@ void plain_random_shape(struct plain *p, struct random *r, uint32_t id)
 		random_policy(s, r);
 }
 
-/* ---- pods ---------------------------------------------------------------------------------------- */
+/* ---- pods
+ * ---------------------------------------------------------------------------------------- */
 
 void plain_random_pod(struct plain *p, struct random *r, uint32_t id)
 {
 	struct plain_pod *pod = &p->pods[id];
 	uint32_t generation = pod->generation + 1;
 
-	*pod = (struct plain_pod){ .exists = true, .generation = generation, .node = PLAIN_NONE,
-		                   .shape = random_below(r, PLAIN_SHAPES) };
+	*pod = (struct plain_pod){ .exists = true,
+		                       .generation = generation,
+		                       .node = PLAIN_NONE,
+		                       .shape = random_below(r, PLAIN_SHAPES) };
 	for (uint32_t key = PLAIN_KEY_APP; key <= PLAIN_KEY_TIER; key++)
 		if (!one_in(r, 4))
 			pod->labels[pod->labels_n++] = (struct pod_label){ key, 1 + random_below(r, 3) };

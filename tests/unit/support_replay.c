@@ -118,7 +118,8 @@ static void keep(struct replay_slot *s, uint32_t generation, const struct replay
 {
 	static unsigned serial;
 
-	cr_assert(s->generation == 0 || s->generation == generation, "its last user was dropped before");
+	cr_assert(s->generation == 0 || s->generation == generation,
+	          "its last user was dropped before");
 	free(s->body);
 	s->bytes = q->bytes - (uint32_t)sizeof(struct record);
 	s->body = malloc(s->bytes);
@@ -138,7 +139,8 @@ static void sound(const char *fault, const char *what)
 static void named(const struct replay *r, const struct amount *amounts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		cr_assert(r->names[amounts[i].resource].generation, "resource %u was not named", amounts[i].resource);
+		cr_assert(r->names[amounts[i].resource].generation, "resource %u was not named",
+		          amounts[i].resource);
 }
 
 static void take_name(struct replay *r, const struct replay_record *q)
@@ -155,7 +157,8 @@ static void take_shape(struct replay *r, const struct replay_record *q)
 
 	sound(record_shape((const void *)q->data, &r->limits, &s), "shape");
 	named(r, s.amounts, s.body->amounts_n);
-	cr_assert_eq(r->shapes[s.body->shape].generation, 0, "shape %u is there already", s.body->shape);
+	cr_assert_eq(r->shapes[s.body->shape].generation, 0, "shape %u is there already",
+	             s.body->shape);
 	keep(&r->shapes[s.body->shape], 1, q);
 }
 
@@ -197,10 +200,13 @@ static void take_pod(struct replay *r, const struct replay_record *q)
 
 	sound(record_pod((const void *)q->data, &r->limits, &p), "pod");
 	cr_assert(r->shapes[p.body->shape].generation, "shape %u was not sent", p.body->shape);
-	cr_assert(p.body->gang == ID_NONE || r->gangs[p.body->gang].generation, "the gang was not sent");
-	cr_assert(p.body->node == ID_NONE || r->nodes[p.body->node].generation, "the node was not sent");
+	cr_assert(p.body->gang == ID_NONE || r->gangs[p.body->gang].generation,
+	          "the gang was not sent");
+	cr_assert(p.body->node == ID_NONE || r->nodes[p.body->node].generation,
+	          "the node was not sent");
 	parts_of(r, p.body->shape, &s);
-	cr_assert(s.body->spreads_n == 0 || s.body->namespace == p.body->namespace, "it spreads in another namespace");
+	cr_assert(s.body->spreads_n == 0 || s.body->namespace == p.body->namespace,
+	          "it spreads in another namespace");
 	keep(&r->pods[p.body->pod], p.body->generation, q);
 }
 
@@ -240,7 +246,8 @@ static void take_namespace_drop(struct replay *r, const struct replay_record *q)
 	*s = r->namespaces[--r->namespaces_n];
 }
 
-static void take_drop(struct replay *r, const struct replay_record *q, struct replay_slot *slots, uint32_t limit)
+static void take_drop(struct replay *r, const struct replay_record *q, struct replay_slot *slots,
+                      uint32_t limit)
 {
 	const struct event_drop *d;
 
@@ -256,7 +263,8 @@ static void take_drop(struct replay *r, const struct replay_record *q, struct re
 			continue;
 		cr_assert(slots != r->shapes || p->shape != d->id, "a dropped shape is in use");
 		/* A Binding to a node that is gone is the core's to forget. */
-		cr_assert(slots != r->nodes || p->node != d->id || (p->flags & POD_BINDING), "a dropped node is in use");
+		cr_assert(slots != r->nodes || p->node != d->id || (p->flags & POD_BINDING),
+		          "a dropped node is in use");
 		cr_assert(slots != r->gangs || p->gang != d->id, "a dropped gang is in use");
 	}
 }
@@ -273,18 +281,41 @@ static void take(struct replay *r, const struct replay_record *q)
 	case EVENT_SYNCED:
 		r->synceds++;
 		break;
-	case EVENT_NAME: take_name(r, q); break;
-	case EVENT_SHAPE: take_shape(r, q); break;
-	case EVENT_NODE: take_node(r, q); break;
-	case EVENT_GANG: take_gang(r, q); break;
-	case EVENT_POD: take_pod(r, q); break;
-	case EVENT_NAMESPACE: take_namespace(r, q); break;
-	case EVENT_NAMESPACE_DROP: take_namespace_drop(r, q); break;
-	case EVENT_SHAPE_DROP: take_drop(r, q, r->shapes, r->limits.shapes); break;
-	case EVENT_NODE_DROP: take_drop(r, q, r->nodes, r->limits.nodes); break;
-	case EVENT_GANG_DROP: take_drop(r, q, r->gangs, r->limits.gangs); break;
-	case EVENT_POD_DROP: take_drop(r, q, r->pods, r->limits.pods); break;
-	default: cr_assert_fail("a record of kind %u", q->kind);
+	case EVENT_NAME:
+		take_name(r, q);
+		break;
+	case EVENT_SHAPE:
+		take_shape(r, q);
+		break;
+	case EVENT_NODE:
+		take_node(r, q);
+		break;
+	case EVENT_GANG:
+		take_gang(r, q);
+		break;
+	case EVENT_POD:
+		take_pod(r, q);
+		break;
+	case EVENT_NAMESPACE:
+		take_namespace(r, q);
+		break;
+	case EVENT_NAMESPACE_DROP:
+		take_namespace_drop(r, q);
+		break;
+	case EVENT_SHAPE_DROP:
+		take_drop(r, q, r->shapes, r->limits.shapes);
+		break;
+	case EVENT_NODE_DROP:
+		take_drop(r, q, r->nodes, r->limits.nodes);
+		break;
+	case EVENT_GANG_DROP:
+		take_drop(r, q, r->gangs, r->limits.gangs);
+		break;
+	case EVENT_POD_DROP:
+		take_drop(r, q, r->pods, r->limits.pods);
+		break;
+	default:
+		cr_assert_fail("a record of kind %u", q->kind);
 	}
 	cr_assert(r->begins > 0, "the first record is BEGIN");
 }
@@ -351,7 +382,8 @@ static const char *node_name(const struct event_node *e)
 {
 	const char *p = (const void *)(replay_images(e) + e->images_n);
 
-	return p + e->limits_n * sizeof(struct attach_limit) + e->attached_n * sizeof(struct attachment);
+	return p + e->limits_n * sizeof(struct attach_limit) +
+	       e->attached_n * sizeof(struct attachment);
 }
 
 const struct pod_label *replay_pod_labels(const struct event_pod *e)
@@ -438,7 +470,8 @@ size_t replay_count(const struct replay_slot *slots, uint32_t n)
 	return count;
 }
 
-int64_t replay_amount(const struct replay *r, const struct amount *amounts, uint32_t n, const char *resource)
+int64_t replay_amount(const struct replay *r, const struct amount *amounts, uint32_t n,
+                      const char *resource)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_name *name = (const void *)r->names[amounts[i].resource].body;
@@ -451,7 +484,8 @@ int64_t replay_amount(const struct replay *r, const struct amount *amounts, uint
 
 /* ---- rules ------------------------------------------------------------------------- */
 
-static bool requirement_holds(const struct event_shape *s, const struct requirement *q, const struct event_node *n)
+static bool requirement_holds(const struct event_shape *s, const struct requirement *q,
+                              const struct event_node *n)
 {
 	const struct label *found = NULL;
 	bool among = false;
@@ -462,13 +496,20 @@ static bool requirement_holds(const struct event_shape *s, const struct requirem
 	for (uint32_t i = 0; found && i < q->values_n; i++)
 		among |= replay_values(s)[q->values_first + i] == found->value;
 	switch ((enum require_op)q->op) {
-	case REQUIRE_IN: return among;
-	case REQUIRE_NOT_IN: return !among;
-	case REQUIRE_EXISTS: return found;
-	case REQUIRE_NOT_EXISTS: return !found;
-	case REQUIRE_GT: return found && found->number != LABEL_NOT_A_NUMBER && found->number > q->number;
-	case REQUIRE_LT: return found && found->number != LABEL_NOT_A_NUMBER && found->number < q->number;
-	default: return false;
+	case REQUIRE_IN:
+		return among;
+	case REQUIRE_NOT_IN:
+		return !among;
+	case REQUIRE_EXISTS:
+		return found;
+	case REQUIRE_NOT_EXISTS:
+		return !found;
+	case REQUIRE_GT:
+		return found && found->number != LABEL_NOT_A_NUMBER && found->number > q->number;
+	case REQUIRE_LT:
+		return found && found->number != LABEL_NOT_A_NUMBER && found->number < q->number;
+	default:
+		return false;
 	}
 }
 
@@ -510,7 +551,8 @@ bool replay_allows(const struct event_shape *s, const struct event_node *n)
 	if ((n->flags & NODE_CORDONED) && !(s->flags & SHAPE_TOLERATES_CORDON))
 		return false;
 	for (uint32_t i = 0; i < n->taints_n; i++)
-		if (replay_taints(n)[i].effect != EFFECT_PREFER_NO_SCHEDULE && !tolerated(s, &replay_taints(n)[i]))
+		if (replay_taints(n)[i].effect != EFFECT_PREFER_NO_SCHEDULE &&
+		    !tolerated(s, &replay_taints(n)[i]))
 			return false;
 	for (uint32_t term = 1; term <= s->terms_n; term++)
 		any |= term_holds(s, term, n);

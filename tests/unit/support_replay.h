@@ -50,11 +50,13 @@ const struct event_node *replay_node(const struct replay *r, const char *name);
 const struct event_gang *replay_gang(const struct replay *r, const char *name);
 const struct event_pod *replay_pod(const struct replay *r, const char *name);
 const struct event_shape *replay_shape(const struct replay *r, const struct event_pod *pod);
-const struct event_namespace *replay_namespace(const struct replay *r, uint32_t name); /* by value number */
+const struct event_namespace *replay_namespace(const struct replay *r,
+                                               uint32_t name); /* by value number */
 size_t replay_count(const struct replay_slot *slots, uint32_t n);
 
 /* Amount of a resource by its name; -1 when it is not there. */
-int64_t replay_amount(const struct replay *r, const struct amount *amounts, uint32_t n, const char *resource);
+int64_t replay_amount(const struct replay *r, const struct amount *amounts, uint32_t n,
+                      const char *resource);
 const struct amount *replay_node_amounts(const struct event_node *e);
 const struct label *replay_labels(const struct event_node *e);
 const struct taint *replay_taints(const struct event_node *e);

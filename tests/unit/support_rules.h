@@ -14,8 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct limits LIMITS = { .nodes = 8, .pods = 32, .gangs = 4, .shapes = 40, .names = 24, .resources = 8,
-				      .name_bytes = 4096, .command_ring_bytes = 8192 };
+static const struct limits LIMITS = { .nodes = 8,
+	                                  .pods = 32,
+	                                  .gangs = 4,
+	                                  .shapes = 40,
+	                                  .names = 24,
+	                                  .resources = 8,
+	                                  .name_bytes = 4096,
+	                                  .command_ring_bytes = 8192 };
 
 struct story {
 	struct model *m;
@@ -27,8 +33,9 @@ struct story {
 static inline void start(struct story *s)
 {
 	static const char *const names[] = { "muster" };
-	struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = LIMITS,
-				       .hash_key = { 1, 2 } };
+	struct model_config config = {
+		.scheduler_names = names, .scheduler_names_n = 1, .limits = LIMITS, .hash_key = { 1, 2 }
+	};
 
 	memset(s, 0, sizeof(*s));
 	s->m = model_new(&config);
@@ -60,13 +67,15 @@ static inline int resource_of(const struct story *s, const char *api_version, co
 }
 
 /* An object of that kind, with what its metadata and itself have more. */
-static inline int put(struct story *s, const char *api_version, const char *kind, const char *namespace, const char *name,
-               const char *meta, const char *rest)
+static inline int put(struct story *s, const char *api_version, const char *kind,
+                      const char *namespace, const char *name, const char *meta, const char *rest)
 {
 	static char json[262144];
-	int n = snprintf(json, sizeof(json), "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
-			 "\"namespace\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"%s%s}%s%s}", api_version, kind, name,
-			 namespace, name, ++s->version, *meta ? "," : "", meta, *rest ? "," : "", rest);
+	int n = snprintf(json, sizeof(json),
+	                 "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+	                 "\"namespace\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"%s%s}%s%s}",
+	                 api_version, kind, name, namespace, name, ++s->version, *meta ? "," : "", meta,
+	                 *rest ? "," : "", rest);
 	char *exact = malloc((size_t)n);
 	int rc;
 
@@ -78,13 +87,17 @@ static inline int put(struct story *s, const char *api_version, const char *kind
 	return rc;
 }
 
-static inline void delete(struct story *s, const char *api_version, const char *kind, const char *namespace, const char *name)
+static inline void delete (struct story *s, const char *api_version, const char *kind,
+                           const char *namespace, const char *name)
 {
 	char json[512];
-	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s\","
-			 "\"resourceVersion\":\"%d\"}}", name, namespace, name, ++s->version);
+	int n = snprintf(json, sizeof(json),
+	                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s\","
+	                 "\"resourceVersion\":\"%d\"}}",
+	                 name, namespace, name, ++s->version);
 
-	cr_assert_eq(model_remove(s->m, resource_of(s, api_version, kind), json, (size_t)n, &s->error), 0);
+	cr_assert_eq(model_remove(s->m, resource_of(s, api_version, kind), json, (size_t)n, &s->error),
+	             0);
 	check(s);
 }
 
@@ -94,8 +107,10 @@ static inline int put_pod(struct story *s, const char *name, const char *labels,
 	char meta[512], rest[4096];
 
 	snprintf(meta, sizeof(meta), "\"labels\":{%s}", labels);
-	snprintf(rest, sizeof(rest), "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"resources\":"
-		 "{\"requests\":{\"cpu\":\"1\"}}}]%s%s}", *spec ? "," : "", spec);
+	snprintf(rest, sizeof(rest),
+	         "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"resources\":"
+	         "{\"requests\":{\"cpu\":\"1\"}}}]%s%s}",
+	         *spec ? "," : "", spec);
 	return put(s, "v1", "Pod", "ns", name, meta, rest);
 }
 
@@ -148,24 +163,28 @@ static inline const char *value(const struct story *s, uint32_t number)
 }
 
 /* "app In web,api; tier Exists; " of a span of clauses. */
-static inline const char *clauses(const struct story *s, const struct shape_record *r, const struct requirement *at, uint32_t n)
+static inline const char *clauses(const struct story *s, const struct shape_record *r,
+                                  const struct requirement *at, uint32_t n)
 {
-	static const char *const ops[REQUIRE_OPS] = { "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt" };
+	static const char *const ops[REQUIRE_OPS] = { "In",           "NotIn", "Exists",
+		                                          "DoesNotExist", "Gt",    "Lt" };
 	static char text[1024];
 	size_t used = 0;
 
 	text[0] = '\0';
 	for (uint32_t i = 0; i < n; i++) {
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s", key(s, at[i].key), ops[at[i].op]);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s", key(s, at[i].key),
+		                         ops[at[i].op]);
 		for (uint32_t v = 0; v < at[i].values_n; v++)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%c%s", v ? ',' : ' ',
-						 value(s, r->values[at[i].values_first + v]));
+			                         value(s, r->values[at[i].values_first + v]));
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "; ");
 	}
 	return text;
 }
 
-static inline const char *span_text(const struct story *s, const struct shape_record *r, struct span span)
+static inline const char *span_text(const struct story *s, const struct shape_record *r,
+                                    struct span span)
 {
 	return clauses(s, r, r->clauses + span.first, span.n);
 }

@@ -7,10 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct limits limits = { .nodes = SLOW_NODES, .pods = SLOW_PODS, .gangs = SLOW_GANGS,
-	                              .shapes = SLOW_SHAPES, .names = 12, .resources = 8, .name_bytes = 8192,
-	                              .command_ring_bytes = 4096 };
-static const uint32_t columns[AMOUNTS] = { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_PODS, RESOURCE_EXTENDED };
+static const struct limits limits = { .nodes = SLOW_NODES,
+	                                  .pods = SLOW_PODS,
+	                                  .gangs = SLOW_GANGS,
+	                                  .shapes = SLOW_SHAPES,
+	                                  .names = 12,
+	                                  .resources = 8,
+	                                  .name_bytes = 8192,
+	                                  .command_ring_bytes = 4096 };
+static const uint32_t columns[AMOUNTS] = { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_PODS,
+	                                       RESOURCE_EXTENDED };
 
 /* ---- logs -------------------------------------------------------------------------- */
 
@@ -91,7 +97,8 @@ static void check_valid(struct slow *s, const char *when)
 {
 	char why[256];
 
-	cr_assert(core_valid(s->core, why, sizeof(why)), "%s, record %u: %s", when, s->counts.records, why);
+	cr_assert(core_valid(s->core, why, sizeof(why)), "%s, record %u: %s", when, s->counts.records,
+	          why);
 }
 
 /* The ledger's rows, which an error may not change. */
@@ -103,7 +110,8 @@ struct rows {
 	} at[1 + LEDGER_PARTS];
 };
 
-static void rows_take(struct rows *rows, const struct slow *s, int i, uint64_t offset, uint64_t bytes)
+static void rows_take(struct rows *rows, const struct slow *s, int i, uint64_t offset,
+                      uint64_t bytes)
 {
 	rows->at[i].offset = offset;
 	rows->at[i].bytes = (size_t)bytes;
@@ -129,7 +137,8 @@ static bool rows_are(const struct slow *s, const struct rows *rows)
 	bool same = true;
 
 	for (int i = 0; i < 1 + LEDGER_PARTS; i++)
-		same = same && memcmp((const unsigned char *)s->ledger + rows->at[i].offset, rows->at[i].copy, rows->at[i].bytes) == 0;
+		same = same && memcmp((const unsigned char *)s->ledger + rows->at[i].offset,
+		                      rows->at[i].copy, rows->at[i].bytes) == 0;
 	return same;
 }
 
@@ -183,7 +192,9 @@ void slow_record(struct slow *s, enum record_kind kind)
 	uint32_t room = s->room;
 	int rc;
 
-	*r = (struct record){ .bytes = (uint32_t)s->used, .kind = (uint16_t)kind, .epoch = s->epoch, .time_ns = s->time_ns };
+	*r = (struct record){
+		.bytes = (uint32_t)s->used, .kind = (uint16_t)kind, .epoch = s->epoch, .time_ns = s->time_ns
+	};
 	if (s->breaking && random_below(s->r, 2))
 		step_broken(s);
 	log_add(s, &room, sizeof(room));
@@ -192,7 +203,8 @@ void slow_record(struct slow *s, enum record_kind kind)
 	rc = core_step(s->core, r);
 	s->used = sizeof(struct record);
 	if (!s->breaking)
-		cr_assert_eq(rc, 0, "record %u of kind %d: %s", s->counts.records, (int)kind, core_fault(s->core));
+		cr_assert_eq(rc, 0, "record %u of kind %d: %s", s->counts.records, (int)kind,
+		             core_fault(s->core));
 	check_valid(s, "after a record");
 }
 
@@ -226,10 +238,13 @@ static void tell_shape(struct slow *s, uint32_t id)
 	struct amount list[AMOUNTS];
 	struct requirement zone = { .op = REQUIRE_IN, .key = KEY_ZONE, .values_n = 1 };
 	struct toleration toleration = { .key = KEY_TAINT, .value = TAINT_VALUE };
-	struct event_shape e = { .shape = id, .amounts_n = amounts(list, shape->amounts),
-		                 .requirements_n = shape->zone != 0, .values_n = shape->zone != 0,
-		                 .tolerations_n = shape->tolerates, .scored_cpu_milli = shape->amounts[CPU],
-		                 .scored_memory_bytes = shape->amounts[MEMORY] };
+	struct event_shape e = { .shape = id,
+		                     .amounts_n = amounts(list, shape->amounts),
+		                     .requirements_n = shape->zone != 0,
+		                     .values_n = shape->zone != 0,
+		                     .tolerations_n = shape->tolerates,
+		                     .scored_cpu_milli = shape->amounts[CPU],
+		                     .scored_memory_bytes = shape->amounts[MEMORY] };
 
 	shape->told = true;
 	add(s, &e, sizeof(e));
@@ -245,10 +260,17 @@ void slow_tell_node(struct slow *s, uint32_t id)
 	const struct node *n = &s->nodes[id];
 	struct amount list[AMOUNTS];
 	struct label label = { .key = KEY_ZONE, .value = n->zone, .number = LABEL_NOT_A_NUMBER };
-	struct taint taint = { .key = KEY_TAINT, .value = TAINT_VALUE, .effect = EFFECT_NO_SCHEDULE, .name = TAINT_NAME };
-	struct event_node e = { .node = id, .generation = n->generation, .name_bytes = 1,
-		                .flags = (n->present ? NODE_PRESENT : 0) | (n->cordoned ? NODE_CORDONED : 0),
-		                .amounts_n = amounts(list, n->amounts), .labels_n = n->zone != 0, .taints_n = n->tainted };
+	struct taint taint = {
+		.key = KEY_TAINT, .value = TAINT_VALUE, .effect = EFFECT_NO_SCHEDULE, .name = TAINT_NAME
+	};
+	struct event_node e = { .node = id,
+		                    .generation = n->generation,
+		                    .name_bytes = 1,
+		                    .flags =
+		                        (n->present ? NODE_PRESENT : 0) | (n->cordoned ? NODE_CORDONED : 0),
+		                    .amounts_n = amounts(list, n->amounts),
+		                    .labels_n = n->zone != 0,
+		                    .taints_n = n->tainted };
 	char name = (char)('a' + id);
 
 	add(s, &e, sizeof(e));
@@ -263,16 +285,24 @@ void slow_tell_gang(struct slow *s, uint32_t id)
 {
 	const struct gang *g = &s->gangs[id];
 	struct amount cpu = { .resource = RESOURCE_CPU, .value = g->cpu };
-	struct event_gang e = { .gang = id, .generation = g->generation, .quorum = g->quorum, .name_bytes = 1,
-		                .flags = (g->missing ? GANG_OBJECT_MISSING : 0) | (g->refused ? GANG_REFUSED : 0) |
-		                         (g->after_others ? GANG_AFTER_OTHERS : 0) | (g->has_priority ? GANG_PRIORITY : 0),
-		                .priority = g->priority, .amounts_n = g->cpu > 0, .created_ns = g->created };
+	struct event_gang e = { .gang = id,
+		                    .generation = g->generation,
+		                    .quorum = g->quorum,
+		                    .name_bytes = 1,
+		                    .flags = (g->missing ? GANG_OBJECT_MISSING : 0) |
+		                             (g->refused ? GANG_REFUSED : 0) |
+		                             (g->after_others ? GANG_AFTER_OTHERS : 0) |
+		                             (g->has_priority ? GANG_PRIORITY : 0),
+		                    .priority = g->priority,
+		                    .amounts_n = g->cpu > 0,
+		                    .created_ns = g->created };
 	char name = (char)('A' + id);
 	struct gang_role roles[SLOW_ROLES];
 
 	for (uint32_t i = 0; i < SLOW_ROLES; i++)
 		if (g->roles[i] > 0)
-			roles[e.roles_n++] = (struct gang_role){ .role = ROLE_FIRST + i, .quorum = g->roles[i] };
+			roles[e.roles_n++] =
+				(struct gang_role){ .role = ROLE_FIRST + i, .quorum = g->roles[i] };
 	add(s, &e, sizeof(e));
 	add(s, &cpu, e.amounts_n * sizeof(cpu));
 	add(s, roles, e.roles_n * sizeof(roles[0]));
@@ -283,12 +313,19 @@ void slow_tell_gang(struct slow *s, uint32_t id)
 void slow_tell_pod(struct slow *s, uint32_t id)
 {
 	struct pod *p = &s->pods[id];
-	struct event_pod e = { .pod = id, .generation = p->generation, .gang = p->gang, .shape = p->shape,
-		               .node = p->where == BOUND ? p->node : ID_NONE, .priority = p->priority,
-		               .created_ns = p->created, .uid = { id, p->generation }, .name_bytes = 4,
-		               .flags = (p->ours ? POD_OURS : 0) | (p->gated ? POD_GATED : 0) |
-		                        (p->deleting ? POD_DELETING : 0) | (p->refused ? POD_REFUSED : 0),
-		               .role = p->role < SLOW_ROLES ? ROLE_FIRST + p->role : ID_NONE };
+	struct event_pod e = { .pod = id,
+		                   .generation = p->generation,
+		                   .gang = p->gang,
+		                   .shape = p->shape,
+		                   .node = p->where == BOUND ? p->node : ID_NONE,
+		                   .priority = p->priority,
+		                   .created_ns = p->created,
+		                   .uid = { id, p->generation },
+		                   .name_bytes = 4,
+		                   .flags = (p->ours ? POD_OURS : 0) | (p->gated ? POD_GATED : 0) |
+		                            (p->deleting ? POD_DELETING : 0) |
+		                            (p->refused ? POD_REFUSED : 0),
+		                   .role = p->role < SLOW_ROLES ? ROLE_FIRST + p->role : ID_NONE };
 	char name[8];
 
 	if (!s->shapes[p->shape].told)
@@ -313,7 +350,8 @@ void slow_tell_result(struct slow *s, enum record_kind kind, const struct result
 	slow_record(s, kind);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the whole
+ * ------------------------------------------------------------------------------------ */
 
 static int make(void *context, uint64_t offset, uint64_t bytes)
 {
@@ -323,9 +361,13 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 static struct core *core_make(struct slow *s)
 {
 	/* The judge knows nothing of holds. */
-	struct core_config config = { .limits = limits, .score = s->score, .emit = emit, .make = make, .context = s,
-		                      .hold_after_ns = s->strict ? 0 : UINT64_C(3000000000),
-		                      .ask_all = s->ask_all };
+	struct core_config config = { .limits = limits,
+		                          .score = s->score,
+		                          .emit = emit,
+		                          .make = make,
+		                          .context = s,
+		                          .hold_after_ns = s->strict ? 0 : UINT64_C(3000000000),
+		                          .ask_all = s->ask_all };
 	struct core *core;
 
 	s->ledger = guarded_new(&limits);

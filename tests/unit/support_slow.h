@@ -42,7 +42,8 @@ void slow_break(struct slow *s);
 void slow_replay(const struct slow *s, bool ask_all);
 
 struct slow_counts {
-	unsigned records, binds, gangs_started, gangs_with_roles, gave_up, refused_records, accepted_broken;
+	unsigned records, binds, gangs_started, gangs_with_roles, gave_up, refused_records,
+		accepted_broken;
 };
 struct slow_counts slow_counts(const struct slow *s);
 

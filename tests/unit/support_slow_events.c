@@ -70,12 +70,15 @@ static void pod_new(struct slow *s, uint32_t id)
 	struct pod *p = &s->pods[id];
 	uint32_t node = random_below(s->r, SLOW_NODES), gang = random_below(s->r, SLOW_GANGS);
 
-	*p = (struct pod){ .live = true, .generation = p->generation + 1, .gang = ID_NONE, .node = ID_NONE };
+	*p = (struct pod){
+		.live = true, .generation = p->generation + 1, .gang = ID_NONE, .node = ID_NONE
+	};
 	p->ours = random_below(s->r, 8) > 0;
 	if (s->gangs[gang].live && random_below(s->r, 4) > 0)
 		p->gang = gang;
 	/* Mostly the gang's own shape. */
-	p->shape = random_below(s->r, 4) > 0 && p->gang != ID_NONE ? gang % SLOW_SHAPES : random_below(s->r, SLOW_SHAPES);
+	p->shape = random_below(s->r, 4) > 0 && p->gang != ID_NONE ? gang % SLOW_SHAPES
+	                                                           : random_below(s->r, SLOW_SHAPES);
 	p->role = random_below(s->r, SLOW_ROLES + 1);
 	p->gated = random_below(s->r, 10) == 0;
 	p->refused = random_below(s->r, 16) == 0;
@@ -124,8 +127,11 @@ static void answer_event(struct slow *s)
 	p = &s->pods[id];
 	if (!p->live || p->where != IN_FLIGHT)
 		return;
-	result = (struct result){ .pod = id, .generation = p->generation, .node = p->node == ID_NONE ? 0 : p->node,
-		                  .attempt = p->attempt, .retry_ms = random_below(s->r, 2) * random_below(s->r, 3000) };
+	result = (struct result){ .pod = id,
+		                      .generation = p->generation,
+		                      .node = p->node == ID_NONE ? 0 : p->node,
+		                      .attempt = p->attempt,
+		                      .retry_ms = random_below(s->r, 2) * random_below(s->r, 3000) };
 	if (kind == 0 && p->withdrawn) {
 		p->where = NOWHERE;
 		p->withdrawn = false;
@@ -137,13 +143,20 @@ static void answer_event(struct slow *s)
 		p->refusals++;
 		p->where = NOWHERE;
 		p->keeps = true; /* if its gang has begun */
-		p->retry_ns = s->time_ns + (result.retry_ms ? result.retry_ms : ms < 10000 ? ms : 10000) * 1000000;
+		p->retry_ns = s->time_ns + (result.retry_ms ? result.retry_ms
+		                            : ms < 10000    ? ms
+		                                            : 10000) *
+		                               1000000;
 	} else if (kind < 3) {
 		p->where = ANSWERED;
 		p->withdrawn = false;
 		p->refusals = 0;
 	}
-	slow_tell_result(s, kind == 0 ? RESULT_REFUSED : kind < 3 ? RESULT_BOUND : RESULT_UNKNOWN, &result);
+	slow_tell_result(s,
+	                 kind == 0  ? RESULT_REFUSED
+	                 : kind < 3 ? RESULT_BOUND
+	                            : RESULT_UNKNOWN,
+	                 &result);
 }
 
 /* A new frontend: it lists, and knows of no binding in flight. */

@@ -32,7 +32,7 @@ struct gang {
 	uint32_t generation, quorum;
 	int32_t priority;
 	uint32_t roles[SLOW_ROLES]; /* their quorums, 0: none */
-	int64_t cpu; /* minResources */
+	int64_t cpu;                /* minResources */
 	uint64_t created;
 	uint32_t why; /* last told */
 	bool alike;   /* before the plan */
@@ -45,7 +45,7 @@ struct pod {
 	bool live, ours, gated, deleting, refused;
 	uint32_t generation, gang, shape, node, attempt, why, role; /* SLOW_ROLES: none */
 	enum where where;
-	bool keeps; /* refused, and its room is kept */
+	bool keeps;     /* refused, and its room is kept */
 	bool withdrawn; /* IN_FLIGHT, to be taken back */
 	int32_t priority;
 	uint64_t created, retry_ns, refusals;
@@ -91,8 +91,8 @@ void slow_epoch(struct slow *s);
 /* Does this pod take room on that node, as far as anybody can know? */
 bool slow_takes_room(const struct pod *p, uint32_t node);
 
-/* After anything happened: refused members keep their room until the gang is planned again, while it has begun and
- * has members enough. */
+/* After anything happened: refused members keep their room until the gang is planned again, while
+ * it has begun and has members enough. */
 void judge_kept(struct slow *s);
 void judge_before_plan(struct slow *s);
 void judge_bind(struct slow *s, const struct cmd_bind *b);

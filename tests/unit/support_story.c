@@ -12,8 +12,14 @@
 
 enum { KEY_NAME = LABEL_KEY_NODE_NAME, KEY_ZONE, KEY_TAINT };
 
-static const struct limits limits = { .nodes = 130, .pods = STORY_MAX, .gangs = STORY_MAX, .shapes = 64, .names = 64,
-	                              .resources = 8, .name_bytes = 1 << 16, .command_ring_bytes = 4096 };
+static const struct limits limits = { .nodes = 130,
+	                                  .pods = STORY_MAX,
+	                                  .gangs = STORY_MAX,
+	                                  .shapes = 64,
+	                                  .names = 64,
+	                                  .resources = 8,
+	                                  .name_bytes = 1 << 16,
+	                                  .command_ring_bytes = 4096 };
 
 /* Names of one kind; the index is the id. */
 struct table {
@@ -82,8 +88,8 @@ static void say_numbers(struct story *s, const struct reason *r)
 			say(s, "%s", c->why == NODE_WHY_CORDONED ? "cordoned" : "not selected");
 	}
 	for (uint32_t i = 0; i < r->shortfalls_n; i++)
-		say(s, ", %s %lld of %lld", resource_name(r->shortfalls[i].resource), (long long)r->shortfalls[i].have,
-		    (long long)r->shortfalls[i].need);
+		say(s, ", %s %lld of %lld", resource_name(r->shortfalls[i].resource),
+		    (long long)r->shortfalls[i].have, (long long)r->shortfalls[i].need);
 }
 
 static void say_claim(struct story *s, const struct cmd_claim *c)
@@ -101,8 +107,10 @@ static void say_claim(struct story *s, const struct cmd_claim *c)
 
 static void say_why(struct story *s, const struct cmd_reason *c)
 {
-	static const char *const whys[] = { "none", "group missing", "members", "gated", "no nodes", "room",
-		                            "min resources", "refused", "bind refused", "gave up", "held", "role", "topology" };
+	static const char *const whys[] = { "none",         "group missing", "members",       "gated",
+		                                "no nodes",     "room",          "min resources", "refused",
+		                                "bind refused", "gave up",       "held",          "role",
+		                                "topology" };
 	const struct reason *r = &c->reason;
 
 	cr_assert(r->why != WHY_NONE && r->why < WHY_KINDS);
@@ -110,7 +118,8 @@ static void say_why(struct story *s, const struct cmd_reason *c)
 		s->why_gang[c->gang] = *r;
 	else
 		s->why_pod[c->pod] = *r;
-	say(s, "why %s: %s", c->gang != ID_NONE ? s->gangs.name[c->gang] : s->pods.name[c->pod], whys[r->why]);
+	say(s, "why %s: %s", c->gang != ID_NONE ? s->gangs.name[c->gang] : s->pods.name[c->pod],
+	    whys[r->why]);
 	if (r->why == WHY_MEMBERS || r->why == WHY_GATED)
 		say(s, " %u of %u", r->members, r->quorum);
 	if (r->why == WHY_GATED)
@@ -139,9 +148,14 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		cr_assert_eq(b->pod_generation, s->pods.generation[b->pod]);
 		cr_assert_eq(b->node_generation, s->nodes.generation[b->node]);
 		s->binds[b->pod] = *b;
-		say(s, "%s %s %s\n", kind == CMD_BIND ? "bind" : kind == CMD_BIND_AGAIN ? "bind-again" : "take-back", s->pods.name[b->pod], s->nodes.name[b->node]);
+		say(s, "%s %s %s\n",
+		    kind == CMD_BIND         ? "bind"
+		    : kind == CMD_BIND_AGAIN ? "bind-again"
+		                             : "take-back",
+		    s->pods.name[b->pod], s->nodes.name[b->node]);
 	} else if (kind == CMD_GANG) {
-		say(s, "gang %s %s %u/%u of %u\n", s->gangs.name[g->gang], states[g->state], g->bound, g->quorum, g->members);
+		say(s, "gang %s %s %u/%u of %u\n", s->gangs.name[g->gang], states[g->state], g->bound,
+		    g->quorum, g->members);
 	} else if (kind == CMD_CLAIM) {
 		say_claim(s, body);
 	} else {
@@ -168,7 +182,10 @@ static int step(struct story *s, enum record_kind kind)
 	char why[256];
 	int rc;
 
-	*r = (struct record){ .bytes = (uint32_t)s->used, .kind = (uint16_t)kind, .epoch = s->epoch, .time_ns = ++s->time_ns };
+	*r = (struct record){ .bytes = (uint32_t)s->used,
+		                  .kind = (uint16_t)kind,
+		                  .epoch = s->epoch,
+		                  .time_ns = ++s->time_ns };
 	s->used = sizeof(struct record);
 	rc = core_step(s->core, r);
 	cr_assert(core_valid(s->core, why, sizeof(why)), "after kind %d: %s", (int)kind, why);
@@ -235,7 +252,9 @@ static void forget(struct table *t, uint32_t id)
 static uint32_t text(struct story *s, const char *t)
 {
 	uint32_t id = take(&s->texts, t);
-	struct event_name e = { .id = limits.resources + id, .kind = NAME_TAINT, .bytes = (uint32_t)strlen(t) };
+	struct event_name e = { .id = limits.resources + id,
+		                    .kind = NAME_TAINT,
+		                    .bytes = (uint32_t)strlen(t) };
 
 	if (s->texts.sent[id])
 		return id;
@@ -253,12 +272,13 @@ static int64_t milli_of(int64_t cores, int64_t milli)
 	return cores * 1000 + milli;
 }
 
-static uint32_t amounts_of(struct amount out[5], int64_t cpu_milli, int64_t memory_bytes, int64_t pods, int64_t gpu)
+static uint32_t amounts_of(struct amount out[5], int64_t cpu_milli, int64_t memory_bytes,
+                           int64_t pods, int64_t gpu)
 {
 	const struct amount all[] = { { .resource = RESOURCE_CPU, .value = cpu_milli },
-		                      { .resource = RESOURCE_MEMORY, .value = memory_bytes },
-		                      { .resource = RESOURCE_PODS, .value = pods },
-		                      { .resource = STORY_GPU, .value = gpu } };
+		                          { .resource = RESOURCE_MEMORY, .value = memory_bytes },
+		                          { .resource = RESOURCE_PODS, .value = pods },
+		                          { .resource = STORY_GPU, .value = gpu } };
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < 4; i++)
@@ -272,7 +292,7 @@ void story_set_node(struct story *s, struct story_node node)
 	struct event_node e = { .generation = 1 };
 	struct amount amounts[5];
 	struct label labels[2] = { { .key = KEY_NAME, .number = LABEL_NOT_A_NUMBER },
-		                   { .key = KEY_ZONE, .number = LABEL_NOT_A_NUMBER } };
+		                       { .key = KEY_ZONE, .number = LABEL_NOT_A_NUMBER } };
 	struct taint taint = { .key = KEY_TAINT, .effect = EFFECT_NO_SCHEDULE };
 
 	e.node = take(&s->nodes, node.name);
@@ -280,8 +300,9 @@ void story_set_node(struct story *s, struct story_node node)
 	e.generation = s->nodes.generation[e.node];
 	e.flags = (node.absent ? 0 : NODE_PRESENT) | (node.cordoned ? NODE_CORDONED : 0);
 	e.name_bytes = (uint32_t)strlen(node.name);
-	e.amounts_n = amounts_of(amounts, milli_of(node.cpu, node.cpu_milli), node.memory * GIB + node.memory_bytes,
-	                         node.pods ? node.pods : 110, node.gpu);
+	e.amounts_n =
+		amounts_of(amounts, milli_of(node.cpu, node.cpu_milli),
+	               node.memory * GIB + node.memory_bytes, node.pods ? node.pods : 110, node.gpu);
 	labels[0].value = 1000 + e.node;
 	e.labels_n = 1;
 	if (node.zone) {
@@ -310,7 +331,8 @@ static int by_role(const void *a, const void *b)
 	return left->role < right->role ? -1 : left->role > right->role;
 }
 
-static uint32_t roles_of(struct story *s, struct gang_role out[STORY_ROLES], const struct story_role *roles)
+static uint32_t roles_of(struct story *s, struct gang_role out[STORY_ROLES],
+                         const struct story_role *roles)
 {
 	uint32_t n = 0;
 
@@ -324,8 +346,12 @@ void story_set_gang(struct story *s, struct story_gang gang)
 {
 	struct amount amounts[5];
 	struct gang_role roles[STORY_ROLES];
-	struct event_gang e = { .quorum = gang.quorum, .name_bytes = (uint32_t)strlen(gang.name),
-		                .created_ns = gang.created, .dialect = 1, .priority = gang.priority, .terms = gang.terms };
+	struct event_gang e = { .quorum = gang.quorum,
+		                    .name_bytes = (uint32_t)strlen(gang.name),
+		                    .created_ns = gang.created,
+		                    .dialect = 1,
+		                    .priority = gang.priority,
+		                    .terms = gang.terms };
 
 	e.roles_n = roles_of(s, roles, gang.roles);
 	e.gang = take(&s->gangs, gang.name);
@@ -350,9 +376,12 @@ static void send_shape(struct story *s, uint32_t id, const struct story_pod *p)
 	uint32_t values[1] = { k->zone - 1 };
 	struct requirement zone = { .op = REQUIRE_IN, .key = KEY_ZONE, .values_n = 1 };
 	struct toleration toleration = { .key = KEY_TAINT, .effect = EFFECT_ANY };
-	struct event_shape e = { .shape = id, .requirements_n = k->zone != 0, .values_n = k->zone != 0,
-		                 .tolerations_n = k->tolerates != 0, .scored_cpu_milli = k->cpu_milli ? k->cpu_milli : 100,
-		                 .scored_memory_bytes = k->memory_bytes ? k->memory_bytes : 200 << 20 };
+	struct event_shape e = { .shape = id,
+		                     .requirements_n = k->zone != 0,
+		                     .values_n = k->zone != 0,
+		                     .tolerations_n = k->tolerates != 0,
+		                     .scored_cpu_milli = k->cpu_milli ? k->cpu_milli : 100,
+		                     .scored_memory_bytes = k->memory_bytes ? k->memory_bytes : 200 << 20 };
 
 	(void)p;
 	s->shape_sent[id] = true;
@@ -391,14 +420,20 @@ static uint32_t shape_of(struct story *s, const struct story_pod *p)
 void story_set_pod(struct story *s, struct story_pod pod)
 {
 	uint32_t id = take(&s->pods, pod.name);
-	struct event_pod e = { .pod = id, .generation = s->pods.generation[id], .gang = ID_NONE, .node = ID_NONE,
-		               .priority = pod.priority, .name_bytes = (uint32_t)strlen(pod.name), .role = ID_NONE };
+	struct event_pod e = { .pod = id,
+		                   .generation = s->pods.generation[id],
+		                   .gang = ID_NONE,
+		                   .node = ID_NONE,
+		                   .priority = pod.priority,
+		                   .name_bytes = (uint32_t)strlen(pod.name),
+		                   .role = ID_NONE };
 
 	e.shape = shape_of(s, &pod);
 	if (pod.role)
 		e.role = text(s, pod.role);
-	e.flags = (pod.foreign ? 0 : POD_OURS) | (pod.gated ? POD_GATED : 0) | (pod.deleting ? POD_DELETING : 0) |
-	          (pod.refused ? POD_REFUSED : 0) | (pod.binding ? POD_BINDING : 0);
+	e.flags = (pod.foreign ? 0 : POD_OURS) | (pod.gated ? POD_GATED : 0) |
+	          (pod.deleting ? POD_DELETING : 0) | (pod.refused ? POD_REFUSED : 0) |
+	          (pod.binding ? POD_BINDING : 0);
 	if (pod.gang)
 		e.gang = must_find(&s->gangs, pod.gang);
 	if (pod.node)
@@ -465,8 +500,11 @@ static void answer(struct story *s, const char *pod, enum record_kind kind, uint
 {
 	uint32_t id = must_find(&s->pods, pod);
 	const struct cmd_bind *b = &s->binds[id];
-	struct result r = { .pod = id, .generation = s->pods.generation[id], .node = b->node, .attempt = b->attempt,
-		            .retry_ms = retry_ms };
+	struct result r = { .pod = id,
+		                .generation = s->pods.generation[id],
+		                .node = b->node,
+		                .attempt = b->attempt,
+		                .retry_ms = retry_ms };
 
 	cr_assert(b->attempt > 0, "%s was not bound", pod);
 	add(s, &r, sizeof(r));
@@ -493,8 +531,11 @@ void story_unknown(struct story *s, const char *pod)
 void story_claim(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms)
 {
 	uint32_t id = must_find(&s->pods, pod);
-	struct event_claim e = { .pod = id, .pod_generation = s->pods.generation[id], .ticket = 7, .words = (limits.nodes + 63) / 64,
-		                 .keep_ms = keep_ms };
+	struct event_claim e = { .pod = id,
+		                     .pod_generation = s->pods.generation[id],
+		                     .ticket = 7,
+		                     .words = (limits.nodes + 63) / 64,
+		                     .keep_ms = keep_ms };
 	uint64_t set[STORY_MAX / 64] = { 0 };
 	char *names = strdup(nodes), *rest = NULL;
 
@@ -522,7 +563,8 @@ void story_confirm(struct story *s, const char *pod)
 
 static bool has_prefix(const struct story *s, uint32_t id, const char *prefix)
 {
-	return s->pods.name[id] && strncmp(s->pods.name[id], prefix, strlen(prefix)) == 0 && s->binds[id].attempt > 0;
+	return s->pods.name[id] && strncmp(s->pods.name[id], prefix, strlen(prefix)) == 0 &&
+	       s->binds[id].attempt > 0;
 }
 
 void story_all_bound(struct story *s, const char *prefix)
@@ -538,8 +580,11 @@ static struct story *story_make(enum score_policy score, uint64_t hold_after_ms)
 {
 	static const char gpu[] = "nvidia.com/gpu";
 	struct story *s = calloc(1, sizeof(*s));
-	struct core_config config = { .limits = limits, .score = score, .emit = emit, .context = s,
-		                      .hold_after_ns = hold_after_ms * MS };
+	struct core_config config = { .limits = limits,
+		                          .score = score,
+		                          .emit = emit,
+		                          .context = s,
+		                          .hold_after_ns = hold_after_ms * MS };
 	struct event_name e = { .id = STORY_GPU, .kind = NAME_RESOURCE, .bytes = sizeof(gpu) - 1 };
 
 	cr_assert(s);

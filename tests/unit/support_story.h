@@ -48,7 +48,7 @@ struct story_gang {
 	bool missing, refused, after_others;
 	bool has_priority; /* its own */
 	int32_t priority;
-	uint32_t terms; /* struct event_gang */
+	uint32_t terms;                       /* struct event_gang */
 	struct story_role roles[STORY_ROLES]; /* up to the first without a name */
 };
 
@@ -111,8 +111,8 @@ void story_confirm(struct story *s, const char *pod);
 /* ... of every pod with this prefix that has one. */
 void story_all_bound(struct story *s, const char *prefix);
 
-/* Another scheduler asks for room for its pod on one of those nodes ("a b c"), for so long.  The answer
- * is a line "claim POD NODE", or "claim POD nowhere: WHY ...". */
+/* Another scheduler asks for room for its pod on one of those nodes ("a b c"), for so long.  The
+ * answer is a line "claim POD NODE", or "claim POD nowhere: WHY ...". */
 void story_claim(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms);
 
 /* How many more commands find room; UINT32_MAX: any number. */

@@ -69,7 +69,8 @@ uint32_t trial_best_node(const struct trial *t, uint32_t pod)
 
 	plain_judge(t->p, pod, t->score, &v);
 	for (uint32_t n = 0; n < PLAIN_NODES; n++)
-		if (trial_may(t, n) && v.whys[n] == 0 && (best == PLAIN_NONE || v.scores[n] > v.scores[best]))
+		if (trial_may(t, n) && v.whys[n] == 0 &&
+		    (best == PLAIN_NONE || v.scores[n] > v.scores[best]))
 			best = n;
 	return best;
 }
@@ -213,7 +214,8 @@ uint32_t trial_waiting(const struct trial *t)
 	return n;
 }
 
-/* ---- what happens ------------------------------------------------------------------------------ */
+/* ---- what happens ------------------------------------------------------------------------------
+ */
 
 static bool one_in(struct random *r, uint32_t n)
 {
@@ -251,17 +253,27 @@ static bool crafted(uint32_t shape)
 
 static struct plain_clauses app_is(uint32_t value)
 {
-	return (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } } };
+	return (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } }
+	};
 }
 
-static void craft_policy(struct plain_shape *s, struct random *r, uint32_t topology, const struct plain_clauses *whom)
+static void craft_policy(struct plain_shape *s, struct random *r, uint32_t topology,
+                         const struct plain_clauses *whom)
 {
-	s->policy = (struct plain_policy){ .given = true, .topology = topology, .labels = *whom,
-		                           .flags = (one_in(r, 4) ? 0 : POLICY_REQUIRED) | (one_in(r, 2) ? POLICY_FILL : 0) };
+	s->policy = (struct plain_policy){ .given = true,
+		                               .topology = topology,
+		                               .labels = *whom,
+		                               .flags = (one_in(r, 4) ? 0 : POLICY_REQUIRED) |
+		                                        (one_in(r, 2) ? POLICY_FILL : 0) };
 	for (uint32_t i = 0; i < PLAIN_LIST; i++)
 		s->policy.shares[s->policy.shares_n++] = (struct policy_share){
-			topology == PLAIN_KEY_HOST ? 20 + i + random_below(r, 2) * (PLAIN_LIST - 1) * (i == PLAIN_LIST - 1) : 1 + i,
-			one_in(r, 8) ? 0 : 1 + random_below(r, 3) };
+			topology == PLAIN_KEY_HOST
+				? 20 + i + random_below(r, 2) * (PLAIN_LIST - 1) * (i == PLAIN_LIST - 1)
+				: 1 + i,
+			one_in(r, 8) ? 0 : 1 + random_below(r, 3)
+		};
 }
 
 /* One or two hard rules about its like or its neighbours, and nothing else that could bar it. */
@@ -269,22 +281,32 @@ static void craft(struct plain_shape *s, struct random *r, uint32_t id, bool pol
 {
 	uint32_t rules = 1 + random_below(r, 2), cpu = 200 + 300 * random_below(r, 4);
 
-	*s = (struct plain_shape){ .containers = 1, .amounts = { cpu }, .scored = { cpu, 209715200 },
-		                   .placed = { cpu, 209715200 }, .flags = SHAPE_TOLERATES_CORDON };
+	*s = (struct plain_shape){ .containers = 1,
+		                       .amounts = { cpu },
+		                       .scored = { cpu, 209715200 },
+		                       .placed = { cpu, 209715200 },
+		                       .flags = SHAPE_TOLERATES_CORDON };
 	for (uint32_t i = 0; i < rules; i++) {
 		uint32_t topology = PLAIN_KEY_ZONE + random_below(r, 3);
-		struct plain_clauses whom = app_is(1 + (id + (one_in(r, 3) ? 1 + random_below(r, 2) : 0)) % 3);
+		struct plain_clauses whom =
+			app_is(1 + (id + (one_in(r, 3) ? 1 + random_below(r, 2) : 0)) % 3);
 
 		if ((policies ? i == 0 : one_in(r, 4)) && !s->policy.given)
 			craft_policy(s, r, topology, &whom);
 		else if (one_in(r, 3))
-			s->spreads[s->spreads_n++] = (struct plain_spread){
-				.topology = topology, .flags = SPREAD_HARD | (one_in(r, 2) ? SPREAD_HONORS_TAINTS : 0),
-				.max_skew = 1 + random_below(r, 2), .min_domains = 1, .labels = whom };
+			s->spreads[s->spreads_n++] =
+				(struct plain_spread){ .topology = topology,
+				                       .flags =
+				                           SPREAD_HARD | (one_in(r, 2) ? SPREAD_HONORS_TAINTS : 0),
+				                       .max_skew = 1 + random_below(r, 2),
+				                       .min_domains = 1,
+				                       .labels = whom };
 		else
-			s->pod_terms[s->pod_terms_n++] = (struct plain_term){
-				.kind = one_in(r, policies ? 6 : 2) ? POD_TERM_AFFINITY : POD_TERM_ANTI_AFFINITY,
-				.topology = topology, .labels = whom };
+			s->pod_terms[s->pod_terms_n++] =
+				(struct plain_term){ .kind = one_in(r, policies ? 6 : 2) ? POD_TERM_AFFINITY
+				                                                         : POD_TERM_ANTI_AFFINITY,
+				                     .topology = topology,
+				                     .labels = whom };
 	}
 }
 
@@ -299,7 +321,8 @@ static void random_roles(struct trial *t)
 		members[t->p->pods[i].role]++;
 	}
 	for (uint32_t r = 1; r <= PLAIN_ROLES; r++)
-		t->p->roles[0][r] = t->roles[r] = members[r] > 0 && !one_in(t->r, 3) ? 1 + random_below(t->r, members[r]) : 0;
+		t->p->roles[0][r] = t->roles[r] =
+			members[r] > 0 && !one_in(t->r, 3) ? 1 + random_below(t->r, members[r]) : 0;
 }
 
 static void random_levels(struct trial *t)
@@ -311,9 +334,10 @@ static void random_levels(struct trial *t)
 	for (uint32_t i = 0; i < 3; i++)
 		if (one_in(t->r, 2 + i))
 			l->at[l->n++] = (struct gang_level){ keys[one_in(t->r, 8) ? random_below(t->r, 3) : i],
-				                             one_in(t->r, 2) ? LEVEL_REQUIRED : 0 };
+				                                 one_in(t->r, 2) ? LEVEL_REQUIRED : 0 };
 	if (l->n == 0)
-		l->at[l->n++] = (struct gang_level){ keys[random_below(t->r, 2)], one_in(t->r, 3) ? 0 : LEVEL_REQUIRED };
+		l->at[l->n++] = (struct gang_level){ keys[random_below(t->r, 2)],
+			                                 one_in(t->r, 3) ? 0 : LEVEL_REQUIRED };
 }
 
 static void random_gang(struct trial *t)
@@ -417,7 +441,9 @@ static void change_node(struct trial *t)
 		break;
 	case 2:
 		n->taints_n = one_in(t->r, 2);
-		n->taints[0] = (struct taint){ PLAIN_KEY_TAINT, 1, one_in(t->r, 2) ? EFFECT_NO_SCHEDULE : EFFECT_NO_EXECUTE, 12 };
+		n->taints[0] =
+			(struct taint){ PLAIN_KEY_TAINT, 1,
+			                one_in(t->r, 2) ? EFFECT_NO_SCHEDULE : EFFECT_NO_EXECUTE, 12 };
 		break;
 	default:
 		n->amounts[RESOURCE_CPU] = 1000 + 1000 * random_below(t->r, 4);
@@ -432,7 +458,8 @@ static void change(struct trial *t)
 
 	if (what == 0) {
 		id = random_below(t->r, PLAIN_NAMESPACES);
-		t->p->namespaces[id] = (struct plain_namespace){ random_below(t->r, 3) > 0, random_below(t->r, 4) };
+		t->p->namespaces[id] =
+			(struct plain_namespace){ random_below(t->r, 3) > 0, random_below(t->r, 4) };
 		plain_tell_namespace(t->p, id);
 	} else if (what < 4) {
 		change_node(t);
@@ -441,8 +468,8 @@ static void change(struct trial *t)
 	}
 }
 
-/* What is worked out anew from time to time finds nothing, so that it's the change itself that wakes
- * whoever it lets in. */
+/* What is worked out anew from time to time finds nothing, so that it's the change itself that
+ * wakes whoever it lets in. */
 static void refresh(struct trial *t)
 {
 	uint32_t binds = t->p->binds_n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A gang on a random cluster with every rule, and a slow planner for it: each pod is judged by loops. */
+/* A gang on a random cluster with every rule, and a slow planner for it: each pod is judged by
+ * loops. */
 #ifndef MUSTER_TESTS_SUPPORT_TRIAL_H
 #define MUSTER_TESTS_SUPPORT_TRIAL_H
 
@@ -15,12 +16,12 @@ struct trial {
 	uint32_t members; /* pods 0 .. members - 1 */
 	uint32_t quorum;
 	uint32_t roles[PLAIN_ROLES + 1]; /* their quorums; the first stays 0 */
-	bool alike; /* members are of one shape, and have the same labels */
+	bool alike;                      /* members are of one shape, and have the same labels */
 	bool plain; /* no rules between pods, and nothing that weighs nodes against each other */
 	bool with_policies; /* most shapes have one */
-	bool with_levels; /* gangs have levels, and nodes racks in zones */
-	uint32_t judges; /* left for brute force */
-	uint32_t nodes;  /* bits: the slow planner looks at no others */
+	bool with_levels;   /* gangs have levels, and nodes racks in zones */
+	uint32_t judges;    /* left for brute force */
+	uint32_t nodes;     /* bits: the slow planner looks at no others */
 };
 
 /* How many have to start, of all and of each role. */

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct http_call *fake_start(struct transport *t, const struct http_request *r, const struct http_handler *h)
+static struct http_call *fake_start(struct transport *t, const struct http_request *r,
+                                    const struct http_handler *h)
 {
 	struct world *w = (struct world *)t;
 	struct http_call *c = calloc(1, sizeof(*c));
@@ -41,7 +42,9 @@ static void fake_renew(struct transport *t)
 }
 
 static const struct transport_ops fake_ops = {
-	.start = fake_start, .cancel = fake_cancel, .renew_credentials = fake_renew,
+	.start = fake_start,
+	.cancel = fake_cancel,
+	.renew_credentials = fake_renew,
 };
 
 static uint64_t fake_now(void *context)
@@ -74,8 +77,12 @@ void world_init(struct world *w)
 	w->now_ns = 1000 * SECOND;
 	w->calls_end = &w->calls;
 	w->env = (struct env){
-		.transport = &w->transport, .monotonic_ns = fake_now, .wall_ns = fake_wall, .random = fake_random,
-		.log = fake_log, .context = w,
+		.transport = &w->transport,
+		.monotonic_ns = fake_now,
+		.wall_ns = fake_wall,
+		.random = fake_random,
+		.log = fake_log,
+		.context = w,
 	};
 }
 
@@ -124,7 +131,10 @@ static void finish(struct http_call *c, const struct http_answer *answer, const 
 void world_answer_after(struct http_call *c, int status, const char *body, int64_t retry_after_ms)
 {
 	struct http_answer answer = {
-		.end = HTTP_ANSWERED, .status = status, .retry_after_ms = retry_after_ms, .error = "",
+		.end = HTTP_ANSWERED,
+		.status = status,
+		.retry_after_ms = retry_after_ms,
+		.error = "",
 	};
 
 	if (c->handler.data) {
@@ -143,7 +153,11 @@ void world_answer(struct http_call *c, int status, const char *body)
 void world_answer_repeated(struct http_call *c, int status, const char *body)
 {
 	const struct http_answer answer = {
-		.end = HTTP_ANSWERED, .status = status, .repeated = true, .retry_after_ms = -1, .error = "",
+		.end = HTTP_ANSWERED,
+		.status = status,
+		.repeated = true,
+		.retry_after_ms = -1,
+		.error = "",
 	};
 
 	finish(c, &answer, body);
@@ -152,7 +166,9 @@ void world_answer_repeated(struct http_call *c, int status, const char *body)
 void world_fail(struct http_call *c, enum http_end end)
 {
 	struct http_answer answer = {
-		.end = end, .status = c->status, .retry_after_ms = -1,
+		.end = end,
+		.status = c->status,
+		.retry_after_ms = -1,
 		.error = end == HTTP_NOT_SENT ? "connection refused" : "connection reset",
 	};
 
@@ -173,7 +189,9 @@ bool world_text(struct http_call *c, const char *text)
 
 void world_end(struct http_call *c)
 {
-	struct http_answer answer = {.end = HTTP_ANSWERED, .status = 200, .retry_after_ms = -1, .error = ""};
+	struct http_answer answer = {
+		.end = HTTP_ANSWERED, .status = 200, .retry_after_ms = -1, .error = ""
+	};
 
 	finish(c, &answer, "");
 }
@@ -183,31 +201,36 @@ bool world_said(const struct world *w, const char *part)
 	return strstr(w->log, part) != NULL;
 }
 
-static const char *pod_text(const char *name, const char *version, const char *group, const char *more_spec,
-                            const char *more_status)
+static const char *pod_text(const char *name, const char *version, const char *group,
+                            const char *more_spec, const char *more_status)
 {
 	static char text[4096];
 	char labels[300] = "";
 
 	if (*group)
-		snprintf(labels, sizeof(labels), "\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},", group);
+		snprintf(labels, sizeof(labels), "\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},",
+		         group);
 
-	snprintf(text, sizeof(text),
-	         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"ns\","
-	         "\"uid\":\"00000000-0000-0000-0000-%012x\",\"resourceVersion\":\"%s\","
-	         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"schedulerName\":\"muster\","
-	         "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]%s%s},"
-	         "\"status\":{\"phase\":\"Pending\"%s%s}}",
-	         labels, name, (unsigned)name[0], version, *more_spec ? "," : "", more_spec, *more_status ? "," : "", more_status);
+	snprintf(
+		text, sizeof(text),
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{%s\"name\":\"%s\",\"namespace\":\"ns\","
+		"\"uid\":\"00000000-0000-0000-0000-%012x\",\"resourceVersion\":\"%s\","
+		"\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"schedulerName\":\"muster\","
+		"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]%s%s},"
+		"\"status\":{\"phase\":\"Pending\"%s%s}}",
+		labels, name, (unsigned)name[0], version, *more_spec ? "," : "", more_spec,
+		*more_status ? "," : "", more_status);
 	return text;
 }
 
-const char *world_pod(const char *name, const char *version, const char *more_spec, const char *more_status)
+const char *world_pod(const char *name, const char *version, const char *more_spec,
+                      const char *more_status)
 {
 	return pod_text(name, version, "", more_spec, more_status);
 }
 
-const char *world_member(const char *name, const char *version, const char *group, const char *more_spec)
+const char *world_member(const char *name, const char *version, const char *group,
+                         const char *more_spec)
 {
 	return pod_text(name, version, group, more_spec, "");
 }
@@ -216,9 +239,12 @@ const char *world_group(const char *name, const char *version, unsigned quorum)
 {
 	static char text[512];
 
-	snprintf(text, sizeof(text), "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\","
-	         "\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"g-%s\",\"resourceVersion\":\"%s\"},"
-	         "\"spec\":{\"minMember\":%u}}", name, name, version, quorum);
+	snprintf(
+		text, sizeof(text),
+		"{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\","
+		"\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"g-%s\",\"resourceVersion\":\"%s\"},"
+		"\"spec\":{\"minMember\":%u}}",
+		name, name, version, quorum);
 	return text;
 }
 
@@ -226,16 +252,18 @@ const char *world_node(const char *name, const char *version)
 {
 	static char text[1024];
 
-	snprintf(text, sizeof(text),
-	         "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\","
-	         "\"resourceVersion\":\"%s\"},\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":\"16Gi\","
-	         "\"pods\":\"110\"}}}", name, name, version);
+	snprintf(
+		text, sizeof(text),
+		"{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\","
+		"\"resourceVersion\":\"%s\"},\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":\"16Gi\","
+		"\"pods\":\"110\"}}}",
+		name, name, version);
 	return text;
 }
 
 static struct model *model_with(bool judges_others)
 {
-	static const char *const names[] = {"muster"};
+	static const char *const names[] = { "muster" };
 	struct model_config config = {
 		.scheduler_names = names, .scheduler_names_n = 1, .judges_others = judges_others,
 		.limits = {
@@ -261,7 +289,7 @@ struct model *world_model_of_all(void)
 
 void world_put(struct model *m, int resource, const char *json)
 {
-	struct decode_error e = {0};
+	struct decode_error e = { 0 };
 	int rc = model_put(m, resource, json, strlen(json), &e);
 
 	cr_assert(rc == 0, "%s: %s: %s", e.object, e.field, e.text);
@@ -271,8 +299,10 @@ const char *world_status(int code, const char *reason, const char *message)
 {
 	static char text[1024];
 
-	snprintf(text, sizeof(text), "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-	         "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}", message, reason, code);
+	snprintf(text, sizeof(text),
+	         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+	         "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}",
+	         message, reason, code);
 	return text;
 }
 
@@ -285,4 +315,4 @@ static void *sink_reserve(void *context, enum record_kind kind, uint32_t body_by
 	return body_bytes <= sizeof(room) ? room : NULL;
 }
 
-const struct model_sink world_sink = {.reserve = sink_reserve};
+const struct model_sink world_sink = { .reserve = sink_reserve };

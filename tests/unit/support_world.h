@@ -54,7 +54,8 @@ struct http_call *world_take(struct world *w, const char *method, const char *pa
 /* The whole answer. */
 void world_answer(struct http_call *c, int status, const char *body);
 void world_answer_after(struct http_call *c, int status, const char *body, int64_t retry_after_ms);
-void world_answer_repeated(struct http_call *c, int status, const char *body); /* to the second try of it */
+void world_answer_repeated(struct http_call *c, int status,
+                           const char *body); /* to the second try of it */
 void world_fail(struct http_call *c, enum http_end end);
 /* Piece by piece, for a handler with data(); says what data() said. */
 bool world_piece(struct http_call *c, int status, const char *bytes, size_t n);
@@ -64,8 +65,10 @@ void world_end(struct http_call *c); /* the end of the body, after world_text() 
 bool world_said(const struct world *w, const char *part); /* in the log */
 
 /* Objects as JSON; the text is good until the next call. */
-const char *world_pod(const char *name, const char *version, const char *more_spec, const char *more_status);
-const char *world_member(const char *name, const char *version, const char *group, const char *more_spec);
+const char *world_pod(const char *name, const char *version, const char *more_spec,
+                      const char *more_status);
+const char *world_member(const char *name, const char *version, const char *group,
+                         const char *more_spec);
 const char *world_group(const char *name, const char *version, unsigned quorum);
 const char *world_node(const char *name, const char *version);
 

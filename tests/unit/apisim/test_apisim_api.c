@@ -34,7 +34,8 @@ static int patch(const char *type, const char *target, const char *body)
 
 static void arm(const char *fault)
 {
-	cr_assert_eq(server_send(&s, "POST", "/apisim/faults", fault), 200, "%s", server_text(&s, "message"));
+	cr_assert_eq(server_send(&s, "POST", "/apisim/faults", fault), 200, "%s",
+	             server_text(&s, "message"));
 }
 
 static struct as_watch *watch(const char *format, uint64_t version)
@@ -65,9 +66,10 @@ Test(apisim_api, a_write_that_changes_nothing_is_no_version)
 	cr_expect_eq(server_version(&s), before);
 	cr_expect_eq(patch(STRATEGIC, PODS "/p/status", "{\"status\":{\"phase\":\"Pending\"}}"), 200);
 	cr_expect_eq(server_version(&s), before);
-	cr_expect_eq(patch(STRATEGIC, PODS "/p/status",
-	                   "{\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"}]}}"),
-	             200);
+	cr_expect_eq(
+		patch(STRATEGIC, PODS "/p/status",
+	          "{\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"}]}}"),
+		200);
 	cr_expect_eq(server_version(&s), before + 1);
 	cr_expect_eq(present(), before + 1);
 }
@@ -77,8 +79,9 @@ Test(apisim_api, conditions_merge_by_type)
 	const struct as_json *list;
 
 	server_pod(&s, "p");
-	patch(STRATEGIC, PODS "/p/status",
-	      "{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"False\"},{\"type\":\"B\",\"status\":\"False\"}]}}");
+	patch(
+		STRATEGIC, PODS "/p/status",
+		"{\"status\":{\"conditions\":[{\"type\":\"A\",\"status\":\"False\"},{\"type\":\"B\",\"status\":\"False\"}]}}");
 	cr_expect_eq(patch(STRATEGIC, PODS "/p/status",
 	                   "{\"status\":{\"$setElementOrder/conditions\":[{\"type\":\"B\"}],"
 	                   "\"conditions\":[{\"type\":\"B\",\"status\":\"True\"}]}}"),
@@ -103,7 +106,8 @@ Test(apisim_api, what_it_does_not_do_is_refused)
 	cr_expect_eq(server_send(&s, "GET", PODS "/p/log", NULL), 404);
 	cr_expect_eq(server_send(&s, "POST", PODS "/p/eviction", "{}"), 404);
 	cr_expect_eq(server_send(&s, "POST", "/apisim/faults", "{\"fault\":\"flood\"}"), 400);
-	cr_expect_eq(server_send(&s, "POST", "/apisim/faults", "{\"fault\":\"delay\",\"hours\":1}"), 400);
+	cr_expect_eq(server_send(&s, "POST", "/apisim/faults", "{\"fault\":\"delay\",\"hours\":1}"),
+	             400);
 	cr_expect_eq(server_send(&s, "GET", "/apisim/nothing", NULL), 404);
 	cr_expect_eq(server_send(&s, "GET", "/", NULL), 404);
 	cr_expect_eq(server_send(&s, "GET", "/apis/scheduling.k8s.io/v1alpha2/podgroups", NULL), 404);
@@ -127,17 +131,20 @@ Test(apisim_api, a_binding_is_refused_in_the_real_words)
 	snprintf(uid, sizeof(uid), "%s", server_text(&s, "metadata.uid"));
 	version = server_version(&s);
 	cr_expect_eq(server_bind(&s, "none", "n"), 404);
-	server_sendf(&s, "POST", PODS "/p/binding", "{\"metadata\":{\"name\":\"p\",\"uid\":\"other\"},\"target\":{\"name\":\"n\"}}");
-	expect_conflict("Precondition failed: UID in precondition: other, UID in object meta: ");
 	server_sendf(&s, "POST", PODS "/p/binding",
-	             "{\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"%llu\"},\"target\":{\"name\":\"n\"}}",
-	             (unsigned long long)version - 1);
+	             "{\"metadata\":{\"name\":\"p\",\"uid\":\"other\"},\"target\":{\"name\":\"n\"}}");
+	expect_conflict("Precondition failed: UID in precondition: other, UID in object meta: ");
+	server_sendf(
+		&s, "POST", PODS "/p/binding",
+		"{\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"%llu\"},\"target\":{\"name\":\"n\"}}",
+		(unsigned long long)version - 1);
 	expect_conflict("Precondition failed: ResourceVersion in precondition: ");
-	cr_expect_eq(server_sendf(&s, "POST", PODS "/p/binding",
-	                          "{\"metadata\":{\"name\":\"p\",\"uid\":\"%s\",\"resourceVersion\":\"%llu\"},"
-	                          "\"target\":{\"name\":\"n\"}}",
-	                          uid, (unsigned long long)version),
-	             201);
+	cr_expect_eq(
+		server_sendf(&s, "POST", PODS "/p/binding",
+	                 "{\"metadata\":{\"name\":\"p\",\"uid\":\"%s\",\"resourceVersion\":\"%llu\"},"
+	                 "\"target\":{\"name\":\"n\"}}",
+	                 uid, (unsigned long long)version),
+		201);
 	cr_expect_str_eq(server_text(&s, "status"), "Success");
 	server_bind(&s, "p", "n");
 	expect_conflict("pod p is already assigned to node \"n\"");
@@ -171,16 +178,18 @@ Test(apisim_api, faults_of_bindings_before_and_after)
 		int status;
 		const char *node;
 	} cases[] = {
-		{"bind-500-before", 500, ""},  {"bind-500-after", 500, "n"}, {"bind-504-after", 504, "n"},
-		{"bind-409-before", 409, ""},  {"bind-409-after", 409, "n"}, {"bind-429", 429, ""},
-		{"bind-cut-before", 504, ""},  {"bind-cut-after", 504, "n"},
+		{ "bind-500-before", 500, "" }, { "bind-500-after", 500, "n" },
+		{ "bind-504-after", 504, "n" }, { "bind-409-before", 409, "" },
+		{ "bind-409-after", 409, "n" }, { "bind-429", 429, "" },
+		{ "bind-cut-before", 504, "" }, { "bind-cut-after", 504, "n" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char pod[32], fault[96];
 
 		snprintf(pod, sizeof(pod), "p%zu", i);
-		snprintf(fault, sizeof(fault), "{\"fault\":\"%s\",\"retryAfterSeconds\":7}", cases[i].fault);
+		snprintf(fault, sizeof(fault), "{\"fault\":\"%s\",\"retryAfterSeconds\":7}",
+		         cases[i].fault);
 		server_pod(&s, pod);
 		arm(fault);
 		cr_expect_eq(server_bind(&s, pod, "n"), cases[i].status, "%s", cases[i].fault);
@@ -188,7 +197,8 @@ Test(apisim_api, faults_of_bindings_before_and_after)
 		cr_expect_eq(s.retry_after_s, cases[i].status == 429 ? 7 : 0);
 		cr_expect_str_eq(node_of(pod), cases[i].node, "%s", cases[i].fault);
 		/* Only the next one was to be hit. */
-		cr_expect_eq(server_bind(&s, pod, "n"), cases[i].node[0] == '\0' ? 201 : 409, "%s", cases[i].fault);
+		cr_expect_eq(server_bind(&s, pod, "n"), cases[i].node[0] == '\0' ? 201 : 409, "%s",
+		             cases[i].fault);
 	}
 }
 
@@ -252,7 +262,8 @@ Test(apisim_api, leaving_a_selector_is_a_deletion_of_what_was)
 	text[n] = '\0';
 	cr_expect_not_null(strstr(text, "\"type\":\"DELETED\""));
 	cr_expect_not_null(strstr(text, "\"in\":\"yes\""));
-	snprintf(text + 2048, 64, "\"resourceVersion\":\"%llu\"", (unsigned long long)server_version(&s));
+	snprintf(text + 2048, 64, "\"resourceVersion\":\"%llu\"",
+	         (unsigned long long)server_version(&s));
 	cr_expect_not_null(strstr(text, text + 2048));
 	as_watch_free(w);
 }
@@ -263,7 +274,10 @@ Test(apisim_api, the_present_first_then_a_mark)
 
 	server_pod(&s, "a");
 	server_pod(&s, "b");
-	w = watch(PODS "?watch=1&allowWatchBookmarks=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=", 0);
+	w = watch(
+		PODS
+		"?watch=1&allowWatchBookmarks=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=",
+		0);
 	server_pod(&s, "c");
 	cr_expect_str_eq(server_events(&s, w), "ADDED a, ADDED b, BOOKMARK 8, ADDED c");
 	as_watch_free(w);
@@ -319,11 +333,13 @@ Test(apisim_api, a_page_of_history_that_is_gone_is_410)
 		server_pod(&s, name);
 	}
 	cr_assert_eq(server_send(&s, "GET", PODS "?limit=2", NULL), 200);
-	snprintf(target, sizeof(target), PODS "?limit=2&continue=%s", server_text(&s, "metadata.continue"));
+	snprintf(target, sizeof(target), PODS "?limit=2&continue=%s",
+	         server_text(&s, "metadata.continue"));
 	arm("{\"fault\":\"compact\"}");
 	cr_expect_eq(server_send(&s, "GET", target, NULL), 410);
 	cr_expect_str_eq(server_text(&s, "reason"), "Expired");
-	cr_expect_eq(server_send(&s, "GET", PODS "?resourceVersionMatch=Exact&resourceVersion=8", NULL), 410);
+	cr_expect_eq(server_send(&s, "GET", PODS "?resourceVersionMatch=Exact&resourceVersion=8", NULL),
+	             410);
 }
 
 Test(apisim_api, a_watcher_that_lags_is_known)
@@ -332,7 +348,10 @@ Test(apisim_api, a_watcher_that_lags_is_known)
 
 	for (int i = 0; i < 600; i++) {
 		cr_expect_eq(as_watch_lags(w), i > 501, "after %d", i);
-		server_sendf(&s, "POST", PODS, "{\"metadata\":{\"name\":\"p%d\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}", i);
+		server_sendf(
+			&s, "POST", PODS,
+			"{\"metadata\":{\"name\":\"p%d\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+			i);
 	}
 	cr_expect_str_neq(server_events(&s, w), "");
 	cr_expect_not(as_watch_lags(w));
@@ -347,21 +366,29 @@ Test(apisim_api, a_custom_resource_comes_and_goes)
 	char *why = NULL;
 
 	cr_expect_eq(server_send(&s, "GET", target, NULL), 404);
-	cr_assert_eq(as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
+	cr_assert_eq(
+		as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
 	cr_expect_eq(server_send(&s, "GET", target, NULL), 200);
 	cr_expect_str_eq(server_text(&s, "kind"), "GangList");
-	cr_expect_eq(server_send(&s, "POST", target,
-	                         "{\"apiVersion\":\"x.example.com/v1\",\"kind\":\"Gang\",\"metadata\":{\"name\":\"g\"},"
-	                         "\"spec\":{\"n\":1},\"status\":{\"n\":2}}"),
-	             201);
+	cr_expect_eq(
+		server_send(
+			&s, "POST", target,
+			"{\"apiVersion\":\"x.example.com/v1\",\"kind\":\"Gang\",\"metadata\":{\"name\":\"g\"},"
+			"\"spec\":{\"n\":1},\"status\":{\"n\":2}}"),
+		201);
 	cr_expect_str_eq(server_text(&s, "spec.n"), "1");
 	cr_expect_str_eq(server_text(&s, "status.n"), "");
-	cr_expect_lt(as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
+	cr_expect_lt(
+		as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
 	free(why);
-	cr_expect_eq(server_send(&s, "DELETE",
-	                         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gangs.x.example.com", ""),
-	             200);
+	cr_expect_eq(
+		server_send(&s, "DELETE",
+	                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gangs.x.example.com",
+	                ""),
+		200);
 	cr_expect_eq(server_send(&s, "GET", target, NULL), 404);
-	cr_assert_eq(as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
-	cr_expect_eq(server_send(&s, "GET", "/apis/x.example.com/v1/namespaces/default/gangs/g", NULL), 404);
+	cr_assert_eq(
+		as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
+	cr_expect_eq(server_send(&s, "GET", "/apis/x.example.com/v1/namespaces/default/gangs/g", NULL),
+	             404);
 }

@@ -10,27 +10,57 @@
 
 #define ROUNDS 30000
 
-static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "PATCH", "DELETE", "POST", "HEAD"};
-static const char *const types[] = {NULL, "application/json", "application/merge-patch+json",
-                                    "application/strategic-merge-patch+json"};
+static const char *const methods[] = { "GET",   "POST",   "PUT",  "PATCH",
+	                                   "PATCH", "DELETE", "POST", "HEAD" };
+static const char *const types[] = { NULL, "application/json", "application/merge-patch+json",
+	                                 "application/strategic-merge-patch+json" };
 
 static const char *const targets[] = {
-	"/api/v1/nodes", "/api/v1/nodes/n", "/api/v1/nodes/n/status", "/api/v1/namespaces", "/api/v1/namespaces/default",
-	"/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/pods/p", "/api/v1/namespaces/default/pods/p/status",
-	"/api/v1/namespaces/default/pods/p/binding", "/api/v1/namespaces/default/bindings",
-	"/apis/events.k8s.io/v1/namespaces/default/events", "/apis/events.k8s.io/v1/namespaces/default/events/e",
-	"/apis/coordination.k8s.io/v1/namespaces/default/leases/l", "/apis/scheduling.k8s.io/v1/priorityclasses",
+	"/api/v1/nodes",
+	"/api/v1/nodes/n",
+	"/api/v1/nodes/n/status",
+	"/api/v1/namespaces",
+	"/api/v1/namespaces/default",
+	"/api/v1/namespaces/default/pods",
+	"/api/v1/namespaces/default/pods/p",
+	"/api/v1/namespaces/default/pods/p/status",
+	"/api/v1/namespaces/default/pods/p/binding",
+	"/api/v1/namespaces/default/bindings",
+	"/apis/events.k8s.io/v1/namespaces/default/events",
+	"/apis/events.k8s.io/v1/namespaces/default/events/e",
+	"/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
+	"/apis/scheduling.k8s.io/v1/priorityclasses",
 	"/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-	"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gangs.x.io", "/apis/x.io/v1/namespaces/default/gangs",
-	"/apis/x.io/v1/namespaces/default/gangs/g", "/apis/x.io/v1/namespaces/default/gangs/g/status", "/apisim/faults",
-	"/apisim/stats", "/version", "/api", "/apis", "/apis/x.io", "/apis/x.io/v1", "/healthz",
+	"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gangs.x.io",
+	"/apis/x.io/v1/namespaces/default/gangs",
+	"/apis/x.io/v1/namespaces/default/gangs/g",
+	"/apis/x.io/v1/namespaces/default/gangs/g/status",
+	"/apisim/faults",
+	"/apisim/stats",
+	"/version",
+	"/api",
+	"/apis",
+	"/apis/x.io",
+	"/apis/x.io/v1",
+	"/healthz",
 };
 
 static const char *const queries[] = {
-	"", "", "", "", "?limit=1", "?watch=1", "?watch=1&resourceVersion=7&allowWatchBookmarks=true", "?dryRun=All",
-	"?labelSelector=a+in+(b,c),!d", "?fieldSelector=metadata.name%3Dp,status.phase!%3DFailed", "?gracePeriodSeconds=1",
-	"?resourceVersion=9&resourceVersionMatch=Exact", "?limit=1&continue=eyJydiI6OSwibGVmdCI6MSwic3RhcnQiOiJhIn0",
-	"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "?labelSelector=n>3",
+	"",
+	"",
+	"",
+	"",
+	"?limit=1",
+	"?watch=1",
+	"?watch=1&resourceVersion=7&allowWatchBookmarks=true",
+	"?dryRun=All",
+	"?labelSelector=a+in+(b,c),!d",
+	"?fieldSelector=metadata.name%3Dp,status.phase!%3DFailed",
+	"?gracePeriodSeconds=1",
+	"?resourceVersion=9&resourceVersionMatch=Exact",
+	"?limit=1&continue=eyJydiI6OSwibGVmdCI6MSwic3RhcnQiOiJhIn0",
+	"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+	"?labelSelector=n>3",
 };
 
 static const char *const bodies[] = {
@@ -84,8 +114,10 @@ static struct as_json *nth_below(const struct as_json *v, unsigned *n)
 /* Another value in the place of one: types are what goes wrong. */
 static void twist(struct random *r, struct as_arena *a, struct as_json *v)
 {
-	static const char *const values[] = {"null", "[]", "{}", "\"\"", "0", "-1", "true", "\"x\"", "[null]", "[{}]", "{\"a\":{}}",
-	                                     "99999999999999999999", "\"1e400\"", "[[]]", "{\"\":\"\"}"};
+	static const char *const values[] = { "null",      "[]",   "{}",         "\"\"",
+		                                  "0",         "-1",   "true",       "\"x\"",
+		                                  "[null]",    "[{}]", "{\"a\":{}}", "99999999999999999999",
+		                                  "\"1e400\"", "[[]]", "{\"\":\"\"}" };
 	struct as_json *at;
 	const char *error;
 	unsigned n = 0;
@@ -110,7 +142,7 @@ static char *make_body(struct random *r, struct as_arena *a)
 {
 	const char *base = bodies[random_below(r, COUNT(bodies))], *error;
 	struct as_json *v = as_json_parse(a, base, strlen(base), &error);
-	struct as_text out = {0};
+	struct as_text out = { 0 };
 
 	if (v == NULL)
 		return as_copy(base);
@@ -125,8 +157,9 @@ static char *make_body(struct random *r, struct as_arena *a)
 
 static void check_all(struct server *s)
 {
-	static const char *const lists[] = {"/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces",
-	                                    "/apis/events.k8s.io/v1/events", "/apis/coordination.k8s.io/v1/leases"};
+	static const char *const lists[] = { "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces",
+		                                 "/apis/events.k8s.io/v1/events",
+		                                 "/apis/coordination.k8s.io/v1/leases" };
 
 	for (size_t i = 0; i < COUNT(lists); i++) {
 		cr_assert_eq(server_send(s, "GET", lists[i], NULL), 200);
@@ -137,13 +170,14 @@ static void check_all(struct server *s)
 Test(apisim_fuzz, every_request_is_answered, .timeout = 120)
 {
 	struct random r = random_start("apisim_fuzz");
-	struct as_watch *watches[8] = {NULL};
-	struct as_arena arena = {0};
+	struct as_watch *watches[8] = { NULL };
+	struct as_arena arena = { 0 };
 	unsigned good = 0;
 	struct server s;
 
 	server_start(&s, 50);
-	s.kubelets = as_kubelets_new(s.api, &(struct as_kubelet_config){.enabled = true, .start_ms = 1, .grace_ms = 1});
+	s.kubelets = as_kubelets_new(
+		s.api, &(struct as_kubelet_config){ .enabled = true, .start_ms = 1, .grace_ms = 1 });
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		unsigned slot = random_below(&r, 8);
 		char target[512], *body = make_body(&r, &arena);
@@ -151,7 +185,8 @@ Test(apisim_fuzz, every_request_is_answered, .timeout = 120)
 		snprintf(target, sizeof(target), "%s%s", targets[random_below(&r, COUNT(targets))],
 		         queries[random_below(&r, COUNT(queries))]);
 		if (random_below(&r, 30) == 0)
-			target[1 + random_below(&r, (uint32_t)strlen(target) - 1)] = "/%?&=+x"[random_below(&r, 7)];
+			target[1 + random_below(&r, (uint32_t)strlen(target) - 1)] =
+				"/%?&=+x"[random_below(&r, 7)];
 		s.type = types[random_below(&r, COUNT(types))];
 		server_send(&s, methods[random_below(&r, COUNT(methods))], target, body);
 		cr_assert(s.status >= 200 && s.status < 600, "%s: %d", target, s.status);

@@ -11,7 +11,7 @@ static struct as_arena arena;
 
 static char *printed(const struct as_json *v)
 {
-	struct as_text out = {0};
+	struct as_text out = { 0 };
 
 	as_json_print(&out, v);
 	as_text_add(&out, "", 1);
@@ -45,21 +45,33 @@ TestSuite(apisim_json, .fini = clean);
 Test(apisim_json, prints_what_it_read)
 {
 	static const char *const same[] = {
-		"{}", "[]", "null", "true", "[1,-2.5e+10,0]", "\"\"", "{\"a\":{\"b\":[{}]},\"c\":false}",
-		"9007199254740993", "1e400", "\"\\\"\\\\\\n\\t\\u0001\"", "\"\xc3\xa9\"",
+		"{}",
+		"[]",
+		"null",
+		"true",
+		"[1,-2.5e+10,0]",
+		"\"\"",
+		"{\"a\":{\"b\":[{}]},\"c\":false}",
+		"9007199254740993",
+		"1e400",
+		"\"\\\"\\\\\\n\\t\\u0001\"",
+		"\"\xc3\xa9\"",
 	};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		expect(parse(same[i]), same[i]);
 	expect(parse(" { \"a\" : [ 1 , 2 ] } "), "{\"a\":[1,2]}");
-	expect(parse("\"\\u00e9\\ud83d\\ude00\\/\\ud83d\""), "\"\xc3\xa9\xf0\x9f\x98\x80/\xef\xbf\xbd\"");
+	expect(parse("\"\\u00e9\\ud83d\\ude00\\/\\ud83d\""),
+	       "\"\xc3\xa9\xf0\x9f\x98\x80/\xef\xbf\xbd\"");
 }
 
 Test(apisim_json, refuses_what_is_not_json)
 {
 	static const char *const bad[] = {
-		"", " ", "{", "[", "[1", "[1,]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "'a'", "\"a", "\"\\x\"",
-		"\"\\u12\"", "\"\\u0000\"", "\"\n\"", "01", "-", "1.", "1e", "+1", ".5", "tru", "nul", "1 2", "[]]", "NaN",
+		"",           " ",     "{",   "[",   "[1",      "[1,]",      "{\"a\"}",     "{\"a\":}",
+		"{\"a\":1,}", "{a:1}", "'a'", "\"a", "\"\\x\"", "\"\\u12\"", "\"\\u0000\"", "\"\n\"",
+		"01",         "-",     "1.",  "1e",  "+1",      ".5",        "tru",         "nul",
+		"1 2",        "[]]",   "NaN",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -90,20 +102,20 @@ Test(apisim_json, refuses_depth)
 Test(apisim_json, merges_as_the_rfc_says)
 {
 	static const char *const cases[][3] = {
-		{"{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
-		{"{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}"},
-		{"{\"a\":\"b\"}", "{\"a\":null}", "{}"},
-		{"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}"},
-		{"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
-		{"{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}"},
-		{"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}"},
-		{"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}"},
-		{"[\"a\",\"b\"]", "[\"c\",\"d\"]", "[\"c\",\"d\"]"},
-		{"{\"a\":\"b\"}", "[\"c\"]", "[\"c\"]"},
-		{"{\"a\":\"foo\"}", "null", "null"},
-		{"{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}"},
-		{"[1,2]", "{\"a\":\"b\",\"c\":null}", "{\"a\":\"b\"}"},
-		{"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}"},
+		{ "{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}" },
+		{ "{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}" },
+		{ "{\"a\":\"b\"}", "{\"a\":null}", "{}" },
+		{ "{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}" },
+		{ "{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}" },
+		{ "{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}" },
+		{ "{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}" },
+		{ "{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}" },
+		{ "[\"a\",\"b\"]", "[\"c\",\"d\"]", "[\"c\",\"d\"]" },
+		{ "{\"a\":\"b\"}", "[\"c\"]", "[\"c\"]" },
+		{ "{\"a\":\"foo\"}", "null", "null" },
+		{ "{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}" },
+		{ "[1,2]", "{\"a\":\"b\",\"c\":null}", "{\"a\":\"b\"}" },
+		{ "{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -133,13 +145,15 @@ Test(apisim_json, changes_members)
 
 static void random_value(struct random *r, struct as_text *out, unsigned depth)
 {
-	static const char *const strings[] = {"\"\"", "\"abc\"", "\"a\\\"b\"", "\"\\u20ac\"", "\"\\n\\t\"", "\"\xc3\xa9\""};
-	static const char *const plain[] = {"null", "true", "false", "0", "-1", "17", "1.5", "2e3"};
+	static const char *const strings[] = { "\"\"",        "\"abc\"",    "\"a\\\"b\"",
+		                                   "\"\\u20ac\"", "\"\\n\\t\"", "\"\xc3\xa9\"" };
+	static const char *const plain[] = { "null", "true", "false", "0", "-1", "17", "1.5", "2e3" };
 	unsigned n = random_below(r, 4);
 	bool object = random_below(r, 2) == 0;
 
 	if (depth == 0 || random_below(r, 3) == 0) {
-		as_text_put(out, random_below(r, 2) == 0 ? strings[random_below(r, 6)] : plain[random_below(r, 8)]);
+		as_text_put(out, random_below(r, 2) == 0 ? strings[random_below(r, 6)]
+		                                         : plain[random_below(r, 8)]);
 		return;
 	}
 	as_text_put(out, object ? "{" : "[");
@@ -158,7 +172,8 @@ static void break_text(struct random *r, struct as_text *text)
 	static const char bytes[] = "{}[]\",:\\ 0e-tn";
 
 	for (unsigned i = random_below(r, 3); i > 0 && text->bytes > 1; i--)
-		text->at[random_below(r, (uint32_t)text->bytes - 1)] = bytes[random_below(r, sizeof(bytes) - 1)];
+		text->at[random_below(r, (uint32_t)text->bytes - 1)] =
+			bytes[random_below(r, sizeof(bytes) - 1)];
 }
 
 Test(apisim_json, agrees_with_cjson)
@@ -167,7 +182,7 @@ Test(apisim_json, agrees_with_cjson)
 	unsigned good = 0;
 
 	for (unsigned i = 0; i < 20000; i++) {
-		struct as_text text = {0};
+		struct as_text text = { 0 };
 		const char *error = NULL;
 		struct as_json *mine;
 		cJSON *theirs, *again, *twin;

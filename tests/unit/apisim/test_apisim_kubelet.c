@@ -15,7 +15,8 @@ static void setup(void)
 {
 	server_start(&s, 1000);
 	s.kubelets = as_kubelets_new(
-		s.api, &(struct as_kubelet_config){.enabled = true, .start_ms = 100, .grace_ms = 2000, .time_scale = 10});
+		s.api, &(struct as_kubelet_config){
+				   .enabled = true, .start_ms = 100, .grace_ms = 2000, .time_scale = 10 });
 }
 
 static void teardown(void)
@@ -66,9 +67,10 @@ Test(apisim_kubelet, a_bound_pod_runs)
 Test(apisim_kubelet, a_job_ends_and_frees_its_room)
 {
 	server_node(&s, "n", "1");
-	server_send(&s, "POST", PODS,
-	            "{\"metadata\":{\"name\":\"job\",\"annotations\":{\"muster.io/run-seconds\":\"50\"}},\"spec\":{\"containers\":"
-	            "[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
+	server_send(
+		&s, "POST", PODS,
+		"{\"metadata\":{\"name\":\"job\",\"annotations\":{\"muster.io/run-seconds\":\"50\"}},\"spec\":{\"containers\":"
+		"[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
 	server_pod(&s, "next");
 	server_bind(&s, "job", "n");
 	wait_ms(100);
@@ -97,8 +99,9 @@ Test(apisim_kubelet, what_does_not_fit_fails_and_is_counted)
 	cr_expect_str_eq(phase_of("p1"), "Running");
 	cr_expect_str_eq(phase_of("p2"), "Failed");
 	cr_expect_str_eq(server_text(&s, "status.reason"), "OutOfcpu");
-	cr_expect_str_eq(server_text(&s, "status.message"),
-	                 "Pod was rejected: Node didn't have enough resource: cpu, requested: 1000, used: 2000, capacity: 2000");
+	cr_expect_str_eq(
+		server_text(&s, "status.message"),
+		"Pod was rejected: Node didn't have enough resource: cpu, requested: 1000, used: 2000, capacity: 2000");
 	cr_expect_str_eq(phase_of("p3"), "Failed");
 	cr_expect_eq(stat("overcommitted"), 2);
 	cr_expect_eq(stat("kubeletRejected"), 2);
@@ -119,7 +122,9 @@ Test(apisim_kubelet, a_node_may_come_after_its_pods)
 	wait_ms(100);
 	cr_expect_str_eq(phase_of("p"), "Running");
 	server_send(&s, "GET", "/api/v1/nodes/n", NULL);
-	cr_expect_str_eq(as_json_string(as_json_array(as_json_get(s.body, "status"), "conditions")->first, "type"), "Ready");
+	cr_expect_str_eq(
+		as_json_string(as_json_array(as_json_get(s.body, "status"), "conditions")->first, "type"),
+		"Ready");
 }
 
 Test(apisim_kubelet, a_deleted_pod_takes_its_grace)
@@ -164,7 +169,8 @@ Test(apisim_kubelet, a_name_used_again_is_another_pod)
 Test(apisim_kubelet, a_namespace_is_emptied)
 {
 	server_pod(&s, "p");
-	server_send(&s, "POST", "/api/v1/namespaces/default/configmaps", "{\"metadata\":{\"name\":\"c\"}}");
+	server_send(&s, "POST", "/api/v1/namespaces/default/configmaps",
+	            "{\"metadata\":{\"name\":\"c\"}}");
 	cr_expect_eq(server_send(&s, "DELETE", "/api/v1/namespaces/default", ""), 200);
 	cr_expect_eq(server_send(&s, "POST", PODS, "{\"metadata\":{\"name\":\"x\"},\"spec\":{}}"), 403);
 	wait_ms(0);
@@ -182,7 +188,7 @@ Test(apisim_kubelet, no_node_runs_more_than_it_has)
 	server_node(&s, "n1", "5");
 	for (int i = 0; i < 2000; i++) {
 		char name[16], target[64];
-		unsigned used[2] = {0};
+		unsigned used[2] = { 0 };
 
 		snprintf(name, sizeof(name), "p%u", random_below(&r, 20));
 		snprintf(target, sizeof(target), PODS "/%s", name);
@@ -197,14 +203,16 @@ Test(apisim_kubelet, no_node_runs_more_than_it_has)
 			wait_ms(random_below(&r, 300));
 			break;
 		default:
-			server_sendf(&s, "POST", PODS,
-			             "{\"metadata\":{\"name\":\"%s\",\"annotations\":{\"muster.io/run-seconds\":\"%u\"}},\"spec\":"
-			             "{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-			             name, random_below(&r, 20));
+			server_sendf(
+				&s, "POST", PODS,
+				"{\"metadata\":{\"name\":\"%s\",\"annotations\":{\"muster.io/run-seconds\":\"%u\"}},\"spec\":"
+				"{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+				name, random_below(&r, 20));
 		}
 		as_kubelets_run(s.kubelets, s.now_ns);
 		server_send(&s, "GET", PODS "?fieldSelector=status.phase%3DRunning", NULL);
-		for (const struct as_json *e = as_json_array(s.body, "items")->first; e != NULL; e = e->next)
+		for (const struct as_json *e = as_json_array(s.body, "items")->first; e != NULL;
+		     e = e->next)
 			used[as_json_string(as_json_get(e, "spec"), "nodeName")[1] - '0']++;
 		cr_assert(used[0] <= 3 && used[1] <= 5, "step %d: %u and %u", i, used[0], used[1]);
 	}

@@ -12,7 +12,12 @@
 #include <string.h>
 
 static struct as_resource things = {
-	.group = "", .version = "v1", .plural = "things", .kind = "Thing", .namespaced = true, .prefix = "{",
+	.group = "",
+	.version = "v1",
+	.plural = "things",
+	.kind = "Thing",
+	.namespaced = true,
+	.prefix = "{",
 };
 static struct as_arena arena;
 static struct as_store *store;
@@ -38,7 +43,8 @@ static struct as_json *thing(const char *key, int value)
 
 	as_json_set_integer(&arena, o, "value", value);
 	metadata = as_json_member(&arena, o, "metadata", AS_OBJECT);
-	as_json_set_string(&arena, metadata, "namespace", as_arena_copy(&arena, key, (size_t)(slash - key)));
+	as_json_set_string(&arena, metadata, "namespace",
+	                   as_arena_copy(&arena, key, (size_t)(slash - key)));
 	as_json_set_string(&arena, metadata, "name", slash + 1);
 	return o;
 }
@@ -87,7 +93,8 @@ Test(apisim_store, every_write_is_a_version)
 	e = as_store_event(store, start + 2);
 	cr_expect(e->kind == AS_MODIFIED && e->previous->version == start + 1);
 	e = as_store_event(store, start + 3);
-	cr_expect(e->kind == AS_DELETED && e->object->version == start + 3 && e->previous->version == start + 2);
+	cr_expect(e->kind == AS_DELETED && e->object->version == start + 3 &&
+	          e->previous->version == start + 2);
 	cr_expect_null(as_index_find(&things.index, "a/x"));
 }
 
@@ -99,7 +106,8 @@ Test(apisim_store, keys_order_as_etcds)
 	put("a0/q", 4);
 	put("a/b.c", 5);
 	put("a/b", 6);
-	cr_expect_str_eq(listed(NULL, NULL, as_store_version(store)), "a-b/x=2 a/b=6 a/b.c=5 a/z=3 a0/q=4 b/y=1");
+	cr_expect_str_eq(listed(NULL, NULL, as_store_version(store)),
+	                 "a-b/x=2 a/b=6 a/b.c=5 a/z=3 a0/q=4 b/y=1");
 	cr_expect_str_eq(listed("a", NULL, as_store_version(store)), "a/b=6 a/b.c=5 a/z=3");
 	cr_expect_str_eq(listed("a", "a/b", as_store_version(store)), "a/b.c=5 a/z=3");
 	cr_expect_str_eq(listed("none", NULL, as_store_version(store)), "");
@@ -144,10 +152,10 @@ Test(apisim_store, history_ends)
 Test(apisim_store, lists_of_the_past_are_the_past)
 {
 	struct random r = random_start("apisim_store");
-	char *past[100] = {NULL};
+	char *past[100] = { NULL };
 
 	for (int i = 0; i < 3000; i++) {
-		static const char *const namespaces[] = {"a", "a-b", "b"};
+		static const char *const namespaces[] = { "a", "a-b", "b" };
 		uint64_t version, back;
 		char key[32];
 
@@ -195,8 +203,10 @@ Test(apisim_store, many_objects_in_pages)
 		for (const struct as_json *e = items->first; e != NULL; e = e->next)
 			seen++;
 		pages++;
-		cr_assert_eq(strtoul(server_text(&s, "metadata.remainingItemCount"), NULL, 10), 50000 - seen);
-		snprintf(target, sizeof(target), "/api/v1/pods?limit=500&continue=%s", server_text(&s, "metadata.continue"));
+		cr_assert_eq(strtoul(server_text(&s, "metadata.remainingItemCount"), NULL, 10),
+		             50000 - seen);
+		snprintf(target, sizeof(target), "/api/v1/pods?limit=500&continue=%s",
+		         server_text(&s, "metadata.continue"));
 		if (pages == 3)
 			server_pod(&s, "between-pages");
 	} while (server_text(&s, "metadata.continue")[0] != '\0' || pages == 3);

@@ -36,11 +36,17 @@ uint64_t abi_layout_hash(void)
 }
 
 #define EPOCH UINT64_C(41)
-#define MS    UINT64_C(1000000)
+#define MS UINT64_C(1000000)
 
 static const struct limits limits = {
-	.nodes = 100, .pods = 200, .gangs = 50, .shapes = 10, .names = 80, .resources = 5,
-	.name_bytes = 4096, .command_ring_bytes = 4096,
+	.nodes = 100,
+	.pods = 200,
+	.gangs = 50,
+	.shapes = 10,
+	.names = 80,
+	.resources = 5,
+	.name_bytes = 4096,
+	.command_ring_bytes = 4096,
 };
 
 /* A core in a folder of its own. */
@@ -66,14 +72,15 @@ static void make_ledger(struct segment *s)
 
 	cr_assert_eq(segment_create(s, "test-ledger", 256 * 1024), 0);
 	ledger = s->base;
-	ledger->head = (struct segment_head){
-		.magic = LEDGER_MAGIC, .layout_hash = abi_layout_hash(), .bytes = s->bytes
-	};
+	ledger->head = (struct segment_head){ .magic = LEDGER_MAGIC,
+		                                  .layout_hash = abi_layout_hash(),
+		                                  .bytes = s->bytes };
 	ledger->limits = limits;
 	ledger->command_ring = (struct ring_place){ .offset = at, .bytes = limits.command_ring_bytes };
 	ledger->nodes_offset = at += limits.command_ring_bytes;
 	ledger->amounts_offset = at += sizeof(struct node_row) * limits.nodes;
-	ledger->gangs_offset = at += sizeof(struct node_amounts) * AMOUNT_BLOCKS(limits.resources) * limits.nodes;
+	ledger->gangs_offset = at +=
+		sizeof(struct node_amounts) * AMOUNT_BLOCKS(limits.resources) * limits.nodes;
 	ledger->names_offset = at += sizeof(struct gang_row) * limits.gangs;
 	ledger->arena_offset = at + sizeof(struct name_row) * limits.names;
 	cr_assert_leq(ledger->arena_offset + limits.name_bytes, s->bytes);
@@ -153,9 +160,10 @@ static int child_frontend(const struct world *w)
 		return 12;
 	ledger = l.ledger.base;
 	ring_reader_init(&commands, (const unsigned char *)l.ledger.base + l.places.command_ring.offset,
-	                 l.places.command_ring.bytes, &ledger->command_tail, &own->command_head, l.epoch);
-	ring_writer_init(&events, (unsigned char *)intake.base + own->event_ring.offset, own->event_ring.bytes,
-	                 &own->event_tail, &ledger->event_head, l.epoch);
+	                 l.places.command_ring.bytes, &ledger->command_tail, &own->command_head,
+	                 l.epoch);
+	ring_writer_init(&events, (unsigned char *)intake.base + own->event_ring.offset,
+	                 own->event_ring.bytes, &own->event_tail, &ledger->event_head, l.epoch);
 	for (uint64_t start = now_ns(); ring_read(&commands, record) == 0;) {
 		if (now_ns() - start > 5000 * MS)
 			return 13;
@@ -203,9 +211,11 @@ Test(link, brings_two_processes_together_and_shows_when_one_dies)
 
 		cr_assert_not(peer.intake.writable);
 		ring_writer_init(&commands, (unsigned char *)w.ledger.base + ledger->command_ring.offset,
-		                 ledger->command_ring.bytes, &ledger->command_tail, &intake->command_head, EPOCH);
-		ring_reader_init(&events, (const unsigned char *)peer.intake.base + peer.places.event_ring.offset,
-		                 peer.places.event_ring.bytes, &intake->event_tail, &ledger->event_head, EPOCH);
+		                 ledger->command_ring.bytes, &ledger->command_tail, &intake->command_head,
+		                 EPOCH);
+		ring_reader_init(
+			&events, (const unsigned char *)peer.intake.base + peer.places.event_ring.offset,
+			peer.places.event_ring.bytes, &intake->event_tail, &ledger->event_head, EPOCH);
 		atomic_store(&ledger->frontend_bell, 9);
 		cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
 		cr_assert_eq(atomic_load(&ledger->frontend_bell), 0, "announcements start again");
@@ -317,7 +327,8 @@ static int child_of_another_build(const struct world *w)
 	rc = connect_status(w, &e);
 	snprintf(theirs, sizeof(theirs), "0x%016llx", (unsigned long long)real_layout_hash());
 	snprintf(ours, sizeof(ours), "0x%016llx", (unsigned long long)abi_layout_hash());
-	if (e.refusal != LINK_REFUSED_LAYOUT || e.our_hash != abi_layout_hash() || e.their_hash != real_layout_hash())
+	if (e.refusal != LINK_REFUSED_LAYOUT || e.our_hash != abi_layout_hash() ||
+	    e.their_hash != real_layout_hash())
 		return 253;
 	if (!strstr(e.text, theirs) || !strstr(e.text, ours) || !strstr(e.text, w->path))
 		return 252;
@@ -338,7 +349,8 @@ Test(link, refuses_another_layout_with_both_hashes_on_both_sides)
 	cr_assert_eq(e.their_hash, real_layout_hash() ^ 0xabc);
 	snprintf(ours, sizeof(ours), "0x%016llx", (unsigned long long)e.our_hash);
 	snprintf(theirs, sizeof(theirs), "0x%016llx", (unsigned long long)e.their_hash);
-	cr_assert(strstr(e.text, ours) && strstr(e.text, theirs) && strstr(e.text, w.path), "%s", e.text);
+	cr_assert(strstr(e.text, ours) && strstr(e.text, theirs) && strstr(e.text, w.path), "%s",
+	          e.text);
 	expect_exit(child, EPROTONOSUPPORT);
 	world_free(&w);
 }
@@ -376,7 +388,8 @@ struct refused {
 static const struct refused refusals[] = {
 	{ LINK_REFUSED_PEER, EPERM, "another user id" },
 	{ LINK_REFUSED_BUSY, EBUSY, "another frontend is connected" },
-	{ LINK_REFUSED_SEGMENT, EINVAL, "the intake is not sealed, not allocated or not of the right size" },
+	{ LINK_REFUSED_SEGMENT, EINVAL,
+	  "the intake is not sealed, not allocated or not of the right size" },
 	{ LINK_REFUSED_MESSAGE, EPROTO, "a malformed message" },
 };
 static const struct refused *expected;
@@ -386,7 +399,8 @@ static int child_refused(const struct world *w)
 	struct link_error e = { 0 };
 	int rc = connect_status(w, &e);
 
-	if (e.refusal != expected->refusal || !strstr(e.text, expected->text) || !strstr(e.text, w->path))
+	if (e.refusal != expected->refusal || !strstr(e.text, expected->text) ||
+	    !strstr(e.text, w->path))
 		return 253;
 	return rc;
 }
@@ -440,7 +454,8 @@ Test(link, frontend_refuses_an_answer_that_is_none)
 	for (int which = 0; which < 5; which++) {
 		struct message_welcome m = {
 			.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_WELCOME },
-			.epoch = EPOCH, .limits = limits,
+			.epoch = EPOCH,
+			.limits = limits,
 		};
 		pid_t child = spawn(&w, child_any);
 		struct link_peer peer = accept_peer(&w, LINK_FRONTEND);
@@ -476,19 +491,48 @@ Test(link, frontend_refuses_a_ledger_that_lies)
 
 		memcpy(ledger, &good, sizeof(good));
 		switch (which) {
-		case 0: ledger->head.magic++; break;
-		case 1: ledger->head.bytes++; break;
-		case 2: ledger->limits.nodes = UINT32_MAX; told = ledger->limits; break;
-		case 3: ledger->limits.resources = RESOURCES_MAX + 1; told = ledger->limits; break;
-		case 4: ledger->amounts_offset = UINT64_MAX - 7; break;
-		case 5: ledger->gangs_offset += 4; break;
-		case 6: ledger->names_offset = 0; break;
-		case 7: ledger->arena_offset = w.ledger.bytes - 1; break;
-		case 8: ledger->command_ring.bytes = 5000; break;
-		case 9: ledger->command_ring.offset += 8; break;
-		case 10: ledger->limits.name_bytes = UINT64_MAX; told = ledger->limits; break;
-		case 11: ledger->head.layout_hash++; break; /* the message has the right one: no other build */
-		default: told.pods++; break;
+		case 0:
+			ledger->head.magic++;
+			break;
+		case 1:
+			ledger->head.bytes++;
+			break;
+		case 2:
+			ledger->limits.nodes = UINT32_MAX;
+			told = ledger->limits;
+			break;
+		case 3:
+			ledger->limits.resources = RESOURCES_MAX + 1;
+			told = ledger->limits;
+			break;
+		case 4:
+			ledger->amounts_offset = UINT64_MAX - 7;
+			break;
+		case 5:
+			ledger->gangs_offset += 4;
+			break;
+		case 6:
+			ledger->names_offset = 0;
+			break;
+		case 7:
+			ledger->arena_offset = w.ledger.bytes - 1;
+			break;
+		case 8:
+			ledger->command_ring.bytes = 5000;
+			break;
+		case 9:
+			ledger->command_ring.offset += 8;
+			break;
+		case 10:
+			ledger->limits.name_bytes = UINT64_MAX;
+			told = ledger->limits;
+			break;
+		case 11:
+			ledger->head.layout_hash++;
+			break; /* the message has the right one: no other build */
+		default:
+			told.pods++;
+			break;
 		}
 		child = spawn(&w, child_any);
 		peer = accept_peer(&w, LINK_FRONTEND);
@@ -703,7 +747,8 @@ Test(link, replaces_a_dead_cores_socket_and_leaves_a_living_ones)
 	int again = link_listen(w.path);
 
 	cr_assert_eq(again, -EADDRINUSE);
-	cr_assert_eq(link_accept(w.listen_fd, &(struct link_peer){ 0 }, NULL), -ECONNRESET, "it only looked");
+	cr_assert_eq(link_accept(w.listen_fd, &(struct link_peer){ 0 }, NULL), -ECONNRESET,
+	             "it only looked");
 	close(w.listen_fd); /* died: the file is still there */
 	cr_assert_eq(access(w.path, F_OK), 0);
 	w.listen_fd = link_listen(w.path);

@@ -21,7 +21,8 @@ Test(logline, quotes_what_could_end_them)
 	cr_assert_str_eq(quoted("a b"), "\"a b\"");
 	cr_assert_str_eq(quoted("say \"x\\y\""), "\"say \\\"x\\\\y\\\"\"");
 	cr_assert_str_eq(quoted("a\nlevel=error\x7f"), "\"a?level=error?\"");
-	cr_assert_str_eq(quoted("gr\xc3\xbc\xc3\x9f \xe2\x82\xac"), "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac\"");
+	cr_assert_str_eq(quoted("gr\xc3\xbc\xc3\x9f \xe2\x82\xac"),
+	                 "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac\"");
 	cr_assert_str_eq(quoted("\xc3 \xff \xed\xa0\x80 \xc0\xaf \xe2\x82"), "\"? ? ??? ?? ??\"");
 }
 
@@ -41,9 +42,13 @@ Test(logline, becomes_json)
 {
 	char out[256];
 
-	logline_json(out, sizeof(out), "ts=2026-01-02T03:04:05.678Z level=info msg=\"a \\\"b\\\\\" n=12 m=-3 z=007 hex=00ff e= q=\"\"");
-	cr_assert_str_eq(out, "{\"ts\":\"2026-01-02T03:04:05.678Z\",\"level\":\"info\",\"msg\":\"a \\\"b\\\\\",\"n\":12,\"m\":-3,"
-	                 "\"z\":\"007\",\"hex\":\"00ff\",\"e\":\"\",\"q\":\"\"}");
+	logline_json(
+		out, sizeof(out),
+		"ts=2026-01-02T03:04:05.678Z level=info msg=\"a \\\"b\\\\\" n=12 m=-3 z=007 hex=00ff e= q=\"\"");
+	cr_assert_str_eq(
+		out,
+		"{\"ts\":\"2026-01-02T03:04:05.678Z\",\"level\":\"info\",\"msg\":\"a \\\"b\\\\\",\"n\":12,\"m\":-3,"
+		"\"z\":\"007\",\"hex\":\"00ff\",\"e\":\"\",\"q\":\"\"}");
 	logline_json(out, sizeof(out), "level=info msg=\"cut of");
 	cr_assert_str_eq(out, "{\"level\":\"info\"}");
 	logline_json(out, 30, "level=info msg=\"this has no room there\"");

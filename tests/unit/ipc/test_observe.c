@@ -21,12 +21,14 @@
 /* A ledger without a core, its parts one behind the other. */
 static struct observer make(void)
 {
-	struct observer o = {0};
+	struct observer o = { 0 };
 	uint64_t at = sizeof(struct ledger);
 	struct ledger_places *p = &o.places;
 	void *memory;
 
-	p->limits = (struct limits){.nodes = NODES, .gangs = GANGS, .names = NAMES, .resources = COLUMNS, .name_bytes = ARENA};
+	p->limits = (struct limits){
+		.nodes = NODES, .gangs = GANGS, .names = NAMES, .resources = COLUMNS, .name_bytes = ARENA
+	};
 	p->nodes_offset = at;
 	at += NODES * sizeof(struct node_row);
 	p->amounts_offset = at;
@@ -84,7 +86,8 @@ Test(observe, a_row_is_copied)
 	cr_assert(!observe_node(&o, 0, &node));
 	cr_assert(observe_node(&o, 1, &node));
 	cr_assert_str_eq(node.name, "node-x");
-	cr_assert(node.pods == 3 && node.allocatable[RESOURCE_CPU] == 8000 && node.used[RESOURCE_CPU] == 500);
+	cr_assert(node.pods == 3 && node.allocatable[RESOURCE_CPU] == 8000 &&
+	          node.used[RESOURCE_CPU] == 500);
 	cr_assert(node.allocatable[RESOURCE_EXTENDED] == 9 && node.used[RESOURCE_EXTENDED] == 0);
 	cr_assert(!observe_node(&o, NODES, &node));
 	free(o.link.ledger.base);
@@ -95,17 +98,22 @@ Test(observe, offsets_that_make_no_sense_read_nothing)
 	static const struct {
 		uint64_t offset;
 		uint32_t bytes;
-	} wild[] = {{UINT64_MAX, 6}, {0, UINT32_MAX}, {ARENA, 1}, {ARENA - 1, 2}, {UINT64_MAX - 2, 6}};
+	} wild[] = {
+		{ UINT64_MAX, 6 }, { 0, UINT32_MAX }, { ARENA, 1 }, { ARENA - 1, 2 }, { UINT64_MAX - 2, 6 }
+	};
 	struct observer o = make();
 	struct node_view node;
-	struct name_row *names = (struct name_row *)(void *)((char *)o.link.ledger.base + o.places.names_offset);
+	struct name_row *names =
+		(struct name_row *)(void *)((char *)o.link.ledger.base + o.places.names_offset);
 	char text[OBSERVE_NAME_MAX];
 
 	for (size_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) {
 		set_node(&o, wild[i].offset, wild[i].bytes);
 		cr_assert(observe_node(&o, 1, &node));
 		cr_expect_str_eq(node.name, "");
-		names[2] = (struct name_row){.offset = wild[i].offset, .bytes = wild[i].bytes, .kind = NAME_RESOURCE};
+		names[2] = (struct name_row){ .offset = wild[i].offset,
+			                          .bytes = wild[i].bytes,
+			                          .kind = NAME_RESOURCE };
 		cr_expect_str_eq(observe_name(&o, 2, text), "");
 	}
 	cr_expect_str_eq(observe_name(&o, NAMES, text), "");
@@ -183,10 +191,11 @@ Test(observe, parts_that_are_not_there_are_not_read)
 	struct node_view node;
 	struct gang_copy gang;
 
-	*row = (struct node_row){.generation = 1, .flags = NODE_PRESENT, .pods = 3, .name_bytes = 6};
+	*row = (struct node_row){ .generation = 1, .flags = NODE_PRESENT, .pods = 3, .name_bytes = 6 };
 	for (int lies = 0; lies < 2; lies++) {
 		cr_assert(observe_node(&o, 1, &node));
-		cr_expect(node.pods == 3 && node.allocatable[RESOURCE_CPU] == 0 && node.used[RESOURCE_CPU] == 0);
+		cr_expect(node.pods == 3 && node.allocatable[RESOURCE_CPU] == 0 &&
+		          node.used[RESOURCE_CPU] == 0);
 		cr_expect_str_eq(node.name, "");
 		cr_expect(!observe_gang(&o, 1, &gang));
 		cr_expect_eq(observe_gangs_there(&o), 0);
@@ -235,7 +244,7 @@ static void *write_rows(void *context)
 Test(observe, rows_are_never_torn, .timeout = 60)
 {
 	struct observer o = make();
-	struct writer w = {.o = &o};
+	struct writer w = { .o = &o };
 	struct node_view node;
 	pthread_t thread;
 	size_t seen = 0;
@@ -246,7 +255,8 @@ Test(observe, rows_are_never_torn, .timeout = 60)
 		if (!observe_node(&o, 1, &node))
 			continue;
 		seen++;
-		cr_assert(node.allocatable[RESOURCE_CPU] == node.pods && node.used[RESOURCE_PODS] == node.pods,
+		cr_assert(node.allocatable[RESOURCE_CPU] == node.pods &&
+		              node.used[RESOURCE_PODS] == node.pods,
 		          "torn: %u %lld %lld", node.pods, (long long)node.allocatable[RESOURCE_CPU],
 		          (long long)node.used[RESOURCE_PODS]);
 	}
@@ -264,31 +274,32 @@ Test(units, amounts_as_people_read_them)
 		int64_t value;
 		const char *text;
 	} cases[] = {
-		{RESOURCE_CPU, "cpu", 0, "0"},
-		{RESOURCE_CPU, "cpu", 96000, "96"},
-		{RESOURCE_CPU, "cpu", 1500, "1.5"},
-		{RESOURCE_CPU, "cpu", 1, "0.001"},
-		{RESOURCE_CPU, "cpu", 127990, "127.99"},
-		{RESOURCE_CPU, "cpu", 12345678, "12345.678"},
-		{RESOURCE_CPU, "cpu", -50, "-0.05"},
-		{RESOURCE_CPU, "cpu", INT64_MIN, "-9223372036854775.808"},
-		{RESOURCE_MEMORY, "memory", 0, "0"},
-		{RESOURCE_MEMORY, "memory", 1000, "1000"},
-		{RESOURCE_MEMORY, "memory", 1024, "1Ki"},
-		{RESOURCE_MEMORY, "memory", 1048524, "1023.9Ki"},
-		{RESOURCE_MEMORY, "memory", 1048575, "1.0Mi"},
-		{RESOURCE_MEMORY, "memory", -1048575, "-1.0Mi"},
-		{RESOURCE_MEMORY, "memory", INT64_C(7680) << 20, "7.5Gi"},
-		{RESOURCE_MEMORY, "memory", INT64_C(384) << 30, "384Gi"},
-		{RESOURCE_MEMORY, "memory", INT64_MAX, "8Ei"},
-		{RESOURCE_EXTENDED, "nvidia.com/gpu", 1024, "1024"},
-		{RESOURCE_EXTENDED, "hugepages-2Mi", INT64_C(4) << 20, "4Mi"},
+		{ RESOURCE_CPU, "cpu", 0, "0" },
+		{ RESOURCE_CPU, "cpu", 96000, "96" },
+		{ RESOURCE_CPU, "cpu", 1500, "1.5" },
+		{ RESOURCE_CPU, "cpu", 1, "0.001" },
+		{ RESOURCE_CPU, "cpu", 127990, "127.99" },
+		{ RESOURCE_CPU, "cpu", 12345678, "12345.678" },
+		{ RESOURCE_CPU, "cpu", -50, "-0.05" },
+		{ RESOURCE_CPU, "cpu", INT64_MIN, "-9223372036854775.808" },
+		{ RESOURCE_MEMORY, "memory", 0, "0" },
+		{ RESOURCE_MEMORY, "memory", 1000, "1000" },
+		{ RESOURCE_MEMORY, "memory", 1024, "1Ki" },
+		{ RESOURCE_MEMORY, "memory", 1048524, "1023.9Ki" },
+		{ RESOURCE_MEMORY, "memory", 1048575, "1.0Mi" },
+		{ RESOURCE_MEMORY, "memory", -1048575, "-1.0Mi" },
+		{ RESOURCE_MEMORY, "memory", INT64_C(7680) << 20, "7.5Gi" },
+		{ RESOURCE_MEMORY, "memory", INT64_C(384) << 30, "384Gi" },
+		{ RESOURCE_MEMORY, "memory", INT64_MAX, "8Ei" },
+		{ RESOURCE_EXTENDED, "nvidia.com/gpu", 1024, "1024" },
+		{ RESOURCE_EXTENDED, "hugepages-2Mi", INT64_C(4) << 20, "4Mi" },
 	};
 	char text[64];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_expect_str_eq(units_amount(cases[i].resource, cases[i].name, cases[i].value, text, sizeof(text)),
-		                 cases[i].text, "%s, not %s", text, cases[i].text);
+		cr_expect_str_eq(
+			units_amount(cases[i].resource, cases[i].name, cases[i].value, text, sizeof(text)),
+			cases[i].text, "%s, not %s", text, cases[i].text);
 	cr_expect_str_eq(units_age(UINT64_C(119) * 1000000000, text, sizeof(text)), "119s");
 	cr_expect_str_eq(units_age(UINT64_C(7199) * 1000000000, text, sizeof(text)), "119m");
 	cr_expect_str_eq(units_age(UINT64_C(360000) * 1000000000, text, sizeof(text)), "4d");

@@ -304,7 +304,9 @@ static void expect_nonsense(struct pair *p)
 
 Test(ring, refuses_lengths_that_cannot_be)
 {
-	static const uint32_t lengths[] = { 0, 8, 24, 31, 33, 72, 4096, RECORD_BYTES_MAX + 8, UINT32_MAX, UINT32_MAX - 7 };
+	static const uint32_t lengths[] = {
+		0, 8, 24, 31, 33, 72, 4096, RECORD_BYTES_MAX + 8, UINT32_MAX, UINT32_MAX - 7
+	};
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		struct pair *p = pair_new(1024);
@@ -339,15 +341,33 @@ Test(ring, refuses_kinds_flags_epochs_and_sequences_that_cannot_be)
 		struct record *record = spoilt(p);
 
 		switch (which) {
-		case 0: record->kind = RECORD_KINDS; break;
-		case 1: record->kind = UINT16_MAX; break;
-		case 2: record->kind = EVENT_PLAN; break;
-		case 3: record->kind = RECORD_PAD; break;
-		case 4: record->flags = 1; break;
-		case 5: record->epoch = EPOCH - 1; break;
-		case 6: record->epoch = EPOCH + 1; break;
-		case 7: record->sequence = 0; break;
-		default: record->sequence = 2; break;
+		case 0:
+			record->kind = RECORD_KINDS;
+			break;
+		case 1:
+			record->kind = UINT16_MAX;
+			break;
+		case 2:
+			record->kind = EVENT_PLAN;
+			break;
+		case 3:
+			record->kind = RECORD_PAD;
+			break;
+		case 4:
+			record->flags = 1;
+			break;
+		case 5:
+			record->epoch = EPOCH - 1;
+			break;
+		case 6:
+			record->epoch = EPOCH + 1;
+			break;
+		case 7:
+			record->sequence = 0;
+			break;
+		default:
+			record->sequence = 2;
+			break;
 		}
 		expect_nonsense(p);
 	}
@@ -355,7 +375,9 @@ Test(ring, refuses_kinds_flags_epochs_and_sequences_that_cannot_be)
 
 Test(ring, refuses_tails_that_cannot_be)
 {
-	static const uint64_t tails[] = { 1, 65, 1032, 1025, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63 };
+	static const uint64_t tails[] = {
+		1, 65, 1032, 1025, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63
+	};
 
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
 		struct pair *p = pair_new(1024);
@@ -442,7 +464,8 @@ Test(ring, survives_a_producer_that_writes_random_things)
 			memcpy(p->data + i, &word, 8);
 		}
 		for (int i = 0; i < 12; i++) { /* something plausible among it */
-			struct record *record = (struct record *)(void *)(p->data + next_random(&seed) % 120 * 8);
+			struct record *record =
+				(struct record *)(void *)(p->data + next_random(&seed) % 120 * 8);
 
 			record->bytes = (uint32_t)(next_random(&seed) % 16) * 8;
 			record->kind = (uint16_t)(next_random(&seed) % 4);
@@ -467,7 +490,9 @@ Test(ring, survives_a_producer_that_writes_random_things)
  * and unread, and never writes outside. */
 Test(ring, refuses_heads_that_cannot_be)
 {
-	static const uint64_t heads[] = { 1, 63, 264, 257, 1024, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63 };
+	static const uint64_t heads[] = {
+		1, 63, 264, 257, 1024, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63
+	};
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		struct pair *p = pair_new(256);

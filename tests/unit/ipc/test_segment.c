@@ -170,7 +170,8 @@ static int peer_memfd_hollow(void)
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(ftruncate(fd, BYTES), 0);
 	cr_assert_eq(fallocate(fd, FALLOC_FL_KEEP_SIZE, BYTES, BYTES), 0);
-	cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+	cr_assert_eq(
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
 	return fd;
 }
 
@@ -247,7 +248,8 @@ Test(segment, is_on_huge_pages_when_there_are_any)
 	memset(ours.base, 0x5a, ours.bytes);
 	cr_assert_eq(segment_open(&theirs, dup(ours.fd), odd, 8u << 20), 0);
 	cr_assert_eq(memcmp(ours.base, theirs.base, ours.bytes), 0);
-	cr_assert_eq(mmap(NULL, ours.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, theirs.fd, 0), MAP_FAILED);
+	cr_assert_eq(mmap(NULL, ours.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, theirs.fd, 0),
+	             MAP_FAILED);
 	segment_close(&theirs);
 	segment_close(&ours);
 }

@@ -35,7 +35,8 @@ static uint64_t now_ns(void)
 
 static void pause_ns(uint64_t ns)
 {
-	struct timespec t = { .tv_sec = (time_t)(ns / (1000 * MS)), .tv_nsec = (long)(ns % (1000 * MS)) };
+	struct timespec t = { .tv_sec = (time_t)(ns / (1000 * MS)),
+		                  .tv_nsec = (long)(ns % (1000 * MS)) };
 
 	nanosleep(&t, NULL);
 }

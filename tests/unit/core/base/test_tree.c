@@ -26,7 +26,8 @@ static tree_key plain_top(const tree_key *keys, uint32_t n)
 }
 
 /* Some keys of one block are others now. */
-static void change_block(struct random *r, struct tree *t, tree_key *keys, uint32_t n, uint32_t most)
+static void change_block(struct random *r, struct tree *t, tree_key *keys, uint32_t n,
+                         uint32_t most)
 {
 	uint32_t block = random_below(r, (n + TREE_FAN - 1) / TREE_FAN), first = block * TREE_FAN;
 	uint32_t end = first + TREE_FAN < n ? first + TREE_FAN : n;
@@ -68,7 +69,8 @@ static void check_tree(struct random *r, uint32_t n, uint32_t most, uint32_t cha
 		least = (tree_key)(1 + random_below(r, most));
 		cr_assert_eq(tree_top(&t), top);
 		cr_assert_eq(tree_best(&t), top ? plain_next(keys, n, 0, top) : TREE_NONE);
-		cr_assert_eq(tree_next(&t, from, least), plain_next(keys, n, from, least), "n %u from %u least %d", n, from, least);
+		cr_assert_eq(tree_next(&t, from, least), plain_next(keys, n, from, least),
+		             "n %u from %u least %d", n, from, least);
 	}
 	free(memory);
 	free(keys);

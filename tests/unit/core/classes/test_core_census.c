@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The census against a slow and obvious model: every count is made again by looking at every pod. */
+/* The census against a slow and obvious model: every count is made again by looking at every pod.
+ */
 #include "tests/unit/support_census.h"
 
 #include <criterion/criterion.h>
@@ -25,7 +26,8 @@ static bool clause_right(const struct asked_clause *c, const struct pod_label *l
 	return (c->op == REQUIRE_EXISTS) == (found != NULL);
 }
 
-static bool clauses_right(const struct asked_clause *c, uint32_t n, const struct pod_label *labels, uint32_t labels_n)
+static bool clauses_right(const struct asked_clause *c, uint32_t n, const struct pod_label *labels,
+                          uint32_t labels_n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (!clause_right(&c[i], labels, labels_n))
@@ -33,7 +35,8 @@ static bool clauses_right(const struct asked_clause *c, uint32_t n, const struct
 	return true;
 }
 
-static bool term_right(const struct model *m, const struct asked_term *t, const struct model_pod *p, bool incoming)
+static bool term_right(const struct model *m, const struct asked_term *t, const struct model_pod *p,
+                       bool incoming)
 {
 	const struct model_space *s = &m->spaces[p->space];
 	bool within = t->flags & TERM_EVERY_NAMESPACE;
@@ -44,12 +47,14 @@ static bool term_right(const struct model *m, const struct asked_term *t, const 
 		within = within || t->spaces[i] == p->space;
 	if (t->flags & TERM_NAMESPACES_CHOSEN) {
 		within = within || clauses_right(t->space_clauses, t->space_clauses_n, s->labels, s->n);
-		within = within || (incoming && clauses_right(t->space_clauses, t->space_clauses_n, NULL, 0));
+		within =
+			within || (incoming && clauses_right(t->space_clauses, t->space_clauses_n, NULL, 0));
 	}
 	return within && clauses_right(t->clauses, t->clauses_n, p->labels, p->labels_n);
 }
 
-static bool affinity_right(const struct model *m, const struct model_shape *s, const struct model_pod *p)
+static bool affinity_right(const struct model *m, const struct model_shape *s,
+                           const struct model_pod *p)
 {
 	for (uint32_t i = 0; i < s->terms_n; i++)
 		if (s->terms[i].kind == POD_TERM_AFFINITY && !term_right(m, &s->terms[i], p, true))
@@ -57,7 +62,8 @@ static bool affinity_right(const struct model *m, const struct model_shape *s, c
 	return true;
 }
 
-static bool spread_right(const struct model_shape *s, const struct asked_term *t, const struct model_pod *p)
+static bool spread_right(const struct model_shape *s, const struct asked_term *t,
+                         const struct model_pod *p)
 {
 	return p->space == s->space && clauses_right(t->clauses, t->clauses_n, p->labels, p->labels_n);
 }
@@ -75,7 +81,8 @@ static void check_selector(struct model *m, selector_id id, const bool right[POD
 
 		if (!p->live)
 			continue;
-		cr_assert_eq(kind_matches(&cs->kinds, m->core->pods.slots[i].kind, id), right[i], "pod %u, selector %u", i, id);
+		cr_assert_eq(kind_matches(&cs->kinds, m->core->pods.slots[i].kind, id), right[i],
+		             "pod %u, selector %u", i, id);
 		m->matched += right[i];
 		if (p->node == ID_NONE || !right[i])
 			continue;
@@ -88,7 +95,8 @@ static void check_selector(struct model *m, selector_id id, const bool right[POD
 	cr_assert_eq(sum, s->placed_n);
 }
 
-static void check_bond(const struct model *m, const struct asked_term *t, const struct model_shape *owner, bond_id id)
+static void check_bond(const struct model *m, const struct asked_term *t,
+                       const struct model_shape *owner, bond_id id)
 {
 	const struct bond *b = &m->core->census.bonds[id];
 	uint32_t least[NODES] = { 0 };
@@ -123,7 +131,8 @@ static void check_shape(struct model *m, uint32_t id)
 	const struct shape_links *links = m->core->census.links[id];
 	bool right[PODS];
 
-	cr_assert_eq(links != NULL, s->live && (s->terms_n > 0 || s->spreads_n > 0 || s->policies_n > 0));
+	cr_assert_eq(links != NULL,
+	             s->live && (s->terms_n > 0 || s->spreads_n > 0 || s->policies_n > 0));
 	for (uint32_t i = 0; links && i < s->terms_n; i++) {
 		const struct term_link *link = &links->terms[i];
 
@@ -168,13 +177,15 @@ static bool ports_clash(const struct things_asked *a, const struct things_asked 
 			const struct host_port *p = &a->ports[i], *q = &b->ports[k];
 			bool wild = p->address == PORT_EVERY_ADDRESS || q->address == PORT_EVERY_ADDRESS;
 
-			if (p->protocol == q->protocol && p->port == q->port && (wild || p->address == q->address))
+			if (p->protocol == q->protocol && p->port == q->port &&
+			    (wild || p->address == q->address))
 				return true;
 		}
 	return false;
 }
 
-static bool exclusives_clash(const struct things_asked *a, const struct things_asked *b, bool claims)
+static bool exclusives_clash(const struct things_asked *a, const struct things_asked *b,
+                             bool claims)
 {
 	for (uint32_t i = 0; i < a->exclusives_n; i++)
 		for (uint32_t k = 0; k < b->exclusives_n; k++) {
@@ -226,7 +237,8 @@ static void check_things(struct model *m, uint32_t shape)
 	for (uint32_t n = 0; n < NODES; n++)
 		images += m->nodes[n].live && m->nodes[n].present && m->nodes[n].image_bytes > 0;
 	for (uint32_t n = 0; n < NODES; n++) {
-		bool ports = false, disks = false, image = m->nodes[n].live && m->nodes[n].present && m->nodes[n].image_bytes;
+		bool ports = false, disks = false,
+			 image = m->nodes[n].live && m->nodes[n].present && m->nodes[n].image_bytes;
 		struct image_fact fact = { 0 };
 
 		for (uint32_t i = 0; i < PODS; i++) {
@@ -273,9 +285,12 @@ Test(census, counts_as_a_look_at_every_pod_does)
 		if (i % 8 == 0)
 			check(&m);
 	}
-	fprintf(stderr, "census: %u pods matched, %u namespaces relabelled, %u conflicts, idle selectors gone %u times\n",
-	        m.matched, m.relabelled, m.conflicts, m.retired);
-	cr_assert(m.matched > STEPS && m.relabelled > STEPS / 10 && m.conflicts > STEPS / 10 && m.retired > 3);
+	fprintf(
+		stderr,
+		"census: %u pods matched, %u namespaces relabelled, %u conflicts, idle selectors gone %u times\n",
+		m.matched, m.relabelled, m.conflicts, m.retired);
+	cr_assert(m.matched > STEPS && m.relabelled > STEPS / 10 && m.conflicts > STEPS / 10 &&
+	          m.retired > 3);
 	model_end(&m);
 }
 

@@ -28,7 +28,10 @@ static void feed(struct core *c, enum record_kind kind, const void *body, size_t
 	struct record *r = (void *)buffer;
 
 	cr_assert(bytes % 8 == 0 && sizeof(*r) + bytes <= sizeof(buffer));
-	*r = (struct record){ .bytes = (uint32_t)(sizeof(*r) + bytes), .kind = (uint16_t)kind, .epoch = 1, .time_ns = time_ns += 1000 };
+	*r = (struct record){ .bytes = (uint32_t)(sizeof(*r) + bytes),
+		                  .kind = (uint16_t)kind,
+		                  .epoch = 1,
+		                  .time_ns = time_ns += 1000 };
 	if (bytes > 0)
 		memcpy(r + 1, body, bytes);
 	cr_assert_eq(core_step(c, r), 0, "%s", core_fault(c));
@@ -40,8 +43,13 @@ static void node(struct core *c, uint32_t id)
 		struct event_node e;
 		struct amount amounts[2];
 		char name[8];
-	} n = { .e = { .node = id, .generation = 1, .flags = NODE_PRESENT, .name_bytes = 6, .amounts_n = 2 },
-		.amounts = { { .resource = RESOURCE_CPU, .value = 4000 }, { .resource = RESOURCE_PODS, .value = 110 } } };
+	} n = { .e = { .node = id,
+		           .generation = 1,
+		           .flags = NODE_PRESENT,
+		           .name_bytes = 6,
+		           .amounts_n = 2 },
+		    .amounts = { { .resource = RESOURCE_CPU, .value = 4000 },
+		                 { .resource = RESOURCE_PODS, .value = 110 } } };
 
 	snprintf(n.name, sizeof(n.name), "n%05u", id % 100000);
 	feed(c, EVENT_NODE, &n, sizeof(n));
@@ -55,11 +63,17 @@ static void shape(struct core *c, uint32_t id, int64_t cpu_milli, bool weighed)
 		struct amount amounts[2];
 		struct requirement requirement;
 		struct preference preference;
-	} s = { .e = { .shape = id, .amounts_n = 2, .clauses_n = weighed, .preferences_n = weighed, .scored_cpu_milli = cpu_milli,
-		       .scored_memory_bytes = 1 << 20, .namespace = ID_NONE },
-		.amounts = { { .resource = RESOURCE_CPU, .value = cpu_milli }, { .resource = RESOURCE_PODS, .value = 1 } },
-		.requirement = { .key = 5, .op = REQUIRE_EXISTS },
-		.preference = { .weight = 10, .clauses = { .n = 1 } } };
+	} s = { .e = { .shape = id,
+		           .amounts_n = 2,
+		           .clauses_n = weighed,
+		           .preferences_n = weighed,
+		           .scored_cpu_milli = cpu_milli,
+		           .scored_memory_bytes = 1 << 20,
+		           .namespace = ID_NONE },
+		    .amounts = { { .resource = RESOURCE_CPU, .value = cpu_milli },
+		                 { .resource = RESOURCE_PODS, .value = 1 } },
+		    .requirement = { .key = 5, .op = REQUIRE_EXISTS },
+		    .preference = { .weight = 10, .clauses = { .n = 1 } } };
 
 	feed(c, EVENT_SHAPE, &s, weighed ? sizeof(s) : sizeof(s.e) + sizeof(s.amounts));
 }
@@ -69,8 +83,17 @@ static void pod(struct core *c, uint32_t id, uint32_t shape_of, node_id on)
 	struct {
 		struct event_pod e;
 		char name[8];
-	} p = { .e = { .pod = id, .generation = 1, .flags = POD_OURS, .gang = ID_NONE, .shape = shape_of, .node = on, .name_bytes = 6,
-		       .namespace = 1, .role = ID_NONE, .created_ns = id + 1, .uid = { id, 1 } } };
+	} p = { .e = { .pod = id,
+		           .generation = 1,
+		           .flags = POD_OURS,
+		           .gang = ID_NONE,
+		           .shape = shape_of,
+		           .node = on,
+		           .name_bytes = 6,
+		           .namespace = 1,
+		           .role = ID_NONE,
+		           .created_ns = id + 1,
+		           .uid = { id, 1 } } };
 
 	snprintf(p.name, sizeof(p.name), "d/%04u", id % 10000);
 	feed(c, EVENT_POD, &p, sizeof(p));
@@ -79,8 +102,14 @@ static void pod(struct core *c, uint32_t id, uint32_t shape_of, node_id on)
 /* To bring all nodes up to date for the kinds that wait is more than a round's work. */
 Test(busy, who_fits_is_placed_though_others_wait, .timeout = 60)
 {
-	const struct limits limits = { .nodes = NODES, .pods = 1000, .gangs = 4, .shapes = 64, .resources = 4, .names = 64,
-		                       .name_bytes = 1 << 20, .command_ring_bytes = 4096 };
+	const struct limits limits = { .nodes = NODES,
+		                           .pods = 1000,
+		                           .gangs = 4,
+		                           .shapes = 64,
+		                           .resources = 4,
+		                           .names = 64,
+		                           .name_bytes = 1 << 20,
+		                           .command_ring_bytes = 4096 };
 	const struct core_config config = { .limits = limits, .emit = emit };
 	const uint64_t bytes = (core_ledger_bytes(&limits, NULL) + 63) / 64 * 64;
 	struct ledger *ledger = aligned_alloc(64, bytes);
@@ -104,7 +133,8 @@ Test(busy, who_fits_is_placed_though_others_wait, .timeout = 60)
 		feed(c, EVENT_PLAN, NULL, 0);
 	cr_assert_eq(binds, 0);
 	for (uint32_t i = 0; i < CHANGES; i++) {
-		feed(c, EVENT_POD_DROP, &(struct event_drop){ .id = i, .generation = 1 }, sizeof(struct event_drop));
+		feed(c, EVENT_POD_DROP, &(struct event_drop){ .id = i, .generation = 1 },
+		     sizeof(struct event_drop));
 		pod(c, COMES_FROM + i, SHAPE_SMALL, ID_NONE);
 		cr_assert(core_wants_plan(c));
 		feed(c, EVENT_PLAN, NULL, 0);

@@ -333,7 +333,8 @@ static void alternate(bool mixed_priorities)
 	story_gang(s, .name = "B", .quorum = 3, .created = 5);
 	for (int i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "a%d", i);
-		story_pod(s, .name = name, .gang = "A", .cpu = 1, .priority = mixed_priorities ? priorities[i] : 0);
+		story_pod(s, .name = name, .gang = "A", .cpu = 1,
+		          .priority = mixed_priorities ? priorities[i] : 0);
 		snprintf(name, sizeof(name), "b%d", i);
 		story_pod(s, .name = name, .gang = "B", .cpu = 1, .priority = mixed_priorities ? 500 : 0);
 	}

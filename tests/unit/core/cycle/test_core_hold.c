@@ -65,7 +65,8 @@ Test(hold, ends_the_wait_for_min_resources)
 }
 
 /* Four small pods of one core on each of two nodes, one of which ends at each step, and another one
- * comes: no member of two cores ever finds a node by chance.  Steps until the gang of them has started. */
+ * comes: no member of two cores ever finds a node by chance.  Steps until the gang of them has
+ * started. */
 static uint32_t crumbs(uint32_t steps)
 {
 	struct story *s = story_new();
@@ -159,8 +160,8 @@ Test(hold, is_over_with_its_frontend)
 	story_free(s);
 }
 
-/* Only as many nodes as the gang needs, and those that are nearest to be free; a service that never ends
- * keeps its node, and the others get it back after ten minutes. */
+/* Only as many nodes as the gang needs, and those that are nearest to be free; a service that never
+ * ends keeps its node, and the others get it back after ten minutes. */
 Test(hold, empties_no_more_nodes_than_it_needs_and_not_for_ever)
 {
 	struct story *s = story_new();
@@ -231,7 +232,8 @@ Test(hold, is_not_for_min_resources_that_could_never_be_met)
 	story_free(s);
 }
 
-/* They are more than what is kept for the members, and somebody who never ends has a part of them. */
+/* They are more than what is kept for the members, and somebody who never ends has a part of them.
+ */
 Test(hold, for_min_resources_ends)
 {
 	struct story *s = story_new();
@@ -294,7 +296,8 @@ Test(hold, is_not_before_one_when_the_first_member_leaves)
 	story_free(s);
 }
 
-/* One that is gone before anybody looks at it keeps nothing: others needn't wait for the next tick. */
+/* One that is gone before anybody looks at it keeps nothing: others needn't wait for the next tick.
+ */
 Test(hold, ends_with_the_pod_it_is_for)
 {
 	struct story *s = story_new();
@@ -340,8 +343,9 @@ Test(hold, ends_with_the_group_it_is_for)
 	story_free(s);
 }
 
-/* Gangs that could never start stand before one that could, and a node changes before each tick, so that these have
- * to be asked again; each has members of so many kinds.  Ticks until somebody holds. */
+/* Gangs that could never start stand before one that could, and a node changes before each tick, so
+ * that these have to be asked again; each has members of so many kinds.  Ticks until somebody
+ * holds. */
 static uint32_t hopeless(uint32_t nodes, uint32_t gangs, uint32_t kinds)
 {
 	static char names[SMALL][16];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two daemons give up, tried in a child of its own: a call ends it, is refused, or works. */
+/* What the two daemons give up, tried in a child of its own: a call ends it, is refused, or works.
+ */
 #include "core/daemon/confine.h"
 #include "frontend/daemon/confine.h"
 #include "ipc/confine.h"
@@ -43,8 +44,8 @@ static int ended(pid_t pid)
 	return status;
 }
 
-/* In a child: confine, then the call, by its number: the sanitizer's own ways are not in between.  Its errno is
- * the exit code, 0 for none; what it said goes into `said`. */
+/* In a child: confine, then the call, by its number: the sanitizer's own ways are not in between.
+ * Its errno is the exit code, 0 for none; what it said goes into `said`. */
 static int tried(int (*confine_fn)(bool), const struct call *call, char *said, size_t room)
 {
 	int out[2];
@@ -75,9 +76,11 @@ static void expect_trap(int (*confine_fn)(bool), const struct call *call)
 	char said[512], wanted[64];
 	int status = tried(confine_fn, call, said, sizeof(said));
 
-	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%s: status %x", call->what, (unsigned)status);
+	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%s: status %x", call->what,
+	          (unsigned)status);
 	snprintf(wanted, sizeof(wanted), "call=\"%s\" number=%ld\n", call->what, call->number);
-	cr_assert(strstr(said, "level=error msg=\"a system call that was given up; ending\""), "%s said: %s", call->what, said);
+	cr_assert(strstr(said, "level=error msg=\"a system call that was given up; ending\""),
+	          "%s said: %s", call->what, said);
 	cr_assert(strstr(said, wanted), "%s said: %s", call->what, said);
 }
 
@@ -104,8 +107,10 @@ Test(confine, the_core_makes_nothing_and_opens_nothing)
 		{ "connect", SYS_connect, 0, 0, 0, 0, 0, 0 },
 		{ "bind", SYS_bind, 0, 0, 0, 0, 0, 0 },
 		{ "sendto", SYS_sendto, 0, 0, 0, 0, 0, 0 },
-		{ "execve", SYS_execve, address("/bin/true"), address(no_words), address(no_words), 0, 0, 0 },
-		{ "execveat", SYS_execveat, AT_FDCWD, address("/bin/true"), address(no_words), address(no_words), 0, 0 },
+		{ "execve", SYS_execve, address("/bin/true"), address(no_words), address(no_words), 0, 0,
+		  0 },
+		{ "execveat", SYS_execveat, AT_FDCWD, address("/bin/true"), address(no_words),
+		  address(no_words), 0, 0 },
 		{ "openat", SYS_openat, AT_FDCWD, address("/etc/passwd"), O_RDONLY, 0, 0, 0 },
 		{ "openat2", SYS_openat2, AT_FDCWD, address("/etc/passwd"), 0, 0, 0, 0 },
 		{ "memfd_create", SYS_memfd_create, address("x"), 0, 0, 0, 0, 0 },
@@ -115,7 +120,8 @@ Test(confine, the_core_makes_nothing_and_opens_nothing)
 		{ "ptrace", SYS_ptrace, PTRACE_TRACEME, 0, 0, 0, 0, 0 },
 		{ "kill", SYS_kill, getppid(), 0, 0, 0, 0, 0 },
 		{ "mmap", SYS_mmap, 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0 },
-		{ "mprotect", SYS_mprotect, address(no_words) & -4096, 4096, PROT_READ | PROT_EXEC, 0, 0, 0 },
+		{ "mprotect", SYS_mprotect, address(no_words) & -4096, 4096, PROT_READ | PROT_EXEC, 0, 0,
+		  0 },
 		{ "fcntl", SYS_fcntl, 0, F_SETFL, 0, 0, 0, 0 },
 		{ "prctl", SYS_prctl, 0, 0, 0, 0, 0, 0 },
 		{ "rt_sigaction", SYS_rt_sigaction, SIGSYS, 0, 0, 0, 0, 0 },
@@ -132,7 +138,8 @@ Test(confine, the_core_keeps_what_it_works_with)
 {
 	const struct call calls[] = {
 		{ "mmap", SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0 },
-		{ "clock_gettime", SYS_clock_gettime, 0, address(&(struct { long a, b; }){ 0 }), 0, 0, 0, 0 },
+		{ "clock_gettime", SYS_clock_gettime, 0, address(&(struct { long a, b; }){ 0 }), 0, 0, 0,
+		  0 },
 		{ "futex", SYS_futex, address(&(int){ 0 }), 1, 1, 0, 0, 0 },
 		{ "poll", SYS_ppoll, 0, 0, address(&(struct { long a, b; }){ 0 }), 0, 0, 0 },
 		{ "kill", SYS_getpid, 0, 0, 0, 0, 0, 0 },
@@ -147,8 +154,10 @@ Test(confine, the_core_keeps_what_it_works_with)
 Test(confine, the_frontend_runs_nothing_and_changes_nothing)
 {
 	const struct call trapped[] = {
-		{ "execve", SYS_execve, address("/bin/true"), address(no_words), address(no_words), 0, 0, 0 },
-		{ "execveat", SYS_execveat, AT_FDCWD, address("/bin/true"), address(no_words), address(no_words), 0, 0 },
+		{ "execve", SYS_execve, address("/bin/true"), address(no_words), address(no_words), 0, 0,
+		  0 },
+		{ "execveat", SYS_execveat, AT_FDCWD, address("/bin/true"), address(no_words),
+		  address(no_words), 0, 0 },
 		{ "clone", SYS_clone, SIGCHLD, 0, 0, 0, 0, 0 },
 		{ "ptrace", SYS_ptrace, PTRACE_TRACEME, 0, 0, 0, 0, 0 },
 		{ "process_vm_readv", SYS_process_vm_readv, 1, 0, 0, 0, 0, 0 },
@@ -160,8 +169,10 @@ Test(confine, the_frontend_runs_nothing_and_changes_nothing)
 		{ "reboot", SYS_reboot, 0, 0, 0, 0, 0, 0 },
 	};
 	const struct call refused[] = {
-		{ "mmap", SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0 },
-		{ "openat", SYS_openat, AT_FDCWD, address("/tmp/muster-test-confine"), O_WRONLY | O_CREAT, 0600, 0, 0 },
+		{ "mmap", SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0 },
+		{ "openat", SYS_openat, AT_FDCWD, address("/tmp/muster-test-confine"), O_WRONLY | O_CREAT,
+		  0600, 0, 0 },
 		{ "openat", SYS_openat, AT_FDCWD, address("/dev/null"), O_WRONLY | O_CLOEXEC, 0, 0, 0 },
 		{ "openat", SYS_openat, AT_FDCWD, address("/dev/null"), O_RDWR, 0, 0, 0 },
 		{ "kill", SYS_kill, getppid(), 0, 0, 0, 0, 0 },
@@ -176,8 +187,11 @@ Test(confine, the_frontend_runs_nothing_and_changes_nothing)
 		expect_trap(frontend_confine, &trapped[i]);
 	for (size_t i = 0; i < N(refused); i++)
 		expect(frontend_confine, &refused[i], EPERM);
-	expect(frontend_confine, &(struct call){ "socket", SYS_socket, AF_KEY, SOCK_RAW, 2, 0, 0, 0 }, EAFNOSUPPORT);
-	expect(frontend_confine, &(struct call){ "socket", SYS_socket, 40 /* AF_VSOCK */, SOCK_STREAM, 0, 0, 0, 0 }, EAFNOSUPPORT);
+	expect(frontend_confine, &(struct call){ "socket", SYS_socket, AF_KEY, SOCK_RAW, 2, 0, 0, 0 },
+	       EAFNOSUPPORT);
+	expect(frontend_confine,
+	       &(struct call){ "socket", SYS_socket, 40 /* AF_VSOCK */, SOCK_STREAM, 0, 0, 0, 0 },
+	       EAFNOSUPPORT);
 	expect(frontend_confine, &(struct call){ "clone3", SYS_clone3, 0, 0, 0, 0, 0, 0 }, ENOSYS);
 }
 
@@ -205,7 +219,10 @@ Test(confine, a_rule_is_for_its_call_and_its_arguments)
 {
 	const struct confine_rule rules[] = {
 		{ SCMP_SYS(getsid), SCMP_ACT_ERRNO(ENOTTY), 0, { { 0 } } },
-		{ SCMP_SYS(getpgid), SCMP_ACT_ERRNO(EDOM), 1, { { 0, SCMP_CMP_MASKED_EQ, UINT64_MAX, 1 } } },
+		{ SCMP_SYS(getpgid),
+		  SCMP_ACT_ERRNO(EDOM),
+		  1,
+		  { { 0, SCMP_CMP_MASKED_EQ, UINT64_MAX, 1 } } },
 	};
 	int rc = confine_privileges() ? confine(SCMP_ACT_ALLOW, rules, 2, true) : -EPERM;
 
@@ -249,8 +266,8 @@ Test(confine, threads_that_there_were_are_confined_too)
 		int gate[2];
 
 		close(STDERR_FILENO);
-		if (pipe(gate) < 0 || pthread_create(&thread, NULL, wait_then_open, gate) != 0 || !confine_privileges() ||
-		    core_confine(true) < 0)
+		if (pipe(gate) < 0 || pthread_create(&thread, NULL, wait_then_open, gate) != 0 ||
+		    !confine_privileges() || core_confine(true) < 0)
 			_exit(UNAVAILABLE);
 		status = (int)write(gate[1], "x", 1);
 		pthread_join(thread, NULL);

@@ -27,8 +27,14 @@ struct daemon {
 	pid_t pid;
 };
 
-static const struct limits limits = { .nodes = 64, .pods = 256, .gangs = 16, .shapes = 16, .names = 32, .resources = 8,
-	                              .name_bytes = 4096, .command_ring_bytes = 4096 };
+static const struct limits limits = { .nodes = 64,
+	                                  .pods = 256,
+	                                  .gangs = 16,
+	                                  .shapes = 16,
+	                                  .names = 32,
+	                                  .resources = 8,
+	                                  .name_bytes = 4096,
+	                                  .command_ring_bytes = 4096 };
 
 static void nap(void)
 {
@@ -37,7 +43,9 @@ static void nap(void)
 
 static void daemon_start(struct daemon *d)
 {
-	struct control_config config = { .socket = d->socket, .limits = limits, .spin_us = 20, .cpu = -1 };
+	struct control_config config = {
+		.socket = d->socket, .limits = limits, .spin_us = 20, .cpu = -1
+	};
 	struct link_error e;
 	struct link observer;
 
@@ -103,13 +111,14 @@ static int peer_connect(struct peer *p, const struct daemon *d, struct link_erro
 		segment_close(&p->intake);
 		return rc;
 	}
-	ring_writer_init(&p->events, base + intake->event_ring.offset, intake->event_ring.bytes, &intake->event_tail,
-	                 &ledger_of(p)->event_head, p->link.epoch);
-	ring_writer_init(&p->results, base + intake->result_ring.offset, intake->result_ring.bytes, &intake->result_tail,
-	                 &ledger_of(p)->result_head, p->link.epoch);
-	ring_reader_init(&p->commands, (const unsigned char *)ledger_of(p) + p->link.places.command_ring.offset,
-	                 p->link.places.command_ring.bytes, &ledger_of(p)->command_tail, &intake->command_head,
-	                 p->link.epoch);
+	ring_writer_init(&p->events, base + intake->event_ring.offset, intake->event_ring.bytes,
+	                 &intake->event_tail, &ledger_of(p)->event_head, p->link.epoch);
+	ring_writer_init(&p->results, base + intake->result_ring.offset, intake->result_ring.bytes,
+	                 &intake->result_tail, &ledger_of(p)->result_head, p->link.epoch);
+	ring_reader_init(&p->commands,
+	                 (const unsigned char *)ledger_of(p) + p->link.places.command_ring.offset,
+	                 p->link.places.command_ring.bytes, &ledger_of(p)->command_tail,
+	                 &intake->command_head, p->link.epoch);
 	return 0;
 }
 
@@ -149,11 +158,13 @@ static void send_cluster(struct peer *p)
 		struct event_node e;
 		struct amount amounts[3];
 		char name[8];
-	} node = { { .node = 3, .generation = 1, .flags = NODE_PRESENT, .name_bytes = 2, .amounts_n = 3 },
-		   { { .resource = RESOURCE_CPU, .value = 100000 },
-		     { .resource = RESOURCE_MEMORY, .value = 100000 },
-		     { .resource = RESOURCE_PODS, .value = 1000 } },
-		   "n3" };
+	} node = {
+		{ .node = 3, .generation = 1, .flags = NODE_PRESENT, .name_bytes = 2, .amounts_n = 3 },
+		{ { .resource = RESOURCE_CPU, .value = 100000 },
+		  { .resource = RESOURCE_MEMORY, .value = 100000 },
+		  { .resource = RESOURCE_PODS, .value = 1000 } },
+		"n3"
+	};
 	struct event_shape shape = { .shape = 1 };
 
 	send_record(p, EVENT_BEGIN, NULL, 0);
@@ -166,7 +177,12 @@ static void send_pod(struct peer *p, uint32_t id)
 	struct {
 		struct event_pod e;
 		char name[8];
-	} pod = { .e = { .pod = id, .generation = 1, .flags = POD_OURS, .gang = ID_NONE, .shape = 1, .node = ID_NONE } };
+	} pod = { .e = { .pod = id,
+		             .generation = 1,
+		             .flags = POD_OURS,
+		             .gang = ID_NONE,
+		             .shape = 1,
+		             .node = ID_NONE } };
 
 	pod.e.name_bytes = (uint32_t)snprintf(pod.name, sizeof(pod.name), "p%03u", id);
 	send_record(p, EVENT_POD, &pod, sizeof(pod));

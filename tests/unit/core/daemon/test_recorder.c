@@ -21,8 +21,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct limits limits = { .nodes = 8, .pods = 32, .gangs = 4, .shapes = 4, .names = 16, .resources = 4,
-	                              .name_bytes = 4096, .command_ring_bytes = 4096 };
+static const struct limits limits = { .nodes = 8,
+	                                  .pods = 32,
+	                                  .gangs = 4,
+	                                  .shapes = 4,
+	                                  .names = 16,
+	                                  .resources = 4,
+	                                  .name_bytes = 4096,
+	                                  .command_ring_bytes = 4096 };
 
 static char folder[64], path[96], old[96];
 
@@ -70,7 +76,9 @@ static void make(struct made *m, uint64_t number)
 	uint32_t body = (uint32_t)random_below(&r, 400) * 8;
 
 	m->record = (struct record *)m->bytes;
-	*m->record = (struct record){ .bytes = (uint32_t)sizeof(*m->record) + body, .kind = EVENT_TICK, .sequence = number };
+	*m->record = (struct record){ .bytes = (uint32_t)sizeof(*m->record) + body,
+		                          .kind = EVENT_TICK,
+		                          .sequence = number };
 	for (uint32_t i = 0; i < body; i++)
 		m->bytes[sizeof(*m->record) + i] = (unsigned char)random_below(&r, 256);
 	m->commands = (uint32_t)random_below(&r, 4);
@@ -197,9 +205,11 @@ static void in_child(void (*work)(void), int exit_code, int end_signal)
 	}
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	if (end_signal)
-		cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == end_signal, "status %x", (unsigned)status);
+		cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == end_signal, "status %x",
+		          (unsigned)status);
 	else
-		cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == exit_code, "status %x", (unsigned)status);
+		cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == exit_code, "status %x",
+		          (unsigned)status);
 }
 
 static void fill_the_disk(void)
@@ -289,7 +299,8 @@ Test(recorder, memory_that_runs_out_is_a_crash)
 	cr_assert_eq(recording_next(&in, &s), 1, "%s", in.error);
 	cr_expect(s.unfinished);
 	cr_expect_eq(recording_next(&in, &s), 0);
-	cr_expect_str_eq(recording_tail_text(&in, text, sizeof(text)), "ended when the core ran out of memory");
+	cr_expect_str_eq(recording_tail_text(&in, text, sizeof(text)),
+	                 "ended when the core ran out of memory");
 	recording_close(&in);
 }
 
@@ -312,7 +323,9 @@ Test(recorder, a_pipe_that_nobody_reads_stops_nothing)
 
 Test(recorder, only_a_recording_is_replaced)
 {
-	struct recorder_config config = { .path = path, .bytes = RECORD_BYTES_DEFAULT, .limits = limits };
+	struct recorder_config config = { .path = path,
+		                              .bytes = RECORD_BYTES_DEFAULT,
+		                              .limits = limits };
 	struct recorder *r = record(RECORD_BYTES_DEFAULT);
 	struct recording in;
 	int fd;
@@ -429,7 +442,8 @@ Test(recorder, a_file_that_was_cut_is_read_up_to_there)
 /* Sums that are right over entries that are not. */
 Test(recorder, what_is_not_an_entry_is_refused)
 {
-	const size_t head = sizeof(struct recording_head), entries = head + sizeof(struct recording_block);
+	const size_t head = sizeof(struct recording_head),
+				 entries = head + sizeof(struct recording_block);
 	struct random r = random_start("recorder.entries");
 	unsigned char *all;
 	uint64_t steps;
@@ -440,7 +454,8 @@ Test(recorder, what_is_not_an_entry_is_refused)
 	for (int i = 0; i < 1000; i++) {
 		struct recording_block b;
 		unsigned char *copy = malloc(bytes);
-		size_t at = entries + (size_t)random_below(&r, (uint32_t)(bytes - entries - sizeof(b))) / 8 * 8;
+		size_t at =
+			entries + (size_t)random_below(&r, (uint32_t)(bytes - entries - sizeof(b))) / 8 * 8;
 
 		memcpy(copy, all, bytes);
 		copy[at + (size_t)random_below(&r, 8)] ^= (unsigned char)random_below(&r, 256);
@@ -475,7 +490,8 @@ Test(recorder, another_layout_is_refused_with_both)
 	recording_close(&in);
 }
 
-/* ---- replay ------------------------------------------------------------------------------------- */
+/* ---- replay -------------------------------------------------------------------------------------
+ */
 
 struct live {
 	struct core *core;
@@ -511,15 +527,17 @@ static void live_start(struct live *l)
 	cr_assert(l->core);
 }
 
-static int live_step(struct live *l, enum record_kind kind, const void *body, size_t body_bytes, const void *more,
-                     size_t more_bytes, const char *name)
+static int live_step(struct live *l, enum record_kind kind, const void *body, size_t body_bytes,
+                     const void *more, size_t more_bytes, const char *name)
 {
 	alignas(8) unsigned char bytes[512] = { 0 };
 	struct record *r = (struct record *)bytes;
 	size_t n = sizeof(*r);
 	int rc;
 
-	*r = (struct record){ .kind = (uint16_t)kind, .epoch = 1, .sequence = ++l->sequence, .time_ns = l->sequence * 1000 };
+	*r = (struct record){
+		.kind = (uint16_t)kind, .epoch = 1, .sequence = ++l->sequence, .time_ns = l->sequence * 1000
+	};
 	memcpy(bytes + n, body ? body : "", body_bytes);
 	n += body_bytes;
 	memcpy(bytes + n, more ? more : "", more_bytes);
@@ -543,8 +561,10 @@ static void live_end(struct live *l)
 /* Three pods on two nodes; the second command finds no room at first. */
 static void live_run(void)
 {
-	struct amount room[] = { { .resource = RESOURCE_CPU, .value = 4000 }, { .resource = RESOURCE_PODS, .value = 10 } };
-	struct amount request[] = { { .resource = RESOURCE_CPU, .value = 1000 }, { .resource = RESOURCE_PODS, .value = 1 } };
+	struct amount room[] = { { .resource = RESOURCE_CPU, .value = 4000 },
+		                     { .resource = RESOURCE_PODS, .value = 10 } };
+	struct amount request[] = { { .resource = RESOURCE_CPU, .value = 1000 },
+		                        { .resource = RESOURCE_PODS, .value = 1 } };
 	struct event_shape shape = { .amounts_n = 2, .scored_cpu_milli = 1000 };
 	struct live l;
 	char name[16];
@@ -553,20 +573,29 @@ static void live_run(void)
 	l.room = 1;
 	cr_assert_eq(live_step(&l, EVENT_BEGIN, NULL, 0, NULL, 0, ""), 0);
 	for (uint32_t i = 0; i < 2; i++) {
-		struct event_node node = { .node = i, .generation = 1, .flags = NODE_PRESENT, .name_bytes = 2, .amounts_n = 2 };
+		struct event_node node = {
+			.node = i, .generation = 1, .flags = NODE_PRESENT, .name_bytes = 2, .amounts_n = 2
+		};
 
 		snprintf(name, sizeof(name), "n%u", i);
-		cr_assert_eq(live_step(&l, EVENT_NODE, &node, sizeof(node), room, sizeof(room), name), 0, "%s",
-		             core_fault(l.core));
+		cr_assert_eq(live_step(&l, EVENT_NODE, &node, sizeof(node), room, sizeof(room), name), 0,
+		             "%s", core_fault(l.core));
 	}
-	cr_assert_eq(live_step(&l, EVENT_SHAPE, &shape, sizeof(shape), request, sizeof(request), ""), 0, "%s",
-	             core_fault(l.core));
+	cr_assert_eq(live_step(&l, EVENT_SHAPE, &shape, sizeof(shape), request, sizeof(request), ""), 0,
+	             "%s", core_fault(l.core));
 	for (uint32_t i = 0; i < 3; i++) {
-		struct event_pod pod = { .pod = i, .generation = 1, .flags = POD_OURS, .gang = ID_NONE, .node = ID_NONE,
-			                 .name_bytes = 4, .created_ns = i + 1, .uid = { i, 1 } };
+		struct event_pod pod = { .pod = i,
+			                     .generation = 1,
+			                     .flags = POD_OURS,
+			                     .gang = ID_NONE,
+			                     .node = ID_NONE,
+			                     .name_bytes = 4,
+			                     .created_ns = i + 1,
+			                     .uid = { i, 1 } };
 
 		snprintf(name, sizeof(name), "d/p%u", i);
-		cr_assert_eq(live_step(&l, EVENT_POD, &pod, sizeof(pod), NULL, 0, name), 0, "%s", core_fault(l.core));
+		cr_assert_eq(live_step(&l, EVENT_POD, &pod, sizeof(pod), NULL, 0, name), 0, "%s",
+		             core_fault(l.core));
 	}
 	cr_assert_eq(live_step(&l, EVENT_SYNCED, NULL, 0, NULL, 0, ""), 0);
 	/* Refused as a whole: it came twice. */

@@ -11,7 +11,8 @@
 
 TestSuite(judge);
 
-/* ---- random ------------------------------------------------------------------------------------ */
+/* ---- random ------------------------------------------------------------------------------------
+ */
 
 struct seen {
 	uint32_t pods, pairs, feasible, whys[NODE_WHY_KINDS], parts[SCORE_PARTS];
@@ -103,7 +104,8 @@ static void clusters(const char *name, enum score_policy score, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		cluster(&r, score, &seen);
-	fprintf(stderr, "%s: %u pods, %u pairs, %u feasible\n", name, seen.pods, seen.pairs, seen.feasible);
+	fprintf(stderr, "%s: %u pods, %u pairs, %u feasible\n", name, seen.pods, seen.pairs,
+	        seen.feasible);
 	if (score != SCORE_KUBE)
 		return;
 	/* Each rule decided something, or the test looks at nothing. */
@@ -128,7 +130,8 @@ Test(judge, fits_best_as_the_slow_judge)
 	clusters("judge.bestfit", SCORE_BESTFIT, 30);
 }
 
-/* ---- by hand --------------------------------------------------------------------------------------- */
+/* ---- by hand
+ * --------------------------------------------------------------------------------------- */
 
 /* Nodes 0 .. n-1, each a host of its own with 4 cores, 4 GB and 10 pods, in zones 1 and 2 in
  * turn. */
@@ -137,10 +140,14 @@ static struct plain *small(uint32_t n)
 	struct plain *p = plain_new(SCORE_KUBE);
 
 	for (uint32_t i = 0; i < n; i++) {
-		p->nodes[i] = (struct plain_node){ .exists = true, .amounts = { 4000, 4000000000, 0, 10 }, .labels_n = 3,
-			                           .labels = { { LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + i, LABEL_NOT_A_NUMBER },
-			                                       { PLAIN_KEY_ZONE, 1 + i % 2, LABEL_NOT_A_NUMBER },
-			                                       { PLAIN_KEY_HOST, 20 + i, LABEL_NOT_A_NUMBER } } };
+		p->nodes[i] = (struct plain_node){
+			.exists = true,
+			.amounts = { 4000, 4000000000, 0, 10 },
+			.labels_n = 3,
+			.labels = { { LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + i, LABEL_NOT_A_NUMBER },
+			            { PLAIN_KEY_ZONE, 1 + i % 2, LABEL_NOT_A_NUMBER },
+			            { PLAIN_KEY_HOST, 20 + i, LABEL_NOT_A_NUMBER } }
+		};
 		plain_tell_node(p, i);
 	}
 	for (uint32_t i = 0; i < PLAIN_SHAPES; i++)
@@ -151,20 +158,30 @@ static struct plain *small(uint32_t n)
 /* A pod with the label app=VALUE. */
 static void pod(struct plain *p, uint32_t id, uint32_t shape, uint32_t node, uint32_t value)
 {
-	p->pods[id] = (struct plain_pod){ .exists = true, .generation = 1, .shape = shape, .node = node, .labels_n = 1,
-		                          .labels = { { PLAIN_KEY_APP, value } } };
+	p->pods[id] = (struct plain_pod){ .exists = true,
+		                              .generation = 1,
+		                              .shape = shape,
+		                              .node = node,
+		                              .labels_n = 1,
+		                              .labels = { { PLAIN_KEY_APP, value } } };
 	plain_tell_pod(p, id);
 }
 
 static struct plain_clauses app_is(uint32_t value)
 {
-	return (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } } };
+	return (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } }
+	};
 }
 
 static struct plain_clauses name_is(uint32_t node)
 {
-	return (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = LABEL_KEY_NODE_NAME, .values_n = 1,
-		                                        .values = { PLAIN_VALUE_NODE + node } } } };
+	return (struct plain_clauses){ .n = 1,
+		                           .at = { { .op = REQUIRE_IN,
+		                                     .key = LABEL_KEY_NODE_NAME,
+		                                     .values_n = 1,
+		                                     .values = { PLAIN_VALUE_NODE + node } } } };
 }
 
 static struct judgement verdict(struct plain *p, uint32_t id)
@@ -187,8 +204,10 @@ Test(judge, gives_28_for_29_of_100)
 	struct judgement j;
 
 	p->shapes[1].pod_terms_n = 2;
-	p->shapes[1].pod_terms[0] = (struct plain_term){ POD_TERM_PREFERRED, 29, PLAIN_KEY_HOST, .labels = app_is(1) };
-	p->shapes[1].pod_terms[1] = (struct plain_term){ POD_TERM_PREFERRED, 100, PLAIN_KEY_HOST, .labels = app_is(2) };
+	p->shapes[1].pod_terms[0] =
+		(struct plain_term){ POD_TERM_PREFERRED, 29, PLAIN_KEY_HOST, .labels = app_is(1) };
+	p->shapes[1].pod_terms[1] =
+		(struct plain_term){ POD_TERM_PREFERRED, 100, PLAIN_KEY_HOST, .labels = app_is(2) };
 	pod(p, 0, 0, 0, 1);
 	pod(p, 1, 0, 1, 2);
 	pod(p, 2, 1, PLAIN_NONE, 3);
@@ -213,8 +232,8 @@ Test(judge, skips_plugins_that_have_nothing_to_say)
 	p->shapes[1].scored[1] = 2000000000;
 	pod(p, 1, 1, PLAIN_NONE, 1);
 	j = verdict(p, 0);
-	cr_assert_eq(j.skipped, 1u << SCORE_PART_BALANCED | 1u << SCORE_PART_AFFINITY | 1u << SCORE_PART_SPREAD |
-	                                1u << SCORE_PART_PODS);
+	cr_assert_eq(j.skipped, 1u << SCORE_PART_BALANCED | 1u << SCORE_PART_AFFINITY |
+	                            1u << SCORE_PART_SPREAD | 1u << SCORE_PART_PODS);
 	EXPECT_PART(j, SCORE_PART_TAINTS, 0, 300);
 	cr_assert_eq(j.scores[0], 100 + 300);
 	judgement_free(&j);
@@ -237,7 +256,8 @@ Test(judge, a_tainted_empty_domain_counts_for_spread)
 	plain_tell_node(p, 1);
 	for (uint32_t shape = 1; shape <= 2; shape++) {
 		p->shapes[shape].spreads_n = 1;
-		p->shapes[shape].spreads[0] = (struct plain_spread){ PLAIN_KEY_ZONE, SPREAD_HARD, 1, 1, app_is(1) };
+		p->shapes[shape].spreads[0] =
+			(struct plain_spread){ PLAIN_KEY_ZONE, SPREAD_HARD, 1, 1, app_is(1) };
 	}
 	p->shapes[2].spreads[0].flags |= SPREAD_HONORS_TAINTS;
 	pod(p, 0, 0, 0, 1);
@@ -260,7 +280,8 @@ Test(judge, an_empty_selector_spreads_by_itself_alone)
 	struct judgement j;
 
 	p->shapes[1].spreads_n = 1;
-	p->shapes[1].spreads[0] = (struct plain_spread){ PLAIN_KEY_ZONE, SPREAD_HARD, 1, 3, { .n = 0 } };
+	p->shapes[1].spreads[0] =
+		(struct plain_spread){ PLAIN_KEY_ZONE, SPREAD_HARD, 1, 3, { .n = 0 } };
 	p->shapes[2].spreads_n = 1;
 	p->shapes[2].spreads[0] = (struct plain_spread){ PLAIN_KEY_ZONE, SPREAD_HARD, 1, 3, app_is(1) };
 	pod(p, 0, 0, 0, 1);
@@ -284,9 +305,11 @@ Test(judge, a_leaving_pod_counts_for_affinity_alone)
 	struct judgement j;
 
 	p->shapes[1].pod_terms_n = 1;
-	p->shapes[1].pod_terms[0] = (struct plain_term){ POD_TERM_ANTI_AFFINITY, 0, PLAIN_KEY_HOST, .labels = app_is(1) };
+	p->shapes[1].pod_terms[0] =
+		(struct plain_term){ POD_TERM_ANTI_AFFINITY, 0, PLAIN_KEY_HOST, .labels = app_is(1) };
 	p->shapes[2].spreads_n = 1;
-	p->shapes[2].spreads[0] = (struct plain_spread){ PLAIN_KEY_HOST, SPREAD_HARD | SPREAD_BY_NODE, 1, 2, app_is(1) };
+	p->shapes[2].spreads[0] =
+		(struct plain_spread){ PLAIN_KEY_HOST, SPREAD_HARD | SPREAD_BY_NODE, 1, 2, app_is(1) };
 	pod(p, 0, 0, 0, 1);
 	pod(p, 1, 1, PLAIN_NONE, 1);
 	pod(p, 2, 2, PLAIN_NONE, 1);
@@ -314,7 +337,8 @@ Test(judge, the_first_of_a_series_starts)
 	p->nodes[1].labels_n = 1;
 	plain_tell_node(p, 1);
 	p->shapes[1].pod_terms_n = 1;
-	p->shapes[1].pod_terms[0] = (struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_ZONE, .labels = app_is(1) };
+	p->shapes[1].pod_terms[0] =
+		(struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_ZONE, .labels = app_is(1) };
 	pod(p, 0, 0, 1, 1);
 	pod(p, 1, 1, PLAIN_NONE, 1);
 	pod(p, 2, 1, PLAIN_NONE, 2); /* does not match itself */
@@ -341,8 +365,10 @@ Test(judge, is_not_the_first_when_one_key_is_there)
 	p->nodes[0].labels_n = 2; /* no host */
 	plain_tell_node(p, 0);
 	p->shapes[1].pod_terms_n = 2;
-	p->shapes[1].pod_terms[0] = (struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_ZONE, .labels = app_is(1) };
-	p->shapes[1].pod_terms[1] = (struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_HOST, .labels = app_is(1) };
+	p->shapes[1].pod_terms[0] =
+		(struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_ZONE, .labels = app_is(1) };
+	p->shapes[1].pod_terms[1] =
+		(struct plain_term){ POD_TERM_AFFINITY, 0, PLAIN_KEY_HOST, .labels = app_is(1) };
 	pod(p, 0, 1, PLAIN_NONE, 1);
 	j = verdict(p, 0);
 	EXPECT_WHYS(j, 1, 0);
@@ -369,7 +395,8 @@ Test(judge, looks_at_named_nodes_alone)
 	p->shapes[1].terms[0] = name_is(2);
 	p->shapes[1].terms[1] = name_is(6);
 	p->shapes[2].terms_n = 1;
-	p->shapes[2].terms[0] = (struct plain_clauses){ .n = 2, .at = { name_is(0).at[0], name_is(1).at[0] } };
+	p->shapes[2].terms[0] =
+		(struct plain_clauses){ .n = 2, .at = { name_is(0).at[0], name_is(1).at[0] } };
 	p->shapes[3].terms_n = 2;
 	p->shapes[3].terms[0] = name_is(1);
 	for (uint32_t i = 0; i < 3; i++)
@@ -407,8 +434,10 @@ Test(judge, counts_each_resource_that_is_short)
 	pod(p, 0, 1, PLAIN_NONE, 1);
 	j = verdict(p, 0);
 	cr_assert_eq(judgement_counts(&j, &p->core->nodes, counts), 2);
-	cr_assert(counts[0].why == NODE_WHY_INSUFFICIENT && counts[0].arg == RESOURCE_CPU && counts[0].nodes == 2);
-	cr_assert(counts[1].why == NODE_WHY_INSUFFICIENT && counts[1].arg == RESOURCE_EXTENDED && counts[1].nodes == 2);
+	cr_assert(counts[0].why == NODE_WHY_INSUFFICIENT && counts[0].arg == RESOURCE_CPU &&
+	          counts[0].nodes == 2);
+	cr_assert(counts[1].why == NODE_WHY_INSUFFICIENT && counts[1].arg == RESOURCE_EXTENDED &&
+	          counts[1].nodes == 2);
 	judgement_free(&j);
 	plain_free(p);
 }

@@ -14,32 +14,52 @@ enum { A = 1, B = 2, APP = 1 };
 /* A node of 4 cores with room for 10 pods. */
 static void node(struct plain *p, uint32_t id, uint32_t zone, uint32_t rack)
 {
-	p->nodes[id] = (struct plain_node){ .exists = true, .amounts = { 4000, 4000000000, 0, 10 }, .labels_n = 4,
-		                            .labels = { { LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + id, LABEL_NOT_A_NUMBER },
-		                                        { PLAIN_KEY_ZONE, zone, LABEL_NOT_A_NUMBER },
-		                                        { PLAIN_KEY_HOST, 20 + id, LABEL_NOT_A_NUMBER },
-		                                        { PLAIN_KEY_RACK, rack, LABEL_NOT_A_NUMBER } } };
+	p->nodes[id] = (struct plain_node){
+		.exists = true,
+		.amounts = { 4000, 4000000000, 0, 10 },
+		.labels_n = 4,
+		.labels = { { LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + id, LABEL_NOT_A_NUMBER },
+		            { PLAIN_KEY_ZONE, zone, LABEL_NOT_A_NUMBER },
+		            { PLAIN_KEY_HOST, 20 + id, LABEL_NOT_A_NUMBER },
+		            { PLAIN_KEY_RACK, rack, LABEL_NOT_A_NUMBER } }
+	};
 	plain_tell_node(p, id);
 }
 
 static struct plain_clauses app(void)
 {
-	return (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { APP }, .values_n = 1 } } };
+	return (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { APP }, .values_n = 1 } }
+	};
 }
 
 /* Shape `id`: so many in zones A and B. */
-static struct plain_shape *shape(struct plain *p, uint32_t id, uint32_t flags, uint32_t a, uint32_t b)
+static struct plain_shape *shape(struct plain *p, uint32_t id, uint32_t flags, uint32_t a,
+                                 uint32_t b)
 {
-	p->shapes[id] = (struct plain_shape){ .containers = 1, .amounts = { 500 }, .scored = { 500, 209715200 }, .placed = { 500, 209715200 },
-		                              .policy = { .given = true, .topology = PLAIN_KEY_ZONE, .flags = flags, .labels = app(),
-		                                          .shares = { { A, a }, { B, b } }, .shares_n = 2 } };
+	p->shapes[id] = (struct plain_shape){ .containers = 1,
+		                                  .amounts = { 500 },
+		                                  .scored = { 500, 209715200 },
+		                                  .placed = { 500, 209715200 },
+		                                  .policy = { .given = true,
+		                                              .topology = PLAIN_KEY_ZONE,
+		                                              .flags = flags,
+		                                              .labels = app(),
+		                                              .shares = { { A, a }, { B, b } },
+		                                              .shares_n = 2 } };
 	return &p->shapes[id];
 }
 
 static void pod(struct plain *p, uint32_t id, uint32_t shape_of, uint32_t on, uint32_t gang)
 {
-	p->pods[id] = (struct plain_pod){ .exists = true, .generation = p->pods[id].generation + 1, .shape = shape_of, .node = on,
-		                          .gang = gang, .labels_n = 1, .labels = { { PLAIN_KEY_APP, APP } } };
+	p->pods[id] = (struct plain_pod){ .exists = true,
+		                              .generation = p->pods[id].generation + 1,
+		                              .shape = shape_of,
+		                              .node = on,
+		                              .gang = gang,
+		                              .labels_n = 1,
+		                              .labels = { { PLAIN_KEY_APP, APP } } };
 	plain_tell_pod(p, id);
 }
 
@@ -84,7 +104,9 @@ Test(core_policy, members_are_placed_where_shares_and_racks_cross)
 	node(p, 1, B, 1);
 	node(p, 2, A, 2);
 	s->pod_terms_n = 1;
-	s->pod_terms[0] = (struct plain_term){ .kind = POD_TERM_ANTI_AFFINITY, .topology = PLAIN_KEY_RACK, .labels = app() };
+	s->pod_terms[0] = (struct plain_term){ .kind = POD_TERM_ANTI_AFFINITY,
+		                                   .topology = PLAIN_KEY_RACK,
+		                                   .labels = app() };
 	plain_synced(p);
 	plain_tell_gang(p, 0, 2);
 	pod(p, 0, 1, PLAIN_NONE, 1);
@@ -104,7 +126,10 @@ Test(core_policy, who_is_not_bound_by_the_share_comes_last)
 	node(p, 1, B, 1);
 	shape(p, 1, POLICY_REQUIRED, 1, 0);
 	shape(p, 2, 0, 0, 0)->policy.given = false;
-	p->shapes[2].selector = (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_ZONE, .values = { A }, .values_n = 1 } } };
+	p->shapes[2].selector = (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_ZONE, .values = { A }, .values_n = 1 } }
+	};
 	plain_synced(p);
 	plain_tell_gang(p, 0, 2);
 	pod(p, 0, 2, PLAIN_NONE, 1);
@@ -128,8 +153,8 @@ Test(core_policy, a_gang_is_whole_or_waits)
 	for (uint32_t i = 0; i < 8; i++)
 		pod(p, i, 1, PLAIN_NONE, 1);
 	plain_plan(p);
-	cr_assert(p->binds_n == 0 && p->reasons[0].why == WHY_ROOM && p->reasons[0].fit == 5, "%u of %u", p->reasons[0].fit,
-	          p->reasons[0].need);
+	cr_assert(p->binds_n == 0 && p->reasons[0].why == WHY_ROOM && p->reasons[0].fit == 5,
+	          "%u of %u", p->reasons[0].fit, p->reasons[0].need);
 	p->nodes[0].amounts[RESOURCE_CPU] = 4000;
 	plain_tell_node(p, 0);
 	plain_plan(p);
@@ -192,9 +217,12 @@ Test(core_policy, records_are_checked)
 		struct policy policy;
 		struct policy_share shares[2];
 	} m = { .r = { .bytes = sizeof(m), .kind = EVENT_SHAPE, .epoch = 1, .sequence = 1 },
-		.e = { .namespace = 7, .policies_n = 1, .shares_n = 2 }, .policy = { .topology = 3, .shares = { 0, 2 } },
-		.shares = { { 1, 5 }, { 2, 3 } } };
-	const struct limits limits = { .nodes = 4, .pods = 4, .gangs = 4, .shapes = 4, .names = 8, .resources = 4 };
+		    .e = { .namespace = 7, .policies_n = 1, .shares_n = 2 },
+		    .policy = { .topology = 3, .shares = { 0, 2 } },
+		    .shares = { { 1, 5 }, { 2, 3 } } };
+	const struct limits limits = {
+		.nodes = 4, .pods = 4, .gangs = 4, .shapes = 4, .names = 8, .resources = 4
+	};
 	struct shape_record out;
 
 	cr_assert_null(record_shape(&m.r, &limits, &out));

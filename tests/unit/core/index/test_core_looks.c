@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes looked at several at once against the same one by one: whole and broken numbers, empty nodes and
- * overfull ones, numbers too large for singles and for doubles, any order of ids, with and without AVX2. */
+/* Nodes looked at several at once against the same one by one: whole and broken numbers, empty
+ * nodes and overfull ones, numbers too large for singles and for doubles, any order of ids, with
+ * and without AVX2. */
 #include "core/index/views_impl.h"
 
 #include "tests/unit/support_random.h"
@@ -11,8 +12,14 @@
 
 enum { NODES = 500, SHAPES = 60, RESOURCES = 8, LOOKS = 200 };
 
-static const struct limits limits = { .nodes = NODES, .pods = 1000, .gangs = 1, .shapes = 1, .resources = RESOURCES,
-	                              .names = 64, .name_bytes = 1 << 16, .command_ring_bytes = 4096 };
+static const struct limits limits = { .nodes = NODES,
+	                                  .pods = 1000,
+	                                  .gangs = 1,
+	                                  .shapes = 1,
+	                                  .resources = RESOURCES,
+	                                  .names = 64,
+	                                  .name_bytes = 1 << 16,
+	                                  .command_ring_bytes = 4096 };
 
 struct world {
 	struct ledger_view ledger;
@@ -34,11 +41,21 @@ static int64_t pick(struct random *r, const int64_t *from, uint32_t n)
 /* Mostly round numbers, so that quotients are whole; also what no double holds. */
 static int64_t allocatable(struct random *r, uint32_t resource)
 {
-	static const int64_t some[] = { 1000, 64000, 96000, 7919, 1, 0, INT64_C(1) << 34, (INT64_C(1) << 37) + 12345,
-		                        INT64_C(1) << 46, INT64_C(1) << 52, INT64_MAX };
+	static const int64_t some[] = { 1000,
+		                            64000,
+		                            96000,
+		                            7919,
+		                            1,
+		                            0,
+		                            INT64_C(1) << 34,
+		                            (INT64_C(1) << 37) + 12345,
+		                            INT64_C(1) << 46,
+		                            INT64_C(1) << 52,
+		                            INT64_MAX };
 	/* Of 6100 nearly every whole percent is less in singles. */
 	static const int64_t cpu[] = { 6100, 3000, 12000, 48800 };
-	static const int64_t memory[] = { INT64_C(6100) << 20, INT64_C(25) << 32, (INT64_C(1) << 36) + (9 << 10), 8300001 };
+	static const int64_t memory[] = { INT64_C(6100) << 20, INT64_C(25) << 32,
+		                              (INT64_C(1) << 36) + (9 << 10), 8300001 };
 
 	if (resource == RESOURCE_PODS)
 		return 1 + (int64_t)random_below(r, random_below(r, 50) ? 110 : 1 << 21);
@@ -49,7 +66,9 @@ static int64_t allocatable(struct random *r, uint32_t resource)
 
 static int64_t request(struct random *r, uint32_t resource)
 {
-	static const int64_t some[] = { 0, 1, 250, 1000, 4096, 333, INT64_C(1) << 30, INT64_C(1) << 47, INT64_MAX };
+	static const int64_t some[] = {
+		0, 1, 250, 1000, 4096, 333, INT64_C(1) << 30, INT64_C(1) << 47, INT64_MAX
+	};
 
 	if (resource == RESOURCE_MEMORY && random_below(r, 3) > 0)
 		return (INT64_C(1) << 20) * (random_below(r, 2) ? random_below(r, 3000) : 61);
@@ -69,20 +88,27 @@ static void node_make(struct world *w, uint32_t id)
 	for (uint32_t i = 0; i < 5; i++)
 		amounts[i] = (struct amount){ .resource = i, .value = allocatable(&w->random, i) };
 	/* The first half comes in the order of ids. */
-	snprintf(name, sizeof(name), "n%06u", id < NODES / 2 ? id : NODES + random_below(&w->random, 100000) * NODES + id);
+	snprintf(name, sizeof(name), "n%06u",
+	         id < NODES / 2 ? id : NODES + random_below(&w->random, 100000) * NODES + id);
 	body.name_bytes = (uint32_t)strlen(name);
-	cr_assert_eq(nodes_set(&w->nodes, &(struct node_record){ .body = &body, .name = name, .amounts = amounts }, &rules), 0);
+	cr_assert_eq(nodes_set(&w->nodes,
+	                       &(struct node_record){ .body = &body, .name = name, .amounts = amounts },
+	                       &rules),
+	             0);
 }
 
 static void shape_make(struct world *w, uint32_t i)
 {
 	struct amount amounts[4];
-	struct shape_record record = { .body = &w->bodies[i], .amounts = amounts, .bytes = sizeof(w->bodies[i]) };
+	struct shape_record record = { .body = &w->bodies[i],
+		                           .amounts = amounts,
+		                           .bytes = sizeof(w->bodies[i]) };
 	struct event_shape *e = &w->bodies[i];
 
 	*e = (struct event_shape){ .shape = 0 };
 	for (uint32_t r = 0; r < 5; r++) {
-		int64_t value = r == RESOURCE_PODS || random_below(&w->random, 3) == 0 ? 0 : request(&w->random, r);
+		int64_t value =
+			r == RESOURCE_PODS || random_below(&w->random, 3) == 0 ? 0 : request(&w->random, r);
 
 		/* Most ask for cpu and memory alone. */
 		if (i % 4 > 0 && r != RESOURCE_CPU && r != RESOURCE_MEMORY)
@@ -121,9 +147,12 @@ static struct world *world_new(void)
 	for (uint32_t i = 0; i < SHAPES; i++)
 		shape_make(w, i);
 	for (uint32_t i = 0; i < 2 * NODES; i++)
-		nodes_take(&w->nodes, random_below(&w->random, NODES), &w->kinds[random_below(&w->random, SHAPES)]);
+		nodes_take(&w->nodes, random_below(&w->random, NODES),
+		           &w->kinds[random_below(&w->random, SHAPES)]);
 	w->census = (struct census){ .nodes = &w->nodes, .shapes = &w->shapes };
-	w->views = (struct views){ .census = &w->census, .nodes = &w->nodes, .score = SCORE_KUBE, .most = limits.pods };
+	w->views = (struct views){
+		.census = &w->census, .nodes = &w->nodes, .score = SCORE_KUBE, .most = limits.pods
+	};
 	cr_assert_eq(digest_init(&w->views.digest, &limits), 0);
 	w->view = (struct view){ .plain_room = true };
 	return w;
@@ -150,8 +179,10 @@ static uint32_t look(struct world *w, const struct shape *s, const node_id *ids,
 	for (uint32_t i = 0; i < n; i++) {
 		struct look one = node_look(&w->views, &w->view, s, ids[i]);
 
-		cr_assert_eq(looks.counts[i], one.count, "node %u: %u fit, not %u", ids[i], one.count, looks.counts[i]);
-		cr_assert_eq((uint32_t)looks.keys[i], one.key, "node %u: key %u, not %d", ids[i], one.key, looks.keys[i]);
+		cr_assert_eq(looks.counts[i], one.count, "node %u: %u fit, not %u", ids[i], one.count,
+		             looks.counts[i]);
+		cr_assert_eq((uint32_t)looks.keys[i], one.key, "node %u: key %u, not %d", ids[i], one.key,
+		             looks.keys[i]);
 		sum += one.count;
 		open += one.count > 0;
 	}
@@ -189,8 +220,10 @@ static void check_all(struct world *w, const struct shape *s)
 		const node_id id = w->nodes.order[rank];
 		struct look one = node_look(&w->views, &w->view, s, id);
 
-		cr_assert_eq(counts[rank], one.count, "node %u: %u fit, not %u", id, one.count, counts[rank]);
-		cr_assert_eq((uint32_t)keys[rank], one.key, "node %u: key %u, not %d", id, one.key, keys[rank]);
+		cr_assert_eq(counts[rank], one.count, "node %u: %u fit, not %u", id, one.count,
+		             counts[rank]);
+		cr_assert_eq((uint32_t)keys[rank], one.key, "node %u: key %u, not %d", id, one.key,
+		             keys[rank]);
 		plain += one.count;
 	}
 	cr_assert_eq(sum, plain);
@@ -241,7 +274,9 @@ static void labels_change(struct random *r, struct node *n)
 
 	for (uint32_t key = 1; key <= KEYS; key++)
 		if (random_below(r, 4) > 0)
-			labels[labels_n++] = (struct label){ .key = key, .value = random_below(r, VALUES), .number = LABEL_NOT_A_NUMBER };
+			labels[labels_n++] = (struct label){ .key = key,
+				                                 .value = random_below(r, VALUES),
+				                                 .number = LABEL_NOT_A_NUMBER };
 	free(n->rules);
 	cr_assert_eq(node_rules_make(labels, labels_n, NULL, 0, &n->rules), 0);
 }
@@ -250,9 +285,12 @@ static void labels_change(struct random *r, struct node *n)
 static void select_and_check(struct random *r, struct shapes *ss, const struct node *nodes)
 {
 	struct event_shape body = { .requirements_n = 1, .values_n = 1 + random_below(r, VALUES - 1) };
-	struct requirement q = { .op = REQUIRE_IN, .key = 1 + random_below(r, KEYS), .values_n = body.values_n };
+	struct requirement q = { .op = REQUIRE_IN,
+		                     .key = 1 + random_below(r, KEYS),
+		                     .values_n = body.values_n };
 	alignas(8) unsigned char bytes[sizeof(body) + sizeof(q) + VALUES * sizeof(uint32_t)];
-	struct shape_record record = { .body = (const struct event_shape *)(const void *)bytes, .bytes = sizeof(bytes) };
+	struct shape_record record = { .body = (const struct event_shape *)(const void *)bytes,
+		                           .bytes = sizeof(bytes) };
 	uint32_t values[VALUES], arg;
 	struct shape s;
 
@@ -265,7 +303,8 @@ static void select_and_check(struct random *r, struct shapes *ss, const struct n
 	record.values = (const uint32_t *)(const void *)(bytes + sizeof(body) + sizeof(q));
 	cr_assert_eq(shapes_make(ss, &record, nodes, NODES, &s), 0);
 	for (uint32_t id = 0; id < NODES; id++)
-		cr_assert_eq(shape_allows(&s, id), shape_judges(&s, &nodes[id], &arg) == NODE_FITS, "node %u, key %u", id, q.key);
+		cr_assert_eq(shape_allows(&s, id), shape_judges(&s, &nodes[id], &arg) == NODE_FITS,
+		             "node %u, key %u", id, q.key);
 	shapes_unmake(&s);
 }
 

@@ -61,7 +61,8 @@ static uint32_t best_by_key(const struct core *c, const struct view *v)
 }
 
 /* The same with pods that are taken ahead, and nodes that follow once, in both ways. */
-static void look_ahead(struct core *c, kind_id kind, const node_id wanted[MEMBERS], uint32_t n, struct seen *seen)
+static void look_ahead(struct core *c, kind_id kind, const node_id wanted[MEMBERS], uint32_t n,
+                       struct seen *seen)
 {
 	for (int way = 0; way <= (int)lanes_are_wide(); way++) {
 		struct view *v = views_get(&c->views, kind);
@@ -73,7 +74,8 @@ static void look_ahead(struct core *c, kind_id kind, const node_id wanted[MEMBER
 			cr_assert_gt(taken, 0);
 			seen->ahead += taken - 1;
 			for (; taken > 0; taken--, placed++)
-				cr_assert(placed < n && c->nodes.order[rank] == wanted[placed], "kind %u member %u, way %d", kind, placed, way);
+				cr_assert(placed < n && c->nodes.order[rank] == wanted[placed],
+				          "kind %u member %u, way %d", kind, placed, way);
 		}
 		cr_assert_eq(placed, n);
 		view_settle(&c->views, v);
@@ -102,14 +104,15 @@ static void look(struct core *c, kind_id kind, struct judgement *j, struct seen 
 	cr_assert_geq(v->capacity, n);
 	cr_assert_geq(view_bound(&c->views, v), n);
 	if (v->mode == VIEW_PLAIN)
-		cr_assert_eq(v->capacity < MEMBERS ? v->capacity : MEMBERS, n, "kind %u: %u placed of %llu", kind, n,
-		             (unsigned long long)v->capacity);
+		cr_assert_eq(v->capacity < MEMBERS ? v->capacity : MEMBERS, n, "kind %u: %u placed of %llu",
+		             kind, n, (unsigned long long)v->capacity);
 	for (i = 0; i < MEMBERS; i++) {
 		uint32_t rank = view_best(views_get(&c->views, kind));
 
 		if (rank == TREE_NONE)
 			break;
-		cr_assert(i < n && c->nodes.order[rank] == wanted[i], "kind %u member %u, mode %d", kind, i, v->mode);
+		cr_assert(i < n && c->nodes.order[rank] == wanted[i], "kind %u member %u, mode %d", kind, i,
+		          v->mode);
 		view_take(&c->views, v, rank);
 	}
 	cr_assert_eq(i, n);
@@ -213,11 +216,15 @@ static void clusters(const char *name, enum score_policy score, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		cluster(&r, score, &seen);
-	fprintf(stderr, "%s: plain %u looks, %u placed, %u ahead; gated %u, %u; weighed %u, %u; judged %u, %u\n", name,
-	        seen.looks[VIEW_PLAIN], seen.placed[VIEW_PLAIN], seen.ahead, seen.looks[VIEW_GATED], seen.placed[VIEW_GATED],
-	        seen.looks[VIEW_WEIGHED], seen.placed[VIEW_WEIGHED], seen.looks[VIEW_JUDGED], seen.placed[VIEW_JUDGED]);
+	fprintf(
+		stderr,
+		"%s: plain %u looks, %u placed, %u ahead; gated %u, %u; weighed %u, %u; judged %u, %u\n",
+		name, seen.looks[VIEW_PLAIN], seen.placed[VIEW_PLAIN], seen.ahead, seen.looks[VIEW_GATED],
+		seen.placed[VIEW_GATED], seen.looks[VIEW_WEIGHED], seen.placed[VIEW_WEIGHED],
+		seen.looks[VIEW_JUDGED], seen.placed[VIEW_JUDGED]);
 	for (int mode = VIEW_PLAIN; mode <= VIEW_JUDGED; mode++)
-		cr_assert((mode == VIEW_WEIGHED && score != SCORE_KUBE) || seen.placed[mode] > 0, "mode %d was never looked at", mode);
+		cr_assert((mode == VIEW_WEIGHED && score != SCORE_KUBE) || seen.placed[mode] > 0,
+		          "mode %d was never looked at", mode);
 }
 
 Test(views, are_what_judge_says)

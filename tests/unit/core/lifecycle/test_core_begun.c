@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gangs that have begun: some of their members have a node, and others don't.  Until the rest has room as
- * well, what they have is of no use to anybody. */
+/* Gangs that have begun: some of their members have a node, and others don't.  Until the rest has
+ * room as well, what they have is of no use to anybody. */
 #include "tests/unit/support_story.h"
 
 #include <criterion/criterion.h>
@@ -69,7 +69,8 @@ Test(begun, goes_before_others_though_it_would_stand_behind_them)
 	story_free(s);
 }
 
-/* It lost a member, whose room another one took: a node is free for the new one, and not as much as minResources. */
+/* It lost a member, whose room another one took: a node is free for the new one, and not as much as
+ * minResources. */
 Test(begun, is_not_asked_for_min_resources)
 {
 	struct story *s = story_new();
@@ -122,7 +123,8 @@ Test(begun, keeps_the_room_of_a_member_that_was_refused)
 	story_tick(s, 4900);
 	story_plan(s);
 	CHECK_WHERE(s, "other", "");
-	story_pod(s, .name = "g-1", .gang = "g", .cpu = 1); /* its condition was written: as it was before */
+	story_pod(s, .name = "g-1", .gang = "g",
+	          .cpu = 1); /* its condition was written: as it was before */
 	story_plan(s);
 	CHECK_WHERE(s, "other", "");
 	story_tick(s, 200);
@@ -209,8 +211,8 @@ Test(begun, keeps_no_room_that_is_not_there)
 	story_free(s);
 }
 
-/* More have to start than there is room for: what it kept goes back once that is tried; where room is held for gangs, once
- * none can be held for this one. */
+/* More have to start than there is room for: what it kept goes back once that is tried; where room
+ * is held for gangs, once none can be held for this one. */
 Test(begun, keeps_no_room_that_is_not_enough)
 {
 	for (int holds = 0; holds < 2; holds++) {
@@ -238,8 +240,8 @@ Test(begun, keeps_no_room_that_is_not_enough)
 	}
 }
 
-/* A third member could make it whole, and can't: that says nothing of the one that was refused.  (Seed 41188 of
- * docs/track-record.md.) */
+/* A third member could make it whole, and can't: that says nothing of the one that was refused.
+ * (Seed 41188 of docs/track-record.md.) */
 Test(begun, keeps_the_room_of_who_was_not_tried)
 {
 	for (int holds = 0; holds < 2; holds++) {

@@ -113,7 +113,8 @@ Test(bind, accepted_is_counted_once)
 	story_confirm(s, "a-1");
 	cr_assert_eq(stats->binds_accepted, 2);
 	/* Bound by somebody else, to another node: not the binding that was sent. */
-	story_pod(s, .name = "a-2", .cpu = 2, .node = strcmp(story_where(s, "a-2"), "n1") == 0 ? "n2" : "n1");
+	story_pod(s, .name = "a-2", .cpu = 2,
+	          .node = strcmp(story_where(s, "a-2"), "n1") == 0 ? "n2" : "n1");
 	cr_assert_eq(stats->binds_accepted, 2);
 	story_free(s);
 }
@@ -416,7 +417,8 @@ Test(epoch, bindings_in_flight_are_carried_over)
 	story_free(s);
 }
 
-/* Others were faster.  It may land all the same, so nothing else is done with it before it is taken back. */
+/* Others were faster.  It may land all the same, so nothing else is done with it before it is taken
+ * back. */
 Test(epoch, taken_back_where_there_is_no_room_any_more)
 {
 	struct story *s = one_node(4);
@@ -460,8 +462,8 @@ Test(epoch, too_late_to_be_taken_back)
 	story_free(s);
 }
 
-/* Two of three were on their way and the third is gone: not half a gang again.  Their room is theirs until
- * they are taken back. */
+/* Two of three were on their way and the third is gone: not half a gang again.  Their room is
+ * theirs until they are taken back. */
 Test(epoch, a_gang_that_is_no_longer_whole_is_taken_back)
 {
 	struct story *s = one_node(4);
@@ -476,7 +478,9 @@ Test(epoch, a_gang_that_is_no_longer_whole_is_taken_back)
 	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
 	story_skip(s);
 	story_plan(s);
-	story_expect(s, "take-back g-0 n1\ntake-back g-1 n1\ngang g incomplete 0/3 of 2\nwhy g: members 2 of 3\n");
+	story_expect(
+		s,
+		"take-back g-0 n1\ntake-back g-1 n1\ngang g incomplete 0/3 of 2\nwhy g: members 2 of 3\n");
 	cr_assert(!room_for(s, 3));
 	story_refused(s, "g-0", 0);
 	story_refused(s, "g-1", 0);
@@ -489,8 +493,8 @@ Test(epoch, a_gang_that_is_no_longer_whole_is_taken_back)
 	story_free(s);
 }
 
-/* The ring was full when the lists were in, and meanwhile the quorum was raised: what was to be sent again is taken
- * back as well. */
+/* The ring was full when the lists were in, and meanwhile the quorum was raised: what was to be
+ * sent again is taken back as well. */
 Test(epoch, what_is_carried_and_not_sent_yet_is_taken_back)
 {
 	struct story *s = one_node(4);
@@ -512,7 +516,8 @@ Test(epoch, what_is_carried_and_not_sent_yet_is_taken_back)
 	story_free(s);
 }
 
-/* The lists left room for both, but another scheduler took some before the commands went out.  Either may land. */
+/* The lists left room for both, but another scheduler took some before the commands went out.
+ * Either may land. */
 Test(epoch, taken_back_where_the_room_went_meanwhile)
 {
 	struct story *s = one_node(4);
@@ -566,8 +571,8 @@ Test(epoch, carried_over_twice)
 	story_free(s);
 }
 
-/* Two gangs have begun, and a member of each was refused: who goes first may not take the other's.  (Seed 149364 of
- * docs/track-record.md.) */
+/* Two gangs have begun, and a member of each was refused: who goes first may not take the other's.
+ * (Seed 149364 of docs/track-record.md.) */
 Test(epoch, room_that_refused_members_kept_is_carried_over)
 {
 	for (int begun = 0; begun < 2; begun++) {
@@ -580,7 +585,8 @@ Test(epoch, room_that_refused_members_kept_is_carried_over)
 		story_bound(s, "g-0");
 		story_refused(s, "g-1", 5000);
 		tell_again(s);
-		story_gang(s, .name = "h", .quorum = 2, .created = 1, .has_priority = true, .priority = 1000);
+		story_gang(s, .name = "h", .quorum = 2, .created = 1, .has_priority = true,
+		           .priority = 1000);
 		story_pod(s, .name = "h-0", .gang = "h", .node = "n1");
 		story_pod(s, .name = "h-1", .gang = "h", .cpu = 1);
 		if (begun)
@@ -636,7 +642,9 @@ Test(epoch, a_binding_of_an_earlier_core)
 Test(epoch, begins_with_its_own_time)
 {
 	struct story *s = story_new();
-	struct record r = { .bytes = sizeof(r), .kind = EVENT_BEGIN, .epoch = 1000, .time_ns = UINT64_C(3600000000000) };
+	struct record r = {
+		.bytes = sizeof(r), .kind = EVENT_BEGIN, .epoch = 1000, .time_ns = UINT64_C(3600000000000)
+	};
 
 	cr_assert_eq(core_step(story_core(s), &r), 0);
 	tell_again(s);
@@ -656,7 +664,9 @@ Test(epoch, an_answer_overtakes_the_record)
 	struct story *s = one_node(4);
 	alignas(8) unsigned char bytes[sizeof(struct record) + sizeof(struct event_pod) + 8];
 	struct record *r = (struct record *)(void *)bytes;
-	struct event_pod e = { .pod = 0, .generation = 1, .flags = POD_OURS | POD_BINDING, .gang = ID_NONE, .name_bytes = 1 };
+	struct event_pod e = {
+		.pod = 0, .generation = 1, .flags = POD_OURS | POD_BINDING, .gang = ID_NONE, .name_bytes = 1
+	};
 
 	story_pod(s, .name = "a", .cpu = 4);
 	story_plan(s);
@@ -747,7 +757,8 @@ Test(order, a_resource_that_a_node_lacks_is_not_scored)
 	story_free(s);
 }
 
-/* ---- sums that would overflow ------------------------------------------------------------------ */
+/* ---- sums that would overflow ------------------------------------------------------------------
+ */
 
 Test(saturation, a_sum_that_was_cut_off_never_fits)
 {
@@ -770,8 +781,8 @@ Test(saturation, a_sum_that_was_cut_off_never_fits)
 	story_free(s);
 }
 
-/* Sums are kept in full width from the first request on that could make one overflow, and what was there before
- * is in them. */
+/* Sums are kept in full width from the first request on that could make one overflow, and what was
+ * there before is in them. */
 Test(saturation, sums_stay_exact_when_a_huge_request_comes_later)
 {
 	struct story *s = story_new();
@@ -815,7 +826,8 @@ Test(saturation, a_request_without_end_never_fits)
 	story_free(s);
 }
 
-/* ---- reasons ------------------------------------------------------------------------------------- */
+/* ---- reasons
+ * ------------------------------------------------------------------------------------- */
 
 Test(reason, every_short_resource_counts_and_rules_come_first)
 {
@@ -827,8 +839,10 @@ Test(reason, every_short_resource_counts_and_rules_come_first)
 	story_node(s, .name = "d", .cpu = 8, .memory = 8, .taint = "k: v");
 	story_pod(s, .name = "p", .cpu = 2, .memory = 2, .gpu = 1);
 	story_plan(s);
-	story_expect(s, "why p: room 0 of 1, 2 short of memory, 1 cordoned, 1 tainted k: v, 1 short of cpu, 1 short of gpu, "
-	                "memory 0 of 2147483648\n");
+	story_expect(
+		s,
+		"why p: room 0 of 1, 2 short of memory, 1 cordoned, 1 tainted k: v, 1 short of cpu, 1 short of gpu, "
+		"memory 0 of 2147483648\n");
 	story_free(s);
 }
 

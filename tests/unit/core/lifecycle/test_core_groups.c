@@ -216,8 +216,8 @@ Test(groups, deleted_while_it_is_bound)
 
 /* ---- members ------------------------------------------------------------------------- */
 
-/* BATCH-17, and the same in every dialect: bound members count, so that one in the place of one that
- * was lost starts alone. */
+/* BATCH-17, and the same in every dialect: bound members count, so that one in the place of one
+ * that was lost starts alone. */
 Test(groups, batch_17_a_replacement_starts_alone)
 {
 	struct story *s = placed(3);

@@ -12,7 +12,13 @@
 
 TestSuite(levels_random);
 
-enum { CLUSTERS = 120, ROUNDS = 14, BRUTE_JUDGES = 700, PLACES = PLAIN_NODES + 1, SPANS = GANG_LEVELS_MAX };
+enum {
+	CLUSTERS = 120,
+	ROUNDS = 14,
+	BRUTE_JUDGES = 700,
+	PLACES = PLAIN_NODES + 1,
+	SPANS = GANG_LEVELS_MAX
+};
 
 struct seen {
 	uint32_t plans, exact, started, joined, waited, proved, gave_up, together;
@@ -30,8 +36,8 @@ struct model {
 	struct gang_level required[GANG_LEVELS_MAX], preferred[GANG_LEVELS_MAX];
 	uint32_t required_n, preferred_n;
 	struct places places; /* of all required levels */
-	uint32_t fixed;  /* 0: no place is */
-	uint32_t stand;  /* bits of nodes where members stand */
+	uint32_t fixed;       /* 0: no place is */
+	uint32_t stand;       /* bits of nodes where members stand */
 	uint64_t room[PLAIN_NODES];
 	uint32_t score[PLAIN_NODES];
 };
@@ -109,9 +115,11 @@ static void fixed_find(struct model *m)
 		for (uint32_t i = 0; i < m->t->members; i++) {
 			const struct plain_pod *pod = &m->t->p->pods[i];
 
-			n += pod->exists && !pod->deleting && pod->node != PLAIN_NONE && (m->places.at[k] >> pod->node & 1);
+			n += pod->exists && !pod->deleting && pod->node != PLAIN_NONE &&
+			     (m->places.at[k] >> pod->node & 1);
 		}
-		if (n > most || (n == most && n > 0 && __builtin_ctz(m->places.at[k]) < __builtin_ctz(m->fixed)))
+		if (n > most ||
+		    (n == most && n > 0 && __builtin_ctz(m->places.at[k]) < __builtin_ctz(m->fixed)))
 			m->fixed = m->places.at[k];
 		most = n > most ? n : most;
 	}
@@ -192,7 +200,8 @@ static uint32_t best_of(const struct model *m, uint32_t nodes)
 	uint32_t best = PLAIN_NONE;
 
 	for (uint32_t n = 0; n < PLAIN_NODES; n++)
-		if ((nodes >> n & 1) && m->room[n] > 0 && (best == PLAIN_NONE || m->score[n] > m->score[best]))
+		if ((nodes >> n & 1) && m->room[n] > 0 &&
+		    (best == PLAIN_NONE || m->score[n] > m->score[best]))
 			best = n;
 	return best;
 }
@@ -206,7 +215,8 @@ struct shared {
 	uint32_t n;
 };
 
-static void share(const struct model *m, uint32_t nodes, uint32_t level, uint64_t members, struct shared *out);
+static void share(const struct model *m, uint32_t nodes, uint32_t level, uint64_t members,
+                  struct shared *out);
 
 /* Is it better to put as many of so many members as fit into x than into y? */
 static bool better(const struct model *m, uint32_t x, uint32_t y, uint32_t below, uint64_t members)
@@ -228,7 +238,8 @@ static bool better(const struct model *m, uint32_t x, uint32_t y, uint32_t below
 			return xs.spans[i] < ys.spans[i];
 	if (x_left != y_left)
 		return x_left < y_left;
-	return m->score[x_best] != m->score[y_best] ? m->score[x_best] > m->score[y_best] : x_best < y_best;
+	return m->score[x_best] != m->score[y_best] ? m->score[x_best] > m->score[y_best]
+	                                            : x_best < y_best;
 }
 
 /* Where members stand, other domains, nodes without the key. */
@@ -239,7 +250,8 @@ static uint32_t sort_of(const struct model *m, const struct places *parts, uint3
 	return parts->at[i] == parts->without ? 2 : 1;
 }
 
-static void share(const struct model *m, uint32_t nodes, uint32_t level, uint64_t members, struct shared *out)
+static void share(const struct model *m, uint32_t nodes, uint32_t level, uint64_t members,
+                  struct shared *out)
 {
 	struct places parts;
 	uint32_t used = 0;
@@ -285,7 +297,8 @@ static uint32_t place_choose(const struct model *m, uint32_t need, uint32_t want
 	return best;
 }
 
-/* ---- one kind, plain: all of it has to be the same -------------------------------------------- */
+/* ---- one kind, plain: all of it has to be the same --------------------------------------------
+ */
 
 static uint64_t most_anywhere(const struct model *m, uint64_t wanted)
 {
@@ -301,7 +314,8 @@ static uint32_t value_number(const struct model *m, uint32_t place)
 {
 	uint32_t value = 0;
 
-	value_of(&m->t->p->nodes[__builtin_ctz(place)], m->required[m->required_n - 1].topology, &value);
+	value_of(&m->t->p->nodes[__builtin_ctz(place)], m->required[m->required_n - 1].topology,
+	         &value);
 	return value;
 }
 
@@ -324,10 +338,12 @@ static void check_reason(const struct model *m, uint64_t fit)
 	cr_assert_eq(r->why, WHY_TOPOLOGY, "record %u: why %u", m->t->p->records, r->why);
 	cr_assert_eq(r->domains, m->places.n);
 	cr_assert_eq(r->domain_key, m->required[m->required_n - 1].topology);
-	cr_assert_eq(r->domain_fit, fit, "record %u: %u fit, not %u", m->t->p->records, (unsigned)fit, r->domain_fit);
+	cr_assert_eq(r->domain_fit, fit, "record %u: %u fit, not %u", m->t->p->records, (unsigned)fit,
+	             r->domain_fit);
 	found = m->places.n == 0 && r->domain_value == ID_NONE;
 	for (uint32_t i = 0; i < m->places.n; i++)
-		found = found || (eligible(m, m->places.at[i]) && value_number(m, m->places.at[i]) == r->domain_value);
+		found = found || (eligible(m, m->places.at[i]) &&
+		                  value_number(m, m->places.at[i]) == r->domain_value);
 	cr_assert(found, "record %u: domain %u", m->t->p->records, r->domain_value);
 }
 
@@ -374,8 +390,8 @@ static void check_exact(struct model *m, struct seen *seen)
 	plain_plan(t->p);
 	trial_told(t, got);
 	for (uint32_t i = 0; i < t->members; i++)
-		cr_assert_eq(got[i], slow[i], "record %u: member %u of %u went to %u, not to %u", t->p->records, i, t->members,
-		             got[i], slow[i]);
+		cr_assert_eq(got[i], slow[i], "record %u: member %u of %u went to %u, not to %u",
+		             t->p->records, i, t->members, got[i], slow[i]);
 	seen->exact++;
 	if (placed == 0)
 		check_reason(m, most_anywhere(m, wanted));
@@ -383,7 +399,8 @@ static void check_exact(struct model *m, struct seen *seen)
 		check_reason(m, 0);
 }
 
-/* ---- all others: it has to be right, and proved --------------------------------------------------- */
+/* ---- all others: it has to be right, and proved
+ * --------------------------------------------------- */
 
 static void check_waits(struct model *m, const struct need *need, struct seen *seen)
 {
@@ -391,7 +408,8 @@ static void check_waits(struct model *m, const struct need *need, struct seen *s
 	const uint32_t why = t->p->reasons[0].why;
 	bool found = false;
 
-	cr_assert(why == WHY_GAVE_UP || why == (m->required_n > 0 ? WHY_TOPOLOGY : WHY_ROOM), "record %u: why %u", t->p->records, why);
+	cr_assert(why == WHY_GAVE_UP || why == (m->required_n > 0 ? WHY_TOPOLOGY : WHY_ROOM),
+	          "record %u: why %u", t->p->records, why);
 	seen->gave_up += why == WHY_GAVE_UP;
 	t->judges = BRUTE_JUDGES;
 	for (uint32_t i = 0; i < m->places.n && !found; i++) {
@@ -404,8 +422,8 @@ static void check_waits(struct model *m, const struct need *need, struct seen *s
 	if (t->judges == 0 && !found)
 		return;
 	seen->proved++;
-	cr_assert(!found || why == WHY_GAVE_UP, "record %u: %d of %u can start, but are said not to", t->p->records, need->all,
-	          t->members);
+	cr_assert(!found || why == WHY_GAVE_UP, "record %u: %d of %u can start, but are said not to",
+	          t->p->records, need->all, t->members);
 }
 
 /* The place that all of them are in; 0: they are not in one. */
@@ -418,7 +436,8 @@ static uint32_t place_of(const struct model *m, uint32_t nodes)
 }
 
 /* Innermost domains of a place; how many.  Nodes that lack a key are one only `with` them. */
-static uint32_t innermost(const struct model *m, uint32_t place, uint32_t level, bool with, uint32_t *out, uint32_t n)
+static uint32_t innermost(const struct model *m, uint32_t place, uint32_t level, bool with,
+                          uint32_t *out, uint32_t n)
 {
 	struct places parts;
 
@@ -445,14 +464,14 @@ static uint32_t slow_within(struct model *m, uint32_t nodes)
 }
 
 /* Members of one kind: is it as good as the slow planner's best? */
-static void check_place(struct model *m, uint32_t place, uint32_t bits, uint32_t placed, const uint32_t most[PLACES],
-                        uint32_t one_domain, struct seen *seen)
+static void check_place(struct model *m, uint32_t place, uint32_t bits, uint32_t placed,
+                        const uint32_t most[PLACES], uint32_t one_domain, struct seen *seen)
 {
 	uint32_t inner[PLACES * PLAIN_NODES], n = innermost(m, place, 0, true, inner, 0);
 
 	for (uint32_t i = 0; i < m->places.n; i++)
-		cr_assert(!eligible(m, m->places.at[i]) || most[i] <= placed, "record %u: %u were placed, and %u could be",
-		          m->t->p->records, placed, most[i]);
+		cr_assert(!eligible(m, m->places.at[i]) || most[i] <= placed,
+		          "record %u: %u were placed, and %u could be", m->t->p->records, placed, most[i]);
 	if (m->preferred_n == 0 || m->stand != 0 || !(one_domain & place))
 		return;
 	seen->together++;
@@ -468,7 +487,8 @@ static void check_other(struct model *m, struct seen *seen)
 	const struct need need = trial_need(t);
 	struct need left = need;
 	const uint32_t wanted = trial_waiting(t);
-	uint32_t got[TRIAL_MEMBERS], most[PLACES] = { 0 }, one_domain = 0, bits = 0, inner[PLACES * PLAIN_NODES], n, got_n;
+	uint32_t got[TRIAL_MEMBERS], most[PLACES] = { 0 }, one_domain = 0, bits = 0,
+								 inner[PLACES * PLAIN_NODES], n, got_n;
 
 	for (uint32_t i = 0; t->alike && i < m->places.n; i++) {
 		most[i] = slow_within(m, m->places.at[i]);
@@ -490,7 +510,8 @@ static void check_other(struct model *m, struct seen *seen)
 		bits |= 1u << got[i];
 	}
 	cr_assert(need_met(&left), "record %u: %u of %d", t->p->records, got_n, need.all);
-	cr_assert(trial_sound(t, got, got_n), "record %u: a member is where it must not be", t->p->records);
+	cr_assert(trial_sound(t, got, got_n), "record %u: a member is where it must not be",
+	          t->p->records);
 	cr_assert(place_of(m, bits), "record %u: members are apart", t->p->records);
 	if (t->alike)
 		check_place(m, place_of(m, bits), bits, got_n, most, one_domain, seen);
@@ -522,11 +543,13 @@ static void check(struct trial *t, struct seen *seen)
 	t->nodes = m.fixed ? m.fixed : m.places.n == 1 && m.required_n == 0 ? m.places.at[0] : 0;
 	for (uint32_t i = 0; i < t->members; i++)
 		if (trial_pending(t, i) && t->nodes)
-			cr_assert_eq(trial_best_node(t, i), PLAIN_NONE, "record %u: member %u waits for nothing", t->p->records, i);
+			cr_assert_eq(trial_best_node(t, i), PLAIN_NONE,
+			             "record %u: member %u waits for nothing", t->p->records, i);
 	t->nodes = UINT32_MAX;
 }
 
-/* ---- on many clusters ------------------------------------------------------------------------------ */
+/* ---- on many clusters
+ * ------------------------------------------------------------------------------ */
 
 static void clusters(const char *name, enum score_policy score, uint32_t n)
 {
@@ -543,9 +566,13 @@ static void clusters(const char *name, enum score_policy score, uint32_t n)
 		}
 		plain_free(t.p);
 	}
-	fprintf(stderr, "%s: %u plans, %u exact, %u started, %u joined others, %u waited (%u proved), %u gave up, %u in one domain\n",
-	        name, seen.plans, seen.exact, seen.started, seen.joined, seen.waited, seen.proved, seen.gave_up, seen.together);
-	cr_assert(seen.exact > 0 && seen.started > 0 && seen.joined > 0 && seen.proved > 0 && seen.together > 0);
+	fprintf(
+		stderr,
+		"%s: %u plans, %u exact, %u started, %u joined others, %u waited (%u proved), %u gave up, %u in one domain\n",
+		name, seen.plans, seen.exact, seen.started, seen.joined, seen.waited, seen.proved,
+		seen.gave_up, seen.together);
+	cr_assert(seen.exact > 0 && seen.started > 0 && seen.joined > 0 && seen.proved > 0 &&
+	          seen.together > 0);
 }
 
 Test(levels_random, are_the_slow_planners)

@@ -17,7 +17,8 @@ static void node(struct plain *p, uint32_t id, uint32_t zone, int64_t cpu_milli)
 	struct plain_node *n = &p->nodes[id];
 
 	*n = (struct plain_node){ .exists = true, .amounts = { cpu_milli, 4000000000, 0, 10 } };
-	n->labels[n->labels_n++] = (struct label){ LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + id, LABEL_NOT_A_NUMBER };
+	n->labels[n->labels_n++] =
+		(struct label){ LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + id, LABEL_NOT_A_NUMBER };
 	if (zone > 0)
 		n->labels[n->labels_n++] = (struct label){ PLAIN_KEY_ZONE, zone, LABEL_NOT_A_NUMBER };
 	n->labels[n->labels_n++] = (struct label){ PLAIN_KEY_HOST, 20 + id, LABEL_NOT_A_NUMBER };
@@ -29,8 +30,10 @@ static struct plain *cluster_holding(uint64_t hold_after_ns)
 	struct plain *p = plain_new_holding(SCORE_KUBE, hold_after_ns);
 
 	for (uint32_t i = 0; i < PLAIN_SHAPES; i++)
-		p->shapes[i] = (struct plain_shape){ .containers = 1, .amounts = { 1000 }, .scored = { 1000, 209715200 },
-			                             .placed = { 1000, 209715200 } };
+		p->shapes[i] = (struct plain_shape){ .containers = 1,
+			                                 .amounts = { 1000 },
+			                                 .scored = { 1000, 209715200 },
+			                                 .placed = { 1000, 209715200 } };
 	plain_synced(p);
 	return p;
 }
@@ -42,13 +45,18 @@ static struct plain *cluster(void)
 
 static void pod(struct plain *p, uint32_t id, uint32_t gang, uint32_t shape, uint32_t app)
 {
-	p->pods[id] = (struct plain_pod){ .exists = true, .generation = p->pods[id].generation + 1, .shape = shape,
-		                          .node = PLAIN_NONE, .gang = gang, .labels_n = 1,
-		                          .labels = { { PLAIN_KEY_APP, app } } };
+	p->pods[id] = (struct plain_pod){ .exists = true,
+		                              .generation = p->pods[id].generation + 1,
+		                              .shape = shape,
+		                              .node = PLAIN_NONE,
+		                              .gang = gang,
+		                              .labels_n = 1,
+		                              .labels = { { PLAIN_KEY_APP, app } } };
 	plain_tell_pod(p, id);
 }
 
-static void pods(struct plain *p, uint32_t first, uint32_t n, uint32_t gang, uint32_t shape, uint32_t app)
+static void pods(struct plain *p, uint32_t first, uint32_t n, uint32_t gang, uint32_t shape,
+                 uint32_t app)
 {
 	for (uint32_t i = 0; i < n; i++)
 		pod(p, first + i, gang, shape, app);
@@ -56,29 +64,41 @@ static void pods(struct plain *p, uint32_t first, uint32_t n, uint32_t gang, uin
 
 static void placed_pod(struct plain *p, uint32_t id, uint32_t shape, uint32_t app, uint32_t at)
 {
-	p->pods[id] = (struct plain_pod){ .exists = true, .generation = p->pods[id].generation + 1, .shape = shape,
-		                          .node = at, .labels_n = 1, .labels = { { PLAIN_KEY_APP, app } } };
+	p->pods[id] = (struct plain_pod){ .exists = true,
+		                              .generation = p->pods[id].generation + 1,
+		                              .shape = shape,
+		                              .node = at,
+		                              .labels_n = 1,
+		                              .labels = { { PLAIN_KEY_APP, app } } };
 	plain_tell_pod(p, id);
 }
 
 static struct plain_clauses app_is(uint32_t value)
 {
-	return (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } } };
+	return (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } }
+	};
 }
 
 static void term(struct plain *p, uint32_t shape, uint32_t kind, uint32_t topology, uint32_t app)
 {
 	struct plain_shape *s = &p->shapes[shape];
 
-	s->pod_terms[s->pod_terms_n++] = (struct plain_term){ .kind = kind, .topology = topology, .labels = app_is(app) };
+	s->pod_terms[s->pod_terms_n++] =
+		(struct plain_term){ .kind = kind, .topology = topology, .labels = app_is(app) };
 }
 
-static void spread(struct plain *p, uint32_t shape, uint32_t topology, uint32_t max_skew, uint32_t app)
+static void spread(struct plain *p, uint32_t shape, uint32_t topology, uint32_t max_skew,
+                   uint32_t app)
 {
 	struct plain_shape *s = &p->shapes[shape];
 
-	s->spreads[s->spreads_n++] = (struct plain_spread){ .topology = topology, .flags = SPREAD_HARD, .max_skew = max_skew,
-		                                            .min_domains = 1, .labels = app_is(app) };
+	s->spreads[s->spreads_n++] = (struct plain_spread){ .topology = topology,
+		                                                .flags = SPREAD_HARD,
+		                                                .max_skew = max_skew,
+		                                                .min_domains = 1,
+		                                                .labels = app_is(app) };
 }
 
 /* Of n pods from `first` on, how many have a node. */
@@ -143,7 +163,8 @@ Test(plan, three_that_bar_each_other_need_three_nodes)
 	node(p, 2, HERE, 4000);
 	plan(p);
 	cr_assert_eq(have(p, 0, 3), 3);
-	cr_assert(p->binds[0] != p->binds[1] && p->binds[1] != p->binds[2] && p->binds[0] != p->binds[2]);
+	cr_assert(p->binds[0] != p->binds[1] && p->binds[1] != p->binds[2] &&
+	          p->binds[0] != p->binds[2]);
 	plain_free(p);
 }
 
@@ -174,7 +195,8 @@ Test(plan, members_near_each_other_in_two_ways_go_where_all_fit)
 	node(p, 0, HERE, 2000);
 	node(p, 1, HERE, 2000);
 	node(p, 2, HERE, 3000);
-	p->nodes[2].amounts[RESOURCE_MEMORY] = 700000000; /* full of memory, so that it is nobody's first choice */
+	p->nodes[2].amounts[RESOURCE_MEMORY] =
+		700000000; /* full of memory, so that it is nobody's first choice */
 	plain_tell_node(p, 2);
 	p->shapes[1].amounts[RESOURCE_MEMORY] = 209715200;
 	plain_tell_gang(p, 0, 3);
@@ -255,7 +277,8 @@ Test(plan, one_port_is_one_member_a_node)
 	node(p, 2, HERE, 4000);
 	plan(p);
 	cr_assert_eq(have(p, 0, 3), 3);
-	cr_assert(p->binds[0] != p->binds[1] && p->binds[1] != p->binds[2] && p->binds[0] != p->binds[2]);
+	cr_assert(p->binds[0] != p->binds[1] && p->binds[1] != p->binds[2] &&
+	          p->binds[0] != p->binds[2]);
 	plain_free(p);
 }
 
@@ -271,7 +294,8 @@ Test(plan, bars_in_two_directions_are_searched)
 	node(p, 2, THERE, 2000);
 	for (uint32_t i = 0; i < 3; i++) {
 		/* The first is in the rack of the third. */
-		p->nodes[i].labels[p->nodes[i].labels_n++] = (struct label){ PLAIN_KEY_RACK, 1 + i % 2, LABEL_NOT_A_NUMBER };
+		p->nodes[i].labels[p->nodes[i].labels_n++] =
+			(struct label){ PLAIN_KEY_RACK, 1 + i % 2, LABEL_NOT_A_NUMBER };
 		plain_tell_node(p, i);
 	}
 	plain_tell_gang(p, 0, 2);
@@ -376,8 +400,14 @@ Test(plan, kinds_take_turns_where_the_spread_wants_it)
 
 	spread(p, 1, PLAIN_KEY_ZONE, 1, 1);
 	spread(p, 2, PLAIN_KEY_ZONE, 1, 1);
-	p->shapes[1].selector = (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_HOST, .values = { 20 }, .values_n = 1 } } };
-	p->shapes[2].selector = (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_HOST, .values = { 21 }, .values_n = 1 } } };
+	p->shapes[1].selector = (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_HOST, .values = { 20 }, .values_n = 1 } }
+	};
+	p->shapes[2].selector = (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_HOST, .values = { 21 }, .values_n = 1 } }
+	};
 	p->shapes[1].spreads[0].flags |= SPREAD_IGNORES_AFFINITY;
 	p->shapes[2].spreads[0].flags |= SPREAD_IGNORES_AFFINITY;
 	node(p, 0, HERE, 4000);
@@ -391,7 +421,8 @@ Test(plan, kinds_take_turns_where_the_spread_wants_it)
 	plain_free(p);
 }
 
-/* ---- gangs against each other ------------------------------------------------------------------ */
+/* ---- gangs against each other ------------------------------------------------------------------
+ */
 
 Test(plan, two_gangs_that_bar_each_other)
 {
@@ -439,7 +470,8 @@ Test(plan, barred_by_those_who_are_there)
 	plain_free(p);
 }
 
-/* ---- what lets a gang in ------------------------------------------------------------------------ */
+/* ---- what lets a gang in ------------------------------------------------------------------------
+ */
 
 Test(plan, whom_it_seeks_comes)
 {
@@ -536,7 +568,9 @@ Test(plan, a_namespace_gets_another_label)
 	t = &p->shapes[1].pod_terms[0];
 	t->chosen = true;
 	t->namespace_labels = (struct plain_clauses){
-		.n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_TEAM, .values = { 1 }, .values_n = 1 } } };
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_TEAM, .values = { 1 }, .values_n = 1 } }
+	};
 	p->shapes[2].namespace = 1;
 	p->namespaces[1] = (struct plain_namespace){ true, 1 };
 	plain_tell_namespace(p, 1);
@@ -574,7 +608,8 @@ Test(plan, one_begins_to_leave)
 	plain_free(p);
 }
 
-/* ---- holds -------------------------------------------------------------------------------------- */
+/* ---- holds --------------------------------------------------------------------------------------
+ */
 
 enum { SECOND = 1000000000 };
 
@@ -725,7 +760,8 @@ Test(plan, members_beyond_the_quorum_are_let_in_by_the_first)
 	plain_free(p);
 }
 
-/* Something happens before each round comes to its end, and the first in the queue costs a whole one. */
+/* Something happens before each round comes to its end, and the first in the queue costs a whole
+ * one. */
 Test(plan, those_at_the_end_have_their_turn)
 {
 	struct plain *p = cluster();
@@ -743,7 +779,9 @@ Test(plan, those_at_the_end_have_their_turn)
 	}
 	p->shapes[23].amounts[RESOURCE_CPU] = 100;
 	p->shapes[23].selector = (struct plain_clauses){
-		.n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_HOST, .values = { 26 }, .values_n = 1 } } };
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_HOST, .values = { 26 }, .values_n = 1 } }
+	};
 	pod(p, 23, 0, 23, 1);
 	plan(p);
 	p->nodes[6].flags = 0;

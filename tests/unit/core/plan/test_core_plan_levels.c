@@ -17,11 +17,13 @@ static void node(struct plain *p, uint32_t id, uint32_t zone, uint32_t rack, int
 	struct plain_node *n = &p->nodes[id];
 
 	*n = (struct plain_node){ .exists = true, .amounts = { 1000 * cores, 4000000000, 0, 10 } };
-	n->labels[n->labels_n++] = (struct label){ LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + id, LABEL_NOT_A_NUMBER };
+	n->labels[n->labels_n++] =
+		(struct label){ LABEL_KEY_NODE_NAME, PLAIN_VALUE_NODE + id, LABEL_NOT_A_NUMBER };
 	if (zone > 0)
 		n->labels[n->labels_n++] = (struct label){ PLAIN_KEY_ZONE, zone, LABEL_NOT_A_NUMBER };
 	if (rack > 0)
-		n->labels[n->labels_n++] = (struct label){ PLAIN_KEY_RACK, RACK + rack, LABEL_NOT_A_NUMBER };
+		n->labels[n->labels_n++] =
+			(struct label){ PLAIN_KEY_RACK, RACK + rack, LABEL_NOT_A_NUMBER };
 	plain_tell_node(p, id);
 }
 
@@ -30,8 +32,10 @@ static struct plain *cluster_holding(uint64_t hold_after_ns)
 	struct plain *p = plain_new_holding(SCORE_KUBE, hold_after_ns);
 
 	for (uint32_t i = 0; i < PLAIN_SHAPES; i++)
-		p->shapes[i] = (struct plain_shape){ .containers = 1, .amounts = { 1000 }, .scored = { 1000, 209715200 },
-			                             .placed = { 1000, 209715200 } };
+		p->shapes[i] = (struct plain_shape){ .containers = 1,
+			                                 .amounts = { 1000 },
+			                                 .scored = { 1000, 209715200 },
+			                                 .placed = { 1000, 209715200 } };
 	plain_synced(p);
 	return p;
 }
@@ -49,15 +53,20 @@ static void level(struct plain *p, uint32_t gang, uint32_t key, uint32_t flags)
 static void pods(struct plain *p, uint32_t first, uint32_t n, uint32_t gang, uint32_t shape)
 {
 	for (uint32_t id = first; id < first + n; id++) {
-		p->pods[id] = (struct plain_pod){ .exists = true, .generation = p->pods[id].generation + 1, .shape = shape,
-			                          .node = PLAIN_NONE, .gang = gang };
+		p->pods[id] = (struct plain_pod){ .exists = true,
+			                              .generation = p->pods[id].generation + 1,
+			                              .shape = shape,
+			                              .node = PLAIN_NONE,
+			                              .gang = gang };
 		plain_tell_pod(p, id);
 	}
 }
 
 static void placed_pod(struct plain *p, uint32_t id, uint32_t shape, uint32_t at)
 {
-	p->pods[id] = (struct plain_pod){ .exists = true, .generation = p->pods[id].generation + 1, .shape = shape, .node = at };
+	p->pods[id] = (struct plain_pod){
+		.exists = true, .generation = p->pods[id].generation + 1, .shape = shape, .node = at
+	};
 	plain_tell_pod(p, id);
 }
 
@@ -372,7 +381,10 @@ Test(levels, a_level_that_goes_away)
 
 static struct plain_clauses app_is(uint32_t value)
 {
-	return (struct plain_clauses){ .n = 1, .at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } } };
+	return (struct plain_clauses){
+		.n = 1,
+		.at = { { .op = REQUIRE_IN, .key = PLAIN_KEY_APP, .values = { value }, .values_n = 1 } }
+	};
 }
 
 /* One host each, all in a rack: the rack with three hosts, though others have more room. */
@@ -381,8 +393,9 @@ Test(levels, members_that_bar_each_other_in_one_rack)
 	struct plain *p = cluster();
 
 	p->shapes[1].pod_terms_n = 1;
-	p->shapes[1].pod_terms[0] = (struct plain_term){ .kind = POD_TERM_ANTI_AFFINITY, .topology = LABEL_KEY_NODE_NAME,
-		                                         .labels = app_is(1) };
+	p->shapes[1].pod_terms[0] = (struct plain_term){ .kind = POD_TERM_ANTI_AFFINITY,
+		                                             .topology = LABEL_KEY_NODE_NAME,
+		                                             .labels = app_is(1) };
 	node(p, 0, 0, 1, 4);
 	node(p, 1, 0, 1, 4);
 	node(p, 2, 0, 2, 1);
@@ -391,8 +404,13 @@ Test(levels, members_that_bar_each_other_in_one_rack)
 	level(p, 0, PLAIN_KEY_RACK, LEVEL_REQUIRED);
 	plain_tell_gang(p, 0, 3);
 	for (uint32_t i = 0; i < 3; i++) {
-		p->pods[i] = (struct plain_pod){ .exists = true, .generation = 1, .shape = 1, .node = PLAIN_NONE, .gang = GANG,
-			                         .labels_n = 1, .labels = { { PLAIN_KEY_APP, 1 } } };
+		p->pods[i] = (struct plain_pod){ .exists = true,
+			                             .generation = 1,
+			                             .shape = 1,
+			                             .node = PLAIN_NONE,
+			                             .gang = GANG,
+			                             .labels_n = 1,
+			                             .labels = { { PLAIN_KEY_APP, 1 } } };
 		plain_tell_pod(p, i);
 	}
 	plan(p);
@@ -420,7 +438,8 @@ Test(levels, two_kinds_in_one_rack)
 	plain_free(p);
 }
 
-/* ---- holds ------------------------------------------------------------------------------------- */
+/* ---- holds -------------------------------------------------------------------------------------
+ */
 
 #define AFTER_NS (5 * UINT64_C(1000000000))
 

@@ -14,7 +14,8 @@ TestSuite(plans);
 enum { CLUSTERS = 90, ROUNDS = 14, BRUTE_JUDGES = 1500 };
 
 struct seen {
-	uint32_t plans, equal, begun_elsewhere, started, with_roles, waited, brute, gave_up, gave_up_wrongly;
+	uint32_t plans, equal, begun_elsewhere, started, with_roles, waited, brute, gave_up,
+		gave_up_wrongly;
 };
 
 /* Nothing was placed: was there a way? */
@@ -31,8 +32,8 @@ static void check_waits(struct trial *t, const struct need *need, struct seen *s
 	if (t->judges == 0 && !found)
 		return;
 	seen->brute++;
-	cr_assert(!found || why == WHY_GAVE_UP, "record %u: %d of %u can start, but are said not to", t->p->records, need->all,
-	          t->members);
+	cr_assert(!found || why == WHY_GAVE_UP, "record %u: %d of %u can start, but are said not to",
+	          t->p->records, need->all, t->members);
 	seen->gave_up_wrongly += found;
 }
 
@@ -50,8 +51,8 @@ static void check(struct trial *t, struct seen *seen)
 	seen->plans++;
 	if (t->alike && (int)slow_n >= need.all) {
 		for (uint32_t i = 0; i < t->members; i++)
-			cr_assert_eq(got[i], slow[i], "record %u: member %u of %u went to %u, not to %u", t->p->records, i,
-			             t->members, got[i], slow[i]);
+			cr_assert_eq(got[i], slow[i], "record %u: member %u of %u went to %u, not to %u",
+			             t->p->records, i, t->members, got[i], slow[i]);
 		seen->equal++;
 	}
 	if (got_n == 0) {
@@ -63,7 +64,8 @@ static void check(struct trial *t, struct seen *seen)
 			need_add(&left, &t->p->pods[i]);
 	cr_assert(need_met(&left), "record %u: %u of %d", t->p->records, got_n, need.all);
 	seen->with_roles += need.roles[1] + need.roles[2] > 0;
-	cr_assert(trial_sound(t, got, got_n), "record %u: a member is where it must not be", t->p->records);
+	cr_assert(trial_sound(t, got, got_n), "record %u: a member is where it must not be",
+	          t->p->records);
 	seen->begun_elsewhere += t->alike && (int)slow_n < need.all;
 	seen->started++;
 	plain_settle(t->p);
@@ -72,11 +74,13 @@ static void check(struct trial *t, struct seen *seen)
 	plain_plan(t->p);
 	for (uint32_t i = 0; i < t->members; i++)
 		if (trial_pending(t, i) && t->p->binds[i] == PLAIN_NONE)
-			cr_assert_eq(trial_best_node(t, i), PLAIN_NONE, "record %u: member %u waits for nothing", t->p->records, i);
+			cr_assert_eq(trial_best_node(t, i), PLAIN_NONE,
+			             "record %u: member %u waits for nothing", t->p->records, i);
 	plain_settle(t->p);
 }
 
-/* ---- on many clusters -------------------------------------------------------------------------- */
+/* ---- on many clusters --------------------------------------------------------------------------
+ */
 
 static void cluster(struct random *r, enum score_policy score, bool policies, struct seen *seen)
 {
@@ -97,9 +101,11 @@ static void clusters(const char *name, enum score_policy score, bool policies, u
 
 	for (uint32_t i = 0; i < n; i++)
 		cluster(&r, score, policies, &seen);
-	fprintf(stderr, "%s: %u plans, %u equal, %u started (%u not by the best nodes, %u with roles), %u waited (%u proved), %u gave up (%u wrongly)\n",
-	        name, seen.plans, seen.equal, seen.started, seen.begun_elsewhere, seen.with_roles, seen.waited, seen.brute,
-	        seen.gave_up, seen.gave_up_wrongly);
+	fprintf(
+		stderr,
+		"%s: %u plans, %u equal, %u started (%u not by the best nodes, %u with roles), %u waited (%u proved), %u gave up (%u wrongly)\n",
+		name, seen.plans, seen.equal, seen.started, seen.begun_elsewhere, seen.with_roles,
+		seen.waited, seen.brute, seen.gave_up, seen.gave_up_wrongly);
 	cr_assert(seen.equal > 0 && seen.with_roles > 0 && seen.started > seen.equal && seen.brute > 0);
 }
 

@@ -65,16 +65,22 @@ Test(order, a_group_s_priority_changes_while_it_waits)
 
 Test(order, members_by_priority_then_age_then_as_they_came)
 {
-	static const struct { const char *name; int32_t priority; uint64_t created; const char *node; } members[] = {
-		{ "late", 0, 9, "" }, { "z", 0, 5, "n1" }, { "a", 0, 5, "" }, { "old", 0, 4, "n1" }, { "first", 7, 9, "n1" },
+	static const struct {
+		const char *name;
+		int32_t priority;
+		uint64_t created;
+		const char *node;
+	} members[] = {
+		{ "late", 0, 9, "" },  { "z", 0, 5, "n1" },     { "a", 0, 5, "" },
+		{ "old", 0, 4, "n1" }, { "first", 7, 9, "n1" },
 	};
 	struct story *s = story_new();
 
 	story_node(s, .name = "n1", .cpu = 3, .memory = 8);
 	story_gang(s, .name = "g", .quorum = 2, .created = 1);
 	for (int i = 0; i < 5; i++)
-		story_pod(s, .name = members[i].name, .gang = "g", .cpu = 1, .priority = members[i].priority,
-		          .created = members[i].created);
+		story_pod(s, .name = members[i].name, .gang = "g", .cpu = 1,
+		          .priority = members[i].priority, .created = members[i].created);
 	story_plan(s);
 	for (int i = 0; i < 5; i++)
 		cr_expect_str_eq(story_where(s, members[i].name), members[i].node, "%s", members[i].name);
@@ -150,7 +156,8 @@ Test(order, cm_13_of_one_age_priority_tells)
 
 	story_gang(s, .name = "a", .quorum = 3, .created = 7, .after_others = true);
 	story_pods(s, 3, .name = "a", .gang = "a", .cpu = 1, .priority = 100);
-	story_gang(s, .name = "b", .quorum = 3, .created = 7, .after_others = true, .has_priority = true, .priority = 200);
+	story_gang(s, .name = "b", .quorum = 3, .created = 7, .after_others = true,
+	           .has_priority = true, .priority = 200);
 	story_pods(s, 3, .name = "b", .gang = "b", .cpu = 1);
 	late_node(s, 3);
 	CHECK_PLACED(s, "b", 3, "all");

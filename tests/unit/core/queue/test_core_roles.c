@@ -106,14 +106,16 @@ Test(roles, together_more_than_the_whole)
 	workers(s, 2);
 	story_pod(s, .name = "l", .gang = "g", .role = "leader", .cpu = 1);
 	story_plan(s);
-	story_expect(s, "gang g waiting 0/1 of 3\nwhy g: room 2 of 3, 1 short of cpu, cpu 2000 of 3000\n");
+	story_expect(s,
+	             "gang g waiting 0/1 of 3\nwhy g: room 2 of 3, 1 short of cpu, cpu 2000 of 3000\n");
 	story_node(s, .name = "n1", .cpu = 3, .memory = 8);
 	story_plan(s);
 	cr_assert_eq(story_count(s, ""), 3);
 	story_free(s);
 }
 
-/* Either role could have the only kind that fits twice; by the easiest first, the wrong one would. */
+/* Either role could have the only kind that fits twice; by the easiest first, the wrong one would.
+ */
 Test(roles, that_share_a_kind_are_searched)
 {
 	struct story *s = story_new();
@@ -122,7 +124,8 @@ Test(roles, that_share_a_kind_are_searched)
 	story_node(s, .name = "b", .cpu = 1, .memory = 64);
 	story_gang(s, .name = "g", .quorum = 4, ROLES({ "first", 2 }, { "second", 2 }));
 	story_pods(s, 2, .name = "1-cores", .gang = "g", .role = "first", .cpu = 4, .memory = 1);
-	story_pods(s, 2, .name = "1-memory", .gang = "g", .role = "first", .cpu_milli = 500, .memory = 30);
+	story_pods(s, 2, .name = "1-memory", .gang = "g", .role = "first", .cpu_milli = 500,
+	           .memory = 30);
 	story_pods(s, 2, .name = "2-cores", .gang = "g", .role = "second", .cpu = 4, .memory = 1);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "1-memory"), 2, "%s", story_said(s));
@@ -194,7 +197,8 @@ Test(roles, state_and_counts_follow_changes)
 	story_all_bound(s, "");
 	story_plan(s);
 	story_expect(s, "gang g placed 3/2 of 3\n");
-	story_pod(s, .name = "l", .gang = "g", .role = "worker", .cpu = 1, .node = "n1", .deleting = true);
+	story_pod(s, .name = "l", .gang = "g", .role = "worker", .cpu = 1, .node = "n1",
+	          .deleting = true);
 	story_plan(s);
 	story_expect(s, "gang g incomplete 2/2 of 2\n");
 	story_free(s);

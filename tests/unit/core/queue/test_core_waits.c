@@ -77,7 +77,8 @@ Test(waits, a_change_that_lets_one_in_plans_one)
 	story_free(s);
 }
 
-/* Of a gang of several kinds the one that all of it waits for is known; others are in nobody's way. */
+/* Of a gang of several kinds the one that all of it waits for is known; others are in nobody's way.
+ */
 Test(waits, for_the_kind_that_bars_a_mixed_gang)
 {
 	struct story *s = crowd();

@@ -11,8 +11,14 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct limits small = { .nodes = 10, .pods = 100, .gangs = 50, .shapes = 10, .names = 10, .resources = 5,
-	                             .name_bytes = 4096, .command_ring_bytes = 4096 };
+static const struct limits small = { .nodes = 10,
+	                                 .pods = 100,
+	                                 .gangs = 50,
+	                                 .shapes = 10,
+	                                 .names = 10,
+	                                 .resources = 5,
+	                                 .name_bytes = 4096,
+	                                 .command_ring_bytes = 4096 };
 
 /* Any width, with many near the ends of int64. */
 static int64_t any_amount(struct random *r)
@@ -36,8 +42,9 @@ Test(amount, count_is_a_division)
 		if (room < 0)
 			room = 0;
 		exact = request == INT64_MAX ? 0 : room / request;
-		cr_assert_eq(amount_count(room, request, 1.0 / (double)request, most), exact < most ? exact : most,
-		             "%lld / %lld", (long long)room, (long long)request);
+		cr_assert_eq(amount_count(room, request, 1.0 / (double)request, most),
+		             exact < most ? exact : most, "%lld / %lld", (long long)room,
+		             (long long)request);
 	}
 }
 
@@ -82,7 +89,8 @@ Test(names, keep_their_bytes)
 	char text[NAME_BYTES_MAX];
 
 	for (int i = 0; i < 50000; i++) {
-		uint32_t at = random_below(&r, 200), bytes = 1 + random_below(&r, random_below(&r, 4) ? 60 : NAME_BYTES_MAX);
+		uint32_t at = random_below(&r, 200),
+				 bytes = 1 + random_below(&r, random_below(&r, 4) ? 60 : NAME_BYTES_MAX);
 		int rc;
 
 		if (names[at].name.bytes > 0) {
@@ -96,7 +104,8 @@ Test(names, keep_their_bytes)
 		memset(text, names[at].mark, bytes);
 		rc = name_add(&v, text, bytes, &names[at].name);
 		cr_assert(rc == 0 || rc == -ENOSPC);
-		cr_assert(rc == 0 ? names[at].name.offset + bytes <= small.name_bytes : names[at].name.bytes == 0);
+		cr_assert(rc == 0 ? names[at].name.offset + bytes <= small.name_bytes
+		                  : names[at].name.bytes == 0);
 		full += rc < 0;
 		live += rc == 0;
 		most = live > most ? live : most;
@@ -141,11 +150,14 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 	return guarded_make(m->ledger, offset, bytes);
 }
 
-static int feed_by(int (*take)(struct core *, const struct record *), struct core *c, enum record_kind kind, const void *body,
-                   uint32_t bytes)
+static int feed_by(int (*take)(struct core *, const struct record *), struct core *c,
+                   enum record_kind kind, const void *body, uint32_t bytes)
 {
 	alignas(8) unsigned char buffer[256] = { 0 };
-	const struct record head = { .bytes = (uint32_t)sizeof(head) + (uint32_t)PADDED(bytes), .kind = (uint16_t)kind, .epoch = 1, .time_ns = 1 };
+	const struct record head = { .bytes = (uint32_t)sizeof(head) + (uint32_t)PADDED(bytes),
+		                         .kind = (uint16_t)kind,
+		                         .epoch = 1,
+		                         .time_ns = 1 };
 
 	cr_assert_leq(head.bytes, sizeof(buffer));
 	memcpy(buffer, &head, sizeof(head));
@@ -159,9 +171,10 @@ static int feed(struct core *c, enum record_kind kind, const void *body, uint32_
 	return feed_by(core_step, c, kind, body, bytes);
 }
 
-/* Without memory for more of it the record is refused as for want of any other memory, all is as before, and the
- * same record again is taken when there is some. */
-static void expect_made(struct core *c, struct maker *m, enum record_kind kind, const void *body, uint32_t bytes)
+/* Without memory for more of it the record is refused as for want of any other memory, all is as
+ * before, and the same record again is taken when there is some. */
+static void expect_made(struct core *c, struct maker *m, enum record_kind kind, const void *body,
+                        uint32_t bytes)
 {
 	const uint32_t made = m->made, refused = m->refused;
 	char why[256];
@@ -178,12 +191,19 @@ static void expect_made(struct core *c, struct maker *m, enum record_kind kind, 
 
 Test(parts, are_made_when_they_are_needed)
 {
-	const struct limits limits = { .nodes = 200, .pods = 100, .gangs = 5000, .shapes = 10, .names = 20, .resources = 9,
-		                       .name_bytes = 1 << 20, .command_ring_bytes = 4096 };
+	const struct limits limits = { .nodes = 200,
+		                           .pods = 100,
+		                           .gangs = 5000,
+		                           .shapes = 10,
+		                           .names = 20,
+		                           .resources = 9,
+		                           .name_bytes = 1 << 20,
+		                           .command_ring_bytes = 4096 };
 	struct {
 		struct event_name e;
 		char text[8];
-	} first = { { .id = 4, .kind = NAME_RESOURCE, .bytes = 3 }, "gpu" }, third = { { .id = 8, .kind = NAME_RESOURCE, .bytes = 3 }, "fpg" };
+	} first = { { .id = 4, .kind = NAME_RESOURCE, .bytes = 3 }, "gpu" },
+	  third = { { .id = 8, .kind = NAME_RESOURCE, .bytes = 3 }, "fpg" };
 	struct {
 		struct event_gang e;
 		char text[8];
@@ -196,7 +216,8 @@ Test(parts, are_made_when_they_are_needed)
 	cr_assert_eq(m.made, 1); /* cpu, memory, ephemeral storage, pods */
 	cr_assert_eq(feed(core, EVENT_BEGIN, NULL, 0), 0);
 	expect_made(core, &m, EVENT_NAME, &first, sizeof(first));
-	cr_assert_eq(m.ledger->made[PART_AMOUNTS], 2 * 200 * sizeof(struct node_amounts) / 4096 * 4096 + 4096);
+	cr_assert_eq(m.ledger->made[PART_AMOUNTS],
+	             2 * 200 * sizeof(struct node_amounts) / 4096 * 4096 + 4096);
 	expect_made(core, &m, EVENT_NAME, &third, sizeof(third));
 	expect_made(core, &m, EVENT_GANG, &gang, sizeof(gang));
 	cr_assert_geq(m.ledger->made[PART_GANGS], 4001 * sizeof(struct gang_row));
@@ -217,7 +238,9 @@ Test(parts, a_new_epoch_in_the_middle_of_a_batch)
 		struct event_node e;
 		struct amount cpu;
 		char name[8];
-	} node = { { .generation = 1, .flags = NODE_PRESENT, .amounts_n = 1, .name_bytes = 2 }, { .resource = RESOURCE_CPU, .value = 1000 }, "n1" };
+	} node = { { .generation = 1, .flags = NODE_PRESENT, .amounts_n = 1, .name_bytes = 2 },
+		       { .resource = RESOURCE_CPU, .value = 1000 },
+		       "n1" };
 	struct core_config config = { .limits = small };
 	struct ledger_view v;
 	struct ledger *ledger = ledger_make(&v, &small);
@@ -243,13 +266,20 @@ Test(limits, that_can_not_be_are_named)
 		size_t offset;
 		uint32_t value;
 	} bad[] = {
-		{ offsetof(struct limits, nodes), 0 },     { offsetof(struct limits, nodes), UINT32_MAX },
-		{ offsetof(struct limits, pods), 0 },      { offsetof(struct limits, pods), UINT32_MAX },
-		{ offsetof(struct limits, gangs), 0 },     { offsetof(struct limits, gangs), UINT32_MAX },
-		{ offsetof(struct limits, shapes), 0 },    { offsetof(struct limits, shapes), UINT32_MAX },
-		{ offsetof(struct limits, names), 0 },     { offsetof(struct limits, names), UINT32_MAX },
-		{ offsetof(struct limits, resources), 3 }, { offsetof(struct limits, resources), 65 },
-		{ offsetof(struct limits, name_bytes), 1 }, { offsetof(struct limits, command_ring_bytes), 5000 },
+		{ offsetof(struct limits, nodes), 0 },
+		{ offsetof(struct limits, nodes), UINT32_MAX },
+		{ offsetof(struct limits, pods), 0 },
+		{ offsetof(struct limits, pods), UINT32_MAX },
+		{ offsetof(struct limits, gangs), 0 },
+		{ offsetof(struct limits, gangs), UINT32_MAX },
+		{ offsetof(struct limits, shapes), 0 },
+		{ offsetof(struct limits, shapes), UINT32_MAX },
+		{ offsetof(struct limits, names), 0 },
+		{ offsetof(struct limits, names), UINT32_MAX },
+		{ offsetof(struct limits, resources), 3 },
+		{ offsetof(struct limits, resources), 65 },
+		{ offsetof(struct limits, name_bytes), 1 },
+		{ offsetof(struct limits, command_ring_bytes), 5000 },
 	};
 	const char *what = NULL;
 
@@ -286,7 +316,8 @@ static bool earlier(const struct gang *a, const struct gang *b)
 		return high > low;
 	if (a->age_ns != b->age_ns)
 		return a->age_ns < b->age_ns;
-	order = strncmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
+	order =
+		strncmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
 	if (order != 0 || a->name_bytes != b->name_bytes)
 		return order ? order < 0 : a->name_bytes < b->name_bytes;
 	return a < b;
@@ -332,7 +363,8 @@ Test(queue, is_in_order_whatever_comes_and_goes)
 		} else if (g->place == PLACE_WAITING) {
 			queue_remove(&waiting, at);
 		} else {
-			g->flags = (random_below(&r, 2) ? GANG_AFTER_OTHERS : 0) | (random_below(&r, 3) ? 0 : GANG_PRIORITY);
+			g->flags = (random_below(&r, 2) ? GANG_AFTER_OTHERS : 0) |
+			           (random_below(&r, 3) ? 0 : GANG_PRIORITY);
 			g->lifted = random_below(&r, 2);
 			g->parts = &own[random_below(&r, 3)];
 			g->priority = (int32_t)random_below(&r, 3) - 1;

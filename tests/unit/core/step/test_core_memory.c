@@ -14,14 +14,23 @@ struct maker {
 
 static int make(void *context, uint64_t offset, uint64_t bytes)
 {
-	return fail_in >= 0 && fail_in-- == 0 ? -ENOMEM : guarded_make(((struct maker *)context)->ledger, offset, bytes);
+	return fail_in >= 0 && fail_in-- == 0
+	           ? -ENOMEM
+	           : guarded_make(((struct maker *)context)->ledger, offset, bytes);
 }
 
-/* Each allocation of a core that is begun, and each part of its ledger: there is no core, and nothing is left. */
+/* Each allocation of a core that is begun, and each part of its ledger: there is no core, and
+ * nothing is left. */
 Test(memory, every_allocation_of_the_start_fails_once)
 {
-	const struct limits limits = { .nodes = 70, .pods = 40, .gangs = 10, .shapes = 9, .names = 16, .resources = 8, .name_bytes = 4096,
-		                       .command_ring_bytes = 4096 };
+	const struct limits limits = { .nodes = 70,
+		                           .pods = 40,
+		                           .gangs = 10,
+		                           .shapes = 9,
+		                           .names = 16,
+		                           .resources = 8,
+		                           .name_bytes = 4096,
+		                           .command_ring_bytes = 4096 };
 	struct maker m = { .ledger = NULL };
 	struct core_config config = { .limits = limits, .make = make, .context = &m };
 	struct core *core = NULL;

@@ -29,9 +29,11 @@ static void judged(enum score_policy score, const char *name)
 		sum.gave_up += c.gave_up;
 		slow_free(s);
 	}
-	fprintf(stderr, "%s: %u binds, %u gangs started, %u of them with roles, %u times beyond the planner\n", name, sum.binds,
-	        sum.gangs_started, sum.gangs_with_roles, sum.gave_up);
-	cr_assert(sum.binds > CLUSTERS * 10 && sum.gangs_started > CLUSTERS && sum.gangs_with_roles > 0);
+	fprintf(stderr,
+	        "%s: %u binds, %u gangs started, %u of them with roles, %u times beyond the planner\n",
+	        name, sum.binds, sum.gangs_started, sum.gangs_with_roles, sum.gave_up);
+	cr_assert(sum.binds > CLUSTERS * 10 && sum.gangs_started > CLUSTERS &&
+	          sum.gangs_with_roles > 0);
 }
 
 Test(random, judged_by_a_slow_model)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* core_valid() sees each single thing that is wrong: a value of a sound core is changed, named, and put back. */
+/* core_valid() sees each single thing that is wrong: a value of a sound core is changed, named, and
+ * put back. */
 #include "core/lifecycle/state.h"
 #include "tests/unit/support_story.h"
 
@@ -21,13 +22,13 @@ static void expect_valid(struct core *c)
 	cr_assert(core_valid(c, why, sizeof(why)), "%s", why);
 }
 
-#define BROKEN(core, place, value, text)           \
-	do {                                       \
-		__typeof__(place) was_ = (place);  \
-		(place) = (value);                 \
-		expect_wrong(core, text);          \
-		(place) = was_;                    \
-		expect_valid(core);                \
+#define BROKEN(core, place, value, text)                                                           \
+	do {                                                                                           \
+		__typeof__(place) was_ = (place);                                                          \
+		(place) = (value);                                                                         \
+		expect_wrong(core, text);                                                                  \
+		(place) = was_;                                                                            \
+		expect_valid(core);                                                                        \
 	} while (0)
 /* One more than is right. */
 #define OFF(core, place, text) BROKEN(core, place, (place) + 1, text)
@@ -63,7 +64,8 @@ static struct gang *gang_of(struct core *c, const char *name)
 	return NULL;
 }
 
-/* Of all kinds: bound, waiting, to be sent, refused a moment ago, of another scheduler, promised to one. */
+/* Of all kinds: bound, waiting, to be sent, refused a moment ago, of another scheduler, promised to
+ * one. */
 static struct story *scene(void)
 {
 	struct story *s = story_new();
@@ -98,7 +100,8 @@ Test(valid, a_pod_that_is_wrong)
 {
 	struct story *s = scene();
 	struct core *c = story_core(s);
-	struct pod *placed = pod_of(c, "leader-0"), *waiting = pod_of(c, "large-0"), *unsent = pod_of(c, "unsent");
+	struct pod *placed = pod_of(c, "leader-0"), *waiting = pod_of(c, "large-0"),
+			   *unsent = pod_of(c, "unsent");
 
 	cr_assert_eq(unsent->list, LIST_SEND);
 	BROKEN(c, placed->shape, c->shapes.used, "has no shape");

@@ -12,7 +12,8 @@
 static struct gang_copy gangs[GANGS];
 static char drawn[8192];
 
-static void add(size_t i, const char *name, uint32_t standing, int32_t priority, uint64_t created_ns)
+static void add(size_t i, const char *name, uint32_t standing, int32_t priority,
+                uint64_t created_ns)
 {
 	gangs[i].row.state = GANG_WAITING;
 	gangs[i].row.members = 4;
@@ -26,10 +27,10 @@ static void add(size_t i, const char *name, uint32_t standing, int32_t priority,
 
 static const char *draw(size_t n, size_t wide, size_t high)
 {
-	struct live l = {.socket = "s"};
-	struct top_look look = {.there = true, .synced = true, .gangs = {.at = gangs, .n = n}};
-	struct top_view view = {.sort = TOP_QUEUE};
-	struct sheet s = {0};
+	struct live l = { .socket = "s" };
+	struct top_look look = { .there = true, .synced = true, .gangs = { .at = gangs, .n = n } };
+	struct top_view view = { .sort = TOP_QUEUE };
+	struct sheet s = { 0 };
 	FILE *out = fmemopen(drawn, sizeof(drawn), "w");
 
 	cr_assert(out != NULL);
@@ -42,10 +43,12 @@ static const char *draw(size_t n, size_t wide, size_t high)
 	return drawn;
 }
 
-/* As the core plans them: who has begun, the others, and those that come after others, oldest first. */
+/* As the core plans them: who has begun, the others, and those that come after others, oldest
+ * first. */
 Test(top, by_queue_is_the_order_of_planning)
 {
-	static const char *const order[GANGS] = {"\nns/begun ", "\nns/high ", "\nns/old ", "\nns/young ", "\nns/last-old ", "\nns/last-high "};
+	static const char *const order[GANGS] = { "\nns/begun ", "\nns/high ",     "\nns/old ",
+		                                      "\nns/young ", "\nns/last-old ", "\nns/last-high " };
 	const char *at = drawn;
 
 	add(0, "ns/last-high", GANG_STANDS_LAST, 9, 5);
@@ -74,7 +77,12 @@ Test(top, fits_a_small_screen)
 	snprintf(wanted, sizeof(wanted), "\n%s: ", name);
 	cr_expect(strstr(drawn, wanted) != NULL, "%s", drawn);
 	cr_expect(strstr(drawn, "/ filter  arrows\n") != NULL, "%s", drawn);
-	cr_expect(strstr(drawn, "\nNODES by name, 1 to a cell: tenths used; . empty, # full, c cordoned, x gone\n") != NULL, "%s", drawn);
+	cr_expect(
+		strstr(
+			drawn,
+			"\nNODES by name, 1 to a cell: tenths used; . empty, # full, c cordoned, x gone\n") !=
+			NULL,
+		"%s", drawn);
 	/* A wide one has room for all, and so has text. */
 	draw(1, 400, 24);
 	cr_expect(strstr(drawn, wanted) == NULL, "%s", drawn);

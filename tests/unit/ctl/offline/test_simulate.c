@@ -32,7 +32,7 @@ struct world {
 
 static const struct {
 	unsigned cpu, gpu;
-} shapes[SHAPES] = {{1, 0}, {2, 1}, {3, 0}, {4, 4}};
+} shapes[SHAPES] = { { 1, 0 }, { 2, 1 }, { 3, 0 }, { 4, 4 } };
 
 static uint64_t state;
 
@@ -69,19 +69,21 @@ static void put_pod(struct bytes *out, const struct world *w, int i)
 {
 	char text[512];
 
-	snprintf(text, sizeof(text),
-	         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\","
-	         "\"creationTimestamp\":\"2026-01-01T00:00:%02uZ\",\"labels\":{",
-	         i, w->pods[i].created);
+	snprintf(
+		text, sizeof(text),
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\","
+		"\"creationTimestamp\":\"2026-01-01T00:00:%02uZ\",\"labels\":{",
+		i, w->pods[i].created);
 	bytes_put(out, text);
 	if (w->pods[i].gang >= 0) {
 		snprintf(text, sizeof(text), "\"scheduling.x-k8s.io/pod-group\":\"g%d\"", w->pods[i].gang);
 		bytes_put(out, text);
 	}
-	snprintf(text, sizeof(text),
-	         "}},\"spec\":{\"priority\":%u,\"containers\":[{\"name\":\"m\",\"resources\":{\"requests\":{"
-	         "\"cpu\":\"%u\",\"nvidia.com/gpu\":\"%u\"}}}]}}\n",
-	         w->pods[i].priority, shapes[w->pods[i].shape].cpu, shapes[w->pods[i].shape].gpu);
+	snprintf(
+		text, sizeof(text),
+		"}},\"spec\":{\"priority\":%u,\"containers\":[{\"name\":\"m\",\"resources\":{\"requests\":{"
+		"\"cpu\":\"%u\",\"nvidia.com/gpu\":\"%u\"}}}]}}\n",
+		w->pods[i].priority, shapes[w->pods[i].shape].cpu, shapes[w->pods[i].shape].gpu);
 	bytes_put(out, text);
 }
 
@@ -90,16 +92,18 @@ static void put_one(struct bytes *out, const struct world *w, int i)
 	char text[512];
 
 	if (i < NODES)
-		snprintf(text, sizeof(text),
-		         "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n%d\"},\"status\":{"
-		         "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"64Gi\",\"pods\":\"%u\",\"nvidia.com/gpu\":\"%u\"}}}\n",
-		         i, w->cpu[i], w->slots[i], w->gpu[i]);
+		snprintf(
+			text, sizeof(text),
+			"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n%d\"},\"status\":{"
+			"\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"64Gi\",\"pods\":\"%u\",\"nvidia.com/gpu\":\"%u\"}}}\n",
+			i, w->cpu[i], w->slots[i], w->gpu[i]);
 	else if (i < NODES + GANGS)
-		snprintf(text, sizeof(text),
-		         "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{"
-		         "\"name\":\"g%d\",\"namespace\":\"ns\",\"creationTimestamp\":\"2026-01-01T00:01:%02dZ\"},"
-		         "\"spec\":{\"minMember\":%u}}\n",
-		         i - NODES, i, w->gang_quorum[i - NODES]);
+		snprintf(
+			text, sizeof(text),
+			"{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{"
+			"\"name\":\"g%d\",\"namespace\":\"ns\",\"creationTimestamp\":\"2026-01-01T00:01:%02dZ\"},"
+			"\"spec\":{\"minMember\":%u}}\n",
+			i - NODES, i, w->gang_quorum[i - NODES]);
 	else {
 		put_pod(out, w, i - NODES - GANGS);
 		return;
@@ -113,7 +117,7 @@ static struct files *shuffled_file(const struct world *w)
 	enum { N = NODES + GANGS + PODS };
 	char path[] = "/tmp/muster-simulate-XXXXXX", error[512];
 	struct files *files = files_new();
-	struct bytes text = {0};
+	struct bytes text = { 0 };
 	int order[N], fd = mkstemp(path);
 
 	for (int i = 0; i < N; i++) {
@@ -140,8 +144,8 @@ struct answer {
 
 static struct answer simulate(const struct world *w, enum score_policy score)
 {
-	struct offline_config config = {.score = score};
-	struct answer a = {.offline = offline_new(&config)};
+	struct offline_config config = { .score = score };
+	struct answer a = { .offline = offline_new(&config) };
 	struct files *files = shuffled_file(w);
 	char error[1024];
 
@@ -167,7 +171,7 @@ struct sums {
 
 static struct sums add_up(const struct world *w, const struct simulation *s)
 {
-	struct sums u = {0};
+	struct sums u = { 0 };
 
 	for (size_t i = 0; i < s->placements_n; i++) {
 		const struct placement *p = &s->placements[i];
@@ -176,7 +180,8 @@ static struct sums add_up(const struct world *w, const struct simulation *s)
 		if (gang >= 0)
 			u.gang_members[gang]++;
 		if (p->node == NULL) {
-			cr_expect(p->reason != NULL && p->reason[0] != '\0', "%s waits without a reason", p->pod);
+			cr_expect(p->reason != NULL && p->reason[0] != '\0', "%s waits without a reason",
+			          p->pod);
 			continue;
 		}
 		node = atoi(p->node + 1);
@@ -208,14 +213,17 @@ static unsigned capacity(const struct world *w, const struct sums *u, unsigned s
 static void check_sums(const struct world *w, const struct simulation *s, const struct sums *u)
 {
 	for (int i = 0; i < NODES; i++)
-		cr_assert(u->cpu[i] <= w->cpu[i] && u->gpu[i] <= w->gpu[i] && u->pods[i] <= w->slots[i], "n%d is over", i);
+		cr_assert(u->cpu[i] <= w->cpu[i] && u->gpu[i] <= w->gpu[i] && u->pods[i] <= w->slots[i],
+		          "n%d is over", i);
 	for (int g = 0; g < GANGS; g++) {
-		unsigned placed = u->gang_placed[g], quorum = w->gang_quorum[g], missing = u->gang_members[g] - placed;
+		unsigned placed = u->gang_placed[g], quorum = w->gang_quorum[g],
+				 missing = u->gang_members[g] - placed;
 
 		cr_expect(placed == 0 || placed >= quorum, "g%d has %u of %u", g, placed, quorum);
 		/* Room only shrinks, so what fits now would have fitted then. */
 		if (u->gang_members[g] >= quorum && missing > 0)
-			cr_expect(capacity(w, u, w->gang_shape[g]) < (placed > 0 ? 1 : quorum), "g%d would fit", g);
+			cr_expect(capacity(w, u, w->gang_shape[g]) < (placed > 0 ? 1 : quorum), "g%d would fit",
+			          g);
 	}
 	for (size_t i = 0; i < s->placements_n; i++) {
 		const struct placement *p = &s->placements[i];
@@ -242,7 +250,8 @@ static void check_gangs(const struct world *w, const struct simulation *s, const
 			cr_expect(g->state == GANG_PLACED, "%s: state %d", g->gang, (int)g->state);
 		else
 			cr_expect(g->state == GANG_WAITING, "%s: state %d", g->gang, (int)g->state);
-		cr_expect((g->reason != NULL) == (g->state != GANG_PLACED || g->placed < g->members), "%s: reason", g->gang);
+		cr_expect((g->reason != NULL) == (g->state != GANG_PLACED || g->placed < g->members),
+		          "%s: reason", g->gang);
 	}
 }
 
@@ -252,7 +261,8 @@ static void check_equal(const struct simulation *a, const struct simulation *b)
 		const struct placement *x = &a->placements[i], *y = &b->placements[i];
 
 		cr_assert_str_eq(x->pod, y->pod);
-		cr_expect((x->node == NULL) == (y->node == NULL) && (x->node == NULL || strcmp(x->node, y->node) == 0),
+		cr_expect((x->node == NULL) == (y->node == NULL) &&
+		              (x->node == NULL || strcmp(x->node, y->node) == 0),
 		          "%s: %s, in another order %s", x->pod, x->node, y->node);
 	}
 }

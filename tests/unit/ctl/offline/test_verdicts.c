@@ -23,8 +23,14 @@ struct tally {
 	size_t clusters, pairs, feasible, passed_over;
 };
 
-static const struct limits LIMITS = { .nodes = 64, .pods = 512, .gangs = 8, .shapes = 512, .names = 256, .resources = 64,
-				      .name_bytes = 65536, .command_ring_bytes = 8192 };
+static const struct limits LIMITS = { .nodes = 64,
+	                                  .pods = 512,
+	                                  .gangs = 8,
+	                                  .shapes = 512,
+	                                  .names = 256,
+	                                  .resources = 64,
+	                                  .name_bytes = 65536,
+	                                  .command_ring_bytes = 8192 };
 
 static void load(struct cluster *c, const cJSON *list)
 {
@@ -46,8 +52,8 @@ static void load(struct cluster *c, const cJSON *list)
 			continue;
 		text = cJSON_PrintUnformatted(item);
 		cr_assert(text);
-		cr_assert_eq(model_put(c->m, resource, text, strlen(text), &error), 0, "%s: %s: %s", error.object,
-			     error.field, error.text);
+		cr_assert_eq(model_put(c->m, resource, text, strlen(text), &error), 0, "%s: %s: %s",
+		             error.object, error.field, error.text);
 		free(text);
 	}
 	cr_assert(replay_flush(&c->replay, c->m, SIZE_MAX));
@@ -91,15 +97,13 @@ static bool has_reason(const cJSON *reasons, const char *text)
 {
 	const cJSON *reason;
 
-	cJSON_ArrayForEach(reason, reasons)
-		if (strcmp(reason->valuestring, text) == 0)
-			return true;
+	cJSON_ArrayForEach(reason, reasons) if (strcmp(reason->valuestring, text) == 0) return true;
 	return false;
 }
 
 /* Everything that is short, as kube-scheduler names it. */
-static bool has_room(const struct cluster *c, const struct event_shape *s, const struct event_node *node,
-		     const cJSON *reasons, const char *where)
+static bool has_room(const struct cluster *c, const struct event_shape *s,
+                     const struct event_node *node, const cJSON *reasons, const char *where)
 {
 	bool room = allocatable(node, RESOURCE_PODS) > used(c, node, RESOURCE_PODS);
 	char text[600];
@@ -109,7 +113,8 @@ static bool has_room(const struct cluster *c, const struct event_shape *s, const
 	for (uint32_t a = 0; a < s->amounts_n; a++) {
 		uint32_t resource = replay_shape_amounts(s)[a].resource;
 
-		if (replay_shape_amounts(s)[a].value <= allocatable(node, resource) - used(c, node, (int)resource))
+		if (replay_shape_amounts(s)[a].value <=
+		    allocatable(node, resource) - used(c, node, (int)resource))
 			continue;
 		room = false;
 		snprintf(text, sizeof(text), "Insufficient %s", model_name(c->m, resource));
@@ -119,7 +124,8 @@ static bool has_room(const struct cluster *c, const struct event_shape *s, const
 }
 
 /* LeastAllocated over cpu and memory. */
-static int score(const struct cluster *c, const struct event_shape *s, const struct event_node *node)
+static int score(const struct cluster *c, const struct event_shape *s,
+                 const struct event_node *node)
 {
 	const int64_t scored[2] = { s->scored_cpu_milli, s->scored_memory_bytes };
 	int sum = 0, weights = 0;
@@ -135,8 +141,8 @@ static int score(const struct cluster *c, const struct event_shape *s, const str
 	return weights > 0 ? sum / weights : 0;
 }
 
-static void judge(const struct cluster *c, const struct event_pod *pod, const cJSON *answer, struct tally *tally,
-		  const char *where)
+static void judge(const struct cluster *c, const struct event_pod *pod, const cJSON *answer,
+                  struct tally *tally, const char *where)
 {
 	const char *name = cJSON_GetObjectItemCaseSensitive(answer, "node")->valuestring;
 	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(answer, "reasons");
@@ -157,20 +163,21 @@ static void judge(const struct cluster *c, const struct event_pod *pod, const cJ
 	}
 	cr_assert_eq(has_room(c, s, node, reasons, there), feasible, "%s", there);
 	if (feasible && fit)
-		cr_assert_eq(score(c, s, node), fit->valueint, "%s: score %d, not %d", there, score(c, s, node), fit->valueint);
+		cr_assert_eq(score(c, s, node), fit->valueint, "%s: score %d, not %d", there,
+		             score(c, s, node), fit->valueint);
 }
 
 /* Is there more to it than the node, and the room on it? */
 static bool looks_further(const struct event_shape *s)
 {
-	return s->flags & SHAPE_NEEDS_RESTART_ALL || s->pod_terms_n > 0 || s->spreads_n > 0 || s->ports_n > 0 ||
-	       s->volume_rules_n > 0 || s->attachments_n > 0 || s->exclusives_n > 0;
+	return s->flags & SHAPE_NEEDS_RESTART_ALL || s->pod_terms_n > 0 || s->spreads_n > 0 ||
+	       s->ports_n > 0 || s->volume_rules_n > 0 || s->attachments_n > 0 || s->exclusives_n > 0;
 }
 
 static bool is_for_us(const char *category)
 {
-	static const char *const known[] = { "resources", "taints", "nodeaffinity", "nodename", "images", "ports", "spread",
-					     "volumes" };
+	static const char *const known[] = { "resources", "taints", "nodeaffinity", "nodename",
+		                                 "images",    "ports",  "spread",       "volumes" };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(category, known[i]) == 0)
@@ -219,7 +226,8 @@ Test(verdicts, the_records_say_what_kube_scheduler_says)
 	struct tally tally = { 0 };
 
 	cr_assert_geq(kubectl_verdicts(one_cluster, &tally), 5);
-	printf("%zu clusters, %zu pairs of pod and node, %zu feasible; %zu pods passed over\n", tally.clusters, tally.pairs,
-	       tally.feasible, tally.passed_over);
-	cr_assert(tally.clusters >= 4 && tally.pairs > 200 && tally.feasible > 50 && tally.passed_over * 3 < tally.pairs);
+	printf("%zu clusters, %zu pairs of pod and node, %zu feasible; %zu pods passed over\n",
+	       tally.clusters, tally.pairs, tally.feasible, tally.passed_over);
+	cr_assert(tally.clusters >= 4 && tally.pairs > 200 && tally.feasible > 50 &&
+	          tally.passed_over * 3 < tally.pairs);
 }

@@ -34,7 +34,7 @@ TestSuite(folder, .init = make_runtime, .fini = remove_runtime, .timeout = 30);
 /* What muster-core leaves there; its end, which listens. */
 static int serve(const char *folder)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	char lock[FOLDER_BYTES + 32];
 
@@ -68,7 +68,8 @@ static void leave(char folder[FOLDER_BYTES])
 
 Test(folder, sockets_are_those_that_are_answered)
 {
-	char one[FOLDER_BYTES], two[FOLDER_BYTES], left[FOLDER_BYTES], found[10 * FOLDER_BYTES] = "", wanted[FOLDER_BYTES + 16];
+	char one[FOLDER_BYTES], two[FOLDER_BYTES], left[FOLDER_BYTES],
+		found[10 * FOLDER_BYTES] = "", wanted[FOLDER_BYTES + 16];
 	int fd_one, fd_two;
 
 	cr_assert(folder_make(one) && folder_make(two));
@@ -80,7 +81,9 @@ Test(folder, sockets_are_those_that_are_answered)
 	cr_expect_str_eq(found, wanted);
 	fd_two = serve(two);
 	cr_expect(folder_sockets(found, sizeof(found)) == 2);
-	cr_expect(strstr(found, one) != NULL && strstr(found, two) != NULL && strstr(found, ", ") != NULL, "%s", found);
+	cr_expect(strstr(found, one) != NULL && strstr(found, two) != NULL &&
+	              strstr(found, ", ") != NULL,
+	          "%s", found);
 	/* More than there is room for. */
 	cr_expect(folder_sockets(found, 20) == 2);
 	cr_expect(strlen(found) < 20);
@@ -90,7 +93,8 @@ Test(folder, sockets_are_those_that_are_answered)
 
 Test(folder, those_of_the_killed_go)
 {
-	char ours[FOLDER_BYTES], left[FOLDER_BYTES], kept[FOLDER_BYTES], served[FOLDER_BYTES], last[FOLDER_BYTES];
+	char ours[FOLDER_BYTES], left[FOLDER_BYTES], kept[FOLDER_BYTES], served[FOLDER_BYTES],
+		last[FOLDER_BYTES];
 	char path[FOLDER_BYTES + 32];
 	int fd;
 

@@ -18,7 +18,7 @@
 /* At once, then 0.1 s, doubling up to 5 s; a long life is forgiven. */
 Test(up, delays)
 {
-	static const uint32_t expected[] = {0, 100, 200, 400, 800, 1600, 3200, 5000, 5000};
+	static const uint32_t expected[] = { 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000 };
 	uint32_t delay = 0;
 
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
@@ -89,10 +89,13 @@ static bool enough(void *context)
 
 static int run(char *one, char *two, size_t lives_one, size_t lives_two)
 {
-	char *argv_one[] = {one, NULL}, *argv_two[] = {two, NULL};
-	struct daemon daemons[] = {{.name = "one", .argv = argv_one}, {.name = "two", .argv = argv_two}};
-	size_t lives[] = {lives_one, lives_two};
-	struct supervisor s = {.command = "test", .daemons = daemons, .n = 2, .poll = enough, .context = lives};
+	char *argv_one[] = { one, NULL }, *argv_two[] = { two, NULL };
+	struct daemon daemons[] = { { .name = "one", .argv = argv_one },
+		                        { .name = "two", .argv = argv_two } };
+	size_t lives[] = { lives_one, lives_two };
+	struct supervisor s = {
+		.command = "test", .daemons = daemons, .n = 2, .poll = enough, .context = lives
+	};
 	int rc = supervise(&s);
 
 	cr_expect(daemons[0].pid == 0 && daemons[1].pid == 0, "something is left running");
@@ -119,9 +122,9 @@ static bool hang_up_first(void *context)
 
 Test(supervise, a_second_signal_does_not_end_it_before_it_has_cleaned_up)
 {
-	char *argv[] = {script("one", "exec sleep 100"), NULL};
-	struct daemon one = {.name = "one", .argv = argv};
-	struct supervisor s = {.command = "test", .daemons = &one, .n = 1, .poll = all_at_once};
+	char *argv[] = { script("one", "exec sleep 100"), NULL };
+	struct daemon one = { .name = "one", .argv = argv };
+	struct supervisor s = { .command = "test", .daemons = &one, .n = 1, .poll = all_at_once };
 
 	cr_expect(supervise(&s) == 0);
 	cr_expect(one.pid == 0);
@@ -129,10 +132,12 @@ Test(supervise, a_second_signal_does_not_end_it_before_it_has_cleaned_up)
 
 Test(supervise, what_is_ignored_stays_ignored)
 {
-	char *argv[] = {script("one", "exec sleep 100"), NULL};
-	struct daemon one = {.name = "one", .argv = argv};
+	char *argv[] = { script("one", "exec sleep 100"), NULL };
+	struct daemon one = { .name = "one", .argv = argv };
 	int looks = 0;
-	struct supervisor s = {.command = "test", .daemons = &one, .n = 1, .poll = hang_up_first, .context = &looks};
+	struct supervisor s = {
+		.command = "test", .daemons = &one, .n = 1, .poll = hang_up_first, .context = &looks
+	};
 
 	signal(SIGHUP, SIG_IGN);
 	cr_expect(supervise(&s) == 0);
@@ -148,20 +153,25 @@ Test(supervise, starts_again_what_dies)
 
 Test(supervise, exit_status_78_ends_it_all)
 {
-	cr_expect(run(script("one", "exec sleep 100"), script("two", "sleep 0.2; exit 78"), 9, 9) == 78);
+	cr_expect(run(script("one", "exec sleep 100"), script("two", "sleep 0.2; exit 78"), 9, 9) ==
+	          78);
 	cr_expect(lines_of("one") == 1);
 	cr_expect(lines_of("two") == 1);
 }
 
 Test(supervise, a_program_that_is_not_there_ends_it_all)
 {
-	cr_expect(run(script("one", "exec sleep 100"), (char[]){"/nowhere/at/all"}, 9, 9) == 2);
+	cr_expect(run(script("one", "exec sleep 100"), (char[]){ "/nowhere/at/all" }, 9, 9) == 2);
 }
 
 Test(supervise, stops_the_last_started_first)
 {
-	char *one = script("one", "trap 'echo \"stop one\" >> ${0%/*}/stops; exit 0' TERM; while :; do sleep 0.01; done");
-	char *two = script("two", "trap 'echo \"stop two\" >> ${0%/*}/stops; exit 0' TERM; while :; do sleep 0.01; done");
+	char *one = script(
+		"one",
+		"trap 'echo \"stop one\" >> ${0%/*}/stops; exit 0' TERM; while :; do sleep 0.01; done");
+	char *two = script(
+		"two",
+		"trap 'echo \"stop two\" >> ${0%/*}/stops; exit 0' TERM; while :; do sleep 0.01; done");
 	char path[80], line[32] = "";
 	FILE *f;
 
@@ -176,9 +186,10 @@ Test(supervise, stops_the_last_started_first)
 
 Test(flags, go_where_the_help_names_them)
 {
-	struct flags f = {0};
+	struct flags f = { 0 };
 
-	bytes_put(&f.help, "  --spin-us N   spin\n  --score=NAME\n  [--record FILE]\n  --max-nodes N\n");
+	bytes_put(&f.help,
+	          "  --spin-us N   spin\n  --score=NAME\n  [--record FILE]\n  --max-nodes N\n");
 	*bytes_room(&f.help, 1) = '\0';
 	cr_expect(flags_knows(&f, "--spin-us"));
 	cr_expect(flags_knows(&f, "--score"));
@@ -200,10 +211,10 @@ Test(flags, go_where_the_help_names_them)
 Test(flags, are_split)
 {
 	char name[64];
-	char *inside[] = {(char[]){"--a=b=c"}, (char[]){"x"}, NULL};
-	char *after[] = {(char[]){"--a"}, (char[]){"-5"}, NULL};
-	char *none[] = {(char[]){"--a"}, (char[]){"--b"}, NULL};
-	char *last[] = {(char[]){"--a"}, NULL};
+	char *inside[] = { (char[]){ "--a=b=c" }, (char[]){ "x" }, NULL };
+	char *after[] = { (char[]){ "--a" }, (char[]){ "-5" }, NULL };
+	char *none[] = { (char[]){ "--a" }, (char[]){ "--b" }, NULL };
+	char *last[] = { (char[]){ "--a" }, NULL };
 
 	cr_expect_str_eq(flags_split(inside, name, sizeof(name)), "b=c");
 	cr_expect_str_eq(name, "--a");

@@ -46,13 +46,13 @@ static void file_write(const char *path, const char *text)
 
 static void begin(struct bench *b)
 {
-	*b = (struct bench){.folder = "/tmp/muster-credentials-XXXXXX", .now_ns = NS_PER_S};
+	*b = (struct bench){ .folder = "/tmp/muster-credentials-XXXXXX", .now_ns = NS_PER_S };
 	cr_assert(mkdtemp(b->folder));
 	snprintf(b->token, sizeof(b->token), "%s/token", b->folder);
 	snprintf(b->ca, sizeof(b->ca), "%s/ca", b->folder);
 	snprintf(b->cert, sizeof(b->cert), "%s/cert", b->folder);
 	snprintf(b->key, sizeof(b->key), "%s/key", b->folder);
-	b->env = (struct env){.monotonic_ns = bench_now, .log = bench_log, .context = b};
+	b->env = (struct env){ .monotonic_ns = bench_now, .log = bench_log, .context = b };
 }
 
 static void end(struct bench *b)
@@ -103,7 +103,8 @@ Test(credentials, a_token_that_is_gone_or_empty_leaves_the_last_one)
 	unlink(b.token);
 	credentials_renew(&b.c);
 	cr_assert_str_eq(b.c.authorization, "Authorization: Bearer one");
-	cr_assert(strstr(b.said, "warn: ") && strstr(b.said, b.token) && strstr(b.said, "No such file or directory; going on with the last token"),
+	cr_assert(strstr(b.said, "warn: ") && strstr(b.said, b.token) &&
+	              strstr(b.said, "No such file or directory; going on with the last token"),
 	          "%s", b.said);
 	file_write(b.token, "\n");
 	credentials_renew(&b.c);
@@ -121,8 +122,8 @@ Test(credentials, without_files_nothing_is_read_again)
 	struct bench b;
 
 	begin(&b);
-	b.access.token = (char *)(uintptr_t)"fixed";
-	b.access.ca = (struct blob){.at = (char *)(uintptr_t)PEM, .bytes = strlen(PEM)};
+	b.access.token = (char *)(uintptr_t) "fixed";
+	b.access.ca = (struct blob){ .at = (char *)(uintptr_t)PEM, .bytes = strlen(PEM) };
 	credentials_init(&b.c, &b.access, &b.env);
 	b.now_ns += 3600 * NS_PER_S;
 	credentials_refresh(&b.c);
@@ -143,7 +144,7 @@ Test(credentials, another_ca_is_trusted_and_a_broken_one_is_not)
 
 	begin(&b);
 	file_write(b.ca, PEM);
-	b.access.ca = (struct blob){.at = (char *)(uintptr_t)PEM, .bytes = strlen(PEM)};
+	b.access.ca = (struct blob){ .at = (char *)(uintptr_t)PEM, .bytes = strlen(PEM) };
 	b.access.ca_file = b.ca;
 	credentials_init(&b.c, &b.access, &b.env);
 	credentials_distrusted(&b.c);
@@ -186,12 +187,14 @@ Test(credentials, a_pair_is_taken_whole_or_not_at_all)
 	cr_assert_str_eq(credentials_cert(&b.c)->at, cert);
 	cr_assert_str_eq(credentials_key(&b.c)->at, key);
 	cr_assert_eq(b.c.pair_generation, 1);
-	cr_assert(strstr(b.said, "warn: ") && strstr(b.said, "going on with the last one"), "%s", b.said);
+	cr_assert(strstr(b.said, "warn: ") && strstr(b.said, "going on with the last one"), "%s",
+	          b.said);
 	pair_write(b.cert, b.key);
 	credentials_distrusted(&b.c);
 	cr_assert_eq(b.c.pair_generation, 2);
 	cr_assert_eq(b.c.tls_generation, 2);
-	cr_assert(strcmp(credentials_cert(&b.c)->at, cert) != 0 && strcmp(credentials_key(&b.c)->at, key) != 0);
+	cr_assert(strcmp(credentials_cert(&b.c)->at, cert) != 0 &&
+	          strcmp(credentials_key(&b.c)->at, key) != 0);
 	free(cert);
 	free(key);
 	end(&b);

@@ -67,7 +67,10 @@ static void say(int fd, const char *text)
 static void pieces_say(int fd)
 {
 	static const char *const pieces[] = {
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "llo\r\n", "6\r\n world\r\n", "0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
+		"llo\r\n",
+		"6\r\n world\r\n",
+		"0\r\n\r\n",
 	};
 
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
@@ -87,11 +90,21 @@ static void *server_run(void *context)
 			s->accepted++;
 		}
 		switch (*step) {
-		case 'r': request_read(s, fd); break;
-		case 'a': say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); break;
-		case 's': say(fd, "HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nslow"); break;
-		case 'h': say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf"); break;
-		case 'p': pieces_say(fd); break;
+		case 'r':
+			request_read(s, fd);
+			break;
+		case 'a':
+			say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+			break;
+		case 's':
+			say(fd, "HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nslow");
+			break;
+		case 'h':
+			say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf");
+			break;
+		case 'p':
+			pieces_say(fd);
+			break;
 		case 'l':
 			close(s->listener);
 			s->listener = -1;
@@ -146,9 +159,12 @@ static bool may_write(void *context)
 
 static void begin_with(struct bench *b, const char *script, const char *scheme, unsigned lane_max)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = { .sin_family = AF_INET,
+		                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(address);
-	struct curl_config config = {.access = &b->access, .env = &b->env, .may_write = may_write, .context = b};
+	struct curl_config config = {
+		.access = &b->access, .env = &b->env, .may_write = may_write, .context = b
+	};
 	const char *error;
 
 	memset(b, 0, sizeof(*b));
@@ -161,7 +177,7 @@ static void begin_with(struct bench *b, const char *script, const char *scheme, 
 	snprintf(b->url, sizeof(b->url), "%s://127.0.0.1:%u", scheme, b->server.port);
 	b->access.server = b->url;
 	b->access.token = strdup("sesame");
-	b->env = (struct env){.monotonic_ns = real_now, .log = no_log};
+	b->env = (struct env){ .monotonic_ns = real_now, .log = no_log };
 	for (int i = 0; i < HTTP_LANES; i++)
 		config.lane_max[i] = lane_max;
 	b->t = curl_transport_new(&config, &error);
@@ -185,7 +201,8 @@ static void end(struct bench *b)
 	free(b->access.token);
 }
 
-static void on_done(void *context, const struct http_answer *answer, const char *body, size_t body_bytes)
+static void on_done(void *context, const struct http_answer *answer, const char *body,
+                    size_t body_bytes)
 {
 	struct bench *b = context;
 
@@ -200,7 +217,8 @@ static bool on_data(void *context, int status, const char *bytes, size_t n)
 	struct bench *b = context;
 
 	cr_assert_eq(status, 200);
-	snprintf(b->pieces + strlen(b->pieces), sizeof(b->pieces) - strlen(b->pieces), "%.*s|", (int)n, bytes);
+	snprintf(b->pieces + strlen(b->pieces), sizeof(b->pieces) - strlen(b->pieces), "%.*s|", (int)n,
+	         bytes);
 	return strstr(b->pieces, "world") == NULL;
 }
 
@@ -208,10 +226,15 @@ static struct http_call *start(struct bench *b, const char *method, const char *
 {
 	struct transport *t = curl_transport_interface(b->t);
 	struct http_request r = {
-		.method = method, .path = "/api/x?y=1", .lane = HTTP_BIND, .timeout_ms = 2000,
-		.content_type = body ? "application/json" : NULL, .body = body, .body_bytes = body ? strlen(body) : 0,
+		.method = method,
+		.path = "/api/x?y=1",
+		.lane = HTTP_BIND,
+		.timeout_ms = 2000,
+		.content_type = body ? "application/json" : NULL,
+		.body = body,
+		.body_bytes = body ? strlen(body) : 0,
 	};
-	struct http_handler h = {.done = on_done, .context = b};
+	struct http_handler h = { .done = on_done, .context = b };
 
 	return t->ops->start(t, &r, &h);
 }
@@ -299,7 +322,8 @@ Test(curl, closed_on_a_kept_connection_may_have_reached_it)
 {
 	struct bench b;
 
-	begin(&b, "ra" "rlc");
+	begin(&b, "ra"
+	          "rlc");
 	start(&b, "POST", "{\"n\":1}");
 	run(&b, 1);
 	start(&b, "POST", "{\"n\":2}");
@@ -309,12 +333,16 @@ Test(curl, closed_on_a_kept_connection_may_have_reached_it)
 	cr_assert(strstr(b.server.seen, "{\"n\":2}"), "the server had it");
 }
 
-/* Two servers behind one address: who dies with a request may have done it, and the other one answers. */
+/* Two servers behind one address: who dies with a request may have done it, and the other one
+ * answers. */
 Test(curl, an_answer_says_that_it_is_to_the_second_try)
 {
 	struct bench b;
 
-	begin(&b, "ra" "rc" "ra" "ra");
+	begin(&b, "ra"
+	          "rc"
+	          "ra"
+	          "ra");
 	start(&b, "POST", "{\"n\":1}");
 	run(&b, 1);
 	cr_assert_not(b.last.repeated);
@@ -332,8 +360,12 @@ Test(curl, a_fresh_connection_is_not_a_kept_one)
 {
 	struct bench b;
 	struct transport *t;
-	struct http_request r = {.method = "GET", .path = "/", .lane = HTTP_LEASE, .timeout_ms = 500, .fresh_connection = true};
-	struct http_handler h = {.done = on_done, .context = &b};
+	struct http_request r = { .method = "GET",
+		                      .path = "/",
+		                      .lane = HTTP_LEASE,
+		                      .timeout_ms = 500,
+		                      .fresh_connection = true };
+	struct http_handler h = { .done = on_done, .context = &b };
 
 	begin(&b, "rar");
 	t = curl_transport_interface(b.t);
@@ -341,7 +373,8 @@ Test(curl, a_fresh_connection_is_not_a_kept_one)
 	run(&b, 1);
 	t->ops->start(t, &r, &h);
 	run(&b, 2);
-	cr_assert_eq(b.last.end, HTTP_BROKEN, "it waits to be accepted, and the server waits on the first one");
+	cr_assert_eq(b.last.end, HTTP_BROKEN,
+	             "it waits to be accepted, and the server waits on the first one");
 	cr_assert_eq(curl_transport_counts(b.t)->connects, 2);
 	end(&b);
 }
@@ -361,8 +394,8 @@ Test(curl, no_answer_in_time_is_broken)
 {
 	struct bench b;
 	struct transport *t;
-	struct http_request r = {.method = "GET", .path = "/", .lane = HTTP_CALL, .timeout_ms = 500};
-	struct http_handler h = {.done = on_done, .context = &b};
+	struct http_request r = { .method = "GET", .path = "/", .lane = HTTP_CALL, .timeout_ms = 500 };
+	struct http_handler h = { .done = on_done, .context = &b };
 
 	begin(&b, "rr");
 	t = curl_transport_interface(b.t);
@@ -391,7 +424,8 @@ Test(curl, not_sent_again_may_have_reached_it)
 {
 	struct bench b;
 
-	begin(&b, "ra" "rc");
+	begin(&b, "ra"
+	          "rc");
 	start(&b, "POST", "{\"n\":1}");
 	run(&b, 1);
 	b.refuse = 3;
@@ -407,8 +441,8 @@ Test(curl, not_sent_again_may_have_reached_it)
 static struct http_call *start_in(struct bench *b, enum http_lane lane)
 {
 	struct transport *t = curl_transport_interface(b->t);
-	struct http_request r = {.method = "GET", .path = "/", .lane = lane, .timeout_ms = 30000};
-	struct http_handler h = {.done = on_done, .context = b};
+	struct http_request r = { .method = "GET", .path = "/", .lane = lane, .timeout_ms = 30000 };
+	struct http_handler h = { .done = on_done, .context = b };
 
 	return t->ops->start(t, &r, &h);
 }
@@ -448,8 +482,8 @@ Test(curl, a_stream_comes_in_pieces_until_it_is_stopped)
 {
 	struct bench b;
 	struct transport *t;
-	struct http_request r = {.method = "GET", .path = "/", .lane = HTTP_WATCH};
-	struct http_handler h = {.data = on_data, .done = on_done, .context = &b};
+	struct http_request r = { .method = "GET", .path = "/", .lane = HTTP_WATCH };
+	struct http_handler h = { .data = on_data, .done = on_done, .context = &b };
 
 	begin(&b, "rp");
 	t = curl_transport_interface(b.t);
@@ -501,7 +535,7 @@ Test(curl, a_new_token_is_used_after_a_renewal)
 Test(curl, a_new_client_certificate_ends_watches_alone)
 {
 	char folder[] = "/tmp/muster-curl-XXXXXX", cert[64], key[64];
-	struct http_request watch = {.method = "GET", .path = "/watch", .lane = HTTP_WATCH};
+	struct http_request watch = { .method = "GET", .path = "/watch", .lane = HTTP_WATCH };
 	struct http_handler handler;
 	struct bench b;
 	struct transport *t;
@@ -514,7 +548,7 @@ Test(curl, a_new_client_certificate_ends_watches_alone)
 	begin(&b, "rh,rh");
 	b.access.cert_file = cert;
 	b.access.key_file = key;
-	handler = (struct http_handler){.data = on_data, .done = on_done, .context = &b};
+	handler = (struct http_handler){ .data = on_data, .done = on_done, .context = &b };
 	t = curl_transport_interface(b.t);
 	t->ops->renew_credentials(t);
 	curl_transport_poll(b.t, 0, -1, &ready);

@@ -54,7 +54,8 @@ static const char *vars[3]; /* KUBECONFIG, KUBERNETES_SERVICE_HOST, _PORT */
 
 static const char *fake_getenv(const char *name)
 {
-	static const char *const names[] = {"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"};
+	static const char *const names[] = { "KUBECONFIG", "KUBERNETES_SERVICE_HOST",
+		                                 "KUBERNETES_SERVICE_PORT" };
 
 	for (int i = 0; i < 3; i++)
 		if (strcmp(name, names[i]) == 0)
@@ -65,7 +66,10 @@ static const char *fake_getenv(const char *name)
 static int load(struct access *a, const char *path, const char *context, bool insecure)
 {
 	struct access_options o = {
-		.kubeconfig = path, .context = context, .allow_insecure = insecure, .getenv = fake_getenv,
+		.kubeconfig = path,
+		.context = context,
+		.allow_insecure = insecure,
+		.getenv = fake_getenv,
 		.service_account = folder,
 	};
 
@@ -73,10 +77,11 @@ static int load(struct access *a, const char *path, const char *context, bool in
 	return access_load(a, &o, error, sizeof(error));
 }
 
-#define CONFIG(cluster, user) \
-	"apiVersion: v1\nkind: Config\ncurrent-context: here\n" \
+#define CONFIG(cluster, user)                                                                                      \
+	"apiVersion: v1\nkind: Config\ncurrent-context: here\n"                                                        \
 	"contexts:\n- {name: here, context: {cluster: c, user: u}}\n- {name: there, context: {cluster: d, user: u}}\n" \
-	"clusters:\n- name: c\n  cluster: {" cluster "}\n- name: d\n  cluster: {server: 'https://d:1/'}\n" \
+	"clusters:\n- name: c\n  cluster: {" cluster                                                                   \
+	"}\n- name: d\n  cluster: {server: 'https://d:1/'}\n"                                                          \
 	"users:\n- name: u\n  user: {" user "}\n"
 
 #define PEM "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
@@ -89,9 +94,13 @@ Test(kubeconfig, takes_a_token_and_a_ca)
 	const char *why;
 	char *token;
 
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:6443', certificate-authority-data: " PEM64
-	                                       ", tls-server-name: kubernetes.default.svc", "token: sesame")), NULL, false), 0,
-	             "%s", error);
+	cr_assert_eq(
+		load(&a,
+	         file("k", CONFIG("server: 'https://h:6443', certificate-authority-data: " PEM64
+	                          ", tls-server-name: kubernetes.default.svc",
+	                          "token: sesame")),
+	         NULL, false),
+		0, "%s", error);
 	cr_assert_str_eq(a.server, "https://h:6443");
 	cr_assert_str_eq(a.tls_server_name, "kubernetes.default.svc");
 	cr_assert_str_eq(a.ca.at, PEM);
@@ -107,12 +116,20 @@ Test(kubeconfig, another_context_and_json)
 {
 	struct access a;
 
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:6443'", "token: t")), "there", false), 0, "%s", error);
+	cr_assert_eq(
+		load(&a, file("k", CONFIG("server: 'https://h:6443'", "token: t")), "there", false), 0,
+		"%s", error);
 	cr_assert_str_eq(a.server, "https://d:1", "no slash at its end");
 	access_free(&a);
-	cr_assert_eq(load(&a, file("j", "{\"current-context\":\"x\",\"contexts\":[{\"name\":\"x\",\"context\":{\"cluster\":\"c\"}}],"
-	                                "\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":\"http://127.0.0.1:8001\"}}]}"),
-	                  NULL, false), 0, "%s", error);
+	cr_assert_eq(
+		load(
+			&a,
+			file(
+				"j",
+				"{\"current-context\":\"x\",\"contexts\":[{\"name\":\"x\",\"context\":{\"cluster\":\"c\"}}],"
+				"\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":\"http://127.0.0.1:8001\"}}]}"),
+			NULL, false),
+		0, "%s", error);
 	cr_assert_str_eq(a.server, "http://127.0.0.1:8001");
 	access_free(&a);
 }
@@ -124,9 +141,13 @@ Test(kubeconfig, files_are_beside_it_and_data_wins)
 	file("ca.pem", PEM);
 	file("cert.pem", PEM);
 	file("key.pem", "-----BEGIN PRIVATE KEY-----\n");
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1', certificate-authority: ca.pem",
-	                                       "client-certificate: /nowhere, client-certificate-data: " PEM64
-	                                       ", client-key: key.pem")), NULL, false), 0, "%s", error);
+	cr_assert_eq(
+		load(&a,
+	         file("k", CONFIG("server: 'https://h:1', certificate-authority: ca.pem",
+	                          "client-certificate: /nowhere, client-certificate-data: " PEM64
+	                          ", client-key: key.pem")),
+	         NULL, false),
+		0, "%s", error);
 	cr_assert_str_eq(a.ca.at, PEM);
 	cr_assert_str_eq(a.cert.at, PEM);
 	cr_assert_str_eq(a.key.at, "-----BEGIN PRIVATE KEY-----\n");
@@ -140,7 +161,9 @@ Test(kubeconfig, a_token_file_is_read_again)
 	char *token;
 
 	file("token", "one\n");
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0, "%s", error);
+	cr_assert_eq(
+		load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0,
+		"%s", error);
 	token = access_token(&a, &why);
 	cr_assert_str_eq(token, "one");
 	free(token);
@@ -163,8 +186,10 @@ Test(kubeconfig, a_ca_file_is_read_again)
 	struct blob now;
 
 	file("ca", PEM);
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1', certificate-authority: ca", "token: t")), NULL, false), 0,
-	             "%s", error);
+	cr_assert_eq(
+		load(&a, file("k", CONFIG("server: 'https://h:1', certificate-authority: ca", "token: t")),
+	         NULL, false),
+		0, "%s", error);
 	file("ca", PEM PEM);
 	cr_assert_eq(access_ca(&a, &now), 0);
 	cr_assert_str_eq(now.at, PEM PEM);
@@ -183,8 +208,11 @@ Test(kubeconfig, a_client_certificate_is_read_again)
 	const char *why = "";
 
 	pair_write(file("cert", ""), file("key", ""));
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "client-certificate: cert, client-key: key")), NULL, false), 0,
-	             "%s", error);
+	cr_assert_eq(load(&a,
+	                  file("k", CONFIG("server: 'https://h:1'",
+	                                   "client-certificate: cert, client-key: key")),
+	                  NULL, false),
+	             0, "%s", error);
 	pair_write(a.cert_file, a.key_file);
 	cr_assert_eq(access_pair(&a, &cert, &key, &why), 0, "%s", why);
 	cr_assert(strcmp(cert.at, a.cert.at) != 0 && strcmp(key.at, a.key.at) != 0);
@@ -206,8 +234,11 @@ Test(kubeconfig, half_a_pair_in_files_is_not_read_again)
 	struct access a;
 
 	file("cert.pem", PEM);
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "client-certificate: cert.pem, client-key-data: " PEM64)), NULL,
-	                  false), 0, "%s", error);
+	cr_assert_eq(load(&a,
+	                  file("k", CONFIG("server: 'https://h:1'",
+	                                   "client-certificate: cert.pem, client-key-data: " PEM64)),
+	                  NULL, false),
+	             0, "%s", error);
 	cr_assert(a.cert.at && a.key.at && !a.cert_file && !a.key_file);
 	access_free(&a);
 }
@@ -231,21 +262,32 @@ Test(kubeconfig, says_what_is_wrong)
 	expect_bad("clusters: []\n", "current-context is missing");
 	expect_bad("current-context: x\ncontexts: []\n", "contexts has no entry named \"x\"");
 	expect_bad("current-context: x\ncontexts: 5\n", "contexts is not a list");
-	expect_bad("current-context: x\ncontexts: [{name: x, context: {user: u}}]\n", "contexts[x].context.cluster is missing");
-	expect_bad("current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n", "clusters has no entry named \"c\"");
+	expect_bad("current-context: x\ncontexts: [{name: x, context: {user: u}}]\n",
+	           "contexts[x].context.cluster is missing");
+	expect_bad("current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\n",
+	           "clusters has no entry named \"c\"");
 	expect_bad(CONFIG("proxy-url: ''", ""), "clusters[c].cluster.server is missing");
 	expect_bad(CONFIG("server: [1]", ""), "clusters[c].cluster.server is not a string");
 	expect_bad(CONFIG("server: 'http://elsewhere:80'", "token: t"), "is not an https:// URL");
 	expect_bad(CONFIG("server: 'ftp://h'", "token: t"), "is not an https:// URL");
-	expect_bad(CONFIG("server: 'https://h', certificate-authority: no.pem", ""), "cluster.certificate-authority: ");
-	expect_bad(CONFIG("server: 'https://h', certificate-authority: no.pem", ""), "no.pem: No such file");
-	expect_bad(CONFIG("server: 'https://h', certificate-authority-data: '***'", ""), "certificate-authority-data is not base64");
-	expect_bad(CONFIG("server: 'https://h', certificate-authority-data: bm9uZQ==", ""), "certificate-authority-data is not PEM");
-	expect_bad(CONFIG("server: 'https://h', insecure-skip-tls-verify: true", ""), "--insecure-skip-tls-verify");
-	expect_bad(CONFIG("server: 'https://h', insecure-skip-tls-verify: maybe", ""), "\"maybe\" is not true or false");
-	expect_bad(CONFIG("server: 'https://h'", "exec: {command: aws-get-token}"), "users[u].user.exec of aws-get-token: ");
-	expect_bad(CONFIG("server: 'https://h'", "auth-provider: {name: gcp}"), "users[u].user.auth-provider: ");
-	expect_bad(CONFIG("server: 'https://h'", "username: a, password: b"), "users[u].user.username: ");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority: no.pem", ""),
+	           "cluster.certificate-authority: ");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority: no.pem", ""),
+	           "no.pem: No such file");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority-data: '***'", ""),
+	           "certificate-authority-data is not base64");
+	expect_bad(CONFIG("server: 'https://h', certificate-authority-data: bm9uZQ==", ""),
+	           "certificate-authority-data is not PEM");
+	expect_bad(CONFIG("server: 'https://h', insecure-skip-tls-verify: true", ""),
+	           "--insecure-skip-tls-verify");
+	expect_bad(CONFIG("server: 'https://h', insecure-skip-tls-verify: maybe", ""),
+	           "\"maybe\" is not true or false");
+	expect_bad(CONFIG("server: 'https://h'", "exec: {command: aws-get-token}"),
+	           "users[u].user.exec of aws-get-token: ");
+	expect_bad(CONFIG("server: 'https://h'", "auth-provider: {name: gcp}"),
+	           "users[u].user.auth-provider: ");
+	expect_bad(CONFIG("server: 'https://h'", "username: a, password: b"),
+	           "users[u].user.username: ");
 	expect_bad(CONFIG("server: 'https://h'", "as: root"), "users[u].user.as: ");
 	expect_bad(CONFIG("server: 'https://h'", "client-key-data: " PEM64), "only of use together");
 	expect_bad(CONFIG("server: 'https://h'", "tokenFile: no-token"), "no-token: No such file");
@@ -257,12 +299,17 @@ Test(kubeconfig, nothing_that_is_sent_has_control_bytes)
 	struct access a;
 	const char *why;
 
-	expect_bad(CONFIG("server: 'https://h'", "token: \"a\\r\\nX-Remote-User: b\""), "users[u].user.token has a control byte");
-	expect_bad(CONFIG("server: \"https://h\\n\"", ""), "clusters[c].cluster.server has a control byte");
-	expect_bad(CONFIG("server: 'https://h', tls-server-name: \"a\\x7f\"", ""), "tls-server-name has a control byte");
+	expect_bad(CONFIG("server: 'https://h'", "token: \"a\\r\\nX-Remote-User: b\""),
+	           "users[u].user.token has a control byte");
+	expect_bad(CONFIG("server: \"https://h\\n\"", ""),
+	           "clusters[c].cluster.server has a control byte");
+	expect_bad(CONFIG("server: 'https://h', tls-server-name: \"a\\x7f\"", ""),
+	           "tls-server-name has a control byte");
 	expect_bad("current-context: \"a\\eb\"\ncontexts: []\n", "no entry named \"a?b\"");
 	file("token", "one");
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0, "%s", error);
+	cr_assert_eq(
+		load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0,
+		"%s", error);
 	file("token", "a\tb\n");
 	cr_assert_null(access_token(&a, &why));
 	cr_assert_str_eq(why, "not a token");
@@ -273,7 +320,10 @@ Test(kubeconfig, insecure_only_with_the_flag)
 {
 	struct access a;
 
-	cr_assert_eq(load(&a, file("k", CONFIG("server: 'https://h', insecure-skip-tls-verify: true", "")), NULL, true), 0);
+	cr_assert_eq(load(&a,
+	                  file("k", CONFIG("server: 'https://h', insecure-skip-tls-verify: true", "")),
+	                  NULL, true),
+	             0);
 	cr_assert(a.insecure);
 	access_free(&a);
 }
@@ -294,10 +344,13 @@ Test(kubeconfig, the_environment_may_name_several)
 	struct access a;
 	char paths[512];
 
-	snprintf(paths, sizeof(paths), "%s:%s:%s", file("nothing", NULL),
-	         file("one", "current-context: x\nusers: [{name: u, user: {token: one}}]\n"),
-	         file("two", "current-context: y\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
-	              "clusters: [{name: c, cluster: {server: 'https://two'}}]\nusers: [{name: u, user: {token: two}}]\n"));
+	snprintf(
+		paths, sizeof(paths), "%s:%s:%s", file("nothing", NULL),
+		file("one", "current-context: x\nusers: [{name: u, user: {token: one}}]\n"),
+		file(
+			"two",
+			"current-context: y\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+			"clusters: [{name: c, cluster: {server: 'https://two'}}]\nusers: [{name: u, user: {token: two}}]\n"));
 	vars[0] = paths;
 	cr_assert_eq(load(&a, NULL, NULL, false), 0, "%s", error);
 	cr_assert_str_eq(a.server, "https://two");
@@ -337,8 +390,10 @@ Test(base64, decodes_exactly)
 	static const struct {
 		const char *text, *bytes; /* NULL: refused */
 	} rows[] = {
-		{"", ""}, {"YQ==", "a"}, {"YWI=", "ab"}, {"YWJj", "abc"}, {"Y W\nJj", "abc"}, {"Pz8/", "???"},
-		{"YQ", NULL}, {"YQ=", NULL}, {"YQ===", NULL}, {"Y===", NULL}, {"YWJj=", NULL}, {"Y-Jj", NULL}, {"YQ==YQ==", NULL},
+		{ "", "" },           { "YQ==", "a" },   { "YWI=", "ab" },  { "YWJj", "abc" },
+		{ "Y W\nJj", "abc" }, { "Pz8/", "???" }, { "YQ", NULL },    { "YQ=", NULL },
+		{ "YQ===", NULL },    { "Y===", NULL },  { "YWJj=", NULL }, { "Y-Jj", NULL },
+		{ "YQ==YQ==", NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -348,6 +403,7 @@ Test(base64, decodes_exactly)
 
 		cr_assert_eq(rc, rows[i].bytes ? 0 : -EINVAL, "%s", rows[i].text);
 		if (rows[i].bytes)
-			cr_assert(n == strlen(rows[i].bytes) && memcmp(out, rows[i].bytes, n) == 0, "%s", rows[i].text);
+			cr_assert(n == strlen(rows[i].bytes) && memcmp(out, rows[i].bytes, n) == 0, "%s",
+			          rows[i].text);
 	}
 }

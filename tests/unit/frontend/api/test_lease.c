@@ -19,8 +19,13 @@ struct scene {
 static struct lease *new_lease(struct world *w, const char *identity)
 {
 	return lease_new(&(struct lease_config){
-		.env = &w->env, .namespace = "sys", .name = "muster", .identity = identity, .duration_ns = 15 * SECOND,
-		.renew_ns = 10 * SECOND, .retry_ns = 2 * SECOND,
+		.env = &w->env,
+		.namespace = "sys",
+		.name = "muster",
+		.identity = identity,
+		.duration_ns = 15 * SECOND,
+		.renew_ns = 10 * SECOND,
+		.retry_ns = 2 * SECOND,
 	});
 }
 
@@ -36,13 +41,16 @@ static void end(struct scene *s)
 	world_free(&s->w);
 }
 
-static const char *object(const char *holder, const char *renewed, int transitions, const char *version)
+static const char *object(const char *holder, const char *renewed, int transitions,
+                          const char *version)
 {
 	static char text[600];
 
-	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\",\"resourceVersion\":\"%s\",\"labels\":{\"keep\":\"me\"}},"
-	         "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":15,\"acquireTime\":\"A\",\"renewTime\":\"%s\",\"leaseTransitions\":%d}}",
-	         version, holder, renewed, transitions);
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\",\"resourceVersion\":\"%s\",\"labels\":{\"keep\":\"me\"}},"
+		"\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":15,\"acquireTime\":\"A\",\"renewTime\":\"%s\",\"leaseTransitions\":%d}}",
+		version, holder, renewed, transitions);
 	return text;
 }
 
@@ -50,7 +58,10 @@ static const char *released(const char *version)
 {
 	static char text[300];
 
-	snprintf(text, sizeof(text), "{\"metadata\":{\"resourceVersion\":\"%s\"},\"spec\":{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1}}", version);
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"resourceVersion\":\"%s\"},\"spec\":{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1}}",
+		version);
 	return text;
 }
 
@@ -75,11 +86,13 @@ static void lead(struct scene *s)
 	cr_assert(!lease_held(s->l));
 	/* Somebody may have deleted it who acts still. */
 	for (int i = 0; i < 8; i++) {
-		world_answer(world_take(&s->w, "GET", PATH "/muster"), 404, world_status(404, "NotFound", "no lease"));
+		world_answer(world_take(&s->w, "GET", PATH "/muster"), 404,
+		             world_status(404, "NotFound", "no lease"));
 		cr_assert_eq(world_open(&s->w), 0);
 		pass(s, 2 * SECOND);
 	}
-	world_answer(world_take(&s->w, "GET", PATH "/muster"), 404, world_status(404, "NotFound", "no lease"));
+	world_answer(world_take(&s->w, "GET", PATH "/muster"), 404,
+	             world_status(404, "NotFound", "no lease"));
 	c = world_take(&s->w, "POST", PATH);
 	cr_assert_eq(c->lane, HTTP_LEASE);
 	holds(c, "\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\"}");
@@ -102,7 +115,8 @@ Test(lease, is_made_and_renewed)
 	holds(c, "\"resourceVersion\":\"7\",\"labels\":{\"keep\":\"me\"}"); /* others' parts stay */
 	holds(c, "\"acquireTime\":\"A\"");
 	holds(c, "\"leaseTransitions\":0");
-	s.w.now_ns += SECOND; /* it takes a second to be answered: the deadline counts from the sending */
+	s.w.now_ns +=
+		SECOND; /* it takes a second to be answered: the deadline counts from the sending */
 	world_answer(c, 200, object("me", "R2", 0, "8"));
 	s.w.now_ns += 9 * SECOND - 1;
 	cr_assert(lease_held(s.l) && !lease_lost(s.l));
@@ -111,8 +125,8 @@ Test(lease, is_made_and_renewed)
 	end(&s);
 }
 
-/* After a break of the network every kept connection may be dead; two of them in a row take longer than the renew
- * deadline. */
+/* After a break of the network every kept connection may be dead; two of them in a row take longer
+ * than the renew deadline. */
 Test(lease, is_asked_for_on_a_fresh_connection_after_no_answer)
 {
 	struct scene s;
@@ -171,11 +185,13 @@ Test(lease, of_another_is_waited_out)
 	begin(&s);
 	lease_poll(s.l);
 	/* The record's own times are long past: that means nothing. */
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
+	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200,
+	             object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
 	cr_assert_str_eq(lease_holder(s.l), "other");
 	for (int i = 0; i < 6; i++) {
 		pass(&s, 2 * SECOND);
-		world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
+		world_answer(world_take(&s.w, "GET", PATH "/muster"), 200,
+		             object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
 	}
 	/* It lives: from here on once more. */
 	pass(&s, 2 * SECOND);
@@ -202,7 +218,8 @@ Test(lease, goes_to_one_of_two_that_want_it)
 	begin(&s);
 	lease_poll(s.l);
 	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, released("5"));
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409, world_status(409, "Conflict", "changed"));
+	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
+	             world_status(409, "Conflict", "changed"));
 	cr_assert(!lease_held(s.l) && world_open(&s.w) == 0);
 	pass(&s, 2 * SECOND);
 	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 4, "6"));
@@ -216,10 +233,12 @@ Test(lease, that_somebody_deletes_is_made_again)
 
 	lead(&s);
 	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 404, world_status(404, "NotFound", "gone"));
+	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 404,
+	             world_status(404, "NotFound", "gone"));
 	cr_assert(lease_held(s.l));
 	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 404, world_status(404, "NotFound", "gone"));
+	world_answer(world_take(&s.w, "GET", PATH "/muster"), 404,
+	             world_status(404, "NotFound", "gone"));
 	world_answer(world_take(&s.w, "POST", PATH), 201, object("me", "R3", 0, "20"));
 	s.w.now_ns += 9 * SECOND;
 	cr_assert(lease_held(s.l));
@@ -235,11 +254,13 @@ Test(lease, of_another_that_somebody_deletes_is_waited_out)
 	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 3, "5"));
 	for (int i = 0; i < 8; i++) {
 		pass(&s, 2 * SECOND);
-		world_answer(world_take(&s.w, "GET", PATH "/muster"), 404, world_status(404, "NotFound", "gone"));
+		world_answer(world_take(&s.w, "GET", PATH "/muster"), 404,
+		             world_status(404, "NotFound", "gone"));
 		cr_assert_eq(world_open(&s.w), 0, "it acts still");
 	}
 	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 404, world_status(404, "NotFound", "gone"));
+	world_answer(world_take(&s.w, "GET", PATH "/muster"), 404,
+	             world_status(404, "NotFound", "gone"));
 	world_answer(world_take(&s.w, "POST", PATH), 201, object("me", "R", 0, "9"));
 	cr_assert(lease_held(s.l));
 	end(&s);
@@ -251,7 +272,8 @@ Test(lease, that_another_took_is_lost_at_once)
 
 	lead(&s);
 	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409, world_status(409, "Conflict", "changed"));
+	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
+	             world_status(409, "Conflict", "changed"));
 	pass(&s, 0);
 	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 1, "9"));
 	cr_assert(lease_lost(s.l) && !lease_held(s.l));
@@ -287,7 +309,8 @@ Test(lease, is_released_in_the_version_that_it_has)
 	pass(&s, 2 * SECOND);
 	world_take(&s.w, "PUT", PATH "/muster");
 	lease_release(s.l);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409, world_status(409, "Conflict", "the object has been modified"));
+	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
+	             world_status(409, "Conflict", "the object has been modified"));
 	cr_assert(!lease_released(s.l));
 	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("me", "R2", 0, "8"));
 	c = world_take(&s.w, "PUT", PATH "/muster");
@@ -305,7 +328,8 @@ Test(lease, of_another_is_not_released)
 
 	lead(&s);
 	lease_release(s.l);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409, world_status(409, "Conflict", "the object has been modified"));
+	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
+	             world_status(409, "Conflict", "the object has been modified"));
 	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("her", "R2", 1, "8"));
 	cr_assert(lease_released(s.l));
 	cr_assert_eq(world_open(&s.w), 0);
@@ -320,7 +344,8 @@ Test(lease, needs_times_that_leave_room)
 	cr_assert_not_null(lease_times_fault(15 * SECOND, 10 * SECOND, 0));
 }
 
-/* ---- two of them, and a server that keeps one object ------------------------------------------ */
+/* ---- two of them, and a server that keeps one object ------------------------------------------
+ */
 
 struct server {
 	char holder[64], renewed[64];
@@ -350,7 +375,9 @@ static void serve(struct server *sv, struct http_call *c, bool lost)
 		return;
 	}
 	snprintf(version, sizeof(version), "\"resourceVersion\":\"%u\"", sv->version);
-	if (strcmp(c->method, "POST") == 0 ? sv->exists : strcmp(c->method, "PUT") == 0 && !strstr(c->body, version)) {
+	if (strcmp(c->method, "POST") == 0
+	        ? sv->exists
+	        : strcmp(c->method, "PUT") == 0 && !strstr(c->body, version)) {
 		world_answer(c, 409, "{}");
 		return;
 	}
@@ -366,8 +393,11 @@ static void serve(struct server *sv, struct http_call *c, bool lost)
 		world_fail(c, HTTP_BROKEN);
 		return;
 	}
-	snprintf(text, sizeof(text), "{\"metadata\":{\"resourceVersion\":\"%u\"},\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%ld,"
-	         "\"renewTime\":\"%s\",\"leaseTransitions\":%ld}}", sv->version, sv->holder, sv->duration, sv->renewed, sv->transitions);
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"resourceVersion\":\"%u\"},\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%ld,"
+		"\"renewTime\":\"%s\",\"leaseTransitions\":%ld}}",
+		sv->version, sv->holder, sv->duration, sv->renewed, sv->transitions);
 	world_answer(c, 200, text);
 }
 
@@ -427,7 +457,8 @@ Test(lease, is_never_held_by_two)
 		cr_assert(holders <= 1, "step %u: %d hold it", step, holders);
 		led += holders > 0;
 	}
-	cr_assert(led > STEPS / 2 && lost > 10, "held in %u of %u steps, lost %u times", led, STEPS, lost);
+	cr_assert(led > STEPS / 2 && lost > 10, "held in %u of %u steps, lost %u times", led, STEPS,
+	          lost);
 	for (int i = 0; i < N; i++) {
 		lease_free(l[i]);
 		world_free(&w[i]);

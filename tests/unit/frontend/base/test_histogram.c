@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct buckets *const all[] = {&buckets_fine, &buckets_attempt, &buckets_sli, &buckets_tries};
+static const struct buckets *const all[] = { &buckets_fine, &buckets_attempt, &buckets_sli,
+	                                         &buckets_tries };
 #define ALL (sizeof(all) / sizeof(all[0]))
 
 Test(histogram, bounds_rise_and_an_octave_doubles)
@@ -20,7 +21,8 @@ Test(histogram, bounds_rise_and_an_octave_doubles)
 		for (uint32_t i = 1; i < b->n; i++) {
 			cr_assert_gt(buckets_bound(b, i), buckets_bound(b, i - 1));
 			if (i >= b->steps)
-				cr_assert_eq(buckets_bound(b, i), 2 * buckets_bound(b, i - b->steps), "%zu: %u", k, i);
+				cr_assert_eq(buckets_bound(b, i), 2 * buckets_bound(b, i - b->steps), "%zu: %u", k,
+				             i);
 		}
 	}
 	cr_assert_eq(buckets_bound(&buckets_attempt, 14), UINT64_C(16384000000));
@@ -74,17 +76,20 @@ Test(histogram, quantiles_are_within_a_bucket_of_the_truth)
 	for (uint64_t us = 1; us <= 10000; us++)
 		histogram_add(&h, &buckets_fine, us * 1000);
 	for (int p = 1; p < 100; p++) {
-		double truth = p * 100000.0, said = (double)histogram_quantile(&h, &buckets_fine, p / 100.0);
+		double truth = p * 100000.0,
+			   said = (double)histogram_quantile(&h, &buckets_fine, p / 100.0);
 
 		cr_assert(said > truth * 0.87 && said < truth * 1.13, "p%d: %g, not %g", p, said, truth);
 	}
 	cr_assert_eq(histogram_quantile(&h, &buckets_fine, 1), 10000000);
 	histogram_add(&h, &buckets_fine, UINT64_MAX);
-	cr_assert_eq(histogram_quantile(&h, &buckets_fine, 1), UINT64_MAX, "above every bound: the highest value");
+	cr_assert_eq(histogram_quantile(&h, &buckets_fine, 1), UINT64_MAX,
+	             "above every bound: the highest value");
 	cr_assert_eq(h.sum, UINT64_MAX, "the sum saturates");
 }
 
-static char *written(const struct histogram *h, const struct buckets *b, double unit, const char *labels)
+static char *written(const struct histogram *h, const struct buckets *b, double unit,
+                     const char *labels)
 {
 	char *text;
 	size_t bytes;
@@ -105,8 +110,10 @@ Test(histogram, is_written_as_prometheus_reads_it)
 	histogram_add(&h, &buckets_tries, 3);
 	histogram_add(&h, &buckets_tries, 99);
 	text = written(&h, &buckets_tries, 1, "");
-	cr_assert_str_eq(text, "x_bucket{le=\"1\"} 1\nx_bucket{le=\"2\"} 1\nx_bucket{le=\"4\"} 2\nx_bucket{le=\"8\"} 2\n"
-	                 "x_bucket{le=\"16\"} 2\nx_bucket{le=\"+Inf\"} 3\nx_sum 103\nx_count 3\n");
+	cr_assert_str_eq(
+		text,
+		"x_bucket{le=\"1\"} 1\nx_bucket{le=\"2\"} 1\nx_bucket{le=\"4\"} 2\nx_bucket{le=\"8\"} 2\n"
+		"x_bucket{le=\"16\"} 2\nx_bucket{le=\"+Inf\"} 3\nx_sum 103\nx_count 3\n");
 	free(text);
 	text = written(&h, &buckets_tries, 1, "a=\"b\",c=\"d\",");
 	cr_assert_not_null(strstr(text, "x_bucket{a=\"b\",c=\"d\",le=\"16\"} 2\n"));

@@ -9,7 +9,9 @@
 
 static enum fence_end end_of(int status, const char *body)
 {
-	const struct http_answer answer = {.end = HTTP_ANSWERED, .status = status, .retry_after_ms = -1, .error = ""};
+	const struct http_answer answer = {
+		.end = HTTP_ANSWERED, .status = status, .retry_after_ms = -1, .error = ""
+	};
 
 	return fence_read(&answer, body, strlen(body));
 }
@@ -18,11 +20,19 @@ static enum fence_end end_of(int status, const char *body)
 Test(fence, answers)
 {
 	cr_expect_eq(end_of(200, "{}"), FENCE_TAKEN);
-	cr_expect_eq(end_of(404, world_status(404, "NotFound", "pods \\\"a\\\" not found")), FENCE_GONE);
-	cr_expect_eq(end_of(422, world_status(422, "Invalid", "metadata.uid: Invalid value: \\\"u\\\": field is immutable")), FENCE_GONE);
-	cr_expect_eq(end_of(409, world_status(409, "Conflict", "Precondition failed: UID in precondition: u, UID in object meta: v")),
+	cr_expect_eq(end_of(404, world_status(404, "NotFound", "pods \\\"a\\\" not found")),
 	             FENCE_GONE);
-	cr_expect_eq(end_of(409, world_status(409, "Conflict", "the object has been modified")), FENCE_MOVED);
+	cr_expect_eq(
+		end_of(422, world_status(422, "Invalid",
+	                             "metadata.uid: Invalid value: \\\"u\\\": field is immutable")),
+		FENCE_GONE);
+	cr_expect_eq(
+		end_of(409,
+	           world_status(409, "Conflict",
+	                        "Precondition failed: UID in precondition: u, UID in object meta: v")),
+		FENCE_GONE);
+	cr_expect_eq(end_of(409, world_status(409, "Conflict", "the object has been modified")),
+	             FENCE_MOVED);
 	cr_expect_eq(end_of(401, ""), FENCE_RENEW);
 	cr_expect_eq(end_of(403, world_status(403, "Forbidden", "no")), FENCE_REFUSED);
 	cr_expect_eq(end_of(422, world_status(422, "Invalid", "status.conditions: no")), FENCE_REFUSED);
@@ -33,7 +43,9 @@ Test(fence, answers)
 
 Test(fence, proxies_and_silence_tell_nothing)
 {
-	const struct http_answer silence = {.end = HTTP_BROKEN, .status = 200, .retry_after_ms = -1, .error = ""};
+	const struct http_answer silence = {
+		.end = HTTP_BROKEN, .status = 200, .retry_after_ms = -1, .error = ""
+	};
 
 	cr_expect_eq(end_of(404, "<html>not here</html>"), FENCE_UNKNOWN);
 	cr_expect_eq(end_of(404, world_status(403, "Forbidden", "no")), FENCE_UNKNOWN);

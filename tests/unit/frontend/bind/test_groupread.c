@@ -30,7 +30,8 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 	if (kind == RESULT_REFUSED)
 		snprintf(b->said + n, sizeof(b->said) - n, "refused:%u ", r->retry_ms);
 	else
-		snprintf(b->said + n, sizeof(b->said) - n, "%s ", kind == RESULT_BOUND ? "bound" : "unknown");
+		snprintf(b->said + n, sizeof(b->said) - n, "%s ",
+		         kind == RESULT_BOUND ? "bound" : "unknown");
 }
 
 static void on_notice(void *context, const struct bind_notice *n)
@@ -48,7 +49,11 @@ static void told(struct bench *b)
 static void begin(struct bench *b)
 {
 	struct writer_config config = {
-		.env = &b->w.env, .connections = 4, .result = on_result, .notice = on_notice, .context = b,
+		.env = &b->w.env,
+		.connections = 4,
+		.result = on_result,
+		.notice = on_notice,
+		.context = b,
 	};
 
 	memset(b, 0, sizeof(*b));
@@ -78,7 +83,8 @@ static struct gang_view gang(struct bench *b, const char *pod, struct cmd_bind *
 	cmd->pod = v.id;
 	cmd->pod_generation = v.generation;
 	cmd->gang = v.gang_id;
-	for (cmd->gang_generation = 1; !model_gang(b->m, v.gang_id, cmd->gang_generation, &g); cmd->gang_generation++)
+	for (cmd->gang_generation = 1; !model_gang(b->m, v.gang_id, cmd->gang_generation, &g);
+	     cmd->gang_generation++)
 		cr_assert_lt(cmd->gang_generation, 10);
 	return g;
 }
@@ -86,7 +92,7 @@ static struct gang_view gang(struct bench *b, const char *pod, struct cmd_bind *
 /* As the core plans it by what the model knows. */
 static void bind_pod(struct bench *b, const char *pod)
 {
-	struct cmd_bind cmd = {.node = 0, .node_generation = 1, .attempt = 1};
+	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .attempt = 1 };
 
 	gang(b, pod, &cmd);
 	cmd.terms = model_gang_terms(b->m, cmd.gang);
@@ -170,7 +176,7 @@ Test(groupread, another_version_that_asks_for_the_same_does_not)
 Test(groupread, a_plan_for_what_was_known_before_is_given_back)
 {
 	struct bench b;
-	struct cmd_bind cmd = {.node = 0, .node_generation = 1, .attempt = 1};
+	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .attempt = 1 };
 
 	begin(&b);
 	gang(&b, "a", &cmd);
@@ -306,7 +312,7 @@ Test(groupread, a_core_that_is_gone_takes_its_plans_along)
 Test(groupread, a_pod_by_itself_has_no_group)
 {
 	struct bench b;
-	struct cmd_bind cmd = {.node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1};
+	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1 };
 	struct pod_view v;
 
 	begin(&b);

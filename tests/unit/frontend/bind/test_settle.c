@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before the first plan: members that wait while others of their gang have a node are written to, so that no
- * Binding of an earlier instance lands after it. */
+/* Before the first plan: members that wait while others of their gang have a node are written to,
+ * so that no Binding of an earlier instance lands after it. */
 #include "frontend/bind/settle.h"
 
 #include "frontend/base/log.h"
@@ -100,7 +100,8 @@ Test(settle, nobody_else)
 	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("h", "2", 2));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("d", "6", "h", "")); /* none of h has a node */
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("lone", "7", "", ""));
-	world_put(b.m, RESOURCE_INDEX_PODS, world_member("gated", "8", "g", "\"schedulingGates\":[{\"name\":\"x\"}]"));
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          world_member("gated", "8", "g", "\"schedulingGates\":[{\"name\":\"x\"}]"));
 	settle_poll(b.settle);
 	cr_assert_eq(world_open(&b.w), 2, "b and c");
 	end(&b);
@@ -125,25 +126,34 @@ Test(settle, a_pod_that_is_gone_or_another)
 
 	begin(&b);
 	settle_poll(b.settle);
-	world_answer(world_take(&b.w, "PATCH", POD("c")), 404, world_status(404, "NotFound", "pods \\\"b\\\" not found"));
-	world_answer(world_take(&b.w, "PATCH", POD("b")), 422,
-	             world_status(422, "Invalid", "Pod \\\"b\\\" is invalid: metadata.uid: Invalid value: \\\"u\\\": field is immutable"));
+	world_answer(world_take(&b.w, "PATCH", POD("c")), 404,
+	             world_status(404, "NotFound", "pods \\\"b\\\" not found"));
+	world_answer(
+		world_take(&b.w, "PATCH", POD("b")), 422,
+		world_status(
+			422, "Invalid",
+			"Pod \\\"b\\\" is invalid: metadata.uid: Invalid value: \\\"u\\\": field is immutable"));
 	cr_assert(settle_over(b.settle));
 	cr_assert_eq(settle_counts(b.settle)->settled + settle_counts(b.settle)->left, 0);
 	end(&b);
 }
 
-/* It was taken for another pod of that name and left as the list had it, without the node that it had got. */
+/* It was taken for another pod of that name and left as the list had it, without the node that it
+ * had got. */
 Test(settle, a_conflict_may_have_been_the_binding)
 {
 	struct bench b;
 
 	begin(&b);
 	settle_poll(b.settle);
-	world_answer(world_take(&b.w, "PATCH", POD("c")), 404, world_status(404, "NotFound", "pods \\\"c\\\" not found"));
-	world_answer(world_take(&b.w, "PATCH", POD("b")), 409,
-	             world_status(409, "Conflict", "Operation cannot be fulfilled on pods \\\"b\\\": the object has been modified; "
-	                                           "please apply your changes to the latest version and try again"));
+	world_answer(world_take(&b.w, "PATCH", POD("c")), 404,
+	             world_status(404, "NotFound", "pods \\\"c\\\" not found"));
+	world_answer(
+		world_take(&b.w, "PATCH", POD("b")), 409,
+		world_status(
+			409, "Conflict",
+			"Operation cannot be fulfilled on pods \\\"b\\\": the object has been modified; "
+			"please apply your changes to the latest version and try again"));
 	cr_assert_not(settle_over(b.settle));
 	world_answer(next(&b, POD("b")), 200, world_member("b", "9", "g", BOUND));
 	cr_assert(settle_over(b.settle));
@@ -171,7 +181,8 @@ Test(settle, one_that_has_a_node_by_now_is_left_alone)
 	cr_assert(strstr(next(&b, POD("c"))->body, "\"resourceVersion\":\"10\""));
 	cr_assert_eq(world_open(&b.w), 1);
 	conflict(b.w.calls->next->next);
-	cr_assert_null(strstr(next(&b, POD("c"))->body, "resourceVersion"), "somebody writes to it all the time");
+	cr_assert_null(strstr(next(&b, POD("c"))->body, "resourceVersion"),
+	               "somebody writes to it all the time");
 	end(&b);
 }
 
@@ -209,7 +220,10 @@ Test(settle, gives_up_after_ten_seconds_and_says_so)
 	cr_assert(settle_over(b.settle));
 	cr_assert_eq(world_open(&b.w), 0);
 	cr_assert_eq(settle_counts(b.settle)->left, 2);
-	cr_assert(world_said(&b.w, "warn: the status of 2 pods could not be written in 10 s before the first plan"), "%s", b.w.log);
+	cr_assert(
+		world_said(&b.w,
+	               "warn: the status of 2 pods could not be written in 10 s before the first plan"),
+		"%s", b.w.log);
 	end(&b);
 }
 
@@ -223,7 +237,8 @@ Test(settle, without_the_right_to_write)
 	world_answer(world_take(&b.w, "PATCH", POD("b")), 403, world_status(403, "Forbidden", "no"));
 	cr_assert(settle_over(b.settle));
 	cr_assert_eq(settle_counts(b.settle)->left, 2);
-	cr_assert(world_said(&b.w, "warn: can't write the status of pods before the first plan (HTTP 403)"));
+	cr_assert(
+		world_said(&b.w, "warn: can't write the status of pods before the first plan (HTTP 403)"));
 	end(&b);
 }
 

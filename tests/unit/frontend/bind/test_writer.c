@@ -32,20 +32,26 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 	if (kind == RESULT_REFUSED)
 		snprintf(b->said + n, sizeof(b->said) - n, "refused:%u ", r->retry_ms);
 	else
-		snprintf(b->said + n, sizeof(b->said) - n, "%s ", kind == RESULT_BOUND ? "bound" : "unknown");
+		snprintf(b->said + n, sizeof(b->said) - n, "%s ",
+		         kind == RESULT_BOUND ? "bound" : "unknown");
 }
 
 static void on_notice(void *context, const struct bind_notice *n)
 {
 	struct bench *b = context;
 
-	snprintf(b->noticed, sizeof(b->noticed), "%s/%s %s %s", n->namespace, n->name, n->node, n->error ? n->error : "ok");
+	snprintf(b->noticed, sizeof(b->noticed), "%s/%s %s %s", n->namespace, n->name, n->node,
+	         n->error ? n->error : "ok");
 }
 
 static void begin_with(struct bench *b, unsigned connections)
 {
 	struct writer_config config = {
-		.env = &b->w.env, .connections = connections, .result = on_result, .notice = on_notice, .context = b,
+		.env = &b->w.env,
+		.connections = connections,
+		.result = on_result,
+		.notice = on_notice,
+		.context = b,
 	};
 
 	memset(b, 0, sizeof(*b));
@@ -75,7 +81,7 @@ static void end(struct bench *b)
 static int command(struct bench *b, enum record_kind kind, const char *name)
 {
 	struct pod_view v;
-	struct cmd_bind cmd = {.node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 7};
+	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 7 };
 
 	cr_assert(model_pod_by_name(b->m, "ns", name, &v));
 	cr_assert_str_eq(model_node(b->m, 0, 1), "n1");
@@ -132,22 +138,25 @@ static const char *conflict(const char *message)
 	return world_status(409, "Conflict", message);
 }
 
-#define PRECONDITION \
+#define PRECONDITION                                                                                                     \
 	"Operation cannot be fulfilled on pods \\\"a\\\": StorageError: invalid object, Code: 4, Key: /registry/pods/ns/a, " \
-	"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ResourceVersion in precondition: 5, " \
+	"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ResourceVersion in precondition: 5, "                  \
 	"ResourceVersion in object meta: 8"
-#define ASSIGNED "Operation cannot be fulfilled on pods/binding \\\"a\\\": pod a is already assigned to node \\\"n1\\\""
-#define ETCD "Operation cannot be fulfilled on pods/binding \\\"a\\\": etcdserver: request timed out"
+#define ASSIGNED                                                                                   \
+	"Operation cannot be fulfilled on pods/binding \\\"a\\\": pod a is already assigned to node \\\"n1\\\""
+#define ETCD                                                                                       \
+	"Operation cannot be fulfilled on pods/binding \\\"a\\\": etcdserver: request timed out"
 
 Test(writer, names_uid_and_version)
 {
 	struct bench b;
 	struct http_call *c = posted(&b);
 
-	cr_assert_str_eq(c->body,
-	                 "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\","
-	                 "\"uid\":\"00000000-0000-0000-0000-000000000061\",\"resourceVersion\":\"5\"},"
-	                 "\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n1\"}}");
+	cr_assert_str_eq(
+		c->body,
+		"{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\","
+		"\"uid\":\"00000000-0000-0000-0000-000000000061\",\"resourceVersion\":\"5\"},"
+		"\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n1\"}}");
 	cr_assert_str_eq(c->type, "application/json");
 	cr_assert_eq(c->lane, HTTP_BIND);
 	world_answer(c, 201, "{\"kind\":\"Status\",\"status\":\"Success\",\"code\":201}");
@@ -191,7 +200,8 @@ Test(writer, a_pod_that_is_gone_is_refused)
 
 Test(writer, a_deleting_pod_is_refused)
 {
-	expect_refused(409, conflict("... pod a is being deleted, cannot be assigned to a host"), 0, "");
+	expect_refused(409, conflict("... pod a is being deleted, cannot be assigned to a host"), 0,
+	               "");
 }
 
 Test(writer, a_gated_pod_is_refused)
@@ -201,7 +211,8 @@ Test(writer, a_gated_pod_is_refused)
 
 Test(writer, forbidden_is_refused_and_told)
 {
-	expect_refused(403, world_status(403, "Forbidden", "may not create pods/binding"), 0, "HTTP 403: may not create");
+	expect_refused(403, world_status(403, "Forbidden", "may not create pods/binding"), 0,
+	               "HTTP 403: may not create");
 }
 
 Test(writer, a_refusal_is_logged_with_what_it_is_about)
@@ -210,17 +221,21 @@ Test(writer, a_refusal_is_logged_with_what_it_is_about)
 
 	world_answer(posted(&b), 403, world_status(403, "Forbidden", "no"));
 	expect(&b, "refused:0 ");
-	cr_assert(strstr(b.w.log, " pod=\"") && strstr(b.w.log, " uid=\"") && strstr(b.w.log, " node=\"") &&
-	          strstr(b.w.log, " status=403"), "%s", b.w.log);
+	cr_assert(strstr(b.w.log, " pod=\"") && strstr(b.w.log, " uid=\"") &&
+	              strstr(b.w.log, " node=\"") && strstr(b.w.log, " status=403"),
+	          "%s", b.w.log);
 	end(&b);
 }
 
 Test(writer, bad_requests_are_refused_for_long_and_told)
 {
-	expect_refused(400, world_status(400, "BadRequest", "name mismatch"), 600000, "HTTP 400: name mismatch");
+	expect_refused(400, world_status(400, "BadRequest", "name mismatch"), 600000,
+	               "HTTP 400: name mismatch");
 	expect_refused(422, world_status(422, "Invalid", "no"), 600000, "HTTP 422");
-	expect_refused(500, "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"target.name: Required value\",\"code\":500}",
-	               600000, "HTTP 500: target.name");
+	expect_refused(
+		500,
+		"{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"target.name: Required value\",\"code\":500}",
+		600000, "HTTP 500: target.name");
 }
 
 /* ---- read the pod: it decides ------------------------------------------------------ */
@@ -270,15 +285,16 @@ Test(writer, a_pod_that_changed_in_what_matters_is_refused)
 	static const struct {
 		const char *spec, *status;
 	} changed[] = {
-		{"\"schedulingGates\":[{\"name\":\"g\"}]", ""},
-		{"", "\"phase\":\"Failed\""},
+		{ "\"schedulingGates\":[{\"name\":\"g\"}]", "" },
+		{ "", "\"phase\":\"Failed\"" },
 	};
 
 	for (size_t i = 0; i < 2; i++) {
 		struct bench b;
 
 		world_answer(posted(&b), 409, conflict(PRECONDITION));
-		world_answer(next(&b, "GET", POD), 200, world_pod("a", moved_on, changed[i].spec, changed[i].status));
+		world_answer(next(&b, "GET", POD), 200,
+		             world_pod("a", moved_on, changed[i].spec, changed[i].status));
 		expect(&b, "refused:0 ");
 		expect_rest(&b);
 		end(&b);
@@ -290,7 +306,8 @@ Test(writer, another_pod_of_that_name_is_refused)
 	struct bench b;
 	char other[4096];
 
-	world_answer(posted(&b), 409, conflict("Precondition failed: UID in precondition: x, UID in object meta: y"));
+	world_answer(posted(&b), 409,
+	             conflict("Precondition failed: UID in precondition: x, UID in object meta: y"));
 	snprintf(other, sizeof(other), "%s", world_pod("a", moved_on, "", ""));
 	memcpy(strstr(other, "00000000-"), "ffffffff-", 9);
 	world_answer(next(&b, "GET", POD), 200, other);
@@ -307,15 +324,35 @@ static struct http_call *unknown(struct bench *b, int way)
 	struct http_call *c = posted(b);
 
 	switch (way) {
-	case 0: world_answer(c, 409, conflict(ETCD)); break;
-	case 1: world_answer(c, 500, world_status(500, "InternalError", "x")); break;
-	case 2: world_answer(c, 502, "<html>"); break;
-	case 3: world_answer(c, 503, "no"); break;
-	case 4: world_answer(c, 504, world_status(504, "Timeout", "request did not complete within requested timeout")); break;
-	case 5: world_fail(c, HTTP_BROKEN); break;
-	case 6: world_answer(c, 404, "404 page not found"); break;
-	case 7: world_answer(c, 409, "no status at all"); break;
-	case 8: world_answer(c, 302, ""); break;
+	case 0:
+		world_answer(c, 409, conflict(ETCD));
+		break;
+	case 1:
+		world_answer(c, 500, world_status(500, "InternalError", "x"));
+		break;
+	case 2:
+		world_answer(c, 502, "<html>");
+		break;
+	case 3:
+		world_answer(c, 503, "no");
+		break;
+	case 4:
+		world_answer(
+			c, 504,
+			world_status(504, "Timeout", "request did not complete within requested timeout"));
+		break;
+	case 5:
+		world_fail(c, HTTP_BROKEN);
+		break;
+	case 6:
+		world_answer(c, 404, "404 page not found");
+		break;
+	case 7:
+		world_answer(c, 409, "no status at all");
+		break;
+	case 8:
+		world_answer(c, 302, "");
+		break;
 	}
 	cr_assert_str_eq(b->said, "unknown ", "way %d: %s", way, b->said);
 	b->said[0] = '\0';
@@ -348,7 +385,8 @@ Test(writer, unknown_and_it_did_not_land_is_sent_again_to_the_same_node)
 			world_answer(c, 200, world_pod("a", "5", "", ""));
 			expect(&b, "");
 			c = next(&b, "POST", POST);
-			cr_assert(strstr(c->body, "\"resourceVersion\":\"5\"") && strstr(c->body, "\"name\":\"n1\""));
+			cr_assert(strstr(c->body, "\"resourceVersion\":\"5\"") &&
+			          strstr(c->body, "\"name\":\"n1\""));
 			world_fail(c, HTTP_BROKEN);
 			expect(&b, ""); /* unknown is said once */
 			c = next(&b, "GET", POD);
@@ -417,7 +455,8 @@ Test(writer, unknown_and_then_forbidden_is_fenced_before_it_is_refused)
 	c = next(&b, "PATCH", POD "/status");
 	cr_assert_str_eq(c->type, "application/strategic-merge-patch+json");
 	cr_assert(strstr(c->body, "{\"metadata\":{\"uid\":\"00000000-"));
-	cr_assert(strstr(c->body, "\",\"resourceVersion\":\"5\"},\"status\":{\"conditions\":[{"), "%s", c->body);
+	cr_assert(strstr(c->body, "\",\"resourceVersion\":\"5\"},\"status\":{\"conditions\":[{"), "%s",
+	          c->body);
 	expect(&b, "");
 	world_answer(c, 200, "{}");
 	expect(&b, "");
@@ -441,10 +480,11 @@ Test(writer, a_fence_that_lost_the_race_finds_it_bound)
 	end(&b);
 }
 
-/* One server died with the Binding and had done it, or still does; the next one had just started and knew no rights. */
+/* One server died with the Binding and had done it, or still does; the next one had just started
+ * and knew no rights. */
 Test(writer, refused_at_the_second_try_is_read_before_it_is_refused)
 {
-	static const char *const specs[] = {"\"nodeName\":\"n1\"", ""};
+	static const char *const specs[] = { "\"nodeName\":\"n1\"", "" };
 
 	for (size_t i = 0; i < 2; i++) {
 		struct http_call *c;
@@ -584,19 +624,26 @@ Test(writer, a_pod_that_went_or_was_bound_is_refused_unsent)
 /* The core is never told to place these; found by fuzz_commands. */
 Test(writer, a_pod_that_is_not_ours_to_place_is_refused_unsent)
 {
-	static const char theirs[] = "{\"metadata\":{\"name\":\"t\",\"namespace\":\"ns\",\"uid\":\"u-t\",\"resourceVersion\":\"8\"},"
-				     "\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}";
+	static const char theirs[] =
+		"{\"metadata\":{\"name\":\"t\",\"namespace\":\"ns\",\"uid\":\"u-t\",\"resourceVersion\":\"8\"},"
+		"\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}";
 	struct bench b;
 
 	begin(&b);
 	model_free(b.m);
 	writer_free(b.writer);
 	b.m = world_model_of_all();
-	b.writer = writer_new(&(struct writer_config){
-		.env = &b.w.env, .connections = 4, .result = on_result, .notice = on_notice, .context = &b, .model = b.m });
+	b.writer = writer_new(&(struct writer_config){ .env = &b.w.env,
+	                                               .connections = 4,
+	                                               .result = on_result,
+	                                               .notice = on_notice,
+	                                               .context = &b,
+	                                               .model = b.m });
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	world_put(b.m, RESOURCE_INDEX_PODS, theirs);
-	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("c", "5", "\"resourceClaims\":[{\"name\":\"r\",\"resourceClaimName\":\"r\"}]", ""));
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          world_pod("c", "5",
+	                    "\"resourceClaims\":[{\"name\":\"r\",\"resourceClaimName\":\"r\"}]", ""));
 	while (!model_flush(b.m, &world_sink))
 		continue;
 	cr_assert_eq(bind_pod(&b, "t"), 0);
@@ -637,7 +684,7 @@ Test(writer, sends_in_order_and_not_more_than_its_window)
 
 	begin_with(&b, 2);
 	for (const char *name = "bcdefgh"; *name; name++) {
-		char text[2] = {*name};
+		char text[2] = { *name };
 
 		world_put(b.m, RESOURCE_INDEX_PODS, world_pod(text, "20", "", ""));
 		bind_pod(&b, text);
@@ -691,7 +738,7 @@ static void *replay_reserve(void *context, enum record_kind kind, uint32_t bytes
 static unsigned replayed_binding(struct bench *b)
 {
 	static struct replay r;
-	struct model_sink sink = {.reserve = replay_reserve, .context = &r};
+	struct model_sink sink = { .reserve = replay_reserve, .context = &r };
 
 	memset(&r, 0, sizeof(r));
 	model_restart(b->m);
@@ -746,7 +793,8 @@ static void member_refused(struct bench *b)
 	cr_assert_eq(replayed_binding(b), 0);
 }
 
-/* How many a new core is told of as under way, and whether it hears at the end that one is refused. */
+/* How many a new core is told of as under way, and whether it hears at the end that one is refused.
+ */
 static void expect_next_core(struct bench *b, unsigned binding, const char *said)
 {
 	writer_core_down(b->writer);
@@ -759,8 +807,8 @@ static void expect_next_core(struct bench *b, unsigned binding, const char *said
 	cr_assert_eq(replayed_binding(b), 0);
 }
 
-/* The core keeps room for it while its gang is half bound; the next one knew nothing of it, and another gang that had
- * begun took it. */
+/* The core keeps room for it while its gang is half bound; the next one knew nothing of it, and
+ * another gang that had begun took it. */
 Test(writer, a_refused_member_is_refused_to_the_next_core_as_well)
 {
 	struct bench b;
@@ -788,7 +836,8 @@ Test(writer, a_refused_member_is_refused_to_the_next_core_as_well)
 
 Test(writer, what_is_not_as_it_was_refused_is_not_told_to_the_next_core)
 {
-	static const char *const now[] = {"\"schedulingGates\":[{\"name\":\"x\"}]", "\"nodeName\":\"n2\""};
+	static const char *const now[] = { "\"schedulingGates\":[{\"name\":\"x\"}]",
+		                               "\"nodeName\":\"n2\"" };
 	struct bench b;
 
 	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
@@ -813,8 +862,10 @@ static struct http_call *commanded(struct bench *b, enum record_kind kind)
 	return kind == CMD_TAKE_BACK ? next(b, "GET", POD) : next(b, "POST", POST);
 }
 
-/* By which version nobody knows: that the pod has another one now than its list told proves nothing. */
-static void expect_taken_back(struct bench *b, struct http_call *read, const char *version, const char *after)
+/* By which version nobody knows: that the pod has another one now than its list told proves
+ * nothing. */
+static void expect_taken_back(struct bench *b, struct http_call *read, const char *version,
+                              const char *after)
 {
 	world_answer(read, 200, world_pod("a", version, "", ""));
 	world_answer(next(b, "PATCH", POD "/status"), 200, "{}");
@@ -828,7 +879,7 @@ static void expect_taken_back(struct bench *b, struct http_call *read, const cha
 
 Test(writer, taken_back_by_a_write_after_a_read)
 {
-	static const char *const versions[] = {"5", "8"};
+	static const char *const versions[] = { "5", "8" };
 
 	for (size_t i = 0; i < 2; i++) {
 		struct bench b;
@@ -876,11 +927,13 @@ Test(writer, taken_back_by_no_less_than_a_write)
 	end(&b);
 }
 
-/* It would say of a pod that has just got a node that it has none: what was read is written over, nothing newer.
- * That something newer is there is as good as a write. */
+/* It would say of a pod that has just got a node that it has none: what was read is written over,
+ * nothing newer. That something newer is there is as good as a write. */
 Test(writer, a_fence_is_for_the_version_that_was_read)
 {
-	static const char *const specs[] = {"\"nodeName\":\"n1\"", ""}, *const said[] = {"bound ", "refused:0 "};
+	static const char *const specs[] = { "\"nodeName\":\"n1\"", "" }, *const said[] = {
+		"bound ", "refused:0 "
+	};
 
 	for (size_t i = 0; i < 2; i++) {
 		struct bench b;
@@ -912,12 +965,14 @@ Test(writer, a_fence_that_is_refused_is_told)
 		c = next(&b, "PATCH", POD "/status");
 		if (i == 3)
 			snprintf(b.noticed, sizeof(b.noticed), "once");
-		world_answer(c, i == 1 ? 500 : 403, world_status(i == 1 ? 500 : 403, "Forbidden", "no patch for you"));
+		world_answer(c, i == 1 ? 500 : 403,
+		             world_status(i == 1 ? 500 : 403, "Forbidden", "no patch for you"));
 		cr_assert(world_said(&b.w, "error: pod ns/a: the binding to node n1 may still land"));
 		cr_assert(world_said(&b.w, "HTTP 403: no patch for you (patch pods/status)"));
 		if (i == 2)
-			cr_assert(strstr(b.noticed, "ns/a n1 the binding to node n1 may still land: the API server refuses "
-			                            "the write of the pod's status that takes it back: HTTP 403: no patch"));
+			cr_assert(strstr(
+				b.noticed, "ns/a n1 the binding to node n1 may still land: the API server refuses "
+						   "the write of the pod's status that takes it back: HTTP 403: no patch"));
 		c = next(&b, "GET", POD);
 	}
 	cr_assert_str_eq(b.noticed, "once");
@@ -936,7 +991,9 @@ Test(writer, a_fence_of_a_pod_that_is_gone_is_no_refusal)
 	world_answer(c, 200, world_pod("a", "8", "", ""));
 	c = next(&b, "PATCH", POD "/status");
 	now = b.w.now_ns;
-	world_answer(c, 422, world_status(422, "Invalid", "metadata.uid: Invalid value: \\\"u\\\": field is immutable"));
+	world_answer(
+		c, 422,
+		world_status(422, "Invalid", "metadata.uid: Invalid value: \\\"u\\\": field is immutable"));
 	c = next(&b, "GET", POD);
 	cr_assert_leq(b.w.now_ns, now + 1, "there is nothing to wait for");
 	cr_assert(!world_said(&b.w, "may still land"));
@@ -982,7 +1039,7 @@ Test(writer, sent_again_by_a_newer_version_is_no_proof)
 
 Test(writer, what_an_earlier_frontend_sent_is_not_forgotten_with_the_core)
 {
-	static const enum record_kind kinds[] = {CMD_BIND_AGAIN, CMD_TAKE_BACK};
+	static const enum record_kind kinds[] = { CMD_BIND_AGAIN, CMD_TAKE_BACK };
 
 	for (size_t i = 0; i < 2; i++) {
 		struct bench b;

@@ -53,11 +53,14 @@ Test(config, all_kinds)
 {
 	struct options o;
 
-	cr_assert_eq(read_text(&o, HEAD "schedulerNames: [a, 'b', a]\nnodeSelector: 'pool in (x, y)'\nlisten: off\n"
-	                           "insecureSkipTLSVerify: true\nreportQPS: 0x10\neventRingBytes: 131072\nlogLevel: warn\n"
-	                           "coscheduling: {podGroupRejectPercentage: 0, permitWaitingTimeSeconds: 900}\n"
-	                           "core:\n  record: &r /tmp/r\n  maxNodes: 1048576\nkubeconfig: *r\ncontext: ~\n"),
-	             0, "%s", error);
+	cr_assert_eq(
+		read_text(
+			&o, HEAD
+			"schedulerNames: [a, 'b', a]\nnodeSelector: 'pool in (x, y)'\nlisten: off\n"
+			"insecureSkipTLSVerify: true\nreportQPS: 0x10\neventRingBytes: 131072\nlogLevel: warn\n"
+			"coscheduling: {podGroupRejectPercentage: 0, permitWaitingTimeSeconds: 900}\n"
+			"core:\n  record: &r /tmp/r\n  maxNodes: 1048576\nkubeconfig: *r\ncontext: ~\n"),
+		0, "%s", error);
 	cr_expect_eq(o.scheduler_names.n, 2, "one name twice is one");
 	cr_expect_str_eq(o.scheduler_names.at[1], "b");
 	cr_expect_str_eq(o.node_selector, "pool in (x, y)");
@@ -111,65 +114,77 @@ static const struct {
 	const char *error;
 } wrongs[] = {
 	/* keys */
-	{"schedulerName: x\n", "c.yaml:3:1: schedulerName: no such key; is schedulerNames meant?"},
-	{"Listen: x\n", "c.yaml:3:1: Listen: no such key; is listen meant?"},
-	{"\n\nxyzzyplugh: 1\n", "c.yaml:5:1: xyzzyplugh: no such key; see muster-frontend --help-config"},
-	{"maxNodes: 5\n", "c.yaml:3:1: maxNodes: no such key; is core.maxNodes meant?"},
-	{"core:\n  maxNode: 5\n", "c.yaml:4:3: core.maxNode: no such key; is core.maxNodes meant?"},
-	{"core: {spinUs: 1, listen: x}\n", "c.yaml:3:19: core.listen: no such key; is listen meant?"},
-	{"cor: {}\n", "c.yaml:3:1: cor: no such key; is core meant?"},
-	{"core.maxNodes: 5\n", "c.yaml:3:1: core.maxNodes: no such key; is maxNodes in the mapping core meant?"},
-	{"core: {core: {}}\n", "c.yaml:3:8: core.core: no such key; is core.score meant?"},
-	{"core: {apiVersion: a}\n", "c.yaml:3:8: core.apiVersion: no such key; see muster-frontend --help-config"},
-	{"listen: off\ncpu: 1\nlisten: off\n", "c.yaml:5:1: the key \"listen\" stands twice in one mapping"},
-	{"core:\n  cpu: 1\n  'cpu': 1\n", "c.yaml:5:3: the key \"cpu\" stands twice in one mapping"},
-	{"\"a\\0b\": 1\n", "c.yaml:3:1: a key: contains a NUL"},
-	{"\"a\\tb\": 1\n", "c.yaml:3:1: a?b: no such key; see muster-frontend --help-config"},
-	{"? [a]\n: 1\n", "c.yaml:3:3: a key that is no plain text"},
+	{ "schedulerName: x\n", "c.yaml:3:1: schedulerName: no such key; is schedulerNames meant?" },
+	{ "Listen: x\n", "c.yaml:3:1: Listen: no such key; is listen meant?" },
+	{ "\n\nxyzzyplugh: 1\n",
+	  "c.yaml:5:1: xyzzyplugh: no such key; see muster-frontend --help-config" },
+	{ "maxNodes: 5\n", "c.yaml:3:1: maxNodes: no such key; is core.maxNodes meant?" },
+	{ "core:\n  maxNode: 5\n", "c.yaml:4:3: core.maxNode: no such key; is core.maxNodes meant?" },
+	{ "core: {spinUs: 1, listen: x}\n", "c.yaml:3:19: core.listen: no such key; is listen meant?" },
+	{ "cor: {}\n", "c.yaml:3:1: cor: no such key; is core meant?" },
+	{ "core.maxNodes: 5\n",
+	  "c.yaml:3:1: core.maxNodes: no such key; is maxNodes in the mapping core meant?" },
+	{ "core: {core: {}}\n", "c.yaml:3:8: core.core: no such key; is core.score meant?" },
+	{ "core: {apiVersion: a}\n",
+	  "c.yaml:3:8: core.apiVersion: no such key; see muster-frontend --help-config" },
+	{ "listen: off\ncpu: 1\nlisten: off\n",
+	  "c.yaml:5:1: the key \"listen\" stands twice in one mapping" },
+	{ "core:\n  cpu: 1\n  'cpu': 1\n", "c.yaml:5:3: the key \"cpu\" stands twice in one mapping" },
+	{ "\"a\\0b\": 1\n", "c.yaml:3:1: a key: contains a NUL" },
+	{ "\"a\\tb\": 1\n", "c.yaml:3:1: a?b: no such key; see muster-frontend --help-config" },
+	{ "? [a]\n: 1\n", "c.yaml:3:3: a key that is no plain text" },
 	/* types */
-	{"listen: 5\n", "c.yaml:3:9: listen: a text is expected, not a number: put it in quotes"},
-	{"context: true\n", "c.yaml:3:10: context: a text is expected, not true or false: put it in quotes"},
-	{"context: {}\n", "c.yaml:3:10: context: a text is expected, not a mapping"},
-	{"bindConnections: '5'\n", "c.yaml:3:18: bindConnections: a number is expected, not a text"},
-	{"bindConnections: [5]\n", "c.yaml:3:18: bindConnections: a number is expected, not a list"},
-	{"insecureSkipTLSVerify: yes\n", "c.yaml:3:24: insecureSkipTLSVerify: true or false is expected, not a text"},
-	{"schedulerNames: muster\n", "c.yaml:3:17: schedulerNames: a list is expected, not a text"},
-	{"schedulerNames:\n- a\n- 5\n", "c.yaml:5:3: schedulerNames[1]: a text is expected, not a number: put it in quotes"},
-	{"schedulerNames: [~]\n", "c.yaml:3:18: schedulerNames[0]: a text is expected, not null"},
-	{"core: 5\n", "c.yaml:3:7: core: a mapping is expected, not a number"},
-	{"core: [maxNodes]\n", "c.yaml:3:7: core: a mapping is expected, not a list"},
+	{ "listen: 5\n", "c.yaml:3:9: listen: a text is expected, not a number: put it in quotes" },
+	{ "context: true\n",
+	  "c.yaml:3:10: context: a text is expected, not true or false: put it in quotes" },
+	{ "context: {}\n", "c.yaml:3:10: context: a text is expected, not a mapping" },
+	{ "bindConnections: '5'\n", "c.yaml:3:18: bindConnections: a number is expected, not a text" },
+	{ "bindConnections: [5]\n", "c.yaml:3:18: bindConnections: a number is expected, not a list" },
+	{ "insecureSkipTLSVerify: yes\n",
+	  "c.yaml:3:24: insecureSkipTLSVerify: true or false is expected, not a text" },
+	{ "schedulerNames: muster\n", "c.yaml:3:17: schedulerNames: a list is expected, not a text" },
+	{ "schedulerNames:\n- a\n- 5\n",
+	  "c.yaml:5:3: schedulerNames[1]: a text is expected, not a number: put it in quotes" },
+	{ "schedulerNames: [~]\n", "c.yaml:3:18: schedulerNames[0]: a text is expected, not null" },
+	{ "core: 5\n", "c.yaml:3:7: core: a mapping is expected, not a number" },
+	{ "core: [maxNodes]\n", "c.yaml:3:7: core: a mapping is expected, not a list" },
 	/* values */
-	{"bindConnections: 0\n", "c.yaml:3:18: bindConnections: \"0\": not a number from 1 to 64"},
-	{"bindConnections: 65\n", "c.yaml:3:18: bindConnections: \"65\": not a number from 1 to 64"},
-	{"bindConnections: -1\n", "c.yaml:3:18: bindConnections: \"-1\": not a number from 1 to 64"},
-	{"bindConnections: 1.0\n", "c.yaml:3:18: bindConnections: \"1.0\": not a number from 1 to 64"},
-	{"core: {recordBytes: 99999999999999999999}\n",
-	 "c.yaml:3:21: core.recordBytes: \"99999999999999999999\": not a number from 4096 to 1125899906842624"},
-	{"coscheduling:\n  podGroupRejectPercentage: 101\n",
-	 "c.yaml:4:29: coscheduling.podGroupRejectPercentage: \"101\": not a number from 0 to 100"},
-	{"eventRingBytes: 8388607\n", "c.yaml:3:17: eventRingBytes: \"8388607\": not a power of two"},
-	{"eventRingBytes: 1\n", "c.yaml:3:17: eventRingBytes: \"1\": not a number from 131072 to 268435456"},
-	{"logLevel: trace\n", "c.yaml:3:11: logLevel: \"trace\": not one of debug, info, warn or error"},
-	{"core: {score: best}\n", "c.yaml:3:15: core.score: \"best\": not one of kube, pack or bestfit"},
-	{"context: ''\n", "c.yaml:3:10: context: \"\": empty"},
-	{"context: \"a\\0\"\n", "c.yaml:3:10: context: contains a NUL"},
-	{"listen: here\n", "c.yaml:3:9: listen: \"here\": \"here\" is not ADDR:PORT"},
-	{"listen: ':70000'\n", "c.yaml:3:9: listen: \":70000\": \":70000\": \"70000\" is not a port"},
-	{"nodeSelector: a in (\n", "c.yaml:3:15: nodeSelector: \"a in (\": the list of \"a\" is not closed"},
-	{"schedulerNames: []\n", "c.yaml:3:17: schedulerNames: the list is empty"},
-	{"dialects: [scheduler-plugins, scheduler-plugin]\n",
-	 "c.yaml:3:31: dialects[1]: \"scheduler-plugin\": no dialect; is scheduler-plugins meant?"},
-	{"dialects: []\ndisabledDialects: []\n",
-	 "c.yaml:4:1: disabledDialects: only one of dialects and disabledDialects can be given"},
+	{ "bindConnections: 0\n", "c.yaml:3:18: bindConnections: \"0\": not a number from 1 to 64" },
+	{ "bindConnections: 65\n", "c.yaml:3:18: bindConnections: \"65\": not a number from 1 to 64" },
+	{ "bindConnections: -1\n", "c.yaml:3:18: bindConnections: \"-1\": not a number from 1 to 64" },
+	{ "bindConnections: 1.0\n",
+	  "c.yaml:3:18: bindConnections: \"1.0\": not a number from 1 to 64" },
+	{ "core: {recordBytes: 99999999999999999999}\n",
+	  "c.yaml:3:21: core.recordBytes: \"99999999999999999999\": not a number from 4096 to 1125899906842624" },
+	{ "coscheduling:\n  podGroupRejectPercentage: 101\n",
+	  "c.yaml:4:29: coscheduling.podGroupRejectPercentage: \"101\": not a number from 0 to 100" },
+	{ "eventRingBytes: 8388607\n", "c.yaml:3:17: eventRingBytes: \"8388607\": not a power of two" },
+	{ "eventRingBytes: 1\n",
+	  "c.yaml:3:17: eventRingBytes: \"1\": not a number from 131072 to 268435456" },
+	{ "logLevel: trace\n",
+	  "c.yaml:3:11: logLevel: \"trace\": not one of debug, info, warn or error" },
+	{ "core: {score: best}\n",
+	  "c.yaml:3:15: core.score: \"best\": not one of kube, pack or bestfit" },
+	{ "context: ''\n", "c.yaml:3:10: context: \"\": empty" },
+	{ "context: \"a\\0\"\n", "c.yaml:3:10: context: contains a NUL" },
+	{ "listen: here\n", "c.yaml:3:9: listen: \"here\": \"here\" is not ADDR:PORT" },
+	{ "listen: ':70000'\n", "c.yaml:3:9: listen: \":70000\": \":70000\": \"70000\" is not a port" },
+	{ "nodeSelector: a in (\n",
+	  "c.yaml:3:15: nodeSelector: \"a in (\": the list of \"a\" is not closed" },
+	{ "schedulerNames: []\n", "c.yaml:3:17: schedulerNames: the list is empty" },
+	{ "dialects: [scheduler-plugins, scheduler-plugin]\n",
+	  "c.yaml:3:31: dialects[1]: \"scheduler-plugin\": no dialect; is scheduler-plugins meant?" },
+	{ "dialects: []\ndisabledDialects: []\n",
+	  "c.yaml:4:1: disabledDialects: only one of dialects and disabledDialects can be given" },
 	/* by an alias: where that is */
-	{"kubeconfig: &a x\ncpu: *a\n", "c.yaml:4:6: cpu: a number is expected, not a text"},
-	{"core: &a {maxNodes: 5}\ncoscheduling: *a\n",
-	 "c.yaml:4:15: coscheduling.maxNodes: no such key; is core.maxNodes meant?"},
-	{"core: {<<: {}}\n", "c.yaml:3:8: merge keys (<<) are not supported"},
+	{ "kubeconfig: &a x\ncpu: *a\n", "c.yaml:4:6: cpu: a number is expected, not a text" },
+	{ "core: &a {maxNodes: 5}\ncoscheduling: *a\n",
+	  "c.yaml:4:15: coscheduling.maxNodes: no such key; is core.maxNodes meant?" },
+	{ "core: {<<: {}}\n", "c.yaml:3:8: merge keys (<<) are not supported" },
 	/* documents */
-	{"---\na: 1\n", "c.yaml:4:1: a second document; only one is read"},
-	{"apiVersion: a\n", "c.yaml:3:1: the key \"apiVersion\" stands twice in one mapping"},
-	{"listen: [\n", "c.yaml:4:1: did not find expected node content"},
+	{ "---\na: 1\n", "c.yaml:4:1: a second document; only one is read" },
+	{ "apiVersion: a\n", "c.yaml:3:1: the key \"apiVersion\" stands twice in one mapping" },
+	{ "listen: [\n", "c.yaml:4:1: did not find expected node content" },
 };
 
 Test(config, wrongs)
@@ -190,16 +205,17 @@ Test(config, head)
 	static const struct {
 		const char *text, *error;
 	} heads[] = {
-		{"", "c.yaml:1:1: the file is empty"},
-		{"# nothing\n", "c.yaml:1:1: the file is empty"},
-		{"[]\n", "c.yaml:1:1: a mapping is expected, not a list"},
-		{"kind: Configuration\n", "c.yaml:1:1: apiVersion: missing; it is muster.dev/v1alpha1"},
-		{"apiVersion: muster.dev/v1alpha1\n", "c.yaml:1:1: kind: missing; it is Configuration"},
-		{"apiVersion: v1\n", "c.yaml:1:13: apiVersion: \"v1\": only \"muster.dev/v1alpha1\" is known"},
-		{"apiVersion: 1\n", "c.yaml:1:13: apiVersion: \"muster.dev/v1alpha1\" is expected"},
-		{"kind: ~\n", "c.yaml:1:7: kind: \"Configuration\" is expected"},
-		{"kind: KubeSchedulerConfiguration\n",
-		 "c.yaml:1:7: kind: \"KubeSchedulerConfiguration\": only \"Configuration\" is known"},
+		{ "", "c.yaml:1:1: the file is empty" },
+		{ "# nothing\n", "c.yaml:1:1: the file is empty" },
+		{ "[]\n", "c.yaml:1:1: a mapping is expected, not a list" },
+		{ "kind: Configuration\n", "c.yaml:1:1: apiVersion: missing; it is muster.dev/v1alpha1" },
+		{ "apiVersion: muster.dev/v1alpha1\n", "c.yaml:1:1: kind: missing; it is Configuration" },
+		{ "apiVersion: v1\n",
+		  "c.yaml:1:13: apiVersion: \"v1\": only \"muster.dev/v1alpha1\" is known" },
+		{ "apiVersion: 1\n", "c.yaml:1:13: apiVersion: \"muster.dev/v1alpha1\" is expected" },
+		{ "kind: ~\n", "c.yaml:1:7: kind: \"Configuration\" is expected" },
+		{ "kind: KubeSchedulerConfiguration\n",
+		  "c.yaml:1:7: kind: \"KubeSchedulerConfiguration\": only \"Configuration\" is known" },
 	};
 	struct options o;
 
@@ -241,7 +257,8 @@ Test(config, limits)
 		at += sprintf(at, "]\n");
 	}
 	cr_expect_eq(read_text(&o, text), -EINVAL);
-	cr_expect_not_null(strstr(error, ": aliases make this document far larger than it is"), "%s", error);
+	cr_expect_not_null(strstr(error, ": aliases make this document far larger than it is"), "%s",
+	                   error);
 	options_free(&o);
 	free(text);
 }
@@ -253,7 +270,8 @@ Test(config, files)
 	int fd = mkstemp(path);
 
 	cr_assert(fd >= 0);
-	cr_assert_eq(write(fd, HEAD "cpu: x\n", sizeof(HEAD "cpu: x\n") - 1), (ssize_t)sizeof(HEAD "cpu: x\n") - 1);
+	cr_assert_eq(write(fd, HEAD "cpu: x\n", sizeof(HEAD "cpu: x\n") - 1),
+	             (ssize_t)sizeof(HEAD "cpu: x\n") - 1);
 	options_start(&o);
 	cr_expect_eq(config_read(path, &o, error, sizeof(error)), -EINVAL);
 	snprintf(wanted, sizeof(wanted), "%s:3:6: cpu: a number is expected, not a text", path);
@@ -282,7 +300,8 @@ Test(config, flags_first)
 	int fd = mkstemp(path);
 
 	cr_assert_eq(write(fd, text, sizeof(text) - 1), (ssize_t)sizeof(text) - 1);
-	snprintf(line, sizeof(line), "muster-frontend --listen=:1 --scheduler-name c --config %s --scheduler-name d", path);
+	snprintf(line, sizeof(line),
+	         "muster-frontend --listen=:1 --scheduler-name c --config %s --scheduler-name d", path);
 	for (word = strtok(line, " "); word; word = strtok(NULL, " "))
 		argv[argc++] = word;
 	cr_assert_eq(options_read(argc, argv, &o), -1);
@@ -310,11 +329,13 @@ Test(config, table)
 		if (s->flag && !setting_of_core(s))
 			cr_expect_eq(setting_by_flag(s->flag), s, "%s is there twice", s->flag);
 		for (size_t k = 0; dot && k < settings_sections_n; k++)
-			known = known || strncmp(settings_sections[k].name, s->path, (size_t)(dot - s->path)) == 0;
+			known =
+				known || strncmp(settings_sections[k].name, s->path, (size_t)(dot - s->path)) == 0;
 		cr_expect(known, "%s has no section", s->path);
 		cr_expect(s->at < offsetof(struct options, from_file), "%s has no place", s->path);
 		for (size_t k = 0; k < i; k++)
-			cr_expect(settings[k].at != s->at, "%s and %s share a place", settings[k].path, s->path);
+			cr_expect(settings[k].at != s->at, "%s and %s share a place", settings[k].path,
+			          s->path);
 	}
 }
 
@@ -323,40 +344,58 @@ Test(config, table)
 Test(config, selectors)
 {
 	static const char *const good[] = {
-		"", " ", "a", "!a", "! a", "a=b", "a==b", "a!=b", "a = b , c", "a=", "a in (b)", "a in(b,c)", "a notin (b,)", "a in ()",
-		"x.io/a-b_c.D=1.2-3_4", "a>5,b<-7", "pool=a,zone in (x,y),!spot", "kubernetes.io/hostname=n1",
+		"",
+		" ",
+		"a",
+		"!a",
+		"! a",
+		"a=b",
+		"a==b",
+		"a!=b",
+		"a = b , c",
+		"a=",
+		"a in (b)",
+		"a in(b,c)",
+		"a notin (b,)",
+		"a in ()",
+		"x.io/a-b_c.D=1.2-3_4",
+		"a>5,b<-7",
+		"pool=a,zone in (x,y),!spot",
+		"kubernetes.io/hostname=n1",
 	};
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{"a b", "one of =, ==, !=, in, notin, <, > is expected behind \"a\""},
-		{",", "a key is expected before \",\""},
-		{"a,", "a key is expected at its end"},
-		{"=b", "a key is expected before \"=b\""},
-		{"a in b", "\"a in\": a list in brackets is expected"},
-		{"a in (b", "the list of \"a\" is not closed"},
-		{"a in (b c)", "the list of \"a\" is not closed"},
-		{"a=b=c", "\"=c\" is one too many"},
-		{"a)", "one of =, ==, !=, in, notin, <, > is expected behind \"a\""},
-		{"!a=b", "\"=b\" is one too many"},
-		{"-a", "\"-a\" is not a label's key"},
-		{"/a", "\"/a\" is not a label's key"},
-		{"X.io/a", "\"X.io/a\" is not a label's key"},
-		{"a..b/c", "\"a..b/c\" is not a label's key"},
-		{"a/b/c", "\"a/b/c\" is not a label's key"},
-		{"a=b/c", "\"b/c\" is not a label's value"},
-		{"a=-b", "\"-b\" is not a label's value"},
-		{"a in (b,c_)", "\"c_\" is not a label's value"},
-		{"a>b", "\"a\": a whole number is expected behind < or >"},
-		{"a>", "\"a\": a whole number is expected behind < or >"},
-		{"a=\xc3\xa9", "\"\xc3\xa9\" is not a label's value"},
+		{ "a b", "one of =, ==, !=, in, notin, <, > is expected behind \"a\"" },
+		{ ",", "a key is expected before \",\"" },
+		{ "a,", "a key is expected at its end" },
+		{ "=b", "a key is expected before \"=b\"" },
+		{ "a in b", "\"a in\": a list in brackets is expected" },
+		{ "a in (b", "the list of \"a\" is not closed" },
+		{ "a in (b c)", "the list of \"a\" is not closed" },
+		{ "a=b=c", "\"=c\" is one too many" },
+		{ "a)", "one of =, ==, !=, in, notin, <, > is expected behind \"a\"" },
+		{ "!a=b", "\"=b\" is one too many" },
+		{ "-a", "\"-a\" is not a label's key" },
+		{ "/a", "\"/a\" is not a label's key" },
+		{ "X.io/a", "\"X.io/a\" is not a label's key" },
+		{ "a..b/c", "\"a..b/c\" is not a label's key" },
+		{ "a/b/c", "\"a/b/c\" is not a label's key" },
+		{ "a=b/c", "\"b/c\" is not a label's value" },
+		{ "a=-b", "\"-b\" is not a label's value" },
+		{ "a in (b,c_)", "\"c_\" is not a label's value" },
+		{ "a>b", "\"a\": a whole number is expected behind < or >" },
+		{ "a>", "\"a\": a whole number is expected behind < or >" },
+		{ "a=\xc3\xa9", "\"\xc3\xa9\" is not a label's value" },
 	};
 	char long_name[70], why[500];
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		cr_expect_eq(label_selector_check(good[i], why, sizeof(why)), 0, "\"%s\": %s", good[i], why);
+		cr_expect_eq(label_selector_check(good[i], why, sizeof(why)), 0, "\"%s\": %s", good[i],
+		             why);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		cr_expect_eq(label_selector_check(bad[i].text, why, sizeof(why)), -EINVAL, "\"%s\" is taken", bad[i].text);
+		cr_expect_eq(label_selector_check(bad[i].text, why, sizeof(why)), -EINVAL,
+		             "\"%s\" is taken", bad[i].text);
 		cr_expect_str_eq(why, bad[i].why);
 	}
 	memset(long_name, 'a', 64);

@@ -22,17 +22,19 @@ struct seen {
 	size_t pods, nodes, others;
 };
 
-#define CHECK(kind, differs, ...)                                                                                         \
-	do {                                                                                                              \
-		cr_assert_eq(extract_##kind(text, n, arena, __VA_ARGS__, &error), 0, "%s: %s: %s", error.object,          \
-			     error.field, error.text);                                                                    \
-		wrong = differs;                                                                                          \
+#define CHECK(kind, differs, ...)                                                                  \
+	do {                                                                                           \
+		cr_assert_eq(extract_##kind(text, n, arena, __VA_ARGS__, &error), 0, "%s: %s: %s",         \
+		             error.object, error.field, error.text);                                       \
+		wrong = differs;                                                                           \
 	} while (0)
 
 /* Which of the others it is; false when it is none that is read here. */
-static bool same_other(const char *kind, const cJSON *object, const char *text, size_t n, struct arena *arena)
+static bool same_other(const char *kind, const cJSON *object, const char *text, size_t n,
+                       struct arena *arena)
 {
-	static const char *const controllers[] = { "ReplicaSet", "StatefulSet", "ReplicationController" };
+	static const char *const controllers[] = { "ReplicaSet", "StatefulSet",
+		                                       "ReplicationController" };
 	struct decode_error error = { .text = "" };
 	struct service_object service;
 	struct controller_object controller;
@@ -121,7 +123,8 @@ static void break_cluster(void *context, const char *path, const char *expect)
 		char *text = cJSON_PrintUnformatted(item);
 
 		for (int round = 0; round < 40; round++) {
-			size_t n = strlen(text), cut = random_below(r, 4) ? n : random_below(r, (uint32_t)n + 1);
+			size_t n = strlen(text),
+				   cut = random_below(r, 4) ? n : random_below(r, (uint32_t)n + 1);
 			char *copy = malloc(cut + (cut == 0));
 			struct pod_object basics;
 			struct decode_error error = { .text = "" };
@@ -139,7 +142,8 @@ static void break_cluster(void *context, const char *path, const char *expect)
 
 				extract_effective(&pod, true, &e);
 				cr_assert_eq(extract_pod_basics(copy, cut, &arena, &basics, NULL), 0);
-				cr_assert(text_equal(pod.meta.name, basics.meta.name) && text_equal(pod.node_name, basics.node_name));
+				cr_assert(text_equal(pod.meta.name, basics.meta.name) &&
+				          text_equal(pod.node_name, basics.node_name));
 				cr_assert_eq(pod.ended, basics.ended);
 			}
 			rc = extract_node(copy, cut, &arena, &node, &error);
@@ -166,7 +170,9 @@ static bool created(const char *time, uint64_t *out)
 	char json[200];
 	struct arena arena = { 0 };
 	struct meta meta;
-	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"x\",\"creationTimestamp\":\"%s\"}}", time), rc;
+	int n = snprintf(json, sizeof(json),
+	                 "{\"metadata\":{\"name\":\"x\",\"creationTimestamp\":\"%s\"}}", time),
+		rc;
 
 	rc = extract_meta(json, (size_t)n, &arena, &meta, NULL);
 	*out = meta.created_ns;
@@ -176,8 +182,14 @@ static bool created(const char *time, uint64_t *out)
 
 Test(extract, times)
 {
-	static const char *const bad[] = { "now", "2026-03-05", "2026-03-05T12:15:08", "2026-13-05T12:15:08Z", "2026-03-05 12:15:08Z",
-					   "2026-03-05T25:15:08Z", "2026-03-05T12:15:08+1", "2026-03-05T12:15:08Zx" };
+	static const char *const bad[] = { "now",
+		                               "2026-03-05",
+		                               "2026-03-05T12:15:08",
+		                               "2026-13-05T12:15:08Z",
+		                               "2026-03-05 12:15:08Z",
+		                               "2026-03-05T25:15:08Z",
+		                               "2026-03-05T12:15:08+1",
+		                               "2026-03-05T12:15:08Zx" };
 	struct random r = random_start("times");
 	uint64_t t;
 
@@ -201,7 +213,8 @@ Test(extract, times)
 
 /* ---- the effective request ----------------------------------------------------------------- */
 
-#define R(cpu, memory) "\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}}"
+#define R(cpu, memory)                                                                             \
+	"\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}}"
 
 static struct effective effective_of(const char *spec, const char *status, bool bound)
 {
@@ -209,9 +222,11 @@ static struct effective effective_of(const char *spec, const char *status, bool 
 	struct arena arena = { 0 };
 	struct effective e;
 	struct decode_error error;
-	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"p\"},\"spec\":{%s},\"status\":{%s}}", spec, status);
+	int n = snprintf(json, sizeof(json),
+	                 "{\"metadata\":{\"name\":\"p\"},\"spec\":{%s},\"status\":{%s}}", spec, status);
 
-	cr_assert_eq(extract_pod(json, (size_t)n, &arena, &pod, &error), 0, "%s %s", error.field, error.text);
+	cr_assert_eq(extract_pod(json, (size_t)n, &arena, &pod, &error), 0, "%s %s", error.field,
+	             error.text);
 	extract_effective(&pod, bound, &e);
 	arena_free(&arena);
 	return e;
@@ -225,52 +240,84 @@ Test(extract, effective_requests)
 		int64_t cpu, memory, scored_cpu, scored_memory;
 	} rows[] = {
 		{ "containers add up and are rounded once",
-		  "\"containers\":[{" R("0.5m", "1500m") "},{" R("0.5m", "1500m") "},{" R("0.5m", "1500m") "}]", "", false, 2, 5, 2, 5 },
+		  "\"containers\":[{" R("0.5m", "1500m") "},{" R("0.5m", "1500m") "},{" R("0.5m",
+		                                                                          "1500m") "}]",
+		  "", false, 2, 5, 2, 5 },
 		{ "nothing asked for: scores count something for each container",
 		  "\"containers\":[{},{}],\"initContainers\":[{}]", "", false, 0, 0, 200, 419430400 },
-		{ "a zero that is written stays zero", "\"containers\":[{" R("0", "0") "}]", "", false, 0, 0, 0, 0 },
+		{ "a zero that is written stays zero", "\"containers\":[{" R("0", "0") "}]", "", false, 0,
+		  0, 0, 0 },
 		{ "the largest init container, if it is more than all others",
-		  "\"containers\":[{" R("1", "1") "}],\"initContainers\":[{" R("3", "2") "},{" R("2", "9") "}]", "", false, 3000, 9, 3000, 9 },
+		  "\"containers\":[{" R("1", "1") "}],\"initContainers\":[{" R("3", "2") "},{" R("2",
+		                                                                                 "9") "}]",
+		  "", false, 3000, 9, 3000, 9 },
 		{ "a sidecar runs beside containers and beside later init containers",
-		  "\"containers\":[{" R("1", "1") "}],\"initContainers\":[{" R("2", "1") "},{\"restartPolicy\":\"Always\"," R("1", "1") "},{" R("2", "1") "}]",
+		  "\"containers\":[{" R("1", "1") "}],\"initContainers\":[{" R(
+			  "2", "1") "},{\"restartPolicy\":\"Always\"," R("1", "1") "},{" R("2", "1") "}]",
 		  "", false, 3000, 2, 3000, 2 },
-		{ "overhead comes on top", "\"containers\":[{" R("1", "10") "}],\"overhead\":{\"cpu\":\"250m\",\"memory\":\"5\"}", "", false, 1250, 15, 1250, 15 },
+		{ "overhead comes on top",
+		  "\"containers\":[{" R("1", "10") "}],\"overhead\":{\"cpu\":\"250m\",\"memory\":\"5\"}",
+		  "", false, 1250, 15, 1250, 15 },
 		{ "limits are requests where there are none",
-		  "\"containers\":[{\"resources\":{\"limits\":{\"cpu\":\"2\",\"memory\":\"7\"},\"requests\":{\"cpu\":\"1\"}}}]", "", false, 1000, 7, 1000, 7 },
+		  "\"containers\":[{\"resources\":{\"limits\":{\"cpu\":\"2\",\"memory\":\"7\"},\"requests\":{\"cpu\":\"1\"}}}]",
+		  "", false, 1000, 7, 1000, 7 },
 		{ "the pod level goes before its containers, but not in the score of a new pod",
-		  "\"containers\":[{" R("1", "10") "}],\"resources\":{\"requests\":{\"cpu\":\"5\"}}", "", false, 5000, 10, 1000, 10 },
-		{ "of a bound pod the pod level is scored", "\"containers\":[{" R("1", "10") "}],\"resources\":{\"requests\":{\"cpu\":\"5\"}}", "", true, 5000, 10, 5000, 10 },
+		  "\"containers\":[{" R("1", "10") "}],\"resources\":{\"requests\":{\"cpu\":\"5\"}}", "",
+		  false, 5000, 10, 1000, 10 },
+		{ "of a bound pod the pod level is scored",
+		  "\"containers\":[{" R("1", "10") "}],\"resources\":{\"requests\":{\"cpu\":\"5\"}}", "",
+		  true, 5000, 10, 5000, 10 },
 		{ "a pod's limit is its request if no container asks",
-		  "\"containers\":[{}],\"resources\":{\"limits\":{\"cpu\":\"5\",\"memory\":\"6\"}}", "", true, 5000, 6, 5000, 6 },
+		  "\"containers\":[{}],\"resources\":{\"limits\":{\"cpu\":\"5\",\"memory\":\"6\"}}", "",
+		  true, 5000, 6, 5000, 6 },
 		{ "a container's request goes before the pod's limit",
-		  "\"containers\":[{" R("1", "2") "}],\"resources\":{\"limits\":{\"cpu\":\"5\",\"memory\":\"6\"}}", "", true, 1000, 2, 1000, 2 },
+		  "\"containers\":[{" R(
+			  "1", "2") "}],\"resources\":{\"limits\":{\"cpu\":\"5\",\"memory\":\"6\"}}",
+		  "", true, 1000, 2, 1000, 2 },
 		{ "what was given counts while a container is resized",
-		  "\"containers\":[{\"name\":\"a\"," R("1", "1") "}]", "\"containerStatuses\":[{\"name\":\"a\"," R("2", "1") ",\"allocatedResources\":{\"memory\":\"3\"}}]",
+		  "\"containers\":[{\"name\":\"a\"," R("1", "1") "}]",
+		  "\"containerStatuses\":[{\"name\":\"a\"," R(
+			  "2", "1") ",\"allocatedResources\":{\"memory\":\"3\"}}]",
 		  true, 2000, 3, 2000, 3 },
-		{ "... not for a pod that waits", "\"containers\":[{\"name\":\"a\"," R("1", "1") "}]", "\"containerStatuses\":[{\"name\":\"a\"," R("2", "1") "}]",
-		  false, 1000, 1, 1000, 1 },
-		{ "... and alone when the resize can't be", "\"containers\":[{\"name\":\"a\"," R("9", "1") "}]",
+		{ "... not for a pod that waits", "\"containers\":[{\"name\":\"a\"," R("1", "1") "}]",
+		  "\"containerStatuses\":[{\"name\":\"a\"," R("2", "1") "}]", false, 1000, 1, 1000, 1 },
+		{ "... and alone when the resize can't be",
+		  "\"containers\":[{\"name\":\"a\"," R("9", "1") "}]",
 		  "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}],"
-		  "\"containerStatuses\":[{\"name\":\"a\"," R("2", "1") "}]", true, 2000, 1, 2000, 1 },
-		{ "what saturates stays so", "\"containers\":[{" R("9223372036854775807", "8Ei") "},{" R("1e30", "8Ei") "}]", "", false,
-		  INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX },
+		  "\"containerStatuses\":[{\"name\":\"a\"," R("2", "1") "}]",
+		  true, 2000, 1, 2000, 1 },
+		{ "what saturates stays so",
+		  "\"containers\":[{" R("9223372036854775807", "8Ei") "},{" R("1e30", "8Ei") "}]", "",
+		  false, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct effective e = effective_of(rows[i].spec, rows[i].status, rows[i].bound);
 
-		cr_assert_eq(e.amount[RESOURCE_CPU], rows[i].cpu, "%s: cpu %lld", rows[i].what, (long long)e.amount[RESOURCE_CPU]);
-		cr_assert_eq(e.amount[RESOURCE_MEMORY], rows[i].memory, "%s: memory %lld", rows[i].what, (long long)e.amount[RESOURCE_MEMORY]);
-		cr_assert_eq(e.scored_cpu_milli, rows[i].scored_cpu, "%s: scored %lld", rows[i].what, (long long)e.scored_cpu_milli);
-		cr_assert_eq(e.scored_memory_bytes, rows[i].scored_memory, "%s: scored %lld", rows[i].what, (long long)e.scored_memory_bytes);
+		cr_assert_eq(e.amount[RESOURCE_CPU], rows[i].cpu, "%s: cpu %lld", rows[i].what,
+		             (long long)e.amount[RESOURCE_CPU]);
+		cr_assert_eq(e.amount[RESOURCE_MEMORY], rows[i].memory, "%s: memory %lld", rows[i].what,
+		             (long long)e.amount[RESOURCE_MEMORY]);
+		cr_assert_eq(e.scored_cpu_milli, rows[i].scored_cpu, "%s: scored %lld", rows[i].what,
+		             (long long)e.scored_cpu_milli);
+		cr_assert_eq(e.scored_memory_bytes, rows[i].scored_memory, "%s: scored %lld", rows[i].what,
+		             (long long)e.scored_memory_bytes);
 	}
 }
 
 Test(extract, which_resources_count)
 {
-	static const char *const counted[] = { "cpu", "memory", "ephemeral-storage", "pods", "nvidia.com/gpu", "hugepages-2Mi",
-					       "attachable-volumes-x", "kubernetes.io/x", "requests.kubernetes.io/x" };
-	static const char *const passed_over[] = { "", "storage", "gpu", "requests.example.com/x", "cpux" };
+	static const char *const counted[] = { "cpu",
+		                                   "memory",
+		                                   "ephemeral-storage",
+		                                   "pods",
+		                                   "nvidia.com/gpu",
+		                                   "hugepages-2Mi",
+		                                   "attachable-volumes-x",
+		                                   "kubernetes.io/x",
+		                                   "requests.kubernetes.io/x" };
+	static const char *const passed_over[] = { "", "storage", "gpu", "requests.example.com/x",
+		                                       "cpux" };
 
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		cr_assert(extract_is_counted(text_of(counted[i])), "%s", counted[i]);

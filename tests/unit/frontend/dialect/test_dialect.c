@@ -21,15 +21,19 @@ struct marked {
 static void mark_of(struct marked *m, const char *labels, const char *annotations, const char *spec)
 {
 	struct decode_error error;
-	int n = snprintf(m->json, sizeof(m->json),
-			 "{\"metadata\":{\"name\":\"p\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{%s}}", labels, annotations, spec);
+	int n = snprintf(
+		m->json, sizeof(m->json),
+		"{\"metadata\":{\"name\":\"p\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{%s}}",
+		labels, annotations, spec);
 
 	memset(&m->arena, 0, sizeof(m->arena));
-	cr_assert_eq(extract_pod(m->json, (size_t)n, &m->arena, &m->pod, &error), 0, "%s %s", error.field, error.text);
+	cr_assert_eq(extract_pod(m->json, (size_t)n, &m->arena, &m->pod, &error), 0, "%s %s",
+	             error.field, error.text);
 	cr_assert_eq(dialect_mark(&m->pod, 0, UINT64_MAX, &m->arena, &m->mark), 0);
 }
 
-#define LWS "\"leaderworkerset.sigs.k8s.io/name\":\"serve\",\"leaderworkerset.sigs.k8s.io/group-index\":\"1\""
+#define LWS                                                                                        \
+	"\"leaderworkerset.sigs.k8s.io/name\":\"serve\",\"leaderworkerset.sigs.k8s.io/group-index\":\"1\""
 
 Test(dialect, marks)
 {
@@ -41,68 +45,96 @@ Test(dialect, marks)
 	} rows[] = {
 		{ "", "", "", MARK_NONE, NULL, NULL },
 		{ "\"app\":\"x\"", "\"note\":\"y\"", "", MARK_NONE, NULL, NULL },
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "", MARK_MEMBER, "g", "scheduler-plugins" },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "", MARK_MEMBER, "g",
+		  "scheduler-plugins" },
 		{ "\"scheduling.x-k8s.io/pod-group\":\"\"", "", "", MARK_NONE, NULL, NULL },
 		{ "\"scheduling.x-k8s.io/Pod-Group\":\"g\"", "", "", MARK_NONE, NULL, NULL },
-		{ "\"pod-group.scheduling.sigs.k8s.io\":\"g\"", "", "", MARK_MEMBER, "g", "scheduler-plugins-old" },
+		{ "\"pod-group.scheduling.sigs.k8s.io\":\"g\"", "", "", MARK_MEMBER, "g",
+		  "scheduler-plugins-old" },
 		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\"", "", "", MARK_NONE, NULL, NULL },
-		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"3\"", "", "",
-		  MARK_MEMBER, "g", "scheduler-plugins-labels" },
-		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"0\"", "", "",
-		  MARK_NONE, NULL, NULL },
-		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"3x\"", "", "",
-		  MARK_NONE, NULL, NULL },
-		{ "\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"g\"", "", "", MARK_MEMBER, "g", "configmap" },
-		/* The pair of the batch fork; either alone, or a number that is none, makes an ordinary pod. */
-		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"3\"", "", MARK_MEMBER, "g",
-		  "annotations" },
+		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"3\"",
+		  "", "", MARK_MEMBER, "g", "scheduler-plugins-labels" },
+		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"0\"",
+		  "", "", MARK_NONE, NULL, NULL },
+		{ "\"pod-group.scheduling.sigs.k8s.io/name\":\"g\",\"pod-group.scheduling.sigs.k8s.io/min-available\":\"3x\"",
+		  "", "", MARK_NONE, NULL, NULL },
+		{ "\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"g\"", "", "", MARK_MEMBER, "g",
+		  "configmap" },
+		/* The pair of the batch fork; either alone, or a number that is none, makes an ordinary
+		   pod. */
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"3\"",
+		  "", MARK_MEMBER, "g", "annotations" },
 		{ "", "\"scheduling.k8s.io/group-pod-num\":\"3\"", "", MARK_NONE, NULL, NULL },
-		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"0\"", "", MARK_NONE, NULL, NULL },
-		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"x\"", "", MARK_NONE, NULL, NULL },
-		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"-3\"", "", MARK_NONE, NULL, NULL },
-		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"99999999999999999999\"", "",
-		  MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"0\"",
+		  "", MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"x\"",
+		  "", MARK_NONE, NULL, NULL },
+		{ "", "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"-3\"",
+		  "", MARK_NONE, NULL, NULL },
+		{ "",
+		  "\"scheduling.k8s.io/group-name\":\"g\",\"scheduling.k8s.io/group-pod-num\":\"99999999999999999999\"",
+		  "", MARK_NONE, NULL, NULL },
 		{ "", "\"scheduling.k8s.io/group-name\":\"g\"", "", MARK_MEMBER, "g", "volcano" },
 		{ "", "\"scheduling.volcano.sh/group-name\":\"g\"", "", MARK_MEMBER, "g", "volcano" },
 		{ "", "\"scheduling.volcano.sh/group-name\":\"\"", "", MARK_NONE, NULL, NULL },
-		{ "", "\"gang.scheduling.koordinator.sh/name\":\"g\"", "", MARK_MEMBER, "g", "koordinator" },
-		{ "", "\"yunikorn.apache.org/task-group-name\":\"t\",\"yunikorn.apache.org/app-id\":\"a\"", "", MARK_MEMBER, "a",
-		  "yunikorn" },
-		{ "\"applicationId\":\"a\"", "\"yunikorn.apache.org/task-group-name\":\"t\"", "", MARK_MEMBER, "a", "yunikorn" },
+		{ "", "\"gang.scheduling.koordinator.sh/name\":\"g\"", "", MARK_MEMBER, "g",
+		  "koordinator" },
+		{ "", "\"yunikorn.apache.org/task-group-name\":\"t\",\"yunikorn.apache.org/app-id\":\"a\"",
+		  "", MARK_MEMBER, "a", "yunikorn" },
+		{ "\"applicationId\":\"a\"", "\"yunikorn.apache.org/task-group-name\":\"t\"", "",
+		  MARK_MEMBER, "a", "yunikorn" },
 		{ "", "\"yunikorn.apache.org/task-group-name\":\"t\"", "", MARK_REFUSED,
 		  "its YuniKorn task group has no application: neither yunikorn.apache.org/app-id nor applicationId is there "
-		  "(annotation yunikorn.apache.org/task-group-name)", NULL },
-		{ "\"spark-app-selector\":\"s\"", "\"yunikorn.apache.org/task-group-name\":\"t\"", "", MARK_REFUSED,
+		  "(annotation yunikorn.apache.org/task-group-name)",
+		  NULL },
+		{ "\"spark-app-selector\":\"s\"", "\"yunikorn.apache.org/task-group-name\":\"t\"", "",
+		  MARK_REFUSED,
 		  "muster does not support YuniKorn groups of Spark: the executors come when the driver runs "
-		  "(annotation yunikorn.apache.org/task-group-name)", NULL },
+		  "(annotation yunikorn.apache.org/task-group-name)",
+		  NULL },
 		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"", "", "", MARK_MEMBER, "g", "kueue" },
-		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"", "\"kueue.x-k8s.io/pod-group-fast-admission\":\"true\"", "", MARK_NONE, NULL, NULL },
-		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"", "\"kueue.x-k8s.io/pod-group-serving\":\"true\"", "", MARK_NONE, NULL, NULL },
+		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"",
+		  "\"kueue.x-k8s.io/pod-group-fast-admission\":\"true\"", "", MARK_NONE, NULL, NULL },
+		{ "\"kueue.x-k8s.io/pod-group-name\":\"g\"",
+		  "\"kueue.x-k8s.io/pod-group-serving\":\"true\"", "", MARK_NONE, NULL, NULL },
 		{ "", "\"pod-group-name\":\"g\"", "", MARK_MEMBER, "g", "kai" },
 		{ "\"godel.bytedance.com/pod-group-name\":\"g\"", "", "", MARK_REFUSED,
-		  "muster does not support Goedel groups yet (label godel.bytedance.com/pod-group-name)", NULL },
+		  "muster does not support Goedel groups yet (label godel.bytedance.com/pod-group-name)",
+		  NULL },
 		{ "", "", "\"schedulingGroup\":{\"podGroupName\":\"g\"}", MARK_MEMBER, "g", "native" },
 		{ "", "", "\"schedulingGroup\":{}", MARK_NONE, NULL, NULL },
 		{ "", "", "\"schedulingGroup\":null,\"workloadRef\":null", MARK_NONE, NULL, NULL },
 		{ "", "", "\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\"}", MARK_REFUSED,
-		  "muster does not support spec.workloadRef, which Kubernetes 1.35 alone has; spec.schedulingGroup takes its place", NULL },
+		  "muster does not support spec.workloadRef, which Kubernetes 1.35 alone has; spec.schedulingGroup takes its place",
+		  NULL },
 		/* What a LeaderWorkerSet writes on its pods; a gang provider's mark goes before it. */
-		{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\"", "", MARK_MEMBER, "serve-1", "leaderworkerset" },
+		{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\"", "", MARK_MEMBER, "serve-1",
+		  "leaderworkerset" },
 		{ LWS, "", "", MARK_NONE, NULL, NULL },
-		{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"leaderworkerset.sigs.k8s.io/exclusive-topology\":\"rack\"", "",
-		  MARK_NONE, NULL, NULL },
-		{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"scheduling.k8s.io/group-name\":\"serve-1-5f\"", "", MARK_MEMBER,
-		  "serve-1-5f", "volcano" },
+		{ LWS,
+		  "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"leaderworkerset.sigs.k8s.io/exclusive-topology\":\"rack\"",
+		  "", MARK_NONE, NULL, NULL },
+		{ LWS,
+		  "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"scheduling.k8s.io/group-name\":\"serve-1-5f\"",
+		  "", MARK_MEMBER, "serve-1-5f", "volcano" },
 		/* Two marks of one group: the one that is known. */
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"g\"", "", MARK_MEMBER, "g", NULL },
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\",\"pod-group.scheduling.sigs.k8s.io\":\"\\u0067\"", "", "", MARK_MEMBER, "g", NULL },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"g\"", "",
+		  MARK_MEMBER, "g", NULL },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\",\"pod-group.scheduling.sigs.k8s.io\":\"\\u0067\"",
+		  "", "", MARK_MEMBER, "g", NULL },
 		/* Of two: neither. */
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"h\"", "", MARK_REFUSED,
-		  "label scheduling.x-k8s.io/pod-group names group g, annotation scheduling.k8s.io/group-name names group h", NULL },
-		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "\"schedulingGroup\":{\"podGroupName\":\"h\"}", MARK_REFUSED,
-		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h", NULL },
-		{ "", "\"pod-group-name\":\"g\",\"gang.scheduling.koordinator.sh/name\":\"h\"", "", MARK_REFUSED,
-		  "annotation gang.scheduling.koordinator.sh/name names group h, annotation pod-group-name names group g", NULL },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"h\"", "",
+		  MARK_REFUSED,
+		  "label scheduling.x-k8s.io/pod-group names group g, annotation scheduling.k8s.io/group-name names group h",
+		  NULL },
+		{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "",
+		  "\"schedulingGroup\":{\"podGroupName\":\"h\"}", MARK_REFUSED,
+		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h",
+		  NULL },
+		{ "", "\"pod-group-name\":\"g\",\"gang.scheduling.koordinator.sh/name\":\"h\"", "",
+		  MARK_REFUSED,
+		  "annotation gang.scheduling.koordinator.sh/name names group h, annotation pod-group-name names group g",
+		  NULL },
 	};
 	static struct marked m;
 
@@ -124,22 +156,28 @@ Test(dialect, pods_of_job_controllers)
 		const char *controller, *labels, *annotations, *group, *dialect, *role;
 	} rows[] = {
 		{ "Kubeflow Trainer, coscheduling",
-		  "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"scheduling.x-k8s.io/pod-group\":\"t\"", "", "t", "scheduler-plugins", NULL },
+		  "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"scheduling.x-k8s.io/pod-group\":\"t\"", "",
+		  "t", "scheduler-plugins", NULL },
 		{ "Kubeflow training operator, scheduler-plugins",
-		  "\"training.kubeflow.org/job-name\":\"t\",\"scheduling.x-k8s.io/pod-group\":\"t\"", "", "t", "scheduler-plugins", NULL },
+		  "\"training.kubeflow.org/job-name\":\"t\",\"scheduling.x-k8s.io/pod-group\":\"t\"", "",
+		  "t", "scheduler-plugins", NULL },
 		{ "Kubeflow training operator, Volcano", "\"training.kubeflow.org/job-name\":\"t\"",
 		  "\"scheduling.k8s.io/group-name\":\"t\",\"volcano.sh/task-spec\":\"worker\",\"scheduling.volcano.sh/queue-name\":\"q\"",
 		  "t", "volcano", "worker" },
-		{ "MPI operator, Volcano", "\"training.kubeflow.org/job-name\":\"t\"", "\"scheduling.k8s.io/group-name\":\"t\"", "t",
-		  "volcano", NULL },
-		{ "MPI operator, scheduler-plugins", "\"scheduling.x-k8s.io/pod-group\":\"t\"", "", "t", "scheduler-plugins", NULL },
+		{ "MPI operator, Volcano", "\"training.kubeflow.org/job-name\":\"t\"",
+		  "\"scheduling.k8s.io/group-name\":\"t\"", "t", "volcano", NULL },
+		{ "MPI operator, scheduler-plugins", "\"scheduling.x-k8s.io/pod-group\":\"t\"", "", "t",
+		  "scheduler-plugins", NULL },
 		{ "Volcano's own job", "\"volcano.sh/job-name\":\"t\",\"volcano.sh/task-spec\":\"ps\"",
 		  "\"scheduling.k8s.io/group-name\":\"t-5f\"", "t-5f", "volcano", "ps" },
-		{ "LeaderWorkerSet, Volcano", LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"scheduling.k8s.io/group-name\":\"serve-1-5f\"",
+		{ "LeaderWorkerSet, Volcano", LWS,
+		  "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"scheduling.k8s.io/group-name\":\"serve-1-5f\"",
 		  "serve-1-5f", "volcano", NULL },
-		{ "JobSet alone", "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"jobset.sigs.k8s.io/replicatedjob-name\":\"w\"", "", NULL, NULL,
-		  NULL },
-		{ "JobSet admitted by Kueue", "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"kueue.x-k8s.io/podset\":\"w\"",
+		{ "JobSet alone",
+		  "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"jobset.sigs.k8s.io/replicatedjob-name\":\"w\"",
+		  "", NULL, NULL, NULL },
+		{ "JobSet admitted by Kueue",
+		  "\"jobset.sigs.k8s.io/jobset-name\":\"t\",\"kueue.x-k8s.io/podset\":\"w\"",
 		  "\"kueue.x-k8s.io/workload\":\"jobset-t\"", NULL, NULL, NULL },
 	};
 	static struct marked m;
@@ -149,13 +187,15 @@ Test(dialect, pods_of_job_controllers)
 		const char *role;
 
 		mark_of(&m, rows[i].labels, rows[i].annotations, "");
-		cr_assert_eq(m.mark.mark, rows[i].group ? MARK_MEMBER : MARK_NONE, "%s", rows[i].controller);
+		cr_assert_eq(m.mark.mark, rows[i].group ? MARK_MEMBER : MARK_NONE, "%s",
+		             rows[i].controller);
 		if (rows[i].group) {
 			d = dialects[m.mark.dialect];
 			cr_assert_str_eq(m.mark.name, rows[i].group);
 			cr_assert_str_eq(d->name, rows[i].dialect, "%s", rows[i].controller);
 			role = d->pod_role ? d->pod_role(&m.pod, &m.arena) : NULL;
-			cr_assert(rows[i].role ? role && strcmp(role, rows[i].role) == 0 : !role, "%s", rows[i].controller);
+			cr_assert(rows[i].role ? role && strcmp(role, rows[i].role) == 0 : !role, "%s",
+			          rows[i].controller);
 		}
 		arena_free(&m.arena);
 	}
@@ -165,16 +205,22 @@ Test(dialect, what_the_cluster_does_not_have_contradicts_nobody)
 {
 	static struct marked m;
 
-	mark_of(&m, "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"pod-group-name\":\"h\",\"scheduling.k8s.io/group-name\":\"i\"", "");
+	mark_of(&m, "\"scheduling.x-k8s.io/pod-group\":\"g\"",
+	        "\"pod-group-name\":\"h\",\"scheduling.k8s.io/group-name\":\"i\"", "");
 	cr_assert_eq(m.mark.mark, MARK_REFUSED);
 	cr_assert_eq(dialect_mark(&m.pod, 0, 0, &m.arena, &m.mark), 0);
 	cr_assert_eq(m.mark.mark, MARK_MEMBER);
 	cr_assert_str_eq(m.mark.name, "g");
 	arena_free(&m.arena);
-	mark_of(&m, LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"pod-group-name\":\"h\",\"scheduling.k8s.io/group-name\":\"i\"", "");
+	mark_of(
+		&m, LWS,
+		"\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"pod-group-name\":\"h\",\"scheduling.k8s.io/group-name\":\"i\"",
+		"");
 	cr_assert_eq(dialect_mark(&m.pod, 0, 0, &m.arena, &m.mark), 0);
 	cr_assert_str_eq(m.mark.name, "serve-1");
-	cr_assert_eq(dialect_mark(&m.pod, UINT64_C(1) << dialect_find("leaderworkerset"), 0, &m.arena, &m.mark), 0);
+	cr_assert_eq(
+		dialect_mark(&m.pod, UINT64_C(1) << dialect_find("leaderworkerset"), 0, &m.arena, &m.mark),
+		0);
 	cr_assert_str_eq(m.mark.name, "i", "the first; it is a member when there are such groups");
 	arena_free(&m.arena);
 }
@@ -184,7 +230,8 @@ Test(dialect, names_are_found)
 	for (size_t i = 0; i < dialects_n; i++) {
 		cr_assert_eq(dialect_find(dialects[i]->name), (int)i);
 		if (dialects[i]->shares)
-			cr_assert_eq(dialects[dialect_family((uint32_t)i)], dialects[i]->shares, "stands right before it");
+			cr_assert_eq(dialects[dialect_family((uint32_t)i)], dialects[i]->shares,
+			             "stands right before it");
 	}
 	cr_assert_eq(dialect_find("scheduler"), -1);
 }
@@ -207,7 +254,9 @@ Test(dialect, a_group_with_more_resources_than_columns)
 	struct arena arena = { 0 };
 	struct decode_error error;
 	struct group_spec spec;
-	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\"},\"spec\":{\"minResources\":{");
+	int n = snprintf(
+		json, sizeof(json),
+		"{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\"},\"spec\":{\"minResources\":{");
 
 	for (int i = 0; i < 65; i++)
 		n += snprintf(json + n, sizeof(json) - (size_t)n, "%s\"a/%d\":\"1\"", i ? "," : "", i);
@@ -220,9 +269,10 @@ Test(dialect, a_group_with_more_resources_than_columns)
 
 Test(dialect, a_group_is_read)
 {
-	static const char json[] = "{\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\"},\"spec\":{\"minMember\":3,\"other\":[{}],"
-				   "\"minResources\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\",\"pods\":\"9\",\"cpu\":\"2500m\"},"
-				   "\"scheduleTimeoutSeconds\":-5},\"status\":{\"phase\":\"Pending\"}}";
+	static const char json[] =
+		"{\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\"},\"spec\":{\"minMember\":3,\"other\":[{}],"
+		"\"minResources\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\",\"pods\":\"9\",\"cpu\":\"2500m\"},"
+		"\"scheduleTimeoutSeconds\":-5},\"status\":{\"phase\":\"Pending\"}}";
 	struct arena arena = { 0 };
 	struct group_spec spec;
 

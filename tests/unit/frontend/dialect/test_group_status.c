@@ -28,19 +28,24 @@ static void group_init(struct group *g, const char *version, uint32_t quorum)
 	memset(g, 0, sizeof(*g));
 	g->resource = (struct resource){ .version = version };
 	g->has = group_status_empty;
-	g->gang = (struct gang_view){ .namespace = "ns", .name = "g", .quorum = quorum, .owners = "ns/job",
-	                              .resource = &g->resource, .status = &g->has };
+	g->gang = (struct gang_view){ .namespace = "ns",
+		                          .name = "g",
+		                          .quorum = quorum,
+		                          .owners = "ns/job",
+		                          .resource = &g->resource,
+		                          .status = &g->has };
 	g->facts = (struct group_facts){ .gang = &g->gang, .message = "", .reason = "", .now = NOW };
 }
 
 /* So many pods of ours are in each phase; `bound` of them have a node. */
-static void group_pods(struct group *g, uint32_t pending, uint32_t running, uint32_t succeeded, uint32_t failed,
-                       uint32_t bound)
+static void group_pods(struct group *g, uint32_t pending, uint32_t running, uint32_t succeeded,
+                       uint32_t failed, uint32_t bound)
 {
 	uint32_t n = pending + running + succeeded + failed;
 
-	g->gang.pods = (struct gang_counts){ .n = n, .ours = n, .bound = bound,
-	                                     .phases = { pending, running, succeeded, failed } };
+	g->gang.pods = (struct gang_counts){
+		.n = n, .ours = n, .bound = bound, .phases = { pending, running, succeeded, failed }
+	};
 }
 
 static void group_waits(struct group *g, uint32_t why, const char *reason, const char *message)
@@ -82,7 +87,8 @@ struct life {
 	const char *writes; /* NULL: nothing */
 };
 
-static void live(const struct dialect_status *dialect, uint32_t quorum, const struct life *lives, size_t n)
+static void live(const struct dialect_status *dialect, uint32_t quorum, const struct life *lives,
+                 size_t n)
 {
 	struct group g;
 
@@ -91,7 +97,8 @@ static void live(const struct dialect_status *dialect, uint32_t quorum, const st
 		const struct life *l = &lives[i];
 		const char *text;
 
-		group_pods(&g, l->pending, l->running, l->succeeded, l->failed, l->running + l->succeeded + l->failed);
+		group_pods(&g, l->pending, l->running, l->succeeded, l->failed,
+		           l->running + l->succeeded + l->failed);
 		text = step(&g, dialect);
 		if (l->writes)
 			cr_assert_str_eq(text ? text : "nothing", l->writes, "step %zu", i);
@@ -101,36 +108,38 @@ static void live(const struct dialect_status *dialect, uint32_t quorum, const st
 	}
 }
 
-#define LIVE(dialect, quorum, ...) \
-	do { \
-		const struct life lives_[] = { __VA_ARGS__ }; \
-		live(dialect, quorum, lives_, sizeof(lives_) / sizeof(lives_[0])); \
+#define LIVE(dialect, quorum, ...)                                                                 \
+	do {                                                                                           \
+		const struct life lives_[] = { __VA_ARGS__ };                                              \
+		live(dialect, quorum, lives_, sizeof(lives_) / sizeof(lives_[0]));                         \
 	} while (0)
 
 /* COS-23: none; 3 pending; 3 running; 1 of 3 succeeded; all succeeded. */
 Test(group_status, phases_of_a_group_from_its_first_pod_to_its_end)
 {
-	LIVE(&status_podgroup, 3,
-	     { 0, 0, 0, 0, "{\"phase\":\"Pending\"}" },
-	     { 1, 0, 0, 0, NULL },
+	LIVE(&status_podgroup, 3, { 0, 0, 0, 0, "{\"phase\":\"Pending\"}" }, { 1, 0, 0, 0, NULL },
 	     { 3, 0, 0, 0, "{\"phase\":\"Scheduling\",\"occupiedBy\":\"ns/job\"}" },
-	     { 2, 1, 0, 0, "{\"running\":1}" },
-	     { 0, 3, 0, 0, "{\"phase\":\"Running\",\"running\":3}" },
+	     { 2, 1, 0, 0, "{\"running\":1}" }, { 0, 3, 0, 0, "{\"phase\":\"Running\",\"running\":3}" },
 	     { 0, 2, 1, 0, "{\"running\":2,\"succeeded\":1}" },
 	     { 0, 0, 3, 0, "{\"phase\":\"Finished\",\"running\":0,\"succeeded\":3}" },
-	     { 3, 0, 0, 0, NULL },
-	     { 0, 0, 0, 0, NULL });
+	     { 3, 0, 0, 0, NULL }, { 0, 0, 0, 0, NULL });
 }
 
 /* COS-23: a fresh group with 2 running and 1 failed, in one write. */
 Test(group_status, a_member_that_fails_ends_the_group)
 {
-	LIVE(&status_podgroup, 3, { 0, 2, 0, 1, "{\"phase\":\"Failed\",\"occupiedBy\":\"ns/job\",\"running\":2,\"failed\":1}" },
+	LIVE(&status_podgroup, 3,
+	     { 0, 2, 0, 1,
+	       "{\"phase\":\"Failed\",\"occupiedBy\":\"ns/job\",\"running\":2,\"failed\":1}" },
 	     { 0, 3, 0, 0, NULL });
 	/* The quorum must have come to its end; enough that succeeded is a good end. */
 	LIVE(&status_podgroup, 4, { 1, 1, 0, 1, "{\"phase\":\"Pending\",\"running\":1,\"failed\":1}" });
-	LIVE(&status_podgroup, 4, { 2, 1, 0, 1, "{\"phase\":\"Scheduling\",\"occupiedBy\":\"ns/job\",\"running\":1,\"failed\":1}" });
-	LIVE(&status_podgroup, 2, { 0, 0, 2, 1, "{\"phase\":\"Finished\",\"occupiedBy\":\"ns/job\",\"succeeded\":2,\"failed\":1}" });
+	LIVE(&status_podgroup, 4,
+	     { 2, 1, 0, 1,
+	       "{\"phase\":\"Scheduling\",\"occupiedBy\":\"ns/job\",\"running\":1,\"failed\":1}" });
+	LIVE(&status_podgroup, 2,
+	     { 0, 0, 2, 1,
+	       "{\"phase\":\"Finished\",\"occupiedBy\":\"ns/job\",\"succeeded\":2,\"failed\":1}" });
 }
 
 Test(group_status, a_group_that_loses_its_members_starts_over)
@@ -138,8 +147,7 @@ Test(group_status, a_group_that_loses_its_members_starts_over)
 	LIVE(&status_podgroup, 3,
 	     { 0, 3, 0, 0, "{\"phase\":\"Running\",\"occupiedBy\":\"ns/job\",\"running\":3}" },
 	     { 1, 2, 0, 0, "{\"phase\":\"Scheduling\",\"running\":2}" },
-	     { 0, 2, 0, 0, "{\"phase\":\"Pending\"}" },
-	     { 0, 0, 0, 0, "{\"running\":0}" });
+	     { 0, 2, 0, 0, "{\"phase\":\"Pending\"}" }, { 0, 0, 0, 0, "{\"running\":0}" });
 }
 
 Test(group_status, without_a_quorum_one_member_is_enough)
@@ -153,7 +161,8 @@ Test(group_status, counts_near_the_end_of_their_range)
 	struct group g;
 
 	group_init(&g, "v1alpha1", UINT32_MAX);
-	g.gang.pods = (struct gang_counts){ .n = UINT32_MAX, .phases = { 0, UINT32_MAX - 1, UINT32_MAX - 1, 1 } };
+	g.gang.pods =
+		(struct gang_counts){ .n = UINT32_MAX, .phases = { 0, UINT32_MAX - 1, UINT32_MAX - 1, 1 } };
 	cr_assert(strstr(step(&g, &status_podgroup), "\"phase\":\"Failed\""));
 }
 
@@ -165,18 +174,23 @@ Test(group_status, phases_of_the_older_api)
 	group_init(&g, "v1alpha1", 3);
 	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"phase\":\"Pending\"}");
 	group_pods(&g, 3, 0, 0, 0, 0);
-	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"phase\":\"PreScheduling\",\"occupiedBy\":\"ns/job\"}");
+	cr_assert_str_eq(step(&g, &status_podgroup_older),
+	                 "{\"phase\":\"PreScheduling\",\"occupiedBy\":\"ns/job\"}");
 	group_pods(&g, 3, 0, 0, 0, 1);
 	cr_assert_str_eq(step(&g, &status_podgroup_older),
-	                 "{\"phase\":\"Scheduling\",\"scheduleStartTime\":\"" NOW "\",\"scheduled\":1}");
+	                 "{\"phase\":\"Scheduling\",\"scheduleStartTime\":\"" NOW
+	                 "\",\"scheduled\":1}");
 	group_pods(&g, 2, 1, 0, 0, 3);
-	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"phase\":\"Scheduled\",\"scheduled\":3,\"running\":1}");
+	cr_assert_str_eq(step(&g, &status_podgroup_older),
+	                 "{\"phase\":\"Scheduled\",\"scheduled\":3,\"running\":1}");
 	group_pods(&g, 0, 3, 0, 0, 3);
 	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"phase\":\"Running\",\"running\":3}");
 	group_pods(&g, 0, 2, 0, 0, 2);
-	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"running\":2}", "what was scheduled stays counted");
+	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"running\":2}",
+	                 "what was scheduled stays counted");
 	group_pods(&g, 0, 0, 3, 0, 3);
-	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"phase\":\"Finished\",\"running\":0,\"succeeded\":3}");
+	cr_assert_str_eq(step(&g, &status_podgroup_older),
+	                 "{\"phase\":\"Finished\",\"running\":0,\"succeeded\":3}");
 	group_pods(&g, 0, 0, 0, 0, 0);
 	is_still(&g, &status_podgroup_older);
 }
@@ -187,25 +201,28 @@ Test(group_status, a_gang_of_the_older_api_that_is_bound_at_once)
 
 	group_init(&g, "v1alpha1", 2);
 	group_pods(&g, 0, 2, 0, 0, 2);
-	cr_assert_str_eq(step(&g, &status_podgroup_older),
-	                 "{\"phase\":\"Running\",\"occupiedBy\":\"ns/job\",\"scheduled\":2,\"running\":2}");
+	cr_assert_str_eq(
+		step(&g, &status_podgroup_older),
+		"{\"phase\":\"Running\",\"occupiedBy\":\"ns/job\",\"scheduled\":2,\"running\":2}");
 	group_pods(&g, 0, 0, 0, 0, 0);
 	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"phase\":\"Pending\",\"running\":0}");
 }
 
 /* ---- Kubernetes' own ---------------------------------------------------------------- */
 
-#define TYPE(name, status, reason, message) \
-	"{\"conditions\":[{\"type\":\"" name "\",\"status\":\"" status "\",\"reason\":\"" reason "\",\"message\":\"" message \
-	"\",\"lastTransitionTime\":\"" NOW "\"}]}"
+#define TYPE(name, status, reason, message)                                                        \
+	"{\"conditions\":[{\"type\":\"" name "\",\"status\":\"" status "\",\"reason\":\"" reason       \
+	"\",\"message\":\"" message "\",\"lastTransitionTime\":\"" NOW "\"}]}"
 
 Test(group_status, the_native_condition_in_each_version)
 {
 	static const struct {
 		const char *version, *type;
 	} rows[] = {
-		{ "v1", "PodGroupInitiallyScheduled" }, { "v1beta1", "PodGroupInitiallyScheduled" },
-		{ "v1alpha3", "PodGroupInitiallyScheduled" }, { "v1alpha2", "PodGroupScheduled" },
+		{ "v1", "PodGroupInitiallyScheduled" },
+		{ "v1beta1", "PodGroupInitiallyScheduled" },
+		{ "v1alpha3", "PodGroupInitiallyScheduled" },
+		{ "v1alpha2", "PodGroupScheduled" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -230,14 +247,17 @@ Test(group_status, the_native_condition_stays_once_it_is_true)
 	group_init(&g, "v1", 2);
 	group_pods(&g, 2, 0, 0, 0, 0);
 	group_waits(&g, WHY_ROOM, "Unschedulable", "1 of 2");
-	cr_assert_str_eq(step(&g, &status_native), TYPE("PodGroupInitiallyScheduled", "False", "Unschedulable", "1 of 2"));
+	cr_assert_str_eq(step(&g, &status_native),
+	                 TYPE("PodGroupInitiallyScheduled", "False", "Unschedulable", "1 of 2"));
 	g.has.conditions[0].turned = "2025-01-01T00:00:00Z";
 	group_waits(&g, WHY_BIND_REFUSED, "SchedulerError", "refused");
-	cr_assert(strstr(step(&g, &status_native), "\"reason\":\"SchedulerError\",\"message\":\"refused\","
-	                                           "\"lastTransitionTime\":\"2025-01-01T00:00:00Z\""));
+	cr_assert(strstr(step(&g, &status_native),
+	                 "\"reason\":\"SchedulerError\",\"message\":\"refused\","
+	                 "\"lastTransitionTime\":\"2025-01-01T00:00:00Z\""));
 	group_waits(&g, WHY_NONE, "", "");
 	group_pods(&g, 2, 0, 0, 0, 2);
-	cr_assert_str_eq(step(&g, &status_native), TYPE("PodGroupInitiallyScheduled", "True", "Scheduled", ""));
+	cr_assert_str_eq(step(&g, &status_native),
+	                 TYPE("PodGroupInitiallyScheduled", "True", "Scheduled", ""));
 	group_pods(&g, 1, 0, 0, 0, 0);
 	group_waits(&g, WHY_MEMBERS, "Unschedulable", "1 of 2");
 	is_still(&g, &status_native);
@@ -264,25 +284,29 @@ Test(group_status, phases_and_conditions_of_volcano)
 	is_still(&g, &status_volcano);
 	group_pods(&g, 1, 0, 0, 0, 0);
 	group_waits(&g, WHY_MEMBERS, "Unschedulable", "1 of 2");
-	cr_assert_str_eq(step(&g, &status_volcano), "{\"phase\":\"Inqueue\",\"conditions\":[{\"type\":\"Unschedulable\","
-	                                            "\"status\":\"True\",\"reason\":\"NotEnoughTasks\",\"message\":\"1 of 2\","
-	                                            "\"lastTransitionTime\":\"" NOW "\"}]}");
+	cr_assert_str_eq(step(&g, &status_volcano),
+	                 "{\"phase\":\"Inqueue\",\"conditions\":[{\"type\":\"Unschedulable\","
+	                 "\"status\":\"True\",\"reason\":\"NotEnoughTasks\",\"message\":\"1 of 2\","
+	                 "\"lastTransitionTime\":\"" NOW "\"}]}");
 	group_waits(&g, WHY_ROOM, "Unschedulable", "no room");
-	cr_assert(strstr(step(&g, &status_volcano), "\"reason\":\"NotEnoughResources\",\"message\":\"no room\""));
+	cr_assert(strstr(step(&g, &status_volcano),
+	                 "\"reason\":\"NotEnoughResources\",\"message\":\"no room\""));
 	group_waits(&g, WHY_ROLE, "Unschedulable", "no ps");
 	cr_assert(strstr(step(&g, &status_volcano), "\"reason\":\"NotEnoughPodsOfTask\""));
 	group_waits(&g, WHY_NONE, "", "");
 	g.has.others = "{\"type\":\"Own\",\"status\":\"True\"}";
 	group_pods(&g, 0, 2, 0, 0, 2);
-	cr_assert_str_eq(step(&g, &status_volcano),
-	                 "{\"phase\":\"Running\",\"running\":2,\"conditions\":[{\"type\":\"Own\",\"status\":\"True\"},"
-	                 "{\"type\":\"Unschedulable\",\"status\":\"False\",\"reason\":\"NotEnoughPodsOfTask\",\"message\":\"no ps\","
-	                 "\"lastTransitionTime\":\"" NOW "\"},{\"type\":\"Scheduled\",\"status\":\"True\","
-	                 "\"reason\":\"tasks in gang are ready to be scheduled\",\"message\":\"\","
-	                 "\"lastTransitionTime\":\"" NOW "\"}]}");
+	cr_assert_str_eq(
+		step(&g, &status_volcano),
+		"{\"phase\":\"Running\",\"running\":2,\"conditions\":[{\"type\":\"Own\",\"status\":\"True\"},"
+		"{\"type\":\"Unschedulable\",\"status\":\"False\",\"reason\":\"NotEnoughPodsOfTask\",\"message\":\"no ps\","
+		"\"lastTransitionTime\":\"" NOW "\"},{\"type\":\"Scheduled\",\"status\":\"True\","
+		"\"reason\":\"tasks in gang are ready to be scheduled\",\"message\":\"\","
+		"\"lastTransitionTime\":\"" NOW "\"}]}");
 	group_pods(&g, 1, 1, 0, 0, 1);
 	group_waits(&g, WHY_ROOM, "Unschedulable", "no room");
-	cr_assert(strstr(step(&g, &status_volcano), "\"phase\":\"Unknown\""), "some run, the others can't");
+	cr_assert(strstr(step(&g, &status_volcano), "\"phase\":\"Unknown\""),
+	          "some run, the others can't");
 	group_waits(&g, WHY_NONE, "", "");
 	group_pods(&g, 0, 0, 1, 1, 2);
 	cr_assert(strstr(step(&g, &status_volcano), "\"phase\":\"Completed\""));
@@ -290,7 +314,8 @@ Test(group_status, phases_and_conditions_of_volcano)
 
 /* ---- reading --------------------------------------------------------------------------- */
 
-static int read_status(const struct dialect_status *dialect, const char *json, struct group_status **out)
+static int read_status(const struct dialect_status *dialect, const char *json,
+                       struct group_status **out)
 {
 	struct arena arena = { 0 };
 	struct group_status s;
@@ -303,10 +328,11 @@ static int read_status(const struct dialect_status *dialect, const char *json, s
 
 Test(group_status, is_read_as_it_was_written)
 {
-	const char *json = "{\"spec\":{\"status\":{\"phase\":\"no\"}},\"status\":{\"phase\":\"Running\",\"occupiedBy\":\"ns/a,ns/b\","
-			   "\"running\":2,\"succeeded\":1,\"failed\":null,\"scheduled\":4000000000,\"scheduleStartTime\":\"t\","
-			   "\"more\":{},\"conditions\":[{\"type\":\"A\",\"x\":[1]},{\"type\":\"PodGroupScheduled\",\"status\":\"True\","
-			   "\"reason\":\"r\",\"message\":\"m \\\"q\\\"\",\"lastTransitionTime\":\"t2\",\"observedGeneration\":1},{}]}}";
+	const char *json =
+		"{\"spec\":{\"status\":{\"phase\":\"no\"}},\"status\":{\"phase\":\"Running\",\"occupiedBy\":\"ns/a,ns/b\","
+		"\"running\":2,\"succeeded\":1,\"failed\":null,\"scheduled\":4000000000,\"scheduleStartTime\":\"t\","
+		"\"more\":{},\"conditions\":[{\"type\":\"A\",\"x\":[1]},{\"type\":\"PodGroupScheduled\",\"status\":\"True\","
+		"\"reason\":\"r\",\"message\":\"m \\\"q\\\"\",\"lastTransitionTime\":\"t2\",\"observedGeneration\":1},{}]}}";
 	struct group_status *s;
 
 	cr_assert_eq(read_status(&status_native, json, &s), 0);
@@ -325,7 +351,8 @@ Test(group_status, is_read_as_it_was_written)
 /* A list that is replaced as a whole is written with all that was there. */
 Test(group_status, conditions_of_others_are_kept_as_they_are_written)
 {
-	const char *json = "{\"status\":{\"conditions\":[{\"type\":\"A\",\"x\":[1]},{\"type\":\"Scheduled\"},{}]}}";
+	const char *json =
+		"{\"status\":{\"conditions\":[{\"type\":\"A\",\"x\":[1]},{\"type\":\"Scheduled\"},{}]}}";
 	struct group_status *s;
 
 	cr_assert_eq(read_status(&status_volcano, json, &s), 0);
@@ -345,14 +372,14 @@ static long most_kib(void)
 	return u.ru_maxrss;
 }
 
-/* Each foreign condition was a copy of all before it: 60 KB of them took 584 MiB, and whoever may write
- * the status of one group could end the frontend again and again. */
+/* Each foreign condition was a copy of all before it: 60 KB of them took 584 MiB, and whoever may
+ * write the status of one group could end the frontend again and again. */
 Test(group_status, a_status_full_of_conditions_takes_no_more_than_it_is_long)
 {
 	static char json[64 + 4 * 20000] = "{\"status\":{\"phase\":\"Running\",\"conditions\":[{}";
 	struct group_status has, want;
-	struct arena arena = {0};
-	struct jsonout out = {0};
+	struct arena arena = { 0 };
+	struct jsonout out = { 0 };
 	size_t n = strlen(json);
 	long before = most_kib();
 
@@ -363,9 +390,10 @@ Test(group_status, a_status_full_of_conditions_takes_no_more_than_it_is_long)
 	cr_assert_lt(most_kib() - before, 32 * 1024);
 	cr_assert(has.crowded);
 	cr_assert_str_eq(has.others, "");
-	/* Conditions of ours would take the place of those: they are not written, and nothing waits for them. */
+	/* Conditions of ours would take the place of those: they are not written, and nothing waits for
+	 * them. */
 	want = has;
-	want.conditions[0] = (struct group_condition){"True", "r", "m", ""};
+	want.conditions[0] = (struct group_condition){ "True", "r", "m", "" };
 	cr_assert(group_status_equal(&has, &want));
 	want.phase = "Inqueue";
 	cr_assert_not(group_status_equal(&has, &want));
@@ -379,8 +407,12 @@ Test(group_status, a_status_full_of_conditions_takes_no_more_than_it_is_long)
 Test(group_status, what_is_no_status_is_an_error)
 {
 	static const char *const bad[] = {
-		"{\"status\":{\"phase\":7}}", "{\"status\":{\"running\":\"x\"}}", "{\"status\":[]}",
-		"{\"status\":{\"conditions\":[7]}}", "{\"status\":{\"conditions\":[{\"type\":{}}]}}", "[]",
+		"{\"status\":{\"phase\":7}}",
+		"{\"status\":{\"running\":\"x\"}}",
+		"{\"status\":[]}",
+		"{\"status\":{\"conditions\":[7]}}",
+		"{\"status\":{\"conditions\":[{\"type\":{}}]}}",
+		"[]",
 	};
 	struct group_status *s;
 
@@ -393,17 +425,19 @@ Test(group_status, what_is_no_status_is_an_error)
 
 /* ---- counting, in the model ------------------------------------------------------------- */
 
-static const char *pod_as(const char *name, const char *uid, const char *version, const char *scheduler,
-                          const char *node, const char *phase)
+static const char *pod_as(const char *name, const char *uid, const char *version,
+                          const char *scheduler, const char *node, const char *phase)
 {
 	static char text[1024];
 
-	snprintf(text, sizeof(text),
-	         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\","
-	         "\"resourceVersion\":\"%s\",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"},\"ownerReferences\":["
-	         "{\"kind\":\"Job\",\"name\":\"zeta\",\"uid\":\"1\",\"controller\":true},{\"kind\":\"X\",\"name\":\"alpha\",\"uid\":\"2\"}]},"
-	         "\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\"}]},"
-	         "\"status\":{\"phase\":\"%s\"}}", name, uid, version, scheduler, node, phase);
+	snprintf(
+		text, sizeof(text),
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\","
+		"\"resourceVersion\":\"%s\",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"},\"ownerReferences\":["
+		"{\"kind\":\"Job\",\"name\":\"zeta\",\"uid\":\"1\",\"controller\":true},{\"kind\":\"X\",\"name\":\"alpha\",\"uid\":\"2\"}]},"
+		"\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\"}]},"
+		"\"status\":{\"phase\":\"%s\"}}",
+		name, uid, version, scheduler, node, phase);
 	return text;
 }
 
@@ -422,14 +456,16 @@ static struct gang_view stirred(struct model *m)
 	return v;
 }
 
-static void counts_are(const struct gang_view *v, uint32_t pending, uint32_t running, uint32_t succeeded,
-                       uint32_t failed, uint32_t ours, uint32_t bound)
+static void counts_are(const struct gang_view *v, uint32_t pending, uint32_t running,
+                       uint32_t succeeded, uint32_t failed, uint32_t ours, uint32_t bound)
 {
 	const struct gang_counts *c = &v->pods;
 
 	cr_assert(c->phases[POD_PHASE_PENDING] == pending && c->phases[POD_PHASE_RUNNING] == running &&
-	          c->phases[POD_PHASE_SUCCEEDED] == succeeded && c->phases[POD_PHASE_FAILED] == failed,
-	          "wanted %u %u %u %u; pending %u, running %u, succeeded %u, failed %u", pending, running, succeeded, failed, c->phases[0], c->phases[1], c->phases[2], c->phases[3]);
+	              c->phases[POD_PHASE_SUCCEEDED] == succeeded &&
+	              c->phases[POD_PHASE_FAILED] == failed,
+	          "wanted %u %u %u %u; pending %u, running %u, succeeded %u, failed %u", pending,
+	          running, succeeded, failed, c->phases[0], c->phases[1], c->phases[2], c->phases[3]);
 	cr_assert_eq(c->n, pending + running + succeeded + failed);
 	cr_assert_eq(c->ours, ours);
 	cr_assert_eq(c->bound, bound, "bound %u", c->bound);
@@ -527,8 +563,15 @@ Test(group_status, ended_pods_are_kept_up_to_a_limit)
 {
 	const char *names[] = { "muster" };
 	struct model_config config = {
-		.scheduler_names = names, .scheduler_names_n = 1,
-		.limits = { .nodes = 4, .pods = 2, .gangs = 4, .shapes = 8, .names = 16, .resources = 8, .name_bytes = 4096 },
+		.scheduler_names = names,
+		.scheduler_names_n = 1,
+		.limits = { .nodes = 4,
+		            .pods = 2,
+		            .gangs = 4,
+		            .shapes = 8,
+		            .names = 16,
+		            .resources = 8,
+		            .name_bytes = 4096 },
 	};
 	struct model *m = model_new(&config);
 	struct decode_error error;

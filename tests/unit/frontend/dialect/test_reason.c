@@ -8,7 +8,8 @@
 
 static const char *resource_name(const void *context, uint32_t resource)
 {
-	static const char *const names[] = { "cpu", "memory", "ephemeral-storage", "pods", "nvidia.com/gpu", "hugepages-2Mi" };
+	static const char *const names[] = { "cpu",  "memory",         "ephemeral-storage",
+		                                 "pods", "nvidia.com/gpu", "hugepages-2Mi" };
 
 	return resource < 6 ? names[resource] : "";
 }
@@ -33,43 +34,76 @@ static const char *text_of(const struct reason *r, const char *gang, const char 
 
 Test(reason, nodes_as_kube_scheduler_counts_them)
 {
-	struct reason r = { .why = WHY_ROOM, .nodes = 12, .counts_n = 2,
-			    .counts = { { NODE_WHY_AFFINITY, 0, 8, 0 }, { NODE_WHY_INSUFFICIENT, 4, 4, 0 } } };
+	struct reason r = { .why = WHY_ROOM,
+		                .nodes = 12,
+		                .counts_n = 2,
+		                .counts = { { NODE_WHY_AFFINITY, 0, 8, 0 },
+		                            { NODE_WHY_INSUFFICIENT, 4, 4, 0 } } };
 
-	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match "
-						  "Pod's node affinity/selector.");
+	cr_assert_str_eq(
+		text_of(&r, NULL, NULL),
+		"0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match "
+		"Pod's node affinity/selector.");
 	/* Sorted as text, so 12 stands before 2; one part for each text. */
-	r = (struct reason){ .why = WHY_ROOM, .nodes = 14, .counts_n = 6,
-			     .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_PODS, 2, 0 }, { NODE_WHY_CORDONED, 0, 1, 0 },
-					 { NODE_WHY_TAINT, 20, 10, 0 }, { NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 3, 0 }, { 99, 0, 1, 0 }, { NODE_WHY_TAINT, 20, 2, 0 } } };
-	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/14 nodes are available: 1 node(s) for other reasons, 1 node(s) were unschedulable, "
-						  "12 node(s) had untolerated taint(s), 2 Too many pods, 3 Insufficient cpu.");
+	r = (struct reason){ .why = WHY_ROOM,
+		                 .nodes = 14,
+		                 .counts_n = 6,
+		                 .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_PODS, 2, 0 },
+		                             { NODE_WHY_CORDONED, 0, 1, 0 },
+		                             { NODE_WHY_TAINT, 20, 10, 0 },
+		                             { NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 3, 0 },
+		                             { 99, 0, 1, 0 },
+		                             { NODE_WHY_TAINT, 20, 2, 0 } } };
+	cr_assert_str_eq(
+		text_of(&r, NULL, NULL),
+		"0/14 nodes are available: 1 node(s) for other reasons, 1 node(s) were unschedulable, "
+		"12 node(s) had untolerated taint(s), 2 Too many pods, 3 Insufficient cpu.");
 }
 
 /* Texts that kube-scheduler 1.36.3 said, of tests/data/verdicts and of others like them. */
 Test(reason, every_rule_in_kube_schedulers_words)
 {
-	struct reason r = { .why = WHY_ROOM, .nodes = 39, .counts_n = 3,
-			    .counts = { { NODE_WHY_VOLUME_NODE, 0, 29, 0 }, { NODE_WHY_ATTACH, 0, 10, 0 }, { NODE_WHY_VOLUME_BIND, 0, 28, 0 } } };
+	struct reason r = { .why = WHY_ROOM,
+		                .nodes = 39,
+		                .counts_n = 3,
+		                .counts = { { NODE_WHY_VOLUME_NODE, 0, 29, 0 },
+		                            { NODE_WHY_ATTACH, 0, 10, 0 },
+		                            { NODE_WHY_VOLUME_BIND, 0, 28, 0 } } };
 
-	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/39 nodes are available: 10 node(s) exceed max volume count, 28 node(s) didn't find "
-						  "available persistent volumes to bind, 29 node(s) didn't match PersistentVolume's "
-						  "node affinity.");
-	r = (struct reason){ .why = WHY_ROOM, .nodes = 15, .counts_n = 3,
-			     .counts = { { NODE_WHY_SPREAD, 0, 8, 0 }, { NODE_WHY_SPREAD_LABEL, 0, 6, 0 }, { NODE_WHY_TAINT, 20, 1, 0 } } };
-	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/15 nodes are available: 1 node(s) had untolerated taint(s), 6 node(s) didn't match pod "
-						  "topology spread constraints (missing required label), 8 node(s) didn't match pod "
-						  "topology spread constraints.");
-	r = (struct reason){ .why = WHY_ROOM, .nodes = 30, .counts_n = 2,
-			     .counts = { { NODE_WHY_NOT_NAMED, 0, 29, 0 }, { NODE_WHY_AFFINITY, 0, 1, 0 } } };
-	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/30 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 29 node(s) "
-						  "didn't satisfy plugin(s) [NodeAffinity].");
+	cr_assert_str_eq(
+		text_of(&r, NULL, NULL),
+		"0/39 nodes are available: 10 node(s) exceed max volume count, 28 node(s) didn't find "
+		"available persistent volumes to bind, 29 node(s) didn't match PersistentVolume's "
+		"node affinity.");
+	r = (struct reason){ .why = WHY_ROOM,
+		                 .nodes = 15,
+		                 .counts_n = 3,
+		                 .counts = { { NODE_WHY_SPREAD, 0, 8, 0 },
+		                             { NODE_WHY_SPREAD_LABEL, 0, 6, 0 },
+		                             { NODE_WHY_TAINT, 20, 1, 0 } } };
+	cr_assert_str_eq(
+		text_of(&r, NULL, NULL),
+		"0/15 nodes are available: 1 node(s) had untolerated taint(s), 6 node(s) didn't match pod "
+		"topology spread constraints (missing required label), 8 node(s) didn't match pod "
+		"topology spread constraints.");
+	r = (struct reason){ .why = WHY_ROOM,
+		                 .nodes = 30,
+		                 .counts_n = 2,
+		                 .counts = { { NODE_WHY_NOT_NAMED, 0, 29, 0 },
+		                             { NODE_WHY_AFFINITY, 0, 1, 0 } } };
+	cr_assert_str_eq(
+		text_of(&r, NULL, NULL),
+		"0/30 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 29 node(s) "
+		"didn't satisfy plugin(s) [NodeAffinity].");
 	/* Of the pod as a whole: once and without a count. */
-	r = (struct reason){ .why = WHY_ROOM, .nodes = 8, .counts_n = 1, .counts = { { NODE_WHY_CONFLICT, 0, 8, 0 } } };
-	cr_assert_str_eq(text_of(&r, NULL, NULL), "0/8 nodes are available: pod affinity terms conflict.");
+	r = (struct reason){
+		.why = WHY_ROOM, .nodes = 8, .counts_n = 1, .counts = { { NODE_WHY_CONFLICT, 0, 8, 0 } }
+	};
+	cr_assert_str_eq(text_of(&r, NULL, NULL),
+	                 "0/8 nodes are available: pod affinity terms conflict.");
 	r = (struct reason){ .why = WHY_REFUSED, .nodes = 9 };
 	cr_assert_str_eq(text_of(&r, NULL, "persistentvolumeclaim \"missing-pzw\" not found"),
-			 "0/9 nodes are available: persistentvolumeclaim \"missing-pzw\" not found.");
+	                 "0/9 nodes are available: persistentvolumeclaim \"missing-pzw\" not found.");
 }
 
 Test(reason, no_two_rules_share_a_text)
@@ -88,12 +122,16 @@ Test(reason, no_two_rules_share_a_text)
 
 Test(reason, a_message_from_parts)
 {
-	struct reason_part parts[] = { { "Too many pods", 2 }, { "Insufficient cpu", 11 }, { "Insufficient memory", 11 } };
+	struct reason_part parts[] = { { "Too many pods", 2 },
+		                           { "Insufficient cpu", 11 },
+		                           { "Insufficient memory", 11 } };
 	struct reason_part whole = { "pod affinity terms conflict", 0 };
 	char out[256];
 
 	reason_nodes_text(11, parts, 3, out, sizeof(out));
-	cr_assert_str_eq(out, "0/11 nodes are available: 11 Insufficient cpu, 11 Insufficient memory, 2 Too many pods.");
+	cr_assert_str_eq(
+		out,
+		"0/11 nodes are available: 11 Insufficient cpu, 11 Insufficient memory, 2 Too many pods.");
 	reason_nodes_text(11, &whole, 1, out, sizeof(out));
 	cr_assert_str_eq(out, "0/11 nodes are available: pod affinity terms conflict.");
 	reason_nodes_text(0, parts, 3, out, sizeof(out));
@@ -102,38 +140,61 @@ Test(reason, a_message_from_parts)
 
 Test(reason, a_gang_has_its_numbers_behind)
 {
-	struct reason r = { .why = WHY_ROOM, .nodes = 12, .need = 16, .fit = 8, .counts_n = 1, .shortfalls_n = 3,
-			    .counts = { { NODE_WHY_INSUFFICIENT, 4, 12, 0 } },
-			    .shortfalls = { { 4, 0, 64, 32 }, { RESOURCE_CPU, 0, 64000, 31500 },
-					    { RESOURCE_MEMORY, 0, INT64_C(3) << 30, INT64_C(1536) << 20 } } };
+	struct reason r = { .why = WHY_ROOM,
+		                .nodes = 12,
+		                .need = 16,
+		                .fit = 8,
+		                .counts_n = 1,
+		                .shortfalls_n = 3,
+		                .counts = { { NODE_WHY_INSUFFICIENT, 4, 12, 0 } },
+		                .shortfalls = {
+							{ 4, 0, 64, 32 },
+							{ RESOURCE_CPU, 0, 64000, 31500 },
+							{ RESOURCE_MEMORY, 0, INT64_C(3) << 30, INT64_C(1536) << 20 } } };
 
-	cr_assert_str_eq(text_of(&r, "ns/g", NULL), "0/12 nodes are available: 12 Insufficient nvidia.com/gpu. gang ns/g: 8 of 16 members have "
-						    "room; nvidia.com/gpu: need 64, have 32; cpu: need 64, have 31500m; memory: need 3Gi, "
-						    "have 1536Mi.");
+	cr_assert_str_eq(
+		text_of(&r, "ns/g", NULL),
+		"0/12 nodes are available: 12 Insufficient nvidia.com/gpu. gang ns/g: 8 of 16 members have "
+		"room; nvidia.com/gpu: need 64, have 32; cpu: need 64, have 31500m; memory: need 3Gi, "
+		"have 1536Mi.");
 }
 
 /* What has saturated is no exact number. */
 Test(reason, a_sum_without_end_is_told_as_such)
 {
-	struct reason r = { .why = WHY_ROOM, .nodes = 1, .need = 30, .counts_n = 1, .shortfalls_n = 2,
-			    .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_MEMORY, 1, 0 } },
-			    .shortfalls = { { RESOURCE_MEMORY, 0, INT64_MAX, INT64_C(1) << 30 }, { RESOURCE_CPU, 0, INT64_MAX - 1, 0 } } };
+	struct reason r = { .why = WHY_ROOM,
+		                .nodes = 1,
+		                .need = 30,
+		                .counts_n = 1,
+		                .shortfalls_n = 2,
+		                .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_MEMORY, 1, 0 } },
+		                .shortfalls = { { RESOURCE_MEMORY, 0, INT64_MAX, INT64_C(1) << 30 },
+		                                { RESOURCE_CPU, 0, INT64_MAX - 1, 0 } } };
 
-	cr_assert_str_eq(text_of(&r, "ns/g", NULL), "0/1 nodes are available: 1 Insufficient memory. gang ns/g: 0 of 30 members have room; "
-						    "memory: need at least 9223372036854775807, have 1Gi; cpu: need "
-						    "9223372036854775806m, have 0.");
+	cr_assert_str_eq(
+		text_of(&r, "ns/g", NULL),
+		"0/1 nodes are available: 1 Insufficient memory. gang ns/g: 0 of 30 members have room; "
+		"memory: need at least 9223372036854775807, have 1Gi; cpu: need "
+		"9223372036854775806m, have 0.");
 }
 
 Test(reason, different_taints_are_one_part_and_a_gang_names_them)
 {
-	struct reason r = { .why = WHY_ROOM, .nodes = 6, .need = 2, .counts_n = 3,
-			    .counts = { { NODE_WHY_TAINT, 20, 3, 0 }, { NODE_WHY_CORDONED, 0, 1, 0 }, { NODE_WHY_TAINT, 20, 2, 0 } } };
+	struct reason r = { .why = WHY_ROOM,
+		                .nodes = 6,
+		                .need = 2,
+		                .counts_n = 3,
+		                .counts = { { NODE_WHY_TAINT, 20, 3, 0 },
+		                            { NODE_WHY_CORDONED, 0, 1, 0 },
+		                            { NODE_WHY_TAINT, 20, 2, 0 } } };
 
-	cr_assert_str_eq(text_of(&r, NULL, NULL),
-			 "0/6 nodes are available: 1 node(s) were unschedulable, 5 node(s) had untolerated taint(s).");
-	cr_assert_str_eq(text_of(&r, "ns/g", NULL),
-			 "0/6 nodes are available: 1 node(s) were unschedulable, 5 node(s) had untolerated taint(s). gang ns/g: 0 of 2 "
-			 "members have room; taints not tolerated: {dedicated: ml} on 3 nodes, {dedicated: ml} on 2 nodes.");
+	cr_assert_str_eq(
+		text_of(&r, NULL, NULL),
+		"0/6 nodes are available: 1 node(s) were unschedulable, 5 node(s) had untolerated taint(s).");
+	cr_assert_str_eq(
+		text_of(&r, "ns/g", NULL),
+		"0/6 nodes are available: 1 node(s) were unschedulable, 5 node(s) had untolerated taint(s). gang ns/g: 0 of 2 "
+		"members have room; taints not tolerated: {dedicated: ml} on 3 nodes, {dedicated: ml} on 2 nodes.");
 }
 
 Test(reason, each_of_them)
@@ -143,24 +204,44 @@ Test(reason, each_of_them)
 		const char *gang, *refusal, *text;
 	} rows[] = {
 		{ { .why = WHY_GROUP_MISSING }, "ns/g", NULL, "PodGroup not found: ns/g" },
-		{ { .why = WHY_MEMBERS, .members = 2, .quorum = 3 }, "ns/g", NULL,
+		{ { .why = WHY_MEMBERS, .members = 2, .quorum = 3 },
+		  "ns/g",
+		  NULL,
 		  "pre-filter pod cannot find enough sibling pods, current pods number: 2, minMember of group: 3. gang ns/g: 2 of 3 members "
 		  "are there." },
-		{ { .why = WHY_MEMBERS, .quorum = 3 }, "ns/g", NULL,
+		{ { .why = WHY_MEMBERS, .quorum = 3 },
+		  "ns/g",
+		  NULL,
 		  "no member is there: not created yet, ended, or of another scheduler" },
-		{ { .why = WHY_GATED }, NULL, NULL, "Scheduling is blocked due to non-empty scheduling gates" },
-		{ { .why = WHY_GATED, .members = 3, .gated = 1, .quorum = 3 }, "ns/g", NULL,
+		{ { .why = WHY_GATED },
+		  NULL,
+		  NULL,
+		  "Scheduling is blocked due to non-empty scheduling gates" },
+		{ { .why = WHY_GATED, .members = 3, .gated = 1, .quorum = 3 },
+		  "ns/g",
+		  NULL,
 		  "pre-filter pod cannot proceed due to gated pods in the same PodGroup. gang ns/g: 1 of 3 members have scheduling gates, "
 		  "2 of the quorum of 3 can start." },
 		{ { .why = WHY_NO_NODES }, NULL, NULL, "no nodes available to schedule pods" },
-		{ { .why = WHY_MIN_RESOURCES, .shortfalls_n = 2, .shortfalls = { { RESOURCE_CPU, 0, 10000, 8000 }, { 5, 0, 4194304, 0 } } },
-		  "ns/g", NULL, "resource gap: cpu: need 10, have 8; hugepages-2Mi: need 4Mi, have 0. gang ns/g: its minResources are more than "
+		{ { .why = WHY_MIN_RESOURCES,
+		    .shortfalls_n = 2,
+		    .shortfalls = { { RESOURCE_CPU, 0, 10000, 8000 }, { 5, 0, 4194304, 0 } } },
+		  "ns/g",
+		  NULL,
+		  "resource gap: cpu: need 10, have 8; hugepages-2Mi: need 4Mi, have 0. gang ns/g: its minResources are more than "
 		  "what is free." },
-		{ { .why = WHY_REFUSED }, NULL, "muster does not support host ports yet", "muster does not support host ports yet" },
+		{ { .why = WHY_REFUSED },
+		  NULL,
+		  "muster does not support host ports yet",
+		  "muster does not support host ports yet" },
 		{ { .why = WHY_REFUSED }, "ns/g", "", "muster can't judge a member of its gang" },
-		{ { .why = WHY_BIND_REFUSED, .bound = 1, .quorum = 3 }, "ns/g", NULL,
+		{ { .why = WHY_BIND_REFUSED, .bound = 1, .quorum = 3 },
+		  "ns/g",
+		  NULL,
 		  "the API server refused a binding, muster will try again. gang ns/g: 1 of 3 members are bound." },
-		{ { .why = WHY_GAVE_UP, .nodes = 3, .fit = 2, .need = 4 }, "ns/g", NULL,
+		{ { .why = WHY_GAVE_UP, .nodes = 3, .fit = 2, .need = 4 },
+		  "ns/g",
+		  NULL,
 		  "0/3 nodes are available. No plan was found within the step limit. gang ns/g: 2 of 4 members have room." },
 		{ { .why = WHY_NONE }, NULL, NULL, "not looked at yet" },
 		{ { .why = 1000 }, NULL, NULL, "not looked at yet" },
@@ -195,53 +276,80 @@ static const char *said(const struct reason *r, const struct reason_about *about
 
 Test(reason, roles_and_levels_with_their_numbers)
 {
-	struct reason r = { .why = WHY_ROLE, .members = 5, .role = 9, .role_quorum = 3, .role_members = 2 };
+	struct reason r = {
+		.why = WHY_ROLE, .members = 5, .role = 9, .role_quorum = 3, .role_members = 2
+	};
 
-	cr_assert_str_eq(said(&r, &ABOUT, true), "gang ns/g: role worker has 2 of the 3 members that it needs; 5 members are there in all.");
-	cr_assert_str_eq(said(&r, &ABOUT, false), "gang ns/g: a role has 2 of the 3 members that it needs; 5 members are there in all.");
-	r = (struct reason){ .why = WHY_TOPOLOGY, .nodes = 6, .need = 4, .domains = 3, .domain_key = 7, .domain_value = 11, .domain_fit = 2 };
-	cr_assert_str_eq(said(&r, &ABOUT, true), "gang ns/g: none of 3 domains of topology.kubernetes.io/zone has room for all 4 members; the "
-						 "closest, z1, has room for 2.");
-	cr_assert_str_eq(said(&r, &ABOUT, false), "gang ns/g: none of 3 domains of the level has room for all 4 members; the closest has room "
-						  "for 2.");
+	cr_assert_str_eq(
+		said(&r, &ABOUT, true),
+		"gang ns/g: role worker has 2 of the 3 members that it needs; 5 members are there in all.");
+	cr_assert_str_eq(
+		said(&r, &ABOUT, false),
+		"gang ns/g: a role has 2 of the 3 members that it needs; 5 members are there in all.");
+	r = (struct reason){ .why = WHY_TOPOLOGY,
+		                 .nodes = 6,
+		                 .need = 4,
+		                 .domains = 3,
+		                 .domain_key = 7,
+		                 .domain_value = 11,
+		                 .domain_fit = 2 };
+	cr_assert_str_eq(
+		said(&r, &ABOUT, true),
+		"gang ns/g: none of 3 domains of topology.kubernetes.io/zone has room for all 4 members; the "
+		"closest, z1, has room for 2.");
+	cr_assert_str_eq(
+		said(&r, &ABOUT, false),
+		"gang ns/g: none of 3 domains of the level has room for all 4 members; the closest has room "
+		"for 2.");
 	r.domain_value = ID_NONE;
 	r.shortfalls_n = 1;
 	r.shortfalls[0] = (struct shortfall){ RESOURCE_CPU, 0, 4000, 0 };
 	r.counts_n = 1;
 	r.counts[0] = (struct why_count){ NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 6, 0 };
-	cr_assert_str_eq(said(&r, &ABOUT, true), "0/6 nodes are available: 6 Insufficient cpu. gang ns/g: none of 3 domains of "
-						 "topology.kubernetes.io/zone has room for all 4 members; cpu: need 4, have 0.");
+	cr_assert_str_eq(
+		said(&r, &ABOUT, true),
+		"0/6 nodes are available: 6 Insufficient cpu. gang ns/g: none of 3 domains of "
+		"topology.kubernetes.io/zone has room for all 4 members; cpu: need 4, have 0.");
 	r = (struct reason){ .why = WHY_TOPOLOGY, .domain_key = 7, .domain_value = ID_NONE };
-	cr_assert_str_eq(said(&r, &ABOUT, true), "gang ns/g: no node has the label topology.kubernetes.io/zone that its members are to have in "
-						 "common.");
+	cr_assert_str_eq(
+		said(&r, &ABOUT, true),
+		"gang ns/g: no node has the label topology.kubernetes.io/zone that its members are to have in "
+		"common.");
 }
 
 /* D11: what users of each system look for stands at the beginning. */
 Test(reason, each_dialect_in_its_own_words)
 {
 	const struct reason_about configmap = { .gang = "ns/g", .texts = &texts_configmap },
-				  late = { .gang = "ns/g", .texts = &texts_configmap, .timed_out_ns = 20000000000 },
-				  plain = { .gang = "ns/g", .texts = &texts_plain, .timed_out_ns = 1 };
+							  late = { .gang = "ns/g",
+		                               .texts = &texts_configmap,
+		                               .timed_out_ns = 20000000000 },
+							  plain = { .gang = "ns/g", .texts = &texts_plain, .timed_out_ns = 1 };
 	struct reason r = { .why = WHY_GROUP_MISSING };
 	const char *text;
 
 	text = said(&r, &late, false);
-	cr_assert_str_eq(text, "running Permit plugin \"sample\": podgroup configmap not found, please create configmap first: ns/g");
+	cr_assert_str_eq(
+		text,
+		"running Permit plugin \"sample\": podgroup configmap not found, please create configmap first: ns/g");
 	cr_assert_str_eq(reason_condition(&r, text), "SchedulerError");
 	cr_assert_str_eq(reason_condition(&r, said(&r, &ABOUT, false)), "Unschedulable");
 	r = (struct reason){ .why = WHY_MEMBERS, .members = 2, .quorum = 3 };
 	cr_assert_str_eq(said(&r, &configmap, false), "gang ns/g: 2 of 3 members are there.");
 	cr_assert_str_eq(said(&r, &plain, false), "gang ns/g: 2 of 3 members are there.");
 	text = said(&r, &late, false);
-	cr_assert_str_eq(text, "rejected due to timeout after waiting 20s at plugin sample: gang ns/g could not be completed. gang ns/g: 2 of 3 "
-			       "members are there.");
+	cr_assert_str_eq(
+		text,
+		"rejected due to timeout after waiting 20s at plugin sample: gang ns/g could not be completed. gang ns/g: 2 of 3 "
+		"members are there.");
 	cr_assert_str_eq(reason_condition(&r, text), "Unschedulable");
 }
 
 /* "pre-filter pod X cannot find ...": one text for all members, and where X belongs. */
 Test(reason, where_a_pods_name_belongs)
 {
-	const struct reason_about configmap = { .gang = "ns/g", .texts = &texts_configmap }, lone = { 0 };
+	const struct reason_about configmap = { .gang = "ns/g", .texts = &texts_configmap },
+							  lone = { 0 };
 	struct reason r = { .why = WHY_MEMBERS, .members = 1, .quorum = 3 };
 
 	cr_assert_eq(reason_pod_at(&r, &ABOUT), strlen("pre-filter pod"));
@@ -261,24 +369,32 @@ Test(reason, durations_as_go_writes_them)
 		uint64_t ns;
 		const char *text;
 	} rows[] = {
-		{ 1, "0.000000001s" }, { 500000000, "0.5s" }, { 20000000000, "20s" }, { 60000000000, "1m0s" },
-		{ 90000000000, "1m30s" }, { 3600000000000, "1h0m0s" }, { 900000000000, "15m0s" }, { UINT64_MAX, "5124095h34m33.709551615s" },
+		{ 1, "0.000000001s" },     { 500000000, "0.5s" },
+		{ 20000000000, "20s" },    { 60000000000, "1m0s" },
+		{ 90000000000, "1m30s" },  { 3600000000000, "1h0m0s" },
+		{ 900000000000, "15m0s" }, { UINT64_MAX, "5124095h34m33.709551615s" },
 	};
 	struct reason r = { .why = WHY_NO_NODES };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct reason_about about = { .gang = "ns/g", .texts = &texts_configmap, .timed_out_ns = rows[i].ns };
+		const struct reason_about about = { .gang = "ns/g",
+			                                .texts = &texts_configmap,
+			                                .timed_out_ns = rows[i].ns };
 		char wanted[200];
 
-		snprintf(wanted, sizeof(wanted), "rejected due to timeout after waiting %s at plugin sample: ", rows[i].text);
-		cr_assert_eq(strncmp(said(&r, &about, false), wanted, strlen(wanted)), 0, "%s", said(&r, &about, false));
+		snprintf(wanted, sizeof(wanted),
+		         "rejected due to timeout after waiting %s at plugin sample: ", rows[i].text);
+		cr_assert_eq(strncmp(said(&r, &about, false), wanted, strlen(wanted)), 0, "%s",
+		             said(&r, &about, false));
 	}
 }
 
 /* A reason comes from the other process: counts out of bounds are cut off. */
 Test(reason, wild_counts_and_small_rooms)
 {
-	struct reason r = { .why = WHY_ROOM, .nodes = UINT32_MAX, .counts_n = UINT32_MAX, .shortfalls_n = UINT32_MAX };
+	struct reason r = {
+		.why = WHY_ROOM, .nodes = UINT32_MAX, .counts_n = UINT32_MAX, .shortfalls_n = UINT32_MAX
+	};
 	char whole[4096], cut[4096];
 	size_t n;
 

@@ -61,9 +61,10 @@ Test(json, strings)
 	cr_assert_str_eq(STRING("\"\""), "");
 	cr_assert_str_eq(STRING(" \"abc\" "), "abc");
 	cr_assert_str_eq(STRING("\"a\\\"b\\\\c\\/d\\b\\f\\n\\r\\t\""), "a\"b\\c/d\b\f\n\r\t");
-	cr_assert_str_eq(STRING("\"\\u0041\\u00e9\\u20ac\\ud83d\\ude00\""), "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+	cr_assert_str_eq(STRING("\"\\u0041\\u00e9\\u20ac\\ud83d\\ude00\""),
+	                 "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
 	cr_assert_str_eq(STRING("\"\xc3\xa9 and plain bytes after it, more than sixteen\""),
-			 "\xc3\xa9 and plain bytes after it, more than sixteen");
+	                 "\xc3\xa9 and plain bytes after it, more than sixteen");
 	cr_assert_str_eq(STRING("null"), "");
 }
 
@@ -74,11 +75,33 @@ Test(json, bad_strings)
 		size_t bytes;
 	} bad[] = {
 #define BAD(s) { s, sizeof(s) - 1 }
-		BAD("\"a\\u0000b\""), BAD("\"a\0b\""), BAD("\"a\nb\""), BAD("\"\x1f\""), BAD("\"\\ud83d\""),
-		BAD("\"\\ude00\""), BAD("\"\\ud83d\\u0041\""), BAD("\"\\ud83dx\""), BAD("\"\\u12\""), BAD("\"\\u12g4\""),
-		BAD("\"\\x41\""), BAD("\"\\"), BAD("\"\\\""), BAD("\"abc"), BAD("\""), BAD(""), BAD("\"\xff\""),
-		BAD("\"\xc0\xaf\""), BAD("\"\xed\xa0\x80\""), BAD("\"\xf4\x90\x80\x80\""), BAD("\"\xe2\x82\""),
-		BAD("\"\x80\""), BAD("\"a\" x"), BAD("abc"), BAD("12"), BAD("nul"), BAD("\"a\"\0"),
+		BAD("\"a\\u0000b\""),
+		BAD("\"a\0b\""),
+		BAD("\"a\nb\""),
+		BAD("\"\x1f\""),
+		BAD("\"\\ud83d\""),
+		BAD("\"\\ude00\""),
+		BAD("\"\\ud83d\\u0041\""),
+		BAD("\"\\ud83dx\""),
+		BAD("\"\\u12\""),
+		BAD("\"\\u12g4\""),
+		BAD("\"\\x41\""),
+		BAD("\"\\"),
+		BAD("\"\\\""),
+		BAD("\"abc"),
+		BAD("\""),
+		BAD(""),
+		BAD("\"\xff\""),
+		BAD("\"\xc0\xaf\""),
+		BAD("\"\xed\xa0\x80\""),
+		BAD("\"\xf4\x90\x80\x80\""),
+		BAD("\"\xe2\x82\""),
+		BAD("\"\x80\""),
+		BAD("\"a\" x"),
+		BAD("abc"),
+		BAD("12"),
+		BAD("nul"),
+		BAD("\"a\"\0"),
 #undef BAD
 	};
 
@@ -99,8 +122,22 @@ static bool int64_of(const char *json, int64_t *out)
 
 Test(json, numbers)
 {
-	static const char *const bad[] = { "9223372036854775808", "-9223372036854775809", "1.0", "1e3", "01", "-", "+1",
-					   "1.", ".5", "\"1\"", "true", "0x10", "1 2", "- 1", "", "99999999999999999999999" };
+	static const char *const bad[] = { "9223372036854775808",
+		                               "-9223372036854775809",
+		                               "1.0",
+		                               "1e3",
+		                               "01",
+		                               "-",
+		                               "+1",
+		                               "1.",
+		                               ".5",
+		                               "\"1\"",
+		                               "true",
+		                               "0x10",
+		                               "1 2",
+		                               "- 1",
+		                               "",
+		                               "99999999999999999999999" };
 	int64_t n;
 
 	cr_assert(int64_of("9223372036854775807", &n) && n == INT64_MAX);
@@ -156,7 +193,8 @@ Test(json, an_error_shows_the_value)
 
 Test(json, an_error_has_a_path)
 {
-	static const char json[] = "{\"status\":{\"allocatable\":{\"cpu\":\"1\",\"example.com/x\":[]}},\"list\":[0,{\"a\":[1,true]}]}";
+	static const char json[] =
+		"{\"status\":{\"allocatable\":{\"cpu\":\"1\",\"example.com/x\":[]}},\"list\":[0,{\"a\":[1,true]}]}";
 	char path[256], small[8];
 	struct document d;
 	struct text name, key, t;
@@ -218,7 +256,8 @@ Test(json, depth_is_bounded)
 
 		memset(text, '[', (size_t)depth);
 		memset(text + depth, ']', (size_t)depth);
-		cr_assert_eq(skips(text, 2 * (size_t)depth), depth <= JSON_DEPTH, "%d levels skipped", depth);
+		cr_assert_eq(skips(text, 2 * (size_t)depth), depth <= JSON_DEPTH, "%d levels skipped",
+		             depth);
 		open_bytes(&d, text, 2 * (size_t)depth);
 		for (int i = 0; opened && i < depth; i++)
 			opened = json_array(&d.j) && (i == depth - 1 || json_item(&d.j));
@@ -229,10 +268,31 @@ Test(json, depth_is_bounded)
 
 Test(json, what_is_skipped_has_to_match)
 {
-	static const char *const good[] = { "[]", "{}", "{\"a\":[1,{\"b\":\"]}\"}]}", "[\"\\\\\"]", "[\"\\\"]\"]", "1", "\"x\"",
-		"{\"a\":\"0123456789012345678901234567890123456789012345678901234567890123456789\\\\\",\"b\":{}}" };
-	static const char *const bad[] = { "[", "{", "[}", "{]", "[\"", "[\"\\\"]", "[[]", "]", "", "x", "[] []", "{\"a\":}}",
-		"[0123456789012345678901234567890123456789012345678901234567890123456789" };
+	static const char *const good[] = {
+		"[]",
+		"{}",
+		"{\"a\":[1,{\"b\":\"]}\"}]}",
+		"[\"\\\\\"]",
+		"[\"\\\"]\"]",
+		"1",
+		"\"x\"",
+		"{\"a\":\"0123456789012345678901234567890123456789012345678901234567890123456789\\\\\",\"b\":{}}"
+	};
+	static const char *const bad[] = {
+		"[",
+		"{",
+		"[}",
+		"{]",
+		"[\"",
+		"[\"\\\"]",
+		"[[]",
+		"]",
+		"",
+		"x",
+		"[] []",
+		"{\"a\":}}",
+		"[0123456789012345678901234567890123456789012345678901234567890123456789"
+	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		cr_assert(skips(good[i], strlen(good[i])), "%s", good[i]);
@@ -265,8 +325,21 @@ static void make_space(struct random *r, struct out *o)
 
 static void make_string(struct random *r, struct out *o)
 {
-	static const char *const parts[] = { "a", "B7", "-", ".", "\\\"", "\\\\", "\\n", "\\u00e9", "\\ud83d\\ude00", "\xc3\xa9",
-					     "{", "]", "kubernetes.io/hostname", ",", ":" };
+	static const char *const parts[] = { "a",
+		                                 "B7",
+		                                 "-",
+		                                 ".",
+		                                 "\\\"",
+		                                 "\\\\",
+		                                 "\\n",
+		                                 "\\u00e9",
+		                                 "\\ud83d\\ude00",
+		                                 "\xc3\xa9",
+		                                 "{",
+		                                 "]",
+		                                 "kubernetes.io/hostname",
+		                                 ",",
+		                                 ":" };
 
 	put(o, "\"");
 	for (uint32_t i = random_below(r, 9); i > 0; i--)
@@ -340,7 +413,8 @@ static bool same(struct json *j, const cJSON *c, struct random *skip)
 		cr_assert(j->failed || !c);
 	} else if (cJSON_IsString(c)) {
 		if (json_string(j, &t))
-			cr_assert(strlen(c->valuestring) == t.bytes && memcmp(c->valuestring, t.at, t.bytes) == 0);
+			cr_assert(strlen(c->valuestring) == t.bytes &&
+			          memcmp(c->valuestring, t.at, t.bytes) == 0);
 	} else if (cJSON_IsNumber(c)) {
 		if (json_int64(j, &n))
 			cr_assert_eq((double)n, c->valuedouble);
@@ -368,7 +442,8 @@ Test(json, good_documents_are_what_cjson_makes_of_them)
 		cr_assert(c, "cJSON takes %s", o.at);
 		for (int pass = 0; pass < 2; pass++) {
 			open_bytes(&d, o.at, o.n);
-			cr_assert(same(&d.j, c, pass == 0 ? NULL : &r) && json_end(&d.j), "%s: %s", d.j.error, o.at);
+			cr_assert(same(&d.j, c, pass == 0 ? NULL : &r) && json_end(&d.j), "%s: %s", d.j.error,
+			          o.at);
 			document_free(&d);
 		}
 		cJSON_Delete(c);
@@ -497,9 +572,13 @@ Test(json, what_is_left_of_a_character_is_dropped)
 	static const struct {
 		const char *text, *left;
 	} cases[] = {
-		{"", ""}, {"plain", "plain"}, {"\xc3\xa9", "\xc3\xa9"}, {"a\xc3", "a"}, {"a\xe2\x82 b", "a b"},
-		{"\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xf0\x9f\x98", " \xe2\x82\xac \xf0\x9f\x98\x80 "},
-		{"\xed\xa0\x80 \xc0\x80", " "},
+		{ "", "" },
+		{ "plain", "plain" },
+		{ "\xc3\xa9", "\xc3\xa9" },
+		{ "a\xc3", "a" },
+		{ "a\xe2\x82 b", "a b" },
+		{ "\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xf0\x9f\x98", " \xe2\x82\xac \xf0\x9f\x98\x80 " },
+		{ "\xed\xa0\x80 \xc0\x80", " " },
 	};
 	char text[64];
 

@@ -23,17 +23,39 @@ Test(quantity, in_units_and_thousandths)
 		const char *text;
 		int64_t value, milli;
 	} rows[] = {
-		{ "0", 0, 0 }, { "1", 1, 1000 }, { "+3", 3, 3000 }, { "007", 7, 7000 },
-		{ "100m", 1, 100 }, { "1500m", 2, 1500 }, { "0.1", 1, 100 }, { "0.0001", 1, 1 },
-		{ ".5", 1, 500 }, { "5.", 5, 5000 }, { "1u", 1, 1 }, { "1n", 1, 1 }, { "0.1n", 1, 1 },
-		{ "1k", 1000, 1000000 }, { "2M", 2000000, 2000000000 }, { "1.5Gi", 1610612736, 1610612736000 },
-		{ "1Ki", 1024, 1024000 }, { "0.5Ki", 512, 512000 }, { "1e3", 1000, 1000000 },
-		{ "1E3", 1000, 1000000 }, { "250e-3", 1, 250 }, { "1e+2", 100, 100000 },
-		{ "1E", INT64_C(1000000000000000000), INT64_MAX }, { "7Ei", INT64_C(8070450532247928832), INT64_MAX },
-		{ "8Ei", INT64_MAX, INT64_MAX }, { "9223372036854775807", INT64_MAX, INT64_MAX },
-		{ "9223372036854775806", INT64_MAX - 1, INT64_MAX }, { "1e400", INT64_MAX, INT64_MAX },
-		{ "1e-400", 1, 1 }, { "0e400", 0, 0 }, { "0.0000001", 1, 1 }, { "100000000000000000000m",
-		INT64_C(100000000000000000), INT64_C(9223372036854775807) }, { "1e4294967296", INT64_MAX, INT64_MAX },
+		{ "0", 0, 0 },
+		{ "1", 1, 1000 },
+		{ "+3", 3, 3000 },
+		{ "007", 7, 7000 },
+		{ "100m", 1, 100 },
+		{ "1500m", 2, 1500 },
+		{ "0.1", 1, 100 },
+		{ "0.0001", 1, 1 },
+		{ ".5", 1, 500 },
+		{ "5.", 5, 5000 },
+		{ "1u", 1, 1 },
+		{ "1n", 1, 1 },
+		{ "0.1n", 1, 1 },
+		{ "1k", 1000, 1000000 },
+		{ "2M", 2000000, 2000000000 },
+		{ "1.5Gi", 1610612736, 1610612736000 },
+		{ "1Ki", 1024, 1024000 },
+		{ "0.5Ki", 512, 512000 },
+		{ "1e3", 1000, 1000000 },
+		{ "1E3", 1000, 1000000 },
+		{ "250e-3", 1, 250 },
+		{ "1e+2", 100, 100000 },
+		{ "1E", INT64_C(1000000000000000000), INT64_MAX },
+		{ "7Ei", INT64_C(8070450532247928832), INT64_MAX },
+		{ "8Ei", INT64_MAX, INT64_MAX },
+		{ "9223372036854775807", INT64_MAX, INT64_MAX },
+		{ "9223372036854775806", INT64_MAX - 1, INT64_MAX },
+		{ "1e400", INT64_MAX, INT64_MAX },
+		{ "1e-400", 1, 1 },
+		{ "0e400", 0, 0 },
+		{ "0.0000001", 1, 1 },
+		{ "100000000000000000000m", INT64_C(100000000000000000), INT64_C(9223372036854775807) },
+		{ "1e4294967296", INT64_MAX, INT64_MAX },
 		{ "99999999999999999999999999999999999999999999999999e-48", 100, 100000 },
 	};
 
@@ -41,22 +63,50 @@ Test(quantity, in_units_and_thousandths)
 		nano_t q = parsed(rows[i].text);
 
 		cr_assert_eq(quantity_value(q), rows[i].value, "%s is %lld units", rows[i].text,
-			     (long long)quantity_value(q));
+		             (long long)quantity_value(q));
 		cr_assert_eq(quantity_milli(q), rows[i].milli, "%s is %lld milli", rows[i].text,
-			     (long long)quantity_milli(q));
+		             (long long)quantity_milli(q));
 	}
 }
 
 Test(quantity, what_is_none)
 {
-	static const char *const bad[] = { "", " ", "-", "+", ".", "Ki", "12x", "1e18Ei", "1e", "1e+", "1Kii", "1 Ki",
-					   "1..2", "1.2.3", "--1", "1k5", "0x10", "1e99999999999999999999", "1ki",
-					   "1K", "NaN", "inf", "1e1.5", "1m-1", "1,5", "1i", ("\xc2\xb5" "1") };
+	static const char *const bad[] = { "",
+		                               " ",
+		                               "-",
+		                               "+",
+		                               ".",
+		                               "Ki",
+		                               "12x",
+		                               "1e18Ei",
+		                               "1e",
+		                               "1e+",
+		                               "1Kii",
+		                               "1 Ki",
+		                               "1..2",
+		                               "1.2.3",
+		                               "--1",
+		                               "1k5",
+		                               "0x10",
+		                               "1e99999999999999999999",
+		                               "1ki",
+		                               "1K",
+		                               "NaN",
+		                               "inf",
+		                               "1e1.5",
+		                               "1m-1",
+		                               "1,5",
+		                               "1i",
+		                               ("\xc2\xb5"
+		                                "1") };
 	nano_t q;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_assert_eq(quantity_parse(bad[i], strlen(bad[i]), &q), -EINVAL, "\"%s\" is none", bad[i]);
-	cr_assert_eq(quantity_parse("1\0" "2", 3, &q), -EINVAL);
+	cr_assert_eq(quantity_parse("1\0"
+	                            "2",
+	                            3, &q),
+	             -EINVAL);
 }
 
 Test(quantity, a_sign_is_kept)
@@ -171,8 +221,9 @@ Test(quantity, random_ones_are_exact)
 		const char *text;
 		int exponent, shift;
 	} suffixes[] = {
-		{ "", 0, 0 }, { "n", -9, 0 }, { "u", -6, 0 }, { "m", -3, 0 }, { "k", 3, 0 }, { "M", 6, 0 },
-		{ "G", 9, 0 }, { "T", 12, 0 }, { "P", 15, 0 }, { "E", 18, 0 }, { "Ki", 0, 10 }, { "Mi", 0, 20 },
+		{ "", 0, 0 },    { "n", -9, 0 },  { "u", -6, 0 },  { "m", -3, 0 },
+		{ "k", 3, 0 },   { "M", 6, 0 },   { "G", 9, 0 },   { "T", 12, 0 },
+		{ "P", 15, 0 },  { "E", 18, 0 },  { "Ki", 0, 10 }, { "Mi", 0, 20 },
 		{ "Gi", 0, 30 }, { "Ti", 0, 40 }, { "Pi", 0, 50 }, { "Ei", 0, 60 },
 	};
 	struct random r = random_start("quantity");
@@ -196,7 +247,7 @@ Test(quantity, random_ones_are_exact)
 			int e = (int)random_below(&r, 81) - 40;
 
 			sprintf(text + n, "%c%s%d", random_below(&r, 2) ? 'e' : 'E',
-				e >= 0 && random_below(&r, 2) ? "+" : "", e);
+			        e >= 0 && random_below(&r, 2) ? "+" : "", e);
 			exponent += e;
 		} else {
 			uint32_t s = random_below(&r, sizeof(suffixes) / sizeof(suffixes[0]));

@@ -16,12 +16,12 @@
 struct core {
 	char seen[4096]; /* kinds of the events, "begin name node ... " */
 	char results[1024];
-	unsigned room;        /* events that still fit */
+	unsigned room; /* events that still fit */
 	unsigned result_room;
-	bool read_all;        /* events_read() */
+	bool read_all; /* events_read() */
 	unsigned published;
 	unsigned ticks;
-	uint32_t pod_flags;   /* of the last EVENT_POD */
+	uint32_t pod_flags; /* of the last EVENT_POD */
 	enum record_kind kind;
 	_Alignas(8) unsigned char body[RECORD_BYTES_MAX];
 };
@@ -46,10 +46,19 @@ static void core_look(struct core *c)
 static void *core_event(void *context, enum record_kind kind, uint32_t bytes)
 {
 	static const char *const names[RECORD_KINDS] = {
-		[EVENT_BEGIN] = "begin", [EVENT_SYNCED] = "synced", [EVENT_NAME] = "name", [EVENT_NODE] = "node",
-		[EVENT_NODE_DROP] = "-node", [EVENT_SHAPE] = "shape", [EVENT_SHAPE_DROP] = "-shape", [EVENT_GANG] = "gang",
-		[EVENT_GANG_DROP] = "-gang", [EVENT_POD] = "pod", [EVENT_POD_DROP] = "-pod",
-		[EVENT_NAMESPACE] = "namespace", [EVENT_NAMESPACE_DROP] = "-namespace",
+		[EVENT_BEGIN] = "begin",
+		[EVENT_SYNCED] = "synced",
+		[EVENT_NAME] = "name",
+		[EVENT_NODE] = "node",
+		[EVENT_NODE_DROP] = "-node",
+		[EVENT_SHAPE] = "shape",
+		[EVENT_SHAPE_DROP] = "-shape",
+		[EVENT_GANG] = "gang",
+		[EVENT_GANG_DROP] = "-gang",
+		[EVENT_POD] = "pod",
+		[EVENT_POD_DROP] = "-pod",
+		[EVENT_NAMESPACE] = "namespace",
+		[EVENT_NAMESPACE_DROP] = "-namespace",
 	};
 	struct core *c = context;
 
@@ -76,8 +85,11 @@ static bool core_result(void *context, enum record_kind kind, const struct resul
 	if (c->result_room == 0)
 		return false;
 	c->result_room--;
-	snprintf(c->results + n, sizeof(c->results) - n, "%s:%u ", kind == RESULT_BOUND ? "bound" :
-	         kind == RESULT_REFUSED ? "refused" : "unknown", r->pod);
+	snprintf(c->results + n, sizeof(c->results) - n, "%s:%u ",
+	         kind == RESULT_BOUND     ? "bound"
+	         : kind == RESULT_REFUSED ? "refused"
+	                                  : "unknown",
+	         r->pod);
 	return true;
 }
 
@@ -95,20 +107,33 @@ static bool core_read(void *context)
 static void begin_with(struct bench *b, const struct lease_config *lease)
 {
 	struct frontend_config config = {
-		.bind_connections = 4, .report_per_second = 100, .report_queue = 100, .instance = "muster-test", .lease = lease,
+		.bind_connections = 4,
+		.report_per_second = 100,
+		.report_queue = 100,
+		.instance = "muster-test",
+		.lease = lease,
 	};
 
 	memset(b, 0, sizeof(*b));
 	world_init(&b->w);
 	b->m = world_model();
-	b->core = (struct core){.room = 1000, .result_room = 1000, .read_all = true};
+	b->core = (struct core){ .room = 1000, .result_room = 1000, .read_all = true };
 	b->port = (struct frontend_port){
-		.event = core_event, .result = core_result, .publish = core_publish, .events_read = core_read,
+		.event = core_event,
+		.result = core_result,
+		.publish = core_publish,
+		.events_read = core_read,
 		.context = &b->core,
 	};
 	b->limits = (struct limits){
-		.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
-		.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
+		.nodes = 64,
+		.pods = 256,
+		.gangs = 64,
+		.shapes = 64,
+		.names = 64,
+		.resources = 16,
+		.name_bytes = 1u << 16,
+		.command_ring_bytes = 1u << 16,
 	};
 	b->f = frontend_new(&config, &b->w.env, b->m);
 }
@@ -129,7 +154,8 @@ static void answer_list(struct bench *b, const char *path, const char *items)
 {
 	char text[16384];
 
-	snprintf(text, sizeof(text), "{\"metadata\":{\"resourceVersion\":\"50\"},\"items\":[%s]}", items);
+	snprintf(text, sizeof(text), "{\"metadata\":{\"resourceVersion\":\"50\"},\"items\":[%s]}",
+	         items);
 	world_answer(world_take(&b->w, "GET", path), 200, text);
 }
 
@@ -142,8 +168,8 @@ static void answer_other_lists(struct bench *b, bool but_groups)
 	for (size_t i = RESOURCE_INDEX_PODS + 1; i < n; i++) {
 		char path[200];
 
-		snprintf(path, sizeof(path), "/api%s%s/%s/%s?limit", *r[i].group ? "s/" : "", r[i].group, r[i].version,
-		         r[i].plural);
+		snprintf(path, sizeof(path), "/api%s%s/%s/%s?limit", *r[i].group ? "s/" : "", r[i].group,
+		         r[i].version, r[i].plural);
 		if (!but_groups || i != RESOURCE_INDEX_DIALECTS)
 			answer_list(b, path, "");
 		else
@@ -187,7 +213,7 @@ static int command(struct bench *b, enum record_kind kind, const void *body, siz
 	static _Alignas(8) unsigned char room[RECORD_BYTES_MAX];
 	struct record *r = (struct record *)room;
 
-	*r = (struct record){.bytes = (uint32_t)(sizeof(*r) + bytes), .kind = (uint16_t)kind};
+	*r = (struct record){ .bytes = (uint32_t)(sizeof(*r) + bytes), .kind = (uint16_t)kind };
 	memcpy(r + 1, body, bytes);
 	return frontend_command(b->f, r);
 }
@@ -198,7 +224,12 @@ static struct cmd_bind bind_of(struct bench *b, const char *pod)
 
 	cr_assert(model_pod_by_name(b->m, "ns", pod, &v));
 	return (struct cmd_bind){
-		.pod = v.id, .pod_generation = v.generation, .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1,
+		.pod = v.id,
+		.pod_generation = v.generation,
+		.node = 0,
+		.node_generation = 1,
+		.gang = ID_NONE,
+		.attempt = 1,
 	};
 }
 
@@ -246,7 +277,8 @@ Test(frontend, plans_nothing_before_a_gang_that_had_begun_is_settled)
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
 	frontend_poll(b.f);
 	answer_list(&b, "/api/v1/nodes?limit", world_node("n1", "1"));
-	n = (size_t)snprintf(pods, sizeof(pods), "%s,", world_member("a", "4", "g", "\"nodeName\":\"n1\""));
+	n = (size_t)snprintf(pods, sizeof(pods), "%s,",
+	                     world_member("a", "4", "g", "\"nodeName\":\"n1\""));
 	snprintf(pods + n, sizeof(pods) - n, "%s", world_member("b", "5", "g", ""));
 	answer_list(&b, "/api/v1/pods?limit", pods);
 	answer_other_lists(&b, false);
@@ -254,7 +286,8 @@ Test(frontend, plans_nothing_before_a_gang_that_had_begun_is_settled)
 	for (unsigned i = 0; i < watches(&b); i++)
 		world_take(&b.w, "GET", "/ap");
 	cr_assert(!strstr(b.core.seen, "synced"), "%s", b.core.seen);
-	world_answer(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/b/status"), 200, world_member("b", "60", "g", ""));
+	world_answer(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/b/status"), 200,
+	             world_member("b", "60", "g", ""));
 	frontend_poll(b.f);
 	cr_assert(strstr(b.core.seen, "synced"), "%s", b.core.seen);
 	end(&b);
@@ -269,7 +302,8 @@ Test(frontend, a_watch_event_becomes_an_event_and_a_command_a_binding)
 
 	up(&b);
 	b.core.seen[0] = '\0';
-	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}", world_pod("b", "60", "", ""));
+	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}",
+	         world_pod("b", "60", "", ""));
 	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "pod ");
@@ -289,7 +323,7 @@ Test(frontend, a_reason_becomes_a_condition)
 {
 	struct bench b;
 	struct cmd_bind of;
-	struct cmd_reason cmd = {.gang = ID_NONE, .reason = {.why = WHY_NO_NODES}};
+	struct cmd_reason cmd = { .gang = ID_NONE, .reason = { .why = WHY_NO_NODES } };
 
 	up(&b);
 	of = bind_of(&b, "a");
@@ -300,7 +334,8 @@ Test(frontend, a_reason_becomes_a_condition)
 	cr_assert_eq(world_open(&b.w), watches(&b), "it may be over in a moment");
 	b.w.now_ns += SECOND;
 	frontend_poll(b.f);
-	cr_assert(strstr(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/a/status")->body, "no nodes available"));
+	cr_assert(strstr(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/a/status")->body,
+	                 "no nodes available"));
 	end(&b);
 }
 
@@ -308,13 +343,13 @@ Test(frontend, commands_that_make_no_sense_are_refused)
 {
 	struct bench b;
 	struct cmd_bind good, bad;
-	struct cmd_reason reason = {.gang = ID_NONE};
+	struct cmd_reason reason = { .gang = ID_NONE };
 
 	up(&b);
 	good = bind_of(&b, "a");
-#define BAD(field, value) \
-	bad = good; \
-	bad.field = (value); \
+#define BAD(field, value)                                                                          \
+	bad = good;                                                                                    \
+	bad.field = (value);                                                                           \
 	cr_assert_eq(command(&b, CMD_BIND, &bad, sizeof(bad)), -EPROTO, #field)
 	BAD(pod, 256);
 	BAD(pod, ID_NONE);
@@ -327,15 +362,16 @@ Test(frontend, commands_that_make_no_sense_are_refused)
 	cr_assert_eq(command(&b, RECORD_KINDS, &good, 0), -EPROTO);
 	reason.pod = 256;
 	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
-	reason = (struct cmd_reason){.gang = 64};
+	reason = (struct cmd_reason){ .gang = 64 };
 	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
-	reason = (struct cmd_reason){.gang = ID_NONE, .reason.why = WHY_KINDS};
+	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.why = WHY_KINDS };
 	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
-	reason = (struct cmd_reason){.gang = ID_NONE, .reason.counts_n = WHY_COUNTS_MAX + 1};
+	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.counts_n = WHY_COUNTS_MAX + 1 };
 	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
-	reason = (struct cmd_reason){.gang = ID_NONE, .reason.shortfalls_n = SHORTFALLS_MAX + 1};
+	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.shortfalls_n = SHORTFALLS_MAX + 1 };
 	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
-	reason = (struct cmd_reason){.gang = ID_NONE, .reason = {.counts_n = 1, .counts[0].why = NODE_WHY_KINDS}};
+	reason = (struct cmd_reason){ .gang = ID_NONE,
+		                          .reason = { .counts_n = 1, .counts[0].why = NODE_WHY_KINDS } };
 	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	frontend_poll(b.f);
 	cr_assert_eq(world_open(&b.w), watches(&b), "nothing was sent for them");
@@ -370,8 +406,10 @@ Test(frontend, a_full_event_ring_loses_nothing)
 		char event[5000], version[8];
 
 		snprintf(version, sizeof(version), "%d", 60 + i);
-		snprintf(event, sizeof(event), "{\"type\":\"MODIFIED\",\"object\":%s}", world_pod("a", version, "", ""));
-		memcpy(strstr(event, "\"cpu\":\"1\""), (char[]){'"', 'c', 'p', 'u', '"', ':', '"', (char)('2' + i)}, 8);
+		snprintf(event, sizeof(event), "{\"type\":\"MODIFIED\",\"object\":%s}",
+		         world_pod("a", version, "", ""));
+		memcpy(strstr(event, "\"cpu\":\"1\""),
+		       (char[]){ '"', 'c', 'p', 'u', '"', ':', '"', (char)('2' + i) }, 8);
 		world_text(watch_call(&b, "/api/v1/pods?watch"), event);
 		due = frontend_poll(b.f);
 		cr_assert_eq(due, b.w.now_ns + MS, "looked at again soon");
@@ -467,7 +505,7 @@ Test(frontend, a_core_with_too_little_room_is_refused)
 	small = b.limits;
 	frontend_core_down(b.f);
 	for (const char *name = "bcdefghijk"; *name; name++)
-		world_put(b.m, RESOURCE_INDEX_PODS, world_pod((char[]){*name, 0}, "70", "", ""));
+		world_put(b.m, RESOURCE_INDEX_PODS, world_pod((char[]){ *name, 0 }, "70", "", ""));
 	small.pods = 4;
 	cr_assert_eq(frontend_core_up(b.f, &small, &b.port), -ENOSPC);
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
@@ -489,14 +527,16 @@ Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
 	answer_list(&b, "/api/v1/pods?limit", world_pod("a", "5", "", ""));
 	answer_other_lists(&b, false);
 	frontend_poll(b.f);
-	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}", world_pod("b", "60", "", ""));
+	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}",
+	         world_pod("b", "60", "", ""));
 	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
 	cr_assert(world_said(&b.w, "max-pods"), "%s", b.w.log);
 	frontend_poll(b.f);
 	b.w.now_ns += 60 * SECOND;
 	frontend_poll(b.f);
 	watch_call(&b, "/api/v1/pods?watch");
-	snprintf(event, sizeof(event), "{\"type\":\"DELETED\",\"object\":%s}", world_pod("a", "61", "", ""));
+	snprintf(event, sizeof(event), "{\"type\":\"DELETED\",\"object\":%s}",
+	         world_pod("a", "61", "", ""));
 	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
 	frontend_poll(b.f);
 	watch_call(&b, "/api/v1/pods?watch");
@@ -536,7 +576,11 @@ Test(frontend, after_a_stop_nothing_is_sent_but_answers_are_taken)
 #define LEASE "/apis/coordination.k8s.io/v1/namespaces/sys/leases/muster"
 
 static const struct lease_config lease = {
-	.namespace = "sys", .name = "muster", .identity = "me", .duration_ns = 15 * SECOND, .renew_ns = 10 * SECOND,
+	.namespace = "sys",
+	.name = "muster",
+	.identity = "me",
+	.duration_ns = 15 * SECOND,
+	.renew_ns = 10 * SECOND,
 	.retry_ns = 2 * SECOND,
 };
 
@@ -555,8 +599,10 @@ static const char *lease_of(const char *holder, int seconds)
 {
 	static char text[400];
 
-	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\",\"resourceVersion\":\"7\"},"
-	         "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%d}}", holder, seconds);
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\",\"resourceVersion\":\"7\"},"
+	         "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%d}}",
+	         holder, seconds);
 	return text;
 }
 

@@ -10,8 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct limits LIMITS = { .nodes = 8, .pods = 12, .gangs = 4, .shapes = 8, .names = 24, .resources = 8,
-				      .name_bytes = 2048, .command_ring_bytes = 8192 };
+static const struct limits LIMITS = { .nodes = 8,
+	                                  .pods = 12,
+	                                  .gangs = 4,
+	                                  .shapes = 8,
+	                                  .names = 24,
+	                                  .resources = 8,
+	                                  .name_bytes = 2048,
+	                                  .command_ring_bytes = 8192 };
 
 struct story {
 	struct model *m;
@@ -22,8 +28,9 @@ struct story {
 static void start_with(struct story *s, const struct limits *limits)
 {
 	static const char *const names[] = { "muster", "second" };
-	struct model_config config = { .scheduler_names = names, .scheduler_names_n = 2, .limits = *limits,
-				       .hash_key = { 1, 2 } };
+	struct model_config config = {
+		.scheduler_names = names, .scheduler_names_n = 2, .limits = *limits, .hash_key = { 1, 2 }
+	};
 
 	memset(s, 0, sizeof(*s));
 	s->m = model_new(&config);
@@ -50,7 +57,8 @@ static void end(struct story *s)
 	replay_free(&s->replay);
 }
 
-__attribute__((format(printf, 3, 4))) static int put(struct story *s, int resource, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int put(struct story *s, int resource,
+                                                     const char *format, ...)
 {
 	char json[8192];
 	va_list args;
@@ -76,30 +84,42 @@ __attribute__((format(printf, 3, 4))) static int put(struct story *s, int resour
 
 static int put_node(struct story *s, const char *name, int version, const char *rest)
 {
-	return put(s, NODE, "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},%s}", name, name,
-		   version, rest);
+	return put(s, NODE,
+	           "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},%s}",
+	           name, name, version, rest);
 }
 
-#define ALLOCATABLE "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}"
-#define REQUESTS "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}}]"
+#define ALLOCATABLE                                                                                \
+	"\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}"
+#define REQUESTS                                                                                   \
+	"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}}]"
 #define OURS "\"schedulerName\":\"muster\","
 
-static int put_pod(struct story *s, const char *name, int version, const char *labels, const char *spec)
+static int put_pod(struct story *s, const char *name, int version, const char *labels,
+                   const char *spec)
 {
-	return put(s, POD, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\","
-		   "\"labels\":{%s}},\"spec\":{%s}}", name, name, version, labels, spec);
+	return put(
+		s, POD,
+		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\","
+		"\"labels\":{%s}},\"spec\":{%s}}",
+		name, name, version, labels, spec);
 }
 
 static int put_group(struct story *s, const char *name, int version, const char *spec)
 {
-	return put(s, GROUP, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":"
-		   "\"%d\",\"creationTimestamp\":\"2026-03-05T12:15:08Z\"},\"spec\":{%s}}", name, name, version, spec);
+	return put(
+		s, GROUP,
+		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":"
+		"\"%d\",\"creationTimestamp\":\"2026-03-05T12:15:08Z\"},\"spec\":{%s}}",
+		name, name, version, spec);
 }
 
-static int delete(struct story *s, int resource, const char *name)
+static int delete (struct story *s, int resource, const char *name)
 {
 	char json[256];
-	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\"}}", name, name);
+	int n = snprintf(json, sizeof(json),
+	                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\"}}", name,
+	                 name);
 	int rc = model_remove(s->m, resource, json, (size_t)n, &s->error);
 
 	check(s);
@@ -135,15 +155,22 @@ Test(model, a_node_and_a_pod_come_out_whole)
 	const struct event_shape *shape;
 
 	start(&s);
-	cr_assert_eq(put(&s, NODE, "{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":\"7\",\"labels\":{\"zone\":\"a\",\"num\":\"007\"}},"
-			 "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"},"
-			 "{\"key\":\"x\",\"effect\":\"Unheard\"}]},\"status\":{\"capacity\":{\"cpu\":\"99\"},\"allocatable\":"
-			 "{\"cpu\":\"3900m\",\"memory\":\"8Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"4\",\"storage\":\"1\","
-			 "\"hugepages-2Mi\":\"0\"}}}"), 0);
-	cr_assert_eq(put(&s, POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"00010203-0405-0607-0809-0a0b0c0d0e0f\","
-			 "\"creationTimestamp\":\"1970-01-01T00:00:02Z\",\"resourceVersion\":\"8\"},\"spec\":{" OURS REQUESTS
-			 ",\"priority\":-5,\"schedulingGates\":[{\"name\":\"g\"}],\"nodeSelector\":{\"zone\":\"a\"},"
-			 "\"tolerations\":[{\"operator\":\"Exists\"}]}}"), 0);
+	cr_assert_eq(
+		put(&s, NODE,
+	        "{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":\"7\",\"labels\":{\"zone\":\"a\",\"num\":\"007\"}},"
+	        "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"},"
+	        "{\"key\":\"x\",\"effect\":\"Unheard\"}]},\"status\":{\"capacity\":{\"cpu\":\"99\"},\"allocatable\":"
+	        "{\"cpu\":\"3900m\",\"memory\":\"8Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"4\",\"storage\":\"1\","
+	        "\"hugepages-2Mi\":\"0\"}}}"),
+		0);
+	cr_assert_eq(
+		put(&s, POD,
+	        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"00010203-0405-0607-0809-0a0b0c0d0e0f\","
+	        "\"creationTimestamp\":\"1970-01-01T00:00:02Z\",\"resourceVersion\":\"8\"},\"spec\":{" OURS
+	            REQUESTS
+	        ",\"priority\":-5,\"schedulingGates\":[{\"name\":\"g\"}],\"nodeSelector\":{\"zone\":\"a\"},"
+	        "\"tolerations\":[{\"operator\":\"Exists\"}]}}"),
+		0);
 	model_set_synced(s.m);
 	flush(&s);
 	cr_assert_eq(s.replay.begins, 1);
@@ -154,8 +181,10 @@ Test(model, a_node_and_a_pod_come_out_whole)
 	cr_assert_eq(n->flags, NODE_PRESENT | NODE_CORDONED);
 	cr_assert_eq(n->amounts_n, 4, "0 and what scheduling does not count are left out");
 	cr_assert_eq(replay_amount(&s.replay, replay_node_amounts(n), n->amounts_n, "cpu"), 3900);
-	cr_assert_eq(replay_amount(&s.replay, replay_node_amounts(n), n->amounts_n, "memory"), INT64_C(8) << 30);
-	cr_assert_eq(replay_amount(&s.replay, replay_node_amounts(n), n->amounts_n, "nvidia.com/gpu"), 4);
+	cr_assert_eq(replay_amount(&s.replay, replay_node_amounts(n), n->amounts_n, "memory"),
+	             INT64_C(8) << 30);
+	cr_assert_eq(replay_amount(&s.replay, replay_node_amounts(n), n->amounts_n, "nvidia.com/gpu"),
+	             4);
 	cr_assert_eq(n->labels_n, 3);
 	cr_assert_eq(replay_labels(n)[0].key, LABEL_KEY_NODE_NAME);
 	cr_assert(replay_labels(n)[1].number == 7 || replay_labels(n)[2].number == 7);
@@ -177,7 +206,8 @@ Test(model, a_node_and_a_pod_come_out_whole)
 	cr_assert_eq(p->node, ID_NONE);
 	shape = replay_shape(&s.replay, p);
 	cr_assert_eq(shape->flags, SHAPE_TOLERATES_CORDON);
-	cr_assert_eq(replay_amount(&s.replay, replay_shape_amounts(shape), shape->amounts_n, "cpu"), 1500);
+	cr_assert_eq(replay_amount(&s.replay, replay_shape_amounts(shape), shape->amounts_n, "cpu"),
+	             1500);
 	cr_assert_eq(shape->scored_cpu_milli, 1500);
 	cr_assert_eq(shape->scored_memory_bytes, INT64_C(1) << 30);
 	cr_assert(replay_allows(shape, n));
@@ -196,11 +226,11 @@ Test(model, equal_pods_share_a_shape_and_the_last_takes_it_along)
 	cr_assert_eq(replay_pod(&s.replay, "ns/a")->shape, replay_pod(&s.replay, "ns/b")->shape);
 	cr_assert_neq(replay_pod(&s.replay, "ns/a")->shape, replay_pod(&s.replay, "ns/c")->shape);
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 3, "and the empty one");
-	delete(&s, POD, "a");
-	delete(&s, POD, "c");
+	delete (&s, POD, "a");
+	delete (&s, POD, "c");
 	flush(&s);
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2);
-	delete(&s, POD, "b");
+	delete (&s, POD, "b");
 	flush(&s);
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 1);
 	end(&s);
@@ -214,8 +244,13 @@ Test(model, only_what_the_core_has_to_know_is_sent)
 	start(&s);
 	put_pod(&s, "foreign", 1, "", REQUESTS);
 	put_pod(&s, "second", 2, "", "\"schedulerName\":\"second\"," REQUESTS);
-	put_pod(&s, "bound", 3, "", REQUESTS ",\"nodeName\":\"n1\",\"nodeSelector\":{\"a\":\"b\"},\"tolerations\":[{\"operator\":\"Exists\"}]");
-	put(&s, POD, "{\"metadata\":{\"name\":\"ended\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS ",\"nodeName\":\"n1\"},"
+	put_pod(
+		&s, "bound", 3, "",
+		REQUESTS
+		",\"nodeName\":\"n1\",\"nodeSelector\":{\"a\":\"b\"},\"tolerations\":[{\"operator\":\"Exists\"}]");
+	put(&s, POD,
+	    "{\"metadata\":{\"name\":\"ended\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS
+	    ",\"nodeName\":\"n1\"},"
 	    "\"status\":{\"phase\":\"Succeeded\"}}");
 	flush(&s);
 	cr_assert_null(replay_pod(&s.replay, "ns/foreign"));
@@ -226,7 +261,8 @@ Test(model, only_what_the_core_has_to_know_is_sent)
 	cr_assert_eq(replay_shape(&s.replay, replay_pod(&s.replay, "ns/bound"))->requirements_n, 0);
 	cr_assert_eq(replay_shape(&s.replay, replay_pod(&s.replay, "ns/bound"))->tolerations_n, 0);
 	/* Its end gives the room back. */
-	put(&s, POD, "{\"metadata\":{\"name\":\"bound\",\"namespace\":\"ns\",\"uid\":\"u-bound\",\"resourceVersion\":\"9\"},\"spec\":"
+	put(&s, POD,
+	    "{\"metadata\":{\"name\":\"bound\",\"namespace\":\"ns\",\"uid\":\"u-bound\",\"resourceVersion\":\"9\"},\"spec\":"
 	    "{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Failed\"}}");
 	flush(&s);
 	cr_assert_null(replay_pod(&s.replay, "ns/bound"));
@@ -287,8 +323,9 @@ Test(model, another_uid_is_another_pod)
 	put_pod(&s, "p", 10, "", OURS REQUESTS);
 	flush(&s);
 	generation = replay_pod(&s.replay, "ns/p")->generation;
-	put(&s, POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"5\"},\"spec\":{"
-	    OURS REQUESTS "}}");
+	put(&s, POD,
+	    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"5\"},\"spec\":{" OURS
+	        REQUESTS "}}");
 	cr_assert_eq(flush(&s), 2, "a drop and the new one; its slot is used again");
 	cr_assert_neq(replay_pod(&s.replay, "ns/p")->generation, generation);
 	cr_assert_str_eq(view_of(&s, "p").uid, "other");
@@ -303,8 +340,9 @@ Test(model, what_came_and_went_is_not_sent)
 
 	start(&s);
 	flush(&s);
-	put_pod(&s, "p", 1, "\"scheduling.x-k8s.io/pod-group\":\"g\"", OURS REQUESTS ",\"nodeSelector\":{\"a\":\"b\"}");
-	delete(&s, POD, "p");
+	put_pod(&s, "p", 1, "\"scheduling.x-k8s.io/pod-group\":\"g\"",
+	        OURS REQUESTS ",\"nodeSelector\":{\"a\":\"b\"}");
+	delete (&s, POD, "p");
 	cr_assert_eq(flush(&s), 0);
 	end(&s);
 }
@@ -333,8 +371,10 @@ Test(model, a_group_comes_late_goes_and_comes_back)
 	cr_assert_str_eq(v.name, "g");
 	cr_assert_str_eq(v.dialect, "scheduler-plugins");
 
-	put_group(&s, "g", 2, "\"minMember\":3,\"scheduleTimeoutSeconds\":10,\"minResources\":{\"cpu\":\"10\",\"pods\":\"7\","
-		  "\"nvidia.com/gpu\":\"12\"}");
+	put_group(
+		&s, "g", 2,
+		"\"minMember\":3,\"scheduleTimeoutSeconds\":10,\"minResources\":{\"cpu\":\"10\",\"pods\":\"7\","
+		"\"nvidia.com/gpu\":\"12\"}");
 	cr_assert_eq(flush(&s), 2, "the group and its resource's name, but not its pod");
 	g = replay_gang(&s.replay, "ns/g");
 	cr_assert_eq(g->gang, id);
@@ -345,18 +385,21 @@ Test(model, a_group_comes_late_goes_and_comes_back)
 	cr_assert_eq(g->amounts_n, 2);
 	cr_assert_eq(replay_amount(&s.replay, replay_gang_amounts(g), g->amounts_n, "cpu"), 10000);
 
-	delete(&s, GROUP, "g");
+	delete (&s, GROUP, "g");
 	flush(&s);
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->flags, GANG_OBJECT_MISSING);
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 0);
-	put(&s, GROUP, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":1}}");
-	delete(&s, POD, "p");
+	put(&s, GROUP,
+	    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":1}}");
+	delete (&s, POD, "p");
 	flush(&s);
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 1);
-	put(&s, GROUP, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"third\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":4}}");
+	put(&s, GROUP,
+	    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"third\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":4}}");
 	flush(&s);
-	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 4, "another uid is a new state of the same gang");
-	delete(&s, GROUP, "g");
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 4,
+	             "another uid is a new state of the same gang");
+	delete (&s, GROUP, "g");
 	flush(&s);
 	cr_assert_null(replay_gang(&s.replay, "ns/g"));
 	end(&s);
@@ -372,10 +415,13 @@ Test(model, groups_that_can_not_be_honoured_are_refused)
 		{ "\"minMember\":-1", 0, "spec.minMember: -1 is negative" },
 		{ "\"minMember\":13", 0, "the quorum of 13 is more than --max-pods, 12" },
 		{ "\"minMember\":2147483647", 0, "the quorum of 2147483647 is more than --max-pods, 12" },
-		{ "\"minMember\":2147483648", -EINVAL, "spec.minMember: 2147483648 is not a 32-bit integer" },
+		{ "\"minMember\":2147483648", -EINVAL,
+		  "spec.minMember: 2147483648 is not a 32-bit integer" },
 		{ "\"minMember\":\"3\"", -EINVAL, "spec.minMember: \"3\" is a string, not an integer" },
-		{ "\"minResources\":{\"cpu\":\"1x\"}", -EINVAL, "spec.minResources[\"cpu\"]: \"1x\" is not a quantity" },
-		{ "\"minResources\":{\"\":\"1\"}", -EINVAL, "spec.minResources[\"\"]: is not the name of a resource" },
+		{ "\"minResources\":{\"cpu\":\"1x\"}", -EINVAL,
+		  "spec.minResources[\"cpu\"]: \"1x\" is not a quantity" },
+		{ "\"minResources\":{\"\":\"1\"}", -EINVAL,
+		  "spec.minResources[\"\"]: is not the name of a resource" },
 		{ "", 0, "" },
 		{ "\"minMember\":0", 0, "" },
 	};
@@ -416,10 +462,11 @@ Test(model, pending_members_are_found)
 	model_gang_pending(s.m, view_of(&s, "a").gang_id, count_pod, &n);
 	cr_assert_eq(n, 2);
 	cr_assert_eq(view_of(&s, "c").gang_id, view_of(&s, "a").gang_id);
-	cr_assert_eq(view_of(&s, "d").gang_id, ID_NONE, "a pod of another scheduler counts for no gang");
+	cr_assert_eq(view_of(&s, "d").gang_id, ID_NONE,
+	             "a pod of another scheduler counts for no gang");
 	cr_assert_eq(view_of(&s, "e").gang_id, ID_NONE, "an empty mark is none");
 	put_pod(&s, "a", 6, "", OURS REQUESTS);
-	delete(&s, POD, "b");
+	delete (&s, POD, "b");
 	n = 0;
 	model_gang_pending(s.m, view_of(&s, "c").gang_id, count_pod, &n);
 	cr_assert_eq(n, 0);
@@ -434,12 +481,16 @@ Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
 		const char *spec, *part;
 	} rows[] = {
 		{ ",\"resourceClaims\":[{\"name\":\"c\"}]", "resource claims" },
-		{ ",\"tolerations\":[{\"key\":\"k\",\"operator\":\"Gt\",\"value\":\"1\"}]", "operators other than Exists" },
+		{ ",\"tolerations\":[{\"key\":\"k\",\"operator\":\"Gt\",\"value\":\"1\"}]",
+		  "operators other than Exists" },
 		{ ",\"affinity\":{\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,\"preference\":"
-		  "{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Lt\",\"values\":[\"1.5\"]}]}}]}}", "must be an integer" },
+		  "{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Lt\",\"values\":[\"1.5\"]}]}}]}}",
+		  "must be an integer" },
 		{ ",\"affinity\":{\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,\"preference\":"
-		  "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]}}]}}", "metadata.name" },
-		{ ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]", "persistentvolumeclaim \"c\" not found" },
+		  "{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]}}]}}",
+		  "metadata.name" },
+		{ ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]",
+		  "persistentvolumeclaim \"c\" not found" },
 		{ ",\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\"}", "spec.workloadRef" },
 	};
 	struct story s;
@@ -449,7 +500,8 @@ Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(spec, sizeof(spec), OURS REQUESTS "%s", rows[i].spec);
 		cr_assert_eq(put_pod(&s, "p", (int)i + 1, "", spec), 0);
-		cr_assert(strstr(view_of(&s, "p").refusal, rows[i].part), "%s: %s", rows[i].spec, view_of(&s, "p").refusal);
+		cr_assert(strstr(view_of(&s, "p").refusal, rows[i].part), "%s: %s", rows[i].spec,
+		          view_of(&s, "p").refusal);
 		flush(&s);
 		cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_REFUSED);
 	}
@@ -461,7 +513,10 @@ Test(model, harmless_things_are_no_reason_to_refuse)
 	struct story s;
 
 	start(&s);
-	put_pod(&s, "p", 1, "\"app\":\"x\"", OURS "\"containers\":[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}]}],"
+	put_pod(
+		&s, "p", 1, "\"app\":\"x\"",
+		OURS
+		"\"containers\":[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}]}],"
 		"\"initContainers\":[{\"name\":\"i\",\"ports\":[{\"containerPort\":1,\"hostPort\":1}]}],\"volumes\":[{\"name\":\"v\","
 		"\"emptyDir\":{}},{\"name\":\"w\",\"persistentVolumeClaim\":null},{\"name\":\"x\",\"projected\":{}}],\"resourceClaims\":[],"
 		"\"schedulingGroup\":null,\"affinity\":{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":"
@@ -497,7 +552,7 @@ Test(model, a_bad_node_is_as_absent_until_a_good_version)
 	cr_assert_str_eq(s.error.field, "metadata.name");
 	cr_assert_eq(put(&s, NODE, "{\"metadata\":"), -EINVAL);
 	cr_assert_str_eq(s.error.object, "object");
-	delete(&s, NODE, "n1");
+	delete (&s, NODE, "n1");
 	flush(&s);
 	cr_assert_null(replay_node(&s.replay, "n1"));
 	end(&s);
@@ -512,10 +567,12 @@ Test(model, a_bad_pod_of_ours_gets_a_reason)
 	cr_assert_eq(put_pod(&s, "p", 1, MEMBER, OURS NEGATIVE), -EINVAL);
 	cr_assert_str_eq(s.error.object, "Pod ns/p");
 	cr_assert_str_eq(s.error.field, "spec.containers[0].resources.requests[\"cpu\"]");
-	cr_assert_str_eq(view_of(&s, "p").refusal, "spec.containers[0].resources.requests[\"cpu\"]: \"-1\" is negative");
+	cr_assert_str_eq(view_of(&s, "p").refusal,
+	                 "spec.containers[0].resources.requests[\"cpu\"]: \"-1\" is negative");
 	flush(&s);
 	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_REFUSED);
-	cr_assert_neq(replay_pod(&s.replay, "ns/p")->gang, ID_NONE, "it counts as a member all the same");
+	cr_assert_neq(replay_pod(&s.replay, "ns/p")->gang, ID_NONE,
+	              "it counts as a member all the same");
 	cr_assert_eq(put_pod(&s, "q", 1, "", NEGATIVE), -EINVAL);
 	cr_assert_not(model_pod_by_name(s.m, "ns", "q", &(struct pod_view){ 0 }));
 	put_pod(&s, "p", 2, MEMBER, OURS REQUESTS);
@@ -524,8 +581,11 @@ Test(model, a_bad_pod_of_ours_gets_a_reason)
 	put_pod(&s, "p", 3, MEMBER, OURS REQUESTS ",\"nodeName\":\"n1\"");
 	cr_assert_eq(put_pod(&s, "p", 4, MEMBER, OURS NEGATIVE ",\"nodeName\":\"n1\""), -EINVAL);
 	flush(&s);
-	cr_assert_eq(replay_amount(&s.replay, replay_shape_amounts(replay_shape(&s.replay, replay_pod(&s.replay, "ns/p"))),
-				   2, "cpu"), 1500);
+	cr_assert_eq(
+		replay_amount(&s.replay,
+	                  replay_shape_amounts(replay_shape(&s.replay, replay_pod(&s.replay, "ns/p"))),
+	                  2, "cpu"),
+		1500);
 	end(&s);
 }
 
@@ -533,8 +593,13 @@ Test(model, a_bad_pod_of_ours_gets_a_reason)
 
 Test(model, every_limit_has_a_name)
 {
-	const struct limits small = { .nodes = 2, .pods = 2, .gangs = 1, .shapes = 2, .names = 6, .resources = 5,
-				      .name_bytes = 2048 };
+	const struct limits small = { .nodes = 2,
+		                          .pods = 2,
+		                          .gangs = 1,
+		                          .shapes = 2,
+		                          .names = 6,
+		                          .resources = 5,
+		                          .name_bytes = 2048 };
 	struct model_counts counts;
 	struct story s;
 
@@ -544,13 +609,19 @@ Test(model, every_limit_has_a_name)
 	cr_assert_eq(put_node(&s, "n3", 3, ALLOCATABLE), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-nodes is 2"), "%s", s.error.text);
 	cr_assert_str_eq(s.error.object, "Node n3");
-	cr_assert_eq(put_node(&s, "n2", 4, "\"spec\":{\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":\"b\","
-			      "\"effect\":\"NoSchedule\"}]}," ALLOCATABLE), -ENOSPC);
+	cr_assert_eq(
+		put_node(&s, "n2", 4,
+	             "\"spec\":{\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":\"b\","
+	             "\"effect\":\"NoSchedule\"}]}," ALLOCATABLE),
+		-ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-names is 6"), "%s", s.error.text);
-	cr_assert_eq(put_node(&s, "n2", 5, "\"status\":{\"allocatable\":{\"a/a\":\"1\",\"b/b\":\"1\"}}"), -ENOSPC);
+	cr_assert_eq(
+		put_node(&s, "n2", 5, "\"status\":{\"allocatable\":{\"a/a\":\"1\",\"b/b\":\"1\"}}"),
+		-ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-resources is 5"), "%s", s.error.text);
 	put_pod(&s, "a", 1, MEMBER, OURS REQUESTS);
-	cr_assert_eq(put_pod(&s, "b", 2, "\"scheduling.x-k8s.io/pod-group\":\"h\"", OURS REQUESTS), -ENOSPC);
+	cr_assert_eq(put_pod(&s, "b", 2, "\"scheduling.x-k8s.io/pod-group\":\"h\"", OURS REQUESTS),
+	             -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-gangs is 1"), "%s", s.error.text);
 	cr_assert_str_eq(view_of(&s, "b").refusal, "the limit --max-gangs is reached");
 	cr_assert_eq(put_pod(&s, "c", 3, "", OURS REQUESTS), -ENOSPC);
@@ -563,8 +634,8 @@ Test(model, every_limit_has_a_name)
 	cr_assert_eq(counts.limits_hit, 8);
 	flush(&s);
 	/* Room again: the very same versions, as a list brings them. */
-	delete(&s, POD, "a");
-	delete(&s, GROUP, "g");
+	delete (&s, POD, "a");
+	delete (&s, GROUP, "g");
 	flush(&s);
 	cr_assert_eq(put_pod(&s, "c", 3, MEMBER, OURS REQUESTS), 0);
 	cr_assert_eq(put_pod(&s, "b", 4, "", OURS REQUESTS), 0);
@@ -584,7 +655,7 @@ Test(model, names_have_a_bound_in_bytes)
 	cr_assert_eq(put_node(&s, "n2", 1, ALLOCATABLE), 0);
 	cr_assert_eq(put_node(&s, "n3", 1, ALLOCATABLE), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-name-bytes is 112"), "%s", s.error.text);
-	delete(&s, NODE, "n1");
+	delete (&s, NODE, "n1");
 	cr_assert_eq(put_node(&s, "n3", 1, ALLOCATABLE), 0);
 	end(&s);
 }
@@ -600,14 +671,18 @@ Test(model, names_of_resources_need_room_too)
 	replay_add_core(&s.replay);
 	cr_assert_eq(put_node(&s, "n1", 1, ALLOCATABLE), 0);
 	cr_assert_eq(put_pod(&s, "p", 1, "", OURS REQUESTS), 0);
-	cr_assert_eq(put_node(&s, "n2", 1, "\"status\":{\"allocatable\":{\"example.com/long-name\":\"1\"}}"), -ENOSPC);
+	cr_assert_eq(
+		put_node(&s, "n2", 1, "\"status\":{\"allocatable\":{\"example.com/long-name\":\"1\"}}"),
+		-ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-name-bytes is 112"), "%s", s.error.text);
-	cr_assert_eq(put_pod(&s, "q", 1, "", OURS "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
-			     "{\"example.com/long-name\":\"1\"}}}]"), -ENOSPC);
+	cr_assert_eq(put_pod(&s, "q", 1, "",
+	                     OURS "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
+	                          "{\"example.com/long-name\":\"1\"}}}]"),
+	             -ENOSPC);
 	cr_assert_str_eq(view_of(&s, "q").refusal, "the limit --max-name-bytes is reached");
 	flush(&s);
-	delete(&s, NODE, "n1");
-	delete(&s, NODE, "n2");
+	delete (&s, NODE, "n1");
+	delete (&s, NODE, "n2");
 	flush(&s);
 	cr_assert_eq(put_node(&s, "n3", 1, "\"status\":{\"allocatable\":{\"a/b\":\"1\"}}"), 0);
 	flush(&s);
@@ -621,7 +696,8 @@ Test(model, another_core_has_other_limits)
 	uint32_t name;
 
 	start(&s);
-	put_node(&s, "n1", 1, "\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}," ALLOCATABLE);
+	put_node(&s, "n1", 1,
+	         "\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}," ALLOCATABLE);
 	put_node(&s, "n2", 2, ALLOCATABLE);
 	other.nodes = 1;
 	cr_assert_eq(model_set_limits(s.m, &other), -ENOSPC);
@@ -639,7 +715,8 @@ Test(model, another_core_has_other_limits)
 	end(&s);
 }
 
-/* ---- lists, restarts, binds -------------------------------------------------------------------- */
+/* ---- lists, restarts, binds --------------------------------------------------------------------
+ */
 
 Test(model, a_fresh_list_replaces_what_was)
 {
@@ -690,10 +767,10 @@ Test(model, pods_keep_a_node_that_is_gone)
 	put_node(&s, "n1", 2, ALLOCATABLE);
 	flush(&s);
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, NODE_PRESENT);
-	delete(&s, NODE, "n1");
+	delete (&s, NODE, "n1");
 	flush(&s);
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, 0);
-	delete(&s, POD, "p");
+	delete (&s, POD, "p");
 	put_node(&s, "n1", 3, ALLOCATABLE); /* back before its drop was sent */
 	flush(&s);
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, NODE_PRESENT);
@@ -715,7 +792,7 @@ Test(model, a_new_core_hears_of_binds_in_flight)
 	n = replay_node(&s.replay, "n1");
 	model_bind_begin(s.m, v.id, v.generation, n->node);
 	cr_assert_eq(flush(&s), 0);
-	delete(&s, NODE, "n1");
+	delete (&s, NODE, "n1");
 	model_set_synced(s.m);
 	model_restart(s.m);
 	flush(&s);
@@ -736,8 +813,8 @@ Test(model, a_new_core_hears_of_binds_in_flight)
 	put_pod(&s, "q", 4, "", OURS REQUESTS);
 	v = view_of(&s, "q");
 	model_bind_begin(s.m, v.id, v.generation, replay_node(&s.replay, "n1")->node);
-	delete(&s, POD, "q");
-	delete(&s, POD, "p");
+	delete (&s, POD, "q");
+	delete (&s, POD, "p");
 	flush(&s);
 	cr_assert_null(replay_node(&s.replay, "n1"));
 	end(&s);
@@ -756,7 +833,7 @@ Test(model, a_full_ring_loses_nothing)
 		cr_assert(++calls < 50);
 	cr_assert_eq(calls + 1, s.replay.records, "one record for each call");
 	cr_assert_eq(s.replay.synceds, 1);
-	delete(&s, POD, "a");
+	delete (&s, POD, "a");
 	cr_assert_not(replay_flush(&s.replay, s.m, 0));
 	put_pod(&s, "b", 3, MEMBER, OURS REQUESTS); /* takes the slot of a */
 	while (!replay_flush(&s.replay, s.m, 1))
@@ -776,7 +853,8 @@ Test(model, watched_resources)
 	cr_assert_eq(n, RESOURCE_INDEX_DIALECTS + 6 + 6 + 7);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Namespace"), GROUP + 6);
 	cr_assert_eq(model_resource_index(s.m, "apps/v1", "ReplicaSet"), GROUP + 9);
-	cr_assert_eq(model_resource_index(s.m, "scheduling.sigs.k8s.io/v1alpha1", "PodGroup"), GROUP + 1);
+	cr_assert_eq(model_resource_index(s.m, "scheduling.sigs.k8s.io/v1alpha1", "PodGroup"),
+	             GROUP + 1);
 	cr_assert_eq(model_resource_index(s.m, "v1", "ConfigMap"), GROUP + 2);
 	cr_assert_eq(model_resource_index(s.m, "scheduling.k8s.io/v1", "PodGroup"), GROUP + 3);
 	cr_assert_eq(model_resource_index(s.m, "scheduling.k8s.io/v1alpha2", "PodGroup"), GROUP + 3);
@@ -795,7 +873,9 @@ Test(model, the_condition_is_seen)
 	struct story s;
 
 	start(&s);
-	put(&s, POD, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS "},\"status\":{\"conditions\":["
+	put(&s, POD,
+	    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS
+	    "},\"status\":{\"conditions\":["
 	    "{\"type\":\"Ready\",\"status\":\"False\"},{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\","
 	    "\"message\":\"0/1 \\\"nodes\\\"\"}]}}");
 	cr_assert_str_eq(view_of(&s, "p").condition_status, "False");

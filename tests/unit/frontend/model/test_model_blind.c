@@ -10,8 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct limits LIMITS = { .nodes = 3, .pods = 3, .gangs = 2, .shapes = 3, .names = 24, .resources = 6,
-				      .name_bytes = 2048, .command_ring_bytes = 8192 };
+static const struct limits LIMITS = { .nodes = 3,
+	                                  .pods = 3,
+	                                  .gangs = 2,
+	                                  .shapes = 3,
+	                                  .names = 24,
+	                                  .resources = 6,
+	                                  .name_bytes = 2048,
+	                                  .command_ring_bytes = 8192 };
 
 struct story {
 	struct model *m;
@@ -22,8 +28,9 @@ struct story {
 static void start(struct story *s)
 {
 	static const char *const names[] = { "muster" };
-	struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = LIMITS,
-				       .hash_key = { 1, 2 } };
+	struct model_config config = {
+		.scheduler_names = names, .scheduler_names_n = 1, .limits = LIMITS, .hash_key = { 1, 2 }
+	};
 
 	memset(s, 0, sizeof(*s));
 	s->m = model_new(&config);
@@ -38,7 +45,8 @@ static void end(struct story *s)
 	replay_free(&s->replay);
 }
 
-__attribute__((format(printf, 3, 4))) static int put(struct story *s, int resource, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int put(struct story *s, int resource,
+                                                     const char *format, ...)
 {
 	char json[8192], why[200] = "";
 	va_list args;
@@ -55,22 +63,30 @@ __attribute__((format(printf, 3, 4))) static int put(struct story *s, int resour
 
 static int put_node(struct story *s, const char *name, int version)
 {
-	return put(s, RESOURCE_INDEX_NODES, "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},\"status\":"
-		   "{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"110\"}}}", name, name, version);
+	return put(
+		s, RESOURCE_INDEX_NODES,
+		"{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},\"status\":"
+		"{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"110\"}}}",
+		name, name, version);
 }
 
 /* A pod that another scheduler bound; `requests` as JSON. */
-static int put_pod(struct story *s, const char *name, int version, const char *node, const char *requests)
+static int put_pod(struct story *s, const char *name, int version, const char *node,
+                   const char *requests)
 {
-	return put(s, RESOURCE_INDEX_PODS, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":"
-		   "\"%d\"},\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{%s}}}]}}",
-		   name, name, version, node, requests);
+	return put(
+		s, RESOURCE_INDEX_PODS,
+		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":"
+		"\"%d\"},\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{%s}}}]}}",
+		name, name, version, node, requests);
 }
 
-static void delete(struct story *s, int resource, const char *name)
+static void delete (struct story *s, int resource, const char *name)
 {
 	char json[256], why[200] = "";
-	int n = snprintf(json, sizeof(json), "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\"}}", name, name);
+	int n = snprintf(json, sizeof(json),
+	                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\"}}", name,
+	                 name);
 
 	cr_assert_eq(model_remove(s->m, resource, json, (size_t)n, &s->error), 0);
 	cr_assert(model_valid(s->m, why, sizeof(why)), "%s", why);
@@ -113,13 +129,14 @@ Test(blind, a_shape_is_missing)
 	put_pod(&s, "b", 2, "n1", CPU(2));
 	cr_assert(room_on(&s, "n2"));
 	cr_assert_eq(put_pod(&s, "c", 3, "n2", CPU(3)), -ENOSPC);
-	cr_assert(strstr(s.error.text, "--max-shapes is 3; node n2 gets no more pods"), "%s", s.error.text);
+	cr_assert(strstr(s.error.text, "--max-shapes is 3; node n2 gets no more pods"), "%s",
+	          s.error.text);
 	cr_assert(room_on(&s, "n1"));
 	cr_assert_not(room_on(&s, "n2"));
 	put_node(&s, "n2", 4); /* news of the node change nothing */
 	cr_assert_not(room_on(&s, "n2"));
 	/* There is room again, and a list brings the same version. */
-	delete(&s, RESOURCE_INDEX_PODS, "a");
+	delete (&s, RESOURCE_INDEX_PODS, "a");
 	room_on(&s, "n2");
 	cr_assert_eq(put_pod(&s, "c", 3, "n2", CPU(3)), 0);
 	cr_assert(room_on(&s, "n2"));
@@ -138,16 +155,18 @@ Test(blind, sight_comes_after_the_pods)
 	put_pod(&s, "b", 2, "n1", CPU(2));
 	put_pod(&s, "c", 3, "n2", CPU(3));
 	cr_assert_not(room_on(&s, "n2"));
-	delete(&s, RESOURCE_INDEX_PODS, "a");
+	delete (&s, RESOURCE_INDEX_PODS, "a");
 	room_on(&s, "n2");
 	put_pod(&s, "c", 3, "n2", CPU(3));
 	put_node(&s, "n2", 5);
-	put(&s, RESOURCE_INDEX_NODES, "{\"metadata\":{\"name\":\"n2\",\"uid\":\"u-n2\",\"resourceVersion\":\"6\"},\"status\":"
+	put(&s, RESOURCE_INDEX_NODES,
+	    "{\"metadata\":{\"name\":\"n2\",\"uid\":\"u-n2\",\"resourceVersion\":\"6\"},\"status\":"
 	    "{\"allocatable\":{\"cpu\":\"9\",\"pods\":\"110\"}}}");
 	while (!replay_flush(&s.replay, s.m, 1)) {
 		c = replay_pod(&s.replay, "ns/c");
 		if (replay_node(&s.replay, "n2")->amounts_n > 0)
-			cr_assert_eq(replay_shape(&s.replay, c)->amounts_n, 1, "room before the pod was counted");
+			cr_assert_eq(replay_shape(&s.replay, c)->amounts_n, 1,
+			             "room before the pod was counted");
 	}
 	cr_assert(room_on(&s, "n2"));
 	end(&s);
@@ -163,7 +182,7 @@ Test(blind, until_the_pod_that_is_not_counted_goes)
 	put_pod(&s, "b", 2, "n1", CPU(2));
 	put_pod(&s, "c", 3, "n2", CPU(3));
 	cr_assert_not(room_on(&s, "n2"));
-	delete(&s, RESOURCE_INDEX_PODS, "c");
+	delete (&s, RESOURCE_INDEX_PODS, "c");
 	cr_assert(room_on(&s, "n2"));
 	end(&s);
 }
@@ -180,7 +199,8 @@ Test(blind, a_pod_is_left_out)
 	put_pod(&s, "c", 3, "n1", CPU(1));
 	cr_assert(room_on(&s, "n2"));
 	cr_assert_eq(put_pod(&s, "d", 4, "n2", CPU(1)), -ENOSPC);
-	cr_assert(strstr(s.error.text, "--max-pods is 3; node n2 gets no more pods"), "%s", s.error.text);
+	cr_assert(strstr(s.error.text, "--max-pods is 3; node n2 gets no more pods"), "%s",
+	          s.error.text);
 	cr_assert_not(room_on(&s, "n2"));
 	list(&s, true);
 	put_pod(&s, "a", 1, "n1", CPU(1));
@@ -189,7 +209,7 @@ Test(blind, a_pod_is_left_out)
 	put_pod(&s, "d", 4, "n2", CPU(1));
 	list(&s, false);
 	cr_assert_not(room_on(&s, "n2"), "it was left out again");
-	delete(&s, RESOURCE_INDEX_PODS, "a");
+	delete (&s, RESOURCE_INDEX_PODS, "a");
 	list(&s, true);
 	cr_assert_not(room_on(&s, "n2"), "the list is not over");
 	put_pod(&s, "b", 2, "n1", CPU(1));
@@ -211,14 +231,15 @@ Test(blind, a_node_that_comes_later)
 	put_node(&s, "n2", 1);
 	put_node(&s, "n3", 1);
 	cr_assert_eq(put_pod(&s, "a", 1, "n4", CPU(1)), -ENOSPC);
-	cr_assert(strstr(s.error.text, "--max-nodes is 3; node n4 gets no more pods"), "%s", s.error.text);
+	cr_assert(strstr(s.error.text, "--max-nodes is 3; node n4 gets no more pods"), "%s",
+	          s.error.text);
 	cr_assert(room_on(&s, "n1"));
-	delete(&s, RESOURCE_INDEX_NODES, "n1");
+	delete (&s, RESOURCE_INDEX_NODES, "n1");
 	room_on(&s, "n2");
 	cr_assert_eq(put_node(&s, "n4", 1), 0);
 	cr_assert_not(room_on(&s, "n4"));
 	/* Gone and come back, it is no better known. */
-	delete(&s, RESOURCE_INDEX_NODES, "n4");
+	delete (&s, RESOURCE_INDEX_NODES, "n4");
 	room_on(&s, "n2");
 	put_node(&s, "n4", 2);
 	cr_assert_not(room_on(&s, "n4"));
@@ -277,19 +298,24 @@ Test(blind, rules_of_bound_pods_do_not_matter)
 	put_node(&s, "n1", 1);
 	put_pod(&s, "a", 1, "n1", CPU(1));
 	put_pod(&s, "b", 2, "n1", CPU(2));
-	cr_assert_eq(put(&s, RESOURCE_INDEX_PODS, "{\"metadata\":{\"name\":\"c\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":"
-			 "\"3\"},\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n1\",\"nodeSelector\":{\"a\":\"b\"},"
-			 "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}"), 0);
+	cr_assert_eq(
+		put(&s, RESOURCE_INDEX_PODS,
+	        "{\"metadata\":{\"name\":\"c\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":"
+	        "\"3\"},\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n1\",\"nodeSelector\":{\"a\":\"b\"},"
+	        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}"),
+		0);
 	cr_assert(room_on(&s, "n1"));
 	cr_assert_eq(replay_pod(&s.replay, "ns/c")->shape, replay_pod(&s.replay, "ns/b")->shape);
 	end(&s);
 }
 
-/* Its node was blind until it was deleted, though a frontend that started then would not have counted it. */
+/* Its node was blind until it was deleted, though a frontend that started then would not have
+ * counted it. */
 Test(blind, one_that_can_not_be_read_ends)
 {
-#define UNREAD(version, phase) \
-	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"u-a\",\"resourceVersion\":\"" version "\"}," \
+#define UNREAD(version, phase)                                                                                       \
+	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"u-a\",\"resourceVersion\":\"" version              \
+	"\"},"                                                                                                           \
 	"\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"x\"}}}]}," \
 	"\"status\":{\"phase\":\"" phase "\"}}"
 	struct story s;

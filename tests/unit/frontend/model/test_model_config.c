@@ -11,10 +11,10 @@
 
 #define S UINT64_C(1000000000)
 #define GROUPS "scheduling.x-k8s.io/v1alpha1"
-#define LIMITS                                                                                                         \
-	{                                                                                                              \
-		.nodes = 8, .pods = 16, .gangs = 8, .shapes = 8, .names = 64, .resources = 8, .name_bytes = 4096,      \
-		.command_ring_bytes = 4096                                                                             \
+#define LIMITS                                                                                     \
+	{                                                                                              \
+		.nodes = 8, .pods = 16, .gangs = 8, .shapes = 8, .names = 64, .resources = 8,              \
+		.name_bytes = 4096, .command_ring_bytes = 4096                                             \
 	}
 
 static const char *const schedulers[] = { "muster" };
@@ -80,8 +80,11 @@ static void put_pod(struct bench *b, const char *labels)
 {
 	char json[600];
 
-	snprintf(json, sizeof(json), "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"uid\":\"u\",\"resourceVersion\":\"5\",\"labels\":{%s}},"
-	         "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}", labels);
+	snprintf(
+		json, sizeof(json),
+		"{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"uid\":\"u\",\"resourceVersion\":\"5\",\"labels\":{%s}},"
+		"\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+		labels);
 	put(b, RESOURCE_INDEX_PODS, json);
 }
 
@@ -89,7 +92,10 @@ static void put_group(struct bench *b, const char *spec)
 {
 	char json[400];
 
-	snprintf(json, sizeof(json), "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"g\",\"uid\":\"ug\",\"resourceVersion\":\"6\"},\"spec\":{%s}}", spec);
+	snprintf(
+		json, sizeof(json),
+		"{\"metadata\":{\"namespace\":\"ns\",\"name\":\"g\",\"uid\":\"ug\",\"resourceVersion\":\"6\"},\"spec\":{%s}}",
+		spec);
 	put(b, model_resource_index(b->m, GROUPS, "PodGroup"), json);
 }
 
@@ -119,7 +125,8 @@ Test(model_config, dialect_off)
 	struct bench b;
 
 	for (int off = 0; off < 2; off++) {
-		begin(&b, &(struct model_config){ .dialects_off = off ? UINT64_C(1) << dialect_find("scheduler-plugins") : 0 });
+		begin(&b, &(struct model_config){
+					  .dialects_off = off ? UINT64_C(1) << dialect_find("scheduler-plugins") : 0 });
 		put_pod(&b, "\"scheduling.x-k8s.io/pod-group\":\"g\"");
 		flush(&b);
 		cr_expect_eq(watches(&b, "scheduling.x-k8s.io", "podgroups"), !off);
@@ -137,8 +144,10 @@ Test(model_config, all_dialects_off)
 	begin(&b, &(struct model_config){ .dialects_off = UINT64_MAX, .policies_off = true });
 	for (size_t i = 0; i < dialects_n; i++)
 		if (dialects[i]->resource && dialects[i]->resource->optional)
-			cr_expect_not(watches(&b, dialects[i]->resource->group, dialects[i]->resource->plural), "%s", dialects[i]->name);
-	put_pod(&b, "\"scheduling.x-k8s.io/pod-group\":\"a\",\"pod-group.scheduling.sigs.k8s.io\":\"b\"");
+			cr_expect_not(watches(&b, dialects[i]->resource->group, dialects[i]->resource->plural),
+			              "%s", dialects[i]->name);
+	put_pod(&b,
+	        "\"scheduling.x-k8s.io/pod-group\":\"a\",\"pod-group.scheduling.sigs.k8s.io\":\"b\"");
 	flush(&b);
 	cr_expect_eq(b.pod_gang, ID_NONE);
 	cr_expect_eq(b.pod_flags & POD_REFUSED, 0);
@@ -175,14 +184,15 @@ Test(model_config, timeouts)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (int with = 0; with < 2; with++) {
-			begin(&b, &(struct model_config){ .timeouts_ns = { [GROUP_TIMEOUT_COSCHEDULING] = with ? 40 * S : 0,
-			                                                    [GROUP_TIMEOUT_CONFIGMAP] = 99 * S } });
+			begin(&b, &(struct model_config){
+						  .timeouts_ns = { [GROUP_TIMEOUT_COSCHEDULING] = with ? 40 * S : 0,
+			                               [GROUP_TIMEOUT_CONFIGMAP] = 99 * S } });
 			put_group(&b, cases[i].spec);
 			put_pod(&b, "\"scheduling.x-k8s.io/pod-group\":\"g\"");
 			flush(&b);
 			cr_expect_eq(b.gangs, 1);
-			cr_expect_eq(b.timeout_ns, with ? cases[i].with : cases[i].without, "%s: %llu", cases[i].spec,
-			             (unsigned long long)b.timeout_ns);
+			cr_expect_eq(b.timeout_ns, with ? cases[i].with : cases[i].without, "%s: %llu",
+			             cases[i].spec, (unsigned long long)b.timeout_ns);
 			model_free(b.m);
 		}
 }

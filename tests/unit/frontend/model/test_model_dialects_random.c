@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods with marks of several dialects and the objects of these come, change and go at random, the ring
- * is small, cores die; whenever all is sent, each gang is what objects and members say. */
+/* Pods with marks of several dialects and the objects of these come, change and go at random, the
+ * ring is small, cores die; whenever all is sent, each gang is what objects and members say. */
 #include "frontend/model/model_impl.h"
 
 #include "tests/unit/support_random.h"
@@ -16,8 +16,14 @@
 #define NAMES 2 /* of groups in each dialect */
 #define STEPS 4000
 
-static const struct limits LIMITS = { .nodes = 4, .pods = 32, .gangs = 32, .shapes = 16, .names = 32, .resources = 8,
-				      .name_bytes = 4096, .command_ring_bytes = 8192 };
+static const struct limits LIMITS = { .nodes = 4,
+	                                  .pods = 32,
+	                                  .gangs = 32,
+	                                  .shapes = 16,
+	                                  .names = 32,
+	                                  .resources = 8,
+	                                  .name_bytes = 4096,
+	                                  .command_ring_bytes = 8192 };
 
 /* How a pod is marked, and which objects there are. */
 enum kind { NEW, OLD, MAP, PAIR, VOLCANO, NATIVE, KINDS, UNMARKED = KINDS };
@@ -77,21 +83,27 @@ static void put(struct truth *t, int resource, const char *json)
 
 static void write_marks(const struct pod_truth *p, char *out, size_t room)
 {
-	static const char *const labels[] = { [NEW] = "scheduling.x-k8s.io/pod-group", [OLD] = "pod-group.scheduling.sigs.k8s.io",
-					      [MAP] = "pod-group.scheduling.bdap.com/podgroup-configmap" };
+	static const char *const labels[] = { [NEW] = "scheduling.x-k8s.io/pod-group",
+		                                  [OLD] = "pod-group.scheduling.sigs.k8s.io",
+		                                  [MAP] =
+		                                      "pod-group.scheduling.bdap.com/podgroup-configmap" };
 	int n = snprintf(out, room, "\"labels\":{");
 
 	if (p->kind <= MAP)
-		n += snprintf(out + n, room - (size_t)n, "\"%s\":\"%c%d\"", labels[p->kind], kinds[p->kind].letter, p->name);
+		n += snprintf(out + n, room - (size_t)n, "\"%s\":\"%c%d\"", labels[p->kind],
+		              kinds[p->kind].letter, p->name);
 	n += snprintf(out + n, room - (size_t)n, "},\"annotations\":{\"x\":\"y\"");
 	if (p->kind == PAIR || p->kind == VOLCANO)
-		n += snprintf(out + n, room - (size_t)n, ",\"scheduling.k8s.io/group-name\":\"%c%d\"", kinds[p->kind].letter, p->name);
+		n += snprintf(out + n, room - (size_t)n, ",\"scheduling.k8s.io/group-name\":\"%c%d\"",
+		              kinds[p->kind].letter, p->name);
 	if (p->kind == PAIR)
-		n += snprintf(out + n, room - (size_t)n, ",\"scheduling.k8s.io/group-pod-num\":\"%d\"", p->number);
+		n += snprintf(out + n, room - (size_t)n, ",\"scheduling.k8s.io/group-pod-num\":\"%d\"",
+		              p->number);
 	if (p->role >= 0)
 		n += snprintf(out + n, room - (size_t)n, ",\"volcano.sh/task-spec\":\"r%d\"", p->role);
 	if (p->level >= 0)
-		n += snprintf(out + n, room - (size_t)n, ",\"muster.dev/required-topology\":\"k%d\"", p->level);
+		n += snprintf(out + n, room - (size_t)n, ",\"muster.dev/required-topology\":\"k%d\"",
+		              p->level);
 	snprintf(out + n, room - (size_t)n, "}");
 }
 
@@ -115,9 +127,12 @@ static void change_pod(struct truth *t, int i)
 	write_marks(p, marks, sizeof(marks));
 	if (p->kind == NATIVE)
 		snprintf(group, sizeof(group), ",\"schedulingGroup\":{\"podGroupName\":\"n%d\"}", p->name);
-	snprintf(p->json, sizeof(p->json), "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\",%s},"
-		 "\"spec\":{\"schedulerName\":\"%s\"%s},\"status\":{\"phase\":\"%s\"}}", i, i, ++t->version, marks,
-		 schedulers[p->scheduler], group, p->ended ? "Failed" : "Pending");
+	snprintf(
+		p->json, sizeof(p->json),
+		"{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\",%s},"
+		"\"spec\":{\"schedulerName\":\"%s\"%s},\"status\":{\"phase\":\"%s\"}}",
+		i, i, ++t->version, marks, schedulers[p->scheduler], group,
+		p->ended ? "Failed" : "Pending");
 	put(t, RESOURCE_INDEX_PODS, p->json);
 }
 
@@ -126,17 +141,21 @@ static void write_object(struct truth *t, enum kind kind, int name, struct objec
 	char said[160];
 
 	if (kind == MAP)
-		snprintf(said, sizeof(said), "\"data\":{\"%s\":\"%d%s\"}", o->says == SAYS_NOTHING ? "other" : "minAvailable", o->quorum,
-			 o->says == SAYS_BAD ? "x" : "");
+		snprintf(said, sizeof(said), "\"data\":{\"%s\":\"%d%s\"}",
+		         o->says == SAYS_NOTHING ? "other" : "minAvailable", o->quorum,
+		         o->says == SAYS_BAD ? "x" : "");
 	else if (kind == NATIVE)
 		snprintf(said, sizeof(said), "\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}}}",
-			 o->says == SAYS_BAD ? -1 : o->quorum);
+		         o->says == SAYS_BAD ? -1 : o->quorum);
 	else
-		snprintf(said, sizeof(said), "\"spec\":{\"minMember\":%d%s}", o->says == SAYS_BAD ? -1 : o->quorum,
-			 kind == VOLCANO ? ",\"minTaskMember\":{\"r0\":1}" : "");
-	snprintf(o->json, sizeof(o->json), "{\"metadata\":{\"name\":\"%c%d\",\"namespace\":\"ns\",\"uid\":\"o%d\",\"resourceVersion\":\"%d\"%s},%s}",
-		 kinds[kind].letter, name, o->uid, ++t->version,
-		 o->levelled ? ",\"annotations\":{\"muster.dev/preferred-topology\":\"own\"}" : "", said);
+		snprintf(said, sizeof(said), "\"spec\":{\"minMember\":%d%s}",
+		         o->says == SAYS_BAD ? -1 : o->quorum,
+		         kind == VOLCANO ? ",\"minTaskMember\":{\"r0\":1}" : "");
+	snprintf(
+		o->json, sizeof(o->json),
+		"{\"metadata\":{\"name\":\"%c%d\",\"namespace\":\"ns\",\"uid\":\"o%d\",\"resourceVersion\":\"%d\"%s},%s}",
+		kinds[kind].letter, name, o->uid, ++t->version,
+		o->levelled ? ",\"annotations\":{\"muster.dev/preferred-topology\":\"own\"}" : "", said);
 }
 
 static void change_object(struct truth *t, enum kind kind, int name)
@@ -148,7 +167,9 @@ static void change_object(struct truth *t, enum kind kind, int name)
 	if (!o->exists || random_below(&t->r, 8) == 0)
 		o->uid++;
 	o->exists = true;
-	o->says = random_below(&t->r, 4) ? SAYS_GOOD : kind == MAP && random_below(&t->r, 2) ? SAYS_NOTHING : SAYS_BAD;
+	o->says = random_below(&t->r, 4)                  ? SAYS_GOOD
+	          : kind == MAP && random_below(&t->r, 2) ? SAYS_NOTHING
+	                                                  : SAYS_BAD;
 	o->quorum = 1 + (int)random_below(&t->r, 4);
 	o->levelled = random_below(&t->r, 4) == 0;
 	write_object(t, kind, name, o);
@@ -156,7 +177,7 @@ static void change_object(struct truth *t, enum kind kind, int name)
 	t->served |= kind == VOLCANO;
 }
 
-static void delete(struct truth *t, int resource, const char *json)
+static void delete (struct truth *t, int resource, const char *json)
 {
 	cr_assert_eq(model_remove(t->m, resource, json, strlen(json), NULL), 0);
 }
@@ -186,12 +207,12 @@ static void step(struct truth *t)
 	switch (random_below(&t->r, 12)) {
 	case 0:
 		if (t->pods[i].exists)
-			delete(t, RESOURCE_INDEX_PODS, t->pods[i].json);
+			delete (t, RESOURCE_INDEX_PODS, t->pods[i].json);
 		t->pods[i].exists = false;
 		break;
 	case 1:
 		if (t->objects[kind][name].exists)
-			delete(t, resource_of(t, kind), t->objects[kind][name].json);
+			delete (t, resource_of(t, kind), t->objects[kind][name].json);
 		t->objects[kind][name].exists = false;
 		break;
 	case 2:
@@ -241,7 +262,8 @@ static struct said said_of(const struct truth *t, enum kind kind, int name)
 
 	for (int i = 0; i < PODS; i++) {
 		const struct pod_truth *p = &t->pods[i];
-		bool is_foreign = p->exists && !p->ended && p->scheduler == 2 && p->kind == kind && p->name == name;
+		bool is_foreign =
+			p->exists && !p->ended && p->scheduler == 2 && p->kind == kind && p->name == name;
 
 		if (kind == NATIVE && is_foreign)
 			listen(&s, &scheduler, 2);
@@ -271,7 +293,8 @@ static const char *level_of(const struct truth *t, const struct event_gang *e, u
 	return intern_text(&t->m->keys, replay_gang_levels(e)[i].topology);
 }
 
-static void same_levels(const struct truth *t, const struct event_gang *e, const struct object_truth *o, const struct said *s)
+static void same_levels(const struct truth *t, const struct event_gang *e,
+                        const struct object_truth *o, const struct said *s)
 {
 	char text[8];
 
@@ -322,7 +345,8 @@ static void same_gang(const struct truth *t, enum kind kind, int name)
 		cr_assert_eq(e->flags, GANG_OBJECT_MISSING, "%s", full);
 		return;
 	}
-	refused = (o && o->says != SAYS_GOOD) || (s.differ && s.members > 0 && (kind == NATIVE || !(o && o->levelled)));
+	refused = (o && o->says != SAYS_GOOD) ||
+	          (s.differ && s.members > 0 && (kind == NATIVE || !(o && o->levelled)));
 	cr_assert_eq(e->flags & GANG_REFUSED, refused ? GANG_REFUSED : 0u, "%s", full);
 	if (refused)
 		return;
@@ -373,7 +397,9 @@ static void same(const struct truth *t)
 Test(model_dialects_random, each_gang_is_what_objects_and_members_say)
 {
 	static const char *const names[] = { "muster", "second" };
-	struct model_config config = { .scheduler_names = names, .scheduler_names_n = 2, .limits = LIMITS, .hash_key = { 1, 2 } };
+	struct model_config config = {
+		.scheduler_names = names, .scheduler_names_n = 2, .limits = LIMITS, .hash_key = { 1, 2 }
+	};
 	struct truth t = { .r = random_start("model dialects") };
 	char why[200];
 

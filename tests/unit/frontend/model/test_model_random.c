@@ -17,7 +17,7 @@
 #define PODS 14
 #define GROUPS 3
 #define KEYS 3
-#define PAIRS 2    /* labels of pods, which services select by */
+#define PAIRS 2 /* labels of pods, which services select by */
 #define SERVICES 4
 #define POLICIES 2
 
@@ -39,7 +39,7 @@ struct pod_truth {
 	int labels[PAIRS]; /* -1: none */
 	bool spreads;      /* has a constraint of its own */
 	int policy;        /* -1: none; POLICIES: one that never is */
-	int binding; /* node, -1 */
+	int binding;       /* node, -1 */
 	uint32_t binding_id, binding_generation;
 	char json[2048];
 };
@@ -60,7 +60,7 @@ struct service_truth {
 struct policy_truth {
 	bool exists, bad, fill, required;
 	int version, uid, selects; /* value of label l0; -1: any */
-	int shares; /* domains k1=0, 1, ... of so many replicas */
+	int shares;                /* domains k1=0, 1, ... of so many replicas */
 	char json[1024];
 };
 
@@ -109,7 +109,8 @@ static void write_node(struct node_truth *n, int i)
 	struct json_out o = { n->json, sizeof(n->json), 0 };
 	const char *comma = "";
 
-	add(&o, "{\"metadata\":{\"name\":\"n%d\",\"uid\":\"u\",\"resourceVersion\":\"%d\",\"labels\":{", i, n->version);
+	add(&o, "{\"metadata\":{\"name\":\"n%d\",\"uid\":\"u\",\"resourceVersion\":\"%d\",\"labels\":{",
+	    i, n->version);
 	for (int k = 0; k < KEYS; k++) {
 		if (n->labels[k] < 0)
 			continue;
@@ -119,30 +120,38 @@ static void write_node(struct node_truth *n, int i)
 	add(&o, "}},\"spec\":{\"unschedulable\":%s,\"taints\":[", n->cordoned ? "true" : "false");
 	if (n->taint >= 0)
 		add(&o, "{\"key\":\"t%d\",\"value\":\"x\",\"effect\":\"NoSchedule\"}", n->taint);
-	add(&o, "]},\"status\":{\"allocatable\":{\"cpu\":\"%d%s\",\"example.com/g%d\":\"%d\"}}}", n->cpu, n->bad ? "x" : "",
-	    n->gpu % 3, n->gpu);
+	add(&o, "]},\"status\":{\"allocatable\":{\"cpu\":\"%d%s\",\"example.com/g%d\":\"%d\"}}}",
+	    n->cpu, n->bad ? "x" : "", n->gpu % 3, n->gpu);
 }
 
 static void write_rule(struct json_out *o, const struct pod_truth *p)
 {
-	static const char open[] = ",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
-				   "{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"nowhere\",\"operator\":\"Exists\"}]},{";
+	static const char open[] =
+		",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
+		"{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"nowhere\",\"operator\":\"Exists\"}]},{";
 
 	switch (p->rule) {
 	case RULE_SELECTOR:
 		add(o, ",\"nodeSelector\":{\"k%d\":\"%d\"}", p->key, p->value);
 		break;
 	case RULE_NOT_IN:
-		add(o, "%s\"matchExpressions\":[{\"key\":\"k%d\",\"operator\":\"NotIn\",\"values\":[\"%d\",\"zzz\"]}]}]}}}", open, p->key, p->value);
+		add(o,
+		    "%s\"matchExpressions\":[{\"key\":\"k%d\",\"operator\":\"NotIn\",\"values\":[\"%d\",\"zzz\"]}]}]}}}",
+		    open, p->key, p->value);
 		break;
 	case RULE_EXISTS:
-		add(o, "%s\"matchExpressions\":[{\"key\":\"k%d\",\"operator\":\"Exists\"}]}]}}}", open, p->key);
+		add(o, "%s\"matchExpressions\":[{\"key\":\"k%d\",\"operator\":\"Exists\"}]}]}}}", open,
+		    p->key);
 		break;
 	case RULE_NAME:
-		add(o, "%s\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n%d\"]}]}]}}}", open, p->value);
+		add(o,
+		    "%s\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n%d\"]}]}]}}}",
+		    open, p->value);
 		break;
 	case RULE_GT:
-		add(o, "%s\"matchExpressions\":[{\"key\":\"k%d\",\"operator\":\"Gt\",\"values\":[\"%d\"]}]}]}}}", open, p->key, p->value);
+		add(o,
+		    "%s\"matchExpressions\":[{\"key\":\"k%d\",\"operator\":\"Gt\",\"values\":[\"%d\"]}]}]}}}",
+		    open, p->key, p->value);
 		break;
 	default:
 		break;
@@ -153,7 +162,9 @@ static void write_pod(struct pod_truth *p, int i)
 {
 	struct json_out o = { p->json, sizeof(p->json), 0 };
 
-	add(&o, "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"", i, p->uid, p->version);
+	add(&o,
+	    "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"",
+	    i, p->uid, p->version);
 	add(&o, ",\"labels\":{\"always\":\"\"");
 	for (int k = 0; k < PAIRS; k++)
 		if (p->labels[k] >= 0)
@@ -162,9 +173,12 @@ static void write_pod(struct pod_truth *p, int i)
 		add(&o, ",\"scheduling.x-k8s.io/pod-group\":\"g%d\"", p->group);
 	if (p->policy >= 0)
 		add(&o, ",\"workload-policy/kosmos.io\":\"y%d\"", p->policy);
-	add(&o, "}%s},\"spec\":{\"schedulerName\":\"%s\",\"priority\":%d", p->deleting ? ",\"deletionTimestamp\":\"2026-03-05T12:15:08Z\"" : "",
+	add(&o, "}%s},\"spec\":{\"schedulerName\":\"%s\",\"priority\":%d",
+	    p->deleting ? ",\"deletionTimestamp\":\"2026-03-05T12:15:08Z\"" : "",
 	    p->ours ? "muster" : "other", p->priority);
-	add(&o, ",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\",\"example.com/g%d\":\"1\"}}}]", p->cpu, p->cpu % 4);
+	add(&o,
+	    ",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\",\"example.com/g%d\":\"1\"}}}]",
+	    p->cpu, p->cpu % 4);
 	if (p->node >= 0)
 		add(&o, ",\"nodeName\":\"n%d\"", p->node);
 	if (p->gated)
@@ -173,7 +187,8 @@ static void write_pod(struct pod_truth *p, int i)
 		add(&o, ",\"tolerations\":[{\"key\":\"t%d\",\"value\":\"x\"}]", p->tolerates);
 	write_rule(&o, p);
 	if (p->spreads)
-		add(&o, ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"k0\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}]");
+		add(&o,
+		    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"k0\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}]");
 	add(&o, "},\"status\":{\"phase\":\"%s\"}}", p->ended ? "Succeeded" : "Pending");
 }
 
@@ -181,8 +196,10 @@ static void write_group(struct group_truth *g, int i)
 {
 	struct json_out o = { g->json, sizeof(g->json), 0 };
 
-	add(&o, "{\"metadata\":{\"name\":\"g%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"},\"spec\":{\"minMember\":%d,"
-	    "\"minResources\":{\"example.com/h%d\":\"%d\"}}}", i, g->uid, g->version, g->min, g->gpu % 2, g->gpu);
+	add(&o,
+	    "{\"metadata\":{\"name\":\"g%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"},\"spec\":{\"minMember\":%d,"
+	    "\"minResources\":{\"example.com/h%d\":\"%d\"}}}",
+	    i, g->uid, g->version, g->min, g->gpu % 2, g->gpu);
 }
 
 static void write_service(struct service_truth *v, int i)
@@ -190,7 +207,9 @@ static void write_service(struct service_truth *v, int i)
 	struct json_out o = { v->json, sizeof(v->json), 0 };
 	const char *comma = "";
 
-	add(&o, "{\"metadata\":{\"name\":\"s%d\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{", i, v->version);
+	add(&o,
+	    "{\"metadata\":{\"name\":\"s%d\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{",
+	    i, v->version);
 	for (int k = 0; k < PAIRS; k++) {
 		if (v->selects[k] < 0)
 			continue;
@@ -204,9 +223,13 @@ static void write_policy(struct policy_truth *y, int i)
 {
 	struct json_out o = { y->json, sizeof(y->json), 0 };
 
-	add(&o, "{\"metadata\":{\"name\":\"y%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"},\"spec\":{\"topologyKey\":\"k1\"",
+	add(&o,
+	    "{\"metadata\":{\"name\":\"y%d\",\"namespace\":\"ns\",\"uid\":\"u%d\",\"resourceVersion\":\"%d\"},\"spec\":{\"topologyKey\":\"k1\"",
 	    i, y->uid, y->version);
-	add(&o, ",\"allocationType\":\"%s\",\"allocationMethod\":\"%s\"", y->bad ? "bad" : y->required ? "Required" : "Preferred",
+	add(&o, ",\"allocationType\":\"%s\",\"allocationMethod\":\"%s\"",
+	    y->bad        ? "bad"
+	    : y->required ? "Required"
+	                  : "Preferred",
 	    y->fill ? "Fill" : "Balance");
 	if (y->selects >= 0)
 		add(&o, ",\"labelSelector\":{\"matchLabels\":{\"l0\":\"%d\"}}", y->selects);
@@ -222,7 +245,9 @@ static void write_namespace(struct namespace_truth *n)
 {
 	struct json_out o = { n->json, sizeof(n->json), 0 };
 
-	add(&o, "{\"metadata\":{\"name\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%d\",\"labels\":{\"team\":\"%d\"}}}", n->version, n->team);
+	add(&o,
+	    "{\"metadata\":{\"name\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%d\",\"labels\":{\"team\":\"%d\"}}}",
+	    n->version, n->team);
 }
 
 /* ---- what happens -------------------------------------------------------------------- */
@@ -237,11 +262,12 @@ static void put(struct truth *t, int resource, const char *json, bool may_fail)
 	cr_assert(exact);
 	memcpy(exact, json, n);
 	rc = model_put(t->m, resource, exact, n, &error);
-	cr_assert(rc == 0 || (rc == -EINVAL && may_fail) || (rc == -ENOSPC && t->is_tight), "%s: %s %s", json, error.field, error.text);
+	cr_assert(rc == 0 || (rc == -EINVAL && may_fail) || (rc == -ENOSPC && t->is_tight), "%s: %s %s",
+	          json, error.field, error.text);
 	free(exact);
 }
 
-static void delete(struct truth *t, int resource, const char *json)
+static void delete (struct truth *t, int resource, const char *json)
 {
 	cr_assert_eq(model_remove(t->m, resource, json, strlen(json), NULL), 0);
 }
@@ -374,37 +400,37 @@ static void delete_some(struct truth *t)
 	case 5:
 		i = (int)random_below(&t->r, POLICIES);
 		if (t->policies[i].exists)
-			delete(t, t->resource_policies, t->policies[i].json);
+			delete (t, t->resource_policies, t->policies[i].json);
 		t->policies[i].exists = false;
 		break;
 	case 3:
 		i = (int)random_below(&t->r, SERVICES);
 		if (t->services[i].exists)
-			delete(t, t->resource_services, t->services[i].json);
+			delete (t, t->resource_services, t->services[i].json);
 		t->services[i].exists = false;
 		break;
 	case 4:
 		if (t->namespace.exists)
-			delete(t, t->resource_namespaces, t->namespace.json);
+			delete (t, t->resource_namespaces, t->namespace.json);
 		t->namespace.exists = false;
 		break;
 	case 0:
 		i = (int)random_below(&t->r, NODES);
 		if (t->nodes[i].exists)
-			delete(t, RESOURCE_INDEX_NODES, t->nodes[i].json);
+			delete (t, RESOURCE_INDEX_NODES, t->nodes[i].json);
 		t->nodes[i].exists = false;
 		break;
 	case 1:
 		i = (int)random_below(&t->r, PODS);
 		if (t->pods[i].exists)
-			delete(t, RESOURCE_INDEX_PODS, t->pods[i].json);
+			delete (t, RESOURCE_INDEX_PODS, t->pods[i].json);
 		t->pods[i].exists = false;
 		t->pods[i].binding = -1;
 		break;
 	default:
 		i = (int)random_below(&t->r, GROUPS);
 		if (t->groups[i].exists)
-			delete(t, RESOURCE_INDEX_DIALECTS, t->groups[i].json);
+			delete (t, RESOURCE_INDEX_DIALECTS, t->groups[i].json);
 		t->groups[i].exists = false;
 	}
 }
@@ -413,12 +439,15 @@ static void delete_some(struct truth *t)
 static void replace(struct truth *t)
 {
 	int resource = (int)random_below(&t->r, 3);
-	int n = resource == RESOURCE_INDEX_NODES ? NODES : resource == RESOURCE_INDEX_PODS ? PODS : GROUPS;
+	int n = resource == RESOURCE_INDEX_NODES  ? NODES
+	        : resource == RESOURCE_INDEX_PODS ? PODS
+	                                          : GROUPS;
 
 	model_replace_begin(t->m, resource);
 	for (int i = 0; i < n; i++) {
-		bool *exists = resource == RESOURCE_INDEX_NODES ? &t->nodes[i].exists
-			: resource == RESOURCE_INDEX_PODS ? &t->pods[i].exists : &t->groups[i].exists;
+		bool *exists = resource == RESOURCE_INDEX_NODES  ? &t->nodes[i].exists
+		               : resource == RESOURCE_INDEX_PODS ? &t->pods[i].exists
+		                                                 : &t->groups[i].exists;
 		uint32_t fate = random_below(&t->r, 6);
 
 		if (!*exists && fate != 1)
@@ -434,8 +463,11 @@ static void replace(struct truth *t)
 		} else if (fate == 1) {
 			change_group(t, i);
 		} else {
-			put(t, resource, resource == RESOURCE_INDEX_NODES ? t->nodes[i].json
-			    : resource == RESOURCE_INDEX_PODS ? t->pods[i].json : t->groups[i].json, true);
+			put(t, resource,
+			    resource == RESOURCE_INDEX_NODES  ? t->nodes[i].json
+			    : resource == RESOURCE_INDEX_PODS ? t->pods[i].json
+			                                      : t->groups[i].json,
+			    true);
 		}
 	}
 	model_replace_end(t->m, resource);
@@ -508,12 +540,18 @@ static bool text_allows(const struct pod_truth *p, const struct node_truth *n, i
 	if (n->cordoned || (n->taint >= 0 && n->taint != p->tolerates))
 		return false;
 	switch (p->rule) {
-	case RULE_SELECTOR: return label == p->value;
-	case RULE_NOT_IN: return label < 0 || label != p->value;
-	case RULE_EXISTS: return label >= 0;
-	case RULE_NAME: return node == p->value;
-	case RULE_GT: return label >= 0 && label > p->value;
-	default: return true;
+	case RULE_SELECTOR:
+		return label == p->value;
+	case RULE_NOT_IN:
+		return label < 0 || label != p->value;
+	case RULE_EXISTS:
+		return label >= 0;
+	case RULE_NAME:
+		return node == p->value;
+	case RULE_GT:
+		return label >= 0 && label > p->value;
+	default:
+		return true;
 	}
 }
 
@@ -555,7 +593,8 @@ static void same_spread(struct truth *t, const struct pod_truth *p, const struct
 		const char *key = intern_text(&t->m->keys, q->key);
 
 		cr_assert(q->op == REQUIRE_IN && q->values_n == 1 && key[0] == 'l');
-		cr_assert_eq(atoi(intern_text(&t->m->values, r.values[q->values_first])), p->labels[key[1] - '0']);
+		cr_assert_eq(atoi(intern_text(&t->m->values, r.values[q->values_first])),
+		             p->labels[key[1] - '0']);
 	}
 }
 
@@ -564,7 +603,9 @@ static const struct policy_truth *good_policy(const struct truth *t, const struc
 {
 	bool named = p->policy >= 0 && p->policy < POLICIES && p->ours && p->node < 0;
 
-	return named && t->policies[p->policy].exists && !t->policies[p->policy].bad ? &t->policies[p->policy] : NULL;
+	return named && t->policies[p->policy].exists && !t->policies[p->policy].bad
+	           ? &t->policies[p->policy]
+	           : NULL;
 }
 
 static void same_policy(struct truth *t, const struct pod_truth *p, const struct event_pod *e)
@@ -577,12 +618,15 @@ static void same_policy(struct truth *t, const struct pod_truth *p, const struct
 	cr_assert_eq(r.body->shares_n, y ? (uint32_t)y->shares : 0);
 	if (!y)
 		return;
-	cr_assert_eq(r.policies[0].flags, (y->fill ? POLICY_FILL : 0u) | (y->required ? POLICY_REQUIRED : 0u) |
-		     (y->selects >= 0 && y->selects != p->labels[0] ? POLICY_UNSELECTED : 0u));
+	cr_assert_eq(r.policies[0].flags,
+	             (y->fill ? POLICY_FILL : 0u) | (y->required ? POLICY_REQUIRED : 0u) |
+	                 (y->selects >= 0 && y->selects != p->labels[0] ? POLICY_UNSELECTED : 0u));
 	cr_assert_str_eq(intern_text(&t->m->keys, r.policies[0].topology), "k1");
 	cr_assert_eq(r.policies[0].clauses.n, y->selects >= 0);
 	for (uint32_t i = 0; i < r.body->shares_n; i++)
-		cr_assert_eq(r.shares[i].replicas, (uint32_t)(atoi(intern_text(&t->m->values, r.shares[i].value)) + y->version % 3));
+		cr_assert_eq(
+			r.shares[i].replicas,
+			(uint32_t)(atoi(intern_text(&t->m->values, r.shares[i].value)) + y->version % 3));
 }
 
 static void same_labels(struct truth *t, const struct pod_truth *p, const struct event_pod *e)
@@ -597,7 +641,8 @@ static void same_labels(struct truth *t, const struct pod_truth *p, const struct
 		const char *key = intern_text(&t->m->keys, replay_pod_labels(e)[i].key);
 
 		if (key[0] == 'l')
-			cr_assert_eq(atoi(intern_text(&t->m->values, replay_pod_labels(e)[i].value)), p->labels[key[1] - '0']);
+			cr_assert_eq(atoi(intern_text(&t->m->values, replay_pod_labels(e)[i].value)),
+			             p->labels[key[1] - '0']);
 	}
 }
 
@@ -614,12 +659,15 @@ static void same_pod(struct truth *t, int i, size_t *found)
 	if (!e)
 		return;
 	++*found;
-	cr_assert_eq(e->flags & ~(uint32_t)POD_BINDING, (p->ours ? POD_OURS : 0u) | (p->gated ? POD_GATED : 0u) |
-		     (p->deleting ? POD_DELETING : 0u) |
-		     (p->policy >= 0 && p->ours && p->node < 0 && !good_policy(t, p) ? POD_REFUSED : 0u));
+	cr_assert_eq(
+		e->flags & ~(uint32_t)POD_BINDING,
+		(p->ours ? POD_OURS : 0u) | (p->gated ? POD_GATED : 0u) |
+			(p->deleting ? POD_DELETING : 0u) |
+			(p->policy >= 0 && p->ours && p->node < 0 && !good_policy(t, p) ? POD_REFUSED : 0u));
 	cr_assert_eq(e->priority, p->priority);
 	snprintf(group, sizeof(group), "ns/g%d", p->group);
-	cr_assert_eq(e->gang, p->group >= 0 && p->ours ? replay_gang(&t->replay, group)->gang : ID_NONE);
+	cr_assert_eq(e->gang,
+	             p->group >= 0 && p->ours ? replay_gang(&t->replay, group)->gang : ID_NONE);
 	snprintf(name, sizeof(name), "n%d", p->node);
 	if (!(e->flags & POD_BINDING))
 		cr_assert_eq(e->node, p->node >= 0 ? replay_node(&t->replay, name)->node : ID_NONE);
@@ -627,7 +675,8 @@ static void same_pod(struct truth *t, int i, size_t *found)
 	same_spread(t, p, e);
 	same_policy(t, p, e);
 	s = replay_shape(&t->replay, e);
-	cr_assert_eq(replay_amount(&t->replay, replay_shape_amounts(s), s->amounts_n, "cpu"), p->cpu > 0 ? p->cpu * 1000 : -1);
+	cr_assert_eq(replay_amount(&t->replay, replay_shape_amounts(s), s->amounts_n, "cpu"),
+	             p->cpu > 0 ? p->cpu * 1000 : -1);
 	snprintf(name, sizeof(name), "example.com/g%d", p->cpu % 4);
 	cr_assert_eq(replay_amount(&t->replay, replay_shape_amounts(s), s->amounts_n, name), 1);
 	for (int n = 0; n < NODES && p->ours && p->node < 0; n++) {
@@ -636,7 +685,8 @@ static void same_pod(struct truth *t, int i, size_t *found)
 		snprintf(name, sizeof(name), "n%d", n);
 		node = replay_node(&t->replay, name);
 		if (node && (node->flags & NODE_PRESENT))
-			cr_assert_eq(replay_allows(s, node), text_allows(p, &t->nodes[n], n), "p%d on n%d", i, n);
+			cr_assert_eq(replay_allows(s, node), text_allows(p, &t->nodes[n], n), "p%d on n%d", i,
+			             n);
 	}
 }
 
@@ -655,13 +705,16 @@ static void same_node(struct truth *t, int i, size_t *found)
 	if (!e)
 		return;
 	++*found;
-	cr_assert_eq(e->flags, n->exists && !n->bad ? NODE_PRESENT | (n->cordoned ? NODE_CORDONED : 0u) : 0u,
-		     "%s: flags %u, exists %d, bad %d: %s", name, e->flags, n->exists, n->bad, n->json);
+	cr_assert_eq(e->flags,
+	             n->exists && !n->bad ? NODE_PRESENT | (n->cordoned ? NODE_CORDONED : 0u) : 0u,
+	             "%s: flags %u, exists %d, bad %d: %s", name, e->flags, n->exists, n->bad, n->json);
 	if (!(e->flags & NODE_PRESENT))
 		return;
-	cr_assert_eq(replay_amount(&t->replay, replay_node_amounts(e), e->amounts_n, "cpu"), n->cpu * 1000);
+	cr_assert_eq(replay_amount(&t->replay, replay_node_amounts(e), e->amounts_n, "cpu"),
+	             n->cpu * 1000);
 	snprintf(name, sizeof(name), "example.com/g%d", n->gpu % 3);
-	cr_assert_eq(replay_amount(&t->replay, replay_node_amounts(e), e->amounts_n, name), n->gpu > 0 ? n->gpu : -1);
+	cr_assert_eq(replay_amount(&t->replay, replay_node_amounts(e), e->amounts_n, name),
+	             n->gpu > 0 ? n->gpu : -1);
 	cr_assert_eq(e->taints_n, n->taint >= 0);
 	if (n->taint >= 0) {
 		snprintf(name, sizeof(name), "t%d: x", n->taint);
@@ -687,7 +740,8 @@ static void same_group(struct truth *t, int i, size_t *found)
 	cr_assert_eq(e->flags, g->exists ? 0u : GANG_OBJECT_MISSING);
 	cr_assert_eq(e->quorum, g->exists ? (uint32_t)g->min : 0);
 	snprintf(name, sizeof(name), "example.com/h%d", g->gpu % 2);
-	cr_assert_eq(replay_amount(&t->replay, replay_gang_amounts(e), e->amounts_n, name), g->exists && g->gpu > 0 ? g->gpu : -1);
+	cr_assert_eq(replay_amount(&t->replay, replay_gang_amounts(e), e->amounts_n, name),
+	             g->exists && g->gpu > 0 ? g->gpu : -1);
 }
 
 static void same_namespace(struct truth *t)
@@ -724,7 +778,8 @@ static void same(struct truth *t)
 		bool is_used = i == t->m->shape_empty;
 
 		for (uint32_t p = 0; p < l->pods; p++)
-			is_used |= t->replay.pods[p].body && ((struct event_pod *)(void *)t->replay.pods[p].body)->shape == i;
+			is_used |= t->replay.pods[p].body &&
+			           ((struct event_pod *)(void *)t->replay.pods[p].body)->shape == i;
 		cr_assert_eq(t->replay.shapes[i].generation != 0, is_used, "shape %u", i);
 	}
 }
@@ -810,7 +865,9 @@ static void step(struct truth *t)
 static void run(struct truth *t, const struct limits *limits, int rounds)
 {
 	static const char *const names[] = { "muster" };
-	struct model_config config = { .scheduler_names = names, .scheduler_names_n = 1, .limits = *limits };
+	struct model_config config = { .scheduler_names = names,
+		                           .scheduler_names_n = 1,
+		                           .limits = *limits };
 	struct meaning known[NODES * 2] = { 0 };
 	int complete = 0;
 
@@ -830,7 +887,8 @@ static void run(struct truth *t, const struct limits *limits, int rounds)
 		for (uint32_t n = random_below(&t->r, 6); n > 0; n--)
 			step(t);
 		cr_assert(model_valid(t->m, why, sizeof(why)), "round %d: %s", round, why);
-		if (replay_flush(&t->replay, t->m, random_below(&t->r, 3) ? random_below(&t->r, 8) : 1000)) {
+		if (replay_flush(&t->replay, t->m,
+		                 random_below(&t->r, 3) ? random_below(&t->r, 8) : 1000)) {
 			complete++;
 			if (!t->is_tight)
 				same(t);
@@ -839,7 +897,8 @@ static void run(struct truth *t, const struct limits *limits, int rounds)
 			numbers_mean_the_same(t, known);
 		}
 	}
-	cr_assert(complete > rounds / 20 && complete < rounds, "%d of %d flushes were complete", complete, rounds);
+	cr_assert(complete > rounds / 20 && complete < rounds, "%d of %d flushes were complete",
+	          complete, rounds);
 	model_free(t->m);
 	replay_free(&t->replay);
 }
@@ -847,8 +906,14 @@ static void run(struct truth *t, const struct limits *limits, int rounds)
 Test(model_random, the_core_is_told_what_the_objects_say)
 {
 	static struct truth t;
-	const struct limits limits = { .nodes = NODES, .pods = PODS, .gangs = GROUPS * 2, .shapes = 64, .names = 64,
-				       .resources = 32, .name_bytes = 65536, .command_ring_bytes = 8192 };
+	const struct limits limits = { .nodes = NODES,
+		                           .pods = PODS,
+		                           .gangs = GROUPS * 2,
+		                           .shapes = 64,
+		                           .names = 64,
+		                           .resources = 32,
+		                           .name_bytes = 65536,
+		                           .command_ring_bytes = 8192 };
 
 	t = (struct truth){ .r = random_start("model") };
 	run(&t, &limits, 8000);
@@ -857,8 +922,14 @@ Test(model_random, the_core_is_told_what_the_objects_say)
 Test(model_random, limits_break_no_rule)
 {
 	static struct truth t;
-	const struct limits limits = { .nodes = 4, .pods = 8, .gangs = 2, .shapes = 5, .names = 10, .resources = 7,
-				       .name_bytes = 320, .command_ring_bytes = 8192 };
+	const struct limits limits = { .nodes = 4,
+		                           .pods = 8,
+		                           .gangs = 2,
+		                           .shapes = 5,
+		                           .names = 10,
+		                           .resources = 7,
+		                           .name_bytes = 320,
+		                           .command_ring_bytes = 8192 };
 
 	t = (struct truth){ .r = random_start("model limits"), .is_tight = true };
 	run(&t, &limits, 8000);

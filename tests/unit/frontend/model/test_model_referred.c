@@ -10,14 +10,20 @@
 
 #define MOST 65536u /* of a kind: four times --max-pods is less */
 
-static const char *const schedulers[] = {"muster"};
+static const char *const schedulers[] = { "muster" };
 
 static struct model *model_of(uint32_t pods)
 {
-	struct model *m = model_new(&(struct model_config){
-		.limits = {.nodes = 8, .pods = pods, .gangs = 8, .shapes = 8, .names = 64, .resources = 8,
-		           .name_bytes = 4096, .command_ring_bytes = 4096},
-		.scheduler_names = schedulers, .scheduler_names_n = 1});
+	struct model *m = model_new(&(struct model_config){ .limits = { .nodes = 8,
+	                                                                .pods = pods,
+	                                                                .gangs = 8,
+	                                                                .shapes = 8,
+	                                                                .names = 64,
+	                                                                .resources = 8,
+	                                                                .name_bytes = 4096,
+	                                                                .command_ring_bytes = 4096 },
+	                                                    .scheduler_names = schedulers,
+	                                                    .scheduler_names_n = 1 });
 
 	cr_assert_not_null(m);
 	return m;
@@ -38,11 +44,14 @@ static int resource_of(const struct model *m, const char *name)
 
 static void name_of(char *out, size_t out_bytes, uint32_t i)
 {
-	snprintf(out, out_bytes, "\"metadata\":{\"name\":\"o%u\",\"namespace\":\"ns\",\"uid\":\"u%u\",\"resourceVersion\":\"%u\"}",
-	         i, i, i + 1);
+	snprintf(
+		out, out_bytes,
+		"\"metadata\":{\"name\":\"o%u\",\"namespace\":\"ns\",\"uid\":\"u%u\",\"resourceVersion\":\"%u\"}",
+		i, i, i + 1);
 }
 
-static int put(struct model *m, int resource, uint32_t i, const char *rest, struct decode_error *error)
+static int put(struct model *m, int resource, uint32_t i, const char *rest,
+               struct decode_error *error)
 {
 	char json[400], meta[200];
 
@@ -99,8 +108,10 @@ static void expect_limit(const char *name, const char *kind, const char *rest)
 	cr_assert_geq(known, MOST);
 	cr_assert_eq(put(m, resource, MOST, rest, &error), -ENOSPC, "%s above the limit", name);
 	snprintf(text, sizeof(text), "%s ", kind);
-	cr_assert(strstr(error.object, "o65536") && strncmp(error.object, text, strlen(text)) == 0, "%s", error.object);
-	cr_assert(strstr(error.text, "the limit is 65536") && strstr(error.text, "--max-pods"), "%s", error.text);
+	cr_assert(strstr(error.object, "o65536") && strncmp(error.object, text, strlen(text)) == 0,
+	          "%s", error.object);
+	cr_assert(strstr(error.text, "the limit is 65536") && strstr(error.text, "--max-pods"), "%s",
+	          error.text);
 	cr_assert_eq(hit(m), 1);
 	cr_assert_eq(referred(m), known, "%s left something behind", name);
 	/* What is known may change; one that goes makes room for one. */
@@ -125,12 +136,15 @@ Test(model_referred, services)
 
 Test(model_referred, controllers)
 {
-	expect_limit("replicasets", "ReplicaSet", ",\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"a\"}}}");
+	expect_limit("replicasets", "ReplicaSet",
+	             ",\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"a\"}}}");
 }
 
 Test(model_referred, policies)
 {
-	expect_limit("workloadpolicies", "WorkloadPolicy", ",\"spec\":{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"a\":\"b\"}},\"allocationPolicy\":[]}");
+	expect_limit(
+		"workloadpolicies", "WorkloadPolicy",
+		",\"spec\":{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"a\":\"b\"}},\"allocationPolicy\":[]}");
 }
 
 Test(model_referred, claims)
@@ -168,8 +182,14 @@ Test(model_referred, grows_with_max_pods)
 	struct model *m = model_of(16);
 	int namespaces = resource_of(m, "namespaces");
 	struct decode_error error;
-	struct limits more = {.nodes = 8, .pods = 20000, .gangs = 8, .shapes = 8, .names = 64, .resources = 8,
-	                      .name_bytes = 4096, .command_ring_bytes = 4096};
+	struct limits more = { .nodes = 8,
+		                   .pods = 20000,
+		                   .gangs = 8,
+		                   .shapes = 8,
+		                   .names = 64,
+		                   .resources = 8,
+		                   .name_bytes = 4096,
+		                   .command_ring_bytes = 4096 };
 
 	for (uint32_t i = 0; i < MOST; i++)
 		cr_assert_eq(put(m, namespaces, i, "", &error), 0);

@@ -36,7 +36,8 @@ static char *many_labels(int n)
 	size_t used = (size_t)snprintf(text, sizeof(text), "\"labels\":{");
 
 	for (int i = 0; i < n; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\"k%d\":\"v\"", i ? "," : "", i);
+		used +=
+			(size_t)snprintf(text + used, sizeof(text) - used, "%s\"k%d\":\"v\"", i ? "," : "", i);
 	snprintf(text + used, sizeof(text) - used, "}");
 	return text;
 }
@@ -50,7 +51,8 @@ Test(model_rules, a_pod_with_too_many_labels_is_not_judged)
 	start(&s);
 	cr_assert_eq(put(&s, "v1", "Pod", "ns", "a", many_labels(1024), SPEC "}"), 0);
 	cr_assert_eq(put(&s, "v1", "Pod", "ns", "b", many_labels(1025), SPEC "}"), 0);
-	cr_assert_eq(put(&s, "v1", "Pod", "ns", "c", many_labels(1025), SPEC ",\"nodeName\":\"n\"}"), -EINVAL);
+	cr_assert_eq(put(&s, "v1", "Pod", "ns", "c", many_labels(1025), SPEC ",\"nodeName\":\"n\"}"),
+	             -EINVAL);
 	cr_assert(strstr(s.error.text, "1024"), "%s", s.error.text);
 	flush(&s);
 	cr_assert_eq(pod(&s, "a")->labels_n, 1024);
@@ -84,8 +86,8 @@ Test(model_rules, namespaces_come_with_their_labels)
 	cr_assert_eq(flush(&s), 0);
 	put(&s, "v1", "Namespace", "", "ns", "\"labels\":{\"team\":\"b\",\"env\":\"prod\"}", "");
 	cr_assert_eq(flush(&s), 1);
-	delete(&s, "v1", "Namespace", "", "ns");
-	delete(&s, "v1", "Namespace", "", "other");
+	delete (&s, "v1", "Namespace", "", "ns");
+	delete (&s, "v1", "Namespace", "", "other");
 	cr_assert_eq(flush(&s), 2);
 	cr_assert_null(namespace(&s, "ns"));
 	cr_assert_str_eq(value(&s, pod(&s, "a")->namespace), "ns", "pods in it keep its number");
@@ -98,7 +100,7 @@ Test(model_rules, namespaces_come_with_their_labels)
 	cr_assert_eq(s.m->namespaces.used, 1);
 	model_replace_begin(s.m, resource_of(&s, "v1", "Namespace"));
 	model_replace_end(s.m, resource_of(&s, "v1", "Namespace"));
-	delete(&s, "v1", "Pod", "ns", "a");
+	delete (&s, "v1", "Pod", "ns", "a");
 	flush(&s);
 	cr_assert_eq(s.m->namespaces.used, 0);
 	end(&s);
@@ -106,8 +108,10 @@ Test(model_rules, namespaces_come_with_their_labels)
 
 /* ---- what a shape carries ------------------------------------------------------------------ */
 
-#define TERM(more) "{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}}" more "}"
-#define REQUIRED(term) "\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" term "]}"
+#define TERM(more)                                                                                 \
+	"{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}}" more "}"
+#define REQUIRED(term)                                                                             \
+	"\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" term "]}"
 
 Test(model_rules, a_term_says_which_namespaces_it_is_about)
 {
@@ -118,8 +122,10 @@ Test(model_rules, a_term_says_which_namespaces_it_is_about)
 	cr_assert_eq(put_affinity(&s, "own", REQUIRED(TERM(""))), 0);
 	put_affinity(&s, "listed", REQUIRED(TERM(",\"namespaces\":[\"b\",\"a\",\"b\"]")));
 	put_affinity(&s, "every", REQUIRED(TERM(",\"namespaceSelector\":{}")));
-	put_affinity(&s, "chosen", REQUIRED(TERM(",\"namespaces\":[\"a\"],\"namespaceSelector\":{\"matchExpressions\":"
-						 "[{\"key\":\"env\",\"operator\":\"NotIn\",\"values\":[\"prod\"]}]}")));
+	put_affinity(
+		&s, "chosen",
+		REQUIRED(TERM(",\"namespaces\":[\"a\"],\"namespaceSelector\":{\"matchExpressions\":"
+	                  "[{\"key\":\"env\",\"operator\":\"NotIn\",\"values\":[\"prod\"]}]}")));
 	put_affinity(&s, "nothing", REQUIRED("{\"topologyKey\":\"zone\"}"));
 	flush(&s);
 	r = shape(&s, "own");
@@ -132,7 +138,8 @@ Test(model_rules, a_term_says_which_namespaces_it_is_about)
 	cr_assert_str_eq(span_text(&s, &r, r.pod_terms[0].clauses), "app In web; ");
 	r = shape(&s, "listed");
 	cr_assert_eq(r.pod_terms[0].namespaces.n, 2, "each once");
-	cr_assert_lt(r.values[r.pod_terms[0].namespaces.first], r.values[r.pod_terms[0].namespaces.first + 1]);
+	cr_assert_lt(r.values[r.pod_terms[0].namespaces.first],
+	             r.values[r.pod_terms[0].namespaces.first + 1]);
 	r = shape(&s, "every");
 	cr_assert_eq(r.pod_terms[0].flags, TERM_EVERY_NAMESPACE);
 	cr_assert_eq(r.pod_terms[0].namespaces.n, 0);
@@ -147,7 +154,8 @@ Test(model_rules, a_term_says_which_namespaces_it_is_about)
 
 Test(model_rules, a_bound_pod_carries_what_bears_on_others)
 {
-	static const char all[] = "\"nodeSelector\":{\"disk\":\"ssd\"},\"tolerations\":[{\"operator\":\"Exists\"}],"
+	static const char all[] =
+		"\"nodeSelector\":{\"disk\":\"ssd\"},\"tolerations\":[{\"operator\":\"Exists\"}],"
 		"\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\"}],"
 		"\"affinity\":{\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":7,"
 		"\"podAffinityTerm\":{\"topologyKey\":\"zone\",\"labelSelector\":{}}}]}},"
@@ -163,12 +171,13 @@ Test(model_rules, a_bound_pod_carries_what_bears_on_others)
 	put_pod(&s, "stands", "", spec);
 	flush(&s);
 	r = shape(&s, "waits");
-	cr_assert(r.body->requirements_n == 1 && r.body->tolerations_n == 1 && r.body->spreads_n == 1 && r.body->images_n == 1 &&
-		  r.body->pod_terms_n == 1 && r.body->ports_n == 1);
+	cr_assert(r.body->requirements_n == 1 && r.body->tolerations_n == 1 && r.body->spreads_n == 1 &&
+	          r.body->images_n == 1 && r.body->pod_terms_n == 1 && r.body->ports_n == 1);
 	cr_assert_str_eq(value(&s, r.body->namespace), "ns");
 	cr_assert_eq(r.body->image_containers, 2);
 	r = shape(&s, "stands");
-	cr_assert(r.body->requirements_n == 0 && r.body->tolerations_n == 0 && r.body->spreads_n == 0 && r.body->images_n == 0);
+	cr_assert(r.body->requirements_n == 0 && r.body->tolerations_n == 0 && r.body->spreads_n == 0 &&
+	          r.body->images_n == 0);
 	cr_assert_eq(r.body->namespace, ID_NONE);
 	cr_assert(r.body->pod_terms_n == 1 && r.body->ports_n == 1 && r.body->amounts_n == 1);
 	cr_assert_eq(r.pod_terms[0].kind, POD_TERM_PREFERRED_ANTI);
@@ -183,9 +192,10 @@ Test(model_rules, ports_know_addresses_and_protocols)
 	struct story s;
 
 	start(&s);
-	put_pod(&s, "a", "", "\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":["
-		"{\"hostPort\":80},{\"hostPort\":81,\"hostIP\":\"0.0.0.0\",\"protocol\":\"UDP\"},"
-		"{\"hostPort\":82,\"hostIP\":\"::\"},{\"containerPort\":83}]}]");
+	put_pod(&s, "a", "",
+	        "\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":["
+	        "{\"hostPort\":80},{\"hostPort\":81,\"hostIP\":\"0.0.0.0\",\"protocol\":\"UDP\"},"
+	        "{\"hostPort\":82,\"hostIP\":\"::\"},{\"containerPort\":83}]}]");
 	flush(&s);
 	r = shape(&s, "a");
 	cr_assert_eq(r.body->ports_n, 3);
@@ -203,7 +213,9 @@ Test(model_rules, spread_constraints_say_what_they_count)
 	struct story s;
 
 	start(&s);
-	put_pod(&s, "a", "\"app\":\"web\",\"rev\":\"7\"", "\"topologySpreadConstraints\":["
+	put_pod(
+		&s, "a", "\"app\":\"web\",\"rev\":\"7\"",
+		"\"topologySpreadConstraints\":["
 		"{\"maxSkew\":2,\"topologyKey\":\"kubernetes.io/hostname\",\"whenUnsatisfiable\":\"ScheduleAnyway\","
 		"\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"matchLabelKeys\":[\"rev\",\"gone\"]},"
 		"{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"minDomains\":3,"
@@ -217,15 +229,20 @@ Test(model_rules, spread_constraints_say_what_they_count)
 	cr_assert(strstr(span_text(&s, &r, r.spreads[0].clauses), "app In web; "));
 	cr_assert(strstr(span_text(&s, &r, r.spreads[0].clauses), "rev In 7; "));
 	cr_assert_eq(r.spreads[0].clauses.n, 2);
-	cr_assert_eq(r.spreads[1].flags, SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS | SPREAD_MATCHES_NOTHING);
+	cr_assert_eq(r.spreads[1].flags, SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS |
+	                                     SPREAD_MATCHES_NOTHING);
 	cr_assert_eq(r.spreads[1].min_domains, 3);
 	cr_assert_eq(r.spreads[2].flags, SPREAD_HARD);
 	cr_assert_eq(r.spreads[2].clauses.n, 0);
 	end(&s);
 }
 
-#define NODE_TERM(rules) "\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{" rules "}]}}"
-#define PREFERRED(rules) "\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":5,\"preference\":{" rules "}}]}"
+#define NODE_TERM(rules)                                                                                   \
+	"\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{" rules \
+	"}]}}"
+#define PREFERRED(rules)                                                                                          \
+	"\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":5,\"preference\":{" rules \
+	"}}]}"
 
 Test(model_rules, a_term_that_cant_be_parsed_keeps_its_names)
 {
@@ -233,13 +250,21 @@ Test(model_rules, a_term_that_cant_be_parsed_keeps_its_names)
 	struct story s;
 
 	start(&s);
-	put_affinity(&s, "two", NODE_TERM("\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]"));
-	put_affinity(&s, "gt", NODE_TERM("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
+	put_affinity(
+		&s, "two",
+		NODE_TERM(
+			"\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]"));
+	put_affinity(
+		&s, "gt",
+		NODE_TERM(
+			"\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
 	flush(&s);
 	r = shape(&s, "two");
-	cr_assert_str_eq(clauses(&s, &r, r.requirements, r.body->requirements_n), "NAME In a,b; NAME DoesNotExist; ");
+	cr_assert_str_eq(clauses(&s, &r, r.requirements, r.body->requirements_n),
+	                 "NAME In a,b; NAME DoesNotExist; ");
 	r = shape(&s, "gt");
-	cr_assert_str_eq(clauses(&s, &r, r.requirements, r.body->requirements_n), "NAME DoesNotExist; ");
+	cr_assert_str_eq(clauses(&s, &r, r.requirements, r.body->requirements_n),
+	                 "NAME DoesNotExist; ");
 	cr_assert_eq(r.body->terms_n, 1);
 	end(&s);
 }
@@ -250,9 +275,16 @@ Test(model_rules, a_preference_that_cant_be_parsed_refuses_the_pod)
 	struct story s;
 
 	start(&s);
-	put_affinity(&s, "good", PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"007\"]}]"));
-	put_affinity(&s, "bad", PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
-	put_affinity(&s, "none", PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"In\"}]"));
+	put_affinity(
+		&s, "good",
+		PREFERRED(
+			"\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"007\"]}]"));
+	put_affinity(
+		&s, "bad",
+		PREFERRED(
+			"\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
+	put_affinity(&s, "none",
+	             PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"In\"}]"));
 	flush(&s);
 	r = shape(&s, "good");
 	cr_assert_eq(r.body->preferences_n, 1);
@@ -269,7 +301,9 @@ static void put_node(struct story *s, const char *name, const char *images)
 {
 	char rest[1000];
 
-	snprintf(rest, sizeof(rest), "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"10\"},\"images\":[%s]}", images);
+	snprintf(rest, sizeof(rest),
+	         "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"10\"},\"images\":[%s]}",
+	         images);
 	cr_assert_eq(put(s, "v1", "Node", "", name, "", rest), 0);
 }
 
@@ -279,7 +313,10 @@ static void put_image_pod(struct story *s, const char *name, const char *image)
 {
 	char rest[500];
 
-	snprintf(rest, sizeof(rest), "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"image\":\"%s\"}]}", image);
+	snprintf(
+		rest, sizeof(rest),
+		"\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"image\":\"%s\"}]}",
+		image);
 	cr_assert_eq(put(s, "v1", "Pod", "ns", name, "", rest), 0);
 }
 
@@ -292,8 +329,8 @@ static const char *images_of(struct story *s, const char *node)
 	text[0] = '\0';
 	for (uint32_t i = 0; i < e->images_n; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s:%lld ",
-					 intern_text(&s->m->images, replay_images(e)[i].image),
-					 (long long)replay_images(e)[i].bytes);
+		                         intern_text(&s->m->images, replay_images(e)[i].image),
+		                         (long long)replay_images(e)[i].bytes);
 	return text;
 }
 
@@ -313,8 +350,8 @@ Test(model_rules, nodes_tell_of_images_that_are_asked_for)
 	cr_assert_eq(flush(&s), 0, "nobody asks for what came and went");
 	put_image_pod(&s, "b", "cache:2");
 	cr_assert_eq(flush(&s), 3);
-	delete(&s, "v1", "Pod", "ns", "a");
-	delete(&s, "v1", "Pod", "ns", "b");
+	delete (&s, "v1", "Pod", "ns", "a");
+	delete (&s, "v1", "Pod", "ns", "b");
 	flush(&s);
 	put_image_pod(&s, "c", "web");
 	cr_assert_eq(flush(&s), 2, "the core knows where it is");
@@ -332,8 +369,12 @@ Test(model_rules, a_name_without_a_tag_is_the_latest)
 	static const struct {
 		const char *written, *normal;
 	} names[] = {
-		{ "web", "web:latest" }, { "web:1", "web:1" }, { "reg:5000/web", "reg:5000/web:latest" },
-		{ "reg:5000/web:1", "reg:5000/web:1" }, { "web@sha256:0", "web@sha256:0" }, { "a/b", "a/b:latest" },
+		{ "web", "web:latest" },
+		{ "web:1", "web:1" },
+		{ "reg:5000/web", "reg:5000/web:latest" },
+		{ "reg:5000/web:1", "reg:5000/web:1" },
+		{ "web@sha256:0", "web@sha256:0" },
+		{ "a/b", "a/b:latest" },
 	};
 	struct shape_record r;
 	struct story s;
@@ -349,7 +390,8 @@ Test(model_rules, a_name_without_a_tag_is_the_latest)
 	end(&s);
 }
 
-/* ---- default spread constraints ------------------------------------------------------------------ */
+/* ---- default spread constraints
+ * ------------------------------------------------------------------ */
 
 static const char *spread_of(struct story *s, const char *name)
 {
@@ -360,13 +402,15 @@ static const char *spread_of(struct story *s, const char *name)
 	cr_assert_eq(r.body->spreads_n, 2);
 	cr_assert_str_eq(key(s, r.spreads[0].topology), "kubernetes.io/hostname");
 	cr_assert_str_eq(key(s, r.spreads[1].topology), "topology.kubernetes.io/zone");
-	cr_assert(r.spreads[0].flags == (SPREAD_DEFAULT | SPREAD_BY_NODE) && r.spreads[1].flags == SPREAD_DEFAULT);
+	cr_assert(r.spreads[0].flags == (SPREAD_DEFAULT | SPREAD_BY_NODE) &&
+	          r.spreads[1].flags == SPREAD_DEFAULT);
 	cr_assert(r.spreads[0].max_skew == 3 && r.spreads[1].max_skew == 5);
 	cr_assert_eq(r.spreads[0].clauses.n, r.spreads[1].clauses.n);
 	return span_text(s, &r, r.spreads[1].clauses);
 }
 
-static void put_service(struct story *s, const char *namespace, const char *name, const char *selector)
+static void put_service(struct story *s, const char *namespace, const char *name,
+                        const char *selector)
 {
 	char rest[300];
 
@@ -381,8 +425,9 @@ Test(model_rules, services_spread_the_pods_that_they_select)
 	start(&s);
 	put_pod(&s, "before", "\"app\":\"web\",\"tier\":\"1\"", "");
 	put_pod(&s, "other", "\"app\":\"db\"", "");
-	put_pod(&s, "own", "\"app\":\"web\"", "\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\","
-		"\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{}}]");
+	put_pod(&s, "own", "\"app\":\"web\"",
+	        "\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\","
+	        "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{}}]");
 	put_pod(&s, "bound", "\"app\":\"web\"", "\"nodeName\":\"n\"");
 	flush(&s);
 	put_service(&s, "elsewhere", "w", "\"app\":\"web\"");
@@ -399,14 +444,15 @@ Test(model_rules, services_spread_the_pods_that_they_select)
 	put_pod(&s, "after", "\"app\":\"web\",\"tier\":\"1\"", "");
 	flush(&s);
 	cr_assert_str_eq(spread_of(&s, "after"), spread_of(&s, "before"));
-	cr_assert(strstr(spread_of(&s, "after"), "tier In 1; ") && strstr(spread_of(&s, "after"), "app In web; "));
+	cr_assert(strstr(spread_of(&s, "after"), "tier In 1; ") &&
+	          strstr(spread_of(&s, "after"), "app In web; "));
 	cr_assert_eq(pod(&s, "after")->shape, pod(&s, "before")->shape);
 	put_service(&s, "ns", "x", "\"app\":\"nothing\"");
 	flush(&s);
 	cr_assert_str_eq(spread_of(&s, "before"), "app In web; ");
-	delete(&s, "v1", "Service", "ns", "w");
+	delete (&s, "v1", "Service", "ns", "w");
 	cr_assert_eq(flush(&s), 0, "there is another one that says the same");
-	delete(&s, "v1", "Service", "ns", "y");
+	delete (&s, "v1", "Service", "ns", "y");
 	flush(&s);
 	cr_assert_str_eq(spread_of(&s, "before"), "");
 	cr_assert_str_eq(spread_of(&s, "after"), "");
@@ -420,8 +466,11 @@ static void put_owned(struct story *s, const char *name, const char *api_version
 {
 	char meta[500];
 
-	snprintf(meta, sizeof(meta), "\"labels\":{\"app\":\"web\",\"hash\":\"7\"},\"ownerReferences\":[{\"apiVersion\":\"%s\","
-		 "\"kind\":\"%s\",\"name\":\"owner\",\"uid\":\"u\",\"controller\":true}]", api_version, kind);
+	snprintf(
+		meta, sizeof(meta),
+		"\"labels\":{\"app\":\"web\",\"hash\":\"7\"},\"ownerReferences\":[{\"apiVersion\":\"%s\","
+		"\"kind\":\"%s\",\"name\":\"owner\",\"uid\":\"u\",\"controller\":true}]",
+		api_version, kind);
 	cr_assert_eq(put(s, "v1", "Pod", "ns", name, meta, SPEC "}"), 0);
 }
 
@@ -437,26 +486,31 @@ Test(model_rules, controllers_spread_the_pods_that_they_own)
 	put_owned(&s, "job", "batch/v1", "Job");
 	put_service(&s, "ns", "w", "\"app\":\"web\"");
 	flush(&s);
-	put(&s, "apps/v1", "ReplicaSet", "ns", "owner", "", "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"},"
+	put(&s, "apps/v1", "ReplicaSet", "ns", "owner", "",
+	    "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"},"
 	    "\"matchExpressions\":[{\"key\":\"hash\",\"operator\":\"Exists\"}]}}");
 	cr_assert_eq(flush(&s), 2);
-	put(&s, "v1", "ReplicationController", "ns", "owner", "", "\"spec\":{\"selector\":{\"hash\":\"7\"}}");
-	put(&s, "apps/v1", "StatefulSet", "ns", "owner", "", "\"spec\":{\"selector\":{\"matchExpressions\":"
+	put(&s, "v1", "ReplicationController", "ns", "owner", "",
+	    "\"spec\":{\"selector\":{\"hash\":\"7\"}}");
+	put(&s, "apps/v1", "StatefulSet", "ns", "owner", "",
+	    "\"spec\":{\"selector\":{\"matchExpressions\":"
 	    "[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"web\",\"api\"]}]}}");
 	flush(&s);
 	cr_assert_str_eq(spread_of(&s, "rs"), "app In web; hash Exists; ");
 	cr_assert_str_eq(spread_of(&s, "old"), "app In web; ");
-	cr_assert(strstr(spread_of(&s, "rc"), "app In web; ") && strstr(spread_of(&s, "rc"), "hash In 7; "));
+	cr_assert(strstr(spread_of(&s, "rc"), "app In web; ") &&
+	          strstr(spread_of(&s, "rc"), "hash In 7; "));
 	cr_assert_str_eq(spread_of(&s, "sts"), "app In web; app In web,api; ");
 	cr_assert_str_eq(spread_of(&s, "job"), "app In web; ");
-	delete(&s, "v1", "Service", "ns", "w");
-	delete(&s, "apps/v1", "StatefulSet", "ns", "owner");
+	delete (&s, "v1", "Service", "ns", "w");
+	delete (&s, "apps/v1", "StatefulSet", "ns", "owner");
 	flush(&s);
 	cr_assert_str_eq(spread_of(&s, "rs"), "app In web; hash Exists; ");
 	cr_assert_str_eq(spread_of(&s, "rc"), "hash In 7; ");
 	cr_assert_str_eq(spread_of(&s, "sts"), "");
 	/* What can't be read selects nobody, until it can. */
-	cr_assert_eq(put(&s, "apps/v1", "ReplicaSet", "ns", "owner", "", "\"spec\":{\"selector\":[]}"), -EINVAL);
+	cr_assert_eq(put(&s, "apps/v1", "ReplicaSet", "ns", "owner", "", "\"spec\":{\"selector\":[]}"),
+	             -EINVAL);
 	flush(&s);
 	cr_assert_str_eq(spread_of(&s, "rs"), "");
 	end(&s);
@@ -471,28 +525,32 @@ Test(model_rules, pods_that_are_bound_are_not_spread_anew)
 	for (int i = 0; i < 4; i++)
 		put_pod(&s, (char[]){ (char)('a' + i), 0 }, "\"app\":\"web\"", "");
 	put_pod(&s, "b", "\"app\":\"web\"", "\"nodeName\":\"n\"");
-	delete(&s, "v1", "Pod", "ns", "d");
+	delete (&s, "v1", "Pod", "ns", "d");
 	flush(&s);
 	put_service(&s, "ns", "w", "\"app\":\"web\"");
 	cr_assert_eq(flush(&s), 4, "a shape, a and c, and the drop of their old shape");
 	cr_assert_str_eq(spread_of(&s, "b"), "");
 	cr_assert_str_eq(spread_of(&s, "c"), "app In web; ");
-	delete(&s, "v1", "Pod", "ns", "c");
-	delete(&s, "v1", "Pod", "ns", "a");
-	delete(&s, "v1", "Service", "ns", "w");
+	delete (&s, "v1", "Pod", "ns", "c");
+	delete (&s, "v1", "Pod", "ns", "a");
+	delete (&s, "v1", "Service", "ns", "w");
 	flush(&s);
 	end(&s);
 }
 
-/* ---- claims ------------------------------------------------------------------------------------------ */
+/* ---- claims
+ * ------------------------------------------------------------------------------------------ */
 
 #define CLAIM "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}]"
 
 static void put_volume(struct story *s)
 {
-	put(s, "v1", "PersistentVolumeClaim", "ns", "data", "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}", "\"spec\":{\"volumeName\":\"pv\",\"accessModes\":[\"ReadWriteOncePod\"],"
+	put(s, "v1", "PersistentVolumeClaim", "ns", "data",
+	    "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}",
+	    "\"spec\":{\"volumeName\":\"pv\",\"accessModes\":[\"ReadWriteOncePod\"],"
 	    "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{\"phase\":\"Bound\"}");
-	put(s, "v1", "PersistentVolume", "", "pv", "", "\"spec\":{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOncePod\"],"
+	put(s, "v1", "PersistentVolume", "", "pv", "",
+	    "\"spec\":{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOncePod\"],"
 	    "\"csi\":{\"driver\":\"d.example.com\",\"volumeHandle\":\"h\"},\"claimRef\":{\"namespace\":\"ns\",\"name\":\"data\","
 	    "\"uid\":\"u-data\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\","
 	    "\"operator\":\"In\",\"values\":[\"a\"]}]}]}}},\"status\":{\"phase\":\"Bound\"}");
@@ -519,22 +577,25 @@ Test(model_rules, a_claim_that_comes_late_lifts_the_refusal)
 	r = shape(&s, "waits");
 	cr_assert_geq(r.body->volume_rules_n, 1);
 	cr_assert_eq(r.volume_rules[0].why, NODE_WHY_VOLUME_NODE);
-	cr_assert_str_eq(span_text(&s, &r, r.alternatives[r.volume_rules[0].alternatives.first]), "zone In a; ");
+	cr_assert_str_eq(span_text(&s, &r, r.alternatives[r.volume_rules[0].alternatives.first]),
+	                 "zone In a; ");
 	cr_assert_eq(r.body->exclusives_n, 1);
 	cr_assert_eq(r.exclusives[0].flags, EXCLUSIVE_CLAIM);
-	cr_assert_str_eq(spread_of(&s, "waits"), "app In web; ", "the derived parts stand beside each other");
+	cr_assert_str_eq(spread_of(&s, "waits"), "app In web; ",
+	                 "the derived parts stand beside each other");
 	r = shape(&s, "stands");
-	cr_assert(r.body->volume_rules_n == 0 && r.body->exclusives_n == 1 && r.body->attachments_n == 1);
+	cr_assert(r.body->volume_rules_n == 0 && r.body->exclusives_n == 1 &&
+	          r.body->attachments_n == 1);
 	cr_assert_str_eq(value(&s, r.attachments[0].driver), "d.example.com");
-	delete(&s, "v1", "Service", "ns", "w");
+	delete (&s, "v1", "Service", "ns", "w");
 	flush(&s);
 	r = shape(&s, "waits");
 	cr_assert(r.body->spreads_n == 0 && r.body->volume_rules_n >= 1);
-	delete(&s, "v1", "PersistentVolume", "", "pv");
+	delete (&s, "v1", "PersistentVolume", "", "pv");
 	flush(&s);
 	cr_assert_str_eq(view_of(&s, "waits").refusal, "persistentvolume \"pv\" not found");
 	cr_assert_eq(shape(&s, "waits").body->volume_rules_n, 0);
-	delete(&s, "v1", "Pod", "ns", "waits");
+	delete (&s, "v1", "Pod", "ns", "waits");
 	put_volume(&s);
 	flush(&s);
 	end(&s);
@@ -549,9 +610,11 @@ Test(model_rules, nodes_tell_of_their_volumes)
 	put_volume(&s);
 	put_node(&s, "n1", "");
 	flush(&s);
-	put(&s, "storage.k8s.io/v1", "CSINode", "", "n1", "", "\"spec\":{\"drivers\":[{\"name\":\"d.example.com\",\"nodeID\":\"n1\","
+	put(&s, "storage.k8s.io/v1", "CSINode", "", "n1", "",
+	    "\"spec\":{\"drivers\":[{\"name\":\"d.example.com\",\"nodeID\":\"n1\","
 	    "\"allocatable\":{\"count\":3}}]}");
-	put(&s, "storage.k8s.io/v1", "VolumeAttachment", "", "va", "", "\"spec\":{\"attacher\":\"d.example.com\",\"nodeName\":\"n1\","
+	put(&s, "storage.k8s.io/v1", "VolumeAttachment", "", "va", "",
+	    "\"spec\":{\"attacher\":\"d.example.com\",\"nodeName\":\"n1\","
 	    "\"source\":{\"persistentVolumeName\":\"pv\"}},\"status\":{\"attached\":true}");
 	cr_assert_eq(flush(&s), 1);
 	e = replay_node(&s.replay, "n1");
@@ -559,7 +622,7 @@ Test(model_rules, nodes_tell_of_their_volumes)
 	cr_assert_eq(e->attached_n, 1);
 	put_node(&s, "n1", IMAGE("\"x:1\"", "1"));
 	cr_assert_eq(flush(&s), 0);
-	delete(&s, "v1", "Node", "", "n1");
+	delete (&s, "v1", "Node", "", "n1");
 	flush(&s);
 	end(&s);
 }

@@ -22,7 +22,10 @@ struct bench {
 static void begin(struct bench *b, unsigned per_second, size_t queue)
 {
 	struct report_config config = {
-		.env = &b->w.env, .per_second = per_second, .queue_max = queue, .instance = "muster-host",
+		.env = &b->w.env,
+		.per_second = per_second,
+		.queue_max = queue,
+		.instance = "muster-host",
 	};
 
 	memset(b, 0, sizeof(*b));
@@ -30,7 +33,7 @@ static void begin(struct bench *b, unsigned per_second, size_t queue)
 	b->m = world_model();
 	config.model = b->m;
 	for (const char *name = "abcdef"; *name; name++) {
-		char text[2] = {*name};
+		char text[2] = { *name };
 
 		world_put(b->m, RESOURCE_INDEX_PODS, world_pod(text, "5", "", ""));
 	}
@@ -47,20 +50,23 @@ static void end(struct bench *b)
 /* The pod waits: `nodes` makes the text another one. */
 static void reason(struct bench *b, const char *pod, uint32_t why, uint32_t nodes)
 {
-	struct cmd_reason cmd = {.gang = ID_NONE, .reason = {.why = why, .nodes = nodes, .need = 1}};
+	struct cmd_reason cmd = { .gang = ID_NONE,
+		                      .reason = { .why = why, .nodes = nodes, .need = 1 } };
 	struct pod_view v;
 
 	cr_assert(model_pod_by_name(b->m, "ns", pod, &v));
 	cmd.pod = v.id;
 	cmd.pod_generation = v.generation;
 	cmd.reason.counts_n = 1;
-	cmd.reason.counts[0] = (struct why_count){.why = NODE_WHY_CORDONED, .nodes = nodes};
+	cmd.reason.counts[0] = (struct why_count){ .why = NODE_WHY_CORDONED, .nodes = nodes };
 	report_reason(b->r, &cmd);
 }
 
 static void bound(struct bench *b, const char *pod)
 {
-	struct bind_notice n = {.namespace = "ns", .name = pod, .uid = "u", .node = "n1", .scheduler = "muster"};
+	struct bind_notice n = {
+		.namespace = "ns", .name = pod, .uid = "u", .node = "n1", .scheduler = "muster"
+	};
 
 	report_bind(b->r, &n);
 }
@@ -94,11 +100,12 @@ Test(report, writes_the_condition_and_then_an_event)
 	c = next(&b, "PATCH", STATUS("a"));
 	cr_assert_str_eq(c->type, "application/strategic-merge-patch+json");
 	cr_assert_eq(c->lane, HTTP_REPORT);
-	cr_assert_str_eq(c->body,
-	                 "{\"metadata\":{\"uid\":\"00000000-0000-0000-0000-000000000061\"},\"status\":{\"conditions\":[{"
-	                 "\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":"
-	                 "\"0/3 nodes are available: 3 node(s) were unschedulable.\","
-	                 "\"lastTransitionTime\":\"2023-11-14T22:30:00Z\"}]}}");
+	cr_assert_str_eq(
+		c->body,
+		"{\"metadata\":{\"uid\":\"00000000-0000-0000-0000-000000000061\"},\"status\":{\"conditions\":[{"
+		"\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":"
+		"\"0/3 nodes are available: 3 node(s) were unschedulable.\","
+		"\"lastTransitionTime\":\"2023-11-14T22:30:00Z\"}]}}");
 	world_answer(c, 200, "{}");
 	c = next(&b, "POST", EVENTS);
 	end(&b);
@@ -114,10 +121,12 @@ Test(report, an_event_has_what_the_api_wants)
 	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
 	c = next(&b, "POST", EVENTS);
 	has(c, "\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\"");
-	has(c, "\"eventTime\":\"2023-11-14T22:30:00.000000Z\",\"type\":\"Warning\",\"reason\":\"FailedScheduling\","
+	has(c,
+	    "\"eventTime\":\"2023-11-14T22:30:00.000000Z\",\"type\":\"Warning\",\"reason\":\"FailedScheduling\","
 	    "\"action\":\"Scheduling\",\"note\":\"0/3 nodes are available: 3 node(s) were unschedulable.\","
 	    "\"reportingController\":\"muster\",\"reportingInstance\":\"muster-host\"");
-	has(c, "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"a\",\"uid\":\"00000000-");
+	has(c,
+	    "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"a\",\"uid\":\"00000000-");
 	world_answer(c, 201, "{}");
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 0);
@@ -125,7 +134,7 @@ Test(report, an_event_has_what_the_api_wants)
 	end(&b);
 }
 
-#define SAID \
+#define SAID                                                                                        \
 	"\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\"," \
 	"\"message\":\"0/3 nodes are available: 3 node(s) were unschedulable.\"}]"
 
@@ -188,7 +197,12 @@ Test(report, a_reason_that_stands_only_for_a_moment_is_not_written)
 	begin(&b, 100, 10);
 	report_free(b.r);
 	b.r = report_new(&(struct report_config){
-		.env = &b.w.env, .model = b.m, .per_second = 100, .queue_max = 10, .delay_ns = SECOND, .instance = "i",
+		.env = &b.w.env,
+		.model = b.m,
+		.per_second = 100,
+		.queue_max = 10,
+		.delay_ns = SECOND,
+		.instance = "i",
 	});
 	reason(&b, "a", WHY_ROOM, 3);
 	reason(&b, "b", WHY_ROOM, 3);
@@ -270,7 +284,7 @@ Test(report, a_bound_pod_has_an_event)
 	bound(&b, "a");
 	c = next(&b, "POST", EVENTS);
 	has(c, "\"type\":\"Normal\",\"reason\":\"Scheduled\",\"action\":\"Binding\","
-	    "\"note\":\"Successfully assigned ns/a to n1\"");
+	       "\"note\":\"Successfully assigned ns/a to n1\"");
 	world_answer(c, 201, "{}");
 	cr_assert_eq(report_counts(b.r)->events, 1);
 	end(&b);
@@ -315,23 +329,32 @@ static void no_notice(void *context, const struct bind_notice *n)
 	(void)context, (void)n;
 }
 
-/* Such a condition would stand on a pod that has a node, and its version would refuse the Binding: a
- * server that answered 429 for a while. */
+/* Such a condition would stand on a pod that has a node, and its version would refuse the Binding:
+ * a server that answered 429 for a while. */
 Test(report, a_pod_that_is_being_bound_is_passed_over)
 {
 	struct bench b;
 	struct writer *writer;
-	struct cmd_bind cmd = {.node = 0, .node_generation = 1, .gang = ID_NONE};
+	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE };
 	struct pod_view v;
 
 	begin(&b, 100, 10);
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	writer = writer_new(&(struct writer_config){
-		.env = &b.w.env, .model = b.m, .connections = 1, .result = no_result, .notice = no_notice,
+		.env = &b.w.env,
+		.model = b.m,
+		.connections = 1,
+		.result = no_result,
+		.notice = no_notice,
 	});
 	report_free(b.r);
 	b.r = report_new(&(struct report_config){
-		.env = &b.w.env, .model = b.m, .per_second = 100, .queue_max = 10, .instance = "i", .writer = writer,
+		.env = &b.w.env,
+		.model = b.m,
+		.per_second = 100,
+		.queue_max = 10,
+		.instance = "i",
+		.writer = writer,
 	});
 	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
 	cmd.pod = v.id;
@@ -363,7 +386,8 @@ Test(report, a_gated_pod_is_passed_over)
 	struct bench b;
 
 	begin(&b, 100, 10);
-	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"schedulingGates\":[{\"name\":\"g\"}]", ""));
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          world_pod("a", "9", "\"schedulingGates\":[{\"name\":\"g\"}]", ""));
 	reason(&b, "a", WHY_GATED, 0);
 	cr_assert_eq(report_queued(b.r), 0);
 	end(&b);
@@ -391,7 +415,7 @@ Test(report, few_at_once_and_one_while_bindings_wait)
 
 	begin(&b, 1000, 10);
 	for (const char *name = "abcdef"; *name; name++)
-		reason(&b, (char[]){*name, 0}, WHY_ROOM, 3);
+		reason(&b, (char[]){ *name, 0 }, WHY_ROOM, 3);
 	report_poll(b.r, true);
 	cr_assert_eq(world_open(&b.w), 1);
 	report_poll(b.r, true);
@@ -492,10 +516,10 @@ Test(report, a_condition_that_was_dropped_is_said_again)
 Test(report, a_condition_that_was_overwritten_is_said_again)
 {
 	static const char said[] = "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
-	                           "\"reason\":\"Unschedulable\",\"message\":"
-	                           "\"0/3 nodes are available: 3 node(s) were unschedulable.\"}]";
+							   "\"reason\":\"Unschedulable\",\"message\":"
+							   "\"0/3 nodes are available: 3 node(s) were unschedulable.\"}]";
 	static const char other[] = "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
-	                            "\"reason\":\"SchedulerError\",\"message\":\"taking back\"}]";
+								"\"reason\":\"SchedulerError\",\"message\":\"taking back\"}]";
 	struct bench b;
 
 	begin(&b, 100, 10);
@@ -522,7 +546,8 @@ Test(report, what_is_forbidden_is_said_once_and_dropped)
 	reason(&b, "a", WHY_ROOM, 3);
 	/* A server that has just started does not know the rights yet. */
 	for (int i = 0; i < 3; i++) {
-		world_answer(next(&b, "PATCH", STATUS("a")), 403, world_status(403, "Forbidden", "no patch"));
+		world_answer(next(&b, "PATCH", STATUS("a")), 403,
+		             world_status(403, "Forbidden", "no patch"));
 		cr_assert_eq(report_poll(b.r, false), b.w.now_ns + 2 * SECOND);
 		b.w.now_ns += 2 * SECOND;
 	}
@@ -574,7 +599,12 @@ Test(report, a_note_is_cut_and_a_name_too)
 	struct http_call *c;
 	char error[1100], name[254];
 	struct bind_notice n = {
-		.namespace = "ns", .name = name, .uid = "u", .node = "n1", .scheduler = "muster", .error = error,
+		.namespace = "ns",
+		.name = name,
+		.uid = "u",
+		.node = "n1",
+		.scheduler = "muster",
+		.error = error,
 	};
 	const char *note;
 
@@ -594,18 +624,19 @@ Test(report, a_note_is_cut_and_a_name_too)
 	end(&b);
 }
 
-/* Whoever writes to the pod at the same time: it had no condition until its reason changed.  One that is invalid is
- * not sent again. */
+/* Whoever writes to the pod at the same time: it had no condition until its reason changed.  One
+ * that is invalid is not sent again. */
 Test(report, a_condition_that_met_another_write_is_said_again)
 {
-	static const int answers[] = {409, 422};
+	static const int answers[] = { 409, 422 };
 
 	for (size_t i = 0; i < 2; i++) {
 		struct bench b;
 
 		begin(&b, 100, 10);
 		reason(&b, "a", WHY_ROOM, 3);
-		world_answer(next(&b, "PATCH", STATUS("a")), answers[i], world_status(answers[i], "Conflict", "no"));
+		world_answer(next(&b, "PATCH", STATUS("a")), answers[i],
+		             world_status(answers[i], "Conflict", "no"));
 		world_answer(next(&b, "POST", EVENTS), 201, "{}");
 		b.w.now_ns += 31 * SECOND;
 		report_poll(b.r, false);
@@ -618,22 +649,26 @@ Test(report, a_condition_that_met_another_write_is_said_again)
 	}
 }
 
-/* The bad value is quoted up to its 60th byte, which is half a character.  The API server kept the half as
- * U+FFFD, so that the pod never said what it was to say, and was written again in each sweep. */
+/* The bad value is quoted up to its 60th byte, which is half a character.  The API server kept the
+ * half as U+FFFD, so that the pod never said what it was to say, and was written again in each
+ * sweep. */
 Test(report, a_text_is_cut_between_characters)
 {
-	struct cmd_reason cmd = {.pod = ID_NONE, .gang_generation = 1, .reason = {.why = WHY_REFUSED}};
+	struct cmd_reason cmd = { .pod = ID_NONE,
+		                      .gang_generation = 1,
+		                      .reason = { .why = WHY_REFUSED } };
 	struct gang_view gang;
 	struct pod_view pod;
 	struct http_call *c;
 	struct bench b;
 
 	begin(&b, 100, 10);
-	world_put(b.m, RESOURCE_INDEX_PODS,
-	          "{\"metadata\":{\"name\":\"k\",\"namespace\":\"ns\",\"uid\":\"u-k\",\"resourceVersion\":\"7\",\"annotations\":{"
-	          "\"gang.scheduling.koordinator.sh/name\":\"kg\",\"gang.scheduling.koordinator.sh/min-available\":\"1\","
-	          "\"gang.scheduling.koordinator.sh/waiting-time\":\"a second that is longer than any that were seen before it d\xc3\xa9j\xc3\xa0\"}},"
-	          "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]}}");
+	world_put(
+		b.m, RESOURCE_INDEX_PODS,
+		"{\"metadata\":{\"name\":\"k\",\"namespace\":\"ns\",\"uid\":\"u-k\",\"resourceVersion\":\"7\",\"annotations\":{"
+		"\"gang.scheduling.koordinator.sh/name\":\"kg\",\"gang.scheduling.koordinator.sh/min-available\":\"1\","
+		"\"gang.scheduling.koordinator.sh/waiting-time\":\"a second that is longer than any that were seen before it d\xc3\xa9j\xc3\xa0\"}},"
+		"\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]}}");
 	cr_assert(model_pod_by_name(b.m, "ns", "k", &pod));
 	cmd.gang = pod.gang_id;
 	while (!model_gang(b.m, cmd.gang, cmd.gang_generation, &gang))
@@ -644,8 +679,8 @@ Test(report, a_text_is_cut_between_characters)
 	end(&b);
 }
 
-/* Of many pods it is said that they wait, and 3 s later of one more; requests whose path has `refuses` are
- * answered with that status.  How long its condition waited. */
+/* Of many pods it is said that they wait, and 3 s later of one more; requests whose path has
+ * `refuses` are answered with that status.  How long its condition waited. */
 static uint64_t waits_behind(struct bench *b, unsigned many, const char *refuses, int status)
 {
 	uint64_t began = b->w.now_ns + 3 * SECOND, due;
@@ -675,7 +710,8 @@ static uint64_t waits_behind(struct bench *b, unsigned many, const char *refuses
 	}
 }
 
-/* One namespace without the right to Events, or that is being deleted, held up all others for a minute. */
+/* One namespace without the right to Events, or that is being deleted, held up all others for a
+ * minute. */
 Test(report, what_is_forbidden_of_some_holds_up_nobody_else)
 {
 	struct bench b;
@@ -703,14 +739,16 @@ Test(report, what_fails_of_some_holds_up_nobody_else)
 Test(report, a_gang_tells_each_pending_member)
 {
 	struct bench b;
-	struct cmd_reason cmd = {.pod = ID_NONE, .reason = {.why = WHY_MEMBERS, .quorum = 3, .members = 2}};
+	struct cmd_reason cmd = { .pod = ID_NONE,
+		                      .reason = { .why = WHY_MEMBERS, .quorum = 3, .members = 2 } };
 	struct pod_view v;
 
 	begin(&b, 100, 10);
 	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "3", 3));
 	for (int i = 0; i < 3; i++) {
-		static const char *const spec[] = {"", "\"nodeName\":\"n1\"", "\"schedulingGates\":[{\"name\":\"g\"}]"};
-		char name[2] = {(char)('x' + i)};
+		static const char *const spec[] = { "", "\"nodeName\":\"n1\"",
+			                                "\"schedulingGates\":[{\"name\":\"g\"}]" };
+		char name[2] = { (char)('x' + i) };
 
 		world_put(b.m, RESOURCE_INDEX_PODS, world_member(name, "7", "g", spec[i]));
 	}

@@ -26,7 +26,11 @@ struct bench {
 static void begin(struct bench *b, unsigned per_second)
 {
 	struct report_config config = {
-		.env = &b->w.env, .per_second = per_second, .queue_max = 64, .delay_ns = SECOND, .instance = "i",
+		.env = &b->w.env,
+		.per_second = per_second,
+		.queue_max = 64,
+		.delay_ns = SECOND,
+		.instance = "i",
 	};
 
 	memset(b, 0, sizeof(*b));
@@ -49,8 +53,11 @@ static void group(struct bench *b, const char *version, unsigned quorum, const c
 {
 	char text[1024];
 
-	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%s\"},"
-	         "\"spec\":{\"minMember\":%u},\"status\":{%s}}", version, quorum, status);
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%s\"},"
+		"\"spec\":{\"minMember\":%u},\"status\":{%s}}",
+		version, quorum, status);
 	world_put(b->m, RESOURCE_INDEX_DIALECTS, text);
 }
 
@@ -68,16 +75,24 @@ static void member(struct bench *b, const char *name, const char *version, const
 
 static void waits(struct bench *b, uint32_t why, uint32_t members)
 {
-	struct cmd_reason cmd = {.gang = b->gang, .gang_generation = b->generation, .pod = ID_NONE,
-	                         .reason = {.why = why, .quorum = 3, .members = members, .need = 3, .nodes = 2}};
+	struct cmd_reason cmd = {
+		.gang = b->gang,
+		.gang_generation = b->generation,
+		.pod = ID_NONE,
+		.reason = { .why = why, .quorum = 3, .members = members, .need = 3, .nodes = 2 }
+	};
 
 	report_reason(b->r, &cmd);
 }
 
 static void becomes(struct bench *b, enum gang_state state)
 {
-	struct cmd_gang cmd = {.gang = b->gang, .generation = b->generation, .state = state, .members = 3, .bound = 3,
-	                       .quorum = 3};
+	struct cmd_gang cmd = { .gang = b->gang,
+		                    .generation = b->generation,
+		                    .state = state,
+		                    .members = 3,
+		                    .bound = 3,
+		                    .quorum = 3 };
 
 	report_gang(b->r, &cmd);
 }
@@ -118,7 +133,8 @@ Test(report_group, a_status_is_a_merge_patch_with_the_version_it_was_made_for)
 	c = next(&b, "PATCH", PATH);
 	cr_assert_str_eq(c->type, "application/merge-patch+json");
 	cr_assert_eq(c->lane, HTTP_REPORT);
-	cr_assert_str_eq(c->body, "{\"metadata\":{\"resourceVersion\":\"7\"},\"status\":{\"phase\":\"Pending\"}}");
+	cr_assert_str_eq(
+		c->body, "{\"metadata\":{\"resourceVersion\":\"7\"},\"status\":{\"phase\":\"Pending\"}}");
 	world_answer(c, 200, "{}");
 	quiet(&b);
 	cr_assert_eq(report_counts(b.r)->statuses, 1);
@@ -150,14 +166,16 @@ Test(report_group, changes_are_written_together)
 	begin(&b, 100);
 	group(&b, "7", 3, "");
 	for (const char *name = "abc"; *name; name++)
-		member(&b, (char[]){*name, 0}, "8", "");
+		member(&b, (char[]){ *name, 0 }, "8", "");
 	c = next(&b, "PATCH", PATH);
 	has(c, "\"status\":{\"phase\":\"Scheduling\"}");
 	cr_assert_eq(world_open(&b.w), 1);
 	for (const char *name = "abc"; *name; name++)
-		world_put(b.m, RESOURCE_INDEX_PODS, world_member((char[]){*name, 0}, "11", "g", "\"nodeName\":\"n1\""));
+		world_put(b.m, RESOURCE_INDEX_PODS,
+		          world_member((char[]){ *name, 0 }, "11", "g", "\"nodeName\":\"n1\""));
 	cr_assert_eq(model_remove(b.m, RESOURCE_INDEX_PODS, world_member("c", "12", "g", ""),
-	                          strlen(world_member("c", "12", "g", "")), NULL), 0);
+	                          strlen(world_member("c", "12", "g", "")), NULL),
+	             0);
 	quiet(&b);
 	world_answer(c, 200, "{}");
 	quiet(&b);
@@ -176,7 +194,7 @@ Test(report_group, what_the_server_does_not_keep_is_written_once)
 	group(&b, "7", 3, "");
 	world_answer(next(&b, "PATCH", PATH), 200, "{}");
 	for (int i = 0; i < 5; i++) {
-		member(&b, "a", (char[]){'8', (char)('0' + i), 0}, i % 2 ? "\"priority\":1" : "");
+		member(&b, "a", (char[]){ '8', (char)('0' + i), 0 }, i % 2 ? "\"priority\":1" : "");
 		quiet(&b);
 	}
 	cr_assert_eq(b.w.calls_n, 1);
@@ -190,7 +208,8 @@ Test(report_group, somebody_else_wrote_it_first)
 
 	begin(&b, 100);
 	group(&b, "7", 3, "");
-	world_answer(next(&b, "PATCH", PATH), 409, world_status(409, "Conflict", "the object has been modified"));
+	world_answer(next(&b, "PATCH", PATH), 409,
+	             world_status(409, "Conflict", "the object has been modified"));
 	group(&b, "8", 3, "\"occupiedBy\":\"x\"");
 	c = next(&b, "PATCH", PATH);
 	has(c, "{\"resourceVersion\":\"8\"},\"status\":{\"phase\":\"Pending\"}");
@@ -223,7 +242,8 @@ Test(report_group, a_right_that_is_missing_is_told_and_no_more_is_asked)
 	group(&b, "7", 3, "");
 	for (int i = 0; i < 4; i++) {
 		b.w.now_ns += 5 * SECOND;
-		world_answer(next(&b, "PATCH", PATH), 403, world_status(403, "Forbidden", "no podgroups/status"));
+		world_answer(next(&b, "PATCH", PATH), 403,
+		             world_status(403, "Forbidden", "no podgroups/status"));
 	}
 	quiet(&b);
 	cr_assert(world_said(&b.w, "status of a group (patch podgroups/status)"), "%s", b.w.log);
@@ -239,7 +259,9 @@ Test(report_group, a_group_that_is_gone_is_dropped)
 	begin(&b, 100);
 	group(&b, "7", 3, "");
 	c = next(&b, "PATCH", PATH);
-	cr_assert_eq(model_remove(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "9", 3), strlen(world_group("g", "9", 3)), NULL), 0);
+	cr_assert_eq(model_remove(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "9", 3),
+	                          strlen(world_group("g", "9", 3)), NULL),
+	             0);
 	world_answer(c, 404, "{}");
 	quiet(&b);
 	cr_assert_eq(report_queued(b.r), 0);
@@ -255,7 +277,12 @@ Test(report_group, nothing_is_written_before_all_lists_are_in)
 	begin(&b, 100);
 	report_free(b.r);
 	b.r = report_new(&(struct report_config){
-		.env = &b.w.env, .model = b.m, .per_second = 100, .queue_max = 10, .delay_ns = SECOND, .instance = "i",
+		.env = &b.w.env,
+		.model = b.m,
+		.per_second = 100,
+		.queue_max = 10,
+		.delay_ns = SECOND,
+		.instance = "i",
 	});
 	group(&b, "7", 1, "\"phase\":\"Running\",\"running\":1");
 	quiet(&b);
@@ -282,21 +309,24 @@ Test(report_group, an_event_when_it_comes_to_wait_and_one_when_it_is_placed)
 	has(c, "\"type\":\"Warning\",\"reason\":\"GangWaiting\",\"action\":\"Scheduling\"");
 	has(c, "gang ns/g: 2 of 3 members are there.");
 	has(c, "\"reportingController\":\"muster\"");
-	has(c, "\"regarding\":{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"namespace\":\"ns\","
-	       "\"name\":\"g\",\"uid\":\"u\"}");
+	has(c,
+	    "\"regarding\":{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"namespace\":\"ns\","
+	    "\"name\":\"g\",\"uid\":\"u\"}");
 	world_answer(c, 201, "{}");
 	becomes(&b, GANG_WAITING);
 	waits(&b, WHY_ROOM, 3);
 	quiet(&b);
 	b.w.now_ns += 10 * SECOND;
 	c = next(&b, "POST", EVENTS);
-	has(c, "\"reason\":\"GangWaiting\",\"action\":\"Scheduling\",\"note\":\"0/2 nodes are available.");
+	has(c,
+	    "\"reason\":\"GangWaiting\",\"action\":\"Scheduling\",\"note\":\"0/2 nodes are available.");
 	world_answer(c, 201, "{}");
 	becomes(&b, GANG_BINDING);
 	becomes(&b, GANG_PLACED);
 	c = next(&b, "POST", EVENTS);
-	has(c, "\"type\":\"Normal\",\"reason\":\"GangPlaced\",\"action\":\"Binding\",\"note\":\"gang ns/g: 3 of 3 members are bound, "
-	       "its quorum is 3.\"");
+	has(c,
+	    "\"type\":\"Normal\",\"reason\":\"GangPlaced\",\"action\":\"Binding\",\"note\":\"gang ns/g: 3 of 3 members are bound, "
+	    "its quorum is 3.\"");
 	world_answer(c, 201, "{}");
 	becomes(&b, GANG_PLACED);
 	quiet(&b);
@@ -332,9 +362,12 @@ static void put_pod(struct bench *b, unsigned version, const char *status)
 {
 	char text[4096];
 
-	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"ua\",\"resourceVersion\":\"%u\","
-	         "\"labels\":{\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"c\"}},\"spec\":{\"schedulerName\":\"muster\","
-	         "\"containers\":[{\"name\":\"c\"}]},\"status\":%s}", version, status);
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"ua\",\"resourceVersion\":\"%u\","
+		"\"labels\":{\"pod-group.scheduling.bdap.com/podgroup-configmap\":\"c\"}},\"spec\":{\"schedulerName\":\"muster\","
+		"\"containers\":[{\"name\":\"c\"}]},\"status\":%s}",
+		version, status);
 	world_put(b->m, RESOURCE_INDEX_PODS, text);
 }
 
@@ -356,8 +389,10 @@ static void configmap_and_pod(struct bench *b)
 	struct gang_view g;
 	struct pod_view v;
 
-	world_put(b->m, configmaps(b), "{\"metadata\":{\"name\":\"c\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
-	          "\"data\":{\"minAvailable\":\"3\",\"scheduleTimeoutSeconds\":\"90\"}}");
+	world_put(
+		b->m, configmaps(b),
+		"{\"metadata\":{\"name\":\"c\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
+		"\"data\":{\"minAvailable\":\"3\",\"scheduleTimeoutSeconds\":\"90\"}}");
 	put_pod(b, 2, "{}");
 	cr_assert(model_pod_by_name(b->m, "ns", "a", &v));
 	b->gang = v.gang_id;
@@ -366,7 +401,8 @@ static void configmap_and_pod(struct bench *b)
 }
 
 #define POD_STATUS "/api/v1/namespaces/ns/pods/a/status"
-#define TIMED_OUT "rejected due to timeout after waiting 1m30s at plugin sample: gang ns/c could not be completed. gang ns/c: 2 of 3 "
+#define TIMED_OUT                                                                                  \
+	"rejected due to timeout after waiting 1m30s at plugin sample: gang ns/c could not be completed. gang ns/c: 2 of 3 "
 
 Test(report_group, members_hear_that_the_timeout_has_passed)
 {
@@ -424,7 +460,8 @@ Test(report_group, a_configmap_that_is_not_there)
 	begin(&b, 100);
 	configmap_and_pod(&b);
 	waits(&b, WHY_GROUP_MISSING, 1);
-	has(next(&b, "PATCH", POD_STATUS), "\"reason\":\"SchedulerError\",\"message\":\"running Permit plugin \\\"sample\\\": podgroup "
+	has(next(&b, "PATCH", POD_STATUS),
+	    "\"reason\":\"SchedulerError\",\"message\":\"running Permit plugin \\\"sample\\\": podgroup "
 	    "configmap not found, please create configmap first: ns/c\"");
 	end(&b);
 }

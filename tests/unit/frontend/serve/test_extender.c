@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POD "\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"labels\":{\"uid\":\"x\"}},\"spec\":{}}"
+#define POD                                                                                        \
+	"\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"labels\":{\"uid\":\"x\"}},\"spec\":{}}"
 
 /* ---- text ------------------------------------------------------------------------- */
 
-static int read_question(struct arena *a, enum extender_verb verb, const char *json, struct extender_question *q,
-                         char error[256])
+static int read_question(struct arena *a, enum extender_verb verb, const char *json,
+                         struct extender_question *q, char error[256])
 {
 	*error = '\0';
 	return extender_read(verb, json, strlen(json), a, q, error, 256);
@@ -24,8 +25,8 @@ static int read_question(struct arena *a, enum extender_verb verb, const char *j
 static const char *written(const struct extender_question *q, size_t chosen, const char *error)
 {
 	static char text[4096];
-	struct extender_answer a = {.chosen = chosen, .error = error};
-	struct jsonout out = {0};
+	struct extender_answer a = { .chosen = chosen, .error = error };
+	struct jsonout out = { 0 };
 
 	extender_write(q, &a, &out);
 	snprintf(text, sizeof(text), "%s", out.at);
@@ -35,51 +36,69 @@ static const char *written(const struct extender_question *q, size_t chosen, con
 
 Test(extender, names_alone)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct extender_question q;
 	char error[256];
 
-	cr_assert_eq(read_question(&arena, EXTENDER_FILTER, "{" POD ",\"Nodes\":null,\"NodeNames\":[\"n1\",\"n\\u0032\"]}", &q, error), 0, "%s", error);
+	cr_assert_eq(read_question(&arena, EXTENDER_FILTER,
+	                           "{" POD ",\"Nodes\":null,\"NodeNames\":[\"n1\",\"n\\u0032\"]}", &q,
+	                           error),
+	             0, "%s", error);
 	cr_assert_str_eq(q.name, "a");
 	cr_assert_str_eq(q.namespace, "ns");
 	cr_assert_str_eq(q.uid, "uid-a");
 	cr_assert(q.nodes_n == 2 && q.names_only && text_is(q.nodes[1].name, "n2"));
-	cr_assert_str_eq(written(&q, 1, NULL),
-	                 "{\"Nodes\":null,\"NodeNames\":[\"n2\"],\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
-	cr_assert_str_eq(written(&q, EXTENDER_NOWHERE, NULL),
-	                 "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{\"n1\":\"node(s) had no room that muster has not promised to "
-	                 "others\",\"n2\":\"node(s) had no room that muster has not promised to others\"},"
-	                 "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
-	cr_assert_str_eq(written(&q, EXTENDER_NOWHERE, "no \"core\""),
-	                 "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"no \\\"core\\\"\"}");
+	cr_assert_str_eq(
+		written(&q, 1, NULL),
+		"{\"Nodes\":null,\"NodeNames\":[\"n2\"],\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
+	cr_assert_str_eq(
+		written(&q, EXTENDER_NOWHERE, NULL),
+		"{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{\"n1\":\"node(s) had no room that muster has not promised to "
+		"others\",\"n2\":\"node(s) had no room that muster has not promised to others\"},"
+		"\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
+	cr_assert_str_eq(
+		written(&q, EXTENDER_NOWHERE, "no \"core\""),
+		"{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"no \\\"core\\\"\"}");
 	arena_free(&arena);
 }
 
 Test(extender, whole_nodes)
 {
-	const char *n1 = "{\"metadata\":{\"name\":\"n1\",\"annotations\":{\"name\":\"x\"}},\"status\":{\"a\":[1,2]}}";
-	struct arena arena = {0};
+	const char *n1 =
+		"{\"metadata\":{\"name\":\"n1\",\"annotations\":{\"name\":\"x\"}},\"status\":{\"a\":[1,2]}}";
+	struct arena arena = { 0 };
 	struct extender_question q;
 	char json[1000], wanted[1000], error[256];
 
-	snprintf(json, sizeof(json), "{" POD ",\"Nodes\":{\"metadata\":{},\"items\":[%s,{\"metadata\":{\"name\":\"n2\"}}]},\"NodeNames\":null}", n1);
+	snprintf(
+		json, sizeof(json),
+		"{" POD
+		",\"Nodes\":{\"metadata\":{},\"items\":[%s,{\"metadata\":{\"name\":\"n2\"}}]},\"NodeNames\":null}",
+		n1);
 	cr_assert_eq(read_question(&arena, EXTENDER_FILTER, json, &q, error), 0, "%s", error);
-	cr_assert(q.nodes_n == 2 && !q.names_only && text_is(q.nodes[0].name, "n1") && text_is(q.nodes[1].name, "n2"));
-	snprintf(wanted, sizeof(wanted),
-	         "{\"Nodes\":{\"metadata\":{},\"items\":[%s]},\"NodeNames\":null,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}", n1);
+	cr_assert(q.nodes_n == 2 && !q.names_only && text_is(q.nodes[0].name, "n1") &&
+	          text_is(q.nodes[1].name, "n2"));
+	snprintf(
+		wanted, sizeof(wanted),
+		"{\"Nodes\":{\"metadata\":{},\"items\":[%s]},\"NodeNames\":null,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}",
+		n1);
 	cr_assert_str_eq(written(&q, 0, NULL), wanted);
 	arena_free(&arena);
 }
 
 Test(extender, scores)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct extender_question q;
 	char error[256];
 
-	cr_assert_eq(read_question(&arena, EXTENDER_PRIORITIZE, "{" POD ",\"NodeNames\":[\"n1\",\"n2\"]}", &q, error), 0);
-	cr_assert_str_eq(written(&q, 1, NULL), "[{\"Host\":\"n1\",\"Score\":0},{\"Host\":\"n2\",\"Score\":10}]");
-	cr_assert_str_eq(written(&q, EXTENDER_NOWHERE, NULL), "[{\"Host\":\"n1\",\"Score\":0},{\"Host\":\"n2\",\"Score\":0}]");
+	cr_assert_eq(read_question(&arena, EXTENDER_PRIORITIZE,
+	                           "{" POD ",\"NodeNames\":[\"n1\",\"n2\"]}", &q, error),
+	             0);
+	cr_assert_str_eq(written(&q, 1, NULL),
+	                 "[{\"Host\":\"n1\",\"Score\":0},{\"Host\":\"n2\",\"Score\":10}]");
+	cr_assert_str_eq(written(&q, EXTENDER_NOWHERE, NULL),
+	                 "[{\"Host\":\"n1\",\"Score\":0},{\"Host\":\"n2\",\"Score\":0}]");
 	arena_free(&arena);
 }
 
@@ -88,19 +107,20 @@ Test(extender, bad_requests)
 	static const struct {
 		const char *json, *error;
 	} bad[] = {
-		{"", "the request is cut off"},
-		{"{}", "Pod.metadata: no name or no namespace"},
-		{"{" POD ",\"NodeNames\":[1]}", "NodeNames[0]"},
-		{"{" POD ",\"Nodes\":{\"items\":[{\"metadata\":7}]}}", "Nodes.items[0]: is not a node"},
-		{"{" POD ",\"NodeNames\":[\"n1\"]} x", ""},
-		{"{\"Pod\":{\"metadata\":{\"name\":3}}}", "Pod.metadata.name"},
+		{ "", "the request is cut off" },
+		{ "{}", "Pod.metadata: no name or no namespace" },
+		{ "{" POD ",\"NodeNames\":[1]}", "NodeNames[0]" },
+		{ "{" POD ",\"Nodes\":{\"items\":[{\"metadata\":7}]}}", "Nodes.items[0]: is not a node" },
+		{ "{" POD ",\"NodeNames\":[\"n1\"]} x", "" },
+		{ "{\"Pod\":{\"metadata\":{\"name\":3}}}", "Pod.metadata.name" },
 	};
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct extender_question q;
 	char error[256];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		cr_assert_eq(read_question(&arena, EXTENDER_FILTER, bad[i].json, &q, error), -EINVAL, "%s", bad[i].json);
+		cr_assert_eq(read_question(&arena, EXTENDER_FILTER, bad[i].json, &q, error), -EINVAL, "%s",
+		             bad[i].json);
 		cr_assert(*error && strstr(error, bad[i].error), "%s: %s", bad[i].json, error);
 	}
 	arena_free(&arena);
@@ -154,9 +174,11 @@ static void scene_begin(struct scene *s)
 	memset(s, 0, sizeof(*s));
 	world_init(&s->w);
 	s->m = world_model_of_all();
-	s->limits = (struct limits){.nodes = 64, .pods = 256};
-	s->port = (struct frontend_port){.event = scene_event, .publish = scene_publish, .context = s};
-	s->x = extender_new(&(struct extender_config){.env = &s->w.env, .model = s->m, .keep_ms = 30000});
+	s->limits = (struct limits){ .nodes = 64, .pods = 256 };
+	s->port =
+		(struct frontend_port){ .event = scene_event, .publish = scene_publish, .context = s };
+	s->x = extender_new(
+		&(struct extender_config){ .env = &s->w.env, .model = s->m, .keep_ms = 30000 });
 	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n2", "1"));
 }
@@ -169,15 +191,18 @@ static void scene_end(struct scene *s)
 	world_free(&s->w);
 }
 
-static const char THEIRS[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"resourceVersion\":\"5\"},"
-			     "\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}";
+static const char THEIRS[] =
+	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"resourceVersion\":\"5\"},"
+	"\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}";
 
 static void scene_ask(struct scene *s, enum extender_verb verb)
 {
 	char error[256];
 
-	s->job = (struct extender_job){.done = scene_done, .context = s};
-	cr_assert_eq(read_question(&s->arena, verb, "{" POD ",\"NodeNames\":[\"n2\",\"gone\",\"n1\"]}", &s->job.question, error), 0);
+	s->job = (struct extender_job){ .done = scene_done, .context = s };
+	cr_assert_eq(read_question(&s->arena, verb, "{" POD ",\"NodeNames\":[\"n2\",\"gone\",\"n1\"]}",
+	                           &s->job.question, error),
+	             0);
 	extender_ask(s->x, &s->job);
 }
 
@@ -201,12 +226,15 @@ Test(extender, a_question_and_its_answer)
 	cr_assert_eq(s.published, 1);
 	cr_assert(model_pod_by_name(s.m, "ns", "a", &pod));
 	n1 = model_node_id(s.m, text_of("n1"));
-	cr_assert(s.claim.e.pod == pod.id && s.claim.e.pod_generation == pod.generation && s.claim.e.keep_ms == 30000 &&
-	          s.claim.e.words == 1);
-	cr_assert_eq(s.claim.set[0], UINT64_C(1) << n1 | UINT64_C(1) << model_node_id(s.m, text_of("n2")));
+	cr_assert(s.claim.e.pod == pod.id && s.claim.e.pod_generation == pod.generation &&
+	          s.claim.e.keep_ms == 30000 && s.claim.e.words == 1);
+	cr_assert_eq(s.claim.set[0], UINT64_C(1) << n1 | UINT64_C(1)
+	                                                     << model_node_id(s.m, text_of("n2")));
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.published, 1, "it is sent once");
-	answer = (struct cmd_claim){.pod = pod.id, .ticket = s.claim.e.ticket + 1, .node = n1, .node_generation = 1};
+	answer = (struct cmd_claim){
+		.pod = pod.id, .ticket = s.claim.e.ticket + 1, .node = n1, .node_generation = 1
+	};
 	extender_answered(s.x, &answer);
 	cr_assert_eq(s.done, 0, "the answer to another question");
 	answer.ticket--;
@@ -216,7 +244,9 @@ Test(extender, a_question_and_its_answer)
 	scene_ask(&s, EXTENDER_PRIORITIZE);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.claim.e.keep_ms, 0, "a score keeps nothing");
-	answer = (struct cmd_claim){.pod = pod.id, .ticket = s.claim.e.ticket, .node = ID_NONE, .reason = {.why = WHY_ROOM}};
+	answer = (struct cmd_claim){
+		.pod = pod.id, .ticket = s.claim.e.ticket, .node = ID_NONE, .reason = { .why = WHY_ROOM }
+	};
 	extender_answered(s.x, &answer);
 	cr_assert(s.done == 2 && !s.error && s.chosen == EXTENDER_NOWHERE);
 	scene_end(&s);
@@ -240,8 +270,10 @@ Test(extender, a_pod_that_comes_later_and_one_that_never_comes)
 	s.w.now_ns += 3 * SECOND;
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.done == 1 && strcmp(s.error, "muster-core does not answer") == 0);
-	world_put(s.m, RESOURCE_INDEX_PODS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"another\",\"resourceVersion\":\"9\"},"
-	          "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
+	world_put(
+		s.m, RESOURCE_INDEX_PODS,
+		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"another\",\"resourceVersion\":\"9\"},"
+		"\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
 	scene_ask(&s, EXTENDER_FILTER);
 	s.w.now_ns += 3 * SECOND;
 	extender_poll(s.x, &s.port, &s.limits);
@@ -257,8 +289,10 @@ Test(extender, a_pod_of_our_own_is_not_given_away)
 	struct scene s;
 
 	scene_begin(&s);
-	world_put(s.m, RESOURCE_INDEX_PODS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"resourceVersion\":\"5\"},"
-	          "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]}}");
+	world_put(
+		s.m, RESOURCE_INDEX_PODS,
+		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"resourceVersion\":\"5\"},"
+		"\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]}}");
 	scene_ask(&s, EXTENDER_FILTER);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.done == 1 && strcmp(s.error, "muster places this pod itself") == 0);

@@ -15,14 +15,15 @@
 
 static int listen_at(const char *name)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	size_t bytes = strlen(name);
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	memcpy(at.sun_path, name, bytes);
 	if (*name == '@')
 		at.sun_path[0] = '\0';
-	cr_assert(bind(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes)) == 0);
+	cr_assert(bind(fd, (struct sockaddr *)&at,
+	               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes)) == 0);
 	return fd;
 }
 

@@ -14,12 +14,14 @@
 /* A ledger without a core, its parts one behind the other. */
 static struct observer make(uint32_t nodes, uint32_t gangs, uint64_t arena)
 {
-	struct observer o = {0};
+	struct observer o = { 0 };
 	uint64_t at = sizeof(struct ledger);
 	struct ledger_places *p = &o.places;
 	void *memory;
 
-	p->limits = (struct limits){.nodes = nodes, .gangs = gangs, .names = NAMES, .resources = COLUMNS, .name_bytes = arena};
+	p->limits = (struct limits){
+		.nodes = nodes, .gangs = gangs, .names = NAMES, .resources = COLUMNS, .name_bytes = arena
+	};
 	p->nodes_offset = at;
 	at += nodes * sizeof(struct node_row);
 	p->amounts_offset = at;
@@ -43,7 +45,8 @@ static void *part(const struct observer *o, uint64_t offset)
 	return (char *)o->link.ledger.base + offset;
 }
 
-static void put_gang(const struct observer *o, uint32_t id, enum gang_state state, uint64_t offset, uint32_t bytes)
+static void put_gang(const struct observer *o, uint32_t id, enum gang_state state, uint64_t offset,
+                     uint32_t bytes)
 {
 	struct gang_row *row = (struct gang_row *)part(o, o->places.gangs_offset) + id;
 
@@ -56,8 +59,8 @@ static void put_gang(const struct observer *o, uint32_t id, enum gang_state stat
 		row->reason.why = WHY_MEMBERS;
 }
 
-static void put_node(const struct observer *o, uint32_t id, uint32_t flags, int64_t used, int64_t allocatable,
-                     uint64_t offset, uint32_t bytes)
+static void put_node(const struct observer *o, uint32_t id, uint32_t flags, int64_t used,
+                     int64_t allocatable, uint64_t offset, uint32_t bytes)
 {
 	struct node_row *row = (struct node_row *)part(o, o->places.nodes_offset) + id;
 	struct node_amounts *amounts = part(o, o->places.amounts_offset);
@@ -72,8 +75,13 @@ static void put_node(const struct observer *o, uint32_t id, uint32_t flags, int6
 
 static cJSON *write_state(const struct observer *o, struct jsonout *out)
 {
-	struct model_config config = {.limits = {.nodes = 16, .pods = 16, .gangs = 16, .shapes = 16, .names = 16,
-	                                         .resources = COLUMNS, .name_bytes = 4096}};
+	struct model_config config = { .limits = { .nodes = 16,
+		                                       .pods = 16,
+		                                       .gangs = 16,
+		                                       .shapes = 16,
+		                                       .names = 16,
+		                                       .resources = COLUMNS,
+		                                       .name_bytes = 4096 } };
 	struct model *model = model_new(&config);
 	struct metrics *m = calloc(1, sizeof(*m));
 	cJSON *json;
@@ -104,7 +112,7 @@ Test(state, names_are_escaped)
 {
 	static const char hostile[] = "</script>\"\\\n<b>";
 	struct observer o = make(2, 4, 64);
-	struct jsonout out = {0};
+	struct jsonout out = { 0 };
 	cJSON *json;
 
 	memcpy(part(&o, o.places.arena_offset), hostile, sizeof(hostile) - 1);
@@ -114,9 +122,11 @@ Test(state, names_are_escaped)
 	json = write_state(&o, &out);
 	/* A line's end does not come through, all else does. */
 	cr_assert_str_eq(row_text(at(json, "gangs"), 0, "gang"), "</script>\"\\?<b>");
-	cr_assert_str_eq(row_text(at(json, "gangs"), 0, "state"), "Waiting", "those that wait come first");
+	cr_assert_str_eq(row_text(at(json, "gangs"), 0, "state"), "Waiting",
+	                 "those that wait come first");
 	cr_assert_str_eq(row_text(at(json, "gangs"), 1, "state"), "Placed");
-	cr_assert_str_eq(cJSON_GetArrayItem(at(at(json, "cells"), "name"), 0)->valuestring, "</script>\"\\?<b>");
+	cr_assert_str_eq(cJSON_GetArrayItem(at(at(json, "cells"), "name"), 0)->valuestring,
+	                 "</script>\"\\?<b>");
 	cr_assert_eq(cJSON_GetArrayItem(at(at(json, "cells"), "share"), 0)->valueint, 500);
 	cr_assert_eq(cJSON_GetArrayItem(at(at(json, "cells"), "flags"), 0)->valueint, 1);
 	cJSON_Delete(json);
@@ -127,7 +137,7 @@ Test(state, names_are_escaped)
 Test(state, numbers_that_make_no_sense)
 {
 	struct observer o = make(4, 4, 64);
-	struct jsonout out = {0};
+	struct jsonout out = { 0 };
 	const cJSON *share;
 	cJSON *json;
 
@@ -154,9 +164,13 @@ Test(state, numbers_that_make_no_sense)
 /* Names as long as they are shown, each byte of which takes six, and all gangs wait. */
 Test(state, is_bounded)
 {
-	enum { NODES = 3 * (int)STATE_CELLS, GANGS = 2 * (int)STATE_GANGS, LONG = OBSERVE_NAME_MAX - 1 };
+	enum {
+		NODES = 3 * (int)STATE_CELLS,
+		GANGS = 2 * (int)STATE_GANGS,
+		LONG = OBSERVE_NAME_MAX - 1
+	};
 	struct observer o = make(NODES, GANGS, LONG);
-	struct jsonout out = {0};
+	struct jsonout out = { 0 };
 	cJSON *json;
 
 	memset(part(&o, o.places.arena_offset), 0x80, LONG);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a pod, told mark by mark: what is counted where, and that nothing is followed for ever. */
+/* The way of a pod, told mark by mark: what is counted where, and that nothing is followed for
+ * ever. */
 #include "frontend/trace/latency.h"
 
 #include "tests/unit/support_random.h"
@@ -12,12 +13,13 @@
 
 static struct pod_put put_of(pod_id id, uint32_t generation)
 {
-	return (struct pod_put){.id = id, .generation = generation, .node = ID_NONE, .ours = true};
+	return (struct pod_put){ .id = id, .generation = generation, .node = ID_NONE, .ours = true };
 }
 
 static struct cmd_bind bind_of(pod_id id, uint32_t generation, node_id node)
 {
-	return (struct cmd_bind){.pod = id, .pod_generation = generation, .node = node, .gang = ID_NONE};
+	return (
+		struct cmd_bind){ .pod = id, .pod_generation = generation, .node = node, .gang = ID_NONE };
 }
 
 /* From its first byte at `from` to the answer, with steps of 1, 2, 4, 8, 16 and 32 us. */
@@ -52,7 +54,7 @@ static uint64_t waiting(const struct latency *l)
 
 Test(latency, every_stage_gets_its_own_time)
 {
-	static const uint64_t us[STAGES] = {1, 2, 4, 8, 16, 32, 100, 59, 63};
+	static const uint64_t us[STAGES] = { 1, 2, 4, 8, 16, 32, 100, 59, 63 };
 	struct latency *l = latency_new();
 	const struct latency_figures *f = latency_figures(l);
 	struct latency_story *story = go(l, 5, 1, 1000 * US);
@@ -62,7 +64,8 @@ Test(latency, every_stage_gets_its_own_time)
 	see(l, 5, 1, 3, 1163 * US);
 	for (int i = 0; i < STAGES; i++) {
 		cr_assert_eq(f->stages[i].n, 1, "%s", stage_names[i]);
-		cr_assert_eq(f->stages[i].sum, us[i] * US, "%s: %llu", stage_names[i], (unsigned long long)f->stages[i].sum);
+		cr_assert_eq(f->stages[i].sum, us[i] * US, "%s: %llu", stage_names[i],
+		             (unsigned long long)f->stages[i].sum);
 		if (i != STAGE_WATCH)
 			cr_assert_eq(story->ns[i], us[i] * US);
 	}
@@ -218,11 +221,17 @@ Test(latency, is_written_as_json)
 	snprintf(story->name, sizeof(story->name), "a\"b");
 	latency_write(latency_figures(l), 2000 * US, out);
 	fclose(out);
-	cr_assert_not_null(strstr(text, "{\"stage\":\"extract\",\"text\":\"from the bytes of the watch to an object\",\"count\":1,"
-	                          "\"sum\":1000,\"p50\":"));
+	cr_assert_not_null(strstr(
+		text,
+		"{\"stage\":\"extract\",\"text\":\"from the bytes of the watch to an object\",\"count\":1,"
+		"\"sum\":1000,\"p50\":"));
 	cr_assert_not_null(strstr(text, "\"pod\":\"a\\\"b\""), "%s", text);
-	cr_assert_not_null(strstr(text, "\"ago\":937000,\"stages\":{\"extract\":1000,\"send\":2000,\"wait\":4000,\"plan\":8000,"
-	                          "\"queue\":16000,\"bind\":32000,\"ours\":59000,\"total\":63000}}]}\n"), "%s", text);
+	cr_assert_not_null(
+		strstr(
+			text,
+			"\"ago\":937000,\"stages\":{\"extract\":1000,\"send\":2000,\"wait\":4000,\"plan\":8000,"
+			"\"queue\":16000,\"bind\":32000,\"ours\":59000,\"total\":63000}}]}\n"),
+		"%s", text);
 	free(text);
 	latency_free(l);
 }

@@ -37,7 +37,8 @@ static void store_free(struct store *s)
 
 /* ---- objects, with ' for " ---------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 0))) static const char *quoted(struct store *s, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static const char *quoted(struct store *s, const char *format,
+                                                                va_list args)
 {
 	char text[2048];
 	char *copy;
@@ -50,7 +51,8 @@ __attribute__((format(printf, 2, 0))) static const char *quoted(struct store *s,
 	return copy;
 }
 
-__attribute__((format(printf, 3, 4))) static int put(struct store *s, enum volume_kind kind, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int put(struct store *s, enum volume_kind kind,
+                                                     const char *format, ...)
 {
 	struct decode_error error;
 	const char *json;
@@ -76,13 +78,15 @@ static void pod(struct store *s, uint32_t number, const char *volumes)
 	struct decode_error error;
 	char text[4096];
 
-	snprintf(text, sizeof(text),
-		 "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p%u\",\"uid\":\"u%u\"},\"spec\":{\"volumes\":[%s]}}", number,
-		 number, volumes);
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p%u\",\"uid\":\"u%u\"},\"spec\":{\"volumes\":[%s]}}",
+		number, number, volumes);
 	for (char *c = text; *c; c++)
 		if (*c == '\'')
 			*c = '"';
-	cr_assert_eq(extract_pod(text, strlen(text), &s->arena, &object, &error), 0, "%s %s", error.field, error.text);
+	cr_assert_eq(extract_pod(text, strlen(text), &s->arena, &object, &error), 0, "%s %s",
+	             error.field, error.text);
 	cr_assert_eq(volumes_set_pod(s->vs, number, &object), 0);
 }
 
@@ -96,15 +100,18 @@ static void node(struct store *s, uint32_t number, const char *name, const char 
 
 #define CLAIM(name) "{'persistentVolumeClaim':{'claimName':'" name "'}}"
 /* A claim of class c that is bound to the volume v, and that volume. */
-#define BOUND(claim, volume)                                                                                          \
-	"{'metadata':{'namespace':'ns','name':'" claim "','annotations':{'pv.kubernetes.io/bind-completed':'yes'}},"  \
+#define BOUND(claim, volume)                                                                       \
+	"{'metadata':{'namespace':'ns','name':'" claim                                                 \
+	"','annotations':{'pv.kubernetes.io/bind-completed':'yes'}},"                                  \
 	"'spec':{'storageClassName':'c','volumeName':'" volume "','accessModes':['ReadWriteOnce']}}"
-#define VOLUME(name, rest) "{'metadata':{'name':'" name "'},'spec':{'storageClassName':'c'," rest "}}"
-#define IN_ZONE(zone)                                                                                                 \
-	"'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone','operator':'In',"        \
+#define VOLUME(name, rest)                                                                         \
+	"{'metadata':{'name':'" name "'},'spec':{'storageClassName':'c'," rest "}}"
+#define IN_ZONE(zone)                                                                                      \
+	"'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone','operator':'In'," \
 	"'values':['" zone "']}]}]}}"
 
-/* ---- what a join says, as text ---------------------------------------------------------------- */
+/* ---- what a join says, as text ----------------------------------------------------------------
+ */
 
 __attribute__((format(printf, 2, 3))) static void say(struct store *s, const char *format, ...)
 {
@@ -122,8 +129,9 @@ static void say_rule(struct store *s, const struct volume_rule_object *rule)
 {
 	static const char *const ops[] = { "=", "!=", "exists", "missing" };
 	static const char *const whys[NODE_WHY_KINDS] = {
-		[NODE_WHY_VOLUME_NODE] = "node", [NODE_WHY_VOLUME_BIND] = "bind", [NODE_WHY_VOLUME_SPACE] = "space",
-		[NODE_WHY_VOLUME_GONE] = "gone", [NODE_WHY_VOLUME_ZONE] = "zone",
+		[NODE_WHY_VOLUME_NODE] = "node",   [NODE_WHY_VOLUME_BIND] = "bind",
+		[NODE_WHY_VOLUME_SPACE] = "space", [NODE_WHY_VOLUME_GONE] = "gone",
+		[NODE_WHY_VOLUME_ZONE] = "zone",
 	};
 
 	say(s, "%s:", whys[rule->why]);
@@ -182,25 +190,35 @@ static const char *joined_node(struct store *s, uint32_t number)
 	return s->said;
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------ */
+/* ---- refusals
+ * ------------------------------------------------------------------------------------ */
 
 /* The texts are kube-scheduler's, and so is the order in which it finds fault. */
 Test(volume, refuses_a_pod_in_the_order_of_the_plugins)
 {
 	struct store s = store_new(true);
 
-	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'wait'},'provisioner':'p','volumeBindingMode':'WaitForFirstConsumer'}");
-	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'now'},'provisioner':'p','volumeBindingMode':'Immediate'}");
+	put(&s, VOLUME_KIND_CLASS,
+	    "{'metadata':{'name':'wait'},'provisioner':'p','volumeBindingMode':'WaitForFirstConsumer'}");
+	put(&s, VOLUME_KIND_CLASS,
+	    "{'metadata':{'name':'now'},'provisioner':'p','volumeBindingMode':'Immediate'}");
 	put(&s, VOLUME_KIND_CLAIM, BOUND("gone", "v-gone"));
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'now'},'spec':{'storageClassName':'now'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'none'},'spec':{'storageClassName':'missing'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'asks'},'spec':{'storageClassName':'wait','volumeName':'v'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'lost'},'spec':{'volumeName':'v9'},'status':{'phase':'Lost'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'going','deletionTimestamp':'2026-01-01T00:00:00Z'}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'now'},'spec':{'storageClassName':'now'}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'none'},'spec':{'storageClassName':'missing'}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'asks'},'spec':{'storageClassName':'wait','volumeName':'v'}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'lost'},'spec':{'volumeName':'v9'},'status':{'phase':'Lost'}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'going','deletionTimestamp':'2026-01-01T00:00:00Z'}}");
 	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-e'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-mine','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
-				   "'spec':{'storageClassName':'now'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-his','ownerReferences':[{'kind':'Pod','uid':'u1','controller':false}]}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'p1-mine','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
+	    "'spec':{'storageClassName':'now'}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'p1-his','ownerReferences':[{'kind':'Pod','uid':'u1','controller':false}]}}");
 	static const struct {
 		const char *volumes, *said;
 	} rows[] = {
@@ -209,21 +227,28 @@ Test(volume, refuses_a_pod_in_the_order_of_the_plugins)
 		{ CLAIM("none"), "no: pod has unbound immediate PersistentVolumeClaims" },
 		{ CLAIM("asks"), "no: pod has unbound immediate PersistentVolumeClaims" },
 		{ CLAIM("gone"), "no: persistentvolume \"v-gone\" not found" },
-		{ CLAIM("lost"), "no: persistentvolumeclaim \"lost\" bound to non-existent persistentvolume \"v9\"" },
+		{ CLAIM("lost"),
+		  "no: persistentvolumeclaim \"lost\" bound to non-existent persistentvolume \"v9\"" },
 		{ CLAIM("going"), "no: persistentvolumeclaim \"going\" is being deleted" },
 		{ "{'name':'z','ephemeral':{}}",
 		  "no: waiting for ephemeral volume controller to create the persistentvolumeclaim \"p1-z\"" },
-		{ "{'name':'e','ephemeral':{}}", "no: PVC ns/p1-e was not created for pod ns/p1 (pod is not owner)" },
-		{ "{'name':'his','ephemeral':{}}", "no: PVC ns/p1-his was not created for pod ns/p1 (pod is not owner)" },
-		{ "{'name':'mine','ephemeral':{}}", "no: pod has unbound immediate PersistentVolumeClaims" },
+		{ "{'name':'e','ephemeral':{}}",
+		  "no: PVC ns/p1-e was not created for pod ns/p1 (pod is not owner)" },
+		{ "{'name':'his','ephemeral':{}}",
+		  "no: PVC ns/p1-his was not created for pod ns/p1 (pod is not owner)" },
+		{ "{'name':'mine','ephemeral':{}}",
+		  "no: pod has unbound immediate PersistentVolumeClaims" },
 		/* VolumeRestrictions before VolumeBinding; there, volume by volume; zones last. */
-		{ "{'name':'z','ephemeral':{}}," CLAIM("lost") "," CLAIM("x"), "no: persistentvolumeclaim \"x\" not found" },
-		{ CLAIM("gone") "," CLAIM("now") "," CLAIM("going"), "no: persistentvolumeclaim \"going\" is being deleted" },
+		{ "{'name':'z','ephemeral':{}}," CLAIM("lost") "," CLAIM("x"),
+		  "no: persistentvolumeclaim \"x\" not found" },
+		{ CLAIM("gone") "," CLAIM("now") "," CLAIM("going"),
+		  "no: persistentvolumeclaim \"going\" is being deleted" },
 		{ CLAIM("gone") "," CLAIM("now"), "no: pod has unbound immediate PersistentVolumeClaims" },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		pod(&s, 1, rows[i].volumes);
-		cr_expect_str_eq(first_line(joined(&s, 1, false)), rows[i].said, "%s: %s", rows[i].volumes, s.said);
+		cr_expect_str_eq(first_line(joined(&s, 1, false)), rows[i].said, "%s: %s", rows[i].volumes,
+		                 s.said);
 		/* A pod that stands somewhere is past all that. */
 		cr_expect(strncmp(joined(&s, 1, true), "no:", 3) != 0, "%s", rows[i].volumes);
 	}
@@ -243,7 +268,8 @@ Test(volume, ephemeral_volume_that_is_gone)
 	store_free(&s);
 }
 
-/* ---- bound claims ------------------------------------------------------------------------------------ */
+/* ---- bound claims
+ * ------------------------------------------------------------------------------------ */
 
 Test(volume, affinity_and_zones_of_bound_volumes)
 {
@@ -252,21 +278,24 @@ Test(volume, affinity_and_zones_of_bound_volumes)
 	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
 	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", IN_ZONE("z1")));
 	put(&s, VOLUME_KIND_CLAIM, BOUND("b", "vb"));
-	put(&s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'vb','labels':{'topology.kubernetes.io/zone':'z1__z2',"
-				    "'failure-domain.beta.kubernetes.io/region':'r'}},'spec':{}}");
+	put(&s, VOLUME_KIND_VOLUME,
+	    "{'metadata':{'name':'vb','labels':{'topology.kubernetes.io/zone':'z1__z2',"
+	    "'failure-domain.beta.kubernetes.io/region':'r'}},'spec':{}}");
 	put(&s, VOLUME_KIND_CLAIM, BOUND("c", "vc"));
-	put(&s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'vc','labels':{'topology.kubernetes.io/zone':'z1__'}},'spec':{"
-				    "'nodeAffinity':{'required':{'nodeSelectorTerms':[{}]}}}}");
+	put(&s, VOLUME_KIND_VOLUME,
+	    "{'metadata':{'name':'vc','labels':{'topology.kubernetes.io/zone':'z1__'}},'spec':{"
+	    "'nodeAffinity':{'required':{'nodeSelectorTerms':[{}]}}}}");
 	pod(&s, 1, CLAIM("a") "," CLAIM("b"));
-	cr_expect_str_eq(joined(&s, 1, false),
-			 "node: zone = z1\n"
-			 "zone: failure-domain.beta.kubernetes.io/region = r |"
-			 " failure-domain.beta.kubernetes.io/region missing topology.kubernetes.io/region = r |"
-			 " failure-domain.beta.kubernetes.io/zone missing failure-domain.beta.kubernetes.io/region missing"
-			 " topology.kubernetes.io/zone missing topology.kubernetes.io/region missing\n"
-			 "zone: topology.kubernetes.io/zone = z1,z2 |"
-			 " failure-domain.beta.kubernetes.io/zone missing failure-domain.beta.kubernetes.io/region missing"
-			 " topology.kubernetes.io/zone missing topology.kubernetes.io/region missing\n");
+	cr_expect_str_eq(
+		joined(&s, 1, false),
+		"node: zone = z1\n"
+		"zone: failure-domain.beta.kubernetes.io/region = r |"
+		" failure-domain.beta.kubernetes.io/region missing topology.kubernetes.io/region = r |"
+		" failure-domain.beta.kubernetes.io/zone missing failure-domain.beta.kubernetes.io/region missing"
+		" topology.kubernetes.io/zone missing topology.kubernetes.io/region missing\n"
+		"zone: topology.kubernetes.io/zone = z1,z2 |"
+		" failure-domain.beta.kubernetes.io/zone missing failure-domain.beta.kubernetes.io/region missing"
+		" topology.kubernetes.io/zone missing topology.kubernetes.io/region missing\n");
 	/* A label with an empty zone counts for nothing; a term without rules matches nothing. */
 	pod(&s, 2, CLAIM("c"));
 	cr_expect_str_eq(joined(&s, 2, false), "node:\n");
@@ -279,8 +308,9 @@ Test(volume, affinity_about_the_name_of_a_node)
 	struct store s = store_new(true);
 
 	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
-	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", "'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchFields':["
-						 "{'key':'metadata.name','operator':'NotIn','values':['n1']}]}]}}"));
+	put(&s, VOLUME_KIND_VOLUME,
+	    VOLUME("va", "'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchFields':["
+	                 "{'key':'metadata.name','operator':'NotIn','values':['n1']}]}]}}"));
 	pod(&s, 1, CLAIM("a"));
 	cr_expect_str_eq(joined(&s, 1, false), "node: metadata.name != \n");
 	store_free(&s);
@@ -290,7 +320,8 @@ Test(volume, attachments_are_distinct_volumes)
 {
 	struct store s = store_new(false);
 
-	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'ebs'},'provisioner':'kubernetes.io/aws-ebs','volumeBindingMode':'WaitForFirstConsumer'}");
+	put(&s, VOLUME_KIND_CLASS,
+	    "{'metadata':{'name':'ebs'},'provisioner':'kubernetes.io/aws-ebs','volumeBindingMode':'WaitForFirstConsumer'}");
 	put(&s, VOLUME_KIND_CLASS, "{'metadata':{'name':'d'},'provisioner':'d.example.com'}");
 	put(&s, VOLUME_KIND_CLAIM, BOUND("a", "va"));
 	put(&s, VOLUME_KIND_VOLUME, VOLUME("va", "'csi':{'driver':'d','volumeHandle':'h'}"));
@@ -299,20 +330,25 @@ Test(volume, attachments_are_distinct_volumes)
 	put(&s, VOLUME_KIND_CLAIM, BOUND("l", "vl"));
 	put(&s, VOLUME_KIND_VOLUME, VOLUME("vl", "'local':{'path':'/x'}"));
 	put(&s, VOLUME_KIND_CLAIM, BOUND("t", "vt"));
-	put(&s, VOLUME_KIND_VOLUME, VOLUME("vt", "'awsElasticBlockStore':{'volumeID':'aws://eu-1a/vol-7'}"));
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'w'},'spec':{'storageClassName':'ebs'}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'i','annotations':"
-				   "{'volume.beta.kubernetes.io/storage-class':'d'}},'spec':{'storageClassName':'ebs'}}");
-	pod(&s, 1, CLAIM("a") "," CLAIM("b") "," CLAIM("a") "," CLAIM("l") "," CLAIM("t") "," CLAIM("w") "," CLAIM("i")
-		   ",{'gcePersistentDisk':{'pdName':'pd'}},{'awsElasticBlockStore':{'volumeID':'vol-7'}},{'emptyDir':{}}");
-	cr_expect_str_eq(joined(&s, 1, true),
-			 "attach: d h\n"
-			 "attach: ebs.csi.aws.com vol-7\n"
-			 "attach: ebs.csi.aws.com unbound ns/w\n"
-			 "attach: d.example.com unbound ns/i\n"
-			 "attach: pd.csi.storage.gke.io projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd\n"
-			 "alone: gce\npd\n"
-			 "alone: aws\nvol-7\n");
+	put(&s, VOLUME_KIND_VOLUME,
+	    VOLUME("vt", "'awsElasticBlockStore':{'volumeID':'aws://eu-1a/vol-7'}"));
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'w'},'spec':{'storageClassName':'ebs'}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'i','annotations':"
+	    "{'volume.beta.kubernetes.io/storage-class':'d'}},'spec':{'storageClassName':'ebs'}}");
+	pod(&s, 1,
+	    CLAIM("a") "," CLAIM("b") "," CLAIM("a") "," CLAIM("l") "," CLAIM("t") "," CLAIM("w") "," CLAIM(
+			"i") ",{'gcePersistentDisk':{'pdName':'pd'}},{'awsElasticBlockStore':{'volumeID':'vol-7'}},{'emptyDir':{}}");
+	cr_expect_str_eq(
+		joined(&s, 1, true),
+		"attach: d h\n"
+		"attach: ebs.csi.aws.com vol-7\n"
+		"attach: ebs.csi.aws.com unbound ns/w\n"
+		"attach: d.example.com unbound ns/i\n"
+		"attach: pd.csi.storage.gke.io projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd\n"
+		"alone: gce\npd\n"
+		"alone: aws\nvol-7\n");
 	store_free(&s);
 }
 
@@ -320,20 +356,22 @@ Test(volume, what_two_pods_cant_have_at_once)
 {
 	struct store s = store_new(false);
 
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'one'},'spec':{'accessModes':['ReadWriteOncePod']}}");
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'p1-one','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
-				   "'spec':{'accessModes':['ReadWriteOncePod']}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'one'},'spec':{'accessModes':['ReadWriteOncePod']}}");
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'p1-one','ownerReferences':[{'kind':'Pod','uid':'u1','controller':true}]},"
+	    "'spec':{'accessModes':['ReadWriteOncePod']}}");
 	pod(&s, 1, CLAIM("one") ",{'name':'one','ephemeral':{}}");
 	cr_expect_str_eq(joined(&s, 1, true), "alone: claim\nns\none everywhere\n");
-	pod(&s, 2, "{'gcePersistentDisk':{'pdName':'d','readOnly':true}},{'iscsi':{'iqn':'i','readOnly':true}},"
-		   "{'iscsi':{'iqn':'i'}},{'rbd':{'monitors':['m1','m2'],'image':'x','readOnly':true}},"
-		   "{'awsElasticBlockStore':{'volumeID':'v','readOnly':true}}");
-	cr_expect_str_eq(strstr(joined(&s, 2, false), "alone"),
-			 "alone: gce\nd shared\n"
-			 "alone: iscsi\ni\n"
-			 "alone: rbd\nm1\nrbd\nx shared\n"
-			 "alone: rbd\nm2\nrbd\nx shared\n"
-			 "alone: aws\nv\n");
+	pod(&s, 2,
+	    "{'gcePersistentDisk':{'pdName':'d','readOnly':true}},{'iscsi':{'iqn':'i','readOnly':true}},"
+	    "{'iscsi':{'iqn':'i'}},{'rbd':{'monitors':['m1','m2'],'image':'x','readOnly':true}},"
+	    "{'awsElasticBlockStore':{'volumeID':'v','readOnly':true}}");
+	cr_expect_str_eq(strstr(joined(&s, 2, false), "alone"), "alone: gce\nd shared\n"
+	                                                        "alone: iscsi\ni\n"
+	                                                        "alone: rbd\nm1\nrbd\nx shared\n"
+	                                                        "alone: rbd\nm2\nrbd\nx shared\n"
+	                                                        "alone: aws\nv\n");
 	store_free(&s);
 }
 
@@ -342,15 +380,19 @@ Test(volume, limits_and_attachments_of_a_node)
 	struct store s = store_new(false);
 
 	node(&s, 4, "n1", "");
-	put(&s, VOLUME_KIND_NODE, "{'metadata':{'name':'n1'},'spec':{'drivers':[{'name':'d2','allocatable':{'count':0}},"
-				  "{'name':'d3','allocatable':{}},{'name':'d1','allocatable':{'count':7}},{'name':'d0'}]}}");
+	put(&s, VOLUME_KIND_NODE,
+	    "{'metadata':{'name':'n1'},'spec':{'drivers':[{'name':'d2','allocatable':{'count':0}},"
+	    "{'name':'d3','allocatable':{}},{'name':'d1','allocatable':{'count':7}},{'name':'d0'}]}}");
 	put(&s, VOLUME_KIND_VOLUME, VOLUME("v1", "'csi':{'driver':'d1','volumeHandle':'h1'}"));
 	put(&s, VOLUME_KIND_VOLUME, VOLUME("v2", "'local':{'path':'/'}"));
 	for (int i = 0; i < 4; i++)
-		put(&s, VOLUME_KIND_ATTACHMENT, "{'metadata':{'name':'a%d'},'spec':{'attacher':'d1','nodeName':'%s',"
-		    "'source':{'persistentVolumeName':'v%d'}}}", i, i == 0 ? "n2" : "n1", i);
-	put(&s, VOLUME_KIND_ATTACHMENT, "{'metadata':{'name':'again'},'spec':{'attacher':'d1','nodeName':'n1',"
-					"'source':{'persistentVolumeName':'v1'}}}");
+		put(&s, VOLUME_KIND_ATTACHMENT,
+		    "{'metadata':{'name':'a%d'},'spec':{'attacher':'d1','nodeName':'%s',"
+		    "'source':{'persistentVolumeName':'v%d'}}}",
+		    i, i == 0 ? "n2" : "n1", i);
+	put(&s, VOLUME_KIND_ATTACHMENT,
+	    "{'metadata':{'name':'again'},'spec':{'attacher':'d1','nodeName':'n1',"
+	    "'source':{'persistentVolumeName':'v1'}}}");
 	cr_expect_str_eq(joined_node(&s, 4), "limit: d1 7\nlimit: d2 0\nattached: d1 h1\n");
 	store_free(&s);
 }
@@ -364,35 +406,46 @@ static uint32_t dirty_pods(struct store *s)
 	return bits;
 }
 
-/* ---- claims that wait ------------------------------------------------------------------------------------ */
+/* ---- claims that wait
+ * ------------------------------------------------------------------------------------ */
 
 static void waiting_world(struct store *s)
 {
-	put(s, VOLUME_KIND_CLASS, "{'metadata':{'name':'local'},'provisioner':'kubernetes.io/no-provisioner',"
-				  "'volumeBindingMode':'WaitForFirstConsumer'}");
-	put(s, VOLUME_KIND_CLASS, "{'metadata':{'name':'made'},'provisioner':'d','volumeBindingMode':'WaitForFirstConsumer',"
-				  "'allowedTopologies':[{'matchLabelExpressions':[{'key':'zone','values':['z1','z2']}]}]}");
+	put(s, VOLUME_KIND_CLASS,
+	    "{'metadata':{'name':'local'},'provisioner':'kubernetes.io/no-provisioner',"
+	    "'volumeBindingMode':'WaitForFirstConsumer'}");
+	put(s, VOLUME_KIND_CLASS,
+	    "{'metadata':{'name':'made'},'provisioner':'d','volumeBindingMode':'WaitForFirstConsumer',"
+	    "'allowedTopologies':[{'matchLabelExpressions':[{'key':'zone','values':['z1','z2']}]}]}");
 	put(s, VOLUME_KIND_DRIVER, "{'metadata':{'name':'d'},'spec':{'storageCapacity':true}}");
-	put(s, VOLUME_KIND_CAPACITY, "{'metadata':{'namespace':'k','name':'c1'},'storageClassName':'made','capacity':'10Gi',"
-				     "'nodeTopology':{'matchLabels':{'zone':'z1'}}}");
-	put(s, VOLUME_KIND_CAPACITY, "{'metadata':{'namespace':'k','name':'c2'},'storageClassName':'made','capacity':'10Gi',"
-				     "'maximumVolumeSize':'1Gi','nodeTopology':{'matchLabels':{'zone':'z2'}}}");
+	put(s, VOLUME_KIND_CAPACITY,
+	    "{'metadata':{'namespace':'k','name':'c1'},'storageClassName':'made','capacity':'10Gi',"
+	    "'nodeTopology':{'matchLabels':{'zone':'z1'}}}");
+	put(s, VOLUME_KIND_CAPACITY,
+	    "{'metadata':{'namespace':'k','name':'c2'},'storageClassName':'made','capacity':'10Gi',"
+	    "'maximumVolumeSize':'1Gi','nodeTopology':{'matchLabels':{'zone':'z2'}}}");
 	node(s, 0, "n1", "z1");
 	node(s, 1, "n2", "z2");
 	node(s, 2, "n3", "z3");
 }
 
-static void wants(struct store *s, const char *name, const char *class, const char *size, const char *more)
+static void wants(struct store *s, const char *name, const char *class, const char *size,
+                  const char *more)
 {
-	put(s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'%s'%s},'spec':{'storageClassName':'%s',"
-	    "'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'%s'}}}}", name, more, class, size);
+	put(s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'%s'%s},'spec':{'storageClassName':'%s',"
+	    "'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'%s'}}}}",
+	    name, more, class, size);
 }
 
-static void has(struct store *s, const char *name, const char *size, const char *zone, const char *more)
+static void has(struct store *s, const char *name, const char *size, const char *zone,
+                const char *more)
 {
-	put(s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'%s'},'spec':{'storageClassName':'local','accessModes':['ReadWriteOnce'],"
+	put(s, VOLUME_KIND_VOLUME,
+	    "{'metadata':{'name':'%s'},'spec':{'storageClassName':'local','accessModes':['ReadWriteOnce'],"
 	    "'capacity':{'storage':'%s'}%s,'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone',"
-	    "'operator':'In','values':['%s']}]}]}}},'status':{'phase':'Available'}}", name, size, more, zone);
+	    "'operator':'In','values':['%s']}]}]}}},'status':{'phase':'Available'}}",
+	    name, size, more, zone);
 }
 
 Test(volume, waiting_claims_are_matched_or_provisioned)
@@ -415,12 +468,16 @@ Test(volume, waiting_claims_are_matched_or_provisioned)
 	cr_expect_str_eq(first_line(joined(&s, 1, false)), "bind: metadata.name = n2");
 	/* No such zone; and no room for 2Gi where a volume may have 1Gi. */
 	pod(&s, 1, CLAIM("m"));
-	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"), "%s", s.said);
+	cr_expect(
+		strstr(joined(&s, 1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"),
+		"%s", s.said);
 	pod(&s, 1, CLAIM("s"));
 	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name = n1\n"), "%s", s.said);
 	/* Both reasons on one node: the first that can't be had is the one that is said. */
 	pod(&s, 1, CLAIM("m") "," CLAIM("a"));
-	cr_expect(strstr(joined(&s, 1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"), "%s", s.said);
+	cr_expect(
+		strstr(joined(&s, 1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"),
+		"%s", s.said);
 	store_free(&s);
 }
 
@@ -447,25 +504,42 @@ Test(volume, volumes_that_will_not_do)
 	struct store s = store_new(true);
 
 	waiting_world(&s);
-	put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'a'},'spec':{'storageClassName':'local','accessModes':['ReadWriteMany'],"
+	put(&s, VOLUME_KIND_CLAIM,
+	    "{'metadata':{'namespace':'ns','name':'a'},'spec':{'storageClassName':'local','accessModes':['ReadWriteMany'],"
 	    "'volumeMode':'Block','volumeAttributesClassName':'gold','selector':{'matchLabels':{'tier':'1'}},'resources':{'requests':{'storage':'1Gi'}}}}");
 	pod(&s, 1, CLAIM("a"));
 	static const struct {
 		const char *labels, *spec, *phase;
 		bool will;
 	} rows[] = {
-		{ "'tier':'1'", "'accessModes':['ReadWriteMany','ReadWriteOnce'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", true },
-		{ "'tier':'2'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", false },
-		{ "'tier':'1'", "'accessModes':['ReadWriteOnce'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", false },
-		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Available", false },
-		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','capacity':{'storage':'1Gi'}", "Available", false },
-		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1023Mi'}", "Available", false },
-		{ "'tier':'1'", "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}", "Released", false },
+		{ "'tier':'1'",
+		  "'accessModes':['ReadWriteMany','ReadWriteOnce'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}",
+		  "Available", true },
+		{ "'tier':'2'",
+		  "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}",
+		  "Available", false },
+		{ "'tier':'1'",
+		  "'accessModes':['ReadWriteOnce'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}",
+		  "Available", false },
+		{ "'tier':'1'",
+		  "'accessModes':['ReadWriteMany'],'volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}",
+		  "Available", false },
+		{ "'tier':'1'",
+		  "'accessModes':['ReadWriteMany'],'volumeMode':'Block','capacity':{'storage':'1Gi'}",
+		  "Available", false },
+		{ "'tier':'1'",
+		  "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1023Mi'}",
+		  "Available", false },
+		{ "'tier':'1'",
+		  "'accessModes':['ReadWriteMany'],'volumeMode':'Block','volumeAttributesClassName':'gold','capacity':{'storage':'1Gi'}",
+		  "Released", false },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		put(&s, VOLUME_KIND_VOLUME, "{'metadata':{'name':'v','labels':{%s}},'spec':{'storageClassName':'local',%s},'status':{'phase':'%s'}}",
+		put(&s, VOLUME_KIND_VOLUME,
+		    "{'metadata':{'name':'v','labels':{%s}},'spec':{'storageClassName':'local',%s},'status':{'phase':'%s'}}",
 		    rows[i].labels, rows[i].spec, rows[i].phase);
-		cr_expect_eq(strstr(joined(&s, 1, false), "bind:") == NULL, rows[i].will, "row %zu: %s", i, s.said);
+		cr_expect_eq(strstr(joined(&s, 1, false), "bind:") == NULL, rows[i].will, "row %zu: %s", i,
+		             s.said);
 	}
 	store_free(&s);
 }
@@ -518,8 +592,9 @@ Test(volume, those_who_wait_for_the_same_are_kept_apart)
 	pod(&s, 4, CLAIM("m") "," CLAIM("a"));
 	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 3);
 	cr_expect(strstr(joined(&s, 3, false), "alone: wait\nns\nm everywhere\n"), "%s", s.said);
-	cr_expect_str_eq(strstr(joined(&s, 4, false), "alone"),
-			 "alone: wait\nns\nm everywhere\nalone: wait\nlocal\nalone: wait\nns\na everywhere\n");
+	cr_expect_str_eq(
+		strstr(joined(&s, 4, false), "alone"),
+		"alone: wait\nns\nm everywhere\nalone: wait\nlocal\nalone: wait\nns\na everywhere\n");
 	cr_expect_not(strstr(joined(&s, 4, true), "alone"), "%s", s.said);
 	pod(&s, 4, "");
 	cr_expect_eq(dirty_pods(&s), 1u << 1 | 1u << 3);
@@ -534,13 +609,15 @@ Test(volume, live_waiting_claims_are_refused_by_us)
 	waiting_world(&s);
 	wants(&s, "a", "local", "1Gi", "");
 	pod(&s, 1, CLAIM("a"));
-	cr_expect_str_eq(first_line(joined(&s, 1, false)),
-			 "not by us: persistentvolumeclaim \"a\" waits for its first consumer (class \"local\"), "
-			 "and muster does not bind claims");
+	cr_expect_str_eq(
+		first_line(joined(&s, 1, false)),
+		"not by us: persistentvolumeclaim \"a\" waits for its first consumer (class \"local\"), "
+		"and muster does not bind claims");
 	store_free(&s);
 }
 
-/* ---- what changes ------------------------------------------------------------------------------------------ */
+/* ---- what changes
+ * ------------------------------------------------------------------------------------------ */
 
 Test(volume, a_change_concerns_those_who_looked)
 {
@@ -574,7 +651,8 @@ Test(volume, a_change_concerns_those_who_looked)
 	/* A node: its CSINode, its attachments, their volumes. */
 	node(&s, 0, "n1", "");
 	joined_node(&s, 0);
-	put(&s, VOLUME_KIND_ATTACHMENT, "{'metadata':{'name':'x'},'spec':{'attacher':'d','nodeName':'n1','source':{'persistentVolumeName':'vx'}}}");
+	put(&s, VOLUME_KIND_ATTACHMENT,
+	    "{'metadata':{'name':'x'},'spec':{'attacher':'d','nodeName':'n1','source':{'persistentVolumeName':'vx'}}}");
 	cr_assert(volumes_next_node(s.vs, &n));
 	cr_expect_str_eq(joined_node(&s, 0), "");
 	put(&s, VOLUME_KIND_VOLUME, VOLUME("vx", "'csi':{'driver':'d','volumeHandle':'h'}"));
@@ -589,8 +667,9 @@ Test(volume, old_versions_lists_and_bad_objects)
 {
 	struct store s = store_new(false);
 
-#define LOST(version, phase)                                                                                          \
-	"{'metadata':{'namespace':'ns','name':'a','uid':'1','resourceVersion':'" version "'},'spec':{'volumeName':'v'}," \
+#define LOST(version, phase)                                                                       \
+	"{'metadata':{'namespace':'ns','name':'a','uid':'1','resourceVersion':'" version               \
+	"'},'spec':{'volumeName':'v'},"                                                                \
 	"'status':{'phase':'" phase "'}}"
 	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("9", "Lost")), 0);
 	pod(&s, 1, CLAIM("a"));
@@ -610,17 +689,23 @@ Test(volume, old_versions_lists_and_bad_objects)
 	cr_expect(strstr(joined(&s, 1, false), "not found"));
 	/* One that can't be read is as good as none, until a good version comes. */
 	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("11", "Lost")), 0);
-	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'namespace':'ns','name':'a'},'spec':{'volumeName':7}}"), -EINVAL);
+	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM,
+	                 "{'metadata':{'namespace':'ns','name':'a'},'spec':{'volumeName':7}}"),
+	             -EINVAL);
 	cr_expect_eq(dirty_pods(&s), 1u << 1);
 	cr_expect(strstr(joined(&s, 1, false), "not found"));
 	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, LOST("10", "Lost")), 0);
 	cr_expect(strstr(joined(&s, 1, false), "non-existent"));
 	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, "{'metadata':{}}"), -EINVAL);
-	cr_assert_eq(put(&s, VOLUME_KIND_CLAIM, "{'metadata':{'name':'q'},'spec':{'resources':{'requests':{'storage':'-1'}}}}"), -EINVAL);
+	cr_assert_eq(
+		put(&s, VOLUME_KIND_CLAIM,
+	        "{'metadata':{'name':'q'},'spec':{'resources':{'requests':{'storage':'-1'}}}}"),
+		-EINVAL);
 	store_free(&s);
 }
 
-/* ---- at random: what is joined when something changed is what a fresh store says ------------------------------ */
+/* ---- at random: what is joined when something changed is what a fresh store says
+ * ------------------------------ */
 
 #define WORLD_OBJECTS 5
 #define WORLD_PODS 6
@@ -655,29 +740,40 @@ static void random_claim(struct world *w, uint32_t i, char *out, size_t bytes)
 		snprintf(name, sizeof(name), "k%u", i);
 	else
 		snprintf(name, sizeof(name), "p%u-e", i);
-	snprintf(out, bytes, "{'metadata':{'namespace':'ns','name':'%s'%s,'ownerReferences':[{'kind':'Pod','uid':'u%u','controller':true}],"
-		 "'annotations':{'x':'y'%s%s}},'spec':{'storageClassName':'%s','accessModes':['ReadWriteOnce'%s],"
-		 "'resources':{'requests':{'storage':'%uGi'}}", name,
-		 any(w, 12) ? "" : ",'deletionTimestamp':'2026-01-01T00:00:00Z'", i, maybe(w, ",'pv.kubernetes.io/bind-completed':''"),
-		 any(w, 6) ? "" : ",'volume.kubernetes.io/selected-node':'n1'", random_classes[any(w, 3)],
-		 any(w, 3) ? "" : ",'ReadWriteOncePod'", 1 + any(w, 3));
+	snprintf(
+		out, bytes,
+		"{'metadata':{'namespace':'ns','name':'%s'%s,'ownerReferences':[{'kind':'Pod','uid':'u%u','controller':true}],"
+		"'annotations':{'x':'y'%s%s}},'spec':{'storageClassName':'%s','accessModes':['ReadWriteOnce'%s],"
+		"'resources':{'requests':{'storage':'%uGi'}}",
+		name, any(w, 12) ? "" : ",'deletionTimestamp':'2026-01-01T00:00:00Z'", i,
+		maybe(w, ",'pv.kubernetes.io/bind-completed':''"),
+		any(w, 6) ? "" : ",'volume.kubernetes.io/selected-node':'n1'", random_classes[any(w, 3)],
+		any(w, 3) ? "" : ",'ReadWriteOncePod'", 1 + any(w, 3));
 	if (any(w, 3) == 0)
-		snprintf(out + strlen(out), bytes - strlen(out), ",'volumeName':'v%u'", any(w, WORLD_OBJECTS));
-	snprintf(out + strlen(out), bytes - strlen(out), "},'status':{'phase':'%s'}}", any(w, 15) ? "Bound" : "Lost");
+		snprintf(out + strlen(out), bytes - strlen(out), ",'volumeName':'v%u'",
+		         any(w, WORLD_OBJECTS));
+	snprintf(out + strlen(out), bytes - strlen(out), "},'status':{'phase':'%s'}}",
+	         any(w, 15) ? "Bound" : "Lost");
 }
 
 static void random_volume(struct world *w, uint32_t i, char *out, size_t bytes)
 {
-	static const char *const sources[] = { "'csi':{'driver':'d0','volumeHandle':'h1'}", "'csi':{'driver':'d1','volumeHandle':'h2'}",
-					       "'local':{}", "'azureDisk':{'diskURI':'u'}" };
+	static const char *const sources[] = { "'csi':{'driver':'d0','volumeHandle':'h1'}",
+		                                   "'csi':{'driver':'d1','volumeHandle':'h2'}",
+		                                   "'local':{}", "'azureDisk':{'diskURI':'u'}" };
 
-	snprintf(out, bytes, "{'metadata':{'name':'v%u','labels':{'topology.kubernetes.io/zone':'%s'}},'spec':{'storageClassName':'%s',"
-		 "'capacity':{'storage':'%uGi'},'accessModes':['ReadWriteOnce'],%s,%s%s},'status':{'phase':'%s'}}", i,
-		 maybe(w, "z1__z2"), random_classes[any(w, 3)], 1 + any(w, 4), sources[any(w, 4)], any(w, 2) ? IN_ZONE("z1") : IN_ZONE("z2"),
-		 any(w, 4) ? "" : ",'claimRef':{'namespace':'ns','name':'k0'}", any(w, 3) ? "Available" : "Bound");
+	snprintf(
+		out, bytes,
+		"{'metadata':{'name':'v%u','labels':{'topology.kubernetes.io/zone':'%s'}},'spec':{'storageClassName':'%s',"
+		"'capacity':{'storage':'%uGi'},'accessModes':['ReadWriteOnce'],%s,%s%s},'status':{'phase':'%s'}}",
+		i, maybe(w, "z1__z2"), random_classes[any(w, 3)], 1 + any(w, 4), sources[any(w, 4)],
+		any(w, 2) ? IN_ZONE("z1") : IN_ZONE("z2"),
+		any(w, 4) ? "" : ",'claimRef':{'namespace':'ns','name':'k0'}",
+		any(w, 3) ? "Available" : "Bound");
 }
 
-static void random_object(struct world *w, enum volume_kind kind, uint32_t i, char *out, size_t bytes)
+static void random_object(struct world *w, enum volume_kind kind, uint32_t i, char *out,
+                          size_t bytes)
 {
 	switch (kind) {
 	case VOLUME_KIND_CLAIM:
@@ -687,30 +783,44 @@ static void random_object(struct world *w, enum volume_kind kind, uint32_t i, ch
 		random_volume(w, i, out, bytes);
 		break;
 	case VOLUME_KIND_CLASS:
-		snprintf(out, bytes, "{'metadata':{'name':'c%u'},'provisioner':'d%u','volumeBindingMode':'%s'%s}", i, any(w, 2),
-			 any(w, 4) ? "WaitForFirstConsumer" : "Immediate",
-			 maybe(w, ",'allowedTopologies':[{'matchLabelExpressions':[{'key':'zone','values':['z1']}]}]"));
+		snprintf(
+			out, bytes,
+			"{'metadata':{'name':'c%u'},'provisioner':'d%u','volumeBindingMode':'%s'%s}", i,
+			any(w, 2), any(w, 4) ? "WaitForFirstConsumer" : "Immediate",
+			maybe(
+				w,
+				",'allowedTopologies':[{'matchLabelExpressions':[{'key':'zone','values':['z1']}]}]"));
 		break;
 	case VOLUME_KIND_NODE:
-		snprintf(out, bytes, "{'metadata':{'name':'n%u'},'spec':{'drivers':[{'name':'d0','allocatable':{'count':%u}}]}}", i, any(w, 9));
+		snprintf(
+			out, bytes,
+			"{'metadata':{'name':'n%u'},'spec':{'drivers':[{'name':'d0','allocatable':{'count':%u}}]}}",
+			i, any(w, 9));
 		break;
 	case VOLUME_KIND_DRIVER:
-		snprintf(out, bytes, "{'metadata':{'name':'d%u'},'spec':{'storageCapacity':%s}}", i, any(w, 3) ? "true" : "false");
+		snprintf(out, bytes, "{'metadata':{'name':'d%u'},'spec':{'storageCapacity':%s}}", i,
+		         any(w, 3) ? "true" : "false");
 		break;
 	case VOLUME_KIND_CAPACITY:
-		snprintf(out, bytes, "{'metadata':{'namespace':'k','name':'s%u'},'storageClassName':'%s','capacity':'%uGi','nodeTopology':{%s}}", i,
-			 random_classes[any(w, 3)], any(w, 4), maybe(w, "'matchLabels':{'zone':'z1'}"));
+		snprintf(
+			out, bytes,
+			"{'metadata':{'namespace':'k','name':'s%u'},'storageClassName':'%s','capacity':'%uGi','nodeTopology':{%s}}",
+			i, random_classes[any(w, 3)], any(w, 4), maybe(w, "'matchLabels':{'zone':'z1'}"));
 		break;
 	default:
-		snprintf(out, bytes, "{'metadata':{'name':'a%u'},'spec':{'attacher':'d0','nodeName':'n%u','source':{'persistentVolumeName':'v%u'}}}",
-			 i, any(w, WORLD_NODES), any(w, WORLD_OBJECTS));
+		snprintf(
+			out, bytes,
+			"{'metadata':{'name':'a%u'},'spec':{'attacher':'d0','nodeName':'n%u','source':{'persistentVolumeName':'v%u'}}}",
+			i, any(w, WORLD_NODES), any(w, WORLD_OBJECTS));
 		break;
 	}
 }
 
 static void random_pod(struct world *w, char *out, size_t bytes)
 {
-	static const char *const volumes[] = { CLAIM("k0"), CLAIM("k1"), CLAIM("k2"), "{'name':'e','ephemeral':{}}", "{'rbd':{'monitors':['m'],'image':'x'}}" };
+	static const char *const volumes[] = { CLAIM("k0"), CLAIM("k1"), CLAIM("k2"),
+		                                   "{'name':'e','ephemeral':{}}",
+		                                   "{'rbd':{'monitors':['m'],'image':'x'}}" };
 
 	snprintf(out, bytes, "%s%s%s", volumes[any(w, 5)], any(w, 2) ? "," : "", "");
 	if (out[strlen(out) - 1] == ',')
@@ -719,7 +829,8 @@ static void random_pod(struct world *w, char *out, size_t bytes)
 		*out = '\0';
 }
 
-static void put_object(struct store *s, enum volume_kind kind, const char *text, const char *name_of)
+static void put_object(struct store *s, enum volume_kind kind, const char *text,
+                       const char *name_of)
 {
 	struct meta meta = { .kind = { "", 0 } };
 	struct decode_error error;
@@ -766,7 +877,8 @@ static void check_world(struct world *w)
 	}
 	for (uint32_t i = 0; i < WORLD_NODES; i++) {
 		/* Attachments come in any order. */
-		cr_assert_eq(strlen(w->node_said[i]), strlen(joined_node(&s, i)), "node %u: %s not %s", i, w->node_said[i], s.said);
+		cr_assert_eq(strlen(w->node_said[i]), strlen(joined_node(&s, i)), "node %u: %s not %s", i,
+		             w->node_said[i], s.said);
 	}
 	store_free(&s);
 }

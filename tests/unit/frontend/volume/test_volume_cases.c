@@ -66,13 +66,15 @@ static void load_item(struct cluster *c, const cJSON *item)
 	int volume_kind = volume_kind_of(kind), rc = 0;
 
 	if (volume_kind >= 0) {
-		rc = volumes_put(c->vs, (enum volume_kind)volume_kind, text, strlen(text), &c->arena, &error);
+		rc = volumes_put(c->vs, (enum volume_kind)volume_kind, text, strlen(text), &c->arena,
+		                 &error);
 	} else if (strcmp(kind, "Node") == 0) {
 		struct node_object *n = &c->nodes[c->nodes_n].object;
 
 		cr_assert_lt(c->nodes_n, NODES);
 		rc = extract_node(text, strlen(text), &c->arena, n, &error);
-		cr_assert_eq(volumes_set_node(c->vs, (uint32_t)c->nodes_n++, n->meta.name, &n->meta.labels), 0);
+		cr_assert_eq(volumes_set_node(c->vs, (uint32_t)c->nodes_n++, n->meta.name, &n->meta.labels),
+		             0);
 	} else if (strcmp(kind, "Pod") == 0) {
 		struct pod_object *p = &c->pods[c->pods_n].object;
 
@@ -89,7 +91,8 @@ static void join_all(struct cluster *c)
 		cr_assert_eq(volumes_join_node(c->vs, i, &c->arena, &c->nodes[i].storage), 0);
 	for (uint32_t i = 0; i < c->pods_n; i++)
 		cr_assert_eq(volumes_join_pod(c->vs, i, c->pods[i].object.node_name.bytes > 0, &c->arena,
-					      &c->pods[i].storage), 0);
+		                              &c->pods[i].storage),
+		             0);
 }
 
 /* ---- judging ---------------------------------------------------------------------------- */
@@ -127,7 +130,8 @@ static bool clash(const struct pod *a, const struct pod *b, uint32_t claims)
 	return false;
 }
 
-static bool has(const struct volume_attach_object *list, size_t n, const struct volume_attach_object *a)
+static bool has(const struct volume_attach_object *list, size_t n,
+                const struct volume_attach_object *a)
 {
 	for (size_t i = 0; i < n; i++)
 		if (text_equal(list[i].driver, a->driver) && text_equal(list[i].volume, a->volume))
@@ -136,25 +140,29 @@ static bool has(const struct volume_attach_object *list, size_t n, const struct 
 }
 
 /* Volumes of the driver on the node when the pod comes, and whether it brings any. */
-static size_t attached(struct cluster *c, const struct node *n, const struct pod *p, struct text driver, bool *brings)
+static size_t attached(struct cluster *c, const struct node *n, const struct pod *p,
+                       struct text driver, bool *brings)
 {
 	struct volume_attach_object seen[512];
 	size_t count = 0, before;
 
 	for (size_t i = 0; i < c->pods_n; i++)
 		for (size_t k = 0; counts(c, &c->pods[i]) && is_on(&c->pods[i], n) &&
-				   k < c->pods[i].storage.attachments_n; k++) {
+		                   k < c->pods[i].storage.attachments_n;
+		     k++) {
 			const struct volume_attach_object *a = &c->pods[i].storage.attachments[k];
 
 			if (text_equal(a->driver, driver) && !has(seen, count, a))
 				seen[count++] = *a;
 		}
 	for (size_t k = 0; k < n->storage.attached_n; k++)
-		if (text_equal(n->storage.attached[k].driver, driver) && !has(seen, count, &n->storage.attached[k]))
+		if (text_equal(n->storage.attached[k].driver, driver) &&
+		    !has(seen, count, &n->storage.attached[k]))
 			seen[count++] = n->storage.attached[k];
 	before = count;
 	for (size_t k = 0; k < p->storage.attachments_n; k++)
-		if (text_equal(p->storage.attachments[k].driver, driver) && !has(seen, count, &p->storage.attachments[k]))
+		if (text_equal(p->storage.attachments[k].driver, driver) &&
+		    !has(seen, count, &p->storage.attachments[k]))
 			seen[count++] = p->storage.attachments[k];
 	*brings = count > before;
 	return count;
@@ -211,12 +219,14 @@ static uint32_t judge(struct cluster *c, const struct pod *p, const struct node 
 	if (claims)
 		return 1u << NODE_WHY_CLAIM_IN_USE;
 	for (size_t i = 0; i < n->storage.limits_n; i++)
-		if (attached(c, n, p, n->storage.limits[i].driver, &brings) > n->storage.limits[i].most && brings)
+		if (attached(c, n, p, n->storage.limits[i].driver, &brings) > n->storage.limits[i].most &&
+		    brings)
 			return 1u << NODE_WHY_ATTACH;
 	for (size_t i = 0; i < p->storage.rules_n; i++)
 		if (!rule_holds(&p->storage.rules[i], n))
 			broken |= 1u << p->storage.rules[i].why;
-	return broken & ((1u << NODE_WHY_VOLUME_ZONE) - 1) ? broken & ((1u << NODE_WHY_VOLUME_ZONE) - 1) : broken;
+	return broken & ((1u << NODE_WHY_VOLUME_ZONE) - 1) ? broken & ((1u << NODE_WHY_VOLUME_ZONE) - 1)
+	                                                   : broken;
 }
 
 /* ---- comparing ---------------------------------------------------------------------------- */
@@ -229,12 +239,14 @@ static uint32_t why_of(const char *reason)
 	} known[] = {
 		{ "node(s) had no available disk", NODE_WHY_DISK },
 		{ "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
-		  "another pod", NODE_WHY_CLAIM_IN_USE },
+		  "another pod",
+		  NODE_WHY_CLAIM_IN_USE },
 		{ "node(s) exceed max volume count", NODE_WHY_ATTACH },
 		{ "node(s) didn't match PersistentVolume's node affinity", NODE_WHY_VOLUME_NODE },
 		{ "node(s) didn't find available persistent volumes to bind", NODE_WHY_VOLUME_BIND },
 		{ "node(s) did not have enough free storage", NODE_WHY_VOLUME_SPACE },
-		{ "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", NODE_WHY_VOLUME_GONE },
+		{ "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+		  NODE_WHY_VOLUME_GONE },
 		{ "node(s) had no available volume zone", NODE_WHY_VOLUME_ZONE },
 	};
 
@@ -257,29 +269,31 @@ static void compare(struct tally *t, struct cluster *c, const struct pod *p, con
 	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(expect, "reasons"), *reason;
 	const char *plugin = field(expect, "plugin");
 	bool volumes = strncmp(plugin, "Volume", 6) == 0 || strcmp(plugin, "NodeVolumeLimits") == 0;
-	bool later = !*plugin || strcmp(plugin, "PodTopologySpread") == 0 || strcmp(plugin, "InterPodAffinity") == 0;
+	bool later = !*plugin || strcmp(plugin, "PodTopologySpread") == 0 ||
+	             strcmp(plugin, "InterPodAffinity") == 0;
 	uint32_t want = 0, got;
 
 	t->pairs++;
 	cr_assert(n);
-	cJSON_ArrayForEach(reason, reasons)
-		if (volumes && why_of(reason->valuestring) != NODE_FITS)
-			want |= 1u << why_of(reason->valuestring);
+	cJSON_ArrayForEach(reason, reasons) if (volumes && why_of(reason->valuestring) != NODE_FITS)
+		want |= 1u << why_of(reason->valuestring);
 	if (p->storage.refused != VOLUME_REFUSED_NOT) {
 		t->refused++;
 		cr_assert_eq(p->storage.refused, VOLUME_REFUSED_KUBE);
 		cr_assert_eq(cJSON_GetArraySize(reasons), 1, "%s %s", t->path, p->storage.refusal);
-		cr_assert_str_eq(cJSON_GetArrayItem(reasons, 0)->valuestring, p->storage.refusal, "%s", t->path);
+		cr_assert_str_eq(cJSON_GetArrayItem(reasons, 0)->valuestring, p->storage.refusal, "%s",
+		                 t->path);
 		return;
 	}
-	cr_assert(!volumes || want, "%s: %.*s on %s: %s not refused", t->path, (int)p->object.meta.name.bytes,
-		  p->object.meta.name.at, field(expect, "node"), cJSON_GetArrayItem(reasons, 0)->valuestring);
+	cr_assert(!volumes || want, "%s: %.*s on %s: %s not refused", t->path,
+	          (int)p->object.meta.name.bytes, p->object.meta.name.at, field(expect, "node"),
+	          cJSON_GetArrayItem(reasons, 0)->valuestring);
 	if (!volumes && !later)
 		return;
 	got = judge(c, p, n);
 	t->said += want != 0;
 	cr_expect_eq(got, want, "%s: %.*s on %s: %x, not %x", t->path, (int)p->object.meta.name.bytes,
-		  p->object.meta.name.at, field(expect, "node"), got, want);
+	             p->object.meta.name.at, field(expect, "node"), got, want);
 }
 
 static const struct pod *pod_of(const struct cluster *c, const char *name)
@@ -288,8 +302,8 @@ static const struct pod *pod_of(const struct cluster *c, const char *name)
 		char have[600];
 
 		snprintf(have, sizeof(have), "%.*s/%.*s", (int)c->pods[i].object.meta.namespace.bytes,
-			 c->pods[i].object.meta.namespace.at, (int)c->pods[i].object.meta.name.bytes,
-			 c->pods[i].object.meta.name.at);
+		         c->pods[i].object.meta.namespace.at, (int)c->pods[i].object.meta.name.bytes,
+		         c->pods[i].object.meta.name.at);
 		if (strcmp(have, name) == 0)
 			return &c->pods[i];
 	}
@@ -338,6 +352,6 @@ Test(volume, says_what_kube_scheduler_says)
 	cr_assert_gt(t.clusters, 0);
 	cr_assert_gt(t.said, 0);
 	cr_assert_gt(t.refused, 0);
-	printf("%zu clusters, %zu pairs, %zu refused by volumes, %zu with reasons of volumes\n", t.clusters, t.pairs,
-	       t.refused, t.said);
+	printf("%zu clusters, %zu pairs, %zu refused by volumes, %zu with reasons of volumes\n",
+	       t.clusters, t.pairs, t.refused, t.said);
 }

@@ -21,15 +21,15 @@ struct run {
 };
 
 /* Again, if it failed; each call may fail once. */
-#define AGAIN(r, call)                                                                                                \
-	do {                                                                                                          \
-		int rc_ = (call);                                                                                     \
-		if (rc_ == -ENOMEM) {                                                                                 \
-			(r)->failures++;                                                                              \
-			arena_reset(&(r)->arena);                                                                     \
-			rc_ = (call);                                                                                 \
-		}                                                                                                     \
-		cr_assert_eq(rc_, 0);                                                                                 \
+#define AGAIN(r, call)                                                                             \
+	do {                                                                                           \
+		int rc_ = (call);                                                                          \
+		if (rc_ == -ENOMEM) {                                                                      \
+			(r)->failures++;                                                                       \
+			arena_reset(&(r)->arena);                                                              \
+			rc_ = (call);                                                                          \
+		}                                                                                          \
+		cr_assert_eq(rc_, 0);                                                                      \
 	} while (0)
 
 static void put(struct run *r, enum volume_kind kind, const char *json)
@@ -43,17 +43,19 @@ static void put_claim(struct run *r, int i)
 {
 	char json[1024];
 
-	snprintf(json, sizeof(json),
-		 "{\"metadata\":{\"name\":\"c%d\",\"namespace\":\"ns\",\"annotations\":{\"volume.beta.kubernetes.io/storage-class\":"
-		 "\"lo\\u0063al\"}},\"spec\":{\"accessModes\":[\"ReadWriteOncePod\"],\"resources\":{\"requests\":{\"storage\":\"%dGi\"}}}}",
-		 i, i);
+	snprintf(
+		json, sizeof(json),
+		"{\"metadata\":{\"name\":\"c%d\",\"namespace\":\"ns\",\"annotations\":{\"volume.beta.kubernetes.io/storage-class\":"
+		"\"lo\\u0063al\"}},\"spec\":{\"accessModes\":[\"ReadWriteOncePod\"],\"resources\":{\"requests\":{\"storage\":\"%dGi\"}}}}",
+		i, i);
 	put(r, VOLUME_KIND_CLAIM, json);
-	snprintf(json, sizeof(json),
-		 "{\"metadata\":{\"name\":\"v%d\",\"labels\":{\"topology.kubernetes.io/zone\":\"z__y\"}},\"spec\":{\"storageClassName\":\"local\","
-		 "\"accessModes\":[\"ReadWriteOncePod\"],\"capacity\":{\"storage\":\"%dGi\"},\"csi\":{\"driver\":\"d\",\"volumeHandle\":\"h%d\"},"
-		 "\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"%s\","
-		 "\"values\":[\"a\"]}]}]}}},\"status\":{\"phase\":\"Available\"}}",
-		 i, i, i, i % 2 ? "In" : "NotIn");
+	snprintf(
+		json, sizeof(json),
+		"{\"metadata\":{\"name\":\"v%d\",\"labels\":{\"topology.kubernetes.io/zone\":\"z__y\"}},\"spec\":{\"storageClassName\":\"local\","
+		"\"accessModes\":[\"ReadWriteOncePod\"],\"capacity\":{\"storage\":\"%dGi\"},\"csi\":{\"driver\":\"d\",\"volumeHandle\":\"h%d\"},"
+		"\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"%s\","
+		"\"values\":[\"a\"]}]}]}}},\"status\":{\"phase\":\"Available\"}}",
+		i, i, i, i % 2 ? "In" : "NotIn");
 	put(r, VOLUME_KIND_VOLUME, json);
 }
 
@@ -63,10 +65,11 @@ static void set_pod(struct run *r, int i)
 	struct pod_object object;
 	char json[1024];
 
-	snprintf(json, sizeof(json),
-		 "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\"},\"spec\":{\"volumes\":[{\"persistentVolumeClaim\":{\"claimName\":\"c%d\"}},"
-		 "{\"rbd\":{\"monitors\":[\"m\",\"\\u006e\"],\"image\":\"i\"}}%s]}}",
-		 i, i, i == 0 ? ",{\"persistentVolumeClaim\":{\"claimName\":\"c1\"}}" : "");
+	snprintf(
+		json, sizeof(json),
+		"{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ns\"},\"spec\":{\"volumes\":[{\"persistentVolumeClaim\":{\"claimName\":\"c%d\"}},"
+		"{\"rbd\":{\"monitors\":[\"m\",\"\\u006e\"],\"image\":\"i\"}}%s]}}",
+		i, i, i == 0 ? ",{\"persistentVolumeClaim\":{\"claimName\":\"c1\"}}" : "");
 	AGAIN(r, extract_pod(json, strlen(json), &r->arena, &object, &error));
 	/* The object stands where a reset would take it away. */
 	if (volumes_set_pod(r->vs, (uint32_t)i, &object) < 0) {
@@ -77,7 +80,8 @@ static void set_pod(struct run *r, int i)
 
 static void say(struct run *r, const char *what, struct text t)
 {
-	r->n += (size_t)snprintf(r->said + r->n, sizeof(r->said) - r->n, "%s %.*s\n", what, (int)t.bytes, t.at);
+	r->n += (size_t)snprintf(r->said + r->n, sizeof(r->said) - r->n, "%s %.*s\n", what,
+	                         (int)t.bytes, t.at);
 	cr_assert_lt(r->n, sizeof(r->said));
 }
 
@@ -123,11 +127,14 @@ static void set_nodes(struct run *r)
 
 static void work(struct run *r)
 {
-	put(r, VOLUME_KIND_CLASS, "{\"metadata\":{\"name\":\"local\"},\"provisioner\":\"d\",\"volumeBindingMode\":\"WaitForFirstConsumer\","
-				  "\"allowedTopologies\":[{\"matchLabelExpressions\":[{\"key\":\"k\",\"values\":[\"b\"]}]}]}");
-	put(r, VOLUME_KIND_NODE, "{\"metadata\":{\"name\":\"n0\"},\"spec\":{\"drivers\":[{\"name\":\"d\",\"allocatable\":{\"count\":2}}]}}");
-	put(r, VOLUME_KIND_ATTACHMENT, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"attacher\":\"d\",\"nodeName\":\"n0\","
-				       "\"source\":{\"persistentVolumeName\":\"v1\"}}}");
+	put(r, VOLUME_KIND_CLASS,
+	    "{\"metadata\":{\"name\":\"local\"},\"provisioner\":\"d\",\"volumeBindingMode\":\"WaitForFirstConsumer\","
+	    "\"allowedTopologies\":[{\"matchLabelExpressions\":[{\"key\":\"k\",\"values\":[\"b\"]}]}]}");
+	put(r, VOLUME_KIND_NODE,
+	    "{\"metadata\":{\"name\":\"n0\"},\"spec\":{\"drivers\":[{\"name\":\"d\",\"allocatable\":{\"count\":2}}]}}");
+	put(r, VOLUME_KIND_ATTACHMENT,
+	    "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"attacher\":\"d\",\"nodeName\":\"n0\","
+	    "\"source\":{\"persistentVolumeName\":\"v1\"}}}");
 	set_nodes(r);
 	for (int i = 0; i < CLAIMS; i++) {
 		put_claim(r, i);

@@ -27,14 +27,15 @@ static int see(void *context, const char *json, size_t bytes)
 	return s->say;
 }
 
-static const char stream[] = "{\"a\":1}\n{\"b\":\"} { \\\" \\\\\"}{\"c\":[{},{\"d\":\"]\"}]} \t\r\n{}";
+static const char stream[] =
+	"{\"a\":1}\n{\"b\":\"} { \\\" \\\\\"}{\"c\":[{},{\"d\":\"]\"}]} \t\r\n{}";
 static const char objects[] = "{\"a\":1}|{\"b\":\"} { \\\" \\\\\"}|{\"c\":[{},{\"d\":\"]\"}]}|{}|";
 
 Test(frames, finds_objects_however_the_stream_is_cut)
 {
 	for (size_t piece = 1; piece <= strlen(stream); piece++) {
-		struct frames f = {.bytes_max = 64};
-		struct seen s = {0};
+		struct frames f = { .bytes_max = 64 };
+		struct seen s = { 0 };
 
 		for (size_t at = 0; at < strlen(stream); at += piece) {
 			size_t n = strlen(stream) - at < piece ? strlen(stream) - at : piece;
@@ -50,8 +51,8 @@ Test(frames, finds_objects_however_the_stream_is_cut)
 Test(frames, an_object_over_the_cap_is_an_error)
 {
 	char text[200] = "{\"a\":\"";
-	struct frames f = {.bytes_max = 64};
-	struct seen s = {0};
+	struct frames f = { .bytes_max = 64 };
+	struct seen s = { 0 };
 
 	memset(text + 6, 'x', 57);
 	strcpy(text + 63, "\"}");
@@ -70,11 +71,11 @@ Test(frames, an_object_over_the_cap_is_an_error)
 
 Test(frames, what_stands_between_objects_is_an_error)
 {
-	static const char *const bad[] = {"[1]", "x{}", "\"a\"", "}", "{}1", "<html>", "null"};
+	static const char *const bad[] = { "[1]", "x{}", "\"a\"", "}", "{}1", "<html>", "null" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct frames f = {.bytes_max = 64};
-		struct seen s = {0};
+		struct frames f = { .bytes_max = 64 };
+		struct seen s = { 0 };
 
 		cr_assert_eq(frames_feed(&f, bad[i], strlen(bad[i]), see, &s), -EPROTO, "%s", bad[i]);
 		frames_free(&f);
@@ -83,8 +84,8 @@ Test(frames, what_stands_between_objects_is_an_error)
 
 Test(frames, a_negative_answer_ends_it)
 {
-	struct frames f = {.bytes_max = 64};
-	struct seen s = {.say = -ECANCELED};
+	struct frames f = { .bytes_max = 64 };
+	struct seen s = { .say = -ECANCELED };
 
 	cr_assert_eq(frames_feed(&f, "{}{}", 4, see, &s), -ECANCELED);
 	cr_assert_eq(s.n, 1);
@@ -111,7 +112,11 @@ Test(watch_event, has_a_type_and_an_object_in_any_order)
 Test(watch_event, without_one_of_them_is_refused)
 {
 	static const char *const bad[] = {
-		"{}", "{\"type\":\"ADDED\"}", "{\"object\":{}}", "{\"type\":1,\"object\":{}}", "{\"type\":\"ADDED\",\"object\":{}",
+		"{}",
+		"{\"type\":\"ADDED\"}",
+		"{\"object\":{}}",
+		"{\"type\":1,\"object\":{}}",
+		"{\"type\":\"ADDED\",\"object\":{}",
 	};
 	struct watch_event e;
 
@@ -121,10 +126,11 @@ Test(watch_event, without_one_of_them_is_refused)
 
 Test(list_page, has_version_token_and_items)
 {
-	const char *json = "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"71\",\"continue\":\"abc+/=\","
-	                   "\"remainingItemCount\":9},\"items\":[{\"a\":1}, {\"b\":[2]}]}";
+	const char *json =
+		"{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"71\",\"continue\":\"abc+/=\","
+		"\"remainingItemCount\":9},\"items\":[{\"a\":1}, {\"b\":[2]}]}";
 	struct list_page page;
-	struct seen s = {0};
+	struct seen s = { 0 };
 
 	cr_assert_eq(list_page_read(json, strlen(json), &page), 0);
 	cr_assert_str_eq(page.resource_version, "71");
@@ -143,7 +149,7 @@ Test(list_page, may_have_no_items_and_be_the_last)
 
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
 		struct list_page page;
-		struct seen s = {0};
+		struct seen s = { 0 };
 
 		cr_assert_eq(list_page_read(pages[i], strlen(pages[i]), &page), 0, "%s", pages[i]);
 		cr_assert_eq(page.continue_token.bytes, 0);
@@ -155,7 +161,11 @@ Test(list_page, may_have_no_items_and_be_the_last)
 Test(list_page, that_is_none_is_refused)
 {
 	static const char *const bad[] = {
-		"", "{}", "[]", "{\"metadata\":{}}", "{\"metadata\":{\"resourceVersion\":7},\"items\":[]}",
+		"",
+		"{}",
+		"[]",
+		"{\"metadata\":{}}",
+		"{\"metadata\":{\"resourceVersion\":7},\"items\":[]}",
 		"{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[",
 	};
 	struct list_page page;
@@ -166,8 +176,9 @@ Test(list_page, that_is_none_is_refused)
 
 Test(object_version, is_that_of_the_metadata)
 {
-	const char *json = "{\"a\":{\"resourceVersion\":\"1\"},\"metadata\":{\"labels\":{\"resourceVersion\":\"2\"},"
-	                   "\"resourceVersion\":\"3\"},\"resourceVersion\":\"4\"}";
+	const char *json =
+		"{\"a\":{\"resourceVersion\":\"1\"},\"metadata\":{\"labels\":{\"resourceVersion\":\"2\"},"
+		"\"resourceVersion\":\"3\"},\"resourceVersion\":\"4\"}";
 	char version[16];
 
 	cr_assert_eq(object_version_read(json, strlen(json), version, sizeof(version)), 0);
@@ -185,8 +196,8 @@ Test(frames, random_streams)
 	printf("seed %u\n", seed);
 	for (int round = 0; round < 300; round++) {
 		char text[600] = "", wanted[800] = "";
-		struct frames f = {.bytes_max = 200};
-		struct seen s = {0};
+		struct frames f = { .bytes_max = 200 };
+		struct seen s = { 0 };
 		size_t n = 0;
 
 		for (int i = rand_r(&seed) % 6; i >= 0; i--) {

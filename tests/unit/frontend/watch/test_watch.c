@@ -48,8 +48,10 @@ static const char *list_of(const char *version, const char *token, const char *i
 {
 	static char text[16384];
 
-	snprintf(text, sizeof(text), "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"%s\",\"continue\":\"%s\"},"
-	         "\"items\":[%s]}", version, token, items);
+	snprintf(text, sizeof(text),
+	         "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"%s\",\"continue\":\"%s\"},"
+	         "\"items\":[%s]}",
+	         version, token, items);
 	return text;
 }
 
@@ -75,7 +77,9 @@ static struct http_call *watching(struct bench *b)
 	world_answer(world_take(&b->w, "GET", "/api/v1/pods?limit=500"), 200,
 	             list_of("10", "", world_pod("a", "9", "", "")));
 	watch_poll(b->watch);
-	return world_take(&b->w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=90");
+	return world_take(
+		&b->w, "GET",
+		"/api/v1/pods?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=90");
 }
 
 /* The wait that watch_poll() asks for, in ms. */
@@ -171,9 +175,11 @@ Test(watch, gone_while_paging_gives_one_full_list)
 	struct http_call *c;
 
 	begin(&b, PODS);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200, list_of("10", "t", world_pod("a", "3", "", "")));
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200,
+	             list_of("10", "t", world_pod("a", "3", "", "")));
 	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 410, world_status(410, "Expired", "too old"));
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 410,
+	             world_status(410, "Expired", "too old"));
 	watch_poll(b.watch);
 	c = world_take(&b.w, "GET", "/api/v1/pods");
 	cr_assert_str_eq(c->path, "/api/v1/pods");
@@ -215,7 +221,9 @@ Test(watch, resumes_from_the_last_version)
 	world_end(c);
 	watch_poll(b.watch);
 	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=11&");
-	world_text(c, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"40\"}}}");
+	world_text(
+		c,
+		"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"40\"}}}");
 	b.w.now_ns += 2 * SECOND;
 	world_end(c);
 	watch_poll(b.watch);
@@ -243,7 +251,7 @@ Test(watch, one_that_ends_at_once_and_said_nothing_is_backed_off)
 {
 	struct bench b;
 	struct http_call *c = watching(&b);
-	static const unsigned waits[] = {800, 1600, 3200, 6400, 12800, 25600, 30000, 30000};
+	static const unsigned waits[] = { 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000 };
 
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
 		world_text(c, "");
@@ -292,7 +300,8 @@ Test(watch, gone_by_event_lists_again_and_replaces)
 	struct http_call *c = watching(&b);
 	char text[1100];
 
-	snprintf(text, sizeof(text), "{\"type\":\"ERROR\",\"object\":%s}", world_status(410, "Expired", "too old (1)"));
+	snprintf(text, sizeof(text), "{\"type\":\"ERROR\",\"object\":%s}",
+	         world_status(410, "Expired", "too old (1)"));
 	cr_assert(!world_text(c, text));
 	world_fail(c, HTTP_BROKEN); /* data() said stop */
 	expect_relist(&b);
@@ -327,7 +336,8 @@ static void error_event(struct http_call *c, int code, const char *reason)
 {
 	char text[1100];
 
-	snprintf(text, sizeof(text), "{\"type\":\"ERROR\",\"object\":%s}", world_status(code, reason, "m"));
+	snprintf(text, sizeof(text), "{\"type\":\"ERROR\",\"object\":%s}",
+	         world_status(code, reason, "m"));
 	world_text(c, text);
 	world_fail(c, HTTP_BROKEN);
 }
@@ -410,7 +420,8 @@ Test(watch, an_older_state_is_noticed_and_nothing_more_is_asked)
 	struct bench b;
 	struct http_call *c = watching(&b);
 
-	cr_assert(!world_text(c, "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}"));
+	cr_assert(!world_text(
+		c, "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}"));
 	world_fail(c, HTTP_BROKEN);
 	cr_assert(world_said(&b.w, "went back from 10 to 9"));
 	cr_assert(watch_went_back(b.watch));
@@ -421,7 +432,7 @@ Test(watch, an_older_state_is_noticed_and_nothing_more_is_asked)
 
 Test(watch, after_a_broken_connection_the_state_is_looked_at)
 {
-	static const char *const versions[] = {"9", "10", "11"};
+	static const char *const versions[] = { "9", "10", "11" };
 
 	for (int i = 0; i < 3; i++) {
 		struct bench b;
@@ -429,7 +440,8 @@ Test(watch, after_a_broken_connection_the_state_is_looked_at)
 		world_fail(watching(&b), i % 2 ? HTTP_BROKEN : HTTP_NOT_SENT);
 		b.w.now_ns += 800 * MS;
 		watch_poll(b.watch);
-		world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200, list_of(versions[i], "more", ""));
+		world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200,
+		             list_of(versions[i], "more", ""));
 		watch_poll(b.watch);
 		cr_assert_eq(watch_went_back(b.watch), i == 0);
 		cr_assert_eq(world_open(&b.w), i == 0 ? 0 : 1);
@@ -455,7 +467,8 @@ Test(watch, silence_after_bookmarks_watches_again)
 {
 	struct bench b;
 	struct http_call *c = watching(&b);
-	static const char bookmark[] = "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"60\"}}}";
+	static const char bookmark[] =
+		"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"60\"}}}";
 
 	b.w.now_ns += 280 * SECOND; /* none seen: it may be so */
 	watch_poll(b.watch);
@@ -476,13 +489,15 @@ Test(watch, silence_after_bookmarks_watches_again)
 	end(&b);
 }
 
-/* No bookmark was seen yet, so a connection that is silent from its first moment is not noticed: its watch
- * is short.  The time in which it was silent is no gap between bookmarks.  The simulator's seeds 673 and 913. */
+/* No bookmark was seen yet, so a connection that is silent from its first moment is not noticed:
+ * its watch is short.  The time in which it was silent is no gap between bookmarks.  The
+ * simulator's seeds 673 and 913. */
 Test(watch, a_first_watch_is_short_and_later_ones_are_not)
 {
 	struct bench b;
 	struct http_call *c = watching(&b);
-	static const char bookmark[] = "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"60\"}}}";
+	static const char bookmark[] =
+		"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"60\"}}}";
 
 	cr_assert_eq(c->timeout_ms, 120000);
 	world_text(c, bookmark);
@@ -492,7 +507,9 @@ Test(watch, a_first_watch_is_short_and_later_ones_are_not)
 	watch_poll(b.watch);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200, list_of("60", "", ""));
 	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=90");
+	c = world_take(
+		&b.w, "GET",
+		"/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=90");
 	world_text(c, bookmark); /* the second */
 	b.w.now_ns += 151 * SECOND;
 	watch_poll(b.watch);
@@ -501,7 +518,9 @@ Test(watch, a_first_watch_is_short_and_later_ones_are_not)
 	watch_poll(b.watch);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200, list_of("60", "", ""));
 	watch_poll(b.watch);
-	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=300");
+	world_take(
+		&b.w, "GET",
+		"/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=300");
 	end(&b);
 }
 
@@ -544,7 +563,8 @@ Test(watch, forbidden_names_verb_and_resource)
 	struct bench b;
 
 	begin(&b, PODS);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 403, world_status(403, "Forbidden", "no"));
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 403,
+	             world_status(403, "Forbidden", "no"));
 	cr_assert(world_said(&b.w, "forbids to list pods (403)"));
 	cr_assert(!watch_synced(b.watch));
 	cr_assert(!watch_refused_at_start(b.watch));
@@ -558,18 +578,19 @@ Test(watch, an_absent_custom_resource_is_empty_and_looked_for_again)
 	struct bench b;
 
 	begin(&b, GROUPS);
-	world_answer(world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500"), 404,
-	             "404 page not found");
+	world_answer(world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500"),
+	             404, "404 page not found");
 	cr_assert(watch_synced(b.watch));
 	cr_assert(watch_absent(b.watch));
 	cr_assert_eq(wait_ms(&b), 30000);
 	b.w.now_ns += 30 * SECOND;
 	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500"), 200,
-	             list_of("7", "", ""));
+	world_answer(world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500"),
+	             200, list_of("7", "", ""));
 	cr_assert(!watch_absent(b.watch));
 	watch_poll(b.watch);
-	world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?watch=1&resourceVersion=7");
+	world_take(&b.w, "GET",
+	           "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?watch=1&resourceVersion=7");
 	end(&b);
 }
 
@@ -578,12 +599,15 @@ Test(watch, an_absent_custom_resource_is_empty_and_looked_for_again)
 static struct http_call *volcano_gone(struct bench *b)
 {
 	begin(b, world_resource("scheduling.volcano.sh/v1beta1", "PodGroup"));
-	world_answer(world_take(&b->w, "GET", VOLCANO_LIST), 200,
-	             list_of("7", "", "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"5\"},"
-	                     "\"spec\":{\"minMember\":2}}"));
+	world_answer(
+		world_take(&b->w, "GET", VOLCANO_LIST), 200,
+		list_of(
+			"7", "",
+			"{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"5\"},"
+			"\"spec\":{\"minMember\":2}}"));
 	watch_poll(b->watch);
-	world_answer(world_take(&b->w, "GET", "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1"), 410,
-	             world_status(410, "Gone", "old"));
+	world_answer(world_take(&b->w, "GET", "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1"),
+	             410, world_status(410, "Gone", "old"));
 	watch_poll(b->watch);
 	return world_take(&b->w, "GET", VOLCANO_LIST);
 }
@@ -592,14 +616,17 @@ static bool waits_as_a_gang(const struct bench *b)
 {
 	struct pod_view v;
 
-	world_put(b->m, PODS, "{\"metadata\":{\"name\":\"m\",\"namespace\":\"ns\",\"uid\":\"u-m\",\"resourceVersion\":\"6\","
-	          "\"annotations\":{\"scheduling.k8s.io/group-name\":\"g\"}},\"spec\":{\"schedulerName\":\"muster\","
-	          "\"containers\":[{\"name\":\"c\"}]}}");
+	world_put(
+		b->m, PODS,
+		"{\"metadata\":{\"name\":\"m\",\"namespace\":\"ns\",\"uid\":\"u-m\",\"resourceVersion\":\"6\","
+		"\"annotations\":{\"scheduling.k8s.io/group-name\":\"g\"}},\"spec\":{\"schedulerName\":\"muster\","
+		"\"containers\":[{\"name\":\"c\"}]}}");
 	cr_assert(model_pod_by_name(b->m, "ns", "m", &v));
 	return strcmp(v.gang, "g") == 0;
 }
 
-/* Without Volcano's groups a pod that names one is an ordinary one, and starts without the others. */
+/* Without Volcano's groups a pod that names one is an ordinary one, and starts without the others.
+ */
 Test(watch, a_resource_that_was_there_is_missing_when_it_is_so_twice)
 {
 	struct bench b;
@@ -610,7 +637,8 @@ Test(watch, a_resource_that_was_there_is_missing_when_it_is_so_twice)
 	cr_assert_eq(wait_ms(&b), 5000);
 	b.w.now_ns += 5 * SECOND;
 	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", VOLCANO_LIST), 404, world_status(404, "NotFound", "no such resource"));
+	world_answer(world_take(&b.w, "GET", VOLCANO_LIST), 404,
+	             world_status(404, "NotFound", "no such resource"));
 	cr_assert(watch_absent(b.watch) && !waits_as_a_gang(&b));
 	cr_assert_eq(wait_ms(&b), 30000);
 	end(&b);
@@ -630,7 +658,8 @@ Test(watch, a_404_of_a_proxy_is_a_failure)
 	}
 	world_answer(c, 200, list_of("9", "", ""));
 	watch_poll(b.watch);
-	world_take(&b.w, "GET", "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1&resourceVersion=9&");
+	world_take(&b.w, "GET",
+	           "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1&resourceVersion=9&");
 	end(&b);
 }
 
@@ -639,7 +668,8 @@ Test(watch, a_404_of_a_proxy_is_a_failure)
 /* What an API server of 1.36 serves, and one of 1.37 after it. */
 Test(watch, a_resource_is_looked_for_in_its_older_versions)
 {
-	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"), NATIVE_LIST("v1alpha3") };
+	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"),
+		                                 NATIVE_LIST("v1alpha3") };
 	struct bench b;
 	struct http_call *c;
 
@@ -652,7 +682,8 @@ Test(watch, a_resource_is_looked_for_in_its_older_versions)
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1alpha2")), 200, list_of("10", "", ""));
 	cr_assert(watch_synced(b.watch) && !watch_absent(b.watch));
 	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1&resourceVersion=10&");
+	c = world_take(&b.w, "GET",
+	               "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1&resourceVersion=10&");
 	world_answer(c, 404, "404 page not found");
 	b.w.now_ns += 800 * MS;
 	watch_poll(b.watch);
@@ -660,14 +691,17 @@ Test(watch, a_resource_is_looked_for_in_its_older_versions)
 	watch_poll(b.watch);
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1beta1")), 200, list_of("12", "", ""));
 	watch_poll(b.watch);
-	world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1beta1/podgroups?watch=1&resourceVersion=12&");
+	world_take(&b.w, "GET",
+	           "/apis/scheduling.k8s.io/v1beta1/podgroups?watch=1&resourceVersion=12&");
 	end(&b);
 }
 
-/* Others read and write its objects where the server has them, also while newer versions are tried. */
+/* Others read and write its objects where the server has them, also while newer versions are tried.
+ */
 Test(watch, a_version_counts_once_it_is_served)
 {
-	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"), NATIVE_LIST("v1alpha3") };
+	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"),
+		                                 NATIVE_LIST("v1alpha3") };
 	const int native = world_resource("scheduling.k8s.io/v1", "PodGroup");
 	const struct resource *r;
 	struct bench b;
@@ -682,7 +716,8 @@ Test(watch, a_version_counts_once_it_is_served)
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1alpha2")), 200, list_of("10", "", ""));
 	cr_assert_str_eq(r->version, "v1alpha2");
 	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1"), 410, world_status(410, "Gone", "old"));
+	world_answer(world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1"), 410,
+	             world_status(410, "Gone", "old"));
 	watch_poll(b.watch);
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1")), 404, "404 page not found");
 	cr_assert_str_eq(r->version, "v1alpha2");
@@ -694,7 +729,8 @@ Test(watch, a_version_counts_once_it_is_served)
 
 Test(watch, a_resource_in_no_version_is_absent_and_looked_for_from_the_newest)
 {
-	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"), NATIVE_LIST("v1alpha3"), NATIVE_LIST("v1alpha2") };
+	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"),
+		                                 NATIVE_LIST("v1alpha3"), NATIVE_LIST("v1alpha2") };
 	struct bench b;
 
 	begin(&b, world_resource("scheduling.k8s.io/v1", "PodGroup"));
@@ -739,7 +775,8 @@ Test(watch, a_bad_object_is_named_counted_and_not_the_end)
 	watch_poll(b.watch);
 	c = world_take(&b.w, "GET", "/api/v1/nodes?watch=1");
 	for (int i = 0; i < 100; i++) {
-		snprintf(bad, sizeof(bad), "%s", world_node("n1", (char[]){'1', (char)('0' + i / 10), (char)('0' + i % 10), 0}));
+		snprintf(bad, sizeof(bad), "%s",
+		         world_node("n1", (char[]){ '1', (char)('0' + i / 10), (char)('0' + i % 10), 0 }));
 		memcpy(strstr(bad, "\"8\""), "\"x\"", 3);
 		cr_assert(world_text(c, event_of("MODIFIED", bad)));
 	}
@@ -771,9 +808,11 @@ Test(watch, a_list_that_fails_half_way_removes_nothing)
 
 	world_answer(c, 410, world_status(410, "Gone", "old"));
 	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200, list_of("50", "t", world_pod("c", "45", "", "")));
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200,
+	             list_of("50", "t", world_pod("c", "45", "", "")));
 	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 400, world_status(400, "BadRequest", "no such token"));
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 400,
+	             world_status(400, "BadRequest", "no such token"));
 	cr_assert(has_pod(&b, "a"));
 	cr_assert_eq(wait_ms(&b), 800);
 	b.w.now_ns += 800 * MS;
@@ -810,7 +849,8 @@ Test(watch, a_page_that_fails_is_asked_for_again)
 	world_fail(world_take(&b.w, "GET", PAGE), HTTP_BROKEN);
 	b.w.now_ns += 1600 * MS;
 	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", PAGE), 200, list_of("10", "", world_pod("b", "8", "", "")));
+	world_answer(world_take(&b.w, "GET", PAGE), 200,
+	             list_of("10", "", world_pod("b", "8", "", "")));
 	cr_assert(watch_synced(b.watch) && has_pod(&b, "a") && has_pod(&b, "b"));
 	watch_poll(b.watch);
 	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&");
