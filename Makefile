@@ -8,8 +8,8 @@
 #   build-valgrind/     SAN=valgrind: what isn't set is left as it is, so that valgrind sees it
 #   build-clang-fuzzer/ CC=clang SAN=fuzzer: libFuzzer drives the fuzzers
 #
-# A folder with those in it is a library; a file named main*.c in it is a
-# program.  New files are found by themselves.
+# A folder is a library; a file named main*.c in it is a program.  New files
+# are found by themselves.
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -82,9 +82,7 @@ LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
 # --- what is built ---------------------------------------------------------
 
 LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim tests/probe bench
-# Sorted by file name, whatever the folder: what LTO makes depends on the order of the objects.
-by_name = $(foreach name,$(sort $(notdir $(1))),$(filter %/$(name),$(1)))
-lib_src = $(call by_name,$(filter-out $(1)/main%.c,$(wildcard $(1)/*.c $(1)/*/*.c)))
+lib_src = $(filter-out $(1)/main%.c,$(wildcard $(1)/*.c $(1)/*/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 LIB_ipc      := $(B)/lib/libmuster-ipc.a
@@ -100,7 +98,7 @@ LIB_probe    := $(B)/lib/libmuster-probe.a
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
 	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim tests/probe:muster-killat,\
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
-	$(B)/bin/muster-count $(if $(SAN),,$(B)/lib/muster-shim.so)
+	$(B)/bin/muster-count $(if $(SAN),,$(B)/lib/muster-shim.so $(B)/lib/muster-memory.so)
 
 unit_src := $(wildcard $(addprefix tests/unit/,*/test_*.c */*/test_*.c))
 UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
@@ -126,11 +124,11 @@ $(B)/obj/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Their vectors are passed between functions that are all inlined.
-vectors := $(addprefix core/index/,views_lanes.o views_ahead.o views_singles.o)
+vectors := $(addprefix core/index/,view_scan_f64.o view_batch.o view_scan_f32.o)
 $(vectors:%=$(B)/obj/%) $(vectors:%=$(B)/whole/%): WARN += -Wno-psabi
 
 # Its text is compiled in.
-$(B)/obj/frontend/serve/page.o: frontend/serve/page.html
+$(B)/obj/frontend/page.o: frontend/serve/page.html
 
 # What is measured and shipped of the core is compiled as a whole, so that small functions cost no calls from file to file
 # (docs/decisions/037).  Tests link the plain objects: each of their programs would be compiled anew.
@@ -177,11 +175,11 @@ $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
 $(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,muster-sim,tests/sim/main,$(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-killat,tests/probe/main,$(LIB_probe)))
-$(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_frontend) $(core_whole),$(LTO)))
-$(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_frontend) $(core_whole),$(LTO)))
+$(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(core_whole),$(LTO)))
+$(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(core_whole),$(LTO)))
 
 # Preloaded by tests: tests/lib/shim.py.
-$(B)/lib/muster-shim.so: tests/shim/shim.c Makefile
+$(B)/lib/muster-%.so: tests/shim/%.c Makefile
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -Wl,-z,relro,-z,now -o $@ $< -ldl
@@ -213,7 +211,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make demo        install what is missing, build, run the main job
 ## make test        install what is missing, build, run the tests
 ## make test-real   the same against a real kube-apiserver 1.36.3
-## make oracle      random tests of judge, census, views and plans for SEEDS=20
+## make oracle      random tests of evaluations, pod counts, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make failpoints  each daemon is killed KILLS=10 times at each of its probes; ONLY= some
@@ -257,8 +255,8 @@ test-unit:
 
 # What the slow and obvious ways say, for as many seeds as wanted.
 SEEDS ?= 20
-ORACLE := $(addprefix build-address/unit/,core/filter/test_core_judge core/classes/test_core_census core/index/test_core_views \
-	core/plan/test_core_plan_random core/plan/test_core_levels_random core/step/test_core_random)
+ORACLE := $(addprefix build-address/unit/core/,filter/test_evaluate classes/test_pod_counts index/test_views plan/test_random \
+	plan/test_levels_random step/test_random)
 oracle:
 	@$(MAKE) --no-print-directory -j2 SAN=address $(ORACLE)
 	@for seed in $$(seq 1 $(SEEDS)); do \
@@ -286,7 +284,7 @@ failpoints: deps-test programs
 # Some 200 builds of copies under build/mutations, two at a time; the table is build/mutations.md.
 mutations: deps-test
 	@$(MAKE) --no-print-directory -j2 $(B)/bin/muster-sim
-	@$(MAKE) --no-print-directory -j2 SAN=address build-address/fuzz/fuzz_records build-address/unit/core/lifecycle/test_core_unsent
+	@$(MAKE) --no-print-directory -j2 SAN=address build-address/fuzz/fuzz_records build-address/unit/core/test_stories
 	@tests/mutate.py --only="$(ONLY)" --table build/mutations.md
 
 soak: deps-test programs
@@ -298,14 +296,14 @@ service: deps-test programs
 
 # Reads of memory that nobody wrote, which the sanitizers don't see.  A test is a process, and a second.  Not those that let
 # allocations fail: valgrind has an allocator of its own.  FEW=1: what takes bytes from outside, and what is random.
-VALGRIND_UNIT := $(if $(FEW),ipc/test_link core/daemon/test_core_daemon core/step/test_core_random \
-	frontend/model/test_model_random core/daemon/test_recorder frontend/watch/test_frames frontend/json/test_json \
-	frontend/decode/test_extract frontend/api/test_kubeconfig frontend/api/test_credentials,\
-	$(filter-out %_memory,$(patsubst tests/unit/%.c,%,$(unit_src))))
+VALGRIND_UNIT := $(if $(FEW),$(addprefix build-valgrind/unit/,ipc/test_link core/daemon/test_daemon core/daemon/test_recorder core/step/test_random \
+	frontend/model/test_random frontend/watch/test_frames frontend/json/test_json frontend/decode/test_extract \
+	frontend/api/test_kubeconfig frontend/api/test_credentials),\
+	$(patsubst tests/unit/%.c,build-valgrind/unit/%,$(unit_src)))
 valgrind: deps-test
-	@$(MAKE) --no-print-directory -j2 SAN=valgrind build-valgrind/bin/muster-sim $(VALGRIND_UNIT:%=build-valgrind/unit/%)
+	@$(MAKE) --no-print-directory -j2 SAN=valgrind build-valgrind/bin/muster-sim $(VALGRIND_UNIT)
 	@{ for from in 1 51; do echo "tests/valgrind.sh build-valgrind/bin/muster-sim --from $$from --seeds 50"; done; \
-		for unit in $(VALGRIND_UNIT); do echo "tests/valgrind.sh build-valgrind/unit/$$unit -j1"; done; \
+		for unit in $(VALGRIND_UNIT); do echo "tests/valgrind.sh $$unit -j1"; done; \
 	} | MUSTER_TEST_TIMEOUT_S=600 tests/run.sh build/test-logs-valgrind
 
 coverage:
@@ -321,7 +319,7 @@ test-stress:
 
 # Many at a time: they mostly wait.  Some are tests of modules, under ASan.
 faults: deps-test
-	@$(MAKE) --no-print-directory -j2 programs $(addprefix build/unit/,core/step/test_core_memory frontend/model/test_model_memory frontend/volume/test_volume_memory)
+	@$(MAKE) --no-print-directory -j2 programs
 	@$(MAKE) --no-print-directory -j2 SAN=address unit fuzzers $(patsubst %,build-address/bin/muster-%,core frontend)
 	@tests/faults/run.py
 

@@ -4,15 +4,10 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define RUNS_MOST 99u
-
-/* ---- clock ----------------------------------------------------------------------- */
 
 static uint64_t system_ns(void)
 {
@@ -36,10 +31,10 @@ static bool cpu_says(const char *flag)
 	return found;
 }
 
-/* clock_gettime() takes 30 ns here, as long as some of what is measured. */
+/* clock_gettime() takes 30 ns here, as long as some of the measured operations. */
 uint64_t bench_now_ns(void)
 {
-	static double ns_per_tick; /* 0: not known yet; < 0: the counter is not steady */
+	static double ns_per_tick; /* 0: unknown yet; < 0: the counter is not steady */
 	static uint64_t ticks_0, ns_0;
 
 	if (ns_per_tick == 0) {
@@ -83,8 +78,6 @@ void bench_unpin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* ---- rows ------------------------------------------------------------------------ */
-
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -99,7 +92,7 @@ void bench_add(struct bench_report *report, const char *name, const char *unit, 
 	struct bench_row *row;
 
 	if (report->rows_n == BENCH_ROWS || n == 0)
-		abort(); /* a mistake of the bench */
+		abort(); /* a bug of the bench */
 	row = &report->rows[report->rows_n++];
 	qsort(samples, n, sizeof(*samples), by_value);
 	snprintf(row->name, sizeof(row->name), "%s", name);
@@ -124,8 +117,8 @@ double bench_stall_us_p999(void)
 	uint64_t start = bench_now_ns(), slice = start, last = start, worst = 0;
 	size_t n = 0;
 
-	/* The worst gap of each 10 us slice over 300 ms: what a measurement of
-	 * that length would have suffered. */
+	/* The largest gap of each 10 us slice over 300 ms: the stall that a measurement of that length
+	 * would include. */
 	while (last - start < 300000000u && n < SLOTS) {
 		uint64_t now = bench_now_ns();
 
@@ -148,7 +141,7 @@ static double median_of(double *values, size_t n)
 	return values[n / 2];
 }
 
-/* Row i of every run into one. */
+/* Merges row i of all runs. */
 static void merge_row(struct bench_report *out, const struct bench_report *runs, unsigned n,
                       size_t i)
 {
@@ -194,8 +187,6 @@ bool bench_repeat(struct bench_report *out,
 	free(runs);
 	return ok;
 }
-
-/* ---- printing -------------------------------------------------------------------- */
 
 static void cpu_name(char *out, size_t bytes)
 {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of figures, with what is needed to believe them. */
+/* Rows of figures, with the context that is needed to interpret them. */
 #ifndef MUSTER_BENCH_BENCH_H
 #define MUSTER_BENCH_BENCH_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* One figure.  `goal` 0: none. */
 struct bench_row {
@@ -20,8 +24,8 @@ struct bench_row {
 
 #define BENCH_ROWS 64
 
-/* A bench that is run several times keeps the best of all runs, and of medians and
- * tails the median. */
+/* A bench that runs several times keeps the best of all runs, and the median of medians and
+ * tails. */
 struct bench_report {
 	const char *bench;
 	struct bench_row rows[BENCH_ROWS];
@@ -31,9 +35,9 @@ struct bench_report {
 	double load1;         /* the highest of the runs */
 };
 
-/* What a user may ask for; 0 and NULL: the bench's own choice. */
+/* Choices of the user; 0 and NULL: the default of the bench. */
 struct bench_options {
-	bool quick; /* leave out what takes long or much memory */
+	bool quick; /* leave out what takes long or needs much memory */
 	const char *kubeconfig;
 	uint32_t nodes;
 	uint32_t pods;
@@ -42,17 +46,17 @@ struct bench_options {
 	const char *only; /* openb: one trace */
 };
 
-/* From the CPU's own counter where that is steady, so that reading it costs little. */
+/* The CPU's own counter if it is steady, since reading it is cheap. */
 uint64_t bench_now_ns(void);
 
-/* Run this thread on one CPU; false when the machine has no such CPU. */
+/* Pins this thread to one CPU. False: there is no such CPU. */
 bool bench_pin(int cpu);
 
-/* On any CPU again. */
+/* Allows any CPU again. */
 void bench_unpin(void);
 
-/* Add a row from n samples (sorted in place).  `higher_is_better`: best is the
- * largest and p99 the value that 99 % reach. */
+/* Adds a row from n samples, which it sorts. `higher_is_better`: best is the largest and p99 the
+ * value that 99 % reach. */
 void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples,
                size_t n, bool higher_is_better, double goal);
 
@@ -60,11 +64,11 @@ void bench_add(struct bench_report *report, const char *name, const char *unit, 
 void bench_add_one(struct bench_report *report, const char *name, const char *unit, double value,
                    bool higher_is_better, double goal);
 
-/* Gaps that the machine itself puts into a loop that does nothing but read the
- * clock, 99.9th percentile in us: no latency below is better than this. */
+/* Gaps that the machine itself causes in a loop that only reads the clock, 99.9th percentile in us:
+ * no latency below is better than this. */
 double bench_stall_us_p999(void);
 
-/* Run it that many times over and fill the report.  False when it can't run. */
+/* Runs it that many times and fills the report. False: it can't run. */
 bool bench_repeat(struct bench_report *report,
                   bool (*run)(struct bench_report *, const struct bench_options *),
                   const struct bench_options *options, unsigned runs);

@@ -9,7 +9,7 @@ void builder_add(struct builder *b, const void *what, size_t bytes)
 	size_t padded = (size_t)PADDED(bytes);
 
 	if (padded > sizeof(b->bytes) - b->used)
-		abort(); /* a mistake of the bench */
+		abort(); /* a bug of the bench */
 	memcpy(b->bytes + b->used, what, bytes);
 	memset(b->bytes + b->used + bytes, 0, padded - bytes);
 	b->used += padded;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One record, put together piece by piece. */
+/* Builds one record, piece by piece. */
 #ifndef MUSTER_BENCH_BUILDER_H
 #define MUSTER_BENCH_BUILDER_H
 
@@ -12,10 +12,10 @@ struct builder {
 
 void builder_begin(struct builder *b, enum record_kind kind, uint64_t time_ns);
 
-/* The next part, padded to 8; ends the program when the record gets too long. */
+/* The next part, padded to 8 bytes; ends the program when the record gets too long. */
 void builder_add(struct builder *b, const void *what, size_t bytes);
 
-/* Whole; good until the next builder_begin(). */
+/* The complete record; good until the next builder_begin(). */
 const struct record *builder_end(struct builder *b);
 
 #endif

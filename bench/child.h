@@ -1,51 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that a bench starts: each with a log in the bench's own folder, stopped with it
- * whatever happens. */
+/* Programs that a bench starts: ctl/up/process.h with a log in the bench's own folder. */
 #ifndef MUSTER_BENCH_CHILD_H
 #define MUSTER_BENCH_CHILD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "ctl/up/process.h"
 
-#define CHILD_PATH 512
+/* A folder for this run.  False and a message. */
+bool child_folder(char out[PROCESS_PATH / 2]);
 
-struct child {
-	pid_t pid; /* 0: none */
-	char name[32];
-	char log[CHILD_PATH];
-};
+/* The source tree: two levels above the folder of our program. */
+bool child_tree(char out[PROCESS_PATH]);
 
-/* A folder for this run, and its removal. */
-bool child_folder(char *out);
-void child_folder_remove(const char *folder);
+/* Starts argv[0], a path, with its log at FOLDER/NAME.log; the last element is NULL.  False and a
+ * message. */
+bool child_start(struct process *p, const char *folder, const char *name, const char *const argv[]);
+void child_stop(struct process *p);
 
-/* The folder of the running program, where its sisters lie; and the tree above it, for
- * what is not installed. */
-bool child_bin(char *out);
-bool child_tree(char *out);
-
-/* argv[0] is a path, the last NULL.  False and a message. */
-bool child_start(struct child *c, const char *folder, const char *name, const char *const argv[]);
-bool child_runs(struct child *c);
-
-/* SIGTERM, after ten seconds SIGKILL. */
-void child_stop(struct child *c);
-
-/* To its end: true when it exits with 0. */
+/* Runs it to its end.  True: it exited with 0. */
 bool child_run(const char *folder, const char *name, const char *const argv[]);
 
-/* Run this, its output dropped, when we are gone, however that comes about. */
+/* Runs this, its output dropped, when we have ended, whatever the cause. */
 bool child_guard(const char *const argv[]);
 
-/* The end of its log, on standard error. */
-void child_show_log(const struct child *c);
-
-/* A TCP port of the loopback that is free now; 0: none. */
+/* A TCP port of the loopback interface that is free now; 0: none. */
 uint16_t child_port(void);
 
-/* Until GET url says 200 (certificates are not looked at: the loopback's own), or the
- * child ends.  False and a message. */
-bool child_ready(struct child *c, const char *url, uint32_t seconds);
+/* Waits until GET url has status 200, or the child ends.  False and a message. */
+bool child_ready(struct process *p, const char *url, uint32_t seconds);
 
 #endif

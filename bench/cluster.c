@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/step/core.h"
 #include "bench/cluster.h"
 
 #include "bench/bench.h"
 #include "bench/cluster_records.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define GIB (INT64_C(1) << 30)
 #define SPARE_NAMES 256u
 #define GANGS 4096u
-
-/* ---- what benches ask for ------------------------------------------------------- */
 
 static pod_id pod_begin(struct cluster *c, gang_id gang, uint32_t shape)
 {
@@ -100,7 +96,7 @@ void cluster_node(struct cluster *c, node_id node, bool more)
 	tell_node(c, node, more ? 8 * GIB : 0);
 }
 
-/* After so many records at most the core's loop shows what they changed; other feeds have a loop of
+/* The core's loop publishes changes after that many records at most; other feeds have a loop of
  * their own. */
 #define SHOWN_AFTER 256u
 
@@ -110,7 +106,7 @@ static void show(struct cluster *c)
 		core_show(c->core);
 }
 
-/* On the measured path: nothing here but what the core's own loop does. */
+/* In the measured path: only what the core's own loop does. */
 void cluster_decide(struct cluster *c)
 {
 	while (core_wants_plan(c->core)) {
@@ -185,8 +181,6 @@ void cluster_command(struct cluster *c, enum record_kind kind, const void *body)
 	}
 }
 
-/* ---- a whole cluster -------------------------------------------------------------- */
-
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct cluster *c = context;
@@ -223,16 +217,15 @@ static bool feed_core(struct cluster *c, const struct record *r)
 
 struct limits cluster_limits(const struct cluster_setup *s)
 {
-	return (
-		struct limits){ .nodes = s->nodes,
-		                .pods = s->pods_more + (s->bare ? 1 : 2 * s->nodes),
-		                .gangs = GANGS,
-		                .shapes = 128,
-		                .names = SPARE_NAMES,
-		                .resources = s->resources ? s->resources : 8,
-		                .name_bytes = (uint64_t)s->nodes * 64 + (1u << 20),
-		                /* muster-core's default, and more where commands are taken in one go. */
-		                .command_ring_bytes = s->bare ? 1u << 20 : 1u << 22 };
+	return (struct limits){ .nodes = s->nodes,
+		                    .pods = s->pods_more + (s->bare ? 1 : 2 * s->nodes),
+		                    .gangs = GANGS,
+		                    .shapes = 128,
+		                    .names = SPARE_NAMES,
+		                    .resources = s->resources ? s->resources : 8,
+		                    .name_bytes = (uint64_t)s->nodes * 64 + (1u << 20),
+		                    /* muster-core's default, and more where commands are read in one go. */
+		                    .command_ring_bytes = s->bare ? 1u << 20 : 1u << 22 };
 }
 
 /* Two foreign pods for each node: one of some eighths of it, one of any size. */
@@ -279,13 +272,13 @@ static bool no_room(struct cluster *c, const char *what)
 
 static bool core_init(struct cluster *c)
 {
-	/* As muster-core has it by default. */
+	/* muster-core's default. */
 	struct core_config config = { .limits = c->limits,
 		                          .emit = emit,
 		                          .make = make,
 		                          .context = c,
 		                          .clock_ns = clock_ns,
-		                          .hold_after_ns = UINT64_C(60000000000) };
+		                          .reserve_after_ns = UINT64_C(60000000000) };
 	const char *what = NULL;
 	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
 	unsigned char *ring;

@@ -7,7 +7,7 @@
 
 #define GIB (INT64_C(1) << 30)
 
-/* Numbers of label keys and of values, as the frontend would choose them. */
+/* Numbers of label keys and values, in the frontend's numbering. */
 enum {
 	KEY_NODE_NAME = LABEL_KEY_NODE_NAME,
 	KEY_HOSTNAME,
@@ -85,8 +85,6 @@ struct shape_spec shape_spec_scarce(struct shape_spec s)
 	s.rules = RULE_RARE;
 	return s;
 }
-
-/* ---- records ------------------------------------------------------------------ */
 
 static void begin(struct builder *b, const struct cluster *c, enum record_kind kind)
 {
@@ -190,7 +188,7 @@ void tell_node(struct cluster *c, uint32_t node, int64_t more_memory)
 	tell(c, &b);
 }
 
-/* What a shape's record counts, filled in by its rules. */
+/* Counts in a shape's record, set by its rules. */
 struct shape_parts {
 	struct event_shape e;
 	struct amount amounts[4];
@@ -260,8 +258,8 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 	tell(c, &b);
 }
 
-/* As a Job's controller has them made: many in one second, by whole seconds as the API tells them,
- * and in another order than that of their names.  The same each time a pod is told. */
+/* Creation times as a Job's controller causes them: many in one second, in whole seconds as the API
+ * has them, and not in the order of names. The same each time the pod is sent. */
 static int pod_name(char name[32], uint32_t generation)
 {
 	static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records that tell a core of the cluster of bench/cluster.h: what its nodes and
- * shapes are like. */
+/* The records of the cluster of bench/cluster.h: properties of its nodes and shapes. */
 #ifndef MUSTER_BENCH_CLUSTER_RECORDS_H
 #define MUSTER_BENCH_CLUSTER_RECORDS_H
 
@@ -21,11 +20,11 @@ struct pod_spec {
 	uint32_t labels; /* of its own */
 };
 
-/* What a shape is like; SHAPE_NEW another one each time. */
+/* Properties of a shape; SHAPE_NEW differs each time. */
 struct shape_spec shape_spec(const struct cluster *c, uint32_t shape);
 struct shape_spec shape_spec_scarce(struct shape_spec s);
 
-/* Hand on a record that was built. */
+/* Passes on a record that was built. */
 void tell(struct cluster *c, struct builder *b);
 
 void tell_mark(struct cluster *c, enum record_kind kind);

@@ -8,9 +8,6 @@
 #include "bench/bench.h"
 #include "bench/stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define NODES 1000u
@@ -20,18 +17,19 @@
 #define TIMES_EXACT 35
 
 struct ground {
-	char tree[CHILD_PATH];
-	char folder[CHILD_PATH];
-	char script[CHILD_PATH + 32];
-	char kube[CHILD_PATH];
-	char admin[CHILD_PATH + 32], muster[CHILD_PATH + 32];
+	char tree[PROCESS_PATH];
+	char folder[PROCESS_PATH];
+	char script[PROCESS_PATH + 32];
+	char kube[PROCESS_PATH];
+	char admin[PROCESS_PATH + 32], muster[PROCESS_PATH + 32];
 	bool started;
 };
 
-/* The last line that the script printed is where the programs are. */
+/* The directory of the programs is the last line that the script printed. */
 static bool find_kube(struct ground *g, const struct stage *s)
 {
-	char script[CHILD_PATH + 32], path[CHILD_PATH], line[CHILD_PATH / 2] = "", next[CHILD_PATH / 2];
+	char script[PROCESS_PATH + 32], path[PROCESS_PATH], line[PROCESS_PATH / 2] = "",
+																			next[PROCESS_PATH / 2];
 	const char *argv[] = { script, "kube-scheduler", NULL };
 	FILE *f;
 
@@ -91,7 +89,7 @@ static bool contend(struct stage *s, struct contender *c, uint32_t pods, uint32_
 	bool ok = stage_preloaded(s, c, pods, &f->preloaded) && stage_gang(s, c, gang, &f->gang_s);
 
 	if (!ok)
-		child_show_log(&c->child);
+		process_show_log(&c->child);
 	contender_stop(c);
 	return ok;
 }
@@ -121,8 +119,8 @@ static bool measure(struct bench_report *report, struct stage *s, const struct g
 
 	if (!stage_binds(s, pods, &binds) || !stage_preloaded(s, &all[0], pods, &f[0].preloaded) ||
 	    !stage_live(s, pods, &live) || !stage_gang(s, &all[0], gang, &f[0].gang_s)) {
-		if (all[0].child.name[0])
-			child_show_log(&all[0].child);
+		if (all[0].child.name)
+			process_show_log(&all[0].child);
 		contender_stop(&all[0]);
 		return false;
 	}
@@ -131,7 +129,7 @@ static bool measure(struct bench_report *report, struct stage *s, const struct g
 	if (!stage_binds(s, pods, &again))
 		return false;
 	binds = (binds + again) / 2;
-	/* Every node scored takes so long that fewer pods tell as much. */
+	/* With every node scored a run takes so long that fewer pods have to do. */
 	if (!contend(s, &all[1], pods, gang, &f[1]) ||
 	    !contend(s, &all[2], pods > 200 ? pods / 5 : pods, gang, &f[2]))
 		return false;

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long does the core take to place a gang or a pod, or to say why not, with
- * everything that production does: rules, reservation, reasons, commands, rows?
- * Every node is considered for every member.
- *
- * Measured is the planning of what was told before; for shapes that are new, also
- * the record that tells them. */
+/* How long does the core take to place a gang or a pod, or to find out why it can't, with
+ * everything that production does: rules, reservation, reasons, commands, rows? Every node is
+ * considered for every member. Only planning is measured; for new shapes also the record of the
+ * shape. */
 #include "bench/bench.h"
 #include "bench/cluster.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define EVENTS_NODES 5000u
-#define BIG_MEMBERS 2000u /* of each gang that waits: more than have room on 5,000 nodes */
+#define BIG_MEMBERS 2000u /* pods of each gang that waits: more than fit on 5,000 nodes */
 
 struct samples {
 	double *at;
@@ -41,10 +35,8 @@ static void samples_end(struct samples *s, struct bench_report *report, const ch
 	free(s->at);
 }
 
-/* ---- gangs ------------------------------------------------------------------------ */
-
-/* Are the last n bindings as the shape's rule wants them?  Of SHAPE_ANTI each on a node
- * of its own; of SHAPE_SPREAD no zone one more than another; with racks all in one block. */
+/* True if the last n bindings obey the rule of the shape. SHAPE_ANTI: each on a node of its own;
+ * SHAPE_SPREAD: zones differ by at most one; with racks all in one block. */
 static bool rule_holds(const struct cluster *c, uint32_t shape, uint32_t n)
 {
 	uint32_t zones[CLUSTER_ZONES] = { 0 }, least = UINT32_MAX, most = 0;
@@ -68,8 +60,8 @@ static bool rule_holds(const struct cluster *c, uint32_t shape, uint32_t n)
 	return ok && (shape != SHAPE_SPREAD || most - least <= 1);
 }
 
-/* Pending to commands out, in ns, for a gang that fits; then it ends.  0 and a message
- * when it was not placed as it should. */
+/* From pending to commands, in ns, for a gang that fits; then it ends. 0 and a message when it was
+ * not placed by its rule. */
 static uint64_t gang_once(struct cluster *c, uint32_t members, uint32_t shape, pod_id *pods)
 {
 	uint64_t took, binds = c->binds;
@@ -105,7 +97,7 @@ static bool gang_row(struct bench_report *report, struct cluster *c, uint32_t me
 		free(pods);
 		return false;
 	}
-	/* The first gang of a shape pays for what the shape needs: that is single-new. */
+	/* The first gang of a shape includes the cost of the shape: that is single-new. */
 	for (size_t i = 0; took > 0 && i <= n; i++) {
 		took = gang_once(c, members, shape, pods);
 		if (i > 0)
@@ -120,8 +112,6 @@ static bool gang_row(struct bench_report *report, struct cluster *c, uint32_t me
 	samples_end(&s, report, name, "us", goal);
 	return true;
 }
-
-/* ---- pods -------------------------------------------------------------------------- */
 
 static bool single_known(struct bench_report *report, struct cluster *c, double goal)
 {
@@ -171,8 +161,8 @@ static bool single_new(struct bench_report *report, struct cluster *c, double go
 	return true;
 }
 
-/* A gang that can't fit, looked at for the first time: its reason with the shortfall
- * is worked out and told as well. */
+/* A gang that can't fit, planned for the first time: its reason with the shortfall is computed and
+ * published as well. */
 static bool refuse_row(struct bench_report *report, struct cluster *c, bool new_shape, double goal)
 {
 	enum { N = 301, MEMBERS = 64 };
@@ -194,7 +184,7 @@ static bool refuse_row(struct bench_report *report, struct cluster *c, bool new_
 			pods[member] = cluster_pod(c, 0, new_shape ? SHAPE_NEW : SHAPE_RARE);
 		took += cluster_plan(c);
 		if (c->reasons == reasons) {
-			fprintf(stderr, "muster-bench: no reason was told\n");
+			fprintf(stderr, "muster-bench: no reason was published\n");
 			free(s.at);
 			return false;
 		}
@@ -209,10 +199,8 @@ static bool refuse_row(struct bench_report *report, struct cluster *c, bool new_
 	return true;
 }
 
-/* ---- events -------------------------------------------------------------------------- */
-
-/* A node gets more memory and loses it again while gangs of 16 shapes wait for room: the
- * record, and what it makes the core look at.  A sample is the mean of both. */
+/* A node gets more memory and loses it again while gangs of 16 shapes wait for capacity: the
+ * record, and the scan that it causes. A sample is the mean of both. */
 static bool node_event(struct bench_report *report, struct cluster *c, double goal)
 {
 	enum { N = 2000 };
@@ -243,8 +231,6 @@ static bool node_event(struct bench_report *report, struct cluster *c, double go
 	samples_end(&s, report, name, "us", goal);
 	return true;
 }
-
-/* ---- all ------------------------------------------------------------------------------ */
 
 static bool topology(struct bench_report *report, uint32_t nodes, double goal)
 {
@@ -306,6 +292,6 @@ bool bench_decide(struct bench_report *report, const struct bench_options *optio
 	}
 	if (report->rows_n > 0)
 		return true;
-	fprintf(stderr, "muster-bench: decide knows 1000, 5000, 100000 and 1000000 nodes\n");
+	fprintf(stderr, "muster-bench: decide has 1000, 5000, 100000 and 1000000 nodes\n");
 	return false;
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast do pods come to their nodes through a whole API server, beside what that server
- * takes in bindings at most?  On muster-apisim, or on the server of --kubeconfig. */
+/* How fast are pods bound through a whole API server, compared with the bindings that this server
+ * accepts at most? On muster-apisim, or on the server of --kubeconfig. */
 #include "bench/bench.h"
 #include "bench/stage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define NODES 5000u
 #define PODS 3000u
 #define GANG 1000u
 
-/* In shares of what the API server takes alone; seconds for the gang. */
+/* Shares of what the API server accepts alone; seconds for the gang. */
 #define GOAL_PRELOADED 0.85
 #define GOAL_LIVE 0.40
 #define GOAL_GANG_S 1.2
@@ -31,8 +28,8 @@ static bool measure(struct bench_report *report, struct stage *s, const char *ku
 
 	ok = stage_binds(s, pods, &binds) && stage_preloaded(s, &muster, pods, &preloaded) &&
 	     stage_live(s, pods, &live) && stage_gang(s, &muster, gang, &seconds);
-	if (!ok && muster.child.name[0])
-		child_show_log(&muster.child);
+	if (!ok && muster.child.name)
+		process_show_log(&muster.child);
 	contender_stop(&muster);
 	/* Once before and once after muster: other work on the machine comes and goes. */
 	if (!ok || !stage_binds(s, pods, &again))
@@ -50,8 +47,8 @@ static bool measure(struct bench_report *report, struct stage *s, const char *ku
 
 bool bench_e2e(struct bench_report *report, const struct bench_options *o)
 {
-	char kubeconfig[CHILD_PATH];
-	struct child apisim = { 0 };
+	char kubeconfig[PROCESS_PATH];
+	struct process apisim = { 0 };
 	uint32_t nodes = o->nodes;
 	struct stage s;
 	bool ok;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long does kube-scheduler wait for muster's /filter and /prioritize?  The whole way, over
- * HTTP: both daemons on muster-apisim, a client that knows node names alone (nodeCacheCapable) and
- * sends all of them, one question after the other on one connection, for one pod after the other as
- * kube-scheduler does. */
+/* How long does kube-scheduler wait for muster's /filter and /prioritize? The whole path, over
+ * HTTP: both daemons on muster-apisim, and a client that sends all node names (nodeCacheCapable),
+ * one request after the other on one connection, for one pod after the other, as kube-scheduler
+ * does. */
 #include "bench/bench.h"
 #include "bench/stage.h"
 
 #include <arpa/inet.h>
 #include <cjson/cJSON.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,8 +28,6 @@ struct asker {
 	char *pods[PODS]; /* as the API server has them */
 	char *names;      /* ["bench-00000",...] */
 };
-
-/* ---- one question over HTTP ------------------------------------------------------------- */
 
 static bool asker_connect(struct asker *a)
 {
@@ -59,7 +54,7 @@ static bool send_all(int fd, const char *at, size_t bytes)
 	return true;
 }
 
-/* Head and body; the body, or NULL. */
+/* Head and body; returns the body, or NULL. */
 static const char *receive(struct asker *a)
 {
 	const char *head_end = NULL, *length;
@@ -87,7 +82,7 @@ static const char *receive(struct asker *a)
 	return strncmp(a->answer, "HTTP/1.1 200 ", 13) == 0 ? head_end + 4 : NULL;
 }
 
-/* Ask, and look whether the answer is one: a node of all, or a score for each. */
+/* Sends a request and validates the response: a node of all, or a score for each. */
 static bool ask(struct asker *a, const char *path, const char *pod, const char *wanted,
                 double *took_us)
 {
@@ -119,8 +114,6 @@ static bool ask(struct asker *a, const char *path, const char *pod, const char *
 	return ok;
 }
 
-/* ---- what is asked ------------------------------------------------------------------------ */
-
 static bool read_pods(struct asker *a, struct stage *s)
 {
 	char namespace[64], path[160];
@@ -129,9 +122,9 @@ static bool read_pods(struct asker *a, struct stage *s)
 		return false;
 	for (uint32_t i = 0; i < PODS; i++) {
 		snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/pod-%05u", namespace, i);
-		if (client_one(s->client, "GET", path, NULL) != 200)
+		if (client_one(&s->client, "GET", path, NULL) != 200)
 			return false;
-		a->pods[i] = strdup(client_said(s->client));
+		a->pods[i] = strdup(client_said(&s->client));
 		if (!a->pods[i])
 			return false;
 	}
@@ -172,7 +165,7 @@ static bool measure(struct bench_report *report, struct asker *a, const struct s
 			break;
 		snprintf(name, sizeof(name), "%s/%u", verbs[v].name, s->nodes_n);
 		bench_add(report, name, "us", samples, questions, false, 0);
-		/* The goal is one of the tail; it is sorted now. */
+		/* The goal is for the tail; the samples are sorted now. */
 		snprintf(name, sizeof(name), "%s-p99/%u", verbs[v].name, s->nodes_n);
 		bench_add_one(report, name, "us", samples[(size_t)questions * 99 / 100], false,
 		              v == 0 ? GOAL_P99_US : 0);
@@ -195,8 +188,8 @@ bool bench_extender(struct bench_report *report, const struct bench_options *o)
 {
 	struct contender muster = { .name = "muster", .extends = true };
 	struct asker a = { .fd = -1, .answer = malloc(ANSWER_BYTES + 1) };
-	char kubeconfig[CHILD_PATH];
-	struct child apisim = { 0 };
+	char kubeconfig[PROCESS_PATH];
+	struct process apisim = { 0 };
 	struct stage s;
 	bool ok;
 
@@ -215,8 +208,8 @@ bool bench_extender(struct bench_report *report, const struct bench_options *o)
 		ok = false;
 	}
 	ok = ok && measure(report, &a, &s, o->quick ? QUESTIONS / 4 : QUESTIONS);
-	if (!ok && muster.child.name[0])
-		child_show_log(&muster.child);
+	if (!ok && muster.child.name)
+		process_show_log(&muster.child);
 	contender_stop(&muster);
 	child_stop(&apisim);
 	stage_free(&s);

@@ -2,11 +2,6 @@
 /* muster-bench: how fast, and how sure we are. */
 #include "bench/bench.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define USAGE 2
 
 static const struct {
@@ -70,7 +65,7 @@ static bool number(const char *flag, const char *text, uint32_t *out)
 	return true;
 }
 
-/* A flag with a value; false and a message when it is unknown or no good. */
+/* A flag with a value. False and a message when it is unknown or invalid. */
 static bool read_flag(struct arguments *a, const char *flag, const char *value)
 {
 	struct bench_options *o = &a->options;

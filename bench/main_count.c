@@ -29,104 +29,36 @@
 static struct cluster cluster;
 static pod_id pods[MEMBERS];
 
-/* Keeps the compiler from making one function of two that do the same. */
 static volatile int stage;
 
-/* What was counted until here is set aside. */
+/* Instructions until here are not counted. */
 WHOLE static void count_anew(void)
 {
 	stage = 0;
 }
 
-/* ---- the core ----------------------------------------------------------------------- */
+/* A row of counts.sh each; the number keeps the compiler from merging two equal functions. */
+#define COUNTED_WORK(name, number, work)                                                           \
+	COUNTED void counted_##name(void)                                                              \
+	{                                                                                              \
+		work;                                                                                      \
+		stage = number;                                                                            \
+	}
 
-COUNTED void counted_bound(void)
-{
-	cluster_run(&cluster);
-	stage = 10;
-}
-
-COUNTED void counted_gone(void)
-{
-	cluster_run(&cluster);
-	cluster_decide(&cluster);
-	stage = 11;
-}
-
-COUNTED void counted_lone(void)
-{
-	cluster_run(&cluster);
-	stage = 12;
-}
-
-COUNTED void counted_lived(void)
-{
-	cluster_run(&cluster);
-	stage = 13;
-}
-
-COUNTED void counted_gang(void)
-{
-	cluster_decide(&cluster);
-	stage = 1;
-}
-
-COUNTED void counted_pods(void)
-{
-	cluster_run(&cluster);
-	stage = 2;
-}
-
-COUNTED void counted_single(void)
-{
-	cluster_decide(&cluster);
-	stage = 3;
-}
-
-COUNTED void counted_shape(void)
-{
-	cluster_run(&cluster);
-	cluster_decide(&cluster);
-	stage = 4;
-}
-
-COUNTED void counted_refuse(void)
-{
-	cluster_decide(&cluster);
-	stage = 5;
-}
-
-COUNTED void counted_fresh(void)
-{
-	cluster_run(&cluster);
-	cluster_decide(&cluster);
-	stage = 14;
-}
-
-COUNTED void counted_node(void)
-{
-	cluster_run(&cluster);
-	cluster_decide(&cluster);
-	stage = 6;
-}
-
-COUNTED void counted_anti(void)
-{
-	cluster_decide(&cluster);
-	stage = 8;
-}
-
-COUNTED void counted_spread(void)
-{
-	cluster_decide(&cluster);
-	stage = 9;
-}
-
-COUNTED void counted_mix(void)
-{
-	cluster_decide(&cluster);
-	stage = 7;
-}
+COUNTED_WORK(bound, 10, cluster_run(&cluster))
+COUNTED_WORK(gone, 11, cluster_run(&cluster); cluster_decide(&cluster))
+COUNTED_WORK(lone, 12, cluster_run(&cluster))
+COUNTED_WORK(lived, 13, cluster_run(&cluster))
+COUNTED_WORK(gang, 1, cluster_decide(&cluster))
+COUNTED_WORK(pods, 2, cluster_run(&cluster))
+COUNTED_WORK(single, 3, cluster_decide(&cluster))
+COUNTED_WORK(shape, 4, cluster_run(&cluster); cluster_decide(&cluster))
+COUNTED_WORK(refuse, 5, cluster_decide(&cluster))
+COUNTED_WORK(fresh, 14, cluster_run(&cluster); cluster_decide(&cluster))
+COUNTED_WORK(node, 6, cluster_run(&cluster); cluster_decide(&cluster))
+COUNTED_WORK(anti, 8, cluster_decide(&cluster))
+COUNTED_WORK(spread, 9, cluster_decide(&cluster))
+COUNTED_WORK(mix, 7, cluster_decide(&cluster))
 
 static void gang(uint32_t shape, uint32_t members)
 {
@@ -136,7 +68,7 @@ static void gang(uint32_t shape, uint32_t members)
 		pods[i] = cluster_pod(&cluster, 0, shape);
 }
 
-/* The last n bindings are answered, and the watch says so. */
+/* The last n bindings have results, and the watch has shown them. */
 static void bound(uint32_t n)
 {
 	uint64_t first = cluster.binds - n;
@@ -161,7 +93,7 @@ static void gang_ends(uint32_t members)
 	cluster_plan(&cluster);
 }
 
-/* The first gang makes the shape known. */
+/* The first gang adds the shape. */
 static void gangs(void)
 {
 	gang(SHAPE_CPU, MEMBERS);
@@ -236,7 +168,7 @@ static void refused(void)
 	gang_ends(64);
 }
 
-/* A gang of a new kind that selects a pool, where it has no room. */
+/* A gang of a new class that selects a pool in which it does not fit. */
 static void refused_fresh(void)
 {
 	cluster_batch(&cluster);
@@ -250,7 +182,7 @@ static void refused_fresh(void)
 	gang_ends(64);
 }
 
-/* Sixteen shapes are live and looked at when a node changes. */
+/* Sixteen shapes are live and scanned when a node changes. */
 static void node_changes(void)
 {
 	for (uint32_t i = 0; i < CLUSTER_MIX; i++)
@@ -265,8 +197,8 @@ static void node_changes(void)
 	cluster_take(&cluster);
 }
 
-/* Lone pods of sixteen shapes: what one of them takes, the others have to look at.  Then the
- * records of their lives: told, answered, seen bound and gone. */
+/* Lone pods of sixteen shapes: a placement of one of them makes the others scan its node. Then the
+ * records of their lives: added, result, seen bound, deleted. */
 static void mixed(void)
 {
 	cluster_batch(&cluster);
@@ -283,8 +215,6 @@ static void mixed(void)
 	count_anew();
 	counted_lived();
 }
-
-/* ---- ring and extractor ---------------------------------------------------------------- */
 
 static struct {
 	alignas(CACHE_LINE) _Atomic uint64_t tail;
@@ -336,7 +266,7 @@ static bool extract(const char *path)
 	size_t bytes = f ? fread(json, 1, sizeof(json) - 1, f) : 0;
 	bool ok = false;
 
-	/* The first one makes room in the arena. */
+	/* The first one sizes the arena. */
 	for (int i = 0; i < 2 && bytes > 0; i++) {
 		struct pod_object pod;
 		struct decode_error error;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many bytes does the core take for a node and for a pod?
- *
- * Resident memory of a process that holds one cluster, the ledger included, against one
- * that holds another; each is a child that ends.  Limits are as large as what is there
- * and columns as many as muster-core has room for by default. */
+/* How many bytes does the core take for a node and for a pod? Resident memory of a process that
+ * holds one cluster, the ledger included, minus that of one that holds another; each is a child
+ * that ends. Limits are as large as the cluster, and the number of columns is the default of
+ * muster-core. */
 #include "bench/bench.h"
 #include "bench/cluster.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +27,7 @@ static double resident_bytes(void)
 	return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* 0 when it failed. */
+/* 0: it failed. */
 static double measure_here(const struct load *load)
 {
 	struct cluster_setup setup = { .nodes = load->nodes,
@@ -44,11 +41,11 @@ static double measure_here(const struct load *load)
 		return 0;
 	for (uint32_t i = 0; i < load->pods; i++)
 		cluster_pod_labelled(&c, SHAPE_MIX + i % CLUSTER_MIX, load->labels);
-	/* Sixteen shapes are looked at, so that they have their indices. */
+	/* Sixteen shapes are planned, so that they have their indices. */
 	for (uint32_t i = 0; i < CLUSTER_MIX; i++)
 		cluster_pod(&c, ID_NONE, SHAPE_MIX + i);
 	cluster_plan(&c);
-	/* What pods were told as is the bench's own. */
+	/* The fields of pods as sent belong to the bench. */
 	return resident_bytes() - before - (double)load->pods * sizeof(*c.pods);
 }
 
@@ -77,7 +74,7 @@ static double measure(const struct load *load)
 	return bytes;
 }
 
-/* What one more costs, from a small and a large load. */
+/* The cost of one more, from a small and a large load. */
 static bool difference(struct bench_report *report, const char *name, struct load small,
                        struct load large, double n, double goal)
 {

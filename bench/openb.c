@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of the GPUs does the core's bestfit allocate?  The experiment of FGD (USENIX
- * ATC'23) on the Alibaba openb trace: pods of the trace, as many as ask for 130 % of the
- * GPUs, shuffled, one by one, none leaves; what does not fit is dropped.  The figure is the
- * share of GPU milli allocated, the mean of ten seeds; the goal the published one of the
- * same policy.
- *
- * The core knows amounts of a node, not its single GPUs.  Those are kept here, as a device
- * plugin would, and told as labels: how many GPUs are whole and the most that is free on
- * one; a pod asks for them by node affinity. */
+/* What share of the GPUs does the core's bestfit allocate? The experiment of FGD (USENIX ATC'23) on
+ * the Alibaba openb trace: pods of the trace, as many as request 130 % of the GPUs, shuffled, one
+ * by one, none leaves; a pod that does not fit is dropped. The figure is the share of GPU milli
+ * allocated, the mean of ten seeds; the goal is the published one of the same policy. The core has
+ * amounts of a node, not its single GPUs. Those are kept here, as by a device plugin, and published
+ * as labels: the number of whole GPUs and the largest free share of one; a pod selects them by node
+ * affinity. */
 #include "bench/bench.h"
 #include "bench/builder.h"
 #include "core/step/core.h"
 
 #include "bench/child.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MIB (INT64_C(1) << 20)
 #define GPU_MILLI 1000
@@ -35,7 +29,7 @@ struct gpu_node {
 	int64_t used[GPUS_MAX]; /* milli */
 };
 
-/* Pods of the trace that are alike; its index is their shape. */
+/* Equal pods of the trace; the index is their shape. */
 struct pod_kind {
 	uint32_t count;
 	int64_t cpu_milli, memory_mib, gpus, gpu_milli;
@@ -55,8 +49,6 @@ struct openb {
 	node_id bound; /* by the last plan; ID_NONE */
 };
 
-/* ---- the trace ------------------------------------------------------------------------- */
-
 static uint32_t model_of(struct openb *o, const char *name)
 {
 	for (uint32_t i = 0; i < o->models_n; i++)
@@ -72,7 +64,7 @@ static uint32_t model_of(struct openb *o, const char *name)
 static bool each_row(struct openb *o, const char *folder, const char *name,
                      bool (*row)(struct openb *, char *))
 {
-	char path[CHILD_PATH + 128], line[512];
+	char path[PROCESS_PATH + 128], line[512];
 	FILE *f;
 	bool ok = true;
 
@@ -131,8 +123,6 @@ static bool pod_row(struct openb *o, char *line)
 	return true;
 }
 
-/* ---- who comes when ------------------------------------------------------------------------ */
-
 static uint32_t below(struct openb *o, uint32_t n)
 {
 	o->random = o->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -155,7 +145,7 @@ static int64_t all_milli(const struct openb *o)
 	return sum;
 }
 
-/* The pods of the trace, some more of them or some left out until they ask for enough. */
+/* The pods of the trace, some repeated or left out so that they request enough. */
 static void arrivals(struct openb *o)
 {
 	int64_t wanted = (int64_t)(OFFERED * (double)all_milli(o)), sum = 0;
@@ -182,9 +172,6 @@ static void arrivals(struct openb *o)
 	while (sum > wanted && o->pods_n > 0)
 		sum -= asks(o, --o->pods_n);
 }
-
-/* ---- records ----------------------------------------------------------------------------------
- */
 
 static void step(struct openb *o, struct builder *b)
 {
@@ -322,9 +309,6 @@ static void drop_pod(struct openb *o, uint32_t pod)
 	step(o, &b);
 }
 
-/* ---- one seed
- * ------------------------------------------------------------------------------------ */
-
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	if (kind == CMD_BIND)
@@ -332,7 +316,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return true;
 }
 
-/* The GPU with the least room that has enough, or as many whole ones as asked for. */
+/* The GPU with the smallest sufficient share, or as many whole ones as requested. */
 static bool take_gpus(struct gpu_node *n, const struct pod_kind *k)
 {
 	uint32_t best = GPUS_MAX, left = (uint32_t)k->gpus;
@@ -457,7 +441,7 @@ bool bench_openb(struct bench_report *report, const struct bench_options *option
 		              { "gpushare40", 91.69 },
 		              { "multigpu20", 93.93 },
 		              { "gpuspec10", 93.30 } };
-	char folder[CHILD_PATH + 32] = "";
+	char folder[PROCESS_PATH + 32] = "";
 
 	if (options->data)
 		snprintf(folder, sizeof(folder), "%s", options->data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long from the event of a pending pod on the ring to its binding on the other ring?
- * The core's own loop runs on CPU 1 with the real segments; this thread is the frontend
- * on CPU 0.  Between two samples the core has done all its work and spins. */
+/* How long from the event of a pending pod on one ring to its binding on the other? The core's own
+ * loop runs on CPU 1 with the real segments; this thread is the frontend on CPU 0. Between two
+ * samples the core has no work left and spins. */
 #include "bench/bench.h"
 #include "bench/cluster.h"
 #include "core/daemon/loop.h"
@@ -9,9 +9,6 @@
 #include "ipc/wake.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NODES 5000u
 #define EVENT_RING_BYTES (UINT64_C(1) << 24)
@@ -46,7 +43,7 @@ static void take_commands(struct pipe *p)
 static void publish(struct pipe *p, struct ring_writer *ring)
 {
 	ring_publish(ring);
-	wake_up(&p->intake->core_bell, &p->ledger->core_sleeps);
+	wake_up(&p->intake->core_doorbell, &p->ledger->core_parked);
 }
 
 static bool feed_ring(struct cluster *c, const struct record *r)
@@ -73,7 +70,7 @@ static bool feed_ring(struct cluster *c, const struct record *r)
 	return true;
 }
 
-/* Until the core has taken everything. */
+/* Until the core has read everything. */
 static bool settle(struct pipe *p)
 {
 	uint64_t begun = bench_now_ns();
@@ -125,7 +122,7 @@ static bool connect_rings(struct pipe *p)
 	return true;
 }
 
-/* ns until the binding was there, 0: it never came. */
+/* ns until the binding arrived; 0: it never did. */
 static uint64_t single(struct pipe *p, uint32_t shape)
 {
 	struct cluster *c = &p->cluster;

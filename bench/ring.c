@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long does a record take from one CPU to another, and how many pass in a
- * second?  Threads here: a ring does not know whose thread reads it. */
+/* How long does a record take from one CPU to another, and how many pass in a second? The two sides
+ * are threads here, which makes no difference to a ring. */
 #include "bench/bench.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define RING_BYTES (1u << 20)
@@ -106,7 +103,7 @@ static void race_end(struct race *race, pthread_t thread)
 	free(race->back.data);
 }
 
-/* Half a round trip: the two clocks are one. */
+/* Half a round trip: both timestamps are of one clock. */
 static bool oneway(struct bench_report *report, size_t n)
 {
 	static _Alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
@@ -139,13 +136,11 @@ static bool oneway(struct bench_report *report, size_t n)
 	return true;
 }
 
-/* ---- asleep ------------------------------------------------------------------------ */
-
 struct sleeper {
 	struct race race;
 	struct ring_reader in;
-	alignas(CACHE_LINE) _Atomic uint32_t sleeps;   /* [sleeper] */
-	alignas(CACHE_LINE) _Atomic uint32_t bell;     /* [waker] */
+	alignas(CACHE_LINE) _Atomic uint32_t parked;   /* [sleeper] */
+	alignas(CACHE_LINE) _Atomic uint32_t doorbell; /* [waker] */
 	alignas(CACHE_LINE) _Atomic uint64_t awake_ns; /* [sleeper] when the last record was there */
 };
 
@@ -166,7 +161,7 @@ static void *sleep_for_records(void *context)
 	ring_reader_init(&s->in, lane->data, RING_BYTES, &lane->tail, &lane->head, 1);
 	for (uint64_t seen = 0; seen < s->race.records;) {
 		if (ring_read(&s->in, (struct record *)buffer) != 1) {
-			wake_sleep(&s->sleeps, &s->bell, has_news, s, 1000000000);
+			wake_sleep(&s->parked, &s->doorbell, has_news, s, 1000000000);
 			continue;
 		}
 		atomic_store_explicit(&s->awake_ns, bench_now_ns(), memory_order_release);
@@ -176,8 +171,8 @@ static void *sleep_for_records(void *context)
 	return NULL;
 }
 
-/* From publishing to a reader that slept: the bell, the kernel, and the other CPU out of
- * its idle state. */
+/* From publishing to a reader that was parked: the doorbell, the kernel, and the exit of the other
+ * CPU from its idle state. */
 static bool wake(struct bench_report *report)
 {
 	enum { N = 500, GAP_US = 1000 };
@@ -200,7 +195,7 @@ static bool wake(struct bench_report *report)
 		start = bench_now_ns();
 		send_one(&w, i + 1);
 		ring_publish(&w);
-		wake_up(&s.bell, &s.sleeps);
+		wake_up(&s.doorbell, &s.parked);
 		while ((end = atomic_load_explicit(&s.awake_ns, memory_order_acquire)) < start)
 			;
 		samples[i] = (double)(end - start) / 1000;
@@ -210,8 +205,6 @@ static bool wake(struct bench_report *report)
 	bench_add(report, "ring-wake", "us", samples, N, false, 60);
 	return true;
 }
-
-/* ---- rate --------------------------------------------------------------------------- */
 
 static bool rate(struct bench_report *report, uint32_t batch, uint64_t records, double goal)
 {

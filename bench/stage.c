@@ -2,21 +2,19 @@
 #include "bench/stage.h"
 
 #include "bench/bench.h"
+#include "ctl/term/ctl.h"
+#include "ctl/up/tempdir.h"
 
 #include <cjson/cJSON.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_S 900u
-#define QUIET_S 3u /* without a binding: then somebody is asked why */
+#define QUIET_S 3u /* without a binding: then a condition is read */
 #define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1"
 #define NATIVE_GROUPS "/apis/scheduling.k8s.io/v1alpha2"
 
-/* What the rows of requests of one measurement have in common. */
+/* Shared by the rows of requests of one measurement. */
 struct space {
 	struct stage *stage;
 	char namespace[64];
@@ -25,19 +23,15 @@ struct space {
 	const char *group_native;
 };
 
-__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
+/* A program of ours as argv[0], to be freed.  NULL and a message. */
+static char *find_program(const char *name)
 {
-	va_list args;
-	char *text;
+	char *path = process_find(name);
 
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort(); /* no memory for a few hundred bytes */
-	va_end(args);
-	return text;
+	if (!path)
+		fprintf(stderr, "muster-bench: %s is neither next to muster-bench nor in $PATH\n", name);
+	return path;
 }
-
-/* ---- the server ----------------------------------------------------------------------- */
 
 bool stage_init(struct stage *s)
 {
@@ -45,17 +39,13 @@ bool stage_init(struct stage *s)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	*s = (struct stage){ .began = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec };
-	if (!child_bin(s->bin)) {
-		fprintf(stderr, "muster-bench: can't find out where it lies\n");
-		return false;
-	}
 	return child_folder(s->folder);
 }
 
 static void make_node(void *context, uint32_t i, char *path, char **body)
 {
 	snprintf(path, 512, "/api/v1/nodes");
-	*body = print(
+	*body = ctl_print(
 		"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"bench-%05u\",\"labels\":{"
 		"\"kubernetes.io/hostname\":\"bench-%05u\",\"topology.kubernetes.io/zone\":\"zone-%u\"}},"
 		"\"status\":{\"capacity\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"},"
@@ -71,32 +61,34 @@ static void drop_node(void *context, uint32_t i, char *path, char **body)
 
 void stage_free(struct stage *s)
 {
-	if (s->clean && s->client)
-		client_row(s->client, "DELETE", s->made, drop_node, NULL);
+	if (s->clean && s->client.api)
+		client_row(&s->client, "DELETE", s->made, drop_node, NULL);
 	for (uint32_t i = 0; i < s->nodes_n; i++)
 		free(s->nodes[i]);
 	free(s->nodes);
-	client_free(s->client);
-	child_folder_remove(s->folder);
+	client_close(&s->client);
+	tempdir_remove(s->folder);
 }
 
-bool stage_apisim(struct stage *s, struct child *apisim, char kubeconfig[CHILD_PATH])
+bool stage_apisim(struct stage *s, struct process *apisim, char kubeconfig[PROCESS_PATH])
 {
-	char program[CHILD_PATH + 16];
+	char *program = find_program("muster-apisim");
 	const char *argv[] = { program,    "--port",       "0", "--kubeconfig-out",
 		                   kubeconfig, "--no-kubelet", NULL };
+	bool ok;
 
-	snprintf(program, sizeof(program), "%s/muster-apisim", s->bin);
-	snprintf(kubeconfig, CHILD_PATH, "%s/apisim.kubeconfig", s->folder);
-	if (!child_start(apisim, s->folder, "apisim", argv))
+	snprintf(kubeconfig, PROCESS_PATH, "%s/apisim.kubeconfig", s->folder);
+	ok = program && child_start(apisim, s->folder, "apisim", argv);
+	free(program);
+	if (!ok)
 		return false;
-	for (int i = 0; i < 1000 && child_runs(apisim); i++) {
+	for (int i = 0; i < 1000 && process_runs(apisim); i++) {
 		if (access(kubeconfig, R_OK) == 0)
 			return true;
 		usleep(10000);
 	}
 	fprintf(stderr, "muster-bench: muster-apisim is not ready\n");
-	child_show_log(apisim);
+	process_show_log(apisim);
 	return false;
 }
 
@@ -105,11 +97,11 @@ static bool learn_nodes(struct stage *s)
 	const cJSON *item;
 	cJSON *list;
 
-	if (client_one(s->client, "GET", "/api/v1/nodes", NULL) != 200) {
-		fprintf(stderr, "muster-bench: can't list nodes: %.300s\n", client_said(s->client));
+	if (client_one(&s->client, "GET", "/api/v1/nodes", NULL) != 200) {
+		fprintf(stderr, "muster-bench: can't list nodes: %.300s\n", client_said(&s->client));
 		return false;
 	}
-	list = cJSON_Parse(client_said(s->client));
+	list = cJSON_Parse(client_said(&s->client));
 	s->nodes = calloc((size_t)cJSON_GetArraySize(cJSON_GetObjectItem(list, "items")) + 1,
 	                  sizeof(*s->nodes));
 	cJSON_ArrayForEach(item, cJSON_GetObjectItem(list, "items"))
@@ -118,12 +110,12 @@ static bool learn_nodes(struct stage *s)
 			cJSON_GetObjectItem(cJSON_GetObjectItem(item, "metadata"), "name"));
 		const cJSON *spec = cJSON_GetObjectItem(item, "spec");
 
-		/* Only those that take any pod: bindings are made to them by hand. */
+		/* Only nodes that accept any pod: bindings to them are made directly. */
 		if (cJSON_IsTrue(cJSON_GetObjectItem(spec, "unschedulable")) ||
 		    cJSON_GetArraySize(cJSON_GetObjectItem(spec, "taints")) > 0)
 			continue;
 		if (s->nodes && name)
-			s->nodes[s->nodes_n++] = print("%s", name);
+			s->nodes[s->nodes_n++] = ctl_print("%s", name);
 	}
 	cJSON_Delete(list);
 	if (s->nodes_n == 0)
@@ -133,18 +125,17 @@ static bool learn_nodes(struct stage *s)
 
 bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes)
 {
-	s->client = client_new(kubeconfig);
-	if (!s->client || !client_row(s->client, "POST", nodes, make_node, NULL))
+	if (!client_open(&s->client, kubeconfig) ||
+	    !client_row(&s->client, "POST", nodes, make_node, NULL))
 		return false;
 	s->made = nodes;
 	return learn_nodes(s);
 }
 
-/* ---- who schedules ----------------------------------------------------------------------- */
-
 static bool start_muster(struct contender *c, struct stage *s)
 {
-	char program[CHILD_PATH + 16], socket[CHILD_PATH], listen[32], url[64];
+	char *program = find_program("musterctl");
+	char socket[PROCESS_PATH], listen[32], url[64];
 	uint16_t port = child_port();
 	const char *argv[] = { program,
 		                   "up",
@@ -159,13 +150,16 @@ static bool start_muster(struct contender *c, struct stage *s)
 		                   c->extends ? "--extender-keep" : NULL,
 		                   "60",
 		                   NULL };
+	bool ok;
 
-	snprintf(program, sizeof(program), "%s/musterctl", s->bin);
 	snprintf(socket, sizeof(socket), "%s/muster.sock", s->folder);
 	snprintf(listen, sizeof(listen), "127.0.0.1:%u", port);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/readyz", port);
 	c->port = port;
-	return child_start(&c->child, s->folder, c->name, argv) && child_ready(&c->child, url, 60);
+	ok = program && child_start(&c->child, s->folder, c->name, argv) &&
+	     child_ready(&c->child, url, 60);
+	free(program);
+	return ok;
 }
 
 static bool write_config(const struct contender *c, const char *path)
@@ -185,9 +179,9 @@ static bool write_config(const struct contender *c, const char *path)
 
 static bool start_kube(struct contender *c, struct stage *s)
 {
-	char config[CHILD_PATH], config_flag[CHILD_PATH + 16], port_flag[32], certs[CHILD_PATH],
+	char config[PROCESS_PATH], config_flag[PROCESS_PATH + 16], port_flag[32], certs[PROCESS_PATH],
 		url[64];
-	char authentication[CHILD_PATH + 32], authorization[CHILD_PATH + 32];
+	char authentication[PROCESS_PATH + 32], authorization[PROCESS_PATH + 32];
 	uint16_t port = child_port();
 	const char *argv[] = {
 		c->program,    config_flag,
@@ -219,13 +213,11 @@ void contender_stop(struct contender *c)
 	child_stop(&c->child);
 }
 
-/* ---- pods ------------------------------------------------------------------------------- */
-
-/* A namespace may take a moment until pods can be made in it. */
+/* It may take a moment until pods can be created in a new namespace. */
 static bool space_ready(struct space *p)
 {
 	char path[160],
-		*body = print(
+		*body = ctl_print(
 			"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"probe\"},\"spec\":{"
 			"\"containers\":[{\"name\":\"c\",\"image\":\"registry.invalid/none:1\"}]}}");
 	int status = 0;
@@ -233,13 +225,13 @@ static bool space_ready(struct space *p)
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?dryRun=All", p->namespace);
 	for (int i = 0; i < 100 && status != 201; i++) {
 		if (i > 0)
-			client_idle(p->stage->client, 100);
-		status = client_one(p->stage->client, "POST", path, body);
+			client_idle(&p->stage->client, 100);
+		status = client_one(&p->stage->client, "POST", path, body);
 	}
 	free(body);
 	if (status != 201)
 		fprintf(stderr, "muster-bench: no pod can be made in %s: %d %.300s\n", p->namespace, status,
-		        client_said(p->stage->client));
+		        client_said(&p->stage->client));
 	return status == 201;
 }
 
@@ -251,16 +243,20 @@ static bool space_open(struct space *p, struct stage *s, const char *scheduler)
 	*p = (struct space){ .stage = s, .scheduler = scheduler };
 	snprintf(p->namespace, sizeof(p->namespace), "muster-bench-%llx-%u",
 	         (unsigned long long)s->began, s->spaces++);
-	body = print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
-	             p->namespace);
-	status = client_one(s->client, "POST", "/api/v1/namespaces", body);
+	body =
+		ctl_print("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
+	              p->namespace);
+	status = client_one(&s->client, "POST", "/api/v1/namespaces", body);
 	free(body);
 	if (status != 201) {
 		fprintf(stderr, "muster-bench: can't make a namespace: %d %.300s\n", status,
-		        client_said(s->client));
+		        client_said(&s->client));
 		return false;
 	}
-	return space_ready(p) && client_watch(s->client, p->namespace);
+	if (!space_ready(p))
+		return false;
+	client_watch(&s->client, p->namespace);
+	return true;
 }
 
 /* Always returns `ok`. */
@@ -271,9 +267,9 @@ static bool space_close(struct space *p, bool ok)
 	if (!p->stage->clean)
 		return ok;
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?gracePeriodSeconds=0", p->namespace);
-	client_one(p->stage->client, "DELETE", path, NULL);
+	client_one(&p->stage->client, "DELETE", path, NULL);
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s", p->namespace);
-	client_one(p->stage->client, "DELETE", path, NULL);
+	client_one(&p->stage->client, "DELETE", path, NULL);
 	return ok;
 }
 
@@ -289,7 +285,7 @@ static void make_pod(void *context, uint32_t i, char *path, char **body)
 		snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"%s\"},",
 		         p->group_native);
 	snprintf(path, 512, "/api/v1/namespaces/%s/pods", p->namespace);
-	*body = print(
+	*body = ctl_print(
 		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\"%s},\"spec\":{%s"
 		"\"schedulerName\":\"%s\",\"restartPolicy\":\"Never\",\"enableServiceLinks\":false,"
 		"\"automountServiceAccountToken\":false,\"terminationGracePeriodSeconds\":0,\"containers\":[{"
@@ -303,14 +299,14 @@ static void make_binding(void *context, uint32_t i, char *path, char **body)
 	const struct space *p = context;
 
 	snprintf(path, 512, "/api/v1/namespaces/%s/pods/pod-%05u/binding", p->namespace, i);
-	*body = print(
+	*body = ctl_print(
 		"{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"pod-%05u\"},\"target\":{"
 		"\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"%s\"}}",
 		i, p->stage->nodes[i % p->stage->nodes_n]);
 }
 
-/* Why a pod of the namespace that has no node waits, as its scheduler says; false: it does not say
- * that the pod is unschedulable. */
+/* Why a pod of the namespace without a node waits, by its condition. False: no condition reports it
+ * as unschedulable. */
 static bool says_no_room(const struct space *p, char *out, size_t out_bytes)
 {
 	const cJSON *pod, *condition;
@@ -320,9 +316,9 @@ static bool says_no_room(const struct space *p, char *out, size_t out_bytes)
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?fieldSelector=spec.nodeName%%3D",
 	         p->namespace);
-	if (client_one(p->stage->client, "GET", path, NULL) != 200)
+	if (client_one(&p->stage->client, "GET", path, NULL) != 200)
 		return false;
-	list = cJSON_Parse(client_said(p->stage->client));
+	list = cJSON_Parse(client_said(&p->stage->client));
 	pod = cJSON_GetArrayItem(cJSON_GetObjectItem(list, "items"), 0);
 	cJSON_ArrayForEach(condition,
 	                   cJSON_GetObjectItem(cJSON_GetObjectItem(pod, "status"), "conditions"))
@@ -339,20 +335,20 @@ static bool says_no_room(const struct space *p, char *out, size_t out_bytes)
 	return found;
 }
 
-/* Until they are bound.  A bench that waits for room would wait for ever: who is told that there is
- * none ends. */
+/* Until they are bound. Ends when a condition reports that there is no capacity, since the bench
+ * would wait forever. */
 static bool wait_bound(const struct space *p, uint32_t pods)
 {
-	struct client *c = p->stage->client;
+	struct client *c = &p->stage->client;
 	char why[1024] = "";
 	uint32_t quiet = 0;
 
 	while (!client_wait(c, pods, QUIET_S)) {
 		quiet += QUIET_S;
-		if (client_seen(c)->open && quiet < PATIENCE_S && !says_no_room(p, why, sizeof(why)))
+		if (apiclient_watching(c->api) && quiet < PATIENCE_S && !says_no_room(p, why, sizeof(why)))
 			continue;
 		fprintf(stderr, "muster-bench: %u of %u pods are bound and no other for %u s%s%s\n",
-		        client_seen(c)->bound, pods, quiet, why[0] ? "; one that waits says: " : "", why);
+		        c->seen.bound, pods, quiet, why[0] ? "; the condition of one: " : "", why);
 		return false;
 	}
 	return true;
@@ -360,7 +356,7 @@ static bool wait_bound(const struct space *p, uint32_t pods)
 
 static bool make_pods(struct space *p, uint32_t pods)
 {
-	return client_row(p->stage->client, "POST", pods, make_pod, p);
+	return client_row(&p->stage->client, "POST", pods, make_pod, p);
 }
 
 /* From the first binding to the last one. */
@@ -370,8 +366,6 @@ static double rate(const struct client_seen *seen)
 
 	return seconds > 0 ? (double)(seen->bound - 1) / seconds : 0;
 }
-
-/* ---- measurements -------------------------------------------------------------------------- */
 
 bool stage_binds(struct stage *s, uint32_t pods, double *per_s)
 {
@@ -383,7 +377,7 @@ bool stage_binds(struct stage *s, uint32_t pods, double *per_s)
 		return false;
 	ok = make_pods(&p, pods);
 	start = bench_now_ns();
-	ok = ok && client_row(s->client, "POST", pods, make_binding, &p);
+	ok = ok && client_row(&s->client, "POST", pods, make_binding, &p);
 	*per_s = (double)pods * 1e9 / (double)(bench_now_ns() - start);
 	return space_close(&p, ok);
 }
@@ -396,7 +390,7 @@ bool stage_preloaded(struct stage *s, struct contender *c, uint32_t pods, double
 	if (!space_open(&p, s, STAGE_SCHEDULER))
 		return false;
 	ok = make_pods(&p, pods) && contender_start(c, s) && wait_bound(&p, pods);
-	*per_s = rate(client_seen(s->client));
+	*per_s = rate(&s->client.seen);
 	return space_close(&p, ok);
 }
 
@@ -410,7 +404,7 @@ bool stage_live(struct stage *s, uint32_t pods, double *per_s)
 		return false;
 	start = bench_now_ns();
 	ok = make_pods(&p, pods) && wait_bound(&p, pods);
-	*per_s = (double)pods * 1e9 / (double)(client_seen(s->client)->last_ns - start);
+	*per_s = (double)pods * 1e9 / (double)(s->client.seen.last_ns - start);
 	return space_close(&p, ok);
 }
 
@@ -432,20 +426,20 @@ static bool make_group(const struct space *p, const struct contender *c, uint32_
 	snprintf(path, sizeof(path), "%s/namespaces/%s/podgroups", c->program ? NATIVE_GROUPS : GROUPS,
 	         p->namespace);
 	if (c->program)
-		body = print(
+		body = ctl_print(
 			"{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
 			"\"gang\"},\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":%u}}}}",
 			members);
 	else
-		body = print(
+		body = ctl_print(
 			"{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":"
 			"\"gang\"},\"spec\":{\"minMember\":%u}}",
 			members);
-	status = client_one(p->stage->client, "POST", path, body);
+	status = client_one(&p->stage->client, "POST", path, body);
 	free(body);
 	if (status != 201)
 		fprintf(stderr, "muster-bench: can't make a PodGroup: %d %.300s\n", status,
-		        client_said(p->stage->client));
+		        client_said(&p->stage->client));
 	return status == 201;
 }
 
@@ -459,13 +453,13 @@ bool stage_gang(struct stage *s, const struct contender *c, uint32_t members, do
 		return false;
 	*(c->program ? &p.group_native : &p.group_label) = "gang";
 	ok = make_pods(&p, members);
-	client_idle(s->client, 1000); /* everybody has seen them */
-	if (client_seen(s->client)->bound > 0) {
+	client_idle(&s->client, 1000); /* all watchers have seen them */
+	if (s->client.seen.bound > 0) {
 		fprintf(stderr, "muster-bench: members were bound before their group was there\n");
 		ok = false;
 	}
 	start = bench_now_ns();
 	ok = ok && make_group(&p, c, members) && wait_bound(&p, members);
-	*seconds = (double)(client_seen(s->client)->last_ns - start) / 1e9;
+	*seconds = (double)(s->client.seen.last_ns - start) / 1e9;
 	return space_close(&p, ok);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An API server with nodes, pods on it, and schedulers that place them: what e2e and
- * compare have in common.
- *
- * Each measurement has a namespace and a scheduler name of its own, so that nothing of
- * one is another's work.  Rates count from the first binding to the last.  A measurement whose pods
- * find no room ends and says so. */
+/* An API server with nodes, pods on it, and schedulers that place them; for e2e and compare. Each
+ * measurement has a namespace and a scheduler name of its own, so that no scheduler works for
+ * another. Rates count from the first binding to the last. A measurement whose pods do not fit ends
+ * with a message. */
 #ifndef MUSTER_BENCH_STAGE_H
 #define MUSTER_BENCH_STAGE_H
 
@@ -17,49 +15,47 @@
 #define STAGE_SCHEDULER "muster-bench"
 
 struct stage {
-	struct client *client; /* as somebody who may do everything */
-	char folder[CHILD_PATH / 2];
-	char bin[CHILD_PATH];
+	struct client client; /* with the rights of an administrator */
+	char folder[PROCESS_PATH / 2];
 	char **nodes; /* names */
 	uint32_t nodes_n;
 	uint32_t made;   /* nodes that are ours */
-	uint64_t began;  /* ns of wall time, in the names of namespaces: one that was deleted may be
-	                    there still */
+	uint64_t began;  /* wall time in ns; makes names of namespaces unique */
 	uint32_t spaces; /* namespaces made so far */
 	bool clean;      /* delete what was made */
 };
 
-/* Who schedules. */
+/* A scheduler under test. */
 struct contender {
 	const char *name;
-	const char *program;    /* of kube-scheduler; NULL: muster, from the stage's bin */
+	const char *program;    /* of kube-scheduler; NULL: muster */
 	const char *kubeconfig; /* of the user it runs as */
 	uint32_t percent;       /* kube-scheduler: of nodes to score; 0: its default */
 	bool extends;           /* muster: answers other schedulers */
 	uint16_t port;          /* muster: it listens there */
-	struct child child;
+	struct process child;
 };
 
-/* Make a folder and find our programs.  False and a message, as all that follow. */
+/* Makes a directory. False and a message, as all functions below. */
 bool stage_init(struct stage *s);
 void stage_free(struct stage *s);
 
-/* Start muster-apisim; where its kubeconfig is. */
-bool stage_apisim(struct stage *s, struct child *apisim, char kubeconfig[CHILD_PATH]);
+/* Starts muster-apisim and returns the path of its kubeconfig. */
+bool stage_apisim(struct stage *s, struct process *apisim, char kubeconfig[PROCESS_PATH]);
 
-/* The server is there: connect, make nodes (0: none), and learn their names. */
+/* Connects, makes nodes (0: none), and reads their names. */
 bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes);
 
 bool contender_start(struct contender *c, struct stage *s);
 void contender_stop(struct contender *c);
 
-/* Bindings per second that the server takes from a client that does nothing else. */
+/* Bindings per second that the server accepts from a client that does nothing else. */
 bool stage_binds(struct stage *s, uint32_t pods, double *per_s);
 
-/* Pods that are there before the scheduler starts; it runs when this returns. */
+/* Pods that exist before the scheduler starts; it runs when this returns. */
 bool stage_preloaded(struct stage *s, struct contender *c, uint32_t pods, double *per_s);
 
-/* Pods of kube-scheduler that nobody places, pod-00000 and on, in a namespace of their own. */
+/* Pods of kube-scheduler that stay pending, pod-00000 and on, in a namespace of their own. */
 bool stage_others(struct stage *s, uint32_t pods, char *namespace, size_t namespace_bytes);
 
 /* Pods that are created while it runs: from the first creation to the last binding. */

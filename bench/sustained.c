@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many pods per second does the core carry through their whole life on 5,000 nodes:
- * pending, planned, the API server's answer, seen bound, gone?  Only the time inside
- * core_step() counts; records are made in advance and commands are taken.
- *
- * The rows "-planning" count the time of plans and reservations alone. */
+/* How many pods per second does the core process through their whole life on 5,000 nodes: pending,
+ * planned, the API server's result, seen bound, deleted? Only the time inside core_step() counts;
+ * records are built in advance and commands are read. The rows "-planning" count the time of plans
+ * and reservations alone. */
+#include "core/step/core.h"
 #include "bench/bench.h"
 #include "bench/cluster.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 #define NODES 5000u
 #define GANGS_ALIVE 24u
@@ -43,7 +40,7 @@ static void feed(struct life *l)
 	l->core_ns += cluster_run(&l->c);
 }
 
-/* Plan what waits; then all bindings are answered. */
+/* Plans what waits; then all bindings get a result. */
 static bool plan(struct life *l, uint32_t expect)
 {
 	uint64_t binds = l->c.binds, took = cluster_plan(&l->c);
@@ -78,7 +75,7 @@ static void gang_leaves(struct life *l, gang_id gang, struct alive_gang *g)
 static bool gang_comes(struct life *l, gang_id gang, struct alive_gang *g)
 {
 	g->n = MEMBERS_LEAST + next_random(l) % (MEMBERS_MOST - MEMBERS_LEAST + 1);
-	/* The small ones, so that all that are alive have room. */
+	/* The small shapes, so that all live pods fit. */
 	g->shape = SHAPE_MIX + next_random(l) % 4;
 	cluster_batch(&l->c);
 	cluster_gang(&l->c, gang, g->n);
@@ -132,7 +129,7 @@ static bool gangs(struct bench_report *report, struct life *l)
 	return ok;
 }
 
-/* A few lone pods come, the oldest ones leave. */
+/* A few lone pods are added, the oldest ones end. */
 static bool singles(struct bench_report *report, struct life *l)
 {
 	static pod_id alive[SINGLES_ALIVE];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* muster-core: decides which pod goes where.  Options here, the socket in
- * core/daemon/control.c, the loop in core/daemon/loop.c. */
-#include "core/base/log.h"
+/* muster-core: the options; the socket is in core/daemon/control.c, the loop in
+ * core/daemon/loop.c. */
 #include "core/daemon/control.h"
+#include "ipc/logline.h"
 #include "core/daemon/policy.h"
 #include "core/daemon/recorder.h"
 #include "ipc/confine.h"
@@ -20,31 +20,34 @@
 static const char help[] =
 	"usage: muster-core --socket PATH [options]\n"
 	"\n"
-	"Decides where gangs run.  A muster-frontend tells it of the cluster and carries its\n"
-	"decisions out; both share memory that is passed over the socket.\n"
+	"Plans where gangs run.  A muster-frontend sends it the state of the cluster and executes\n"
+	"its commands, over shared memory that is passed through the socket.\n"
 	"\n"
-	"  --socket PATH            where to listen (default " LINK_DEFAULT_SOCKET ")\n"
-	"  --score NAME             which nodes are best: kube, as kube-scheduler's default profile\n"
-	"                           (default); pack, the fullest; bestfit, the least that is left\n"
-	"  --hold-after SECONDS     keep room for a gang that waited so long, from those that come\n"
-	"                           after it; 0: never (default 60)\n"
-	"  --spin-us N              look for news this long before sleeping, 0 to 1000000\n"
+	"  --socket PATH            listen here (default " LINK_DEFAULT_SOCKET ")\n"
+	"  --score NAME             which nodes are best: kube, by kube-scheduler's default profile\n"
+	"                           (default); pack, the fullest; bestfit, the least capacity left\n"
+	"  --reserve-after SECONDS  reserve capacity for the first gang that has waited this long\n"
+	"                           (backfill); 0 disables (default 60)\n"
+	"  --retain-for SECONDS     how long a gang of which only a part is bound has precedence and keeps\n"
+	"                           the capacity of members whose binding was refused (default 600)\n"
+	"  --hold-after SECONDS     former name of --reserve-after, for one version\n"
+	"  --spin-us N              poll the rings this long before sleeping, 0 to 1000000\n"
 	"                           (default 50)\n"
-	"  --cpu N                  run the deciding thread on this CPU\n"
-	"  --max-nodes N            room for nodes (default 8192)\n"
-	"  --max-pods N             ... pods (default 65536)\n"
-	"  --max-gangs N            ... gangs (default 16384)\n"
-	"  --max-shapes N           ... kinds of pods (default 4096)\n"
-	"  --max-resources N        ... kinds of resources, 4 to 64 (default 32)\n"
-	"  --max-names N            ... texts of resources and taints (default 4096)\n"
-	"  --max-name-bytes N       ... all names together (default: 96 for each node, gang and\n"
-	"                           name)\n"
-	"  --command-ring-bytes N   room for commands, a power of two from 4096 (default 1048576)\n"
-	"  --record FILE            write down all that is heard and said, for musterctl replay; a\n"
-	"                           recording of that name is kept as FILE.old\n"
-	"  --record-bytes N         end it when the file is so large (default 1073741824)\n"
-	"  --seccomp MODE           on: after the start no system call but those that deciding takes\n"
-	"                           (default); off: any\n"
+	"  --cpu N                  run the planning thread on this CPU\n"
+	"  --max-nodes N            most nodes (default 8192)\n"
+	"  --max-pods N             most pods (default 65536)\n"
+	"  --max-gangs N            most gangs (default 16384)\n"
+	"  --max-shapes N           most pod specs that differ (default 4096)\n"
+	"  --max-resources N        most resource names, 4 to 64 (default 32)\n"
+	"  --max-names N            most names of resources and taints (default 4096)\n"
+	"  --max-name-bytes N       bytes of all names (default: 96 for each node, gang and name)\n"
+	"  --command-ring-bytes N   bytes of the command ring, a power of two from 4096\n"
+	"                           (default 1048576)\n"
+	"  --record FILE            record all records and commands, for musterctl replay; an\n"
+	"                           existing recording is kept as FILE.old\n"
+	"  --record-bytes N         end the recording at this size (default 1073741824)\n"
+	"  --seccomp MODE           on: after the start allow only the system calls that planning\n"
+	"                           needs (default); off: allow all\n"
 	"  --log-level LEVEL        debug, info, warn or error (default info)\n"
 	"  --log-format FORMAT      logfmt or json (default logfmt)\n"
 	"  --help, --version\n"
@@ -54,7 +57,8 @@ static const char help[] =
 enum {
 	OPT_SOCKET = 256,
 	OPT_SCORE,
-	OPT_HOLD,
+	OPT_RESERVE,
+	OPT_RETAIN,
 	OPT_SPIN,
 	OPT_CPU,
 	OPT_NODES,
@@ -77,7 +81,9 @@ enum {
 static const struct option flags[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
 	{ "score", required_argument, NULL, OPT_SCORE },
-	{ "hold-after", required_argument, NULL, OPT_HOLD },
+	{ "reserve-after", required_argument, NULL, OPT_RESERVE },
+	{ "hold-after", required_argument, NULL, OPT_RESERVE }, /* its former name; CHANGELOG.md */
+	{ "retain-for", required_argument, NULL, OPT_RETAIN },
 	{ "spin-us", required_argument, NULL, OPT_SPIN },
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "max-nodes", required_argument, NULL, OPT_NODES },
@@ -145,12 +151,10 @@ static bool score_read(int option, enum score_policy *out)
 
 static bool level_read(int option)
 {
-	static const char *const names[] = { "debug", "info", "warn", "error" };
+	enum log_level level;
 
-	for (int i = 0; i < 4; i++) {
-		if (strcmp(optarg, names[i]) != 0)
-			continue;
-		log_set_level((enum log_level)i);
+	if (log_level_read(optarg, &level)) {
+		log_set_level(level);
 		return true;
 	}
 	return bad(option, "not one of debug, info, warn, error");
@@ -204,10 +208,15 @@ static bool option_read(int option, struct control_config *c)
 		return true;
 	case OPT_SCORE:
 		return score_read(option, &c->score);
-	case OPT_HOLD:
+	case OPT_RESERVE:
 		if (!number(option, 0, 1000000000, &n))
 			return false;
-		c->hold_after_ns = n * UINT64_C(1000000000);
+		c->reserve_after_ns = n * UINT64_C(1000000000);
+		return true;
+	case OPT_RETAIN:
+		if (!number(option, 1, 1000000000, &n))
+			return false;
+		c->retain_for_ns = n * UINT64_C(1000000000);
 		return true;
 	case OPT_SPIN:
 		return number(option, 0, 1000000, &c->spin_us);
@@ -232,7 +241,7 @@ static bool option_read(int option, struct control_config *c)
 	}
 }
 
-/* What was left open, and what fits together. */
+/* Computes the limits that were not given, and checks that the ledger can be laid out. */
 static bool limits_complete(struct limits *l)
 {
 	const char *what;
@@ -250,7 +259,8 @@ int main(int argc, char **argv)
 {
 	struct control_config config = {
 		.socket = LINK_DEFAULT_SOCKET,
-		.hold_after_ns = UINT64_C(60000000000),
+		.reserve_after_ns = UINT64_C(60000000000),
+		.retain_for_ns = UINT64_C(600000000000),
 		.spin_us = 50,
 		.cpu = -1,
 		.record_bytes = RECORD_BYTES_DEFAULT,

@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* musterctl: the commands and their table. */
+/* musterctl: runs a command. */
 #include "ctl/commands.h"
 #include "ctl/completion.h"
 #include "ctl/term/ctl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-const struct command commands[] = {
-	{ "up", "run both daemons on this host, restarted when they die", up_main },
-	{ "status", "the live scheduler at a glance", status_main },
-	{ "gangs", "the gangs it knows, and why they wait", gangs_main },
-	{ "nodes", "the nodes it knows, and what is used of them", nodes_main },
-	{ "latency", "where the time of pods went, stage by stage", latency_main },
-	{ "top", "rates, nodes and gangs as they change, on a terminal", top_main },
-	{ "simulate", "place everything pending in files of objects, offline", simulate_main },
-	{ "verdict", "for each node: is it feasible for a pod, why not, its score", verdict_main },
-	{ "explain", "why a gang waits, and what would let it start", explain_main },
-	{ "fsck", "is the live ledger what the API server's objects make of it?", fsck_main },
-	{ "replay", "run again what muster-core --record wrote down, and compare", replay_main },
-	{ "completion", "a script that lets a shell complete all this", completion_main },
+const struct command *const commands[] = {
+	&up_command,      &status_command, &gangs_command,    &nodes_command,
+	&latency_command, &top_command,    &simulate_command, &verdict_command,
+	&explain_command, &fsck_command,   &replay_command,   &completion_command,
 };
 const size_t commands_n = sizeof(commands) / sizeof(commands[0]);
 
-/* kubectl runs its plugin under this name. */
+/* "kubectl muster" as a plugin. */
 static const char *our_name = "musterctl";
 
 static void print_help(FILE *to)
@@ -34,22 +26,31 @@ static void print_help(FILE *to)
 	      "\n",
 	      to);
 	for (size_t i = 0; i < commands_n; i++)
-		fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].says);
+		fprintf(to, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to,
 	        "\n"
-	        "%s COMMAND --help tells the flags of a command.\n"
+	        "%s COMMAND --help prints the flags of a command.\n"
 	        "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 78 another\n"
 	        "memory layout, or the address to listen on is taken.\n",
 	        our_name);
 }
 
+/* Exit code 1 would mean "no" of several commands. */
+static void out_of_memory(void)
+{
+	fputs("musterctl: out of memory\n", stderr);
+	exit(EXIT_USAGE);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	static char name[64];
+	int rc;
 
 	snprintf(name, sizeof(name), "%s %s", our_name, command->name);
 	argv[0] = name;
-	return command->main(argc, argv);
+	rc = command->run(argc, argv);
+	return ctl_flush(name) ? rc : EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -57,6 +58,7 @@ int main(int argc, char **argv)
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const char *program = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : our_name;
 
+	memory_before_end(out_of_memory);
 	if (strcmp(program, "kubectl_complete-muster") == 0)
 		return completion_for_kubectl(argc, argv);
 	if (strcmp(program, "kubectl-muster") == 0)
@@ -71,11 +73,11 @@ int main(int argc, char **argv)
 		return ctl_flush(our_name) ? EXIT_DONE : EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		puts("musterctl " MUSTER_VERSION);
+		options_version();
 		return ctl_flush(our_name) ? EXIT_DONE : EXIT_USAGE;
 	}
 	for (size_t i = 0; i < commands_n; i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return run(&commands[i], argc - 1, argv + 1);
+		if (strcmp(argv[1], commands[i]->name) == 0)
+			return run(commands[i], argc - 1, argv + 1);
 	return ctl_usage(our_name, "no command named \"%s\"; see %s --help", argv[1], our_name);
 }

@@ -18,11 +18,11 @@ build='gcc libc6-dev make pkg-config libjemalloc-dev libcurl4-openssl-dev libcjs
 	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev systemtap-sdt-dev
 	libseccomp-dev'
 # strace counts the core's system calls, spin proves the models of tests/model, clang is
-# the second compiler, valgrind counts instructions.  dpkg-dev and binutils make the Debian
+# the second compiler, clang-format holds the style, valgrind counts instructions.  dpkg-dev and binutils make the Debian
 # packages of `make deb`, lintian looks at them; systemd-analyze at the units; promtool of
 # prometheus at metrics and alerts; bpftrace compiles the scripts of deploy/trace; openssl
 # makes the certificates of a fault; shellcheck and man-db read scripts and man pages.
-test='libcriterion-dev python3 strace spin clang valgrind dpkg-dev binutils lintian
+test='libcriterion-dev python3 strace spin clang clang-format valgrind dpkg-dev binutils lintian
 	prometheus systemd bpftrace openssl shellcheck man-db'
 deb='dpkg-dev binutils'
 # The page in a browser; tests without it say that they are skipped.

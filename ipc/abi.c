@@ -1,193 +1,178 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash of everything in abi.h that two programs have to agree on: the name,
- * place and size of every field, every number of every enum, every bound.
+/* A hash of everything in abi.h that two programs must have in common: name, offset
+ * and size of each field, each number of each enum, each bound.
  *
- * A struct is listed field by field.  Structs without alignment gaps are checked to
- * be listed whole, so a field that is added in abi.h alone does not compile here. */
+ * Structs are listed field by field.  For structs without alignment gaps the list is
+ * checked to be complete: a field that is added only in abi.h does not compile here. */
 #include "ipc/abi.h"
 
-/* Another number makes another layout: for tests of peers that differ. */
+/* Another number gives another layout hash: for tests of different peers. */
 #ifndef MUSTER_ABI_SALT
 #define MUSTER_ABI_SALT 0
 #endif
 
+/* clang-format off */
 /* F(struct, field) for each field, in order. */
-#define FIELDS_limits(F, s)                                                                        \
-	F(s, nodes)                                                                                    \
-	F(s, pods) F(s, gangs) F(s, shapes) F(s, names) F(s, resources) F(s, name_bytes)               \
-		F(s, command_ring_bytes)
+#define FIELDS_limits(F, s) \
+	F(s, nodes) F(s, pods) F(s, gangs) F(s, shapes) F(s, names) F(s, resources) F(s, name_bytes) \
+	F(s, command_ring_bytes)
 #define FIELDS_segment_head(F, s) F(s, magic) F(s, layout_hash) F(s, bytes) F(s, reserved)
 #define FIELDS_ring_place(F, s) F(s, offset) F(s, bytes)
-#define FIELDS_intake(F, s)                                                                        \
-	F(s, head)                                                                                     \
-	F(s, event_ring) F(s, result_ring) F(s, event_tail) F(s, result_tail) F(s, command_head)       \
-		F(s, frontend_sleeps) F(s, core_bell) F(s, padding)
-#define FIELDS_core_stats(F, s)                                                                    \
-	F(s, events)                                                                                   \
-	F(s, bad_records) F(s, plans) F(s, plans_placed) F(s, plans_refused) F(s, plan_ns_sum)         \
-		F(s, plan_ns_max) F(s, plan_ns_last) F(s, binds_sent) F(s, binds_accepted)                 \
-			F(s, binds_refused) F(s, limits_hit) F(s, sleeps) F(s, saturated) F(s, epochs)         \
-				F(s, stale_results)
-#define FIELDS_core_gauges(F, s)                                                                   \
-	F(s, nodes)                                                                                    \
-	F(s, pods) F(s, pods_pending) F(s, pods_bound) F(s, gangs) F(s, gangs_waiting)                 \
-		F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) F(s, holds)   \
-			F(s, held) F(s, pods_binding) F(s, pods_claimed) F(s, reserved)
-#define FIELDS_ledger(F, s)                                                                        \
-	F(s, head)                                                                                     \
-	F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, names_offset) F(s, gangs_offset)       \
-		F(s, arena_offset) F(s, amounts_offset) F(s, made) F(s, epoch) F(s, command_tail)          \
-			F(s, event_head) F(s, result_head) F(s, core_sleeps) F(s, frontend_bell)               \
-				F(s, padding0) F(s, stats) F(s, gauges) F(s, plans)
+#define FIELDS_intake(F, s) \
+	F(s, head) F(s, event_ring) F(s, result_ring) F(s, event_tail) F(s, result_tail) \
+	F(s, command_head) \
+	F(s, frontend_parked) F(s, core_doorbell) F(s, padding)
+#define FIELDS_core_stats(F, s) \
+	F(s, events) F(s, bad_records) F(s, plans) F(s, plans_placed) F(s, plans_refused) \
+	F(s, plan_ns_sum) \
+	F(s, plan_ns_max) F(s, plan_ns_last) F(s, binds_sent) F(s, binds_accepted) F(s, binds_refused) \
+	F(s, limits_hit) F(s, sleeps) F(s, saturated) F(s, epochs) F(s, stale_results)
+#define FIELDS_core_gauges(F, s) \
+	F(s, nodes) F(s, pods) F(s, pods_pending) F(s, pods_bound) F(s, gangs) F(s, gangs_waiting) \
+	F(s, gangs_binding) F(s, gangs_placed) F(s, shapes) F(s, names) F(s, synced) \
+	F(s, reservations) F(s, reserved_gang) \
+	F(s, pods_binding) F(s, pods_assumed) F(s, reserved)
+#define FIELDS_ledger(F, s) \
+	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, names_offset) \
+	F(s, gangs_offset) \
+	F(s, arena_offset) F(s, amounts_offset) F(s, committed) F(s, epoch) F(s, command_tail) \
+	F(s, event_head) \
+	F(s, result_head) F(s, core_parked) F(s, frontend_doorbell) F(s, padding0) F(s, progress) \
+	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans)
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
-#define FIELDS_node_row(F, s)                                                                      \
-	F(s, version)                                                                                  \
-	F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) F(s, reserved)
+#define FIELDS_node_row(F, s) \
+	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) \
+	F(s, reserved)
 #define FIELDS_node_amounts(F, s) F(s, allocatable) F(s, used)
-#define FIELDS_why_count(F, s) F(s, why) F(s, arg) F(s, nodes) F(s, reserved)
+#define FIELDS_filter_count(F, s) F(s, why) F(s, arg) F(s, nodes) F(s, reserved)
 #define FIELDS_shortfall(F, s) F(s, resource) F(s, reserved) F(s, need) F(s, have)
-#define FIELDS_reason(F, s)                                                                        \
-	F(s, why)                                                                                      \
-	F(s, quorum) F(s, members) F(s, gated) F(s, bound) F(s, need) F(s, fit) F(s, nodes) F(s, role) \
-		F(s, role_quorum) F(s, role_members) F(s, domains) F(s, domain_key) F(s, domain_value)     \
-			F(s, domain_fit) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) F(s, counts)         \
-				F(s, shortfalls)
-#define FIELDS_gang_row(F, s)                                                                      \
-	F(s, version)                                                                                  \
-	F(s, generation) F(s, state) F(s, dialect) F(s, quorum) F(s, members) F(s, bound)              \
-		F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, standing)          \
-			F(s, reason)
-#define FIELDS_record(F, s)                                                                        \
-	F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) F(s, time_ns)
+#define FIELDS_reason(F, s) \
+	F(s, why) F(s, quorum) F(s, members) F(s, gated) F(s, bound) F(s, need) F(s, fit) F(s, nodes) \
+	F(s, role) F(s, role_quorum) F(s, role_members) F(s, domains) F(s, domain_key) \
+	F(s, domain_value) \
+	F(s, domain_fit) F(s, unpromised) F(s, retained_nodes) F(s, retained_gang) \
+	F(s, retained_generation) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) F(s, counts) \
+	F(s, shortfalls)
+#define FIELDS_gang_row(F, s) \
+	F(s, version) F(s, generation) F(s, state) F(s, dialect) F(s, quorum) F(s, members) \
+	F(s, bound) \
+	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, band) F(s, reason)
+#define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) \
+	F(s, time_ns)
 #define FIELDS_event_name(F, s) F(s, id) F(s, kind) F(s, bytes) F(s, reserved)
 #define FIELDS_amount(F, s) F(s, resource) F(s, reserved) F(s, value)
 #define FIELDS_label(F, s) F(s, key) F(s, value) F(s, number)
 #define FIELDS_taint(F, s) F(s, key) F(s, value) F(s, effect) F(s, name)
-#define FIELDS_event_node(F, s)                                                                    \
-	F(s, node)                                                                                     \
-	F(s, generation) F(s, flags) F(s, name_bytes) F(s, amounts_n) F(s, labels_n) F(s, taints_n)    \
-		F(s, images_n) F(s, limits_n) F(s, attached_n)
+#define FIELDS_event_node(F, s) \
+	F(s, node) F(s, generation) F(s, flags) F(s, name_bytes) F(s, amounts_n) F(s, labels_n) \
+	F(s, taints_n) \
+	F(s, images_n) F(s, limits_n) F(s, attached_n)
 #define FIELDS_node_image(F, s) F(s, image) F(s, reserved) F(s, bytes)
 #define FIELDS_attach_limit(F, s) F(s, driver) F(s, most)
 #define FIELDS_attachment(F, s) F(s, driver) F(s, volume)
 #define FIELDS_span(F, s) F(s, first) F(s, n)
 #define FIELDS_preference(F, s) F(s, weight) F(s, reserved) F(s, clauses)
 #define FIELDS_volume_rule(F, s) F(s, why) F(s, reserved) F(s, alternatives)
-#define FIELDS_pod_term(F, s)                                                                      \
-	F(s, kind)                                                                                     \
-	F(s, weight) F(s, topology) F(s, flags) F(s, namespaces) F(s, namespace_clauses) F(s, clauses)
-#define FIELDS_spread(F, s)                                                                        \
-	F(s, topology) F(s, flags) F(s, max_skew) F(s, min_domains) F(s, clauses)
+#define FIELDS_pod_term(F, s) \
+	F(s, kind) F(s, weight) F(s, topology) F(s, flags) F(s, namespaces) \
+	F(s, namespace_clauses) F(s, clauses)
+#define FIELDS_spread(F, s) F(s, topology) F(s, flags) F(s, max_skew) F(s, min_domains) \
+	F(s, clauses)
 #define FIELDS_host_port(F, s) F(s, address) F(s, protocol) F(s, port) F(s, reserved)
-#define FIELDS_exclusive(F, s) F(s, thing) F(s, flags)
-#define FIELDS_requirement(F, s)                                                                   \
+#define FIELDS_exclusive(F, s) F(s, item) F(s, flags)
+#define FIELDS_requirement(F, s) \
 	F(s, term) F(s, op) F(s, key) F(s, values_first) F(s, values_n) F(s, reserved) F(s, number)
 #define FIELDS_toleration(F, s) F(s, key) F(s, value) F(s, any_value) F(s, effect)
-#define FIELDS_event_shape(F, s)                                                                   \
-	F(s, shape)                                                                                    \
-	F(s, flags) F(s, amounts_n) F(s, requirements_n) F(s, values_n) F(s, tolerations_n)            \
-		F(s, terms_n) F(s, clauses_n) F(s, preferences_n) F(s, alternatives_n)                     \
-			F(s, volume_rules_n) F(s, pod_terms_n) F(s, spreads_n) F(s, ports_n) F(s, images_n)    \
-				F(s, attachments_n) F(s, exclusives_n) F(s, image_containers)                      \
-					F(s, scored_cpu_milli) F(s, scored_memory_bytes) F(s, placed_cpu_milli)        \
-						F(s, placed_memory_bytes) F(s, namespace) F(s, policies_n) F(s, shares_n)  \
-							F(s, reserved)
+#define FIELDS_event_shape(F, s) \
+	F(s, shape) F(s, flags) F(s, amounts_n) F(s, requirements_n) F(s, values_n) \
+	F(s, tolerations_n) \
+	F(s, terms_n) F(s, clauses_n) F(s, preferences_n) F(s, alternatives_n) \
+	F(s, volume_rules_n) F(s, pod_terms_n) \
+	F(s, spreads_n) F(s, ports_n) F(s, images_n) F(s, attachments_n) F(s, exclusives_n) \
+	F(s, image_containers) \
+	F(s, scored_cpu_milli) F(s, scored_memory_bytes) F(s, placed_cpu_milli) \
+	F(s, placed_memory_bytes) F(s, namespace) F(s, policies_n) \
+	F(s, shares_n) F(s, reserved)
 #define FIELDS_policy(F, s) F(s, topology) F(s, flags) F(s, clauses) F(s, shares)
 #define FIELDS_policy_share(F, s) F(s, value) F(s, replicas)
 #define FIELDS_gang_role(F, s) F(s, role) F(s, quorum)
 #define FIELDS_gang_level(F, s) F(s, topology) F(s, flags)
-#define FIELDS_event_gang(F, s)                                                                    \
-	F(s, gang)                                                                                     \
-	F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) F(s, name_bytes)       \
-		F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns) F(s, terms)  \
-			F(s, reserved)
-#define FIELDS_event_pod(F, s)                                                                     \
-	F(s, pod)                                                                                      \
-	F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) F(s, name_bytes) \
-		F(s, labels_n) F(s, namespace) F(s, role) F(s, reserved) F(s, created_ns) F(s, uid)
+#define FIELDS_event_gang(F, s) \
+	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) \
+	F(s, name_bytes) \
+	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns) \
+	F(s, spec_id) F(s, reserved)
+#define FIELDS_event_pod(F, s) \
+	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
+	F(s, name_bytes) \
+	F(s, labels_n) F(s, namespace) F(s, role) F(s, scheduled_s) F(s, created_ns) F(s, uid)
 #define FIELDS_pod_label(F, s) F(s, key) F(s, value)
 #define FIELDS_event_namespace(F, s) F(s, name) F(s, labels_n)
-#define FIELDS_event_claim(F, s)                                                                   \
+#define FIELDS_event_assume(F, s) \
 	F(s, pod) F(s, pod_generation) F(s, ticket) F(s, words) F(s, keep_ms) F(s, reserved)
 #define FIELDS_event_drop(F, s) F(s, id) F(s, generation)
-#define FIELDS_result(F, s)                                                                        \
+#define FIELDS_result(F, s) \
 	F(s, pod) F(s, generation) F(s, node) F(s, attempt) F(s, retry_ms) F(s, reserved)
-#define FIELDS_cmd_bind(F, s)                                                                      \
-	F(s, pod)                                                                                      \
-	F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) F(s, gang_generation)         \
-		F(s, attempt) F(s, terms)
-#define FIELDS_cmd_claim(F, s)                                                                     \
-	F(s, pod)                                                                                      \
-	F(s, pod_generation) F(s, ticket) F(s, node) F(s, node_generation) F(s, reserved) F(s, reason)
-#define FIELDS_cmd_reason(F, s)                                                                    \
-	F(s, gang) F(s, gang_generation) F(s, pod) F(s, pod_generation) F(s, reason)
-#define FIELDS_cmd_gang(F, s)                                                                      \
+#define FIELDS_cmd_bind(F, s) \
+	F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) \
+	F(s, gang_generation) \
+	F(s, attempt) F(s, spec_id)
+#define FIELDS_cmd_assume(F, s) \
+	F(s, pod) F(s, pod_generation) F(s, ticket) F(s, node) F(s, node_generation) \
+	F(s, reserved) F(s, reason)
+#define FIELDS_cmd_reason(F, s) F(s, gang) F(s, gang_generation) F(s, pod) \
+	F(s, pod_generation) F(s, reason)
+#define FIELDS_cmd_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, state) F(s, members) F(s, bound) F(s, quorum) F(s, reserved)
 
-#define DENSE_STRUCTS(S)                                                                           \
-	S(limits)                                                                                      \
-	S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(name_row)           \
-		S(node_row) S(node_amounts) S(why_count) S(shortfall) S(reason) S(gang_row) S(record)      \
-			S(event_name) S(amount) S(label) S(taint) S(event_node) S(node_image) S(attach_limit)  \
-				S(attachment) S(requirement) S(toleration) S(span) S(preference) S(volume_rule)    \
-					S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) S(policy_share)      \
-						S(event_shape) S(gang_role) S(gang_level) S(event_gang) S(event_pod)       \
-							S(pod_label) S(event_namespace) S(event_claim) S(event_drop) S(result) \
-								S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_claim)
-/* One cache line for each writer: gaps are meant. */
+#define DENSE_STRUCTS(S) \
+	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) \
+	S(name_row) S(node_row) S(node_amounts) \
+	S(filter_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) \
+	S(label) S(taint) \
+	S(event_node) S(node_image) S(attach_limit) S(attachment) S(requirement) S(toleration) S(span) \
+	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) \
+	S(policy_share) \
+	S(event_shape) S(gang_role) S(gang_level) S(event_gang) \
+	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
+	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume)
+/* One cache line for each writer: gaps are intended. */
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
-#define NUMBERS(N)                                                                                                                                  \
-	N(PLAN_BOUNDS)                                                                                                                                  \
-	N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) N(RECORD_BYTES_MAX) N(                                                \
-		WHY_COUNTS_MAX) N(SHORTFALLS_MAX) N(LABEL_NOT_A_NUMBER) N(LABEL_KEY_NODE_NAME) N(TOLERATE_EVERY_KEY)                                        \
-		N(NAME_ROW_EMPTY) N(PADDED(1)) N(RESOURCE_CPU) N(RESOURCE_MEMORY) N(RESOURCE_EPHEMERAL) N(                                                  \
-			RESOURCE_PODS) N(RESOURCE_EXTENDED) N(NAME_RESOURCE) N(NAME_TAINT) N(AMOUNTS_BLOCK) N(PART_GANGS)                                       \
-			N(PART_ARENA) N(PART_AMOUNTS) N(LEDGER_PARTS) N(NODE_PRESENT) N(NODE_CORDONED) N(                                                       \
-				NODE_RESTARTS_ALL) N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING)                                                  \
-				N(GANG_PLACED) N(GANG_STATES) N(WHY_NONE) N(WHY_GROUP_MISSING) N(WHY_MEMBERS) N(                                                    \
-					WHY_GATED) N(WHY_NO_NODES) N(WHY_ROOM) N(WHY_MIN_RESOURCES) N(WHY_REFUSED)                                                      \
-					N(WHY_BIND_REFUSED) N(WHY_GAVE_UP) N(WHY_HELD) N(WHY_ROLE) N(WHY_TOPOLOGY) N(                                                   \
-						WHY_KINDS) N(NODE_FITS) N(NODE_WHY_CORDONED) N(NODE_WHY_TAINT) N(NODE_WHY_AFFINITY) N(NODE_WHY_PORTS)                       \
-						N(NODE_WHY_INSUFFICIENT) N(NODE_WHY_DISK) N(NODE_WHY_CLAIM_IN_USE) N(                                                       \
-							NODE_WHY_ATTACH) N(NODE_WHY_VOLUME_NODE) N(NODE_WHY_VOLUME_BIND)                                                        \
-							N(NODE_WHY_VOLUME_SPACE) N(NODE_WHY_VOLUME_GONE) N(NODE_WHY_VOLUME_ZONE) N(                                             \
-								NODE_WHY_SPREAD_LABEL) N(NODE_WHY_SPREAD) N(NODE_WHY_POD_AFFINITY)                                                  \
-								N(NODE_WHY_ANTI_AFFINITY) N(NODE_WHY_EXISTING_ANTI_AFFINITY) N(NODE_WHY_FEATURES) N(NODE_WHY_POLICY_SELECTOR) N(    \
-									NODE_WHY_POLICY_LABEL) N(NODE_WHY_POLICY_VALUE) N(NODE_WHY_POLICY_FULL)                                         \
-									N(NODE_WHY_NOT_NAMED) N(NODE_WHY_CONFLICT) N(NODE_WHY_KINDS) N(RECORD_PAD) N(                                   \
-										EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE)                                      \
-										N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(                                                    \
-											EVENT_GANG) N(EVENT_GANG_DROP) N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP)                               \
-											N(EVENT_POD) N(EVENT_POD_DROP) N(EVENT_CLAIM) N(RESULT_BOUND) N(RESULT_REFUSED) N(                      \
-												RESULT_UNKNOWN) N(EVENT_PLAN) N(CMD_BIND)                                                           \
-												N(CMD_REASON) N(CMD_GANG) N(CMD_CLAIM) N(CMD_BIND_AGAIN) N(                                         \
-													CMD_TAKE_BACK) N(RECORD_KINDS) N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) \
-													N(EFFECT_NO_EXECUTE) N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(                                         \
-														REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT)                                         \
-														N(REQUIRE_LT) N(REQUIRE_OPS) N(SHAPE_TOLERATES_CORDON) N(                                   \
-															SHAPE_NEEDS_RESTART_ALL) N(POD_TERM_AFFINITY) N(POD_TERM_ANTI_AFFINITY)                 \
-															N(POD_TERM_PREFERRED) N(POD_TERM_PREFERRED_ANTI) N(                                     \
-																POD_TERM_KINDS) N(TERM_MATCHES_NOTHING) N(TERM_EVERY_NAMESPACE)                     \
-																N(TERM_NAMESPACES_CHOSEN) N(SPREAD_HARD) N(                                         \
-																	SPREAD_IGNORES_AFFINITY) N(SPREAD_HONORS_TAINTS)                                \
-																	N(SPREAD_MATCHES_NOTHING) N(                                                    \
-																		SPREAD_DEFAULT) N(SPREAD_BY_NODE)                                           \
-																		N(PORT_EVERY_ADDRESS) N(                                                    \
-																			EXCLUSIVE_CLAIM) N(EXCLUSIVE_SHARED)                                    \
-																			N(GANG_OBJECT_MISSING) N(                                               \
-																				GANG_REFUSED) N(GANG_PRIORITY)                                      \
-																				N(GANG_AFTER_OTHERS) N(                                             \
-																					GANG_ROLES_MAX) N(GANG_LEVELS_MAX)                              \
-																					N(LEVEL_REQUIRED) N(                                            \
-																						POLICY_REQUIRED) N(POLICY_FILL)                             \
-																						N(POLICY_UNSELECTED) N(                                     \
-																							POD_OURS)                                               \
-																							N(POD_GATED) N(                                         \
-																								POD_DELETING)                                       \
-																								N(POD_REFUSED)                                      \
-																									N(POD_BINDING)
+#define NUMBERS(N) \
+	N(PLAN_BOUNDS) N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) \
+	N(RECORD_BYTES_MAX) \
+	N(FILTER_COUNTS_MAX) N(SHORTFALLS_MAX) N(LABEL_NOT_A_NUMBER) N(LABEL_KEY_NODE_NAME) \
+	N(TOLERATE_EVERY_KEY) N(NAME_ROW_EMPTY) N(PADDED(1)) \
+	N(RESOURCE_CPU) N(RESOURCE_MEMORY) N(RESOURCE_EPHEMERAL) N(RESOURCE_PODS) N(RESOURCE_EXTENDED) \
+	N(NAME_RESOURCE) N(NAME_TAINT) \
+	N(AMOUNTS_BLOCK) N(PART_GANGS) N(PART_ARENA) N(PART_AMOUNTS) N(LEDGER_PARTS) \
+	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
+	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
+	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
+	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
+	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
+	N(EVENT_POD_DROP) N(EVENT_ASSUME) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
+	N(EVENT_PLAN) N(CMD_BIND) \
+	N(CMD_REASON) N(CMD_GANG) N(CMD_ASSUME) N(CMD_RETRY_BIND) N(CMD_CANCEL_BIND) N(RECORD_KINDS) \
+	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
+	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) \
+	N(REQUIRE_LT) \
+	N(REQUIRE_OPS) \
+	N(SHAPE_TOLERATES_CORDON) N(SHAPE_NEEDS_RESTART_ALL) N(SHAPE_FLAGS) N(SHAPE_NODE_RULES) \
+	N(POD_TERM_AFFINITY) N(POD_TERM_ANTI_AFFINITY) N(POD_TERM_PREFERRED) \
+	N(POD_TERM_PREFERRED_ANTI) \
+	N(POD_TERM_KINDS) N(TERM_MATCHES_NOTHING) N(TERM_EVERY_NAMESPACE) N(TERM_NAMESPACES_CHOSEN) \
+	N(SPREAD_HARD) N(SPREAD_IGNORES_AFFINITY) N(SPREAD_HONORS_TAINTS) N(SPREAD_MATCHES_NOTHING) \
+	N(SPREAD_DEFAULT) N(SPREAD_BY_NODE) N(PORT_EVERY_ADDRESS) N(EXCLUSIVE_CLAIM) \
+	N(EXCLUSIVE_SHARED) \
+	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) N(GANG_PRIORITY) N(GANG_AFTER_OTHERS) N(GANG_UNCHANGED) \
+	N(GANG_ROLES_MAX) N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) \
+	N(POLICY_UNSELECTED) \
+	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING) N(POD_LASTS) \
+	N(POD_INTENT_BIND) N(POD_INTENT_CANCEL) N(POD_INTENT_RETAIN)
+/* clang-format on */
 
 #define FIELD_BYTES(s, field) +sizeof(((struct s *)0)->field)
 #define LISTED_WHOLE(s)                                                                            \
@@ -197,7 +182,7 @@ DENSE_STRUCTS(LISTED_WHOLE)
 
 struct entry {
 	const char *text;
-	uint64_t place; /* of a field, or a number's value */
+	uint64_t place; /* offset of a field, or value of a number */
 	uint64_t bytes;
 };
 
@@ -211,6 +196,12 @@ static const struct entry entries[] = {
 	DENSE_STRUCTS(STRUCT_ENTRY)
 	SPREAD_STRUCTS(STRUCT_ENTRY)
 	NUMBERS(NUMBER_ENTRY)
+#define WAIT_REASON(code, name) NUMBER_ENTRY(WAIT_##code)
+#define FILTER_REASON(code, text) NUMBER_ENTRY(FILTER_##code)
+#include "ipc/reasons.def"
+	NUMBER_ENTRY(WAIT_REASONS)
+	NUMBER_ENTRY(FILTER_PASSED)
+	NUMBER_ENTRY(FILTER_REASONS)
 	/* clang-format on */
 };
 
@@ -234,7 +225,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash_byte(hash, 0);
 }
 
-/* One function in every program: tests make "another build" by writing over it. */
+/* One function in each program: tests overwrite it to get "another build". */
 __attribute__((noinline, used)) uint64_t abi_layout_hash(void)
 {
 	static const uint16_t byte_order = 0x0102;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Read through this: the writer may change a word between two looks at it. */
+/* Volatile: the writer may change a word between two reads. */
 static void copy_out(void *to, const volatile void *from, size_t bytes)
 {
 	unsigned char *out = to;
@@ -24,12 +24,12 @@ static int head_check(const struct segment *s, uint64_t magic)
 		return -EPROTO;
 	if (head.layout_hash != abi_layout_hash())
 		return -EPROTONOSUPPORT;
-	/* Huge pages are whole, what lies on them may be less. */
+	/* A segment on huge pages may be longer than its content. */
 	return head.bytes <= s->bytes ? 0 : -EPROTO;
 }
 
-/* An array of n elements at offset: aligned, behind the first `from` bytes, and
- * within the segment. */
+/* True if an array of n elements at offset is aligned, after the first `from` bytes
+ * and within the segment. */
 static bool array_fits(const struct segment *s, uint64_t from, uint64_t offset, uint64_t n,
                        uint64_t each, uint64_t alignment)
 {
@@ -117,7 +117,7 @@ struct span_bytes ledger_part(const struct ledger_places *places, enum ledger_pa
 	}
 }
 
-/* All but the parts that come later. */
+/* All except the parts that are committed later. */
 static bool ledger_is_there(const struct segment *s, const struct ledger_places *p)
 {
 	return segment_see(s, p->nodes_offset, (uint64_t)p->limits.nodes * sizeof(struct node_row)) &&

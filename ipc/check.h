@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a peer's segment what its head says?  Once for each connection: what passes
- * may be used through offsets and limits copied here, never through those in the
- * segment, which its writer can change at any time. */
+/* Validation of a peer's segment, once for each connection.  Afterwards its parts are
+ * accessed by the offsets and limits copied here, never by those in the segment,
+ * which its writer can change at any time. */
 #ifndef MUSTER_IPC_CHECK_H
 #define MUSTER_IPC_CHECK_H
 
@@ -10,20 +10,20 @@
 
 #include <stdbool.h>
 
-/* The largest segments that are looked at. */
+/* Larger segments are rejected. */
 #define INTAKE_BYTES_MAX (UINT64_C(1) << 30)
 #define LEDGER_BYTES_MAX (UINT64_C(1) << 36)
 
 /* The smallest ring of commands or results; events need RING_BYTES_MIN. */
 #define SMALL_RING_BYTES_MIN UINT64_C(4096)
 
-/* The parts that lie behind `struct intake`, copied and checked. */
+/* The parts after `struct intake`, copied and checked. */
 struct intake_places {
 	struct ring_place event_ring;
 	struct ring_place result_ring;
 };
 
-/* The parts that lie behind `struct ledger`, copied and checked. */
+/* The parts after `struct ledger`, copied and checked. */
 struct ledger_places {
 	struct limits limits;
 	struct ring_place command_ring;
@@ -39,7 +39,7 @@ struct span_bytes {
 	uint64_t offset, bytes;
 };
 
-/* Where a part lies, with all that it could be. */
+/* Place and full size of a part, committed or not. */
 struct span_bytes ledger_part(const struct ledger_places *places, enum ledger_part part);
 
 /* 0, -EPROTONOSUPPORT (another layout hash) or -EPROTO. */

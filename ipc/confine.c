@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CALLS_NAMED 512 /* more than there are; the name of another is its number */
+#define CALLS_NAMED 512 /* more than there are; others are printed as numbers */
 #define NAME_BYTES 32
 
-/* For the handler, which can't ask libseccomp: it allocates. */
+/* Names for the handler: libseccomp allocates and can't be called there. */
 static char names[CALLS_NAMED][NAME_BYTES];
 static bool as_json;
 static void (*_Atomic before_end)(int signal_number);
@@ -24,8 +24,6 @@ bool confine_privileges(void)
 	prctl(PR_SET_DUMPABLE, 0);
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
-
-/* ---- the end of who makes a call that it gave up ---------------------------------------- */
 
 static size_t text_put(char *out, size_t room, size_t at, const char *text)
 {
@@ -46,7 +44,7 @@ static size_t number_put(char *out, size_t room, size_t at, unsigned n)
 	return text_put(out, room, at, digits + i);
 }
 
-/* Only what a signal handler may do: the thread may hold any lock, so not even the time is told. */
+/* Async-signal-safe: the thread may hold any lock, so the line has no time. */
 static void on_trap(int signal_number, siginfo_t *info, void *context)
 {
 	unsigned call = (unsigned)info->si_syscall;
@@ -70,7 +68,7 @@ static void on_trap(int signal_number, siginfo_t *info, void *context)
 	end = atomic_load(&before_end);
 	if (end != NULL)
 		end(signal_number);
-	/* The handler is reset and the signal open: this kills. */
+	/* The handler is reset and the signal unblocked: this kills. */
 	syscall(SYS_tgkill, getpid(), gettid(), signal_number);
 	_exit(128 + signal_number);
 }
@@ -96,21 +94,19 @@ static int trap_follow(bool json)
 	return sigaction(SIGSYS, &act, NULL) < 0 ? -errno : 0;
 }
 
-/* ---- the filter --------------------------------------------------------------------------- */
-
 static int attributes_set(scmp_filter_ctx filter)
 {
-	/* Threads that there are already as well. */
+	/* For existing threads as well. */
 	int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 
-	/* A call by the numbers of another architecture is none of ours. */
+	/* No call with the numbers of another architecture. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	/* Before Linux 5.16 a filter turned off speculation unless it was asked not to.  No foreign
-	 * code runs here that this would hold back. */
+	/* Before Linux 5.16 a filter disabled speculation by default.  This process runs no foreign
+	 * code that this would protect from. */
 	if (rc == 0)
 		(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
-	/* A tree instead of a row, where libseccomp can. */
+	/* A binary tree instead of a list, if libseccomp can. */
 	if (rc == 0)
 		(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	return rc;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process gives up once it has started.  Neither daemon runs programs, and the core opens
- * nothing and speaks to nobody: whoever takes one over by a bad byte from outside is to find no
- * more than that.
+/* Confinement of a daemon after its start.  Neither daemon executes programs, and the core opens
+ * no file and no socket: code that takes one over by bad input gets no other system calls.
  *
- *   confine_privileges()   first of all: no new ones, and no memory for others to read
- *   confine()              when files, sockets and threads are there: a filter of system calls
- * (seccomp) over all threads, for good
+ *   confine_privileges()   first: no_new_privs, and not dumpable
+ *   confine()              after files, sockets and threads exist: a filter of system calls
+ * (seccomp) for all threads, permanently
  *
- * A call that a rule or the default traps ends the process by SIGSYS, and one line on standard
- * error says which it was. */
+ * A call whose action is a trap ends the process by SIGSYS, after one line on standard error with
+ * the name of the call. */
 #ifndef MUSTER_IPC_CONFINE_H
 #define MUSTER_IPC_CONFINE_H
 
@@ -17,15 +16,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sanitizers and gcov open files and trace threads when the process ends: with them nothing is
- * filtered. */
+/* Sanitizers and gcov open files and trace threads at exit: with them there is no filter. */
 #ifdef MUSTER_UNCONFINED
 #define CONFINE_POSSIBLE false
 #else
 #define CONFINE_POSSIBLE true
 #endif
 
-/* The action for a call, when each of the n comparisons of its arguments holds. */
+/* The action for a call if all n comparisons of its arguments are true. */
 struct confine_rule {
 	int call;        /* SCMP_SYS(name) */
 	uint32_t action; /* SCMP_ACT_... */
@@ -33,15 +31,15 @@ struct confine_rule {
 	struct scmp_arg_cmp when[2];
 };
 
-/* False: the kernel said no. */
+/* False: the kernel refused it. */
 bool confine_privileges(void);
 
-/* `otherwise` is the action for all other calls; `json`: how the log is written.  A negative errno
- * when the kernel takes no filter (-EINVAL, -ENOSYS: it has none of these; -EPERM, -EACCES: not for
- * us): then nothing has changed. */
+/* `otherwise` is the action for all other calls; `json` is the format of the log.  A negative
+ * errno if the kernel does not take the filter (-EINVAL, -ENOSYS: not supported; -EPERM, -EACCES:
+ * not allowed); then nothing has changed. */
 int confine(uint32_t otherwise, const struct confine_rule *rules, size_t n, bool json);
 
-/* What the signal handler calls before such an end; it may do what a handler may. */
+/* `end` is called by the signal handler before the process ends; it has to be async-signal-safe. */
 void confine_before_end(void (*end)(int signal_number));
 
 #endif

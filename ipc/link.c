@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handshake, from both sides.  Everything that comes from the socket is a copy
- * in our own memory before it is looked at. */
+/* The handshake, from both sides.  All data from the socket is copied to private memory
+ * before it is checked. */
 #include "ipc/link.h"
 #include "ipc/message.h"
 #include "ipc/ring.h"
@@ -15,12 +15,11 @@
 #include <unistd.h>
 
 #define HELLO_TIMEOUT_NS UINT64_C(1000000000)
-#define ANSWER_TIMEOUT_NS UINT64_C(5000000000)
 
 static_assert(sizeof(((struct link_error *)0)->text) >= 108 + 2 * 18 + MESSAGE_TEXT_BYTES + 128,
               "path, hashes and the words around them fit");
 
-/* Fill e, which may be NULL; returns rc. */
+/* Fills e, which may be NULL; returns rc. */
 __attribute__((format(printf, 5, 6))) static int fail(struct link_error *e, int rc,
                                                       enum link_refusal refusal,
                                                       uint64_t their_hash, const char *format, ...)
@@ -72,9 +71,7 @@ static const char *refusal_text(enum link_refusal refusal)
 	return "a malformed message";
 }
 
-/* ---- core's side ---- */
-
-/* The path is for messages; a socket without one is shown as such. */
+/* The path of the socket, for messages. */
 static void socket_path(int fd, struct sockaddr_un *address)
 {
 	socklen_t bytes = sizeof(*address);
@@ -85,7 +82,7 @@ static void socket_path(int fd, struct sockaddr_un *address)
 	address->sun_path[sizeof(address->sun_path) - 1] = '\0';
 }
 
-/* Best effort: a peer that doesn't read is closed all the same. */
+/* Best effort: a peer that doesn't read is closed as well. */
 static void send_refused(int fd, enum link_refusal refusal, const char *text)
 {
 	struct message_refused m = {
@@ -113,7 +110,7 @@ void link_refuse(struct link_peer *peer, enum link_refusal refusal, const char *
 	link_peer_close(peer);
 }
 
-/* Refuse a peer that is not yet one, and say so in e. */
+/* Refuses a connection before it is a peer, and fills e. */
 static int turn_away(int fd, enum link_refusal refusal, uint64_t their_hash, struct link_error *e)
 {
 	struct sockaddr_un address;
@@ -129,7 +126,7 @@ static int turn_away(int fd, enum link_refusal refusal, uint64_t their_hash, str
 	            address.sun_path, refusal_text(refusal));
 }
 
-/* The role that a HELLO asks for, or the refusal it earns. */
+/* The role in a HELLO, or the refusal of it. */
 static enum link_refusal hello_check(const struct message_head *hello, size_t bytes, bool has_fd)
 {
 	if (bytes != sizeof(*hello) || hello->kind != MESSAGE_HELLO)
@@ -211,13 +208,11 @@ int link_welcome(const struct link_peer *peer, const struct segment *ledger,
 
 	if (peer->role == LINK_FRONTEND) {
 		/* Relaxed: the message orders it before anything the peer does. */
-		atomic_store_explicit(&((struct ledger *)ledger->base)->frontend_bell, 0,
+		atomic_store_explicit(&((struct ledger *)ledger->base)->frontend_doorbell, 0,
 		                      memory_order_relaxed);
 	}
 	return message_send(peer->fd, &m, sizeof(m), ledger->fd);
 }
-
-/* ---- frontend's and observer's side ---- */
 
 static int connect_to(const char *path, enum link_role role, struct link_error *e)
 {
@@ -238,7 +233,7 @@ static int connect_to(const char *path, enum link_role role, struct link_error *
 		close(fd);
 		return fail(e, rc, 0, 0, "cannot reach muster-core at %s: %s", path, strerror(-rc));
 	}
-	/* Root may look at anybody's core: it believes nothing that it has not checked. */
+	/* Root may observe the core of any user: nothing of it is used unchecked. */
 	if (!message_peer_is_ours(fd) && !(role == LINK_OBSERVER && geteuid() == 0)) {
 		close(fd);
 		return fail(e, -EPERM, 0, 0, "the socket %s is served by another user", path);
@@ -246,7 +241,7 @@ static int connect_to(const char *path, enum link_role role, struct link_error *
 	return fd;
 }
 
-/* The words of another process, for a terminal: printable ASCII, ended. */
+/* Text of another process, for a terminal: printable ASCII, terminated. */
 static void clean_text(char *text, size_t bytes)
 {
 	text[bytes - 1] = '\0';
@@ -291,7 +286,8 @@ static int open_ledger(const char *path, const struct message_welcome *m, int le
 		return fail(e, rc, 0, m->head.hash, "cannot map the ledger of muster-core at %s: %s", path,
 		            strerror(-rc));
 	rc = ledger_check(&l->ledger, &l->places);
-	/* The message had our layout: this is no other build, which would be a reason to give up. */
+	/* The message had our layout hash, so this is not another build, for which a retry is
+	 * useless. */
 	if (rc == -EPROTONOSUPPORT)
 		rc = -EPROTO;
 	if (rc == 0 && memcmp(&l->places.limits, &m->limits, sizeof(m->limits)) != 0)
@@ -340,13 +336,13 @@ static void intake_restart(const struct segment *s)
 	atomic_store_explicit(&intake->event_tail, 0, memory_order_relaxed);
 	atomic_store_explicit(&intake->result_tail, 0, memory_order_relaxed);
 	atomic_store_explicit(&intake->command_head, 0, memory_order_relaxed);
-	atomic_store_explicit(&intake->core_bell, 0, memory_order_relaxed);
+	atomic_store_explicit(&intake->core_doorbell, 0, memory_order_relaxed);
 }
 
 int link_connect(const char *path, enum link_role role, const struct segment *intake,
                  struct link *l, struct link_error *e)
 {
-	return link_connect_within(path, role, intake, ANSWER_TIMEOUT_NS, l, e);
+	return link_connect_within(path, role, intake, LINK_ANSWER_NS, l, e);
 }
 
 int link_connect_within(const char *path, enum link_role role, const struct segment *intake,
@@ -366,7 +362,7 @@ int link_connect_within(const char *path, enum link_role role, const struct segm
 	if (intake)
 		intake_restart(intake);
 	rc = message_send(found.fd, &hello, sizeof(hello), intake ? intake->fd : -1);
-	/* A core that refuses before it reads has closed, but its words are there. */
+	/* A core that refuses before it reads has closed, but its REFUSED can be received. */
 	if (rc == 0 || rc == -EPIPE || rc == -ECONNRESET)
 		rc = read_answer(path, found.fd, answer_ns, &found, e);
 	else

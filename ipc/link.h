@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket on which core and frontend, or an observer, find each other: a
- * SOCK_SEQPACKET unix socket, mode 0600.  It passes the segments and from then on
- * carries nothing: it is open while the peer lives, closed when it died.
+/* The handshake of the core with a frontend or an observer, on a SOCK_SEQPACKET
+ * unix socket of mode 0600.  It passes the segments; afterwards the socket carries
+ * no data and is closed when the peer dies.
  *
  *   frontend                                core
  *      HELLO {hash, role, intake fd}  --->
@@ -31,76 +31,74 @@ enum link_refusal {
 	LINK_REFUSED_MESSAGE,    /* malformed */
 };
 
-/* A refusal or failure, for a message to the user.
+/* A refusal or a failure, with a text for the user.
  *
  *   -EPROTONOSUPPORT  layouts differ         -EBUSY       a frontend is connected
  *   -EPERM            another user           -EPROTO      a malformed message
- *   -EINVAL           the intake is no good  -ETIMEDOUT   no answer
- *   -ECONNRESET       the peer went away     -ENOENT, -ECONNREFUSED   no core there
+ *   -EINVAL           an invalid intake      -ETIMEDOUT   no answer
+ *   -ECONNRESET       the peer closed        -ENOENT, -ECONNREFUSED   no core is running
  *
  * or another negative errno of a system call. */
 struct link_error {
 	int rc;
-	enum link_refusal refusal; /* 0: nobody refused */
+	enum link_refusal refusal; /* 0: not refused */
 	uint64_t our_hash;
-	uint64_t their_hash; /* 0: not heard of */
+	uint64_t their_hash; /* 0: unknown */
 	char text[512];      /* one sentence */
 };
 
-/* ---- core's side ---- */
-
-/* Listen on path; an old socket file that nobody serves is replaced, a folder that
- * is missing is made with mode 0700.  A file path.lock stays behind: who changes
- * the socket file holds a lock on it.  Returns the fd or a negative errno
- * (-EADDRINUSE: another core serves it, or the file is no socket). */
+/* Listens on path.  Replaces a socket file without a listener and creates a missing
+ * folder with mode 0700.  The file path.lock, which stays, is locked while the socket
+ * file is replaced.  Returns the fd or a negative errno (-EADDRINUSE: another core
+ * listens, or the file is no socket). */
 int link_listen(const char *path);
 
 struct link_peer {
 	int fd; /* owned; POLLHUP when the peer died */
 	enum link_role role;
-	struct segment intake;       /* frontends: mapped read-only and its head checked */
-	struct intake_places places; /* where its rings are: use these, not the segment's */
+	struct segment intake;       /* of a frontend: mapped read-only, head checked */
+	struct intake_places places; /* of its rings: use these, not those in the segment */
 };
 
-/* Accept one connection and read its HELLO (waits for a connection when there is
- * none, so poll first; at most one second for the HELLO).  On refusal the peer has
- * been told, nothing is left open, and e says why.  Someone who only looks whether
- * the socket is served connects and goes: -ECONNRESET. */
+/* Accepts one connection and reads its HELLO.  Blocks for a connection, so poll first,
+ * and at most one second for the HELLO.  On a refusal REFUSED was sent, nothing is left
+ * open, and e has the reason.  -ECONNRESET: the peer closed without a HELLO, as a probe
+ * of the socket does. */
 int link_accept(int listen_fd, struct link_peer *peer, struct link_error *e);
 
-/* Answer.  The ledger's fd is passed; epoch as in ledger->epoch.  The ends of the
- * rings are set up before (ring.h); the frontend's bell is set to 0 here, since
- * the new peer's announcements start again (wake.h). */
+/* Sends WELCOME with the ledger's fd; epoch as in ledger->epoch.  The ends of the rings
+ * are initialized before (ring.h).  Resets the frontend's doorbell to 0, since the new
+ * peer counts its announcements from 0 (wake.h). */
 int link_welcome(const struct link_peer *peer, const struct segment *ledger,
                  const struct limits *limits, uint64_t epoch);
 void link_refuse(struct link_peer *peer, enum link_refusal refusal, const char *text);
 void link_peer_close(struct link_peer *peer);
 
-/* ---- frontend's and observer's side ---- */
-
 struct link {
 	int fd; /* owned */
 	uint64_t epoch;
-	struct limits limits;        /* our private copy */
+	struct limits limits;        /* private copy */
 	struct segment ledger;       /* mapped read-only, head and offsets checked */
-	struct ledger_places places; /* where its parts are: use these, not the segment's */
+	struct ledger_places places; /* of its parts: use these, not those in the segment */
 };
 
-/* Connect and shake hands; intake is NULL for an observer, and stays the caller's.
- * The core has to be of our user or of root; root observes any.  Waits at most five
- * seconds for the answer.  Tails, head and bell of the intake are set to 0, so that it
- * can serve again for the next epoch.  On failure nothing is open and e is filled
- * (-ENOENT and -ECONNREFUSED: no core there yet). */
+/* Connects and does the handshake; intake is NULL for an observer, and stays owned by
+ * the caller.  The core has to run as our user or as root; root observes any.  Waits at
+ * most five seconds for the answer.  Resets tails, head and doorbell of the intake to 0,
+ * so that it can be used for the next epoch.  On failure nothing is left open and e is
+ * filled (-ENOENT, -ECONNREFUSED: no core is running). */
 int link_connect(const char *path, enum link_role role, const struct segment *intake,
                  struct link *l, struct link_error *e);
 
-/* The same, with another time for the answer. */
+#define LINK_ANSWER_NS UINT64_C(5000000000)
+
+/* The same with another timeout for the answer. */
 int link_connect_within(const char *path, enum link_role role, const struct segment *intake,
                         uint64_t answer_ns, struct link *l, struct link_error *e);
 void link_close(struct link *l);
 
-/* An intake segment with rings of these sizes (powers of two; of events at least
- * RING_BYTES_MIN, of results 4096: else -EINVAL), head filled in. */
+/* Creates an intake segment with rings of these sizes and fills its head.  -EINVAL: a
+ * size is no power of two, or less than RING_BYTES_MIN for events, 4096 for results. */
 int link_make_intake(struct segment *s, uint64_t event_ring_bytes, uint64_t result_ring_bytes);
 
 #endif

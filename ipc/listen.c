@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket file: made with its mode from the start, and taken over from a core
- * that died. */
+/* The socket file: created with its mode, and taken over from a core that died. */
 #include "ipc/link.h"
 
 #include <errno.h>
@@ -31,8 +30,8 @@ static int make_folder_of(const char *path)
 	return mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Two cores that start at once would each take the other's new socket for an old
- * one: whoever looks and replaces holds this lock. */
+/* Held while the socket file is probed and replaced: two cores that start at once would each
+ * take the other's new socket for a stale one. */
 static int lock_beside(const char *path)
 {
 	char lock[sizeof(((struct sockaddr_un *)0)->sun_path) + sizeof(".lock")];
@@ -53,7 +52,7 @@ static int lock_beside(const char *path)
 	return fd;
 }
 
-/* Remove the file when it is a socket that nobody serves. */
+/* Removes the file if it is a socket without a listener. */
 static int remove_old(const struct sockaddr_un *address)
 {
 	struct stat st;

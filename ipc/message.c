@@ -12,7 +12,7 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S INT64_C(1000000000)
 
-/* Room to see a few descriptors too many; the kernel drops what is beyond. */
+/* Space to detect a few descriptors too many; the kernel drops more. */
 #define FDS_SEEN 4
 
 int message_send(int socket_fd, const void *message, size_t bytes, int fd)
@@ -74,7 +74,7 @@ static int wait_readable(int socket_fd, uint64_t timeout_ns)
 	}
 }
 
-/* All descriptors that came; returns how many, the first is kept, the rest closed. */
+/* Keeps the first descriptor that came and closes the others; returns their number. */
 static size_t take_fds(struct msghdr *header, int *first)
 {
 	size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One message on the link, with at most one file descriptor: how it is sent,
- * received within a time, and who sent it. */
+/* Messages on the link, each with at most one file descriptor: send, receive with a
+ * timeout, and check of the peer. */
 #ifndef MUSTER_IPC_MESSAGE_H
 #define MUSTER_IPC_MESSAGE_H
 
@@ -15,7 +15,7 @@
 enum message_kind { MESSAGE_HELLO = 1, MESSAGE_WELCOME, MESSAGE_REFUSED };
 
 /* Never changes, and neither do HELLO and REFUSED: peers of different layouts have
- * to be able to tell each other so. */
+ * to understand them. */
 struct message_head {
 	uint64_t magic;
 	uint64_t hash;
@@ -33,7 +33,7 @@ struct message_welcome {
 
 struct message_refused {
 	struct message_head head;
-	char text[MESSAGE_TEXT_BYTES]; /* ends on a 0 */
+	char text[MESSAGE_TEXT_BYTES]; /* terminated */
 };
 
 union message {
@@ -43,21 +43,22 @@ union message {
 };
 
 static_assert(sizeof(struct message_head) == 24, "the same in every version");
-static_assert(sizeof(struct message_refused) == 24 + MESSAGE_TEXT_BYTES, "likewise");
+static_assert(sizeof(struct message_refused) == 24 + MESSAGE_TEXT_BYTES,
+              "the same in every version");
 
-/* Send; fd < 0 sends none.  Never waits: a socket that is full is an error. */
+/* Sends a message; fd < 0: without a descriptor.  Never blocks: a full socket is an error. */
 int message_send(int socket_fd, const void *message, size_t bytes, int fd);
 
-/* Receive one message within timeout_ns.  Returns its length; *fd is the descriptor
- * that came with it (owned now) or -1.
+/* Receives one message within timeout_ns.  Returns its length; *fd is the descriptor
+ * that came with it, owned by the caller, or -1.
  *
- *   -ETIMEDOUT   none came
+ *   -ETIMEDOUT   no message
  *   -ECONNRESET  the peer has closed
- *   -EPROTO      too long, without magic, or more than one descriptor came (all
- *                are closed) */
+ *   -EPROTO      too long, without magic, or with more than one descriptor (all are
+ *                closed) */
 int message_receive(int socket_fd, union message *m, int *fd, uint64_t timeout_ns);
 
-/* Is the process at the other end ours: our user or root? */
+/* True if the peer process runs as our user or as root. */
 bool message_peer_is_ours(int socket_fd);
 
 #endif

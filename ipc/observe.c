@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading rows while their writer goes on.
+/* Reading rows while their writer changes them.
  *
  *   writer (core)                 reader (here)
  *   version odd                   V1  version even?
@@ -8,8 +8,10 @@
  *
  * Pairs: the writer's release store of the even version -> V1; and F -> V2:
  * each word and byte of F is loaded with acquire, so V2 can't move before one of them.
- * A field that the writer changed meanwhile shows in V2. */
+ * If the writer changed a field in between, V2 differs. */
 #include "ipc/observe.h"
+
+#include "ipc/clean.h"
 
 #include <errno.h>
 #include <string.h>
@@ -53,7 +55,7 @@ void observer_close(struct observer *o)
 
 uint64_t observe_count(const _Atomic uint64_t *count)
 {
-	/* Relaxed: a figure of its own; no other memory hangs on it. */
+	/* Relaxed: no other memory depends on it. */
 	return atomic_load_explicit(count, memory_order_relaxed);
 }
 
@@ -62,38 +64,39 @@ static const char *base(const struct observer *o)
 	return (const char *)o->ledger;
 }
 
-/* Are these first bytes of the part there?  Its writer says so, and its pages are looked for. */
+/* True if the first bytes of the part have pages, by its writer's count and by the segment. */
 static bool reach(const struct observer *o, enum ledger_part part, uint64_t bytes)
 {
 	const struct span_bytes place = ledger_part(&o->places, part);
-	uint64_t made;
+	uint64_t committed;
 
 	if (o->segment.base == NULL || bytes <= o->seen[part])
 		return true;
-	/* Acquire, though the bytes are told of by rows: what isn't told of is all zeros. */
-	made = atomic_load_explicit(&o->ledger->made[part], memory_order_acquire);
-	if (made > place.bytes)
-		made = place.bytes;
-	if (made < bytes ||
-	    !segment_see(&o->segment, place.offset + o->seen[part], made - o->seen[part]))
+	/* Acquire, although rows publish the bytes: the others are all zeros. */
+	committed = atomic_load_explicit(&o->ledger->committed[part], memory_order_acquire);
+	if (committed > place.bytes)
+		committed = place.bytes;
+	if (committed < bytes ||
+	    !segment_see(&o->segment, place.offset + o->seen[part], committed - o->seen[part]))
 		return false;
-	/* Remembered in what is const to whoever only looks. */
-	((struct observer *)(uintptr_t)o)->seen[part] = made;
+	/* A cache in an object that is const for readers. */
+	((struct observer *)(uintptr_t)o)->seen[part] = committed;
 	return true;
 }
 
 uint32_t observe_gangs_there(const struct observer *o)
 {
-	uint64_t made = atomic_load_explicit(&o->ledger->made[PART_GANGS], memory_order_acquire);
+	uint64_t committed =
+		atomic_load_explicit(&o->ledger->committed[PART_GANGS], memory_order_acquire);
 
 	if (o->segment.base == NULL)
 		return o->places.limits.gangs;
-	if (made > ledger_part(&o->places, PART_GANGS).bytes || !reach(o, PART_GANGS, made))
+	if (committed > ledger_part(&o->places, PART_GANGS).bytes || !reach(o, PART_GANGS, committed))
 		return 0;
-	return (uint32_t)(made / sizeof(struct gang_row));
+	return (uint32_t)(committed / sizeof(struct gang_row));
 }
 
-/* Copy 8-byte words that another process may be writing; F above. */
+/* Copies 8-byte words that another process may be writing; F above. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
 	const uint64_t *words = from;
@@ -106,7 +109,7 @@ static void copy_words(void *to, const void *from, size_t bytes)
 	}
 }
 
-/* Names begin at any byte: what a row says of them is not trusted. */
+/* Names may begin at any byte: their place in a row is not trusted. */
 static void copy_bytes(char *to, const char *from, uint64_t bytes)
 {
 	for (uint64_t i = 0; i < bytes; i++)
@@ -124,10 +127,7 @@ static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes,
 		bytes = OBSERVE_NAME_MAX - 1;
 	copy_bytes(out, base(o) + o->places.arena_offset + offset, bytes);
 	out[bytes] = '\0';
-	/* Object names come from outside; a terminal sees only plain text. */
-	for (uint64_t i = 0; i < bytes; i++)
-		if ((unsigned char)out[i] < 0x20 || out[i] == 0x7f)
-			out[i] = '?';
+	clean_text(out); /* for terminals */
 }
 
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX])
@@ -145,7 +145,7 @@ const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_
 	return out;
 }
 
-/* No node has any of a resource whose block isn't there. */
+/* 0 for a resource whose block is not committed. */
 static void copy_amounts(const struct observer *o, node_id id, struct node_view *out)
 {
 	const struct node_amounts *rows =
@@ -216,9 +216,9 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 		/* V2; relaxed: the loads before it acquire. */
 		if (atomic_load_explicit(&rows[id].version, memory_order_relaxed) != version)
 			continue;
-		/* Counts are used as bounds: cut to what there is. */
-		if (out->row.reason.counts_n > WHY_COUNTS_MAX)
-			out->row.reason.counts_n = WHY_COUNTS_MAX;
+		/* Counts are used as bounds: limited to the arrays. */
+		if (out->row.reason.counts_n > FILTER_COUNTS_MAX)
+			out->row.reason.counts_n = FILTER_COUNTS_MAX;
 		if (out->row.reason.shortfalls_n > SHORTFALLS_MAX)
 			out->row.reason.shortfalls_n = SHORTFALLS_MAX;
 		return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look into a live ledger: rows are copied out under their sequence counters,
- * every offset and length is checked against bounds copied at the start.
+/* Reads a live ledger: rows are copied under their seqlocks, and every offset and length
+ * is checked against bounds copied at the start.
  *
- * Nothing here writes: the ledger is mapped read-only. */
+ * The ledger is mapped read-only. */
 #ifndef MUSTER_IPC_OBSERVE_H
 #define MUSTER_IPC_OBSERVE_H
 
@@ -11,14 +11,14 @@
 
 #include <stdbool.h>
 
-#define OBSERVE_NAME_MAX 512 /* longer names are cut */
+#define OBSERVE_NAME_MAX 512 /* longer names are truncated */
 
 struct observer {
 	struct link link; /* of observer_open(); else unused */
 	struct ledger_places places;
 	const struct ledger *ledger;
-	struct segment segment;      /* whose ledger it is, not owned; base NULL: all of it is there */
-	uint64_t seen[LEDGER_PARTS]; /* bytes of each part that are there */
+	struct segment segment;      /* of the ledger, not owned; base NULL: all of it has pages */
+	uint64_t seen[LEDGER_PARTS]; /* bytes of each part that are known to have pages */
 };
 
 struct node_view {
@@ -37,23 +37,23 @@ struct gang_copy {
 /* 0 or a negative errno, with e filled in. */
 int observer_open(struct observer *o, const char *socket, struct link_error *e);
 
-/* For who can't wait as long as link_connect() does. */
+/* The same with another timeout for the answer. */
 int observer_open_within(struct observer *o, const char *socket, uint64_t answer_ns,
                          struct link_error *e);
 void observer_close(struct observer *o);
 
-/* Rows of gangs that are there; those behind are all empty. */
+/* Number of gang rows that have pages; those after them are empty. */
 uint32_t observe_gangs_there(const struct observer *o);
 
-/* False: the slot is empty, or its row never held still. */
+/* False: the slot is empty, or no copy of its row was consistent. */
 bool observe_node(const struct observer *o, node_id id, struct node_view *out);
 bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 
-/* The text of a resource or taint; "" when there is none.  Returns out. */
+/* The text of a resource or taint; "": none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);
 
-/* How full a node is, in thousandths: of the resource that it has least left of, as a share, whose
- * column is *scarcest.  What is used of a resource that it does not have counts as 1000. */
+/* Utilization of a node in thousandths: the highest of its resources; *scarcest is its column.
+ * Use of a resource that the node does not have counts as 1000. */
 uint32_t observe_node_share(const struct node_view *n, uint32_t resources, uint32_t *scarcest);
 
 uint64_t observe_count(const _Atomic uint64_t *count);

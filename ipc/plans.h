@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long plans took: counters in the ledger, in buckets that double.  1,000,000 ns is a bound, so
- * that those of kube-scheduler are among them. */
+/* Buckets of the histogram of plan times in the ledger.  Each bound is twice the one before;
+ * 1,000,000 ns is a bound, so that the bounds of kube-scheduler's histograms are included. */
 #ifndef MUSTER_IPC_PLANS_H
 #define MUSTER_IPC_PLANS_H
 
 #include "ipc/abi.h"
 
-/* Bucket i holds what took no longer than this, i < PLAN_BOUNDS: 976 ns to 16 s. */
+/* Upper bound of bucket i < PLAN_BOUNDS: 976 ns to 16 s. */
 static inline uint64_t plans_bound_ns(unsigned i)
 {
 	return (UINT64_C(1000000) << i) >> 10;
 }
 
-/* Up to PLAN_BOUNDS: above every bound. */
+/* The bucket of a time; PLAN_BOUNDS: above all bounds. */
 static inline unsigned plans_bucket(uint64_t ns)
 {
 	uint64_t parts;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Static probes (USDT): one nop each at run time, and a note in the program that says where it is
- * and where its arguments are.  docs/tracing.md lists them; their names and arguments are a
- * contract.
+/* Static probes (USDT): one nop each at run time, and an ELF note with its address and the places
+ * of its arguments.  docs/tracing.md lists them; names and arguments are a stable interface.
  *
- * Each program has its provider: core/base/probe.h, frontend/base/probe.h.  Arguments are integers
- * that are at hand anyway: nothing is worked out for a probe.  Without <sys/sdt.h>
- * (systemtap-sdt-dev) there are none, and the arguments are only looked at by the compiler. */
+ * Each program has its provider: core/base/probe.h, frontend/base/probe.h.  Arguments are existing
+ * integers: nothing is computed for a probe.  Without <sys/sdt.h> (systemtap-sdt-dev) there are no
+ * probes, and the compiler only checks the arguments. */
 #ifndef MUSTER_IPC_PROBE_H
 #define MUSTER_IPC_PROBE_H
 

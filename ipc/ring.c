@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who writes what: the producer its data and *tail, the consumer *head.  Each
- * keeps its own position in private memory and never reads it back.
+/* The producer writes data and *tail, the consumer *head.  Each keeps its own
+ * position in private memory and never reads it back.
  *
  * Invariants, private positions of one end
  *   S1  writer: head_seen <= tail_published <= tail_private <= head_seen + size
  *   S2  reader: head_released <= head_private <= tail_seen <= head_released + size
  *   S3  all positions are multiples of 8; a record or pad never crosses the end
- *   S4  what lies between the private position and `clear` lies in one piece, and within
- *       S1 or S2; so one comparison is all that a usual record costs.  A broken end has
- *       nothing there.
+ *   S4  the bytes between the private position and `clear` are contiguous, and within
+ *       S1 or S2, so that a usual record costs one comparison.  At a broken end there are
+ *       none.
  *
- * The peer's position is the only thing that is believed, and only as far as S1
- * or S2 allow: whatever the other process stores, no access leaves the ring.
+ * Only the peer's position is trusted, and only within S1 or S2: whatever the other
+ * process stores, no access leaves the ring.
  *
  * Pairs in this file
  *   R1 -> A1   records, producer to consumer
- *   R2 -> A2   room, consumer to producer: what was copied out may be overwritten
+ *   R2 -> A2   free space, consumer to producer: copied records may be overwritten
  *
- * What looks wrong and is not: a hostile producer can change a record while it is
- * copied.  The first word is read once, and everything else is checked in the
- * copy, so the copy is what counts. */
+ * Not a mistake: a hostile producer can change a record while it is copied.  The first
+ * word is read once, and everything else is checked in the copy, which alone is used. */
 #include "ipc/ring.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* tests/stress/weaken.sh takes each order away and expects a failure. */
+/* tests/stress/weaken.sh removes each order and expects a failure. */
 #ifdef MUSTER_WEAKEN_R1
 #define ORDER_R1 memory_order_relaxed
 #else
@@ -66,7 +65,7 @@ void ring_writer_init(struct ring_writer *w, unsigned char *data, uint64_t bytes
 	*w = (struct ring_writer){
 		.data = data, .mask = bytes - 1, .tail = tail, .head = head, .epoch = epoch
 	};
-	/* Relaxed: the peer does not look before it was told of the ring. */
+	/* Relaxed: the peer reads it only after the handshake. */
 	atomic_store_explicit(tail, 0, memory_order_relaxed);
 }
 
@@ -83,7 +82,7 @@ void ring_reader_init(struct ring_reader *r, const unsigned char *data, uint64_t
 	atomic_store_explicit(head, 0, memory_order_relaxed);
 }
 
-/* Where the ring ends next, seen from a position. */
+/* The next end of the ring after a position. */
 static uint64_t lap_end(uint64_t position, uint64_t mask)
 {
 	return (position | mask) + 1;
@@ -94,10 +93,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* ---- producer ---- */
-
-/* Is there room for this many bytes behind what is reserved?  Looks at the peer's
- * head only when the one seen last is not enough. */
+/* True if this many bytes are free after the reserved ones.  Reads the peer's head only
+ * if the last known one is not enough. */
 static bool writer_room(struct ring_writer *w, uint64_t bytes)
 {
 	uint64_t size = w->mask + 1;
@@ -108,7 +105,7 @@ static bool writer_room(struct ring_writer *w, uint64_t bytes)
 	if (w->tail_private - w->head_seen + bytes <= size)
 		return true;
 
-	/* A2: the consumer has copied what lies before head (R2). */
+	/* A2: the consumer has copied the records before head (R2). */
 	head = atomic_load_explicit(w->head, ORDER_A2);
 	if (head - w->head_seen > w->tail_published - w->head_seen || head % ALIGNMENT != 0) {
 		w->broken = true;
@@ -119,7 +116,7 @@ static bool writer_room(struct ring_writer *w, uint64_t bytes)
 	return w->tail_private - w->head_seen + bytes <= size;
 }
 
-/* What a record of this length takes: it and the pad before it. */
+/* Bytes of a record of this length and of the pad before it. */
 static uint64_t pad_before(const struct ring_writer *w, uint64_t bytes)
 {
 	uint64_t to_end = lap_end(w->tail_private, w->mask) - w->tail_private;
@@ -135,7 +132,7 @@ static void write_pad(struct ring_writer *w, uint64_t bytes)
 	w->tail_private += bytes;
 }
 
-/* Room in one piece for a record of so many bytes, behind a pad if it must be. */
+/* Makes contiguous space for a record of this length, after a pad if necessary. */
 bool ring_clear(struct ring_writer *w, uint64_t bytes)
 {
 	uint64_t pad = pad_before(w, bytes);
@@ -164,8 +161,6 @@ bool ring_has_room(struct ring_writer *w, uint32_t body_bytes)
 	return bytes <= RECORD_BYTES_MAX && writer_room(w, pad_before(w, bytes) + bytes);
 }
 
-/* ---- consumer ---- */
-
 int ring_break(struct ring_reader *r)
 {
 	r->broken = true;
@@ -173,7 +168,7 @@ int ring_break(struct ring_reader *r)
 	return -EPROTO;
 }
 
-/* Look for records behind the last one read: 1 and `clear` when there are, 0, -EPROTO. */
+/* Checks for new records: 1 and sets `clear`; 0: none; -EPROTO. */
 int ring_look(struct ring_reader *r)
 {
 	uint64_t tail;
@@ -192,8 +187,8 @@ int ring_look(struct ring_reader *r)
 	return r->clear != r->head_private;
 }
 
-/* A pad fills the ring up to its end, stands neither at its start nor last.  1 when it
- * does, and the record behind it is there. */
+/* Skips a pad, which reaches up to the end of the ring, is not at its start and not last.  1 if
+ * the record after it is there. */
 int ring_skip_pad(struct ring_reader *r)
 {
 	uint64_t place = r->head_private & r->mask;

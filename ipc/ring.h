@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring of variable-length records: one producer, one consumer, in different
- * processes, each position in the memory of the one who writes it.
+/* A ring of variable-length records: one producer and one consumer in different
+ * processes; each position is in the segment of the process that writes it.
  *
  *   producer's segment: data, tail        consumer's segment: head
  *
- * Positions count bytes and never wrap; position & (bytes - 1) is the place.
+ * Positions count bytes and never wrap; the index is position & (bytes - 1).
  * A record never crosses the end of the ring: a RECORD_PAD fills the rest, and
- * of a pad only the first 8 bytes (bytes, kind, flags) are there.
+ * only the first 8 bytes of a pad (bytes, kind, flags) exist.
  *
- * Both ends are set up before the peer hears of the ring (link_welcome(),
- * link_connect()): each starts at position 0 and stores that in its own word.
+ * Both ends are initialized before the handshake (link_welcome(), link_connect()):
+ * each starts at position 0 and stores that in its own word.
  *
  * Progress: wait-free on both sides. */
 #ifndef MUSTER_IPC_RING_H
@@ -22,21 +22,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A ring of this size takes every record when it is empty, wherever it stands. */
+/* An empty ring of this size takes any record at any position. */
 #define RING_BYTES_MIN (2 * RECORD_BYTES_MAX)
 
 struct ring_writer {
 	unsigned char *data;
 	uint64_t mask;
 	_Atomic uint64_t *tail;       /* ours */
-	const _Atomic uint64_t *head; /* theirs: read with suspicion */
+	const _Atomic uint64_t *head; /* theirs: not trusted */
 	uint64_t tail_private;        /* reserved up to here */
-	uint64_t clear;               /* room in one piece up to here, as far as was looked */
-	uint64_t tail_published;      /* what *tail says */
+	uint64_t clear;               /* known contiguous free space up to here */
+	uint64_t tail_published;      /* value of *tail */
 	uint64_t head_seen;
 	uint64_t epoch;
 	uint64_t sequence;
-	bool broken; /* the peer's head made no sense */
+	bool broken; /* the peer's head was invalid */
 };
 
 struct ring_reader {
@@ -45,12 +45,12 @@ struct ring_reader {
 	const _Atomic uint64_t *tail; /* theirs */
 	_Atomic uint64_t *head;       /* ours */
 	uint64_t head_private;        /* read up to here */
-	uint64_t clear;               /* records in one piece up to here, as far as was looked */
-	uint64_t head_released;       /* what *head says */
+	uint64_t clear;               /* known contiguous records up to here */
+	uint64_t head_released;       /* value of *head */
 	uint64_t tail_seen;
 	uint64_t epoch;
 	uint64_t sequence;
-	bool broken; /* the producer wrote nonsense */
+	bool broken; /* the producer wrote an invalid position or record */
 };
 
 /* bytes is a power of two; data is aligned to 8. */
@@ -59,17 +59,17 @@ void ring_writer_init(struct ring_writer *w, unsigned char *data, uint64_t bytes
 void ring_reader_init(struct ring_reader *r, const unsigned char *data, uint64_t bytes,
                       const _Atomic uint64_t *tail, _Atomic uint64_t *head, uint64_t epoch);
 
-/* What does not happen with every record: see ring_reserve() and ring_read(). */
+/* The slow paths of ring_reserve() and ring_read(). */
 bool ring_clear(struct ring_writer *w, uint64_t bytes);
 int ring_look(struct ring_reader *r);
 int ring_skip_pad(struct ring_reader *r);
 int ring_break(struct ring_reader *r);
 
-/* Room for a record with a body of body_bytes (a multiple of 8): its header is
- * filled in, the caller writes the body right behind it.  NULL when the ring is
- * full now, when `broken` is set, and always when the record would be longer than
- * RECORD_BYTES_MAX.  Several may be reserved before one ring_publish(); publish
- * before waiting for room, since only published records are ever read. */
+/* Reserves a record with a body of body_bytes (a multiple of 8): its header is
+ * filled in, the caller writes the body after it.  NULL if the ring is full, if
+ * `broken` is set, or if the record would be longer than RECORD_BYTES_MAX.  Several
+ * records may be reserved before one ring_publish(); publish before waiting for
+ * space, since only published records are read. */
 static inline struct record *ring_reserve(struct ring_writer *w, enum record_kind kind,
                                           uint32_t body_bytes, uint64_t time_ns)
 {
@@ -94,13 +94,13 @@ static inline struct record *ring_reserve(struct ring_writer *w, enum record_kin
 	return record;
 }
 
-/* Let the consumer see all that was reserved. */
+/* Makes all reserved records visible to the consumer. */
 void ring_publish(struct ring_writer *w);
 
-/* Would a body of this size fit now? */
+/* True if a record with a body of this size fits now. */
 bool ring_has_room(struct ring_writer *w, uint32_t body_bytes);
 
-/* What a pad has of a record, and what is read first of every record. */
+/* The first word of a record, and all of a pad. */
 union first_word {
 	uint64_t word;
 	struct {
@@ -110,8 +110,8 @@ union first_word {
 	} record;
 };
 
-/* The first word, fetched once: volatile, so that the compiler cannot look into
- * the ring again after the check. */
+/* The first word, read once: volatile, so that the compiler does not read the ring
+ * again after the check. */
 static inline union first_word ring_peek(const struct ring_reader *r)
 {
 	const unsigned char *at = r->data + (r->head_private & r->mask);
@@ -119,10 +119,10 @@ static inline union first_word ring_peek(const struct ring_reader *r)
 	return (union first_word){ .word = *(const volatile uint64_t *)(const void *)at };
 }
 
-/* Is this the first word of a record that lies within what may be read? */
+/* True if this is a valid first word of a record within the `available` bytes. */
 static inline bool ring_first_sound(union first_word first, uint64_t available)
 {
-	/* One bit for each kind: cheaper than to compare with each that may not be. */
+	/* One bit for each kind: cheaper than comparisons with those that are not allowed. */
 	const uint32_t may_be =
 		(UINT32_C(1) << RECORD_KINDS) - 1 - (1u << RECORD_PAD) - (1u << EVENT_PLAN);
 	uint32_t kind = first.record.kind | (uint32_t)first.record.flags << 16;
@@ -132,8 +132,8 @@ static inline bool ring_first_sound(union first_word first, uint64_t available)
 	       bytes % 8 == 0 && kind < RECORD_KINDS && may_be >> kind & 1;
 }
 
-/* All but the first word, which was read before.  By hand, since a call of memcpy
- * takes a third of the time that a usual record of 64 bytes needs. */
+/* Copies all but the first word, which was read before.  Not by memcpy: the call takes
+ * a third of the time of a usual record of 64 bytes. */
 static inline void ring_copy_rest(unsigned char *to, const unsigned char *from, uint64_t bytes)
 {
 	uint64_t at = sizeof(struct record);
@@ -145,12 +145,12 @@ static inline void ring_copy_rest(unsigned char *to, const unsigned char *from, 
 		memcpy(to + at, from + at, 8);
 }
 
-/* Copy the next record into `buffer` (RECORD_BYTES_MAX bytes, aligned to 8), then
- * check the copy: length, kind, epoch, sequence.
+/* Copies the next record into `buffer` (RECORD_BYTES_MAX bytes, aligned to 8), then
+ * checks the copy: length, kind, epoch, sequence.
  *
  *   1         a record
- *   0         none there
- *   -EPROTO   the producer wrote nonsense; this ring is not to be read again */
+ *   0         no record
+ *   -EPROTO   the producer wrote an invalid record; the ring must not be read again */
 static inline int ring_read(struct ring_reader *r, struct record *buffer)
 {
 	union first_word first;
@@ -175,7 +175,7 @@ static inline int ring_read(struct ring_reader *r, struct record *buffer)
 
 	memcpy(buffer, &first, sizeof(first));
 	ring_copy_rest((unsigned char *)buffer, r->data + (head & r->mask), first.record.bytes);
-	/* For the compiler alone: from here on the copy is read, not the ring. */
+	/* Only for the compiler: the copy is read after this, not the ring. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(buffer->epoch != r->epoch || buffer->sequence != r->sequence + 1, 0))
 		return ring_break(r);
@@ -184,7 +184,7 @@ static inline int ring_read(struct ring_reader *r, struct record *buffer)
 	return 1;
 }
 
-/* Give the room of all records read so far back to the producer. */
+/* Releases the space of all records read so far to the producer. */
 void ring_release(struct ring_reader *r);
 
 static_assert(sizeof(union first_word) == 8, "a pad fits into the smallest gap");

@@ -33,7 +33,7 @@
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 
-/* Kernels from 6.3 on want to hear that it is not for code, and may insist. */
+/* Kernels from 6.3 on warn without this flag, and can be set to require it. */
 static int make_memfd(const char *name, unsigned int more)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL | more);
@@ -43,7 +43,7 @@ static int make_memfd(const char *name, unsigned int more)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Every page exists: ftruncate alone would promise memory that may not be there. */
+/* Allocates every page: ftruncate alone does not reserve memory. */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
 	int rc;
@@ -54,7 +54,7 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 	return -rc;
 }
 
-/* Map every page, all of which exist; some may be in use. */
+/* Maps every page; all are allocated, and some may be in use. */
 static void touch(unsigned char *base, uint64_t bytes)
 {
 	uint64_t step = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -72,9 +72,9 @@ int segment_make(const struct segment *s, uint64_t offset, uint64_t bytes)
 
 	if (bytes == 0 || s->whole)
 		return 0;
-	/* Where the kernel gives huge pages only to those who advise it, it gives them to the
-	 * mapping and not to fallocate(): so the pages are made through the mapping first.
-	 * What can't be is left to allocate(), which says why. */
+	/* With shmem_enabled=advise the kernel uses huge pages for faults of the mapping but not for
+	 * fallocate(): so the pages are allocated through the mapping first.  Errors are left to
+	 * allocate(). */
 	populated = madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from),
 	                    MADV_POPULATE_WRITE) == 0;
 	rc = allocate(s->fd, offset, bytes);
@@ -96,8 +96,8 @@ static int create(struct segment *s, const char *name, uint64_t bytes, unsigned 
 		return made.fd;
 	if (ftruncate(made.fd, (off_t)bytes) < 0)
 		rc = -errno;
-	/* Of the pool they are taken before they are mapped: without enough of them a
-	 * mapping would be a promise that ends in SIGBUS. */
+	/* Pages of the pool are allocated before they are mapped: with too few of them an access to
+	 * the mapping would be a SIGBUS. */
 	if (rc == 0 && made.whole)
 		rc = allocate(made.fd, 0, bytes);
 	if (rc < 0)
@@ -111,7 +111,7 @@ static int create(struct segment *s, const char *name, uint64_t bytes, unsigned 
 		touch(made.base, bytes);
 	else
 		(void)madvise(made.base, (size_t)bytes, MADV_HUGEPAGE);
-	/* Our mapping stays writable; no other one will be. */
+	/* This mapping stays writable; no other can be. */
 	if (fcntl(made.fd, F_ADD_SEALS, SEALS) < 0) {
 		rc = -errno;
 		munmap(made.base, (size_t)bytes);
@@ -131,7 +131,7 @@ int segment_create_bare(struct segment *s, const char *name, uint64_t bytes)
 
 	if (bytes == 0 || bytes > INT64_MAX - HUGE_PAGE_BYTES || bytes > SIZE_MAX - HUGE_PAGE_BYTES)
 		return -EINVAL;
-	/* Half a page of the pool for a small ring would be a waste of what is rare. */
+	/* Not for a small ring: pages of the pool are scarce. */
 	if (bytes >= HUGE_PAGE_BYTES && create(s, name, whole, MFD_HUGETLB | MFD_HUGE_2MB) == 0)
 		return 0;
 	return create(s, name, bytes, 0);
@@ -154,9 +154,7 @@ int segment_create(struct segment *s, const char *name, uint64_t bytes)
 	return 0;
 }
 
-/* ---- the peer's side ---- */
-
-/* Of the pool: those have no way to tell which pages are there. */
+/* On pages of the pool, for which allocated pages can't be listed. */
 static bool is_of_pool(int fd)
 {
 	struct statfs fs;
@@ -164,8 +162,8 @@ static bool is_of_pool(int fd)
 	return fstatfs(fd, &fs) < 0 || fs.f_type == HUGETLBFS_MAGIC;
 }
 
-/* Blocks may lie behind its end, and then there are holes before it.  Of the pool there is no
- * telling: the only hole of those is their end. */
+/* True if there is no hole.  Not by st_blocks: blocks may be after the end, with holes before it.
+ * hugetlbfs reports no hole but the end. */
 static bool has_hole(int fd, uint64_t bytes)
 {
 	off_t hole = lseek(fd, 0, SEEK_HOLE);
@@ -173,8 +171,8 @@ static bool has_hole(int fd, uint64_t bytes)
 	return hole < 0 || (uint64_t)hole < bytes;
 }
 
-/* Sealed, of a size that is wanted, and with all its pages unless it may be `bare`: reading a hole
- * would allocate at our expense. */
+/* Checks seals, size and, unless `bare`, that no page is missing: reading a hole would allocate it
+ * on our account. */
 static int check(struct segment *s, bool bare, uint64_t min_bytes, uint64_t max_bytes)
 {
 	struct stat st;
@@ -234,7 +232,7 @@ bool segment_see(const struct segment *s, uint64_t offset, uint64_t bytes)
 	hole = lseek(s->fd, (off_t)from, SEEK_HOLE);
 	if (hole < 0 || (uint64_t)hole < offset + bytes)
 		return false;
-	/* Nicer, and no more: else each page is mapped when it is first read. */
+	/* Only an optimization: else each page is mapped by a fault. */
 	(void)madvise((unsigned char *)s->base + from, (size_t)(offset + bytes - from),
 	              MADV_POPULATE_READ);
 	return true;

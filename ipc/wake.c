@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who writes what: the sleeper `sleeps`, the waker `bell`.
+/* The sleeper writes `parked`, the waker writes `doorbell`.
  *
  * The argument.  Publishing (P) and reading the flag (L) on one side, setting the
- * flag (S) and looking at the rings (Q) on the other, are a store before a load of
- * another word, which every CPU may reorder unless a full fence stands between:
+ * flag (S) and reading the rings (Q) on the other, are a store before a load of
+ * another word, which every CPU may reorder without a full fence in between:
  *
  *   waker    P; F2; L          sleeper   S; F1; Q
  *
  * F1 and F2 are in one total order.  If F2 is first, Q sees P and the sleeper stays
  * awake; if F1 is first, L sees S and the waker rings.  Release and acquire do not
- * give this, and the ring's tail belongs to another file, so it is the one place
- * with stand-alone fences.
+ * give this, and the ring's tail is in another file, so this is the only place with
+ * stand-alone fences.
  *
  * Pairs in this file
  *   F1 - F2    full fences, see above
- *   R3 -> A3   the bell: who sees it rung also sees what was published before
+ *   R3 -> A3   the doorbell: a reader of the ring also sees what was published before
  *
- * What looks wrong and is not: the sleeper leaves with the bell unrung, and a late
- * waker rings for an announcement that is over.  The next announcement is another
- * number, so that ring is at most one wake too many and never one too few. */
+ * Not a mistake: the sleeper can return without a ring, and a late waker then rings for
+ * an announcement that is over.  The next announcement has another number, so that
+ * ring is at most one wake too many and never one too few. */
 #include "ipc/wake.h"
 
 #include <errno.h>
@@ -37,9 +37,9 @@
 #endif
 #endif
 
-/* A sequentially consistent fence.  ThreadSanitizer knows none; there a locked
- * operation on a word of our own stands in, which orders the CPU alike and adds no
- * edge between threads that would hide a race from it. */
+/* A sequentially consistent fence.  ThreadSanitizer has none; there it is a locked
+ * operation on a private word, which orders the CPU in the same way and adds no edge
+ * between threads that would hide a race. */
 static inline void full_fence(void)
 {
 #ifdef THREAD_SANITIZER
@@ -51,7 +51,7 @@ static inline void full_fence(void)
 #endif
 }
 
-/* tests/stress/weaken.sh takes each fence and order away and expects a failure. */
+/* tests/stress/weaken.sh removes each fence and order and expects a failure. */
 #ifdef MUSTER_WEAKEN_R3
 #define ORDER_R3 memory_order_relaxed
 #else
@@ -86,7 +86,7 @@ static struct timespec deadline_after(uint64_t timeout_ns)
 	uint64_t ns;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	/* A hundred years are for ever, and nothing overflows. */
+	/* A hundred years: no overflow. */
 	if (seconds > UINT64_C(100) * 365 * 86400)
 		seconds = UINT64_C(100) * 365 * 86400;
 	ns = (uint64_t)now.tv_nsec + timeout_ns % NS_PER_S;
@@ -124,29 +124,27 @@ static void futex_wake(const _Atomic uint32_t *word)
 	(void)syscall(SYS_futex, futex_word(word), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* ---- sleeper ---- */
-
-void wake_announce(_Atomic uint32_t *sleeps)
+void wake_announce(_Atomic uint32_t *parked)
 {
-	/* Relaxed: only the sleeper stores it; F1 orders it before what follows. */
-	uint32_t number = atomic_load_explicit(sleeps, memory_order_relaxed);
+	/* Relaxed: only the sleeper stores it; F1 orders it before the next loads. */
+	uint32_t number = atomic_load_explicit(parked, memory_order_relaxed);
 
-	atomic_store_explicit(sleeps, (number + 1) | 1u, memory_order_relaxed);
-	/* F1: the flag is out before the rings are looked at again (F2). */
+	atomic_store_explicit(parked, (number + 1) | 1u, memory_order_relaxed);
+	/* F1: the flag is stored before the rings are read again (F2). */
 	sleeper_fence();
 }
 
-void wake_retract(_Atomic uint32_t *sleeps)
+void wake_retract(_Atomic uint32_t *parked)
 {
-	/* Relaxed: a waker that sees it late rings once in vain. */
-	uint32_t number = atomic_load_explicit(sleeps, memory_order_relaxed);
+	/* Relaxed: a waker that sees it late rings once too often. */
+	uint32_t number = atomic_load_explicit(parked, memory_order_relaxed);
 
-	atomic_store_explicit(sleeps, (number + 1) & ~1u, memory_order_relaxed);
+	atomic_store_explicit(parked, (number + 1) & ~1u, memory_order_relaxed);
 }
 
-/* Until the bell answers announcement `number`, or a poke. */
-static bool sleep_until_rung(const _Atomic uint32_t *bell, uint32_t number, bool (*ready)(void *),
-                             void *context, uint64_t timeout_ns)
+/* Until the doorbell has announcement `number`, or a poke. */
+static bool sleep_until_rung(const _Atomic uint32_t *doorbell, uint32_t number,
+                             bool (*ready)(void *), void *context, uint64_t timeout_ns)
 {
 	struct timespec deadline = deadline_after(timeout_ns);
 	uint32_t value;
@@ -154,10 +152,10 @@ static bool sleep_until_rung(const _Atomic uint32_t *bell, uint32_t number, bool
 
 	for (;;) {
 		/* A3: what was published before the ring is seen (R3). */
-		value = atomic_load_explicit(bell, ORDER_A3);
+		value = atomic_load_explicit(doorbell, ORDER_A3);
 		if (value == number)
 			return true;
-		rc = futex_wait(bell, value, &deadline);
+		rc = futex_wait(doorbell, value, &deadline);
 		if (rc == 0)
 			return true;
 		if (rc != -EINTR)
@@ -167,54 +165,52 @@ static bool sleep_until_rung(const _Atomic uint32_t *bell, uint32_t number, bool
 	}
 }
 
-bool wake_sleep(_Atomic uint32_t *sleeps, const _Atomic uint32_t *bell, bool (*ready)(void *),
+bool wake_sleep(_Atomic uint32_t *parked, const _Atomic uint32_t *doorbell, bool (*ready)(void *),
                 void *context, uint64_t timeout_ns)
 {
 	uint32_t number;
 	bool awake;
 
-	wake_announce(sleeps);
-	/* Relaxed: our own. */
-	number = atomic_load_explicit(sleeps, memory_order_relaxed);
-	awake = ready(context) || sleep_until_rung(bell, number, ready, context, timeout_ns);
-	wake_retract(sleeps);
+	wake_announce(parked);
+	/* Relaxed: stored by this thread. */
+	number = atomic_load_explicit(parked, memory_order_relaxed);
+	awake = ready(context) || sleep_until_rung(doorbell, number, ready, context, timeout_ns);
+	wake_retract(parked);
 	return awake;
 }
 
-uint32_t wake_wait_bell(const _Atomic uint32_t *bell, uint32_t seen, uint64_t timeout_ns)
+uint32_t wake_wait_doorbell(const _Atomic uint32_t *doorbell, uint32_t seen, uint64_t timeout_ns)
 {
 	struct timespec deadline = deadline_after(timeout_ns);
 	uint32_t value;
 
 	for (;;) {
 		/* A3: as above. */
-		value = atomic_load_explicit(bell, ORDER_A3);
+		value = atomic_load_explicit(doorbell, ORDER_A3);
 		if (value != seen)
 			return value;
-		if (futex_wait(bell, seen, &deadline) != -EINTR)
-			return atomic_load_explicit(bell, ORDER_A3);
+		if (futex_wait(doorbell, seen, &deadline) != -EINTR)
+			return atomic_load_explicit(doorbell, ORDER_A3);
 	}
 }
 
-void wake_poke(const _Atomic uint32_t *bell)
+void wake_poke(const _Atomic uint32_t *doorbell)
 {
-	futex_wake(bell);
+	futex_wake(doorbell);
 }
 
-/* ---- waker ---- */
-
-bool wake_up(_Atomic uint32_t *bell, const _Atomic uint32_t *sleeps)
+bool wake_up(_Atomic uint32_t *doorbell, const _Atomic uint32_t *parked)
 {
 	uint32_t number;
 
-	/* F2: what was published is out before the flag is read (F1). */
+	/* F2: the records are published before the flag is read (F1). */
 	waker_fence();
-	number = atomic_load_explicit(sleeps, memory_order_relaxed);
-	/* Relaxed: only the waker stores the bell. */
-	if (number % 2 == 0 || atomic_load_explicit(bell, memory_order_relaxed) == number)
+	number = atomic_load_explicit(parked, memory_order_relaxed);
+	/* Relaxed: only the waker stores the doorbell. */
+	if (number % 2 == 0 || atomic_load_explicit(doorbell, memory_order_relaxed) == number)
 		return false;
-	/* R3: who sees the bell sees what was published before (A3). */
-	atomic_store_explicit(bell, number, ORDER_R3);
-	futex_wake(bell);
+	/* R3: a reader of the doorbell sees what was published before (A3). */
+	atomic_store_explicit(doorbell, number, ORDER_R3);
+	futex_wake(doorbell);
 	return true;
 }

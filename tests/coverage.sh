@@ -30,7 +30,7 @@ processes() {
 		monitoring test_alerts_fire
 		gangs
 		dialects
-		explain test_numbers_and_what_ifs test_priority test_a_live_cluster test_bad_words test_the_live_scheduler_says_what_it_knows_and_has_promised test_gangs_that_stand_behind_all_others
+		explain test_numbers_and_what_ifs test_priority test_a_live_cluster test_bad_words test_a_live_scheduler_with_reservations test_gangs_that_stand_behind_all_others
 		rules
 		limits
 		page test_state_says_what_musterctl_says test_without_a_core test_only_get test_the_page_and_its_policy
@@ -57,8 +57,9 @@ commands() {
 		echo "python3 tests/process/test_$name.py${tests:+ $tests}"
 	done
 	echo "$build/bin/muster-sim --seeds $seeds"
-	for program in "$build"/unit/*/test_* "$build"/unit/*/*/test_*; do
-		[ -x "$program" ] && [ -f "tests${program#"$build"}.c" ] && echo "$program"
+	for program in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do
+		program=${program#tests/}
+		echo "$build/${program%.c}"
 	done
 }
 

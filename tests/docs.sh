@@ -12,6 +12,7 @@
 #   - docs/metrics.md shows what --help-metrics prints, and nothing else; --renew as well
 #   - docs/tracing.md has each probe of the daemons, with its arguments; deploy/trace/*.bt compile
 #   - each flag of the daemons has a key in the configuration, with the same default
+#   - examples of docs/style.md are in the files that they name
 #   - numbers that pages repeat from docs/bench are those of docs/bench/figures.json
 #   - the decisions have a number each and are all in docs/decisions/README.md
 set -u
@@ -86,8 +87,8 @@ made docs/configuration.md "$work/schema" | diff docs/configuration.md - | sed '
 	check 'docs/configuration.md'
 made docs/metrics.md "$work/metrics" | diff docs/metrics.md - | sed 's/^/run tests\/docs.sh --renew: /' | check 'docs/metrics.md'
 
-keyless() { # those that are not for the file
-	grep -v -x -e --help -e --version -e --config -e --check-config -e --help-config -e --help-metrics
+keyless() { # those that are not for the file, and former names
+	grep -v -x -e --help -e --version -e --hold-after -e --config -e --check-config -e --help-config -e --help-metrics
 }
 "$bin/muster-frontend" --help | flags | keyless > "$work/help"
 sed -n 's/.*# Flag: //p' "$work/schema" | sort | comm -3 "$work/help" - | check 'flags of muster-frontend without a key, or the other way round'
@@ -173,20 +174,33 @@ for page in README.md $guides docs/decisions/*.md; do
 	done
 done | check 'files that do not exist'
 
-# The maps of docs/architecture.md name files from their folder on.
-awk '/^## A map of `/ { split($0, part, "`"); folder = part[2]; next }
-	/^#/ { folder = "" }
-	folder && /^\|/ { while (match($0, /`[a-z_\/]*\.[ch]`/)) { print folder substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH) } }
-' docs/architecture.md > "$work/map"
-{
-	[ "$(wc -l < "$work/map")" -gt 50 ] || echo 'the maps are empty'
-	while read -r path; do [ -e "$path" ] || echo "$path"; done < "$work/map"
-} | check 'docs/architecture.md, files of its maps'
+# The tree of docs/architecture.md names each folder, from the bottom up as tests/layers.sh has them.
+for root in core frontend ctl; do
+	awk -v root="$root" '/ what lives there \|$/ { on = $2 == "`" root "/`"; next }
+		on && /^\| `[a-z]*\/`/ { gsub(/[`\/]/, "", $2); printf "%s ", $2 }' docs/architecture.md |
+		sed "s|^|layers $root |; s| \$||" > "$work/tree"
+	grep -qxF -f "$work/tree" tests/layers.sh || cat "$work/tree"
+	for folder in "$root"/*/; do
+		grep -qw "$(basename "$folder")" "$work/tree" || echo "$folder"
+	done
+done | check 'docs/architecture.md, its tree'
 
 # shellcheck disable=SC2086
 grep -ohE 'muster_[a-z_]+' $guides | grep -v -x -e muster_core -e muster_frontend | sort -u | while read -r metric; do
-	grep -qF "\"$metric" frontend/*/*.c || grep -qF "$metric{" frontend/*/*.c || grep -qF "$metric " frontend/*/*.c || echo "$metric"
+	grep -rqF -e "\"$metric" -e "$metric{" -e "$metric " --include='*.c' frontend || echo "$metric"
 done | check 'metrics that muster-frontend has not'
+
+# Examples of docs/style.md are cut from the files that they name, whatever the white space.
+python3 - <<- 'END' | check 'docs/style.md, examples'
+	import re
+	text = open("docs/style.md", encoding="utf-8").read()
+	examples = re.findall(r"<!-- from (\S+) -->\n```\w*\n(.*?)```", text, re.S)
+	if len(examples) < 5:
+	    print("there are none")
+	for path, example in examples:
+	    if "".join(example.split()) not in "".join(open(path, encoding="utf-8").read().split()):
+	        print(path + ": " + example.strip().splitlines()[0])
+END
 
 # ---- figures --------------------------------------------------------------------------
 

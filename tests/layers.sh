@@ -4,7 +4,9 @@
 #
 #   frontend -> ipc <- core      ctl, bench, tests -> anything, nothing -> them
 #
-# and the rule that goes with it: apisim shares nothing with what it judges.
+# and inside core, frontend and ctl every include of a folder that is higher in
+# their order, which docs/architecture.md draws.  The rule that goes with it: apisim
+# shares nothing with what it judges.
 # Of programs that are built, what they were linked with: all have jemalloc, the
 # core no network.  (The C library's allocator opens a file now and then, for
 # which the core's filter would end it.)
@@ -26,6 +28,43 @@ check bench 'bench|ctl|frontend|core|ipc'
 check tests/apisim 'tests/apisim'
 found=$(grep -rnE '#include <(curl|cjson|microhttpd|sys/socket|netinet)' core --include='*.[ch]' | grep -vE '^core/(main|daemon/control)\.')
 [ -n "$found" ] && { printf 'the core touches no network and no JSON:\n%s\n' "$found"; bad=1; }
+# FOLDER, then its own folders from the bottom up: a file includes its own or a lower one.
+upward() {
+	root=$1
+	shift
+	grep -rnoE "#include \"$root/[^\"]*\"" "$root" --include='*.[ch]' | awk -v order="$*" '
+		BEGIN { n = split(order, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
+		function level(path,    part) { return split(path, part, "/") > 2 ? rank[part[2]] : n + 1 }
+		{
+			split($0, at, ":")
+			match($0, /"[^"]*"/)
+			header = substr($0, RSTART + 1, RLENGTH - 2)
+			if (!level(at[1]) || !level(header) || level(header) > level(at[1])) print at[1] ":" at[2] ": " header
+		}'
+}
+layers() {
+	found=$(upward "$@")
+	[ -n "$found" ] && { printf 'includes of a higher layer of %s:\n%s\n' "$1" "$found"; bad=1; }
+}
+# The rule finds what it should: an include put in on purpose, in a folder of its own.
+scratch=$(mktemp -d) || exit 2
+mkdir -p "$scratch/core/low" "$scratch/core/high"
+echo '#include "core/high/b.h"' > "$scratch/core/low/a.h"
+echo '#include "core/low/a.h"' > "$scratch/core/high/b.h"
+found=$(cd "$scratch" && upward core low high)
+rm -r "$scratch"
+[ "$found" = 'core/low/a.h:1: core/high/b.h' ] || { echo "an include of a higher layer was not found: '$found'"; bad=1; }
+
+# state.h is struct core: what lies below lifecycle/ gets the parts that it uses as arguments.
+found=$(grep -rn '#include "core/lifecycle/state.h"' core --include='*.[ch]' | grep -vE '^core/(lifecycle|cycle|step)/')
+[ -n "$found" ] && { printf 'only lifecycle, cycle and step may see struct core:\n%s\n' "$found"; bad=1; }
+found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | grep -vE \
+	'"core/(step/core|base/config|filter/evaluate|shm/records|daemon/(loop|policy|recording))\.h"|"frontend/(base|json|trace|api|decode|dialect|volume|model|report|config)/')
+[ -n "$found" ] && { printf 'ctl and bench use the public headers of core, and of frontend no I/O:\n%s\n' "$found"; bad=1; }
+
+layers core base shm cluster classes filter index queue plan lifecycle cycle step daemon
+layers frontend base json trace api journal decode dialect volume model watch bind report serve loop config daemon
+layers ctl term objects up live offline diagnose replay
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }
 for program in build/bin/*; do
 	[ -x "$program" ] || continue

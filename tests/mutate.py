@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts each bug of tests/mutations.py alone into a copy of the tree, builds what should find it, and runs that: a table of
-what found it after how long.  A bug that nothing finds, or whose text is no longer there, is a failure.
+"""Puts each bug of tests/mutations.py alone into a copy of the tree, builds the part of the suite that should find it, and
+runs it: a table of the findings and their times.  A bug that is not found, or whose text is missing, is a failure.
 
+    tests/mutate.py --check                             only check that the text of each exists, in a second
     tests/mutate.py [--only PATTERN] [--table FILE]     those whose GROUP:NAME matches; a bug by itself has no group"""
 import argparse
 import fcntl
@@ -21,7 +22,7 @@ import mutations
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKERS = 2
 TRIES = 10  # of a stress program: the CPU has to reorder, which it does not on a busy machine
-STRESS_FILES = "ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/daemon/recorder.c core/daemon/policy.c core/base/log.c ipc/logline.c"
+STRESS_FILES = "ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/daemon/recorder.c core/daemon/policy.c ipc/logline.c ipc/memory.c"
 
 
 class Missed(Exception):
@@ -59,7 +60,7 @@ def build(tree, finder):
 
 
 def find(tree, finder, tries=TRIES):
-    """(seconds, what it said) of the run that failed as it should; None when all is well, or it did not end."""
+    """(seconds, output) of the run that failed as expected; None when all runs passed, or one did not end."""
     start = time.monotonic()
     for _ in range(tries if "stress" in finder.kind else 1):
         try:
@@ -74,7 +75,7 @@ def find(tree, finder, tries=TRIES):
 
 
 def said_shortly(finder, said):
-    """The first line that tells: of the simulator also the seed."""
+    """The first line that shows the failure; of the simulator also the seed."""
     if finder.kind == "simulator":
         match = re.search(r"seed (\d+)[^\n]*?: ([^\n]*)", said)
         return f"seed {match.group(1)}: {match.group(2)[:90]}" if match else said.strip().splitlines()[0][:100]
@@ -82,6 +83,12 @@ def said_shortly(finder, said):
     telling = [line for line in lines if re.search(r"runtime error|SUMMARY|Assertion|data race|a wake was lost|FAIL|[Aa]ssertion|Unexpected", line)]
     line = (telling or lines or [""])[0].strip()
     return re.sub(r"(\[----\] |(?<![\w.])/[^ ]*/|\(pid=\d+\)|==\d+==)", "", line)[:100]
+
+
+def occurrences(text, part):
+    """The places of `part` in the text, whatever the white space between its tokens: the formatter breaks lines."""
+    tokens = re.findall(r"\w+|[^\w\s]", part)
+    return [m.span() for m in re.finditer(r"\s*".join(re.escape(t) for t in tokens), text)]
 
 
 def put(tree, edits):
@@ -97,9 +104,11 @@ def put(tree, edits):
                 first, last, new = edit
                 text = text[:first] + new + text[last:]
             else:
-                if text.count(edit[0]) != 1:
-                    raise Missed(f"{path} has its text {text.count(edit[0])} times")
-                text = text.replace(edit[0], edit[1])
+                places = occurrences(text, edit[0])
+                if len(places) != 1:
+                    raise Missed(f"{path} has its text {len(places)} times")
+                first, last = places[0]
+                text = text[:first] + edit[1].strip() + text[last:]
             write(full, text)
     except Missed:
         take_out(tree, before)
@@ -118,7 +127,7 @@ def write(path, text):
 
 
 def copy_tree(to):
-    """What git knows, and objects, with their times."""
+    """Files that git tracks, and objects, with their times."""
     shutil.rmtree(to, ignore_errors=True)
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     for path in files:
@@ -174,7 +183,7 @@ def rows(results):
         yield f"| {bug.name} | {how} | {'**not found**' if seconds is None else f'{seconds:.1f} s'} | {text.replace('|', '/')} |"
     for group, of in groups.items():
         took = sorted(s for s, _ in of if s is not None)
-        yield (f"| {group}: each of {len(of)} left out, one at a time | fuzzer, `fuzz_records` | {len(took)} found: median {took[len(took) // 2]:.1f} s, "
+        yield (f"| {group}: each of {len(of)} removed, one at a time | fuzzer, `fuzz_records` | {len(took)} found: median {took[len(took) // 2]:.1f} s, "
                f"worst {took[-1]:.1f} s | |" if took else f"| {group} | fuzzer | none of {len(of)} found | |")
 
 
@@ -183,12 +192,29 @@ def read(path):
         return file.read()
 
 
+def check(bugs):
+    """Is the text of each edit in its file, once?"""
+    failed = 0
+    for bug in bugs:
+        for path, *edit in bug.edits:
+            there = 1 if len(edit) == 3 else len(occurrences(read(path), edit[0]))
+            if there != 1:
+                failed += 1
+                print(f"{bug.name}: {path} has its text {there} times: {edit[0][:100]!r}")
+                break
+    print(f"{len(bugs) - failed} passed, {failed} failed")
+    return failed > 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
     parser.add_argument("--table")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     bugs = [b for b in [*mutations.BUGS, *mutations.checks(read)] if re.search(options.only, f"{b.group}:{b.name}")]
+    if options.check:
+        return check(bugs)
     os.makedirs(os.path.join(ROOT, "build", "mutations"), exist_ok=True)
     lock = os.open(os.path.join(ROOT, "build", "mutations", "lock"), os.O_CREAT | os.O_RDWR)
     fcntl.flock(lock, fcntl.LOCK_EX)  # of one run at a time
@@ -197,7 +223,7 @@ def main():
     sound(copies[0], [b.finder for b in bugs])
     for copy in copies:
         trees.put(copy)
-    alone = [b for b in bugs if b.finder.kind == "stress"]  # it wants two CPUs
+    alone = [b for b in bugs if b.finder.kind == "stress"]  # it needs two CPUs
     with ThreadPoolExecutor(WORKERS) as pool:
         together = pool.map(lambda bug: try_one(trees, bug), [b for b in bugs if b not in alone])
         for result in chain(together, (try_one(trees, b) for b in alone)):

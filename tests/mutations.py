@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bugs that are put in on purpose, each alone, and the part of the suite that has to find it: tests/mutate.py does so.
+"""Deliberate bugs, each with the part of the suite that has to find it; tests/mutate.py applies them one at a time.
 
-A bug is edits of exact text.  Every check of core/shm/records.c, and every record that the core refuses for what it was told
-before, is left out in turn; these are read from the source itself."""
+A bug is edits of exact text.  Every check in core/shm/records.c, and every check of a record against the core's state, is
+removed in turn; these are read from the source itself."""
 import collections
 import re
 
@@ -10,7 +10,7 @@ Bug = collections.namedtuple("Bug", "group name edits finder")
 Finder = collections.namedtuple("Finder", "kind name limit arguments pattern")
 
 
-# ---- what finds it: kind, name, seconds -----------------------------------------------------------
+# ---- finders: kind, name, seconds -----------------------------------------------------------
 
 def fuzzer(name, seconds=120):
     return Finder("fuzzer", name, seconds, ("--seconds", str(seconds)), "")
@@ -22,6 +22,11 @@ def sim(seeds):
 
 def unit(name):
     return Finder("unit test", name, 100, (), "Unexpected|Assertion|ERROR")
+
+
+def story(name):
+    """FILE:NAME of tests/stories."""
+    return Finder("unit test", "core/test_stories", 100, (name,), r"\.story:\d+|ERROR")
 
 
 def race(name, *arguments):
@@ -42,58 +47,90 @@ def bug(name, finder, *edits):
     return Bug("", name, edits, finder)
 
 
-MEMBERS, RESERVE, EVENT = "core/lifecycle/members.c", "core/lifecycle/members_reserve.c", "core/lifecycle/members_event.c"
+RETAIN, RELEASE, EVENT = "core/lifecycle/retain.c", "core/lifecycle/members_release.c", "core/lifecycle/members_event.c"
+RESERVATION = "core/lifecycle/reservation.h"
 BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.c", "frontend/watch/watch_list.c"
-GROUP = "frontend/bind/groupread.c"
+GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
+SWEEP = "frontend/report/report_sweep.c"
 
 BUGS = [
-    bug("core: the room of a pod that goes is not given back", sim(100),
-        (EVENT, "\tlist_leave(c, p);\n\troom_give(c, p);\n\tnamed_set(c, p, ID_NONE);",
-         "\tlist_leave(c, p);\n\tnamed_set(c, p, ID_NONE);")),
+    bug("core: the capacity of a deleted pod is not released", sim(100),
+        (EVENT, "\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave",
+         "\tp->node = ID_NONE;\n\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave")),
     bug("the same, by records", fuzzer("records"),
-        (EVENT, "\tlist_leave(c, p);\n\troom_give(c, p);\n\tnamed_set(c, p, ID_NONE);",
-         "\tlist_leave(c, p);\n\tnamed_set(c, p, ID_NONE);")),
-    bug("a reservation that was not sent is not checked against the node as it is now", unit("core/lifecycle/test_core_unsent"),
-        (RESERVE, "(p->withdrawn || still_fits(c, p))))", "true))")),
+        (EVENT, "\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave",
+         "\tp->node = ID_NONE;\n\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave")),
+    bug("an unsent reservation is not checked against the current node", story("ring:the_node_*"),
+        (RELEASE, "\tif (!node_present(&c->nodes.slots[p->node]) || !shape_allows(s, p->node))\n\t\treturn false;", "\treturn true;")),
     bug("the quorum counts one too few", sim(100),
         ("core/queue/gangs.c", "need->total = gang_missing(g);", "need->total = gang_missing(g) - (gang_missing(g) > 1);")),
-    bug("a gang that has begun goes before nobody", sim(3000),
-        ("core/queue/gangs.h", ".standing = gang_has_begun(g)   ? GANG_STANDS_FIRST\n\t\t                                  :", ".standing = false ? GANG_STANDS_FIRST :")),
+    bug("a partially bound gang has no precedence", sim(3000),
+        ("core/queue/gangs.h", ".band = gang_partially_bound(g) ? BAND_STARTED :", ".band = false ? BAND_STARTED :")),
+    bug("a raised quorum restores precedence", story("partially_bound:a_*"),
+        ("core/queue/gangs.h", "!gang_quorum_met(g) && g->begun >= gang_total(g);", "!gang_quorum_met(g);")),
+    bug("a gang that was complete keeps its precedence", story("partially_bound:a_*"),
+        ("core/lifecycle/precedence.h", "\tg->begun = 0;", "\t(void)g;")),
+    bug("a restart gives precedence to a gang whose quorum was changed", story("partially_bound:has_precedence_after_a_restart"),
+        ("core/lifecycle/precedence.c", "!(g->flags & GANG_UNCHANGED) || ", "")),
+    bug("precedence does not end", story("partially_bound:its_*"),
+        ("core/lifecycle/precedence.c", "c->now_ns >= g->precedence_ends_ns &&", "false &&")),
+    bug("capacity of pods that last is reserved for", story("backfill:not_for_capacity_that_no_end_promises"),
+        ("core/cycle/backfill_bound.c", "c->lasting.sums && !c->backfill.lasting_ends", "false")),
+    bug("a certain backfill reservation does not end", story("backfill:ends_after_an_hour"),
+        ("core/cycle/backfill.c", "fit_is_certain(c, g, w) ? RESERVATION_NS", "fit_is_certain(c, g, w) ? UINT64_MAX")),
+    bug("pods of a namespace that ends are tried", unit("frontend/model/test_ends"),
+        ("frontend/model/namespaces.c", "namespace_at(m, namespace)->ending = ending;", "")),
     bug("a Binding without uid", sim(100),
         (BINDING, '"\\"uid\\":@s,\\"resourceVersion\\":@s},\\"target\\"', '"\\"resourceVersion\\":@s},\\"target\\"'),
         (BINDING, "b->name, b->namespace, b->uid, b->version, b->node);", "b->name, b->namespace, b->version, b->node);")),
     bug("a Binding without resourceVersion", sim(1000),
         (BINDING, '"\\"uid\\":@s,\\"resourceVersion\\":@s},\\"target\\"', '"\\"uid\\":@s},\\"target\\"'),
         (BINDING, "b->name, b->namespace, b->uid, b->version, b->node);", "b->name, b->namespace, b->uid, b->node);")),
-    bug("the server takes a Binding whose resourceVersion is old", sim(3000),
+    bug("the server accepts a Binding with an old resourceVersion", sim(3000),
         ("tests/apisim/bind.c", "(!as_parse_version(version, &wanted) || wanted != pod->version)", "!as_parse_version(version, &wanted)")),
-    bug("the fence is left out: a Binding that may still land counts as dead", sim(3000),
-        (BINDING, "b->give_up ? STEP_FENCE : STEP_POST,\n\t             backoff", "STEP_POST, backoff"),
-        (BINDING, "\tif (b->maybe)\n\t\twriter_later(b, STEP_READ, backoff_failed(&b->backoff, b->writer->config.env));\n\telse\n"
+    bug("the fence is omitted: a Binding that may still take effect counts as failed", sim(3000),
+        (BINDING, "b->give_up ? STEP_FENCE : STEP_POST, backoff", "STEP_POST, backoff"),
+        (BINDING, "\tif (b->maybe)\n\t\tbinder_later(b, STEP_READ, backoff_failed(&b->backoff, b->binder->config.env));\n\telse\n"
                   "\t\tbinding_refused(b);", "\tb->maybe = false;\n\tbinding_refused(b);")),
-    bug("what an earlier frontend sent is forgotten when its gang can't begin any more", unit("core/lifecycle/test_core_binds"),
-        (RESERVE, "\tif (!p->carried) {", "\tif (!p->carried || p->attempt > 0) {")),
-    bug("a pod that is being taken back counts as one that has a node", unit("core/lifecycle/test_core_binds"),
-        ("core/cluster/pods.h", "if (p->state == POD_RESERVED && !p->withdrawn)", "if (p->state == POD_RESERVED)")),
-    bug("an answer to another core is taken by its attempt", unit("frontend/bind/test_writer"),
-        ("frontend/bind/writer.c", "\t\tb->cmd.attempt = ATTEMPT_OTHER;", "\t\tb->cmd.attempt += ATTEMPT_OTHER;")),
-    bug("room of a member in its backoff goes back with a plan that did not try it", unit("core/lifecycle/test_core_begun"),
-        ("core/lifecycle/members.c", "if ((of_tried_too || p->class != MEMBER_READY) &&\n\t\t    views", "if (of_tried_too && views")),
-    bug("what refused members kept is not carried to the next frontend", unit("core/lifecycle/test_core_binds"),
-        ("core/lifecycle/carry.c", "return in_flight(p) || pod_keeps_room(p);", "return in_flight(p);")),
-    bug("room is kept while a member has a gate", unit("core/lifecycle/test_core_begun"),
-        ("core/lifecycle/members.c", "gang_has_begun(g) && gang_enough(g, MEMBER_BACKOFF) &&", "gang_has_begun(g) && gang_enough(g, MEMBER_REFUSED) &&")),
-    bug("a new core is not told where members were refused", unit("frontend/bind/test_writer"),
-        ("frontend/bind/writer.c", "\t\tat->told = refused_waits(w, id, at);", "\t\tat->told = false;")),
-    bug("the first plan doesn't wait for what an earlier instance may have sent", unit("frontend/loop/test_frontend"),
-        ("frontend/loop/frontend.c", "\tif (!settle_over(f->settle))", "\tif (f->settle == NULL)")),
-    bug("a version that a list didn't know counts as moved on", unit("frontend/bind/test_writer"),
+    bug("the Bindings of an earlier frontend are forgotten when their gang can't start any more", story("restart:an_incomplete_gang_is_cancelled"),
+        (RELEASE, "if (p->reservation == RESERVATION_RESERVED) {", "if (p->attempt > 0) {")),
+    bug("a pod whose Binding is being cancelled counts as bound", story("restart"),
+        (RESERVATION, "!reservation_is_pending(p) && !reservation_is_cancelled(p))", "!reservation_is_pending(p))")),
+    bug("a result for another core's command is matched by its attempt", unit("frontend/bind/test_binder_cores"),
+        ("frontend/bind/binder.c", "\t\tb->cmd.attempt = ATTEMPT_OTHER;", "\t\tb->cmd.attempt += ATTEMPT_OTHER;")),
+    bug("a failed plan releases the reservation of a member in backoff, which it did not try", story("partially_bound:retains_*"),
+        (RETAIN, "if ((of_tried_too || p->readiness != MEMBER_READY) &&", "if (of_tried_too &&")),
+    bug("retained reservations are lost with the frontend", story("restart:reservations_of_refused_members_are_carried_over"),
+        ("core/lifecycle/inflight.c", "!= RESERVATION_CONFIRMED;", "!= RESERVATION_CONFIRMED && !reservation_is_retained(p);")),
+    bug("a reservation is retained while a member has a scheduling gate", story("partially_bound:releases_what_no_member_waits_for"),
+        (RETAIN, "gang_partially_bound(g) && gang_enough(g, MEMBER_BACKOFF) &&", "gang_partially_bound(g) && gang_enough(g, MEMBER_REFUSED) &&")),
+    bug("a new core does not get the nodes where members were refused", unit("frontend/bind/test_binder_cores"),
+        ("frontend/bind/binder.c", "\t\tat->told = refused_waits(w, id, at);", "\t\tat->told = false;")),
+    bug("the first plan does not wait for the takeover fence", unit("frontend/loop/test_frontend"),
+        ("frontend/loop/frontend.c", "\tif (!takeover_over(f->takeover))", "\tif (f->settle == NULL)")),
+    bug("a Binding is sent before the journal has its intent", unit("frontend/bind/test_binder_journal"),
+        ("frontend/bind/binder.c", "\tif (b->intent && !intent_is_durable(b->intent))", "\tif (false)")),
+    bug("a write of the journal is not conditional", unit("frontend/journal/test_journal"),
+        (JOURNAL, "\tif (j->request == REQUEST_CREATE)\n", "\tif (j->config.name)\n")),
+    bug("the journal of an earlier instance is not read", unit("frontend/journal/test_journal"),
+        (JOURNAL, "\tif (!j->open)\n\t\tadopt(j, &read);", "\tif (!j->open)\n\t\tj->epoch = read.epoch;")),
+    bug("what it has is not given to the core", unit("frontend/bind/test_binder_journal"),
+        ("frontend/bind/intents.c", "\tmodel_intend(w->config.model, f->pod, f->generation, node, intent);\n", "")),
+    bug("the core forgets what the journal has", story("restart:intents_of_an_earlier_instance_keep_their_nodes"),
+        (EVENT, "\tif (rc == 0 && !c->synced)\n\t\tinflight_note(c, record->body);\n", "")),
+    bug("an intent ends before its Binding is fenced", unit("frontend/bind/test_binder_journal"),
+        ("frontend/bind/intents.c", "\tb->intent = found || b->withdrawn ? found : intent_add(b);",
+         "\tif (found && b->withdrawn)\n\t\tjournal_remove(w->config.journal, found), found = NULL;\n"
+         "\tb->intent = found || b->withdrawn ? found : intent_add(b);")),
+    bug("another writer's epoch does not end the old leader", unit("frontend/journal/test_journal"),
+        (JOURNAL, "\t\tlose(j, read.writer);", "\t\tstale(j);")),
+    bug("a version that differs from the list counts as moved on", unit("frontend/bind/test_binder_cancel"),
         (BINDING, "bool moved = !b->earlier && strcmp", "bool moved = strcmp")),
-    bug("an unknown answer is told as a refusal", sim(3000),
+    bug("an unknown outcome is reported as a refusal", sim(3000),
         (BINDING, "\tcase BIND_UNKNOWN:\n\t\tbind_unknown(b, answer);", "\tcase BIND_UNKNOWN:\n\t\tbinding_give_up(b, 0);")),
     bug("one result in eight is lost", sim(1000),
-        (BINDING, "\tb->writer->config.result(b->writer->config.context, kind, &r);",
-         "\tif ((b->cmd.pod + b->cmd.attempt) % 8 != 0)\n\t\tb->writer->config.result(b->writer->config.context, kind, &r);")),
+        (BINDING, "\tb->binder->config.result(b->binder->config.context, kind, &r);",
+         "\tif ((b->cmd.pod + b->cmd.attempt) % 8 != 0)\n\t\tb->binder->config.result(b->binder->config.context, kind, &r);")),
     bug("an instance acts past its deadline", sim(1000),
         ("frontend/api/lease.c", "return !l->lost && !l->releasing && env_now(l->config.env) < l->lead_until_ns;",
          "return !l->lost && !l->releasing && l->lead_until_ns > 0;"),
@@ -103,49 +140,63 @@ BUGS = [
     bug("a watch starts three versions after its list", sim(100),
         (LIST, "\t\tmemcpy(w->version, page.resource_version, sizeof(w->version));",
          '\t\tsnprintf(w->version, sizeof(w->version), "%llu", strtoull(page.resource_version, NULL, 10) + 3);')),
-    bug("a new list does not remove what is gone", sim(1000),
+    bug("a new list does not remove deleted objects", sim(1000),
         (LIST, "\tmodel_replace_end(w->model, w->index);\n\tPROBE(list_taken", "\tmodel_replace_abort(w->model, w->index);\n\tPROBE(list_taken")),
-    bug("a new core is not told which Bindings are under way", sim(1000),
-        ("frontend/model/model_flush.c", "\tif (p->node == ID_NONE && p->binding != ID_NONE) {", "\tif (false) {")),
-    bug("410 is no reason to list", sim(1000),
+    bug("a new core does not get the Bindings in flight", sim(1000),
+        ("frontend/model/flush.c", "\tif (p->node == ID_NONE && p->binding != ID_NONE) {", "\tif (false) {")),
+    bug("410 does not cause a list", sim(1000),
         (STREAM, "\t\treturn VERDICT_RELIST_NOW;", "\t\treturn VERDICT_BACKOFF;"),
         (STREAM, "\tif (answer->status == 410) {", "\tif (false) {")),
     bug("the rest of a broken line is kept for the next watch", sim(1000),
         (STREAM, "\tframes_reset(&w->frames);\n", "")),
-    bug("a condition that was dropped is not said again", sim(3000),
-        ("frontend/report/report.c", "\treport_item_say(i, i->stands, i->stands_reason);\n\treturn true;", "\treturn true;")),
-    bug("a gang begins without a look at its group", unit("frontend/bind/test_groupread"),
-        (GROUP, "\tif (!is_to_be_read(b->writer, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
+    bug("a dropped condition is not written again", sim(3000),
+        (SWEEP, "\t\treport_item_set(i, i->standing, i->standing_reason);\n", "\t\treturn;\n")),
+    bug("a status that was refused is not written again", unit("frontend/report/test_sweep"),
+        (SWEEP, "\t\treport_group_sweep(r, (gang_id)r->sweep_gang++, now);\n", "\t\tr->sweep_gang++;\n")),
+    bug("an event that the gap held back does not follow", unit("frontend/report/test_sweep"),
+        (SWEEP, "\t\t    report_pod_waits(r, &pod))\n\t\t\treport_item_owe(i);", "\t\t    report_pod_waits(r, &pod))\n\t\t\tcontinue;")),
+    bug("a gang starts without a recheck of its group", unit("frontend/bind/test_group_recheck"),
+        (GROUP, "\tif (!is_to_be_read(b->binder, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
     bug("the same, in the simulator", sim(1000),
-        (GROUP, "\tif (!is_to_be_read(b->writer, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
-    bug("a plan for what the group was before is taken", unit("frontend/bind/test_groupread"),
-        (GROUP, "if (there && b->cmd.terms == terms) {", "if (there) {")),
-    bug("a pod that is being bound is told why it waits", unit("frontend/report/test_report"),
-        ("frontend/report/report_item.c", "(!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation))", "true")),
-    bug("room that a node can't give any more is kept", unit("core/lifecycle/test_core_begun"),
-        (MEMBERS, " &&\n\t\t    views_count_at(&c->views, p->node, p->kind) > 0)", " && p->node != ID_NONE)")),
-    bug("ring: publishing releases nothing (R1 is relaxed)", race("stress_ring"),
+        (GROUP, "\tif (!is_to_be_read(b->binder, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
+    bug("a plan for an earlier version of the group is accepted", unit("frontend/bind/test_group_recheck"),
+        (GROUP, "if (there && b->cmd.spec_id == terms) {", "if (there) {")),
+    bug("a reason is reported for a pod that is being bound", unit("frontend/report/test_report"),
+        ("frontend/report/report_item.c", "(!r->config.binder || !binder_has(r->config.binder, pod->id, pod->generation))", "true")),
+    bug("a reservation is retained on a node that lacks the capacity", story("partially_bound:retains_nothing_on_a_full_node"),
+        (RETAIN, "views_count_at(&c->views, p->node, p->class) > 0)", "p->node != ID_NONE)")),
+    bug("ring: publishing does not release (R1 is relaxed)", race("stress_ring"),
         ("ipc/ring.c", "#ifdef MUSTER_WEAKEN_R1", "#ifndef MUSTER_WEAKEN_R1")),
-    bug("ring: reading acquires nothing (A1 is relaxed)", race("stress_ring"),
+    bug("ring: reading does not acquire (A1 is relaxed)", race("stress_ring"),
         ("ipc/ring.c", "#ifdef MUSTER_WEAKEN_A1", "#ifndef MUSTER_WEAKEN_A1")),
-    bug("ring: room is given back too early (R2 is relaxed)", race("stress_ring"),
+    bug("ring: space is released too early (R2 is relaxed)", race("stress_ring"),
         ("ipc/ring.c", "#ifdef MUSTER_WEAKEN_R2", "#ifndef MUSTER_WEAKEN_R2")),
     bug("the sleeper's full fence is dropped", stress("stress_wake", "a wake was lost", "2000000", "0", "0"),
         ("ipc/wake.c", "#ifndef MUSTER_WEAKEN_F1", "#ifdef MUSTER_WEAKEN_F1")),
     bug("the waker's full fence is dropped", stress("stress_wake", "a wake was lost", "2000000", "0", "0"),
         ("ipc/wake.c", "#ifndef MUSTER_WEAKEN_F2", "#ifdef MUSTER_WEAKEN_F2")),
-    bug("the protocol of waking has no fence of the sleeper", model("wake"), ("tests/model/wake.pml", "#ifndef NO_F1", "#ifdef NO_F1")),
-    bug("the protocol of a ring counts a record before it is written", model("ring"), ("tests/model/ring.pml", "#ifdef NO_R1", "#ifndef NO_R1")),
-    bug("the lease's deadline counts from the answer, not from the request", model("lease"),
+    bug("the wake-up protocol lacks the sleeper's fence", model("wake"), ("tests/model/wake.pml", "#ifndef NO_F1", "#ifdef NO_F1")),
+    bug("the ring protocol counts a record before it is written", model("ring"), ("tests/model/ring.pml", "#ifdef NO_R1", "#ifndef NO_R1")),
+    bug("the lease's deadline counts from the response, not from the request", model("lease"),
         ("tests/model/lease.pml", "#ifdef UNTIL_FROM_ANSWER", "#ifndef UNTIL_FROM_ANSWER")),
-    bug("a Binding is given up without a fence", model("fence"), ("tests/model/fence.pml", "#ifdef NO_FENCE", "#ifndef NO_FENCE")),
+    bug("a Binding is abandoned without a fence", model("fence"), ("tests/model/fence.pml", "#ifdef NO_FENCE", "#ifndef NO_FENCE")),
+    bug("frontend: a host is known by the beginning of its name", unit("frontend/base/test_loopback"),
+        ("frontend/base/loopback.c", 'strcasecmp(host, "localhost") == 0', 'strncasecmp(host, "localhost", 9) == 0')),
+    bug("frontend: a question without uid reserves capacity", unit("frontend/serve/test_extender"),
+        ("frontend/serve/extender.c", "if (!*job->question.uid) {", "if (false) {")),
+    bug("frontend: questions prolong a reservation", unit("frontend/serve/test_extender"),
+        ("frontend/serve/extender.c", "if (g && now - g->first_ns < 2 * keep_ns) {", "if (false) {")),
+    bug("frontend: a verdict on a token has no end", unit("frontend/serve/test_tokens"),
+        ("frontend/serve/tokens.c", "if (now_ns < e->until_ns)", "if (now_ns != 0)")),
+    bug("frontend: any Host is allowed", unit("frontend/serve/test_request"),
+        ("frontend/serve/request.c", "if (host_is_address(name) || host_is_loopback(name))", "if (n > 0)")),
 ]
 
 
 # ---- checks of records ------------------------------------------------------------------------------
 
 def closing(text, at):
-    """Where the parenthesis that opens at `at` closes."""
+    """Index of the parenthesis that closes the one at `at`."""
     depth = 0
     for i in range(at, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
@@ -155,7 +206,7 @@ def closing(text, at):
 
 
 def operands(condition):
-    """What || joins, from outside of all parentheses: (from, to)."""
+    """The operands of || outside of all parentheses: (from, to)."""
     depth, first, out = 0, 0, []
     for i, c in enumerate(condition):
         depth += {"(": 1, ")": -1}.get(c, 0)
@@ -170,12 +221,12 @@ def words(text):
 
 
 def conditions_left_out(path, text, returns):
-    """Each operand of each condition behind which it returns like that, with `false` in its place."""
+    """Each operand of each condition that guards such a return, replaced by `false`."""
     for match in re.finditer(r"\b(?:if|while) \(", text):
         begin = match.end() - 1
         end = closing(text, begin)
         said = re.match(r"\)\s*return (" + returns + r")", text[end:])
-        if not said or text[match.end():end] == "rc == -EPROTO":  # a text alone
+        if not said or text[match.end():end] == "rc == -EPROTO":  # it only sets a text
             continue
         condition = text[begin + 1:end]
         for first, last in operands(condition):
@@ -184,13 +235,13 @@ def conditions_left_out(path, text, returns):
 
 
 def calls_left_out(path, text):
-    """A reading that is not asked for: `if (!fault) fault = ...`, and the last one, `return fault ? fault : ...`."""
+    """Calls of checks: `if (!fault) fault = ...`, and the last one, `return fault ? fault : ...`."""
     for match in re.finditer(r"\tif \(!fault\)\n\t\t(fault = [^;]*);", text):
-        yield "not asked", words(match.group(1)), (path, *match.span(1), "fault = NULL")
+        yield "not called", words(match.group(1)), (path, *match.span(1), "fault = NULL")
     for match in re.finditer(r"return fault \? fault : ([^;]*);", text):
-        yield "not asked", words(match.group(1)), (path, *match.span(), "return fault;")
+        yield "not called", words(match.group(1)), (path, *match.span(), "return fault;")
     for match in re.finditer(r"\n\tfault = ([^;]*_fault\([^;]*);", text):
-        yield "not asked", words(match.group(1)), (path, *match.span(1), "NULL")
+        yield "not called", words(match.group(1)), (path, *match.span(1), "NULL")
 
 
 def last_checks_left_out(path, text):
@@ -201,15 +252,15 @@ def last_checks_left_out(path, text):
         yield match.group(2), words(match.group(1)), (path, *match.span(), "return NULL;")
 
 
-# Of two checks that refuse the same either may go.
+# Where two checks reject the same records, either may be removed.
 SPARE = {
-    "r->bytes < sizeof(*r)": "what is left of its body is then no whole number of arrays",
-    "r->bytes % 8 != 0": "every array is padded to 8, so that some bytes are left over",
+    "r->bytes < sizeof(*r)": "the rest of its body is then no whole number of arrays",
+    "r->bytes % 8 != 0": "every array is padded to 8, so some bytes are left over",
 }
 
 
 def spare(said, condition, _):
-    # What lies behind a struct that is not there is not there either.
+    # Without the struct, the fields after it are missing as well.
     return condition in SPARE or re.fullmatch(r"!\w\.body", condition)
 
 
@@ -232,7 +283,7 @@ def span_bug(group, said, condition, edit, finder):
 
 
 def checks(read):
-    """All of core/shm/records.c, and what is refused for what was told before.  read(path): its text."""
+    """All checks of core/shm/records.c, and those against the core's state.  read(path): its text."""
     path = "core/shm/records.c"
     text = read(path)
     found = [*conditions_left_out(path, text, r'"[^"]*"|false|NULL(?=;\n\tb->at)'), *calls_left_out(path, text), *last_checks_left_out(path, text)]
@@ -241,12 +292,12 @@ def checks(read):
     found.append(("span_within", "first + n", (path, *span_of(text, "return (uint64_t)span.first + span.n <= n;"), "return true;")))
     for item in found:
         yield span_bug(path, *item, fuzzer("records"))
-    for path in ("core/step/core.c", "core/lifecycle/groups.c", "core/lifecycle/members_event.c", "core/lifecycle/claims.c"):
+    for path in ("core/step/core.c", "core/lifecycle/groups.c", "core/lifecycle/members_event.c", "core/lifecycle/assume.c"):
         text = read(path)
         for said, condition, edit in conditions_left_out(path, text, r'refuse\(c, "[^"]*"\)'):
-            yield span_bug("what was told before", said[len("refuse(c, "):-1], condition, edit, fuzzer("records"))
+            yield span_bug("checks against known state", said[len("refuse(c, "):-1], condition, edit, fuzzer("records"))
     for name, *edit in TURNS:
-        yield Bug("what was told before", name, [edit], fuzzer("records"))
+        yield Bug("checks against known state", name, [edit], fuzzer("records"))
 
 
 def span_of(text, part):

@@ -11,16 +11,14 @@ for part in "$@"; do
 	unit)
 		echo 'tests/layers.sh'
 		echo 'tests/scripts.sh'
+		echo 'tests/tidy.sh'
+		echo 'tests/mutate.py --check'
 		for source in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do
 			source=${source#tests/}
 			echo "build-address/${source%.c}"
 		done
 		# The simulator: its seeds are its tests.
 		echo 'build/bin/muster-sim --seeds 1000'
-		# They let allocations fail, which a sanitizer's own allocator doesn't.  One
-		# command, since no two may build at a time.
-		memory='build/unit/core/step/test_core_memory build/unit/frontend/model/test_model_memory build/unit/frontend/volume/test_volume_memory'
-		echo "make --no-print-directory $memory > /dev/null && for test in $memory; do \$test || exit 1; done"
 		# Alone: they may have to build, as the ones before.
 		echo '!tests/counts.sh'
 		echo '!tests/docs.sh'

@@ -7,7 +7,7 @@
 
 #define PROBE(name, ...) MUSTER_PROBE(muster_core, name, ##__VA_ARGS__)
 
-/* A function that profiles of the linked program have to know by its name. */
+/* A function that must keep its name in profiles of the linked program. */
 #define BY_NAME __attribute__((noinline))
 
 #endif

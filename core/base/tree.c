@@ -22,6 +22,7 @@ void tree_open(struct tree *t, void *memory, uint32_t n)
 {
 	tree_key *at = memory;
 
+	assert((uintptr_t)memory % 64 == 0);
 	t->n = n;
 	t->depth = 0;
 	do {
@@ -31,11 +32,10 @@ void tree_open(struct tree *t, void *memory, uint32_t n)
 	} while (n > 1);
 }
 
-/* ---- one block of 64 keys ----------------------------------------------------- */
-
 #ifdef __SSE2__
 
-/* Written out: compilers leave a loop a loop, which takes three times as many instructions. */
+/* Unrolled by hand: compilers do not unroll the loops, which take three times as many
+ * instructions. */
 
 enum { LANES = 8 };
 static_assert(TREE_FAN == 8 * LANES, "a block is eight vectors");
@@ -99,8 +99,6 @@ static inline uint64_t block_mask(const tree_key *keys, tree_key least)
 }
 
 #endif
-
-/* ---- the tree ------------------------------------------------------------------- */
 
 void tree_build(struct tree *t)
 {
@@ -178,7 +176,7 @@ uint32_t tree_next(const struct tree *t, uint32_t from, tree_key least)
 {
 	uint32_t level = 0, i = from, n = t->n;
 
-	/* Up, until a block has one from here on; then down to its first. */
+	/* Up to the first block that has such a key from here on, then down to its first index. */
 	for (;;) {
 		uint64_t mask;
 

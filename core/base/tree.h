@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The best of many nodes: a winner tree of fan-out 64 over 16-bit keys.
+/* The node with the highest score: a winner tree (Knuth, TAOCP 3, 5.4.1: selection trees) of
+ * fan-out 64 over 16-bit keys.
  *
- *   level 0   a key for each index; 0: not to be chosen
- *   level 1   the largest of each 64 of them
+ *   level 0   a key for each index; 0: infeasible
+ *   level 1   the maximum of each block of 64 keys
  *   ...       up to one block of 64
  *
- * A key is changed along one path, the best is found along one path, and the first of
- * equals wins.  (Measured against heaps, buckets and rescans: docs/decisions/013.) */
+ * Changing a key and finding the best one cost one path; of equal keys the first index wins.
+ * (Measured against heaps, buckets and rescans: docs/decisions/013.)  The memory is the
+ * caller's. */
 #ifndef MUSTER_CORE_TREE_H
 #define MUSTER_CORE_TREE_H
 
@@ -17,7 +19,7 @@
 #define TREE_LEVELS 5u /* 2^30 indexes */
 #define TREE_NONE UINT32_MAX
 
-/* Signed, since that is what every x86-64 compares in one instruction. */
+/* Signed: every x86-64 compares signed 16-bit numbers in one instruction. */
 typedef int16_t tree_key;
 #define TREE_KEY_MOST INT16_MAX
 
@@ -27,13 +29,13 @@ struct tree {
 	uint32_t n;     /* indexes */
 };
 
-/* Bytes of the memory of a tree over n indexes. */
+/* Bytes of memory for a tree over n indexes. */
 size_t tree_bytes(uint32_t n);
 
-/* Lay a tree out over zeroed memory, aligned to 64. */
+/* Sets up a tree in zeroed memory, aligned to 64. */
 void tree_open(struct tree *t, void *memory, uint32_t n);
 
-/* All keys of level 0 were written: work out the rest. */
+/* Computes the upper levels after all keys of level 0 were written. */
 void tree_build(struct tree *t);
 
 static inline tree_key tree_at(const struct tree *t, uint32_t i)
@@ -41,8 +43,7 @@ static inline tree_key tree_at(const struct tree *t, uint32_t i)
 	return t->levels[0][i];
 }
 
-/* A key of level 0 was written where `was` stood, which may be the largest of its block, or has
- * become it. */
+/* Updates the upper levels after a key of level 0 replaced `was`. */
 void tree_climb(struct tree *t, uint32_t i, tree_key was);
 
 static inline void tree_set(struct tree *t, uint32_t i, tree_key key)
@@ -53,14 +54,14 @@ static inline void tree_set(struct tree *t, uint32_t i, tree_key key)
 	t->levels[0][i] = key;
 	if (t->depth == 1 || key == was)
 		return;
-	/* Whoever was not the largest of its block is not missed. */
+	/* Nothing changes above unless it was or is the maximum of its block. */
 	above = t->levels[1][i / TREE_FAN];
 	if (was == above || key > above)
 		tree_climb(t, i, was);
 }
 
-/* Many keys of one block of 64 are changed at once: `tree_put` writes one, `tree_mend` brings the
- * rest of the tree up to date with the block. */
+/* To change many keys of one block of 64: tree_put() writes one, tree_mend() updates the upper
+ * levels. */
 static inline void tree_put(struct tree *t, uint32_t i, tree_key key)
 {
 	t->levels[0][i] = key;
@@ -68,13 +69,13 @@ static inline void tree_put(struct tree *t, uint32_t i, tree_key key)
 
 void tree_mend(struct tree *t, uint32_t block);
 
-/* The keys of a block that are at least `least` (> 0), a bit each. */
+/* A bit for each key of the block that is at least `least` (> 0). */
 uint64_t tree_block(const struct tree *t, uint32_t block, tree_key least);
 
-/* The largest key, 0 when there is none but zeros. */
+/* The maximum of all keys. */
 tree_key tree_top(const struct tree *t);
 
-/* The first index with the largest key, TREE_NONE when that is 0. */
+/* The first index with the maximum, or TREE_NONE when that is 0. */
 uint32_t tree_best(const struct tree *t);
 
 /* The first index from `from` on with a key of at least `least` (> 0), or TREE_NONE. */

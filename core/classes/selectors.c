@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/classes/selectors.h"
 
-#include <errno.h>
+#include "ipc/memory.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts as words:
+/* A selector in canonical form, so that equal ones compare equal by bytes:
  *
- *   parts: n, then each
+ *   number of parts, then for each
  *     flags
  *     namespaces: n, names
- *     namespace clauses: n, then each op, key, n, values
+ *     namespace clauses: n, then for each op, key, n, values
  *     clauses: likewise
  *
- * A part that matches nothing makes the whole match nothing: n is MATCHES_NOTHING then. */
+ * If one part matches nothing, the whole is the single word MATCHES_NOTHING. */
 struct selector_body {
-	bool chooses;
+	bool chooses; /* has a namespaceSelector */
 	uint32_t words_n;
 	uint32_t words[];
 };
 
 #define MATCHES_NOTHING UINT32_MAX
 
-/* A selector is looked at for those sets alone that have one of its anchors: the values of
- * one In clause, the key of an Exists clause, the namespaces; else every set. */
+/* An inverted index: a selector is tested only against label sets that have one of its anchors.
+ * These are the values of one In clause, the key of an Exists clause or the namespaces; a selector
+ * without any of these has the anchor "any namespace". */
 struct anchor {
 	uint32_t key;
-	uint32_t value; /* ANCHOR_ANY: whatever the value */
+	uint32_t value; /* or ANCHOR_ANY */
 	selector_id selector;
 };
 
 #define ANCHOR_ANY UINT32_MAX
 
-/* ---- words ------------------------------------------------------------------ */
-
-/* First counted without memory (at is NULL), then written. */
+/* Written in two passes: the first, with `at` NULL, only counts. */
 struct words {
 	uint32_t *at;
 	uint64_t n;
@@ -54,7 +55,7 @@ static int word_compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* How many are left of a sorted list when each is there once. */
+/* Removes duplicates from a sorted list; returns what is left. */
 static uint32_t unique(uint32_t *values, uint32_t n)
 {
 	uint32_t kept = 0;
@@ -65,7 +66,7 @@ static uint32_t unique(uint32_t *values, uint32_t n)
 	return kept;
 }
 
-/* A list is a set: sorted, so that equal ones look equal. */
+/* A list is a set: sorted, without duplicates. */
 static void list_words(struct words *w, const uint32_t *values, uint32_t n)
 {
 	uint32_t *list = w->at ? w->at + w->n : NULL;
@@ -94,7 +95,7 @@ static void clauses_words(struct words *w, const struct requirement *clauses, ui
 	}
 }
 
-/* Would the namespaceSelector match a namespace without labels? */
+/* True if the namespaceSelector matches a namespace without labels. */
 static bool matches_bare(const struct selector_part *p)
 {
 	for (uint32_t i = 0; i < p->namespace_clauses_n; i++)
@@ -134,8 +135,6 @@ static void parts_words(struct words *w, const struct selector_part *parts, uint
 		part_words(w, &parts[i]);
 }
 
-/* ---- matching --------------------------------------------------------------- */
-
 static bool list_has(const uint32_t *values, uint32_t n, uint32_t value)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -144,27 +143,27 @@ static bool list_has(const uint32_t *values, uint32_t n, uint32_t value)
 	return false;
 }
 
-/* A key that is not there has the value UINT32_MAX, which no list has: a number of the
- * frontend's table is below its size. */
+/* A missing key has the value UINT32_MAX, which no list contains: numbers are below limits.names.
+ * NotIn matches a missing key, as labels.Requirement.Matches does. */
 static bool clause_holds(const uint32_t *clause, uint32_t value)
 {
-	bool there = value != UINT32_MAX;
+	bool present = value != UINT32_MAX;
 
 	switch (clause[0]) {
 	case REQUIRE_IN:
-		return there && list_has(clause + 3, clause[2], value);
+		return present && list_has(clause + 3, clause[2], value);
 	case REQUIRE_NOT_IN:
-		return !there || !list_has(clause + 3, clause[2], value);
+		return !present || !list_has(clause + 3, clause[2], value);
 	case REQUIRE_EXISTS:
-		return there;
+		return present;
 	case REQUIRE_NOT_EXISTS:
-		return !there;
+		return !present;
 	default:
 		return false;
 	}
 }
 
-/* Do the clauses from *w on hold?  *w goes behind them. */
+/* True if all clauses from *w on match; advances *w past them. */
 static bool clauses_hold(const uint32_t **w, const struct pod_label *at, uint32_t n)
 {
 	uint32_t left = *(*w)++;
@@ -205,8 +204,6 @@ bool selector_matches(const struct selectors *ss, selector_id id, labels_id labe
 	return true;
 }
 
-/* ---- anchors ------------------------------------------------------------------ */
-
 struct anchoring {
 	uint32_t key;
 	const uint32_t *values;
@@ -220,7 +217,8 @@ struct anchoring {
 
 static void anchoring_offer(struct anchoring *best, struct anchoring one)
 {
-	/* The later of equals: what the API server adds for matchLabelKeys comes last and says most. */
+	/* The last one of equal cost: the API server appends matchLabelKeys, the most selective
+	 * clauses. */
 	if (one.cost <= best->cost)
 		*best = one;
 }
@@ -245,7 +243,7 @@ static void clauses_skip(const uint32_t **w)
 		*w += 3 + (*w)[2];
 }
 
-/* Also says whether labels of namespaces are asked for. */
+/* The cheapest anchors.  *chooses: a part has a namespaceSelector. */
 static struct anchoring body_anchoring(const struct selector_body *b, bool *chooses)
 {
 	struct anchoring best = { .key = LABEL_KEY_NAMESPACE, .cost = COST_EVERY };
@@ -271,35 +269,31 @@ static struct anchoring body_anchoring(const struct selector_body *b, bool *choo
 
 static uint32_t anchor_hash(uint32_t key, uint32_t value)
 {
-	return chain_hash(chain_hash(4, key), value);
+	return id_hash(id_hash(4, key), value);
 }
 
 static void anchor_add(struct selectors *ss, selector_id id, uint32_t key, uint32_t value)
 {
-	uint32_t i = chains_new(&ss->anchor_chains, anchor_hash(key, value));
+	uint32_t i = id_table_add(&ss->anchor_ids, anchor_hash(key, value));
 
 	ss->anchors[i] = (struct anchor){ .key = key, .value = value, .selector = id };
 }
 
 static void anchor_remove(struct selectors *ss, selector_id id, uint32_t key, uint32_t value)
 {
-	uint32_t i = chains_first(&ss->anchor_chains, anchor_hash(key, value));
+	uint32_t i = id_table_first(&ss->anchor_ids, anchor_hash(key, value));
 
 	while (ss->anchors[i].selector != id || ss->anchors[i].key != key ||
 	       ss->anchors[i].value != value)
-		i = chains_next(&ss->anchor_chains, i);
-	chains_drop(&ss->anchor_chains, i);
+		i = id_table_next(&ss->anchor_ids, i);
+	id_table_remove(&ss->anchor_ids, i);
 }
 
-/* ---- the table ------------------------------------------------------------------ */
-
-int selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels)
+void selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels)
 {
 	*ss = (struct selectors){ .nodes = limits->nodes, .labels = labels };
-	if (chains_init(&ss->chains, 0) == 0 && chains_init(&ss->anchor_chains, 0) == 0)
-		return 0;
-	selectors_free(ss);
-	return -ENOMEM;
+	id_table_init(&ss->ids, 0);
+	id_table_init(&ss->anchor_ids, 0);
 }
 
 static void selector_forget(struct selector *s)
@@ -311,18 +305,18 @@ static void selector_forget(struct selector *s)
 
 void selectors_clear(struct selectors *ss)
 {
-	for (selector_id id = 0; id < ss->chains.used; id++)
+	for (selector_id id = 0; id < ss->ids.used; id++)
 		selector_forget(&ss->slots[id]);
-	chains_clear(&ss->chains);
-	chains_clear(&ss->anchor_chains);
+	id_table_clear(&ss->ids);
+	id_table_clear(&ss->anchor_ids);
 	ss->idle_n = ss->chosen_n = 0;
 }
 
 void selectors_free(struct selectors *ss)
 {
 	selectors_clear(ss);
-	chains_free(&ss->chains);
-	chains_free(&ss->anchor_chains);
+	id_table_free(&ss->ids);
+	id_table_free(&ss->anchor_ids);
 	free(ss->slots);
 	free(ss->anchors);
 	*ss = (struct selectors){ 0 };
@@ -334,12 +328,10 @@ static struct selector_body *body_new(const struct selector_part *parts, uint32_
 	struct selector_body *b;
 
 	parts_words(&w, parts, parts_n);
-	b = malloc(sizeof(*b) + w.n * sizeof(b->words[0]));
-	if (!b)
-		return NULL;
+	b = must_alloc(sizeof(*b) + w.n * sizeof(b->words[0]));
 	w = (struct words){ .at = b->words };
 	parts_words(&w, parts, parts_n);
-	*b = (struct selector_body){ .words_n = (uint32_t)w.n };
+	b->words_n = (uint32_t)w.n;
 	return b;
 }
 
@@ -348,16 +340,16 @@ static uint32_t body_hash(const struct selector_body *b)
 	uint32_t hash = 5;
 
 	for (uint32_t i = 0; i < b->words_n; i++)
-		hash = chain_hash(hash, b->words[i]);
+		hash = id_hash(hash, b->words[i]);
 	return hash;
 }
 
 static selector_id body_find(const struct selectors *ss, const struct selector_body *b,
                              uint32_t hash)
 {
-	selector_id id = chains_first(&ss->chains, hash);
+	selector_id id = id_table_first(&ss->ids, hash);
 
-	for (; id != CHAIN_NONE; id = chains_next(&ss->chains, id)) {
+	for (; id != ID_TABLE_NONE; id = id_table_next(&ss->ids, id)) {
 		const struct selector_body *other = ss->slots[id].body;
 
 		if (other->words_n == b->words_n &&
@@ -367,26 +359,21 @@ static selector_id body_find(const struct selectors *ss, const struct selector_b
 	return id;
 }
 
-/* Takes the body over, unless it fails. */
-static int selector_new(struct selectors *ss, struct selector_body *b, uint32_t hash,
-                        selector_id *out)
+/* Takes ownership of the body. */
+static selector_id selector_new(struct selectors *ss, struct selector_body *b, uint32_t hash)
 {
 	const bool nothing = b->words[0] == MATCHES_NOTHING;
 	struct anchoring anchoring = { 0 };
-	uint32_t *counts;
+	uint32_t *counts = must_array(2 * (size_t)ss->nodes, sizeof(*counts));
 	selector_id id;
 
 	if (!nothing)
 		anchoring = body_anchoring(b, &b->chooses);
-	if (chains_reserve(&ss->chains, 1) < 0 ||
-	    chains_fit(&ss->chains, &ss->slots, &ss->room, sizeof(*ss->slots)) < 0 ||
-	    chains_reserve(&ss->anchor_chains, anchoring.n + 1) < 0 ||
-	    chains_fit(&ss->anchor_chains, &ss->anchors, &ss->anchors_room, sizeof(*ss->anchors)) < 0)
-		return -ENOMEM;
-	counts = calloc(2 * (size_t)ss->nodes, sizeof(*counts));
-	if (!counts)
-		return -ENOMEM;
-	id = chains_new(&ss->chains, hash);
+	id_table_reserve(&ss->ids, 1);
+	id_table_fit(&ss->ids, &ss->slots, &ss->cap, sizeof(*ss->slots));
+	id_table_reserve(&ss->anchor_ids, anchoring.n + 1);
+	id_table_fit(&ss->anchor_ids, &ss->anchors, &ss->anchors_cap, sizeof(*ss->anchors));
+	id = id_table_add(&ss->ids, hash);
 	ss->slots[id] =
 		(struct selector){ .refs = 1, .placed = counts, .staying = counts + ss->nodes, .body = b };
 	ss->chosen_n += b->chooses;
@@ -394,37 +381,29 @@ static int selector_new(struct selectors *ss, struct selector_body *b, uint32_t 
 		anchor_add(ss, id, anchoring.key, anchoring.values[i]);
 	if (anchoring.n == 0 && !nothing)
 		anchor_add(ss, id, anchoring.key, ANCHOR_ANY);
-	*out = id;
-	return 0;
+	return id;
 }
 
-int selector_take(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n,
-                  selector_id *out, bool *fresh)
+selector_id selector_ref(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n,
+                         bool *fresh)
 {
 	struct selector_body *b = body_new(parts, parts_n);
-	uint32_t hash;
-	selector_id id;
-	int rc = 0;
+	const uint32_t hash = body_hash(b);
+	const selector_id id = body_find(ss, b, hash);
 
-	if (!b)
-		return -ENOMEM;
-	hash = body_hash(b);
-	id = body_find(ss, b, hash);
-	*fresh = id == CHAIN_NONE;
+	assert(parts_n > 0);
+	*fresh = id == ID_TABLE_NONE;
 	if (*fresh)
-		rc = selector_new(ss, b, hash, out);
-	if (!*fresh || rc < 0)
-		free(b);
-	if (*fresh)
-		return rc;
+		return selector_new(ss, b, hash);
+	free(b);
 	ss->idle_n -= ss->slots[id].refs == 0;
 	ss->slots[id].refs++;
-	*out = id;
-	return 0;
+	return id;
 }
 
-void selector_give(struct selectors *ss, selector_id id)
+void selector_unref(struct selectors *ss, selector_id id)
 {
+	assert(id < ss->ids.used);
 	assert(ss->slots[id].refs > 0);
 	ss->idle_n += --ss->slots[id].refs == 0;
 }
@@ -435,7 +414,7 @@ void selector_drop(struct selectors *ss, selector_id id)
 	bool chooses;
 	struct anchoring anchoring;
 
-	assert(s->refs == 0);
+	assert(s->refs == 0 && s->body);
 	if (s->body->words[0] != MATCHES_NOTHING) {
 		anchoring = body_anchoring(s->body, &chooses);
 		for (uint32_t i = 0; i < anchoring.n; i++)
@@ -446,112 +425,86 @@ void selector_drop(struct selectors *ss, selector_id id)
 	ss->chosen_n -= s->body->chooses;
 	ss->idle_n--;
 	selector_forget(s);
-	chains_drop(&ss->chains, id);
+	id_table_remove(&ss->ids, id);
 }
-
-/* ---- who matches whom -------------------------------------------------------------- */
 
 struct found {
 	uint32_t *at;
-	uint32_t n, room;
+	uint32_t n;
+	size_t cap;
 };
 
-static int found_add(struct found *f, uint32_t value)
+static void found_add(struct found *f, uint32_t value)
 {
-	if (f->n == f->room) {
-		uint32_t room = f->room > 0 ? f->room * 2 : 16;
-		uint32_t *grown = realloc(f->at, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		f->at = grown;
-		f->room = room;
-	}
+	f->at = must_reach(f->at, &f->cap, f->n, 16, sizeof(*f->at));
 	f->at[f->n++] = value;
-	return 0;
 }
 
-static int anchored_find(const struct selectors *ss, labels_id labels, uint32_t key, uint32_t value,
-                         struct found *f)
+static void anchored_find(const struct selectors *ss, labels_id labels, uint32_t key,
+                          uint32_t value, struct found *f)
 {
-	uint32_t i = chains_first(&ss->anchor_chains, anchor_hash(key, value));
+	uint32_t i = id_table_first(&ss->anchor_ids, anchor_hash(key, value));
 
-	for (; i != CHAIN_NONE; i = chains_next(&ss->anchor_chains, i)) {
+	for (; i != ID_TABLE_NONE; i = id_table_next(&ss->anchor_ids, i)) {
 		const struct anchor *a = &ss->anchors[i];
 
-		if (a->key == key && a->value == value && selector_matches(ss, a->selector, labels) &&
-		    found_add(f, a->selector) < 0)
-			return -ENOMEM;
+		if (a->key == key && a->value == value && selector_matches(ss, a->selector, labels))
+			found_add(f, a->selector);
 	}
-	return 0;
 }
 
-int selectors_matching(const struct selectors *ss, labels_id labels, selector_id **list,
-                       uint32_t *n)
+selector_id *selectors_matching(const struct selectors *ss, labels_id labels, uint32_t *n)
 {
 	const struct label_set *set = &ss->labels->sets[labels];
 	struct found f = { 0 };
-	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && ss->chains.count > 0 && i < set->n + 1; i++) {
+	assert(labels < labels_used(ss->labels));
+	for (uint32_t i = 0; ss->ids.count > 0 && i < set->n + 1; i++) {
 		uint32_t key = i < set->n ? set->at[i].key : LABEL_KEY_NAMESPACE;
 		uint32_t value = i < set->n ? set->at[i].value : set->namespace;
 
-		rc = anchored_find(ss, labels, key, value, &f);
-		if (rc == 0)
-			rc = anchored_find(ss, labels, key, ANCHOR_ANY, &f);
-	}
-	if (rc < 0) {
-		free(f.at);
-		return rc;
+		anchored_find(ss, labels, key, value, &f);
+		anchored_find(ss, labels, key, ANCHOR_ANY, &f);
 	}
 	if (f.n > 1)
 		qsort(f.at, f.n, sizeof(*f.at), word_compare);
-	*list = f.at;
 	*n = unique(f.at, f.n);
-	return 0;
+	return f.at;
 }
 
-/* From a list of sets that have the label. */
-static int sets_with(const struct selectors *ss, selector_id id, uint32_t key, uint32_t value,
-                     struct found *f)
+/* The sets with a label. */
+static void sets_with(const struct selectors *ss, selector_id id, uint32_t key, uint32_t value,
+                      struct found *f)
 {
 	labels_id set = labels_with(ss->labels, key, value);
 
 	for (; set != LABELS_NONE; set = labels_with_next(ss->labels, set, key))
-		if (selector_matches(ss, id, set) && found_add(f, set) < 0)
-			return -ENOMEM;
-	return 0;
+		if (selector_matches(ss, id, set))
+			found_add(f, set);
 }
 
-static int sets_all(const struct selectors *ss, selector_id id, struct found *f)
+static void sets_all(const struct selectors *ss, selector_id id, struct found *f)
 {
 	for (labels_id set = 0; set < labels_used(ss->labels); set++)
-		if (ss->labels->sets[set].refs > 0 && selector_matches(ss, id, set) &&
-		    found_add(f, set) < 0)
-			return -ENOMEM;
-	return 0;
+		if (ss->labels->sets[set].refs > 0 && selector_matches(ss, id, set))
+			found_add(f, set);
 }
 
-int selector_sets(const struct selectors *ss, selector_id id, labels_id **list, uint32_t *n)
+labels_id *selector_sets(const struct selectors *ss, selector_id id, uint32_t *n)
 {
 	const struct selector_body *b = ss->slots[id].body;
 	struct anchoring anchoring = { 0 };
 	struct found f = { 0 };
 	bool chooses;
-	int rc = 0;
 
+	assert(id < ss->ids.used);
 	if (b->words[0] != MATCHES_NOTHING) {
 		anchoring = body_anchoring(b, &chooses);
-		rc = anchoring.n == 0 ? sets_all(ss, id, &f) : 0;
+		if (anchoring.n == 0)
+			sets_all(ss, id, &f);
 	}
-	for (uint32_t i = 0; rc == 0 && i < anchoring.n; i++)
-		rc = sets_with(ss, id, anchoring.key, anchoring.values[i], &f);
-	if (rc < 0) {
-		free(f.at);
-		return rc;
-	}
-	*list = f.at;
+	for (uint32_t i = 0; i < anchoring.n; i++)
+		sets_with(ss, id, anchoring.key, anchoring.values[i], &f);
 	*n = f.n;
-	return 0;
+	return f.at;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selectors of pods that rules ask for, and how many pods on each node they match.
+/* Pod selectors of the rules of live shapes, each stored once, with the number of matching pods on
+ * each node.
  *
- * A selector is a conjunction of parts; each part is a set of namespaces and clauses
- * about labels.  Required pod affinity needs the conjunction, since one existing
- * pod has to match all terms at once; everything else has one part.  Equal ones are one.
+ * A selector is a conjunction of parts; a part is a set of namespaces and clauses about labels.
+ * All required pod affinity terms of a shape make one selector, since one existing pod has to
+ * match all of them (interpodaffinity: podMatchesAllAffinityTerms); every other selector has one
+ * part.
  *
- * Which pods count: those that have a node, whoever bound them (core/cluster/pods.h: RESERVED and
- * BOUND).  Counts by node are also of nodes that pods alone name and that do not exist; sums
- * are of those that exist.
+ * Counted are the pods that have a node, reserved or bound (core/cluster/pods.h), also on nodes
+ * that are not present; sums are over present nodes.
  *
- * One that nobody asks for any more goes on counting for a while: the next gang of its sort
- * may ask again. */
+ * A selector without references is idle: it keeps counting, so that the next gang with the same
+ * rules finds its counts.  pod_counts_tidy() drops idle ones when there are many. */
 #ifndef MUSTER_CORE_SELECTORS_H
 #define MUSTER_CORE_SELECTORS_H
 
@@ -20,63 +21,73 @@
 
 typedef uint32_t selector_id;
 
-/* One part, as a shape's record gives it; pointers into that record. */
+/* One part; the pointers go into a shape's record. */
 struct selector_part {
-	const struct requirement *clauses; /* In, NotIn, Exists, NotExists; others never hold */
+	const struct requirement *clauses; /* In, NotIn, Exists, NotExists; others never match */
 	uint32_t clauses_n;
-	const uint32_t *clause_values; /* what clauses' spans point into */
-	const uint32_t *namespaces;    /* value numbers */
+	const uint32_t *clause_values; /* the spans of clauses point into it */
+	const uint32_t *namespaces;    /* numbers of names */
 	uint32_t namespaces_n;
 	const struct requirement *namespace_clauses;
 	uint32_t namespace_clauses_n;
 	uint32_t flags; /* TERM_MATCHES_NOTHING, TERM_EVERY_NAMESPACE, TERM_NAMESPACES_CHOSEN */
-	/* Of an incoming pod: a namespaceSelector that also matches a namespace without labels
-	 * is every namespace to kube-scheduler.  Of an existing pod's term it is not. */
+	/* Term of an incoming pod: then a namespaceSelector that matches a namespace without labels
+	 * selects every namespace, as in kube-scheduler.  Not so in a term of a placed pod. */
 	bool incoming;
 };
 
 struct selector {
-	uint32_t refs;     /* 0: unused, or idle if body is there */
-	uint32_t eases;    /* rules that one pod more may make easier: required affinity, hard spread */
-	uint32_t *placed;  /* by node: pods there that match */
-	uint32_t *staying; /* ... that are not being deleted: what spreads and policies count */
-	uint64_t placed_n; /* sum over nodes that exist */
+	uint32_t refs;  /* 0: unused, or idle if `body` is set */
+	uint32_t eases; /* rules that one more matching pod can relax: required affinity, hard spread */
+	uint32_t *placed;  /* by node: matching pods */
+	uint32_t *staying; /* by node: those not being deleted, which spreads and policies count */
+	uint64_t placed_n; /* sum of `placed` over present nodes */
 	struct selector_body *body; /* a copy of the parts; core/classes/selectors.c */
 };
 
 struct selectors {
 	struct selector *slots;
-	uint32_t room;
-	uint32_t nodes; /* limit */
+	uint32_t cap;
+	uint32_t nodes; /* limits.nodes */
 	uint32_t idle_n;
-	uint32_t chosen_n; /* that ask for labels of namespaces */
+	uint32_t chosen_n; /* with a namespaceSelector */
 	struct labels *labels;
-	struct chains chains; /* numbers of selectors, by content */
-	struct chains anchor_chains;
+	struct id_table ids; /* by content */
+	struct id_table anchor_ids;
 	struct anchor *anchors;
-	uint32_t anchors_room;
+	uint32_t anchors_cap;
 };
 
-/* -ENOMEM from those that return int; nothing has changed then. */
-int selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels);
+void selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels);
 void selectors_clear(struct selectors *ss);
 void selectors_free(struct selectors *ss);
 
-/* The selector with those parts, held once more; *fresh when it is new: its counts are 0 then
- * and the caller (core/classes/census.c) counts the pods there are. */
-int selector_take(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n,
-                  selector_id *out, bool *fresh);
-void selector_give(struct selectors *ss, selector_id id);
-/* Forget an idle one: no class has it any more. */
+/* Returns the selector with these parts and adds a reference.  *fresh: it is new, its counts are
+ * 0, and the caller (core/classes/pod_counts_match.c) counts the placed pods. */
+selector_id selector_ref(struct selectors *ss, const struct selector_part *parts, uint32_t parts_n,
+                         bool *fresh);
+void selector_unref(struct selectors *ss, selector_id id);
+/* Frees an idle selector, which no match set has any more. */
 void selector_drop(struct selectors *ss, selector_id id);
 
-/* Does it match pods with those labels? */
+/* True if it matches pods with these labels. */
 bool selector_matches(const struct selectors *ss, selector_id id, labels_id labels);
 
-/* The selectors that match a set of labels, sorted; *list is malloc'd, NULL for none. */
-int selectors_matching(const struct selectors *ss, labels_id labels, selector_id **list,
-                       uint32_t *n);
-/* The sets of labels that it matches, in no order; likewise. */
-int selector_sets(const struct selectors *ss, selector_id id, labels_id **list, uint32_t *n);
+/* The *n selectors that match a label set, sorted.  The caller frees the list; NULL: none. */
+selector_id *selectors_matching(const struct selectors *ss, labels_id labels, uint32_t *n);
+/* The *n label sets that a selector matches, in no order.  The caller frees the list;
+ * NULL: none. */
+labels_id *selector_sets(const struct selectors *ss, selector_id id, uint32_t *n);
+
+/* `by` matching pods more: 1, n, or UINT32_MAX for one less.  `exists`: the node is present. */
+static inline void selector_change(struct selector *s, node_id node, bool exists, bool leaving,
+                                   uint32_t by)
+{
+	s->placed[node] += by;
+	if (!leaving)
+		s->staying[node] += by;
+	if (exists)
+		s->placed_n += (uint64_t)(int64_t)(int32_t)by;
+}
 
 #endif

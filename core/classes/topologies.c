@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/classes/topologies.h"
 
-#include <errno.h>
+#include "ipc/memory.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +15,7 @@ void topologies_init(struct topologies *ts, struct nodes *nodes)
 static void topology_forget(struct topology *t)
 {
 	free(t->domain);
-	chains_free(&t->chains);
+	id_table_free(&t->ids);
 	*t = (struct topology){ 0 };
 }
 
@@ -31,19 +33,17 @@ void topologies_free(struct topologies *ts)
 	*ts = (struct topologies){ 0 };
 }
 
-/* ---- domains ---------------------------------------------------------------- */
-
 static uint32_t domain_of(struct topology *t, uint32_t value)
 {
-	const uint32_t hash = chain_hash(8, value);
-	uint32_t domain = chains_first(&t->chains, hash);
+	const uint32_t hash = id_hash(8, value);
+	uint32_t domain = id_table_first(&t->ids, hash);
 
-	while (domain != CHAIN_NONE && t->values[domain] != value)
-		domain = chains_next(&t->chains, domain);
-	if (domain != CHAIN_NONE)
+	while (domain != ID_TABLE_NONE && t->values[domain] != value)
+		domain = id_table_next(&t->ids, domain);
+	if (domain != ID_TABLE_NONE)
 		return domain;
-	/* At most one for each node that exists. */
-	domain = chains_new(&t->chains, hash);
+	/* At most one domain for each present node, so there is space. */
+	domain = id_table_add(&t->ids, hash);
 	t->values[domain] = value;
 	return domain;
 }
@@ -57,84 +57,65 @@ static void node_follow(struct topology *t, node_id id, const struct node *n)
 		return;
 	t->version++;
 	if (old != DOMAIN_NONE && --t->present[old] == 0)
-		chains_drop(&t->chains, old);
+		id_table_remove(&t->ids, old);
 	t->domain[id] = label ? domain_of(t, label->value) : DOMAIN_NONE;
 	if (label)
 		t->present[t->domain[id]]++;
-	t->domains = t->chains.used;
-	t->live = t->chains.count;
+	t->domains = t->ids.used;
+	t->live = t->ids.count;
 }
 
 void topologies_follow(struct topologies *ts, node_id node)
 {
+	assert(node < ts->nodes->limit);
 	for (topology_id id = 0; id < ts->n; id++)
 		if (ts->slots[id].refs > 0)
 			node_follow(&ts->slots[id], node, &ts->nodes->slots[node]);
 }
 
-/* ---- the table -------------------------------------------------------------- */
-
-static int slot_free(struct topologies *ts, topology_id *out)
+/* The first unused slot. */
+static topology_id slot_new(struct topologies *ts)
 {
-	struct topology *grown;
-	uint32_t room;
+	topology_id id = 0;
 
-	for (*out = 0; *out < ts->n; (*out)++)
-		if (ts->slots[*out].refs == 0)
-			return 0;
-	if (ts->n < ts->room)
-		return 0;
-	room = ts->room > 0 ? ts->room * 2 : 8;
-	grown = realloc(ts->slots, room * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	ts->slots = grown;
-	ts->room = room;
-	return 0;
+	while (id < ts->n && ts->slots[id].refs > 0)
+		id++;
+	if (id == ts->n)
+		ts->n++;
+	ts->slots = must_reach(ts->slots, &ts->cap, id, 8, sizeof(*ts->slots));
+	return id;
 }
 
-static int topology_fill(struct topology *t, uint32_t key, const struct nodes *nodes)
+static void topology_fill(struct topology *t, uint32_t key, const struct nodes *nodes)
 {
 	*t = (struct topology){ .refs = 1, .key = key };
-	t->domain = calloc(3 * (size_t)nodes->limit, sizeof(*t->domain));
-	if (!t->domain || chains_init(&t->chains, nodes->limit) < 0) {
-		free(t->domain);
-		*t = (struct topology){ 0 };
-		return -ENOMEM;
-	}
+	t->domain = must_array(3 * (size_t)nodes->limit, sizeof(*t->domain));
 	t->values = t->domain + nodes->limit;
 	t->present = t->values + nodes->limit;
+	id_table_init(&t->ids, nodes->limit);
 	memset(t->domain, 0xff, nodes->limit * sizeof(*t->domain));
 	for (node_id id = 0; id < nodes->used; id++)
 		node_follow(t, id, &nodes->slots[id]);
-	return 0;
 }
 
-/* Keys are few: kubernetes.io/hostname, zones, racks. */
-int topology_take(struct topologies *ts, uint32_t key, topology_id *out)
+/* A walk: keys are few (kubernetes.io/hostname, zones, racks). */
+topology_id topology_ref(struct topologies *ts, uint32_t key)
 {
 	topology_id id;
-	int rc;
 
 	for (id = 0; id < ts->n; id++)
 		if (ts->slots[id].refs > 0 && ts->slots[id].key == key) {
 			ts->slots[id].refs++;
-			*out = id;
-			return 0;
+			return id;
 		}
-	rc = slot_free(ts, &id);
-	if (rc == 0)
-		rc = topology_fill(&ts->slots[id], key, ts->nodes);
-	if (rc < 0)
-		return rc;
-	if (id == ts->n)
-		ts->n++;
-	*out = id;
-	return 0;
+	id = slot_new(ts);
+	topology_fill(&ts->slots[id], key, ts->nodes);
+	return id;
 }
 
-void topology_give(struct topologies *ts, topology_id id)
+void topology_unref(struct topologies *ts, topology_id id)
 {
+	assert(id < ts->n && ts->slots[id].refs > 0);
 	if (--ts->slots[id].refs == 0)
 		topology_forget(&ts->slots[id]);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node's score by room depends on, in one cache line, and that score worked out fast.
+/* The inputs of a node's resource scores in one cache line, and a fast computation of them.
  *
- * All numbers are whole and below 2^53, so doubles hold them exactly, and a quotient cut off
- * is the integer quotient: for whole a <= 100 b and b < 2^46, a / b lies 1 / b or more from the
- * next integer unless it is one, far more than rounding moves it.  A node whose numbers
- * are larger, or that lacks cpu or memory, is left to core/filter/score.c. */
+ * All numbers are whole and below 2^53, so doubles hold them exactly, and a truncated quotient is
+ * the integer quotient: for whole a <= 100 b and b < 2^46, a / b is an integer or at least 1 / b
+ * from the next one, far more than the rounding error.  A node with larger numbers, or without cpu
+ * or memory, is scored by core/filter/score.c. */
 #ifndef MUSTER_CORE_FIT_H
 #define MUSTER_CORE_FIT_H
 
@@ -15,10 +15,10 @@
 
 struct node_fit {
 	double cpu, memory;               /* allocatable */
-	double cpu_scored, memory_scored; /* what placed pods count in scores */
-	double cpu_used, memory_used;     /* what they request */
+	double cpu_scored, memory_scored; /* requests of placed pods as scores count them */
+	double cpu_used, memory_used;     /* requests of placed pods */
 	double pods_left;
-	double balance; /* as score_balanced() has it without one more pod; negative: not exact */
+	double balance; /* score_balanced() without the incoming pod; negative: not exact */
 };
 
 static inline bool fit_exact(const struct node_fit *f)
@@ -26,15 +26,15 @@ static inline bool fit_exact(const struct node_fit *f)
 	return f->balance >= 0;
 }
 
-/* What a shape adds, for the same. */
+/* What a pod of a shape adds to these. */
 struct shape_fit {
 	double cpu_scored, memory_scored;
 	double cpu_used, memory_used;
 	bool balances;
-	bool exact; /* all below FIT_MOST */
+	bool exact; /* all numbers are below FIT_MOST */
 };
 
-/* How even cpu and memory are used: 50 to 100. */
+/* noderesources.BalancedAllocation of a node: 50 (uneven) to 100. */
 static inline uint32_t fit_balance(const struct node_fit *f, double cpu_used, double memory_used)
 {
 	double cpu = cpu_used / f->cpu, memory = memory_used / f->memory, apart;
@@ -45,8 +45,8 @@ static inline uint32_t fit_balance(const struct node_fit *f, double cpu_used, do
 	return (uint32_t)((1 - apart) * 100);
 }
 
-/* LeastAllocated, and BalancedAllocation when the shape has a say in it: what score_node()
- * and score_balanced() sum up to. */
+/* noderesources.LeastAllocated, plus BalancedAllocation if the shape requests cpu or memory: the
+ * sum of score_node() and score_balanced(). */
 static inline uint32_t fit_points(const struct node_fit *f, const struct shape_fit *s)
 {
 	double cpu_left = f->cpu - (f->cpu_scored + s->cpu_scored);

@@ -2,13 +2,14 @@
 #include "core/cluster/nodes.h"
 
 #include "core/base/probe.h"
+#include "ipc/memory.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STRIDE_FIRST (2 * AMOUNTS_BLOCK) /* resources: a cache line of room */
+#define STRIDE_FIRST (2 * AMOUNTS_BLOCK) /* resources: one cache line */
 
 /* Zeroed memory in whole cache lines. */
 static void *lines_new(size_t bytes)
@@ -17,12 +18,13 @@ static void *lines_new(size_t bytes)
 
 	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	memory = aligned_alloc(CACHE_LINE, bytes);
-	if (memory)
-		memset(memory, 0, bytes);
+	if (!memory)
+		fatal_memory();
+	memset(memory, 0, bytes);
 	return memory;
 }
 
-int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger)
+void nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger)
 {
 	const size_t n = limits->nodes;
 
@@ -31,22 +33,18 @@ int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view
 		                  .resources = limits->resources,
 		                  .most = INT64_MAX / limits->pods,
 		                  .columns = RESOURCE_EXTENDED,
-		                  .room_version = 1,
+		                  .freed_version = 1,
 		                  .facts_version = 1,
 		                  .log_n = 1 };
-	ns->slots = calloc(n, sizeof(*ns->slots));
+	ns->slots = must_array(n, sizeof(*ns->slots));
 	ns->stride = STRIDE_FIRST;
-	ns->room = lines_new(n * ns->stride * sizeof(*ns->room));
+	ns->free = lines_new(n * ns->stride * sizeof(*ns->free));
 	ns->fits = lines_new(n * sizeof(*ns->fits));
-	ns->scored = calloc(n * SCORED_N, sizeof(*ns->scored));
-	ns->order = calloc(n, sizeof(*ns->order));
-	ns->ranks = calloc(n, sizeof(*ns->ranks));
-	ns->behind = calloc(n, sizeof(*ns->behind));
-	if (ns->slots && ns->room && ns->fits && ns->scored && ns->order && ns->ranks && ns->behind &&
-	    ledger_reach_resources(ledger, ns->columns) == 0)
-		return 0;
-	nodes_free(ns);
-	return -ENOMEM;
+	ns->scored = must_array(n * SCORED_N, sizeof(*ns->scored));
+	ns->order = must_array(n, sizeof(*ns->order));
+	ns->ranks = must_array(n, sizeof(*ns->ranks));
+	ns->behind = must_array(n, sizeof(*ns->behind));
+	ledger_reach_resources(ledger, ns->columns);
 }
 
 static void node_forget(struct node *n)
@@ -66,11 +64,10 @@ static void wide_sums_free(struct wide_sums *w)
 
 void nodes_free(struct nodes *ns)
 {
-	if (ns->slots)
-		for (node_id id = 0; id < ns->used; id++)
-			node_forget(&ns->slots[id]);
+	for (node_id id = 0; id < ns->used; id++)
+		node_forget(&ns->slots[id]);
 	free(ns->slots);
-	free(ns->room);
+	free(ns->free);
 	wide_sums_free(ns->wide_sums);
 	free(ns->fits);
 	free(ns->scored);
@@ -87,22 +84,20 @@ void nodes_clear(struct nodes *ns)
 
 		node_forget(n);
 		memset(n, 0, sizeof(*n));
-		memset(&ns->room[(size_t)id * ns->stride], 0, ns->stride * sizeof(*ns->room));
+		memset(&ns->free[(size_t)id * ns->stride], 0, ns->stride * sizeof(*ns->free));
 		ns->fits[id] = (struct node_fit){ 0 };
 		memset(&ns->scored[(size_t)id * SCORED_N], 0, SCORED_N * sizeof(*ns->scored));
 	}
 	wide_sums_free(ns->wide_sums);
 	ns->wide_sums = NULL;
-	memset(ns->free, 0, sizeof(ns->free));
+	memset(ns->free_sum, 0, sizeof(ns->free_sum));
 	ns->used = ns->count = ns->present = ns->behind_n = 0;
 	ns->columns = RESOURCE_EXTENDED;
 	ns->order_old = true;
-	/* Whoever follows the log has to start anew. */
+	/* All views are now further behind than the log. */
 	ns->log_n += NODE_LOG + 1;
-	ns->room_version++;
+	ns->freed_version++;
 }
-
-/* ---- order by name ------------------------------------------------------ */
 
 static int name_compare(const struct nodes *ns, const struct node *n, const char *name,
                         uint32_t bytes)
@@ -123,7 +118,7 @@ static int order_compare(const void *a, const void *b, void *context)
 	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, node_name(other)),
 	                         other->name_bytes);
 
-	/* Two objects of one name are the frontend's mistake; any fixed order does. */
+	/* Two nodes of one name are a mistake of the frontend; any fixed order is fine. */
 	return order ? order : (left > right) - (left < right);
 }
 
@@ -168,14 +163,12 @@ struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes)
 	return NULL;
 }
 
-/* ---- room --------------------------------------------------------------- */
-
 static void changed(struct nodes *ns, node_id id)
 {
 	struct node *n = &ns->slots[id];
 	uint32_t *before = &ns->log[n->logged % NODE_LOG];
 
-	/* Of a node's changes the last alone counts. */
+	/* Only the last change of a node counts. */
 	if (*before == id)
 		*before = ID_NONE;
 	n->logged = (uint32_t)ns->log_n;
@@ -186,18 +179,18 @@ static void changed(struct nodes *ns, node_id id)
 	ns->behind[ns->behind_n++] = id;
 }
 
-static int64_t free_part(int64_t room)
+static int64_t free_part(int64_t free)
 {
-	return room > 0 ? room : 0;
+	return free > 0 ? free : 0;
 }
 
-static void room_set(struct nodes *ns, node_id id, uint32_t resource, int64_t now)
+static void free_set(struct nodes *ns, node_id id, uint32_t resource, int64_t now)
 {
-	int64_t *room = &ns->room[(size_t)id * ns->stride + resource];
+	int64_t *free = &ns->free[(size_t)id * ns->stride + resource];
 
 	if (node_present(&ns->slots[id]))
-		ns->free[resource] += (wide)free_part(now) - free_part(*room);
-	*room = now;
+		ns->free_sum[resource] += (wide)free_part(now) - free_part(*free);
+	*free = now;
 }
 
 static void balance_update(struct node_fit *f, bool exact)
@@ -207,7 +200,7 @@ static void balance_update(struct node_fit *f, bool exact)
 	f->balance = exact ? (double)fit_balance(f, f->cpu_used, f->memory_used) : -1;
 }
 
-/* All numbers of the line anew. */
+/* Computes all numbers of the line. */
 static void fit_update(struct nodes *ns, node_id id)
 {
 	struct node_fit *f = &ns->fits[id];
@@ -219,14 +212,14 @@ static void fit_update(struct nodes *ns, node_id id)
 	f->memory_scored = (double)wide_cut(nodes_scored(ns, id, SCORED_MEMORY));
 	f->cpu_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_CPU));
 	f->memory_used = (double)wide_cut(nodes_sum(ns, id, RESOURCE_MEMORY));
-	f->pods_left = (double)ns->room[(size_t)id * ns->stride + RESOURCE_PODS];
+	f->pods_left = (double)ns->free[(size_t)id * ns->stride + RESOURCE_PODS];
 	exact = f->cpu > 0 && f->memory > 0 && f->cpu < FIT_MOST && f->memory < FIT_MOST &&
 	        f->pods_left < FIT_MOST;
 	balance_update(f, exact);
 }
 
-/* So many pods more or less: whole numbers below 2^53 stay exact, and what grows over FIT_MOST is
- * seen. */
+/* `by` pods more or less: whole numbers below 2^53 stay exact, and numbers over FIT_MOST are
+ * detected. */
 static void fit_add(struct node_fit *f, const struct shape_fit *s, double by)
 {
 	f->cpu_scored += by * s->cpu_scored;
@@ -247,40 +240,33 @@ static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, 
 		fit_add(f, s, by);
 }
 
-/* Longer rows, with what is in them; NULL when memory is short. */
+/* A copy with longer rows. */
 static void *rows_grown(const struct nodes *ns, const void *rows, size_t bytes, uint32_t stride)
 {
 	char *grown = lines_new((size_t)ns->limit * stride * bytes);
 
-	for (node_id id = 0; grown && id < ns->used; id++)
+	for (node_id id = 0; id < ns->used; id++)
 		memcpy(grown + (size_t)id * stride * bytes,
 		       (const char *)rows + (size_t)id * ns->stride * bytes, ns->stride * bytes);
 	return grown;
 }
 
-int nodes_reach(struct nodes *ns, uint32_t resources)
+void nodes_reach(struct nodes *ns, uint32_t resources)
 {
 	uint32_t stride = ns->stride;
-	int64_t *room;
-	wide *sums = NULL;
-	int rc = ledger_reach_resources(ns->ledger, resources);
+	int64_t *rows;
+	wide *sums;
 
-	if (rc < 0)
-		return rc;
+	assert(resources <= ns->resources);
+	ledger_reach_resources(ns->ledger, resources);
 	while (stride < resources)
 		stride *= 2;
 	if (stride > ns->stride) {
-		room = rows_grown(ns, ns->room, sizeof(*room), stride);
-		if (ns->wide_sums)
-			sums = rows_grown(ns, ns->wide_sums->sums, sizeof(*sums), stride);
-		if (!room || (ns->wide_sums && !sums)) {
-			free(room);
-			free(sums);
-			return -ENOMEM;
-		}
-		free(ns->room);
-		ns->room = room;
+		rows = rows_grown(ns, ns->free, sizeof(*rows), stride);
+		free(ns->free);
+		ns->free = rows;
 		if (ns->wide_sums) {
+			sums = rows_grown(ns, ns->wide_sums->sums, sizeof(*sums), stride);
 			free(ns->wide_sums->sums);
 			ns->wide_sums->sums = sums;
 		}
@@ -288,41 +274,32 @@ int nodes_reach(struct nodes *ns, uint32_t resources)
 	}
 	if (resources > ns->columns)
 		ns->columns = resources;
-	return 0;
 }
 
-/* ---- sums ---------------------------------------------------------------- */
-
-/* As long as no request is over limits.pods-th of what an amount can be, no sum is cut off, since
- * each pod is in it once at most: then a sum is allocatable - room.  The first shape that asks for
- * more makes the table of sums in full width, for all nodes, until everything is forgotten. */
+/* While no request exceeds INT64_MAX / limits.pods, no sum can saturate, since each pod is in it
+ * once at most: then a sum is allocatable - free.  The first shape with a larger request adds sums
+ * in full width for all nodes, until nodes_clear(). */
 
 static bool is_large(const struct nodes *ns, const struct shape_record *record)
 {
 	const struct event_shape *e = record->body;
 
 	for (uint32_t i = 0; i < e->amounts_n; i++)
-		if (record->amounts[i].value > ns->most)
+		if (record->amounts[i].resource < ns->resources && record->amounts[i].value > ns->most)
 			return true;
 	return (wide)e->scored_cpu_milli + e->placed_cpu_milli > ns->most ||
 	       (wide)e->scored_memory_bytes + e->placed_memory_bytes > ns->most;
 }
 
-int nodes_widen(struct nodes *ns, const struct shape_record *record)
+void nodes_widen(struct nodes *ns, const struct shape_record *record)
 {
 	struct wide_sums *w;
 
 	if (ns->wide_sums || !is_large(ns, record))
-		return 0;
-	w = calloc(1, sizeof(*w));
-	if (w) {
-		w->sums = lines_new((size_t)ns->limit * ns->stride * sizeof(*w->sums));
-		w->scored = calloc((size_t)ns->limit * SCORED_N, sizeof(*w->scored));
-	}
-	if (!w || !w->sums || !w->scored) {
-		wide_sums_free(w);
-		return -ENOMEM;
-	}
+		return;
+	w = must_alloc(sizeof(*w));
+	w->sums = lines_new((size_t)ns->limit * ns->stride * sizeof(*w->sums));
+	w->scored = must_array((size_t)ns->limit * SCORED_N, sizeof(*w->scored));
 	for (node_id id = 0; id < ns->used; id++) {
 		for (uint32_t r = 0; r < ns->columns; r++)
 			w->sums[(size_t)id * ns->stride + r] = nodes_sum(ns, id, r);
@@ -330,14 +307,13 @@ int nodes_widen(struct nodes *ns, const struct shape_record *record)
 			w->scored[(size_t)id * SCORED_N + i] = nodes_scored(ns, id, i);
 	}
 	ns->wide_sums = w;
-	return 0;
 }
 
 static void wide_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
 {
 	wide *sums = &ns->wide_sums->sums[(size_t)id * ns->stride];
 
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const uint32_t r = s->requests[i].resource;
 		const wide by = (wide)s->requests[i].value * n;
 
@@ -345,27 +321,27 @@ static void wide_add(struct nodes *ns, node_id id, const struct shape *s, int64_
 		if (sums[r] <= INT64_MAX && sums[r] + by > INT64_MAX)
 			ns->saturated++;
 		sums[r] += by;
-		room_set(ns, id, r, amount_room(nodes_allocatable(ns, id, r), sums[r]));
+		free_set(ns, id, r, amount_free(nodes_allocatable(ns, id, r), sums[r]));
 	}
 }
 
 /* n pods of the shape more (or less). */
 static void sums_add(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
 {
-	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	int64_t *row = &ns->free[(size_t)id * ns->stride];
 	const int64_t counts = node_present(&ns->slots[id]) ? -1 : 0; /* as a mask */
 
 	if (ns->wide_sums) {
 		wide_add(ns, id, s, n);
 		return;
 	}
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const uint32_t r = s->requests[i].resource;
-		const int64_t was = rooms[r], now = was - s->requests[i].value * n;
+		const int64_t was = row[r], now = was - s->requests[i].value * n;
 
 		assert(n > 0 || now <= nodes_allocatable(ns, id, r));
-		rooms[r] = now;
-		ns->free[r] += (free_part(now) - free_part(was)) & counts;
+		row[r] = now;
+		ns->free_sum[r] += (free_part(now) - free_part(was)) & counts;
 	}
 }
 
@@ -383,7 +359,7 @@ static void scored_add(struct nodes *ns, node_id id, const struct shape *s, int6
 	}
 }
 
-void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
+void nodes_allocate(struct nodes *ns, node_id id, const struct shape *s)
 {
 	sums_add(ns, id, s, 1);
 	scored_add(ns, id, s, 1);
@@ -392,35 +368,36 @@ void nodes_take(struct nodes *ns, node_id id, const struct shape *s)
 	changed(ns, id);
 }
 
-/* ... that all have room: then what is free shrinks by what they ask for. */
+/* The same for n pods that all fit: then free capacity stays positive. */
 static void sums_fill(struct nodes *ns, node_id id, const struct shape *s, int64_t n)
 {
-	int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	int64_t *row = &ns->free[(size_t)id * ns->stride];
 	const int64_t counts = node_present(&ns->slots[id]) ? -1 : 0; /* as a mask */
 
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const uint32_t r = s->requests[i].resource;
 		const int64_t taken = s->requests[i].value * n;
 
-		rooms[r] -= taken;
-		ns->free[r] -= taken & counts;
+		row[r] -= taken;
+		ns->free_sum[r] -= taken & counts;
 	}
 }
 
-void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n)
+void nodes_allocate_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n)
 {
-	const int64_t *rooms = &ns->room[(size_t)id * ns->stride];
+	const int64_t *row = &ns->free[(size_t)id * ns->stride];
 	bool fit = true;
 
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	assert(n > 0);
+	for (uint32_t i = 0; i < s->sums_n; i++) {
 		int64_t taken;
 
 		fit = fit && !__builtin_mul_overflow(s->requests[i].value, (int64_t)n, &taken) &&
-		      taken <= rooms[s->requests[i].resource];
+		      taken <= row[s->requests[i].resource];
 	}
 	if (!fit) {
 		while (n-- > 0)
-			nodes_take(ns, id, s);
+			nodes_allocate(ns, id, s);
 		return;
 	}
 	if (ns->wide_sums)
@@ -433,7 +410,7 @@ void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32
 	changed(ns, id);
 }
 
-void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
+void nodes_release(struct nodes *ns, node_id id, const struct shape *s)
 {
 	sums_add(ns, id, s, -1);
 	scored_add(ns, id, s, -1);
@@ -445,7 +422,7 @@ void nodes_give(struct nodes *ns, node_id id, const struct shape *s)
 
 void nodes_touch(struct nodes *ns, node_id id)
 {
-	ns->room_version++;
+	ns->freed_version++;
 	changed(ns, id);
 }
 
@@ -454,30 +431,29 @@ bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s)
 	if (!node_present(&ns->slots[id]) || !shape_allows(s, id))
 		return false;
 	for (uint32_t i = 0; i < s->requests_n; i++)
-		if (!amount_fits(nodes_room(ns, id, s->requests[i].resource), s->requests[i].value))
+		if (!amount_fits(nodes_free_amount(ns, id, s->requests[i].resource), s->requests[i].value))
 			return false;
 	return true;
 }
-
-/* ---- setting ------------------------------------------------------------ */
 
 static void present_set(struct nodes *ns, node_id id, uint32_t flags)
 {
 	struct node *n = &ns->slots[id];
 	bool was = node_present(n), is = flags & NODE_PRESENT;
 
+	assert(ns->present <= ns->count);
 	n->flags = (uint8_t)flags;
 	if (was == is)
 		return;
 	ns->present = is ? ns->present + 1 : ns->present - 1;
 	for (uint32_t r = 0; r < ns->columns; r++) {
-		int64_t part = free_part(nodes_room(ns, id, r));
+		int64_t part = free_part(nodes_free_amount(ns, id, r));
 
-		ns->free[r] += is ? (wide)part : -(wide)part;
+		ns->free_sum[r] += is ? (wide)part : -(wide)part;
 	}
 }
 
-/* True when anything differs. */
+/* Returns true if anything changed. */
 static bool allocatable_set(struct nodes *ns, node_id id, const struct node_record *record)
 {
 	int64_t values[RESOURCES_MAX] = { 0 };
@@ -496,24 +472,18 @@ static bool allocatable_set(struct nodes *ns, node_id id, const struct node_reco
 		const wide sum = nodes_sum(ns, id, r);
 
 		ledger_amounts(ns->ledger, id, r)->allocatable[r % AMOUNTS_BLOCK] = values[r];
-		room_set(ns, id, r, amount_room(values[r], sum));
+		free_set(ns, id, r, amount_free(values[r], sum));
 	}
 	fit_update(ns, id);
 	row_end(&ns->ledger->nodes[id].version);
 	return true;
 }
 
-static int rules_set(struct node *n, const struct node_record *record)
+static void rules_set(struct node *n, const struct node_record *record)
 {
-	const struct event_node *e = record->body;
-	struct node_rules *rules;
-	int rc = node_rules_make(record->labels, e->labels_n, record->taints, e->taints_n, &rules);
-
-	if (rc < 0)
-		return rc;
 	node_forget(n);
-	n->rules = rules;
-	return 0;
+	n->rules = node_rules_make(record->labels, record->body->labels_n, record->taints,
+	                           record->body->taints_n);
 }
 
 static int node_new(struct nodes *ns, const struct node_record *record)
@@ -525,11 +495,6 @@ static int node_new(struct nodes *ns, const struct node_record *record)
 
 	if (rc < 0)
 		return rc;
-	rc = rules_set(n, record);
-	if (rc < 0) {
-		name_drop(ns->ledger, &name);
-		return rc;
-	}
 	n->name_step = (uint32_t)(name.offset / NAME_STEP);
 	n->name_bytes = (uint16_t)name.bytes;
 	n->generation = e->generation;
@@ -545,24 +510,26 @@ int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
 	const struct event_node *e = record->body;
 	struct node *n = &ns->slots[e->node];
 	bool fresh = n->generation == 0, differs;
-	int rc = 0;
+	int rc;
 
+	assert(e->node < ns->limit);
 	if (!fresh &&
 	    (n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0))
 		return -EPROTO;
 	*rules = fresh || n->flags != e->flags ||
 	         !node_rules_are(n->rules, record->labels, e->labels_n, record->taints, e->taints_n);
-	if (fresh)
+	if (fresh) {
 		rc = node_new(ns, record);
-	else if (*rules)
-		rc = rules_set(n, record);
-	if (rc < 0)
-		return rc;
+		if (rc < 0)
+			return rc;
+	}
+	if (*rules)
+		rules_set(n, record);
 	present_set(ns, e->node, e->flags);
 	differs = allocatable_set(ns, e->node, record);
 	if (differs || *rules) {
 		ns->facts_version++;
-		ns->room_version++;
+		ns->freed_version++;
 		changed(ns, e->node);
 	}
 	return 0;
@@ -575,14 +542,15 @@ void nodes_drop(struct nodes *ns, node_id id)
 	struct node_row *row = &ns->ledger->nodes[id];
 	struct name name = node_name(n);
 
-	assert(n->pods == 0);
+	assert(ns->count > 0);
+	assert(n->generation > 0 && n->pods == 0);
 	allocatable_set(ns, id, &(struct node_record){ .body = &nothing });
 	present_set(ns, id, 0);
 	ns->facts_version++;
-	ns->room_version++; /* a spread may have waited for its domain */
+	ns->freed_version++; /* its domain no longer counts for spreads */
 	changed(ns, id);
 	node_forget(n);
-	/* The row goes before its name, which is written over at once. */
+	/* The row is cleared before its name, whose memory name_drop() writes to. */
 	row_begin(&row->version);
 	row->generation = 0;
 	row_end(&row->version);
@@ -593,16 +561,14 @@ void nodes_drop(struct nodes *ns, node_id id)
 	ns->order_old = true;
 }
 
-/* ---- rows --------------------------------------------------------------- */
-
 static void used_publish(const struct nodes *ns, node_id id)
 {
-	const int64_t *room = &ns->room[(size_t)id * ns->stride];
+	const int64_t *free = &ns->free[(size_t)id * ns->stride];
 	int64_t left[AMOUNTS_BLOCK] __attribute__((uninitialized));
 	struct node_amounts *a = &ns->ledger->amounts[id];
 
 	for (uint32_t r = 0; r < ns->columns; r += AMOUNTS_BLOCK, a += ns->ledger->limits.nodes) {
-		memcpy(left, room + r, sizeof(left)); /* nothing else changes it */
+		memcpy(left, free + r, sizeof(left)); /* a->used does not alias the copy */
 		if (ns->wide_sums)
 			for (uint32_t i = 0; i < AMOUNTS_BLOCK; i++)
 				a->used[i] = wide_cut(ns->wide_sums->sums[(size_t)id * ns->stride + r + i]);

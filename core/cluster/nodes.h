@@ -1,45 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes: what they are, and what is left of each.
+/* Nodes: their records and their free capacity.
  *
- * Ids are slots of the frontend; ranks number them by name, so that "the lowest
- * name" is the lowest rank.  Room is kept in rows, so that a look at one node reads
- * a cache line or two; rows are as long as there are resources in use.
+ * A node id is a slot that the frontend chooses; a rank is the node's position by name, so that
+ * the lowest name is the lowest rank.  Free capacity is in rows of one block or more of resources,
+ * so that a look at one node reads a cache line or two.
  *
- * Every change of a node is logged; views (core/index/views.h) follow the log. */
+ * Each change of a node is appended to a log, which views follow (core/index/views.h). */
 #ifndef MUSTER_CORE_NODES_H
 #define MUSTER_CORE_NODES_H
 
 #include "core/base/amount.h"
 #include "core/cluster/fit.h"
 #include "core/cluster/node_rules.h"
-#include "core/cluster/shapes.h"
+#include "core/cluster/shape.h"
 #include "core/shm/ledger.h"
 #include "core/shm/records.h"
 
-#define NODE_LOG 4096u /* changes kept; who is further behind looks at all */
+#define NODE_LOG 4096u /* changes in the log; a view that is further behind reads all nodes */
 
 struct node {
 	uint32_t generation;      /* 0: no such node */
 	uint32_t pods;            /* bound or reserved here */
-	uint32_t named;           /* pods whose last record says they are bound here */
-	uint32_t logged;          /* low bits of the number of its last change in the log */
+	uint32_t named;           /* pods bound here by their last record */
+	uint32_t logged;          /* low bits of the log position of its last change */
 	struct node_rules *rules; /* labels and taints; NULL: none */
 	uint32_t name_step;       /* node_name() */
 	uint16_t name_bytes;
 	uint8_t flags; /* enum node_flags */
-	bool changed;  /* its row in the ledger is behind */
+	bool changed;  /* in `behind` */
 };
 
 static_assert(sizeof(struct node) == CACHE_LINE / 2, "two to a line");
 static_assert((NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL) <= UINT8_MAX &&
                   NAME_BYTES_MAX <= UINT16_MAX,
-              "there is room");
-static_assert(NAME_ARENA_MOST / NAME_STEP <= UINT32_MAX,
-              "a place in the arena is counted in steps");
+              "fields are wide enough");
+static_assert(NAME_ARENA_MOST / NAME_STEP <= UINT32_MAX, "a step of the arena fits 32 bits");
 
 enum { SCORED_CPU, SCORED_MEMORY, SCORED_N };
 
-/* Sums that room can't tell because it may have been cut off. */
+/* Sums in full width, for when free capacity saturates at INT64_MIN. */
 struct wide_sums {
 	wide *sums;   /* [node * stride + resource] */
 	wide *scored; /* [node * SCORED_N + ...] */
@@ -49,33 +48,32 @@ struct nodes {
 	struct node *slots;
 	struct ledger_view *ledger;
 	uint32_t limit;
-	int64_t most;       /* of a request: no sum of such ones is cut off */
-	uint32_t used;      /* slots below this were used at least once */
+	int64_t most;       /* no sum of requests up to this saturates */
+	uint32_t used;      /* slots below were used at least once */
 	uint32_t count;     /* in use */
-	uint32_t present;   /* ... and the object exists */
+	uint32_t present;   /* in use, and the object exists */
 	uint32_t resources; /* limit */
-	uint32_t columns;   /* resources below this were seen */
+	uint32_t columns;   /* resources below are in use */
 
-	uint32_t stride;       /* of the rows, whole blocks of amounts */
-	int64_t *room;         /* [node * stride + resource]: allocatable - sum, cut off */
+	uint32_t stride;       /* of the rows: whole blocks of amounts */
+	int64_t *free;         /* [node * stride + resource]: allocatable - sum, saturated */
 	struct node_fit *fits; /* by node */
-	int64_t *scored; /* [node * SCORED_N + ...], as scores count requests; once there are wide_sums,
-	                    theirs count */
-	struct wide_sums *wide_sums; /* NULL: no sum can be cut off, and room tells it */
-	wide free[RESOURCES_MAX];    /* over present nodes, those overdrawn as 0 */
+	int64_t *scored; /* [node * SCORED_N + ...]: as scores count requests; unused with wide_sums */
+	struct wide_sums *wide_sums;  /* NULL: no sum can saturate, and `free` is exact */
+	wide free_sum[RESOURCES_MAX]; /* sum over present nodes of free capacity, 0 if negative */
 
 	uint32_t *order; /* by rank */
 	uint32_t *ranks; /* by node */
 	bool order_old;
 	uint64_t order_version;
 
-	uint32_t log[NODE_LOG]; /* ID_NONE: of a node that changed again since */
-	uint64_t log_n;         /* changes ever; log[i % NODE_LOG] */
-	uint64_t facts_version; /* counts changes of what there is: nodes, their resources and rules */
-	uint64_t room_version;  /* counts the times some node may have got more room */
-	uint64_t saturated;     /* sums that were cut off */
+	uint32_t log[NODE_LOG]; /* log[i % NODE_LOG]; ID_NONE: the node changed again later */
+	uint64_t log_n;         /* changes so far */
+	uint64_t facts_version; /* counts changes of nodes, their allocatable and their rules */
+	uint64_t freed_version; /* counts changes that may make a node feasible */
+	uint64_t saturated;     /* sums that saturated */
 
-	uint32_t *behind; /* nodes whose rows are behind */
+	uint32_t *behind; /* nodes whose rows in the ledger are not up to date */
 	uint32_t behind_n;
 };
 
@@ -84,18 +82,18 @@ static inline bool node_present(const struct node *n)
 	return n->generation != 0 && (n->flags & NODE_PRESENT);
 }
 
-/* In the ledger's arena. */
+/* Its text is in the ledger's arena. */
 static inline struct name node_name(const struct node *n)
 {
 	return (struct name){ .offset = (uint64_t)n->name_step * NAME_STEP, .bytes = n->name_bytes };
 }
 
-/* -ENOMEM */
-int nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger);
-/* Rows for that many resources; before anything asks for one of them.  -ENOMEM */
-int nodes_reach(struct nodes *ns, uint32_t resources);
-/* Room for sums of such requests; before a pod of the shape comes.  -ENOMEM */
-int nodes_widen(struct nodes *ns, const struct shape_record *record);
+void nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger);
+/* Extends the rows to that many resources; before any of them is used. */
+void nodes_reach(struct nodes *ns, uint32_t resources);
+/* Switches to sums in full width if requests of the shape could saturate; before a pod of it is
+ * placed. */
+void nodes_widen(struct nodes *ns, const struct shape_record *record);
 void nodes_free(struct nodes *ns);
 void nodes_clear(struct nodes *ns);
 
@@ -104,7 +102,7 @@ static inline struct node *nodes_find(const struct nodes *ns, node_id id)
 	return id < ns->limit && ns->slots[id].generation ? &ns->slots[id] : NULL;
 }
 
-/* By name, NULL when there is none of that name that is present. */
+/* The present node of that name, or NULL. */
 struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes);
 
 static inline node_id nodes_id(const struct nodes *ns, const struct node *n)
@@ -112,44 +110,45 @@ static inline node_id nodes_id(const struct nodes *ns, const struct node *n)
 	return (node_id)(n - ns->slots);
 }
 
-/* Set a node as its record says; pods on it stay.  *rules is set when labels,
- * taints or flags changed.
+/* Adds or updates a node from its record; pods on it stay.  *rules: labels, taints or flags
+ * changed.
  *
- *   -EPROTO   the slot belongs to another node
- *   -ENOSPC   no room for the name
- *   -ENOMEM
+ *   -EPROTO   the slot has another node
+ *   -ENOSPC   the name arena is full
  *
- * On any error nothing has changed. */
+ * On an error nothing has changed. */
 int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules);
 
-/* Forget a node that nobody refers to any more. */
+/* Removes a node that has no pods. */
 void nodes_drop(struct nodes *ns, node_id id);
 
-/* A pod of this shape comes or goes.  Taking never fails: what Kubernetes has
- * bound is there, fit or not. */
-void nodes_take(struct nodes *ns, node_id id, const struct shape *s);
-void nodes_give(struct nodes *ns, node_id id, const struct shape *s);
-/* n of them at once. */
-void nodes_take_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n);
+/* One more pod of the shape on the node, or one less.  Free capacity may become negative:
+ * Kubernetes can bind pods that do not fit. */
+void nodes_allocate(struct nodes *ns, node_id id, const struct shape *s);
+void nodes_release(struct nodes *ns, node_id id, const struct shape *s);
+/* n pods at once. */
+void nodes_allocate_many(struct nodes *ns, node_id id, const struct shape *s, uint32_t n);
 
-/* Something about the pods on it changed that rules between pods see. */
+/* Logs a change of the pods on a node that rules between pods depend on. */
 void nodes_touch(struct nodes *ns, node_id id);
 
-/* Has the node room for one more, in full width? */
+/* noderesources.Fit: fitsRequest, and the rules over one node: true if one more pod of the shape
+ * fits. */
 bool nodes_fit(const struct nodes *ns, node_id id, const struct shape *s);
 
-static inline int64_t nodes_room(const struct nodes *ns, node_id id, uint32_t resource)
+static inline int64_t nodes_free_amount(const struct nodes *ns, node_id id, uint32_t resource)
 {
-	return resource < ns->stride ? ns->room[(size_t)id * ns->stride + resource] : 0;
+	return resource < ns->stride ? ns->free[(size_t)id * ns->stride + resource] : 0;
 }
 
 static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint32_t resource)
 {
 	if (resource < AMOUNTS_BLOCK)
-		return ns->ledger->amounts[id].allocatable[resource]; /* the first block is always there */
-	return resource < ns->columns
-	           ? ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK]
-	           : 0;
+		return ns->ledger->amounts[id]
+		    .allocatable[resource]; /* the first block is always committed */
+	if (resource >= ns->columns)
+		return 0;
+	return ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK];
 }
 
 static inline wide nodes_sum(const struct nodes *ns, node_id id, uint32_t resource)
@@ -158,7 +157,7 @@ static inline wide nodes_sum(const struct nodes *ns, node_id id, uint32_t resour
 		return 0;
 	if (ns->wide_sums)
 		return ns->wide_sums->sums[(size_t)id * ns->stride + resource];
-	return nodes_allocatable(ns, id, resource) - ns->room[(size_t)id * ns->stride + resource];
+	return nodes_allocatable(ns, id, resource) - ns->free[(size_t)id * ns->stride + resource];
 }
 
 /* SCORED_CPU or SCORED_MEMORY */
@@ -169,10 +168,16 @@ static inline wide nodes_scored(const struct nodes *ns, node_id id, uint32_t whi
 	return ns->wide_sums ? ns->wide_sums->scored[at] : ns->scored[at];
 }
 
-/* Number the nodes by name, if any came or went. */
+/* Some pod may fit that did not: what waits for capacity is tried again. */
+static inline void nodes_note_freed(struct nodes *ns)
+{
+	ns->freed_version++;
+}
+
+/* Updates order and ranks if nodes were added or removed. */
 void nodes_sort(struct nodes *ns);
 
-/* Bring the rows of changed nodes up to date. */
+/* Updates the ledger rows of changed nodes. */
 void nodes_publish(struct nodes *ns);
 
 #endif

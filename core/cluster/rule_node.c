@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cluster/rule_node.h"
 
-/* ---- labels --------------------------------------------------------------- */
-
 static bool value_among(const struct shape *s, const struct requirement *q, uint32_t value)
 {
 	for (uint32_t i = 0; i < q->values_n; i++)
@@ -44,9 +42,7 @@ bool shape_clauses_hold(const struct shape *s, struct span clauses, const struct
 	return true;
 }
 
-/* ---- required node affinity ------------------------------------------------- */
-
-/* Where the term that *first belongs to ends: they come sorted. */
+/* The end of the term that begins at `first`: requirements are sorted by term. */
 static uint32_t term_end(const struct shape *s, uint32_t first)
 {
 	uint32_t end = first;
@@ -65,7 +61,8 @@ static bool term_holds(const struct shape *s, uint32_t first, uint32_t end, cons
 	return true;
 }
 
-/* Terms without requirements match nothing and are not looked at. */
+/* Term 0 is the nodeSelector.  A term without requirements matches nothing, as in
+ * kube-scheduler. */
 bool rule_affinity(const struct shape *s, const struct node *n)
 {
 	uint32_t i = 0, end;
@@ -91,7 +88,7 @@ static bool asks_name(const struct requirement *q)
 	return q->key == LABEL_KEY_NODE_NAME && q->op == REQUIRE_IN;
 }
 
-/* Is the name in every list of names of the term? */
+/* True if each list of names in the term has the name. */
 static bool term_names(const struct shape *s, uint32_t first, uint32_t end, uint32_t name)
 {
 	for (uint32_t i = first; i < end; i++)
@@ -101,7 +98,7 @@ static bool term_names(const struct shape *s, uint32_t first, uint32_t end, uint
 	return true;
 }
 
-/* Does the term ask for names at all, and is there one in each of its lists? */
+/* True if the term names nodes.  *any: a name is in all of its lists. */
 static bool term_asks_names(const struct shape *s, uint32_t first, uint32_t end, bool *any)
 {
 	const struct requirement *list = NULL;
@@ -122,7 +119,7 @@ static uint32_t terms_begin(const struct shape *s)
 	return s->body->requirements_n > 0 && s->parts.requirements[0].term == 0 ? term_end(s, 0) : 0;
 }
 
-enum node_why rule_names(const struct shape *s)
+enum filter_reason rule_names(const struct shape *s)
 {
 	uint32_t terms = 0, end;
 	bool any = false;
@@ -130,13 +127,13 @@ enum node_why rule_names(const struct shape *s)
 	for (uint32_t i = terms_begin(s); i < s->body->requirements_n; i = end) {
 		end = term_end(s, i);
 		if (!term_asks_names(s, i, end, &any))
-			return NODE_FITS;
+			return FILTER_PASSED;
 		terms++;
 	}
-	/* A term without requirements asks for no name, so that any node may be meant. */
+	/* A term without requirements names no node. */
 	if (terms == 0 || terms < s->body->terms_n)
-		return NODE_FITS;
-	return any ? NODE_WHY_NOT_NAMED : NODE_WHY_CONFLICT;
+		return FILTER_PASSED;
+	return any ? FILTER_NOT_NAMED : FILTER_CONFLICT;
 }
 
 bool rule_named(const struct shape *s, const struct node *n)
@@ -151,8 +148,6 @@ bool rule_named(const struct shape *s, const struct node *n)
 	}
 	return false;
 }
-
-/* ---- taints ---------------------------------------------------------------- */
 
 static bool tolerated(const struct shape *s, const struct taint *taint)
 {
@@ -193,8 +188,6 @@ uint32_t rule_soft_taints(const struct shape *s, const struct node *n)
 	return count;
 }
 
-/* ---- volumes, features, preferences ------------------------------------------- */
-
 static bool volume_rule_holds(const struct shape *s, const struct volume_rule *rule,
                               const struct node *n)
 {
@@ -229,32 +222,30 @@ int64_t rule_preferred(const struct shape *s, const struct node *n)
 	return sum;
 }
 
-/* ---- all that looks at the node alone -------------------------------------------- */
-
-enum node_why shape_judges(const struct shape *s, const struct node *n, uint32_t *arg)
+enum filter_reason shape_filter(const struct shape *s, const struct node *n, uint32_t *arg)
 {
 	const struct taint *taint;
 
 	*arg = 0;
-	if (s->named == NODE_WHY_CONFLICT)
-		return NODE_WHY_CONFLICT;
-	if (s->named == NODE_WHY_NOT_NAMED && !rule_named(s, n))
-		return NODE_WHY_NOT_NAMED;
+	if (s->named == FILTER_CONFLICT)
+		return FILTER_CONFLICT;
+	if (s->named == FILTER_NOT_NAMED && !rule_named(s, n))
+		return FILTER_NOT_NAMED;
 	if ((n->flags & NODE_CORDONED) && !(s->body->flags & SHAPE_TOLERATES_CORDON))
-		return NODE_WHY_CORDONED;
+		return FILTER_CORDONED;
 	taint = rule_taint(s, n);
 	if (taint) {
 		*arg = taint->name;
-		return NODE_WHY_TAINT;
+		return FILTER_TAINT;
 	}
-	return rule_affinity(s, n) ? NODE_FITS : NODE_WHY_AFFINITY;
+	return rule_affinity(s, n) ? FILTER_PASSED : FILTER_AFFINITY;
 }
 
-enum node_why shape_judges_last(const struct shape *s, const struct node *n)
+enum filter_reason shape_filter_last(const struct shape *s, const struct node *n)
 {
 	uint32_t broken = rule_volumes(s, n);
 
 	if (broken)
-		return (enum node_why)__builtin_ctz(broken);
-	return rule_features(s, n) ? NODE_FITS : NODE_WHY_FEATURES;
+		return (enum filter_reason)__builtin_ctz(broken);
+	return rule_features(s, n) ? FILTER_PASSED : FILTER_FEATURES;
 }

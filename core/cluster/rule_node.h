@@ -1,38 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that look at one node alone: what a shape asks for, what the node is.  None
- * of them knows about room or about other pods. */
+/* Filters over one node alone: the rules of a shape against labels, taints and flags of a node.
+ * None of them depends on free capacity or on other pods. */
 #ifndef MUSTER_CORE_RULE_NODE_H
 #define MUSTER_CORE_RULE_NODE_H
 
 #include "core/cluster/nodes.h"
-#include "core/cluster/shapes.h"
 
-/* NODE_WHY_NOT_NAMED when each term of required node affinity asks for nodes by name: only
- * those are looked at.  NODE_WHY_CONFLICT when each asks for two names at once.
- * Else NODE_FITS.  shapes_make() keeps the answer as shape.named. */
-enum node_why rule_names(const struct shape *s);
+/* nodeaffinity PreFilter: if each term of required node affinity names nodes (matchFields
+ * metadata.name), only those are candidates.  Depends on the shape alone and is stored in
+ * shape.named.
+ *
+ *   FILTER_NOT_NAMED   each term names nodes
+ *   FILTER_CONFLICT    each term names nodes, and no node is in all lists of a term
+ *   FILTER_PASSED            otherwise */
+enum filter_reason rule_names(const struct shape *s);
 
-/* Is it one of the nodes that some term names?  With NODE_WHY_NOT_NAMED alone. */
+/* True if a term names the node; for shapes with FILTER_NOT_NAMED. */
 bool rule_named(const struct shape *s, const struct node *n);
 
-/* nodeSelector and required node affinity */
+/* nodeaffinity Filter: nodeSelector and required node affinity. */
 bool rule_affinity(const struct shape *s, const struct node *n);
 
-/* The first taint that keeps the shape off (NoSchedule, NoExecute), or NULL. */
+/* tainttoleration Filter: the first NoSchedule or NoExecute taint that is not tolerated,
+ * or NULL. */
 const struct taint *rule_taint(const struct shape *s, const struct node *n);
-/* ... of n taints. */
+/* The same for a list of taints. */
 const struct taint *taints_bar(const struct shape *s, const struct taint *taints, uint32_t n);
 
-/* Volume rules that are broken, as bits 1 << enum node_why. */
+/* The volume rules that reject the node, as bits 1 << enum filter_reason. */
 uint32_t rule_volumes(const struct shape *s, const struct node *n);
 
-/* The node declares what the pod's containers need. */
+/* nodedeclaredfeatures: true if the node declares the features that the pod needs. */
 bool rule_features(const struct shape *s, const struct node *n);
 
-/* PreferNoSchedule taints that are not tolerated. */
+/* tainttoleration Score: number of PreferNoSchedule taints that are not tolerated. */
 uint32_t rule_soft_taints(const struct shape *s, const struct node *n);
 
-/* Sum of the weights of preferred terms that hold. */
+/* nodeaffinity Score: sum of the weights of the preferred terms that match. */
 int64_t rule_preferred(const struct shape *s, const struct node *n);
+
+/* The first rule over one node alone that rejects the node, in the
+ * order of kube-scheduler's filters up to nodeaffinity; FILTER_PASSED: none.  *arg: number of the
+ * taint's name if it is FILTER_TAINT. */
+enum filter_reason shape_filter(const struct shape *s, const struct node *n, uint32_t *arg);
+
+/* The same for the filters after nodeports and noderesources: volumes, in the order of their
+ * rules, and declared features. */
+enum filter_reason shape_filter_last(const struct shape *s, const struct node *n);
+
+/* True if all of these clauses of the shape match the labels of the node. */
+bool shape_clauses_hold(const struct shape *s, struct span clauses, const struct node *n);
 
 #endif

@@ -3,20 +3,22 @@
 
 #include "core/cluster/nodes.h"
 #include "core/cluster/rule_node.h"
+#include "ipc/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SELECTED_MOST 4u /* values of a label for which a walk over all nodes each pays */
+#define SELECTED_MOST 4u /* label values up to which a walk over the column for each is faster */
 
-/* Most shapes ask nothing of a node alone, and most nodes are open to everybody. */
+/* The common case: no rule over nodes but taints; no taint and not cordoned. */
 static bool shape_is_plain(const struct shape *s)
 {
 	const struct event_shape *e = s->body;
 
 	return e->requirements_n == 0 && e->terms_n == 0 && e->volume_rules_n == 0 &&
-	       !(e->flags & SHAPE_NEEDS_RESTART_ALL);
+	       !(e->flags & SHAPE_NODE_RULES);
 }
 
 static bool node_is_plain(const struct node *n)
@@ -32,10 +34,10 @@ static bool allows(const struct shape *s, const struct node *n)
 		return false;
 	if (node_is_plain(n) && shape_is_plain(s))
 		return true;
-	return shape_judges(s, n, &arg) == NODE_FITS && shape_judges_last(s, n) == NODE_FITS;
+	return shape_filter(s, n, &arg) == FILTER_PASSED && shape_filter_last(s, n) == FILTER_PASSED;
 }
 
-static void judge(const struct shape *s, node_id id, const struct node *n)
+static void node_evaluate(const struct shape *s, node_id id, const struct node *n)
 {
 	uint64_t bit = UINT64_C(1) << (id % 64);
 
@@ -45,27 +47,24 @@ static void judge(const struct shape *s, node_id id, const struct node *n)
 		s->allowed[id / 64] &= ~bit;
 }
 
-/* ---- all nodes ------------------------------------------------------------ */
-
-static void judge_set(const struct shape *s, const uint64_t *set, uint32_t words,
-                      const struct node *nodes)
+static void nodes_evaluate_set(const struct shape *s, const uint64_t *set, uint32_t words,
+                               const struct node *nodes)
 {
 	for (uint32_t word = 0; word < words; word++)
 		for (uint64_t bits = set[word]; bits; bits &= bits - 1) {
 			node_id node = word * 64 + (uint32_t)__builtin_ctzll(bits);
 
-			judge(s, node, &nodes[node]);
+			node_evaluate(s, node, &nodes[node]);
 		}
 }
 
-/* A requirement without which no node is allowed, and that asks for values of a label; NULL: there
- * is none. */
+/* A required In requirement: nodes without one of its values are not allowed.  NULL: none. */
 static const struct requirement *selects_by(const struct shape *s)
 {
 	const struct requirement *q = s->parts.requirements;
 
 	for (uint32_t i = 0; i < s->body->requirements_n; i++) {
-		/* Term 0 must hold; of the others one must, and some may have no requirement. */
+		/* Term 0 (nodeSelector) must match; of the others one, and some may have no requirement. */
 		if (q[i].op == REQUIRE_IN && (q[i].term == 0 || s->body->terms_n == 1))
 			return &q[i];
 	}
@@ -79,7 +78,6 @@ static uint32_t value_of(const struct node *n, uint32_t key)
 	return label ? label->value : NO_VALUE;
 }
 
-/* NULL when memory is short. */
 static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct node *nodes,
                                  uint32_t nodes_used)
 {
@@ -94,9 +92,7 @@ static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct n
 			c = &ss->columns[i];
 	}
 	if (!c->values)
-		c->values = calloc((size_t)ss->words * 64, sizeof(*c->values));
-	if (!c->values)
-		return NULL;
+		c->values = must_array((size_t)ss->words * 64, sizeof(*c->values));
 	c->key = key;
 	c->last_used = ++ss->uses;
 	for (node_id node = 0; node < nodes_used; node++)
@@ -104,7 +100,7 @@ static const uint32_t *column_of(struct shapes *ss, uint32_t key, const struct n
 	return c->values;
 }
 
-/* A loop without a way out, of which compilers make vectors. */
+/* Without an early exit, so that compilers vectorize it. */
 static bool word_has(const uint32_t column[64], uint32_t value)
 {
 	uint32_t some = 0;
@@ -114,22 +110,23 @@ static bool word_has(const uint32_t column[64], uint32_t value)
 	return some;
 }
 
-/* The nodes with that value are judged; bits are 0 before.  The column goes on to the end of a
- * word. */
-static void judge_value(const struct shape *s, const uint32_t *column, uint32_t value,
-                        const struct node *nodes, uint32_t nodes_used)
+/* Evaluates the nodes with a value; all bits are 0 before.  The column has whole words of 64
+ * nodes. */
+static void nodes_evaluate_value(const struct shape *s, const uint32_t *column, uint32_t value,
+                                 const struct node *nodes, uint32_t nodes_used)
 {
 	for (node_id first = 0; first < nodes_used; first += 64) {
 		if (!word_has(column + first, value))
 			continue;
 		for (node_id node = first; node < first + 64 && node < nodes_used; node++)
 			if (column[node] == value)
-				judge(s, node, &nodes[node]);
+				node_evaluate(s, node, &nodes[node]);
 	}
 }
 
-/* Of a shape that asks nothing of a node but that it is open. */
-static void judge_plain(const struct shapes *ss, const struct shape *s, const struct node *nodes)
+/* For a shape without rules over nodes except tolerations. */
+static void nodes_evaluate_plain(const struct shapes *ss, const struct shape *s,
+                                 const struct node *nodes)
 {
 	memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
 	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
@@ -140,44 +137,40 @@ static void judge_plain(const struct shapes *ss, const struct shape *s, const st
 		     word++)
 			s->allowed[word] |= set->nodes[word];
 	}
-	judge_set(s, ss->single, ss->words, nodes);
+	nodes_evaluate_set(s, ss->single, ss->words, nodes);
 }
 
-static void judge_all(struct shapes *ss, const struct shape *s, const struct node *nodes,
-                      uint32_t nodes_used)
+static void nodes_evaluate_all(struct shapes *ss, const struct shape *s, const struct node *nodes,
+                               uint32_t nodes_used)
 {
 	const struct requirement *q = selects_by(s);
 	const uint32_t *column = q ? column_of(ss, q->key, nodes, nodes_used) : NULL;
 
 	if (shape_is_plain(s)) {
-		judge_plain(ss, s, nodes);
+		nodes_evaluate_plain(ss, s, nodes);
 		return;
 	}
 	if (column && q->values_n <= SELECTED_MOST) {
 		for (uint32_t i = 0; i < q->values_n; i++)
-			judge_value(s, column, s->parts.values[q->values_first + i], nodes, nodes_used);
+			nodes_evaluate_value(s, column, s->parts.values[q->values_first + i], nodes,
+			                     nodes_used);
 		return;
 	}
 	for (node_id node = 0; node < nodes_used; node++)
-		judge(s, node, &nodes[node]);
+		node_evaluate(s, node, &nodes[node]);
 }
 
-/* ---- the table ------------------------------------------------------------ */
-
-int shapes_init(struct shapes *ss, const struct limits *limits)
+void shapes_init(struct shapes *ss, const struct limits *limits)
 {
-	*ss = (struct shapes){ .limit = limits->shapes, .words = (limits->nodes + 63) / 64 };
-	ss->slots = calloc(limits->shapes, sizeof(*ss->slots));
-	ss->open = calloc(4 * (size_t)ss->words, sizeof(*ss->open));
-	if (!ss->slots || !ss->open) {
-		shapes_free(ss);
-		return -ENOMEM;
-	}
+	*ss = (struct shapes){ .limit = limits->shapes,
+		                   .words = (limits->nodes + 63) / 64,
+		                   .resources = limits->resources };
+	ss->slots = must_array(limits->shapes, sizeof(*ss->slots));
+	ss->open = must_array(4 * (size_t)ss->words, sizeof(*ss->open));
 	ss->barred = ss->open + ss->words;
 	ss->soft = ss->barred + ss->words;
 	ss->single = ss->soft + ss->words;
 	taint_sets_init(&ss->tainted, ss->words);
-	return 0;
 }
 
 static void shape_clear(struct shape *s)
@@ -200,8 +193,7 @@ void shapes_clear(struct shapes *ss)
 		ss->columns[i] = (struct label_column){ 0 };
 	}
 	taint_sets_clear(&ss->tainted);
-	if (ss->open)
-		memset(ss->open, 0, 4 * (size_t)ss->words * sizeof(*ss->open));
+	memset(ss->open, 0, 4 * (size_t)ss->words * sizeof(*ss->open));
 	ss->soft_n = 0;
 }
 
@@ -214,19 +206,33 @@ void shapes_free(struct shapes *ss)
 	ss->open = NULL;
 }
 
-/* A pod counts one pod whatever its record says. */
-static void requests_fill(struct shape *s, const struct shape_record *record)
+static void request_add(struct shape *s, uint32_t resource, int64_t value)
+{
+	s->requests[s->requests_n++] =
+		(struct request){ .resource = resource, .value = value, .inverse = 1.0 / (double)value };
+}
+
+/* Each pod requests one of RESOURCE_PODS, whatever its record has. */
+static void requests_fill(struct shape *s, uint32_t columns)
 {
 	int64_t values[RESOURCES_MAX] = { 0 };
+	const uint32_t n = s->body->amounts_n;
 
-	for (uint32_t i = 0; i < record->body->amounts_n; i++)
-		values[record->amounts[i].resource] = record->amounts[i].value;
+	for (uint32_t i = 0; i < n && s->absent_n == 0; i++) {
+		if (s->parts.amounts[i].resource < columns) {
+			values[s->parts.amounts[i].resource] = s->parts.amounts[i].value;
+		} else {
+			s->absent = &s->parts.amounts[i];
+			s->absent_n = n - i;
+		}
+	}
 	values[RESOURCE_PODS] = 1;
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
 		if (values[r] > 0)
-			s->requests[s->requests_n++] = (struct request){ .resource = r,
-				                                             .value = values[r],
-				                                             .inverse = 1.0 / (double)values[r] };
+			request_add(s, r, values[r]);
+	s->sums_n = s->requests_n;
+	if (s->absent_n > 0)
+		request_add(s, RESOURCE_PODS, INT64_MAX); /* saturated: fits nowhere */
 }
 
 static struct shape_fit fit_of(const struct shape *s, wide cpu_scored, wide memory_scored)
@@ -246,7 +252,7 @@ static struct shape_fit fit_of(const struct shape *s, wide cpu_scored, wide memo
 	return f;
 }
 
-/* The parts lie in the copy where they lay in the record. */
+/* A pointer into the record, relocated to the copy. */
 static const void *moved(const struct shape *s, const struct shape_record *record, const void *part)
 {
 	return part ? (const char *)s->body + ((const char *)part - (const char *)record->body) : NULL;
@@ -285,38 +291,33 @@ static int attachment_compare(const void *a, const void *b)
 	return (left->volume > right->volume) - (left->volume < right->volume);
 }
 
-static int volumes_fill(struct shape *s)
+static void volumes_fill(struct shape *s)
 {
 	const uint32_t n = s->body->attachments_n;
 
 	if (n == 0)
-		return 0;
-	s->volumes = malloc(n * sizeof(*s->volumes));
-	if (!s->volumes)
-		return -ENOMEM;
+		return;
+	s->volumes = must_array(n, sizeof(*s->volumes));
 	memcpy(s->volumes, s->parts.attachments, n * sizeof(*s->volumes));
 	qsort(s->volumes, n, sizeof(*s->volumes), attachment_compare);
 	for (uint32_t i = 0; i < n; i++)
 		if (i == 0 || attachment_compare(&s->volumes[s->volumes_n - 1], &s->volumes[i]) != 0)
 			s->volumes[s->volumes_n++] = s->volumes[i];
-	return 0;
 }
 
-static int shape_fill(struct shape *s, const struct shape_record *record, uint32_t words)
+static void shape_fill(struct shape *s, const struct shape_record *record, const struct shapes *ss)
 {
-	s->body = malloc(record->bytes);
-	s->requests = calloc(record->body->amounts_n + 1u, sizeof(*s->requests));
-	s->allowed = calloc(words, sizeof(*s->allowed));
-	if (!s->body || !s->requests || !s->allowed)
-		return -ENOMEM;
+	s->body = must_alloc(record->bytes);
+	s->requests = must_array(record->body->amounts_n + 2u, sizeof(*s->requests));
+	s->allowed = must_array(ss->words, sizeof(*s->allowed));
 	memcpy(s->body, record->body, record->bytes);
 	s->body_bytes = record->bytes;
 	parts_fill(s, record);
 	s->named = rule_names(s);
-	requests_fill(s, record);
+	requests_fill(s, ss->resources);
 	s->fit = fit_of(s, s->body->scored_cpu_milli, s->body->scored_memory_bytes);
 	s->placed = fit_of(s, shape_placed_cpu(s), shape_placed_memory(s));
-	return volumes_fill(s);
+	volumes_fill(s);
 }
 
 int shapes_make(struct shapes *ss, const struct shape_record *record, const struct node *nodes,
@@ -325,16 +326,15 @@ int shapes_make(struct shapes *ss, const struct shape_record *record, const stru
 	const struct shape *old = shapes_find(ss, record->body->shape);
 	struct shape fresh = { 0 };
 
+	assert(record->body->shape < ss->limit);
+	assert(nodes_used <= ss->words * 64);
 	if (old && old->body_bytes == record->bytes &&
 	    memcmp(old->body, record->body, record->bytes) == 0)
 		return 1;
 	if (old && old->pods > 0)
 		return -EPROTO;
-	if (shape_fill(&fresh, record, ss->words) < 0) {
-		shape_clear(&fresh);
-		return -ENOMEM;
-	}
-	judge_all(ss, &fresh, nodes, nodes_used);
+	shape_fill(&fresh, record, ss);
+	nodes_evaluate_all(ss, &fresh, nodes, nodes_used);
 	*out = fresh;
 	return 0;
 }
@@ -343,6 +343,7 @@ void shapes_put(struct shapes *ss, const struct shape *s)
 {
 	shape_id id = s->body->shape;
 
+	assert(id < ss->limit);
 	if (shapes_find(ss, id))
 		shapes_drop(ss, id);
 	ss->slots[id] = *s;
@@ -358,6 +359,9 @@ void shapes_unmake(struct shape *s)
 
 void shapes_drop(struct shapes *ss, shape_id id)
 {
+	assert(id < ss->limit);
+	assert(ss->count > 0);
+	assert(ss->slots[id].body && ss->slots[id].pods == 0);
 	shape_clear(&ss->slots[id]);
 	ss->count--;
 }
@@ -393,6 +397,7 @@ void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
 {
 	const bool soft = node_present(n) && is_soft(n), was_soft = ss->soft[id / 64] >> (id % 64) & 1;
 
+	assert(id / 64 < ss->words);
 	for (uint32_t i = 0; i < COLUMNS_MOST; i++)
 		if (ss->columns[i].values)
 			ss->columns[i].values[id] = value_of(n, ss->columns[i].key);
@@ -403,5 +408,5 @@ void shapes_follow(struct shapes *ss, node_id id, const struct node *n)
 	ss->soft_n = ss->soft_n + soft - was_soft;
 	for (shape_id shape = 0; shape < ss->used; shape++)
 		if (ss->slots[shape].body)
-			judge(&ss->slots[shape], id, n);
+			node_evaluate(&ss->slots[shape], id, n);
 }

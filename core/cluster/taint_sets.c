@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cluster/taint_sets.h"
 
+#include "ipc/memory.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,25 +21,17 @@ void taint_sets_clear(struct taint_sets *ts)
 	}
 }
 
-static bool set_begin(const struct taint_sets *ts, struct taint_set *set,
+static void set_begin(const struct taint_sets *ts, struct taint_set *set,
                       const struct taint *taints, uint32_t taints_n)
 {
-	struct taint *copy = malloc(taints_n * sizeof(*copy));
-
 	if (!set->nodes)
-		set->nodes = calloc(ts->words, sizeof(*set->nodes));
-	if (!copy || !set->nodes) {
-		free(copy);
-		return false;
-	}
-	memcpy(copy, taints, taints_n * sizeof(*copy));
-	free(set->taints);
-	set->taints = copy;
+		set->nodes = must_array(ts->words, sizeof(*set->nodes));
+	set->taints = must_grow(set->taints, taints_n * sizeof(*taints));
+	memcpy(set->taints, taints, taints_n * sizeof(*taints));
 	set->taints_n = taints_n;
-	return true;
 }
 
-/* NULL: no set is left. */
+/* The set of these taints, or an unused one; NULL: all are in use. */
 static struct taint_set *set_of(struct taint_sets *ts, const struct taint *taints,
                                 uint32_t taints_n)
 {
@@ -51,7 +46,9 @@ static struct taint_set *set_of(struct taint_sets *ts, const struct taint *taint
 		         memcmp(set->taints, taints, taints_n * sizeof(*taints)) == 0)
 			return set;
 	}
-	return unused && set_begin(ts, unused, taints, taints_n) ? unused : NULL;
+	if (unused)
+		set_begin(ts, unused, taints, taints_n);
+	return unused;
 }
 
 bool taint_sets_put(struct taint_sets *ts, node_id id, const struct taint *taints,
@@ -60,6 +57,7 @@ bool taint_sets_put(struct taint_sets *ts, node_id id, const struct taint *taint
 	const uint64_t bit = UINT64_C(1) << (id % 64);
 	struct taint_set *set;
 
+	assert(id / 64 < ts->words);
 	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
 		set = &ts->at[i];
 		if (set->count > 0 && (set->nodes[id / 64] & bit)) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that bear the same taints, so that a shape is asked once for all of them.
+/* Sets of nodes with the same taints, so that tolerations of a shape are evaluated once for each
+ * set.
  *
- * Clusters have few such sets.  Nodes beyond the most that are kept, and those that are cordoned as
- * well, are in none and judged one by one. */
+ * Clusters have few of them.  Nodes with other taints than those of the TAINT_SETS_MOST sets, and
+ * cordoned nodes, are in no set and are evaluated one by one. */
 #ifndef MUSTER_CORE_TAINT_SETS_H
 #define MUSTER_CORE_TAINT_SETS_H
 
@@ -27,7 +28,7 @@ struct taint_sets {
 void taint_sets_init(struct taint_sets *ts, uint32_t words);
 void taint_sets_clear(struct taint_sets *ts);
 
-/* The node has these taints now; none: it is in no set.  False when it has some and is in none. */
+/* Moves the node to the set of these taints.  False: it has taints and no set is left for them. */
 bool taint_sets_put(struct taint_sets *ts, node_id id, const struct taint *taints,
                     uint32_t taints_n);
 

@@ -17,7 +17,7 @@
 			}                                                                                      \
 		}                                                                                          \
 	}
-/* When argument `arg`, as far as `mask` goes, is `value`. */
+/* If (argument & mask) == value. */
 #define ALLOW_IF(call, arg, mask, value)                                                           \
 	{                                                                                              \
 		SCMP_SYS(call), SCMP_ACT_ALLOW, 1,                                                         \
@@ -32,8 +32,7 @@
 int core_confine(bool json)
 {
 	const struct confine_rule rules[] = {
-		/* The socket: peers come, say hello, are answered, go.  What they pass is mapped and looked
-		   at. */
+		/* The socket, and checks of the segments that peers pass. */
 		ALLOW(accept4),
 		ALLOW(recvmsg),
 		ALLOW(sendmsg),
@@ -45,10 +44,10 @@ int core_confine(bool json)
 		ALLOW(fstat),
 		ALLOW_IF(newfstatat, 3, AT_EMPTY_PATH, AT_EMPTY_PATH),
 		ALLOW_IF(statx, 2, AT_EMPTY_PATH, AT_EMPTY_PATH),
-		/* Its own name, when it ends. */
+		/* Removing the socket file at the end. */
 		ALLOW(unlink),
 		ALLOW(unlinkat),
-		/* Signals and news by descriptor, the log, the recording. */
+		/* signalfd, eventfd, the log, the recording. */
 		ALLOW(poll),
 		ALLOW(ppoll),
 		ALLOW(read),
@@ -56,7 +55,7 @@ int core_confine(bool json)
 		ALLOW(writev),
 		ALLOW(lseek),
 		ALLOW(ftruncate),
-		/* Threads that there are. */
+		/* Existing threads. */
 		ALLOW(futex),
 		ALLOW(sched_yield),
 		ALLOW(membarrier),
@@ -66,7 +65,7 @@ int core_confine(bool json)
 		ALLOW(exit_group),
 		ALLOW(set_robust_list),
 		ALLOW(rseq),
-		/* Memory, never to be run. */
+		/* Memory, never executable. */
 		ALLOW_IF(mmap, 2, PROT_EXEC, 0),
 		ALLOW_IF(mprotect, 2, PROT_EXEC, 0),
 		ALLOW(munmap),
@@ -74,24 +73,24 @@ int core_confine(bool json)
 		ALLOW(madvise),
 		ALLOW(brk),
 		ALLOW(getrandom),
-		/* More of the ledger's own pages. */
+		/* Further pages of the ledger. */
 		ALLOW_IF(fallocate, 1, WHOLE, 0),
-		/* qsort() asks how much memory there is. */
+		/* qsort() reads the size of memory. */
 		ALLOW(sysinfo),
-		/* Time, where the kernel does not give it away for nothing. */
+		/* Time, where there is no vDSO. */
 		ALLOW(clock_gettime),
 		ALLOW(gettimeofday),
 		ALLOW(nanosleep),
 		ALLOW(clock_nanosleep),
 		ALLOW(restart_syscall),
-		/* Signals that end it: only its own. */
+		/* Signals, to itself only. */
 		ALLOW(rt_sigreturn),
 		ALLOW(rt_sigprocmask),
 		ALLOW_IF(tgkill, 0, WHOLE, (scmp_datum_t)getpid()),
 		ALLOW_IF(kill, 0, WHOLE, (scmp_datum_t)getpid()),
 	};
 
-	/* The log's clock: /etc/localtime is read once, now. */
+	/* /etc/localtime is read once, now. */
 	tzset();
 	return confine(SCMP_ACT_TRAP, rules, sizeof(rules) / sizeof(rules[0]), json);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/daemon/control.h"
 
-#include "core/base/log.h"
-#include "core/base/probe.h"
 #include "core/daemon/confine.h"
+#include "ipc/logline.h"
 #include "core/daemon/loop.h"
+#include "core/base/probe.h"
+#include "ipc/memory.h"
 #include "ipc/confine.h"
 #include "ipc/link.h"
 
@@ -21,7 +22,7 @@
 
 #define OBSERVERS_MAX 64u
 #define REPEAT_MS 2 /* pokes may be lost */
-#define REST_MS 500 /* when a peer knocks and there is no descriptor for it */
+#define REST_MS 500 /* after accept() failed for want of descriptors or memory */
 #define USAGE 2
 
 enum { POLL_SIGNAL, POLL_LISTEN, POLL_NEWS, POLL_FRONTEND, POLL_OBSERVERS };
@@ -32,11 +33,11 @@ struct control {
 	struct recorder *recorder; /* NULL: none */
 	int signal_fd;
 	int listen_fd;
-	int news_fd;               /* the loop's: the state of the frontend changed */
+	int news_fd;               /* written by the loop: the state of the frontend changed */
 	struct link_peer frontend; /* in place while loop_peer() is not PEER_FREE */
 	bool welcomed;
 	bool leaving; /* it hung up */
-	bool rests;   /* nobody is taken on in this turn */
+	bool rests;   /* accepts no peer in this turn */
 	struct link_peer observers[OBSERVERS_MAX];
 	size_t observers_n;
 	uint64_t refused;
@@ -48,10 +49,8 @@ static void notify(void *context)
 	uint64_t one = 1;
 	ssize_t ignored = write(k->news_fd, &one, sizeof(one));
 
-	(void)ignored; /* full: it is readable all the same */
+	(void)ignored; /* EAGAIN: it is readable anyway */
 }
-
-/* ---- who comes ----------------------------------------------------------------- */
 
 static void observer_add(struct control *k, struct link_peer *peer)
 {
@@ -104,11 +103,11 @@ static void accept_one(struct control *k)
 			return;
 		k->refused++;
 		k->rests = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
-		log_line(
-			LOG_WARN,
-			"msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx refused=%llu",
-			log_quote(&text, e.text), (unsigned long long)e.our_hash,
-			(unsigned long long)e.their_hash, (unsigned long long)k->refused);
+		log_line(LOG_WARN,
+		         "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx "
+		         "refused=%llu",
+		         log_quote(&text, e.text), (unsigned long long)e.our_hash,
+		         (unsigned long long)e.their_hash, (unsigned long long)k->refused);
 		return;
 	}
 	if (peer.role == LINK_FRONTEND)
@@ -117,10 +116,8 @@ static void accept_one(struct control *k)
 		observer_add(k, &peer);
 }
 
-/* ---- who goes ------------------------------------------------------------------ */
-
-/* Bring what the loop made of the frontend and what its socket says together.
- * Nothing is closed before the loop has let go of it. */
+/* Follows the loop's state of the frontend and its socket.  Nothing is closed before the loop has
+ * released it. */
 static void frontend_follow(struct control *k)
 {
 	switch (loop_peer(k->loop)) {
@@ -163,9 +160,7 @@ static void observers_follow(struct control *k, const struct pollfd *fds, size_t
 	}
 }
 
-/* ---- the thread ---------------------------------------------------------------------- */
-
-/* Is the loop to notice something that it was told? */
+/* True if the loop has not taken notice of a state that was set for it. */
 static bool loop_has_news(const struct control *k)
 {
 	enum loop_peer peer = loop_peer(k->loop);
@@ -173,7 +168,7 @@ static bool loop_has_news(const struct control *k)
 	return peer == PEER_OFFERED || peer == PEER_LEAVING;
 }
 
-/* False when a signal says to end. */
+/* False when a signal ends the process. */
 static bool control_turn(struct control *k)
 {
 	struct pollfd fds[POLL_OBSERVERS + OBSERVERS_MAX] = {
@@ -200,7 +195,7 @@ static bool control_turn(struct control *k)
 		return false;
 	if (fds[POLL_NEWS].revents && read(k->news_fd, &ignored, sizeof(ignored)) < 0)
 		ignored = 0;
-	/* The socket carries nothing after the handshake: anything on it is its end. */
+	/* The socket carries nothing after the handshake: anything readable is its end. */
 	if (fds[POLL_FRONTEND].revents)
 		k->leaving = true;
 	observers_follow(k, fds + POLL_OBSERVERS, observers);
@@ -223,7 +218,7 @@ static int signals_open(void)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -1;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of who makes or writes one */
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write() or ftruncate() */
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -233,7 +228,7 @@ static int fail(const char *what, int rc)
 	return 1;
 }
 
-/* Another start finds the same. */
+/* True if another start would fail in the same way. */
 static bool is_for_good(int rc)
 {
 	return rc != -ENOSPC && rc != -EDQUOT && rc != -EIO && rc != -ENOMEM && rc != -EAGAIN &&
@@ -247,7 +242,8 @@ static int record(struct control *k)
 		                              .bytes = k->config->record_bytes,
 		                              .limits = k->config->limits,
 		                              .score = k->config->score,
-		                              .hold_after_ns = k->config->hold_after_ns };
+		                              .reserve_after_ns = k->config->reserve_after_ns,
+		                              .retain_for_ns = k->config->retain_for_ns };
 	int rc;
 
 	if (!config.path)
@@ -256,7 +252,7 @@ static int record(struct control *k)
 	if (rc == 0)
 		return 0;
 	k->recorder = NULL;
-	/* As with a recording that ends: pods are to be placed. */
+	/* As when a recording ends: the core serves without it. */
 	if (!is_for_good(rc)) {
 		log_line(LOG_ERROR, "msg=\"nothing is recorded\" file=%s why=\"%s\"",
 		         log_quote(&text, config.path), strerror(-rc));
@@ -271,7 +267,8 @@ static int start(struct control *k)
 {
 	struct loop_config loop = { .limits = k->config->limits,
 		                        .score = k->config->score,
-		                        .hold_after_ns = k->config->hold_after_ns,
+		                        .reserve_after_ns = k->config->reserve_after_ns,
+		                        .retain_for_ns = k->config->retain_for_ns,
 		                        .spin_ns = k->config->spin_us * 1000,
 		                        .cpu = k->config->cpu,
 		                        .recorder = k->recorder,
@@ -308,8 +305,8 @@ static int control_open(struct control *k)
 		return 1;
 	}
 	PROBE(socket_open);
-	/* Not before the socket is ours: a core that can't serve touches no file of one
-	 * that does. */
+	/* After the socket is bound: a core that can't serve must not touch the recording of one that
+	 * does. */
 	rc = record(k);
 	if (rc == 0)
 		rc = start(k);
@@ -318,7 +315,13 @@ static int control_open(struct control *k)
 	return rc;
 }
 
-/* What can't be given up is said, and no reason not to serve. */
+static void out_of_memory(void)
+{
+	log_line(LOG_ERROR, "msg=\"out of memory\"");
+	recorder_crash(0);
+}
+
+/* A filter that can't be installed is logged; the core serves without it. */
 static void confine_core(const struct control_config *config)
 {
 	const char *how = "on", *privileges = config->no_new_privileges ? "yes" : "no";
@@ -344,6 +347,7 @@ int control_run(const struct control_config *config)
 	struct log_text text;
 	int rc;
 
+	memory_before_end(out_of_memory);
 	k = (struct control){ .config = config, .signal_fd = -1, .listen_fd = -1, .news_fd = -1 };
 	rc = control_open(&k);
 	if (rc != 0)
@@ -360,7 +364,7 @@ int control_run(const struct control_config *config)
 	while (control_turn(&k))
 		;
 	PROBE(stopping);
-	/* Gone before the loop is: a frontend that comes back finds nobody. */
+	/* Before the loop stops, so that a frontend can't connect to a core that ends. */
 	unlink(config->socket);
 	close(k.listen_fd);
 	loop_stop(k.loop);

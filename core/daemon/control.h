@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that answers the socket: lets one frontend and any number of
- * observers in, sees them go, and stops everything on SIGTERM or SIGINT. */
+/* The control thread: accepts one frontend and up to 64 observers on the socket, closes them when
+ * they hang up, and stops the process on SIGTERM or SIGINT. */
 #ifndef MUSTER_CORE_CONTROL_H
 #define MUSTER_CORE_CONTROL_H
 
@@ -12,16 +12,17 @@ struct control_config {
 	const char *socket;
 	struct limits limits;
 	enum score_policy score;
-	uint64_t hold_after_ns; /* as in struct core_config */
+	uint64_t reserve_after_ns; /* as in struct core_config */
+	uint64_t retain_for_ns;
 	uint64_t spin_us;
 	int cpu;                /* -1: any */
 	const char *record;     /* a file; NULL: none */
-	uint64_t record_bytes;  /* it gets no larger */
-	bool seccomp;           /* give up system calls that are not needed once it serves */
-	bool no_new_privileges; /* those were given up already: for the log */
+	uint64_t record_bytes;  /* its limit */
+	bool seccomp;           /* filter system calls once it serves */
+	bool no_new_privileges; /* set already; for the log */
 };
 
-/* Serve until a signal comes.  Returns the exit code. */
+/* Serves until a signal comes; returns the exit code. */
 int control_run(const struct control_config *config);
 
 #endif

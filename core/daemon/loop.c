@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who writes what: `state` is changed by both threads, each only from the states
- * that are its own to leave (see core/daemon/loop.h); everything else in struct loop is the
- * loop's once the thread runs, `peer` is handed over with the state.
+/* `state` is written by both threads, each from its own states only (core/daemon/loop.h).  All
+ * other fields of struct loop belong to the planning thread once it runs; `peer` is handed over
+ * with the state.
  *
  * Pairs in this file
- *   R1 -> A1   state: the peer and its rings, to whoever the state says is next
- *   R2 -> A2   idle_bell: pokes while no frontend is there
- */
+ *   R1 -> A1   state: the peer and its rings, to the thread that owns the new state
+ *   R2 -> A2   idle_doorbell: pokes while no frontend is connected
+ * */
 #include "core/daemon/loop.h"
 
-#include "core/base/log.h"
+#include "ipc/logline.h"
 #include "core/base/probe.h"
+#include "ipc/memory.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
@@ -24,12 +25,13 @@
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-#define SLEEP_NS (NS_PER_S / 10) /* for records that ring no bell: see frontend/loop/corelink.c */
+#define SLEEP_NS                                                                                   \
+	(NS_PER_S / 10) /* for records without a doorbell: see frontend/loop/corelink.c                \
+	                 */
 #define NS_PER_MS (NS_PER_S / 1000)
 #define NAP_FIRST_NS NS_PER_MS
 #define NAP_MOST_NS (4 * NAP_FIRST_NS)
-#define DENSE_PER_MS 8u /* records; several times what one client causes that waits for each pod   \
-	                     */
+#define DENSE_PER_MS 8u /* records; several times the rate of a client that waits for each pod */
 #define BATCH 256u
 
 struct loop {
@@ -39,20 +41,21 @@ struct loop {
 	pthread_t thread;
 	_Atomic uint32_t state; /* enum loop_peer */
 	_Atomic uint32_t stop;
-	_Atomic uint32_t idle_bell;
+	_Atomic uint32_t idle_doorbell;
 	uint64_t epoch;
 	_Atomic uint64_t shown_epoch; /* the same, for the control thread */
 	const struct link_peer *peer;
 	struct ring_reader events, results;
 	struct ring_writer commands;
+	uint64_t turns;    /* the ledger's `progress` */
 	uint64_t time_ns;  /* of the last record */
-	uint64_t begun_ns; /* when the last plan began; for those who measure alone */
+	uint64_t begun_ns; /* when the last plan began; for statistics only */
 	bool begun;        /* EVENT_BEGIN of this epoch was applied */
 	bool synced;       /* EVENT_SYNCED likewise */
 	bool command_full;
-	uint64_t nap_ns;     /* 0: asleep until the bell rings */
-	uint64_t counted_ns; /* since then, */
-	uint64_t counted;    /* so many records came */
+	uint64_t nap_ns;     /* 0: sleeps until the doorbell rings */
+	uint64_t counted_ns; /* start of the present count ... */
+	uint64_t counted;    /* ... of records */
 	bool dense;
 	bool said_limit;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
@@ -76,15 +79,13 @@ static const struct intake *intake_of(const struct loop *l)
 	return l->peer->intake.base;
 }
 
-/* ---- commands ---------------------------------------------------------------- */
-
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct loop *l = context;
 	struct record *r = NULL;
 
-	/* Not even a shorter one after the first that found no room: so the number of
-	 * those that did is all that a replay has to know. */
+	/* After the first command that was not accepted none is, not even a shorter one: so the number
+	 * of accepted ones is all that a replay needs. */
 	if (!l->command_full)
 		r = ring_reserve(&l->commands, kind, bytes, l->begun_ns);
 	if (!r) {
@@ -106,21 +107,19 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 	int rc = segment_make(&l->ledger, offset, bytes);
 
 	if (rc < 0)
-		log_line(
-			LOG_ERROR,
-			"msg=\"no memory for more of the shared memory of the ledger\" bytes=%llu error=\"%s\"",
-			(unsigned long long)bytes, strerror(-rc));
+		log_line(LOG_ERROR,
+		         "msg=\"no memory for more of the shared memory of the ledger\" bytes=%llu "
+		         "error=\"%s\"",
+		         (unsigned long long)bytes, strerror(-rc));
 	return rc;
 }
-
-/* ---- a frontend comes and goes --------------------------------------------------- */
 
 static void peer_state(struct loop *l, enum loop_peer from, enum loop_peer to)
 {
 	uint32_t expected = (uint32_t)from;
 
-	/* R1: the rings and the epoch, or that they are not used any more.  Fails only
-	 * when the control thread takes the peer back at this moment. */
+	/* R1: the rings and the epoch, or that they are no longer used.  Fails only if the control
+	 * thread takes the peer back at this moment. */
 	if (atomic_compare_exchange_strong_explicit(&l->state, &expected, (uint32_t)to,
 	                                            memory_order_release, memory_order_relaxed))
 		l->config.notify(l->config.context);
@@ -136,7 +135,7 @@ static void peer_begin(struct loop *l)
 							*results = &peer->places.result_ring;
 
 	l->epoch++;
-	/* Relaxed: the frontend's is ordered by the state, an observer's is a number. */
+	/* Relaxed: for the frontend it is ordered by the state, for observers it is only a number. */
 	atomic_store_explicit(&l->shown_epoch, l->epoch, memory_order_relaxed);
 	ring_reader_init(&l->events, base + events->offset, events->bytes, &intake->event_tail,
 	                 &ledger->event_head, l->epoch);
@@ -146,7 +145,7 @@ static void peer_begin(struct loop *l)
 	                 l->config.limits.command_ring_bytes, &ledger->command_tail,
 	                 &intake->command_head, l->epoch);
 	l->begun = l->synced = l->command_full = l->said_limit = false;
-	PROBE(epoch_begun, l->epoch);
+	PROBE(epoch_started, l->epoch);
 	log_line(LOG_DEBUG, "msg=\"frontend taken on\" epoch=%llu", (unsigned long long)l->epoch);
 	peer_state(l, PEER_OFFERED, PEER_SERVED);
 }
@@ -154,15 +153,13 @@ static void peer_begin(struct loop *l)
 static bool peer_bad(struct loop *l, const char *ring, const struct record *r, int rc,
                      const char *why)
 {
-	log_line(
-		LOG_ERROR,
-		"msg=\"the frontend sent a bad record, closing\" ring=%s kind=%u sequence=%llu error=%d why=\"%s\"",
-		ring, r ? r->kind : 0, r ? (unsigned long long)r->sequence : 0, -rc, why);
+	log_line(LOG_ERROR,
+	         "msg=\"the frontend sent a bad record, closing\" ring=%s kind=%u sequence=%llu "
+	         "error=%d why=\"%s\"",
+	         ring, r ? r->kind : 0, r ? (unsigned long long)r->sequence : 0, -rc, why);
 	peer_state(l, PEER_SERVED, PEER_BROKEN);
 	return false;
 }
-
-/* ---- records in --------------------------------------------------------------------- */
 
 static bool step(struct loop *l, const char *ring, const struct record *r)
 {
@@ -173,11 +170,6 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	if (l->config.recorder)
 		recorder_input(l->config.recorder, r);
 	rc = core_apply(l->core, r);
-	if (rc == -ENOMEM) {
-		log_line(LOG_ERROR, "msg=\"out of memory\"");
-		recorder_crash(0);
-		_exit(1); /* crash only: the supervisor starts us again */
-	}
 	if (l->config.recorder)
 		recorder_done(l->config.recorder, rc, l->command_full);
 	if (rc == -EPROTO)
@@ -192,15 +184,15 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	return true;
 }
 
-/* Results have their own ring, and plans are the loop's to ask for. */
+/* Results have their own ring, and EVENT_PLAN comes from this loop only. */
 static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16_t kind)
 {
 	if (ring == &l->results)
 		return kind >= RESULT_BOUND && kind <= RESULT_UNKNOWN;
-	return kind >= EVENT_BEGIN && kind <= EVENT_CLAIM;
+	return kind >= EVENT_BEGIN && kind <= EVENT_ASSUME;
 }
 
-/* Up to BATCH records of one ring; how many, or -1 when the peer broke. */
+/* Applies up to BATCH records of one ring; how many, or -1 after a bad record. */
 static int read_records(struct loop *l, const char *name, struct ring_reader *ring)
 {
 	struct record *r = (struct record *)(void *)l->buffer;
@@ -224,8 +216,8 @@ static int read_records(struct loop *l, const char *name, struct ring_reader *ri
 	return n;
 }
 
-/* ... and what they changed is shown before their room is given back. */
-static int drain(struct loop *l, const char *name, struct ring_reader *ring)
+/* The same, and publishes what they changed before the ring space is released. */
+static int ring_serve(struct loop *l, const char *name, struct ring_reader *ring)
 {
 	const int n = read_records(l, name, ring);
 
@@ -249,7 +241,7 @@ static bool plan(struct loop *l)
 	bool ok;
 
 	l->begun_ns = clock_ns();
-	PROBE(round_begun, l->epoch);
+	PROBE(cycle_started, l->epoch);
 	ok = step(l, "none", &r);
 	core_show(l->core);
 	return ok;
@@ -265,13 +257,12 @@ static bool commands_waiting(const struct loop *l)
 	return l->commands.tail_private != l->commands.tail_published;
 }
 
-/* One turn: results first, then events, then plans.  True when anything was done.
- * Results wait for the lists: one may answer a binding of a pod that is still to
- * come. */
+/* One turn: results, then events, then a plan.  True when anything was done.  Results are not read
+ * before EVENT_SYNCED: one may be of a pod whose record is still to come. */
 static bool turn(struct loop *l)
 {
-	int results = l->synced ? drain(l, "result", &l->results) : 0;
-	int events = results < 0 ? -1 : drain(l, "event", &l->events);
+	int results = l->synced ? ring_serve(l, "result", &l->results) : 0;
+	int events = results < 0 ? -1 : ring_serve(l, "event", &l->events);
 	bool planned = false;
 
 	if (events < 0)
@@ -280,7 +271,7 @@ static bool turn(struct loop *l)
 	if (wants_plan(l)) {
 		if (!plan(l))
 			return true;
-		/* Only to wait for room in the ring is no work. */
+		/* Waiting for space in the ring is no work. */
 		planned = !l->command_full || commands_waiting(l);
 	}
 	if (l->commands.broken) {
@@ -291,13 +282,11 @@ static bool turn(struct loop *l)
 		PROBE(ring_out_publish, l->epoch, l->commands.sequence);
 		ring_publish(&l->commands);
 		PROBE(ring_out_published, l->epoch, l->commands.sequence);
-		wake_up(&ledger_of(l)->frontend_bell, &intake_of(l)->frontend_sleeps);
+		wake_up(&ledger_of(l)->frontend_doorbell, &intake_of(l)->frontend_parked);
 		PROBE(ring_out_rung, l->epoch, l->commands.sequence);
 	}
 	return results + events > 0 || planned;
 }
-
-/* ---- sleeping -------------------------------------------------------------------------- */
 
 static bool state_is(const struct loop *l, enum loop_peer state)
 {
@@ -311,15 +300,16 @@ static bool ring_has_news(const struct ring_reader *r)
 	return atomic_load_explicit(r->tail, memory_order_relaxed) != r->head_private;
 }
 
-/* Records, room for commands, or news from the control thread?  Only loads. */
+/* True if there are records, ring space for a command, or a state for this thread.  Only loads. */
 static bool ready(void *context)
 {
 	struct loop *l = context;
 
 	if (ring_has_news(&l->events) || (l->synced && ring_has_news(&l->results)))
 		return true;
-	if (wants_plan(l) && (!l->command_full ||
-	                      ring_has_room(&l->commands, sizeof(struct cmd_claim)))) /* the largest */
+	/* the largest */
+	if (wants_plan(l) &&
+	    (!l->command_full || ring_has_room(&l->commands, sizeof(struct cmd_assume))))
 		return true;
 	return !state_is(l, PEER_SERVED) || atomic_load_explicit(&l->stop, memory_order_relaxed);
 }
@@ -333,7 +323,7 @@ static void pause_cpu(void)
 #endif
 }
 
-/* False when news came while spinning. */
+/* False when something came while spinning. */
 static bool spin(struct loop *l)
 {
 	uint64_t until_ns = l->config.spin_ns > 0 ? clock_ns() + l->config.spin_ns : 0;
@@ -348,8 +338,8 @@ static bool spin(struct loop *l)
 	return true;
 }
 
-/* Do so many records come that a bell for each few of them is a waste?  Judged
- * once a millisecond, the sleep before it included. */
+/* True if records come so fast that a doorbell for each few of them costs too much.  Measured once
+ * a millisecond, including the sleep before. */
 static bool stream_is_dense(struct loop *l)
 {
 	uint64_t now = clock_ns(), took = now - l->counted_ns;
@@ -362,7 +352,7 @@ static bool stream_is_dense(struct loop *l)
 	return l->dense;
 }
 
-/* How long to nap without asking for the bell; 0: not at all. */
+/* How long to nap without the doorbell; 0: not at all. */
 static uint64_t next_nap_ns(const struct loop *l, bool dense)
 {
 	if (!dense)
@@ -372,10 +362,9 @@ static uint64_t next_nap_ns(const struct loop *l, bool dense)
 	return l->nap_ns < NAP_MOST_NS ? 2 * l->nap_ns : NAP_MOST_NS;
 }
 
-/* Nothing to do.  The bell wakes at once, at the price of two system calls.  In the
- * middle of a dense stream nobody is asked to ring: naps take what has come
- * meanwhile, so that the calls of both processes follow the time and not the
- * records. */
+/* Nothing to do.  A doorbell wakes at once and costs two system calls.  During a dense stream the
+ * loop naps instead and takes what has come meanwhile, so that system calls of both processes grow
+ * with time and not with records. */
 static void serve_rest(struct loop *l)
 {
 	const struct intake *intake = intake_of(l);
@@ -383,16 +372,17 @@ static void serve_rest(struct loop *l)
 
 	if (!spin(l))
 		return;
-	PROBE(sleeps, l->epoch);
+	PROBE(parked, l->epoch);
 	atomic_fetch_add_explicit(&ledger_of(l)->stats.sleeps, 1, memory_order_relaxed); /* a counter */
 	l->nap_ns = nap_ns = next_nap_ns(l, stream_is_dense(l));
 	if (l->command_full && wants_plan(l))
-		nap_ns = NAP_FIRST_NS; /* no bell rings when the frontend makes room for commands */
+		nap_ns = NAP_FIRST_NS; /* freed ring space has no doorbell */
 	if (nap_ns > 0)
-		wake_wait_bell(&intake->core_bell,
-		               atomic_load_explicit(&intake->core_bell, memory_order_relaxed), nap_ns);
+		wake_wait_doorbell(&intake->core_doorbell,
+		                   atomic_load_explicit(&intake->core_doorbell, memory_order_relaxed),
+		                   nap_ns);
 	else
-		wake_sleep(&ledger_of(l)->core_sleeps, &intake->core_bell, ready, l, SLEEP_NS);
+		wake_sleep(&ledger_of(l)->core_parked, &intake->core_doorbell, ready, l, SLEEP_NS);
 }
 
 static void *run(void *context)
@@ -403,8 +393,10 @@ static void *run(void *context)
 		recorder_here(l->config.recorder);
 	while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
 		/* A2, before the state: a poke after it is not lost. */
-		uint32_t bell = atomic_load_explicit(&l->idle_bell, memory_order_acquire);
+		uint32_t doorbell = atomic_load_explicit(&l->idle_doorbell, memory_order_acquire);
 
+		/* Relaxed: observers only compare it. */
+		atomic_store_explicit(&ledger_of(l)->progress, ++l->turns, memory_order_relaxed);
 		switch ((enum loop_peer)atomic_load_explicit(&l->state, memory_order_acquire)) { /* A1 */
 		case PEER_OFFERED:
 			peer_begin(l);
@@ -417,19 +409,17 @@ static void *run(void *context)
 			peer_state(l, PEER_LEAVING, PEER_LEFT);
 			break;
 		default:
-			wake_wait_bell(&l->idle_bell, bell, SLEEP_NS);
+			wake_wait_doorbell(&l->idle_doorbell, doorbell, SLEEP_NS);
 		}
 	}
 	return NULL;
 }
 
-/* ---- for the control thread ------------------------------------------------------------ */
-
 static uint64_t first_epoch(void)
 {
 	uint32_t random = 0;
 
-	/* Another core's epochs are far away; any number will do if there is none. */
+	/* Far from the epochs of another core; without randomness the clock suffices. */
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random) || random == 0)
 		random = (uint32_t)clock_ns() | 1;
 	return (uint64_t)random << 32;
@@ -439,7 +429,8 @@ static int loop_make(struct loop *l, const char **what)
 {
 	struct core_config core = { .limits = l->config.limits,
 		                        .score = l->config.score,
-		                        .hold_after_ns = l->config.hold_after_ns,
+		                        .reserve_after_ns = l->config.reserve_after_ns,
+		                        .retain_for_ns = l->config.retain_for_ns,
 		                        .emit = emit,
 		                        .make = make,
 		                        .context = l,
@@ -455,10 +446,7 @@ static int loop_make(struct loop *l, const char **what)
 		rc = segment_make(&l->ledger, 0, core_ledger_bytes_first(&l->config.limits));
 	if (rc < 0)
 		return rc;
-	*what = "the core's tables";
 	l->core = core_new(&core, l->ledger.base);
-	if (!l->core)
-		return -ENOMEM;
 	*what = "the core's thread";
 	return -pthread_create(&l->thread, NULL, run, l);
 }
@@ -471,8 +459,8 @@ static void loop_unmake(struct loop *l)
 	free(l);
 }
 
-/* Run the calling thread there alone; what it may run on now goes into *before.  A new
- * thread inherits it, and memory is taken from the node of who touches it first. */
+/* Pins the calling thread to that CPU; *before is its previous set.  A new thread inherits it, and
+ * memory comes from the NUMA node of the thread that touches it first. */
 static bool pin(int cpu, cpu_set_t *before)
 {
 	cpu_set_t cpus;
@@ -494,9 +482,8 @@ int loop_start(struct loop **out, const struct loop_config *config, const char *
 	bool pinned;
 	int rc;
 
-	*what = "the core's tables";
 	if (!l)
-		return -ENOMEM;
+		fatal_memory();
 	memset(l, 0, sizeof(*l));
 	l->config = *config;
 	l->epoch = first_epoch();
@@ -516,17 +503,17 @@ void loop_poke(struct loop *l)
 {
 	const struct link_peer *peer = l->peer;
 
-	atomic_fetch_add_explicit(&l->idle_bell, 1, memory_order_release); /* R2 */
-	wake_poke(&l->idle_bell);
+	atomic_fetch_add_explicit(&l->idle_doorbell, 1, memory_order_release); /* R2 */
+	wake_poke(&l->idle_doorbell);
 	if (peer)
-		wake_poke(&((const struct intake *)peer->intake.base)->core_bell);
+		wake_poke(&((const struct intake *)peer->intake.base)->core_doorbell);
 }
 
 void loop_stop(struct loop *l)
 {
 	struct timespec until;
 
-	/* Relaxed: the loop looks at it again and again. */
+	/* Relaxed: the loop polls it. */
 	atomic_store_explicit(&l->stop, 1, memory_order_relaxed);
 	do {
 		loop_poke(l);

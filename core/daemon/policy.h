@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of the score policies, as flags and files have them. */
+/* Names of the score policies, in flags and files. */
 #ifndef MUSTER_CORE_POLICY_H
 #define MUSTER_CORE_POLICY_H
 
@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-/* "kube"; NULL when there is no such policy. */
+/* "kube", for one; NULL: no such policy. */
 const char *policy_name(enum score_policy policy);
 
-/* False, and nothing changed, when no policy has this name. */
+/* False, and *out unchanged, if no policy has this name. */
 bool policy_find(const char *name, enum score_policy *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who writes what: the deciding thread the buffer and `tail`, the writer `head` and the
- * file.  The buffer is mapped twice in a row, so that no entry is ever cut by its end.
+/* The planning thread writes the buffer and `tail`, the writer `head` and the file.  The buffer is
+ * mapped twice in a row, so that no entry is split at its end.
  *
  * Invariants
  *   S1  head <= tail <= the private tail <= head + size
@@ -8,16 +8,17 @@
  *
  * Pairs in this file
  *   R1 -> A1   tail: the entries before it
- *   R2 -> A2   head: what was written to the file may be overwritten
+ *   R2 -> A2   head: the buffer before it may be overwritten
  *   R3 -> A3   stop: no entry is published after it
  *
- * A crash.  The handler keeps the writer from touching the file again: it sets `crash`
- * and waits until `busy` is off; the writer sets `busy` and only then looks at `crash`
- * (both in one total order), so that one of them sees the other. */
+ * Crash: the handler has to keep the writer away from the file.  It sets `crash` and waits until
+ * `busy` is off; the writer sets `busy` and then reads `crash` (both sequentially consistent), so
+ * that one of them sees the other. */
 #include "core/daemon/recorder.h"
 
-#include "core/base/log.h"
+#include "ipc/logline.h"
 #include "core/daemon/policy.h"
+#include "ipc/memory.h"
 #include "ipc/wake.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* tests/stress/weaken.sh takes the order away and expects a failure. */
+/* tests/stress/weaken.sh weakens the order and expects a failure. */
 #ifdef MUSTER_WEAKEN_RECORDER_R2
 #define ORDER_R2 memory_order_relaxed
 #else
@@ -48,18 +49,18 @@
 #define CLOSE_S 5        /* for the last bytes */
 
 struct whole {
-	/* the deciding thread's */
+	/* the planning thread's */
 	alignas(CACHE_LINE) struct recorder tap;
 	pid_t thread;
 	alignas(CACHE_LINE) _Atomic uint64_t tail;
-	_Atomic uint32_t bell; /* the writer sleeps on it */
-	_Atomic uint32_t stop; /* 1 + enum recording_end: write what is there, then end so */
+	_Atomic uint32_t doorbell; /* the writer sleeps on it */
+	_Atomic uint32_t stop;     /* 1 + enum recording_end: write the rest, then end with that */
 
 	/* the writer's */
 	alignas(CACHE_LINE) _Atomic uint64_t head;
-	_Atomic uint32_t over;  /* nothing is written any more */
-	_Atomic uint32_t busy;  /* with the file */
-	_Atomic uint32_t crash; /* the handler's: leave the file alone */
+	_Atomic uint32_t over;  /* the file is complete */
+	_Atomic uint32_t busy;  /* the writer uses the file */
+	_Atomic uint32_t crash; /* set by the handler: leave the file alone */
 	int fd;
 	bool regular;
 	uint64_t bytes; /* of the file, whole blocks */
@@ -71,13 +72,11 @@ struct whole {
 
 static_assert(offsetof(struct whole, tap) == 0, "a tap is where its recorder is");
 
-/* The one whose end a crash writes. */
+/* The recorder whose end a crash writes. */
 static struct whole *_Atomic at_crash;
 
 static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
 #define CRASH_SIGNALS_N (sizeof(crash_signals) / sizeof(crash_signals[0]))
-
-/* ---- the deciding thread ------------------------------------------------------------- */
 
 static struct whole *whole_of(struct recorder *tap)
 {
@@ -91,8 +90,8 @@ void recorder_here(struct recorder *tap)
 
 static void ring(struct whole *r)
 {
-	atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
-	wake_poke(&r->bell);
+	atomic_fetch_add_explicit(&r->doorbell, 1, memory_order_release);
+	wake_poke(&r->doorbell);
 }
 
 static void end(struct whole *r, enum recording_end why)
@@ -106,12 +105,12 @@ static void end(struct whole *r, enum recording_end why)
 
 static uint64_t waiting(struct whole *r)
 {
-	/* A2: the writer is done with what lies before head (R2). */
+	/* A2: the writer is done with the buffer before head (R2). */
 	r->tap.head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
 	return r->tap.tail - r->tap.head_seen;
 }
 
-bool recorder_find_room(struct recorder *tap, uint64_t bytes)
+bool recorder_find_space(struct recorder *tap, uint64_t bytes)
 {
 	struct whole *r = whole_of(tap);
 
@@ -121,14 +120,14 @@ bool recorder_find_room(struct recorder *tap, uint64_t bytes)
 	return false;
 }
 
-/* The writer looks by itself now and then; in between the buffer must not fill up. */
+/* The writer polls every NAP_NS; in between the buffer must not fill up. */
 void recorder_wake(struct recorder *tap)
 {
 	struct whole *r = whole_of(tap);
 
 	if (waiting(r) > tap->mask >> 2)
 		ring(r);
-	/* Relaxed: seen sooner or later. */
+	/* Relaxed: no data depends on it. */
 	if (atomic_load_explicit(&r->over, memory_order_relaxed))
 		tap->off = true;
 }
@@ -136,14 +135,12 @@ void recorder_wake(struct recorder *tap)
 void recorder_note(struct recorder *tap, int rc, bool refused)
 {
 	struct recording_note n = { .head = { .bytes = sizeof(n), .kind = RECORD_PAD }, .error = rc };
-	unsigned char *at = recorder_room(tap, sizeof(n));
+	unsigned char *at = recorder_space(tap, sizeof(n));
 
 	n.head.flags = (uint16_t)((refused ? NOTE_REFUSED : 0u) | (rc != 0 ? NOTE_ERROR : 0u));
 	if (at)
 		memcpy(at, &n, sizeof(n));
 }
-
-/* ---- the file ------------------------------------------------------------------------- */
 
 static int write_all(int fd, const void *data, uint64_t bytes)
 {
@@ -179,7 +176,7 @@ static int write_block(struct whole *r, enum block_kind kind, uint16_t arg, cons
 	if (rc == 0)
 		rc = write_all(r->fd, entries, bytes);
 	if (rc < 0) {
-		/* What a reader would find of it is a file that was cut. */
+		/* Otherwise a reader would find a truncated block. */
 		if (r->regular && ftruncate(r->fd, (off_t)r->bytes) == 0)
 			lseek(r->fd, (off_t)r->bytes, SEEK_SET);
 		return rc;
@@ -194,7 +191,7 @@ static bool begins_step(uint16_t kind)
 	return kind != RECORD_PAD && kind <= EVENT_PLAN;
 }
 
-/* As many whole steps as fit into `most` bytes. */
+/* Bytes of the whole steps that fit into `most`. */
 static uint64_t whole_steps(const unsigned char *entries, uint64_t bytes, uint64_t most)
 {
 	uint64_t at = 0, whole = 0;
@@ -212,7 +209,7 @@ static uint64_t whole_steps(const unsigned char *entries, uint64_t bytes, uint64
 	return whole;
 }
 
-/* The last block, and a word about it. */
+/* Writes the last block, and logs the end. */
 static void finish(struct whole *r, enum recording_end why, int rc)
 {
 	static const char *const texts[] = { "the core was stopped", "--record-bytes is reached",
@@ -226,14 +223,14 @@ static void finish(struct whole *r, enum recording_end why, int rc)
 	                            : LOG_ERROR,
 	         "msg=\"the recording ended\" file=%s bytes=%llu why=\"%s\"", log_quote(&path, r->path),
 	         (unsigned long long)r->bytes, text);
-	/* Relaxed: seen sooner or later. */
+	/* Relaxed: no data depends on it. */
 	atomic_store_explicit(&r->over, 1, memory_order_relaxed);
 }
 
-/* What is published goes to the file.  False when that was the last of it. */
+/* Writes what is published to the file.  False when the recording is over. */
 static bool write_published(struct whole *r)
 {
-	/* A3 before A1: when it says stop, tail is the last one. */
+	/* A3 before A1: after stop, tail does not change. */
 	uint32_t stop = atomic_load_explicit(&r->stop, memory_order_acquire);
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* A1 */
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed); /* ours */
@@ -263,22 +260,20 @@ static void *writer(void *context)
 	bool more = true;
 
 	while (more) {
-		uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
+		uint32_t doorbell = atomic_load_explicit(&r->doorbell, memory_order_acquire);
 
-		/* Sequentially consistent, as the handler's: see the top. */
+		/* Sequentially consistent, as in the handler: see the top. */
 		atomic_store_explicit(&r->busy, 1, memory_order_seq_cst);
 		if (!atomic_load_explicit(&r->crash, memory_order_seq_cst))
 			more = write_published(r);
 		atomic_store_explicit(&r->busy, 0, memory_order_seq_cst);
 		if (more)
-			wake_wait_bell(&r->bell, bell, NAP_NS);
+			wake_wait_doorbell(&r->doorbell, doorbell, NAP_NS);
 	}
 	return NULL;
 }
 
-/* ---- a crash --------------------------------------------------------------------------- */
-
-/* Only what a signal handler may do. */
+/* Async-signal-safe functions only. */
 void recorder_crash(int signal_number)
 {
 	struct whole *r = atomic_exchange(&at_crash, NULL);
@@ -291,7 +286,7 @@ void recorder_crash(int signal_number)
 		     i++)
 			nanosleep(&ms, NULL);
 		head = atomic_load_explicit(&r->head, memory_order_acquire);
-		/* In the deciding thread itself the step at hand counts too. */
+		/* In the planning thread the present step is written too. */
 		tail = gettid() == r->thread ? r->tap.tail
 		                             : atomic_load_explicit(&r->tail, memory_order_acquire);
 		if (!atomic_load_explicit(&r->busy, memory_order_seq_cst) &&
@@ -317,9 +312,7 @@ static void crash_follow(struct whole *r)
 		sigaction(crash_signals[i], &act, NULL);
 }
 
-/* ---- begin and end ----------------------------------------------------------------------- */
-
-/* One after the other, both of the same memory. */
+/* Two mappings in a row of the same memory. */
 static int buffer_map(struct whole *r)
 {
 	size_t size = (size_t)r->tap.mask + 1;
@@ -344,7 +337,7 @@ static int buffer_map(struct whole *r)
 	return rc;
 }
 
-/* Is the file that stands there one of ours, or empty?  *blank: nothing happened in it. */
+/* True if the file at `path` is a recording, or empty; *blank: without a step in it. */
 static bool replaceable(const char *path, bool *blank)
 {
 	uint64_t magic = 0;
@@ -362,13 +355,11 @@ static bool replaceable(const char *path, bool *blank)
 
 static int keep_old(const char *path)
 {
-	size_t room = strlen(path) + sizeof(".old");
-	char *old = malloc(room);
+	size_t bytes = strlen(path) + sizeof(".old");
+	char *old = must_alloc(bytes);
 	int rc;
 
-	if (!old)
-		return -ENOMEM;
-	snprintf(old, room, "%s.old", path);
+	snprintf(old, bytes, "%s.old", path);
 	rc = rename(path, old) < 0 ? -errno : 0;
 	free(old);
 	return rc;
@@ -382,13 +373,13 @@ static int file_open(struct whole *r)
 
 	r->regular = stat(r->path, &st) < 0 || S_ISREG(st.st_mode);
 	if (!r->regular) {
-		/* A pipe that nobody reads is an error and not a reason to wait. */
+		/* O_NONBLOCK: a pipe without a reader is an error, not a reason to wait. */
 		r->fd = open(r->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		return r->fd < 0 || fcntl(r->fd, F_SETFL, 0) < 0 ? -errno : 0;
 	}
 	r->fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (r->fd < 0 && errno == EEXIST && replaceable(r->path, &blank)) {
-		/* What a start that failed left behind does not push out the recording of a crash. */
+		/* A blank file of a failed start must not replace the recording of a crash. */
 		rc = !blank ? keep_old(r->path) : unlink(r->path) < 0 ? -errno : 0;
 		if (rc < 0)
 			return rc;
@@ -408,7 +399,8 @@ static int head_write(struct whole *r, const struct recorder_config *config)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	head.created_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	head.hold_after_ns = config->hold_after_ns;
+	head.reserve_after_ns = config->reserve_after_ns;
+	head.retain_for_ns = config->retain_for_ns;
 	snprintf(head.score, sizeof(head.score), "%s", policy_name(config->score));
 	snprintf(head.program, sizeof(head.program), "%s", MUSTER_VERSION);
 	head.sum = recording_sum(SUM_START, &head, offsetof(struct recording_head, sum));
@@ -430,11 +422,11 @@ static int recorder_start(struct whole *r, const struct recorder_config *config)
 {
 	int rc;
 
-	r->path = strdup(config->path);
-	rc = r->path ? buffer_map(r) : -ENOMEM;
+	r->path = must_copy(config->path);
+	rc = buffer_map(r);
 	if (rc < 0)
 		return rc;
-	/* A limit on file sizes is an error of write(), not our end. */
+	/* A limit on file sizes is an error of write(), not a signal. */
 	signal(SIGXFSZ, SIG_IGN);
 	rc = file_open(r);
 	if (rc == 0)
@@ -442,7 +434,7 @@ static int recorder_start(struct whole *r, const struct recorder_config *config)
 	if (rc == 0)
 		rc = -pthread_create(&r->writer, NULL, writer, r);
 	if (rc < 0 && r->regular && r->fd >= 0)
-		unlink(r->path); /* ours: it was made just now */
+		unlink(r->path); /* created just now */
 	return rc;
 }
 
@@ -453,11 +445,11 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 	int rc;
 
 	if (!r)
-		return -ENOMEM;
+		fatal_memory();
 	memset(r, 0, sizeof(*r));
 	r->fd = -1;
 	r->bytes_max = config->bytes < BYTES_LEAST ? BYTES_LEAST : config->bytes;
-	/* A round of planning may say as much as the command ring holds. */
+	/* One cycle may emit as much as the command ring takes. */
 	while (size < 4 * config->limits.command_ring_bytes && size < BLOCK_BYTES_MAX)
 		size *= 2;
 	r->tap = (struct recorder){ .mask = size - 1, .tail_shared = &r->tail };
@@ -477,7 +469,7 @@ void recorder_close(struct recorder *tap)
 	struct log_text path;
 	struct timespec until;
 
-	/* A crash from here on writes nothing more. */
+	/* From here on a crash writes nothing. */
 	atomic_compare_exchange_strong(&at_crash, &ours, NULL);
 	if (!tap->off)
 		end(r, END_STOPPED);
@@ -485,7 +477,7 @@ void recorder_close(struct recorder *tap)
 	until.tv_sec += CLOSE_S;
 	if (pthread_timedjoin_np(r->writer, NULL, &until) == 0)
 		recorder_free(r);
-	else /* a pipe that nobody reads; the writer keeps what it uses */
+	else /* a pipe without a reader; the writer thread keeps its memory */
 		log_line(LOG_ERROR, "msg=\"the end of the recording can't be written\" file=%s",
 		         log_quote(&path, r->path));
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A core's life in a file: every record it heard and every command it gave, in order.
+/* The file format of a recording: all records and commands of a core, in order.
  *
  *   struct recording_head
  *   struct recording_block, entries     any number of times
- *   struct recording_block              the last one, of kind BLOCK_END; missing when the
+ *   struct recording_block              the last one, of kind BLOCK_END; missing if the
  *                                       core was killed or still runs
  *
  * Entries start with a first word as records do and are multiples of 8 bytes:
  *
  *   an event, result or EVENT_PLAN      struct record and its body: one step begins
  *   a command                           struct recording_entry and its body
- *   a note about the step               struct recording_note; only when there is something to note
+ *   about the step                      struct recording_note; only if there is something to note
  *
- * A block holds whole steps; that of a crash ends in one that did not end.
+ * A block consists of whole steps, except that the last step of a BLOCK_CRASH may be incomplete.
  *
- * The core is a function of its records, its limits and policy, and of how many of a
- * step's commands found room, so this is all that it takes to run it again. */
+ * The core is a function of its records, its configuration, and of how many of a step's commands
+ * were accepted, so a recording suffices to run it again. */
 #ifndef MUSTER_CORE_RECORDING_H
 #define MUSTER_CORE_RECORDING_H
 
@@ -25,36 +25,37 @@
 #define RECORDING_VERSION 1u
 #define BLOCK_MAGIC UINT32_C(0x6b6c426d) /* "mBlk" */
 
-/* Entries of one block; more is not a recording. */
+/* Most bytes of entries in one block. */
 #define BLOCK_BYTES_MAX (UINT64_C(1) << 26)
 
 struct recording_head {
 	uint64_t magic;
 	uint32_t version;     /* of this format */
 	uint32_t bytes;       /* of this head */
-	uint64_t layout_hash; /* what follows is laid out so (ipc/abi.h) */
+	uint64_t layout_hash; /* layout of the entries (ipc/abi.h) */
 	uint64_t created_ns;  /* since 1970 */
 	struct limits limits;
-	char score[16];         /* core/daemon/policy.h, ended by a zero */
-	char program[32];       /* the version that recorded */
-	uint64_t hold_after_ns; /* as in struct core_config */
-	uint64_t reserved[3];
+	char score[16];            /* core/daemon/policy.h, ended by a zero */
+	char program[32];          /* the version that recorded */
+	uint64_t reserve_after_ns; /* as in struct core_config */
+	uint64_t retain_for_ns;
+	uint64_t reserved[2];
 	uint64_t sum; /* of all before it */
 };
 
 enum block_kind {
 	BLOCK_ENTRIES = 1,
-	BLOCK_CRASH, /* entries, the last that there are; arg: the signal, 0: out of memory */
+	BLOCK_CRASH, /* the last entries; arg: the signal, 0: out of memory */
 	BLOCK_END,   /* none; arg: enum recording_end */
 	BLOCK_KINDS
 };
 
-/* Why a recording is no longer. */
+/* Why a recording ended. */
 enum recording_end {
 	END_STOPPED, /* the core was stopped */
 	END_LIMIT,   /* --record-bytes */
 	END_SLOW,    /* the file could not be written as fast as events came */
-	END_FAILED,  /* ... or not at all any more: a full disk */
+	END_FAILED,  /* write() failed: a full disk, for one */
 	END_KINDS
 };
 
@@ -75,8 +76,8 @@ struct recording_entry {
 };
 
 enum note_flags {
-	NOTE_REFUSED = 1u << 0, /* one more command found no room; the step had no other */
-	NOTE_ERROR = 1u << 1,   /* core_step() gave `error` */
+	NOTE_REFUSED = 1u << 0, /* the next command was not accepted; the step had no further one */
+	NOTE_ERROR = 1u << 1,   /* core_step() returned `error` */
 };
 
 struct recording_note {
@@ -92,8 +93,8 @@ static_assert(sizeof(struct recording_entry) == 8 && sizeof(struct recording_not
 
 #define SUM_START UINT64_C(0x9e3779b97f4a7c15)
 
-/* Of a multiple of 8 bytes, aligned to 8.  Each step can be undone, so that one changed
- * word always changes the sum. */
+/* Checksum of a multiple of 8 bytes, aligned to 8.  Each step is invertible, so one changed word
+ * always changes the sum. */
 static inline uint64_t recording_sum(uint64_t sum, const void *data, uint64_t bytes)
 {
 	const uint64_t *words = data;

@@ -21,18 +21,18 @@ uint32_t policy_replicas(const struct policy_link *link, const struct topology *
 	return share ? share->replicas : POLICY_NO_SHARE;
 }
 
-enum node_why policy_judges(const struct policy_link *link, uint32_t domain, uint32_t replicas,
-                            uint64_t count)
+enum filter_reason policy_filter(const struct policy_link *link, uint32_t domain, uint32_t replicas,
+                                 uint64_t count)
 {
 	if (link->policy->flags & POLICY_UNSELECTED)
-		return NODE_WHY_POLICY_SELECTOR;
+		return FILTER_POLICY_SELECTOR;
 	if (domain == DOMAIN_NONE)
-		return NODE_WHY_POLICY_LABEL;
+		return FILTER_POLICY_LABEL;
 	if (replicas == POLICY_NO_SHARE)
-		return NODE_WHY_POLICY_VALUE;
+		return FILTER_POLICY_VALUE;
 	if (count >= replicas && (link->policy->flags & POLICY_REQUIRED))
-		return NODE_WHY_POLICY_FULL;
-	return NODE_FITS;
+		return FILTER_POLICY_FULL;
+	return FILTER_PASSED;
 }
 
 uint32_t policy_tier(const struct policy_link *link, uint32_t replicas, uint64_t count)
@@ -44,8 +44,8 @@ uint32_t policy_tier(const struct policy_link *link, uint32_t replicas, uint64_t
 	return 1 + (uint32_t)((replicas - count) * 100 / replicas);
 }
 
-bool policy_bounds(const struct census *cs, kind_id kind, const struct policy_link *link)
+bool policy_bounds(const struct pod_counts *cs, class_id class, const struct policy_link *link)
 {
 	return (link->policy->flags & POLICY_REQUIRED) &&
-	       kind_matches(&cs->kinds, kind, link->selector);
+	       class_matches(&cs->pod_classes, class, link->selector);
 }

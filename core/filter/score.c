@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/filter/score.h"
 
+#include "core/classes/usage.h"
+
 #include <math.h>
 
 /* part * 100 / whole, 0 <= part <= whole, whole > 0 */
@@ -11,8 +13,8 @@ static uint32_t percent(int64_t part, int64_t whole)
 	return (uint32_t)((wide)part * 100 / whole);
 }
 
-/* ---- how full the node gets ----------------------------------------------------------- */
-
+/* noderesources: leastRequestedScore and mostRequestedScore.  A node whose sum exceeds its capacity
+ * counts as full. */
 static uint32_t score_part(enum score_policy policy, int64_t allocatable, wide requested)
 {
 	int64_t used = wide_cut(requested);
@@ -22,6 +24,7 @@ static uint32_t score_part(enum score_policy policy, int64_t allocatable, wide r
 	return used < allocatable ? percent(allocatable - used, allocatable) : 0;
 }
 
+/* noderesources: leastResourceScorer and mostResourceScorer, cpu and memory with weight 1 each. */
 static uint32_t score_allocated(enum score_policy policy, const struct nodes *ns, node_id id,
                                 const struct shape *s)
 {
@@ -46,16 +49,16 @@ static uint32_t score_bestfit(const struct nodes *ns, node_id id, const struct s
 {
 	uint32_t left = 0, parts = 0;
 
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 		int64_t allocatable = nodes_allocatable(ns, id, q->resource);
-		int64_t room = nodes_room(ns, id, q->resource);
+		int64_t free = nodes_free_amount(ns, id, q->resource);
 
-		if (allocatable == 0 || (q->resource == RESOURCE_PODS && s->requests_n > 1))
+		if (allocatable == 0 || (q->resource == RESOURCE_PODS && s->sums_n > 1))
 			continue;
 		parts++;
-		if (room > q->value)
-			left += percent(room - q->value, allocatable);
+		if (free > q->value)
+			left += percent(free - q->value, allocatable);
 	}
 	return parts > 0 ? SCORE_MOST - left / parts : 0;
 }
@@ -66,21 +69,21 @@ uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id
 	return policy == SCORE_BESTFIT ? score_bestfit(ns, id, s) : score_allocated(policy, ns, id, s);
 }
 
-/* ---- how even cpu and memory are used ------------------------------------------------ */
-
 static int64_t request_of(const struct shape *s, uint32_t resource)
 {
-	for (uint32_t i = 0; i < s->requests_n; i++)
+	for (uint32_t i = 0; i < s->sums_n; i++)
 		if (s->requests[i].resource == resource)
 			return s->requests[i].value;
 	return 0;
 }
 
+/* noderesources.BalancedAllocation: PreScore skips a pod that requests neither. */
 bool score_balances(const struct shape *s)
 {
 	return request_of(s, RESOURCE_CPU) > 0 || request_of(s, RESOURCE_MEMORY) > 0;
 }
 
+/* noderesources: balancedResourceScorer, a fraction is at most 1. */
 static double used_share(wide used, int64_t allocatable)
 {
 	double share = (double)wide_cut(used) / (double)allocatable;
@@ -88,7 +91,8 @@ static double used_share(wide used, int64_t allocatable)
 	return share > 1 ? 1 : share;
 }
 
-/* 50 to 100; less than two resources are always in balance. */
+/* noderesources: balancedResourceScorer, 50 to 100: the standard deviation of two fractions is half
+ * their difference; with fewer than two it is 0. */
 static int64_t balance(const struct nodes *ns, node_id id, int64_t cpu, int64_t memory)
 {
 	int64_t most_cpu = nodes_allocatable(ns, id, RESOURCE_CPU);
@@ -108,4 +112,34 @@ uint32_t score_balanced(const struct nodes *ns, node_id id, const struct shape *
 	int64_t without = balance(ns, id, 0, 0);
 
 	return (uint32_t)(50 + (50 + with - without) / 2);
+}
+
+#define IMAGES_LEAST INT64_C(24117248)  /* 23 MiB */
+#define IMAGES_MOST INT64_C(1048576000) /* 1000 MiB, for each container */
+
+/* imagelocality: scaledImageScore.  An image counts by the share of nodes that have it, so that a
+ * few nodes with a rare image do not attract all pods. */
+static int64_t image_points(const struct nodes *ns, const struct image_fact *image)
+{
+	double spread = (double)image->nodes / (double)ns->present;
+	double points = (double)image->bytes * spread;
+
+	return points < 0x1p63 ? (int64_t)points : INT64_MAX;
+}
+
+/* imagelocality: calculatePriority. */
+uint32_t image_locality(const struct pod_counts *cs, const struct shape *s, node_id id)
+{
+	const uint32_t containers = s->body->image_containers;
+	const wide most = (wide)IMAGES_MOST * (containers > 0 ? containers : 1);
+	struct image_fact image;
+	wide sum = 0;
+
+	for (uint32_t i = 0; i < s->body->images_n; i++)
+		if (usage_image(cs->usage, id, s->parts.images[i], &image))
+			sum += image_points(cs->nodes, &image);
+	if (sum <= IMAGES_LEAST)
+		return 0;
+	sum = sum > most ? most : sum;
+	return (uint32_t)((int64_t)SCORE_MOST * (sum - IMAGES_LEAST) / (most - IMAGES_LEAST));
 }

@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How good a node is for a pod by room alone: 0 to 100, as kube-scheduler computes
- * it. */
+/* Scores of a node by its resources and images alone, 0 to 100, with kube-scheduler's rounding. */
 #ifndef MUSTER_CORE_SCORE_H
 #define MUSTER_CORE_SCORE_H
 
+#include "core/base/config.h"
+#include "core/classes/pod_counts.h"
 #include "core/cluster/nodes.h"
-#include "core/cluster/shapes.h"
-#include "core/step/core.h"
+#include "core/cluster/shape.h"
 
 #define SCORE_MOST 100u
 
-/* Of a node as it is now with one more pod of this shape:
+/* The score of the node with one more pod of this shape:
  *
- *   SCORE_KUBE     LeastAllocated over cpu and memory, weight 1 each
- *   SCORE_PACK     MostAllocated over the same
- *   SCORE_BESTFIT  100 less the share of allocatable that is left over, the mean over all
- *                  that the pod requests; pods count only when it requests nothing else
+ *   SCORE_KUBE     LeastAllocated over CPU and memory, weight 1 each
+ *                  (noderesources: leastResourceScorer)
+ *   SCORE_PACK     MostAllocated over the same (mostResourceScorer)
+ *   SCORE_BESTFIT  100 less the free share of allocatable, the mean over all resources that the
+ *                  pod requests; pods count only when it requests nothing else
  *
- * A resource of which the node has none does not count. */
+ * A resource that the node does not have does not count. */
 uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id,
                     const struct shape *s);
 
-/* BalancedAllocation over cpu and memory, 50 to 100: does the pod bring their used shares closer
- * together?  Means something only for a shape that requests one of them. */
+/* NodeResourcesBalancedAllocation over CPU and memory (balancedResourceScorer), 50 to 100: higher
+ * if the pod brings their used shares closer together.  Only for a shape for which
+ * score_balances(), which requests one of them. */
 bool score_balances(const struct shape *s);
 uint32_t score_balanced(const struct nodes *ns, node_id id, const struct shape *s);
+
+/* ImageLocality's points of one node.  They depend on the nodes that have the images, not on other
+ * pods. */
+uint32_t image_locality(const struct pod_counts *cs, const struct shape *s, node_id id);
 
 #endif

@@ -1,57 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the views share: one node, or many, seen by one kind. */
+/* What the files of the views share: nodes evaluated by themselves for one class. */
 #ifndef MUSTER_CORE_VIEWS_IMPL_H
 #define MUSTER_CORE_VIEWS_IMPL_H
 
-#include "core/index/views.h"
+#include "core/index/view.h"
 
-static inline struct shape *shape_of(const struct views *vs, kind_id kind)
+static inline struct shape *shape_of(const struct views *vs, class_id class)
 {
-	return &vs->census->shapes->slots[vs->census->kinds.slots[kind].shape];
+	return class_shape(vs->pod_counts, class);
 }
 
-struct look {
-	uint32_t key, count; /* key 0: it takes none */
+struct scan_result {
+	uint32_t key, count; /* key 0: no pod fits */
 };
 
-#define LOOKS_MOST 64u /* at once */
+#define SCAN_MOST 64u /* nodes of one call */
 
-struct looks {
-	tree_key keys[LOOKS_MOST];
-	uint32_t counts[LOOKS_MOST];
-	uint64_t sum; /* of them */
+struct scan_results {
+	tree_key keys[SCAN_MOST];
+	uint32_t counts[SCAN_MOST];
+	uint64_t sum; /* of the counts */
 };
 
-/* How many fit, `most` or fewer; other rules are not asked. */
+/* Brings the view up to date, within the scope. */
+void view_follow(struct views *vs, const struct view_scope *scope, struct view *v);
+
+/* How many pods fit by resources (noderesources: fitsRequest), `most` or fewer. */
 uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most);
-/* ... as far as the hold leaves room. */
+/* The same with the reservation subtracted. */
 uint32_t node_count_behind(const struct views *vs, node_id id, const struct shape *s);
-
-/* Of a node that takes one. */
+/* Key of a node on which at least one pod fits. */
 uint32_t node_key(const struct views *vs, const struct view *v, const struct shape *s, node_id id);
+struct scan_result scan_node(const struct views *vs, const struct view *v, const struct shape *s,
+                             node_id id);
 
-/* One node by itself. */
-struct look node_look(const struct views *vs, const struct view *v, const struct shape *s,
-                      node_id id);
+/* n nodes, 1 to SCAN_MOST, as if the shape's rules allowed all.  ids[] has SCAN_MOST items; those
+ * from n on may be overwritten. */
+void scan_nodes(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids,
+                uint32_t n, struct scan_results *out);
+/* n nodes, whether or not the shape's rules allow them. */
+void scan_block(const struct views *vs, const struct view *v, const struct shape *s,
+                const node_id *ids, uint32_t n, struct scan_results *out);
+/* True if struct node_fit (core/cluster/fit.h) and the shape's rules determine the view's result
+ * for a node. */
+bool fit_suffices(const struct views *vs, const struct view *v, const struct shape *s);
+/* True if the processor has AVX2 and FMA; the results do not depend on it. */
+bool simd_has_avx2(void);
 
-/* n of them, 1 to LOOKS_MOST, several in one step: the same for those that the shape's rules allow.
- * There is room for LOOKS_MOST ids, and those behind n may be written to. */
-void nodes_look(const struct views *vs, const struct view *v, const struct shape *s, node_id *ids,
-                uint32_t n, struct looks *out);
-/* ... whatever the rules say. */
-void block_look(const struct views *vs, const struct view *v, const struct shape *s,
-                const node_id *ids, uint32_t n, struct looks *out);
-
-/* Do the lines of the nodes (core/cluster/fit.h) tell all that this view asks of a node, but for
- * whom the rules allow? */
-bool lines_suit(const struct views *vs, const struct view *v, const struct shape *s);
-
-/* The looks of all nodes by rank, which is up to date; the sum of counts.  Both arrays go on to the
- * next whole step of columns. */
-uint64_t all_look(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys,
+/* All nodes by rank, which is up to date; returns the sum of counts.  Both arrays are padded to a
+ * multiple of COLUMN_LANES items. */
+uint64_t scan_all(struct views *vs, const struct view *v, const struct shape *s, tree_key *keys,
                   uint32_t *counts);
-
-/* Has the processor vectors for the quicker way?  Both give the same. */
-bool lanes_are_wide(void);
 
 #endif

@@ -2,65 +2,60 @@
 #include "core/lifecycle/groups.h"
 
 #include "core/base/probe.h"
-#include "core/cycle/hold.h"
+#include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/members.h"
-#include "core/lifecycle/say.h"
+#include "core/lifecycle/outbox.h"
+#include "core/lifecycle/retain.h"
 #include "core/plan/reason.h"
+#include "ipc/memory.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void parts_free(struct core *c, struct gang_parts *p)
 {
 	for (uint32_t i = 0; p && i < p->levels_n; i++)
-		topology_give(&c->census.topologies, p->topologies[i]);
+		topology_unref(&c->pod_counts.topologies, p->topologies[i]);
 	free(p);
 }
 
-static int levels_take(struct core *c, const struct gang_record *record, struct gang_parts *p)
+static void levels_take(struct core *c, const struct gang_record *record, struct gang_parts *p)
 {
-	int rc = record->body->levels_n > 0 ? domains_reach(&c->plan.domains, &c->config.limits) : 0;
+	if (record->body->levels_n > 0)
+		domains_reach(&c->plan.domains, &c->config.limits);
+	while (p->levels_n < record->body->levels_n) {
+		const uint32_t i = p->levels_n++;
 
-	for (uint32_t i = 0; rc == 0 && i < record->body->levels_n; i++) {
-		rc = topology_take(&c->census.topologies, record->levels[i].topology, &p->topologies[i]);
-		p->levels_n += rc == 0;
+		p->topologies[i] = topology_ref(&c->pod_counts.topologies, record->levels[i].topology);
 	}
-	return rc;
 }
 
-/* What a record of a group brings with it, or NULL in *out for nothing.  -ENOMEM */
-static int parts_make(struct core *c, const struct gang_record *record, struct gang_parts **out)
+/* The parts of a gang that only some groups have; NULL: none. */
+static struct gang_parts *parts_make(struct core *c, const struct gang_record *record)
 {
 	const struct event_gang *e = record->body;
-	const size_t amounts = e->amounts_n * sizeof(struct amount),
-				 roles = e->roles_n * sizeof(struct gang_role),
-				 levels = e->levels_n * sizeof(struct gang_level),
-				 counts = e->roles_n * sizeof(uint32_t[MEMBER_CLASSES]);
+	const size_t amounts = e->amounts_n * sizeof(struct amount);
+	const size_t roles = e->roles_n * sizeof(struct gang_role);
+	const size_t levels = e->levels_n * sizeof(struct gang_level);
+	const size_t counts = e->roles_n * sizeof(uint32_t[READINESS_N]);
 	struct gang_parts *p;
 
-	*out = NULL;
 	if (amounts + roles + levels == 0 && !(e->flags & GANG_PRIORITY))
-		return 0;
-	p = malloc(sizeof(*p) + amounts + roles + levels + counts);
-	if (!p)
-		return -ENOMEM;
-	*p = (struct gang_parts){ .amounts = (void *)(p + 1),
-		                      .amounts_n = e->amounts_n,
-		                      .roles_n = e->roles_n,
-		                      .priority = e->priority };
+		return NULL;
+	p = must_alloc(sizeof(*p) + amounts + roles + levels + counts);
+	p->amounts = (void *)(p + 1);
+	p->amounts_n = e->amounts_n;
+	p->roles_n = e->roles_n;
+	p->priority = e->priority;
 	p->roles = (void *)(p->amounts + e->amounts_n);
 	p->levels = (void *)(p->roles + e->roles_n);
 	p->counts = (void *)(p->levels + e->levels_n);
 	memcpy(p->amounts, record->amounts, amounts);
 	memcpy(p->roles, record->roles, roles);
 	memcpy(p->levels, record->levels, levels);
-	if (levels_take(c, record, p) < 0) {
-		parts_free(c, p);
-		return -ENOMEM;
-	}
-	*out = p;
-	return 0;
+	levels_take(c, record, p);
+	return p;
 }
 
 static void group_forget(struct core *c, gang_id id)
@@ -68,39 +63,37 @@ static void group_forget(struct core *c, gang_id id)
 	struct gang *g = &c->gangs.slots[id];
 	struct gang_row *row = &c->ledger.gangs[id];
 
-	gang_hold(c, id);
-	hold_forget(c, id);
+	assert(id < c->gangs.groups);
+	assert(g->generation != 0);
+	gang_dequeue(c, id);
+	backfill_forget(c, id);
 	row_begin(&row->version);
 	row->generation = 0;
 	row_end(&row->version);
 	name_drop(&c->ledger, &g->stored);
 	parts_free(c, g->parts);
-	c->gangs.states[g->state]--;
-	c->gangs.count--;
+	gangs_note_gone(&c->gangs, g);
 	memset(g, 0, sizeof(*g));
 }
 
-/* A gang without members yet. */
+/* Adds a gang, without members. */
 static int group_begin(struct core *c, const struct gang_record *record)
 {
 	const struct event_gang *e = record->body;
 	struct gang *g = &c->gangs.slots[e->gang];
 	struct name name;
-	int rc = ledger_reach_gang(&c->ledger, e->gang);
+	int rc;
 
-	if (rc == 0)
-		rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
+	ledger_reach_gang(&c->ledger, e->gang);
+	rc = name_add(&c->ledger, record->name, e->name_bytes, &name);
 	if (rc < 0)
 		return rc;
 	*g = (struct gang){ .generation = e->generation,
 		                .stored = name,
 		                .name_bytes = name.bytes,
-		                .wait_kind = KIND_NONE };
+		                .hint_kind = CLASS_NONE };
 	g->name = name_text(&c->ledger, name);
-	c->gangs.count++;
-	c->gangs.states[GANG_NONE]++;
-	if (e->gang >= c->gangs.used)
-		c->gangs.used = e->gang + 1;
+	gangs_note_new(&c->gangs, e->gang);
 	return 0;
 }
 
@@ -110,7 +103,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	struct gang *g = &c->gangs.slots[e->gang];
 	struct reason r;
 
-	gang_hold(c, e->gang);
+	gang_dequeue(c, e->gang);
 	parts_free(c, g->parts);
 	g->parts = parts;
 	g->flags = e->flags;
@@ -118,14 +111,14 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	g->quorum = e->quorum > 0 ? e->quorum : 1;
 	g->created_ns = e->created_ns;
 	g->timeout_ns = e->timeout_ns;
-	g->terms = e->terms;
+	g->spec_id = e->spec_id;
 	gang_count_roles(&c->gangs, g);
-	gang_keep_room(c, e->gang);
-	g->hopeless = 0;
+	gang_retain_check(c, e->gang);
+	g->infeasible_version = 0;
 	gang_rekey(&c->gangs, g);
 	reason_begin(&r, g, &c->nodes);
 	gang_publish(c, e->gang, &r);
-	gang_touch(c, e->gang);
+	gang_requeue(c, e->gang);
 	gang_cancel_unsent(c, e->gang);
 }
 
@@ -151,10 +144,9 @@ int group_event(struct core *c, const struct gang_record *record)
 	struct gang_parts *parts;
 	int rc = group_check(c, record);
 
-	if (rc == 0)
-		rc = parts_make(c, record, &parts);
 	if (rc < 0)
 		return rc;
+	parts = parts_make(c, record);
 	if (g->generation && g->generation != e->generation)
 		group_forget(c, e->gang);
 	if (g->generation == 0)
@@ -176,7 +168,7 @@ int group_drop(struct core *c, const struct event_drop *drop)
 		return refuse(c, "drop of an unknown gang");
 	if (g->members > 0)
 		return refuse(c, "drop of a gang that has pods");
-	PROBE(gang_left, drop->id, drop->generation);
+	PROBE(gang_dropped, drop->id, drop->generation);
 	group_forget(c, drop->id);
 	return 0;
 }

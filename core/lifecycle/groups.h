@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The groups that the cluster names; their members come and go in core/lifecycle/members.h. */
+/* Gangs that records define (groups); their members: core/lifecycle/members.h. */
 #ifndef MUSTER_CORE_GROUPS_H
 #define MUSTER_CORE_GROUPS_H
 
 #include "core/lifecycle/state.h"
 #include "core/shm/records.h"
 
-/* Set a group, anew or as it is now.
+/* Adds or changes a group; on an error nothing has changed.
  *
- *   -EPROTO   its slot belongs to another that has pods, or its name changed;
- *             c->fault says which
- *   -ENOSPC   no room for the name
- *   -ENOMEM */
+ *   -EPROTO  its slot belongs to another group that has pods, or its name changed; c->fault has
+ *            the reason
+ *   -ENOSPC  limits.name_bytes is reached */
 int group_event(struct core *c, const struct gang_record *record);
 
-/* Forget a group that no pod names any more; -EPROTO else. */
+/* Deletes a group; -EPROTO if it does not exist or has pods. */
 int group_drop(struct core *c, const struct event_drop *drop);
 
 #endif

@@ -1,85 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of pods: the room they take, the gang they count in.
+/* Pods as members of gangs: records, results, plans and nodes change their reservations
+ * (core/lifecycle/reservation.h) and with them the counts and queues of their gangs.
  *
- * These change state only; plans are made and commands sent in core/cycle/decide.c. */
+ * These change state only; plans are made and commands sent in core/cycle/cycle.c. */
 #ifndef MUSTER_CORE_MEMBERS_H
 #define MUSTER_CORE_MEMBERS_H
 
+#include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 #include "core/shm/records.h"
 
-/* A gang leaves its queue ... */
-void gang_hold(struct core *c, uint32_t index);
-/* ... or is to be looked at again, where it stands by its key as it is now. */
-void gang_touch(struct core *c, uint32_t index);
+/* Around every change of a pod on which its gang's counts depend.  In between the gang keeps its
+ * place in its queue; member_in() counts the pod by pod_readiness() and queues the gang again. */
+void member_out(struct core *c, struct pod *p);
+void member_in(struct core *c, struct pod *p);
 
-/* Set, move or drop a pod, as core_step() describes it.  On an error nothing has
- * changed, and for -EPROTO c->fault says what was wrong. */
+/* Takes a gang out of its queue. */
+void gang_dequeue(struct core *c, uint32_t index);
+/* The gang changed: puts it where its key belongs in the queue of gangs to plan. */
+void gang_requeue(struct core *c, uint32_t index);
+
+/* Adds, changes or deletes a pod; see core_step().  On an error nothing has changed.
+ *
+ *   -EPROTO  c->fault has the reason */
 int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns);
 int pod_drop(struct core *c, const struct event_drop *drop);
 
-/* A hook of the census (context: the core): the pod is of another kind, so that its gang is to be
- * looked at again. */
+/* A hook of the pod counts (context: the core): the pod is of another pod class, so its gang is
+ * planned again. */
 void pod_moved(void *context, pod_id id);
 
-/* An answer to a command.  One that fits nothing is counted and passed over. */
+/* Reserves for all members that the plan has placed; it has allocated their capacity already. Sends
+ * commands until the ring is full. */
+void gang_reserve(struct core *c, uint32_t index, const struct plan *plan);
+
+/* Reserves on the node where an earlier epoch had a reservation for the pod.
+ *
+ *   RESERVATION_RETRY     bind it there again
+ *   RESERVATION_CANCEL    cancel that binding; the node may be overcommitted until then
+ *   RESERVATION_RETAINED  no binding is in flight; ends at once unless the gang's state allows it
+ */
+void pod_reserve_again(struct core *c, pod_id id, node_id node, enum reservation state);
+
+/* Reserves for a pod that another scheduler places, until until_ns; no command follows. */
+void pod_assume(struct core *c, pod_id id, node_id node, uint64_t until_ns);
+
+/* Ends a reservation, of which no binding can land. */
+void reservation_end(struct core *c, pod_id id);
+
+/* Call when a gang changed or lost a reservation: if it is not whole any more and nothing of it is
+ * bound or sent, its unsent reservations end; those of an earlier epoch are cancelled. */
+void gang_cancel_unsent(struct core *c, uint32_t index);
+
+/* Call before its command is sent: false if the node does not take the pod any more.  Then the
+ * reservation has ended or is cancelled, and its gang's if none of it was sent. */
+bool pod_still_reserved(struct core *c, pod_id id);
+
+/* A node changed: unsent reservations that do not fit there any more end. */
+void node_unreserve(struct core *c, node_id node);
+
+/* A node is about to be deleted: sent and bound pods go on without capacity, others lose their
+ * reservation. */
+void node_leave(struct core *c, node_id node);
+
+/* The result of a command.  One that no sent reservation waits for is counted and ignored. */
 void pod_answered(struct core *c, enum record_kind kind, const struct result *result,
                   uint64_t time_ns);
 
-/* The node is taken for the pod, and a CMD_BIND is due. */
-void pod_reserve(struct core *c, pod_id id, node_id node);
-/* The same for those of the gang at hand that the plan has placed, whose room it has taken already;
- * and commands are said as far as there is room. */
-void gang_reserve(struct core *c, uint32_t index, const struct plan *plan);
-
-/* The same for a pod that an earlier frontend may have sent to that node (core/lifecycle/carry.h);
- * withdrawn: a CMD_TAKE_BACK is due, and the node may have no room. */
-void pod_reserve_again(struct core *c, pod_id id, node_id node, bool withdrawn);
-
-/* The same for a pod that another scheduler places: no CMD_BIND follows, and the room is given back
- * by pod_unclaim(), if the pod is not bound before. */
-void pod_claim(struct core *c, pod_id id, node_id node, uint64_t until_ns);
-void pod_unclaim(struct core *c, pod_id id);
-
-/* Members that were refused keep their room until a plan has tried them, as long as the gang has
- * begun and has members enough that can be tried now or after their backoff; else it is given back
- * now. */
-void gang_keep_room(struct core *c, uint32_t index);
-/* It is given back but for those whose backoff has not ended, which no plan has tried. */
-void gang_keep_untried(struct core *c, uint32_t index);
-/* An earlier frontend's core kept room there for the pod (core/lifecycle/carry.h): it is kept
- * again. */
-void pod_keep_again(struct core *c, pod_id id, node_id node);
-
-/* For the gang's own plan that room is free.  What follows in the same step is the end of it: the
- * plan has other room for them, or all is taken back but what the nodes can't give any more and,
- * unless of_tried_too, that of members which the plan has tried. */
-void gang_lend_room(struct core *c, const struct gang *g);
-void gang_lent_room_back(struct core *c, struct gang *g, bool of_tried_too);
-void gang_lent_room_gone(struct core *c, struct gang *g);
-
-/* A gang changed or lost a reservation: if it is no longer whole and nothing of it was
- * sent, its reservations are given up; those that are carried are withdrawn. */
-void gang_cancel_unsent(struct core *c, uint32_t index);
-
-/* Its command is about to be sent: does the node still take the pod?  Else the reservation is given
- * up, and its whole gang's if none of it was sent. */
-bool pod_still_reserved(struct core *c, pod_id id);
-
-/* A node changed: reservations that do not fit there any more and whose command was
- * not sent yet are given up, each with its whole gang if none of it was sent. */
-void node_unreserve(struct core *c, node_id node);
-
-/* The node is about to be forgotten: pods that are still counted there keep
- * waiting for their answer, without room anywhere. */
-void node_leave(struct core *c, node_id node);
-
-/* Each of the queue whose retry_ns has come goes by over(), which takes it off.  Returns when the
- * next one's comes; UINT64_MAX: there is none. */
-uint64_t pods_over(struct core *c, const struct pod_queue *q,
-                   void (*over)(struct core *c, pod_id id));
-
-/* Pods whose backoff is over are ready again. */
+/* Pods whose backoff has ended are ready again. */
 void backoff_wake(struct core *c);
+
+/* Calls expired() for each pod of the list whose retry_ns has passed; it has to take the pod off
+ * the list.  Returns the next retry_ns, UINT64_MAX: none. */
+uint64_t pods_expire(struct core *c, const struct pod_list *list,
+                     void (*expired)(struct core *c, pod_id id));
 
 #endif

@@ -1,101 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a record says of a pod. */
-#include "core/lifecycle/members_impl.h"
+/* Records of pods. */
+#include "core/lifecycle/members.h"
 
 #include "core/base/probe.h"
-#include "core/cycle/hold.h"
+#include "core/lifecycle/backfill_state.h"
+#include "core/lifecycle/inflight.h"
+#include "core/lifecycle/precedence.h"
+#include "core/lifecycle/retain.h"
+#include "ipc/memory.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a pod stands after a record. */
-struct standing {
-	enum pod_state state;
-	node_id node;
-	bool confirmed;
-	bool any_attempt;
-	bool carried, withdrawn;
-};
-
-/* alike: its kind is the same as before. */
-static struct standing standing_after(const struct pod *p, const struct event_pod *e, uint32_t gang,
-                                      bool alike, uint64_t time_ns)
+/* The pod's reservation after the record, and its node in *node.  `same`: the pod still requests
+ * what was planned. */
+static enum reservation reservation_after(const struct pod *p, const struct event_pod *e, bool same,
+                                          uint64_t time_ns, node_id *node)
 {
-	struct standing now = { .state = (enum pod_state)p->state,
-		                    .node = p->node,
-		                    .confirmed = p->confirmed,
-		                    .any_attempt = p->any_attempt,
-		                    .carried = p->carried,
-		                    .withdrawn = p->withdrawn };
-	/* Is what was planned for it still what it asks for? */
-	bool same = (e->flags & POD_OURS) && !(e->flags & (POD_GATED | POD_DELETING | POD_REFUSED)) &&
-	            alike && p->gang == gang;
+	const enum reservation now = (enum reservation)p->reservation;
+	/* A binding whose result is newer than this record is not in flight. */
+	const bool binding = e->node != ID_NONE && (p->answered_ns == 0 || time_ns > p->answered_ns);
 
+	*node = e->node;
 	if (e->node != ID_NONE && !(e->flags & POD_BINDING))
-		return (struct standing){ .state = POD_BOUND, .node = e->node, .confirmed = true };
-	if (p->state == POD_BOUND && !p->confirmed)
-		return now; /* the API server said so; the watch is behind */
-	/* A binding that was answered after this record was written is over. */
-	if (e->node != ID_NONE && (p->answered_ns == 0 || time_ns > p->answered_ns)) {
-		now.any_attempt = p->state != POD_RESERVED || p->list == LIST_SEND || p->node != e->node ||
-		                  p->any_attempt;
-		now.state = POD_RESERVED;
-		now.node = e->node;
+		return RESERVATION_CONFIRMED;
+	if (binding && (now == RESERVATION_ASSUMED || reservation_is_cancelled(p)))
 		return now;
+	if (binding && now != RESERVATION_BOUND)
+		return now == RESERVATION_SENT && p->node == e->node ? now : RESERVATION_IN_FLIGHT;
+	*node = p->node;
+	switch (now) {
+	case RESERVATION_BOUND: /* the watch is behind the result */
+	case RESERVATION_SENT:
+	case RESERVATION_IN_FLIGHT:
+	case RESERVATION_CANCEL:
+	case RESERVATION_CANCEL_SENT:
+	case RESERVATION_ASSUMED:
+		return now;
+	case RESERVATION_RETRY:
+		return same ? now : RESERVATION_CANCEL;
+	case RESERVATION_RESERVED:
+	case RESERVATION_RETAINED:
+		if (same)
+			return now;
+		break;
+	default:
+		break;
 	}
-	if (p->state == POD_RESERVED && p->list == LIST_SEND && p->carried) {
-		now.withdrawn = p->withdrawn || !same;
-		return now;
-	}
-	if (p->state == POD_RESERVED && (p->list != LIST_SEND || same))
-		return now;
-	if (pod_keeps_room(p) && same)
-		return now;
-	return (struct standing){ .state = POD_PENDING, .node = ID_NONE };
+	*node = ID_NONE;
+	return RESERVATION_NONE;
 }
 
-/* The pod has that shape and those labels from now on; it is on no node. */
-static void kind_set(struct core *c, struct pod *p, shape_id shape, labels_id labels)
+static __attribute__((noinline, cold)) void lasting_end(struct core *c, struct pod *p)
 {
+	lasting_remove(&c->lasting, p->named, &c->shapes.slots[p->shape]);
+	p->lasting = false;
+}
+
+/* The pod is counted on `node`, if it lasts. */
+static __attribute__((noinline, cold)) void lasting_set(struct core *c, struct pod *p, node_id node)
+{
+	const bool lasts = node != ID_NONE && (p->flags & POD_LASTS);
+
+	if (p->lasting && (!lasts || p->named != node))
+		lasting_end(c, p);
+	if (lasts && !p->lasting)
+		lasting_add(&c->lasting, node, &c->shapes.slots[p->shape]);
+	p->lasting = lasts;
+}
+
+/* Sets the pod's shape and labels; it is on no node. */
+static void class_set(struct core *c, struct pod *p, shape_id shape, labels_id labels)
+{
+	if (p->lasting)
+		lasting_end(c, p);
 	if (p->shape != ID_NONE) {
-		census_pod_leave(&c->census, pods_id(&c->pods, p));
+		pod_counts_pod_leave(&c->pod_counts, pods_id(&c->pods, p));
 		c->shapes.slots[p->shape].pods--;
 	}
 	c->shapes.slots[shape].pods++;
 	p->shape = shape;
-	census_pod_enter(&c->census, pods_id(&c->pods, p), labels);
+	pod_counts_pod_enter(&c->pod_counts, pods_id(&c->pods, p), labels);
 }
 
-/* labels: LABELS_NONE when neither they nor the shape are others. */
-static void standing_apply(struct core *c, struct pod *p, const struct event_pod *e,
-                           labels_id labels, const struct standing *now)
+/* p->flags are new already.  labels: LABELS_NONE if neither they nor the shape changed. */
+static void reservation_follow(struct core *c, struct pod *p, shape_id shape, labels_id labels,
+                               enum reservation now, node_id node)
 {
-	bool stays =
-		p->node == now->node && labels == LABELS_NONE && p->leaving == !!(e->flags & POD_DELETING);
-	bool in_flight = now->state == POD_RESERVED && p->state == POD_RESERVED && !now->any_attempt;
-
-	if (!(p->list == LIST_SEND && in_flight) &&
-	    !(p->list == LIST_BACKOFF && now->state == POD_PENDING) &&
-	    !(p->list == LIST_CLAIM && now->state == POD_RESERVED))
-		list_leave(c, p);
-	if (!stays)
-		room_give(c, p);
+	/* Its node counts it by class and by whether it is being deleted. */
+	if (labels != LABELS_NONE || p->leaving != !!(p->flags & POD_DELETING))
+		capacity_release(c, p);
 	if (labels != LABELS_NONE)
-		kind_set(c, p, e->shape, labels);
-	if (!stays)
-		room_take(c, p, now->node);
-	if (now->state != POD_PENDING)
-		p->refusals = now->state == POD_BOUND ? 0 : p->refusals;
-	p->state = (uint8_t)now->state;
-	p->confirmed = now->confirmed;
-	p->any_attempt = now->any_attempt;
-	p->carried = now->carried;
-	p->withdrawn = now->withdrawn;
+		class_set(c, p, shape, labels);
+	reservation_set(c, p, now, node);
+	if (reservation_is_bound(p))
+		p->refusals = 0;
 }
 
 static void named_set(struct core *c, struct pod *p, node_id node)
 {
+	if (p->lasting || (p->flags & POD_LASTS))
+		lasting_set(c, p, node);
 	if (p->named != ID_NONE)
 		c->nodes.slots[p->named].named--;
 	if (node != ID_NONE)
@@ -103,7 +109,7 @@ static void named_set(struct core *c, struct pod *p, node_id node)
 	p->named = node;
 }
 
-/* The gang of one around a pod without a group. */
+/* A gang of one, for a pod without a group. */
 static void lone_begin(struct core *c, pod_id id)
 {
 	struct pod *p = &c->pods.slots[id];
@@ -112,7 +118,7 @@ static void lone_begin(struct core *c, pod_id id)
 		                                                  .quorum = 1,
 		                                                  .name = p->name,
 		                                                  .name_bytes = p->name_bytes,
-		                                                  .wait_kind = KIND_NONE };
+		                                                  .hint_kind = CLASS_NONE };
 }
 
 static void gang_leave(struct core *c, struct pod *p)
@@ -123,13 +129,13 @@ static void gang_leave(struct core *c, struct pod *p)
 		return;
 	gang_unlink(&c->gangs, index, pods_id(&c->pods, p));
 	if (gang_is_group(&c->gangs, index)) {
-		c->gangs.slots[index].hopeless = 0;
-		gang_keep_room(c, index);
-		gang_touch(c, index);
+		c->gangs.slots[index].infeasible_version = 0;
+		gang_retain_check(c, index);
+		gang_requeue(c, index);
 		return;
 	}
-	gang_hold(c, index);
-	hold_forget(c, index);
+	gang_dequeue(c, index);
+	backfill_forget(c, index);
 	memset(&c->gangs.slots[index], 0, sizeof(c->gangs.slots[index]));
 }
 
@@ -137,6 +143,7 @@ static void gang_join(struct core *c, struct pod *p, uint32_t index)
 {
 	pod_id id = pods_id(&c->pods, p);
 
+	assert(p->gang == ID_NONE);
 	if (index == ID_NONE)
 		return;
 	if (!gang_is_group(&c->gangs, index))
@@ -144,7 +151,7 @@ static void gang_join(struct core *c, struct pod *p, uint32_t index)
 	gang_link(&c->gangs, index, id);
 }
 
-/* The gang a pod counts in: foreign pods without a group are in none. */
+/* The gang that counts the pod; ID_NONE: a foreign pod without a group. */
 static uint32_t gang_wanted(const struct core *c, const struct event_pod *e)
 {
 	if (e->gang != ID_NONE)
@@ -174,15 +181,14 @@ static void pod_remove(struct core *c, struct pod *p)
 	uint32_t index = p->gang;
 
 	member_out(c, p);
-	keep_end(c, p);
+	reservation_set(c, p, RESERVATION_NONE, ID_NONE);
+	backoff_leave(c, p);
 	gang_leave(c, p);
-	list_leave(c, p);
-	room_give(c, p);
 	named_set(c, p, ID_NONE);
-	PROBE(pod_left, pods_id(&c->pods, p), p->generation);
-	census_pod_leave(&c->census, pods_id(&c->pods, p));
+	PROBE(pod_dropped, pods_id(&c->pods, p), p->generation);
+	pod_counts_pod_leave(&c->pod_counts, pods_id(&c->pods, p));
 	c->shapes.slots[p->shape].pods--;
-	c->pods.count--;
+	pods_note_gone(&c->pods);
 	free(p->name);
 	memset(p, 0, sizeof(*p));
 	if (c->sends.n > 0)
@@ -196,83 +202,69 @@ static void pod_begin(struct core *c, const struct event_pod *e, char *name)
 	*p = (struct pod){ .generation = e->generation,
 		               .gang = ID_NONE,
 		               .shape = ID_NONE,
-		               .kind = KIND_NONE,
+		               .class = CLASS_NONE,
 		               .labels = LABELS_NONE,
 		               .node = ID_NONE,
 		               .named = ID_NONE,
 		               .name = name,
 		               .name_bytes = (uint16_t)e->name_bytes };
-	c->pods.count++;
-	if (e->pod >= c->pods.used)
-		c->pods.used = e->pod + 1;
-	c->pods.classes[p->class]++; /* taken out again at once */
+	pods_note_new(&c->pods, e->pod);
+	c->pods.by_readiness[p->readiness]++; /* until member_out(), or pod_add_pending() */
 }
 
-/* What has to be had before anything changes. */
+/* What the record brings, allocated before anything changes. */
 struct means {
-	labels_id labels; /* held, with room for the things of the shape; LABELS_NONE: as before */
-	char *name;       /* of a pod that is new; NULL */
+	labels_id labels; /* with a reference; LABELS_NONE: unchanged */
+	char *name;       /* of a new pod; NULL */
 };
 
-static int means_have(struct core *c, const struct pod_record *record, struct means *m)
+static struct means means_make(struct core *c, const struct pod_record *record)
 {
 	const struct event_pod *e = record->body;
 	const struct pod *p = &c->pods.slots[e->pod];
 	const bool fresh = p->generation != e->generation;
-	int rc;
+	struct means m = { .labels = LABELS_NONE };
 
-	*m = (struct means){ .labels = LABELS_NONE };
 	if (!fresh && p->shape == e->shape &&
-	    labels_equal(&c->census.labels.sets[p->labels], e->namespace, record->labels, e->labels_n))
-		return 0;
-	rc = things_reserve(c->census.things, &c->shapes.slots[e->shape]);
-	if (rc < 0)
-		return rc;
-	rc = census_labels_take(&c->census, e->namespace, record->labels, e->labels_n, &m->labels);
-	if (rc < 0)
-		goto release;
-	m->name = fresh ? malloc(e->name_bytes) : NULL;
-	if (fresh && !m->name) {
-		rc = -ENOMEM;
-		goto give_labels;
+	    labels_equal(&c->pod_counts.labels.sets[p->labels], e->namespace, record->labels,
+	                 e->labels_n))
+		return m;
+	m.labels = pod_counts_labels_ref(&c->pod_counts, e->namespace, record->labels, e->labels_n);
+	if (fresh) {
+		m.name = must_grow(NULL, e->name_bytes);
+		memcpy(m.name, record->name, e->name_bytes);
 	}
-	if (fresh)
-		memcpy(m->name, record->name, e->name_bytes);
-	return 0;
-
-give_labels:
-	census_labels_give(&c->census, m->labels);
-release:
-	things_release(c->census.things, &c->shapes.slots[e->shape]);
-	return rc;
+	return m;
 }
 
-/* Is the pod's kind what it was? */
-static bool means_alike(const struct core *c, const struct pod *p, const struct event_pod *e,
-                        const struct means *m)
+/* True if the pod, with these labels, still requests what a plan for it was made for. */
+static bool same_request(const struct core *c, const struct pod *p, const struct event_pod *e,
+                         uint32_t gang, labels_id labels)
 {
-	const struct label_set *sets = c->census.labels.sets;
+	const struct label_set *sets = c->pod_counts.labels.sets;
 
-	return m->labels == LABELS_NONE || (p->shape == e->shape && p->labels != LABELS_NONE &&
-	                                    sets[p->labels].class == sets[m->labels].class);
+	if (!pod_flags_schedulable(e->flags) || p->gang != gang)
+		return false;
+	return labels == LABELS_NONE || (p->shape == e->shape && p->labels != LABELS_NONE &&
+	                                 sets[p->labels].match_set == sets[labels].match_set);
 }
 
-/* Of a pod that is bound: does the record say what is known, so that nothing counts otherwise? */
-static bool says_the_same(const struct pod *p, const struct event_pod *e, uint32_t gang,
-                          const struct means *m, const struct standing *now)
+/* True for a bound pod of which the record changes nothing that is counted. */
+static bool is_unchanged(const struct pod *p, const struct event_pod *e, uint32_t gang,
+                         labels_id labels, node_id node)
 {
-	return p->state == POD_BOUND && now->state == POD_BOUND && p->node == now->node &&
-	       m->labels == LABELS_NONE && p->gang == gang && p->flags == e->flags &&
-	       p->priority == e->priority && p->role == e->role && p->created_ns == e->created_ns;
+	return reservation_is_bound(p) && p->node == node && labels == LABELS_NONE && p->gang == gang &&
+	       p->flags == e->flags && p->priority == e->priority && p->role == e->role &&
+	       p->created_ns == e->created_ns;
 }
 
-/* What the record says of the pod by itself. */
-static void said_set(const struct core *c, struct pod *p, const struct event_pod *e)
+/* The fields that the record sets as they are. */
+static void fields_set(const struct core *c, struct pod *p, const struct event_pod *e)
 {
 	p->flags = e->flags;
-	/* kube-scheduler finds this fault before it looks for any that a pod is refused for, and
-	 * it says so; no plan can place the pod. */
-	if (c->shapes.slots[e->shape].named == NODE_WHY_CONFLICT)
+	/* kube-scheduler's PreFilter rejects the pod before it comes to what muster does not support;
+	 * no plan can place it, and that reason is published. */
+	if (c->shapes.slots[e->shape].named == FILTER_CONFLICT)
 		p->flags &= ~(uint32_t)POD_REFUSED;
 	p->priority = e->priority;
 	p->role = e->role;
@@ -280,73 +272,103 @@ static void said_set(const struct core *c, struct pod *p, const struct event_pod
 	memcpy(p->uid, e->uid, sizeof(p->uid));
 }
 
-/* A pod that is new and has no node: there is nothing that it was before. */
-static void pod_comes(struct core *c, struct pod *p, const struct event_pod *e, uint32_t gang,
-                      labels_id labels)
+/* A new pod without a node: nothing of it was counted before. */
+static void pod_add_pending(struct core *c, struct pod *p, const struct event_pod *e, uint32_t gang,
+                            labels_id labels)
 {
-	c->pods.classes[p->class]--;
-	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);
-	said_set(c, p, e);
+	c->pods.by_readiness[p->readiness]--;
+	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->reservation);
+	fields_set(c, p, e);
 	p->leaving = p->flags & POD_DELETING;
-	kind_set(c, p, e->shape, labels);
+	class_set(c, p, e->shape, labels);
 	gang_join(c, p, gang);
 	member_in(c, p);
-	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
+	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->reservation, p->node);
+}
+
+static void pod_change(struct core *c, struct pod *p, const struct event_pod *e, uint32_t gang,
+                       labels_id labels, enum reservation now, node_id node)
+{
+	const uint32_t old_gang = p->gang;
+
+	member_out(c, p);
+	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->reservation);
+	if (now != RESERVATION_RETAINED)
+		retained_end(c, p);
+	if (p->created_ns != e->created_ns && p->gang != ID_NONE)
+		c->gangs.slots[p->gang].key_old = true; /* its age may have been the gang's */
+	fields_set(c, p, e);
+	reservation_follow(c, p, e->shape, labels, now, node);
+	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
+	if (gang != old_gang) {
+		gang_leave(c, p);
+		gang_join(c, p, gang);
+	}
+	member_in(c, p);
+	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->reservation, p->node);
+	/* The gang that it was reserved with, even if it is in another one now. */
+	if (c->sends.n > 0)
+		gang_cancel_unsent(c, old_gang);
+}
+
+/* A pod with an intent has no node yet. */
+static int intent_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
+{
+	struct event_pod body = *record->body;
+	const struct pod_record pending = { .body = &body,
+		                                .labels = record->labels,
+		                                .name = record->name };
+	int rc = pod_check(c, record);
+
+	if (rc < 0)
+		return rc;
+	body.node = ID_NONE;
+	body.flags &= ~POD_INTENTS;
+	rc = pod_event(c, &pending, time_ns);
+	if (rc == 0 && !c->synced)
+		inflight_note(c, record->body);
+	return rc;
 }
 
 int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 {
 	const struct event_pod *e = record->body;
 	struct pod *p = &c->pods.slots[e->pod];
-	uint32_t gang = gang_wanted(c, e), gang_before_it;
-	struct standing now;
+	const uint32_t gang = gang_wanted(c, e);
+	const int rc = pod_check(c, record);
+	enum reservation now;
 	struct means means;
-	int rc = pod_check(c, record);
+	node_id node;
 
-	if (rc == 0)
-		rc = means_have(c, record, &means);
 	if (rc < 0)
 		return rc;
+	if (e->flags & POD_INTENTS)
+		return intent_event(c, record, time_ns);
+	if (!c->synced && e->gang != ID_NONE)
+		precedence_note_listed(&c->gangs.slots[e->gang], e);
+	means = means_make(c, record);
 	if (p->generation != e->generation) {
 		if (p->generation)
 			pod_remove(c, p);
 		pod_begin(c, e, means.name);
 		if (e->node == ID_NONE) {
-			pod_comes(c, p, e, gang, means.labels);
+			pod_add_pending(c, p, e, gang, means.labels);
 			return 0;
 		}
 	}
-	now = standing_after(p, e, gang, means_alike(c, p, e, &means), time_ns);
-	if (says_the_same(p, e, gang, &means, &now)) {
-		p->confirmed = now.confirmed;
+	now = reservation_after(p, e, same_request(c, p, e, gang, means.labels), time_ns, &node);
+	if ((now == RESERVATION_BOUND || now == RESERVATION_CONFIRMED) &&
+	    is_unchanged(p, e, gang, means.labels, node)) {
+		reservation_set(c, p, now, node);
 		memcpy(p->uid, e->uid, sizeof(p->uid));
 		named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
-		PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
+		PROBE(pod_set, e->pod, e->generation, (uint32_t)p->reservation, p->node);
 		return 0;
 	}
-	/* The watch can be ahead of the answer, which is stale then. */
-	if (pod_is_sent(p) && now.state == POD_BOUND && now.node == p->node)
+	/* The watch was ahead of the result, which will be stale. */
+	if (reservation_is_sent(p) && now == RESERVATION_CONFIRMED && node == p->node)
 		stat_add(&core_stats(c)->binds_accepted, 1);
-	gang_before_it = p->gang;
-
-	member_out(c, p);
-	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->state);
-	if (now.state != POD_PENDING || now.node == ID_NONE)
-		keep_end(c, p);
-	if (p->created_ns != e->created_ns && p->gang != ID_NONE)
-		c->gangs.slots[p->gang].key_old = true; /* it may be as old as that */
-	said_set(c, p, e);
-	standing_apply(c, p, e, means.labels, &now);
-	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
-	if (gang != gang_before_it) {
-		gang_leave(c, p);
-		gang_join(c, p, gang);
-	}
-	member_in(c, p);
-	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->state, p->node);
-	/* It may be in another gang by now: the one that it was reserved with counts. */
-	if (c->sends.n > 0)
-		gang_cancel_unsent(c, gang_before_it);
+	pod_change(c, p, e, gang, means.labels, now, node);
 	return 0;
 }
 
@@ -365,9 +387,10 @@ void pod_moved(void *context, pod_id id)
 	struct core *c = context;
 	const struct pod *p = &c->pods.slots[id];
 
-	if (p->state != POD_PENDING || p->gang == ID_NONE)
+	assert(id < c->pods.limit);
+	if (!reservation_is_pending(p) || p->gang == ID_NONE)
 		return;
-	c->gangs.slots[p->gang].ready_kind = KIND_NONE;
-	c->gangs.slots[p->gang].hopeless = 0;
-	gang_touch(c, p->gang);
+	c->gangs.slots[p->gang].ready_class = CLASS_NONE;
+	c->gangs.slots[p->gang].infeasible_version = 0;
+	gang_requeue(c, p->gang);
 }

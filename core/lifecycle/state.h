@@ -1,99 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that a core knows. */
+/* struct core: all state of a core, in parts.  Each part is written by the functions of its header
+ * alone, except where a comment names other writers; everything in lifecycle/, cycle/ and step/ may
+ * read every part. */
 #ifndef MUSTER_CORE_STATE_H
 #define MUSTER_CORE_STATE_H
 
-#include "core/classes/census.h"
+#include "core/base/config.h"
+#include "core/classes/pod_counts.h"
+#include "core/cluster/lasting.h"
 #include "core/cluster/nodes.h"
 #include "core/cluster/pods.h"
 #include "core/cluster/shapes.h"
 #include "core/index/views.h"
-#include "core/lifecycle/claims.h"
 #include "core/plan/plan.h"
 #include "core/queue/gangs.h"
-#include "core/queue/queue.h"
-#include "core/queue/waits.h"
+#include "core/queue/refresh.h"
+#include "core/queue/scheduling_queue.h"
 #include "core/shm/ledger.h"
-#include "core/step/core.h"
 
 #include <errno.h>
 
-/* A command that found no room; nothing is planned before it did. */
-struct say {
+/* Commands for which the ring was full; nothing is planned until they are sent. */
+struct outbox {
 	bool gang_waits;
 	bool reason_waits;
 	struct cmd_gang gang;
 	struct cmd_reason reason;
 };
 
-/* A binding that was in flight when the frontend went away, or room that a refused member kept. */
-struct carried {
-	uint64_t uid[2];
-	bool kept;
+/* A reservation of an earlier epoch: core/lifecycle/inflight.h. */
+struct inflight {
+	uint64_t uid[2]; /* of the pod */
+	bool retained;   /* else a binding may be in flight */
+	bool cancelled;  /* ... and is not to be sent again */
+	bool told;       /* by the journal, which is newer than what an earlier epoch left */
 	uint32_t node_bytes;
 	char node[NAME_BYTES_MAX];
 };
 
-struct core {
-	struct core_config config;
-	struct ledger_view ledger;
-	struct nodes nodes;
-	struct shapes shapes;
-	struct census census;
-	struct views views;
-	struct pods pods;
-	struct gangs gangs;
-	struct queue_links *links;
-	struct queue changed;    /* gangs to be looked at */
-	struct queue waiting;    /* gangs that wait for room */
-	struct waits waits;      /* what for */
-	uint32_t cursor;         /* in waiting: from here on the walk goes; ID_NONE: no walk */
-	uint64_t walked_version; /* of room, for which a walk was begun or found to be of no use */
-	uint32_t walk_refresh;   /* round of reasons for which one was begun last */
-	bool walk_refreshes;     /* the one under way has to come to the end */
-	bool walking;            /* it isn't known yet that it did */
-	uint32_t walk_restarts;  /* since the cursor last came to the end */
+#define RETAINING_SHOWN 16u /* gangs that reasons look at */
 
-	uint64_t epoch;  /* 0: none yet */
-	uint64_t now_ns; /* the latest time of any record */
-	bool synced;
+/* Requests of EVENT_ASSUME and their reservations: core/lifecycle/assume.h. */
+#define ASSUMES_MAX 64u /* requests without an answer; the frontend has fewer under way */
 
-	struct pod_queue sends;   /* reserved, their command not sent yet */
-	struct pod_queue backoff; /* refused, tried again at retry_ns */
-	uint64_t backoff_due_ns;  /* none is due before */
-	struct claims claims;
-	struct say say;
-
-	uint32_t held;            /* the gang that room is held for, ID_NONE; core/cycle/hold.h */
-	uint64_t held_ns;         /* since */
-	struct gang_key held_key; /* as it was when the gang was last looked at */
-	uint32_t hold_next;       /* the search for one that may hold goes on here, if it still waits;
-	                             ID_NONE: at the first */
-	uint64_t *drain;          /* bits by node: to be emptied for it; core/cycle/hold_drain.c */
-
-	uint32_t refresh; /* round in which all reasons are worked out anew */
-	uint64_t refreshed_ns;
-	uint64_t refreshed_log; /* changes of nodes until then */
-	uint64_t undone_log;    /* of nodes.log_n: plans that were tried and taken back */
-	bool unsearched;        /* the planner gave up since without a search */
-	uint32_t *stale;        /* gangs whose reason changed and was held back, each once */
-	uint32_t stale_n;
-	bool *stale_known;  /* by gang: it is among them */
-	uint32_t looked_at; /* the gang at hand, kept out of the queues; ID_NONE */
-
-	struct carried *carried;
-	size_t carried_n;
-
-	struct plan plan;
-	struct gang_need need; /* of the gang at hand */
-	struct tally *tally;
-	wide *own;         /* scratch of minimum_met() */
-	uint32_t names_n;  /* in use */
-	const char *fault; /* what was wrong with the last record refused */
-	uint64_t saturated_told;
+struct assume_request {
+	struct event_assume body;
+	uint64_t *nodes; /* bits: the candidates */
 };
 
-/* A record is malformed: say how. */
+struct assumes {
+	struct assume_request requests[ASSUMES_MAX]; /* a ring, the oldest at `first` */
+	uint32_t first, n;
+	bool answer_waits; /* requests[first] was decided, and the ring is full */
+	struct cmd_assume answer;
+	struct pod_list pods; /* RESERVATION_ASSUMED */
+	uint64_t due_ns;      /* none of them expires before */
+};
+
+/* Which gang owns the backfill reservation.  Written by core/lifecycle/backfill_state.c and
+ * core/cycle/backfill*.c. */
+struct backfill {
+	uint32_t gang; /* the owner; ID_NONE: there is no reservation */
+	uint64_t since_ns;
+	struct gang_key key;   /* of the owner when it was last planned */
+	uint32_t search_next;  /* the search continues at this gang; ID_NONE: at the first */
+	bool lasting_ends;     /* core/cycle/backfill_fit.c: as if pods that last ended too */
+	uint64_t *whole_nodes; /* bits by node, scratch of core/cycle/backfill_nodes.c */
+};
+
+struct core {
+	struct core_config config; /* constant */
+
+	/* The cluster and what is derived from it. */
+	struct ledger_view ledger;
+	struct nodes nodes;
+	struct lasting lasting;
+	struct shapes shapes;
+	struct pod_counts pod_counts;
+	struct views views;
+	struct budget budget; /* work of the round */
+	struct pods pods;     /* pods themselves: core/lifecycle/ */
+	/* gangs themselves: core/lifecycle/, and core/cycle/ for the gang in the cycle */
+	struct gangs gangs;
+
+	/* What to plan next. */
+	struct scheduling_queue queue;
+	struct refresh refresh;
+	struct backfill backfill;
+
+	uint32_t retaining[RETAINING_SHOWN]; /* gangs with retained reservations, some of them */
+	uint32_t retaining_n;
+	struct pod_list sends;   /* reservation_is_unsent() */
+	struct pod_list backoff; /* pod.backoff: binding refused, ready again at retry_ns */
+	uint64_t backoff_due_ns; /* none is due before */
+	struct assumes assumes;
+	struct outbox outbox;
+	struct inflight *inflight; /* until the lists of this epoch are complete */
+	size_t inflight_n;
+
+	/* Scratch of one cycle: core/cycle/. */
+	struct plan plan;
+	struct gang_need need;
+	struct tally *tally;
+	wide *own; /* of minimum_met() */
+
+	/* The epoch, and what belongs to no part: core/step/core.c. */
+	uint64_t epoch;               /* 0: none yet */
+	uint64_t now_ns;              /* the latest time of any record */
+	bool synced;                  /* EVENT_SYNCED has come */
+	uint32_t names_n;             /* in use */
+	uint64_t saturated_published; /* nodes.saturated, as of core_show() */
+
+	const char *fault; /* why the last record was refused; set by refuse() */
+};
+
+/* The record is malformed; `fault` is a static text. */
 static inline int refuse(struct core *c, const char *fault)
 {
 	c->fault = fault;

@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/plan/domains.h"
 
-#include <errno.h>
+#include "ipc/memory.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-int domains_reach(struct domains *d, const struct limits *limits)
+void domains_reach(struct domains *d, const struct limits *limits)
 {
 	const size_t nodes = limits->nodes, most = 1 + GANG_LEVELS_MAX * nodes;
+	const size_t lines = (tree_bytes(limits->nodes) + CACHE_LINE - 1) / CACHE_LINE;
 
 	if (d->at)
-		return 0;
-	/* In pieces that are touched as far as a plan needs them. */
-	*d = (struct domains){ .at = calloc(most, sizeof(*d->at)),
-		                   .firsts = calloc(most, sizeof(*d->firsts)),
-		                   .list = calloc(most, sizeof(*d->list)),
-		                   .of_rank = calloc(nodes, sizeof(*d->of_rank)),
-		                   .ranks = calloc(nodes, sizeof(*d->ranks)),
-		                   .heads = calloc(nodes + 1, sizeof(*d->heads)),
-		                   .shares = calloc(nodes + 1, sizeof(*d->shares)),
-		                   .mask = calloc(nodes / 64 + 1, sizeof(*d->mask)),
-		                   .keys = aligned_alloc(CACHE_LINE,
-		                                         (tree_bytes(limits->nodes) + CACHE_LINE - 1) /
-		                                             CACHE_LINE * CACHE_LINE),
-		                   .kept = calloc(limits->pods, sizeof(*d->kept)) };
-	if (d->at && d->firsts && d->list && d->of_rank && d->ranks && d->heads && d->shares &&
-	    d->mask && d->keys && d->kept)
-		return 0;
-	domains_free(d);
-	return -ENOMEM;
+		return;
+	/* Separate allocations, whose pages are touched only as far as a plan needs them. */
+	*d = (struct domains){ .at = must_array(most, sizeof(*d->at)),
+		                   .firsts = must_array(most, sizeof(*d->firsts)),
+		                   .list = must_array(most, sizeof(*d->list)),
+		                   .of_rank = must_array(nodes, sizeof(*d->of_rank)),
+		                   .ranks = must_array(nodes, sizeof(*d->ranks)),
+		                   .heads = must_array(nodes + 1, sizeof(*d->heads)),
+		                   .shares = must_array(nodes + 1, sizeof(*d->shares)),
+		                   .mask = must_array(nodes / 64 + 1, sizeof(*d->mask)),
+		                   .keys = aligned_alloc(CACHE_LINE, lines * CACHE_LINE),
+		                   .kept = must_array(limits->pods, sizeof(*d->kept)) };
+	if (!d->keys)
+		fatal_memory();
 }
 
 void domains_free(struct domains *d)
@@ -45,8 +43,6 @@ void domains_free(struct domains *d)
 	free(d->kept);
 	*d = (struct domains){ 0 };
 }
-
-/* ---- the tree ------------------------------------------------------------------- */
 
 static void levels_set(struct domains *d, const struct gang_parts *parts)
 {
@@ -79,7 +75,7 @@ static uint32_t domain_add(struct domains *d, uint32_t parent, uint32_t number, 
 	return i;
 }
 
-/* The domain of that number within another. */
+/* The domain of that number within another, made if it is new. */
 static uint32_t domain_within(struct domains *d, uint32_t parent, uint32_t number, uint32_t *head)
 {
 	uint32_t i = *head;
@@ -89,8 +85,8 @@ static uint32_t domain_within(struct domains *d, uint32_t parent, uint32_t numbe
 	return i != OUTSIDE ? i : domain_add(d, parent, number, head);
 }
 
-/* Every node's domain of one level more. */
-static void level_add(struct domains *d, const struct census *cs, uint32_t depth)
+/* Adds one level: finds the domain of every node. */
+static void level_add(struct domains *d, const struct pod_counts *cs, uint32_t depth)
 {
 	const struct topology *t = &cs->topologies.slots[d->topologies[depth - 1]];
 	const struct nodes *ns = cs->nodes;
@@ -110,7 +106,7 @@ static void level_add(struct domains *d, const struct census *cs, uint32_t depth
 	}
 }
 
-/* Nodes in rows, one for each innermost domain. */
+/* Sorts nodes by innermost domain. */
 static void rows_set(struct domains *d, const struct nodes *ns)
 {
 	uint32_t sum = 0;
@@ -133,21 +129,22 @@ static void rows_set(struct domains *d, const struct nodes *ns)
 		d->at[d->at[i].parent].nodes += d->at[i].nodes;
 }
 
-static bool stands(const struct pod *p)
+static bool has_node(const struct pod *p)
 {
-	return p->node != ID_NONE && (p->class == MEMBER_BINDING || p->class == MEMBER_BOUND);
+	return p->node != ID_NONE && (p->readiness == MEMBER_BINDING || p->readiness == MEMBER_BOUND);
 }
 
-/* Where most members stand; the first by name if several are so. */
-static void members_find(struct domains *d, const struct census *cs, const struct gang *g)
+/* Counts placed members by domain; `fixed` is the one with most, the first by name of equals. */
+static void members_find(struct domains *d, const struct pod_counts *cs, const struct gang *g)
 {
 	const struct nodes *ns = cs->nodes;
 
 	for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE;
 	     id = cs->pods->slots[id].next) {
 		const struct pod *p = &cs->pods->slots[id];
-		uint32_t i = stands(p) && node_present(&ns->slots[p->node]) ? d->of_rank[ns->ranks[p->node]]
-		                                                            : OUTSIDE;
+		uint32_t i = has_node(p) && node_present(&ns->slots[p->node])
+		                 ? d->of_rank[ns->ranks[p->node]]
+		                 : OUTSIDE;
 
 		for (; i != OUTSIDE; i = d->at[i].parent)
 			d->at[i].members++;
@@ -159,10 +156,11 @@ static void members_find(struct domains *d, const struct census *cs, const struc
 			d->fixed = i;
 }
 
-void domains_find(struct domains *d, const struct census *cs, const struct gang *g)
+void domains_find(struct domains *d, const struct pod_counts *cs, const struct gang *g)
 {
 	const struct nodes *ns = cs->nodes;
 
+	assert(gang_has_levels(g));
 	levels_set(d, g->parts);
 	d->n = 1;
 	d->shares_n = d->list_n = 0;
@@ -179,11 +177,10 @@ void domains_find(struct domains *d, const struct census *cs, const struct gang 
 
 void domains_mask_add(struct domains *d, const struct nodes *ns, uint32_t domain)
 {
+	assert(domain < d->n);
 	for (uint32_t rank = 0; rank < ns->count; rank++)
 		d->mask[rank / 64] |= (uint64_t)domain_has(d, domain, rank) << (rank % 64);
 }
-
-/* ---- sums ----------------------------------------------------------------------- */
 
 static int best_compare(const struct domain *x, const struct domain *y)
 {
@@ -196,36 +193,34 @@ void domains_sum(struct domains *d, uint32_t wanted)
 {
 	for (uint32_t i = d->n; i-- > 0;) {
 		struct domain *x = &d->at[i], *in = i > 0 ? &d->at[x->parent] : NULL;
-		const uint64_t most = x->room < wanted ? x->room : wanted;
+		const uint64_t most = x->capacity < wanted ? x->capacity : wanted;
 
-		if (x->room == 0)
+		if (x->capacity == 0)
 			continue;
 		x->bound += most;
-		x->spare += x->room - most;
+		x->spare += x->capacity - most;
 		if (!in)
 			continue;
 		if (in->best == OUTSIDE || best_compare(x, in) < 0) {
 			in->key = x->key;
 			in->best = x->best;
 		}
-		in->room += x->room;
+		in->capacity += x->capacity;
 		in->spans[x->depth] += x->members == 0;
 		for (uint32_t depth = x->depth + 1; depth <= d->depth; depth++)
 			in->spans[depth] += x->spans[depth];
 	}
 }
 
-void domains_next_kind(struct domains *d)
+void domains_next_class(struct domains *d)
 {
 	for (uint32_t i = 0; i < d->n; i++) {
-		d->at[i].room = 0;
+		d->at[i].capacity = 0;
 		memset(d->at[i].spans, 0, sizeof(d->at[i].spans));
 	}
 }
 
-/* ---- sharing out ------------------------------------------------------------------ */
-
-/* Where members stand, other domains, nodes without the key. */
+/* 0: has members, 1: other domains, 2: nodes without the key. */
 static int sort_of(const struct domain *x)
 {
 	return x->members > 0 ? 0 : x->number != DOMAIN_NONE ? 1 : 2;
@@ -262,8 +257,8 @@ static int spans_compare(const struct domains *d, const uint32_t *a, const uint3
 	return 0;
 }
 
-/* Those that would be filled: the one with most room first. */
-static int roomy_first(const void *a, const void *b, void *context)
+/* Domains that would be filled: most capacity first. */
+static int most_capacity_first(const void *a, const void *b, void *context)
 {
 	const struct domains *d = context;
 	const struct domain *x = &d->at[*(const uint32_t *)a], *y = &d->at[*(const uint32_t *)b];
@@ -271,24 +266,24 @@ static int roomy_first(const void *a, const void *b, void *context)
 
 	if (sort_of(x) != sort_of(y))
 		return sort_of(x) - sort_of(y);
-	if (x->room != y->room)
-		return x->room > y->room ? -1 : 1;
+	if (x->capacity != y->capacity)
+		return x->capacity > y->capacity ? -1 : 1;
 	spans = spans_compare(d, x->spans, y->spans, x->depth);
 	return spans != 0 ? spans : best_compare(x, y);
 }
 
-/* How many domains below it begin with so many members. */
+/* How many domains below it get their first member when it gets so many. */
 static void spans_find(struct domains *d, uint32_t domain, uint64_t members,
                        uint32_t spans[GANG_LEVELS_MAX + 1])
 {
 	memset(spans, 0, (GANG_LEVELS_MAX + 1) * sizeof(spans[0]));
-	if (members == d->at[domain].room)
+	if (members == d->at[domain].capacity)
 		memcpy(spans, d->at[domain].spans, (GANG_LEVELS_MAX + 1) * sizeof(spans[0]));
 	else if (d->at[domain].depth < d->depth)
 		domains_share(d, domain, members, spans, false);
 }
 
-/* Is x, where so many would go, better than y?  Both have room for them. */
+/* True if x is better than y for so many members; both have capacity for them. */
 static bool closer(struct domains *d, uint32_t x, uint32_t y, uint64_t members)
 {
 	uint32_t xs[GANG_LEVELS_MAX + 1], ys[GANG_LEVELS_MAX + 1];
@@ -299,12 +294,13 @@ static bool closer(struct domains *d, uint32_t x, uint32_t y, uint64_t members)
 	spans = spans_compare(d, xs, ys, d->at[x].depth);
 	if (spans != 0)
 		return spans < 0;
-	if (d->at[x].room != d->at[y].room)
-		return d->at[x].room < d->at[y].room;
+	if (d->at[x].capacity != d->at[y].capacity)
+		return d->at[x].capacity < d->at[y].capacity;
 	return best_compare(&d->at[x], &d->at[y]) < 0;
 }
 
-/* The last one: of those from `first` on that are of one sort and take all that are left. */
+/* The best for all members that are left, of those from `first` on that are of one sort and take
+ * all. */
 static uint32_t last_of(struct domains *d, uint32_t first, uint32_t end, uint64_t left)
 {
 	uint32_t best = d->list[first];
@@ -312,15 +308,15 @@ static uint32_t last_of(struct domains *d, uint32_t first, uint32_t end, uint64_
 	for (uint32_t i = first + 1; i < end; i++) {
 		uint32_t x = d->list[i];
 
-		if (d->at[x].room < left || sort_of(&d->at[x]) != sort_of(&d->at[best]))
+		if (d->at[x].capacity < left || sort_of(&d->at[x]) != sort_of(&d->at[best]))
 			break;
 		best = closer(d, x, best, left) ? x : best;
 	}
 	return best;
 }
 
-static void share_give(struct domains *d, uint32_t domain, uint64_t members,
-                       uint32_t spans[GANG_LEVELS_MAX + 1], bool keep)
+static void share_add(struct domains *d, uint32_t domain, uint64_t members,
+                      uint32_t spans[GANG_LEVELS_MAX + 1], bool keep)
 {
 	uint32_t below[GANG_LEVELS_MAX + 1] = { 0 };
 
@@ -340,35 +336,35 @@ void domains_share(struct domains *d, uint32_t domain, uint64_t members,
 	uint64_t left = members;
 	uint32_t end;
 
+	assert(domain < d->n);
 	if (d->at[domain].depth == d->depth) {
 		if (keep)
 			d->shares[d->shares_n++] = (struct share){ domain, (uint32_t)members };
 		return;
 	}
 	for (uint32_t i = d->at[domain].first; i != OUTSIDE; i = d->at[i].next)
-		if (d->at[i].room > 0)
+		if (d->at[i].capacity > 0)
 			d->list[d->list_n++] = i;
 	end = d->list_n;
-	qsort_r(d->list + first, end - first, sizeof(*d->list), roomy_first, d);
+	qsort_r(d->list + first, end - first, sizeof(*d->list), most_capacity_first, d);
 	for (uint32_t i = first; left > 0 && i < end; i++) {
-		uint32_t x = d->at[d->list[i]].room < left ? d->list[i] : last_of(d, i, end, left);
-		uint64_t given = d->at[x].room < left ? d->at[x].room : left;
+		uint32_t x = d->at[d->list[i]].capacity < left ? d->list[i] : last_of(d, i, end, left);
+		uint64_t given = d->at[x].capacity < left ? d->at[x].capacity : left;
 
-		share_give(d, x, given, spans, keep);
+		share_add(d, x, given, spans, keep);
 		left -= given;
 	}
 	d->list_n = first;
 }
-
-/* ---- where ------------------------------------------------------------------------- */
 
 uint32_t domains_choose(struct domains *d, uint32_t need, uint32_t wanted)
 {
 	uint32_t best = OUTSIDE;
 	uint64_t most = 0;
 
+	assert(need <= wanted);
 	for (uint32_t i = 0; i < d->n; i++) {
-		uint64_t takes = d->at[i].room < wanted ? d->at[i].room : wanted;
+		uint64_t takes = d->at[i].capacity < wanted ? d->at[i].capacity : wanted;
 
 		if (!domain_eligible(d, i) || takes < need || takes < most)
 			continue;

@@ -3,7 +3,7 @@
 
 static int64_t request_of(const struct shape *s, uint32_t resource)
 {
-	for (uint32_t i = 0; i < s->requests_n; i++)
+	for (uint32_t i = 0; i < s->sums_n; i++)
 		if (s->requests[i].resource == resource)
 			return s->requests[i].value;
 	return 0;
@@ -24,7 +24,7 @@ static wide free_of(const struct nodes *ns, node_id id, uint32_t resource, wide 
 static wide free_without(const struct gang *g, const struct pods *ps, const struct shapes *ss,
                          const struct nodes *ns, wide *own, uint32_t resource)
 {
-	wide free = ns->free[resource];
+	wide free = ns->free_sum[resource];
 	const struct pod *p;
 
 	for (pod_id id = first_of(g); id != ID_NONE; id = p->next) {
@@ -32,7 +32,7 @@ static wide free_without(const struct gang *g, const struct pods *ps, const stru
 		if (p->node != ID_NONE && node_present(&ns->slots[p->node]))
 			own[p->node] += request_of(&ss->slots[p->shape], resource);
 	}
-	/* Each node at its first member. */
+	/* Each node once, at its first member. */
 	for (pod_id id = first_of(g); id != ID_NONE; id = p->next) {
 		p = &ps->slots[id];
 		if (p->node == ID_NONE || own[p->node] == 0)
@@ -46,7 +46,7 @@ static wide free_without(const struct gang *g, const struct pods *ps, const stru
 bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss,
                  const struct nodes *ns, wide *own, struct reason *r)
 {
-	bool met = true, has_node = g->counts[MEMBER_OUTSIDE] > 0; /* members that leave */
+	bool met = true, has_node = g->counts[MEMBER_OUTSIDE] > 0; /* members that are being deleted */
 
 	for (uint32_t i = 0; i <= g->parts->amounts_n; i++) {
 		bool pods = i == g->parts->amounts_n;
@@ -55,8 +55,10 @@ bool minimum_met(const struct gang *g, const struct pods *ps, const struct shape
 		wide free;
 
 		if (resource == RESOURCE_PODS && !pods)
-			continue; /* the quorum stands in its place */
-		free = has_node ? free_without(g, ps, ss, ns, own, resource) : ns->free[resource];
+			continue; /* the quorum is used instead */
+		free = resource >= ns->resources ? 0
+		       : has_node                ? free_without(g, ps, ss, ns, own, resource)
+		                                 : ns->free_sum[resource];
 		if (need <= free && need < INT64_MAX)
 			continue;
 		met = false;
@@ -65,15 +67,23 @@ bool minimum_met(const struct gang *g, const struct pods *ps, const struct shape
 	return met;
 }
 
-bool minimum_could_be_met(const struct gang *g, const struct nodes *ns)
+static int64_t left_of(const struct nodes *ns, node_id id, uint32_t resource,
+                       const struct lasting *l)
+{
+	const int64_t allocatable = nodes_allocatable(ns, id, resource);
+
+	return l ? lasting_leaves(l, id, resource, allocatable) : allocatable;
+}
+
+bool minimum_could_be_met(const struct gang *g, const struct nodes *ns, const struct lasting *l)
 {
 	for (uint32_t i = 0; i < g->parts->amounts_n; i++) {
 		const struct amount *need = &g->parts->amounts[i];
 		wide all = 0;
 
-		for (node_id id = 0; id < ns->used; id++)
+		for (node_id id = 0; id < ns->used && need->resource < ns->resources; id++)
 			if (node_present(&ns->slots[id]))
-				all += nodes_allocatable(ns, id, need->resource);
+				all += left_of(ns, id, need->resource, l);
 		if (need->resource != RESOURCE_PODS && (need->value > all || need->value == INT64_MAX))
 			return false;
 	}

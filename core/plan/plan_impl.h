@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the planner share. */
+/* Shared by the files of the planner. */
 #ifndef MUSTER_CORE_PLAN_IMPL_H
 #define MUSTER_CORE_PLAN_IMPL_H
 
 #include "core/plan/plan.h"
 
-/* Ready members of one kind. */
+/* Ready members of one class. */
 struct plan_group {
-	kind_id kind;
-	bool later;  /* no node takes it before another member is placed */
+	class_id class;
+	bool later;  /* no node takes one before another member is placed */
 	bool closed; /* in this pass no node took one more */
 	uint32_t n;
-	uint32_t wanted; /* of them in the set */
+	uint32_t wanted; /* of the set, or still allowed; see the user */
 	uint64_t capacity;
 };
 
-static inline struct plan_group *group_of(struct plan *plan, const struct views *vs, kind_id kind)
+static inline struct plan_group *group_of(struct plan *plan, const struct views *vs, class_id class)
 {
-	return &plan->groups[vs->census->kinds.slots[kind].mark];
+	return &plan->groups[vs->pod_counts->pod_classes.slots[class].mark];
 }
 
-static inline kind_id kind_at(const struct plan *plan, const struct gangs *gs, uint32_t member)
+static inline class_id class_at(const struct plan *plan, const struct gangs *gs, uint32_t member)
 {
-	return gs->pods->slots[plan->pods[member]].kind;
+	return gs->pods->slots[plan->pods[member]].class;
 }
 
 static inline uint32_t role_at(const struct plan *plan, uint32_t member)
@@ -30,73 +30,77 @@ static inline uint32_t role_at(const struct plan *plan, uint32_t member)
 	return plan->roles_n > 0 ? plan->roles[member] : 0;
 }
 
-/* Members from `member` to before `end` go to nodes of a tree, by ranks[index]; NULL: the index is
- * the rank. */
+/* Members [member, end) go to the nodes of a tree; ranks[index] of the tree, NULL: the index
+ * itself. */
 struct filling {
 	struct tree *tree;
 	const uint32_t *ranks;
 	uint32_t member, end;
 };
 
-/* ---- core/plan/plan.c ---- */
-
-/* Each on the best node there is, of a plain view that has room for all of them there. */
+/* Places each on the best node left, with a plain view that has capacity for all of them there. */
 void fill_levels(struct plan *plan, struct views *vs, struct view *v, const struct filling *f);
 
-/* What each kind finds now. */
+/* Reads the capacity of one class, and of each. */
+void group_look(struct plan_group *g, const struct view *v);
 void groups_look(struct plan *plan, struct views *vs);
 
-/* Nobody is placed, and nothing is known of why. */
+/* Resets the result: nothing is placed, without a reason. */
 void plan_nothing(struct plan *plan);
 
-/* Place the members that were collected, without regard to levels. */
+/* Places the collected members, without regard to levels. */
 enum plan_answer plan_members(struct plan *plan, struct views *vs, const struct gangs *gs,
                               const struct gang_need *need);
+/* Its parts for members of one class.  design.md, A plan, 2: alike_refused() if there is capacity
+ * for fewer than `need`; no placement is tried. */
+bool alike_refused(struct plan *plan, const struct view *v, uint32_t need);
+enum plan_answer place_alike(struct plan *plan, struct views *vs, const struct gangs *gs,
+                             struct view *v, uint32_t need);
+
+/* Undoes every placement. */
 void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs);
 
-/* The first members are the set. */
+/* The set is the first `need` members. */
 void set_first(struct plan *plan, uint32_t need);
 
-/* No node took one more of the kind, which has rules: why not, as things stand in the middle of the
- * plan. */
-void note_why_if_ruled(struct plan *plan, struct views *vs, kind_id kind);
+/* Sorts the groups by capacity, the set becomes all members in that order. */
+void set_most_capacity_first(struct plan *plan, struct views *vs, const struct gangs *gs);
 
-void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, kind_id kind);
-bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, kind_id kind);
+/* kube-scheduler's Diagnosis (findNodesThatFitPod) for one more pod of the class, with the
+ * plan as placed so far. */
+void note_why(struct plan *plan, struct views *vs, class_id class);
+/* No node took one more of the class: if it has rules, notes why, with the plan as placed so
+ * far. */
+void note_why_if_ruled(struct plan *plan, struct views *vs, class_id class);
+
+void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t rank, class_id class);
+bool plan_take_best(struct plan *plan, struct views *vs, uint32_t member, class_id class);
 void plan_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member);
 
-/* ---- core/plan/plan_sets.c ---- */
-
-/* Members of several kinds: those that have to start together. */
+/* Places members of several classes that have to start together ... */
 enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
                            const struct gang_need *need);
 
-/* ... and as many of the others as there is room for. */
+/* ... and as many of the others as fit. */
 void place_rest(struct plan *plan, struct views *vs, const struct gangs *gs);
 
-/* ---- core/plan/plan_rules.c ---- */
+/* True if the order matters in which pods of the class and others are placed. */
+bool rules_ordered(const struct pod_counts *cs, class_id class);
 
-/* Does the order count in which pods of the kind and others are placed? */
-bool rules_ordered(const struct census *cs, kind_id kind);
+/* True if placing pods of this class one by one, each on any open node, always ends at the same
+ * number: a greedy plan that fails is a proof then. */
+bool rules_simple(const struct pod_counts *cs, class_id class);
 
-/* Does filling up with pods of this kind alone, each on any node that is open, always come to the
- * same number?  Then the greedy way is a proof. */
-bool rules_simple(const struct census *cs, kind_id kind);
+/* The first member, of class `kind`, binds the others: finds the places to start at, best first,
+ * that have capacity for `need` or more. */
+void starts_find(struct plan *plan, struct views *vs, class_id class, uint32_t need);
 
-/* The first member binds the others: places to begin at, the best node of each, the best first.
- * `kind` is the first one's; those with room for fewer than `need` are left out. */
-void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t need);
-
-/* ---- core/plan/plan_levels.c ---- */
-
-/* The same with levels. */
+/* plan_members() for a gang with levels. */
 enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct gangs *gs,
                              const struct gang *g, const struct gang_need *need);
 
-/* ---- core/plan/plan_search.c ---- */
-
-/* Every way to place what has to start of the set, which is all members, sorted by kind and
- * role; at most PLAN_TRIES. */
+/* Tries every placement of the members that have to start together, up to PLAN_TRIES.  The set is
+ * all members, sorted by class and role. */
 enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs,
                             const struct gang_need *need);
 

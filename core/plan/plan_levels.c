@@ -1,38 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans for gangs whose members are to be kept together; core/plan/domains.h says where that may
- * be.
+/* Plans for gangs with levels (design.md, Levels); the domains are those of core/plan/domains.h.
  *
- *   one kind, plain   exact: room by domain is a sum of counts, and members are shared out by it
- *   all others        the domains that could take enough, the most promising first, each tried with
- *                     all other nodes hidden */
+ *   one class, plain   exact: capacity by domain is a sum of counts
+ *   all others         the domains that could take enough, most promising first, each tried with
+ *                      all other nodes masked */
 #include "core/plan/plan_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- room ----------------------------------------------------------------------- */
-
-static void count_kinds(struct plan *plan, struct views *vs)
+static void count_classes(struct plan *plan, struct views *vs)
 {
 	struct domains *d = &plan->domains;
 
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
-		const struct view *v = views_get(vs, plan->groups[i].kind);
+		const struct view *v = views_get(vs, &plan->scope, plan->groups[i].class);
 
 		if (i > 0)
-			domains_next_kind(d);
+			domains_next_class(d);
 		for (uint32_t rank = 0; rank < vs->nodes->count; rank++)
 			if (v->counts[rank] > 0)
 				domains_add(d, rank, view_most_at(v, rank), view_key(v, rank));
 		domains_sum(d, plan->groups[i].n);
-		vs->steps += vs->nodes->count / 4 + d->n / 4;
+		budget_spend(vs->budget, vs->nodes->count / 4 + d->n / 4);
 	}
 }
 
-/* ---- one kind, plain -------------------------------------------------------------- */
-
-/* The members from `first` on go to the nodes of one innermost domain. */
+/* Places members from `first` on, on the nodes of one innermost domain. */
 static void fill_share(struct plan *plan, struct views *vs, struct view *v,
                        const struct share *share, uint32_t first)
 {
@@ -46,19 +41,19 @@ static void fill_share(struct plan *plan, struct views *vs, struct view *v,
 		tree.levels[0][i] = tree_at(&v->tree, ranks[i]);
 	tree_build(&tree);
 	fill_levels(plan, vs, v, &(struct filling){ &tree, ranks, first, first + share->members });
-	vs->steps += n / 16 + share->members;
+	budget_spend(vs->budget, n / 16 + share->members);
 }
 
 static enum plan_answer plan_shares(struct plan *plan, struct views *vs, uint32_t need)
 {
 	struct domains *d = &plan->domains;
-	const kind_id kind = plan->groups[0].kind;
+	const class_id class = plan->groups[0].class;
 	const uint32_t where = domains_choose(d, need, plan->n);
 	uint32_t spans[GANG_LEVELS_MAX + 1] = { 0 };
 
-	plan->roles_n = 0; /* the first of them are chosen, and any of them is as good */
+	plan->roles_n = 0; /* members of one class are interchangeable */
 	plan->exact = true;
-	plan->failed = kind;
+	plan->failed = class;
 	plan->closest = where != OUTSIDE ? where : domains_closest(d);
 	if (where == OUTSIDE) {
 		plan->failed_need = need;
@@ -67,7 +62,7 @@ static enum plan_answer plan_shares(struct plan *plan, struct views *vs, uint32_
 	}
 	domains_share(d, where, d->at[where].bound, spans, true);
 	for (uint32_t i = 0; i < d->shares_n; i++) {
-		fill_share(plan, vs, views_get(vs, kind), &d->shares[i], plan->placed);
+		fill_share(plan, vs, views_get(vs, &plan->scope, class), &d->shares[i], plan->placed);
 		plan->placed += d->shares[i].members;
 	}
 	assert(plan->placed == d->at[where].bound); /* the sum of counts is exact */
@@ -75,15 +70,13 @@ static enum plan_answer plan_shares(struct plan *plan, struct views *vs, uint32_
 	return PLAN_PLACED;
 }
 
-/* ---- all others --------------------------------------------------------------------- */
-
 struct trying {
 	struct plan *plan;
 	struct views *vs;
 	const struct gangs *gs;
-	struct gang_need all; /* all members have to start */
-	uint32_t best;        /* members placed by the best way so far, which is in domains.kept */
-	uint32_t fit;         /* ... or tried */
+	struct gang_need all; /* as if all members had to start together */
+	uint32_t best;        /* members placed by the best plan so far, which is in domains.kept */
+	uint32_t fit;         /* most members that any try placed */
 	bool gave_up;
 };
 
@@ -92,7 +85,7 @@ static int promising_first(const void *a, const void *b, void *context)
 	return domain_compare(context, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* The domains of that depth in another that may take so many members, on the end of the list; the
+/* Appends to the list the domains of that depth, within another one, that may take so many members;
  * most promising first. */
 static uint32_t list_domains(struct domains *d, uint32_t in, uint32_t depth, uint64_t least)
 {
@@ -121,17 +114,17 @@ static void mask_clear(const struct trying *t)
 static void mask_add(const struct trying *t, uint32_t domain)
 {
 	domains_mask_add(&t->plan->domains, t->vs->nodes, domain);
-	t->vs->steps += t->vs->nodes->count / 8;
+	budget_spend(t->vs->budget, t->vs->nodes->count / 8);
 }
 
-/* Plan on the nodes of the mask; true when that is as good as can be and stays.  What else was
- * found is kept beside. */
+/* Plans on the nodes of the mask.  True when all members are placed; a plan that places fewer is
+ * undone, and stored if it is the best so far. */
 static bool try_mask(struct trying *t, const struct gang_need *need)
 {
 	struct plan *plan = t->plan;
 	enum plan_answer answer;
 
-	views_mask(t->vs, plan->domains.mask);
+	view_scope_mask(t->vs, &plan->scope, plan->domains.mask);
 	groups_look(plan, t->vs);
 	answer = plan_members(plan, t->vs, t->gs, need);
 	if (answer == PLAN_PLACED && plan->placed == plan->n)
@@ -149,7 +142,7 @@ static bool try_mask(struct trying *t, const struct gang_need *need)
 	return false;
 }
 
-/* All members in one domain of a preferred level, the deepest first. */
+/* All members in one domain of a preferred level; the deepest level first. */
 static bool try_one_domain(struct trying *t, uint32_t in)
 {
 	struct domains *d = &t->plan->domains;
@@ -159,7 +152,8 @@ static bool try_one_domain(struct trying *t, uint32_t in)
 	for (uint32_t depth = d->depth; depth > d->required && !placed; depth--) {
 		uint32_t n = list_domains(d, in, depth, t->plan->n);
 
-		for (uint32_t i = 0; i < n && !placed && t->vs->steps < PLAN_STEPS / 2; i++) {
+		for (uint32_t i = 0; i < n && !placed && budget_left(t->vs->budget, PLAN_STEPS / 2) > 0;
+		     i++) {
 			mask_clear(t);
 			mask_add(t, d->list[first + i]);
 			placed = try_mask(t, &t->all);
@@ -169,8 +163,8 @@ static bool try_one_domain(struct trying *t, uint32_t in)
 	return placed;
 }
 
-/* All members in some domains of the widest preferred level: as many as could have room, then more.
- */
+/* All members in some domains of the widest preferred level: as few as could have capacity, then
+ * more. */
 static bool try_some_domains(struct trying *t, uint32_t in)
 {
 	struct domains *d = &t->plan->domains;
@@ -179,8 +173,8 @@ static bool try_some_domains(struct trying *t, uint32_t in)
 	bool placed = false;
 
 	mask_clear(t);
-	for (uint32_t i = 0, more = 1, next = 0; i + 1 < n && !placed && t->vs->steps < PLAN_STEPS / 2;
-	     i++) {
+	for (uint32_t i = 0, more = 1, next = 0;
+	     i + 1 < n && !placed && budget_left(t->vs->budget, PLAN_STEPS / 2) > 0; i++) {
 		mask_add(t, d->list[first + i]);
 		sum += d->at[d->list[first + i]].bound;
 		if (i == 0 || sum < t->plan->n || i < next)
@@ -193,7 +187,7 @@ static bool try_some_domains(struct trying *t, uint32_t in)
 	return placed;
 }
 
-/* Preferences are no proof, so nothing is searched for them. */
+/* A preference that can't be met proves nothing, so it is tried without a search. */
 static bool try_preferred(struct trying *t, uint32_t in)
 {
 	const bool search = t->plan->search, gave_up = t->gave_up;
@@ -212,42 +206,42 @@ static void take_kept(struct trying *t)
 {
 	struct plan *plan = t->plan;
 
-	plan->failed = KIND_NONE;
+	plan->failed = CLASS_NONE;
 	plan->failed_need = 1;
 	plan->counts_n = 0;
 	plan->placed = 0;
 	for (uint32_t i = 0; i < plan->n; i++) {
-		kind_id kind = kind_at(plan, t->gs, i);
+		class_id class = class_at(plan, t->gs, i);
 
 		plan->nodes[i] = plan->domains.kept[i];
 		if (plan->nodes[i] != ID_NONE) {
-			census_take(t->vs->census, plan->nodes[i], kind, false);
+			pod_counts_allocate(t->vs->pod_counts, plan->nodes[i], class, false);
 			plan->placed++;
-		} else if (plan->failed == KIND_NONE) {
-			plan->failed = kind;
+		} else if (plan->failed == CLASS_NONE) {
+			plan->failed = class;
 		}
 	}
 }
 
-/* A kind of which the closest domain takes too few, when none could be tried. */
+/* No domain could be tried: notes a class of which the closest one takes too few. */
 static void note_closest(struct plan *plan, struct views *vs, uint32_t need)
 {
 	const struct domains *d = &plan->domains;
 
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
 		const struct plan_group *g = &plan->groups[i];
-		const struct view *v = views_get(vs, g->kind);
-		uint64_t room = 0;
+		const struct view *v = views_get(vs, &plan->scope, g->class);
+		uint64_t capacity = 0;
 
 		for (uint32_t rank = 0; rank < vs->nodes->count; rank++)
-			room += domain_has(d, plan->closest, rank) ? view_most_at(v, rank) : 0;
-		plan->failed = g->kind;
+			capacity += domain_has(d, plan->closest, rank) ? view_most_at(v, rank) : 0;
+		plan->failed = g->class;
 		plan->failed_need = g->n < need ? g->n : need;
-		if (room < plan->failed_need)
+		if (capacity < plan->failed_need)
 			break;
 	}
 	plan->fit = plan->closest != OUTSIDE ? (uint32_t)d->at[plan->closest].bound : 0;
-	vs->steps += plan->groups_n * (uint64_t)vs->nodes->count / 4;
+	budget_spend(vs->budget, plan->groups_n * (uint64_t)vs->nodes->count / 4);
 }
 
 static enum plan_answer plan_tried(struct plan *plan, struct views *vs, const struct gangs *gs,
@@ -268,8 +262,8 @@ static enum plan_answer plan_tried(struct plan *plan, struct views *vs, const st
 
 		if (d->at[where].bound <= t.best)
 			break;
-		t.gave_up = t.gave_up || (i > 0 && vs->steps >= PLAN_STEPS);
-		if (i > 0 && vs->steps >= PLAN_STEPS)
+		t.gave_up = t.gave_up || (i > 0 && budget_left(vs->budget, PLAN_STEPS) == 0);
+		if (i > 0 && budget_left(vs->budget, PLAN_STEPS) == 0)
 			break;
 		plan->closest = fit == 0 ? where : plan->closest;
 		if (try_preferred(&t, where))
@@ -294,14 +288,14 @@ enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct g
 	enum plan_answer answer;
 
 	plan_nothing(plan);
-	domains_find(&plan->domains, vs->census, g);
-	vs->steps += vs->nodes->count / 4 * (plan->domains.depth + 1);
-	count_kinds(plan, vs);
-	if (plan->alike && views_get(vs, plan->groups[0].kind)->mode == VIEW_PLAIN) {
+	domains_find(&plan->domains, vs->pod_counts, g);
+	budget_spend(vs->budget, vs->nodes->count / 4 * (plan->domains.depth + 1));
+	count_classes(plan, vs);
+	if (plan->alike && views_get(vs, &plan->scope, plan->groups[0].class)->mode == VIEW_PLAIN) {
 		answer = plan_shares(plan, vs, need->total);
 	} else {
 		answer = plan_tried(plan, vs, gs, need);
-		views_mask(vs, NULL);
+		view_scope_mask(vs, &plan->scope, NULL);
 	}
 	plan->kept_together = plan->domains.required > 0;
 	return answer;

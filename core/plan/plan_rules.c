@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules between pods mean for the order of a plan. */
-#include "core/filter/rule_policy.h"
+/* What rules between pods (podtopologyspread, interpodaffinity, WorkloadPolicy) mean for the order
+ * of a plan. */
 #include "core/plan/plan_impl.h"
+#include "core/filter/rule_policy.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-static const struct shape_links *links_of(const struct census *cs, kind_id kind)
+static const struct shape_links *links_of(const struct pod_counts *cs, class_id class)
 {
-	return cs->links[cs->kinds.slots[kind].shape];
+	return class_links(cs, class);
 }
 
 static bool is_hard(const struct spread_link *t)
@@ -15,20 +17,18 @@ static bool is_hard(const struct spread_link *t)
 	return t->spread->flags & SPREAD_HARD;
 }
 
-bool rules_ordered(const struct census *cs, kind_id kind)
+bool rules_ordered(const struct pod_counts *cs, class_id class)
 {
-	const struct shape_links *links = links_of(cs, kind);
+	const struct shape_links *links = links_of(cs, class);
 
 	for (uint32_t i = 0; links && i < links->spreads_n; i++)
 		if (is_hard(&links->spreads[i]))
 			return true;
-	/* Others that a share counts, and that may go beyond it themselves, come behind. */
+	/* Pods that a share counts and does not limit have to be placed after those that it limits. */
 	if (links && links->policy.policy && (links->policy.policy->flags & POLICY_REQUIRED))
 		return true;
 	return links && links->affinity != SELECTOR_NONE;
 }
-
-/* ---- is the greedy way a proof? ------------------------------------------------------ */
 
 static bool topology_wide(const struct topology *t)
 {
@@ -38,17 +38,18 @@ static bool topology_wide(const struct topology *t)
 	return false;
 }
 
-/* Does the term change by pods of the kind itself? */
-static bool term_moves(const struct census *cs, kind_id kind, const struct shape_links *links,
+/* True if pods of the class itself change what the term allows. */
+static bool term_moves(const struct pod_counts *cs, class_id class, const struct shape_links *links,
                        const struct term_link *t)
 {
 	if (t->term->kind == POD_TERM_AFFINITY)
-		return kind_matches(&cs->kinds, kind, links->affinity);
-	return t->term->kind == POD_TERM_ANTI_AFFINITY && kind_matches(&cs->kinds, kind, t->selector);
+		return class_matches(&cs->pod_classes, class, links->affinity);
+	return t->term->kind == POD_TERM_ANTI_AFFINITY &&
+	       class_matches(&cs->pod_classes, class, t->selector);
 }
 
-/* Another topology than *seen with more than one node somewhere; the first is noted. */
-static bool topology_other(const struct census *cs, topology_id id, uint32_t *seen)
+/* True for a second topology with more than one node in a domain; the first is stored in *seen. */
+static bool topology_other(const struct pod_counts *cs, topology_id id, uint32_t *seen)
 {
 	if (id == *seen || !topology_wide(&cs->topologies.slots[id]))
 		return false;
@@ -58,14 +59,14 @@ static bool topology_other(const struct census *cs, topology_id id, uint32_t *se
 	return false;
 }
 
-/* A share is as good as a node's own room, but a spread over other domains moves with those that
+/* A share limits like a node's capacity, but a spread over other domains depends on which domains
  * are filled. */
-static bool policy_crosses(const struct census *cs, kind_id kind, const struct shape_links *links,
-                           uint32_t *seen)
+static bool policy_crosses(const struct pod_counts *cs, class_id class,
+                           const struct shape_links *links, uint32_t *seen)
 {
 	const struct policy_link *policy = &links->policy;
 
-	if (!policy->policy || !policy_bounds(cs, kind, policy) ||
+	if (!policy->policy || !policy_bounds(cs, class, policy) ||
 	    !topology_wide(&cs->topologies.slots[policy->topology]))
 		return false;
 	for (uint32_t i = 0; i < links->spreads_n; i++)
@@ -74,37 +75,36 @@ static bool policy_crosses(const struct census *cs, kind_id kind, const struct s
 	return topology_other(cs, policy->topology, seen);
 }
 
-/* One kind of domains, with single nodes in them: what is open depends on how many are in each, and
- * not on which came first. */
-bool rules_simple(const struct census *cs, kind_id kind)
+/* One topology, apart from those with single nodes: what is open depends on how many pods are in
+ * each domain, not on their order. */
+bool rules_simple(const struct pod_counts *cs, class_id class)
 {
-	const struct shape_links *links = links_of(cs, kind);
+	const struct shape_links *links = links_of(cs, class);
 	uint32_t seen = UINT32_MAX, spreads = 0;
 
+	assert(class < pod_classes_used(&cs->pod_classes));
 	for (uint32_t i = 0; links && i < links->terms_n; i++)
-		if (term_moves(cs, kind, links, &links->terms[i]) &&
+		if (term_moves(cs, class, links, &links->terms[i]) &&
 		    topology_other(cs, links->terms[i].topology, &seen))
 			return false;
 	for (uint32_t i = 0; links && i < links->spreads_n; i++)
 		if (is_hard(&links->spreads[i]) &&
 		    (++spreads > 1 || topology_other(cs, links->spreads[i].topology, &seen)))
 			return false;
-	return !(links && policy_crosses(cs, kind, links, &seen));
+	return !(links && policy_crosses(cs, class, links, &seen));
 }
-
-/* ---- places to begin at ------------------------------------------------------------------ */
 
 struct binding {
 	topology_id at[PLAN_BINDINGS];
 	uint32_t n;
 };
 
-/* Topologies of the required affinity of any kind in the plan. */
-static void binding_find(const struct plan *plan, const struct census *cs, struct binding *b)
+/* The topologies of required affinity of all classes in the plan. */
+static void binding_find(const struct plan *plan, const struct pod_counts *cs, struct binding *b)
 {
 	b->n = 0;
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
-		const struct shape_links *links = links_of(cs, plan->groups[i].kind);
+		const struct shape_links *links = links_of(cs, plan->groups[i].class);
 
 		for (uint32_t k = 0; links && k < links->terms_n; k++) {
 			uint32_t at = 0;
@@ -119,7 +119,7 @@ static void binding_find(const struct plan *plan, const struct census *cs, struc
 	}
 }
 
-static bool same_place(const struct census *cs, const struct binding *b, node_id x, node_id y)
+static bool same_place(const struct pod_counts *cs, const struct binding *b, node_id x, node_id y)
 {
 	for (uint32_t i = 0; i < b->n; i++)
 		if (topology_domain(&cs->topologies, b->at[i], x) !=
@@ -128,7 +128,7 @@ static bool same_place(const struct census *cs, const struct binding *b, node_id
 	return true;
 }
 
-/* The place that the node is in; NULL when there are too many. */
+/* The place of the node; NULL when there are too many. */
 static struct plan_start *start_of(struct plan *plan, struct views *vs, const struct binding *b,
                                    uint32_t rank)
 {
@@ -136,9 +136,9 @@ static struct plan_start *start_of(struct plan *plan, struct views *vs, const st
 	uint32_t i = 0;
 
 	while (i < plan->starts_n &&
-	       !same_place(vs->census, b, order[plan->starts[i].rank], order[rank]))
+	       !same_place(vs->pod_counts, b, order[plan->starts[i].rank], order[rank]))
 		i++;
-	vs->steps += i / 4;
+	budget_spend(vs->budget, i / 4);
 	if (i == PLAN_DOMAINS) {
 		plan->starts_cut = true;
 		return NULL;
@@ -157,29 +157,30 @@ static int best_first(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-void starts_find(struct plan *plan, struct views *vs, kind_id kind, uint32_t need)
+void starts_find(struct plan *plan, struct views *vs, class_id class, uint32_t need)
 {
-	const struct view *v = views_get(vs, kind);
+	const struct view *v = views_get(vs, &plan->scope, class);
 	struct binding b;
 	uint32_t kept = 0;
 
+	assert(need > 0);
 	plan->starts_n = 0;
 	plan->starts_cut = false;
-	binding_find(plan, vs->census, &b);
+	binding_find(plan, vs->pod_counts, &b);
 	for (uint32_t rank = 0; b.n > 0 && rank < vs->nodes->count; rank++) {
 		struct plan_start *start = view_open(v, rank) ? start_of(plan, vs, &b, rank) : NULL;
 
 		if (!start)
 			continue;
-		start->room += v->counts[rank];
+		start->capacity += v->counts[rank];
 		if (view_key(v, rank) <= start->key)
 			continue;
 		start->key = view_key(v, rank);
 		start->rank = rank;
 	}
-	vs->steps += vs->nodes->count / 4;
+	budget_spend(vs->budget, vs->nodes->count / 4);
 	for (uint32_t i = 0; i < plan->starts_n; i++)
-		if (plan->starts[i].room >= need)
+		if (plan->starts[i].capacity >= need)
 			plan->starts[kept++] = plan->starts[i];
 	plan->starts_n = kept;
 	qsort(plan->starts, plan->starts_n, sizeof(plan->starts[0]), best_first);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last way of a plan: every way there is, as far as PLAN_TRIES go. */
+/* The search: every placement, up to PLAN_TRIES. */
 #include "core/plan/plan_impl.h"
 
-static uint32_t next_rank(struct views *vs, kind_id kind, uint32_t from)
+#include <assert.h>
+
+static uint32_t next_rank(const struct plan *plan, struct views *vs, class_id class, uint32_t from)
 {
-	const struct view *v = views_get(vs, kind);
+	const struct view *v = views_get(vs, &plan->scope, class);
 	uint32_t rank = from;
 
 	while (rank < vs->nodes->count && !view_open(v, rank))
 		rank++;
-	vs->steps += (rank - from) / 16 + 1;
+	budget_spend(vs->budget, (rank - from) / 16 + 1);
 	return rank;
 }
 
-/* ---- what has to start ----------------------------------------------------------------- */
-
-/* By role, the last for members whose role doesn't matter. */
+/* By role; the last is for members whose role has no quorum. */
 struct search {
 	uint32_t total;
 	uint32_t lacking;                  /* members that roles still need */
-	uint32_t need[GANG_ROLES_MAX + 1]; /* of the role; 0 or less when it has enough */
+	uint32_t need[GANG_ROLES_MAX + 1]; /* of the role; 0: it has enough */
 	uint32_t placed[GANG_ROLES_MAX + 1];
-	uint32_t spare[GANG_ROLES_MAX + 1]; /* so many more may be left out */
+	uint32_t spare[GANG_ROLES_MAX + 1]; /* members that may still be left out */
 	uint32_t spare_total;
 };
 
@@ -52,30 +52,29 @@ static bool search_done(const struct search *s, const struct plan *plan)
 	return plan->placed >= s->total && s->lacking == 0;
 }
 
-static bool same_class(const struct plan *plan, const struct gangs *gs, uint32_t a, uint32_t b)
+static bool same_run(const struct plan *plan, const struct gangs *gs, uint32_t a, uint32_t b)
 {
-	return kind_at(plan, gs, a) == kind_at(plan, gs, b) && role_at(plan, a) == role_at(plan, b);
+	return class_at(plan, gs, a) == class_at(plan, gs, b) && role_at(plan, a) == role_at(plan, b);
 }
 
-/* ---- when the order doesn't count ------------------------------------------------------ */
-
-/* Up to swapping members of one kind and role: those take ranks that do not fall, and those left
- * out come last.  Depth first; rank `end` stands for left out. */
+/* Depth first.  Members of one class and role are interchangeable: they take ranks in rising order,
+ * and those left out (rank `end`) come last. */
 static enum plan_answer search_in_order(struct plan *plan, struct views *vs, const struct gangs *gs,
                                         struct search *s)
 {
 	const uint32_t end = vs->nodes->count;
 	uint32_t depth = 0, from = 0;
 
-	for (uint32_t tries = 0; tries < PLAN_TRIES && vs->steps < PLAN_STEPS; tries++) {
+	for (uint32_t tries = 0; tries < PLAN_TRIES && budget_left(vs->budget, PLAN_STEPS) > 0;
+	     tries++) {
 		uint32_t member = plan->set[depth], role = role_at(plan, member);
-		kind_id kind = kind_at(plan, gs, member);
-		uint32_t rank = from <= end ? next_rank(vs, kind, from) : end;
+		class_id class = class_at(plan, gs, member);
+		uint32_t rank = from <= end ? next_rank(plan, vs, class, from) : end;
 
 		if (rank < end || (from <= end && s->spare_total > 0 && s->spare[role] > 0)) {
 			plan->ranks[depth] = rank;
 			if (rank < end) {
-				plan_take(plan, vs, member, rank, kind);
+				plan_take(plan, vs, member, rank, class);
 				search_take(s, role);
 			} else {
 				s->spare_total--;
@@ -84,7 +83,7 @@ static enum plan_answer search_in_order(struct plan *plan, struct views *vs, con
 			if (search_done(s, plan))
 				return PLAN_PLACED;
 			depth++;
-			from = same_class(plan, gs, plan->set[depth], member) ? rank : 0;
+			from = same_run(plan, gs, plan->set[depth], member) ? rank : 0;
 			continue;
 		}
 		if (depth == 0)
@@ -106,72 +105,71 @@ static enum plan_answer search_in_order(struct plan *plan, struct views *vs, con
 	return PLAN_GAVE_UP;
 }
 
-/* ---- when the order counts ------------------------------------------------------------- */
-
-/* The runs of one kind and role in the set; false when there are more than PLAN_TRIES. */
+/* The runs of one class and role in the set; false when there are more than PLAN_TRIES. */
 static bool classes_find(struct plan *plan, const struct gangs *gs)
 {
-	plan->classes_n = 0;
+	plan->runs_n = 0;
 	for (uint32_t i = 0; i < plan->set_n; i++) {
 		uint32_t member = plan->set[i];
 
-		if (i == 0 || !same_class(plan, gs, plan->set[i - 1], member)) {
-			if (plan->classes_n == PLAN_TRIES)
+		if (i == 0 || !same_run(plan, gs, plan->set[i - 1], member)) {
+			if (plan->runs_n == PLAN_TRIES)
 				return false;
-			plan->classes[plan->classes_n++] = (struct plan_class){
-				.kind = kind_at(plan, gs, member), .role = role_at(plan, member), .first = i
-			};
+			plan->runs[plan->runs_n++] = (struct plan_run){ .class = class_at(plan, gs, member),
+				                                            .role = role_at(plan, member),
+				                                            .first = i };
 		}
-		plan->classes[plan->classes_n - 1].n++;
+		plan->runs[plan->runs_n - 1].n++;
 	}
 	return true;
 }
 
-/* A pick is a class and a rank: class * nodes + rank.  The next one from `from` on that can be
- * made, or classes * nodes. */
+/* A pick is a run and a rank: run * nodes + rank.  The first possible one from `from` on, or
+ * runs * nodes. */
 static uint64_t next_pick(const struct plan *plan, struct views *vs, uint64_t from)
 {
 	const uint32_t nodes = vs->nodes->count;
 	uint32_t i = (uint32_t)(from / nodes), at = (uint32_t)(from % nodes);
 
-	for (; i < plan->classes_n; i++, at = 0) {
-		const struct plan_class *k = &plan->classes[i];
-		uint32_t rank = k->used < k->n ? next_rank(vs, k->kind, at) : nodes;
+	for (; i < plan->runs_n; i++, at = 0) {
+		const struct plan_run *k = &plan->runs[i];
+		uint32_t rank = k->used < k->n ? next_rank(plan, vs, k->class, at) : nodes;
 
 		if (rank < nodes)
 			return (uint64_t)i * nodes + rank;
 	}
-	return (uint64_t)plan->classes_n * nodes;
+	return (uint64_t)plan->runs_n * nodes;
 }
 
 static void pick_take(struct plan *plan, struct views *vs, uint64_t pick, struct search *s)
 {
-	struct plan_class *k = &plan->classes[pick / vs->nodes->count];
+	struct plan_run *k = &plan->runs[pick / vs->nodes->count];
 
 	plan_take(plan, vs, plan->set[k->first + k->used++], (uint32_t)(pick % vs->nodes->count),
-	          k->kind);
+	          k->class);
 	search_take(s, k->role);
 }
 
 static void pick_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint64_t pick,
                       struct search *s)
 {
-	struct plan_class *k = &plan->classes[pick / vs->nodes->count];
+	struct plan_run *k = &plan->runs[pick / vs->nodes->count];
 
 	plan_undo(plan, vs, gs, plan->set[k->first + --k->used]);
 	search_undo(s, k->role);
 }
 
-/* Any kind may be next, on any node that takes it then. */
+/* Any run may be next, on any node that takes one of it then. */
 static enum plan_answer search_any_order(struct plan *plan, struct views *vs,
                                          const struct gangs *gs, struct search *s)
 {
 	const bool all = classes_find(plan, gs);
-	const uint64_t end = (uint64_t)plan->classes_n * vs->nodes->count;
+	const uint64_t end = (uint64_t)plan->runs_n * vs->nodes->count;
 	uint32_t depth = 0;
 	uint64_t from = 0;
 
-	for (uint32_t tries = 0; tries < PLAN_TRIES && vs->steps < PLAN_STEPS; tries++) {
+	for (uint32_t tries = 0; tries < PLAN_TRIES && budget_left(vs->budget, PLAN_STEPS) > 0;
+	     tries++) {
 		uint64_t pick = next_pick(plan, vs, from);
 
 		if (pick < end) {
@@ -197,6 +195,9 @@ enum plan_answer set_search(struct plan *plan, struct views *vs, const struct ga
 {
 	struct search s;
 
+	assert(plan->set_n <= plan->n);
+	assert(need->total <= plan->set_n);
+	assert(plan->placed == 0);
 	search_begin(&s, plan, need);
 	return plan->ordered ? search_any_order(plan, vs, gs, &s) : search_in_order(plan, vs, gs, &s);
 }

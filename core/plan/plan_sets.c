@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of several kinds: which of them are tried together, and in what order. */
+/* Members of several classes: which of them are tried together, and in what order. */
 #include "core/plan/plan_impl.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the set ------------------------------------------------------------------------- */
-
-/* Has a less room for its members than b?  Those that seek others come behind them. */
+/* True if a has less capacity for its members than b; classes that need others placed first come
+ * last. */
 static bool harder(const struct plan_group *a, const struct plan_group *b)
 {
 	wide left = (wide)a->capacity * b->wanted, right = (wide)b->capacity * a->wanted;
@@ -27,8 +27,8 @@ static int hard_first(const void *a, const void *b, void *context)
 {
 	const struct sorting *s = context;
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	const struct plan_group *g = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, left));
-	const struct plan_group *h = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, right));
+	const struct plan_group *g = group_of(s->plan, s->vs, class_at(s->plan, s->gs, left));
+	const struct plan_group *h = group_of(s->plan, s->vs, class_at(s->plan, s->gs, right));
 
 	if (g != h)
 		return harder(g, h) ? -1 : 1;
@@ -37,8 +37,8 @@ static int hard_first(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-/* The set is chosen: count it by kind, sort it, and say whether every kind alone
- * has room.  If not, the first that has none is noted. */
+/* Counts the set by class and sorts it.  True if each class by itself has enough capacity;
+ * otherwise the hardest that has not is noted as the one that failed. */
 static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	struct sorting sorting = { .plan = plan, .gs = gs, .vs = vs };
@@ -47,7 +47,7 @@ static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *g
 	for (uint32_t i = 0; i < plan->groups_n; i++)
 		plan->groups[i].wanted = 0;
 	for (uint32_t i = 0; i < plan->set_n; i++)
-		group_of(plan, vs, kind_at(plan, gs, plan->set[i]))->wanted++;
+		group_of(plan, vs, class_at(plan, gs, plan->set[i]))->wanted++;
 	qsort_r(plan->set, plan->set_n, sizeof(*plan->set), hard_first, &sorting);
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
 		const struct plan_group *g = &plan->groups[i];
@@ -55,52 +55,53 @@ static bool set_ready(struct plan *plan, struct views *vs, const struct gangs *g
 		if (g->wanted > g->capacity && (!worst || harder(g, worst)))
 			worst = g;
 	}
-	if (worst && plan->failed == KIND_NONE) {
-		plan->failed = worst->kind;
+	if (worst && plan->failed == CLASS_NONE) {
+		plan->failed = worst->class;
 		plan->failed_need = worst->wanted;
 	}
 	return worst == NULL;
 }
 
-/* The members of the set that have no node yet, each on its best one; true when somebody found
- * one.  The first kind that found none is *stuck. */
-static bool set_pass(struct plan *plan, struct views *vs, const struct gangs *gs, kind_id *stuck)
+/* Places the members of the set that have no node, each on its best one.  True when one was placed;
+ * *stuck is the first class of which one was not. */
+static bool set_pass(struct plan *plan, struct views *vs, const struct gangs *gs, class_id *stuck)
 {
 	const uint32_t had = plan->placed;
 
-	*stuck = KIND_NONE;
+	*stuck = CLASS_NONE;
 	for (uint32_t i = 0; i < plan->groups_n; i++)
 		plan->groups[i].closed = false;
 	for (uint32_t i = 0; i < plan->set_n; i++) {
-		kind_id kind = kind_at(plan, gs, plan->set[i]);
-		struct plan_group *g = group_of(plan, vs, kind);
+		class_id class = class_at(plan, gs, plan->set[i]);
+		struct plan_group *g = group_of(plan, vs, class);
 
 		if (plan->nodes[plan->set[i]] != ID_NONE || g->closed ||
-		    plan_take_best(plan, vs, plan->set[i], kind))
+		    plan_take_best(plan, vs, plan->set[i], class))
 			continue;
 		g->closed = true;
-		*stuck = *stuck == KIND_NONE ? kind : *stuck;
+		*stuck = *stuck == CLASS_NONE ? class : *stuck;
 		if (!plan->ordered)
-			break; /* nobody who comes later helps */
+			break; /* placing others does not help it */
 	}
-	vs->steps += plan->set_n / 4;
+	budget_spend(vs->budget, plan->set_n / 4);
 	return plan->placed > had;
 }
 
-/* Every member of the set on its best node, or nothing; the first on that of rank `start`, unless
- * that is TREE_NONE. */
+/* Places every member of the set on its best node, or none; the first one on the node of rank
+ * `start`, unless that is TREE_NONE. */
 static bool set_greedy(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t start)
 {
-	kind_id stuck = KIND_NONE;
+	class_id stuck = CLASS_NONE;
 
 	if (start != TREE_NONE)
-		plan_take(plan, vs, plan->set[0], start, kind_at(plan, gs, plan->set[0]));
-	while (plan->placed < plan->set_n && set_pass(plan, vs, gs, &stuck) && vs->steps < PLAN_STEPS)
+		plan_take(plan, vs, plan->set[0], start, class_at(plan, gs, plan->set[0]));
+	while (plan->placed < plan->set_n && set_pass(plan, vs, gs, &stuck) &&
+	       budget_left(vs->budget, PLAN_STEPS) > 0)
 		if (!plan->ordered)
 			break;
 	if (plan->placed == plan->set_n)
 		return true;
-	if (plan->failed == KIND_NONE) {
+	if (plan->failed == CLASS_NONE) {
 		plan->failed = stuck;
 		plan->failed_need = group_of(plan, vs, stuck)->wanted;
 		note_why_if_ruled(plan, vs, stuck);
@@ -110,41 +111,52 @@ static bool set_greedy(struct plan *plan, struct views *vs, const struct gangs *
 	return false;
 }
 
-/* The first of the set may have chosen a place that is too small for those who follow it. */
+/* The place that the first member chose may be too small for the others: starts at other places. */
 static bool set_elsewhere(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
-	kind_id kind = kind_at(plan, gs, plan->set[0]);
+	class_id class = class_at(plan, gs, plan->set[0]);
 
-	starts_find(plan, vs, kind, 1);
-	for (uint32_t i = 0; i < plan->starts_n && vs->steps < PLAN_STEPS; i++)
+	starts_find(plan, vs, class, 1);
+	for (uint32_t i = 0; i < plan->starts_n && budget_left(vs->budget, PLAN_STEPS) > 0; i++)
 		if (set_greedy(plan, vs, gs, plan->starts[i].rank))
 			return true;
 	return false;
 }
 
-static int roomy_first(const void *a, const void *b)
+static int most_capacity_first(const void *a, const void *b)
 {
 	const struct plan_group *g = a, *h = b;
 
 	if (g->capacity != h->capacity)
 		return g->capacity > h->capacity ? -1 : 1;
-	return g->kind < h->kind ? -1 : g->kind > h->kind;
+	return g->class < h->class ? -1 : g->class > h->class;
 }
 
-static int roomy_kind_first(const void *a, const void *b, void *context)
+static int class_most_capacity_first(const void *a, const void *b, void *context)
 {
 	const struct sorting *s = context;
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	const struct plan_group *g = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, left));
-	const struct plan_group *h = group_of(s->plan, s->vs, kind_at(s->plan, s->gs, right));
+	const struct plan_group *g = group_of(s->plan, s->vs, class_at(s->plan, s->gs, left));
+	const struct plan_group *h = group_of(s->plan, s->vs, class_at(s->plan, s->gs, right));
 
 	if (g != h)
 		return g < h ? -1 : 1;
 	return left < right ? -1 : left > right;
 }
 
-/* Choose so many more of the set, which is all members, as far as each kind alone takes them: of
- * one role, or of any (roles_n). */
+void set_most_capacity_first(struct plan *plan, struct views *vs, const struct gangs *gs)
+{
+	struct sorting sorting = { .plan = plan, .gs = gs, .vs = vs };
+
+	qsort(plan->groups, plan->groups_n, sizeof(*plan->groups), most_capacity_first);
+	for (uint32_t i = 0; i < plan->groups_n; i++)
+		vs->pod_counts->pod_classes.slots[plan->groups[i].class].mark = i;
+	set_first(plan, plan->n);
+	qsort_r(plan->set, plan->n, sizeof(*plan->set), class_most_capacity_first, &sorting);
+}
+
+/* Marks n more members of the set, which is all members, as far as each class by itself has
+ * capacity: of one role, or of any (roles_n). */
 static void choose(struct plan *plan, const struct views *vs, const struct gangs *gs, uint32_t role,
                    uint32_t n)
 {
@@ -152,7 +164,7 @@ static void choose(struct plan *plan, const struct views *vs, const struct gangs
 
 	for (uint32_t i = 0; i < plan->n && n > 0; i++) {
 		uint32_t member = plan->set[i];
-		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, member));
+		struct plan_group *g = group_of(plan, vs, class_at(plan, gs, member));
 
 		if (plan->ranks[member] || g->wanted == 0 || (!any && role_at(plan, member) != role))
 			continue;
@@ -162,23 +174,19 @@ static void choose(struct plan *plan, const struct views *vs, const struct gangs
 	}
 }
 
-/* Members of the kinds with most room, as many as each kind alone takes; true when they are what
- * has to start. */
+/* The set becomes the members of the classes with most capacity, as many as each class by itself
+ * takes. True when they are as many as have to start together. */
 static bool set_easiest(struct plan *plan, struct views *vs, const struct gangs *gs,
                         const struct gang_need *need)
 {
-	struct sorting sorting = { .plan = plan, .gs = gs, .vs = vs };
 	uint32_t any = need->total;
 
-	qsort(plan->groups, plan->groups_n, sizeof(*plan->groups), roomy_first);
+	set_most_capacity_first(plan, vs, gs);
 	for (uint32_t i = 0; i < plan->groups_n; i++) {
 		struct plan_group *g = &plan->groups[i];
 
-		vs->census->kinds.slots[g->kind].mark = i;
 		g->wanted = g->capacity < g->n ? (uint32_t)g->capacity : g->n;
 	}
-	set_first(plan, plan->n);
-	qsort_r(plan->set, plan->n, sizeof(*plan->set), roomy_kind_first, &sorting);
 	memset(plan->ranks, 0, plan->n * sizeof(*plan->ranks));
 	for (uint32_t r = 0; r < need->roles_n; r++) {
 		choose(plan, vs, gs, r, need->roles[r].quorum);
@@ -192,21 +200,22 @@ static bool set_easiest(struct plan *plan, struct views *vs, const struct gangs 
 	return plan->set_n == need->total;
 }
 
-/* Members beyond the quorum, each on its own. */
+/* Members beyond the quorum start one by one. */
 void place_rest(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
-	plan->failed = KIND_NONE;
+	assert(plan->placed <= plan->n);
+	plan->failed = CLASS_NONE;
 	for (uint32_t i = 0; i < plan->groups_n; i++)
 		plan->groups[i].wanted = 1; /* not failed yet */
 	for (uint32_t i = 0; i < plan->n; i++) {
-		kind_id kind = kind_at(plan, gs, i);
-		struct plan_group *g = group_of(plan, vs, kind);
+		class_id class = class_at(plan, gs, i);
+		struct plan_group *g = group_of(plan, vs, class);
 
 		if (plan->nodes[i] != ID_NONE || !g->wanted)
 			continue;
-		g->wanted = plan_take_best(plan, vs, i, kind);
-		if (!g->wanted && plan->failed == KIND_NONE)
-			plan->failed = kind;
+		g->wanted = plan_take_best(plan, vs, i, class);
+		if (!g->wanted && plan->failed == CLASS_NONE)
+			plan->failed = class;
 	}
 	plan->failed_need = 1;
 }
@@ -221,7 +230,7 @@ static uint64_t most_that_fit(const struct plan *plan)
 	return sum;
 }
 
-/* Members of a role of which each kind alone takes as many. */
+/* Upper bound of the members of a role that fit: each class by itself. */
 static uint64_t role_most(struct plan *plan, const struct views *vs, const struct gangs *gs,
                           uint32_t role)
 {
@@ -230,14 +239,14 @@ static uint64_t role_most(struct plan *plan, const struct views *vs, const struc
 	for (uint32_t i = 0; i < plan->groups_n; i++)
 		plan->groups[i].wanted = 0;
 	for (uint32_t i = 0; i < plan->n; i++) {
-		struct plan_group *g = group_of(plan, vs, kind_at(plan, gs, i));
+		struct plan_group *g = group_of(plan, vs, class_at(plan, gs, i));
 
 		sum += plan->roles[i] == role && g->wanted++ < g->capacity;
 	}
 	return sum;
 }
 
-/* How many of those that have to start could, by the room of each kind alone. */
+/* Upper bound of the members that have to start together and fit: each class by itself. */
 static uint64_t most_of_need(struct plan *plan, const struct views *vs, const struct gangs *gs,
                              const struct gang_need *need)
 {
@@ -250,28 +259,30 @@ static uint64_t most_of_need(struct plan *plan, const struct views *vs, const st
 	return most < need->total - lacks ? most : need->total - lacks;
 }
 
-/* When others are too few to do without a kind, so many of it have to start.  Only a plain view
- * says at any time how many could: others may wait for members of the gang itself. */
+/* A class without which too few members remain: so many of it have to start.  Only for a plain
+ * view, since with rules its capacity may depend on members of the gang itself. */
 static void note_barred(struct plan *plan, struct views *vs, const struct gang_need *need)
 {
 	const uint32_t spare = plan->n - need->total;
 
-	for (uint32_t i = 0; i < plan->groups_n && plan->barred == KIND_NONE; i++) {
+	for (uint32_t i = 0; i < plan->groups_n && plan->barred == CLASS_NONE; i++) {
 		const struct plan_group *g = &plan->groups[i];
 
 		if (g->n <= spare || g->capacity >= g->n - spare ||
-		    views_get(vs, g->kind)->mode != VIEW_PLAIN)
+		    views_get(vs, &plan->scope, g->class)->mode != VIEW_PLAIN)
 			continue;
-		plan->barred = g->kind;
+		plan->barred = g->class;
 		plan->barred_need = g->n - spare;
 	}
 }
 
+/* design.md, A plan, 5. */
 enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
                            const struct gang_need *need)
 {
 	uint64_t most;
 
+	assert(plan->groups_n > 0);
 	set_first(plan, need->total);
 	if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
 		return PLAN_PLACED;
@@ -283,7 +294,7 @@ enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gan
 	}
 	if (plan->n > need->total) {
 		if (!set_easiest(plan, vs, gs, need))
-			set_first(plan, need->total); /* roles that share a kind took it from each other */
+			set_first(plan, need->total); /* roles compete for one class */
 		if (set_ready(plan, vs, gs) && set_greedy(plan, vs, gs, TREE_NONE))
 			return PLAN_PLACED;
 	}

@@ -2,23 +2,25 @@
 #include "core/plan/reason.h"
 
 #include "core/cluster/rule_node.h"
+#include "core/filter/evaluate.h"
+#include "ipc/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct tally {
-	uint32_t whys[NODE_WHY_KINDS];
+	uint32_t whys[FILTER_REASONS];
 	uint32_t short_of[RESOURCES_MAX];
+	uint32_t absent; /* nodes short of resources that no node has */
 	uint32_t names;
 	uint32_t tainted[]; /* by name */
 };
 
 struct tally *tally_new(const struct limits *limits)
 {
-	struct tally *t = calloc(1, sizeof(*t) + limits->names * sizeof(t->tainted[0]));
+	struct tally *t = must_alloc(sizeof(*t) + limits->names * sizeof(t->tainted[0]));
 
-	if (t)
-		t->names = limits->names;
+	t->names = limits->names;
 	return t;
 }
 
@@ -34,8 +36,9 @@ void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns
 	r->members = gang_members(g);
 	r->gated = g->counts[MEMBER_GATED];
 	r->bound = gang_have(g);
-	r->need = gang_is_whole(g) ? gang_pending(g) > 0 : gang_missing(g);
+	r->need = gang_quorum_met(g) ? gang_pending(g) > 0 : gang_missing(g);
 	r->nodes = ns->present;
+	r->unpromised = g->unpromised;
 }
 
 void reason_role(struct reason *r, const struct gang *g)
@@ -55,38 +58,38 @@ void reason_role(struct reason *r, const struct gang *g)
 	}
 }
 
-/* ---- what each node lacks ------------------------------------------------------- */
-
-static void tally_rules(struct tally *t, enum node_why why, uint32_t arg)
+static void tally_rules(struct tally *t, enum filter_reason why, uint32_t arg)
 {
-	if (why == NODE_WHY_TAINT)
+	if (why == FILTER_TAINT)
 		t->tainted[arg]++;
-	else if (why != NODE_WHY_INSUFFICIENT)
+	else if (why != FILTER_INSUFFICIENT)
 		t->whys[why]++;
 }
 
-/* The resources that run out first are those that the node is short of (`lacks`: nothing
- * else keeps members off it). */
-static void tally_room(struct tally *t, const struct nodes *ns, node_id id, const struct shape *s,
-                       uint64_t members[RESOURCES_MAX], bool lacks)
+/* noderesources.Fit: the node is short of the resources that run out first (`lacks`: no other
+ * filter rejects it). */
+static void tally_capacity(struct tally *t, const struct nodes *ns, node_id id,
+                           const struct shape *s, uint64_t members[RESOURCES_MAX], bool lacks)
 {
-	uint32_t counts[RESOURCES_MAX], least = UINT32_MAX;
+	uint32_t counts[RESOURCES_MAX], least = s->absent_n > 0 ? 0 : UINT32_MAX;
 
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 
-		counts[i] = amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
+		counts[i] =
+			amount_count(nodes_free_amount(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
 		members[q->resource] += counts[i];
 		least = counts[i] < least ? counts[i] : least;
 	}
-	for (uint32_t i = 0; i < s->requests_n; i++)
+	t->absent += lacks && s->absent_n > 0;
+	for (uint32_t i = 0; i < s->sums_n; i++)
 		if (lacks && counts[i] == least)
 			t->short_of[s->requests[i].resource]++;
 }
 
 static int most_nodes_first(const void *a, const void *b)
 {
-	const struct why_count *left = a, *right = b;
+	const struct filter_count *left = a, *right = b;
 
 	if (left->nodes != right->nodes)
 		return left->nodes > right->nodes ? -1 : 1;
@@ -95,11 +98,11 @@ static int most_nodes_first(const void *a, const void *b)
 	return left->arg < right->arg ? -1 : left->arg > right->arg;
 }
 
-/* Add to the last taint that is counted; kube-scheduler's text is the same for all of them. */
+/* Adds to the last taint that is counted; kube-scheduler's text is the same for all taints. */
 static bool count_other_taint(struct facts *f, uint32_t nodes)
 {
 	for (uint32_t i = f->counts_n; i-- > 0;) {
-		if (f->counts[i].why == NODE_WHY_TAINT) {
+		if (f->counts[i].why == FILTER_TAINT) {
 			f->counts[i].nodes += nodes;
 			return true;
 		}
@@ -107,24 +110,24 @@ static bool count_other_taint(struct facts *f, uint32_t nodes)
 	return false;
 }
 
-/* Keeps the most frequent ones; the last stands for all that are rarer.  Taints come at the
- * end and take no other reason's place. */
-static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t nodes)
+/* Keeps the most frequent reasons; the last one counts all that are rarer.  Taints are added last
+ * and displace no other reason. */
+static void count_add(struct facts *f, enum filter_reason why, uint32_t arg, uint32_t nodes)
 {
-	struct why_count one = { .why = why, .arg = arg, .nodes = nodes };
-	struct why_count *last = &f->counts[WHY_COUNTS_MAX - 1];
+	struct filter_count one = { .why = why, .arg = arg, .nodes = nodes };
+	struct filter_count *last = &f->counts[FILTER_COUNTS_MAX - 1];
 
 	if (nodes == 0)
 		return;
-	if (f->counts_n < WHY_COUNTS_MAX) {
+	if (f->counts_n < FILTER_COUNTS_MAX) {
 		f->counts[f->counts_n++] = one;
 		return;
 	}
-	if (why == NODE_WHY_TAINT && count_other_taint(f, nodes))
+	if (why == FILTER_TAINT && count_other_taint(f, nodes))
 		return;
-	qsort(f->counts, WHY_COUNTS_MAX - 1, sizeof(one), most_nodes_first);
+	qsort(f->counts, FILTER_COUNTS_MAX - 1, sizeof(one), most_nodes_first);
 	if (most_nodes_first(&one, last - 1) < 0) {
-		struct why_count rarer = last[-1];
+		struct filter_count rarer = last[-1];
 
 		last[-1] = one;
 		one = rarer;
@@ -137,9 +140,9 @@ static void count_add(struct facts *f, enum node_why why, uint32_t arg, uint32_t
 	*last = one;
 }
 
-/* As judged: nodes that are out for more than their room may have any resource. */
-static void tally_judged(struct tally *t, const struct judgement *j, const struct nodes *ns,
-                         const struct shape *s, uint64_t members[RESOURCES_MAX])
+/* By the evaluation of each node. */
+static void tally_evaluated(struct tally *t, const struct evaluation *j, const struct nodes *ns,
+                            const struct shape *s, uint64_t members[RESOURCES_MAX])
 {
 	for (node_id id = 0; id < ns->used; id++) {
 		uint32_t whys = j->whys[id];
@@ -147,15 +150,16 @@ static void tally_judged(struct tally *t, const struct judgement *j, const struc
 		if (!node_present(&ns->slots[id]))
 			continue;
 		if (whys == 0) {
-			tally_room(t, ns, id, s, members, true);
+			tally_capacity(t, ns, id, s, members, true);
 			continue;
 		}
 		if (shape_allows(s, id))
-			tally_room(t, ns, id, s, members, false);
+			tally_capacity(t, ns, id, s, members, false);
 		for (uint32_t bits = whys; bits; bits &= bits - 1)
-			tally_rules(t, (enum node_why)__builtin_ctz(bits),
-			            whys & WHY_BIT(NODE_WHY_TAINT) ? j->taint[id] : 0);
-		for (uint64_t bits = whys & WHY_BIT(NODE_WHY_INSUFFICIENT) ? j->short_of[id] : 0; bits;
+			tally_rules(t, (enum filter_reason)__builtin_ctz(bits),
+			            whys & FILTER_BIT(FILTER_TAINT) ? j->taint[id] : 0);
+		t->absent += whys & FILTER_BIT(FILTER_INSUFFICIENT) && s->absent_n > 0;
+		for (uint64_t bits = whys & FILTER_BIT(FILTER_INSUFFICIENT) ? j->short_of[id] : 0; bits;
 		     bits &= bits - 1)
 			t->short_of[__builtin_ctzll(bits)]++;
 	}
@@ -164,7 +168,7 @@ static void tally_judged(struct tally *t, const struct judgement *j, const struc
 static void tally_barred(struct tally *t, const struct nodes *ns, const struct shape *s, node_id id)
 {
 	uint32_t arg;
-	enum node_why why = shape_judges(s, &ns->slots[id], &arg);
+	enum filter_reason why = shape_filter(s, &ns->slots[id], &arg);
 
 	tally_rules(t, why, arg);
 }
@@ -172,15 +176,16 @@ static void tally_barred(struct tally *t, const struct nodes *ns, const struct s
 static void tally_allowed(struct tally *t, const struct views *vs, const struct shape *s,
                           node_id id, uint64_t members[RESOURCES_MAX])
 {
-	if (s->body->ports_n > 0 && things_port_conflict(vs->census->things, id, s))
-		tally_rules(t, NODE_WHY_PORTS, 0);
+	if (s->body->ports_n > 0 && usage_port_conflict(vs->pod_counts->usage, id, s))
+		tally_rules(t, FILTER_PORTS, 0);
 	else
-		tally_room(t, vs->nodes, id, s, members, true);
+		tally_capacity(t, vs->nodes, id, s, members, true);
 }
 
-/* Sets of nodes that have a taint which keeps the shape off; how many. */
+/* tainttoleration.Filter for sets of nodes with the same taints: finds the sets that the shape does
+ * not tolerate; how many. */
 static uint32_t tally_tainted(struct tally *t, const struct shapes *ss, const struct shape *s,
-                              const uint64_t *told[TAINT_SETS_MOST])
+                              const uint64_t *counted[TAINT_SETS_MOST])
 {
 	uint32_t n = 0;
 
@@ -192,27 +197,27 @@ static uint32_t tally_tainted(struct tally *t, const struct shapes *ss, const st
 		if (!taint)
 			continue;
 		t->tainted[taint->name] += set->count;
-		told[n++] = set->nodes;
+		counted[n++] = set->nodes;
 	}
 	return n;
 }
 
-/* The same for a kind without rules between pods and without volumes, whose rules over one
- * node all come before its room: of a node that is open to everybody there is only its labels. */
+/* The same for a class without rules between pods and without volumes: all its filters of one node
+ * come before noderesources.Fit, and an untainted node can fail only nodeaffinity. */
 static void tally_plain(struct tally *t, const struct views *vs, const struct shape *s,
                         uint64_t members[RESOURCES_MAX])
 {
-	const struct shapes *ss = vs->census->shapes;
-	const uint64_t *told[TAINT_SETS_MOST] = { NULL };
-	const uint32_t told_n = tally_tainted(t, ss, s, told);
+	const struct shapes *ss = vs->pod_counts->shapes;
+	const uint64_t *counted[TAINT_SETS_MOST] = { NULL };
+	const uint32_t counted_n = tally_tainted(t, ss, s, counted);
 
 	for (uint32_t word = 0; word < ss->words; word++) {
 		const uint64_t there = ss->open[word] | ss->barred[word];
 		uint64_t barred = ss->barred[word] & ~s->allowed[word];
 
-		for (uint32_t i = 0; i < told_n; i++)
-			barred &= ~told[i][word];
-		t->whys[NODE_WHY_AFFINITY] +=
+		for (uint32_t i = 0; i < counted_n; i++)
+			barred &= ~counted[i][word];
+		t->whys[FILTER_AFFINITY] +=
 			(uint32_t)__builtin_popcountll(ss->open[word] & ~s->allowed[word]);
 		for (uint64_t bits = barred; bits; bits &= bits - 1)
 			tally_barred(t, vs->nodes, s, word * 64 + (uint32_t)__builtin_ctzll(bits));
@@ -223,14 +228,14 @@ static void tally_plain(struct tally *t, const struct views *vs, const struct sh
 
 static bool is_simple(const struct view *v, const struct shape *s)
 {
-	return v->mode == VIEW_PLAIN && s->named == NODE_FITS && s->body->volume_rules_n == 0 &&
-	       !(s->body->flags & SHAPE_NEEDS_RESTART_ALL);
+	return v->mode == VIEW_PLAIN && s->named == FILTER_PASSED && s->body->volume_rules_n == 0 &&
+	       !(s->body->flags & SHAPE_NODE_RULES);
 }
 
 static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
-	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[v->kind].shape];
+	const struct shape *s = class_shape(vs->pod_counts, v->class);
 
 	memset(f, 0, sizeof(*f));
 	memset(t, 0, sizeof(*t) - sizeof(t->names));
@@ -238,21 +243,23 @@ static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, c
 	if (is_simple(v, s)) {
 		tally_plain(t, vs, s, f->members);
 	} else {
-		judge(vs->census, v->kind, vs->score, &vs->judgement);
-		tally_judged(t, &vs->judgement, ns, s, f->members);
+		evaluate(vs->pod_counts, v->class, vs->score, &vs->evaluation);
+		tally_evaluated(t, &vs->evaluation, ns, s, f->members);
 	}
-	for (uint32_t why = 0; why < NODE_WHY_KINDS; why++)
-		count_add(f, (enum node_why)why, 0, t->whys[why]);
+	for (uint32_t why = 0; why < FILTER_REASONS; why++)
+		count_add(f, (enum filter_reason)why, 0, t->whys[why]);
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
-		count_add(f, NODE_WHY_INSUFFICIENT, r, t->short_of[r]);
+		count_add(f, FILTER_INSUFFICIENT, r, t->short_of[r]);
+	for (uint32_t i = 0; i < s->absent_n; i++)
+		count_add(f, FILTER_INSUFFICIENT, s->absent[i].resource, t->absent);
 	for (uint32_t name = 0; name < t->names; name++)
-		count_add(f, NODE_WHY_TAINT, name, t->tainted[name]);
+		count_add(f, FILTER_TAINT, name, t->tainted[name]);
 	qsort(f->counts, f->counts_n, sizeof(f->counts[0]), most_nodes_first);
-	if (t->whys[NODE_WHY_CONFLICT] > 0)
-		f->counts[0].nodes = 0; /* said of the pod as a whole: without a number */
+	if (t->whys[FILTER_CONFLICT] > 0)
+		f->counts[0].nodes = 0; /* of the pod as a whole, so without a number */
 	f->log_n = ns->log_n;
-	f->rules_version = vs->census->rules_version;
-	vs->steps += 3 * (uint64_t)ns->count + t->names / 8;
+	f->rules_version = vs->pod_counts->rules_version;
+	budget_spend(vs->budget, 3 * (uint64_t)ns->count + t->names / 8);
 }
 
 void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t have)
@@ -263,42 +270,58 @@ void reason_short(struct reason *r, uint32_t resource, int64_t need, int64_t hav
 		(struct shortfall){ .resource = resource, .need = need, .have = have };
 }
 
-static void counts_set(struct reason *r, const struct why_count *counts, uint32_t n)
+/* No member has what no node has. */
+static void absent_short(struct reason *r, const struct shape *s, uint32_t wanted)
 {
-	r->counts_n = n < WHY_COUNTS_MAX ? n : WHY_COUNTS_MAX;
+	for (uint32_t i = 0; i < s->absent_n; i++)
+		reason_short(r, s->absent[i].resource, amount_times(s->absent[i].value, wanted), 0);
+}
+
+static void counts_set(struct reason *r, const struct filter_count *counts, uint32_t n)
+{
+	r->counts_n = n < FILTER_COUNTS_MAX ? n : FILTER_COUNTS_MAX;
 	memcpy(r->counts, counts, r->counts_n * sizeof(counts[0]));
 }
 
-void reason_room(struct reason *r, struct tally *tally, struct views *vs, const struct plan *plan,
-                 uint32_t need, uint32_t fit)
+static void lacks_set(struct reason *r, const struct plan *plan)
 {
-	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[plan->failed].shape];
-	struct view *v = views_get(vs, plan->failed);
+	r->shortfalls_n = plan->lacks_n;
+	memcpy(r->shortfalls, plan->lacks, plan->lacks_n * sizeof(plan->lacks[0]));
+}
+
+void reason_capacity(struct reason *r, struct tally *tally, struct views *vs,
+                     const struct plan *plan, uint32_t need, uint32_t fit)
+{
+	const struct shape *s = class_shape(vs->pod_counts, plan->failed);
+	struct view *v = views_get(vs, &plan->scope, plan->failed);
 	struct facts *f = &v->facts;
 	uint32_t wanted = plan->failed_need;
 
-	if (f->log_n != vs->nodes->log_n || f->rules_version != vs->census->rules_version)
+	if (f->log_n != vs->nodes->log_n || f->rules_version != vs->pod_counts->rules_version)
 		facts_work_out(f, tally, vs, v);
-	r->why = WHY_ROOM;
+	r->why = WAIT_ROOM;
 	r->need = need;
 	r->fit = fit;
 	if (plan->counts_n > 0)
 		counts_set(r, plan->counts, plan->counts_n);
 	else
 		counts_set(r, f->counts, f->counts_n);
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	if (plan->lacks_known)
+		lacks_set(r, plan);
+	for (uint32_t i = 0; !plan->lacks_known && i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 
 		if (f->members[q->resource] < wanted)
 			reason_short(r, q->resource, amount_times(q->value, wanted),
 			             amount_times(q->value, f->members[q->resource]));
 	}
+	absent_short(r, s, wanted);
 }
 
 /* What the nodes of the closest domain are short of. */
 static void domain_shortfalls(struct reason *r, const struct views *vs, const struct plan *plan)
 {
-	const struct shape *s = &vs->census->shapes->slots[vs->census->kinds.slots[plan->failed].shape];
+	const struct shape *s = class_shape(vs->pod_counts, plan->failed);
 	const struct nodes *ns = vs->nodes;
 	uint64_t members[RESOURCES_MAX] = { 0 };
 
@@ -307,30 +330,31 @@ static void domain_shortfalls(struct reason *r, const struct views *vs, const st
 
 		if (!domain_has(&plan->domains, plan->closest, rank) || !shape_allows(s, id))
 			continue;
-		for (uint32_t i = 0; i < s->requests_n; i++) {
+		for (uint32_t i = 0; i < s->sums_n; i++) {
 			const struct request *q = &s->requests[i];
 
-			members[q->resource] +=
-				amount_count(nodes_room(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
+			members[q->resource] += amount_count(nodes_free_amount(ns, id, q->resource), q->value,
+			                                     q->inverse, UINT32_MAX);
 		}
 	}
 	r->shortfalls_n = 0;
 	memset(r->shortfalls, 0, sizeof(r->shortfalls));
-	for (uint32_t i = 0; i < s->requests_n; i++) {
+	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 
 		if (members[q->resource] < plan->failed_need)
 			reason_short(r, q->resource, amount_times(q->value, plan->failed_need),
 			             amount_times(q->value, members[q->resource]));
 	}
+	absent_short(r, s, plan->failed_need);
 }
 
 void reason_domain(struct reason *r, const struct views *vs, const struct plan *plan)
 {
 	const struct domains *d = &plan->domains;
-	const struct topology *t = &vs->census->topologies.slots[d->topologies[d->required - 1]];
+	const struct topology *t = &vs->pod_counts->topologies.slots[d->topologies[d->required - 1]];
 
-	r->why = WHY_TOPOLOGY;
+	r->why = WAIT_TOPOLOGY;
 	r->domain_key = t->key;
 	r->domain_value = ID_NONE;
 	for (uint32_t i = 0; i < d->n; i++)
@@ -339,10 +363,9 @@ void reason_domain(struct reason *r, const struct views *vs, const struct plan *
 		return;
 	r->domain_value = t->values[d->at[plan->closest].number];
 	r->domain_fit = r->fit;
-	domain_shortfalls(r, vs, plan);
+	if (!plan->lacks_known)
+		domain_shortfalls(r, vs, plan);
 }
-
-/* ---- comparing ------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/queue/gangs.h"
 
+#include "ipc/memory.h"
+
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int gangs_init(struct gangs *gs, const struct limits *limits, struct pods *pods)
+void gangs_init(struct gangs *gs, const struct limits *limits, struct pods *pods)
 {
 	*gs =
 		(struct gangs){ .pods = pods, .groups = limits->gangs, .n = limits->gangs + limits->pods };
-	gs->slots = calloc(gs->n, sizeof(*gs->slots));
-	return gs->slots ? 0 : -ENOMEM;
+	gs->slots = must_array(gs->n, sizeof(*gs->slots));
 }
 
 void gangs_clear(struct gangs *gs)
@@ -20,7 +20,7 @@ void gangs_clear(struct gangs *gs)
 		free(gs->slots[i].parts);
 		memset(&gs->slots[i], 0, sizeof(gs->slots[i]));
 	}
-	/* Lone pods' gangs have no memory of their own. */
+	/* Gangs of lone pods own no memory. */
 	memset(&gs->slots[gs->groups], 0, gs->pods->used * sizeof(*gs->slots));
 	gs->used = gs->count = 0;
 	memset(gs->states, 0, sizeof(gs->states));
@@ -28,11 +28,35 @@ void gangs_clear(struct gangs *gs)
 
 void gangs_free(struct gangs *gs)
 {
-	if (gs->slots)
-		for (uint32_t i = 0; i < gs->used; i++)
-			free(gs->slots[i].parts);
+	for (uint32_t i = 0; i < gs->used; i++)
+		free(gs->slots[i].parts);
 	free(gs->slots);
-	gs->slots = NULL;
+	*gs = (struct gangs){ 0 };
+}
+
+void gangs_note_new(struct gangs *gs, gang_id id)
+{
+	assert(id < gs->groups && gs->slots[id].state == GANG_NONE);
+	gs->count++;
+	gs->states[GANG_NONE]++;
+	if (id >= gs->used)
+		gs->used = id + 1;
+}
+
+void gangs_note_gone(struct gangs *gs, const struct gang *g)
+{
+	assert(g->members == 0);
+	assert(gs->count > 0 && gs->states[g->state] > 0);
+	gs->count--;
+	gs->states[g->state]--;
+}
+
+void gangs_set_state(struct gangs *gs, struct gang *g, enum gang_state state)
+{
+	assert(gs->states[g->state] > 0);
+	gs->states[g->state]--;
+	gs->states[state]++;
+	g->state = (uint8_t)state;
 }
 
 static int names_compare(const struct gang *a, const struct gang *b)
@@ -43,8 +67,8 @@ static int names_compare(const struct gang *a, const struct gang *b)
 	return order != 0 ? order : (a->name_bytes > b->name_bytes) - (a->name_bytes < b->name_bytes);
 }
 
-static bool stands_before(const struct gangs *gs, uint32_t a, const struct gang_key *left,
-                          uint32_t b, const struct gang_key *right)
+static bool key_before(const struct gangs *gs, uint32_t a, const struct gang_key *left, uint32_t b,
+                       const struct gang_key *right)
 {
 	int order = gang_key_compare(left, right);
 
@@ -58,15 +82,13 @@ bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
 {
 	const struct gang_key left = gang_key(&gs->slots[a]), right = gang_key(&gs->slots[b]);
 
-	return stands_before(gs, a, &left, b, &right);
+	return key_before(gs, a, &left, b, &right);
 }
 
 bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b)
 {
-	return stands_before(gs, a, &gs->slots[a].queued, b, &gs->slots[b].queued);
+	return key_before(gs, a, &gs->slots[a].queued, b, &gs->slots[b].queued);
 }
-
-/* ---- members ------------------------------------------------------------ */
 
 void gang_link(struct gangs *gs, uint32_t index, pod_id pod)
 {
@@ -83,7 +105,7 @@ void gang_link(struct gangs *gs, uint32_t index, pod_id pod)
 	g->last = pod;
 	if (g->members++ == 0)
 		p->previous = ID_NONE;
-	g->told_hash = 0; /* whatever was told, this one did not hear it */
+	g->published_hash = 0; /* it was not published for this member */
 	if (g->created_ns != 0)
 		return;
 	if (g->members == 1 || p->created_ns < g->age_ns) {
@@ -140,11 +162,20 @@ void gang_count_roles(const struct gangs *gs, struct gang *g)
 		uint32_t *counts = gang_role_counts(g, gs->pods->slots[id].role);
 
 		if (counts)
-			counts[gs->pods->slots[id].class]++;
+			counts[gs->pods->slots[id].readiness]++;
 	}
 }
 
-bool gang_roles_whole(const struct gang *g)
+uint32_t gang_roles_total(const struct gang *g)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < gang_roles_n(g); i++)
+		sum += g->parts->roles[i].quorum;
+	return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+bool gang_roles_met(const struct gang *g)
 {
 	for (uint32_t i = 0; i < gang_roles_n(g); i++)
 		if (counts_have(g->parts->counts[i]) < g->parts->roles[i].quorum)
@@ -152,7 +183,7 @@ bool gang_roles_whole(const struct gang *g)
 	return true;
 }
 
-bool gang_roles_enough(const struct gang *g, enum member_class least)
+bool gang_roles_reach(const struct gang *g, enum readiness least)
 {
 	for (uint32_t i = 0; i < gang_roles_n(g); i++)
 		if (counts_from(g->parts->counts[i], least) < g->parts->roles[i].quorum)
@@ -187,21 +218,21 @@ void gang_need_find(const struct gang *g, struct gang_need *need)
 				(struct gang_role){ .role = g->parts->roles[i].role, .quorum = role_missing(g, i) };
 }
 
-void gang_ready_kind_find(const struct gangs *gs, struct gang *g)
+void gang_ready_class_find(const struct gangs *gs, struct gang *g)
 {
 	const struct pod *slots = gs->pods->slots;
-	kind_id kind = KIND_NONE;
+	class_id class = CLASS_NONE;
 	uint32_t left = g->counts[MEMBER_READY];
 
 	for (pod_id id = g->first; left > 0; id = slots[id].next) {
-		if (slots[id].class != MEMBER_READY)
+		if (slots[id].readiness != MEMBER_READY)
 			continue;
-		if (kind != KIND_NONE && slots[id].kind != kind)
+		if (class != CLASS_NONE && slots[id].class != class)
 			return;
-		kind = slots[id].kind;
+		class = slots[id].class;
 		left--;
 	}
-	g->ready_kind = kind;
+	g->ready_class = class;
 }
 
 bool gang_rekey(const struct gangs *gs, struct gang *g)
@@ -209,11 +240,12 @@ bool gang_rekey(const struct gangs *gs, struct gang *g)
 	int32_t priority = g->priority;
 	uint32_t priority_n = 0, age_n = 0;
 	uint64_t age_ns = g->created_ns ? g->created_ns : UINT64_MAX;
-	/* Else its members say nothing: with none pending the priority stays what it was. */
-	bool differs, ask = g->members > 0 && (g->created_ns == 0 || gang_pending(g) > 0);
+	/* Otherwise the members do not count: without a pending one the priority stays. */
+	bool differs, by_members = g->members > 0 && (g->created_ns == 0 || gang_pending(g) > 0);
 
 	g->key_old = false;
-	for (pod_id id = ask ? g->first : ID_NONE; id != ID_NONE; id = gs->pods->slots[id].next) {
+	for (pod_id id = by_members ? g->first : ID_NONE; id != ID_NONE;
+	     id = gs->pods->slots[id].next) {
 		const struct pod *p = &gs->pods->slots[id];
 
 		if (g->created_ns == 0 && p->created_ns < age_ns) {
@@ -221,7 +253,7 @@ bool gang_rekey(const struct gangs *gs, struct gang *g)
 			age_n = 0;
 		}
 		age_n += p->created_ns == age_ns;
-		if (!class_is_pending(p->class))
+		if (!readiness_is_pending(p->readiness))
 			continue;
 		if (priority_n == 0 || p->priority > priority) {
 			priority = p->priority;

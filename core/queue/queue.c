@@ -5,9 +5,9 @@
 #include <string.h>
 
 void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links,
-                enum gang_place place)
+                enum gang_queue which)
 {
-	*q = (struct queue){ .gangs = gangs, .links = links, .place = place };
+	*q = (struct queue){ .gangs = gangs, .links = links, .which = which };
 	queue_clear(q);
 }
 
@@ -19,7 +19,7 @@ void queue_clear(struct queue *q)
 	q->n = q->levels = 0;
 }
 
-/* 1 with 3 in 4, 2 with 3 in 16 ...: two bits of a hash for each level. */
+/* 1 for 3 of 4 gangs, 2 for 3 of 16 ...: two bits of a hash for each level. */
 static uint32_t height(uint32_t gang)
 {
 	uint64_t hash = (gang + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -30,10 +30,10 @@ static uint32_t height(uint32_t gang)
 	return levels;
 }
 
-/* On each level the links of the last gang before this one. */
+/* On each level: the links of the gang before this one. */
 static void before(struct queue *q, uint32_t gang, struct queue_links **last)
 {
-	const bool first = queue_first(q) == gang; /* it mostly is, when it leaves */
+	const bool first = queue_first(q) == gang; /* the common case of a removal */
 	struct queue_links *at = &q->head;
 
 	for (uint32_t level = q->levels; level-- > 0;) {
@@ -44,7 +44,7 @@ static void before(struct queue *q, uint32_t gang, struct queue_links **last)
 	}
 }
 
-/* Does it come after all that are there?  The youngest mostly does. */
+/* True if the gang belongs at the end: the common case, since the youngest gang does. */
 static bool comes_last(const struct queue *q, uint32_t gang)
 {
 	const struct queue_links *tail = q->tails[0];
@@ -59,12 +59,12 @@ static void link_set(struct queue *q, uint32_t level, struct queue_links *at, ui
 		q->tails[level] = at;
 }
 
-uint32_t queue_first_behind(const struct queue *q)
+uint32_t queue_first_of_last_band(const struct queue *q)
 {
 	const struct queue_links *at = &q->head;
 
 	for (uint32_t level = q->levels; level-- > 0;)
-		while (at->next[level] != ID_NONE && !gang_is_behind(&q->gangs->slots[at->next[level]]))
+		while (at->next[level] != ID_NONE && !gang_in_last_band(&q->gangs->slots[at->next[level]]))
 			at = &q->links[at->next[level]];
 	return at->next[0];
 }
@@ -74,7 +74,7 @@ void queue_insert(struct queue *q, uint32_t gang)
 	struct queue_links *last[QUEUE_LEVELS];
 	uint32_t levels = height(gang);
 
-	assert(q->gangs->slots[gang].place == PLACE_NONE);
+	assert(q->gangs->slots[gang].queue == QUEUE_NONE);
 	q->gangs->slots[gang].queued = gang_key(&q->gangs->slots[gang]);
 	q->levels = levels > q->levels ? levels : q->levels;
 	if (comes_last(q, gang))
@@ -85,7 +85,7 @@ void queue_insert(struct queue *q, uint32_t gang)
 		link_set(q, level, &q->links[gang], last[level]->next[level]);
 		last[level]->next[level] = gang;
 	}
-	q->gangs->slots[gang].place = (uint8_t)q->place;
+	q->gangs->slots[gang].queue = (uint8_t)q->which;
 	q->n++;
 }
 
@@ -93,12 +93,12 @@ void queue_remove(struct queue *q, uint32_t gang)
 {
 	struct queue_links *last[QUEUE_LEVELS];
 
-	assert(q->gangs->slots[gang].place == q->place);
+	assert(q->gangs->slots[gang].queue == q->which);
 	before(q, gang, last);
 	for (uint32_t level = 0; level < q->levels && last[level]->next[level] == gang; level++)
 		link_set(q, level, last[level], q->links[gang].next[level]);
 	while (q->levels > 0 && q->head.next[q->levels - 1] == ID_NONE)
 		q->levels--;
-	q->gangs->slots[gang].place = PLACE_NONE;
+	q->gangs->slots[gang].queue = QUEUE_NONE;
 	q->n--;
 }

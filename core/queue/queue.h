@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gangs in the order in which they are looked at: a skip list.
+/* An ordered queue of gangs: a skip list (Pugh, CACM 33(6), 1990).
  *
- * A gang is in one queue at most (struct gang.place), so all queues share one set
- * of links.  It stands by its key as it was when it came (struct gang.queued); whoever
- * changes the key takes it out and puts it in again.  Which gang is how tall depends
- * on its index alone, never on a random number. */
+ * A gang is in one queue at most (struct gang.queue), so all queues share one array of links.  A
+ * gang is ordered by the key that it had when it was inserted (struct gang.queued); a caller that
+ * changes the key removes the gang and inserts it again.  The height of a gang in the list is a
+ * hash of its index, so the structure is a function of its contents. */
 #ifndef MUSTER_CORE_QUEUE_H
 #define MUSTER_CORE_QUEUE_H
 
@@ -19,23 +19,23 @@ struct queue_links {
 struct queue {
 	struct queue_links head;
 	struct queue_links *tails[QUEUE_LEVELS]; /* the last on each level, or the head */
-	struct queue_links *links;               /* of each gang; shared */
+	struct queue_links *links;               /* by gang; shared, owned by the caller */
 	struct gangs *gangs;
 	uint32_t n;
-	uint32_t levels; /* none that is in it is taller */
-	enum gang_place place;
+	uint32_t levels; /* the height of the tallest gang in it, or more */
+	enum gang_queue which;
 };
 
 void queue_init(struct queue *q, struct gangs *gangs, struct queue_links *links,
-                enum gang_place place);
+                enum gang_queue which);
 void queue_clear(struct queue *q);
 void queue_insert(struct queue *q, uint32_t gang);
 void queue_remove(struct queue *q, uint32_t gang);
 
-/* The first that stands behind others, ID_NONE when none does. */
-uint32_t queue_first_behind(const struct queue *q);
+/* The first gang of BAND_LAST; ID_NONE: none. */
+uint32_t queue_first_of_last_band(const struct queue *q);
 
-/* Index of the first, ID_NONE when empty. */
+/* Index of the first gang; ID_NONE: the queue is empty. */
 static inline uint32_t queue_first(const struct queue *q)
 {
 	return q->head.next[0];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/shm/ledger.h"
 
+#include "ipc/memory.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -12,10 +14,10 @@
 #define RING_LEAST (UINT64_C(1) << 12)
 #define RING_MOST (UINT64_C(1) << 30)
 
-#define STEP (UINT64_C(64) << 10) /* bytes that are made at once */
+#define STEP (UINT64_C(64) << 10) /* bytes that are committed at once */
 
-/* Offsets of everything behind struct ledger, each on its own cache line; parts that are made as
- * they are needed stand behind all others, on their own pages. */
+/* Offsets after struct ledger, each on its own cache line.  Parts that are committed as they are
+ * needed come last, each on its own pages. */
 struct places {
 	uint64_t ring, nodes, names, parts[LEDGER_PARTS], bytes;
 };
@@ -75,11 +77,11 @@ uint64_t ledger_bytes(const struct limits *limits, const char **what)
 	return p.bytes;
 }
 
-static void made_set(struct ledger_view *v, uint32_t part, uint64_t made)
+static void committed_set(struct ledger_view *v, uint32_t part, uint64_t committed)
 {
-	v->parts[part].made = made;
+	v->parts[part].committed = committed;
 	/* Releases its pages; observers acquire. */
-	atomic_store_explicit(&v->ledger->made[part], made, memory_order_release);
+	atomic_store_explicit(&v->ledger->committed[part], committed, memory_order_release);
 }
 
 uint64_t ledger_bytes_first(const struct limits *limits)
@@ -124,31 +126,30 @@ void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limi
 		v->parts[part] =
 			(struct ledger_area){ .offset = p.parts[part], .bytes = end - p.parts[part] };
 		if (!make)
-			made_set(v, part, end - p.parts[part]);
+			committed_set(v, part, end - p.parts[part]);
 	}
 }
 
-int ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes)
+void ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes)
 {
 	struct ledger_area *area = &v->parts[part];
 	uint64_t wanted;
 
-	if (bytes <= area->made)
-		return 0;
+	if (bytes <= area->committed)
+		return;
 	assert(bytes <= area->bytes);
 	wanted = next_place(0, bytes, part == PART_AMOUNTS ? PAGE : STEP);
 	if (wanted > area->bytes)
 		wanted = area->bytes;
-	if (v->make(v->make_context, area->offset + area->made, wanted - area->made) < 0)
-		return -ENOMEM;
-	made_set(v, part, wanted);
-	return 0;
+	if (v->make(v->make_context, area->offset + area->committed, wanted - area->committed) < 0)
+		fatal_memory();
+	committed_set(v, part, wanted);
 }
 
 static void clear_nodes(struct ledger_view *v)
 {
 	const uint64_t blocks =
-		v->parts[PART_AMOUNTS].made / (v->limits.nodes * sizeof(struct node_amounts));
+		v->parts[PART_AMOUNTS].committed / (v->limits.nodes * sizeof(struct node_amounts));
 
 	for (uint32_t node = 0; node < v->limits.nodes; node++) {
 		struct node_row *row = &v->nodes[node];
@@ -166,7 +167,7 @@ static void clear_nodes(struct ledger_view *v)
 
 void ledger_clear(struct ledger_view *v)
 {
-	const uint64_t gangs = v->parts[PART_GANGS].made / sizeof(struct gang_row);
+	const uint64_t gangs = v->parts[PART_GANGS].committed / sizeof(struct gang_row);
 
 	clear_nodes(v);
 	for (uint64_t gang = 0; gang < gangs && gang < v->limits.gangs; gang++) {
@@ -184,21 +185,19 @@ void ledger_clear(struct ledger_view *v)
 	v->arena_used = 0;
 }
 
-/* ---- names ------------------------------------------------------------ */
-
 static uint32_t steps_of(uint32_t bytes)
 {
 	return (bytes + NAME_STEP - 1) / NAME_STEP;
 }
 
-/* A free piece holds the head of the list of its size in its first bytes. */
+/* The first bytes of a free piece are the link of the list of its size. */
 static void piece_free(struct ledger_view *v, uint64_t offset, uint32_t steps)
 {
 	memcpy(v->arena + offset, &v->arena_free[steps], sizeof(uint64_t));
 	v->arena_free[steps] = offset + 1;
 }
 
-static bool piece_take(struct ledger_view *v, uint32_t steps, uint64_t *offset)
+static bool piece_allocate(struct ledger_view *v, uint32_t steps, uint64_t *offset)
 {
 	for (uint32_t size = steps; size < NAME_CLASSES; size++) {
 		if (v->arena_free[size] == 0)
@@ -216,17 +215,15 @@ int name_add(struct ledger_view *v, const char *text, uint32_t bytes, struct nam
 {
 	uint32_t steps = steps_of(bytes);
 	uint64_t offset;
-	int rc;
 
-	/* Fresh room first: pieces are cut up only when there is none. */
+	assert(bytes > 0 && bytes <= NAME_BYTES_MAX);
+	/* Unused space first: larger free pieces are split only if there is none. */
 	if (v->arena_free[steps] == 0 &&
 	    v->limits.name_bytes - v->arena_used >= (uint64_t)steps * NAME_STEP) {
 		offset = v->arena_used;
-		rc = ledger_reach(v, PART_ARENA, offset + (uint64_t)steps * NAME_STEP);
-		if (rc < 0)
-			return rc;
+		ledger_reach(v, PART_ARENA, offset + (uint64_t)steps * NAME_STEP);
 		v->arena_used += (uint64_t)steps * NAME_STEP;
-	} else if (!piece_take(v, steps, &offset)) {
+	} else if (!piece_allocate(v, steps, &offset)) {
 		return -ENOSPC;
 	}
 	memcpy(v->arena + offset, text, bytes);
@@ -236,12 +233,11 @@ int name_add(struct ledger_view *v, const char *text, uint32_t bytes, struct nam
 
 void name_drop(struct ledger_view *v, struct name *name)
 {
+	assert(name->bytes <= NAME_BYTES_MAX);
 	if (name->bytes > 0)
 		piece_free(v, name->offset, steps_of(name->bytes));
 	*name = (struct name){ 0 };
 }
-
-/* ---- rows ------------------------------------------------------------- */
 
 void row_begin(_Atomic uint32_t *version)
 {
@@ -249,8 +245,8 @@ void row_begin(_Atomic uint32_t *version)
 	uint32_t now = atomic_load_explicit(version, memory_order_relaxed);
 
 	atomic_store_explicit(version, now + 1, memory_order_relaxed);
-	/* The row's fields are plain, so nothing but a fence can keep their stores
-	 * behind the odd version.  Observers pair with an acquire fence. */
+	/* The fields of the row are not atomic: only a fence keeps their stores after the odd version.
+	 * Observers pair with an acquire fence. */
 	atomic_thread_fence(memory_order_release);
 }
 

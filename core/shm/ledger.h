@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shared segment as its one writer sees it: where things lie, names, and rows
- * that observers can copy out whole. */
+/* The ledger: the shared segment of the core, of which it is the only writer.  Layout, names, and
+ * rows that observers copy consistently (a seqlock each).
+ *
+ * Parts whose pages are committed as they are needed: see ipc/abi.h, committed[]. */
 #ifndef MUSTER_CORE_LEDGER_H
 #define MUSTER_CORE_LEDGER_H
 
-#include "core/step/core.h"
+#include "core/base/config.h"
 
 #include <stdbool.h>
 
-#define NAME_BYTES_MAX 520u /* "namespace/name" of 253 each, with slack */
+#define NAME_BYTES_MAX 520u /* "namespace/name" of 253 each, and some more */
 
 /* A text in the arena. */
 struct name {
@@ -17,17 +19,17 @@ struct name {
 };
 
 #define NAME_ARENA_MOST (UINT64_C(1) << 32) /* bytes */
-#define NAME_STEP 16u                       /* names take whole steps of the arena */
+#define NAME_STEP 16u                       /* allocation unit of the arena, bytes */
 #define NAME_CLASSES (NAME_BYTES_MAX / NAME_STEP + 2)
 
-/* Where a part lies, and what of it is there. */
+/* Place of a part in the segment; the first `committed` of its bytes have pages. */
 struct ledger_area {
-	uint64_t offset, bytes, made;
+	uint64_t offset, bytes, committed;
 };
 
 struct ledger_view {
 	struct ledger *ledger;
-	core_make_fn make; /* NULL: all of it is there */
+	core_make_fn make; /* NULL: the whole segment has pages */
 	void *make_context;
 	struct ledger_area parts[LEDGER_PARTS];
 	struct limits limits;
@@ -37,48 +39,46 @@ struct ledger_view {
 	struct name_row *names;
 	char *arena;
 	unsigned char *commands;
-	uint64_t arena_used;               /* bytes handed out at least once */
-	uint64_t arena_free[NAME_CLASSES]; /* offset + 1 of the first free one of each size */
+	uint64_t arena_used;               /* bytes allocated at least once */
+	uint64_t arena_free[NAME_CLASSES]; /* by steps: offset + 1 of the first free piece; 0: none */
 };
 
-/* Bytes of a segment with these limits; 0 and *what when one can't be. */
+/* Bytes of a segment with these limits.  0: a limit is out of range, and *what is a static text. */
 uint64_t ledger_bytes(const struct limits *limits, const char **what);
 
-/* Of these, so many from the start on are to be there before ledger_open(). */
+/* The first bytes of it that need pages before ledger_open(). */
 uint64_t ledger_bytes_first(const struct limits *limits);
 
-/* Lay out zeroed memory and fill its head.  Parts are made as they are needed, if there is a
- * `make`. */
+/* Initializes zeroed memory.  `make` commits pages of a part before their first use. */
 void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits,
                  core_make_fn make, void *context);
 
-/* The first bytes of the part are there from now on.  -ENOMEM, and nothing that can be seen has
- * changed. */
-int ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes);
+/* Commits the first `bytes` of a part; ends the process if there is no memory. */
+void ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes);
 
-static inline int ledger_reach_gang(struct ledger_view *v, uint32_t gang)
+static inline void ledger_reach_gang(struct ledger_view *v, uint32_t gang)
 {
-	return ledger_reach(v, PART_GANGS, (gang + UINT64_C(1)) * sizeof(struct gang_row));
+	ledger_reach(v, PART_GANGS, (gang + UINT64_C(1)) * sizeof(struct gang_row));
 }
 
-static inline int ledger_reach_resources(struct ledger_view *v, uint32_t resources)
+static inline void ledger_reach_resources(struct ledger_view *v, uint32_t resources)
 {
-	return ledger_reach(v, PART_AMOUNTS,
-	                    (uint64_t)AMOUNT_BLOCKS(resources) * v->limits.nodes *
-	                        sizeof(struct node_amounts));
+	ledger_reach(v, PART_AMOUNTS,
+	             (uint64_t)AMOUNT_BLOCKS(resources) * v->limits.nodes *
+	                 sizeof(struct node_amounts));
 }
 
-/* Where the resource's amounts of a node stand, at [resource % AMOUNTS_BLOCK]. */
+/* The block with a resource of a node, at [resource % AMOUNTS_BLOCK]. */
 static inline struct node_amounts *ledger_amounts(const struct ledger_view *v, node_id node,
                                                   uint32_t resource)
 {
 	return &v->amounts[(size_t)(resource / AMOUNTS_BLOCK) * v->limits.nodes + node];
 }
 
-/* Forget all rows and names. */
+/* Clears all rows and names. */
 void ledger_clear(struct ledger_view *v);
 
-/* A copy of text in the arena, good until name_drop().  -ENOSPC, -ENOMEM */
+/* Copies a text to the arena, until name_drop().  -ENOSPC: the arena is full. */
 int name_add(struct ledger_view *v, const char *text, uint32_t bytes, struct name *out);
 void name_drop(struct ledger_view *v, struct name *name);
 static inline const char *name_text(const struct ledger_view *v, struct name name)
@@ -86,11 +86,11 @@ static inline const char *name_text(const struct ledger_view *v, struct name nam
 	return v->arena + name.offset;
 }
 
-/* Between the two a row is inconsistent, and observers can tell. */
+/* Write section of a row: between the two its version is odd, and observers retry. */
 void row_begin(_Atomic uint32_t *version);
 void row_end(_Atomic uint32_t *version);
 
-/* Relaxed: one writer, and observers want no order between counters. */
+/* Relaxed: one writer, and observers need no order between counters. */
 static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #define TERMS_MOST 4096u
-#define WEIGHT_MOST 100 /* as the API server allows */
-#define SELECTOR_WORDS_MOST                                                                        \
-	(RECORD_BYTES_MAX / 2) /* of all selectors of a shape: several times a record's */
+#define WEIGHT_MOST 100                            /* as the API server allows */
+#define SELECTOR_WORDS_MOST (RECORD_BYTES_MAX / 2) /* of all selectors of a shape, expanded */
 
-/* What is left of a record's body. */
+/* The unread rest of a record's body. */
 struct body {
 	const unsigned char *at;
 	uint64_t left;
@@ -22,8 +21,8 @@ static struct body body_of(const struct record *r)
 	return (struct body){ .at = (const unsigned char *)(r + 1), .left = r->bytes - sizeof(*r) };
 }
 
-/* The next n things of `bytes` each, padded to 8; NULL when the record is shorter.
- * 64 bits hold any count times any of our sizes. */
+/* The next n items of `bytes` each, padded to 8; NULL: the record is shorter.  64 bits hold the
+ * product of any 32-bit count and any of our sizes. */
 static const void *take(struct body *b, uint64_t n, uint64_t bytes)
 {
 	const void *at = b->at;
@@ -39,38 +38,45 @@ static const void *take(struct body *b, uint64_t n, uint64_t bytes)
 const char *record_check(const struct record *r)
 {
 	if (r->bytes < sizeof(*r) || r->bytes > RECORD_BYTES_MAX || r->bytes % 8 != 0)
-		return "length of the record";
+		return "the length of the record is invalid";
 	if (r->flags != 0)
-		return "flags of the record";
+		return "the record has unknown flags";
 	if (r->kind < EVENT_BEGIN || r->kind > EVENT_PLAN)
-		return "kind of the record";
+		return "the kind of the record is unknown";
 	if ((r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK ||
 	     r->kind == EVENT_PLAN) &&
 	    r->bytes != sizeof(*r))
-		return "a body where none belongs";
+		return "the record has a body and must not";
 	return NULL;
 }
 
 static const char *text_fault(const char *text, uint32_t bytes)
 {
 	if (bytes == 0 || bytes > NAME_BYTES_MAX)
-		return "length of a name";
+		return "a name is empty or too long";
 	if (memchr(text, 0, bytes))
-		return "a NUL in a name";
+		return "a name contains a NUL";
 	return NULL;
 }
 
-static const char *amounts_fault(const struct amount *amounts, uint32_t n, uint32_t resources)
+/* `names`: ids from `resources` up to this are of resources that no node has, sorted at the end. */
+static const char *amounts_fault(const struct amount *amounts, uint32_t n, uint32_t resources,
+                                 uint32_t names)
 {
 	uint64_t seen = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (amounts[i].resource >= resources)
-			return "resource out of bounds";
+		if (amounts[i].resource >= names)
+			return "a resource is out of bounds";
 		if (amounts[i].value < 0)
-			return "negative amount";
+			return "an amount is negative";
+		if (i > 0 && amounts[i - 1].resource >= resources &&
+		    amounts[i].resource <= amounts[i - 1].resource)
+			return "resources without a column are not sorted";
+		if (amounts[i].resource >= resources)
+			continue;
 		if (seen >> amounts[i].resource & 1)
-			return "a resource twice";
+			return "a resource occurs twice";
 		seen |= UINT64_C(1) << amounts[i].resource;
 	}
 	return NULL;
@@ -84,11 +90,11 @@ const char *record_name(const struct record *r, const struct limits *l, struct n
 	n.body = take(&b, 1, sizeof(*n.body));
 	n.text = n.body ? take(&b, n.body->bytes, 1) : NULL;
 	if (!n.text || b.left != 0)
-		return "length of a name record";
+		return "the name record has a wrong length";
 	if (n.body->id >= l->names)
-		return "name id out of bounds";
+		return "a name id is out of bounds";
 	if (n.body->kind != (n.body->id < l->resources ? NAME_RESOURCE : NAME_TAINT))
-		return "kind of a name";
+		return "the kind of a name does not match its id";
 	*out = n;
 	return text_fault(n.text, n.body->bytes);
 }
@@ -97,7 +103,7 @@ static const char *labels_fault(const struct node_record *n)
 {
 	for (uint32_t i = 1; i < n->body->labels_n; i++)
 		if (n->labels[i - 1].key >= n->labels[i].key)
-			return "labels not sorted by key";
+			return "node labels are not sorted by key";
 	return NULL;
 }
 
@@ -105,9 +111,9 @@ static const char *images_fault(const struct node_record *n)
 {
 	for (uint32_t i = 0; i < n->body->images_n; i++) {
 		if (n->images[i].bytes < 0)
-			return "size of an image";
+			return "the size of an image is negative";
 		if (i > 0 && n->images[i - 1].image >= n->images[i].image)
-			return "images not sorted";
+			return "images are not sorted";
 	}
 	return NULL;
 }
@@ -118,9 +124,9 @@ static const char *taints_fault(const struct node_record *n, const struct limits
 		uint32_t effect = n->taints[i].effect;
 
 		if (effect < EFFECT_NO_SCHEDULE || effect > EFFECT_NO_EXECUTE)
-			return "effect of a taint";
+			return "the effect of a taint is unknown";
 		if (n->taints[i].name < l->resources || n->taints[i].name >= l->names)
-			return "name of a taint out of bounds";
+			return "the name of a taint is out of bounds";
 	}
 	return NULL;
 }
@@ -143,15 +149,15 @@ const char *record_node(const struct record *r, const struct limits *l, struct n
 	}
 	if (!n.body || !n.amounts || !n.labels || !n.taints || !n.images || !n.limits || !n.attached ||
 	    !n.name || b.left != 0)
-		return "length of a node record";
+		return "the node record has a wrong length";
 	if (n.body->node >= l->nodes)
-		return "node id out of bounds";
+		return "a node id is out of bounds";
 	if (n.body->generation == 0)
-		return "generation of a node";
+		return "the generation of a node is 0";
 	if (n.body->flags & ~(uint32_t)(NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL))
-		return "flags of a node";
+		return "a node has unknown flags";
 	*out = n;
-	fault = amounts_fault(n.amounts, n.body->amounts_n, l->resources);
+	fault = amounts_fault(n.amounts, n.body->amounts_n, l->resources, l->resources);
 	if (!fault)
 		fault = labels_fault(&n);
 	if (!fault)
@@ -167,11 +173,11 @@ static const char *requirements_fault(const struct shape_record *s)
 		const struct requirement *q = &s->requirements[i];
 
 		if (q->op >= REQUIRE_OPS)
-			return "operator of a requirement";
+			return "the operator of a requirement is unknown";
 		if (q->term > s->body->terms_n || (i > 0 && q->term < q[-1].term))
-			return "term of a requirement";
+			return "the terms of requirements are out of bounds or not sorted";
 		if ((uint64_t)q->values_first + q->values_n > s->body->values_n)
-			return "values of a requirement";
+			return "the values of a requirement are out of bounds";
 	}
 	return NULL;
 }
@@ -188,24 +194,24 @@ static const char *clauses_fault(const struct shape_record *s)
 
 		if (q->op >= REQUIRE_OPS || q->term != 0 ||
 		    !span_within((struct span){ q->values_first, q->values_n }, s->body->values_n))
-			return "a clause";
+			return "a clause is invalid";
 	}
 	for (uint32_t i = 0; i < s->body->preferences_n; i++)
 		if (!span_within(s->preferences[i].clauses, s->body->clauses_n) ||
 		    s->preferences[i].weight < 0 || s->preferences[i].weight > WEIGHT_MOST)
-			return "a preference";
+			return "a preference is invalid";
 	for (uint32_t i = 0; i < s->body->alternatives_n; i++)
 		if (!span_within(s->alternatives[i], s->body->clauses_n))
-			return "an alternative";
+			return "an alternative is out of bounds";
 	for (uint32_t i = 0; i < s->body->volume_rules_n; i++)
 		if (!span_within(s->volume_rules[i].alternatives, s->body->alternatives_n) ||
-		    s->volume_rules[i].why == NODE_FITS || s->volume_rules[i].why >= NODE_WHY_KINDS)
-			return "a volume rule";
+		    s->volume_rules[i].why == FILTER_PASSED || s->volume_rules[i].why >= FILTER_REASONS)
+			return "a volume rule is invalid";
 	return NULL;
 }
 
-/* About labels of pods or namespaces, which know no Gt and Lt.  *words counts what it says, also
- * what it says with others' words: a record that folds out to more is nobody's. */
+/* Clauses about labels of pods or namespaces, which have no Gt and Lt.  *words sums up the expanded
+ * size, since clauses can share values: a record that expands to more is rejected. */
 static bool selector_sound(const struct shape_record *s, struct span clauses, uint64_t *words)
 {
 	if (!span_within(clauses, s->body->clauses_n))
@@ -223,18 +229,18 @@ static const char *policy_fault(const struct shape_record *s, uint64_t *words)
 	const struct policy *p = s->policies;
 
 	if (s->body->policies_n > 1)
-		return "policies of a shape";
+		return "a shape has more than one policy";
 	for (uint32_t i = 0; i < s->body->shares_n; i++)
 		if (s->shares[i].replicas > INT32_MAX)
-			return "replicas of a policy's share";
+			return "the replicas of a policy share are too many";
 	for (uint32_t i = 1; i < s->body->shares_n; i++)
 		if (s->shares[i].value <= s->shares[i - 1].value)
-			return "order of a policy's shares";
+			return "policy shares are not sorted";
 	if (s->body->policies_n == 0)
-		return s->body->shares_n > 0 ? "shares without a policy" : NULL;
+		return s->body->shares_n > 0 ? "a shape has shares but no policy" : NULL;
 	if (p->flags & ~(uint32_t)(POLICY_REQUIRED | POLICY_FILL | POLICY_UNSELECTED) ||
 	    !span_within(p->shares, s->body->shares_n) || !selector_sound(s, p->clauses, words))
-		return "a policy";
+		return "a policy is invalid";
 	return NULL;
 }
 
@@ -253,7 +259,7 @@ static const char *pod_rules_fault(const struct shape_record *s)
 		    !span_within(t->namespaces, e->values_n) ||
 		    !selector_sound(s, t->namespace_clauses, &words) ||
 		    !selector_sound(s, t->clauses, &words))
-			return "a pod term";
+			return "a pod term is invalid";
 	}
 	for (uint32_t i = 0; i < e->spreads_n; i++) {
 		const struct spread *t = &s->spreads[i];
@@ -262,13 +268,13 @@ static const char *pod_rules_fault(const struct shape_record *s)
 		                           SPREAD_MATCHES_NOTHING | SPREAD_DEFAULT | SPREAD_BY_NODE) ||
 		    t->max_skew == 0 || t->max_skew > INT32_MAX || t->min_domains == 0 ||
 		    t->min_domains > INT32_MAX || !selector_sound(s, t->clauses, &words))
-			return "a spread constraint";
+			return "a spread constraint is invalid";
 	}
 	if ((e->spreads_n > 0 || e->policies_n > 0) && e->namespace == ID_NONE)
-		return "spread constraints or a policy without a namespace";
+		return "spread constraints or a policy lack a namespace";
 	for (uint32_t i = 0; i < e->exclusives_n; i++)
 		if (s->exclusives[i].flags & ~(uint32_t)(EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED))
-			return "flags of an exclusive thing";
+			return "an exclusive item has unknown flags";
 	return policy_fault(s, &words);
 }
 
@@ -276,7 +282,7 @@ static const char *tolerations_fault(const struct shape_record *s)
 {
 	for (uint32_t i = 0; i < s->body->tolerations_n; i++)
 		if (s->tolerations[i].effect > EFFECT_NO_EXECUTE || s->tolerations[i].any_value > 1)
-			return "a toleration";
+			return "a toleration is invalid";
 	return NULL;
 }
 
@@ -309,20 +315,20 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 	    !s.preferences || !s.alternatives || !s.volume_rules || !s.pod_terms || !s.spreads ||
 	    !s.ports || !s.images || !s.attachments || !s.exclusives || !s.policies || !s.shares ||
 	    b.left != 0)
-		return "length of a shape record";
+		return "the shape record has a wrong length";
 	if (s.body->shape >= l->shapes)
-		return "shape id out of bounds";
-	if (s.body->flags & ~(uint32_t)(SHAPE_TOLERATES_CORDON | SHAPE_NEEDS_RESTART_ALL))
-		return "flags of a shape";
+		return "a shape id is out of bounds";
+	if (s.body->flags & ~(uint32_t)SHAPE_FLAGS)
+		return "a shape has unknown flags";
 	if (s.body->terms_n > TERMS_MOST)
-		return "terms of a shape";
+		return "a shape has too many terms";
 	if (s.body->scored_cpu_milli < 0 || s.body->scored_memory_bytes < 0 ||
 	    (s.body->placed_cpu_milli < 0 && s.body->scored_cpu_milli + s.body->placed_cpu_milli < 0) ||
 	    (s.body->placed_memory_bytes < 0 &&
 	     s.body->scored_memory_bytes + s.body->placed_memory_bytes < 0))
-		return "scored amounts of a shape";
+		return "the scored amounts of a shape are negative";
 	*out = s;
-	fault = amounts_fault(s.amounts, s.body->amounts_n, l->resources);
+	fault = amounts_fault(s.amounts, s.body->amounts_n, l->resources, l->names);
 	if (!fault)
 		fault = requirements_fault(&s);
 	if (!fault)
@@ -335,13 +341,13 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 static const char *parts_fault(const struct gang_record *g)
 {
 	if (g->body->roles_n > GANG_ROLES_MAX || g->body->levels_n > GANG_LEVELS_MAX)
-		return "roles or levels of a gang";
+		return "a gang has too many roles or levels";
 	for (uint32_t i = 1; i < g->body->roles_n; i++)
 		if (g->roles[i].role <= g->roles[i - 1].role)
-			return "order of a gang's roles";
+			return "the roles of a gang are not sorted";
 	for (uint32_t i = 0; i < g->body->levels_n; i++)
 		if (g->levels[i].flags & ~(uint32_t)LEVEL_REQUIRED)
-			return "flags of a gang's level";
+			return "a level of a gang has unknown flags";
 	return NULL;
 }
 
@@ -359,16 +365,16 @@ const char *record_gang(const struct record *r, const struct limits *l, struct g
 		g.name = take(&b, g.body->name_bytes, 1);
 	}
 	if (!g.body || !g.amounts || !g.roles || !g.levels || !g.name || b.left != 0)
-		return "length of a gang record";
+		return "the gang record has a wrong length";
 	if (g.body->gang >= l->gangs)
-		return "gang id out of bounds";
+		return "a gang id is out of bounds";
 	if (g.body->generation == 0)
-		return "generation of a gang";
-	if (g.body->flags &
-	    ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS))
-		return "flags of a gang";
+		return "the generation of a gang is 0";
+	if (g.body->flags & ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY |
+	                                GANG_AFTER_OTHERS | GANG_UNCHANGED))
+		return "a gang has unknown flags";
 	*out = g;
-	fault = amounts_fault(g.amounts, g.body->amounts_n, l->resources);
+	fault = amounts_fault(g.amounts, g.body->amounts_n, l->resources, l->names);
 	if (!fault)
 		fault = parts_fault(&g);
 	return fault ? fault : text_fault(g.name, g.body->name_bytes);
@@ -378,10 +384,10 @@ static const char *pod_labels_fault(const struct pod_label *labels, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++)
 		if (labels[i - 1].key >= labels[i].key)
-			return "pod labels not sorted by key";
+			return "pod labels are not sorted by key";
 	for (uint32_t i = 0; i < n; i++)
 		if (labels[i].key == UINT32_MAX || labels[i].value == UINT32_MAX)
-			return "number of a pod's label";
+			return "the number of a pod label is invalid";
 	return NULL;
 }
 
@@ -393,7 +399,7 @@ const char *record_namespace(const struct record *r, struct namespace_record *ou
 	out->body = take(&b, 1, sizeof(*out->body));
 	out->labels = out->body ? take(&b, out->body->labels_n, sizeof(*out->labels)) : NULL;
 	if (!out->labels || b.left != 0)
-		return "length of a namespace record";
+		return "the namespace record has a wrong length";
 	return pod_labels_fault(out->labels, out->body->labels_n);
 }
 
@@ -401,49 +407,55 @@ const char *record_pod(const struct record *r, const struct limits *l, struct po
 {
 	struct body b = body_of(r);
 	struct pod_record p = { 0 };
+	uint32_t intents;
 	const char *fault;
 
 	p.body = take(&b, 1, sizeof(*p.body));
 	p.labels = p.body ? take(&b, p.body->labels_n, sizeof(*p.labels)) : NULL;
 	p.name = p.labels ? take(&b, p.body->name_bytes, 1) : NULL;
 	if (!p.name || b.left != 0)
-		return "length of a pod record";
+		return "the pod record has a wrong length";
 	if (p.body->pod >= l->pods)
-		return "pod id out of bounds";
+		return "a pod id is out of bounds";
 	if (p.body->generation == 0)
-		return "generation of a pod";
-	if (p.body->flags &
-	    ~(uint32_t)(POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING))
-		return "flags of a pod";
+		return "the generation of a pod is 0";
+	if (p.body->flags & ~(POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING |
+	                      POD_LASTS | POD_INTENTS))
+		return "a pod has unknown flags";
 	if (p.body->gang != ID_NONE && p.body->gang >= l->gangs)
-		return "gang of a pod out of bounds";
+		return "the gang of a pod is out of bounds";
 	if (p.body->shape >= l->shapes)
-		return "shape of a pod out of bounds";
+		return "the shape of a pod is out of bounds";
 	if (p.body->node != ID_NONE && p.body->node >= l->nodes)
-		return "node of a pod out of bounds";
+		return "the node of a pod is out of bounds";
 	if (p.body->namespace == UINT32_MAX)
-		return "namespace of a pod";
+		return "the namespace of a pod is invalid";
 	if ((p.body->flags & POD_BINDING) && p.body->node == ID_NONE)
-		return "a binding pod without a node";
+		return "a pod with a Binding in flight has no node";
+	intents = p.body->flags & POD_INTENTS;
+	if (intents & (intents - 1))
+		return "a pod has two intents";
+	if (intents && (p.body->node == ID_NONE || (p.body->flags & POD_BINDING)))
+		return "a pod with an intent has no node, or a Binding in flight";
 	*out = p;
 	fault = pod_labels_fault(p.labels, p.body->labels_n);
 	return fault ? fault : text_fault(p.name, p.body->name_bytes);
 }
 
-const char *record_claim(const struct record *r, const struct limits *l, struct claim_record *out)
+const char *record_assume(const struct record *r, const struct limits *l, struct assume_record *out)
 {
 	struct body b = body_of(r);
-	struct claim_record c = { 0 };
+	struct assume_record c = { 0 };
 
 	c.body = take(&b, 1, sizeof(*c.body));
 	if (c.body)
 		c.nodes = take(&b, c.body->words, sizeof(*c.nodes));
 	if (!c.body || !c.nodes || b.left != 0)
-		return "length of a claim";
+		return "the assume record has a wrong length";
 	if (c.body->pod >= l->pods)
-		return "pod of a claim out of bounds";
+		return "the pod of an assume record is out of bounds";
 	if (c.body->words > (l->nodes + 63) / 64)
-		return "nodes of a claim out of bounds";
+		return "the nodes of an assume record are out of bounds";
 	*out = c;
 	return NULL;
 }
@@ -454,8 +466,8 @@ const char *record_drop(const struct record *r, uint32_t limit, const struct eve
 
 	*out = take(&b, 1, sizeof(**out));
 	if (!*out || b.left != 0)
-		return "length of a drop record";
-	return (*out)->id < limit ? NULL : "dropped id out of bounds";
+		return "the drop record has a wrong length";
+	return (*out)->id < limit ? NULL : "the id of a drop record is out of bounds";
 }
 
 const char *record_result(const struct record *r, const struct limits *l, const struct result **out)
@@ -464,8 +476,8 @@ const char *record_result(const struct record *r, const struct limits *l, const 
 
 	*out = take(&b, 1, sizeof(**out));
 	if (!*out || b.left != 0)
-		return "length of a result";
+		return "the result record has a wrong length";
 	if ((*out)->pod >= l->pods || (*out)->node >= l->nodes)
-		return "id of a result out of bounds";
-	return (*out)->generation != 0 ? NULL : "generation of a result";
+		return "an id of a result is out of bounds";
+	return (*out)->generation != 0 ? NULL : "the generation of a result is 0";
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as they come from the other process, taken apart and checked.  Nothing
- * of a record is used before it went through here. */
+/* Parsing and validation of the records of the other process.  No part of a record is used before
+ * it was checked here. */
 #ifndef MUSTER_CORE_RECORDS_H
 #define MUSTER_CORE_RECORDS_H
 
 #include "ipc/abi.h"
 
-/* Pointers go into the record.  Every count has been checked against the
- * record's length, every id against its limit; whether an id is in use is for
- * the tables to say. */
+/* Pointers into the record, good as long as it is.  Each count was checked against the length of
+ * the record and each id against its limit; whether an id is in use is checked by the tables. */
 struct name_record {
 	const struct event_name *body;
 	const char *text;
@@ -54,8 +53,8 @@ struct gang_record {
 	const char *name;
 };
 
-struct claim_record {
-	const struct event_claim *body;
+struct assume_record {
+	const struct event_assume *body;
 	const uint64_t *nodes; /* body->words */
 };
 
@@ -70,8 +69,7 @@ struct pod_record {
 	const char *name;
 };
 
-/* Each returns NULL when the record is sound, else what is wrong with it (a static
- * text). */
+/* Each returns NULL if the record is valid, else a static text with the reason. */
 const char *record_check(const struct record *r);
 const char *record_name(const struct record *r, const struct limits *l, struct name_record *out);
 const char *record_node(const struct record *r, const struct limits *l, struct node_record *out);
@@ -79,7 +77,8 @@ const char *record_shape(const struct record *r, const struct limits *l, struct 
 const char *record_gang(const struct record *r, const struct limits *l, struct gang_record *out);
 const char *record_namespace(const struct record *r, struct namespace_record *out);
 const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out);
-const char *record_claim(const struct record *r, const struct limits *l, struct claim_record *out);
+const char *record_assume(const struct record *r, const struct limits *l,
+                          struct assume_record *out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
 const char *record_result(const struct record *r, const struct limits *l,
                           const struct result **out);

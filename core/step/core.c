@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
 
-#include "core/base/probe.h"
-#include "core/cycle/decide.h"
-#include "core/lifecycle/carry.h"
+#include "core/lifecycle/assume.h"
+#include "core/lifecycle/backfill_state.h"
+#include "core/lifecycle/inflight.h"
+#include "core/cycle/cycle.h"
 #include "core/lifecycle/groups.h"
 #include "core/lifecycle/members.h"
-#include "core/lifecycle/state.h"
+#include "core/base/probe.h"
 #include "core/plan/reason.h"
 #include "core/shm/records.h"
+#include "core/lifecycle/state.h"
+#include "ipc/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,71 +27,57 @@ uint64_t core_ledger_bytes_first(const struct limits *limits)
 	return ledger_bytes_first(limits);
 }
 
-static void core_clear_lists(struct core *c)
+static void lists_clear(struct core *c)
 {
-	queue_clear(&c->changed);
-	queue_clear(&c->waiting);
-	pod_queue_init(&c->sends, LIST_SEND);
-	pod_queue_init(&c->backoff, LIST_BACKOFF);
-	c->cursor = ID_NONE;
-	c->walking = c->walk_refreshes = false;
-	c->looked_at = ID_NONE;
-	c->held = c->hold_next = ID_NONE;
-	stat_set(&c->ledger.ledger->gauges.held, 0);
+	squeue_clear(&c->queue);
+	refresh_clear(&c->refresh);
+	backfill_clear(c);
+	pod_list_init(&c->sends);
+	pod_list_init(&c->backoff);
 	c->backoff_due_ns = UINT64_MAX;
-	c->say = (struct say){ 0 };
-	claims_clear(&c->claims);
-	while (c->stale_n > 0)
-		c->stale_known[c->stale[--c->stale_n]] = false;
+	c->retaining_n = 0;
+	c->outbox = (struct outbox){ 0 };
+	assumes_clear(&c->assumes);
 }
 
-static void kind_gone(void *context, kind_id kind)
+/* A hook of the pod counts. */
+static void class_gone(void *context, class_id class)
 {
 	struct core *c = context;
 
-	views_forget(&c->views, kind);
+	views_forget(&c->views, class);
 }
 
-static int core_init(struct core *c, const struct limits *l, struct ledger *ledger)
+static void core_init(struct core *c, const struct limits *l, struct ledger *ledger)
 {
 	ledger_open(&c->ledger, ledger, l, c->config.make, c->config.context);
-	if (nodes_init(&c->nodes, l, &c->ledger) < 0 || shapes_init(&c->shapes, l) < 0 ||
-	    pods_init(&c->pods, l) < 0)
-		return -ENOMEM;
-	if (census_init(&c->census, l, &c->nodes, &c->shapes, &c->pods) < 0)
-		return -ENOMEM;
-	c->census.hooks =
-		(struct census_hooks){ .context = c, .moved = pod_moved, .kind_gone = kind_gone };
-	if (views_init(&c->views, l, &c->census, c->config.score) < 0 ||
-	    waits_init(&c->waits, l, c->config.ask_all) < 0)
-		return -ENOMEM;
-	if (gangs_init(&c->gangs, l, &c->pods) < 0 || plan_init(&c->plan, l) < 0)
-		return -ENOMEM;
-	c->links = calloc(c->gangs.n, sizeof(*c->links));
-	c->stale = calloc(c->gangs.n, sizeof(*c->stale));
-	c->stale_known = calloc(c->gangs.n, sizeof(*c->stale_known));
-	c->own = calloc(l->nodes, sizeof(*c->own));
+	pods_init(&c->pods, l);
+	nodes_init(&c->nodes, l, &c->ledger);
+	lasting_init(&c->lasting, l);
+	shapes_init(&c->shapes, l);
+	pod_counts_init(&c->pod_counts, l, &c->nodes, &c->shapes, &c->pods);
+	views_init(&c->views, l, &c->pod_counts, &c->budget, c->config.score);
+	c->pod_counts.hooks =
+		(struct pod_counts_hooks){ .context = c, .moved = pod_moved, .class_gone = class_gone };
+	gangs_init(&c->gangs, l, &c->pods);
+	squeue_init(&c->queue, l, &c->gangs, c->config.ask_all);
+	refresh_init(&c->refresh, c->gangs.n);
+	backfill_init(c);
+	plan_init(&c->plan, l);
+	c->own = must_array(l->nodes, sizeof(*c->own));
 	c->tally = tally_new(l);
-	c->drain = calloc((l->nodes + 63) / 64, sizeof(*c->drain));
-	if (!c->links || !c->stale || !c->stale_known || !c->own || !c->tally || !c->drain)
-		return -ENOMEM;
-	queue_init(&c->changed, &c->gangs, c->links, PLACE_CHANGED);
-	queue_init(&c->waiting, &c->gangs, c->links, PLACE_WAITING);
-	core_clear_lists(c);
-	return 0;
+	lists_clear(c);
 }
 
 struct core *core_new(const struct core_config *config, struct ledger *ledger)
 {
-	struct core *c = calloc(1, sizeof(*c));
+	struct core *c;
 
-	if (!c)
+	if (ledger_bytes(&config->limits, NULL) == 0)
 		return NULL;
+	c = must_alloc(sizeof(*c));
 	c->config = *config;
-	if (ledger_bytes(&config->limits, NULL) == 0 || core_init(c, &config->limits, ledger) < 0) {
-		core_free(c);
-		return NULL;
-	}
+	core_init(c, &config->limits, ledger);
 	return c;
 }
 
@@ -96,22 +85,21 @@ void core_free(struct core *c)
 {
 	if (!c)
 		return;
+	squeue_free(&c->queue);
+	refresh_free(&c->refresh);
+	backfill_free(c);
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
-	census_free(&c->census);
+	pod_counts_free(&c->pod_counts);
 	nodes_free(&c->nodes);
+	lasting_free(&c->lasting);
 	shapes_free(&c->shapes);
 	views_free(&c->views);
-	waits_free(&c->waits);
 	plan_free(&c->plan);
-	claims_clear(&c->claims);
+	assumes_clear(&c->assumes);
 	tally_free(c->tally);
-	free(c->drain);
-	free(c->links);
-	free(c->stale);
-	free(c->stale_known);
 	free(c->own);
-	free(c->carried);
+	free(c->inflight);
 	free(c);
 }
 
@@ -120,36 +108,30 @@ const char *core_fault(const struct core *core)
 	return core->fault ? core->fault : "";
 }
 
-/* ---- epochs --------------------------------------------------------------------- */
-
 static int on_begin(struct core *c, const struct record *r)
 {
-	struct carried *carried;
-	size_t carried_n;
-	int rc = carry_collect(c, &carried, &carried_n);
+	size_t inflight_n;
+	struct inflight *inflight = inflight_collect(c, &inflight_n);
 
-	if (rc < 0)
-		return rc;
 	core_show(c); /* what others don't see yet can't be cleared */
-	PROBE(tables_clear, r->epoch, carried_n);
-	free(c->carried);
-	c->carried = carried;
-	c->carried_n = carried_n;
-	core_clear_lists(c);
+	PROBE(tables_clear, r->epoch, inflight_n);
+	free(c->inflight);
+	c->inflight = inflight;
+	c->inflight_n = inflight_n;
+	lists_clear(c);
 	gangs_clear(&c->gangs);
 	pods_clear(&c->pods);
 	views_clear(&c->views);
-	waits_clear(&c->waits);
-	census_clear(&c->census);
+	pod_counts_clear(&c->pod_counts);
 	shapes_clear(&c->shapes);
 	nodes_clear(&c->nodes);
+	lasting_clear(&c->lasting);
 	ledger_clear(&c->ledger);
-	PROBE(tables_cleared, r->epoch, carried_n);
+	PROBE(tables_cleared, r->epoch, inflight_n);
 	c->names_n = 0;
 	c->synced = false;
 	c->epoch = r->epoch;
-	/* Nothing waits for a time any more: the clock of the new frontend counts, even if
-	 * it is behind. */
+	/* Nothing waits for a time now, so the clock of the new frontend may be behind. */
 	c->now_ns = r->time_ns;
 	atomic_store_explicit(&c->ledger.ledger->epoch, r->epoch, memory_order_relaxed);
 	stat_add(&core_stats(c)->epochs, 1);
@@ -162,12 +144,10 @@ static int on_synced(struct core *c)
 		return refuse(c, "synced twice");
 	PROBE(synced, c->epoch, c->pods.count);
 	c->synced = true;
-	carry_settle(c);
-	PROBE(settled, c->epoch, c->sends.n);
+	inflight_resolve(c);
+	PROBE(inflight_resolved, c->epoch, c->sends.n);
 	return 0;
 }
-
-/* ---- names ---------------------------------------------------------------------- */
 
 static int on_name(struct core *c, const struct record *r)
 {
@@ -185,9 +165,7 @@ static int on_name(struct core *c, const struct record *r)
 	    memcmp(name_text(&c->ledger, old), record.text, old.bytes) == 0)
 		return 0;
 	if (record.body->kind == NAME_RESOURCE) {
-		rc = nodes_reach(&c->nodes, record.body->id + 1);
-		if (rc < 0)
-			return rc;
+		nodes_reach(&c->nodes, record.body->id + 1);
 	}
 	rc = name_add(&c->ledger, record.text, record.body->bytes, &name);
 	if (rc < 0)
@@ -199,7 +177,7 @@ static int on_name(struct core *c, const struct record *r)
 	return 0;
 }
 
-/* An extended resource is told by name before anything asks for it. */
+/* The name of an extended resource comes before the first record that uses it. */
 static bool resources_known(const struct core *c, const struct amount *amounts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -209,8 +187,6 @@ static bool resources_known(const struct core *c, const struct amount *amounts, 
 	return true;
 }
 
-/* ---- nodes ---------------------------------------------------------------------- */
-
 static int node_forget(struct core *c, node_id id)
 {
 	const bool existed = node_present(&c->nodes.slots[id]);
@@ -218,11 +194,11 @@ static int node_forget(struct core *c, node_id id)
 	if (c->nodes.slots[id].named > 0)
 		return refuse(c, "drop of a node that has pods");
 	node_leave(c, id);
-	PROBE(node_left, id);
+	PROBE(node_dropped, id);
 	nodes_drop(&c->nodes, id);
-	census_node_drop(&c->census, id, existed);
+	pod_counts_node_drop(&c->pod_counts, id, existed);
 	shapes_follow(&c->shapes, id, &c->nodes.slots[id]);
-	nodes_publish(&c->nodes); /* its row has a name that may soon be another's */
+	nodes_publish(&c->nodes); /* its row has a name that may be reused */
 	return 0;
 }
 
@@ -242,21 +218,16 @@ static int node_set(struct core *c, const struct node_record *record)
 	struct node *n = &c->nodes.slots[id];
 	const bool existed = node_present(n);
 	bool rules, differs;
-	int rc = things_prepare(c->census.things, record, &differs);
+	int rc = nodes_set(&c->nodes, record, &rules);
 
 	if (rc < 0)
-		return rc;
-	rc = nodes_set(&c->nodes, record, &rules);
-	if (rc < 0) {
-		things_cancel(c->census.things);
 		return rc == -EPROTO ? refuse(c, "a node changed its name") : rc;
-	}
-	census_node_follow(&c->census, id, existed);
+	differs = pod_counts_node_set(&c->pod_counts, record, existed);
 	if (rules)
 		shapes_follow(&c->shapes, id, n);
 	if (differs) {
 		nodes_touch(&c->nodes, id);
-		c->census.rules_version++;
+		c->pod_counts.rules_version++;
 	}
 	PROBE(node_set, id, n->generation);
 	node_unreserve(c, id);
@@ -297,8 +268,6 @@ static int on_node_drop(struct core *c, const struct record *r)
 	return node_forget(c, drop->id);
 }
 
-/* ---- shapes --------------------------------------------------------------------- */
-
 static int on_shape(struct core *c, const struct record *r)
 {
 	struct shape_record record;
@@ -313,24 +282,18 @@ static int on_shape(struct core *c, const struct record *r)
 	id = record.body->shape;
 	if (!resources_known(c, record.amounts, record.body->amounts_n))
 		return refuse(c, "shape with an unnamed resource");
-	rc = nodes_widen(&c->nodes, &record);
-	if (rc < 0)
-		return rc;
+	nodes_widen(&c->nodes, &record);
 	rc = shapes_make(&c->shapes, &record, c->nodes.slots, c->nodes.used, &fresh);
 	if (rc == -EPROTO)
 		return refuse(c, "a shape changed while pods had it");
 	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	rc = census_links_make(&c->census, &fresh, &links);
-	if (rc < 0) {
-		shapes_unmake(&fresh);
-		return rc;
-	}
+		return 0;
+	links = pod_counts_links_make(&c->pod_counts, &fresh);
 	if (shapes_find(&c->shapes, id))
-		census_shape_drop(&c->census, id);
+		pod_counts_shape_drop(&c->pod_counts, id);
 	shapes_put(&c->shapes, &fresh);
 	PROBE(shape_set, id);
-	census_links_put(&c->census, id, links);
+	pod_counts_links_set(&c->pod_counts, id, links);
 	return 0;
 }
 
@@ -347,13 +310,11 @@ static int on_shape_drop(struct core *c, const struct record *r)
 		return refuse(c, "drop of an unknown shape");
 	if (s->pods > 0)
 		return refuse(c, "drop of a shape that pods have");
-	census_shape_drop(&c->census, drop->id);
-	PROBE(shape_left, drop->id);
+	pod_counts_shape_drop(&c->pod_counts, drop->id);
+	PROBE(shape_dropped, drop->id);
 	shapes_drop(&c->shapes, drop->id);
 	return 0;
 }
-
-/* ---- gangs ---------------------------------------------------------------------- */
 
 static int on_gang(struct core *c, const struct record *r)
 {
@@ -375,14 +336,15 @@ static int on_gang_drop(struct core *c, const struct record *r)
 	return fault ? refuse(c, fault) : group_drop(c, drop);
 }
 
-/* ---- namespaces ------------------------------------------------------------------- */
-
 static int on_namespace(struct core *c, const struct record *r)
 {
 	struct namespace_record record;
 	const char *fault = record_namespace(r, &record);
 
-	return fault ? refuse(c, fault) : census_namespace_set(&c->census, &record);
+	if (fault)
+		return refuse(c, fault);
+	pod_counts_namespace_set(&c->pod_counts, &record);
+	return 0;
 }
 
 static int on_namespace_drop(struct core *c, const struct record *r)
@@ -390,10 +352,11 @@ static int on_namespace_drop(struct core *c, const struct record *r)
 	const struct event_drop *drop;
 	const char *fault = record_drop(r, UINT32_MAX, &drop);
 
-	return fault ? refuse(c, fault) : census_namespace_drop(&c->census, drop->id);
+	if (fault)
+		return refuse(c, fault);
+	pod_counts_namespace_drop(&c->pod_counts, drop->id);
+	return 0;
 }
-
-/* ---- pods and results ------------------------------------------------------------- */
 
 static int on_pod(struct core *c, const struct record *r)
 {
@@ -413,10 +376,10 @@ static int on_pod_drop(struct core *c, const struct record *r)
 
 static int on_claim(struct core *c, const struct record *r)
 {
-	struct claim_record record;
-	const char *fault = record_claim(r, &c->ledger.limits, &record);
+	struct assume_record record;
+	const char *fault = record_assume(r, &c->ledger.limits, &record);
 
-	return fault ? refuse(c, fault) : claim_event(c, &record);
+	return fault ? refuse(c, fault) : assume_event(c, &record);
 }
 
 static int on_result(struct core *c, const struct record *r)
@@ -429,8 +392,6 @@ static int on_result(struct core *c, const struct record *r)
 	pod_answered(c, (enum record_kind)r->kind, result, r->time_ns);
 	return 0;
 }
-
-/* ---- the step ----------------------------------------------------------------------- */
 
 static int apply(struct core *c, const struct record *r)
 {
@@ -463,14 +424,14 @@ static int apply(struct core *c, const struct record *r)
 		return on_pod(c, r);
 	case EVENT_POD_DROP:
 		return on_pod_drop(c, r);
-	case EVENT_CLAIM:
+	case EVENT_ASSUME:
 		return on_claim(c, r);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:
 		return on_result(c, r);
 	case EVENT_PLAN:
-		decide_round(c);
+		cycle_run(c);
 		return 0;
 	default:
 		return refuse(c, "kind of the record");
@@ -480,17 +441,18 @@ static int apply(struct core *c, const struct record *r)
 static void gauges_set(struct core *c)
 {
 	struct core_gauges *g = &c->ledger.ledger->gauges;
-	const uint32_t *classes = c->pods.classes;
+	const uint32_t *by_readiness = c->pods.by_readiness;
 
 	stat_set(&g->nodes, c->nodes.present);
 	stat_set(&g->pods, c->pods.count);
-	stat_set(&g->pods_pending, (uint64_t)classes[MEMBER_GATED] + classes[MEMBER_REFUSED] +
-	                               classes[MEMBER_BACKOFF] + classes[MEMBER_READY]);
-	stat_set(&g->pods_bound, c->pods.bound);
-	stat_set(&g->pods_binding, classes[MEMBER_BINDING] > c->claims.kept.n
-	                               ? classes[MEMBER_BINDING] - c->claims.kept.n
+	stat_set(&g->pods_pending, (uint64_t)by_readiness[MEMBER_GATED] + by_readiness[MEMBER_REFUSED] +
+	                               by_readiness[MEMBER_BACKOFF] + by_readiness[MEMBER_READY]);
+	stat_set(&g->pods_bound,
+	         c->pods.reservations[RESERVATION_BOUND] + c->pods.reservations[RESERVATION_CONFIRMED]);
+	stat_set(&g->pods_binding, by_readiness[MEMBER_BINDING] > c->assumes.pods.n
+	                               ? by_readiness[MEMBER_BINDING] - c->assumes.pods.n
 	                               : 0);
-	stat_set(&g->pods_claimed, c->claims.kept.n);
+	stat_set(&g->pods_assumed, c->assumes.pods.n);
 	stat_set(&g->gangs, c->gangs.count);
 	stat_set(&g->gangs_waiting, c->gangs.states[GANG_WAITING]);
 	stat_set(&g->gangs_binding, c->gangs.states[GANG_BINDING]);
@@ -500,7 +462,7 @@ static void gauges_set(struct core *c)
 	stat_set(&g->synced, c->synced);
 }
 
-/* The record itself is sound; may it come now? */
+/* Why a record that is well-formed may not come now; NULL: it may. */
 static const char *turn_fault(const struct core *c, const struct record *r)
 {
 	if (r->kind == EVENT_BEGIN)
@@ -526,7 +488,7 @@ BY_NAME int core_apply(struct core *c, const struct record *record)
 	if (rc < 0)
 		c->now_ns = before_ns;
 	else if (c->now_ns != before_ns)
-		decide_tick(c);
+		cycle_tick(c);
 	if (rc == 0)
 		stat_add(&core_stats(c)->events, 1);
 	else if (rc == -ENOSPC)
@@ -542,10 +504,10 @@ void core_show(struct core *c)
 	if (c->nodes.behind_n > 0)
 		nodes_publish(&c->nodes);
 	gauges_set(c);
-	if (c->nodes.saturated == c->saturated_told)
+	if (c->nodes.saturated == c->saturated_published)
 		return;
-	stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_told);
-	c->saturated_told = c->nodes.saturated;
+	stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_published);
+	c->saturated_published = c->nodes.saturated;
 }
 
 int core_step(struct core *c, const struct record *record)
@@ -558,5 +520,5 @@ int core_step(struct core *c, const struct record *record)
 
 bool core_wants_plan(const struct core *c)
 {
-	return decide_wants_round(c);
+	return cycle_wanted(c);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* core_valid(): every sum, count and list worked out again from the pods. */
+/* core_valid(): recomputes every sum, count and list from the pods. */
+#include "core/cluster/rule_node.h"
+#include "core/step/core.h"
+#include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
+#include "ipc/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +16,7 @@ struct checking {
 	char *why;
 	size_t why_bytes;
 	wide *sums;       /* [node * resources + resource] */
+	wide *lasting;    /* likewise */
 	wide *scored;     /* [node * SCORED_N + ...] */
 	uint32_t *pods;   /* by node */
 	uint32_t *named;  /* by node */
@@ -31,8 +36,6 @@ static bool wrong(struct checking *k, const char *format, ...)
 	return false;
 }
 
-/* ---- pods --------------------------------------------------------------------- */
-
 static void pod_sum(struct checking *k, const struct pod *p)
 {
 	const struct core *c = k->c;
@@ -41,10 +44,13 @@ static void pod_sum(struct checking *k, const struct pod *p)
 	k->shapes[p->shape]++;
 	if (p->named != ID_NONE)
 		k->named[p->named]++;
+	for (uint32_t i = 0; p->lasting && i < s->sums_n; i++)
+		k->lasting[(size_t)p->named * c->nodes.resources + s->requests[i].resource] +=
+			s->requests[i].value;
 	if (p->node == ID_NONE)
 		return;
 	k->pods[p->node]++;
-	for (uint32_t i = 0; i < s->requests_n; i++)
+	for (uint32_t i = 0; i < s->sums_n; i++)
 		k->sums[(size_t)p->node * c->nodes.resources + s->requests[i].resource] +=
 			s->requests[i].value;
 	k->scored[(size_t)p->node * SCORED_N + SCORED_CPU] += shape_placed_cpu(s);
@@ -60,18 +66,22 @@ static bool pod_valid(struct checking *k, pod_id id)
 		return wrong(k, "pod %u has no shape", id);
 	if (p->node != ID_NONE && !nodes_find(&c->nodes, p->node))
 		return wrong(k, "pod %u is on a node that is not there", id);
-	if (pod_keeps_room(p) && ((p->class != MEMBER_BACKOFF && p->class != MEMBER_READY) ||
-	                          !gang_has_begun(&c->gangs.slots[p->gang])))
-		return wrong(k, "pod %u is pending and has a node", id);
-	if (p->class != pod_class(p))
-		return wrong(k, "pod %u is counted as %u, is %u", id, p->class, pod_class(p));
-	if ((p->list == LIST_SEND || p->list == LIST_CLAIM) !=
-	    (p->state == POD_RESERVED && p->list != LIST_NONE))
-		return wrong(k, "pod %u is on list %u in state %u", id, p->list, p->state);
-	if (p->list == LIST_SEND && p->node == ID_NONE)
-		return wrong(k, "pod %u is to be sent nowhere", id);
-	if ((p->carried && p->state != POD_RESERVED) || (p->withdrawn && !p->carried))
-		return wrong(k, "pod %u is carried in state %u", id, p->state);
+	if (p->reservation >= RESERVATIONS)
+		return wrong(k, "pod %u: reservation %u", id, p->reservation);
+	if (p->reservation == RESERVATION_NONE && p->node != ID_NONE)
+		return wrong(k, "pod %u has a node and no reservation", id);
+	if (p->node == ID_NONE && (reservation_is_unsent(p) || reservation_is_retained(p)))
+		return wrong(k, "pod %u is reserved on no node", id);
+	if (reservation_is_retained(p) &&
+	    ((p->readiness != MEMBER_BACKOFF && p->readiness != MEMBER_READY) ||
+	     !gang_partially_bound(&c->gangs.slots[p->gang])))
+		return wrong(k, "pod %u retains its node and can not be bound there", id);
+	if (p->backoff && !reservation_is_pending(p))
+		return wrong(k, "pod %u is in backoff in state %u", id, p->reservation);
+	if (p->readiness != pod_readiness(p))
+		return wrong(k, "pod %u is counted as %u, is %u", id, p->readiness, pod_readiness(p));
+	if (p->lasting != (p->named != ID_NONE && (p->flags & POD_LASTS)))
+		return wrong(k, "pod %u is counted as lasting: %u", id, p->lasting);
 	if (p->gang == ID_NONE && (p->flags & POD_OURS))
 		return wrong(k, "pod %u is ours and in no gang", id);
 	if (p->gang != ID_NONE && !c->gangs.slots[p->gang].generation)
@@ -82,7 +92,7 @@ static bool pod_valid(struct checking *k, pod_id id)
 static bool pods_valid(struct checking *k)
 {
 	const struct core *c = k->c;
-	uint32_t count = 0, bound = 0, classes[MEMBER_CLASSES] = { 0 };
+	uint32_t count = 0, by_readiness[READINESS_N] = { 0 }, reservations[RESERVATIONS] = { 0 };
 
 	for (pod_id id = 0; id < c->pods.used; id++) {
 		const struct pod *p = &c->pods.slots[id];
@@ -93,18 +103,17 @@ static bool pods_valid(struct checking *k)
 			return false;
 		pod_sum(k, p);
 		count++;
-		bound += p->state == POD_BOUND;
-		classes[p->class]++;
+		by_readiness[p->readiness]++;
+		reservations[p->reservation]++;
 	}
-	if (count != c->pods.count || bound != c->pods.bound ||
-	    memcmp(classes, c->pods.classes, sizeof(classes)) != 0)
+	if (count != c->pods.count ||
+	    memcmp(by_readiness, c->pods.by_readiness, sizeof(by_readiness)) != 0 ||
+	    memcmp(reservations, c->pods.reservations, sizeof(reservations)) != 0)
 		return wrong(k, "pods are miscounted");
 	return true;
 }
 
-/* ---- nodes -------------------------------------------------------------------- */
-
-static bool node_valid(struct checking *k, node_id id, wide free[RESOURCES_MAX])
+static bool node_valid(struct checking *k, node_id id, wide sums[RESOURCES_MAX])
 {
 	const struct nodes *ns = &k->c->nodes;
 	const struct node *n = &ns->slots[id];
@@ -113,19 +122,21 @@ static bool node_valid(struct checking *k, node_id id, wide free[RESOURCES_MAX])
 		return wrong(k, "node %u: %u pods kept, %u are there", id, n->pods, k->pods[id]);
 	for (uint32_t r = 0; r < ns->resources; r++) {
 		size_t at = (size_t)id * ns->resources + r;
-		int64_t room = amount_room(nodes_allocatable(ns, id, r), k->sums[at]);
+		int64_t free = amount_free(nodes_allocatable(ns, id, r), k->sums[at]);
 
 		if (nodes_sum(ns, id, r) != k->sums[at])
 			return wrong(k, "node %u resource %u: sum %lld kept, %lld is right", id, r,
 			             (long long)wide_cut(nodes_sum(ns, id, r)),
 			             (long long)wide_cut(k->sums[at]));
-		if (nodes_room(ns, id, r) != room)
-			return wrong(k, "node %u resource %u: room", id, r);
+		if (lasting_sum(&k->c->lasting, id, r) != k->lasting[at])
+			return wrong(k, "node %u resource %u: what lasts there", id, r);
+		if (nodes_free_amount(ns, id, r) != free)
+			return wrong(k, "node %u resource %u: free", id, r);
 		if (r < ns->columns &&
 		    ledger_amounts(ns->ledger, id, r)->used[r % AMOUNTS_BLOCK] != wide_cut(k->sums[at]))
 			return wrong(k, "node %u resource %u: the ledger's row", id, r);
-		if (node_present(n) && room > 0)
-			free[r] += room;
+		if (node_present(n) && free > 0)
+			sums[r] += free;
 	}
 	for (uint32_t i = 0; i < SCORED_N; i++)
 		if (nodes_scored(ns, id, i) != k->scored[(size_t)id * SCORED_N + i])
@@ -137,22 +148,20 @@ static bool nodes_valid(struct checking *k)
 {
 	const struct nodes *ns = &k->c->nodes;
 	uint32_t count = 0, present = 0;
-	wide free[RESOURCES_MAX] = { 0 };
+	wide sums[RESOURCES_MAX] = { 0 };
 
 	for (node_id id = 0; id < ns->used; id++) {
 		count += ns->slots[id].generation != 0;
 		present += node_present(&ns->slots[id]);
-		if (!node_valid(k, id, free))
+		if (!node_valid(k, id, sums))
 			return false;
 	}
 	if (count != ns->count || present != ns->present)
 		return wrong(k, "nodes are miscounted");
-	if (memcmp(free, ns->free, sizeof(free)) != 0)
+	if (memcmp(sums, ns->free_sum, sizeof(sums)) != 0)
 		return wrong(k, "what is free in the cluster");
 	return true;
 }
-
-/* ---- shapes and views ----------------------------------------------------------- */
 
 static bool shapes_valid(struct checking *k)
 {
@@ -169,8 +178,8 @@ static bool shapes_valid(struct checking *k)
 			return wrong(k, "shape %u: %u pods kept, %u are there", id, s->pods, k->shapes[id]);
 		for (node_id node = 0; node < c->nodes.used; node++) {
 			const struct node *n = &c->nodes.slots[node];
-			bool allowed = node_present(n) && shape_judges(s, n, &arg) == NODE_FITS &&
-			               shape_judges_last(s, n) == NODE_FITS;
+			bool allowed = node_present(n) && shape_filter(s, n, &arg) == FILTER_PASSED &&
+			               shape_filter_last(s, n) == FILTER_PASSED;
 
 			if (shape_allows(s, node) != allowed)
 				return wrong(k, "shape %u: node %u", id, node);
@@ -179,35 +188,33 @@ static bool shapes_valid(struct checking *k)
 	return count == c->shapes.count || wrong(k, "shapes are miscounted");
 }
 
-/* A view that is up to date says what a look at every node says. */
+/* A view that is up to date equals one that is computed from every node. */
 static bool views_valid(struct checking *k)
 {
 	const struct core *c = k->c;
-	/* Not const: it has scratch for judging. */
+	/* Not const: it has scratch for the evaluation. */
 	struct views *vs = (struct views *)(uintptr_t)&c->views;
 
 	for (uint32_t i = 0; i < vs->slots_n; i++) {
 		const struct view *v = &vs->slots[i];
 
-		if (v->kind == KIND_NONE)
+		if (v->class == CLASS_NONE)
 			continue;
-		if (vs->of_kind[v->hold > 0][v->kind] != i ||
-		    c->census.kinds.slots[v->kind].shape == ID_NONE)
+		if (vs->of_class[v->hold > 0][v->class] != i ||
+		    c->pod_counts.pod_classes.slots[v->class].shape == ID_NONE)
 			return wrong(k, "view %u: its kind", i);
 		if (c->nodes.order_old || v->order_version != c->nodes.order_version ||
-		    v->position != c->nodes.log_n || v->rules_version != c->census.rules_version)
+		    v->position != c->nodes.log_n || v->rules_version != c->pod_counts.rules_version)
 			continue;
 		if (v->stale || v->masked || (v->hold > 0 && v->hold != vs->hold.version))
 			continue;
 		if (!view_check(vs, v))
-			return wrong(k, "view of kind %u", v->kind);
+			return wrong(k, "view of kind %u", v->class);
 	}
 	return true;
 }
 
-/* ---- gangs and queues ------------------------------------------------------------- */
-
-/* Are the members that could start as many as have to, and are those of each role counted right? */
+/* Members of each role are counted right; *enough: the ready ones could meet the quorum. */
 static bool roles_valid(struct checking *k, uint32_t index, bool *enough)
 {
 	const struct core *c = k->c;
@@ -215,12 +222,12 @@ static bool roles_valid(struct checking *k, uint32_t index, bool *enough)
 
 	*enough = gang_have(g) + g->counts[MEMBER_READY] >= g->quorum;
 	for (uint32_t i = 0; i < gang_roles_n(g); i++) {
-		uint32_t counts[MEMBER_CLASSES] = { 0 };
+		uint32_t counts[READINESS_N] = { 0 };
 
 		for (pod_id id = g->members > 0 ? g->first : ID_NONE; id != ID_NONE;
 		     id = c->pods.slots[id].next)
 			if (c->pods.slots[id].role == g->parts->roles[i].role)
-				counts[c->pods.slots[id].class]++;
+				counts[c->pods.slots[id].readiness]++;
 		if (memcmp(counts, g->parts->counts[i], sizeof(counts)) != 0)
 			return wrong(k, "gang %u: members of role %u are miscounted", index,
 			             g->parts->roles[i].role);
@@ -234,7 +241,7 @@ static bool gang_valid(struct checking *k, uint32_t index)
 {
 	const struct core *c = k->c;
 	const struct gang *g = &c->gangs.slots[index];
-	uint32_t counts[MEMBER_CLASSES] = { 0 }, members = 0, kept = 0, age_n = 0;
+	uint32_t counts[READINESS_N] = { 0 }, members = 0, retained = 0, age_n = 0;
 	pod_id before = ID_NONE;
 	bool enough;
 
@@ -244,22 +251,24 @@ static bool gang_valid(struct checking *k, uint32_t index)
 
 		if (p->gang != index || p->previous != before || members++ > c->pods.count)
 			return wrong(k, "gang %u: its list of members", index);
-		if (p->class == MEMBER_READY && g->ready_kind != KIND_NONE && p->kind != g->ready_kind)
-			return wrong(k, "gang %u: pod %u is of another kind than those that are ready", index,
+		if (p->readiness == MEMBER_READY && g->ready_class != CLASS_NONE &&
+		    p->class != g->ready_class)
+			return wrong(k, "gang %u: pod %u is of another class than those that are ready", index,
 			             id);
-		counts[p->class]++;
+		counts[p->readiness]++;
 		age_n += p->created_ns == g->age_ns;
-		kept += pod_keeps_room(p);
+		retained += reservation_is_retained(p);
 		before = id;
 	}
-	if (members != g->members || kept != g->kept || memcmp(counts, g->counts, sizeof(counts)) != 0)
+	if (members != g->members || retained != g->retained ||
+	    memcmp(counts, g->counts, sizeof(counts)) != 0)
 		return wrong(k, "gang %u: members are miscounted", index);
 	if (g->created_ns == 0 && !g->key_old && members > 0 && (age_n == 0 || age_n != g->age_n))
 		return wrong(k, "gang %u: it is as old as %u of its members, not %u", index, age_n,
 		             g->age_n);
 	if (!roles_valid(k, index, &enough))
 		return false;
-	if (g->place == PLACE_NONE && g->counts[MEMBER_READY] > 0 && enough &&
+	if (g->queue == QUEUE_NONE && g->counts[MEMBER_READY] > 0 && enough &&
 	    !(g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED)))
 		return wrong(k, "gang %u could be placed and is in no queue", index);
 	return true;
@@ -292,88 +301,97 @@ static bool queue_valid(struct checking *k, const struct queue *q)
 	uint32_t n = 0, before = ID_NONE;
 
 	for (uint32_t i = queue_first(q); i != ID_NONE; i = queue_next(q, i)) {
-		if (n++ >= q->n || q->gangs->slots[i].place != q->place)
-			return wrong(k, "queue %d: gang %u", (int)q->place, i);
+		if (n++ >= q->n || q->gangs->slots[i].queue != q->which)
+			return wrong(k, "queue %d: gang %u", (int)q->which, i);
 		if (!gang_queued_right(&q->gangs->slots[i]) ||
 		    (before != ID_NONE && !gang_before(q->gangs, before, i)))
-			return wrong(k, "queue %d: gang %u is out of order", (int)q->place, i);
+			return wrong(k, "queue %d: gang %u is out of order", (int)q->which, i);
 		before = i;
 	}
-	return n == q->n || wrong(k, "queue %d: %u kept, %u are there", (int)q->place, q->n, n);
+	return n == q->n || wrong(k, "queue %d: %u kept, %u are there", (int)q->which, q->n, n);
 }
 
-/* Who waits for what is counted, and no wait is for more than the least of its gangs. */
-static bool waits_valid(struct checking *k)
+/* Gangs are counted by hint, and no hint has a higher least need than one of its gangs. */
+static bool hints_valid(struct checking *k)
 {
 	const struct core *c = k->c;
-	const struct waits *ws = &c->waits;
-	uint32_t any = 0, in_waits = 0, kinds = 0;
+	const struct hints *hs = &c->queue.hints;
+	uint32_t any = 0, in_hints = 0, classes = 0;
 
-	for (uint32_t i = queue_first(&c->waiting); i != ID_NONE; i = queue_next(&c->waiting, i)) {
+	for (uint32_t i = queue_first(&c->queue.unschedulable); i != ID_NONE;
+	     i = queue_next(&c->queue.unschedulable, i)) {
 		const struct gang *g = &c->gangs.slots[i];
-		const struct wait *w = g->wait != WAIT_ANY ? &ws->slots[g->wait] : NULL;
+		const struct hint *h = g->hint != HINT_ANY ? &hs->slots[g->hint] : NULL;
 
-		any += w == NULL;
-		in_waits += w != NULL;
-		if (w && (g->wait >= ws->used || w->gangs == 0 || w->kind != g->wait_kind ||
-		          w->least > g->wait_need))
-			return wrong(k, "gang %u: what it waits for", i);
+		any += h == NULL;
+		in_hints += h != NULL;
+		if (h && (g->hint >= hs->used || h->gangs == 0 || h->class != g->hint_kind ||
+		          h->least > g->hint_need))
+			return wrong(k, "gang %u: its hint", i);
 	}
-	for (uint32_t i = 0; i < ws->used; i++) {
-		kinds += ws->slots[i].gangs > 0;
-		in_waits -= ws->slots[i].gangs;
+	for (uint32_t i = 0; i < hs->used; i++) {
+		classes += hs->slots[i].gangs > 0;
+		in_hints -= hs->slots[i].gangs;
 	}
-	return (any == ws->any && in_waits == 0 && kinds == ws->kinds) ||
-	       wrong(k, "waits are miscounted");
+	return (any == hs->any && in_hints == 0 && classes == hs->classes) ||
+	       wrong(k, "hints are miscounted");
 }
 
-static bool row_valid(struct checking *k, const struct pod_queue *q)
+/* The pods on the list are those that reservation_list() has there. */
+static bool list_valid(struct checking *k, const struct pod_list *list, const char *name)
 {
-	uint32_t n = 0;
+	/* Not const: reservation_list() returns a list to change. */
+	struct core *c = (struct core *)(uintptr_t)k->c;
+	uint32_t n = 0, belong = 0;
 
-	for (pod_id id = q->first; id != ID_NONE; id = k->c->pods.slots[id].list_next)
-		if (n++ >= q->n || k->c->pods.slots[id].list != q->list)
-			return wrong(k, "list %d: pod %u", (int)q->list, id);
-	return n == q->n || wrong(k, "list %d: %u kept, %u are there", (int)q->list, q->n, n);
+	for (pod_id id = list->first; id != ID_NONE; id = c->pods.slots[id].list_next)
+		if (n++ >= list->n || reservation_list(c, &c->pods.slots[id]) != list)
+			return wrong(k, "%s: pod %u", name, id);
+	for (pod_id id = 0; id < c->pods.used; id++)
+		belong +=
+			c->pods.slots[id].generation != 0 && reservation_list(c, &c->pods.slots[id]) == list;
+	return (n == list->n && n == belong) ||
+	       wrong(k, "%s: %u kept, %u are there, %u belong there", name, list->n, n, belong);
 }
 
-static bool cursor_valid(struct checking *k)
+static bool walk_valid(struct checking *k)
 {
-	uint32_t cursor = k->c->cursor, held = k->c->held;
+	uint32_t cursor = k->c->queue.cursor, owner = k->c->backfill.gang;
 
-	if (held != ID_NONE && k->c->gangs.slots[held].generation == 0)
-		return wrong(k, "room is held for gang %u, which is gone", held);
-	return cursor == ID_NONE || k->c->gangs.slots[cursor].place == PLACE_WAITING ||
-	       wrong(k, "the round goes on at gang %u, which does not wait", cursor);
+	if (owner != ID_NONE && k->c->gangs.slots[owner].generation == 0)
+		return wrong(k, "capacity is reserved for gang %u, which is gone", owner);
+	if (k->c->queue.in_cycle != ID_NONE)
+		return wrong(k, "gang %u is in a cycle that has ended", k->c->queue.in_cycle);
+	return cursor == ID_NONE || k->c->gangs.slots[cursor].queue == QUEUE_UNSCHEDULABLE ||
+	       wrong(k, "the walk goes on at gang %u, which does not wait", cursor);
 }
 
-static bool census_right(struct checking *k)
+static bool pod_counts_right(struct checking *k)
 {
 	const char *why;
 
-	return census_valid(&k->c->census, &why) || wrong(k, "census: %s", why);
+	return pod_counts_valid(&k->c->pod_counts, &why) || wrong(k, "pod counts: %s", why);
 }
 
 bool core_valid(const struct core *core, char *why, size_t why_bytes)
 {
 	struct checking k = { .c = core, .why = why, .why_bytes = why_bytes };
 	const size_t nodes = core->nodes.limit;
-	bool valid = false;
+	bool valid;
 
-	k.sums = calloc(nodes * core->nodes.resources, sizeof(*k.sums));
-	k.scored = calloc(nodes * SCORED_N, sizeof(*k.scored));
-	k.pods = calloc(nodes, sizeof(*k.pods));
-	k.named = calloc(nodes, sizeof(*k.named));
-	k.shapes = calloc(core->shapes.limit, sizeof(*k.shapes));
-	if (!k.sums || !k.scored || !k.pods || !k.named || !k.shapes)
-		wrong(&k, "no memory to check with");
-	else
-		valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && census_right(&k) &&
-		        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->changed) &&
-		        queue_valid(&k, &core->waiting) && waits_valid(&k) && row_valid(&k, &core->sends) &&
-		        row_valid(&k, &core->backoff) && row_valid(&k, &core->claims.kept) &&
-		        cursor_valid(&k);
+	k.sums = must_array(nodes * core->nodes.resources, sizeof(*k.sums));
+	k.lasting = must_array(nodes * core->nodes.resources, sizeof(*k.lasting));
+	k.scored = must_array(nodes * SCORED_N, sizeof(*k.scored));
+	k.pods = must_array(nodes, sizeof(*k.pods));
+	k.named = must_array(nodes, sizeof(*k.named));
+	k.shapes = must_array(core->shapes.limit, sizeof(*k.shapes));
+	valid = pods_valid(&k) && nodes_valid(&k) && shapes_valid(&k) && pod_counts_right(&k) &&
+	        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->queue.active) &&
+	        queue_valid(&k, &core->queue.unschedulable) && hints_valid(&k) &&
+	        list_valid(&k, &core->sends, "sends") && list_valid(&k, &core->backoff, "backoff") &&
+	        list_valid(&k, &core->assumes.pods, "assumed") && walk_valid(&k);
 	free(k.sums);
+	free(k.lasting);
 	free(k.scored);
 	free(k.pods);
 	free(k.named);

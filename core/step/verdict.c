@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/filter/judge.h"
+#include "core/step/core.h"
+
+#include "core/filter/evaluate.h"
+#include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 
-int core_verdict(const struct core *c, uint32_t pod, struct judgement *out)
+int core_verdict(const struct core *c, uint32_t pod, struct evaluation *out)
 {
 	const struct pod *p = pods_find(&c->pods, pod);
 
 	if (!p)
 		return -ENOENT;
-	if (p->state != POD_PENDING)
+	if (!reservation_is_pending(p))
 		return -EBUSY;
-	judge(&c->census, p->kind, c->config.score, out);
+	evaluate(&c->pod_counts, p->class, c->config.score, out);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl explain: why a gang waits, and what would let it start. */
 #include "ctl/diagnose/explain.h"
-#include "ctl/live/live.h"
 #include "ctl/offline/fetch.h"
+#include "ctl/live/live.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,131 +11,42 @@
 #include <string.h>
 
 struct options {
+	struct live live;
 	struct access_options access;
-	const char **files;
-	size_t files_n;
+	struct texts files;
 	const char *gang;
-	const char *socket;
-	const char *add; /* "4xTYPE" */
+	const char *add; /* "4xNODE" */
 	const char *priority;
-	bool try; /* what would help is looked for as well */
-	enum output output;
+	bool try; /* also look for what would help */
 	enum score_policy score;
 };
 
-static void print_help(void)
-{
-	fputs(
-		"musterctl explain [-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG\n"
-		"\n"
-		"Why that gang waits: what it needs and what there is, which rule keeps how many nodes from it and\n"
-		"which gangs come before it.\n"
-		"\n"
-		"Of a live scheduler it is what that one knows and has promised to others, read out of its ledger;\n"
-		"nobody is asked. With --try also what would let the gang start, found by placing everything that is\n"
-		"pending anew, offline, as simulate does: the objects are those of the files, or are listed from the\n"
-		"API server. Each help was tried: with it the gang starts, with half of it, it does not. Nothing is\n"
-		"written anywhere.\n"
-		"\n"
-		"  -f FILE             these objects and no live scheduler: what kubectl get -o json or -o yaml\n"
-		"                      prints; may be repeated. Implies --try\n"
-		"  --socket PATH       muster-core's socket (default: $MUSTER_SOCKET, or\n"
-		"                      " LINK_DEFAULT_SOCKET ", or that of musterctl up)\n"
-		"  --try               what would let it start\n"
-		"  --kubeconfig FILE   how to reach the API server; else $KUBECONFIG, else the pod's service account.\n"
-		"                      Without --socket these objects and no live scheduler; implies --try\n"
-		"  --context NAME      of the kubeconfig, instead of its current-context; as --kubeconfig\n"
-		"  -o json             JSON instead of text\n"
-		"  --add-node NxNODE   what if there were N more nodes like this one? Would it start?\n"
-		"  --priority N        what if its pods had this priority? Both are asked of objects, as --kubeconfig\n"
-		"  --score kube|pack|bestfit   whose order of nodes (default: kube)\n"
-		"\n"
-		"Exit status: 0 the gang is placed (or would be), 1 it waits or the live scheduler doesn't know it,\n"
-		"2 bad input, 78 the live scheduler has another memory layout.\n",
-		stdout);
-}
-
-enum {
-	OPT_KUBECONFIG = 256,
-	OPT_CONTEXT,
-	OPT_SOCKET,
-	OPT_TRY,
-	OPT_ADD,
-	OPT_PRIORITY,
-	OPT_SCORE,
-	OPT_HELP,
-	OPT_VERSION
+static const struct flag flags[] = {
+	{ "filename", 'f', "-f FILE",
+	  "these objects and no live scheduler: what kubectl get -o json or -o yaml\n"
+	  "prints; may be repeated. Implies --try",
+	  NULL, option_texts, offsetof(struct options, files) },
+	FLAG_SOCKET(struct options, live.socket),
+	{ "try", 0, "--try", "what would let it start", NULL, NULL, offsetof(struct options, try) },
+	{ "kubeconfig", 0, "--kubeconfig FILE",
+	  KUBECONFIG_HELP ".\n"
+	                  "Without --socket these objects and no live scheduler; implies --try",
+	  NULL, option_text, offsetof(struct options, access.kubeconfig) },
+	{ "context", 0, "--context NAME",
+	  "of the kubeconfig, instead of its current-context; as --kubeconfig", NULL, option_text,
+	  offsetof(struct options, access.context) },
+	FLAG_OUTPUT(struct options, live.output, "JSON instead of text"),
+	{ "add-node", 0, "--add-node NxNODE",
+	  "what if there were N more nodes like this one? Would it start?", NULL, option_text,
+	  offsetof(struct options, add) },
+	{ "priority", 0, "--priority N",
+	  "what if its pods had this priority? Both take objects, as --kubeconfig", NULL, option_text,
+	  offsetof(struct options, priority) },
+	FLAG_SCORE(struct options, score),
+	{ 0 },
 };
 
-/* -1: go on; else exit with this. */
-static int take_options(struct options *o, int argc, char **argv)
-{
-	static const struct option flags[] = {
-		{ "filename", required_argument, NULL, 'f' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "kubeconfig", required_argument, NULL, OPT_KUBECONFIG },
-		{ "context", required_argument, NULL, OPT_CONTEXT },
-		{ "socket", required_argument, NULL, OPT_SOCKET },
-		{ "try", no_argument, NULL, OPT_TRY },
-		{ "add-node", required_argument, NULL, OPT_ADD },
-		{ "priority", required_argument, NULL, OPT_PRIORITY },
-		{ "score", required_argument, NULL, OPT_SCORE },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "version", no_argument, NULL, OPT_VERSION },
-		{ 0 },
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "f:o:h", flags, NULL)) != -1) {
-		switch (c) {
-		case 'f':
-			o->files = ctl_grow(o->files, o->files_n + 1, sizeof(*o->files));
-			o->files[o->files_n++] = optarg;
-			break;
-		case 'o':
-			if (!ctl_output(argv[0], optarg, &o->output))
-				return EXIT_USAGE;
-			break;
-		case OPT_KUBECONFIG:
-			o->access.kubeconfig = optarg;
-			break;
-		case OPT_CONTEXT:
-			o->access.context = optarg;
-			break;
-		case OPT_SOCKET:
-			o->socket = optarg;
-			break;
-		case OPT_TRY:
-			o->try = true;
-			break;
-		case OPT_ADD:
-			o->add = optarg;
-			break;
-		case OPT_PRIORITY:
-			o->priority = optarg;
-			break;
-		case OPT_SCORE:
-			if (!offline_score(argv[0], optarg, &o->score))
-				return EXIT_USAGE;
-			break;
-		case 'h':
-		case OPT_HELP:
-			print_help();
-			return EXIT_DONE;
-		case OPT_VERSION:
-			puts("musterctl " MUSTER_VERSION);
-			return EXIT_DONE;
-		default:
-			return EXIT_USAGE; /* getopt has said what is wrong */
-		}
-	}
-	if (optind + 1 != argc || strchr(argv[optind], '/') == NULL)
-		return ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME");
-	o->gang = argv[optind];
-	return -1;
-}
-
-/* What the flags ask for; -1: go on. */
+/* The change that the flags describe. -1: go on; else the exit code. */
 static int take_change(const struct options *o, const char *command, const struct files *files,
                        struct change *c)
 {
@@ -170,7 +81,7 @@ static int take_change(const struct options *o, const char *command, const struc
 	return -1;
 }
 
-/* Of objects alone. */
+/* Explains from objects alone. */
 static int explain_objects(const struct options *o, const char *command, const struct files *files)
 {
 	struct trial_config config = { .files = files, .offline = { .score = o->score } };
@@ -194,11 +105,11 @@ static int explain_objects(const struct options *o, const char *command, const s
 	if (x.result == NULL) {
 		rc = ctl_usage(command, "%s: there is no such gang in these objects", o->gang);
 	} else {
-		/* With a what-if the answer is whether it starts; nothing more is tried. */
+		/* With a what-if the result is whether it starts; nothing more is tried. */
 		if (x.result->state == GANG_WAITING && explain_is_queued(x.result) && o->add == NULL &&
 		    o->priority == NULL)
 			explain_help(&x);
-		explain_print(&x, o->output);
+		explain_print(&x, o->live.output);
 		rc = x.result->state == GANG_PLACED ? EXIT_DONE : EXIT_NO;
 	}
 	world_free(&x.first);
@@ -210,10 +121,10 @@ static int explain_objects(const struct options *o, const char *command, const s
 static bool read_objects(const struct options *o, struct files *files, char *error,
                          size_t error_bytes)
 {
-	bool ok = o->files_n > 0 || fetch_all(files, &o->access, error, error_bytes);
+	bool ok = o->files.n > 0 || fetch_all(files, &o->access, error, error_bytes);
 
-	for (size_t i = 0; ok && i < o->files_n; i++)
-		ok = files_read(files, o->files[i], error, error_bytes);
+	for (size_t i = 0; ok && i < o->files.n; i++)
+		ok = files_read(files, o->files.at[i], error, error_bytes);
 	return ok && files_check(files, error, error_bytes);
 }
 
@@ -228,7 +139,7 @@ static int explain_offline(const struct options *o, const char *command)
 	return rc;
 }
 
-/* What would help the gang of x, by the API server's objects.  False and `error`. */
+/* What would help the gang of x, found with the API server's objects. False and `error`. */
 static bool try_helps(const struct options *o, struct explanation *x, struct files *files,
                       struct trial_config *config, char *error, size_t error_bytes)
 {
@@ -262,14 +173,14 @@ static int explain_live(const struct options *o, const struct live *l)
 	int rc;
 
 	if (x.result == NULL) {
-		fprintf(stderr, "%s: the scheduler behind %s knows no gang %s\n", l->command, l->socket,
+		fprintf(stderr, "%s: the scheduler behind %s has no gang %s\n", l->command, l->socket,
 		        o->gang);
 		rc = EXIT_NO;
 	} else if (o->try && x.result->state == GANG_WAITING && explain_is_queued(x.result) &&
 	           !try_helps(o, &x, files, &config, error, sizeof(error))) {
 		rc = ctl_usage(l->command, "--try: %s", error);
 	} else {
-		explain_print(&x, o->output);
+		explain_print(&x, o->live.output);
 		rc =
 			x.result->state == GANG_PLACED || x.result->state == GANG_BINDING ? EXIT_DONE : EXIT_NO;
 	}
@@ -285,33 +196,65 @@ static bool names_server(const struct options *o)
 	return o->access.kubeconfig != NULL || o->access.context != NULL;
 }
 
-/* Is a live scheduler to be asked?  None for who names objects, or wants them changed. */
+/* True to read the live scheduler: no objects are named and none is to be changed. */
 static bool wants_live(const struct options *o)
 {
-	return o->files_n == 0 && o->add == NULL && o->priority == NULL &&
-	       (o->socket != NULL || !names_server(o));
+	return o->files.n == 0 && o->add == NULL && o->priority == NULL &&
+	       (o->live.socket != NULL || !names_server(o));
 }
 
-int explain_main(int argc, char **argv)
+static int explain(struct options *o)
 {
-	struct options o = { .score = SCORE_KUBE };
-	struct live l = { .command = argv[0] };
-	int rc = take_options(&o, argc, argv);
+	const char *command = o->live.command;
+	bool socket_given = o->live.socket != NULL;
+	int rc;
 
-	if (rc == -1 && wants_live(&o)) {
-		o.try = o.try || names_server(&o);
-		l.socket = live_socket(o.socket);
-		rc = live_open(&l);
-		if (rc == EXIT_DONE) {
-			rc = explain_live(&o, &l);
-			live_close(&l);
-		} else if (rc == EXIT_NO && o.socket == NULL) {
-			fprintf(stderr, "%s: so the API server's objects are placed here\n", argv[0]);
-			rc = -1;
-		}
+	if (!wants_live(o))
+		return explain_offline(o, command);
+	o->try = o->try || names_server(o);
+	rc = live_open(&o->live);
+	if (rc == EXIT_DONE) {
+		rc = explain_live(o, &o->live);
+		live_close(&o->live);
+	} else if (rc == EXIT_NO && !socket_given) {
+		fprintf(stderr, "%s: so the API server's objects are placed here\n", command);
+		rc = explain_offline(o, command);
 	}
-	if (rc == -1)
-		rc = explain_offline(&o, argv[0]);
-	free(o.files);
-	return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
+	return rc;
 }
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .live = { .command = argv[0] }, .score = SCORE_KUBE };
+	int rc = command_read_flags(&explain_command, argc, argv, &o);
+
+	if (rc == -1 && (optind + 1 != argc || strchr(argv[optind], '/') == NULL))
+		rc = ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME");
+	if (rc == -1) {
+		o.gang = argv[optind];
+		rc = explain(&o);
+	}
+	free(o.files.at);
+	return rc;
+}
+
+const struct command explain_command = {
+	.name = "explain",
+	.summary = "why a gang waits, and what would let it start",
+	.usage = "[-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG",
+	.about =
+		"Why that gang waits: what it needs and what is free, which rule excludes how\n"
+		"many nodes, and which gangs are before it.\n"
+		"\n"
+		"Of a live scheduler it is what its ledger contains, reservations included; no\n"
+		"request is sent to anything. With --try also what would let the gang start, found\n"
+		"by placing everything that is pending again, offline, as simulate does: the objects\n"
+		"are those of the files, or are listed from the API server. Each answer was tried:\n"
+		"with it the gang starts, with half of it, it does not. Nothing is written anywhere.\n",
+	.exits = "0 the gang is placed (or would be), 1 it waits or the live scheduler has no such\n"
+			 "gang, 2 bad input, 78 the live scheduler has another memory layout.",
+	.flags = flags,
+	.argument = "NAMESPACE/GANG",
+	.arguments_max = ARGUMENTS_ANY,
+	.run = run,
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What would let a gang start: found by trying it, with a world made for each try. */
+/* What would let a gang start: each change is tried with a placement of its own. */
 #include "ctl/diagnose/explain.h"
 
 #include <cjson/cJSON.h>
@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #define NODES_MAX 4096u
-#define FIRST_PRIORITY 2000000000 /* above what users may give their classes */
+#define FIRST_PRIORITY 2000000000 /* above the largest value of a user's PriorityClass */
 
 static void progress(const char *what)
 {
 	static unsigned n;
 	const char *term = getenv("TERM");
 
-	/* A terminal that knows no escape sequences could not clear the line again. */
+	/* A terminal without escape sequences could not clear the line again. */
 	if (!isatty(STDERR_FILENO) || term == NULL || strcmp(term, "dumb") == 0)
 		return;
 	fprintf(stderr, "\r\033[K%s", what);
@@ -24,15 +24,14 @@ static void progress(const char *what)
 		fprintf(stderr, " (%u tries so far)", n++);
 }
 
-/* ---- more nodes --------------------------------------------------------------------- */
-
 struct kind {
 	const struct object *like; /* the first of them */
 	char *traits;
 	uint32_t nodes;
 };
 
-/* All that placement asks of an empty node, but for its name.  NULL: it can't be parsed. */
+/* The fields of an empty node that placement depends on, without its name. NULL: it can't be
+ * parsed. */
 static char *traits_of(const struct object *node)
 {
 	static const char *const spec_parts[] = { "taints", "unschedulable" };
@@ -52,7 +51,7 @@ static char *traits_of(const struct object *node)
 		cJSON_AddItemToObject(traits, "labels", labels);
 	status = cJSON_GetObjectItemCaseSensitive(o, "status");
 	part = cJSON_DetachItemFromObjectCaseSensitive(status, "allocatable");
-	if (part == NULL) /* it is the capacity then */
+	if (part == NULL) /* absent: equal to the capacity */
 		part = cJSON_DetachItemFromObjectCaseSensitive(status, "capacity");
 	if (part != NULL)
 		cJSON_AddItemToObject(traits, "allocatable", part);
@@ -66,7 +65,7 @@ static char *traits_of(const struct object *node)
 	cJSON_Delete(traits);
 	cJSON_Delete(o);
 	if (text == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	return text;
 }
 
@@ -98,7 +97,7 @@ static struct kind *kinds_find(const struct files *files, size_t *n)
 		while (k < *n && strcmp(kinds[k].traits, traits) != 0)
 			k++;
 		if (k == *n) {
-			kinds = ctl_grow(kinds, k + 1, sizeof(*kinds));
+			kinds = must_grow(kinds, (k + 1) * sizeof(*kinds));
 			kinds[(*n)++] = (struct kind){ .like = &objects[i], .traits = traits };
 			traits = NULL;
 		}
@@ -118,15 +117,15 @@ static bool starts_with(const struct explanation *x, const struct object *like, 
 	return trial_starts(x->config, &change, x->gang);
 }
 
-/* How many more of the kind let it start, 0: no number does.  As a rule one less does not; half as
- * many never do. */
+/* How many more nodes of the class let it start; 0: no number does. As a rule one less does not;
+ * half as many never do. */
 static uint32_t nodes_needed(const struct explanation *x, const struct object *like)
 {
 	uint32_t low = 0, high = x->result->members > 0 ? x->result->members : 1;
 
 	high = high < NODES_MAX ? high : NODES_MAX;
 	if (!starts_with(x, like, high)) {
-		/* Others take some of them. */
+		/* Other gangs take some of them. */
 		low = high;
 		high = high < NODES_MAX / 8 ? high * 8 : NODES_MAX;
 		if (low == high || !starts_with(x, like, high))
@@ -165,8 +164,6 @@ static void help_by_nodes(struct explanation *x)
 	free(kinds);
 }
 
-/* ---- its turn ------------------------------------------------------------------------ */
-
 static void help_by_turn(struct explanation *x)
 {
 	struct change change = { .favoured = x->gang, .priority = FIRST_PRIORITY };
@@ -184,8 +181,6 @@ static void help_by_turn(struct explanation *x)
 		world_free(&x->first);
 }
 
-/* ---- time ----------------------------------------------------------------------------- */
-
 static int ascending(const void *a, const void *b)
 {
 	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
@@ -197,7 +192,7 @@ static void help_by_time(struct explanation *x)
 {
 	size_t n, ends_n = 0, low, high;
 	const struct object *objects = files_objects(x->config->files, &n);
-	int64_t *ends = ctl_alloc(n + 1, sizeof(*ends));
+	int64_t *ends = must_array(n + 1, sizeof(*ends));
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t end = strcmp(objects[i].kind, "Pod") == 0 ? pod_known_end(&objects[i]) : 0;

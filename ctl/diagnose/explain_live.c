@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a live scheduler knows of its gangs and has promised to others, from its ledger alone: rows
- * are copied out under their sequence counters, so muster-core neither waits nor knows of it. */
+/* Gangs and reservations of a live scheduler, from its ledger alone: rows are copied under their
+ * sequence counters, so that muster-core neither waits nor notices. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/live/live.h"
 #include "ctl/live/rows.h"
-#include "frontend/dialect/dialect.h"
+#include "frontend/dialect/dialects.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 struct explain_live {
 	struct gangs rows;
 	struct gang_result *gangs;
-	struct promises promises;
-	char *reason;          /* of the gang that is asked for */
-	struct gang_copy held; /* the gang that room is held for */
+	struct reservations reservations;
+	char *reason;          /* of the gang to explain */
+	struct gang_copy held; /* owner of the backfill reservation */
 };
 
 static struct gang_result result_of(struct gang_copy *g)
@@ -31,36 +31,36 @@ static struct gang_result result_of(struct gang_copy *g)
 		.pending = row->members > row->bound ? row->members - row->bound : 0,
 		.priority = row->priority,
 		.created_ns = row->created_ns,
-		.standing = (enum gang_standing)row->standing,
+		.band = (enum queue_band)row->band,
 		.why = row->reason,
 	};
 }
 
-static void promises_take(const struct live *l, struct explain_live *picture)
+static void reservations_read(const struct live *l, struct explain_live *picture)
 {
 	const struct core_gauges *gauges = &l->observer.ledger->gauges;
-	uint64_t held = observe_count(&gauges->held);
+	uint64_t held = observe_count(&gauges->reserved_gang);
 
-	picture->promises.pods_binding = observe_count(&gauges->pods_binding);
-	picture->promises.pods_claimed = observe_count(&gauges->pods_claimed);
+	picture->reservations.pods_binding = observe_count(&gauges->pods_binding);
+	picture->reservations.pods_assumed = observe_count(&gauges->pods_assumed);
 	if (held > 0 && held <= l->observer.places.limits.gangs &&
 	    observe_gang(&l->observer, (gang_id)(held - 1), &picture->held))
-		picture->promises.held = picture->held.name;
+		picture->reservations.held = picture->held.name;
 }
 
 struct explain_live *explain_live_take(const struct live *l, struct explanation *x)
 {
-	struct explain_live *picture = ctl_alloc(1, sizeof(*picture));
+	struct explain_live *picture = must_alloc(sizeof(*picture));
 
 	picture->rows = rows_gangs(&l->observer, NULL);
-	picture->gangs = ctl_alloc(picture->rows.n + 1, sizeof(*picture->gangs));
+	picture->gangs = must_array(picture->rows.n + 1, sizeof(*picture->gangs));
 	for (size_t i = 0; i < picture->rows.n; i++)
 		picture->gangs[i] = result_of(&picture->rows.at[i]);
-	promises_take(l, picture);
+	reservations_read(l, picture);
 	x->gangs = picture->gangs;
 	x->gangs_n = picture->rows.n;
 	x->names = (struct reason_names){ .resource = live_name, .taint = live_name, .context = l };
-	x->promises = &picture->promises;
+	x->reservations = &picture->reservations;
 	for (size_t i = 0; i < picture->rows.n; i++) {
 		if (strcmp(picture->gangs[i].gang, x->gang) != 0)
 			continue;

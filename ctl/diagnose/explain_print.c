@@ -23,22 +23,17 @@ static const char *time_text(int64_t seconds, char out[32])
 	return out;
 }
 
-/* ---- others ----------------------------------------------------------------------- */
-
 bool explain_is_queued(const struct gang_result *g)
 {
-	/* Offline some of the pending ones may have been placed by now, whatever the others wait for.
-	 */
+	/* Offline some of the pending gangs may have been placed, whatever the others wait for. */
 	return g->pending > 0 && g->state != GANG_INCOMPLETE &&
-	       (g->why.why == WHY_NONE || why_is_room(g->why.why) ||
+	       (g->why.why == WAIT_NONE || waits_for_capacity(g->why.why) ||
 	        g->members - g->placed < g->pending);
 }
 
 static struct gang_key key_of(const struct gang_result *g)
 {
-	return (struct gang_key){ .standing = g->standing,
-		                      .priority = g->priority,
-		                      .age_ns = g->created_ns };
+	return (struct gang_key){ .band = g->band, .priority = g->priority, .age_ns = g->created_ns };
 }
 
 static bool stands_before(const struct gang_result *a, const struct gang_result *it)
@@ -54,7 +49,7 @@ static bool is_before(const struct explanation *x, const struct gang_result *a)
 	return a != x->result && explain_is_queued(a) && stands_before(a, x->result);
 }
 
-/* Pods without a gang before it, of objects; of a live scheduler nobody knows. */
+/* Pods without a gang that are before it, of objects; the ledger of a live scheduler has none. */
 static size_t pods_before(const struct explanation *x)
 {
 	const struct simulation *now = x->now.answers;
@@ -64,7 +59,7 @@ static size_t pods_before(const struct explanation *x)
 		const struct placement *p = &now->placements[i];
 		const struct gang_result alone = {
 			.gang = p->pod,
-			.standing = GANG_STANDS_ORDINARY,
+			.band = BAND_NORMAL,
 			.priority = p->priority,
 			.created_ns = p->created_ns,
 		};
@@ -74,7 +69,7 @@ static size_t pods_before(const struct explanation *x)
 	return n;
 }
 
-/* Placed now, and waiting when the gang goes first. */
+/* Pods that are placed now and wait when the gang is first. */
 static bool gives_way(const struct explanation *x, const struct gang_result *g)
 {
 	const struct gang_result *then = world_gang(&x->first, g->gang);
@@ -99,15 +94,13 @@ struct others {
 	size_t n;
 };
 
-/* Who gives way was found out by trying; who comes before it is known. */
+/* Which gangs give way was found by trying; which are before it is given by the queue. */
 static struct others others_of(const struct explanation *x, bool tried)
 {
 	if (tried)
 		return (struct others){ x->now.answers->gangs, x->now.answers->gangs_n };
 	return (struct others){ x->gangs, x->gangs_n };
 }
-
-/* ---- JSON --------------------------------------------------------------------------- */
 
 static void json_reasons(cJSON *o, const struct explanation *x)
 {
@@ -171,12 +164,13 @@ static void json_help(cJSON *o, const struct explanation *x)
 	}
 }
 
-static void json_promises(cJSON *o, const struct promises *p)
+static void json_reservations(cJSON *o, const struct reservations *p)
 {
 	cJSON *live = json_checked(cJSON_AddObjectToObject(o, "live"));
 
 	json_add_number(live, "podsBinding", (int64_t)p->pods_binding);
-	json_add_number(live, "podsClaimed", (int64_t)p->pods_claimed);
+	json_add_number(live, "podsAssumed", (int64_t)p->pods_assumed);
+	json_add_number(live, "podsClaimed", (int64_t)p->pods_assumed); /* its name before 0.2 */
 	if (p->held != NULL)
 		json_add_text(live, "roomHeldFor", p->held);
 }
@@ -185,7 +179,6 @@ static void print_json(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
 	cJSON *o = json_checked(cJSON_CreateObject());
-	char *text;
 
 	json_add_text(o, "gang", g->gang);
 	json_add_text(o, "dialect", g->dialect);
@@ -202,26 +195,19 @@ static void print_json(const struct explanation *x)
 	}
 	if (g->reason != NULL && explain_is_queued(g)) {
 		json_others(o, "before", x, false);
-		if (x->promises == NULL)
+		if (x->reservations == NULL)
 			json_add_number(o, "beforePods", (int64_t)pods_before(x));
-		if (x->helps_tried || (x->promises == NULL && g->state == GANG_WAITING))
+		if (x->helps_tried || (x->reservations == NULL && g->state == GANG_WAITING))
 			json_help(o, x);
 		if (x->helps_tried) {
 			json_checked(cJSON_AddBoolToObject(o, "startsNow", x->starts_now));
 			json_checked(cJSON_AddBoolToObject(o, "kindsCut", x->kinds_cut));
 		}
 	}
-	if (x->promises != NULL)
-		json_promises(o, x->promises);
-	text = cJSON_Print(o);
-	if (text == NULL)
-		ctl_no_memory();
-	puts(text);
-	cJSON_free(text);
-	cJSON_Delete(o);
+	if (x->reservations != NULL)
+		json_reservations(o, x->reservations);
+	json_print(o, true);
 }
-
-/* ---- text ----------------------------------------------------------------------------- */
 
 static void print_others(const struct explanation *x, bool first)
 {
@@ -250,7 +236,7 @@ static const char *pods(uint64_t n)
 
 static void print_before(const struct explanation *x)
 {
-	size_t n = x->promises == NULL ? pods_before(x) : 0;
+	size_t n = x->reservations == NULL ? pods_before(x) : 0;
 
 	fputs("\nBefore it in the queue: ", stdout);
 	print_others(x, false);
@@ -281,25 +267,22 @@ static void print_help_found(const struct explanation *x)
 		                                            : "should have ended: overdue");
 }
 
-static void print_promises(const struct promises *p)
+static void print_reservations(const struct reservations *p)
 {
 	const char *between = "";
 
-	fputs("Promised by now: ", stdout);
+	fputs("Reserved: ", stdout);
 	if (p->pods_binding > 0) {
-		printf("%" PRIu64 " %s on %s to %s", p->pods_binding,
-		       p->pods_binding == 1 ? "pod is" : "pods are",
-		       p->pods_binding == 1 ? "its way" : "their way",
-		       p->pods_binding == 1 ? "its node" : "their nodes");
+		printf("%" PRIu64 " %s with a binding in flight", p->pods_binding, pods(p->pods_binding));
 		between = ", ";
 	}
-	if (p->pods_claimed > 0) {
-		printf("%sroom is kept for %" PRIu64 " %s of other schedulers", between, p->pods_claimed,
-		       pods(p->pods_claimed));
+	if (p->pods_assumed > 0) {
+		printf("%s%" PRIu64 " assumed %s of other schedulers", between, p->pods_assumed,
+		       pods(p->pods_assumed));
 		between = ", ";
 	}
 	if (p->held != NULL)
-		ctl_say("%sroom is held for %s", between, p->held);
+		ctl_say("%scapacity for %s", between, p->held);
 	else if (*between == '\0')
 		fputs("nothing", stdout);
 	puts(".");
@@ -309,16 +292,16 @@ static void print_help(const struct explanation *x)
 {
 	if (x->starts_now)
 		puts(
-			"\nThe API server's objects, placed anew without these promises, have room for it: a promise keeps it out, or\n"
-			"what it waits for has just come.");
+			"\nPlaced from the API server's objects, without these reservations, it starts: a reservation excludes it, or\n"
+			"capacity was just released.");
 	else if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
 		print_help_found(x);
 	else if (x->helps_tried)
 		printf(
-			"\nNeither more nodes of the kinds there are%s, nor its turn, nor the end of others would let it start.\n",
+			"\nNeither more nodes of the present classes%s, nor its position, nor the end of others would let it start.\n",
 			x->kinds_cut ? " (of which the most frequent were tried)" : "");
-	else if (x->promises != NULL)
-		puts("\nWhat would let it start is tried with --try, which lists the cluster.");
+	else if (x->reservations != NULL)
+		puts("\n--try lists the cluster and finds out what would let it start.");
 }
 
 static void print_text(const struct explanation *x)
@@ -333,8 +316,8 @@ static void print_text(const struct explanation *x)
 	if (!explain_is_queued(g))
 		return;
 	print_before(x);
-	if (x->promises != NULL)
-		print_promises(x->promises);
+	if (x->reservations != NULL)
+		print_reservations(x->reservations);
 	if (g->state == GANG_WAITING)
 		print_help(x);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/diagnose/fsck.h"
 #include "ctl/term/ctl.h"
+#include "ctl/diagnose/fsck.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +26,9 @@ void ledger_look_free(struct ledger_look *look)
 	*look = (struct ledger_look){ 0 };
 }
 
-/* ---- comparing --------------------------------------------------------------------- */
-
-/* A value in the live ledger before and after, and as it should be. */
+/* A value in the live ledger before and after, and the expected one. */
 struct value {
-	int64_t before, after, anew;
+	int64_t before, after, relisted;
 };
 
 static void compare(struct findings *f, enum finding_kind kind, const char *name, const char *what,
@@ -42,11 +40,13 @@ static void compare(struct findings *f, enum finding_kind kind, const char *name
 		f->moving++;
 		return;
 	}
-	if (v.after == v.anew)
+	if (v.after == v.relisted)
 		return;
-	f->at = ctl_grow(f->at, f->n + 1, sizeof(*f->at));
+	f->at = must_grow(f->at, (f->n + 1) * sizeof(*f->at));
 	x = &f->at[f->n++];
-	*x = (struct finding){ .kind = kind, .resource = resource, .live = v.after, .anew = v.anew };
+	*x = (struct finding){
+		.kind = kind, .resource = resource, .live = v.after, .relisted = v.relisted
+	};
 	snprintf(x->name, sizeof(x->name), "%s", name);
 	snprintf(x->field, sizeof(x->field), "%s%s%.400s", what, *of ? " " : "", of);
 }
@@ -61,7 +61,7 @@ static int64_t amount(const int64_t *amounts, uint32_t resource)
 	return amounts != NULL && resource != ID_NONE ? amounts[resource] : 0;
 }
 
-/* The column of that resource; ID_NONE: it has none. */
+/* The column of that resource; ID_NONE: there is none. */
 static uint32_t column(const struct ledger_look *look, const char *name)
 {
 	for (uint32_t r = 0; r < look->nodes.resources; r++)
@@ -84,7 +84,7 @@ static void compare_resource(struct findings *f, const char *node, const char *n
 	        (struct value){ all[0], all[1], all[2] });
 }
 
-/* NULL: it is not there. */
+/* NULL: not found. */
 static void compare_node(struct findings *f, const struct ledger_look *const looks[3],
                          const struct node_view *const n[3])
 {
@@ -92,7 +92,7 @@ static void compare_node(struct findings *f, const struct ledger_look *const loo
 
 	compare(f, FINDING_NODE, name, "present", "", ID_NONE,
 	        (struct value){ is_present(n[0]), is_present(n[1]), is_present(n[2]) });
-	/* The resource of that name, in each ledger's own column. */
+	/* The resource of that name in the column of each ledger. */
 	for (uint32_t r = 0; r < looks[1]->nodes.resources; r++) {
 		const char *resource = looks[1]->names[r];
 		uint32_t of[3] = { r, r, column(looks[2], resource) };
@@ -159,29 +159,30 @@ static int finding_order(const void *a, const void *b)
 }
 
 void findings_make(const struct ledger_look *before, const struct ledger_look *after,
-                   const struct ledger_look *anew, struct findings *out)
+                   const struct ledger_look *relisted, struct findings *out)
 {
-	const struct ledger_look *const looks[3] = { before, after, anew };
+	const struct ledger_look *const looks[3] = { before, after, relisted };
 
 	*out = (struct findings){ 0 };
 	for (size_t i = 0; i < after->nodes.n; i++) {
 		const char *name = after->nodes.at[i].name;
 		const struct node_view *const n[3] = { find_node(before, name), &after->nodes.at[i],
-			                                   find_node(anew, name) };
+			                                   find_node(relisted, name) };
 
 		compare_node(out, looks, n);
 	}
-	for (size_t i = 0; i < anew->nodes.n; i++) {
-		const char *name = anew->nodes.at[i].name;
-		const struct node_view *const n[3] = { find_node(before, name), NULL, &anew->nodes.at[i] };
+	for (size_t i = 0; i < relisted->nodes.n; i++) {
+		const char *name = relisted->nodes.at[i].name;
+		const struct node_view *const n[3] = { find_node(before, name), NULL,
+			                                   &relisted->nodes.at[i] };
 
 		if (find_node(after, name) == NULL)
 			compare_node(out, looks, n);
 	}
 	for (size_t i = 0; i < after->gangs.n; i++)
 		compare_gang(out, looks, after->gangs.at[i].name);
-	for (size_t i = 0; i < anew->gangs.n; i++) {
-		const char *name = anew->gangs.at[i].name;
+	for (size_t i = 0; i < relisted->gangs.n; i++) {
+		const char *name = relisted->gangs.at[i].name;
 
 		if (after->gangs.n == 0 || bsearch(name, after->gangs.at, after->gangs.n,
 		                                   sizeof(*after->gangs.at), gang_order) == NULL)
@@ -201,7 +202,7 @@ void findings_confirm(struct findings *f, const struct findings *earlier)
 				? NULL
 				: bsearch(&f->at[i], earlier->at, earlier->n, sizeof(*earlier->at), finding_order);
 
-		if (before != NULL && before->live - before->anew == f->at[i].live - f->at[i].anew)
+		if (before != NULL && before->live - before->relisted == f->at[i].live - f->at[i].relisted)
 			f->at[kept++] = f->at[i];
 	}
 	f->n = kept;
@@ -212,7 +213,7 @@ static bool is_pods(const struct finding *x)
 	return x->kind == FINDING_NODE && strcmp(x->field, "used pods") == 0;
 }
 
-/* Is the use of this finding's node all more than is bound, in pods as well? */
+/* True if each use of this finding's node is more than what is bound, pods included. */
 static bool node_explained(const struct findings *f, size_t at)
 {
 	const char *name = f->at[at].name;
@@ -223,7 +224,7 @@ static bool node_explained(const struct findings *f, size_t at)
 	for (; at < f->n && f->at[at].kind == FINDING_NODE && strcmp(f->at[at].name, name) == 0; at++) {
 		const struct finding *x = &f->at[at];
 
-		if (x->live < x->anew || strncmp(x->field, "used ", 5) != 0)
+		if (x->live < x->relisted || strncmp(x->field, "used ", 5) != 0)
 			return false;
 		pods = pods || is_pods(x);
 	}
@@ -237,12 +238,12 @@ void findings_set_in_flight(struct findings *f, uint64_t in_flight)
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *x = &f->at[i];
 
-		if (x->live <= x->anew)
+		if (x->live <= x->relisted)
 			continue;
 		if (is_pods(x) && node_explained(f, i))
-			on_nodes += (uint64_t)(x->live - x->anew);
+			on_nodes += (uint64_t)(x->live - x->relisted);
 		else if (x->kind == FINDING_GANG)
-			in_gangs += (uint64_t)(x->live - x->anew);
+			in_gangs += (uint64_t)(x->live - x->relisted);
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		struct finding *x = &f->at[i];
@@ -250,7 +251,7 @@ void findings_set_in_flight(struct findings *f, uint64_t in_flight)
 		if (x->kind == FINDING_NODE)
 			x->in_flight = on_nodes <= in_flight && node_explained(f, i);
 		else
-			x->in_flight = in_gangs <= in_flight && x->live > x->anew;
+			x->in_flight = in_gangs <= in_flight && x->live > x->relisted;
 	}
 }
 

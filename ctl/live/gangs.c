@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* musterctl gangs: who waits, and why. */
+/* musterctl gangs: state of each gang and why it waits. */
+#include "ctl/term/table.h"
 #include "ctl/live/live.h"
-#include "ctl/live/rows.h"
-#include "ctl/term/grid.h"
 #include "ctl/term/print.h"
+#include "ctl/live/rows.h"
 #include "ctl/term/units.h"
-#include "frontend/dialect/dialect.h"
+#include "frontend/dialect/dialects.h"
 #include "ipc/states.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-	"musterctl gangs [NAMESPACE/GANG] [--socket PATH] [-o json]\n"
-	"\n"
-	"The gangs that the live scheduler knows, where each one stands and why it waits.\n"
-	"With a name: that one alone.\n";
 
 static const char *dialect_text(uint32_t dialect)
 {
@@ -57,37 +50,40 @@ static void print_text(const struct live *l, const struct gangs *gangs)
 {
 	static const char *const heads[] = { "GANG",   "STATE",    "QUORUM", "MEMBERS",
 		                                 "PLACED", "PRIORITY", "AGE",    "REASON" };
-	struct grid *t = grid_new("LLRRRRRL");
+	struct text_table *t = text_table_new("LLRRRRRL");
 	char age[32];
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		grid_cell(t, "%s", heads[i]);
+		text_table_cell(t, "%s", heads[i]);
 	for (size_t i = 0; i < gangs->n; i++) {
 		const struct gang_copy *g = &gangs->at[i];
-		char *reason = rows_gang_waits(g) ? live_reason(l, g) : ctl_copy("");
+		char *reason = rows_gang_waits(g) ? live_reason(l, g) : must_copy("");
 
-		grid_cell(t, "%s", g->name);
-		grid_cell(t, "%s", gang_state_text(g->row.state));
-		grid_cell(t, "%" PRIu32, g->row.quorum);
-		grid_cell(t, "%" PRIu32, g->row.members);
-		grid_cell(t, "%" PRIu32, g->row.bound);
-		grid_cell(t, "%" PRId32, g->row.priority);
-		grid_cell(t, "%s",
-		          g->row.created_ns != 0
-		              ? units_age(rows_gang_age_ns(g, live_wall_ns()), age, sizeof(age))
-		              : "-");
-		grid_cell(t, "%s", reason);
+		text_table_cell(t, "%s", g->name);
+		text_table_cell(t, "%s", gang_state_text(g->row.state));
+		text_table_cell(t, "%" PRIu32, g->row.quorum);
+		text_table_cell(t, "%" PRIu32, g->row.members);
+		text_table_cell(t, "%" PRIu32, g->row.bound);
+		text_table_cell(t, "%" PRId32, g->row.priority);
+		text_table_cell(t, "%s",
+		                g->row.created_ns != 0
+		                    ? units_age(rows_gang_age_ns(g, live_wall_ns()), age, sizeof(age))
+		                    : "-");
+		text_table_cell(t, "%s", reason);
 		free(reason);
 	}
-	grid_print(t, stdout);
-	grid_free(t);
+	text_table_print(t, stdout);
+	text_table_free(t);
 }
 
 static int show(struct live *l, const char *wanted)
 {
-	struct gangs gangs = rows_gangs(&l->observer, wanted);
+	struct gangs gangs;
 	int rc = EXIT_DONE;
 
+	if (wanted != NULL && strchr(wanted, '/') == NULL)
+		return ctl_usage(l->command, "\"%s\" is no NAMESPACE/GANG", wanted);
+	gangs = rows_gangs(&l->observer, wanted);
 	if (wanted != NULL && gangs.n == 0) {
 		fprintf(stderr, "%s: no gang named %s\n", l->command, wanted);
 		rc = EXIT_NO;
@@ -100,23 +96,20 @@ static int show(struct live *l, const char *wanted)
 	return rc;
 }
 
-int gangs_main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	struct live l = { 0 };
-	const char *wanted;
-	int rc = live_options(&l, argc, argv, help);
-
-	if (rc == -1 && optind + 1 < argc)
-		rc = ctl_usage(argv[0], "unexpected argument \"%s\"", argv[optind + 1]);
-	if (rc != -1)
-		return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
-	wanted = argv[optind];
-	if (wanted != NULL && strchr(wanted, '/') == NULL)
-		return ctl_usage(argv[0], "\"%s\" is no NAMESPACE/GANG", wanted);
-	rc = live_open(&l);
-	if (rc != EXIT_DONE)
-		return rc;
-	rc = show(&l, wanted);
-	live_close(&l);
-	return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
+	return live_run(&gangs_command, argc, argv, show);
 }
+
+const struct command gangs_command = {
+	.name = "gangs",
+	.summary = "its gangs, and why they wait",
+	.usage = "[NAMESPACE/GANG] [--socket PATH] [-o json]",
+	.about = "The gangs of the live scheduler: the state of each one and why it waits.\n"
+			 "With a name: that gang alone.\n",
+	.exits = LIVE_EXITS,
+	.flags = live_flags,
+	.argument = "NAMESPACE/GANG",
+	.arguments_max = 1,
+	.run = run,
+};

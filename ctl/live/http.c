@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TIMEOUT_MS 5000L
 #define BODY_MAX (64u << 20)
 
 static size_t on_body(char *at, size_t one, size_t n, void *context)
@@ -21,36 +20,27 @@ static size_t on_body(char *at, size_t one, size_t n, void *context)
 	return n;
 }
 
-static CURLcode get(CURL *curl, const char *url, struct bytes *body, long *status)
-{
-	CURLcode rc;
-
-	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
-	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
-	rc = curl_easy_perform(curl);
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
-	return rc;
-}
-
-bool http_get(const char *listen, const char *path, struct bytes *body, char *error,
+bool http_get(const char *url, long timeout_ms, bool any_tls, struct bytes *body, char *error,
               size_t error_bytes)
 {
 	CURL *curl = curl_easy_init();
-	char url[600];
 	long status = 0;
 	CURLcode rc;
 
 	if (curl == NULL)
-		ctl_no_memory();
-	/* ":PORT" is every address for who listens, and this host for who asks. */
-	snprintf(url, sizeof(url), "http://%s%s%s", listen[0] == ':' ? "127.0.0.1" : "", listen, path);
+		fatal_memory();
 	body->n = 0;
-	rc = get(curl, url, body, &status);
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, any_tls ? "http,https" : "http");
+	curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, any_tls ? 0L : 1L);
+	curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, any_tls ? 0L : 2L);
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+	rc = curl_easy_perform(curl);
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_cleanup(curl);
 	bytes_add(body, "", 1);
 	body->n--;

@@ -2,13 +2,12 @@
 /* musterctl latency: where the time of pods went, as muster-frontend recorded it. */
 #include "ctl/live/latency.h"
 
+#include "ctl/term/options.h"
+#include "ctl/term/table.h"
 #include "ctl/live/http.h"
-#include "ctl/term/ctl.h"
-#include "ctl/term/grid.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TIMEOUT_MS 5000L
 #define DEFAULT_LISTEN "127.0.0.1:10261"
 
 struct options {
@@ -26,75 +26,19 @@ struct options {
 	enum output output;
 };
 
-static void print_help(void)
-{
-	fputs(
-		"musterctl latency [--listen ADDR:PORT] [-o json] [--follow] [--svg FILE]\n"
-		"\n"
-		"Where the time of the pods went that the live scheduler placed: percentiles of each stage from\n"
-		"the bytes of the watch to the watch that shows the pod bound, how they are spread, and the\n"
-		"slowest pods of the last minutes, each with its own way.\n"
-		"\n"
-		"  --listen ADDR:PORT   where muster-frontend serves /latency (default " DEFAULT_LISTEN
-		")\n"
-		"  -o json              what it says, as it stands; times in ns\n"
-		"  --follow             again each second, until interrupted\n"
-		"  --svg FILE           a picture of it as well; it needs nothing else\n"
-		"\n"
-		"Exit status: 0 done, 1 nothing was placed yet, 2 usage, or nobody answers.\n",
-		stdout);
-}
+static const struct flag flags[] = {
+	{ "listen", 0, "--listen ADDR:PORT",
+	  "where muster-frontend serves /latency (default " DEFAULT_LISTEN ")", NULL, option_text,
+	  offsetof(struct options, listen) },
+	FLAG_OUTPUT(struct options, output, "the server's JSON, unchanged; times in ns"),
+	{ "follow", 0, "--follow", "again each second, until interrupted", NULL, NULL,
+	  offsetof(struct options, follow) },
+	{ "svg", 0, "--svg FILE", "also write a picture of it; it needs nothing else", NULL,
+	  option_text, offsetof(struct options, svg) },
+	{ 0 },
+};
 
-enum { OPT_LISTEN = 256, OPT_FOLLOW, OPT_SVG, OPT_HELP, OPT_VERSION };
-
-/* -1: go on; else exit with this. */
-static int take_options(struct options *o, int argc, char **argv)
-{
-	static const struct option flags[] = {
-		{ "listen", required_argument, NULL, OPT_LISTEN },
-		{ "output", required_argument, NULL, 'o' },
-		{ "follow", no_argument, NULL, OPT_FOLLOW },
-		{ "svg", required_argument, NULL, OPT_SVG },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "version", no_argument, NULL, OPT_VERSION },
-		{ 0 },
-	};
-	int c;
-
-	*o = (struct options){ .command = argv[0], .listen = DEFAULT_LISTEN };
-	while ((c = getopt_long(argc, argv, "o:h", flags, NULL)) != -1)
-		switch (c) {
-		case OPT_LISTEN:
-			o->listen = optarg;
-			break;
-		case OPT_FOLLOW:
-			o->follow = true;
-			break;
-		case OPT_SVG:
-			o->svg = optarg;
-			break;
-		case 'o':
-			if (!ctl_output(argv[0], optarg, &o->output))
-				return EXIT_USAGE;
-			break;
-		case 'h':
-		case OPT_HELP:
-			print_help();
-			return EXIT_DONE;
-		case OPT_VERSION:
-			puts("musterctl " MUSTER_VERSION);
-			return EXIT_DONE;
-		default:
-			return EXIT_USAGE;
-		}
-	if (optind < argc)
-		return ctl_usage(argv[0], "unexpected argument \"%s\"", argv[optind]);
-	return -1;
-}
-
-/* ---- what was said ------------------------------------------------------------------ */
-
-/* It goes to a terminal and into a picture: nothing that either would take for more than text. */
+/* The text goes to a terminal and into SVG: whatever either would interpret becomes "?". */
 static void take_text(const cJSON *o, const char *name, char *out, size_t out_bytes)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, name));
@@ -117,7 +61,7 @@ static uint64_t take_number(const cJSON *o, const char *name)
 	return number_of(cJSON_GetObjectItemCaseSensitive(o, name));
 }
 
-/* How many there were. */
+/* Returns how many there were. */
 static uint32_t take_numbers(const cJSON *array, uint64_t *out, uint32_t most)
 {
 	uint32_t n = 0;
@@ -181,31 +125,29 @@ static bool any_placed(const struct latency_page *p)
 	return false;
 }
 
-/* ---- tables --------------------------------------------------------------------------- */
-
 static void print_stages(const struct latency_page *p)
 {
 	static const char *const heads[] = { "STAGE", "PODS", "P50", "P90", "P99", "P99.9", "MAX", "" };
-	struct grid *t = grid_new("LRRRRRRL");
+	struct text_table *t = text_table_new("LRRRRRRL");
 	char room[16];
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		grid_cell(t, "%s", heads[i]);
+		text_table_cell(t, "%s", heads[i]);
 	for (uint32_t i = 0; i < p->stages_n; i++) {
 		const struct latency_stage *s = &p->stages[i];
 		const uint64_t ns[] = { s->p50, s->p90, s->p99, s->p999, s->max };
 
-		grid_cell(t, "%s", s->name);
-		grid_cell(t, "%" PRIu64, s->n);
+		text_table_cell(t, "%s", s->name);
+		text_table_cell(t, "%" PRIu64, s->n);
 		for (size_t k = 0; k < sizeof(ns) / sizeof(ns[0]); k++)
-			grid_cell(t, "%s", s->n > 0 ? latency_time(ns[k], room) : "-");
-		grid_cell(t, "%s", s->text);
+			text_table_cell(t, "%s", s->n > 0 ? latency_time(ns[k], room) : "-");
+		text_table_cell(t, "%s", s->text);
 	}
-	grid_print(t, stdout);
-	grid_free(t);
+	text_table_print(t, stdout);
+	text_table_free(t);
 }
 
-/* Which of the stages pods have: all but "watch", which comes after their end. */
+/* True for the stages that each pod has: all but "watch", which comes after their end. */
 static bool pods_have(const struct latency_page *p, uint32_t stage)
 {
 	return strcmp(p->stages[stage].name, "watch") != 0;
@@ -214,34 +156,34 @@ static bool pods_have(const struct latency_page *p, uint32_t stage)
 static void print_pods(const struct latency_page *p)
 {
 	char columns[LATENCY_STAGES_MAX + 8] = "LLLRR", room[16];
-	struct grid *t;
+	struct text_table *t;
 
 	for (uint32_t i = 0; i < p->stages_n; i++)
 		if (pods_have(p, i))
 			strcat(columns, "R");
-	t = grid_new(columns);
-	grid_cell(t, "SLOWEST PODS");
-	grid_cell(t, "GANG");
-	grid_cell(t, "NODE");
-	grid_cell(t, "AGO");
-	grid_cell(t, "ATTEMPTS");
+	t = text_table_new(columns);
+	text_table_cell(t, "SLOWEST PODS");
+	text_table_cell(t, "GANG");
+	text_table_cell(t, "NODE");
+	text_table_cell(t, "AGO");
+	text_table_cell(t, "ATTEMPTS");
 	for (uint32_t i = 0; i < p->stages_n; i++)
 		if (pods_have(p, i))
-			grid_cell(t, "%s", p->stages[i].name);
+			text_table_cell(t, "%s", p->stages[i].name);
 	for (uint32_t k = 0; k < p->pods_n; k++) {
 		const struct latency_pod *pod = &p->pods[k];
 
-		grid_cell(t, "%s/%s", pod->namespace, pod->name);
-		grid_cell(t, "%s", *pod->gang ? pod->gang : "-");
-		grid_cell(t, "%s", pod->node);
-		grid_cell(t, "%s", latency_time(pod->ago_ns, room));
-		grid_cell(t, "%" PRIu64, pod->attempts);
+		text_table_cell(t, "%s/%s", pod->namespace, pod->name);
+		text_table_cell(t, "%s", *pod->gang ? pod->gang : "-");
+		text_table_cell(t, "%s", pod->node);
+		text_table_cell(t, "%s", latency_time(pod->ago_ns, room));
+		text_table_cell(t, "%" PRIu64, pod->attempts);
 		for (uint32_t i = 0; i < p->stages_n; i++)
 			if (pods_have(p, i))
-				grid_cell(t, "%s", latency_time(pod->ns[i], room));
+				text_table_cell(t, "%s", latency_time(pod->ns[i], room));
 	}
-	grid_print(t, stdout);
-	grid_free(t);
+	text_table_print(t, stdout);
+	text_table_free(t);
 }
 
 static void print_page(const struct latency_page *p, bool blocks)
@@ -262,8 +204,6 @@ static void print_page(const struct latency_page *p, bool blocks)
 	print_pods(p);
 }
 
-/* ---- run ------------------------------------------------------------------------------- */
-
 static bool write_svg(const struct options *o, const struct latency_page *p)
 {
 	FILE *out = fopen(o->svg, "we");
@@ -280,9 +220,12 @@ static bool write_svg(const struct options *o, const struct latency_page *p)
 static int show(const struct options *o, bool blocks, struct bytes *body)
 {
 	struct latency_page page;
-	char error[800];
+	char error[800], url[600];
 
-	if (!http_get(o->listen, "/latency", body, error, sizeof(error)))
+	/* ":PORT" is every address for a server, and this host for a client. */
+	snprintf(url, sizeof(url), "http://%s%s/latency", o->listen[0] == ':' ? "127.0.0.1" : "",
+	         o->listen);
+	if (!http_get(url, TIMEOUT_MS, false, body, error, sizeof(error)))
 		return ctl_usage(o->command, "%s; is muster-frontend there? See --listen", error);
 	if (!take_page(body->at, body->n, &page))
 		return ctl_usage(o->command, "%s: the answer is not muster-frontend's", o->listen);
@@ -300,15 +243,15 @@ static int show(const struct options *o, bool blocks, struct bytes *body)
 	return any_placed(&page) ? EXIT_DONE : EXIT_NO;
 }
 
-int latency_main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct bytes body = { 0 };
-	struct options o;
-	int code = take_options(&o, argc, argv);
+	struct options o = { .command = argv[0], .listen = DEFAULT_LISTEN };
+	int code = command_read_flags(&latency_command, argc, argv, &o);
 	bool blocks;
 
 	if (code >= 0)
-		return ctl_flush(argv[0]) ? code : EXIT_USAGE;
+		return code;
 	setlocale(LC_CTYPE, "");
 	blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	while ((code = show(&o, blocks, &body)) != EXIT_USAGE && o.follow) {
@@ -319,3 +262,15 @@ int latency_main(int argc, char **argv)
 	bytes_free(&body);
 	return code;
 }
+
+const struct command latency_command = {
+	.name = "latency",
+	.summary = "where the time of pods went, stage by stage",
+	.usage = "[--listen ADDR:PORT] [-o json] [--follow] [--svg FILE]",
+	.about = "Where the time of the pods went that the live scheduler placed: percentiles of each\n"
+			 "stage from the bytes of the watch to the watch that shows the pod bound, their\n"
+			 "distribution, and the slowest pods of the last minutes, each with its own stages.\n",
+	.exits = "0 done, 1 nothing was placed yet, 2 usage, or no answer.",
+	.flags = flags,
+	.run = run,
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What musterctl latency was told by a muster-frontend, and how it is drawn. */
+/* The page /latency of a muster-frontend, and how musterctl latency draws it. */
 #ifndef MUSTER_CTL_LATENCY_H
 #define MUSTER_CTL_LATENCY_H
 
@@ -14,14 +14,13 @@
 struct latency_stage {
 	char name[32], text[96];
 	uint64_t n, p50, p90, p99, p999, max; /* ns */
-	uint64_t
-		counts[LATENCY_OCTAVES_MAX]; /* of each octave; the last one used lies above every bound */
+	uint64_t counts[LATENCY_OCTAVES_MAX]; /* by octave; the last one is above all bounds */
 };
 
 struct latency_pod {
 	char namespace[64], name[256], gang[256], node[256];
 	uint64_t attempts, ago_ns;
-	uint64_t ns[LATENCY_STAGES_MAX]; /* by stage; of those that it has */
+	uint64_t ns[LATENCY_STAGES_MAX]; /* by stage; 0: it has none */
 };
 
 struct latency_page {
@@ -35,12 +34,12 @@ struct latency_page {
 /* "850ns", "1.2us", "35ms", "12s": at most 6 characters.  Returns out. */
 const char *latency_time(uint64_t ns, char out[16]);
 
-/* The octaves in use by any stage: [*first, *last]; false: none. */
+/* The octaves in use by any stage: [*first, *last]. False: none. */
 bool latency_octaves(const struct latency_page *p, uint32_t *first, uint32_t *last);
 
-/* A line of bars for each stage; of blocks, or of ASCII. */
+/* A line of bars for each stage, of block characters or of ASCII. */
 void latency_plot(const struct latency_page *p, bool blocks, FILE *out);
-/* The same and the percentiles as a picture that needs nothing else. */
+/* The same and the percentiles as an SVG that refers to nothing else. */
 void latency_svg(const struct latency_page *p, FILE *out);
 
 #endif

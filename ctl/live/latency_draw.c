@@ -44,7 +44,7 @@ static uint64_t highest(const struct latency_stage *s, uint32_t n)
 	return most;
 }
 
-/* What is there is seen, however rare. */
+/* A count above 0 is visible, however small. */
 static unsigned height(uint64_t count, uint64_t most, unsigned steps)
 {
 	return count == 0 ? 0 : 1 + (unsigned)((double)count * (steps - 1) / (double)most);
@@ -83,8 +83,6 @@ void latency_plot(const struct latency_page *p, bool blocks, FILE *out)
 		fputc('\n', out);
 	}
 }
-
-/* ---- SVG ------------------------------------------------------------------------------- */
 
 enum { LEFT = 90, TOP = 46, ROW = 58, BARS = 40, OCTAVE = 24 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/live/live.h"
 
-#include "ctl/up/folder.h"
-#include "frontend/dialect/dialect.h"
+#include "ctl/up/tempdir.h"
+#include "frontend/dialect/dialects.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,76 +12,52 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Those of musterctl up, when live_socket() has looked for them. */
-static char found[10 * FOLDER_BYTES];
+/* Sockets of musterctl up, if find_socket() had to look for them. */
+static char found[10 * TEMPDIR_BYTES];
 static size_t found_n;
 
-const char *live_socket(const char *given)
+static const char *find_socket(const char *given)
 {
 	const char *socket = given != NULL ? given : getenv("MUSTER_SOCKET");
 
 	if (socket != NULL && socket[0] != '\0')
 		return socket;
 	if (access(LINK_DEFAULT_SOCKET, F_OK) != 0)
-		found_n = folder_sockets(found, sizeof(found));
+		found_n = tempdir_sockets(found, sizeof(found));
 	return found_n == 1 ? found : LINK_DEFAULT_SOCKET;
 }
 
-enum { OPT_SOCKET = 256, OPT_HELP, OPT_VERSION };
+const struct flag live_flags[] = {
+	FLAG_SOCKET(struct live, socket),
+	FLAG_OUTPUT(struct live, output, "JSON instead of text"),
+	{ 0 },
+};
 
-int live_options(struct live *l, int argc, char **argv, const char *help)
+int live_run(const struct command *c, int argc, char **argv,
+             int (*show)(struct live *l, const char *argument))
 {
-	static const struct option flags[] = {
-		{ "socket", required_argument, NULL, OPT_SOCKET },
-		{ "output", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "version", no_argument, NULL, OPT_VERSION },
-		{ 0 },
-	};
-	const char *socket = NULL;
-	int c;
+	struct live l = { .command = argv[0] };
+	int rc = command_read_flags(c, argc, argv, &l);
 
-	l->command = argv[0];
-	while ((c = getopt_long(argc, argv, "o:h", flags, NULL)) != -1) {
-		switch (c) {
-		case OPT_SOCKET:
-			socket = optarg;
-			break;
-		case 'o':
-			if (!ctl_output(argv[0], optarg, &l->output))
-				return EXIT_USAGE;
-			break;
-		case 'h':
-		case OPT_HELP:
-			printf(
-				"%s"
-				"\n"
-				"  --socket PATH    muster-core's socket (default: $MUSTER_SOCKET, or\n"
-				"                   " LINK_DEFAULT_SOCKET ", or that of musterctl up)\n"
-				"  -o json          JSON instead of text\n"
-				"\n"
-				"Exit status: 0 done, 1 no scheduler is there or nothing has that name, 2 usage,\n"
-				"78 it has another memory layout.\n",
-				help);
-			return EXIT_DONE;
-		case OPT_VERSION:
-			puts("musterctl " MUSTER_VERSION);
-			return EXIT_DONE;
-		default:
-			return EXIT_USAGE; /* getopt has said what is wrong */
-		}
+	if (rc != -1)
+		return rc;
+	rc = live_open(&l);
+	if (rc == EXIT_DONE) {
+		rc = show(&l, argv[optind]);
+		live_close(&l);
 	}
-	l->socket = live_socket(socket);
-	return -1;
+	return rc;
 }
 
 int live_open(struct live *l)
 {
 	struct link_error e;
-	int rc = observer_open(&l->observer, l->socket, &e);
+	int rc;
 
+	l->socket = find_socket(l->socket);
+	rc = observer_open(&l->observer, l->socket, &e);
 	if (rc == 0) {
-		l->names = ctl_alloc(l->observer.places.limits.names, sizeof(*l->names));
+		l->names = must_array(l->observer.places.limits.names, sizeof(*l->names));
 		return EXIT_DONE;
 	}
 	if (found_n > 1)
@@ -110,7 +86,7 @@ bool live_is_there(struct live *l)
 
 	if (poll(&socket, 1, 0) > 0)
 		return false;
-	/* An id that was dropped may have another name now. */
+	/* An id that was dropped may have been reused for another name. */
 	forget_names(l);
 	return true;
 }
@@ -131,7 +107,7 @@ bool live_again(struct live *l)
 		return false;
 	live_close(l);
 	l->observer = o;
-	l->names = ctl_alloc(l->observer.places.limits.names, sizeof(*l->names));
+	l->names = must_array(l->observer.places.limits.names, sizeof(*l->names));
 	return true;
 }
 
@@ -143,15 +119,30 @@ const char *live_name(const void *live, uint32_t id)
 	if (id >= l->observer.places.limits.names)
 		return "";
 	if (l->names[id] == NULL)
-		l->names[id] = ctl_copy(observe_name(&l->observer, id, text));
+		l->names[id] = must_copy(observe_name(&l->observer, id, text));
 	return l->names[id];
+}
+
+static bool live_gang(const void *live, uint32_t gang, uint32_t generation, char *out,
+                      size_t out_bytes)
+{
+	const struct live *l = live;
+	struct gang_copy copy;
+
+	if (gang >= l->observer.places.limits.gangs || !observe_gang(&l->observer, gang, &copy) ||
+	    copy.row.generation != generation)
+		return false;
+	snprintf(out, out_bytes, "%s", copy.name);
+	return true;
 }
 
 char *live_reason(const struct live *l, const struct gang_copy *gang)
 {
-	struct reason_names names = { .resource = live_name, .taint = live_name, .context = l };
+	struct reason_names names = {
+		.resource = live_name, .taint = live_name, .gang = live_gang, .context = l
+	};
 	/* The text of a refusal is in the frontend and in the pod's condition. */
-	const char *refusal = "refused; the PodScheduled condition of its pods says why";
+	const char *refusal = "refused; the reason is in the PodScheduled condition of its pods";
 	uint32_t dialect = gang->row.dialect;
 	const struct reason_about about = {
 		.gang = gang->name,
@@ -159,7 +150,7 @@ char *live_reason(const struct live *l, const struct gang_copy *gang)
 		.texts = dialect < dialects_n ? dialects[dialect]->texts : NULL,
 	};
 	size_t n = reason_text(&gang->row.reason, &about, &names, NULL, 0);
-	char *text = ctl_alloc(n + 1, 1);
+	char *text = must_array(n + 1, 1);
 
 	reason_text(&gang->row.reason, &about, &names, text, n + 1);
 	return text;

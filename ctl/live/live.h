@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands on a live scheduler share: their flags, the connection, names
- * and answers when there is nobody. */
+/* Shared by the commands that read a live scheduler: their flags, the connection, names, and the
+ * messages when no scheduler runs. */
 #ifndef MUSTER_CTL_LIVE_H
 #define MUSTER_CTL_LIVE_H
 
-#include "ctl/term/ctl.h"
+#include "ctl/term/options.h"
 #include "ipc/observe.h"
 #include "frontend/dialect/reason.h"
 
@@ -14,28 +14,41 @@ struct live {
 	const char *command;
 	const char *socket;
 	enum output output;
+	uint32_t progress_s; /* of status: 0: not checked */
 	struct observer observer;
-	char **names; /* by name id, read when first asked for */
+	char **names; /* by name id; NULL: not read yet */
 };
 
-/* Read the flags; arguments that are none stay at argv[optind].  -1: go on; else
- * exit with this. */
-int live_options(struct live *l, int argc, char **argv, const char *help);
+#define FLAG_SOCKET(type, field)                                                                   \
+	{                                                                                              \
+		"socket", 0, "--socket PATH", SOCKET_HELP, NULL, option_text, offsetof(type, field)        \
+	}
+#define SOCKET_HELP                                                                                \
+	"muster-core's socket (default: $MUSTER_SOCKET, or\n" LINK_DEFAULT_SOCKET                      \
+	", or that of musterctl up)"
 
-/* The socket of a command: what was given, $MUSTER_SOCKET, the default; and when nothing
- * is there, that of the one `musterctl up` that this user runs without --socket.  With several
- * of those it is the default, and live_open() names them. */
-const char *live_socket(const char *given);
+/* --socket and -o json into a struct live, and the exit status of such a command. */
+extern const struct flag live_flags[];
+#define LIVE_EXITS                                                                                 \
+	"0 done, 1 no scheduler runs or nothing has that name, 2 usage,\n"                             \
+	"78 it has another memory layout."
 
-/* Connect.  EXIT_DONE, or the exit code and a message. */
+/* A whole command with flags into a struct live: reads them, connects, and calls show() with the
+ * first argument, or NULL.  Returns the exit code. */
+int live_run(const struct command *c, int argc, char **argv,
+             int (*show)(struct live *l, const char *argument));
+
+/* Connect to l->socket.  If that is NULL: $MUSTER_SOCKET, else the default; and if nothing is
+ * there, the socket of the `musterctl up` that this user runs without --socket.  With several of
+ * those the message names them. EXIT_DONE, or the exit code and a message. */
 int live_open(struct live *l);
 void live_close(struct live *l);
 
-/* Does muster-core still serve what is mapped?  When it does, names are read anew. */
+/* True if muster-core still serves what is mapped. Cached names are dropped then. */
 bool live_is_there(struct live *l);
 
-/* Connect to the one that is there now, without a message; what was mapped is gone then.  False:
- * there is none, and nothing has changed. */
+/* Connects to the muster-core that runs now, without a message; the previous mapping is gone.
+ * False: none runs, and nothing has changed. */
 bool live_again(struct live *l);
 
 /* Text of a resource or taint; good until live_close(). */

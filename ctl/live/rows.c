@@ -19,7 +19,7 @@ static int compare_gangs(const void *a, const void *b)
 struct nodes rows_nodes(const struct observer *o)
 {
 	struct nodes nodes = { .resources = o->places.limits.resources };
-	struct node_view *one = ctl_alloc(1, sizeof(*one));
+	struct node_view *one = must_alloc(sizeof(*one));
 	size_t room = 0;
 
 	for (node_id id = 0; id < o->places.limits.nodes; id++) {
@@ -27,7 +27,7 @@ struct nodes rows_nodes(const struct observer *o)
 			continue;
 		if (nodes.n == room) {
 			room = room * 2 + 64;
-			nodes.at = ctl_grow(nodes.at, room, sizeof(*nodes.at));
+			nodes.at = must_grow(nodes.at, room * sizeof(*nodes.at));
 		}
 		nodes.at[nodes.n++] = *one;
 		for (uint32_t r = 0; r < nodes.resources; r++)
@@ -42,7 +42,7 @@ struct nodes rows_nodes(const struct observer *o)
 
 struct gangs rows_gangs(const struct observer *o, const char *wanted)
 {
-	struct gang_copy *one = ctl_alloc(1, sizeof(*one));
+	struct gang_copy *one = must_alloc(sizeof(*one));
 	struct gangs g = { 0 };
 	size_t room = 0;
 
@@ -51,7 +51,7 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 			continue;
 		if (g.n == room) {
 			room = room * 2 + 16;
-			g.at = ctl_grow(g.at, room, sizeof(*g.at));
+			g.at = must_grow(g.at, room * sizeof(*g.at));
 		}
 		g.at[g.n++] = *one;
 	}
@@ -63,7 +63,7 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 
 bool rows_gang_waits(const struct gang_copy *g)
 {
-	return g->row.reason.why != WHY_NONE &&
+	return g->row.reason.why != WAIT_NONE &&
 	       (g->row.state != GANG_PLACED || g->row.members > g->row.bound);
 }
 

@@ -12,7 +12,7 @@ struct nodes {
 	struct node_view *at; /* to be freed */
 	size_t n;
 	uint32_t resources;
-	bool shown[RESOURCES_MAX]; /* some node has it, or uses it */
+	bool shown[RESOURCES_MAX]; /* a node has it, or uses it */
 };
 
 struct gangs {
@@ -22,13 +22,13 @@ struct gangs {
 
 struct nodes rows_nodes(const struct observer *o);
 
-/* Only the one of that name, or all (NULL). */
+/* The gang of that name, or all (NULL). */
 struct gangs rows_gangs(const struct observer *o, const char *wanted);
 
-/* Is there a reason why it waits, or what is left of one that is placed? */
+/* True if the row has a reason: the gang waits, or members of a placed gang do. */
 bool rows_gang_waits(const struct gang_copy *g);
 
-/* At that time since 1970; 0 when it is not known. */
+/* At that time since 1970; 0: unknown. */
 uint64_t rows_gang_age_ns(const struct gang_copy *g, uint64_t now_ns);
 
 #endif

@@ -3,14 +3,12 @@
 #include "ctl/live/live.h"
 #include "ctl/term/print.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
-static const char help[] =
-	"musterctl status [--socket PATH] [-o json]\n"
-	"\n"
-	"The live scheduler at a glance: what it knows, what waits, how long it takes to plan.\n";
+#define CHECKS_PER_S 50u
 
 static const struct figure {
 	const char *name;
@@ -45,23 +43,19 @@ static void print_json(const struct live *l)
 {
 	const struct ledger *ledger = l->observer.ledger;
 	cJSON *o = json_checked(cJSON_CreateObject());
-	char *text, epoch[32];
+	char epoch[32];
 
 	json_add_text(o, "socket", l->socket);
-	/* As text: it needs all of its 64 bits, and most readers keep numbers in a double. */
+	/* As text: it needs 64 bits, and most readers keep numbers in a double. */
 	snprintf(epoch, sizeof(epoch), "%" PRIu64, observe_count(&ledger->epoch));
 	json_add_text(o, "epoch", epoch);
+	json_add_number(o, "progress", (int64_t)observe_count(&ledger->progress));
 	json_checked(cJSON_AddBoolToObject(o, "synced", observe_count(&ledger->gauges.synced) != 0));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		json_add_number(o, figures[i].name, (int64_t)figure_now(ledger, &figures[i]));
 	json_add_number(o, "ledger_bytes", (int64_t)l->observer.link.ledger.bytes);
 	json_add_number(o, "ledger_huge_bytes", (int64_t)segment_huge_bytes(&l->observer.link.ledger));
-	text = cJSON_PrintUnformatted(o);
-	if (text == NULL)
-		ctl_no_memory();
-	puts(text);
-	cJSON_free(text);
-	cJSON_Delete(o);
+	json_print(o, false);
 }
 
 static void print_text(const struct live *l)
@@ -72,7 +66,7 @@ static void print_text(const struct live *l)
 	uint64_t plans = observe_count(&s->plans);
 	uint64_t gangs = observe_count(&g->gangs), waiting = observe_count(&g->gangs_waiting);
 	uint64_t binding = observe_count(&g->gangs_binding), placed = observe_count(&g->gangs_placed);
-	/* Not of one moment, so the rest may be less than nothing. */
+	/* The values are not of one moment, so the difference may be negative. */
 	uint64_t others = waiting + binding + placed < gangs ? gangs - waiting - binding - placed : 0;
 	uint64_t mean = plans > 0 ? observe_count(&s->plan_ns_sum) / plans : 0;
 
@@ -100,22 +94,68 @@ static void print_text(const struct live *l)
 	       (double)segment_huge_bytes(&l->observer.link.ledger) / 1048576);
 }
 
-int status_main(int argc, char **argv)
+/* True if the core's loop makes a turn within the given time. */
+static bool makes_progress(const struct live *l)
 {
-	struct live l = { 0 };
-	int rc = live_options(&l, argc, argv, help);
+	const struct ledger *ledger = l->observer.ledger;
+	const struct timespec nap = { .tv_nsec = 1000000000 / CHECKS_PER_S };
+	uint64_t seen = observe_count(&ledger->progress);
 
-	if (rc == -1 && optind < argc)
-		rc = ctl_usage(argv[0], "unexpected argument \"%s\"", argv[optind]);
-	if (rc != -1)
-		return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
-	rc = live_open(&l);
-	if (rc != EXIT_DONE)
-		return rc;
-	if (l.output == OUTPUT_JSON)
-		print_json(&l);
-	else
-		print_text(&l);
-	live_close(&l);
-	return ctl_flush(argv[0]) ? EXIT_DONE : EXIT_USAGE;
+	for (uint32_t i = 0; i < l->progress_s * CHECKS_PER_S; i++) {
+		nanosleep(&nap, NULL);
+		if (observe_count(&ledger->progress) != seen)
+			return true;
+	}
+	return false;
 }
+
+static int show(struct live *l, const char *argument)
+{
+	(void)argument;
+	if (l->progress_s > 0 && !makes_progress(l)) {
+		fprintf(stderr, "%s: muster-core on %s made no progress for %" PRIu32 " s\n", l->command,
+		        l->socket, l->progress_s);
+		return EXIT_NO;
+	}
+	if (l->output == OUTPUT_JSON)
+		print_json(l);
+	else
+		print_text(l);
+	return EXIT_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	return live_run(&status_command, argc, argv, show);
+}
+
+static bool read_seconds(const char *command, const char *text, void *to)
+{
+	char *end;
+	unsigned long s = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end != '\0' || s < 1 || s > 3600)
+		return ctl_usage(command, "--progress %s: not a number of seconds from 1 to 3600", text),
+		       false;
+	*(uint32_t *)to = (uint32_t)s;
+	return true;
+}
+
+static const struct flag flags[] = {
+	FLAG_SOCKET(struct live, socket),
+	FLAG_OUTPUT(struct live, output, "JSON instead of text"),
+	{ "progress", 0, "--progress SECONDS",
+	  "exit 1 unless muster-core's loop makes a turn within this\ntime: a liveness probe", NULL,
+	  read_seconds, offsetof(struct live, progress_s) },
+	{ 0 },
+};
+
+const struct command status_command = {
+	.name = "status",
+	.summary = "the live scheduler at a glance",
+	.usage = "[--socket PATH] [--progress SECONDS] [-o json]",
+	.about = "The live scheduler at a glance: objects, what waits, how long plans take.\n",
+	.exits = LIVE_EXITS,
+	.flags = flags,
+	.run = run,
+};

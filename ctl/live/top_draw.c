@@ -16,17 +16,15 @@
 #define GANG_WIDE 56u /* of a row, between the name and the reason */
 #define LEGEND_WIDE 100u
 #define WHY_ROWS 3u
-#define WHY_HIGH_MIN 20u /* a lower screen has gangs only */
+#define WHY_HIGH_MIN 20u /* a screen with fewer lines shows gangs only */
 
 const char *const top_sort_names[TOP_SORTS] = { "queue", "name", "age", "priority", "members" };
-
-/* ---- looking -------------------------------------------------------------------------- */
 
 void top_look_take(const struct observer *o, struct top_look *out)
 {
 	const struct core_stats *s = &o->ledger->stats;
 	const struct core_gauges *g = &o->ledger->gauges;
-	uint64_t held = observe_count(&g->held);
+	uint64_t held = observe_count(&g->reserved_gang);
 	struct timespec now;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
@@ -46,7 +44,7 @@ void top_look_take(const struct observer *o, struct top_look *out)
 		.at_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec,
 	};
 	if (held > 0 && held <= o->places.limits.gangs) {
-		struct gang_copy *gang = ctl_alloc(1, sizeof(*gang));
+		struct gang_copy *gang = must_alloc(sizeof(*gang));
 
 		if (observe_gang(o, (gang_id)(held - 1), gang))
 			memcpy(out->held, gang->name, sizeof(out->held));
@@ -63,41 +61,40 @@ void top_look_free(struct top_look *look)
 	*look = (struct top_look){ 0 };
 }
 
-/* ---- the head --------------------------------------------------------------------------- */
-
-static void draw_rates(struct sheet *s, const struct top_look *now, const struct top_look *was)
+static void draw_rates(struct styled_text *s, const struct top_look *now,
+                       const struct top_look *was)
 {
 	double seconds;
 	uint64_t plans;
 
-	sheet_line(s);
-	sheet_add(s, INK_DIM, "rates   ");
-	/* Another core, or the same one anew: it counts from 0. */
+	styled_line(s);
+	styled_add(s, STYLE_DIM, "rates   ");
+	/* A restarted core counts from 0. */
 	if (was == NULL || was->at_ns >= now->at_ns || was->epoch != now->epoch ||
 	    was->events > now->events) {
-		sheet_add(s, INK_DIM, "not known yet");
+		styled_add(s, STYLE_DIM, "not known yet");
 		return;
 	}
 	seconds = (double)(now->at_ns - was->at_ns) * 1e-9;
 	plans = now->plans - was->plans;
-	sheet_add(s, INK_PLAIN, "%.1f binds/s   %.1f plans/s   %.1f events/s",
-	          (double)(now->binds - was->binds) / seconds, (double)plans / seconds,
-	          (double)(now->events - was->events) / seconds);
+	styled_add(s, STYLE_PLAIN, "%.1f binds/s   %.1f plans/s   %.1f events/s",
+	           (double)(now->binds - was->binds) / seconds, (double)plans / seconds,
+	           (double)(now->events - was->events) / seconds);
 	if (plans > 0)
-		sheet_add(s, INK_PLAIN, "   a plan takes %.1f us",
-		          (double)(now->plan_ns_sum - was->plan_ns_sum) / 1e3 / (double)plans);
-	sheet_add(s, INK_DIM, "   (longest ever %.1f us)", (double)now->plan_ns_max / 1e3);
+		styled_add(s, STYLE_PLAIN, "   a plan takes %.1f us",
+		           (double)(now->plan_ns_sum - was->plan_ns_sum) / 1e3 / (double)plans);
+	styled_add(s, STYLE_DIM, "   (longest ever %.1f us)", (double)now->plan_ns_max / 1e3);
 }
 
-static void draw_used(struct sheet *s, const struct live *l, const struct top_look *look)
+static void draw_used(struct styled_text *s, const struct live *l, const struct top_look *look)
 {
 	size_t present = 0;
 
 	for (size_t i = 0; i < look->nodes.n; i++)
 		present += (look->nodes.at[i].flags & NODE_PRESENT) != 0;
-	sheet_line(s);
-	sheet_add(s, INK_DIM, "nodes   ");
-	sheet_add(s, INK_PLAIN, "%zu", present);
+	styled_line(s);
+	styled_add(s, STYLE_DIM, "nodes   ");
+	styled_add(s, STYLE_PLAIN, "%zu", present);
 	for (uint32_t r = 0; r < look->nodes.resources; r++) {
 		double used = 0, all = 0;
 
@@ -110,38 +107,36 @@ static void draw_used(struct sheet *s, const struct live *l, const struct top_lo
 			}
 		}
 		if (all > 0)
-			sheet_add(s, INK_PLAIN, "   %s %.1f %%", live_name(l, r), used * 100 / all);
+			styled_add(s, STYLE_PLAIN, "   %s %.1f %%", live_name(l, r), used * 100 / all);
 	}
 }
 
-static void draw_counts(struct sheet *s, const struct top_look *look)
+static void draw_counts(struct styled_text *s, const struct top_look *look)
 {
 	uint64_t states[GANG_STATES] = { 0 };
 
 	for (size_t i = 0; i < look->gangs.n; i++)
 		states[look->gangs.at[i].row.state < GANG_STATES ? look->gangs.at[i].row.state
 		                                                 : GANG_NONE]++;
-	sheet_line(s);
-	sheet_add(s, INK_DIM, "pods    ");
-	sheet_add(s, INK_PLAIN, "%" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound", look->pods,
-	          look->pods_pending, look->pods_bound);
-	sheet_line(s);
-	sheet_add(s, INK_DIM, "gangs   ");
-	sheet_add(s, INK_PLAIN,
-	          "%zu: %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64
-	          " placed",
-	          look->gangs.n, states[GANG_INCOMPLETE], states[GANG_WAITING], states[GANG_BINDING],
-	          states[GANG_PLACED]);
+	styled_line(s);
+	styled_add(s, STYLE_DIM, "pods    ");
+	styled_add(s, STYLE_PLAIN, "%" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound", look->pods,
+	           look->pods_pending, look->pods_bound);
+	styled_line(s);
+	styled_add(s, STYLE_DIM, "gangs   ");
+	styled_add(s, STYLE_PLAIN,
+	           "%zu: %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64
+	           " placed",
+	           look->gangs.n, states[GANG_INCOMPLETE], states[GANG_WAITING], states[GANG_BINDING],
+	           states[GANG_PLACED]);
 	if (look->held[0] != '\0')
-		sheet_add(s, INK_BUSY, "   room is held for %s", look->held);
+		styled_add(s, STYLE_BUSY, "   capacity reserved for %s", look->held);
 }
 
-/* ---- the map ---------------------------------------------------------------------------- */
-
-static void draw_cell(struct sheet *s, const struct top_look *look, size_t first, size_t each)
+static void draw_cell(struct styled_text *s, const struct top_look *look, size_t first, size_t each)
 {
 	uint32_t most = 0, flags = 0, scarcest;
-	enum ink ink;
+	enum style style;
 
 	for (size_t i = first; i < look->nodes.n && i < first + each; i++) {
 		const struct node_view *n = &look->nodes.at[i];
@@ -150,50 +145,48 @@ static void draw_cell(struct sheet *s, const struct top_look *look, size_t first
 		most = share > most ? share : most;
 		flags = n->flags;
 	}
-	ink = (enum ink)(INK_HEAT + (most >= 1000 ? 4 : most / 250));
+	style = (enum style)(STYLE_HEAT + (most >= 1000 ? 4 : most / 250));
 	if (each == 1 && (flags & NODE_PRESENT) == 0)
-		sheet_add(s, INK_BAD, "x");
+		styled_add(s, STYLE_BAD, "x");
 	else if (each == 1 && (flags & NODE_CORDONED) != 0)
-		sheet_add(s, INK_BAD, "c");
+		styled_add(s, STYLE_BAD, "c");
 	else if (most >= 1000)
-		sheet_add(s, ink, "#");
+		styled_add(s, style, "#");
 	else if (most < 100)
-		sheet_add(s, ink, ".");
+		styled_add(s, style, ".");
 	else
-		sheet_add(s, ink, "%" PRIu32, most / 100);
+		styled_add(s, style, "%" PRIu32, most / 100);
 }
 
-static void draw_map(struct sheet *s, const struct top_look *look, size_t wide, size_t rows)
+static void draw_map(struct styled_text *s, const struct top_look *look, size_t wide, size_t rows)
 {
 	size_t room = wide * rows, each = room > 0 ? (look->nodes.n + room - 1) / room : 1;
 
 	each = each > 0 ? each : 1;
-	sheet_line(s);
-	sheet_line(s);
-	sheet_add(s, INK_STRONG, "NODES ");
+	styled_line(s);
+	styled_line(s);
+	styled_add(s, STYLE_STRONG, "NODES ");
 	if (wide < LEGEND_WIDE)
-		sheet_add(s, INK_DIM, "by name, %zu to a cell: tenths used; . empty, # full%s", each,
-		          each == 1 ? ", c cordoned, x gone" : "");
+		styled_add(s, STYLE_DIM, "by name, %zu to a cell: tenths used; . empty, # full%s", each,
+		           each == 1 ? ", c cordoned, x gone" : "");
 	else
-		sheet_add(
-			s, INK_DIM,
+		styled_add(
+			s, STYLE_DIM,
 			"by name, %zu to a cell: tenths of the resource that is scarcest there; . nearly empty, # full%s",
 			each, each == 1 ? ", c cordoned, x gone" : "");
 	for (size_t i = 0, column = 0; i < look->nodes.n; i += each, column++) {
 		if (column % wide == 0)
-			sheet_line(s);
+			styled_line(s);
 		draw_cell(s, look, i, each);
 	}
 }
-
-/* ---- gangs ------------------------------------------------------------------------------ */
 
 static int number_order(uint64_t x, uint64_t y)
 {
 	return (x > y) - (x < y);
 }
 
-/* The order in which they are planned, those that wait first. */
+/* Waiting gangs first, in queue order. */
 static int queue_order(const struct gang_row *x, const struct gang_row *y)
 {
 	static const int rank[GANG_STATES] = { [GANG_WAITING] = 0,
@@ -206,10 +199,8 @@ static int queue_order(const struct gang_row *x, const struct gang_row *y)
 		return x->state < GANG_STATES && y->state < GANG_STATES ? rank[x->state] - rank[y->state]
 		                                                        : 0;
 	return gang_key_compare(
-		&(struct gang_key){
-			.standing = x->standing, .priority = x->priority, .age_ns = x->created_ns },
-		&(struct gang_key){
-			.standing = y->standing, .priority = y->priority, .age_ns = y->created_ns });
+		&(struct gang_key){ .band = x->band, .priority = x->priority, .age_ns = x->created_ns },
+		&(struct gang_key){ .band = y->band, .priority = y->priority, .age_ns = y->created_ns });
 }
 
 static int compare(const void *a, const void *b, void *context)
@@ -249,12 +240,12 @@ static bool is_chosen(const struct gang_copy *g, const struct top_view *view)
 	       strcasestr(gang_state_text(g->row.state), view->filter) != NULL;
 }
 
-static enum ink state_ink(uint32_t state)
+static enum style state_ink(uint32_t state)
 {
-	return state == GANG_PLACED ? INK_GOOD : state == GANG_BINDING ? INK_BUSY : INK_BAD;
+	return state == GANG_PLACED ? STYLE_GOOD : state == GANG_BINDING ? STYLE_BUSY : STYLE_BAD;
 }
 
-/* The gangs that are shown, in order. */
+/* The gangs to show, in order. */
 struct shown {
 	const struct gang_copy **at; /* to be freed */
 	size_t n;
@@ -262,7 +253,7 @@ struct shown {
 	bool cut; /* longer names are cut */
 };
 
-static void draw_gang(struct sheet *s, const struct live *l, const struct top_look *look,
+static void draw_gang(struct styled_text *s, const struct live *l, const struct top_look *look,
                       const struct gang_copy *g, const struct shown *shown)
 {
 	bool waits = rows_gang_waits(g), cut = shown->cut && strlen(g->name) > (size_t)shown->name_wide;
@@ -273,14 +264,14 @@ static void draw_gang(struct sheet *s, const struct live *l, const struct top_lo
 		units_age(rows_gang_age_ns(g, look->wall_ns), age, sizeof(age));
 	if (waits)
 		snprintf(need, sizeof(need), "%" PRIu32 "/%" PRIu32, g->row.reason.fit, g->row.reason.need);
-	sheet_line(s);
+	styled_line(s);
 	if (cut)
-		sheet_add(s, INK_PLAIN, "%.*s~   ", shown->name_wide - 1, g->name);
+		styled_add(s, STYLE_PLAIN, "%.*s~   ", shown->name_wide - 1, g->name);
 	else
-		sheet_add(s, INK_PLAIN, "%-*s   ", shown->name_wide, g->name);
-	sheet_add(s, state_ink(g->row.state), "%-10s", gang_state_text(g->row.state));
-	sheet_add(s, INK_PLAIN, " %9s %6" PRIu32 " %7" PRIu32 " %8" PRId32 " %5s   %s", need,
-	          g->row.bound, g->row.members, g->row.priority, age, waits ? reason : "");
+		styled_add(s, STYLE_PLAIN, "%-*s   ", shown->name_wide, g->name);
+	styled_add(s, state_ink(g->row.state), "%-10s", gang_state_text(g->row.state));
+	styled_add(s, STYLE_PLAIN, " %9s %6" PRIu32 " %7" PRIu32 " %8" PRId32 " %5s   %s", need,
+	           g->row.bound, g->row.members, g->row.priority, age, waits ? reason : "");
 	free(reason);
 }
 
@@ -288,7 +279,7 @@ static struct shown choose_gangs(const struct top_look *look, struct top_view *v
                                  bool screen)
 {
 	size_t most = screen && wide / 3 < NAME_WIDE_MAX ? wide / 3 : NAME_WIDE_MAX;
-	struct shown shown = { .at = ctl_alloc(look->gangs.n + 1, sizeof(*shown.at)),
+	struct shown shown = { .at = must_array(look->gangs.n + 1, sizeof(*shown.at)),
 		                   .name_wide = 4,
 		                   .cut = screen };
 
@@ -310,29 +301,26 @@ static struct shown choose_gangs(const struct top_look *look, struct top_view *v
 	return shown;
 }
 
-/* `rows` of them at most. */
-static void draw_gangs(struct sheet *s, const struct live *l, const struct top_look *look,
+/* At most `rows` of them. */
+static void draw_gangs(struct styled_text *s, const struct live *l, const struct top_look *look,
                        const struct top_view *view, const struct shown *shown, size_t rows)
 {
-	sheet_line(s);
-	sheet_line(s);
-	sheet_add(s, INK_STRONG, "GANGS ");
-	sheet_add(s, INK_DIM, "%zu of %zu by %s%s%s", shown->n, look->gangs.n,
-	          view->reversed ? "falling " : "", top_sort_names[view->sort],
-	          view->waiting_only ? ", that wait" : "");
+	styled_line(s);
+	styled_line(s);
+	styled_add(s, STYLE_STRONG, "GANGS ");
+	styled_add(s, STYLE_DIM, "%zu of %zu by %s%s%s", shown->n, look->gangs.n,
+	           view->reversed ? "falling " : "", top_sort_names[view->sort],
+	           view->waiting_only ? ", that wait" : "");
 	if (view->filter[0] != '\0' || view->typing)
-		sheet_add(s, INK_BUSY, ", with \"%s%s\"", view->filter, view->typing ? "_" : "");
-	sheet_line(s);
-	sheet_add(s, INK_STRONG, "%-*s   %-10s %9s %6s %7s %8s %5s   %s", shown->name_wide, "GANG",
-	          "STATE", "FIT/NEED", "PLACED", "MEMBERS", "PRIORITY", "AGE", "REASON");
+		styled_add(s, STYLE_BUSY, ", with \"%s%s\"", view->filter, view->typing ? "_" : "");
+	styled_line(s);
+	styled_add(s, STYLE_STRONG, "%-*s   %-10s %9s %6s %7s %8s %5s   %s", shown->name_wide, "GANG",
+	           "STATE", "FIT/NEED", "PLACED", "MEMBERS", "PRIORITY", "AGE", "REASON");
 	for (size_t i = view->first; i < shown->n && i - view->first < rows; i++)
 		draw_gang(s, l, look, shown->at[i], shown);
 }
 
-/* ---- the screen's end ------------------------------------------------------------------- */
-
-/* Why the first gang that is shown waits, when its row has no room for that; to be freed.  NULL:
- * there is nothing to say. */
+/* Why the first gang shown waits, if its row is too short for it; to be freed. NULL: nothing. */
 static char *why_first(const struct live *l, const struct top_view *view, const struct shown *shown,
                        size_t wide)
 {
@@ -348,7 +336,7 @@ static char *why_first(const struct live *l, const struct top_view *view, const 
 	return text;
 }
 
-/* How much of it goes on a line: up to a space if there is one. */
+/* Bytes of the text that go on a line: up to a space if there is one. */
 static size_t line_of(const char *text, size_t wide)
 {
 	size_t n = strlen(text);
@@ -360,8 +348,8 @@ static size_t line_of(const char *text, size_t wide)
 	return n > 0 ? n : wide;
 }
 
-/* The lines that a text takes, WHY_ROWS at most; drawn unless `s` is NULL. */
-static size_t draw_wrapped(struct sheet *s, const char *text, size_t wide)
+/* The lines that a text needs, at most WHY_ROWS; drawn unless `s` is NULL. */
+static size_t draw_wrapped(struct styled_text *s, const char *text, size_t wide)
 {
 	size_t rows = 0;
 
@@ -369,8 +357,8 @@ static size_t draw_wrapped(struct sheet *s, const char *text, size_t wide)
 		size_t n = line_of(text, wide);
 
 		if (s != NULL) {
-			sheet_line(s);
-			sheet_add(s, INK_BAD, "%.*s", (int)n, text);
+			styled_line(s);
+			styled_add(s, STYLE_BAD, "%.*s", (int)n, text);
 		}
 		text += n;
 		text += strspn(text, " ");
@@ -378,18 +366,18 @@ static size_t draw_wrapped(struct sheet *s, const char *text, size_t wide)
 	return rows;
 }
 
-static void draw_keys(struct sheet *s, size_t wide)
+static void draw_keys(struct styled_text *s, size_t wide)
 {
 	static const char all[] =
 		"q ends  s n a p m sort by queue name age priority members (again: reversed)  w waiting  / filter  arrows";
 
-	sheet_line(s);
-	sheet_add(s, INK_DIM, "%s",
-	          wide >= sizeof(all) - 1 ? all
-	                                  : "q ends  s n a p m sort  w waiting  / filter  arrows");
+	styled_line(s);
+	styled_add(s, STYLE_DIM, "%s",
+	           wide >= sizeof(all) - 1 ? all
+	                                   : "q ends  s n a p m sort  w waiting  / filter  arrows");
 }
 
-void top_draw(struct sheet *s, const struct live *l, const struct top_look *look,
+void top_draw(struct styled_text *s, const struct live *l, const struct top_look *look,
               const struct top_look *earlier, struct top_view *view, size_t wide, size_t high)
 {
 	size_t map_rows = high > 0 ? high / 4 + 1 : MAP_ROWS_PLAIN, rows = SIZE_MAX, why_rows = 0;
@@ -397,15 +385,15 @@ void top_draw(struct sheet *s, const struct live *l, const struct top_look *look
 	char *why = NULL;
 
 	wide = wide > 0 ? wide : 1;
-	sheet_clear(s);
-	sheet_line(s);
-	sheet_add(s, INK_STRONG, "muster on %s: ", l->socket);
+	styled_clear(s);
+	styled_line(s);
+	styled_add(s, STYLE_STRONG, "muster on %s: ", l->socket);
 	if (!look->there)
-		sheet_add(s, INK_BAD, "it is gone; what is below is old");
+		styled_add(s, STYLE_BAD, "it is gone; what is below is old");
 	else if (!look->synced)
-		sheet_add(s, INK_BAD, "lists are not in yet");
+		styled_add(s, STYLE_BAD, "lists are not in yet");
 	else
-		sheet_add(s, INK_GOOD, "in step with the cluster");
+		styled_add(s, STYLE_GOOD, "in step with the cluster");
 	draw_rates(s, look, earlier);
 	draw_used(s, l, look);
 	draw_counts(s, look);
@@ -421,7 +409,7 @@ void top_draw(struct sheet *s, const struct live *l, const struct top_look *look
 	draw_gangs(s, l, look, view, &shown, rows);
 	free(shown.at);
 	while (s->n + 1 + why_rows < high)
-		sheet_line(s);
+		styled_line(s);
 	if (why != NULL)
 		draw_wrapped(s, why, wide);
 	free(why);

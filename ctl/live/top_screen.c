@@ -23,45 +23,44 @@ static uint64_t now_ms(void)
 
 static void start_colours(void)
 {
-	static const short colours[INKS] = {
-		[INK_GOOD] = COLOR_GREEN,      [INK_BUSY] = COLOR_CYAN,     [INK_BAD] = COLOR_YELLOW,
-		[INK_HEAT] = COLOR_BLUE,       [INK_HEAT + 1] = COLOR_CYAN, [INK_HEAT + 2] = COLOR_GREEN,
-		[INK_HEAT + 3] = COLOR_YELLOW, [INK_HEAT_LAST] = COLOR_RED,
+	static const short colours[STYLES] = {
+		[STYLE_GOOD] = COLOR_GREEN,      [STYLE_BUSY] = COLOR_CYAN,
+		[STYLE_BAD] = COLOR_YELLOW,      [STYLE_HEAT] = COLOR_BLUE,
+		[STYLE_HEAT + 1] = COLOR_CYAN,   [STYLE_HEAT + 2] = COLOR_GREEN,
+		[STYLE_HEAT + 3] = COLOR_YELLOW, [STYLE_HEAT_LAST] = COLOR_RED,
 	};
 
 	if (!has_colors())
 		return;
 	start_color();
 	use_default_colors();
-	for (short i = INK_GOOD; i < INKS; i++)
+	for (short i = STYLE_GOOD; i < STYLES; i++)
 		init_pair(i, colours[i], -1);
 }
 
-static attr_t attribute(enum ink ink)
+static attr_t attribute(enum style style)
 {
-	if (ink == INK_DIM)
+	if (style == STYLE_DIM)
 		return A_DIM;
-	if (ink == INK_STRONG)
+	if (style == STYLE_STRONG)
 		return A_BOLD;
-	return ink >= INK_GOOD && has_colors() ? (attr_t)COLOR_PAIR(ink) : A_NORMAL;
+	return style >= STYLE_GOOD && has_colors() ? (attr_t)COLOR_PAIR(style) : A_NORMAL;
 }
 
-static void show(const struct sheet *s)
+static void show(const struct styled_text *s)
 {
 	int wide = getmaxx(stdscr), high = getmaxy(stdscr);
 
 	erase();
 	for (int y = 0; y < high && (size_t)y < s->n; y++) {
-		const struct sheet_line *line = &s->lines[y];
+		const struct styled_line *line = &s->lines[y];
 
 		for (int x = 0; x < wide && (size_t)x < line->n; x++)
 			mvaddch(y, x,
-			        (chtype)(unsigned char)line->text[x] | attribute((enum ink)line->inks[x]));
+			        (chtype)(unsigned char)line->text[x] | attribute((enum style)line->styles[x]));
 	}
 	refresh();
 }
-
-/* ---- keys ------------------------------------------------------------------------------- */
 
 static void sort_by(struct top_view *v, enum top_sort sort)
 {
@@ -89,7 +88,7 @@ static void type(struct top_view *v, int key)
 	v->first = 0;
 }
 
-/* False: it is to end. */
+/* False: end. */
 static bool press(struct top_view *v, int key)
 {
 	size_t page = getmaxy(stdscr) > 12 ? (size_t)getmaxy(stdscr) / 2 : 5;
@@ -151,9 +150,7 @@ static bool press(struct top_view *v, int key)
 	return true;
 }
 
-/* ---- the loop ---------------------------------------------------------------------------- */
-
-/* Look again; `was` becomes what was now before. */
+/* Reads the ledger again; `was` becomes the look before. */
 static void look_again(struct live *l, struct top_look *now, struct top_look *was)
 {
 	if (!live_is_there(l) && !live_again(l)) {
@@ -168,7 +165,7 @@ static void look_again(struct live *l, struct top_look *now, struct top_look *wa
 static void run(struct live *l, struct top_view *view, uint64_t interval_ms)
 {
 	struct top_look now, was = { 0 };
-	struct sheet sheet = { 0 };
+	struct styled_text text = { 0 };
 	uint64_t next = now_ms() + interval_ms;
 	bool goes_on = true;
 
@@ -181,15 +178,15 @@ static void run(struct live *l, struct top_view *view, uint64_t interval_ms)
 			look_again(l, &now, &was);
 			next = at + interval_ms;
 		}
-		top_draw(&sheet, l, &now, was.there ? &was : NULL, view, (size_t)getmaxx(stdscr),
+		top_draw(&text, l, &now, was.there ? &was : NULL, view, (size_t)getmaxx(stdscr),
 		         (size_t)getmaxy(stdscr));
-		show(&sheet);
+		show(&text);
 		timeout(next > at ? (int)(next - at) : 0);
 		key = getch();
 		if (key != ERR)
 			goes_on = press(view, key);
 	}
-	sheet_clear(&sheet);
+	styled_clear(&text);
 	top_look_free(&now);
 	top_look_free(&was);
 }
@@ -199,8 +196,8 @@ int top_screen(struct live *l, struct top_view *view, double interval_s)
 	const char *kind = getenv("TERM");
 	SCREEN *screen;
 
-	/* newterm() says the same, but forgets memory then; and it takes one whose cursor can't be
-	 * moved. */
+	/* newterm() would return the same error but leaks then, and it accepts a terminal whose cursor
+	 * can't be moved. */
 	if (kind == NULL || tgetent(NULL, kind) <= 0 || tgetstr("cm", NULL) == NULL)
 		return -1;
 	set_escdelay(50);

@@ -17,7 +17,7 @@ struct priority_class {
 	int32_t value;
 };
 
-/* Texts are raw JSON, at NULL when the class has none. */
+/* Raw JSON texts; `at` is NULL for a field that the class does not have. */
 struct runtime_class {
 	const char *name;
 	struct text overhead;
@@ -32,24 +32,24 @@ struct admission {
 	int32_t default_value;
 	struct runtime_class *runtimes;
 	size_t runtimes_n;
-	struct arena arena; /* of the object at hand */
-	struct bytes made;  /* what admission_pod() gave last */
+	struct arena arena; /* of the object in work */
+	struct bytes made;  /* the last result of admission_pod() */
 };
 
-/* What is read of a pod here; texts are pieces of its JSON. */
+/* Fields of a pod; texts are pieces of its JSON. */
 struct places {
-	bool has_uid; /* an API server has admitted it */
+	bool has_uid; /* already admitted by an API server */
 	bool is_bound;
 	bool has_priority;
 	bool has_overhead;
 	struct text priority_class;
 	struct text runtime_class;
-	struct text spec; /* raw, as those below; at NULL: no such field */
+	struct text spec; /* raw, as those below; `at` is NULL: no such field */
 	struct text node_selector;
 	struct text tolerations;
 };
 
-/* Something to be put before a byte of the pod's text. */
+/* A text to insert before a byte of the pod's JSON. */
 struct edit {
 	const char *before;
 	struct bytes text;
@@ -59,7 +59,7 @@ enum { EDIT_SELECTOR, EDIT_TOLERATIONS, EDIT_SPEC, EDITS };
 
 struct admission *admission_new(void)
 {
-	return ctl_alloc(1, sizeof(struct admission));
+	return must_alloc(sizeof(struct admission));
 }
 
 void admission_free(struct admission *a)
@@ -96,7 +96,7 @@ __attribute__((format(printf, 4, 5))) static bool fail(const struct object *o, c
 	return false;
 }
 
-/* All of the object was read, or what is wrong with it. */
+/* True if the whole object was read; else sets the error. */
 static bool read_whole_object(struct json *j, const struct object *o, char *error,
                               size_t error_bytes)
 {
@@ -104,22 +104,18 @@ static bool read_whole_object(struct json *j, const struct object *o, char *erro
 
 	if (json_end(j))
 		return true;
-	if (j->no_memory)
-		ctl_no_memory();
 	json_path(j, path, sizeof(path));
 	return fail(o, error, error_bytes, "%s: %s", path, j->error);
 }
 
-/* Only what is there and not null. */
+/* Only a field that is present and not null. */
 static void raw_value(struct json *j, struct text *out)
 {
 	if (!json_null(j))
 		json_raw(j, out);
 }
 
-/* ---- classes -------------------------------------------------------------- */
-
-/* Built into every API server. */
+/* Every API server has these two. */
 static const struct priority_class system_classes[] = {
 	{ "system-cluster-critical", 2000000000 },
 	{ "system-node-critical", 2000001000 },
@@ -150,9 +146,9 @@ static bool put_priority_class(struct admission *a, const struct object *class, 
 		return fail(class, error, error_bytes, "value is missing");
 	if (value < INT32_MIN || value > INT32_MAX)
 		return fail(class, error, error_bytes, "value: %" PRId64 " does not fit in 32 bits", value);
-	a->priorities = ctl_grow(a->priorities, a->priorities_n + 1, sizeof(*a->priorities));
+	a->priorities = must_grow(a->priorities, (a->priorities_n + 1) * sizeof(*a->priorities));
 	a->priorities[a->priorities_n++] = (struct priority_class){ class->name, (int32_t)value };
-	/* Of several defaults the API server takes the lowest. */
+	/* Of several defaults the API server takes the lowest (admission plugin Priority). */
 	if (is_default && (!a->has_default || value < a->default_value)) {
 		a->has_default = true;
 		a->default_value = (int32_t)value;
@@ -216,7 +212,7 @@ static bool put_runtime_class(struct admission *a, const struct object *class, c
 		return fail(class, error, error_bytes, "scheduling.nodeSelector: not an object");
 	if (c.tolerations.at != NULL && c.tolerations.at[0] != '[')
 		return fail(class, error, error_bytes, "scheduling.tolerations: not an array");
-	a->runtimes = ctl_grow(a->runtimes, a->runtimes_n + 1, sizeof(*a->runtimes));
+	a->runtimes = must_grow(a->runtimes, (a->runtimes_n + 1) * sizeof(*a->runtimes));
 	a->runtimes[a->runtimes_n++] = c;
 	return true;
 }
@@ -232,8 +228,6 @@ bool admission_put(struct admission *a, const struct object *class, char *error,
 	arena_reset(&a->arena);
 	return ok;
 }
-
-/* ---- pods: what is there ---------------------------------------------------- */
 
 static void read_spec(struct json *j, struct places *p)
 {
@@ -306,8 +300,6 @@ static bool read_places(struct admission *a, const struct object *pod, struct pl
 	return read_whole_object(&j, pod, error, error_bytes);
 }
 
-/* ---- pods: what is to be added ------------------------------------------------ */
-
 static void add_member(struct edit *edit, const char *name)
 {
 	bytes_put(&edit->text, ",\"");
@@ -341,13 +333,13 @@ static bool add_priority(const struct admission *a, const struct places *p,
 	return true;
 }
 
-/* Is there nothing between the brackets? */
+/* True if there is nothing between the brackets. */
 static bool is_empty(struct text raw)
 {
 	return json_blank(raw.at + 1, raw.at + raw.bytes) == raw.at + raw.bytes - 1;
 }
 
-/* Let the items of `more` follow those of `raw`, which may be absent. */
+/* Appends the items of `more` to those of `raw`, which may be absent. */
 static void join(struct edit *edits, int edit, struct text raw, const char *member,
                  struct text more)
 {
@@ -357,14 +349,14 @@ static void join(struct edit *edits, int edit, struct text raw, const char *memb
 		return;
 	}
 	if (raw.at[0] != more.at[0])
-		return; /* the reader of the pod will say what is wrong with it */
+		return; /* decode/ reports what is wrong with the pod */
 	edits[edit].before = raw.at + raw.bytes - 1;
 	if (!is_empty(raw) && !is_empty(more))
 		bytes_put(&edits[edit].text, ",");
 	bytes_add(&edits[edit].text, more.at + 1, more.bytes - 2);
 }
 
-/* The value that a map of texts has for the key. */
+/* The value of the key in a map of texts. */
 static bool find_pair(struct arena *arena, struct text map, struct text key, struct text *value)
 {
 	struct text name;
@@ -383,7 +375,8 @@ static bool find_pair(struct arena *arena, struct text map, struct text key, str
 	return found && !j.failed;
 }
 
-/* The API server refuses a pod that asks for another value than its class. */
+/* The API server refuses a pod whose value differs from its class (admission plugin
+ * RuntimeClass). */
 static bool selectors_agree(struct admission *a, const struct places *p,
                             const struct runtime_class *class, const struct object *pod,
                             char *error, size_t error_bytes)
@@ -436,8 +429,6 @@ static bool add_runtime(struct admission *a, const struct places *p, const struc
 	return true;
 }
 
-/* ---- pods: the new text --------------------------------------------------------- */
-
 static int compare_edits(const void *a, const void *b)
 {
 	const struct edit *x = a, *y = b;
@@ -473,7 +464,7 @@ bool admission_pod(struct admission *a, const struct object *pod, struct text *o
 		arena_reset(&a->arena);
 		return false;
 	}
-	/* An empty spec is none of ours to mend, and has room for no comma. */
+	/* An empty spec is left to the API server's validation, and a comma would be wrong in it. */
 	if (p.spec.at != NULL && p.spec.at[0] == '{' && !is_empty(p.spec)) {
 		edits[EDIT_SPEC].before = p.spec.at + p.spec.bytes - 1;
 		if (!p.is_bound && !p.has_priority)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an API server makes of a node that never met one. */
+/* Admission of a node that no API server has seen. */
 #include "ctl/objects/admission.h"
 
 #include "frontend/base/bytes.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* status.capacity and status.allocatable as they stand there; empty when not given. */
+/* status.capacity and status.allocatable, raw; empty when not given. */
 static bool read_status(struct json *j, struct text *capacity, struct text *allocatable)
 {
 	struct text name;
@@ -42,8 +42,7 @@ struct text admission_node(const struct object *node, struct bytes *made)
 	bool read;
 
 	json_begin(&j, node->json.at, node->json.bytes, &arena);
-	read =
-		read_status(&j, &capacity, &allocatable); /* what can't be read is the model's to refuse */
+	read = read_status(&j, &capacity, &allocatable); /* the model refuses what can't be read */
 	arena_free(&arena);
 	if (!read || capacity.bytes == 0 || capacity.at[0] != '{' ||
 	    (allocatable.bytes > 0 && !text_is(allocatable, "null")))

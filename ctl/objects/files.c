@@ -22,7 +22,7 @@ struct files {
 	struct arena arena;
 };
 
-/* One file while it is read. */
+/* The file that is being read. */
 struct reading {
 	struct files *files;
 	const char *path;
@@ -33,16 +33,16 @@ struct reading {
 	size_t error_bytes;
 };
 
-/* What is read of an object here; texts are pieces of it. */
+/* Fields of an object; texts are pieces of it. */
 struct head {
 	struct text api_version, kind, namespace, name;
 	struct text metadata;
-	struct text items; /* raw; at NULL: no such field */
+	struct text items; /* raw; `at` is NULL: no such field */
 };
 
 struct files *files_new(void)
 {
-	return ctl_alloc(1, sizeof(struct files));
+	return must_alloc(sizeof(struct files));
 }
 
 void files_free(struct files *files)
@@ -68,7 +68,7 @@ static char *keep(struct files *files, struct text t)
 	char *copy = arena_copy(&files->arena, t);
 
 	if (copy == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	return copy;
 }
 
@@ -76,7 +76,7 @@ static struct bytes *keep_text(struct files *files, struct bytes text)
 {
 	if (files->texts_n == files->texts_room) {
 		files->texts_room = files->texts_room * 2 + 8;
-		files->texts = ctl_grow(files->texts, files->texts_room, sizeof(*files->texts));
+		files->texts = must_grow(files->texts, files->texts_room * sizeof(*files->texts));
 	}
 	files->texts[files->texts_n] = text;
 	return &files->texts[files->texts_n++];
@@ -104,8 +104,6 @@ static bool fail(struct reading *r, long item, const char *text)
 	snprintf(r->error, r->error_bytes, "%s: %s", object_where(&at, where, sizeof(where)), text);
 	return false;
 }
-
-/* ---- one object ------------------------------------------------------- */
 
 static void read_metadata(struct json *j, struct head *h)
 {
@@ -147,8 +145,8 @@ static void read_head(struct json *j, struct head *h)
 	}
 }
 
-/* Kinds without a namespace.  Any other one lives in "default" when the object
- * doesn't say where, as kubectl has it. */
+/* Kinds without a namespace. Any other object is in "default" unless it names one, as with
+ * kubectl. */
 static bool is_of_the_cluster(const char *kind)
 {
 	static const char *const kinds[] = {
@@ -176,8 +174,8 @@ static bool is_of_the_cluster(const char *kind)
 	return false;
 }
 
-/* The same text with metadata.namespace "default" as its last member, which
- * overrides an empty one before it. */
+/* The same text with metadata.namespace "default" as its last member, which overrides an empty one
+ * before it. */
 static struct text with_namespace(struct files *files, struct text json, struct text metadata)
 {
 	static const char more[] = ",\"namespace\":\"default\"";
@@ -206,7 +204,7 @@ static bool add_object(struct reading *r, struct text json, const struct head *h
 	}
 	if (files->objects_n == files->objects_room) {
 		files->objects_room = files->objects_room * 2 + 256;
-		files->objects = ctl_grow(files->objects, files->objects_room, sizeof(*files->objects));
+		files->objects = must_grow(files->objects, files->objects_room * sizeof(*files->objects));
 	}
 	o = &files->objects[files->objects_n++];
 	*o = (struct object){
@@ -230,8 +228,6 @@ static bool add_object(struct reading *r, struct text json, const struct head *h
 	}
 	return true;
 }
-
-/* ---- lists ------------------------------------------------------------ */
 
 static bool take(struct reading *r, struct text json, const struct head *outer, long item,
                  unsigned lists);
@@ -265,8 +261,7 @@ static bool is_list(const struct head *h)
 	       memcmp(h->kind.at + h->kind.bytes - 4, "List", 4) == 0;
 }
 
-/* An object, or the items of a list.  Items of a typed list ("PodList") need not
- * say what they are. */
+/* An object, or the items of a list. Items of a typed list ("PodList") need no kind. */
 static bool take_head(struct reading *r, struct text json, struct head *h, const struct head *outer,
                       long item, unsigned lists)
 {
@@ -322,21 +317,19 @@ static bool take(struct reading *r, struct text json, const struct head *outer, 
 	return ok;
 }
 
-/* ---- files ------------------------------------------------------------ */
-
 static bool fail_in_line(struct reading *r, size_t line, size_t column, const char *what)
 {
 	snprintf(r->error, r->error_bytes, "%s: line %zu, column %zu: %s", r->path, line, column, what);
 	return false;
 }
 
-/* Is it what stands between two documents of YAML?  JSON may be such a document. */
+/* True for a separator of YAML documents. JSON may be such a document. */
 static bool is_separator(const char *p, const char *start, const char *end)
 {
 	return p > start && p[-1] == '\n' && end - p >= 3 && memcmp(p, "---", 3) == 0;
 }
 
-/* False: a mistake was reported, or r->is_yaml. */
+/* False: an error was reported, or r->is_yaml. */
 static bool check_json(struct reading *r, const char *p, const char *end)
 {
 	const char *start = p;
@@ -364,7 +357,7 @@ static bool check_json(struct reading *r, const char *p, const char *end)
 	return true;
 }
 
-/* Documents one behind the other, known to be JSON. */
+/* Several documents of JSON, one after the other. */
 static bool take_documents(struct reading *r, const char *p, const char *end)
 {
 	for (p = json_blank(p, end); p < end; p = json_blank(p, end)) {
@@ -380,7 +373,7 @@ static bool take_documents(struct reading *r, const char *p, const char *end)
 	return true;
 }
 
-/* Let the text be the same as JSON. */
+/* Converts the text to JSON. */
 static bool unpack_yaml(struct reading *r, struct bytes *text)
 {
 	struct bytes json = { 0 };
@@ -452,8 +445,6 @@ bool files_take(struct files *files, const char *name, const char *text, size_t 
 	return ok;
 }
 
-/* ---- the same object twice --------------------------------------------- */
-
 static size_t group_bytes(const struct object *o)
 {
 	const char *slash = strchr(o->api_version, '/');
@@ -475,7 +466,7 @@ static int compare_identity(const struct object *a, const struct object *b)
 	return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-/* Equal ones in the order in which they were read. */
+/* Equal objects in the order in which they were read. */
 static int compare_objects(const void *a, const void *b)
 {
 	const struct object *x = *(const struct object *const *)a;
@@ -487,7 +478,7 @@ static int compare_objects(const void *a, const void *b)
 
 bool files_check(const struct files *files, char *error, size_t error_bytes)
 {
-	const struct object **sorted = ctl_alloc(files->objects_n, sizeof(struct object *));
+	const struct object **sorted = must_array(files->objects_n, sizeof(struct object *));
 	const struct object *first = NULL, *second = NULL;
 	char where[512], other[512];
 

@@ -20,7 +20,7 @@ struct object {
 	long item;               /* in a List, from 0; -1: not in one */
 	const char *api_version; /* "v1", "scheduling.x-k8s.io/v1alpha1" */
 	const char *kind;
-	const char *namespace; /* "default" when none is given, "" for a cluster's own kinds */
+	const char *namespace; /* "default" when none is given, "" for kinds without a namespace */
 	const char *name;
 };
 
@@ -29,21 +29,21 @@ struct files;
 struct files *files_new(void);
 void files_free(struct files *files);
 
-/* Read one file.  False: `error` says in which file and where, which object and
- * field, and what is wrong. */
+/* Reads one file. False: `error` has the file, the place, the object, the field and what is
+ * wrong. */
 bool files_read(struct files *files, const char *path, char *error, size_t error_bytes);
 
 /* The same of a text, which is copied; `name` is for messages. */
 bool files_take(struct files *files, const char *name, const char *text, size_t bytes, char *error,
                 size_t error_bytes);
 
-/* After the last file: false when two objects are one and the same. */
+/* After the last file. False: two objects are the same one. */
 bool files_check(const struct files *files, char *error, size_t error_bytes);
 
 /* In the order in which they were read; good until files_free(). */
 const struct object *files_objects(const struct files *files, size_t *n);
 
-/* "FILE: document 2: items[3]", as much of it as there is. */
+/* "FILE: document 2: items[3]", as far as known. */
 const char *object_where(const struct object *object, char *out, size_t out_bytes);
 
 #endif

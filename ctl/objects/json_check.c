@@ -9,7 +9,7 @@
 struct check {
 	const char *p;
 	const char *end;
-	const char *what; /* NULL: right so far */
+	const char *what; /* NULL: valid so far */
 };
 
 const char *json_blank(const char *p, const char *end)

@@ -31,7 +31,7 @@ static bool read_fd(int fd, struct bytes *out, char *error, size_t error_bytes)
 	}
 }
 
-/* gzip allows several members, one behind the other; zeros may pad the end. */
+/* gzip allows several members, one after the other; zeros may pad the end. */
 static bool inflate_all(z_stream *z, const struct bytes *packed, struct bytes *out, char *error,
                         size_t error_bytes)
 {

@@ -7,11 +7,11 @@
 
 #include <stdbool.h>
 
-/* More than this, packed or not, is refused: a small .gz can hold any amount. */
+/* The most bytes of a file, packed or not: a small .gz can hold any amount. */
 #define READ_BYTES_MAX ((size_t)4 << 30)
 
-/* Append the file to *out; "-" is standard input.  What begins as gzip does is
- * unpacked, whatever its name.  False: `error` says what is wrong. */
+/* Appends the file to *out; "-" is standard input. Content that begins as gzip does is unpacked,
+ * whatever its name. False and `error`. */
 bool read_whole(const char *path, struct bytes *out, char *error, size_t error_bytes);
 
 #endif

@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every object that placement looks at, from a live API server, as kubectl get prints them. */
+/* Every object that placement depends on, from a live API server, as kubectl get prints them. */
 #ifndef MUSTER_CTL_FETCH_H
 #define MUSTER_CTL_FETCH_H
 
 #include "ctl/objects/files.h"
+#include "ctl/term/options.h"
 #include "frontend/api/kubeconfig.h"
 
-/* List all of them into `files`; what the cluster does not have is passed over.  False and `error`.
- */
+/* Flags of the commands that read the API server, into a struct access_options. */
+#define FLAG_KUBECONFIG(type, field)                                                               \
+	{                                                                                              \
+		"kubeconfig", 0, "--kubeconfig FILE", KUBECONFIG_HELP, NULL, option_text,                  \
+			offsetof(type, field.kubeconfig)                                                       \
+	}
+#define KUBECONFIG_HELP "the API server; else $KUBECONFIG, else the pod's service account"
+#define FLAG_CONTEXT(type, field)                                                                  \
+	{                                                                                              \
+		"context", 0, "--context NAME", "of the kubeconfig, instead of its current-context", NULL, \
+			option_text, offsetof(type, field.context)                                             \
+	}
+
+/* Lists all of them into `files`; kinds that the cluster does not serve are skipped. False and
+ * `error`. */
 bool fetch_all(struct files *files, const struct access_options *options, char *error,
                size_t error_bytes);
 

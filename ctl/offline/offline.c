@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/offline/offline.h"
 
-#include "core/filter/judge.h"
+#include "core/filter/evaluate.h"
 #include "core/daemon/policy.h"
 #include "ctl/objects/admission.h"
 #include "frontend/base/bytes.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The core's time: any will do, it only has to be a time after 0. */
+/* The core's time: any value above 0. */
 #define NOW_NS UINT64_C(1000000000)
 
 struct passed_over {
@@ -35,7 +35,7 @@ struct offline {
 	int failed; /* of core_step(), the first */
 	uint64_t sequence;
 
-	/* Bindings that the core asked for and nobody has answered yet. */
+	/* Bindings that the core sent and that have no result yet. */
 	struct cmd_bind *binds;
 	size_t binds_n, binds_room;
 
@@ -43,16 +43,16 @@ struct offline {
 	struct reason **pods;  /* by pod id: of lone pods */
 	struct reason **gangs; /* by gang id */
 	struct limits limits;
-	struct judgement *judgement; /* NULL before the first */
+	struct evaluation *evaluation; /* NULL before the first */
 
-	struct bytes node; /* what admission_node() made last */
+	struct bytes node; /* the last result of admission_node() */
 
 	struct passed_over *passed;
 	size_t passed_n;
 };
 
 static const struct limits everything = {
-	/* Room for whatever the files hold; what the core gets is cut to it. */
+	/* Limits for whatever the files hold; those of the core are cut to what the model holds. */
 	.nodes = UINT32_MAX / 4,         .pods = UINT32_MAX / 4,
 	.gangs = UINT32_MAX / 4,         .shapes = UINT32_MAX / 4,
 	.names = UINT32_MAX / 4,         .resources = RESOURCES_MAX,
@@ -61,20 +61,20 @@ static const struct limits everything = {
 
 struct offline *offline_new(const struct offline_config *config)
 {
-	struct offline *o = ctl_alloc(1, sizeof(*o));
+	struct offline *o = must_alloc(sizeof(*o));
 	struct model_config model = {
 		.scheduler_names = config->scheduler_names,
 		.scheduler_names_n = config->scheduler_names_n,
 		.limits = everything,
 		.claims_can_wait = true,
-		.hash_key = { 1, 2 }, /* who writes the file only slows himself down */
+		.hash_key = { 1, 2 }, /* a hash attack would only slow down the author of the file */
 	};
 
 	o->config = *config;
 	o->model = model_new(&model);
 	o->filling = aligned_alloc(16, RECORD_BYTES_MAX);
 	if (o->model == NULL || o->filling == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	return o;
 }
 
@@ -82,9 +82,9 @@ void offline_free(struct offline *o)
 {
 	if (o == NULL)
 		return;
-	if (o->judgement != NULL)
-		judgement_free(o->judgement);
-	free(o->judgement);
+	if (o->evaluation != NULL)
+		evaluation_free(o->evaluation);
+	free(o->evaluation);
 	core_free(o->core);
 	if (o->ledger != NULL)
 		munmap(o->ledger, o->ledger_bytes);
@@ -105,15 +105,13 @@ void offline_free(struct offline *o)
 	free(o);
 }
 
-bool offline_score(const char *command, const char *name, enum score_policy *out)
+bool offline_score(const char *command, const char *text, void *to)
 {
-	if (policy_find(name, out))
+	if (policy_find(text, to))
 		return true;
-	ctl_usage(command, "--score %s: kube, pack and bestfit are the scores there are", name);
-	return false;
+	return ctl_usage(command, "--score %s: kube, pack and bestfit are the scores there are", text),
+	       false;
 }
-
-/* ---- objects in --------------------------------------------------------- */
 
 static void pass_over(struct offline *o, const struct object *object)
 {
@@ -127,8 +125,8 @@ static void pass_over(struct offline *o, const struct object *object)
 	while (i < o->passed_n && strcmp(o->passed[i].kind, kind) != 0)
 		i++;
 	if (i == o->passed_n) {
-		o->passed = ctl_grow(o->passed, i + 1, sizeof(*o->passed));
-		o->passed[i] = (struct passed_over){ .kind = ctl_copy(kind) };
+		o->passed = must_grow(o->passed, (i + 1) * sizeof(*o->passed));
+		o->passed[i] = (struct passed_over){ .kind = must_copy(kind) };
 		o->passed_n++;
 	}
 	o->passed[i].n++;
@@ -155,8 +153,6 @@ static bool put(struct offline *o, struct admission *admission, const struct obj
 	rc = model_put(o->model, resource, json.at, json.bytes, &e);
 	if (rc == 0)
 		return true;
-	if (rc == -ENOMEM)
-		ctl_no_memory();
 	object_where(object, where, sizeof(where));
 	snprintf(error, error_bytes, "%s: %s: %s%s%s", where, e.object, e.field,
 	         e.field[0] != '\0' ? ": " : "", e.text);
@@ -185,12 +181,12 @@ static int names_compare(const void *a, const void *b)
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
-/* Pods by their names, as a list of the API server has them: members of a gang that are equally old
- * are taken as they come.  To be freed. */
+/* Pods by their names, as in a list of the API server: members of a gang that are equally old are
+ * planned in that order. To be freed. */
 static const struct object **as_listed(const struct files *files, size_t *n)
 {
 	const struct object *objects = files_objects(files, n);
-	const struct object **all = ctl_alloc(*n + 1, sizeof(const struct object *)), **pods = all;
+	const struct object **all = must_array(*n + 1, sizeof(const struct object *)), **pods = all;
 
 	for (size_t i = 0; i < *n; i++)
 		if (strcmp(objects[i].kind, "Pod") != 0)
@@ -233,8 +229,6 @@ bool offline_put_more(struct offline *o, const struct object *object, char *erro
 		resource == RESOURCE_INDEX_NODES ? admission_node(object, &o->node) : object->json;
 	int rc = resource < 0 ? -EINVAL : model_put(o->model, resource, json.at, json.bytes, &e);
 
-	if (rc == -ENOMEM)
-		ctl_no_memory();
 	if (rc < 0)
 		snprintf(error, error_bytes, "%s: %s: %s", e.object, e.field, e.text);
 	return rc == 0;
@@ -260,12 +254,10 @@ const char *offline_passed_over(const struct offline *o, char *out, size_t out_b
 	return out;
 }
 
-/* ---- the core ------------------------------------------------------------ */
-
 static void keep_reason(struct reason **slot, const struct reason *reason)
 {
 	if (*slot == NULL)
-		*slot = ctl_alloc(1, sizeof(**slot));
+		*slot = must_alloc(sizeof(**slot));
 	**slot = *reason;
 }
 
@@ -279,7 +271,7 @@ static bool take_command(void *context, enum record_kind kind, const void *body,
 
 		if (o->binds_n == o->binds_room) {
 			o->binds_room = o->binds_room * 2 + 256;
-			o->binds = ctl_grow(o->binds, o->binds_room, sizeof(*o->binds));
+			o->binds = must_grow(o->binds, o->binds_room * sizeof(*o->binds));
 		}
 		o->binds[o->binds_n++] = *bind;
 	} else if (kind == CMD_REASON) {
@@ -338,8 +330,8 @@ static bool flush(struct offline *o)
 	return all && o->failed == 0;
 }
 
-/* Every Binding is accepted, in the order in which they were sent; claims that waited for
- * the pod are taken. */
+/* Accepts every Binding, in the order in which they were sent; volume claims that waited for the
+ * pod are bound. */
 static void answer_binds(struct offline *o)
 {
 	struct {
@@ -362,7 +354,7 @@ static void answer_binds(struct offline *o)
 		model_assume(o->model, bind.pod, bind.pod_generation, bind.node);
 	}
 	o->binds_n = 0;
-	/* Claims that wait find others' volumes taken. */
+	/* Waiting claims see the volumes of others as taken. */
 	if (!flush(o) && o->failed == 0)
 		o->failed = -ENOSPC;
 }
@@ -372,7 +364,7 @@ static uint32_t at_least(uint64_t n)
 	return n > UINT32_MAX / 4 ? UINT32_MAX / 4 : n < 16 ? 16 : (uint32_t)n;
 }
 
-/* Exactly what the model holds, so that no answer depends on a limit. */
+/* Exactly what the model holds, so that no result depends on a limit. */
 static struct limits cut_limits(const struct model *m)
 {
 	struct limits limits = everything;
@@ -409,23 +401,23 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 	              -1, 0);
 	if (memory == MAP_FAILED)
-		ctl_no_memory();
+		fatal_memory();
 	o->ledger = memory;
 	o->ledger_bytes = bytes;
 	o->core = core_new(&config, o->ledger);
 	if (o->core == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	return true;
 }
 
 bool offline_start(struct offline *o, char *error, size_t error_bytes)
 {
-	model_settle(o->model);
+	model_refresh(o->model);
 	o->limits = cut_limits(o->model);
-	o->nodes = ctl_alloc(o->limits.pods, sizeof(*o->nodes));
+	o->nodes = must_array(o->limits.pods, sizeof(*o->nodes));
 	memset(o->nodes, 0xff, o->limits.pods * sizeof(*o->nodes));
-	o->pods = ctl_alloc(o->limits.pods, sizeof(struct reason *));
-	o->gangs = ctl_alloc(o->limits.gangs, sizeof(struct reason *));
+	o->pods = must_array(o->limits.pods, sizeof(struct reason *));
+	o->gangs = must_array(o->limits.gangs, sizeof(struct reason *));
 	if (model_set_limits(o->model, &o->limits) < 0) {
 		snprintf(error, error_bytes, "the model holds more than it counts");
 		return false;
@@ -455,17 +447,14 @@ bool offline_place(struct offline *o, char *error, size_t error_bytes)
 	return o->failed == 0;
 }
 
-const struct judgement *offline_judge(struct offline *o, pod_id pod)
+const struct evaluation *offline_evaluate(struct offline *o, pod_id pod)
 {
-	if (o->judgement == NULL) {
-		o->judgement = ctl_alloc(1, sizeof(*o->judgement));
-		if (judgement_init(o->judgement, &o->limits, false) < 0)
-			ctl_no_memory();
+	if (o->evaluation == NULL) {
+		o->evaluation = must_alloc(sizeof(*o->evaluation));
+		evaluation_init(o->evaluation, &o->limits, false);
 	}
-	return core_verdict(o->core, pod, o->judgement) == 0 ? o->judgement : NULL;
+	return core_verdict(o->core, pod, o->evaluation) == 0 ? o->evaluation : NULL;
 }
-
-/* ---- answers -------------------------------------------------------------- */
 
 struct model *offline_own_model(struct offline *o)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `musterctl simulate` found out, sorted and ready to be printed. */
+/* The result of `musterctl simulate`, sorted for printing. */
 #ifndef MUSTER_CTL_SIMULATE_H
 #define MUSTER_CTL_SIMULATE_H
 
-#include "ctl/offline/offline.h"
 #include "ctl/term/ctl.h"
+#include "ctl/offline/offline.h"
 #include "ipc/abi.h"
 
 struct placement {
@@ -12,8 +12,8 @@ struct placement {
 	char *gang;       /* "ns/name", NULL: alone */
 	const char *node; /* NULL: it waits */
 	char *reason;     /* NULL when it has a node */
-	bool with_gang;   /* it waits for what its gang waits for */
-	bool queued;      /* nothing of its own keeps it from being placed */
+	bool with_gang;   /* it waits for the same as its gang */
+	bool queued;      /* no reason of its own keeps it from being placed */
 	int32_t priority;
 	uint64_t created_ns;
 };
@@ -23,11 +23,11 @@ struct gang_result {
 	const char *dialect;
 	enum gang_state state;
 	uint32_t quorum, members, placed;
-	uint32_t pending; /* members that had no node before anything was placed */
+	uint32_t pending; /* members without a node before placement */
 	int32_t priority;
-	uint64_t created_ns; /* of its oldest member when the group tells none */
-	enum gang_standing standing;
-	char *reason; /* why it waits, or what is left of it; NULL when nothing does */
+	uint64_t created_ns; /* of its oldest member when the group has none */
+	enum queue_band band;
+	char *reason; /* why it, or the rest of its members, waits; NULL: nothing waits */
 	struct reason why;
 };
 
@@ -35,12 +35,12 @@ struct simulation {
 	const struct model *model;
 	struct placement *placements; /* sorted by pod */
 	size_t placements_n, waiting_n;
-	size_t leaving_n;          /* without a node and being deleted: they wait for nothing */
+	size_t leaving_n;          /* without a node and being deleted: not counted as waiting */
 	struct gang_result *gangs; /* sorted by gang */
 	size_t gangs_n;
 };
 
-/* Read the answers out of a placed cluster, which has to outlive them. */
+/* Reads the results out of a placed cluster, which has to outlive them. */
 struct simulation *simulation_new(const struct offline *o);
 void simulation_free(struct simulation *s);
 

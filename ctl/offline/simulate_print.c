@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answers of simulate as JSON (a contract, see the design, section 7) or as
  * tables. */
-#include "ctl/offline/simulate.h"
-#include "ctl/term/grid.h"
+#include "ctl/term/table.h"
 #include "ctl/term/print.h"
+#include "ctl/offline/simulate.h"
 #include "ipc/states.h"
 
 #include <inttypes.h>
@@ -60,51 +60,51 @@ static void print_json(const struct simulation *s)
 
 static void print_placements(const struct simulation *s)
 {
-	struct grid *t = grid_new("LLLL");
+	struct text_table *t = text_table_new("LLLL");
 
-	grid_cell(t, "POD");
-	grid_cell(t, "NODE");
-	grid_cell(t, "GANG");
-	grid_cell(t, "REASON");
+	text_table_cell(t, "POD");
+	text_table_cell(t, "NODE");
+	text_table_cell(t, "GANG");
+	text_table_cell(t, "REASON");
 	for (size_t i = 0; i < s->placements_n; i++) {
 		const struct placement *p = &s->placements[i];
 
-		grid_cell(t, "%s", p->pod);
-		grid_cell(t, "%s", p->node != NULL ? p->node : "-");
-		grid_cell(t, "%s", p->gang != NULL ? p->gang : "-");
-		/* What a gang waits for is in its own table. */
-		grid_cell(t, "%s",
-		          p->reason == NULL ? ""
-		          : p->with_gang    ? "waits with its gang"
-		                            : p->reason);
+		text_table_cell(t, "%s", p->pod);
+		text_table_cell(t, "%s", p->node != NULL ? p->node : "-");
+		text_table_cell(t, "%s", p->gang != NULL ? p->gang : "-");
+		/* The reason of a gang is in its own table. */
+		text_table_cell(t, "%s",
+		                p->reason == NULL ? ""
+		                : p->with_gang    ? "waits with its gang"
+		                                  : p->reason);
 	}
-	grid_print(t, stdout);
-	grid_free(t);
+	text_table_print(t, stdout);
+	text_table_free(t);
 }
 
 static void print_gangs(const struct simulation *s)
 {
-	struct grid *t = grid_new("LLRRRL");
+	struct text_table *t = text_table_new("LLRRRL");
 
-	grid_cell(t, "GANG");
-	grid_cell(t, "STATE");
-	grid_cell(t, "QUORUM");
-	grid_cell(t, "MEMBERS");
-	grid_cell(t, "PLACED");
-	grid_cell(t, "REASON");
+	text_table_cell(t, "GANG");
+	text_table_cell(t, "STATE");
+	text_table_cell(t, "QUORUM");
+	text_table_cell(t, "MEMBERS");
+	text_table_cell(t, "PLACED");
+	text_table_cell(t, "REASON");
 	for (size_t i = 0; i < s->gangs_n; i++) {
 		const struct gang_result *g = &s->gangs[i];
 
-		grid_cell(t, "%s", g->gang);
-		grid_cell(t, "%s", gang_state_text(g->state));
-		grid_cell(t, "%" PRIu32, g->quorum);
-		grid_cell(t, "%" PRIu32, g->members);
-		grid_cell(t, "%" PRIu32, g->placed);
-		grid_cell(t, "%s", g->reason != NULL ? g->reason : "");
+		text_table_cell(t, "%s", g->gang);
+		text_table_cell(t, "%s", gang_state_text(g->state));
+		text_table_cell(t, "%" PRIu32, g->quorum);
+		text_table_cell(t, "%" PRIu32, g->members);
+		text_table_cell(t, "%" PRIu32, g->placed);
+		text_table_cell(t, "%s", g->reason != NULL ? g->reason : "");
 	}
 	fputc('\n', stdout);
-	grid_print(t, stdout);
-	grid_free(t);
+	text_table_print(t, stdout);
+	text_table_free(t);
 }
 
 static void print_text(const struct simulation *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the tables of model and core to sorted answers. */
+/* Sorted results out of the tables of model and core. */
 #include "ctl/offline/simulate.h"
 #include "frontend/dialect/reason.h"
 
@@ -23,15 +23,15 @@ static char *print_reason(const struct model *model, const struct reason *reason
 	size_t n;
 	char *text;
 
-	if (reason == NULL || reason->why == WHY_NONE)
-		return ctl_copy(about->refusal[0] != '\0' ? about->refusal : "not looked at");
+	if (reason == NULL || reason->why == WAIT_NONE)
+		return must_copy(about->refusal[0] != '\0' ? about->refusal : "not looked at");
 	n = reason_text(reason, about, &names, NULL, 0);
-	text = ctl_alloc(n + 1, 1);
+	text = must_array(n + 1, 1);
 	reason_text(reason, about, &names, text, n + 1);
 	return text;
 }
 
-/* Why a gang is refused: its own object, or the first of its pods that is. */
+/* Why a gang is refused: its own object, or its first refused pod. */
 static const char *gang_refusal(const struct building *b, gang_id id, const struct gang_view *gang)
 {
 	if (gang->refusal[0] != '\0')
@@ -54,7 +54,7 @@ static void note_refusal(void *context, const struct pod_view *pod)
 		b->refusals[pod->gang_id] = pod->refusal;
 }
 
-/* Why a pod waits, which may be its own: the gang is placed without it. */
+/* Why a pod waits, which may differ from its gang: the gang is placed without it. */
 static char *pod_reason(const struct building *b, const struct pod_view *pod,
                         const struct gang_row *row, const struct placement *p)
 {
@@ -62,11 +62,11 @@ static char *pod_reason(const struct building *b, const struct pod_view *pod,
 	struct gang_view gang;
 
 	if (pod->deleting)
-		return ctl_copy("is being deleted");
+		return must_copy("is being deleted");
 	if (row != NULL && !p->with_gang && (pod->refusal[0] != '\0' || pod->gated)) {
 		about.gang = NULL;
 		return print_reason(
-			b->s->model, &(struct reason){ .why = pod->gated ? WHY_GATED : WHY_REFUSED }, &about);
+			b->s->model, &(struct reason){ .why = pod->gated ? WAIT_GATED : WAIT_REFUSED }, &about);
 	}
 	if (row != NULL && model_gang(b->s->model, pod->gang_id, row->generation, &gang)) {
 		about.texts = gang.texts;
@@ -88,7 +88,7 @@ static void add_pod(void *context, const struct pod_view *pod)
 		return;
 	if (s->placements_n == b->room) {
 		b->room = b->room * 2 + 256;
-		s->placements = ctl_grow(s->placements, b->room, sizeof(*s->placements));
+		s->placements = must_grow(s->placements, b->room * sizeof(*s->placements));
 	}
 	p = &s->placements[s->placements_n++];
 	if (row != NULL && !pod->deleting)
@@ -133,13 +133,13 @@ static void add_gang(struct building *b, gang_id id)
 		.pending = b->pending[id],
 		.priority = row->priority,
 		.created_ns = row->created_ns,
-		.standing = (enum gang_standing)row->standing,
+		.band = (enum queue_band)row->band,
 		.why = row->reason,
 	};
 	about = (struct reason_about){ .gang = g->gang,
 		                           .refusal = gang_refusal(b, id, &view),
 		                           .texts = view.texts };
-	if (g->state != GANG_PLACED || (row->reason.why != WHY_NONE && g->members > g->placed))
+	if (g->state != GANG_PLACED || (row->reason.why != WAIT_NONE && g->members > g->placed))
 		g->reason = print_reason(s->model, &row->reason, &about);
 }
 
@@ -155,13 +155,13 @@ static int compare_gangs(const void *a, const void *b)
 
 struct simulation *simulation_new(const struct offline *o)
 {
-	struct simulation *s = ctl_alloc(1, sizeof(*s));
+	struct simulation *s = must_alloc(sizeof(*s));
 	struct building b = { .s = s, .o = o, .gangs_max = offline_ledger(o)->limits.gangs };
 
 	s->model = offline_model(o);
-	b.refusals = ctl_alloc(b.gangs_max, sizeof(*b.refusals));
-	b.pending = ctl_alloc(b.gangs_max, sizeof(*b.pending));
-	s->gangs = ctl_alloc(b.gangs_max, sizeof(*s->gangs));
+	b.refusals = must_array(b.gangs_max, sizeof(*b.refusals));
+	b.pending = must_array(b.gangs_max, sizeof(*b.pending));
+	s->gangs = must_array(b.gangs_max, sizeof(*s->gangs));
 	model_each_pod(s->model, note_refusal, &b);
 	model_each_pod(s->model, add_pod, &b);
 	for (gang_id id = 0; id < b.gangs_max; id++)

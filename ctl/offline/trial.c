@@ -21,7 +21,7 @@ static cJSON *parse(const struct object *object)
 	return cJSON_ParseWithLength(object->json.at, object->json.bytes);
 }
 
-/* The model takes some texts that cJSON does not: half a pair of surrogates. */
+/* The model accepts some texts that cJSON does not, such as half of a surrogate pair. */
 static bool cannot_parse(const struct object *object, char *error, size_t error_bytes)
 {
 	char where[512];
@@ -37,10 +37,8 @@ static const char *text_at(const cJSON *o, const char *outer, const char *inner)
 		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(o, outer), inner));
 }
 
-/* ---- nodes ------------------------------------------------------------------------ */
-
-/* The node's JSON under another name, as one that has just come: nothing attached to it.  NULL: it
- * can't be parsed. */
+/* The node's JSON under another name, as a new node: without attached volumes. NULL: it can't be
+ * parsed. */
 static char *node_copy(const struct object *like, const char *name)
 {
 	cJSON *o = parse(like), *meta = cJSON_GetObjectItemCaseSensitive(o, "metadata");
@@ -61,7 +59,7 @@ static char *node_copy(const struct object *like, const char *name)
 	text = cJSON_PrintUnformatted(o);
 	cJSON_Delete(o);
 	if (text == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	return text;
 }
 
@@ -90,8 +88,6 @@ static bool nodes_add(struct offline *offline, const struct change *c, char *err
 	return ok;
 }
 
-/* ---- pods ------------------------------------------------------------------------- */
-
 static int64_t seconds_of(const char *text)
 {
 	struct tm tm = { 0 };
@@ -108,7 +104,7 @@ int64_t pod_known_end(const struct object *pod)
 	const char *node = text_at(o, "spec", "nodeName"), *phase = text_at(o, "status", "phase");
 	int64_t start = seconds_of(text_at(o, "status", "startTime")), end = 0;
 
-	/* The API server takes no more than 32 bits. */
+	/* The API server accepts 32 bits. */
 	if (node != NULL && *node && start > 0 && cJSON_IsNumber(deadline) &&
 	    deadline->valuedouble >= 0 && deadline->valuedouble <= INT32_MAX &&
 	    (phase == NULL || (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)))
@@ -122,7 +118,7 @@ static bool is_kind(const struct object *o, const char *kind)
 	return strcmp(o->kind, kind) == 0;
 }
 
-/* The object with that priority; of pods, and of groups that have one of their own. */
+/* The object with that priority; pods, and groups that have a priority of their own. */
 static void prefer(struct changing *g, const struct object *object, struct text *json)
 {
 	cJSON *o = parse(object), *spec = cJSON_GetObjectItemCaseSensitive(o, "spec");
@@ -135,7 +131,7 @@ static void prefer(struct changing *g, const struct object *object, struct text 
 		free(g->text);
 		g->text = cJSON_PrintUnformatted(o);
 		if (g->text == NULL)
-			ctl_no_memory();
+			fatal_memory();
 		*json = (struct text){ g->text, strlen(g->text) };
 	}
 	cJSON_Delete(o);
@@ -151,7 +147,7 @@ static bool is_favoured(const struct change *c, const struct object *object,
 	if (strlen(object->namespace) != namespace ||
 	    strncmp(object->namespace, c->favoured, namespace) != 0)
 		return false;
-	if (!is_kind(object, "Pod")) /* a group of Kubernetes' own */
+	if (!is_kind(object, "Pod")) /* a native group of Kubernetes */
 		return is_kind(object, "PodGroup") &&
 		       strncmp(object->api_version, "scheduling.k8s.io/", 18) == 0 &&
 		       strcmp(object->name, slash + 1) == 0;
@@ -161,7 +157,7 @@ static bool is_favoured(const struct change *c, const struct object *object,
 
 struct applying {
 	struct changing changing;
-	const struct offline *base; /* knows which pods are the gang's; NULL: not asked for */
+	const struct offline *base; /* has the gang's pods; NULL: not needed */
 };
 
 static bool apply(void *context, const struct object *object, struct text *json)
@@ -181,8 +177,6 @@ static bool apply(void *context, const struct object *object, struct text *json)
 		prefer(&a->changing, object, json);
 	return true;
 }
-
-/* ---- worlds ------------------------------------------------------------------------- */
 
 bool world_make(const struct trial_config *config, const struct change *change, struct world *out,
                 char *error, size_t error_bytes)

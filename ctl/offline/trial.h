@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What if?  The objects of the files once more, a little different, and everything pending placed
- * anew by the code that the daemons run.  So what is said here is what would happen, other gangs'
- * turns included; it is no estimate. */
+/* What-if: the objects of the files with a change, and everything pending placed again by the code
+ * of the daemons. The result is what would happen, with other gangs before it in the queue; it is
+ * not an estimate. */
 #ifndef MUSTER_CTL_TRIAL_H
 #define MUSTER_CTL_TRIAL_H
 
@@ -11,13 +11,13 @@
 
 #include <stdint.h>
 
-/* How the world differs.  All zero: not at all. */
+/* The change. All zero: none. */
 struct change {
-	const struct object *like; /* so many more nodes like this one, empty */
+	const struct object *like; /* more nodes like this one, empty */
 	uint32_t nodes;
 	const char *favoured; /* "ns/name" of a gang whose pods have this priority */
 	int32_t priority;
-	int64_t ended_s; /* pods that run have ended by then, if their end is known; 0: none has */
+	int64_t ended_s; /* pods with a known end have ended by then; 0: none has */
 };
 
 struct world {
@@ -31,7 +31,7 @@ struct trial_config {
 	struct offline_config offline;
 };
 
-/* False and `error`: the objects can't be taken.  `error` is empty when the core gave up. */
+/* False and `error`: the objects can't be read. `error` is empty when the core gave up. */
 bool world_make(const struct trial_config *config, const struct change *change, struct world *out,
                 char *error, size_t error_bytes);
 void world_free(struct world *w);
@@ -39,11 +39,11 @@ void world_free(struct world *w);
 /* The gang of that name, or NULL. */
 const struct gang_result *world_gang(const struct world *w, const char *name);
 
-/* Would the gang be placed? */
+/* True if the gang would be placed. */
 bool trial_starts(const struct trial_config *config, const struct change *change, const char *gang);
 
-/* When the pod will have ended at the latest, in seconds since 1970, by status.startTime and
- * spec.activeDeadlineSeconds; 0: nobody knows, or it has ended. */
+/* Latest end of the pod, in seconds since 1970, by status.startTime and spec.activeDeadlineSeconds;
+ * 0: unknown, or it has ended. */
 int64_t pod_known_end(const struct object *pod);
 
 #endif

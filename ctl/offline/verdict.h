@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each node says of one pod, in kube-scheduler's words and ready to be printed. */
+/* Evaluation of each node for one pod, with kube-scheduler's texts, ready for printing. */
 #ifndef MUSTER_CTL_VERDICT_H
 #define MUSTER_CTL_VERDICT_H
 
-#include "ctl/offline/offline.h"
 #include "ctl/term/ctl.h"
+#include "ctl/offline/offline.h"
 #include "frontend/dialect/reason.h"
 
 /* A node that exists; sorted by name. */
@@ -16,7 +16,7 @@ struct verdict_node {
 struct node_verdict {
 	const char *node;
 	bool feasible;
-	uint32_t score;       /* when feasible */
+	uint32_t score;       /* if feasible */
 	const char **reasons; /* else: sorted, pieces of verdict.parts */
 	size_t reasons_n;
 };
@@ -26,16 +26,16 @@ struct verdict {
 	char *message;              /* of FailedScheduling; NULL when a node is feasible */
 	struct node_verdict *nodes; /* sorted by name */
 	size_t nodes_n, feasible_n;
-	struct reason_part *parts; /* each text once; the texts are owned */
+	struct reason_part *parts; /* each text once; owns the texts */
 	size_t parts_n;
 };
 
-/* The nodes of a core that was started; to be freed. */
+/* The nodes of a started core; to be freed. */
 struct verdict_node *verdict_nodes(const struct offline *o, size_t *n);
 
-/* `j` is the judgement of that pod, or NULL of one that is refused; nodes_n nodes. */
+/* `j` is the evaluation of that pod, or NULL if it is refused; nodes_n nodes. */
 void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
-                  const struct judgement *j, const struct verdict_node *nodes, size_t nodes_n);
+                  const struct evaluation *j, const struct verdict_node *nodes, size_t nodes_n);
 void verdict_free(struct verdict *v);
 
 /* One as an object, or all as an array if `many`. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a judgement of the core to reasons and a message. */
-#include "core/filter/judge.h"
+/* Reasons and a message out of an evaluation of the core. */
+#include "core/filter/evaluate.h"
 #include "ctl/offline/verdict.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int compare_nodes(const void *a, const void *b)
 struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 {
 	uint32_t most = offline_ledger(o)->limits.nodes;
-	struct verdict_node *nodes = ctl_alloc(most, sizeof(*nodes));
+	struct verdict_node *nodes = must_array(most, sizeof(*nodes));
 
 	*n = 0;
 	for (node_id id = 0; id < most; id++) {
@@ -30,7 +30,7 @@ struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 	return nodes;
 }
 
-/* The part with this text, made if need be; counted once more. */
+/* The part with this text, which is added if there is none; counts it. */
 static const char *count_part(struct verdict *v, const char *text, bool whole)
 {
 	size_t i = 0;
@@ -38,8 +38,8 @@ static const char *count_part(struct verdict *v, const char *text, bool whole)
 	while (i < v->parts_n && strcmp(v->parts[i].text, text) != 0)
 		i++;
 	if (i == v->parts_n) {
-		v->parts = ctl_grow(v->parts, i + 1, sizeof(*v->parts));
-		v->parts[i] = (struct reason_part){ .text = ctl_copy(text) };
+		v->parts = must_grow(v->parts, (i + 1) * sizeof(*v->parts));
+		v->parts[i] = (struct reason_part){ .text = must_copy(text) };
 		v->parts_n++;
 	}
 	v->parts[i].nodes += !whole;
@@ -58,47 +58,49 @@ static void add_reason(struct verdict *v, struct node_verdict *n, const struct m
 	char text[TEXT_BYTES];
 
 	reason_node_text(why, arg, &names, text, sizeof(text));
-	n->reasons = ctl_grow(n->reasons, n->reasons_n + 1, sizeof(*n->reasons));
-	n->reasons[n->reasons_n++] = count_part(v, text, why == NODE_WHY_CONFLICT);
+	n->reasons = must_grow(n->reasons, (n->reasons_n + 1) * sizeof(*n->reasons));
+	n->reasons[n->reasons_n++] = count_part(v, text, why == FILTER_CONFLICT);
 }
 
 static void add_reasons(struct verdict *v, struct node_verdict *n, const struct model *m,
-                        const struct judgement *j, node_id id)
+                        const struct evaluation *j, node_id id)
 {
-	for (uint32_t why = NODE_FITS + 1; why < NODE_WHY_KINDS; why++) {
-		if (!(j->whys[id] & WHY_BIT(why)))
+	for (uint32_t why = FILTER_PASSED + 1; why < FILTER_REASONS; why++) {
+		if (!(j->whys[id] & FILTER_BIT(why)))
 			continue;
-		if (why != NODE_WHY_INSUFFICIENT) {
+		if (why != FILTER_INSUFFICIENT) {
 			add_reason(v, n, m, why, 0);
 			continue;
 		}
 		for (uint32_t resource = 0; resource < RESOURCES_MAX; resource++)
 			if (j->short_of[id] & UINT64_C(1) << resource)
 				add_reason(v, n, m, why, resource);
+		for (uint32_t i = 0; i < j->absent_n; i++)
+			add_reason(v, n, m, why, j->absent[i].resource);
 	}
 	qsort(n->reasons, n->reasons_n, sizeof(*n->reasons), compare_texts);
 }
 
 static void refuse_node(struct verdict *v, struct node_verdict *n, const char *refusal)
 {
-	n->reasons = ctl_alloc(1, sizeof(*n->reasons));
+	n->reasons = must_alloc(sizeof(*n->reasons));
 	n->reasons[n->reasons_n++] = count_part(v, refusal, true);
 }
 
 static char *make_message(struct verdict *v)
 {
-	/* Sorts the parts, whose texts stay where they are. */
+	/* Sorts the parts; their texts do not move. */
 	size_t n = reason_nodes_text((uint32_t)v->nodes_n, v->parts, v->parts_n, NULL, 0);
-	char *text = ctl_alloc(n + 1, 1);
+	char *text = must_array(n + 1, 1);
 
 	reason_nodes_text((uint32_t)v->nodes_n, v->parts, v->parts_n, text, n + 1);
 	return text;
 }
 
 void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
-                  const struct judgement *j, const struct verdict_node *nodes, size_t nodes_n)
+                  const struct evaluation *j, const struct verdict_node *nodes, size_t nodes_n)
 {
-	*v = (struct verdict){ .nodes = ctl_alloc(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n };
+	*v = (struct verdict){ .nodes = must_array(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n };
 	v->pod = ctl_print("%s/%s", pod->namespace, pod->name);
 	for (size_t i = 0; i < nodes_n; i++) {
 		struct node_verdict *n = &v->nodes[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts as JSON (a contract, see the design, section 7) or as tables. */
 #include "frontend/base/bytes.h"
-#include "ctl/term/grid.h"
+#include "ctl/term/table.h"
 #include "ctl/term/print.h"
 #include "ctl/offline/verdict.h"
 
@@ -31,7 +31,7 @@ static void print_text(const char *text)
 	char *printed = cJSON_PrintUnformatted(value);
 
 	if (printed == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	fputs(printed, stdout);
 	cJSON_free(printed);
 	cJSON_Delete(value);
@@ -61,7 +61,7 @@ void verdict_print_json(const struct verdict *v, size_t n, bool many)
 	fputs(many ? "]\n" : "\n", stdout);
 }
 
-static void print_reasons(struct grid *t, const struct node_verdict *n)
+static void print_reasons(struct text_table *t, const struct node_verdict *n)
 {
 	struct bytes text = { 0 };
 
@@ -70,33 +70,33 @@ static void print_reasons(struct grid *t, const struct node_verdict *n)
 			bytes_put(&text, ", ");
 		bytes_put(&text, n->reasons[i]);
 	}
-	grid_cell(t, "%.*s", (int)text.n, text.n > 0 ? text.at : "");
+	text_table_cell(t, "%.*s", (int)text.n, text.n > 0 ? text.at : "");
 	bytes_free(&text);
 }
 
 void verdict_print_table(const struct verdict *v)
 {
-	struct grid *t = grid_new("LLRL");
+	struct text_table *t = text_table_new("LLRL");
 
 	ctl_say("%s: %zu of %zu nodes feasible\n", v->pod, v->feasible_n, v->nodes_n);
 	if (v->message != NULL)
 		ctl_say("%s\n", v->message);
-	grid_cell(t, "NODE");
-	grid_cell(t, "FEASIBLE");
-	grid_cell(t, "SCORE");
-	grid_cell(t, "REASONS");
+	text_table_cell(t, "NODE");
+	text_table_cell(t, "FEASIBLE");
+	text_table_cell(t, "SCORE");
+	text_table_cell(t, "REASONS");
 	for (size_t i = 0; i < v->nodes_n; i++) {
 		const struct node_verdict *n = &v->nodes[i];
 
-		grid_cell(t, "%s", n->node);
-		grid_cell(t, "%s", n->feasible ? "yes" : "no");
+		text_table_cell(t, "%s", n->node);
+		text_table_cell(t, "%s", n->feasible ? "yes" : "no");
 		if (n->feasible)
-			grid_cell(t, "%" PRIu32, n->score);
+			text_table_cell(t, "%" PRIu32, n->score);
 		else
-			grid_cell(t, "%s", "");
+			text_table_cell(t, "%s", "");
 		print_reasons(t, n);
 	}
 	if (v->nodes_n > 0)
-		grid_print(t, stdout);
-	grid_free(t);
+		text_table_print(t, stdout);
+	text_table_free(t);
 }

@@ -25,10 +25,8 @@ __attribute__((format(printf, 2, 3))) static void damaged(struct recording *r, c
 	va_end(args);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------- */
-
-/* How many there were up to `bytes`; fewer only at the end, -1 and `error` when the file
- * can't be read.  A packed file that was cut ends where it was cut. */
+/* Reads up to `bytes`. Fewer only at the end; -1 and `error` when the file can't be read. A packed
+ * file that was cut ends where it was cut. */
 static int64_t take(struct recording *r, void *out, uint64_t bytes)
 {
 	uint64_t got = 0;
@@ -55,15 +53,13 @@ static int64_t take(struct recording *r, void *out, uint64_t bytes)
 	return (int64_t)got;
 }
 
-/* ---- the head ---------------------------------------------------------------------------- */
-
 static int bad_head(struct recording *r, const char *what)
 {
 	damaged(r, "%s", what);
 	return EXIT_USAGE;
 }
 
-/* What lies in front of the layout hash never moves; the rest is as that layout says. */
+/* What is before the layout hash never moves; the rest has that layout. */
 static int read_head(struct recording *r)
 {
 	struct recording_head *h = &r->head;
@@ -110,7 +106,7 @@ int recording_open(struct recording *r, const char *path)
 	r->file = gzdopen(fd, "rb");
 	if (r->file == NULL) {
 		close(fd);
-		ctl_no_memory();
+		fatal_memory();
 	}
 	gzbuffer(r->file, 4 * READ_STEP);
 	return read_head(r);
@@ -124,8 +120,6 @@ void recording_close(struct recording *r)
 	r->file = NULL;
 	r->block = NULL;
 }
-
-/* ---- blocks -------------------------------------------------------------------------------- */
 
 static bool block_sound(struct recording *r, const struct recording_block *b, uint64_t offset)
 {
@@ -161,7 +155,7 @@ static int end_of(struct recording *r, enum recording_tail tail, unsigned int ar
 	return 0;
 }
 
-/* The next block with entries; 1, 0 at the end, or -1. */
+/* Reads the next block with entries: 1, 0 at the end, or -1. */
 static int read_block(struct recording *r)
 {
 	struct recording_block b;
@@ -177,7 +171,7 @@ static int read_block(struct recording *r)
 	if (b.kind == BLOCK_END)
 		return end_of(r, TAIL_ENDED, b.arg);
 	if (b.bytes > r->room) {
-		r->block = ctl_grow(r->block, b.bytes, 1);
+		r->block = must_grow(r->block, b.bytes);
 		r->room = b.bytes;
 	}
 	r->block_offset = r->offset;
@@ -199,8 +193,6 @@ static int read_block(struct recording *r)
 	return b.bytes > 0 ? 1 : 0;
 }
 
-/* ---- entries --------------------------------------------------------------------------------- */
-
 static int bad_entry(struct recording *r)
 {
 	damaged(r, "offset %" PRIu64 ": an entry is not as a recording has it",
@@ -208,7 +200,7 @@ static int bad_entry(struct recording *r)
 	return -1;
 }
 
-/* The entry at hand; false when there is none or it does not fit. */
+/* The current entry. False: there is none, or it does not fit. */
 static bool entry_at(const struct recording *r, struct recording_entry *e)
 {
 	uint64_t left = r->block_bytes - r->at;

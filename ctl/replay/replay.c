@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* musterctl replay: run a recording again and compare what comes of it, byte for byte. */
-#include "core/daemon/policy.h"
+/* musterctl replay: runs a recording again and compares the commands byte for byte. */
 #include "core/step/core.h"
+#include "core/daemon/policy.h"
+#include "ctl/term/options.h"
+#include "ctl/term/print.h"
 #include "ctl/replay/recording.h"
 #include "ctl/replay/replay_say.h"
-#include "ctl/term/ctl.h"
-#include "ctl/term/print.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -18,19 +18,6 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define TEXT_BYTES 2048
-
-static const char help[] =
-	"musterctl replay FILE [-o json] [--until N] [--print]\n"
-	"\n"
-	"Runs what muster-core --record wrote down again, in this process, and compares each\n"
-	"command byte for byte. FILE may be packed by gzip; - is standard input.\n"
-	"\n"
-	"  -o json                  JSON instead of text\n"
-	"  --until N                stop after record N\n"
-	"  --print                  tell each command: record, seconds since the first one, command\n"
-	"\n"
-	"Exit status: 0 equal, 1 the first difference is told, 2 bad file, 78 recorded with another\n"
-	"memory layout.\n";
 
 struct options {
 	const char *path;
@@ -45,12 +32,12 @@ struct kind_time {
 	uint64_t ns_max;
 };
 
-/* The first one. */
+/* The first difference. */
 struct difference {
 	bool found;
 	uint64_t record, sequence, offset;
 	uint32_t kind;
-	uint32_t command; /* of the record's, from 1 */
+	uint32_t command; /* number within the record's, from 1 */
 	char recorded[TEXT_BYTES], here[TEXT_BYTES];
 };
 
@@ -61,11 +48,11 @@ struct replay {
 	struct ledger *ledger;
 	uint64_t ledger_bytes;
 	struct names *names;
-	struct recording_step step;    /* at hand */
+	struct recording_step step;    /* the current one */
 	const unsigned char *expected; /* of its commands: the next */
 	uint32_t said;                 /* commands of this step */
 	uint64_t records, commands;
-	uint64_t full; /* steps in which a command found no room */
+	uint64_t full; /* steps in which the ring was full for a command */
 	uint64_t first_ns;
 	struct kind_time times[RECORD_KINDS];
 	struct difference difference;
@@ -79,9 +66,7 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------ */
-
-/* Where to tell it: NULL when there was a difference before. */
+/* Where to store a difference; NULL when there was one before. */
 static struct difference *differ(struct replay *p)
 {
 	struct difference *d = &p->difference;
@@ -97,7 +82,7 @@ static struct difference *differ(struct replay *p)
 	return d;
 }
 
-/* The next expected command; false when there is none. */
+/* The next expected command. False: there is none. */
 static bool expect(const struct replay *p, struct recording_entry *e, const unsigned char **body)
 {
 	if (p->expected == p->step.commands + p->step.commands_bytes)
@@ -114,7 +99,7 @@ static void print_command(const struct replay *p, const char *text)
 	printf("%10" PRIu64 " %12.6f  %s\n", p->step.number, (double)since_ns / 1e9, text);
 }
 
-/* Both texts may be the same where the bytes are not. */
+/* The texts may be equal where the bytes differ. */
 static void tell_bytes(struct difference *d, const unsigned char *recorded,
                        const unsigned char *here, uint32_t bytes)
 {
@@ -140,7 +125,7 @@ static void compare(struct replay *p, uint16_t kind, const void *body, uint32_t 
 		p->expected += e.bytes;
 		return;
 	}
-	/* A step that the core did not survive may have said more. */
+	/* A core that crashed in the step may have sent more. */
 	if (!any && p->step.unfinished)
 		return;
 	d = differ(p);
@@ -156,7 +141,7 @@ static void compare(struct replay *p, uint16_t kind, const void *body, uint32_t 
 	tell_bytes(d, recorded, body, bytes);
 }
 
-/* As many commands find room as did then. */
+/* core_emit_fn: the ring has space for as many commands as it had then. */
 static bool take_command(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct replay *p = context;
@@ -205,9 +190,6 @@ static void compare_end(struct replay *p, int rc)
 	}
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
-
 static void run_step(struct replay *p)
 {
 	const struct record *record = p->step.record;
@@ -219,13 +201,13 @@ static void run_step(struct replay *p)
 	p->said = 0;
 	if (p->records++ == 0)
 		p->first_ns = record->time_ns;
-	/* Before the step, so that what it says has names. */
+	/* Before the step, so that its commands can be printed with names. */
 	names_follow(p->names, record);
 	start_ns = clock_ns();
 	rc = core_step(p->core, record);
 	took_ns = clock_ns() - start_ns;
 	if (rc == -ENOMEM)
-		ctl_no_memory();
+		fatal_memory();
 	compare_end(p, rc);
 	p->full += p->step.refused;
 	t->records++;
@@ -234,7 +216,7 @@ static void run_step(struct replay *p)
 		t->ns_max = took_ns;
 }
 
-/* -1 when the file is damaged. */
+/* -1: the file is damaged. */
 static int run(struct replay *p)
 {
 	int rc = 0;
@@ -249,7 +231,8 @@ static bool start(struct replay *p, const char *command)
 {
 	const struct recording_head *head = &p->recording.head;
 	struct core_config config = { .limits = head->limits,
-		                          .hold_after_ns = head->hold_after_ns,
+		                          .reserve_after_ns = head->reserve_after_ns,
+		                          .retain_for_ns = head->retain_for_ns,
 		                          .emit = take_command,
 		                          .context = p };
 	const char *what = "";
@@ -265,11 +248,11 @@ static bool start(struct replay *p, const char *command)
 	memory = mmap(NULL, p->ledger_bytes, PROT_READ | PROT_WRITE,
 	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
-		ctl_no_memory();
+		fatal_memory();
 	p->ledger = memory;
 	p->core = core_new(&config, p->ledger);
 	if (p->core == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	p->names = names_new(&head->limits);
 	return true;
 }
@@ -283,9 +266,6 @@ static void stop(struct replay *p)
 		names_free(p->names);
 	recording_close(&p->recording);
 }
-
-/* ---- telling ------------------------------------------------------------------------------------
- */
 
 static bool went_to_end(const struct replay *p)
 {
@@ -339,7 +319,7 @@ static cJSON *difference_json(const struct difference *d)
 static void print_json(const struct replay *p)
 {
 	cJSON *o = json_checked(cJSON_CreateObject()), *kinds;
-	char tail[96], *text;
+	char tail[96];
 
 	json_add_number(o, "records", (int64_t)p->records);
 	json_add_number(o, "commands", (int64_t)p->commands);
@@ -364,17 +344,12 @@ static void print_json(const struct replay *p)
 		json_add_number(k, "most_ns", (int64_t)t->ns_max);
 		cJSON_AddItemToArray(kinds, k);
 	}
-	text = cJSON_Print(o);
-	if (text == NULL)
-		ctl_no_memory();
-	puts(text);
-	cJSON_free(text);
-	cJSON_Delete(o);
+	json_print(o, true);
 }
 
 static int replay(const struct options *options, const char *command)
 {
-	struct replay *p = ctl_alloc(1, sizeof(*p));
+	struct replay *p = must_alloc(sizeof(*p));
 	int rc;
 
 	p->options = options;
@@ -398,78 +373,54 @@ static int replay(const struct options *options, const char *command)
 	return rc;
 }
 
-/* ---- options
- * --------------------------------------------------------------------------------------- */
-
-static bool take_until(const char *command, const char *text, uint64_t *out)
+static bool read_until(const char *command, const char *text, void *to)
 {
 	char *end;
 	unsigned long long n;
 
 	errno = 0;
 	n = strtoull(text, &end, 10);
-	if (errno == 0 && end != text && *end == '\0' && *text != '-' && n > 0) {
-		*out = n;
-		return true;
-	}
-	ctl_usage(command, "--until %s: not the number of a record", text);
-	return false;
+	if (errno != 0 || end == text || *end != '\0' || *text == '-' || n == 0)
+		return ctl_usage(command, "--until %s: not the number of a record", text), false;
+	*(uint64_t *)to = n;
+	return true;
 }
 
-enum { OPT_UNTIL = 256, OPT_PRINT, OPT_HELP, OPT_VERSION };
+static const struct flag flags[] = {
+	FLAG_OUTPUT(struct options, output, "JSON instead of text"),
+	{ "until", 0, "--until N", "stop after record N", NULL, read_until,
+	  offsetof(struct options, until) },
+	{ "print", 0, "--print", "print each command: record, seconds since the first one, command",
+	  NULL, NULL, offsetof(struct options, print) },
+	{ 0 },
+};
 
-/* -1: go on; else exit with this. */
-static int take_options(struct options *o, int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
-	static const struct option flags[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "until", required_argument, NULL, OPT_UNTIL },
-		{ "print", no_argument, NULL, OPT_PRINT },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "version", no_argument, NULL, OPT_VERSION },
-		{ 0 },
-	};
-	int c;
+	struct options o = { .until = UINT64_MAX };
+	int rc = command_read_flags(&replay_command, argc, argv, &o);
 
-	while ((c = getopt_long(argc, argv, "o:h", flags, NULL)) != -1) {
-		switch (c) {
-		case 'o':
-			if (!ctl_output(argv[0], optarg, &o->output))
-				return EXIT_USAGE;
-			break;
-		case OPT_UNTIL:
-			if (!take_until(argv[0], optarg, &o->until))
-				return EXIT_USAGE;
-			break;
-		case OPT_PRINT:
-			o->print = true;
-			break;
-		case 'h':
-		case OPT_HELP:
-			fputs(help, stdout);
-			return EXIT_DONE;
-		case OPT_VERSION:
-			puts("musterctl " MUSTER_VERSION);
-			return EXIT_DONE;
-		default:
-			return EXIT_USAGE; /* getopt has said what is wrong */
-		}
-	}
+	if (rc != -1)
+		return rc;
 	if (optind + 1 != argc)
 		return ctl_usage(argv[0], "%s; see %s --help",
 		                 optind < argc ? "one FILE at a time" : "FILE is missing", argv[0]);
-	if (o->print && o->output == OUTPUT_JSON)
+	if (o.print && o.output == OUTPUT_JSON)
 		return ctl_usage(argv[0], "--print and -o json exclude each other");
-	o->path = argv[optind];
-	return -1;
+	o.path = argv[optind];
+	return replay(&o, argv[0]);
 }
 
-int replay_main(int argc, char **argv)
-{
-	struct options o = { .until = UINT64_MAX };
-	int rc = take_options(&o, argc, argv);
-
-	if (rc == -1)
-		rc = replay(&o, argv[0]);
-	return ctl_flush(argv[0]) ? rc : EXIT_USAGE;
-}
+const struct command replay_command = {
+	.name = "replay",
+	.summary = "run again what muster-core --record wrote down, and compare",
+	.usage = "FILE [-o json] [--until N] [--print]",
+	.about = "Runs what muster-core --record wrote down again, in this process, and compares each\n"
+			 "command byte for byte. FILE may be packed by gzip; - is standard input.\n",
+	.exits = "0 equal, 1 different: the first difference is printed, 2 bad file, 78 recorded\n"
+			 "with another memory layout.",
+	.flags = flags,
+	.argument = "FILE",
+	.arguments_max = ARGUMENTS_ANY,
+	.run = run_command,
+};

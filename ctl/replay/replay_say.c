@@ -17,12 +17,12 @@ struct names {
 
 static char **table_new(uint32_t n)
 {
-	return ctl_alloc(n, sizeof(char *));
+	return must_array(n, sizeof(char *));
 }
 
 struct names *names_new(const struct limits *limits)
 {
-	struct names *names = ctl_alloc(1, sizeof(*names));
+	struct names *names = must_alloc(sizeof(*names));
 
 	names->limits = *limits;
 	names->nodes = table_new(limits->nodes);
@@ -48,14 +48,12 @@ void names_free(struct names *names)
 	free(names);
 }
 
-/* ---- what it hears ------------------------------------------------------------------------ */
-
 static void keep(char **slot, const char *text, uint32_t bytes)
 {
 	if (*slot != NULL && strlen(*slot) == bytes && memcmp(*slot, text, bytes) == 0)
 		return;
 	free(*slot);
-	*slot = ctl_alloc(bytes + 1u, 1);
+	*slot = must_array(bytes + 1u, 1);
 	memcpy(*slot, text, bytes);
 }
 
@@ -89,8 +87,6 @@ void names_follow(struct names *names, const struct record *record)
 	}
 }
 
-/* ---- what it says -------------------------------------------------------------------------- */
-
 static const char *name_of(char *const *table, uint32_t n, uint32_t id)
 {
 	return id < n && table[id] != NULL ? table[id] : "?";
@@ -107,9 +103,9 @@ static const char *text_of(const void *context, uint32_t id)
 static void say_bind(const struct names *names, uint16_t kind, const struct cmd_bind *c, char *out,
                      size_t out_bytes)
 {
-	const char *what = kind == CMD_TAKE_BACK ? "take back the binding of"
-	                   : kind == CMD_BIND    ? "bind"
-	                                         : "bind again";
+	const char *what = kind == CMD_CANCEL_BIND ? "take back the binding of"
+	                   : kind == CMD_BIND      ? "bind"
+	                                           : "bind again";
 
 	snprintf(out, out_bytes, "%s %s to %s, attempt %u", what,
 	         name_of(names->pods, names->limits.pods, c->pod),
@@ -138,7 +134,7 @@ static void say_reason(const struct names *names, const struct cmd_reason *c, ch
 		reason_text(&c->reason, &about, &texts, out + used, out_bytes - (size_t)used);
 }
 
-static void say_claim(const struct names *names, const struct cmd_claim *c, char *out,
+static void say_claim(const struct names *names, const struct cmd_assume *c, char *out,
                       size_t out_bytes)
 {
 	const char *node =
@@ -152,13 +148,13 @@ static size_t command_bytes(uint16_t kind)
 {
 	switch ((enum record_kind)kind) {
 	case CMD_BIND:
-	case CMD_BIND_AGAIN:
-	case CMD_TAKE_BACK:
+	case CMD_RETRY_BIND:
+	case CMD_CANCEL_BIND:
 		return sizeof(struct cmd_bind);
 	case CMD_GANG:
 		return sizeof(struct cmd_gang);
-	case CMD_CLAIM:
-		return sizeof(struct cmd_claim);
+	case CMD_ASSUME:
+		return sizeof(struct cmd_assume);
 	default:
 		return sizeof(struct cmd_reason);
 	}
@@ -171,7 +167,7 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		struct cmd_bind bind;
 		struct cmd_gang gang;
 		struct cmd_reason reason;
-		struct cmd_claim claim;
+		struct cmd_assume claim;
 	} c;
 	size_t wanted = command_bytes(kind);
 
@@ -184,7 +180,7 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		say_bind(names, kind, &c.bind, out, out_bytes);
 	else if (kind == CMD_GANG)
 		say_gang(names, &c.gang, out, out_bytes);
-	else if (kind == CMD_CLAIM)
+	else if (kind == CMD_ASSUME)
 		say_claim(names, &c.claim, out, out_bytes);
 	else
 		say_reason(names, &c.reason, out, out_bytes);
@@ -208,7 +204,7 @@ const char *record_kind_text(uint32_t kind)
 		[EVENT_NAMESPACE_DROP] = "EVENT_NAMESPACE_DROP",
 		[EVENT_POD] = "EVENT_POD",
 		[EVENT_POD_DROP] = "EVENT_POD_DROP",
-		[EVENT_CLAIM] = "EVENT_CLAIM",
+		[EVENT_ASSUME] = "EVENT_ASSUME",
 		[RESULT_BOUND] = "RESULT_BOUND",
 		[RESULT_REFUSED] = "RESULT_REFUSED",
 		[RESULT_UNKNOWN] = "RESULT_UNKNOWN",
@@ -216,9 +212,9 @@ const char *record_kind_text(uint32_t kind)
 		[CMD_BIND] = "CMD_BIND",
 		[CMD_REASON] = "CMD_REASON",
 		[CMD_GANG] = "CMD_GANG",
-		[CMD_CLAIM] = "CMD_CLAIM",
-		[CMD_BIND_AGAIN] = "CMD_BIND_AGAIN",
-		[CMD_TAKE_BACK] = "CMD_TAKE_BACK",
+		[CMD_ASSUME] = "CMD_ASSUME",
+		[CMD_RETRY_BIND] = "CMD_RETRY_BIND",
+		[CMD_CANCEL_BIND] = "CMD_CANCEL_BIND",
 	};
 
 	return kind < RECORD_KINDS && texts[kind] != NULL ? texts[kind] : "a record of no known kind";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a core is told and says, in words: names come from the records that it took. */
+/* Records and commands of a core as text; names come from the records. */
 #ifndef MUSTER_CTL_REPLAY_SAY_H
 #define MUSTER_CTL_REPLAY_SAY_H
 
@@ -12,7 +12,7 @@ struct names;
 struct names *names_new(const struct limits *limits);
 void names_free(struct names *names);
 
-/* A record that the core has taken. */
+/* Before the core gets the record. */
 void names_follow(struct names *names, const struct record *record);
 
 /* "bind default/a to n1, attempt 1"; bytes are those of the body. */

@@ -2,6 +2,7 @@
 #include "ctl/term/print.h"
 
 #include "ctl/term/ctl.h"
+#include "ipc/clean.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 cJSON *json_checked(cJSON *node)
 {
 	if (node == NULL)
-		ctl_no_memory();
+		fatal_memory();
 	return node;
 }
 
@@ -26,12 +27,25 @@ void json_add_text(cJSON *object, const char *name, const char *value)
 	json_checked(cJSON_AddStringToObject(object, name, value));
 }
 
+void json_print(cJSON *object, bool indented)
+{
+	char *text = indented ? cJSON_Print(object) : cJSON_PrintUnformatted(object);
+
+	if (text == NULL)
+		fatal_memory();
+	clean_lines(text);
+	puts(text);
+	cJSON_free(text);
+	cJSON_Delete(object);
+}
+
 void json_print_line(cJSON *object, bool first)
 {
 	char *text = cJSON_PrintUnformatted(object);
 
 	if (text == NULL)
-		ctl_no_memory();
+		fatal_memory();
+	clean_lines(text);
 	printf("%s\n  %s", first ? "" : ",", text);
 	cJSON_free(text);
 	cJSON_Delete(object);

@@ -9,14 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* cJSON's answer, or the end: there is no answer without memory. */
+/* `node`; ends the process if cJSON returned NULL for want of memory. */
 cJSON *json_checked(cJSON *node);
 
-/* cJSON keeps numbers in a double; a count of bytes may need all of its 64 bits. */
+/* cJSON keeps numbers in a double; a count of bytes may need 64 bits. */
 void json_add_number(cJSON *object, const char *name, int64_t value);
 void json_add_text(cJSON *object, const char *name, const char *value);
 
-/* Print the object as one line of an array and free it. */
+/* Prints the object and a newline, and frees it. */
+void json_print(cJSON *object, bool indented);
+/* Prints the object as one line of an array and frees it. */
 void json_print_line(cJSON *object, bool first);
 
 /* "shortfall": [{"resource": ..., "need": ..., "have": ...}] */

@@ -20,20 +20,20 @@ static void print_bytes(int64_t value, char *out, size_t out_bytes)
 	double scaled = (double)value;
 	size_t unit = 0;
 
-	/* What would be rounded to 1024.0 is 1.0 of the next unit. */
+	/* A value that would be rounded to 1024.0 is 1.0 of the next unit. */
 	while ((scaled >= 1023.95 || scaled <= -1023.95) &&
 	       unit + 1 < sizeof(units) / sizeof(units[0])) {
 		scaled /= 1024;
 		unit++;
 	}
-	/* One digit behind the point, and none where it is 0. */
+	/* One decimal, none if it is 0. */
 	if (scaled * 10 == (double)((int64_t)scaled * 10))
 		snprintf(out, out_bytes, "%.0f%s", scaled, units[unit]);
 	else
 		snprintf(out, out_bytes, "%.1f%s", scaled, units[unit]);
 }
 
-/* Without the zeros at the end. */
+/* Without trailing zeros. */
 static void print_milli(int64_t value, char *out, size_t out_bytes)
 {
 	uint64_t milli = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;

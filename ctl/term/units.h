@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Amounts as people read them. */
+/* Amounts for people. */
 #ifndef MUSTER_CTL_UNITS_H
 #define MUSTER_CTL_UNITS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* cpu in cores ("1.5"), bytes in Ki, Mi, Gi ("7.5Gi"), anything else as it is.
- * `name` is the resource's.  Returns out. */
+/* cpu in cores ("1.5"), bytes in Ki, Mi, Gi ("7.5Gi"), anything else as a number. `name` is the
+ * resource's. Returns out. */
 const char *units_amount(uint32_t resource, const char *name, int64_t value, char *out,
                          size_t out_bytes);
 

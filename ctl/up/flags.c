@@ -2,21 +2,20 @@
 #include "ctl/up/flags.h"
 
 #include "ctl/term/ctl.h"
-#include "ctl/up/supervise.h"
+#include "ctl/up/process.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#define HELP_S 60
 #define HELP_BYTES_MAX ((size_t)1 << 16)
 
 void flags_add(struct flags *f, const char *argument)
 {
-	f->argv = ctl_grow(f->argv, f->n + 2, sizeof(*f->argv));
-	f->argv[f->n++] = ctl_copy(argument);
+	f->argv = must_grow(f->argv, (f->n + 2) * sizeof(*f->argv));
+	f->argv[f->n++] = must_copy(argument);
 	f->argv[f->n] = NULL;
 }
 
@@ -28,53 +27,20 @@ void flags_free(struct flags *f)
 	bytes_free(&f->help);
 }
 
-static void read_to_end(int fd, struct bytes *out)
-{
-	ssize_t got;
-
-	while (out->n < HELP_BYTES_MAX && (got = read(fd, bytes_room(out, 4096), 4096)) > 0)
-		out->n += (size_t)got;
-	bytes_add(out, "", 1);
-	out->n--;
-}
-
-static bool ask_for_help(struct flags *f)
-{
-	int fds[2], status;
-	pid_t pid;
-
-	if (pipe(fds) < 0)
-		return false;
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0) {
-		dup2(fds[1], STDOUT_FILENO);
-		close(fds[0]);
-		close(fds[1]);
-		execl(f->argv[0], f->argv[0], "--help", (char *)NULL);
-		_exit(127);
-	}
-	close(fds[1]);
-	if (pid > 0)
-		read_to_end(fds[0], &f->help);
-	close(fds[0]);
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       WEXITSTATUS(status) == 0;
-}
-
 bool flags_init(struct flags *f, const char *command, const char *program)
 {
-	char *path = supervise_find(program);
+	char *path = process_find(program);
 
 	if (path == NULL) {
-		fprintf(stderr, "%s: %s is neither beside musterctl nor in $PATH\n", command, program);
+		fprintf(stderr, "%s: %s is neither next to musterctl nor in $PATH\n", command, program);
 		return false;
 	}
 	flags_add(f, path);
 	free(path);
-	if (ask_for_help(f))
+	if (process_output((const char *[]){ f->argv[0], "--help", NULL }, HELP_S, false,
+	                   HELP_BYTES_MAX, &f->help))
 		return true;
-	fprintf(stderr, "%s: %s --help doesn't answer\n", command, f->argv[0]);
+	fprintf(stderr, "%s: %s --help fails\n", command, f->argv[0]);
 	return false;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of a daemon that we start, and which flags it takes: those that its
- * own --help names, so that there is no second list to keep. */
+/* The command line of a daemon to start. A flag is valid if the daemon's --help names it, so that
+ * there is no second list. */
 #ifndef MUSTER_CTL_FLAGS_H
 #define MUSTER_CTL_FLAGS_H
 
@@ -15,22 +15,21 @@ struct flags {
 	struct bytes help;
 };
 
-/* Find the program and ask it for its help.  False and a message when it isn't there or
- * doesn't answer. */
+/* Finds the program and reads its --help. False and a message. */
 bool flags_init(struct flags *f, const char *command, const char *program);
 void flags_free(struct flags *f);
 
 void flags_add(struct flags *f, const char *argument);
 
-/* Does the help name this flag? */
+/* True if the help names this flag. */
 bool flags_knows(const struct flags *f, const char *name);
 
-/* Add it when the program knows it; value NULL: none.  It is one word: a flag that stands for yes
- * takes no word after it. */
+/* Adds the flag if the program has it; value NULL: none. It becomes one word, since a bool flag
+ * would not take the next one. */
 bool flags_pass(struct flags *f, const char *name, const char *value);
 
-/* Take "--name=value" or "--name" and the argument after it apart.  The value, or NULL
- * when none follows. */
+/* Splits "--name=value", or "--name" and the argument after it. Returns the value, NULL if none
+ * follows. */
 const char *flags_split(char **argv, char *name, size_t name_bytes);
 
 #endif

@@ -7,20 +7,15 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define NS_PER_MS UINT64_C(1000000)
 #define DELAY_FIRST_MS 100
 #define DELAY_MAX_MS 5000
-#define LIVED_WELL_NS (UINT64_C(2000) * NS_PER_MS) /* after that its death is a first one again */
-#define STOP_PATIENCE_NS                                                                           \
-	(UINT64_C(15000) *                                                                             \
-	 NS_PER_MS) /* the frontend takes up to 12 s for its last answers and the lease */
+#define LIVED_WELL_NS (UINT64_C(2000) * NS_PER_MS) /* then the next restart is at once again */
+#define STOP_PATIENCE_MS 15000 /* the frontend waits up to 12 s for answers and the lease */
 #define POLL_NS (50 * NS_PER_MS)
 
 static uint64_t now_ns(void)
@@ -29,33 +24,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
-char *supervise_find(const char *program)
-{
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *path = getenv("PATH");
-	char *slash, *found;
-
-	if (n > 0) {
-		self[n] = '\0';
-		slash = strrchr(self, '/');
-		found = ctl_print("%.*s/%s", (int)(slash - self), self, program);
-		if (access(found, X_OK) == 0)
-			return found;
-		free(found);
-	}
-	while (path != NULL && *path != '\0') {
-		size_t bytes = strcspn(path, ":");
-
-		found = ctl_print("%.*s/%s", (int)bytes, path, program);
-		if (bytes > 0 && access(found, X_OK) == 0)
-			return found;
-		free(found);
-		path += bytes + (path[bytes] == ':');
-	}
-	return NULL;
 }
 
 uint32_t supervise_delay_ms(uint32_t *delay_ms, uint64_t lived_ns)
@@ -69,37 +37,12 @@ uint32_t supervise_delay_ms(uint32_t *delay_ms, uint64_t lived_ns)
 	return wait;
 }
 
-/* In the child: never returns. */
-static _Noreturn void become(const struct daemon *d, pid_t parent)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(EXIT_NO); /* the parent died before that took hold */
-	execv(d->argv[0], d->argv);
-	fprintf(stderr, "%s: %s\n", d->argv[0], strerror(errno));
-	_exit(EXIT_USAGE);
-}
-
 static void start(const struct supervisor *s, struct daemon *d)
 {
-	pid_t parent = getpid(), pid;
-
-	fflush(NULL);
+	d->process.command = s->command;
 	d->started_ns = now_ns();
-	pid = fork();
-	if (pid == 0)
-		become(d, parent);
-	if (pid < 0) {
-		fprintf(stderr, "%s: can't start %s: %s\n", s->command, d->name, strerror(errno));
+	if (!process_start(&d->process, (const char *const *)d->argv))
 		d->start_ns = now_ns() + supervise_delay_ms(&d->delay_ms, 0) * NS_PER_MS;
-		return;
-	}
-	d->pid = pid;
 }
 
 static const char *describe(int status, char *out, size_t out_bytes)
@@ -118,81 +61,52 @@ static int died(const struct supervisor *s, struct daemon *d, int status)
 	char how[128];
 	uint32_t wait;
 
-	d->pid = 0;
 	describe(status, how, sizeof(how));
 	if (WIFEXITED(status) &&
 	    (WEXITSTATUS(status) == EXIT_USAGE || WEXITSTATUS(status) == EXIT_CONFIG)) {
-		fprintf(stderr, "%s: %s %s; starting it again would not help\n", s->command, d->name, how);
+		fprintf(stderr, "%s: %s %s; starting it again would not help\n", s->command,
+		        d->process.name, how);
 		return WEXITSTATUS(status);
 	}
 	wait = supervise_delay_ms(&d->delay_ms, now_ns() - d->started_ns);
 	d->start_ns = now_ns() + wait * NS_PER_MS;
 	if (wait == 0)
-		fprintf(stderr, "%s: %s %s; starting it again\n", s->command, d->name, how);
+		fprintf(stderr, "%s: %s %s; starting it again\n", s->command, d->process.name, how);
 	else
-		fprintf(stderr, "%s: %s %s; starting it again in %" PRIu32 " ms\n", s->command, d->name,
-		        how, wait);
+		fprintf(stderr, "%s: %s %s; starting it again in %" PRIu32 " ms\n", s->command,
+		        d->process.name, how, wait);
 	return -1;
-}
-
-static struct daemon *find(const struct supervisor *s, pid_t pid)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->daemons[i].pid == pid)
-			return &s->daemons[i];
-	return NULL;
 }
 
 static int reap(const struct supervisor *s)
 {
-	int status, rc = -1;
-	pid_t pid;
+	int rc = -1;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		struct daemon *d = find(s, pid);
-		int verdict = d != NULL ? died(s, d, status) : -1;
+	for (size_t i = 0; i < s->n; i++) {
+		struct daemon *d = &s->daemons[i];
+		bool ran = d->process.pid != 0;
 
-		if (rc == -1)
-			rc = verdict;
+		if (ran && !process_runs(&d->process)) {
+			int verdict = died(s, d, d->process.status);
+
+			rc = rc == -1 ? verdict : rc;
+		}
 	}
 	return rc;
 }
 
-/* False: it had to be killed. */
-static bool stop(const struct supervisor *s, struct daemon *d)
-{
-	uint64_t end = now_ns() + STOP_PATIENCE_NS;
-	const struct timespec pause = { .tv_nsec = 5 * (long)NS_PER_MS };
-
-	if (d->pid == 0)
-		return true;
-	kill(d->pid, SIGTERM);
-	while (now_ns() < end) {
-		if (waitpid(d->pid, NULL, WNOHANG) != 0) {
-			d->pid = 0;
-			return true;
-		}
-		nanosleep(&pause, NULL);
-	}
-	fprintf(stderr, "%s: %s doesn't stop; killing it\n", s->command, d->name);
-	kill(d->pid, SIGKILL);
-	waitpid(d->pid, NULL, 0);
-	d->pid = 0;
-	return false;
-}
-
-/* When to look again: a restart or a poll is due. */
+/* Time of the next restart or poll. */
 static uint64_t next_ns(const struct supervisor *s, bool polls)
 {
 	uint64_t due = now_ns() + (polls ? POLL_NS : UINT64_C(60000) * NS_PER_MS);
 
 	for (size_t i = 0; i < s->n; i++)
-		if (s->daemons[i].pid == 0 && s->daemons[i].start_ns < due)
+		if (s->daemons[i].process.pid == 0 && s->daemons[i].start_ns < due)
 			due = s->daemons[i].start_ns;
 	return due;
 }
 
-/* Until a signal asks to stop (0) or a daemon ends for good (its code). */
+/* Runs until a signal (0) or until a daemon ends for good (its code). */
 static int keep_running(struct supervisor *s, const sigset_t *signals)
 {
 	bool polls = s->poll != NULL;
@@ -203,7 +117,7 @@ static int keep_running(struct supervisor *s, const sigset_t *signals)
 		int got, rc;
 
 		for (size_t i = 0; i < s->n; i++)
-			if (s->daemons[i].pid == 0 && s->daemons[i].start_ns <= now)
+			if (s->daemons[i].process.pid == 0 && s->daemons[i].start_ns <= now)
 				start(s, &s->daemons[i]);
 		if (polls && s->poll(s->context))
 			polls = false;
@@ -222,8 +136,8 @@ static int keep_running(struct supervisor *s, const sigset_t *signals)
 	}
 }
 
-/* What nohup, or a shell for what runs in the background, has us ignore: blocked, it would be
- * waited for as any other. */
+/* nohup, or a shell for a background job, ignores signals for us. Blocked, they would be waited for
+ * like any other. */
 static bool is_ignored(int number)
 {
 	struct sigaction act;
@@ -248,8 +162,8 @@ int supervise(struct supervisor *s)
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	rc = keep_running(s, &signals);
 	for (size_t i = s->n; i > 0; i--)
-		clean = stop(s, &s->daemons[i - 1]) && clean;
-	/* A second one that came meanwhile would kill us before the rest is cleaned up. */
+		clean = process_stop(&s->daemons[i - 1].process, STOP_PATIENCE_MS) && clean;
+	/* A second signal would end us before the caller has cleaned up. */
 	while (sigtimedwait(&signals, NULL, &at_once) > 0)
 		;
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps a handful of daemons running.
+/* Restarts daemons that die.
  *
  *   STOPPED -> RUNNING -> died -> wait -> RUNNING      at once the first time, then after
  *                 |                                    0.1 s, 0.2 s ... 5 s
  *                 +-> exit 2 or 78: no restart helps, everything is stopped
  *
- * One thread.  Children get a process group of their own, so that ctrl-C reaches the
- * supervisor alone, and die with it (PR_SET_PDEATHSIG). */
+ * One thread. */
 #ifndef MUSTER_CTL_SUPERVISE_H
 #define MUSTER_CTL_SUPERVISE_H
+
+#include "ctl/up/process.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct daemon {
-	const char *name;
+	struct process process;
 	char **argv;         /* argv[0] is the path; NULL at the end */
-	pid_t pid;           /* 0: not running */
 	uint64_t started_ns; /* monotonic */
-	uint64_t start_ns;   /* when to start it again, while pid is 0 */
+	uint64_t start_ns;   /* when to start it again, while it does not run */
 	uint32_t delay_ms;   /* before the start after the next death */
 };
 
@@ -37,11 +36,8 @@ struct supervisor {
  * when a daemon ended with that, 1 when one had to be killed. */
 int supervise(struct supervisor *s);
 
-/* How long to wait before a daemon that died after `lived_ns` starts again, and
- * in *delay_ms what it will be the next time. */
+/* How long to wait before a daemon that died after `lived_ns` starts again; *delay_ms becomes the
+ * delay after its next death. */
 uint32_t supervise_delay_ms(uint32_t *delay_ms, uint64_t lived_ns);
-
-/* The path of a program beside our own, or in $PATH; to be freed.  NULL: nowhere. */
-char *supervise_find(const char *program);
 
 #endif

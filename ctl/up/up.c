@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl up: both daemons on this host. */
-#include "ctl/term/ctl.h"
+#include "ctl/term/options.h"
 #include "ctl/up/flags.h"
-#include "ctl/up/folder.h"
+#include "ctl/up/tempdir.h"
 #include "ipc/observe.h"
 #include "ctl/up/supervise.h"
 #include "frontend/config/config.h"
@@ -11,46 +11,43 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Signals wait meanwhile, and the next look is soon. */
+/* Signals are blocked meanwhile, and the next poll is soon. */
 #define LOOK_NS UINT64_C(300000000)
 
-static const char help[] =
-	"musterctl up --kubeconfig FILE [--scheduler-name NAME]... [--listen ADDR:PORT] [--socket PATH]\n"
-	"             [FLAG]...\n"
-	"\n"
-	"Runs muster-core and muster-frontend on this host, as two processes. One that dies is\n"
-	"started again: at once, then after 0.1 s, doubling up to 5 s. SIGTERM or ctrl-C stops\n"
-	"both. One line says when the lists are in the ledger.\n"
-	"\n"
-	"  --kubeconfig FILE        the API server and who we are (default: $KUBECONFIG, then the\n"
-	"                           pod's service account)\n"
-	"  --scheduler-name NAME    serve pods that name it; may be repeated (default: muster)\n"
-	"  --listen ADDR:PORT       metrics and health (default: 127.0.0.1:10261)\n"
-	"  --socket PATH            where the two meet (default: in a folder of its own, which\n"
-	"                           goes when it ends)\n"
-	"  --config FILE            settings of both in YAML, as muster-frontend --help-config shows;\n"
-	"                           flags go before it\n"
-	"  --core-cpu N             run muster-core's deciding thread on this CPU\n"
-	"  --frontend-cpu N         run muster-frontend on that one\n"
-	"  FLAG                     any other flag that muster-core --help or muster-frontend\n"
-	"                           --help names goes to that daemon\n"
-	"\n"
-	"Exit status: 0 after a clean stop; 2 or 78 when a daemon ended with that, which no\n"
-	"restart would change; 1 when one had to be killed.\n";
+/* For --help and completion; take_flags() reads them, since all others go to the daemons. */
+static const struct flag own_flags[] = {
+	{ .shown = "--kubeconfig FILE",
+	  .help =
+	      "the API server and the credentials (default: $KUBECONFIG, then the\npod's service account)" },
+	{ .shown = "--scheduler-name NAME",
+	  .help = "serve pods that name it; may be repeated (default: muster)" },
+	{ .shown = "--listen ADDR:PORT", .help = "metrics and health (default: 127.0.0.1:10261)" },
+	{ .shown = "--socket PATH",
+	  .help = "of muster-core (default: in a temporary directory, which is removed at\nthe end)" },
+	{ .shown = "--config FILE",
+	  .help =
+	      "settings of both in YAML, as muster-frontend --help-config shows;\nflags have precedence" },
+	{ .shown = "--core-cpu N", .help = "run muster-core's scheduling thread on this CPU" },
+	{ .shown = "--frontend-cpu N", .help = "run muster-frontend on that one" },
+	{ .shown = "FLAG",
+	  .help =
+	      "any other flag that muster-core --help or muster-frontend\n--help names goes to that daemon" },
+	{ 0 },
+};
 
 struct up {
 	const char *command;
 	const char *socket;
 	const char *listen;
-	char folder[FOLDER_BYTES]; /* ours, to be removed; "" when --socket was given */
-	char made_socket[FOLDER_BYTES + 16];
+	char folder[TEMPDIR_BYTES]; /* ours, to be removed; "" when --socket was given */
+	char made_socket[TEMPDIR_BYTES + 16];
 	struct options file; /* what --config says, and defaults */
 	struct flags core, frontend;
 };
 
 static bool make_folder(struct up *u)
 {
-	if (!folder_make(u->folder)) {
+	if (!tempdir_make(u->folder)) {
 		fprintf(stderr, "%s: a folder for the socket: %s\n", u->command, strerror(errno));
 		return false;
 	}
@@ -59,7 +56,7 @@ static bool make_folder(struct up *u)
 	return true;
 }
 
-/* Does --listen tell where the figures are?  Port 0 is any. */
+/* True if --listen names a page to print. Port 0 is any. */
 static bool names_a_page(const char *listen)
 {
 	size_t n = strlen(listen);
@@ -67,7 +64,7 @@ static bool names_a_page(const char *listen)
 	return n > 0 && strcmp(listen, "off") != 0 && (n < 2 || strcmp(listen + n - 2, ":0") != 0);
 }
 
-/* Is the cluster in the ledger?  Said once, on standard output. */
+/* Poll of the supervisor: prints one line once the ledger is synced. */
 static bool say_ready(void *context)
 {
 	const struct up *u = context;
@@ -92,8 +89,8 @@ static bool say_ready(void *context)
 static int run(struct up *u)
 {
 	struct daemon daemons[] = {
-		{ .name = "muster-core", .argv = u->core.argv },
-		{ .name = "muster-frontend", .argv = u->frontend.argv },
+		{ .process.name = "muster-core", .argv = u->core.argv },
+		{ .process.name = "muster-frontend", .argv = u->frontend.argv },
 	};
 	struct supervisor s = {
 		.command = u->command,
@@ -114,7 +111,7 @@ static int run(struct up *u)
 	return supervise(&s);
 }
 
-/* Flags of ours that have a value; NULL for others. */
+/* The field of a flag of our own that has a value; NULL for others. */
 static const char **own_value(struct up *u, const char *name, const char **kubeconfig)
 {
 	if (strcmp(name, "--socket") == 0)
@@ -126,7 +123,7 @@ static const char **own_value(struct up *u, const char *name, const char **kubec
 	return NULL;
 }
 
-/* Each daemon has a CPU of its own.  False when it is not about CPUs. */
+/* --core-cpu and --frontend-cpu. False: another flag. */
 static bool pass_cpu(struct up *u, const char *name, const char *value)
 {
 	if (strcmp(name, "--core-cpu") == 0)
@@ -134,7 +131,7 @@ static bool pass_cpu(struct up *u, const char *name, const char *value)
 	return strcmp(name, "--frontend-cpu") == 0 && flags_pass(&u->frontend, "--cpu", value);
 }
 
-/* One flag with its value, if it has one.  How many arguments it took, or -1 and a
+/* One flag with its value, if it has one. Returns how many arguments it used, or -1 and a
  * message. */
 static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 {
@@ -158,7 +155,7 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 	if (own != NULL) {
 		*own = value;
 	} else if (!cpu || !pass_cpu(u, name, value)) {
-		/* A flag of both goes to both. */
+		/* A flag that both have goes to both. */
 		bool core = flags_pass(&u->core, name, value),
 			 frontend = flags_pass(&u->frontend, name, value);
 
@@ -170,8 +167,8 @@ static int take_flag(struct up *u, char **argv, const char **kubeconfig)
 	return value != NULL && !inside ? 2 : 1;
 }
 
-/* The file that --config names, if any: what is muster-core's becomes flags, before those
- * that are given.  False and a message. */
+/* Reads the file of --config, if given: settings of muster-core become flags, before those of the
+ * command line. False and a message. */
 static bool take_file(struct up *u, char **argv)
 {
 	const char *path = NULL, *value;
@@ -240,28 +237,38 @@ static int up(struct up *u, int argc, char **argv)
 	if (u->socket == NULL && !make_folder(u))
 		return EXIT_USAGE;
 	rc = run(u);
-	folder_remove(u->folder);
+	tempdir_remove(u->folder);
 	return rc;
 }
 
-int up_main(int argc, char **argv)
+static int run_up(int argc, char **argv)
 {
 	struct up u = { .command = argv[0] };
 	int rc;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			fputs(help, stdout);
-			return ctl_flush(argv[0]) ? EXIT_DONE : EXIT_USAGE;
-		}
-		if (strcmp(argv[i], "--version") == 0) {
-			puts("musterctl " MUSTER_VERSION);
-			return ctl_flush(argv[0]) ? EXIT_DONE : EXIT_USAGE;
-		}
-	}
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return options_help(&up_command), EXIT_DONE;
+		else if (strcmp(argv[i], "--version") == 0)
+			return options_version(), EXIT_DONE;
 	rc = up(&u, argc, argv);
 	flags_free(&u.core);
 	flags_free(&u.frontend);
 	options_free(&u.file);
 	return rc;
 }
+
+const struct command up_command = {
+	.name = "up",
+	.summary = "run both daemons on this host, restarted when they die",
+	.usage = "--kubeconfig FILE [--scheduler-name NAME]... [--listen ADDR:PORT]\n"
+			 "             [--socket PATH] [FLAG]...",
+	.about =
+		"Runs muster-core and muster-frontend on this host, as two processes. One that dies is\n"
+		"started again: at once, then after 0.1 s, doubling up to 5 s. SIGTERM or ctrl-C stops\n"
+		"both. It prints one line when the lists are in the ledger.\n",
+	.exits = "0 after a clean stop; 2 or 78 when a daemon ended with that, which no\n"
+			 "restart would change; 1 when one had to be killed.",
+	.flags = own_flags,
+	.run = run_up,
+};

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the API server has a resource and its objects. */
+/* URL paths of resources and objects. */
 #ifndef MUSTER_FRONTEND_APIPATH_H
 #define MUSTER_FRONTEND_APIPATH_H
 
 #include "frontend/json/jsonout.h"
-#include "frontend/model/model.h"
+#include "frontend/base/resource.h"
 
-/* All of its objects, in all namespaces: "/apis/GROUP/VERSION/PLURAL", of the core group
+/* The collection in all namespaces: "/apis/GROUP/VERSION/PLURAL", for the core group
  * "/api/VERSION/PLURAL". */
 void apipath_all(struct jsonout *out, const struct resource *of);
 
-/* One object of a resource that has namespaces. */
+/* One object of a namespaced resource. */
 void apipath_one(struct jsonout *out, const struct resource *of, const char *namespace,
                  const char *name);
 

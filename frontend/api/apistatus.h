@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API server says in a body of kind Status. */
+/* Parses a response body of kind Status. */
 #ifndef MUSTER_FRONTEND_APISTATUS_H
 #define MUSTER_FRONTEND_APISTATUS_H
 
@@ -9,16 +9,16 @@
 #include <stddef.h>
 
 struct apistatus {
-	int code;          /* 0 when the body is no Status */
+	int code;          /* 0 if the body is not a Status */
 	char reason[64];   /* "Conflict", "Expired"; "" */
-	char message[512]; /* cut when longer; control bytes as '?' */
+	char message[512]; /* truncated; control bytes as '?' */
 };
 
-/* Never fails: a body that is no Status (a proxy's page, plain text of flow
- * control) gives code 0 and its beginning as the message. */
+/* Never fails: a body that is not a Status (a proxy's page, plain text of flow control) gives code
+ * 0 and its start as the message. */
 void apistatus_read(const char *body, size_t bytes, struct apistatus *out);
 
-/* Did the API server itself answer with that code?  A proxy's 404 says nothing about an object. */
+/* True if the API server itself answered with that code. A proxy's 404 is not about an object. */
 bool apistatus_says(const struct http_answer *answer, int code, const char *body, size_t bytes);
 
 #endif

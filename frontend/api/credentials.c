@@ -52,7 +52,7 @@ static void ca_read(struct credentials *c)
 	        c->access->ca_file);
 }
 
-/* The two files change one after the other: in between they are no pair. */
+/* The two files change one after the other and do not match in between. */
 static void pair_read(struct credentials *c)
 {
 	struct blob cert, key;

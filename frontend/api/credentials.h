@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What we show the API server and what we trust, read again from its files as they are rotated: the
- * token, the CA, and the client's certificate with its key.  What can't be read, or is no pair, is
- * as it was: it may be good still. */
+/* Credentials: the token, the CA, and the client certificate with its key, reread from their files
+ * when they are rotated. A file that cannot be read, or a pair that does not match, leaves the
+ * previous value in use. */
 #ifndef MUSTER_FRONTEND_CREDENTIALS_H
 #define MUSTER_FRONTEND_CREDENTIALS_H
 
-#include "frontend/api/kubeconfig.h"
 #include "frontend/base/env.h"
+#include "frontend/api/kubeconfig.h"
 #include "frontend/base/log.h"
 
 #include <stdint.h>
@@ -15,33 +15,32 @@ struct credentials {
 	const struct access *access; /* outlives this */
 	const struct env *env;
 	char *authorization;       /* "Authorization: Bearer ...", or NULL */
-	uint64_t token_generation; /* counts other tokens */
-	uint64_t tls_generation;   /* counts other CAs and pairs */
-	uint64_t
-		pair_generation; /* ... pairs alone: whoever was let in with the last one comes again */
-	/* The rest is credentials.c's. */
+	uint64_t token_generation; /* incremented with each new token */
+	uint64_t tls_generation;   /* incremented with each new CA or pair */
+	uint64_t pair_generation;  /* ... or pair: open connections were authenticated with the previous
+	                              one */
+	/* Private to credentials.c. */
 	char *token;
-	uint64_t read_ns;      /* when the token and the pair were */
-	struct blob ca;        /* as its file had it last; at NULL: access->ca holds */
-	struct blob cert, key; /* likewise, both or none */
+	uint64_t read_ns;      /* when the token and the pair were read */
+	struct blob ca;        /* last content of its file; at NULL: access->ca is used */
+	struct blob cert, key; /* likewise, both or neither */
 	struct log_limit token_limit, pair_limit;
 };
 
-/* The token is read. */
+/* Reads the token. */
 void credentials_init(struct credentials *c, const struct access *access, const struct env *env);
 void credentials_free(struct credentials *c);
 
-/* Token and pair, when they were not read for a minute. */
+/* Rereads token and pair if they were read more than a minute ago. */
 void credentials_refresh(struct credentials *c);
 
-/* The same at once: an answer was 401. */
+/* The same immediately, after a 401. */
 void credentials_renew(struct credentials *c);
 
-/* A connection was not taken, by us or by the server: CA and pair. */
+/* A connection was rejected by either side: rereads CA and pair. */
 void credentials_distrusted(struct credentials *c);
 
-/* As they are now; of a certificate that was not given `at` is NULL.  Good until the next call of
- * any above. */
+/* The current ones; `at` is NULL without a certificate. Valid until the next call of any above. */
 const struct blob *credentials_ca(const struct credentials *c);
 const struct blob *credentials_cert(const struct credentials *c);
 const struct blob *credentials_key(const struct credentials *c);

@@ -2,6 +2,7 @@
 #include "frontend/api/curl.h"
 
 #include "frontend/api/credentials.h"
+#include "frontend/base/bytes.h"
 #include "frontend/base/log.h"
 
 #include <curl/curl.h>
@@ -17,7 +18,7 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 #define BODY_BYTES_MAX (256u << 20) /* a page of a list */
-#define BODY_BYTES_KEPT (64u << 10) /* a handle at rest keeps no more */
+#define BODY_BYTES_KEPT (64u << 10) /* an idle handle keeps no more */
 #define USER_TIMEOUT_MS 30000u
 
 struct http_call {
@@ -26,23 +27,19 @@ struct http_call {
 	CURL *easy;
 	enum http_lane lane;
 	struct http_handler handler;
-	char *url; /* kept for reuse with its room */
-	size_t url_room;
-	char *send; /* body of the request */
-	size_t send_room;
-	char *body; /* of the answer */
-	size_t body_bytes, body_room;
+	struct bytes url, send; /* of the request, terminated */
+	struct bytes body;      /* of the answer, terminated if there is any */
 	struct curl_slist *headers;
 	const char *headers_type;    /* content type they were made for */
 	uint64_t headers_generation; /* of the token in them */
 	uint64_t tls_generation;     /* of the CA and the certificate that are set */
 	uint64_t pair_generation;
 	char error[CURL_ERROR_SIZE];
-	bool guarded;   /* it changes something */
-	bool reached;   /* a connection was there and the request about to be sent */
-	bool repeated;  /* ... and so it was before */
-	bool forbidden; /* ... but may_write() said no */
-	bool stopped;   /* data() said stop */
+	bool guarded;   /* it is a write */
+	bool reached;   /* connected, and about to be sent */
+	bool repeated;  /* ... twice or more */
+	bool forbidden; /* ... but may_write() returned false */
+	bool stopped;   /* data() returned false */
 	bool too_large;
 };
 TAILQ_HEAD(call_list, http_call);
@@ -54,7 +51,7 @@ struct curl_transport {
 	char *base; /* URL up to the path */
 	struct curl_slist *connect_to;
 	struct credentials credentials;
-	uint64_t pair_generation; /* that all watches were begun with */
+	uint64_t pair_generation; /* of all watches */
 	struct call_list idle[HTTP_LANES];
 	struct call_list waiting[HTTP_LANES]; /* the lane is full */
 	struct call_list active;
@@ -70,25 +67,14 @@ static void transport_renew(struct transport *interface)
 	credentials_renew(&t->credentials);
 }
 
-/* ---- one call ------------------------------------------------------------------- */
-
 static bool body_add(struct http_call *c, const char *bytes, size_t n)
 {
-	if (c->body_bytes + n > BODY_BYTES_MAX) {
+	if (c->body.n + n > BODY_BYTES_MAX) {
 		c->too_large = true;
 		return false;
 	}
-	if (c->body_bytes + n + 1 > c->body_room) {
-		size_t room = c->body_room ? c->body_room : 4096;
-
-		while (room < c->body_bytes + n + 1)
-			room *= 2;
-		c->body = must_grow(c->body, room);
-		c->body_room = room;
-	}
-	memcpy(c->body + c->body_bytes, bytes, n);
-	c->body_bytes += n;
-	c->body[c->body_bytes] = '\0';
+	bytes_add(&c->body, bytes, n);
+	*bytes_room(&c->body, 1) = '\0';
 	return true;
 }
 
@@ -108,9 +94,10 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context)
 	return go_on ? size * n : 0;
 }
 
-/* The connection stands, the request goes out now.  libcurl sends again by itself, also what was
- * sent whole, when a kept connection ends before any byte of an answer: so this, and not how the
- * last try ended, tells whether anything may have reached the server. */
+/* Called when the connection is open and the request is about to be sent. libcurl sends again by
+ * itself, also a request that was sent whole, when a kept connection ends before any byte of an
+ * answer: so this, and not how the last try ended, decides whether anything may have reached the
+ * server. */
 static int on_request(void *context, char *ip, char *local_ip, int port, int local_port)
 {
 	struct http_call *c = context;
@@ -121,7 +108,7 @@ static int on_request(void *context, char *ip, char *local_ip, int port, int loc
 	(void)port;
 	(void)local_port;
 	if (c->guarded && t->config.may_write && !t->config.may_write(t->config.context)) {
-		c->forbidden = true; /* libcurl has a text of its own for that */
+		c->forbidden = true; /* libcurl sets an error text of its own for that */
 		return CURL_PREREQFUNC_ABORT;
 	}
 	c->repeated = c->reached;
@@ -129,11 +116,12 @@ static int on_request(void *context, char *ip, char *local_ip, int port, int loc
 	return CURL_PREREQFUNC_OK;
 }
 
-/* A peer that does not acknowledge what we sent is given up. */
+/* A peer that does not acknowledge our bytes is given up. */
 static int on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
 {
 	struct curl_transport *t = context;
-	unsigned timeout_ms = USER_TIMEOUT_MS;
+	unsigned timeout_ms =
+		t->config.unacknowledged_ms ? t->config.unacknowledged_ms : USER_TIMEOUT_MS;
 
 	t->counts.connects++;
 	if (purpose == CURLSOCKTYPE_IPCXN)
@@ -141,7 +129,7 @@ static int on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
-/* Requests under way have copies. */
+/* Copied, since requests in flight use them. */
 static void set_blob(CURL *easy, CURLoption option, const struct blob *b)
 {
 	struct curl_blob blob = { .data = b->at, .len = b->bytes, .flags = CURL_BLOB_COPY };
@@ -150,7 +138,7 @@ static void set_blob(CURL *easy, CURLoption option, const struct blob *b)
 		curl_easy_setopt(easy, option, &blob);
 }
 
-/* A connection that was made with others is not used again. */
+/* libcurl does not reuse a connection that was made with other credentials. */
 static void call_set_credentials(struct http_call *c)
 {
 	const struct credentials *now = &c->transport->credentials;
@@ -224,19 +212,16 @@ static void call_free(struct http_call *c)
 {
 	curl_easy_cleanup(c->easy);
 	curl_slist_free_all(c->headers);
-	free(c->url);
-	free(c->send);
-	free(c->body);
+	bytes_free(&c->url);
+	bytes_free(&c->send);
+	bytes_free(&c->body);
 	free(c);
 }
 
 static void call_rest(struct http_call *c)
 {
-	if (c->body_room > BODY_BYTES_KEPT) {
-		free(c->body);
-		c->body = NULL;
-		c->body_room = 0;
-	}
+	if (c->body.cap > BODY_BYTES_KEPT)
+		bytes_free(&c->body);
 	TAILQ_INSERT_HEAD(&c->transport->idle[c->lane], c, link);
 }
 
@@ -249,7 +234,7 @@ static void header_add(struct curl_slist **list, const char *header)
 	*list = longer;
 }
 
-/* Made again only when the token or the content type is another one. */
+/* Builds the headers if the token or the content type has changed. */
 static void call_headers(struct http_call *c, const char *type)
 {
 	struct curl_transport *t = c->transport;
@@ -274,14 +259,6 @@ static void call_headers(struct http_call *c, const char *type)
 	curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
 }
 
-static char *room_for(char *at, size_t *room, size_t bytes)
-{
-	if (bytes <= *room)
-		return at;
-	*room = bytes * 2;
-	return must_grow(at, *room);
-}
-
 static void call_method(struct http_call *c, const struct http_request *r)
 {
 	if (!r->content_type) {
@@ -290,10 +267,11 @@ static void call_method(struct http_call *c, const struct http_request *r)
 		                 strcmp(r->method, "GET") == 0 ? NULL : r->method);
 		return;
 	}
-	c->send = room_for(c->send, &c->send_room, r->body_bytes + 1);
-	memcpy(c->send, r->body, r->body_bytes);
+	c->send.n = 0;
+	bytes_add(&c->send, r->body, r->body_bytes);
+	*bytes_room(&c->send, 1) = '\0'; /* never NULL: libcurl would read standard input */
 	curl_easy_setopt(c->easy, CURLOPT_POST, 1L);
-	curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->send);
+	curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->send.at);
 	curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE, (long)r->body_bytes);
 	curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST,
 	                 strcmp(r->method, "POST") == 0 ? NULL : r->method);
@@ -319,7 +297,6 @@ static struct http_call *transport_start(struct transport *interface, const stru
 {
 	struct curl_transport *t = (struct curl_transport *)interface;
 	struct http_call *c = call_take(t, r->lane);
-	size_t base = strlen(t->base), path = strlen(r->path);
 
 	c->handler = *handler;
 	c->reached = false;
@@ -329,11 +306,11 @@ static struct http_call *transport_start(struct transport *interface, const stru
 	c->stopped = false;
 	c->too_large = false;
 	c->error[0] = '\0';
-	c->body_bytes = 0;
-	c->url = room_for(c->url, &c->url_room, base + path + 1);
-	memcpy(c->url, t->base, base);
-	memcpy(c->url + base, r->path, path + 1);
-	curl_easy_setopt(c->easy, CURLOPT_URL, c->url);
+	c->body.n = 0;
+	c->url.n = 0;
+	bytes_put(&c->url, t->base);
+	bytes_add(&c->url, r->path, strlen(r->path) + 1);
+	curl_easy_setopt(c->easy, CURLOPT_URL, c->url.at);
 	curl_easy_setopt(c->easy, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
 	curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, r->fresh_connection ? 1L : 0L);
 	curl_easy_setopt(c->easy, CURLOPT_FORBID_REUSE, r->fresh_connection ? 1L : 0L);
@@ -384,9 +361,7 @@ static void transport_cancel(struct transport *interface, struct http_call *c)
 	call_rest(c);
 }
 
-/* ---- results -------------------------------------------------------------------- */
-
-/* Why there is no answer. */
+/* The error of a request without an answer. */
 static const char *error_text(const struct http_call *c, CURLcode code)
 {
 	if (c->too_large)
@@ -419,8 +394,8 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	out->error = error_text(c, code);
 }
 
-/* In TLS 1.3 a certificate of ours is refused after the handshake: the connection breaks.  Of what
- * the library under libcurl says alone nobody can tell that it is about TLS. */
+/* In TLS 1.3 a client certificate is refused after the handshake: the connection breaks. The error
+ * text of the library under libcurl alone does not show that it is about TLS. */
 static void tls_failed(struct http_call *c, CURLcode code)
 {
 	bool of_tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
@@ -449,12 +424,12 @@ static void call_finish(struct http_call *c, CURLcode code)
 	else if (answer.status >= 100 && answer.status < 600)
 		t->counts.by_class[answer.status / 100]++;
 	call_end(c);
-	c->handler.done(c->handler.context, &answer, c->body_bytes ? c->body : "", c->body_bytes);
+	c->handler.done(c->handler.context, &answer, c->body.n ? c->body.at : "", c->body.n);
 	call_rest(c);
 }
 
-/* They would go on with the certificate that they were let in with: over, as if the server had
- * ended them.  Other requests are short. */
+/* Ends watches that were opened with an old certificate, as if the server had ended them. Other
+ * requests are short. */
 static void watches_end(struct curl_transport *t)
 {
 	struct http_call *c;
@@ -464,7 +439,7 @@ again:
 		if (c->lane != HTTP_WATCH || c->pair_generation == t->credentials.pair_generation)
 			continue;
 		call_finish(c, CURLE_OK);
-		goto again; /* whoever hears of it begins the next */
+		goto again; /* the callback may have started the next watch */
 	}
 	t->pair_generation = t->credentials.pair_generation;
 }
@@ -506,21 +481,21 @@ void curl_transport_wake(struct curl_transport *t)
 	curl_multi_wakeup(t->multi);
 }
 
-/* ---- setting up ------------------------------------------------------------------- */
-
 static const struct transport_ops curl_ops = {
 	.start = transport_start,
 	.cancel = transport_cancel,
 	.renew_credentials = transport_renew,
 };
 
-/* With tls-server-name the URL bears that name, and CONNECT_TO says where it is. */
+/* With tls-server-name the URL has that name, and CONNECT_TO the real host. */
 static void base_make(struct curl_transport *t, const char **error)
 {
 	const struct access *a = t->config.access;
 	char *host = NULL, *port = NULL, *path = NULL, *scheme = NULL, *line;
 	CURLU *url = curl_url();
 
+	if (!url)
+		fatal_memory();
 	if (curl_url_set(url, CURLUPART_URL, a->server, 0) != CURLUE_OK ||
 	    curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
 	    curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||

@@ -6,8 +6,8 @@
 #ifndef MUSTER_FRONTEND_CURL_H
 #define MUSTER_FRONTEND_CURL_H
 
-#include "frontend/api/kubeconfig.h"
 #include "frontend/base/env.h"
+#include "frontend/api/kubeconfig.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +18,10 @@ struct curl_config {
 	const struct access *access;   /* outlives the transport */
 	const struct env *env;         /* for logs and time; its transport is not used */
 	unsigned lane_max[HTTP_LANES]; /* requests at once; more wait inside */
-	/* Asked on a connection that stands, right before a request goes out that changes something:
-	 * false ends it as HTTP_NOT_SENT.  NULL: always. */
+	uint32_t unacknowledged_ms;    /* TCP_USER_TIMEOUT: a peer that does not acknowledge our bytes
+	                                  for so long is given up; 0: 30 s */
+	/* Called with an open connection, right before a write is sent: false ends it as HTTP_NOT_SENT.
+	 * NULL: always true. */
 	bool (*may_write)(void *context);
 	void *context;
 };
@@ -32,19 +34,19 @@ struct curl_counts {
 	uint64_t renewals; /* tokens read again after a 401 */
 };
 
-/* NULL and an error text when libcurl can't be set up like that. */
+/* NULL and an error text: libcurl can't be set up like that. */
 struct curl_transport *curl_transport_new(const struct curl_config *config, const char **error);
 void curl_transport_free(struct curl_transport *t); /* requests under way are cancelled */
 
 struct transport *curl_transport_interface(struct curl_transport *t);
 
-/* Run what is at hand, callbacks included; wait for at most timeout_ms when
- * there is nothing, or until curl_transport_wake(), or `extra_fd` (-1: none) is
- * readable or closed; *extra_ready says so. */
+/* Runs callbacks that are due. If there are none, waits for at most timeout_ms, or until
+ * curl_transport_wake(), or until `extra_fd` (-1: none) is readable or closed; *extra_ready is set
+ * then. */
 void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
                          bool *extra_ready);
 
-/* From any thread: the poll returns. */
+/* From any thread: makes the poll return. */
 void curl_transport_wake(struct curl_transport *t);
 
 const struct curl_counts *curl_transport_counts(const struct curl_transport *t);

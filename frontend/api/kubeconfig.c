@@ -3,7 +3,9 @@
 
 #include "frontend/base/base64.h"
 #include "frontend/base/log.h"
+#include "frontend/base/loopback.h"
 
+#include <curl/curl.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <stdarg.h>
@@ -29,7 +31,7 @@ struct config {
 	size_t error_bytes;
 };
 
-/* Of one file: a mapping, and where it is for messages. */
+/* A mapping in one file, with its path for messages. */
 struct place {
 	struct config_file *file;
 	yaml_node_t *node;
@@ -41,7 +43,7 @@ static bool is_control(char c)
 	return (unsigned char)c < ' ' || c == 0x7f;
 }
 
-/* What is sent in a header, a URL or a name of TLS: a line end in it would begin another one. */
+/* For text in a header, a URL or a TLS name: a line end would start another one. */
 static bool has_control(const char *text)
 {
 	while (*text && !is_control(*text))
@@ -57,7 +59,7 @@ static int fail(struct config *c, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(c->error, c->error_bytes, format, args);
 	va_end(args);
-	/* Names from the file are in it, and it goes to a terminal. */
+	/* The text contains names from the file and is printed on a terminal. */
 	for (char *at = c->error; *at; at++)
 		if (is_control(*at))
 			*at = '?';
@@ -80,18 +82,18 @@ static char *format_text(const char *format, ...)
 static int file_read(const char *path, struct blob *out)
 {
 	FILE *f = fopen(path, "re");
-	size_t room = 4096, n = 0, got;
+	size_t cap = 4096, n = 0, got;
 	char *at;
 
 	if (!f)
 		return -errno;
-	at = must_alloc(room);
-	while ((got = fread(at + n, 1, room - n - 1, f)) > 0) {
+	at = must_alloc(cap);
+	while ((got = fread(at + n, 1, cap - n - 1, f)) > 0) {
 		n += got;
 		if (n > FILE_BYTES_MAX)
 			break;
-		if (n + 1 == room)
-			at = must_grow(at, room *= 2);
+		if (n + 1 == cap)
+			at = must_grow(at, cap *= 2);
 	}
 	if (ferror(f) || n > FILE_BYTES_MAX) {
 		int rc = n > FILE_BYTES_MAX ? -EFBIG : errno ? -errno : -EIO;
@@ -105,8 +107,6 @@ static int file_read(const char *path, struct blob *out)
 	*out = (struct blob){ .at = at, .bytes = n };
 	return 0;
 }
-
-/* ---- YAML ------------------------------------------------------------------- */
 
 static const char *scalar(const yaml_node_t *node)
 {
@@ -127,7 +127,7 @@ static yaml_node_t *member(struct config_file *f, const yaml_node_t *map, const 
 	return NULL;
 }
 
-/* A plain null is as good as not there. */
+/* An unquoted null counts as missing. */
 static bool is_null(const yaml_node_t *node)
 {
 	const char *text = scalar(node);
@@ -139,7 +139,7 @@ static bool is_null(const yaml_node_t *node)
 	return !*text || strcmp(text, "null") == 0 || strcmp(text, "~") == 0;
 }
 
-/* A string member: NULL when it is not there or empty. */
+/* A string member: NULL if missing or empty. */
 static int string_member(struct config *c, const struct place *p, const char *key, const char **out)
 {
 	const yaml_node_t *node = member(p->file, p->node, key);
@@ -185,8 +185,8 @@ static int file_parse(struct config *c, const char *path)
 	return rc;
 }
 
-/* The entry of that name in a list such as "clusters", and in it the member
- * `kind`: the first file that has it wins. */
+/* Finds the entry of that name in a list such as "clusters", and its member `kind`: the first file
+ * that has it wins. */
 static int entry_find(struct config *c, const char *list, const char *kind, const char *name,
                       struct place *out)
 {
@@ -216,8 +216,6 @@ static int entry_find(struct config *c, const char *list, const char *kind, cons
 	return fail(c, "%s: %s has no entry named \"%s\"", c->files[0].path, list, name);
 }
 
-/* ---- fields ------------------------------------------------------------------- */
-
 /* A path in a kubeconfig is relative to the kubeconfig. */
 static char *file_beside(const struct config_file *f, const char *path)
 {
@@ -239,7 +237,7 @@ static int pem_check(struct config *c, const struct place *p, const char *key, s
 	return fail(c, "%s: %s.%s is not PEM (no -----BEGIN)", p->file->path, p->name, key);
 }
 
-/* KEY-data, in base64, or the file that KEY names, which is kept at *file. */
+/* Reads KEY-data in base64, or the file that KEY names, which is stored in *file. */
 static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out,
                        char **file)
 {
@@ -304,17 +302,27 @@ static int insecure_read(struct config *c, const struct place *p, const struct a
 	return 0;
 }
 
+/* True for http:// to this host.  The URL is parsed by what connects to it, so that both see the
+ * same host in http://localhost@elsewhere. */
 static bool is_loopback(const char *server)
 {
-	static const char *const hosts[] = { "http://127.", "http://localhost", "http://[::1]" };
+	char *scheme = NULL, *host = NULL;
+	CURLU *url = curl_url();
+	bool is;
 
-	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
-		if (strncmp(server, hosts[i], strlen(hosts[i])) == 0)
-			return true;
-	return false;
+	if (!url)
+		fatal_memory();
+	is = curl_url_set(url, CURLUPART_URL, server, 0) == CURLUE_OK &&
+	     curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+	     curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && strcmp(scheme, "http") == 0 &&
+	     host_is_loopback(host);
+	curl_free(scheme);
+	curl_free(host);
+	curl_url_cleanup(url);
+	return is;
 }
 
-/* ... with a host behind it. */
+/* True for https:// followed by a host. */
 static bool is_https(const char *server)
 {
 	return strncmp(server, "https://", 8) == 0 && server[8] != '\0' && server[8] != '/';
@@ -386,15 +394,13 @@ static int user_read(struct config *c, const struct place *p, struct access *a)
 		            p->file->path, p->name);
 	if (file && !a->token)
 		a->token_file = file_beside(p->file, file);
-	if (!a->cert_file || !a->key_file) { /* one alone does not change */
+	if (!a->cert_file || !a->key_file) { /* a single file is not reread */
 		free(a->cert_file);
 		free(a->key_file);
 		a->cert_file = a->key_file = NULL;
 	}
 	return 0;
 }
-
-/* ---- the whole ------------------------------------------------------------------ */
 
 static int context_name(struct config *c, const struct access_options *o, const char **out)
 {
@@ -433,8 +439,7 @@ static int config_read(struct config *c, const struct access_options *o, struct 
 	return 0;
 }
 
-/* PATH[:PATH...]; of several, those that don't exist are passed over, as kubectl
- * does. */
+/* PATH[:PATH...]; of several, missing files are skipped, as kubectl does. */
 static int paths_parse(struct config *c, const char *paths, bool several)
 {
 	char *copy = must_copy(paths), *rest = copy, *path;
@@ -576,7 +581,7 @@ int access_ca(const struct access *a, struct blob *out)
 	return 0;
 }
 
-/* Does the key belong to the certificate? */
+/* NULL if the key belongs to the certificate, else the fault. */
 static const char *pair_fault(const struct blob *cert, const struct blob *key)
 {
 	const gnutls_datum_t c = { .data = (unsigned char *)cert->at, .size = (unsigned)cert->bytes };

@@ -1,73 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the API server is and how to be let in, from a kubeconfig or from the
- * pod's service account. */
+/* The API server's address and credentials, from a kubeconfig or the pod's service account. */
 #ifndef MUSTER_FRONTEND_KUBECONFIG_H
 #define MUSTER_FRONTEND_KUBECONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a file or of a -data field; `at` is terminated too. */
+/* Content of a file or of a -data field; NUL-terminated. */
 struct blob {
 	char *at; /* owned; NULL: not given */
 	size_t bytes;
 };
 
 struct access {
-	char *server;          /* "https://host:port", no slash at its end */
+	char *server;          /* "https://host:port", without a trailing slash */
 	char *tls_server_name; /* the name in its certificate, or NULL */
 	char *proxy;           /* or NULL */
 	struct blob ca;        /* PEM; not given: the system's */
-	char *ca_file;         /* where it was read, or NULL */
+	char *ca_file;         /* its file, or NULL */
 	struct blob cert;      /* client certificate, PEM */
 	struct blob key;
-	char *cert_file; /* where both were read; NULL: one of them is in the kubeconfig itself */
+	char *cert_file; /* the files of both; NULL: one of them is inline */
 	char *key_file;
 	char *token;      /* or NULL */
-	char *token_file; /* or NULL; read again as it is rotated; wins over token */
-	bool insecure;    /* don't verify: only with the user's explicit flag */
+	char *token_file; /* or NULL; reread on rotation; has precedence over token */
+	bool insecure;    /* do not verify: only with the explicit flag */
 	bool in_cluster;  /* from the service account */
-	char *source;     /* where it comes from, for messages */
+	char *source;     /* its origin, for messages */
 };
 
 struct access_options {
 	const char *kubeconfig; /* --kubeconfig, or NULL */
 	const char *context;    /* --context, or NULL */
 	bool allow_insecure;    /* --insecure-skip-tls-verify */
-	/* NULL: the process's own and the usual place; for tests. */
+	/* NULL: the process's own and the default path; for tests. */
 	const char *(*getenv)(const char *name);
 	const char *service_account; /* folder */
 };
 
-/* Find and read it: --kubeconfig, then $KUBECONFIG, then the service account.
+/* Finds and reads it: --kubeconfig, then $KUBECONFIG, then the service account.
  *
  *   -EINVAL  nothing usable: `error` names file and key
  *
- * Then nothing is to be freed. */
+ * On error there is nothing to free. */
 int access_load(struct access *out, const struct access_options *options, char *error,
                 size_t error_bytes);
 void access_free(struct access *a);
 
-/* The token as it is now, read from token_file if there is one, without white
- * space at its end.  NULL and *why when that fails; "" never. */
+/* The current token, from token_file if there is one, without trailing white space. NULL and *why
+ * on failure; never "". */
 char *access_token(const struct access *a, const char **why);
 
-/* The CA as its file has it now; out->at is to be freed.
+/* The current CA of its file; the caller frees out->at.
  *
  *   -ENOENT  it came from no file, or the file is gone
- *   -EINVAL  what is there is not PEM
+ *   -EINVAL  not PEM
  *   another  errno of reading
  *
- * On any error *out is as it was. */
+ * On error *out is unchanged. */
 int access_ca(const struct access *a, struct blob *out);
 
-/* The client's certificate and its key as the files of `a`, which has them, are now; both are to be
- * freed.
+/* The current client certificate and key from the files of `a`, which must be set; the caller frees
+ * both.
  *
- *   -EINVAL  what is there is not PEM, or the key is another certificate's
+ *   -EINVAL  not PEM, or the key belongs to another certificate
  *   another  errno of reading
  *
- * On any error *why says it, and both are as they were. */
+ * On error *why has the reason and both are unchanged. */
 int access_pair(const struct access *a, struct blob *cert, struct blob *key, const char **why);
 
 #endif

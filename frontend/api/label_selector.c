@@ -38,7 +38,7 @@ static void blanks_skip(struct reader *r)
 	r->at += strspn(r->at, " \t\r\n");
 }
 
-/* Up to a sign or a blank. */
+/* Reads up to an operator or a blank. */
 static struct word word_take(struct reader *r)
 {
 	struct word w;
@@ -68,9 +68,7 @@ static bool sign_take(struct reader *r, const char *sign)
 
 #define SHOWN(w) (int)((w).bytes < 80 ? (w).bytes : 80), (w).at
 
-/* ---- what keys and values may be -------------------------------------------- */
-
-/* Letters, digits and some signs, between letters or digits. */
+/* Letters, digits and some punctuation, starting and ending with a letter or digit. */
 static bool is_name(const char *at, size_t n, size_t most, const char *signs, bool small)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -83,7 +81,7 @@ static bool is_name(const char *at, size_t n, size_t most, const char *signs, bo
 	return n > 0 && n <= most;
 }
 
-/* A DNS subdomain: small letters, each part a name of its own. */
+/* A DNS subdomain: lower-case labels separated by dots. */
 static bool is_prefix(const char *at, size_t n)
 {
 	const char *end = at + n;
@@ -122,8 +120,6 @@ static int value_check(struct reader *r, struct word value)
 		return fail(r, "\"%.*s\" is not a label's value", SHOWN(value));
 	return 0;
 }
-
-/* ---- requirements ------------------------------------------------------------ */
 
 static int number_take(struct reader *r, struct word key)
 {

@@ -2,10 +2,10 @@
 #include "frontend/api/lease.h"
 
 #include "frontend/api/apistatus.h"
-#include "frontend/base/log.h"
-#include "frontend/base/probe.h"
 #include "frontend/json/json.h"
 #include "frontend/json/jsonout.h"
+#include "frontend/base/log.h"
+#include "frontend/base/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 
 #define NAME_BYTES 300
 #define TIME_BYTES 48
-#define RELEASED_S 1 /* as client-go has it */
+#define RELEASED_S 1 /* as in client-go */
 #define FRESH_NS                                                                                   \
 	(60 *                                                                                          \
 	 NS_PER_S) /* by then the kernel has closed what does not acknowledge (frontend/api/curl.c) */
 
-/* The spec of the object, as it was seen last. */
+/* The last seen spec of the object. */
 struct lease_record {
 	char holder[NAME_BYTES];
 	char acquired[TIME_BYTES], renewed[TIME_BYTES];
@@ -33,18 +33,18 @@ struct lease {
 	struct lease_config config;
 	struct http_call *call;
 	enum request request;
-	uint64_t sent_ns;           /* the request under way */
-	uint64_t next_ns;           /* when the next one is due */
-	struct lease_record record; /* seen last */
-	uint64_t observed_ns;       /* first seen; 0: none was */
-	struct lease_record mine;   /* of the request under way */
-	char *metadata;             /* of the object seen last, JSON; NULL: none */
-	uint64_t lead_until_ns;     /* 0: never led */
-	uint64_t fresh_until_ns; /* a request was not answered: connections that were kept may be dead,
-	                            as its own was */
-	bool absent;             /* the server had no such object when it was asked last */
+	uint64_t sent_ns;           /* start of the request in flight */
+	uint64_t next_ns;           /* when the next request is due */
+	struct lease_record record; /* last seen */
+	uint64_t observed_ns;       /* when it was first seen; 0: never */
+	struct lease_record mine;   /* of the request in flight */
+	char *metadata;             /* of the last seen object, JSON; NULL: none */
+	uint64_t lead_until_ns;     /* 0: never leader */
+	uint64_t fresh_until_ns;    /* a request got no answer: kept connections may be dead, so use new
+	                               ones until then */
+	bool absent;                /* the object did not exist at the last read */
 	bool lost, releasing, released;
-	bool reread; /* the release met another version of the object, which was read anew */
+	bool reread; /* the release hit a conflict, and the object was reread */
 	struct jsonout path, body;
 	struct log_limit limit;
 	struct lease_counts counts;
@@ -105,11 +105,9 @@ const struct lease_counts *lease_counts(const struct lease *l)
 	return &l->counts;
 }
 
-/* ---- the object ------------------------------------------------------------------------ */
-
-static void text_keep(char *to, size_t room, struct text t)
+static void text_keep(char *to, size_t cap, struct text t)
 {
-	size_t n = t.bytes < room - 1 ? t.bytes : room - 1;
+	size_t n = t.bytes < cap - 1 ? t.bytes : cap - 1;
 
 	memcpy(to, t.at, n);
 	to[n] = '\0';
@@ -138,7 +136,7 @@ static void spec_read(struct json *j, struct lease_record *r)
 	}
 }
 
-/* What the API server has now; false when it makes no sense. */
+/* Stores the server's object; false if it is malformed. */
 static bool object_take(struct lease *l, const char *body, size_t bytes)
 {
 	struct lease_record r;
@@ -147,7 +145,7 @@ static bool object_take(struct lease *l, const char *body, size_t bytes)
 	struct json j;
 	bool whole;
 
-	memset(&r, 0, sizeof(r)); /* compared byte by byte */
+	memset(&r, 0, sizeof(r)); /* compared with memcmp() */
 	json_begin(&j, body, bytes, &arena);
 	if (json_object(&j))
 		while (json_member(&j, &name)) {
@@ -203,8 +201,6 @@ static void body_write(struct lease *l, const struct lease_record *r)
 		(unsigned long long)r->transitions);
 }
 
-/* ---- requests ---------------------------------------------------------------------------- */
-
 static void on_done(void *context, const struct http_answer *answer, const char *body,
                     size_t body_bytes);
 
@@ -244,7 +240,7 @@ static void request_send(struct lease *l, enum request request)
 		fatal_memory();
 }
 
-/* Take the lease, or keep it. */
+/* Acquires or renews the lease. */
 static void claim_send(struct lease *l, enum request request)
 {
 	bool renews = request == REQUEST_UPDATE && strcmp(l->record.holder, l->config.identity) == 0;
@@ -270,7 +266,7 @@ static void release_send(struct lease *l)
 	request_send(l, REQUEST_RELEASE);
 }
 
-/* Followers come at times that differ. */
+/* Followers retry with jitter. */
 static uint64_t wait_ns(const struct lease *l)
 {
 	const struct env *env = l->config.env;
@@ -286,8 +282,6 @@ static void again(struct lease *l, uint64_t in_ns)
 	l->next_ns = env_now(l->config.env) + in_ns;
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
-
 static bool may_be_taken(const struct lease *l)
 {
 	uint64_t age = env_now(l->config.env) - l->observed_ns;
@@ -295,8 +289,7 @@ static bool may_be_taken(const struct lease *l)
 
 	if (strcmp(l->record.holder, l->config.identity) == 0)
 		return true;
-	/* Whoever releases it says so by this duration; an empty holder with another was written by
-	 * hand. */
+	/* A release is marked by this duration; an empty holder with another one was edited by hand. */
 	if (!l->record.holder[0] && duration_s <= RELEASED_S)
 		return true;
 	return age >= (uint64_t)duration_s * NS_PER_S;
@@ -317,7 +310,7 @@ static void seen(struct lease *l)
 	}
 }
 
-/* There is no such object: if somebody deleted it, its holder may act still. */
+/* The object does not exist: if it was deleted, its holder may still act. */
 static void missing(struct lease *l)
 {
 	if (!l->absent && l->lead_until_ns == 0) {
@@ -340,7 +333,7 @@ static void taken(struct lease *l, const char *body, size_t bytes)
 	bool first = l->lead_until_ns == 0;
 
 	l->counts.renewals++;
-	if (!object_take(l, body, bytes)) { /* it was taken, but we don't know its version: ask */
+	if (!object_take(l, body, bytes)) { /* it was accepted, but its version is unknown: read it */
 		free(l->metadata);
 		l->metadata = NULL;
 	}
@@ -358,7 +351,7 @@ static void failed(struct lease *l, enum request request, const struct http_answ
 	struct apistatus s;
 
 	l->counts.failures++;
-	/* The next request reads it anew; a conflict only says that somebody was faster. */
+	/* The next request rereads it; a conflict only means that another client was faster. */
 	free(l->metadata);
 	l->metadata = NULL;
 	apistatus_read(body ? body : "", bytes, &s);
@@ -371,8 +364,8 @@ static void failed(struct lease *l, enum request request, const struct http_answ
 	again(l, answer->status == 409 && l->lead_until_ns > 0 ? 0 : wait_ns(l));
 }
 
-/* A renewal that was cancelled may have landed, or the server is one that was restored: then the
- * object has another version than ours, once. */
+/* A cancelled renewal may have been applied, or the server was restored: then the object has
+ * another version than ours, once. */
 static void release_answered(struct lease *l, enum request request,
                              const struct http_answer *answer, const char *body, size_t bytes)
 {
@@ -415,8 +408,6 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 		failed(l, request, answer, body, body_bytes);
 	}
 }
-
-/* ---- time ------------------------------------------------------------------------------------ */
 
 void lease_release(struct lease *l)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leader election by a Lease of coordination.k8s.io, as client-go does it: of several instances one
- * holds the lease and acts, the others stand by.
+/* Leader election by a Lease of coordination.k8s.io, as in client-go: of several instances one
+ * holds the lease and acts, the others are standbys.
  *
- *   FOLLOWER ──GET, the record has not changed for its duration, PUT──► LEADER ──PUT each retry
- * period──┐ ▲ GET each retry period                                             │ ▲ │ └─────── │
- * └─────────────────────────┘ no PUT taken for the renew deadline ────┴──► LOST: the process ends
+ *   FOLLOWER ──PUT, after the record has not changed for its duration──► LEADER ──┐
+ *      ▲ │ GET each retry period                                       │ ▲       │ PUT each
+ *      └─┘                                                             │ └───────┘ retry period
+ *                        no PUT accepted for the renew deadline ───────┴──► LOST: the process ends
  *
- * Times in the record are never compared with our clock: what counts is since when we have seen the
- * same record.  A leader may act until the renew deadline after it sent the last PUT that was
- * taken; another one waits for the longer lease duration after it first saw that PUT's record.  So
- * no two act at once while their clocks run at rates that differ by less than that ratio.
+ * Times in the record are never compared with the local clock, only the time since the same record
+ * was first seen. A leader may act until the renew deadline after it sent the last accepted PUT; a
+ * follower waits for the longer lease duration after it first saw that PUT's record. So no two act
+ * at once while their clocks' rates differ by less than that ratio.
  *
- * A lease that is not there may have been deleted under a holder that acts still: it is waited out
- * like one that is held, also by the first instance ever.
+ * A missing lease may have been deleted while its holder still acts: it is waited for like a held
+ * one, also by the first instance ever.
  *
- * lease_held() is asked right before each request that changes something (frontend/api/curl.h). */
+ * lease_held() is checked right before each write (frontend/api/curl.h). */
 #ifndef MUSTER_FRONTEND_LEASE_H
 #define MUSTER_FRONTEND_LEASE_H
 
@@ -26,39 +27,40 @@
 struct lease_config {
 	const struct env *env;
 	const char *namespace, *name; /* outlive it, as does identity */
-	const char *identity;         /* unlike any other instance's */
+	const char *identity;         /* unique among the instances */
 	uint64_t duration_ns;         /* > renew_ns > 1.2 retry_ns; whole seconds */
 	uint64_t renew_ns;
 	uint64_t retry_ns;
 };
 
 struct lease_counts {
-	uint64_t renewals; /* PUTs and POSTs that were taken */
-	uint64_t failures; /* requests that were not answered, or refused */
+	uint64_t renewals; /* accepted PUTs and POSTs */
+	uint64_t failures; /* requests without an answer, or refused */
 };
 
 struct lease;
 
-/* Why these times can't be, or NULL. */
+/* NULL, or why these times are invalid. */
 const char *lease_times_fault(uint64_t duration_ns, uint64_t renew_ns, uint64_t retry_ns);
 
 struct lease *lease_new(const struct lease_config *config);
 void lease_free(struct lease *l);
 
-/* Do what is due.  Returns when to call again. */
+/* Performs due work. Returns the time of the next call. */
 uint64_t lease_poll(struct lease *l);
 
-/* May we act now? */
+/* True while this instance may act. */
 bool lease_held(const struct lease *l);
 
-/* It was ours and is no more: nothing may be written from now on, for good. */
+/* True once leadership was lost: nothing may be written from now on. */
 bool lease_lost(const struct lease *l);
 
-/* Nothing is to be written any more: let another instance have it at once. */
+/* Releases the lease, so that another instance can acquire it at once; the caller writes no more.
+ */
 void lease_release(struct lease *l);
-bool lease_released(const struct lease *l); /* ... or there is nothing to release */
+bool lease_released(const struct lease *l); /* ... or there was nothing to release */
 
-/* Who holds it as far as we know, "" when nobody does. */
+/* The last known holder, "" if none. */
 const char *lease_holder(const struct lease *l);
 const struct lease_counts *lease_counts(const struct lease *l);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/base/arena.h"
 
+#include "ipc/memory.h"
+
 #include <stdarg.h>
 #include <stdalign.h>
 #include <stdint.h>
@@ -34,21 +36,17 @@ struct text text_of(const char *terminated)
 	return (struct text){ terminated, strlen(terminated) };
 }
 
-static bool arena_more(struct arena *a, size_t bytes)
+static void arena_more(struct arena *a, size_t bytes)
 {
 	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-	struct arena_block *b;
+	struct arena_block *b = malloc(sizeof(*b) + size);
 
-	b = size <= SIZE_MAX - sizeof(*b) ? malloc(sizeof(*b) + size) : NULL;
-	if (!b) {
-		a->failed = true;
-		return false;
-	}
+	if (!b)
+		fatal_memory();
 	b->next = a->blocks;
 	b->bytes = size;
 	a->blocks = b;
 	a->used = 0;
-	return true;
 }
 
 void *arena_alloc(struct arena *a, size_t bytes)
@@ -56,12 +54,10 @@ void *arena_alloc(struct arena *a, size_t bytes)
 	void *p;
 
 	if (bytes > SIZE_MAX / 2)
-		return NULL;
+		fatal_memory();
 	bytes = (bytes + 15) & ~(size_t)15;
-	if (!a->blocks || a->blocks->bytes - a->used < bytes) {
-		if (!arena_more(a, bytes))
-			return NULL;
-	}
+	if (!a->blocks || a->blocks->bytes - a->used < bytes)
+		arena_more(a, bytes);
 	p = a->blocks->data + a->used;
 	a->used += bytes;
 	return p;
@@ -71,8 +67,6 @@ char *arena_copy(struct arena *a, struct text t)
 {
 	char *p = arena_alloc(a, t.bytes + 1);
 
-	if (!p)
-		return NULL;
 	if (t.bytes > 0)
 		memcpy(p, t.at, t.bytes);
 	p[t.bytes] = '\0';
@@ -89,32 +83,28 @@ char *arena_printf(struct arena *a, const char *format, ...)
 	n = vsnprintf(NULL, 0, format, args);
 	va_end(args);
 	if (n < 0)
-		return NULL;
+		fatal_memory();
 	p = arena_alloc(a, (size_t)n + 1);
-	if (!p)
-		return NULL;
 	va_start(args, format);
 	vsnprintf(p, (size_t)n + 1, format, args);
 	va_end(args);
 	return p;
 }
 
-void *arena_grow(struct arena *a, void *items, size_t n, size_t *room, size_t item_bytes)
+void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_bytes)
 {
 	size_t wanted;
 	void *p;
 
-	if (n < *room)
+	if (n < *cap)
 		return items;
-	wanted = *room > 0 ? *room * 2 : 8;
+	wanted = *cap > 0 ? *cap * 2 : 8;
 	if (wanted > SIZE_MAX / 2 / item_bytes)
-		return NULL;
+		fatal_memory();
 	p = arena_alloc(a, wanted * item_bytes);
-	if (!p)
-		return NULL;
 	if (n > 0)
 		memcpy(p, items, n * item_bytes);
-	*room = wanted;
+	*cap = wanted;
 	return p;
 }
 
@@ -133,7 +123,6 @@ void arena_reset(struct arena *a)
 		keep->next = NULL;
 	a->blocks = keep;
 	a->used = 0;
-	a->failed = false;
 }
 
 void arena_free(struct arena *a)

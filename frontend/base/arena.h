@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for one object: taken piece by piece, given back at once.
+/* Memory for one object: allocated in pieces, released as a whole.
  *
- * The extractor copies nothing that lies in the JSON as it is meant, so most
- * objects need a few hundred bytes here. */
+ * The extractor copies nothing that the JSON holds without escapes, so most
+ * objects need a few hundred bytes here.  Allocation does not fail: see ipc/memory.h. */
 #ifndef MUSTER_FRONTEND_ARENA_H
 #define MUSTER_FRONTEND_ARENA_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A piece of text; not terminated.  Whose memory it is, its holder says. */
+/* A piece of text, not terminated.  The memory is not its own. */
 struct text {
 	const char *at;
 	size_t bytes;
@@ -34,20 +34,19 @@ struct arena_block;
 struct arena {
 	struct arena_block *blocks; /* the newest first */
 	size_t used;                /* of the newest */
-	bool failed;                /* memory was short since the last reset */
+	bool failed;                /* always false; callers no longer need to check it */
 };
 
-/* Aligned to 16, not zeroed; NULL when memory is short.  Good until the next
- * arena_reset(). */
+/* Aligned to 16, not zeroed.  Good until the next arena_reset(). */
 void *arena_alloc(struct arena *a, size_t bytes);
 
-/* A terminated copy, or NULL. */
+/* A terminated copy. */
 char *arena_copy(struct arena *a, struct text t);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The array with room for at least one more than n; `items` is what this
- * function gave before, or NULL with *room 0.  NULL when memory is short. */
-void *arena_grow(struct arena *a, void *items, size_t n, size_t *room, size_t item_bytes);
+/* The array with space for at least one more than n; `items` is what this
+ * function returned before, or NULL with *room 0. */
+void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_bytes);
 
 void arena_reset(struct arena *a); /* keeps one block for the next object */
 void arena_free(struct arena *a);

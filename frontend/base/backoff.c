@@ -3,7 +3,7 @@
 
 #include "frontend/base/log.h"
 
-#define RETRY_AFTER_MAX_MS (120 * 1000) /* a server that says an hour is not believed */
+#define RETRY_AFTER_MAX_MS (120 * 1000) /* longer values are not honoured */
 
 uint64_t backoff_failed(struct backoff *b, const struct env *env)
 {
@@ -15,7 +15,7 @@ uint64_t backoff_failed(struct backoff *b, const struct env *env)
 	wait = b->wait_ns;
 	b->wait_ns = wait * 2 < b->cap_ns ? wait * 2 : b->cap_ns;
 	wait += env->random(env->context) % (wait + 1);
-	/* The time spent waiting is no time without failure. */
+	/* Waiting does not count as time without failure. */
 	b->failed_ns = now + wait;
 	return wait;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/base/bytes.h"
 
-#include "frontend/base/log.h"
+#include "ipc/clean.h"
+#include "ipc/memory.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -10,17 +11,17 @@
 
 char *bytes_room(struct bytes *b, size_t more)
 {
-	if (b->room - b->n < more) {
-		size_t room = b->room * 2;
+	if (b->cap - b->n < more) {
+		size_t cap = b->cap * 2;
 
 		if (more > SIZE_MAX - b->n)
 			fatal_memory();
-		if (room < b->n + more)
-			room = b->n + more;
-		if (room < 256)
-			room = 256;
-		b->at = must_grow(b->at, room);
-		b->room = room;
+		if (cap < b->n + more)
+			cap = b->n + more;
+		if (cap < 256)
+			cap = 256;
+		b->at = must_grow(b->at, cap);
+		b->cap = cap;
 	}
 	return b->at + b->n;
 }
@@ -60,6 +61,23 @@ void bytes_quote(struct bytes *b, const char *text, size_t n)
 		bytes_put(b, escaped);
 	}
 	bytes_add(b, text + from, n - from);
+	bytes_put(b, "\"");
+}
+
+void bytes_quote_clean(struct bytes *b, const char *text, size_t n)
+{
+	bytes_put(b, "\"");
+	for (size_t i = 0, bytes; i < n; i += bytes) {
+		bytes = clean_char(text + i, n - i);
+		if (bytes == 0) {
+			bytes_put(b, "?");
+			bytes = clean_skip(text + i, n - i);
+			continue;
+		}
+		if (text[i] == '"' || text[i] == '\\')
+			bytes_put(b, "\\");
+		bytes_add(b, text + i, bytes);
+	}
 	bytes_put(b, "\"");
 }
 

@@ -26,7 +26,7 @@ uint32_t buckets_index(const struct buckets *b, uint64_t value)
 	if (value <= b->first)
 		return 0;
 	octave = 63u - (uint32_t)__builtin_clzll((value - 1) / b->first);
-	low = b->first << octave; /* below the value, and so within 64 bits */
+	low = b->first << octave; /* below the value, so it fits 64 bits */
 	index = octave * b->steps;
 	if (index >= b->n)
 		return b->n;
@@ -66,7 +66,7 @@ uint64_t histogram_quantile(const struct histogram *h, const struct buckets *b, 
 void histogram_write(const struct histogram *h, const struct buckets *b, double unit,
                      const char *name, const char *labels, FILE *out)
 {
-	size_t bare = 0; /* the labels without their last comma */
+	size_t bare = 0; /* the labels without the trailing comma */
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < b->n; i++) {

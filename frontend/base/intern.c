@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/base/intern.h"
 
+#include "ipc/memory.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -52,22 +54,14 @@ static bool is_wanted(const void *context, uint32_t slot)
 
 static int intern_new(struct intern *in, struct text t, uint32_t hash, uint32_t *number)
 {
-	char *copy;
+	int rc = pool_take(&in->pool, number);
 	struct interned *i;
-	int rc;
+	char *copy;
 
-	if (table_reserve(&in->table) < 0)
-		return -ENOMEM;
-	copy = malloc(t.bytes + 1);
-	if (!copy)
-		return -ENOMEM;
-	rc = pool_take(&in->pool, number);
-	if (rc < 0) {
-		free(copy);
+	if (rc < 0)
 		return rc;
-	}
+	copy = must_alloc(t.bytes + 1);
 	memcpy(copy, t.at, t.bytes);
-	copy[t.bytes] = '\0';
 	i = at(in, *number);
 	i->refs = 1;
 	i->hash = hash;
@@ -80,12 +74,17 @@ static int intern_new(struct intern *in, struct text t, uint32_t hash, uint32_t 
 	return 0;
 }
 
-bool intern_has(const struct intern *in, struct text t)
+uint32_t intern_find(const struct intern *in, struct text t)
 {
 	struct wanted w = { in, t.bytes > 0 ? t : (struct text){ "", 0 } };
+	uint32_t hash = (uint32_t)siphash(in->key, w.text.at, w.text.bytes);
 
-	return table_find(&in->table, (uint32_t)siphash(in->key, w.text.at, w.text.bytes), is_wanted,
-	                  &w) != SLOT_NONE;
+	return table_find(&in->table, hash, is_wanted, &w);
+}
+
+bool intern_has(const struct intern *in, struct text t)
+{
+	return intern_find(in, t) != SLOT_NONE;
 }
 
 int intern_take(struct intern *in, struct text t, uint32_t *number)

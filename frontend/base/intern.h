@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts as numbers: equal text, equal number, as long as someone holds it.
+/* String interning: equal texts have equal numbers while a reference to the number exists.
  *
- * A number that nobody holds any more stays taken until intern_recycle(): what
- * the core has was written with it. */
+ * A number without references is kept until intern_recycle(), because records
+ * that the core has were written with it. */
 #ifndef MUSTER_FRONTEND_INTERN_H
 #define MUSTER_FRONTEND_INTERN_H
 
@@ -12,8 +12,8 @@
 struct intern {
 	struct pool pool;
 	struct table table;
-	struct list unused; /* nobody holds it, not yet recycled */
-	struct list dirty;  /* for who sends them: new since it was emptied */
+	struct list unused; /* without references, not yet recycled */
+	struct list dirty;  /* referenced and not yet sent */
 	uint64_t key[2];
 	uint64_t text_bytes; /* of all texts, each padded to 16 */
 };
@@ -21,29 +21,31 @@ struct intern {
 void intern_init(struct intern *in, const uint64_t key[2], uint32_t limit);
 void intern_free(struct intern *in);
 
-/* Is it there already, held or not recycled yet? */
+/* True if the text has a number, referenced or not recycled yet. */
 bool intern_has(const struct intern *in, struct text t);
 
-/* The number of the text, held once more.
- *   -ENOSPC  pool.limit are taken
- *   -ENOMEM */
+/* The number of the text, referenced or not recycled yet; SLOT_NONE: it has none. */
+uint32_t intern_find(const struct intern *in, struct text t);
+
+/* The number of the text, with one more reference.
+ *   -ENOSPC  pool.limit numbers are in use */
 int intern_take(struct intern *in, struct text t, uint32_t *number);
 void intern_hold(struct intern *in, uint32_t number);
 void intern_give(struct intern *in, uint32_t number);
 
-/* The terminated text of a number that is taken, or NULL.  Does not move while it is. */
+/* The terminated text of a number in use, or NULL.  Does not move while it is in use. */
 const char *intern_text(const struct intern *in, uint32_t number);
 
-/* How often it is held; 0 when it is free. */
+/* Number of references; 0 when the number is free. */
 uint32_t intern_refs(const struct intern *in, uint32_t number);
 
-/* Nothing out there is written with unused numbers any more. */
+/* Free the numbers without references: no record that the core has contains them. */
 void intern_recycle(struct intern *in);
 
-/* The next that was never sent, or SLOT_NONE; intern_sent() takes it off. */
+/* The next number that was not sent, or SLOT_NONE; intern_sent() removes it from the list. */
 uint32_t intern_next_dirty(const struct intern *in);
 void intern_sent(struct intern *in, uint32_t number);
-/* Whoever knew them is gone: recycle, and all are dirty again, in order. */
+/* A new core: recycle, then all numbers are dirty, in order. */
 void intern_restart(struct intern *in);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/base/table.h"
 
+#include "ipc/memory.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- pools ----------------------------------------------------------------- */
 
 void pool_init(struct pool *p, size_t item_bytes, uint32_t limit)
 {
@@ -19,19 +19,14 @@ void pool_free(struct pool *p)
 	p->items = NULL;
 }
 
-static int pool_grow(struct pool *p)
+static void pool_grow(struct pool *p)
 {
-	uint64_t wanted = p->room > 0 ? (uint64_t)p->room * 2 : 64;
-	char *grown;
+	uint64_t wanted = p->cap > 0 ? (uint64_t)p->cap * 2 : 64;
 
 	if (wanted > p->limit)
 		wanted = p->limit;
-	grown = realloc(p->items, (size_t)wanted * p->item_bytes);
-	if (!grown)
-		return -ENOMEM;
-	p->items = grown;
-	p->room = (uint32_t)wanted;
-	return 0;
+	p->items = must_grow(p->items, (size_t)wanted * p->item_bytes);
+	p->cap = (uint32_t)wanted;
 }
 
 int pool_take(struct pool *p, uint32_t *slot)
@@ -45,8 +40,8 @@ int pool_take(struct pool *p, uint32_t *slot)
 	} else {
 		if (p->n >= p->limit)
 			return -ENOSPC;
-		if (p->n == p->room && pool_grow(p) < 0)
-			return -ENOMEM;
+		if (p->n == p->cap)
+			pool_grow(p);
 		*slot = p->n++;
 		s = pool_at(p, *slot);
 		memset(s, 0, sizeof(*s));
@@ -69,8 +64,6 @@ void pool_give(struct pool *p, uint32_t slot)
 	p->free_first = slot;
 	p->used--;
 }
-
-/* ---- lists ------------------------------------------------------------------ */
 
 static struct slot *slot_at(struct pool *p, uint32_t slot)
 {
@@ -116,8 +109,6 @@ void list_remove(struct list *l, struct pool *p, uint32_t slot)
 	s->list = 0;
 }
 
-/* ---- tables ------------------------------------------------------------------ */
-
 void table_free(struct table *t)
 {
 	free(t->slots);
@@ -135,35 +126,26 @@ static void table_insert(struct table *t, uint32_t hash, uint32_t slot)
 	t->hashes[i] = hash;
 }
 
-int table_reserve(struct table *t)
+static void table_grow(struct table *t)
 {
-	struct table grown = { .used = t->used };
+	struct table grown = { .used = t->used, .size = t->size > 0 ? t->size * 2 : 64 };
 
-	/* At most three quarters full. */
-	if (t->size > 0 && (uint64_t)(t->used + 1) * 4 <= (uint64_t)t->size * 3)
-		return 0;
-	if (t->size > UINT32_MAX / 4)
-		return -ENOMEM;
-	grown.size = t->size > 0 ? t->size * 2 : 64;
-	grown.slots = malloc((size_t)grown.size * sizeof(*grown.slots));
-	grown.hashes = malloc((size_t)grown.size * sizeof(*grown.hashes));
-	if (!grown.slots || !grown.hashes) {
-		free(grown.slots);
-		free(grown.hashes);
-		return -ENOMEM;
-	}
+	assert(t->size <= UINT32_MAX / 4);
+	grown.slots = must_alloc((size_t)grown.size * sizeof(*grown.slots));
+	grown.hashes = must_alloc((size_t)grown.size * sizeof(*grown.hashes));
 	memset(grown.slots, 0xff, (size_t)grown.size * sizeof(*grown.slots));
 	for (uint32_t i = 0; i < t->size; i++)
 		if (t->slots[i] != SLOT_NONE)
 			table_insert(&grown, t->hashes[i], t->slots[i]);
 	table_free(t);
 	*t = grown;
-	return 0;
 }
 
 void table_put(struct table *t, uint32_t hash, uint32_t slot)
 {
-	assert(t->used < t->size);
+	/* At most three quarters full. */
+	if (t->size == 0 || (uint64_t)(t->used + 1) * 4 > (uint64_t)t->size * 3)
+		table_grow(t);
 	table_insert(t, hash, slot);
 	t->used++;
 }
@@ -176,7 +158,7 @@ void table_remove(struct table *t, uint32_t hash, uint32_t slot)
 		assert(t->slots[i] != SLOT_NONE);
 		i = (i + 1) & mask;
 	}
-	/* Close the gap: whoever may not stand before its own place stays. */
+	/* Close the gap.  A slot must not move to a place before its home: it stays. */
 	for (j = (i + 1) & mask; t->slots[j] != SLOT_NONE; j = (j + 1) & mask) {
 		uint32_t home = t->hashes[j] & mask;
 
@@ -199,8 +181,6 @@ uint32_t table_find(const struct table *t, uint32_t hash, table_equal_fn equal, 
 			return t->slots[i];
 	return SLOT_NONE;
 }
-
-/* ---- SipHash-1-3 -------------------------------------------------------------- */
 
 static inline uint64_t rotate(uint64_t x, int n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order of resourceVersions of one resource: decimal numbers without leading
- * zeros, of any length. */
+/* Order of resourceVersions of one resource: decimal numbers of any length without leading zeros.
+ */
 #ifndef MUSTER_FRONTEND_VERSION_H
 #define MUSTER_FRONTEND_VERSION_H
 

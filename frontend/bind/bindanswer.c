@@ -26,7 +26,7 @@ static enum bind_answer conflict_read(const struct apistatus *s)
 	return BIND_UNKNOWN;
 }
 
-/* A Binding that fails validation is answered with a 500 that has no reason. */
+/* A Binding that fails validation gets a 500 without a reason. */
 static bool is_validation(const struct apistatus *s)
 {
 	return s->code == 500 && (s->reason[0] == '\0' || strcmp(s->reason, "Unknown") == 0) &&
@@ -53,7 +53,7 @@ enum bind_answer bind_answer_read(const struct http_answer *answer, const char *
 	case 403:
 		return BIND_FORBIDDEN;
 	case 404:
-		/* A proxy's 404 says nothing about the pod. */
+		/* A proxy's 404 is not about the pod. */
 		return status.code == 404 ? BIND_REFUSED : BIND_UNKNOWN;
 	case 409:
 		return status.code == 409 ? conflict_read(&status) : BIND_UNKNOWN;

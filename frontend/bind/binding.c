@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of one binding: POST, and whatever it takes to learn what became of it. */
-#include "frontend/bind/writer_impl.h"
+/* The states of one binding: POST, then whatever it takes to learn the outcome. */
+#include "frontend/bind/binder_impl.h"
 
 #include "frontend/api/apistatus.h"
-#include "frontend/base/probe.h"
-#include "frontend/base/version.h"
 #include "frontend/bind/bindanswer.h"
 #include "frontend/bind/fence.h"
 #include "frontend/trace/latency.h"
+#include "frontend/base/probe.h"
+#include "frontend/base/version.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 #define READ_TIMEOUT_MS 15000
 #define RETRY_INVALID_MS 600000
 #define FENCES_UNTOLD                                                                              \
-	3u /* a server that has just started refuses what it will take a second later */
+	3u /* a server that has just started rejects what it accepts a second later                    \
+	    */
 
 void binding_tell(struct bind *b, enum record_kind kind)
 {
@@ -29,7 +30,7 @@ void binding_tell(struct bind *b, enum record_kind kind)
 		.retry_ms = kind == RESULT_REFUSED ? b->retry_ms : 0,
 	};
 
-	b->writer->config.result(b->writer->config.context, kind, &r);
+	b->binder->config.result(b->binder->config.context, kind, &r);
 }
 
 static void notice(struct bind *b, const char *error)
@@ -43,13 +44,13 @@ static void notice(struct bind *b, const char *error)
 		.error = error,
 	};
 
-	b->writer->config.notice(b->writer->config.context, &n);
+	b->binder->config.notice(b->binder->config.context, &n);
 }
 
-/* Nothing of ours can land any more.  b is in no list, and gone afterwards. */
+/* Nothing of ours can be applied any more. b is in no list, and freed. */
 void binding_refused(struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 
 	assert(!b->maybe);
 	PROBE(bind_refused, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
@@ -60,24 +61,26 @@ void binding_refused(struct bind *b)
 		                b->scheduler ? b->scheduler : "");
 	if (b->begun) {
 		model_bind_end(w->config.model, b->cmd.pod, b->cmd.pod_generation);
-		if (!b->withdrawn)
-			writer_note_refused(w, &b->cmd);
+		if (!b->withdrawn) {
+			binder_note_refused(w, &b->cmd);
+			intent_retain(b, &w->refused[b->cmd.pod]);
+		}
 	}
 	binding_tell(b, RESULT_REFUSED);
 	if (b->error[0])
 		notice(b, b->error);
-	writer_forget(b);
+	binder_forget(b);
 }
 
-/* Its way is at its end; one of the slowest is kept by name. */
+/* Records the times of a finished binding; the slowest ones keep their names. */
 static void time_bound(const struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 	struct latency_story *story = NULL;
 	struct pod_view pod;
 
 	if (w->config.latency)
-		story = latency_bound(w->config.latency, &b->cmd, b->scheduler, writer_now(w));
+		story = latency_bound(w->config.latency, &b->cmd, b->scheduler, binder_now(w));
 	if (!story)
 		return;
 	snprintf(story->namespace, sizeof(story->namespace), "%s", b->namespace);
@@ -87,33 +90,31 @@ static void time_bound(const struct bind *b)
 		snprintf(story->gang, sizeof(story->gang), "%s", pod.gang);
 }
 
-/* Kept until the watch shows the node: should the core die before that, its
- * successor must not think that the pod is free. */
+/* Kept until the watch shows the node: a core that restarts before must not plan the pod again. */
 static void bind_landed(struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 
 	PROBE(bind_landed, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	w->counts.bound++;
 	w->counts.ambiguous_bound += b->told;
 	b->maybe = false;
+	intent_end(b);
 	time_bound(b);
 	binding_tell(b, RESULT_BOUND);
 	PROBE(bind_told, b->cmd.pod, b->cmd.pod_generation);
 	notice(b, NULL);
 	TAILQ_INSERT_TAIL(&w->landed, b, link);
 	backoff_reset(&w->pause);
-	writer_window_grow(w);
+	binder_window_grow(w);
 }
-
-/* ---- steps ---------------------------------------------------------------- */
 
 static void bind_fly(struct bind *b, const struct http_request *request,
                      const struct http_handler *handler)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 
-	b->sent_ns = writer_now(w);
+	b->sent_ns = binder_now(w);
 	b->call = w->config.env->transport->ops->start(w->config.env->transport, request, handler);
 	if (!b->call)
 		fatal_memory();
@@ -123,7 +124,7 @@ static void bind_fly(struct bind *b, const struct http_request *request,
 
 static void bind_unfly(struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 
 	b->call = NULL;
 	TAILQ_REMOVE(&w->flying, b, link);
@@ -136,7 +137,7 @@ void binding_give_up(struct bind *b, uint32_t retry_ms)
 	b->retry_ms = retry_ms;
 	b->maybe = b->maybe || b->earlier;
 	if (b->maybe)
-		writer_later(b, STEP_READ, backoff_failed(&b->backoff, b->writer->config.env));
+		binder_later(b, STEP_READ, backoff_failed(&b->backoff, b->binder->config.env));
 	else
 		binding_refused(b);
 }
@@ -152,9 +153,9 @@ static void say_refused(const struct bind *b, int status)
 
 	snprintf(name, sizeof(name), "%s/%s", b->namespace, b->name);
 	snprintf(message, sizeof(message), "pod %s: %s", name, b->error);
-	if (model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) && pod.gang[0])
+	if (model_pod(b->binder->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) && pod.gang[0])
 		snprintf(gang, sizeof(gang), "%s/%s", b->namespace, pod.gang);
-	env_tell(b->writer->config.env, "error", message, fields, sizeof(fields) / sizeof(fields[0]));
+	env_tell(b->binder->config.env, "error", message, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
 static void bind_explain(struct bind *b, const struct http_answer *answer, const char *body,
@@ -166,14 +167,14 @@ static void bind_explain(struct bind *b, const struct http_answer *answer, const
 	snprintf(b->error, sizeof(b->error),
 	         "binding to node %s was refused by the API server: HTTP %d: %.200s", b->node,
 	         answer->status, s.message);
-	if (log_allowed(&b->writer->limit, b->writer->config.env, "bindings"))
+	if (log_allowed(&b->binder->limit, b->binder->config.env, "bindings"))
 		say_refused(b, answer->status);
 }
 
-/* It may have landed or may still land: read the pod before anything else. */
+/* Unknown outcome: the pod is read before anything else. */
 static void bind_unknown(struct bind *b, const struct http_answer *answer)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 
 	PROBE(bind_unknown, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	b->maybe = true;
@@ -187,37 +188,37 @@ static void bind_unknown(struct bind *b, const struct http_answer *answer)
 		        "pod %s/%s: the answer to its binding to node %s does not say whether it holds "
 		        "(HTTP %d %s); reading the pod",
 		        b->namespace, b->name, b->node, answer->status, answer->error);
-	writer_window_halve(w);
-	writer_later(b, STEP_READ, backoff_failed(&b->backoff, w->config.env));
+	binder_window_halve(w);
+	binder_later(b, STEP_READ, backoff_failed(&b->backoff, w->config.env));
 }
 
 static void bind_renew(struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 
 	env_renew_credentials(w->config.env);
 	if (!b->renewed) {
 		b->renewed = true;
-		writer_later(b, b->step, 0);
+		binder_later(b, b->step, 0);
 		return;
 	}
 	if (log_allowed(&w->limit, w->config.env, "bindings"))
 		env_log(w->config.env, "error",
 		        "the API server refuses these credentials (401) to bind pods");
-	writer_pause(w, backoff_failed(&w->pause, w->config.env));
-	writer_later(b, b->step, 0);
+	binder_pause(w, backoff_failed(&w->pause, w->config.env));
+	binder_later(b, b->step, 0);
 }
 
 static void post_done(void *context, const struct http_answer *answer, const char *body,
                       size_t body_bytes)
 {
 	struct bind *b = context;
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 
 	PROBE(answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
-	w->counts.post_ns_sum += writer_now(w) - b->sent_ns;
-	/* What this server refuses, another one may have been asked for and done before it died. */
+	w->counts.post_ns_sum += binder_now(w) - b->sent_ns;
+	/* What this server rejects, another one may have applied before it died. */
 	b->maybe = b->maybe || answer->repeated;
 	switch (bind_answer_read(answer, body, body_bytes)) {
 	case BIND_TAKEN:
@@ -227,29 +228,29 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 		binding_give_up(b, 0);
 		return;
 	case BIND_READ:
-		writer_later(b, STEP_READ, 0);
+		binder_later(b, STEP_READ, 0);
 		return;
 	case BIND_UNKNOWN:
 		bind_unknown(b, answer);
 		return;
 	case BIND_NOT_SENT:
 		w->counts.retries++;
-		writer_pause(w, backoff_failed(&w->pause, w->config.env));
-		writer_later(b, STEP_POST, 0);
+		binder_pause(w, backoff_failed(&w->pause, w->config.env));
+		binder_later(b, STEP_POST, 0);
 		return;
 	case BIND_SLOWER:
 		w->counts.slowed++;
-		writer_window_halve(w);
-		writer_pause(w, backoff_answer(&w->pause, w->config.env, answer));
-		writer_later(b, STEP_POST, 0);
+		binder_window_halve(w);
+		binder_pause(w, backoff_answer(&w->pause, w->config.env, answer));
+		binder_later(b, STEP_POST, 0);
 		return;
 	case BIND_RENEW:
 		bind_renew(b);
 		return;
 	case BIND_FORBIDDEN:
 		bind_explain(b, answer, body, body_bytes);
-		/* The core's own backoff: an API server that has just started refuses what it
-		 * will take a second later. */
+		/* The core has its own backoff: an API server that has just started rejects what it accepts
+		 * a second later. */
 		binding_give_up(b, 0);
 		return;
 	case BIND_INVALID:
@@ -259,20 +260,20 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 	}
 }
 
-/* The core is told which pods wait for it; one that is taken over may name any, and pods of other
- * schedulers, or that we can't judge, are not its to place. */
+/* A core that has been taken over may name any pod: those of other schedulers and unsupported ones
+ * are not its to place. */
 static bool may_be_placed(const struct pod_view *pod)
 {
 	return pod->ours && pod->refusal[0] == '\0';
 }
 
-/* Is there still a reason to send it?  Else it is answered here.  Only while
- * nothing of ours may land. */
+/* False if the binding is obsolete; then it is answered here. Only while nothing of ours can be
+ * applied. */
 static bool post_wanted(struct bind *b)
 {
 	struct pod_view pod;
 
-	if (!model_pod(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) ||
+	if (!model_pod(b->binder->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) ||
 	    pod.deleting || pod.gated) {
 		binding_refused(b);
 		return false;
@@ -299,14 +300,14 @@ void binding_begin(struct bind *b)
 {
 	b->begun = true;
 	PROBE(bind_begun, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
-	writer_forget_refused(b->writer, b->cmd.pod);
-	model_bind_begin(b->writer->config.model, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
+	binder_forget_refused(b->binder, b->cmd.pod);
+	model_bind_begin(b->binder->config.model, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 }
 
 /* b is in no list. */
 static void post_start(struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 	struct http_request request = {
 		.method = "POST",
 		.content_type = "application/json",
@@ -326,6 +327,8 @@ static void post_start(struct bind *b)
 		binding_begin(b);
 	jsonout_clear(&w->path);
 	jsonout_add(&w->path, "/api/v1/namespaces/@p/pods/@p/binding", b->namespace, b->name);
+	if (w->config.deadline_ms)
+		jsonout_add(&w->path, "?timeout=@ums", (unsigned long long)w->config.deadline_ms);
 	jsonout_clear(&w->body);
 	jsonout_add(
 		&w->body,
@@ -343,7 +346,7 @@ static void post_start(struct bind *b)
 		latency_posted(w->config.latency, &b->cmd, b->sent_ns);
 }
 
-/* The pod as it is now decides. */
+/* Decides by the current pod. */
 static void read_decide(struct bind *b, const struct bind_pod *pod)
 {
 	bool moved = !b->earlier && strcmp(pod->version, b->version) != 0;
@@ -359,15 +362,15 @@ static void read_decide(struct bind *b, const struct bind_pod *pod)
 	}
 	if (moved)
 		b->maybe = false;
-	/* Those of an earlier frontend name this version or an older one. */
+	/* Bindings of an earlier frontend carry this version or an older one. */
 	b->earlier = false;
 	strcpy(b->version, pod->version);
 	if (!b->maybe && (b->give_up || pod->deleting || pod->gated || pod->ended)) {
 		binding_refused(b);
 		return;
 	}
-	writer_later(b, b->give_up ? STEP_FENCE : STEP_POST,
-	             backoff_failed(&b->backoff, b->writer->config.env));
+	binder_later(b, b->give_up ? STEP_FENCE : STEP_POST,
+	             backoff_failed(&b->backoff, b->binder->config.env));
 }
 
 static void read_done(void *context, const struct http_answer *answer, const char *body,
@@ -392,12 +395,12 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 		bind_renew(b);
 		return;
 	}
-	writer_later(b, STEP_READ, backoff_answer(&b->backoff, b->writer->config.env, answer));
+	binder_later(b, STEP_READ, backoff_answer(&b->backoff, b->binder->config.env, answer));
 }
 
 static void read_start(struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 	struct http_request request = { .method = "GET",
 		                            .lane = HTTP_CALL,
 		                            .timeout_ms = READ_TIMEOUT_MS };
@@ -411,12 +414,12 @@ static void read_start(struct bind *b)
 	bind_fly(b, &request, &handler);
 }
 
-/* The pod can't be bound elsewhere, nor its room given away, until the fence is taken: somebody has
- * to be told. */
+/* The pod cannot be bound elsewhere, nor its capacity released, until the fence succeeds: log it.
+ */
 static void fence_refused(struct bind *b, const struct http_answer *answer, const char *body,
                           size_t body_bytes)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 	char text[400];
 	struct apistatus s;
 
@@ -432,7 +435,7 @@ static void fence_refused(struct bind *b, const struct http_answer *answer, cons
 		notice(b, text);
 }
 
-/* Whatever it is, the pod is read next: only that tells what became of the Binding. */
+/* The pod is read next in any case: only that shows the outcome of the Binding. */
 static void fence_done(void *context, const struct http_answer *answer, const char *body,
                        size_t body_bytes)
 {
@@ -444,7 +447,7 @@ static void fence_done(void *context, const struct http_answer *answer, const ch
 	case FENCE_TAKEN:
 	case FENCE_GONE:
 	case FENCE_MOVED:
-		writer_later(b, STEP_READ, 0);
+		binder_later(b, STEP_READ, 0);
 		return;
 	case FENCE_RENEW:
 		bind_renew(b);
@@ -455,12 +458,12 @@ static void fence_done(void *context, const struct http_answer *answer, const ch
 	case FENCE_UNKNOWN:
 		break;
 	}
-	writer_later(b, STEP_READ, backoff_answer(&b->backoff, b->writer->config.env, answer));
+	binder_later(b, STEP_READ, backoff_answer(&b->backoff, b->binder->config.env, answer));
 }
 
 static void fence_start(struct bind *b)
 {
-	struct writer *w = b->writer;
+	struct binder *w = b->binder;
 	const struct fence fence = { .namespace = b->namespace,
 		                         .name = b->name,
 		                         .uid = b->uid,

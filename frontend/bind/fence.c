@@ -7,7 +7,7 @@
 
 #define FENCE_TIMEOUT_MS 15000
 
-/* A write that changes nothing does not move the version: the number makes each one different. */
+/* A write without a change does not advance the version: the number makes each one differ. */
 struct http_request fence_request(const struct fence *f, const struct env *env,
                                   struct jsonout *path, struct jsonout *body)
 {
@@ -34,7 +34,7 @@ struct http_request fence_request(const struct fence *f, const struct env *env,
 	};
 }
 
-/* Said by the API server itself; a proxy's 404 is no word on a pod. */
+/* By the API server itself: a proxy's 404 is not about the pod. */
 static bool is_gone(const struct apistatus *s, int status)
 {
 	return s->code == status &&

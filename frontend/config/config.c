@@ -26,7 +26,7 @@ struct reader {
 	size_t error_bytes;
 };
 
-/* What is wrong with the key or value that begins at this byte, or next behind it. */
+/* Reports an error of the key or value at this byte, or after it. */
 static int wrong(struct reader *r, size_t at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static int wrong(struct reader *r, size_t at, const char *format, ...)
@@ -45,19 +45,17 @@ static int wrong(struct reader *r, size_t at, const char *format, ...)
 	return -EINVAL;
 }
 
-/* Where the scanner is. */
+/* The scanner's position. */
 static size_t here(const struct reader *r)
 {
 	return (size_t)(r->j.at - r->text.at);
 }
 
-/* What the scanner found in a text: a NUL, for one. */
+/* Reports a scanner error in a text: a NUL, for one. */
 static int broken(struct reader *r, size_t at, const char *path)
 {
 	return wrong(r, at, "%s: %s", path, r->j.error);
 }
-
-/* ---- keys --------------------------------------------------------------------- */
 
 static bool is_section(const char *path)
 {
@@ -74,7 +72,7 @@ static const char *last_part(const char *path)
 	return dot ? dot + 1 : path;
 }
 
-/* Of all keys, in this section first. */
+/* Searches all keys, this section first. */
 static const char *nearest_path(const char *section, const char *key)
 {
 	const char *near[64 + 16], *paths[64 + 16], *found;
@@ -115,9 +113,7 @@ static int unknown(struct reader *r, size_t at, const char *section, const char 
 	return wrong(r, at, "%s: no such key; see muster-frontend --help-config", path);
 }
 
-/* ---- values -------------------------------------------------------------------- */
-
-/* What lies there, for messages. */
+/* The type found there, for messages. */
 static const char *type_of(char c)
 {
 	switch (c) {
@@ -140,7 +136,7 @@ static const char *type_wanted(const struct setting *s)
 	return setting_is_number(s) ? "a number" : s->kind == SETTING_YES ? "true or false" : "a text";
 }
 
-/* One value, or one item of a list. */
+/* Reads one value, or one item of a list. */
 static int value_take(struct reader *r, const struct setting *s, const char *path)
 {
 	const char *wanted = type_wanted(s), *found = type_of(*r->j.at), *copy;
@@ -156,8 +152,6 @@ static int value_take(struct reader *r, const struct setting *s, const char *pat
 	if (!ok)
 		return broken(r, at, path);
 	copy = arena_copy(&r->arena, text);
-	if (!copy)
-		return -ENOMEM;
 	if (setting_put(s, r->o, copy, why, sizeof(why)) < 0)
 		return wrong(r, at, "%s: \"%.100s\": %s", path, copy, why);
 	return 0;
@@ -182,7 +176,7 @@ static int list_take(struct reader *r, const struct setting *s)
 	}
 	if (rc == 0 && r->j.failed)
 		rc = broken(r, at, s->path);
-	if (rc == 0 && s->kind == SETTING_NAMES && setting_list(s, r->o)->n == 0)
+	if (rc == 0 && s->kind == SETTING_NAMES && s->initial && setting_list(s, r->o)->n == 0)
 		rc = wrong(r, at, "%s: the list is empty", s->path);
 	return rc;
 }
@@ -199,7 +193,7 @@ static int setting_take(struct reader *r, const struct setting *s)
 	return rc;
 }
 
-/* apiVersion and kind: *seen when it is the one there is. */
+/* Checks apiVersion and kind; sets *seen. */
 static int fixed_take(struct reader *r, const char *key, const char *wanted, bool *seen)
 {
 	size_t at = here(r);
@@ -216,8 +210,6 @@ static int fixed_take(struct reader *r, const char *key, const char *wanted, boo
 	return 0;
 }
 
-/* ---- mappings -------------------------------------------------------------------- */
-
 static int mapping_take(struct reader *r, const char *section);
 
 static uint64_t dialect_bits(void)
@@ -230,7 +222,7 @@ static uint64_t dialect_bits(void)
 	return bits;
 }
 
-/* The value of the key `path`, which stands at `at`. */
+/* Reads the value of the key `path`, which is at `at`. */
 static int member_take(struct reader *r, const char *section, const char *path, size_t at)
 {
 	const struct setting *s = setting_by_path(path, strlen(path));
@@ -252,7 +244,7 @@ static int member_take(struct reader *r, const char *section, const char *path, 
 	return mapping_take(r, path);
 }
 
-/* The mapping that begins here; `section` is "" at the top. */
+/* Reads the mapping at this point; `section` is "" at the top. */
 static int mapping_take(struct reader *r, const char *section)
 {
 	char path[PATH_BYTES_MAX], prefix[SECTION_BYTES_MAX];
@@ -265,7 +257,7 @@ static int mapping_take(struct reader *r, const char *section)
 	while (at = here(r), rc == 0 && json_key(&r->j, &key)) {
 		snprintf(path, sizeof(path), "%s%.*s", prefix, (int)(key.bytes < 64 ? key.bytes : 64),
 		         key.at);
-		/* The dots are ours. */
+		/* A key may not contain the dots of a path. */
 		rc = memchr(key.at, '.', key.bytes) ? unknown(r, at, prefix, path)
 		                                    : member_take(r, prefix, path, at);
 	}
@@ -308,8 +300,6 @@ int config_read_text(const char *name, const char *text, size_t bytes, struct op
 		snprintf(error, error_bytes, "%s:1:1: the file is empty", name);
 	else
 		rc = document_take(&r);
-	if (rc == -ENOMEM)
-		snprintf(error, error_bytes, "%s: out of memory", name);
 	bytes_free(&r.text);
 	yaml_marks_free(&r.marks);
 	arena_free(&r.arena);

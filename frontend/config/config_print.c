@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be set, for people: --help, --help-config and --check-config. */
+/* --help, --help-config and --check-config. */
 #include "frontend/config/config.h"
-#include "frontend/dialect/dialect.h"
+#include "frontend/dialect/dialects.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define FLAG_WIDTH 30
 #define LINE_WIDTH 90
 
-/* Words in lines that begin with `indent`; on the first one `column` bytes are there. */
+/* Wraps words at `indent`; the first line has `column` bytes already. */
 static void print_wrapped(FILE *out, const char *text, size_t column, const char *indent)
 {
 	bool begun = false;
@@ -31,8 +31,6 @@ static void print_wrapped(FILE *out, const char *text, size_t column, const char
 	}
 	fputc('\n', out);
 }
-
-/* ---- --help -------------------------------------------------------------------- */
 
 static void print_flag(const struct setting *s, FILE *out)
 {
@@ -60,9 +58,7 @@ void config_print_flags(FILE *out)
 			print_flag(&settings[i], out);
 }
 
-/* ---- values as YAML -------------------------------------------------------------- */
-
-/* Would YAML of any age read it as this text? */
+/* True if every YAML version reads it as this text. */
 static bool is_plain(const char *text)
 {
 	static const char *const words[] = { "null", "true", "false", "yes", "no",
@@ -77,7 +73,7 @@ static bool is_plain(const char *text)
 	return isalpha((unsigned char)*text) || *text == '/';
 }
 
-/* The next character of UTF-8; of bytes that are none, the next byte. */
+/* The next UTF-8 character; for invalid bytes, the next byte. */
 static unsigned long next_character(const char **at)
 {
 	const unsigned char *p = (const unsigned char *)*at;
@@ -95,8 +91,7 @@ static unsigned long next_character(const char **at)
 	return c;
 }
 
-/* In quotes unless it is plain; YAML has its own idea of a line's end, and of what can be
- * printed. */
+/* Quotes unless plain; YAML has its own rules of line ends and printable characters. */
 static void print_text(const char *text, FILE *out)
 {
 	if (is_plain(text)) {
@@ -117,15 +112,14 @@ static void print_text(const char *text, FILE *out)
 	fputc('"', out);
 }
 
-/* The last part of the path, and the value; as a comment when that is wanted, or it is not
- * set. */
+/* The last part of the path and the value; commented out on request, or if unset. */
 static void print_value(const struct setting *s, const struct options *o, bool comment, FILE *out)
 {
 	const char *dot = strrchr(s->path, '.'), *indent = dot ? "  " : "",
 			   *name = dot ? dot + 1 : s->path;
 	const struct text_list *list = setting_is_list(s) ? setting_list(s, o) : NULL;
-	char room[24];
-	const char *text = list ? NULL : setting_get(s, o, room);
+	char cap[24];
+	const char *text = list ? NULL : setting_get(s, o, cap);
 
 	if (!list && !text) {
 		fprintf(out, "%s#%s: %s\n", indent, name, s->argument ? s->argument : "");
@@ -145,8 +139,6 @@ static void print_value(const struct setting *s, const struct options *o, bool c
 	fputc('\n', out);
 }
 
-/* ---- files ------------------------------------------------------------------------ */
-
 static void print_comment(const struct setting *s, FILE *out)
 {
 	const char *indent = strchr(s->path, '.') ? "  # " : "# ";
@@ -154,7 +146,7 @@ static void print_comment(const struct setting *s, FILE *out)
 
 	setting_range(s, range, sizeof(range));
 	if (s->kind == SETTING_DIALECTS)
-		range[0] = '\0'; /* the list itself has them */
+		range[0] = '\0'; /* the list shows them */
 	snprintf(text, sizeof(text), "%c%s%s%s%s%s.", toupper((unsigned char)s->help[0]), s->help + 1,
 	         *range || setting_is_list(s) ? " (" : "",
 	         setting_is_list(s) ? *range ? "list of " : "list" : "", range,
@@ -166,7 +158,7 @@ static void print_comment(const struct setting *s, FILE *out)
 		        setting_of_core(s) ? "Flag of muster-core:" : "Flag:", s->flag);
 }
 
-/* All of them, each with what marks a pod. */
+/* All dialects with their marks. */
 static void print_dialects(FILE *out)
 {
 	fputs("#dialects:\n", out);
@@ -196,7 +188,7 @@ static void print_file(const struct options *o, bool comments, FILE *out)
 	for (size_t i = 0; i < settings_n; i++) {
 		const struct setting *s = &settings[i];
 
-		/* Those that are on say it all. */
+		/* The enabled ones are enough. */
 		if (!comments && strcmp(s->path, "disabledDialects") == 0)
 			continue;
 		if (comments)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/config/options.h"
 
-#include "frontend/api/lease.h"
 #include "frontend/config/config.h"
+#include "frontend/api/lease.h"
+#include "frontend/serve/address.h"
 #include "frontend/serve/metrics.h"
 
 #include <errno.h>
@@ -24,19 +25,7 @@ static const char usage_end[] =
 	"Exit codes: 0 done, 1 failure, 2 usage or bad input, 78 the core is of another build,\n"
 	"or --listen is taken.\n";
 
-int log_level_read(const char *text)
-{
-	static const char *const names[] = { "debug", "info", "warn", "error" };
-
-	for (int i = 0; i < 4; i++)
-		if (strcmp(text, names[i]) == 0)
-			return i;
-	return -1;
-}
-
-/* ---- arguments ------------------------------------------------------------------ */
-
-/* One flag: its setting, or NULL when it is one of those that are not in the file. */
+/* A flag and its setting; NULL for a flag without a key. */
 struct argument {
 	const struct setting *setting;
 	char name[64];
@@ -51,7 +40,7 @@ static bool is_any(const char *name, const char *const *names)
 	return false;
 }
 
-/* The argument at *i and its value, which may be the next one.  -1, or the exit code. */
+/* Reads the argument at *i and its value, which may be the next one. -1, or the exit code. */
 static int argument_take(int argc, char **argv, int *i, struct argument *out)
 {
 	static const char *const alone[] = { "--help",         "-h", "--version", "--help-config",
@@ -90,7 +79,7 @@ static int argument_take(int argc, char **argv, int *i, struct argument *out)
 	return -1;
 }
 
-/* What is not in the table: the files, and what is only printed. */
+/* Flags outside of the table: files, and those that print. */
 static int own_take(const struct argument *a, const char **config, const char **check)
 {
 	if (strcmp(a->name, "--config") == 0 || strcmp(a->name, "--check-config") == 0) {
@@ -116,7 +105,7 @@ static int setting_take(const struct argument *a, struct options *o)
 	uint64_t bit = setting_bit(a->setting);
 	char why[500];
 
-	/* The first one takes the place of what the file says. */
+	/* The first one replaces the file's list. */
 	if (setting_is_list(a->setting) && !(o->from_flag & bit))
 		setting_clear(a->setting, o);
 	o->from_flag |= bit;
@@ -148,6 +137,43 @@ static int lease_check(const struct options *o)
 	return 2;
 }
 
+enum extender_auth options_auth(const struct options *o)
+{
+	return strcmp(o->extender_auth, "mtls") == 0    ? EXTENDER_AUTH_MTLS
+	       : strcmp(o->extender_auth, "token") == 0 ? EXTENDER_AUTH_TOKEN
+	                                                : EXTENDER_AUTH_NONE;
+}
+
+/* NULL, or why these settings would serve the extender to clients that it cannot tell apart. */
+static const char *port_fault(const struct options *o)
+{
+	const bool local = address_is_off(o->listen) || address_is_loopback(o->listen);
+	const enum extender_auth auth = options_auth(o);
+
+	if (!o->tls_cert != !o->tls_key)
+		return "--tls-cert-file and --tls-private-key-file are only of use together";
+	if (o->extender_keep_s == 0)
+		return NULL;
+	if (auth == EXTENDER_AUTH_NONE && !local)
+		return "--extender-keep: who reaches --listen could reserve the cluster: --extender-auth mtls or "
+			   "token, or a loopback address";
+	if (auth == EXTENDER_AUTH_MTLS && (!o->tls_cert || !o->client_ca))
+		return "--extender-auth mtls: needs --tls-cert-file, --tls-private-key-file and --client-ca-file";
+	if (auth == EXTENDER_AUTH_TOKEN && !local && !o->tls_cert)
+		return "--extender-auth token: tokens would come in clear: --tls-cert-file, or a loopback address";
+	return NULL;
+}
+
+static int port_check(const struct options *o)
+{
+	const char *fault = port_fault(o);
+
+	if (!fault)
+		return -1;
+	fprintf(stderr, "muster-frontend: %s\n", fault);
+	return 2;
+}
+
 int options_read(int argc, char **argv, struct options *out)
 {
 	const char *config = NULL, *check = NULL;
@@ -170,6 +196,8 @@ int options_read(int argc, char **argv, struct options *out)
 	options_settle(out);
 	if (rc < 0)
 		rc = lease_check(out);
+	if (rc < 0)
+		rc = port_check(out);
 	if (rc >= 0 || !check)
 		return rc;
 	config_print(out, stdout);

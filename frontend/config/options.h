@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of muster-frontend, and the file that --config names: what a flag says
- * goes before what the file says. */
+/* The command line of muster-frontend and the file of --config: flags have precedence over the
+ * file. */
 #ifndef MUSTER_FRONTEND_OPTIONS_H
 #define MUSTER_FRONTEND_OPTIONS_H
 
 #include "frontend/config/settings.h"
+#include "frontend/serve/serve.h"
 
-/* Fill *out, to be given to options_free() in any case.  -1 to go on; else the exit code: 0
- * after --help and the like, 2 on bad usage or a bad file, which was named on standard
- * error. */
+/* Fills *out, which the caller passes to options_free() in any case. -1 to continue; else the exit
+ * code: 0 after
+ * --help and the like, 2 after bad usage or a bad file, reported on standard error. */
 int options_read(int argc, char **argv, struct options *out);
 
-/* "debug" is 0 ... "error" is 3; -1 for anything else. */
-int log_level_read(const char *text);
+enum extender_auth options_auth(const struct options *o);
 
 #endif

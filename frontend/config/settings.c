@@ -8,11 +8,12 @@
 #include <sched.h>
 
 #define AT(field) .at = offsetof(struct options, field)
-#define SECONDS_MAX INT32_MAX /* as upstream's fields */
+#define SECONDS_MAX INT32_MAX /* the range of upstream's fields */
 
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "logfmt", "json", NULL };
 static const char *const modes[] = { "on", "off", NULL };
+static const char *const auths[] = { "none", "mtls", "token", NULL };
 static const char *const scores[] = { "kube", "pack", "bestfit", NULL };
 
 const struct setting settings[] = {
@@ -33,6 +34,12 @@ const struct setting settings[] = {
 	{ "listen", "--listen", "ADDR:PORT", "127.0.0.1:10261",
 	  "/metrics, /latency, /healthz, /livez, /readyz, and a page for browsers at /; \"off\": nowhere",
 	  AT(listen), .kind = SETTING_LISTEN },
+	{ "healthListen", "--health-listen", "ADDR:PORT", "off",
+	  "/healthz, /livez and /readyz on a listener of their own, which no load on --listen delays: for probes",
+	  AT(health_listen), .kind = SETTING_LISTEN },
+	{ "allowedHosts", "--allowed-hosts", "NAME", NULL,
+	  "a name by which clients reach --listen, such as a Service's; addresses and localhost are allowed",
+	  AT(allowed_hosts), .kind = SETTING_NAMES },
 	{ "bindConnections", "--bind-connections", "N", "12", "binding requests at once",
 	  AT(bind_connections), .kind = SETTING_NUMBER, .least = 1, .most = 64 },
 	{ "reportQPS", "--report-qps", "N", "200", "conditions and events written each second",
@@ -40,10 +47,28 @@ const struct setting settings[] = {
 	{ "extenderKeepSeconds", "--extender-keep", "SECONDS", "0",
 	  "answer /filter and /prioritize on --listen for another scheduler, and keep room for its pod so long; 0: don't",
 	  AT(extender_keep_s), .kind = SETTING_NUMBER, .most = 3600 },
+	{ "extenderAuth", "--extender-auth", "METHOD", "none",
+	  "how a client of the extender proves to be one of --extender-user: mtls: by a certificate of --client-ca-file; token: by "
+	  "a bearer token, with a TokenReview; none: not at all, for a --listen on a loopback address",
+	  AT(extender_auth), .kind = SETTING_WORD, .words = auths },
+	{ "extenderUsers", "--extender-user", "NAME", "system:kube-scheduler",
+	  "the common name of its certificate, or the user of its token", AT(extender_users),
+	  .kind = SETTING_NAMES },
+	{ "extenderReservationsMax", "--extender-reservations-max", "N", "1024",
+	  "reserve capacity for so many pods of the extender at once; more get an answer without a reservation",
+	  AT(extender_reservations), .kind = SETTING_NUMBER, .least = 1, .most = 16384 },
+	{ "tlsCertFile", "--tls-cert-file", "FILE", NULL,
+	  "serve --listen by TLS with this certificate; read again when it changes", AT(tls_cert) },
+	{ "tlsPrivateKeyFile", "--tls-private-key-file", "FILE", NULL, "its key", AT(tls_key) },
+	{ "clientCAFile", "--client-ca-file", "FILE", NULL,
+	  "certificates of clients are of these authorities", AT(client_ca) },
 	{ "eventRingBytes", "--event-ring-bytes", "N", "8388608", "room for events towards the core",
 	  AT(event_ring_bytes), .kind = SETTING_POWER, .least = RING_BYTES_MIN, .most = 1 << 28 },
 	{ "resultRingBytes", "--result-ring-bytes", "N", "1048576", "room for results",
 	  AT(result_ring_bytes), .kind = SETTING_POWER, .least = 4096, .most = 1 << 28 },
+	{ "coreStallSeconds", "--core-stall-seconds", "SECONDS", "10",
+	  "close the connection to a core that reads no record for so long, and give the lease up",
+	  AT(core_stall_s), .kind = SETTING_NUMBER, .least = 1, .most = 3600 },
 	{ "cpu", "--cpu", "N", NULL, "run on this CPU; best another one than muster-core's", AT(cpu),
 	  .kind = SETTING_NUMBER, .most = CPU_SETSIZE - 1 },
 	{ "logLevel", "--log-level", "LEVEL", "info", "what is said on standard error", AT(log_level),
@@ -71,6 +96,12 @@ const struct setting settings[] = {
 	  AT(lease_name) },
 	{ "leaderElection.resourceNamespace", "--leader-elect-resource-namespace", "NAMESPACE",
 	  "muster-system", "its namespace", AT(lease_namespace) },
+
+	{ "journal", "--journal", "NAMESPACE/NAME", NULL,
+	  "the ConfigMap of what may be in flight at the API server, for the next instance; else "
+	  "RESOURCE-NAMESPACE/RESOURCE-NAME-journal of the leader election, and without one a suffix for "
+	  "other scheduler names or a node selector; \"off\": none is kept",
+	  AT(journal), .kind = SETTING_JOURNAL },
 
 	{ "dialects", .help = "the dialects that are on; pods don't belong to groups of others",
 	  AT(dialects), .kind = SETTING_DIALECTS },
@@ -105,9 +136,13 @@ const struct setting settings[] = {
 
 	{ "core.score", "--score", "NAME", "kube", "which nodes are best", AT(core.score),
 	  .kind = SETTING_WORD, .words = scores },
-	{ "core.holdAfterSeconds", "--hold-after", "SECONDS", "60",
-	  "keep room for a gang that waited so long, from those that come after it; 0: never",
-	  AT(core.hold_after_s), .kind = SETTING_NUMBER, .most = 1000000000 },
+	{ "core.reserveAfterSeconds", "--reserve-after", "SECONDS", "60",
+	  "reserve capacity for the first gang that has waited this long (backfill); 0 disables",
+	  AT(core.reserve_after_s), .kind = SETTING_NUMBER, .most = 1000000000,
+	  .former_path = "core.holdAfterSeconds" },
+	{ "core.retainForSeconds", "--retain-for", "SECONDS", "600",
+	  "how long a gang of which only a part is bound has precedence and keeps the capacity of refused members",
+	  AT(core.retain_for_s), .kind = SETTING_NUMBER, .least = 1, .most = 1000000000 },
 	{ "core.spinUs", "--spin-us", "N", "50",
 	  "look for news this long before sleeping, in microseconds", AT(core.spin_us),
 	  .kind = SETTING_NUMBER, .most = 1000000 },

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that can be set for muster, in one table.  The flags of muster-frontend with
- * their help, the keys of the configuration file (frontend/config/config.h), what --help-config
- * prints and docs/configuration.md are made from it.
+/* All settings in one table, from which the flags of muster-frontend with their help, the keys of
+ * the configuration file (frontend/config/config.h), --help-config and docs/configuration.md are
+ * made.
  *
- * The section "core" is of muster-core: it is checked here, and `musterctl up` passes it
- * on as flags. */
+ * The section "core" belongs to muster-core: it is checked here, and `musterctl up` passes it on as
+ * flags. */
 #ifndef MUSTER_FRONTEND_SETTINGS_H
 #define MUSTER_FRONTEND_SETTINGS_H
 
@@ -21,23 +21,29 @@ struct text_list {
 	size_t n;
 };
 
-/* What is set.  Texts that are not set are NULL, numbers are -1.  Texts are its own. */
+/* The values. Unset texts are NULL, unset numbers -1. It owns its texts. */
 struct options {
 	const char *socket;
 	const char *kubeconfig;
 	const char *context;
-	const char *listen; /* "off": nowhere */
+	const char *listen, *health_listen; /* "off": nowhere */
 	const char *log_level;
 	const char *log_format;
 	const char *seccomp;
 	const char *node_selector;
 	struct text_list scheduler_names;
-	struct text_list dialects; /* those that are on */
+	struct text_list allowed_hosts;
+	struct text_list dialects; /* enabled ones */
 	struct text_list dialects_off;
 	bool policies;
 	int64_t bind_connections;
 	int64_t report_per_second;
+	int64_t core_stall_s;
 	int64_t extender_keep_s; /* 0: no extender */
+	int64_t extender_reservations;
+	const char *extender_auth;
+	struct text_list extender_users;
+	const char *tls_cert, *tls_key, *client_ca;
 	int64_t event_ring_bytes;
 	int64_t result_ring_bytes;
 	int64_t cpu;
@@ -46,8 +52,9 @@ struct options {
 	bool leader_elect;
 	int64_t lease_s, renew_s, retry_s;
 	const char *lease_name, *lease_namespace;
+	const char *journal; /* "off": none */
 
-	int64_t permit_s; /* of scheduler-plugins' groups that name no timeout */
+	int64_t permit_s; /* of scheduler-plugins' groups without a timeout */
 	int64_t backoff_s;
 	int64_t reject_percent;
 	int64_t denied_s;
@@ -60,7 +67,8 @@ struct options {
 		const char *log_level;
 		const char *log_format;
 		const char *seccomp;
-		int64_t hold_after_s;
+		int64_t reserve_after_s;
+		int64_t retain_for_s;
 		int64_t spin_us;
 		int64_t cpu;
 		int64_t max_nodes, max_pods, max_gangs, max_shapes, max_resources, max_names,
@@ -78,6 +86,7 @@ enum setting_kind {
 	SETTING_TEXT,
 	SETTING_LISTEN,   /* ADDR:PORT, or "off" */
 	SETTING_SELECTOR, /* of labels */
+	SETTING_JOURNAL,  /* NAMESPACE/NAME, or "off" */
 	SETTING_WORD,     /* one of `words` */
 	SETTING_NUMBER,   /* from `least` to `most` */
 	SETTING_POWER,    /* the same, a power of two */
@@ -91,18 +100,19 @@ struct setting {
 	const char *flag;     /* "--listen", of muster-core in its section; NULL: none */
 	const char *argument; /* of the flag, in the help; or the unit, for the file */
 	const char *initial;  /* as a flag has it; NULL: not set */
-	const char *help;     /* begins small, ends without a stop */
+	const char *help;     /* starts in lower case, ends without a full stop */
 	const char *const *words;
-	size_t at; /* of the field in struct options */
+	size_t at; /* offset of the field in struct options */
 	int64_t least, most;
 	enum setting_kind kind;
-	bool without_effect; /* taken for the sake of scheduler-plugins' users */
+	bool without_effect;     /* accepted for users of scheduler-plugins, without effect */
+	const char *former_path; /* the path before it was renamed, accepted as well; NULL: none */
 };
 
 extern const struct setting settings[];
 extern const size_t settings_n;
 
-/* One that has a value in the file beside others: "coscheduling", and what it is for. */
+/* A section of the file: "coscheduling", and its purpose. */
 struct settings_section {
 	const char *name;
 	const char *help;
@@ -110,17 +120,24 @@ struct settings_section {
 extern const struct settings_section settings_sections[];
 extern const size_t settings_sections_n;
 
-/* Everything as it is when nobody says anything. */
+/* Sets the defaults. */
 void options_start(struct options *o);
 void options_free(struct options *o);
 
-/* After the file and the flags: both lists of dialects agree. */
+/* Call after the file and the flags: reconciles both lists of dialects. */
 void options_settle(struct options *o);
+
+/* The journal's ConfigMap; false: none is kept.  Instances without leader election that divide a
+ * cluster, by scheduler names or a node selector, have one each. */
+struct journal_place {
+	char namespace[64], name[254];
+};
+bool options_journal(const struct options *o, struct journal_place *out);
 
 /* Bit i: dialects[i] is off. */
 uint64_t options_off(const struct options *o);
 
-/* By path, by flag of muster-frontend: NULL when there is none. */
+/* By path or by flag of muster-frontend; NULL if there is none. */
 const struct setting *setting_by_path(const char *path, size_t bytes);
 const struct setting *setting_by_flag(const char *flag);
 bool setting_is_list(const struct setting *s);
@@ -128,21 +145,20 @@ bool setting_is_number(const struct setting *s);
 bool setting_of_core(const struct setting *s);
 uint64_t setting_bit(const struct setting *s);
 
-/* Set it, or add one to a list.  -EINVAL: `why` says what the value is not; nothing has
- * changed. */
+/* Sets the value, or appends to a list. -EINVAL with the reason in `why`; nothing has changed. */
 int setting_put(const struct setting *s, struct options *o, const char *text, char *why,
                 size_t why_bytes);
-/* A list is empty again. */
+/* Clears a list. */
 void setting_clear(const struct setting *s, struct options *o);
 
-/* The value as a flag has it, in `room`: NULL when it is not set.  Not of lists. */
-const char *setting_get(const struct setting *s, const struct options *o, char room[24]);
+/* The value as for a flag, in `room`: NULL if unset. Not for lists. */
+const char *setting_get(const struct setting *s, const struct options *o, char cap[24]);
 const struct text_list *setting_list(const struct setting *s, const struct options *o);
 
-/* "1 to 64", "debug, info, warn or error", "ADDR:PORT": what it may be; "" when anything. */
+/* The accepted values: "1 to 64", "debug, info, warn or error", "ADDR:PORT"; "" for any. */
 void setting_range(const struct setting *s, char *out, size_t out_bytes);
 
-/* The name of these that was probably meant by `text`, or NULL. */
+/* The most similar of these names to `text`, or NULL. */
 const char *name_nearest(const char *text, const char *const *names, size_t n);
 
 #endif

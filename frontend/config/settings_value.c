@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of settings: from text into the fields of struct options, and back. */
+/* Converts values of settings between text and struct options. */
+#include "frontend/dialect/dialects.h"
 #include "frontend/api/label_selector.h"
 #include "frontend/base/log.h"
+#include "frontend/base/table.h"
+#include "frontend/serve/address.h"
 #include "frontend/config/settings.h"
-#include "frontend/dialect/dialect.h"
-#include "frontend/serve/serve.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -47,10 +49,15 @@ uint64_t setting_bit(const struct setting *s)
 	return UINT64_C(1) << (s - settings);
 }
 
+static bool is_path(const char *name, const char *path, size_t bytes)
+{
+	return name && strlen(name) == bytes && memcmp(name, path, bytes) == 0;
+}
+
 const struct setting *setting_by_path(const char *path, size_t bytes)
 {
 	for (size_t i = 0; i < settings_n; i++)
-		if (strlen(settings[i].path) == bytes && memcmp(settings[i].path, path, bytes) == 0)
+		if (is_path(settings[i].path, path, bytes) || is_path(settings[i].former_path, path, bytes))
 			return &settings[i];
 	return NULL;
 }
@@ -63,8 +70,6 @@ const struct setting *setting_by_flag(const char *flag)
 			return &settings[i];
 	return NULL;
 }
-
-/* ---- what it may be ------------------------------------------------------------ */
 
 /* "a, b or c" */
 static void words_print(const char *const *words, size_t n, char *out, size_t out_bytes)
@@ -114,8 +119,6 @@ void setting_range(const struct setting *s, char *out, size_t out_bytes)
 		         s->kind == SETTING_POWER ? "a power of two, " : "", s->least, s->most);
 }
 
-/* ---- text to value --------------------------------------------------------------- */
-
 static int no(char *why, size_t why_bytes, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static int no(char *why, size_t why_bytes, const char *format, ...)
@@ -146,8 +149,8 @@ static int number_put(const struct setting *s, int64_t *out, const char *text, c
 	errno = 0;
 	n = strtoll(text, &end, 10);
 	if (s->argument && strcmp(s->argument, "SECONDS") == 0 && strcmp(end, "s") == 0)
-		end++; /* as kube-scheduler's flags have it */
-	/* Neither blanks nor a sign before it. */
+		end++; /* as in kube-scheduler's flags */
+	/* No blanks or sign before it. */
 	if (errno || *text < '0' || *text > '9' || *end || n < s->least || n > s->most) {
 		setting_range(s, range, sizeof(range));
 		return no(why, why_bytes, "not a number from %s",
@@ -196,13 +199,68 @@ static int dialect_check(const char *text, char *why, size_t why_bytes)
 	return no(why, why_bytes, "no dialect; there %s %s", n == 1 ? "is" : "are", words);
 }
 
+/* A namespace, a slash and a name, of about what names are made of; *out unless NULL. */
+static bool journal_split(const char *text, struct journal_place *out)
+{
+	const char *slash = strchr(text, '/');
+	const size_t n = slash ? (size_t)(slash - text) : 0;
+
+	if (n == 0 || n > 63 || !slash[1] || strlen(slash + 1) > 253 || strchr(slash + 1, '/'))
+		return false;
+	for (const char *at = text; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("-./", *at))
+			return false;
+	if (out) {
+		snprintf(out->namespace, sizeof(out->namespace), "%.*s", (int)n, text);
+		snprintf(out->name, sizeof(out->name), "%s", slash + 1);
+	}
+	return true;
+}
+
+/* Of what divides a cluster among instances that don't elect a leader; 0 for the defaults.  The key
+ * is constant: the next version finds the same journal. */
+static uint32_t division_of(const struct options *o)
+{
+	const struct text_list *names = &o->scheduler_names;
+	const bool selects = o->node_selector && *o->node_selector;
+	uint64_t key[2] = { 0 };
+
+	if (o->leader_elect || (!selects && names->n == 1 && strcmp(names->at[0], "muster") == 0))
+		return 0;
+	for (size_t i = 0; i < names->n; i++)
+		key[0] = siphash(key, names->at[i], strlen(names->at[i]));
+	if (selects)
+		key[1] = siphash(key, o->node_selector, strlen(o->node_selector));
+	return (uint32_t)(key[0] ^ key[1]);
+}
+
+bool options_journal(const struct options *o, struct journal_place *out)
+{
+	const uint32_t division = division_of(o);
+
+	if (o->journal)
+		return journal_split(o->journal, out);
+	snprintf(out->namespace, sizeof(out->namespace), "%s", o->lease_namespace);
+	if (division == 0)
+		snprintf(out->name, sizeof(out->name), "%.235s-journal", o->lease_name);
+	else
+		snprintf(out->name, sizeof(out->name), "%.235s-journal-%08x", o->lease_name, division);
+	return true;
+}
+
 static int text_check(const struct setting *s, const char *text, char *why, size_t why_bytes)
 {
+	union address address;
+
 	switch (s->kind) {
 	case SETTING_LISTEN:
-		return !*text || strcmp(text, "off") == 0 ? 0 : serve_address_check(text, why, why_bytes);
+		return address_is_off(text) ? 0 : address_read(text, &address, why, why_bytes);
 	case SETTING_SELECTOR:
 		return label_selector_check(text, why, why_bytes);
+	case SETTING_JOURNAL:
+		if (strcmp(text, "off") == 0 || journal_split(text, NULL))
+			return 0;
+		return no(why, why_bytes, "neither NAMESPACE/NAME of a ConfigMap nor \"off\"");
 	case SETTING_WORD:
 		return word_check(s, text, why, why_bytes);
 	case SETTING_DIALECTS:
@@ -252,9 +310,7 @@ void setting_clear(const struct setting *s, struct options *o)
 	((struct text_list *)field(s, o))->n = 0;
 }
 
-/* ---- value to text ---------------------------------------------------------------- */
-
-const char *setting_get(const struct setting *s, const struct options *o, char room[24])
+const char *setting_get(const struct setting *s, const struct options *o, char cap[24])
 {
 	assert(!setting_is_list(s));
 	if (s->kind == SETTING_YES)
@@ -263,8 +319,8 @@ const char *setting_get(const struct setting *s, const struct options *o, char r
 		return *(const char *const *)field_of(s, o);
 	if (*(const int64_t *)field_of(s, o) < 0)
 		return NULL;
-	snprintf(room, 24, "%" PRId64, *(const int64_t *)field_of(s, o));
-	return room;
+	snprintf(cap, 24, "%" PRId64, *(const int64_t *)field_of(s, o));
+	return cap;
 }
 
 const struct text_list *setting_list(const struct setting *s, const struct options *o)
@@ -272,8 +328,6 @@ const struct text_list *setting_list(const struct setting *s, const struct optio
 	assert(setting_is_list(s));
 	return field_of(s, o);
 }
-
-/* ---- all of them ------------------------------------------------------------------- */
 
 void options_start(struct options *o)
 {
@@ -332,11 +386,9 @@ uint64_t options_off(const struct options *o)
 	return off;
 }
 
-/* ---- what was meant ------------------------------------------------------------------ */
-
 #define NEAR_BYTES_MAX 64
 
-/* How many letters to change, add or leave out; big and small are the same. */
+/* The edit distance, ignoring case. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[NEAR_BYTES_MAX + 1], a_n = strlen(a), b_n = strlen(b);

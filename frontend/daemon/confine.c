@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Nobody asks for these but who has taken the process over. */
+/* Used only by an attacker who took over the process. */
 #define TRAP(call)                                                                                 \
 	{                                                                                              \
 		SCMP_SYS(call), SCMP_ACT_TRAP, 0,                                                          \
@@ -21,7 +21,7 @@
 			}                                                                                      \
 		}                                                                                          \
 	}
-/* A library may try these, and can do without. */
+/* A library may try these and works without. */
 #define REFUSE(call)                                                                               \
 	{                                                                                              \
 		SCMP_SYS(call), SCMP_ACT_ERRNO(EPERM), 0,                                                  \
@@ -40,7 +40,7 @@
 			}                                                                                      \
 		}                                                                                          \
 	}
-#define TYPE_MASK UINT64_C(0xf) /* of socket(); above it are flags */
+#define TYPE_MASK UINT64_C(0xf) /* of socket(); the higher bits are flags */
 #define REFUSE_FAMILY(family)                                                                      \
 	{                                                                                              \
 		SCMP_SYS(socket), SCMP_ACT_ERRNO(EAFNOSUPPORT), 1,                                         \
@@ -71,8 +71,8 @@
 	}
 
 static const struct confine_rule rules[] = {
-	/* Programs and processes.  The flags of clone3() lie in memory, where no filter sees them:
-	 * without it, the C library makes threads by clone(). */
+	/* Programs and processes. The flags of clone3() are in memory, where a filter cannot see them:
+	 * without it, the C library creates threads by clone(). */
 	TRAP(execve),
 	TRAP(execveat),
 	TRAP(fork),
@@ -85,12 +85,12 @@ static const struct confine_rule rules[] = {
 	TRAP(kcmp),
 	REFUSE(pidfd_getfd),
 
-	/* Memory that is run is never written. */
+	/* Executable memory is never writable. */
 	REFUSE_IF(mmap, 2, PROT_WRITE | PROT_EXEC, PROT_WRITE | PROT_EXEC),
 	REFUSE_IF(mprotect, 2, PROT_EXEC, PROT_EXEC),
 	REFUSE_IF(pkey_mprotect, 2, PROT_EXEC, PROT_EXEC),
 
-	/* Files are read: tokens, certificates, what the resolver looks at. */
+	/* Files are read only: tokens, certificates, the resolver's files. */
 	REFUSE_IF(openat, 2, O_CREAT, O_CREAT),
 	REFUSE_IF(openat, 2, O_ACCMODE, O_WRONLY),
 	REFUSE_IF(openat, 2, O_ACCMODE, O_RDWR),
@@ -129,8 +129,8 @@ static const struct confine_rule rules[] = {
 	REFUSE(fremovexattr),
 	REFUSE(open_by_handle_at),
 
-	/* The internet, sockets of this host, and netlink, which the resolver asks for addresses: no
-	 * raw packets, nothing of the kernel's other families. */
+	/* IP, local sockets, and netlink, which the resolver uses for addresses: no raw packets and no
+	   other families. */
 	{ SCMP_SYS(socket), SCMP_ACT_ERRNO(EAFNOSUPPORT), 1, { { 0, SCMP_CMP_GT, AF_NETLINK, 0 } } },
 	REFUSE_FAMILY(AF_AX25),
 	REFUSE_FAMILY(AF_IPX),

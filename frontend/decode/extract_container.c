@@ -1,50 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Containers of a pod: what they ask for, their images and ports. */
-#include "frontend/decode/extract.h"
+/* Containers of a pod: their requests, images and ports. */
+#include "frontend/decode/fields.h"
 
-#include "frontend/json/json.h"
-
-/* ---- resources ------------------------------------------------------------- */
-
-void extract_resources(struct json *j, struct resource_names *names, struct quantities *requests,
-                       struct quantities *limits)
-{
-	struct text name;
-
-	requests->n = 0;
-	limits->n = 0;
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "requests"))
-			extract_quantities(j, names, requests);
-		else if (text_is(name, "limits"))
-			extract_quantities(j, names, limits);
-		else
-			json_skip(j);
-	}
-}
-
-/* A limit without a request is the request too: the API server's default. */
-static void fill_from_limits(struct json *j, struct quantities *requests,
-                             const struct quantities *limits)
-{
-	for (size_t i = 0; i < limits->n; i++) {
-		struct quantity_of *q;
-
-		if (quantities_find(requests, limits->at[i].resource))
-			continue;
-		q = extract_more(j, requests->at, requests->n, &requests->room, sizeof(*q));
-		if (!q)
-			return;
-		requests->at = q;
-		q[requests->n++] = limits->at[i];
-	}
-}
-
-/* ---- ports ------------------------------------------------------------------ */
-
-static void extract_port_number(struct json *j, uint32_t *out)
+static void extract_port_number(struct json *j, void *out)
 {
 	int64_t port;
 
@@ -53,11 +11,13 @@ static void extract_port_number(struct json *j, uint32_t *out)
 	if (port < 0 || port > 65535)
 		json_fail(j, "%lld is not a port", (long long)port);
 	else
-		*out = (uint32_t)port;
+		*(uint32_t *)out = (uint32_t)port;
 }
 
-static void extract_protocol(struct json *j, struct text *out)
+static void extract_protocol(struct json *j, void *object)
 {
+	struct text *out = object;
+
 	if (!json_string(j, out))
 		return;
 	if (out->bytes == 0)
@@ -66,97 +26,110 @@ static void extract_protocol(struct json *j, struct text *out)
 		json_fail(j, "\"%.*s\" is not a protocol", TEXT_SHOWN(*out));
 }
 
-static void extract_port(struct json *j, struct port_object *p)
+static const struct json_field port_fields[] = {
+	JSON_FIELD("hostPort", extract_port_number, struct port_object, port),
+	JSON_FIELD("containerPort", extract_port_number, struct port_object, container_port),
+	JSON_FIELD("hostIP", json_field_text, struct port_object, address),
+	JSON_FIELD("protocol", extract_protocol, struct port_object, protocol),
+};
+
+static void extract_port(struct json *j, void *container)
 {
-	struct text name;
+	struct container *c = container;
+	struct port_object *p = EXTRACT_ADD(j->arena, c->ports, c->ports_n, c->ports_cap);
 
 	*p = (struct port_object){ .address = TEXT_NONE, .protocol = text_of("TCP") };
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "hostPort"))
-			extract_port_number(j, &p->port);
-		else if (text_is(name, "containerPort"))
-			extract_port_number(j, &p->container_port);
-		else if (text_is(name, "hostIP"))
-			json_string(j, &p->address);
-		else if (text_is(name, "protocol"))
-			extract_protocol(j, &p->protocol);
-		else
-			json_skip(j);
-	}
+	json_fields(j, port_fields, p);
 }
 
-static void extract_ports(struct json *j, struct container *c)
+static void extract_ports(struct json *j, void *container)
 {
-	struct port_object *p;
-
-	c->ports_n = 0;
-	if (!json_array(j))
-		return;
-	while (json_item(j)) {
-		p = extract_more(j, c->ports, c->ports_n, &c->ports_room, sizeof(*p));
-		if (!p)
-			return;
-		c->ports = p;
-		extract_port(j, &p[c->ports_n++]);
-	}
+	((struct container *)container)->ports_n = 0;
+	json_items(j, extract_port, container);
 }
 
-/* ---- containers ---------------------------------------------------------------- */
+/* A container with what is needed only while it is read. */
+struct container_read {
+	struct container c;
+	struct quantities limits;
+};
+
+static void extract_restart_action(struct json *j, void *restarts_all)
+{
+	struct text action;
+
+	if (json_string(j, &action) && text_is(action, "RestartAllContainers"))
+		*(bool *)restarts_all = true;
+}
+
+static const struct json_field restart_rule_fields[] = { JSON_WHOLE("action",
+	                                                                extract_restart_action) };
+
+static void extract_restart_rule(struct json *j, void *restarts_all)
+{
+	json_fields(j, restart_rule_fields, restarts_all);
+}
 
 /* Rules that restart all containers need a node that declares the feature. */
-static bool extract_restart_rules(struct json *j)
+static void extract_restart_rules(struct json *j, void *restarts_all)
 {
-	struct text name, action;
-	bool found = false;
-
-	if (!json_array(j))
-		return false;
-	while (json_item(j)) {
-		if (!json_object(j))
-			continue;
-		while (json_member(j, &name)) {
-			if (text_is(name, "action")) {
-				if (json_string(j, &action) && text_is(action, "RestartAllContainers"))
-					found = true;
-			} else {
-				json_skip(j);
-			}
-		}
-	}
-	return found;
+	*(bool *)restarts_all = false;
+	json_items(j, extract_restart_rule, restarts_all);
 }
 
-static void extract_container(struct json *j, struct pod_object *out, struct container *c)
+static void extract_restart_policy(struct json *j, void *container)
 {
-	struct quantities limits = { 0 };
-	struct text name, restart;
+	struct container *c = container;
+	struct text policy;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "name"))
-			json_string(j, &c->name);
-		else if (text_is(name, "image"))
-			json_string(j, &c->image);
-		else if (text_is(name, "resources"))
-			extract_resources(j, &out->resources, &c->requests, &limits);
-		else if (text_is(name, "ports"))
-			extract_ports(j, c);
-		else if (text_is(name, "restartPolicy"))
-			c->is_sidecar = json_string(j, &restart) && c->is_init && text_is(restart, "Always");
-		else if (text_is(name, "restartPolicyRules"))
-			c->restarts_all = extract_restart_rules(j);
-		else
-			json_skip(j);
-	}
-	fill_from_limits(j, &c->requests, &limits);
+	c->is_sidecar = json_string(j, &policy) && c->is_init && text_is(policy, "Always");
 }
 
-void extract_containers(struct json *j, struct pod_object *out, bool is_init)
+static const struct json_field resources_fields[] = {
+	JSON_FIELD("requests", extract_quantities, struct container_read, c.requests),
+	JSON_FIELD("limits", extract_quantities, struct container_read, limits),
+};
+
+static void extract_resources(struct json *j, void *read)
 {
-	struct container *c;
+	struct container_read *r = read;
+
+	r->c.requests.n = r->limits.n = 0;
+	json_fields(j, resources_fields, r);
+}
+
+static const struct json_field container_fields[] = {
+	JSON_FIELD("name", json_field_text, struct container_read, c.name),
+	JSON_FIELD("image", json_field_text, struct container_read, c.image),
+	JSON_WHOLE("resources", extract_resources),
+	JSON_FIELD("ports", extract_ports, struct container_read, c),
+	JSON_FIELD("restartPolicy", extract_restart_policy, struct container_read, c),
+	JSON_FIELD("restartPolicyRules", extract_restart_rules, struct container_read, c.restarts_all),
+};
+
+/* A limit without a request is the request too: the API server's default. */
+static void fill_from_limits(struct arena *arena, struct quantities *requests,
+                             const struct quantities *limits)
+{
+	for (size_t i = 0; i < limits->n; i++)
+		if (!quantities_find(requests, limits->at[i].resource))
+			*EXTRACT_ADD(arena, requests->at, requests->n, requests->cap) = limits->at[i];
+}
+
+static void extract_container(struct json *j, struct pod_object *out, bool is_init)
+{
+	struct container *c =
+		EXTRACT_ADD(j->arena, out->containers, out->containers_n, out->containers_cap);
+	struct container_read r = { .c = {
+									.name = TEXT_NONE, .image = TEXT_NONE, .is_init = is_init } };
+
+	if (json_fields(j, container_fields, &r))
+		fill_from_limits(j->arena, &r.c.requests, &r.limits);
+	*c = r.c;
+}
+
+static void containers_read(struct json *j, struct pod_object *out, bool is_init)
+{
 	size_t kept = 0;
 
 	/* A later list of the same name replaces the former one. */
@@ -164,74 +137,50 @@ void extract_containers(struct json *j, struct pod_object *out, bool is_init)
 		if (out->containers[i].is_init != is_init)
 			out->containers[kept++] = out->containers[i];
 	out->containers_n = kept;
-	if (!json_array(j))
-		return;
-	while (json_item(j)) {
-		c = extract_more(j, out->containers, out->containers_n, &out->containers_room, sizeof(*c));
-		if (!c)
-			return;
-		out->containers = c;
-		c += out->containers_n++;
-		c->name = c->image = TEXT_NONE;
-		c->is_init = is_init;
-		extract_container(j, out, c);
-	}
+	if (json_array(j))
+		while (json_item(j))
+			extract_container(j, out, is_init);
 }
 
-/* ---- the pod's images and ports ---------------------------------------------------- */
-
-static void image_add(struct json *j, struct pod_object *out, struct text image)
+void extract_containers(struct json *j, void *out)
 {
-	struct text *grown;
-
-	if (image.bytes == 0)
-		return;
-	grown = extract_more(j, out->images, out->images_n, &out->images_room, sizeof(*grown));
-	if (!grown)
-		return;
-	out->images = grown;
-	grown[out->images_n++] = image;
+	containers_read(j, out, false);
 }
 
-void extract_image(struct json *j, struct pod_object *out)
+void extract_init_containers(struct json *j, void *out)
 {
-	struct text image;
-
-	if (json_string(j, &image))
-		image_add(j, out, image);
+	containers_read(j, out, true);
 }
 
-/* In the node's network a port of the container is one of the node's: the API server's
- * default. */
-static void ports_add(struct json *j, struct pod_object *out, const struct container *c)
+void extract_image(struct arena *arena, struct pod_object *out, struct text image)
 {
-	struct port_object *grown;
+	if (image.bytes > 0)
+		*EXTRACT_ADD(arena, out->images, out->images_n, out->images_cap) = image;
+}
 
+/* With hostNetwork a port of a container is one of the node: the API server's default. */
+static void ports_add(struct arena *arena, struct pod_object *out, const struct container *c)
+{
 	for (size_t i = 0; i < c->ports_n; i++) {
 		struct port_object p = c->ports[i];
 
 		if (p.port == 0 && out->has_host_network)
 			p.port = p.container_port;
-		if (p.port == 0)
-			continue;
-		grown = extract_more(j, out->ports, out->ports_n, &out->ports_room, sizeof(*grown));
-		if (!grown)
-			return;
-		out->ports = grown;
-		grown[out->ports_n++] = p;
+		if (p.port != 0)
+			*EXTRACT_ADD(arena, out->ports, out->ports_n, out->ports_cap) = p;
 	}
 }
 
-void extract_containers_finish(struct json *j, struct pod_object *out)
+void extract_containers_finish(struct pod_object *out, struct arena *arena)
 {
 	out->image_containers =
 		out->containers_n < UINT32_MAX ? (uint32_t)out->containers_n : UINT32_MAX;
-	for (size_t i = 0; i < out->containers_n && !j->failed; i++) {
+	for (size_t i = 0; i < out->containers_n; i++) {
 		const struct container *c = &out->containers[i];
 
-		image_add(j, out, c->image);
+		extract_image(arena, out, c->image);
 		out->needs_restart_all |= c->restarts_all;
 		if (!c->is_init || c->is_sidecar)
-			ports_add(j, out, c);
+			ports_add(arena, out, c);
 	}
 }

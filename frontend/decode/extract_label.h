@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Kubernetes takes as the key and as the value of a label. */
+/* Syntax of keys and values of labels in Kubernetes. */
 #ifndef MUSTER_FRONTEND_EXTRACT_LABEL_H
 #define MUSTER_FRONTEND_EXTRACT_LABEL_H
 

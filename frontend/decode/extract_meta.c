@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metadata of an object. */
-#include "frontend/decode/extract.h"
-
-#include "frontend/json/json.h"
+#include "frontend/decode/fields.h"
 
 #include <stdlib.h>
-
-/* ---- times ---------------------------------------------------------------- */
 
 static bool digits_at(const char *p, int n, int *out)
 {
@@ -52,8 +48,8 @@ static bool zone_of(struct text t, int64_t *fraction_ns, int64_t *offset_s)
 	return true;
 }
 
-/* RFC 3339 as nanoseconds since 1970; times before are 0. */
-static bool time_of(struct text t, uint64_t *out)
+/* RFC 3339; times before 1970 are 0. */
+bool extract_time_text(struct text t, uint64_t *out)
 {
 	int year, month, day, hour, minute, second;
 	int64_t fraction_ns, offset_s, seconds;
@@ -80,17 +76,25 @@ static bool time_of(struct text t, uint64_t *out)
 	return true;
 }
 
-static void extract_time(struct json *j, uint64_t *out)
+void extract_time(struct json *j, void *out)
 {
 	struct text t;
 
 	if (!json_string(j, &t) || t.bytes == 0)
 		return;
-	if (!time_of(t, out))
+	if (!extract_time_text(t, out))
 		json_fail(j, "\"%.*s\" is not a time", (int)(t.bytes < 60 ? t.bytes : 60), t.at);
 }
 
-/* ---- maps ------------------------------------------------------------------ */
+void extract_deletion(struct json *j, void *out)
+{
+	bool *deleting = out;
+	uint64_t ignored;
+
+	*deleting = !json_null(j);
+	if (*deleting)
+		extract_time(j, &ignored);
+}
 
 int text_order(struct text a, struct text b)
 {
@@ -100,7 +104,7 @@ int text_order(struct text a, struct text b)
 	return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-/* By key, then as they were written. */
+/* Sorted by key, then by place. */
 struct pair_place {
 	struct pair pair;
 	size_t place;
@@ -114,9 +118,9 @@ static int pair_place_order(const void *a, const void *b)
 	return order ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Let the last value of a key win.  Kubernetes prints maps sorted: then there is nothing
- * to do. */
-static void pairs_unique(struct json *j, struct pairs *p)
+/* Sorts the pairs and keeps the last value of each key.  Kubernetes prints maps sorted: then
+ * there is nothing to do. */
+static void pairs_unique(struct arena *arena, struct pairs *p)
 {
 	struct pair_place *sorted;
 	size_t n = 1;
@@ -125,11 +129,7 @@ static void pairs_unique(struct json *j, struct pairs *p)
 		n++;
 	if (n >= p->n)
 		return;
-	sorted = arena_alloc(j->arena, p->n * sizeof(*sorted));
-	if (!sorted) {
-		json_no_memory(j);
-		return;
-	}
+	sorted = arena_alloc(arena, p->n * sizeof(*sorted));
 	for (size_t i = 0; i < p->n; i++)
 		sorted[i] = (struct pair_place){ p->at[i], i };
 	qsort(sorted, p->n, sizeof(*sorted), pair_place_order);
@@ -140,28 +140,33 @@ static void pairs_unique(struct json *j, struct pairs *p)
 	p->n = n;
 }
 
-void extract_pairs(struct json *j, struct pairs *out, bool raw_values)
+/* The pairs of an object; `read` reads their values. */
+static void extract_pairs(struct json *j, struct pairs *out,
+                          bool (*read)(struct json *j, struct text *value))
 {
 	struct text key;
-	struct pair *p;
 
 	out->n = 0;
 	if (!json_object(j))
 		return;
 	while (json_key(j, &key)) {
-		p = extract_more(j, out->at, out->n, &out->room, sizeof(*p));
-		if (!p)
-			return;
-		out->at = p;
-		p += out->n++;
+		struct pair *p = EXTRACT_ADD(j->arena, out->at, out->n, out->cap);
+
 		p->key = key;
-		if (raw_values)
-			json_raw(j, &p->value);
-		else
-			json_string(j, &p->value);
+		read(j, &p->value);
 	}
-	if (!raw_values && !j->failed)
-		pairs_unique(j, out);
+}
+
+void extract_text_map(struct json *j, void *out)
+{
+	extract_pairs(j, out, json_string);
+	if (!j->failed)
+		pairs_unique(j->arena, out);
+}
+
+void extract_raw_map(struct json *j, void *out)
+{
+	extract_pairs(j, out, json_raw);
 }
 
 const char *extract_annotation(struct text raw, struct arena *arena)
@@ -175,8 +180,6 @@ const char *extract_annotation(struct text raw, struct arena *arena)
 	return arena_copy(arena, value);
 }
 
-/* ---- metadata ------------------------------------------------------------- */
-
 void extract_meta_start(struct meta *out)
 {
 	*out = (struct meta){ .api_version = TEXT_NONE,
@@ -187,95 +190,48 @@ void extract_meta_start(struct meta *out)
 		                  .version = TEXT_NONE };
 }
 
-static void extract_owner_name(struct json *j, struct text name, struct texts *out)
+struct owner_read {
+	struct owner_object owner;
+	bool controls;
+};
+
+static const struct json_field owner_fields[] = {
+	JSON_FIELD("apiVersion", json_field_text, struct owner_read, owner.api_version),
+	JSON_FIELD("kind", json_field_text, struct owner_read, owner.kind),
+	JSON_FIELD("name", json_field_text, struct owner_read, owner.name),
+	JSON_FIELD("uid", json_field_text, struct owner_read, owner.uid),
+	JSON_FIELD("controller", json_field_bool, struct owner_read, controls),
+};
+
+static void extract_owner(struct json *j, void *object)
 {
-	struct text *t;
+	struct owner_object *out = object;
+	struct owner_read r = { .owner = EXTRACT_OWNER_NONE };
 
-	if (j->failed || name.bytes == 0)
+	if (!json_fields(j, owner_fields, &r))
 		return;
-	t = extract_more(j, out->at, out->n, &out->room, sizeof(*t));
-	if (!t)
-		return;
-	out->at = t;
-	out->at[out->n++] = name;
-}
-
-static void extract_owner(struct json *j, struct owner_object *out)
-{
-	struct owner_object o = {
-		.api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE
-	};
-	bool controls = false;
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "apiVersion"))
-			json_string(j, &o.api_version);
-		else if (text_is(name, "kind"))
-			json_string(j, &o.kind);
-		else if (text_is(name, "name"))
-			json_string(j, &o.name);
-		else if (text_is(name, "uid"))
-			json_string(j, &o.uid);
-		else if (text_is(name, "controller"))
-			json_bool(j, &controls);
-		else
-			json_skip(j);
-	}
-	extract_owner_name(j, o.name, &out->all);
-	if (controls && o.kind.bytes > 0 && out->kind.bytes == 0) {
-		o.all = out->all;
-		*out = o;
+	if (!j->failed && r.owner.name.bytes > 0)
+		*EXTRACT_ADD(j->arena, out->all.at, out->all.n, out->all.cap) = r.owner.name;
+	if (r.controls && r.owner.kind.bytes > 0 && out->kind.bytes == 0) {
+		r.owner.all = out->all;
+		*out = r.owner;
 	}
 }
 
-/* The first with `controller: true`. */
-static void extract_owners(struct json *j, struct owner_object *out)
+void extract_owners(struct json *j, void *out)
 {
-	*out = (struct owner_object){
-		.api_version = TEXT_NONE, .kind = TEXT_NONE, .name = TEXT_NONE, .uid = TEXT_NONE
-	};
-	if (json_array(j))
-		while (json_item(j))
-			extract_owner(j, out);
+	*(struct owner_object *)out = (struct owner_object)EXTRACT_OWNER_NONE;
+	json_items(j, extract_owner, out);
 }
 
-void extract_metadata(struct json *j, struct meta *out)
-{
-	extract_metadata_and_owner(j, out, NULL);
-}
+struct meta_only {
+	struct meta meta;
+};
 
-void extract_metadata_and_owner(struct json *j, struct meta *out, struct owner_object *owner)
-{
-	struct text name;
-	uint64_t deletion;
+static const struct json_field metadata_fields[] = { EXTRACT_METADATA_FIELDS(struct meta_only,
+	                                                                         meta) };
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "name"))
-			json_string(j, &out->name);
-		else if (text_is(name, "namespace"))
-			json_string(j, &out->namespace);
-		else if (text_is(name, "uid"))
-			json_string(j, &out->uid);
-		else if (text_is(name, "resourceVersion"))
-			json_string(j, &out->version);
-		else if (text_is(name, "creationTimestamp"))
-			extract_time(j, &out->created_ns);
-		else if (text_is(name, "deletionTimestamp")) {
-			out->deleting = !json_null(j);
-			if (out->deleting)
-				extract_time(j, &deletion);
-		} else if (text_is(name, "labels"))
-			extract_pairs(j, &out->labels, false);
-		else if (text_is(name, "annotations"))
-			extract_pairs(j, &out->annotations, true);
-		else if (owner && text_is(name, "ownerReferences"))
-			extract_owners(j, owner);
-		else
-			json_skip(j);
-	}
+void extract_metadata(struct json *j, void *out)
+{
+	json_fields(j, metadata_fields, out);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spec of a pod. */
-#include "frontend/decode/extract.h"
+#include "frontend/decode/fields.h"
 
-#include "frontend/json/json.h"
-#include "frontend/volume/volume.h"
-
-/* ---- tolerations ------------------------------------------------------------ */
-
-static void extract_effect(struct json *j, uint32_t *out)
+static void extract_effect(struct json *j, void *object)
 {
+	uint32_t *out = object;
 	struct text t;
 
 	if (!json_string(j, &t))
@@ -25,161 +21,114 @@ static void extract_effect(struct json *j, uint32_t *out)
 		json_fail(j, "\"%.*s\" is not an effect of a taint", TEXT_SHOWN(t));
 }
 
-static void extract_toleration(struct json *j, struct toleration_object *t, uint32_t *asks)
-{
-	struct text name, operator= TEXT_NONE;
-	bool is_given = json_object(j);
+struct toleration_read {
+	struct toleration_object t;
+	struct text operator;
+};
 
-	*t = (struct toleration_object){ .key = TEXT_NONE, .value = TEXT_NONE };
-	while (is_given && json_member(j, &name)) {
-		if (text_is(name, "key"))
-			json_string(j, &t->key);
-		else if (text_is(name, "value"))
-			json_string(j, &t->value);
-		else if (text_is(name, "effect"))
-			extract_effect(j, &t->effect);
-		else if (text_is(name, "operator"))
-			json_string(j, &operator);
-		else
-			json_skip(j);
-	}
-	t->exists = text_is(operator, "Exists");
-	if (text_is(operator, "Gt") || text_is(operator, "Lt"))
-		*asks |= ASKS_TOLERATION_OPERATOR;
-	else if (!t->exists && operator.bytes> 0 && !text_is(operator, "Equal"))
-		json_fail(j, "\"%.*s\" is not an operator of a toleration", TEXT_SHOWN(operator));
-	if (t->exists && t->value.bytes > 0)
+static const struct json_field toleration_fields[] = {
+	JSON_FIELD("key", json_field_text, struct toleration_read, t.key),
+	JSON_FIELD("operator", json_field_text, struct toleration_read, operator),
+	JSON_FIELD("value", json_field_text, struct toleration_read, t.value),
+	JSON_FIELD("effect", extract_effect, struct toleration_read, t.effect),
+};
+
+static void extract_toleration(struct json *j, void *pod)
+{
+	struct pod_object *out = pod;
+	struct toleration_read r = { .t = { .key = TEXT_NONE, .value = TEXT_NONE },
+		                         .operator= TEXT_NONE };
+
+	json_fields(j, toleration_fields, &r);
+	r.t.exists = text_is(r.operator, "Exists");
+	*EXTRACT_ADD(j->arena, out->tolerations, out->tolerations_n, out->tolerations_cap) = r.t;
+	if (text_is(r.operator, "Gt") || text_is(r.operator, "Lt"))
+		out->asks |= ASKS_TOLERATION_OPERATOR;
+	else if (!r.t.exists && r.operator.bytes> 0 && !text_is(r.operator, "Equal"))
+		json_fail(j, "\"%.*s\" is not an operator of a toleration", TEXT_SHOWN(r.operator));
+	if (r.t.exists && r.t.value.bytes > 0)
 		json_fail(j, "has the value \"%.*s\", which its operator takes none of",
-		          TEXT_SHOWN(t->value));
-	if (!t->exists && t->key.bytes == 0)
+		          TEXT_SHOWN(r.t.value));
+	if (!r.t.exists && r.t.key.bytes == 0)
 		json_fail(j, "has no key: its operator must be Exists");
 }
 
-void extract_tolerations(struct json *j, struct toleration_object **list, size_t *n, size_t *room,
-                         uint32_t *asks)
+static void extract_tolerations(struct json *j, void *pod)
 {
-	struct toleration_object *t;
-
-	*n = 0;
-	if (!json_array(j))
-		return;
-	while (json_item(j)) {
-		t = extract_more(j, *list, *n, room, sizeof(*t));
-		if (!t)
-			return;
-		*list = t;
-		extract_toleration(j, &t[(*n)++], asks);
-	}
+	((struct pod_object *)pod)->tolerations_n = 0;
+	json_items(j, extract_toleration, pod);
 }
 
-/* ---- spec ------------------------------------------------------------------- */
+static const struct json_field native_group_fields[] = { JSON_WHOLE("podGroupName",
+	                                                                json_field_text) };
 
-/* The group of the native API. */
-static void extract_native_group(struct json *j, struct pod_object *out)
+static void extract_native_group(struct json *j, void *out)
 {
-	struct text name, group = { "", 0 };
+	struct text group = TEXT_NONE;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "podGroupName"))
-			json_string(j, &group);
-		else
-			json_skip(j);
-	}
-	out->native_group = group;
+	if (json_fields(j, native_group_fields, &group))
+		*(struct text *)out = group;
 }
 
-/* Containers and what they ask for; false when the member is none of that. */
-static bool extract_spec_room(struct json *j, struct text name, struct pod_object *out)
+/* Of Kubernetes 1.35: only its presence matters. */
+static void extract_workload_ref(struct json *j, void *out)
 {
-	if (text_is(name, "containers"))
-		extract_containers(j, out, false);
-	else if (text_is(name, "initContainers"))
-		extract_containers(j, out, true);
-	else if (text_is(name, "overhead"))
-		extract_quantities(j, &out->resources, &out->overhead);
-	else if (text_is(name, "resources")) {
-		extract_resources(j, &out->resources, &out->pod_requests, &out->pod_limits);
-		out->has_pod_resources = out->pod_requests.n + out->pod_limits.n > 0;
-	} else if (text_is(name, "hostNetwork"))
-		json_bool(j, &out->has_host_network);
-	else if (text_is(name, "volumes")) {
-		out->images_n = 0; /* those of containers are not in it yet */
-		extract_pod_volumes(j, out);
-	} else if (text_is(name, "resourceClaims")) {
-		if (extract_any(j))
-			out->asks |= ASKS_RESOURCE_CLAIM;
-	} else
-		return false;
-	return true;
+	*(bool *)out = json_fields_n(j, NULL, 0, NULL);
 }
 
-static bool extract_spec_rules(struct json *j, struct text name, struct pod_object *out)
+static const struct json_field pod_resources_fields[] = {
+	JSON_FIELD("requests", extract_quantities, struct pod_object, pod_requests),
+	JSON_FIELD("limits", extract_quantities, struct pod_object, pod_limits),
+};
+
+static void extract_pod_resources(struct json *j, void *pod)
 {
-	if (text_is(name, "nodeSelector"))
-		extract_pairs(j, &out->node_selector, false);
-	else if (text_is(name, "affinity"))
-		extract_affinity(j, out);
-	else if (text_is(name, "topologySpreadConstraints"))
-		extract_spreads(j, out);
-	else if (text_is(name, "tolerations"))
-		extract_tolerations(j, &out->tolerations, &out->tolerations_n, &out->tolerations_room,
-		                    &out->asks);
-	else
-		return false;
-	return true;
+	struct pod_object *out = pod;
+
+	out->pod_requests.n = out->pod_limits.n = 0;
+	json_fields(j, pod_resources_fields, out);
+	out->has_pod_resources = out->pod_requests.n + out->pod_limits.n > 0;
 }
 
-/* Of Kubernetes 1.35: that it is there is all that is asked. */
-static void extract_workload_ref(struct json *j, struct pod_object *out)
+static void extract_resource_claims(struct json *j, void *asks)
 {
-	struct text name;
+	if (extract_any(j))
+		*(uint32_t *)asks |= ASKS_RESOURCE_CLAIM;
+}
 
-	out->has_workload_ref = json_object(j);
-	while (out->has_workload_ref && json_member(j, &name))
+static void extract_deadline(struct json *j, void *out)
+{
+	*(bool *)out = !json_null(j);
+	if (*(bool *)out)
 		json_skip(j);
 }
 
-static bool extract_spec_names(struct json *j, struct text name, struct pod_object *out)
-{
-	if (text_is(name, "schedulerName"))
-		json_string(j, &out->scheduler_name);
-	else if (text_is(name, "nodeName"))
-		json_string(j, &out->node_name);
-	else if (text_is(name, "priority")) {
-		out->priority = 0;
-		if (!json_null(j))
-			extract_int32(j, &out->priority);
-	} else if (text_is(name, "schedulingGates"))
-		out->gated = extract_any(j);
-	else if (text_is(name, "schedulingGroup"))
-		extract_native_group(j, out);
-	else if (text_is(name, "workloadRef"))
-		extract_workload_ref(j, out);
-	else
-		return false;
-	return true;
-}
+static const struct json_field spec_fields[] = {
+	JSON_WHOLE("volumes", extract_pod_volumes),
+	JSON_WHOLE("initContainers", extract_init_containers),
+	JSON_WHOLE("containers", extract_containers),
+	JSON_FIELD("nodeSelector", extract_text_map, struct pod_object, node_selector),
+	JSON_FIELD("nodeName", json_field_text, struct pod_object, node_name),
+	JSON_FIELD("hostNetwork", json_field_bool, struct pod_object, has_host_network),
+	JSON_WHOLE("affinity", extract_affinity),
+	JSON_FIELD("schedulerName", json_field_text, struct pod_object, scheduler_name),
+	JSON_WHOLE("tolerations", extract_tolerations),
+	JSON_FIELD("priority", extract_optional_int32, struct pod_object, priority),
+	JSON_FIELD("overhead", extract_quantities, struct pod_object, overhead),
+	JSON_WHOLE("topologySpreadConstraints", extract_spreads),
+	JSON_FIELD("restartPolicy", json_field_text, struct pod_object, restart_policy),
+	JSON_FIELD("activeDeadlineSeconds", extract_deadline, struct pod_object, has_deadline),
+	JSON_FIELD("schedulingGates", extract_not_empty, struct pod_object, gated),
+	JSON_FIELD("resourceClaims", extract_resource_claims, struct pod_object, asks),
+	JSON_WHOLE("resources", extract_pod_resources),
+	JSON_FIELD("schedulingGroup", extract_native_group, struct pod_object, native_group),
+	JSON_FIELD("workloadRef", extract_workload_ref, struct pod_object, has_workload_ref),
+};
 
-void extract_pod_spec(struct json *j, struct pod_object *out)
+void extract_pod_spec(struct json *j, void *pod)
 {
-	struct text name;
+	struct pod_object *out = pod;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name))
-		if (!extract_spec_room(j, name, out) && !extract_spec_rules(j, name, out) &&
-		    !extract_spec_names(j, name, out))
-			json_skip(j);
-	if (out->scheduler_name.bytes == 0)
+	if (json_fields(j, spec_fields, out) && out->scheduler_name.bytes == 0)
 		out->scheduler_name = text_of("default-scheduler");
-}
-
-void extract_pod_finish(struct json *j, struct pod_object *out)
-{
-	if (j->failed)
-		return;
-	extract_containers_finish(j, out);
-	extract_match_keys(j, out);
 }

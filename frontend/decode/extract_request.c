@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pod takes of a node.  For each resource
+/* The resources of a node that a pod uses (resourcehelper.PodRequests).  For each resource
  *
  *     max(sum of containers and sidecars,
  *         peak of init containers: each with the sidecars before it)
- *     or what the pod level says, for cpu, memory and huge pages
+ *     or the pod-level request, for cpu, memory and huge pages
  *     + overhead
  *
  * exactly, and rounded up once at the end. */

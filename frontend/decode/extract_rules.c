@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requirements about labels: terms of node selectors, and label selectors. */
-#include "frontend/decode/extract.h"
+#include "frontend/decode/fields.h"
 
 #include "frontend/decode/extract_label.h"
-#include "frontend/json/json.h"
 
-void extract_texts(struct json *j, struct texts *out)
+static void extract_text(struct json *j, void *texts)
 {
-	struct text *grown;
+	struct texts *out = texts;
+	struct text *t = EXTRACT_ADD(j->arena, out->at, out->n, out->cap);
 
-	out->n = 0;
-	if (!json_array(j))
-		return;
-	while (json_item(j)) {
-		grown = extract_more(j, out->at, out->n, &out->room, sizeof(*grown));
-		if (!grown)
-			return;
-		out->at = grown;
-		grown += out->n++;
-		*grown = TEXT_NONE;
-		json_string(j, grown);
-	}
+	*t = TEXT_NONE;
+	json_string(j, t);
+}
+
+void extract_texts(struct json *j, void *texts)
+{
+	((struct texts *)texts)->n = 0;
+	json_items(j, extract_text, texts);
 }
 
 static bool operator_of(struct text t, uint32_t *out)
@@ -43,43 +39,36 @@ static bool operator_of(struct text t, uint32_t *out)
 	return false;
 }
 
-/* key, operator and values: false when the operator is unknown. */
+struct rule_read {
+	struct text key, operator;
+	struct texts values;
+};
+
+static const struct json_field rule_fields[] = {
+	JSON_FIELD("key", json_field_text, struct rule_read, key),
+	JSON_FIELD("operator", json_field_text, struct rule_read, operator),
+	JSON_FIELD("values", extract_texts, struct rule_read, values),
+};
+
+/* Reads key, operator and values: false if the operator is unknown. */
 static bool rule_read(struct json *j, struct node_rule *rule, struct text *operator)
 {
-	struct texts values = { 0 };
-	struct text name;
+	struct rule_read r = { .key = TEXT_NONE, .operator= TEXT_NONE };
 
-	rule->key = *operator= TEXT_NONE;
-	if (json_object(j)) {
-		while (json_member(j, &name)) {
-			if (text_is(name, "key"))
-				json_string(j, &rule->key);
-			else if (text_is(name, "operator"))
-				json_string(j, operator);
-			else if (text_is(name, "values"))
-				extract_texts(j, &values);
-			else
-				json_skip(j);
-		}
-	}
-	rule->values = values.at;
-	rule->values_n = values.n;
-	return operator_of(*operator, & rule->op);
+	json_fields(j, rule_fields, &r);
+	rule->key = r.key;
+	rule->values = r.values.at;
+	rule->values_n = r.values.n;
+	*operator= r.operator;
+	return operator_of(r.operator, & rule->op);
 }
 
 static struct node_rule *rule_more(struct json *j, struct node_term *term)
 {
-	struct node_rule *rules = extract_more(j, term->rules, term->n, &term->room, sizeof(*rules));
-
-	if (!rules)
-		return NULL;
-	term->rules = rules;
-	return &rules[term->n++];
+	return EXTRACT_ADD(j->arena, term->rules, term->n, term->cap);
 }
 
-/* ---- terms of node selectors ------------------------------------------------ */
-
-/* Is there text that a label can't have?  kube-scheduler then can't parse it. */
+/* True if a text of it is invalid in a label, which kube-scheduler can't parse. */
 static bool rule_is_no_label(const struct node_rule *r)
 {
 	if (!label_key_is_valid(r->key))
@@ -90,7 +79,7 @@ static bool rule_is_no_label(const struct node_rule *r)
 	return false;
 }
 
-/* An int64; a sign is nothing that a label's value begins with. */
+/* An int64 without a sign, which the value of a label can't begin with. */
 static bool is_number(struct text t)
 {
 	int64_t value = 0;
@@ -102,7 +91,8 @@ static bool is_number(struct text t)
 	return t.bytes > 0;
 }
 
-/* What kube-scheduler refuses to parse; the whole term then matches nothing. */
+/* True if kube-scheduler can't parse it (nodeaffinity.nodeSelectorRequirementsAsSelector); the
+ * whole term then matches no node. */
 static bool rule_is_void(const struct node_rule *r)
 {
 	if (r->is_field)
@@ -121,82 +111,80 @@ static bool rule_is_void(const struct node_rule *r)
 	}
 }
 
-static void extract_node_rule(struct json *j, struct node_rule *rule)
+/* A list that occurs again replaces the former one. */
+static void extract_node_rules(struct json *j, struct node_term *out, bool is_field)
 {
 	struct text operator;
-
-	rule->is_void = !rule_read(j, rule, &operator) || rule_is_void(rule);
-}
-
-/* Let a list that comes again replace the former one. */
-static void term_drop(struct node_term *term, bool is_field)
-{
 	size_t kept = 0;
 
-	for (size_t i = 0; i < term->n; i++)
-		if (term->rules[i].is_field != is_field)
-			term->rules[kept++] = term->rules[i];
-	term->n = kept;
-}
-
-void extract_node_term(struct json *j, struct node_term *out)
-{
-	struct node_rule *rule;
-	struct text name;
-	bool is_field;
-
-	out->n = 0;
-	if (!json_object(j))
+	for (size_t i = 0; i < out->n; i++)
+		if (out->rules[i].is_field != is_field)
+			out->rules[kept++] = out->rules[i];
+	out->n = kept;
+	if (!json_array(j))
 		return;
-	while (json_member(j, &name)) {
-		is_field = text_is(name, "matchFields");
-		if (!is_field && !text_is(name, "matchExpressions")) {
-			json_skip(j);
-			continue;
-		}
-		term_drop(out, is_field);
-		if (!json_array(j))
-			continue;
-		while (json_item(j)) {
-			rule = rule_more(j, out);
-			if (!rule)
-				return;
-			rule->is_field = is_field;
-			extract_node_rule(j, rule);
-		}
+	while (json_item(j)) {
+		struct node_rule *rule = rule_more(j, out);
+
+		rule->is_field = is_field;
+		rule->is_void = !rule_read(j, rule, &operator) || rule_is_void(rule);
 	}
 }
 
-bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *room)
+static void extract_match_expressions(struct json *j, void *term)
 {
-	struct node_term *grown;
-	struct text name;
-
-	*n = 0;
-	if (!json_object(j))
-		return false;
-	while (json_member(j, &name)) {
-		if (!text_is(name, "nodeSelectorTerms")) {
-			json_skip(j);
-			continue;
-		}
-		*n = 0;
-		if (!json_array(j))
-			continue;
-		while (json_item(j)) {
-			grown = extract_more(j, *terms, *n, room, sizeof(*grown));
-			if (!grown)
-				return true;
-			*terms = grown;
-			extract_node_term(j, &grown[(*n)++]);
-		}
-	}
-	return true;
+	extract_node_rules(j, term, false);
 }
 
-/* ---- label selectors ---------------------------------------------------------- */
+static void extract_match_fields(struct json *j, void *term)
+{
+	extract_node_rules(j, term, true);
+}
 
-/* What the API server refuses.  Called while the requirement is what is being read. */
+static const struct json_field node_term_fields[] = {
+	JSON_WHOLE("matchExpressions", extract_match_expressions),
+	JSON_WHOLE("matchFields", extract_match_fields),
+};
+
+void extract_node_term(struct json *j, void *term)
+{
+	((struct node_term *)term)->n = 0;
+	json_fields(j, node_term_fields, term);
+}
+
+struct node_terms {
+	struct node_term *at;
+	size_t n, cap;
+};
+
+static void extract_next_term(struct json *j, void *terms)
+{
+	struct node_terms *ts = terms;
+
+	extract_node_term(j, EXTRACT_ADD(j->arena, ts->at, ts->n, ts->cap));
+}
+
+static void extract_term_list(struct json *j, void *terms)
+{
+	((struct node_terms *)terms)->n = 0;
+	json_items(j, extract_next_term, terms);
+}
+
+static const struct json_field node_selector_fields[] = { JSON_WHOLE("nodeSelectorTerms",
+	                                                                 extract_term_list) };
+
+bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *cap)
+{
+	struct node_terms ts = { *terms, 0, *cap };
+	bool is_given = json_fields(j, node_selector_fields, &ts);
+
+	*terms = ts.at;
+	*n = ts.n;
+	*cap = ts.cap;
+	return is_given;
+}
+
+/* Reports what the API server would refuse. */
 static void selector_check(struct json *j, const struct node_rule *r)
 {
 	bool wants_values = r->op == REQUIRE_IN || r->op == REQUIRE_NOT_IN;
@@ -211,34 +199,31 @@ static void selector_check(struct json *j, const struct node_rule *r)
 			json_fail(j, "\"%.*s\" is not the value of a label", TEXT_SHOWN(r->values[i]));
 }
 
-static void extract_expressions(struct json *j, struct selector_object *out)
+static void extract_expression(struct json *j, void *selector)
 {
-	struct node_rule *rule;
+	struct node_rule *rule = rule_more(j, &((struct selector_object *)selector)->rules);
 	struct text operator;
 
-	if (!json_array(j))
-		return;
-	while (json_item(j)) {
-		rule = rule_more(j, &out->rules);
-		if (!rule)
-			return;
-		if (rule_read(j, rule, &operator) && rule->op <= REQUIRE_NOT_EXISTS)
-			selector_check(j, rule);
-		else
-			json_fail(j, "\"%.*s\" is not an operator of a label selector", TEXT_SHOWN(operator));
-	}
+	if (rule_read(j, rule, &operator) && rule->op <= REQUIRE_NOT_EXISTS)
+		selector_check(j, rule);
+	else
+		json_fail(j, "\"%.*s\" is not an operator of a label selector", TEXT_SHOWN(operator));
 }
 
-static void extract_labels(struct json *j, struct selector_object *out)
+static void extract_expressions(struct json *j, void *selector)
 {
-	struct pairs labels = { 0 };
-	struct node_rule *rule;
+	json_items(j, extract_expression, selector);
+}
 
-	extract_pairs(j, &labels, false);
+static void extract_labels(struct json *j, void *selector)
+{
+	struct selector_object *out = selector;
+	struct pairs labels = { 0 };
+
+	extract_text_map(j, &labels);
 	for (size_t i = 0; i < labels.n && !j->failed; i++) {
-		rule = rule_more(j, &out->rules);
-		if (!rule)
-			return;
+		struct node_rule *rule = rule_more(j, &out->rules);
+
 		*rule = (struct node_rule){
 			.key = labels.at[i].key, .values = &labels.at[i].value, .values_n = 1, .op = REQUIRE_IN
 		};
@@ -246,29 +231,25 @@ static void extract_labels(struct json *j, struct selector_object *out)
 	}
 }
 
-void extract_selector_map(struct json *j, struct selector_object *out)
+void extract_selector_map(struct json *j, void *selector)
 {
+	struct selector_object *out = selector;
+
 	out->is_given = !json_null(j);
 	out->rules.n = 0;
 	if (out->is_given)
 		extract_labels(j, out);
 }
 
-void extract_selector(struct json *j, struct selector_object *out)
-{
-	struct text name;
+static const struct json_field selector_fields[] = {
+	JSON_WHOLE("matchLabels", extract_labels),
+	JSON_WHOLE("matchExpressions", extract_expressions),
+};
 
-	out->is_given = false;
+void extract_selector(struct json *j, void *selector)
+{
+	struct selector_object *out = selector;
+
 	out->rules.n = 0;
-	if (!json_object(j))
-		return;
-	out->is_given = true;
-	while (json_member(j, &name)) {
-		if (text_is(name, "matchLabels"))
-			extract_labels(j, out);
-		else if (text_is(name, "matchExpressions"))
-			extract_expressions(j, out);
-		else
-			json_skip(j);
-	}
+	out->is_given = json_fields(j, selector_fields, out);
 }

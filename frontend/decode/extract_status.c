@@ -1,82 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "frontend/decode/extract.h"
-
-#include "frontend/json/json.h"
+/* status of a pod. */
+#include "frontend/decode/fields.h"
 
 struct condition {
-	struct text type, status, reason, message;
+	struct text type, status, reason, message, turned;
 };
 
-static void extract_condition(struct json *j, struct pod_object *out)
-{
-	struct condition c = { { "", 0 }, { "", 0 }, { "", 0 }, { "", 0 } };
-	struct text name;
+static const struct json_field condition_fields[] = {
+	JSON_FIELD("type", json_field_text, struct condition, type),
+	JSON_FIELD("status", json_field_text, struct condition, status),
+	JSON_FIELD("reason", json_field_text, struct condition, reason),
+	JSON_FIELD("message", json_field_text, struct condition, message),
+	JSON_FIELD("lastTransitionTime", json_field_text, struct condition, turned),
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "type"))
-			json_string(j, &c.type);
-		else if (text_is(name, "status"))
-			json_string(j, &c.status);
-		else if (text_is(name, "reason"))
-			json_string(j, &c.reason);
-		else if (text_is(name, "message"))
-			json_string(j, &c.message);
-		else
-			json_skip(j);
-	}
+static void extract_condition(struct json *j, void *pod)
+{
+	struct pod_object *out = pod;
+	struct condition c = { TEXT_NONE, TEXT_NONE, TEXT_NONE, TEXT_NONE, TEXT_NONE };
+	uint64_t turned_ns = 0;
+
+	json_fields(j, condition_fields, &c);
 	if (text_is(c.type, "PodScheduled")) {
 		out->condition_status = c.status;
 		out->condition_reason = c.reason;
 		out->condition_message = c.message;
+		out->scheduled_s = text_is(c.status, "True") && extract_time_text(c.turned, &turned_ns)
+		                       ? (uint32_t)(turned_ns / 1000000000)
+		                       : 0;
 	} else if (text_is(c.type, "PodResizePending")) {
 		out->resize_infeasible = text_is(c.reason, "Infeasible");
 	}
 }
 
-static void extract_status_resources(struct json *j, struct pod_object *out,
-                                     struct container_status *s)
+static void extract_conditions(struct json *j, void *pod)
 {
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	s->has_resources = true;
-	while (json_member(j, &name)) {
-		if (text_is(name, "requests"))
-			extract_quantities(j, &out->resources, &s->requests);
-		else
-			json_skip(j);
-	}
+	json_items(j, extract_condition, pod);
 }
 
-static void extract_container_status(struct json *j, struct pod_object *out)
-{
-	struct container_status *s =
-		extract_more(j, out->statuses, out->statuses_n, &out->statuses_room, sizeof(*s));
-	struct text name;
+static const struct json_field actual_fields[] = {
+	JSON_FIELD("requests", extract_quantities, struct container_status, requests),
+};
 
-	if (!s)
-		return;
-	out->statuses = s;
-	s += out->statuses_n++;
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "name"))
-			json_string(j, &s->name);
-		else if (text_is(name, "resources"))
-			extract_status_resources(j, out, s);
-		else if (text_is(name, "allocatedResources"))
-			extract_quantities(j, &out->resources, &s->allocated);
-		else
-			json_skip(j);
-	}
+static void extract_actual(struct json *j, void *status)
+{
+	if (json_fields(j, actual_fields, status))
+		((struct container_status *)status)->has_resources = true;
 }
 
-static void extract_phase(struct text phase, struct pod_object *out)
+static const struct json_field container_status_fields[] = {
+	JSON_FIELD("name", json_field_text, struct container_status, name),
+	JSON_WHOLE("resources", extract_actual),
+	JSON_FIELD("allocatedResources", extract_quantities, struct container_status, allocated),
+};
+
+static void extract_container_status(struct json *j, void *pod)
 {
+	struct pod_object *out = pod;
+
+	json_fields(j, container_status_fields,
+	            EXTRACT_ADD(j->arena, out->statuses, out->statuses_n, out->statuses_cap));
+}
+
+static void extract_container_statuses(struct json *j, void *pod)
+{
+	json_items(j, extract_container_status, pod);
+}
+
+static void extract_phase(struct json *j, void *pod)
+{
+	struct pod_object *out = pod;
+	struct text phase;
+
+	if (!json_string(j, &phase))
+		return;
 	if (text_is(phase, "Running"))
 		out->phase = POD_PHASE_RUNNING;
 	else if (text_is(phase, "Succeeded"))
@@ -90,26 +87,14 @@ static void extract_phase(struct text phase, struct pod_object *out)
 	out->ended = out->phase == POD_PHASE_SUCCEEDED || out->phase == POD_PHASE_FAILED;
 }
 
-void extract_pod_status(struct json *j, struct pod_object *out)
-{
-	struct text name, phase;
+static const struct json_field status_fields[] = {
+	JSON_WHOLE("phase", extract_phase),
+	JSON_WHOLE("conditions", extract_conditions),
+	JSON_WHOLE("containerStatuses", extract_container_statuses),
+	JSON_WHOLE("initContainerStatuses", extract_container_statuses),
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "phase")) {
-			if (json_string(j, &phase))
-				extract_phase(phase, out);
-		} else if (text_is(name, "conditions")) {
-			if (json_array(j))
-				while (json_item(j))
-					extract_condition(j, out);
-		} else if (text_is(name, "containerStatuses") || text_is(name, "initContainerStatuses")) {
-			if (json_array(j))
-				while (json_item(j))
-					extract_container_status(j, out);
-		} else {
-			json_skip(j);
-		}
-	}
+void extract_pod_status(struct json *j, void *out)
+{
+	json_fields(j, status_fields, out);
 }

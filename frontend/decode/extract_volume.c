@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "frontend/volume/volume_impl.h"
-
-#include "frontend/json/json.h"
+/* spec.volumes of a pod, and the CSI drivers of in-tree disks. */
+#include "frontend/decode/fields.h"
+#include "frontend/decode/volume_source.h"
 
 #include <string.h>
-
-#define TEXT_NONE ((struct text){ "", 0 })
-
-/* ---- in-tree disks that CSI drivers took over ---------------------------------- */
 
 static const struct {
 	const char *plugin; /* also the provisioner of its classes */
@@ -39,17 +35,11 @@ static struct text aws_volume(struct text id)
 	return (struct text){ slash + 1, (size_t)(id.at + id.bytes - slash - 1) };
 }
 
-/* Where a GCE disk lies is part of its handle. */
-static bool gce_source(struct text zone, struct text name, struct arena *arena,
-                       struct volume_source_object *out)
+/* The zone of a GCE disk is part of its handle. */
+static struct text gce_handle(struct text zone, struct text name, struct arena *arena)
 {
-	const char *handle = arena_printf(arena, "projects/UNSPECIFIED/zones/%.*s/disks/%.*s",
-	                                  (int)zone.bytes, zone.at, (int)name.bytes, name.at);
-
-	if (!handle)
-		return false;
-	*out = (struct volume_source_object){ text_of("pd.csi.storage.gke.io"), text_of(handle) };
-	return true;
+	return text_of(arena_printf(arena, "projects/UNSPECIFIED/zones/%.*s/disks/%.*s",
+	                            (int)zone.bytes, zone.at, (int)name.bytes, name.at));
 }
 
 bool volume_disk_source(const struct volume_object *v, struct text zone, struct arena *arena,
@@ -57,7 +47,9 @@ bool volume_disk_source(const struct volume_object *v, struct text zone, struct 
 {
 	switch (v->source) {
 	case VOLUME_GCE_DISK:
-		return gce_source(zone, v->name, arena, out);
+		*out = (struct volume_source_object){ text_of("pd.csi.storage.gke.io"),
+			                                  gce_handle(zone, v->name, arena) };
+		return true;
 	case VOLUME_AWS_DISK:
 		*out = (struct volume_source_object){ text_of("ebs.csi.aws.com"), aws_volume(v->name) };
 		return true;
@@ -72,16 +64,14 @@ bool volume_disk_source(const struct volume_object *v, struct text zone, struct 
 	}
 }
 
-/* ---- spec.volumes of a pod ------------------------------------------------------ */
-
-/* Which member of a source is its name, and what else of it is looked at. */
+/* Which member of a source is its name. */
 static const struct source {
 	const char *member;
 	const char *name;
-	uint32_t source;
+	enum volume_source source;
 } sources[] = {
 	{ "persistentVolumeClaim", "claimName", VOLUME_CLAIM },
-	{ "ephemeral", "", VOLUME_EPHEMERAL },
+	{ "ephemeral", NULL, VOLUME_EPHEMERAL },
 	{ "gcePersistentDisk", "pdName", VOLUME_GCE_DISK },
 	{ "awsElasticBlockStore", "volumeID", VOLUME_AWS_DISK },
 	{ "iscsi", "iqn", VOLUME_ISCSI },
@@ -90,98 +80,83 @@ static const struct source {
 	{ "cinder", "volumeID", VOLUME_CINDER },
 };
 
-static const struct source *source_of(struct text member)
+void extract_volume_source(struct json *j, void *volume)
 {
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (text_is(member, sources[i].member))
-			return &sources[i];
-	return NULL;
-}
+	const struct source *source = sources;
+	struct volume_object *v = volume;
+	struct text name = json_member_name(j);
 
-bool extract_volume_source(struct json *j, struct text member, struct volume_object *v)
-{
-	const struct source *source = source_of(member);
-	struct text name;
-
-	if (!source)
-		return false;
+	while (!text_is(name, source->member))
+		source++;
 	if (!json_object(j))
-		return true;
+		return;
 	v->source = source->source;
 	v->name = TEXT_NONE;
 	v->pool = text_of("rbd");
 	while (json_member(j, &name)) {
-		if (*source->name && text_is(name, source->name))
+		if (source->name && text_is(name, source->name))
 			json_string(j, &v->name);
-		else if (text_is(name, "readOnly") && source->source != VOLUME_CLAIM)
+		else if (text_is(name, "readOnly") && v->source != VOLUME_CLAIM)
 			json_bool(j, &v->read_only);
-		else if (text_is(name, "pool") && source->source == VOLUME_RBD)
+		else if (text_is(name, "pool") && v->source == VOLUME_RBD)
 			json_string(j, &v->pool);
-		else if (text_is(name, "monitors") && source->source == VOLUME_RBD)
+		else if (text_is(name, "monitors") && v->source == VOLUME_RBD)
 			extract_texts(j, &v->monitors);
 		else
 			json_skip(j);
 	}
 	if (v->pool.bytes == 0)
 		v->pool = text_of("rbd");
-	return true;
 }
 
-static void extract_image_volume(struct json *j, struct pod_object *out)
-{
+struct volume_read {
+	struct pod_object *pod;
+	struct pod_volumes volumes;
+	struct volume_object v;
 	struct text name;
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "reference"))
-			extract_image(j, out);
-		else
-			json_skip(j);
-	}
+static void extract_image_reference(struct json *j, void *read)
+{
+	struct volume_read *r = read;
+	struct text image;
+
+	if (json_string(j, &image))
+		extract_image(j->arena, r->pod, image);
 }
 
-static void extract_volume(struct json *j, struct pod_object *out, struct pod_volumes *volumes)
-{
-	struct volume_object v = { .source = UINT32_MAX }, *at;
-	struct text member, name = TEXT_NONE;
+static const struct json_field image_fields[] = { JSON_WHOLE("reference",
+	                                                         extract_image_reference) };
 
-	if (!json_object(j))
+static const struct json_field volume_fields[] = {
+	JSON_FIELD("name", json_field_text, struct volume_read, name),
+	EXTRACT_SOURCE_FIELDS(struct volume_read, v),
+	JSON_NESTED("image", image_fields),
+};
+
+static void extract_volume(struct json *j, void *read)
+{
+	struct volume_read *r = read;
+
+	r->v = (struct volume_object){ .source = UINT32_MAX };
+	r->name = TEXT_NONE;
+	json_fields(j, volume_fields, r);
+	if (r->v.source == UINT32_MAX)
 		return;
-	while (json_member(j, &member)) {
-		if (text_is(member, "name")) {
-			json_string(j, &name);
-		} else if (text_is(member, "image")) {
-			extract_image_volume(j, out);
-		} else if (!extract_volume_source(j, member, &v)) {
-			json_skip(j);
-		}
-	}
-	if (v.source == UINT32_MAX)
-		return;
-	if (v.source == VOLUME_EPHEMERAL)
-		v.name = name;
-	at = extract_more(j, volumes->at, volumes->n, &volumes->room, sizeof(*at));
-	if (!at)
-		return;
-	volumes->at = at;
-	at[volumes->n++] = v;
+	if (r->v.source == VOLUME_EPHEMERAL)
+		r->v.name = r->name;
+	*EXTRACT_ADD(j->arena, r->volumes.at, r->volumes.n, r->volumes.cap) = r->v;
 }
 
-void extract_pod_volumes(struct json *j, struct pod_object *out)
+void extract_pod_volumes(struct json *j, void *pod)
 {
-	struct pod_volumes volumes = { NULL, 0, 0 };
+	struct volume_read r = { .pod = pod };
 
-	out->volumes = NULL;
-	if (!json_array(j))
+	r.pod->images_n = 0; /* at this point there are only images of volumes */
+	r.pod->volumes = NULL;
+	json_items(j, extract_volume, &r);
+	if (r.volumes.n == 0)
 		return;
-	while (json_item(j))
-		extract_volume(j, out, &volumes);
-	if (volumes.n == 0)
-		return;
-	out->volumes = arena_alloc(j->arena, sizeof(volumes));
-	if (!out->volumes)
-		json_no_memory(j);
-	else
-		*out->volumes = volumes;
+	r.pod->volumes = arena_alloc(j->arena, sizeof(r.volumes));
+	*r.pod->volumes = r.volumes;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects as the extractor gives them: only what muster looks at.
+/* Objects as the extractor returns them, with the members that scheduling depends on.
  *
- * Texts are pieces of the JSON or of the arena: good as long as both. */
+ * Texts point into the JSON or the arena: good as long as both. */
 #ifndef MUSTER_FRONTEND_OBJECT_H
 #define MUSTER_FRONTEND_OBJECT_H
 
 #include "frontend/base/arena.h"
+#include "frontend/base/resource.h"
 #include "frontend/json/quantity.h"
-#include "frontend/model/model.h"
 #include "ipc/abi.h"
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct pair {
 struct pairs {
 	struct pair *at;
 	size_t n;
-	size_t room;
+	size_t cap;
 };
 
 struct meta {
@@ -58,7 +58,7 @@ struct quantity_of {
 struct quantities {
 	struct quantity_of *at;
 	size_t n;
-	size_t room;
+	size_t cap;
 };
 
 const nano_t *quantities_find(const struct quantities *q, uint32_t resource);
@@ -79,10 +79,10 @@ struct container {
 	struct quantities requests; /* what is missing is filled from the limits */
 	struct port_object *ports;
 	size_t ports_n;
-	size_t ports_room;
+	size_t ports_cap;
 };
 
-/* What the kubelet says of a container, in-place resize. */
+/* The resources of a running container in its status: in-place resize. */
 struct container_status {
 	struct text name;
 	bool has_resources;
@@ -103,7 +103,7 @@ struct node_rule {
 struct node_term {
 	struct node_rule *rules;
 	size_t n;
-	size_t room;
+	size_t cap;
 };
 
 /* A label selector: matchLabels and matchExpressions as one list of rules, which must
@@ -121,7 +121,7 @@ struct preference_object {
 struct texts {
 	struct text *at;
 	size_t n;
-	size_t room;
+	size_t cap;
 };
 
 /* A term of inter-pod affinity.  What matchLabelKeys and mismatchLabelKeys add is in the
@@ -163,7 +163,7 @@ struct toleration_object {
 	uint32_t effect; /* enum taint_effect */
 };
 
-/* What a pod may ask for that muster does not judge. */
+/* Requests of a pod that muster does not support. */
 enum pod_asks {
 	ASKS_RESOURCE_CLAIM = 1u << 0,
 	ASKS_TOLERATION_OPERATOR = 1u << 1, /* Gt or Lt */
@@ -181,32 +181,34 @@ struct pod_object {
 	uint32_t asks;            /* enum pod_asks */
 	struct text native_group; /* spec.schedulingGroup.podGroupName; "" or at NULL: none */
 	bool has_workload_ref;
+	struct text restart_policy; /* "": Always */
+	bool has_deadline;          /* activeDeadlineSeconds */
 
 	struct container *containers; /* the init containers too, in their order */
 	size_t containers_n;
-	size_t containers_room;
+	size_t containers_cap;
 	bool has_pod_resources;
 	struct quantities pod_requests; /* pod level */
 	struct quantities pod_limits;
 	struct quantities overhead;
 
 	struct pairs node_selector;
-	struct preference_object
-		*preferences; /* preferred node affinity, none with weight 0 or an empty term */
+	struct preference_object *preferences; /* preferred node affinity, none with weight 0 or an
+	                                        * empty term */
 	size_t preferences_n;
-	size_t preferences_room;
+	size_t preferences_cap;
 	struct pod_term_object *pod_terms;
 	size_t pod_terms_n;
-	size_t pod_terms_room;
+	size_t pod_terms_cap;
 	struct spread_object *spreads;
 	size_t spreads_n;
-	size_t spreads_room;
+	size_t spreads_cap;
 	struct port_object *ports; /* of containers and sidecars */
 	size_t ports_n;
-	size_t ports_room;
+	size_t ports_cap;
 	struct text *images; /* of containers, init containers and image volumes, as they are written */
 	size_t images_n;
-	size_t images_room;
+	size_t images_cap;
 	uint32_t image_containers; /* containers and init containers, with or without an image */
 	bool needs_restart_all;    /* a container rule with the action RestartAllContainers */
 	struct owner_object owner;
@@ -214,20 +216,21 @@ struct pod_object {
 	bool has_node_terms;         /* required node affinity: one of the terms must hold */
 	struct node_term *terms;
 	size_t terms_n;
-	size_t terms_room;
+	size_t terms_cap;
 	struct toleration_object *tolerations;
 	size_t tolerations_n;
-	size_t tolerations_room;
+	size_t tolerations_cap;
 
 	enum pod_phase phase;
 	bool ended; /* Succeeded or Failed */
 	bool resize_infeasible;
 	struct container_status *statuses;
 	size_t statuses_n;
-	size_t statuses_room;
+	size_t statuses_cap;
 	struct text condition_status; /* of PodScheduled; "" */
 	struct text condition_reason;
 	struct text condition_message;
+	uint32_t scheduled_s; /* since 1970, of its binding; 0: it is not bound, or that is unknown */
 };
 
 struct taint_object {
@@ -246,21 +249,19 @@ struct node_object {
 	struct meta meta;
 	struct image_object *images;
 	size_t images_n;
-	size_t images_room;
+	size_t images_cap;
 	bool restarts_all; /* status.declaredFeatures has RestartAllContainersOnContainerExits */
 	struct resource_names resources;
 	struct quantities allocatable;
 	bool cordoned;
 	struct taint_object *taints;
 	size_t taints_n;
-	size_t taints_room;
+	size_t taints_cap;
 };
-
-/* ---- what pods refer to ---------------------------------------------------- */
 
 struct service_object {
 	struct meta meta;
-	struct pairs selector; /* none: it selects nobody */
+	struct pairs selector; /* empty: it selects no pod */
 };
 
 struct policy_share_object {
@@ -276,7 +277,7 @@ struct policy_object {
 	uint32_t flags;                     /* enum policy_flags, but POLICY_UNSELECTED */
 	struct policy_share_object *shares; /* of a name that is there twice the last one counts */
 	size_t shares_n;
-	size_t shares_room;
+	size_t shares_cap;
 	const char *below_zero; /* replicas that count as 0, for a message; NULL: none */
 };
 

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a gang is in a cluster: the dialects, and the one internal form that all
- * become.  A new dialect is one file and one line in the table of dialect.c.
+/* Dialects: the ways in which pods of a cluster are marked as members of a gang.
  *
- * A dialect says how a pod is marked, which objects describe the group, and how
- * such an object is read; frontend/dialect/dialect_read.h has what several need. */
+ * A dialect defines the mark of a pod, the object that describes the group, if any, and how both
+ * become a struct group_spec.  To add one:
+ *
+ *   1. a file dialect_NAME.c with a `const struct dialect`: dialect_podgroup.c is one with an
+ *   object,
+ *      dialect_kueue.c one whose pods say all; dialect_read.h has what both need
+ *   2. its line in the table of dialects.c, at the end: the index is part of recordings
+ *   3. an example in docs/examples, its row in docs/dialects.md
+ *
+ * Functions of a dialect read one pod or one object, and keep nothing. */
 #ifndef MUSTER_FRONTEND_DIALECT_H
 #define MUSTER_FRONTEND_DIALECT_H
 
 #include "frontend/dialect/group_status.h"
-#include "frontend/model/model.h"
+#include "frontend/dialect/gang_view.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,110 +23,101 @@
 struct pod_object; /* frontend/decode/object.h */
 struct arena;
 
-/* The internal form of a group.  Texts are the arena's. */
+/* A group as muster schedules it.  All zero is a group without conditions; texts are the
+ * arena's. */
 struct group_spec {
-	uint32_t quorum;     /* 0 counts as 1: each member starts alone */
+	uint32_t quorum;     /* 0 counts as 1: each member is scheduled alone */
 	int32_t quorum_text; /* as written, for messages */
 	struct amount_text {
 		const char *resource;
-		int64_t value; /* in the unit of the column */
-	} * min_resources;
+		int64_t value; /* in the unit of the resource: milli-CPU, bytes, pieces */
+	} * min_resources; /* refused while less than this is free in the cluster */
 	size_t min_resources_n;
-	uint64_t timeout_ns; /* it holds room no longer than this at a time; 0: the core's default */
-	const char *refusal; /* it can't be honoured: why; NULL */
-	const char *remark;  /* something of it is passed over: what, for the log; NULL */
-	bool has_priority;   /* `priority` goes before its members' */
+	uint64_t timeout_ns; /* a reservation is held no longer; 0: the core's default */
+	const char *refusal; /* the group is not scheduled: the reason, for users; NULL */
+	const char *remark;  /* a part of the spec that is ignored, for the log; NULL */
+	bool has_priority;   /* `priority` replaces that of the members */
 	int32_t priority;
-	bool after_others; /* GANG_AFTER_OTHERS */
-	bool hollow;       /* the object says nothing of a group: it is one only when pods name it */
+	bool after_others; /* the gang is queued after all others: GANG_AFTER_OTHERS */
+
+	/* The object has nothing of a group.  Where objects of a common kind describe groups (a
+	 * ConfigMap), it is one only if a pod names it, which is refused with struct dialect.hollow
+	 * then. */
+	bool hollow;
+
 	struct role_text {
 		const char *role;
 		uint32_t quorum;
-	} * roles;
+	} * roles;      /* each role has a quorum of its own */
 	size_t roles_n; /* up to GANG_ROLES_MAX */
 	struct level_text {
-		const char *key; /* a label of nodes */
-		bool required;
+		const char *key;       /* a label of nodes that all members must have in common */
+		bool required;         /* false: preferred */
 	} levels[GANG_LEVELS_MAX]; /* the widest first */
 	size_t levels_n;
-	const char *agree; /* of a pod: what all members must have alike beside the above; NULL */
+
+	/* Only from pod_group(): any text that must be the same for all members; if it differs, the
+	 * group is refused.  The native dialect puts spec.schedulerName here, since the API requires
+	 * one scheduler. */
+	const char *agree;
 };
 
 enum mark {
-	MARK_NONE,    /* the pod does not carry this dialect's mark */
-	MARK_MEMBER,  /* of the group whose name is in *name */
-	MARK_REFUSED, /* marked, but it can't be honoured: *name is the reason */
+	MARK_NONE,    /* the pod does not have the mark of the dialect */
+	MARK_MEMBER,  /* it is a member of the group whose name is in *name */
+	MARK_REFUSED, /* it has the mark, but can't be scheduled: *name is the reason */
 };
 
 struct dialect {
-	const char *name;                    /* as in the JSON of simulate: "scheduler-plugins" */
-	const struct dialect_status *status; /* what is written to the group's object; NULL: nothing */
-	const struct dialect_texts
-		*texts;       /* its users' words (frontend/dialect/reason.h); NULL: scheduler-plugins' */
-	const char *mark; /* how it is written, for messages: "label KEY" */
-	enum group_timeout timeout; /* of groups that name none */
+	const char *name; /* in --dialects and in the output of simulate: "kueue" */
+	const char *mark; /* of messages: "label KEY", "annotation KEY" */
 
-	/* Names of groups are also those of this one, which stands right before it in the
-	 * table: one group, which either object describes.  NULL: its own. */
-	const struct dialect *shares;
-	bool one_scheduler; /* members of several schedulers refuse the group */
-	bool if_served;     /* marks make members only when the cluster has its resource */
-	bool yields;        /* ... only when the pod carries no mark of another dialect */
-
-	/* Objects that describe a group; NULL when the pods say it all. */
-	const struct resource *resource;
-	/* Versions of it that are read alike, the newest first, up to a NULL; NULL: resource->version
-	 * alone. */
-	const char *const *versions;
-	const char *hollow; /* why an object that says nothing refuses its group */
-
-	/* The pod's mark, read from its labels, annotations or spec. */
+	/* The pod's mark; *name is set unless it is MARK_NONE. */
 	enum mark (*pod_mark)(const struct pod_object *pod, struct arena *arena, const char **name);
 
-	/* Read the group's object.  0 or -EINVAL with *error. */
+	/* Its object, and the function that reads it: 0, or -EINVAL with *error. */
+	const struct resource *resource;
 	int (*group_read)(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,
 	                  struct decode_error *error);
 
-	/* The pod's role in its group, for those that count by role: NULL without one.  May be NULL. */
-	const char *(*pod_role)(const struct pod_object *pod, struct arena *arena);
-
-	/* What this pod says of its group, or false.  Members that say something else than others
-	 * refuse the group.  Without objects this is all there is of it.  May be NULL. */
+	/* What a pod states about its group; false: nothing.  Members that state different things
+	 * refuse the group.  Without an object this is the whole description. */
 	bool (*pod_group)(const struct pod_object *pod, struct arena *arena, struct group_spec *out);
 
-	/* For messages on members that differ: how the quorum is written ("annotation KEY"), and
-	 * `agree`; and what goes before it, if anything. */
+	/* The role of a pod, if groups have quorums by role; it returns NULL for a pod without one. */
+	const char *(*pod_role)(const struct pod_object *pod, struct arena *arena);
+
+	/* API versions of `resource` that are read alike, the newest first, then NULL: the first one
+	 * that the cluster serves is watched.  NULL: resource->version alone. */
+	const char *const *versions;
+
+	/* The reason for refusing a group whose object is hollow (struct group_spec). */
+	const char *hollow;
+
+	/* The mark counts only in a cluster that serves `resource`: for keys that others use too. */
+	bool if_served;
+
+	/* The mark counts only on a pod that has no mark of another dialect: for controllers that write
+	 * it on every pod, also of groups that another dialect describes. */
+	bool yields;
+
+	/* Its groups are those of this dialect, which is the line before it in the table: a group with
+	 * the same name is the same group, which an object of either may describe.  NULL: its own
+	 * groups. */
+	const struct dialect *shares;
+
+	/* A group with members of several schedulers is refused. */
+	bool one_scheduler;
+
+	enum group_timeout timeout;          /* of groups without timeout_ns: which setting */
+	const struct dialect_status *status; /* the status written to the object; NULL: none */
+	const struct dialect_texts *texts;   /* wording of reasons (reason.h); NULL: of
+	                                      * scheduler-plugins */
+
+	/* For messages if members state different quorums or `agree`: how the value is written
+	 * ("annotation KEY"), and a text before the message, or NULL. */
 	const char *quorum_mark, *quorum_differs;
 	const char *agree_mark, *agree_differs;
 };
-
-/* Of all marks that a pod carries: the group it belongs to, and the dialect.  The
- * earlier in the table goes before the later; marks that name different groups,
- * and marks of dialects that muster knows but does not support, make it
- * MARK_REFUSED with the reason in `name`.  Dialects of the bits in `off` are as if they
- * were not there; those with if_served that are not in `served` come behind all others and
- * contradict nobody.  Texts are the arena's.  -ENOMEM. */
-struct group_mark {
-	enum mark mark;
-	uint32_t dialect;
-	const char *name;
-};
-int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, struct arena *arena,
-                 struct group_mark *out);
-
-/* What the pod says of its group in that dialect: pod_group() and the levels of its annotations.
- * False: nothing.  -ENOMEM shows in the arena. */
-bool dialect_pod_says(const struct pod_object *pod, uint32_t dialect, struct arena *arena,
-                      struct group_spec *out);
-
-/* The index is the `dialect` of struct event_gang. */
-extern const struct dialect *const dialects[];
-extern const size_t dialects_n;
-
-/* The index of the dialect with that name, or -1. */
-int dialect_find(const char *name);
-
-/* The dialect whose names of groups this one shares, or itself. */
-uint32_t dialect_family(uint32_t dialect);
 
 #endif

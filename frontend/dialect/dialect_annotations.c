@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The batch fork of kube-scheduler: two annotations and no object.  The pair is what tells it
- * from Volcano, whose pods have the first alone. */
+/* The batch fork of kube-scheduler: two annotations and no object.  Pods of Volcano have the first
+ * one alone. */
 #include "frontend/dialect/dialect_read.h"
 
 #include "frontend/dialect/reason.h"
@@ -8,7 +8,7 @@
 #define NAME "scheduling.k8s.io/group-name"
 #define NUMBER "scheduling.k8s.io/group-pod-num"
 
-/* How many pods start together, or 0 when the pod is an ordinary one. */
+/* The quorum, or 0 if the pod is an ordinary one. */
 static uint32_t number_of(const struct pod_object *pod, struct arena *arena)
 {
 	const char *text = read_annotation(&pod->meta.annotations, NUMBER, arena);

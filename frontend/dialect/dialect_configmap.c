@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gang-scheduler: a label names a ConfigMap whose data says how many start together. */
+/* gang-scheduler: a label names a ConfigMap whose data has the quorum. */
 #include "frontend/dialect/dialect_read.h"
-
-#include "frontend/decode/extract.h"
 #include "frontend/dialect/reason.h"
 
 #define LABEL "pod-group.scheduling.bdap.com/podgroup-configmap"
@@ -14,16 +12,12 @@ static enum mark configmap_mark(const struct pod_object *pod, struct arena *aren
 	return read_mark(read_label(pod, LABEL, arena), name);
 }
 
-/* A decimal text; false: it is none, and the group is refused. */
+/* A decimal number; otherwise refuses the group and returns false. */
 static bool read_data_number(struct json *j, const char *key, struct text value,
                              struct group_spec *out, int64_t *number)
 {
 	const char *text = arena_copy(j->arena, value);
 
-	if (!text) {
-		json_no_memory(j);
-		return false;
-	}
 	if (read_number(text, number))
 		return true;
 	read_refuse(
@@ -47,9 +41,10 @@ static void read_minimum(struct json *j, struct text value, struct group_spec *o
 	out->quorum = out->quorum_text > 0 ? (uint32_t)out->quorum_text : 0;
 }
 
-/* The first thing that is wrong is told, in the order in which gang-scheduler looks. */
-static void read_data(struct json *j, struct group_spec *out)
+/* Checks in the order of gang-scheduler: the first error is the refusal. */
+static void read_data(struct json *j, void *spec)
 {
+	struct group_spec *out = spec;
 	struct text name, minimum = { NULL, 0 }, timeout = { NULL, 0 };
 	int64_t seconds;
 
@@ -70,7 +65,7 @@ static void read_data(struct json *j, struct group_spec *out)
 		read_minimum(j, minimum, out);
 	else
 		read_refuse(out, j->arena, MISSING);
-	/* A group of one waits for nobody, and its timeout is not looked at. */
+	/* A group of one never waits, so gang-scheduler does not read its timeout. */
 	if (timeout.at && (out->quorum > 1 || out->refusal) &&
 	    read_data_number(j, "scheduleTimeoutSeconds", timeout, out, &seconds))
 		out->timeout_ns = read_timeout(seconds);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* KAI's PodGroup, which its podgrouper makes for owners of many kinds.  The annotation's key is
- * anyone's: it counts only where the cluster has such PodGroups. */
+/* KAI's PodGroup, which its podgrouper creates for owners of many kinds.  The key of the annotation
+ * has no prefix of KAI, so it counts only in a cluster that has such PodGroups. */
 #include "frontend/dialect/dialect_read.h"
-
-#include "frontend/decode/extract.h"
 #include "frontend/dialect/reason.h"
 
 #define NAME "pod-group-name"
@@ -13,37 +11,42 @@ static enum mark kai_mark(const struct pod_object *pod, struct arena *arena, con
 	return read_mark(read_annotation(&pod->meta.annotations, NAME, arena), name);
 }
 
-/* The names of KAI's levels are labels of nodes. */
-static void read_topology(struct json *j, struct group_spec *out)
-{
-	struct text name, required = TEXT_NONE, preferred = TEXT_NONE;
+struct topology {
+	struct text required, preferred;
+};
 
-	if (!json_object(j))
+static const struct json_field topology_fields[] = {
+	JSON_FIELD("requiredTopologyLevel", json_field_text, struct topology, required),
+	JSON_FIELD("preferredTopologyLevel", json_field_text, struct topology, preferred),
+};
+
+/* The names of KAI's levels are labels of nodes. */
+static void read_topology(struct json *j, void *spec)
+{
+	struct topology t = { TEXT_NONE, TEXT_NONE };
+
+	if (!json_fields(j, topology_fields, &t))
 		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "requiredTopologyLevel"))
-			json_string(j, &required);
-		else if (text_is(name, "preferredTopologyLevel"))
-			json_string(j, &preferred);
-		else
-			json_skip(j);
-	}
-	read_level(out, j->arena, required, true);
-	read_level(out, j->arena, preferred, false);
+	read_level(spec, j->arena, t.required, true);
+	read_level(spec, j->arena, t.preferred, false);
 }
 
-static void refuse_sub_groups(struct json *j, struct group_spec *out)
+static void refuse_sub_groups(struct json *j, void *spec)
 {
 	if (extract_any(j))
-		read_refuse(out, j->arena, "spec.subGroups: muster does not support groups within a group");
+		read_refuse(spec, j->arena,
+		            "spec.subGroups: muster does not support groups within a group");
 }
 
-static void read_spec(struct json *j, struct group_spec *out)
-{
-	static const struct spec_member members[] = { { "topologyConstraint", read_topology },
-		                                          { "subGroups", refuse_sub_groups } };
+static const struct json_field spec_fields[] = {
+	READ_MIN_MEMBER,
+	JSON_WHOLE("topologyConstraint", read_topology),
+	JSON_WHOLE("subGroups", refuse_sub_groups),
+};
 
-	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
+static void read_spec(struct json *j, void *spec)
+{
+	read_pod_group_spec(j, spec_fields, spec);
 }
 
 static int kai_read(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Koordinator's annotations.  Its PodGroups are those of scheduler-plugins.
  *
- * NonStrict differs from Strict in what is kept of a try that failed.  muster keeps nothing of
- * either: both are planned as a whole. */
+ * The modes Strict and NonStrict differ in what remains reserved after a failed attempt.  muster
+ * reserves nothing in either case: a gang is planned as a whole. */
 #include "frontend/dialect/dialect_read.h"
 
 #include "frontend/dialect/reason.h"
@@ -21,7 +21,7 @@ static enum mark koordinator_mark(const struct pod_object *pod, struct arena *ar
 	return read_mark(read_annotation(&pod->meta.annotations, NAME, arena), name);
 }
 
-/* Go's time.Duration in whole units of h, m and s ("600s", "1h30m"). */
+/* Go's time.Duration, with the units h, m and s alone ("600s", "1h30m"). */
 static bool read_duration(const char *text, int64_t *seconds)
 {
 	int64_t sum = 0;

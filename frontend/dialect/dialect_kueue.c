@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kueue's groups of plain pods: all of them start together.  Kueue admits them first, by
- * taking its scheduling gate away.
+/* Kueue's groups of plain pods: all members start together.  Kueue admits a group first, by
+ * removing its scheduling gate.
  *
- * With fast admission, or when they serve (pods of a StatefulSet), Kueue itself does not wait
- * for all: then nor does muster, or a StatefulSet that makes them one by one would never start. */
+ * With fast admission, and for serving pods (of a StatefulSet), Kueue does not wait for all
+ * members. Such pods are ordinary ones: a StatefulSet creates them one by one and would never
+ * start. */
 #include "frontend/dialect/dialect_read.h"
 
 #include "frontend/dialect/reason.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LeaderWorkerSet without a gang provider of its own: what its controller writes on the pods of
- * a group, a leader and its workers.  With a provider (Volcano, the native PodGroup) pods carry
- * that one's mark as well, which goes before.
+/* LeaderWorkerSet without a gang provider: the labels that its controller writes on the pods of a
+ * group, a leader and its workers.  With a provider (Volcano, the native PodGroup) pods also have
+ * that mark, which takes precedence.
  *
- * With an exclusive topology the workers are made when the leader has a node: such pods are
- * ordinary ones, and the affinity that the controller writes on them keeps them together.  With
- * startupPolicy LeaderReady they are made when the leader is ready, and nothing on the pods tells:
- * who uses that turns this dialect off. */
+ * With an exclusive topology the workers are created when the leader has a node: such pods are
+ * ordinary ones, and the affinity that the controller writes keeps them together.  With
+ * startupPolicy LeaderReady they are created when the leader is ready, which no mark shows: users
+ * of it turn this dialect off. */
 #include "frontend/dialect/dialect_read.h"
 
 #include "frontend/dialect/reason.h"

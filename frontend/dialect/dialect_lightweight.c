@@ -8,7 +8,7 @@
 #define NAME "pod-group.scheduling.sigs.k8s.io/name"
 #define MINIMUM "pod-group.scheduling.sigs.k8s.io/min-available"
 
-/* The quorum, or 0 when the pod is an ordinary one. */
+/* The quorum, or 0 if the pod is an ordinary one. */
 static uint32_t minimum_of(const struct pod_object *pod, struct arena *arena)
 {
 	const char *text = read_label(pod, MINIMUM, arena);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubernetes' own PodGroup, of scheduling.k8s.io: v1alpha2 in 1.36, v1alpha3 and v1beta1 in
- * 1.37, then v1.  What muster looks at is written alike in all of them. */
+/* The native PodGroup, of scheduling.k8s.io: v1alpha2 in Kubernetes 1.36, v1alpha3 and v1beta1 in
+ * 1.37, then v1.  The members that muster reads are the same in all of them. */
 #include "frontend/dialect/dialect_read.h"
-
-#include "frontend/decode/extract.h"
 #include "frontend/dialect/reason.h"
 
 static enum mark native_mark(const struct pod_object *pod, struct arena *arena, const char **name)
@@ -18,100 +16,116 @@ static enum mark native_mark(const struct pod_object *pod, struct arena *arena, 
 	                 name);
 }
 
-static void read_policy(struct json *j, struct group_spec *out)
-{
-	bool gang = false, basic = false;
-	int32_t minimum = 0;
-	struct text name;
+struct policy_read {
+	bool gang, basic;
+	int32_t minimum;
+};
 
-	if (!json_object(j))
+static const struct json_field gang_fields[] = {
+	JSON_FIELD("minCount", extract_int32, struct policy_read, minimum),
+};
+
+static void read_gang(struct json *j, void *policy)
+{
+	((struct policy_read *)policy)->gang |= json_fields(j, gang_fields, policy);
+}
+
+static void read_basic(struct json *j, void *policy)
+{
+	((struct policy_read *)policy)->basic |= json_fields_n(j, NULL, 0, NULL);
+}
+
+static const struct json_field policy_fields[] = {
+	JSON_WHOLE("basic", read_basic),
+	JSON_WHOLE("gang", read_gang),
+};
+
+static void read_policy(struct json *j, void *spec)
+{
+	struct policy_read p = { .gang = false };
+
+	if (!json_fields(j, policy_fields, &p))
 		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "gang") && json_object(j)) {
-			gang = true;
-			while (json_member(j, &name)) {
-				if (text_is(name, "minCount"))
-					extract_int32(j, &minimum);
-				else
-					json_skip(j);
-			}
-		} else if (text_is(name, "basic") && json_object(j)) {
-			basic = true;
-			while (json_member(j, &name))
-				json_skip(j);
-		} else if (!text_is(name, "gang") && !text_is(name, "basic")) {
-			json_skip(j);
-		}
-	}
-	if (gang)
-		read_quorum(out, j->arena, "spec.schedulingPolicy.gang.minCount", minimum);
-	else if (!basic)
-		read_refuse(out, j->arena,
+	if (p.gang)
+		read_quorum(spec, j->arena, "spec.schedulingPolicy.gang.minCount", p.minimum);
+	else if (!p.basic)
+		read_refuse(spec, j->arena,
 		            "spec.schedulingPolicy: muster knows gang and basic, it has neither");
 }
 
-static void read_topology(struct json *j, struct group_spec *out)
+static void read_key(struct json *j, void *spec)
 {
-	struct text name, key;
+	struct text key;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "key") && json_string(j, &key))
-			read_level(out, j->arena, key, true);
-		else if (!text_is(name, "key"))
-			json_skip(j);
-	}
+	if (json_string(j, &key))
+		read_level(spec, j->arena, key, true);
 }
 
-static void read_constraints(struct json *j, struct group_spec *out)
+static const struct json_field topology_fields[] = { JSON_WHOLE("key", read_key) };
+
+static void read_topology(struct json *j, void *spec)
+{
+	json_fields(j, topology_fields, spec);
+}
+
+/* Members other than topology refuse the group, so this is not a table. */
+static void read_constraints(struct json *j, void *spec)
 {
 	struct text name;
 
 	if (!json_object(j))
 		return;
 	while (json_member(j, &name)) {
-		if (text_is(name, "topology") && json_array(j)) {
-			while (json_item(j))
-				read_topology(j, out);
-		} else if (!text_is(name, "topology") && !json_null(j)) {
+		if (text_is(name, "topology")) {
+			json_items(j, read_topology, spec);
+		} else if (!json_null(j)) {
 			json_skip(j);
-			read_refuse(out, j->arena,
+			read_refuse(spec, j->arena,
 			            "spec.schedulingConstraints.%.*s: muster knows topology alone",
 			            TEXT_SHOWN(name));
 		}
 	}
 }
 
-/* disruptionMode and preemptionPolicy say who may be evicted for others: muster evicts nobody. */
-static void read_spec(struct json *j, struct group_spec *out)
+static void read_priority(struct json *j, void *spec)
 {
-	struct text name, parent;
+	struct group_spec *out = spec;
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "schedulingPolicy"))
-			read_policy(j, out);
-		else if (text_is(name, "schedulingConstraints"))
-			read_constraints(j, out);
-		else if (text_is(name, "priority")) {
-			out->has_priority = !json_null(j);
-			if (out->has_priority)
-				extract_int32(j, &out->priority);
-		} else if (text_is(name, "resourceClaims")) {
-			if (extract_any(j))
-				read_refuse(out, j->arena,
-				            "spec.resourceClaims: muster does not support claims of a group yet");
-		} else if (text_is(name, "parentCompositePodGroupName")) {
-			if (json_string(j, &parent) && parent.bytes > 0)
-				read_refuse(out, j->arena,
-				            "spec.parentCompositePodGroupName: %.*s: muster does not support "
-				            "groups of groups yet",
-				            TEXT_SHOWN(parent));
-		} else
-			json_skip(j);
-	}
+	out->has_priority = !json_null(j);
+	if (out->has_priority)
+		extract_int32(j, &out->priority);
+}
+
+static void refuse_claims(struct json *j, void *spec)
+{
+	if (extract_any(j))
+		read_refuse(spec, j->arena,
+		            "spec.resourceClaims: muster does not support claims of a group yet");
+}
+
+static void refuse_parent(struct json *j, void *spec)
+{
+	struct text parent;
+
+	if (json_string(j, &parent) && parent.bytes > 0)
+		read_refuse(spec, j->arena,
+		            "spec.parentCompositePodGroupName: %.*s: muster does not support "
+		            "groups of groups yet",
+		            TEXT_SHOWN(parent));
+}
+
+/* disruptionMode and preemptionPolicy are about preemption, which muster does not do. */
+static const struct json_field spec_fields[] = {
+	JSON_WHOLE("schedulingPolicy", read_policy),
+	JSON_WHOLE("schedulingConstraints", read_constraints),
+	JSON_WHOLE("priority", read_priority),
+	JSON_WHOLE("resourceClaims", refuse_claims),
+	JSON_WHOLE("parentCompositePodGroupName", refuse_parent),
+};
+
+static void read_spec(struct json *j, void *spec)
+{
+	json_fields(j, spec_fields, spec);
 }
 
 static int native_read(const char *json, size_t bytes, struct arena *arena, struct group_spec *out,
@@ -121,7 +135,7 @@ static int native_read(const char *json, size_t bytes, struct arena *arena, stru
 	return read_group(json, bytes, arena, "PodGroup", "spec", read_spec, out, error);
 }
 
-/* One scheduler for all members, as the API asks. */
+/* The API requires one scheduler for all members. */
 static bool native_group(const struct pod_object *pod, struct arena *arena, struct group_spec *out)
 {
 	out->agree = arena_copy(arena, pod->scheduler_name);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler-plugins: PodGroup of scheduling.x-k8s.io as it is today, and of
- * scheduling.sigs.k8s.io up to v0.24, with a label of its own.  Groups of both are one
- * namespace: a label names what either object describes. */
+/* PodGroup of scheduler-plugins: of scheduling.x-k8s.io, and of scheduling.sigs.k8s.io up to v0.24,
+ * which has another label.  Both share one set of group names: either label refers to an object of
+ * either API group. */
 #include "frontend/dialect/dialect_read.h"
-
-#include "frontend/decode/extract.h"
 
 #define LABEL "scheduling.x-k8s.io/pod-group"
 #define OLD_LABEL "pod-group.scheduling.sigs.k8s.io"
@@ -20,22 +18,24 @@ static enum mark podgroup_old_mark(const struct pod_object *pod, struct arena *a
 	return read_mark(read_label(pod, OLD_LABEL, arena), name);
 }
 
-static void read_schedule_timeout(struct json *j, struct group_spec *out)
+static void read_schedule_timeout(struct json *j, void *timeout_ns)
 {
 	int32_t seconds = 0;
 
 	extract_int32(j, &seconds);
 	if (seconds != 0)
-		out->timeout_ns = read_timeout(seconds);
+		*(uint64_t *)timeout_ns = read_timeout(seconds);
 }
 
-static void read_spec(struct json *j, struct group_spec *out)
-{
-	static const struct spec_member members[] = {
-		{ "scheduleTimeoutSeconds", read_schedule_timeout }, { "minResources", read_min_resources }
-	};
+static const struct json_field spec_fields[] = {
+	READ_MIN_MEMBER,
+	JSON_WHOLE("minResources", read_min_resources),
+	JSON_FIELD("scheduleTimeoutSeconds", read_schedule_timeout, struct group_spec, timeout_ns),
+};
 
-	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
+static void read_spec(struct json *j, void *spec)
+{
+	read_pod_group_spec(j, spec_fields, spec);
 }
 
 static int podgroup_read(const char *json, size_t bytes, struct arena *arena,

@@ -2,6 +2,7 @@
 #include "frontend/dialect/dialect_read.h"
 
 #include "frontend/decode/extract.h"
+#include "ipc/clean.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,8 +10,6 @@
 #include <string.h>
 
 #define LEVEL_KEY_BYTES_MAX 317 /* a prefix of 253, a slash and a name of 63 */
-
-/* ---- marks ----------------------------------------------------------------------- */
 
 const char *read_label(const struct pod_object *pod, const char *key, struct arena *arena)
 {
@@ -33,6 +32,18 @@ enum mark read_mark(const char *value, const char **name)
 		return MARK_NONE;
 	*name = value;
 	return MARK_MEMBER;
+}
+
+enum mark read_refused_mark(const struct pod_object *pod, const char *mark, const char *value,
+                            const char *why, struct arena *arena, const char **refusal)
+{
+	char *text = arena_printf(arena, "pod %.*s/%.*s: %s is \"%.100s\": %s",
+	                          (int)pod->meta.namespace.bytes, pod->meta.namespace.at,
+	                          (int)pod->meta.name.bytes, pod->meta.name.at, mark, value, why);
+
+	clean_text(text);
+	*refusal = text;
+	return MARK_REFUSED;
 }
 
 bool read_number(const char *text, int64_t *out)
@@ -62,8 +73,6 @@ uint64_t read_timeout(int64_t seconds)
 	return (uint64_t)(seconds < GROUP_TIMEOUT_MAX_S ? seconds : GROUP_TIMEOUT_MAX_S) * 1000000000;
 }
 
-/* ---- refusals --------------------------------------------------------------------- */
-
 void read_refuse(struct group_spec *out, struct arena *arena, const char *format, ...)
 {
 	char text[1024];
@@ -75,8 +84,6 @@ void read_refuse(struct group_spec *out, struct arena *arena, const char *format
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	out->refusal = arena_printf(arena, "%s", text);
-	if (!out->refusal)
-		out->refusal = format;
 }
 
 void read_quorum(struct group_spec *out, struct arena *arena, const char *field, int32_t value)
@@ -87,9 +94,7 @@ void read_quorum(struct group_spec *out, struct arena *arena, const char *field,
 		read_refuse(out, arena, "%s: %d is negative", field, (int)value);
 }
 
-/* ---- minResources ------------------------------------------------------------------ */
-
-/* The amount of that name, new or known; NULL: the scanner has failed. */
+/* The amount of that name, which is added if it is new; NULL if the name is an error. */
 static struct amount_text *amount_of(struct json *j, struct text name, struct group_spec *out)
 {
 	for (size_t i = 0; i < out->min_resources_n; i++)
@@ -104,27 +109,20 @@ static struct amount_text *amount_of(struct json *j, struct text name, struct gr
 		return NULL;
 	}
 	out->min_resources[out->min_resources_n].resource = arena_copy(j->arena, name);
-	if (!out->min_resources[out->min_resources_n].resource) {
-		json_no_memory(j);
-		return NULL;
-	}
 	return &out->min_resources[out->min_resources_n++];
 }
 
-/* What scheduling does not count stays in, since no node has it.  The number of pods is
- * the quorum, whatever is written here. */
-void read_min_resources(struct json *j, struct group_spec *out)
+/* Resources that scheduling does not count are kept: no node has them.  "pods" is ignored: the
+ * number of pods is the quorum. */
+void read_min_resources(struct json *j, void *spec)
 {
+	struct group_spec *out = spec;
 	struct amount_text *a;
 	struct text name;
 	nano_t amount;
 
 	out->min_resources_n = 0;
 	out->min_resources = arena_alloc(j->arena, RESOURCES_MAX * sizeof(*a));
-	if (!out->min_resources) {
-		json_no_memory(j);
-		return;
-	}
 	if (!json_object(j))
 		return;
 	while (json_key(j, &name)) {
@@ -136,8 +134,6 @@ void read_min_resources(struct json *j, struct group_spec *out)
 			a->value = text_is(name, "cpu") ? quantity_milli(amount) : quantity_value(amount);
 	}
 }
-
-/* ---- roles --------------------------------------------------------------------------- */
 
 void read_role(struct group_spec *out, struct arena *arena, const char *role, int64_t quorum)
 {
@@ -157,15 +153,14 @@ void read_role(struct group_spec *out, struct arena *arena, const char *role, in
 	}
 	if (!out->roles)
 		out->roles = arena_alloc(arena, GANG_ROLES_MAX * sizeof(*out->roles));
-	if (out->roles)
-		out->roles[out->roles_n++] = (struct role_text){ role, (uint32_t)quorum };
+	out->roles[out->roles_n++] = (struct role_text){ role, (uint32_t)quorum };
 }
 
-void read_roles(struct json *j, struct group_spec *out)
+void read_roles(struct json *j, void *spec)
 {
+	struct group_spec *out = spec;
 	struct text name;
 	int32_t quorum;
-	char *role;
 
 	out->roles_n = 0;
 	if (!json_object(j))
@@ -173,15 +168,9 @@ void read_roles(struct json *j, struct group_spec *out)
 	while (json_key(j, &name)) {
 		quorum = 0;
 		extract_int32(j, &quorum);
-		role = arena_copy(j->arena, name);
-		if (!role)
-			json_no_memory(j);
-		else
-			read_role(out, j->arena, role, quorum);
+		read_role(out, j->arena, arena_copy(j->arena, name), quorum);
 	}
 }
-
-/* ---- levels ---------------------------------------------------------------------------- */
 
 void read_level(struct group_spec *out, struct arena *arena, struct text key, bool required)
 {
@@ -200,9 +189,7 @@ void read_level(struct group_spec *out, struct arena *arena, struct text key, bo
 		            key.at, GANG_LEVELS_MAX);
 		return;
 	}
-	out->levels[out->levels_n].key = arena_copy(arena, key);
-	out->levels[out->levels_n].required = required;
-	out->levels_n += out->levels[out->levels_n].key != NULL;
+	out->levels[out->levels_n++] = (struct level_text){ arena_copy(arena, key), required };
 }
 
 /* "KEY[,KEY...]", the widest first. */
@@ -239,14 +226,15 @@ void read_levels(const struct pairs *annotations, struct group_spec *out, struct
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const char *list = read_annotation(annotations, keys[i].key, arena);
+		const struct text *raw = pairs_find(annotations, keys[i].key);
+		const char *list = raw ? extract_annotation(*raw, arena) : NULL;
 
-		if (list)
+		if (raw && !list)
+			read_refuse(out, arena, "annotation %s is not a text that can be read", keys[i].key);
+		if (list && *list)
 			read_level_list(list, out, arena, keys[i].required);
 	}
 }
-
-/* ---- gangs of gangs ------------------------------------------------------------------------ */
 
 #define GANG_GROUPS "gang.scheduling.koordinator.sh/groups"
 
@@ -260,7 +248,7 @@ void read_gang_groups(const struct pairs *annotations, struct text namespace, co
 	struct text group;
 	struct json j;
 
-	if (!list || !own)
+	if (!list)
 		return;
 	json_begin(&j, list, strlen(list), arena);
 	if (json_array(&j))
@@ -273,54 +261,44 @@ void read_gang_groups(const struct pairs *annotations, struct text namespace, co
 		            list);
 }
 
-/* ---- objects ----------------------------------------------------------------------------- */
+struct group_read {
+	struct meta meta;
+	struct group_spec *out;
+	json_read_fn spec;
+};
+
+static void read_group_spec(struct json *j, void *group)
+{
+	struct group_read *r = group;
+
+	r->spec(j, r->out);
+}
 
 int read_group(const char *json, size_t bytes, struct arena *arena, const char *kind,
-               const char *member, read_spec_fn spec, struct group_spec *out,
+               const char *member, json_read_fn spec, struct group_spec *out,
                struct decode_error *error)
 {
-	struct json j;
-	struct meta meta;
-	struct text name;
+	const struct json_field fields[] = {
+		JSON_FIELD("metadata", extract_metadata, struct group_read, meta),
+		{ .name = member, .name_bytes = (uint32_t)strlen(member), .read = read_group_spec },
+	};
+	struct group_read r = { .out = out, .spec = spec };
 	int rc;
 
-	extract_meta_start(&meta);
-	json_begin(&j, json, bytes, arena);
-	extract_object_start(&j);
-	while (json_member(&j, &name)) {
-		if (text_is(name, "metadata"))
-			extract_metadata(&j, &meta);
-		else if (text_is(name, member))
-			spec(&j, out);
-		else
-			json_skip(&j);
-	}
-	rc = extract_end(&j, &meta, kind, error);
+	extract_meta_start(&r.meta);
+	rc = extract_document(json, bytes, arena, fields, &r, &r.meta, kind, error);
 	if (rc < 0)
 		return rc;
-	read_levels(&meta.annotations, out, arena);
-	read_gang_groups(&meta.annotations, meta.namespace, arena_copy(arena, meta.name), out, arena);
+	read_levels(&r.meta.annotations, out, arena);
+	read_gang_groups(&r.meta.annotations, r.meta.namespace, arena_copy(arena, r.meta.name), out,
+	                 arena);
 	return 0;
 }
 
-void read_pod_group_spec(struct json *j, const struct spec_member *members, size_t n,
-                         struct group_spec *out)
+void read_pod_group_spec_n(struct json *j, const struct json_field *fields, size_t n,
+                           struct group_spec *out)
 {
-	int32_t minimum = 0;
-	struct text name;
-	size_t i;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		for (i = 0; i < n && !text_is(name, members[i].name); i++)
-			;
-		if (i < n)
-			members[i].read(j, out);
-		else if (text_is(name, "minMember"))
-			extract_int32(j, &minimum);
-		else
-			json_skip(j);
-	}
-	read_quorum(out, j->arena, "spec.minMember", minimum);
+	out->quorum_text = 0;
+	if (json_fields_n(j, fields, n, out))
+		read_quorum(out, j->arena, "spec.minMember", out->quorum_text);
 }

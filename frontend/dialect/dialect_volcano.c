@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Volcano's PodGroup, as its own jobs have it, and those of Kubeflow, MPI and LeaderWorkerSet
- * that are told to.  Queues say who may use how much: muster has no quotas.
+/* Volcano's PodGroup, of its own jobs and of Kubeflow, MPI and LeaderWorkerSet where they are
+ * configured for Volcano.  Its queues are quotas, which muster does not have: they are ignored.
  *
- * A pod with the first annotation alone is an ordinary one where the cluster has no such
- * PodGroups at all: the batch fork of kube-scheduler has used the same key. */
+ * In a cluster without such PodGroups a pod with OLD_NAME alone is an ordinary one: the batch fork
+ * of kube-scheduler uses the same key. */
 #include "frontend/dialect/dialect_read.h"
-
-#include "frontend/decode/extract.h"
 #include "frontend/dialect/reason.h"
 
 #define NAME "scheduling.volcano.sh/group-name"
@@ -30,19 +28,16 @@ static const char *volcano_role(const struct pod_object *pod, struct arena *aren
 	return role ? role : read_label(pod, ROLE, arena);
 }
 
-/* Volcano's own modes: hard is a condition, soft a wish. */
-static void read_topology(struct json *j, struct group_spec *out)
-{
-	struct text name, mode = text_of("hard");
+static const struct json_field topology_fields[] = { JSON_WHOLE("mode", json_field_text) };
 
-	if (!json_object(j))
+/* Volcano's modes: hard is a requirement, soft a preference. */
+static void read_topology(struct json *j, void *spec)
+{
+	struct group_spec *out = spec;
+	struct text mode = text_of("hard");
+
+	if (!json_fields(j, topology_fields, &mode))
 		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "mode"))
-			json_string(j, &mode);
-		else
-			json_skip(j);
-	}
 	if (text_is(mode, "soft"))
 		out->remark = "spec.networkTopology: soft: passed over, muster does not know HyperNodes";
 	else
@@ -52,27 +47,28 @@ static void read_topology(struct json *j, struct group_spec *out)
 		            TEXT_SHOWN(mode));
 }
 
-static void refuse_sub_groups(struct json *j, struct group_spec *out)
+static void refuse_sub_groups(struct json *j, void *spec)
 {
 	if (extract_any(j))
-		read_refuse(out, j->arena,
+		read_refuse(spec, j->arena,
 		            "spec.subGroupPolicy: muster does not support groups within a group");
 }
 
-static void read_spec(struct json *j, struct group_spec *out)
-{
-	static const struct spec_member members[] = {
-		{ "minTaskMember", read_roles },
-		{ "minResources", read_min_resources },
-		{ "networkTopology", read_topology },
-		{ "subGroupPolicy", refuse_sub_groups },
-	};
+static const struct json_field spec_fields[] = {
+	READ_MIN_MEMBER,
+	JSON_WHOLE("minTaskMember", read_roles),
+	JSON_WHOLE("minResources", read_min_resources),
+	JSON_WHOLE("networkTopology", read_topology),
+	JSON_WHOLE("subGroupPolicy", refuse_sub_groups),
+};
 
-	read_pod_group_spec(j, members, sizeof(members) / sizeof(members[0]), out);
+static void read_spec(struct json *j, void *spec)
+{
+	read_pod_group_spec(j, spec_fields, spec);
 }
 
-/* As in Volcano: a job that starts with fewer members than its roles ask for in all is an
- * elastic one, and its roles are not looked at. */
+/* As in Volcano (JobInfo.CheckTaskValid): a job whose minMember is below the sum of its roles is
+ * elastic, and its roles are ignored. */
 static void roles_if_they_fit(struct group_spec *out)
 {
 	uint64_t sum = 0;

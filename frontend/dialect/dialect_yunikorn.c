@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* YuniKorn's task groups: an application is one gang, and each of its task groups a role with a
- * quorum of its own.  The list of task groups need not be on every pod.
+/* YuniKorn's task groups: an application is one gang, and each of its task groups a role with its
+ * own quorum.  The list of task groups need not be on every pod.
  *
- * YuniKorn stands placeholders in for pods that come later.  muster makes no pods, so what makes
- * its own later members itself (Spark's driver makes the executors) can't be one gang. */
+ * YuniKorn creates placeholder pods for members that do not exist yet.  muster creates no pods, so
+ * an application whose first pod creates the others (Spark's driver) can't be one gang. */
 #include "frontend/dialect/dialect_read.h"
-
-#include "frontend/decode/extract.h"
 #include "frontend/dialect/reason.h"
 
 #include <string.h>
@@ -53,25 +51,22 @@ static const char *yunikorn_role(const struct pod_object *pod, struct arena *are
 	return read_annotation(&pod->meta.annotations, GROUP, arena);
 }
 
-static void read_task_group(struct json *j, struct group_spec *out)
-{
-	struct text name, group = TEXT_NONE;
-	int32_t minimum = 0;
-	char *role;
+struct task_group {
+	struct text name;
+	int32_t minimum;
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "name"))
-			json_string(j, &group);
-		else if (text_is(name, "minMember"))
-			extract_int32(j, &minimum);
-		else
-			json_skip(j);
-	}
-	role = arena_copy(j->arena, group);
-	if (role && !j->failed)
-		read_role(out, j->arena, role, minimum);
+static const struct json_field task_group_fields[] = {
+	JSON_FIELD("name", json_field_text, struct task_group, name),
+	JSON_FIELD("minMember", extract_int32, struct task_group, minimum),
+};
+
+static void read_task_group(struct json *j, void *spec)
+{
+	struct task_group g = { .name = TEXT_NONE };
+
+	if (json_fields(j, task_group_fields, &g) && !j->failed)
+		read_role(spec, j->arena, arena_copy(j->arena, g.name), g.minimum);
 }
 
 static bool yunikorn_group(const struct pod_object *pod, struct arena *arena,
@@ -85,9 +80,7 @@ static bool yunikorn_group(const struct pod_object *pod, struct arena *arena,
 	if (!list)
 		return false;
 	json_begin(&j, list, strlen(list), arena);
-	if (json_array(&j))
-		while (json_item(&j))
-			read_task_group(&j, out);
+	json_items(&j, read_task_group, out);
 	if (!json_end(&j)) {
 		json_path(&j, path, sizeof(path));
 		read_refuse(out, arena, "annotation " GROUPS ": %s: %s", path, j.error);

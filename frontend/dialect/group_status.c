@@ -3,9 +3,9 @@
 
 #include "frontend/base/arena.h"
 #include "frontend/json/json.h"
+#include "ipc/memory.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OTHERS_BYTES_MAX 32768u
@@ -23,181 +23,132 @@ const struct group_status group_status_empty = {
 	.conditions = { NO_CONDITION, NO_CONDITION },
 };
 
-/* ---- reading -------------------------------------------------------------------- */
-
-static void read_text(struct json *j, const char **out)
+static void read_text(struct json *j, void *out)
 {
 	struct text t;
 
-	if (!json_string(j, &t))
-		return;
-	*out = arena_copy(j->arena, t);
-	if (*out)
-		return;
-	*out = "";
-	json_no_memory(j);
+	if (json_string(j, &t))
+		*(const char **)out = arena_copy(j->arena, t);
 }
 
-static void read_count(struct json *j, uint32_t *out)
+static void read_count(struct json *j, void *out)
 {
 	int64_t value;
 
 	if (json_int64(j, &value))
-		*out = value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (uint32_t)value;
+		*(uint32_t *)out = value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (uint32_t)value;
 }
 
-static void read_condition_members(struct json *j, struct group_condition *c, const char **type)
-{
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "type"))
-			read_text(j, type);
-		else if (text_is(name, "status"))
-			read_text(j, &c->status);
-		else if (text_is(name, "reason"))
-			read_text(j, &c->reason);
-		else if (text_is(name, "message"))
-			read_text(j, &c->message);
-		else if (text_is(name, "lastTransitionTime"))
-			read_text(j, &c->turned);
-		else
-			json_skip(j);
-	}
-}
-
-/* Conditions of other types, as they are written. */
-struct others {
-	char *at; /* OTHERS_BYTES_MAX + 1, once there is one */
-	size_t bytes;
+struct typed_condition {
+	struct group_condition c;
+	const char *type;
 };
 
-static void keep_other(struct json *j, struct text raw, struct others *others,
-                       struct group_status *out)
-{
-	const size_t comma = others->bytes > 0;
+static const struct json_field condition_fields[] = {
+	JSON_FIELD("type", read_text, struct typed_condition, type),
+	JSON_FIELD("status", read_text, struct typed_condition, c.status),
+	JSON_FIELD("reason", read_text, struct typed_condition, c.reason),
+	JSON_FIELD("message", read_text, struct typed_condition, c.message),
+	JSON_FIELD("lastTransitionTime", read_text, struct typed_condition, c.turned),
+};
 
-	if (out->crowded || raw.bytes + comma > OTHERS_BYTES_MAX - others->bytes) {
-		out->crowded = true;
-		out->others = "";
+/* A status while it is read. */
+struct status_read {
+	struct group_status s;
+	const struct dialect_status *dialect;
+	char *others; /* conditions of other types, as raw JSON: OTHERS_BYTES_MAX + 1; NULL: none yet */
+	size_t others_bytes;
+};
+
+static void keep_other(struct arena *arena, struct text raw, struct status_read *r)
+{
+	const size_t comma = r->others_bytes > 0;
+
+	if (r->s.crowded || raw.bytes + comma > OTHERS_BYTES_MAX - r->others_bytes) {
+		r->s.crowded = true;
+		r->s.others = "";
 		return;
 	}
-	if (!others->at)
-		others->at = arena_alloc(j->arena, OTHERS_BYTES_MAX + 1);
-	if (!others->at) {
-		json_no_memory(j);
-		return;
-	}
+	if (!r->others)
+		r->others = arena_alloc(arena, OTHERS_BYTES_MAX + 1);
 	if (comma)
-		others->at[others->bytes] = ',';
-	memcpy(others->at + others->bytes + comma, raw.at, raw.bytes);
-	others->bytes += comma + raw.bytes;
-	others->at[others->bytes] = '\0';
-	out->others = others->at;
+		r->others[r->others_bytes] = ',';
+	memcpy(r->others + r->others_bytes + comma, raw.at, raw.bytes);
+	r->others_bytes += comma + raw.bytes;
+	r->others[r->others_bytes] = '\0';
+	r->s.others = r->others;
 }
 
-/* A list that is merged by type, or never written, needs none of other types. */
+/* Conditions of other types are needed only if the list is written, and as a whole. */
 static bool keeps_others(const struct dialect_status *dialect)
 {
 	return !dialect->strategic && dialect->conditions[0];
 }
 
-/* One of our types, or kept as it is written. */
-static void read_condition(struct json *j, const struct dialect_status *dialect,
-                           struct others *others, struct group_status *out)
+static void read_condition(struct json *j, void *status)
 {
-	struct group_condition c = NO_CONDITION;
-	const char *type = "";
+	struct typed_condition typed = { .c = NO_CONDITION, .type = "" };
+	struct status_read *r = status;
 	struct text raw;
 	struct json own;
 
 	if (!json_raw(j, &raw))
 		return;
 	json_begin(&own, raw.at, raw.bytes, j->arena);
-	read_condition_members(&own, &c, &type);
+	json_fields(&own, condition_fields, &typed);
 	if (own.failed) {
 		json_fail(j, "is not a condition");
 		return;
 	}
 	for (size_t i = 0; i < GROUP_CONDITIONS_MAX; i++) {
-		if (dialect->conditions[i] && strcmp(dialect->conditions[i], type) == 0) {
-			out->conditions[i] = c;
+		if (r->dialect->conditions[i] && strcmp(r->dialect->conditions[i], typed.type) == 0) {
+			r->s.conditions[i] = typed.c;
 			return;
 		}
 	}
-	if (keeps_others(dialect))
-		keep_other(j, raw, others, out);
+	if (keeps_others(r->dialect))
+		keep_other(j->arena, raw, r);
 }
 
-static void read_conditions(struct json *j, const struct dialect_status *dialect,
-                            struct group_status *out)
+static void read_conditions(struct json *j, void *status)
 {
-	struct others others = { 0 };
+	struct status_read *r = status;
 
-	out->others = "";
-	out->crowded = false;
-	if (json_array(j))
-		while (json_item(j))
-			read_condition(j, dialect, &others, out);
+	r->others = NULL;
+	r->others_bytes = 0;
+	r->s.others = "";
+	r->s.crowded = false;
+	json_items(j, read_condition, r);
 }
 
-static void read_status(struct json *j, const struct dialect_status *dialect,
-                        struct group_status *out)
-{
-	struct text name;
+static const struct json_field status_fields[] = {
+	JSON_FIELD("phase", read_text, struct status_read, s.phase),
+	JSON_FIELD("occupiedBy", read_text, struct status_read, s.occupied_by),
+	JSON_FIELD("scheduleStartTime", read_text, struct status_read, s.started),
+	JSON_FIELD("scheduled", read_count, struct status_read, s.scheduled),
+	JSON_FIELD("running", read_count, struct status_read, s.running),
+	JSON_FIELD("succeeded", read_count, struct status_read, s.succeeded),
+	JSON_FIELD("failed", read_count, struct status_read, s.failed),
+	JSON_WHOLE("conditions", read_conditions),
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "phase"))
-			read_text(j, &out->phase);
-		else if (text_is(name, "occupiedBy"))
-			read_text(j, &out->occupied_by);
-		else if (text_is(name, "scheduleStartTime"))
-			read_text(j, &out->started);
-		else if (text_is(name, "scheduled"))
-			read_count(j, &out->scheduled);
-		else if (text_is(name, "running"))
-			read_count(j, &out->running);
-		else if (text_is(name, "succeeded"))
-			read_count(j, &out->succeeded);
-		else if (text_is(name, "failed"))
-			read_count(j, &out->failed);
-		else if (text_is(name, "conditions"))
-			read_conditions(j, dialect, out);
-		else
-			json_skip(j);
-	}
-}
+static const struct json_field object_fields[] = { JSON_NESTED("status", status_fields) };
 
 int group_status_read(const struct dialect_status *dialect, const char *json, size_t bytes,
                       struct arena *arena, struct group_status *out)
 {
-	struct text name;
+	struct status_read r = { .s = group_status_empty, .dialect = dialect };
 	struct json j;
 
-	*out = group_status_empty;
 	json_begin(&j, json, bytes, arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "status"))
-				read_status(&j, dialect, out);
-			else
-				json_skip(&j);
-		}
-	}
-	if (j.no_memory)
-		return -ENOMEM;
+	json_fields(&j, object_fields, &r);
+	*out = r.s;
 	return j.failed ? -EINVAL : 0;
 }
 
-/* ---- keeping ----------------------------------------------------------------------- */
-
 #define TEXTS_MAX (4 + 4 * GROUP_CONDITIONS_MAX)
 
-/* Where its texts are. */
+/* Addresses of its texts. */
 static size_t texts_of(struct group_status *s, const char **texts[TEXTS_MAX])
 {
 	size_t n = 0;
@@ -224,9 +175,7 @@ struct group_status *group_status_copy(const struct group_status *s)
 
 	for (size_t i = 0; i < n; i++)
 		bytes += **texts[i] ? strlen(*texts[i]) + 1 : 0;
-	out = malloc(bytes);
-	if (!out)
-		return NULL;
+	out = must_alloc(bytes);
 	p = (char *)(out + 1);
 	for (size_t i = 0; i < n; i++) {
 		if (!**texts[i]) {
@@ -264,8 +213,6 @@ bool group_status_equal(const struct group_status *a, const struct group_status 
 	       strcmp(a->started, b->started) == 0 && a->scheduled == b->scheduled &&
 	       a->running == b->running && a->succeeded == b->succeeded && a->failed == b->failed;
 }
-
-/* ---- writing ------------------------------------------------------------------------- */
 
 static void separate(struct jsonout *out)
 {

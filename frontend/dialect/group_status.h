@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The status of a group's object: as it is, and as it is to be.
+/* The status of a group's object: current and wanted.
  *
- * What it is to be is a function of the object, its members by phase, and what the core
- * waits for; each API has its own (struct dialect_status, one file status_*.c each).  It
- * is written when it differs from what the object says: frontend/report/report_group.c. */
+ * The wanted status is a function of the object, the phases of its members, and the wait reason
+ * of the gang; each API has its own (struct dialect_status, in status_*.c).  It is written if it
+ * differs from the current one: frontend/report/report_group.c. */
 #ifndef MUSTER_FRONTEND_GROUP_STATUS_H
 #define MUSTER_FRONTEND_GROUP_STATUS_H
 
+#include "frontend/dialect/gang_view.h"
 #include "frontend/json/jsonout.h"
-#include "frontend/model/model.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,10 +17,10 @@
 struct arena;
 
 struct group_condition {
-	const char *status; /* "" when there is none */
+	const char *status; /* "" if the condition is absent */
 	const char *reason;
 	const char *message;
-	const char *turned; /* lastTransitionTime as it is written, "" */
+	const char *turned; /* lastTransitionTime as written, "" */
 };
 
 #define GROUP_CONDITIONS_MAX 2
@@ -31,47 +31,47 @@ struct group_status {
 	const char *occupied_by;
 	const char *started; /* scheduleStartTime */
 	uint32_t scheduled, running, succeeded, failed;
-	struct group_condition
-		conditions[GROUP_CONDITIONS_MAX]; /* of the types of struct dialect_status */
+	struct group_condition conditions[GROUP_CONDITIONS_MAX]; /* of the types of struct
+	                                                          * dialect_status */
 	const char *others; /* conditions of other types, as raw JSON: "{...},{...}"; "" where they are
-	                       not needed */
-	bool crowded; /* more of those than are kept: conditions can't be written, as the others would
-	                 be lost */
+	                     * not needed */
+	bool crowded; /* `others` would exceed its limit: conditions are not written, since that would
+	               * remove them */
 };
 
 struct group_facts {
 	const struct gang_view *gang;
-	uint32_t why;        /* enum why: what it waits for; WHY_NONE */
-	const char *message; /* ... as a text with numbers; "" */
-	const char *reason;  /* ... of a condition: Unschedulable, SchedulerError */
-	const char *now;     /* wall time as RFC 3339 */
+	uint32_t why;        /* enum wait_reason of the gang; WAIT_NONE */
+	const char *message; /* its text, "" */
+	const char *reason;  /* reason of the condition: Unschedulable, SchedulerError */
+	const char *now;     /* wall time, RFC 3339 */
 };
 
 struct dialect_status {
 	const char *conditions[GROUP_CONDITIONS_MAX]; /* types that are written; NULL: fewer */
 	bool strategic; /* conditions are merged by type; a custom resource's are replaced as a whole */
-	/* Make of what it is, in *out, what it is to be.  Texts live as long as the facts. */
+	/* Turns the current status in *out into the wanted one.  Texts are good as long as the
+	 * facts. */
 	void (*want)(const struct group_facts *facts, struct group_status *out);
 };
 
 extern const struct group_status group_status_empty;
 
-/* `status` of an object, its texts the arena's or pieces of the JSON; -EINVAL when it is
- * not what it should be, -ENOMEM. */
+/* The status of an object, its texts in the arena or the JSON; -EINVAL if it is malformed. */
 int group_status_read(const struct dialect_status *dialect, const char *json, size_t bytes,
                       struct arena *arena, struct group_status *out);
 
-/* A copy in one piece of memory, for free(); NULL without memory. */
+/* A copy in one block of memory, for free(). */
 struct group_status *group_status_copy(const struct group_status *s);
 
-/* Equal but for the times? */
+/* True if they are equal but for times. */
 bool group_status_equal(const struct group_status *a, const struct group_status *b);
 
-/* What differs, as the JSON value of "status" in a patch. */
+/* The JSON value of "status" in a patch: members that differ. */
 void group_status_write(const struct dialect_status *dialect, const struct group_status *has,
                         const struct group_status *want, const char *now, struct jsonout *out);
 
-/* The quorum as phases count it: none is one. */
+/* The quorum that phases are derived from: at least 1. */
 static inline uint32_t group_quorum(const struct gang_view *g)
 {
 	return g->quorum > 0 ? g->quorum : 1;

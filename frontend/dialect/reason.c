@@ -2,6 +2,7 @@
 #include "frontend/dialect/reason.h"
 
 #include "frontend/json/json_scan.h"
+#include "ipc/clean.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,27 +13,25 @@
 #define PART_BYTES 512
 #define NO_NODES "no nodes available to schedule pods"
 
-/* Text that is cut at the end of its room and counts on. */
+/* Output that is truncated at `room`; n counts on. */
 struct out {
 	char *at;
-	size_t room;
+	size_t cap;
 	size_t n;
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct out *o, const char *format, ...)
 {
-	size_t used = o->n < o->room ? o->n : o->room;
+	size_t used = o->n < o->cap ? o->n : o->cap;
 	va_list args;
 	int n;
 
 	va_start(args, format);
-	n = vsnprintf(used < o->room ? o->at + used : NULL, o->room - used, format, args);
+	n = vsnprintf(used < o->cap ? o->at + used : NULL, o->cap - used, format, args);
 	va_end(args);
 	if (n > 0)
 		o->n += (size_t)n;
 }
-
-/* ---- quantities, as a person writes them ------------------------------------------------ */
 
 static void put_bytes(struct out *o, int64_t value)
 {
@@ -78,41 +77,9 @@ static void put_shortfalls(struct out *o, const struct reason *r, const struct r
 	}
 }
 
-/* ---- why the nodes fell out ---------------------------------------------------------------- */
-
-static const char *const why_texts[NODE_WHY_KINDS] = {
-	[NODE_WHY_CORDONED] = "node(s) were unschedulable",
-	/* kube-scheduler's text does not name the taint, so different ones are one part. */
-	[NODE_WHY_TAINT] = "node(s) had untolerated taint(s)",
-	[NODE_WHY_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
-	[NODE_WHY_PORTS] = "node(s) didn't have free ports for the requested pod ports",
-	[NODE_WHY_DISK] = "node(s) had no available disk",
-	[NODE_WHY_CLAIM_IN_USE] =
-		"node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
-		"already in-use by another pod",
-	[NODE_WHY_ATTACH] = "node(s) exceed max volume count",
-	[NODE_WHY_VOLUME_NODE] = "node(s) didn't match PersistentVolume's node affinity",
-	[NODE_WHY_VOLUME_BIND] = "node(s) didn't find available persistent volumes to bind",
-	[NODE_WHY_VOLUME_SPACE] = "node(s) did not have enough free storage",
-	[NODE_WHY_VOLUME_GONE] =
-		"node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
-	[NODE_WHY_VOLUME_ZONE] = "node(s) had no available volume zone",
-	[NODE_WHY_SPREAD_LABEL] =
-		"node(s) didn't match pod topology spread constraints (missing required label)",
-	[NODE_WHY_SPREAD] = "node(s) didn't match pod topology spread constraints",
-	[NODE_WHY_POD_AFFINITY] = "node(s) didn't match pod affinity rules",
-	[NODE_WHY_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
-	[NODE_WHY_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
-	[NODE_WHY_FEATURES] = "node(s) didn't match Pod's required features",
-	[NODE_WHY_POLICY_SELECTOR] = "node(s) didn't match pod workload-policy constraints",
-	[NODE_WHY_POLICY_LABEL] =
-		"node(s) didn't match pod workload-policy constraints (missing required label)",
-	[NODE_WHY_POLICY_VALUE] =
-		"node(s) didn't match pod workload-policy constraints (not match value)",
-	[NODE_WHY_POLICY_FULL] =
-		"node(s) occupied that scheduled pods reach the replicas configured in the workload-policy",
-	[NODE_WHY_NOT_NAMED] = "node(s) didn't satisfy plugin(s) [NodeAffinity]",
-	[NODE_WHY_CONFLICT] = "pod affinity terms conflict",
+static const char *const filter_texts[FILTER_REASONS] = {
+#define FILTER_REASON(code, text) [FILTER_##code] = text,
+#include "ipc/reasons.def"
 };
 
 size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out,
@@ -122,18 +89,18 @@ size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *n
 
 	if (out_bytes > 0)
 		out[0] = '\0';
-	if (why == NODE_WHY_INSUFFICIENT && arg == RESOURCE_PODS)
+	if (why == FILTER_INSUFFICIENT && arg == RESOURCE_PODS)
 		put(&o, "Too many pods");
-	else if (why == NODE_WHY_INSUFFICIENT)
+	else if (why == FILTER_INSUFFICIENT)
 		put(&o, "Insufficient %s", names->resource(names->context, arg));
 	else
 		put(&o, "%s",
-		    why < NODE_WHY_KINDS && why_texts[why] ? why_texts[why] : "node(s) for other reasons");
+		    why < FILTER_REASONS && filter_texts[why] ? filter_texts[why]
+		                                              : "node(s) for other reasons");
 	return o.n;
 }
 
-/* "10 x" stands before "2 y": sorted as text, with the counts.  The digits decide
- * unless they are equal, and no digit is below the space behind a number. */
+/* Sorted as text including the count, as in framework.FitError: "10 x" is before "2 y". */
 static int part_order(const void *a, const void *b)
 {
 	const struct reason_part *left = a, *right = b;
@@ -175,25 +142,24 @@ size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, ch
 
 static uint32_t counts_n(const struct reason *r)
 {
-	return r->counts_n < WHY_COUNTS_MAX ? r->counts_n : WHY_COUNTS_MAX;
+	return r->counts_n < FILTER_COUNTS_MAX ? r->counts_n : FILTER_COUNTS_MAX;
 }
 
-/* kube-scheduler's FitError: one part for each text.  What is said of the pod as a whole
- * is said once, without a count. */
+/* framework.FitError: one part for each text; a part about the pod as a whole has no count. */
 static void put_nodes(struct out *o, const struct reason *r, const struct reason_names *names)
 {
-	struct reason_part parts[WHY_COUNTS_MAX];
-	char texts[WHY_COUNTS_MAX][PART_BYTES];
+	struct reason_part parts[FILTER_COUNTS_MAX];
+	char texts[FILTER_COUNTS_MAX][PART_BYTES];
 	size_t n = 0, at;
 
 	for (uint32_t i = 0; i < counts_n(r); i++) {
-		const struct why_count *c = &r->counts[i];
+		const struct filter_count *c = &r->counts[i];
 
 		reason_node_text(c->why, c->arg, names, texts[n], PART_BYTES);
 		parts[n] = (struct reason_part){ .text = texts[n] };
 		for (at = 0; strcmp(parts[at].text, texts[n]) != 0; at++)
 			;
-		if (c->why != NODE_WHY_CONFLICT)
+		if (c->why != FILTER_CONFLICT)
 			parts[at].nodes += c->nodes;
 		n += at == n;
 	}
@@ -205,16 +171,13 @@ static void put_taints(struct out *o, const struct reason *r, const struct reaso
 	const char *before = "; taints not tolerated: ";
 
 	for (uint32_t i = 0; i < counts_n(r); i++) {
-		if (r->counts[i].why != NODE_WHY_TAINT)
+		if (r->counts[i].why != FILTER_TAINT)
 			continue;
 		put(o, "%s{%s} on %u nodes", before, names->taint(names->context, r->counts[i].arg),
 		    r->counts[i].nodes);
 		before = ", ";
 	}
 }
-
-/* ---- each reason ------------------------------------------------------------------------------
- */
 
 static void put_room(struct out *o, const struct reason *r, const char *gang,
                      const struct reason_names *names)
@@ -227,8 +190,6 @@ static void put_room(struct out *o, const struct reason *r, const char *gang,
 	put_taints(o, r, names);
 	put(o, ".");
 }
-
-/* ---- words of dialects --------------------------------------------------------------------- */
 
 #define PRE_FILTER "pre-filter pod"
 
@@ -256,12 +217,12 @@ static const struct dialect_texts *texts_of(const struct reason_about *about)
 	return about->texts ? about->texts : &texts_podgroup;
 }
 
-/* kube-scheduler begins the errors of plugins like this, and no other text. */
+/* Errors of plugins begin like this in kube-scheduler, other texts do not. */
 #define PLUGIN_ERROR "running "
 
 const char *reason_condition(const struct reason *r, const char *text)
 {
-	if (r->why == WHY_BIND_REFUSED || strncmp(text, PLUGIN_ERROR, strlen(PLUGIN_ERROR)) == 0)
+	if (r->why == WAIT_BIND_REFUSED || strncmp(text, PLUGIN_ERROR, strlen(PLUGIN_ERROR)) == 0)
 		return "SchedulerError";
 	return "Unschedulable";
 }
@@ -275,7 +236,7 @@ static bool is_timed_out(const struct reason *r, const struct reason_about *abou
 {
 	if (about->timed_out_ns == 0 || !texts_of(about)->timeout)
 		return false;
-	return r->why != WHY_GROUP_MISSING && r->why != WHY_REFUSED && r->why != WHY_BIND_REFUSED;
+	return r->why != WAIT_GROUP_MISSING && r->why != WAIT_REFUSED && r->why != WAIT_BIND_REFUSED;
 }
 
 /* As Go writes durations: 20s, 1m30s, 2h0m0s, 1.5s. */
@@ -311,7 +272,7 @@ static bool is_pre_filter(const struct reason *r, const struct reason_about *abo
 	if (!about->gang || is_timed_out(r, about))
 		return false;
 	return texts_of(about)->pre_filter &&
-	       (r->why == WHY_GATED || (r->why == WHY_MEMBERS && r->members > 0));
+	       (r->why == WAIT_GATED || (r->why == WAIT_MEMBERS && r->members > 0));
 }
 
 size_t reason_pod_at(const struct reason *r, const struct reason_about *about)
@@ -319,11 +280,9 @@ size_t reason_pod_at(const struct reason *r, const struct reason_about *about)
 	return is_pre_filter(r, about) ? strlen(PRE_FILTER) : 0;
 }
 
-/* ---- members that are not there, or may not start ------------------------------------------- */
-
 static void put_members(struct out *o, const struct reason *r, const struct reason_about *about)
 {
-	/* No pod hears it, so it needs none of kube-scheduler's words. */
+	/* There is no pod to report it to, so this text is muster's own. */
 	if (r->members == 0) {
 		put(o, "no member is there: not created yet, ended, or of another scheduler");
 		return;
@@ -364,9 +323,6 @@ static void put_role(struct out *o, const struct reason *r, const char *gang,
 	put(o, " has %u of the %u members that it needs; %u members are there in all.", r->role_members,
 	    r->role_quorum, r->members);
 }
-
-/* ---- a level of topology ------------------------------------------------------------------------
- */
 
 static void put_topology(struct out *o, const struct reason *r, const char *gang,
                          const struct reason_names *names)
@@ -413,7 +369,7 @@ static void put_gave_up(struct out *o, const struct reason *r, const char *gang,
 	put(o, ".");
 }
 
-/* Of a lone pod as kube-scheduler says what it finds out before it looks at any node. */
+/* For a lone pod the text of a PreFilter error in kube-scheduler. */
 static void put_refused(struct out *o, const struct reason *r, const struct reason_about *about)
 {
 	struct reason_part part = { .text = about->refusal };
@@ -445,44 +401,76 @@ static void put_held(struct out *o, const struct reason *r, const char *gang)
 		put(o, ". gang %s: %u of %u members have room beside it.", gang, r->fit, r->need);
 }
 
+/* Reservations that are retained: struct reason.retained_nodes. */
+static void put_retained(struct out *o, const struct reason *r, const struct reason_about *about,
+                         const struct reason_names *names)
+{
+	const size_t n = about->tenant ? strlen(about->tenant) : 0;
+	char gang[REASON_GANG_BYTES];
+
+	put(o, " %u node%s capacity reserved for ", r->retained_nodes,
+	    r->retained_nodes == 1 ? " has" : "s have");
+	if (!names->gang ||
+	    !names->gang(names->context, r->retained_gang, r->retained_generation, gang, sizeof(gang)))
+		put(o, "a gang");
+	else if (about->tenant && (strncmp(gang, about->tenant, n) != 0 || gang[n] != '/'))
+		put(o, "a gang of another namespace");
+	else
+		put(o, "gang %s", gang);
+	put(o, ", which is bound in part: the API server refused a binding.");
+}
+
+/* What keeps capacity from the gang or pod. */
+static void put_kept_out(struct out *o, const struct reason *r, const struct reason_about *about,
+                         const struct reason_names *names)
+{
+	if (!waits_for_capacity(r->why))
+		return;
+	if (r->retained_nodes > 0)
+		put_retained(o, r, about, names);
+	if (r->unpromised)
+		put(o, " No capacity is reserved for it: pods that do not end by themselves use what it "
+		       "lacks.");
+}
+
 static void put_reason(struct out *o, const struct reason *r, const struct reason_about *about,
                        const struct reason_names *names)
 {
-	switch ((enum why)r->why) {
-	case WHY_GROUP_MISSING:
+	switch ((enum wait_reason)r->why) {
+	case WAIT_GROUP_MISSING:
 		put_missing(o, about);
 		break;
-	case WHY_MEMBERS:
+	case WAIT_MEMBERS:
 		put_members(o, r, about);
 		break;
-	case WHY_GATED:
+	case WAIT_GATED:
 		put_gated(o, r, about);
 		break;
-	case WHY_NO_NODES:
+	case WAIT_NO_NODES:
 		put(o, "%s", NO_NODES);
 		break;
-	case WHY_ROOM:
+	case WAIT_ROOM:
 		put_room(o, r, about->gang, names);
 		break;
-	case WHY_MIN_RESOURCES:
+	case WAIT_MIN_RESOURCES:
 		put_min_resources(o, r, about->gang, names);
 		break;
-	case WHY_REFUSED:
+	case WAIT_REFUSED:
 		put_refused(o, r, about);
 		break;
-	case WHY_BIND_REFUSED:
+	case WAIT_BIND_REFUSED:
 		put_bind_refused(o, r, about->gang);
 		break;
-	case WHY_GAVE_UP:
+	case WAIT_GAVE_UP:
 		put_gave_up(o, r, about->gang, names);
 		break;
-	case WHY_HELD:
+	case WAIT_RESERVED:
 		put_held(o, r, about->gang);
 		break;
-	case WHY_ROLE:
+	case WAIT_ROLE:
 		put_role(o, r, about->gang, names);
 		break;
-	case WHY_TOPOLOGY:
+	case WAIT_TOPOLOGY:
 		put_topology(o, r, about->gang, names);
 		break;
 	default:
@@ -500,9 +488,11 @@ size_t reason_text(const struct reason *reason, const struct reason_about *about
 	if (is_timed_out(reason, about))
 		put_timeout(&o, about);
 	put_reason(&o, reason, about, names);
-	/* The texts in it were cut anywhere, and the API server would keep another one than it was
-	 * sent. */
-	if (out_bytes > 0)
+	put_kept_out(&o, reason, about, names);
+	/* Texts may be cut within a character; the API server would replace its bytes. */
+	if (out_bytes > 0) {
 		o.n -= scan_drop_broken(out);
+		clean_text(out);
+	}
 	return o.n;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reason of the core as text, in kube-scheduler's words with muster's numbers
- * behind them. */
+/* The text of a reason: kube-scheduler's, followed by muster's numbers. */
 #ifndef MUSTER_FRONTEND_REASON_H
 #define MUSTER_FRONTEND_REASON_H
 
@@ -9,47 +8,51 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Text of resource columns, taints, label keys and values; never NULL.  Where keys and
- * values are not known these two functions are NULL. */
+/* Names of resources, taints, label keys and values; never NULL.  `key` and `value` are NULL where
+ * these names are not available. */
 struct reason_names {
 	const char *(*resource)(const void *context, uint32_t resource);
 	const char *(*taint)(const void *context, uint32_t name);
 	const void *context;
 	const char *(*key)(const void *context, uint32_t key);
 	const char *(*value)(const void *context, uint32_t value);
+	/* "namespace/name" of a gang; false when it is gone.  NULL: not available. */
+	bool (*gang)(const void *context, uint32_t gang, uint32_t generation, char *out,
+	             size_t out_bytes);
 };
+
+#define REASON_GANG_BYTES 600 /* for the name of a gang */
 
 /* From the model's tables. */
 struct model;
 struct reason_names reason_names_of(const struct model *model);
 
-/* How the users of a dialect know its reasons: beginnings, behind which muster's own words
- * and numbers stand. */
+/* Beginnings of reasons as the system of a dialect writes them; muster's text follows. */
 struct dialect_texts {
-	const char *missing; /* the group's object is not there */
-	bool pre_filter; /* too few members, or gates: as a PreFilter says it, with the pod's name */
-	const char *refused; /* stands before what the group's object is refused with; "" */
-	const char *
-		timeout; /* its timeout has passed: the duration follows, and timeout_end; NULL: not said */
+	const char *missing; /* the group's object does not exist */
+	bool pre_filter;     /* too few members, or gates: a PreFilter error with the pod's name */
+	const char *refused; /* before the reason for which the group's object is refused; "" */
+	const char *timeout; /* its timeout has passed: the duration follows, then timeout_end; NULL: no
+	                      * text */
 	const char *timeout_end;
 };
 
-extern const struct dialect_texts texts_podgroup; /* scheduler-plugins; for dialects without any */
+extern const struct dialect_texts texts_podgroup; /* scheduler-plugins; the default */
 extern const struct dialect_texts texts_configmap;
-extern const struct dialect_texts texts_plain; /* those that have no words of their own */
+extern const struct dialect_texts texts_plain; /* systems without texts of their own */
 
-/* Why one node does not take a pod, in kube-scheduler's words and without a count; arg as
- * in struct why_count.  Written and counted as reason_text() does. */
+/* kube-scheduler's text of a filter_reason, without a count; arg as in struct filter_count.
+ * Written and counted as by reason_text(). */
 size_t reason_node_text(uint32_t why, uint32_t arg, const struct reason_names *names, char *out,
                         size_t out_bytes);
 
 struct reason_part {
 	const char *text;
-	uint64_t nodes; /* of which it is said; 0: of the pod as a whole, and no count is told */
+	uint64_t nodes; /* 0: the part is about the pod as a whole, and has no count */
 };
 
-/* kube-scheduler's message of a pod that fits on none of so many nodes.  Each text is
- * there once; sorts the parts. */
+/* kube-scheduler's message (framework.FitError) for a pod that fits on none of so many nodes.  All
+ * texts are different; sorts the parts. */
 size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, char *out,
                          size_t out_bytes);
 
@@ -62,21 +65,23 @@ size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, ch
  * Written to out (always NUL terminated); returns the length that the whole text has. */
 struct reason_about {
 	const char *gang;                  /* "namespace/name", or NULL for a lone pod */
-	const char *refusal;               /* for WHY_REFUSED */
+	const char *refusal;               /* for WAIT_REFUSED */
 	const struct dialect_texts *texts; /* of the gang's dialect; NULL: of scheduler-plugins */
 	uint64_t timed_out_ns;             /* the group's timeout, which has passed; 0 */
+	const char *tenant; /* namespace whose users read the text: gangs of others are not
+	                     * named; NULL: operators */
 };
 size_t reason_text(const struct reason *reason, const struct reason_about *about,
                    const struct reason_names *names, char *out, size_t out_bytes);
 
-/* Where a pod's name, with a space before it, belongs into that text; 0: nowhere. */
+/* The offset in the text where " NAME" of the pod is inserted; 0: nowhere. */
 size_t reason_pod_at(const struct reason *reason, const struct reason_about *about);
 
 /* Reason of the condition that has this text: "Unschedulable", or "SchedulerError" for the errors
  * of plugins. */
 const char *reason_condition(const struct reason *reason, const char *text);
 
-/* What stands before the refusal of a group's object. */
+/* The text before the refusal of a group's object. */
 const char *reason_refused(const struct dialect_texts *texts);
 
 #endif

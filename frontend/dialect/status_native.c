@@ -21,7 +21,7 @@ static void native_want(const struct group_facts *f, struct group_status *out)
 		c->status = "True";
 		c->reason = "Scheduled";
 		c->message = "";
-	} else if (f->why != WHY_NONE) {
+	} else if (f->why != WAIT_NONE) {
 		c->status = "False";
 		c->reason = f->reason;
 		c->message = f->message;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Phases and counters of scheduler-plugins' PodGroup, today's and the older one's.
+/* Phases and counters of scheduler-plugins' PodGroup, in its current and its older API.
  *
- * Its controller goes one step at a time and counts pods of every namespace; here all
- * steps are one write, from the group's own pods.  Failed and Finished are final. */
+ * Its controller advances by one phase a write and counts pods of every namespace.  Here one write
+ * has the final phase, computed from the group's own pods.  Failed and Finished are final. */
 #include "frontend/dialect/group_status.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void occupy(const struct gang_view *g, struct group_status *out)
 		out->occupied_by = g->owners;
 }
 
-/* The end of a group, if it has come to it. */
+/* Sets a final phase if the members that ended reach the quorum. */
 static void end(uint32_t quorum, struct group_status *out)
 {
 	if (out->failed > 0 && (uint64_t)out->failed + out->running + out->succeeded >= quorum)
@@ -60,9 +60,7 @@ const struct dialect_status status_podgroup = {
 	.want = podgroup_want,
 };
 
-/* ---- scheduling.sigs.k8s.io ------------------------------------------------------------ */
-
-/* Members are there, `scheduled` of them on nodes. */
+/* The group has members, `bound` of them on nodes. */
 static void older_advance(const struct group_facts *f, uint32_t quorum, struct group_status *out)
 {
 	uint32_t bound = f->gang->pods.bound;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Phase, counters and conditions of Volcano's PodGroup.  There are no queues here to wait
- * in: a group of ours is Inqueue at once.  Groups without a pod of ours are left alone:
- * nothing else says whose they are. */
+/* Phase, counters and conditions of Volcano's PodGroup.  muster has no queues of
+ * Volcano: a group of ours is Inqueue at once.  The status of a group without a pod of ours is not
+ * written: only pods name a scheduler. */
 #include "frontend/dialect/group_status.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@ enum { UNSCHEDULABLE, SCHEDULED };
 static const char *reason_of(uint32_t why)
 {
 	switch (why) {
-	case WHY_MEMBERS:
-	case WHY_GATED:
-	case WHY_GROUP_MISSING:
+	case WAIT_MEMBERS:
+	case WAIT_GATED:
+	case WAIT_GROUP_MISSING:
 		return "NotEnoughTasks";
-	case WHY_ROLE:
+	case WAIT_ROLE:
 		return "NotEnoughPodsOfTask";
 	default:
 		return "NotEnoughResources";
@@ -29,7 +29,7 @@ static const char *phase_of(const struct group_facts *f, uint32_t quorum)
 
 	if (pods->bound >= quorum)
 		return ended == pods->bound ? "Completed" : "Running";
-	return f->why != WHY_NONE && pods->phases[POD_PHASE_RUNNING] > 0 ? "Unknown" : "Inqueue";
+	return f->why != WAIT_NONE && pods->phases[POD_PHASE_RUNNING] > 0 ? "Unknown" : "Inqueue";
 }
 
 static void volcano_want(const struct group_facts *f, struct group_status *out)
@@ -50,7 +50,7 @@ static void volcano_want(const struct group_facts *f, struct group_status *out)
 			                                   "", scheduled->turned };
 		if (*unschedulable->status)
 			unschedulable->status = "False";
-	} else if (f->why != WHY_NONE) {
+	} else if (f->why != WAIT_NONE) {
 		*unschedulable = (struct group_condition){ "True", reason_of(f->why), f->message,
 			                                       unschedulable->turned };
 		if (*scheduled->status)

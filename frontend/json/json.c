@@ -2,6 +2,7 @@
 #include "frontend/json/json.h"
 
 #include "frontend/json/json_scan.h"
+#include "ipc/clean.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,10 +13,10 @@ void json_begin(struct json *j, const char *text, size_t bytes, struct arena *ar
 	j->at = text;
 	j->end = text + bytes;
 	j->arena = arena;
+	j->context = NULL;
 	j->depth = 0;
 	j->first = false;
 	j->failed = false;
-	j->no_memory = false;
 	j->error[0] = '\0';
 }
 
@@ -29,15 +30,7 @@ void json_fail(struct json *j, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(j->error, sizeof(j->error), format, args);
 	va_end(args);
-	for (char *c = j->error; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-}
-
-void json_no_memory(struct json *j)
-{
-	json_fail(j, "found no memory");
-	j->no_memory = true;
+	clean_text(j->error);
 }
 
 static inline bool is_space(char c)
@@ -86,8 +79,8 @@ static const char *kind_at(struct json *j)
 	}
 }
 
-/* The string, number or word at hand as a person may see it: the start of a long one,
- * and '?' for what is no plain ASCII.  "" of a container. */
+/* The current string, number or word for messages: the first bytes of a long one, and '?' for each
+ * byte that is not printable ASCII.  "" for a container. */
 static const char *shown_at(const struct json *j, char out[64])
 {
 	size_t n = 0;
@@ -129,8 +122,6 @@ bool json_null(struct json *j)
 {
 	return json_peek(j) == 'n' && json_word(j, "null", 4);
 }
-
-/* ---- containers -------------------------------------------------------- */
 
 static bool json_open(struct json *j, char bracket, const char *what)
 {
@@ -211,6 +202,11 @@ bool json_key(struct json *j, struct text *key)
 	return json_name(j, key, true);
 }
 
+struct text json_member_name(const struct json *j)
+{
+	return j->path[j->depth - 1].name;
+}
+
 bool json_array(struct json *j)
 {
 	return json_open(j, '[', "an array");
@@ -223,8 +219,6 @@ bool json_item(struct json *j)
 	j->path[j->depth - 1].index++;
 	return true;
 }
-
-/* ---- strings ------------------------------------------------------------ */
 
 /* A string at j->at, checked. */
 static bool json_text(struct json *j, struct text *out)
@@ -276,10 +270,7 @@ bool json_string(struct json *j, struct text *out)
 	return false;
 }
 
-/* ---- numbers and words -------------------------------------------------- */
-
-/* The number at j->at by the grammar of RFC 8259; *is_integer says whether it
- * has neither a point nor an exponent. */
+/* The number at j->at by the grammar of RFC 8259; *is_integer: without a point and an exponent. */
 static bool json_number(struct json *j, struct text *out, bool *is_integer)
 {
 	const char *p = j->at, *digits;
@@ -377,8 +368,6 @@ bool json_scalar(struct json *j, struct text *out)
 	return false;
 }
 
-/* ---- what is not read ---------------------------------------------------- */
-
 void json_skip(struct json *j)
 {
 	char c = json_peek(j);
@@ -441,16 +430,14 @@ bool json_end(struct json *j)
 	return true;
 }
 
-/* ---- paths --------------------------------------------------------------- */
-
-static size_t path_step(const struct json_step *s, bool is_first, char *out, size_t room)
+static size_t path_step(const struct json_step *s, bool is_first, char *out, size_t cap)
 {
 	int n;
 
 	if (!s->name.at)
-		n = s->index == UINT32_MAX ? 0 : snprintf(out, room, "[%u]", s->index);
+		n = s->index == UINT32_MAX ? 0 : snprintf(out, cap, "[%u]", s->index);
 	else
-		n = snprintf(out, room,
+		n = snprintf(out, cap,
 		             s->is_key  ? "[\"%.*s\"]"
 		             : is_first ? "%.*s"
 		                        : ".%.*s",
@@ -465,9 +452,31 @@ void json_path(const struct json *j, char *out, size_t out_bytes)
 	out[0] = '\0';
 	for (unsigned i = 0; i < j->depth && n < out_bytes; i++)
 		n += path_step(&j->path[i], n == 0, out + n, out_bytes - n);
-	for (char *c = out; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	clean_text(out);
+}
+
+bool json_fields_n(struct json *j, const struct json_field *fields, size_t n, void *object)
+{
+	return json_fields_inline(j, fields, n, object);
+}
+
+bool json_items(struct json *j, json_read_fn read, void *object)
+{
+	if (!json_array(j))
+		return false;
+	while (json_item(j))
+		read(j, object);
+	return true;
+}
+
+void json_field_text(struct json *j, void *out)
+{
+	json_string(j, out);
+}
+
+void json_field_bool(struct json *j, void *out)
+{
+	json_bool(j, out);
 }
 
 bool json_find_text(struct json *j, const char *outer, const char *inner, struct text *out)

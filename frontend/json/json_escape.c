@@ -41,8 +41,8 @@ static char *put_utf8(char *out, unsigned c)
 	return out;
 }
 
-/* The escape at p (past the backslash) of a string that ends at `end`: the
- * byte after it, or NULL. */
+/* Resolves the escape at p, after its backslash, of a string that ends at `end`; returns the byte
+ * after it, or NULL. */
 static const char *unescape_u(struct json *j, const char *p, const char *end, char **out)
 {
 	int c, low;
@@ -95,10 +95,6 @@ bool json_unescape(struct json *j, const char *p, const char *end, struct text *
 	char *copy = arena_alloc(j->arena, (size_t)(end - p));
 	char *at = copy;
 
-	if (!copy) {
-		json_no_memory(j);
-		return false;
-	}
 	while (p < end) {
 		if (*p != '\\') {
 			*at++ = *p++;

@@ -70,8 +70,6 @@ const char *scan_string(const char *p, const char *end)
 	}
 }
 
-/* ---- containers: 64 bytes at a time, one bit for each ------------------------ */
-
 struct masks {
 	uint64_t quotes, backslashes, opens, closes, braces;
 };
@@ -104,11 +102,11 @@ static void masks_of(const char *p, struct masks *m)
 }
 
 struct skip {
-	uint64_t kinds; /* one bit for each level: is it an object? */
+	uint64_t kinds; /* one bit for each level: it is an object */
 	unsigned level;
 	unsigned deepest;
 	bool is_escaped;    /* the next byte follows a backslash */
-	uint64_t in_string; /* all ones: it is within a string */
+	uint64_t in_string; /* all ones: within a string */
 };
 
 /* Bits of bytes that follow a backslash which is not escaped itself. */
@@ -129,7 +127,7 @@ static uint64_t escaped_bits(struct skip *s, uint64_t backslashes)
 	return escaped;
 }
 
-/* From each quote to the next: bits of bytes within strings. */
+/* Bits of bytes within strings: from each quote to the next. */
 static uint64_t string_bits(struct skip *s, uint64_t quotes)
 {
 	quotes ^= quotes << 1;
@@ -143,8 +141,7 @@ static uint64_t string_bits(struct skip *s, uint64_t quotes)
 	return quotes;
 }
 
-/* Index past the bracket that closes the container, -1: not in this block, or
- * -2: no JSON. */
+/* Index after the bracket that closes the container; -1: not in this block; -2: not JSON. */
 static int skip_block(struct skip *s, const char *p)
 {
 	struct masks m;

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inner loops of the JSON scanner: find the next byte that matters. */
+/* The inner loops of the JSON scanner. */
 #ifndef MUSTER_FRONTEND_JSON_SCAN_H
 #define MUSTER_FRONTEND_JSON_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first of p..end that is a quote, a backslash, a control byte or not
- * ASCII; `end` when there is none. */
+/* The first byte of p..end that is a quote, a backslash, a control byte or not
+ * ASCII; `end` if there is none. */
 const char *scan_text(const char *p, const char *end);
 
-/* Past the closing quote of the string that p is in, or NULL when it is cut off. */
+/* The byte after the closing quote of the string that p is in; NULL if it is cut off. */
 const char *scan_string(const char *p, const char *end);
 
-/* Past the container that opens at p, or NULL: cut off, brackets that don't
- * match, or nested deeper than `depth`. */
+/* The byte after the container that opens at p; NULL if it is cut off, its brackets do
+ * not match, or it is nested deeper than `depth`. */
 const char *scan_container(const char *p, const char *end, unsigned depth);
 
-/* The first byte that is no digit. */
+/* The first byte that is not a digit. */
 const char *scan_digits(const char *p, const char *end);
 
-/* Is this text UTF-8 as Unicode defines it (shortest form, no surrogates)? */
+/* True if the text is UTF-8 as Unicode defines it: shortest forms, no surrogates. */
 bool scan_utf8(const char *p, const char *end);
 
-/* Take out of the terminated text what is no UTF-8: a character that it was cut in.  How many
- * bytes. */
+/* Removes bytes that are not UTF-8, such as a truncated character, from the terminated text.
+ * Returns how many. */
 size_t scan_drop_broken(char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/json/jsonout.h"
 
-#include "frontend/base/log.h"
+#include "frontend/base/bytes.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -11,64 +11,26 @@
 
 #define NOTE_BYTES_MAX 1024 /* of an Event's note */
 
-static void out_bytes(struct jsonout *out, const char *bytes, size_t n)
-{
-	if (out->bytes + n + 1 > out->room) {
-		size_t room = out->room ? out->room : 512;
-
-		while (room < out->bytes + n + 1)
-			room *= 2;
-		out->at = must_grow(out->at, room);
-		out->room = room;
-	}
-	memcpy(out->at + out->bytes, bytes, n);
-	out->bytes += n;
-	out->at[out->bytes] = '\0';
-}
-
-static void out_string(struct jsonout *out, const char *text, size_t n)
-{
-	size_t plain = 0;
-
-	out_bytes(out, "\"", 1);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)text[i];
-		char escape[8];
-
-		if (c >= 0x20 && c != '"' && c != '\\')
-			continue;
-		out_bytes(out, text + plain, i - plain);
-		if (c == '"' || c == '\\')
-			snprintf(escape, sizeof(escape), "\\%c", c);
-		else
-			snprintf(escape, sizeof(escape), "\\u%04x", c);
-		out_bytes(out, escape, strlen(escape));
-		plain = i + 1;
-	}
-	out_bytes(out, text + plain, n - plain);
-	out_bytes(out, "\"", 1);
-}
-
-static void out_note(struct jsonout *out, const char *text)
+/* The first NOTE_BYTES_MAX bytes as a string, not cut within a character. */
+static void add_note(struct bytes *b, const char *text)
 {
 	static const char more[] = " ...";
 	size_t n = strlen(text);
 	char cut[NOTE_BYTES_MAX];
 
 	if (n <= NOTE_BYTES_MAX) {
-		out_string(out, text, n);
+		bytes_quote_clean(b, text, n);
 		return;
 	}
 	n = NOTE_BYTES_MAX - strlen(more);
-	/* Not in the middle of a character. */
 	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;
 	memcpy(cut, text, n);
 	memcpy(cut + n, more, strlen(more));
-	out_string(out, cut, n + strlen(more));
+	bytes_quote_clean(b, cut, n + strlen(more));
 }
 
-static void out_segment(struct jsonout *out, const char *text)
+static void add_segment(struct bytes *b, const char *text)
 {
 	static const char plain[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
@@ -77,54 +39,62 @@ static void out_segment(struct jsonout *out, const char *text)
 	while (*text) {
 		size_t n = strspn(text, plain);
 
-		out_bytes(out, text, n);
+		bytes_add(b, text, n);
 		text += n;
 		if (!*text)
 			break;
 		snprintf(escape, sizeof(escape), "%%%02X", (unsigned char)*text++);
-		out_bytes(out, escape, 3);
+		bytes_put(b, escape);
+	}
+}
+
+static void add_value(struct bytes *b, char letter, va_list *args)
+{
+	char number[24];
+	const char *text;
+
+	switch (letter) {
+	case 's':
+		text = va_arg(*args, const char *);
+		bytes_quote_clean(b, text, strlen(text));
+		break;
+	case 'b':
+		add_note(b, va_arg(*args, const char *));
+		break;
+	case 'r':
+		bytes_put(b, va_arg(*args, const char *));
+		break;
+	case 'p':
+		add_segment(b, va_arg(*args, const char *));
+		break;
+	case 'u':
+		snprintf(number, sizeof(number), "%llu", va_arg(*args, unsigned long long));
+		bytes_put(b, number);
+		break;
+	default:
+		assert(!"a letter that jsonout_add() does not have");
 	}
 }
 
 void jsonout_add(struct jsonout *out, const char *format, ...)
 {
+	struct bytes b = { out->at, out->bytes, out->cap };
 	va_list args;
 
 	va_start(args, format);
 	while (*format) {
 		size_t plain = strcspn(format, "@");
-		char number[24];
-		const char *text;
 
-		out_bytes(out, format, plain);
+		bytes_add(&b, format, plain);
 		format += plain;
 		if (!*format)
 			break;
-		switch (format[1]) {
-		case 's':
-			text = va_arg(args, const char *);
-			out_string(out, text, strlen(text));
-			break;
-		case 'b':
-			out_note(out, va_arg(args, const char *));
-			break;
-		case 'r':
-			text = va_arg(args, const char *);
-			out_bytes(out, text, strlen(text));
-			break;
-		case 'p':
-			out_segment(out, va_arg(args, const char *));
-			break;
-		case 'u':
-			snprintf(number, sizeof(number), "%llu", va_arg(args, unsigned long long));
-			out_bytes(out, number, strlen(number));
-			break;
-		default:
-			assert(!"a letter that jsonout_add() does not know");
-		}
+		add_value(&b, format[1], &args);
 		format += 2;
 	}
 	va_end(args);
+	*bytes_room(&b, 1) = '\0';
+	*out = (struct jsonout){ b.at, b.n, b.cap };
 }
 
 void jsonout_clear(struct jsonout *out)

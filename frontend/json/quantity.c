@@ -6,7 +6,7 @@
 
 typedef unsigned __int128 u128;
 
-/* Digits kept exactly; of the others only matters whether one is not 0. */
+/* Digits kept exactly; of the rest only whether one is not 0. */
 #define DIGITS_MAX 38
 
 struct suffix {
@@ -37,7 +37,7 @@ static bool suffix_binary(char c, unsigned *shift)
 	return true;
 }
 
-/* The N of e[+-]N, held within +-1000000.  As in Go, beyond int64 is an error. */
+/* The N of e[+-]N, held within +-1000000.  As in Go, a number beyond int64 is an error. */
 static bool suffix_exponent(const char *p, const char *end, int *out)
 {
 	bool negative = p < end && *p == '-';
@@ -75,7 +75,7 @@ static bool suffix_read(const char *p, const char *end, struct suffix *out)
 	return (*p == 'e' || *p == 'E') && suffix_exponent(p + 1, end, &out->exponent);
 }
 
-/* digits * 10^exponent, and a little more when `more`. */
+/* digits * 10^exponent, plus a remainder below one digit if `more`. */
 struct number {
 	u128 digits;
 	int64_t exponent;
@@ -111,7 +111,7 @@ static const char *number_read(const char *p, const char *end, struct number *ou
 	return any ? p : NULL;
 }
 
-/* ceil(x / 10^n) with the lost part noted in *more; x is 256 bits, low word first. */
+/* ceil(x / 10^n), with *more set if it is not exact; x is 256 bits, low word first. */
 static void wide_divide(uint64_t x[4], int64_t n, bool *more)
 {
 	while (n > 0) {
@@ -140,7 +140,7 @@ static nano_t number_shrink(const struct number *q, unsigned shift, int64_t n)
 		x[1] = x[1] << shift | x[0] >> (64 - shift);
 		x[0] <<= shift;
 	}
-	/* 10^38 * 2^60 has 57 digits: beyond that nothing but `more` is left. */
+	/* 10^38 * 2^60 has 57 digits: beyond that only `more` remains. */
 	wide_divide(x, n < 80 ? n : 80, &more);
 	value = (u128)x[1] << 64 | x[0];
 	if (x[2] > 0 || x[3] > 0 || value >= (u128)NANO_MAX)

@@ -4,14 +4,14 @@
  *     [+-] digits[.digits] suffix
  *     suffix: n u m "" k M G T P E | Ki Mi Gi Ti Pi Ei | e[+-]N  E[+-]N
  *
- * The grammar is the API server's, but for two things that it takes and no one
- * means: a number without any digit ("Ki", ".") is an error here, and an
- * exponent beyond int32 is not cut to its low bits.
+ * The grammar is the API server's with two exceptions: a number without a digit
+ * ("Ki", ".") is an error, and an exponent beyond int32 is not truncated to its
+ * low bits.
  *
- * Sums of quantities are exact and rounded once, so a quantity is kept in units
- * of 10^-9, the smallest that Kubernetes knows; what lies between is rounded
- * up.  2^63-1 units is the most there is: all beyond saturates there, where Kubernetes
- * saturates binary suffixes alone and lets others wrap around. */
+ * Sums of quantities are exact and rounded once, so a quantity is stored in units
+ * of 10^-9, the smallest suffix of Kubernetes; fractions of it are rounded up.
+ * Values above NANO_MAX saturate, with any suffix; in Kubernetes only those with
+ * binary suffixes do, and others wrap around. */
 #ifndef MUSTER_FRONTEND_QUANTITY_H
 #define MUSTER_FRONTEND_QUANTITY_H
 
@@ -23,7 +23,7 @@ typedef __int128 nano_t;
 
 #define NANO_MAX ((nano_t)INT64_MAX * 1000000000)
 
-/* 0, or -EINVAL when it is not a quantity.  Rounds away from zero. */
+/* 0, or -EINVAL if it is not a quantity.  Rounds away from zero. */
 int quantity_parse(const char *text, size_t bytes, nano_t *out);
 
 /* a + b for values >= 0, at most NANO_MAX. */

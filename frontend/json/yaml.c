@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/json/yaml.h"
 
-#include "frontend/base/log.h"
 #include "frontend/json/json.h"
+#include "frontend/base/log.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ struct frame {
 struct anchor {
 	char *name; /* owned */
 	struct slice at;
-	bool open; /* its node is not over: an alias now would contain itself */
+	bool open; /* within its node: an alias would contain itself */
 };
 
 struct convert {
@@ -47,10 +47,10 @@ struct convert {
 	struct frame stack[JSON_DEPTH];
 	unsigned depth;
 	struct key *keys; /* of all open mappings */
-	size_t keys_n, keys_room;
+	size_t keys_n, keys_cap;
 	struct anchor *anchors;
-	size_t anchors_n, anchors_room;
-	struct yaml_marks *marks; /* NULL: not asked for */
+	size_t anchors_n, anchors_cap;
+	struct yaml_marks *marks; /* NULL: not wanted */
 	struct yaml_error *e;
 };
 
@@ -70,19 +70,19 @@ static struct anchor *find_anchor(struct convert *c, const char *name)
 	return NULL;
 }
 
-/* A later anchor of the same name takes its place, as YAML has it. */
+/* A later anchor of the same name replaces it, as in YAML. */
 static size_t open_anchor(struct convert *c, const char *name, size_t from)
 {
-	if (c->anchors_n == c->anchors_room) {
-		c->anchors_room = c->anchors_room * 2 + 8;
-		c->anchors = must_grow(c->anchors, c->anchors_room * sizeof(*c->anchors));
+	if (c->anchors_n == c->anchors_cap) {
+		c->anchors_cap = c->anchors_cap * 2 + 8;
+		c->anchors = must_grow(c->anchors, c->anchors_cap * sizeof(*c->anchors));
 	}
 	c->anchors[c->anchors_n++] =
 		(struct anchor){ .name = must_copy(name), .at = { .from = from }, .open = true };
 	return c->anchors_n - 1;
 }
 
-/* By number: a node inside of it may have an anchor of the same name. */
+/* By number, since a node inside of it may have an anchor of the same name. */
 static void close_anchor(struct convert *c, size_t anchor)
 {
 	struct anchor *a = &c->anchors[anchor];
@@ -102,15 +102,14 @@ static void add_mark(struct convert *c, size_t at, size_t line, size_t column)
 {
 	struct yaml_marks *m = c->marks;
 
-	if (m->n == m->room) {
-		m->room = m->room * 2 + 64;
-		m->marks = must_grow(m->marks, m->room * sizeof(*m->marks));
+	if (m->n == m->cap) {
+		m->cap = m->cap * 2 + 64;
+		m->marks = must_grow(m->marks, m->cap * sizeof(*m->marks));
 	}
 	m->marks[m->n++] = (struct yaml_mark){ at, line, column };
 }
 
-/* What stands between this node and the one before it.  False: a key that is no
- * scalar. */
+/* Writes the separator before this node.  False: a key that is not a scalar. */
 static bool before_node(struct convert *c, const yaml_mark_t *mark, bool scalar)
 {
 	struct frame *f;
@@ -159,9 +158,9 @@ static bool add_key(struct convert *c, const yaml_event_t *ev)
 	if (n == 2 && memcmp(text, "<<", 2) == 0 && ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
 		return fail_at(c, &ev->start_mark, "merge keys (<<) are not supported");
 	bytes_quote(c->out, text, n);
-	if (c->keys_n == c->keys_room) {
-		c->keys_room = c->keys_room * 2 + 64;
-		c->keys = must_grow(c->keys, c->keys_room * sizeof(*c->keys));
+	if (c->keys_n == c->keys_cap) {
+		c->keys_cap = c->keys_cap * 2 + 64;
+		c->keys = must_grow(c->keys, c->keys_cap * sizeof(*c->keys));
 	}
 	c->keys[c->keys_n++] = (struct key){ { from, c->out->n - from }, ev->start_mark };
 	return true;
@@ -203,7 +202,7 @@ static bool scalar(struct convert *c, const yaml_event_t *ev)
 	size_t opened = NO_ANCHOR;
 	bool key = is_key(c);
 
-	/* An empty document is a null that stands nowhere. */
+	/* An empty document is a null without a position. */
 	if (c->depth == 0 && ev->data.scalar.length == 0 &&
 	    ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
 		return true;
@@ -219,7 +218,7 @@ static bool scalar(struct convert *c, const yaml_event_t *ev)
 	return true;
 }
 
-/* The first at this byte or behind it; marks->n: none. */
+/* The first mark at or after this byte; marks->n: none. */
 static size_t first_mark(const struct yaml_marks *marks, size_t at)
 {
 	size_t low = 0, high = marks->n;
@@ -235,8 +234,7 @@ static size_t first_mark(const struct yaml_marks *marks, size_t at)
 	return low;
 }
 
-/* What lies in the copy of `from` at `to` stands where the alias does.  The mark of the
- * alias itself, which ends the loop, is there. */
+/* Gives the copy of `from` at `to` the position of the alias, whose own mark ends the loop. */
 static void copy_marks(struct convert *c, struct slice from, size_t to, const yaml_mark_t *mark)
 {
 	size_t i = first_mark(c->marks, from.from + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plain scalar of YAML means. */
+/* Types of plain scalars of YAML. */
 #include "frontend/json/yaml.h"
 
 #include <stdint.h>

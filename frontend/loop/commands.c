@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the core asks for; nothing that it writes is believed unchecked. */
+/* Commands of the core: each is checked against our own limits before use. */
 #include "frontend/loop/frontend_impl.h"
 
-#include "frontend/base/log.h"
-#include "frontend/base/probe.h"
-#include "frontend/bind/writer.h"
-#include "frontend/model/model.h"
 #include "frontend/report/decisions.h"
-#include "frontend/report/report.h"
 #include "frontend/serve/extender.h"
 #include "frontend/trace/latency.h"
+#include "frontend/base/log.h"
+#include "frontend/model/model.h"
+#include "frontend/base/probe.h"
+#include "frontend/report/report.h"
+#include "frontend/bind/binder.h"
 
 #include <errno.h>
 
@@ -23,20 +23,20 @@ static int bind_take(struct frontend *f, const struct record *record, const stru
 		return -EPROTO;
 	if (f->stopping)
 		return 0;
-	if (kind == CMD_TAKE_BACK)
-		return writer_bind(f->writer, kind, cmd);
+	if (kind == CMD_CANCEL_BIND)
+		return binder_bind(f->binder, kind, cmd);
 	f->counts.binds_taken++;
 	PROBE(bind_taken, cmd->pod, cmd->pod_generation, cmd->node, cmd->attempt);
 	now = env_now(f->env);
 	latency_commanded(f->latency, cmd,
 	                  f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
 	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
-	return writer_bind(f->writer, kind, cmd);
+	return binder_bind(f->binder, kind, cmd);
 }
 
 struct telling {
 	struct latency *latency;
-	enum why why;
+	enum wait_reason why;
 };
 
 static void told_pod(void *context, const struct pod_view *pod)
@@ -51,7 +51,7 @@ static void told(struct frontend *f, const struct cmd_reason *cmd)
 	struct telling t = { .latency = f->latency, .why = cmd->reason.why };
 	struct pod_view pod;
 
-	if (cmd->reason.why == WHY_NONE)
+	if (cmd->reason.why == WAIT_NONE)
 		return;
 	if (cmd->gang != ID_NONE)
 		model_gang_pending(f->model, cmd->gang, told_pod, &t);
@@ -65,10 +65,11 @@ static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
 
 	if (cmd->gang != ID_NONE ? cmd->gang >= f->limits.gangs : cmd->pod >= f->limits.pods)
 		return -EPROTO;
-	if (r->why >= WHY_KINDS || r->counts_n > WHY_COUNTS_MAX || r->shortfalls_n > SHORTFALLS_MAX)
+	if (r->why >= WAIT_REASONS || r->counts_n > FILTER_COUNTS_MAX ||
+	    r->shortfalls_n > SHORTFALLS_MAX)
 		return -EPROTO;
 	for (uint32_t i = 0; i < r->counts_n; i++)
-		if (r->counts[i].why >= NODE_WHY_KINDS)
+		if (r->counts[i].why >= FILTER_REASONS)
 			return -EPROTO;
 	f->counts.reasons_taken++;
 	PROBE(reason_taken, cmd->gang, cmd->pod, (uint32_t)r->why);
@@ -77,7 +78,7 @@ static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
 	return 0;
 }
 
-static int claim_take(struct frontend *f, const struct cmd_claim *cmd)
+static int claim_take(struct frontend *f, const struct cmd_assume *cmd)
 {
 	if (!f->extender || (cmd->node != ID_NONE && cmd->node >= f->limits.nodes))
 		return -EPROTO;
@@ -103,13 +104,13 @@ int frontend_command(struct frontend *f, const struct record *record)
 	f->counts.commands++;
 	switch (record->kind) {
 	case CMD_BIND:
-	case CMD_BIND_AGAIN:
-	case CMD_TAKE_BACK:
+	case CMD_RETRY_BIND:
+	case CMD_CANCEL_BIND:
 		return body == sizeof(struct cmd_bind) ? bind_take(f, record, at) : -EPROTO;
 	case CMD_REASON:
 		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
-	case CMD_CLAIM:
-		return body == sizeof(struct cmd_claim) ? claim_take(f, at) : -EPROTO;
+	case CMD_ASSUME:
+		return body == sizeof(struct cmd_assume) ? claim_take(f, at) : -EPROTO;
 	case CMD_GANG:
 		return body == sizeof(struct cmd_gang) ? gang_take(f, at) : -EPROTO;
 	default:

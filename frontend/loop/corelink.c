@@ -13,7 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#define BELL_NS (250 * NS_PER_MS) /* a lost poke delays the end of the thread by that */
+#define CHECK_MAX_NS (2 * NS_PER_S)
+#define DOORBELL_NS (250 * NS_PER_MS) /* a lost signal delays the end of the thread by this */
 
 struct corelink {
 	struct corelink_config config;
@@ -23,12 +24,14 @@ struct corelink {
 	struct ring_writer events;
 	struct ring_writer results;
 	struct ring_reader commands;
-	const struct record *last;      /* reserved; its body is written after that */
-	bool urgent;                    /* something since the last ring of the bell */
-	uint64_t wall_ns, monotonic_ns; /* at the connect */
+	const struct record *last;      /* reserved; its body is written afterwards */
+	bool urgent;                    /* a record since the last doorbell needs one */
+	uint64_t wall_ns, monotonic_ns; /* at connect */
 	uint64_t core_ns;               /* the core's clock then */
-	pthread_t bell_thread;
-	_Atomic bool bell_stop;
+	uint64_t head_seen;             /* of the event ring, at the last check */
+	uint64_t checked_ns, stalled_ns;
+	pthread_t doorbell_thread;
+	_Atomic bool doorbell_stop;
 };
 
 static struct intake *intake_of(const struct corelink *c)
@@ -61,19 +64,19 @@ void corelink_free(struct corelink *c)
 	free(c);
 }
 
-/* The loop sleeps in poll(), which no futex ends: this thread waits for it. */
-static void *bell_run(void *context)
+/* The loop sleeps in poll(), which a futex cannot end: this thread waits on the futex. */
+static void *doorbell_run(void *context)
 {
 	struct corelink *c = context;
 	const struct ledger *ledger = c->link.ledger.base;
-	uint32_t seen = 0, bell;
+	uint32_t seen = 0, doorbell;
 
-	/* Relaxed: it is looked at again after each wait. */
-	while (!atomic_load_explicit(&c->bell_stop, memory_order_relaxed)) {
-		bell = wake_wait_bell(&ledger->frontend_bell, seen, BELL_NS);
-		if (bell != seen)
+	/* Relaxed: checked again after each wait. */
+	while (!atomic_load_explicit(&c->doorbell_stop, memory_order_relaxed)) {
+		doorbell = wake_wait_doorbell(&ledger->frontend_doorbell, seen, DOORBELL_NS);
+		if (doorbell != seen)
 			c->config.wake(c->config.context);
-		seen = bell;
+		seen = doorbell;
 	}
 	return NULL;
 }
@@ -87,22 +90,24 @@ static uint64_t core_clock_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-int corelink_connect(struct corelink *c, struct link_error *e)
+int corelink_connect(struct corelink *c, uint64_t answer_ns, struct link_error *e)
 {
 	struct intake *intake = intake_of(c);
 	unsigned char *base = c->intake.base;
 	const struct ledger *ledger;
 	int rc;
 
-	/* Relaxed: the core is not there yet. */
-	atomic_store_explicit(&intake->frontend_sleeps, 0, memory_order_relaxed);
+	/* Relaxed: the core is not connected yet. */
+	atomic_store_explicit(&intake->frontend_parked, 0, memory_order_relaxed);
 	PROBE(core_hello);
-	rc = link_connect(c->config.path, LINK_FRONTEND, &c->intake, &c->link, e);
+	rc = link_connect_within(c->config.path, LINK_FRONTEND, &c->intake, answer_ns, &c->link, e);
 	if (rc < 0)
 		return rc;
 	c->wall_ns = c->config.env->wall_ns(c->config.env->context);
 	c->monotonic_ns = env_now(c->config.env);
 	c->core_ns = core_clock_ns();
+	c->checked_ns = c->monotonic_ns;
+	c->head_seen = c->stalled_ns = 0;
 	ledger = c->link.ledger.base;
 	ring_writer_init(&c->events, base + intake->event_ring.offset, intake->event_ring.bytes,
 	                 &intake->event_tail, &ledger->event_head, c->link.epoch);
@@ -114,8 +119,8 @@ int corelink_connect(struct corelink *c, struct link_error *e)
 	                 &intake->command_head, c->link.epoch);
 	c->last = NULL;
 	c->urgent = false;
-	atomic_store_explicit(&c->bell_stop, false, memory_order_relaxed);
-	rc = pthread_create(&c->bell_thread, NULL, bell_run, c);
+	atomic_store_explicit(&c->doorbell_stop, false, memory_order_relaxed);
+	rc = pthread_create(&c->doorbell_thread, NULL, doorbell_run, c);
 	if (rc != 0) {
 		link_close(&c->link);
 		*e = (struct link_error){ .rc = -rc };
@@ -132,10 +137,10 @@ void corelink_close(struct corelink *c)
 
 	if (!c->up)
 		return;
-	/* Relaxed: the thread looks again at least every BELL_NS. */
-	atomic_store_explicit(&c->bell_stop, true, memory_order_relaxed);
-	wake_poke(&ledger->frontend_bell);
-	pthread_join(c->bell_thread, NULL);
+	/* Relaxed: the thread checks it at least every DOORBELL_NS. */
+	atomic_store_explicit(&c->doorbell_stop, true, memory_order_relaxed);
+	wake_poke(&ledger->frontend_doorbell);
+	pthread_join(c->doorbell_thread, NULL);
 	link_close(&c->link);
 	c->up = false;
 }
@@ -172,9 +177,7 @@ void corelink_observe(const struct corelink *c, struct observer *out)
 		                      .segment = c->link.ledger };
 }
 
-/* ---- figures ---------------------------------------------------------------- */
-
-/* Relaxed, as all in here: figures for people; each is whole, and they need not agree. */
+/* Relaxed, as everything here: statistics; each value is whole, they need not be consistent. */
 static struct ring_figures ring_figures(uint64_t bytes, uint64_t tail, const _Atomic uint64_t *head)
 {
 	uint64_t used = tail - atomic_load_explicit(head, memory_order_relaxed);
@@ -183,12 +186,12 @@ static struct ring_figures ring_figures(uint64_t bytes, uint64_t tail, const _At
 		struct ring_figures){ .bytes = bytes, .published = tail, .used = used <= bytes ? used : 0 };
 }
 
-/* A row that is being written is counted as it is found: each of its numbers is whole. */
+/* A row that is being written is counted as found: each of its numbers is whole. */
 static void gang_count(const volatile struct gang_row *row, struct link_figures *out)
 {
 	uint32_t state = row->state, why = row->reason.why, bound = row->bound;
 
-	if (state >= GANG_STATES || why >= WHY_KINDS)
+	if (state >= GANG_STATES || why >= WAIT_REASONS)
 		return;
 	out->gangs[state]++;
 	if (state == GANG_INCOMPLETE || state == GANG_WAITING)
@@ -217,7 +220,7 @@ void corelink_figures(const struct corelink *c, struct link_figures *out)
 	out->commands = ring_figures(c->link.places.command_ring.bytes,
 	                             atomic_load_explicit(&ledger->command_tail, memory_order_relaxed),
 	                             &intake->command_head);
-	/* Ids are given out from the lowest: nothing lives behind the last one. */
+	/* Ids are allocated from the lowest: there are none above the highest in use. */
 	for (uint32_t i = 0; i < there && live > 0; i++)
 		if (rows[i].generation != 0) {
 			gang_count(&rows[i], out);
@@ -225,23 +228,22 @@ void corelink_figures(const struct corelink *c, struct link_figures *out)
 		}
 }
 
-/* ---- port ------------------------------------------------------------------- */
-
-/* The core's only clock.  It goes on evenly when somebody sets the wall clock: back,
- * and backoffs would not end for so long. */
+/* The core's only clock. It is steady when the wall clock is set: backoffs would otherwise not end
+ * for as long as it went back. */
 static uint64_t wall_ns(const struct corelink *c)
 {
 	return c->wall_ns + (env_now(c->config.env) - c->monotonic_ns);
 }
 
-/* What only confirms that a pod is where the core put it can't let anybody start:
- * it rings no bell, and the core finds it when it looks next, 100 ms later at most.
- * So a placed pod costs the core no system call. */
+/* A record that only confirms that a pod is where the core put it lets no gang start: it rings no
+ * doorbell, and the core reads it with the next one, after 100 ms at most. So a placed pod costs
+ * the core no system call (docs/decisions/005). */
 static bool is_urgent(const struct record *r)
 {
 	const struct event_pod *pod = (const void *)(r + 1);
 
-	return r->kind != EVENT_POD || pod->node == ID_NONE || (pod->flags & POD_BINDING) != 0;
+	return r->kind != EVENT_POD || pod->node == ID_NONE ||
+	       (pod->flags & (POD_BINDING | POD_INTENTS)) != 0;
 }
 
 static void note_last(struct corelink *c)
@@ -278,7 +280,7 @@ static bool port_result(void *context, enum record_kind kind, const struct resul
 	return true;
 }
 
-/* A ring that fills up is a reason to ring, whatever is in it. */
+/* A ring that fills up is rung, whatever it contains. */
 static bool is_filling(const struct ring_writer *w)
 {
 	/* Relaxed: a hint; ring_reserve() reads it again with acquire. */
@@ -303,7 +305,7 @@ static void port_publish(void *context)
 	PROBE(results_published, c->link.epoch, c->results.sequence);
 	if (!c->urgent && !is_filling(&c->events) && !is_filling(&c->results))
 		return;
-	wake_up(&intake_of(c)->core_bell, &ledger->core_sleeps);
+	wake_up(&intake_of(c)->core_doorbell, &ledger->core_parked);
 	PROBE(ring_in_rung, c->link.epoch, c->events.sequence);
 	c->urgent = false;
 }
@@ -313,7 +315,7 @@ static bool port_events_read(void *context)
 	struct corelink *c = context;
 	const struct ledger *ledger = c->link.ledger.base;
 
-	/* Acquire, for nothing here: the core's release of the room is what counts. */
+	/* Acquire is not needed here: the core's release of the space orders it. */
 	return atomic_load_explicit(&ledger->event_head, memory_order_acquire) ==
 	       c->events.tail_published;
 }
@@ -352,20 +354,36 @@ bool corelink_broken(const struct corelink *c)
 	return c->events.broken || c->results.broken;
 }
 
+uint64_t corelink_stalled_ns(struct corelink *c)
+{
+	const struct ledger *ledger = c->link.ledger.base;
+	uint64_t now = env_now(c->config.env), gap = now - c->checked_ns;
+	/* Relaxed: only compared. */
+	uint64_t head = atomic_load_explicit(&ledger->event_head, memory_order_relaxed);
+
+	c->checked_ns = now;
+	if (head == c->events.tail_published || head != c->head_seen)
+		c->stalled_ns = 0;
+	else
+		c->stalled_ns += gap < CHECK_MAX_NS ? gap : CHECK_MAX_NS;
+	c->head_seen = head;
+	return c->stalled_ns;
+}
+
 bool corelink_sleep(struct corelink *c)
 {
 	const struct ledger *ledger = c->link.ledger.base;
 
-	wake_announce(&intake_of(c)->frontend_sleeps);
+	wake_announce(&intake_of(c)->frontend_parked);
 	/* Relaxed: the announcement's fence orders it; the read itself acquires. */
 	if (atomic_load_explicit(&ledger->command_tail, memory_order_relaxed) ==
 	    c->commands.head_private)
 		return true;
-	wake_retract(&intake_of(c)->frontend_sleeps);
+	wake_retract(&intake_of(c)->frontend_parked);
 	return false;
 }
 
 void corelink_awake(struct corelink *c)
 {
-	wake_retract(&intake_of(c)->frontend_sleeps);
+	wake_retract(&intake_of(c)->frontend_parked);
 }

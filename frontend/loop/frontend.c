@@ -1,59 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/loop/frontend_impl.h"
 
+#include "frontend/report/decisions.h"
+#include "frontend/serve/extender.h"
+#include "frontend/serve/review.h"
+#include "frontend/trace/latency.h"
 #include "frontend/api/lease.h"
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
-#include "frontend/bind/settle.h"
-#include "frontend/bind/writer.h"
-#include "frontend/report/decisions.h"
 #include "frontend/report/report.h"
-#include "frontend/serve/extender.h"
-#include "frontend/trace/latency.h"
+#include "frontend/bind/takeover.h"
+#include "frontend/journal/journal.h"
 #include "frontend/watch/watch.h"
+#include "frontend/bind/binder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define TICK_IDLE_NS NS_PER_S
 #define TICK_WAITING_NS (100 * NS_PER_MS)
-#define ROOM_WAIT_NS NS_PER_S      /* others go with the first, as a rule */
-#define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for that */
+#define ROOM_WAIT_NS NS_PER_S      /* usually several objects go at once */
+#define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for this reason */
 #define CORELESS_LEASES                                                                            \
-	2 /* longer than others wait for a leader that is dead: a core is started again at once as a   \
-	     rule */
+	2 /* lease durations without a core; longer than others wait for a dead leader, since a core   \
+	     usually restarts at once */
 #define REPORT_DELAY_NS NS_PER_S
-#define FULL_NS NS_PER_MS /* a ring is full: look again after that */
-
-/* ---- results: none is ever lost while its core lives ------------------------- */
+#define FULL_NS NS_PER_MS /* a ring is full: retry after this */
 
 static void result_keep(void *context, enum record_kind kind, const struct result *r)
 {
 	struct frontend *f = context;
 
-	if (!f->up) /* a new core learns it from the table, and from writer_core_up() */
+	if (!f->up) /* a new core gets it from the table and from binder_core_up() */
 		return;
-	/* Also of a core that is always behind no more is kept than it has not heard. */
+	/* Bounds the memory: results that were sent are dropped even if the core always lags. */
 	if (f->results_first > 0 && f->results_first >= f->results_n / 2) {
 		f->results_n -= f->results_first;
 		memmove(f->results, f->results + f->results_first, f->results_n * sizeof(*f->results));
 		f->results_first = 0;
 	}
-	if (f->results_n == f->results_room) {
-		f->results_room = f->results_room ? f->results_room * 2 : 256;
-		f->results = must_grow(f->results, f->results_room * sizeof(*f->results));
+	if (f->results_n == f->results_cap) {
+		f->results_cap = f->results_cap ? f->results_cap * 2 : 256;
+		f->results = must_grow(f->results, f->results_cap * sizeof(*f->results));
 	}
 	f->results[f->results_n++] = (struct pending_result){ .kind = kind, .result = *r };
 	PROBE(result_kept, r->pod, r->generation, (uint32_t)kind);
 }
 
-/* True when none is left.  A new core must know the pods before it hears of
- * their results. */
+/* True when none is left. A new core must know the pods before their results. */
 static bool results_send(struct frontend *f)
 {
 	if (!f->replayed && f->flushed && f->port.events_read(f->port.context)) {
 		f->replayed = true;
-		writer_core_read_all(f->writer);
+		binder_core_read_all(f->binder);
 	}
 	if (!f->replayed)
 		return f->results_first == f->results_n;
@@ -85,16 +84,15 @@ static void pod_put(void *context, uint64_t heard_ns)
 	latency_put(f->latency, &put, heard_ns, env_now(f->env));
 }
 
-/* ---- life --------------------------------------------------------------------- */
-
 struct frontend *frontend_new(const struct frontend_config *config, const struct env *env,
                               struct model *model)
 {
 	struct frontend *f = must_alloc(sizeof(*f));
-	struct writer_config writer = {
+	struct binder_config binder = {
 		.env = env,
 		.model = model,
 		.connections = config->bind_connections,
+		.deadline_ms = config->bind_deadline_ms,
 		.result = result_keep,
 		.notice = bind_noticed,
 		.context = f,
@@ -111,10 +109,16 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->config = *config;
 	f->env = env;
 	f->model = model;
-	f->latency = writer.latency = latency_new();
-	f->writer = writer_new(&writer);
-	f->settle = settle_new(env, model);
-	report.writer = f->writer;
+	f->latency = binder.latency = latency_new();
+	if (config->journal) {
+		struct journal_config journal = *config->journal;
+
+		journal.env = env;
+		f->journal = binder.journal = journal_new(&journal);
+	}
+	f->binder = binder_new(&binder);
+	f->takeover = takeover_new(env, model);
+	report.binder = f->binder;
 	f->decisions = report.decisions = decisions_new(env, model);
 	f->report = report_new(&report);
 	if (config->lease) {
@@ -128,9 +132,11 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	if (config->extender_keep_ms > 0) {
 		struct extender_config extender = { .env = env,
 			                                .model = model,
-			                                .keep_ms = config->extender_keep_ms };
+			                                .keep_ms = config->extender_keep_ms,
+			                                .reservations_max = config->extender_reservations };
 
 		f->extender = extender_new(&extender);
+		f->reviewer = reviewer_new(env);
 	}
 	model_resources(model, &f->watches_n);
 	f->room_due_ns = NEVER_NS;
@@ -150,10 +156,12 @@ void frontend_free(struct frontend *f)
 	for (size_t i = 0; i < f->watches_n; i++)
 		watch_free(f->watches[i]);
 	free(f->watches);
-	settle_free(f->settle);
-	writer_free(f->writer);
+	takeover_free(f->takeover);
+	binder_free(f->binder);
+	journal_free(f->journal);
 	report_free(f->report);
 	extender_free(f->extender);
+	reviewer_free(f->reviewer);
 	lease_free(f->lease);
 	latency_free(f->latency);
 	decisions_free(f->decisions);
@@ -161,9 +169,7 @@ void frontend_free(struct frontend *f)
 	free(f);
 }
 
-/* ---- the core comes and goes ---------------------------------------------------- */
-
-/* What found no room in the last core's limits is not remembered: ask again. */
+/* Objects above the last core's limits are not stored: list them again. */
 static void relist_for_room(struct frontend *f, const struct limits *limits)
 {
 	struct model_counts counts;
@@ -196,7 +202,7 @@ int frontend_core_up(struct frontend *f, const struct limits *limits,
 	f->counts.core_connects++;
 	PROBE(replay_begins);
 	model_restart(f->model);
-	writer_core_up(f->writer);
+	binder_core_up(f->binder);
 	PROBE(replay_begun);
 	return 0;
 }
@@ -210,26 +216,30 @@ void frontend_core_down(struct frontend *f)
 	}
 	f->up = false;
 	f->results_first = f->results_n = 0;
-	writer_core_down(f->writer);
+	binder_core_down(f->binder);
 	if (f->extender)
 		extender_core_down(f->extender);
 }
 
-void frontend_ask(struct frontend *f, struct extender_job *job)
+void frontend_core_stalled(struct frontend *f)
+{
+	frontend_core_down(f);
+	f->coreless = f->lease && lease_held(f->lease);
+}
+
+void frontend_extender_request(struct frontend *f, struct extender_job *job)
 {
 	extender_ask(f->extender, job);
 }
 
-/* ---- the lease ------------------------------------------------------------------------- */
-
 bool frontend_may_write(const struct frontend *f)
 {
-	return !f->lease || lease_held(f->lease);
+	return (!f->lease || lease_held(f->lease)) && !(f->journal && journal_is_lost(f->journal));
 }
 
 bool frontend_lost_lease(const struct frontend *f)
 {
-	return f->lease && lease_lost(f->lease);
+	return (f->lease && lease_lost(f->lease)) || (f->journal && journal_is_lost(f->journal));
 }
 
 bool frontend_release_lease(struct frontend *f)
@@ -239,8 +249,13 @@ bool frontend_release_lease(struct frontend *f)
 	return !f->lease || lease_released(f->lease);
 }
 
-/* A follower without a core does not ask for it.  A leader without one keeps it for a while, and is
- * then as good as dead to those who could act. */
+void frontend_review(struct frontend *f, struct review_job *job)
+{
+	reviewer_ask(f->reviewer, job);
+}
+
+/* A follower without a core does not compete for the lease. A leader without one keeps it for a
+ * while, then counts as dead, since others could act. */
 static uint64_t lease_turn(struct frontend *f)
 {
 	uint64_t next, until = f->down_ns + f->coreless_max_ns - f->coreless_ns;
@@ -259,8 +274,6 @@ static uint64_t lease_turn(struct frontend *f)
 	return env_now(f->env);
 }
 
-/* ---- towards the core --------------------------------------------------------------- */
-
 static bool all_synced(const struct frontend *f)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
@@ -269,7 +282,7 @@ static bool all_synced(const struct frontend *f)
 	return true;
 }
 
-/* Time goes on for the core only with records: often enough for its waits. */
+/* The core's time advances only with records: send ticks often enough for its timeouts. */
 static uint64_t tick_send(struct frontend *f)
 {
 	uint64_t now = env_now(f->env), gap;
@@ -286,7 +299,7 @@ static uint64_t tick_send(struct frontend *f)
 	return now + gap;
 }
 
-/* Looks at each record on its way to the core, once its body is written: with the next one, or at
+/* Inspects each record on its way to the core once its body is written: with the next one, or at
  * the end. */
 struct looking {
 	struct frontend *f;
@@ -328,10 +341,10 @@ static bool model_send(struct frontend *f)
 	return all;
 }
 
-/* Of several instances this one leads from now on.  A connection that hangs is noticed after the
- * lease went over, so a watch that seems well may lack what the last leader bound: all is listed
- * again. */
-static void lead(struct frontend *f)
+/* This instance became leader. A hanging connection is noticed only after the lease changed hands,
+ * so a watch may lack what the last leader bound: everything is listed again (docs/decisions/041).
+ */
+static void on_elected(struct frontend *f)
 {
 	f->led_ns = env_now(f->env);
 	for (size_t i = 0; i < f->watches_n; i++)
@@ -346,23 +359,48 @@ static bool listed_since(const struct frontend *f, uint64_t since_ns)
 	return true;
 }
 
-/* The core may plan once all is known and nothing of others is under way.  Returns when it wants to
- * be called next. One that stands by is kept warm: its core knows all and plans nothing. */
-static uint64_t sync(struct frontend *f)
+/* An earlier instance that still runs writes no intent once our epoch is in the journal; what is
+ * listed after that has all that its other intents led to. */
+static bool journal_ready(const struct frontend *f)
+{
+	if (!f->journal)
+		return true;
+	journal_claim(f->journal);
+	return journal_is_open(f->journal);
+}
+
+static void take_over(struct frontend *f)
+{
+	if (f->taking_over)
+		return;
+	f->taking_over = true;
+	if (f->journal)
+		binder_take_over(f->binder, f->takeover);
+	takeover_begin(f->takeover, f->journal ? journal_fence(f->journal) : INTENTS_FENCE_BEGUN);
+}
+
+/* The core may plan once the lists are complete and the takeover is over. Returns the time of the
+ * next call. A standby is kept warm: its core has all objects and plans nothing. */
+static uint64_t try_sync(struct frontend *f)
 {
 	uint64_t next;
 
 	if (f->synced || !frontend_may_write(f))
 		return NEVER_NS;
+	if (!journal_ready(f))
+		return journal_poll(f->journal);
 	if (f->lease && f->led_ns == 0) {
-		lead(f);
+		on_elected(f);
 		return f->led_ns;
 	}
 	if (!all_synced(f) || !listed_since(f, f->led_ns))
 		return NEVER_NS;
-	next = settle_poll(f->settle);
-	if (!settle_over(f->settle))
+	take_over(f);
+	next = takeover_poll(f->takeover);
+	if (!takeover_over(f->takeover))
 		return next;
+	if (f->journal)
+		journal_fenced(f->journal);
 	PROBE(lists_in);
 	model_set_synced(f->model);
 	report_lists_in(f->report);
@@ -372,7 +410,7 @@ static uint64_t sync(struct frontend *f)
 
 static uint64_t core_send(struct frontend *f)
 {
-	uint64_t now = env_now(f->env), next, due = sync(f);
+	uint64_t now = env_now(f->env), next, due = try_sync(f);
 
 	f->flushed = model_send(f);
 	PROBE(flushed, (uint32_t)f->flushed);
@@ -397,19 +435,20 @@ static bool lacks_room(const struct frontend *f)
 	return false;
 }
 
-static uint64_t room_look(struct frontend *f)
+static uint64_t relist_if_space(struct frontend *f)
 {
 	uint64_t now = env_now(f->env), used, soonest;
 	struct model_counts c;
 
+	model_counts(f->model, &c);
 	if (!lacks_room(f)) {
 		f->room_used = 0;
+		f->room_columns = c.columns_changed;
 		f->room_due_ns = NEVER_NS;
 		return NEVER_NS;
 	}
-	model_counts(f->model, &c);
-	used = c.nodes + c.pods + c.pods_beside + c.referred + c.gangs + c.shapes + c.names;
-	if (used >= f->room_used) {
+	used = c.nodes + c.pods + c.non_member_pods + c.referred + c.gangs + c.shapes + c.names;
+	if (used >= f->room_used && c.columns_changed == f->room_columns) {
 		f->room_used = used;
 	} else if (f->room_due_ns == NEVER_NS) {
 		soonest = f->room_listed_ns ? f->room_listed_ns + ROOM_GAP_NS : 0;
@@ -421,6 +460,7 @@ static uint64_t room_look(struct frontend *f)
 		if (watch_lacks_room(f->watches[i]))
 			watch_relist(f->watches[i], RELIST_ROOM);
 	f->room_used = used;
+	f->room_columns = c.columns_changed;
 	f->room_listed_ns = now;
 	f->room_due_ns = NEVER_NS;
 	return NEVER_NS;
@@ -439,17 +479,21 @@ uint64_t frontend_poll(struct frontend *f)
 
 	if (!f->started)
 		return extender_turn(f);
-	next = room_look(f);
+	next = relist_if_space(f);
 	for (size_t i = 0; i < f->watches_n; i++) {
 		due = watch_poll(f->watches[i]);
 		next = due < next ? due : next;
 	}
-	due = writer_poll(f->writer);
+	if (f->journal && frontend_may_write(f)) {
+		due = journal_poll(f->journal);
+		next = due < next ? due : next;
+	}
+	due = binder_poll(f->binder);
 	next = due < next ? due : next;
 	due = lease_turn(f);
 	next = due < next ? due : next;
 	if (frontend_may_write(f)) {
-		due = report_poll(f->report, writer_queued(f->writer) > 0);
+		due = report_poll(f->report, binder_queued(f->binder) > 0);
 		next = due < next ? due : next;
 	}
 	if (f->up) {
@@ -460,17 +504,15 @@ uint64_t frontend_poll(struct frontend *f)
 	return due < next ? due : next;
 }
 
-/* ---- the end ------------------------------------------------------------------------- */
-
 void frontend_stop(struct frontend *f)
 {
 	f->stopping = true;
-	writer_core_down(f->writer); /* what was never sent */
+	binder_core_down(f->binder); /* what was never sent */
 }
 
 bool frontend_idle(const struct frontend *f)
 {
-	return writer_unknown(f->writer) == 0 && f->results_first == f->results_n;
+	return binder_unknown(f->binder) == 0 && f->results_first == f->results_n;
 }
 
 bool frontend_refused_at_start(const struct frontend *f)
@@ -507,11 +549,11 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 		strncpy(w->error, watch_error(f->watches[i]), sizeof(w->error) - 1);
 	}
 	model_counts(f->model, &out->model);
-	out->writer = *writer_counts(f->writer);
-	out->settle = *settle_counts(f->settle);
-	out->binds_queued = writer_queued(f->writer);
-	out->binds_in_flight = writer_flying(f->writer);
-	out->binds_window = writer_window(f->writer);
+	out->binder = *binder_counts(f->binder);
+	out->takeover = *takeover_counts(f->takeover);
+	out->binds_queued = binder_queued(f->binder);
+	out->binds_in_flight = binder_flying(f->binder);
+	out->binds_window = binder_window(f->binder);
 	out->report = *report_counts(f->report);
 	out->reports_queued = report_queued(f->report);
 	out->frontend = f->counts;
@@ -520,6 +562,14 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	if (f->extender)
 		out->extender = *extender_counts(f->extender);
 	out->lists_in = all_synced(f);
+	out->journals = f->journal != NULL;
+	if (f->journal) {
+		const char *fault = journal_fault(f->journal);
+
+		out->journal = *journal_counts(f->journal);
+		out->journal_intents = journal_size(f->journal);
+		snprintf(out->journal_fault, sizeof(out->journal_fault), "%s", fault ? fault : "");
+	}
 	out->elects = f->lease != NULL;
 	out->leads = frontend_may_write(f);
 	if (f->lease)

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the frontend knows of the cluster: objects in, records out.
+/* The object store of the frontend: objects in, records for the core out.
  *
  *   watch events, list items       records for the core
  *   ───────────► model_put ──► table ──► model_flush ───────────►
  *
  * Pure: no socket, no clock, no thread.  The daemon, the simulator and
- * `musterctl simulate` run this very code.
+ * `musterctl simulate` run the same code.
  *
  * Every object that changed is marked dirty, and model_flush() sends the latest
- * state of what is dirty as long as the ring has room: a full ring loses
- * nothing and costs no memory.  For a new core everything is dirty.  What a
- * record refers to (names, shape, gang, node) is always sent before it.
+ * state of dirty objects while the ring has space: a full ring loses nothing
+ * and costs no memory.  For a new core everything is dirty.  What a record
+ * references (names, shape, gang, node) is sent before it.
  *
  * The model owns all strings and ids; views are good until the next call that
- * changes the model. */
+ * changes the model.  Allocation does not fail: see ipc/memory.h. */
 #ifndef MUSTER_FRONTEND_MODEL_H
 #define MUSTER_FRONTEND_MODEL_H
 
 #include "frontend/base/arena.h"
+#include "frontend/base/resource.h"
+#include "frontend/dialect/gang_view.h"
 #include "ipc/abi.h"
 
 #include <stdbool.h>
@@ -26,57 +28,31 @@
 
 struct model;
 
-/* A collection that is listed and watched. */
-struct resource {
-	const char *group;   /* "" is the core group */
-	const char *version; /* that is used; some have several (frontend/dialect/dialect.h) */
-	const char *plural;
-	const char *kind;
-	bool optional; /* a CRD that a cluster may not have */
-};
-
 /* Nodes and pods come first, then those of the dialects (frontend/dialect/dialect.h). */
 enum { RESOURCE_INDEX_NODES, RESOURCE_INDEX_PODS, RESOURCE_INDEX_DIALECTS };
-
-/* What is wrong with an object: every part is named, for a message such as
- *   Node n1: status.allocatable["cpu"]: "12x" is not a quantity */
-struct decode_error {
-	char object[600]; /* "Node n1", "Pod ns/name", or "object" if it has no name */
-	char field[256];  /* path of the field */
-	char text[512];   /* what is wrong, with the value */
-};
-
-/* Which of the configured timeouts a group gets that names none itself. */
-enum group_timeout {
-	GROUP_TIMEOUT_NONE,
-	GROUP_TIMEOUT_COSCHEDULING,
-	GROUP_TIMEOUT_CONFIGMAP,
-	GROUP_TIMEOUT_ANNOTATIONS,
-	GROUP_TIMEOUTS
-};
 
 struct model_config {
 	const char *const *scheduler_names; /* copied */
 	size_t scheduler_names_n;           /* 0: every pending pod is ours (simulate) */
 	struct limits limits;
 	uint64_t hash_key[2]; /* tenants choose names: keyed hashing */
-	/* Judge claims that wait for their first consumer: nobody has to bind them (offline).
-	 * Else a pod with such a claim is refused. */
+	/* Match claims with WaitForFirstConsumer to volumes: they need not be bound (offline).
+	 * Otherwise a pod with such a claim is refused. */
 	bool claims_can_wait;
-	/* Pods that others place have all their rules in their shapes, so that they can be judged: for
+	/* Shapes of other schedulers' pods have all their rules, so that they can be filtered: for
 	 * the extender. */
 	bool judges_others;
-	uint64_t dialects_off; /* bit i: dialects[i] (frontend/dialect/dialect.h) is as if it were not
-	                          there */
-	bool policies_off;     /* WorkloadPolicies and the labels that name them as well */
+	uint64_t dialects_off; /* bit i: ignore dialects[i] (frontend/dialect/dialect.h) */
+	bool policies_off;     /* ignore WorkloadPolicies and the labels that name them */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 };
 
+/* NULL: the limits are too small for the four fixed resources and a shape. */
 struct model *model_new(const struct model_config *config);
 void model_free(struct model *m);
 
-/* The core that answered has other limits than the last one.  Shrinking below
- * what is used gives -ENOSPC. */
+/* A new core has other limits.
+ *   -ENOSPC  less than what is used */
 int model_set_limits(struct model *m, const struct limits *limits);
 
 const struct resource *model_resources(const struct model *m, size_t *n);
@@ -84,75 +60,71 @@ const struct resource *model_resources(const struct model *m, size_t *n);
 /* Index of the resource with this apiVersion and kind, or -1. */
 int model_resource_index(const struct model *m, const char *api_version, const char *kind);
 
-/* Which version to ask for next: the newest for NULL, else the next older one; NULL when there is
- * none. */
+/* The API version to try after `version`: the newest for NULL, else the next older one; NULL when
+ * there is none. */
 const char *model_resource_older(const struct model *m, int resource, const char *version);
 
-/* The server has the resource in that version, which is one that model_resource_older() gave: where
- * its objects are read and written from now on. */
+/* The server has the resource in that version, which model_resource_older() returned: its objects
+ * are read and written in it from now on. */
 void model_resource_found(struct model *m, int resource, const char *version);
 
-/* The cluster has that resource, or has not: marks of some dialects count for nothing then, and
- * their pods are ordinary ones.  An object that is put says the same. */
+/* The cluster has that resource, or has not: marks of some dialects are ignored then, and their
+ * pods are scheduled one by one.  model_put() of an object implies that it has. */
 void model_resource_served(struct model *m, int resource, bool served);
 
-/* An object as it is now (ADDED, MODIFIED, an item of a list); json need not end
- * in NUL.  An object older than what is known (resourceVersion) is passed over.
+/* Put an object (ADDED, MODIFIED, an item of a list); json need not end in NUL.  An object older
+ * than the stored one (resourceVersion) is passed over.
  *
- * 0 with a text in *error: it is taken, and something of it is passed over that is worth a line.
+ * 0 with a text in *error: it is stored, and a part of it that is worth a log line is ignored.
  *
- *   -EINVAL   it can't be read: *error says what; of a node or group known
- *             before, nothing more is used until a good version comes; a pod
- *             that is ours is refused with that text; one that is bound keeps
- *             the room it had, or its node is blind if it had none
- *   -ENOSPC   a limit is reached: *error names it; counted.  An object that
- *             found no slot is remembered nowhere; it is taken when it comes
- *             again (a list does) and there is room.  One that found no room
- *             for a part of it: a pod of ours waits as refused, a node or group
- *             is not used; the same version is read again when it comes.  The
- *             node of a bound pod that can't be counted is blind: the core sees
- *             it without room until it can (model_blind.c)
- *   -ENOMEM */
+ *   -EINVAL   it cannot be read: *error has the reason.  A node or group that was stored before is
+ *             not used until a good version comes; a pod of ours is refused with that text; a bound
+ *             pod keeps the usage that was counted, or its node is unaccounted if there was none
+ *   -ENOSPC   a limit is reached: *error names it; counted.  An object without a slot is not
+ *             stored; a later put (a list) stores it when there is one.  If a part of it found no
+ *             space, a pod of ours is refused, a node or group is not used, and the same version is
+ *             read again when it is put again.  The node of a bound pod that cannot be counted is
+ *             unaccounted: the core gets it without allocatable amounts (unaccounted.h) */
 int model_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error);
 
-/* The pod that the last model_put() took; false when it took none, or passed it over. */
+/* The pod that the last model_put() stored; false when it stored none, or passed it over. */
 struct pod_put; /* frontend/trace/latency.h */
 bool model_last_put(const struct model *m, struct pod_put *out);
 
-/* The object is gone (DELETED): only its metadata is read. */
+/* Remove an object (DELETED): only its metadata is read; -EINVAL. */
 int model_remove(struct model *m, int resource, const char *json, size_t bytes,
                  struct decode_error *error);
 
-/* A fresh list replaces all of a resource: what was not put between begin and
- * end is removed at the end; abort forgets that a list was under way. */
+/* True if objects of the resource were left out, or parts of them withdrawn, since its last list
+ * began: a list reads them again. */
+bool model_lacks(const struct model *m, int resource);
+
+/* A new list replaces all objects of a resource: what was not put between begin and end is removed
+ * at the end; abort cancels the list. */
 void model_replace_begin(struct model *m, int resource);
 void model_replace_end(struct model *m, int resource);
 void model_replace_abort(struct model *m, int resource);
 
-/* ---- towards the core ------------------------------------------------- */
-
-/* Where records go: room for a body of that many bytes, or NULL when full. */
+/* Destination of records: space for a body of that many bytes, or NULL when it is full. */
 struct model_sink {
 	void *(*reserve)(void *context, enum record_kind kind, uint32_t body_bytes);
 	void *context;
 };
 
-/* A new core, or none before: EVENT_BEGIN and then everything is to be sent.
- * Pods whose binding is in flight go as POD_BINDING. */
+/* A new core: EVENT_BEGIN and then everything has to be sent.  Pods whose Binding is in flight are
+ * sent as POD_BINDING. */
 void model_restart(struct model *m);
 
-/* The lists are in: EVENT_SYNCED follows what is dirty now. */
+/* All lists are complete: EVENT_SYNCED follows what is dirty now. */
 void model_set_synced(struct model *m);
 
-/* Join anew the pods and nodes that changed claims and volumes concern.  model_flush()
- * does it first; who counts shapes before that calls it. */
-void model_settle(struct model *m);
+/* Update the pods and nodes that depend on changed claims and volumes.  model_flush() does it
+ * first; for callers that count shapes before that. */
+void model_refresh(struct model *m);
 
-/* Send what is dirty.  True when all is sent, false when the sink was full. */
+/* Send what is dirty.  True: all is sent; false: the sink is full. */
 bool model_flush(struct model *m, const struct model_sink *sink);
-
-/* ---- from the core ---------------------------------------------------- */
 
 struct pod_view {
 	const char *namespace;
@@ -162,8 +134,8 @@ struct pod_view {
 	const char *scheduler_name;
 	const char *node;     /* spec.nodeName, "" when not bound */
 	const char *gang;     /* group's name without namespace, "" for a lone pod */
-	const char *refusal;  /* why muster can't judge it, "" */
-	bool refusal_is_kube; /* ... no: kube-scheduler's own words, of a PreFilter */
+	const char *refusal;  /* why muster cannot place it, "" */
+	bool refusal_is_kube; /* ... as a PreFilter of kube-scheduler has it */
 	pod_id id;
 	uint32_t generation;
 	gang_id gang_id; /* ID_NONE for a lone pod */
@@ -188,57 +160,20 @@ node_id model_node_id(const struct model *m, struct text name);
 
 /* Name of a node that exists, or NULL. */
 const char *model_node(const struct model *m, node_id id, uint32_t generation);
+/* Of a node that exists: the uid of its object, and its generation. */
+const char *model_node_uid(const struct model *m, node_id id);
+uint32_t model_node_generation(const struct model *m, node_id id);
 
-enum pod_phase {
-	POD_PHASE_PENDING,
-	POD_PHASE_RUNNING,
-	POD_PHASE_SUCCEEDED,
-	POD_PHASE_FAILED,
-	POD_PHASE_UNKNOWN,
-	POD_PHASES
-};
-
-/* Pods that name a group, those that ended or are other schedulers' among them. */
-struct gang_counts {
-	uint32_t n;
-	uint32_t ours;
-	uint32_t bound; /* have or had a node */
-	uint32_t phases[POD_PHASES];
-};
-
-struct group_status;   /* frontend/dialect/group_status.h */
-struct dialect_status; /* likewise */
-struct dialect_texts;  /* frontend/dialect/reason.h */
-
-struct gang_view {
-	const char *namespace;
-	const char *name;
-	const char *dialect;
-	const char *refusal; /* why it can't be honoured, "" */
-	uint32_t quorum;
-	uint32_t dialect_index;             /* of dialects[] (frontend/dialect/dialect.h) */
-	bool missing;                       /* pods name it, nothing describes it */
-	const struct amount *min_resources; /* by model_name() */
-	uint32_t min_resources_n;
-	uint64_t timeout_ns;               /* 0: none */
-	const struct dialect_texts *texts; /* NULL: kube-scheduler's and scheduler-plugins' own */
-	/* Of its object, when its dialect has a status; else resource and status are NULL. */
-	const struct resource *resource;
-	const char *uid;
-	const char *resource_version;
-	const struct dialect_status *writes;
-	const struct group_status *status; /* as it is; NULL: it can't be read */
-	const char *owners;                /* of its first member: "ns/name,ns/name"; "" */
-	const char *scheduler_name;        /* of a member; "" without any */
-	struct gang_counts pods;
-};
 bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct gang_view *out);
 
-/* What the core is told that the gang asks for, as a number (struct event_gang); the id is of one
- * that is live. */
-uint32_t model_gang_terms(const struct model *m, gang_id id);
+/* Gangs have ids below this.  Their generation; 0: no gang has that id. */
+uint32_t model_gang_slots(const struct model *m);
+uint32_t model_gang_generation(const struct model *m, gang_id id);
 
-/* The object that describes a gang; false when none does: members may.  Texts are the model's. */
+/* The spec of a gang as a number (struct event_gang); the gang must exist. */
+uint32_t model_gang_spec_id(const struct model *m, gang_id id);
+
+/* The object that describes a gang; false when there is none.  Texts are the model's. */
 struct gang_object {
 	int index; /* of its resource */
 	const char *namespace;
@@ -249,16 +184,15 @@ struct gang_object {
 bool model_gang_object(const struct model *m, gang_id id, uint32_t generation,
                        struct gang_object *out);
 
-/* The next group whose object, or pods as struct gang_counts counts them, changed since it
- * was taken here last; false: there is none.  Only of dialects with a status. */
-bool model_next_stirred(struct model *m, gang_id *id, uint32_t *generation);
+/* The next group whose status has to be computed again, because its object or its pods (struct
+ * gang_counts) changed; false: there is none.  Only of dialects with a status. */
+bool model_next_status_dirty(struct model *m, gang_id *id, uint32_t *generation);
 
-/* Calls `each` for every member that is ours and not bound; it may not change
- * the model. */
+/* Calls `each` for every member that is ours and not bound; it must not change the model. */
 void model_gang_pending(const struct model *m, gang_id id,
                         void (*each)(void *context, const struct pod_view *pod), void *context);
 
-/* The same for the members of all groups of which some have or had a node. */
+/* The same for all groups of which some members are or were bound. */
 void model_begun_pending(const struct model *m,
                          void (*each)(void *context, const struct pod_view *pod), void *context);
 
@@ -273,27 +207,31 @@ const char *model_name(const struct model *m, name_id id);
 const char *model_key_text(const struct model *m, uint32_t key);
 const char *model_value_text(const struct model *m, uint32_t value);
 
-/* A Binding to that node is about to be sent, or its fate is known (landed or
- * not).  Remembered so that a new core keeps the room. */
+/* A Binding to that node is about to be sent, or its result is known.  Stored so that a new core
+ * reserves the node for the pod. */
 void model_bind_begin(struct model *m, pod_id id, uint32_t generation, node_id node);
 void model_bind_end(struct model *m, pod_id id, uint32_t generation);
 
-/* With claims_can_wait: the pod goes to the node, and its claims take what was found
- * for them there. */
+/* An earlier instance intended that (one of POD_INTENTS): sent to the core with the pod's record,
+ * and again each new core, until model_bind_begin() or model_bind_end(). */
+void model_intend(struct model *m, pod_id id, uint32_t generation, node_id node, uint32_t intent);
+
+/* With claims_can_wait: the pod is placed on the node, and its claims get the volumes that were
+ * matched there. */
 void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node);
 
 struct model_counts {
 	uint64_t nodes, pods, pods_ours_pending, gangs, shapes, names;
 	uint64_t objects_put, objects_removed, objects_stale, objects_bad, limits_hit;
-	/* Slots ever used at once: of limits.nodes, with names of nodes that pods give, and
-	 * of limits.shapes. */
+	/* Slots ever used at once: of limits.nodes, with nodes that only pods name, and of
+	 * limits.shapes. */
 	uint64_t node_slots, shape_slots;
-	uint64_t groups_twice;      /* an object of each of two dialects that share their groups */
+	uint64_t groups_twice;      /* with an object of each of two dialects */
 	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
-	uint64_t referred;    /* namespaces, services, controllers, policies, volumes' objects, other
-	                         ConfigMaps */
-	uint64_t pods_beside; /* that only count for the status of their group: ended, or other
-	                         schedulers' */
+	uint64_t referred;          /* objects that pods, nodes and claims refer to: model/limits.h */
+	uint64_t non_member_pods;   /* counted only in the status of their group: model/group_pods.h */
+	uint64_t withdrawn;         /* times that namespaces above their share gave way */
+	uint64_t columns_changed;   /* times that nodes brought or took away a resource's name */
 };
 void model_counts(const struct model *m, struct model_counts *out);
 

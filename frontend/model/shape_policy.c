@@ -1,47 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pod's WorkloadPolicy in its shape. */
-#include "frontend/model/shape.h"
+#include "frontend/model/policies.h"
+#include "frontend/model/shape_draft.h"
 
-#include <errno.h>
+#include <assert.h>
 
-static int add_shares(struct draft *d, const struct policy_rules *rules)
-{
-	for (uint32_t i = 0; i < rules->shares_n; i++) {
-		struct policy_share *share = draft_more(d, SECTION_SHARES);
-
-		if (!share)
-			return -ENOMEM;
-		*share = rules->shares[i];
-		intern_hold(&d->m->values, share->value);
-		draft_keep(d, SECTION_SHARES);
-	}
-	return 0;
-}
-
-int draft_policy(struct draft *d, const struct policy_use *use)
+void draft_policy(struct draft *d, const struct policy_use *use)
 {
 	const struct policy_rules *rules = use->rules;
-	const struct owner_rules *selector = rules->selector;
+	const struct label_rules *selector = rules->selector;
 	struct policy *policy = draft_more(d, SECTION_POLICIES);
-	int rc = 0;
 
-	if (!policy)
-		return -ENOMEM;
+	assert(draft_count(d, SECTION_POLICIES) == 0); /* a pod has at most one */
 	policy->topology = rules->topology;
 	policy->flags = rules->flags | (use->unselected ? POLICY_UNSELECTED : 0);
 	policy->clauses.first = draft_count(d, SECTION_CLAUSES);
 	policy->shares.n = rules->shares_n;
-	for (uint32_t i = 0; rc == 0 && selector && i < selector->n; i++)
-		rc =
-			draft_requirement(d, &selector->at[i], selector->values + selector->at[i].values_first);
+	for (uint32_t i = 0; selector && i < selector->n; i++)
+		draft_requirement(d, &selector->at[i], selector->values + selector->at[i].values_first);
 	policy->clauses.n = draft_count(d, SECTION_CLAUSES) - policy->clauses.first;
-	if (rc == 0)
-		rc = add_shares(d, rules);
-	if (rc < 0)
-		return rc;
+	for (uint32_t i = 0; i < rules->shares_n; i++) {
+		*(struct policy_share *)draft_more(d, SECTION_SHARES) = rules->shares[i];
+		intern_hold(&d->m->values, rules->shares[i].value);
+		draft_keep(d, SECTION_SHARES);
+	}
 	intern_hold(&d->m->keys, policy->topology);
 	draft_keep(d, SECTION_POLICIES);
-	return 0;
 }
 
 void draft_strip_policy(struct draft *d)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pod's volumes ask for, as frontend/volume/volume.h says it. */
-#include "frontend/model/shape.h"
+/* What the volumes of a pod need of a node (frontend/volume/volume.h) in its shape. */
+#include "frontend/model/shape_draft.h"
+#include "frontend/volume/volume.h"
 
-#include <errno.h>
+#include <assert.h>
 
+/* A term that matches nothing is no alternative. */
 static int add_alternative(struct draft *d, const struct node_term *term)
 {
-	/* A term that matches nothing is no alternative. */
-	struct span *span = draft_more(d, SECTION_ALTERNATIVES);
+	struct span *span;
 	int rc;
 
-	if (!span)
-		return -ENOMEM;
 	for (size_t i = 0; i < term->n; i++)
 		if (draft_rule_is_void(&term->rules[i]))
 			return 0;
 	if (term->n == 0)
 		return 0;
+	span = draft_more(d, SECTION_ALTERNATIVES);
 	rc = draft_clauses(d, term->rules, term->n, span);
 	if (rc == 0)
 		draft_keep(d, SECTION_ALTERNATIVES);
@@ -28,8 +28,6 @@ static int add_volume_rule(struct draft *d, const struct volume_rule_object *fro
 	struct volume_rule *rule = draft_more(d, SECTION_VOLUME_RULES);
 	int rc = 0;
 
-	if (!rule)
-		return -ENOMEM;
 	rule->why = from->why;
 	rule->alternatives.first = draft_count(d, SECTION_ALTERNATIVES);
 	for (size_t i = 0; rc == 0 && i < from->n; i++)
@@ -40,48 +38,28 @@ static int add_volume_rule(struct draft *d, const struct volume_rule_object *fro
 	return rc;
 }
 
-static int add_attachment(struct draft *d, const struct volume_attach_object *from)
-{
-	struct attachment *a = draft_more(d, SECTION_ATTACHMENTS);
-	int rc;
-
-	if (!a)
-		return -ENOMEM;
-	rc = draft_value(d, from->driver, &a->driver);
-	if (rc < 0)
-		return rc;
-	rc = draft_value(d, from->volume, &a->volume);
-	if (rc == 0)
-		draft_keep(d, SECTION_ATTACHMENTS);
-	else
-		intern_give(&d->m->values, a->driver);
-	return rc;
-}
-
-static int add_exclusive(struct draft *d, const struct volume_exclusive_object *from)
-{
-	struct exclusive *e = draft_more(d, SECTION_EXCLUSIVES);
-	int rc;
-
-	if (!e)
-		return -ENOMEM;
-	e->flags = from->flags;
-	rc = draft_value(d, from->thing, &e->thing);
-	if (rc == 0)
-		draft_keep(d, SECTION_EXCLUSIVES);
-	return rc;
-}
-
 int draft_storage(struct draft *d, const struct pod_storage *storage)
 {
+	struct intern *values = &d->m->values;
 	int rc = 0;
 
+	assert(draft_count(d, SECTION_POLICIES) == 0); /* derived parts have an order */
 	for (size_t i = 0; rc == 0 && i < storage->rules_n; i++)
 		rc = add_volume_rule(d, &storage->rules[i]);
-	for (size_t i = 0; rc == 0 && i < storage->attachments_n; i++)
-		rc = add_attachment(d, &storage->attachments[i]);
-	for (size_t i = 0; rc == 0 && i < storage->exclusives_n; i++)
-		rc = add_exclusive(d, &storage->exclusives[i]);
+	for (size_t i = 0; rc == 0 && i < storage->attachments_n; i++) {
+		struct attachment *a = draft_more(d, SECTION_ATTACHMENTS);
+
+		a->driver = model_number(values, storage->attachments[i].driver);
+		a->volume = model_number(values, storage->attachments[i].volume);
+		draft_keep(d, SECTION_ATTACHMENTS);
+	}
+	for (size_t i = 0; rc == 0 && i < storage->exclusives_n; i++) {
+		struct exclusive *e = draft_more(d, SECTION_EXCLUSIVES);
+
+		e->flags = storage->exclusives[i].flags;
+		e->item = model_number(values, storage->exclusives[i].thing);
+		draft_keep(d, SECTION_EXCLUSIVES);
+	}
 	return rc;
 }
 

@@ -6,17 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLOTS 4096u /* two gangs of one slot: the later one has it */
+#define SLOTS 4096u /* of two gangs with one slot the later one keeps it */
 #define AGAIN_NS (60 * NS_PER_S)
-#define LINES 600 /* in a minute */
+#define LINES 600 /* lines a minute */
 
 struct gang_slot {
 	gang_id id;
-	uint32_t generation;  /* 0: nobody's */
-	uint32_t why;         /* said last, at said_ns */
-	uint64_t first_ns;    /* its first member was read; 0: not known */
+	uint32_t generation;  /* 0: free */
+	uint32_t why;         /* the last one logged, at logged_ns */
+	uint64_t first_ns;    /* when its first member was read; 0: unknown */
 	uint64_t reserved_ns; /* 0: not yet */
-	uint64_t said_ns;
+	uint64_t logged_ns;
 };
 
 struct decisions {
@@ -61,7 +61,7 @@ void decisions_bind(struct decisions *d, const struct cmd_bind *cmd, uint64_t re
 		s->first_ns = read_ns;
 }
 
-/* Of all lines; `name` is good as long as they. */
+/* The fields of every line; `name` is valid as long as they are. */
 #define NAME_FIELDS(name, gang)                                                                    \
 	{ "gang", name, 0 }, { "uid", (gang)->uid ? (gang)->uid : "", 0 },                             \
 	{                                                                                              \
@@ -94,7 +94,7 @@ void decisions_gang(struct decisions *d, const struct cmd_gang *cmd)
 
 	if (cmd->state == GANG_BINDING && s->reserved_ns == 0)
 		s->reserved_ns = env_now(d->env);
-	/* Those that a new core finds placed were said by the one before. */
+	/* A gang that a new core finds placed was logged before. */
 	if (cmd->state != GANG_PLACED || s->reserved_ns == 0)
 		return;
 	if (model_gang(d->model, cmd->gang, cmd->generation, &gang))
@@ -115,9 +115,9 @@ void decisions_waits(struct decisions *d, const struct cmd_reason *cmd,
 		{ "reason", text, 0 },
 	};
 
-	if (s->said_ns > 0 && s->why == r->why && now - s->said_ns < AGAIN_NS)
+	if (s->logged_ns > 0 && s->why == r->why && now - s->logged_ns < AGAIN_NS)
 		return;
-	s->said_ns = now;
+	s->logged_ns = now;
 	s->why = r->why;
 	snprintf(name, sizeof(name), "%s/%s", gang->namespace, gang->name);
 	if (log_allowed(&d->limit, d->env, "gangs"))

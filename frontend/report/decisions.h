@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line of the log for each decision about a group: it was placed, or it waits and why.  The
- * same reason with other numbers is said once a minute, all together at most 600 in a minute.
+/* Decision log: one line for each decision about a group, placed or waiting with the reason. The
+ * same reason with other numbers is logged once a minute, at most 600 lines a minute in all.
  *
  *   level=info msg="gang placed" gang="ns/g" uid="..." dialect="..." members=8 bound=8 quorum=8
  *       wait_ms=3120 bind_ms=14
@@ -16,17 +16,17 @@
 
 struct decisions;
 
-/* Both outlive it. */
+/* Both arguments outlive it. */
 struct decisions *decisions_new(const struct env *env, struct model *model);
 void decisions_free(struct decisions *d);
 
-/* A member gets a node; it was first read at `read_ns`, 0: nobody knows. */
+/* A member was assigned a node; its pod was first read at `read_ns`, 0: unknown. */
 void decisions_bind(struct decisions *d, const struct cmd_bind *cmd, uint64_t read_ns);
 
-/* The gang is in another state now. */
+/* The gang changed its state. */
 void decisions_gang(struct decisions *d, const struct cmd_gang *cmd);
 
-/* It waits, as `text` tells. */
+/* The gang waits; `text` is the reason. */
 void decisions_waits(struct decisions *d, const struct cmd_reason *cmd,
                      const struct gang_view *gang, const char *text);
 

@@ -66,9 +66,9 @@ void condition_write(struct jsonout *out, const char *uid, const char *reason, c
 void event_name(char *out, size_t out_bytes, const char *object, uint64_t wall_ns)
 {
 	char suffix[24];
-	size_t room;
+	size_t cap;
 
 	snprintf(suffix, sizeof(suffix), ".%llx", (unsigned long long)wall_ns);
-	room = NAME_BYTES_MAX - strlen(suffix);
-	snprintf(out, out_bytes, "%.*s%s", (int)room, object, suffix);
+	cap = NAME_BYTES_MAX - strlen(suffix);
+	snprintf(out, out_bytes, "%.*s%s", (int)cap, object, suffix);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of what users read: the PodScheduled condition and the Events of a pod,
- * in kube-scheduler's words. */
+/* Request bodies of the PodScheduled condition and of Events, in kube-scheduler's words. */
 #ifndef MUSTER_FRONTEND_EVENT_H
 #define MUSTER_FRONTEND_EVENT_H
 
@@ -12,7 +11,7 @@
 
 struct event_text {
 	const char *namespace;
-	const char *api_version; /* of what it is about; NULL: a pod */
+	const char *api_version; /* of the regarding object; NULL: a pod */
 	const char *kind;
 	const char *object; /* its name */
 	const char *uid;
@@ -21,26 +20,26 @@ struct event_text {
 	const char *reason;     /* "Scheduled", "FailedScheduling" */
 	const char *action;     /* "Binding", "Scheduling" */
 	const char *controller; /* the scheduler's name */
-	const char *instance;   /* which process, at most 128 bytes */
-	const char *note;       /* cut to 1,024 bytes */
+	const char *instance;   /* reporting instance, at most 128 bytes */
+	const char *note;       /* truncated to 1,024 bytes */
 	uint64_t wall_ns;
 };
 
 /* A new Event (events.k8s.io/v1). */
 void event_write(struct jsonout *out, const struct event_text *e);
 
-/* A merge patch that says it happened again: `count` times by now. */
+/* A merge patch of the series: `count` occurrences so far. */
 void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns);
 
-/* A strategic merge patch of a pod's status.  PodScheduled is False; the time of
- * transition is only written when `turned`, so that it stays otherwise. */
+/* A strategic merge patch of a pod's status with PodScheduled False; the transition time is written
+ * only if `turned`, and is unchanged otherwise. */
 void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message,
                      bool turned, uint64_t wall_ns);
 
-/* Name of a new Event about an object of that name: its beginning, a dot, the time. */
+/* Name of a new Event about an object of that name: a prefix of it, a dot, the time. */
 void event_name(char *out, size_t out_bytes, const char *object, uint64_t wall_ns);
 
-/* RFC 3339; microseconds are wanted in an eventTime, and not in a condition. */
+/* RFC 3339; with microseconds in an eventTime, without in a condition. */
 #define EVENT_TIME_BYTES 48
 void event_time(char *out, size_t out_bytes, uint64_t wall_ns, bool micro);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers in a reason as texts of the model. */
+/* Resolves the ids of a reason to texts of the model. */
 #include "frontend/dialect/reason.h"
 
 #include "frontend/model/model.h"
+
+#include <stdio.h>
 
 static const char *name_text(const void *context, uint32_t name)
 {
@@ -19,6 +21,17 @@ static const char *value_text(const void *context, uint32_t value)
 	return model_value_text(context, value);
 }
 
+static bool gang_text(const void *context, uint32_t gang, uint32_t generation, char *out,
+                      size_t out_bytes)
+{
+	struct gang_view view;
+
+	if (!model_gang(context, gang, generation, &view))
+		return false;
+	snprintf(out, out_bytes, "%s/%s", view.namespace, view.name);
+	return true;
+}
+
 struct reason_names reason_names_of(const struct model *model)
 {
 	return (struct reason_names){
@@ -26,6 +39,7 @@ struct reason_names reason_names_of(const struct model *model)
 		.taint = name_text,
 		.key = key_text,
 		.value = value_text,
+		.gang = gang_text,
 		.context = model,
 	};
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/report/report_impl.h"
 
-#include "frontend/dialect/reason.h"
-#include "frontend/json/json_scan.h"
 #include "frontend/report/decisions.h"
+#include "frontend/dialect/dialects.h"
+#include "frontend/dialect/reason.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define IN_FLIGHT_MAX 4
 #define REASON_BYTES_MAX 8192
-#define SWEEP_NS (30 * NS_PER_S)
-#define HOLD_NS (2 * NS_PER_S)
 #define BIND_EVENT_NS                                                                              \
-	(5 * NS_PER_S) /* so long an event of a binding lets other bindings go first */
+	(5 * NS_PER_S) /* how long the event of a binding yields to other bindings                     \
+	                */
 
 struct report *report_new(const struct report_config *config)
 {
@@ -25,81 +25,18 @@ struct report *report_new(const struct report_config *config)
 	r->config.instance = r->instance;
 	r->tokens = config->per_second;
 	r->tokens_ns = env_now(config->env);
-	r->sweep_ns = r->tokens_ns + SWEEP_NS;
+	r->sweep_ns = r->tokens_ns + REPORT_SWEEP_NS;
 	r->backoff = (struct backoff){ .first_ns = 500 * NS_PER_MS,
 		                           .cap_ns = 30 * NS_PER_S,
 		                           .reset_ns = 60 * NS_PER_S };
 	for (int k = 0; k < ITEM_KINDS; k++)
 		TAILQ_INIT(&r->queues[k]);
 	TAILQ_INIT(&r->held);
+	TAILQ_INIT(&r->kept);
+	TAILQ_INIT(&r->recent);
 	TAILQ_INIT(&r->flying);
+	assert(dialects_n <= REPORT_DIALECTS_MAX);
 	return r;
-}
-
-struct note *report_note_new(const char *text)
-{
-	size_t bytes = strlen(text) + 1;
-	struct note *n = must_alloc(sizeof(*n) + bytes);
-
-	n->users = 1;
-	memcpy(n->text, text, bytes);
-	scan_drop_broken(n->text);
-	return n;
-}
-
-struct note *report_note_use(struct note *n)
-{
-	n->users++;
-	return n;
-}
-
-void report_note_drop(struct note **n)
-{
-	if (*n && --(*n)->users == 0)
-		free(*n);
-	*n = NULL;
-}
-
-/* Of an item that is in no list. */
-void report_item_free(struct item *i)
-{
-	struct report *r = i->report;
-
-	if (i->kind == ITEM_GROUP) {
-		report_group_free(i->group);
-		return;
-	}
-	if (i->kind == ITEM_POD && i->pod < r->by_pod_n && r->by_pod[i->pod] == i)
-		r->by_pod[i->pod] = NULL;
-	report_note_drop(&i->note);
-	report_note_drop(&i->next_note);
-	report_note_drop(&i->stands);
-	report_note_drop(&i->event_note);
-	free(i->event_name);
-	free(i->namespace);
-	free(i->name);
-	free(i->uid);
-	free(i->scheduler);
-	free(i);
-}
-
-void report_item_unlist(struct item *i)
-{
-	struct report *r = i->report;
-
-	if (i->flying) {
-		TAILQ_REMOVE(&r->flying, i, link);
-		r->flying_n--;
-	} else if (i->held) {
-		TAILQ_REMOVE(&r->held, i, link);
-		r->held_n--;
-	} else if (i->queued) {
-		TAILQ_REMOVE(&r->queues[i->kind], i, link);
-		r->queued_n[i->kind]--;
-	}
-	i->queued = false;
-	i->held = false;
-	i->flying = false;
 }
 
 static void list_free(struct report *r, struct item_list *list)
@@ -121,6 +58,7 @@ void report_free(struct report *r)
 	for (int k = 0; k < ITEM_KINDS; k++)
 		list_free(r, &r->queues[k]);
 	list_free(r, &r->held);
+	list_free(r, &r->kept);
 	list_free(r, &r->flying);
 	for (size_t i = 0; i < r->by_pod_n; i++)
 		if (r->by_pod[i])
@@ -136,72 +74,6 @@ void report_free(struct report *r)
 	free(r);
 }
 
-/* ---- queues ---------------------------------------------------------------- */
-
-/* The oldest makes room; of groups none has to, there are no more than gangs. */
-static void drop_oldest(struct report *r, enum item_kind kind)
-{
-	struct item *oldest = TAILQ_FIRST(&r->queues[kind]);
-
-	report_item_unlist(oldest);
-	r->counts.dropped++;
-	if (log_allowed(&r->drop_limit, r->config.env, "dropped reports"))
-		env_log(r->config.env, "warn",
-		        "%zu conditions and events wait to be written, the oldest is dropped; --report-qps "
-		        "says how many are written a second",
-		        r->config.queue_max);
-	if (kind == ITEM_BIND)
-		report_item_free(oldest);
-	else
-		report_note_drop(&oldest->note);
-}
-
-/* Groups go by when they are due; others were put in that order. */
-static void queue_insert(struct item_list *list, struct item *i)
-{
-	struct item *before = TAILQ_LAST(list, item_list);
-
-	while (i->kind == ITEM_GROUP && before && before->due_ns > i->due_ns)
-		before = TAILQ_PREV(before, item_list, link);
-	if (before)
-		TAILQ_INSERT_AFTER(list, before, i, link);
-	else
-		TAILQ_INSERT_HEAD(list, i, link);
-}
-
-void report_item_queue(struct item *i)
-{
-	struct report *r = i->report;
-
-	if (i->kind != ITEM_GROUP && r->queued_n[i->kind] >= r->config.queue_max)
-		drop_oldest(r, i->kind);
-	queue_insert(&r->queues[i->kind], i);
-	r->queued_n[i->kind]++;
-	i->queued = true;
-}
-
-void report_item_hold(struct item *i)
-{
-	struct report *r = i->report;
-
-	i->due_ns = env_now(r->config.env) + HOLD_NS;
-	TAILQ_INSERT_TAIL(&r->held, i, link);
-	r->held_n++;
-	i->held = true;
-	i->queued = true;
-}
-
-/* Those whose time has come, behind the others. */
-static void held_go(struct report *r, uint64_t now)
-{
-	struct item *i;
-
-	while ((i = TAILQ_FIRST(&r->held)) != NULL && i->due_ns <= now) {
-		report_item_unlist(i);
-		report_item_queue(i);
-	}
-}
-
 static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generation)
 {
 	struct item *i;
@@ -209,7 +81,7 @@ static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generatio
 	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct item *));
 	i = r->by_pod[pod];
 	if (i && i->generation != generation) {
-		/* Another pod has the slot now; a flying one ends by itself. */
+		/* Another pod owns the slot; an item in flight ends by itself. */
 		r->by_pod[pod] = NULL;
 		if (!i->flying) {
 			report_item_unlist(i);
@@ -227,13 +99,13 @@ static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generatio
 	return i;
 }
 
-void report_item_say(struct item *i, struct note *note, const char *reason)
+void report_item_set(struct item *i, struct note *note, const char *reason)
 {
 	struct report *r = i->report;
-	struct note *before = i->stands;
+	struct note *before = i->standing;
 
-	i->stands = report_note_use(note);
-	i->stands_reason = reason;
+	i->standing = report_note_use(note);
+	i->standing_reason = reason;
 	report_note_drop(&before);
 	if (i->flying) {
 		if (i->next_note)
@@ -245,6 +117,7 @@ void report_item_say(struct item *i, struct note *note, const char *reason)
 	}
 	if (i->queued)
 		r->counts.coalesced++;
+	report_note_drop(&i->next_note); /* older; left by a write that failed and is tried again */
 	report_note_drop(&i->note);
 	i->note = report_note_use(note);
 	i->reason = reason;
@@ -260,7 +133,7 @@ struct telling {
 	struct report *report;
 	struct note *note;
 	const char *reason;
-	char refusal[1024]; /* the first refused member, or "" */
+	char refusal[1024]; /* the first rejected member, or "" */
 };
 
 static void refused_member(void *context, const struct pod_view *pod)
@@ -271,13 +144,13 @@ static void refused_member(void *context, const struct pod_view *pod)
 		snprintf(t->refusal, sizeof(t->refusal), "pod %s: %s", pod->name, pod->refusal);
 }
 
-/* The API server itself says SchedulingGated of pods with gates. */
-static void member_say(void *context, const struct pod_view *pod)
+/* The API server sets SchedulingGated on gated pods itself. */
+static void member_set_reason(void *context, const struct pod_view *pod)
 {
 	struct telling *t = context;
 
 	if (!pod->gated && !pod->deleting)
-		report_item_say(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
+		report_item_set(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
 }
 
 static struct note *reason_note(struct report *r, const struct reason *reason,
@@ -304,7 +177,7 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 	if (!model_gang(r->config.model, cmd->gang, cmd->gang_generation, &gang))
 		return;
 	snprintf(name, sizeof(name), "%s/%s", gang.namespace, gang.name);
-	if (cmd->reason.why == WHY_REFUSED) {
+	if (cmd->reason.why == WAIT_REFUSED) {
 		if (gang.refusal[0])
 			snprintf(t.refusal, sizeof(t.refusal), "%s%s", reason_refused(gang.texts),
 			         gang.refusal);
@@ -312,6 +185,7 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 			model_gang_pending(r->config.model, cmd->gang, refused_member, &t);
 	}
 	about.gang = name;
+	about.tenant = gang.namespace;
 	about.texts = gang.texts;
 	if (timed_out_ns == 0)
 		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
@@ -319,12 +193,12 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 	if (r->config.decisions)
 		decisions_waits(r->config.decisions, cmd, &gang, t.note->text);
 	t.reason = reason_condition(&cmd->reason, t.note->text);
-	model_gang_pending(r->config.model, cmd->gang, member_say, &t);
+	model_gang_pending(r->config.model, cmd->gang, member_set_reason, &t);
 	report_group_waits(r, cmd, &gang, t.note);
 	report_note_drop(&t.note);
 }
 
-/* One of many: only for those who look at each. */
+/* One log line for each pod, at the debug level. */
 static void pod_waits(struct report *r, const struct pod_view *pod, const char *text)
 {
 	char name[600];
@@ -342,7 +216,7 @@ void report_reason(struct report *r, const struct cmd_reason *cmd)
 	struct pod_view pod;
 	struct note *note;
 
-	if (cmd->reason.why == WHY_NONE)
+	if (cmd->reason.why == WAIT_NONE)
 		return;
 	if (cmd->gang != ID_NONE) {
 		report_gang_reason(r, cmd, 0);
@@ -352,9 +226,10 @@ void report_reason(struct report *r, const struct cmd_reason *cmd)
 	    pod.deleting || pod.node[0])
 		return;
 	about.refusal = pod.refusal;
+	about.tenant = pod.namespace;
 	note = reason_note(r, &cmd->reason, &about);
 	pod_waits(r, &pod, note->text);
-	report_item_say(item_of_pod(r, pod.id, pod.generation), note,
+	report_item_set(item_of_pod(r, pod.id, pod.generation), note,
 	                reason_condition(&cmd->reason, note->text));
 	report_note_drop(&note);
 }
@@ -379,11 +254,10 @@ void report_bind(struct report *r, const struct bind_notice *n)
 	i->name = must_copy(n->name);
 	i->uid = must_copy(n->uid);
 	i->scheduler = must_copy(n->scheduler);
-	i->due_ns = env_now(r->config.env) + BIND_EVENT_NS;
+	report_item_happened(i);
+	i->due_ns = i->since_ns + BIND_EVENT_NS;
 	report_item_queue(i);
 }
-
-/* ---- pace -------------------------------------------------------------------- */
 
 static void tokens_fill(struct report *r)
 {
@@ -403,8 +277,8 @@ static struct item *due_item(const struct report *r, enum item_kind kind)
 	return i && i->due_ns <= env_now(r->config.env) ? i : NULL;
 }
 
-/* Reasons of pods and groups in turn, then bindings.  Reasons of pods wait equally long, so
- * the first is the first due; one that goes on with its event is due anyhow. */
+/* Alternates between pods and groups, then bindings. Reasons of pods wait equally long, so the
+ * first is the first due; one that continues with its event is due in any case. */
 static struct item *next_item(struct report *r, bool binds_waiting)
 {
 	struct item *pod = due_item(r, ITEM_POD), *group = due_item(r, ITEM_GROUP);
@@ -429,37 +303,7 @@ static bool send_one(struct report *r, bool binds_waiting)
 	return true;
 }
 
-/* The server was away for longer than we tried, or a write that it had held back took the place of
- * ours: what stands is said again. */
-static bool say_what_stands(struct item *i, const struct pod_view *pod)
-{
-	if (!i->stands || pod->gated || !report_pod_waits(i->report, pod) ||
-	    report_condition_says(i, pod, i->stands, i->stands_reason))
-		return false;
-	report_item_say(i, i->stands, i->stands_reason);
-	return true;
-}
-
-/* What is remembered of pods that don't wait any more is forgotten.  While conditions are
- * forbidden one pod asks whether they still are, not each of them. */
-static void sweep(struct report *r)
-{
-	bool forbidden = r->forbidden, asked = false;
-	struct pod_view pod;
-
-	for (size_t i = 0; i < r->by_pod_n; i++) {
-		struct item *item = r->by_pod[i];
-
-		if (!item || item->queued || item->flying)
-			continue;
-		if (!model_pod(r->config.model, item->pod, item->generation, &pod) || pod.node[0])
-			report_item_free(item);
-		else if (!forbidden || !asked)
-			asked |= say_what_stands(item, &pod);
-	}
-}
-
-/* Some are queued, but none of them can be sent now: when can one? */
+/* The time at which the first queued item may be sent. */
 static uint64_t next_due(const struct report *r, uint64_t now)
 {
 	uint64_t next = NEVER_NS;
@@ -480,29 +324,38 @@ static size_t waiting_n(const struct report *r)
 	return r->queued_n[ITEM_POD] + r->queued_n[ITEM_BIND] + r->queued_n[ITEM_GROUP] + r->held_n;
 }
 
-uint64_t report_poll(struct report *r, bool binds_waiting)
+/* Sends what is due.  Returns when more is. */
+static uint64_t send(struct report *r, uint64_t now, bool binds_waiting)
 {
-	uint64_t now = env_now(r->config.env);
 	size_t most = binds_waiting ? 1 : IN_FLIGHT_MAX;
 
-	if (r->lists_in)
-		report_stirred(r);
-	if (now >= r->sweep_ns) {
-		sweep(r);
-		report_groups_sweep(r);
-		r->sweep_ns = now + SWEEP_NS;
-	}
 	if (waiting_n(r) == 0)
 		return NEVER_NS;
 	if (now < r->pause_until_ns)
 		return r->pause_until_ns;
-	held_go(r, now);
+	report_held_go(r, now);
 	tokens_fill(r);
 	while (r->flying_n < most && r->tokens >= 1 && send_one(r, binds_waiting))
 		continue;
 	if (waiting_n(r) == 0 || r->flying_n >= most)
 		return NEVER_NS;
 	return next_due(r, now);
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t report_poll(struct report *r, bool binds_waiting)
+{
+	uint64_t now = env_now(r->config.env), next;
+
+	if (r->lists_in)
+		report_groups_changed(r);
+	next = report_sweep(r, now);
+	next = sooner(next, report_recent(r, now));
+	return sooner(next, send(r, now, binds_waiting));
 }
 
 void report_lists_in(struct report *r)
@@ -512,7 +365,7 @@ void report_lists_in(struct report *r)
 
 size_t report_queued(const struct report *r)
 {
-	return waiting_n(r) + r->flying_n;
+	return waiting_n(r) + r->kept_n + r->flying_n;
 }
 
 const struct report_counts *report_counts(const struct report *r)

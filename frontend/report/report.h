@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why pods and groups wait and where they went, written where users look: the
- * PodScheduled condition and the Events of each pod, the status and the Events of
- * each group's object.
+/* Reports: writes why pods and groups wait and where they were placed, as the PodScheduled
+ * condition and Events of pods, and the status and Events of groups.
  *
- * Never in the way of a binding: a lane of its own with few requests at once,
- * one while bindings wait, and a rate; the event of a binding lets others be bound
- * first for up to 5 s.  The newest reason of a pod replaces the one that was not
- * written yet, and one that stood only while a gang arrived is never written.
- * Queues are bounded: the oldest is dropped and counted. */
+ * Bindings have precedence: reports use a lane of their own with few concurrent requests (one while
+ * bindings wait) and a rate limit, and the event of a binding waits up to 5 s for other bindings.
+ * The newest reason of a pod replaces one that is not written yet; a reason that was current only
+ * while the gang arrived is never written.
+ *
+ * What is reported converges: a sweep every 30 s compares conditions, Events of waiting pods and
+ * statuses of groups with what they should be and writes what differs, after whatever outage.
+ * Events of bindings that were not written are kept for it, at most `queue_max`; what is older than
+ * an hour is dropped and counted. */
 #ifndef MUSTER_FRONTEND_REPORT_H
 #define MUSTER_FRONTEND_REPORT_H
 
 #include "frontend/base/env.h"
-#include "frontend/bind/writer.h"
 #include "frontend/model/model.h"
+#include "frontend/bind/binder.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,19 +29,20 @@ struct report_config {
 	struct model *model;
 	unsigned per_second;         /* requests */
 	size_t queue_max;            /* of each queue */
-	uint64_t delay_ns;           /* a reason stands so long before it is written */
+	uint64_t delay_ns;           /* how long a reason must be current before it is written */
 	const char *instance;        /* for reportingInstance; copied */
-	const struct writer *writer; /* knows which pods are being bound; NULL: none is */
-	struct decisions *decisions; /* told why gangs wait; NULL: nobody is */
+	const struct binder *binder; /* for the pods with a binding in flight; NULL: none */
+	struct decisions *decisions; /* decision log; NULL: none */
 };
 
 struct report_counts {
 	uint64_t conditions; /* written */
 	uint64_t statuses;   /* of groups' objects, written */
-	uint64_t events;     /* written, series counted in */
-	uint64_t unchanged;  /* conditions that said it already */
+	uint64_t events;     /* written, including series */
+	uint64_t unchanged;  /* conditions that were right already */
 	uint64_t coalesced;  /* reasons replaced before they were written */
-	uint64_t dropped;    /* the queue was full, or the server did not want it */
+	uint64_t deferred;   /* not written; a later sweep retries */
+	uint64_t dropped;    /* invalid, an hour late, or too many are kept */
 };
 
 struct report;
@@ -46,20 +50,20 @@ struct report;
 struct report *report_new(const struct report_config *config);
 void report_free(struct report *r);
 
-/* A gang or lone pod waits: each of its pending pods is to say why.  The ids
- * were checked. */
+/* A gang or lone pod waits: reports the reason on each pending pod. The caller has checked the ids.
+ */
 void report_reason(struct report *r, const struct cmd_reason *cmd);
 
-/* A gang is in another state now.  The ids were checked. */
+/* A gang changed its state. The caller has checked the ids. */
 void report_gang(struct report *r, const struct cmd_gang *cmd);
 
-/* All lists were in the model once: from now on what it says of groups is so. */
+/* All lists are complete: from now on the model's groups are authoritative. */
 void report_lists_in(struct report *r);
 
-/* A pod was bound, or its binding refused for good. */
+/* A pod was bound, or its binding was finally refused. */
 void report_bind(struct report *r, const struct bind_notice *n);
 
-/* Send what may be sent.  Returns when it wants to be called next. */
+/* Sends what may be sent. Returns the monotonic time of the next call. */
 uint64_t report_poll(struct report *r, bool binds_waiting);
 
 size_t report_queued(const struct report *r);

@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be said about a group: the status of its object, and an Event when it comes
- * to wait and when it is placed; and to its members, that its timeout has passed.
- *
- * A status is written when it differs from what the watch shows.  What was written is
- * remembered until the watch shows it, so that each change is written once. */
+/* Reports about a group: the status of its object (report_status.c), an Event when it starts to
+ * wait and when it is placed, and the timeout on its members. */
 #include "frontend/report/report_impl.h"
 
-#include "frontend/api/apipath.h"
-#include "frontend/base/probe.h"
-#include "frontend/dialect/reason.h"
 #include "frontend/report/event.h"
+#include "frontend/dialect/reason.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ECHO_NS (5 * NS_PER_S) /* the watch shows what was written by then, or it was not kept */
-#define EVENT_GAP_NS (10 * NS_PER_S)
-
 static struct report *report_of(const struct group *g)
 {
 	return g->item.report;
-}
-
-static void forget_sent(struct group *g)
-{
-	free(g->sent);
-	g->sent = NULL;
-	free(g->sent_version);
-	g->sent_version = NULL;
 }
 
 void report_group_free(struct group *g)
@@ -37,7 +21,7 @@ void report_group_free(struct group *g)
 
 	if (g->gang < r->by_gang_n && r->by_gang[g->gang] == g)
 		r->by_gang[g->gang] = NULL;
-	forget_sent(g);
+	report_status_forget(g);
 	free(g->reason);
 	report_note_drop(&g->why);
 	report_note_drop(&g->item.note);
@@ -53,7 +37,7 @@ static struct group *group_find(const struct report *r, gang_id gang, uint32_t g
 	return g && g->generation == generation ? g : NULL;
 }
 
-/* Another gang has the slot now; a flying one ends by itself. */
+/* Another gang owns the slot; an item in flight ends by itself. */
 static void group_part(struct report *r, struct group *g)
 {
 	r->by_gang[g->gang] = NULL;
@@ -84,9 +68,7 @@ static struct group *group_of(struct report *r, gang_id gang, uint32_t generatio
 	return g;
 }
 
-/* ---- what happens to it ------------------------------------------------------------- */
-
-/* Look at it at that time, or before. */
+/* Schedules the group for due_ns or earlier. */
 static void group_wake(struct group *g, uint64_t due_ns)
 {
 	struct item *i = &g->item;
@@ -171,9 +153,7 @@ void report_group_waits(struct report *r, const struct cmd_reason *cmd,
 	group_wake_soon(g);
 }
 
-/* ---- its timeout ---------------------------------------------------------------------- */
-
-/* When the timeout is to be told, or NEVER_NS. */
+/* When the timeout expires, or NEVER_NS. */
 static uint64_t timeout_due(const struct group *g, const struct gang_view *gang)
 {
 	if (g->waits_ns == 0 || !g->reason || g->timed_out || !has_timeout(gang) ||
@@ -193,118 +173,21 @@ static void timeout_look(struct group *g, const struct gang_view *gang)
 	report_gang_reason(report_of(g), &cmd, gang->timeout_ns);
 }
 
-/* ---- its status ----------------------------------------------------------------------------- */
-
-/* What it is to be; texts live as long as *now and the gang's view.  Without `g` nothing is known
- * that it waits for. */
-static void status_want(const struct group *g, const struct gang_view *gang, const char *now,
-                        struct group_status *want)
-{
-	struct group_facts facts = {
-		.gang = gang, .why = WHY_NONE, .message = "", .reason = "", .now = now
-	};
-
-	if (g && g->why) {
-		facts.why = g->why_kind;
-		facts.message = g->why->text;
-		facts.reason = g->why_reason;
-	}
-	*want = *gang->status;
-	gang->writes->want(&facts, want);
-}
-
-/* Was something written that the watch does not show yet?  Then it is looked at again
- * when it does, or when it should have. */
-static bool status_echo(struct group *g, const struct gang_view *gang,
-                        const struct group_status *want)
-{
-	uint64_t due = g->sent_ns + ECHO_NS;
-
-	if (!g->sent || g->sent_ns == 0 || strcmp(g->sent_version, gang->resource_version) != 0) {
-		forget_sent(g);
-		return false;
-	}
-	if (group_status_equal(g->sent, want))
-		return true; /* it comes, or the server does not keep it */
-	if (env_now(report_of(g)->config.env) >= due)
-		return false;
-	g->again = true;
-	return true;
-}
-
-static void status_write(struct group *g, const struct gang_view *gang,
-                         const struct group_status *want, const char *now)
-{
-	struct report *r = report_of(g);
-
-	forget_sent(g);
-	g->sent = group_status_copy(want);
-	g->sent_version = must_copy(gang->resource_version);
-	g->sent_ns = 0;
-	if (!g->sent)
-		fatal_memory();
-	apipath_one(&r->path, gang->resource, gang->namespace, gang->name);
-	jsonout_add(&r->path, "/status");
-	if (gang->writes->strategic)
-		jsonout_add(&r->body, "{\"metadata\":{\"uid\":@s},\"status\":", gang->uid);
-	else
-		jsonout_add(&r->body,
-		            "{\"metadata\":{\"resourceVersion\":@s},\"status\":", gang->resource_version);
-	group_status_write(gang->writes, gang->status, want, now, &r->body);
-	jsonout_add(&r->body, "}");
-	PROBE(group_status_ask, g->gang, g->generation);
-	report_item_fly(&g->item, "PATCH",
-	                gang->writes->strategic ? "application/strategic-merge-patch+json"
-	                                        : "application/merge-patch+json");
-}
-
-static bool status_send(struct group *g, const struct gang_view *gang)
-{
-	const struct env *env = report_of(g)->config.env;
-	char now[EVENT_TIME_BYTES];
-	struct group_status want;
-
-	if (!gang->writes || !gang->status)
-		return false;
-	event_time(now, sizeof(now), env->wall_ns(env->context), false);
-	status_want(g, gang, now, &want);
-	if (group_status_equal(gang->status, &want)) {
-		forget_sent(g);
-		return false;
-	}
-	if (status_echo(g, gang, &want))
-		return false;
-	status_write(g, gang, &want, now);
-	return true;
-}
-
-/* Of a gang that nothing is remembered of: is there anything to be written? */
-static bool is_right(const struct report *r, gang_id gang, uint32_t generation)
+void report_groups_changed(struct report *r)
 {
 	const struct env *env = r->config.env;
 	char now[EVENT_TIME_BYTES];
-	struct group_status want;
 	struct gang_view view;
-
-	if (!model_gang(r->config.model, gang, generation, &view) || !view.writes || !view.status)
-		return true;
-	event_time(now, sizeof(now), env->wall_ns(env->context), false);
-	status_want(NULL, &view, now, &want);
-	return group_status_equal(view.status, &want);
-}
-
-void report_stirred(struct report *r)
-{
 	uint32_t generation;
 	gang_id gang;
 
-	while (model_next_stirred(r->config.model, &gang, &generation))
-		if (group_find(r, gang, generation) || !is_right(r, gang, generation))
+	event_time(now, sizeof(now), env->wall_ns(env->context), false);
+	while (model_next_status_dirty(r->config.model, &gang, &generation))
+		if (group_find(r, gang, generation) ||
+		    (model_gang(r->config.model, gang, generation, &view) &&
+		     report_status_showing(NULL, &view, now) != SHOWS))
 			group_wake_soon(group_of(r, gang, generation));
 }
-
-/* ---- its Events --------------------------------------------------------------------------------
- */
 
 static void event_begin(struct group *g, const struct gang_view *gang, struct event_text *e,
                         char *version, size_t bytes)
@@ -327,7 +210,7 @@ static struct note *placed_note(const struct group *g, const struct gang_view *g
 	return report_note_new(text);
 }
 
-/* What an Event is to say of it now; GANG_NONE: nothing. */
+/* The state to report in an Event; GANG_NONE: none. */
 static enum gang_state event_state(const struct group *g)
 {
 	if (!g->began || g->state == GANG_BINDING)
@@ -339,8 +222,14 @@ static enum gang_state event_state(const struct group *g)
 	return g->state == GANG_NONE ? GANG_WAITING : g->state;
 }
 
-/* One for each change of its state.  What it waits for may change soon again, and comes not
- * too often. */
+static bool event_owed(const struct group *g, const struct gang_view *gang)
+{
+	enum gang_state state = event_state(g);
+
+	return gang->resource && state != GANG_NONE && state != g->reported;
+}
+
+/* One Event for each change of state; those about waiting are rate-limited. */
 static bool event_send(struct group *g, const struct gang_view *gang)
 {
 	struct event_text e = { .type = "Warning", .reason = "GangWaiting", .action = "Scheduling" };
@@ -349,8 +238,10 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 	char version[300];
 
 	g->event_due_ns = 0;
-	if (!gang->resource || state == GANG_NONE || state == g->told)
+	if (!event_owed(g, gang)) {
+		g->reporting = GANG_NONE;
 		return false;
+	}
 	if (state != GANG_PLACED && i->event_ns > 0 &&
 	    env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS) {
 		g->event_due_ns = i->event_ns + EVENT_GAP_NS;
@@ -363,14 +254,13 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 		e.reason = "GangPlaced";
 		e.action = "Binding";
 	}
-	g->told = state;
+	if (g->reporting != state)
+		report_item_happened(i);
+	g->reporting = state;
 	event_begin(g, gang, &e, version, sizeof(version));
 	report_event_send(i, &e);
 	return true;
 }
-
-/* ---- its turn
- * ------------------------------------------------------------------------------------- */
 
 bool report_group_send(struct item *i)
 {
@@ -381,9 +271,9 @@ bool report_group_send(struct item *i)
 		return false;
 	if (i->step == STEP_CONDITION) {
 		timeout_look(g, &gang);
-		if (i->queued) /* it has a new reason, which is told in its own time */
+		if (i->queued) /* it has a new reason with its own due time */
 			report_item_unlist(i);
-		if (status_send(g, &gang))
+		if (report_status_send(g, &gang))
 			return true;
 		i->step = STEP_EVENT;
 	}
@@ -404,11 +294,12 @@ void report_group_written(struct item *i)
 		return;
 	}
 	r->counts.events++;
+	g->reported = g->reporting;
 	i->event_ns = env_now(r->config.env);
-	report_group_rest(i);
+	report_group_finish(i);
 }
 
-void report_group_rest(struct item *i)
+void report_group_finish(struct item *i)
 {
 	struct group *g = i->group;
 	struct report *r = i->report;
@@ -436,18 +327,61 @@ void report_group_rest(struct item *i)
 		group_wake(g, due);
 }
 
-/* What does not wait and does not bind has nothing more to tell, and is not remembered.  Should the
- * watch still not show its status, that is written once more. */
-void report_groups_sweep(struct report *r)
+struct right *report_group_right(const struct item *i)
 {
-	for (size_t i = 0; i < r->by_gang_n; i++) {
-		struct group *g = r->by_gang[i];
-		struct gang_view gang;
+	return &i->report->statuses[i->group->dialect];
+}
 
-		if (!g || g->item.queued || g->item.flying)
-			continue;
-		if ((!g->why && g->state != GANG_BINDING) ||
-		    !model_gang(r->config.model, g->gang, g->generation, &gang))
-			report_group_free(g);
+/* A status that is rejected is not written again for the same version of the object. */
+void report_group_give_up(struct group *g)
+{
+	if (g->item.step == STEP_CONDITION)
+		g->sent_ns = env_now(report_of(g)->config.env);
+	else
+		g->reported = g->reporting;
+}
+
+static bool event_is_late(const struct group *g, uint64_t now)
+{
+	return g->reporting != GANG_NONE && now - g->item.since_ns > EVENT_LATE_NS;
+}
+
+/* A gang with an entry that is neither queued nor in flight.  The entry is freed unless the gang
+ * waits or binds, or it has something to be written or not to be written again. */
+static void entry_sweep(struct group *g, const struct gang_view *gang, enum showing showing)
+{
+	struct report *r = report_of(g);
+	bool owed = event_owed(g, gang), writes;
+
+	if (owed && event_is_late(g, env_now(r->config.env))) {
+		g->reported = g->reporting;
+		owed = false;
+		report_dropped(r, "the event of a gang could not be written for an hour");
 	}
+	writes =
+		(showing == SHOWS_OTHER && report_may_ask(&r->statuses[gang->dialect_index], g->gang)) ||
+		(owed && report_may_ask(&r->events, g->gang));
+	if (writes)
+		group_wake_soon(g);
+	else if (showing == SHOWS && !owed && !g->why && g->state != GANG_BINDING)
+		report_group_free(g);
+}
+
+void report_group_sweep(struct report *r, gang_id gang, const char *now)
+{
+	struct group *g = gang < r->by_gang_n ? r->by_gang[gang] : NULL;
+	uint32_t generation = model_gang_generation(r->config.model, gang);
+	enum showing showing;
+	struct gang_view view;
+
+	if (g && (g->item.queued || g->item.flying))
+		return;
+	if (g && g->generation != generation)
+		report_group_free(g);
+	g = group_find(r, gang, generation);
+	if (!r->lists_in || !model_gang(r->config.model, gang, generation, &view))
+		return;
+	showing = report_status_showing(g, &view, now);
+	if (g || showing == SHOWS_OTHER)
+		entry_sweep(g ? g : group_of(r, gang, generation), &view, showing);
 }

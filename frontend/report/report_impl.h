@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the reports: report.c keeps queues and pace, report_item.c writes
- * what is to be said about one pod, report_group.c about a group. */
+/* Internals of the reports. report.c: what comes in, and the rate; report_item.c: a pod;
+ * report_group.c: a group; report_status.c: the status of its object; report_queue.c: items in
+ * their queues; report_sweep.c: the comparison of all that is reported with what should be, every
+ * 30 s. */
 #ifndef MUSTER_FRONTEND_REPORT_IMPL_H
 #define MUSTER_FRONTEND_REPORT_IMPL_H
 
 #include "frontend/base/backoff.h"
-#include "frontend/base/log.h"
 #include "frontend/dialect/group_status.h"
 #include "frontend/json/jsonout.h"
+#include "frontend/base/log.h"
 #include "frontend/report/report.h"
 
 #include <stdbool.h>
@@ -15,24 +17,24 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-/* One text for all members of a gang. */
+/* A text shared by all members of a gang. */
 struct note {
 	unsigned users;
-	bool urgent;   /* an Event of it does not wait for the time between Events */
-	size_t pod_at; /* where a pod's name belongs; 0: nowhere */
+	bool urgent;   /* its Event is not rate-limited */
+	size_t pod_at; /* where a pod's name is inserted; 0: nowhere */
 	char text[];
 };
 
 enum step { STEP_CONDITION, STEP_EVENT, STEP_SERIES };
 
 enum item_kind {
-	ITEM_POD,  /* pods that wait keep theirs, to count equal events */
-	ITEM_BIND, /* an event of a binding, said once */
+	ITEM_POD,  /* kept while the pod waits, to count equal events */
+	ITEM_BIND, /* the event of a binding, sent once */
 	ITEM_GROUP,
 	ITEM_KINDS
 };
 
-/* What is to be said about a pod or group. */
+/* A pending report about a pod or group. */
 struct item {
 	TAILQ_ENTRY(item) link;
 	struct report *report;
@@ -40,24 +42,31 @@ struct item {
 	pod_id pod;
 	uint32_t generation;
 	bool queued;
-	bool held; /* ... but not with others of its kind */
+	bool held; /* ... in `held` instead of its queue */
+	bool kept; /* in `kept`; not queued */
 	bool flying;
 	uint64_t due_ns; /* not before */
 	enum step step;
 	unsigned tries;
 	struct note *note;
-	struct note *next_note; /* came while it was flying */
+	struct note *next_note; /* arrived while it was in flight */
 	const char *reason;     /* of the condition */
 	const char *next_reason;
-	struct note *stands; /* what its condition is to say for as long as it waits */
-	const char *stands_reason;
+	struct note *standing; /* the text of its condition as long as it waits */
+	const char *standing_reason;
 	struct http_call *call;
 
-	/* The last Event of this pod. */
+	/* The last Event of this pod or group. */
 	uint64_t event_ns;
 	uint64_t event_count;
-	struct note *event_note;
+	struct note *event_note; /* one that is rejected counts as written: it would be again */
 	char *event_name;
+	TAILQ_ENTRY(item) recent_link;
+	bool recent; /* in `recent` */
+
+	/* When what its next Event reports happened, so that a retry is the same object.  0, as of
+	 * each pod that waits: now. */
+	uint64_t since_ns, since_wall_ns;
 
 	struct group *group; /* ITEM_GROUP: whose it is */
 
@@ -67,112 +76,171 @@ struct item {
 };
 TAILQ_HEAD(item_list, item);
 
-/* What is known of a gang beside the model: states and reasons that the core told. */
+/* State of a gang that the core reported. */
 struct group {
 	struct item item;
 	gang_id gang;
 	uint32_t generation;
-	bool again; /* something changed while it was flying */
+	uint32_t dialect; /* of the status that was written last */
+	bool again;       /* changed while it was in flight */
 	enum gang_state state;
-	uint32_t members, bound, quorum; /* as the state was told */
-	enum gang_state told;            /* by the last Event */
-	uint64_t event_due_ns;           /* when the next may come, if one waits; 0 */
-	bool began;                      /* it was seen to wait or bind: that it is placed is news */
+	uint32_t members, bound, quorum; /* at the last change of state */
+	enum gang_state reported;        /* in the last Event */
+	enum gang_state reporting;       /* in the one that is sent or retried; GANG_NONE */
+	uint64_t event_due_ns;           /* when the next Event is allowed, if one is pending; 0 */
+	bool began;                      /* it was seen waiting or binding: its placement is reported */
 	struct note *why;                /* NULL: it does not wait */
 	const char *why_reason;          /* of a condition */
-	uint32_t why_kind;               /* enum why */
-	struct reason *reason;           /* the whole, of one with a timeout to come */
+	uint32_t why_kind;               /* enum wait_reason */
+	struct reason *reason;           /* the complete reason, for a gang with a timeout */
 	uint64_t waits_ns;               /* since; 0: it does not wait */
 	bool timed_out;
-	/* What was written last, until the watch shows it. */
+	/* The last written status, until the watch shows it. */
 	struct group_status *sent;
 	char *sent_version;
-	uint64_t sent_ns; /* 0: not known to be taken */
+	uint64_t sent_ns; /* 0: not confirmed */
 };
+
+/* A right that may be missing.  As long as it is, one object in a sweep asks for all, each time
+ * another one: a right may also be missing in one namespace alone. */
+struct right {
+	bool missing;
+	bool asked;  /* in this sweep */
+	bool passed; /* an object before `next` had to ask */
+	size_t next; /* the first object that may ask */
+};
+
+#define REPORT_DIALECTS_MAX 32
 
 struct report {
 	struct report_config config;
 	char instance[129];
 	struct item_list queues[ITEM_KINDS]; /* waiting to be written */
 	size_t queued_n[ITEM_KINDS];
-	struct item_list held; /* refused by itself, each for as long: the first due first */
+	struct item_list held; /* rejected individually, each delayed equally: the first due first */
 	size_t held_n;
+	struct item_list kept; /* Events of bindings that were not written; the next sweep retries */
+	size_t kept_n;
+	struct item_list recent; /* pods with an Event within EVENT_GAP_NS; the oldest first */
 	struct item_list flying;
 	size_t flying_n;
-	bool groups_turn; /* pods had theirs */
+	bool groups_turn; /* pods had their turn */
 	struct item **by_pod;
 	size_t by_pod_n;
 	bool lists_in;
 	struct group **by_gang;
 	size_t by_gang_n;
-	struct jsonout text; /* of a pod, its name inserted */
+	struct jsonout text; /* with the pod's name inserted */
 	double tokens;
 	uint64_t tokens_ns;
-	uint64_t sweep_ns;     /* when to look for pods that are bound or gone */
-	bool forbidden;        /* the last condition was answered 403: one in a sweep asks again */
-	bool events_forbidden; /* so was the last Event, more than once: the next is asked for once */
+	uint64_t sweep_ns;                          /* when the next sweep begins */
+	bool sweeps;                                /* one has begun ... */
+	size_t sweep_pod, sweep_gang;               /* ... and got there */
+	bool sweep_kept;                            /* ... and is done with `kept` */
+	struct right conditions, events;            /* patch pods/status; create and patch events */
+	struct right statuses[REPORT_DIALECTS_MAX]; /* patch podgroups/status, by dialect */
 	uint64_t pause_until_ns;
 	struct backoff backoff;
 	struct jsonout path, body;
 	struct report_counts counts;
-	struct log_limit limit, drop_limit;
+	struct log_limit limit, defer_limit, drop_limit;
 };
-
-/* ---- report.c ---- */
 
 struct note *report_note_new(const char *text);
 struct note *report_note_use(struct note *n);
 void report_note_drop(struct note **n);
 
-/* To the end of its queue. */
+/* Appends it to its queue. */
 void report_item_queue(struct item *i);
-/* There a little later; others don't wait for it. */
+/* Delays it without blocking others of its queue. */
 void report_item_hold(struct item *i);
-/* Out of whatever list it is in. */
+/* Keeps the Event of a binding for the next sweep; the oldest is dropped if there are too many. */
+void report_item_keep(struct item *i);
+/* Requeues held items that are due, at the end. */
+void report_held_go(struct report *r, uint64_t now);
+/* Removes it from its list. */
 void report_item_unlist(struct item *i);
-/* Of an item that is in no list. */
+/* The item must be in no list. */
 void report_item_free(struct item *i);
-/* That is to be said of the pod now; the text is used, not taken. */
-void report_item_say(struct item *i, struct note *note, const char *reason);
+/* Sets the report of the pod; takes a reference to the text. */
+void report_item_set(struct item *i, struct note *note, const char *reason);
 
-/* Every member that waits says it. */
+/* Queues the Event of the pod's current reason. */
+void report_item_owe(struct item *i);
+/* True if the pod's last Event has another text than its current reason. */
+bool report_event_owed(const struct item *i);
+/* Sets the time of what the next Event reports to now. */
+void report_item_happened(struct item *i);
+/* Counts a report that is lost for good, and logs why. */
+void report_dropped(struct report *r, const char *why);
+
+/* Reports the reason on every waiting member. */
 void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t timed_out_ns);
 
-/* ---- report_group.c ---- */
-
-/* Groups that changed in the model. */
-void report_stirred(struct report *r);
-/* The gang waits, and the text of it. */
+/* Queues the groups whose status the model marked dirty. */
+void report_groups_changed(struct report *r);
+/* The gang waits, with `note` as the text of the reason. */
 void report_group_waits(struct report *r, const struct cmd_reason *cmd,
                         const struct gang_view *gang, struct note *note);
-/* The timeout of the gang if it has passed, else 0. */
+/* The gang's timeout if it has passed, else 0. */
 uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd,
                               const struct gang_view *gang);
-/* The next request; false when there is none, and it is in no list. */
+/* Sends the next request; false if there is none. The item is in no list then. */
 bool report_group_send(struct item *i);
 void report_group_written(struct item *i);
-/* All is said for now; may free it. */
-void report_group_rest(struct item *i);
-void report_groups_sweep(struct report *r);
+/* All is written for now; the item may be freed. */
+void report_group_finish(struct item *i);
+#define ECHO_NS (5 * NS_PER_S) /* by then the watch shows what was written, or it was lost */
+
+enum showing {
+	SHOWS,    /* the watch shows the wanted status */
+	NOT_KEPT, /* written for this version of the object, and rejected, not kept or not shown yet */
+	SHOWS_OTHER /* to be written */
+};
+
+/* `g` may be NULL; `now` as in event_time(), without microseconds. */
+enum showing report_status_showing(const struct group *g, const struct gang_view *gang,
+                                   const char *now);
+/* Writes the status if it is to be written; false if not. */
+bool report_status_send(struct group *g, const struct gang_view *gang);
+/* Forgets what was written last. */
+void report_status_forget(struct group *g);
+
+/* Compares what is reported of the gang with what should be, and writes what differs. */
+void report_group_sweep(struct report *r, gang_id gang, const char *now);
+/* Its Event was rejected and would be again. */
+void report_group_give_up(struct group *g);
+/* The right to write its status. */
+struct right *report_group_right(const struct item *i);
 void report_group_free(struct group *g);
 
-/* ---- report_item.c ---- */
+#define REPORT_SWEEP_NS (30 * NS_PER_S)
+#define EVENT_GAP_NS (10 * NS_PER_S) /* between two Events of one object */
+/* The API server keeps an Event for that long (--event-ttl). */
+#define EVENT_LATE_NS (3600 * NS_PER_S)
+
+/* True if the object may ask for a right, which it is going to use. */
+bool report_may_ask(struct right *right, size_t object);
+/* Continues or begins a sweep.  Returns when to call again. */
+uint64_t report_sweep(struct report *r, uint64_t now);
+/* Queues the Events of pods that the gap between Events held back.  Returns when to call again. */
+uint64_t report_recent(struct report *r, uint64_t now);
 
 struct event_text;
 
-/* Begin the request in report->path and ->body. */
-void report_item_fly(struct item *i, const char *method, const char *type);
-/* An Event with its note. */
+/* Starts the request in report->path and ->body. */
+void report_item_request(struct item *i, const char *method, const char *type);
+/* Sends an Event with the item's note. */
 void report_event_send(struct item *i, const struct event_text *about);
 
-/* A pod that has a node, or a Binding that may give it one, waits for nothing. */
+/* False for a pod that has a node, or may get one by a Binding in flight. */
 bool report_pod_waits(const struct report *r, const struct pod_view *pod);
 
-/* Does the pod's condition say that already, as the watch has it? */
-bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note,
-                           const char *reason);
+/* True if the pod's condition on the watch is right already. */
+bool report_condition_is(struct item *i, const struct pod_view *pod, const struct note *note,
+                         const char *reason);
 
-/* Send its next request, or lay it to rest: i is in no list before. */
+/* Sends the next request of an item that is in no list, or finishes it. */
 void report_item_send(struct item *i);
 
 #endif

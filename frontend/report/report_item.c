@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be said about one pod, request by request; and how requests end. */
+/* Reports about one pod, request by request, and the end of each request. */
 #include "frontend/report/report_impl.h"
 
 #include "frontend/api/apistatus.h"
-#include "frontend/base/probe.h"
 #include "frontend/report/event.h"
+#include "frontend/base/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +12,10 @@
 
 #define TIMEOUT_MS 15000
 #define TRIES_MAX 4
-#define EVENT_GAP_NS                                                                               \
-	(10 * NS_PER_S) /* between Events of one pod; its condition is always current */
-
 static void item_done(void *context, const struct http_answer *answer, const char *body,
                       size_t body_bytes);
 
-void report_item_fly(struct item *i, const char *method, const char *type)
+void report_item_request(struct item *i, const char *method, const char *type)
 {
 	struct report *r = i->report;
 	struct http_request request = {
@@ -43,7 +40,7 @@ void report_item_fly(struct item *i, const char *method, const char *type)
 	r->flying_n++;
 }
 
-/* The text about that pod; good until the next call. */
+/* The text for that pod; valid until the next call. */
 static const char *note_text(struct report *r, const struct note *note, const char *pod)
 {
 	char head[64];
@@ -59,11 +56,11 @@ static const char *note_text(struct report *r, const struct note *note, const ch
 bool report_pod_waits(const struct report *r, const struct pod_view *pod)
 {
 	return !pod->node[0] && !pod->deleting &&
-	       (!r->config.writer || !writer_has(r->config.writer, pod->id, pod->generation));
+	       (!r->config.binder || !binder_has(r->config.binder, pod->id, pod->generation));
 }
 
-bool report_condition_says(struct item *i, const struct pod_view *pod, const struct note *note,
-                           const char *reason)
+bool report_condition_is(struct item *i, const struct pod_view *pod, const struct note *note,
+                         const char *reason)
 {
 	return strcmp(pod->condition_status, "False") == 0 &&
 	       strcmp(pod->condition_reason, reason) == 0 &&
@@ -78,7 +75,7 @@ static void condition_send(struct item *i, const struct pod_view *pod, const cha
 	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
 	condition_write(&r->body, pod->uid, i->reason, text, turned,
 	                r->config.env->wall_ns(r->config.env->context));
-	report_item_fly(i, "PATCH", "application/strategic-merge-patch+json");
+	report_item_request(i, "PATCH", "application/strategic-merge-patch+json");
 }
 
 void report_event_send(struct item *i, const struct event_text *about)
@@ -87,7 +84,8 @@ void report_event_send(struct item *i, const struct event_text *about)
 	struct event_text e = *about;
 	char name[256];
 
-	e.wall_ns = r->config.env->wall_ns(r->config.env->context);
+	e.wall_ns =
+		i->since_wall_ns ? i->since_wall_ns : r->config.env->wall_ns(r->config.env->context);
 	event_name(name, sizeof(name), e.object, e.wall_ns);
 	free(i->event_name);
 	i->event_name = must_copy(name);
@@ -96,7 +94,7 @@ void report_event_send(struct item *i, const struct event_text *about)
 	e.note = i->kind == ITEM_GROUP ? i->note->text : note_text(r, i->note, e.object);
 	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events", e.namespace);
 	event_write(&r->body, &e);
-	report_item_fly(i, "POST", "application/json");
+	report_item_request(i, "POST", "application/json");
 }
 
 static void series_send(struct item *i, const struct pod_view *pod)
@@ -107,11 +105,11 @@ static void series_send(struct item *i, const struct pod_view *pod)
 	            i->event_name);
 	event_series_write(&r->body, i->event_count + 1,
 	                   r->config.env->wall_ns(r->config.env->context));
-	report_item_fly(i, "PATCH", "application/merge-patch+json");
+	report_item_request(i, "PATCH", "application/merge-patch+json");
 }
 
-/* Which Event, if any, follows the condition: an equal one counts the series
- * up, a new text makes a new one, and neither comes too often. */
+/* Which Event, if any, follows the condition: an equal one increments the series, a new text makes
+ * a new one, both rate-limited: report_recent() sends a new text when the gap is over. */
 static bool event_wanted(struct item *i)
 {
 	if (i->event_count > 0 && !i->note->urgent &&
@@ -125,8 +123,7 @@ static bool event_wanted(struct item *i)
 	return true;
 }
 
-/* Send the next request of a pod that waits; false when there is nothing more
- * to say, the item is in no list then. */
+/* Sends the next request of a waiting pod; false if none is left, the item is in no list then. */
 static bool pod_send(struct item *i)
 {
 	struct report *r = i->report;
@@ -138,7 +135,7 @@ static bool pod_send(struct item *i)
 	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || !report_pod_waits(r, &pod))
 		return false;
 	if (i->step == STEP_CONDITION) {
-		if (!report_condition_says(i, &pod, i->note, i->reason)) {
+		if (!report_condition_is(i, &pod, i->note, i->reason)) {
 			condition_send(i, &pod, note_text(r, i->note, pod.name));
 			return true;
 		}
@@ -174,14 +171,14 @@ static void bind_send(struct item *i)
 	report_event_send(i, &e);
 }
 
-/* All is said: a pod's item stays for its series, one of a binding goes. */
-static void item_rest(struct item *i)
+/* Finished: a pod's item is kept for its series, that of a binding is freed. */
+static void item_finish(struct item *i)
 {
 	struct report *r = i->report;
 	struct pod_view pod;
 
 	if (i->kind == ITEM_GROUP) {
-		report_group_rest(i);
+		report_group_finish(i);
 		return;
 	}
 	if (i->kind == ITEM_BIND || r->by_pod[i->pod] != i ||
@@ -194,18 +191,22 @@ static void item_rest(struct item *i)
 		struct note *note = i->next_note;
 
 		i->next_note = NULL;
-		report_item_say(i, note, i->next_reason);
+		report_item_set(i, note, i->next_reason);
 		report_note_drop(&note);
 	}
 }
 
-static void item_drop(struct item *i)
+/* A later sweep retries. */
+static void item_defer(struct item *i)
 {
-	i->report->counts.dropped++;
-	item_rest(i);
+	i->report->counts.deferred++;
+	if (i->kind == ITEM_BIND)
+		report_item_keep(i);
+	else
+		item_finish(i);
 }
 
-/* The server is in trouble: so long nothing is sent. */
+/* The server has a problem: pauses all reports. */
 static void item_again(struct item *i, uint64_t pause_ns)
 {
 	struct report *r = i->report;
@@ -214,18 +215,47 @@ static void item_again(struct item *i, uint64_t pause_ns)
 	if (until > r->pause_until_ns)
 		r->pause_until_ns = until;
 	if (i->tries >= TRIES_MAX)
-		item_drop(i);
+		item_defer(i);
 	else
 		report_item_queue(i);
 }
 
-/* It may be this object alone that is refused, by a webhook of its namespace say: others go on. */
+/* Perhaps this object alone is rejected, by a webhook of its namespace: others continue. */
 static void item_later(struct item *i)
 {
 	if (i->tries >= TRIES_MAX)
-		item_drop(i);
+		item_defer(i);
 	else
 		report_item_hold(i);
+}
+
+static struct right *right_of(const struct item *i)
+{
+	if (i->step != STEP_CONDITION)
+		return &i->report->events;
+	return i->kind == ITEM_GROUP ? report_group_right(i) : &i->report->conditions;
+}
+
+/* An Event of this text exists, or never will. */
+static void event_ended(struct item *i)
+{
+	report_note_drop(&i->event_note);
+	i->event_note = report_note_use(i->note);
+}
+
+static void pod_event_written(struct item *i)
+{
+	struct report *r = i->report;
+
+	i->event_count = i->step == STEP_SERIES ? i->event_count + 1 : 1;
+	i->event_ns = env_now(r->config.env);
+	event_ended(i);
+	if (i->kind != ITEM_POD)
+		return;
+	if (i->recent)
+		TAILQ_REMOVE(&r->recent, i, recent_link);
+	TAILQ_INSERT_TAIL(&r->recent, i, recent_link);
+	i->recent = true;
 }
 
 static void item_written(struct item *i)
@@ -234,6 +264,7 @@ static void item_written(struct item *i)
 
 	backoff_reset(&r->backoff);
 	i->tries = 0;
+	right_of(i)->missing = false;
 	if (i->kind == ITEM_GROUP) {
 		report_group_written(i);
 		return;
@@ -241,34 +272,27 @@ static void item_written(struct item *i)
 	if (i->step == STEP_CONDITION) {
 		PROBE(condition_written, i->pod);
 		r->counts.conditions++;
-		r->forbidden = false;
 		i->step = STEP_EVENT;
-		if (i->next_note) /* that text is old already */
-			item_rest(i);
+		if (i->next_note) /* that text is outdated */
+			item_finish(i);
 		else
 			report_item_queue(i);
 		return;
 	}
 	r->counts.events++;
-	r->events_forbidden = false;
-	i->event_count = i->step == STEP_SERIES ? i->event_count + 1 : 1;
-	i->event_ns = env_now(r->config.env);
-	report_note_drop(&i->event_note);
-	i->event_note = report_note_use(i->note);
-	item_rest(i);
+	pod_event_written(i);
+	item_finish(i);
 }
 
-/* An API server that has just started refuses what it will take a second later. */
+/* An API server that has just started rejects what it accepts a second later. */
 #define FORBIDDEN_TRIES 4u
 
 static bool is_forbidden_yet(const struct item *i)
 {
-	if (i->step != STEP_CONDITION && i->report->events_forbidden)
-		return true;
-	return i->tries >= FORBIDDEN_TRIES;
+	return right_of(i)->missing || i->tries >= FORBIDDEN_TRIES;
 }
 
-/* An overloaded or starting server says so with a 429 or 503, or how long to stay away. */
+/* An overloaded or starting server answers 429 or 503, or sends Retry-After. */
 static bool is_in_trouble(const struct http_answer *answer)
 {
 	if (answer->end != HTTP_ANSWERED || answer->status == 429)
@@ -281,40 +305,64 @@ static bool is_invalid(int status)
 	return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
+/* The object would be rejected again, or is not there. */
+static void item_give_up(struct item *i)
+{
+	if (i->kind == ITEM_GROUP)
+		report_group_give_up(i->group);
+	else if (i->step == STEP_CONDITION)
+		report_note_drop(&i->standing);
+	else
+		event_ended(i);
+}
+
+static void refusal_log(const struct item *i, int status, const char *message)
+{
+	struct report *r = i->report;
+
+	if (log_allowed(&r->limit, r->config.env, "reports"))
+		env_log(r->config.env, "warn", "can't write the %s: HTTP %d: %.300s",
+		        i->step != STEP_CONDITION ? "event of a pod or group (create and patch events)"
+		        : i->kind == ITEM_GROUP   ? "status of a group (patch podgroups/status)"
+		                                  : "condition of a pod (patch pods/status)",
+		        status, message);
+}
+
 static void item_refused(struct item *i, const struct http_answer *answer, const char *body,
                          size_t body_bytes)
 {
 	struct report *r = i->report;
+	bool gone, terminating, invalid = is_invalid(answer->status);
 	struct apistatus s;
 
 	if (i->step == STEP_SERIES && answer->status == 404) {
-		i->event_count = 0; /* it is too old to be counted up */
+		i->event_count = 0; /* too old to be incremented */
 		i->step = STEP_EVENT;
 		report_item_queue(i);
 		return;
 	}
 	apistatus_read(body, body_bytes, &s);
-	if (answer->status != 404 && log_allowed(&r->limit, r->config.env, "reports"))
-		env_log(r->config.env, "warn", "can't write the %s: HTTP %d: %.300s",
-		        i->step != STEP_CONDITION ? "event of a pod or group (create and patch events)"
-		        : i->kind == ITEM_GROUP   ? "status of a group (patch podgroups/status)"
-		                                  : "condition of a pod (patch pods/status)",
-		        answer->status, s.message);
-	r->counts.dropped++;
-	if (i->step != STEP_CONDITION)
-		r->events_forbidden = answer->status == 403;
-	if (i->step == STEP_CONDITION && i->kind == ITEM_POD) {
-		r->forbidden = answer->status == 403;
-		if (is_invalid(answer->status))
-			report_note_drop(&i->stands); /* what is refused today is refused tomorrow */
-	}
-	/* A condition that is not taken does not keep the event from being told. */
+	/* The admission plugin NamespaceLifecycle: nothing is created there any more. */
+	terminating = i->step != STEP_CONDITION && s.code == 403 &&
+	              strstr(s.message, "because it is being terminated") != NULL;
+	gone = terminating || s.code == 404;
+	if (!gone)
+		refusal_log(i, answer->status, s.message);
+	if (answer->status == 403 && !gone)
+		right_of(i)->missing = true;
+	if (gone || invalid)
+		item_give_up(i);
+	r->counts.dropped += invalid;
+	r->counts.deferred += !gone && !invalid;
+	/* A rejected condition does not suppress the event. */
 	if (i->step == STEP_CONDITION && answer->status != 404) {
 		i->step = STEP_EVENT;
 		report_item_queue(i);
-		return;
+	} else if (i->kind == ITEM_BIND && !gone && !invalid) {
+		report_item_keep(i);
+	} else {
+		item_finish(i);
 	}
-	item_rest(i);
 }
 
 static void item_done(void *context, const struct http_answer *answer, const char *body,
@@ -330,8 +378,10 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
 	} else if (answer->status == 500) {
 		item_later(i);
+	} else if (answer->status == 409 && i->step == STEP_EVENT) {
+		item_written(i); /* its name is ours: an earlier try, whose answer was lost */
 	} else if (answer->status == 409 && i->kind == ITEM_GROUP && i->tries < TRIES_MAX) {
-		/* Somebody changed the object: once more, with what the watch says by then. */
+		/* The object changed: retry with the watch's new state. */
 		i->due_ns = env_now(r->config.env) + NS_PER_S;
 		report_item_queue(i);
 	} else if (answer->status == 403 && !is_forbidden_yet(i)) {
@@ -353,5 +403,5 @@ void report_item_send(struct item *i)
 	if (i->kind == ITEM_BIND)
 		bind_send(i);
 	else if (!(i->kind == ITEM_GROUP ? report_group_send(i) : pod_send(i)))
-		item_rest(i);
+		item_finish(i);
 }

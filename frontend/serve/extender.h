@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube-scheduler's own pods draw on muster's ledger as well: it asks through the extender endpoints
+/* Extender: kube-scheduler's pods share muster's ledger, since kube-scheduler calls these endpoints
  * before it places one.
  *
- *   POST /filter ──► serve.c ──job──► extender ──EVENT_CLAIM──► core
- *                       ▲                 │  ▲                   │ reserves room on one node
- *                       └─────answer──────┘  └────CMD_CLAIM──────┘
+ *   POST /filter ──► serve.c ──job──► extender ──EVENT_ASSUME──► core
+ *                       ▲                 │  ▲                   │ reserves capacity on one node
+ *                       └─────answer──────┘  └────CMD_ASSUME──────┘
  *
- * The answer to /filter is one node, with room kept there until the pod is bound or gone, or too
- * long has passed; so no gang takes it in the meantime, and no pod takes what a gang was promised.
- * The extender protocol has no way to say that a pod was given up: time tells.
+ * The answer to /filter is one node. The capacity there is reserved until the pod is bound or gone,
+ * or a time limit passes, so no gang takes it meanwhile, and no pod takes what is reserved for a
+ * gang. The protocol has no call for a pod that was given up, hence the limit.
  *
- * All of this runs in the loop's thread; a job is read by serve.c's before it comes and after
- * it is done. */
+ * A question without the pod's uid, beyond config.reservations_max pods, or of a pod whose time is
+ * over, is answered without a reservation.  The time begins with the first question, and starts
+ * again when as much again has passed: questions repeated for a pod that is never bound reserve
+ * capacity for half of the time.
+ *
+ * Everything runs in the loop's thread; serve.c reads a job before it is submitted and after it is
+ * done. */
 #ifndef MUSTER_FRONTEND_EXTENDER_H
 #define MUSTER_FRONTEND_EXTENDER_H
 
 #include "frontend/base/env.h"
-#include "frontend/loop/frontend.h"
 #include "frontend/serve/extender_text.h"
+#include "frontend/base/port.h"
+#include "frontend/model/model.h"
 #include "frontend/serve/metrics.h"
 
 #include <sys/queue.h>
@@ -25,38 +31,42 @@
 struct extender_job {
 	struct extender_question question;
 	struct extender_answer answer;
-	void (*done)(struct extender_job *job); /* called once; it may free the job */
+	void (*done)(struct extender_job *job); /* called once; may free the job */
 	void *context;
-	/* The extender's: */
+	/* Owned by the extender: */
 	TAILQ_ENTRY(extender_job) link;
 	uint64_t begun_ns;
-	uint32_t ticket; /* of its EVENT_CLAIM; 0: not sent */
+	uint32_t ticket; /* of its EVENT_ASSUME; 0: not sent */
+	pod_id pod;      /* ... and its pod */
+	uint32_t pod_generation;
+	bool granted; /* it was the first question of a pod that may have a reservation */
 };
 
 struct extender_config {
 	const struct env *env;
 	struct model *model;
-	uint32_t keep_ms; /* how long room is kept for a pod that is not bound */
+	uint32_t keep_ms; /* how long the capacity is reserved for a pod that is not bound */
+	uint32_t reservations_max;
 };
 
 struct extender;
 
 struct extender *extender_new(const struct extender_config *config);
-/* Jobs under way end with an error. */
+/* Jobs in flight end with an error. */
 void extender_free(struct extender *x);
 
 void extender_ask(struct extender *x, struct extender_job *job);
 
-/* Send what can be sent: `port` is NULL while no core is there that knows all pods so far.  Returns
- * when to call again. */
+/* Sends what can be sent; `port` is NULL while no synchronised core is connected. Returns the time
+ * of the next call. */
 uint64_t extender_poll(struct extender *x, const struct frontend_port *port,
                        const struct limits *limits);
 
-/* The core went away: what was sent is asked again of the next one. */
+/* The core went away: requests in flight are repeated to the next one. */
 void extender_core_down(struct extender *x);
 
-/* An answer of the core; one that fits nothing is passed over. */
-void extender_answered(struct extender *x, const struct cmd_claim *cmd);
+/* A CMD_ASSUME of the core; one that matches no job is ignored. */
+void extender_answered(struct extender *x, const struct cmd_assume *cmd);
 
 const struct extender_counts *extender_counts(const struct extender *x);
 

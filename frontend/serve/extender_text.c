@@ -3,20 +3,29 @@
 
 #include "frontend/json/json.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #define SCORE_MOST 10
+#define NAME_BYTES_MAX 253 /* of an object: a DNS subdomain */
 
-/* ---- requests ----------------------------------------------------------------------- */
+/* A name or uid, which nothing may inflate in the answer: no escapes, no length. */
+static bool is_name(struct json *j, struct text t)
+{
+	bool is = t.bytes > 0 && t.bytes <= NAME_BYTES_MAX;
+
+	for (size_t i = 0; is && i < t.bytes; i++)
+		is = isalnum((unsigned char)t.at[i]) || strchr("-.", t.at[i]);
+	if (!is)
+		json_fail(j, "is not a name");
+	return is;
+}
 
 static const char *kept(struct json *j, struct text t)
 {
-	const char *copy = arena_copy(j->arena, t);
-
-	if (!copy)
-		json_no_memory(j);
-	return copy;
+	return t.bytes == 0 || is_name(j, t) ? arena_copy(j->arena, t) : "";
 }
 
 static void read_pod_meta(struct json *j, struct extender_question *q)
@@ -52,20 +61,22 @@ static void read_pod(struct json *j, struct extender_question *q)
 	}
 }
 
-static struct extender_node *node_more(struct json *j, struct extender_question *q, size_t *room)
+/* NULL beyond the limit. */
+static struct extender_node *node_more(struct json *j, struct extender_question *q, size_t *cap)
 {
-	struct extender_node *grown = arena_grow(j->arena, q->nodes, q->nodes_n, room, sizeof(*grown));
+	struct extender_node *grown;
 
-	if (!grown) {
-		json_no_memory(j);
+	if (q->nodes_n == EXTENDER_NODES_MAX) {
+		json_fail(j, "more than %zu nodes", EXTENDER_NODES_MAX);
 		return NULL;
 	}
+	grown = arena_grow(j->arena, q->nodes, q->nodes_n, cap, sizeof(*grown));
 	q->nodes = grown;
 	grown[q->nodes_n] = (struct extender_node){ 0 };
 	return &grown[q->nodes_n];
 }
 
-static void read_names(struct json *j, struct extender_question *q, size_t *room)
+static void read_names(struct json *j, struct extender_question *q, size_t *cap)
 {
 	struct extender_node *n;
 
@@ -73,14 +84,14 @@ static void read_names(struct json *j, struct extender_question *q, size_t *room
 		return;
 	q->names_only = true;
 	while (json_item(j)) {
-		n = node_more(j, q, room);
-		if (!n || !json_string(j, &n->name))
+		n = node_more(j, q, cap);
+		if (!n || !json_string(j, &n->name) || !is_name(j, n->name))
 			return;
 		q->nodes_n++;
 	}
 }
 
-/* The name in a node's own JSON. */
+/* The name in a node's JSON. */
 static struct text object_name(struct json *outer, struct text object)
 {
 	struct text value = { 0 };
@@ -92,7 +103,7 @@ static struct text object_name(struct json *outer, struct text object)
 	return value;
 }
 
-static void read_nodes(struct json *j, struct extender_question *q, size_t *room)
+static void read_nodes(struct json *j, struct extender_question *q, size_t *cap)
 {
 	struct extender_node *n;
 	struct text name;
@@ -107,10 +118,12 @@ static void read_nodes(struct json *j, struct extender_question *q, size_t *room
 		if (!json_array(j))
 			continue;
 		while (json_item(j)) {
-			n = node_more(j, q, room);
+			n = node_more(j, q, cap);
 			if (!n || !json_raw(j, &n->object))
 				return;
 			n->name = object_name(j, n->object);
+			if (j->failed || !is_name(j, n->name))
+				return;
 			q->nodes_n++;
 		}
 	}
@@ -121,7 +134,7 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 {
 	struct json j;
 	struct text name;
-	size_t room = 0;
+	size_t cap = 0;
 	char path[256];
 
 	*out = (struct extender_question){ .verb = verb, .namespace = "", .name = "", .uid = "" };
@@ -131,16 +144,14 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 			if (text_is(name, "Pod"))
 				read_pod(&j, out);
 			else if (text_is(name, "NodeNames"))
-				read_names(&j, out, &room);
+				read_names(&j, out, &cap);
 			else if (text_is(name, "Nodes"))
-				read_nodes(&j, out, &room);
+				read_nodes(&j, out, &cap);
 			else
 				json_skip(&j);
 		}
 	if (!j.failed && json_end(&j) && *out->name && *out->namespace)
 		return 0;
-	if (j.no_memory)
-		return -ENOMEM;
 	json_path(&j, path, sizeof(path));
 	if (j.failed)
 		snprintf(error, error_bytes, "%s%s%s", *path ? path : "the request", *path ? ": " : " ",
@@ -149,8 +160,6 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 		snprintf(error, error_bytes, "Pod.metadata: no name or no namespace");
 	return -EINVAL;
 }
-
-/* ---- answers ------------------------------------------------------------------------ */
 
 #define NO_ROOM "node(s) had no room that muster has not promised to others"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kube-scheduler's HTTPExtender sends and expects.  Its Go structs have no JSON tags: names
- * are PascalCase, and what is not there is null. */
+/* The JSON of kube-scheduler's HTTPExtender. Its Go structs have no JSON tags: names are
+ * PascalCase, and missing values are null. */
 #ifndef MUSTER_FRONTEND_EXTENDER_TEXT_H
 #define MUSTER_FRONTEND_EXTENDER_TEXT_H
 
@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define EXTENDER_BYTES_MAX ((size_t)64 << 20) /* of a request: 5,000 whole nodes are some 50 MB */
+/* Of a request; 5,000 whole nodes are about 50 MB. */
+#define EXTENDER_BYTES_MAX ((size_t)64 << 20)
+#define EXTENDER_NODES_MAX ((size_t)1 << 17)
 #define EXTENDER_NOWHERE SIZE_MAX
 
 enum extender_verb { EXTENDER_FILTER, EXTENDER_PRIORITIZE };
@@ -20,7 +22,7 @@ struct extender_node {
 	struct text object; /* its JSON; at NULL: names alone were sent (nodeCacheCapable) */
 };
 
-/* Texts are of the request's body or the arena's. */
+/* Texts point into the request's body or the arena. */
 struct extender_question {
 	enum extender_verb verb;
 	const char *namespace, *name, *uid; /* of the pod */
@@ -30,15 +32,15 @@ struct extender_question {
 };
 
 struct extender_answer {
-	size_t chosen;     /* of the question's nodes, or EXTENDER_NOWHERE */
-	const char *error; /* NULL: none; static or the asker's */
+	size_t chosen;     /* index among the question's nodes, or EXTENDER_NOWHERE */
+	const char *error; /* NULL: none; static or owned by the caller */
 };
 
-/* -EINVAL with what is wrong in `error`; -ENOMEM. */
+/* -EINVAL with the reason in `error`. */
 int extender_read(enum extender_verb verb, const char *body, size_t bytes, struct arena *arena,
                   struct extender_question *out, char *error, size_t error_bytes);
 
-/* filter: the chosen node alone, or every node as failed.  prioritize: 10 for the chosen one, 0 for
+/* filter: the chosen node alone, or every node as failed. prioritize: 10 for the chosen one, 0 for
  * the others. */
 void extender_write(const struct extender_question *q, const struct extender_answer *a,
                     struct jsonout *out);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of one moment: copied out by the loop, printed by the thread that
- * serves them. */
+/* A snapshot of all metrics: copied by the loop, printed by the serving thread. */
 #ifndef MUSTER_FRONTEND_METRICS_H
 #define MUSTER_FRONTEND_METRICS_H
 
 #include "frontend/api/curl.h"
 #include "frontend/trace/latency.h"
 #include "frontend/api/lease.h"
+#include "frontend/journal/journal.h"
 #include "frontend/model/model.h"
 #include "frontend/report/report.h"
 #include "frontend/watch/watch.h"
-#include "frontend/bind/settle.h"
-#include "frontend/bind/writer.h"
+#include "frontend/bind/takeover.h"
+#include "frontend/bind/binder.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,59 +24,93 @@ struct frontend_counts {
 	uint64_t commands;
 	uint64_t binds_taken;
 	uint64_t reasons_taken;
-	uint64_t ring_full; /* flushes that left something for later */
+	uint64_t ring_full; /* flushes that the full ring cut short */
 };
 
-/* Why a core was lost. */
+/* Reasons for a lost core. */
 struct core_losses {
 	uint64_t gone;        /* its process ended or closed the connection */
-	uint64_t bad_command; /* it said what makes no sense */
-	uint64_t bad_ring;    /* ... or moved a ring to where it can't be */
+	uint64_t bad_command; /* it sent a malformed command */
+	uint64_t bad_ring;    /* ... or moved a ring's position out of bounds */
+	uint64_t stalled;     /* records waited for too long */
 };
+
+/* Why /filter reserved nothing. */
+enum unreserved { UNRESERVED_UID, UNRESERVED_LIMIT, UNRESERVED_TIME, UNRESERVED_N };
 
 struct extender_counts {
 	uint64_t placed, nowhere, errors; /* answers */
-	uint64_t ns_sum, ns_max;          /* from the request read to its answer */
+	uint64_t unreserved[UNRESERVED_N];
+	uint64_t ns_sum, ns_max; /* from reading the request to its answer */
+};
+
+/* Why the port turned a request away. */
+enum port_refusal {
+	PORT_HOST,      /* Host is not an allowed one */
+	PORT_ORIGIN,    /* a page of another site */
+	PORT_TYPE,      /* Content-Type is not application/json */
+	PORT_LENGTH,    /* no Content-Length, or one above the limit of a body */
+	PORT_BYTES,     /* the limit of all bodies is reached */
+	PORT_IDENTITY,  /* no credential, or a bad one */
+	PORT_FORBIDDEN, /* a good credential of another user */
+	PORT_REVIEW,    /* the credential could not be reviewed */
+	PORT_REFUSALS
+};
+
+enum { PORT_MAIN, PORT_HEALTH, PORT_LISTENERS };
+
+struct connection_counts {
+	uint64_t open, accepted;
+	uint64_t late;    /* shut down: the deadline passed */
+	uint64_t evicted; /* shut down: the listener was full */
+};
+
+struct port_counts {
+	uint64_t refused[PORT_REFUSALS];
+	uint64_t body_bytes; /* reserved for bodies and their answers */
+	struct connection_counts listeners[PORT_LISTENERS];
 };
 
 struct metrics_watch {
 	const char *resource; /* static */
 	const char *group;
 	struct watch_counts counts;
-	uint64_t silence_ns; /* of the watch that runs */
+	uint64_t silence_ns; /* of the running watch */
 	bool synced;
 	bool absent;
 	char error[640];
 };
 
-/* What the core writes in the ledger, read once. */
+/* The core's statistics from the ledger, read once. */
 struct metrics_core {
 	uint64_t events, bad_records, plans, plans_placed, plans_refused, plan_ns_sum, plan_ns_max;
 	uint64_t binds_sent, binds_accepted, binds_refused, limits_hit, sleeps, saturated, epochs;
 	uint64_t nodes, pods, pods_pending, pods_bound, gangs, gangs_waiting, gangs_binding,
 		gangs_placed;
-	uint64_t shapes, names, synced, holds, held, stale_results;
+	uint64_t shapes, names, synced, reservations, reserved_gang, stale_results;
+	uint64_t progress;
 	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
 };
 
 struct ring_figures {
 	uint64_t bytes;     /* its size */
-	uint64_t published; /* ever */
+	uint64_t published; /* total */
 	uint64_t used;      /* published and not released */
 };
 
-/* Of the connection that is up. */
+/* Of the open connection. */
 struct link_figures {
 	struct ring_figures events, results, commands;
 	struct limits limits;
 	uint64_t gangs[GANG_STATES];
-	uint64_t waiting[WHY_KINDS]; /* those of GANG_INCOMPLETE and GANG_WAITING by their reason */
-	uint64_t partial;            /* at rest with some members bound, and fewer than the quorum */
+	uint64_t waiting[WAIT_REASONS]; /* gangs in GANG_INCOMPLETE and GANG_WAITING, by reason */
+	uint64_t partial;               /* at rest with some members bound, fewer than the quorum */
 };
 
 struct metrics {
-	uint64_t taken_ns; /* monotonic: when; serving something old is an error */
+	uint64_t taken_ns; /* monotonic time of the snapshot; serving an old one is an error */
 	bool core_up;
+	bool core_stalled; /* closed since it made no progress; none was connected since */
 	bool lists_in;
 	struct core_losses lost;
 	uint64_t rss_bytes, virtual_bytes, open_files, most_files;
@@ -85,34 +119,42 @@ struct metrics {
 	size_t watches_n;
 	struct metrics_watch watches[METRICS_WATCHES];
 	struct model_counts model;
-	struct writer_counts writer;
-	struct settle_counts settle;
+	struct binder_counts binder;
+	struct takeover_counts takeover;
 	uint64_t binds_queued, binds_in_flight, binds_window;
 	struct report_counts report;
 	uint64_t reports_queued;
 	struct frontend_counts frontend;
 	struct extender_counts extender;
 	bool extends;
+	struct port_counts port; /* set by the serving thread */
 	struct lease_counts lease;
 	bool elects, leads;
+	struct journal_counts journal;
+	bool journals;
+	uint64_t journal_intents;
+	char journal_fault[640]; /* "": it can be written */
 	struct curl_counts curl;
 	struct metrics_core core;
 	struct link_figures link;
 	struct latency_figures latency;
 };
 
-/* Read the core's figures. */
+/* Reads the core's statistics. */
 void metrics_read_core(struct metrics_core *out, const struct ledger *ledger);
-/* Memory and time of this process. */
+/* Memory and CPU time of this process. */
 void metrics_read_process(struct metrics *m);
 
-/* In Prometheus' text format. */
+/* Writes Prometheus' text format. */
 void metrics_write(const struct metrics *m, FILE *out);
 
-/* All that metrics_write() may say, as a table: for docs/metrics.md. */
+/* A table of everything that metrics_write() can print, for docs/metrics.md. */
 void metrics_help(FILE *out);
 
-/* Is muster ready?  NULL, or why not (good as long as m and `text`). */
+/* NULL if muster makes progress, else the reason. */
+const char *metrics_not_live(const struct metrics *m);
+
+/* NULL if muster is ready, else the reason (valid as long as m and `text`). */
 const char *metrics_not_ready(const struct metrics *m, char *text, size_t text_bytes);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of docs/metrics.md, made from what is served: figures with all their parts are written
- * once and read back. */
+/* Generates the table of docs/metrics.md: metrics with all optional parts are written once and
+ * parsed. */
 #include "frontend/base/log.h"
 #include "frontend/serve/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything there is, so that each family has a line. */
+/* Everything optional is present, so that each family has a line. */
 static void metrics_fill(struct metrics *m)
 {
-	m->core_up = m->elects = m->extends = true;
+	m->core_up = m->elects = m->extends = m->journals = true;
 	m->watches_n = 1;
 	m->watches[0] = (struct metrics_watch){ .resource = "pods", .group = "" };
 	m->latency.profiles_n = 1;
@@ -18,7 +18,7 @@ static void metrics_fill(struct metrics *m)
 		m->latency.sli[i].n = 1;
 }
 
-/* Names of the labels of a sample, but le: "`profile`, `result`". */
+/* Names of a sample's labels except le: "`profile`, `result`". */
 static void labels_print(const char *sample, FILE *out)
 {
 	const char *at = strchr(sample, '{'), *end = at ? strchr(at, '}') : NULL;

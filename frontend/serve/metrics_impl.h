@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of metrics: families of one line, and the files that write them. */
+/* Internals of metrics: families with one sample, and the files that write them. */
 #ifndef MUSTER_FRONTEND_METRICS_IMPL_H
 #define MUSTER_FRONTEND_METRICS_IMPL_H
 
@@ -21,9 +21,36 @@ void figures_write(FILE *out, const struct figure *f, size_t n);
 		figures_write(out, figures_, sizeof(figures_) / sizeof(figures_[0]));                      \
 	} while (0)
 
-/* Of pods: kube-scheduler's families, stages. */
+#define COUNTER(name, help, value)                                                                 \
+	{                                                                                              \
+		name, "counter", help, (double)(value)                                                     \
+	}
+#define GAUGE(name, help, value)                                                                   \
+	{                                                                                              \
+		name, "gauge", help, (double)(value)                                                       \
+	}
+
+/* A family of counters, one for each value of a label. */
+struct labelled {
+	const char *value;
+	uint64_t n;
+};
+
+void labelled_write(FILE *out, const char *name, const char *label, const char *help,
+                    const struct labelled *l, size_t n);
+
+#define LABELLED(out, name, label, help, ...)                                                      \
+	do {                                                                                           \
+		const struct labelled labelled_[] = { __VA_ARGS__ };                                       \
+		labelled_write(out, name, label, help, labelled_,                                          \
+		               sizeof(labelled_) / sizeof(labelled_[0]));                                  \
+	} while (0)
+
+/* Pods: kube-scheduler's families, stages. */
 void metrics_pods_write(const struct metrics *m, FILE *out);
-/* Of what the core shows: plans, rings, limits, gangs. */
+/* The listeners. */
+void metrics_port_write(const struct metrics *m, FILE *out);
+/* The core: plans, rings, limits, gangs. */
 void metrics_link_write(const struct metrics *m, FILE *out);
 
 #endif

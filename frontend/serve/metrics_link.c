@@ -3,21 +3,44 @@
 #include "ipc/plans.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void family_write(FILE *out, const char *name, const char *type, const char *help)
 {
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+void labelled_write(FILE *out, const char *name, const char *label, const char *help,
+                    const struct labelled *l, size_t n)
+{
+	family_write(out, name, "counter", help);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", name, label, l[i].value, l[i].n);
+}
+
+/* Old names are served beside the new ones for one version; CHANGELOG.md lists them. */
+static const struct {
+	const char *from, *to;
+} renamed[] = {
+	{ "muster_binds_withdrawn_total", "muster_binds_cancelled_total" },
+	{ "muster_pods_settled_total", "muster_takeover_pods_fenced_total" },
+	{ "muster_pods_unsettled_total", "muster_takeover_pods_failed_total" },
+};
+
 void figures_write(FILE *out, const struct figure *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		family_write(out, f[i].name, f[i].type, f[i].help);
 		fprintf(out, "%s %.17g\n", f[i].name, f[i].value);
+		for (size_t k = 0; k < sizeof(renamed) / sizeof(renamed[0]); k++)
+			if (strcmp(f[i].name, renamed[k].to) == 0)
+				fprintf(out, "# HELP %s Deprecated: %s.\n# TYPE %s %s\n%s %.17g\n", renamed[k].from,
+				        f[i].name, renamed[k].from, f[i].type, renamed[k].from, f[i].value);
 	}
 }
 
-/* The same counters twice: from `first` on, kube-scheduler's bounds begin at a millisecond. */
+/* One set of counters as two families: from `first` on, since kube-scheduler's buckets start at a
+ * millisecond. */
 static void plans_write(const struct metrics_core *c, unsigned first, unsigned last,
                         const char *name, const char *help, FILE *out)
 {
@@ -90,20 +113,9 @@ static void gangs_write(const struct link_figures *l, FILE *out)
 		[GANG_NONE] = "none",       [GANG_INCOMPLETE] = "incomplete", [GANG_WAITING] = "waiting",
 		[GANG_BINDING] = "binding", [GANG_PLACED] = "placed",
 	};
-	static const char *const reasons[WHY_KINDS] = {
-		[WHY_NONE] = "none",
-		[WHY_GROUP_MISSING] = "group_missing",
-		[WHY_MEMBERS] = "members",
-		[WHY_GATED] = "gated",
-		[WHY_NO_NODES] = "no_nodes",
-		[WHY_ROOM] = "room",
-		[WHY_MIN_RESOURCES] = "min_resources",
-		[WHY_REFUSED] = "refused",
-		[WHY_BIND_REFUSED] = "bind_refused",
-		[WHY_GAVE_UP] = "gave_up",
-		[WHY_HELD] = "held",
-		[WHY_ROLE] = "role",
-		[WHY_TOPOLOGY] = "topology",
+	static const char *const reasons[WAIT_REASONS] = {
+#define WAIT_REASON(code, name) [WAIT_##code] = name,
+#include "ipc/reasons.def"
 	};
 
 	family_write(out, "muster_gangs_by_state", "gauge",
@@ -112,12 +124,12 @@ static void gangs_write(const struct link_figures *l, FILE *out)
 		fprintf(out, "muster_gangs_by_state{state=\"%s\"} %" PRIu64 "\n", states[i], l->gangs[i]);
 	family_write(out, "muster_gangs_by_reason", "gauge",
 	             "Gangs that are incomplete or wait, by why.");
-	for (int i = 0; i < WHY_KINDS; i++)
+	for (int i = 0; i < WAIT_REASONS; i++)
 		fprintf(out, "muster_gangs_by_reason{reason=\"%s\"} %" PRIu64 "\n", reasons[i],
 		        l->waiting[i]);
-	FIGURES(out, { "muster_partial_gangs", "gauge",
-	               "Gangs at rest with some members bound, and fewer than their quorum.",
-	               (double)l->partial });
+	FIGURES(out, GAUGE("muster_partial_gangs",
+	                   "Gangs at rest with some members bound, and fewer than their quorum.",
+	                   l->partial));
 }
 
 void metrics_link_write(const struct metrics *m, FILE *out)
@@ -134,9 +146,14 @@ void metrics_link_write(const struct metrics *m, FILE *out)
 	limits_write(m, out);
 	gangs_write(&m->link, out);
 	FIGURES(out,
-	        { "muster_holds_total", "counter",
-	          "Times that room was held for a gang that had waited too long.", (double)c->holds },
-	        { "muster_held", "gauge", "1 while room is held for a gang.", c->held != 0 },
-	        { "muster_core_stale_results_total", "counter",
-	          "Results that answered no binding on its way.", (double)c->stale_results });
+	        COUNTER("muster_backfill_reservations_total",
+	                "Backfill reservations, each for a gang that had waited too long.",
+	                c->reservations),
+	        GAUGE("muster_backfill_reserved", "1 while there is a backfill reservation.",
+	              c->reserved_gang != 0),
+	        COUNTER("muster_holds_total", "Former name of muster_backfill_reservations_total.",
+	                c->reservations),
+	        GAUGE("muster_held", "Former name of muster_backfill_reserved.", c->reserved_gang != 0),
+	        COUNTER("muster_core_stale_results_total",
+	                "Results that answered no binding on its way.", c->stale_results));
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the value of a label: it may hold anything. */
+/* Escapes a label's value: it may contain anything. */
 static void label_write(const char *text, FILE *out)
 {
 	for (; *text; text++) {
@@ -22,7 +22,7 @@ static void attempts_write(const struct latency_figures *f, FILE *out)
 {
 	family_write(
 		out, "scheduler_schedule_attempts_total", "counter",
-		"[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable': a pod was told why it waits; "
+		"[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable': a reason was reported for a pod; "
 		"'error': the API server refused its binding.");
 	for (uint32_t i = 0; i < f->profiles_n; i++)
 		for (int k = 0; k < ATTEMPTS; k++) {
@@ -113,14 +113,13 @@ void metrics_pods_write(const struct metrics *m, FILE *out)
 	sli_write(f, out);
 	pending_write(f, out);
 	stages_write(f, out);
-	FIGURES(out,
-	        { "muster_pods_not_followed_total", "counter",
-	          "Pods whose stages were not recorded for want of a slot.", (double)f->not_followed },
-	        { "muster_pods_bound_elsewhere_total", "counter",
-	          "Pods of ours that somebody else bound.", (double)f->elsewhere },
-	        { "muster_invariant_checks_total", "counter",
-	          "Pods seen on the watch after their binding, and compared with it.",
-	          (double)f->checks },
-	        { "muster_invariant_violations_total", "counter", "... that were on another node.",
-	          (double)f->wrong });
+	FIGURES(
+		out,
+		COUNTER("muster_pods_not_followed_total",
+	            "Pods whose stages were not recorded for want of a slot.", f->not_followed),
+		COUNTER("muster_pods_bound_elsewhere_total", "Pods of ours that somebody else bound.",
+	            f->elsewhere),
+		COUNTER("muster_invariant_checks_total",
+	            "Pods seen on the watch after their binding, and compared with it.", f->checks),
+		COUNTER("muster_invariant_violations_total", "... that were on another node.", f->wrong));
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service manager is told: sd_notify(3), without its library. */
+/* sd_notify(3) without its library. */
 #ifndef MUSTER_FRONTEND_NOTIFY_H
 #define MUSTER_FRONTEND_NOTIFY_H
 
-/* Send a state such as "READY=1" to the socket that $NOTIFY_SOCKET names: a path, or "@"
- * and an abstract name.
+/* Sends a state such as "READY=1" to the socket that $NOTIFY_SOCKET names: a path, or "@" and an
+ * abstract name.
  *
- *   0              sent, or nobody wants to know (the variable is not set)
+ *   0              sent, or the variable is not set
  *   -EINVAL        the variable is neither
  *   -ENAMETOOLONG  it is too long for a socket
  *

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The file as it is, into read-only data. */
+/* The file, into read-only data. */
 __asm__(".pushsection .rodata\n"
         ".global muster_page_html\n"
         ".global muster_page_html_end\n"
@@ -22,7 +22,7 @@ extern const char muster_page_html[], muster_page_html_end[];
 
 static struct page page;
 
-/* 'sha256-...' of what stands between two tags. */
+/* 'sha256-...' of the text between two tags. */
 static void hash_part(const char *open, const char *close, char out[64])
 {
 	const char *from = strstr(page.html, open), *to;

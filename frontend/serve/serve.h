@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /metrics, /latency, /healthz, /livez, /readyz, the page at / with its /state.json, and the
- * extender's /filter and /prioritize, over HTTP from a thread of its own: it sees only copies of
- * what the loop makes, and hands questions to it. */
+/* HTTP server: /metrics, /latency, /healthz, /livez, /readyz, the page at / with its /state.json,
+ * and the extender's /filter and /prioritize; health also on a listener of its own.  Each listener
+ * has a thread, which sees only copies that the loop made and submits jobs to it.
+ *
+ * Any client of the network may be hostile: connections, their time and the bytes of bodies are
+ * bounded (docs/decisions/042-port.md). */
 #ifndef MUSTER_FRONTEND_SERVE_H
 #define MUSTER_FRONTEND_SERVE_H
 
@@ -12,45 +15,61 @@
 
 struct serve;
 
-struct serve_config {
-	const char *listen;
-	uint64_t (*monotonic_ns)(void *context);
-	/* From the serving thread: figures are wanted; the loop is to call
-	 * serve_update() soon. */
-	void (*wanted)(void *context);
-	void *context;
-	bool extends; /* take questions of another scheduler: serve_take_job() */
+/* How a client of the extender proves who it is. */
+enum extender_auth {
+	EXTENDER_AUTH_NONE,
+	EXTENDER_AUTH_MTLS,  /* the common name of its certificate */
+	EXTENDER_AUTH_TOKEN, /* its bearer token, by a TokenReview: serve_take_review() */
 };
 
+/* Texts outlive the server. */
+struct serve_config {
+	const char *listen, *health_listen; /* "off" or "": nowhere */
+	const char *const *allowed_hosts;   /* names that a Host field may have */
+	size_t allowed_hosts_n;
+	const struct env *env; /* its log and its clock, from all threads */
+	/* Called from a serving thread when a snapshot is wanted; the loop then calls serve_update()
+	 * soon. */
+	void (*wanted)(void *context);
+	void *context;
+	const char *tls_cert, *tls_key; /* files; NULL: no TLS */
+	const char *client_ca;          /* file; NULL: none */
+	bool extends;                   /* accept the extender's requests: serve_take_job() */
+	enum extender_auth auth;
+	const char *const *users; /* who may send them, unless auth is none */
+	size_t users_n;
+};
+
+struct review_job;   /* frontend/serve/review.h */
 struct extender_job; /* frontend/serve/extender.h */
 
-/* Can `listen` be an address?  -EINVAL with the reason in `error`. */
-int serve_address_check(const char *listen, char *error, size_t error_bytes);
-
-/* "ADDR:PORT", ":PORT" (every address) or "[ADDR6]:PORT".
+/* Starts on the addresses of frontend/serve/address.h.
  *
- *   -EINVAL      no such address; `error` says what is wrong
- *   -EADDRINUSE  and others: can't be listened on */
+ *   -EINVAL      no such address; `error` has the reason
+ *   -EADDRINUSE  and others: cannot listen there */
 int serve_start(const struct serve_config *config, struct serve **out, char *error,
                 size_t error_bytes);
 void serve_stop(struct serve *s);
 
-/* The port listened on, also where `listen` asked for any (0). */
+/* The port of `listen`, also if `listen` asked for any (0). */
 unsigned serve_port(const struct serve *s);
 
-/* The next question, or NULL.  The loop finishes each one; then serve_stop() may come. */
+/* The next job, or NULL. The loop must finish each one before serve_stop(). */
 struct extender_job *serve_take_job(struct serve *s);
 
-/* Is someone waiting for new figures? */
+/* The next token to review, or NULL.  The same. */
+struct review_job *serve_take_review(struct serve *s);
+
+/* True if a client waits for a snapshot. */
 bool serve_is_wanted(struct serve *s);
 
-/* Replace the figures; *m is copied. */
+/* Replaces the snapshot; *m is copied. */
 void serve_update(struct serve *s, const struct metrics *m);
 
-/* Is someone waiting for /state.json?  It is asked for at most twice a second, whoever asks. */
+/* True if a client waits for /state.json; at most twice a second. */
 bool serve_state_is_wanted(struct serve *s);
 
-/* Replace it; copied. */
+/* Replaces it; copied. */
 void serve_state_update(struct serve *s, const char *json, size_t bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/state.h"
 
+#include "frontend/dialect/dialects.h"
 #include "frontend/base/log.h"
-#include "frontend/dialect/dialect.h"
 #include "frontend/dialect/reason.h"
 #include "ipc/states.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left after each part, for the parts behind it: a byte of a name may take six. */
+/* The bounds of each part leave space for the next: a byte of a name may take six. */
 #define CELLS_BYTES (STATE_BYTES_MAX / 2)
 #define GANGS_BYTES (STATE_BYTES_MAX - ((size_t)32 << 10))
 #define REASON_BYTES 1024u
@@ -25,8 +25,6 @@ static void add_signed(struct jsonout *out, const char *format, int64_t value)
 	jsonout_add(out, format, text);
 }
 
-/* ---- nodes --------------------------------------------------------------------------- */
-
 enum cell_flags { CELL_CORDONED = 1, CELL_GONE = 2 };
 
 struct cell_node {
@@ -39,7 +37,7 @@ struct cell_node {
 struct cells {
 	struct cell_node *at; /* sorted by name */
 	size_t n;
-	double used[RESOURCES_MAX], allocatable[RESOURCES_MAX]; /* over nodes that exist */
+	double used[RESOURCES_MAX], allocatable[RESOURCES_MAX]; /* over existing nodes */
 };
 
 static int compare_cells(const void *a, const void *b)
@@ -64,14 +62,14 @@ static void take_node(struct cells *c, const struct node_view *n, uint32_t resou
 static void take_nodes(struct cells *c, const struct observer *o)
 {
 	struct node_view *one = must_alloc(sizeof(*one));
-	size_t room = 0;
+	size_t cap = 0;
 
 	for (node_id id = 0; id < o->places.limits.nodes; id++) {
 		if (!observe_node(o, id, one))
 			continue;
-		if (c->n == room) {
-			room = room * 2 + 256;
-			c->at = must_grow(c->at, room * sizeof(*c->at));
+		if (c->n == cap) {
+			cap = cap * 2 + 256;
+			c->at = must_grow(c->at, cap * sizeof(*c->at));
 		}
 		take_node(c, one, o->places.limits.resources);
 	}
@@ -80,7 +78,7 @@ static void take_nodes(struct cells *c, const struct observer *o)
 		qsort(c->at, c->n, sizeof(*c->at), compare_cells);
 }
 
-/* One number for each cell of `each` nodes: of the fullest of them. */
+/* One number for each cell of `each` nodes: the maximum. */
 static void add_numbers(const struct cells *c, size_t each, size_t field, struct jsonout *out)
 {
 	for (size_t i = 0; i < c->n; i += each) {
@@ -124,7 +122,7 @@ static void add_cells(const struct observer *o, struct jsonout *out)
 	jsonout_add(out, "],\"flags\":[");
 	add_numbers(&c, each, offsetof(struct cell_node, flags), out);
 	jsonout_add(out, "],\"name\":[");
-	/* The first of each cell; names that are too long for the bound are left out. */
+	/* The first name of each cell; names beyond the bound are omitted. */
 	for (size_t i = 0; i < c.n && out->bytes < CELLS_BYTES; i += each)
 		jsonout_add(out, i > 0 ? ",@s" : "@s", c.at[i].name);
 	add_resources(&c, o, out);
@@ -134,9 +132,7 @@ static void add_cells(const struct observer *o, struct jsonout *out)
 	free(c.at);
 }
 
-/* ---- gangs ---------------------------------------------------------------------------- */
-
-/* Its PodGroup's, or that of one of its pods. */
+/* The refusal of its PodGroup, or of one of its pods. */
 static void note_refusal(void *context, const struct pod_view *pod)
 {
 	char *text = context;
@@ -156,7 +152,7 @@ static void add_reason(const struct gang_copy *g, gang_id id, const struct model
 	if (model_gang(model, id, g->row.generation, &view)) {
 		about.texts = view.texts;
 		snprintf(refusal, sizeof(refusal), "%s", view.refusal);
-		if (refusal[0] == '\0' && g->row.reason.why == WHY_REFUSED)
+		if (refusal[0] == '\0' && g->row.reason.why == WAIT_REFUSED)
 			model_gang_pending(model, id, note_refusal, refusal);
 	}
 	about.refusal = refusal;
@@ -178,7 +174,7 @@ static void add_gang(const struct gang_copy *g, gang_id id, const struct model *
 		(ull)g->row.quorum, (ull)g->row.members, (ull)g->row.bound);
 	add_signed(out, ",\"priority\":@r", g->row.priority);
 	jsonout_add(out, ",\"age_s\":@u", (ull)(age / NS_PER_S));
-	if (g->row.state != GANG_PLACED && g->row.reason.why != WHY_NONE)
+	if (g->row.state != GANG_PLACED && g->row.reason.why != WAIT_NONE)
 		add_reason(g, id, model, out);
 	jsonout_add(out, "}");
 }
@@ -190,7 +186,7 @@ struct gang_place {
 	uint64_t created_ns;
 };
 
-/* Those that wait first, then in the order of the queue. */
+/* Waiting gangs first, then by the order of the queue. */
 static int compare_gangs(const void *a, const void *b)
 {
 	static const int rank[GANG_STATES] = { [GANG_WAITING] = 0,
@@ -213,15 +209,15 @@ static struct gang_place *take_gangs(const struct observer *o, size_t *n)
 {
 	struct gang_copy *one = must_alloc(sizeof(*one));
 	struct gang_place *places = NULL;
-	size_t room = 0;
+	size_t cap = 0;
 
 	*n = 0;
 	for (gang_id id = 0; id < o->places.limits.gangs; id++) {
 		if (!observe_gang(o, id, one))
 			continue;
-		if (*n == room) {
-			room = room * 2 + 256;
-			places = must_grow(places, room * sizeof(*places));
+		if (*n == cap) {
+			cap = cap * 2 + 256;
+			places = must_grow(places, cap * sizeof(*places));
 		}
 		places[(*n)++] = (struct gang_place){
 			.id = id,
@@ -262,8 +258,6 @@ static void add_gangs(const struct observer *o, const struct model *model, uint6
 	free(places);
 }
 
-/* ---- figures ---------------------------------------------------------------------------- */
-
 static void add_figures(const struct metrics *m, struct jsonout *out)
 {
 	const struct metrics_core *c = &m->core;
@@ -283,8 +277,8 @@ static void add_figures(const struct metrics *m, struct jsonout *out)
 		{ "pods", c->pods },
 		{ "pods_pending", c->pods_pending },
 		{ "pods_bound", c->pods_bound },
-		{ "posts", m->writer.posts },
-		{ "post_ns_sum", m->writer.post_ns_sum },
+		{ "posts", m->binder.posts },
+		{ "post_ns_sum", m->binder.post_ns_sum },
 		{ "binds_queued", m->binds_queued },
 		{ "binds_in_flight", m->binds_in_flight },
 	};
@@ -308,13 +302,14 @@ void state_write(const struct observer *ledger, const struct model *model, const
 	add_figures(m, out);
 	if (ledger != NULL) {
 		struct gang_copy *held = must_alloc(sizeof(*held));
-		uint64_t index = observe_count(&ledger->ledger->gauges.held);
+		uint64_t index = observe_count(&ledger->ledger->gauges.reserved_gang);
 
 		if (index > 0 && index <= ledger->places.limits.gangs &&
 		    observe_gang(ledger, (gang_id)(index - 1), held))
 			memcpy(name, held->name, sizeof(name));
 		free(held);
-		jsonout_add(out, ",\"held\":@s", name);
+		jsonout_add(out, ",\"reserved_for\":@s,\"held\":@s", name,
+		            name); /* held: the former name */
 		add_cells(ledger, out);
 		add_gangs(ledger, model, wall_ns, out);
 	}

@@ -19,23 +19,23 @@ enum mark {
 	MARKS
 };
 
-/* Without one: the pod of that slot is not followed. */
+/* SLOT_FREE: the pod of that slot is not tracked. */
 enum slot_state { SLOT_FREE, SLOT_WAITS, SLOT_BINDS, SLOT_BOUND };
 
 struct latency_slot {
 	pod_id id;
 	uint32_t generation;
-	node_id node;   /* that it goes to, while it binds and after that */
+	node_id node;   /* its target, while it binds and afterwards */
 	uint32_t tries; /* before this one */
 	uint8_t state;
 	uint8_t queue;      /* enum pod_queue, while it waits */
-	bool seen;          /* bound, before the answer came */
+	bool seen;          /* bound on the watch before the answer came */
 	uint64_t at[MARKS]; /* 0: not yet */
 };
 
 struct latency {
 	struct latency_figures figures;
-	struct latency_slot slots[LATENCY_SLOTS]; /* memory is taken as ids are used */
+	struct latency_slot slots[LATENCY_SLOTS]; /* pages are touched as ids are used */
 };
 
 const char *const stage_names[STAGES] = {
@@ -82,8 +82,6 @@ const struct latency_figures *latency_figures(const struct latency *l)
 	return &l->figures;
 }
 
-/* ---- slots ----------------------------------------------------------------------------- */
-
 static struct latency_slot *slot_of(struct latency *l, pod_id id, uint32_t generation)
 {
 	struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
@@ -117,7 +115,7 @@ static void slot_begin(struct latency *l, const struct pod_put *p, uint64_t hear
 	struct latency_slot *s = &l->slots[p->id % LATENCY_SLOTS];
 
 	if (s->state != SLOT_FREE) {
-		/* The same id with another generation: its last pod is gone, and the drop comes later. */
+		/* The same id with another generation: its last pod is gone, and its drop follows. */
 		if (s->id != p->id) {
 			l->figures.not_followed++;
 			return;
@@ -129,8 +127,6 @@ static void slot_begin(struct latency *l, const struct pod_put *p, uint64_t hear
 	s->at[MARK_READ] = heard_ns;
 	s->at[MARK_TAKEN] = now_ns;
 }
-
-/* ---- what was between two marks ---------------------------------------------------------- */
 
 static uint64_t between(uint64_t from_ns, uint64_t to_ns)
 {
@@ -155,8 +151,6 @@ static void node_check(struct latency *l, const struct latency_slot *s, node_id 
 	l->figures.checks++;
 	l->figures.wrong += seen != s->node;
 }
-
-/* ---- slowest ------------------------------------------------------------------------------- */
 
 static struct latency_story *slowest_place(struct latency *l, const uint64_t ns[STAGES],
                                            uint64_t now_ns)
@@ -183,8 +177,6 @@ static struct latency_story *slowest_place(struct latency *l, const uint64_t ns[
 	return &w->at[at];
 }
 
-/* ---- profiles ------------------------------------------------------------------------------ */
-
 static struct latency_profile *profile_of(struct latency *l, const char *scheduler)
 {
 	struct latency_figures *f = &l->figures;
@@ -198,8 +190,6 @@ static struct latency_profile *profile_of(struct latency *l, const char *schedul
 	return &f->profiles[f->profiles_n++];
 }
 
-/* ---- marks --------------------------------------------------------------------------------- */
-
 void latency_put(struct latency *l, const struct pod_put *p, uint64_t heard_ns, uint64_t now_ns)
 {
 	struct latency_slot *s = slot_of(l, p->id, p->generation);
@@ -211,11 +201,11 @@ void latency_put(struct latency *l, const struct pod_put *p, uint64_t heard_ns, 
 	}
 	if (p->node == ID_NONE) {
 		if (s->state == SLOT_WAITS && s->queue == QUEUE_GATED && !p->gated)
-			slot_begin(l, p, heard_ns, now_ns); /* only now it is to be placed */
+			slot_begin(l, p, heard_ns, now_ns); /* schedulable from now on */
 		return;
 	}
 	if (s->state == SLOT_BINDS) {
-		s->seen = true; /* the answer is still on its way */
+		s->seen = true; /* the answer is still missing */
 		node_check(l, s, p->node);
 		return;
 	}
@@ -244,32 +234,32 @@ void latency_dropped(struct latency *l, pod_id id, uint32_t generation)
 		slot_free(l, s);
 }
 
-static enum pod_queue queue_of(enum why why)
+static enum pod_queue queue_of(enum wait_reason why)
 {
 	switch (why) {
-	case WHY_GROUP_MISSING:
-	case WHY_MEMBERS:
-	case WHY_ROLE:
+	case WAIT_GROUP_MISSING:
+	case WAIT_MEMBERS:
+	case WAIT_ROLE:
 		return QUEUE_INCOMPLETE;
-	case WHY_GATED:
+	case WAIT_GATED:
 		return QUEUE_GATED;
-	case WHY_BIND_REFUSED:
+	case WAIT_BIND_REFUSED:
 		return QUEUE_BACKOFF;
 	default:
 		return QUEUE_UNSCHEDULABLE;
 	}
 }
 
-void latency_told(struct latency *l, pod_id id, uint32_t generation, enum why why,
+void latency_told(struct latency *l, pod_id id, uint32_t generation, enum wait_reason why,
                   const char *scheduler)
 {
 	struct latency_slot *s = slot_of(l, id, generation);
 
-	/* A gate is the pod's own; while a gang waits for others' gates, its pods are asked no more
-	 * than while it is incomplete. */
+	/* A scheduling gate is the pod's own; while a gang waits for the gates of others, its pods
+	 * count as incomplete. */
 	if (!s || s->state != SLOT_WAITS || s->queue == QUEUE_GATED)
 		return;
-	slot_wait(l, s, why == WHY_GATED ? QUEUE_INCOMPLETE : queue_of(why));
+	slot_wait(l, s, why == WAIT_GATED ? QUEUE_INCOMPLETE : queue_of(why));
 	s->tries++;
 	profile_of(l, scheduler)->attempts[ATTEMPT_UNSCHEDULABLE]++;
 }
@@ -285,7 +275,7 @@ void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t b
 	s->state = SLOT_BINDS;
 	s->node = cmd->node;
 	s->seen = false;
-	if (begun_ns < s->at[MARK_SENT]) /* a plan that was under way when it came */
+	if (begun_ns < s->at[MARK_SENT]) /* a plan that had started when it arrived */
 		begun_ns = s->at[MARK_SENT];
 	s->at[MARK_BEGUN] = begun_ns < now_ns ? begun_ns : now_ns;
 	s->at[MARK_COMMANDED] = now_ns;
@@ -326,7 +316,7 @@ struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cm
 	if (!s || s->state != SLOT_BINDS)
 		return NULL;
 	s->at[MARK_ANSWERED] = now_ns;
-	if (s->at[MARK_POSTED] == 0) /* it was there when it was to be sent */
+	if (s->at[MARK_POSTED] == 0) /* already in place when it was to be sent */
 		s->at[MARK_POSTED] = now_ns;
 	stages_of(s, ns);
 	for (int i = 0; i < STAGES; i++)

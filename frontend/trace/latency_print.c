@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "frontend/base/log.h"
 #include "frontend/json/jsonout.h"
 #include "frontend/trace/latency.h"
+#include "frontend/base/log.h"
 
 static void stages_write(struct jsonout *out, const struct latency_figures *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims and volumes: what a pod's storage asks of a node.
+/* Storage: the rules that claims and volumes of a pod put on nodes.
  *
  *   PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode,
  *   CSIDriver, CSIStorageCapacity, VolumeAttachment
@@ -10,59 +10,23 @@
  *        ▼
  *   rules, attachments, exclusives, a refusal; limits and attached volumes
  *
- * It judges as the plugins VolumeRestrictions, NodeVolumeLimits, VolumeBinding and
- * VolumeZone of kube-scheduler 1.36 do.  A join remembers what it looked at (also
- * what it did not find), so that a change of an object makes exactly those pods and
- * nodes dirty that have to be joined anew.
+ * The rules are those of the plugins VolumeRestrictions, NodeVolumeLimits, VolumeBinding and
+ * VolumeZone of kube-scheduler 1.36.  A join records what it depends on, including objects that do
+ * not exist, so that a change of an object marks exactly those pods and nodes dirty that have to be
+ * joined again.
  *
- * Pods and nodes are known by numbers that the caller chooses, dense from 0: the
- * slots of the model.
+ * Pods and nodes have numbers of the caller, dense from 0: the slots of the model.
  *
- * A claim that waits for its first consumer (volumeBindingMode WaitForFirstConsumer)
- * can be judged, but muster doesn't bind it.  With can_wait it is matched against
- * what is there, and the answer for each node becomes rules that name nodes; without
- * it the pod is refused. */
+ * muster does not bind claims that wait for their first consumer (volumeBindingMode
+ * WaitForFirstConsumer).  With can_wait, for offline use, they are matched against volumes and
+ * capacities, and the result becomes rules that name nodes; without it the pod is refused. */
 #ifndef MUSTER_FRONTEND_VOLUME_H
 #define MUSTER_FRONTEND_VOLUME_H
 
-#include "frontend/decode/object.h"
-#include "frontend/model/model.h"
+#include "frontend/base/resource.h"
+#include "frontend/decode/volume_source.h"
 
 struct json;
-
-/* ---- what a pod says ---------------------------------------------------------- */
-
-enum volume_source {
-	VOLUME_CLAIM,      /* persistentVolumeClaim: name */
-	VOLUME_EPHEMERAL,  /* its claim is named POD-VOLUME: name is the volume's */
-	VOLUME_GCE_DISK,   /* gcePersistentDisk: name is pdName */
-	VOLUME_AWS_DISK,   /* awsElasticBlockStore: volumeID */
-	VOLUME_ISCSI,      /* iqn */
-	VOLUME_RBD,        /* name is the image; pool; monitors */
-	VOLUME_AZURE_DISK, /* diskURI */
-	VOLUME_CINDER,     /* volumeID */
-};
-
-struct volume_object {
-	uint32_t source; /* enum volume_source */
-	bool read_only;
-	struct text name;
-	struct text pool;
-	struct texts monitors;
-};
-
-/* Only volumes that scheduling looks at. */
-struct pod_volumes {
-	struct volume_object *at;
-	size_t n;
-	size_t room;
-};
-
-/* spec.volumes, in place of what was there: out->volumes, and images of image volumes
- * by extract_image(). */
-void extract_pod_volumes(struct json *j, struct pod_object *out);
-
-/* ---- the kinds ---------------------------------------------------------------- */
 
 enum volume_kind {
 	VOLUME_KIND_CLAIM,      /* PersistentVolumeClaim */
@@ -78,43 +42,36 @@ enum volume_kind {
 /* Where each kind is listed and watched. */
 extern const struct resource volume_resources[VOLUME_KINDS];
 
-/* ---- the store ---------------------------------------------------------------- */
-
 struct volumes;
 
-/* NULL when memory is short. */
 struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait);
 void volumes_free(struct volumes *vs);
 
-/* Of each kind at most so many; what is there already stays. */
+/* At most so many objects of each kind; objects above it are not removed. */
 void volumes_limit(struct volumes *vs, uint32_t each);
-/* Objects known. */
+/* Number of objects. */
 uint64_t volumes_count(const struct volumes *vs);
 
-/* An object as it is now.  One that is older than what is known (resourceVersion) is
- * passed over.
- *   -EINVAL  it can't be read: *error says what; what was known before is forgotten
- *   -ENOSPC  the limit is reached
- *   -ENOMEM  nothing has changed in either */
+/* Adds or replaces an object; one with an older resourceVersion than the known one is ignored.
+ *   -EINVAL  it is malformed: see *error; it counts as an object that can't be read
+ *   -ENOSPC  the limit is reached; nothing has changed */
 int volumes_put(struct volumes *vs, enum volume_kind kind, const char *json, size_t bytes,
                 struct arena *arena, struct decode_error *error);
-int volumes_remove(struct volumes *vs, enum volume_kind kind, const struct meta *meta);
+void volumes_remove(struct volumes *vs, enum volume_kind kind, const struct meta *meta);
 
-/* As of the model: a fresh list replaces all of a kind. */
+/* A list replaces all objects of a kind: begin, volumes_put() of each, end or abort. */
 void volumes_replace_begin(struct volumes *vs, enum volume_kind kind);
 void volumes_replace_end(struct volumes *vs, enum volume_kind kind);
 void volumes_replace_abort(struct volumes *vs, enum volume_kind kind);
 
-/* ---- pods --------------------------------------------------------------------- */
-
 struct volume_rule_object {
-	uint32_t why; /* enum node_why */
-	/* All rules of one of the terms must hold; no term: no node will do.  A rule that
+	uint32_t why; /* enum filter_reason */
+	/* All rules of one of the terms must hold; without terms no node matches.  A rule that
 	 * is_field is about the node's name (LABEL_KEY_NODE_NAME), with any number of values.
 	 * No term is empty, none has a rule that is_void. */
 	struct node_term *terms;
 	size_t n;
-	size_t room;
+	size_t cap;
 };
 
 struct volume_attach_object {
@@ -129,38 +86,33 @@ struct volume_exclusive_object {
 
 enum volume_refusal {
 	VOLUME_REFUSED_NOT,
-	VOLUME_REFUSED_KUBE, /* by a PreFilter of kube-scheduler, in its words */
-	VOLUME_REFUSED_OURS, /* muster can't judge or bind it */
+	VOLUME_REFUSED_KUBE, /* by a PreFilter of kube-scheduler, with its text */
+	VOLUME_REFUSED_OURS, /* muster does not support it */
 };
 
 struct pod_storage {
-	uint32_t refused;    /* enum volume_refusal; then nothing else is judged */
+	uint32_t refused;    /* enum volume_refusal; the rules do not matter then */
 	const char *refusal; /* its text, "" */
 	struct volume_rule_object *rules;
-	size_t rules_n, rules_room;
-	struct volume_attach_object *attachments; /* no two alike */
-	size_t attachments_n, attachments_room;
-	struct volume_exclusive_object *exclusives; /* no two of one thing */
-	size_t exclusives_n, exclusives_room;
+	size_t rules_n, rules_cap;
+	struct volume_attach_object *attachments; /* all different */
+	size_t attachments_n, attachments_cap;
+	struct volume_exclusive_object *exclusives; /* all of different things */
+	size_t exclusives_n, exclusives_cap;
 };
 
-/* The pod of that number, its identity and volumes copied; NULL or no volumes: it has
- * none (any more), which is what a number has at first.  It is clean then until
- * something changes that a join saw: join it at once.
- *   -ENOMEM */
-int volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *object);
+/* Sets the pod of that number; its identity and volumes are copied.  NULL or a pod without volumes
+ * removes it.  The pod is clean afterwards: call volumes_join_pod() at once. */
+void volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *object);
 
-/* What the pod's storage asks for.  `bound`: it stands on a node, so that nothing is
- * refused and only attachments and exclusives are filled.  Texts and arrays are in
- * the arena or the store: good until either changes.
- *   -ENOMEM  it is dirty again as soon as any object changes */
-int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena,
-                     struct pod_storage *out);
+/* The rules of the pod's storage.  `bound`: it has a node, so nothing is refused and only
+ * attachments and exclusives are set.  Texts and arrays are in the arena or the store: good until
+ * either changes. */
+void volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena,
+                      struct pod_storage *out);
 
-/* A pod to be joined anew, taken off the list; false when there is none. */
+/* Removes a pod from the dirty ones, to be joined again; false if there is none. */
 bool volumes_next_pod(struct volumes *vs, uint32_t *pod);
-
-/* ---- nodes -------------------------------------------------------------------- */
 
 struct volume_limit_object {
 	struct text driver;
@@ -169,27 +121,22 @@ struct volume_limit_object {
 
 struct node_storage {
 	struct volume_limit_object *limits; /* of CSINode, sorted by driver */
-	size_t limits_n, limits_room;
-	struct volume_attach_object *attached; /* by VolumeAttachments, no two alike */
-	size_t attached_n, attached_room;
+	size_t limits_n, limits_cap;
+	struct volume_attach_object *attached; /* by VolumeAttachments, all different */
+	size_t attached_n, attached_cap;
 };
 
-/* The node of that number; NULL: there is none (any more).  The labels are only kept
- * with can_wait, where each node counts for waiting claims.
- *   -ENOMEM */
-int volumes_set_node(struct volumes *vs, uint32_t node, struct text name,
-                     const struct pairs *labels);
+/* Sets the node of that number; name and labels are copied.  Labels are used with can_wait only. */
+void volumes_set_node(struct volumes *vs, uint32_t node, struct text name,
+                      const struct pairs *labels);
 void volumes_drop_node(struct volumes *vs, uint32_t node);
-int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
-                      struct node_storage *out);
+void volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
+                       struct node_storage *out);
 bool volumes_next_node(struct volumes *vs, uint32_t *node);
 
-/* ---- offline ------------------------------------------------------------------ */
-
-/* The pod goes to the node: its waiting claims take the volumes that were matched
- * there, or will be provisioned for that node, so that the next pod finds them taken.
- * Only with can_wait.
- *   -ENOMEM */
-int volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena);
+/* The pod is assumed on the node: its waiting claims are bound to the volumes that were matched
+ * there, or marked as provisioned for it, so that later pods do not get them.  Only with
+ * can_wait. */
+void volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena);
 
 #endif

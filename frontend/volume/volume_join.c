@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one pod's volumes ask for, plugin by plugin in kube-scheduler's order. */
+/* The rules of a pod's volumes and the volumes of a node, by plugin in kube-scheduler's order. */
 #include "frontend/volume/volume_impl.h"
 
-#include <errno.h>
 #include <string.h>
+
+#define T(text) (int)(text).bytes, (text).at
 
 static const struct text no_namespace = { "", 0 };
 
-/* A claim that the pod names, by a volume. */
+/* A volume of the pod that refers to a claim. */
 struct use {
 	const struct volume_object *volume;
-	const struct claim_object *claim; /* NULL: there is none */
+	const struct claim_object *claim; /* NULL: it does not exist */
 	struct text name;
 	bool waits; /* unbound, for its first consumer */
 	bool bound; /* fully */
@@ -18,10 +19,8 @@ struct use {
 
 struct uses {
 	struct use *at;
-	size_t n, room;
+	size_t n, cap;
 };
-
-/* ---- finding -------------------------------------------------------------------------- */
 
 static const struct class_object *class_of(struct volume_join *j, const struct claim_object *claim)
 {
@@ -60,52 +59,31 @@ static void find_uses(struct volume_join *j, const struct volume_pod *pod, struc
 		const struct volume_object *v = &pod->volumes.at[i];
 		const union volume_any *o;
 		struct use *u;
-		const char *name;
 
 		if (v->source != VOLUME_CLAIM && v->source != VOLUME_EPHEMERAL)
 			continue;
-		u = volume_more(j, out->at, out->n, &out->room, sizeof(*u));
-		if (!u)
-			return;
-		out->at = u;
-		u += out->n++;
+		u = EXTRACT_ADD(j->arena, out->at, out->n, out->cap);
 		u->volume = v;
 		u->name = v->name;
-		if (v->source == VOLUME_EPHEMERAL) {
-			name = arena_printf(j->arena, "%.*s-%.*s", (int)pod->name.bytes, pod->name.at,
-			                    (int)v->name.bytes, v->name.at);
-			if (!name) {
-				j->rc = -ENOMEM;
-				return;
-			}
-			u->name = text_of(name);
-		}
+		if (v->source == VOLUME_EPHEMERAL)
+			u->name = text_of(arena_printf(j->arena, "%.*s-%.*s", T(pod->name), T(v->name)));
 		o = volume_look(j, VOLUME_KIND_CLAIM, pod->namespace, u->name);
 		u->claim = o ? &o->claim : NULL;
 		use_settle(j, u);
 	}
 }
 
-/* ---- refusals: what PreFilter says of the pod as a whole --------------------------------- */
-
-/* The first text stays. */
-static void refuse(struct volume_join *j, struct pod_storage *out, enum volume_refusal by,
-                   const char *text)
+/* The first refusal counts. */
+static void refuse(struct pod_storage *out, enum volume_refusal by, const char *text)
 {
 	if (out->refused != VOLUME_REFUSED_NOT)
 		return;
-	if (!text) {
-		j->rc = -ENOMEM;
-		return;
-	}
 	out->refused = by;
 	out->refusal = text;
 }
 
 #define REFUSE_KUBE(j, out, ...)                                                                   \
-	refuse(j, out, VOLUME_REFUSED_KUBE, arena_printf((j)->arena, __VA_ARGS__))
-#define T(text) (int)(text).bytes, (text).at
-
+	refuse(out, VOLUME_REFUSED_KUBE, arena_printf((j)->arena, __VA_ARGS__))
 static bool is_owned(const struct volume_pod *pod, const struct claim_object *claim)
 {
 	return claim->owner_uid.bytes > 0 && text_equal(claim->owner_uid, pod->uid);
@@ -139,7 +117,7 @@ static void refuse_claim(struct volume_join *j, const struct volume_pod *pod, co
 static void refuse_pod(struct volume_join *j, const struct volume_pod *pod, const struct uses *uses,
                        struct pod_storage *out)
 {
-	/* VolumeRestrictions wants to know the access modes of claims, but not of ephemeral ones. */
+	/* VolumeRestrictions.PreFilter reads the access modes of claims, but not of ephemeral ones. */
 	for (size_t i = 0; i < uses->n; i++)
 		if (uses->at[i].volume->source == VOLUME_CLAIM && !uses->at[i].claim)
 			refuse_claim(j, pod, &uses->at[i], out);
@@ -150,7 +128,7 @@ static void refuse_pod(struct volume_join *j, const struct volume_pod *pod, cons
 	for (size_t i = 0; i < uses->n; i++)
 		if (!uses->at[i].bound && !uses->at[i].waits)
 			REFUSE_KUBE(j, out, "pod has unbound immediate PersistentVolumeClaims");
-	/* VolumeZone looks at the volumes of claims, again not of ephemeral ones. */
+	/* VolumeZone.PreFilter reads the volumes of claims, but not of ephemeral ones. */
 	for (size_t i = 0; i < uses->n && out->refused == VOLUME_REFUSED_NOT; i++)
 		if (uses->at[i].volume->source == VOLUME_CLAIM && uses->at[i].bound &&
 		    !volume_of(j, uses->at[i].claim->volume))
@@ -158,16 +136,15 @@ static void refuse_pod(struct volume_join *j, const struct volume_pod *pod, cons
 			            T(uses->at[i].claim->volume));
 }
 
-/* ---- rules of bound claims ----------------------------------------------------------------- */
-
 static void rule_volume_node(struct volume_join *j, const struct pv_object *pv,
                              struct pod_storage *out)
 {
 	if (pv->has_affinity)
-		volume_terms_add(j, volume_rule_add(j, out, NODE_WHY_VOLUME_NODE), pv->terms, pv->terms_n);
+		volume_terms_add(j->arena, volume_rule_add(j->arena, out, FILTER_VOLUME_NODE), pv->terms,
+		                 pv->terms_n);
 }
 
-/* VolumeBinding looks at the claims in order, up to one whose volume is gone. */
+/* VolumeBinding checks the claims in order, up to one whose volume does not exist. */
 static void rules_of_bound(struct volume_join *j, const struct uses *uses, struct pod_storage *out)
 {
 	const struct pv_object *pv;
@@ -177,7 +154,7 @@ static void rules_of_bound(struct volume_join *j, const struct uses *uses, struc
 			continue;
 		pv = volume_of(j, uses->at[i].claim->volume);
 		if (!pv) {
-			volume_rule_add(j, out, NODE_WHY_VOLUME_GONE);
+			volume_rule_add(j->arena, out, FILTER_VOLUME_GONE);
 			return;
 		}
 		rule_volume_node(j, pv, out);
@@ -194,51 +171,37 @@ static void rules_of_zones(struct volume_join *j, const struct uses *uses, struc
 		if (u->bound && u->volume->source == VOLUME_CLAIM)
 			pv = volume_of(j, u->claim->volume);
 		if (pv)
-			volume_zone_rules(j, pv, out);
+			volume_zone_rules(j->arena, pv, out);
 	}
 }
 
-/* ---- attachments -------------------------------------------------------------------------------
- */
-
-static void attach(struct volume_join *j, struct volume_attach_object **list, size_t *n,
-                   size_t *room, const struct volume_source_object *source)
+static void attach(struct arena *arena, struct volume_attach_object **list, size_t *n, size_t *cap,
+                   const struct volume_source_object *source)
 {
-	struct volume_attach_object *grown;
-
 	if (source->driver.bytes == 0 || source->handle.bytes == 0)
 		return;
 	for (size_t i = 0; i < *n; i++)
 		if (text_equal((*list)[i].driver, source->driver) &&
 		    text_equal((*list)[i].volume, source->handle))
 			return;
-	grown = volume_more(j, *list, *n, room, sizeof(*grown));
-	if (!grown)
-		return;
-	*list = grown;
-	grown[(*n)++] = (struct volume_attach_object){ source->driver, source->handle };
+	*EXTRACT_ADD(arena, *list, *n, *cap) =
+		(struct volume_attach_object){ source->driver, source->handle };
 }
 
-/* Of a claim without a volume: its class tells the driver, and it will be a volume of its own. */
+/* A claim without a volume counts as one more volume of the driver of its class. */
 static bool source_of_class(struct volume_join *j, const struct claim_object *claim,
                             struct volume_source_object *out)
 {
 	const struct class_object *class = class_of(j, claim);
-	const char *handle;
 
-	/* Not the name of a driver, so no node limits it. */
+	/* Not the name of a driver, so no node has a limit for it. */
 	if (!class || text_is(class->provisioner, "kubernetes.io/no-provisioner"))
 		return false;
 	out->driver = volume_migrated(class->provisioner);
 	if (out->driver.bytes == 0)
 		out->driver = class->provisioner;
-	handle =
-		arena_printf(j->arena, "unbound %.*s/%.*s", T(claim->head.namespace), T(claim->head.name));
-	if (!handle) {
-		j->rc = -ENOMEM;
-		return false;
-	}
-	out->handle = text_of(handle);
+	out->handle = text_of(
+		arena_printf(j->arena, "unbound %.*s/%.*s", T(claim->head.namespace), T(claim->head.name)));
 	return true;
 }
 
@@ -258,37 +221,25 @@ static void attachments_of(struct volume_join *j, const struct volume_pod *pod,
 			source = pv->source;
 		else if (!source_of_class(j, claim, &source))
 			continue;
-		attach(j, &out->attachments, &out->attachments_n, &out->attachments_room, &source);
+		attach(j->arena, &out->attachments, &out->attachments_n, &out->attachments_cap, &source);
 	}
 	for (size_t i = 0; i < pod->volumes.n; i++)
 		if (volume_disk_source(&pod->volumes.at[i], text_of("UNSPECIFIED"), j->arena, &source))
-			attach(j, &out->attachments, &out->attachments_n, &out->attachments_room, &source);
+			attach(j->arena, &out->attachments, &out->attachments_n, &out->attachments_cap,
+			       &source);
 }
-
-/* ---- what two pods can't have at once
- * ------------------------------------------------------------ */
 
 static void exclude(struct volume_join *j, struct pod_storage *out, const char *thing,
                     uint32_t flags)
 {
-	struct volume_exclusive_object *grown;
-
-	if (!thing) {
-		j->rc = -ENOMEM;
-		return;
-	}
 	for (size_t i = 0; i < out->exclusives_n; i++) {
 		if (text_is(out->exclusives[i].thing, thing)) {
 			out->exclusives[i].flags &= flags;
 			return;
 		}
 	}
-	grown =
-		volume_more(j, out->exclusives, out->exclusives_n, &out->exclusives_room, sizeof(*grown));
-	if (!grown)
-		return;
-	out->exclusives = grown;
-	grown[out->exclusives_n++] = (struct volume_exclusive_object){ text_of(thing), flags };
+	*EXTRACT_ADD(j->arena, out->exclusives, out->exclusives_n, out->exclusives_cap) =
+		(struct volume_exclusive_object){ text_of(thing), flags };
 }
 
 static void exclude_disk(struct volume_join *j, const struct volume_object *v,
@@ -301,14 +252,14 @@ static void exclude_disk(struct volume_join *j, const struct volume_object *v,
 		exclude(j, out, arena_printf(j->arena, "gce\n%.*s", T(v->name)), flags);
 		break;
 	case VOLUME_AWS_DISK:
-		/* Not shared, not even by those who only read. */
+		/* Never shared, not even for reading. */
 		exclude(j, out, arena_printf(j->arena, "aws\n%.*s", T(v->name)), 0);
 		break;
 	case VOLUME_ISCSI:
 		exclude(j, out, arena_printf(j->arena, "iscsi\n%.*s", T(v->name)), flags);
 		break;
 	case VOLUME_RBD:
-		/* An image is the same when one of the monitors is. */
+		/* Images are equal if they have a monitor in common. */
 		for (size_t i = 0; i < v->monitors.n; i++)
 			exclude(j, out,
 			        arena_printf(j->arena, "rbd\n%.*s\n%.*s\n%.*s", T(v->monitors.at[i]),
@@ -320,9 +271,9 @@ static void exclude_disk(struct volume_join *j, const struct volume_object *v,
 	}
 }
 
-/* Members of a gang are planned at once, each as if it were alone.  So that no two take
- * the same volume: on each node only one that waits for volumes of a class which
- * can't make more, and of a claim only one at all.  This is over once it is placed. */
+/* Members of a gang are planned together, each as if it were alone.  So that no two get the same
+ * volume, a node takes one pod that waits for volumes of a class without a provisioner, and a claim
+ * one pod in all.  This ends when the pod is placed. */
 static void exclude_waiting(struct volume_join *j, const struct volume_pod *pod,
                             const struct use *u, struct pod_storage *out)
 {
@@ -349,10 +300,7 @@ static void exclusives_of(struct volume_join *j, const struct volume_pod *pod,
 				EXCLUSIVE_CLAIM);
 }
 
-/* ---- all of it
- * -------------------------------------------------------------------------------------- */
-
-/* Claims that wait, each as often as the pod names it; NULL: no memory. */
+/* Claims that wait; with `once` each one once, otherwise as often as the pod names it. */
 static const struct claim_object **waiting_claims(struct volume_join *j, const struct uses *uses,
                                                   bool once, size_t *n)
 {
@@ -361,10 +309,6 @@ static const struct claim_object **waiting_claims(struct volume_join *j, const s
 	size_t k;
 
 	*n = 0;
-	if (!claims) {
-		j->rc = -ENOMEM;
-		return NULL;
-	}
 	for (size_t i = 0; i < uses->n; i++) {
 		if (!uses->at[i].waits)
 			continue;
@@ -383,12 +327,12 @@ static void rules_of_waiting(struct volume_join *j, const struct uses *uses,
 	size_t n;
 	const struct claim_object **claims = waiting_claims(j, uses, false, &n);
 
-	if (!claims || n == 0)
+	if (n == 0)
 		return;
 	if (j->vs->can_wait)
 		volume_wait_rules(j, claims, n, out);
 	else
-		refuse(j, out, VOLUME_REFUSED_OURS,
+		refuse(out, VOLUME_REFUSED_OURS,
 		       arena_printf(
 				   j->arena,
 				   "persistentvolumeclaim \"%.*s\" waits for its first consumer (class \"%.*s\"), "
@@ -396,7 +340,7 @@ static void rules_of_waiting(struct volume_join *j, const struct uses *uses,
 				   T(claims[0]->head.name), T(claims[0]->class)));
 }
 
-int volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena)
+void volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena)
 {
 	struct volume_join j = { .vs = vs, .arena = arena, .user = pod };
 	const struct volume_pod *who = volume_user(&vs->facts, false, pod);
@@ -405,16 +349,15 @@ int volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena
 	size_t n;
 
 	if (!who || !vs->can_wait)
-		return 0;
+		return;
 	find_uses(&j, who, &uses);
 	claims = waiting_claims(&j, &uses, true, &n);
-	if (j.rc < 0 || !claims || n == 0)
-		return j.rc;
-	return volume_wait_assume(&j, claims, n, node);
+	if (n > 0)
+		volume_wait_assume(&j, claims, n, node);
 }
 
-int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena,
-                     struct pod_storage *out)
+void volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena,
+                      struct pod_storage *out)
 {
 	struct volume_join j = { .vs = vs, .arena = arena, .user = pod };
 	const struct volume_pod *who = volume_user(&vs->facts, false, pod);
@@ -423,7 +366,7 @@ int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena 
 
 	*out = s;
 	if (!who)
-		return 0;
+		return;
 	volume_join_begin(&j);
 	find_uses(&j, who, &uses);
 	if (!bound)
@@ -438,22 +381,17 @@ int volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena 
 	}
 	attachments_of(&j, who, &uses, &s);
 	exclusives_of(&j, who, &uses, &s);
-	if (volume_join_end(&j) < 0)
-		return j.rc;
 	*out = s;
-	return 0;
 }
 
-static void limit_add(struct volume_join *j, const struct volume_limit_object *limit,
+static void limit_add(struct arena *arena, const struct volume_limit_object *limit,
                       struct node_storage *out)
 {
-	struct volume_limit_object *grown =
-		volume_more(j, out->limits, out->limits_n, &out->limits_room, sizeof(*grown));
 	size_t i = out->limits_n;
+	struct volume_limit_object *grown;
 
-	if (!grown)
-		return;
-	out->limits = grown;
+	EXTRACT_ADD(arena, out->limits, out->limits_n, out->limits_cap);
+	grown = out->limits;
 	for (; i > 0; i--) {
 		size_t n = grown[i - 1].driver.bytes < limit->driver.bytes ? grown[i - 1].driver.bytes
 		                                                           : limit->driver.bytes;
@@ -464,11 +402,10 @@ static void limit_add(struct volume_join *j, const struct volume_limit_object *l
 		grown[i] = grown[i - 1];
 	}
 	grown[i] = *limit;
-	out->limits_n++;
 }
 
-int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
-                      struct node_storage *out)
+void volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
+                       struct node_storage *out)
 {
 	struct volume_join j = { .vs = vs, .arena = arena, .user = node, .of_node = true };
 	const struct volume_node_labels *who = volume_user(&vs->facts, true, node);
@@ -478,11 +415,11 @@ int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
 
 	*out = s;
 	if (!who)
-		return 0;
+		return;
 	volume_join_begin(&j);
 	o = volume_look(&j, VOLUME_KIND_NODE, no_namespace, who->name);
 	for (size_t i = 0; o && i < o->csi_node.limits_n; i++)
-		limit_add(&j, &o->csi_node.limits[i], &s);
+		limit_add(arena, &o->csi_node.limits[i], &s);
 	while ((o = volume_look_group(&j, VOLUME_KIND_ATTACHMENT, who->name, &at))) {
 		const struct pv_object *pv;
 		struct volume_source_object source = { .driver = o->attachment.attacher };
@@ -491,10 +428,7 @@ int volumes_join_node(struct volumes *vs, uint32_t node, struct arena *arena,
 		if (!pv || !pv->is_csi)
 			continue;
 		source.handle = pv->source.handle;
-		attach(&j, &s.attached, &s.attached_n, &s.attached_room, &source);
+		attach(arena, &s.attached, &s.attached_n, &s.attached_cap, &source);
 	}
-	if (volume_join_end(&j) < 0)
-		return j.rc;
 	*out = s;
-	return 0;
 }

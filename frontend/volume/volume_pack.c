@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An object is copied in two runs over the same code: the first, without memory,
- * only counts; the second copies and turns each pointer to its copy. */
+/* Copies of objects in one block of memory, in two passes over the same code: the first counts
+ * bytes, the second copies and points each pointer to the copy. */
 #include "frontend/volume/volume_impl.h"
 
-#include <stdlib.h>
+#include "ipc/memory.h"
+
 #include <string.h>
 
 struct pack {
@@ -34,8 +35,7 @@ static void pack_text(struct pack *p, struct text *t)
 	p->used += t->bytes;
 }
 
-/* The array to go on with: the copy, or, when only counting, the original, which is
- * then left as it is. */
+/* The copy of the array; while counting, the original, which is not changed. */
 static void *pack_array(struct pack *p, void *from, size_t n, size_t item_bytes)
 {
 	void *to = pack_bytes(p, from, n * item_bytes);
@@ -170,9 +170,7 @@ void *volume_pack(enum volume_kind kind, const union volume_any *from)
 	struct pack p = { NULL, kind_bytes(kind) };
 
 	pack_any(&p, kind, &copy);
-	p.at = malloc(p.used);
-	if (!p.at)
-		return NULL;
+	p.at = must_alloc(p.used);
 	p.used = kind_bytes(kind);
 	pack_any(&p, kind, &copy);
 	memcpy(p.at, &copy, kind_bytes(kind));
@@ -200,9 +198,7 @@ struct volume_pod *volume_pack_pod(const struct pod_object *pod)
 	if (copy.namespace.bytes == 0)
 		copy.namespace = text_of("default");
 	pack_pod(&p, &copy);
-	p.at = malloc(p.used);
-	if (!p.at)
-		return NULL;
+	p.at = must_alloc(p.used);
 	p.used = sizeof(copy);
 	pack_pod(&p, &copy);
 	memcpy(p.at, &copy, sizeof(copy));
@@ -221,9 +217,7 @@ struct volume_node_labels *volume_pack_node(struct text name, const struct pairs
 	struct pack p = { NULL, sizeof(copy) };
 
 	pack_node(&p, &copy);
-	p.at = malloc(p.used);
-	if (!p.at)
-		return NULL;
+	p.at = must_alloc(p.used);
 	p.used = sizeof(copy);
 	pack_node(&p, &copy);
 	memcpy(p.at, &copy, sizeof(copy));

@@ -1,49 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/volume/volume_impl.h"
 
-#include "frontend/model/model_impl.h"
+#include "frontend/base/compare.h"
 
-/* ---- making -------------------------------------------------------------------------- */
-
-struct volume_rule_object *volume_rule_add(struct volume_join *j, struct pod_storage *out,
-                                           enum node_why why)
+struct volume_rule_object *volume_rule_add(struct arena *arena, struct pod_storage *out,
+                                           enum filter_reason why)
 {
-	struct volume_rule_object *rules =
-		volume_more(j, out->rules, out->rules_n, &out->rules_room, sizeof(*rules));
+	struct volume_rule_object *rule = EXTRACT_ADD(arena, out->rules, out->rules_n, out->rules_cap);
 
-	if (!rules)
-		return NULL;
-	out->rules = rules;
-	rules += out->rules_n++;
-	rules->why = why;
-	return rules;
+	rule->why = why;
+	return rule;
 }
 
-struct node_term *volume_term_add(struct volume_join *j, struct volume_rule_object *rule)
+struct node_term *volume_term_add(struct arena *arena, struct volume_rule_object *rule)
 {
-	struct node_term *terms =
-		rule ? volume_more(j, rule->terms, rule->n, &rule->room, sizeof(*terms)) : NULL;
-
-	if (!terms)
-		return NULL;
-	rule->terms = terms;
-	return terms + rule->n++;
+	return EXTRACT_ADD(arena, rule->terms, rule->n, rule->cap);
 }
 
-void volume_clause_add(struct volume_join *j, struct node_term *term, struct text key,
+void volume_clause_add(struct arena *arena, struct node_term *term, struct text key,
                        enum require_op op, struct text *values, size_t values_n)
 {
-	struct node_rule *rules =
-		term ? volume_more(j, term->rules, term->n, &term->room, sizeof(*rules)) : NULL;
-
-	if (!rules)
-		return;
-	term->rules = rules;
-	rules[term->n++] =
+	*EXTRACT_ADD(arena, term->rules, term->n, term->cap) =
 		(struct node_rule){ .key = key, .op = op, .values = values, .values_n = values_n };
 }
 
-static bool is_hopeless(const struct node_term *term)
+static bool matches_nothing(const struct node_term *term)
 {
 	for (size_t i = 0; i < term->n; i++)
 		if (term->rules[i].is_void)
@@ -51,18 +32,13 @@ static bool is_hopeless(const struct node_term *term)
 	return term->n == 0;
 }
 
-void volume_terms_add(struct volume_join *j, struct volume_rule_object *rule,
+void volume_terms_add(struct arena *arena, struct volume_rule_object *rule,
                       const struct node_term *terms, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct node_term *term = is_hopeless(&terms[i]) ? NULL : volume_term_add(j, rule);
-
-		if (term)
-			*term = terms[i];
-	}
+	for (size_t i = 0; i < n; i++)
+		if (!matches_nothing(&terms[i]))
+			*volume_term_add(arena, rule) = terms[i];
 }
-
-/* ---- asking -------------------------------------------------------------------------- */
 
 const struct text *volume_label(const struct pairs *labels, struct text key)
 {
@@ -119,7 +95,7 @@ bool volume_clauses_hold(const struct node_term *term, const struct pairs *label
 bool volume_terms_hold(const struct node_term *terms, size_t n, const struct pairs *labels)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!is_hopeless(&terms[i]) && volume_clauses_hold(&terms[i], labels))
+		if (!matches_nothing(&terms[i]) && volume_clauses_hold(&terms[i], labels))
 			return true;
 	return false;
 }

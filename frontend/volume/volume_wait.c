@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matching of claims that wait for their first consumer, as VolumeBinding's binder does
- * it on one node:
+/* Matching of claims that wait for their first consumer on one node, as VolumeBinding's binder does
+ * it (volumebinding.volumeBinder.FindPodVolumes):
  *
- *   a claim with a selected node goes there or nowhere
- *   the others take the smallest volume that will do, small claims first
- *   what is left has to be provisioned: the class allows the node, and there is space
+ *   a claim with a selected node can only be provisioned there
+ *   each other claim gets the smallest volume that matches, small claims first
+ *   the rest has to be provisioned: the class allows the node, and it has the capacity
  *
- * The first claim that can be neither matched nor provisioned is the node's reason. */
+ * The first claim that can be neither matched nor provisioned gives the reason of the node. */
 #include "frontend/volume/volume_wait.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- what there is for a claim ---------------------------------------------------------- */
 
 bool volume_is_bound_to(const struct pv_object *pv, const struct claim_object *claim)
 {
@@ -58,7 +55,7 @@ static void find_volumes(struct volume_join *j, struct waiting *w)
 	uint32_t at = SLOT_NONE;
 
 	while ((o = volume_look_group(j, VOLUME_KIND_VOLUME, w->claim->class, &at))) {
-		const struct pv_object **grown, *pv = &o->pv;
+		const struct pv_object *pv = &o->pv;
 
 		if (!could_hold(pv, w->claim))
 			continue;
@@ -67,21 +64,14 @@ static void find_volumes(struct volume_join *j, struct waiting *w)
 				w->reserved = pv;
 			continue;
 		}
-		if (!is_free_for(pv, w->claim))
-			continue;
-		grown = volume_more(j, w->volumes, w->volumes_n, &w->volumes_room, sizeof(const void *));
-		if (!grown)
-			return;
-		w->volumes = grown;
-		grown[w->volumes_n++] = pv;
+		if (is_free_for(pv, w->claim))
+			*EXTRACT_ADD(j->arena, w->volumes, w->volumes_n, w->volumes_cap) = pv;
 	}
 	if (w->volumes_n > 1)
 		qsort(w->volumes, w->volumes_n, sizeof(const void *), volume_order);
 }
 
-/* ---- which node leads to which volume ------------------------------------------------------ */
-
-/* The only label that the volume asks for, or NULL. */
+/* The only label rule of the volume's node affinity, or NULL. */
 static const struct node_rule *only_rule(const struct pv_object *pv)
 {
 	const struct node_rule *rule;
@@ -92,7 +82,8 @@ static const struct node_rule *only_rule(const struct pv_object *pv)
 	return rule->op == REQUIRE_IN && !rule->is_field && !rule->is_void ? rule : NULL;
 }
 
-static bool knows_key(struct waiting *w, struct text key)
+/* False if there are too many keys. */
+static bool key_add(struct waiting *w, struct text key)
 {
 	for (size_t i = 0; i < w->keys_n; i++)
 		if (text_equal(w->keys[i], key))
@@ -113,40 +104,29 @@ static int place_order(const void *a, const void *b)
 	return order != 0 ? order : (x->volume > y->volume) - (x->volume < y->volume);
 }
 
-static void place_volume(struct volume_join *j, struct waiting *w, uint32_t volume)
+static void place_volume(struct arena *arena, struct waiting *w, uint32_t volume)
 {
 	const struct node_rule *rule = only_rule(w->volumes[volume]);
-	struct wait_place *places;
-	uint32_t *loose;
 
-	if (!rule || !knows_key(w, rule->key)) {
-		loose = volume_more(j, w->loose, w->loose_n, &w->loose_room, sizeof(*loose));
-		if (!loose)
-			return;
-		w->loose = loose;
-		loose[w->loose_n++] = volume;
+	if (!rule || !key_add(w, rule->key)) {
+		*EXTRACT_ADD(arena, w->loose, w->loose_n, w->loose_cap) = volume;
 		return;
 	}
-	for (size_t i = 0; i < rule->values_n; i++) {
-		places = volume_more(j, w->places, w->places_n, &w->places_room, sizeof(*places));
-		if (!places)
-			return;
-		w->places = places;
-		places[w->places_n++] = (struct wait_place){ rule->key, rule->values[i], volume };
-	}
+	for (size_t i = 0; i < rule->values_n; i++)
+		*EXTRACT_ADD(arena, w->places, w->places_n, w->places_cap) =
+			(struct wait_place){ rule->key, rule->values[i], volume };
 }
 
-static void place_volumes(struct volume_join *j, struct waiting *w)
+static void place_volumes(struct arena *arena, struct waiting *w)
 {
-	for (size_t i = 0; i < w->volumes_n && j->rc == 0; i++)
-		place_volume(j, w, (uint32_t)i);
+	for (size_t i = 0; i < w->volumes_n; i++)
+		place_volume(arena, w, (uint32_t)i);
 	if (w->places_n > 1)
 		qsort(w->places, w->places_n, sizeof(*w->places), place_order);
 }
 
-/* ---- where a claim could be provisioned ------------------------------------------------------ */
-
-/* kube-scheduler reads storageCapacity of a driver of that very name, migrated or not. */
+/* kube-scheduler reads storageCapacity of the driver with the provisioner's name, without migration
+ * (volumebinding.hasEnoughCapacity). */
 static void find_capacities(struct volume_join *j, struct waiting *w)
 {
 	const union volume_any *o;
@@ -156,28 +136,18 @@ static void find_capacities(struct volume_join *j, struct waiting *w)
 	if (!o || !o->driver.tells_capacity || !w->claim->has_request)
 		return;
 	w->needs_space = true;
-	while ((o = volume_look_group(j, VOLUME_KIND_CAPACITY, w->claim->class, &at))) {
-		const struct capacity_object **grown;
-
-		if (!o->capacity.has_limit ||
-		    quantity_value(o->capacity.limit) < quantity_value(w->claim->request))
-			continue;
-		grown = volume_more(j, w->capacities, w->capacities_n, &w->capacities_room,
-		                    sizeof(const void *));
-		if (!grown)
-			return;
-		w->capacities = grown;
-		grown[w->capacities_n++] = &o->capacity;
-	}
+	while ((o = volume_look_group(j, VOLUME_KIND_CAPACITY, w->claim->class, &at)))
+		if (o->capacity.has_limit &&
+		    quantity_value(o->capacity.limit) >= quantity_value(w->claim->request))
+			*EXTRACT_ADD(j->arena, w->capacities, w->capacities_n, w->capacities_cap) =
+				&o->capacity;
 }
 
-int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n,
-              struct waitings *ws)
+void wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+               struct waitings *ws)
 {
 	*ws = (struct waitings){ arena_alloc(j->arena, n * sizeof(*ws->at)), n,
 		                     arena_alloc(j->arena, n * sizeof(*ws->by_size)), 0 };
-	if (!ws->at || !ws->by_size)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct waiting *w = &ws->at[i];
 		const union volume_any *class =
@@ -189,7 +159,7 @@ int wait_find(struct volume_join *j, const struct claim_object *const *claims, s
 		if (claims[i]->has_selected_node)
 			continue;
 		find_volumes(j, w);
-		place_volumes(j, w);
+		place_volumes(j->arena, w);
 		for (k = ws->by_size_n++; k > 0; k--) {
 			if (ws->at[ws->by_size[k - 1]].claim->request <= claims[i]->request)
 				break;
@@ -197,10 +167,7 @@ int wait_find(struct volume_join *j, const struct claim_object *const *claims, s
 		}
 		ws->by_size[k] = i;
 	}
-	return j->rc;
 }
-
-/* ---- one node ------------------------------------------------------------------------------ */
 
 static bool is_chosen(const struct waitings *ws, const struct pv_object *pv)
 {
@@ -232,7 +199,7 @@ static size_t places_first(const struct waiting *w, struct text key, struct text
 	return low;
 }
 
-/* The first volume that the node's label leads to; `best` if that comes before. */
+/* The first volume of the node's label, or `best` if that is before it. */
 static uint32_t choose_place(const struct waitings *ws, const struct waiting *w, struct text key,
                              const struct volume_node_labels *node, uint32_t best)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims that wait for their first consumer: what could be had for each, and what one
- * node makes of it. */
+/* Claims that wait for their first consumer: candidates for each, and the result on one node.  All
+ * memory is the arena's of the join. */
 #ifndef MUSTER_FRONTEND_VOLUME_WAIT_H
 #define MUSTER_FRONTEND_VOLUME_WAIT_H
 
 #include "frontend/volume/volume_impl.h"
 
-/* Volumes that one label of a node leads to: local ones, mostly. */
+/* A volume whose node affinity is one value of one label, such as a local one. */
 struct wait_place {
 	struct text key, value;
 	uint32_t volume; /* index of struct waiting.volumes */
@@ -14,23 +14,23 @@ struct wait_place {
 
 #define WAIT_KEYS_MAX 4
 
-/* A claim and what could be had for it anywhere. */
+/* A claim and its candidates on all nodes. */
 struct waiting {
 	const struct claim_object *claim;
 	const struct class_object *class;
-	const struct pv_object *reserved; /* that is bound to it already: then this or none */
+	const struct pv_object *reserved; /* bound to it already: then this one or none */
 	const struct pv_object **volumes; /* the smallest first, then by name */
-	size_t volumes_n, volumes_room;
+	size_t volumes_n, volumes_cap;
 	struct wait_place *places; /* by key, value, volume */
-	size_t places_n, places_room;
+	size_t places_n, places_cap;
 	struct text keys[WAIT_KEYS_MAX]; /* of places */
 	size_t keys_n;
 	uint32_t *loose; /* volumes that are not in places, in order */
-	size_t loose_n, loose_room;
+	size_t loose_n, loose_cap;
 	const struct capacity_object **capacities; /* that are large enough */
-	size_t capacities_n, capacities_room;
-	bool needs_space;               /* its driver tells capacities */
-	const struct pv_object *chosen; /* on the node at hand; NULL: to be provisioned */
+	size_t capacities_n, capacities_cap;
+	bool needs_space;               /* its driver publishes CSIStorageCapacity */
+	const struct pv_object *chosen; /* by wait_ask(); NULL: to be provisioned */
 };
 
 struct waitings {
@@ -42,13 +42,12 @@ struct waitings {
 
 enum wait_answer { WAIT_FITS, WAIT_NO_VOLUME, WAIT_NO_SPACE };
 
-/* Is the volume reserved for that claim? */
+/* True if the volume is reserved for the claim. */
 bool volume_is_bound_to(const struct pv_object *pv, const struct claim_object *claim);
 
-/* -ENOMEM. */
-int wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n,
-              struct waitings *ws);
-/* Can all be had on that node?  Leaves in `chosen` what each would take. */
+void wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+               struct waitings *ws);
+/* Whether all claims can be satisfied on the node; sets `chosen` of each. */
 enum wait_answer wait_ask(struct waitings *ws, const struct volume_node_labels *node);
 
 #endif

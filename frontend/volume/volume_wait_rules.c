@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all nodes say of a pod's waiting claims.
+/* Rules for the waiting claims of a pod: which nodes can satisfy them.
  *
- * Labels alone can't say it when claims compete for volumes, so the rules name nodes.
- * Pods of one workload wait for the same: the answers for single claims are kept until
- * a volume, class, driver, capacity or node changes. */
+ * Rules over labels can't express it when claims compete for volumes, so the rules name nodes.
+ * Pods of one workload have equal claims: the results for single claims are cached until a volume,
+ * class, driver, capacity or node changes. */
 #include "frontend/volume/volume_wait.h"
 
-#include <errno.h>
+#include "ipc/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes that are out for one reason, by the shorter list. */
+/* Nodes rejected for one reason, or the others, whichever list is shorter. */
 struct wait_rule {
-	bool given; /* else none is out */
-	enum node_why why;
+	bool given; /* false: no node is rejected */
+	enum filter_reason why;
 	enum require_op op; /* REQUIRE_IN, REQUIRE_NOT_IN */
 	struct texts names;
 };
@@ -22,20 +23,8 @@ struct wait_rules {
 	struct wait_rule bind, space;
 };
 
-/* ---- all nodes ------------------------------------------------------------------------------ */
-
-static void add_name(struct volume_join *j, struct texts *list, struct text name)
-{
-	struct text *grown = volume_more(j, list->at, list->n, &list->room, sizeof(*grown));
-
-	if (!grown)
-		return;
-	list->at = grown;
-	grown[list->n++] = name;
-}
-
 static void answer_rule(struct volume_join *j, const uint8_t *answers, uint8_t bad,
-                        enum node_why why, struct wait_rule *out)
+                        enum filter_reason why, struct wait_rule *out)
 {
 	const struct volume_users *nodes = &j->vs->facts.users[1];
 	size_t bad_n = 0, all_n = 0;
@@ -53,7 +42,7 @@ static void answer_rule(struct volume_join *j, const uint8_t *answers, uint8_t b
 		const struct volume_node_labels *node = nodes->at[i].what;
 
 		if (node && (answers[i] == bad) == (out->op == REQUIRE_NOT_IN))
-			add_name(j, &out->names, node->name);
+			*EXTRACT_ADD(j->arena, out->names.at, out->names.n, out->names.cap) = node->name;
 	}
 }
 
@@ -62,45 +51,38 @@ static void ask_nodes(struct volume_join *j, struct waitings *ws, struct wait_ru
 	const struct volume_users *nodes = &j->vs->facts.users[1];
 	uint8_t *answers = arena_alloc(j->arena, nodes->n + (size_t)1);
 
-	if (!answers) {
-		j->rc = -ENOMEM;
-		return;
-	}
 	volume_look_nodes(j);
 	for (uint32_t i = 0; i < nodes->n; i++)
 		if (nodes->at[i].what)
 			answers[i] = (uint8_t)wait_ask(ws, nodes->at[i].what);
-	answer_rule(j, answers, WAIT_NO_VOLUME, NODE_WHY_VOLUME_BIND, &out->bind);
-	answer_rule(j, answers, WAIT_NO_SPACE, NODE_WHY_VOLUME_SPACE, &out->space);
+	answer_rule(j, answers, WAIT_NO_VOLUME, FILTER_VOLUME_BIND, &out->bind);
+	answer_rule(j, answers, WAIT_NO_SPACE, FILTER_VOLUME_SPACE, &out->space);
 }
 
-static void add_rule(struct volume_join *j, const struct wait_rule *from, struct pod_storage *out)
+static void add_rule(struct arena *arena, const struct wait_rule *from, struct pod_storage *out)
 {
 	struct volume_rule_object *rule;
 	struct node_term *term;
 
 	if (!from->given)
 		return;
-	rule = volume_rule_add(j, out, from->why);
+	rule = volume_rule_add(arena, out, from->why);
 	if (from->op == REQUIRE_IN && from->names.n == 0)
-		return; /* no node will do */
-	term = volume_term_add(j, rule);
-	volume_clause_add(j, term, text_of("metadata.name"), from->op, from->names.at, from->names.n);
-	if (term && term->n > 0)
-		term->rules[0].is_field = true;
+		return; /* no node matches */
+	term = volume_term_add(arena, rule);
+	volume_clause_add(arena, term, text_of("metadata.name"), from->op, from->names.at,
+	                  from->names.n);
+	term->rules[0].is_field = true;
 }
 
-/* ---- answers that are kept ---------------------------------------------------------------------
- */
-
-/* For a claim like this one, that no volume is reserved for. */
+/* The result for claims equal to this one for which no volume is reserved. */
 struct wait_kept {
 	struct arena arena;
 	bool valid;
 	uint64_t epoch;
 	struct claim_object claim;
-	const struct pv_object **reserved; /* volumes of the class that are bound to some claim */
-	size_t reserved_n, reserved_room;
+	const struct pv_object **reserved; /* volumes of the class that are bound to any claim */
+	size_t reserved_n, reserved_cap;
 	struct wait_rules rules;
 };
 
@@ -108,7 +90,7 @@ struct wait_kept {
 
 struct wait_cache {
 	struct wait_kept kept[WAIT_KEPT];
-	size_t next; /* to be given up */
+	size_t next; /* to be replaced */
 };
 
 void volume_wait_free(struct volumes *vs)
@@ -130,25 +112,19 @@ static bool is_alike(const struct claim_object *a, const struct claim_object *b)
 	       text_equal(a->attributes_class, b->attributes_class);
 }
 
-/* Of that claim, without its name: no volume is reserved for it then. */
-static int kept_claim(struct wait_kept *k, const struct claim_object *claim)
+/* A copy of the claim without its name, so that no volume is reserved for it. */
+static void kept_claim(struct wait_kept *k, const struct claim_object *claim)
 {
-	const char *class = arena_copy(&k->arena, claim->class);
-	const char *attributes = arena_copy(&k->arena, claim->attributes_class);
-
-	if (!class || !attributes)
-		return -ENOMEM;
 	k->claim = (struct claim_object){
 		.head.namespace = text_of("/"),
 		.head.name = text_of("/"),
-		.class = text_of(class),
-		.attributes_class = text_of(attributes),
+		.class = text_of(arena_copy(&k->arena, claim->class)),
+		.attributes_class = text_of(arena_copy(&k->arena, claim->attributes_class)),
 		.request = claim->request,
 		.has_request = claim->has_request,
 		.modes = claim->modes,
 		.is_block = claim->is_block,
 	};
-	return 0;
 }
 
 static void kept_reserved(struct volume_join *j, struct wait_kept *k)
@@ -156,20 +132,13 @@ static void kept_reserved(struct volume_join *j, struct wait_kept *k)
 	const union volume_any *o;
 	uint32_t at = SLOT_NONE;
 
-	while ((o = volume_look_group(j, VOLUME_KIND_VOLUME, k->claim.class, &at))) {
-		const struct pv_object **grown;
-
-		if (!o->pv.has_claim)
-			continue;
-		grown = volume_more(j, k->reserved, k->reserved_n, &k->reserved_room, sizeof(const void *));
-		if (!grown)
-			return;
-		k->reserved = grown;
-		grown[k->reserved_n++] = &o->pv;
-	}
+	while ((o = volume_look_group(j, VOLUME_KIND_VOLUME, k->claim.class, &at)))
+		if (o->pv.has_claim)
+			*EXTRACT_ADD(j->arena, k->reserved, k->reserved_n, k->reserved_cap) = &o->pv;
 }
 
-static int keep(const struct volume_join *j, struct wait_kept *k, const struct claim_object *claim)
+static const struct wait_kept *keep(const struct volume_join *j, struct wait_kept *k,
+                                    const struct claim_object *claim)
 {
 	struct volume_join own = *j;
 	const struct claim_object *claims[1] = { &k->claim };
@@ -178,36 +147,30 @@ static int keep(const struct volume_join *j, struct wait_kept *k, const struct c
 	arena_reset(&k->arena);
 	*k = (struct wait_kept){ .arena = k->arena };
 	own.arena = &k->arena;
-	if (kept_claim(k, claim) < 0 || wait_find(&own, claims, 1, &ws) < 0)
-		return -ENOMEM;
+	kept_claim(k, claim);
+	wait_find(&own, claims, 1, &ws);
 	kept_reserved(&own, k);
 	ask_nodes(&own, &ws, &k->rules);
 	k->epoch = j->vs->epoch;
-	k->valid = own.rc == 0;
-	return own.rc;
+	k->valid = true;
+	return k;
 }
 
-/* NULL: no memory. */
 static const struct wait_kept *kept(struct volume_join *j, const struct claim_object *claim)
 {
 	struct wait_cache *cache = j->vs->waits;
 	struct wait_kept *k;
 
 	if (!cache)
-		cache = j->vs->waits = calloc(1, sizeof(*cache));
-	if (!cache)
-		return NULL;
+		cache = j->vs->waits = must_alloc(sizeof(*cache));
 	for (size_t i = 0; i < WAIT_KEPT; i++) {
 		k = &cache->kept[i];
-		if (k->valid && is_alike(&k->claim, claim)) {
-			if (k->epoch == j->vs->epoch || keep(j, k, claim) == 0)
-				return k;
-			return NULL;
-		}
+		if (k->valid && is_alike(&k->claim, claim))
+			return k->epoch == j->vs->epoch ? k : keep(j, k, claim);
 	}
 	k = &cache->kept[cache->next];
 	cache->next = (cache->next + 1) % WAIT_KEPT;
-	return keep(j, k, claim) == 0 ? k : NULL;
+	return keep(j, k, claim);
 }
 
 static bool is_reserved(const struct wait_kept *k, const struct claim_object *claim)
@@ -218,7 +181,7 @@ static bool is_reserved(const struct wait_kept *k, const struct claim_object *cl
 	return false;
 }
 
-/* Whatever the answers came from. */
+/* On all objects that a cached result was made from. */
 static void depend_on_all(struct volume_join *j, const struct claim_object *claim)
 {
 	struct text none = { "", 0 };
@@ -241,10 +204,6 @@ void volume_wait_rules(struct volume_join *j, const struct claim_object *const *
 
 	if (n == 1 && is_plain(claims[0])) {
 		k = kept(j, claims[0]);
-		if (!k) {
-			j->rc = -ENOMEM;
-			return;
-		}
 		depend_on_all(j, claims[0]);
 		if (!is_reserved(k, claims[0])) {
 			own = k->rules;
@@ -252,68 +211,53 @@ void volume_wait_rules(struct volume_join *j, const struct claim_object *const *
 		}
 	}
 	if (!rules) {
-		if (wait_find(j, claims, n, &ws) < 0) {
-			j->rc = -ENOMEM;
-			return;
-		}
+		wait_find(j, claims, n, &ws);
 		ask_nodes(j, &ws, &own);
 	}
-	if (j->rc < 0)
-		return;
-	add_rule(j, &own.bind, out);
-	add_rule(j, &own.space, out);
+	add_rule(j->arena, &own.bind, out);
+	add_rule(j->arena, &own.space, out);
 }
 
-/* ---- the pod goes to a node -------------------------------------------------------------------
- */
-
 /* The volume goes to the claim, as if it were bound already. */
-static int assume_volume(struct volume_join *j, const struct waiting *w, union volume_any *claim)
+static void assume_volume(struct volume_join *j, const struct waiting *w, union volume_any *claim)
 {
 	union volume_any pv = { .pv = *w->chosen };
-	const char *name = arena_copy(j->arena, pv.head.name);
 
-	if (!name)
-		return -ENOMEM;
 	pv.pv.has_claim = true;
 	pv.pv.is_available = false;
 	pv.pv.claim_namespace = w->claim->head.namespace;
 	pv.pv.claim_name = w->claim->head.name;
 	pv.pv.claim_uid = w->claim->head.uid;
-	claim->claim.volume = text_of(name);
+	claim->claim.volume = text_of(arena_copy(j->arena, pv.head.name));
 	claim->claim.bind_completed = true;
-	return volume_change(j->vs, VOLUME_KIND_VOLUME, &pv);
+	volume_change(j->vs, VOLUME_KIND_VOLUME, &pv);
 }
 
 /* Each change frees the object that it replaces: w->chosen, then w->claim. */
-static int assume_one(struct volume_join *j, const struct waiting *w, struct text node)
+static void assume_one(struct volume_join *j, const struct waiting *w, struct text node)
 {
 	union volume_any claim = { .claim = *w->claim };
-	int rc = 0;
 
 	if (w->chosen) {
-		rc = assume_volume(j, w, &claim);
+		assume_volume(j, w, &claim);
 	} else {
 		claim.claim.has_selected_node = true;
 		claim.claim.selected_node = node;
 	}
-	return rc < 0 ? rc : volume_change(j->vs, VOLUME_KIND_CLAIM, &claim);
+	volume_change(j->vs, VOLUME_KIND_CLAIM, &claim);
 }
 
-int volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n,
-                       uint32_t node)
+void volume_wait_assume(struct volume_join *j, const struct claim_object *const *claims, size_t n,
+                        uint32_t node)
 {
 	const struct volume_node_labels *where = volume_user(&j->vs->facts, true, node);
 	struct waitings ws;
-	int rc = 0;
 
 	if (!where)
-		return 0;
-	if (wait_find(j, claims, n, &ws) < 0)
-		return -ENOMEM;
+		return;
+	wait_find(j, claims, n, &ws);
 	if (wait_ask(&ws, where) != WAIT_FITS)
-		return 0;
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = assume_one(j, &ws.at[i], where->name);
-	return rc;
+		return;
+	for (size_t i = 0; i < n; i++)
+		assume_one(j, &ws.at[i], where->name);
 }

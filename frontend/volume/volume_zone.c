@@ -9,10 +9,10 @@
 #define ZONE "topology.kubernetes.io/zone"
 #define REGION "topology.kubernetes.io/region"
 
-/* A volume's label and the one of today, which stands in for it on a node without. */
+/* A label of a volume, and the stable label that replaces it on a node that lacks the beta one. */
 static const struct {
 	const char *key;
-	const char *today; /* NULL: it is that */
+	const char *stable; /* NULL: `key` is it */
 } zone_keys[] = {
 	{ BETA_ZONE, ZONE },
 	{ BETA_REGION, REGION },
@@ -29,54 +29,50 @@ static struct text trimmed(struct text t)
 	return t;
 }
 
-/* "a__b" is the set of a and b; false when one is empty: then the label doesn't count. */
-static bool zones_of(struct volume_join *j, struct text label, struct texts *out)
+/* "a__b" is the set of a and b; false if one is empty: then the label is ignored. */
+static bool zones_of(struct arena *arena, struct text label, struct texts *out)
 {
 	const char *end = label.at + label.bytes, *next;
 
 	for (const char *at = label.at;; at = next + 2) {
-		struct text zone, *grown;
+		struct text zone;
 
 		next = memmem(at, (size_t)(end - at), "__", 2);
 		zone = trimmed((struct text){ at, (size_t)((next ? next : end) - at) });
 		if (zone.bytes == 0)
 			return false;
-		grown = volume_more(j, out->at, out->n, &out->room, sizeof(*grown));
-		if (!grown)
-			return false;
-		out->at = grown;
-		grown[out->n++] = zone;
+		*EXTRACT_ADD(arena, out->at, out->n, out->cap) = zone;
 		if (!next)
 			return true;
 	}
 }
 
-static void rule_zone(struct volume_join *j, size_t key, struct texts zones,
-                      struct pod_storage *out)
+static void rule_zone(struct arena *arena, size_t key, struct texts zones, struct pod_storage *out)
 {
-	struct volume_rule_object *rule = volume_rule_add(j, out, NODE_WHY_VOLUME_ZONE);
+	struct volume_rule_object *rule = volume_rule_add(arena, out, FILTER_VOLUME_ZONE);
 	struct text name = text_of(zone_keys[key].key);
 	struct node_term *term;
 
-	volume_clause_add(j, volume_term_add(j, rule), name, REQUIRE_IN, zones.at, zones.n);
-	if (zone_keys[key].today) {
-		term = volume_term_add(j, rule);
-		volume_clause_add(j, term, name, REQUIRE_NOT_EXISTS, NULL, 0);
-		volume_clause_add(j, term, text_of(zone_keys[key].today), REQUIRE_IN, zones.at, zones.n);
+	volume_clause_add(arena, volume_term_add(arena, rule), name, REQUIRE_IN, zones.at, zones.n);
+	if (zone_keys[key].stable) {
+		term = volume_term_add(arena, rule);
+		volume_clause_add(arena, term, name, REQUIRE_NOT_EXISTS, NULL, 0);
+		volume_clause_add(arena, term, text_of(zone_keys[key].stable), REQUIRE_IN, zones.at,
+		                  zones.n);
 	}
-	/* A node without any such label is in no zone, and takes every volume. */
-	term = volume_term_add(j, rule);
+	/* A node without any such label passes (volumezone.Filter). */
+	term = volume_term_add(arena, rule);
 	for (size_t k = 0; k < sizeof(zone_keys) / sizeof(zone_keys[0]); k++)
-		volume_clause_add(j, term, text_of(zone_keys[k].key), REQUIRE_NOT_EXISTS, NULL, 0);
+		volume_clause_add(arena, term, text_of(zone_keys[k].key), REQUIRE_NOT_EXISTS, NULL, 0);
 }
 
-void volume_zone_rules(struct volume_join *j, const struct pv_object *pv, struct pod_storage *out)
+void volume_zone_rules(struct arena *arena, const struct pv_object *pv, struct pod_storage *out)
 {
 	for (size_t k = 0; k < sizeof(zone_keys) / sizeof(zone_keys[0]); k++) {
 		const struct text *label = pairs_find(&pv->labels, zone_keys[k].key);
 		struct texts zones = { NULL, 0, 0 };
 
-		if (label && zones_of(j, *label, &zones))
-			rule_zone(j, k, zones, out);
+		if (label && zones_of(arena, *label, &zones))
+			rule_zone(arena, k, zones, out);
 	}
 }

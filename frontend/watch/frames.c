@@ -2,6 +2,7 @@
 #include "frontend/watch/frames.h"
 
 #include "frontend/json/json.h"
+#include "ipc/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@ static bool is_space(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Read on inside an object.  Returns how many bytes belong to it; the object is
- * whole when depth is 0 after it. */
+/* Scans inside an object. Returns how many bytes belong to it; the object is complete when depth is
+ * 0. */
 static size_t frame_scan(struct frames *f, const char *bytes, size_t n)
 {
 	size_t i = 0;
@@ -40,26 +41,21 @@ static size_t frame_scan(struct frames *f, const char *bytes, size_t n)
 	return i;
 }
 
-static int frame_keep(struct frames *f, const char *bytes, size_t n)
+static void frame_keep(struct frames *f, const char *bytes, size_t n)
 {
-	if (f->kept_bytes + n > f->kept_room) {
-		size_t room = f->kept_room ? f->kept_room : 4096;
-		char *kept;
+	if (f->kept_bytes + n > f->kept_cap) {
+		size_t cap = f->kept_cap ? f->kept_cap : 4096;
 
-		while (room < f->kept_bytes + n)
-			room *= 2;
-		kept = realloc(f->kept, room);
-		if (!kept)
-			return -ENOMEM;
-		f->kept = kept;
-		f->kept_room = room;
+		while (cap < f->kept_bytes + n)
+			cap *= 2;
+		f->kept = must_grow(f->kept, cap);
+		f->kept_cap = cap;
 	}
 	memcpy(f->kept + f->kept_bytes, bytes, n);
 	f->kept_bytes += n;
-	return 0;
 }
 
-/* An object that began in an earlier piece is whole. */
+/* Delivers an object that started in an earlier piece. */
 static int frame_deliver_kept(struct frames *f, frame_fn each, void *context)
 {
 	size_t bytes = f->kept_bytes;
@@ -87,12 +83,12 @@ int frames_feed(struct frames *f, const char *bytes, size_t n, frame_fn each, vo
 		taken = frame_scan(f, bytes + at, n - at);
 		if (f->kept_bytes + taken > f->bytes_max)
 			return -EMSGSIZE;
+		if (f->depth > 0 || f->kept_bytes > 0)
+			frame_keep(f, bytes + at, taken);
 		if (f->depth > 0)
-			return frame_keep(f, bytes + at, taken);
+			return 0;
 		if (f->kept_bytes > 0) {
-			rc = frame_keep(f, bytes + at, taken);
-			if (rc == 0)
-				rc = frame_deliver_kept(f, each, context);
+			rc = frame_deliver_kept(f, each, context);
 		} else {
 			rc = each(context, bytes + at, taken);
 		}
@@ -120,7 +116,7 @@ void frames_free(struct frames *f)
 {
 	free(f->kept);
 	f->kept = NULL;
-	f->kept_room = 0;
+	f->kept_cap = 0;
 	frames_reset(f);
 }
 
@@ -143,7 +139,7 @@ int watch_event_read(const char *json, size_t bytes, struct watch_event *out)
 		}
 	}
 	arena_free(&arena);
-	/* The types are plain words: what stands between the quotes is the type. */
+	/* Types have no escapes: the text between the quotes is the type. */
 	if (!json_end(&j) || event.type.bytes < 2 || event.type.at[0] != '"' || event.object.bytes == 0)
 		return -EINVAL;
 	event.type.at++;
@@ -152,7 +148,7 @@ int watch_event_read(const char *json, size_t bytes, struct watch_event *out)
 	return 0;
 }
 
-/* Copy a short string; one that is too long or has escapes is an error. */
+/* Copies a short string; a longer one, or one with escapes, is an error. */
 static bool short_string(struct json *j, char *out, size_t out_bytes)
 {
 	struct text text;
@@ -206,7 +202,7 @@ int list_page_read(const char *json, size_t bytes, struct list_page *out)
 	arena_free(&arena);
 	if (!json_end(&j) || page.resource_version[0] == '\0')
 		return -EINVAL;
-	/* A token is base64: there is nothing to unescape. */
+	/* A continue token is base64: nothing to unescape. */
 	if (page.continue_token.bytes >= 2 && page.continue_token.at[0] == '"') {
 		page.continue_token.at++;
 		page.continue_token.bytes -= 2;
@@ -239,7 +235,7 @@ int list_page_items(const struct list_page *page, frame_fn each, void *context)
 	return json_end(&j) ? 0 : -EINVAL;
 }
 
-/* Stops at the version: most of the object lies behind its metadata. */
+/* Stops at the version: most of the object follows its metadata. */
 static bool version_find(struct json *j, char *out, size_t out_bytes)
 {
 	struct text name;

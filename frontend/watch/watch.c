@@ -70,12 +70,8 @@ char *watch_query(const struct watch *w, const char *rest)
 	return out.at;
 }
 
-/* ---- objects ------------------------------------------------------------ */
-
 static void object_complain(struct watch *w, int rc, const struct decode_error *e)
 {
-	if (rc == -ENOMEM)
-		fatal_memory();
 	w->counts.bad_objects++;
 	if (log_allowed(&w->bad_limit, w->env, w->name))
 		env_log(w->env, "error", "%s%s%s%s%s", e->object[0] ? e->object : w->name,
@@ -108,8 +104,6 @@ void watch_remove(struct watch *w, const char *json, size_t bytes)
 		object_complain(w, rc, &e);
 }
 
-/* ---- failures ------------------------------------------------------------ */
-
 void watch_failed(struct watch *w, const char *verb, const struct http_answer *answer,
                   const char *body, size_t body_bytes)
 {
@@ -138,8 +132,8 @@ void watch_failed(struct watch *w, const char *verb, const struct http_answer *a
 		        w->error);
 }
 
-/* A 401: read the token again, each time, since its file may come late; ask once more at once,
- * then back off. */
+/* After a 401 the token is read again each time, since its file may be late; the request is
+ * repeated once immediately, then with backoff. */
 bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_state next)
 {
 	if (answer->status != 401 || !w->env->transport->ops->renew_credentials)
@@ -152,8 +146,7 @@ bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_s
 	return true;
 }
 
-/* A server that was restored from a backup, or another one behind the same
- * address. */
+/* A server that was restored from a backup, or another one at the same address. */
 int watch_went_backwards(struct watch *w, const char *version)
 {
 	w->went_back = true;
@@ -163,8 +156,6 @@ int watch_went_backwards(struct watch *w, const char *version)
 	        w->name, w->version, version);
 	return -ECANCELED;
 }
-
-/* ---- what is due ---------------------------------------------------------- */
 
 uint64_t watch_poll(struct watch *w)
 {
@@ -208,7 +199,7 @@ bool watch_refused_at_start(const struct watch *w)
 
 bool watch_lacks_room(const struct watch *w)
 {
-	return w->no_room;
+	return w->no_room || model_lacks(w->model, w->index);
 }
 
 bool watch_went_back(const struct watch *w)

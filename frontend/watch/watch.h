@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One collection kept equal to the API server's: list it, then watch it, for
- * ever.
+/* Watch: keeps one collection equal to the API server's by list and watch.
  *
  *             list of pages                 event ERROR 410, HTTP 410
  *   LISTING ────────────────► WATCHING ───────────────────────────────► LISTING
- *      ▲  │ failure              │ ▲ end of the watch: again from the last version
+ *      ▲  │ failure              │ ▲ end of the watch: resume from the last version
  *      │  ▼                      ▼ │
  *      WAITING (backoff)      WAITING (backoff)
  *
- *   A resource that may be missing and that the server says it does not have (404; not a proxy's,
- * and once more 5 s later if it had it before) is looked for in its older versions, then it is
- * empty; it is looked for again every 30 s, and with each list that a watch makes necessary, from
- * the newest version on.
+ * An optional resource that the server does not have (a 404 of the server, not of a proxy, repeated
+ * after 5 s if it existed before) is tried in its older versions, then treated as empty; it is
+ * tried again every 30 s and with each relist, from the newest version on.
  *
- * A page that fails in passing (429, 5xx, no answer) is asked for again, ten times; then, or when
- * the server says something else, the list begins anew.
+ * A page that fails transiently (429, 5xx, no answer) is requested again, ten times; after that, or
+ * after another error, the list restarts.
  *
- * The first list is consistent (no resourceVersion), so that a start never goes
- * back in time.  A list replaces what is known at its end, in one step. */
+ * The first list is consistent (no resourceVersion), so that a start never goes back in time. A
+ * list replaces what is known when it ends, in one step. */
 #ifndef MUSTER_FRONTEND_WATCH_H
 #define MUSTER_FRONTEND_WATCH_H
 
@@ -28,79 +26,78 @@
 #include <stdint.h>
 
 enum watch_state {
-	WATCH_LIST,    /* the next page is to be asked for once wait_until is over */
-	WATCH_LISTING, /* ... is on its way */
-	WATCH_WATCH,   /* the watch is to be started */
+	WATCH_LIST,    /* request the next page once wait_until has passed */
+	WATCH_LISTING, /* ... is in flight */
+	WATCH_WATCH,   /* start the watch */
 	WATCH_WATCHING,
-	WATCH_PROBING, /* the connection broke: is the server's state older than ours? */
+	WATCH_PROBING, /* the connection broke: check whether the server's state is older than ours */
 };
 
 enum relist_reason {
 	RELIST_EXPIRED, /* 410: the version is too old */
-	RELIST_FAILED,  /* what came made no sense, or the watch was refused */
-	RELIST_ROOM,    /* objects were left out that may have room now */
-	RELIST_LEADING, /* this instance leads now, and a watch may be behind what the last leader wrote
-	                 */
+	RELIST_FAILED,  /* malformed data, or the watch was refused */
+	RELIST_ROOM,    /* objects were dropped for a limit and may fit now */
+	RELIST_LEADING, /* this instance became leader, and a watch may lag behind the last leader's
+	                   writes */
 	RELIST_REASONS
 };
 
 struct watch_counts {
 	uint64_t lists;   /* finished */
-	uint64_t relists; /* started because the watch could not go on: */
+	uint64_t relists; /* started because the watch could not resume */
 	uint64_t relists_for[RELIST_REASONS];
 	uint64_t watches;  /* started */
 	uint64_t failures; /* of requests */
 	uint64_t events;   /* ADDED, MODIFIED, DELETED */
 	uint64_t bookmarks;
 	uint64_t bad_objects;
-	uint64_t too_large; /* objects over the cap */
-	uint64_t silences;  /* watches ended for want of any byte */
+	uint64_t too_large; /* objects above the size limit */
+	uint64_t silences;  /* watches closed after silence */
 };
 
 struct watch;
 
-/* All outlive the watch.  `index` is the resource's in the model. */
+/* All arguments outlive the watch. `index` is the resource's in the model. */
 struct watch *watch_new(const struct env *env, struct model *model, int index);
 void watch_free(struct watch *w);
 
-/* Before the first poll: only objects with labels that match; copied.  One that ceases to
- * match is gone. */
+/* Call before the first poll: restricts it to objects whose labels match; copied. An object that
+ * ceases to match is removed. */
 void watch_select(struct watch *w, const char *label_selector);
 
-/* Call this after each object that was put into the model; `heard_ns` is when its bytes came. */
+/* Sets a callback after each object that was put into the model; `heard_ns` is when its bytes
+ * arrived. */
 void watch_follow(struct watch *w, void (*put)(void *context, uint64_t heard_ns), void *context);
 
-/* Do what is due.  Returns when it wants to be called next (NEVER_NS: after an
- * answer only). */
+/* Performs due work. Returns the time of the next call (NEVER_NS: only after an answer). */
 uint64_t watch_poll(struct watch *w);
 
-/* Has a whole list been in the model once? */
+/* True once a complete list has been in the model. */
 bool watch_synced(const struct watch *w);
 
-/* The server does not have this resource. */
+/* True if the server does not have this resource. */
 bool watch_absent(const struct watch *w);
 
-/* The server's state is older than what was seen: it was restored from a backup,
- * or is another one.  Then this watch stands still: everything known is worth
- * nothing, and whoever runs it starts anew. */
+/* True if the server's state is older than what was seen: restored from a backup, or another
+ * server. The watch stops; the caller discards the model and restarts. */
 bool watch_went_back(const struct watch *w);
 
-/* Did the very first answer say 401? */
+/* True if the first answer was 401. */
 bool watch_refused_at_start(const struct watch *w);
 
-/* Was an object left out because the model had no room? */
+/* True if an object was dropped because the model reached a limit. */
 bool watch_lacks_room(const struct watch *w);
 
-/* List again as soon as possible; a list that is begun from now on will do. */
+/* Lists again as soon as possible; a list that starts from now on suffices. */
 void watch_relist(struct watch *w, enum relist_reason reason);
 
-/* When the last list that the model has as a whole was begun; 0: none was. */
+/* The time at which the last complete list was started; 0: none. */
 uint64_t watch_listed_ns(const struct watch *w);
 
 const struct resource *watch_resource(const struct watch *w);
-/* How long nothing came on the watch; 0 while none runs. */
+/* Time since the last byte of the watch; 0 without a running watch. */
 uint64_t watch_silence_ns(const struct watch *w);
 const struct watch_counts *watch_counts(const struct watch *w);
-const char *watch_error(const struct watch *w); /* the last failure, "" while all is well */
+const char *watch_error(const struct watch *w); /* the last failure, "" if none */
 
 #endif

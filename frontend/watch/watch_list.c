@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of a watch: page by page, replacing what is known at its end. */
+/* The list of a watch: page by page, replacing the known objects at its end. */
 #include "frontend/watch/watch_impl.h"
 
 #include "frontend/api/apistatus.h"
+#include "frontend/json/jsonout.h"
 #include "frontend/base/probe.h"
 #include "frontend/base/version.h"
-#include "frontend/json/jsonout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LIST_LIMIT 500
-#define LIST_LIMIT_MAPS 50 /* each may have a MiB */
+#define LIST_LIMIT_MAPS 50 /* an object may have 1 MiB */
 #define ABSENT_NS (30 * NS_PER_S)
 #define MISSING_AGAIN_NS (5 * NS_PER_S)
-#define PAGE_TRIES 10 /* of one page, then the list begins anew */
+#define PAGE_TRIES 10 /* of one page; then the list restarts */
 
 static void list_abort(struct watch *w)
 {
@@ -33,8 +33,8 @@ void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_
 	w->counts.relists++;
 	w->counts.relists_for[reason]++;
 	w->full_list = false;
-	/* The server may be a newer one by now, which serves newer versions and not the old one; but
-	 * until it says so, what it had is where objects are read and written. */
+	/* The server may have been upgraded and serve newer versions only; until it answers so, objects
+	 * are read and written in the known version. */
 	w->resource.version = model_resource_older(w->model, w->index, NULL);
 	w->relist_ns = env_now(w->env);
 	watch_wait(w, WATCH_LIST, wait_ns);
@@ -111,7 +111,7 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 		model_replace_begin(w->model, w->index);
 		w->replacing = true;
 		w->no_room = false;
-		/* The version of the first page is that of the whole list. */
+		/* The version of the first page is the version of the whole list. */
 		memcpy(w->version, page.resource_version, sizeof(w->version));
 	}
 	PROBE(list_page, w->index, body_bytes);
@@ -136,8 +136,7 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 	watch_wait(w, WATCH_LIST, 0);
 }
 
-/* A Status, or the plain text of Kubernetes for a group that it does not have; the page of a proxy
- * is neither. */
+/* A Status, or the plain text of Kubernetes for an unknown group; not the page of a proxy. */
 static bool says_missing(const struct http_answer *answer, const char *body, size_t bytes)
 {
 	static const char plain[] = "404 page not found";
@@ -148,9 +147,8 @@ static bool says_missing(const struct http_answer *answer, const char *body, siz
 	       memcmp(body, plain, sizeof(plain) - 1) == 0;
 }
 
-/* The server does not know the resource, in no version: as good as an empty list, for now.  Gangs
- * that wait cease to be gangs by that, so one that was there is asked for once more some seconds
- * later. */
+/* The server has the resource in no version: treated as an empty list. Waiting gangs dissolve by
+ * that, so a resource that existed is requested once more some seconds later. */
 static void list_missing(struct watch *w)
 {
 	const char *older = model_resource_older(w->model, w->index, w->resource.version);
@@ -181,9 +179,9 @@ static void list_missing(struct watch *w)
 	watch_wait(w, WATCH_LIST, ABSENT_NS);
 }
 
-/* Is it a failure of this request, so that the pages before this one are worth keeping?  A list of
- * many pages would hardly ever end while one request in fifty fails, and each new one adds to what
- * the server has to do. */
+/* True for a failure of this request alone, where earlier pages are kept. A list of many pages
+ * would hardly ever finish while one request in fifty fails, and each restart adds load to the
+ * server. */
 static bool page_again(struct watch *w, const struct http_answer *answer)
 {
 	if (!w->continue_token || ++w->page_failures == PAGE_TRIES)
@@ -217,7 +215,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		w->refused_at_start = first && answer->status == 401;
 	}
 	if (answer->status == 410 && w->continue_token && !w->full_list) {
-		/* The pages left belong to a state that is gone: one full list. */
+		/* The remaining pages belong to an expired state: one full list. */
 		list_abort(w);
 		w->full_list = true;
 		watch_wait(w, WATCH_LIST, 0);
@@ -226,7 +224,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 	watch_failed(w, "list", answer, body, body_bytes);
 	if (!page_again(w, answer)) {
 		list_abort(w);
-		w->full_list = false; /* what was too much in one answer may come in pages */
+		w->full_list = false; /* what was too large in one response may fit in pages */
 	}
 	watch_wait(w, WATCH_LIST, backoff_answer(&w->backoff, w->env, answer));
 }

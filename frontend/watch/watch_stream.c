@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stream of a watch: events into the model, and every way in which it ends. */
+/* The stream of a watch: events into the model, and the ways in which it ends. */
 #include "frontend/watch/watch_impl.h"
 
 #include "frontend/api/apistatus.h"
@@ -11,17 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WATCH_SECONDS_MIN 300 /* the server ends it after a time of our choice */
+#define WATCH_SECONDS_MIN 300 /* the server ends the watch after a time that we choose */
 #define WATCH_SECONDS_SPAN 301
-#define WATCH_SECONDS_FIRST 90 /* a silent connection is not noticed before bookmarks were seen */
+#define WATCH_SECONDS_FIRST 90 /* silence cannot be detected before bookmarks were seen */
 #define WATCH_SECONDS_FIRST_SPAN 31
 #define WATCH_GRACE_MS 30000
-#define WATCH_SHORT_NS NS_PER_S /* one that ends sooner and said nothing failed */
+#define WATCH_SHORT_NS NS_PER_S /* an earlier end without an event is a failure */
 #define SILENCE_NS (150 * NS_PER_S)
 #define RELIST_AGAIN_NS (30 * NS_PER_S)
 
-/* The version is too old.  A server that says so of each fresh list would be
- * listed in a circle. */
+/* The version is too old. A server that answers so to each fresh list would be listed in a loop. */
 static void relist_expired(struct watch *w)
 {
 	bool again = w->relist_ns && env_now(w->env) - w->relist_ns < RELIST_AGAIN_NS;
@@ -34,7 +33,7 @@ static void bookmark(struct watch *w)
 	uint64_t now = env_now(w->env);
 
 	w->counts.bookmarks++;
-	/* Between two of one connection: the time in which another was silent is no measure. */
+	/* Only bookmarks of one connection are compared: silence of another one is not a measure. */
 	if (w->bookmarks_seen > 0 && w->bookmark_ns >= w->began_ns &&
 	    now - w->bookmark_ns > w->bookmark_gap_ns)
 		w->bookmark_gap_ns = now - w->bookmark_ns;
@@ -76,7 +75,7 @@ static int event_take(void *context, const char *json, size_t bytes)
 	}
 	if (text_is(e.type, "ADDED") || text_is(e.type, "MODIFIED")) {
 		w->counts.events++;
-		backoff_reset(&w->backoff); /* the server is well: the next failure is a new one */
+		backoff_reset(&w->backoff); /* the server works: the next failure is a new one */
 		watch_put(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "DELETED")) {
 		w->counts.events++;
@@ -114,8 +113,6 @@ static bool watch_data(void *context, int status, const char *bytes, size_t n)
 	rc = frames_feed(&w->frames, bytes, n, event_take, w);
 	if (rc == 0)
 		return true;
-	if (rc == -ENOMEM)
-		fatal_memory();
 	if (rc == -EMSGSIZE)
 		w->counts.too_large++;
 	if (w->verdict == VERDICT_NONE) {
@@ -171,7 +168,7 @@ void watch_stream_start(struct watch *w)
 	w->state = WATCH_WATCHING;
 }
 
-/* The watch ended with HTTP 200, or was broken off by ourselves. */
+/* The watch ended with HTTP 200, or was closed by us. */
 static void watch_ended(struct watch *w, const struct http_answer *answer)
 {
 	bool quick = env_now(w->env) - w->began_ns < WATCH_SHORT_NS && w->said == 0;
@@ -199,7 +196,7 @@ static void watch_ended(struct watch *w, const struct http_answer *answer)
 	watch_wait(w, WATCH_WATCH, backoff_failed(&w->backoff, w->env));
 }
 
-/* Another status than 200. */
+/* A status other than 200. */
 static void watch_refused(struct watch *w, const struct http_answer *answer, const char *body,
                           size_t body_bytes)
 {
@@ -210,7 +207,7 @@ static void watch_refused(struct watch *w, const struct http_answer *answer, con
 		return;
 	}
 	watch_failed(w, "watch", answer, body, body_bytes);
-	/* Asked wrongly, or the resource went: a list will tell. */
+	/* A bad request, or the resource went away: a list decides. */
 	if (answer->status == 400 || answer->status == 404 || answer->status == 422) {
 		watch_list_again(w, RELIST_FAILED, backoff_answer(&w->backoff, w->env, answer));
 		return;
@@ -236,8 +233,8 @@ static void watch_done(void *context, const struct http_answer *answer, const ch
 	watch_refused(w, answer, w->error_body, w->error_bytes);
 }
 
-/* A server put back to an older state takes a watch from a version that it does
- * not have yet, and stays silent until it has: a list of one object tells. */
+/* A server restored to an older state accepts a watch from a version that it does not have yet, and
+ * stays silent until it does: a list of one object shows it. */
 static void probe_done(void *context, const struct http_answer *answer, const char *body,
                        size_t body_bytes)
 {
@@ -277,8 +274,8 @@ void watch_probe_start(struct watch *w)
 	w->state = WATCH_PROBING;
 }
 
-/* Once two bookmarks were seen the server is known to say something about every
- * minute; a connection that stays silent much longer is dead. */
+/* After two bookmarks the server is known to send one about every minute; a connection that is
+ * silent for much longer is dead. */
 uint64_t watch_silence_deadline(const struct watch *w)
 {
 	uint64_t wait = SILENCE_NS;

@@ -41,11 +41,11 @@ struct as_pod_account *as_accounts_find_pod(const struct as_accounts *a,
 /* A pod that has a node. */
 struct as_pod_account *as_accounts_add_pod(struct as_accounts *a, struct as_arena *arena,
                                            const struct as_object *pod);
-/* It has ended: its room is free, its record stays. */
+/* The pod has ended: its capacity is free, its record is kept. */
 void as_accounts_release(struct as_pod_account *pod);
 void as_accounts_drop_pod(struct as_accounts *a, const char *key);
-/* The first resource that the pod asks for and of which its node is given more
- * than it has; NULL: it fits. */
+/* The first resource that the pod requests and of which more is allocated than its node has;
+ * NULL: the pod fits. */
 const struct as_amount *as_accounts_over(const struct as_pod_account *pod);
 void as_accounts_clear(struct as_accounts *a);
 

@@ -2,9 +2,6 @@
 /* /apisim/stats and /apisim/faults: for tests, not for clients of Kubernetes. */
 #include "tests/apisim/call.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* {"fault": NAME, "count": N, "ms": N, "retryAfterSeconds": N} */
 static int arm(struct as_call *c)
 {
@@ -66,8 +63,6 @@ int as_admin(struct as_call *c)
 	as_faults_clear(&c->api->faults);
 	return as_answer_json(c, 200, as_faults_json(&c->api->faults, c->arena));
 }
-
-/* ---- late writes ----------------------------------------------------- */
 
 uint64_t as_api_due_ns(const struct as_api *api)
 {

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a request goes. */
+/* Routes a request to its handler. */
 #include "tests/apisim/call.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_HISTORY 50000
 #define DEFAULT_BOOKMARK_MS 60000
-
-/* ---- life ------------------------------------------------------------ */
 
 static bool add_gates(struct as_api *api, const struct as_config *config)
 {
@@ -24,7 +17,7 @@ static bool add_gates(struct as_api *api, const struct as_config *config)
 	return true;
 }
 
-/* What every cluster has from its first minute. */
+/* Objects that every cluster has from its start. */
 static const char *const seed[][2] = {
 	{ "/api/v1/namespaces", "{\"metadata\":{\"name\":\"default\"}}" },
 	{ "/api/v1/namespaces", "{\"metadata\":{\"name\":\"kube-system\"}}" },
@@ -102,8 +95,6 @@ void as_api_count_lag(struct as_api *api)
 {
 	api->stats.watches_lagged++;
 }
-
-/* ---- the target ------------------------------------------------------ */
 
 static void parse_query(struct as_call *c, char *text)
 {
@@ -188,8 +179,6 @@ static bool find_resource(struct as_call *c, const char *const *s, size_t n)
 	return c->resource->namespaced || c->namespace == NULL;
 }
 
-/* ---- verbs ----------------------------------------------------------- */
-
 static int serve_collection(struct as_call *c, const char *method)
 {
 	bool whole = !c->resource->namespaced || c->namespace != NULL;
@@ -267,8 +256,8 @@ static void answer_plain(struct as_call *c, int status, const char *text)
 	as_text_put(&c->response->body, text);
 }
 
-/* JSON is all there is.  Parameters ask for other shapes of it, such as Tables;
- * a client that knows those knows plain objects too. */
+/* Only JSON is served.  Parameters request other forms of it, such as Tables; a client that
+ * accepts those accepts plain objects too. */
 static bool accepts_json(const char *accept)
 {
 	static const char *const ranges[] = { "application/json", "*/*", "application/*" };
@@ -295,6 +284,10 @@ static void serve(struct as_call *c, const char *const *segments, size_t n)
 	if (!accepts_json(c->request->accept)) {
 		as_refuse(c, 406, "NotAcceptable",
 		          "only the following media types are accepted: application/json");
+		return;
+	}
+	if (as_is_token_review(c)) {
+		as_token_review(c);
 		return;
 	}
 	as_discovery(c, &found);

@@ -48,7 +48,7 @@ struct as_response {
 	uint32_t retry_after_s;   /* 0: no such header */
 	struct as_text body;      /* the caller frees it */
 	struct as_watch *watch;
-	/* What an armed fault wants the transport to do. */
+	/* What an armed fault requires of the transport. */
 	uint32_t delay_ms; /* hold the answer back */
 	bool cut;          /* close the connection instead of answering */
 	bool cut_watches;  /* close all watch connections */
@@ -74,8 +74,6 @@ uint64_t as_api_due_ns(const struct as_api *api); /* UINT64_MAX: nothing waits *
 /* A watcher was too slow and is cut. */
 void as_api_count_lag(struct as_api *api);
 
-/* ---- watches --------------------------------------------------------- */
-
 enum as_watch_state {
 	AS_WATCH_MORE,  /* there may be more to read */
 	AS_WATCH_IDLE,  /* nothing more now */
@@ -89,7 +87,7 @@ size_t as_watch_read(struct as_watch *w, uint64_t now_ns, char *out, size_t room
 bool as_watch_ready(struct as_watch *w, uint64_t now_ns);
 /* It is behind by more than the server allows: close the connection. */
 bool as_watch_lags(const struct as_watch *w);
-/* When it becomes ready by itself. */
+/* When it becomes ready without a further write. */
 uint64_t as_watch_due_ns(const struct as_watch *w);
 void as_watch_free(struct as_watch *w);
 

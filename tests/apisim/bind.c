@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST pods/NAME/binding: the one write that a scheduler lives on.
+/* POST pods/NAME/binding: the write that places a pod.
  *
- * What is checked and in which words follows the real server's
- * pkg/registry/core/pod/storage.  That the node exists or has room is not. */
+ * Checks and messages follow the real server's pkg/registry/core/pod/storage, which does not check
+ * that the node exists or has free capacity. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/meta.h"
 #include "tests/apisim/pod.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct binding {
 	const struct as_json *metadata; /* name, uid, resourceVersion, annotations */
 	const char *node;
-	bool is_node; /* says kind: Node */
+	bool is_node; /* kind: Node */
 };
 
 static int conflict(struct as_call *c, const char *name, const char *why)
@@ -182,8 +178,6 @@ static int read_binding(struct as_call *c, struct binding *out)
 		return as_refuse(c, 500, "", "target.name: Required value");
 	return 0;
 }
-
-/* ---- faults ---------------------------------------------------------- */
 
 static int refuse_fault(struct as_call *c, enum as_fault fault)
 {

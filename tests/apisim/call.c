@@ -2,9 +2,6 @@
 #include "tests/apisim/call.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 const char *as_query_get(const struct as_call *c, const char *name)
@@ -50,8 +47,6 @@ void as_decode(char *text, bool plus_is_space)
 	*to = '\0';
 }
 
-/* ---- answers --------------------------------------------------------- */
-
 int as_answer_json(struct as_call *c, int code, const struct as_json *value)
 {
 	c->response->status = code;
@@ -78,7 +73,7 @@ int as_answer_tree(struct as_call *c, int code, const struct as_json *tree)
 	as_text_put(out, c->resource->prefix);
 	at = out->bytes;
 	as_json_print(out, tree);
-	/* The tree's own brace gives way to the prefix's. */
+	/* The prefix's opening brace replaces the tree's. */
 	memmove(out->at + at, out->at + at + 1, out->bytes - at - 1);
 	out->at[out->bytes - 1] = '\n';
 	return 0;
@@ -334,8 +329,6 @@ int as_answer_success(struct as_call *c, int code, const struct as_json *details
 		as_json_set_integer(a, status, "code", code);
 	return as_answer_json(c, code, status);
 }
-
-/* ---- bodies and times ------------------------------------------------ */
 
 bool as_media_type_is(const char *type, const char *wanted)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request on its way through the server: where it goes, what it asks, and
- * the words of its refusal.  Internal to the library. */
+/* One request while it is handled: its route, its parameters, and the message of its refusal.
+ * Internal to the library. */
 #ifndef MUSTER_APISIM_CALL_H
 #define MUSTER_APISIM_CALL_H
 
@@ -8,6 +8,14 @@
 #include "tests/apisim/faults.h"
 #include "tests/apisim/stats.h"
 #include "tests/apisim/store.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct as_api {
 	struct as_config config;
@@ -47,8 +55,6 @@ bool as_query_true(const struct as_call *c, const char *name);
 /* A resourceVersion or limit: decimal digits alone. */
 bool as_parse_version(const char *text, uint64_t *out);
 
-/* ---- answers --------------------------------------------------------- */
-
 /* Each answers the call with a Status and returns -1. */
 int as_refuse(struct as_call *c, int code, const char *reason, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -84,8 +90,6 @@ int as_answer_object(struct as_call *c, int code, const struct as_object *object
 int as_answer_tree(struct as_call *c, int code, const struct as_json *tree);
 int as_answer_json(struct as_call *c, int code, const struct as_json *value);
 
-/* ---- bodies and times ------------------------------------------------ */
-
 /* Parameters (";charset=utf-8") are passed over. */
 bool as_media_type_is(const char *type, const char *wanted);
 /* The request's body as an object, or NULL after a refusal. */
@@ -95,8 +99,6 @@ char *as_time(struct as_arena *a, uint64_t now_ns);
 char *as_new_uid(struct as_api *api);
 /* Percent-decoded in place. */
 void as_decode(char *text, bool plus_is_space);
-
-/* ---- handlers; 0 or -1, answered either way --------------------------- */
 
 int as_get(struct as_call *c); /* read.c */
 int as_list(struct as_call *c);
@@ -110,9 +112,9 @@ int as_delete_collection(struct as_call *c);
 int as_bind(struct as_call *c);                   /* bind.c */
 int as_discovery(struct as_call *c, bool *found); /* discovery.c */
 bool as_group_served(const struct as_api *api, const char *const *segments, size_t n);
+bool as_is_token_review(const struct as_call *c); /* review.c */
+int as_token_review(struct as_call *c);
 int as_admin(struct as_call *c); /* admin.c */
-
-/* ---- writing, for handlers and kubelets -------------------------------- */
 
 /* Store the tree's next version, with what follows from it: custom resources
  * are registered, an object whose last finalizer went is removed. */

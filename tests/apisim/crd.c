@@ -5,9 +5,6 @@
 #include "tests/apisim/kinds.h"
 #include "tests/apisim/meta.h"
 
-#include <errno.h>
-#include <string.h>
-
 static void add_condition(struct as_arena *a, struct as_json *list, const char *type,
                           const char *reason, const char *message, const char *now)
 {
@@ -21,7 +18,7 @@ static void add_condition(struct as_arena *a, struct as_json *list, const char *
 	as_json_append(list, e);
 }
 
-/* The controller of the real server does this a moment later. */
+/* The real server has a controller for this, which runs shortly after the write. */
 static void set_status(struct as_call *c, struct as_json *object)
 {
 	struct as_arena *a = c->arena;
@@ -129,8 +126,6 @@ static int crd_update(struct as_call *c, struct as_json *object, const struct as
 }
 
 const struct as_strategy as_crd_strategy = { .create = crd_create, .update = crd_update };
-
-/* ---- what is served -------------------------------------------------- */
 
 static struct as_resource *find_served(struct as_api *api, const struct as_json *definition)
 {

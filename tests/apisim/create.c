@@ -3,8 +3,6 @@
 #include "tests/apisim/call.h"
 #include "tests/apisim/meta.h"
 
-#include <string.h>
-
 #define GENERATED_BYTES 5
 #define NAME_BYTES_MAX 63 /* of a generated name */
 

@@ -3,8 +3,6 @@
 #include "tests/apisim/call.h"
 #include "tests/apisim/selector.h"
 
-#include <string.h>
-
 struct options {
 	int64_t grace; /* -1: the kind's own */
 	const char *uid;
@@ -107,8 +105,8 @@ static void mark(struct as_call *c, struct as_json *tree, int64_t grace)
 /* What a DELETE does to an object. */
 enum step { LEAVE, MARK, REMOVE, MARK_AND_REMOVE };
 
-/* As rest.BeforeDelete(): a pod is always marked before it goes, and what is
- * marked already may only go sooner. */
+/* As rest.BeforeDelete(): a pod gets a deletionTimestamp before it is removed, and a second DELETE
+ * can only shorten the grace period. */
 static enum step choose_step(struct as_call *c, const struct options *o,
                              const struct as_object *object, struct as_json *tree)
 {

@@ -2,8 +2,6 @@
 /* /version, /api, /apis and the list of each group. */
 #include "tests/apisim/call.h"
 
-#include <string.h>
-
 static struct as_json *answer_object(struct as_call *c, const char *kind)
 {
 	struct as_json *o = as_json_new(c->arena, AS_OBJECT);
@@ -37,8 +35,6 @@ static int core_versions(struct as_call *c)
 	as_json_append(versions, as_json_new_string(c->arena, "v1"));
 	return as_answer_json(c, 200, o);
 }
-
-/* ---- groups ---------------------------------------------------------- */
 
 /* v1 before v1beta1 before v1alpha2: enough for what is served here. */
 static int version_rank(const char *v)
@@ -117,8 +113,6 @@ static int one_group(struct as_call *c, const char *group)
 	}
 	return as_answer_json(c, 200, o);
 }
-
-/* ---- resources ------------------------------------------------------- */
 
 static void add_resource(struct as_call *c, struct as_json *list, const struct as_resource *r,
                          const char *sub, const char *kind, const char *const *verbs)

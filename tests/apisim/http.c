@@ -31,7 +31,7 @@ struct as_server {
 	struct exchange *asleep;  /* suspended: held answers and idle watches */
 	struct exchange *streams; /* all watches */
 	bool stopping;            /* nothing may fall asleep any more */
-	char trouble[256];        /* what MHD said last */
+	char trouble[256];        /* last message of MHD */
 	bool woken;               /* MHD_run() has work that MHD_get_timeout() hides */
 };
 
@@ -63,8 +63,6 @@ uint64_t as_clock_ns(void)
 	}
 	return monotonic + offset;
 }
-
-/* ---- sleeping connections ---------------------------------------------- */
 
 static int socket_of(const struct exchange *x)
 {
@@ -114,8 +112,6 @@ static void cut_stream(struct exchange *x)
 	if (x->sleeps)
 		wake_up(x);
 }
-
-/* ---- answers ------------------------------------------------------------ */
 
 static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
 {
@@ -194,15 +190,13 @@ static void refuse(struct exchange *x, int code, const char *reason)
 		reason, reason, code);
 }
 
-/* ---- requests ------------------------------------------------------------ */
-
 static bool is_health(const char *path)
 {
 	return strcmp(path, "/healthz") == 0 || strcmp(path, "/livez") == 0 ||
 	       strcmp(path, "/readyz") == 0;
 }
 
-/* In time that does not tell how much of the token was right. */
+/* In constant time: it does not reveal how many bytes of the token match. */
 static bool token_is_right(const char *header, const char *token)
 {
 	size_t n = strlen(token);
@@ -279,7 +273,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	return answer(x);
 }
 
-/* MHD keeps the path decoded and the query apart; the server wants both as sent. */
+/* MHD decodes the path and splits off the query; the server needs both as sent. */
 static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
 {
 	struct exchange *x = as_alloc(sizeof(*x));
@@ -308,14 +302,12 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 	*state = NULL;
 }
 
-/* ---- life ---------------------------------------------------------------- */
-
 __attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format,
                                                          va_list list)
 {
 	struct as_server *s = context;
 
-	/* Clients that go away in the middle are no news; a start that fails is. */
+	/* A client that disconnects is not logged; a start that fails is. */
 	vsnprintf(s->trouble, sizeof(s->trouble), format, list);
 }
 
@@ -375,7 +367,7 @@ uint16_t as_server_port(const struct as_server *s)
 	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 }
 
-/* Wake what has something to say; when does the next one by itself? */
+/* Wakes exchanges that have something to send; returns when the next one is due. */
 static uint64_t wake_sleepers(struct as_server *s)
 {
 	uint64_t due = UINT64_MAX;

@@ -25,8 +25,7 @@ struct as_index {
 struct as_object *as_index_find(const struct as_index *ix, const char *key);
 /* The first entry whose key is not below `key`. */
 struct as_index_entry *as_index_seek(const struct as_index *ix, const char *key);
-/* Put a version in the place of its key; takes a reference, gives back that of
- * the version it replaces. */
+/* Inserts a version under its key; takes a reference, drops that of the version it replaces. */
 void as_index_put(struct as_index *ix, struct as_object *object);
 void as_index_remove(struct as_index *ix, const char *key);
 void as_index_free(struct as_index *ix);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading --------------------------------------------------------- */
-
 static bool name_is(const struct as_json *member, const char *name, size_t bytes)
 {
 	return member->name_bytes == bytes && memcmp(member->name, name, bytes) == 0;
@@ -113,8 +111,6 @@ bool as_json_equal(const struct as_json *a, const struct as_json *b)
 	}
 }
 
-/* ---- making ---------------------------------------------------------- */
-
 struct as_json *as_json_new(struct as_arena *a, enum as_json_kind kind)
 {
 	struct as_json *v = as_arena_alloc(a, sizeof(*v));
@@ -160,8 +156,6 @@ struct as_json *as_json_copy(struct as_arena *a, const struct as_json *value)
 	}
 	return v;
 }
-
-/* ---- changing -------------------------------------------------------- */
 
 void as_json_append(struct as_json *array, struct as_json *value)
 {
@@ -300,8 +294,6 @@ struct as_json *as_json_merge(struct as_arena *a, struct as_json *target,
 	}
 	return target;
 }
-
-/* ---- printing -------------------------------------------------------- */
 
 void as_json_print(struct as_text *out, const struct as_json *value)
 {

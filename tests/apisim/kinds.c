@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-/* ---- namespaces ------------------------------------------------------ */
-
 static int namespace_create(struct as_call *c, struct as_json *object)
 {
 	struct as_arena *a = c->arena;
@@ -35,8 +33,6 @@ static int namespace_update(struct as_call *c, struct as_json *object, const str
 
 const struct as_strategy as_namespace_strategy = { .create = namespace_create,
 	                                               .update = namespace_update };
-
-/* ---- events ---------------------------------------------------------- */
 
 static void require_text(struct as_call *c, const struct as_json *object, const char *name)
 {
@@ -94,7 +90,7 @@ static int event_create(struct as_call *c, struct as_json *object)
 	return 0;
 }
 
-/* An event stays what it was; only its series goes on. */
+/* An event is immutable but for its series. */
 static int event_update(struct as_call *c, struct as_json *object, const struct as_json *old,
                         bool status)
 {
@@ -119,8 +115,6 @@ static int event_update(struct as_call *c, struct as_json *object, const struct 
 }
 
 const struct as_strategy as_event_strategy = { .create = event_create, .update = event_update };
-
-/* ---- leases ---------------------------------------------------------- */
 
 static void validate_lease(struct as_call *c, const struct as_json *object)
 {
@@ -149,8 +143,6 @@ static int lease_update(struct as_call *c, struct as_json *object, const struct 
 }
 
 const struct as_strategy as_lease_strategy = { .create = lease_create, .update = lease_update };
-
-/* ---- priority classes -------------------------------------------------- */
 
 static int class_create(struct as_call *c, struct as_json *object)
 {

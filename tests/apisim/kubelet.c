@@ -5,10 +5,6 @@
 #include "tests/apisim/call.h"
 #include "tests/apisim/timers.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define RUN_SECONDS "muster.io/run-seconds"
@@ -23,8 +19,6 @@ struct as_kubelets {
 };
 
 enum action { ACTION_START, ACTION_FINISH, ACTION_REMOVE };
-
-/* ---- writing status ---------------------------------------------------- */
 
 static struct as_json *condition(struct as_kubelets *k, const char *type, const char *status,
                                  uint64_t now_ns)
@@ -152,14 +146,12 @@ static void reject(struct as_kubelets *k, struct as_pod_account *account,
 			over->name, (long long)over->value, (long long)used,
 			(long long)as_amounts_get(&account->node->allocatable, over->name)));
 	as_json_set_string(&k->arena, status, "startTime", as_time(&k->arena, now_ns));
-	/* Its room is free before the next pod is looked at. */
+	/* Its capacity is free before the next pod is admitted. */
 	as_accounts_release(account);
 	account->stage = AS_REJECTED;
 	as_commit(k->api, k->api->pods, &k->arena, tree, now_ns);
 	k->api->stats.kubelet_rejected++;
 }
-
-/* ---- pods -------------------------------------------------------------- */
 
 static bool is_over(const struct as_object *pod)
 {
@@ -215,7 +207,7 @@ static void admit(struct as_kubelets *k, struct as_pod_account *account,
 	              ACTION_START);
 }
 
-/* What the pod's state asks of its kubelet; nothing is asked twice. */
+/* Queues what the kubelet has to do in the pod's state, once. */
 static void drive(struct as_kubelets *k, struct as_pod_account *account,
                   const struct as_object *pod, uint64_t now_ns)
 {
@@ -245,7 +237,7 @@ static void count_pod(struct as_kubelets *k, const struct as_pod_account *accoun
 		k->api->stats.overcommitted++;
 }
 
-/* `current` is the pod as it stands now, which may be further than `pod`. */
+/* `current` is the newest version of the pod, which may be later than `pod`. */
 static void see_pod(struct as_kubelets *k, const struct as_object *pod, uint64_t now_ns)
 {
 	struct as_object *current = as_index_find(&k->api->pods->index, pod->key);
@@ -265,8 +257,6 @@ static void see_pod(struct as_kubelets *k, const struct as_object *pod, uint64_t
 	if (current != NULL && strcmp(current->uid, pod->uid) == 0)
 		drive(k, account, current, now_ns);
 }
-
-/* ---- nodes and namespaces ------------------------------------------------ */
 
 static bool is_ready_set(const struct as_json *tree)
 {
@@ -312,7 +302,7 @@ static void see_node(struct as_kubelets *k, const struct as_object *node, uint64
 	}
 }
 
-/* The namespace controller: what lies in a namespace that is going, goes. */
+/* The namespace controller: deletes the objects of a namespace that is being deleted. */
 static void empty_namespace(struct as_kubelets *k, const struct as_object *namespace)
 {
 	struct as_resources *rs = &k->api->resources;
@@ -337,13 +327,12 @@ static void empty_namespace(struct as_kubelets *k, const struct as_object *names
 		as_commit_removal(k->api, k->api->namespaces, &k->arena, as_object_tree(&k->arena, last));
 }
 
-/* ---- the loop ------------------------------------------------------------ */
-
 static void see_event(struct as_kubelets *k, const struct as_event *e, uint64_t now_ns)
 {
 	const struct as_resource *resource = e->object->resource;
 	bool deleted = e->kind == AS_DELETED;
-	struct as_object *o = as_object_ref(e->object); /* the ring may turn under our writes */
+	struct as_object *o =
+		as_object_ref(e->object); /* our writes may overwrite its entry of the ring */
 
 	if (resource == k->api->pods && deleted)
 		as_accounts_drop_pod(&k->accounts, o->key);
@@ -381,8 +370,7 @@ static void find_lost_node(void *context, const char *key, void *value)
 	account->present = as_index_find(&lost->k->api->nodes->index, key) != NULL;
 }
 
-/* History went by unseen: compare with the objects, as a list after a 410 does.
- * What was counted stays counted. */
+/* Events were missed: compares with the objects, as a list after a 410 does.  Counters are kept. */
 static void look_again(struct as_kubelets *k, uint64_t now_ns)
 {
 	struct as_resource *both[] = { k->api->nodes, k->api->pods };

@@ -8,7 +8,7 @@
  * They look at the store's history and write through it, on the time that is
  * passed in.  A kubelet rejects a pod that does not fit into its node's
  * allocatable, as the real one does; the server counts it as overcommitted.
- * With `enabled` off nothing is written, and the counting goes on. */
+ * With `enabled` off nothing is written, but pods are still counted. */
 #ifndef MUSTER_APISIM_KUBELET_H
 #define MUSTER_APISIM_KUBELET_H
 

@@ -3,11 +3,6 @@
 
 #include "tests/apisim/call.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int post(struct as_api *api, const char *target, const char *body, size_t bytes,
                 uint64_t now_ns, bool quiet)
 {
@@ -62,8 +57,6 @@ int as_load_nodes(struct as_api *api, const struct as_node_plan *plan, uint64_t 
 	as_text_free(&body);
 	return rc;
 }
-
-/* ---- files ------------------------------------------------------------ */
 
 static int read_file(const char *path, struct as_text *out)
 {

@@ -66,7 +66,7 @@ static void put_base64(struct as_text *out, const char *text)
 	}
 }
 
-/* Whoever waits for the file sees all of it or nothing. */
+/* A reader sees the whole file or none. */
 static int write_kubeconfig(const struct as_options *o, const struct as_tls *tls, const char *token,
                             uint16_t port)
 {

@@ -15,7 +15,7 @@ void *as_map_get(const struct as_map *m, const char *key);
 /* The key is copied.  It must not be there yet. */
 void as_map_put(struct as_map *m, const char *key, void *value);
 void *as_map_take(struct as_map *m, const char *key); /* remove; NULL if missing */
-/* The map must not change meanwhile. */
+/* The callback must not change the map. */
 void as_map_each(const struct as_map *m, void (*visit)(void *context, const char *key, void *value),
                  void *context);
 /* Empty it; release (or NULL) gets each value. */

@@ -195,10 +195,8 @@ void as_validate_metadata(struct as_call *c, const struct as_json *object)
 	}
 }
 
-/* ---- commit ---------------------------------------------------------- */
-
-/* An object that is being deleted goes with its last finalizer.  A pod goes when
- * its grace time is 0, a namespace when nothing is in it: their owners see to
+/* An object that is being deleted is removed with its last finalizer.  A pod also needs a grace
+ * period of 0, and a namespace has to be empty: the kubelet and the namespace controller see to
  * that. */
 static bool is_released(const struct as_api *api, const struct as_resource *resource,
                         const struct as_json *metadata)

@@ -63,7 +63,7 @@ static void find_version(struct as_object *o)
 struct as_object *as_object_new(const struct as_resource *resource, const struct as_json *tree,
                                 uint64_t version)
 {
-	static struct as_text scratch; /* one thread; kept for its room */
+	static struct as_text scratch; /* one thread; kept for its allocation */
 	const struct as_json *metadata = as_json_get(tree, "metadata");
 	const char *namespace = as_json_string(metadata, "namespace");
 	const char *name = as_json_string(metadata, "name");

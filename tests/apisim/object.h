@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One version of one object: immutable, shared by the index, by history and by
- * whoever lists or watches.  The text is kept as it goes out, so that a list or
- * an event is a copy of bytes and never a serialisation. */
+/* One version of one object: immutable, shared by the index, the history, lists and watches.  The
+ * text is stored as it is sent, so that a list or an event copies bytes and serialises nothing. */
 #ifndef MUSTER_APISIM_OBJECT_H
 #define MUSTER_APISIM_OBJECT_H
 

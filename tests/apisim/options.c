@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,76 +61,48 @@ static const char help[] =
 	"GET /apisim/stats counts requests, bindings and what a scheduler did wrong;\n"
 	"POST /apisim/faults makes it fail.  See tests/apisim/README.md.\n";
 
-enum flag {
-	FLAG_PORT = 256,
-	FLAG_LISTEN,
-	FLAG_KUBECONFIG,
-	FLAG_TOKEN,
-	FLAG_TLS,
-	FLAG_TLS_CERT,
-	FLAG_TLS_KEY,
-	FLAG_TLS_CA,
-	FLAG_NODES,
-	FLAG_NODE_CPU,
-	FLAG_NODE_MEMORY,
-	FLAG_NODE_GPUS,
-	FLAG_NODE_PODS,
-	FLAG_ZONES,
-	FLAG_LOAD,
-	FLAG_GATE,
-	FLAG_CRD,
-	FLAG_HISTORY,
-	FLAG_WATCH_LAG,
-	FLAG_BOOKMARK_MS,
-	FLAG_LATENCY_MS,
-	FLAG_SEED,
-	FLAG_NO_KUBELET,
-	FLAG_START_MS,
-	FLAG_GRACE_MS,
-	FLAG_TIME_SCALE,
-	FLAG_HELP,
-	FLAG_VERSION,
+enum kind { TEXT, LIST, QUANTITY, NUMBER, SCALE, SET, UNSET, HELP, PRINT_VERSION };
+
+#define NUMBER_MAX UINT64_C(100000000)
+#define AT(field) offsetof(struct as_options, field), sizeof(((struct as_options *)NULL)->field)
+
+static const struct flag {
+	const char *name;
+	enum kind kind; /* from SET on: without a value */
+	size_t at, bytes;
+	uint64_t most; /* of a number */
+} flags[] = {
+	{ "port", NUMBER, AT(port), 65535 },
+	{ "listen", TEXT, AT(listen), 0 },
+	{ "kubeconfig-out", TEXT, AT(kubeconfig), 0 },
+	{ "token", TEXT, AT(token), 0 },
+	{ "tls", SET, AT(tls), 0 },
+	{ "tls-cert", TEXT, AT(certificate), 0 },
+	{ "tls-key", TEXT, AT(key), 0 },
+	{ "tls-ca", TEXT, AT(ca), 0 },
+	{ "nodes", NUMBER, AT(nodes.n), NUMBER_MAX },
+	{ "node-cpu", QUANTITY, AT(nodes.cpu), 0 },
+	{ "node-memory", QUANTITY, AT(nodes.memory), 0 },
+	{ "node-gpus", NUMBER, AT(nodes.gpus), NUMBER_MAX },
+	{ "node-pods", NUMBER, AT(nodes.pods), NUMBER_MAX },
+	{ "zones", NUMBER, AT(nodes.zones), NUMBER_MAX },
+	{ "load", LIST, AT(loads), 0 },
+	{ "gate", LIST, AT(gates), 0 },
+	{ "crd", LIST, AT(crds), 0 },
+	{ "history", NUMBER, AT(history), NUMBER_MAX },
+	{ "watch-lag", NUMBER, AT(watch_lag), NUMBER_MAX },
+	{ "bookmark-ms", NUMBER, AT(bookmark_ms), NUMBER_MAX },
+	{ "latency-ms", NUMBER, AT(latency_ms), NUMBER_MAX },
+	{ "seed", NUMBER, AT(seed), UINT64_MAX },
+	{ "no-kubelet", UNSET, AT(kubelet.enabled), 0 },
+	{ "start-ms", NUMBER, AT(kubelet.start_ms), NUMBER_MAX },
+	{ "grace-ms", NUMBER, AT(kubelet.grace_ms), NUMBER_MAX },
+	{ "time-scale", SCALE, AT(kubelet.time_scale), 0 },
+	{ "help", HELP, 0, 0, 0 },
+	{ "version", PRINT_VERSION, 0, 0, 0 },
 };
 
-static const struct option flags[] = {
-	{ "port", 1, NULL, FLAG_PORT },
-	{ "listen", 1, NULL, FLAG_LISTEN },
-	{ "kubeconfig-out", 1, NULL, FLAG_KUBECONFIG },
-	{ "token", 1, NULL, FLAG_TOKEN },
-	{ "tls", 0, NULL, FLAG_TLS },
-	{ "tls-cert", 1, NULL, FLAG_TLS_CERT },
-	{ "tls-key", 1, NULL, FLAG_TLS_KEY },
-	{ "tls-ca", 1, NULL, FLAG_TLS_CA },
-	{ "nodes", 1, NULL, FLAG_NODES },
-	{ "node-cpu", 1, NULL, FLAG_NODE_CPU },
-	{ "node-memory", 1, NULL, FLAG_NODE_MEMORY },
-	{ "node-gpus", 1, NULL, FLAG_NODE_GPUS },
-	{ "node-pods", 1, NULL, FLAG_NODE_PODS },
-	{ "zones", 1, NULL, FLAG_ZONES },
-	{ "load", 1, NULL, FLAG_LOAD },
-	{ "gate", 1, NULL, FLAG_GATE },
-	{ "crd", 1, NULL, FLAG_CRD },
-	{ "history", 1, NULL, FLAG_HISTORY },
-	{ "watch-lag", 1, NULL, FLAG_WATCH_LAG },
-	{ "bookmark-ms", 1, NULL, FLAG_BOOKMARK_MS },
-	{ "latency-ms", 1, NULL, FLAG_LATENCY_MS },
-	{ "seed", 1, NULL, FLAG_SEED },
-	{ "no-kubelet", 0, NULL, FLAG_NO_KUBELET },
-	{ "start-ms", 1, NULL, FLAG_START_MS },
-	{ "grace-ms", 1, NULL, FLAG_GRACE_MS },
-	{ "time-scale", 1, NULL, FLAG_TIME_SCALE },
-	{ "help", 0, NULL, FLAG_HELP },
-	{ "version", 0, NULL, FLAG_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const char *flag_name(int flag)
-{
-	for (const struct option *f = flags; f->name != NULL; f++)
-		if (f->val == flag)
-			return f->name;
-	return "?";
-}
+enum { FLAGS = sizeof(flags) / sizeof(flags[0]), FIRST_FLAG = 256 };
 
 static int usage(const char *what, const char *value)
 {
@@ -138,29 +111,47 @@ static int usage(const char *what, const char *value)
 	return 2;
 }
 
-static int read_number(int flag, uint64_t most, uint64_t *out)
+static int read_number(const struct flag *f, void *to)
 {
+	uint64_t value;
 	char *end;
 
 	errno = 0;
-	*out = strtoull(optarg, &end, 10);
-	if (optarg[0] >= '0' && optarg[0] <= '9' && *end == '\0' && errno == 0 && *out <= most)
-		return -1;
-	fprintf(stderr, "muster-apisim: --%s: \"%s\" is not a number up to %llu\n", flag_name(flag),
-	        optarg, (unsigned long long)most);
-	return 2;
+	value = strtoull(optarg, &end, 10);
+	if (optarg[0] < '0' || optarg[0] > '9' || *end != '\0' || errno != 0 || value > f->most) {
+		fprintf(stderr, "muster-apisim: --%s: \"%s\" is not a number up to %llu\n", f->name, optarg,
+		        (unsigned long long)f->most);
+		return 2;
+	}
+	if (f->bytes == sizeof(uint16_t))
+		*(uint16_t *)to = (uint16_t)value;
+	else if (f->bytes == sizeof(uint32_t))
+		*(uint32_t *)to = (uint32_t)value;
+	else
+		*(uint64_t *)to = value;
+	return -1;
 }
 
-static int read_quantity(int flag, const char **out)
+static int read_quantity(const struct flag *f, const char **to)
 {
 	struct as_quantity q;
 
 	if (!as_quantity_parse(optarg, &q) || q.nano < 0) {
-		fprintf(stderr, "muster-apisim: --%s: \"%s\" is not a quantity\n", flag_name(flag), optarg);
+		fprintf(stderr, "muster-apisim: --%s: \"%s\" is not a quantity\n", f->name, optarg);
 		return 2;
 	}
-	*out = optarg;
+	*to = optarg;
 	return -1;
+}
+
+static int read_scale(double *to)
+{
+	char *end;
+
+	*to = strtod(optarg, &end);
+	if (end != optarg && *end == '\0' && isfinite(*to) && *to > 0)
+		return -1;
+	return usage("--time-scale: not a number above 0", optarg);
 }
 
 static int add(const char *list[AS_LIST_MAX + 1])
@@ -175,116 +166,39 @@ static int add(const char *list[AS_LIST_MAX + 1])
 	return -1;
 }
 
-static int read_flag_number(struct as_options *o, int flag)
+static int read_flag(struct as_options *o, const struct flag *f)
 {
-	uint64_t value = 0;
-	uint64_t most = flag == FLAG_PORT ? 65535 : flag == FLAG_SEED ? UINT64_MAX : 100000000;
-	int rc = read_number(flag, most, &value);
+	void *to = (char *)o + f->at;
 
-	if (rc >= 0)
-		return rc;
-	switch (flag) {
-	case FLAG_PORT:
-		o->port = (uint16_t)value;
-		break;
-	case FLAG_NODES:
-		o->nodes.n = (unsigned)value;
-		break;
-	case FLAG_NODE_GPUS:
-		o->nodes.gpus = (unsigned)value;
-		break;
-	case FLAG_NODE_PODS:
-		o->nodes.pods = (unsigned)value;
-		break;
-	case FLAG_ZONES:
-		o->nodes.zones = (unsigned)value;
-		break;
-	case FLAG_HISTORY:
-		o->history = (size_t)value;
-		break;
-	case FLAG_WATCH_LAG:
-		o->watch_lag = (size_t)value;
-		break;
-	case FLAG_BOOKMARK_MS:
-		o->bookmark_ms = (uint32_t)value;
-		break;
-	case FLAG_LATENCY_MS:
-		o->latency_ms = (uint32_t)value;
-		break;
-	case FLAG_SEED:
-		o->seed = value;
-		break;
-	case FLAG_START_MS:
-		o->kubelet.start_ms = (uint32_t)value;
-		break;
-	default:
-		o->kubelet.grace_ms = (uint32_t)value;
-		break;
+	switch (f->kind) {
+	case TEXT:
+		*(const char **)to = optarg;
+		return -1;
+	case LIST:
+		return add(to);
+	case QUANTITY:
+		return read_quantity(f, to);
+	case NUMBER:
+		return read_number(f, to);
+	case SCALE:
+		return read_scale(to);
+	case SET:
+	case UNSET:
+		*(bool *)to = f->kind == SET;
+		return -1;
+	case HELP:
+		fputs(help, stdout);
+		return 0;
+	case PRINT_VERSION:
+		puts("muster-apisim " MUSTER_VERSION);
+		return 0;
 	}
 	return -1;
 }
 
-static int read_flag(struct as_options *o, int flag)
-{
-	char *end;
-
-	switch (flag) {
-	case FLAG_LISTEN:
-		o->listen = optarg;
-		return -1;
-	case FLAG_KUBECONFIG:
-		o->kubeconfig = optarg;
-		return -1;
-	case FLAG_TOKEN:
-		o->token = optarg;
-		return -1;
-	case FLAG_TLS:
-		o->tls = true;
-		return -1;
-	case FLAG_TLS_CERT:
-		o->certificate = optarg;
-		return -1;
-	case FLAG_TLS_KEY:
-		o->key = optarg;
-		return -1;
-	case FLAG_TLS_CA:
-		o->ca = optarg;
-		return -1;
-	case FLAG_NODE_CPU:
-		return read_quantity(flag, &o->nodes.cpu);
-	case FLAG_NODE_MEMORY:
-		return read_quantity(flag, &o->nodes.memory);
-	case FLAG_LOAD:
-		return add(o->loads);
-	case FLAG_GATE:
-		return add(o->gates);
-	case FLAG_CRD:
-		return add(o->crds);
-	case FLAG_NO_KUBELET:
-		o->kubelet.enabled = false;
-		return -1;
-	case FLAG_TIME_SCALE:
-		o->kubelet.time_scale = strtod(optarg, &end);
-		if (end != optarg && *end == '\0' && isfinite(o->kubelet.time_scale) &&
-		    o->kubelet.time_scale > 0)
-			return -1;
-		return usage("--time-scale: not a number above 0", optarg);
-	case 'h':
-	case FLAG_HELP:
-		fputs(help, stdout);
-		return 0;
-	case FLAG_VERSION:
-		puts("muster-apisim " MUSTER_VERSION);
-		return 0;
-	case '?':
-		return usage("unknown option, or one without its value", NULL);
-	default:
-		return read_flag_number(o, flag);
-	}
-}
-
 int as_options_read(struct as_options *o, int argc, char **argv)
 {
+	struct option options[FLAGS + 1] = { 0 };
 	struct in_addr address;
 	int flag, rc;
 
@@ -293,9 +207,13 @@ int as_options_read(struct as_options *o, int argc, char **argv)
 		.nodes = { .cpu = "64", .memory = "256Gi", .pods = 110 },
 		.kubelet = { .enabled = true, .start_ms = 100, .grace_ms = 1000, .time_scale = 1 },
 	};
+	for (int i = 0; i < FLAGS; i++)
+		options[i] = (struct option){ flags[i].name, flags[i].kind < SET, NULL, FIRST_FLAG + i };
 	opterr = 1;
-	while ((flag = getopt_long(argc, argv, "h", flags, NULL)) != -1) {
-		rc = read_flag(o, flag);
+	while ((flag = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (flag == '?')
+			return usage("unknown option, or one without its value", NULL);
+		rc = read_flag(o, flag == 'h' ? &flags[FLAGS - 2] : &flags[flag - FIRST_FLAG]);
 		if (rc >= 0)
 			return rc;
 	}

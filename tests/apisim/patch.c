@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists merge by a key that depends on the field, as the Go types say with
- * patchMergeKey; every other list is replaced whole. */
+/* A list is merged by the key that the Go type of its field names in patchMergeKey; any other list
+ * is replaced. */
 #include "tests/apisim/patch.h"
 
 #include <string.h>
@@ -8,28 +8,17 @@
 static const struct {
 	const char *field;
 	const char *key; /* "" for lists of plain values */
+					 /* clang-format off */
 } merge_keys[] = {
-	{ "conditions", "type" },
-	{ "addresses", "type" },
-	{ "containers", "name" },
-	{ "initContainers", "name" },
-	{ "ephemeralContainers", "name" },
-	{ "env", "name" },
-	{ "volumes", "name" },
-	{ "volumeMounts", "mountPath" },
-	{ "volumeDevices", "devicePath" },
-	{ "ports", "containerPort" },
-	{ "ownerReferences", "uid" },
-	{ "hostAliases", "ip" },
-	{ "imagePullSecrets", "name" },
-	{ "podIPs", "ip" },
-	{ "hostIPs", "ip" },
-	{ "topologySpreadConstraints", "topologyKey" },
-	{ "schedulingGates", "name" },
-	{ "resourceClaims", "name" },
-	{ "finalizers", "" },
-	{ "podCIDRs", "" },
+	{ "conditions", "type" }, { "addresses", "type" }, { "containers", "name" },
+	{ "initContainers", "name" }, { "ephemeralContainers", "name" }, { "env", "name" },
+	{ "volumes", "name" }, { "volumeMounts", "mountPath" }, { "volumeDevices", "devicePath" },
+	{ "ports", "containerPort" }, { "ownerReferences", "uid" }, { "hostAliases", "ip" },
+	{ "imagePullSecrets", "name" }, { "podIPs", "ip" }, { "hostIPs", "ip" },
+	{ "topologySpreadConstraints", "topologyKey" }, { "schedulingGates", "name" },
+	{ "resourceClaims", "name" }, { "finalizers", "" }, { "podCIDRs", "" },
 };
+/* clang-format on */
 
 static const char *merge_key(const char *field)
 {
@@ -90,7 +79,7 @@ static bool merge_list(struct as_arena *a, struct as_json *list, const struct as
 	return true;
 }
 
-/* Where an element stands in a list, or -1. */
+/* The index of an element in a list, or -1. */
 static int place_of(const struct as_json *list, const char *key, const struct as_json *element)
 {
 	const struct as_json *found = find_element(list, key, element);
@@ -103,9 +92,8 @@ static int place_of(const struct as_json *list, const char *key, const struct as
 	return place;
 }
 
-/* As mergeSortedSlice(): elements that `order` names come in its order; the
- * others are put among them where the list before the patch had them, as far as
- * that can be told. */
+/* As mergeSortedSlice(): elements that `order` names are in its order; the others are inserted at
+ * their positions in the list before the patch, where these are known. */
 static void reorder(struct as_json *list, const struct as_json *order, const struct as_json *before,
                     const char *key)
 {
@@ -182,7 +170,7 @@ static bool apply_directive(struct as_json *target, const struct as_json *m, con
 	return fail(error, "unknown directive in a strategic merge patch");
 }
 
-/* The order that the patch asks for: its directive's, or its list's own. */
+/* The order that the patch sets: that of its directive, or of its list. */
 static bool merge_keyed(struct as_arena *a, struct as_json *list, const struct as_json *m,
                         const struct as_json *patch, const char *key, const char **error)
 {
@@ -236,7 +224,7 @@ bool as_strategic_merge(struct as_arena *a, struct as_json *target, const struct
 	for (const struct as_json *m = patch->first; m != NULL; m = m->next)
 		if (m->name[0] != '$' && !merge_member(a, target, m, patch, error))
 			return false;
-	/* Orders and retained keys speak of the merged lists. */
+	/* Order and retained keys apply to the merged lists. */
 	for (const struct as_json *m = patch->first; m != NULL; m = m->next)
 		if (m->name[0] == '$' && !apply_directive(target, m, error))
 			return false;

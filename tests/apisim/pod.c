@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-/* ---- defaults -------------------------------------------------------- */
-
 static void default_integer(struct as_arena *a, struct as_json *object, const char *name,
                             int64_t value)
 {
@@ -88,10 +86,8 @@ static void default_spec(struct as_arena *a, struct as_json *spec)
 	}
 }
 
-/* ---- admission ------------------------------------------------------- */
-
-/* DefaultTolerationSeconds: five minutes for a node that is away, unless the pod
- * says something of its own. */
+/* DefaultTolerationSeconds: five minutes for a node that is not ready or unreachable, unless the
+ * pod has a toleration for it. */
 static bool tolerates(const struct as_json *list, const char *key)
 {
 	for (const struct as_json *e = list->first; e != NULL; e = e->next) {
@@ -143,7 +139,7 @@ static const struct as_json *default_class(struct as_call *c)
 	return NULL;
 }
 
-/* Priority: the number comes from the class and from nowhere else. */
+/* Priority: the number is always that of the class. */
 static int set_priority(struct as_call *c, struct as_json *spec)
 {
 	const char *name = as_json_string(spec, "priorityClassName"), *policy = NULL;
@@ -196,8 +192,6 @@ void as_copy_topology(struct as_call *c, struct as_json *metadata, const char *n
 	}
 }
 
-/* ---- quality of service ---------------------------------------------- */
-
 static bool is_positive(const struct as_json *amount)
 {
 	struct as_quantity q;
@@ -206,8 +200,8 @@ static bool is_positive(const struct as_json *amount)
 	       q.nano > 0;
 }
 
-/* Guaranteed: every container has equal limits and requests of cpu and memory.
- * Nothing asked for is not asked for. */
+/* Guaranteed: every container has limits of cpu and memory that equal its requests.  A request of 0
+ * counts as none. */
 static void look_at(const struct as_json *container, bool *any, bool *guaranteed)
 {
 	static const char *const names[] = { "cpu", "memory" };
@@ -272,8 +266,6 @@ static void set_status(struct as_call *c, struct as_json *object, const struct a
 	as_json_set_string(a, status, "qosClass", qos_class(spec));
 	as_json_set(a, object, "status", status);
 }
-
-/* ---- hooks ----------------------------------------------------------- */
 
 static int pod_create(struct as_call *c, struct as_json *object)
 {

@@ -104,8 +104,6 @@ static bool one_of(const char *value, const char *const *list)
 	return false;
 }
 
-/* ---- tolerations and gates --------------------------------------------- */
-
 static const char *text_of(const struct as_json *object, const char *name)
 {
 	const char *text = as_json_string(object, name);
@@ -171,8 +169,6 @@ static void validate_gates(struct as_call *c, const struct as_json *gates)
 			}
 	}
 }
-
-/* ---- node selectors and affinity ----------------------------------------- */
 
 static void validate_node_selector(struct as_call *c, const struct as_json *map)
 {
@@ -280,8 +276,6 @@ static void validate_placement(struct as_call *c, const struct as_json *spec)
 	if (affinity != NULL)
 		validate_node_affinity(c, affinity);
 }
-
-/* ---- the spec --------------------------------------------------------------- */
 
 void as_pod_validate(struct as_call *c, const struct as_json *spec)
 {

@@ -3,10 +3,6 @@
 #include "tests/apisim/call.h"
 #include "tests/apisim/selector.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 int as_get(struct as_call *c)
 {
 	struct as_object *o =
@@ -17,13 +13,11 @@ int as_get(struct as_call *c)
 	return as_answer_object(c, 200, o);
 }
 
-/* ---- what a list asks for -------------------------------------------- */
-
 struct list {
 	struct as_selector selector;
 	bool selects;
 	uint64_t limit;   /* 0: none */
-	uint64_t version; /* whose state is shown */
+	uint64_t version; /* of the state that is listed */
 	const char *after_key;
 	int64_t left; /* by the continue token; -1: not known */
 };
@@ -175,7 +169,7 @@ static int read_versions(struct as_call *c, struct list *l)
 	if (asked > as_store_version(c->api->store))
 		return refuse_too_large(c, asked);
 	if (text != NULL && asked == 0)
-		l->limit = 0; /* served from the watch cache, which knows no paging */
+		l->limit = 0; /* served from the watch cache, which has no paging */
 	/* The old meaning of a limit with a version and no match is Exact. */
 	if (exact || (asked > 0 && match == NULL && l->limit > 0))
 		l->version = asked;
@@ -208,8 +202,6 @@ static int read_options(struct as_call *c, struct list *l)
 		return as_refuse_bad(c, "specifying resource version is not allowed when using continue");
 	return read_token(c, token, l);
 }
-
-/* ---- the list -------------------------------------------------------- */
 
 /* Of a first page: how many objects there are from here on. */
 static int64_t count_left(const struct as_call *c, struct as_cursor cursor)
@@ -255,7 +247,7 @@ static int refuse_expired(struct as_call *c)
 		"must start a new list without the continue parameter.");
 }
 
-/* A page is collected first: its head says what is left behind it. */
+/* A page is collected first: its metadata has the number of the remaining items. */
 int as_list(struct as_call *c)
 {
 	struct as_cursor cursor, ahead;

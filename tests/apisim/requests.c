@@ -14,8 +14,6 @@ int64_t as_saturated_add(int64_t a, int64_t b)
 	return sum;
 }
 
-/* ---- reading --------------------------------------------------------- */
-
 static struct as_amount *amount_of(struct as_arena *arena, struct as_amounts *a, const char *name)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -133,8 +131,6 @@ struct as_amounts as_node_allocatable(struct as_arena *arena, const struct as_js
 {
 	return read_amounts(arena, as_json_find(node, "status", "allocatable", NULL));
 }
-
-/* ---- normalising ----------------------------------------------------- */
 
 int as_amounts_normalise(struct as_call *c, struct as_json *amounts)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pods ask for and nodes have. */
+/* Requests of pods and capacity of nodes. */
 #ifndef MUSTER_APISIM_REQUESTS_H
 #define MUSTER_APISIM_REQUESTS_H
 

@@ -14,7 +14,7 @@ struct as_call;
 struct as_strategy {
 	/* Defaults, admission and validation of a new object. */
 	int (*create)(struct as_call *c, struct as_json *object);
-	/* Of a changed one; `status` says which subresource was written. */
+	/* Of a changed one; `status`: the status subresource was written. */
 	int (*update)(struct as_call *c, struct as_json *object, const struct as_json *old,
 	              bool status);
 };

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- labels ---------------------------------------------------------- */
-
 struct scan {
 	struct as_arena *arena;
 	const char *at;
@@ -143,8 +141,6 @@ bad:
 	return false;
 }
 
-/* ---- fields ---------------------------------------------------------- */
-
 static bool field_known(const struct as_resource *resource, const char *name)
 {
 	for (const char *const *f = resource->fields; *f != NULL; f++)
@@ -203,8 +199,6 @@ bool as_selector_parse(struct as_arena *a, const struct as_resource *resource, c
 		return false;
 	return fields == NULL || parse_fields(a, resource, fields, out, error);
 }
-
-/* ---- matching -------------------------------------------------------- */
 
 static bool value_in(const struct as_requirement *r, const char *value)
 {

@@ -63,8 +63,6 @@ void as_store_compact(struct as_store *s)
 	s->oldest = ++s->version;
 }
 
-/* ---- writing --------------------------------------------------------- */
-
 /* resourceVersion becomes the first member of metadata, and metadata the first
  * of the object: object.c finds the digits by the first such text. */
 static void set_version(struct as_arena *a, struct as_json *tree, uint64_t version)
@@ -134,8 +132,6 @@ struct as_object *as_store_remove(struct as_store *s, struct as_resource *resour
 	as_object_unref(object); /* history holds it */
 	return object;
 }
-
-/* ---- reading the past ------------------------------------------------ */
 
 struct as_past {
 	const char *key;

@@ -33,8 +33,8 @@ uint64_t as_store_version(const struct as_store *s);
 uint64_t as_store_oldest(const struct as_store *s);
 /* The event of a version: oldest < version <= as_store_version(). */
 const struct as_event *as_store_event(const struct as_store *s, uint64_t version);
-/* Forget all history, as etcd's compaction does; one version passes without an
- * event, so that whoever has seen the last one must list again too. */
+/* Drops all history, as etcd's compaction does; one version passes without an event, so that a
+ * client that has seen the last one must list again too. */
 void as_store_compact(struct as_store *s);
 
 /* Make `tree` the object's next version: sets metadata.resourceVersion in it.

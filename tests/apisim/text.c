@@ -43,8 +43,6 @@ char *as_copy(const char *text)
 	return memcpy(as_alloc(bytes), text, bytes);
 }
 
-/* ---- text ------------------------------------------------------------ */
-
 void as_text_need(struct as_text *t, size_t more)
 {
 	size_t room = t->room;
@@ -93,26 +91,13 @@ void as_text_printf(struct as_text *t, const char *format, ...)
 
 static void quote_byte(struct as_text *t, unsigned char c)
 {
-	switch (c) {
-	case '"':
-		as_text_add(t, "\\\"", 2);
-		return;
-	case '\\':
-		as_text_add(t, "\\\\", 2);
-		return;
-	case '\n':
-		as_text_add(t, "\\n", 2);
-		return;
-	case '\r':
-		as_text_add(t, "\\r", 2);
-		return;
-	case '\t':
-		as_text_add(t, "\\t", 2);
-		return;
-	default:
+	static const char plain[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
+	const char *at = c ? strchr(plain, c) : NULL;
+
+	if (at)
+		as_text_printf(t, "\\%c", letters[at - plain]);
+	else
 		as_text_printf(t, "\\u%04x", c);
-		return;
-	}
 }
 
 void as_text_quote(struct as_text *t, const char *text, size_t n)
@@ -139,8 +124,6 @@ void as_text_free(struct as_text *t)
 	free(t->at);
 	*t = (struct as_text){ 0 };
 }
-
-/* ---- arena ----------------------------------------------------------- */
 
 struct as_arena_block {
 	struct as_arena_block *next;

@@ -33,7 +33,7 @@ void as_text_printf(struct as_text *t, const char *format, ...)
 void as_text_quote(struct as_text *t, const char *text, size_t n);
 void as_text_free(struct as_text *t);
 
-/* Memory that lives until as_arena_reset(). */
+/* Memory that is valid until as_arena_reset(). */
 struct as_arena {
 	struct as_arena_block *blocks;
 	size_t used; /* of the first block */

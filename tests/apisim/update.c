@@ -4,9 +4,6 @@
 #include "tests/apisim/meta.h"
 #include "tests/apisim/patch.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static int check_names(struct as_call *c, const struct as_json *metadata)
 {
 	const char *name = as_json_string(metadata, "name"),
@@ -193,8 +190,6 @@ int as_update(struct as_call *c)
 		return as_refuse_not_found(c, c->resource, c->name);
 	return replace(c, object, current, as_object_tree(c->arena, current));
 }
-
-/* ---- PATCH ----------------------------------------------------------- */
 
 static int read_patch(struct as_call *c, bool *strategic, struct as_json **patch)
 {

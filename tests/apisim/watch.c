@@ -4,8 +4,6 @@
 #include "tests/apisim/selector.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -17,23 +15,21 @@ struct as_watch {
 	const char *namespace; /* NULL: all */
 	struct as_selector selector;
 	uint64_t seen;    /* all events up to this version are handled */
-	uint64_t expired; /* not 0: the version asked for is too old */
+	uint64_t expired; /* not 0: the requested version is too old */
 	bool bookmarks;
 	bool ended;
 
-	/* The state that is sent first, when one was asked for. */
+	/* The state that is sent first, if requested. */
 	struct as_object **initial;
 	size_t initial_n, initial_i;
 	uint64_t initial_version;
-	bool initial_mark; /* a bookmark says where it ends */
+	bool initial_mark; /* a bookmark marks its end */
 
 	uint64_t end_ns;
 	uint64_t bookmark_ns;
 	struct as_text text; /* printed, not yet read */
 	size_t text_at;
 };
-
-/* ---- starting -------------------------------------------------------- */
 
 /* *initial: the present state comes first; *mark: with a bookmark behind it. */
 static int read_options(struct as_call *c, uint64_t *version, bool *initial, bool *mark)
@@ -134,8 +130,6 @@ void as_watch_free(struct as_watch *w)
 	free(w);
 }
 
-/* ---- events ---------------------------------------------------------- */
-
 static bool wants(const struct as_watch *w, const struct as_object *o)
 {
 	if (o == NULL)
@@ -195,7 +189,7 @@ static void print_expired(struct as_watch *w)
 	w->ended = true;
 }
 
-#define FILL_BYTES ((size_t)64 * 1024) /* printed ahead of what was asked */
+#define FILL_BYTES ((size_t)64 * 1024) /* printed ahead of the reader */
 
 static void fill_initial(struct as_watch *w)
 {
@@ -233,7 +227,7 @@ static void fill(struct as_watch *w, uint64_t now_ns)
 	if (initial_left(w))
 		return;
 	if (w->seen < as_store_oldest(store)) {
-		w->ended = true; /* too slow, or compacted: the client asks again and is told */
+		w->ended = true; /* too slow, or compacted: the client's next request gets a 410 */
 		return;
 	}
 	while (w->seen < as_store_version(store) && w->text.bytes < FILL_BYTES)

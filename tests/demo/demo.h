@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the demo share. */
+/* Shared by the parts of the demo. */
 #ifndef MUSTER_DEMO_DEMO_H
 #define MUSTER_DEMO_DEMO_H
 
-#include "ctl/up/folder.h"
-#include "tests/demo/api.h"
+#include "ctl/objects/apiclient.h"
+#include "ctl/up/process.h"
+#include "ctl/up/tempdir.h"
 #include "tests/demo/audit.h"
-#include "tests/demo/procs.h"
 #include "tests/demo/view.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct demo {
 	const char *data;
@@ -20,16 +27,17 @@ struct demo {
 
 	struct trace trace;
 	struct view view;
-	struct audit audit; /* follows the watch */
-	struct audit last;  /* the list at the end */
-	struct api *api;
-	struct proc apisim, up;
-	char folder[FOLDER_BYTES], kubeconfig[FOLDER_BYTES + 16], socket[FOLDER_BYTES + 16];
+	struct audit audit;       /* follows the watch */
+	struct audit last;        /* the list at the end */
+	struct audit_stats stats; /* of the API server at the end */
+	struct apiclient *api;
+	struct process apisim, up;
+	char folder[TEMPDIR_BYTES], kubeconfig[TEMPDIR_BYTES + 16], socket[TEMPDIR_BYTES + 16];
 
 	size_t setup_open; /* nodes and namespaces not answered yet */
 	size_t jobs_sent, pods_sent, pods_taken, refused;
 	char refusal[400]; /* the first */
-	bool list_open;
+	bool list_open, stats_read;
 	bool out_of_time, listed;
 	double begun_s, end_s, first_s, moved_s, last_s, setup_s; /* monotonic; 0: not yet */
 	double rate_s;                                            /* when the rate was taken */
@@ -41,26 +49,25 @@ extern volatile sig_atomic_t demo_stopped; /* the signal that ends it; 0: none *
 
 double demo_now_s(void); /* monotonic */
 
-/* Say what is wrong, on standard error; false. */
+/* Prints an error; returns false. */
 bool demo_say(const char *what, const char *why);
-
-/* ---- start.c: processes and the folder they share ---- */
 
 bool demo_make_folder(struct demo *d);
 void demo_remove_folder(const struct demo *d);
 bool demo_start_apisim(struct demo *d);
 bool demo_start_muster(struct demo *d);
 
-/* Do all processes live?  False: it has been said which doesn't. */
-bool demo_alive(struct demo *d);
+void demo_stop(struct demo *d);
 
-/* ---- submit.c: objects towards the API server, and lists back ---- */
+/* True if all processes run; else prints which one does not. */
+bool demo_alive(struct demo *d);
 
 bool demo_send_setup(struct demo *d); /* nodes and namespaces */
 void demo_send_due(struct demo *d, double at_s);
 bool demo_start_watch(struct demo *d);
 
-/* Every pod as it is now, into d->last.  False: it took too long. */
+/* Every pod into d->last; what the API server counted into d->stats.  False: no answer in time. */
 bool demo_read_list(struct demo *d);
+bool demo_read_stats(struct demo *d);
 
 #endif

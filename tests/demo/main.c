@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* muster-demo: the main job on real input.
+/* muster-demo: the whole of muster on real input.
  *
  *   muster-apisim          an API server with simulated kubelets
  *   musterctl up           muster-core and muster-frontend, two processes
@@ -7,8 +7,8 @@
  *                          reads everything back from the API server and adds it up
  *
  * Ends by itself within a minute: 0 when every gang was placed whole and no node was
- * over its allocatable, else 1 and what is wrong.  A machine that is too slow for all
- * of it is told so. */
+ * over its allocatable, else 1 and a message.  A machine that is too slow for all of it
+ * is a success with another message. */
 #include "ctl/term/ctl.h"
 #include "tests/demo/demo.h"
 #include "tests/demo/picture.h"
@@ -16,15 +16,12 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define DRAW_S 0.1
-#define STILL_S 10.0 /* no binding for so long: it stands still */
+#define STILL_S 10.0 /* no binding for so long: it has stalled */
 #define SETTLE_S 3.0
-#define SETTLE_TRIES 8 /* lists, until one falls between two gangs */
+#define SETTLE_TRIES 8 /* lists, until one has no gang that is being bound */
 
 volatile sig_atomic_t demo_stopped;
 
@@ -47,8 +44,6 @@ bool demo_say(const char *what, const char *why)
 	fprintf(stderr, "demo: %s: %s\n", what, why);
 	return false;
 }
-
-/* ---- watching ---------------------------------------------------------------- */
 
 static void show(struct demo *d, double now, bool over)
 {
@@ -74,7 +69,7 @@ static void show(struct demo *d, double now, bool over)
 	picture_show(&m);
 }
 
-/* Until all is bound, a limit is reached or somebody stops us. */
+/* Until all pods are bound, a limit is reached or a signal comes. */
 static void run(struct demo *d)
 {
 	double drawn_s = 0;
@@ -85,7 +80,7 @@ static void run(struct demo *d)
 		double now = demo_now_s();
 
 		demo_send_due(d, now - d->first_s);
-		api_run(d->api, 5);
+		apiclient_run(d->api, 5);
 		if (d->last_s > 0) {
 			show(d, d->last_s, true);
 			return;
@@ -94,18 +89,16 @@ static void run(struct demo *d)
 			drawn_s = now;
 			show(d, now, false);
 		}
-		if (demo_stopped || d->refused > 0 || d->audit.error[0] != '\0' || !api_watching(d->api) ||
-		    !demo_alive(d))
+		if (demo_stopped || d->refused > 0 || d->audit.error[0] != '\0' ||
+		    !apiclient_watching(d->api) || !demo_alive(d))
 			return;
 		d->out_of_time = now > d->end_s;
 		if (d->out_of_time) {
-			api_forget(d->api);
+			apiclient_forget(d->api);
 			return;
 		}
 	}
 }
-
-/* ---- the end -------------------------------------------------------------------- */
 
 static void print_summary(const struct demo *d)
 {
@@ -120,25 +113,25 @@ static void print_summary(const struct demo *d)
 		"demo: nodes          %zu of openb with %lu GPUs, in the ledger %.1f s after the start\n"
 		"demo: gangs placed   %zu of %zu; of the %zu with two pods and more: %zu\n"
 		"demo: part-placed    %zu\n"
-		"demo: pods bound     %zu of %zu; none twice, %zu have ended, %zu were rejected by a kubelet\n"
+		"demo: pods bound     %zu of %zu; %zu have ended, %zu were rejected by a kubelet\n"
 		"demo: GPUs wanted    %lu, %.1f times what there is\n"
-		"demo: nodes over     %s in %zu events of an independent watch\n"
+		"demo: nodes over     %s, by the API server's accounts of %.0f bindings\n"
 		"demo: time           %.1f s from the first pod %s\n"
-		"demo: speed          %.0f pods per second, as room came free; %.0f in the fastest second\n"
+		"demo: speed          %.0f pods per second, as capacity was released; %.0f in the fastest second\n"
 		"demo: core           %" PRIu64 " plans, %.1f us mean, %.1f ms the longest\n",
 		t->nodes_n, t->gpus_there, d->setup_s, g.whole, t->jobs_n, t->gangs_n, g.whole_of_several,
 		g.part, d->last.bound, t->pods_n, d->last.ended, d->last.failed, t->gpus_wanted,
 		(double)t->gpus_wanted / (double)t->gpus_there,
-		d->audit.error[0] == '\0' ? "none" : "see below", d->audit.events, took,
+		d->stats.overcommitted == 0 ? "none" : "see below", d->stats.binds, took,
 		d->last_s > 0 ? "to the last binding" : "until time was up", speed,
-		/* In less than a second there is no fastest one. */
+		/* A run of less than a second has no fastest second. */
 		d->best_rate > speed ? d->best_rate : speed, v->plans,
 		v->plans > 0 ? (double)v->plan_ns_sum / (double)v->plans / 1000 : 0,
 		(double)v->plan_ns_max / 1e6);
 }
 
-/* Every pod at the end.  When time is up the scheduler is still at work, so a gang may
- * be on its way: look again until the one that is has arrived. */
+/* Reads every pod at the end. When time is up the scheduler is still working, so a gang may be
+ * partially bound: lists again until none is. */
 static bool read_end(struct demo *d)
 {
 	for (unsigned i = 0; i < SETTLE_TRIES; i++) {
@@ -150,18 +143,18 @@ static bool read_end(struct demo *d)
 			break;
 		if (demo_now_s() > d->end_s + SETTLE_S)
 			break;
-		api_run(d->api, 50);
+		apiclient_run(d->api, 50);
 	}
-	return true;
+	return demo_read_stats(d);
 }
 
-/* Nothing is wrong but that the machine is too slow. */
+/* True if the only problem is that the machine is too slow. */
 static bool is_slow(const struct demo *d)
 {
 	return d->out_of_time && d->last.bound > 0 && demo_now_s() - d->moved_s < STILL_S;
 }
 
-/* What is wrong, or NULL. */
+/* The failure, or NULL. */
 static const char *verdict(const struct demo *d, char *out, size_t out_bytes)
 {
 	struct audit_gangs g = audit_gangs(&d->last);
@@ -173,12 +166,16 @@ static const char *verdict(const struct demo *d, char *out, size_t out_bytes)
 		snprintf(out, out_bytes, "the API server refused a request: %s", d->refusal);
 	else if (d->audit.error[0] != '\0' || d->last.error[0] != '\0')
 		snprintf(out, out_bytes, "%s", d->audit.error[0] != '\0' ? d->audit.error : d->last.error);
+	else if (d->stats.overcommitted > 0 || d->stats.unknown_node > 0)
+		snprintf(out, out_bytes,
+		         "%.0f pods put a node over its allocatable, %.0f were bound to no node",
+		         d->stats.overcommitted, d->stats.unknown_node);
 	else if (g.part > 0)
 		snprintf(out, out_bytes, "%zu gangs are part-placed", g.part);
 	else if (d->last.failed > 0)
 		snprintf(out, out_bytes, "kubelets rejected %zu pods", d->last.failed);
 	else if (!d->listed)
-		snprintf(out, out_bytes, "the pods could not be listed at the end");
+		snprintf(out, out_bytes, "the API server could not be read at the end");
 	else if (is_slow(d))
 		return NULL;
 	else if (d->last.bound < d->trace.pods_n)
@@ -207,18 +204,16 @@ static int end(struct demo *d)
 {
 	char why[1024];
 	const char *wrong;
-	int core_rc, server_rc;
 
 	picture_end();
 	d->listed = !demo_stopped && demo_alive(d) && read_end(d);
 	if (d->listed)
 		print_summary(d);
 	wrong = verdict(d, why, sizeof(why));
-	core_rc = proc_stop(&d->up);
-	server_rc = proc_stop(&d->apisim);
-	if (wrong == NULL && (core_rc != 0 || server_rc != 0)) {
-		snprintf(why, sizeof(why), "musterctl up ended with %d, muster-apisim with %d", core_rc,
-		         server_rc);
+	demo_stop(d);
+	if (wrong == NULL && (process_exit_code(&d->up) != 0 || process_exit_code(&d->apisim) != 0)) {
+		snprintf(why, sizeof(why), "musterctl up ended with %d, muster-apisim with %d",
+		         process_exit_code(&d->up), process_exit_code(&d->apisim));
 		wrong = why;
 	}
 	if (wrong != NULL) {
@@ -262,10 +257,9 @@ static int demo(struct demo *d)
 		rc = end(d);
 	} else if (demo_stopped)
 		demo_say("stopped", strsignal(demo_stopped));
-	proc_stop(&d->up);
-	proc_stop(&d->apisim);
+	demo_stop(d);
 	picture_end();
-	api_free(d->api);
+	apiclient_free(d->api);
 	view_free(&d->view);
 	audit_free(&d->audit);
 	audit_free(&d->last);
@@ -294,7 +288,7 @@ static void print_help(void)
 	      stdout);
 }
 
-/* A positive number, or the end. */
+/* A positive number; ends the program if it is not. */
 static double number(const char *flag, const char *text, bool whole)
 {
 	char *rest;

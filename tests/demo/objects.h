@@ -12,7 +12,7 @@
 #define CPU_MILLI_PER_GPU 4000u
 #define MEMORY_MIB_PER_GPU 24576u
 
-/* Nor openb one for this. */
+/* Nor has openb one for this. */
 #define NODE_PODS 110u
 
 /* JSON, to be freed. */

@@ -75,7 +75,7 @@ static void put_bar(double share, unsigned width)
 		bytes_put(&frame, i < full ? "\u2588" : "\u2591");
 }
 
-/* Background of a cell: how much of its GPUs a node has given away. */
+/* Background of a cell, by the share of a node's GPUs in use. */
 static unsigned colour(unsigned char heat)
 {
 	if (heat == 0)
@@ -94,8 +94,8 @@ static unsigned gpus_of(const struct view *v, size_t i)
 	return v->trace->nodes[v->order[i]].gpus;
 }
 
-/* The next cell: up to `each` nodes with as many GPUs, from *i on, which moves behind
- * them.  Their mean heat, or 255 when none of them is known. */
+/* The next cell: up to `each` nodes with as many GPUs, from *i on, which moves past them. Their
+ * mean share, or 255 if none of them is known. */
 static unsigned char next_cell(const struct view *v, size_t *i, unsigned each)
 {
 	unsigned gpus = gpus_of(v, *i), sum = 0, known = 0;
@@ -183,7 +183,7 @@ static void put_head(const struct moment *m, unsigned width)
 	put_line(width, line);
 }
 
-/* Why a gang waits, without what is the same for all: the part behind its name. */
+/* Why a gang waits: the part after its name, without what is the same for all. */
 static const char *own_part(const struct view_gang *g)
 {
 	const char *name = strstr(g->reason, g->copy.name);
@@ -218,7 +218,7 @@ static void draw(const struct moment *m)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
 		size = (struct winsize){ .ws_col = 80, .ws_row = 40 };
 	width = size.ws_col < 240 ? size.ws_col : 240;
-	/* The head, the line above the nodes, and those around the gangs that wait. */
+	/* The heading, the line above the nodes, and those around the waiting gangs. */
 	while (each < 64 && 6 + node_rows(m->view, width, each) + 4 + WAITING_ROWS > size.ws_row)
 		each++;
 	used = 6 + node_rows(m->view, width, each) + 4;

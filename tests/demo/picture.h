@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The demo on a terminal: drawn ten times a second, and the terminal is put back in
- * any case.  Piped: a plain line about once a second. */
+/* The demo on a terminal: drawn ten times a second; the terminal is restored in any case. Piped: a
+ * plain line about once a second. */
 #ifndef MUSTER_DEMO_PICTURE_H
 #define MUSTER_DEMO_PICTURE_H
 
@@ -14,16 +14,16 @@ struct moment {
 	const struct view *view;
 	double seconds; /* since the first pod was sent */
 	size_t pods_sent;
-	size_t pods_bound; /* as the API server says */
+	size_t pods_bound; /* by the API server */
 	double pods_per_s; /* bound, over the last second */
 	bool over;         /* the last pod is bound */
 };
 
-/* A terminal is drawn on; anything else, or `plain`, gets lines. */
+/* Draws on a terminal; anything else, or `plain`, gets lines. */
 void picture_begin(bool plain);
 void picture_show(const struct moment *m);
 
-/* Put the terminal back; may be called from anywhere, more than once. */
+/* Restores the terminal; may be called from anywhere, more than once. */
 void picture_end(void);
 
 #endif

@@ -3,22 +3,19 @@
 #include "tests/demo/demo.h"
 
 #include "ctl/term/ctl.h"
-#include "ctl/up/supervise.h"
+#include "ctl/up/process.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A job of two hours runs one second. */
 #define TIME_SCALE "7200"
 #define LANES 8
+#define PATIENCE_MS 5000
 
 static char *find_program(const char *name)
 {
-	char *path = supervise_find(name);
+	char *path = process_find(name);
 
 	if (path == NULL)
 		demo_say(name, "not built; run make");
@@ -27,19 +24,19 @@ static char *find_program(const char *name)
 
 bool demo_alive(struct demo *d)
 {
-	struct proc *procs[] = { &d->apisim, &d->up };
+	struct process *procs[] = { &d->apisim, &d->up };
 
 	for (size_t i = 0; i < 2; i++) {
-		if (procs[i]->name == NULL || proc_alive(procs[i]))
+		if (procs[i]->name == NULL || process_runs(procs[i]))
 			continue;
 		demo_say(procs[i]->name, "ended too early");
-		proc_show_log(procs[i]);
+		process_show_log(procs[i]);
 		return false;
 	}
 	return true;
 }
 
-/* Wait for `ready`, while nothing dies and nobody stops us. */
+/* Waits for `ready`, while all processes run and no signal comes. */
 static bool wait_for(struct demo *d, const char *what, bool (*ready)(struct demo *d))
 {
 	while (!ready(d)) {
@@ -64,53 +61,53 @@ static bool has_ledger(struct demo *d)
 	return view_connect(&d->view, d->socket);
 }
 
-bool demo_start_apisim(struct demo *d)
+/* argv[0] is the name of one of our programs. */
+static bool start(struct demo *d, struct process *p, const char *name, const char *log,
+                  const char *argv[])
 {
-	char *path = find_program("muster-apisim");
-	char log[128], error[512];
-	char *argv[] = { path,
-		             (char[]){ "--port" },
-		             (char[]){ "0" },
-		             (char[]){ "--kubeconfig-out" },
-		             d->kubeconfig,
-		             (char[]){ "--time-scale" },
-		             (char[]){ TIME_SCALE },
-		             NULL };
+	char *path = find_program(argv[0]);
 	bool ok;
 
-	snprintf(log, sizeof(log), "%s/apisim.log", d->folder);
-	ok = path != NULL && proc_start(&d->apisim, "muster-apisim", log, argv);
+	*p = (struct process){ .command = "demo", .name = name };
+	snprintf(p->log, sizeof(p->log), "%s/%s", d->folder, log);
+	argv[0] = path;
+	ok = path != NULL && process_start(p, argv);
 	free(path);
-	if (!ok || !wait_for(d, "muster-apisim", has_kubeconfig))
+	return ok;
+}
+
+bool demo_start_apisim(struct demo *d)
+{
+	const char *argv[] = { "muster-apisim", "--port",       "0",        "--kubeconfig-out",
+		                   d->kubeconfig,   "--time-scale", TIME_SCALE, NULL };
+	struct access_options options = { .kubeconfig = d->kubeconfig };
+	char error[512];
+
+	if (!start(d, &d->apisim, "muster-apisim", "apisim.log", argv) ||
+	    !wait_for(d, "muster-apisim", has_kubeconfig))
 		return false;
-	d->api = api_new(d->kubeconfig, LANES, error, sizeof(error));
+	d->api = apiclient_new(&options, LANES, error, sizeof(error));
 	return d->api != NULL || demo_say(d->kubeconfig, error);
 }
 
 bool demo_start_muster(struct demo *d)
 {
-	char *path = find_program("musterctl");
-	char log[128];
-	char *argv[] = { path,
-		             (char[]){ "up" },
-		             (char[]){ "--kubeconfig" },
-		             d->kubeconfig,
-		             (char[]){ "--socket" },
-		             d->socket,
-		             (char[]){ "--listen" },
-		             (char[]){ "127.0.0.1:0" },
-		             NULL };
-	bool ok;
+	const char *argv[] = { "musterctl", "up",       "--kubeconfig", d->kubeconfig, "--socket",
+		                   d->socket,   "--listen", "127.0.0.1:0",  NULL };
 
-	snprintf(log, sizeof(log), "%s/muster.log", d->folder);
-	ok = path != NULL && proc_start(&d->up, "musterctl up", log, argv);
-	free(path);
-	return ok && wait_for(d, "the ledger of muster-core", has_ledger);
+	return start(d, &d->up, "musterctl up", "muster.log", argv) &&
+	       wait_for(d, "the ledger of muster-core", has_ledger);
+}
+
+void demo_stop(struct demo *d)
+{
+	process_stop(&d->up, PATIENCE_MS);
+	process_stop(&d->apisim, PATIENCE_MS);
 }
 
 bool demo_make_folder(struct demo *d)
 {
-	if (!folder_make(d->folder))
+	if (!tempdir_make(d->folder))
 		return demo_say("a folder for sockets and logs", strerror(errno));
 	snprintf(d->kubeconfig, sizeof(d->kubeconfig), "%s/kubeconfig", d->folder);
 	snprintf(d->socket, sizeof(d->socket), "%s/muster.sock", d->folder);
@@ -120,7 +117,7 @@ bool demo_make_folder(struct demo *d)
 void demo_remove_folder(const struct demo *d)
 {
 	if (!d->keep)
-		folder_remove(d->folder);
+		tempdir_remove(d->folder);
 	else
 		fprintf(stderr, "demo: kept: %s\n", d->folder);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects towards the API server; a watch and lists back, for the audit. */
+/* Sends objects to the API server; reads a watch and lists for the audit. */
 #include "tests/demo/demo.h"
 
 #include "tests/demo/objects.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define LIST_S 5.0
 
@@ -24,7 +21,7 @@ static void setup_done(void *context, int status, const char *body, size_t bytes
 
 	(void)bytes;
 	d->setup_open--;
-	if (status != 409) /* a namespace that was there before us */
+	if (status != 409) /* the namespace exists already */
 		refused(d, status, body);
 }
 
@@ -53,20 +50,21 @@ static bool seen_before(const struct trace *t, size_t job)
 bool demo_send_setup(struct demo *d)
 {
 	for (size_t i = 0; i < d->trace.nodes_n; i++, d->setup_open++)
-		api_send(d->api, "/api/v1/nodes", object_node(&d->trace.nodes[i]), setup_done, d);
+		apiclient_send(d->api, "POST", "/api/v1/nodes", object_node(&d->trace.nodes[i]), setup_done,
+		               d);
 	for (size_t i = 0; i < d->trace.jobs_n; i++) {
 		if (seen_before(&d->trace, i))
 			continue;
 		d->setup_open++;
-		api_send(d->api, "/api/v1/namespaces", object_namespace(d->trace.jobs[i].namespace),
-		         setup_done, d);
+		apiclient_send(d->api, "POST", "/api/v1/namespaces",
+		               object_namespace(d->trace.jobs[i].namespace), setup_done, d);
 	}
 	while (d->setup_open > 0) {
 		if (demo_stopped || !demo_alive(d))
 			return false;
 		if (demo_now_s() > d->end_s)
 			return demo_say("nodes and namespaces", "not answered in time");
-		api_run(d->api, 50);
+		apiclient_run(d->api, 50);
 	}
 	return d->refused == 0 || demo_say("the API server refused an object", d->refusal);
 }
@@ -76,14 +74,14 @@ static void send_job(struct demo *d, const struct trace_job *job)
 	char path[160];
 
 	snprintf(path, sizeof(path), GROUP_PATH "/namespaces/%s/podgroups", job->namespace);
-	api_send(d->api, path, object_group(job), group_done, d);
+	apiclient_send(d->api, "POST", path, object_group(job), group_done, d);
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods", job->namespace);
 	for (unsigned i = 0; i < job->pods; i++, d->pods_sent++)
-		api_send(d->api, path, object_pod(job, i), pod_done, d);
+		apiclient_send(d->api, "POST", path, object_pod(job, i), pod_done, d);
 	d->jobs_sent++;
 }
 
-/* The trace's order at the trace's pace, the whole span in arrive_s. */
+/* In the trace's order and at its pace, scaled to arrive_s. */
 void demo_send_due(struct demo *d, double at_s)
 {
 	const struct trace *t = &d->trace;
@@ -120,16 +118,33 @@ static void list_done(void *context, int status, const char *body, size_t bytes)
 		audit_list(&d->last, body, bytes);
 }
 
-/* Every pod as it is now. */
-bool demo_read_list(struct demo *d)
+static void stats_done(void *context, int status, const char *body, size_t bytes)
+{
+	struct demo *d = context;
+
+	d->list_open = false;
+	d->stats_read = !refused(d, status, body) && audit_stats(&d->stats, body, bytes);
+}
+
+static bool get(struct demo *d, const char *path, apiclient_done_fn done)
 {
 	double end = demo_now_s() + LIST_S;
 
 	d->list_open = true;
-	api_send(d->api, "/api/v1/pods", NULL, list_done, d);
+	apiclient_send(d->api, "GET", path, NULL, done, d);
 	while (d->list_open && demo_now_s() < end && !demo_stopped)
-		api_run(d->api, 20);
+		apiclient_run(d->api, 20);
 	return !d->list_open;
+}
+
+bool demo_read_list(struct demo *d)
+{
+	return get(d, "/api/v1/pods", list_done);
+}
+
+bool demo_read_stats(struct demo *d)
+{
+	return get(d, "/apisim/stats", stats_done) && d->stats_read;
 }
 
 bool demo_start_watch(struct demo *d)
@@ -140,6 +155,6 @@ bool demo_start_watch(struct demo *d)
 		return demo_say("pods", "can't be listed");
 	snprintf(path, sizeof(path), "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=%s",
 	         d->last.version);
-	api_watch(d->api, path, pod_line, d);
+	apiclient_watch(d->api, path, pod_line, d);
 	return true;
 }

@@ -32,7 +32,7 @@ static bool fail(struct table_file *f, const char *what)
 	return false;
 }
 
-/* 1: a line, 0: the end, -1: fail() has been called. */
+/* 1: a line, 0: the end, -1: an error was reported. */
 static int next_line(struct table_file *f)
 {
 	char *rest = f->line;
@@ -65,7 +65,7 @@ static bool node_line(struct trace *t, struct table_file *f)
 {
 	struct trace_node *n;
 
-	t->nodes = ctl_grow(t->nodes, t->nodes_n + 1, sizeof(*t->nodes));
+	t->nodes = must_grow(t->nodes, (t->nodes_n + 1) * sizeof(*t->nodes));
 	n = &t->nodes[t->nodes_n];
 	memset(n, 0, sizeof(*n));
 	if (!number(f, 1, &n->cpu_milli) || !number(f, 2, &n->memory_mib) || !number(f, 3, &n->gpus))
@@ -84,7 +84,7 @@ static bool job_line(struct trace *t, struct table_file *f)
 	struct trace_job *j;
 	unsigned id;
 
-	t->jobs = ctl_grow(t->jobs, t->jobs_n + 1, sizeof(*t->jobs));
+	t->jobs = must_grow(t->jobs, (t->jobs_n + 1) * sizeof(*t->jobs));
 	j = &t->jobs[t->jobs_n];
 	memset(j, 0, sizeof(*j));
 	if (!number(f, 0, &id) || !number(f, 2, &j->gpus) || !number(f, 3, &j->submit_min) ||

@@ -36,13 +36,13 @@ struct trace {
 	unsigned long gpus_wanted;
 };
 
-/* Read both files of a folder; of the jobs the first `jobs_max` in the order of submission.
- * False: `error` names file, line and what is wrong. */
+/* Reads both files of a folder; of the jobs the first `jobs_max` in the order of submission. False:
+ * `error` has the file, the line and what is wrong. */
 bool trace_read(struct trace *t, const char *folder, size_t jobs_max, char *error,
                 size_t error_bytes);
 void trace_free(struct trace *t);
 
-/* GPUs of the i-th pod: as even as it goes. */
+/* GPUs of the i-th pod: divided as evenly as possible. */
 unsigned trace_pod_gpus(const struct trace_job *job, unsigned i);
 
 #endif

@@ -24,8 +24,8 @@ void view_new(struct view *v, const struct trace *trace)
 {
 	memset(v, 0, sizeof(*v));
 	v->trace = trace;
-	v->order = ctl_alloc(trace->nodes_n, sizeof(*v->order));
-	v->heat = ctl_alloc(trace->nodes_n, 1);
+	v->order = must_array(trace->nodes_n, sizeof(*v->order));
+	v->heat = must_array(trace->nodes_n, 1);
 	for (size_t i = 0; i < trace->nodes_n; i++)
 		v->order[i] = i;
 	sorting = trace;
@@ -63,7 +63,7 @@ bool view_connect(struct view *v, const char *socket)
 		observer_close(&v->observer);
 		return false;
 	}
-	v->names = ctl_alloc(v->observer.places.limits.names, sizeof(*v->names));
+	v->names = must_array(v->observer.places.limits.names, sizeof(*v->names));
 	v->connected = true;
 	return true;
 }
@@ -89,7 +89,7 @@ static const char *name_text(const void *context, uint32_t id)
 	if (id >= v->observer.places.limits.names)
 		return "";
 	if (v->names[id] == NULL)
-		v->names[id] = ctl_copy(observe_name(&v->observer, id, text));
+		v->names[id] = must_copy(observe_name(&v->observer, id, text));
 	return v->names[id];
 }
 
@@ -118,7 +118,7 @@ static long node_line(const struct view *v, const char *name)
 static void read_nodes(struct view *v)
 {
 	static struct node_view node;
-	unsigned char *by_line = ctl_alloc(v->trace->nodes_n, 1);
+	unsigned char *by_line = must_array(v->trace->nodes_n, 1);
 	uint32_t gpu = gpu_column(v);
 	size_t left = v->trace->nodes_n;
 
@@ -193,7 +193,7 @@ static void read_reasons(struct view *v)
 		const struct reason_about about = { .gang = g->copy.name, .refusal = "" };
 		size_t n = reason_text(reason, &about, &names, NULL, 0);
 
-		g->reason = ctl_alloc(n + 1, 1);
+		g->reason = must_array(n + 1, 1);
 		reason_text(reason, &about, &names, g->reason, n + 1);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the demo shows, read from the live ledger as any observer may. */
+/* What the demo shows, read from the live ledger by an observer. */
 #ifndef MUSTER_DEMO_VIEW_H
 #define MUSTER_DEMO_VIEW_H
 
@@ -20,12 +20,12 @@ struct view {
 	char **names; /* of resources and taints, by id */
 
 	size_t *order;       /* nodes of the trace as they are drawn: most GPUs first */
-	unsigned char *heat; /* by place in that order: 0 to 100 % of its GPUs, 255: not there */
+	unsigned char *heat; /* by position in that order: 0 to 100 % of its GPUs, 255: unknown */
 	unsigned long gpus_used;
 
-	/* Gangs by what they do. */
+	/* Gangs by state. */
 	size_t waiting, binding, placed, ended;
-	struct view_gang gangs[WAITING_MAX]; /* those that wait: most members first */
+	struct view_gang gangs[WAITING_MAX]; /* waiting gangs: most members first */
 	size_t gangs_n;
 
 	/* Counters and gauges of the core. */

@@ -60,7 +60,7 @@ def each_is_hit(t, acts):
 
 @at(*ON_ITS_WAY, why=NO_BINDING)
 def fault_19_conflicts(t):
-    """nine texts of 409, each answered without and, where it can be, with effect"""
+    """nine texts of 409, each without and, where possible, with effect"""
     each_is_hit(t, [before(409, x) for x in TEXTS + NOT_APPLIED] + [after(409, x) for x in TEXTS])
 
 
@@ -92,7 +92,8 @@ def fault_22_lost_replies(t):
 
 @at(*ON_ITS_WAY, why=NO_BINDING, nodes=[objects.node(f"n{i}", cpu="3") for i in range(4)], limit_s=150)
 def fault_23_late_effects(t):
-    """answered 504, and in effect 1 to 6 s later; a gang of higher priority asks for the same room meanwhile"""
+    """answered 504, and in effect 1 to 6 s later; in the meantime a gang of higher priority requests the same
+    capacity"""
     def late(seconds):
         def act(call):
             call.forward_later(seconds)
@@ -109,9 +110,10 @@ def fault_23_late_effects(t):
     check(t.c.metric("muster_binds_ambiguous_total") >= 4, "few were ambiguous")
 
 
-@at("mid-bind", why="the others differ only in how many are bound", limit_s=150, nodes=[objects.node(f"n{i}", cpu="3") for i in range(4)])
+@at("mid-bind", why="other moments differ only in the number of bound pods", limit_s=150, nodes=[objects.node(f"n{i}", cpu="3") for i in range(4)])
 def fault_23_after_the_timeout(t):
-    """no answer for longer than the frontend waits (30 s), and the effect 3 s after that; its room is asked for by others"""
+    """no answer until after the frontend's timeout (30 s), and the effect 3 s later; other pods request the same
+    capacity"""
     def silent(call):
         time.sleep(33)
         call.pass_on()
@@ -127,7 +129,7 @@ def fault_23_after_the_timeout(t):
 
 
 def fault_23_room_of_a_lone_pod(t):
-    """a pod whose Binding comes late, a more important one, and kill -9 of either daemon"""
+    """a pod whose Binding takes effect late, a pod of higher priority, and kill -9 of either daemon"""
     t.process("test_kill", "test_a_late_binding_keeps_its_room")
 
 

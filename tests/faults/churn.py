@@ -13,9 +13,9 @@ GROWTH_KIB = 24 << 10  # of a daemon from one quarter to the last
 
 
 @at("idle", proxy=False, limit_s=200, nodes=[objects.node(f"n{i:02}", cpu="64", pods="500") for i in range(20)],
-    apisim=["--no-kubelet"], why="it is all moments at once")
+    apisim=["--no-kubelet"], why="it covers all moments at once")
 def fault_40_ten_thousand_groups(t):
-    """10,000 groups of one or two pods, half of which never fit, are made and deleted in 60 s"""
+    """10,000 groups of one or two pods, half of which never fit, are created and deleted in 60 s"""
     each, start, sizes = GROUPS // WAVES, time.monotonic(), []
     for wave in range(WAVES):
         made = [wave_group(wave, i) for i in range(each)]

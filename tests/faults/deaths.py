@@ -39,7 +39,7 @@ def fault_01_core_is_killed(t):
 
 @at(*MOMENTS)
 def fault_02_frontend_is_killed(t):
-    """kill -9; Bindings of it that are on their way take effect afterwards"""
+    """kill -9; its in-flight Bindings take effect afterwards"""
     with t.moment_of("gang"):
         killed(t, FRONTEND)
     t.settles()
@@ -55,7 +55,7 @@ def fault_03_both_are_killed(t):
 
 @at(limit_s=200)
 def fault_03_killed_at_random(t):
-    """either or both, at random moments of six runs of 720 pods; six more with failing Bindings"""
+    """one or both, at random moments of six runs of 720 pods; six more runs with failing Bindings"""
     t.process("test_kill", "test_kill", "test_kill_with_faults")
 
 
@@ -77,7 +77,7 @@ def stopped(t, name, seconds):
         os.kill(pid, signal.SIGCONT)
 
 
-@at("mid-plan", "mid-bind", why="at idle it has nothing to do; the lists are the frontend's")
+@at("mid-plan", "mid-bind", why="at idle the core has no work; lists are the frontend's")
 def fault_05_core_is_stopped(t):
     """SIGSTOP for 1, 5 and 20 s in turn"""
     for seconds in (1, 5, 20):
@@ -89,7 +89,7 @@ def fault_05_core_is_stopped(t):
 
 @at("mid-bind", limit_s=200)
 def fault_05_core_is_stopped_for_a_minute(t):
-    """SIGSTOP for 60 s; a pod that is created meanwhile waits, and the lease is not the core's affair"""
+    """SIGSTOP for 60 s; a pod created in the meantime waits, and the frontend keeps the lease"""
     with t.moment_of("gang"):
         pid = t.c.daemons()[CORE]
         os.kill(pid, signal.SIGSTOP)
@@ -103,7 +103,7 @@ def fault_05_core_is_stopped_for_a_minute(t):
 
 @at()
 def fault_06_frontend_is_stopped_for_longer_than_the_lease(t):
-    """SIGSTOP in the middle of the work; the other instance acts, and the first one ends when it goes on"""
+    """SIGSTOP under load; the other instance takes over, and the first one exits when it continues"""
     t.process("test_lease", "test_one_that_was_stopped_ends_and_writes_nothing")
 
 
@@ -130,7 +130,8 @@ def ask_the(t, instance):
 
 @at(up=False, limit_s=120)
 def fault_06_stopped_while_it_sends(t):
-    """SIGSTOP for 10 s when the third Binding of a gang was handed to libcurl, with a lease of 4 s; what it sends after that is counted"""
+    """SIGSTOP for 10 s when the third Binding of a gang was handed to libcurl, with a lease of 4 s; its later
+    requests are counted"""
     with t.world():
         t.client.create(namespace("muster-system"))
         killable = Killable(t.c.folder)
@@ -168,7 +169,7 @@ def stop_in_the_middle(t, seconds):
 
 @at(up=False)
 def fault_44_sigterm_while_it_binds(t):
-    """to musterctl up, while 8 Bindings that take 2 s each are on their way: they are waited for, the lease is given back"""
+    """to musterctl up, while 8 Bindings that take 2 s each are in flight: it waits for them and releases the lease"""
     with t.world():
         t.client.create(namespace("muster-system"))
         t.c.up(*TIMES)
@@ -185,7 +186,7 @@ def fault_44_sigterm_while_it_binds(t):
 
 @at(up=False)
 def fault_44_sigterm_core_first(t):
-    """as a pod may stop its containers: the core while Bindings are on their way, then the frontend"""
+    """in the order of a pod's containers: the core while Bindings are in flight, then the frontend"""
     with t.world():
         t.c.pair()
         until(lambda: t.c.bound("first") == 4, AGAIN_S, "the first gang")
@@ -203,7 +204,7 @@ def fault_44_sigterm_core_first(t):
 
 @at(up=False)
 def fault_11_the_peer_is_of_another_build(t):
-    """a frontend of another layout meets the core, under musterctl up too: exit 78 with both layouts"""
+    """a frontend of another layout connects to the core, also under musterctl up: exit 78 with both layouts"""
     with t.world():
         other = otherbuild.make(t.c.folder)
         t.c.start_core()
@@ -221,13 +222,13 @@ def fault_11_the_peer_is_of_another_build(t):
 
 @at()
 def fault_11_the_link_refuses_it(t):
-    """a hello with another layout, to the core and by it, on both sides of the link"""
+    """a hello with another layout, sent to the core and by the core"""
     t.process("test_bad_input", "test_core_refuses_another_layout", "test_frontend_meets_another_layout",
               "test_musterctl_meets_another_layout")
     t.unit("ipc/test_link", "link/refuses_another_layout_with_both_hashes_on_both_sides")
 
 
-@at("idle", "mid-plan", "mid-bind", why="a list that is under way is made anew by the new one", up=False, limit_s=120)
+@at("idle", "mid-plan", "mid-bind", why="the new one lists again in any case", up=False, limit_s=120)
 def fault_43_upgrade_with_a_gang_under_way(t):
     """an instance of another layout stands by; SIGTERM to the old one; the new one finishes its gang"""
     t.client.create(namespace("muster-system"))
@@ -250,7 +251,7 @@ def fault_43_upgrade_with_a_gang_under_way(t):
 
 @at(up=False)
 def fault_43_replaced_in_its_place(t):
-    """musterctl up of one version ends in the middle of a gang, that of another begins, and back again"""
+    """musterctl up of one version is stopped in the middle of a gang, that of another started, and back again"""
     with t.world():
         other = otherbuild.make(t.c.folder)
         for turn, bin in enumerate((None, other, None)):

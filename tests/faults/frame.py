@@ -49,7 +49,7 @@ STOP_S = 15
 def at(*moments, why="", **given):
     """Decorates a fault; why: of the moments that it leaves out.  given: nodes=[...], apisim=[flags],
     muster=[flags], limit_s=N, proxy=False, up=False (it starts muster by itself), prepare=f (f(t) before
-    muster starts), allowed=["kubeletRejected"] (of apisim's counts)."""
+    muster starts), allowed=["kubeletRejected"] (of apisim's counts), judged=False (without tests/history.py)."""
     def mark(function):
         function.moments, function.why, function.given = moments, why, given
         return function
@@ -69,7 +69,8 @@ class Fault:
     def world(self):
         """apisim, a proxy before it, muster, a gang that is placed and one that never fits."""
         nodes = self.given.get("nodes") or [objects.node(f"n{i}", cpu=str(CPU)) for i in range(NODES)]
-        with Cluster(*nodes, apisim=["--start-ms", 20, *self.given.get("apisim", ())]) as self.c:
+        with Cluster(*nodes, apisim=["--start-ms", 20, *self.given.get("apisim", ())],
+                     judged=self.given.get("judged", True)) as self.c:
             self.client = self.c.client
             with self._proxied(), Follower(self.client) as self.history:
                 try:
@@ -222,6 +223,8 @@ class Fault:
 
     def holds(self, in_step_s=wrongs.REST_S):
         """I1 to I5 by the independent reading, the server's own book, I11."""
+        if self.c.judge:
+            self.c.judge.rest()
         found = self.in_time(self._at_rest, in_step_s)
         found += self.history.wrong
         stats = self.c.stats()
@@ -293,6 +296,11 @@ class Fault:
         """Tests of a unit program under ASan: "suite/name", "suite/*"."""
         for test in tests or ("*/*",):
             self.run_counted(1, str(muster.ROOT / "build-address" / "unit" / program), "--filter", test)
+
+    def stories(self, *names):
+        """Stories of the core: FILE or FILE:NAME of tests/stories."""
+        for name in names:
+            self.run_counted(1, str(muster.ROOT / "build-address" / "unit" / "core" / "test_stories"), name)
 
     def sim(self, seeds, first=1):
         """Seeds of the simulator."""

@@ -14,7 +14,7 @@ from lib import kube, load, muster, objects, peers
 from lib.cluster import Cluster
 from lib.harness import Skip, check, equal, until
 
-CMD_BIND, CMD_REASON, CMD_GANG, CMD_CLAIM, CMD_BIND_AGAIN, CMD_TAKE_BACK = range(20, 26)
+CMD_BIND, CMD_REASON, CMD_GANG, CMD_ASSUME, CMD_RETRY_BIND, CMD_CANCEL_BIND = range(20, 26)
 NONE = 0xFFFFFFFF
 MUTATIONS = 1_000_000  # words and bytes of one side, in all
 KUBECONFIG = """{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
@@ -62,8 +62,8 @@ def shared(pid):
 
 
 def fault_08_no_room_later(t):
-    """every page that is in use is there, and those of gangs, names and resources are made as they come; then no file may
-    grow, and the recording's disk is full"""
+    """all used pages are allocated, and those of gangs, names and resources on demand; then no file may grow, and
+    the recording's disk is full"""
     with Cluster(*[objects.node(f"n{i}", cpu="100") for i in range(8)]) as c:
         c.pair(core=("--record", os.path.join(c.folder, "record")))
         for process in (c.core, c.frontend):
@@ -81,7 +81,7 @@ def fault_08_no_room_later(t):
 
 
 def fault_08_no_room_for_more(t):
-    """more of the ledger can't be allocated (strace) when the first name comes: the core ends with a message"""
+    """the ledger cannot grow (strace) when the first name arrives: the core ends with a message"""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
     with Cluster(objects.node("n1", cpu="8")) as c:
@@ -173,8 +173,8 @@ def mad_frontend(c, rng, records, turn):
 
 
 def fault_10_a_mad_frontend(t):
-    """1,000,000 words and bytes of the rings and the head of an intake are changed, before and while muster-core (ASan)
-    reads them, over some hundred connections; then a real frontend comes"""
+    """1,000,000 words and bytes of the rings and the header of an intake are changed, before and while muster-core
+    (ASan) reads them, over some hundred connections; then a real frontend connects"""
     rng, records = random.Random(load.seed()), recorded()
     with damaged(*[objects.node(f"n{i}", cpu="100") for i in range(6)]) as c:
         c.core = c.start_core("--seccomp", "off")
@@ -213,9 +213,9 @@ def comes_right(c, within_s):
 
 def command(rng):
     """A kind and a body that mostly makes some sense."""
-    kind = rng.choice((CMD_BIND, CMD_BIND, CMD_BIND_AGAIN, CMD_TAKE_BACK, CMD_REASON, CMD_GANG, CMD_CLAIM, rng.randrange(28)))
+    kind = rng.choice((CMD_BIND, CMD_BIND, CMD_RETRY_BIND, CMD_CANCEL_BIND, CMD_REASON, CMD_GANG, CMD_ASSUME, rng.randrange(28)))
     pod, node = rng.randrange(20), rng.randrange(10)
-    if kind in (CMD_BIND, CMD_BIND_AGAIN, CMD_TAKE_BACK):
+    if kind in (CMD_BIND, CMD_RETRY_BIND, CMD_CANCEL_BIND):
         body = struct.pack("<8I", pod, rng.choice((1, 1, 1, 2)), node, rng.choice((1, 1, 1, 2)), NONE, 0, 1, 0)
     elif kind == CMD_REASON:
         body = struct.pack("<4I", rng.choice((NONE, rng.randrange(4))), 1, pod, 1) + struct.pack("<H", rng.randrange(14)) + bytes(518)
@@ -254,8 +254,9 @@ def mad_core_turn(core, rng, turn):
 
 
 def fault_10_a_mad_core(t):
-    """a core that is played sends commands with any numbers and changes 1,000,000 words and bytes all over its ledger, in 200
-    connections; muster-frontend (ASan) posts no Binding of a pod that is not its to place; then a real core comes"""
+    """a simulated core sends commands with random numbers and changes 1,000,000 words and bytes of its ledger, in
+    200 connections; muster-frontend (ASan) posts no Binding of a pod that is not for muster; then a real core
+    connects"""
     rng = random.Random(load.seed())
     with damaged(*[objects.node(f"n{i}", cpu="100") for i in range(6)]) as c:
         submitted(c)
@@ -282,7 +283,8 @@ def fault_10_a_mad_core(t):
 
 
 def fault_10_in_the_fuzzers(t):
-    """changed records into a core, changed commands into a frontend, any handshake from both sides: 3,000 runs each, ASan"""
+    """damaged records to a core, damaged commands to a frontend, random handshakes from both sides: 3,000 runs
+    each, ASan"""
     for path in sanitized("fuzz", "fuzz_records", "fuzz_commands", "fuzz_handshake"):
         t.run_counted(1, path, "--runs", "3000", "--seed", "10")
 
@@ -345,9 +347,9 @@ def corpus():
 
 
 def fault_39_hostile_objects(t):
-    """some 150 objects of a tenant, of which the API server takes all but some 25: absurd quantities and quorums, the group
-    of another namespace, huge and deep objects, dialects that disagree; nobody in another namespace is kept from a node, and
-    no gang counts a stranger"""
+    """some 150 objects of a tenant, of which the API server accepts all but some 25: absurd quantities and quorums,
+    the group of another namespace, huge and deep objects, conflicting dialects; no pod of another namespace is
+    blocked, and no gang counts a pod of another tenant"""
     with Cluster(*[objects.node(f"n{i}", cpu="16") for i in range(4)]) as c:
         c.up()
         group, members = objects.gang("victim", 3, namespace="good")

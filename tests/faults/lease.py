@@ -23,7 +23,7 @@ def edit(t, **values):
 
 @at(*MOMENTS, muster=LEASE_TIMES, prepare=place_of_the_lease)
 def fault_35_the_lease_is_deleted(t):
-    """three times within 3 s: the holder makes it again and goes on"""
+    """three times within 3 s: the holder creates it again and continues"""
     holder = spec(t)["holderIdentity"]
     with t.moment_of("gang"):
         for _ in range(3):
@@ -37,7 +37,7 @@ def fault_35_the_lease_is_deleted(t):
 
 @at(*MOMENTS, muster=LEASE_TIMES, prepare=place_of_the_lease)
 def fault_35_the_lease_is_given_away(t):
-    """somebody writes another holder into it: lost at once; elected again when that one does not renew it"""
+    """another holder is written into it: lost at once; acquired again when that holder does not renew it"""
     before = spec(t)
     with t.moment_of("gang"):
         edit(t, holderIdentity="nobody", leaseTransitions=before["leaseTransitions"] + 1)
@@ -51,9 +51,9 @@ def fault_35_the_lease_is_given_away(t):
     check(after["leaseTransitions"] >= before["leaseTransitions"] + 2, "transitions", after)
 
 
-@at("idle", "mid-bind", muster=LEASE_TIMES, prepare=place_of_the_lease, why="what the lease says has no other moment")
+@at("idle", "mid-bind", muster=LEASE_TIMES, prepare=place_of_the_lease, why="a plan does not depend on the lease")
 def fault_35_the_lease_is_garbage(t):
-    """no holder, no duration, the last number of transitions, then a time of nowhere"""
+    """no holder, no duration, the largest number of transitions, then an invalid time"""
     with t.moment_of("gang"):
         edit(t, holderIdentity=None, leaseDurationSeconds=None, renewTime=None, acquireTime=None, leaseTransitions=2147483647)
         time.sleep(2)
@@ -65,7 +65,7 @@ def fault_35_the_lease_is_garbage(t):
 
 @at(*MOMENTS, muster=LEASE_TIMES, prepare=place_of_the_lease)
 def fault_25_no_lease(t):
-    """403 for the lease, for less than its 4 s and then for 7 s: kept, then lost; nothing is bound without it"""
+    """403 for the lease, for less than its 4 s and then for 7 s: kept, then lost; no Binding without the lease"""
     def forbidden(call):
         call.status(403, f'leases.coordination.k8s.io "{call.name}" is forbidden: User "muster" cannot do that')
 

@@ -2,6 +2,7 @@
 """What the machine does to the daemons: memory, CPU, descriptors, clocks, calls, rings."""
 import contextlib
 import glob
+import itertools
 import os
 import resource
 import signal
@@ -12,10 +13,10 @@ import time
 
 from lib import muster, objects
 from lib.failpoints import CORE, FRONTEND
-from lib.harness import check, equal, until
+from lib.harness import Failed, check, equal, until
 from lib.kube import namespace
 from lib.proxy import is_binding
-from lib.shim import EAGAIN, EINTR, SHORT, Shim
+from lib.shim import EAGAIN, EINTR, SHORT, FailingMemory, Shim
 
 from .catalog import MOMENTS
 from .deaths import AGAIN_S, TIMES, ask_the, holder, leads, second_instance
@@ -33,16 +34,72 @@ def memory_of(pid, what="VmRSS"):
 # ---- memory ---------------------------------------------------------------------------------
 
 
-@at(limit_s=200)
-def fault_07_each_allocation_fails(t):
-    """each allocation of the core, of the model and of its volumes fails once: told, nothing changed, and the same again works"""
-    for name in ("core/step/test_core_memory", "frontend/model/test_model_memory", "frontend/volume/test_volume_memory"):
-        t.run_counted(1, str(muster.BUILD / "unit" / name))
+STARTS = [*range(1, 20), *range(20, 2000, 20)]  # allocations of a start
+MOST_AT_WORK = 3000  # allocations of a gang that comes, and more
+
+
+def ends_for_memory(t, memory, name, flags, nth):
+    """A daemon whose nth allocation fails ends with one line and exit code 1; False when it makes fewer."""
+    memory.fail(name, nth)
+    child = subprocess.Popen([muster.program(name), *map(str, flags)], env={**os.environ, **memory.env},
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with contextlib.suppress(Failed):
+        until(lambda: child.poll() is not None, 1, every_s=0.01)
+    failed = memory.failed()
+    child.terminate()
+    said = child.communicate()[1]
+    check(not failed or (child.returncode == 1 and said.count("out of memory") == 1), name, nth, child.returncode, said[-1000:])
+    return failed
+
+
+@at(up=False, proxy=False)
+def fault_07_an_allocation_fails_at_the_start(t):
+    """allocations of a start, one in each: exit code 1 and one line that memory is out"""
+    with t.world():
+        memory = FailingMemory(t.c.folder)
+        socket_path = os.path.join(t.c.folder, "alone.sock")
+        flags = {CORE: ("--socket", socket_path, "--max-pods", 100),
+                 FRONTEND: ("--socket", socket_path, "--kubeconfig", t.c.kubeconfig, "--listen", "off")}
+        for name, given in flags.items():
+            n = sum(1 for _ in itertools.takewhile(lambda nth: ends_for_memory(t, memory, name, given, nth), STARTS))
+            check(n >= 10, name, "made only", n)
+            print(name, n, "allocations of a start failed")
+        t.c.up()
+        t.settles()
+
+
+@at(up=False, proxy=False)
+def fault_07_an_allocation_fails_at_work(t):
+    """allocations of gangs that come and go, one in each life of a daemon: exit code 1 and one line; an observer
+    reads whole rows meanwhile, and the next daemon schedules everything"""
+    with t.world():
+        memory = FailingMemory(t.c.folder)
+        t.c.up(env=memory.env)
+        until(lambda: t.c.bound("first") == 4, AGAIN_S, "the first gang is bound")
+        t.rest()
+        for turn, (name, nth) in enumerate((name, nth) for name in (CORE, FRONTEND) for nth in (1, 2, 3, 5, 10, 30, 100)):
+            lines, pid = len(t.c.ctl.log().splitlines()), t.c.daemons()[name]
+            memory.fail(name, nth)
+            for i in range(MOST_AT_WORK):
+                if memory.failed():
+                    break
+                t.gang(f"g{turn}x{i}", 2, cpu="10m", labels={f"l{turn}x{i}": "v"})
+                try:
+                    t.ctl("gangs")
+                except Failed:
+                    check(memory.failed(), "rows can't be read")
+            check(memory.failed(), name, nth, "did not come")
+            until(lambda: t.c.daemons().get(name, pid) != pid, AGAIN_S, "the next one is there")
+            said = t.c.ctl.log().splitlines()[lines:]
+            check(sum("out of memory" in line for line in said) == 1, name, nth, said[-20:])
+            check(any(name in line and "ended with exit status 1" in line for line in said), said[-20:])
+        t.settles()
 
 
 @at(proxy=False)
 def fault_07_no_more_memory(t):
-    """RLIMIT_AS is set to what each daemon has, then 1,500 pods and 300 nodes come: who ends is started again"""
+    """RLIMIT_AS is set to the current size of each daemon, then 1,500 pods and 300 nodes are created: a daemon that
+    exits is restarted"""
     with t.world():
         for name in (CORE, FRONTEND):
             pid = t.c.daemons()[name]
@@ -55,7 +112,7 @@ def fault_07_no_more_memory(t):
 
 @at("idle", why="the segments are made at the start")
 def fault_09_no_huge_pages(t):
-    """none is in the pool, as on most machines: the ledger lies on small ones, which the log says"""
+    """none in the pool, as on most machines: the ledger uses small pages, and the log says so"""
     with open("/proc/meminfo") as f:
         free = next(int(line.split()[1]) for line in f if line.startswith("HugePages_Free:"))
     said = [line for line in t.c.ctl.log().splitlines() if "on_huge_pages=" in line]
@@ -104,7 +161,8 @@ def fault_12_rings_are_always_full(t):
 
 @at(up=False, proxy=False, nodes=[objects.node(f"n{i:02}", cpu="15") for i in range(20)], limit_s=120)
 def fault_12_a_reader_is_a_hundred_times_slower(t):
-    """the smallest rings; the core, then the frontend, run for 10 ms of each second while 300 pods come and go"""
+    """the smallest rings; the core, then the frontend, runs for 10 ms of each second while 300 pods are created and
+    deleted"""
     with t.world():
         t.c.up(*SMALL_RINGS)
         until(lambda: t.c.bound("first") == 4, AGAIN_S, "the first gang")
@@ -168,7 +226,7 @@ def elected(t):
 
 @at(up=False, limit_s=150)
 def fault_41_a_quarter_of_a_cpu(t):
-    """both daemons and a process that spins share a quarter of a CPU for 10 s, with a lease of 4 s: it is kept"""
+    """both daemons and a spinning process share a quarter of a CPU for 10 s, with a lease of 4 s: it is kept"""
     with t.world():
         elected(t)
         with starved(t.daemons.values(), 25):
@@ -181,7 +239,7 @@ def fault_41_a_quarter_of_a_cpu(t):
 
 @at(up=False, limit_s=150)
 def fault_41_a_twentieth_of_a_cpu(t):
-    """... a twentieth of a CPU for 12 s: the lease may be lost, cleanly; all is placed in the end"""
+    """... a twentieth of a CPU for 12 s: the lease may be lost, cleanly; all pods are placed at the end"""
     with t.world():
         elected(t)
         with starved(t.daemons.values(), 5):
@@ -194,9 +252,10 @@ def fault_41_a_twentieth_of_a_cpu(t):
 # ---- clocks ------------------------------------------------------------------------------------
 
 
-@at("idle", "mid-bind", why="time does not matter to a plan or a list", up=False, limit_s=150)
+@at("idle", "mid-bind", why="plans and lists do not depend on time", up=False, limit_s=150)
 def fault_36_the_wall_clock_jumps(t):
-    """both daemons' by a day and by an hour, back and forth, with a lease of 4 s: nothing is lost or started again"""
+    """the wall clock jumps by a day and by an hour, back and forth, with a lease of 4 s: the lease is kept, no
+    restart"""
     shim = Shim(t.c.folder)
     t.client.create(namespace("muster-system"))
     t.c.up(*TIMES, env=shim.env)
@@ -214,7 +273,7 @@ def fault_36_the_wall_clock_jumps(t):
 
 @at(up=False)
 def fault_36_monotonic_clocks_that_differ(t):
-    """each daemon in a time namespace of its own: the core's clocks are 11 days ahead, the frontend's a day"""
+    """each daemon in its own time namespace: the core's clocks are 11 days ahead, the frontend's one day"""
     def ahead(seconds):
         return ["unshare", "--time", "--monotonic", str(seconds), "--boottime", str(seconds)]
 
@@ -236,7 +295,8 @@ def fault_36_monotonic_clocks_that_differ(t):
 
 @at(up=False, limit_s=150)
 def fault_34_clocks_of_two_rates(t):
-    """two instances, a lease of 4 s; the clocks of one go twice as fast; the leader is killed, and leads again"""
+    """two instances, a lease of 4 s; the clocks of one run twice as fast; the leader is killed, and becomes leader
+    again"""
     with t.world():
         t.client.create(namespace("muster-system"))
         shim = Shim(t.c.folder)
@@ -264,14 +324,14 @@ def fault_34_clocks_of_two_rates(t):
 
 @at(limit_s=200)
 def fault_34_the_leader_is_cut_off_or_stopped(t):
-    """the API server stops answering it; it is killed; two want the lease at once"""
+    """the API server stops answering the leader; the leader is killed; both request the lease at once"""
     t.process("test_lease", "test_one_that_is_cut_off_stops_by_its_own_clock", "test_two_that_want_it_at_the_same_time",
               "test_one_acts_and_the_next_takes_over_when_it_is_killed")
 
 
 @at(limit_s=100)
 def fault_34_two_instances_on_virtual_time(t):
-    """the simulator's seeds, in which two instances have clocks and lives of their own"""
+    """seeds of the simulator with two instances, each with its own clock and crashes"""
     t.sim(200, first=340000)
 
 
@@ -280,7 +340,7 @@ def fault_34_two_instances_on_virtual_time(t):
 
 @at(*MOMENTS, up=False)
 def fault_42_calls_are_interrupted_and_short(t):
-    """one in three calls of both daemons ends with EINTR, with EAGAIN or with a part of what was asked for"""
+    """one in three calls of both daemons ends with EINTR, EAGAIN or a short count"""
     shim = Shim(t.c.folder)
     t.c.up(env=shim.env)
     until(lambda: t.c.bound("first") == 4, AGAIN_S, "the first gang")
@@ -315,7 +375,7 @@ def cpu_s(pid):
 
 @at("mid-bind", "mid-relist", why="a plan opens nothing")
 def fault_42_frontend_has_no_descriptors(t):
-    """the frontend can open none for 3 s: its watches broke, and idle peers of /metrics took what was left"""
+    """the frontend cannot open any for 3 s: its watches were cut, and idle clients of /metrics hold the rest"""
     with t.moment_of("gang"):
         host, port = t.c.listen.rsplit(":", 1)
         with no_descriptors(t.c.daemons()[FRONTEND]), contextlib.ExitStack() as peers:
@@ -330,9 +390,9 @@ def fault_42_frontend_has_no_descriptors(t):
     t.same_daemons()
 
 
-@at("idle", why="only peers that come open any")
+@at("idle", why="only new peers open any")
 def fault_42_core_has_no_descriptors(t):
-    """the core can open none for 2 s, while an observer knocks: it does not spin, and goes on"""
+    """the core cannot open any for 2 s, while an observer connects: it does not spin, and continues"""
     with t.moment_of("gang"):
         pid = t.c.daemons()[CORE]
         with no_descriptors(pid):

@@ -17,7 +17,7 @@ MOST_TRIES = 7  # of one resource in that time: after 0.8 to 1.6 s, then twice a
 
 @at(*MOMENTS)
 def fault_38_refused(t):
-    """nobody listens for 6 s; each resource is tried after 0.8 s and more, then all goes on"""
+    """no server listens for 6 s; each resource is retried after 0.8 s and more, then all continue"""
     with t.moment_of("gang"):
         t.proxy.away()
         time.sleep(6)

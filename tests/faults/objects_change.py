@@ -30,7 +30,7 @@ def nodes_are_known(t):
 
 @at("mid-plan", "mid-bind", "mid-relist", why="at idle nothing is planned")
 def fault_29_a_member_is_deleted(t):
-    """one whose Binding is on its way; the others roll forward, one made anew joins them"""
+    """a pod whose Binding is in flight is deleted; the others roll forward, a recreated one joins them"""
     with t.moment_of("gang"):
         name = waiting_one(t)
         t.client.delete("Pod", name)
@@ -42,7 +42,8 @@ def fault_29_a_member_is_deleted(t):
 
 @at("mid-plan", "mid-bind", "mid-relist", why="at idle nothing is planned")
 def fault_29_a_member_is_made_anew_with_a_gate(t):
-    """under the same name, and the gate is lifted later: nothing of the old Binding is for the new pod"""
+    """a gated pod of the same name replaces it, the gate is removed later: the old Binding has no effect on the new
+    pod"""
     with t.moment_of("gang"):
         name = waiting_one(t)
         t.client.delete("Pod", name)
@@ -56,7 +57,7 @@ def fault_29_a_member_is_made_anew_with_a_gate(t):
 
 @at("mid-plan", "mid-bind", "mid-relist", why="at idle nothing is planned")
 def fault_29_a_member_is_relabelled(t):
-    """one goes over to another group, one gets a label that means nothing: their versions move on"""
+    """one pod moves to another group, one gets an unrelated label: their versions change"""
     t.c.create(objects.pod_group("other", 2), objects.pod("other-0", group="other"))
     t.never.add("other")
     with t.moment_of("gang"):
@@ -72,15 +73,15 @@ def fault_29_a_member_is_relabelled(t):
 
 
 def fault_29_before_it_is_sent(t):
-    """what changes between a plan and its first request: stories of the core, and of the writer"""
-    t.unit("core/lifecycle/test_core_unsent", "unsent/*")
-    t.unit("frontend/bind/test_writer", "writer/a_pod_that_went_or_was_bound_is_refused_unsent", "writer/a_pod_that_changed*",
-           "writer/another_pod_of_that_name_is_refused")
+    """changes between a plan and its first request: stories of the core, and tests of the binder"""
+    t.stories("ring")
+    t.unit("frontend/bind/test_binder", "binder/a_pod_that_went_or_was_bound_is_refused_unsent", "binder/a_pod_that_changed*",
+           "binder/another_pod_of_that_name_is_refused")
 
 
 @at(*MOMENTS)
 def fault_30_nodes_are_closed(t):
-    """one node is cordoned, one tainted: nobody else goes there"""
+    """one node is cordoned, one tainted: no more pods are bound there"""
     with t.moment_of("gang"):
         t.client.patch("Node", "n0", {"spec": {"unschedulable": True}})
         t.client.patch("Node", "n1", {"spec": {"taints": [{"key": "closed", "effect": "NoSchedule"}]}})
@@ -96,7 +97,8 @@ def fault_30_nodes_are_closed(t):
 
 @at(*MOMENTS, allowed=["overcommitted", "kubeletRejected"], limit_s=150)
 def fault_30_a_node_shrinks(t):
-    """below what its pods use, while more are on their way; grown again, its failed pods are made anew"""
+    """it shrinks below the usage of its pods, while Bindings are in flight; it grows again, and its failed pods are
+    recreated"""
     with t.moment_of("gang"):
         t.client.patch("Node", "n0", {"status": {"allocatable": {"cpu": "500m"}, "capacity": {"cpu": "500m"}}}, sub="status")
         time.sleep(0.3)
@@ -116,7 +118,7 @@ def fault_30_a_node_shrinks(t):
 
 @at(*MOMENTS, limit_s=150)
 def fault_30_a_node_is_deleted(t):
-    """with pods on it and more on their way; what it had is deleted as by the garbage collector, and made anew"""
+    """with bound pods and in-flight ones; its pods are deleted as by the garbage collector, and recreated"""
     with t.moment_of("gang"):
         t.client.delete("Node", "n0")
         time.sleep(0.3)
@@ -145,7 +147,8 @@ FULL = [objects.node(f"n{i}", cpu="3") for i in range(4)]
 
 @at(*MOMENTS, nodes=FULL, **TAKEN)
 def fault_32_a_kubelet_rejects(t):
-    """another scheduler was first, and the kubelet fails who comes last (OutOfcpu): the member failed, its room is free"""
+    """another scheduler binds first, and the kubelet rejects the later pod (OutOfcpu): the member failed, its
+    capacity is free"""
     with t.moment_of("gang"):
         for node in ("n0", "n1", "n2", "n3"):
             grab(t, "2", node)
@@ -167,7 +170,7 @@ def fault_32_a_kubelet_rejects(t):
 
 @at(*MOMENTS, allowed=TAKEN["allowed"], limit_s=150)
 def fault_33_another_scheduler(t):
-    """binds pods of its own to three nodes where the gang has room reserved, and one of the gang's"""
+    """it binds its own pods to three nodes where the gang has reservations, and one member of the gang"""
     with t.moment_of("gang"):
         for node in ("n0", "n1", "n2"):
             grab(t, "7", node)

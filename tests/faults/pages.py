@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/faults.md, made of what the functions say and what their last runs gave."""
+"""docs/faults.md, generated from the docstrings of the functions and the results of their last runs."""
 import re
 
 from lib import kept
@@ -12,16 +12,16 @@ PAGE = ROOT / "docs" / "faults.md"
 
 HEAD = """# The 44 faults
 
-What can go wrong around muster, how each is made, and what must hold. Each is a function of its number in
-[tests/faults](../tests/README.md), or a line that says why it is not; `make faults` runs them all.
+After this page you know which faults muster is tested against, how each is injected, and what must hold. Each fault is a function of its number in
+[tests/faults](../tests/README.md), or a line with the reason why it has none; `make faults` runs them all.
 
-A fault is made at moments: *idle*, all is placed and the gang comes after it; *mid-plan*, the gang is planned and reserved, and no
-Binding has reached the server; *mid-bind*, a part of its Bindings has taken effect; *mid-relist*, the same while a list of pods from
-before is on its way. Where there is no moment, the function brings about its own. When the fault is over, all that can be placed is, and
-an independent reading of the API server's history finds at each version no node over its allocatable and no pod on two nodes, at rest no gang in
-part, no pod without a reason, sums of the core that are those of the pods, and no more lists than 8 and one in 4 s.
+A fault is injected at moments: *idle*, all pods are placed and the gang is created afterwards; *mid-plan*, the gang is planned and reserved, and no
+Binding has reached the server; *mid-bind*, a part of its Bindings has taken effect; *mid-relist*, the same while an older list of pods
+is being read. A function without moments creates its own. After the fault, all pods that fit must be placed, and
+an independent checker of the API server's history must find at each version no node over its allocatable and no pod on two nodes, and at rest no partially
+bound gang, no pod without a reason, sums of the core equal to those of the pods, and at most 8 lists and one more for each 4 s.
 
-`tests/faults/run.py --table` makes this page of the last results; the commit is the one that was run.
+`tests/faults/run.py --table` writes this page from the last results; the commit is the one that was run.
 
 """
 
@@ -88,6 +88,6 @@ def wrong(functions, why_not):
         if number not in page:
             yield f"{number} is not in docs/faults.md"
         elif page[number][:4] != cells:
-            yield f"{number} is told otherwise in docs/faults.md: tests/faults/run.py --table"
+            yield f"{number} differs from docs/faults.md: tests/faults/run.py --table"
         if not cells[2]:
             yield f"{number} has neither a function nor a line that says why not"

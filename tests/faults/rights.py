@@ -37,7 +37,7 @@ def write_token(t, text):
 
 @at(*MOMENTS, prepare=token_of_a_file)
 def fault_24_tokens_are_rotated(t):
-    """the token is refused while its file is the old one, then empty, then missing, and right in the end"""
+    """the token is refused while its file is old, then empty, then missing; finally the file has a valid one"""
     with t.moment_of("gang"):
         t.proxy.cut_all(lambda call: call.watch)
         t.wanted = "two"
@@ -57,7 +57,7 @@ def fault_24_tokens_are_rotated(t):
 
 @at(*MOMENTS, prepare=token_of_a_file)
 def fault_24_tokens_are_rotated_in_time(t):
-    """a new token is in the file before the old one ends: one 401 at most for each request"""
+    """a new token is in the file before the old one expires: at most one 401 for each request"""
     with t.moment_of("gang"):
         write_token(t, "two")
         t.wanted = "two"
@@ -91,7 +91,7 @@ def behind_tls(t):
 
 @at(*MOMENTS, prepare=behind_tls)
 def fault_24_the_ca_is_rotated(t):
-    """the server has a certificate of another CA for 2 s before its file is there; all connections are opened anew"""
+    """the server has a certificate of another CA for 2 s before the CA file exists; all connections are reopened"""
     with t.moment_of("gang"):
         t.proxy.away()
         second, t.proxy.tls = certificate(t.c.folder, "second")
@@ -129,7 +129,8 @@ def behind_client_tls(t):
 
 @at(*MOMENTS, prepare=behind_client_tls)
 def fault_24_the_client_certificate_is_rotated(t):
-    """the server takes another client certificate alone, 2 s before the key and 3 s before the certificate are in their files"""
+    """the server accepts only another client certificate, 2 s before the key and 3 s before the certificate are in
+    their files"""
     with t.moment_of("gang"):
         t.proxy.away()
         next_pem, _ = certificate(t.c.folder, "next")
@@ -148,7 +149,8 @@ def fault_24_the_client_certificate_is_rotated(t):
 
 @at(*MOMENTS, prepare=behind_client_tls)
 def fault_24_the_client_certificate_ends(t):
-    """the old certificate is answered with 401 once the new one is in its file: connections that were made with it are left"""
+    """the old certificate is answered 401 once the new one is in its file: connections that were made with the old
+    one are closed"""
     next_pem, _ = certificate(t.c.folder, "next")
     with open(next_pem, encoding="ascii") as file:
         wanted = ssl.PEM_cert_to_DER_cert(file.read())
@@ -187,7 +189,7 @@ def fault_25_no_bindings(t):
 
 @at(*MOMENTS, limit_s=150)
 def fault_25_no_reports(t):
-    """403 for conditions, statuses of groups and events for 6 s: bindings do not care"""
+    """403 for conditions, statuses of groups and events for 6 s: bindings are not affected"""
     def report(call):
         return call.method in ("PATCH", "POST") and (call.sub == "status" or call.resource == "events")
 
@@ -204,7 +206,7 @@ def fault_25_no_reports(t):
     t.same_daemons()
 
 
-@at("idle", "mid-bind", limit_s=150, why="a list at other moments is the same list")
+@at("idle", "mid-bind", limit_s=150, why="lists at other moments are the same")
 def fault_25_no_lists(t):
     """403 for the watch and then the list of pods, for 4 s"""
     with t.moment_of("gang"):

@@ -23,7 +23,8 @@ def starting(call):
 
 @at(*MOMENTS)
 def fault_13_server_restarts(t):
-    """all connections break and none opens for 2 s, then each request is answered 429 with Retry-After for another"""
+    """all connections are cut and none opens for 2 s, then each request is answered 429 with Retry-After for 2 s
+    more"""
     with t.moment_of("gang"):
         lists = t.c.metric("muster_relists_total")
         t.proxy.away()
@@ -77,7 +78,7 @@ def fault_14_pages_are_gone(t):
 
 @at(*MOMENTS)
 def fault_15_put_back_from_a_backup(t):
-    """another server in its place, with the nodes, groups and pods of before the gang, and with lower versions"""
+    """it is replaced by a server with the nodes, groups and pods of before the gang, and with lower versions"""
     t.gang("lost", 6)
     until(lambda: t.c.bound("lost-") == 6, 20, "what the backup does not have is bound")
     backup = os.path.join(t.c.folder, "backup.json")
@@ -107,7 +108,7 @@ def put_back(t, backup, stack):
 
 @at(*MOMENTS)
 def fault_16_a_stale_server_answers(t):
-    """for 4 s lists come from a server that is as the cluster was before the gang; watches break"""
+    """for 4 s a server in the state of before the gang answers lists; watches are cut"""
     stale = {path: t.client.raw("GET", path) for path in {call.path for call in list(t.proxy.seen) if call.list}}
     with t.moment_of("gang"):
         old = t.proxy.rule(lambda call: call.list and call.path in stale, lambda call: call.answer(
@@ -123,7 +124,8 @@ def fault_16_a_stale_server_answers(t):
 
 @at(*MOMENTS)
 def fault_20_too_many_requests(t):
-    """every request is answered 429 with a text and Retry-After 1 for 3 s, each Binding once more with 2"""
+    """for 3 s every request is answered 429 with a text and Retry-After 1, then each Binding once with Retry-After
+    2"""
     window = t.c.metric("muster_binds_window")
     with t.moment_of("gang"):
         burst = t.proxy.rule(anything, lambda call: call.answer(
@@ -157,7 +159,7 @@ def place_of_the_lease(t):
 
 @at(*MOMENTS, muster=LEASE_TIMES, prepare=place_of_the_lease, limit_s=150)
 def fault_37_slow_server(t):
-    """each Binding takes 5 s, each list of each resource 30 s, and all are listed at once; the lease is of 4 s"""
+    """each Binding takes 5 s, each list of each resource 30 s, and all are listed at once; with a lease of 4 s"""
     def slow(seconds):
         def act(call):
             time.sleep(seconds)

@@ -49,7 +49,7 @@ def cut_mid_chunk(call):
 
 @at(*MOMENTS)
 def fault_17_cut_streams(t):
-    """watches of pods and groups break in the middle of an object, in the middle of a chunk, and come in single bytes"""
+    """watches of pods and groups are cut in the middle of an object and of a chunk, and arrive in single bytes"""
     def mine(call):
         return call.watch and call.resource in ("pods", "podgroups")
 
@@ -79,7 +79,7 @@ def swollen(name, n):
 
 @at(*MOMENTS)
 def fault_17_huge_events(t):
-    """an event of 2 MiB is taken, one of more than 4 MiB closes the watch and is listed instead"""
+    """an event of 2 MiB is accepted, one of more than 4 MiB closes the watch and is listed instead"""
     with t.moment_of("gang"):
         t.proxy.rule(is_watch("pods"), through(swollen("big-0", 2 * MIB)))
         huge = t.proxy.rule(is_watch("pods"), through(swollen("big-1", 4 * MIB + 100)))
@@ -95,9 +95,9 @@ def fault_17_huge_events(t):
 
 
 @at("idle", apisim=["--bookmark-ms", 1000], limit_s=280,
-    why="it takes minutes; in the simulator silence comes at any moment")
+    why="it takes minutes; the simulator has silence at any moment")
 def fault_18_silent_watches(t):
-    """the watches of pods and groups say nothing any more, and the connections stay: found within 150 s"""
+    """the watches of pods and groups become silent while their connections stay open: detected within 150 s"""
     dead = Gate()
 
     def silent(pieces):
@@ -120,9 +120,9 @@ def fault_18_silent_watches(t):
     t.same_daemons()
 
 
-@at("mid-bind", why="a Binding's; of watches see above", limit_s=150)
+@at("mid-bind", why="for a Binding; for watches see above", limit_s=150)
 def fault_18_silent_requests(t):
-    """two Bindings find a server that takes them in and says nothing: read after 30 s"""
+    """the server accepts two Bindings and does not answer: their pods are read after 30 s"""
     hole = Gate()
     with t.moment_of("gang"):
         rules = t.hits(t.binding_of("gang-"), *[lambda call: (hole.wait(), call.cut())] * 2)
@@ -166,7 +166,7 @@ def told_again(t, change):
 
 @at(*MOMENTS)
 def fault_26_events_twice(t):
-    """each event of every watch comes twice: the second is nothing new"""
+    """each event of every watch is sent twice: the second one has no effect"""
     told_again(t, twice)
     t.same_daemons()
     check("went back" not in t.c.ctl.log(), "an equal version was taken for an older one")
@@ -174,7 +174,7 @@ def fault_26_events_twice(t):
 
 @at(*MOMENTS)
 def fault_26_a_window_is_played_again(t):
-    """each event is followed by the eight before it: a server of the past, all is listed anew"""
+    """each event is followed by the eight before it: versions decrease, everything is listed again"""
     told_again(t, replayed)
     t.log_has("went back")
 
@@ -198,9 +198,9 @@ def hold_watch(t, resource):
     return gate
 
 
-@at("idle", "mid-bind", why="the order of events, not of plans, is what differs")
+@at("idle", "mid-bind", why="it varies the order of events, not of plans")
 def fault_27_nodes_late(t):
-    """pods are on a node that nobody was told of yet; a node goes before its pods"""
+    """pods are bound to a node whose event has not arrived; a node is deleted before its pods"""
     with t.moment_of("gang"):
         gate = hold_watch(t, "nodes")
         t.c.create(objects.node("late", cpu="4"))
@@ -219,9 +219,9 @@ def fault_27_nodes_late(t):
     t.same_daemons()
 
 
-@at("idle", "mid-bind", why="the order of events, not of plans, is what differs")
+@at("idle", "mid-bind", why="it varies the order of events, not of plans")
 def fault_27_groups_late(t):
-    """pods come before their group, and a group's higher quorum comes after its pods"""
+    """pods arrive before their group, and a group's higher quorum after its pods"""
     with t.moment_of("gang"):
         gate = hold_watch(t, "podgroups")
         t.gang("late", 3)
@@ -241,9 +241,9 @@ def fault_27_groups_late(t):
     t.same_daemons()
 
 
-@at("idle", "mid-bind", why="the order of events, not of plans, is what differs")
+@at("idle", "mid-bind", why="it varies the order of events, not of plans")
 def fault_27_quorum_late(t):
-    """a quorum is raised, then the members of before come, and the group's watch says nothing (volcano#6010)"""
+    """a quorum is raised, then the members of before arrive, and the group's watch is silent (volcano#6010)"""
     with t.moment_of("gang"):
         t.c.create(objects.pod_group("grown", 3))
         time.sleep(0.3)
@@ -278,7 +278,7 @@ def merged(name):
 
 @at(*MOMENTS)
 def fault_28_made_anew_in_one_change(t):
-    """a member that is bound and one that waits are deleted and made anew; the watch tells of each as one change"""
+    """a bound and a pending member are deleted and recreated; the watch reports each as one change"""
     group, name = ("first", "first-0") if t.moment == "idle" else ("gang", bound_one(t))
     with t.moment_of("gang"):
         if t.moment in ("mid-bind", "mid-relist"):

@@ -12,18 +12,23 @@
 
 #include "tests/unit/support_random.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct fuzzer {
 	const char *name; /* folder of its corpus: a file is an input, of *.lines each line is */
 	size_t bytes_max; /* of an input */
 	const char *const *words; /* put in now and then; ends with NULL */
-	/* Changes an input in its own way: its new length, at most `room`; 0 leaves it to
-	 * the bytes.  May be NULL. */
-	size_t (*change)(struct random *r, uint8_t *data, size_t bytes, size_t room);
-	/* Before each run whose number FUZZ_FRESH divides: forget what was kept from runs before, so
-	 * that a finding can be had again from the last such run on.  NULL: nothing is kept. */
+	/* Mutates an input by its structure: its new length, at most `cap`; 0: mutate its bytes
+	 * instead.  May be NULL. */
+	size_t (*change)(struct random *r, uint8_t *data, size_t bytes, size_t cap);
+	/* Called before each run whose number FUZZ_FRESH divides: drops all state of earlier runs, so
+	 * that a finding can be reproduced from the last such run on.  NULL: there is no state. */
 	void (*fresh)(void);
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A core gone mad, or worse: commands with any numbers in them, to a frontend that knows a small
- * cluster. Whatever it was told, each Binding that leaves is of a pod that waits for us, with its
- * own uid, to a node that there is; and after a command that makes no sense the next core is
- * served.
+/* A hostile core: commands with arbitrary numbers, sent to a frontend with a small cluster.  Each
+ * Binding that the frontend sends is for a pending pod of ours, with its uid, to an existing node;
+ * after an invalid command the next core is served.
  *
  * An input is a script: how the API server answers, then commands of twelve bytes {kind, what is
  * changed, pod, node, where, value}. */
@@ -11,11 +10,6 @@
 #include "tests/fuzz/support_script.h"
 #include "tests/fuzz/support_stream.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 
 #define STEP_BYTES 12
@@ -23,9 +17,9 @@
 #define SECOND UINT64_C(1000000000)
 #define EVENT_ROOM RECORD_BYTES_MAX
 
-static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t cap)
 {
-	return script_change(r, data, bytes, room, 1, STEP_BYTES);
+	return script_change(r, data, bytes, cap, 1, STEP_BYTES);
 }
 
 const struct fuzzer fuzzer = { .name = "commands",
@@ -65,8 +59,6 @@ struct world {
 	uint64_t now_ns, random;
 	unsigned answers; /* the first byte */
 };
-
-/* ---- what leaves ------------------------------------------------------------------------- */
 
 struct wanted {
 	const char *path, *body;
@@ -165,8 +157,6 @@ static void answer_all(struct world *w)
 	}
 }
 
-/* ---- the world ------------------------------------------------------------------------------- */
-
 static uint64_t now(void *context)
 {
 	return ((struct world *)context)->now_ns;
@@ -232,6 +222,7 @@ static void world_open(struct world *w, unsigned answers)
 		                                    .report_per_second = 1000,
 		                                    .report_queue = 100,
 		                                    .instance = "fuzz",
+		                                    .extender_reservations = 4,
 		                                    .extender_keep_ms = answers & 2 ? 1000 : 0 };
 
 	*w =
@@ -260,21 +251,18 @@ static void world_close(struct world *w)
 	}
 }
 
-/* ---- orders ------------------------------------------------------------------------------------
- */
-
 union body {
 	struct cmd_bind bind;
 	struct cmd_reason reason;
 	struct cmd_gang gang;
-	struct cmd_claim claim;
-	uint32_t words[sizeof(struct cmd_claim) / 4];
+	struct cmd_assume claim;
+	uint32_t words[sizeof(struct cmd_assume) / 4];
 };
 
 /* A good one, as far as the numbers of pod, gang and node go; how long. */
 static size_t body_make(const struct order *o, union body *b)
 {
-	struct reason reason = { .why = (uint16_t)(o->value % WHY_KINDS) };
+	struct reason reason = { .why = (uint16_t)(o->value % WAIT_REASONS) };
 
 	memset(b, 0, sizeof(*b));
 	switch (o->kind % ORDERS) {
@@ -302,12 +290,12 @@ static size_t body_make(const struct order *o, union body *b)
 			                         .quorum = 3 };
 		return sizeof(b->gang);
 	default:
-		b->claim = (struct cmd_claim){ .pod = o->pod % 48,
-			                           .pod_generation = 1,
-			                           .ticket = o->value % 4,
-			                           .node = o->node % 8,
-			                           .node_generation = 1,
-			                           .reason = reason };
+		b->claim = (struct cmd_assume){ .pod = o->pod % 48,
+			                            .pod_generation = 1,
+			                            .ticket = o->value % 4,
+			                            .node = o->node % 8,
+			                            .node_generation = 1,
+			                            .reason = reason };
 		return sizeof(b->claim);
 	}
 }
@@ -339,15 +327,15 @@ static void body_change(const struct order *o, union body *b, size_t *bytes)
  * connection. */
 static void give(struct world *w, const struct order *o)
 {
-	static const uint16_t kinds[] = { CMD_BIND, CMD_REASON, CMD_GANG, CMD_CLAIM };
-	static const uint16_t binds[] = { CMD_BIND, CMD_BIND, CMD_BIND_AGAIN, CMD_TAKE_BACK };
+	static const uint16_t kinds[] = { CMD_BIND, CMD_REASON, CMD_GANG, CMD_ASSUME };
+	static const uint16_t binds[] = { CMD_BIND, CMD_BIND, CMD_RETRY_BIND, CMD_CANCEL_BIND };
 	struct record *r;
 	union body body;
 	size_t bytes = body_make(o, &body);
 	int rc;
 
 	body_change(o, &body, &bytes);
-	/* As long as it says, so that a byte behind it is found out. */
+	/* Exactly as long as its length field, so that a read of one byte more is detected. */
 	r = malloc(sizeof(*r) + bytes);
 	if (r == NULL)
 		fuzz_found("memory was short");

@@ -6,38 +6,16 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+/* clang-format off */
 static const char *const words[] = {
-	"apiVersion: muster.dev/v1alpha1\nkind: Configuration\n",
-	"listen: ",
-	"schedulerNames: [",
-	"- a\n",
-	"\ncore:\n  ",
-	"maxNodes: 5\n",
-	"nodeSelector: a in (b)\n",
-	"dialects: []\n",
-	"disabledDialects: [scheduler-plugins]\n",
-	"coscheduling: {",
-	"podGroupRejectPercentage: 100",
-	"logLevel: debug\n",
-	"record: \"\\u2028\"\n",
-	"*a",
-	"&a ",
-	"null",
-	"true",
-	"\"off\"",
-	"0x10",
-	"1e3",
-	"\n---\n",
-	",",
-	"}",
-	"]",
-	": ",
-	NULL,
+	"apiVersion: muster.dev/v1alpha1\nkind: Configuration\n", "listen: ", "schedulerNames: [",
+	"- a\n", "\ncore:\n  ", "maxNodes: 5\n", "nodeSelector: a in (b)\n", "dialects: []\n",
+	"disabledDialects: [scheduler-plugins]\n", "coscheduling: {", "podGroupRejectPercentage: 100",
+	"logLevel: debug\n", "record: \"\\u2028\"\n", "*a", "&a ", "null", "true", "\"off\"", "0x10",
+	"1e3", "\n---\n", ",", "}", "]", ": ", NULL,
 };
+/* clang-format on */
 
 const struct fuzzer fuzzer = { .name = "config", .bytes_max = 4096, .words = words };
 
@@ -66,16 +44,16 @@ static void check_place(const char *error)
 
 static void check_values(const struct options *o)
 {
-	char room[24];
+	char cap[24];
 
 	for (size_t i = 0; i < settings_n; i++) {
 		const struct setting *s = &settings[i];
-		const char *text = setting_is_number(s) ? setting_get(s, o, room) : NULL;
+		const char *text = setting_is_number(s) ? setting_get(s, o, cap) : NULL;
 		int64_t n = text ? strtoll(text, NULL, 10) : s->least;
 
 		if (n < s->least || n > s->most)
 			fuzz_found("%s is %" PRId64, s->path, n);
-		if ((o->from_file & setting_bit(s)) && !setting_is_list(s) && !setting_get(s, o, room))
+		if ((o->from_file & setting_bit(s)) && !setting_is_list(s) && !setting_get(s, o, cap))
 			fuzz_found("%s was in the file and is not set", s->path);
 	}
 	if (o->scheduler_names.n == 0 || o->scheduler_names.n > TEXT_LIST_MAX)

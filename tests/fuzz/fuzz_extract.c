@@ -1,80 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The extractor against cJSON's tree: what it takes, it reads as the tree says; what it
- * refuses has a reason; and objects that only look otherwise (other order, white space,
- * escapes, unknown members) are taken as well. */
+/* The extractor against cJSON's tree: an accepted object has the tree's values; a refused one has a
+ * reason; and an equal object in another form (order, white space, escapes, unknown members) is
+ * accepted too. */
 #include "frontend/decode/extract.h"
 #include "frontend/json/json.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support_extract.h"
 
-#include <errno.h>
-#include <stdbool.h>
-
 #define BYTES_MAX 8192
 
-static const char *const words[] = { "{",
-	                                 "}",
-	                                 "[",
-	                                 "]",
-	                                 ",",
-	                                 ":",
-	                                 "\"",
-	                                 "null",
-	                                 "true",
-	                                 "false",
-	                                 "{}",
-	                                 "[]",
-	                                 "-1",
-	                                 "1e3",
-	                                 "0.5",
-	                                 "9223372036854775807",
-	                                 "-9223372036854775808",
-	                                 "9223372036854775808",
-	                                 "2147483648",
-	                                 "1e400",
-	                                 "\\u0000",
-	                                 "\\ud800",
-	                                 "\\ud83d\\ude00",
-	                                 "\\",
-	                                 "\\/",
-	                                 "\"nodeName\":\"n\",",
-	                                 "\"spec\":{\"priority\":7},",
-	                                 "\"metadata\":{\"labels\":{\"app\":\"x\"}},",
-	                                 "\"containers\":[],",
-	                                 "\"matchLabelKeys\":[\"app\"],",
-	                                 "\"mismatchLabelKeys\":[\"app\"],",
-	                                 "\"labelSelector\":{},",
-	                                 "\"labelSelector\":null,",
-	                                 "\"namespaceSelector\":{},",
-	                                 "\"operator\":\"Exists\",",
-	                                 "\"values\":[],",
-	                                 "\"operator\":\"Gt\",",
-	                                 "\"hostNetwork\":true,",
-	                                 "\"hostPort\":0,",
-	                                 "\"minDomains\":2,",
-	                                 "\"weight\":0,",
-	                                 "\"whenUnsatisfiable\":\"ScheduleAnyway\",",
-	                                 "\"restartPolicy\":\"Always\",",
-	                                 "\"requests\":{\"cpu\":\"1\"},",
-	                                 "\"limits\":{\"a/b\":\"1\"},",
-	                                 "\"controller\":true,",
-	                                 "\"kind\":\"Node\",",
-	                                 "\"kind\":\"Pod\",",
-	                                 "\"affinity\":null,",
-	                                 "\"spec\":null,",
-	                                 "\xff",
-	                                 "\x01",
-	                                 "\xc3\xa9",
-	                                 NULL };
+/* clang-format off */
+static const char *const words[] = {
+	"{", "}", "[", "]", ",", ":", "\"", "null", "true", "false", "{}", "[]", "-1", "1e3", "0.5",
+	"9223372036854775807", "-9223372036854775808", "9223372036854775808", "2147483648", "1e400",
+	"\\u0000", "\\ud800", "\\ud83d\\ude00", "\\", "\\/", "\"nodeName\":\"n\",",
+	"\"spec\":{\"priority\":7},", "\"metadata\":{\"labels\":{\"app\":\"x\"}},",
+	"\"containers\":[],", "\"matchLabelKeys\":[\"app\"],", "\"mismatchLabelKeys\":[\"app\"],",
+	"\"labelSelector\":{},", "\"labelSelector\":null,", "\"namespaceSelector\":{},",
+	"\"operator\":\"Exists\",", "\"values\":[],", "\"operator\":\"Gt\",", "\"hostNetwork\":true,",
+	"\"hostPort\":0,", "\"minDomains\":2,", "\"weight\":0,",
+	"\"whenUnsatisfiable\":\"ScheduleAnyway\",", "\"restartPolicy\":\"Always\",",
+	"\"requests\":{\"cpu\":\"1\"},", "\"limits\":{\"a/b\":\"1\"},", "\"controller\":true,",
+	"\"kind\":\"Node\",", "\"kind\":\"Pod\",", "\"affinity\":null,", "\"spec\":null,", "\xff",
+	"\x01", "\xc3\xa9", NULL,
+};
+/* clang-format on */
 
-static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room);
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t cap);
 
 const struct fuzzer fuzzer = {
 	.name = "extract", .bytes_max = BYTES_MAX, .words = words, .change = change
 };
-
-/* ---- trees changed ---------------------------------------------------------------------- */
 
 static size_t tree_size(const cJSON *t)
 {
@@ -179,7 +136,7 @@ static void tree_change(struct random *r, cJSON *t)
 	cJSON_ReplaceItemViaPointer(parent, at, copy);
 }
 
-static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t cap)
 {
 	cJSON *t = cJSON_ParseWithLength((const char *)data, bytes);
 	char *text;
@@ -191,7 +148,7 @@ static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
 	text = cJSON_PrintUnformatted(t);
 	cJSON_Delete(t);
 	n = text ? strlen(text) : 0;
-	if (n > room)
+	if (n > cap)
 		n = 0;
 	if (n > 0)
 		memcpy(data, text, n);
@@ -199,19 +156,17 @@ static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
 	return n;
 }
 
-/* ---- the same in other words ---------------------------------------------------------- */
-
 struct printer {
 	struct random r;
 	char *at;
-	size_t n, room;
+	size_t n, cap;
 };
 
 static void print_byte(struct printer *p, char c)
 {
-	if (p->n == p->room) {
-		p->room = p->room * 2 + 4096;
-		p->at = realloc(p->at, p->room);
+	if (p->n == p->cap) {
+		p->cap = p->cap * 2 + 4096;
+		p->at = realloc(p->at, p->cap);
 		if (!p->at)
 			abort();
 	}
@@ -271,8 +226,8 @@ static void print_unknown(struct printer *p)
 	print_text(p, members[random_below(&p->r, sizeof(members) / sizeof(members[0]))]);
 }
 
-/* Members of a struct may come in any order, and unknown ones with them: but for what the
- * tree says about order, which is why it is read anew. */
+/* Members of a struct are printed in any order, with unknown ones among them; the tree is then
+ * parsed from this text, because it keeps the order. */
 static void print_children(struct printer *p, const cJSON *t, bool is_struct)
 {
 	bool first = true;
@@ -357,8 +312,6 @@ static void tree_shuffle(struct random *r, cJSON *t)
 	t->child = list[0];
 }
 
-/* ---- one input ------------------------------------------------------------------------- */
-
 static struct pod_object pod, basics;
 static struct node_object node;
 static struct effective effective;
@@ -369,7 +322,7 @@ union others {
 	struct controller_object controller;
 };
 
-/* What the readers say of it, by kind; tree NULL: they are only called. */
+/* The result of the readers, by kind; tree NULL: they are only called. */
 enum { POD, NODE, NAMESPACE, SERVICE, REPLICA_SET, REPLICATION, KINDS };
 
 static int read_as(int kind, const char *text, size_t n, struct arena *arena, const cJSON *tree,
@@ -403,7 +356,7 @@ static int read_as(int kind, const char *text, size_t n, struct arena *arena, co
 #undef READ
 }
 
-/* A pod's sums are in order whatever it says. */
+/* The sums of a pod are valid for any input. */
 static void check_pod(const char *text, size_t n, struct arena *arena)
 {
 	struct decode_error error;

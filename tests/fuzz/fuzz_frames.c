@@ -8,48 +8,20 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 #define STREAM_BYTES 4096
 #define OBJECT_BYTES 512 /* the cap; some inputs are longer */
 #define OBJECTS (STREAM_BYTES / 2)
 
+/* clang-format off */
 static const char *const words[] = {
-	"{",
-	"}",
-	"[",
-	"]",
-	"\"",
-	"\\\"",
-	"\\\\",
-	"\\",
-	":",
-	",",
-	"\n",
-	" ",
-	"\r\n",
-	"{}",
-	"{\"type\":\"ADDED\",\"object\":",
-	"\"type\":",
-	"\"object\":{",
-	"\"items\":[",
-	"\"metadata\":{",
-	"\"resourceVersion\":\"7\"",
-	"\"continue\":\"abc\"",
-	"null",
-	"true",
-	"-1",
-	"\"kind\":\"Status\"",
-	"\"code\":410",
-	"\\u0000",
-	"\\ud800",
-	"\xff",
-	"\xc3\xa9",
-	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n",
-	NULL,
+	"{", "}", "[", "]", "\"", "\\\"", "\\\\", "\\", ":", ",", "\n", " ", "\r\n", "{}",
+	"{\"type\":\"ADDED\",\"object\":", "\"type\":", "\"object\":{", "\"items\":[",
+	"\"metadata\":{", "\"resourceVersion\":\"7\"", "\"continue\":\"abc\"", "null", "true", "-1",
+	"\"kind\":\"Status\"", "\"code\":410", "\\u0000", "\\ud800", "\xff", "\xc3\xa9",
+	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n", NULL,
 };
+/* clang-format on */
 
 const struct fuzzer fuzzer = { .name = "frames", .bytes_max = STREAM_BYTES, .words = words };
 
@@ -61,8 +33,6 @@ struct cut {
 	int rc;
 	bool partial;
 };
-
-/* ---- the slow way ------------------------------------------------------------------- */
 
 /* Past the object that begins at `at`; 0 when the stream ends first. */
 static size_t object_end(const char *stream, size_t bytes, size_t at)
@@ -118,8 +88,6 @@ static void cut_slowly(const char *stream, size_t bytes, struct cut *out)
 	}
 }
 
-/* ---- pieces --------------------------------------------------------------------------- */
-
 struct feeding {
 	const char *stream;
 	const struct cut *wanted;
@@ -169,8 +137,6 @@ static void feed(const char *stream, size_t bytes, const struct cut *wanted, str
 	frames_free(&frames);
 }
 
-/* ---- what an object is read as ---------------------------------------------------------- */
-
 static void check_within(const char *json, size_t bytes, struct text t, const char *what)
 {
 	if (t.bytes > 0 && (t.at < json || t.bytes > bytes || t.at + t.bytes > json + bytes))
@@ -203,7 +169,7 @@ static bool is_ascii(const char *json, size_t bytes)
 	return true;
 }
 
-/* Of an object with no name twice cJSON says the same. */
+/* For an object without duplicate names cJSON has the same result. */
 static bool is_plain(const cJSON *object)
 {
 	for (const cJSON *a = object ? object->child : NULL; a; a = a->next)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends of the socket, against whoever is at the other one: any message, with any descriptor or
- * several, and segments whose heads lie, before they are looked at and after.  It is let in or
- * refused with a sentence; nothing stays open; of a segment that is let in nothing outside is read.
+/* Both ends of the socket against a hostile peer: any message, with any number of descriptors, and
+ * segments whose headers are wrong, before and after they are checked.  The peer is accepted or
+ * refused with a message; no descriptor leaks; nothing outside an accepted segment is read.
  *
  * An input is a script: the side, the message and what is passed, then edits of eight bytes {what,
  * -, where, value}. */
@@ -13,12 +13,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/support_script.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -30,11 +26,11 @@
 #define EDITS_MOST 12
 #define FDS_MOST 6
 #define EPOCH UINT64_C(7)
-#define ROOM 512 /* of a message: more than any that is good */
+#define ROOM 512 /* of a message: more than any valid one has */
 
-static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t cap)
 {
-	return script_change(r, data, bytes, room, START_BYTES, EDIT_BYTES);
+	return script_change(r, data, bytes, cap, START_BYTES, EDIT_BYTES);
 }
 
 const struct fuzzer fuzzer = { .name = "handshake",
@@ -47,7 +43,7 @@ struct edit {
 	uint32_t value;
 };
 
-/* The first three bytes: who is played, what is said, what is passed. */
+/* The first three bytes: the side that is played, its message, the descriptors. */
 enum { PLAY_FRONTEND, PLAY_OBSERVER, PLAY_CORE, PLAY_CORE_OF_OBSERVER, PLAYS };
 enum { SAY_RIGHT, SAY_HELLO, SAY_WELCOME, SAY_REFUSED, SAY_NOTHING, SAYS };
 enum {
@@ -91,7 +87,7 @@ struct script {
 	size_t bytes;
 	int fds[FDS_MOST];
 	size_t fds_n;
-	struct segment intake, ledger; /* made anew for each input: what is passed, and edited */
+	struct segment intake, ledger; /* created for each input; passed, and edited */
 	struct segment *passed;        /* the one of these that matters */
 };
 
@@ -100,10 +96,8 @@ static struct {
 	char folder[64], real[96], played[96];
 	int real_fd, played_fd;
 	pthread_t thread;
-	struct script *script; /* for the thread: set before somebody connects */
+	struct script *script; /* for the thread: set before a peer connects */
 } place;
-
-/* ---- segments -------------------------------------------------------------------------- */
 
 static void segments_make(struct script *s)
 {
@@ -124,7 +118,7 @@ static void word_put(const struct segment *s, uint64_t at, const void *value, si
 	memcpy((unsigned char *)s->base + at, value, bytes);
 }
 
-/* Where offsets, sizes and limits stand: the first kilobyte. */
+/* The first kilobyte has the offsets, sizes and limits. */
 static void place_edit(const struct segment *s, const struct edit *e)
 {
 	const uint64_t extremes[] = { 0,
@@ -187,8 +181,6 @@ static void segment_edit(struct script *s, bool late)
 		}
 	}
 }
-
-/* ---- what is said and passed ----------------------------------------------------------------- */
 
 static void fd_add(struct script *s, int fd)
 {
@@ -308,8 +300,6 @@ static void say(int fd, const struct script *s)
 		fuzz_found("can't speak: %s", strerror(errno));
 }
 
-/* ---- what was let in ----------------------------------------------------------------------- */
-
 static void check_within(const struct segment *s, uint64_t offset, uint64_t bytes, const char *what)
 {
 	if (offset > s->bytes || bytes > s->bytes - offset)
@@ -319,13 +309,13 @@ static void check_within(const struct segment *s, uint64_t offset, uint64_t byte
 static void read_ring(const struct segment *s, struct ring_place at, const _Atomic uint64_t *tail,
                       const char *what)
 {
-	static _Alignas(8) unsigned char room[RECORD_BYTES_MAX];
+	static _Alignas(8) unsigned char cap[RECORD_BYTES_MAX];
 	_Atomic uint64_t head;
 	struct ring_reader r;
 
 	check_within(s, at.offset, at.bytes, what);
 	ring_reader_init(&r, (const unsigned char *)s->base + at.offset, at.bytes, tail, &head, EPOCH);
-	for (int i = 0; i < 64 && ring_read(&r, (struct record *)(void *)room) > 0; i++)
+	for (int i = 0; i < 64 && ring_read(&r, (struct record *)(void *)cap) > 0; i++)
 		ring_release(&r);
 }
 
@@ -354,7 +344,7 @@ static void check_link(struct script *s, const struct link *l)
 	for (uint32_t i = 0; i < 16; i++) {
 		if (observe_node(&o, i, &node) && strlen(node.name) >= OBSERVE_NAME_MAX)
 			fuzz_found("a long name");
-		if (observe_gang(&o, i, &gang) && gang.row.reason.counts_n > WHY_COUNTS_MAX)
+		if (observe_gang(&o, i, &gang) && gang.row.reason.counts_n > FILTER_COUNTS_MAX)
 			fuzz_found("%u counts", gang.row.reason.counts_n);
 		observe_name(&o, i, name);
 	}
@@ -368,8 +358,6 @@ static void check_error(const struct link_error *e, int rc)
 		if (*c < ' ' || *c > '~')
 			fuzz_found("a byte %02x in the message", (unsigned char)*c);
 }
-
-/* ---- both sides ------------------------------------------------------------------------------ */
 
 static int connect_to(const char *path)
 {
@@ -420,7 +408,7 @@ static void try_frontend(struct script *s)
 	}
 }
 
-/* Lets each in, says what the script says, and closes. */
+/* Accepts each connection, sends the message of the script, and closes. */
 static void *played_core(void *context)
 {
 	for (;;) {
@@ -501,8 +489,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		close(s.fds[--s.fds_n]);
 	segment_close(&s.intake);
 	segment_close(&s.ledger);
-	/* The lowest number that is free says whether anything stayed open; the thread has one
-	 * connection still. */
+	/* The lowest free descriptor shows whether one leaked; the thread still has one
+	 * connection. */
 	before = place.played_fd + 1;
 	after = dup(place.played_fd);
 	close(after);

@@ -1,80 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kubeconfig: it is taken, or refused with a message that names the file; what is taken can be
- * sent, asks for no more than was allowed, and runs no program. */
+/* A kubeconfig is accepted, or refused with a message that names the file; the values of an
+ * accepted one can be sent, request no more than is allowed, and run no program. */
 #include "frontend/api/kubeconfig.h"
 
 #include "tests/fuzz/fuzz.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 #include <yaml.h>
 
 #define PEM64 "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUIKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
 
+/* clang-format off */
 static const char *const words[] = {
-	"current-context: ",
-	"contexts:\n",
-	"clusters:\n",
-	"users:\n",
-	"- name: ",
-	"\n  context: {cluster: c, user: u}\n",
-	"\n  cluster: {server: 'https://h:6443'}\n",
-	"\n  user: {token: t}\n",
-	"server: ",
-	"https://",
-	"http://127.0.0.1:1",
-	"http://localhost",
-	"certificate-authority-data: " PEM64,
-	"client-certificate-data: " PEM64 ", ",
-	"client-key-data: " PEM64,
-	"certificate-authority: ca.pem",
-	"client-key: ca.pem, ",
-	"tokenFile: token",
-	"tokenFile: empty",
-	"token: \"a\\nb\"",
-	"token: \"\\x7f\"",
-	"tls-server-name: ",
-	"proxy-url: ",
-	"insecure-skip-tls-verify: true",
-	"exec: {command: sh}",
-	"exec: null",
-	"auth-provider: {name: x}",
-	"username: a",
-	"password: b",
-	"as: root",
-	"as-groups: [a]",
-	"as-user-extra: {a: [b]}",
-	"PEM64",
-	"==",
-	"null",
-	"~",
-	"&a ",
-	"*a",
-	"<<: *a",
-	"|\n  ",
-	">-\n  ",
-	"!!binary ",
-	"{",
-	"}",
-	"[",
-	"]",
-	", ",
-	"\n",
-	"\t",
-	"\"",
-	"'",
-	"/",
-	"..",
-	"\xef\xbb\xbf",
-	"\"\\0\"",
-	"\"\\u2028\"",
-	"---\n",
-	"%YAML 1.1\n",
-	NULL,
+	"current-context: ", "contexts:\n", "clusters:\n", "users:\n", "- name: ",
+	"\n  context: {cluster: c, user: u}\n", "\n  cluster: {server: 'https://h:6443'}\n",
+	"\n  user: {token: t}\n", "server: ", "https://", "http://127.0.0.1:1", "http://localhost",
+	"certificate-authority-data: " PEM64, "client-certificate-data: " PEM64 ", ",
+	"client-key-data: " PEM64, "certificate-authority: ca.pem", "client-key: ca.pem, ",
+	"tokenFile: token", "tokenFile: empty", "token: \"a\\nb\"", "token: \"\\x7f\"",
+	"tls-server-name: ", "proxy-url: ", "insecure-skip-tls-verify: true", "exec: {command: sh}",
+	"exec: null", "auth-provider: {name: x}", "username: a", "password: b", "as: root",
+	"as-groups: [a]", "as-user-extra: {a: [b]}", "PEM64", "==", "null", "~", "&a ", "*a", "<<: *a",
+	"|\n  ", ">-\n  ", "!!binary ", "{", "}", "[", "]", ", ", "\n", "\t", "\"", "'", "/", "..",
+	"\xef\xbb\xbf", "\"\\0\"", "\"\\u2028\"", "---\n", "%YAML 1.1\n", NULL,
 };
+/* clang-format on */
 
 const struct fuzzer fuzzer = { .name = "kubeconfig", .bytes_max = 4096, .words = words };
 
@@ -124,9 +74,7 @@ static const char *no_env(const char *name)
 	return NULL;
 }
 
-/* ---- what is taken -------------------------------------------------------------------- */
-
-/* It goes into a header, a URL or a name in TLS. */
+/* It becomes part of a header, a URL or a TLS server name. */
 static void check_text(const char *text, const char *what)
 {
 	for (; text && *text; text++)
@@ -177,8 +125,6 @@ static void check_token(const struct access *a)
 	free(token);
 }
 
-/* ---- no program is run ------------------------------------------------------------------ */
-
 static const char *text_of(const yaml_node_t *node)
 {
 	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
@@ -216,7 +162,7 @@ static yaml_node_t *named(yaml_document_t *d, const char *list, const char *name
 	return NULL;
 }
 
-/* Nobody who asks for a plugin, a password or to be somebody else was let in without it. */
+/* A kubeconfig with a plugin, a password or impersonation was not accepted without these. */
 static void check_user(const uint8_t *data, size_t bytes)
 {
 	static const char *const refused[] = { "exec", "auth-provider", "username",  "password",

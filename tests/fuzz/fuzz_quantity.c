@@ -5,47 +5,19 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdbool.h>
 
 #define BYTES_MAX 200
 #define DIGITS 700 /* of the number in units of 10^-9 */
 
-static const char *const words[] = { "n",
-	                                 "u",
-	                                 "m",
-	                                 "k",
-	                                 "M",
-	                                 "G",
-	                                 "T",
-	                                 "P",
-	                                 "E",
-	                                 "Ki",
-	                                 "Mi",
-	                                 "Gi",
-	                                 "Ti",
-	                                 "Pi",
-	                                 "Ei",
-	                                 "e3",
-	                                 "E3",
-	                                 "e-3",
-	                                 "e+18",
-	                                 "E-9",
-	                                 "e400",
-	                                 ".",
-	                                 "-",
-	                                 "+",
-	                                 "0",
-	                                 "9223372036854775807",
-	                                 "9223372036854775808",
-	                                 "0.000000001",
-	                                 "1e9999999999",
-	                                 "000000",
-	                                 NULL };
+/* clang-format off */
+static const char *const words[] = {
+	"n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E3",
+	"e-3", "e+18", "E-9", "e400", ".", "-", "+", "0", "9223372036854775807", "9223372036854775808",
+	"0.000000001", "1e9999999999", "000000", NULL,
+};
+/* clang-format on */
 
 const struct fuzzer fuzzer = { .name = "quantity", .bytes_max = BYTES_MAX, .words = words };
-
-/* ---- the slow one ----------------------------------------------------------------- */
 
 /* A whole number >= 0, the lowest digit first. */
 struct decimal {
@@ -174,8 +146,6 @@ static void amount_of(const struct parts *s, struct decimal *out)
 	if (too_much || decimal_is_more(out, &most))
 		*out = most;
 }
-
-/* ---- one input --------------------------------------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A frontend gone mad, or worse: the records of a small cluster, changed, dropped, doubled and
- * moved, into a core, in one run of four through the ring.  It takes exactly what is sound by a
- * second reading of ipc/abi.h (support_layout.h) and fits what it was told before (support_told.h);
- * its sums agree, its commands are sound, and it serves the next frontend, which says the truth, as
- * if nothing had been.
+/* A hostile frontend: the records of a small cluster, changed, dropped, duplicated and moved, fed
+ * to a core, in one run of four through the ring.  The core accepts exactly the records that are
+ * valid by a second implementation of ipc/abi.h (support_layout.h) and consistent with those before
+ * (support_told.h); its sums agree, its commands are valid, and it serves the next frontend, whose
+ * records are correct, as a new core does.
  *
  * An input is a script: how the core is answered, then edits (support_edit.h).  The core lives for
  * 64 runs. */
-#include "core/shm/records.h"
 #include "core/step/core.h"
+#include "core/shm/records.h"
 #include "ipc/ring.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/support_edit.h"
 #include "tests/fuzz/support_layout.h"
 #include "tests/fuzz/support_script.h"
 #include "tests/fuzz/support_told.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define RING_BYTES (UINT64_C(1) << 18)
 #define ROUNDS_MOST 200 /* of planning, in one go */
@@ -29,12 +25,12 @@
 enum { ANSWER_BITS = 3, SCARCE = 4, LATE = 8, EARLY_PLANS = 16, CARRY = 32, RING_BITS = 64 | 128 };
 
 /* Several edits at a time. */
-static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t room)
+static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t cap)
 {
 	size_t changed = 0;
 
 	for (uint32_t i = random_below(r, 32); i < 32; i++) {
-		changed = script_change(r, data, bytes, room, 1, EDIT_BYTES);
+		changed = script_change(r, data, bytes, cap, 1, EDIT_BYTES);
 		bytes = changed > 0 ? changed : bytes;
 	}
 	return changed;
@@ -47,7 +43,7 @@ static struct world {
 	struct edited records;
 	struct told told;
 	unsigned emitted;
-	bool scarce; /* every third command finds no room */
+	bool scarce; /* every third command does not fit into the ring */
 	struct cmd_bind binds[BINDS_MOST];
 	size_t binds_n;
 } world;
@@ -59,15 +55,14 @@ const struct fuzzer fuzzer = { .name = "records",
 	                           .change = change,
 	                           .fresh = world_close };
 
-/* ---- commands ------------------------------------------------------------------------- */
-
 static void check_reason(const struct reason *r)
 {
-	if (r->why >= WHY_KINDS || r->counts_n > WHY_COUNTS_MAX || r->shortfalls_n > SHORTFALLS_MAX)
+	if (r->why >= WAIT_REASONS || r->counts_n > FILTER_COUNTS_MAX ||
+	    r->shortfalls_n > SHORTFALLS_MAX)
 		fuzz_found("reason %u with %u counts and %u shortfalls", r->why, r->counts_n,
 		           r->shortfalls_n);
 	for (uint32_t i = 0; i < r->counts_n; i++)
-		if (r->counts[i].why >= NODE_WHY_KINDS)
+		if (r->counts[i].why >= FILTER_REASONS)
 			fuzz_found("a count of %u", r->counts[i].why);
 }
 
@@ -92,15 +87,13 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 			w->binds[w->binds_n++] = *(const struct cmd_bind *)body;
 	} else if (kind == CMD_REASON && bytes == sizeof(struct cmd_reason)) {
 		check_reason(&((const struct cmd_reason *)body)->reason);
-	} else if (kind == CMD_CLAIM && bytes == sizeof(struct cmd_claim)) {
-		check_reason(&((const struct cmd_claim *)body)->reason);
+	} else if (kind == CMD_ASSUME && bytes == sizeof(struct cmd_assume)) {
+		check_reason(&((const struct cmd_assume *)body)->reason);
 	} else if (kind != CMD_GANG || bytes != sizeof(struct cmd_gang)) {
 		fuzz_found("command %u of %u bytes", kind, bytes);
 	}
 	return true;
 }
-
-/* ---- an epoch ----------------------------------------------------------------------------- */
 
 /* What the core's own reading finds wrong with a record alone. */
 static const char *core_says(const struct record *r)
@@ -113,7 +106,7 @@ static const char *core_says(const struct record *r)
 		struct gang_record gang;
 		struct namespace_record namespace;
 		struct pod_record pod;
-		struct claim_record claim;
+		struct assume_record claim;
 		const struct event_drop *drop;
 		const struct result *result;
 	} out;
@@ -144,8 +137,8 @@ static const char *core_says(const struct record *r)
 		return record_pod(r, l, &out.pod);
 	case EVENT_POD_DROP:
 		return record_drop(r, l->pods, &out.drop);
-	case EVENT_CLAIM:
-		return record_claim(r, l, &out.claim);
+	case EVENT_ASSUME:
+		return record_assume(r, l, &out.claim);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:
@@ -155,7 +148,7 @@ static const char *core_says(const struct record *r)
 	}
 }
 
-/* Every record is judged by both readings, and by what was told before. */
+/* Both implementations check every record, and its consistency with those before. */
 static int step(struct world *w, struct record *r)
 {
 	const char *unsound = layout_fault(r), *says = core_says(r), *wrong;
@@ -192,7 +185,8 @@ static void plan(struct world *w)
 	}
 }
 
-/* Each binding that the core asked for, by `how`: 0 not, 1 bound, 2 refused, 3 unknown. */
+/* The result of each binding that the core commanded, by `how`: 0 not, 1 bound, 2 refused, 3
+ * unknown. */
 static void answer(struct world *w, unsigned how)
 {
 	static const enum record_kind kinds[] = { RECORD_PAD, RESULT_BOUND, RESULT_REFUSED,
@@ -244,7 +238,7 @@ static uint64_t ring_fill(struct world *w, unsigned char *data)
 	return at;
 }
 
-/* In the program the first refusal is the end; that it changes nothing shows when it goes on. */
+/* The daemon ends at the first refusal; that a refusal changes nothing shows if it continues. */
 static bool take(struct world *w, struct record *r, unsigned how, unsigned n)
 {
 	bool good = step(w, r) == 0;
@@ -257,9 +251,9 @@ static bool take(struct world *w, struct record *r, unsigned how, unsigned n)
 /* The reading half of core/daemon/loop.c.  False when the peer was found out. */
 static bool take_from_ring(struct world *w, unsigned how)
 {
-	static _Alignas(8) unsigned char room[RECORD_BYTES_MAX];
+	static _Alignas(8) unsigned char cap[RECORD_BYTES_MAX];
 	static unsigned char *data;
-	struct record *r = (struct record *)(void *)room;
+	struct record *r = (struct record *)(void *)cap;
 	_Atomic uint64_t tail = 0, head = 0;
 	struct ring_reader reader;
 	bool good = true;
@@ -329,8 +323,8 @@ static void tell_nothing(struct world *w)
 	check_valid(w, "after nothing");
 }
 
-/* All as it is: every record is taken, and `said` is what the core would do. */
-static void tell_truth(struct world *w, char *said, size_t room)
+/* Unchanged: every record is accepted, and `said` has the commands of the core. */
+static void tell_truth(struct world *w, char *said, size_t cap)
 {
 	size_t n = 0;
 
@@ -341,15 +335,16 @@ static void tell_truth(struct world *w, char *said, size_t room)
 	plan(w);
 	check_valid(w, "after the truth");
 	*said = '\0';
-	for (size_t i = 0; i < w->binds_n && n < room; i++)
-		n += (size_t)snprintf(said + n, room - n, "%u:%u ", w->binds[i].pod, w->binds[i].node);
+	for (size_t i = 0; i < w->binds_n && n < cap; i++)
+		n += (size_t)snprintf(said + n, cap - n, "%u:%u ", w->binds[i].pod, w->binds[i].node);
 }
 
 static void world_open(struct world *w)
 {
-	struct core_config config = {
-		.limits = stream_limits, .hold_after_ns = UINT64_C(5000000000), .emit = emit, .context = w
-	};
+	struct core_config config = { .limits = stream_limits,
+		                          .reserve_after_ns = UINT64_C(5000000000),
+		                          .emit = emit,
+		                          .context = w };
 	struct record early = { .bytes = sizeof(early), .kind = EVENT_TICK, .time_ns = STREAM_TIME_NS };
 	const char *what = "";
 	uint64_t bytes = core_ledger_bytes(&stream_limits, &what);
@@ -376,8 +371,8 @@ static void world_close(void)
 	world.ledger = NULL;
 }
 
-/* What the next frontend gets, as if nothing had been.  What was in flight goes first and where it
- * was sent: the order is another one then. */
+/* The commands to the next frontend equal those of a new core.  Bindings that were in flight come
+ * first and keep their nodes, so that the order differs then. */
 static void tell_next(struct world *w, const char *expected, bool carried)
 {
 	static char said[4096];
@@ -414,7 +409,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (bytes > 1)
 		edited_change(&w->records, data + 1, bytes - 1);
 	take_all(w, how);
-	w->epoch = w->told.epoch; /* a beginning may have had another one */
+	w->epoch = w->told.epoch; /* an EVENT_BEGIN may have had another one */
 	check_valid(w, "after the records");
 	for (int i = 0; i < 2; i++) {
 		plan(w);

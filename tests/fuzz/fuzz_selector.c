@@ -10,8 +10,6 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support_extract.h"
 
-#include <stdbool.h>
-
 #define BYTES_MAX 4096
 #define TEXTS_MAX 400
 #define CLAUSES_MAX 400
@@ -19,35 +17,19 @@
 #define PODS 40
 #define PARTS_MAX 40
 
+/* clang-format off */
 static const char *const words[] = {
-	"\"app\"",
-	"\"tier\"",
-	"\"web\"",
-	"\"db\"",
-	"\"In\"",
-	"\"NotIn\"",
-	"\"Exists\"",
-	"\"DoesNotExist\"",
-	"{}",
-	"[]",
-	"null",
-	",",
-	"\"labelSelector\":{},",
-	"\"namespaceSelector\":{},",
-	"\"namespaces\":[\"team-a\"],",
-	"\"matchLabelKeys\":[\"app\"],",
-	"\"mismatchLabelKeys\":[\"tier\"],",
-	"{\"key\":\"app\",\"operator\":\"Exists\"},",
+	"\"app\"", "\"tier\"", "\"web\"", "\"db\"", "\"In\"", "\"NotIn\"", "\"Exists\"",
+	"\"DoesNotExist\"", "{}", "[]", "null", ",", "\"labelSelector\":{},",
+	"\"namespaceSelector\":{},", "\"namespaces\":[\"team-a\"],", "\"matchLabelKeys\":[\"app\"],",
+	"\"mismatchLabelKeys\":[\"tier\"],", "{\"key\":\"app\",\"operator\":\"Exists\"},",
 	"{\"key\":\"tier\",\"operator\":\"DoesNotExist\"},",
 	"{\"key\":\"app\",\"operator\":\"NotIn\",\"values\":[\"web\"]},",
-	"\"matchLabels\":{\"app\":\"web\"},",
-	"\"values\":[\"a\",\"b\"],",
-	NULL
+	"\"matchLabels\":{\"app\":\"web\"},", "\"values\":[\"a\",\"b\"],", NULL,
 };
+/* clang-format on */
 
 const struct fuzzer fuzzer = { .name = "selector", .bytes_max = BYTES_MAX, .words = words };
-
-/* ---- numbers for texts ------------------------------------------------------------------- */
 
 struct numbers {
 	char *at[TEXTS_MAX];
@@ -164,14 +146,6 @@ static struct selector_part part_of(const struct pod_object *pod, const struct p
 	return part;
 }
 
-/* ---- the world around -------------------------------------------------------------------- */
-
-static void check(int rc)
-{
-	if (rc < 0)
-		fuzz_found("memory was short\n");
-}
-
 /* Labels of the known keys and values; sorted, since keys are gone through in order. */
 static uint32_t any_labels(struct pod_label *out, uint32_t most)
 {
@@ -188,7 +162,6 @@ static void make_spaces(void)
 	static const char *const names[] = { "default", "team-a", "nowhere" };
 
 	for (uint32_t i = 0; i < 6; i++) {
-		struct namespace_labels now = { 0 };
 		struct space *s = &w.spaces[i];
 
 		w.space_names[i] = i < 3 ? number_of(&w.values, names[i], strlen(names[i]))
@@ -201,15 +174,7 @@ static void make_spaces(void)
 		if (!s->exists)
 			continue;
 		s->n = any_labels(s->labels, 4);
-		now.name = w.space_names[i];
-		now.n = s->n;
-		now.at = malloc(sizeof(s->labels));
-		if (!now.at)
-			check(-1);
-		memcpy(now.at, s->labels, sizeof(s->labels));
-		check(namespace_reserve(&w.labels, now.name));
-		namespace_swap(&w.labels, &now);
-		free(now.at);
+		namespace_labels_set(&w.labels, w.space_names[i], s->labels, s->n);
 	}
 }
 
@@ -222,11 +187,9 @@ static void make_pods(void)
 
 		p->namespace = w.space_names[random_below(&w.r, w.spaces_n)];
 		p->n = any_labels(p->labels, 8);
-		check(label_set_take(&w.labels, p->namespace, p->labels, p->n, &p->id, &fresh));
+		p->id = label_set_ref(&w.labels, p->namespace, p->labels, p->n, &fresh);
 	}
 }
-
-/* ---- what the texts say -------------------------------------------------------------------- */
 
 static const char *label_text(const struct pod_label *labels, uint32_t n, const char *key)
 {
@@ -356,9 +319,6 @@ static bool term_holds(const cJSON *pod, const cJSON *term, const struct other *
 	       keys_hold(pod, term, p);
 }
 
-/* ---- one input --------------------------------------------------------------------------------
- */
-
 static bool has(const uint32_t *list, uint32_t n, uint32_t value)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -367,23 +327,21 @@ static bool has(const uint32_t *list, uint32_t n, uint32_t value)
 	return false;
 }
 
-/* A selector taken, and asked in all three ways. */
+/* An accepted selector, evaluated in all three ways. */
 static void look(const struct selector_part *parts, uint32_t parts_n, const cJSON *pod,
                  const cJSON *const *terms, bool incoming)
 {
-	uint32_t *sets, *matching, sets_n, matching_n;
-	selector_id id;
 	bool fresh;
+	const selector_id id = selector_ref(&w.selectors, parts, parts_n, &fresh);
+	uint32_t sets_n, matching_n, *matching, *sets = selector_sets(&w.selectors, id, &sets_n);
 
-	check(selector_take(&w.selectors, parts, parts_n, &id, &fresh));
-	check(selector_sets(&w.selectors, id, &sets, &sets_n));
 	for (uint32_t i = 0; i < PODS; i++) {
 		const struct other *p = &w.pods[i];
 		bool expected = true;
 
 		for (uint32_t t = 0; t < parts_n; t++)
 			expected = expected && term_holds(pod, terms[t], p, incoming);
-		check(selectors_matching(&w.selectors, p->id, &matching, &matching_n));
+		matching = selectors_matching(&w.selectors, p->id, &matching_n);
 		if (selector_matches(&w.selectors, id, p->id) != expected)
 			fuzz_found("pod %u is %s\n", i, expected ? "not matched" : "matched");
 		if (has(sets, sets_n, p->id) != expected)
@@ -443,8 +401,8 @@ static void run(const struct pod_object *pod, const cJSON *tree, size_t bytes)
 		return;
 	memset(&w, 0, sizeof(w));
 	w.r = (struct random){ bytes };
-	check(labels_init(&w.labels));
-	check(selectors_init(&w.selectors, &limits, &w.labels));
+	labels_init(&w.labels);
+	selectors_init(&w.selectors, &limits, &w.labels);
 	number_of(&w.keys, "other", 5);
 	number_of(&w.values, "other", 5);
 	look_at_all(pod, tree, list);

@@ -7,52 +7,14 @@
 #include "frontend/json/yaml.h"
 #include "frontend/json/json.h"
 
-#include <string.h>
-
+/* clang-format off */
 static const char *const words[] = {
-	"---\n",
-	"...\n",
-	"\n- ",
-	"\n  ",
-	": ",
-	"&a ",
-	"*a",
-	"!!str ",
-	"!!int ",
-	"|\n ",
-	">-\n ",
-	"<<: *a",
-	"# c\n",
-	"? ",
-	"~",
-	"null",
-	"true",
-	"0x1f",
-	"0o17",
-	"1_000",
-	".inf",
-	".nan",
-	"1e3",
-	"-0",
-	"\"\\u00e9\"",
-	"'it''s'",
-	"{a: 1}",
-	"[1, 2]",
-	"\t",
-	"\r\n",
-	"%YAML 1.2\n",
-	"\xef\xbb\xbf",
-	"\xe2\x80\xa8",
-	"\"\\ud83d\\ude00\"",
-	"\"",
-	"'",
-	"{",
-	"}",
-	"[",
-	"]",
-	",",
-	NULL,
+	"---\n", "...\n", "\n- ", "\n  ", ": ", "&a ", "*a", "!!str ", "!!int ", "|\n ", ">-\n ",
+	"<<: *a", "# c\n", "? ", "~", "null", "true", "0x1f", "0o17", "1_000", ".inf", ".nan", "1e3",
+	"-0", "\"\\u00e9\"", "'it''s'", "{a: 1}", "[1, 2]", "\t", "\r\n", "%YAML 1.2\n",
+	"\xef\xbb\xbf", "\xe2\x80\xa8", "\"\\ud83d\\ude00\"", "\"", "'", "{", "}", "[", "]", ",", NULL,
 };
+/* clang-format on */
 
 const struct fuzzer fuzzer = { .name = "yaml", .bytes_max = 4096, .words = words };
 
@@ -75,8 +37,8 @@ static void check_lines(const struct bytes *json)
 	}
 }
 
-/* The value again, as the reader of YAML writes it.  False: it holds what YAML or the
- * scanner has no way to say. */
+/* The value as the reader of YAML writes it.  False: it has a part that YAML or the scanner can not
+ * express. */
 static bool again(struct json *j, struct bytes *out)
 {
 	const char *p = json_blank(j->at, j->end);

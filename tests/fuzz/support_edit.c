@@ -4,9 +4,6 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/support_layout.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define WORDS_MOST 512 /* of a record that is made longer */
 #define ROOM_MORE 4096
 #define N(array) (sizeof(array) / sizeof((array)[0]))
@@ -17,7 +14,7 @@ struct edit {
 	uint32_t value;
 };
 
-/* What lies above EDITS in `what` tells whether a changed copy goes behind all others. */
+/* The bits above EDITS in `what`: whether a changed copy is appended behind all others. */
 enum {
 	EDIT_WORD,
 	EDIT_EXTREME,
@@ -41,11 +38,9 @@ enum {
 	EDITS
 };
 
-/* ---- items ------------------------------------------------------------------------------- */
-
-static struct record *record_copy(const struct record *r, uint64_t room)
+static struct record *record_copy(const struct record *r, uint64_t cap)
 {
-	struct record *copy = calloc(1, room > r->bytes ? room : r->bytes);
+	struct record *copy = calloc(1, cap > r->bytes ? cap : r->bytes);
 
 	if (copy == NULL)
 		fuzz_found("memory was short");
@@ -107,9 +102,6 @@ void edited_begin(struct edited *d)
 		d->items[d->n++] = (struct item){ .r = s->at[i] };
 	}
 }
-
-/* ---- bytes ------------------------------------------------------------------------------------
- */
 
 /* The place of an edit in the body, 4 bytes of it; NULL when there is none. */
 static unsigned char *place(const struct edit *e, struct record *r)
@@ -183,18 +175,18 @@ static struct record *record_new(const struct edit *e)
 {
 	static const enum record_kind kinds[] = {
 		RESULT_BOUND,    RESULT_REFUSED,       RESULT_UNKNOWN, EVENT_NODE_DROP, EVENT_SHAPE_DROP,
-		EVENT_GANG_DROP, EVENT_NAMESPACE_DROP, EVENT_POD_DROP, EVENT_CLAIM
+		EVENT_GANG_DROP, EVENT_NAMESPACE_DROP, EVENT_POD_DROP, EVENT_ASSUME
 	};
 	enum record_kind kind = kinds[e->at % N(kinds)];
 	struct {
 		struct record head;
 		uint32_t words[8];
 	} made = { .head = { .kind = (uint16_t)kind, .time_ns = UINT64_C(1000000000) } };
-	uint32_t words = kind == EVENT_CLAIM ? 8 : kind <= EVENT_CLAIM ? 2 : 6;
+	uint32_t words = kind == EVENT_ASSUME ? 8 : kind <= EVENT_ASSUME ? 2 : 6;
 
 	made.words[0] = e->value % 64;
 	made.words[1] = e->value >> 6 & 3;
-	if (kind == EVENT_CLAIM) {
+	if (kind == EVENT_ASSUME) {
 		made.words[3] = 1; /* one word of nodes: the last two */
 		made.words[4] = e->value >> 8 & 0xffff;
 		made.words[6] = e->value >> 8;
@@ -231,9 +223,6 @@ static void mix(const struct edited *d, const struct edit *e, struct record *r)
 	n = n < most - at ? n : most - at;
 	memmove((unsigned char *)(r + 1) + at, (const unsigned char *)(from + 1) + at, n);
 }
-
-/* ---- fields and elements -----------------------------------------------------------------------
- */
 
 static void span_put(unsigned char *element, const struct field *f, uint32_t n, uint32_t choice,
                      uint32_t pick)
@@ -332,11 +321,11 @@ static void part_put(struct item *it, const struct view_of *v, uint32_t i,
 }
 
 /* Many more of the last one; what has to rise does. */
-static uint32_t many_more(const struct part *p, unsigned char *room, size_t room_bytes, uint32_t n,
+static uint32_t many_more(const struct part *p, unsigned char *cap, size_t room_bytes, uint32_t n,
                           uint32_t more)
 {
 	for (; more > 0 && (size_t)(n + 1) * p->bytes <= room_bytes; more--, n++) {
-		unsigned char *at = room + (size_t)n * p->bytes;
+		unsigned char *at = cap + (size_t)n * p->bytes;
 
 		memcpy(at, at - p->bytes, p->bytes);
 		for (uint32_t i = 0; i < p->fields_n; i++)
@@ -358,7 +347,7 @@ enum {
 
 static void element_edit(const struct edit *e, struct item *it)
 {
-	static unsigned char room[2 * RECORD_BYTES_MAX], one[64];
+	static unsigned char cap[2 * RECORD_BYTES_MAX], one[64];
 	uint32_t i, k, n, way = e->value % ELEMENT_WAYS, bytes;
 	struct view_of v;
 
@@ -370,25 +359,25 @@ static void element_edit(const struct edit *e, struct item *it)
 	k = n > 0 ? e->at / v.layout->parts_n % n : 0;
 	memset(one, way == ELEMENT_ZERO || n == 0 ? 0 : 'x', sizeof(one));
 	if (n > 0) {
-		memcpy(room, v.at[i], (size_t)n * bytes);
+		memcpy(cap, v.at[i], (size_t)n * bytes);
 		if (way != ELEMENT_ZERO)
-			memcpy(one, room + (size_t)k * bytes, bytes);
+			memcpy(one, cap + (size_t)k * bytes, bytes);
 	}
 	if (way == ELEMENT_DROP && n > 0) {
-		memmove(room + (size_t)k * bytes, room + (size_t)(k + 1) * bytes,
+		memmove(cap + (size_t)k * bytes, cap + (size_t)(k + 1) * bytes,
 		        (size_t)(n - k - 1) * bytes);
 		n--;
 	} else if (way == ELEMENT_ALL) {
 		n = 0;
 	} else if (way == ELEMENT_SWAP && n > 0) {
-		memcpy(room + (size_t)k * bytes, v.at[i] + (size_t)((k + 1) % n) * bytes, bytes);
-		memcpy(room + (size_t)((k + 1) % n) * bytes, one, bytes);
+		memcpy(cap + (size_t)k * bytes, v.at[i] + (size_t)((k + 1) % n) * bytes, bytes);
+		memcpy(cap + (size_t)((k + 1) % n) * bytes, one, bytes);
 	} else if (way == ELEMENT_MANY && n > 0) {
-		n = many_more(&v.layout->parts[i], room, sizeof(room), n, 1u << (e->value >> 8) % 13);
+		n = many_more(&v.layout->parts[i], cap, sizeof(cap), n, 1u << (e->value >> 8) % 13);
 	} else if (way != ELEMENT_DROP && way != ELEMENT_SWAP) {
-		memcpy(room + (size_t)n++ * bytes, one, bytes);
+		memcpy(cap + (size_t)n++ * bytes, one, bytes);
 	}
-	part_put(it, &v, i, room, n);
+	part_put(it, &v, i, cap, n);
 }
 
 /* A count that lies. */
@@ -406,9 +395,6 @@ static void count_edit(const struct edit *e, struct item *it)
 	                        : e->value >> 8;
 	memcpy(v.body + v.layout->parts[i].count, &n, sizeof(n));
 }
-
-/* ---- all of them
- * --------------------------------------------------------------------------------- */
 
 static void order_edit(struct edited *d, const struct edit *e, size_t i, size_t other)
 {

@@ -9,8 +9,6 @@
 
 #define N(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- fields ----------------------------------------------------------------------------- */
-
 #define U32(type, name, low, high)                                                                 \
 	{                                                                                              \
 		RULE_WITHIN, WIDTH_U32, offsetof(type, name), low, high                                    \
@@ -114,7 +112,7 @@ static const struct field preference_fields[] = { I32(struct preference, weight,
 	                                              SPAN(struct preference, clauses, CLAUSES) };
 static const struct field alternative_fields[] = { { RULE_SPAN, WIDTH_U32, 0, CLAUSES, 0 } };
 static const struct field volume_rule_fields[] = {
-	U32(struct volume_rule, why, NODE_FITS + 1, NODE_WHY_KINDS - 1),
+	U32(struct volume_rule, why, FILTER_PASSED + 1, FILTER_REASONS - 1),
 	SPAN(struct volume_rule, alternatives, ALTERNATIVES),
 };
 static const struct field pod_term_fields[] = {
@@ -140,7 +138,7 @@ static const struct field port_fields[] = { ANY(struct host_port, address),
 	                                        ANY(struct host_port, protocol),
 	                                        ANY(struct host_port, port) };
 static const struct field exclusive_fields[] = {
-	ANY(struct exclusive, thing), BITS(struct exclusive, flags, EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED)
+	ANY(struct exclusive, item), BITS(struct exclusive, flags, EXCLUSIVE_CLAIM | EXCLUSIVE_SHARED)
 };
 static const struct field policy_fields[] = {
 	ANY(struct policy, topology),
@@ -166,7 +164,7 @@ static const struct field gang_fields[] = {
 	U32(struct event_gang, gang, 0, STREAM_GANGS - 1),
 	U32(struct event_gang, generation, 1, UINT32_MAX),
 	BITS(struct event_gang, flags,
-	     GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS),
+	     GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS | GANG_UNCHANGED),
 	ANY(struct event_gang, dialect),
 	ANY(struct event_gang, quorum),
 	I32(struct event_gang, priority, INT32_MIN, INT32_MAX),
@@ -181,13 +179,15 @@ static const struct field level_fields[] = { ANY(struct gang_level, topology),
 static const struct field pod_fields[] = {
 	U32(struct event_pod, pod, 0, STREAM_PODS - 1),
 	U32(struct event_pod, generation, 1, UINT32_MAX),
-	BITS(struct event_pod, flags, POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING),
+	BITS(struct event_pod, flags,
+	     POD_OURS | POD_GATED | POD_DELETING | POD_REFUSED | POD_BINDING | POD_LASTS | POD_INTENTS),
 	NONE(struct event_pod, gang, STREAM_GANGS - 1),
 	U32(struct event_pod, shape, 0, STREAM_SHAPES - 1),
 	NONE(struct event_pod, node, STREAM_NODES - 1),
 	I32(struct event_pod, priority, INT32_MIN, INT32_MAX),
 	U32(struct event_pod, namespace, 0, UINT32_MAX - 1),
 	ANY(struct event_pod, role),
+	ANY(struct event_pod, scheduled_s),
 	I64(struct event_pod, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_pod, uid, INT64_MIN, INT64_MAX),
 };
@@ -199,10 +199,10 @@ static const struct field pod_label_fields[] = {
 static const struct field namespace_fields[] = { ANY(struct event_namespace, name) };
 
 static const struct field claim_fields[] = {
-	U32(struct event_claim, pod, 0, STREAM_PODS - 1),
-	ANY(struct event_claim, pod_generation),
-	U32(struct event_claim, words, 0, (STREAM_NODES + 63) / 64),
-	ANY(struct event_claim, keep_ms),
+	U32(struct event_assume, pod, 0, STREAM_PODS - 1),
+	ANY(struct event_assume, pod_generation),
+	U32(struct event_assume, words, 0, (STREAM_NODES + 63) / 64),
+	ANY(struct event_assume, keep_ms),
 };
 static const struct field result_fields[] = {
 	U32(struct result, pod, 0, STREAM_PODS - 1),
@@ -211,9 +211,6 @@ static const struct field result_fields[] = {
 	ANY(struct result, attempt),
 	ANY(struct result, retry_ms),
 };
-
-/* ---- kinds ------------------------------------------------------------------------------------
- */
 
 static const char *name_more(const struct view_of *v)
 {
@@ -232,11 +229,18 @@ static const char *gang_more(const struct view_of *v)
 static const char *pod_more(const struct view_of *v)
 {
 	const struct event_pod *e = (const void *)v->body;
+	const uint32_t intents = e->flags & POD_INTENTS;
 
-	return (e->flags & POD_BINDING) != 0 && e->node == ID_NONE ? "binding to no node" : NULL;
+	if ((e->flags & POD_BINDING) != 0 && e->node == ID_NONE)
+		return "binding to no node";
+	if ((intents & (intents - 1)) != 0)
+		return "two intents";
+	return intents != 0 && (e->node == ID_NONE || (e->flags & POD_BINDING) != 0)
+	           ? "an intent without a node, or with a binding"
+	           : NULL;
 }
 
-/* Selectors of pods know no Gt and Lt, and fold out to half a record at the most. */
+/* Selectors of pods have no Gt and Lt, and expand to half a record at the most. */
 static const char *selector_more(const struct view_of *v, struct span of, uint64_t *words)
 {
 	const struct requirement *q = (const void *)v->at[CLAUSES];
@@ -376,8 +380,8 @@ static const struct layout namespace_layout = {
 };
 
 static const struct layout claim_layout = {
-	BODY(struct event_claim, claim_fields),
-	{ ARRAY(struct event_claim, words, uint64_t, number_fields) },
+	BODY(struct event_assume, claim_fields),
+	{ ARRAY(struct event_assume, words, uint64_t, number_fields) },
 	1,
 	NULL,
 };
@@ -410,7 +414,7 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_NAMESPACE_DROP] = &namespace_drop_layout,
 	[EVENT_POD] = &pod_layout,
 	[EVENT_POD_DROP] = &pod_drop_layout,
-	[EVENT_CLAIM] = &claim_layout,
+	[EVENT_ASSUME] = &claim_layout,
 	[RESULT_BOUND] = &result_layout,
 	[RESULT_REFUSED] = &result_layout,
 	[RESULT_UNKNOWN] = &result_layout,
@@ -420,9 +424,6 @@ const struct layout *layout_of(unsigned kind)
 {
 	return kind < RECORD_KINDS ? layouts[kind] : NULL;
 }
-
-/* ---- reading
- * -------------------------------------------------------------------------------------- */
 
 int64_t field_get(const struct field *f, const unsigned char *element)
 {
@@ -472,9 +473,6 @@ bool layout_open(const struct record *r, struct view_of *out)
 	}
 	return at == left;
 }
-
-/* ---- what is wrong
- * ----------------------------------------------------------------------------------- */
 
 static bool within(const struct field *f, int64_t value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as tables: which arrays lie behind the struct of a kind, and what each field may be.  It
- * is ipc/abi.h said a second time, not core/shm/records.c: the one is held against the other. */
+/* Records as tables: the arrays behind the struct of a kind, and the valid values of each field.  A
+ * second implementation of ipc/abi.h, compared with core/shm/records.c. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_LAYOUT_H
 #define MUSTER_TESTS_FUZZ_SUPPORT_LAYOUT_H
 
@@ -49,17 +49,17 @@ struct layout {
 	struct part body; /* its count means nothing */
 	struct part parts[PARTS_MOST];
 	uint32_t parts_n;
-	/* What no table says.  NULL: nothing is wrong. */
+	/* Checks that no table has.  NULL: the record is valid. */
 	const char *(*more)(const struct view_of *v);
 };
 
 /* NULL for a kind without a body, or no kind of an event. */
 const struct layout *layout_of(unsigned kind);
 
-/* False when the counts say another length than the record has. */
+/* False if the counts do not add up to the length of the record. */
 bool layout_open(const struct record *r, struct view_of *out);
 
-/* NULL when everything that a record alone can show is as ipc/abi.h says, else what is not. */
+/* NULL if the record by itself is valid by ipc/abi.h, else what is wrong. */
 const char *layout_fault(const struct record *r);
 
 int64_t field_get(const struct field *f, const unsigned char *element);

@@ -2,13 +2,10 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <unistd.h>
 
-#ifdef MUSTER_LIBFUZZER
 void fuzz_found(const char *format, ...)
 {
 	va_list args;
@@ -18,7 +15,8 @@ void fuzz_found(const char *format, ...)
 	va_end(args);
 	abort();
 }
-#else
+
+#ifndef MUSTER_LIBFUZZER
 
 struct input {
 	uint8_t *data;
@@ -36,9 +34,7 @@ static struct {
 	size_t bytes;
 } now;
 
-/* ---- findings --------------------------------------------------------------------- */
-
-/* Whatever the end is (a finding, a sanitizer, a signal), say how to have it again. */
+/* At any end (a finding, a sanitizer, a signal) prints the command that reproduces it. */
 static void tell(void)
 {
 	char text[256];
@@ -55,16 +51,6 @@ static void tell(void)
 	(void)ignored;
 }
 
-void fuzz_found(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	abort();
-}
-
 static void ended(int signal_number)
 {
 	tell();
@@ -74,8 +60,6 @@ static void ended(int signal_number)
 
 /* Called by the sanitizers, where there are any. */
 void __asan_set_death_callback(void (*callback)(void)) __attribute__((weak));
-
-/* ---- inputs ----------------------------------------------------------------------- */
 
 static void die(const char *what)
 {
@@ -97,15 +81,15 @@ static void corpus_add(struct corpus *c, const uint8_t *data, size_t bytes)
 }
 
 /* All of it, whatever bytes there are; -1 at the end, but for a file that is empty. */
-static ssize_t whole(FILE *f, char **text, size_t *room)
+static ssize_t whole(FILE *f, char **text, size_t *cap)
 {
 	const bool first = *text == NULL;
 	size_t n;
 
-	*room = fuzzer.bytes_max + 1;
-	if (first && !(*text = malloc(*room)))
+	*cap = fuzzer.bytes_max + 1;
+	if (first && !(*text = malloc(*cap)))
 		die("memory");
-	n = fread(*text, 1, *room, f);
+	n = fread(*text, 1, *cap, f);
 	return n > 0 || first ? (ssize_t)n : -1;
 }
 
@@ -113,12 +97,12 @@ static void corpus_read(struct corpus *c, const char *path, bool lines)
 {
 	FILE *f = fopen(path, "r");
 	char *text = NULL;
-	size_t room = 0;
+	size_t cap = 0;
 	ssize_t n;
 
 	if (!f)
 		die(path);
-	while ((n = lines ? getline(&text, &room, f) : whole(f, &text, &room)) >= 0) {
+	while ((n = lines ? getline(&text, &cap, f) : whole(f, &text, &cap)) >= 0) {
 		if (lines && n > 0 && text[n - 1] == '\n')
 			n--;
 		if ((size_t)n <= fuzzer.bytes_max)
@@ -166,9 +150,7 @@ static void corpus_free(struct corpus *c)
 	free(c->at);
 }
 
-/* ---- changes ---------------------------------------------------------------------- */
-
-/* Put `n` bytes in place of `gone` ones at `at`, as far as there is room. */
+/* Put `n` bytes in place of `gone` ones at `at`, as far as the buffer allows. */
 static size_t put(uint8_t *data, size_t bytes, size_t at, size_t gone, const void *with, size_t n)
 {
 	if (gone > bytes - at)
@@ -249,8 +231,6 @@ static size_t input_make(struct random *r, const struct corpus *c, uint8_t *data
 	}
 	return bytes;
 }
-
-/* ---- main ------------------------------------------------------------------------- */
 
 static double seconds(void)
 {

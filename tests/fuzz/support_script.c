@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/support_script.h"
 
-size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room, size_t head,
+size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t cap, size_t head,
                      size_t step)
 {
 	size_t steps, at;
@@ -10,7 +10,7 @@ size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room,
 		return 0;
 	steps = (bytes - head) / step;
 	at = head + step * random_below(r, (uint32_t)steps + 1);
-	if (at + step > room)
+	if (at + step > cap)
 		return 0;
 	for (size_t i = 0; i < step; i++)
 		data[at + i] = (uint8_t)random_next(r);

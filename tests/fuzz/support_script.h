@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For struct fuzzer: a random step more, or in place of one.  Its new length, 0 when there is no
- * room. */
-size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t room, size_t head,
+/* For struct fuzzer: adds or replaces a random step.  The new length; 0 if the buffer is full. */
+size_t script_change(struct random *r, uint8_t *data, size_t bytes, size_t cap, size_t head,
                      size_t step);
 
 #endif

@@ -5,9 +5,6 @@
 #include "frontend/model/model.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const struct limits stream_limits = { .nodes = STREAM_NODES,
 	                                  .pods = STREAM_PODS,
 	                                  .gangs = STREAM_GANGS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a frontend tells a core of tests/fuzz/world.json: the records of one epoch, as good ones to
- * begin with. */
+/* The records that a frontend sends of tests/fuzz/world.json: those of one epoch, valid at first.
+ */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_STREAM_H
 #define MUSTER_TESTS_FUZZ_SUPPORT_STREAM_H
 
@@ -17,7 +17,7 @@ struct stream {
 	size_t n;
 };
 
-/* What the core of these has room for: little, so that the ends of all tables are near. */
+/* Limits of the core: small, so that all tables are nearly full. */
 enum {
 	STREAM_NODES = 16,
 	STREAM_PODS = 64,

@@ -47,7 +47,7 @@ static bool node_has_pods(const struct told *t, uint32_t node)
 {
 	for (uint32_t i = 0; i < STREAM_PODS; i++)
 		if (t->pods[i].generation != 0 && t->pod[i].node == node &&
-		    (t->pod[i].flags & POD_BINDING) == 0)
+		    (t->pod[i].flags & (POD_BINDING | POD_INTENTS)) == 0)
 			return true;
 	return false;
 }
@@ -67,8 +67,6 @@ static bool shape_has_pods(const struct told *t, uint32_t shape)
 			return true;
 	return false;
 }
-
-/* ---- what is to be refused ------------------------------------------------------------------ */
 
 static const char *thing_fault(const struct told_thing *known, uint32_t generation, uint64_t name,
                                bool has_pods)
@@ -123,7 +121,7 @@ static const char *pod_fault(const struct told *t, const struct view_of *v)
 
 static const char *claim_fault(const struct told *t, const struct view_of *v)
 {
-	const struct event_claim *e = (const void *)v->body;
+	const struct event_assume *e = (const void *)v->body;
 
 	if (t->pods[e->pod].generation == 0 || t->pods[e->pod].generation != e->pod_generation)
 		return "what is unknown";
@@ -175,15 +173,12 @@ const char *told_fault(const struct told *t, const struct record *r)
 		return gang_fault(t, &v);
 	case EVENT_POD:
 		return pod_fault(t, &v);
-	case EVENT_CLAIM:
+	case EVENT_ASSUME:
 		return claim_fault(t, &v);
 	default:
 		return drop_fault(t, r, (const void *)v.body);
 	}
 }
-
-/* ---- what was taken ----------------------------------------------------------------------------
- */
 
 static void drop_add(struct told *t, const struct record *r, const struct event_drop *d)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a core was told in this epoch, as far as that says which records it has to refuse: those
- * about what it never heard of, and those that contradict what it knows.  Records are sound
- * (support_layout.h) and of stream_limits. */
+/* The objects that a core has records of in this epoch.  It has to refuse a record about an unknown
+ * object, and one that contradicts an earlier record.  Records are valid by themselves
+ * (support_layout.h) and within stream_limits. */
 #ifndef MUSTER_TESTS_FUZZ_SUPPORT_TOLD_H
 #define MUSTER_TESTS_FUZZ_SUPPORT_TOLD_H
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A big cluster as kubectl prints it, on standard output, for `musterctl simulate`.
+"""A large cluster as kubectl prints it, on standard output, for `musterctl simulate`.
 
     python3 -m lib.bigcluster --nodes 5000 --pods 50000 > big.json      (in tests/)
 
 Zones, racks, a few machine types, dedicated nodes; pods of some deployments, a tenth of
-them bound.  Of the pending ones most ask for resources alone, others select nodes, tolerate
-taints, spread over zones, or keep away from each other; --plain leaves all rules out."""
+them bound.  Most of the pending ones only request resources, others select nodes, tolerate
+taints, spread over zones, or have anti-affinity among themselves; --plain omits all rules."""
 import argparse
 import json
 import random
@@ -50,7 +50,7 @@ def node(dice, i):
 
 
 def rules(dice, kind, app):
-    """What a deployment's pods ask for beyond room."""
+    """The rules of a deployment's pods beyond their resource requests."""
     same = {"matchLabels": {"app": app}}
     if kind == "selector":
         return {"nodeSelector": {"machine": dice.choice(["8", "16", "32"])}}

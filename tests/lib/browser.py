@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium, asked over its debugging pipe: JSON, each message ended by a NUL byte."""
+"""A headless Chromium, controlled over its debugging pipe: JSON, each message ended by a NUL byte."""
 import contextlib
 import json
 import os

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An independent reading of the API: what must hold whatever muster did.
+"""Invariants checked from the API alone, independent of what muster did.
 
-Nothing here is shared with muster: quantities are read by a parser of its own
-and requests are added up again.  Every function returns a list of sentences,
-empty when all is well."""
+No code is shared with muster: quantities have a parser of their own here
+and requests are summed again.  Every function returns a list of violations as
+sentences."""
 
 import re
 import threading
@@ -94,7 +94,7 @@ def overfull_nodes(nodes, pods):
 
 def broken_gangs(described, pods):
     """Every gang has none of its members bound, or at least its quorum; and
-    without the object that describes it none.  described: {(kind, namespace, name): object}"""
+    none without the object that declares it.  described: {(kind, namespace, name): object}"""
     bound = defaultdict(list)
     for pod in pods:
         group = groups.of(pod)
@@ -111,7 +111,7 @@ def broken_gangs(described, pods):
 
 
 def silent_pods(pods, scheduler="muster"):
-    """No pod of ours waits without a PodScheduled condition that says why."""
+    """Every waiting pod of muster's has a PodScheduled condition with the reason."""
     wrong = []
     for pod in pods:
         if pod["spec"].get("schedulerName") != scheduler or is_bound(pod) or pod["metadata"].get("deletionTimestamp"):
@@ -128,7 +128,7 @@ def condition(pod, kind="PodScheduled"):
 
 
 def described_groups(client):
-    """What describes groups, as broken_gangs() wants it."""
+    """The objects that declare groups, as an argument of broken_gangs()."""
     return {(kind, o["metadata"]["namespace"], o["metadata"]["name"]): o
             for kind in groups.KINDS for o in client.list_if_served(kind)}
 
@@ -140,8 +140,8 @@ def cluster(client):
 
 
 class History:
-    """Watches every change of every pod from the start on and keeps what a
-    reading at the end can't show: a pod that was bound twice, and the order
+    """Watches every change of every pod from the start on and records what the
+    final state can't show: a pod that was bound twice, and the order
     of bindings.  Use as a context manager."""
 
     def __init__(self, client):
@@ -191,4 +191,4 @@ class History:
             self.bound.setdefault(uid, name)
 
     def _gone(self, pod):
-        """For those who keep sums."""
+        """For subclasses that maintain sums."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An API server of its own for one test, with muster beside it when asked for.
+"""An API server of its own for one test, and muster on request.
 
     with Cluster(node("n1")) as c:
         c.up()
@@ -16,11 +16,14 @@ from collections import defaultdict
 
 from . import check, harness, kube, muster
 from .harness import until
+from .outsider import Outsider
 
 
 class Cluster:
-    def __init__(self, *objects, apisim=()):
+    def __init__(self, *objects, apisim=(), judged=False):
+        """judged: tests/history.py follows from the first object on and is a part of wrongs() and of the end."""
         self.folder = muster.scratch()
+        self.judge, self.judged = None, judged
         self.objects, self.apisim_flags = objects, apisim
         self.processes = []
         self.socket = os.path.join(self.folder, "muster.sock")
@@ -29,6 +32,8 @@ class Cluster:
     def __enter__(self):
         try:
             self.start_apisim()
+            if self.judged:
+                self.judge = Outsider(self.kubeconfig, self.folder)
             self.create(*self.objects)
         except BaseException:
             self.close()
@@ -36,9 +41,10 @@ class Cluster:
         return self
 
     def __exit__(self, kind, *_):
+        found = self.judge.end() if self.judge else []
         for process in reversed(self.processes):
             process.stop()
-        found = self.crashes()
+        found += self.crashes()
         if kind is not None or found:
             self.tell()
         self.close()
@@ -84,6 +90,8 @@ class Cluster:
 
     def wrongs(self):
         """Everything that must not be at rest."""
+        if self.judge:
+            self.judge.rest()
         found = check.cluster(self.client)
         found += [f"{check.key(p)}: {p['status'].get('reason')}" for p in self.pods()
                   if p.get("status", {}).get("phase") == "Failed"]
@@ -130,20 +138,10 @@ class Cluster:
         harness.check(process.running(), process.name, "ended:", process.log()[-2000:])
 
     def fetch(self, path):
-        """(status, text) of a page on --listen; (0, why) when nobody answers."""
-        host, port = self.listen.rsplit(":", 1)
-        connection = kube.http.client.HTTPConnection(host, int(port), timeout=5)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, kube.http.client.HTTPException) as error:
-            return 0, repr(error)
-        finally:
-            connection.close()
+        return kube.fetch(self.listen, path)
 
     def metrics(self):
-        """{"name{labels}": value}; {} while nobody answers."""
+        """{"name{labels}": value}; {} without a response."""
         status, text = self.fetch("/metrics")
         rows = [line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
         return {name: float(value) for name, value in rows} if status == 200 else {}
@@ -157,7 +155,7 @@ class Cluster:
         return run("musterctl", arguments[0], "--socket", self.socket, *arguments[1:])
 
     def ask_json(self, *arguments):
-        """The same as JSON: (exit code, answer)."""
+        """The same as JSON: (exit code, output)."""
         code, out, err = self.ask(*arguments, "-o", "json")
         harness.check(out, f"musterctl {arguments}: exit {code}: {err}")
         return code, json.loads(out)
@@ -173,7 +171,7 @@ class Cluster:
     # ---- the end ----
 
     def tell(self):
-        """What the programs said, for a test that failed."""
+        """The programs' output, for a test that failed."""
         for process in self.processes:
             with contextlib.suppress(OSError):
                 print(f"---- {process.name} ----\n{process.log()[-2500:]}", flush=True)
@@ -184,6 +182,8 @@ class Cluster:
         return [line for process in self.processes for line in pattern.findall(process.log())][:5]
 
     def close(self):
+        if self.judge:
+            self.judge.stop()
         for process in reversed(self.processes):
             process.stop()
         if not os.environ.get("MUSTER_KEEP"):
@@ -198,8 +198,8 @@ def run(name, *flags, timeout_s=60, stdin=None, env=None):
 
 
 class Follower(check.History):
-    """A history that also keeps the sum of every node at every version: none is
-    ever over its allocatable, not even for a moment."""
+    """A history that also records the sum of every node at every version: none
+    ever exceeds its allocatable, not even for a moment."""
 
     def __init__(self, client):
         super().__init__(client)

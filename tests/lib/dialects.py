@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways in which a cluster writes a gang down, as tests write them.
+"""The ways in which a cluster declares a gang, as tests write them.
 
-    made = DIALECTS["configmap"].objects("g", 3, "ns")     what describes the group
-    DIALECTS["configmap"].mark(pod, "g", 3)                what its members carry
+    made = DIALECTS["configmap"].objects("g", 3, "ns")     the object that declares the group
+    DIALECTS["configmap"].mark(pod, "g", 3)                the marks of its members
 """
 import json
 
@@ -15,7 +15,7 @@ TASK_NAME, TASK_NUMBER = "scheduling.k8s.io/group-name", "scheduling.k8s.io/grou
 KOORDINATOR_NAME = "gang.scheduling.koordinator.sh/name"
 KOORDINATOR_MIN = "gang.scheduling.koordinator.sh/min-available"
 KUEUE_NAME, KUEUE_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
-# What apisim serves of them only when it is told to.
+# The resources that apisim serves only with --crd.
 CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup", "scheduling.run.ai/v2alpha2/podgroups/PodGroup",
         "kosmos.io/v1alpha1/workloadpolicies/WorkloadPolicy")
 LWS = "leaderworkerset.sigs.k8s.io/"
@@ -67,8 +67,8 @@ def workload_policy(name, allocation, namespace="default", selector=None, key="w
 
 
 class Dialect:
-    """group(name, quorum, namespace) is the object that describes a group; None
-    where the pods say it all."""
+    """group(name, quorum, namespace) is the object that declares a group; None
+    where the pods declare it."""
 
     def __init__(self, mark, group=None):
         self.mark, self.group = mark, group

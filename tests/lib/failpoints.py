@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons that are killed or stopped at a probe by tests/probe (muster-killat): programs under `musterctl up`
-that are the ones of the build, with a tracer beside each life of a daemon for as long as there are rules.
+"""Daemons that are killed or stopped at a probe by tests/probe (muster-killat): the programs of the build under
+`musterctl up`, with a tracer for each life of a daemon while there are rules.
 
     daemons = Killable(folder)
     daemons.rule(CORE, "reserved", 3)         # the first life of muster-core ends there, ...
@@ -33,14 +33,14 @@ class Killable:
         self.folder = os.path.join(folder, "killable")
         self.bin = os.path.join(self.folder, "bin")
         os.makedirs(self.bin)
-        # It looks for the daemons beside itself, whatever link led to it.
+        # It searches the daemons in its own folder, whichever link it was started by.
         shutil.copy(muster.program("musterctl"), self.bin)
         for name in (CORE, FRONTEND):
             self._wrap(name)
 
     def _wrap(self, name):
         real, path = muster.program(name), os.path.join(self.bin, name)
-        with open(path, "w") as f:  # musterctl up asks for the flags of both first
+        with open(path, "w") as f:  # musterctl up reads the flags of both first
             f.write(f'#!/bin/sh\n[ "$1" != --help ] || exec {real} --help\n'
                     f'exec {muster.program("muster-killat")} {self._rules(name)} {self._log(name)} {real} "$@"\n')
         os.chmod(path, 0o755)

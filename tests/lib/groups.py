@@ -8,7 +8,7 @@ from .dialects import (CONFIGMAP_LABEL, KAI_NAME, KOORDINATOR_MIN, KOORDINATOR_N
                        L0_NAME, L1_LABEL, LWS, TASK_NAME, TASK_NUMBER, YUNIKORN_APP, YUNIKORN_GROUPS, YUNIKORN_NAME)
 from .objects import GROUP_LABEL
 
-Group = namedtuple("Group", "kind name quorum")  # quorum: what the pod itself says, None when an object does
+Group = namedtuple("Group", "kind name quorum")  # quorum: as the pod itself declares it, None when an object does
 
 
 def number(text):
@@ -54,7 +54,7 @@ def of(pod):
     return None
 
 
-OBJECTS = {  # kind of group -> kinds of the objects that describe it, the first that is there counts
+OBJECTS = {  # kind of group -> kinds of the objects that declare it, the first that exists counts
     "L2": ("PodGroup", "PodGroup.scheduling.sigs.k8s.io"),
     "L1": ("PodGroup.scheduling.sigs.k8s.io", "PodGroup"),
     "configmap": ("ConfigMap",),
@@ -68,7 +68,7 @@ KINDS = sorted({kind for kinds in OBJECTS.values() for kind in kinds})
 
 def quorum_of(group, namespace, find):
     """find(kind, namespace, name) is the object or None.  None when nothing
-    describes the group."""
+    declares the group."""
     if group.kind not in OBJECTS:
         return group.quorum
     found = [o for o in (find(kind, namespace, group.name) for kind in OBJECTS[group.kind]) if o]

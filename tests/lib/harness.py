@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the test_* functions of a module and says how many passed.
+"""Runs the test_* functions of a module and prints how many passed.
 
     from lib.harness import main, check
     if __name__ == "__main__": main(globals())
@@ -31,7 +31,7 @@ def equal(got, wanted, what=""):
 
 
 def until(question, timeout_s, what="", every_s=0.05):
-    """Ask until the answer is true; the answer.  what may be a function, asked at the end."""
+    """Call until the result is true; returns the result.  what may be a function, called at the end."""
     end = time.monotonic() + timeout_s
     while True:
         answer = question()
@@ -43,7 +43,7 @@ def until(question, timeout_s, what="", every_s=0.05):
 
 
 def steady(question, seconds, what="", every_s=0.1):
-    """The question's answer stays true all through."""
+    """The result of the call stays true throughout."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         check(question(), "not all through", what)
@@ -54,7 +54,7 @@ full = "--full" in sys.argv
 
 
 def run_one(name, test):
-    """"passed", "failed" or "skipped"; says how it went."""
+    """"passed", "failed" or "skipped"; prints the outcome."""
     start = time.monotonic()
     try:
         test()
@@ -70,8 +70,8 @@ def run_one(name, test):
 
 
 def main(names, jobs=1):
-    """Run the tests in the order they are written, `jobs` at a time: most of them
-    wait more than they work.  The exit code tells."""
+    """Run the tests in source order, `jobs` at a time: most of them wait more than
+    they work.  Sets the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
     tests = [(n, f) for n, f in names.items()

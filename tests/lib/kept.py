@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs of numbered tests gave, kept between runs in build/."""
+"""Results of numbered tests, stored between runs in build/."""
 import json
 import pathlib
 import subprocess
@@ -9,8 +9,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def commit(*parts):
-    """What runs, with a + when something of it is not committed; parts: folders that count
-    besides the programs' own."""
+    """The commit under test, with a + when a part of it is not committed; parts: folders that count
+    in addition to the programs' own."""
     def git(*arguments):
         done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
         return done.stdout.strip()
@@ -25,7 +25,7 @@ def read(path):
 
 
 def keep(path, ends, parts=()):
-    """ends: {name: (verdict, seconds, what it said)}"""
+    """ends: {name: (verdict, seconds, output)}"""
     kept, now = read(path), commit(*parts)
     for name, (verdict, took, _) in ends.items():
         kept[name] = {"verdict": verdict, "seconds": round(took, 1), "commit": now, "day": time.strftime("%Y-%m-%d")}

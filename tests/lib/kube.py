@@ -15,8 +15,9 @@ import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 from . import yamlsub
+from .harness import until
 
-# kind -> (path of the group, plural, whether it lives in a namespace); Kind.group
+# kind -> (path of the group, plural, whether it is namespaced); Kind.group
 # where several groups have a kind of that name
 KINDS = {
     "Node": ("api/v1", "nodes", False),
@@ -49,6 +50,7 @@ KINDS = {
     "StatefulSet": ("apis/apps/v1", "statefulsets", True),
     "DaemonSet": ("apis/apps/v1", "daemonsets", True),
     "Job": ("apis/batch/v1", "jobs", True),
+    "NetworkPolicy": ("apis/networking.k8s.io/v1", "networkpolicies", True),
     "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets", True),
     "CustomResourceDefinition": ("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
 }
@@ -70,7 +72,7 @@ def typed(kind, obj):
 
 
 class ApiError(Exception):
-    """An answer that is not 2xx; .status is its code, .body the Status object
+    """A response that is not 2xx; .status is its code, .body the Status object
     or the text."""
 
     def __init__(self, method, path, status, body):
@@ -165,7 +167,7 @@ class Client:
         return headers
 
     def raw(self, method, path, body=None, content_type="application/json"):
-        """(status, bytes).  A kept connection that the server had closed is
+        """(status, bytes).  A keep-alive connection that the server had closed is
         opened again once; other failures of the connection are raised as
         OSError or HTTPException."""
         if body is not None and not isinstance(body, (bytes, str)):
@@ -198,7 +200,7 @@ class Client:
             self._local.connection = None
 
     def request(self, method, path, body=None, content_type="application/json"):
-        """The decoded answer; ApiError when it is not 2xx."""
+        """The decoded response; ApiError when it is not 2xx."""
         status, data = self.raw(method, path, body, content_type)
         try:
             decoded = json.loads(data) if data else {}
@@ -212,8 +214,8 @@ class Client:
 
     @staticmethod
     def path(kind, namespace=None, name=None, sub=None, **query):
-        """Where objects of a kind lie; of all namespaces without one.
-        None values in the query are left out."""
+        """The path of objects of a kind; of all namespaces without one.
+        None values in the query are omitted."""
         group, plural, namespaced = KINDS[kind]
         parts = ["", group]
         if namespaced and namespace:
@@ -230,7 +232,7 @@ class Client:
         return self.list_with_version(kind, namespace, page, **query)[0]
 
     def list_if_served(self, kind, namespace=None):
-        """None of a kind that the server doesn't know."""
+        """None for a kind that the server doesn't serve."""
         try:
             return self.list(kind, namespace)
         except ApiError as error:
@@ -249,7 +251,7 @@ class Client:
                 return items, answer["metadata"]["resourceVersion"]
 
     def create(self, obj, namespace="default"):
-        """Admission hears of a PriorityClass by a watch of its own: one that was just made may be
+        """Admission reads PriorityClasses by a watch of its own: one that was just created may be
         unknown to it for a moment."""
         path = self.path(kind_of(obj), obj["metadata"].get("namespace", namespace))
         end = time.monotonic() + 10
@@ -266,7 +268,7 @@ class Client:
         return self.in_parallel(lambda obj: self.create(obj, namespace), objects, connections)
 
     def in_parallel(self, call, arguments, connections=16):
-        """The answers in the order of the arguments; the first error is raised."""
+        """The responses in the order of the arguments; the first error is raised."""
         with ThreadPoolExecutor(connections) as pool:
             return list(pool.map(call, arguments))
 
@@ -295,8 +297,8 @@ class Client:
         return self.request("POST", self.path("Pod", namespace, pod, "binding"), binding)
 
     def apply_yaml(self, text):
-        """Server-side apply of each document as it stands; nothing that the
-        server doesn't know is let through."""
+        """Server-side apply of each document, unchanged; fields that the
+        server doesn't know are errors."""
         chunks = [part for part in ("\n" + text).split("\n---") if yamlsub.load_all(part)]
         for chunk in chunks:
             obj = yamlsub.load(chunk)
@@ -323,7 +325,7 @@ class Client:
             connection.close()
 
     def wait_ready(self, timeout_s=60, path="/readyz"):
-        """Until the server says 200 there; TimeoutError with the last answer."""
+        """Until the server returns 200 there; TimeoutError with the last response."""
         end, last = time.monotonic() + timeout_s, "no answer"
         while time.monotonic() < end:
             try:
@@ -349,16 +351,23 @@ def retry(call, timeout_s=30, errors=(OSError, http.client.HTTPException)):
             time.sleep(0.2)
 
 
+def fetch(address, path):
+    """(status, text) of a page at HOST:PORT; (0, reason) without a response."""
+    host, port = address.rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=5)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        return 0, repr(error)
+    finally:
+        connection.close()
+
+
 def wait_for(question, what, timeout_s=60, every_s=0.1):
-    """The first true answer; TimeoutError that says what was waited for."""
-    end = time.monotonic() + timeout_s
-    while True:
-        answer = question()
-        if answer:
-            return answer
-        if time.monotonic() > end:
-            raise TimeoutError(f"not within {timeout_s} s: {what}")
-        time.sleep(every_s)
+    """harness.until() with what is awaited before the time."""
+    return until(question, timeout_s, what, every_s)
 
 
 def write_kubeconfig(path, server, token, ca_file=None, tls_server_name=None, user="admin", pair=None):

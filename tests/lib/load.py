@@ -13,7 +13,7 @@ seeds = itertools.count(1)
 
 def seed():
     """--seed=N, --seed=new for one that was never tried, else 1, 2, ..., so that a
-    change is judged by its own tests; printed."""
+    change is tested with fixed seeds; printed."""
     given = [a[7:] for a in sys.argv if a.startswith("--seed=")]
     if not given:
         n = next(seeds)
@@ -39,7 +39,7 @@ def split(rng, total, least, most):
 
 
 def nodes(rng, n):
-    """Two kinds: three of four have 16 cores, the others 64 and 8 GPUs."""
+    """Two types: three of four have 16 cores, the others 64 and 8 GPUs."""
     out = []
     for i in range(n):
         zone = {"topology.kubernetes.io/zone": f"z{rng.randrange(3)}"}
@@ -51,7 +51,7 @@ def nodes(rng, n):
 
 
 def jobs(rng, sizes, prefix="job", gpus=6000):
-    """[(PodGroup, pods)], one job for each size; together they ask for no more GPUs
+    """[(PodGroup, pods)], one job for each size; together they request no more GPUs
     than that."""
     out = []
     for j, size in enumerate(sizes):
@@ -79,7 +79,7 @@ def as_request(client, obj):
 
 
 def read_answer(f):
-    """(status, body) of the next answer on a connection."""
+    """(status, body) of the next response on a connection."""
     status = int(f.readline().split()[1])
     length = 0
     while True:
@@ -101,7 +101,7 @@ def chunks_of(f):
 
 
 def exchange(client, requests, batch=32):
-    """Send all, in order and ahead of their answers: (status, body) of each."""
+    """Send all, in order and before their responses: (status, body) of each."""
     connection, answers = client._connect(60), []
     try:
         connection.connect()
@@ -124,7 +124,7 @@ def submit(client, made, batch=32):
 
 
 class Sender(threading.Thread):
-    """submit() beside the test; join() raises what went wrong."""
+    """submit() in parallel with the test; join() raises its error."""
 
     def __init__(self, client, made):
         super().__init__(daemon=True)

@@ -41,7 +41,7 @@ _PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 80, 275  # below those that the kern
 _PORT_WAIT_S = 70
 
 
-_claimed = {}  # by process, for a fork is another one: its first port, and the lock that says so
+_claimed = {}  # by process, since a fork is another one: its first port, and the lock on it
 
 
 def _first_port():
@@ -60,8 +60,8 @@ def _first_port():
 
 
 def free_port():
-    """One that nothing listens on.  Each process has ports of its own to choose from:
-    another that looks at the same time doesn't find the same one.  One that was used is free a minute after its last
+    """A port without a listener.  Each process has a range of its own, so that another process
+    doesn't choose the same port at the same time.  A used port is free a minute after its last
     connection, so a process that uses many may have to wait."""
     first = _first_port()
     deadline = time.monotonic() + _PORT_WAIT_S
@@ -76,12 +76,12 @@ def free_port():
 
 
 def exit_on_sigterm():
-    """A test that is told to stop unwinds, so that its children go too."""
+    """A test unwinds on SIGTERM, so that its children are stopped too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def scratch(prefix="muster-test-"):
-    """A folder that goes when the test ends, unless MUSTER_KEEP is set."""
+    """A folder that is removed when the test ends, unless MUSTER_KEEP is set."""
     path = tempfile.mkdtemp(prefix=prefix)
     if os.environ.get("MUSTER_KEEP"):
         print(f"kept: {path}", file=sys.stderr)
@@ -100,7 +100,7 @@ class Process:
         with open(log, "ab") as out:
             self.child = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-                env={**os.environ, **(env or {})}, preexec_fn=_die_with_parent if dies_with_us else None)
+                env={**os.environ, **(env or {})}, preexec_fn=die_with_parent if dies_with_us else None)
         self.pid = self.child.pid
 
     def __enter__(self):
@@ -117,7 +117,7 @@ class Process:
             return file.read()
 
     def stop(self, timeout_s=15):
-        """SIGTERM, then SIGKILL to all that is left of its process group;
+        """SIGTERM, then SIGKILL to the rest of its process group;
         returns the exit code."""
         if self.running():
             self.child.terminate()
@@ -134,7 +134,7 @@ class Process:
         return self.child.wait()
 
 
-def _die_with_parent():
+def die_with_parent():
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -154,17 +154,7 @@ class Muster(Process):
                           "--socket", self.socket, *extra], os.path.join(folder, "muster.log"), env)
 
     def fetch(self, path):
-        """(status, text) of a page on --listen; (0, why) when nobody answers."""
-        host, port = self.listen.rsplit(":", 1)
-        connection = kube.http.client.HTTPConnection(host, int(port), timeout=5)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, kube.http.client.HTTPException) as error:
-            return 0, repr(error)
-        finally:
-            connection.close()
+        return kube.fetch(self.listen, path)
 
     def wait_ready(self, timeout_s=30):
         """Until its lists are in the ledger."""

@@ -31,7 +31,7 @@ def pod(name, cpu="1", memory="1Gi", group=None, namespace="default", scheduler=
     amounts = {"cpu": cpu, "memory": memory, **(requests or {})}
     resources = {"requests": amounts}
     limits = {key: amount for key, amount in amounts.items() if "/" in key}
-    if limits:  # the API server wants both, and equal, for extended resources
+    if limits:  # the API server requires both, and equal, for extended resources
         resources["limits"] = limits
     return {"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": namespace, "labels": labels},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of "another version": those of the build with another layout of the shared memory, which is all
-that muster asks of a peer.  The function that tells it is overwritten in a copy."""
+that muster checks of a peer.  The function that returns it is overwritten in a copy."""
 import os
 import re
 import shutil

@@ -12,7 +12,7 @@ from .harness import Skip
 
 
 def run_one(name, play, limit_s):
-    """(verdict, seconds, what it said); in a process of its own."""
+    """(verdict, seconds, output); in a process of its own."""
     def too_long(*_):
         raise TimeoutError(f"longer than {limit_s} s")
 
@@ -35,9 +35,9 @@ def run_one(name, play, limit_s):
 
 
 def run_all(names, play, jobs, limit_s, took=None, verbose=False):
-    """{name: (verdict, seconds, what it said)}; play(name) runs one.  limit_s: for one, a number
-    or a function of the name.  took: {name: seconds} of a run before: the longest go first, so
-    that none is left over at the end."""
+    """{name: (verdict, seconds, output)}; play(name) runs one.  limit_s: for one, a number
+    or a function of the name.  took: {name: seconds} of an earlier run: the longest start first, so
+    that none remains alone at the end."""
     ends = {}
     order = sorted(names, key=lambda name: -(took or {}).get(name, 30))
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:

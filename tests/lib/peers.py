@@ -23,22 +23,22 @@ SEALS = 0x0002 | 0x0004 | 0x0010 | 0x0001  # shrink, grow, future writes, seals
 
 # struct intake
 INTAKE_MAGIC, INTAKE_HEAD = 0x31306E492E74736D, 384
-EVENT_RING, RESULT_RING, EVENT_TAIL, RESULT_TAIL, COMMAND_HEAD, FRONTEND_SLEEPS, CORE_BELL = 32, 48, 64, 128, 192, 256, 320
+EVENT_RING, RESULT_RING, EVENT_TAIL, RESULT_TAIL, COMMAND_HEAD, FRONTEND_PARKED, CORE_DOORBELL = 32, 48, 64, 128, 192, 256, 320
 EVENT_BYTES, RESULT_BYTES = 1 << 17, 4096
 # struct ledger
-LIMITS, COMMAND_RING, EPOCH, COMMAND_TAIL, FRONTEND_BELL = 32, 72, 128, 192, 448
+LIMITS, COMMAND_RING, EPOCH, COMMAND_TAIL, FRONTEND_DOORBELL = 32, 72, 128, 192, 448
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _FUTEX, _FUTEX_WAKE = {"x86_64": 202, "aarch64": 98}.get(os.uname().machine, 202), 1
 
 
 def layout_of(log):
-    """The layout hash that muster-core tells in its log."""
+    """The layout hash in muster-core's log."""
     return int(re.search(r"layout=([0-9a-f]{16})", log)[1], 16)
 
 
 def inputs(recording):
-    """The records that a core was told, as bytes, of the first epoch of a recording."""
+    """The input records of the first epoch of a recording, as bytes."""
     with open(recording, "rb") as file:
         data = file.read()
     at, found = RECORDING_HEAD_BYTES.unpack_from(data)[2], []
@@ -145,8 +145,8 @@ class Frontend:
         self.ring()
 
     def ring(self):
-        self.intake.put(CORE_BELL, "<I", (self.intake.get(CORE_BELL, "<I") + 1) & 0xFFFFFFFF)
-        self.intake.wake(CORE_BELL)
+        self.intake.put(CORE_DOORBELL, "<I", (self.intake.get(CORE_DOORBELL, "<I") + 1) & 0xFFFFFFFF)
+        self.intake.wake(CORE_DOORBELL)
 
     def was_left(self, within_s):
         """Did the core close the connection?"""
@@ -158,7 +158,7 @@ class Frontend:
 
 
 def ledger_copy(path, layout):
-    """The bytes of a live core's ledger, and its limits as they are told: for a core that is played."""
+    """The bytes of a live core's ledger, and its published limits: for a simulated core."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
         peer.settimeout(10)
         peer.connect(path)
@@ -217,8 +217,8 @@ class Core:
         self.ledger.map[ring + place + RECORD.size:ring + place + length] = body
         self.tail += length
         self.ledger.put(COMMAND_TAIL, "<Q", header.get("tail", self.tail))
-        self.ledger.put(FRONTEND_BELL, "<I", (self.ledger.get(FRONTEND_BELL, "<I") + 1) & 0xFFFFFFFF)
-        self.ledger.wake(FRONTEND_BELL)
+        self.ledger.put(FRONTEND_DOORBELL, "<I", (self.ledger.get(FRONTEND_DOORBELL, "<I") + 1) & 0xFFFFFFFF)
+        self.ledger.wake(FRONTEND_DOORBELL)
 
     def was_left(self, within_s):
         return _was_left(self.peer, within_s)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy before an API server that does to requests what a test says.  It sees each of
-them, and can answer, hold, change, drop and cut; the server behind it stays whole.
+"""A proxy in front of an API server that processes requests by the rules of a test.  It sees each
+of them, and can respond, delay, change, drop and cut; the server behind it is unmodified.
 
     with Proxy(kubeconfig, folder) as proxy:        # proxy.kubeconfig is for the client under test
         proxy.rule(is_binding, lambda call: call.status(500, "InternalError", "no"), count=3)
 
-A rule is a question about a Call and what to do with it; the newest that fits is taken, and
+A rule is a predicate of a Call and an action; the newest that matches is used, and
 without one the call is passed on.  Rules run in the thread of the connection."""
 import collections
 import http.client
@@ -23,7 +23,7 @@ from . import kube
 ONE_HOP = ("connection", "transfer-encoding", "content-length", "keep-alive")
 REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
            422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout"}
-BEAT_S = 0.02  # how often a thread that waits looks whether the proxy ends
+BEAT_S = 0.02  # how often a waiting thread checks whether the proxy ends
 
 
 class Cut(Exception):
@@ -31,7 +31,7 @@ class Cut(Exception):
 
 
 class Gate:
-    """Closed, it holds whoever waits at it."""
+    """While closed, it blocks the threads that wait at it."""
 
     def __init__(self):
         self._open = threading.Event()
@@ -65,14 +65,14 @@ class Call:
         self.watch = self.query.get("watch") in ("1", "true")
         self.list = self.method == "GET" and not self.name and not self.watch and self.resource is not None
         self.when, self.code = time.monotonic(), None
-        self.answered, self.retry_after = None, 0  # when, and what it was told of the next one
-        self.said = b""                            # the answer, if it is no stream
+        self.answered, self.retry_after = None, 0  # when, and the response to the next one
+        self.said = b""                            # the response, if it is no stream
 
     def __repr__(self):
         return f"{self.method} {self.target} {self.code}"
 
     def forward(self):
-        """(status, headers, body) of the server, which the client does not hear of."""
+        """(status, headers, body) of the server, which the client does not get."""
         answer = self._ask()
         return answer.status, answer.getheaders(), answer.read()
 
@@ -94,7 +94,7 @@ class Call:
         threading.Thread(target=run, daemon=True).start()
 
     def pass_on(self, change=None):
-        """As the server says it.  change: a generator over the pieces of the body."""
+        """The server's response, unchanged.  change: a generator over the pieces of the body."""
         answer = self._ask()
         headers = [(k, v) for k, v in answer.getheaders() if k.lower() not in ONE_HOP]
         if not answer.chunked and change is None:
@@ -121,7 +121,7 @@ class Call:
         self.answer(code, json.dumps(said).encode(), {"Content-Type": "application/json", **dict(headers)})
 
     def again(self):
-        """As if it came now: after it was held, other rules may be there."""
+        """As if it arrived now: after a delay, other rules may exist."""
         self.proxy.handle(self)
 
     def cut(self):
@@ -132,7 +132,7 @@ class Call:
         return self.handler.headers.get("Authorization", "").removeprefix("Bearer ")
 
     def _headers(self):
-        """The server's own token goes on: whether the client's is right is for a rule to say."""
+        """The server's own token is forwarded; a rule checks the client's."""
         kept = {k: v for k, v in self.handler.headers.items() if k.lower() not in (*ONE_HOP, "host", "authorization")}
         return {**kept, "Authorization": "Bearer " + self.proxy.client.token}
 
@@ -179,7 +179,7 @@ def is_binding(call):
 
 
 def is_list(resource):
-    """A whole list: one of a single object only asks how new the server is."""
+    """A full list: one of a single object only reads the server's current version."""
     return lambda call: call.list and call.resource == resource and call.query.get("limit") != "1"
 
 
@@ -192,7 +192,7 @@ def anything(_):
 
 
 def lines(pieces):
-    """The events of a watch, each whole."""
+    """The events of a watch, each complete."""
     rest = b""
     for data in pieces:
         rest += data
@@ -239,7 +239,7 @@ class Proxy:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": BEAT_S}, daemon=True).start()
 
     def away(self):
-        """Nobody listens, and all connections break."""
+        """No listener, and all connections break."""
         if self._server:
             self._server.shutdown()
             self._server.server_close()
@@ -282,7 +282,7 @@ class Proxy:
         return gate
 
     def hold_answers(self, fits, count=None):
-        """A gate at which the server's answers wait: they are from before."""
+        """A gate at which the server's responses wait, with their earlier content."""
         gate = Gate()
 
         def act(call):

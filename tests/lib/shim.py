@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/shim, preloaded into muster's programs: clocks that jump or run fast, calls that are interrupted.
+"""tests/shim, preloaded into muster's programs: clocks that jump or run fast, calls that are interrupted,
+an allocation that fails.
 
     shim = Shim(folder)
     c.up(env=shim.env)
@@ -16,13 +17,17 @@ EINTR, EAGAIN, SHORT = 1, 2, 4
 _LAYOUT = "qIIII"  # struct orders
 
 
+def _map(path, layout):
+    with open(path, "wb") as f:
+        f.write(bytes(struct.calcsize(layout)))
+    with open(path, "r+b") as f:
+        return mmap.mmap(f.fileno(), 0)
+
+
 class Shim:
     def __init__(self, folder, name="shim"):
         path = os.path.join(folder, name)
-        with open(path, "wb") as f:
-            f.write(bytes(struct.calcsize(_LAYOUT)))
-        with open(path, "r+b") as f:
-            self._at = mmap.mmap(f.fileno(), 0)
+        self._at = _map(path, _LAYOUT)
         self.env = {"LD_PRELOAD": str(muster.BUILD / "lib" / "muster-shim.so"), "MUSTER_SHIM": path}
 
     def set(self, wall_s=0, rate=0, every=0, spoils=0):
@@ -31,3 +36,19 @@ class Shim:
 
     def spoiled(self):
         return struct.unpack_from(_LAYOUT, self._at, 0)[4]
+
+
+class FailingMemory:
+    """One allocation of a program fails, once: the nth that it makes from now on."""
+    _LAYOUT = "32sII"  # struct orders of tests/shim/memory.c
+
+    def __init__(self, folder):
+        path = os.path.join(folder, "memory")
+        self._at = _map(path, self._LAYOUT)
+        self.env = {"LD_PRELOAD": str(muster.BUILD / "lib" / "muster-memory.so"), "MUSTER_MEMORY": path}
+
+    def fail(self, program, nth):
+        struct.pack_into(self._LAYOUT, self._at, 0, program.encode(), nth, 0)
+
+    def failed(self):
+        return struct.unpack_from(self._LAYOUT, self._at, 0)[2] > 0

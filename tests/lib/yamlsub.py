@@ -44,7 +44,7 @@ class _Reader:
         self.at = 0
 
     def _peek(self):
-        """The next line that says something, as (number, indent, content)."""
+        """The next line with content, as (number, indent, content)."""
         while self.at < len(self.raw):
             number, indent, content = _split(self.raw[self.at])
             if content and not content.startswith("#"):
@@ -79,7 +79,7 @@ class _Reader:
                 items.append(self._nested(indent, False))
                 continue
             # The item's first line becomes a line of its own, indented to
-            # where its content stands.
+            # where its content starts.
             inner = indent + len(content) - len(rest)
             self.raw[self.at] = (number, " " * inner + rest)
             items.append(self._block(inner))
@@ -113,7 +113,7 @@ class _Reader:
         line = self._peek()
         if line and line[1] > indent:
             return self._block(line[1])
-        # A list may stand at the indent of the key that holds it.
+        # A list may have the indent of the key that contains it.
         if in_map and line and line[1] == indent and (line[2] + " ").startswith("- "):
             return self._list(indent)
         return None

@@ -54,7 +54,7 @@ expect proved wake
 expect refuted wake -DNO_F1
 expect refuted wake -DNO_F2
 expect refuted wake -DNO_RECHECK
-expect refuted wake -DBELL_FIRST
+expect refuted wake -DDOORBELL_FIRST
 expect proved ring
 expect proved ring -DCELLS=5
 expect refuted ring -DNO_R1

@@ -9,21 +9,21 @@
  *
  *   -DNO_F1, -DNO_F2   leave out the sleeper's or the waker's fence
  *   -DNO_RECHECK       the sleeper does not look again after it announced
- *   -DBELL_FIRST       the waker asks for a wake before it changes the bell */
+ *   -DDOORBELL_FIRST       the waker asks for a wake before it changes the doorbell */
 
 #ifndef PUBLISHED
 #define PUBLISHED 4
 #endif
 
 byte news;   /* [waker] records published */
-byte sleeps; /* [sleeper] announcements: odd while asleep */
-byte bell;   /* [waker] the announcement answered last */
+byte parked; /* [sleeper] announcements: odd while asleep */
+byte doorbell;   /* [waker] the announcement answered last */
 bool asleep; /* the kernel's queue of the futex */
 
-/* One pending store for each word, in order: news before bell, since the waker
+/* One pending store for each word, in order: news before doorbell, since the waker
  * fences between them; the sleeper has one word only. */
-bool news_pending, bell_pending, sleeps_pending;
-byte news_next, bell_next, sleeps_next;
+bool news_pending, doorbell_pending, parked_pending;
+byte news_next, doorbell_next, parked_next;
 
 inline flush_waker() {
 	d_step {
@@ -32,7 +32,7 @@ inline flush_waker() {
 		:: else
 		fi;
 		if
-		:: bell_pending -> bell = bell_next; bell_pending = false
+		:: doorbell_pending -> doorbell = doorbell_next; doorbell_pending = false
 		:: else
 		fi
 	}
@@ -41,7 +41,7 @@ inline flush_waker() {
 inline flush_sleeper() {
 	d_step {
 		if
-		:: sleeps_pending -> sleeps = sleeps_next; sleeps_pending = false
+		:: parked_pending -> parked = parked_next; parked_pending = false
 		:: else
 		fi
 	}
@@ -52,8 +52,8 @@ active proctype memory() {
 end:
 	do
 	:: atomic { news_pending -> news = news_next; news_pending = false }
-	:: atomic { bell_pending && !news_pending -> bell = bell_next; bell_pending = false }
-	:: atomic { sleeps_pending -> sleeps = sleeps_next; sleeps_pending = false }
+	:: atomic { doorbell_pending && !news_pending -> doorbell = doorbell_next; doorbell_pending = false }
+	:: atomic { parked_pending -> parked = parked_next; parked_pending = false }
 	od
 }
 
@@ -63,7 +63,7 @@ inline futex_wake() {
 }
 
 active proctype waker() {
-	byte number, own_bell;
+	byte number, own_doorbell;
 	byte i = 0;
 
 	do
@@ -73,15 +73,15 @@ active proctype waker() {
 #ifndef NO_F2
 		flush_waker();
 #endif
-		number = sleeps;
+		number = parked;
 		if
-		:: number % 2 == 1 && own_bell != number ->
-#ifdef BELL_FIRST
+		:: number % 2 == 1 && own_doorbell != number ->
+#ifdef DOORBELL_FIRST
 			futex_wake();
 #endif
-			own_bell = number;
-			atomic { !bell_pending -> bell_next = number; bell_pending = true };
-#ifndef BELL_FIRST
+			own_doorbell = number;
+			atomic { !doorbell_pending -> doorbell_next = number; doorbell_pending = true };
+#ifndef DOORBELL_FIRST
 			futex_wake()
 #endif
 		:: else
@@ -91,7 +91,7 @@ active proctype waker() {
 }
 
 active proctype sleeper() {
-	byte own_sleeps, consumed, value;
+	byte own_parked, consumed, value;
 
 	do
 	:: consumed == PUBLISHED -> break
@@ -102,8 +102,8 @@ active proctype sleeper() {
 		:: else
 		fi;
 
-		own_sleeps = own_sleeps + 1;
-		atomic { !sleeps_pending -> sleeps_next = own_sleeps; sleeps_pending = true };
+		own_parked = own_parked + 1;
+		atomic { !parked_pending -> parked_next = own_parked; parked_pending = true };
 #ifndef NO_F1
 		flush_sleeper();
 #endif
@@ -113,22 +113,22 @@ active proctype sleeper() {
 		:: else
 		fi;
 #endif
-		value = bell;
+		value = doorbell;
 		if
-		:: value == own_sleeps -> goto awake
+		:: value == own_parked -> goto awake
 		:: else
 		fi;
 		/* FUTEX_WAIT compares and queues in one step. */
 		flush_sleeper();
 		atomic {
 			if
-			:: bell == value -> asleep = true
+			:: doorbell == value -> asleep = true
 			:: else -> goto awake
 			fi
 		};
 		!asleep;
 awake:
-		own_sleeps = own_sleeps + 1;
-		atomic { !sleeps_pending -> sleeps_next = own_sleeps; sleeps_pending = true }
+		own_parked = own_parked + 1;
+		atomic { !parked_pending -> parked_next = own_parked; parked_pending = true }
 	od
 }

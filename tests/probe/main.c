@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* muster-killat: runs a program as this very process, with a tracer beside it that kills or stops
- * it at the n-th time that it comes by a probe.  The program itself knows nothing of it: a probe is
- * a nop. */
+/* muster-killat: executes a program in this process, with a tracer process that kills or stops it
+ * when it reaches a probe for the n-th time.  The program needs no code for that: a probe is a nop.
+ */
 #include "tests/probe/tracer.h"
 
 #include <errno.h>
@@ -30,8 +30,6 @@ static const char help[] =
 	"  - 1 trace              each hit of each probe is a line of LOG.trace: ns, name, arguments\n"
 	"\n"
 	"LOG gets a line for each life: PROGRAM PROBE HIT ACT, then \"done\" or \"missed\", and the hits.\n";
-
-/* ---- the rule ------------------------------------------------------------------------- */
 
 static bool rule_read(const char *line, struct rule *r)
 {
@@ -76,8 +74,6 @@ static bool line_take(const char *path, char *line, size_t room)
 	close(fd);
 	return true;
 }
-
-/* ---- beside the program ------------------------------------------------------------------ */
 
 struct plan {
 	const char *program, *log;
@@ -131,7 +127,7 @@ static _Noreturn void watch_over(pid_t pid, const struct plan *p, int ready)
 	_exit(0);
 }
 
-/* False when no tracer came to stand beside us. */
+/* False if the tracer could not be started. */
 static bool tracer_start(const struct plan *p)
 {
 	pid_t self = getpid(), child;
@@ -155,8 +151,6 @@ static bool tracer_start(const struct plan *p)
 	close(ready[0]);
 	return there;
 }
-
-/* ---- start --------------------------------------------------------------------------------- */
 
 static bool notes_open(struct notes *notes, const char *path)
 {

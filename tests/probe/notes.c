@@ -64,7 +64,7 @@ static bool describe(const char *at, const char *end, uint64_t base, struct note
 	out->provider = text_take(&at, end);
 	out->name = out->provider ? text_take(&at, end) : NULL;
 	out->arguments = out->name ? text_take(&at, end) : NULL;
-	/* Whoever linked it may have moved all of it. */
+	/* The linker may have moved the section. */
 	out->address = address[0] + base - address[1];
 	return out->arguments != NULL;
 }

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-/* The operand at *text of a thread that stands at the probe; *text is behind it then.  False at the
- * end, and for what is not understood: **text is not '\0' then. */
+/* The operand at *text of a thread that is stopped at the probe; *text is behind it then.  False at
+ * the end, and for an unknown form: **text is not '\0' then. */
 bool operand_take(const char **text, pid_t tid, const struct user_regs_struct *regs,
                   int64_t *value);
 

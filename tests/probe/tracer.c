@@ -31,8 +31,6 @@ struct tracer {
 	uint64_t hits;
 };
 
-/* ---- breakpoints ------------------------------------------------------------------- */
-
 static bool wanted(const struct tracer *t, const struct note *n)
 {
 	return t->rule->act == RULE_TRACE || strcmp(n->name, t->rule->probe) == 0;
@@ -94,9 +92,7 @@ static const struct note *note_behind(const struct tracer *t, uint64_t rip)
 	return NULL;
 }
 
-/* ---- what happens there --------------------------------------------------------------- */
-
-/* Somebody who sends SIGCONT after that time. */
+/* A process that sends SIGCONT after that time. */
 static void alarm_set(pid_t pid, unsigned ms)
 {
 	const struct timespec wait = { .tv_sec = (time_t)(ms / 1000),
@@ -155,8 +151,6 @@ static bool trap_take(struct tracer *t, pid_t tid)
 		act(t);
 	return true;
 }
-
-/* ---- its stops --------------------------------------------------------------------------- */
 
 static void stopped(struct tracer *t, pid_t tid, int status)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One life of a traced process: breakpoints at probes, and what happens at one of them.
+/* One run of a traced process: breakpoints at probes, and the action at one of them.
  *
- * A probe is a one-byte nop, so a breakpoint there takes nothing away: after it the thread goes on
- * behind the nop.  The process was seized by the caller and stands before its exec. */
+ * A probe is a one-byte nop, so a breakpoint replaces no other instruction: the thread continues
+ * behind the nop.  The caller has seized the process, which is stopped before its exec. */
 #ifndef MUSTER_TESTS_PROBE_TRACER_H
 #define MUSTER_TESTS_PROBE_TRACER_H
 
@@ -18,7 +18,7 @@ struct rule {
 	char probe[64]; /* its name; RULE_TRACE: all */
 	uint64_t hit;   /* the first is 1 */
 	enum rule_act act;
-	unsigned stop_ms; /* RULE_STOP: then it goes on */
+	unsigned stop_ms; /* RULE_STOP: then it continues */
 };
 
 /* Follow `pid` to its end; *hits: how often the probe was come by.  RULE_TRACE: each hit is a line

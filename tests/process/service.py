@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long until it schedules again: one command for each figure.
+"""Time to recovery: one command for each figure.
 
     make service, or tests/process/service.py [core] [frontend] [leader] [outage] [--times=10] [--nodes=5000] [--pods=50000]
 
-core, frontend: killed -9 under musterctl up, with so many nodes and pods there; the time
-until a gang that is submitted at that moment is bound, whole, in the only room that is left.
-leader: the leader's core and frontend are killed; until the other one binds.
+core, frontend: killed -9 under musterctl up, with so many nodes and pods; the time until all
+members of a gang that is submitted at that moment are bound, in the only capacity that is left.
+leader: the leader's core and frontend are killed; until the other instance binds.
 outage: the API server is silent, then fails every request, for OUTAGE_S; from its return on.
-Also from the log: how long the other side took to see that its peer is gone."""
+Also from the log: how long the other side took to detect that its peer is gone."""
 import datetime
 import os
 import re
@@ -22,7 +22,7 @@ from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, figure, until  # noqa: E402
 
 PARTS = ["core", "frontend", "leader", "outage"]
-EACH, FREE = 10, 16  # cores of a node; those of all together that are left
+EACH, FREE = 10, 16  # cores of a node; the free ones of all nodes together
 GANG = 8
 OUTAGE_S = 20
 GOALS_S = {"core": 1, "frontend": 5, "leader": 17.4, "outage": 30 + 5}
@@ -42,7 +42,7 @@ def full_cluster():
     pods = [objects.pod(f"p{i:05}", nodeName=f"n{i // EACH:05}", memory="64Mi", labels={"app": f"a{i % 100}"})
             for i in range(min(PODS, NODES * EACH - FREE))]
     taken = len(pods)
-    for i in range(-(-(taken + FREE) // EACH), NODES):  # no other room
+    for i in range(-(-(taken + FREE) // EACH), NODES):  # no other free capacity
         nodes[i]["spec"]["unschedulable"] = True
     return nodes, pods
 
@@ -98,7 +98,7 @@ def killed(name):
         took, seen = [], []
         for _ in range(TIMES):
             time.sleep(2.5)  # musterctl up starts at once only what lived so long
-            pid = c.daemons()[f"muster-{name}"]  # looks through /proc: before the clocks
+            pid = c.daemons()[f"muster-{name}"]  # searches /proc: before the clocks start
             wall, start = time.time(), time.monotonic()
             os.kill(pid, signal.SIGKILL)
             took.append(w.gang_bound_s(start, 60))
@@ -161,7 +161,7 @@ def silent(c):
 
 
 def failing(c):
-    """Every answer is 500, and watches are broken: what was tried is backed off."""
+    """Every response is 500, and watches are broken: retries are in backoff."""
     c.arm("error-500", count=1000000)
     c.arm("cut-watches")
     time.sleep(OUTAGE_S)

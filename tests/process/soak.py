@@ -4,12 +4,12 @@
 
     tests/process/soak.py [--seconds=600] [--rate=500] [--seed=1]
 
-Gangs of 1 to 50 come at RATE pods a second if the machine lets them, run for a few
+Gangs of 1 to 50 are created at RATE pods a second if the machine permits, run for a few
 seconds and are deleted; their names, their sizes and some of their requests are always new.
 A few never fit and are deleted as they wait.  Memory, files and threads of both daemons are
 read every second.  In the second half memory may rise, by the line of least squares, by
-GROWTH of what there is or by GROWTH_KIB at most, and files and threads not above what the
-first half has seen and FEW more.  After it all is at rest, nothing is wrong and nothing is
+GROWTH of its size or by GROWTH_KIB at most, and files and threads to at most FEW above the
+maximum of the first half.  At the end all is at rest, no invariant is violated and nothing is
 left."""
 import os
 import random
@@ -24,7 +24,7 @@ from lib.cluster import Cluster  # noqa: E402
 from lib.harness import Failed, check, figure, until  # noqa: E402
 
 NODES, CORES = 100, 64
-RUNS_S = 3  # a job that has room
+RUNS_S = 3  # a job that fits
 LIVES_S = 6  # from its creation until it is deleted
 TICK_S = 0.25
 FAULT_EVERY_S = 30
@@ -41,7 +41,7 @@ def option(name, default):
 
 
 def job(rng, name):
-    """A PodGroup and its pods; one of a hundred asks for more than a node has."""
+    """A PodGroup and its pods; one of a hundred requests more than a node has."""
     cpu = f"{rng.randint(100, 400)}m" if rng.random() < 0.1 else rng.choice(["100m", "250m", "500m", "1"])
     if rng.random() < 0.01:
         cpu = str(CORES * 2)
@@ -53,7 +53,7 @@ def job(rng, name):
 
 
 class Churn:
-    """Creates and deletes until told to stop.  Requests go ahead of their answers."""
+    """Creates and deletes until it is stopped.  Requests are pipelined."""
 
     def __init__(self, client, rng, rate):
         self.client, self.rng, self.rate = client, rng, rate
@@ -80,7 +80,7 @@ class Churn:
         self.send(gone, as_delete, 200)
 
     def send(self, objs, as_request, wanted):
-        """An answer of a fault is met with the same again."""
+        """A request that got a fault's response is repeated."""
         for _ in range(20):
             if not objs:
                 return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""muster-apisim as a program: its sockets, TLS, faults and ends.  What it answers
-is compared with a transcript of kube-apiserver 1.36.3."""
+"""muster-apisim as a program: its sockets, TLS, faults and ends.  Its responses
+are compared with a transcript of kube-apiserver 1.36.3."""
 import contextlib
 import http.client
 import json
@@ -52,7 +52,7 @@ def now(a):
     return send(a, "GET", PODS + "?limit=1")[1]["metadata"]["resourceVersion"]
 
 
-# ---- the real server's answers ----
+# ---- the real server's responses ----
 
 
 def test_answers_as_the_real_server_did():

@@ -96,7 +96,7 @@ def test_wrong_token():
         check("Unauthorized" in c.frontend.log() or "token" in c.frontend.log(), c.frontend.log())
         status, said = c.fetch("/readyz")
         check(status in (0, 503), f"readyz says {status} {said}")
-        # Each resource says it once, however many there are.
+        # Each resource is logged once, however many there are.
         said = re.findall(r'msg="(.*401.*)"', c.frontend.log())
         check(said, c.frontend.log())
         equal(sorted(said), sorted(set(said)), "told again at once")

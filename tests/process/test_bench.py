@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """muster-bench: names, rows and JSON that scripts rely on, and the report made of them.
-Whether a figure is good is not asked here: machines differ."""
+The figures themselves are not checked here: machines differ."""
 import json
 import os
 import re
@@ -107,7 +107,7 @@ def test_report():
         text = open(f"{root}/docs/bench/README.md").read()
         page = open(f"{root}/docs/bench/index.html").read()
         prose = open(f"{root}/docs/performance.md").read()
-    # Pages that repeat a number have it anew.
+    # Pages that repeat a number are updated.
     equal(re.sub(r"<!--.*?-->", "", prose), "a gang in 0.10 ms, 1 of 2\n")
     for said in ("1 of 2 goals", "gang-1000/5000", "99.5", "missed", "reached", "c0ffee", "stall floor"):
         check(said in text, f"{said} is not in the text")

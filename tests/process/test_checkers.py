@@ -120,7 +120,7 @@ def test_history_sees_a_second_node():
 
 
 class Told:
-    """As the scenarios' frame has it: what the API says by lists, what muster says by ctl()."""
+    """As in the scenarios' frame: the API's state by lists, muster's by ctl()."""
 
     def __init__(self, nodes, pods, described=(), used=(), members=()):
         self.id, self.scheduler, self.namespaces = "t", "muster", {"default"}

@@ -53,7 +53,7 @@ core:
         c.create(*(pod(f"{name}-0", scheduler=name) for name in ("alpha", "beta", "muster")))
         until(lambda: c.bound("alpha") + c.bound("beta") == 2, SOON_S, "pods of both names are bound")
         steady(lambda: c.bound("muster") == 0, STILL_S, "a name that is not in the file")
-        log_of(up, "room for 8192 nodes and 77 pods", "no effect: coscheduling.podGroupBackoffSeconds: ")
+        log_of(up, "limits 8192 nodes and 77 pods", "no effect: coscheduling.podGroupBackoffSeconds: ")
         check("permitWaitingTimeSeconds" not in up.log(), "it has an effect")
         equal(up.stop(), 0, "exit code")
 
@@ -65,7 +65,7 @@ def test_flags_go_before_the_file():
         c.create(pod("alpha-0", scheduler="alpha"), pod("gamma-0", scheduler="gamma"))
         until(lambda: c.bound("gamma") == 1, SOON_S, "the flag's name")
         steady(lambda: c.bound("alpha") == 0, STILL_S, "the file's name")
-        log_of(c.ctl, "room for 9 nodes and 99 pods")
+        log_of(c.ctl, "limits 9 nodes and 99 pods")
 
 
 def test_a_dialect_is_off():
@@ -105,16 +105,16 @@ def test_nothing_is_guessed():
 
 
 def test_what_is_printed_can_be_read():
-    """The schema's comments are the defaults; what --check-config prints says the same again."""
+    """The schema's comments are the defaults; the output of --check-config is equivalent input."""
     folder = muster.scratch()
     code, schema, _ = run("muster-frontend", "--help-config")
     equal(code, 0, "--help-config")
     defaults = written(folder, "")
     whole = os.path.join(folder, "schema.yaml")
-    unset = re.compile(r"#\w+: (?:[A-Z]+|seconds|percent)?$")
+    unset = re.compile(r"#\w+: (?:[A-Z/]+|seconds|percent)?$")
     keys = [line for line in schema.splitlines() if re.match(r" *#[\w-]", line) and not unset.search(line)]
     check(len(keys) > 30, keys)
-    for text in (schema, re.sub(r"(?m)^( *)#(?=[\w-])(?!disabledDialects)(?!\w+: (?:[A-Z]+|seconds|percent)$)", r"\1", schema)):
+    for text in (schema, re.sub(r"(?m)^( *)#(?=[\w-])(?!disabledDialects)(?!\w+: (?:[A-Z/]+|seconds|percent)$)", r"\1", schema)):
         with open(whole, "w", encoding="utf-8") as f:
             f.write(text)
         equal(effective(whole), effective(defaults), "the schema's values are the defaults")
@@ -144,7 +144,7 @@ core: {score: pack, maxNameBytes: 4294967296, record: /tmp/a b}
 
 
 def test_deployment():
-    """What deploy/base mounts is a good file, where the flags of the container look for it."""
+    """The file that deploy/base mounts is valid, at the path in the container's flags."""
     out = effective(str(BASE / "config.yaml"))
     check('listen: "0.0.0.0:10261"' in out, out)
     kustomization = (BASE / "kustomization.yaml").read_text(encoding="utf-8")
@@ -173,7 +173,7 @@ def where(c, prefix):
 def test_other_nodes_do_not_exist():
     nodes = [node(f"{pool}{i}", cpu="2", labels={"pool": pool}) for pool in "ab" for i in range(2)]
     with Cluster(*nodes, node("c0", cpu="2")) as c:
-        # Somebody else's pods: one on a node that is not there for us, one on ours.
+        # Another scheduler's pods: one on a node outside --node-selector, one on a node inside.
         c.create(pod("old-b", nodeName="b0"), pod("old-a", nodeName="a0"))
         c.up("--node-selector", "pool in (a)")
         group, members = objects.gang("g", 4)

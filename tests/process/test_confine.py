@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rights that both daemons give up: no new privileges, and a filter of system calls over every thread."""
+"""Privileges that both daemons drop: no new privileges, and a filter of system calls over every thread."""
 import os
 import re
 import shutil

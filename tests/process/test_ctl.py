@@ -51,7 +51,7 @@ def simulate(*flags, stdin=None):
 
 
 def test_known_answers():
-    """NAME.expect.json says how NAME.json or NAME.yaml is to be read and answered."""
+    """NAME.expect.json has the arguments for NAME.json or NAME.yaml and the expected result."""
     cases = sorted(DATA.glob("*.expect.json"))
     check(len(cases) >= 3, f"only {len(cases)} cases in {DATA}")
     for path in cases:
@@ -65,7 +65,7 @@ def test_known_answers():
 
 
 def test_form_does_not_matter():
-    """JSON, documents, standard input, gzip, several files: the same answer."""
+    """JSON, documents, standard input, gzip, several files: the same result."""
     text = (DATA / "states.json").read_text()
     whole = simulate("-f", str(DATA / "states.json"))
     items = json.loads(text)["items"]
@@ -114,7 +114,7 @@ def test_bad_usage():
         code, out, err = run("musterctl", "simulate", *flags)
         equal((code, out), (USAGE, ""), flags)
         check(part in err, f"{part!r} is not in {err!r}")
-    # The -f may be left out.
+    # The -f may be omitted.
     equal(simulate(good), simulate("-f", good))
 
 
@@ -178,7 +178,7 @@ def test_views_of_a_live_scheduler():
         for node in ask(c, "nodes")["nodes"]:
             got = {name: node["used"][name] for name in used[node["node"]]}
             equal(got, used[node["node"]], f"used on {node['node']}")
-        # A confirmation wakes nobody: the core may hear of it 100 ms later.
+        # A confirmation rings no doorbell: the core may read it 100 ms later.
         status = until(lambda: (s := ask(c, "status"))["pods_bound"] >= 5 and s, 10, "status counts 5 bound pods")
         equal((status["nodes"], status["pods_bound"], status["gangs"], status["synced"]), (3, 5, 2, True), "status")
         for command in ("status", "gangs", "nodes"):
@@ -187,7 +187,7 @@ def test_views_of_a_live_scheduler():
             check(out.strip(), f"{command} prints nothing")
         code, out, err = c.ask("gangs", "default/nobody")
         equal((code, out), (NO, ""), err)
-        # What waits behind a placed gang has a reason.
+        # A member that waits after its gang was placed has a reason.
         group, pods = objects.gang("part", 2, 1, cpu="100m")
         pods[1]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
         c.create(group, *pods)
@@ -213,7 +213,8 @@ def test_up_passes_flags_on():
                            "--listen", f"127.0.0.1:{muster.free_port()}", timeout_s=20)
         equal(code, USAGE, err)
         check("--max-nodes" in err and "muster-core ended" in err, err)
-        c.up("--score", "pack", "--scheduler-name", "muster", "--scheduler-name", "second",
+        # --hold-after: a former name.
+        c.up("--score", "pack", "--hold-after", "5", "--scheduler-name", "muster", "--scheduler-name", "second",
              "--leader-elect=false")
         c.create(objects.pod("a"), objects.pod("b", scheduler="second"))
         until(lambda: c.bound() == 2, 10, "both names are served")
@@ -244,7 +245,7 @@ def test_up_makes_a_socket_of_its_own():
             check("ready" in line and f"MUSTER_SOCKET={runtime}/muster-" in line, line)
             check("http" not in line, "a page that nobody serves", line)
             socket = line.split("MUSTER_SOCKET=")[1].strip()
-            left = unix_socket(runtime, "muster-killed")  # of one that was killed: nobody answers it
+            left = unix_socket(runtime, "muster-killed")  # of one that was killed: it has no listener
             left.close()
             for env in ({"MUSTER_SOCKET": socket}, {"XDG_RUNTIME_DIR": runtime, "MUSTER_SOCKET": ""}):
                 code, out, err = run("musterctl", "status", env=env)
@@ -264,7 +265,7 @@ def test_up_makes_a_socket_of_its_own():
 
 
 def unix_socket(runtime, folder):
-    """Somebody who listens in a folder like that of musterctl up."""
+    """A listener in a folder like that of musterctl up."""
     os.mkdir(os.path.join(runtime, folder))
     there = socket_module.socket(socket_module.AF_UNIX, socket_module.SOCK_SEQPACKET)
     there.bind(os.path.join(runtime, folder, "muster.sock"))

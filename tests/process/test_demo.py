@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's driver: it ends well on part of its input, says what is wrong when it is
-broken off, and leaves nothing behind."""
+"""The demo's driver: it succeeds on part of its input, reports an interruption, and
+leaves nothing behind."""
 import os
 import re
 import signal
@@ -64,7 +64,7 @@ def test_broken_off():
 
 
 def test_time_is_up():
-    """More work than the machine can do in time is no failure, and is said."""
+    """More work than the machine can do in time is no failure, and is reported."""
     with tempfile.TemporaryDirectory() as runtime:
         demo = start(runtime, "--arrive", "2", "--limit", "7")
         out, _ = demo.communicate(timeout=60)
@@ -75,7 +75,7 @@ def test_time_is_up():
 
 
 def test_a_daemon_dies():
-    """The scheduler goes on, and the demo ends well all the same."""
+    """The scheduler continues, and the demo succeeds nevertheless."""
     with tempfile.TemporaryDirectory() as runtime:
         demo = start(runtime, "--jobs", "1500", "--arrive", "3")
         until(lambda: len(children(demo.pid)) == 4, 15, "apisim, up and both daemons")

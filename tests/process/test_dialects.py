@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster in which every dialect is in use at once: 2,000 pods, and each gang is whole
-and says so in its own way."""
+"""A cluster in which every dialect is in use at once: 2,000 pods, and each gang is bound
+completely and has the status of its dialect."""
 import os
 import random
 import sys
@@ -35,7 +35,7 @@ def condition_of(group):
 
 
 def wrong_status(c, gang, size, described, runs):
-    """What the object that describes the gang should not say; described: it as created."""
+    """Wrong values in the status of the object that declares the gang; described: the object as created."""
     kind = check.kube.kind_of(described)
     if kind in WITHOUT_STATUS:
         return []
@@ -99,7 +99,7 @@ def test_a_group_name_alone_where_volcano_is_not_served():
 
 
 def native_in(version):
-    """A native gang whose PodGroup is of that version, beside one that is older."""
+    """A native gang whose PodGroup is of that version, next to an older one."""
     [group], pods = made("native", "g", 3, cpu="1")
     group["apiVersion"] = f"scheduling.k8s.io/{version}"
     flags = ["--gate", "GenericWorkload", "--gate", f"GenericWorkload/{version}"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/examples: each gang is read in its dialect, is placed whole where there is room, and not at
-all where there is none."""
+"""docs/examples: each gang is read in its dialect, is placed completely where it fits, and not at
+all where it does not."""
 import json
 import os
 import sys
@@ -21,7 +21,7 @@ def simulate(*flags, stdin=None):
 
 
 def small_node():
-    """Room for less than any of the gangs."""
+    """Capacity for less than any of the gangs."""
     return json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "small"},
                        "status": {"allocatable": {"cpu": "1", "memory": "8Gi", "pods": "32"}}})
 
@@ -57,7 +57,7 @@ def test_the_quick_start_says_what_comes_of_it():
         gang, = answer["gangs"]
         equal((code, gang["gang"], gang["state"]), (int(why is not None), f"default/{name}", state), name)
         check(why is None or why in gang["reason"], gang)
-        # Behind the words of kube-scheduler, which count nodes, the page has what muster says.
+        # After kube-scheduler's text, which counts nodes, the page has muster's own.
         check(why is None or gang["reason"].split(". gang ")[1] in " ".join(page.split()), gang)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""musterctl explain tells the truth: what it says would help is done, and the gang starts; half of it is
-done, and it does not.  Judged by `musterctl simulate` on files that this test changes by itself."""
+"""musterctl explain is correct: after the change that it suggests the gang starts, after half of it the
+gang does not.  Checked by `musterctl simulate` on files that this test changes itself."""
 import calendar
 import contextlib
 import copy
@@ -41,14 +41,14 @@ def saved(made, name="objects.json"):
 
 
 def starts(made, gang):
-    """What simulate says of it."""
+    """The result of simulate."""
     code, out, err = run("musterctl", "simulate", "-f", saved(made, "changed.json"), "-o", "json")
     check(code in (0, 1), code, err)
     return {g["gang"]: g["state"] for g in json.loads(out)["gangs"]}[gang] == "Placed"
 
 
 def cluster(rng):
-    """Nodes of three kinds, partly full, some pods with a known end, and gangs that want more than there is."""
+    """Nodes of three types, partly full, some pods with a known end, and gangs that need more than is free."""
     zones = ["a", "b", "c"]
     nodes = [objects.node(f"small-{i}", cpu="8", labels={"zone": rng.choice(zones)}) for i in range(rng.randrange(2, 6))]
     nodes += [objects.node(f"big-{i}", cpu="32", gpu="4", labels={"zone": rng.choice(zones)}) for i in range(rng.randrange(1, 4))]
@@ -96,7 +96,7 @@ def more(made, like, n):
 
 
 def done(made, gang, help):
-    """The world after what was said would help; and after half of it, or None."""
+    """The objects after the suggested change; and after half of it, or None."""
     if help["kind"] == "nodes":
         return more(made, help["like"], help["count"]), more(made, help["like"], help["count"] // 2)
     if help["kind"] == "priority":
@@ -239,19 +239,19 @@ def test_pages_that_make_no_sense():
 
 
 def told_live(c, gang, *flags):
-    """What the scheduler itself says, with no way to the API server but by flags."""
+    """The scheduler's own state, with the API server given by flags only."""
     code, out, err = run("musterctl", "explain", "--socket", c.socket, "-o", "json", *flags, gang,
                          env={"KUBECONFIG": "/nowhere"})
     check(code in (0, 1) and out, code, err)
     return code, json.loads(out)
 
 
-def test_the_live_scheduler_says_what_it_knows_and_has_promised():
+def test_a_live_scheduler_with_reservations():
     objects_made = simple()[:2] + [pod_group("first", 3)]
     objects_made += [objects.pod(f"first-{i}", group="first", cpu="4") for i in range(3)] + simple()[2:]
     objects_made += [objects.node("tainted", cpu="8", taints=[{"key": "odd", "effect": "NoSchedule"}])]
     with Cluster(*objects_made) as c:
-        c.pair(core=("--hold-after", "1"), frontend=("--extender-keep", "60"))
+        c.pair(core=("--reserve-after", "1"), frontend=("--extender-keep", "60"))
         until(lambda: "fit" in told_live(c, "default/train")[1], 10, "train waits")
         code, said = told_live(c, "default/train")
         equal((code, said["state"], said["quorum"], said["members"], said["placed"], said["need"], said["fit"]),
@@ -259,19 +259,19 @@ def test_the_live_scheduler_says_what_it_knows_and_has_promised():
         equal(said["before"], ["default/first"])
         check({"reason": "node(s) had untolerated taint(s)", "nodes": 1} in said["rules"], said["rules"])
         check("help" not in said, said)
-        # Room for a pod of another scheduler is a promise too.
+        # An assumed pod of another scheduler is a reservation, too.
         theirs = objects.pod("theirs", cpu="3", scheduler="default-scheduler")
         c.create(theirs)
         until(lambda: ask_filter(c, c.client.get("Pod", "theirs"), ["n0"]), 10, "the extender answers")
         until(lambda: told_live(c, "default/train")[1]["live"]["podsClaimed"] == 1, 10, "the claim is told")
         until(lambda: told_live(c, "default/train")[1]["fit"] == 1, 10, "its room is gone")
-        # With one node more the gang before it would fit, were it not for that pod: it gets a hold.
+        # With one more node the gang before it would fit without that pod: it gets the backfill reservation.
         c.create(objects.node("n2", cpu="4"))
         until(lambda: told_live(c, "default/train")[1]["live"].get("roomHeldFor") == "default/first", 15, "the hold")
         code, out, _ = run("musterctl", "explain", "--socket", c.socket, "default/train")
         equal(code, 1)
-        check("Before it in the queue: default/first (waits)" in out and "room is held for default/first" in out and
-              "room is kept for 1 pod of other schedulers" in out and "--try" in out, out)
+        check("Before it in the queue: default/first (waits)" in out and "capacity for default/first" in out and
+              "1 assumed pod of other schedulers" in out and "--try" in out, out)
         # Objects are listed once it is asked what would help.
         said = told_live(c, "default/train", "--kubeconfig", c.kubeconfig)[1]
         check(any(h["kind"] == "nodes" for h in said["help"]), said["help"])
@@ -280,7 +280,7 @@ def test_the_live_scheduler_says_what_it_knows_and_has_promised():
         equal(told_live(c, "default/train")[1]["before"], ["default/first"])
         code, _, err = run("musterctl", "explain", "--socket", c.socket, "default/none")
         equal(code, 1)
-        check("knows no gang default/none" in err, err)
+        check("has no gang default/none" in err, err)
 
 
 def ask_filter(c, pod, names):
@@ -293,7 +293,7 @@ def ask_filter(c, pod, names):
 
 
 def test_gangs_that_stand_behind_all_others():
-    """ConfigMap groups come after the others, whatever their age: so it is told, live and offline."""
+    """ConfigMap groups come after the others, whatever their age: live and offline report it."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "early", "namespace": "default"},
               "data": {"minAvailable": "3", "scheduleTimeoutSeconds": "600"}}
     made = [objects.node("n0", cpu="4"), config, pod_group("late", 2)]
@@ -304,7 +304,8 @@ def test_gangs_that_stand_behind_all_others():
 
 
 def test_what_is_in_no_queue_is_not_offered_help():
-    """Too few members, or gates: no node and no turn of it lets it start.  What is left of a placed gang is told as well."""
+    """Too few members, or scheduling gates: no node and no queue position lets it start.  The remaining members of a placed
+    gang are reported as well."""
     made = simple()[:-1] + [pod_group("before", 2), objects.pod("before-0", group="before")]
     for gang in ("default/train", "default/before"):
         code, said = explained(saved(made), gang)
@@ -375,7 +376,7 @@ def test_a_node_that_can_not_be_copied():
 
 
 def on_a_terminal(path, term):
-    """What it writes to a terminal of that kind."""
+    """Its output on a terminal of that type."""
     ours, theirs = pty.openpty()
     with subprocess.Popen([muster.program("musterctl"), "explain", "-f", path, "default/train"], stdout=subprocess.DEVNULL,
                           stderr=theirs, env={**os.environ, "TERM": term}) as child:

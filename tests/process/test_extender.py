@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another scheduler beside muster on one ledger: the extender endpoints, with a scheduler of the test's own
-that knows no more than kube-scheduler does, and that asks before it binds."""
+"""Another scheduler next to muster on one ledger: the extender endpoints, with a scheduler of the test's own
+that has no more information than kube-scheduler, and that calls them before it binds."""
 import http.client
 import json
 import os
@@ -19,7 +19,7 @@ from lib.objects import pod_group  # noqa: E402
 
 
 class Asker:
-    """One keep-alive connection, as kube-scheduler holds it."""
+    """One keep-alive connection, as kube-scheduler uses it."""
 
     def __init__(self, c):
         self.address = c.listen.rsplit(":", 1)
@@ -56,9 +56,9 @@ def test_one_node_and_its_room():
         pod = theirs(c, "theirs", cpu="3")
         got = asker.ask("/filter", pod, NodeNames=["n2", "n1"])
         equal(got, {"Nodes": None, "NodeNames": ["n1"], "FailedNodes": {}, "FailedAndUnresolvableNodes": {}, "Error": ""})
-        # Scores tell the same node, and keep nothing.
+        # Scores give the same node, and reserve nothing.
         equal(asker.ask("/prioritize", pod, NodeNames=["n2", "n1"]), [{"Host": "n2", "Score": 0}, {"Host": "n1", "Score": 10}])
-        # A gang that needs all three nodes waits for as long as the room is kept ...
+        # A gang that needs all three nodes waits while the capacity is reserved ...
         c.create(pod_group("g", 3), *(objects.pod(f"g-{i}", cpu="4", group="g") for i in range(3)))
         time.sleep(1)
         equal(c.bound("g"), 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each daemon is killed at each of its probes, at its first hit and at later ones, and stopped there for a moment,
-while gangs are bound; musterctl up starts it again.  In the end every gang is whole, nothing was placed twice, no node was over its allocatable at any
-version, and the ledger agrees with the API server.  A probe that nothing comes by is a failure.
+while gangs are bound; musterctl up restarts it.  At the end every gang is bound completely, no pod was placed twice, no node
+exceeded its allocatable at any version, and the ledger agrees with the API server.  A probe without a hit is a failure.
 
 --full: all probes, or those whose names match --only=PATTERN; --kills=N: each is killed at least so often; --table=FILE:
 what was killed where.  Else a few in a few seconds."""
@@ -42,7 +42,7 @@ class Scene:
         """(lives, what is wrong, hits of a trace).  core, frontend: (probe, hit) for one life after the other,
         or (probe, hit, act)."""
         nodes = [objects.node(f"n{i}", cpu=str(CORES)) for i in range(self.nodes)]
-        with Cluster(*nodes, apisim=self.apisim) as c, Follower(c.client) as history:
+        with Cluster(*nodes, apisim=self.apisim, judged=True) as c, Follower(c.client) as history:
             self.c, self.killable = c, Killable(c.folder)
             if trace:
                 self.killable.trace()
@@ -83,7 +83,7 @@ class Scene:
         until(lambda: not left(), AGAIN_S, lambda: f"all bound; not {left()[:5]}", every_s=0.03)
 
     def rest(self):
-        """Whoever waits is told why, and both daemons agree with the API server."""
+        """Each waiting pod has a reason, and both daemons agree with the API server."""
         until(lambda: not check.silent_pods(self.c.pods()), AGAIN_S, lambda: f"{check.silent_pods(self.c.pods())[:3]}")
         until(lambda: self.c.fetch("/readyz")[0] == 200, AGAIN_S, "readyz")
         until(lambda: self.fsck()[0] == 0, AGAIN_S, lambda: f"fsck: {self.fsck()}", every_s=0.2)
@@ -114,7 +114,7 @@ class Churn(Scene):
 
 
 class Doubt(Scene):
-    """Bindings without an answer, watches that break, nodes that go meanwhile."""
+    """Bindings without a response, watches that break, nodes that are deleted meanwhile."""
     nodes = 10
 
     def work(self):
@@ -143,12 +143,12 @@ class Doubt(Scene):
         return self.c.stats()["requests"].get("POST pods/binding 500", 0)
 
     def wrongs(self, history):
-        # Its allocatable goes with a node; pods that were on it stay.
+        # A deleted node's allocatable is gone; its pods stay.
         return [w for w in super().wrongs(history) if "which isn't there" not in w and "boundToUnknownNode" not in w]
 
 
 class Ask(Scene):
-    """kube-scheduler asks as well, each time twice."""
+    """kube-scheduler calls the extender as well, each time twice."""
     flags = ("--extender-keep", 5)
 
     def ask(self, pod):
@@ -174,14 +174,14 @@ class Ask(Scene):
 
 
 class Hold(Scene):
-    """A gang that could fit waits for room, which is kept for it."""
-    flags, nodes, kills = ("--hold-after", 1), 2, 1
+    """A gang that could fit waits for capacity, which is reserved for it."""
+    flags, nodes, kills = ("--reserve-after", 1), 2, 1
 
     def work(self):
         self.c.create(*(objects.pod(f"first{i}") for i in range(4)))
         self.all_bound()
         self.gang("whale", 8)
-        until(lambda: self.c.metric("muster_holds_total") > 0, AGAIN_S, "a hold")
+        until(lambda: self.c.metric("muster_backfill_reservations_total") > 0, AGAIN_S, "a hold")
         self.c.delete("Pod", *(f"first{i}" for i in range(4)))
         self.all_bound(but=" ")
 
@@ -233,7 +233,7 @@ class End(Scene):
 
 SCENES = {"bind": Scene, "churn": Churn, "doubt": Doubt, "ask": Ask, "hold": Hold, "rings": Rings, "lease": Lease, "end": End}
 # Where a probe is come by only when the other daemon dies: at this probe of its.
-OTHER = {(CORE, "carried"): "answered", (CORE, "frontend_left"): "posted", (FRONTEND, "core_lost"): "bound"}
+OTHER = {(CORE, "inflight_restored"): "answered", (CORE, "frontend_left"): "posted", (FRONTEND, "core_lost"): "bound"}
 
 
 def pool_of(jobs):
@@ -251,11 +251,11 @@ def seen(scene):
 
 
 def plan(counts, rng, wanted, anywhere=False):
-    """[(scene, core rules, frontend rules)]: each wanted (program, probe) once, in the first scene that comes by it or
+    """[(scene, core rules, frontend rules)]: each requested (program, probe) once, in the first scene that hits it or
     in any of them, paired with one of the other daemon."""
     def rules(scene, who, probe):
         most = counts[scene][who, probe]
-        # The more often it died, the less is left to do.
+        # The more often it died, the less work is left.
         hits = [1, *(rng.randint(1, max(1, most // 2 ** turn)) for turn in range(1, SCENES[scene].kills))]
         return [*((probe, hit) for hit in hits), (probe, 1, STOP)]
 
@@ -278,7 +278,7 @@ def plan(counts, rng, wanted, anywhere=False):
 
 
 def both_die(who, probe):
-    mine = [(probe, 1)] * KILLS  # who waits for the other's death is not stopped
+    mine = [(probe, 1)] * KILLS  # a daemon whose peer is to die is not stopped
     other = [(OTHER[who, probe], hit) for hit in (1, 7, 3)]
     return "bind", *((mine, other) if who == CORE else (other, mine))
 
@@ -346,7 +346,7 @@ def save(path, found, wrong, seed):
 
 
 def whole():
-    """All of it, or of those that were asked for."""
+    """All of them, or the requested ones."""
     seed = load.seed()
     rng = random.Random(seed)
     kills = int((given("kills") or [1])[0])
@@ -382,7 +382,7 @@ def test_killed_at_each_probe():
         must(sum(x.done for x in lives) >= 4, "too few were killed:", lives)
 
 
-WAY = ("extracted", "sent"), ("reserved", "bind_said"), ("bind_taken", "bind_queued", "post", "posted", "answered", "bind_told")
+WAY = ("extracted", "sent"), ("reserved", "bind_emitted"), ("bind_taken", "bind_queued", "post", "posted", "answered", "bind_told")
 
 
 def test_a_pod_comes_by_in_order():
@@ -398,7 +398,7 @@ def test_a_pod_comes_by_in_order():
     equal(len(ways), 28, "pods that were answered")
     order = [p for names in WAY for p in names]
     for way in ways:
-        # A pod that nobody saw in its first state is extracted once.
+        # A pod that was not seen in its first state is extracted once.
         times = [way[p].ns for p in order if p in way]
         equal(times, sorted(times), {p: way[p] for p in order if p in way})
         equal([p for p in order if p not in way], [], "probes that were not come by")

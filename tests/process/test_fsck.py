@@ -23,7 +23,7 @@ def cluster(nodes=4):
 
 
 def fsck(c, *flags):
-    """(exit code, answer)"""
+    """(exit code, output)"""
     return c.ask_json("fsck", "--kubeconfig", c.kubeconfig, *flags)
 
 
@@ -35,7 +35,7 @@ def found(answer, in_flight=False):
 
 @contextlib.contextmanager
 def frozen(c, name="muster-frontend"):
-    """That daemon hears nothing and says nothing."""
+    """That daemon is stopped."""
     pid = c.daemons()[name[:15]]
     os.kill(pid, signal.SIGSTOP)
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life of a gang, in every dialect: its group comes late, changes, goes and comes
-again; a member goes and another comes.  The scenarios say what must happen then
-in the dialects that they are about."""
+"""The life of a gang, in every dialect: its group is created late, changed, deleted and
+created again; a member is replaced.  The scenarios define the expected result
+in the dialects that they cover."""
 import os
 import sys
 import time
@@ -47,7 +47,7 @@ class Life:
                 if not check.is_bound(p)}
 
     def waits(self, part, n=0):
-        """n are bound and all others say this."""
+        """n are bound and all others have this reason."""
         until(lambda: self.says() and all(said and part in said for said in self.says().values()), SOON_S,
               lambda: f"{part!r} in {self.says()}")
         self.bound(n)
@@ -63,7 +63,7 @@ def described_by_pods(life):
     life.bound(5)
     for i in range(5):
         life.c.delete("Pod", f"{GANG}-{i}")
-    life.members(0, 1, 2, 3, quorum=5)  # another gang of that name, which is not whole
+    life.members(0, 1, 2, 3, quorum=5)  # another gang of that name, below its quorum
     life.waits("4 of 5")
     life.members(4, quorum=5)
     life.bound(5)
@@ -82,7 +82,7 @@ def described_by_an_object(life):
     life.c.delete(life.kind, GANG)
     life.c.create(objects.node("n2", cpu="4"))
     life.members(5, quorum=4)
-    life.waits("not", 4)  # its group is not there; who runs stays
+    life.waits("not", 4)  # its group does not exist; running pods stay
     life.describe(4)
     life.bound(5)
     life.c.client.patch(life.kind, GANG, quorum_patch(life.kind, 8))

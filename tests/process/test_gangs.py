@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gangs do on a live system, against muster-apisim, beside the scenarios of
+"""Gangs on a live system, against muster-apisim, in addition to the scenarios of
 tests/scenarios."""
 import os
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two gangs that each need more than half of a cluster, created together with their pods
-alternating: one is whole and the other has nothing, time after time, in every
-dialect; under the same names each time, so that only uids tell them apart.
+alternating: one is bound completely and the other not at all, repeatedly, in every
+dialect; under the same names each time, so that only uids distinguish them.
 
     tests/process/test_interlock.py [--full]      100 rounds for each dialect instead of some
 """
@@ -38,7 +38,7 @@ def made(rng, dialect):
 
 
 def at_rest(cluster, pods):
-    """The core has seen so many pods, one gang is whole and one waits, and nothing is under way."""
+    """The core has seen so many pods, one gang is bound and one waits, and nothing is in flight."""
     _, said = cluster.ask_json("status")
     return (said["pods"], said["gangs_placed"], said["gangs_waiting"], said["gangs_binding"]) == (pods, 1, 1, 0)
 

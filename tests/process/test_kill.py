@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 of either daemon, or both, in the middle of a run: it comes back under
-musterctl up, and the run ends with every gang whole, nothing twice, no node over
-its allocatable at any version, nothing that a kubelet had to refuse.
+"""kill -9 of either daemon, or both, in the middle of a run: musterctl up restarts
+it, and the run ends with every gang bound completely, no pod bound twice, no node over
+its allocatable at any version, no pod that a kubelet had to refuse.
 
 --cycles=N runs no test, but that many cycles one after the other; see campaign()."""
 import contextlib
@@ -25,7 +25,7 @@ CYCLES = 60 if full else 6
 AGAIN_S = 20
 CORE, FRONTEND = "muster-core", "muster-frontend"
 TARGETS = [[CORE], [FRONTEND], [CORE, FRONTEND]]
-LATENCY_MS = 1  # of each answer: a run takes long enough to be hit in its middle
+LATENCY_MS = 1  # of each response: a run takes long enough to be hit in its middle
 FAULTS = ["bind-500-before", "bind-500-after", "bind-504-after", "bind-409-before", "bind-409-after", "bind-429",
           "bind-cut-before", "bind-cut-after", "bind-late", "cut-watches", "compact"]
 
@@ -96,7 +96,7 @@ def cycles(faults):
     seed = load.seed()
     rng = random.Random(seed)
     with Cluster(*(objects.node(f"n{i:02}", cpu=str(CORES)) for i in range(NODES)),
-                 apisim=["--latency-ms", LATENCY_MS]) as c:
+                 apisim=["--latency-ms", LATENCY_MS], judged=True) as c:
         with Follower(c.client) as history:
             c.up()
             took = sorted(cycle(c, rng, n, faults) for n in range(CYCLES))
@@ -115,10 +115,10 @@ def test_kill_with_faults():
 
 
 def test_a_late_binding_keeps_its_room():
-    """A Binding that was answered 504 may still land.  Until that is known nobody else
-    gets the room, not even a more important pod, and not after a new start."""
+    """A Binding that got a 504 may still take effect.  Until that is known no other pod
+    gets the capacity, not even one of higher priority, and not after a restart."""
     for who in ([], [CORE], [FRONTEND]):
-        with Cluster(objects.node("n0", cpu="1"), kube.priority_class("high", 1000)) as c:
+        with Cluster(objects.node("n0", cpu="1"), kube.priority_class("high", 1000), judged=True) as c:
             with Follower(c.client) as history:
                 c.up()
                 c.arm("bind-late", count=1, ms=1500)
@@ -137,7 +137,7 @@ def test_a_late_binding_keeps_its_room():
 def test_core_stops_for_a_while():
     """SIGSTOP is no death: nothing is lost or done twice."""
     rng = random.Random(load.seed())
-    with Cluster(*(objects.node(f"n{i:02}", cpu=str(CORES)) for i in range(NODES))) as c, \
+    with Cluster(*(objects.node(f"n{i:02}", cpu=str(CORES)) for i in range(NODES)), judged=True) as c, \
             Follower(c.client) as history:
         c.up()
         for n, name in enumerate((CORE, FRONTEND)):
@@ -249,7 +249,7 @@ def campaign(cycles):
     rng = random.Random(seed)
     kills, took, failed = Counter(), [], 0
     with Cluster(*(objects.node(f"n{i:02}", cpu=str(CORES)) for i in range(FEW_NODES)),
-                 apisim=["--latency-ms", LATENCY_MS]) as c, Follower(c.client) as history:
+                 apisim=["--latency-ms", LATENCY_MS], judged=True) as c, Follower(c.client) as history:
         c.pair()
         for n in range(1, cycles + 1):
             seen = len(history.wrong)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""musterctl latency: what it shows is what muster-frontend says, and each way of showing it can be read."""
+"""musterctl latency: it shows the data of muster-frontend, and each output format can be parsed."""
 import json
 import os
 import pathlib

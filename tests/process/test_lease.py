@@ -6,37 +6,15 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import load, muster, objects  # noqa: E402
+from lib import load, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, steady, until  # noqa: E402
+from lib.instances import Instance, started  # noqa: E402
 from lib.kube import namespace, typed  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 
-TIMES = ("--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3", "--leader-elect-retry-period", "1")
 LONG_TIMES = ("--leader-elect-lease-duration", "90s", "--leader-elect-renew-deadline", "60", "--leader-elect-retry-period", "1")
 LEASE = ("Lease", "muster", "muster-system")
-
-
-class Instance:
-    """Core and frontend, side by side with others'."""
-
-    def __init__(self, c, number, times=TIMES):
-        self.socket = os.path.join(c.folder, f"{number}.sock")
-        self.listen = f"127.0.0.1:{muster.free_port()}"
-        self.core = c.spawn("muster-core", "--socket", self.socket)
-        self.frontend = c.spawn("muster-frontend", "--socket", self.socket, "--kubeconfig", c.kubeconfig, "--listen",
-                                self.listen, "--leader-elect", *times)
-
-    def fetch(self, c, path):
-        c.listen = self.listen
-        return c.fetch(path)
-
-    def leads(self, c):
-        c.listen = self.listen
-        return c.metric("muster_leading") == 1
-
-    def ready(self, c):
-        until(lambda: self.fetch(c, "/readyz")[0] == 200, 30, "readyz")
 
 
 def lease(c):
@@ -47,21 +25,8 @@ def gang(c, name, n=3):
     c.create(pod_group(name, n), *(objects.pod(f"{name}-{i}", group=name) for i in range(n)))
 
 
-def started(c, n=2):
-    """That many instances; the first one leads."""
-    all_of_them = []
-    c.create(namespace("muster-system"))
-    for i in range(n):
-        all_of_them.append(Instance(c, i))
-        if i == 0:
-            until(lambda: all_of_them[0].leads(c), 20, "a leader")
-    for i in all_of_them:
-        i.ready(c)
-    return all_of_them
-
-
 def test_one_acts_and_the_next_takes_over_when_it_is_killed():
-    with Cluster(*(objects.node(f"n{i}") for i in range(4))) as c:
+    with Cluster(*(objects.node(f"n{i}") for i in range(4)), judged=True) as c:
         one, two = started(c)
         gang(c, "a")
         until(lambda: c.bound("a") == 3, 10, "a bound")
@@ -90,9 +55,9 @@ def test_a_clean_stop_hands_over_at_once():
 
 
 def test_one_that_was_stopped_ends_and_writes_nothing():
-    """SIGSTOP in the middle of the work, for longer than the lease; the other acts, and the first one, when it
-    goes on, is told nothing by its clock that a request could slip through."""
-    with Cluster(*(objects.node(f"n{i}", cpu="64") for i in range(10))) as c:
+    """SIGSTOP in the middle of the work, for longer than the lease; the other one acts, and the first one, when it
+    continues, sends no request after its deadline."""
+    with Cluster(*(objects.node(f"n{i}", cpu="64") for i in range(10)), judged=True) as c:
         one, two = started(c)
         for g in range(20):
             gang(c, f"a{g:02}")
@@ -131,7 +96,7 @@ def test_two_that_want_it_at_the_same_time():
             i.ready(c)
         until(lambda: any(i.leads(c) for i in both), 10, "a leader")
         steady(lambda: sum(i.leads(c) for i in both) == 1, 3, "one leader")
-        # Somebody deletes the object: the holder makes it again.
+        # The object is deleted: the holder creates it again.
         c.client.delete(*LEASE)
         until(lambda: c.client.list("Lease", "muster-system"), 10, "the lease again")
         steady(lambda: sum(i.leads(c) for i in both) == 1, 3, "one leader")
@@ -156,7 +121,7 @@ def test_a_server_put_back_costs_no_lease():
 
 
 def test_a_leader_without_a_core_hands_over():
-    """Its frontend lives and could keep the lease for ever."""
+    """Its frontend is alive and could renew the lease for ever."""
     with Cluster(objects.node("n0")) as c:
         one, two = started(c)
         one.core.kill()

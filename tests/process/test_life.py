@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters change under a scheduler: jobs end, nodes shrink, grow, go and come back,
-rules and quorums are edited, pods are slow to leave.  Room is taken when it is
-there, and never before."""
+"""Clusters change under a scheduler: jobs end, nodes shrink, grow, are deleted and created
+again, rules and quorums are edited, pods terminate slowly.  Capacity is allocated when it
+is free, and never before."""
 import os
 import random
 import sys
@@ -44,7 +44,7 @@ def allocatable(c, name, **amounts):
 
 
 def test_jobs_end_and_the_next_start():
-    """Five times more work than room: everything runs in its turn."""
+    """Five times more work than capacity: everything runs in its turn."""
     seed = load.seed()
     rng = random.Random(seed)
     nodes = [node(f"n{i}", cpu="10") for i in range(10)]
@@ -66,12 +66,12 @@ def test_jobs_end_and_the_next_start():
 
 
 def test_a_stop_said_twice_at_once_waits_for_answers():
-    """As systemd and musterctl up both say it."""
+    """As systemd and musterctl up both send it."""
     with Cluster(node("n1"), apisim=["--latency-ms", "200"]) as c:
         c.pair()
         creates = threading.Thread(target=c.create, args=(pod("a"),))
         creates.start()
-        time.sleep(0.1)  # the binding is on its way, and so is the answer to us
+        time.sleep(0.1)  # the binding is in flight, and so is the response to us
         for _ in range(2):
             c.frontend.child.terminate()
             time.sleep(0.02)
@@ -120,8 +120,8 @@ def test_node_shrinks_and_grows():
 
 
 def test_node_goes_and_comes_back():
-    """Pods of a node that is gone hold nothing elsewhere; a new one of that name
-    still carries those that name it."""
+    """Pods of a deleted node use no capacity elsewhere; a new node of that name
+    still has the pods that name it."""
     with Cluster(node("n1", cpu="4"), node("n2", cpu="4")) as c:
         c.up()
         gang(c, "a", 8)

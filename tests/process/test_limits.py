@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits reached: a message and a metric, never a crash, and the rest goes on.
+"""Limits reached: a message and a metric, never a crash, and the rest continues.
 Rings so small that they are always full: everything is still placed."""
 import os
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What /metrics says: every line parses, counters only go up, histograms are whole, and after pods were
+"""/metrics: every line parses, counters only increase, histograms are consistent, and after pods were
 placed the numbers are those of the pods."""
 import json
 import os
@@ -133,7 +133,7 @@ def test_pods_that_wait():
                  objects.pod_group("big", 2), *(pod(f"big-{i}", group="big", cpu="2") for i in range(2)),
                  pod("lone", cpu="4"))
         until(lambda: page(c).value("scheduler_pending_pods", queue="unschedulable") == 3, 30, lambda: c.fetch("/metrics")[1])
-        # A reason with other numbers is told again after 2 s.
+        # A reason with other numbers is published again after 2 s.
         until(lambda: page(c).value("scheduler_pending_pods", queue="incomplete") == 2, 30, lambda: c.fetch("/metrics")[1])
         p = page(c)
         equal(p.value("scheduler_pending_pods"), 5, "pending")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/monitoring against the /metrics of a live muster and by promtool: every query asks for
-metrics and labels that are there, and each alert fires when it should and only then."""
+"""deploy/monitoring against the /metrics of a live muster and by promtool: every query uses
+existing metrics and labels, and each alert fires when it should and only then."""
 import json
 import os
 import pathlib
@@ -54,7 +54,7 @@ def alerts():
 
 
 def queries():
-    """(where it stands, expression) of the dashboard."""
+    """(position, expression) of the dashboard."""
     dashboard = json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
     return [(panel["title"], target["expr"]) for panel in dashboard["panels"] for target in panel.get("targets", [])]
 
@@ -70,7 +70,7 @@ def served():
 
 
 def asked(expression):
-    """(metric, labels that it is asked for) of an expression."""
+    """(metric, labels) used by an expression."""
     grouped = set(re.findall(r"\w+", " ".join(re.findall(r"\bby \(([^)]*)\)", expression))))
     bare = re.sub(r"\b(?:by|on) \([^)]*\)", "", STRINGS.sub('""', expression))
     for name, labels in SELECTOR.findall(bare):
@@ -116,6 +116,7 @@ def test_dashboard_parses():
 # Values each minute: "start+step x times", as promtool reads them.
 HEALTHY = {
     "muster_build_info": "1x120", "muster_leading": "1x120", "muster_core_up": "1x120", "muster_core_synced": "1x120",
+    "muster_core_stalled": "0x120", 'muster_core_lost_total{reason="stalled"}': "0x120",
     'muster_watch_failures_total{resource="pods"}': "0+0.01x120", "muster_gangs_waiting": "5x120",
     "muster_core_plans_placed_total": "0+10x120", 'muster_binds_total{result="bound"}': "0+100x120",
     'muster_binds_total{result="refused"}': "0+1x120", 'muster_http_answers_total{code="2xx"}': "0+100x120",
@@ -129,6 +130,7 @@ SICK = {
     "MusterDown": {"muster_build_info": None},
     "MusterNobodyLeads": {"muster_leading": "0x120"},
     "MusterCoreDown": {"muster_core_up": "0x120"},
+    "MusterCoreStalled": {"muster_core_stalled": "1x120"},
     "MusterNotInStep": {"muster_core_synced": "0x120"},
     "MusterWatchFails": {'muster_watch_failures_total{resource="pods"}': "0+5x120"},
     "MusterGangsWait": {"muster_core_plans_placed_total": "7x120"},

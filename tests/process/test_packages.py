@@ -55,7 +55,7 @@ def test_install():
     told(folder / "opt/m/bin/muster-frontend", "--check-config", folder / "etc/muster/config.yaml")
     check(told(folder / "opt/m/bin/kubectl-muster", "--help").startswith("kubectl muster "), "the plugin")
     told("bash", "-n", folder / "opt/m/share/bash-completion/completions/musterctl")
-    # What somebody changed stays.
+    # A file changed by the administrator stays.
     (folder / "etc/muster/config.yaml").write_text("# mine\n")
     told("make", "--no-print-directory", "install", f"DESTDIR={folder}", "PREFIX=/opt/m", cwd=ROOT)
     equal((folder / "etc/muster/config.yaml").read_text(), "# mine\n", "after a second make install")
@@ -186,7 +186,7 @@ def test_units_are_sound():
 
 
 def allowed_calls(unit):
-    """What SystemCallFilter= leaves, of x86-64 and all else that systemd knows."""
+    """The calls that SystemCallFilter= allows, of x86-64 and all others that systemd has."""
     text = (DEPLOY / "systemd" / f"{unit}.service").read_text()
     allow, forbid = re.findall(r"^SystemCallFilter=(.*)$", text, re.M)
 
@@ -203,7 +203,7 @@ def allowed_calls(unit):
         return found
 
     check(forbid.startswith("~"), forbid)
-    # Services get these whatever the list says: systemd needs them to start one.
+    # Services get these whatever the list has: systemd needs them to start one.
     return calls(allow) - calls(forbid[1:]) | calls("@default")
 
 
@@ -213,7 +213,7 @@ def traced(c, name, *flags):
 
 
 def test_calls_are_among_the_allowed():
-    """A whole life of both daemons: what the units forbid is not wanted."""
+    """A full run of both daemons makes no call that the units forbid."""
     with Cluster(node("n1", cpu="4")) as c:
         c.listen = f"127.0.0.1:{muster.free_port()}"
         core = traced(c, "muster-core", "--socket", c.socket, "--record", f"{c.folder}/record", "--cpu", "0")
@@ -253,7 +253,7 @@ def test_core_without_a_network():
 
 
 def test_root_looks_at_the_core_of_another_user():
-    """The units run as a user of their own, musterctl as root; a frontend of root wants a core of root."""
+    """The units run as a user of their own, musterctl as root; a frontend of root requires a core of root."""
     if os.getuid() != 0:
         raise Skip("only root may become another user")
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

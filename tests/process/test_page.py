@@ -170,7 +170,7 @@ def test_browser_shows_the_cluster():
         until(lambda: b.ask(ROWS) == ["default/more", "default/big"], 10, lambda: b.ask(ROWS))
         equal(b.complaints, [])
         equal({url for url in b.requests if not url.startswith((f"http://{c.listen}/", "data:"))}, set())
-        # And says so when nobody answers.
+        # And reports a missing response.
         c.ctl.stop()
         until(lambda: b.ask(STATE).startswith("no answer"), 10, lambda: b.ask(STATE))
 
@@ -180,7 +180,7 @@ HOSTILE = ["<img src=x onerror=document.title='owned'>", "</script><script>docum
 
 
 class Impostor(http.server.BaseHTTPRequestHandler):
-    """The page and its headers as muster sends them, with answers that muster would not give."""
+    """The page and its headers as muster sends them, with data that muster would not send."""
     page = policy = answer = None
 
     def do_GET(self):
@@ -205,7 +205,7 @@ def test_browser_takes_names_as_text():
         list_of.clear()
     answer["cells"]["name"] += HOSTILE
     answer["cells"]["resources"] += [{"name": name, "used": 1, "allocatable": 2} for name in HOSTILE]
-    answer["not_ready"] = answer["held"] = answer["version"] = HOSTILE[0]
+    answer["not_ready"] = answer["reserved_for"] = answer["version"] = HOSTILE[0]
     answer["gangs"] = [{**answer["gangs"][0], "gang": name, "dialect": name, "reason": name, "state": name} for name in HOSTILE]
     Impostor.answer = json.dumps(answer).encode()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Impostor)

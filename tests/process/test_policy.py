@@ -119,10 +119,10 @@ def test_nodes_outside_are_never_used():
         check(part in why, why)
 
 
-# ---- who counts -------------------------------------------------------------
+# ---- counted pods -------------------------------------------------------------
 
 def test_who_counts():
-    """Whoever matches in that namespace and stays, whoever placed it."""
+    """Pods that match in that namespace and are not being deleted, placed by any scheduler."""
     leaving = pod("leaving", nodeName="a0")
     leaving["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["example.com/x"])
     ended = pod("ended", nodeName="a0")
@@ -207,10 +207,10 @@ def test_bad_policies_are_named():
     bad("spec.allocationPolicy[0].replicas: -5 is below 0, and counts as 0", allocationPolicy=[{"name": "A", "replicas": -5}])
 
 
-# ---- beside other rules ---------------------------------------------------------
+# ---- with other rules ---------------------------------------------------------
 
 def test_gangs_are_whole():
-    """Room for 4 in A: nobody, though B has room for all and lone pods would start."""
+    """Capacity for 4 in A: none starts, though B has capacity for all and lone pods would start."""
     group = objects.pod_group("g", 8)
     for room, counts in ((4, {"waiting": 8}), (5, {"A": 5, "B": 3})):
         small = [objects.node("a0", cpu=str(room), labels={"workload-test": "A"}), *nodes(B=1)]
@@ -221,7 +221,7 @@ def test_gangs_are_whole():
 
 
 def test_gangs_of_two_kinds_share():
-    """The members count each other, whatever they request, and whoever has no policy goes last."""
+    """The members count each other, whatever they request, and members without a policy are placed last."""
     group = objects.pod_group("g", 6)
     members = [pod(f"s-{i}", cpu="2", group="g") for i in range(3)] + [pod(f"l-{i}", cpu="1", group="g") for i in range(3)]
     expect([*AB, policy({"A": 4, "B": 2}, REQUIRED), group, *members], A=4, B=2)
@@ -231,7 +231,7 @@ def test_gangs_of_two_kinds_share():
 
 
 def test_gangs_of_one_rack_share():
-    """Only the last rack has nodes of both values, so that shares and topology hold together."""
+    """Only the last rack has nodes of both values, so that shares and topology can be met together."""
     def rack(name, *values):
         return [objects.node(f"{name}{i}", cpu="100", labels={"workload-test": v, "rack": name}) for i, v in enumerate(values)]
 
@@ -262,7 +262,7 @@ def test_hostnames_are_a_topology_too():
 
 
 def test_random_policies_against_counting():
-    """Lone pods one after the other: where each goes is known from the shares alone."""
+    """Lone pods one after the other: the place of each follows from the shares alone."""
     dice = random.Random(11)
     for _ in range(25):
         values = "ABCDE"[:dice.randint(1, 5)]

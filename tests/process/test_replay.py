@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a live core did is done again: muster-core --record beside an API server that fails, a
+"""A live core's decisions are repeated: muster-core --record with an API server that fails, a
 frontend that is killed, a command ring that is too small; then musterctl replay, of this build
-and of others, says the same commands byte for byte, and no damage goes unseen."""
+and of others, gives the same commands byte for byte, and any damage is detected."""
 import json
 import os
 import random
@@ -18,12 +18,12 @@ from lib.harness import check, equal, figure, main, until  # noqa: E402
 DONE, NO, USAGE, CONFIG = 0, 1, 2, 78
 NODES, PODS = 60, 600
 FAULTS = ["bind-500-before", "bind-500-after", "bind-409-before", "bind-429", "bind-cut-after", "cut-watches", "compact"]
-# Small enough that plans wait for room in it again and again.
+# Small enough that plans repeatedly wait for space in it.
 CORE = ("--command-ring-bytes", 4096, "--log-level", "info")
 
 
 def replayed(path, *flags):
-    """What replay says of it, in JSON; it must be equal."""
+    """The output of replay, in JSON; the result must be equal."""
     code, out, err = run("musterctl", "replay", path, "-o", "json", *flags)
     equal((code, err), (DONE, ""), out)
     answer = json.loads(out)
@@ -64,7 +64,7 @@ def other_builds():
 
 
 def flipped(path, rng, folder):
-    """Each of some flipped bytes makes it a bad file, and the place is told."""
+    """Each of some flipped bytes makes it a bad file, and the offset is reported."""
     whole = open(path, "rb").read()
     copy = os.path.join(folder, "flipped")
     for at in [rng.randrange(200, len(whole)) for _ in range(5)] + [100, len(whole) - 1]:
@@ -124,7 +124,7 @@ def test_a_full_disk_at_the_start_is_no_reason_not_to_serve():
 
 
 def test_killed_core_leaves_it_readable():
-    """kill -9, then a crash: what was written is there, and the next core keeps it."""
+    """kill -9, then a crash: the written part is readable, and the next core keeps it."""
     rng = random.Random(load.seed())
     with Cluster(*load.nodes(rng, NODES)) as c:
         path = os.path.join(c.folder, "recording")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules between pods on a live server: what a new pod may do follows what stands, what is
-created, changed and deleted beside it.
+"""Rules between pods on a live server: the placement of a new pod follows the pods and nodes that
+exist, are created, changed and deleted.
 
     tests/process/test_rules.py [test...]"""
 import os

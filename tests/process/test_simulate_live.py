@@ -72,7 +72,7 @@ def live(c, expected):
 
 
 def settled(c):
-    """The core has looked at everything: its counters stand still."""
+    """The core has processed everything: its counters are constant."""
     first = c.stats()["binds"]
     time.sleep(0.5)
     return first == c.stats()["binds"]
@@ -106,7 +106,7 @@ def test_same_placements():
 
 
 def with_kind(c, kind):
-    """Items of a list carry no kind of their own; kubectl puts it back."""
+    """Items of a list have no kind of their own; kubectl adds it."""
     version = {"PodGroup": "scheduling.x-k8s.io/v1alpha1"}.get(kind, "v1")
     return [{"apiVersion": version, "kind": kind, **o} for o in c.client.list(kind, page=5000)]
 

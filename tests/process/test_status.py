@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The status of groups' objects on a live system, in every API that has one: phases,
-counters and conditions, each change written once, and what is left alone."""
+counters and conditions, each change written once, and fields that are not changed."""
 import os
 import re
 import sys
@@ -54,7 +54,7 @@ def has(c, kind="PodGroup", name="g", ns="default", **wanted):
 
 
 def writes(c):
-    """How many statuses of groups the server was asked to write."""
+    """The number of requests that write a status of a group."""
     return sum(n for what, n in c.stats()["requests"].items() if re.match(r"PATCH podgroups\S*/status ", what))
 
 
@@ -167,7 +167,7 @@ def test_groups_of_other_schedulers_are_theirs():
         pods(c, "native", "g", "a", scheduler="other")
         pods(c, "scheduler-plugins", "g", "b", "c", scheduler="other")
         c.client.bind("a", "n1")
-        # Counted as scheduler-plugins' own controller counts them: two that say the same don't quarrel.
+        # Counted as scheduler-plugins' own controller counts them: two writers of equal values don't conflict.
         has(c, phase="Scheduling")
         equal(status(c, kind=NATIVE).get("conditions"), None, "conditions")
 
@@ -179,7 +179,7 @@ def test_a_server_that_fails_and_one_who_writes_too():
         has(c, phase="Pending")
         pods(c, "scheduler-plugins", "g", "a", "b")
         c.arm("error-500", count=2)
-        time.sleep(2)  # any request takes such an answer, ours as well
+        time.sleep(2)  # any request may get such a response, the test's as well
         has(c, phase="Scheduling")
         c.client.patch("PodGroup", "g", {"status": {"phase": "Unknown", "running": 7}}, sub="status")
         has(c, phase="Scheduling", running=0)

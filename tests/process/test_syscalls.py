@@ -17,10 +17,10 @@ from lib.harness import Skip, check, equal, figure, main, until  # noqa: E402
 
 NODES = 2000
 FEW, MANY = 1000, 10000
-# Calls follow the time that passes: some hundred a second while anything goes on.
-# A loaded machine takes longer for the same pods, so the bounds leave room; a call
+# Calls grow with time: some hundred a second during any activity.
+# A loaded machine takes longer for the same pods, so the bounds have a margin; a call
 # for each pod, or for each binding, would be far over them.
-WAITING_PER_POD = 0.08  # for pods that wait already when the room comes
+WAITING_PER_POD = 0.08  # for pods that wait already when capacity is added
 WAITING_ONCE = 300     # that the first of them cost in any case
 LIVE_PER_POD = 0.25    # for pods that come one after the other, each news of its own
 
@@ -139,7 +139,7 @@ def cpu_s(pid):
 
 
 def test_spinning_is_what_the_flag_says():
-    """An idle core sleeps unless it was told to look for news all the time."""
+    """An idle core sleeps unless --spin-us makes it poll all the time."""
     for spin_us, least, most in ((0, 0, 0.05), (50, 0, 0.05), (1000000, 0.1, 1.2)):
         with Cluster() as c:
             c.pair(core=("--spin-us", spin_us))

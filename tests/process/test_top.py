@@ -95,7 +95,7 @@ def test_order_and_filter():
 
 
 def test_a_map_of_many_nodes():
-    """More than fit: a cell stands for several, and shows the fullest."""
+    """More than fit: a cell represents several, and shows the fullest."""
     with Cluster(apisim=("--nodes", "9000", "--node-cpu", "8")) as c:
         c.up("--max-nodes", "10000")
         c.create(pod("full", cpu="8"))
@@ -265,7 +265,7 @@ def test_keys_and_a_screen_that_goes_on():
 def names_shown(t):
     lines = t.text().splitlines()
     at = [i for i, line in enumerate(lines) if line.startswith("GANG ")]
-    below = itertools.takewhile(bool, lines[at[0] + 1:] if at else [])  # why the first one waits is below the gap
+    below = itertools.takewhile(bool, lines[at[0] + 1:] if at else [])  # the first one's reason is below the gap
     return [line.split()[0].split("/")[1] for line in below if line.startswith("default/")]
 
 

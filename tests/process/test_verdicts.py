@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`musterctl verdict` and `simulate` against recorded answers of kube-scheduler 1.36.3: for
+"""`musterctl verdict` and `simulate` against recorded results of kube-scheduler 1.36.3: for
 each pod and node feasibility, reasons and score, the message of a pod that fits nowhere, and
-whole runs of placements.  A cut of the answers is in tests/data; the whole set is used when
+complete runs of placements.  A subset of the results is in tests/data; the full set is used when
 MUSTER_SHARED (default ../shared) has it.
 
     tests/process/test_verdicts.py [test...] [--category=NAME] [--show=N]"""
@@ -55,7 +55,7 @@ class Ledger:
 
 
 def cases(folder):
-    """(name, path of the objects, the answers)"""
+    """(name, path of the objects, the results)"""
     for path in sorted(folder.glob("*.expect.json")):
         answer = json.loads(path.read_text())
         if CATEGORY in (None, answer["category"]):
@@ -114,7 +114,7 @@ def test_verdicts_whole():
 
 
 def test_order_and_form_of_objects_do_not_matter():
-    """The same List shuffled, and cut in two files of which one is YAML: the same answers."""
+    """The same List shuffled, and split into two files of which one is YAML: the same results."""
     dice = random.Random(load.seed())
     with tempfile.TemporaryDirectory() as folder:
         first, second = (os.path.join(folder, n) for n in ("first.json", "second"))
@@ -165,11 +165,11 @@ def test_placements_whole():
     compare_placements(WHOLE / "placements", 30)
 
 
-# ---- the form of an answer -----------------------------------------------------------------
+# ---- the form of a result -----------------------------------------------------------------
 
 def test_form_of_a_verdict():
-    """One pod is an object, several are an array, in the order of the question; the table
-    says the same; a pod that can't be judged is bad input."""
+    """One pod is an object, several are an array, in the order of the options; the table
+    has the same; a pod that can't be evaluated is bad input."""
     _, path, answer = next(cases(CUT / "verdicts"))
     first, second = (p["pod"] for p in answer["pods"][:2])
     _, one = musterctl("verdict", "-f", path, "--pod", first)

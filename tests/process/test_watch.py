@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server does to its clients: watches cut, history gone (410), slow
-answers, errors, a restart.  The scheduler catches up and nothing is lost."""
+"""Faults of the API server: watches cut, history compacted (410), slow
+responses, errors, a restart.  The scheduler catches up and nothing is lost."""
 import os
 import random
 import signal
@@ -85,8 +85,8 @@ def flat(gang):
 
 
 def test_history_is_short():
-    """A server that keeps few events drops whoever lags, here a frontend that stands
-    still while more comes than sockets hold."""
+    """A server with a short history drops clients that lag, here a frontend that is stopped
+    while more events arrive than sockets can buffer."""
     made = gangs(random.Random(load.seed()))
     for obj in made:
         obj["metadata"]["annotations"] = {"example.com/ballast": "x" * 20000}
@@ -125,9 +125,9 @@ def test_errors_everywhere():
 
 
 def test_server_restarts_with_less():
-    """A server that is put back from a backup: versions go back, pods are gone or
-    pending again.  muster follows what the server says now.  The second life must not
-    come as far as the first: one that has is no longer told apart by its versions."""
+    """A server that is restored from a backup: versions go back, pods are gone or
+    pending again.  muster follows the server's current state.  The second life must have lower
+    versions than the first, since they are the only difference."""
     with Cluster(*NODES[:4], apisim=["--token", "same"]) as c:
         first = flat(objects.gang("first", 64))
         c.create(*first)

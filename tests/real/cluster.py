@@ -7,17 +7,18 @@ ports of the loopback, with the files of deploy/ applied.
     tests/real/cluster.py restart-apiserver DIR   kill -9 it and start it again
     tests/real/cluster.py stop DIR
 
-It leaves in DIR:
+Files in DIR:
     admin.kubeconfig    system:masters
-    muster.kubeconfig   the ServiceAccount that deploy/base/rbac.yaml gives rights
+    muster.kubeconfig   the ServiceAccount with the rights of deploy/base/rbac.yaml
     muster.crt, .key    the same user, by a client certificate
+    audit.log           requests of that user; stop() sums them up for tests/real/rights.py
     env                 SERVER=, ADMIN_KUBECONFIG=, MUSTER_KUBECONFIG=
-    *.log               what the programs say
+    *.log               the programs' output
 
 --gates turns the native gang API on (scheduling.k8s.io PodGroup, Workload).
---controllers runs kube-controller-manager beside it, for Deployments, Jobs,
-StatefulSets and the like, ServiceAccounts, and what deleted owners, namespaces
-and PodGroups leave."""
+--controllers also runs kube-controller-manager, for Deployments, Jobs,
+StatefulSets and the like, ServiceAccounts, and garbage collection after deleted
+owners, namespaces and PodGroups."""
 
 import argparse
 import contextlib
@@ -35,17 +36,22 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import kube, muster  # noqa: E402
+from real import rights  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS, DEPLOY = HERE.parent, HERE.parents[1] / "deploy"
 NAMESPACE = "muster-system"
-TLS_NAME = "kubernetes.default.svc"  # what the API server's own certificate says
+USER = f"system:serviceaccount:{NAMESPACE}:muster"
+TLS_NAME = "kubernetes.default.svc"  # the names in the API server's own certificate
 
 # All of the native gang API that 1.36 has: also topology constraints, a priority of
 # the group, and the Job controller that makes a group for each Indexed Job.
 GATES = ["--feature-gates=" + ",".join(f"{gate}=true" for gate in (
     "GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption",
     "WorkloadWithJob"))]
+# What muster asks for, without bodies.
+AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+         "rules": [{"level": "Metadata", "users": [USER]}, {"level": "None"}]}
 CONTROLLERS = ("deployment", "replicaset", "statefulset", "daemonset", "job", "garbage-collector", "namespace",
                "serviceaccount")
 
@@ -106,13 +112,13 @@ class Cluster:
                        check=True, stderr=subprocess.DEVNULL)
         tokens = {"admin": os.urandom(16).hex(), "muster": os.urandom(16).hex()}
         accounts = "system:serviceaccounts"
-        name = f"system:serviceaccount:{NAMESPACE}:muster"
         rows = [f'{tokens["admin"]},admin,1,system:masters',
-                f'{tokens["muster"]},{name},2,"{accounts},{accounts}:{NAMESPACE}"']
+                f'{tokens["muster"]},{USER},2,"{accounts},{accounts}:{NAMESPACE}"']
         with open(self.dir / "tokens.csv", "w", encoding="utf-8", opener=_private) as file:
             file.write("\n".join(rows) + "\n")
         self.state["tokens"] = tokens
-        self._make_client_certificate(name)
+        self._make_client_certificate(USER)
+        (self.dir / "audit-policy.json").write_text(json.dumps(AUDIT), encoding="utf-8")
 
     def _make_client_certificate(self, name):
         """muster.crt and muster.key: the same user by a certificate."""
@@ -158,14 +164,15 @@ class Cluster:
     def _start_apiserver(self):
         port = self.state.setdefault("port", muster.free_port())
         key = str(self.dir / "sa.key")
-        # Without controllers nobody makes ServiceAccounts; no kubelet's heart beats,
-        # so nobody ever takes the not-ready taint off again.
+        # Without controllers no ServiceAccounts are created; no kubelet sends heartbeats,
+        # so the not-ready taint is never removed.
         without = ["TaintNodesByCondition", *["ServiceAccount"] * (not self.state["controllers"])]
         argv = [self.state["programs"] + "/kube-apiserver", f'--etcd-servers={self.state["etcd"]}',
                 "--service-cluster-ip-range=10.0.0.0/24", "--bind-address=127.0.0.1",
                 "--advertise-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={self.dir}/certs",
                 f"--token-auth-file={self.dir}/tokens.csv", f"--client-ca-file={self.dir}/client-ca.crt",
                 "--authorization-mode=RBAC",
+                f"--audit-policy-file={self.dir}/audit-policy.json", f"--audit-log-path={self.dir}/audit.log",
                 "--service-account-issuer=https://localhost", f"--service-account-signing-key-file={key}",
                 f"--service-account-key-file={key}",
                 f"--disable-admission-plugins={','.join(without)}", "--endpoint-reconciler-type=none", "--allow-privileged"]
@@ -209,7 +216,7 @@ class Cluster:
 
         kube.wait_for(served, "PodGroups to be served", 30)
         # The first object of a new kind waits 2 s in the API server; that is
-        # not to be measured as anybody's delay.
+        # not to be measured as a scheduler's delay.
         probe = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "probe"}}
         client.request("POST", client.path("PodGroup", "default", dryRun="All"), probe)
         kube.wait_for(lambda: any(ns["metadata"]["name"] == "default" for ns in client.list("Namespace")),
@@ -246,6 +253,8 @@ class Cluster:
             _end(self.state.get("pids", {}).get(name), marker, signal.SIGTERM, 3)
             if child := self.running.pop(name, None):
                 child.stop(0)
+        if folder := os.environ.get("MUSTER_RIGHTS"):
+            rights.sum_up(self.dir, folder)
         shutil.rmtree(self.state.get("data", ""), ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             (self.dir / "state.json").unlink()
@@ -278,7 +287,7 @@ class Cluster:
 
     @classmethod
     def of(cls, folder):
-        """The cluster that an earlier start left there."""
+        """The cluster of an earlier start."""
         cluster = cls(folder, keep=True)
         try:
             cluster.state = json.loads((cluster.dir / "state.json").read_text(encoding="utf-8"))
@@ -289,8 +298,8 @@ class Cluster:
 
 
 def _sweep(folder):
-    """Data that a cluster left whose owner was killed: a minute old, and no
-    process names it."""
+    """Data of a cluster whose owner was killed: a minute old, and no
+    process refers to it."""
     commands = b"".join(_command_of(pid) for pid, _, name in muster.processes() if name == "etcd")
     for data in folder.glob("muster-etcd-*"):
         with contextlib.suppress(OSError):

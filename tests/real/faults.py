@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy before the real API server that lets bindings fail as apisim's faults do:
-answered 500, 504 or 409, or cut off, without or with effect.
+"""A proxy in front of the real API server that makes bindings fail as apisim's faults do:
+500, 504, 409, or a cut connection, without or with effect.
 
     with FaultProxy(kubeconfig, folder) as proxy: ... proxy.kubeconfig, proxy.arm("bind-500-after", count=1)
 """
@@ -16,7 +16,7 @@ WORDS = {500: "Internal error occurred: armed fault",
 
 class FaultProxy(Proxy):
     def arm(self, fault, count=1):
-        """For the next `count` bindings; what was armed last goes first."""
+        """For the next `count` bindings; the fault armed last is used first."""
         match = FAULT.fullmatch(fault)
         if not match:
             raise ValueError(f"no fault {fault} of a real server")

@@ -5,7 +5,7 @@
     bound -> Running and Ready -> Succeeded after the annotation muster.io/run-seconds
     deleted -> gone
 
-In a test's own process as a context manager, or beside it:
+In a test's own process as a context manager, or as a separate one:
 
     tests/real/kubelet.py KUBECONFIG [--except NAMESPACE]...     until it is stopped
 """
@@ -55,7 +55,7 @@ def report(client, pod, phase):
 
 
 class Kubelets:
-    """without: namespaces whose pods stay as they are bound, and those that begin with
+    """without: namespaces whose pods stay bound and are not run, and those that begin with
     one of them and a dash."""
 
     def __init__(self, kubeconfig, without=()):
@@ -118,7 +118,7 @@ class Kubelets:
             self.errors.append(f'{pod["metadata"]["name"]} {state}: {error!r}')
 
     def _run(self, client, pod, _):
-        """Its time begins when the server knows."""
+        """Its time starts when the server has the status."""
         report(client, pod, "Running")
         seconds = (pod["metadata"].get("annotations") or {}).get(RUN_SECONDS)
         if seconds:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster and pods with rules of every sort, from a seed, as a real API server
-takes them.
+"""A cluster and pods with rules of every type, from a seed, as a real API server
+accepts them.
 
-Priorities, claims that wait for their first pod and resource claims are left out:
+Priorities, claims that wait for their first pod and resource claims are omitted:
 there kube-scheduler evicts or binds, which muster doesn't do."""
 import os
 import sys
@@ -265,9 +265,9 @@ def pod(rng, name, rules=None, most=3, **spec):
 
 
 def standing_pod(rng, name, node_name, ported):
-    """One that is there already, on this node.  ported: the nodes with a pod that has host
+    """A pod that exists already, on this node.  ported: the nodes with a pod that has host
     ports, no more than one on each.  Two with the same port never run on one node, and
-    kube-scheduler forgets a port that it knows of both when one of them goes."""
+    kube-scheduler drops a port that both have when one of them is deleted."""
     obj = pod(rng, name, STANDING, 1, nodeName=node_name)
     obj["spec"].pop("runtimeClassName", None)
     if "ports" in obj["spec"]["containers"][0]:
@@ -303,7 +303,7 @@ def volume(name, bound_claim=None, key=None, value=None, labels=None, mode="Read
 
 
 def make_storage(create):
-    """Claims that are bound, whose volume is gone, and that nobody has bound yet."""
+    """Claims that are bound, whose volume is gone, and that are not bound yet."""
     create({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
             "provisioner": DRIVER, "volumeBindingMode": "Immediate"})
     bound = {"zone-a": {"key": ZONE, "value": "zone-a"}, "zone-b": {"key": ZONE, "value": "zone-b"},

@@ -2,9 +2,9 @@
 """muster and the real kube-scheduler 1.36.3 on one real cluster: 200 random pods, each of
 them created once for the one and once for the other.
 
-A pod that fits nowhere is told the same, byte for byte, up to what kube-scheduler says of
-preemption.  A pod that fits is bound by both to a node of the best score; what `musterctl
-verdict` says of the cluster at rest is the judge of that.
+A pod that fits nowhere gets the same message, byte for byte, up to kube-scheduler's part about
+preemption.  A pod that fits is bound by both to a node of the best score, which `musterctl
+verdict` gives for the cluster at rest.
 
 Skipped while kube-scheduler is not built: tests/real/build.sh kube-scheduler.
 
@@ -67,7 +67,7 @@ def copies(pod):
 
 
 class Contest:
-    """Differences are kept and told together at the end."""
+    """Differences are collected and reported together at the end."""
 
     def __init__(self, client, rng, ported, folder):
         self.client, self.rng, self.ported, self.folder = client, rng, ported, folder
@@ -128,7 +128,7 @@ class Contest:
             if is_bound(made) or time.monotonic() > end:
                 break
             if condition(made):
-                end = min(end, time.monotonic() + 2)  # it says no, and may only have been late
+                end = min(end, time.monotonic() + 2)  # the result is negative, and may only have been late
             time.sleep(0.004)
         self.client.delete("Pod", name, namespace)
         return made["spec"].get("nodeName"), (condition(made) or {}).get("message")
@@ -150,7 +150,7 @@ class Contest:
             lambda pod: self.client.delete("Pod", pod["metadata"]["name"], pod["metadata"]["namespace"]), pods)
 
     def judge(self, pods, name):
-        """Pods of nobody; the cluster is kept under this name, with them pending in it."""
+        """Pods of no scheduler; the cluster is stored under this name, with them pending in it."""
         made = self.client.create_many(pods)
         time.sleep(SETTLED_S)
         self.verdict = verdicts(dump(self.client, os.path.join(self.folder, f"cluster-{name}.json")), made)
@@ -162,7 +162,7 @@ class Contest:
         self.drop(pods)
 
     def change(self, number):
-        """Other labels, taints, cordons, standing pods and namespaces, and one more node."""
+        """Other labels, taints, cordons, existing pods and namespaces, and one more node."""
         nodes = [n["metadata"]["name"] for n in self.client.list("Node")]
         for name in self.rng.sample(nodes, 5):
             new = rules.node(self.rng, name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """muster-bench compare, small: muster and the real kube-scheduler on one real API server.
-Only that all of them place everything; what they take is not judged.
+Only that all of them place everything; their times are not checked.
 
 Skipped while kube-scheduler is not built: tests/real/build.sh kube-scheduler."""
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workloads as users create them, on a real kube-apiserver: kube-controller-manager
-makes the pods, muster places them, kubelets run them.
+creates the pods, muster places them, kubelets run them.
 
     tests/real/test_controllers.py [TEST...]      MUSTER_KEEP=1 keeps the logs
 """
@@ -29,8 +29,8 @@ def test_deployment_becomes_available_and_is_scaled():
 
 
 def test_deployment_is_rolled_over():
-    """The pods of the old template make room for those of the new one, on nodes that
-    have none to spare."""
+    """The pods of the old template are replaced by those of the new one, on nodes without
+    spare capacity."""
     world.fresh(*machines(2, cpu="3"))
     world.create(workload("Deployment", "web", 6, strategy={"type": "RollingUpdate", "rollingUpdate": {
         "maxSurge": 0, "maxUnavailable": 2}}))
@@ -58,7 +58,7 @@ def test_deployment_with_a_pod_group_starts_whole():
 
 
 def test_pod_of_a_deployment_with_a_pod_group_is_replaced():
-    """The replacement joins those that run, and needs nobody to start with it."""
+    """The replacement joins the running members, and starts alone."""
     world.fresh(*machines(2, cpu="3"))
     world.create(pod_group("web", 5), workload("Deployment", "web", 5, template("web", "scheduler-plugins")))
     with world.told("web"):
@@ -84,8 +84,8 @@ def test_stateful_set_starts_one_after_the_other():
 
 
 def test_stateful_set_with_a_pod_group_needs_all_its_pods_at_once():
-    """OrderedReady makes one pod and waits for it: such a gang can't ever be whole,
-    and says what it misses.  With Parallel it starts."""
+    """OrderedReady creates one pod and waits for it: such a gang can never reach its quorum,
+    and its reason has the missing members.  With Parallel it starts."""
     world.fresh(*machines(3))
     world.create(pod_group("db", 3), workload("StatefulSet", "db", 3, template("db", "scheduler-plugins"),
                                               serviceName="db"))
@@ -116,14 +116,14 @@ def test_job_completes():
 
 
 def test_job_of_more_members_than_room_completes_in_turns():
-    """Each member that ends lets another start: no gang, and room for two."""
+    """Each member that ends lets another start: no gang, and capacity for two."""
     world.fresh(*machines(1, cpu="2"))
     world.create(job("turns", 6))
     world.completes("turns", 6)
 
 
 def test_job_with_a_pod_group_waits_for_the_one_before():
-    """Room for one gang of four: the second starts whole when the first has ended."""
+    """Capacity for one gang of four: the second starts completely when the first has ended."""
     world.fresh(*machines(2, cpu="2"))
     world.create(pod_group("one", 4), job("one", 4, seconds="4", pods=template("one", "scheduler-plugins")))
     with world.told("one"):
@@ -136,7 +136,7 @@ def test_job_with_a_pod_group_waits_for_the_one_before():
 
 
 def test_members_that_ended():
-    """Two of four have succeeded: the two that run are left alone.  One that failed is
+    """Two of four have succeeded: the two running ones are not affected.  One that failed is
     replaced, and two are enough for this group."""
     world.fresh(*machines(2, cpu="2"))
     world.create(pod_group("mixed", 2), job("mixed", 4, seconds=None, pods=template("mixed", "scheduler-plugins")))
@@ -157,7 +157,7 @@ def test_members_that_ended():
 
 
 def test_suspended_job_starts_whole_when_it_is_resumed():
-    """As Kueue holds a Job back: no pods while it is suspended."""
+    """As Kueue suspends a Job: no pods while it is suspended."""
     world.fresh(*machines(2, cpu="2"))
     world.create(pod_group("held", 4), job("held", 4, pods=template("held", "scheduler-plugins"), suspend=True))
     steady(lambda: not world.pods("held"), STILL_S, "no pods")
@@ -166,7 +166,7 @@ def test_suspended_job_starts_whole_when_it_is_resumed():
 
 
 def test_gated_pods_of_a_job_start_whole_when_the_gates_are_lifted():
-    """As Kueue holds plain pods back."""
+    """As Kueue gates plain pods."""
     world.fresh(*machines(2, cpu="2"))
     gates = [{"name": "kueue.x-k8s.io/admission"}]
     world.create(pod_group("gated", 4), job("gated", 4, pods=template("gated", "scheduler-plugins",
@@ -182,7 +182,7 @@ def test_gated_pods_of_a_job_start_whole_when_the_gates_are_lifted():
 
 
 def test_many_jobs_at_once():
-    """30 Jobs of 4 with PodGroups, and room for 5 of them at a time."""
+    """30 Jobs of 4 with PodGroups, and capacity for 5 of them at a time."""
     world.fresh(*machines(5, cpu="4"))
     start = time.monotonic()
     for i in range(30):

@@ -37,7 +37,7 @@ def rendered(folder):
     objects = []
     for name in kustomization["resources"]:
         path = (folder / name).resolve()
-        # kustomize takes no folder that holds this one, and no file from outside of it.
+        # kustomize accepts no folder that contains this one, and no file from outside of it.
         check(path not in folder.parents and (path.is_dir() or folder in path.parents), f"{folder}: {name}")
         objects += rendered(path) if path.is_dir() else yamlsub.load_all(path.read_text(encoding="utf-8"))
     for made in kustomization.get("configMapGenerator", []):
@@ -68,8 +68,21 @@ def pod_of(spec):
             "metadata": {"name": "muster-0", "namespace": NAMESPACE, "labels": template["metadata"]["labels"]}}
 
 
+def container(spec, name):
+    return next(c for c in spec["containers"] if c["name"] == name)
+
+
+def limited(spec):
+    """Both containers have a limit of memory, and probes are on the listener of health."""
+    for c in spec["containers"]:
+        check(c["resources"]["limits"]["memory"], c["name"])
+    frontend = container(spec, "frontend")
+    for probe in ("livenessProbe", "readinessProbe"):
+        check(probe not in frontend or frontend[probe]["httpGet"]["port"] in ("health", 10262), frontend.get(probe))
+
+
 def tried(client, obj):
-    """Everything but kept: admission, defaults and validation."""
+    """A dry run: admission, defaults and validation, without storing the object."""
     return client.request("POST", client.path(kube.kind_of(obj), obj["metadata"]["namespace"], dryRun="All",
                                               fieldValidation="Strict"), obj)
 
@@ -82,6 +95,11 @@ def test_one_instance():
     pod = tried(client, pod_of(spec))
     equal(pod["spec"]["serviceAccountName"], "muster", "account")
     equal(pod["spec"]["priority"], 2000000000, "priority of system-cluster-critical")
+    limited(spec["template"]["spec"])
+    policy = client.get("NetworkPolicy", "muster", NAMESPACE)["spec"]
+    check(policy["podSelector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items(), policy)
+    equal({p["port"]: bool(rule.get("from")) for rule in policy["ingress"] for p in rule["ports"]},
+          {"health": False, "http": True}, "health for all, the rest for some")
     service = client.get("Service", "muster", NAMESPACE)["spec"]
     check(service["selector"].items() <= spec["template"]["metadata"]["labels"].items(), service)
     ports = [p["name"] for c in spec["template"]["spec"]["containers"] for p in c.get("ports", [])]
@@ -113,6 +131,26 @@ def test_two_instances():
     equal(client.get("PodDisruptionBudget", "muster", NAMESPACE)["spec"]["minAvailable"], 1, "budget")
 
 
+def test_the_extender_by_certificate_and_by_token():
+    client = cluster.admin()
+    applied(client, rendered(DEPLOY / "extender"))
+    spec = deployment(client)
+    tried(client, pod_of(spec))
+    frontend = container(spec["template"]["spec"], "frontend")
+    mounts = [m["mountPath"] for m in frontend["volumeMounts"]]
+    for arg in frontend["args"]:
+        flag, _, path = arg.partition("=")
+        check(not flag.endswith("-file") or os.path.dirname(path) in mounts, arg)
+    check("--extender-auth=mtls" in frontend["args"], frontend["args"])
+    policy = client.get("NetworkPolicy", "muster", NAMESPACE)["spec"]
+    equal([p["port"] for rule in policy["ingress"] for p in rule["ports"]], ["health", "http"], "ports")
+    equal([o["metadata"]["name"] for o in rendered(DEPLOY / "extender") if "tokenreviews" in str(o)], [], "who may review tokens")
+    applied(client, rendered(DEPLOY / "extender-token"))
+    frontend = container(deployment(client)["template"]["spec"], "frontend")
+    equal([a for a in frontend["args"] if a.startswith("--extender-auth")][-1], "--extender-auth=token", "the last one counts")
+    equal(client.get("ClusterRole", "muster-tokenreviews", None)["rules"][0]["verbs"], ["create"], "verbs")
+
+
 def test_definitions_of_kinds():
     applied(cluster.admin(), rendered(DEPLOY / "crds"))
 
@@ -133,6 +171,7 @@ def test_static_pod_of_a_control_plane():
     pod, = yamlsub.load_all((DEPLOY / "kube-scheduler" / "muster.yaml").read_text(encoding="utf-8"))
     equal(tried(client, pod)["spec"]["priority"], 2000001000, "priority of system-node-critical")
     asked, = yamlsub.load_all((DEPLOY / "kube-scheduler" / "config.yaml").read_text(encoding="utf-8"))
+    limited(pod["spec"])
     frontend, = [c for c in pod["spec"]["containers"] if c["name"] == "frontend"]
     listen, = [a.partition("=")[2] for a in frontend["args"] if a.startswith("--listen=")]
     equal(asked["extenders"][0]["urlPrefix"], f"http://{listen}", "where kube-scheduler asks")

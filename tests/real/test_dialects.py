@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All dialects on one real kube-apiserver: at once, each gang whole; and two gangs that
-each need more than half of the cluster, time after time, one whole and one waiting.
+"""All dialects on one real kube-apiserver: at once, each gang bound completely; and two gangs that
+each need more than half of the cluster, repeatedly, one bound and one waiting.
 
     tests/real/test_dialects.py [TEST...] [--full]      100 rounds of the latter instead of some
 """

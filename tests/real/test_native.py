@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kubernetes' own PodGroup on a real kube-apiserver with its gates on
-(scheduling.k8s.io/v1alpha2), and kube-controller-manager beside it.
+"""Kubernetes' own PodGroup on a real kube-apiserver with its feature gates on
+(scheduling.k8s.io/v1alpha2), and kube-controller-manager.
 
     tests/real/test_native.py [TEST...]      MUSTER_KEEP=1 keeps the logs
 """
@@ -121,7 +121,7 @@ def test_basic_policy_needs_nobody_else():
 
 
 def test_topology_constraint_keeps_a_gang_in_one_domain():
-    """Rack a has room for 6, rack b for 10, together enough for all."""
+    """Rack a has capacity for 6, rack b for 10, together enough for all."""
     world.fresh(*rack("a", 3, cpu="2"), *rack("b", 5, cpu="2"))
     in_one_rack = {"schedulingConstraints": {"topology": [{"key": RACK}]}}
     world.create(*gang("eight", 8, group=in_one_rack))
@@ -178,8 +178,8 @@ def test_replacement_of_a_member_starts_by_itself():
 
 
 def test_group_that_is_made_anew():
-    """Deleted while its pods wait it stays, held by its finalizer, until they are gone; another
-    of its name has nothing of the old one."""
+    """Deleted while its pods wait it stays, because of its finalizer, until they are gone; a new
+    one of its name inherits nothing from the old one."""
     world.fresh(*machines(1, cpu="2"))
     world.create(*gang("again", 3))
     world.waits("again", r"\b2 of 3\b")
@@ -214,7 +214,7 @@ def test_pod_whose_marks_disagree_is_refused_and_both_are_named():
 
 
 def test_quorum_of_members_that_ended():
-    """Two of four succeed; those that run are left alone, and the group stays scheduled."""
+    """Two of four succeed; the running ones are not affected, and the group stays scheduled."""
     world.fresh(*machines(2, cpu="2"))
     world.create(*gang("ended", 4))
     with world.told("ended"):

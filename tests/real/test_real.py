@@ -135,9 +135,9 @@ def test_events_have_the_words_of_kube_scheduler():
 
 
 def test_nothing_was_forbidden():
-    """In all of the above muster asked for nothing that its rights don't give.
-    Later the API server starts again, and refuses all until its own lists of
-    rights are there."""
+    """In all of the above muster requested nothing beyond its rights.
+    Later the API server restarts, and refuses all requests until its own lists of
+    rights are complete."""
     equal(world.cluster.refusals(), 0, "requests not allowed")
     status, _ = kube.Client(world.cluster.muster_kubeconfig).raw("GET", "/api/v1/secrets")
     equal(status, 403, "a list of what muster has no right to")
@@ -145,8 +145,8 @@ def test_nothing_was_forbidden():
 
 
 def everything_is_placed_though(trouble):
-    """20 gangs of 20; the trouble comes when some of them are bound.  A gang that
-    can't fit is there all the time, and is told so in the end."""
+    """20 gangs of 20; the fault occurs when some of them are bound.  A gang that
+    can't fit exists all the time, and has its reason at the end."""
     group, members = gang("stuck", 3, cpu="64")
     world.fresh(*machines(50), group, *members)
     with check.History(kube.Client(world.cluster.admin_kubeconfig)) as history:
@@ -285,6 +285,19 @@ def test_service_account_of_a_pod():
             raise
 
 
+def test_leader_election():
+    """With the rights to its Lease alone: the first one makes it, the next one takes it over."""
+    world.fresh(*machines(2))
+    world.muster.stop()
+    for number, transitions in (("one", 0), ("two", 1)):
+        with muster.Muster(world.cluster.muster_kubeconfig, os.path.join(world.folder, number), "--leader-elect") as instance:
+            instance.wait_ready()
+            world.create(*gang(number, 3)[1], pod_group(number, 3))
+            world.settles(number, 3)
+            lease = world.admin.get("Lease", "muster", "muster-system")["spec"]
+            equal((bool(lease["holderIdentity"]), lease["leaseTransitions"]), (True, transitions), lease)
+
+
 def test_apisim_answers_as_the_real_server_does():
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apisim", "conformance.py")
     transcripts = [os.path.join(world.folder, name) for name in ("real.txt", "apisim.txt")]
@@ -303,5 +316,5 @@ def test_apisim_answers_as_the_real_server_does():
 
 if __name__ == "__main__":
     muster.exit_on_sigterm()
-    with World() as world:
+    with World(judged=False) as world:
         main(globals())

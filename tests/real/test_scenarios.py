@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The 90 scenarios of tests/scenarios on one real kube-apiserver, several at a time:
-each has a muster of its own, with the shipped rights, that knows its nodes alone.
+each has a muster of its own, with the shipped rights and only its own nodes.
 
     tests/real/test_scenarios.py [NAME...] [--jobs N] [--verbose]     cos, cos_3, cos_3b; all without one
 
-What they gave goes to build/scenarios; tests/scenarios/run.py --table writes it down."""
+The results go to build/scenarios; tests/scenarios/run.py --table makes the page of them."""
 import argparse
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster  # noqa: E402
+from lib.outsider import Outsider  # noqa: E402
 from real.cluster import Cluster  # noqa: E402
 from real.faults import FaultProxy  # noqa: E402
 from scenarios import runner, servers  # noqa: E402
@@ -45,7 +46,7 @@ class Server(servers.RealServer):
 
 
 def still_namespaces():
-    """Of scenarios whose pods nobody runs."""
+    """Of scenarios whose pods are not run."""
     return [name.replace("_", "-") for name, f in runner.scenarios().items()
             if not getattr(f, "given", {}).get("kubelet", True)]
 
@@ -61,9 +62,11 @@ def main():
     with Cluster(os.path.join(folder, "cluster"), gates=True) as cluster:
         kubelets = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kubelet.py"),
                     cluster.admin_kubeconfig, *[f"--except={name}" for name in still_namespaces()]]
-        with muster.Process(kubelets, os.path.join(folder, "kubelets.log")) as nodes:
+        with muster.Process(kubelets, os.path.join(folder, "kubelets.log")) as nodes, \
+                Outsider(cluster.admin_kubeconfig, folder) as judge:
             code = runner.run_all(Server(cluster.admin_kubeconfig, cluster.muster_kubeconfig), options.names,
                                   options.jobs, options.verbose)
+            judge.rest()
             if not nodes.running():
                 print(f"kubelets ended:\n{nodes.log()}")
                 return 1

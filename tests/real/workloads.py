@@ -22,7 +22,7 @@ def workload(kind, app, replicas, pods=None, **spec):
 
 
 def job(name, members, seconds="1", pods=None, **spec):
-    """Its pods run so long; None: until somebody ends them."""
+    """Its pods run so long; None: until they are ended."""
     pods = pods or template(name)
     pods["spec"]["restartPolicy"] = "Never"
     if seconds:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real control plane with muster beside it, for the tests of one file."""
+"""A real control plane with muster, for the tests of one file."""
 import contextlib
 import os
 import re
@@ -9,6 +9,7 @@ from lib.check import condition, is_bound
 from lib.harness import equal, steady, until
 from lib.kube import may_be_gone
 from lib.objects import node
+from lib.outsider import Outsider
 from real.cluster import Cluster
 
 SOON_S = 45
@@ -22,9 +23,11 @@ LEFTOVERS = ("Pod", "PodGroup", "PodGroup.scheduling.sigs.k8s.io", "PodGroup.sch
 class World:
     """One control plane and one muster for all tests; each test empties it.
 
-    options: as Cluster has them; flags: more for musterctl up."""
+    options: as Cluster has them; flags: more for musterctl up; judged: tests/history.py follows the server, which is not
+    to be restarted then."""
 
-    def __init__(self, flags=(), **options):
+    def __init__(self, flags=(), judged=True, **options):
+        self.judge, self.judged = None, judged
         self.folder = muster.scratch("muster-real-")
         self.cluster = Cluster(os.path.join(self.folder, "cluster"), **options)
         self.flags = flags
@@ -33,6 +36,7 @@ class World:
         self.cluster.start()
         try:
             self.client = self.admin = self.cluster.admin()
+            self.judge = Outsider(self.cluster.admin_kubeconfig, self.folder) if self.judged else None
             self.muster = self.start_muster()
         except BaseException:
             self.cluster.stop()
@@ -40,8 +44,10 @@ class World:
         return self
 
     def __exit__(self, *_):
+        found = self.judge.end() if self.judge else []
         self.muster.stop()
         self.cluster.stop()
+        harness.check(not found, "history:", *found)
 
     def start_muster(self):
         up = muster.Muster(self.cluster.muster_kubeconfig, os.path.join(self.folder, "muster"), *self.flags)
@@ -68,8 +74,8 @@ class World:
         self.empty(*LEFTOVERS, *("Workload", NATIVE) if self.cluster.gates else ())
 
     def empty(self, *kinds):
-        """No pods and none of these, however often they are made again; a finalizer
-        keeps native groups while pods are in them."""
+        """No pods and none of these, however often they are created again; a finalizer
+        keeps native groups while they have pods."""
         def gone():
             for kind in {"Pod", *kinds}:
                 self.admin.request("DELETE", self.admin.path(kind, "default", gracePeriodSeconds=0))
@@ -104,7 +110,7 @@ class World:
         return self.admin.get(kind, name)["status"]
 
     def completes(self, job, members):
-        """All members of the Job have succeeded, and it says so."""
+        """All members of the Job have succeeded, and its status has it."""
         def complete():
             seen = self.status("Job", job)
             return seen.get("succeeded") == members and any(
@@ -119,6 +125,8 @@ class World:
             until(lambda: self.bound(prefix) >= count, within_s, f"{count} of {prefix} bound")
         steady(lambda: self.bound(prefix) == count, 0.5, f"{count} of {prefix} bound")
         equal(check.cluster(self.admin), [], "what must hold")
+        if self.judge:
+            self.judge.rest()
 
     def waits(self, prefix, *said):
         """None is bound, and each pod's condition matches these patterns."""

@@ -6,7 +6,7 @@ from .frame import given
 
 
 def task(t, n, name, of=None, first=0, **rest):
-    """n pods of a task that says it has so many; 1 GPU each unless said."""
+    """n pods of a task that declares so many; 1 GPU each by default."""
     t.pods(n, name, first=first, quorum=of or n, dialect="annotations", **{"gpu": 1, **rest})
 
 
@@ -41,15 +41,14 @@ def batch_2(t):
 
 
 def batch_3(t):
-    "a task whose pods alternate with ordinary ones: whole, never in part"
+    "a task whose pods alternate with ordinary ones: completely, never in part"
     a = members(t, "a", 3)
     t.create(a[0])
     t.pods(2, "plain", group=None, gpu=1)
     t.create(*a[1:])
     t.waits("")
     machines(t, 3)
-    t.settles("a", 3)
-    t.still("a", 3)
+    t.stays("a", 3)
     t.still("plain", 0, 0)
 
 
@@ -68,28 +67,24 @@ def batch_5(t):
     "a member that comes later"
     machines(t, 3)
     task(t, 2, "task", of=3)
-    t.waits("task", f"{t.ns}/task", "2 of 3")
-    t.still("task")
+    t.blocked("task", f"{t.ns}/task", "2 of 3")
     task(t, 1, "task", of=3, first=2)
     t.settles("task", 3, 5)
 
 
 def batch_6(t):
-    "a member that never comes: the room is an ordinary pod's"
+    "a member that is never created: an ordinary pod gets the capacity"
     machines(t, 3)
     task(t, 2, "task", of=3)
     t.still("task")
-    t.pod("plain", gpu=3)
-    t.settles("plain", 1)
-    t.still("task")
+    t.leaves("task", gpu=3)
 
 
 def batch_7(t):
     "a task without GPUs is a gang as well"
     t.node("n1", 2)
     task(t, 3, "task", cpu=1, gpu=None)
-    t.waits("task", "Insufficient cpu")
-    t.still("task")
+    t.blocked("task", "Insufficient cpu")
 
 
 def batch_8(t):
@@ -100,16 +95,14 @@ def batch_8(t):
         first = pod["spec"]["containers"][0]
         pod["spec"]["containers"].append({**first, "name": "second"})
     t.create(*made)
-    t.waits("task", "Insufficient nvidia.com/gpu")
-    t.still("task")
+    t.blocked("task", "Insufficient nvidia.com/gpu")
 
 
 def batch_9(t):
-    "free GPUs one on each node are nothing to pods of two"
+    "one free GPU on each node is no capacity for pods of two"
     machines(t, 1, 1, 1, 1)
     task(t, 2, "task", gpu=2)
-    t.waits("task", "Insufficient nvidia.com/gpu")
-    t.still("task")
+    t.blocked("task", "Insufficient nvidia.com/gpu")
 
 
 def batch_10(t):
@@ -120,12 +113,11 @@ def batch_10(t):
 
 
 def batch_11(t):
-    "a node without the resource is no room"
+    "a node without the resource has no capacity"
     t.node("none")
     machines(t, 1)
     task(t, 2, "task")
-    t.waits("task", "Insufficient nvidia.com/gpu")
-    t.still("task")
+    t.blocked("task", "Insufficient nvidia.com/gpu")
 
 
 def batch_12(t):
@@ -138,7 +130,7 @@ def batch_12(t):
 
 
 def batch_13(t):
-    "two tasks, pods alternating: one whole, the other nothing"
+    "two tasks, pods alternating: one completely, the other nothing"
     t.alternate(members(t, "a", 3), members(t, "b", 3))
     t.waits("")
     machines(t, 4)
@@ -146,7 +138,7 @@ def batch_13(t):
 
 
 def batch_14(t):
-    "an ordinary pod is not kept by a task that waits"
+    "an ordinary pod is not blocked by a task that waits"
     machines(t, 3)
     task(t, 2, "task", of=3)
     t.waits("task")
@@ -156,7 +148,7 @@ def batch_14(t):
 
 
 def batch_15(t):
-    "a member goes and two come: whole"
+    "a member is deleted and two are created: complete"
     machines(t, 3)
     task(t, 2, "task", of=3)
     t.waits("task")
@@ -169,22 +161,21 @@ def batch_15(t):
 def more_than_its_number(t, gpus, bound):
     machines(t, gpus)
     task(t, 5, "task", of=3)
-    t.settles("task", bound)
-    t.still("task", bound)
+    t.stays("task", bound)
 
 
 def batch_16(t):
-    "five pods of a task of three with room for three: three"
+    "five pods of a task of three with capacity for three: three"
     more_than_its_number(t, 3, 3)
 
 
 def batch_16b(t):
-    "with room for five: five"
+    "with capacity for five: five"
     more_than_its_number(t, 5, 5)
 
 
 def batch_17(t):
-    "a pod of a running task that is made anew is bound alone"
+    "a pod of a running task that is created again is bound alone"
     machines(t, 3)
     task(t, 3, "task")
     t.settles("task", 3)
@@ -194,7 +185,7 @@ def batch_17(t):
 
 
 def batch_18(t):
-    "members that say different numbers: nothing, and the reason names it"
+    "members that declare different numbers: nothing, and the reason names it"
     machines(t, 4)
     for i, of in enumerate((3, 3, 4)):
         task(t, 1, "task", of=of, first=i)
@@ -205,7 +196,7 @@ def batch_18(t):
 
 @given(faults=True)
 def batch_19(t):
-    "the first binding of a member fails once: whole in the end"
+    "the first binding of a member fails once: complete in the end"
     machines(t, 3)
     t.fail("bind-500-before", count=1)
     task(t, 3, "task")
@@ -219,5 +210,4 @@ def batch_20(t):
     for ns in spaces:
         task(t, 1, "task", of=2, ns=ns)
     for ns in spaces:
-        t.waits("task", "1 of 2", ns=ns)
-        t.still("task", ns=ns)
+        t.blocked("task", "1 of 2", ns=ns)

@@ -8,49 +8,43 @@ GATED = {"schedulingGates": [{"name": "example.com/wait"}]}
 
 
 def cos_1(t):
-    "a quorum of 3 of 6 with room for 3: exactly 3"
+    "a quorum of 3 of 6 with capacity for 3: exactly 3"
     t.node("n1", 9, "8Gi")
     t.group("g", 3, scheduleTimeoutSeconds=10)
     t.pods(6, "g", cpu=3, memory="500Mi")
-    t.settles("g", 3)
-    t.still("g", 3)
+    t.stays("g", 3)
     for name, node in t.nodes("g").items():
         if node is None:
             t.reason(name, "0/1 nodes are available", "1 Insufficient cpu")
 
 
 def cos_2(t):
-    "a quorum of 4 with room for 3: nothing, and nothing stays held"
+    "a quorum of 4 with capacity for 3: nothing, and nothing stays reserved"
     t.node("n1", 9, "8Gi")
     t.group("g", 4, scheduleTimeoutSeconds=10)
     t.pods(6, "g", cpu=3, memory="500Mi")
-    t.waits("g", "Insufficient cpu", f"{t.ns}/g", "3 of 4")
-    t.still("g")
-    t.pod("plain", cpu=9)
-    t.settles("plain", 1)
-    t.still("g")
+    t.blocked("g", "Insufficient cpu", f"{t.ns}/g", "3 of 4")
+    t.leaves("g", cpu=9)
 
 
 def cos_3(t):
-    "a quorum of 4 of 6 with room for 4: 4"
+    "a quorum of 4 of 6 with capacity for 4: 4"
     four_of_six(t, 12, 4)
 
 
 def cos_3b(t):
-    "room for 5: 5"
+    "capacity for 5: 5"
     four_of_six(t, 15, 5)
 
 
 def four_of_six(t, cpu, bound):
     t.node("n1", cpu)
-    t.group("g", 4)
-    t.pods(6, "g", cpu=3)
-    t.settles("g", bound)
-    t.still("g", bound)
+    t.gang("g", 4, 6, cpu=3)
+    t.stays("g", bound)
 
 
 def first_fits(t):
-    """The rows of two groups, of which only pg1 has room."""
+    """The rows of two groups, of which only pg1 fits."""
     t.node("n1", memory=300)
     t.group("pg1", 3)
     t.group("pg2", 4)
@@ -60,13 +54,12 @@ def first_fits(t):
 
 def only_the_first(t):
     t.settles("pg1", 3)
-    t.waits("pg2", "Insufficient memory", f"{t.ns}/pg2")
-    t.still("pg2")
+    t.blocked("pg2", "Insufficient memory", f"{t.ns}/pg2")
     t.still("pg1", 3, 0)
 
 
 def cos_4(t):
-    "two groups created alternately: the one that fits whole, the other nothing"
+    "two groups created alternately: the one that fits completely, the other nothing"
     t.alternate(*first_fits(t))
     only_the_first(t)
 
@@ -79,10 +72,9 @@ def cos_4b(t):
 
 
 def cos_5(t):
-    "fewer members than the quorum hold nothing from ordinary pods"
+    "fewer members than the quorum withhold nothing from ordinary pods"
     t.node("n1", memory=300)
-    t.group("few", 4)
-    t.pods(3, "few", memory=50)
+    t.gang("few", 4, 3, memory=50)
     t.pods(2, "plain", group=None, memory=100)
     t.settles("plain", 2)
     t.still("few")
@@ -102,8 +94,7 @@ def cos_6(t):
 
 def cos_7(t):
     "ordinary pods of higher priority before a group"
-    t.group("mid", 3)
-    t.pods(3, "mid", memory=50, priority=100)
+    t.gang("mid", 3, 3, memory=50, priority=100)
     t.pods(3, "plain", group=None, memory=100, priority=1000)
     t.waits("", "no nodes available")
     t.node("n1", memory=300)
@@ -127,7 +118,7 @@ def three_groups(t, **resources):
 
 
 def cos_8(t):
-    "of three groups the one that fits, and the rest of the room for an ordinary pod"
+    "of three groups the one that fits, and the remaining capacity for an ordinary pod"
     three_groups(t)
 
 
@@ -137,7 +128,7 @@ def cos_8b(t):
 
 
 def cos_9(t):
-    "minResources above the cluster's room: nothing and an event that names it; lowered: all"
+    "minResources above the cluster's capacity: nothing and an event that names it; lowered: all"
     t.node("n1", 8)
     t.group("g", 2, minResources={"cpu": "10"})
     t.pods(2, "g", cpu=1)
@@ -149,7 +140,7 @@ def cos_9(t):
 
 
 def cos_10(t):
-    "what a group takes already counts as its own for minResources"
+    "what a group uses already counts as its own for minResources"
     t.node("a", 3)
     t.node("b", 3)
     t.group("g", 2, minResources={"cpu": "4"})
@@ -168,42 +159,35 @@ def cos_11(t):
     t.pod("done", group="g", cpu=1, nodeName=t.full("n1"))
     t.set_phase("Succeeded", "done")
     t.pods(5, "g", cpu=1)
-    t.waits("g", f"{t.ns}/g")
-    t.still("g")
+    t.blocked("g", f"{t.ns}/g")
 
 
 def cos_12(t):
-    "an older group without room does not block a younger one"
+    "an older group that does not fit does not block a younger one"
     for i, cpu in enumerate((6, 2, 2, 2)):
         t.node(f"n{i}", cpu)
-    t.group("pg1", 6)
-    t.pods(6, "pg1", cpu=4)
+    t.gang("pg1", 6, 6, cpu=4)
     t.waits("pg1", "0/4 nodes are available", "Insufficient cpu", "1 of 6")
-    t.group("pg2", 1)
-    t.pods(1, "pg2", cpu=2)
+    t.gang("pg2", 1, 1, cpu=2)
     t.settles("pg2", 1)
     t.still("pg1")
 
 
 def cos_13(t):
-    "room that is in pieces is not enough, and is left to an ordinary pod"
+    "fragmented capacity is not enough, and is left to an ordinary pod"
     for i, gpu in enumerate((6, 2, 2, 2)):
         t.node(f"n{i}", gpu=gpu)
     t.group("g", 3, minResources={"nvidia.com/gpu": "12"})
     t.pods(3, "g", gpu=4)
-    t.waits("g", "Insufficient nvidia.com/gpu", "1 of 3")
-    t.still("g")
-    t.pod("plain", gpu=6)
-    t.settles("plain", 1)
-    t.still("g")
+    t.blocked("g", "Insufficient nvidia.com/gpu", "1 of 3")
+    t.leaves("g", gpu=6)
 
 
 def cos_14(t):
     "pods whose group comes later"
     t.node("n1", 8)
     t.pods(3, "late", cpu=1)
-    t.waits("late", f"{t.ns}/late")
-    t.still("late")
+    t.blocked("late", f"{t.ns}/late")
     t.group("late", 3)
     t.settles("late", 3, 5)
 
@@ -211,31 +195,28 @@ def cos_14(t):
 def cos_15(t):
     "a member that comes later; until then the reason counts"
     t.node("n1", 8)
-    t.group("g", 3)
-    t.pods(2, "g", cpu=1)
-    t.waits("g", f"{t.ns}/g", "2 of 3")
-    t.still("g")
+    t.gang("g", 3, 2, cpu=1)
+    t.blocked("g", f"{t.ns}/g", "2 of 3")
     t.pods(1, "g", first=2, cpu=1)
     t.settles("g", 3, 5)
 
 
 def joins(t, cpu):
     t.node("n1", cpu)
-    t.group("g", 3)
-    t.pods(3, "g", cpu=1)
+    t.gang("g", 3, 3, cpu=1)
     t.settles("g", 3)
     t.pod("more", group="g", cpu=1)
 
 
 def cos_16(t):
-    "a member that joins a running group with room is bound"
+    "a member that joins a running group with capacity is bound"
     joins(t, 4)
     t.settles("more", 1)
     t.still("g", 3, 0.3)
 
 
 def cos_16b(t):
-    "without room it waits, and the others stay"
+    "without capacity it waits, and the others stay"
     joins(t, 3)
     t.reason("more", "0/1 nodes are available: 1 Insufficient cpu")
     t.still("", 3)
@@ -255,7 +236,7 @@ def interlocked(t, priorities):
 
 
 def cos_17(t):
-    "two groups of the same second, members alternating: one whole, then the other"
+    "two groups of the same second, members alternating: one completely, then the other"
     interlocked(t, None)
 
 
@@ -265,25 +246,21 @@ def cos_17b(t):
 
 
 def cos_18(t):
-    "one short of ten: nothing until there is room for the tenth"
+    "one short of ten: nothing until there is capacity for the tenth"
     t.node("n1", 9)
-    t.group("g", 10)
-    t.pods(10, "g", cpu=1)
-    t.waits("g", "Insufficient cpu", "9 of 10")
-    t.still("g")
+    t.gang("g", 10, 10, cpu=1)
+    t.blocked("g", "Insufficient cpu", "9 of 10")
     t.node("n2", 1)
     t.settles("g", 10)
 
 
 def cos_19(t):
-    "a node that goes while the group waits is never used"
+    "a node that is deleted while the group waits is never used"
     t.node("a", 2)
     t.node("b", 2)
-    t.group("g", 4)
-    t.pods(3, "g", cpu=1)
+    t.gang("g", 4, 3, cpu=1)
     t.pod("g-3", group="g", cpu=1, nodeSelector={"zone": "z"})
-    t.waits("g")
-    t.still("g")
+    t.blocked("g")
     t.delete_node("b")
     t.still("g")
     t.node("c", 3, labels={"zone": "z"})
@@ -293,13 +270,11 @@ def cos_19(t):
 
 
 def cos_20(t):
-    "a group that is made again under the same names starts from nothing"
+    "a group that is created again under the same names starts from nothing"
     t.node("n1", 1)
     for life in range(2):
-        t.group("g", 2)
-        t.pods(2, "g", cpu=1)
-        t.waits("g", "Insufficient cpu")
-        t.still("g")
+        t.gang("g", 2, 2, cpu=1)
+        t.blocked("g", "Insufficient cpu")
         if life == 0:
             t.delete("PodGroup", "g")
             t.delete_pods("g-0", "g-1")
@@ -308,11 +283,9 @@ def cos_20(t):
 def cos_21(t):
     "a gated member: the group waits for it"
     t.node("n1", 8)
-    t.group("g", 3)
-    t.pods(2, "g", cpu=1)
+    t.gang("g", 3, 2, cpu=1)
     t.pod("g-2", group="g", cpu=1, **GATED)
-    t.waits("g")
-    t.still("g")
+    t.blocked("g")
     t.patch("Pod", "g-2", {"spec": {"schedulingGates": None}})
     t.settles("g", 3)
 
@@ -320,18 +293,15 @@ def cos_21(t):
 def cos_21b(t):
     "a quorum without it: the others start"
     t.node("n1", 8)
-    t.group("g", 2)
-    t.pods(2, "g", cpu=1)
+    t.gang("g", 2, 2, cpu=1)
     t.pod("g-2", group="g", cpu=1, **GATED)
-    t.settles("g", 2)
-    t.still("g", 2)
+    t.stays("g", 2)
 
 
 def as_cos_1(t, dialect):
     t.node("n1", 9, "8Gi")
     t.pods(6, "g", quorum=3, dialect=dialect, cpu=3, memory="500Mi")
-    t.settles("g", 3)
-    t.still("g", 3)
+    t.stays("g", 3)
 
 
 def cos_22(t):
@@ -359,13 +329,12 @@ def cos_22d(t):
         t.group("same", 2, ns=ns)
         t.pod("same-0", group="same", ns=ns, cpu=1)
     for ns in spaces:
-        t.waits("same", f"{ns}/same", ns=ns)
-        t.still("same", ns=ns)
+        t.blocked("same", f"{ns}/same", ns=ns)
 
 
 @given(kubelet=False)
 def cos_23(t):
-    "phases and counters of a group, by what its pods do"
+    "phases and counters of a group, by the phases of its pods"
     elsewhere = t.namespace("elsewhere")
     names = [f"g-{i}" for i in range(3)]
     for ns in (t.ns, elsewhere):
@@ -388,8 +357,7 @@ def cos_23(t):
 def cos_23b(t):
     "a member fails"
     t.node("n1", 8)
-    t.group("g", 3)
-    t.pods(3, "g", cpu=1)
+    t.gang("g", 3, 3, cpu=1)
     t.settles("g", 3)
     t.set_phase("Running", "g-0", "g-1")
     t.set_phase("Failed", "g-2")
@@ -398,7 +366,7 @@ def cos_23b(t):
 
 @given(kubelet=False)
 def cos_23c(t):
-    "pods without its label are nothing to a group"
+    "pods without its label do not affect a group"
     t.node("n1", 8)
     t.group("g", 3)
     t.pods(3, "g", group=None, cpu=1)
@@ -408,17 +376,14 @@ def cos_23c(t):
 
 
 def cos_24(t):
-    "a group that can't be whole lets an ordinary pod have all the room"
+    "a group that can't reach its quorum leaves all capacity to an ordinary pod"
     t.node("n1", 3)
     t.group("g", 4, scheduleTimeoutSeconds=10)
     t.pods(3, "g", cpu=1)
     t.pod("g-3", group="g", cpu=1, nodeSelector={"no": "node"})
-    t.waits("g")
-    t.still("g")
+    t.blocked("g")
     t.delete_pods("g-1")
-    t.pod("plain", cpu=3)
-    t.settles("plain", 1)
-    t.still("g")
+    t.leaves("g", cpu=3)
 
 
 def first_bindings_fail(t, *faults):
@@ -433,7 +398,7 @@ def first_bindings_fail(t, *faults):
 
 @given(faults=True)
 def cos_25(t):
-    "the first bindings are answered 500 and 409, without effect: whole in the end"
+    "the first bindings get 500 and 409, without effect: complete in the end"
     first_bindings_fail(t, "bind-500-before", "bind-409-before")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario is written with.  It is a function of one argument, named after
+"""The frame of scenarios.  A scenario is a function of one argument, named after
 its number in the table of scenarios (cos_3, a variant is cos_3b), with a
-first line that says what it shows, and runs against either kind of server:
+docstring that states what it shows, and runs against either kind of server:
 
     def cos_5(t):
         "fewer pods than the quorum hold nothing"
@@ -61,7 +61,7 @@ class Scenario:
 
     @contextlib.contextmanager
     def running(self, muster=(), config=None):
-        """With muster beside it; ends with the invariants."""
+        """With muster running; ends with the invariants."""
         self.world.make_namespace(self.ns)
         if config:
             muster = (*muster, "--config", self.write_config(config))
@@ -83,7 +83,7 @@ class Scenario:
         return path
 
     def tell(self):
-        """How the pods stood when it failed."""
+        """The state of the pods when it failed."""
         for p in sorted(self.client.list("Pod"), key=lambda p: p["metadata"]["name"])[:12]:
             if p["metadata"]["namespace"] in self.namespaces:
                 print(p["metadata"]["name"], p["spec"].get("nodeName"), condition(p), flush=True)
@@ -134,10 +134,15 @@ class Scenario:
         of its spec (of a ConfigMap: of its data)."""
         self.create(dialects.DIALECTS[dialect].group(name, quorum, ns or self.ns, **spec))
 
+    def gang(self, name, quorum, n, **rest):
+        """A group and its n pods."""
+        self.group(name, quorum)
+        self.pods(n, name, **rest)
+
     def a_pod(self, name, group=None, quorum=None, dialect="scheduler-plugins", cpu=0, memory=0, gpu=None, ns=None,
               scheduler=None, priority=None, labels=None, annotations=None, owner=None, **spec):
         """A pod that is not created yet; group: of the dialect; quorum: for a dialect
-        where the pods say it."""
+        where the pods declare it."""
         if gpu:
             spec["requests"] = {**spec.get("requests", {}), "nvidia.com/gpu": str(gpu)}
         if priority is not None:
@@ -232,13 +237,29 @@ class Scenario:
         self.still(prefix, n, 0.3, ns)
 
     def still(self, prefix, n=0, seconds=STILL_S, ns=None):
-        """Exactly so many are bound, and all through that time none comes or goes."""
+        """Exactly so many are bound, and during that time none is added or removed."""
         start = time.monotonic()
         equal(self.bound(prefix, ns), n, f"bound of {prefix}")
         time.sleep(seconds)
         turns = self.watched.turns_since(start, prefix, ns or self.ns)
         check(not turns, f"{prefix} did not stay as it was:", turns)
         equal(sum(map(is_bound, self.listed(prefix, ns))), n, f"bound of {prefix}")
+
+    def stays(self, prefix, n):
+        """So many get bound, and it stays so."""
+        self.settles(prefix, n)
+        self.still(prefix, n)
+
+    def blocked(self, prefix, *parts, ns=None):
+        """Each of them has such a reason, and none is bound."""
+        self.waits(prefix, *parts, ns=ns)
+        self.still(prefix, ns=ns)
+
+    def leaves(self, group, **amounts):
+        """The group that waits withholds nothing: an ordinary pod gets these amounts."""
+        self.pod("plain", **amounts)
+        self.settles("plain", 1)
+        self.still(group)
 
     def one_of(self, one, other, n):
         """One of the two has n bound and the other none, and it stays so; (winner, other)."""
@@ -264,7 +285,7 @@ class Scenario:
         return said
 
     def waits(self, prefix, *parts, ns=None):
-        """Each pod of that prefix says why it waits: muster has seen them all."""
+        """Each pod of that prefix has a reason: muster has seen them all."""
         for p in self.listed(prefix, ns):
             self.reason(p["metadata"]["name"], *parts, ns=ns)
 
@@ -278,7 +299,7 @@ class Scenario:
             check(False, f"events {reason} of {name}: wanted {parts}, has {self.events(name, reason, ns)}")
 
     def has_status(self, name, kind="PodGroup", ns=None, **wanted):
-        """The group's status gets these values; 0 may be left out."""
+        """The group's status gets these values; 0 may be omitted."""
         def right():
             status = self.status(name, kind, ns)
             return all((status.get(k) or 0 if v == 0 else status.get(k)) == v for k, v in wanted.items())

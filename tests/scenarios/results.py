@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scenarios gave, kept between runs, and the table made of it."""
+"""Results of scenarios, stored between runs, and the table made of them."""
 import re
 
 from lib import kept
@@ -11,13 +11,13 @@ SERVERS = ("apisim", "real")
 
 HEAD = """# The 90 scenarios
 
-What muster must do in the place of the systems that it replaces: COS, the coscheduling plugin; CM, groups in
-ConfigMaps; BATCH, group names and numbers in annotations; WP, WorkloadPolicy. Each is a function of that number in
+After this page you know which behaviour of the systems that muster replaces is tested: COS, the coscheduling
+plugin; CM, groups in ConfigMaps; BATCH, group names and numbers in annotations; WP, WorkloadPolicy. Each is a function of that number in
 `tests/scenarios/`, written once and run against muster-apisim (`make test`) and against kube-apiserver 1.36.3
-(`make test-real`). Where it says that nothing happens for a minute, a few seconds are watched. After each, the node
-sums, groups, reasons and the order of objects are checked by an independent reading of the API.
+(`make test-real`). Where nothing may happen for a minute, a few seconds are observed. After each, the node
+sums, groups, reasons and the order of objects are checked by independent code from the API.
 
-`tests/scenarios/run.py --table` makes this page of the last results; the commit is the one that was run.
+`tests/scenarios/run.py --table` generates this page from the last results; the commit is the tested one.
 
 """
 

@@ -4,10 +4,10 @@
 
     tests/scenarios/run.py [NAME...]     cos, cos_3 (with its variants), cos_3b; all without one
         --jobs N      at a time (12)
-        --verbose     what each said, also when it passed
+        --verbose     the output of each, also when it passed
         --table       write docs/scenarios.md from the results of all runs so far
 
-Results are kept in build/scenarios/; real servers write theirs beside (tests/real)."""
+Results are stored in build/scenarios/, those of real servers (tests/real) as well."""
 import argparse
 import os
 import pathlib

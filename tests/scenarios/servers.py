@@ -27,7 +27,7 @@ class ApisimServer:
     name = "apisim"
 
     def world(self, how):
-        """A context manager; how: what @given says."""
+        """A context manager; how: the arguments of @given."""
         flags = [f for crd in CRDS for f in ("--crd", crd)] + ["--gate", "GenericWorkload", "--start-ms", 20,
                                                                 "--seed", 1, *how.get("apisim", [])]
         if not how.get("kubelet", True):

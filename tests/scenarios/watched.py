@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All pods of a scenario as a watch shows them, kept from its first moment on: what
-was true in between is seen as well, without asking again and again."""
+"""All pods of a scenario as a watch shows them, recorded from its first moment on, so that
+intermediate states are seen as well, without polling."""
 import time
 
 from lib import check, groups
@@ -8,7 +8,7 @@ from lib.cluster import Follower
 
 
 class Watched(Follower):
-    """Nodes are told by `room`, which the frame fills before it creates one."""
+    """Nodes are given by `room`, which the frame fills before it creates one."""
 
     def __init__(self, client, namespaces):
         super().__init__(client)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """WP: WorkloadPolicy, how many pods of a workload go where.
 
-The nodes of value A have the label workload-test=A; pods request nothing unless said."""
+The nodes of value A have the label workload-test=A; pods request nothing by default."""
 from lib import dialects
 from lib.dialects import POLICY_LABEL, POLICY_LABEL_OF_PROSE
 from lib.harness import check, equal
@@ -27,20 +27,19 @@ def policy(t, allocation, *more, name="app", **spec):
 
 
 def pods(t, n, name="app", first=0, by="app", label=POLICY_LABEL, **rest):
-    """n pods of a workload that the policy covers; `by` it they are placed."""
+    """n pods of a workload that the policy covers; `by`: the scheduler that places them."""
     labels = {"app": "app", label: by, **rest.pop("labels", {})}
     t.pods(n, name, first=first, labels=labels, **{"group": None, **rest})
 
 
 def there(t, name, node, ns=None, labels=None, **rest):
-    """A pod that is on a node already and no business of muster's."""
+    """A pod that is on a node already and not muster's."""
     t.pod(name, scheduler="other", nodeName=t.full(node), ns=ns, labels=labels or {"app": "app"}, **rest)
 
 
 def ends(t, bound, waiting=0, prefix="app", **counts):
     """So many pods of each value, and so many wait."""
-    t.settles(prefix, bound)
-    t.still(prefix, bound)
+    t.stays(prefix, bound)
     wanted = {**counts, **({None: waiting} if waiting else {})}
     equal(t.counts(prefix), wanted, "pods by value")
 
@@ -53,7 +52,7 @@ def one_on_each_host(t, hosts):
 
 
 def wp_1(t):
-    "member 1, host 3 of six pods that each want a node of their own"
+    "member 1, host 3 of six pods that each need a node of their own"
     one_on_each_host(t, 3)
     ends(t, 4, 2, member=1, host=3)
 
@@ -64,10 +63,15 @@ def wp_2(t):
     ends(t, 3, 3, member=1, host=2)
 
 
-def five_and_three(t, n, *more, **spec):
-    nodes(t, A=2, B=2)
-    policy(t, {"A": 5, "B": 3}, *more, **spec)
+def workload(t, allocation, n, *more, by_value=None, **spec):
+    """n pods under that policy, on two nodes for each value or as many as given."""
+    nodes(t, **(by_value or {"A": 2, "B": 2}))
+    policy(t, allocation, *more, **spec)
     pods(t, n)
+
+
+def five_and_three(t, n, *more, **spec):
+    workload(t, {"A": 5, "B": 3}, n, *more, **spec)
 
 
 def wp_3(t):
@@ -83,7 +87,7 @@ def wp_3b(t):
 
 
 def wp_4(t):
-    "two more than that wait, and an event says why"
+    "two more than that wait, and an event has the reason"
     five_and_three(t, 10, R, BALANCE)
     ends(t, 8, 2, A=5, B=3)
     waiting = [name for name, node in t.nodes("app").items() if node is None]
@@ -94,8 +98,7 @@ def wp_4(t):
 
 def overflow(t, method):
     five_and_three(t, 10, P, method)
-    t.settles("app", 10)
-    t.still("app", 10)
+    t.stays("app", 10)
     got = t.counts("app")
     check(got.get("A", 0) >= 5 and got.get("B", 0) >= 3, got)
 
@@ -112,40 +115,31 @@ def wp_5b(t):
 
 def wp_6(t):
     "balance of 4 and 2 for three pods: 2 and 1"
-    nodes(t, A=2, B=2)
-    policy(t, {"A": 4, "B": 2}, BALANCE)
-    pods(t, 3)
+    workload(t, {"A": 4, "B": 2}, 3, BALANCE)
     ends(t, 3, A=2, B=1)
 
 
 def wp_7(t):
     "balance of 5 and 3 for four pods: 2 and 2"
-    nodes(t, A=2, B=2)
-    policy(t, {"A": 5, "B": 3}, BALANCE)
-    pods(t, 4)
+    workload(t, {"A": 5, "B": 3}, 4, BALANCE)
     ends(t, 4, A=2, B=2)
 
 
 def wp_7b(t):
     "of 6 and 3 for six: 4 and 2"
-    nodes(t, A=2, B=2)
-    policy(t, {"A": 6, "B": 3}, BALANCE)
-    pods(t, 6)
+    workload(t, {"A": 6, "B": 3}, 6, BALANCE)
     ends(t, 6, A=4, B=2)
 
 
 def wp_8(t):
     "fill of 4 and 4 for three pods: all in one"
-    nodes(t, A=2, B=2)
-    policy(t, {"A": 4, "B": 4}, FILL)
-    pods(t, 3)
-    t.settles("app", 3)
-    t.still("app", 3)
+    workload(t, {"A": 4, "B": 4}, 3, FILL)
+    t.stays("app", 3)
     check(t.counts("app") in ({"A": 3}, {"B": 3}), t.counts("app"))
 
 
 def wp_9(t):
-    "a matching pod that is there already counts"
+    "a matching pod that exists already counts"
     nodes(t, A=2, B=2)
     there(t, "old", "a0")
     policy(t, {"A": 2, "B": 4}, R, FILL)
@@ -153,34 +147,31 @@ def wp_9(t):
     ends(t, 3, A=1, B=2)
 
 
+def beside_an_unlabelled(t, kind):
+    t.node("other", cpu=64)
+    workload(t, {"A": 2}, 3, kind, by_value={"A": 1})
+
+
 def wp_10(t):
     "a node without the label is never used: required"
-    nodes(t, A=1)
-    t.node("other", cpu=64)
-    policy(t, {"A": 2}, R)
-    pods(t, 3)
+    beside_an_unlabelled(t, R)
     ends(t, 2, 1, A=2)
 
 
 def wp_10b(t):
     "preferred"
-    nodes(t, A=1)
-    t.node("other", cpu=64)
-    policy(t, {"A": 2}, P)
-    pods(t, 3)
+    beside_an_unlabelled(t, P)
     ends(t, 3, A=3)
 
 
 def wp_11(t):
     "a value that the policy does not list is never used"
-    nodes(t, A=1, C=1)
-    policy(t, {"A": 2}, R)
-    pods(t, 3)
+    workload(t, {"A": 2}, 3, R, by_value={"A": 1, "C": 1})
     ends(t, 2, 1, A=2)
 
 
 def wp_12(t):
-    "a policy that comes later; until then the event names it"
+    "a policy that is created later; until then the event names it"
     nodes(t, A=1)
     pods(t, 2)
     t.waits("app", "workload-policy(app)")
@@ -195,14 +186,13 @@ def wp_13(t):
     nodes(t, A=1)
     policy(t, {"A": 2}, R)
     pods(t, 2, name="odd", labels={"app": "odd"})
-    t.waits("odd", "didn't match pod workload-policy constraints")
+    t.blocked("odd", "didn't match pod workload-policy constraints")
     t.event("odd-0", "didn't match pod workload-policy constraints")
-    t.still("odd")
 
 
 @given(kubelet=False)
 def wp_14(t):
-    "pods of another namespace, that are going or that don't match don't count"
+    "pods of another namespace, that are being deleted or that don't match don't count"
     nodes(t, A=1)
     elsewhere = t.namespace("elsewhere")
     for i in range(2):
@@ -217,7 +207,7 @@ def wp_14(t):
 
 
 def wp_15(t):
-    "more than the policy says are there already: nothing more goes there, nobody goes"
+    "more than the policy allows are there already: no more are placed there, none is removed"
     nodes(t, A=2, B=2)
     for i in range(6):
         there(t, f"old-{i}", f"a{i % 2}")
@@ -231,7 +221,7 @@ def wp_15(t):
 
 
 def wp_16(t):
-    "the policy is changed: who comes next follows, nobody moves"
+    "the policy is changed: later pods follow it, none moves"
     five_and_three(t, 8, R)
     t.settles("app", 8)
     before = t.nodes("app")
@@ -243,7 +233,7 @@ def wp_16(t):
 
 
 def wp_17(t):
-    "a pod goes: the one after it has its place"
+    "a pod is deleted: the next one gets its place"
     five_and_three(t, 8, R)
     t.settles("app", 8)
     pods(t, 1, name="next")
@@ -255,7 +245,7 @@ def wp_17(t):
 
 
 def wp_18(t):
-    "a DaemonSet's pod has nothing to do with policies"
+    "policies do not apply to a DaemonSet's pod"
     nodes(t, A=1)
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "app", "uid": "1", "controller": True}
     pods(t, 1, by="nowhere", owner=owner)
@@ -277,7 +267,7 @@ def wp_20(t):
 
 
 def wp_21(t):
-    "a pod whose selector leaves it a full value waits"
+    "a pod whose selector allows only a full value waits"
     nodes(t, A=1, B=1)
     policy(t, {"A": 1, "B": 3}, R)
     pods(t, 2, nodeSelector={"workload-test": "A"})
@@ -286,19 +276,14 @@ def wp_21(t):
 
 def wp_22(t):
     "no pods for A, required"
-    nodes(t, A=1, B=1)
-    policy(t, {"A": 0, "B": 2}, R)
-    pods(t, 2)
+    workload(t, {"A": 0, "B": 2}, 2, R, by_value={"A": 1, "B": 1})
     ends(t, 2, B=2)
 
 
 def wp_22b(t):
     "preferred: all are bound"
-    nodes(t, A=1, B=1)
-    policy(t, {"A": 0, "B": 2}, P)
-    pods(t, 3)
-    t.settles("app", 3)
-    t.still("app", 3)
+    workload(t, {"A": 0, "B": 2}, 3, P, by_value={"A": 1, "B": 1})
+    t.stays("app", 3)
 
 
 def wp_23(t):
@@ -319,13 +304,12 @@ def wp_24(t):
 
 
 def wp_25(t):
-    "a gang of 8 under a policy of 5 and 3 waits for room in A"
+    "a gang of 8 under a policy of 5 and 3 waits for capacity in A"
     t.node("a0", cpu=4, labels={"workload-test": "A"})
     t.node("b0", cpu=64, labels={"workload-test": "B"})
     policy(t, {"A": 5, "B": 3}, R)
     t.group("gang", 8)
     pods(t, 8, cpu=1, group="gang")
-    t.waits("app", f"{t.ns}/gang")
-    t.still("app")
+    t.blocked("app", f"{t.ns}/gang")
     t.node("a1", cpu=4, labels={"workload-test": "A"})
     ends(t, 8, A=5, B=3)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold after each scenario, whatever it was about, read from the API:
+"""Invariants after each scenario, read from the API:
 
   I1  no node over its allocatable, not even for a moment
   I2  a group that never reached its quorum has nothing bound
-  I3  what muster counts as taken is what bound pods take: no reservation stays
+  I3  muster's allocated sums are those of bound pods: no reservation is left
   I4  each pending pod has a current reason
   I5  members are counted by uid, not by name, and bound once
   I6  a member is counted once
   I7  the order in which objects are seen changes nothing: a scheduler that sees
-      everything at once, made up or after a crash, places nothing more
+      everything at once, simulated or after a crash, places nothing more
 """
 import json
 import os
@@ -42,8 +42,8 @@ def of(t):
 
 
 def after_a_crash(t):
-    """Both daemons are killed: the next ones know no more than the API server, change
-    nothing and count the same."""
+    """Both daemons are killed: the next ones have only the API server's state, change
+    nothing and have the same sums."""
     start, old = time.monotonic(), t.world.daemons()
     for pid in old.values():
         os.kill(pid, signal.SIGKILL)

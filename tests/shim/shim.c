@@ -73,8 +73,6 @@ __attribute__((constructor)) static void shim_start(void)
 		orders = at;
 }
 
-/* ---- clocks ---------------------------------------------------------------------- */
-
 static int64_t ns_of(const struct timespec *t)
 {
 	return (int64_t)t->tv_sec * NS_PER_S + t->tv_nsec;
@@ -121,8 +119,6 @@ time_t time(time_t *out)
 		*out = now.tv_sec;
 	return now.tv_sec;
 }
-
-/* ---- calls ------------------------------------------------------------------------ */
 
 /* Is it this one's turn, and what is to befall it?  One of those asked for, in turn. */
 static uint32_t turn(uint32_t may)

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define PIECE_BYTES 1500u
-#define LIVES 1000000u /* of one instance: no two clients have one number */
 
 enum call_state { CALL_SENT, CALL_ANSWERED, CALL_STREAMS, CALL_OVER };
 
@@ -22,11 +21,10 @@ struct http_call {
 	uint64_t serial;
 	enum call_state state;
 	enum fate fate;
-	bool orphan;  /* nobody hears of it any more */
+	bool orphan;  /* no client gets its answer any more */
 	bool arrived; /* it reached the server */
 	uint64_t arrive_ns, answer_ns, deadline_ns;
-	bool lease;    /* it is about the lease */
-	uint32_t life; /* of the frontend */
+	bool lease; /* it is about the lease */
 	struct http_handler handler;
 	char *method, *path, *type, *body;
 	size_t body_bytes;
@@ -35,7 +33,7 @@ struct http_call {
 	struct as_text said; /* body of the answer */
 
 	struct as_watch *watch;
-	uint64_t speaks_ns;  /* when the next piece comes; NEVER: the server has nothing */
+	uint64_t speaks_ns;  /* when the next piece arrives; NEVER: the server has none */
 	bool silent;         /* half open */
 	bool cut;            /* breaks after the next piece */
 	struct as_text line; /* the last event, for FATE_TWICE */
@@ -47,7 +45,7 @@ struct net {
 	struct http_call *calls, **end;
 	uint64_t serial;
 	uint64_t faults;
-	uint32_t instance, life;
+	uint32_t instance;
 	bool (*may_write)(void *context);
 	void *context;
 	uint64_t down_until_ns;
@@ -89,8 +87,6 @@ static uint64_t random_ns(struct net *n, uint64_t most)
 {
 	return sim_below(&n->sim->faults_random, most);
 }
-
-/* ---- calls ---------------------------------------------------------------------- */
 
 static bool is_watch(const struct http_call *c)
 {
@@ -161,14 +157,14 @@ static void call_free(struct http_call *c)
 	free(c);
 }
 
-/* As frontend/api/curl.c asks it on a connection that stands. */
+/* As frontend/api/curl.c sends it on an open connection. */
 static bool may_go(struct net *n, const struct http_call *c)
 {
 	if (strcmp(c->method, "GET") == 0 || c->lease)
 		return true;
 	if (!n->may_write(n->context))
 		return false;
-	book_writes(n->sim->book, n->instance, c->path);
+	invariants_writes(n->sim->invariants, n->instance, c->path);
 	return true;
 }
 
@@ -180,7 +176,6 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 	uint64_t now = n->sim->now_ns;
 
 	c->serial = ++n->serial;
-	c->life = n->life;
 	c->handler = *h;
 	c->method = as_copy(r->method);
 	c->path = as_copy(r->path);
@@ -227,8 +222,6 @@ static const struct transport_ops net_ops = { .start = net_start,
 	                                          .cancel = net_cancel,
 	                                          .renew_credentials = net_renew };
 
-/* ---- at the server ------------------------------------------------------------------ */
-
 static void status_text(struct http_call *c, int code, const char *reason, const char *message)
 {
 	c->said.bytes = 0;
@@ -258,12 +251,12 @@ static void handle(struct net *n, struct http_call *c)
 
 	c->arrived = true;
 	if (binding)
-		book_post_begin(s->book, c->path, c->body, c->life);
+		invariants_post_begin(s->invariants, c->path, c->body);
 	as_api_handle(s->api, &request, &response);
 	if (binding)
-		book_post_end(s->book);
+		invariants_post_end(s->invariants);
 	if (group_read(c) != NULL && (c->fate == FATE_SOUND || c->fate == FATE_SLOW))
-		book_group_read(s->book, group_read(c));
+		invariants_group_read(s->invariants, group_read(c));
 	as_text_free(&c->said);
 	c->said = response.body;
 	c->watch = response.watch;
@@ -294,7 +287,7 @@ static bool has_effect(enum fate fate)
 	}
 }
 
-/* What the client hears instead of what the server said. */
+/* The answer that the client gets in place of the server's. */
 static void answer_change(struct net *n, struct http_call *c)
 {
 	switch (c->fate) {
@@ -350,8 +343,6 @@ static void answer_change(struct net *n, struct http_call *c)
 	}
 }
 
-/* ---- towards the client ---------------------------------------------------------------- */
-
 static void call_end(struct http_call *c)
 {
 	c->state = CALL_OVER;
@@ -388,7 +379,7 @@ static bool is_slow(const struct net *n)
 	return n->sim->now_ns < n->slow_until_ns;
 }
 
-/* The server has something to say: when does it come? */
+/* The server has something to send: when it arrives. */
 static void stream_listen(struct net *n, struct http_call *c)
 {
 	if (c->silent || c->speaks_ns != SIM_NEVER)
@@ -440,7 +431,7 @@ static bool stream_speak(struct net *n, struct http_call *c)
 	return true;
 }
 
-/* Break in the middle of what is being said. */
+/* Breaks the connection in the middle of an answer. */
 static void stream_cut(struct net *n, struct http_call *c)
 {
 	char piece[64];
@@ -454,8 +445,6 @@ static void stream_cut(struct net *n, struct http_call *c)
 		got = 0;
 	client_broken(c, "connection reset");
 }
-
-/* ---- what is due ------------------------------------------------------------------------ */
 
 static bool call_run(struct net *n, struct http_call *c)
 {
@@ -502,7 +491,7 @@ static bool call_run(struct net *n, struct http_call *c)
 	return true;
 }
 
-/* An orphan lives until its effect is over. */
+/* An orphan is kept until it has taken effect. */
 static bool is_over(const struct http_call *c)
 {
 	bool effect_over = c->arrived || !has_effect(c->fate);
@@ -564,8 +553,6 @@ uint64_t net_due_ns(struct net *n)
 	return due;
 }
 
-/* ---- faults --------------------------------------------------------------------------- */
-
 void net_window(struct net *n, enum fate fate, uint64_t until_ns, unsigned percent)
 {
 	n->window[fate].until_ns = until_ns;
@@ -611,7 +598,6 @@ void net_calm(struct net *n)
 
 void net_orphan(struct net *n)
 {
-	n->life++;
 	for (struct http_call *c = n->calls; c != NULL; c = c->next)
 		c->orphan = true;
 	sweep(n);
@@ -642,11 +628,6 @@ struct transport *net_transport(struct net *n)
 	return &n->transport;
 }
 
-uint32_t net_life(const struct net *n)
-{
-	return n->life;
-}
-
 void net_context(struct net *n, void *context)
 {
 	n->context = context;
@@ -662,7 +643,6 @@ struct net *net_new(struct sim *s, uint32_t instance, bool (*may_write)(void *co
 	n->transport.ops = &net_ops;
 	n->sim = s;
 	n->end = &n->calls;
-	n->life = 1 + instance * LIVES;
 	return n;
 }
 

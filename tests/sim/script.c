@@ -4,42 +4,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const act_names[ACT_KINDS] = {
-	[ACT_POD_NEW] = "pod-new",
-	[ACT_POD_DELETE] = "pod-delete",
-	[ACT_POD_AGAIN] = "pod-again",
-	[ACT_POD_END] = "pod-end",
-	[ACT_POD_UNGATE] = "pod-ungate",
-	[ACT_POD_GRAB] = "pod-grab",
-	[ACT_POD_TOUCH] = "pod-touch",
-	[ACT_GROUP_NEW] = "group-new",
-	[ACT_GROUP_EDIT] = "group-edit",
-	[ACT_GROUP_DELETE] = "group-delete",
-	[ACT_FOREIGN] = "foreign",
-	[ACT_NODE_NEW] = "node-new",
-	[ACT_NODE_CORDON] = "node-cordon",
-	[ACT_NODE_SIZE] = "node-size",
-	[ACT_NODE_DELETE] = "node-delete",
-	[ACT_CORE_DIES] = "core-dies",
-	[ACT_FRONTEND_DIES] = "frontend-dies",
-	[ACT_BOTH_DIE] = "both-die",
-	[ACT_API_DIES] = "api-dies",
-	[ACT_CORE_STOPS] = "core-stops",
-	[ACT_FRONTEND_STOPS] = "frontend-stops",
-	[ACT_COMPACT] = "compact",
-	[ACT_WATCHES_CUT] = "watches-cut",
-	[ACT_WATCHES_SLOW] = "watches-slow",
-	[ACT_NET] = "net",
-	[ACT_CUT] = "cut",
-	[ACT_CLOCK] = "clock",
+static const char *const action_names[ACTION_KINDS] = {
+	[ACTION_POD_NEW] = "pod-new",
+	[ACTION_POD_DELETE] = "pod-delete",
+	[ACTION_POD_AGAIN] = "pod-again",
+	[ACTION_POD_END] = "pod-end",
+	[ACTION_POD_UNGATE] = "pod-ungate",
+	[ACTION_POD_GRAB] = "pod-grab",
+	[ACTION_POD_TOUCH] = "pod-touch",
+	[ACTION_GROUP_NEW] = "group-new",
+	[ACTION_GROUP_EDIT] = "group-edit",
+	[ACTION_GROUP_DELETE] = "group-delete",
+	[ACTION_FOREIGN] = "foreign",
+	[ACTION_NODE_NEW] = "node-new",
+	[ACTION_NODE_CORDON] = "node-cordon",
+	[ACTION_NODE_SIZE] = "node-size",
+	[ACTION_NODE_DELETE] = "node-delete",
+	[ACTION_CORE_DIES] = "core-dies",
+	[ACTION_FRONTEND_DIES] = "frontend-dies",
+	[ACTION_BOTH_DIE] = "both-die",
+	[ACTION_API_DIES] = "api-dies",
+	[ACTION_CORE_STOPS] = "core-stops",
+	[ACTION_FRONTEND_STOPS] = "frontend-stops",
+	[ACTION_COMPACT] = "compact",
+	[ACTION_WATCHES_CUT] = "watches-cut",
+	[ACTION_WATCHES_SLOW] = "watches-slow",
+	[ACTION_NET] = "net",
+	[ACTION_CUT] = "cut",
+	[ACTION_CLOCK] = "clock",
 };
 
-const char *act_name(enum act act)
+const char *action_name(enum action_kind kind)
 {
-	return act_names[act];
+	return action_names[kind];
 }
-
-/* ---- random numbers -------------------------------------------------------- */
 
 uint64_t sim_mix(uint64_t z)
 {
@@ -63,8 +61,6 @@ bool sim_percent(uint64_t *state, unsigned percent)
 	return sim_below(state, 100) < percent;
 }
 
-/* ---- the list ---------------------------------------------------------------- */
-
 struct making {
 	struct script *p;
 	size_t room;
@@ -77,7 +73,8 @@ static uint32_t below(struct making *m, uint32_t n)
 	return (uint32_t)sim_below(&m->random, n);
 }
 
-static void add(struct making *m, uint64_t at_ns, enum act act, uint32_t a, uint32_t b, uint32_t c)
+static void add(struct making *m, uint64_t at_ns, enum action_kind kind, uint32_t a, uint32_t b,
+                uint32_t c)
 {
 	struct script *p = m->p;
 
@@ -85,7 +82,7 @@ static void add(struct making *m, uint64_t at_ns, enum act act, uint32_t a, uint
 		m->room = m->room > 0 ? m->room * 2 : 64;
 		p->at = as_realloc(p->at, m->room * sizeof(*p->at));
 	}
-	p->at[p->n++] = (struct action){ .at_ns = at_ns, .act = act, .a = a, .b = b, .c = c };
+	p->at[p->n++] = (struct action){ .at_ns = at_ns, .kind = kind, .a = a, .b = b, .c = c };
 }
 
 static uint64_t any_time(struct making *m)
@@ -102,11 +99,11 @@ static void add_gang(struct making *m)
 
 	bool raised = below(m, 4) == 0; /* for the members that come */
 
-	add(m, at + sim_below(&m->random, gap), ACT_GROUP_NEW, group, raised ? 1 : quorum, 0);
+	add(m, at + sim_below(&m->random, gap), ACTION_GROUP_NEW, group, raised ? 1 : quorum, 0);
 	if (raised)
-		add(m, at + sim_below(&m->random, gap), ACT_GROUP_EDIT, group, size - 1, 0);
+		add(m, at + sim_below(&m->random, gap), ACTION_GROUP_EDIT, group, size - 1, 0);
 	for (uint32_t i = 0; i < size && m->pods < SIM_PODS; i++)
-		add(m, at + sim_below(&m->random, gap), ACT_POD_NEW, m->pods++, group,
+		add(m, at + sim_below(&m->random, gap), ACTION_POD_NEW, m->pods++, group,
 		    below(m, 5) == 0 ? below(m, 1000) : shape);
 }
 
@@ -117,25 +114,25 @@ static void add_load(struct making *m)
 	while (gangs-- > 0 && m->groups < SIM_GROUPS)
 		add_gang(m);
 	while (lone-- > 0 && m->pods < SIM_PODS)
-		add(m, any_time(m), ACT_POD_NEW, m->pods++, SIM_NONE, below(m, 1000));
+		add(m, any_time(m), ACTION_POD_NEW, m->pods++, SIM_NONE, below(m, 1000));
 }
 
-static void add_some(struct making *m, unsigned n, enum act act, uint32_t of, uint32_t b,
+static void add_some(struct making *m, unsigned n, enum action_kind kind, uint32_t of, uint32_t b,
                      uint32_t c)
 {
 	for (n = n > 0 && of > 0 ? below(m, n + 1) : 0; n > 0; n--)
-		add(m, any_time(m), act, below(m, of), b > 0 ? below(m, b) : 0, c > 0 ? below(m, c) : 0);
+		add(m, any_time(m), kind, below(m, of), b > 0 ? below(m, b) : 0, c > 0 ? below(m, c) : 0);
 }
 
 static void add_churn(struct making *m)
 {
-	add_some(m, 6, ACT_POD_DELETE, m->pods, 3, 0);
-	add_some(m, 4, ACT_POD_AGAIN, m->pods, 0, 0);
-	add_some(m, 6, ACT_POD_END, m->pods, 2, 0);
-	add_some(m, 6, ACT_POD_UNGATE, m->pods, 0, 0);
-	add_some(m, 4, ACT_POD_TOUCH, m->pods, 0, 0);
-	add_some(m, 2, ACT_GROUP_EDIT, m->groups, 7, 0);
-	add_some(m, 2, ACT_GROUP_DELETE, m->groups, 0, 0);
+	add_some(m, 6, ACTION_POD_DELETE, m->pods, 3, 0);
+	add_some(m, 4, ACTION_POD_AGAIN, m->pods, 0, 0);
+	add_some(m, 6, ACTION_POD_END, m->pods, 2, 0);
+	add_some(m, 6, ACTION_POD_UNGATE, m->pods, 0, 0);
+	add_some(m, 4, ACTION_POD_TOUCH, m->pods, 0, 0);
+	add_some(m, 2, ACTION_GROUP_EDIT, m->groups, 7, 0);
+	add_some(m, 2, ACTION_GROUP_DELETE, m->groups, 0, 0);
 }
 
 static void add_foreign(struct making *m)
@@ -143,21 +140,21 @@ static void add_foreign(struct making *m)
 	uint32_t n = below(m, 8);
 
 	while (n-- > 0)
-		add(m, any_time(m), ACT_FOREIGN, m->foreigners++, 0, below(m, 1000));
-	add_some(m, 3, ACT_POD_GRAB, m->pods, 0, 0);
-	add_some(m, 3, ACT_NODE_CORDON, m->nodes, 2, 0);
-	add_some(m, 3, ACT_NODE_SIZE, m->nodes, 9, 0);
-	add_some(m, 2, ACT_NODE_DELETE, m->nodes, 0, 0);
-	add_some(m, 2, ACT_NODE_NEW, SIM_NODES, 9, 0);
+		add(m, any_time(m), ACTION_FOREIGN, m->foreigners++, 0, below(m, 1000));
+	add_some(m, 3, ACTION_POD_GRAB, m->pods, 0, 0);
+	add_some(m, 3, ACTION_NODE_CORDON, m->nodes, 2, 0);
+	add_some(m, 3, ACTION_NODE_SIZE, m->nodes, 9, 0);
+	add_some(m, 2, ACTION_NODE_DELETE, m->nodes, 0, 0);
+	add_some(m, 2, ACTION_NODE_NEW, SIM_NODES, 9, 0);
 }
 
 static void add_crashes(struct making *m)
 {
-	add_some(m, 3, ACT_CORE_DIES, m->p->instances, 3000, 0);
-	add_some(m, 3, ACT_FRONTEND_DIES, m->p->instances, 3000, 0);
-	add_some(m, 1, ACT_BOTH_DIE, m->p->instances, 3000, 0);
-	add_some(m, 2, ACT_CORE_STOPS, m->p->instances, 5000, 0);
-	add_some(m, 2, ACT_FRONTEND_STOPS, m->p->instances, 5000, 0);
+	add_some(m, 3, ACTION_CORE_DIES, m->p->instances, 3000, 0);
+	add_some(m, 3, ACTION_FRONTEND_DIES, m->p->instances, 3000, 0);
+	add_some(m, 1, ACTION_BOTH_DIE, m->p->instances, 3000, 0);
+	add_some(m, 2, ACTION_CORE_STOPS, m->p->instances, 5000, 0);
+	add_some(m, 2, ACTION_FRONTEND_STOPS, m->p->instances, 5000, 0);
 }
 
 static void add_faults(struct making *m)
@@ -165,25 +162,25 @@ static void add_faults(struct making *m)
 	unsigned n = below(m, 8);
 
 	while (n-- > 0)
-		add(m, any_time(m), ACT_NET, 1 + below(m, FATES - 1), 100 + below(m, 10000),
+		add(m, any_time(m), ACTION_NET, 1 + below(m, FATES - 1), 100 + below(m, 10000),
 		    5 + below(m, 96));
-	add_some(m, 2, ACT_API_DIES, 1, 4000, 0);
-	add_some(m, 2, ACT_COMPACT, 1, 0, 0);
-	add_some(m, 3, ACT_WATCHES_CUT, 1, 0, 0);
-	add_some(m, 3, ACT_WATCHES_SLOW, 1, 8000, 0);
-	add_some(m, 1, ACT_CLOCK, 100000, 2, 0);
+	add_some(m, 2, ACTION_API_DIES, 1, 4000, 0);
+	add_some(m, 2, ACTION_COMPACT, 1, 0, 0);
+	add_some(m, 3, ACTION_WATCHES_CUT, 1, 0, 0);
+	add_some(m, 3, ACTION_WATCHES_SLOW, 1, 8000, 0);
+	add_some(m, 1, ACTION_CLOCK, 100000, 2, 0);
 }
 
-/* Who leads changes, and may not know it. */
+/* The leader changes, and may not notice. */
 static void add_lease(struct making *m)
 {
-	add_some(m, 2, ACT_CUT, 2, 40000, 0);
-	add_some(m, 2, ACT_FRONTEND_STOPS, 2, 40000, 0);
-	add_some(m, 1, ACT_CORE_STOPS, 2, 40000, 0);
-	add_some(m, 1, ACT_FRONTEND_DIES, 2, 20000, 0);
+	add_some(m, 2, ACTION_CUT, 2, 40000, 0);
+	add_some(m, 2, ACTION_FRONTEND_STOPS, 2, 40000, 0);
+	add_some(m, 1, ACTION_CORE_STOPS, 2, 40000, 0);
+	add_some(m, 1, ACTION_FRONTEND_DIES, 2, 20000, 0);
 }
 
-/* Bindings whose fate is open, many of them at once. */
+/* Many Bindings at once whose outcome is unknown. */
 static void add_storm(struct making *m)
 {
 	static const enum fate fates[] = { FATE_LATE,      FATE_LATE_LOST,  FATE_LOST_REPLY,
@@ -191,7 +188,7 @@ static void add_storm(struct making *m)
 
 	for (size_t i = 0; i < sizeof(fates) / sizeof(fates[0]); i++)
 		if (below(m, 2) == 0)
-			add(m, any_time(m), ACT_NET, fates[i], 3000 + below(m, 20000), 10 + below(m, 40));
+			add(m, any_time(m), ACTION_NET, fates[i], 3000 + below(m, 20000), 10 + below(m, 40));
 }
 
 static int by_time(const void *a, const void *b)
@@ -200,13 +197,13 @@ static int by_time(const void *a, const void *b)
 
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
-	if (x->act != y->act)
-		return x->act < y->act ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
 	return x->a < y->a ? -1 : x->a > y->a;
 }
 
-/* One seed in four knows no crash, one no fault of the network, half no others beside muster: what
- * a run leaves out is judged more strictly by what is left. */
+/* One seed in four has no crash, one in four no network fault, half have no other scheduler: with
+ * fewer kinds of fault the checks excuse less. */
 void script_make(struct script *p, uint64_t seed)
 {
 	struct making m = { .p = p, .random = sim_mix(seed + 1) };
@@ -221,13 +218,13 @@ void script_make(struct script *p, uint64_t seed)
 	p->rate_permille = 900 + (uint32_t)(sim_mix(seed ^ 0xc10c) % 5) * 75;
 	if (p->instances > 1)
 		p->end_ns += 60 * SIM_S;
-	p->hold_after_ns = below(&m, 4) == 0 ? 3 * SIM_S : 0;
+	p->reserve_after_ns = below(&m, 4) == 0 ? 3 * SIM_S : 0;
 	p->kubelets = below(&m, 8) != 0;
 	p->foreign = below(&m, 2) != 0;
 	kind = below(&m, 16);
 	m.nodes = 1 + below(&m, 6);
 	for (uint32_t i = 0; i < m.nodes; i++)
-		add(&m, 0, ACT_NODE_NEW, i, 1 + below(&m, 8), 0);
+		add(&m, 0, ACTION_NODE_NEW, i, 1 + below(&m, 8), 0);
 	add_load(&m);
 	add_churn(&m);
 	if (p->foreign)

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define STEPS_MAX 2000000u
-#define REST_FIRST_NS (5 * SIM_S) /* after the last action: when rest is looked for first */
-#define REST_MOST_NS                                                                               \
-	(300 * SIM_S) /* by then all must be at rest; a silent watch is found after 150 s */
+#define REST_FIRST_NS (5 * SIM_S)  /* after the last action: when rest is looked for first */
+#define REST_MOST_NS (300 * SIM_S) /* a silent watch is found after 150 s */
 #define REST_LOOK_NS (20 * SIM_S)
 #define CHECK_EVERY 64u /* steps between two checks of everything */
 
@@ -54,21 +53,21 @@ static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
 	                                                                   .start_ms = 300,
 	                                                                   .grace_ms = 2000,
 	                                                                   .time_scale = 1 });
-	s->book = book_new(s);
+	s->invariants = invariants_new(s);
 	for (uint32_t i = 0; i < plan->instances; i++) {
-		s->nets[i] = net_new(s, i, duo_may_write);
-		s->duos[i] = duo_new(s, i);
+		s->nets[i] = net_new(s, i, instance_may_write);
+		s->instances[i] = instance_new(s, i);
 	}
-	act_start(s);
+	workload_start(s);
 }
 
 static void sim_end(struct sim *s)
 {
 	for (uint32_t i = 0; i < s->script->instances; i++) {
-		duo_free(s->duos[i]);
+		instance_free(s->instances[i]);
 		net_free(s->nets[i]);
 	}
-	book_free(s->book);
+	invariants_free(s->invariants);
 	as_kubelets_free(s->kubelets);
 	as_api_free(s->api);
 	story_free(s->story);
@@ -87,7 +86,7 @@ static uint64_t virtual_of(uint64_t wall_ns)
 static void check(struct sim *s, bool thorough)
 {
 	for (uint32_t i = 0; i < s->script->instances; i++)
-		duo_check(s->duos[i], thorough);
+		instance_check(s->instances[i], thorough);
 }
 
 /* Everything that is due now, and the checks. */
@@ -96,11 +95,11 @@ static void step(struct sim *s)
 	bool heard;
 
 	as_kubelets_run(s->kubelets, SIM_EPOCH_NS + s->now_ns);
-	book_look(s->book);
+	invariants_check(s->invariants);
 	for (uint32_t i = 0; i < s->script->instances; i++) {
 		heard = net_run(s->nets[i]);
-		duo_run(s->duos[i], heard);
-		book_look(s->book);
+		instance_run(s->instances[i], heard);
+		invariants_check(s->invariants);
 	}
 	check(s, ++s->steps % CHECK_EVERY == 0);
 	if (s->steps > STEPS_MAX)
@@ -112,7 +111,7 @@ static uint64_t next_due(struct sim *s)
 	uint64_t due = virtual_of(as_kubelets_due_ns(s->kubelets));
 
 	for (uint32_t i = 0; i < s->script->instances; i++)
-		due = least(due, least(net_due_ns(s->nets[i]), duo_due_ns(s->duos[i])));
+		due = least(due, least(net_due_ns(s->nets[i]), instance_due_ns(s->instances[i])));
 	return due > s->now_ns ? due : s->now_ns + 1000;
 }
 
@@ -139,29 +138,29 @@ static void run_actions(struct sim *s)
 		run_until(s, a->at_ns);
 		if (s->failed)
 			return;
-		book_look(s->book); /* before history may be compacted */
-		act_do(s, a);
+		invariants_check(s->invariants); /* before history may be compacted */
+		workload_do(s, a);
 		step(s);
 	}
 	run_until(s, s->script->end_ns);
 }
 
-/* The one that acts; NULL: nobody. */
-static struct duo *leader(struct sim *s)
+/* The leader; NULL: none. */
+static struct instance *leader(struct sim *s)
 {
 	for (uint32_t i = 0; i < s->script->instances; i++)
-		if (duo_leads(s->duos[i]))
-			return s->duos[i];
+		if (instance_leads(s->instances[i]))
+			return s->instances[i];
 	return NULL;
 }
 
-/* What is still under way, or NULL.  Who stands by has nothing to do. */
+/* What is still under way, or NULL.  A standby has nothing to do. */
 static const char *busy(struct sim *s)
 {
 	for (uint32_t i = 0; i < s->script->instances; i++)
 		if (net_busy(s->nets[i]) > 0)
 			return "requests do not come to an end";
-	return leader(s) != NULL ? duo_busy(leader(s)) : "nobody leads";
+	return leader(s) != NULL ? instance_busy(leader(s)) : "nobody leads";
 }
 
 /* Is all at rest and as it should be?  Else why not. */
@@ -171,9 +170,9 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 
 	if (busy(s) != NULL)
 		snprintf(why, why_bytes, "liveness: %s", busy(s));
-	else if (!book_rest(s->book, why, why_bytes))
+	else if (!invariants_at_rest(s->invariants, why, why_bytes))
 		return false;
-	else if (duo_holds(leader(s)) || rest_fresh(s, binds, sizeof(binds)))
+	else if (instance_holds(leader(s)) || fresh_start_binds_nothing(s, binds, sizeof(binds)))
 		return true;
 	else
 		snprintf(why, why_bytes, "waits: a fresh start would bind %s", binds);
@@ -190,13 +189,14 @@ static void run_to_rest(struct sim *s)
 	for (uint32_t i = 0; i < s->script->instances; i++)
 		net_calm(s->nets[i]);
 	while (!s->failed && s->now_ns < end) {
-		changes = book_changes(s->book);
+		changes = invariants_changes(s->invariants);
 		run_until(s, s->now_ns + wait);
 		snprintf(why, sizeof(why), "liveness: revisions do not come to an end");
-		/* A tick may be on its way at any moment. */
+		/* A tick may be in flight at any time. */
 		for (int i = 0; i < 10 && !s->failed && busy(s) != NULL; i++)
 			run_until(s, s->now_ns + 7 * SIM_MS);
-		if (!s->failed && changes == book_changes(s->book) && is_at_rest(s, why, sizeof(why))) {
+		if (!s->failed && changes == invariants_changes(s->invariants) &&
+		    is_at_rest(s, why, sizeof(why))) {
 			check(s, true);
 			return;
 		}
@@ -218,21 +218,21 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 	if (tell)
 		story_print(s.story);
 	for (uint32_t i = 0; i < plan->instances; i++) {
-		crashes += duo_crashes(s.duos[i]);
+		crashes += instance_crashes(s.instances[i]);
 		faults += net_faults(s.nets[i]);
 	}
 	*out = (struct outcome){
 		.failed = s.failed,
 		.hash = story_hash(s.story),
 		.steps = s.steps,
-		.revisions = book_revisions(s.book),
+		.revisions = invariants_revisions(s.invariants),
 		.virtual_ns = s.now_ns,
-		.binds = book_binds(s.book),
+		.binds = invariants_binds(s.invariants),
 		.crashes = crashes,
 		.faults = faults,
 	};
 	for (int t = 0; t < TEARS; t++)
-		out->gangs[t] = book_gangs(s.book, (enum tear)t);
+		out->gangs[t] = invariants_gangs(s.invariants, (enum tear)t);
 	memcpy(out->why, s.why, sizeof(out->why));
 	sim_end(&s);
 }

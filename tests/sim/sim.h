@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulator: core, the frontend's logic, an API server, kubelets and what goes wrong
- * among them, in one thread on virtual time from one seed.
+/* The simulator: core, the frontend's logic, an API server, kubelets and faults, in one thread on
+ * virtual time from one seed.
  *
- *   script.c   the seed becomes a list of actions: what users, nodes, other schedulers and
- *            faults do, and when
- *   act.c    one action, done to the API server or to a process
- *   net.c    the network: struct transport over tests/apisim as a function
- *   duo.c    the two processes of an instance: frontend.h and core.h with the real rings between
- * them book.c   what must hold at every revision of the API server's history rest.c   what must
- * hold when all has come to rest story.c  what happened, for who reads a failure shrink.c the
- * shortest list of actions that still fails
+ *   script.c       makes a list of actions of the seed: users, nodes, other schedulers and faults
+ *   workload.c     applies one action to the API server or to a process
+ *   net.c          the network: struct transport over tests/apisim as a function
+ *   instance.c     the two processes of an instance: frontend.h and core.h with the real rings
+ *   invariants.c   what must hold at every revision of the API server's history, and at rest
+ *   fresh_start.c  what a core that starts on the state at rest would bind: nothing
+ *   story.c        the events of a run, for the reader of a failure
+ *   shrink.c       the shortest list of actions that still fails
  *
  * Some runs have two instances of which one leads by a lease.  Each has a network and clocks of its
  * own.
  *
- * A run is a function of its list of actions and its seed.  The judges (book.c, rest.c) share no
- * code with what they judge; only "what would a fresh start place" asks a second core. */
+ * A run is a function of its list of actions and its seed.  invariants.c shares no code with what
+ * it checks. */
 #ifndef MUSTER_TESTS_SIM_H
 #define MUSTER_TESTS_SIM_H
 
@@ -33,44 +33,40 @@
 #define SIM_NEVER UINT64_MAX
 #define SIM_EPOCH_NS (UINT64_C(1795000000) * SIM_S) /* wall clock of virtual time 0 */
 
-/* ---- random numbers -------------------------------------------------------- */
-
 uint64_t sim_mix(uint64_t x);                    /* a hash */
 uint64_t sim_next(uint64_t *state);              /* splitmix64 */
 uint64_t sim_below(uint64_t *state, uint64_t n); /* n > 0 */
 bool sim_percent(uint64_t *state, unsigned percent);
 
-/* ---- script.c ------------------------------------------------------------------ */
-
-enum act {
-	ACT_POD_NEW,      /* a pod, b group or NONE, c shape */
-	ACT_POD_DELETE,   /* a pod, b grace in s */
-	ACT_POD_AGAIN,    /* a pod: deleted and made anew with the same name */
-	ACT_POD_END,      /* a pod: Succeeded or Failed (b) */
-	ACT_POD_UNGATE,   /* a pod */
-	ACT_POD_GRAB,     /* a pod: another scheduler binds it */
-	ACT_POD_TOUCH,    /* a pod: a label changes, so its version moves */
-	ACT_GROUP_NEW,    /* a group, b quorum */
-	ACT_GROUP_EDIT,   /* a group, b quorum */
-	ACT_GROUP_DELETE, /* a group */
-	ACT_FOREIGN,      /* a pod of another scheduler, bound at once, c shape */
-	ACT_NODE_NEW,     /* a node, b cpu */
-	ACT_NODE_CORDON,  /* a node, b 0 or 1 */
-	ACT_NODE_SIZE,    /* a node, b cpu */
-	ACT_NODE_DELETE,  /* a node */
-	ACT_CORE_DIES,    /* of instance a; down for b ms */
-	ACT_FRONTEND_DIES,
-	ACT_BOTH_DIE,
-	ACT_API_DIES,   /* down for b ms */
-	ACT_CORE_STOPS, /* stands still for b ms */
-	ACT_FRONTEND_STOPS,
-	ACT_COMPACT,
-	ACT_WATCHES_CUT,  /* in the middle of a line if need be */
-	ACT_WATCHES_SLOW, /* each by its own delay, for b ms */
-	ACT_NET,          /* fate a for b ms, in c percent of requests */
-	ACT_CUT,          /* instance a hears nothing of the API server for b ms */
-	ACT_CLOCK,        /* the wall clock jumps by a s, forward or (b) back */
-	ACT_KINDS
+enum action_kind {
+	ACTION_POD_NEW,      /* a pod, b group or NONE, c shape */
+	ACTION_POD_DELETE,   /* a pod, b grace in s */
+	ACTION_POD_AGAIN,    /* a pod: deleted and created again with the same name */
+	ACTION_POD_END,      /* a pod: Succeeded or Failed (b) */
+	ACTION_POD_UNGATE,   /* a pod */
+	ACTION_POD_GRAB,     /* a pod: another scheduler binds it */
+	ACTION_POD_TOUCH,    /* a pod: a label changes, so its version moves */
+	ACTION_GROUP_NEW,    /* a group, b quorum */
+	ACTION_GROUP_EDIT,   /* a group, b quorum */
+	ACTION_GROUP_DELETE, /* a group */
+	ACTION_FOREIGN,      /* a pod of another scheduler, bound at once, c shape */
+	ACTION_NODE_NEW,     /* a node, b cpu */
+	ACTION_NODE_CORDON,  /* a node, b 0 or 1 */
+	ACTION_NODE_SIZE,    /* a node, b cpu */
+	ACTION_NODE_DELETE,  /* a node */
+	ACTION_CORE_DIES,    /* of instance a; down for b ms */
+	ACTION_FRONTEND_DIES,
+	ACTION_BOTH_DIE,
+	ACTION_API_DIES,   /* down for b ms */
+	ACTION_CORE_STOPS, /* suspended for b ms */
+	ACTION_FRONTEND_STOPS,
+	ACTION_COMPACT,
+	ACTION_WATCHES_CUT,  /* possibly within a line */
+	ACTION_WATCHES_SLOW, /* each by its own delay, for b ms */
+	ACTION_NET,          /* fate a for b ms, in c percent of requests */
+	ACTION_CUT,          /* instance a can't reach the API server for b ms */
+	ACTION_CLOCK,        /* the wall clock jumps by a s, forward or (b) back */
+	ACTION_KINDS
 };
 
 #define SIM_GROUPS_PATH "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
@@ -82,7 +78,7 @@ enum act {
 
 struct action {
 	uint64_t at_ns;
-	enum act act;
+	enum action_kind kind;
 	uint32_t a, b, c;
 };
 
@@ -92,7 +88,7 @@ struct script {
 	size_t n;
 	uint64_t end_ns; /* of the actions: then all faults are over */
 	uint64_t event_ring_bytes, result_ring_bytes, command_ring_bytes;
-	uint64_t hold_after_ns;
+	uint64_t reserve_after_ns;
 	uint32_t instances;
 	uint32_t rate_permille; /* of the second one's monotonic clock */
 	bool kubelets;
@@ -101,13 +97,13 @@ struct script {
 
 void script_make(struct script *p, uint64_t seed);
 void script_free(struct script *p);
-const char *act_name(enum act act);
+const char *action_name(enum action_kind kind);
 
-/* What happens to a request. */
+/* The fault of a request. */
 enum fate {
 	FATE_SOUND,
 	FATE_NOT_SENT,     /* no connection */
-	FATE_LOST_REQUEST, /* never came there, the connection breaks */
+	FATE_LOST_REQUEST, /* never arrived, the connection breaks */
 	FATE_LOST_REPLY,   /* it took effect, the connection breaks */
 	FATE_LATE,         /* 504 at once, and it takes effect up to 40 s later */
 	FATE_LATE_LOST,    /* no answer, and it takes effect after the timeout or before */
@@ -122,18 +118,16 @@ enum fate {
 	FATE_401,
 	FATE_SLOW,      /* up to 10 s */
 	FATE_410,       /* of lists' pages and watches */
-	FATE_HALF_OPEN, /* a watch that says nothing from now on */
+	FATE_HALF_OPEN, /* a watch that is silent from now on */
 	FATE_TWICE,     /* a watch that sends an event a second time */
 	FATES
 };
 
 const char *fate_name(enum fate fate);
 
-/* ---- the world --------------------------------------------------------------- */
-
 struct net;
-struct duo;
-struct book;
+struct instance;
+struct invariants;
 struct story;
 struct as_kubelets;
 
@@ -147,8 +141,8 @@ struct sim {
 	struct as_api *api;
 	struct as_kubelets *kubelets;
 	struct net *nets[SIM_INSTANCES];
-	struct duo *duos[SIM_INSTANCES];
-	struct book *book;
+	struct instance *instances[SIM_INSTANCES];
+	struct invariants *invariants;
 	struct story *story;
 	bool failed;
 	char why[1024]; /* the violation, its first word names the invariant */
@@ -158,14 +152,12 @@ struct sim {
 /* The first violation is kept. */
 void sim_fail(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Is a gang torn at rest, with some of its members bound and not as many as have to be?  Then by
- * what. */
+/* Why a gang is torn at rest: some of its members are bound, and fewer than its quorum. */
 enum tear {
-	TEAR_NONE,   /* it is whole */
-	TEAR_LOST,   /* a member was deleted or ended, or the group was edited */
-	TEAR_LESS,   /* others took room, or a node shrank, was cordoned or deleted */
-	TEAR_ORPHAN, /* a Binding landed of which nobody alive knew */
-	TEAR_FAULT,  /* by muster */
+	TEAR_NONE,  /* quorum met */
+	TEAR_LOST,  /* a member was deleted or ended, or the group was edited */
+	TEAR_LESS,  /* others took capacity, or a node shrank, was cordoned or deleted */
+	TEAR_FAULT, /* by muster */
 	TEARS
 };
 
@@ -178,20 +170,17 @@ struct outcome {
 	uint64_t gangs[TEARS];
 };
 
-/* Run the plan.  The story goes to standard output when `tell`, its last lines. */
+/* Runs the plan. With `tell` the last lines of the story are printed on standard output. */
 void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome *out);
 
-/* A request of a user, another scheduler or a controller: no fault hits it.  The status. */
+/* A request of a user, another scheduler or a controller, without faults. Returns the status. */
 int sim_user(struct sim *s, const char *method, const char *target, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* ---- act.c ---- */
-void act_do(struct sim *s, const struct action *a);
-void act_start(struct sim *s); /* what is there before anything happens */
+void workload_do(struct sim *s, const struct action *a);
+void workload_start(struct sim *s); /* the state before the first action */
 
-/* ---- net.c ---- */
-/* may_write(context): asked before each request that changes something and isn't about the lease.
- */
+/* may_write(context): called before each write that is not about the lease. */
 struct net *net_new(struct sim *s, uint32_t instance, bool (*may_write)(void *context));
 void net_context(struct net *n, void *context);
 void net_free(struct net *n);
@@ -201,75 +190,68 @@ void net_watches_slow(struct net *n, uint64_t until_ns);
 void net_cut_watches(struct net *n);
 void net_down(struct net *n, uint64_t until_ns); /* all connections break; none opens before */
 void net_calm(struct net *n);                    /* no faults any more */
-/* The client is dead: what it sent may arrive yet, nobody hears of it. */
+/* The client is dead: its requests may still arrive, their answers are dropped. */
 void net_orphan(struct net *n);
-uint32_t net_life(const struct net *n); /* of the client, unlike any other client's */
-/* Do what is due; true when the client was told something. */
+/* Runs what is due. True when a callback of the client was called. */
 bool net_run(struct net *n);
 uint64_t net_due_ns(struct net *n);
-unsigned net_busy(const struct net *n); /* requests that are no watches, nor about the lease */
+unsigned net_busy(const struct net *n); /* requests but for watches and those about the lease */
 uint64_t net_requests(const struct net *n);
 uint64_t net_faults(const struct net *n);
 
-/* ---- duo.c ---- */
-struct duo *duo_new(struct sim *s, uint32_t instance);
-void duo_free(struct duo *p);
-void duo_core_dies(struct duo *p, uint64_t down_ns);
-void duo_frontend_dies(struct duo *p, uint64_t down_ns);
-void duo_core_stops(struct duo *p, uint64_t ns);
-void duo_frontend_stops(struct duo *p, uint64_t ns);
-void duo_run(struct duo *p, bool heard);
-uint64_t duo_due_ns(const struct duo *p);
-/* NULL: all is up, nothing on a ring, nothing to plan or to send; else what is not so. */
-const char *duo_busy(const struct duo *p);
-bool duo_leads(const struct duo *p); /* up, and may act */
-bool duo_holds(const struct duo *p); /* the core keeps room for a gang */
-bool duo_may_write(void *duo);
-void duo_check(struct duo *p, bool thorough);
-uint64_t duo_crashes(const struct duo *p);
+struct instance *instance_new(struct sim *s, uint32_t instance);
+void instance_free(struct instance *p);
+void instance_core_dies(struct instance *p, uint64_t down_ns);
+void instance_frontend_dies(struct instance *p, uint64_t down_ns);
+void instance_core_stops(struct instance *p, uint64_t ns);
+void instance_frontend_stops(struct instance *p, uint64_t ns);
+void instance_run(struct instance *p, bool heard);
+uint64_t instance_due_ns(const struct instance *p);
+/* NULL: both run, the rings are empty, nothing to plan or to send; else what is pending. */
+const char *instance_busy(const struct instance *p);
+bool instance_leads(const struct instance *p); /* up, and may act */
+bool instance_holds(const struct instance *p); /* the core has a backfill reservation */
+bool instance_may_write(void *instance);
+void instance_check(struct instance *p, bool thorough);
+uint64_t instance_crashes(const struct instance *p);
 
-/* ---- book.c ---- */
-struct book *book_new(struct sim *s);
-void book_free(struct book *b);
-void book_look(struct book *b); /* at all revisions since the last look */
-/* The server said what this group is, and will be heard. */
-void book_group_read(struct book *b, const char *name);
-/* A Binding came to the server; it is handled between these two. */
-void book_post_begin(struct book *b, const char *path, const char *body, uint32_t frontend_life);
-void book_post_end(struct book *b);
-/* A request leaves that changes something and isn't about the lease. */
-void book_writes(struct book *b, uint32_t instance, const char *path);
-/* The core of an instance heard of it, or said it: what it can know is what it is judged by. */
-void book_core_began(struct book *b,
-                     uint32_t instance); /* EVENT_BEGIN: it forgets all but its own bindings */
-void book_core_died(struct book *b, uint32_t instance);
-void book_all_died(struct book *b,
-                   uint32_t instance); /* nobody is left who knows which Bindings are under way */
-void book_core_pod(struct book *b, uint32_t instance, const uint64_t uid[2], const char *node);
-void book_core_node(struct book *b, uint32_t instance, const char *name,
-                    const struct amount *amounts, uint32_t n);
-void book_core_binds(struct book *b, uint32_t instance, const char *uid, const char *node,
-                     uint32_t frontend_life);
-uint64_t book_revisions(const struct book *b);
-uint64_t book_changes(const struct book *b); /* revisions but for those of leases */
-uint64_t book_binds(const struct book *b);
-/* Gangs of which some member was bound, by what book_rest() found. */
-uint64_t book_gangs(const struct book *b, enum tear tear);
-/* Gangs are whole and conditions there; else false and why. */
-bool book_rest(struct book *b, char *why, size_t why_bytes);
+struct invariants *invariants_new(struct sim *s);
+void invariants_free(struct invariants *b);
+void invariants_check(struct invariants *b); /* all revisions since the last check */
+/* The server has answered a read of this group, and the answer will arrive. */
+void invariants_group_read(struct invariants *b, const char *name);
+/* A Binding arrived at the server; it is handled between these two calls. */
+void invariants_post_begin(struct invariants *b, const char *path, const char *body);
+void invariants_post_end(struct invariants *b);
+/* A write leaves that is not about the lease. */
+void invariants_writes(struct invariants *b, uint32_t instance, const char *path);
+/* Records from and to the core of an instance: checks use what the core can know. */
+void invariants_core_began(
+	struct invariants *b, uint32_t instance); /* EVENT_BEGIN: it forgets all but its own bindings */
+void invariants_core_died(struct invariants *b, uint32_t instance);
+void invariants_core_pod(struct invariants *b, uint32_t instance, const uint64_t uid[2],
+                         const char *node);
+void invariants_core_node(struct invariants *b, uint32_t instance, const char *name,
+                          const struct amount *amounts, uint32_t n);
+void invariants_core_binds(struct invariants *b, uint32_t instance, const char *uid,
+                           const char *node);
+uint64_t invariants_revisions(const struct invariants *b);
+uint64_t invariants_changes(const struct invariants *b); /* revisions but for those of leases */
+uint64_t invariants_binds(const struct invariants *b);
+/* Gangs of which some member was bound, by what invariants_at_rest() found. */
+uint64_t invariants_gangs(const struct invariants *b, enum tear tear);
+/* True: gangs meet their quorum and conditions are set; else why not. */
+bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes);
 
-/* ---- rest.c ---- */
-/* Would a core that starts afresh on the API server's state bind nothing?  Else false and what. */
-bool rest_fresh(struct sim *s, char *out, size_t out_bytes);
+/* True if a core that starts on the API server's state binds nothing; else what it binds. */
+bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes);
 
-/* ---- story.c ---- */
 struct story *story_new(bool tell_all);
 void story_free(struct story *s);
 void story_tell(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t story_hash(const struct story *s);
 void story_print(const struct story *s);
 
-/* ---- shrink.c ---- */
 /* A part of the plan that still fails by the same invariant; `out` is a plan of its own. */
 void script_shrink(const struct script *plan, const char *why, unsigned runs_max,
                    struct script *out);

@@ -5,7 +5,7 @@
  * overwritten before they are in it.
  *
  *   stress_recorder [STEPS] */
-#include "core/base/log.h"
+#include "ipc/logline.h"
 #include "core/daemon/recorder.h"
 
 #include <errno.h>

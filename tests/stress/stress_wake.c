@@ -30,13 +30,13 @@
 
 /* Each word has one writer and a line of its own. */
 struct words {
-	alignas(64) _Atomic uint32_t sleeps; /* [sleeper] */
-	alignas(64) _Atomic uint32_t bell;   /* [waker] */
-	alignas(64) _Atomic uint32_t news;   /* [waker] the round it published */
-	alignas(64) _Atomic uint32_t begin;  /* [sleeper] the round both run now */
-	alignas(64) _Atomic uint32_t rang;   /* [waker] 2 x the round done, + 1: rang */
-	alignas(64) _Atomic uint32_t done;   /* [sleeper] last round of sleep or hand that is over */
-	alignas(64) uint32_t told;           /* [waker] the round of hand; only the bell guards it */
+	alignas(64) _Atomic uint32_t parked;   /* [sleeper] */
+	alignas(64) _Atomic uint32_t doorbell; /* [waker] */
+	alignas(64) _Atomic uint32_t news;     /* [waker] the round it published */
+	alignas(64) _Atomic uint32_t begin;    /* [sleeper] the round both run now */
+	alignas(64) _Atomic uint32_t rang;     /* [waker] 2 x the round done, + 1: rang */
+	alignas(64) _Atomic uint32_t done;     /* [sleeper] last round of sleep or hand that is over */
+	alignas(64) uint32_t told;             /* [waker] the round of hand; only the bell guards it */
 };
 
 struct job {
@@ -67,14 +67,13 @@ static bool await(const _Atomic uint32_t *word, uint32_t old, uint32_t *value)
 	}
 }
 
-/* A few steps apart, another number each round: the windows have to meet. */
+/* Another number of steps each round: the windows have to meet.  The range covers the
+ * time that a line takes from one CPU to the other, on CPUs with the shortest steps. */
 static void drift(uint32_t round, uint32_t factor)
 {
-	for (volatile uint32_t i = 0; i < (round * factor) % 61; i++)
+	for (volatile uint32_t i = 0; i < (round * factor) % 509; i++)
 		;
 }
-
-/* ---- waker ---- */
 
 static bool waker_race(struct words *w, uint32_t round)
 {
@@ -85,7 +84,7 @@ static bool waker_race(struct words *w, uint32_t round)
 		return false;
 	drift(round, 7);
 	atomic_store_explicit(&w->news, round, memory_order_release);
-	rang = wake_up(&w->bell, &w->sleeps);
+	rang = wake_up(&w->doorbell, &w->parked);
 	atomic_store_explicit(&w->rang, 2 * round + (rang ? 1 : 0), memory_order_release);
 	return true;
 }
@@ -110,7 +109,7 @@ static bool waker_sleep(struct words *w, uint32_t round)
 	else
 		drift(round, 1009);
 	atomic_store_explicit(&w->news, round, memory_order_release);
-	wake_up(&w->bell, &w->sleeps);
+	wake_up(&w->doorbell, &w->parked);
 	return await_done(w, round);
 }
 
@@ -119,7 +118,7 @@ static bool waker_hand(struct words *w, uint32_t round)
 	time_t start = time(NULL);
 
 	w->told = round;
-	while (!wake_up(&w->bell, &w->sleeps)) {
+	while (!wake_up(&w->doorbell, &w->parked)) {
 		sched_yield();
 		if (time(NULL) - start > PATIENCE_S)
 			return false;
@@ -147,8 +146,6 @@ static void *waker(void *argument)
 	return NULL;
 }
 
-/* ---- sleeper ---- */
-
 /* One round: what the waker said last is *rang, then and after. */
 static void sleeper_race(struct words *w, uint32_t round, uint32_t *rang)
 {
@@ -156,13 +153,13 @@ static void sleeper_race(struct words *w, uint32_t round, uint32_t *rang)
 
 	atomic_store_explicit(&w->begin, round, memory_order_release);
 	drift(round, 11);
-	wake_announce(&w->sleeps);
+	wake_announce(&w->parked);
 	news = atomic_load_explicit(&w->news, memory_order_acquire);
 	if (!await(&w->rang, *rang, rang))
 		failure = "the waker is gone";
 	else if (news < round && *rang % 2 == 0)
 		failure = "a wake was lost: no news seen, no flag seen";
-	wake_retract(&w->sleeps);
+	wake_retract(&w->parked);
 }
 
 struct wait {
@@ -191,7 +188,7 @@ static void sleeper_sleep(struct words *w, uint32_t round)
 	uint64_t start = now_ns();
 
 	while (!has_news(&wait)) {
-		if (!wake_sleep(&w->sleeps, &w->bell, has_news, &wait, LOST_NS) ||
+		if (!wake_sleep(&w->parked, &w->doorbell, has_news, &wait, LOST_NS) ||
 		    now_ns() - start > LOST_NS) {
 			failure = "a sleeper was not woken within 2 s";
 			return;
@@ -202,20 +199,20 @@ static void sleeper_sleep(struct words *w, uint32_t round)
 
 static void sleeper_hand(struct words *w, uint32_t round)
 {
-	uint32_t before = atomic_load_explicit(&w->bell, memory_order_relaxed);
+	uint32_t before = atomic_load_explicit(&w->doorbell, memory_order_relaxed);
 	uint64_t start = now_ns();
-	uint32_t bell;
+	uint32_t doorbell;
 
-	wake_announce(&w->sleeps);
+	wake_announce(&w->parked);
 	/* The futex call of the round before may come only now: ask again. */
 	do
-		bell = wake_wait_bell(&w->bell, before, LOST_NS);
-	while (bell == before && now_ns() - start < LOST_NS);
-	if (bell == before)
+		doorbell = wake_wait_doorbell(&w->doorbell, before, LOST_NS);
+	while (doorbell == before && now_ns() - start < LOST_NS);
+	if (doorbell == before)
 		failure = "a sleeper did not hear the bell within 2 s";
 	else if (w->told != round)
 		failure = "the bell was heard before the news";
-	wake_retract(&w->sleeps);
+	wake_retract(&w->parked);
 	atomic_store_explicit(&w->done, round, memory_order_release);
 }
 
@@ -231,8 +228,6 @@ static void sleeper(const struct job *job)
 	for (uint32_t i = 0; i < job->hand_rounds && !failure; i++)
 		sleeper_hand(job->w, ++round);
 }
-
-/* ---- both ---- */
 
 static bool run_threads(struct job *job)
 {

@@ -17,7 +17,7 @@ log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 
 # The programs here need these files: the other libraries stay empty.
-FILES='ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/daemon/recorder.c core/daemon/policy.c core/base/log.c ipc/logline.c'
+FILES='ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/daemon/recorder.c core/daemon/policy.c ipc/logline.c ipc/clean.c ipc/memory.c'
 build() { # FOLDER SAN PROGRAM FLAGS
 	make --no-print-directory -j2 B="$1" SAN="$2" LIB_core= \
 		lib_src="$FILES" CFLAGS="$4" \

@@ -33,8 +33,6 @@ __attribute__((format(printf, 1, 2))) static const char *say(const char *format,
 			return say("%s", what);                                                                \
 	} while (0)
 
-/* ---- the tree ---------------------------------------------------------------------- */
-
 const cJSON *tree_get(const cJSON *object, const char *name)
 {
 	const cJSON *member, *found = NULL;
@@ -86,8 +84,6 @@ static const char *text_differs(struct text t, const char *expected, const char 
 	           : say("%s: \"%.*s\", not \"%s\"", what, (int)t.bytes, t.at ? t.at : "", expected);
 }
 
-/* ---- maps and lists ----------------------------------------------------------------- */
-
 /* How many names there are in a map. */
 static size_t map_size(const cJSON *map)
 {
@@ -131,8 +127,6 @@ static const char *texts_differ(const struct text *at, size_t n, const cJSON *li
 	cJSON_ArrayForEach(item, list) TRY(text_differs(at[i++], tree_string(item), what));
 	return NULL;
 }
-
-/* ---- metadata ------------------------------------------------------------------------ */
 
 static const char *annotations_differ(const struct pairs *p, const cJSON *map)
 {
@@ -192,8 +186,6 @@ static const char *owner_differs(const struct owner_object *o, const cJSON *obje
 	TRY(text_differs(o->uid, string(found, "uid"), "owner's uid"));
 	return text_differs(o->api_version, string(found, "apiVersion"), "owner's apiVersion");
 }
-
-/* ---- requirements ---------------------------------------------------------------------- */
 
 static const char *rule_differs(const struct node_rule *r, const cJSON *rule)
 {
@@ -324,8 +316,6 @@ static const char *keys_differ(const struct selector_object *s, const cJSON *obj
 	cJSON_ArrayForEach(key, keys) TRY(key_differs(s, object, tree_string(key), op, always, n));
 	return NULL;
 }
-
-/* ---- affinity --------------------------------------------------------------------------- */
 
 /* spec.affinity of all specs together. */
 static const cJSON *affinity_get(const cJSON *object, const char *name)
@@ -469,8 +459,6 @@ static const char *tolerations_differ(const struct toleration_object *t, size_t 
 	}
 	return NULL;
 }
-
-/* ---- containers --------------------------------------------------------------------------- */
 
 static const char *amount_differs(const struct quantity_of *q, const cJSON *value, const char *name)
 {
@@ -624,8 +612,6 @@ static const char *sums_differ(const struct pod_object *pod, const cJSON *object
 	return NULL;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
-
 static const char *names_differ(const struct pod_object *pod, const cJSON *object)
 {
 	const char *scheduler = tree_string(tree_of(object, "spec", "schedulerName"));
@@ -643,6 +629,10 @@ static const char *names_differ(const struct pod_object *pod, const cJSON *objec
 	     "workloadRef");
 	SAME(pod->gated, cJSON_GetArraySize(tree_of(object, "spec", "schedulingGates")) > 0,
 	     "schedulingGates");
+	SAME(pod->has_deadline, tree_of(object, "spec", "activeDeadlineSeconds") != NULL,
+	     "activeDeadlineSeconds");
+	TRY(text_differs(pod->restart_policy, tree_string(tree_of(object, "spec", "restartPolicy")),
+	                 "restartPolicy"));
 	SAME(pod->has_host_network, cJSON_IsTrue(tree_of(object, "spec", "hostNetwork")),
 	     "hostNetwork");
 	return NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/step/core.h"
 #include "tests/unit/support_plain.h"
 
 #include "core/lifecycle/state.h"
@@ -9,8 +10,6 @@
 #include <string.h>
 
 enum { TAINT_NAME = 12 };
-
-/* ---- records ---------------------------------------------------------------------------- */
 
 static void add(struct plain *p, const void *bytes, size_t n)
 {
@@ -64,14 +63,14 @@ static void tell_name(struct plain *p, uint32_t id, const char *text)
 
 struct plain *plain_new(enum score_policy score)
 {
-	return plain_new_holding(score, 0);
+	return plain_new_reserving(score, 0);
 }
 
-struct plain *plain_new_holding(enum score_policy score, uint64_t hold_after_ns)
+struct plain *plain_new_reserving(enum score_policy score, uint64_t reserve_after_ns)
 {
 	struct plain *p = calloc(1, sizeof(*p));
 	struct core_config config = {
-		.score = score, .emit = emit, .context = p, .hold_after_ns = hold_after_ns
+		.score = score, .emit = emit, .context = p, .reserve_after_ns = reserve_after_ns
 	};
 	size_t bytes;
 
@@ -97,6 +96,19 @@ struct plain *plain_new_holding(enum score_policy score, uint64_t hold_after_ns)
 	step(p, EVENT_BEGIN);
 	tell_name(p, RESOURCE_EXTENDED, "gpu");
 	tell_name(p, TAINT_NAME, "k: v");
+	return p;
+}
+
+struct plain *plain_uniform(uint64_t reserve_after_ns)
+{
+	struct plain *p = plain_new_reserving(SCORE_KUBE, reserve_after_ns);
+
+	for (uint32_t i = 0; i < PLAIN_SHAPES; i++)
+		p->shapes[i] = (struct plain_shape){ .containers = 1,
+			                                 .amounts = { 1000 },
+			                                 .scored = { 1000, 209715200 },
+			                                 .placed = { 1000, 209715200 } };
+	plain_synced(p);
 	return p;
 }
 
@@ -214,6 +226,12 @@ struct gathered {
 	uint32_t values[256], values_n;
 	struct span alternatives[16];
 	uint32_t alternatives_n;
+	struct amount amounts[PLAIN_RESOURCES];
+	struct preference preferences[PLAIN_LIST];
+	struct volume_rule rules[PLAIN_LIST];
+	struct pod_term terms[PLAIN_LIST];
+	struct spread spreads[PLAIN_LIST];
+	struct policy policy;
 };
 
 static uint32_t gather_values(struct gathered *g, const uint32_t *values, uint32_t n)
@@ -225,17 +243,21 @@ static uint32_t gather_values(struct gathered *g, const uint32_t *values, uint32
 	return first;
 }
 
+static struct requirement gather_requirement(struct gathered *g, const struct plain_requirement *r,
+                                             uint32_t term)
+{
+	return (struct requirement){ .term = term,
+		                         .op = r->op,
+		                         .key = r->key,
+		                         .values_n = r->values_n,
+		                         .values_first = gather_values(g, r->values, r->values_n),
+		                         .number = r->number };
+}
+
 static void gather_terms(struct gathered *g, const struct plain_clauses *c, uint32_t term)
 {
 	for (uint32_t i = 0; i < c->n; i++)
-		g->requirements[g->requirements_n++] =
-			(struct requirement){ .term = term,
-			                      .op = c->at[i].op,
-			                      .key = c->at[i].key,
-			                      .values_n = c->at[i].values_n,
-			                      .values_first =
-			                          gather_values(g, c->at[i].values, c->at[i].values_n),
-			                      .number = c->at[i].number };
+		g->requirements[g->requirements_n++] = gather_requirement(g, &c->at[i], term);
 }
 
 static struct span gather_clauses(struct gathered *g, const struct plain_clauses *c)
@@ -243,13 +265,7 @@ static struct span gather_clauses(struct gathered *g, const struct plain_clauses
 	struct span span = { .first = g->clauses_n, .n = c->n };
 
 	for (uint32_t i = 0; i < c->n; i++)
-		g->clauses[g->clauses_n++] =
-			(struct requirement){ .op = c->at[i].op,
-			                      .key = c->at[i].key,
-			                      .values_n = c->at[i].values_n,
-			                      .values_first =
-			                          gather_values(g, c->at[i].values, c->at[i].values_n),
-			                      .number = c->at[i].number };
+		g->clauses[g->clauses_n++] = gather_requirement(g, &c->at[i], 0);
 	return span;
 }
 
@@ -282,88 +298,95 @@ static struct pod_term gather_pod_term(struct gathered *g, const struct plain_sh
 		                      .clauses = gather_clauses(g, &t->labels) };
 }
 
+/* The event without what is gathered from clauses. */
+static struct event_shape shape_event(struct gathered *g, const struct plain_shape *s, uint32_t id)
+{
+	return (struct event_shape){ .shape = id,
+		                         .flags = s->flags,
+		                         .amounts_n = amounts(g->amounts, s->amounts),
+		                         .tolerations_n = s->tolerations_n,
+		                         .terms_n = s->terms_n,
+		                         .preferences_n = s->preferences_n,
+		                         .volume_rules_n = s->volume_rules_n,
+		                         .pod_terms_n = s->pod_terms_n,
+		                         .spreads_n = s->spreads_n,
+		                         .ports_n = s->ports_n,
+		                         .images_n = s->images_n,
+		                         .attachments_n = s->attachments_n,
+		                         .exclusives_n = s->exclusives_n,
+		                         .image_containers = s->containers,
+		                         .scored_cpu_milli = s->scored[0],
+		                         .scored_memory_bytes = s->scored[1],
+		                         .placed_cpu_milli = s->placed[0] - s->scored[0],
+		                         .placed_memory_bytes = s->placed[1] - s->scored[1],
+		                         .policies_n = s->policy.given,
+		                         .shares_n = s->policy.given ? s->policy.shares_n : 0,
+		                         .namespace = s->spreads_n || s->policy.given
+		                                          ? PLAIN_VALUE_NAMESPACE + s->namespace
+		                                          : ID_NONE };
+}
+
+static void gather_shape(struct gathered *g, const struct plain_shape *s)
+{
+	gather_terms(g, &s->selector, 0);
+	for (uint32_t i = 0; i < s->terms_n; i++)
+		gather_terms(g, &s->terms[i], i + 1);
+	for (uint32_t i = 0; i < s->preferences_n; i++) {
+		g->preferences[i].weight = s->preferences[i].weight;
+		g->preferences[i].clauses = gather_clauses(g, &s->preferences[i].clauses);
+	}
+	for (uint32_t i = 0; i < s->volume_rules_n; i++) {
+		g->rules[i].why = s->volume_rules[i].why;
+		g->rules[i].alternatives = gather_alternatives(g, &s->volume_rules[i]);
+	}
+	for (uint32_t i = 0; i < s->pod_terms_n; i++)
+		g->terms[i] = gather_pod_term(g, s, &s->pod_terms[i]);
+	for (uint32_t i = 0; i < s->spreads_n; i++) {
+		const struct plain_spread *t = &s->spreads[i];
+
+		g->spreads[i] = (struct spread){ .topology = t->topology,
+			                             .flags = t->flags,
+			                             .max_skew = t->max_skew,
+			                             .min_domains = t->min_domains,
+			                             .clauses = gather_clauses(g, &t->labels) };
+	}
+	if (s->policy.given)
+		g->policy = (struct policy){ .topology = s->policy.topology,
+			                         .flags = s->policy.flags,
+			                         .clauses = gather_clauses(g, &s->policy.labels),
+			                         .shares = { 0, s->policy.shares_n } };
+}
+
+#define ADD(list, n) add(p, list, (n) * sizeof((list)[0]))
+
 static void tell_shape(struct plain *p, uint32_t id)
 {
 	struct plain_shape *s = &p->shapes[id];
 	struct gathered g = { 0 };
-	struct amount list[PLAIN_RESOURCES];
-	struct preference preferences[PLAIN_LIST] = { 0 };
-	struct volume_rule rules[PLAIN_LIST] = { 0 };
-	struct pod_term terms[PLAIN_LIST] = { 0 };
-	struct spread spreads[PLAIN_LIST] = { 0 };
-	struct policy policy = { 0 };
-	struct event_shape e = { .shape = id,
-		                     .flags = s->flags,
-		                     .amounts_n = amounts(list, s->amounts),
-		                     .tolerations_n = s->tolerations_n,
-		                     .terms_n = s->terms_n,
-		                     .preferences_n = s->preferences_n,
-		                     .volume_rules_n = s->volume_rules_n,
-		                     .pod_terms_n = s->pod_terms_n,
-		                     .spreads_n = s->spreads_n,
-		                     .ports_n = s->ports_n,
-		                     .images_n = s->images_n,
-		                     .attachments_n = s->attachments_n,
-		                     .exclusives_n = s->exclusives_n,
-		                     .image_containers = s->containers,
-		                     .scored_cpu_milli = s->scored[0],
-		                     .scored_memory_bytes = s->scored[1],
-		                     .placed_cpu_milli = s->placed[0] - s->scored[0],
-		                     .placed_memory_bytes = s->placed[1] - s->scored[1],
-		                     .policies_n = s->policy.given,
-		                     .shares_n = s->policy.given ? s->policy.shares_n : 0,
-		                     .namespace = s->spreads_n || s->policy.given
-		                                      ? PLAIN_VALUE_NAMESPACE + s->namespace
-		                                      : ID_NONE };
+	struct event_shape e = shape_event(&g, s, id);
 
-	gather_terms(&g, &s->selector, 0);
-	for (uint32_t i = 0; i < s->terms_n; i++)
-		gather_terms(&g, &s->terms[i], i + 1);
-	for (uint32_t i = 0; i < s->preferences_n; i++)
-		preferences[i] =
-			(struct preference){ .weight = s->preferences[i].weight,
-			                     .clauses = gather_clauses(&g, &s->preferences[i].clauses) };
-	for (uint32_t i = 0; i < s->volume_rules_n; i++)
-		rules[i] =
-			(struct volume_rule){ .why = s->volume_rules[i].why,
-			                      .alternatives = gather_alternatives(&g, &s->volume_rules[i]) };
-	for (uint32_t i = 0; i < s->pod_terms_n; i++)
-		terms[i] = gather_pod_term(&g, s, &s->pod_terms[i]);
-	for (uint32_t i = 0; i < s->spreads_n; i++) {
-		const struct plain_spread *t = &s->spreads[i];
-
-		spreads[i] = (struct spread){ .topology = t->topology,
-			                          .flags = t->flags,
-			                          .max_skew = t->max_skew,
-			                          .min_domains = t->min_domains,
-			                          .clauses = gather_clauses(&g, &t->labels) };
-	}
-	if (s->policy.given)
-		policy = (struct policy){ .topology = s->policy.topology,
-			                      .flags = s->policy.flags,
-			                      .clauses = gather_clauses(&g, &s->policy.labels),
-			                      .shares = { 0, s->policy.shares_n } };
+	gather_shape(&g, s);
 	e.requirements_n = g.requirements_n;
 	e.values_n = g.values_n;
 	e.clauses_n = g.clauses_n;
 	e.alternatives_n = g.alternatives_n;
 	add(p, &e, sizeof(e));
-	add(p, list, e.amounts_n * sizeof(list[0]));
-	add(p, g.requirements, g.requirements_n * sizeof(g.requirements[0]));
-	add(p, g.values, g.values_n * sizeof(g.values[0]));
-	add(p, s->tolerations, s->tolerations_n * sizeof(s->tolerations[0]));
-	add(p, g.clauses, g.clauses_n * sizeof(g.clauses[0]));
-	add(p, preferences, s->preferences_n * sizeof(preferences[0]));
-	add(p, g.alternatives, g.alternatives_n * sizeof(g.alternatives[0]));
-	add(p, rules, s->volume_rules_n * sizeof(rules[0]));
-	add(p, terms, s->pod_terms_n * sizeof(terms[0]));
-	add(p, spreads, s->spreads_n * sizeof(spreads[0]));
-	add(p, s->ports, s->ports_n * sizeof(s->ports[0]));
-	add(p, s->images, s->images_n * sizeof(s->images[0]));
-	add(p, s->attachments, s->attachments_n * sizeof(s->attachments[0]));
-	add(p, s->exclusives, s->exclusives_n * sizeof(s->exclusives[0]));
-	add(p, &policy, e.policies_n * sizeof(policy));
-	add(p, s->policy.shares, e.shares_n * sizeof(s->policy.shares[0]));
+	ADD(g.amounts, e.amounts_n);
+	ADD(g.requirements, g.requirements_n);
+	ADD(g.values, g.values_n);
+	ADD(s->tolerations, s->tolerations_n);
+	ADD(g.clauses, g.clauses_n);
+	ADD(g.preferences, s->preferences_n);
+	ADD(g.alternatives, g.alternatives_n);
+	ADD(g.rules, s->volume_rules_n);
+	ADD(g.terms, s->pod_terms_n);
+	ADD(g.spreads, s->spreads_n);
+	ADD(s->ports, s->ports_n);
+	ADD(s->images, s->images_n);
+	ADD(s->attachments, s->attachments_n);
+	ADD(s->exclusives, s->exclusives_n);
+	add(p, &g.policy, e.policies_n * sizeof(g.policy));
+	ADD(s->policy.shares, e.shares_n);
 	step(p, EVENT_SHAPE);
 	s->told = true;
 }
@@ -423,36 +446,34 @@ void plain_drop_pod(struct plain *p, uint32_t id)
 	p->pods[id].node = PLAIN_NONE;
 }
 
-/* ---- comparing --------------------------------------------------------------------------- */
-
-static void compare_counts(const struct plain *p, const struct judgement *j,
+static void compare_counts(const struct plain *p, const struct evaluation *j,
                            const struct plain_verdict *want)
 {
-	struct why_count counts[JUDGEMENT_COUNTS_MAX];
-	uint32_t n = judgement_counts(j, &p->core->nodes, counts), whys = 0, sum = 0;
+	struct filter_count counts[EVALUATION_COUNTS_MAX];
+	uint32_t n = evaluation_counts(j, &p->core->nodes, counts), whys = 0, sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		whys |= WHY_BIT(counts[i].why);
+		whys |= FILTER_BIT(counts[i].why);
 		sum += counts[i].nodes;
 	}
 	for (uint32_t node = 0; node < PLAIN_NODES && !want->whole; node++) {
 		cr_assert_eq(want->whys[node] & ~whys, 0);
-		sum -= (uint32_t)__builtin_popcount(want->whys[node] & ~WHY_BIT(NODE_WHY_INSUFFICIENT));
+		sum -= (uint32_t)__builtin_popcount(want->whys[node] & ~FILTER_BIT(FILTER_INSUFFICIENT));
 		sum -= (uint32_t)__builtin_popcountll(want->short_of[node]);
 	}
 	cr_assert_eq(sum, 0);
-	cr_assert(!want->whole || (n == 1 && counts[0].why == NODE_WHY_CONFLICT));
+	cr_assert(!want->whole || (n == 1 && counts[0].why == FILTER_CONFLICT));
 }
 
 void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score)
 {
 	struct plain_verdict want;
-	struct judgement got;
+	struct evaluation got;
 
-	plain_judge(p, pod, score, &want);
-	cr_assert_eq(judgement_init(&got, &p->limits, true), 0);
+	plain_evaluate(p, pod, score, &want);
+	evaluation_init(&got, &p->limits, true);
 	cr_assert_eq(core_verdict(p->core, pod, &got), 0);
-	cr_assert_eq(got.whole, want.whole ? NODE_WHY_CONFLICT : NODE_FITS, "record %u pod %u",
+	cr_assert_eq(got.whole, want.whole ? FILTER_CONFLICT : FILTER_PASSED, "record %u pod %u",
 	             p->records, pod);
 	cr_assert_eq(got.feasible, want.feasible, "record %u pod %u: %u nodes, %u", p->records, pod,
 	             got.feasible, want.feasible);
@@ -461,18 +482,18 @@ void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score)
 			continue;
 		cr_assert_eq(got.whys[n], want.whys[n], "record %u pod %u node %u: whys %x, %x is right",
 		             p->records, pod, n, got.whys[n], want.whys[n]);
-		if (got.whys[n] & WHY_BIT(NODE_WHY_INSUFFICIENT))
+		if (got.whys[n] & FILTER_BIT(FILTER_INSUFFICIENT))
 			cr_assert_eq(got.short_of[n], want.short_of[n]);
-		if (got.whys[n] & WHY_BIT(NODE_WHY_TAINT))
+		if (got.whys[n] & FILTER_BIT(FILTER_TAINT))
 			cr_assert_eq(got.taint[n], TAINT_NAME);
 		if (got.whys[n] != 0)
 			continue;
 		for (uint32_t part = 0; part < SCORE_PARTS; part++)
-			cr_assert_eq(judgement_part(&got, part, n), want.parts[part][n],
+			cr_assert_eq(evaluation_part(&got, part, n), want.parts[part][n],
 			             "record %u pod %u node %u: part %u is %u, %u is right", p->records, pod, n,
-			             part, judgement_part(&got, part, n), want.parts[part][n]);
+			             part, evaluation_part(&got, part, n), want.parts[part][n]);
 		cr_assert_eq(got.scores[n], want.scores[n]);
 	}
 	compare_counts(p, &got, &want);
-	judgement_free(&got);
+	evaluation_free(&got);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small cluster in plain structs: told to a core as records, and judged by loops over
+/* A small cluster in plain structs: told to a core as records, and evaluated by loops over
  * pods and nodes that know nothing of the core's way. */
 #ifndef MUSTER_TESTS_SUPPORT_PLAIN_H
 #define MUSTER_TESTS_SUPPORT_PLAIN_H
 
-#include "core/filter/judge.h"
 #include "core/step/core.h"
+#include "core/filter/evaluate.h"
 
 #include "tests/unit/support_random.h"
 
@@ -178,7 +178,9 @@ struct plain_verdict {
 
 /* An empty cluster and a core that knows it; freed by plain_free(). */
 struct plain *plain_new(enum score_policy score);
-struct plain *plain_new_holding(enum score_policy score, uint64_t hold_after_ns);
+struct plain *plain_new_reserving(enum score_policy score, uint64_t reserve_after_ns);
+/* The same with lists complete and all shapes alike: one container, one core. */
+struct plain *plain_uniform(uint64_t reserve_after_ns);
 void plain_free(struct plain *p);
 
 /* Tell the core what the struct says.  A shape is told with the first pod that has it. */
@@ -197,9 +199,9 @@ void plain_plan(struct plain *p);
 /* Whoever was told a node is there, and the watch says so. */
 void plain_settle(struct plain *p);
 
-/* Judge a pending pod by loops. */
-void plain_judge(const struct plain *p, uint32_t pod, enum score_policy score,
-                 struct plain_verdict *out);
+/* Evaluates a pending pod by loops. */
+void plain_evaluate(const struct plain *p, uint32_t pod, enum score_policy score,
+                    struct plain_verdict *out);
 
 /* The core's answer is the same in all parts. */
 void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score);
@@ -208,5 +210,7 @@ void plain_compare(const struct plain *p, uint32_t pod, enum score_policy score)
 void plain_random_node(struct plain *p, struct random *r, uint32_t id);
 void plain_random_shape(struct plain *p, struct random *r, uint32_t id);
 void plain_random_pod(struct plain *p, struct random *r, uint32_t id);
+/* Changes a node or a namespace, each one time in `one_in`, else a pod. */
+void plain_random_change(struct plain *p, struct random *r, uint32_t one_in);
 
 #endif

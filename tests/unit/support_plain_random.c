@@ -15,8 +15,6 @@ static uint32_t few(struct random *r, uint32_t most)
 	return one_in(r, 3) ? random_below(r, most + 1) : 0;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------- */
-
 static void add_label(struct plain_node *n, uint32_t key, uint32_t value, int64_t number)
 {
 	n->labels[n->labels_n++] = (struct label){ key, value, number };
@@ -69,8 +67,6 @@ void plain_random_node(struct plain *p, struct random *r, uint32_t id)
 		n->attached[i] = (struct attachment){ 1 + i, 1 + random_below(r, 4) };
 }
 
-/* ---- shapes: the pod itself ------------------------------------------------------------------ */
-
 static struct plain_requirement node_requirement(struct random *r)
 {
 	static const int64_t numbers[] = { -1, 0, 6, 7, INT64_MAX };
@@ -104,9 +100,8 @@ static struct plain_clauses node_clauses(struct random *r, uint32_t least)
 
 static void random_node_rules(struct plain_shape *s, struct random *r)
 {
-	static const uint32_t whys[] = { NODE_WHY_VOLUME_NODE, NODE_WHY_VOLUME_BIND,
-		                             NODE_WHY_VOLUME_SPACE, NODE_WHY_VOLUME_GONE,
-		                             NODE_WHY_VOLUME_ZONE };
+	static const uint32_t whys[] = { FILTER_VOLUME_NODE, FILTER_VOLUME_BIND, FILTER_VOLUME_SPACE,
+		                             FILTER_VOLUME_GONE, FILTER_VOLUME_ZONE };
 	bool names = one_in(r, 10);
 
 	if (one_in(r, 6))
@@ -177,9 +172,6 @@ static void random_amounts(struct plain_shape *s, struct random *r)
 	for (uint32_t i = 0; i < 2; i++)
 		s->placed[i] = one_in(r, 4) ? s->scored[i] / (1 + random_below(r, 3)) : s->scored[i];
 }
-
-/* ---- shapes: other pods ------------------------------------------------------------------------
- */
 
 static struct plain_clauses pod_clauses(struct random *r, uint32_t least)
 {
@@ -290,9 +282,6 @@ void plain_random_shape(struct plain *p, struct random *r, uint32_t id)
 		random_policy(s, r);
 }
 
-/* ---- pods
- * ---------------------------------------------------------------------------------------- */
-
 void plain_random_pod(struct plain *p, struct random *r, uint32_t id)
 {
 	struct plain_pod *pod = &p->pods[id];
@@ -305,4 +294,40 @@ void plain_random_pod(struct plain *p, struct random *r, uint32_t id)
 	for (uint32_t key = PLAIN_KEY_APP; key <= PLAIN_KEY_TIER; key++)
 		if (!one_in(r, 4))
 			pod->labels[pod->labels_n++] = (struct pod_label){ key, 1 + random_below(r, 3) };
+}
+
+/* A bound pod stays so until it is deleted; it gets a deletionTimestamp at any time. */
+static void change_pod(struct plain *p, struct random *r)
+{
+	uint32_t id = random_below(r, PLAIN_PODS);
+	struct plain_pod *pod = &p->pods[id];
+
+	if (!pod->exists) {
+		plain_random_pod(p, r, id);
+	} else if (pod->node == PLAIN_NONE) {
+		pod->node = random_below(r, PLAIN_NODES);
+	} else if (!pod->deleting && random_below(r, 3) == 0) {
+		pod->deleting = true;
+	} else {
+		plain_drop_pod(p, id);
+		return;
+	}
+	plain_tell_pod(p, id);
+}
+
+void plain_random_change(struct plain *p, struct random *r, uint32_t one_in)
+{
+	uint32_t what = random_below(r, one_in), id;
+
+	if (what == 0) {
+		id = random_below(r, PLAIN_NODES);
+		plain_random_node(p, r, id);
+		plain_tell_node(p, id);
+	} else if (what == 1) {
+		id = random_below(r, PLAIN_NAMESPACES);
+		p->namespaces[id] = (struct plain_namespace){ random_below(r, 3) > 0, random_below(r, 4) };
+		plain_tell_namespace(p, id);
+	} else {
+		change_pod(p, r);
+	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random input for tests.  The seed is the same each time, so that a change is
- * judged by its own tests and by nothing else; MUSTER_TEST_SEED=N takes another,
+ * checked by its own tests and by nothing else; MUSTER_TEST_SEED=N takes another,
  * MUSTER_TEST_SEED=new one that was never tried.  It is printed. */
 #ifndef MUSTER_TESTS_SUPPORT_RANDOM_H
 #define MUSTER_TESTS_SUPPORT_RANDOM_H

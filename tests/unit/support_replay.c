@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/support_replay.h"
 
-#include "core/shm/records.h"
 #include "core/step/core.h"
+#include "core/shm/records.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the ring ------------------------------------------------------------------ */
 
 static void *replay_reserve(void *context, enum record_kind kind, uint32_t bytes)
 {
@@ -128,8 +126,6 @@ static void keep(struct replay_slot *s, uint32_t generation, const struct replay
 	s->generation = generation;
 	s->serial = ++serial;
 }
-
-/* ---- records ------------------------------------------------------------------- */
 
 static void sound(const char *fault, const char *what)
 {
@@ -336,8 +332,6 @@ bool replay_flush(struct replay *r, struct model *m, size_t room)
 	return all;
 }
 
-/* ---- reading ---------------------------------------------------------------------- */
-
 const struct amount *replay_node_amounts(const struct event_node *e)
 {
 	return (const void *)(e + 1);
@@ -481,8 +475,6 @@ int64_t replay_amount(const struct replay *r, const struct amount *amounts, uint
 	}
 	return -1;
 }
-
-/* ---- rules ------------------------------------------------------------------------- */
 
 static bool requirement_holds(const struct event_shape *s, const struct requirement *q,
                               const struct event_node *n)

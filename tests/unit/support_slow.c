@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support_ledger.h"
-#include "support_slow_impl.h"
+#include "core/step/core.h"
+#include "tests/unit/support_ledger.h"
+#include "tests/unit/support_slow_impl.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -17,8 +18,6 @@ static const struct limits limits = { .nodes = SLOW_NODES,
 	                                  .command_ring_bytes = 4096 };
 static const uint32_t columns[AMOUNTS] = { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_PODS,
 	                                       RESOURCE_EXTENDED };
-
-/* ---- logs -------------------------------------------------------------------------- */
 
 static void append(unsigned char **to, size_t *n, size_t *room, const void *bytes, size_t more)
 {
@@ -44,18 +43,18 @@ static void said_add(struct slow *s, enum record_kind kind, const void *body, ui
 	append(&s->said, &s->said_n, &s->said_room, body, bytes);
 }
 
-/* ---- commands --------------------------------------------------------------------------- */
-
 static void bind(struct slow *s, enum record_kind kind, const struct cmd_bind *b)
 {
 	struct pod *p = &s->pods[b->pod];
 
 	if (s->breaking)
 		return;
-	cr_assert(kind == CMD_BIND || !s->judging, "an earlier frontend sent pod %u", b->pod);
-	if (s->judging)
-		judge_bind(s, b);
-	p->withdrawn = kind == CMD_TAKE_BACK;
+	cr_assert(kind == CMD_BIND || !s->checking, "an earlier frontend sent pod %u", b->pod);
+	if (s->checking)
+		check_bind(s, b);
+	if (kind == CMD_BIND && b->gang != ID_NONE && slow_have(s, b->gang) == 0)
+		s->gangs[b->gang].begun = slow_total(&s->gangs[b->gang]);
+	p->withdrawn = kind == CMD_CANCEL_BIND;
 	s->counts.binds++;
 	p->where = IN_FLIGHT;
 	p->node = b->node;
@@ -82,8 +81,6 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		s->pods[why->pod].why = why->reason.why;
 	return true;
 }
-
-/* ---- records ----------------------------------------------------------------------------- */
 
 static void add(struct slow *s, const void *bytes, size_t n)
 {
@@ -126,9 +123,9 @@ static struct rows rows_copy(const struct slow *s)
 	struct rows rows;
 
 	rows_take(&rows, s, 0, l->nodes_offset, core_ledger_bytes_first(&limits) - l->nodes_offset);
-	rows_take(&rows, s, 1, l->gangs_offset, l->made[PART_GANGS]);
-	rows_take(&rows, s, 2, l->arena_offset, l->made[PART_ARENA]);
-	rows_take(&rows, s, 3, l->amounts_offset, l->made[PART_AMOUNTS]);
+	rows_take(&rows, s, 1, l->gangs_offset, l->committed[PART_GANGS]);
+	rows_take(&rows, s, 2, l->arena_offset, l->committed[PART_ARENA]);
+	rows_take(&rows, s, 3, l->amounts_offset, l->committed[PART_AMOUNTS]);
 	return rows;
 }
 
@@ -324,7 +321,7 @@ void slow_tell_pod(struct slow *s, uint32_t id)
 		                   .name_bytes = 4,
 		                   .flags = (p->ours ? POD_OURS : 0) | (p->gated ? POD_GATED : 0) |
 		                            (p->deleting ? POD_DELETING : 0) |
-		                            (p->refused ? POD_REFUSED : 0),
+		                            (p->refused ? POD_REFUSED : 0) | (p->lasts ? POD_LASTS : 0),
 		                   .role = p->role < SLOW_ROLES ? ROLE_FIRST + p->role : ID_NONE };
 	char name[8];
 
@@ -350,9 +347,6 @@ void slow_tell_result(struct slow *s, enum record_kind kind, const struct result
 	slow_record(s, kind);
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------ */
-
 static int make(void *context, uint64_t offset, uint64_t bytes)
 {
 	return guarded_make(((struct slow *)context)->ledger, offset, bytes);
@@ -360,13 +354,13 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 
 static struct core *core_make(struct slow *s)
 {
-	/* The judge knows nothing of holds. */
+	/* The reference knows nothing of holds. */
 	struct core_config config = { .limits = limits,
 		                          .score = s->score,
 		                          .emit = emit,
 		                          .make = make,
 		                          .context = s,
-		                          .hold_after_ns = s->strict ? 0 : UINT64_C(3000000000),
+		                          .reserve_after_ns = s->strict ? 0 : UINT64_C(3000000000),
 		                          .ask_all = s->ask_all };
 	struct core *core;
 
@@ -397,7 +391,7 @@ struct slow *slow_new(struct random *r, enum score_policy policy, bool strict)
 	cr_assert(s);
 	s->r = r;
 	s->score = policy;
-	s->strict = s->judging = strict;
+	s->strict = s->checking = strict;
 	s->room = UINT32_MAX;
 	s->time_ns = 1;
 	s->used = sizeof(struct record);
@@ -425,7 +419,7 @@ void slow_step(struct slow *s)
 {
 	unsigned binds;
 
-	judge_before_plan(s);
+	check_before_plan(s);
 	slow_event(s);
 	if (!s->strict) {
 		if (random_below(s->r, 4) == 0)
@@ -436,19 +430,19 @@ void slow_step(struct slow *s)
 	}
 	s->refreshed = random_below(s->r, 8) == 0;
 	s->time_ns += s->refreshed ? UINT64_C(2100000000) : 0;
-	slow_record(s, EVENT_TICK); /* backoffs end before the judge looks at the time */
-	judge_before_plan(s);
+	slow_record(s, EVENT_TICK); /* backoffs end before the reference reads at the time */
+	check_before_plan(s);
 	binds = s->counts.binds;
 	while (core_wants_plan(s->core))
 		slow_record(s, EVENT_PLAN);
 	s->refreshed = s->refreshed && binds == s->counts.binds;
-	judge_after_plan(s);
+	check_after_plan(s);
 }
 
 void slow_break(struct slow *s)
 {
 	s->breaking = true;
-	s->judging = false;
+	s->checking = false;
 	slow_event(s);
 	if (random_below(s->r, 2))
 		slow_record(s, EVENT_PLAN);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster that changes at random, told to a core as records, and a slow and
- * obvious judge of what the core makes of it.  It shares nothing with core/ but
+ * obvious reference of what the core makes of it.  It shares nothing with core/ but
  * the records.
  *
- * Judged at each CMD_BIND: the pod may be planned, the rules allow the node, the node
+ * Checked at each CMD_BIND: the pod may be planned, the rules allow the node, the node
  * has room for it by everything that is known, and for pods of one shape no node
- * scores better.  Judged at rest: no gang below its quorum was started, none that
+ * scores better.  Checked at rest: no gang below its quorum was started, none that
  * could start waits, and whoever waits was told why. */
 #ifndef MUSTER_TESTS_SUPPORT_SLOW_H
 #define MUSTER_TESTS_SUPPORT_SLOW_H
 
 #include "core/step/core.h"
-#include "support_random.h"
+#include "tests/unit/support_random.h"
 
 #include <stdbool.h>
 
@@ -22,7 +22,7 @@
 
 struct slow;
 
-/* `strict` judges everything and plans after every record; else the command ring
+/* `strict` checks everything and plans after every record; else the command ring
  * has random room, plans come at random, and only the core's own sums are checked. */
 struct slow *slow_new(struct random *r, enum score_policy score, bool strict);
 void slow_free(struct slow *s);
@@ -31,10 +31,10 @@ struct core *slow_core(struct slow *s);
 /* Is the pod pending, and no room kept for it? */
 bool slow_core_keeps_nothing(const struct core *c, pod_id id);
 
-/* One random event, and in strict mode a plan and the judgement. */
+/* One random event, and in strict mode a plan and the check. */
 void slow_step(struct slow *s);
 
-/* Feed the core a broken copy of a record now and then; the judge is off. */
+/* Feed the core a broken copy of a record now and then; the reference is off. */
 void slow_break(struct slow *s);
 
 /* Tell a new core the same and check that it says the same; `ask_all`: one that asks every waiting

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support_slow_impl.h"
+#include "core/step/core.h"
+#include "tests/unit/support_slow_impl.h"
 
 #include <string.h>
-
-/* ---- events ---------------------------------------------------------------------------------- */
 
 static void node_event(struct slow *s)
 {
@@ -82,6 +81,7 @@ static void pod_new(struct slow *s, uint32_t id)
 	p->role = random_below(s->r, SLOW_ROLES + 1);
 	p->gated = random_below(s->r, 10) == 0;
 	p->refused = random_below(s->r, 16) == 0;
+	p->lasts = random_below(s->r, 2);
 	p->deleting = random_below(s->r, 16) == 0;
 	p->priority = (int32_t)random_below(s->r, 3) - 1;
 	p->created = random_below(s->r, 10);
@@ -108,6 +108,7 @@ static void pod_event(struct slow *s)
 		p->deleting = true;
 	} else {
 		p->gated = false;
+		p->lasts = random_below(s->r, 2);
 		if (random_below(s->r, 4) == 0)
 			p->role = random_below(s->r, SLOW_ROLES + 1);
 		p->priority = (int32_t)random_below(s->r, 3) - 1;
@@ -171,18 +172,19 @@ void slow_epoch(struct slow *s)
 		if (s->nodes[i].live)
 			slow_tell_node(s, i);
 	for (uint32_t i = 0; i < SLOW_GANGS; i++) {
-		s->gangs[i].why = WHY_NONE;
+		s->gangs[i].why = WAIT_NONE;
+		s->gangs[i].begun = 0;
 		if (s->gangs[i].live)
 			slow_tell_gang(s, i);
 	}
-	s->judging = false; /* what is carried over is sent again or taken back, fit or not */
+	s->checking = false; /* what is carried over is sent again or taken back, fit or not */
 	for (uint32_t i = 0; i < SLOW_PODS; i++) {
 		struct pod *p = &s->pods[i];
 
 		p->attempt = 0;
 		p->retry_ns = 0;
 		p->refusals = 0;
-		p->why = WHY_NONE;
+		p->why = WAIT_NONE;
 		p->keeps = false;
 		/* In flight in the list as not bound; the core sends it again if it can. */
 		p->withdrawn = false;
@@ -197,7 +199,7 @@ void slow_epoch(struct slow *s)
 	slow_record(s, EVENT_PLAN);
 	while (core_wants_plan(s->core) && s->room > 0)
 		slow_record(s, EVENT_PLAN);
-	s->judging = s->strict;
+	s->checking = s->strict;
 }
 
 void slow_event(struct slow *s)
@@ -217,5 +219,5 @@ void slow_event(struct slow *s)
 		slow_record(s, EVENT_TICK);
 	else
 		slow_epoch(s);
-	judge_kept(s);
+	check_kept(s);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cluster's side (support_slow.c, support_slow_events.c) and the judge
- * (support_judge.c) of a random cluster share.  For those three alone. */
+/* What the cluster's side (support_slow.c, support_slow_events.c) and the reference
+ * (support_slow_check.c) of a random cluster share.  For those three alone. */
 #ifndef MUSTER_TESTS_SUPPORT_SLOW_IMPL_H
 #define MUSTER_TESTS_SUPPORT_SLOW_IMPL_H
 
-#include "support_slow.h"
+#include "tests/unit/support_slow.h"
 
 #include <stdalign.h>
 
@@ -34,15 +34,17 @@ struct gang {
 	uint32_t roles[SLOW_ROLES]; /* their quorums, 0: none */
 	int64_t cpu;                /* minResources */
 	uint64_t created;
-	uint32_t why; /* last told */
-	bool alike;   /* before the plan */
-	bool started; /* in this plan */
+	uint32_t why;   /* last told */
+	bool alike;     /* before the plan */
+	bool started;   /* in this plan */
+	uint32_t begun; /* how many had to start together when its first member did; 0: it is whole, or
+	                 * that is not known */
 };
 
 enum where { NOWHERE, IN_FLIGHT, ANSWERED, BOUND };
 
 struct pod {
-	bool live, ours, gated, deleting, refused;
+	bool live, ours, gated, deleting, refused, lasts;
 	uint32_t generation, gang, shape, node, attempt, why, role; /* SLOW_ROLES: none */
 	enum where where;
 	bool keeps;     /* refused, and its room is kept */
@@ -54,7 +56,7 @@ struct pod {
 struct slow {
 	struct random *r;
 	enum score_policy score;
-	bool strict, judging, breaking, refreshed, ask_all;
+	bool strict, checking, breaking, refreshed, ask_all;
 	struct core *core;
 	struct ledger *ledger;
 	uint64_t time_ns, epoch;
@@ -70,8 +72,6 @@ struct slow {
 	size_t used;
 };
 
-/* ---- records, support_slow.c ---- */
-
 void slow_record(struct slow *s, enum record_kind kind);
 void slow_tell_names(struct slow *s);
 void slow_tell_node(struct slow *s, uint32_t id);
@@ -80,22 +80,25 @@ void slow_tell_pod(struct slow *s, uint32_t id);
 void slow_tell_drop(struct slow *s, enum record_kind kind, uint32_t id, uint32_t generation);
 void slow_tell_result(struct slow *s, enum record_kind kind, const struct result *result);
 
-/* ---- events, support_slow_events.c ---- */
-
 /* Something happens, or a new frontend comes. */
 void slow_event(struct slow *s);
 void slow_epoch(struct slow *s);
 
-/* ---- the judge, support_judge.c ---- */
-
 /* Does this pod take room on that node, as far as anybody can know? */
 bool slow_takes_room(const struct pod *p, uint32_t node);
 
+/* How many have to start together. */
+uint32_t slow_total(const struct gang *g);
+/* How many have a node. */
+uint32_t slow_have(const struct slow *s, uint32_t gang);
+/* Gangs that are whole have no first placement to complete any more. */
+void check_whole(struct slow *s);
+
 /* After anything happened: refused members keep their room until the gang is planned again, while
  * it has begun and has members enough. */
-void judge_kept(struct slow *s);
-void judge_before_plan(struct slow *s);
-void judge_bind(struct slow *s, const struct cmd_bind *b);
-void judge_after_plan(struct slow *s);
+void check_kept(struct slow *s);
+void check_before_plan(struct slow *s);
+void check_bind(struct slow *s, const struct cmd_bind *b);
+void check_after_plan(struct slow *s);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support_story.h"
+#include "core/step/core.h"
+#include "tests/unit/support_story.h"
 
 #include <criterion/criterion.h>
 #include <stdarg.h>
@@ -53,8 +54,6 @@ struct story {
 	size_t used;
 };
 
-/* ---- commands ------------------------------------------------------------------- */
-
 static void say(struct story *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void say(struct story *s, const char *format, ...)
@@ -77,58 +76,64 @@ static const char *resource_name(uint32_t resource)
 static void say_numbers(struct story *s, const struct reason *r)
 {
 	for (uint32_t i = 0; i < r->counts_n; i++) {
-		const struct why_count *c = &r->counts[i];
+		const struct filter_count *c = &r->counts[i];
 
 		say(s, ", %u ", c->nodes);
-		if (c->why == NODE_WHY_INSUFFICIENT)
+		if (c->why == FILTER_INSUFFICIENT)
 			say(s, "short of %s", resource_name(c->arg));
-		else if (c->why == NODE_WHY_TAINT)
+		else if (c->why == FILTER_TAINT)
 			say(s, "tainted %s", s->texts.name[c->arg - limits.resources]);
 		else
-			say(s, "%s", c->why == NODE_WHY_CORDONED ? "cordoned" : "not selected");
+			say(s, "%s", c->why == FILTER_CORDONED ? "cordoned" : "not selected");
 	}
 	for (uint32_t i = 0; i < r->shortfalls_n; i++)
 		say(s, ", %s %lld of %lld", resource_name(r->shortfalls[i].resource),
 		    (long long)r->shortfalls[i].have, (long long)r->shortfalls[i].need);
 }
 
-static void say_claim(struct story *s, const struct cmd_claim *c)
+static void say_assume(struct story *s, const struct cmd_assume *c)
 {
 	cr_assert_eq(c->pod_generation, s->pods.generation[c->pod]);
 	if (c->node != ID_NONE) {
 		cr_assert_eq(c->node_generation, s->nodes.generation[c->node]);
-		say(s, "claim %s %s\n", s->pods.name[c->pod], s->nodes.name[c->node]);
+		say(s, "assume %s %s\n", s->pods.name[c->pod], s->nodes.name[c->node]);
 		return;
 	}
-	say(s, "claim %s nowhere", s->pods.name[c->pod]);
+	say(s, "assume %s nowhere", s->pods.name[c->pod]);
 	say_numbers(s, &c->reason);
 	say(s, "\n");
 }
 
-static void say_why(struct story *s, const struct cmd_reason *c)
+static void say_reason(struct story *s, const struct reason *r)
 {
 	static const char *const whys[] = { "none",         "group missing", "members",       "gated",
 		                                "no nodes",     "room",          "min resources", "refused",
 		                                "bind refused", "gave up",       "held",          "role",
 		                                "topology" };
-	const struct reason *r = &c->reason;
 
-	cr_assert(r->why != WHY_NONE && r->why < WHY_KINDS);
-	if (c->gang != ID_NONE)
-		s->why_gang[c->gang] = *r;
-	else
-		s->why_pod[c->pod] = *r;
-	say(s, "why %s: %s", c->gang != ID_NONE ? s->gangs.name[c->gang] : s->pods.name[c->pod],
-	    whys[r->why]);
-	if (r->why == WHY_MEMBERS || r->why == WHY_GATED)
+	cr_assert(r->why < WAIT_REASONS);
+	say(s, "%s", whys[r->why]);
+	if (r->why == WAIT_MEMBERS || r->why == WAIT_GATED)
 		say(s, " %u of %u", r->members, r->quorum);
-	if (r->why == WHY_GATED)
+	if (r->why == WAIT_GATED)
 		say(s, ", %u gated", r->gated);
-	if (r->why == WHY_ROOM || r->why == WHY_GAVE_UP || r->why == WHY_HELD)
+	if (r->why == WAIT_ROOM || r->why == WAIT_GAVE_UP || r->why == WAIT_RESERVED)
 		say(s, " %u of %u", r->fit, r->need);
-	if (r->why == WHY_ROLE)
+	if (r->why == WAIT_ROLE)
 		say(s, " %s %u of %u", s->texts.name[r->role], r->role_members, r->role_quorum);
 	say_numbers(s, r);
+	if (r->retained_nodes > 0)
+		say(s, ", retained on %u by %s", r->retained_nodes, s->gangs.name[r->retained_gang]);
+	if (r->unpromised)
+		say(s, ", no promise");
+}
+
+static void say_why(struct story *s, const struct cmd_reason *c)
+{
+	cr_assert(c->reason.why != WAIT_NONE);
+	*(c->gang != ID_NONE ? &s->why_gang[c->gang] : &s->why_pod[c->pod]) = c->reason;
+	say(s, "why %s: ", c->gang != ID_NONE ? s->gangs.name[c->gang] : s->pods.name[c->pod]);
+	say_reason(s, &c->reason);
 	say(s, "\n");
 }
 
@@ -150,22 +155,20 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		s->binds[b->pod] = *b;
 		say(s, "%s %s %s\n",
 		    kind == CMD_BIND         ? "bind"
-		    : kind == CMD_BIND_AGAIN ? "bind-again"
-		                             : "take-back",
+		    : kind == CMD_RETRY_BIND ? "retry-bind"
+		                             : "cancel-bind",
 		    s->pods.name[b->pod], s->nodes.name[b->node]);
 	} else if (kind == CMD_GANG) {
 		say(s, "gang %s %s %u/%u of %u\n", s->gangs.name[g->gang], states[g->state], g->bound,
 		    g->quorum, g->members);
-	} else if (kind == CMD_CLAIM) {
-		say_claim(s, body);
+	} else if (kind == CMD_ASSUME) {
+		say_assume(s, body);
 	} else {
 		cr_assert_eq(kind, CMD_REASON);
 		say_why(s, body);
 	}
 	return true;
 }
-
-/* ---- records --------------------------------------------------------------------- */
 
 static void add(struct story *s, const void *bytes, size_t n)
 {
@@ -205,8 +208,6 @@ int story_feed(struct story *s, enum record_kind kind, const void *body, uint32_
 	add(s, body, bytes);
 	return step(s, kind);
 }
-
-/* ---- names ----------------------------------------------------------------------- */
 
 static uint32_t find(const struct table *t, const char *name)
 {
@@ -264,8 +265,6 @@ static uint32_t text(struct story *s, const char *t)
 	must_step(s, EVENT_NAME);
 	return id;
 }
-
-/* ---- nodes, gangs ------------------------------------------------------------------- */
 
 static int64_t milli_of(int64_t cores, int64_t milli)
 {
@@ -351,14 +350,15 @@ void story_set_gang(struct story *s, struct story_gang gang)
 		                    .created_ns = gang.created,
 		                    .dialect = 1,
 		                    .priority = gang.priority,
-		                    .terms = gang.terms };
+		                    .spec_id = gang.spec };
 
 	e.roles_n = roles_of(s, roles, gang.roles);
 	e.gang = take(&s->gangs, gang.name);
 	s->gangs.sent[e.gang] = true;
 	e.generation = s->gangs.generation[e.gang];
 	e.flags = (gang.missing ? GANG_OBJECT_MISSING : 0) | (gang.refused ? GANG_REFUSED : 0) |
-	          (gang.has_priority ? GANG_PRIORITY : 0) | (gang.after_others ? GANG_AFTER_OTHERS : 0);
+	          (gang.has_priority ? GANG_PRIORITY : 0) |
+	          (gang.after_others ? GANG_AFTER_OTHERS : 0) | (gang.changed ? 0 : GANG_UNCHANGED);
 	e.amounts_n = amounts_of(amounts, gang.cpu * 1000, 0, 0, gang.gpu);
 	add(s, &e, sizeof(e));
 	add(s, amounts, e.amounts_n * sizeof(amounts[0]));
@@ -366,8 +366,6 @@ void story_set_gang(struct story *s, struct story_gang gang)
 	add(s, gang.name, e.name_bytes);
 	must_step(s, EVENT_GANG);
 }
-
-/* ---- pods -------------------------------------------------------------------------- */
 
 static void send_shape(struct story *s, uint32_t id, const struct story_pod *p)
 {
@@ -433,7 +431,11 @@ void story_set_pod(struct story *s, struct story_pod pod)
 		e.role = text(s, pod.role);
 	e.flags = (pod.foreign ? 0 : POD_OURS) | (pod.gated ? POD_GATED : 0) |
 	          (pod.deleting ? POD_DELETING : 0) | (pod.refused ? POD_REFUSED : 0) |
-	          (pod.binding ? POD_BINDING : 0);
+	          (pod.binding ? POD_BINDING : 0) | (pod.lasts ? POD_LASTS : 0) |
+	          (pod.intended ? POD_INTENT_BIND : 0) | (pod.void_node ? POD_INTENT_CANCEL : 0) |
+	          (pod.retained ? POD_INTENT_RETAIN : 0);
+	if (pod.node && pod.scheduled >= 0)
+		e.scheduled_s = pod.scheduled > 0 ? (uint32_t)pod.scheduled : 1;
 	if (pod.gang)
 		e.gang = must_find(&s->gangs, pod.gang);
 	if (pod.node)
@@ -494,8 +496,6 @@ void story_drop_pod(struct story *s, const char *name)
 	drop(s, &s->pods, name, EVENT_POD_DROP);
 }
 
-/* ---- answers ------------------------------------------------------------------------- */
-
 static void answer(struct story *s, const char *pod, enum record_kind kind, uint32_t retry_ms)
 {
 	uint32_t id = must_find(&s->pods, pod);
@@ -528,14 +528,14 @@ void story_unknown(struct story *s, const char *pod)
 	answer(s, pod, RESULT_UNKNOWN, 0);
 }
 
-void story_claim(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms)
+void story_assume(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms)
 {
 	uint32_t id = must_find(&s->pods, pod);
-	struct event_claim e = { .pod = id,
-		                     .pod_generation = s->pods.generation[id],
-		                     .ticket = 7,
-		                     .words = (limits.nodes + 63) / 64,
-		                     .keep_ms = keep_ms };
+	struct event_assume e = { .pod = id,
+		                      .pod_generation = s->pods.generation[id],
+		                      .ticket = 7,
+		                      .words = (limits.nodes + 63) / 64,
+		                      .keep_ms = keep_ms };
 	uint64_t set[STORY_MAX / 64] = { 0 };
 	char *names = strdup(nodes), *rest = NULL;
 
@@ -547,7 +547,7 @@ void story_claim(struct story *s, const char *pod, const char *nodes, uint32_t k
 	free(names);
 	add(s, &e, sizeof(e));
 	add(s, set, e.words * sizeof(*set));
-	must_step(s, EVENT_CLAIM);
+	must_step(s, EVENT_ASSUME);
 }
 
 void story_confirm(struct story *s, const char *pod)
@@ -574,9 +574,7 @@ void story_all_bound(struct story *s, const char *prefix)
 			story_confirm(s, s->pods.name[id]);
 }
 
-/* ---- the whole -------------------------------------------------------------------------- */
-
-static struct story *story_make(enum score_policy score, uint64_t hold_after_ms)
+struct story *story_new(enum score_policy score, uint64_t reserve_after_ms)
 {
 	static const char gpu[] = "nvidia.com/gpu";
 	struct story *s = calloc(1, sizeof(*s));
@@ -584,7 +582,8 @@ static struct story *story_make(enum score_policy score, uint64_t hold_after_ms)
 		                          .score = score,
 		                          .emit = emit,
 		                          .context = s,
-		                          .hold_after_ns = hold_after_ms * MS };
+		                          .reserve_after_ns = reserve_after_ms * MS,
+		                          .retain_for_ns = 600000 * MS };
 	struct event_name e = { .id = STORY_GPU, .kind = NAME_RESOURCE, .bytes = sizeof(gpu) - 1 };
 
 	cr_assert(s);
@@ -601,21 +600,6 @@ static struct story *story_make(enum score_policy score, uint64_t hold_after_ms)
 	add(s, gpu, e.bytes);
 	must_step(s, EVENT_NAME);
 	return s;
-}
-
-struct story *story_new(void)
-{
-	return story_new_with(SCORE_KUBE);
-}
-
-struct story *story_new_with(enum score_policy score)
-{
-	return story_make(score, STORY_HOLD_MS);
-}
-
-struct story *story_new_holding(uint64_t hold_after_ms)
-{
-	return story_make(SCORE_KUBE, hold_after_ms);
 }
 
 static void table_free(struct table *t)
@@ -657,12 +641,6 @@ const struct gang_row *story_row(struct story *s, const char *gang)
 struct ledger *story_ledger(struct story *s)
 {
 	return s->ledger;
-}
-
-struct limits story_limits(const struct story *s)
-{
-	(void)s;
-	return limits;
 }
 
 void story_begin(struct story *s)
@@ -740,12 +718,12 @@ const char *story_where(const struct story *s, const char *pod)
 	return s->nodes.name[s->binds[id].node] ? s->nodes.name[s->binds[id].node] : "";
 }
 
-uint32_t story_terms(const struct story *s, const char *pod)
+uint32_t story_spec(const struct story *s, const char *pod)
 {
 	const uint32_t id = find(&s->pods, pod);
 
 	cr_assert(id != ID_NONE && s->binds[id].attempt > 0, "%s has no binding", pod);
-	return s->binds[id].terms;
+	return s->binds[id].spec_id;
 }
 
 uint32_t story_count(const struct story *s, const char *prefix)
@@ -757,14 +735,15 @@ uint32_t story_count(const struct story *s, const char *prefix)
 	return n;
 }
 
-const struct reason *story_why(const struct story *s, const char *name)
+const char *story_reason(struct story *s, const char *name)
 {
-	uint32_t gang = find(&s->gangs, name), pod = find(&s->pods, name);
-	const struct reason *r = NULL;
+	static char text[1024];
+	const uint32_t gang = find(&s->gangs, name);
+	const size_t before = s->said_n;
 
-	if (gang != ID_NONE)
-		r = &s->why_gang[gang];
-	else if (pod != ID_NONE)
-		r = &s->why_pod[pod];
-	return r && r->why != WHY_NONE ? r : NULL;
+	say_reason(s, gang != ID_NONE ? &s->why_gang[gang] : &s->why_pod[must_find(&s->pods, name)]);
+	snprintf(text, sizeof(text), "%s", s->said + before);
+	s->said_n = before;
+	s->said[before] = '\0';
+	return text;
 }

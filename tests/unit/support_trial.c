@@ -9,8 +9,6 @@ static bool trial_may(const struct trial *t, uint32_t node)
 	return t->p->nodes[node].exists && (t->nodes >> node & 1);
 }
 
-/* ---- the slow planner -------------------------------------------------------------------- */
-
 bool trial_pending(const struct trial *t, uint32_t pod)
 {
 	return t->p->pods[pod].exists && t->p->pods[pod].node == PLAIN_NONE;
@@ -67,7 +65,7 @@ uint32_t trial_best_node(const struct trial *t, uint32_t pod)
 	struct plain_verdict v;
 	uint32_t best = PLAIN_NONE;
 
-	plain_judge(t->p, pod, t->score, &v);
+	plain_evaluate(t->p, pod, t->score, &v);
 	for (uint32_t n = 0; n < PLAIN_NODES; n++)
 		if (trial_may(t, n) && v.whys[n] == 0 &&
 		    (best == PLAIN_NONE || v.scores[n] > v.scores[best]))
@@ -134,13 +132,13 @@ static bool same_kind(const struct plain *p, uint32_t a, uint32_t b)
 	       memcmp(x->labels, y->labels, x->labels_n * sizeof(x->labels[0])) == 0;
 }
 
-/* Is there any way, in any order, to place so many?  False when the judges ran out, too. */
+/* Is there any way, in any order, to place so many?  False when the evaluations ran out, too. */
 bool trial_brute(struct trial *t, struct need need)
 {
 	struct plain_verdict v;
 	bool found = need_met(&need);
 
-	for (uint32_t i = 0; i < t->members && !found && t->judges > 0; i++) {
+	for (uint32_t i = 0; i < t->members && !found && t->evaluations > 0; i++) {
 		struct need less = need;
 		bool first = trial_pending(t, i);
 
@@ -148,9 +146,9 @@ bool trial_brute(struct trial *t, struct need need)
 			first = !(trial_pending(t, k) && same_kind(t->p, i, k));
 		if (!first)
 			continue;
-		t->judges--;
+		t->evaluations--;
 		need_add(&less, &t->p->pods[i]);
-		plain_judge(t->p, i, t->score, &v);
+		plain_evaluate(t->p, i, t->score, &v);
 		for (uint32_t n = 0; n < PLAIN_NODES && !found; n++) {
 			if (!trial_may(t, n) || v.whys[n] != 0)
 				continue;
@@ -171,7 +169,7 @@ bool trial_sound(struct trial *t, const uint32_t nodes[TRIAL_MEMBERS], uint32_t 
 	for (uint32_t i = 0; i < t->members && !found; i++) {
 		if (nodes[i] == PLAIN_NONE || !trial_pending(t, i))
 			continue;
-		plain_judge(t->p, i, t->score, &v);
+		plain_evaluate(t->p, i, t->score, &v);
 		if (v.whys[nodes[i]] != 0)
 			continue;
 		t->p->pods[i].node = nodes[i];
@@ -180,8 +178,6 @@ bool trial_sound(struct trial *t, const uint32_t nodes[TRIAL_MEMBERS], uint32_t 
 	}
 	return found;
 }
-
-/* ---- what was told ------------------------------------------------------------------------- */
 
 uint32_t trial_told(const struct trial *t, uint32_t nodes[TRIAL_MEMBERS])
 {
@@ -213,9 +209,6 @@ uint32_t trial_waiting(const struct trial *t)
 		n += trial_pending(t, i);
 	return n;
 }
-
-/* ---- what happens ------------------------------------------------------------------------------
- */
 
 static bool one_in(struct random *r, uint32_t n)
 {

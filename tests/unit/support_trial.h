@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A gang on a random cluster with every rule, and a slow planner for it: each pod is judged by
+/* A gang on a random cluster with every rule, and a slow planner for it: each pod is evaluated by
  * loops. */
 #ifndef MUSTER_TESTS_SUPPORT_TRIAL_H
 #define MUSTER_TESTS_SUPPORT_TRIAL_H
@@ -18,10 +18,10 @@ struct trial {
 	uint32_t roles[PLAIN_ROLES + 1]; /* their quorums; the first stays 0 */
 	bool alike;                      /* members are of one shape, and have the same labels */
 	bool plain; /* no rules between pods, and nothing that weighs nodes against each other */
-	bool with_policies; /* most shapes have one */
-	bool with_levels;   /* gangs have levels, and nodes racks in zones */
-	uint32_t judges;    /* left for brute force */
-	uint32_t nodes;     /* bits: the slow planner looks at no others */
+	bool with_policies;   /* most shapes have one */
+	bool with_levels;     /* gangs have levels, and nodes racks in zones */
+	uint32_t evaluations; /* left for brute force */
+	uint32_t nodes;       /* bits: the slow planner looks at no others */
 };
 
 /* How many have to start, of all and of each role. */
@@ -51,7 +51,7 @@ uint32_t trial_best_node(const struct trial *t, uint32_t pod);
 uint32_t trial_in_turn(const struct trial *t, uint32_t order[TRIAL_MEMBERS]);
 /* Member after member, each on its best node, until one finds none; how many. */
 uint32_t trial_slow_plan(struct trial *t, uint32_t nodes[TRIAL_MEMBERS]);
-/* Is there any way, in any order, to place so many?  False when t->judges ran out, too. */
+/* Is there any way, in any order, to place so many?  False when t->evaluations ran out, too. */
 bool trial_brute(struct trial *t, struct need need);
 /* Can those that were bound have come one after the other, each where it was allowed? */
 bool trial_sound(struct trial *t, const uint32_t nodes[TRIAL_MEMBERS], uint32_t left);

@@ -6,10 +6,7 @@
 
 #include "frontend/base/env.h"
 #include "frontend/model/model.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)

@@ -5,14 +5,11 @@
 #include "ipc/message.h"
 #include "ipc/ring.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
+#include "tests/unit/test.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -134,8 +131,6 @@ static void expect_exit(pid_t pid, int status)
 	cr_assert_eq(WEXITSTATUS(got), status, "exit %d", WEXITSTATUS(got));
 }
 
-/* ---- a frontend ---- */
-
 /* Exit 0: welcomed, read a record of the core, and answered it. */
 static int child_frontend(const struct world *w)
 {
@@ -216,9 +211,9 @@ Test(link, brings_two_processes_together_and_shows_when_one_dies)
 		ring_reader_init(
 			&events, (const unsigned char *)peer.intake.base + peer.places.event_ring.offset,
 			peer.places.event_ring.bytes, &intake->event_tail, &ledger->event_head, EPOCH);
-		atomic_store(&ledger->frontend_bell, 9);
+		atomic_store(&ledger->frontend_doorbell, 9);
 		cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
-		cr_assert_eq(atomic_load(&ledger->frontend_bell), 0, "announcements start again");
+		cr_assert_eq(atomic_load(&ledger->frontend_doorbell), 0, "announcements start again");
 		cr_assert(ring_reserve(&commands, CMD_BIND, sizeof(struct cmd_bind), 5));
 		ring_publish(&commands);
 		for (start = now_ns(); ring_read(&events, record) == 0;)
@@ -278,7 +273,7 @@ static int child_used_intake(const struct world *w)
 	atomic_store(&own->event_tail, 64);
 	atomic_store(&own->result_tail, 64);
 	atomic_store(&own->command_head, 64);
-	atomic_store(&own->core_bell, 3);
+	atomic_store(&own->core_doorbell, 3);
 	return link_connect(w->path, LINK_FRONTEND, &intake, &l, NULL) == 0 ? 0 : 2;
 }
 
@@ -293,14 +288,12 @@ Test(link, starts_a_used_intake_again)
 	cr_assert_eq(atomic_load(&intake->event_tail), 0);
 	cr_assert_eq(atomic_load(&intake->result_tail), 0);
 	cr_assert_eq(atomic_load(&intake->command_head), 0);
-	cr_assert_eq(atomic_load(&intake->core_bell), 0);
+	cr_assert_eq(atomic_load(&intake->core_doorbell), 0);
 	cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
 	expect_exit(child, 0);
 	link_peer_close(&peer);
 	world_free(&w);
 }
-
-/* ---- refusals, as the peer hears them ---- */
 
 /* Exit status: what link_connect() said, as a positive errno. */
 static int connect_status(const struct world *w, struct link_error *e)
@@ -543,8 +536,6 @@ Test(link, frontend_refuses_a_ledger_that_lies)
 	world_free(&w);
 }
 
-/* ---- peers that do not know the rules ---- */
-
 static int raw_connect(const struct world *w)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -721,8 +712,6 @@ Test(link, waits_a_second_for_a_hello_and_no_longer)
 	cr_assert_eq(link_accept(w.listen_fd, &(struct link_peer){ 0 }, NULL), -ECONNRESET);
 	world_free(&w);
 }
-
-/* ---- the socket file ---- */
 
 Test(link, socket_and_folder_are_for_their_owner_alone)
 {

@@ -4,10 +4,9 @@
 #include "ipc/states.h"
 #include "ctl/term/units.h"
 
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
+
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,7 +129,7 @@ Test(observe, counts_of_a_reason_are_bounded)
 	gang_rows(&o)[0].reason.counts_n = UINT32_MAX;
 	gang_rows(&o)[0].reason.shortfalls_n = 1000;
 	cr_assert(observe_gang(&o, 0, &gang));
-	cr_expect(gang.row.reason.counts_n == WHY_COUNTS_MAX);
+	cr_expect(gang.row.reason.counts_n == FILTER_COUNTS_MAX);
 	cr_expect(gang.row.reason.shortfalls_n == SHORTFALLS_MAX);
 	cr_expect_str_eq(gang_state_text(77), "Unknown");
 	free(o.link.ledger.base);
@@ -201,7 +200,7 @@ Test(observe, parts_that_are_not_there_are_not_read)
 		cr_expect_eq(observe_gangs_there(&o), 0);
 		cr_expect_eq(pages_of(&ours), 1);
 		for (int part = 0; part < LEDGER_PARTS; part++)
-			ledger->made[part] = UINT64_MAX;
+			ledger->committed[part] = UINT64_MAX;
 	}
 	cr_assert_eq(segment_make(&ours, 0, 4 * PART_ROOM), 0);
 	set_node(&o, 0, 6);

@@ -3,11 +3,8 @@
  * ring, and a peer that lies about everything it may write. */
 #include "ipc/ring.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
+
 #include <time.h>
 
 #define EPOCH UINT64_C(7)
@@ -282,8 +279,6 @@ Test(ring, does_what_a_list_does)
 	}
 }
 
-/* ---- a hostile producer ---- */
-
 /* Publish one good record, then let the test spoil it. */
 static struct record *spoilt(struct pair *p)
 {
@@ -483,8 +478,6 @@ Test(ring, survives_a_producer_that_writes_random_things)
 		pair_free(p);
 	}
 }
-
-/* ---- a hostile consumer ---- */
 
 /* Whatever it says has been read: the writer never goes over what is published
  * and unread, and never writes outside. */

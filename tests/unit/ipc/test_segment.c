@@ -2,13 +2,11 @@
 /* One writer for each segment: what a peer that holds the descriptor can't do. */
 #include "ipc/segment.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
+#include "tests/unit/test.h"
+
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -20,8 +20,8 @@
 
 /* What the two sides write, on lines of their own. */
 struct words {
-	alignas(64) _Atomic uint32_t sleeps;
-	alignas(64) _Atomic uint32_t bell;
+	alignas(64) _Atomic uint32_t parked;
+	alignas(64) _Atomic uint32_t doorbell;
 	alignas(64) _Atomic uint32_t news;
 };
 
@@ -56,11 +56,11 @@ Test(wake, costs_nobody_a_call_while_awake)
 {
 	struct words w = { 0 };
 
-	cr_assert_not(wake_up(&w.bell, &w.sleeps));
-	wake_announce(&w.sleeps);
-	wake_retract(&w.sleeps);
-	cr_assert_not(wake_up(&w.bell, &w.sleeps));
-	cr_assert_eq(atomic_load(&w.bell), 0);
+	cr_assert_not(wake_up(&w.doorbell, &w.parked));
+	wake_announce(&w.parked);
+	wake_retract(&w.parked);
+	cr_assert_not(wake_up(&w.doorbell, &w.parked));
+	cr_assert_eq(atomic_load(&w.doorbell), 0);
 }
 
 Test(wake, rings_once_for_each_announcement)
@@ -68,32 +68,32 @@ Test(wake, rings_once_for_each_announcement)
 	struct words w = { 0 };
 
 	for (int i = 0; i < 100; i++) {
-		wake_announce(&w.sleeps);
-		cr_assert(wake_up(&w.bell, &w.sleeps));
-		cr_assert_not(wake_up(&w.bell, &w.sleeps));
-		cr_assert_not(wake_up(&w.bell, &w.sleeps));
-		wake_retract(&w.sleeps);
-		cr_assert_not(wake_up(&w.bell, &w.sleeps));
+		wake_announce(&w.parked);
+		cr_assert(wake_up(&w.doorbell, &w.parked));
+		cr_assert_not(wake_up(&w.doorbell, &w.parked));
+		cr_assert_not(wake_up(&w.doorbell, &w.parked));
+		wake_retract(&w.parked);
+		cr_assert_not(wake_up(&w.doorbell, &w.parked));
 	}
-	wake_announce(&w.sleeps);
-	wake_announce(&w.sleeps); /* twice is a new one */
-	cr_assert(wake_up(&w.bell, &w.sleeps));
-	wake_retract(&w.sleeps);
-	wake_retract(&w.sleeps);
-	cr_assert_eq(atomic_load(&w.sleeps) % 2, 0);
+	wake_announce(&w.parked);
+	wake_announce(&w.parked); /* twice is a new one */
+	cr_assert(wake_up(&w.doorbell, &w.parked));
+	wake_retract(&w.parked);
+	wake_retract(&w.parked);
+	cr_assert_eq(atomic_load(&w.parked) % 2, 0);
 }
 
 Test(wake, announcements_go_round_at_the_end_of_the_number)
 {
 	struct words w = { 0 };
 
-	atomic_store(&w.sleeps, UINT32_MAX - 1);
+	atomic_store(&w.parked, UINT32_MAX - 1);
 	for (int i = 0; i < 4; i++) {
-		wake_announce(&w.sleeps);
-		cr_assert_eq(atomic_load(&w.sleeps) % 2, 1);
-		cr_assert(wake_up(&w.bell, &w.sleeps));
-		wake_retract(&w.sleeps);
-		cr_assert_eq(atomic_load(&w.sleeps) % 2, 0);
+		wake_announce(&w.parked);
+		cr_assert_eq(atomic_load(&w.parked) % 2, 1);
+		cr_assert(wake_up(&w.doorbell, &w.parked));
+		wake_retract(&w.parked);
+		cr_assert_eq(atomic_load(&w.parked) % 2, 0);
 	}
 }
 
@@ -102,9 +102,9 @@ Test(wake, does_not_sleep_when_there_is_news)
 	struct words w = { .news = 1 };
 	uint64_t start = now_ns();
 
-	cr_assert(wake_sleep(&w.sleeps, &w.bell, has_news, &w, 5000 * MS));
+	cr_assert(wake_sleep(&w.parked, &w.doorbell, has_news, &w, 5000 * MS));
 	cr_assert_lt(now_ns() - start, 1000 * MS);
-	cr_assert_eq(atomic_load(&w.sleeps) % 2, 0, "it is awake again");
+	cr_assert_eq(atomic_load(&w.parked) % 2, 0, "it is awake again");
 }
 
 Test(wake, sleeps_no_longer_than_told)
@@ -113,12 +113,12 @@ Test(wake, sleeps_no_longer_than_told)
 	uint64_t start = now_ns();
 	uint64_t took;
 
-	cr_assert_not(wake_sleep(&w.sleeps, &w.bell, never, NULL, 20 * MS));
+	cr_assert_not(wake_sleep(&w.parked, &w.doorbell, never, NULL, 20 * MS));
 	took = now_ns() - start;
 	cr_assert_geq(took, 20 * MS);
 	cr_assert_lt(took, 1000 * MS);
-	cr_assert_not(wake_sleep(&w.sleeps, &w.bell, never, NULL, 0));
-	cr_assert_eq(wake_wait_bell(&w.bell, 0, 5 * MS), 0);
+	cr_assert_not(wake_sleep(&w.parked, &w.doorbell, never, NULL, 0));
+	cr_assert_eq(wake_wait_doorbell(&w.doorbell, 0, 5 * MS), 0);
 }
 
 /* A bell rung between the announcement and the call. */
@@ -126,9 +126,9 @@ Test(wake, does_not_sleep_through_a_bell_that_was_rung)
 {
 	struct words w = { 0 };
 
-	wake_announce(&w.sleeps);
-	cr_assert(wake_up(&w.bell, &w.sleeps));
-	cr_assert_eq(wake_wait_bell(&w.bell, 0, 5000 * MS), 1);
+	wake_announce(&w.parked);
+	cr_assert(wake_up(&w.doorbell, &w.parked));
+	cr_assert_eq(wake_wait_doorbell(&w.doorbell, 0, 5000 * MS), 1);
 }
 
 static void on_alarm(int signal_number)
@@ -148,9 +148,9 @@ Test(wake, keeps_its_time_under_signals)
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	start = now_ns();
-	cr_assert_not(wake_sleep(&w.sleeps, &w.bell, never, NULL, 50 * MS));
+	cr_assert_not(wake_sleep(&w.parked, &w.doorbell, never, NULL, 50 * MS));
 	took = now_ns() - start;
-	cr_assert_eq(wake_wait_bell(&w.bell, 0, 20 * MS), 0);
+	cr_assert_eq(wake_wait_doorbell(&w.doorbell, 0, 20 * MS), 0);
 	setitimer(ITIMER_REAL, &off, NULL);
 	cr_assert_geq(took, 50 * MS);
 	cr_assert_lt(took, 1000 * MS);
@@ -162,7 +162,7 @@ static void *waker_later(void *argument)
 
 	pause_ns(20 * MS);
 	atomic_store(&w->news, 1);
-	wake_up(&w->bell, &w->sleeps);
+	wake_up(&w->doorbell, &w->parked);
 	return NULL;
 }
 
@@ -172,7 +172,7 @@ static void *poker_later(void *argument)
 
 	pause_ns(20 * MS);
 	atomic_store(&w->news, 1);
-	wake_poke(&w->bell);
+	wake_poke(&w->doorbell);
 	return NULL;
 }
 
@@ -186,13 +186,11 @@ Test(wake, a_thread_wakes_or_pokes_a_sleeper)
 		uint64_t start = now_ns();
 
 		cr_assert_eq(pthread_create(&thread, NULL, later[i], &w), 0);
-		cr_assert(wake_sleep(&w.sleeps, &w.bell, has_news, &w, 10000 * MS));
+		cr_assert(wake_sleep(&w.parked, &w.doorbell, has_news, &w, 10000 * MS));
 		cr_assert_lt(now_ns() - start, 5000 * MS);
 		pthread_join(thread, NULL);
 	}
 }
-
-/* ---- two processes ---- */
 
 /* Child: has the parent's segment read-only, sleeps on the bell in it, and says
  * in its own segment that it sleeps.  Exit status 0: woken each time. */
@@ -207,7 +205,7 @@ static int child_sleeps(const struct segment *theirs, const struct segment *ours
 		return 2;
 	peer = seen.base;
 	for (int i = 0; i < rounds; i++) {
-		if (!wake_sleep(&own->sleeps, &peer->bell, never, NULL, 5000 * MS))
+		if (!wake_sleep(&own->parked, &peer->doorbell, never, NULL, 5000 * MS))
 			return 1;
 	}
 	return 0;
@@ -216,24 +214,24 @@ static int child_sleeps(const struct segment *theirs, const struct segment *ours
 Test(wake, wakes_another_process_that_maps_the_bell_read_only)
 {
 	enum { ROUNDS = 50 };
-	struct segment bell_side, sleep_side;
-	struct words *bell, *sleeps;
+	struct segment doorbell_side, sleep_side;
+	struct words *doorbell, *parked;
 	int status = 0;
 	pid_t child;
 
-	cr_assert_eq(segment_create(&bell_side, "test-bell", 4096), 0);
+	cr_assert_eq(segment_create(&doorbell_side, "test-bell", 4096), 0);
 	cr_assert_eq(segment_create(&sleep_side, "test-sleeps", 4096), 0);
-	bell = bell_side.base;
-	sleeps = sleep_side.base;
+	doorbell = doorbell_side.base;
+	parked = sleep_side.base;
 	child = fork();
 	cr_assert_geq(child, 0);
 	if (child == 0)
-		_exit(child_sleeps(&bell_side, &sleep_side, ROUNDS));
+		_exit(child_sleeps(&doorbell_side, &sleep_side, ROUNDS));
 
 	for (int rung = 0; rung < ROUNDS;) {
-		if (atomic_load(&sleeps->sleeps) % 2 == 1)
+		if (atomic_load(&parked->parked) % 2 == 1)
 			pause_ns(MS); /* give it time to be really asleep */
-		if (wake_up(&bell->bell, &sleeps->sleeps))
+		if (wake_up(&doorbell->doorbell, &parked->parked))
 			rung++;
 		else if (waitpid(child, &status, WNOHANG) == child)
 			cr_assert_fail("the sleeper went away with %d after %d", WEXITSTATUS(status), rung);
@@ -243,6 +241,6 @@ Test(wake, wakes_another_process_that_maps_the_bell_read_only)
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert(WIFEXITED(status));
 	cr_assert_eq(WEXITSTATUS(status), 0);
-	segment_close(&bell_side);
+	segment_close(&doorbell_side);
 	segment_close(&sleep_side);
 }

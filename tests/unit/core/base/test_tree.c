@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The winner tree against a plain look at every key. */
+/* The winner tree against a pass over all keys. */
 #include "core/base/tree.h"
 
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static uint32_t plain_next(const tree_key *keys, uint32_t n, uint32_t from, tree_key least)
 {
@@ -25,7 +22,7 @@ static tree_key plain_top(const tree_key *keys, uint32_t n)
 	return top;
 }
 
-/* Some keys of one block are others now. */
+/* Changes some keys of one block. */
 static void change_block(struct random *r, struct tree *t, tree_key *keys, uint32_t n,
                          uint32_t most)
 {
@@ -90,7 +87,7 @@ Test(tree, finds_what_a_plain_look_finds)
 	check_tree(&r, 300000, TREE_KEY_MOST, 20);
 }
 
-/* Few keys far apart: the walk goes up over empty blocks and down again. */
+/* Few keys far apart: the search goes up over empty blocks and down again. */
 Test(tree, walks_over_empty_blocks)
 {
 	const uint32_t n = 300000;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two daemons give up, tried in a child of its own: a call ends it, is refused, or works.
- */
+/* The seccomp filters of both daemons, each call in a child process: it kills, is refused, or
+ * works. */
 #include "core/daemon/confine.h"
 #include "frontend/daemon/confine.h"
 #include "ipc/confine.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
+#include "tests/unit/test.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -44,8 +42,8 @@ static int ended(pid_t pid)
 	return status;
 }
 
-/* In a child: confine, then the call, by its number: the sanitizer's own ways are not in between.
- * Its errno is the exit code, 0 for none; what it said goes into `said`. */
+/* In a child: installs the filter, then makes the call by its number, past the sanitizer's
+ * wrappers.  Its errno is the exit code, 0: none; its output goes into `said`. */
 static int tried(int (*confine_fn)(bool), const struct call *call, char *said, size_t room)
 {
 	int out[2];
@@ -214,7 +212,7 @@ static void *nothing(void *context)
 	return context;
 }
 
-/* Of the filter itself: what no rule names is as before, and arguments are compared. */
+/* The filter itself: calls without a rule are as before, and arguments are compared. */
 Test(confine, a_rule_is_for_its_call_and_its_arguments)
 {
 	const struct confine_rule rules[] = {
@@ -244,7 +242,7 @@ Test(confine, a_rule_that_makes_no_sense_is_an_error)
 	cr_assert_geq(syscall(SYS_getsid, 0), 0);
 }
 
-/* The filter is on threads that were there before it, and new ones can be made in the frontend. */
+/* The filter applies to threads from before it, and the frontend can create new ones. */
 static void *wait_then_open(void *context)
 {
 	int *gate = context;

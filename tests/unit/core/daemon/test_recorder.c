@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings: what is written is read again, whatever ends one leaves it readable, and
- * no damage goes unseen. */
+/* Recordings: what is written can be read, every end leaves them readable, and damage is detected.
+ */
+#include "core/step/core.h"
 #include "core/daemon/recorder.h"
 
-#include "core/base/log.h"
+#include "ipc/logline.h"
+#include "ctl/term/options.h"
 #include "ctl/replay/recording.h"
-#include "ctl/term/ctl.h"
 #include "tests/unit/support_random.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <criterion/redirect.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -59,8 +56,6 @@ static struct recorder *record(uint64_t bytes)
 	recorder_here(r);
 	return r;
 }
-
-/* ---- steps whose content follows from their number --------------------------------------- */
 
 struct made {
 	alignas(8) unsigned char bytes[4096];
@@ -118,7 +113,7 @@ static void same_step(const struct recording_step *s, uint64_t number)
 	}
 }
 
-/* How many steps there are, each as it was made; `r` stays open. */
+/* Checks each step; returns how many there are.  `r` stays open. */
 static uint64_t read_steps(struct recording *r)
 {
 	struct recording_step s;
@@ -192,8 +187,6 @@ Test(recorder, ends_at_its_limit_with_whole_steps)
 	recording_close(&in);
 }
 
-/* ---- what goes wrong ------------------------------------------------------------------------ */
-
 static void in_child(void (*work)(void), int exit_code, int end_signal)
 {
 	int status;
@@ -239,7 +232,7 @@ Test(recorder, a_full_disk_ends_the_recording_alone)
 	recording_close(&in);
 }
 
-/* One more step than whole ones, in the middle of which it dies. */
+/* One more step than complete ones, during which the process dies. */
 static void die_in_a_step(void)
 {
 	struct recorder *r = record(RECORD_BYTES_DEFAULT);
@@ -332,7 +325,7 @@ Test(recorder, only_a_recording_is_replaced)
 
 	write_step(r, 1);
 	recorder_close(r);
-	/* Lives in which nothing happened: the one before them stays. */
+	/* Starts without a step: the recording before them is kept. */
 	recorder_close(record(RECORD_BYTES_DEFAULT));
 	recorder_close(record(RECORD_BYTES_DEFAULT));
 	cr_expect_eq(read_steps(&in), 0);
@@ -350,8 +343,6 @@ Test(recorder, only_a_recording_is_replaced)
 	config.path = "/no/such/folder/r";
 	cr_expect_eq(recorder_open(&r, &config), -ENOENT);
 }
-
-/* ---- damage ---------------------------------------------------------------------------------- */
 
 static unsigned char *load(size_t *bytes)
 {
@@ -374,7 +365,7 @@ static void save(const unsigned char *all, size_t bytes)
 	close(fd);
 }
 
-/* Read it all; true when nothing was wrong. */
+/* Reads it all; true if nothing is wrong. */
 static bool sound(uint64_t *steps)
 {
 	struct recording in;
@@ -439,7 +430,7 @@ Test(recorder, a_file_that_was_cut_is_read_up_to_there)
 	}
 }
 
-/* Sums that are right over entries that are not. */
+/* Right checksums over wrong entries. */
 Test(recorder, what_is_not_an_entry_is_refused)
 {
 	const size_t head = sizeof(struct recording_head),
@@ -490,15 +481,12 @@ Test(recorder, another_layout_is_refused_with_both)
 	recording_close(&in);
 }
 
-/* ---- replay -------------------------------------------------------------------------------------
- */
-
 struct live {
 	struct core *core;
 	struct ledger *ledger;
 	struct recorder *recorder;
 	uint64_t sequence;
-	uint32_t room; /* commands that find room in one step */
+	uint32_t room; /* commands that are accepted in one step */
 	bool refused;
 };
 
@@ -558,7 +546,7 @@ static void live_end(struct live *l)
 	free(l->ledger);
 }
 
-/* Three pods on two nodes; the second command finds no room at first. */
+/* Three pods on two nodes; the second command is not accepted at first. */
 static void live_run(void)
 {
 	struct amount room[] = { { .resource = RESOURCE_CPU, .value = 4000 },
@@ -598,7 +586,7 @@ static void live_run(void)
 		             core_fault(l.core));
 	}
 	cr_assert_eq(live_step(&l, EVENT_SYNCED, NULL, 0, NULL, 0, ""), 0);
-	/* Refused as a whole: it came twice. */
+	/* Refused: it came twice. */
 	cr_assert_eq(live_step(&l, EVENT_SYNCED, NULL, 0, NULL, 0, ""), -EPROTO);
 	while (core_wants_plan(l.core)) {
 		cr_assert_eq(live_step(&l, EVENT_PLAN, NULL, 0, NULL, 0, ""), 0);
@@ -615,7 +603,7 @@ static int replay(const char *option)
 	snprintf(copy, sizeof(copy), "%s", option ? option : "");
 
 	optind = 0;
-	return replay_main(option ? 3 : 2, argv);
+	return replay_command.run(option ? 3 : 2, argv);
 }
 
 static void output_has(const char *text)
@@ -641,7 +629,7 @@ Test(recorder, replay_says_the_same)
 	output_has("3 commands, equal\n");
 }
 
-/* As if the core had chosen another node then. */
+/* As if the core had chosen another node. */
 Test(recorder, replay_tells_the_first_difference)
 {
 	struct recording_block b;

@@ -3,9 +3,7 @@
 #include "ctl/live/top.h"
 #include "ipc/states.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define GANGS 6
 
@@ -17,10 +15,10 @@ static void add(size_t i, const char *name, uint32_t standing, int32_t priority,
 {
 	gangs[i].row.state = GANG_WAITING;
 	gangs[i].row.members = 4;
-	gangs[i].row.standing = standing;
+	gangs[i].row.band = standing;
 	gangs[i].row.priority = priority;
 	gangs[i].row.created_ns = created_ns;
-	gangs[i].row.reason.why = WHY_ROOM;
+	gangs[i].row.reason.why = WAIT_ROOM;
 	gangs[i].row.reason.need = 4;
 	snprintf(gangs[i].name, sizeof(gangs[i].name), "%s", name);
 }
@@ -30,16 +28,16 @@ static const char *draw(size_t n, size_t wide, size_t high)
 	struct live l = { .socket = "s" };
 	struct top_look look = { .there = true, .synced = true, .gangs = { .at = gangs, .n = n } };
 	struct top_view view = { .sort = TOP_QUEUE };
-	struct sheet s = { 0 };
+	struct styled_text s = { 0 };
 	FILE *out = fmemopen(drawn, sizeof(drawn), "w");
 
 	cr_assert(out != NULL);
 	top_draw(&s, &l, &look, NULL, &view, wide, high);
 	if (high > 0)
 		cr_expect(s.n == high, "%zu lines, not %zu", s.n, high);
-	sheet_print(&s, out);
+	styled_print(&s, out);
 	fclose(out);
-	sheet_clear(&s);
+	styled_clear(&s);
 	return drawn;
 }
 
@@ -51,12 +49,12 @@ Test(top, by_queue_is_the_order_of_planning)
 		                                      "\nns/young ", "\nns/last-old ", "\nns/last-high " };
 	const char *at = drawn;
 
-	add(0, "ns/last-high", GANG_STANDS_LAST, 9, 5);
-	add(1, "ns/last-old", GANG_STANDS_LAST, 1, 4);
-	add(2, "ns/young", GANG_STANDS_ORDINARY, 2, 7);
-	add(3, "ns/begun", GANG_STANDS_FIRST, 0, 9);
-	add(4, "ns/old", GANG_STANDS_ORDINARY, 2, 6);
-	add(5, "ns/high", GANG_STANDS_ORDINARY, 3, 8);
+	add(0, "ns/last-high", BAND_LAST, 9, 5);
+	add(1, "ns/last-old", BAND_LAST, 1, 4);
+	add(2, "ns/young", BAND_NORMAL, 2, 7);
+	add(3, "ns/begun", BAND_STARTED, 0, 9);
+	add(4, "ns/old", BAND_NORMAL, 2, 6);
+	add(5, "ns/high", BAND_NORMAL, 3, 8);
 	draw(GANGS, 100, 0);
 	for (size_t i = 0; i < GANGS; i++) {
 		at = strstr(at, order[i]);
@@ -70,7 +68,7 @@ Test(top, fits_a_small_screen)
 	char name[80], wanted[100];
 
 	snprintf(name, sizeof(name), "ns/%060d", 7);
-	add(0, name, GANG_STANDS_ORDINARY, 0, 1);
+	add(0, name, BAND_NORMAL, 0, 1);
 	draw(1, 80, 24);
 	snprintf(wanted, sizeof(wanted), "\n%.25s~   Waiting ", name);
 	cr_expect(strstr(drawn, wanted) != NULL, "%s", drawn);
@@ -95,7 +93,7 @@ Test(top, fits_a_small_screen)
 Test(top, any_size_is_drawn)
 {
 	for (size_t i = 0; i < GANGS; i++)
-		add(i, "ns/one", GANG_STANDS_ORDINARY, 0, i);
+		add(i, "ns/one", BAND_NORMAL, 0, i);
 	for (size_t wide = 0; wide < 40; wide += 13)
 		for (size_t high = 12; high < 40; high++)
 			draw(GANGS, wide, high);

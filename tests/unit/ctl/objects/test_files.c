@@ -4,11 +4,8 @@
 #include "ctl/objects/files.h"
 #include "frontend/json/yaml.h"
 
-#include <criterion/criterion.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
+
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>

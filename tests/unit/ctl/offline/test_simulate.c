@@ -6,10 +6,8 @@
 #include "ctl/offline/offline.h"
 #include "ctl/offline/simulate.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
+
 #include <time.h>
 #include <unistd.h>
 

@@ -4,15 +4,12 @@
  *
  * Only pods in whose answers other pods play no part but for the room that they take;
  * all others are tests/process/test_verdicts.py's. */
-#include "frontend/dialect/reason.h"
 #include "frontend/model/model.h"
+#include "frontend/dialect/reason.h"
 
 #include "tests/unit/support_kubectl.h"
 #include "tests/unit/support_replay.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 struct cluster {
 	struct model *m;

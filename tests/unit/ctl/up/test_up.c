@@ -3,12 +3,10 @@
 #include "ctl/up/flags.h"
 #include "ctl/up/supervise.h"
 
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
+
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,15 +88,16 @@ static bool enough(void *context)
 static int run(char *one, char *two, size_t lives_one, size_t lives_two)
 {
 	char *argv_one[] = { one, NULL }, *argv_two[] = { two, NULL };
-	struct daemon daemons[] = { { .name = "one", .argv = argv_one },
-		                        { .name = "two", .argv = argv_two } };
+	struct daemon daemons[] = { { .process.name = "one", .argv = argv_one },
+		                        { .process.name = "two", .argv = argv_two } };
 	size_t lives[] = { lives_one, lives_two };
 	struct supervisor s = {
 		.command = "test", .daemons = daemons, .n = 2, .poll = enough, .context = lives
 	};
 	int rc = supervise(&s);
 
-	cr_expect(daemons[0].pid == 0 && daemons[1].pid == 0, "something is left running");
+	cr_expect(daemons[0].process.pid == 0 && daemons[1].process.pid == 0,
+	          "something is left running");
 	return rc;
 }
 
@@ -123,17 +122,17 @@ static bool hang_up_first(void *context)
 Test(supervise, a_second_signal_does_not_end_it_before_it_has_cleaned_up)
 {
 	char *argv[] = { script("one", "exec sleep 100"), NULL };
-	struct daemon one = { .name = "one", .argv = argv };
+	struct daemon one = { .process.name = "one", .argv = argv };
 	struct supervisor s = { .command = "test", .daemons = &one, .n = 1, .poll = all_at_once };
 
 	cr_expect(supervise(&s) == 0);
-	cr_expect(one.pid == 0);
+	cr_expect(one.process.pid == 0);
 }
 
 Test(supervise, what_is_ignored_stays_ignored)
 {
 	char *argv[] = { script("one", "exec sleep 100"), NULL };
-	struct daemon one = { .name = "one", .argv = argv };
+	struct daemon one = { .process.name = "one", .argv = argv };
 	int looks = 0;
 	struct supervisor s = {
 		.command = "test", .daemons = &one, .n = 1, .poll = hang_up_first, .context = &looks

@@ -2,11 +2,8 @@
 /* Tokens, CAs and client certificates that are rotated, or broken, while muster runs. */
 #include "frontend/api/credentials.h"
 #include "tests/unit/support_pair.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define PEM "-----BEGIN CERTIFICATE-----\n"

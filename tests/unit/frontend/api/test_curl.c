@@ -5,14 +5,11 @@
 
 #include "frontend/base/log.h"
 #include "tests/unit/support_pair.h"
+#include "tests/unit/test.h"
 
 #include <arpa/inet.h>
-#include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,7 +117,7 @@ static void *server_run(void *context)
 	return NULL;
 }
 
-struct bench {
+static struct bench {
 	struct server server;
 	struct access access;
 	struct env env;
@@ -132,7 +129,7 @@ struct bench {
 	char error[300];
 	char body[256];
 	char pieces[256];
-};
+} b;
 
 static uint64_t real_now(void *context)
 {
@@ -152,79 +149,79 @@ static void no_log(void *context, const char *level, const char *message)
 
 static bool may_write(void *context)
 {
-	struct bench *b = context;
-
-	return ++b->asked != b->refuse;
+	return ++b.asked != b.refuse;
 }
 
-static void begin_with(struct bench *b, const char *script, const char *scheme, unsigned lane_max)
+/* Also in a test, before what the server has seen is read. */
+static void end(void)
+{
+	if (!b.t)
+		return;
+	curl_transport_free(b.t);
+	if (b.server.listener >= 0)
+		shutdown(b.server.listener, SHUT_RDWR);
+	pthread_join(b.server.thread, NULL);
+	if (b.server.listener >= 0)
+		close(b.server.listener);
+	free(b.access.token);
+	b.t = NULL;
+}
+
+static void begin_with(const char *script, const char *scheme, unsigned lane_max)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 		                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(address);
 	struct curl_config config = {
-		.access = &b->access, .env = &b->env, .may_write = may_write, .context = b
+		.access = &b.access, .env = &b.env, .may_write = may_write, .context = &b
 	};
 	const char *error;
 
-	memset(b, 0, sizeof(*b));
-	b->server.script = script;
-	b->server.listener = socket(AF_INET, SOCK_STREAM, 0);
-	cr_assert_eq(bind(b->server.listener, (struct sockaddr *)&address, sizeof(address)), 0);
-	cr_assert_eq(listen(b->server.listener, 16), 0);
-	getsockname(b->server.listener, (struct sockaddr *)&address, &n);
-	b->server.port = ntohs(address.sin_port);
-	snprintf(b->url, sizeof(b->url), "%s://127.0.0.1:%u", scheme, b->server.port);
-	b->access.server = b->url;
-	b->access.token = strdup("sesame");
-	b->env = (struct env){ .monotonic_ns = real_now, .log = no_log };
+	memset(&b, 0, sizeof(b));
+	b.server.script = script;
+	b.server.listener = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert_eq(bind(b.server.listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	cr_assert_eq(listen(b.server.listener, 16), 0);
+	getsockname(b.server.listener, (struct sockaddr *)&address, &n);
+	b.server.port = ntohs(address.sin_port);
+	snprintf(b.url, sizeof(b.url), "%s://127.0.0.1:%u", scheme, b.server.port);
+	b.access.server = b.url;
+	b.access.token = strdup("sesame");
+	b.env = (struct env){ .monotonic_ns = real_now, .log = no_log };
 	for (int i = 0; i < HTTP_LANES; i++)
 		config.lane_max[i] = lane_max;
-	b->t = curl_transport_new(&config, &error);
-	cr_assert(b->t, "%s", error);
-	pthread_create(&b->server.thread, NULL, server_run, &b->server);
+	b.t = curl_transport_new(&config, &error);
+	cr_assert(b.t, "%s", error);
+	pthread_create(&b.server.thread, NULL, server_run, &b.server);
 }
 
-static void begin(struct bench *b, const char *script)
+static void begin(const char *script)
 {
-	begin_with(b, script, "http", 8);
+	begin_with(script, "http", 8);
 }
 
-static void end(struct bench *b)
-{
-	curl_transport_free(b->t);
-	if (b->server.listener >= 0)
-		shutdown(b->server.listener, SHUT_RDWR);
-	pthread_join(b->server.thread, NULL);
-	if (b->server.listener >= 0)
-		close(b->server.listener);
-	free(b->access.token);
-}
+TestSuite(curl, .fini = end);
 
 static void on_done(void *context, const struct http_answer *answer, const char *body,
                     size_t body_bytes)
 {
-	struct bench *b = context;
-
-	b->done++;
-	b->last = *answer;
-	snprintf(b->error, sizeof(b->error), "%s", answer->error);
-	snprintf(b->body, sizeof(b->body), "%.*s", (int)body_bytes, body);
+	b.done++;
+	b.last = *answer;
+	snprintf(b.error, sizeof(b.error), "%s", answer->error);
+	snprintf(b.body, sizeof(b.body), "%.*s", (int)body_bytes, body);
 }
 
 static bool on_data(void *context, int status, const char *bytes, size_t n)
 {
-	struct bench *b = context;
-
 	cr_assert_eq(status, 200);
-	snprintf(b->pieces + strlen(b->pieces), sizeof(b->pieces) - strlen(b->pieces), "%.*s|", (int)n,
+	snprintf(b.pieces + strlen(b.pieces), sizeof(b.pieces) - strlen(b.pieces), "%.*s|", (int)n,
 	         bytes);
-	return strstr(b->pieces, "world") == NULL;
+	return strstr(b.pieces, "world") == NULL;
 }
 
-static struct http_call *start(struct bench *b, const char *method, const char *body)
+static struct http_call *start(const char *method, const char *body)
 {
-	struct transport *t = curl_transport_interface(b->t);
+	struct transport *t = curl_transport_interface(b.t);
 	struct http_request r = {
 		.method = method,
 		.path = "/api/x?y=1",
@@ -234,37 +231,38 @@ static struct http_call *start(struct bench *b, const char *method, const char *
 		.body = body,
 		.body_bytes = body ? strlen(body) : 0,
 	};
-	struct http_handler h = { .done = on_done, .context = b };
+	struct http_handler h = { .done = on_done, .context = &b };
 
 	return t->ops->start(t, &r, &h);
 }
 
-static void run(struct bench *b, unsigned until)
+static void run(unsigned until)
 {
 	uint64_t deadline = real_now(NULL) + 5 * NS_PER_S;
 	bool ready;
 
-	while (b->done < until && real_now(NULL) < deadline)
-		curl_transport_poll(b->t, 50, -1, &ready);
-	cr_assert_eq(b->done, until, "%u answers", b->done);
+	while (b.done < until && real_now(NULL) < deadline)
+		curl_transport_poll(b.t, 50, -1, &ready);
+	cr_assert_eq(b.done, until, "%u answers", b.done);
+}
+
+/* One more request, the last of `done`. */
+static void ask(const char *method, const char *body, unsigned done)
+{
+	start(method, body);
+	run(done);
 }
 
 Test(curl, sends_what_it_was_given_over_one_connection)
 {
-	struct bench b;
-
-	begin(&b, "rararara");
-	start(&b, "POST", "{\"a\":1}");
-	run(&b, 1);
+	begin("rararara");
+	ask("POST", "{\"a\":1}", 1);
 	cr_assert(b.last.end == HTTP_ANSWERED && b.last.status == 200 && b.last.retry_after_ms == -1);
 	cr_assert_str_eq(b.body, "ok");
-	start(&b, "GET", NULL);
-	run(&b, 2);
-	start(&b, "PATCH", "{}");
-	run(&b, 3);
-	start(&b, "GET", NULL);
-	run(&b, 4);
-	end(&b);
+	ask("GET", NULL, 2);
+	ask("PATCH", "{}", 3);
+	ask("GET", NULL, 4);
+	end();
 	cr_assert_eq(b.server.accepted, 1);
 	cr_assert(strncmp(b.server.seen, "POST /api/x?y=1 HTTP/1.1\r\n", 26) == 0);
 	cr_assert(strstr(b.server.seen, "Authorization: Bearer sesame\r\n"));
@@ -276,43 +274,30 @@ Test(curl, sends_what_it_was_given_over_one_connection)
 	cr_assert_null(strstr(b.server.seen, "Expect"));
 }
 
-/* ---- did it reach the server? ------------------------------------------------------- */
-
 Test(curl, nobody_there_is_not_sent)
 {
-	struct bench b;
-
-	begin(&b, "l");
+	begin("l");
 	usleep(20000);
-	start(&b, "POST", "{}");
-	run(&b, 1);
+	ask("POST", "{}", 1);
 	cr_assert_eq(b.last.end, HTTP_NOT_SENT);
 	cr_assert(strstr(b.error, "connect"), "%s", b.error);
-	end(&b);
 }
 
 Test(curl, no_tls_is_not_sent)
 {
-	struct bench b;
-
-	begin_with(&b, "rc", "https", 8);
-	start(&b, "POST", "{}");
+	begin_with("rc", "https", 8);
+	start("POST", "{}");
 	/* What comes is no request; it answers with nothing. */
 	shutdown(b.server.listener, SHUT_RDWR);
-	run(&b, 1);
+	run(1);
 	cr_assert_eq(b.last.end, HTTP_NOT_SENT, "%s", b.error);
-	end(&b);
 }
 
 Test(curl, closed_after_the_request_may_have_reached_it)
 {
-	struct bench b;
-
-	begin(&b, "rc");
-	start(&b, "POST", "{}");
-	run(&b, 1);
+	begin("rc");
+	ask("POST", "{}", 1);
 	cr_assert_eq(b.last.end, HTTP_BROKEN);
-	end(&b);
 }
 
 /* libcurl sends again by itself when a kept connection is closed on it.  When
@@ -320,16 +305,12 @@ Test(curl, closed_after_the_request_may_have_reached_it)
  * one was read by the server. */
 Test(curl, closed_on_a_kept_connection_may_have_reached_it)
 {
-	struct bench b;
-
-	begin(&b, "ra"
-	          "rlc");
-	start(&b, "POST", "{\"n\":1}");
-	run(&b, 1);
-	start(&b, "POST", "{\"n\":2}");
-	run(&b, 2);
+	begin("ra"
+	      "rlc");
+	ask("POST", "{\"n\":1}", 1);
+	ask("POST", "{\"n\":2}", 2);
 	cr_assert_eq(b.last.end, HTTP_BROKEN, "%s", b.error);
-	end(&b);
+	end();
 	cr_assert(strstr(b.server.seen, "{\"n\":2}"), "the server had it");
 }
 
@@ -337,28 +318,21 @@ Test(curl, closed_on_a_kept_connection_may_have_reached_it)
  * answers. */
 Test(curl, an_answer_says_that_it_is_to_the_second_try)
 {
-	struct bench b;
-
-	begin(&b, "ra"
-	          "rc"
-	          "ra"
-	          "ra");
-	start(&b, "POST", "{\"n\":1}");
-	run(&b, 1);
+	begin("ra"
+	      "rc"
+	      "ra"
+	      "ra");
+	ask("POST", "{\"n\":1}", 1);
 	cr_assert_not(b.last.repeated);
-	start(&b, "POST", "{\"n\":2}");
-	run(&b, 2);
+	ask("POST", "{\"n\":2}", 2);
 	cr_assert_eq(b.last.status, 200);
 	cr_assert(b.last.repeated);
-	start(&b, "POST", "{\"n\":3}");
-	run(&b, 3);
+	ask("POST", "{\"n\":3}", 3);
 	cr_assert_not(b.last.repeated);
-	end(&b);
 }
 
 Test(curl, a_fresh_connection_is_not_a_kept_one)
 {
-	struct bench b;
 	struct transport *t;
 	struct http_request r = { .method = "GET",
 		                      .path = "/",
@@ -367,82 +341,66 @@ Test(curl, a_fresh_connection_is_not_a_kept_one)
 		                      .fresh_connection = true };
 	struct http_handler h = { .done = on_done, .context = &b };
 
-	begin(&b, "rar");
+	begin("rar");
 	t = curl_transport_interface(b.t);
-	start(&b, "GET", NULL);
-	run(&b, 1);
+	ask("GET", NULL, 1);
 	t->ops->start(t, &r, &h);
-	run(&b, 2);
+	run(2);
 	cr_assert_eq(b.last.end, HTTP_BROKEN,
 	             "it waits to be accepted, and the server waits on the first one");
 	cr_assert_eq(curl_transport_counts(b.t)->connects, 2);
-	end(&b);
 }
 
 Test(curl, a_short_body_is_broken)
 {
-	struct bench b;
-
-	begin(&b, "rhc");
-	start(&b, "GET", NULL);
-	run(&b, 1);
+	begin("rhc");
+	ask("GET", NULL, 1);
 	cr_assert(b.last.end == HTTP_BROKEN && b.last.status == 200);
-	end(&b);
 }
 
 Test(curl, no_answer_in_time_is_broken)
 {
-	struct bench b;
 	struct transport *t;
 	struct http_request r = { .method = "GET", .path = "/", .lane = HTTP_CALL, .timeout_ms = 500 };
 	struct http_handler h = { .done = on_done, .context = &b };
 
-	begin(&b, "rr");
+	begin("rr");
 	t = curl_transport_interface(b.t);
 	t->ops->start(t, &r, &h);
-	run(&b, 1);
+	run(1);
 	cr_assert_eq(b.last.end, HTTP_BROKEN);
 	cr_assert_eq(b.last.status, 0);
-	end(&b);
 }
 
 Test(curl, without_the_lease_nothing_is_sent)
 {
-	struct bench b;
-
-	begin(&b, "");
+	begin("");
 	b.refuse = 1;
-	start(&b, "POST", "{}");
-	run(&b, 1);
+	ask("POST", "{}", 1);
 	cr_assert_eq(b.last.end, HTTP_NOT_SENT);
 	cr_assert_str_eq(b.error, "not sent: the lease is not held");
-	end(&b);
 }
 
 /* The lease ends between two tries of one request, of which the first one was read. */
 Test(curl, not_sent_again_may_have_reached_it)
 {
-	struct bench b;
-
-	begin(&b, "ra"
-	          "rc");
-	start(&b, "POST", "{\"n\":1}");
-	run(&b, 1);
+	begin("ra"
+	      "rc");
+	ask("POST", "{\"n\":1}", 1);
 	b.refuse = 3;
-	start(&b, "POST", "{\"n\":2}");
-	run(&b, 2);
+	ask("POST", "{\"n\":2}", 2);
 	cr_assert_eq(b.asked, 3);
 	cr_assert_eq(b.last.end, HTTP_BROKEN, "%s", b.error);
 	cr_assert_str_eq(b.error, "not sent again: the lease is not held");
-	end(&b);
+	end();
 	cr_assert(strstr(b.server.seen, "{\"n\":2}"), "the server had it");
 }
 
-static struct http_call *start_in(struct bench *b, enum http_lane lane)
+static struct http_call *start_in(enum http_lane lane)
 {
-	struct transport *t = curl_transport_interface(b->t);
+	struct transport *t = curl_transport_interface(b.t);
 	struct http_request r = { .method = "GET", .path = "/", .lane = lane, .timeout_ms = 30000 };
-	struct http_handler h = { .done = on_done, .context = b };
+	struct http_handler h = { .done = on_done, .context = &b };
 
 	return t->ops->start(t, &r, &h);
 }
@@ -451,83 +409,69 @@ static struct http_call *start_in(struct bench *b, enum http_lane lane)
 Test(curl, a_full_lane_holds_up_no_other)
 {
 	const uint64_t *requests;
-	struct bench b;
 
-	begin_with(&b, "", "http", 2);
+	begin_with("", "http", 2);
 	requests = curl_transport_counts(b.t)->requests;
 	for (int i = 0; i < 3; i++)
-		start_in(&b, HTTP_LIST);
+		start_in(HTTP_LIST);
 	cr_assert_eq(requests[HTTP_LIST], 2);
-	start_in(&b, HTTP_LEASE);
-	start_in(&b, HTTP_CALL);
+	start_in(HTTP_LEASE);
+	start_in(HTTP_CALL);
 	cr_assert(requests[HTTP_LEASE] == 1 && requests[HTTP_CALL] == 1 && requests[HTTP_LIST] == 2);
-	end(&b);
 }
-
-/* ---- the rest ---------------------------------------------------------------------------- */
 
 Test(curl, retry_after_is_read)
 {
-	struct bench b;
-
-	begin(&b, "rs");
-	start(&b, "POST", "{}");
-	run(&b, 1);
+	begin("rs");
+	ask("POST", "{}", 1);
 	cr_assert(b.last.end == HTTP_ANSWERED && b.last.status == 429 && b.last.retry_after_ms == 7000);
 	cr_assert_str_eq(b.body, "slow");
-	end(&b);
 }
 
 Test(curl, a_stream_comes_in_pieces_until_it_is_stopped)
 {
-	struct bench b;
 	struct transport *t;
 	struct http_request r = { .method = "GET", .path = "/", .lane = HTTP_WATCH };
 	struct http_handler h = { .data = on_data, .done = on_done, .context = &b };
 
-	begin(&b, "rp");
+	begin("rp");
 	t = curl_transport_interface(b.t);
 	t->ops->start(t, &r, &h);
-	run(&b, 1);
+	run(1);
 	cr_assert(strstr(b.pieces, "he"), "%s", b.pieces);
 	cr_assert_eq(b.last.end, HTTP_BROKEN);
 	cr_assert_str_eq(b.error, "broken off");
-	end(&b);
 }
 
 Test(curl, a_full_lane_waits_and_what_waits_can_be_cancelled)
 {
-	struct bench b;
 	struct transport *t;
 	struct http_call *c[3];
 
-	begin_with(&b, "rara", "http", 1);
+	begin_with("rara", "http", 1);
 	t = curl_transport_interface(b.t);
 	for (int i = 0; i < 3; i++)
-		c[i] = start(&b, "POST", "{}");
+		c[i] = start("POST", "{}");
 	t->ops->cancel(t, c[1]);
-	run(&b, 2);
+	run(2);
 	cr_assert_eq(curl_transport_counts(b.t)->requests[HTTP_BIND], 2);
 	cr_assert_eq(b.last.end, HTTP_ANSWERED);
-	end(&b);
+	end();
 	cr_assert_eq(b.server.accepted, 1, "%u connections", b.server.accepted);
 }
 
 Test(curl, a_new_token_is_used_after_a_renewal)
 {
-	struct bench b;
 	struct transport *t;
 
-	begin(&b, "rara");
+	begin("rara");
 	t = curl_transport_interface(b.t);
-	start(&b, "GET", NULL);
-	run(&b, 1);
+	ask("GET", NULL, 1);
 	free(b.access.token);
 	b.access.token = strdup("rotated");
 	t->ops->renew_credentials(t);
-	start(&b, "GET", NULL);
-	run(&b, 2);
-	end(&b);
+	ask("GET", NULL, 2);
+	end();
 	cr_assert(strstr(b.server.seen, "Bearer sesame") && strstr(b.server.seen, "Bearer rotated"));
 }
 
@@ -537,7 +481,6 @@ Test(curl, a_new_client_certificate_ends_watches_alone)
 	char folder[] = "/tmp/muster-curl-XXXXXX", cert[64], key[64];
 	struct http_request watch = { .method = "GET", .path = "/watch", .lane = HTTP_WATCH };
 	struct http_handler handler;
-	struct bench b;
 	struct transport *t;
 	bool ready;
 
@@ -545,7 +488,7 @@ Test(curl, a_new_client_certificate_ends_watches_alone)
 	snprintf(cert, sizeof(cert), "%s/cert", folder);
 	snprintf(key, sizeof(key), "%s/key", folder);
 	pair_write(cert, key);
-	begin(&b, "rh,rh");
+	begin("rh,rh");
 	b.access.cert_file = cert;
 	b.access.key_file = key;
 	handler = (struct http_handler){ .data = on_data, .done = on_done, .context = &b };
@@ -564,14 +507,14 @@ Test(curl, a_new_client_certificate_ends_watches_alone)
 	cr_assert_eq(b.done, 0, "no pair");
 	pair_write(cert, key);
 	t->ops->renew_credentials(t);
-	run(&b, 1);
+	run(1);
 	cr_assert(b.last.end == HTTP_ANSWERED && b.last.status == 200, "as if the server had ended it");
-	start(&b, "GET", NULL);
+	start("GET", NULL);
 	pair_write(cert, key);
 	t->ops->renew_credentials(t);
 	curl_transport_poll(b.t, 20, -1, &ready);
 	cr_assert_eq(b.done, 1, "no watch");
-	end(&b);
+	end();
 	unlink(cert);
 	unlink(key);
 	rmdir(folder);
@@ -580,15 +523,14 @@ Test(curl, a_new_client_certificate_ends_watches_alone)
 /* However many answers there are. */
 Test(curl, the_other_descriptor_is_looked_at_in_each_turn)
 {
-	struct bench b;
 	int ends[2];
 	bool ready = true;
 
 	cr_assert_eq(pipe(ends), 0);
 	close(ends[1]); /* whoever has the other end sees it closed */
-	begin(&b, "rararara");
+	begin("rararara");
 	for (size_t n = 1; n <= 4; n++) {
-		start(&b, "GET", NULL);
+		start("GET", NULL);
 		while (b.done < n && ready) {
 			curl_transport_poll(b.t, 0, ends[0], &ready);
 			usleep(1000); /* so that the answer is there when the next turn begins */
@@ -596,7 +538,6 @@ Test(curl, the_other_descriptor_is_looked_at_in_each_turn)
 		cr_assert(ready, "request %zu", n);
 	}
 	close(ends[0]);
-	end(&b);
 }
 
 static void *wake_run(void *context)
@@ -608,15 +549,13 @@ static void *wake_run(void *context)
 
 Test(curl, a_wake_ends_the_wait)
 {
-	struct bench b;
 	pthread_t thread;
 	uint64_t before = real_now(NULL);
 	bool ready;
 
-	begin(&b, "");
+	begin("");
 	pthread_create(&thread, NULL, wake_run, b.t);
 	curl_transport_poll(b.t, 5000, -1, &ready);
 	cr_assert_lt(real_now(NULL) - before, 3 * NS_PER_S);
 	pthread_join(thread, NULL);
-	end(&b);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kubeconfigs and service accounts: what is taken, and what is said of bad ones. */
-#include "frontend/api/kubeconfig.h"
 #include "frontend/base/base64.h"
+#include "frontend/api/kubeconfig.h"
 
 #include "tests/unit/support_pair.h"
 
@@ -405,5 +405,41 @@ Test(base64, decodes_exactly)
 		if (rows[i].bytes)
 			cr_assert(n == strlen(rows[i].bytes) && memcmp(out, rows[i].bytes, n) == 0, "%s",
 			          rows[i].text);
+	}
+}
+
+/* Audit F11: a token goes in clear only to this host, which is known by its address. */
+Test(kubeconfig, f11_http_is_for_loopback_addresses_alone)
+{
+	static const char *const elsewhere[] = {
+		"http://127.evil.example.com",
+		"http://127.0.0.1.evil.example:80",
+		"http://localhost.evil.example",
+		"http://localhost@evil.example",
+		"http://127.0.0.1@evil.example/",
+		"http://127.0.0.1:80@evil.example",
+		"http://[::1].evil.example",
+		"http://[fe80::1]:8001",
+		"http://128.0.0.1",
+		"http://evil.example/127.0.0.1",
+		"http://evil.example#@127.0.0.1",
+		"ftp://127.0.0.1",
+	};
+	static const char *const here[] = {
+		"http://127.0.0.1:8001", "http://127.8.9.10", "http://localhost:8001/prefix",
+		"http://LOCALHOST",      "http://[::1]:8001",
+	};
+	char text[1024];
+	struct access a;
+
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+		snprintf(text, sizeof(text), CONFIG("server: '%s'", "token: t"), elsewhere[i]);
+		cr_assert_eq(load(&a, file("k", text), NULL, false), -EINVAL, "%s", elsewhere[i]);
+		cr_assert(strstr(error, "is not an https:// URL"), "%s: %s", elsewhere[i], error);
+	}
+	for (size_t i = 0; i < sizeof(here) / sizeof(here[0]); i++) {
+		snprintf(text, sizeof(text), CONFIG("server: '%s'", "token: t"), here[i]);
+		cr_assert_eq(load(&a, file("k", text), NULL, false), 0, "%s: %s", here[i], error);
+		access_free(&a);
 	}
 }

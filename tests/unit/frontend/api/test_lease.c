@@ -4,17 +4,12 @@
 
 #include "tests/unit/support_world.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define PATH "/apis/coordination.k8s.io/v1/namespaces/sys/leases"
 
-struct scene {
+static struct scene {
 	struct world w;
 	struct lease *l;
-};
+} s;
 
 static struct lease *new_lease(struct world *w, const char *identity)
 {
@@ -29,17 +24,19 @@ static struct lease *new_lease(struct world *w, const char *identity)
 	});
 }
 
-static void begin(struct scene *s)
+static void begin(void)
 {
-	world_init(&s->w);
-	s->l = new_lease(&s->w, "me");
+	world_init(&s.w);
+	s.l = new_lease(&s.w, "me");
 }
 
-static void end(struct scene *s)
+static void end(void)
 {
-	lease_free(s->l);
-	world_free(&s->w);
+	lease_free(s.l);
+	world_free(&s.w);
 }
+
+TestSuite(lease, .init = begin, .fini = end);
 
 static const char *object(const char *holder, const char *renewed, int transitions,
                           const char *version)
@@ -65,10 +62,20 @@ static const char *released(const char *version)
 	return text;
 }
 
-static void pass(struct scene *s, uint64_t ns)
+static void pass(uint64_t ns)
 {
-	s->w.now_ns += ns;
-	lease_poll(s->l);
+	s.w.now_ns += ns;
+	lease_poll(s.l);
+}
+
+static void answer(const char *method, int status, const char *body)
+{
+	world_answer(world_take(&s.w, method, PATH "/muster"), status, body);
+}
+
+static void absent(const char *method, const char *message)
+{
+	answer(method, 404, world_status(404, "NotFound", message));
 }
 
 static void holds(const struct http_call *c, const char *part)
@@ -77,40 +84,36 @@ static void holds(const struct http_call *c, const char *part)
 }
 
 /* From nothing to leader: 404, created. */
-static void lead(struct scene *s)
+static void lead(void)
 {
 	struct http_call *c;
 
-	begin(s);
-	lease_poll(s->l);
-	cr_assert(!lease_held(s->l));
+	lease_poll(s.l);
+	cr_assert(!lease_held(s.l));
 	/* Somebody may have deleted it who acts still. */
 	for (int i = 0; i < 8; i++) {
-		world_answer(world_take(&s->w, "GET", PATH "/muster"), 404,
-		             world_status(404, "NotFound", "no lease"));
-		cr_assert_eq(world_open(&s->w), 0);
-		pass(s, 2 * SECOND);
+		absent("GET", "no lease");
+		cr_assert_eq(world_open(&s.w), 0);
+		pass(2 * SECOND);
 	}
-	world_answer(world_take(&s->w, "GET", PATH "/muster"), 404,
-	             world_status(404, "NotFound", "no lease"));
-	c = world_take(&s->w, "POST", PATH);
+	absent("GET", "no lease");
+	c = world_take(&s.w, "POST", PATH);
 	cr_assert_eq(c->lane, HTTP_LEASE);
 	holds(c, "\"metadata\":{\"name\":\"muster\",\"namespace\":\"sys\"}");
 	holds(c, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15");
 	holds(c, "\"leaseTransitions\":0");
-	cr_assert(!lease_held(s->l), "not before it was taken");
+	cr_assert(!lease_held(s.l), "not before it was taken");
 	world_answer(c, 201, object("me", "R1", 0, "7"));
-	cr_assert(lease_held(s->l));
+	cr_assert(lease_held(s.l));
 }
 
 Test(lease, is_made_and_renewed)
 {
-	struct scene s;
 	struct http_call *c;
 
-	lead(&s);
+	lead();
 	cr_assert_eq(lease_poll(s.l), s.w.now_ns + 2 * SECOND);
-	pass(&s, 2 * SECOND);
+	pass(2 * SECOND);
 	c = world_take(&s.w, "PUT", PATH "/muster");
 	holds(c, "\"resourceVersion\":\"7\",\"labels\":{\"keep\":\"me\"}"); /* others' parts stay */
 	holds(c, "\"acquireTime\":\"A\"");
@@ -122,23 +125,21 @@ Test(lease, is_made_and_renewed)
 	cr_assert(lease_held(s.l) && !lease_lost(s.l));
 	s.w.now_ns += 1;
 	cr_assert(!lease_held(s.l) && lease_lost(s.l));
-	end(&s);
 }
 
 /* After a break of the network every kept connection may be dead; two of them in a row take longer
  * than the renew deadline. */
 Test(lease, is_asked_for_on_a_fresh_connection_after_no_answer)
 {
-	struct scene s;
 	struct http_call *c;
 
-	lead(&s);
-	pass(&s, 2 * SECOND);
+	lead();
+	pass(2 * SECOND);
 	c = world_take(&s.w, "PUT", PATH "/muster");
 	cr_assert(!c->fresh_connection);
 	s.w.now_ns += 5 * SECOND;
 	world_fail(c, HTTP_BROKEN);
-	pass(&s, 2 * SECOND);
+	pass(2 * SECOND);
 	c = world_take(&s.w, "GET", PATH "/muster");
 	cr_assert(c->fresh_connection);
 	world_answer(c, 200, object("me", "R1", 0, "7"));
@@ -147,205 +148,164 @@ Test(lease, is_asked_for_on_a_fresh_connection_after_no_answer)
 	world_answer(c, 200, object("me", "R2", 0, "8"));
 	cr_assert(lease_held(s.l));
 	for (int i = 0; i < 30; i++) {
-		pass(&s, 2 * SECOND);
+		pass(2 * SECOND);
 		c = world_take(&s.w, "PUT", PATH "/muster");
 		cr_assert_eq(c->fresh_connection, i < 28, "%d", i);
 		world_answer(c, 200, object("me", "R2", 0, "8"));
 	}
-	end(&s);
 }
 
 Test(lease, is_lost_for_good_when_it_is_not_renewed)
 {
-	struct scene s;
-
-	lead(&s);
+	lead();
 	for (int i = 0; i < 4; i++) {
-		pass(&s, 2 * SECOND);
+		pass(2 * SECOND);
 		if (i == 0)
 			world_fail(world_take(&s.w, "PUT", PATH "/muster"), HTTP_BROKEN);
 		else
-			world_answer(world_take(&s.w, "GET", PATH "/muster"), 500, "{}");
+			answer("GET", 500, "{}");
 		cr_assert(lease_held(s.l));
 	}
 	/* An answer that comes too late does not bring it back. */
-	pass(&s, 1 * SECOND);
-	pass(&s, 1 * SECOND);
+	pass(1 * SECOND);
+	pass(1 * SECOND);
 	cr_assert(lease_lost(s.l));
-	pass(&s, 100 * SECOND);
+	pass(100 * SECOND);
 	cr_assert(lease_lost(s.l) && !lease_held(s.l));
-	end(&s);
 }
 
 Test(lease, of_another_is_waited_out)
 {
-	struct scene s;
 	struct http_call *c;
 
-	begin(&s);
 	lease_poll(s.l);
 	/* The record's own times are long past: that means nothing. */
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200,
-	             object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
+	answer("GET", 200, object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
 	cr_assert_str_eq(lease_holder(s.l), "other");
 	for (int i = 0; i < 6; i++) {
-		pass(&s, 2 * SECOND);
-		world_answer(world_take(&s.w, "GET", PATH "/muster"), 200,
-		             object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
+		pass(2 * SECOND);
+		answer("GET", 200, object("other", "1999-01-01T00:00:00.000000Z", 3, "5"));
 	}
 	/* It lives: from here on once more. */
-	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 3, "6"));
+	pass(2 * SECOND);
+	answer("GET", 200, object("other", "R", 3, "6"));
 	for (int i = 0; i < 7; i++) {
-		pass(&s, 2 * SECOND);
-		world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 3, "6"));
+		pass(2 * SECOND);
+		answer("GET", 200, object("other", "R", 3, "6"));
 	}
 	cr_assert(!lease_held(s.l) && world_open(&s.w) == 0);
-	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 3, "6"));
+	pass(2 * SECOND);
+	answer("GET", 200, object("other", "R", 3, "6"));
 	c = world_take(&s.w, "PUT", PATH "/muster");
 	holds(c, "\"holderIdentity\":\"me\"");
 	holds(c, "\"leaseTransitions\":4");
 	world_answer(c, 200, object("me", "R2", 4, "7"));
 	cr_assert(lease_held(s.l));
-	end(&s);
 }
 
 Test(lease, goes_to_one_of_two_that_want_it)
 {
-	struct scene s;
-
-	begin(&s);
 	lease_poll(s.l);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, released("5"));
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
-	             world_status(409, "Conflict", "changed"));
+	answer("GET", 200, released("5"));
+	answer("PUT", 409, world_status(409, "Conflict", "changed"));
 	cr_assert(!lease_held(s.l) && world_open(&s.w) == 0);
-	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 4, "6"));
+	pass(2 * SECOND);
+	answer("GET", 200, object("other", "R", 4, "6"));
 	cr_assert(!lease_held(s.l) && !lease_lost(s.l) && world_open(&s.w) == 0);
-	end(&s);
 }
 
 Test(lease, that_somebody_deletes_is_made_again)
 {
-	struct scene s;
-
-	lead(&s);
-	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 404,
-	             world_status(404, "NotFound", "gone"));
+	lead();
+	pass(2 * SECOND);
+	absent("PUT", "gone");
 	cr_assert(lease_held(s.l));
-	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 404,
-	             world_status(404, "NotFound", "gone"));
+	pass(2 * SECOND);
+	absent("GET", "gone");
 	world_answer(world_take(&s.w, "POST", PATH), 201, object("me", "R3", 0, "20"));
 	s.w.now_ns += 9 * SECOND;
 	cr_assert(lease_held(s.l));
-	end(&s);
 }
 
 Test(lease, of_another_that_somebody_deletes_is_waited_out)
 {
-	struct scene s;
-
-	begin(&s);
 	lease_poll(s.l);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 3, "5"));
+	answer("GET", 200, object("other", "R", 3, "5"));
 	for (int i = 0; i < 8; i++) {
-		pass(&s, 2 * SECOND);
-		world_answer(world_take(&s.w, "GET", PATH "/muster"), 404,
-		             world_status(404, "NotFound", "gone"));
+		pass(2 * SECOND);
+		absent("GET", "gone");
 		cr_assert_eq(world_open(&s.w), 0, "it acts still");
 	}
-	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 404,
-	             world_status(404, "NotFound", "gone"));
+	pass(2 * SECOND);
+	absent("GET", "gone");
 	world_answer(world_take(&s.w, "POST", PATH), 201, object("me", "R", 0, "9"));
 	cr_assert(lease_held(s.l));
-	end(&s);
 }
 
 Test(lease, that_another_took_is_lost_at_once)
 {
-	struct scene s;
-
-	lead(&s);
-	pass(&s, 2 * SECOND);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
-	             world_status(409, "Conflict", "changed"));
-	pass(&s, 0);
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("other", "R", 1, "9"));
+	lead();
+	pass(2 * SECOND);
+	answer("PUT", 409, world_status(409, "Conflict", "changed"));
+	pass(0);
+	answer("GET", 200, object("other", "R", 1, "9"));
 	cr_assert(lease_lost(s.l) && !lease_held(s.l));
-	end(&s);
 }
 
 Test(lease, is_released_for_the_next)
 {
-	struct scene s;
 	struct http_call *c;
 
-	lead(&s);
+	lead();
 	lease_release(s.l);
 	cr_assert(!lease_held(s.l) && !lease_lost(s.l) && !lease_released(s.l));
 	c = world_take(&s.w, "PUT", PATH "/muster");
 	holds(c, "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,");
 	world_answer(c, 200, object("", "R", 0, "8"));
 	cr_assert(lease_released(s.l));
-	end(&s);
-	begin(&s);
+	end();
+	begin();
 	lease_release(s.l);
 	cr_assert(lease_released(s.l), "there is nothing to release");
-	end(&s);
 }
 
 /* The renewal under way has landed; or a server that was restored has another version of it. */
 Test(lease, is_released_in_the_version_that_it_has)
 {
-	struct scene s;
 	struct http_call *c;
 
-	lead(&s);
-	pass(&s, 2 * SECOND);
+	lead();
+	pass(2 * SECOND);
 	world_take(&s.w, "PUT", PATH "/muster");
 	lease_release(s.l);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
-	             world_status(409, "Conflict", "the object has been modified"));
+	answer("PUT", 409, world_status(409, "Conflict", "the object has been modified"));
 	cr_assert(!lease_released(s.l));
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("me", "R2", 0, "8"));
+	answer("GET", 200, object("me", "R2", 0, "8"));
 	c = world_take(&s.w, "PUT", PATH "/muster");
 	holds(c, "\"resourceVersion\":\"8\"");
 	holds(c, "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,");
 	cr_assert(!lease_released(s.l) && !lease_held(s.l));
 	world_answer(c, 409, world_status(409, "Conflict", "again"));
 	cr_assert(lease_released(s.l), "once is enough");
-	end(&s);
 }
 
 Test(lease, of_another_is_not_released)
 {
-	struct scene s;
-
-	lead(&s);
+	lead();
 	lease_release(s.l);
-	world_answer(world_take(&s.w, "PUT", PATH "/muster"), 409,
-	             world_status(409, "Conflict", "the object has been modified"));
-	world_answer(world_take(&s.w, "GET", PATH "/muster"), 200, object("her", "R2", 1, "8"));
+	answer("PUT", 409, world_status(409, "Conflict", "the object has been modified"));
+	answer("GET", 200, object("her", "R2", 1, "8"));
 	cr_assert(lease_released(s.l));
 	cr_assert_eq(world_open(&s.w), 0);
-	end(&s);
 }
 
-Test(lease, needs_times_that_leave_room)
+Test(lease, needs_times_that_leave_cap)
 {
 	cr_assert_null(lease_times_fault(15 * SECOND, 10 * SECOND, 2 * SECOND));
 	cr_assert_not_null(lease_times_fault(10 * SECOND, 10 * SECOND, 2 * SECOND));
 	cr_assert_not_null(lease_times_fault(15 * SECOND, 12 * SECOND, 10 * SECOND));
 	cr_assert_not_null(lease_times_fault(15 * SECOND, 10 * SECOND, 0));
 }
-
-/* ---- two of them, and a server that keeps one object ------------------------------------------
- */
 
 struct server {
 	char holder[64], renewed[64];

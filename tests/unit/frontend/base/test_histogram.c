@@ -3,10 +3,7 @@
 #include "frontend/base/histogram.h"
 
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static const struct buckets *const all[] = { &buckets_fine, &buckets_attempt, &buckets_sli,
 	                                         &buckets_tries };

@@ -4,9 +4,6 @@
 
 #include "tests/unit/support_world.h"
 
-#include <criterion/criterion.h>
-#include <string.h>
-
 static enum fence_end end_of(int status, const char *body)
 {
 	const struct http_answer answer = {

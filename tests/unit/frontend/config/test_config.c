@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration file: what it sets, and what is said of one that is wrong. */
-#include "frontend/api/label_selector.h"
 #include "frontend/config/config.h"
+#include "frontend/dialect/dialects.h"
+#include "frontend/api/label_selector.h"
 #include "frontend/config/options.h"
-#include "frontend/dialect/dialect.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
+
 #include <unistd.h>
 
 #define HEAD "apiVersion: muster.dev/v1alpha1\nkind: Configuration\n"
@@ -22,8 +19,6 @@ static int read_text(struct options *o, const char *text)
 	options_start(o);
 	return config_read_text("c.yaml", text, strlen(text), o, error, sizeof(error));
 }
-
-/* ---- what it sets ------------------------------------------------------------------ */
 
 Test(config, defaults)
 {
@@ -41,7 +36,7 @@ Test(config, defaults)
 	cr_expect_eq(o.cpu, -1);
 	cr_expect_not(o.insecure);
 	cr_expect_eq(o.permit_s, -1, "upstream's 60 is for what is not held here");
-	cr_expect_eq(o.core.hold_after_s, 60);
+	cr_expect_eq(o.core.reserve_after_s, 60);
 	cr_expect_eq(o.from_file, 0);
 	options_settle(&o);
 	cr_expect_eq(options_off(&o), 0, "all dialects are on");
@@ -80,6 +75,48 @@ Test(config, all_kinds)
 	options_free(&o);
 }
 
+Test(config, a_key_by_its_former_name)
+{
+	struct options o;
+
+	cr_assert_eq(read_text(&o, HEAD "core:\n  holdAfterSeconds: 7\n"), 0, "%s", error);
+	cr_expect_eq(o.core.reserve_after_s, 7);
+	options_free(&o);
+}
+
+/* Instances that divide a cluster have a journal each, those that elect a leader share one. */
+Test(config, journals)
+{
+	static const char *const texts[] = { "",
+		                                 "leaderElection: {leaderElect: true, resourceName: east}\n"
+		                                 "nodeSelector: a=b\n",
+		                                 "journal: off\n",
+		                                 "schedulerNames: [a]\n",
+		                                 "schedulerNames: [b]\n",
+		                                 "schedulerNames: [a, b]\n",
+		                                 "schedulerNames: [b, a]\n",
+		                                 "nodeSelector: a=b\n",
+		                                 "nodeSelector: a=c\n",
+		                                 "schedulerNames: [a]\nnodeSelector: a=b\n" };
+	struct journal_place places[sizeof(texts) / sizeof(texts[0])];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char text[300];
+		struct options o;
+
+		snprintf(text, sizeof(text), "%s%s", HEAD, texts[i]);
+		cr_assert_eq(read_text(&o, text), 0, "%s", error);
+		cr_expect_eq(options_journal(&o, &places[i]), i != 2);
+		options_free(&o);
+		for (size_t k = 3; i > 3 && k < i; k++)
+			cr_expect_str_neq(places[k].name, places[i].name, "%s and %s", texts[k], texts[i]);
+	}
+	cr_expect_str_eq(places[0].namespace, "muster-system");
+	cr_expect_str_eq(places[0].name, "muster-journal");
+	cr_expect_str_eq(places[1].name, "east-journal");
+	cr_expect_str_eq(places[3].name, "muster-journal-b89b1813", "the next version reads it");
+}
+
 Test(config, dialects)
 {
 	char text[200];
@@ -106,8 +143,6 @@ Test(config, dialects)
 	cr_expect_eq(options_off(&o), (UINT64_C(1) << dialects_n) - 1, "none is on");
 	options_free(&o);
 }
-
-/* ---- what is wrong ------------------------------------------------------------------- */
 
 static const struct {
 	const char *text; /* behind HEAD: line 3 is its first */
@@ -288,8 +323,6 @@ Test(config, files)
 	options_free(&o);
 }
 
-/* ---- flags before it ---------------------------------------------------------------------- */
-
 Test(config, flags_first)
 {
 	char path[] = "/tmp/muster-config-XXXXXX";
@@ -315,8 +348,6 @@ Test(config, flags_first)
 	close(fd);
 }
 
-/* ---- what is in the table -------------------------------------------------------------------- */
-
 /* Paths and flags name one setting each, and a section is known. */
 Test(config, table)
 {
@@ -339,30 +370,15 @@ Test(config, table)
 	}
 }
 
-/* ---- selectors ------------------------------------------------------------------------------- */
-
 Test(config, selectors)
 {
+	/* clang-format off */
 	static const char *const good[] = {
-		"",
-		" ",
-		"a",
-		"!a",
-		"! a",
-		"a=b",
-		"a==b",
-		"a!=b",
-		"a = b , c",
-		"a=",
-		"a in (b)",
-		"a in(b,c)",
-		"a notin (b,)",
-		"a in ()",
-		"x.io/a-b_c.D=1.2-3_4",
-		"a>5,b<-7",
-		"pool=a,zone in (x,y),!spot",
-		"kubernetes.io/hostname=n1",
+		"", " ", "a", "!a", "! a", "a=b", "a==b", "a!=b", "a = b , c", "a=", "a in (b)",
+		"a in(b,c)", "a notin (b,)", "a in ()", "x.io/a-b_c.D=1.2-3_4", "a>5,b<-7",
+		"pool=a,zone in (x,y),!spot", "kubernetes.io/hostname=n1",
 	};
+	/* clang-format on */
 	static const struct {
 		const char *text, *why;
 	} bad[] = {

@@ -6,14 +6,9 @@
 #include "tests/unit/support_extract.h"
 #include "tests/unit/support_kubectl.h"
 #include "tests/unit/support_random.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-
-/* ---- as the slow one --------------------------------------------------------------- */
 
 static struct pod_object pod;
 static struct node_object node;
@@ -103,8 +98,6 @@ Test(extract, as_the_slow_one)
 	cr_assert(seen.pods > 100 && seen.nodes > 30 && seen.others > 30);
 }
 
-/* ---- broken ones --------------------------------------------------------------------- */
-
 /* Bytes of real objects changed at random: read or refused with a text, never past
  * the end, and the short reading agrees on who it is. */
 static void break_cluster(void *context, const char *path, const char *expect)
@@ -163,8 +156,6 @@ Test(extract, broken_objects_are_no_harm)
 	kubectl_verdicts(break_cluster, &r);
 }
 
-/* ---- times ------------------------------------------------------------------------------ */
-
 static bool created(const char *time, uint64_t *out)
 {
 	char json[200];
@@ -210,8 +201,6 @@ Test(extract, times)
 		cr_assert(created(text, &t) && t == (uint64_t)seconds * 1000000000, "%s", text);
 	}
 }
-
-/* ---- the effective request ----------------------------------------------------------------- */
 
 #define R(cpu, memory)                                                                             \
 	"\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}}"

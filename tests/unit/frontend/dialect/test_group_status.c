@@ -3,15 +3,10 @@
 #include "frontend/dialect/group_status.h"
 
 #include "frontend/base/arena.h"
-#include "frontend/model/model_impl.h"
+#include "frontend/model/valid.h"
 
 #include "tests/unit/support_world.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #define NOW "2026-01-02T03:04:05Z"
@@ -79,8 +74,6 @@ static void is_still(struct group *g, const struct dialect_status *dialect)
 
 	cr_assert_null(text, "%s", text);
 }
-
-/* ---- scheduler-plugins ---------------------------------------------------------- */
 
 struct life {
 	uint32_t pending, running, succeeded, failed;
@@ -208,8 +201,6 @@ Test(group_status, a_gang_of_the_older_api_that_is_bound_at_once)
 	cr_assert_str_eq(step(&g, &status_podgroup_older), "{\"phase\":\"Pending\",\"running\":0}");
 }
 
-/* ---- Kubernetes' own ---------------------------------------------------------------- */
-
 #define TYPE(name, status, reason, message)                                                        \
 	"{\"conditions\":[{\"type\":\"" name "\",\"status\":\"" status "\",\"reason\":\"" reason       \
 	"\",\"message\":\"" message "\",\"lastTransitionTime\":\"" NOW "\"}]}"
@@ -233,7 +224,7 @@ Test(group_status, the_native_condition_in_each_version)
 		is_still(&g, &status_native);
 		group_pods(&g, 2, 0, 0, 0, 0);
 		is_still(&g, &status_native);
-		group_waits(&g, WHY_ROOM, "Unschedulable", "1 of 2 has room");
+		group_waits(&g, WAIT_ROOM, "Unschedulable", "1 of 2 has room");
 		snprintf(type, sizeof(type), "\"type\":\"%s\",", rows[i].type);
 		cr_assert(strstr(step(&g, &status_native), type));
 		is_still(&g, &status_native);
@@ -246,20 +237,20 @@ Test(group_status, the_native_condition_stays_once_it_is_true)
 
 	group_init(&g, "v1", 2);
 	group_pods(&g, 2, 0, 0, 0, 0);
-	group_waits(&g, WHY_ROOM, "Unschedulable", "1 of 2");
+	group_waits(&g, WAIT_ROOM, "Unschedulable", "1 of 2");
 	cr_assert_str_eq(step(&g, &status_native),
 	                 TYPE("PodGroupInitiallyScheduled", "False", "Unschedulable", "1 of 2"));
 	g.has.conditions[0].turned = "2025-01-01T00:00:00Z";
-	group_waits(&g, WHY_BIND_REFUSED, "SchedulerError", "refused");
+	group_waits(&g, WAIT_BIND_REFUSED, "SchedulerError", "refused");
 	cr_assert(strstr(step(&g, &status_native),
 	                 "\"reason\":\"SchedulerError\",\"message\":\"refused\","
 	                 "\"lastTransitionTime\":\"2025-01-01T00:00:00Z\""));
-	group_waits(&g, WHY_NONE, "", "");
+	group_waits(&g, WAIT_NONE, "", "");
 	group_pods(&g, 2, 0, 0, 0, 2);
 	cr_assert_str_eq(step(&g, &status_native),
 	                 TYPE("PodGroupInitiallyScheduled", "True", "Scheduled", ""));
 	group_pods(&g, 1, 0, 0, 0, 0);
-	group_waits(&g, WHY_MEMBERS, "Unschedulable", "1 of 2");
+	group_waits(&g, WAIT_MEMBERS, "Unschedulable", "1 of 2");
 	is_still(&g, &status_native);
 }
 
@@ -274,8 +265,6 @@ Test(group_status, groups_of_other_schedulers_are_left_alone)
 	is_still(&g, &status_volcano);
 }
 
-/* ---- Volcano ---------------------------------------------------------------------------- */
-
 Test(group_status, phases_and_conditions_of_volcano)
 {
 	struct group g;
@@ -283,17 +272,17 @@ Test(group_status, phases_and_conditions_of_volcano)
 	group_init(&g, "v1beta1", 2);
 	is_still(&g, &status_volcano);
 	group_pods(&g, 1, 0, 0, 0, 0);
-	group_waits(&g, WHY_MEMBERS, "Unschedulable", "1 of 2");
+	group_waits(&g, WAIT_MEMBERS, "Unschedulable", "1 of 2");
 	cr_assert_str_eq(step(&g, &status_volcano),
 	                 "{\"phase\":\"Inqueue\",\"conditions\":[{\"type\":\"Unschedulable\","
 	                 "\"status\":\"True\",\"reason\":\"NotEnoughTasks\",\"message\":\"1 of 2\","
 	                 "\"lastTransitionTime\":\"" NOW "\"}]}");
-	group_waits(&g, WHY_ROOM, "Unschedulable", "no room");
+	group_waits(&g, WAIT_ROOM, "Unschedulable", "no room");
 	cr_assert(strstr(step(&g, &status_volcano),
 	                 "\"reason\":\"NotEnoughResources\",\"message\":\"no room\""));
-	group_waits(&g, WHY_ROLE, "Unschedulable", "no ps");
+	group_waits(&g, WAIT_ROLE, "Unschedulable", "no ps");
 	cr_assert(strstr(step(&g, &status_volcano), "\"reason\":\"NotEnoughPodsOfTask\""));
-	group_waits(&g, WHY_NONE, "", "");
+	group_waits(&g, WAIT_NONE, "", "");
 	g.has.others = "{\"type\":\"Own\",\"status\":\"True\"}";
 	group_pods(&g, 0, 2, 0, 0, 2);
 	cr_assert_str_eq(
@@ -304,15 +293,13 @@ Test(group_status, phases_and_conditions_of_volcano)
 		"\"reason\":\"tasks in gang are ready to be scheduled\",\"message\":\"\","
 		"\"lastTransitionTime\":\"" NOW "\"}]}");
 	group_pods(&g, 1, 1, 0, 0, 1);
-	group_waits(&g, WHY_ROOM, "Unschedulable", "no room");
+	group_waits(&g, WAIT_ROOM, "Unschedulable", "no room");
 	cr_assert(strstr(step(&g, &status_volcano), "\"phase\":\"Unknown\""),
 	          "some run, the others can't");
-	group_waits(&g, WHY_NONE, "", "");
+	group_waits(&g, WAIT_NONE, "", "");
 	group_pods(&g, 0, 0, 1, 1, 2);
 	cr_assert(strstr(step(&g, &status_volcano), "\"phase\":\"Completed\""));
 }
-
-/* ---- reading --------------------------------------------------------------------------- */
 
 static int read_status(const struct dialect_status *dialect, const char *json,
                        struct group_status **out)
@@ -423,8 +410,6 @@ Test(group_status, what_is_no_status_is_an_error)
 	free(s);
 }
 
-/* ---- counting, in the model ------------------------------------------------------------- */
-
 static const char *pod_as(const char *name, const char *uid, const char *version,
                           const char *scheduler, const char *node, const char *phase)
 {
@@ -449,9 +434,9 @@ static struct gang_view stirred(struct model *m)
 	gang_id id, no;
 	char why[512];
 
-	cr_assert(model_next_stirred(m, &id, &generation));
+	cr_assert(model_next_status_dirty(m, &id, &generation));
 	cr_assert(model_gang(m, id, generation, &v));
-	cr_assert(!model_next_stirred(m, &no, &other));
+	cr_assert(!model_next_status_dirty(m, &no, &other));
 	cr_assert(model_valid(m, why, sizeof(why)), "%s", why);
 	return v;
 }
@@ -476,7 +461,7 @@ static bool is_quiet(struct model *m)
 	uint32_t generation;
 	gang_id id;
 
-	return !model_next_stirred(m, &id, &generation);
+	return !model_next_status_dirty(m, &id, &generation);
 }
 
 #define UID "00000000-0000-0000-0000-00000000000"
@@ -588,7 +573,7 @@ Test(group_status, ended_pods_are_kept_up_to_a_limit)
 	v = stirred(m);
 	counts_are(&v, 0, 0, 2, 0, 2, 2);
 	model_counts(m, &counts);
-	cr_assert_eq(counts.pods_beside, 2);
+	cr_assert_eq(counts.non_member_pods, 2);
 	/* A live pod has room all the same. */
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("d", UID "4", "5", "muster", "", "Pending"));
 	v = stirred(m);

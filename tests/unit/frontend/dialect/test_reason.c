@@ -2,9 +2,7 @@
 /* Reasons as kube-scheduler words them, with the numbers of a gang behind. */
 #include "frontend/dialect/reason.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static const char *resource_name(const void *context, uint32_t resource)
 {
@@ -32,90 +30,71 @@ static const char *text_of(const struct reason *r, const char *gang, const char 
 	return out;
 }
 
+/* Of so many nodes, with these counts. */
+#define expect_counts(of_nodes, text, ...)                                                         \
+	do {                                                                                           \
+		const struct filter_count counts_[] = { __VA_ARGS__ };                                     \
+		struct reason r_ = { .why = WAIT_ROOM, .nodes = (of_nodes) };                              \
+		r_.counts_n = sizeof(counts_) / sizeof(counts_[0]);                                        \
+		memcpy(r_.counts, counts_, sizeof(counts_));                                               \
+		cr_assert_str_eq(text_of(&r_, NULL, NULL), text);                                          \
+	} while (0)
+
 Test(reason, nodes_as_kube_scheduler_counts_them)
 {
-	struct reason r = { .why = WHY_ROOM,
-		                .nodes = 12,
-		                .counts_n = 2,
-		                .counts = { { NODE_WHY_AFFINITY, 0, 8, 0 },
-		                            { NODE_WHY_INSUFFICIENT, 4, 4, 0 } } };
-
-	cr_assert_str_eq(
-		text_of(&r, NULL, NULL),
-		"0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match "
-		"Pod's node affinity/selector.");
+	expect_counts(12,
+	              "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match "
+	              "Pod's node affinity/selector.",
+	              { FILTER_AFFINITY, 0, 8, 0 }, { FILTER_INSUFFICIENT, 4, 4, 0 });
 	/* Sorted as text, so 12 stands before 2; one part for each text. */
-	r = (struct reason){ .why = WHY_ROOM,
-		                 .nodes = 14,
-		                 .counts_n = 6,
-		                 .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_PODS, 2, 0 },
-		                             { NODE_WHY_CORDONED, 0, 1, 0 },
-		                             { NODE_WHY_TAINT, 20, 10, 0 },
-		                             { NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 3, 0 },
-		                             { 99, 0, 1, 0 },
-		                             { NODE_WHY_TAINT, 20, 2, 0 } } };
-	cr_assert_str_eq(
-		text_of(&r, NULL, NULL),
+	expect_counts(
+		14,
 		"0/14 nodes are available: 1 node(s) for other reasons, 1 node(s) were unschedulable, "
-		"12 node(s) had untolerated taint(s), 2 Too many pods, 3 Insufficient cpu.");
+		"12 node(s) had untolerated taint(s), 2 Too many pods, 3 Insufficient cpu.",
+		{ FILTER_INSUFFICIENT, RESOURCE_PODS, 2, 0 }, { FILTER_CORDONED, 0, 1, 0 },
+		{ FILTER_TAINT, 20, 10, 0 }, { FILTER_INSUFFICIENT, RESOURCE_CPU, 3, 0 }, { 99, 0, 1, 0 },
+		{ FILTER_TAINT, 20, 2, 0 });
 }
 
 /* Texts that kube-scheduler 1.36.3 said, of tests/data/verdicts and of others like them. */
 Test(reason, every_rule_in_kube_schedulers_words)
 {
-	struct reason r = { .why = WHY_ROOM,
-		                .nodes = 39,
-		                .counts_n = 3,
-		                .counts = { { NODE_WHY_VOLUME_NODE, 0, 29, 0 },
-		                            { NODE_WHY_ATTACH, 0, 10, 0 },
-		                            { NODE_WHY_VOLUME_BIND, 0, 28, 0 } } };
-
-	cr_assert_str_eq(
-		text_of(&r, NULL, NULL),
+	expect_counts(
+		39,
 		"0/39 nodes are available: 10 node(s) exceed max volume count, 28 node(s) didn't find "
 		"available persistent volumes to bind, 29 node(s) didn't match PersistentVolume's "
-		"node affinity.");
-	r = (struct reason){ .why = WHY_ROOM,
-		                 .nodes = 15,
-		                 .counts_n = 3,
-		                 .counts = { { NODE_WHY_SPREAD, 0, 8, 0 },
-		                             { NODE_WHY_SPREAD_LABEL, 0, 6, 0 },
-		                             { NODE_WHY_TAINT, 20, 1, 0 } } };
-	cr_assert_str_eq(
-		text_of(&r, NULL, NULL),
+		"node affinity.",
+		{ FILTER_VOLUME_NODE, 0, 29, 0 }, { FILTER_ATTACH, 0, 10, 0 },
+		{ FILTER_VOLUME_BIND, 0, 28, 0 });
+	expect_counts(
+		15,
 		"0/15 nodes are available: 1 node(s) had untolerated taint(s), 6 node(s) didn't match pod "
 		"topology spread constraints (missing required label), 8 node(s) didn't match pod "
-		"topology spread constraints.");
-	r = (struct reason){ .why = WHY_ROOM,
-		                 .nodes = 30,
-		                 .counts_n = 2,
-		                 .counts = { { NODE_WHY_NOT_NAMED, 0, 29, 0 },
-		                             { NODE_WHY_AFFINITY, 0, 1, 0 } } };
-	cr_assert_str_eq(
-		text_of(&r, NULL, NULL),
+		"topology spread constraints.",
+		{ FILTER_SPREAD, 0, 8, 0 }, { FILTER_SPREAD_LABEL, 0, 6, 0 }, { FILTER_TAINT, 20, 1, 0 });
+	expect_counts(
+		30,
 		"0/30 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 29 node(s) "
-		"didn't satisfy plugin(s) [NodeAffinity].");
+		"didn't satisfy plugin(s) [NodeAffinity].",
+		{ FILTER_NOT_NAMED, 0, 29, 0 }, { FILTER_AFFINITY, 0, 1, 0 });
 	/* Of the pod as a whole: once and without a count. */
-	r = (struct reason){
-		.why = WHY_ROOM, .nodes = 8, .counts_n = 1, .counts = { { NODE_WHY_CONFLICT, 0, 8, 0 } }
-	};
-	cr_assert_str_eq(text_of(&r, NULL, NULL),
-	                 "0/8 nodes are available: pod affinity terms conflict.");
-	r = (struct reason){ .why = WHY_REFUSED, .nodes = 9 };
-	cr_assert_str_eq(text_of(&r, NULL, "persistentvolumeclaim \"missing-pzw\" not found"),
+	expect_counts(8, "0/8 nodes are available: pod affinity terms conflict.",
+	              { FILTER_CONFLICT, 0, 8, 0 });
+	cr_assert_str_eq(text_of(&(struct reason){ .why = WAIT_REFUSED, .nodes = 9 }, NULL,
+	                         "persistentvolumeclaim \"missing-pzw\" not found"),
 	                 "0/9 nodes are available: persistentvolumeclaim \"missing-pzw\" not found.");
 }
 
 Test(reason, no_two_rules_share_a_text)
 {
-	char texts[NODE_WHY_KINDS][256];
+	char texts[FILTER_REASONS][256];
 
-	for (uint32_t why = NODE_WHY_CORDONED; why < NODE_WHY_KINDS; why++) {
+	for (uint32_t why = FILTER_CORDONED; why < FILTER_REASONS; why++) {
 		size_t n = reason_node_text(why, RESOURCE_CPU, &NAMES, texts[why], sizeof(texts[why]));
 
 		cr_assert_eq(n, strlen(texts[why]));
 		cr_assert_str_neq(texts[why], "node(s) for other reasons");
-		for (uint32_t other = NODE_WHY_CORDONED; other < why; other++)
+		for (uint32_t other = FILTER_CORDONED; other < why; other++)
 			cr_assert_str_neq(texts[why], texts[other], "%u and %u", why, other);
 	}
 }
@@ -140,13 +119,13 @@ Test(reason, a_message_from_parts)
 
 Test(reason, a_gang_has_its_numbers_behind)
 {
-	struct reason r = { .why = WHY_ROOM,
+	struct reason r = { .why = WAIT_ROOM,
 		                .nodes = 12,
 		                .need = 16,
 		                .fit = 8,
 		                .counts_n = 1,
 		                .shortfalls_n = 3,
-		                .counts = { { NODE_WHY_INSUFFICIENT, 4, 12, 0 } },
+		                .counts = { { FILTER_INSUFFICIENT, 4, 12, 0 } },
 		                .shortfalls = {
 							{ 4, 0, 64, 32 },
 							{ RESOURCE_CPU, 0, 64000, 31500 },
@@ -162,12 +141,12 @@ Test(reason, a_gang_has_its_numbers_behind)
 /* What has saturated is no exact number. */
 Test(reason, a_sum_without_end_is_told_as_such)
 {
-	struct reason r = { .why = WHY_ROOM,
+	struct reason r = { .why = WAIT_ROOM,
 		                .nodes = 1,
 		                .need = 30,
 		                .counts_n = 1,
 		                .shortfalls_n = 2,
-		                .counts = { { NODE_WHY_INSUFFICIENT, RESOURCE_MEMORY, 1, 0 } },
+		                .counts = { { FILTER_INSUFFICIENT, RESOURCE_MEMORY, 1, 0 } },
 		                .shortfalls = { { RESOURCE_MEMORY, 0, INT64_MAX, INT64_C(1) << 30 },
 		                                { RESOURCE_CPU, 0, INT64_MAX - 1, 0 } } };
 
@@ -180,13 +159,13 @@ Test(reason, a_sum_without_end_is_told_as_such)
 
 Test(reason, different_taints_are_one_part_and_a_gang_names_them)
 {
-	struct reason r = { .why = WHY_ROOM,
+	struct reason r = { .why = WAIT_ROOM,
 		                .nodes = 6,
 		                .need = 2,
 		                .counts_n = 3,
-		                .counts = { { NODE_WHY_TAINT, 20, 3, 0 },
-		                            { NODE_WHY_CORDONED, 0, 1, 0 },
-		                            { NODE_WHY_TAINT, 20, 2, 0 } } };
+		                .counts = { { FILTER_TAINT, 20, 3, 0 },
+		                            { FILTER_CORDONED, 0, 1, 0 },
+		                            { FILTER_TAINT, 20, 2, 0 } } };
 
 	cr_assert_str_eq(
 		text_of(&r, NULL, NULL),
@@ -203,47 +182,47 @@ Test(reason, each_of_them)
 		struct reason r;
 		const char *gang, *refusal, *text;
 	} rows[] = {
-		{ { .why = WHY_GROUP_MISSING }, "ns/g", NULL, "PodGroup not found: ns/g" },
-		{ { .why = WHY_MEMBERS, .members = 2, .quorum = 3 },
+		{ { .why = WAIT_GROUP_MISSING }, "ns/g", NULL, "PodGroup not found: ns/g" },
+		{ { .why = WAIT_MEMBERS, .members = 2, .quorum = 3 },
 		  "ns/g",
 		  NULL,
 		  "pre-filter pod cannot find enough sibling pods, current pods number: 2, minMember of group: 3. gang ns/g: 2 of 3 members "
 		  "are there." },
-		{ { .why = WHY_MEMBERS, .quorum = 3 },
+		{ { .why = WAIT_MEMBERS, .quorum = 3 },
 		  "ns/g",
 		  NULL,
 		  "no member is there: not created yet, ended, or of another scheduler" },
-		{ { .why = WHY_GATED },
+		{ { .why = WAIT_GATED },
 		  NULL,
 		  NULL,
 		  "Scheduling is blocked due to non-empty scheduling gates" },
-		{ { .why = WHY_GATED, .members = 3, .gated = 1, .quorum = 3 },
+		{ { .why = WAIT_GATED, .members = 3, .gated = 1, .quorum = 3 },
 		  "ns/g",
 		  NULL,
 		  "pre-filter pod cannot proceed due to gated pods in the same PodGroup. gang ns/g: 1 of 3 members have scheduling gates, "
 		  "2 of the quorum of 3 can start." },
-		{ { .why = WHY_NO_NODES }, NULL, NULL, "no nodes available to schedule pods" },
-		{ { .why = WHY_MIN_RESOURCES,
+		{ { .why = WAIT_NO_NODES }, NULL, NULL, "no nodes available to schedule pods" },
+		{ { .why = WAIT_MIN_RESOURCES,
 		    .shortfalls_n = 2,
 		    .shortfalls = { { RESOURCE_CPU, 0, 10000, 8000 }, { 5, 0, 4194304, 0 } } },
 		  "ns/g",
 		  NULL,
 		  "resource gap: cpu: need 10, have 8; hugepages-2Mi: need 4Mi, have 0. gang ns/g: its minResources are more than "
 		  "what is free." },
-		{ { .why = WHY_REFUSED },
+		{ { .why = WAIT_REFUSED },
 		  NULL,
 		  "muster does not support host ports yet",
 		  "muster does not support host ports yet" },
-		{ { .why = WHY_REFUSED }, "ns/g", "", "muster can't judge a member of its gang" },
-		{ { .why = WHY_BIND_REFUSED, .bound = 1, .quorum = 3 },
+		{ { .why = WAIT_REFUSED }, "ns/g", "", "muster can't judge a member of its gang" },
+		{ { .why = WAIT_BIND_REFUSED, .bound = 1, .quorum = 3 },
 		  "ns/g",
 		  NULL,
 		  "the API server refused a binding, muster will try again. gang ns/g: 1 of 3 members are bound." },
-		{ { .why = WHY_GAVE_UP, .nodes = 3, .fit = 2, .need = 4 },
+		{ { .why = WAIT_GAVE_UP, .nodes = 3, .fit = 2, .need = 4 },
 		  "ns/g",
 		  NULL,
 		  "0/3 nodes are available. No plan was found within the step limit. gang ns/g: 2 of 4 members have room." },
-		{ { .why = WHY_NONE }, NULL, NULL, "not looked at yet" },
+		{ { .why = WAIT_NONE }, NULL, NULL, "not looked at yet" },
 		{ { .why = 1000 }, NULL, NULL, "not looked at yet" },
 	};
 
@@ -277,7 +256,7 @@ static const char *said(const struct reason *r, const struct reason_about *about
 Test(reason, roles_and_levels_with_their_numbers)
 {
 	struct reason r = {
-		.why = WHY_ROLE, .members = 5, .role = 9, .role_quorum = 3, .role_members = 2
+		.why = WAIT_ROLE, .members = 5, .role = 9, .role_quorum = 3, .role_members = 2
 	};
 
 	cr_assert_str_eq(
@@ -286,7 +265,7 @@ Test(reason, roles_and_levels_with_their_numbers)
 	cr_assert_str_eq(
 		said(&r, &ABOUT, false),
 		"gang ns/g: a role has 2 of the 3 members that it needs; 5 members are there in all.");
-	r = (struct reason){ .why = WHY_TOPOLOGY,
+	r = (struct reason){ .why = WAIT_TOPOLOGY,
 		                 .nodes = 6,
 		                 .need = 4,
 		                 .domains = 3,
@@ -305,12 +284,12 @@ Test(reason, roles_and_levels_with_their_numbers)
 	r.shortfalls_n = 1;
 	r.shortfalls[0] = (struct shortfall){ RESOURCE_CPU, 0, 4000, 0 };
 	r.counts_n = 1;
-	r.counts[0] = (struct why_count){ NODE_WHY_INSUFFICIENT, RESOURCE_CPU, 6, 0 };
+	r.counts[0] = (struct filter_count){ FILTER_INSUFFICIENT, RESOURCE_CPU, 6, 0 };
 	cr_assert_str_eq(
 		said(&r, &ABOUT, true),
 		"0/6 nodes are available: 6 Insufficient cpu. gang ns/g: none of 3 domains of "
 		"topology.kubernetes.io/zone has room for all 4 members; cpu: need 4, have 0.");
-	r = (struct reason){ .why = WHY_TOPOLOGY, .domain_key = 7, .domain_value = ID_NONE };
+	r = (struct reason){ .why = WAIT_TOPOLOGY, .domain_key = 7, .domain_value = ID_NONE };
 	cr_assert_str_eq(
 		said(&r, &ABOUT, true),
 		"gang ns/g: no node has the label topology.kubernetes.io/zone that its members are to have in "
@@ -325,7 +304,7 @@ Test(reason, each_dialect_in_its_own_words)
 		                               .texts = &texts_configmap,
 		                               .timed_out_ns = 20000000000 },
 							  plain = { .gang = "ns/g", .texts = &texts_plain, .timed_out_ns = 1 };
-	struct reason r = { .why = WHY_GROUP_MISSING };
+	struct reason r = { .why = WAIT_GROUP_MISSING };
 	const char *text;
 
 	text = said(&r, &late, false);
@@ -334,7 +313,7 @@ Test(reason, each_dialect_in_its_own_words)
 		"running Permit plugin \"sample\": podgroup configmap not found, please create configmap first: ns/g");
 	cr_assert_str_eq(reason_condition(&r, text), "SchedulerError");
 	cr_assert_str_eq(reason_condition(&r, said(&r, &ABOUT, false)), "Unschedulable");
-	r = (struct reason){ .why = WHY_MEMBERS, .members = 2, .quorum = 3 };
+	r = (struct reason){ .why = WAIT_MEMBERS, .members = 2, .quorum = 3 };
 	cr_assert_str_eq(said(&r, &configmap, false), "gang ns/g: 2 of 3 members are there.");
 	cr_assert_str_eq(said(&r, &plain, false), "gang ns/g: 2 of 3 members are there.");
 	text = said(&r, &late, false);
@@ -350,16 +329,16 @@ Test(reason, where_a_pods_name_belongs)
 {
 	const struct reason_about configmap = { .gang = "ns/g", .texts = &texts_configmap },
 							  lone = { 0 };
-	struct reason r = { .why = WHY_MEMBERS, .members = 1, .quorum = 3 };
+	struct reason r = { .why = WAIT_MEMBERS, .members = 1, .quorum = 3 };
 
 	cr_assert_eq(reason_pod_at(&r, &ABOUT), strlen("pre-filter pod"));
 	cr_assert_eq(reason_pod_at(&r, &configmap), 0);
 	r.members = 0;
 	cr_assert_eq(reason_pod_at(&r, &ABOUT), 0);
-	r.why = WHY_GATED;
+	r.why = WAIT_GATED;
 	cr_assert_eq(reason_pod_at(&r, &ABOUT), strlen("pre-filter pod"));
 	cr_assert_eq(reason_pod_at(&r, &lone), 0);
-	r.why = WHY_ROOM;
+	r.why = WAIT_ROOM;
 	cr_assert_eq(reason_pod_at(&r, &ABOUT), 0);
 }
 
@@ -374,7 +353,7 @@ Test(reason, durations_as_go_writes_them)
 		{ 90000000000, "1m30s" },  { 3600000000000, "1h0m0s" },
 		{ 900000000000, "15m0s" }, { UINT64_MAX, "5124095h34m33.709551615s" },
 	};
-	struct reason r = { .why = WHY_NO_NODES };
+	struct reason r = { .why = WAIT_NO_NODES };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct reason_about about = { .gang = "ns/g",
@@ -393,7 +372,7 @@ Test(reason, durations_as_go_writes_them)
 Test(reason, wild_counts_and_small_rooms)
 {
 	struct reason r = {
-		.why = WHY_ROOM, .nodes = UINT32_MAX, .counts_n = UINT32_MAX, .shortfalls_n = UINT32_MAX
+		.why = WAIT_ROOM, .nodes = UINT32_MAX, .counts_n = UINT32_MAX, .shortfalls_n = UINT32_MAX
 	};
 	char whole[4096], cut[4096];
 	size_t n;
@@ -402,11 +381,62 @@ Test(reason, wild_counts_and_small_rooms)
 	memset(r.shortfalls, 0xff, sizeof(r.shortfalls));
 	n = reason_text(&r, &ABOUT, &NAMES, whole, sizeof(whole));
 	cr_assert_eq(n, strlen(whole));
-	for (size_t room = 1; room <= n + 1; room++) {
+	for (size_t cap = 1; cap <= n + 1; cap++) {
 		memset(cut, 'x', sizeof(cut));
-		cr_assert_eq(reason_text(&r, &ABOUT, &NAMES, cut, room), n);
-		cr_assert_eq(strlen(cut), room - 1);
-		cr_assert_eq(strncmp(cut, whole, room - 1), 0);
-		cr_assert_eq(cut[room], 'x');
+		cr_assert_eq(reason_text(&r, &ABOUT, &NAMES, cut, cap), n);
+		cr_assert_eq(strlen(cut), cap - 1);
+		cr_assert_eq(strncmp(cut, whole, cap - 1), 0);
+		cr_assert_eq(cut[cap], 'x');
 	}
+}
+
+static bool gang_name(const void *context __attribute__((unused)), uint32_t gang,
+                      uint32_t generation, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "other/h");
+	return gang == 3 && generation == 7;
+}
+
+/* A gang of another namespace is not named to users of this one. */
+Test(reason, capacity_that_others_retain)
+{
+	struct reason_names names = NAMES;
+	struct reason r = { .why = WAIT_ROOM,
+		                .nodes = 2,
+		                .counts_n = 1,
+		                .counts = { { FILTER_INSUFFICIENT, RESOURCE_CPU, 2, 0 } },
+		                .retained_nodes = 2,
+		                .retained_gang = 3,
+		                .retained_generation = 7 };
+	struct reason_about about = { 0 };
+	char out[1024];
+
+	names.gang = gang_name;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "0/2 nodes are available: 2 Insufficient cpu. 2 nodes have capacity "
+	                      "reserved for gang other/h, which is bound in part: the API server "
+	                      "refused a binding.");
+	about.tenant = "other";
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert(strstr(out, "for gang other/h,"), "%s", out);
+	r.retained_nodes = 1;
+	about.tenant = "othe";
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert(strstr(out, " 1 node has capacity reserved for a gang of another namespace,"), "%s",
+	          out);
+	r.retained_generation = 8;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert(strstr(out, "for a gang, which"), "%s", out);
+	cr_assert(strstr(text_of(&r, NULL, NULL), "for a gang, which"));
+}
+
+Test(reason, capacity_that_nothing_promises)
+{
+	struct reason r = { .why = WAIT_ROOM, .nodes = 2, .fit = 1, .need = 2, .unpromised = 1 };
+
+	cr_assert_str_eq(text_of(&r, "ns/g", NULL),
+	                 "0/2 nodes are available. gang ns/g: 1 of 2 members have room. No capacity is "
+	                 "reserved for it: pods that do not end by themselves use what it lacks.");
+	r.why = WAIT_BIND_REFUSED;
+	cr_assert(!strstr(text_of(&r, "ns/g", NULL), "No capacity"));
 }

@@ -6,14 +6,9 @@
 #include "frontend/json/json_scan.h"
 
 #include "tests/unit/support_random.h"
+#include "tests/unit/test.h"
 
 #include <cjson/cJSON.h>
-#include <criterion/criterion.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-/* ---- one document, by hand --------------------------------------------------- */
 
 struct document {
 	struct arena arena;
@@ -122,22 +117,12 @@ static bool int64_of(const char *json, int64_t *out)
 
 Test(json, numbers)
 {
-	static const char *const bad[] = { "9223372036854775808",
-		                               "-9223372036854775809",
-		                               "1.0",
-		                               "1e3",
-		                               "01",
-		                               "-",
-		                               "+1",
-		                               "1.",
-		                               ".5",
-		                               "\"1\"",
-		                               "true",
-		                               "0x10",
-		                               "1 2",
-		                               "- 1",
-		                               "",
-		                               "99999999999999999999999" };
+	/* clang-format off */
+	static const char *const bad[] = {
+		"9223372036854775808", "-9223372036854775809", "1.0", "1e3", "01", "-", "+1", "1.", ".5",
+		"\"1\"", "true", "0x10", "1 2", "- 1", "", "99999999999999999999999",
+	};
+	/* clang-format on */
 	int64_t n;
 
 	cr_assert(int64_of("9223372036854775807", &n) && n == INT64_MAX);
@@ -278,29 +263,18 @@ Test(json, what_is_skipped_has_to_match)
 		"\"x\"",
 		"{\"a\":\"0123456789012345678901234567890123456789012345678901234567890123456789\\\\\",\"b\":{}}"
 	};
+	/* clang-format off */
 	static const char *const bad[] = {
-		"[",
-		"{",
-		"[}",
-		"{]",
-		"[\"",
-		"[\"\\\"]",
-		"[[]",
-		"]",
-		"",
-		"x",
-		"[] []",
-		"{\"a\":}}",
-		"[0123456789012345678901234567890123456789012345678901234567890123456789"
+		"[", "{", "[}", "{]", "[\"", "[\"\\\"]", "[[]", "]", "", "x", "[] []", "{\"a\":}}",
+		"[0123456789012345678901234567890123456789012345678901234567890123456789",
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		cr_assert(skips(good[i], strlen(good[i])), "%s", good[i]);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_assert_not(skips(bad[i], strlen(bad[i])), "%s", bad[i]);
 }
-
-/* ---- random documents ----------------------------------------------------------- */
 
 struct out {
 	char at[65536];
@@ -325,21 +299,12 @@ static void make_space(struct random *r, struct out *o)
 
 static void make_string(struct random *r, struct out *o)
 {
-	static const char *const parts[] = { "a",
-		                                 "B7",
-		                                 "-",
-		                                 ".",
-		                                 "\\\"",
-		                                 "\\\\",
-		                                 "\\n",
-		                                 "\\u00e9",
-		                                 "\\ud83d\\ude00",
-		                                 "\xc3\xa9",
-		                                 "{",
-		                                 "]",
-		                                 "kubernetes.io/hostname",
-		                                 ",",
-		                                 ":" };
+	/* clang-format off */
+	static const char *const parts[] = {
+		"a", "B7", "-", ".", "\\\"", "\\\\", "\\n", "\\u00e9", "\\ud83d\\ude00", "\xc3\xa9", "{",
+		"]", "kubernetes.io/hostname", ",", ":",
+	};
+	/* clang-format on */
 
 	put(o, "\"");
 	for (uint32_t i = random_below(r, 9); i > 0; i--)

@@ -4,10 +4,7 @@
 #include "frontend/json/quantity.h"
 
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static nano_t parsed(const char *text)
 {
@@ -125,8 +122,6 @@ Test(quantity, three_times_1500m_bytes_are_five)
 	cr_assert_eq(quantity_value(sum), 5);
 	cr_assert(quantity_add(NANO_MAX, 1) == NANO_MAX);
 }
-
-/* ---- by hand: decimal digits ------------------------------------------------- */
 
 #define DIGITS 2000
 

@@ -7,16 +7,10 @@
 
 #include "tests/unit/support_world.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct core {
 	char seen[4096]; /* kinds of the events, "begin name node ... " */
 	char results[1024];
-	unsigned room; /* events that still fit */
+	unsigned cap; /* events that still fit */
 	unsigned result_room;
 	bool read_all; /* events_read() */
 	unsigned published;
@@ -26,14 +20,14 @@ struct core {
 	_Alignas(8) unsigned char body[RECORD_BYTES_MAX];
 };
 
-struct bench {
+static struct bench {
 	struct world w;
 	struct model *m;
 	struct frontend *f;
 	struct core core;
 	struct frontend_port port;
 	struct limits limits;
-};
+} b;
 
 /* The body is written after its room was given: look at the last one first. */
 static void core_look(struct core *c)
@@ -64,9 +58,9 @@ static void *core_event(void *context, enum record_kind kind, uint32_t bytes)
 
 	core_look(c);
 	cr_assert(bytes % 8 == 0 && bytes <= sizeof(c->body));
-	if (c->room == 0)
+	if (c->cap == 0)
 		return NULL;
-	c->room--;
+	c->cap--;
 	c->kind = kind;
 	if (kind == EVENT_TICK) {
 		c->ticks++;
@@ -104,7 +98,14 @@ static bool core_read(void *context)
 	return ((struct core *)context)->read_all;
 }
 
-static void begin_with(struct bench *b, const struct lease_config *lease)
+static void end(void)
+{
+	frontend_free(b.f);
+	model_free(b.m);
+	world_free(&b.w);
+}
+
+static void begin_with(const struct lease_config *lease)
 {
 	struct frontend_config config = {
 		.bind_connections = 4,
@@ -114,18 +115,20 @@ static void begin_with(struct bench *b, const struct lease_config *lease)
 		.lease = lease,
 	};
 
-	memset(b, 0, sizeof(*b));
-	world_init(&b->w);
-	b->m = world_model();
-	b->core = (struct core){ .room = 1000, .result_room = 1000, .read_all = true };
-	b->port = (struct frontend_port){
+	if (b.m)
+		end();
+	memset(&b, 0, sizeof(b));
+	world_init(&b.w);
+	b.m = world_model();
+	b.core = (struct core){ .cap = 1000, .result_room = 1000, .read_all = true };
+	b.port = (struct frontend_port){
 		.event = core_event,
 		.result = core_result,
 		.publish = core_publish,
 		.events_read = core_read,
-		.context = &b->core,
+		.context = &b.core,
 	};
-	b->limits = (struct limits){
+	b.limits = (struct limits){
 		.nodes = 64,
 		.pods = 256,
 		.gangs = 64,
@@ -135,35 +138,30 @@ static void begin_with(struct bench *b, const struct lease_config *lease)
 		.name_bytes = 1u << 16,
 		.command_ring_bytes = 1u << 16,
 	};
-	b->f = frontend_new(&config, &b->w.env, b->m);
+	b.f = frontend_new(&config, &b.w.env, b.m);
 }
 
-static void begin(struct bench *b)
+static void begin(void)
 {
-	begin_with(b, NULL);
+	begin_with(NULL);
 }
 
-static void end(struct bench *b)
-{
-	frontend_free(b->f);
-	model_free(b->m);
-	world_free(&b->w);
-}
+TestSuite(frontend, .init = begin, .fini = end);
 
-static void answer_list(struct bench *b, const char *path, const char *items)
+static void answer_list(const char *path, const char *items)
 {
 	char text[16384];
 
 	snprintf(text, sizeof(text), "{\"metadata\":{\"resourceVersion\":\"50\"},\"items\":[%s]}",
 	         items);
-	world_answer(world_take(&b->w, "GET", path), 200, text);
+	world_answer(world_take(&b.w, "GET", path), 200, text);
 }
 
 /* There is nothing of all the other kinds; groups are not answered yet if they are left out. */
-static void answer_other_lists(struct bench *b, bool but_groups)
+static void answer_other_lists(bool but_groups)
 {
 	size_t n;
-	const struct resource *r = model_resources(b->m, &n);
+	const struct resource *r = model_resources(b.m, &n);
 
 	for (size_t i = RESOURCE_INDEX_PODS + 1; i < n; i++) {
 		char path[200];
@@ -171,58 +169,57 @@ static void answer_other_lists(struct bench *b, bool but_groups)
 		snprintf(path, sizeof(path), "/api%s%s/%s/%s?limit", *r[i].group ? "s/" : "", r[i].group,
 		         r[i].version, r[i].plural);
 		if (!but_groups || i != RESOURCE_INDEX_DIALECTS)
-			answer_list(b, path, "");
+			answer_list(path, "");
 		else
-			world_take(&b->w, "GET", path);
+			world_take(&b.w, "GET", path);
 	}
 }
 
-static unsigned watches(const struct bench *b)
+static unsigned watches(void)
 {
 	size_t n;
 
-	model_resources(b->m, &n);
+	model_resources(b.m, &n);
 	return (unsigned)n;
 }
 
 /* Nodes n1, a lone pod "a", nothing else; all kinds are watched. */
-static void up(struct bench *b)
+static void up(void)
 {
-	begin(b);
-	cr_assert_eq(frontend_core_up(b->f, &b->limits, &b->port), 0);
-	frontend_poll(b->f);
-	answer_list(b, "/api/v1/nodes?limit", world_node("n1", "1"));
-	answer_list(b, "/api/v1/pods?limit", world_pod("a", "5", "", ""));
-	answer_other_lists(b, false);
-	frontend_poll(b->f);
-	for (unsigned i = 0; i < watches(b); i++)
-		world_take(&b->w, "GET", "/ap");
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	answer_list("/api/v1/nodes?limit", world_node("n1", "1"));
+	answer_list("/api/v1/pods?limit", world_pod("a", "5", "", ""));
+	answer_other_lists(false);
+	frontend_poll(b.f);
+	for (unsigned i = 0; i < watches(); i++)
+		world_take(&b.w, "GET", "/ap");
 }
 
-static struct http_call *watch_call(struct bench *b, const char *path)
+static struct http_call *watch_call(const char *path)
 {
-	for (struct http_call *c = b->w.calls; c; c = c->next)
+	for (struct http_call *c = b.w.calls; c; c = c->next)
 		if (c->open && strncmp(c->path, path, strlen(path)) == 0)
 			return c;
 	cr_assert_fail("no %s", path);
 	return NULL;
 }
 
-static int command(struct bench *b, enum record_kind kind, const void *body, size_t bytes)
+static int command(enum record_kind kind, const void *body, size_t bytes)
 {
-	static _Alignas(8) unsigned char room[RECORD_BYTES_MAX];
-	struct record *r = (struct record *)room;
+	static _Alignas(8) unsigned char cap[RECORD_BYTES_MAX];
+	struct record *r = (struct record *)cap;
 
 	*r = (struct record){ .bytes = (uint32_t)(sizeof(*r) + bytes), .kind = (uint16_t)kind };
 	memcpy(r + 1, body, bytes);
-	return frontend_command(b->f, r);
+	return frontend_command(b.f, r);
 }
 
-static struct cmd_bind bind_of(struct bench *b, const char *pod)
+static struct cmd_bind bind_of(const char *pod)
 {
 	struct pod_view v;
 
-	cr_assert(model_pod_by_name(b->m, "ns", pod, &v));
+	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
 	return (struct cmd_bind){
 		.pod = v.id,
 		.pod_generation = v.generation,
@@ -235,80 +232,68 @@ static struct cmd_bind bind_of(struct bench *b, const char *pod)
 
 Test(frontend, does_nothing_before_there_is_a_core)
 {
-	struct bench b;
-
-	begin(&b);
 	frontend_poll(b.f);
 	cr_assert_eq(world_open(&b.w), 0);
-	end(&b);
 }
 
 Test(frontend, tells_the_core_everything_and_then_that_it_is_all)
 {
-	struct bench b;
-
-	begin(&b);
 	frontend_core_up(b.f, &b.limits, &b.port);
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "begin ");
-	answer_list(&b, "/api/v1/nodes", world_node("n1", "1"));
+	answer_list("/api/v1/nodes", world_node("n1", "1"));
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "begin node ");
-	answer_list(&b, "/api/v1/pods", world_pod("a", "5", "", ""));
+	answer_list("/api/v1/pods", world_pod("a", "5", "", ""));
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "begin node pod ", "not synced while a list is missing");
-	answer_other_lists(&b, true);
+	answer_other_lists(true);
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "begin node pod ", "not synced while a list is missing");
-	world_answer(watch_call(&b, "/apis/scheduling.x-k8s.io"), 404, "404 page not found");
+	world_answer(watch_call("/apis/scheduling.x-k8s.io"), 404, "404 page not found");
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "begin node pod synced ");
-	end(&b);
 }
 
 /* An earlier instance may have sent b when it died amid its gang. */
 Test(frontend, plans_nothing_before_a_gang_that_had_begun_is_settled)
 {
-	struct bench b;
 	char pods[8192];
 	size_t n;
 
-	begin(&b);
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
 	frontend_poll(b.f);
-	answer_list(&b, "/api/v1/nodes?limit", world_node("n1", "1"));
+	answer_list("/api/v1/nodes?limit", world_node("n1", "1"));
 	n = (size_t)snprintf(pods, sizeof(pods), "%s,",
 	                     world_member("a", "4", "g", "\"nodeName\":\"n1\""));
 	snprintf(pods + n, sizeof(pods) - n, "%s", world_member("b", "5", "g", ""));
-	answer_list(&b, "/api/v1/pods?limit", pods);
-	answer_other_lists(&b, false);
+	answer_list("/api/v1/pods?limit", pods);
+	answer_other_lists(false);
 	frontend_poll(b.f);
-	for (unsigned i = 0; i < watches(&b); i++)
+	for (unsigned i = 0; i < watches(); i++)
 		world_take(&b.w, "GET", "/ap");
 	cr_assert(!strstr(b.core.seen, "synced"), "%s", b.core.seen);
 	world_answer(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/b/status"), 200,
 	             world_member("b", "60", "g", ""));
 	frontend_poll(b.f);
 	cr_assert(strstr(b.core.seen, "synced"), "%s", b.core.seen);
-	end(&b);
 }
 
 Test(frontend, a_watch_event_becomes_an_event_and_a_command_a_binding)
 {
-	struct bench b;
 	struct cmd_bind cmd;
 	struct http_call *c;
 	char event[5000];
 
-	up(&b);
+	up();
 	b.core.seen[0] = '\0';
 	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}",
 	         world_pod("b", "60", "", ""));
-	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
+	world_text(watch_call("/api/v1/pods?watch"), event);
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "pod ");
-	cmd = bind_of(&b, "b");
-	cr_assert_eq(command(&b, CMD_BIND, &cmd, sizeof(cmd)), 0);
+	cmd = bind_of("b");
+	cr_assert_eq(command(CMD_BIND, &cmd, sizeof(cmd)), 0);
 	frontend_poll(b.f);
 	c = world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/b/binding");
 	world_answer(c, 201, "{}");
@@ -316,92 +301,84 @@ Test(frontend, a_watch_event_becomes_an_event_and_a_command_a_binding)
 	cr_assert_str_eq(b.core.results, "bound:1 ");
 	c = world_take(&b.w, "POST", "/apis/events.k8s.io/v1/namespaces/ns/events");
 	cr_assert(strstr(c->body, "Successfully assigned ns/b to n1"));
-	end(&b);
 }
 
 Test(frontend, a_reason_becomes_a_condition)
 {
-	struct bench b;
 	struct cmd_bind of;
-	struct cmd_reason cmd = { .gang = ID_NONE, .reason = { .why = WHY_NO_NODES } };
+	struct cmd_reason cmd = { .gang = ID_NONE, .reason = { .why = WAIT_NO_NODES } };
 
-	up(&b);
-	of = bind_of(&b, "a");
+	up();
+	of = bind_of("a");
 	cmd.pod = of.pod;
 	cmd.pod_generation = of.pod_generation;
-	cr_assert_eq(command(&b, CMD_REASON, &cmd, sizeof(cmd)), 0);
+	cr_assert_eq(command(CMD_REASON, &cmd, sizeof(cmd)), 0);
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), watches(&b), "it may be over in a moment");
+	cr_assert_eq(world_open(&b.w), watches(), "it may be over in a moment");
 	b.w.now_ns += SECOND;
 	frontend_poll(b.f);
 	cr_assert(strstr(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/a/status")->body,
 	                 "no nodes available"));
-	end(&b);
 }
 
 Test(frontend, commands_that_make_no_sense_are_refused)
 {
-	struct bench b;
 	struct cmd_bind good, bad;
 	struct cmd_reason reason = { .gang = ID_NONE };
 
-	up(&b);
-	good = bind_of(&b, "a");
+	up();
+	good = bind_of("a");
 #define BAD(field, value)                                                                          \
 	bad = good;                                                                                    \
 	bad.field = (value);                                                                           \
-	cr_assert_eq(command(&b, CMD_BIND, &bad, sizeof(bad)), -EPROTO, #field)
+	cr_assert_eq(command(CMD_BIND, &bad, sizeof(bad)), -EPROTO, #field)
 	BAD(pod, 256);
 	BAD(pod, ID_NONE);
 	BAD(node, 64);
 	BAD(pod_generation, 0);
 	BAD(node_generation, 0);
-	cr_assert_eq(command(&b, CMD_BIND, &good, sizeof(good) - 8), -EPROTO);
-	cr_assert_eq(command(&b, CMD_BIND, &good, 0), -EPROTO);
-	cr_assert_eq(command(&b, EVENT_TICK, &good, 0), -EPROTO);
-	cr_assert_eq(command(&b, RECORD_KINDS, &good, 0), -EPROTO);
+	cr_assert_eq(command(CMD_BIND, &good, sizeof(good) - 8), -EPROTO);
+	cr_assert_eq(command(CMD_BIND, &good, 0), -EPROTO);
+	cr_assert_eq(command(EVENT_TICK, &good, 0), -EPROTO);
+	cr_assert_eq(command(RECORD_KINDS, &good, 0), -EPROTO);
 	reason.pod = 256;
-	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
+	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	reason = (struct cmd_reason){ .gang = 64 };
-	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
-	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.why = WHY_KINDS };
-	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
-	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.counts_n = WHY_COUNTS_MAX + 1 };
-	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
+	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
+	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.why = WAIT_REASONS };
+	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
+	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.counts_n = FILTER_COUNTS_MAX + 1 };
+	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.shortfalls_n = SHORTFALLS_MAX + 1 };
-	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
+	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	reason = (struct cmd_reason){ .gang = ID_NONE,
-		                          .reason = { .counts_n = 1, .counts[0].why = NODE_WHY_KINDS } };
-	cr_assert_eq(command(&b, CMD_REASON, &reason, sizeof(reason)), -EPROTO);
+		                          .reason = { .counts_n = 1, .counts[0].why = FILTER_REASONS } };
+	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), watches(&b), "nothing was sent for them");
-	cr_assert_eq(command(&b, CMD_BIND, &good, sizeof(good)), 0);
-	end(&b);
+	cr_assert_eq(world_open(&b.w), watches(), "nothing was sent for them");
+	cr_assert_eq(command(CMD_BIND, &good, sizeof(good)), 0);
 }
 
 /* A core and a pod that just went: no mistake of the core's. */
 Test(frontend, a_binding_of_a_pod_that_went_is_refused)
 {
-	struct bench b;
 	struct cmd_bind cmd;
 
-	up(&b);
-	cmd = bind_of(&b, "a");
+	up();
+	cmd = bind_of("a");
 	cmd.pod_generation++;
-	cr_assert_eq(command(&b, CMD_BIND, &cmd, sizeof(cmd)), 0);
+	cr_assert_eq(command(CMD_BIND, &cmd, sizeof(cmd)), 0);
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.results, "refused:0 ");
-	end(&b);
 }
 
 Test(frontend, a_full_event_ring_loses_nothing)
 {
-	struct bench b;
 	uint64_t due;
 
-	up(&b);
+	up();
 	b.core.seen[0] = '\0';
-	b.core.room = 0;
+	b.core.cap = 0;
 	for (int i = 0; i < 5; i++) {
 		char event[5000], version[8];
 
@@ -410,24 +387,22 @@ Test(frontend, a_full_event_ring_loses_nothing)
 		         world_pod("a", version, "", ""));
 		memcpy(strstr(event, "\"cpu\":\"1\""),
 		       (char[]){ '"', 'c', 'p', 'u', '"', ':', '"', (char)('2' + i) }, 8);
-		world_text(watch_call(&b, "/api/v1/pods?watch"), event);
+		world_text(watch_call("/api/v1/pods?watch"), event);
 		due = frontend_poll(b.f);
 		cr_assert_eq(due, b.w.now_ns + MS, "looked at again soon");
 	}
-	b.core.room = 1000;
+	b.core.cap = 1000;
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.seen, "pod ", "the latest state, once");
-	end(&b);
 }
 
 Test(frontend, a_full_result_ring_loses_nothing)
 {
-	struct bench b;
 	struct cmd_bind cmd;
 
-	up(&b);
-	cmd = bind_of(&b, "a");
-	command(&b, CMD_BIND, &cmd, sizeof(cmd));
+	up();
+	cmd = bind_of("a");
+	command(CMD_BIND, &cmd, sizeof(cmd));
 	frontend_poll(b.f);
 	b.core.result_room = 0;
 	world_answer(world_take(&b.w, "POST", "/"), 201, "{}");
@@ -438,15 +413,13 @@ Test(frontend, a_full_result_ring_loses_nothing)
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.results, "bound:0 ");
 	cr_assert(frontend_idle(b.f));
-	end(&b);
 }
 
 Test(frontend, time_goes_on_each_second_and_faster_while_pods_wait)
 {
-	struct bench b;
 	char event[5000];
 
-	up(&b); /* "a" waits */
+	up(); /* "a" waits */
 	b.core.ticks = 0;
 	for (int i = 0; i < 1000; i++) {
 		b.w.now_ns += MS;
@@ -455,7 +428,7 @@ Test(frontend, time_goes_on_each_second_and_faster_while_pods_wait)
 	cr_assert(b.core.ticks >= 9 && b.core.ticks <= 11, "%u ticks", b.core.ticks);
 	snprintf(event, sizeof(event), "{\"type\":\"MODIFIED\",\"object\":%s}",
 	         world_pod("a", "60", "\"nodeName\":\"n1\"", ""));
-	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
+	world_text(watch_call("/api/v1/pods?watch"), event);
 	frontend_poll(b.f);
 	b.w.now_ns += SECOND;
 	b.core.ticks = 0;
@@ -464,18 +437,16 @@ Test(frontend, time_goes_on_each_second_and_faster_while_pods_wait)
 		b.w.now_ns += MS;
 	}
 	cr_assert(b.core.ticks >= 3 && b.core.ticks <= 4, "%u ticks", b.core.ticks);
-	end(&b);
 }
 
 Test(frontend, a_new_core_hears_everything_and_then_the_results)
 {
-	struct bench b;
 	struct cmd_bind cmd;
 	struct http_call *c;
 
-	up(&b);
-	cmd = bind_of(&b, "a");
-	command(&b, CMD_BIND, &cmd, sizeof(cmd));
+	up();
+	cmd = bind_of("a");
+	command(CMD_BIND, &cmd, sizeof(cmd));
 	frontend_poll(b.f);
 	c = world_take(&b.w, "POST", "/");
 	frontend_core_down(b.f);
@@ -492,16 +463,14 @@ Test(frontend, a_new_core_hears_everything_and_then_the_results)
 	b.core.read_all = true;
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.results, "bound:0 ");
-	cr_assert_eq(watch_call(&b, "/api/v1/pods?watch")->open, true, "the watches go on");
-	end(&b);
+	cr_assert_eq(watch_call("/api/v1/pods?watch")->open, true, "the watches go on");
 }
 
 Test(frontend, a_core_with_too_little_room_is_refused)
 {
-	struct bench b;
 	struct limits small;
 
-	up(&b);
+	up();
 	small = b.limits;
 	frontend_core_down(b.f);
 	for (const char *name = "bcdefghijk"; *name; name++)
@@ -509,68 +478,62 @@ Test(frontend, a_core_with_too_little_room_is_refused)
 	small.pods = 4;
 	cr_assert_eq(frontend_core_up(b.f, &small, &b.port), -ENOSPC);
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
-	end(&b);
 }
 
 /* What found no room is remembered nowhere: it is listed again once something
  * went, and not too often. */
 Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
 {
-	struct bench b;
 	char event[5000];
 
-	begin(&b);
 	b.limits.pods = 1;
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
 	frontend_poll(b.f);
-	answer_list(&b, "/api/v1/nodes?limit", world_node("n1", "1"));
-	answer_list(&b, "/api/v1/pods?limit", world_pod("a", "5", "", ""));
-	answer_other_lists(&b, false);
+	answer_list("/api/v1/nodes?limit", world_node("n1", "1"));
+	answer_list("/api/v1/pods?limit", world_pod("a", "5", "", ""));
+	answer_other_lists(false);
 	frontend_poll(b.f);
 	snprintf(event, sizeof(event), "{\"type\":\"ADDED\",\"object\":%s}",
 	         world_pod("b", "60", "", ""));
-	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
+	world_text(watch_call("/api/v1/pods?watch"), event);
 	cr_assert(world_said(&b.w, "max-pods"), "%s", b.w.log);
 	frontend_poll(b.f);
 	b.w.now_ns += 60 * SECOND;
 	frontend_poll(b.f);
-	watch_call(&b, "/api/v1/pods?watch");
+	watch_call("/api/v1/pods?watch");
 	snprintf(event, sizeof(event), "{\"type\":\"DELETED\",\"object\":%s}",
 	         world_pod("a", "61", "", ""));
-	world_text(watch_call(&b, "/api/v1/pods?watch"), event);
+	world_text(watch_call("/api/v1/pods?watch"), event);
 	frontend_poll(b.f);
-	watch_call(&b, "/api/v1/pods?watch");
+	watch_call("/api/v1/pods?watch");
 	b.w.now_ns += SECOND;
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), watches(&b));
-	world_answer(watch_call(&b, "/api/v1/pods?limit"), 200,
+	cr_assert_eq(world_open(&b.w), watches());
+	world_answer(watch_call("/api/v1/pods?limit"), 200,
 	             "{\"metadata\":{\"resourceVersion\":\"70\"},\"items\":[]}");
-	end(&b);
 }
 
 Test(frontend, after_a_stop_nothing_is_sent_but_answers_are_taken)
 {
-	struct bench b;
 	struct cmd_bind cmd;
 	struct http_call *c;
 
-	up(&b);
-	cmd = bind_of(&b, "a");
-	command(&b, CMD_BIND, &cmd, sizeof(cmd));
+	up();
+	cmd = bind_of("a");
+	command(CMD_BIND, &cmd, sizeof(cmd));
 	frontend_poll(b.f);
 	c = world_take(&b.w, "POST", "/");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("b", "70", "", ""));
-	cmd = bind_of(&b, "b");
-	command(&b, CMD_BIND, &cmd, sizeof(cmd));
+	cmd = bind_of("b");
+	command(CMD_BIND, &cmd, sizeof(cmd));
 	frontend_stop(b.f);
 	cr_assert(!frontend_idle(b.f));
 	frontend_poll(b.f);
-	cr_assert_eq(world_open(&b.w), watches(&b) + 1, "the watches and the first binding");
+	cr_assert_eq(world_open(&b.w), watches() + 1, "the watches and the first binding");
 	world_answer(c, 201, "{}");
 	frontend_poll(b.f);
 	cr_assert(frontend_idle(b.f));
 	cr_assert_str_eq(b.core.results, "bound:0 ");
-	end(&b);
 }
 
 #define LEASE "/apis/coordination.k8s.io/v1/namespaces/sys/leases/muster"
@@ -585,14 +548,14 @@ static const struct lease_config lease = {
 };
 
 /* A core was there, and the lease is asked for. */
-static struct http_call *candidate(struct bench *b)
+static struct http_call *candidate(void)
 {
-	begin_with(b, &lease);
-	cr_assert_eq(frontend_core_up(b->f, &b->limits, &b->port), 0);
-	frontend_poll(b->f);
-	for (unsigned i = 0; i < watches(b); i++)
-		world_take(&b->w, "GET", "/api");
-	return world_take(&b->w, "GET", LEASE);
+	begin_with(&lease);
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	for (unsigned i = 0; i < watches(); i++)
+		world_take(&b.w, "GET", "/api");
+	return world_take(&b.w, "GET", LEASE);
 }
 
 static const char *lease_of(const char *holder, int seconds)
@@ -606,104 +569,110 @@ static const char *lease_of(const char *holder, int seconds)
 	return text;
 }
 
-static void lead(struct bench *b)
+static void lead(void)
 {
-	world_answer(candidate(b), 200, lease_of("", 1));
-	world_answer(world_take(&b->w, "PUT", LEASE), 200, lease_of("me", 15));
-	cr_assert(frontend_may_write(b->f));
+	world_answer(candidate(), 200, lease_of("", 1));
+	world_answer(world_take(&b.w, "PUT", LEASE), 200, lease_of("me", 15));
+	cr_assert(frontend_may_write(b.f));
 }
 
 /* ... renewing it, for so many seconds. */
-static void leads_for(struct bench *b, unsigned seconds)
+static void leads_for(unsigned seconds)
 {
 	for (unsigned i = 0; i < seconds; i += 2) {
-		cr_assert(!frontend_must_restart(b->f), "after %u s", i);
-		b->w.now_ns += 2 * SECOND;
-		frontend_poll(b->f);
-		world_answer(world_take(&b->w, "PUT", LEASE), 200, lease_of("me", 15));
+		cr_assert(!frontend_must_restart(b.f), "after %u s", i);
+		b.w.now_ns += 2 * SECOND;
+		frontend_poll(b.f);
+		world_answer(world_take(&b.w, "PUT", LEASE), 200, lease_of("me", 15));
 	}
 }
 
 /* Not before now. */
-static void expect_gives_up(struct bench *b, const char *said)
+static void expect_gives_up(const char *said)
 {
-	cr_assert(!frontend_must_restart(b->f));
-	b->w.now_ns += 2 * SECOND;
-	frontend_poll(b->f);
-	cr_assert(frontend_must_restart(b->f));
-	cr_assert(world_said(&b->w, said));
+	cr_assert(!frontend_must_restart(b.f));
+	b.w.now_ns += 2 * SECOND;
+	frontend_poll(b.f);
+	cr_assert(frontend_must_restart(b.f));
+	cr_assert(world_said(&b.w, said));
 }
 
 Test(frontend, a_leader_whose_core_stays_away_gives_up_the_lease)
 {
-	struct bench b;
-
-	lead(&b);
+	lead();
 	frontend_core_down(b.f);
-	leads_for(&b, 28);
+	leads_for(28);
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
-	leads_for(&b, 40);
+	leads_for(40);
 	frontend_core_down(b.f);
-	leads_for(&b, 28);
-	expect_gives_up(&b, "no muster-core for 30 s");
-	end(&b);
+	leads_for(28);
+	expect_gives_up("no muster-core for 30 s");
+}
+
+/* At once: nothing shows that it goes on soon. */
+Test(frontend, a_leader_whose_core_makes_no_progress_gives_up_the_lease)
+{
+	lead();
+	leads_for(4);
+	frontend_core_stalled(b.f);
+	cr_assert(frontend_must_restart(b.f));
+}
+
+Test(frontend, a_follower_whose_core_makes_no_progress_waits_for_it)
+{
+	world_answer(candidate(), 200, lease_of("her", 15));
+	frontend_core_stalled(b.f);
+	cr_assert_not(frontend_must_restart(b.f));
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
 }
 
 /* Each time it came the waiting began anew. */
 Test(frontend, a_leader_whose_core_does_not_last_gives_up_the_lease)
 {
-	struct bench b;
-
-	lead(&b);
+	lead();
 	for (int i = 0; i < 3; i++) {
 		frontend_core_down(b.f);
-		leads_for(&b, 8);
+		leads_for(8);
 		cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
-		leads_for(&b, 10);
+		leads_for(10);
 	}
 	frontend_core_down(b.f);
-	leads_for(&b, 4);
-	expect_gives_up(&b, "no muster-core for 30 s, in parts");
-	end(&b);
+	leads_for(4);
+	expect_gives_up("no muster-core for 30 s, in parts");
 }
 
 Test(frontend, a_follower_without_a_core_does_not_want_the_lease)
 {
-	struct bench b;
-
-	world_answer(candidate(&b), 200, lease_of("her", 15));
+	world_answer(candidate(), 200, lease_of("her", 15));
 	frontend_core_down(b.f);
 	for (int i = 0; i < 30; i++) {
 		b.w.now_ns += SECOND;
 		frontend_poll(b.f);
 	}
-	cr_assert_eq(world_open(&b.w), watches(&b), "the lists");
+	cr_assert_eq(world_open(&b.w), watches(), "the lists");
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
 	frontend_poll(b.f);
 	world_answer(world_take(&b.w, "GET", LEASE), 200, lease_of("her", 15));
 	world_take(&b.w, "PUT", LEASE);
-	end(&b);
 }
 
-static void answer_all_lists(struct bench *b, const char *pod)
+static void answer_all_lists(const char *pod)
 {
-	answer_list(b, "/api/v1/nodes?limit", world_node("n1", "1"));
-	answer_list(b, "/api/v1/pods?limit", pod);
-	answer_other_lists(b, false);
+	answer_list("/api/v1/nodes?limit", world_node("n1", "1"));
+	answer_list("/api/v1/pods?limit", pod);
+	answer_other_lists(false);
 }
 
 /* Its watches may hang since before the last leader's end. */
 Test(frontend, who_stood_by_lists_again_before_anything_is_planned)
 {
-	struct bench b;
-
-	begin_with(&b, &lease);
+	begin_with(&lease);
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
 	frontend_poll(b.f);
-	answer_all_lists(&b, world_pod("a", "5", "", ""));
+	answer_all_lists(world_pod("a", "5", "", ""));
 	world_answer(world_take(&b.w, "GET", LEASE), 200, lease_of("her", 1));
 	frontend_poll(b.f);
-	for (unsigned i = 0; i < watches(&b); i++)
+	for (unsigned i = 0; i < watches(); i++)
 		world_take(&b.w, "GET", "/ap");
 	b.w.now_ns += 2 * SECOND;
 	frontend_poll(b.f);
@@ -713,25 +682,20 @@ Test(frontend, who_stood_by_lists_again_before_anything_is_planned)
 	cr_assert_leq(frontend_poll(b.f), b.w.now_ns);
 	frontend_poll(b.f);
 	cr_assert_null(strstr(b.core.seen, "synced"), "%s", b.core.seen);
-	answer_all_lists(&b, world_pod("a", "6", "\"nodeName\":\"n1\"", ""));
+	answer_all_lists(world_pod("a", "6", "\"nodeName\":\"n1\"", ""));
 	frontend_poll(b.f);
 	cr_assert_not_null(strstr(b.core.seen, "synced"), "%s", b.core.seen);
-	end(&b);
 }
 
 Test(frontend, a_refused_token_at_start_is_known)
 {
-	struct bench b;
-
-	begin(&b);
 	frontend_core_up(b.f, &b.limits, &b.port);
 	frontend_poll(b.f);
-	for (unsigned i = 0; i < watches(&b); i++)
+	for (unsigned i = 0; i < watches(); i++)
 		world_answer(world_take(&b.w, "GET", "/"), 401, "");
 	cr_assert(!frontend_refused_at_start(b.f), "the token is read again first");
 	frontend_poll(b.f);
-	for (unsigned i = 0; i < watches(&b); i++)
+	for (unsigned i = 0; i < watches(); i++)
 		world_answer(world_take(&b.w, "GET", "/"), 401, "");
 	cr_assert(frontend_refused_at_start(b.f));
-	end(&b);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model, told in stories: objects in, and what the core hears of them. */
-#include "frontend/model/model_impl.h"
-
-#include "tests/unit/support_replay.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+/* Objects in, records out: the cases of the model. */
+#include "tests/unit/support_model.h"
 
 static const struct limits LIMITS = { .nodes = 8,
 	                                  .pods = 12,
@@ -19,74 +11,27 @@ static const struct limits LIMITS = { .nodes = 8,
 	                                  .name_bytes = 2048,
 	                                  .command_ring_bytes = 8192 };
 
-struct story {
-	struct model *m;
-	struct replay replay;
-	struct decode_error error;
-};
-
-static void start_with(struct story *s, const struct limits *limits)
+static void start_with(const struct limits *limits)
 {
-	static const char *const names[] = { "muster", "second" };
-	struct model_config config = {
-		.scheduler_names = names, .scheduler_names_n = 2, .limits = *limits, .hash_key = { 1, 2 }
-	};
-
-	memset(s, 0, sizeof(*s));
-	s->m = model_new(&config);
-	cr_assert(s->m);
-	replay_start(&s->replay, limits);
+	start_model((struct model_config){ .limits = *limits }, 2);
 }
 
-static void start(struct story *s)
+static void start(void)
 {
-	start_with(s, &LIMITS);
+	start_with(&LIMITS);
 }
 
-static void check(const struct story *s)
-{
-	char why[200] = "";
-
-	cr_assert(model_valid(s->m, why, sizeof(why)), "%s", why);
-}
-
-static void end(struct story *s)
-{
-	check(s);
-	model_free(s->m);
-	replay_free(&s->replay);
-}
-
-__attribute__((format(printf, 3, 4))) static int put(struct story *s, int resource,
-                                                     const char *format, ...)
-{
-	char json[8192];
-	va_list args;
-	char *exact;
-	int n, rc;
-
-	va_start(args, format);
-	n = vsnprintf(json, sizeof(json), format, args);
-	va_end(args);
-	cr_assert(n > 0 && n < (int)sizeof(json));
-	exact = malloc((size_t)n); /* not terminated */
-	cr_assert(exact);
-	memcpy(exact, json, (size_t)n);
-	rc = model_put(s->m, resource, exact, (size_t)n, &s->error);
-	free(exact);
-	check(s);
-	return rc;
-}
+TestSuite(model, .init = start, .fini = end);
 
 #define NODE RESOURCE_INDEX_NODES
 #define POD RESOURCE_INDEX_PODS
 #define GROUP RESOURCE_INDEX_DIALECTS
 
-static int put_node(struct story *s, const char *name, int version, const char *rest)
+static int put_node(const char *name, int version, const char *rest)
 {
-	return put(s, NODE,
-	           "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},%s}",
-	           name, name, version, rest);
+	return put_object(
+		NODE, "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},%s}",
+		name, name, version, rest);
 }
 
 #define ALLOCATABLE                                                                                \
@@ -95,84 +40,62 @@ static int put_node(struct story *s, const char *name, int version, const char *
 	"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}}]"
 #define OURS "\"schedulerName\":\"muster\","
 
-static int put_pod(struct story *s, const char *name, int version, const char *labels,
-                   const char *spec)
+static int put_pod(const char *name, int version, const char *labels, const char *spec)
 {
-	return put(
-		s, POD,
+	return put_object(
+		POD,
 		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\","
 		"\"labels\":{%s}},\"spec\":{%s}}",
 		name, name, version, labels, spec);
 }
 
-static int put_group(struct story *s, const char *name, int version, const char *spec)
+static int put_group(const char *name, int version, const char *spec)
 {
-	return put(
-		s, GROUP,
+	return put_object(
+		GROUP,
 		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":"
 		"\"%d\",\"creationTimestamp\":\"2026-03-05T12:15:08Z\"},\"spec\":{%s}}",
 		name, name, version, spec);
 }
 
-static int delete (struct story *s, int resource, const char *name)
+static int delete (int resource, const char *name)
 {
 	char json[256];
 	int n = snprintf(json, sizeof(json),
 	                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\"}}", name,
 	                 name);
-	int rc = model_remove(s->m, resource, json, (size_t)n, &s->error);
+	int rc = model_remove(s.m, resource, json, (size_t)n, &s.error);
 
-	check(s);
+	check();
 	return rc;
 }
 
-/* Everything is sent; how many records that took. */
-static unsigned flush(struct story *s)
-{
-	unsigned before = s->replay.records;
-
-	cr_assert(replay_flush(&s->replay, s->m, 1000));
-	cr_assert(replay_flush(&s->replay, s->m, 0), "nothing is left");
-	check(s);
-	return s->replay.records - before;
-}
-
-static struct pod_view view_of(struct story *s, const char *name)
-{
-	struct pod_view v;
-
-	cr_assert(model_pod_by_name(s->m, "ns", name, &v), "%s is there", name);
-	return v;
-}
-
-/* ---- what comes out ------------------------------------------------------------- */
-
 Test(model, a_node_and_a_pod_come_out_whole)
 {
-	struct story s;
 	const struct event_node *n;
 	const struct event_pod *p;
 	const struct event_shape *shape;
 
-	start(&s);
 	cr_assert_eq(
-		put(&s, NODE,
-	        "{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":\"7\",\"labels\":{\"zone\":\"a\",\"num\":\"007\"}},"
-	        "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"},"
-	        "{\"key\":\"x\",\"effect\":\"Unheard\"}]},\"status\":{\"capacity\":{\"cpu\":\"99\"},\"allocatable\":"
-	        "{\"cpu\":\"3900m\",\"memory\":\"8Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"4\",\"storage\":\"1\","
-	        "\"hugepages-2Mi\":\"0\"}}}"),
+		put_object(
+			NODE,
+			"{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":\"7\",\"labels\":{\"zone\":\"a\",\"num\":\"007\"}},"
+			"\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"},"
+			"{\"key\":\"x\",\"effect\":\"Unheard\"}]},\"status\":{\"capacity\":{\"cpu\":\"99\"},\"allocatable\":"
+			"{\"cpu\":\"3900m\",\"memory\":\"8Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"4\",\"storage\":\"1\","
+			"\"hugepages-2Mi\":\"0\"}}}"),
 		0);
 	cr_assert_eq(
-		put(&s, POD,
-	        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"00010203-0405-0607-0809-0a0b0c0d0e0f\","
-	        "\"creationTimestamp\":\"1970-01-01T00:00:02Z\",\"resourceVersion\":\"8\"},\"spec\":{" OURS
-	            REQUESTS
-	        ",\"priority\":-5,\"schedulingGates\":[{\"name\":\"g\"}],\"nodeSelector\":{\"zone\":\"a\"},"
-	        "\"tolerations\":[{\"operator\":\"Exists\"}]}}"),
+		put_object(
+			POD,
+			"{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"00010203-0405-0607-0809-0a0b0c0d0e0f\","
+			"\"creationTimestamp\":\"1970-01-01T00:00:02Z\",\"resourceVersion\":\"8\"},\"spec\":{" OURS
+				REQUESTS
+			",\"priority\":-5,\"schedulingGates\":[{\"name\":\"g\"}],\"nodeSelector\":{\"zone\":\"a\"},"
+			"\"tolerations\":[{\"operator\":\"Exists\"}]}}"),
 		0);
 	model_set_synced(s.m);
-	flush(&s);
+	flush();
 	cr_assert_eq(s.replay.begins, 1);
 	cr_assert_eq(s.replay.synceds, 1);
 
@@ -197,7 +120,7 @@ Test(model, a_node_and_a_pod_come_out_whole)
 
 	p = replay_pod(&s.replay, "ns/p");
 	cr_assert(p);
-	cr_assert_eq(p->flags, POD_OURS | POD_GATED);
+	cr_assert_eq(p->flags, POD_OURS | POD_GATED | POD_LASTS);
 	cr_assert_eq(p->priority, -5);
 	cr_assert_eq(p->created_ns, UINT64_C(2000000000));
 	cr_assert_eq(p->uid[0], UINT64_C(0x0001020304050607));
@@ -211,156 +134,131 @@ Test(model, a_node_and_a_pod_come_out_whole)
 	cr_assert_eq(shape->scored_cpu_milli, 1500);
 	cr_assert_eq(shape->scored_memory_bytes, INT64_C(1) << 30);
 	cr_assert(replay_allows(shape, n));
-	end(&s);
 }
 
 Test(model, equal_pods_share_a_shape_and_the_last_takes_it_along)
 {
-	struct story s;
-
-	start(&s);
-	put_pod(&s, "a", 1, "", OURS REQUESTS);
-	put_pod(&s, "b", 2, "\"x\":\"y\"", OURS REQUESTS);
-	put_pod(&s, "c", 3, "", OURS REQUESTS ",\"nodeSelector\":{\"x\":\"y\"}");
-	flush(&s);
+	put_pod("a", 1, "", OURS REQUESTS);
+	put_pod("b", 2, "\"x\":\"y\"", OURS REQUESTS);
+	put_pod("c", 3, "", OURS REQUESTS ",\"nodeSelector\":{\"x\":\"y\"}");
+	flush();
 	cr_assert_eq(replay_pod(&s.replay, "ns/a")->shape, replay_pod(&s.replay, "ns/b")->shape);
 	cr_assert_neq(replay_pod(&s.replay, "ns/a")->shape, replay_pod(&s.replay, "ns/c")->shape);
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 3, "and the empty one");
-	delete (&s, POD, "a");
-	delete (&s, POD, "c");
-	flush(&s);
+	delete (POD, "a");
+	delete (POD, "c");
+	flush();
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2);
-	delete (&s, POD, "b");
-	flush(&s);
+	delete (POD, "b");
+	flush();
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 1);
-	end(&s);
 }
 
 Test(model, only_what_the_core_has_to_know_is_sent)
 {
-	struct story s;
 	struct pod_view v;
 
-	start(&s);
-	put_pod(&s, "foreign", 1, "", REQUESTS);
-	put_pod(&s, "second", 2, "", "\"schedulerName\":\"second\"," REQUESTS);
+	put_pod("foreign", 1, "", REQUESTS);
+	put_pod("second", 2, "", "\"schedulerName\":\"second\"," REQUESTS);
 	put_pod(
-		&s, "bound", 3, "",
+		"bound", 3, "",
 		REQUESTS
 		",\"nodeName\":\"n1\",\"nodeSelector\":{\"a\":\"b\"},\"tolerations\":[{\"operator\":\"Exists\"}]");
-	put(&s, POD,
-	    "{\"metadata\":{\"name\":\"ended\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS
-	    ",\"nodeName\":\"n1\"},"
-	    "\"status\":{\"phase\":\"Succeeded\"}}");
-	flush(&s);
+	put_object(POD,
+	           "{\"metadata\":{\"name\":\"ended\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS
+	           ",\"nodeName\":\"n1\"},"
+	           "\"status\":{\"phase\":\"Succeeded\"}}");
+	flush();
 	cr_assert_null(replay_pod(&s.replay, "ns/foreign"));
 	cr_assert_not(model_pod_by_name(s.m, "ns", "foreign", &v));
-	cr_assert_eq(replay_pod(&s.replay, "ns/second")->flags, POD_OURS);
+	cr_assert_eq(replay_pod(&s.replay, "ns/second")->flags, POD_OURS | POD_LASTS);
 	cr_assert_null(replay_pod(&s.replay, "ns/ended"));
-	cr_assert_eq(replay_pod(&s.replay, "ns/bound")->flags, 0);
+	cr_assert_eq(replay_pod(&s.replay, "ns/bound")->flags, POD_LASTS);
 	cr_assert_eq(replay_shape(&s.replay, replay_pod(&s.replay, "ns/bound"))->requirements_n, 0);
 	cr_assert_eq(replay_shape(&s.replay, replay_pod(&s.replay, "ns/bound"))->tolerations_n, 0);
-	/* Its end gives the room back. */
-	put(&s, POD,
-	    "{\"metadata\":{\"name\":\"bound\",\"namespace\":\"ns\",\"uid\":\"u-bound\",\"resourceVersion\":\"9\"},\"spec\":"
-	    "{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Failed\"}}");
-	flush(&s);
+	/* When it ends, its node is free again. */
+	put_object(
+		POD,
+		"{\"metadata\":{\"name\":\"bound\",\"namespace\":\"ns\",\"uid\":\"u-bound\",\"resourceVersion\":\"9\"},\"spec\":"
+		"{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Failed\"}}");
+	flush();
 	cr_assert_null(replay_pod(&s.replay, "ns/bound"));
 	cr_assert_null(replay_node(&s.replay, "n1"), "nobody names it any more");
-	end(&s);
 }
 
 Test(model, without_scheduler_names_every_pod_is_ours)
 {
 	struct model_config config = { .limits = LIMITS };
-	struct story s;
 
-	start(&s);
 	model_free(s.m);
 	s.m = model_new(&config);
-	put_pod(&s, "p", 1, "", REQUESTS);
-	flush(&s);
-	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS);
-	cr_assert_str_eq(view_of(&s, "p").scheduler_name, "default-scheduler");
-	end(&s);
+	put_pod("p", 1, "", REQUESTS);
+	flush();
+	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_LASTS);
+	cr_assert_str_eq(view_of("p").scheduler_name, "default-scheduler");
 }
-
-/* ---- versions ---------------------------------------------------------------------- */
 
 Test(model, older_versions_are_passed_over)
 {
 	struct model_counts counts;
-	struct story s;
 
-	start(&s);
-	put_pod(&s, "p", 10, "", OURS REQUESTS);
-	put_pod(&s, "p", 9, "", OURS REQUESTS ",\"nodeName\":\"n1\"");
-	put_node(&s, "n1", 10, ALLOCATABLE);
-	put_node(&s, "n1", 9, "\"spec\":{\"unschedulable\":true}");
-	put_group(&s, "g", 10, "\"minMember\":2");
-	put_group(&s, "g", 9, "\"minMember\":3");
-	flush(&s);
+	put_pod("p", 10, "", OURS REQUESTS);
+	put_pod("p", 9, "", OURS REQUESTS ",\"nodeName\":\"n1\"");
+	put_node("n1", 10, ALLOCATABLE);
+	put_node("n1", 9, "\"spec\":{\"unschedulable\":true}");
+	put_group("g", 10, "\"minMember\":2");
+	put_group("g", 9, "\"minMember\":3");
+	flush();
 	cr_assert_eq(replay_pod(&s.replay, "ns/p")->node, ID_NONE);
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, NODE_PRESENT);
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 2);
 	model_counts(s.m, &counts);
 	cr_assert_eq(counts.objects_stale, 3);
-	/* 10 is newer than 9, and 11 than both; what says the same is not sent again. */
-	put_pod(&s, "p", 11, "", OURS REQUESTS ",\"new\":\"field\"");
-	put_node(&s, "n1", 11, ALLOCATABLE ",\"x\":1");
-	put_group(&s, "g", 11, "\"minMember\":2");
-	cr_assert_eq(flush(&s), 0);
-	cr_assert_str_eq(view_of(&s, "p").resource_version, "11");
-	end(&s);
+	/* 10 is newer than 9, and 11 than both; a version with the same content is not sent. */
+	put_pod("p", 11, "", OURS REQUESTS ",\"new\":\"field\"");
+	put_node("n1", 11, ALLOCATABLE ",\"x\":1");
+	put_group("g", 11, "\"minMember\":2");
+	cr_assert_eq(flush(), 0);
+	cr_assert_str_eq(view_of("p").resource_version, "11");
 }
 
 Test(model, another_uid_is_another_pod)
 {
-	struct story s;
 	uint32_t generation;
 
-	start(&s);
-	put_pod(&s, "p", 10, "", OURS REQUESTS);
-	flush(&s);
+	put_pod("p", 10, "", OURS REQUESTS);
+	flush();
 	generation = replay_pod(&s.replay, "ns/p")->generation;
-	put(&s, POD,
-	    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"5\"},\"spec\":{" OURS
-	        REQUESTS "}}");
-	cr_assert_eq(flush(&s), 2, "a drop and the new one; its slot is used again");
+	put_object(
+		POD,
+		"{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"5\"},\"spec\":{" OURS
+			REQUESTS "}}");
+	cr_assert_eq(flush(), 2, "a drop and the new one; its slot is used again");
 	cr_assert_neq(replay_pod(&s.replay, "ns/p")->generation, generation);
-	cr_assert_str_eq(view_of(&s, "p").uid, "other");
-	cr_assert_not(model_pod(s.m, view_of(&s, "p").id, generation, &(struct pod_view){ 0 }));
-	end(&s);
+	cr_assert_str_eq(view_of("p").uid, "other");
+	cr_assert_not(model_pod(s.m, view_of("p").id, generation, &(struct pod_view){ 0 }));
 }
 
-/* A pod that comes and goes before anything is sent is never heard of. */
+/* A pod that is put and removed before anything is sent causes no record. */
 Test(model, what_came_and_went_is_not_sent)
 {
-	struct story s;
-
-	start(&s);
-	flush(&s);
-	put_pod(&s, "p", 1, "\"scheduling.x-k8s.io/pod-group\":\"g\"",
+	flush();
+	put_pod("p", 1, "\"scheduling.x-k8s.io/pod-group\":\"g\"",
 	        OURS REQUESTS ",\"nodeSelector\":{\"a\":\"b\"}");
-	delete (&s, POD, "p");
-	cr_assert_eq(flush(&s), 0);
-	end(&s);
+	delete (POD, "p");
+	cr_assert_eq(flush(), 0);
 }
-
-/* ---- groups -------------------------------------------------------------------------- */
 
 #define MEMBER "\"scheduling.x-k8s.io/pod-group\":\"g\""
 
 Test(model, a_group_comes_late_goes_and_comes_back)
 {
-	struct story s;
 	struct gang_view v;
 	const struct event_gang *g;
 	uint32_t id;
 
-	start(&s);
-	put_pod(&s, "p", 1, MEMBER, OURS REQUESTS);
-	flush(&s);
+	put_pod("p", 1, MEMBER, OURS REQUESTS);
+	flush();
 	g = replay_gang(&s.replay, "ns/g");
 	cr_assert(g);
 	id = g->gang;
@@ -372,10 +270,10 @@ Test(model, a_group_comes_late_goes_and_comes_back)
 	cr_assert_str_eq(v.dialect, "scheduler-plugins");
 
 	put_group(
-		&s, "g", 2,
+		"g", 2,
 		"\"minMember\":3,\"scheduleTimeoutSeconds\":10,\"minResources\":{\"cpu\":\"10\",\"pods\":\"7\","
 		"\"nvidia.com/gpu\":\"12\"}");
-	cr_assert_eq(flush(&s), 2, "the group and its resource's name, but not its pod");
+	cr_assert_eq(flush(), 2, "the group and its resource's name, but not its pod");
 	g = replay_gang(&s.replay, "ns/g");
 	cr_assert_eq(g->gang, id);
 	cr_assert_eq(g->flags, 0);
@@ -385,24 +283,25 @@ Test(model, a_group_comes_late_goes_and_comes_back)
 	cr_assert_eq(g->amounts_n, 2);
 	cr_assert_eq(replay_amount(&s.replay, replay_gang_amounts(g), g->amounts_n, "cpu"), 10000);
 
-	delete (&s, GROUP, "g");
-	flush(&s);
+	delete (GROUP, "g");
+	flush();
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->flags, GANG_OBJECT_MISSING);
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 0);
-	put(&s, GROUP,
-	    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":1}}");
-	delete (&s, POD, "p");
-	flush(&s);
+	put_object(
+		GROUP,
+		"{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"other\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":1}}");
+	delete (POD, "p");
+	flush();
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 1);
-	put(&s, GROUP,
-	    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"third\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":4}}");
-	flush(&s);
+	put_object(
+		GROUP,
+		"{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"third\",\"resourceVersion\":\"1\"},\"spec\":{\"minMember\":4}}");
+	flush();
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->quorum, 4,
 	             "another uid is a new state of the same gang");
-	delete (&s, GROUP, "g");
-	flush(&s);
+	delete (GROUP, "g");
+	flush();
 	cr_assert_null(replay_gang(&s.replay, "ns/g"));
-	end(&s);
 }
 
 Test(model, groups_that_can_not_be_honoured_are_refused)
@@ -425,21 +324,18 @@ Test(model, groups_that_can_not_be_honoured_are_refused)
 		{ "", 0, "" },
 		{ "\"minMember\":0", 0, "" },
 	};
-	struct story s;
 	struct gang_view v;
 
-	start(&s);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		cr_assert_eq(put_group(&s, "g", (int)i + 1, rows[i].spec), rows[i].rc);
+		cr_assert_eq(put_group("g", (int)i + 1, rows[i].spec), rows[i].rc);
 		if (rows[i].rc < 0)
 			cr_assert_str_eq(s.error.object, "PodGroup ns/g");
-		flush(&s);
+		flush();
 		cr_assert_eq(replay_gang(&s.replay, "ns/g")->flags, *rows[i].refusal ? GANG_REFUSED : 0);
 		cr_assert(model_gang(s.m, replay_gang(&s.replay, "ns/g")->gang, 1, &v));
 		cr_assert_str_eq(v.refusal, rows[i].refusal);
 		cr_assert_not(v.missing);
 	}
-	end(&s);
 }
 
 static void count_pod(void *context, const struct pod_view *pod)
@@ -450,30 +346,24 @@ static void count_pod(void *context, const struct pod_view *pod)
 
 Test(model, pending_members_are_found)
 {
-	struct story s;
 	int n = 0;
 
-	start(&s);
-	put_pod(&s, "a", 1, MEMBER, OURS REQUESTS);
-	put_pod(&s, "b", 2, MEMBER, OURS REQUESTS);
-	put_pod(&s, "c", 3, MEMBER, OURS REQUESTS ",\"nodeName\":\"n1\"");
-	put_pod(&s, "d", 4, MEMBER, REQUESTS ",\"nodeName\":\"n1\"");
-	put_pod(&s, "e", 5, "\"scheduling.x-k8s.io/pod-group\":\"\"", OURS REQUESTS);
-	model_gang_pending(s.m, view_of(&s, "a").gang_id, count_pod, &n);
+	put_pod("a", 1, MEMBER, OURS REQUESTS);
+	put_pod("b", 2, MEMBER, OURS REQUESTS);
+	put_pod("c", 3, MEMBER, OURS REQUESTS ",\"nodeName\":\"n1\"");
+	put_pod("d", 4, MEMBER, REQUESTS ",\"nodeName\":\"n1\"");
+	put_pod("e", 5, "\"scheduling.x-k8s.io/pod-group\":\"\"", OURS REQUESTS);
+	model_gang_pending(s.m, view_of("a").gang_id, count_pod, &n);
 	cr_assert_eq(n, 2);
-	cr_assert_eq(view_of(&s, "c").gang_id, view_of(&s, "a").gang_id);
-	cr_assert_eq(view_of(&s, "d").gang_id, ID_NONE,
-	             "a pod of another scheduler counts for no gang");
-	cr_assert_eq(view_of(&s, "e").gang_id, ID_NONE, "an empty mark is none");
-	put_pod(&s, "a", 6, "", OURS REQUESTS);
-	delete (&s, POD, "b");
+	cr_assert_eq(view_of("c").gang_id, view_of("a").gang_id);
+	cr_assert_eq(view_of("d").gang_id, ID_NONE, "a pod of another scheduler counts for no gang");
+	cr_assert_eq(view_of("e").gang_id, ID_NONE, "an empty mark is none");
+	put_pod("a", 6, "", OURS REQUESTS);
+	delete (POD, "b");
 	n = 0;
-	model_gang_pending(s.m, view_of(&s, "c").gang_id, count_pod, &n);
+	model_gang_pending(s.m, view_of("c").gang_id, count_pod, &n);
 	cr_assert_eq(n, 0);
-	end(&s);
 }
-
-/* ---- refusals ------------------------------------------------------------------------- */
 
 Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
 {
@@ -493,28 +383,22 @@ Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
 		  "persistentvolumeclaim \"c\" not found" },
 		{ ",\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\"}", "spec.workloadRef" },
 	};
-	struct story s;
 	char spec[2048];
 
-	start(&s);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(spec, sizeof(spec), OURS REQUESTS "%s", rows[i].spec);
-		cr_assert_eq(put_pod(&s, "p", (int)i + 1, "", spec), 0);
-		cr_assert(strstr(view_of(&s, "p").refusal, rows[i].part), "%s: %s", rows[i].spec,
-		          view_of(&s, "p").refusal);
-		flush(&s);
-		cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_REFUSED);
+		cr_assert_eq(put_pod("p", (int)i + 1, "", spec), 0);
+		cr_assert(strstr(view_of("p").refusal, rows[i].part), "%s: %s", rows[i].spec,
+		          view_of("p").refusal);
+		flush();
+		cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_REFUSED | POD_LASTS);
 	}
-	end(&s);
 }
 
 Test(model, harmless_things_are_no_reason_to_refuse)
 {
-	struct story s;
-
-	start(&s);
 	put_pod(
-		&s, "p", 1, "\"app\":\"x\"",
+		"p", 1, "\"app\":\"x\"",
 		OURS
 		"\"containers\":[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}]}],"
 		"\"initContainers\":[{\"name\":\"i\",\"ports\":[{\"containerPort\":1,\"hostPort\":1}]}],\"volumes\":[{\"name\":\"v\","
@@ -522,74 +406,62 @@ Test(model, harmless_things_are_no_reason_to_refuse)
 		"\"schedulingGroup\":null,\"affinity\":{\"podAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":"
 		"[{\"weight\":1,\"podAffinityTerm\":{\"topologyKey\":\"z\"}}]},"
 		"\"nodeAffinity\":null},\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}],\"schedulingGates\":[]");
-	cr_assert_str_eq(view_of(&s, "p").refusal, "");
-	end(&s);
+	cr_assert_str_eq(view_of("p").refusal, "");
 }
-
-/* ---- bad objects ------------------------------------------------------------------------ */
 
 Test(model, a_bad_node_is_as_absent_until_a_good_version)
 {
-	struct story s;
-
-	start(&s);
-	put_node(&s, "n1", 1, ALLOCATABLE);
-	flush(&s);
-	cr_assert_eq(put_node(&s, "n1", 2, "\"status\":{\"allocatable\":{\"cpu\":\"12x\"}}"), -EINVAL);
+	put_node("n1", 1, ALLOCATABLE);
+	flush();
+	cr_assert_eq(put_node("n1", 2, "\"status\":{\"allocatable\":{\"cpu\":\"12x\"}}"), -EINVAL);
 	cr_assert_str_eq(s.error.object, "Node n1");
 	cr_assert_str_eq(s.error.field, "status.allocatable[\"cpu\"]");
 	cr_assert_str_eq(s.error.text, "\"12x\" is not a quantity");
-	flush(&s);
+	flush();
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, 0);
 	cr_assert_null(model_node(s.m, replay_node(&s.replay, "n1")->node, 1));
-	put_node(&s, "n1", 3, ALLOCATABLE);
-	flush(&s);
+	put_node("n1", 3, ALLOCATABLE);
+	flush();
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, NODE_PRESENT);
-	cr_assert_eq(put_node(&s, "new", 4, "\"status\":{\"allocatable\":{\"cpu\":\"-1\"}}"), -EINVAL);
+	cr_assert_eq(put_node("new", 4, "\"status\":{\"allocatable\":{\"cpu\":\"-1\"}}"), -EINVAL);
 	cr_assert_str_eq(s.error.text, "\"-1\" is negative");
-	cr_assert_eq(put(&s, NODE, "{\"metadata\":{\"name\":\"a/b\"}}"), -EINVAL);
-	cr_assert_eq(put(&s, NODE, "{\"metadata\":{}}"), -EINVAL);
+	cr_assert_eq(put_object(NODE, "{\"metadata\":{\"name\":\"a/b\"}}"), -EINVAL);
+	cr_assert_eq(put_object(NODE, "{\"metadata\":{}}"), -EINVAL);
 	cr_assert_str_eq(s.error.field, "metadata.name");
-	cr_assert_eq(put(&s, NODE, "{\"metadata\":"), -EINVAL);
+	cr_assert_eq(put_object(NODE, "{\"metadata\":"), -EINVAL);
 	cr_assert_str_eq(s.error.object, "object");
-	delete (&s, NODE, "n1");
-	flush(&s);
+	delete (NODE, "n1");
+	flush();
 	cr_assert_null(replay_node(&s.replay, "n1"));
-	end(&s);
 }
 
 Test(model, a_bad_pod_of_ours_gets_a_reason)
 {
 #define NEGATIVE "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"-1\"}}}]"
-	struct story s;
 
-	start(&s);
-	cr_assert_eq(put_pod(&s, "p", 1, MEMBER, OURS NEGATIVE), -EINVAL);
+	cr_assert_eq(put_pod("p", 1, MEMBER, OURS NEGATIVE), -EINVAL);
 	cr_assert_str_eq(s.error.object, "Pod ns/p");
 	cr_assert_str_eq(s.error.field, "spec.containers[0].resources.requests[\"cpu\"]");
-	cr_assert_str_eq(view_of(&s, "p").refusal,
+	cr_assert_str_eq(view_of("p").refusal,
 	                 "spec.containers[0].resources.requests[\"cpu\"]: \"-1\" is negative");
-	flush(&s);
-	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_REFUSED);
+	flush();
+	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_REFUSED | POD_LASTS);
 	cr_assert_neq(replay_pod(&s.replay, "ns/p")->gang, ID_NONE,
 	              "it counts as a member all the same");
-	cr_assert_eq(put_pod(&s, "q", 1, "", NEGATIVE), -EINVAL);
+	cr_assert_eq(put_pod("q", 1, "", NEGATIVE), -EINVAL);
 	cr_assert_not(model_pod_by_name(s.m, "ns", "q", &(struct pod_view){ 0 }));
-	put_pod(&s, "p", 2, MEMBER, OURS REQUESTS);
-	cr_assert_str_eq(view_of(&s, "p").refusal, "");
-	/* Bound, it keeps the room it had. */
-	put_pod(&s, "p", 3, MEMBER, OURS REQUESTS ",\"nodeName\":\"n1\"");
-	cr_assert_eq(put_pod(&s, "p", 4, MEMBER, OURS NEGATIVE ",\"nodeName\":\"n1\""), -EINVAL);
-	flush(&s);
+	put_pod("p", 2, MEMBER, OURS REQUESTS);
+	cr_assert_str_eq(view_of("p").refusal, "");
+	/* A bound pod keeps the usage that was counted. */
+	put_pod("p", 3, MEMBER, OURS REQUESTS ",\"nodeName\":\"n1\"");
+	cr_assert_eq(put_pod("p", 4, MEMBER, OURS NEGATIVE ",\"nodeName\":\"n1\""), -EINVAL);
+	flush();
 	cr_assert_eq(
 		replay_amount(&s.replay,
 	                  replay_shape_amounts(replay_shape(&s.replay, replay_pod(&s.replay, "ns/p"))),
 	                  2, "cpu"),
 		1500);
-	end(&s);
 }
-
-/* ---- limits ---------------------------------------------------------------------------------- */
 
 Test(model, every_limit_has_a_name)
 {
@@ -601,104 +473,96 @@ Test(model, every_limit_has_a_name)
 		                          .resources = 5,
 		                          .name_bytes = 2048 };
 	struct model_counts counts;
-	struct story s;
 
-	start_with(&s, &small);
-	put_node(&s, "n1", 1, ALLOCATABLE);
-	put_node(&s, "n2", 2, ALLOCATABLE);
-	cr_assert_eq(put_node(&s, "n3", 3, ALLOCATABLE), -ENOSPC);
+	start_with(&small);
+	put_node("n1", 1, ALLOCATABLE);
+	put_node("n2", 2, ALLOCATABLE);
+	cr_assert_eq(put_node("n3", 3, ALLOCATABLE), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-nodes is 2"), "%s", s.error.text);
 	cr_assert_str_eq(s.error.object, "Node n3");
 	cr_assert_eq(
-		put_node(&s, "n2", 4,
+		put_node("n2", 4,
 	             "\"spec\":{\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":\"b\","
 	             "\"effect\":\"NoSchedule\"}]}," ALLOCATABLE),
 		-ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-names is 6"), "%s", s.error.text);
-	cr_assert_eq(
-		put_node(&s, "n2", 5, "\"status\":{\"allocatable\":{\"a/a\":\"1\",\"b/b\":\"1\"}}"),
-		-ENOSPC);
+	cr_assert_eq(put_node("n2", 5, "\"status\":{\"allocatable\":{\"a/a\":\"1\",\"b/b\":\"1\"}}"),
+	             -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-resources is 5"), "%s", s.error.text);
-	put_pod(&s, "a", 1, MEMBER, OURS REQUESTS);
-	cr_assert_eq(put_pod(&s, "b", 2, "\"scheduling.x-k8s.io/pod-group\":\"h\"", OURS REQUESTS),
+	put_pod("a", 1, MEMBER, OURS REQUESTS);
+	cr_assert_eq(put_pod("b", 2, "\"scheduling.x-k8s.io/pod-group\":\"h\"", OURS REQUESTS),
 	             -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-gangs is 1"), "%s", s.error.text);
-	cr_assert_str_eq(view_of(&s, "b").refusal, "the limit --max-gangs is reached");
-	cr_assert_eq(put_pod(&s, "c", 3, "", OURS REQUESTS), -ENOSPC);
+	cr_assert_str_eq(view_of("b").refusal,
+	                 "the limit --max-gangs is reached: namespace ns has 1 of 1, its share is 1");
+	cr_assert_eq(put_pod("c", 3, "", OURS REQUESTS), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-pods is 2"), "%s", s.error.text);
-	cr_assert_eq(put_pod(&s, "b", 4, "", OURS REQUESTS ",\"nodeSelector\":{\"a\":\"b\"}"), -ENOSPC);
+	cr_assert_eq(put_pod("b", 4, "", OURS REQUESTS ",\"nodeSelector\":{\"a\":\"b\"}"), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-shapes is 2"), "%s", s.error.text);
-	cr_assert_eq(put_group(&s, "h", 1, "\"minMember\":1"), -ENOSPC);
-	cr_assert_eq(put_group(&s, "g", 1, "\"minResources\":{\"a/a\":\"1\",\"b/b\":\"1\"}"), -ENOSPC);
+	cr_assert_eq(put_group("h", 1, "\"minMember\":1"), -ENOSPC);
+	cr_assert_eq(put_group("g", 1, "\"minResources\":{\"a/a\":\"1\",\"b/b\":\"1\"}"), -ENOSPC);
 	model_counts(s.m, &counts);
 	cr_assert_eq(counts.limits_hit, 8);
-	flush(&s);
-	/* Room again: the very same versions, as a list brings them. */
-	delete (&s, POD, "a");
-	delete (&s, GROUP, "g");
-	flush(&s);
-	cr_assert_eq(put_pod(&s, "c", 3, MEMBER, OURS REQUESTS), 0);
-	cr_assert_eq(put_pod(&s, "b", 4, "", OURS REQUESTS), 0);
-	cr_assert_str_eq(view_of(&s, "b").refusal, "");
-	flush(&s);
-	end(&s);
+	flush();
+	/* There is a slot again: the same versions, as in a list. */
+	delete (POD, "a");
+	delete (GROUP, "g");
+	flush();
+	cr_assert_eq(put_pod("c", 3, MEMBER, OURS REQUESTS), 0);
+	cr_assert_eq(put_pod("b", 4, "", OURS REQUESTS), 0);
+	cr_assert_str_eq(view_of("b").refusal, "");
+	flush();
 }
 
 Test(model, names_have_a_bound_in_bytes)
 {
 	struct limits small = LIMITS;
-	struct story s;
 
 	small.name_bytes = 112; /* the four resources take 80 */
-	start_with(&s, &small);
-	cr_assert_eq(put_node(&s, "n1", 1, ALLOCATABLE), 0);
-	cr_assert_eq(put_node(&s, "n2", 1, ALLOCATABLE), 0);
-	cr_assert_eq(put_node(&s, "n3", 1, ALLOCATABLE), -ENOSPC);
+	start_with(&small);
+	cr_assert_eq(put_node("n1", 1, ALLOCATABLE), 0);
+	cr_assert_eq(put_node("n2", 1, ALLOCATABLE), 0);
+	cr_assert_eq(put_node("n3", 1, ALLOCATABLE), -ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-name-bytes is 112"), "%s", s.error.text);
-	delete (&s, NODE, "n1");
-	cr_assert_eq(put_node(&s, "n3", 1, ALLOCATABLE), 0);
-	end(&s);
+	delete (NODE, "n1");
+	cr_assert_eq(put_node("n3", 1, ALLOCATABLE), 0);
 }
 
-/* They share the core's arena with the names of objects. */
-Test(model, names_of_resources_need_room_too)
+/* Names of resources share the core's arena with the names of objects. */
+Test(model, names_of_resources_count_as_name_bytes)
 {
 	struct limits small = LIMITS;
-	struct story s;
 
 	small.name_bytes = 112;
-	start_with(&s, &small);
+	start_with(&small);
 	replay_add_core(&s.replay);
-	cr_assert_eq(put_node(&s, "n1", 1, ALLOCATABLE), 0);
-	cr_assert_eq(put_pod(&s, "p", 1, "", OURS REQUESTS), 0);
+	cr_assert_eq(put_node("n1", 1, ALLOCATABLE), 0);
+	cr_assert_eq(put_pod("p", 1, "", OURS REQUESTS), 0);
 	cr_assert_eq(
-		put_node(&s, "n2", 1, "\"status\":{\"allocatable\":{\"example.com/long-name\":\"1\"}}"),
+		put_node("n2", 1, "\"status\":{\"allocatable\":{\"example.com/long-name\":\"1\"}}"),
 		-ENOSPC);
 	cr_assert(strstr(s.error.text, "--max-name-bytes is 112"), "%s", s.error.text);
-	cr_assert_eq(put_pod(&s, "q", 1, "",
+	cr_assert_eq(put_pod("q", 1, "",
 	                     OURS "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
 	                          "{\"example.com/long-name\":\"1\"}}}]"),
 	             -ENOSPC);
-	cr_assert_str_eq(view_of(&s, "q").refusal, "the limit --max-name-bytes is reached");
-	flush(&s);
-	delete (&s, NODE, "n1");
-	delete (&s, NODE, "n2");
-	flush(&s);
-	cr_assert_eq(put_node(&s, "n3", 1, "\"status\":{\"allocatable\":{\"a/b\":\"1\"}}"), 0);
-	flush(&s);
-	end(&s);
+	cr_assert_str_eq(view_of("q").refusal, "the limit --max-name-bytes is reached");
+	flush();
+	delete (NODE, "n1");
+	delete (NODE, "n2");
+	flush();
+	cr_assert_eq(put_node("n3", 1, "\"status\":{\"allocatable\":{\"a/b\":\"1\"}}"), 0);
+	flush();
 }
 
 Test(model, another_core_has_other_limits)
 {
 	struct limits other = LIMITS;
-	struct story s;
 	uint32_t name;
 
-	start(&s);
-	put_node(&s, "n1", 1,
+	put_node("n1", 1,
 	         "\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}," ALLOCATABLE);
-	put_node(&s, "n2", 2, ALLOCATABLE);
+	put_node("n2", 2, ALLOCATABLE);
 	other.nodes = 1;
 	cr_assert_eq(model_set_limits(s.m, &other), -ENOSPC);
 	other.nodes = 2;
@@ -707,148 +571,129 @@ Test(model, another_core_has_other_limits)
 	model_restart(s.m);
 	replay_free(&s.replay);
 	replay_start(&s.replay, &other);
-	flush(&s);
+	flush();
 	name = replay_taints(replay_node(&s.replay, "n1"))[0].name;
 	cr_assert_eq(name, 6, "names of taints follow those of resources");
 	cr_assert_str_eq(model_name(s.m, name), "k: ");
-	cr_assert_eq(put_node(&s, "n3", 3, ALLOCATABLE), -ENOSPC);
-	end(&s);
+	cr_assert_eq(put_node("n3", 3, ALLOCATABLE), -ENOSPC);
 }
-
-/* ---- lists, restarts, binds --------------------------------------------------------------------
- */
 
 Test(model, a_fresh_list_replaces_what_was)
 {
-	struct story s;
-
-	start(&s);
 	for (int i = 0; i < 3; i++) {
 		char name[4] = { 'p', (char)('0' + i), 0 };
 
-		put_pod(&s, name, 1 + i, MEMBER, OURS REQUESTS);
+		put_pod(name, 1 + i, MEMBER, OURS REQUESTS);
 		name[0] = 'n';
-		put_node(&s, name, 1 + i, ALLOCATABLE);
+		put_node(name, 1 + i, ALLOCATABLE);
 	}
-	put_group(&s, "g", 1, "\"minMember\":2");
-	flush(&s);
+	put_group("g", 1, "\"minMember\":2");
+	flush();
 	model_replace_begin(s.m, POD);
-	put_pod(&s, "p1", 2, MEMBER, OURS REQUESTS); /* the same version */
+	put_pod("p1", 2, MEMBER, OURS REQUESTS); /* the same version */
 	model_replace_abort(s.m, POD);
 	model_replace_end(s.m, POD);
-	cr_assert_eq(flush(&s), 0, "a list that was broken off changes nothing");
+	cr_assert_eq(flush(), 0, "a list that was broken off changes nothing");
 	model_replace_begin(s.m, POD);
-	put_pod(&s, "p1", 2, MEMBER, OURS REQUESTS);
-	put_pod(&s, "p2", 1, MEMBER, OURS REQUESTS); /* older, yet there */
+	put_pod("p1", 2, MEMBER, OURS REQUESTS);
+	put_pod("p2", 1, MEMBER, OURS REQUESTS); /* older, but listed */
 	model_replace_end(s.m, POD);
 	model_replace_begin(s.m, NODE);
-	put_node(&s, "n0", 9, "\"status\":{\"allocatable\":{\"cpu\":\"?\"}}"); /* bad, yet there */
+	put_node("n0", 9, "\"status\":{\"allocatable\":{\"cpu\":\"?\"}}"); /* bad, but listed */
 	model_replace_end(s.m, NODE);
 	model_replace_begin(s.m, GROUP);
 	model_replace_end(s.m, GROUP);
-	flush(&s);
+	flush();
 	cr_assert_null(replay_pod(&s.replay, "ns/p0"));
 	cr_assert(replay_pod(&s.replay, "ns/p1") && replay_pod(&s.replay, "ns/p2"));
 	cr_assert_eq(replay_count(s.replay.nodes, LIMITS.nodes), 1);
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->flags, GANG_OBJECT_MISSING);
-	end(&s);
 }
 
 Test(model, pods_keep_a_node_that_is_gone)
 {
-	struct story s;
 	const struct event_node *n;
 
-	start(&s);
-	put_pod(&s, "p", 1, "", REQUESTS ",\"nodeName\":\"n1\"");
-	flush(&s);
+	put_pod("p", 1, "", REQUESTS ",\"nodeName\":\"n1\"");
+	flush();
 	n = replay_node(&s.replay, "n1");
 	cr_assert(n && n->flags == 0 && replay_pod(&s.replay, "ns/p")->node == n->node);
-	put_node(&s, "n1", 2, ALLOCATABLE);
-	flush(&s);
+	put_node("n1", 2, ALLOCATABLE);
+	flush();
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, NODE_PRESENT);
-	delete (&s, NODE, "n1");
-	flush(&s);
+	delete (NODE, "n1");
+	flush();
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, 0);
-	delete (&s, POD, "p");
-	put_node(&s, "n1", 3, ALLOCATABLE); /* back before its drop was sent */
-	flush(&s);
+	delete (POD, "p");
+	put_node("n1", 3, ALLOCATABLE); /* back before its drop was sent */
+	flush();
 	cr_assert_eq(replay_node(&s.replay, "n1")->flags, NODE_PRESENT);
 	cr_assert_eq(replay_count(s.replay.nodes, LIMITS.nodes), 1);
-	end(&s);
 }
 
 Test(model, a_new_core_hears_of_binds_in_flight)
 {
-	struct story s;
 	struct pod_view v;
 	const struct event_node *n;
 
-	start(&s);
-	put_pod(&s, "p", 1, "", OURS REQUESTS);
-	put_node(&s, "n1", 2, ALLOCATABLE);
-	flush(&s);
-	v = view_of(&s, "p");
+	put_pod("p", 1, "", OURS REQUESTS);
+	put_node("n1", 2, ALLOCATABLE);
+	flush();
+	v = view_of("p");
 	n = replay_node(&s.replay, "n1");
 	model_bind_begin(s.m, v.id, v.generation, n->node);
-	cr_assert_eq(flush(&s), 0);
-	delete (&s, NODE, "n1");
+	cr_assert_eq(flush(), 0);
+	delete (NODE, "n1");
 	model_set_synced(s.m);
 	model_restart(s.m);
-	flush(&s);
+	flush();
 	cr_assert_eq(s.replay.begins, 2);
 	cr_assert_eq(s.replay.synceds, 1);
-	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_BINDING);
+	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_BINDING | POD_LASTS);
 	cr_assert_eq(replay_pod(&s.replay, "ns/p")->node, replay_node(&s.replay, "n1")->node);
 	model_bind_end(s.m, v.id, v.generation + 1);
 	model_bind_end(s.m, v.id, v.generation);
 	model_bind_end(s.m, v.id, v.generation);
-	check(&s);
-	/* Bound, as the watch says. */
-	put_pod(&s, "p", 3, "", OURS REQUESTS ",\"nodeName\":\"n1\"");
+	check();
+	/* The watch has it as bound. */
+	put_pod("p", 3, "", OURS REQUESTS ",\"nodeName\":\"n1\"");
 	model_restart(s.m);
-	flush(&s);
-	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS);
-	/* A pod that goes while its bind is under way lets go of the node. */
-	put_pod(&s, "q", 4, "", OURS REQUESTS);
-	v = view_of(&s, "q");
+	flush();
+	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags, POD_OURS | POD_LASTS);
+	/* A pod that is removed while its Binding is in flight releases the node. */
+	put_pod("q", 4, "", OURS REQUESTS);
+	v = view_of("q");
 	model_bind_begin(s.m, v.id, v.generation, replay_node(&s.replay, "n1")->node);
-	delete (&s, POD, "q");
-	delete (&s, POD, "p");
-	flush(&s);
+	delete (POD, "q");
+	delete (POD, "p");
+	flush();
 	cr_assert_null(replay_node(&s.replay, "n1"));
-	end(&s);
 }
 
 Test(model, a_full_ring_loses_nothing)
 {
-	struct story s;
 	unsigned calls = 0;
 
-	start(&s);
-	put_pod(&s, "a", 1, MEMBER, OURS REQUESTS);
-	put_node(&s, "n1", 2, ALLOCATABLE);
+	put_pod("a", 1, MEMBER, OURS REQUESTS);
+	put_node("n1", 2, ALLOCATABLE);
 	model_set_synced(s.m);
 	while (!replay_flush(&s.replay, s.m, 1))
 		cr_assert(++calls < 50);
 	cr_assert_eq(calls + 1, s.replay.records, "one record for each call");
 	cr_assert_eq(s.replay.synceds, 1);
-	delete (&s, POD, "a");
+	delete (POD, "a");
 	cr_assert_not(replay_flush(&s.replay, s.m, 0));
-	put_pod(&s, "b", 3, MEMBER, OURS REQUESTS); /* takes the slot of a */
+	put_pod("b", 3, MEMBER, OURS REQUESTS); /* takes the slot of a */
 	while (!replay_flush(&s.replay, s.m, 1))
 		cr_assert(!replay_pod(&s.replay, "ns/a") || !replay_pod(&s.replay, "ns/b"));
 	cr_assert_null(replay_pod(&s.replay, "ns/a"));
 	cr_assert(replay_pod(&s.replay, "ns/b"));
-	end(&s);
 }
 
 Test(model, watched_resources)
 {
-	struct story s;
 	size_t n;
 
-	start(&s);
 	model_resources(s.m, &n);
 	cr_assert_eq(n, RESOURCE_INDEX_DIALECTS + 6 + 6 + 7);
 	cr_assert_eq(model_resource_index(s.m, "v1", "Namespace"), GROUP + 6);
@@ -865,23 +710,19 @@ Test(model, watched_resources)
 	cr_assert_eq(model_resource_index(s.m, "scheduling.x-k8s.io/v1alpha2", "PodGroup"), -1);
 	cr_assert_eq(model_resource_index(s.m, "v1", "PodGroup"), -1);
 	cr_assert_eq(model_resource_index(s.m, "scheduling.x-k8s.io", "PodGroup"), -1);
-	end(&s);
 }
 
 Test(model, the_condition_is_seen)
 {
-	struct story s;
-
-	start(&s);
-	put(&s, POD,
-	    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS
-	    "},\"status\":{\"conditions\":["
-	    "{\"type\":\"Ready\",\"status\":\"False\"},{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\","
-	    "\"message\":\"0/1 \\\"nodes\\\"\"}]}}");
-	cr_assert_str_eq(view_of(&s, "p").condition_status, "False");
-	cr_assert_str_eq(view_of(&s, "p").condition_reason, "Unschedulable");
-	cr_assert_str_eq(view_of(&s, "p").condition_message, "0/1 \"nodes\"");
-	put_pod(&s, "q", 1, "", OURS REQUESTS);
-	cr_assert_str_eq(view_of(&s, "q").condition_status, "");
-	end(&s);
+	put_object(
+		POD,
+		"{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{" OURS REQUESTS
+		"},\"status\":{\"conditions\":["
+		"{\"type\":\"Ready\",\"status\":\"False\"},{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\","
+		"\"message\":\"0/1 \\\"nodes\\\"\"}]}}");
+	cr_assert_str_eq(view_of("p").condition_status, "False");
+	cr_assert_str_eq(view_of("p").condition_reason, "Unschedulable");
+	cr_assert_str_eq(view_of("p").condition_message, "0/1 \"nodes\"");
+	put_pod("q", 1, "", OURS REQUESTS);
+	cr_assert_str_eq(view_of("q").condition_status, "");
 }

@@ -1,225 +1,557 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placement rules of many parts: bounded where they are read, one pass where they are
- * judged. */
-#include "core/cluster/nodes.h"
-#include "core/cluster/shapes.h"
-#include "frontend/model/model.h"
+/* Rules of pods about nodes and other pods, and the objects they refer to: objects in, records of
+ * shapes, pods, nodes and namespaces out. */
+#include "tests/unit/support_rules.h"
 
-#include "tests/unit/support_random.h"
+TestSuite(model_rules, .init = start, .fini = end);
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* ---- the frontend ------------------------------------------------------------- */
-
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 8,
-	                                  .gangs = 4,
-	                                  .shapes = 8,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
-
-/* Why a pod is refused that has so many values, in terms of one requirement each, and
- * so many tolerations. */
-static void check_refusal(unsigned terms, unsigned values, unsigned tolerations,
-                          const char *expected)
+Test(model_rules, a_pod_comes_with_its_labels)
 {
-	struct model *m = model_new(&(struct model_config){ .limits = LIMITS, .hash_key = { 1, 2 } });
-	struct decode_error error;
-	struct pod_view pod;
-	char *json;
-	size_t bytes;
-	FILE *f = open_memstream(&json, &bytes);
+	const struct pod_label *l;
+	bool web = false;
 
-	cr_assert(m && f);
-	fprintf(f, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{\"tolerations\":[");
-	for (unsigned i = 0; i < tolerations; i++)
-		fprintf(f, "%s{\"key\":\"t%u\",\"operator\":\"Exists\"}", i ? "," : "", i);
-	fprintf(
-		f,
-		"],\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[");
-	for (unsigned t = 0; t < terms; t++) {
-		fprintf(f, "%s{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"In\",\"values\":[",
-		        t ? "," : "");
-		for (unsigned v = 0; v < values / terms; v++)
-			fprintf(f, "%s\"%u\"", v ? "," : "", v);
-		fprintf(f, "]}]}");
-	}
-	fprintf(f, "]}}}}}");
-	fclose(f);
-	model_put(m, RESOURCE_INDEX_PODS, json, bytes, &error);
-	cr_assert(model_pod_by_name(m, "ns", "p", &pod));
-	if (expected)
-		cr_assert(strstr(pod.refusal, expected), "%u %u %u: %s", terms, values, tolerations,
-		          pod.refusal);
-	else
-		cr_assert_str_eq(pod.refusal, "");
-	free(json);
-	model_free(m);
+	put_pod("a", "\"z\":\"1\",\"app\":\"old\",\"app\":\"web\",\"empty\":\"\"", "");
+	flush();
+	cr_assert_str_eq(value(pod("a")->namespace), "ns");
+	cr_assert_eq(pod("a")->labels_n, 3, "each key once");
+	l = replay_pod_labels(pod("a"));
+	for (int i = 0; i < 3; i++)
+		web |= strcmp(key(l[i].key), "app") == 0 && strcmp(value(l[i].value), "web") == 0;
+	cr_assert(web, "the last of a key that is there twice");
+	put_pod("a", "\"app\":\"api\"", "");
+	cr_assert_eq(flush(), 1);
+	cr_assert_eq(pod("a")->labels_n, 1);
+	put_pod("a", "\"app\":\"api\"", "");
+	cr_assert_eq(flush(), 0, "nothing changed");
 }
 
-Test(rules, have_a_bound_in_all)
+static char *many_labels(int n)
 {
-	check_refusal(1, 4095, 0, NULL);
-	check_refusal(1, 4096, 0, "too long");
-	check_refusal(1, 3, 0, NULL);
-	check_refusal(1, 95, 4096, "too long"); /* past one record as well */
-	check_refusal(1, 3500, 700, "too long");
-	check_refusal(1024, 1024, 0, NULL);
-	check_refusal(1025, 1025, 0, "too long");
-	check_refusal(1000, 4000, 0, "too long");
+	static char text[200000];
+	size_t used = (size_t)snprintf(text, sizeof(text), "\"labels\":{");
+
+	for (int i = 0; i < n; i++)
+		used +=
+			(size_t)snprintf(text + used, sizeof(text) - used, "%s\"k%d\":\"v\"", i ? "," : "", i);
+	snprintf(text + used, sizeof(text) - used, "}");
+	return text;
 }
 
-/* ---- the core ------------------------------------------------------------------- */
+#define SPEC "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[]"
 
-enum { REQUIREMENTS = 12, KEYS = 4, VALUES = 3 };
-
-struct labels {
-	struct label at[KEYS];
-	uint32_t n;
-};
-
-static bool holds(const struct requirement *q, const uint32_t *values, const struct labels *labels)
+Test(model_rules, a_pod_with_too_many_labels_is_not_judged)
 {
-	const struct label *label = NULL;
-	bool among = false;
+	cr_assert_eq(put("v1", "Pod", "ns", "a", many_labels(1024), SPEC "}"), 0);
+	cr_assert_eq(put("v1", "Pod", "ns", "b", many_labels(1025), SPEC "}"), 0);
+	cr_assert_eq(put("v1", "Pod", "ns", "c", many_labels(1025), SPEC ",\"nodeName\":\"n\"}"),
+	             -EINVAL);
+	cr_assert(strstr(s.error.text, "1024"), "%s", s.error.text);
+	flush();
+	cr_assert_eq(pod("a")->labels_n, 1024);
+	cr_assert_str_eq(view_of("a").refusal, "");
+	cr_assert(strstr(view_of("b").refusal, "1024 labels"));
+	cr_assert_eq(pod("c")->labels_n, 0);
+	cr_assert_neq(pod("c")->node, ID_NONE, "it takes its room");
+}
 
-	for (uint32_t i = 0; i < labels->n; i++)
-		if (labels->at[i].key == q->key)
-			label = &labels->at[i];
-	for (uint32_t i = 0; label && i < q->values_n; i++)
-		among = among || values[q->values_first + i] == label->value;
-	switch (q->op) {
-	case REQUIRE_IN:
-		return label && among;
-	case REQUIRE_NOT_IN:
-		return !label || !among;
-	case REQUIRE_EXISTS:
-		return label;
-	case REQUIRE_GT:
-		return label && label->number != LABEL_NOT_A_NUMBER && label->number > q->number;
-	case REQUIRE_LT:
-		return label && label->number != LABEL_NOT_A_NUMBER && label->number < q->number;
-	default:
-		return !label;
+static const struct event_namespace *namespace(const char *name)
+{
+	for (uint32_t i = 0; i < s.m->values.pool.n; i++)
+		if (intern_text(&s.m->values, i) && strcmp(value(i), name) == 0)
+			return replay_namespace(&s.replay, i);
+	return NULL;
+}
+
+Test(model_rules, namespaces_come_with_their_labels)
+{
+	put_pod("a", "", "");
+	put("v1", "Namespace", "", "ns", "\"labels\":{\"team\":\"a\",\"env\":\"prod\"}", "");
+	put("v1", "Namespace", "", "other", "", "");
+	flush();
+	cr_assert_eq(namespace("ns")->labels_n, 2);
+	cr_assert_eq(namespace("other")->labels_n, 0);
+	put("v1", "Namespace", "", "ns", "\"labels\":{\"team\":\"a\",\"env\":\"prod\"}", "");
+	cr_assert_eq(flush(), 0);
+	put("v1", "Namespace", "", "ns", "\"labels\":{\"team\":\"b\",\"env\":\"prod\"}", "");
+	cr_assert_eq(flush(), 1);
+	delete ("v1", "Namespace", "", "ns");
+	delete ("v1", "Namespace", "", "other");
+	cr_assert_eq(flush(), 2);
+	cr_assert_null(namespace("ns"));
+	cr_assert_str_eq(value(pod("a")->namespace), "ns", "pods in it keep its number");
+	put("v1", "Namespace", "", "ns", "", "");
+	model_restart(s.m);
+	replay_forget(&s.replay);
+	flush();
+	cr_assert_eq(namespace("ns")->labels_n, 0);
+	cr_assert_eq(put("v1", "Namespace", "", "ns", many_labels(1025), ""), -EINVAL);
+	cr_assert_eq(s.m->namespaces.pool.used, 1);
+	model_replace_begin(s.m, resource_of("v1", "Namespace"));
+	model_replace_end(s.m, resource_of("v1", "Namespace"));
+	delete ("v1", "Pod", "ns", "a");
+	flush();
+	cr_assert_eq(s.m->namespaces.pool.used, 0);
+}
+
+#define TERM(more)                                                                                 \
+	"{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}}" more "}"
+#define REQUIRED(term)                                                                             \
+	"\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" term "]}"
+
+Test(model_rules, a_term_has_its_namespaces)
+{
+	struct shape_record r;
+
+	cr_assert_eq(put_affinity("own", REQUIRED(TERM(""))), 0);
+	put_affinity("listed", REQUIRED(TERM(",\"namespaces\":[\"b\",\"a\",\"b\"]")));
+	put_affinity("every", REQUIRED(TERM(",\"namespaceSelector\":{}")));
+	put_affinity(
+		"chosen",
+		REQUIRED(TERM(",\"namespaces\":[\"a\"],\"namespaceSelector\":{\"matchExpressions\":"
+	                  "[{\"key\":\"env\",\"operator\":\"NotIn\",\"values\":[\"prod\"]}]}")));
+	put_affinity("nothing", REQUIRED("{\"topologyKey\":\"zone\"}"));
+	flush();
+	r = shape("own");
+	cr_assert_eq(r.body->pod_terms_n, 1);
+	cr_assert_eq(r.pod_terms[0].kind, POD_TERM_AFFINITY);
+	cr_assert_eq(r.pod_terms[0].flags, 0);
+	cr_assert_str_eq(key(r.pod_terms[0].topology), "zone");
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 1);
+	cr_assert_str_eq(value(r.values[r.pod_terms[0].namespaces.first]), "ns");
+	cr_assert_str_eq(span_text(&r, r.pod_terms[0].clauses), "app In web; ");
+	r = shape("listed");
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 2, "each once");
+	cr_assert_lt(r.values[r.pod_terms[0].namespaces.first],
+	             r.values[r.pod_terms[0].namespaces.first + 1]);
+	r = shape("every");
+	cr_assert_eq(r.pod_terms[0].flags, TERM_EVERY_NAMESPACE);
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 0);
+	r = shape("chosen");
+	cr_assert_eq(r.pod_terms[0].flags, TERM_NAMESPACES_CHOSEN);
+	cr_assert_eq(r.pod_terms[0].namespaces.n, 1);
+	cr_assert_str_eq(span_text(&r, r.pod_terms[0].namespace_clauses), "env NotIn prod; ");
+	r = shape("nothing");
+	cr_assert_eq(r.pod_terms[0].flags, TERM_MATCHES_NOTHING);
+}
+
+Test(model_rules, a_bound_pod_carries_what_bears_on_others)
+{
+	static const char all[] =
+		"\"nodeSelector\":{\"disk\":\"ssd\"},\"tolerations\":[{\"operator\":\"Exists\"}],"
+		"\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\"}],"
+		"\"affinity\":{\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":7,"
+		"\"podAffinityTerm\":{\"topologyKey\":\"zone\",\"labelSelector\":{}}}]}},"
+		"\"initContainers\":[{\"name\":\"i\",\"image\":\"x\",\"ports\":[{\"containerPort\":1,\"hostPort\":9}],"
+		"\"restartPolicy\":\"Always\"}]";
+	struct shape_record r;
+	char spec[2000];
+
+	put_pod("waits", "", all);
+	snprintf(spec, sizeof(spec), "%s,\"nodeName\":\"n\"", all);
+	put_pod("stands", "", spec);
+	flush();
+	r = shape("waits");
+	cr_assert(r.body->requirements_n == 1 && r.body->tolerations_n == 1 && r.body->spreads_n == 1 &&
+	          r.body->images_n == 1 && r.body->pod_terms_n == 1 && r.body->ports_n == 1);
+	cr_assert_str_eq(value(r.body->namespace), "ns");
+	cr_assert_eq(r.body->image_containers, 2);
+	r = shape("stands");
+	cr_assert(r.body->requirements_n == 0 && r.body->tolerations_n == 0 && r.body->spreads_n == 0 &&
+	          r.body->images_n == 0);
+	cr_assert_eq(r.body->namespace, ID_NONE);
+	cr_assert(r.body->pod_terms_n == 1 && r.body->ports_n == 1 && r.body->amounts_n == 1);
+	cr_assert_eq(r.pod_terms[0].kind, POD_TERM_PREFERRED_ANTI);
+	cr_assert_eq(r.pod_terms[0].weight, 7);
+	cr_assert_eq(r.pod_terms[0].flags, 0, "an empty selector matches every pod");
+}
+
+Test(model_rules, ports_know_addresses_and_protocols)
+{
+	struct shape_record r;
+
+	put_pod("a", "",
+	        "\"initContainers\":[{\"name\":\"s\",\"restartPolicy\":\"Always\",\"ports\":["
+	        "{\"hostPort\":80},{\"hostPort\":81,\"hostIP\":\"0.0.0.0\",\"protocol\":\"UDP\"},"
+	        "{\"hostPort\":82,\"hostIP\":\"::\"},{\"containerPort\":83}]}]");
+	flush();
+	r = shape("a");
+	cr_assert_eq(r.body->ports_n, 3);
+	cr_assert(r.ports[0].address == PORT_EVERY_ADDRESS && r.ports[0].port == 80);
+	cr_assert_str_eq(value(r.ports[0].protocol), "TCP");
+	cr_assert_eq(r.ports[1].address, PORT_EVERY_ADDRESS);
+	cr_assert_str_eq(value(r.ports[1].protocol), "UDP");
+	cr_assert_str_eq(value(r.ports[2].address), "::");
+}
+
+Test(model_rules, spread_constraints_have_their_selectors)
+{
+	struct shape_record r;
+
+	put_pod(
+		"a", "\"app\":\"web\",\"rev\":\"7\"",
+		"\"topologySpreadConstraints\":["
+		"{\"maxSkew\":2,\"topologyKey\":\"kubernetes.io/hostname\",\"whenUnsatisfiable\":\"ScheduleAnyway\","
+		"\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"matchLabelKeys\":[\"rev\",\"gone\"]},"
+		"{\"maxSkew\":1,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"minDomains\":3,"
+		"\"nodeAffinityPolicy\":\"Ignore\",\"nodeTaintsPolicy\":\"Honor\"},"
+		"{\"maxSkew\":1,\"topologyKey\":\"rack\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{}}]");
+	flush();
+	r = shape("a");
+	cr_assert_eq(r.body->spreads_n, 3);
+	cr_assert_eq(r.spreads[0].flags, SPREAD_BY_NODE);
+	cr_assert(r.spreads[0].max_skew == 2 && r.spreads[0].min_domains == 1);
+	cr_assert(strstr(span_text(&r, r.spreads[0].clauses), "app In web; "));
+	cr_assert(strstr(span_text(&r, r.spreads[0].clauses), "rev In 7; "));
+	cr_assert_eq(r.spreads[0].clauses.n, 2);
+	cr_assert_eq(r.spreads[1].flags, SPREAD_HARD | SPREAD_IGNORES_AFFINITY | SPREAD_HONORS_TAINTS |
+	                                     SPREAD_MATCHES_NOTHING);
+	cr_assert_eq(r.spreads[1].min_domains, 3);
+	cr_assert_eq(r.spreads[2].flags, SPREAD_HARD);
+	cr_assert_eq(r.spreads[2].clauses.n, 0);
+}
+
+#define NODE_TERM(rules)                                                                                   \
+	"\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{" rules \
+	"}]}}"
+#define PREFERRED(rules)                                                                                          \
+	"\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":5,\"preference\":{" rules \
+	"}}]}"
+
+Test(model_rules, a_term_that_cant_be_parsed_keeps_its_names)
+{
+	struct shape_record r;
+
+	put_affinity(
+		"two",
+		NODE_TERM(
+			"\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]}]"));
+	put_affinity(
+		"gt",
+		NODE_TERM(
+			"\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
+	flush();
+	r = shape("two");
+	cr_assert_str_eq(clauses(&r, r.requirements, r.body->requirements_n),
+	                 "NAME In a,b; NAME DoesNotExist; ");
+	r = shape("gt");
+	cr_assert_str_eq(clauses(&r, r.requirements, r.body->requirements_n), "NAME DoesNotExist; ");
+	cr_assert_eq(r.body->terms_n, 1);
+}
+
+Test(model_rules, a_preference_that_cant_be_parsed_refuses_the_pod)
+{
+	struct shape_record r;
+
+	put_affinity(
+		"good",
+		PREFERRED(
+			"\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"007\"]}]"));
+	put_affinity(
+		"bad",
+		PREFERRED(
+			"\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Gt\",\"values\":[\"1.5\"]}]"));
+	put_affinity("none", PREFERRED("\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"In\"}]"));
+	flush();
+	r = shape("good");
+	cr_assert_eq(r.body->preferences_n, 1);
+	cr_assert_eq(r.preferences[0].weight, 5);
+	cr_assert_eq(r.clauses[r.preferences[0].clauses.first].number, 7);
+	cr_assert(pod("bad")->flags & POD_REFUSED);
+	cr_assert(pod("none")->flags & POD_REFUSED);
+}
+
+static void put_node(const char *name, const char *images)
+{
+	char rest[1000];
+
+	snprintf(rest, sizeof(rest),
+	         "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"10\"},\"images\":[%s]}",
+	         images);
+	cr_assert_eq(put("v1", "Node", "", name, "", rest), 0);
+}
+
+#define IMAGE(names, size) "{\"names\":[" names "],\"sizeBytes\":" size "}"
+
+static void put_image_pod(const char *name, const char *image)
+{
+	char rest[500];
+
+	snprintf(
+		rest, sizeof(rest),
+		"\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\",\"image\":\"%s\"}]}",
+		image);
+	cr_assert_eq(put("v1", "Pod", "ns", name, "", rest), 0);
+}
+
+static const char *images_of(const char *node)
+{
+	const struct event_node *e = replay_node(&s.replay, node);
+	static char text[500];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < e->images_n; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s:%lld ",
+		                         intern_text(&s.m->images, replay_images(e)[i].image),
+		                         (long long)replay_images(e)[i].bytes);
+	return text;
+}
+
+Test(model_rules, nodes_tell_of_images_that_are_asked_for)
+{
+	put_node("n1", IMAGE("\"web:latest\",\"web@sha256:0\"", "5") "," IMAGE("\"db:1\"", "7"));
+	put_node("n2", IMAGE("\"db:1\"", "7"));
+	flush();
+	cr_assert_str_eq(images_of("n1"), "");
+	put_image_pod("a", "web");
+	cr_assert_eq(flush(), 3, "a shape, a pod, and the node that has it");
+	cr_assert_str_eq(images_of("n1"), "web:latest:5 ");
+	put_node("n1", IMAGE("\"web:latest\",\"web@sha256:0\"", "5") "," IMAGE("\"cache:2\"", "9"));
+	cr_assert_eq(flush(), 0, "nobody asks for what came and went");
+	put_image_pod("b", "cache:2");
+	cr_assert_eq(flush(), 3);
+	delete ("v1", "Pod", "ns", "a");
+	delete ("v1", "Pod", "ns", "b");
+	flush();
+	put_image_pod("c", "web");
+	cr_assert_eq(flush(), 2, "the core knows where it is");
+	put_node("n1", IMAGE("\"cache:2\"", "9"));
+	cr_assert_eq(flush(), 1);
+	cr_assert_str_eq(images_of("n1"), "cache:2:9 ");
+	put_node("n2", IMAGE("\"web:latest\"", "5"));
+	cr_assert_eq(flush(), 1);
+	cr_assert_str_eq(images_of("n2"), "web:latest:5 ");
+}
+
+Test(model_rules, a_name_without_a_tag_is_the_latest)
+{
+	static const struct {
+		const char *written, *normal;
+	} names[] = {
+		{ "web", "web:latest" },
+		{ "web:1", "web:1" },
+		{ "reg:5000/web", "reg:5000/web:latest" },
+		{ "reg:5000/web:1", "reg:5000/web:1" },
+		{ "web@sha256:0", "web@sha256:0" },
+		{ "a/b", "a/b:latest" },
+	};
+	struct shape_record r;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		put_image_pod("a", names[i].written);
+		flush();
+		r = shape("a");
+		cr_assert_eq(r.body->images_n, 1);
+		cr_assert_str_eq(intern_text(&s.m->images, r.images[0]), names[i].normal);
 	}
 }
 
-/* Term after term, as the words say it. */
-static bool allowed(const struct event_shape *e, const struct requirement *q,
-                    const uint32_t *values, const struct labels *labels)
+static const char *spread_of(const char *name)
 {
-	for (uint32_t term = 0; term <= e->terms_n; term++) {
-		bool any = term == 0, all = true;
+	struct shape_record r = shape(name);
 
-		for (uint32_t i = 0; i < e->requirements_n; i++) {
-			if (q[i].term != term)
-				continue;
-			any = true;
-			all = all && holds(&q[i], values, labels);
-		}
-		if (term == 0 && !all)
-			return false;
-		if (term == 0 ? e->terms_n == 0 : any && all)
-			return true;
-	}
-	return false;
+	if (r.body->spreads_n == 0)
+		return "";
+	cr_assert_eq(r.body->spreads_n, 2);
+	cr_assert_str_eq(key(r.spreads[0].topology), "kubernetes.io/hostname");
+	cr_assert_str_eq(key(r.spreads[1].topology), "topology.kubernetes.io/zone");
+	cr_assert(r.spreads[0].flags == (SPREAD_DEFAULT | SPREAD_BY_NODE) &&
+	          r.spreads[1].flags == SPREAD_DEFAULT);
+	cr_assert(r.spreads[0].max_skew == 3 && r.spreads[1].max_skew == 5);
+	cr_assert_eq(r.spreads[0].clauses.n, r.spreads[1].clauses.n);
+	return span_text(&r, r.spreads[1].clauses);
 }
 
-/* Labels, numbers and taints of any number lie in one piece, and come out as they went in. */
-Test(rules, of_a_node_are_kept_whole)
+static void put_service(const char *namespace, const char *name, const char *selector)
 {
-	struct random r = random_start("rules.node");
+	char rest[300];
 
-	for (int round = 0; round < 2000; round++) {
-		struct label labels[KEYS];
-		struct taint taints[3];
-		uint32_t labels_n = random_below(&r, KEYS + 1), taints_n = random_below(&r, 4),
-				 numbers = random_below(&r, 3);
-		struct node_rules *rules;
-
-		for (uint32_t i = 0; i < labels_n; i++)
-			labels[i] =
-				(struct label){ .key = 2 * i,
-				                .value = (uint32_t)random_next(&r),
-				                .number = random_below(&r, 2) < numbers ? (int64_t)random_next(&r)
-				                                                        : LABEL_NOT_A_NUMBER };
-		for (uint32_t i = 0; i < taints_n; i++)
-			taints[i] = (struct taint){ .key = (uint32_t)random_next(&r),
-				                        .effect = 1 + random_below(&r, 3),
-				                        .name = i };
-		cr_assert_eq(node_rules_make(labels, labels_n, taints, taints_n, &rules), 0);
-		cr_assert_eq(rules == NULL, labels_n + taints_n == 0);
-		cr_assert(node_rules_are(rules, labels, labels_n, taints, taints_n));
-		for (uint32_t i = 0; i < labels_n; i++) {
-			const struct node_label *label = rules_label(rules, labels[i].key);
-
-			cr_assert(label && label->value == labels[i].value &&
-			          rules_number(rules, label) == labels[i].number);
-			cr_assert_null(rules_label(rules, labels[i].key + 1));
-			labels[i].number ^= 1;
-			cr_assert(!node_rules_are(rules, labels, labels_n, taints, taints_n));
-			labels[i].number ^= 1;
-		}
-		cr_assert_eq(rules_taints_n(rules), taints_n);
-		cr_assert(taints_n == 0 ||
-		          memcmp(rules_taints(rules), taints, taints_n * sizeof(taints[0])) == 0);
-		if (taints_n > 0) {
-			taints[taints_n - 1].value ^= 1;
-			cr_assert(!node_rules_are(rules, labels, labels_n, taints, taints_n));
-		}
-		free(rules);
-	}
+	snprintf(rest, sizeof(rest), "\"spec\":{\"selector\":{%s}}", selector);
+	cr_assert_eq(put("v1", "Service", namespace, name, "", rest), 0);
 }
 
-Test(rules, are_judged_in_one_pass)
+Test(model_rules, services_spread_the_pods_that_they_select)
 {
-	struct random r = random_start("rules");
-	unsigned yes = 0, no = 0;
+	put_pod("before", "\"app\":\"web\",\"tier\":\"1\"", "");
+	put_pod("other", "\"app\":\"db\"", "");
+	put_pod("own", "\"app\":\"web\"",
+	        "\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"z\","
+	        "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{}}]");
+	put_pod("bound", "\"app\":\"web\"", "\"nodeName\":\"n\"");
+	flush();
+	put_service("elsewhere", "w", "\"app\":\"web\"");
+	put_service("ns", "nobody", "");
+	cr_assert_eq(flush(), 0);
+	put_service("ns", "w", "\"app\":\"web\"");
+	cr_assert_eq(flush(), 2, "a shape and the pod that it selects");
+	cr_assert_str_eq(spread_of("before"), "app In web; ");
+	cr_assert_eq(shape("own").body->spreads_n, 1);
+	cr_assert_eq(shape("bound").body->spreads_n, 0);
+	put_service("ns", "x", "\"tier\":\"1\",\"app\":\"web\"");
+	put_service("ns", "y", "\"app\":\"web\"");
+	put_service("ns", "z", "\"app\":\"web\",\"tier\":\"2\"");
+	put_pod("after", "\"app\":\"web\",\"tier\":\"1\"", "");
+	flush();
+	cr_assert_str_eq(spread_of("after"), spread_of("before"));
+	cr_assert(strstr(spread_of("after"), "tier In 1; ") &&
+	          strstr(spread_of("after"), "app In web; "));
+	cr_assert_eq(pod("after")->shape, pod("before")->shape);
+	put_service("ns", "x", "\"app\":\"nothing\"");
+	flush();
+	cr_assert_str_eq(spread_of("before"), "app In web; ");
+	delete ("v1", "Service", "ns", "w");
+	cr_assert_eq(flush(), 0, "there is another one that says the same");
+	delete ("v1", "Service", "ns", "y");
+	flush();
+	cr_assert_str_eq(spread_of("before"), "");
+	cr_assert_str_eq(spread_of("after"), "");
+	model_replace_begin(s.m, resource_of("v1", "Service"));
+	model_replace_end(s.m, resource_of("v1", "Service"));
+	cr_assert_eq(s.m->owners.pool.used, 0);
+}
 
-	for (int round = 0; round < 20000; round++) {
-		uint32_t values[REQUIREMENTS], term = 0, arg;
-		struct requirement q[REQUIREMENTS] = { 0 };
-		struct labels labels = { .n = 0 };
-		const bool numbers = random_below(&r, 2);
-		struct event_shape e = { .requirements_n = random_below(&r, REQUIREMENTS + 1),
-			                     .values_n = REQUIREMENTS };
-		struct node n = { .generation = 1, .flags = NODE_PRESENT };
-		struct shape s = { .body = &e, .parts = { .requirements = q, .values = values } };
+static void put_owned(const char *name, const char *api_version, const char *kind)
+{
+	char meta[500];
 
-		for (uint32_t key = 0; key < KEYS; key++)
-			if (random_below(&r, 2))
-				labels.at[labels.n++] =
-					(struct label){ .key = key,
-					                .value = random_below(&r, VALUES),
-					                .number = numbers && random_below(&r, 2)
-					                              ? (int64_t)random_below(&r, 5) - 2
-					                              : LABEL_NOT_A_NUMBER };
-		cr_assert_eq(node_rules_make(labels.at, labels.n, NULL, 0, &n.rules), 0);
-		cr_assert(node_rules_are(n.rules, labels.at, labels.n, NULL, 0));
-		for (uint32_t i = 0; i < e.requirements_n; i++) {
-			/* Terms without requirements between them. */
-			term += random_below(&r, 2) ? random_below(&r, 3) : 0;
-			q[i] = (struct requirement){ .term = term,
-				                         .op = random_below(&r, REQUIRE_OPS),
-				                         .number = (int64_t)random_below(&r, 5) - 2,
-				                         .key = random_below(&r, KEYS),
-				                         .values_first = i,
-				                         .values_n = 1 };
-			values[i] = random_below(&r, VALUES);
-		}
-		e.terms_n = term + random_below(&r, 2);
-		cr_assert_eq(shape_judges(&s, &n, &arg) == NODE_FITS, allowed(&e, q, values, &labels),
-		             "round %d", round);
-		free(n.rules);
-		if (allowed(&e, q, values, &labels))
-			yes++;
-		else
-			no++;
-	}
-	cr_assert(yes > 1000 && no > 1000);
+	snprintf(
+		meta, sizeof(meta),
+		"\"labels\":{\"app\":\"web\",\"hash\":\"7\"},\"ownerReferences\":[{\"apiVersion\":\"%s\","
+		"\"kind\":\"%s\",\"name\":\"owner\",\"uid\":\"u\",\"controller\":true}]",
+		api_version, kind);
+	cr_assert_eq(put("v1", "Pod", "ns", name, meta, SPEC "}"), 0);
+}
+
+Test(model_rules, controllers_spread_the_pods_that_they_own)
+{
+	put_owned("rs", "apps/v1", "ReplicaSet");
+	put_owned("old", "extensions/v1beta1", "ReplicaSet");
+	put_owned("rc", "v1", "ReplicationController");
+	put_owned("sts", "apps/v1", "StatefulSet");
+	put_owned("job", "batch/v1", "Job");
+	put_service("ns", "w", "\"app\":\"web\"");
+	flush();
+	put("apps/v1", "ReplicaSet", "ns", "owner", "",
+	    "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"web\"},"
+	    "\"matchExpressions\":[{\"key\":\"hash\",\"operator\":\"Exists\"}]}}");
+	cr_assert_eq(flush(), 2);
+	put("v1", "ReplicationController", "ns", "owner", "",
+	    "\"spec\":{\"selector\":{\"hash\":\"7\"}}");
+	put("apps/v1", "StatefulSet", "ns", "owner", "",
+	    "\"spec\":{\"selector\":{\"matchExpressions\":"
+	    "[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"web\",\"api\"]}]}}");
+	flush();
+	cr_assert_str_eq(spread_of("rs"), "app In web; hash Exists; ");
+	cr_assert_str_eq(spread_of("old"), "app In web; ");
+	cr_assert(strstr(spread_of("rc"), "app In web; ") && strstr(spread_of("rc"), "hash In 7; "));
+	cr_assert_str_eq(spread_of("sts"), "app In web; app In web,api; ");
+	cr_assert_str_eq(spread_of("job"), "app In web; ");
+	delete ("v1", "Service", "ns", "w");
+	delete ("apps/v1", "StatefulSet", "ns", "owner");
+	flush();
+	cr_assert_str_eq(spread_of("rs"), "app In web; hash Exists; ");
+	cr_assert_str_eq(spread_of("rc"), "hash In 7; ");
+	cr_assert_str_eq(spread_of("sts"), "");
+	/* One that cannot be read selects no pods until it can. */
+	cr_assert_eq(put("apps/v1", "ReplicaSet", "ns", "owner", "", "\"spec\":{\"selector\":[]}"),
+	             -EINVAL);
+	flush();
+	cr_assert_str_eq(spread_of("rs"), "");
+}
+
+/* Pods enter and leave their namespace's chain as they are put, bound and removed. */
+Test(model_rules, bound_pods_get_no_default_constraints)
+{
+	for (int i = 0; i < 4; i++)
+		put_pod((char[]){ (char)('a' + i), 0 }, "\"app\":\"web\"", "");
+	put_pod("b", "\"app\":\"web\"", "\"nodeName\":\"n\"");
+	delete ("v1", "Pod", "ns", "d");
+	flush();
+	put_service("ns", "w", "\"app\":\"web\"");
+	cr_assert_eq(flush(), 4, "a shape, a and c, and the drop of their old shape");
+	cr_assert_str_eq(spread_of("b"), "");
+	cr_assert_str_eq(spread_of("c"), "app In web; ");
+	delete ("v1", "Pod", "ns", "c");
+	delete ("v1", "Pod", "ns", "a");
+	delete ("v1", "Service", "ns", "w");
+	flush();
+}
+
+#define CLAIM "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}]"
+
+static void put_volume(void)
+{
+	put("v1", "PersistentVolumeClaim", "ns", "data",
+	    "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}",
+	    "\"spec\":{\"volumeName\":\"pv\",\"accessModes\":[\"ReadWriteOncePod\"],"
+	    "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{\"phase\":\"Bound\"}");
+	put("v1", "PersistentVolume", "", "pv", "",
+	    "\"spec\":{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOncePod\"],"
+	    "\"csi\":{\"driver\":\"d.example.com\",\"volumeHandle\":\"h\"},\"claimRef\":{\"namespace\":\"ns\",\"name\":\"data\","
+	    "\"uid\":\"u-data\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\","
+	    "\"operator\":\"In\",\"values\":[\"a\"]}]}]}}},\"status\":{\"phase\":\"Bound\"}");
+}
+
+Test(model_rules, a_claim_that_comes_late_lifts_the_refusal)
+{
+	struct shape_record r;
+
+	put_pod("waits", "\"app\":\"web\"", CLAIM);
+	put_pod("stands", "", CLAIM ",\"nodeName\":\"n\"");
+	put_service("ns", "w", "\"app\":\"web\"");
+	flush();
+	cr_assert(pod("waits")->flags & POD_REFUSED);
+	cr_assert(view_of("waits").refusal_is_kube);
+	cr_assert_str_eq(view_of("waits").refusal, "persistentvolumeclaim \"data\" not found");
+	cr_assert(!(pod("stands")->flags & POD_REFUSED));
+	put_volume();
+	flush();
+	cr_assert(!(pod("waits")->flags & POD_REFUSED), "%s", view_of("waits").refusal);
+	cr_assert_str_eq(view_of("waits").refusal, "");
+	r = shape("waits");
+	cr_assert_geq(r.body->volume_rules_n, 1);
+	cr_assert_eq(r.volume_rules[0].why, FILTER_VOLUME_NODE);
+	cr_assert_str_eq(span_text(&r, r.alternatives[r.volume_rules[0].alternatives.first]),
+	                 "zone In a; ");
+	cr_assert_eq(r.body->exclusives_n, 1);
+	cr_assert_eq(r.exclusives[0].flags, EXCLUSIVE_CLAIM);
+	cr_assert_str_eq(spread_of("waits"), "app In web; ", "all derived parts are there");
+	r = shape("stands");
+	cr_assert(r.body->volume_rules_n == 0 && r.body->exclusives_n == 1 &&
+	          r.body->attachments_n == 1);
+	cr_assert_str_eq(value(r.attachments[0].driver), "d.example.com");
+	delete ("v1", "Service", "ns", "w");
+	flush();
+	r = shape("waits");
+	cr_assert(r.body->spreads_n == 0 && r.body->volume_rules_n >= 1);
+	delete ("v1", "PersistentVolume", "", "pv");
+	flush();
+	cr_assert_str_eq(view_of("waits").refusal, "persistentvolume \"pv\" not found");
+	cr_assert_eq(shape("waits").body->volume_rules_n, 0);
+	delete ("v1", "Pod", "ns", "waits");
+	put_volume();
+	flush();
+}
+
+Test(model_rules, nodes_tell_of_their_volumes)
+{
+	const struct event_node *e;
+
+	put_volume();
+	put_node("n1", "");
+	flush();
+	put("storage.k8s.io/v1", "CSINode", "", "n1", "",
+	    "\"spec\":{\"drivers\":[{\"name\":\"d.example.com\",\"nodeID\":\"n1\","
+	    "\"allocatable\":{\"count\":3}}]}");
+	put("storage.k8s.io/v1", "VolumeAttachment", "", "va", "",
+	    "\"spec\":{\"attacher\":\"d.example.com\",\"nodeName\":\"n1\","
+	    "\"source\":{\"persistentVolumeName\":\"pv\"}},\"status\":{\"attached\":true}");
+	cr_assert_eq(flush(), 1);
+	e = replay_node(&s.replay, "n1");
+	cr_assert_eq(e->limits_n, 1);
+	cr_assert_eq(e->attached_n, 1);
+	put_node("n1", IMAGE("\"x:1\"", "1"));
+	cr_assert_eq(flush(), 0);
+	delete ("v1", "Node", "", "n1");
+	flush();
 }

@@ -13,75 +13,84 @@
 #define GROUP(name) "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/" name
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"
 
-struct bench {
+static struct bench {
 	struct world w;
 	struct model *m;
 	struct report *r;
-};
+} b;
 
-static void begin(struct bench *b, unsigned per_second, size_t queue)
+static void end(void)
+{
+	report_free(b.r);
+	model_free(b.m);
+	world_free(&b.w);
+}
+
+static void begin_with(unsigned per_second, size_t queue)
 {
 	struct report_config config = {
-		.env = &b->w.env,
+		.env = &b.w.env,
 		.per_second = per_second,
 		.queue_max = queue,
 		.instance = "muster-host",
 	};
 
-	memset(b, 0, sizeof(*b));
-	world_init(&b->w);
-	b->m = world_model();
-	config.model = b->m;
+	if (b.r)
+		end();
+	memset(&b, 0, sizeof(b));
+	world_init(&b.w);
+	b.m = world_model();
+	config.model = b.m;
 	for (const char *name = "abcdef"; *name; name++) {
 		char text[2] = { *name };
 
-		world_put(b->m, RESOURCE_INDEX_PODS, world_pod(text, "5", "", ""));
+		world_put(b.m, RESOURCE_INDEX_PODS, world_pod(text, "5", "", ""));
 	}
-	b->r = report_new(&config);
+	b.r = report_new(&config);
 }
 
-static void end(struct bench *b)
+static void begin(void)
 {
-	report_free(b->r);
-	model_free(b->m);
-	world_free(&b->w);
+	begin_with(100, 10);
 }
+
+TestSuite(report, .init = begin, .fini = end);
 
 /* The pod waits: `nodes` makes the text another one. */
-static void reason(struct bench *b, const char *pod, uint32_t why, uint32_t nodes)
+static void reason(const char *pod, uint32_t why, uint32_t nodes)
 {
 	struct cmd_reason cmd = { .gang = ID_NONE,
 		                      .reason = { .why = why, .nodes = nodes, .need = 1 } };
 	struct pod_view v;
 
-	cr_assert(model_pod_by_name(b->m, "ns", pod, &v));
+	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
 	cmd.pod = v.id;
 	cmd.pod_generation = v.generation;
 	cmd.reason.counts_n = 1;
-	cmd.reason.counts[0] = (struct why_count){ .why = NODE_WHY_CORDONED, .nodes = nodes };
-	report_reason(b->r, &cmd);
+	cmd.reason.counts[0] = (struct filter_count){ .why = FILTER_CORDONED, .nodes = nodes };
+	report_reason(b.r, &cmd);
 }
 
-static void bound(struct bench *b, const char *pod)
+static void bound(const char *pod)
 {
 	struct bind_notice n = {
 		.namespace = "ns", .name = pod, .uid = "u", .node = "n1", .scheduler = "muster"
 	};
 
-	report_bind(b->r, &n);
+	report_bind(b.r, &n);
 }
 
-static struct http_call *next(struct bench *b, const char *method, const char *path)
+static struct http_call *next(const char *method, const char *path)
 {
-	report_poll(b->r, false);
-	return world_take(&b->w, method, path);
+	report_poll(b.r, false);
+	return world_take(&b.w, method, path);
 }
 
 /* While bindings wait. */
-static struct http_call *next_of_many(struct bench *b, const char *method, const char *path)
+static struct http_call *next_of_many(const char *method, const char *path)
 {
-	report_poll(b->r, true);
-	return world_take(&b->w, method, path);
+	report_poll(b.r, true);
+	return world_take(&b.w, method, path);
 }
 
 static bool has(const struct http_call *c, const char *part)
@@ -92,12 +101,10 @@ static bool has(const struct http_call *c, const char *part)
 
 Test(report, writes_the_condition_and_then_an_event)
 {
-	struct bench b;
 	struct http_call *c;
 
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
-	c = next(&b, "PATCH", STATUS("a"));
+	reason("a", WAIT_ROOM, 3);
+	c = next("PATCH", STATUS("a"));
 	cr_assert_str_eq(c->type, "application/strategic-merge-patch+json");
 	cr_assert_eq(c->lane, HTTP_REPORT);
 	cr_assert_str_eq(
@@ -107,19 +114,16 @@ Test(report, writes_the_condition_and_then_an_event)
 		"\"0/3 nodes are available: 3 node(s) were unschedulable.\","
 		"\"lastTransitionTime\":\"2023-11-14T22:30:00Z\"}]}}");
 	world_answer(c, 200, "{}");
-	c = next(&b, "POST", EVENTS);
-	end(&b);
+	c = next("POST", EVENTS);
 }
 
 Test(report, an_event_has_what_the_api_wants)
 {
-	struct bench b;
 	struct http_call *c;
 
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
-	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
-	c = next(&b, "POST", EVENTS);
+	reason("a", WAIT_ROOM, 3);
+	world_answer(next("PATCH", STATUS("a")), 200, "{}");
+	c = next("POST", EVENTS);
 	has(c, "\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\"");
 	has(c,
 	    "\"eventTime\":\"2023-11-14T22:30:00.000000Z\",\"type\":\"Warning\",\"reason\":\"FailedScheduling\","
@@ -131,7 +135,6 @@ Test(report, an_event_has_what_the_api_wants)
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 0);
 	cr_assert_eq(report_queued(b.r), 0);
-	end(&b);
 }
 
 #define SAID                                                                                        \
@@ -140,61 +143,44 @@ Test(report, an_event_has_what_the_api_wants)
 
 Test(report, what_the_pod_says_already_is_not_written)
 {
-	struct bench b;
-
-	begin(&b, 100, 10);
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "6", "", SAID));
-	reason(&b, "a", WHY_ROOM, 3);
-	next(&b, "POST", EVENTS);
+	reason("a", WAIT_ROOM, 3);
+	next("POST", EVENTS);
 	cr_assert_eq(report_counts(b.r)->unchanged, 1);
-	end(&b);
 }
 
 Test(report, the_time_of_transition_is_kept_while_the_status_is)
 {
-	struct bench b;
 	struct http_call *c;
 
-	begin(&b, 100, 10);
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "6", "", SAID));
-	reason(&b, "a", WHY_ROOM, 4);
-	c = next(&b, "PATCH", STATUS("a"));
+	reason("a", WAIT_ROOM, 4);
+	c = next("PATCH", STATUS("a"));
 	has(c, "0/4 nodes");
 	cr_assert_null(strstr(c->body, "lastTransitionTime"));
-	end(&b);
 }
 
 Test(report, a_refused_binding_is_a_scheduler_error)
 {
-	struct bench b;
-
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_BIND_REFUSED, 0);
-	has(next(&b, "PATCH", STATUS("a")), "\"reason\":\"SchedulerError\"");
-	end(&b);
+	reason("a", WAIT_BIND_REFUSED, 0);
+	has(next("PATCH", STATUS("a")), "\"reason\":\"SchedulerError\"");
 }
 
 Test(report, the_newest_reason_wins)
 {
-	struct bench b;
-
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
-	reason(&b, "b", WHY_ROOM, 3);
-	reason(&b, "a", WHY_ROOM, 4);
+	reason("a", WAIT_ROOM, 3);
+	reason("b", WAIT_ROOM, 3);
+	reason("a", WAIT_ROOM, 4);
 	cr_assert_eq(report_counts(b.r)->coalesced, 1);
-	has(next(&b, "PATCH", STATUS("a")), "0/4 nodes");
-	has(next(&b, "PATCH", STATUS("b")), "0/3 nodes");
-	end(&b);
+	has(next("PATCH", STATUS("a")), "0/4 nodes");
+	has(next("PATCH", STATUS("b")), "0/3 nodes");
 }
 
 /* While the members of a gang arrive, each of them changes the reason of all. */
 Test(report, a_reason_that_stands_only_for_a_moment_is_not_written)
 {
-	struct bench b;
 	uint64_t due;
 
-	begin(&b, 100, 10);
 	report_free(b.r);
 	b.r = report_new(&(struct report_config){
 		.env = &b.w.env,
@@ -204,119 +190,103 @@ Test(report, a_reason_that_stands_only_for_a_moment_is_not_written)
 		.delay_ns = SECOND,
 		.instance = "i",
 	});
-	reason(&b, "a", WHY_ROOM, 3);
-	reason(&b, "b", WHY_ROOM, 3);
+	reason("a", WAIT_ROOM, 3);
+	reason("b", WAIT_ROOM, 3);
 	due = report_poll(b.r, false);
 	cr_assert_eq(due, b.w.now_ns + SECOND);
 	b.w.now_ns += 900 * MS;
-	reason(&b, "b", WHY_ROOM, 4); /* the wait is that of the first */
-	bound(&b, "c");
-	next(&b, "POST", EVENTS);
+	reason("b", WAIT_ROOM, 4); /* the wait is that of the first */
+	bound("c");
+	next("POST", EVENTS);
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
 	b.w.now_ns = due;
-	has(next(&b, "PATCH", STATUS("b")), "0/4 nodes");
-	end(&b);
+	has(next("PATCH", STATUS("b")), "0/4 nodes");
 }
 
 /* Two writes of one pod on two connections could land in the wrong order. */
 Test(report, one_that_comes_meanwhile_waits_for_the_answer)
 {
-	struct bench b;
 	struct http_call *c;
 
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
-	c = next(&b, "PATCH", STATUS("a"));
-	reason(&b, "a", WHY_ROOM, 4);
-	reason(&b, "a", WHY_ROOM, 5);
+	reason("a", WAIT_ROOM, 3);
+	c = next("PATCH", STATUS("a"));
+	reason("a", WAIT_ROOM, 4);
+	reason("a", WAIT_ROOM, 5);
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 1);
 	world_answer(c, 200, "{}");
-	has(next(&b, "PATCH", STATUS("a")), "0/5 nodes");
-	end(&b);
+	has(next("PATCH", STATUS("a")), "0/5 nodes");
 }
 
-static void said_once(struct bench *b, uint32_t nodes)
+static void said_once(uint32_t nodes)
 {
-	reason(b, "a", WHY_ROOM, nodes);
-	world_answer(next(b, "PATCH", STATUS("a")), 200, "{}");
+	reason("a", WAIT_ROOM, nodes);
+	world_answer(next("PATCH", STATUS("a")), 200, "{}");
 }
 
 Test(report, an_equal_event_counts_up_and_a_new_text_is_a_new_one)
 {
-	struct bench b;
 	struct http_call *c;
 	char path[512];
 
-	begin(&b, 100, 10);
-	said_once(&b, 3);
-	world_answer(next(&b, "POST", EVENTS), 201, "{}");
+	said_once(3);
+	world_answer(next("POST", EVENTS), 201, "{}");
 	b.w.now_ns += 5 * SECOND;
-	said_once(&b, 4); /* too soon for an event: the condition says it */
+	said_once(4); /* too soon for an event: the condition says it */
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 0);
 	b.w.now_ns += 6 * SECOND;
-	said_once(&b, 3);
-	c = next(&b, "PATCH", EVENTS "/a.");
+	said_once(3);
+	c = next("PATCH", EVENTS "/a.");
 	cr_assert_str_eq(c->type, "application/merge-patch+json");
 	has(c, "{\"series\":{\"count\":2,\"lastObservedTime\":\"2023-11-14T22:30:11.000000Z\"}}");
 	snprintf(path, sizeof(path), "%s", c->path);
 	world_answer(c, 200, "{}");
 	b.w.now_ns += 11 * SECOND;
-	said_once(&b, 3);
-	c = next(&b, "PATCH", path);
+	said_once(3);
+	c = next("PATCH", path);
 	has(c, "\"count\":3");
 	world_answer(c, 404, world_status(404, "NotFound", "gone"));
-	c = next(&b, "POST", EVENTS); /* it was too old */
+	c = next("POST", EVENTS); /* it was too old */
 	world_answer(c, 201, "{}");
 	b.w.now_ns += 11 * SECOND;
-	said_once(&b, 9);
-	has(next(&b, "POST", EVENTS), "0/9 nodes");
-	end(&b);
+	said_once(9);
+	has(next("POST", EVENTS), "0/9 nodes");
 }
 
 Test(report, a_bound_pod_has_an_event)
 {
-	struct bench b;
 	struct http_call *c;
 
-	begin(&b, 100, 10);
-	bound(&b, "a");
-	c = next(&b, "POST", EVENTS);
+	bound("a");
+	c = next("POST", EVENTS);
 	has(c, "\"type\":\"Normal\",\"reason\":\"Scheduled\",\"action\":\"Binding\","
 	       "\"note\":\"Successfully assigned ns/a to n1\"");
 	world_answer(c, 201, "{}");
 	cr_assert_eq(report_counts(b.r)->events, 1);
-	end(&b);
 }
 
 Test(report, reasons_go_before_events_of_bindings)
 {
-	struct bench b;
-
-	begin(&b, 4, 10); /* one request at a time */
-	bound(&b, "a");
-	reason(&b, "b", WHY_ROOM, 3);
-	next(&b, "PATCH", STATUS("b"));
-	end(&b);
+	begin_with(4, 10); /* one request at a time */
+	bound("a");
+	reason("b", WAIT_ROOM, 3);
+	next("PATCH", STATUS("b"));
 }
 
 Test(report, a_pod_that_is_bound_or_gone_is_passed_over)
 {
-	struct bench b;
 	struct decode_error e;
 	const char *pod;
 
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
-	reason(&b, "b", WHY_ROOM, 3);
+	reason("a", WAIT_ROOM, 3);
+	reason("b", WAIT_ROOM, 3);
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
 	pod = world_pod("b", "9", "", "");
 	model_remove(b.m, RESOURCE_INDEX_PODS, pod, strlen(pod), &e);
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 0);
 	cr_assert_eq(report_queued(b.r), 0);
-	end(&b);
 }
 
 static void no_result(void *context, enum record_kind kind, const struct result *r)
@@ -333,14 +303,12 @@ static void no_notice(void *context, const struct bind_notice *n)
  * a server that answered 429 for a while. */
 Test(report, a_pod_that_is_being_bound_is_passed_over)
 {
-	struct bench b;
-	struct writer *writer;
+	struct binder *binder;
 	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE };
 	struct pod_view v;
 
-	begin(&b, 100, 10);
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
-	writer = writer_new(&(struct writer_config){
+	binder = binder_new(&(struct binder_config){
 		.env = &b.w.env,
 		.model = b.m,
 		.connections = 1,
@@ -354,108 +322,93 @@ Test(report, a_pod_that_is_being_bound_is_passed_over)
 		.per_second = 100,
 		.queue_max = 10,
 		.instance = "i",
-		.writer = writer,
+		.binder = binder,
 	});
 	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
 	cmd.pod = v.id;
 	cmd.pod_generation = v.generation;
-	reason(&b, "a", WHY_ROOM, 3);
-	cr_assert_eq(writer_bind(writer, CMD_BIND, &cmd), 0);
-	cr_assert(writer_has(writer, v.id, v.generation));
-	cr_assert_not(writer_has(writer, v.id, v.generation + 1));
-	cr_assert_not(writer_has(writer, v.id + 100000, 1));
+	reason("a", WAIT_ROOM, 3);
+	cr_assert_eq(binder_bind(binder, CMD_BIND, &cmd), 0);
+	cr_assert(binder_has(binder, v.id, v.generation));
+	cr_assert_not(binder_has(binder, v.id, v.generation + 1));
+	cr_assert_not(binder_has(binder, v.id + 100000, 1));
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 0, "it is queued");
-	writer_poll(writer);
-	reason(&b, "a", WHY_ROOM, 4); /* of its gang, for the members that are left */
+	binder_poll(binder);
+	reason("a", WAIT_ROOM, 4); /* of its gang, for the members that are left */
 	b.w.now_ns += 40 * SECOND;
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 1, "it is sent");
 	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/a/binding"), 422, "{}");
-	cr_assert_not(writer_has(writer, v.id, v.generation));
+	cr_assert_not(binder_has(binder, v.id, v.generation));
 	b.w.now_ns += 40 * SECOND;
 	report_poll(b.r, false);
-	has(next(&b, "PATCH", STATUS("a")), "0/4 nodes");
-	writer_free(writer);
-	end(&b);
+	has(next("PATCH", STATUS("a")), "0/4 nodes");
+	binder_free(binder);
 }
 
 /* The API server itself says SchedulingGated. */
 Test(report, a_gated_pod_is_passed_over)
 {
-	struct bench b;
-
-	begin(&b, 100, 10);
 	world_put(b.m, RESOURCE_INDEX_PODS,
 	          world_pod("a", "9", "\"schedulingGates\":[{\"name\":\"g\"}]", ""));
-	reason(&b, "a", WHY_GATED, 0);
+	reason("a", WAIT_GATED, 0);
 	cr_assert_eq(report_queued(b.r), 0);
-	end(&b);
 }
 
-Test(report, a_full_queue_drops_the_oldest)
+Test(report, a_full_queue_defers_the_oldest)
 {
-	struct bench b;
-
-	begin(&b, 100, 2);
-	reason(&b, "a", WHY_ROOM, 3);
-	reason(&b, "b", WHY_ROOM, 3);
-	reason(&b, "c", WHY_ROOM, 3);
-	cr_assert_eq(report_counts(b.r)->dropped, 1);
-	next(&b, "PATCH", STATUS("b"));
-	reason(&b, "a", WHY_ROOM, 3); /* it is not lost for good */
-	next(&b, "PATCH", STATUS("c"));
-	next(&b, "PATCH", STATUS("a"));
-	end(&b);
+	begin_with(100, 2);
+	reason("a", WAIT_ROOM, 3);
+	reason("b", WAIT_ROOM, 3);
+	reason("c", WAIT_ROOM, 3);
+	cr_assert_eq(report_counts(b.r)->deferred, 1);
+	next("PATCH", STATUS("b"));
+	reason("a", WAIT_ROOM, 3); /* it is not lost for good */
+	next("PATCH", STATUS("c"));
+	next("PATCH", STATUS("a"));
 }
 
 Test(report, few_at_once_and_one_while_bindings_wait)
 {
-	struct bench b;
-
-	begin(&b, 1000, 10);
+	begin_with(1000, 10);
 	for (const char *name = "abcdef"; *name; name++)
-		reason(&b, (char[]){ *name, 0 }, WHY_ROOM, 3);
+		reason((char[]){ *name, 0 }, WAIT_ROOM, 3);
 	report_poll(b.r, true);
 	cr_assert_eq(world_open(&b.w), 1);
 	report_poll(b.r, true);
 	cr_assert_eq(world_open(&b.w), 1);
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 4);
-	end(&b);
 }
 
 /* What a user waits for is the binding, not the word of it. */
 Test(report, an_event_lets_bindings_go_first_for_a_while)
 {
-	struct bench b;
 	uint64_t due;
 
-	begin(&b, 100, 10);
-	bound(&b, "a");
+	bound("a");
 	due = report_poll(b.r, true);
 	cr_assert_eq(world_open(&b.w), 0);
 	cr_assert_eq(due, b.w.now_ns + 5 * SECOND);
-	reason(&b, "b", WHY_ROOM, 3); /* that is no word of a binding */
-	world_answer(next_of_many(&b, "PATCH", STATUS("b")), 200, "{}");
-	world_answer(next_of_many(&b, "POST", EVENTS), 201, "{}");
+	reason("b", WAIT_ROOM, 3); /* that is no word of a binding */
+	world_answer(next_of_many("PATCH", STATUS("b")), 200, "{}");
+	world_answer(next_of_many("POST", EVENTS), 201, "{}");
 	report_poll(b.r, true);
 	cr_assert_eq(world_open(&b.w), 0);
 	b.w.now_ns = due;
-	has(next_of_many(&b, "POST", EVENTS), "Successfully assigned ns/a to n1");
-	bound(&b, "c");
-	has(next(&b, "POST", EVENTS), "Successfully assigned ns/c to n1");
-	end(&b);
+	has(next_of_many("POST", EVENTS), "Successfully assigned ns/a to n1");
+	bound("c");
+	has(next("POST", EVENTS), "Successfully assigned ns/c to n1");
 }
 
 Test(report, keeps_to_its_rate)
 {
-	struct bench b;
 	unsigned sent = 0;
 
-	begin(&b, 20, 1000);
+	begin_with(20, 1000);
 	for (int i = 0; i < 100; i++)
-		bound(&b, "a");
+		bound("a");
 	for (int ms = 0; ms < 2000; ms++) {
 		report_poll(b.r, false);
 		while (world_open(&b.w)) {
@@ -465,42 +418,35 @@ Test(report, keeps_to_its_rate)
 		b.w.now_ns += MS;
 	}
 	cr_assert(sent >= 40 && sent <= 46, "%u requests in 2 s", sent);
-	end(&b);
 }
 
 Test(report, a_server_in_trouble_is_left_alone)
 {
-	struct bench b;
 	uint64_t due;
 
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
-	world_answer_after(next(&b, "PATCH", STATUS("a")), 429, "", 4000);
+	reason("a", WAIT_ROOM, 3);
+	world_answer_after(next("PATCH", STATUS("a")), 429, "", 4000);
 	due = report_poll(b.r, false);
 	cr_assert_eq(due, b.w.now_ns + 4 * SECOND);
 	b.w.now_ns = due;
-	world_fail(next(&b, "PATCH", STATUS("a")), HTTP_BROKEN);
+	world_fail(next("PATCH", STATUS("a")), HTTP_BROKEN);
 	due = report_poll(b.r, false);
 	cr_assert_eq(due, b.w.now_ns + 500 * MS);
 	for (int i = 0; i < 2; i++) {
 		b.w.now_ns = due;
-		world_answer(next(&b, "PATCH", STATUS("a")), 500, "");
+		world_answer(next("PATCH", STATUS("a")), 500, "");
 		due = report_poll(b.r, false);
 	}
-	cr_assert_eq(report_queued(b.r), 0, "after four tries it is dropped");
-	cr_assert_eq(report_counts(b.r)->dropped, 1);
-	end(&b);
+	cr_assert_eq(report_queued(b.r), 0, "after four tries it is deferred");
+	cr_assert_eq(report_counts(b.r)->deferred, 1);
 }
 
 /* An outage lasted longer than four tries; the simulator found it with seed 527. */
 Test(report, a_condition_that_was_dropped_is_said_again)
 {
-	struct bench b;
-
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
+	reason("a", WAIT_ROOM, 3);
 	for (int i = 0; i < 4; i++) {
-		world_fail(next(&b, "PATCH", STATUS("a")), HTTP_NOT_SENT);
+		world_fail(next("PATCH", STATUS("a")), HTTP_NOT_SENT);
 		b.w.now_ns += 5 * SECOND;
 	}
 	report_poll(b.r, false);
@@ -508,8 +454,7 @@ Test(report, a_condition_that_was_dropped_is_said_again)
 	b.w.now_ns += 30 * SECOND;
 	report_poll(b.r, false);
 	b.w.now_ns += 2 * SECOND;
-	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
-	end(&b);
+	world_answer(next("PATCH", STATUS("a")), 200, "{}");
 }
 
 /* A write that the server had held back came after ours: seed 1023. */
@@ -520,12 +465,10 @@ Test(report, a_condition_that_was_overwritten_is_said_again)
 							   "\"0/3 nodes are available: 3 node(s) were unschedulable.\"}]";
 	static const char other[] = "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
 								"\"reason\":\"SchedulerError\",\"message\":\"taking back\"}]";
-	struct bench b;
 
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
-	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
-	world_answer(next(&b, "POST", EVENTS), 201, "{}");
+	reason("a", WAIT_ROOM, 3);
+	world_answer(next("PATCH", STATUS("a")), 200, "{}");
+	world_answer(next("POST", EVENTS), 201, "{}");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "6", "", said));
 	b.w.now_ns += 40 * SECOND;
 	report_poll(b.r, false);
@@ -534,68 +477,57 @@ Test(report, a_condition_that_was_overwritten_is_said_again)
 	b.w.now_ns += 40 * SECOND;
 	report_poll(b.r, false);
 	b.w.now_ns += 2 * SECOND;
-	has(next(&b, "PATCH", STATUS("a")), "were unschedulable.");
-	end(&b);
+	has(next("PATCH", STATUS("a")), "were unschedulable.");
 }
 
 Test(report, what_is_forbidden_is_said_once_and_dropped)
 {
-	struct bench b;
-
-	begin(&b, 100, 10);
-	reason(&b, "a", WHY_ROOM, 3);
+	reason("a", WAIT_ROOM, 3);
 	/* A server that has just started does not know the rights yet. */
 	for (int i = 0; i < 3; i++) {
-		world_answer(next(&b, "PATCH", STATUS("a")), 403,
-		             world_status(403, "Forbidden", "no patch"));
+		world_answer(next("PATCH", STATUS("a")), 403, world_status(403, "Forbidden", "no patch"));
 		cr_assert_eq(report_poll(b.r, false), b.w.now_ns + 2 * SECOND);
 		b.w.now_ns += 2 * SECOND;
 	}
-	world_answer(next(&b, "PATCH", STATUS("a")), 403, world_status(403, "Forbidden", "no patch"));
+	world_answer(next("PATCH", STATUS("a")), 403, world_status(403, "Forbidden", "no patch"));
 	cr_assert(world_said(&b.w, "patch pods/status"));
-	world_answer(next(&b, "POST", EVENTS), 403, world_status(403, "Forbidden", "no create"));
+	world_answer(next("POST", EVENTS), 403, world_status(403, "Forbidden", "no create"));
 	cr_assert(world_said(&b.w, "create and patch events"));
 	report_poll(b.r, false);
 	cr_assert_eq(report_queued(b.r), 0);
-	end(&b);
 }
 
-static void forbid(struct bench *b, const char *pod, const char *status)
+static void forbid(const char *pod, const char *status, int tries)
 {
-	reason(b, pod, WHY_ROOM, 3);
-	for (int i = 0; i < 4; i++) {
-		world_answer(next(b, "PATCH", status), 403, world_status(403, "Forbidden", "no patch"));
-		b->w.now_ns += 2 * SECOND;
+	reason(pod, WAIT_ROOM, 3);
+	for (int i = 0; i < tries; i++) {
+		world_answer(next("PATCH", status), 403, world_status(403, "Forbidden", "no patch"));
+		b.w.now_ns += 2 * SECOND;
 	}
-	world_answer(next(b, "POST", EVENTS), 201, "{}");
+	world_answer(next("POST", EVENTS), 201, "{}");
 }
 
 /* Of all that were forbidden one asks again; once it may, the others say it too. */
 Test(report, what_was_forbidden_is_said_when_the_right_is_there)
 {
-	struct bench b;
-
-	begin(&b, 100, 10);
-	forbid(&b, "a", STATUS("a"));
-	forbid(&b, "b", STATUS("b"));
+	forbid("a", STATUS("a"), 4);
+	forbid("b", STATUS("b"), 1); /* it is known by then */
 	b.w.now_ns += 31 * SECOND;
 	report_poll(b.r, false);
 	b.w.now_ns += 2 * SECOND;
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 1, "each of them asks");
-	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}");
-	world_answer(next(&b, "PATCH", EVENTS), 200, "{}");
+	world_answer(next("PATCH", STATUS("a")), 200, "{}");
+	world_answer(next("PATCH", EVENTS), 200, "{}");
 	b.w.now_ns += 31 * SECOND;
 	report_poll(b.r, false);
 	b.w.now_ns += 2 * SECOND;
-	world_answer(next(&b, "PATCH", STATUS("a")), 200, "{}"); /* the watch did not show it */
-	world_answer(next(&b, "PATCH", STATUS("b")), 200, "{}");
-	end(&b);
+	world_answer(next("PATCH", STATUS("a")), 200, "{}"); /* the watch did not show it */
+	world_answer(next("PATCH", STATUS("b")), 200, "{}");
 }
 
 Test(report, a_note_is_cut_and_a_name_too)
 {
-	struct bench b;
 	struct http_call *c;
 	char error[1100], name[254];
 	struct bind_notice n = {
@@ -608,20 +540,18 @@ Test(report, a_note_is_cut_and_a_name_too)
 	};
 	const char *note;
 
-	begin(&b, 100, 10);
 	memset(error, 'x', sizeof(error) - 1);
 	error[sizeof(error) - 1] = '\0';
 	memcpy(error + 1018, "\xc3\xa9\xc3\xa9\xc3\xa9", 6); /* the cut falls into the second */
 	memset(name, 'p', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	report_bind(b.r, &n);
-	c = next(&b, "POST", EVENTS);
+	c = next("POST", EVENTS);
 	has(c, "\"type\":\"Warning\",\"reason\":\"FailedScheduling\",\"action\":\"Scheduling\"");
 	note = strstr(c->body, "\"note\":\"") + 8;
 	cr_assert(strncmp(strchr(note, '"') - 6, "\xc3\xa9 ...", 6) == 0);
 	cr_assert_eq(strchr(note, '"') - note, 1024);
 	cr_assert_eq(strcspn(strstr(c->body, "{\"name\":\"") + 9, "\""), 253);
-	end(&b);
 }
 
 /* Whoever writes to the pod at the same time: it had no condition until its reason changed.  One
@@ -631,13 +561,11 @@ Test(report, a_condition_that_met_another_write_is_said_again)
 	static const int answers[] = { 409, 422 };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct bench b;
-
-		begin(&b, 100, 10);
-		reason(&b, "a", WHY_ROOM, 3);
-		world_answer(next(&b, "PATCH", STATUS("a")), answers[i],
+		begin_with(100, 10);
+		reason("a", WAIT_ROOM, 3);
+		world_answer(next("PATCH", STATUS("a")), answers[i],
 		             world_status(answers[i], "Conflict", "no"));
-		world_answer(next(&b, "POST", EVENTS), 201, "{}");
+		world_answer(next("POST", EVENTS), 201, "{}");
 		b.w.now_ns += 31 * SECOND;
 		report_poll(b.r, false);
 		b.w.now_ns += 2 * SECOND;
@@ -645,7 +573,6 @@ Test(report, a_condition_that_met_another_write_is_said_again)
 		cr_assert_eq(world_open(&b.w), answers[i] == 409);
 		if (answers[i] == 409)
 			world_answer(world_take(&b.w, "PATCH", STATUS("a")), 200, "{}");
-		end(&b);
 	}
 }
 
@@ -656,13 +583,11 @@ Test(report, a_text_is_cut_between_characters)
 {
 	struct cmd_reason cmd = { .pod = ID_NONE,
 		                      .gang_generation = 1,
-		                      .reason = { .why = WHY_REFUSED } };
+		                      .reason = { .why = WAIT_REFUSED } };
 	struct gang_view gang;
 	struct pod_view pod;
 	struct http_call *c;
-	struct bench b;
 
-	begin(&b, 100, 10);
 	world_put(
 		b.m, RESOURCE_INDEX_PODS,
 		"{\"metadata\":{\"name\":\"k\",\"namespace\":\"ns\",\"uid\":\"u-k\",\"resourceVersion\":\"7\",\"annotations\":{"
@@ -674,39 +599,38 @@ Test(report, a_text_is_cut_between_characters)
 	while (!model_gang(b.m, cmd.gang, cmd.gang_generation, &gang))
 		cr_assert_lt(cmd.gang_generation++, 5);
 	report_reason(b.r, &cmd);
-	c = next(&b, "PATCH", STATUS("k"));
+	c = next("PATCH", STATUS("k"));
 	has(c, "before it d\\\" is not a duration");
-	end(&b);
 }
 
 /* Of many pods it is said that they wait, and 3 s later of one more; requests whose path has
  * `refuses` are answered with that status.  How long its condition waited. */
-static uint64_t waits_behind(struct bench *b, unsigned many, const char *refuses, int status)
+static uint64_t waits_behind(unsigned many, const char *refuses, int status)
 {
-	uint64_t began = b->w.now_ns + 3 * SECOND, due;
+	uint64_t began = b.w.now_ns + 3 * SECOND, due;
 	struct http_call *c;
 	bool said = false;
 	char name[16];
 
 	for (unsigned i = 0; i < many; i++) {
 		snprintf(name, sizeof(name), "w%u", i);
-		world_put(b->m, RESOURCE_INDEX_PODS, world_pod(name, "5", "", ""));
-		reason(b, name, WHY_ROOM, 3);
+		world_put(b.m, RESOURCE_INDEX_PODS, world_pod(name, "5", "", ""));
+		reason(name, WAIT_ROOM, 3);
 	}
 	for (;;) {
-		if (!said && b->w.now_ns >= began) {
-			reason(b, "a", WHY_ROOM, 3);
+		if (!said && b.w.now_ns >= began) {
+			reason("a", WAIT_ROOM, 3);
 			said = true;
 		}
-		due = report_poll(b->r, false);
-		for (c = b->w.calls; c && !c->open; c = c->next)
+		due = report_poll(b.r, false);
+		for (c = b.w.calls; c && !c->open; c = c->next)
 			continue;
 		if (c && strcmp(c->path, STATUS("a")) == 0)
-			return b->w.now_ns - began;
+			return b.w.now_ns - began;
 		if (c)
 			world_answer(c, strstr(c->path, refuses) ? status : 200, "{}");
-		b->w.now_ns += c ? 5 * MS : due > b->w.now_ns + 100 * MS ? 100 * MS : due - b->w.now_ns;
-		cr_assert_lt(b->w.now_ns, began + 600 * SECOND);
+		b.w.now_ns += c ? 5 * MS : due > b.w.now_ns + 100 * MS ? 100 * MS : due - b.w.now_ns;
+		cr_assert_lt(b.w.now_ns, began + 600 * SECOND);
 	}
 }
 
@@ -714,36 +638,30 @@ static uint64_t waits_behind(struct bench *b, unsigned many, const char *refuses
  * minute. */
 Test(report, what_is_forbidden_of_some_holds_up_nobody_else)
 {
-	struct bench b;
 	uint64_t waited;
 
-	begin(&b, 200, 10000);
-	waited = waits_behind(&b, 240, "/events", 403);
+	begin_with(200, 10000);
+	waited = waits_behind(240, "/events", 403);
 	cr_assert_lt(waited, 5 * SECOND, "%.1f s", (double)waited * 1e-9);
-	end(&b);
 }
 
 /* A webhook of one namespace that fails. */
 Test(report, what_fails_of_some_holds_up_nobody_else)
 {
-	struct bench b;
 	uint64_t waited;
 
-	begin(&b, 200, 10000);
-	waited = waits_behind(&b, 240, "/pods/w", 500);
+	begin_with(200, 10000);
+	waited = waits_behind(240, "/pods/w", 500);
 	cr_assert_lt(waited, 5 * SECOND, "%.1f s", (double)waited * 1e-9);
-	end(&b);
 }
 
 /* All members of a gang hear the same. */
 Test(report, a_gang_tells_each_pending_member)
 {
-	struct bench b;
 	struct cmd_reason cmd = { .pod = ID_NONE,
-		                      .reason = { .why = WHY_MEMBERS, .quorum = 3, .members = 2 } };
+		                      .reason = { .why = WAIT_MEMBERS, .quorum = 3, .members = 2 } };
 	struct pod_view v;
 
-	begin(&b, 100, 10);
 	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "3", 3));
 	for (int i = 0; i < 3; i++) {
 		static const char *const spec[] = { "", "\"nodeName\":\"n1\"",
@@ -762,10 +680,9 @@ Test(report, a_gang_tells_each_pending_member)
 			break;
 	}
 	report_reason(b.r, &cmd);
-	has(next(&b, "PATCH", STATUS("x")),
+	has(next("PATCH", STATUS("x")),
 	    "\"pre-filter pod x cannot find enough sibling pods, current pods number: 2, minMember of group: 3. gang ns/g: 2 of 3 members");
-	next(&b, "PATCH", GROUP("g") "/status");
+	next("PATCH", GROUP("g") "/status");
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 2, "the others are bound or gated");
-	end(&b);
 }

@@ -8,12 +8,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define POD                                                                                        \
 	"\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"labels\":{\"uid\":\"x\"}},\"spec\":{}}"
-
-/* ---- text ------------------------------------------------------------------------- */
 
 static int read_question(struct arena *a, enum extender_verb verb, const char *json,
                          struct extender_question *q, char error[256])
@@ -113,6 +112,10 @@ Test(extender, bad_requests)
 		{ "{" POD ",\"Nodes\":{\"items\":[{\"metadata\":7}]}}", "Nodes.items[0]: is not a node" },
 		{ "{" POD ",\"NodeNames\":[\"n1\"]} x", "" },
 		{ "{\"Pod\":{\"metadata\":{\"name\":3}}}", "Pod.metadata.name" },
+		{ "{" POD ",\"NodeNames\":[\"n\\u0001\"]}", "NodeNames[0]: is not a name" },
+		{ "{" POD ",\"NodeNames\":[\"\"]}", "NodeNames[0]: is not a name" },
+		{ "{" POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a b\"}}]}}", "is not a name" },
+		{ "{\"Pod\":{\"metadata\":{\"name\":\"a/b\"}}}", "Pod.metadata.name: is not a name" },
 	};
 	struct arena arena = { 0 };
 	struct extender_question q;
@@ -126,7 +129,23 @@ Test(extender, bad_requests)
 	arena_free(&arena);
 }
 
-/* ---- the loop's side ------------------------------------------------------------------ */
+/* Audit F4: small items of a legal body would take more memory than the body. */
+Test(extender, f4_nodes_of_a_request_are_bounded)
+{
+	const size_t n = EXTENDER_NODES_MAX + 1;
+	char *json = malloc(n * 4 + 200), *at = json, error[256];
+	struct arena arena = { 0 };
+	struct extender_question q;
+
+	at += sprintf(at, "{" POD ",\"NodeNames\":[");
+	for (size_t i = 0; i < n; i++)
+		at += sprintf(at, "%s\"a\"", i > 0 ? "," : "");
+	strcpy(at, "]}");
+	cr_assert_eq(read_question(&arena, EXTENDER_FILTER, json, &q, error), -EINVAL);
+	cr_assert(strstr(error, "more than 131072 nodes"), "%s", error);
+	arena_free(&arena);
+	free(json);
+}
 
 struct scene {
 	struct world w;
@@ -137,7 +156,7 @@ struct scene {
 	bool full;
 	unsigned published, done;
 	struct {
-		struct event_claim e;
+		struct event_assume e;
 		uint64_t set[16];
 	} claim;
 	struct arena arena;
@@ -150,7 +169,7 @@ static void *scene_event(void *context, enum record_kind kind, uint32_t bytes)
 {
 	struct scene *s = context;
 
-	cr_assert_eq(kind, EVENT_CLAIM);
+	cr_assert_eq(kind, EVENT_ASSUME);
 	cr_assert(bytes <= sizeof(s->claim));
 	return s->full ? NULL : &s->claim;
 }
@@ -177,8 +196,8 @@ static void scene_begin(struct scene *s)
 	s->limits = (struct limits){ .nodes = 64, .pods = 256 };
 	s->port =
 		(struct frontend_port){ .event = scene_event, .publish = scene_publish, .context = s };
-	s->x = extender_new(
-		&(struct extender_config){ .env = &s->w.env, .model = s->m, .keep_ms = 30000 });
+	s->x = extender_new(&(struct extender_config){
+		.env = &s->w.env, .model = s->m, .keep_ms = 30000, .reservations_max = 2 });
 	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n2", "1"));
 }
@@ -210,7 +229,7 @@ Test(extender, a_question_and_its_answer)
 {
 	struct scene s;
 	struct pod_view pod;
-	struct cmd_claim answer;
+	struct cmd_assume answer;
 	node_id n1;
 
 	scene_begin(&s);
@@ -232,7 +251,7 @@ Test(extender, a_question_and_its_answer)
 	                                                     << model_node_id(s.m, text_of("n2")));
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.published, 1, "it is sent once");
-	answer = (struct cmd_claim){
+	answer = (struct cmd_assume){
 		.pod = pod.id, .ticket = s.claim.e.ticket + 1, .node = n1, .node_generation = 1
 	};
 	extender_answered(s.x, &answer);
@@ -244,8 +263,8 @@ Test(extender, a_question_and_its_answer)
 	scene_ask(&s, EXTENDER_PRIORITIZE);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.claim.e.keep_ms, 0, "a score keeps nothing");
-	answer = (struct cmd_claim){
-		.pod = pod.id, .ticket = s.claim.e.ticket, .node = ID_NONE, .reason = { .why = WHY_ROOM }
+	answer = (struct cmd_assume){
+		.pod = pod.id, .ticket = s.claim.e.ticket, .node = ID_NONE, .reason = { .why = WAIT_ROOM }
 	};
 	extender_answered(s.x, &answer);
 	cr_assert(s.done == 2 && !s.error && s.chosen == EXTENDER_NOWHERE);
@@ -296,5 +315,106 @@ Test(extender, a_pod_of_our_own_is_not_given_away)
 	scene_ask(&s, EXTENDER_FILTER);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.done == 1 && strcmp(s.error, "muster places this pod itself") == 0);
+	scene_end(&s);
+}
+
+#define KEEP_S 30
+
+/* A filter question for the pod, whose text is THEIRS but for the name; what the core is asked to
+ * keep, and `fits` as its answer. */
+static uint32_t reserved_ms(struct scene *s, const char *pod_json, bool fits)
+{
+	struct cmd_assume answer;
+	char json[400], error[256];
+
+	snprintf(json, sizeof(json), "{\"Pod\":%s,\"NodeNames\":[\"n1\",\"n2\"]}", pod_json);
+	s->job = (struct extender_job){ .done = scene_done, .context = s };
+	cr_assert_eq(read_question(&s->arena, EXTENDER_FILTER, json, &s->job.question, error), 0, "%s",
+	             error);
+	extender_ask(s->x, &s->job);
+	extender_poll(s->x, &s->port, &s->limits);
+	answer = (struct cmd_assume){ .pod = s->claim.e.pod,
+		                          .ticket = s->claim.e.ticket,
+		                          .node = fits ? model_node_id(s->m, text_of("n1")) : ID_NONE,
+		                          .node_generation = 1 };
+	extender_answered(s->x, &answer);
+	return s->claim.e.keep_ms;
+}
+
+static const char *theirs(const char *name, const char *more)
+{
+	static char text[400];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"uid-%s\","
+	         "\"resourceVersion\":\"5\"},\"spec\":{%s\"schedulerName\":\"default-scheduler\","
+	         "\"containers\":[{\"name\":\"c\"}]}}",
+	         name, name, more);
+	return text;
+}
+
+/* Audit F3. */
+Test(extender, f3_a_pod_without_uid_gets_no_reservation)
+{
+	struct scene s;
+
+	scene_begin(&s);
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
+	cr_assert_eq(reserved_ms(&s, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}", true), 0);
+	cr_assert(s.done == 1 && s.chosen == 0, "it has an answer");
+	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_UID], 1);
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	scene_end(&s);
+}
+
+Test(extender, f3_a_pod_that_is_never_bound_has_half_of_the_time)
+{
+	struct scene s;
+	uint64_t begun;
+
+	scene_begin(&s);
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
+	/* While it does not fit its time does not begin. */
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), false), KEEP_S * 1000);
+	s.w.now_ns += 40 * SECOND;
+	begun = s.w.now_ns;
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	s.w.now_ns = begun + 10 * SECOND;
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 20000, "no longer than at first");
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), false), 20000);
+	s.w.now_ns = begun + KEEP_S * SECOND;
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
+	s.w.now_ns = begun + 2 * KEEP_S * SECOND - 1;
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
+	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_TIME], 2);
+	s.w.now_ns = begun + 2 * KEEP_S * SECOND;
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	scene_end(&s);
+}
+
+Test(extender, f3_so_many_pods_at_once)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+	struct scene s;
+
+	scene_begin(&s);
+	for (int i = 0; i < 4; i++)
+		world_put(s.m, RESOURCE_INDEX_PODS, theirs(names[i], ""));
+	s.w.now_ns += SECOND;
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(&s, theirs("b", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(&s, theirs("c", ""), true), 0, "two are the most in this test");
+	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_LIMIT], 1);
+	/* A pod that is bound makes room for the next. */
+	world_put(
+		s.m, RESOURCE_INDEX_PODS,
+		"{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"uid-b\",\"resourceVersion\":\"9\"},"
+		"\"spec\":{\"nodeName\":\"n1\",\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}");
+	s.w.now_ns += SECOND;
+	cr_assert_eq(reserved_ms(&s, theirs("c", ""), true), KEEP_S * 1000);
+	/* One whose time is over does as well. */
+	s.w.now_ns += (KEEP_S - 1) * SECOND;
+	cr_assert_eq(reserved_ms(&s, theirs("d", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
 	scene_end(&s);
 }

@@ -56,7 +56,7 @@ static void put_gang(const struct observer *o, uint32_t id, enum gang_state stat
 	row->name_offset = offset;
 	row->name_bytes = bytes;
 	if (state == GANG_WAITING)
-		row->reason.why = WHY_MEMBERS;
+		row->reason.why = WAIT_MEMBERS;
 }
 
 static void put_node(const struct observer *o, uint32_t id, uint32_t flags, int64_t used,

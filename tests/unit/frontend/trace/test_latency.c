@@ -4,10 +4,7 @@
 #include "frontend/trace/latency.h"
 
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define US UINT64_C(1000)
 
@@ -110,15 +107,15 @@ Test(latency, a_pod_waits_where_it_was_told)
 	put.gated = true;
 	latency_put(l, &put, 10, 20);
 	cr_assert_eq(f->pending[QUEUE_GATED], 1);
-	latency_told(l, 1, 1, WHY_GATED, "muster");
+	latency_told(l, 1, 1, WAIT_GATED, "muster");
 	cr_assert_eq(f->pending[QUEUE_GATED], 1);
 	put.gated = false;
 	latency_put(l, &put, 1000, 1100);
 	cr_assert_eq(f->pending[QUEUE_ACTIVE], 1);
 	cr_assert_eq(latency_read_ns(l, 1, 1), 1000, "its time begins when its gates are gone");
-	latency_told(l, 1, 1, WHY_MEMBERS, "muster");
+	latency_told(l, 1, 1, WAIT_MEMBERS, "muster");
 	cr_assert_eq(f->pending[QUEUE_INCOMPLETE], 1);
-	latency_told(l, 1, 1, WHY_ROOM, "muster");
+	latency_told(l, 1, 1, WAIT_ROOM, "muster");
 	cr_assert_eq(f->pending[QUEUE_UNSCHEDULABLE], 1);
 	latency_commanded(l, &cmd, 1200, 1300);
 	cr_assert_eq(waiting(l), 0);

@@ -2,11 +2,8 @@
 /* Objects cut out of a stream, wherever it is cut. */
 #include "frontend/watch/frames.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
+
 #include <unistd.h>
 
 struct seen {

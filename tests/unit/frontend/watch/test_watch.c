@@ -5,33 +5,32 @@
 
 #include "tests/unit/support_world.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define PODS RESOURCE_INDEX_PODS
 #define GROUPS RESOURCE_INDEX_DIALECTS
 
-struct bench {
+static struct bench {
 	struct world w;
 	struct model *m;
 	struct watch *watch;
-};
+} b;
 
-static void begin(struct bench *b, int index)
+static void end(void)
 {
-	world_init(&b->w);
-	b->m = world_model();
-	b->watch = watch_new(&b->w.env, b->m, index);
-	watch_poll(b->watch);
+	watch_free(b.watch);
+	model_free(b.m);
+	world_free(&b.w);
 }
 
-static void end(struct bench *b)
+TestSuite(watch, .fini = end);
+
+static void begin(int index)
 {
-	watch_free(b->watch);
-	model_free(b->m);
-	world_free(&b->w);
+	if (b.m)
+		end();
+	world_init(&b.w);
+	b.m = world_model();
+	b.watch = watch_new(&b.w.env, b.m, index);
+	watch_poll(b.watch);
 }
 
 /* Its number, which is the same in each model. */
@@ -63,67 +62,80 @@ static char *event_of(const char *type, const char *object)
 	return text;
 }
 
-static bool has_pod(const struct bench *b, const char *name)
+static bool has_pod(const char *name)
 {
 	struct pod_view v;
 
-	return model_pod_by_name(b->m, "ns", name, &v);
+	return model_pod_by_name(b.m, "ns", name, &v);
+}
+
+static void pass(uint64_t ns)
+{
+	b.w.now_ns += ns;
+	watch_poll(b.watch);
+}
+
+/* The request that a poll starts. */
+static struct http_call *next(const char *path)
+{
+	watch_poll(b.watch);
+	return world_take(&b.w, "GET", path);
 }
 
 /* List pods "a" at version 10 and start the watch. */
-static struct http_call *watching(struct bench *b)
+static struct http_call *watching(void)
 {
-	begin(b, PODS);
-	world_answer(world_take(&b->w, "GET", "/api/v1/pods?limit=500"), 200,
+	begin(PODS);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=500"), 200,
 	             list_of("10", "", world_pod("a", "9", "", "")));
-	watch_poll(b->watch);
-	return world_take(
-		&b->w, "GET",
+	return next(
 		"/api/v1/pods?watch=1&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=90");
 }
 
 /* The wait that watch_poll() asks for, in ms. */
-static unsigned wait_ms(struct bench *b)
+static unsigned wait_ms(void)
 {
-	uint64_t due = watch_poll(b->watch);
+	uint64_t due = watch_poll(b.watch);
 
-	cr_assert_eq(world_open(&b->w), 0, "a request before its time");
+	cr_assert_eq(world_open(&b.w), 0, "a request before its time");
 	cr_assert_neq(due, UINT64_MAX);
-	return (unsigned)((due - b->w.now_ns) / MS);
+	return (unsigned)((due - b.w.now_ns) / MS);
+}
+
+/* The wait is so long, and over. */
+static void wait_out(unsigned ms)
+{
+	cr_assert_eq(wait_ms(), ms);
+	pass(ms * MS);
 }
 
 /* A connection broke: the server is asked for its version before the next watch. */
-static void same_state(struct bench *b)
+static void same_state(void)
 {
-	watch_poll(b->watch);
-	world_answer(world_take(&b->w, "GET", "/api/v1/pods?limit=1"), 200, list_of("99", "", ""));
-	watch_poll(b->watch);
+	world_answer(next("/api/v1/pods?limit=1"), 200, list_of("99", "", ""));
+	watch_poll(b.watch);
 }
 
 Test(watch, lists_page_by_page_without_a_version)
 {
-	struct bench b;
 	struct http_call *c;
 	char items[8192];
 
-	begin(&b, PODS);
+	begin(PODS);
 	c = world_take(&b.w, "GET", "/api/v1/pods?limit=500");
 	cr_assert_str_eq(c->path, "/api/v1/pods?limit=500");
 	cr_assert_eq(c->lane, HTTP_LIST);
 	world_answer(c, 200, list_of("10", "t+/=", world_pod("a", "3", "", "")));
 	cr_assert(!watch_synced(b.watch));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	c = next("/api/v1/pods?");
 	cr_assert_str_eq(c->path, "/api/v1/pods?limit=500&continue=t%2B%2F%3D");
 	snprintf(items, sizeof(items), "%s", world_pod("b", "4", "", ""));
 	world_answer(c, 200, list_of("12", "", items));
 	cr_assert(watch_synced(b.watch));
-	cr_assert(has_pod(&b, "a") && has_pod(&b, "b"));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&"); /* of the first page */
+	cr_assert(has_pod("a") && has_pod("b"));
+	c = next("/api/v1/pods?watch=1&resourceVersion=10&"); /* of the first page */
 	cr_assert_eq(c->lane, HTTP_WATCH);
 	cr_assert_eq(c->timeout_ms, 120000);
-	end(&b);
 }
 
 /* Only what has the labels: asked for in each request, and gone when it has them no more. */
@@ -131,7 +143,6 @@ Test(watch, selects_by_labels)
 {
 	static const char selector[] = "labelSelector=pool%20in%20%28a%2Cb%29%2C%21spot";
 	char list[200], page[200], full[200], probe[200], query[300];
-	struct bench b;
 	struct http_call *c;
 
 	snprintf(list, sizeof(list), "/api/v1/pods?limit=500&%s", selector);
@@ -142,58 +153,46 @@ Test(watch, selects_by_labels)
 	b.m = world_model();
 	b.watch = watch_new(&b.w.env, b.m, PODS);
 	watch_select(b.watch, "pool in (a,b),!spot");
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	c = next("/api/v1/pods?");
 	cr_assert_str_eq(c->path, list);
 	world_answer(c, 200, list_of("10", "t", world_pod("a", "3", "", "")));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	c = next("/api/v1/pods?");
 	cr_assert_str_eq(c->path, page);
 	world_answer(c, 410, world_status(410, "Expired", "too old"));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?");
+	c = next("/api/v1/pods?");
 	cr_assert_str_eq(c->path, full);
 	world_answer(c, 200, list_of("20", "", world_pod("a", "3", "", "")));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=20&");
+	c = next("/api/v1/pods?watch=1&resourceVersion=20&");
 	snprintf(query, sizeof(query), "&%s", selector);
 	cr_assert_not_null(strstr(c->path, query), "%s", c->path);
 	cr_assert(world_text(c, event_of("DELETED", world_pod("a", "21", "", ""))));
-	cr_assert(!has_pod(&b, "a"));
+	cr_assert(!has_pod("a"));
 	world_fail(c, HTTP_BROKEN);
-	b.w.now_ns += 60000 * MS;
-	watch_poll(b.watch);
+	pass(60000 * MS);
 	c = world_take(&b.w, "GET", "/api/v1/pods?");
 	cr_assert_str_eq(c->path, probe);
 	world_answer(c, 200, list_of("99", "", ""));
-	end(&b);
 }
 
 Test(watch, gone_while_paging_gives_one_full_list)
 {
-	struct bench b;
 	struct http_call *c;
 
-	begin(&b, PODS);
+	begin(PODS);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200,
 	             list_of("10", "t", world_pod("a", "3", "", "")));
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 410,
-	             world_status(410, "Expired", "too old"));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods");
+	world_answer(next("/api/v1/pods"), 410, world_status(410, "Expired", "too old"));
+	c = next("/api/v1/pods");
 	cr_assert_str_eq(c->path, "/api/v1/pods");
 	cr_assert(!watch_synced(b.watch));
 	world_answer(c, 200, list_of("20", "", world_pod("b", "4", "", "")));
 	cr_assert(watch_synced(b.watch));
-	cr_assert(has_pod(&b, "b"));
-	end(&b);
+	cr_assert(has_pod("b"));
 }
 
 Test(watch, follows_events_cut_into_single_bytes)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 	char text[8192] = "";
 
 	strcat(text, event_of("ADDED", world_pod("b", "11", "", "")));
@@ -205,131 +204,111 @@ Test(watch, follows_events_cut_into_single_bytes)
 
 	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
 	cr_assert_str_eq(v.node, "n1");
-	cr_assert(!has_pod(&b, "b"));
+	cr_assert(!has_pod("b"));
 	cr_assert_eq(watch_counts(b.watch)->events, 3);
-	end(&b);
 }
 
 /* Resume from the newest version seen, of an event or of a bookmark. */
 Test(watch, resumes_from_the_last_version)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	world_text(c, event_of("ADDED", world_pod("b", "11", "", "")));
 	b.w.now_ns += 2 * SECOND;
 	world_end(c);
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=11&");
+	c = next("/api/v1/pods?watch=1&resourceVersion=11&");
 	world_text(
 		c,
 		"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"40\"}}}");
 	b.w.now_ns += 2 * SECOND;
 	world_end(c);
-	watch_poll(b.watch);
-	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=40&");
+	next("/api/v1/pods?watch=1&resourceVersion=40&");
 	cr_assert_eq(watch_counts(b.watch)->relists, 0);
 	cr_assert_eq(watch_counts(b.watch)->lists, 1);
-	end(&b);
 }
 
 Test(watch, a_connection_that_breaks_is_watched_again_after_a_wait)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	world_text(c, event_of("ADDED", world_pod("b", "11", "", "")));
 	world_fail(c, HTTP_BROKEN);
-	cr_assert_eq(wait_ms(&b), 800);
+	cr_assert_eq(wait_ms(), 800);
 	b.w.now_ns += 800 * MS;
-	same_state(&b);
+	same_state();
 	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=11&");
-	end(&b);
 }
 
 Test(watch, one_that_ends_at_once_and_said_nothing_is_backed_off)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 	static const unsigned waits[] = { 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000 };
 
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
 		world_text(c, "");
 		world_end(c);
-		cr_assert_eq(wait_ms(&b), waits[i], "wait %zu is %u", i, wait_ms(&b));
-		b.w.now_ns += waits[i] * MS;
-		watch_poll(b.watch);
+		cr_assert_eq(wait_ms(), waits[i], "wait %zu is %u", i, wait_ms());
+		pass(waits[i] * MS);
 		c = world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&");
 	}
 	/* Two minutes without failure, and it starts over. */
 	b.w.now_ns += 121 * SECOND;
 	world_fail(c, HTTP_BROKEN);
-	cr_assert_eq(wait_ms(&b), 800);
-	end(&b);
+	cr_assert_eq(wait_ms(), 800);
 }
 
 Test(watch, waits_have_jitter)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	b.w.random = 700 * MS;
 	world_fail(c, HTTP_NOT_SENT);
-	cr_assert_eq(wait_ms(&b), 1500);
-	end(&b);
+	cr_assert_eq(wait_ms(), 1500);
 }
 
 /* The server says 410 in two ways: by status, and by an event after a 200. */
-static void expect_relist(struct bench *b)
+static void expect_relist(void)
 {
 	struct http_call *c;
 
-	watch_poll(b->watch);
-	c = world_take(&b->w, "GET", "/api/v1/pods?limit=500");
-	cr_assert_eq(watch_counts(b->watch)->relists, 1);
-	cr_assert(has_pod(b, "a")); /* until the list is whole */
+	c = next("/api/v1/pods?limit=500");
+	cr_assert_eq(watch_counts(b.watch)->relists, 1);
+	cr_assert(has_pod("a")); /* until the list is whole */
 	world_answer(c, 200, list_of("50", "", world_pod("c", "45", "", "")));
-	cr_assert(!has_pod(b, "a") && has_pod(b, "c"), "a list replaces what was known");
-	watch_poll(b->watch);
-	world_take(&b->w, "GET", "/api/v1/pods?watch=1&resourceVersion=50&");
+	cr_assert(!has_pod("a") && has_pod("c"), "a list replaces what was known");
+	next("/api/v1/pods?watch=1&resourceVersion=50&");
 }
 
 Test(watch, gone_by_event_lists_again_and_replaces)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 	char text[1100];
 
 	snprintf(text, sizeof(text), "{\"type\":\"ERROR\",\"object\":%s}",
 	         world_status(410, "Expired", "too old (1)"));
 	cr_assert(!world_text(c, text));
 	world_fail(c, HTTP_BROKEN); /* data() said stop */
-	expect_relist(&b);
-	end(&b);
+	expect_relist();
 }
 
 Test(watch, gone_by_status_lists_again_and_replaces)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	world_answer(c, 410, world_status(410, "Gone", "old"));
-	expect_relist(&b);
-	end(&b);
+	expect_relist();
 }
 
 Test(watch, a_server_that_always_says_gone_is_not_listed_in_a_circle)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	world_answer(c, 410, world_status(410, "Gone", "old"));
-	expect_relist(&b);
+	expect_relist();
 	for (c = b.w.calls; !c->open; c = c->next)
 		continue;
 	world_answer(c, 410, world_status(410, "Gone", "old"));
-	cr_assert_eq(wait_ms(&b), 800);
-	end(&b);
+	cr_assert_eq(wait_ms(), 800);
 }
 
 static void error_event(struct http_call *c, int code, const char *reason)
@@ -344,59 +323,44 @@ static void error_event(struct http_call *c, int code, const char *reason)
 
 Test(watch, too_many_requests_by_event_watches_again)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	error_event(c, 429, "TooManyRequests");
-	cr_assert_eq(wait_ms(&b), 800);
-	b.w.now_ns += 800 * MS;
-	watch_poll(b.watch);
+	wait_out(800);
 	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&");
-	end(&b);
 }
 
 Test(watch, an_internal_error_by_event_lists_again_after_a_wait)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	error_event(c, 500, "InternalError");
-	cr_assert_eq(wait_ms(&b), 800);
-	b.w.now_ns += 800 * MS;
-	watch_poll(b.watch);
+	wait_out(800);
 	world_take(&b.w, "GET", "/api/v1/pods?limit=500");
-	end(&b);
 }
 
 Test(watch, retry_after_is_waited_for)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	world_answer_after(c, 429, "too many requests", 7000);
-	cr_assert_eq(wait_ms(&b), 7000);
-	b.w.now_ns += 7 * SECOND;
-	watch_poll(b.watch);
+	wait_out(7000);
 	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&");
-	end(&b);
 }
 
 Test(watch, a_foreign_event_type_closes_the_connection)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	cr_assert(!world_text(c, "{\"type\":\"NEWS\",\"object\":{}}"));
 	world_fail(c, HTTP_BROKEN);
-	cr_assert_eq(wait_ms(&b), 800);
+	cr_assert_eq(wait_ms(), 800);
 	cr_assert(world_said(&b.w, "no watch event"));
-	end(&b);
 }
 
 Test(watch, an_object_over_the_cap_closes_the_connection_and_lists_again)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 	size_t n = (4u << 20) + 100;
 	char *big = malloc(n);
 
@@ -406,19 +370,15 @@ Test(watch, an_object_over_the_cap_closes_the_connection_and_lists_again)
 	free(big);
 	world_fail(c, HTTP_BROKEN);
 	cr_assert_eq(watch_counts(b.watch)->too_large, 1);
-	cr_assert_eq(wait_ms(&b), 800);
-	b.w.now_ns += 800 * MS;
-	watch_poll(b.watch);
+	wait_out(800);
 	world_take(&b.w, "GET", "/api/v1/pods?limit=500");
-	end(&b);
 }
 
 /* Restored from a backup: the same address, an older state.  A watch from a version
  * that does not exist yet is taken, and nothing comes. */
 Test(watch, an_older_state_is_noticed_and_nothing_more_is_asked)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	cr_assert(!world_text(
 		c, "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}"));
@@ -427,7 +387,6 @@ Test(watch, an_older_state_is_noticed_and_nothing_more_is_asked)
 	cr_assert(watch_went_back(b.watch));
 	cr_assert_eq(watch_poll(b.watch), UINT64_MAX);
 	cr_assert_eq(world_open(&b.w), 0);
-	end(&b);
 }
 
 Test(watch, after_a_broken_connection_the_state_is_looked_at)
@@ -435,38 +394,29 @@ Test(watch, after_a_broken_connection_the_state_is_looked_at)
 	static const char *const versions[] = { "9", "10", "11" };
 
 	for (int i = 0; i < 3; i++) {
-		struct bench b;
-
-		world_fail(watching(&b), i % 2 ? HTTP_BROKEN : HTTP_NOT_SENT);
-		b.w.now_ns += 800 * MS;
-		watch_poll(b.watch);
+		world_fail(watching(), i % 2 ? HTTP_BROKEN : HTTP_NOT_SENT);
+		pass(800 * MS);
 		world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200,
 		             list_of(versions[i], "more", ""));
 		watch_poll(b.watch);
 		cr_assert_eq(watch_went_back(b.watch), i == 0);
 		cr_assert_eq(world_open(&b.w), i == 0 ? 0 : 1);
-		cr_assert(has_pod(&b, "a"));
-		end(&b);
+		cr_assert(has_pod("a"));
 	}
 }
 
 Test(watch, a_relist_with_an_older_state_is_noticed)
 {
-	struct bench b;
-
-	world_answer(watching(&b), 410, world_status(410, "Gone", "old"));
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=500"), 200, list_of("7", "", ""));
+	world_answer(watching(), 410, world_status(410, "Gone", "old"));
+	world_answer(next("/api/v1/pods?limit=500"), 200, list_of("7", "", ""));
 	cr_assert(watch_went_back(b.watch));
-	cr_assert(has_pod(&b, "a"), "half a state is worse than an old one");
-	end(&b);
+	cr_assert(has_pod("a"), "half a state is worse than an old one");
 }
 
 /* A silent connection is dead, once two bookmarks said that the server speaks. */
 Test(watch, silence_after_bookmarks_watches_again)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 	static const char bookmark[] =
 		"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"60\"}}}";
 
@@ -476,17 +426,15 @@ Test(watch, silence_after_bookmarks_watches_again)
 	world_text(c, bookmark);
 	b.w.now_ns += 70 * SECOND;
 	world_text(c, bookmark);
-	b.w.now_ns += 174 * SECOND;
-	watch_poll(b.watch);
+	pass(174 * SECOND);
 	cr_assert(c->open);
 	b.w.now_ns += 1 * SECOND; /* 2.5 times the gap of 70 s */
 	watch_poll(b.watch);
 	cr_assert(c->cancelled);
 	cr_assert_eq(watch_counts(b.watch)->silences, 1);
-	same_state(&b);
+	same_state();
 	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=60&");
 	cr_assert_eq(watch_counts(b.watch)->lists, 1);
-	end(&b);
 }
 
 /* No bookmark was seen yet, so a connection that is silent from its first moment is not noticed:
@@ -494,8 +442,7 @@ Test(watch, silence_after_bookmarks_watches_again)
  * simulator's seeds 673 and 913. */
 Test(watch, a_first_watch_is_short_and_later_ones_are_not)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 	static const char bookmark[] =
 		"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"60\"}}}";
 
@@ -503,125 +450,94 @@ Test(watch, a_first_watch_is_short_and_later_ones_are_not)
 	world_text(c, bookmark);
 	b.w.now_ns += 400 * SECOND;
 	world_fail(c, HTTP_BROKEN);
-	b.w.now_ns += 2 * SECOND;
-	watch_poll(b.watch);
+	pass(2 * SECOND);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200, list_of("60", "", ""));
-	watch_poll(b.watch);
-	c = world_take(
-		&b.w, "GET",
-		"/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=90");
+	c = next("/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=90");
 	world_text(c, bookmark); /* the second */
-	b.w.now_ns += 151 * SECOND;
-	watch_poll(b.watch);
+	pass(151 * SECOND);
 	cr_assert(c->cancelled);
-	b.w.now_ns += 2 * SECOND;
-	watch_poll(b.watch);
+	pass(2 * SECOND);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=1"), 200, list_of("60", "", ""));
-	watch_poll(b.watch);
-	world_take(
-		&b.w, "GET",
-		"/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=300");
-	end(&b);
+	next("/api/v1/pods?watch=1&resourceVersion=60&allowWatchBookmarks=true&timeoutSeconds=300");
 }
 
 Test(watch, a_token_that_is_refused_is_read_again_each_time)
 {
-	struct bench b;
-
-	begin(&b, PODS);
+	begin(PODS);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 401, "Unauthorized");
 	cr_assert_eq(b.w.renewals, 1);
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 401, "Unauthorized");
+	world_answer(next("/api/v1/pods"), 401, "Unauthorized");
 	cr_assert_eq(b.w.renewals, 2);
 	cr_assert(watch_refused_at_start(b.watch));
 	cr_assert(world_said(&b.w, "error: the API server refuses these credentials (401)"));
-	cr_assert_eq(wait_ms(&b), 800);
-	b.w.now_ns += 800 * MS;
-	watch_poll(b.watch);
+	wait_out(800);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200, list_of("10", "", ""));
 	cr_assert(watch_synced(b.watch));
-	end(&b);
 }
 
 Test(watch, one_that_expires_later_is_no_refusal_at_start)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	world_answer(c, 401, "");
 	cr_assert_eq(b.w.renewals, 1);
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods?watch=1"), 401, "");
+	world_answer(next("/api/v1/pods?watch=1"), 401, "");
 	cr_assert(!watch_refused_at_start(b.watch));
-	cr_assert_eq(wait_ms(&b), 800);
-	end(&b);
+	cr_assert_eq(wait_ms(), 800);
 }
 
 Test(watch, forbidden_names_verb_and_resource)
 {
-	struct bench b;
-
-	begin(&b, PODS);
+	begin(PODS);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 403,
 	             world_status(403, "Forbidden", "no"));
 	cr_assert(world_said(&b.w, "forbids to list pods (403)"));
 	cr_assert(!watch_synced(b.watch));
 	cr_assert(!watch_refused_at_start(b.watch));
-	cr_assert_eq(wait_ms(&b), 800);
-	end(&b);
+	cr_assert_eq(wait_ms(), 800);
 }
 
 /* The PodGroup definition may be installed later. */
 Test(watch, an_absent_custom_resource_is_empty_and_looked_for_again)
 {
-	struct bench b;
-
-	begin(&b, GROUPS);
+	begin(GROUPS);
 	world_answer(world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500"),
 	             404, "404 page not found");
 	cr_assert(watch_synced(b.watch));
 	cr_assert(watch_absent(b.watch));
-	cr_assert_eq(wait_ms(&b), 30000);
-	b.w.now_ns += 30 * SECOND;
-	watch_poll(b.watch);
+	wait_out(30000);
 	world_answer(world_take(&b.w, "GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500"),
 	             200, list_of("7", "", ""));
 	cr_assert(!watch_absent(b.watch));
-	watch_poll(b.watch);
-	world_take(&b.w, "GET",
-	           "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?watch=1&resourceVersion=7");
-	end(&b);
+	next("/apis/scheduling.x-k8s.io/v1alpha1/podgroups?watch=1&resourceVersion=7");
 }
 
 #define VOLCANO_LIST "/apis/scheduling.volcano.sh/v1beta1/podgroups?limit=500"
 
-static struct http_call *volcano_gone(struct bench *b)
+static struct http_call *volcano_gone(void)
 {
-	begin(b, world_resource("scheduling.volcano.sh/v1beta1", "PodGroup"));
+	begin(world_resource("scheduling.volcano.sh/v1beta1", "PodGroup"));
 	world_answer(
-		world_take(&b->w, "GET", VOLCANO_LIST), 200,
+		world_take(&b.w, "GET", VOLCANO_LIST), 200,
 		list_of(
 			"7", "",
 			"{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"5\"},"
 			"\"spec\":{\"minMember\":2}}"));
-	watch_poll(b->watch);
-	world_answer(world_take(&b->w, "GET", "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1"),
-	             410, world_status(410, "Gone", "old"));
-	watch_poll(b->watch);
-	return world_take(&b->w, "GET", VOLCANO_LIST);
+	world_answer(next("/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1"), 410,
+	             world_status(410, "Gone", "old"));
+	return next(VOLCANO_LIST);
 }
 
-static bool waits_as_a_gang(const struct bench *b)
+static bool waits_as_a_gang(void)
 {
 	struct pod_view v;
 
 	world_put(
-		b->m, PODS,
+		b.m, PODS,
 		"{\"metadata\":{\"name\":\"m\",\"namespace\":\"ns\",\"uid\":\"u-m\",\"resourceVersion\":\"6\","
 		"\"annotations\":{\"scheduling.k8s.io/group-name\":\"g\"}},\"spec\":{\"schedulerName\":\"muster\","
 		"\"containers\":[{\"name\":\"c\"}]}}");
-	cr_assert(model_pod_by_name(b->m, "ns", "m", &v));
+	cr_assert(model_pod_by_name(b.m, "ns", "m", &v));
 	return strcmp(v.gang, "g") == 0;
 }
 
@@ -629,38 +545,29 @@ static bool waits_as_a_gang(const struct bench *b)
  */
 Test(watch, a_resource_that_was_there_is_missing_when_it_is_so_twice)
 {
-	struct bench b;
-	struct http_call *c = volcano_gone(&b);
+	struct http_call *c = volcano_gone();
 
 	world_answer(c, 404, "404 page not found\n");
-	cr_assert(!watch_absent(b.watch) && waits_as_a_gang(&b));
-	cr_assert_eq(wait_ms(&b), 5000);
-	b.w.now_ns += 5 * SECOND;
-	watch_poll(b.watch);
+	cr_assert(!watch_absent(b.watch) && waits_as_a_gang());
+	wait_out(5000);
 	world_answer(world_take(&b.w, "GET", VOLCANO_LIST), 404,
 	             world_status(404, "NotFound", "no such resource"));
-	cr_assert(watch_absent(b.watch) && !waits_as_a_gang(&b));
-	cr_assert_eq(wait_ms(&b), 30000);
-	end(&b);
+	cr_assert(watch_absent(b.watch) && !waits_as_a_gang());
+	cr_assert_eq(wait_ms(), 30000);
 }
 
 Test(watch, a_404_of_a_proxy_is_a_failure)
 {
-	struct bench b;
-	struct http_call *c = volcano_gone(&b);
+	struct http_call *c = volcano_gone();
 
 	for (int i = 0; i < 3; i++) {
 		world_answer(c, 404, "<html><h1>404 Not Found</h1></html>");
-		cr_assert(!watch_absent(b.watch) && waits_as_a_gang(&b));
-		b.w.now_ns += 60 * SECOND;
-		watch_poll(b.watch);
+		cr_assert(!watch_absent(b.watch) && waits_as_a_gang());
+		pass(60 * SECOND);
 		c = world_take(&b.w, "GET", VOLCANO_LIST);
 	}
 	world_answer(c, 200, list_of("9", "", ""));
-	watch_poll(b.watch);
-	world_take(&b.w, "GET",
-	           "/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1&resourceVersion=9&");
-	end(&b);
+	next("/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1&resourceVersion=9&");
 }
 
 #define NATIVE_LIST(version) "/apis/scheduling.k8s.io/" version "/podgroups?limit=500"
@@ -670,10 +577,9 @@ Test(watch, a_resource_is_looked_for_in_its_older_versions)
 {
 	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"),
 		                                 NATIVE_LIST("v1alpha3") };
-	struct bench b;
 	struct http_call *c;
 
-	begin(&b, world_resource("scheduling.k8s.io/v1", "PodGroup"));
+	begin(world_resource("scheduling.k8s.io/v1", "PodGroup"));
 	for (int i = 0; i < 3; i++) {
 		world_answer(world_take(&b.w, "GET", paths[i]), 404, "404 page not found");
 		cr_assert(!watch_synced(b.watch));
@@ -681,19 +587,12 @@ Test(watch, a_resource_is_looked_for_in_its_older_versions)
 	}
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1alpha2")), 200, list_of("10", "", ""));
 	cr_assert(watch_synced(b.watch) && !watch_absent(b.watch));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET",
-	               "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1&resourceVersion=10&");
+	c = next("/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1&resourceVersion=10&");
 	world_answer(c, 404, "404 page not found");
-	b.w.now_ns += 800 * MS;
-	watch_poll(b.watch);
+	pass(800 * MS);
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1")), 404, "404 page not found");
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1beta1")), 200, list_of("12", "", ""));
-	watch_poll(b.watch);
-	world_take(&b.w, "GET",
-	           "/apis/scheduling.k8s.io/v1beta1/podgroups?watch=1&resourceVersion=12&");
-	end(&b);
+	world_answer(next(NATIVE_LIST("v1beta1")), 200, list_of("12", "", ""));
+	next("/apis/scheduling.k8s.io/v1beta1/podgroups?watch=1&resourceVersion=12&");
 }
 
 /* Others read and write its objects where the server has them, also while newer versions are tried.
@@ -704,10 +603,9 @@ Test(watch, a_version_counts_once_it_is_served)
 		                                 NATIVE_LIST("v1alpha3") };
 	const int native = world_resource("scheduling.k8s.io/v1", "PodGroup");
 	const struct resource *r;
-	struct bench b;
 	size_t n;
 
-	begin(&b, native);
+	begin(native);
 	r = &model_resources(b.m, &n)[native];
 	for (int i = 0; i < 3; i++) {
 		world_answer(world_take(&b.w, "GET", paths[i]), 404, "404 page not found");
@@ -715,56 +613,44 @@ Test(watch, a_version_counts_once_it_is_served)
 	}
 	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1alpha2")), 200, list_of("10", "", ""));
 	cr_assert_str_eq(r->version, "v1alpha2");
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1"), 410,
+	world_answer(next("/apis/scheduling.k8s.io/v1alpha2/podgroups?watch=1"), 410,
 	             world_status(410, "Gone", "old"));
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1")), 404, "404 page not found");
+	world_answer(next(NATIVE_LIST("v1")), 404, "404 page not found");
 	cr_assert_str_eq(r->version, "v1alpha2");
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", NATIVE_LIST("v1beta1")), 200, list_of("12", "t", ""));
+	world_answer(next(NATIVE_LIST("v1beta1")), 200, list_of("12", "t", ""));
 	cr_assert_str_eq(r->version, "v1beta1");
-	end(&b);
 }
 
 Test(watch, a_resource_in_no_version_is_absent_and_looked_for_from_the_newest)
 {
 	static const char *const paths[] = { NATIVE_LIST("v1"), NATIVE_LIST("v1beta1"),
 		                                 NATIVE_LIST("v1alpha3"), NATIVE_LIST("v1alpha2") };
-	struct bench b;
 
-	begin(&b, world_resource("scheduling.k8s.io/v1", "PodGroup"));
+	begin(world_resource("scheduling.k8s.io/v1", "PodGroup"));
 	for (int i = 0; i < 4; i++) {
 		world_answer(world_take(&b.w, "GET", paths[i]), 404, "404 page not found");
 		if (i < 3)
 			watch_poll(b.watch);
 	}
 	cr_assert(watch_synced(b.watch) && watch_absent(b.watch));
-	cr_assert_eq(wait_ms(&b), 30000);
-	b.w.now_ns += 30000 * MS;
-	watch_poll(b.watch);
+	wait_out(30000);
 	world_take(&b.w, "GET", NATIVE_LIST("v1"));
-	end(&b);
 }
 
 Test(watch, absent_pods_are_a_failure)
 {
-	struct bench b;
-
-	begin(&b, PODS);
+	begin(PODS);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 404, "404 page not found");
 	cr_assert(!watch_synced(b.watch));
-	cr_assert_eq(wait_ms(&b), 800);
-	end(&b);
+	cr_assert_eq(wait_ms(), 800);
 }
 
 Test(watch, a_bad_object_is_named_counted_and_not_the_end)
 {
-	struct bench b;
 	struct http_call *c;
 	char items[4096], bad[2048];
 
-	begin(&b, RESOURCE_INDEX_NODES);
+	begin(RESOURCE_INDEX_NODES);
 	snprintf(bad, sizeof(bad), "%s", world_node("n1", "3"));
 	memcpy(strstr(bad, "\"8\""), "\"x\"", 3);
 	snprintf(items, sizeof(items), "%s,%s", bad, world_node("n2", "4"));
@@ -772,8 +658,7 @@ Test(watch, a_bad_object_is_named_counted_and_not_the_end)
 	cr_assert(watch_synced(b.watch));
 	cr_assert_eq(watch_counts(b.watch)->bad_objects, 1);
 	cr_assert(world_said(&b.w, "error: Node n1: status.allocatable[\"cpu\"]: "), "%s", b.w.log);
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/nodes?watch=1");
+	c = next("/api/v1/nodes?watch=1");
 	for (int i = 0; i < 100; i++) {
 		snprintf(bad, sizeof(bad), "%s",
 		         world_node("n1", (char[]){ '1', (char)('0' + i / 10), (char)('0' + i % 10), 0 }));
@@ -786,106 +671,78 @@ Test(watch, a_bad_object_is_named_counted_and_not_the_end)
 	for (const char *p = b.w.log; (p = strstr(p, "Node n1")) != NULL; p++)
 		lines++;
 	cr_assert_eq(lines, 10, "%d lines in a minute", lines);
-	end(&b);
 }
 
 Test(watch, what_is_no_list_is_a_failure)
 {
-	struct bench b;
-
-	begin(&b, PODS);
+	begin(PODS);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200, "<html>proxy</html>");
 	cr_assert(!watch_synced(b.watch));
 	cr_assert(world_said(&b.w, "the answer is no list"));
-	cr_assert_eq(wait_ms(&b), 800);
-	end(&b);
+	cr_assert_eq(wait_ms(), 800);
 }
 
 Test(watch, a_list_that_fails_half_way_removes_nothing)
 {
-	struct bench b;
-	struct http_call *c = watching(&b);
+	struct http_call *c = watching();
 
 	world_answer(c, 410, world_status(410, "Gone", "old"));
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200,
-	             list_of("50", "t", world_pod("c", "45", "", "")));
-	watch_poll(b.watch);
-	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 400,
-	             world_status(400, "BadRequest", "no such token"));
-	cr_assert(has_pod(&b, "a"));
-	cr_assert_eq(wait_ms(&b), 800);
-	b.w.now_ns += 800 * MS;
-	watch_poll(b.watch);
+	world_answer(next("/api/v1/pods"), 200, list_of("50", "t", world_pod("c", "45", "", "")));
+	world_answer(next("/api/v1/pods"), 400, world_status(400, "BadRequest", "no such token"));
+	cr_assert(has_pod("a"));
+	wait_out(800);
 	cr_assert_str_eq(world_take(&b.w, "GET", "/api/v1/pods")->path, "/api/v1/pods?limit=500");
-	end(&b);
 }
 
 #define PAGE "/api/v1/pods?limit=500&continue=t"
 
 /* The first page of the pods; the second one has been asked for. */
-static struct http_call *second_page(struct bench *b)
+static struct http_call *second_page(void)
 {
-	begin(b, PODS);
-	world_answer(world_take(&b->w, "GET", "/api/v1/pods?limit=500"), 200,
+	begin(PODS);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=500"), 200,
 	             list_of("10", "t", world_pod("a", "9", "", "")));
-	watch_poll(b->watch);
-	return world_take(&b->w, "GET", PAGE);
+	return next(PAGE);
 }
 
 Test(watch, a_page_that_fails_is_asked_for_again)
 {
-	struct bench b;
-	struct http_call *c = second_page(&b);
+	struct http_call *c = second_page();
 
 	world_answer_after(c, 429, "slower", 3000);
-	cr_assert_eq(wait_ms(&b), 3000);
-	b.w.now_ns += 3 * SECOND;
-	watch_poll(b.watch);
+	wait_out(3000);
 	world_answer(world_take(&b.w, "GET", PAGE), 503, "busy");
-	cr_assert_eq(wait_ms(&b), 800);
-	b.w.now_ns += 800 * MS;
-	watch_poll(b.watch);
+	wait_out(800);
 	world_fail(world_take(&b.w, "GET", PAGE), HTTP_BROKEN);
-	b.w.now_ns += 1600 * MS;
-	watch_poll(b.watch);
+	pass(1600 * MS);
 	world_answer(world_take(&b.w, "GET", PAGE), 200,
 	             list_of("10", "", world_pod("b", "8", "", "")));
-	cr_assert(watch_synced(b.watch) && has_pod(&b, "a") && has_pod(&b, "b"));
-	watch_poll(b.watch);
-	world_take(&b.w, "GET", "/api/v1/pods?watch=1&resourceVersion=10&");
-	end(&b);
+	cr_assert(watch_synced(b.watch) && has_pod("a") && has_pod("b"));
+	next("/api/v1/pods?watch=1&resourceVersion=10&");
 }
 
 Test(watch, a_page_that_always_fails_begins_the_list_anew)
 {
-	struct bench b;
-	struct http_call *c = second_page(&b);
+	struct http_call *c = second_page();
 
 	for (int i = 0; i < 10; i++) {
 		cr_assert(strcmp(c->path, PAGE) == 0, "%d: %s", i, c->path);
 		world_answer(c, 503, "busy");
-		b.w.now_ns += 60 * SECOND;
-		watch_poll(b.watch);
+		pass(60 * SECOND);
 		c = world_take(&b.w, "GET", "/api/v1/pods?limit=500");
 	}
 	cr_assert_str_eq(c->path, "/api/v1/pods?limit=500");
-	end(&b);
 }
 
 /* It may be longer than an answer may be, or take longer: then pages are the only way. */
 Test(watch, a_full_list_that_fails_is_no_habit)
 {
-	struct bench b;
-	struct http_call *c = second_page(&b);
+	struct http_call *c = second_page();
 
 	world_answer(c, 410, world_status(410, "Expired", "too old"));
-	watch_poll(b.watch);
-	c = world_take(&b.w, "GET", "/api/v1/pods");
+	c = next("/api/v1/pods");
 	cr_assert_str_eq(c->path, "/api/v1/pods");
 	world_fail(c, HTTP_BROKEN);
-	b.w.now_ns += SECOND;
-	watch_poll(b.watch);
+	pass(SECOND);
 	cr_assert_str_eq(world_take(&b.w, "GET", "/api/v1/pods")->path, "/api/v1/pods?limit=500");
-	end(&b);
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration of a core. */
+#ifndef MUSTER_CORE_CONFIG_H
+#define MUSTER_CORE_CONFIG_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Appends one command; body is `bytes` long, a multiple of 8.  False when the ring is full; the
+ * core then keeps the command and calls again later. */
+typedef bool (*core_emit_fn)(void *context, enum record_kind kind, const void *body,
+                             uint32_t bytes);
+
+/* Commits these bytes of the ledger, zeroed; called once for each range.  0 or a negative errno. */
+typedef int (*core_make_fn)(void *context, uint64_t offset, uint64_t bytes);
+
+enum score_policy {
+	SCORE_KUBE,    /* total of kube-scheduler's default profile */
+	SCORE_PACK,    /* MostAllocated of cpu and memory */
+	SCORE_BESTFIT, /* least free capacity left over; core/filter/score.h */
+};
+
+struct core_config {
+	struct limits limits;
+	enum score_policy score;
+	uint64_t reserve_after_ns; /* wait before a backfill reservation; 0: there is none */
+	uint64_t retain_for_ns; /* of a partially bound gang, from the first failure on: how long it has
+	                         * precedence; 0: for ever, in tests */
+	/* Offline: a scheduling cycle is one gang, and an unschedulable gang is not retried because
+	 * others were placed. */
+	bool once;
+	/* For tests: every unschedulable gang is retried after each change, without queueing hints. */
+	bool ask_all;
+	core_emit_fn emit;
+	core_make_fn make; /* NULL: all of the ledger is committed */
+	void *context;
+	uint64_t (*clock_ns)(void); /* for statistics alone; may be NULL */
+};
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/cycle/cycle.h"
+
+#include "core/base/probe.h"
+#include "core/cycle/backfill.h"
+#include "core/lifecycle/assume.h"
+#include "core/lifecycle/members.h"
+#include "core/lifecycle/precedence.h"
+#include "core/lifecycle/retain.h"
+#include "core/lifecycle/outbox.h"
+#include "core/plan/minimum.h"
+#include "core/plan/reason.h"
+#include "ipc/plans.h"
+
+#include <assert.h>
+
+/* One cycle_run() is about 2 ms of work, in steps of about 10 ns, so that results and events do not
+ * wait longer.  Not measured by a clock: a replay has to stop at the same gang. */
+#define CYCLE_STEPS 200000u
+#define CYCLE_GANGS 64u /* placed */
+
+/* Why the gang can't be planned now; WAIT_NONE: it can, or has nothing to place.  kube-scheduler:
+ * PreEnqueue of SchedulingGates and, for a gang, coscheduling's PreFilter (fewer pods than
+ * minMember). */
+static enum wait_reason unschedulable_reason(const struct gang *g)
+{
+	if (g->flags & GANG_OBJECT_MISSING)
+		return WAIT_GROUP_MISSING;
+	if (g->flags & GANG_REFUSED)
+		return WAIT_REFUSED;
+	if (gang_quorum_met(g)) {
+		if (g->counts[MEMBER_READY] > 0 || gang_pending(g) == 0)
+			return WAIT_NONE;
+		if (g->counts[MEMBER_BACKOFF] > 0)
+			return WAIT_BIND_REFUSED;
+		return g->counts[MEMBER_GATED] > 0 ? WAIT_GATED : WAIT_REFUSED;
+	}
+	if (gang_enough(g, MEMBER_READY))
+		return WAIT_NONE;
+	if (!gang_enough(g, MEMBER_REFUSED))
+		return gang_members(g) < g->quorum ? WAIT_MEMBERS : WAIT_ROLE;
+	if (gang_enough(g, MEMBER_BACKOFF))
+		return WAIT_BIND_REFUSED;
+	return gang_enough(g, MEMBER_GATED) ? WAIT_GATED : WAIT_REFUSED;
+}
+
+static enum gang_state state_of(const struct gang *g)
+{
+	if (g->flags & GANG_OBJECT_MISSING)
+		return GANG_INCOMPLETE;
+	if (gang_enough(g, MEMBER_BOUND))
+		return GANG_PLACED;
+	if (gang_quorum_met(g))
+		return GANG_BINDING;
+	return gang_enough(g, MEMBER_REFUSED) ? GANG_WAITING : GANG_INCOMPLETE;
+}
+
+/* The queueing hint (kube-scheduler: QueueingHintFn) of a gang for which the plan found `need`
+ * members too few nodes. */
+static void hint_set(struct gang *g, const struct plan *plan, uint32_t need)
+{
+	g->hint_kind = CLASS_NONE;
+	if (g->retained > 0)
+		return; /* its own reservations are capacity as well, which the hint does not see */
+	if (plan->alike) {
+		g->hint_kind = plan->failed;
+		g->hint_need = need;
+	} else if (!gang_has_levels(g)) { /* otherwise plan->barred is of one domain only */
+		g->hint_kind = plan->barred;
+		g->hint_need = plan->barred_need;
+	}
+}
+
+/* True if counts say that the gang fits without the backfill reservation and not with it.  With
+ * rules between pods counts are an upper bound. */
+static bool fits_unreserved(struct core *c, uint32_t need)
+{
+	const class_id class = c->plan.failed;
+	uint64_t behind;
+
+	if (!c->plan.alike)
+		return false;
+	behind = views_get(&c->views, &(struct view_scope){ .behind = true }, class)->capacity;
+	return behind < need &&
+	       views_get(&c->views, &(struct view_scope){ 0 }, class)->capacity >= need;
+}
+
+/* A search that gave up is repeated at most once in REFRESH_NS. */
+static void search_note(struct core *c, struct gang *g, enum plan_answer answer)
+{
+	if (answer != PLAN_GAVE_UP)
+		g->searched_ns = 0;
+	else if (c->plan.search)
+		g->searched_ns = c->now_ns ? c->now_ns : 1;
+	else
+		refresh_note_search_deferred(&c->refresh);
+}
+
+/* Plans the gang while capacity that its refused members retained is released. */
+static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, struct reason *r)
+{
+	struct gang *g = &c->gangs.slots[index];
+	struct plan *plan = &c->plan;
+	const bool behind = backfill_is_behind(c, index);
+	enum plan_answer answer;
+	uint32_t need;
+
+	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
+	gang_need_find(g, &c->need);
+	need = c->need.total;
+	if (g->ready_class == CLASS_NONE)
+		gang_ready_class_find(&c->gangs, g);
+	answer = plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);
+	search_note(c, g, answer);
+	if (answer == PLAN_PLACED) {
+		PROBE(planned, index, g->generation, plan->n, plan->placed);
+		gang_release_finally(c, g);
+		gang_reserve(c, index, plan);
+		PROBE(gang_reserved, index, g->generation, plan->placed);
+		stat_add(&core_stats(c)->plans_placed, 1);
+		if (plan->placed == plan->n)
+			return WAIT_NONE;
+		need = 1; /* the quorum is met: each further member starts by itself */
+	}
+	if (answer != PLAN_PLACED && !plan->alike)
+		plan_lack(plan, &c->views, &c->gangs, &c->need);
+	reason_begin(r, g, &c->nodes);
+	PROBE(refused, index, g->generation, need);
+	hint_set(g, plan, need);
+	if (plan->failed != CLASS_NONE)
+		reason_capacity(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
+	if (plan->failed != CLASS_NONE && c->retaining_n > 0)
+		retained_count(c, index, plan->failed, r);
+	if (plan->failed != CLASS_NONE && plan->kept_together)
+		reason_domain(r, &c->views, plan);
+	if (behind && fits_unreserved(c, need))
+		return WAIT_RESERVED;
+	if (answer == PLAN_GAVE_UP)
+		return WAIT_GAVE_UP;
+	return plan->kept_together ? WAIT_TOPOLOGY : WAIT_ROOM;
+}
+
+/* Plans the gang and reserves the plan; r is set unless the result is WAIT_NONE. */
+static enum wait_reason try_place(struct core *c, uint32_t index, struct reason *r)
+{
+	struct gang *g = &c->gangs.slots[index];
+	const uint64_t before = c->nodes.log_n;
+	const uint32_t had = gang_have(g), retained = g->retained;
+	enum wait_reason why;
+
+	assert(c->queue.in_cycle == index);
+	if (c->nodes.present == 0) {
+		reason_begin(r, g, &c->nodes);
+		return WAIT_NO_NODES; /* kube-scheduler: ErrNoNodesAvailable */
+	}
+	if (gang_asks_minimum(g)) {
+		reason_begin(r, g, &c->nodes);
+		if (!minimum_met(g, &c->pods, &c->shapes, &c->nodes, c->own, r))
+			return WAIT_MIN_RESOURCES; /* coscheduling: CheckClusterResource */
+	}
+	gang_release_tentatively(c, g);
+	why = try_place_tentatively(c, index, r);
+	/* Without backfill reservations a gang that has no capacity retains none. */
+	gang_restore(c, g, c->config.reserve_after_ns > 0 || why == WAIT_GAVE_UP);
+	if (gang_have(g) == had && g->retained == retained)
+		refresh_note_undone(&c->refresh, c->nodes.log_n - before);
+	return why;
+}
+
+static void time_count(struct core *c, uint64_t start_ns)
+{
+	struct core_stats *stats = core_stats(c);
+	uint64_t took_ns;
+
+	if (!c->config.clock_ns)
+		return;
+	took_ns = c->config.clock_ns() - start_ns;
+	stat_add(&stats->plan_ns_sum, took_ns);
+	stat_set(&stats->plan_ns_last, took_ns);
+	stat_add(&c->ledger.ledger->plans.took[plans_bucket(took_ns)], 1);
+	if (took_ns > atomic_load_explicit(&stats->plan_ns_max, memory_order_relaxed))
+		stat_set(&stats->plan_ns_max, took_ns);
+}
+
+/* try_place() with its counts and times. */
+static enum wait_reason try_place_counted(struct core *c, uint32_t index, struct reason *r)
+{
+	const struct gang *g = &c->gangs.slots[index];
+	const uint64_t start_ns = c->config.clock_ns ? c->config.clock_ns() : 0;
+	const uint32_t had = gang_have(g);
+	enum wait_reason why;
+
+	PROBE(plan_started, index, g->generation);
+	why = try_place(c, index, r);
+	time_count(c, start_ns);
+	stat_add(&core_stats(c)->plans, 1);
+	stat_add(&core_stats(c)->plans_refused, why != WAIT_NONE && gang_have(g) == had);
+	return why;
+}
+
+/* One cycle for one gang (kube-scheduler: ScheduleOne).  True when something was placed. */
+static bool schedule_gang(struct core *c, uint32_t index)
+{
+	struct gang *g = &c->gangs.slots[index];
+	const uint32_t had = gang_have(g);
+	/* Of before: members that are placed now may make the others feasible. */
+	const uint64_t freed_version = c->nodes.freed_version;
+	struct reason r __attribute__((uninitialized)); /* reason_begin() */
+	enum wait_reason why = unschedulable_reason(g);
+	enum gang_state state;
+	bool waits = false;
+
+	squeue_cycle_begin(&c->queue, index);
+	g->hint_kind = CLASS_NONE;
+	if (why == WAIT_NONE && g->counts[MEMBER_READY] > 0) {
+		why = try_place_counted(c, index, &r);
+		waits = why != WAIT_NONE;
+	}
+	if (!waits) {
+		/* Members that remain pending next to those just placed get a reason too. */
+		why = unschedulable_reason(g);
+		if (why != WAIT_NONE || gang_is_group(&c->gangs, index))
+			reason_begin(&r, g, &c->nodes);
+	}
+	r.why = why; /* all that is read of the reason of a lone pod that does not wait */
+	if (why == WAIT_ROLE)
+		reason_role(&r, g);
+	state = state_of(g);
+	if (state == GANG_PLACED)
+		precedence_complete(g);
+	outbox_gang(c, index, state, &r);
+	g->freed_version = freed_version;
+	g->refresh = c->refresh.round;
+	backfill_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
+	squeue_cycle_end(&c->queue);
+	if (waits) {
+		PROBE(gang_waits, index, g->generation, (uint32_t)why);
+		squeue_add_unschedulable(&c->queue, &c->views, index);
+	}
+	return gang_have(g) > had;
+}
+
+BY_NAME void cycle_run(struct core *c)
+{
+	uint32_t placed = 0, index;
+
+	budget_reset(&c->budget);
+	if (!c->synced || !outbox_flush(c) || !assumes_answer(c))
+		return;
+	if (!c->config.once)
+		squeue_walk_begin(&c->queue, &c->views, c->refresh.round);
+	/* The hints may have followed many changed nodes; that does not count, or no gang would be
+	 * planned. */
+	budget_reset(&c->budget);
+	while (placed < CYCLE_GANGS && budget_left(&c->budget, CYCLE_STEPS) > 0) {
+		index = squeue_pop(&c->queue, &c->views, c->refresh.round, CYCLE_STEPS);
+		if (index == ID_NONE)
+			break;
+		budget_spend(&c->budget, 10);
+		placed += schedule_gang(c, index);
+		squeue_walk_cut(&c->queue, &c->views);
+		if (!outbox_flush(c) || c->config.once)
+			break;
+	}
+}
+
+bool cycle_wanted(const struct core *c)
+{
+	if (!c->synced)
+		return false;
+	return outbox_waits(c) || c->assumes.n > 0 ||
+	       squeue_has_work(&c->queue, &c->nodes, !c->config.once);
+}
+
+/* Once in REFRESH_NS; out of line, so that the check before it costs a record little. */
+static __attribute__((noinline)) void reasons_refresh(struct core *c)
+{
+	uint32_t index;
+
+	backfill_tick(c);
+	while ((index = refresh_pop_deferred(&c->refresh)) != ID_NONE)
+		if (c->gangs.slots[index].generation)
+			gang_requeue(c, index);
+	if (c->queue.unschedulable.n > 0 && refresh_begin_round(&c->refresh, c->nodes.log_n))
+		squeue_walk_force(&c->queue);
+}
+
+void cycle_tick(struct core *c)
+{
+	if (c->now_ns >= c->backoff_due_ns)
+		backoff_wake(c);
+	assumes_tick(c);
+	if (c->synced && refresh_tick(&c->refresh, c->now_ns))
+		reasons_refresh(c);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/lifecycle/assume.h"
+
+#include "core/base/probe.h"
+#include "core/filter/evaluate.h"
+#include "core/lifecycle/members.h"
+#include "core/lifecycle/state.h"
+#include "core/plan/reason.h"
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+
+void assumes_init(struct assumes *as)
+{
+	*as = (struct assumes){ .due_ns = UINT64_MAX };
+	pod_list_init(&as->pods);
+}
+
+static void request_pop(struct assumes *as)
+{
+	assert(as->n > 0);
+	free(as->requests[as->first].nodes);
+	as->requests[as->first].nodes = NULL;
+	as->first = (as->first + 1) % ASSUMES_MAX;
+	as->n--;
+}
+
+void assumes_clear(struct assumes *as)
+{
+	while (as->n > 0)
+		request_pop(as);
+	assumes_init(as);
+}
+
+int assume_event(struct core *c, const struct assume_record *record)
+{
+	const struct event_assume *e = record->body;
+	const struct pod *p = pods_find(&c->pods, e->pod);
+	struct assumes *as = &c->assumes;
+	struct assume_request *request = &as->requests[(as->first + as->n) % ASSUMES_MAX];
+
+	if (!p || p->generation != e->pod_generation)
+		return refuse(c, "assume request for an unknown pod");
+	if (p->flags & POD_OURS)
+		return refuse(c, "assume request for a pod that muster places");
+	if (as->n == ASSUMES_MAX)
+		return -ENOSPC;
+	request->nodes = must_array(e->words, sizeof(*request->nodes));
+	memcpy(request->nodes, record->nodes, e->words * sizeof(*request->nodes));
+	request->body = *e;
+	as->n++;
+	PROBE(assume_accepted, e->pod, e->pod_generation, e->ticket);
+	return 0;
+}
+
+static bool is_candidate(const struct assume_request *request, node_id id)
+{
+	return id / 64 < request->body.words && request->nodes[id / 64] >> (id % 64) & 1;
+}
+
+/* The other scheduler's filters have passed the candidates, so only capacity is required.  Of those
+ * that have it: the best score of nodes that muster's own filters pass, else the first by name. */
+static node_id node_choose(struct core *c, const struct assume_request *request, class_id class)
+{
+	struct evaluation *j = &c->views.evaluation;
+	node_id best = ID_NONE;
+	uint32_t best_score = 0;
+
+	nodes_sort(&c->nodes);
+	evaluate(&c->pod_counts, class, c->config.score, j);
+	for (uint32_t rank = 0; rank < c->nodes.present; rank++) {
+		const node_id id = c->nodes.order[rank];
+		const uint32_t score = j->whys[id] == 0 ? j->scores[id] + 1 : 0;
+
+		if (!is_candidate(request, id) || (best != ID_NONE && score <= best_score) ||
+		    !views_suffice(&c->views, id, class))
+			continue;
+		best = id;
+		best_score = score;
+	}
+	return best;
+}
+
+static void reason_fill(const struct core *c, struct reason *r)
+{
+	struct filter_count counts[EVALUATION_COUNTS_MAX];
+	uint32_t n = evaluation_counts(&c->views.evaluation, &c->nodes, counts);
+
+	r->why = WAIT_ROOM;
+	r->need = 1;
+	r->nodes = c->nodes.present;
+	r->counts_n = n < FILTER_COUNTS_MAX ? n : FILTER_COUNTS_MAX;
+	memcpy(r->counts, counts, r->counts_n * sizeof(*counts));
+}
+
+/* NULL if nothing may be reserved for the pod any more. */
+static struct pod *requested_pod(struct core *c, const struct assume_request *request)
+{
+	struct pod *p = pods_find(&c->pods, request->body.pod);
+
+	if (!p || p->generation != request->body.pod_generation ||
+	    (p->flags & (POD_OURS | POD_DELETING)))
+		return NULL;
+	return reservation_is_pending(p) || p->reservation == RESERVATION_ASSUMED ? p : NULL;
+}
+
+/* keep_ms 0 selects a node and reserves nothing. */
+static void request_decide(struct core *c, const struct assume_request *request,
+                           struct cmd_assume *answer)
+{
+	const struct event_assume *e = &request->body;
+	const struct pod *p = requested_pod(c, request);
+
+	*answer = (struct cmd_assume){
+		.pod = e->pod, .pod_generation = e->pod_generation, .ticket = e->ticket, .node = ID_NONE
+	};
+	if (!p) {
+		answer->reason.why = WAIT_REFUSED;
+		return;
+	}
+	if (p->reservation == RESERVATION_ASSUMED && e->keep_ms > 0)
+		reservation_end(c, e->pod);
+	if (p->reservation == RESERVATION_ASSUMED && is_candidate(request, p->node))
+		answer->node = p->node;
+	else
+		answer->node = node_choose(c, request, p->class);
+	if (answer->node == ID_NONE) {
+		reason_fill(c, &answer->reason);
+		return;
+	}
+	answer->node_generation = c->nodes.slots[answer->node].generation;
+	if (e->keep_ms > 0)
+		pod_assume(c, e->pod, answer->node, c->now_ns + e->keep_ms * NS_PER_MS);
+}
+
+bool assumes_answer(struct core *c)
+{
+	struct assumes *as = &c->assumes;
+	struct cmd_assume *answer = &as->answer;
+
+	assert(as->n <= ASSUMES_MAX);
+	while (as->n > 0 || as->answer_waits) {
+		if (!as->answer_waits)
+			request_decide(c, &as->requests[as->first], answer);
+		as->answer_waits = !c->config.emit(c->config.context, CMD_ASSUME, answer, sizeof(*answer));
+		if (as->answer_waits)
+			return false;
+		PROBE(assume_answered, answer->pod, answer->pod_generation, answer->ticket, answer->node);
+		request_pop(as);
+	}
+	return true;
+}
+
+void assumes_tick(struct core *c)
+{
+	struct assumes *as = &c->assumes;
+
+	if (c->now_ns >= as->due_ns)
+		as->due_ns = pods_expire(c, &as->pods, reservation_end);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/lifecycle/precedence.h"
+
+#include "core/lifecycle/members.h"
+#include "core/lifecycle/retain.h"
+
+#include <assert.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+void precedence_note(struct core *c, struct gang *g)
+{
+	if (g->precedence_ends_ns == 0 && c->config.retain_for_ns > 0 && gang_partially_bound(g))
+		g->precedence_ends_ns = c->now_ns + c->config.retain_for_ns;
+}
+
+bool precedence_is_over(const struct core *c, const struct gang *g)
+{
+	return g->precedence_ends_ns > 0 && c->now_ns >= g->precedence_ends_ns &&
+	       gang_partially_bound(g);
+}
+
+void precedence_end(struct core *c, uint32_t index)
+{
+	struct gang *g = &c->gangs.slots[index];
+
+	assert(index < c->gangs.groups);
+	g->begun = 0;
+	gang_retain_check(c, index);
+	gang_requeue(c, index); /* in another band */
+}
+
+void precedence_note_listed(struct gang *g, const struct event_pod *e)
+{
+	if (e->node == ID_NONE || (e->flags & POD_BINDING))
+		return;
+	if (g->listed_s == 0 || e->scheduled_s < g->listed_s)
+		g->listed_s = e->scheduled_s > 0 ? e->scheduled_s : 1; /* unknown: nothing is older */
+}
+
+static bool is_older(const struct gang *g, uint64_t created_ns)
+{
+	return g->listed_s == 0 || created_ns / NS_PER_S <= g->listed_s;
+}
+
+/* True if its placement began with the present quorum and was not complete since: the group's
+ * object was not changed since its creation, which precedes the placement, and members enough for
+ * the quorum are as old.  A member that was replaced is younger. */
+static bool is_first_placement(const struct core *c, const struct gang *g)
+{
+	uint32_t old = 0;
+
+	if (!(g->flags & GANG_UNCHANGED) || !is_older(g, g->created_ns))
+		return false;
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next) {
+		const struct pod *p = &c->pods.slots[id];
+
+		old += p->readiness != MEMBER_OUTSIDE && is_older(g, p->created_ns);
+	}
+	return old >= gang_total(g);
+}
+
+void precedence_restore(struct core *c)
+{
+	for (gang_id id = 0; id < c->gangs.used; id++) {
+		struct gang *g = &c->gangs.slots[id];
+
+		if (g->generation == 0 || gang_have(g) == 0 || gang_enough(g, MEMBER_BOUND) ||
+		    !is_first_placement(c, g))
+			continue;
+		precedence_begin(g);
+		gang_requeue(c, id);
+	}
+}
+
+void precedence_tick(struct core *c)
+{
+	if (c->pods.reservations[RESERVATION_RETAINED] == 0)
+		return;
+	for (gang_id id = 0; id < c->gangs.used; id++)
+		if (c->gangs.slots[id].retained > 0 && precedence_is_over(c, &c->gangs.slots[id]))
+			precedence_end(c, id);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/up/process.h"
+
+#include "ctl/term/ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOG_SHOWN 3000
+#define STEP_MS 5
+
+/* Makes `to` what `from` is; from < 0 is the error of an open(). */
+static void redirect(int from, int to)
+{
+	if (from < 0 || dup2(from, to) < 0)
+		_exit(EXIT_USAGE);
+}
+
+static _Noreturn void become(const char *const argv[])
+{
+	execv(argv[0], (char *const *)(uintptr_t)argv);
+	fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+	_exit(EXIT_USAGE);
+}
+
+static _Noreturn void child(const struct process *p, const char *const argv[], pid_t parent)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EXIT_NO); /* the parent died before that took effect */
+	if (p->log[0] != '\0') {
+		redirect(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+		redirect(open(p->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDOUT_FILENO);
+		redirect(STDOUT_FILENO, STDERR_FILENO);
+	}
+	become(argv);
+}
+
+bool process_start(struct process *p, const char *const argv[])
+{
+	pid_t parent = getpid(), pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		child(p, argv, parent);
+	if (pid < 0)
+		fprintf(stderr, "%s: can't start %s: %s\n", p->command, p->name, strerror(errno));
+	p->pid = pid > 0 ? pid : 0;
+	return pid > 0;
+}
+
+bool process_runs(struct process *p)
+{
+	if (p->pid == 0)
+		return false;
+	if (waitpid(p->pid, &p->status, WNOHANG) == 0)
+		return true;
+	p->pid = 0;
+	return false;
+}
+
+bool process_stop(struct process *p, uint32_t patience_ms)
+{
+	const struct timespec pause = { .tv_nsec = STEP_MS * 1000000 };
+	pid_t group = p->pid;
+	bool killed;
+
+	if (group == 0)
+		return true;
+	kill(group, SIGTERM);
+	for (uint32_t ms = 0; process_runs(p) && ms < patience_ms; ms += STEP_MS)
+		nanosleep(&pause, NULL);
+	killed = p->pid != 0;
+	if (killed) {
+		fprintf(stderr, "%s: %s doesn't stop; killing it\n", p->command, p->name);
+		kill(group, SIGKILL);
+		waitpid(group, &p->status, 0);
+		p->pid = 0;
+	}
+	kill(-group, SIGKILL);
+	return !killed;
+}
+
+int process_exit_code(const struct process *p)
+{
+	return WIFEXITED(p->status) ? WEXITSTATUS(p->status) : 128 + WTERMSIG(p->status);
+}
+
+void process_show_log(const struct process *p)
+{
+	FILE *f = fopen(p->log, "re");
+	char text[LOG_SHOWN + 1];
+	size_t n;
+
+	if (f == NULL)
+		return;
+	if (fseek(f, -LOG_SHOWN, SEEK_END) < 0)
+		rewind(f);
+	n = fread(text, 1, LOG_SHOWN, f);
+	text[n] = '\0';
+	fclose(f);
+	fprintf(stderr, "%s: the end of %s's log:\n%s\n", p->command, p->name, text);
+}
+
+bool process_output(const char *const argv[], uint32_t seconds, bool quiet, size_t most,
+                    struct bytes *out)
+{
+	int fds[2], status = -1;
+	ssize_t got;
+	pid_t pid;
+
+	bytes_add(out, "", 1);
+	out->n--;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return false;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		redirect(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+		redirect(fds[1], STDOUT_FILENO);
+		if (quiet)
+			redirect(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+		alarm(seconds); /* exec keeps it */
+		become(argv);
+	}
+	close(fds[1]);
+	while (pid > 0 && out->n < most && (got = read(fds[0], bytes_room(out, 4096), 4096)) > 0)
+		out->n += (size_t)got;
+	close(fds[0]);
+	bytes_add(out, "", 1);
+	out->n--;
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+char *process_find(const char *program)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *path = getenv("PATH");
+	char *slash, *found;
+
+	if (n > 0) {
+		self[n] = '\0';
+		slash = strrchr(self, '/');
+		found = ctl_print("%.*s/%s", (int)(slash - self), self, program);
+		if (access(found, X_OK) == 0)
+			return found;
+		free(found);
+	}
+	while (path != NULL && *path != '\0') {
+		size_t bytes = strcspn(path, ":");
+
+		found = ctl_print("%.*s/%s", (int)bytes, path, program);
+		if (bytes > 0 && access(found, X_OK) == 0)
+			return found;
+		free(found);
+		path += bytes + (path[bytes] == ':');
+	}
+	return NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/base/compare.h"
+
+#include "ipc/abi.h"
+
+#include <string.h>
+
+int64_t label_number(struct text t)
+{
+	bool negative = t.bytes > 0 && t.at[0] == '-';
+	size_t i = t.bytes > 0 && (t.at[0] == '-' || t.at[0] == '+');
+	int64_t value = 0;
+
+	if (i == t.bytes)
+		return LABEL_NOT_A_NUMBER;
+	for (; i < t.bytes; i++) {
+		int digit = t.at[i] - '0';
+
+		if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_sub_overflow(value, digit, &value))
+			return LABEL_NOT_A_NUMBER;
+	}
+	/* value is minus the number.  The lowest int64 stands for "none"; no label
+	 * is negative, so the one above it compares the same. */
+	if (negative)
+		return value == INT64_MIN ? INT64_MIN + 1 : value;
+	return value == INT64_MIN ? LABEL_NOT_A_NUMBER : -value;
+}
+
+int version_compare(struct text a, struct text b)
+{
+	int order;
+
+	if (a.bytes == 0 || b.bytes == 0)
+		return 1;
+	if (a.bytes != b.bytes)
+		return a.bytes < b.bytes ? -1 : 1;
+	order = memcmp(a.at, b.at, a.bytes);
+	return order < 0 ? -1 : order > 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interface to a connected core for modules that send records. */
+#ifndef MUSTER_FRONTEND_PORT_H
+#define MUSTER_FRONTEND_PORT_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A connected core. */
+struct frontend_port {
+	/* Space for an event's body, or NULL while the ring is full. */
+	void *(*event)(void *context, enum record_kind kind, uint32_t body_bytes);
+	/* False while the result ring is full. */
+	bool (*result)(void *context, enum record_kind kind, const struct result *r);
+	/* Publishes what was written. */
+	void (*publish)(void *context);
+	/* True if the core has read every published event. */
+	bool (*events_read)(void *context);
+	/* When the core started the plan behind this command, on our monotonic clock; reported by the
+	 * core, so only plausible values are used. NULL: unknown. */
+	uint64_t (*begun_ns)(void *context, const struct record *command);
+	void *context;
+};
+
+#endif

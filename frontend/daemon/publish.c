@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/daemon/daemon.h"
+
+#include "frontend/serve/notify.h"
+#include "frontend/serve/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIGURES_NS (5 * NS_PER_S)  /* without a request: they show that the loop runs */
+#define READY_NS (100 * NS_PER_MS) /* between two checks of readiness */
+
+static void figures_take(struct daemon *d)
+{
+	d->metrics.taken_ns = env_now(&d->env);
+	d->metrics.core_up = corelink_is_up(d->link);
+	d->metrics.core_stalled = *d->core_stalled;
+	if (d->metrics.core_up) {
+		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
+		corelink_figures(d->link, &d->metrics.link);
+	}
+	metrics_read_process(&d->metrics);
+	d->metrics.curl = *curl_transport_counts(d->curl);
+	frontend_metrics(d->frontend, &d->metrics);
+}
+
+/* The page: rows of the ledger, with names and texts of the model. */
+static void state_update(struct daemon *d)
+{
+	struct observer ledger;
+	bool up = corelink_is_up(d->link);
+
+	if (up)
+		corelink_observe(d->link, &ledger);
+	state_write(up ? &ledger : NULL, d->model, &d->metrics, system_wall_ns(NULL), &d->state);
+	serve_state_update(d->serve, d->state.at, d->state.bytes);
+}
+
+void publish(struct daemon *d)
+{
+	uint64_t now = env_now(&d->env);
+	bool figures, state;
+
+	if (!d->serve)
+		return;
+	figures = serve_is_wanted(d->serve) || now >= d->figures_ns;
+	state = serve_state_is_wanted(d->serve);
+	if (!figures && !state)
+		return;
+	figures_take(d);
+	if (figures) {
+		d->figures_ns = now + FIGURES_NS;
+		serve_update(d->serve, &d->metrics);
+	}
+	if (state)
+		state_update(d);
+}
+
+void publish_ready(struct daemon *d)
+{
+	uint64_t now = env_now(&d->env);
+	char text[1024];
+	int rc;
+
+	if (now < d->ready_ns)
+		return;
+	figures_take(d);
+	d->ready_ns = now + READY_NS;
+	if (metrics_not_ready(&d->metrics, text, sizeof(text)) != NULL)
+		return;
+	d->ready_ns = NEVER_NS;
+	rc = notify_send("READY=1");
+	if (rc < 0)
+		env_log(&d->env, "warn", "NOTIFY_SOCKET=%s: %s", getenv("NOTIFY_SOCKET"), strerror(-rc));
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/journal/journal.h"
+
+#include "frontend/api/apistatus.h"
+#include "frontend/base/backoff.h"
+#include "frontend/base/log.h"
+#include "frontend/base/probe.h"
+#include "frontend/json/json.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define GATHER_NS (20 * NS_PER_MS) /* between two PUTs ... */
+#define GATHER_MOST 20u            /* ... unless so many intents wait */
+#define REMOVE_NS NS_PER_S         /* a PUT that only removes intents */
+/* Of a kind.  At half of it the next PUT fills it up, so that a long queue needs few PUTs. */
+#define INTENTS_MAX 2048u
+#define BYTES_MAX (900u << 10) /* the API server takes 1 MiB of data */
+#define REQUEST_TIMEOUT_MS 4000u
+#define FRESH_NS (60 * NS_PER_S)
+
+/* Written: in the PUT in flight, or in one whose outcome is not known, and so in every later one.
+ */
+enum intent_state { INTENT_WAITING, INTENT_WRITTEN, INTENT_DURABLE, INTENT_STATES };
+
+struct intent {
+	TAILQ_ENTRY(intent) link; /* in lists[state] */
+	struct intent_line line;  /* texts follow the struct */
+	enum intent_state state;
+	uint64_t added_ns;
+	size_t bytes;
+};
+TAILQ_HEAD(intent_list, intent);
+
+enum request { REQUEST_GET, REQUEST_CREATE, REQUEST_UPDATE, REQUEST_NAMESPACE };
+
+struct journal {
+	struct journal_config config;
+	struct intent_list lists[INTENT_STATES];
+	size_t n[INTENT_KINDS]; /* written and durable */
+	size_t waiting_n;
+	size_t bytes; /* of those written and durable */
+	struct http_call *call;
+	enum request request;
+	char *metadata; /* of the last seen object, JSON; NULL: to be read */
+	bool absent;    /* the object did not exist at the last read */
+	bool homeless;  /* ... since there is no namespace */
+	bool claiming, open, lost;
+	uint64_t epoch; /* the last seen; ours while open */
+	enum intents_fence fence;
+	uint64_t begun_ns; /* of the last PUT */
+	uint64_t retry_ns; /* not before */
+	uint64_t fresh_until_ns;
+	uint64_t stale_ns; /* since then the object has what is over; NEVER_NS */
+	bool is_full;
+	struct backoff backoff;
+	char fault[640];
+	struct jsonout path, body;
+	struct log_limit limit;
+	struct journal_counts counts;
+};
+
+struct journal *journal_new(const struct journal_config *config)
+{
+	struct journal *j = must_alloc(sizeof(*j));
+
+	j->config = *config;
+	j->stale_ns = NEVER_NS;
+	j->backoff = (struct backoff){ .first_ns = 50 * NS_PER_MS,
+		                           .cap_ns = 5 * NS_PER_S,
+		                           .reset_ns = 30 * NS_PER_S };
+	for (int state = 0; state < INTENT_STATES; state++)
+		TAILQ_INIT(&j->lists[state]);
+	return j;
+}
+
+static void list_free(struct intent_list *list)
+{
+	struct intent *i;
+
+	while ((i = TAILQ_FIRST(list)) != NULL) {
+		TAILQ_REMOVE(list, i, link);
+		free(i);
+	}
+}
+
+void journal_free(struct journal *j)
+{
+	if (!j)
+		return;
+	if (j->call)
+		j->config.env->transport->ops->cancel(j->config.env->transport, j->call);
+	for (int state = 0; state < INTENT_STATES; state++)
+		list_free(&j->lists[state]);
+	free(j->metadata);
+	jsonout_free(&j->path);
+	jsonout_free(&j->body);
+	free(j);
+}
+
+void journal_claim(struct journal *j)
+{
+	j->claiming = true;
+}
+
+bool journal_is_open(const struct journal *j)
+{
+	return j->open && !j->lost;
+}
+
+bool journal_is_lost(const struct journal *j)
+{
+	return j->lost;
+}
+
+const char *journal_fault(const struct journal *j)
+{
+	return j->fault[0] ? j->fault : NULL;
+}
+
+enum intents_fence journal_fence(const struct journal *j)
+{
+	return j->fence;
+}
+
+static void stale(struct journal *j)
+{
+	if (j->stale_ns == NEVER_NS)
+		j->stale_ns = env_now(j->config.env);
+}
+
+void journal_fenced(struct journal *j)
+{
+	if (j->fence != INTENTS_FENCE_NONE)
+		stale(j);
+	j->fence = INTENTS_FENCE_NONE;
+}
+
+static const char *text_put(char **at, const char *text)
+{
+	size_t n = strlen(text) + 1;
+	char *copy = memcpy(*at, text, n);
+
+	*at += n;
+	return copy;
+}
+
+static struct intent *intent_new(struct journal *j, const struct intent_line *l)
+{
+	size_t texts = strlen(l->uid) + strlen(l->node) + strlen(l->node_uid) + strlen(l->version) + 4;
+	struct intent *i = must_alloc(sizeof(*i) + texts);
+	char *at = (char *)(i + 1);
+
+	i->line = (struct intent_line){ .kind = l->kind,
+		                            .uid = text_put(&at, l->uid),
+		                            .node = text_put(&at, l->node),
+		                            .node_uid = text_put(&at, l->node_uid),
+		                            .version = text_put(&at, l->version) };
+	i->bytes = intent_bytes(&i->line);
+	i->added_ns = env_now(j->config.env);
+	return i;
+}
+
+static void state_enter(struct journal *j, struct intent *i, enum intent_state state)
+{
+	i->state = state;
+	TAILQ_INSERT_TAIL(&j->lists[state], i, link);
+	if (state == INTENT_WAITING) {
+		j->waiting_n++;
+	} else {
+		j->n[i->line.kind]++;
+		j->bytes += i->bytes;
+	}
+}
+
+static void state_leave(struct journal *j, struct intent *i)
+{
+	TAILQ_REMOVE(&j->lists[i->state], i, link);
+	if (i->state == INTENT_WAITING) {
+		j->waiting_n--;
+	} else {
+		j->n[i->line.kind]--;
+		j->bytes -= i->bytes;
+	}
+}
+
+struct intent *journal_add(struct journal *j, const struct intent_line *line)
+{
+	struct intent *i = intent_new(j, line);
+
+	state_enter(j, i, INTENT_WAITING);
+	return i;
+}
+
+bool intent_is_durable(const struct intent *i)
+{
+	return i->state == INTENT_DURABLE;
+}
+
+const struct intent_line *intent_line(const struct intent *i)
+{
+	return &i->line;
+}
+
+struct intent *journal_first(struct journal *j)
+{
+	return TAILQ_FIRST(&j->lists[INTENT_DURABLE]);
+}
+
+struct intent *journal_next(struct journal *j, const struct intent *after)
+{
+	(void)j;
+	return TAILQ_NEXT(after, link);
+}
+
+void journal_remove(struct journal *j, struct intent *i)
+{
+	if (i->state != INTENT_WAITING)
+		stale(j);
+	state_leave(j, i);
+	free(i);
+}
+
+bool journal_retain(struct journal *j, struct intent *i)
+{
+	const enum intent_state state = i->state;
+
+	assert(i->line.kind == INTENT_BIND);
+	if (j->n[INTENT_RETAIN] >= INTENTS_MAX) {
+		journal_remove(j, i);
+		return false;
+	}
+	state_leave(j, i);
+	i->line.kind = INTENT_RETAIN;
+	i->bytes = intent_bytes(&i->line);
+	state_enter(j, i, state);
+	stale(j);
+	return true;
+}
+
+/* How many of those that wait the next PUT may have. */
+static size_t admissible(const struct journal *j)
+{
+	size_t held = j->n[INTENT_BIND] + j->n[INTENT_ASSUME];
+	const struct intent *first = TAILQ_FIRST(&j->lists[INTENT_WAITING]);
+
+	if (!first || j->bytes + first->bytes > BYTES_MAX || held >= INTENTS_MAX)
+		return 0;
+	if (held + j->waiting_n <= INTENTS_MAX)
+		return j->waiting_n;
+	return held <= INTENTS_MAX / 2 ? INTENTS_MAX - held : 0;
+}
+
+static void admit(struct journal *j, size_t n)
+{
+	struct intent *i;
+
+	while (n-- > 0 && (i = TAILQ_FIRST(&j->lists[INTENT_WAITING])) != NULL) {
+		if (j->bytes + i->bytes > BYTES_MAX)
+			return;
+		state_leave(j, i);
+		state_enter(j, i, INTENT_WRITTEN);
+	}
+}
+
+static void body_write(struct journal *j)
+{
+	const struct intents head = { .epoch = j->open ? j->epoch : j->epoch + 1,
+		                          .writer = j->config.identity,
+		                          .fence = j->fence };
+	const struct intent *i;
+
+	jsonout_clear(&j->body);
+	jsonout_add(&j->body, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":");
+	if (j->request == REQUEST_CREATE)
+		jsonout_add(&j->body, "{\"name\":@s,\"namespace\":@s}", j->config.name,
+		            j->config.namespace);
+	else
+		jsonout_add(&j->body, "@r", j->metadata);
+	jsonout_add(&j->body, ",\"data\":");
+	intents_begin(&j->body, &head);
+	for (int state = INTENT_WRITTEN; state < INTENT_STATES; state++)
+		TAILQ_FOREACH (i, &j->lists[state], link)
+			intents_add(&j->body, &i->line);
+	intents_end(&j->body);
+	jsonout_add(&j->body, "}");
+}
+
+static void data_write(struct journal *j)
+{
+	admit(j, j->open ? admissible(j) : 0);
+	body_write(j);
+	j->begun_ns = env_now(j->config.env);
+	j->stale_ns = NEVER_NS; /* set again by what is removed meanwhile, and by a failure */
+}
+
+static void namespace_write(struct journal *j)
+{
+	jsonout_clear(&j->body);
+	jsonout_add(&j->body,
+	            "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":@s}}",
+	            j->config.namespace);
+}
+
+static void on_done(void *context, const struct http_answer *answer, const char *body,
+                    size_t body_bytes);
+
+static void request_send(struct journal *j, enum request request)
+{
+	static const char *const methods[] = {
+		[REQUEST_GET] = "GET",
+		[REQUEST_CREATE] = "POST",
+		[REQUEST_UPDATE] = "PUT",
+		[REQUEST_NAMESPACE] = "POST",
+	};
+	const struct env *env = j->config.env;
+	struct http_request r = { .method = methods[request],
+		                      .lane = HTTP_JOURNAL,
+		                      .timeout_ms = REQUEST_TIMEOUT_MS,
+		                      .fresh_connection = env_now(env) < j->fresh_until_ns };
+	struct http_handler handler = { .done = on_done, .context = j };
+
+	j->request = request;
+	jsonout_clear(&j->path);
+	jsonout_add(&j->path, "/api/v1/namespaces");
+	if (request != REQUEST_NAMESPACE)
+		jsonout_add(&j->path, "/@p/configmaps", j->config.namespace);
+	if (request == REQUEST_GET || request == REQUEST_UPDATE)
+		jsonout_add(&j->path, "/@p", j->config.name);
+	r.path = j->path.at;
+	if (request == REQUEST_NAMESPACE)
+		namespace_write(j);
+	else if (request != REQUEST_GET)
+		data_write(j);
+	if (request != REQUEST_GET) {
+		r.content_type = "application/json";
+		r.body = j->body.at;
+		r.body_bytes = j->body.bytes;
+	}
+	PROBE(journal_ask, (uint32_t)request, (uint32_t)j->n[INTENT_BIND]);
+	j->call = env->transport->ops->start(env->transport, &r, &handler);
+	if (!j->call)
+		fatal_memory();
+}
+
+static void metadata_forget(struct journal *j)
+{
+	free(j->metadata);
+	j->metadata = NULL;
+}
+
+/* Stores the metadata of the server's object, and finds its data: JSON in the body, 0 bytes if it
+ * has none.  False if it is malformed. */
+static bool object_take(struct journal *j, const char *body, size_t bytes, struct text *data)
+{
+	struct arena arena = { 0 };
+	struct text name, metadata = { 0 };
+	struct json json;
+	bool whole;
+
+	*data = (struct text){ 0 };
+	json_begin(&json, body, bytes, &arena);
+	if (json_object(&json))
+		while (json_member(&json, &name)) {
+			if (text_is(name, "metadata"))
+				json_raw(&json, &metadata);
+			else if (text_is(name, "data"))
+				json_raw(&json, data);
+			else
+				json_skip(&json);
+		}
+	whole = !json.failed && json_end(&json) && metadata.at;
+	arena_free(&arena);
+	if (!whole)
+		return false;
+	metadata_forget(j);
+	j->metadata = must_alloc(metadata.bytes + 1);
+	memcpy(j->metadata, metadata.at, metadata.bytes);
+	j->absent = false;
+	return true;
+}
+
+/* The intents of earlier instances replace those of an earlier read. */
+static void adopt(struct journal *j, const struct intents *read)
+{
+	struct intent *i;
+
+	while ((i = TAILQ_FIRST(&j->lists[INTENT_WRITTEN])) != NULL) {
+		state_leave(j, i);
+		free(i);
+	}
+	for (size_t n = 0; n < read->n; n++)
+		state_enter(j, intent_new(j, &read->lines[n]), INTENT_WRITTEN);
+	j->epoch = read->epoch;
+	j->fence = read->fence;
+}
+
+static void lose(struct journal *j, const char *writer)
+{
+	env_log(j->config.env, "error",
+	        "the journal %s/%s was taken by %.200s: another instance leads; without "
+	        "--leader-elect only one may run, or each needs a --journal of its own",
+	        j->config.namespace, j->config.name, writer);
+	j->lost = true;
+}
+
+/* A read before the claim finds what earlier instances left; one after it whose epoch it has. */
+static void data_judge(struct journal *j, struct text data)
+{
+	struct arena arena = { 0 };
+	struct intents read;
+	char why[300];
+	int rc = intents_read(data.at, data.bytes, &arena, &read, why, sizeof(why));
+
+	if (rc < 0) {
+		j->counts.unreadable++;
+		env_log(j->config.env, "error", "the ConfigMap %s/%s is not a journal: %s; %s",
+		        j->config.namespace, j->config.name, why,
+		        j->open ? "it is written again"
+		                : "each waiting pod is fenced, as any may have a binding in flight");
+	}
+	if (!j->open)
+		adopt(j, &read);
+	else if (rc == 0 && read.writer[0] && strcmp(read.writer, j->config.identity) != 0)
+		lose(j, read.writer);
+	else
+		stale(j); /* edited by hand: written again */
+	arena_free(&arena);
+}
+
+static void failed(struct journal *j, enum request request, const struct http_answer *answer,
+                   const char *body, size_t bytes)
+{
+	const char *what = request == REQUEST_GET ? "read"
+	                   : request == REQUEST_NAMESPACE
+	                       ? "written, as its namespace does not exist and can't be created"
+	                       : "written";
+	struct apistatus s;
+
+	j->counts.failures++;
+	metadata_forget(j);
+	j->absent = j->homeless = false;
+	if (request != REQUEST_GET)
+		stale(j);
+	if (answer->end != HTTP_ANSWERED)
+		j->fresh_until_ns = env_now(j->config.env) + FRESH_NS;
+	else if (answer->status == 401)
+		env_renew_credentials(j->config.env);
+	apistatus_read(body ? body : "", bytes, &s);
+	snprintf(j->fault, sizeof(j->fault), "the journal %s/%s can't be %s: %d %.400s",
+	         j->config.namespace, j->config.name, what, answer->status,
+	         answer->end == HTTP_ANSWERED ? s.message : answer->error);
+	if (log_allowed(&j->limit, j->config.env, "journal"))
+		env_log(j->config.env, "warn", "%s; no pod is bound without it", j->fault);
+	j->retry_ns = env_now(j->config.env) + backoff_answer(&j->backoff, j->config.env, answer);
+}
+
+/* Another writer was faster, or an earlier PUT of ours whose answer was lost: the next read tells.
+ */
+static void conflict(struct journal *j)
+{
+	j->counts.conflicts++;
+	metadata_forget(j);
+	j->absent = false;
+	stale(j);
+	j->retry_ns = env_now(j->config.env) + backoff_failed(&j->backoff, j->config.env);
+}
+
+static void gone(struct journal *j, enum request request)
+{
+	if (j->open)
+		env_log(j->config.env, "warn", "the journal %s/%s was deleted; it is created again",
+		        j->config.namespace, j->config.name);
+	else if (request == REQUEST_GET)
+		adopt(j, &(struct intents){ .fence = INTENTS_FENCE_BEGUN });
+	metadata_forget(j);
+	j->absent = true;
+	if (request != REQUEST_GET)
+		stale(j);
+}
+
+static void accepted(struct journal *j, const char *body, size_t bytes)
+{
+	const uint64_t now = env_now(j->config.env);
+	struct text data;
+	struct intent *i;
+
+	if (!object_take(j, body, bytes, &data)) /* its version is unknown: read it */
+		metadata_forget(j);
+	j->absent = false;
+	j->counts.writes++;
+	j->epoch += !j->open;
+	j->open = true;
+	while ((i = TAILQ_FIRST(&j->lists[INTENT_WRITTEN])) != NULL) {
+		const uint64_t wait_ns = now - i->added_ns;
+
+		state_leave(j, i);
+		state_enter(j, i, INTENT_DURABLE);
+		j->counts.intents++;
+		j->counts.wait_ns_sum += wait_ns;
+		if (wait_ns > j->counts.wait_ns_max)
+			j->counts.wait_ns_max = wait_ns;
+	}
+	if (j->fault[0])
+		env_log(j->config.env, "info", "the journal %s/%s is written again", j->config.namespace,
+		        j->config.name);
+	j->fault[0] = '\0';
+	backoff_reset(&j->backoff);
+}
+
+static void on_done(void *context, const struct http_answer *answer, const char *body,
+                    size_t body_bytes)
+{
+	struct journal *j = context;
+	const enum request request = j->request;
+	const bool answered = answer->end == HTTP_ANSWERED;
+	const bool ok = answered && (answer->status == 200 || answer->status == 201);
+	struct text data;
+
+	j->call = NULL;
+	PROBE(journal_answered, (uint32_t)request, answer->status);
+	if (request == REQUEST_NAMESPACE && (ok || apistatus_says(answer, 409, body, body_bytes)))
+		j->homeless = false;
+	else if (ok && request != REQUEST_GET)
+		accepted(j, body, body_bytes);
+	else if (ok && object_take(j, body, body_bytes, &data))
+		data_judge(j, data);
+	else if (request == REQUEST_CREATE && apistatus_says(answer, 404, body, body_bytes))
+		j->homeless = true;
+	else if (request != REQUEST_NAMESPACE && apistatus_says(answer, 404, body, body_bytes))
+		gone(j, request);
+	else if (request != REQUEST_GET && apistatus_says(answer, 409, body, body_bytes))
+		conflict(j);
+	else
+		failed(j, request, answer, body, body_bytes);
+}
+
+/* Nothing more fits until others are over. */
+static void full_note(struct journal *j)
+{
+	const struct intent *first = TAILQ_FIRST(&j->lists[INTENT_WAITING]);
+	const bool full = first && j->bytes + first->bytes > BYTES_MAX;
+
+	if (full && !j->is_full) {
+		j->counts.full++;
+		if (log_allowed(&j->limit, j->config.env, "journal"))
+			env_log(j->config.env, "warn",
+			        "the journal %s/%s is full: %zu intents wait until others are over",
+			        j->config.namespace, j->config.name, j->waiting_n);
+	}
+	j->is_full = full;
+}
+
+/* When the next PUT is due; 0: at once. */
+static uint64_t write_due_ns(struct journal *j)
+{
+	const size_t n = admissible(j);
+	uint64_t due = j->stale_ns == NEVER_NS ? NEVER_NS : j->stale_ns + REMOVE_NS;
+
+	if (!j->open || !TAILQ_EMPTY(&j->lists[INTENT_WRITTEN]))
+		return 0;
+	full_note(j);
+	if (n >= GATHER_MOST)
+		return 0;
+	if (n > 0 && j->begun_ns + GATHER_NS < due)
+		due = j->begun_ns + GATHER_NS;
+	return due;
+}
+
+uint64_t journal_poll(struct journal *j)
+{
+	const uint64_t now = env_now(j->config.env);
+	uint64_t due;
+
+	if (!j->claiming || j->lost || j->call)
+		return NEVER_NS;
+	if (now < j->retry_ns)
+		return j->retry_ns;
+	if (!j->metadata && !j->absent) {
+		request_send(j, REQUEST_GET);
+		return NEVER_NS;
+	}
+	due = write_due_ns(j);
+	if (now < due)
+		return due;
+	if (j->homeless)
+		request_send(j, REQUEST_NAMESPACE);
+	else
+		request_send(j, j->absent ? REQUEST_CREATE : REQUEST_UPDATE);
+	return NEVER_NS;
+}
+
+bool journal_is_idle(const struct journal *j)
+{
+	return !j->call && j->waiting_n == 0 && TAILQ_EMPTY(&j->lists[INTENT_WRITTEN]) &&
+	       j->stale_ns == NEVER_NS;
+}
+
+size_t journal_size(const struct journal *j)
+{
+	size_t n = j->waiting_n;
+
+	for (int kind = 0; kind < INTENT_KINDS; kind++)
+		n += j->n[kind];
+	return n;
+}
+
+const struct journal_counts *journal_counts(const struct journal *j)
+{
+	return &j->counts;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* struct model: the tables of the object store.  Private to frontend/model/ and its tests.
+ *
+ *   nodes ◄──── pods ────► gangs          stores: slots found by name
+ *     │         │  └─────► namespaces ◄──── owners, policies
+ *     │         ▼            │
+ *     │       shapes         │
+ *     ▼         ▼            ▼
+ *   label keys, label values, columns (resources), taints, images    interned texts
+ *
+ * An arrow is a counted reference.  An entry exists while its object exists or a reference to it
+ * does; frontend/base/store.h has its states.  Each table has its own header: nodes.h, pods.h, ...
+ * The slot of a pod is the exception: it is free at once, and its next user is sent after the drop
+ * of the previous one. */
+#ifndef MUSTER_FRONTEND_MODEL_STATE_H
+#define MUSTER_FRONTEND_MODEL_STATE_H
+
+#include "frontend/base/intern.h"
+#include "frontend/base/store.h"
+#include "frontend/dialect/dialects.h"
+#include "frontend/decode/extract.h"
+#include "frontend/model/model.h"
+
+#define RESOURCES_WATCHED 32 /* nodes, pods, the dialects' and what pods refer to */
+
+/* The body of a record under construction. */
+struct body {
+	char *at; /* RECORD_BYTES_MAX */
+	size_t bytes;
+	bool too_long;
+};
+
+/* A list of one resource. */
+struct replace {
+	uint32_t round; /* counts up */
+	bool active;
+};
+
+enum role {
+	ROLE_NODES,
+	ROLE_PODS,
+	ROLE_GANGS, /* which: the dialect */
+	ROLE_NAMESPACES,
+	ROLE_OWNERS,  /* which: enum owner_kind */
+	ROLE_VOLUMES, /* which: enum volume_kind */
+	ROLE_POLICIES,
+};
+
+/* Tables with shares for namespaces: shares.h. */
+enum share_of { SHARE_PODS, SHARE_GANGS, SHARE_SHAPES, SHARE_NAME_BYTES, SHARES };
+
+/* The namespace (a slot) that is charged for a new shape; ID_NONE.  `bound`: its pod has a node, so
+ * that the shape is made whatever the namespace's share. */
+struct shape_payer {
+	uint32_t namespace;
+	bool bound;
+};
+
+struct model {
+	struct limits limits;
+	uint64_t hash_key[2];
+	char **scheduler_names;
+	size_t scheduler_names_n;
+	bool judges_others;
+	uint64_t dialects_off;
+	bool policies_off;
+	uint64_t served; /* a bit for each dialect whose resource the cluster has */
+	uint64_t timeouts_ns[GROUP_TIMEOUTS];
+	struct resource resources[RESOURCES_WATCHED];
+	enum role roles[RESOURCES_WATCHED];
+	uint32_t which[RESOURCES_WATCHED];
+	size_t resources_n;
+	struct replace replace[RESOURCES_WATCHED];
+
+	struct intern keys, values;    /* of labels and taints */
+	struct intern columns, taints; /* shown by name; taints: absent resources too (columns.h) */
+	struct intern left_out;        /* resources of nodes that found no column */
+	uint32_t column_nodes[RESOURCES_MAX]; /* nodes that have it, by column */
+	bool columns_due;                     /* some are held or absent now and were not before */
+	struct intern schedulers;
+	struct intern images;
+	struct image_use *image_uses; /* by image */
+	size_t image_uses_n;
+	bool images_due;         /* some are fresh */
+	struct volumes *volumes; /* frontend/volume/volume.h; pods and nodes by their slots */
+	struct store shapes, nodes, gangs, pods, namespaces, owners, policies;
+	struct store declared_specs;        /* of groups, by their members */
+	struct store candidates;            /* ConfigMaps */
+	struct store non_members;           /* pods */
+	struct store non_member_sums;       /* of these, by group */
+	struct table services_index;        /* by the first pair of their selector */
+	uint32_t status_first, status_last; /* gangs, by gang_entry.status_next */
+	uint32_t shape_empty;               /* without requests and rules; always there */
+	uint64_t name_bytes;                /* name_bytes_of() of the names of nodes and gangs */
+
+	uint32_t tenants; /* namespaces that are charged for something: shares.h */
+	bool shared;      /* there were two at least: the last eighth of each table is kept */
+	bool shares_due;  /* a namespace found no entry, or the last ones are in use */
+	bool newcomer;    /* ... and it is charged for nothing yet */
+	uint32_t lacks; /* a bit for each resource of which objects were left out since its last list */
+
+	bool lost; /* bound pods of nodes without an entry were left out, so that nodes made now are */
+	uint32_t lost_round;      /* unaccounted until a list after this round */
+	bool accounted_nodes_due; /* nodes that are not unaccounted any more have to be sent */
+
+	bool begin_due;
+	bool synced;
+	bool synced_due;
+
+	uint32_t last_put;    /* the pod that the last object was; SLOT_NONE */
+	struct arena arena;   /* of the object that is put or removed */
+	struct arena scratch; /* of a shape that is derived again */
+	struct body body;
+	struct model_counts counts;
+};
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The status of a group's object.  It is written when it differs from what the watch shows.  What
+ * was written is kept until the watch shows it, so that each change is written once. */
+#include "frontend/report/report_impl.h"
+
+#include "frontend/api/apipath.h"
+#include "frontend/base/probe.h"
+#include "frontend/report/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void report_status_forget(struct group *g)
+{
+	free(g->sent);
+	g->sent = NULL;
+	free(g->sent_version);
+	g->sent_version = NULL;
+}
+
+/* The wanted status; texts live as long as *now and the gang's view. Without `g` no wait reason is
+ * known. */
+static void status_want(const struct group *g, const struct gang_view *gang, const char *now,
+                        struct group_status *want)
+{
+	struct group_facts facts = {
+		.gang = gang, .why = WAIT_NONE, .message = "", .reason = "", .now = now
+	};
+
+	if (g && g->why) {
+		facts.why = g->why_kind;
+		facts.message = g->why->text;
+		facts.reason = g->why_reason;
+	}
+	*want = *gang->status;
+	gang->writes->want(&facts, want);
+}
+
+/* True if a write is not on the watch yet; the group is looked at again when it is, or should be.
+ */
+static bool status_echo(struct group *g, const struct gang_view *gang,
+                        const struct group_status *want)
+{
+	uint64_t due = g->sent_ns + ECHO_NS;
+
+	if (!g->sent || g->sent_ns == 0 || strcmp(g->sent_version, gang->resource_version) != 0) {
+		report_status_forget(g);
+		return false;
+	}
+	if (group_status_equal(g->sent, want))
+		return true; /* pending, or the server dropped it */
+	if (env_now(g->item.report->config.env) >= due)
+		return false;
+	g->again = true;
+	return true;
+}
+
+static void status_write(struct group *g, const struct gang_view *gang,
+                         const struct group_status *want, const char *now)
+{
+	struct report *r = g->item.report;
+
+	report_status_forget(g);
+	g->dialect = gang->dialect_index;
+	g->sent = group_status_copy(want);
+	g->sent_version = must_copy(gang->resource_version);
+	g->sent_ns = 0;
+	if (!g->sent)
+		fatal_memory();
+	apipath_one(&r->path, gang->resource, gang->namespace, gang->name);
+	jsonout_add(&r->path, "/status");
+	if (gang->writes->strategic)
+		jsonout_add(&r->body, "{\"metadata\":{\"uid\":@s},\"status\":", gang->uid);
+	else
+		jsonout_add(&r->body,
+		            "{\"metadata\":{\"resourceVersion\":@s},\"status\":", gang->resource_version);
+	group_status_write(gang->writes, gang->status, want, now, &r->body);
+	jsonout_add(&r->body, "}");
+	PROBE(group_status_ask, g->gang, g->generation);
+	report_item_request(&g->item, "PATCH",
+	                    gang->writes->strategic ? "application/strategic-merge-patch+json"
+	                                            : "application/merge-patch+json");
+}
+
+bool report_status_send(struct group *g, const struct gang_view *gang)
+{
+	const struct env *env = g->item.report->config.env;
+	char now[EVENT_TIME_BYTES];
+	struct group_status want;
+
+	if (!gang->writes || !gang->status)
+		return false;
+	event_time(now, sizeof(now), env->wall_ns(env->context), false);
+	status_want(g, gang, now, &want);
+	if (group_status_equal(gang->status, &want)) {
+		report_status_forget(g);
+		return false;
+	}
+	if (status_echo(g, gang, &want))
+		return false;
+	status_write(g, gang, &want, now);
+	return true;
+}
+
+enum showing report_status_showing(const struct group *g, const struct gang_view *gang,
+                                   const char *now)
+{
+	struct group_status want;
+
+	if (!gang->writes || !gang->status)
+		return SHOWS;
+	status_want(g, gang, now, &want);
+	if (group_status_equal(gang->status, &want))
+		return SHOWS;
+	if (g && g->sent && g->sent_ns > 0 && strcmp(g->sent_version, gang->resource_version) == 0 &&
+	    group_status_equal(g->sent, &want))
+		return NOT_KEPT;
+	return SHOWS_OTHER;
+}

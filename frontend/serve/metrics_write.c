@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/serve/metrics_impl.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Relaxed: statistics; each value is whole, they need not be consistent. */
+static uint64_t look(const _Atomic uint64_t *p)
+{
+	return atomic_load_explicit(p, memory_order_relaxed);
+}
+
+void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
+{
+	const struct core_stats *s = &ledger->stats;
+	const struct core_gauges *g = &ledger->gauges;
+
+	*out = (struct metrics_core){
+		.events = look(&s->events),
+		.bad_records = look(&s->bad_records),
+		.plans = look(&s->plans),
+		.plans_placed = look(&s->plans_placed),
+		.plans_refused = look(&s->plans_refused),
+		.plan_ns_sum = look(&s->plan_ns_sum),
+		.plan_ns_max = look(&s->plan_ns_max),
+		.binds_sent = look(&s->binds_sent),
+		.binds_accepted = look(&s->binds_accepted),
+		.binds_refused = look(&s->binds_refused),
+		.limits_hit = look(&s->limits_hit),
+		.sleeps = look(&s->sleeps),
+		.saturated = look(&s->saturated),
+		.epochs = look(&s->epochs),
+		.nodes = look(&g->nodes),
+		.pods = look(&g->pods),
+		.pods_pending = look(&g->pods_pending),
+		.pods_bound = look(&g->pods_bound),
+		.gangs = look(&g->gangs),
+		.gangs_waiting = look(&g->gangs_waiting),
+		.gangs_binding = look(&g->gangs_binding),
+		.gangs_placed = look(&g->gangs_placed),
+		.shapes = look(&g->shapes),
+		.names = look(&g->names),
+		.synced = look(&g->synced),
+		.reservations = look(&g->reservations),
+		.reserved_gang = look(&g->reserved_gang),
+		.stale_results = look(&s->stale_results),
+		.progress = look(&ledger->progress),
+	};
+	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
+		out->took[i] = look(&ledger->plans.took[i]);
+}
+
+void metrics_read_process(struct metrics *m)
+{
+	FILE *statm = fopen("/proc/self/statm", "re");
+	DIR *files = opendir("/proc/self/fd");
+	struct rlimit limit;
+	struct rusage usage;
+	unsigned long size = 0, resident = 0;
+
+	if (statm) {
+		if (fscanf(statm, "%lu %lu", &size, &resident) == 2) {
+			m->rss_bytes = (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+			m->virtual_bytes = (uint64_t)size * (uint64_t)sysconf(_SC_PAGESIZE);
+		}
+		fclose(statm);
+	}
+	m->open_files = 0;
+	while (files && readdir(files))
+		m->open_files++;
+	if (files) {
+		m->open_files = m->open_files > 3 ? m->open_files - 3 : 0; /* ., .. and this folder */
+		closedir(files);
+	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		m->most_files = limit.rlim_cur;
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		m->cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+static void relists_write(const struct metrics *m, FILE *out)
+{
+	static const char *const reasons[RELIST_REASONS] = {
+		[RELIST_EXPIRED] = "expired",
+		[RELIST_FAILED] = "failed",
+		[RELIST_ROOM] = "room",
+		[RELIST_LEADING] = "leading",
+	};
+
+	family_write(
+		out, "muster_watch_relists_total", "counter",
+		"The same relists by reason: the version was too old (410), what came made no sense, objects were left "
+		"out that may have room now, or this instance began to lead.");
+	for (size_t n = 0; n < m->watches_n; n++)
+		for (int i = 0; i < RELIST_REASONS; i++)
+			fprintf(
+				out,
+				"muster_watch_relists_total{group=\"%s\",reason=\"%s\",resource=\"%s\"} %" PRIu64
+				"\n",
+				m->watches[n].group, reasons[i], m->watches[n].resource,
+				m->watches[n].counts.relists_for[i]);
+}
+
+static void watches_write(const struct metrics *m, FILE *out)
+{
+	static const struct {
+		const char *name, *type, *help;
+		size_t offset; /* in struct watch_counts; SIZE_MAX, SIZE_MAX - 1: synced, absent */
+	} rows[] = {
+		{ "muster_lists_total", "counter", "Lists finished.",
+		  offsetof(struct watch_counts, lists) },
+		{ "muster_relists_total", "counter", "Lists started because a watch could not go on.",
+		  offsetof(struct watch_counts, relists) },
+		{ "muster_watches_total", "counter", "Watches started.",
+		  offsetof(struct watch_counts, watches) },
+		{ "muster_watch_failures_total", "counter", "Lists and watches that failed.",
+		  offsetof(struct watch_counts, failures) },
+		{ "muster_watch_events_total", "counter", "Events received.",
+		  offsetof(struct watch_counts, events) },
+		{ "muster_watch_bookmarks_total", "counter", "Bookmarks received.",
+		  offsetof(struct watch_counts, bookmarks) },
+		{ "muster_watch_bad_objects_total", "counter", "Objects that could not be taken.",
+		  offsetof(struct watch_counts, bad_objects) },
+		{ "muster_watch_too_large_total", "counter", "Connections closed for an object over 4 MiB.",
+		  offsetof(struct watch_counts, too_large) },
+		{ "muster_watch_silences_total", "counter", "Watches given up because nothing came.",
+		  offsetof(struct watch_counts, silences) },
+		{ "muster_watch_synced", "gauge", "1 once the resource was listed.", SIZE_MAX },
+		{ "muster_watch_absent", "gauge", "1 while the cluster does not have the resource.",
+		  SIZE_MAX - 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		family_write(out, rows[i].name, rows[i].type, rows[i].help);
+		for (size_t n = 0; n < m->watches_n; n++) {
+			const struct metrics_watch *w = &m->watches[n];
+			uint64_t value;
+
+			if (rows[i].offset == SIZE_MAX)
+				value = w->synced;
+			else if (rows[i].offset == SIZE_MAX - 1)
+				value = w->absent;
+			else
+				memcpy(&value, (const char *)&w->counts + rows[i].offset, sizeof(value));
+			fprintf(out, "%s{group=\"%s\",resource=\"%s\"} %" PRIu64 "\n", rows[i].name, w->group,
+			        w->resource, value);
+		}
+	}
+	relists_write(m, out);
+	family_write(out, "muster_watch_silence_seconds", "gauge",
+	             "How long nothing came on the watch that runs.");
+	for (size_t n = 0; n < m->watches_n; n++)
+		fprintf(out, "muster_watch_silence_seconds{group=\"%s\",resource=\"%s\"} %.9g\n",
+		        m->watches[n].group, m->watches[n].resource,
+		        (double)m->watches[n].silence_ns * 1e-9);
+}
+
+static void objects_write(const struct metrics *m, FILE *out)
+{
+	const struct model_counts *c = &m->model;
+
+	FIGURES(
+		out, GAUGE("muster_objects_nodes", "Nodes known.", c->nodes),
+		GAUGE("muster_objects_pods", "Pods known.", c->pods),
+		GAUGE("muster_objects_pods_pending", "Pods of ours that are not bound.",
+	          c->pods_ours_pending),
+		GAUGE("muster_objects_gangs", "Gangs known.", c->gangs),
+		GAUGE("muster_objects_shapes", "Shapes in use.", c->shapes),
+		GAUGE(
+			"muster_objects_referred",
+			"Namespaces, services, controllers, policies, objects of volumes and ConfigMaps known.",
+			c->referred),
+		COUNTER("muster_objects_put_total", "Objects read.", c->objects_put),
+		COUNTER("muster_objects_removed_total", "Objects removed.", c->objects_removed),
+		COUNTER("muster_objects_stale_total", "Objects older than what was known.",
+	            c->objects_stale),
+		COUNTER("muster_objects_bad_total", "Objects that could not be read.", c->objects_bad),
+		COUNTER("muster_limits_hit_total", "Objects for which a limit left no room.",
+	            c->limits_hit));
+}
+
+static void binder_write(const struct metrics *m, FILE *out)
+{
+	const struct binder_counts *w = &m->binder;
+
+	LABELLED(out, "muster_binds_total", "result", "Bindings by result.", { "bound", w->bound },
+	         { "refused", w->refused });
+	LABELLED(out, "muster_ambiguous_binds_total", "outcome",
+	         "Bindings whose answer did not say whether they hold, by what became of them.",
+	         { "bound", w->ambiguous_bound }, { "refused", w->ambiguous_refused });
+	FIGURES(
+		out, COUNTER("muster_bind_posts_total", "Bindings sent, repeats included.", w->posts),
+		COUNTER("muster_bind_seconds_total", "Time of all binding requests together.",
+	            w->post_ns_sum * 1e-9),
+		COUNTER("muster_binds_ambiguous_total",
+	            "Bindings whose answer did not say whether they hold.", w->ambiguous),
+		COUNTER("muster_bind_reads_total", "Pods read to learn what became of a binding.",
+	            w->reads),
+		COUNTER("muster_bind_fences_total", "Status writes that keep an old binding from landing.",
+	            w->fences),
+		COUNTER("muster_binds_cancelled_total",
+	            "Bindings of an earlier frontend that the core cancelled.", w->cancelled),
+		COUNTER("muster_takeover_pods_fenced_total",
+	            "Waiting pods of partially bound gangs that were fenced before the first plan.",
+	            m->takeover.fenced),
+		COUNTER("muster_takeover_pods_failed_total", "The same where the write failed.",
+	            m->takeover.left),
+		COUNTER("muster_group_reads_total", "Groups read before the first binding of their gang.",
+	            w->group_reads),
+		COUNTER("muster_plans_outdated_total",
+	            "Plans given back to the core since the group had changed.", w->groups_changed),
+		COUNTER("muster_bind_slowed_total", "Bindings answered with 429.", w->slowed),
+		COUNTER("muster_bind_not_sent_total", "Bindings that did not reach the API server.",
+	            w->retries),
+		GAUGE("muster_binds_queued", "Bindings not sent yet.", m->binds_queued),
+		GAUGE("muster_binds_in_flight", "Binding requests under way.", m->binds_in_flight),
+		GAUGE("muster_binds_window", "Binding requests allowed at once.", m->binds_window),
+		COUNTER("muster_report_conditions_total", "PodScheduled conditions written.",
+	            m->report.conditions),
+		COUNTER("muster_report_statuses_total", "Statuses of groups' objects written.",
+	            m->report.statuses),
+		COUNTER("muster_report_events_total", "Events written.", m->report.events),
+		COUNTER("muster_report_unchanged_total", "Conditions that said it already.",
+	            m->report.unchanged),
+		COUNTER("muster_report_coalesced_total",
+	            "Reasons replaced by newer ones before they were written.", m->report.coalesced),
+		COUNTER("muster_report_deferred_total",
+	            "Reports that were not written; a sweep, every 30 s, retries.", m->report.deferred),
+		COUNTER("muster_report_dropped_total",
+	            "Reports that are lost: invalid, an hour late, or too many are kept.",
+	            m->report.dropped),
+		GAUGE("muster_reports_queued", "Reports not written yet.", m->reports_queued));
+}
+
+static void extender_metrics_write(const struct metrics *m, FILE *out)
+{
+	const struct extender_counts *x = &m->extender;
+
+	if (!m->extends)
+		return;
+	LABELLED(out, "muster_extender_answers_total", "result",
+	         "Answers to /filter and /prioritize by result.", { "placed", x->placed },
+	         { "nowhere", x->nowhere }, { "error", x->errors });
+	LABELLED(out, "muster_extender_unreserved_total", "reason",
+	         "Questions to /filter answered without a reservation: no uid, "
+	         "--extender-reservations-max, --extender-keep.",
+	         { "uid", x->unreserved[UNRESERVED_UID] }, { "limit", x->unreserved[UNRESERVED_LIMIT] },
+	         { "time", x->unreserved[UNRESERVED_TIME] });
+	FIGURES(out,
+	        COUNTER("muster_extender_seconds_total",
+	                "Time of all answers together, from a request read to its answer.",
+	                x->ns_sum * 1e-9),
+	        GAUGE("muster_extender_seconds_max", "The longest of them.", x->ns_max * 1e-9));
+}
+
+static void lease_metrics_write(const struct metrics *m, FILE *out)
+{
+	if (!m->elects)
+		return;
+	family_write(out, "leader_election_master_status", "gauge",
+	             "1 while this instance holds the lease.");
+	fprintf(out, "leader_election_master_status{name=\"muster\"} %d\n", m->leads);
+	FIGURES(out, GAUGE("muster_leading", "1 while this instance holds the lease.", m->leads),
+	        COUNTER("muster_lease_renewals_total", "Times the lease was taken or renewed.",
+	                m->lease.renewals),
+	        COUNTER("muster_lease_failures_total", "Requests for the lease that failed.",
+	                m->lease.failures));
+}
+
+static void journal_metrics_write(const struct metrics *m, FILE *out)
+{
+	const struct journal_counts *j = &m->journal;
+
+	if (!m->journals)
+		return;
+	FIGURES(out,
+	        GAUGE("muster_journal_writable",
+	              "0 while the journal can't be read or written: no pod is bound.",
+	              !m->journal_fault[0]),
+	        GAUGE("muster_journal_intents", "Intents that are not over yet.", m->journal_intents),
+	        COUNTER("muster_journal_writes_total", "Writes of the journal that were accepted.",
+	                j->writes),
+	        COUNTER("muster_journal_failures_total", "Requests for the journal that failed.",
+	                j->failures),
+	        COUNTER("muster_journal_conflicts_total",
+	                "Writes of the journal that found another version.", j->conflicts),
+	        COUNTER("muster_journal_durable_total", "Intents that were written.", j->intents),
+	        COUNTER("muster_journal_wait_seconds_total",
+	                "Time from intents to the journal that had them, together.",
+	                (double)j->wait_ns_sum * 1e-9),
+	        COUNTER("muster_journal_full_total",
+	                "Times that intents waited since the journal was full.", j->full),
+	        COUNTER("muster_journal_unreadable_total",
+	                "Times that the ConfigMap's data was no journal.", j->unreadable));
+}
+
+static void http_write(const struct metrics *m, FILE *out)
+{
+	const uint64_t *r = m->curl.requests, *c = m->curl.by_class;
+
+	static_assert(HTTP_LANES == 7, "a label for each");
+	LABELLED(out, "muster_http_requests_total", "lane", "Requests to the API server.",
+	         { "watch", r[HTTP_WATCH] }, { "bind", r[HTTP_BIND] }, { "report", r[HTTP_REPORT] },
+	         { "call", r[HTTP_CALL] }, { "list", r[HTTP_LIST] }, { "lease", r[HTTP_LEASE] },
+	         { "journal", r[HTTP_JOURNAL] });
+	LABELLED(out, "muster_http_answers_total", "code",
+	         "Answers of the API server by class of status.", { "1xx", c[1] }, { "2xx", c[2] },
+	         { "3xx", c[3] }, { "4xx", c[4] }, { "5xx", c[5] });
+	FIGURES(
+		out,
+		COUNTER("muster_http_not_sent_total", "Requests that found no connection.",
+	            m->curl.not_sent),
+		COUNTER("muster_http_broken_total", "Requests whose answer did not come.", m->curl.broken),
+		COUNTER("muster_http_connects_total", "Connections opened.", m->curl.connects),
+		COUNTER("muster_token_renewals_total", "Times the token was read again after a 401.",
+	            m->curl.renewals));
+}
+
+static void core_write(const struct metrics *m, FILE *out)
+{
+	const struct metrics_core *c = &m->core;
+
+	LABELLED(out, "muster_core_lost_total", "reason", "Cores that were lost, by reason.",
+	         { "gone", m->lost.gone }, { "command", m->lost.bad_command },
+	         { "ring", m->lost.bad_ring }, { "stalled", m->lost.stalled });
+	FIGURES(
+		out, GAUGE("muster_core_up", "1 while the core is connected.", m->core_up),
+		GAUGE(
+			"muster_core_stalled",
+			"1 after the core was disconnected because it read no records, until one is connected.",
+			m->core_stalled),
+		COUNTER("muster_core_connects_total", "Times a core was connected.",
+	            m->frontend.core_connects),
+		COUNTER("muster_core_commands_total", "Commands taken from the core.",
+	            m->frontend.commands),
+		COUNTER("muster_core_bad_commands_total",
+	            "Connections closed for a command that made no sense.", m->lost.bad_command),
+		COUNTER("muster_ring_full_total", "Times that a ring towards the core was full.",
+	            m->frontend.ring_full));
+	if (!m->core_up)
+		return;
+	FIGURES(
+		out, COUNTER("muster_core_events_total", "Records applied by the core.", c->events),
+		COUNTER("muster_core_bad_records_total", "Records refused by the core.", c->bad_records),
+		COUNTER("muster_core_plans_total", "Gangs looked at.", c->plans),
+		COUNTER("muster_core_plans_placed_total", "Gangs reserved.", c->plans_placed),
+		COUNTER("muster_core_plans_refused_total", "Gangs refused with a reason.",
+	            c->plans_refused),
+		COUNTER("muster_core_plan_seconds_total", "Time in plan and reserve.",
+	            c->plan_ns_sum * 1e-9),
+		GAUGE("muster_core_plan_seconds_max", "The longest plan.", c->plan_ns_max * 1e-9),
+		COUNTER("muster_core_binds_sent_total", "Bindings commanded.", c->binds_sent),
+		COUNTER("muster_core_binds_accepted_total", "Bindings that hold.", c->binds_accepted),
+		COUNTER("muster_core_binds_refused_total", "Bindings refused.", c->binds_refused),
+		COUNTER("muster_core_limits_hit_total", "Records for which a limit left no room.",
+	            c->limits_hit),
+		COUNTER("muster_core_progress_total", "Turns of the core's loop: at least ten a second.",
+	            c->progress),
+		COUNTER("muster_core_sleeps_total", "Times the core slept.", c->sleeps),
+		COUNTER("muster_core_saturated_total", "Sums that hit the end of 64 bits.", c->saturated),
+		GAUGE("muster_nodes", "Nodes in the ledger.", c->nodes),
+		GAUGE("muster_pods", "Pods in the ledger.", c->pods),
+		GAUGE("muster_pods_pending", "Pods that wait.", c->pods_pending),
+		GAUGE("muster_pods_bound", "Pods that have a node.", c->pods_bound),
+		GAUGE("muster_gangs", "Gangs in the ledger.", c->gangs),
+		GAUGE("muster_gangs_waiting", "Gangs that wait.", c->gangs_waiting),
+		GAUGE("muster_gangs_binding", "Gangs whose bindings are on their way.", c->gangs_binding),
+		GAUGE("muster_gangs_placed", "Gangs whose quorum is bound.", c->gangs_placed),
+		GAUGE("muster_core_synced", "1 once the lists are in the ledger.", c->synced));
+}
+
+void metrics_write(const struct metrics *m, FILE *out)
+{
+	watches_write(m, out);
+	objects_write(m, out);
+	binder_write(m, out);
+	extender_metrics_write(m, out);
+	lease_metrics_write(m, out);
+	journal_metrics_write(m, out);
+	http_write(m, out);
+	metrics_port_write(m, out);
+	core_write(m, out);
+	if (m->core_up)
+		metrics_link_write(m, out);
+	metrics_pods_write(m, out);
+	FIGURES(out, GAUGE("process_virtual_memory_bytes", "Virtual memory.", m->virtual_bytes),
+	        GAUGE("process_open_fds", "Open files.", m->open_files),
+	        GAUGE("process_max_fds", "Files that may be open.", m->most_files),
+	        GAUGE("process_resident_memory_bytes", "Resident memory.", m->rss_bytes),
+	        COUNTER("process_cpu_seconds_total", "User and system time.", m->cpu_seconds),
+	        GAUGE("process_start_time_seconds", "When the process began, since 1970.",
+	              m->start_seconds));
+	fprintf(out,
+	        "# HELP muster_build_info The version.\n# TYPE muster_build_info gauge\n"
+	        "muster_build_info{version=\"%s\"} 1\n",
+	        MUSTER_VERSION);
+}
+
+const char *metrics_not_live(const struct metrics *m)
+{
+	return m->core_stalled ? "muster-core makes no progress" : NULL;
+}
+
+const char *metrics_not_ready(const struct metrics *m, char *text, size_t text_bytes)
+{
+	if (metrics_not_live(m))
+		return metrics_not_live(m);
+	if (!m->core_up)
+		return "muster-core is not connected";
+	for (size_t i = 0; i < m->watches_n; i++) {
+		const struct metrics_watch *w = &m->watches[i];
+
+		if (!w->synced) {
+			snprintf(text, text_bytes, "%s%s%s not listed yet%s%s", w->resource,
+			         *w->group ? "." : "", w->group, *w->error ? ": " : "", w->error);
+			return text;
+		}
+	}
+	if (m->elects && !m->leads) /* a standby that could act at once */
+		return NULL;
+	if (m->journal_fault[0])
+		return m->journal_fault;
+	return m->core.synced ? NULL : "the lists are not in the ledger yet";
+}

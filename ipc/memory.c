@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ipc/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void (*before_end)(void);
+
+void memory_before_end(void (*last)(void))
+{
+	before_end = last;
+}
+
+void fatal_memory(void)
+{
+	static const char text[] = ": out of memory\n";
+	ssize_t ignored;
+
+	if (before_end) {
+		before_end();
+	} else {
+		ignored = write(STDERR_FILENO, program_invocation_short_name,
+		                strlen(program_invocation_short_name));
+		ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+		(void)ignored;
+	}
+	_exit(1);
+}
+
+void *must_alloc(size_t bytes)
+{
+	return must_array(1, bytes);
+}
+
+void *must_array(size_t n, size_t each)
+{
+	/* calloc() of nothing may give NULL. */
+	void *memory = calloc(n ? n : 1, each ? each : 1);
+
+	if (!memory)
+		fatal_memory();
+	return memory;
+}
+
+void *must_aligned(size_t align, size_t bytes)
+{
+	const size_t whole = (bytes + align - 1) / align * align;
+	void *memory = aligned_alloc(align, whole ? whole : align);
+
+	if (!memory)
+		fatal_memory();
+	return memset(memory, 0, whole);
+}
+
+char *must_copy(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		fatal_memory();
+	return copy;
+}
+
+void *must_grow(void *items, size_t bytes)
+{
+	void *memory = realloc(items, bytes);
+
+	if (!memory)
+		fatal_memory();
+	return memory;
+}
+
+void *must_reach(void *items, size_t *n, size_t wanted, size_t first, size_t each)
+{
+	size_t more = *n ? *n : first;
+	char *grown;
+
+	if (wanted < *n)
+		return items;
+	while (more <= wanted)
+		more *= 2;
+	grown = must_grow(items, more * each);
+	memset(grown + *n * each, 0, (more - *n) * each);
+	*n = more;
+	return grown;
+}

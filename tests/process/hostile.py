@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A hostile tenant: the worst that the rights of one namespace allow, while another namespace's gangs start.
+
+    tests/process/hostile.py [--seconds=600] [--gangs-per-second=4]
+
+The tenant makes pods with resource names of their own, with requests that all differ, with a group
+each, PodGroups without pods, gangs whose quorum it raises, large annotations, marks that cannot be
+read, gates, and storms of creation and deletion.  Prints the p50 and p99 from the creation of the last
+member of the other namespace's gangs to their first binding, without the tenant and with it."""
+import contextlib
+import os
+import random
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import kube, objects  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, figure, until  # noqa: E402
+
+NODES, MEMBERS = 20, 4
+LIMITS = ["--max-shapes", 256, "--max-gangs", 256, "--max-pods", 2048]
+
+
+def option(name, default):
+    given = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith(f"--{name}=")]
+    return float(given[-1]) if given else default
+
+
+def namespace(name):
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+class Tenant(threading.Thread):
+    """Attacks in turn until it is stopped; counts what it wrote."""
+
+    def __init__(self, kubeconfig, seed):
+        super().__init__(daemon=True)
+        self.client, self.rng, self.n = kube.Client(kubeconfig), random.Random(seed), 0
+        self.names, self.over = [], threading.Event()
+
+    def pod(self, **options):
+        self.n += 1
+        name = f"evil-{self.n:06}"
+        self.names.append(name)
+        return objects.pod(name, namespace="evil", **options)
+
+    def resource_names(self):
+        for i in range(28):
+            yield self.pod(cpu="1m", requests={f"evil.com/{self.rng.randrange(500)}-{i}": "1"})
+
+    def shapes(self):
+        for _ in range(60):
+            yield self.pod(cpu=f"{1000000 + self.rng.randrange(10**6)}m")
+
+    def groups(self):
+        for _ in range(60):
+            yield self.pod(cpu="1000", group=f"g{self.rng.randrange(10**6)}")
+            yield objects.pod_group(f"empty{self.rng.randrange(10**6)}", 2, "evil")
+
+    def quorum(self):
+        name = f"q{self.rng.randrange(10**6)}"
+        yield objects.pod_group(name, 1, "evil")
+        yield self.pod(cpu="10m", group=name)
+        yield {"raise": name}
+        for _ in range(6):
+            yield self.pod(cpu="1", group=name)
+
+    def annotations(self):
+        for text in ("i\u0000j", "\u009b2J", "\u202ex", "y" * 100000):
+            pod = self.pod()
+            pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": text, "scheduling.k8s.io/group-pod-num": "3",
+                                              "note": "z" * 200000}
+            yield pod
+
+    def gates(self):
+        for _ in range(20):
+            yield self.pod(schedulingGates=[{"name": "evil.com/gate"}])
+
+    def storm(self):
+        for _ in range(40):
+            yield self.pod(cpu=f"{self.rng.randrange(1, 100)}m")
+        yield {"clear": 0.6}
+
+    def run(self):
+        attacks = [self.resource_names, self.shapes, self.groups, self.quorum, self.annotations, self.gates, self.storm]
+        while not self.over.is_set():
+            for what in self.rng.choice(attacks)():
+                if self.over.is_set():
+                    break
+                with contextlib.suppress(kube.ApiError):
+                    self.write(what)
+
+    def write(self, what):
+        if "raise" in what:
+            self.client.patch("PodGroup", what["raise"], {"spec": {"minMember": 25}}, "evil")
+        elif "clear" in what:
+            self.rng.shuffle(self.names)
+            gone, self.names = self.names[:int(len(self.names) * what["clear"])], self.names[int(len(self.names) * what["clear"]):]
+            for name in gone:
+                with contextlib.suppress(kube.ApiError):
+                    self.client.delete("Pod", name, "evil")
+        else:
+            self.client.create(what)
+
+
+def start_gang(c, i):
+    """Seconds from its last member to its first binding; its pods are deleted."""
+    group, members = objects.gang(f"good-{i}", MEMBERS, cpu="1", namespace="good")
+    c.create(group, *members)
+    since = time.monotonic()
+    first = members[0]["metadata"]["name"]
+
+    def bound():
+        return c.client.get("Pod", first, "good")["spec"].get("nodeName")
+    until(bound, 60, f"gang {i} starts")
+    took = time.monotonic() - since
+    until(lambda: c.bound(f"good-{i}-", "good") == MEMBERS, 60, f"gang {i} is whole")
+    for m in members:
+        c.client.delete("Pod", m["metadata"]["name"], "good")
+    c.client.delete("PodGroup", f"good-{i}", "good")
+    return took
+
+
+def gangs(c, seconds, first, pause_s):
+    """The times of gangs one after the other, sorted."""
+    times, end = [], time.monotonic() + seconds
+    while time.monotonic() < end or len(times) < 5:
+        times.append(start_gang(c, first + len(times)))
+        time.sleep(pause_s)
+    return sorted(times)
+
+
+def quantile(times, q):
+    return times[min(len(times) - 1, int(len(times) * q))]
+
+
+def hostile(seconds, seed=1, pause_s=0.05):
+    with Cluster(*(objects.node(f"n{i:02}", cpu="8") for i in range(NODES))) as c:
+        c.create(namespace("evil"), namespace("good"))
+        c.pair(core=LIMITS)
+        quiet = gangs(c, seconds / 3, 0, pause_s)
+        tenant = Tenant(c.kubeconfig, seed)
+        tenant.start()
+        under = gangs(c, seconds, 100000, pause_s)
+        tenant.over.set()
+        tenant.join(60)
+        for what, times in (("alone", quiet), ("beside the tenant", under)):
+            figure(f"first binding {what}: {len(times)} gangs, p50 {quantile(times, 0.5) * 1e3:.0f} ms, "
+                   f"p99 {quantile(times, 0.99) * 1e3:.0f} ms")
+        figure(f"pods that the tenant wrote: {tenant.n}")
+        check(c.core.running() and c.frontend.running(), "a daemon ended")
+        found = [w for w in c.wrongs() if "evil" not in w]
+        check(not found, found[:5])
+        return quiet, under
+
+
+if __name__ == "__main__":
+    hostile(option("seconds", 600))

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A core that makes no progress: it is noticed, disconnected and, where another instance stands by, replaced."""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import objects  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, equal, main, until  # noqa: E402
+from lib.instances import started  # noqa: E402
+from lib.objects import node, pod_group  # noqa: E402
+
+BOUND_S = 2
+FLAGS = ("--core-stall-seconds", str(BOUND_S))
+SAID = "muster-core makes no progress"
+
+
+def gang(c, name, n=3):
+    c.create(pod_group(name, n), *(objects.pod(f"{name}-{i}", group=name) for i in range(n)))
+
+
+def stops(process):
+    os.kill(process.pid, signal.SIGSTOP)
+
+
+def goes_on(process):
+    os.kill(process.pid, signal.SIGCONT)
+
+
+def test_without_another_instance_it_is_reported_and_taken_on_again():
+    with Cluster(node("n1")) as c:
+        c.pair(frontend=FLAGS)
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 20, "a bound")
+        equal(c.ask("status", "--progress", "2")[0], 0, "a core that runs")
+        stops(c.core)
+        until(lambda: c.fetch("/livez") == (500, SAID + "\n"), 20, "/livez")
+        equal(c.fetch("/readyz"), (503, SAID + "\n"))
+        equal((c.metric("muster_core_stalled"), c.metrics()['muster_core_lost_total{reason="stalled"}']), (1, 1), "metrics")
+        equal(c.ask("status", "--progress", "1")[0], 1, "a core that is stopped")
+        gang(c, "b")
+        goes_on(c.core)
+        until(lambda: c.bound("b") == 3, 30, "b bound")
+        until(lambda: c.fetch("/livez")[0] == 200 and c.fetch("/readyz")[0] == 200, 20, "healthy")
+        equal(c.metric("muster_core_stalled"), 0)
+        check(c.frontend.running() and not c.wrongs(), c.wrongs())
+
+
+def test_another_instance_takes_over():
+    with Cluster(*(node(f"n{i}") for i in range(4))) as c:
+        c.frontend_flags = FLAGS
+        one, two = started(c, 2)
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 20, "a bound")
+        stops(one.core)
+        gang(c, "b")
+        until(lambda: two.leads(c), 30, "the other one leads")
+        until(lambda: c.bound("b") == 3, 20, "b bound")
+        equal(one.fetch(c, "/livez"), (500, SAID + "\n"))
+        check(one.frontend.running(), "its frontend ended")
+        goes_on(one.core)
+        one.ready(c)
+        check(two.leads(c) and not one.leads(c), "the lease moved again")
+        check(not c.wrongs(), c.wrongs())
+
+
+def test_a_leader_alone_leads_again():
+    with Cluster(node("n1")) as c:
+        c.frontend_flags = FLAGS
+        one, = started(c, 1)
+        stops(one.core)
+        until(lambda: one.fetch(c, "/livez")[0] == 500, 20, "/livez")
+        gang(c, "a")
+        goes_on(one.core)
+        until(lambda: c.bound("a") == 3, 40, "a bound")
+        check(one.leads(c) and one.fetch(c, "/livez")[0] == 200, "healthy")
+
+
+def test_a_pause_of_both_is_no_stall():
+    """As of a virtual machine."""
+    with Cluster(node("n1")) as c:
+        c.pair(frontend=FLAGS)
+        for process in (c.frontend, c.core):
+            stops(process)
+        time.sleep(3 * BOUND_S)
+        for process in (c.frontend, c.core):
+            goes_on(process)
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 20, "a bound")
+        equal(c.metrics()['muster_core_lost_total{reason="stalled"}'], 0, "stalls")
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two processes of an instance. The frontend's side of the rings follows
+ * frontend/loop/corelink.c, the core's loop core/daemon/loop.c, without sockets, doorbells and
+ * threads: either process stops or dies between two turns, and what was unread on a ring is lost
+ * then. */
+#include "core/step/core.h"
+#include "frontend/api/lease.h"
+#include "frontend/base/log.h"
+#include "frontend/journal/journal.h"
+#include "frontend/model/model.h"
+#include "frontend/model/valid.h"
+#include "ipc/ring.h"
+#include "tests/sim/sim.h"
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BATCH 64
+#define TURNS_MAX 2000
+
+struct instance {
+	struct sim *sim;
+	uint32_t instance;
+	uint64_t rate_permille; /* of its monotonic clock */
+	struct env env;
+	struct limits limits;
+
+	struct model *model;
+	struct frontend *frontend;  /* NULL: dead */
+	unsigned frontends;         /* started so far */
+	char identity[32];          /* of this one */
+	uint64_t frontend_up_ns;    /* when it starts again */
+	uint64_t frontend_stops_ns; /* stopped until then */
+	uint64_t frontend_due_ns;
+
+	struct core *core; /* NULL: dead */
+	struct ledger *ledger;
+	uint64_t ledger_bytes;
+	uint64_t core_up_ns;
+	uint64_t core_stops_ns;
+	uint64_t core_due_ns;
+	uint64_t time_ns; /* of the last record */
+	bool begun, synced, command_full;
+
+	bool connected;
+	uint64_t connect_ns; /* when it is tried next */
+	uint64_t epoch;
+	uint64_t connected_ns; /* the clocks at the connect */
+	struct intake *intake;
+	unsigned char *event_bytes, *result_bytes;
+	struct ring_writer event_writer, result_writer, command_writer;
+	struct ring_reader event_reader, result_reader, command_reader;
+	uint64_t crashes;
+	struct net *net;
+	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
+};
+
+/* For the story: the process by its name, and its number when there are two. */
+static const char *who(const struct instance *p, const char *process)
+{
+	static char text[32];
+
+	if (p->sim->script->instances == 1)
+		return process;
+	snprintf(text, sizeof(text), "%u %s", p->instance, process);
+	return text;
+}
+
+static uint64_t env_monotonic(void *context)
+{
+	const struct instance *p = context;
+
+	return p->sim->now_ns / 1000 * p->rate_permille + SIM_S;
+}
+
+/* The time of the simulation at which its clock has that value, rounded up. */
+static uint64_t virtual_ns(const struct instance *p, uint64_t monotonic_ns)
+{
+	return monotonic_ns == NEVER_NS ? SIM_NEVER
+	       : monotonic_ns > SIM_S   ? ((monotonic_ns - SIM_S) / p->rate_permille + 1) * 1000
+	                                : 0;
+}
+
+static uint64_t env_wall(void *context)
+{
+	const struct sim *s = ((struct instance *)context)->sim;
+
+	return (uint64_t)((int64_t)(SIM_EPOCH_NS + s->now_ns) + s->wall_jump_ns);
+}
+
+static uint64_t env_random(void *context)
+{
+	return sim_next(&((struct instance *)context)->sim->random);
+}
+
+static void env_say(void *context, const char *level, const char *message)
+{
+	const struct instance *p = context;
+
+	story_tell(p->sim, "%s%s: %s", who(p, "frontend "), level, message);
+	if (strcmp(level, "error") == 0 && strstr(message, "makes no sense") != NULL)
+		sim_fail(p->sim, "protocol: %s", message);
+}
+
+static uint64_t record_time(const struct instance *p)
+{
+	return p->connected_ns + env_monotonic((void *)(uintptr_t)p);
+}
+
+static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
+{
+	struct instance *p = context;
+	struct record *r = ring_reserve(&p->event_writer, kind, body_bytes, record_time(p));
+
+	return r != NULL ? r + 1 : NULL;
+}
+
+static bool port_result(void *context, enum record_kind kind, const struct result *result)
+{
+	struct instance *p = context;
+	struct record *r = ring_reserve(&p->result_writer, kind, sizeof(*result), record_time(p));
+
+	if (r == NULL)
+		return false;
+	memcpy(r + 1, result, sizeof(*result));
+	return true;
+}
+
+static void port_publish(void *context)
+{
+	struct instance *p = context;
+
+	ring_publish(&p->event_writer);
+	ring_publish(&p->result_writer);
+}
+
+static bool port_events_read(void *context)
+{
+	struct instance *p = context;
+
+	return atomic_load(&p->ledger->event_head) == p->event_writer.tail_published;
+}
+
+static void note_bind(struct instance *p, const struct cmd_bind *cmd)
+{
+	const char *node = model_node(p->model, cmd->node, cmd->node_generation);
+	struct pod_view pod;
+
+	if (node != NULL && model_pod(p->model, cmd->pod, cmd->pod_generation, &pod)) {
+		story_tell(p->sim, "%sbinds %s to %s", who(p, "core    "), pod.name, node);
+		invariants_core_binds(p->sim->invariants, p->instance, pod.uid, node);
+	}
+}
+
+static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	struct instance *p = context;
+	struct record *r = NULL;
+
+	if (!p->command_full)
+		r = ring_reserve(&p->command_writer, kind, bytes, p->time_ns);
+	if (r == NULL) {
+		p->command_full = true;
+		return false;
+	}
+	memcpy(r + 1, body, bytes);
+	if (kind == CMD_BIND || kind == CMD_RETRY_BIND)
+		note_bind(p, body);
+	return true;
+}
+
+/* What the checker needs of the core's records, read by their layout. */
+static void note_event(struct instance *p, const struct record *r)
+{
+	const void *body = r + 1;
+
+	if (r->kind == EVENT_BEGIN) {
+		invariants_core_began(p->sim->invariants, p->instance);
+	} else if (r->kind == EVENT_NODE) {
+		const struct event_node *e = body;
+		char name[64];
+		size_t at =
+			sizeof(*e) + e->amounts_n * sizeof(struct amount) + e->labels_n * sizeof(struct label) +
+			e->taints_n * sizeof(struct taint) + e->images_n * sizeof(struct node_image) +
+			e->limits_n * sizeof(struct attach_limit) + e->attached_n * sizeof(struct attachment);
+
+		snprintf(name, sizeof(name), "%.*s", (int)e->name_bytes, (const char *)body + at);
+		invariants_core_node(p->sim->invariants, p->instance, name,
+		                     (const struct amount *)(const void *)(e + 1),
+		                     (e->flags & NODE_PRESENT) != 0 ? e->amounts_n : 0);
+	} else if (r->kind == EVENT_POD) {
+		const struct event_pod *e = body;
+
+		/* One that is being bound by muster may be elsewhere by now. */
+		invariants_core_pod(p->sim->invariants, p->instance, e->uid,
+		                    e->node != ID_NONE && !(e->flags & (POD_BINDING | POD_INTENTS)) ? ""
+		                                                                                    : NULL);
+	}
+}
+
+static bool step(struct instance *p, const struct record *r)
+{
+	int rc;
+
+	p->time_ns = r->time_ns;
+	p->command_full = false;
+	note_event(p, r);
+	rc = core_step(p->core, r);
+	if (rc == -EPROTO)
+		sim_fail(p->sim, "protocol: the core refuses a record of kind %u: %s", r->kind,
+		         core_fault(p->core));
+	else if (rc < 0)
+		sim_fail(p->sim, "limit: the core answers %d to a record of kind %u", rc, r->kind);
+	p->begun = p->begun || r->kind == EVENT_BEGIN;
+	p->synced = r->kind == EVENT_SYNCED || (p->synced && r->kind != EVENT_BEGIN);
+	return rc == 0;
+}
+
+static int drain(struct instance *p, struct ring_reader *ring)
+{
+	struct record *r = (struct record *)(void *)p->buffer;
+	int n = 0, rc = 0;
+
+	while (n < BATCH && (rc = ring_read(ring, r)) > 0) {
+		if (!step(p, r))
+			return -1;
+		n++;
+	}
+	if (rc < 0)
+		sim_fail(p->sim, "protocol: a ring towards the core makes no sense (%d)", rc);
+	ring_release(ring);
+	return rc < 0 ? -1 : n;
+}
+
+/* True when anything was done. */
+static bool core_turn(struct instance *p)
+{
+	int results = p->synced ? drain(p, &p->result_reader) : 0;
+	int events = results < 0 ? -1 : drain(p, &p->event_reader);
+	bool planned = false;
+
+	if (events < 0)
+		return false;
+	p->command_full = false;
+	if (p->begun && core_wants_plan(p->core)) {
+		struct record r = {
+			.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = p->epoch, .time_ns = p->time_ns
+		};
+		uint64_t before = p->command_writer.tail_private;
+
+		if (!step(p, &r))
+			return false;
+		planned = !p->command_full || p->command_writer.tail_private != before;
+	}
+	ring_publish(&p->command_writer);
+	return results + events > 0 || planned;
+}
+
+static bool core_runs(const struct instance *p)
+{
+	return p->core != NULL && p->connected && p->sim->now_ns >= p->core_stops_ns;
+}
+
+static void core_begin(struct instance *p)
+{
+	struct core_config config = {
+		.limits = p->limits,
+		.score = SCORE_KUBE,
+		.reserve_after_ns = p->sim->script->reserve_after_ns,
+		.emit = emit,
+		.context = p,
+	};
+
+	memset(p->ledger, 0, p->ledger_bytes);
+	p->core = core_new(&config, p->ledger);
+	if (p->core == NULL)
+		as_die("no memory for a core");
+	p->time_ns = 0;
+	story_tell(p->sim, "%sstarts", who(p, "core    "));
+}
+
+static void disconnect(struct instance *p)
+{
+	if (!p->connected)
+		return;
+	p->connected = false;
+	p->begun = p->synced = p->command_full = false;
+	p->connect_ns = p->sim->now_ns + 10 * SIM_MS;
+	if (p->frontend != NULL)
+		frontend_core_down(p->frontend);
+}
+
+void instance_core_dies(struct instance *p, uint64_t down_ns)
+{
+	if (p->core != NULL) {
+		story_tell(p->sim, "%sdies", who(p, "core    "));
+		disconnect(p);
+		core_free(p->core);
+		p->core = NULL;
+		p->crashes++;
+		invariants_core_died(p->sim->invariants, p->instance);
+	}
+	p->core_up_ns = p->sim->now_ns + down_ns;
+}
+
+static void frontend_begin(struct instance *p)
+{
+	static const char *const names[] = { "muster" };
+	struct model_config model = {
+		.scheduler_names = names,
+		.scheduler_names_n = 1,
+		.limits = p->limits,
+		.hash_key = { env_random(p), env_random(p) },
+	};
+	struct lease_config lease = {
+		.namespace = "kube-system",
+		.name = "muster",
+		.identity = p->instance == 0 ? "sim-0" : "sim-1",
+		.duration_ns = 15 * SIM_S,
+		.renew_ns = 10 * SIM_S,
+		.retry_ns = 2 * SIM_S,
+	};
+	const struct journal_config journal = { .namespace = "kube-system",
+		                                    .name = "muster-journal",
+		                                    .identity = p->identity };
+	struct frontend_config config = {
+		.bind_connections = 4,
+		.report_per_second = 50,
+		.report_queue = 1000,
+		.instance = "muster-sim",
+		.lease = p->sim->script->instances > 1 ? &lease : NULL,
+		.journal = &journal,
+	};
+
+	snprintf(p->identity, sizeof(p->identity), "sim-%u-%u", p->instance, p->frontends++);
+
+	p->model = model_new(&model);
+	if (p->model == NULL)
+		as_die("no memory for a model");
+	p->frontend = frontend_new(&config, &p->env, p->model);
+	p->frontend_due_ns = p->sim->now_ns;
+	story_tell(p->sim, "%sstarts", who(p, "frontend "));
+}
+
+static void frontend_end(struct instance *p)
+{
+	frontend_free(p->frontend);
+	model_free(p->model);
+	net_orphan(p->net);
+	p->frontend = NULL;
+	p->model = NULL;
+}
+
+void instance_frontend_dies(struct instance *p, uint64_t down_ns)
+{
+	if (p->frontend != NULL) {
+		struct frontend *f = p->frontend;
+
+		story_tell(p->sim, "%sdies", who(p, "frontend "));
+		p->frontend = NULL; /* it gets no callbacks */
+		disconnect(p);
+		p->frontend = f;
+		frontend_end(p);
+		p->crashes++;
+	}
+	p->frontend_up_ns = p->sim->now_ns + down_ns;
+}
+
+void instance_core_stops(struct instance *p, uint64_t ns)
+{
+	p->core_stops_ns = p->sim->now_ns + ns;
+}
+
+void instance_frontend_stops(struct instance *p, uint64_t ns)
+{
+	p->frontend_stops_ns = p->sim->now_ns + ns;
+}
+
+static void connect_rings(struct instance *p)
+{
+	const struct script *plan = p->sim->script;
+	unsigned char *commands = (unsigned char *)p->ledger + p->ledger->command_ring.offset;
+
+	p->epoch++;
+	ring_writer_init(&p->event_writer, p->event_bytes, plan->event_ring_bytes,
+	                 &p->intake->event_tail, &p->ledger->event_head, p->epoch);
+	ring_writer_init(&p->result_writer, p->result_bytes, plan->result_ring_bytes,
+	                 &p->intake->result_tail, &p->ledger->result_head, p->epoch);
+	ring_writer_init(&p->command_writer, commands, p->limits.command_ring_bytes,
+	                 &p->ledger->command_tail, &p->intake->command_head, p->epoch);
+	ring_reader_init(&p->event_reader, p->event_bytes, plan->event_ring_bytes,
+	                 &p->intake->event_tail, &p->ledger->event_head, p->epoch);
+	ring_reader_init(&p->result_reader, p->result_bytes, plan->result_ring_bytes,
+	                 &p->intake->result_tail, &p->ledger->result_head, p->epoch);
+	ring_reader_init(&p->command_reader, commands, p->limits.command_ring_bytes,
+	                 &p->ledger->command_tail, &p->intake->command_head, p->epoch);
+}
+
+static void instance_connect(struct instance *p)
+{
+	struct frontend_port port = {
+		.event = port_event,
+		.result = port_result,
+		.publish = port_publish,
+		.events_read = port_events_read,
+		.context = p,
+	};
+
+	connect_rings(p);
+	p->connected = true;
+	p->connected_ns = env_wall(p) - env_monotonic(p);
+	p->core_due_ns = p->frontend_due_ns = p->sim->now_ns;
+	if (frontend_core_up(p->frontend, &p->limits, &port) < 0)
+		sim_fail(p->sim, "limit: frontend_core_up fails");
+	story_tell(p->sim, "%sand frontend connect, epoch %llu", who(p, "core "),
+	           (unsigned long long)p->epoch);
+}
+
+static void commands_take(struct instance *p)
+{
+	struct record *r = (struct record *)(void *)p->buffer;
+	int rc;
+
+	while ((rc = ring_read(&p->command_reader, r)) > 0) {
+		if (frontend_command(p->frontend, r) < 0) {
+			sim_fail(p->sim, "protocol: the frontend refuses a command of kind %u", r->kind);
+			return;
+		}
+	}
+	if (rc < 0)
+		sim_fail(p->sim, "protocol: the ring of commands makes no sense");
+	ring_release(&p->command_reader);
+}
+
+static void frontend_turn(struct instance *p)
+{
+	uint64_t next;
+
+	if (p->connected)
+		commands_take(p);
+	next = frontend_poll(p->frontend);
+	p->frontend_due_ns = virtual_ns(p, next);
+	if (p->frontend_due_ns <= p->sim->now_ns)
+		p->frontend_due_ns = p->sim->now_ns + 10000;
+	/* The core wakes a little later. */
+	if (p->connected && p->core_due_ns > p->sim->now_ns + SIM_MS)
+		p->core_due_ns = p->sim->now_ns + 10000 + sim_below(&p->sim->faults_random, SIM_MS);
+	if (frontend_must_restart(p->frontend) || frontend_lost_lease(p->frontend)) {
+		story_tell(p->sim, "%sstarts over", who(p, "frontend "));
+		instance_frontend_dies(p, 0);
+	}
+}
+
+static void core_turns(struct instance *p)
+{
+	uint64_t before = p->command_writer.tail_published;
+	bool done = core_turn(p);
+
+	p->core_due_ns = p->sim->now_ns + (done ? 20000 : 100 * SIM_MS);
+	if (p->connected && p->command_writer.tail_published != before &&
+	    p->frontend_due_ns > p->sim->now_ns + SIM_MS)
+		p->frontend_due_ns = p->sim->now_ns + 10000 + sim_below(&p->sim->faults_random, SIM_MS);
+}
+
+void instance_run(struct instance *p, bool heard)
+{
+	uint64_t now = p->sim->now_ns;
+
+	if (p->core == NULL && now >= p->core_up_ns)
+		core_begin(p);
+	if (p->frontend == NULL && now >= p->frontend_up_ns)
+		frontend_begin(p);
+	if (!p->connected && p->core != NULL && p->frontend != NULL && now >= p->connect_ns &&
+	    now >= p->core_stops_ns && now >= p->frontend_stops_ns)
+		instance_connect(p);
+	if (p->frontend != NULL && (heard || now >= p->frontend_due_ns) && now >= p->frontend_stops_ns)
+		frontend_turn(p);
+	if (core_runs(p) && now >= p->core_due_ns)
+		core_turns(p);
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t instance_due_ns(const struct instance *p)
+{
+	uint64_t due = SIM_NEVER, own;
+
+	if (p->core == NULL)
+		due = p->core_up_ns;
+	if (p->frontend == NULL)
+		due = p->frontend_up_ns < due ? p->frontend_up_ns : due;
+	if (p->frontend != NULL) {
+		own = later(p->frontend_due_ns, p->frontend_stops_ns);
+		due = own < due ? own : due;
+	}
+	if (p->core != NULL && p->frontend != NULL && !p->connected) {
+		own = later(later(p->connect_ns, p->core_stops_ns), p->frontend_stops_ns);
+		due = own < due ? own : due;
+	}
+	if (p->core != NULL && p->connected) {
+		own = later(p->core_due_ns, p->core_stops_ns);
+		due = own < due ? own : due;
+	}
+	return due;
+}
+
+const char *instance_busy(const struct instance *p)
+{
+	struct metrics m = { 0 };
+
+	if (p->core == NULL || p->frontend == NULL || !p->connected)
+		return "a process is down";
+	if (!p->synced)
+		return "the core was not told all";
+	if (core_wants_plan(p->core))
+		return "the core wants to plan";
+	if (p->event_writer.tail_private != p->event_reader.head_private)
+		return "events are unread";
+	if (p->result_writer.tail_private != p->result_reader.head_private)
+		return "results are unread";
+	if (p->command_writer.tail_private != p->command_reader.head_private)
+		return "commands are unread";
+	frontend_metrics(p->frontend, &m);
+	if (!frontend_idle(p->frontend))
+		return "bindings are not answered";
+	if (m.binds_queued > 0)
+		return "bindings are not sent";
+	return m.reports_queued > 0 ? "reports are not sent" : NULL;
+}
+
+bool instance_may_write(void *instance)
+{
+	return instance_leads(instance);
+}
+
+bool instance_leads(const struct instance *p)
+{
+	return p->frontend != NULL && frontend_may_write(p->frontend);
+}
+
+bool instance_holds(const struct instance *p)
+{
+	return p->core != NULL && atomic_load(&p->ledger->gauges.reserved_gang) != 0;
+}
+
+void instance_check(struct instance *p, bool thorough)
+{
+	char why[512] = "";
+
+	if (!thorough)
+		return;
+	if (p->core != NULL && !core_valid(p->core, why, sizeof(why)))
+		sim_fail(p->sim, "core_valid: %s", why);
+	if (p->model != NULL && !model_valid(p->model, why, sizeof(why)))
+		sim_fail(p->sim, "model_valid: %s", why);
+}
+
+uint64_t instance_crashes(const struct instance *p)
+{
+	return p->crashes;
+}
+
+struct instance *instance_new(struct sim *s, uint32_t instance)
+{
+	struct instance *p = as_alloc(sizeof(*p));
+	const char *what = "";
+
+	p->sim = s;
+	p->instance = instance;
+	p->rate_permille = instance > 0 ? s->script->rate_permille : 1000;
+	p->net = s->nets[instance];
+	net_context(p->net, p);
+	p->env = (struct env){
+		.transport = net_transport(p->net),
+		.monotonic_ns = env_monotonic,
+		.wall_ns = env_wall,
+		.random = env_random,
+		.log = env_say,
+		.context = p,
+	};
+	p->limits = (struct limits){
+		.nodes = 32,
+		.pods = 256,
+		.gangs = 256,
+		.shapes = 256,
+		.names = 64,
+		.resources = 16,
+		.name_bytes = 1u << 16,
+		.command_ring_bytes = s->script->command_ring_bytes,
+	};
+	p->ledger_bytes = core_ledger_bytes(&p->limits, &what);
+	if (p->ledger_bytes == 0)
+		as_die("limits of the simulator: %s", what);
+	p->ledger = aligned_alloc(4096, (p->ledger_bytes + 4095) & ~UINT64_C(4095));
+	p->intake = aligned_alloc(CACHE_LINE, sizeof(*p->intake));
+	p->event_bytes = aligned_alloc(CACHE_LINE, s->script->event_ring_bytes);
+	p->result_bytes = aligned_alloc(CACHE_LINE, s->script->result_ring_bytes);
+	if (p->ledger == NULL || p->intake == NULL || p->event_bytes == NULL || p->result_bytes == NULL)
+		as_die("out of memory");
+	memset(p->intake, 0, sizeof(*p->intake));
+	return p;
+}
+
+void instance_free(struct instance *p)
+{
+	if (p->core != NULL)
+		core_free(p->core);
+	if (p->frontend != NULL)
+		frontend_end(p);
+	free(p->ledger);
+	free(p->intake);
+	free(p->event_bytes);
+	free(p->result_bytes);
+	free(p);
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks every revision of the API server's history once, and keeps what the next check needs.
+ * Overcommitment is judged by what the core could know. A Binding must fit together with every pod
+ * that muster placed, and with those of others that the core had a record of when it decided; a
+ * node is as large as the core knew it then, or as it is. Bindings of dead processes are no
+ * exception: the journal has them. */
+#include "tests/apisim/call.h"
+#include "tests/apisim/requests.h"
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 64
+/* Age of what a decision may be based on: a silent watch is found after 150 s. */
+#define EXCUSE_NS (200 * SIM_S)
+
+struct sum {
+	int64_t cpu, memory, pods;
+};
+
+struct member {
+	char uid[AS_UID_BYTES];
+	uint64_t number[2]; /* of the uid, as in struct event_pod */
+	char key[NAME_BYTES];
+	char node[NAME_BYTES]; /* "" while it has none */
+	char group[NAME_BYTES];
+	struct sum wants;
+	uint64_t version;
+	bool ours;   /* by its schedulerName */
+	bool over;   /* ended or gone */
+	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
+	bool by_muster;
+	bool core_knows[SIM_INSTANCES]; /* that it has a node */
+	uint64_t lost_ns;               /* when it ceased to count; 0: it did not */
+	/* The core's last decision about it. */
+	char decided[NAME_BYTES];
+	uint64_t decided_at; /* counts decisions; 0: never */
+	uint32_t instance;
+	struct sum others; /* on that node, that the core knew then */
+	struct sum size;   /* of that node, as it knew it then */
+	/* The last Binding that reached the server. */
+	char posted_node[NAME_BYTES], posted_version[24];
+};
+
+struct place {
+	char name[NAME_BYTES];
+	bool there;
+	struct sum size, known[SIM_INSTANCES];
+};
+
+struct gang_history {
+	char name[NAME_BYTES];
+	bool there;
+	int64_t quorum;
+	uint64_t first_bind_ns; /* 0: none yet */
+	uint64_t
+		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
+	uint64_t raised_ns; /* when it became another group or wanted more last; 0: never */
+	uint64_t read_ns;   /* when muster read it last before that first Binding; 0: never */
+};
+
+struct invariants {
+	struct sim *sim;
+	uint64_t seen;
+	struct member *members;
+	size_t members_n, members_room;
+	struct place places[64];
+	size_t places_n;
+	struct gang_history gangs[64];
+	size_t gangs_n;
+	const char *posting; /* uid of the pod whose Binding is handled now */
+	char posting_uid[AS_UID_BYTES];
+	uint64_t decisions, binds, leases;
+	char holder[NAME_BYTES]; /* of the lease */
+	uint64_t less_ns;        /* when others last took room, or nodes had less of it; 0: never */
+	uint64_t torn[TEARS];
+	struct as_arena arena;
+};
+
+static struct sum sum_of(const struct as_amounts *a)
+{
+	return (struct sum){ as_amounts_get(a, "cpu"), as_amounts_get(a, "memory"),
+		                 as_amounts_get(a, "pods") };
+}
+
+static void sum_add(struct sum *to, const struct sum *more)
+{
+	to->cpu += more->cpu;
+	to->memory += more->memory;
+	to->pods += more->pods;
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct sum sum_least(struct sum a, struct sum b)
+{
+	return (struct sum){ less(a.cpu, b.cpu), less(a.memory, b.memory), less(a.pods, b.pods) };
+}
+
+static struct sum sum_most(struct sum a, struct sum b)
+{
+	return (struct sum){ -less(-a.cpu, -b.cpu), -less(-a.memory, -b.memory),
+		                 -less(-a.pods, -b.pods) };
+}
+
+static bool sum_fits(struct sum used, struct sum room)
+{
+	return used.cpu <= room.cpu && used.memory <= room.memory && used.pods <= room.pods;
+}
+
+static void put(char *to, const char *text)
+{
+	snprintf(to, NAME_BYTES, "%s", text);
+}
+
+static struct member *member_find(struct invariants *b, const char *uid)
+{
+	for (size_t i = b->members_n; i-- > 0;)
+		if (strcmp(b->members[i].uid, uid) == 0)
+			return &b->members[i];
+	return NULL;
+}
+
+static void uid_number(const char *uid, uint64_t out[2])
+{
+	int digits = 0;
+
+	out[0] = out[1] = 0;
+	for (; *uid != '\0'; uid++) {
+		if (*uid == '-')
+			continue;
+		out[digits / 16] =
+			out[digits / 16] << 4 | (uint64_t)(*uid <= '9' ? *uid - '0' : *uid - 'a' + 10);
+		digits++;
+	}
+}
+
+static struct place *place_of(struct invariants *b, const char *name)
+{
+	for (size_t i = 0; i < b->places_n; i++)
+		if (strcmp(b->places[i].name, name) == 0)
+			return &b->places[i];
+	if (b->places_n == sizeof(b->places) / sizeof(b->places[0]))
+		as_die("the simulator has too many nodes");
+	put(b->places[b->places_n].name, name);
+	return &b->places[b->places_n++];
+}
+
+static struct gang_history *gang_of(struct invariants *b, const char *name)
+{
+	for (size_t i = 0; i < b->gangs_n; i++)
+		if (strcmp(b->gangs[i].name, name) == 0)
+			return &b->gangs[i];
+	if (b->gangs_n == sizeof(b->gangs) / sizeof(b->gangs[0]))
+		as_die("the simulator has too many groups");
+	put(b->gangs[b->gangs_n].name, name);
+	return &b->gangs[b->gangs_n++];
+}
+
+/* m no longer counts: too few members are left, or it was among those planned, and the rest may not
+ * fit. */
+static void gang_lost(struct invariants *b, const struct member *m)
+{
+	struct gang_history *g;
+	int64_t n = 0;
+
+	if (m->group[0] == '\0')
+		return;
+	g = gang_of(b, m->group);
+	for (size_t i = 0; i < b->members_n; i++)
+		n += b->members[i].counts && strcmp(b->members[i].group, m->group) == 0;
+	if (n < g->quorum || m->decided[0] != '\0')
+		g->lost_ns = b->sim->now_ns;
+}
+
+static void room_lost(struct invariants *b)
+{
+	b->less_ns = b->sim->now_ns;
+}
+
+void invariants_core_began(struct invariants *b, uint32_t instance)
+{
+	for (size_t i = 0; i < b->members_n; i++)
+		b->members[i].core_knows[instance] = false;
+}
+
+void invariants_core_died(struct invariants *b, uint32_t instance)
+{
+	invariants_core_began(b, instance);
+}
+
+void invariants_core_pod(struct invariants *b, uint32_t instance, const uint64_t uid[2],
+                         const char *node)
+{
+	for (size_t i = b->members_n; i-- > 0;) {
+		struct member *m = &b->members[i];
+
+		if (m->number[0] == uid[0] && m->number[1] == uid[1]) {
+			m->core_knows[instance] = node != NULL;
+			return;
+		}
+	}
+}
+
+void invariants_core_node(struct invariants *b, uint32_t instance, const char *name,
+                          const struct amount *amounts, uint32_t n)
+{
+	struct sum *known = &place_of(b, name)->known[instance];
+
+	*known = (struct sum){ 0 };
+	for (uint32_t i = 0; i < n; i++) {
+		if (amounts[i].resource == RESOURCE_CPU)
+			known->cpu = amounts[i].value;
+		else if (amounts[i].resource == RESOURCE_MEMORY)
+			known->memory = amounts[i].value;
+		else if (amounts[i].resource == RESOURCE_PODS)
+			known->pods = amounts[i].value;
+	}
+}
+
+/* Pods on the node now that muster did not place; `known` of them only. */
+static struct sum others_on(const struct invariants *b, const char *node, const struct member *by,
+                            bool known)
+{
+	struct sum sum = { 0 };
+
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		if (!m->over && m != by && !m->by_muster && strcmp(m->node, node) == 0 &&
+		    (m->core_knows[by->instance] || !known))
+			sum_add(&sum, &m->wants);
+	}
+	return sum;
+}
+
+void invariants_core_binds(struct invariants *b, uint32_t instance, const char *uid,
+                           const char *node)
+{
+	struct member *m = member_find(b, uid);
+	struct place *p = place_of(b, node);
+	struct sum sum;
+
+	/* An earlier Binding landed, and the watch is silent: this one can't land any more. */
+	if (m == NULL || (m->by_muster && m->node[0] != '\0'))
+		return;
+	if (m->lost_ns > 0 &&
+	    m->group[0] !=
+	        '\0') /* it was planned by the state before: the members that are left may not fit */
+		gang_of(b, m->group)->lost_ns = m->lost_ns;
+	put(m->decided, node);
+	m->decided_at = ++b->decisions;
+	m->instance = instance;
+	m->others = others_on(b, node, m, true);
+	m->size = p->known[instance];
+	sum = m->others;
+	sum_add(&sum, &m->wants);
+	if (!sum_fits(sum, m->size))
+		sim_fail(b->sim,
+		         "overcommit: the core binds %s to %s, which others fill as far as it knows",
+		         m->key, node);
+}
+
+/* m has just got its node by muster. */
+static void judge_room(struct invariants *b, const struct member *landed)
+{
+	const struct member *last = landed;
+	struct place *p = place_of(b, landed->node);
+	struct sum sum, room;
+
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0 &&
+		    m->decided_at > last->decided_at)
+			last = m;
+	}
+	sum = sum_least(last->others, others_on(b, landed->node, last, false));
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		if (!m->over && m->by_muster && strcmp(m->node, landed->node) == 0)
+			sum_add(&sum, &m->wants);
+	}
+	room = p->there ? sum_most(last->size, p->size) : last->size;
+	if (!sum_fits(sum, room))
+		sim_fail(b->sim,
+		         "overcommit: node %s has cpu %lld/%lld memory %lld/%lld pods %lld/%lld after %s",
+		         landed->node, (long long)sum.cpu, (long long)room.cpu, (long long)sum.memory,
+		         (long long)room.memory, (long long)sum.pods, (long long)room.pods, landed->key);
+}
+
+void invariants_writes(struct invariants *b, uint32_t instance, const char *path)
+{
+	if (b->sim->script->instances == 1)
+		return;
+	invariants_check(b);
+	if (strcmp(b->holder, instance == 0 ? "sim-0" : "sim-1") != 0)
+		sim_fail(b->sim, "leaders: instance %u writes to %s while %s holds the lease", instance,
+		         path, b->holder);
+}
+
+static const char *text(const struct as_json *o, const char *name)
+{
+	const char *t = as_json_string(o, name);
+
+	return t != NULL ? t : "";
+}
+
+void invariants_post_begin(struct invariants *b, const char *path, const char *body)
+{
+	const char *error = NULL;
+	const struct as_json *tree, *metadata, *target;
+	struct member *m;
+
+	invariants_check(b);
+	as_arena_reset(&b->arena);
+	tree = as_json_parse(&b->arena, body, strlen(body), &error);
+	metadata = as_json_get(tree, "metadata");
+	target = as_json_get(tree, "target");
+	snprintf(b->posting_uid, sizeof(b->posting_uid), "%s", text(metadata, "uid"));
+	b->posting = b->posting_uid;
+	if (b->posting_uid[0] == '\0' || text(metadata, "resourceVersion")[0] == '\0') {
+		sim_fail(b->sim, "precondition: %s: a Binding without uid and resourceVersion", path);
+		return;
+	}
+	m = member_find(b, b->posting_uid);
+	if (m == NULL)
+		return;
+	if (m->posted_node[0] != '\0' && strcmp(m->posted_node, text(target, "name")) != 0 &&
+	    strcmp(m->posted_version, text(metadata, "resourceVersion")) == 0 &&
+	    strtoull(m->posted_version, NULL, 10) == m->version)
+		sim_fail(b->sim,
+		         "fence: %s goes to %s while a Binding to %s with the same version may land",
+		         m->key, text(target, "name"), m->posted_node);
+	put(m->posted_node, text(target, "name"));
+	snprintf(m->posted_version, sizeof(m->posted_version), "%s", text(metadata, "resourceVersion"));
+}
+
+void invariants_post_end(struct invariants *b)
+{
+	invariants_check(b);
+	b->posting = NULL;
+}
+
+static struct member *member_new(struct invariants *b, const struct as_object *o,
+                                 const struct as_json *tree)
+{
+	struct as_amounts wants = as_pod_requests(&b->arena, tree);
+	const char *group = as_object_label(o, "scheduling.x-k8s.io/pod-group");
+	struct member *m;
+
+	if (b->members_n == b->members_room) {
+		b->members_room = b->members_room > 0 ? b->members_room * 2 : 64;
+		b->members = as_realloc(b->members, b->members_room * sizeof(*b->members));
+	}
+	m = &b->members[b->members_n++];
+	*m = (struct member){ .wants = sum_of(&wants) };
+	snprintf(m->uid, sizeof(m->uid), "%s", o->uid);
+	uid_number(o->uid, m->number);
+	put(m->key, o->key);
+	put(m->group, group != NULL ? group : "");
+	m->ours = strcmp(text(as_json_get(tree, "spec"), "schedulerName"), "muster") == 0;
+	return m;
+}
+
+static void member_bound(struct invariants *b, struct member *m, const char *node)
+{
+	m->by_muster = b->posting != NULL && strcmp(b->posting, m->uid) == 0;
+	put(m->node, node);
+	story_tell(b->sim, "bound   %s to %s%s", m->key, node, m->by_muster ? "" : " by another");
+	if (!m->by_muster) {
+		room_lost(b);
+		return;
+	}
+	b->binds++;
+	if (!m->ours)
+		sim_fail(b->sim, "stranger: muster bound %s, which is not its own", m->key);
+	if (m->decided_at == 0)
+		sim_fail(b->sim, "undecided: %s was bound to %s, and no core said so", m->key, node);
+	else if (strcmp(m->decided, node) != 0)
+		sim_fail(b->sim, "elsewhere: %s was bound to %s, and the core had sent it to %s since",
+		         m->key, node, m->decided);
+	if (m->group[0] != '\0' && gang_of(b, m->group)->first_bind_ns == 0)
+		gang_of(b, m->group)->first_bind_ns = b->sim->now_ns;
+	judge_room(b, m);
+}
+
+static void look_pod(struct invariants *b, const struct as_event *e)
+{
+	const struct as_object *o = e->object;
+	const struct as_json *tree = as_object_tree(&b->arena, o);
+	const char *phase = as_object_field(o, "status.phase"),
+			   *node = as_object_field(o, "spec.nodeName");
+	const struct as_json *gates = as_json_array(as_json_get(tree, "spec"), "schedulingGates");
+	struct member *m = member_find(b, o->uid);
+	bool counted, over = e->kind == AS_DELETED || strcmp(phase, "Succeeded") == 0 ||
+	                     strcmp(phase, "Failed") == 0;
+
+	if (m == NULL)
+		m = member_new(b, o, tree);
+	if (m->node[0] != '\0' && strcmp(m->node, node) != 0)
+		sim_fail(b->sim, "twice: %s was bound to %s and is on %s", m->key, m->node, node);
+	if (m->node[0] == '\0' && node[0] != '\0')
+		member_bound(b, m, node);
+	m->version = o->version;
+	if (!m->over && over)
+		story_tell(b->sim, "over    %s: %s %s", m->key, e->kind == AS_DELETED ? "deleted" : phase,
+		           text(as_json_get(tree, "status"), "reason"));
+	m->over = m->over || over;
+	counted = m->counts;
+	m->counts = !m->over && !o->deleting && (gates == NULL || gates->first == NULL);
+	if (m->counts)
+		m->lost_ns = 0;
+	if (counted && !m->counts) {
+		m->lost_ns = b->sim->now_ns;
+		gang_lost(b, m);
+	}
+}
+
+static void look_node(struct invariants *b, const struct as_event *e)
+{
+	struct place *p = place_of(b, e->object->name);
+	const struct as_json *tree = as_object_tree(&b->arena, e->object);
+	struct as_amounts all = as_node_allocatable(&b->arena, tree);
+	struct sum size = sum_of(&all);
+	bool cordoned = as_json_true(as_json_get(tree, "spec"), "unschedulable");
+
+	if (p->there && (e->kind == AS_DELETED || cordoned || !sum_fits(p->size, size)))
+		room_lost(b);
+	p->there = e->kind != AS_DELETED;
+	p->size = size;
+}
+
+void invariants_group_read(struct invariants *b, const char *name)
+{
+	struct gang_history *g = gang_of(b, name);
+
+	if (g->first_bind_ns == 0)
+		g->read_ns = b->sim->now_ns;
+}
+
+static void look_group(struct invariants *b, const struct as_event *e)
+{
+	struct gang_history *g = gang_of(b, e->object->name);
+	int64_t quorum = 0;
+
+	as_json_integer(as_json_get(as_object_tree(&b->arena, e->object), "spec"), "minMember",
+	                &quorum);
+	if (e->kind == AS_DELETED || (g->there ? quorum > g->quorum : g->quorum != 0))
+		g->raised_ns = b->sim->now_ns;
+	g->there = e->kind != AS_DELETED;
+	g->quorum = quorum;
+}
+
+static void look_lease(struct invariants *b, const struct as_event *e)
+{
+	const struct as_json *tree = as_object_tree(&b->arena, e->object);
+
+	b->leases++;
+	put(b->holder, e->kind == AS_DELETED ? "" : text(as_json_get(tree, "spec"), "holderIdentity"));
+}
+
+void invariants_check(struct invariants *b)
+{
+	const struct as_store *store = b->sim->api->store;
+
+	if (b->seen < as_store_oldest(store))
+		b->seen = as_store_oldest(store); /* a compaction passes one version without an event */
+	while (b->seen < as_store_version(store)) {
+		const struct as_event *e = as_store_event(store, ++b->seen);
+
+		as_arena_reset(&b->arena);
+		if (e->object->resource == b->sim->api->pods)
+			look_pod(b, e);
+		else if (e->object->resource == b->sim->api->nodes)
+			look_node(b, e);
+		else if (strcmp(e->object->resource->plural, "podgroups") == 0)
+			look_group(b, e);
+		else if (strcmp(e->object->resource->plural, "leases") == 0)
+			look_lease(b, e);
+	}
+}
+
+/* Excuses for a gang that is bound in part: what the decision could not know, and what happened
+ * after it. */
+static enum tear tear_of(const struct invariants *b, const struct gang_history *g)
+{
+	if (g->lost_ns > 0 && g->lost_ns + EXCUSE_NS >= g->first_bind_ns)
+		return TEAR_LOST;
+	if (g->raised_ns > 0 && g->raised_ns >= (g->read_ns > 0 ? g->read_ns : g->first_bind_ns))
+		return TEAR_LOST;
+	if (b->less_ns > 0 && b->less_ns + EXCUSE_NS >= g->first_bind_ns)
+		return TEAR_LESS;
+	return TEAR_FAULT;
+}
+
+static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, char *why,
+                            size_t why_bytes)
+{
+	enum tear tear = TEAR_NONE;
+	int64_t bound = 0;
+
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		bound += m->node[0] != '\0' && strcmp(m->group, g->name) == 0;
+	}
+	if (bound == 0)
+		return true;
+	if (bound < g->quorum)
+		tear = tear_of(b, g);
+	b->torn[tear]++;
+	if (tear == TEAR_FAULT)
+		snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name,
+		         (long long)bound, (long long)g->quorum);
+	return tear != TEAR_FAULT;
+}
+
+static bool pod_is_at_rest(struct invariants *b, const struct as_object *o, char *why,
+                           size_t why_bytes)
+{
+	const struct as_json *tree = as_object_tree(&b->arena, o), *spec = as_json_get(tree, "spec");
+	const struct as_json *gates = as_json_array(spec, "schedulingGates");
+	const struct as_json *list = as_json_array(as_json_get(tree, "status"), "conditions");
+	const char *phase = as_object_field(o, "status.phase");
+
+	if (strcmp(text(spec, "schedulerName"), "muster") != 0 || text(spec, "nodeName")[0] != '\0' ||
+	    o->deleting || (gates != NULL && gates->first != NULL) || strcmp(phase, "Succeeded") == 0 ||
+	    strcmp(phase, "Failed") == 0)
+		return true;
+	for (const struct as_json *c = list != NULL ? list->first : NULL; c != NULL; c = c->next)
+		if (strcmp(text(c, "type"), "PodScheduled") == 0 &&
+		    strcmp(text(c, "status"), "False") == 0 &&
+		    strcmp(text(c, "reason"), "Unschedulable") == 0 && text(c, "message")[0] != '\0')
+			return true;
+	snprintf(why, why_bytes, "silent: pod %s waits and does not say why", o->key);
+	return false;
+}
+
+bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes)
+{
+	memset(b->torn, 0, sizeof(b->torn));
+	for (size_t i = 0; i < b->gangs_n; i++)
+		if (b->gangs[i].there && !gang_is_at_rest(b, &b->gangs[i], why, why_bytes))
+			return false;
+	for (struct as_index_entry *e = b->sim->api->pods->index.first[0]; e != NULL; e = e->next[0]) {
+		as_arena_reset(&b->arena);
+		if (!pod_is_at_rest(b, e->object, why, why_bytes))
+			return false;
+	}
+	return true;
+}
+
+uint64_t invariants_changes(const struct invariants *b)
+{
+	return b->seen - b->leases;
+}
+
+uint64_t invariants_revisions(const struct invariants *b)
+{
+	return b->seen;
+}
+
+uint64_t invariants_gangs(const struct invariants *b, enum tear tear)
+{
+	return b->torn[tear];
+}
+
+uint64_t invariants_binds(const struct invariants *b)
+{
+	return b->binds;
+}
+
+struct invariants *invariants_new(struct sim *s)
+{
+	struct invariants *b = as_alloc(sizeof(*b));
+
+	b->sim = s;
+	return b;
+}
+
+void invariants_free(struct invariants *b)
+{
+	free(b->members);
+	as_arena_free(&b->arena);
+	free(b);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No Binding before the journal has its intent, and what becomes of the intents of an earlier
+ * instance. */
+#include "frontend/bind/binder.h"
+#include "frontend/bind/takeover.h"
+#include "frontend/journal/journal.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/support_world.h"
+
+#define POST "/api/v1/namespaces/ns/pods/a/binding"
+#define POD "/api/v1/namespaces/ns/pods/a"
+#define JOURNAL "/api/v1/namespaces/ns/configmaps/j"
+#define UID_A "00000000-0000-0000-0000-000000000061"
+
+static struct bench {
+	struct world w;
+	struct model *m;
+	struct journal *journal;
+	struct binder *binder;
+	struct takeover *takeover;
+	char said[200];
+	uint32_t flags; /* of the last record of a pod */
+	_Alignas(8) char body[RECORD_BYTES_MAX];
+	enum record_kind kind;
+} b;
+
+static void on_result(void *context, enum record_kind kind, const struct result *r)
+{
+	(void)context;
+	(void)r;
+	strcat(b.said, kind == RESULT_BOUND     ? "bound "
+	               : kind == RESULT_REFUSED ? "refused "
+	                                        : "unknown ");
+}
+
+static void on_notice(void *context, const struct bind_notice *n)
+{
+	(void)context;
+	(void)n;
+}
+
+static void look(void)
+{
+	if (b.kind == EVENT_POD)
+		b.flags = ((const struct event_pod *)(const void *)b.body)->flags;
+	b.kind = RECORD_PAD;
+}
+
+static void *take(void *context, enum record_kind kind, uint32_t bytes)
+{
+	(void)context;
+	cr_assert_leq(bytes, sizeof(b.body));
+	look();
+	b.kind = kind;
+	return b.body;
+}
+
+static void flush(void)
+{
+	const struct model_sink sink = { .reserve = take };
+
+	b.flags = 0;
+	cr_assert(model_flush(b.m, &sink));
+	look();
+}
+
+static const char *object(unsigned version, const char *lines)
+{
+	static char text[2000];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"j\",\"resourceVersion\":\"%u\"},\"data\":{\"format\":\"1\","
+	         "\"epoch\":\"7\",\"writer\":\"other\",\"fence\":\"\",\"intents\":\"%s\"}}",
+	         version, lines);
+	return text;
+}
+
+/* The journal is open, and has what another instance left. */
+static void begin(const char *lines)
+{
+	struct journal_config journal = {
+		.env = &b.w.env, .namespace = "ns", .name = "j", .identity = "me"
+	};
+	struct binder_config config = {
+		.env = &b.w.env, .connections = 4, .result = on_result, .notice = on_notice
+	};
+
+	memset(&b, 0, sizeof(b));
+	world_init(&b.w);
+	b.m = config.model = world_model();
+	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
+	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n2", "2"));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "5", "", ""));
+	b.journal = config.journal = journal_new(&journal);
+	b.takeover = takeover_new(&b.w.env, b.m);
+	b.binder = binder_new(&config);
+	flush();
+	journal_claim(b.journal);
+	journal_poll(b.journal);
+	world_answer(world_take(&b.w, "GET", JOURNAL), 200, object(10, lines));
+	journal_poll(b.journal);
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, object(11, ""));
+	cr_assert(journal_is_open(b.journal));
+	binder_take_over(b.binder, b.takeover);
+	b.w.now_ns += SECOND;
+}
+
+static void end(void)
+{
+	binder_free(b.binder);
+	journal_free(b.journal);
+	takeover_free(b.takeover);
+	model_free(b.m);
+	world_free(&b.w);
+}
+
+static void command(enum record_kind kind)
+{
+	struct pod_view v;
+	struct cmd_bind cmd = { .node_generation = 1, .gang = ID_NONE, .attempt = 7 };
+
+	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
+	cmd.pod = v.id;
+	cmd.pod_generation = v.generation;
+	cmd.node = model_node_id(b.m, (struct text){ .at = "n1", .bytes = 2 });
+	cr_assert_eq(binder_bind(b.binder, kind, &cmd), 0);
+}
+
+static void poll(void)
+{
+	journal_poll(b.journal);
+	binder_poll(b.binder);
+}
+
+Test(binder_journal, no_binding_before_its_intent)
+{
+	struct http_call *c;
+
+	begin("");
+	command(CMD_BIND);
+	poll();
+	c = world_take(&b.w, "PUT", JOURNAL);
+	cr_assert_eq(world_open(&b.w), 1, "the Binding waits");
+	cr_assert(strstr(c->body, "bind " UID_A " n1 "), "%s", c->body);
+	world_answer(c, 200, object(12, ""));
+	poll();
+	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
+	cr_assert_str_eq(b.said, "bound ");
+	cr_assert_eq(journal_size(b.journal), 0, "it is over");
+	end();
+}
+
+Test(binder_journal, a_write_that_fails_keeps_the_binding_back)
+{
+	begin("");
+	command(CMD_BIND);
+	poll();
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 403, world_status(403, "Forbidden", "no"));
+	poll();
+	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_eq(binder_queued(b.binder), 1);
+	end();
+}
+
+Test(binder_journal, an_earlier_intent_goes_to_the_core_and_stays_until_it_is_over)
+{
+	begin("bind " UID_A " n1 - 5\\n");
+	flush();
+	cr_assert(b.flags & POD_INTENT_BIND);
+	model_restart(b.m);
+	flush();
+	cr_assert(b.flags & POD_INTENT_BIND, "the next core is told as well");
+	command(CMD_CANCEL_BIND);
+	poll();
+	cr_assert_eq(journal_size(b.journal), 1, "it may still land");
+	world_answer(world_take(&b.w, "GET", POD), 200, world_pod("a", "5", "", ""));
+	b.w.now_ns += SECOND;
+	poll();
+	world_answer(world_take(&b.w, "PATCH", POD "/status"), 200, world_pod("a", "6", "", ""));
+	poll();
+	world_answer(world_take(&b.w, "GET", POD), 200, world_pod("a", "6", "", ""));
+	cr_assert_str_eq(b.said, "refused ");
+	cr_assert_eq(journal_size(b.journal), 0);
+	end();
+}
+
+/* A Binding names the node by name: it may still land there. */
+Test(binder_journal, one_to_a_node_that_was_made_again_is_cancelled)
+{
+	begin("bind " UID_A " n1 another-uid 5\\n");
+	flush();
+	cr_assert(b.flags & POD_INTENT_CANCEL);
+	end();
+}
+
+Test(binder_journal, one_to_a_node_that_is_gone_is_fenced)
+{
+	begin("bind " UID_A " n9 - 5\\n");
+	flush();
+	cr_assert_eq(b.flags & POD_INTENTS, 0);
+	takeover_begin(b.takeover, INTENTS_FENCE_NONE);
+	takeover_poll(b.takeover);
+	world_take(&b.w, "PATCH", POD "/status");
+	end();
+}
+
+Test(binder_journal, what_is_over_is_not_told)
+{
+	begin("bind 00000000-0000-0000-0000-00000000ffff n1 - 5\\n");
+	flush();
+	cr_assert_eq(b.flags & POD_INTENTS, 0);
+	cr_assert_eq(journal_size(b.journal), 0);
+	end();
+}
+
+Test(binder_journal, a_pod_that_got_its_node_needs_no_intent)
+{
+	begin("bind " UID_A " n1 - 5\\n");
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
+	poll();
+	cr_assert_eq(journal_size(b.journal), 0);
+	end();
+}

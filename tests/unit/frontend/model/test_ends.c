@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the core needs to know about ends and beginnings: pods that last, namespaces that end, when
+ * a pod was bound, and whether a group was changed. */
+#include "tests/unit/support_model.h"
+
+static const struct limits LIMITS = { .nodes = 8,
+	                                  .pods = 16,
+	                                  .gangs = 4,
+	                                  .shapes = 8,
+	                                  .names = 24,
+	                                  .resources = 8,
+	                                  .name_bytes = 2048,
+	                                  .command_ring_bytes = 8192 };
+
+static void start(void)
+{
+	start_model((struct model_config){ .limits = LIMITS }, 2);
+}
+
+TestSuite(ends, .init = start, .fini = end);
+
+static uint32_t flags_of(const char *meta, const char *spec)
+{
+	static int version;
+
+	cr_assert_eq(put_object(RESOURCE_INDEX_PODS,
+	                        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\","
+	                        "\"resourceVersion\":\"%d\"%s},"
+	                        "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\"%s}}",
+	                        ++version, meta, spec),
+	             0);
+	flush();
+	return replay_pod(&s.replay, "ns/p")->flags;
+}
+
+#define OWNED(kind)                                                                                \
+	",\"ownerReferences\":[{\"kind\":\"" kind "\",\"name\":\"o\",\"controller\":true}]"
+
+Test(ends, of_a_pod)
+{
+	static const struct {
+		const char *meta, *spec;
+		bool lasts;
+	} rows[] = {
+		{ "", "", true },
+		{ "", ",\"restartPolicy\":\"Always\"", true },
+		{ "", ",\"restartPolicy\":\"Never\"", false },
+		{ "", ",\"restartPolicy\":\"OnFailure\"", false },
+		{ "", ",\"activeDeadlineSeconds\":60", false },
+		{ "", ",\"activeDeadlineSeconds\":null", true },
+		{ ",\"deletionTimestamp\":\"2026-03-05T12:15:08Z\"", "", false },
+		{ OWNED("DaemonSet"), "", true },
+		{ OWNED("ReplicaSet"), "", true },
+		{ OWNED("StatefulSet"), "", true },
+		{ OWNED("Node"), "", true },
+		{ OWNED("Job"), ",\"restartPolicy\":\"Never\"", false },
+		{ OWNED("PyTorchJob"), ",\"restartPolicy\":\"Always\"", false },
+		{ OWNED("ReplicaSet"), ",\"activeDeadlineSeconds\":60", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_assert_eq((flags_of(rows[i].meta, rows[i].spec) & POD_LASTS) != 0, rows[i].lasts,
+		             "row %zu", i);
+}
+
+static void put_waiting(void)
+{
+	cr_assert_eq(put_object(RESOURCE_INDEX_PODS,
+	                        "{\"metadata\":{\"name\":\"q\",\"namespace\":\"ns\",\"uid\":\"u-q\","
+	                        "\"resourceVersion\":\"1\"},\"spec\":{\"schedulerName\":\"muster\"}}"),
+	             0);
+	flush();
+}
+
+static void put_namespace(int version, const char *meta)
+{
+	cr_assert_eq(put_object(model_resource_index(s.m, "v1", "Namespace"),
+	                        "{\"metadata\":{\"name\":\"ns\",\"uid\":\"u-ns\","
+	                        "\"resourceVersion\":\"%d\"%s}}",
+	                        version, meta),
+	             0);
+	flush();
+}
+
+Test(ends, of_a_namespace)
+{
+	struct pod_view view;
+
+	put_namespace(1, "");
+	put_waiting();
+	cr_assert_eq(flags_of("", "") & POD_REFUSED, 0);
+	cr_assert_eq(replay_pod(&s.replay, "ns/q")->flags & POD_REFUSED, 0);
+	put_namespace(2, ",\"deletionTimestamp\":\"2026-03-05T12:15:08Z\"");
+	cr_assert(replay_pod(&s.replay, "ns/q")->flags & POD_REFUSED);
+	cr_assert_eq(replay_pod(&s.replay, "ns/p")->flags & POD_REFUSED, 0, "it is bound");
+	cr_assert(model_pod_by_name(s.m, "ns", "q", &view));
+	cr_assert(strstr(view.refusal, "namespace is being deleted"), "%s", view.refusal);
+	model_restart(s.m);
+	flush();
+	cr_assert(replay_pod(&s.replay, "ns/q")->flags & POD_REFUSED);
+	/* Another namespace of that name. */
+	put_object(model_resource_index(s.m, "v1", "Namespace"),
+	           "{\"metadata\":{\"name\":\"ns\",\"uid\":\"u-2\",\"resourceVersion\":\"9\"}}");
+	flush();
+	cr_assert_eq(replay_pod(&s.replay, "ns/q")->flags & POD_REFUSED, 0);
+}
+
+Test(ends, time_of_a_binding)
+{
+	static const struct {
+		const char *conditions;
+		uint32_t seconds;
+	} rows[] = {
+		{ "", 0 },
+		{ "{\"type\":\"PodScheduled\",\"status\":\"True\","
+		  "\"lastTransitionTime\":\"1970-01-01T00:01:40Z\"}",
+		  100 },
+		{ "{\"type\":\"PodScheduled\",\"status\":\"False\","
+		  "\"lastTransitionTime\":\"1970-01-01T00:01:40Z\"}",
+		  0 },
+		{ "{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"soon\"}", 0 },
+		{ "{\"type\":\"PodScheduled\",\"status\":\"True\"}", 0 },
+		{ "{\"type\":\"Ready\",\"status\":\"True\","
+		  "\"lastTransitionTime\":\"1970-01-01T00:01:40Z\"}",
+		  0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_assert_eq(put_object(RESOURCE_INDEX_PODS,
+		                        "{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"ns\",\"uid\":"
+		                        "\"u%zu\",\"resourceVersion\":\"1\"},\"spec\":{\"nodeName\":\"n\"},"
+		                        "\"status\":{\"conditions\":[%s]}}",
+		                        i, i, rows[i].conditions),
+		             0);
+		flush();
+		cr_assert_eq(
+			replay_pod(&s.replay, (char[]){ 'n', 's', '/', 'p', (char)('0' + i), 0 })->scheduled_s,
+			rows[i].seconds, "row %zu", i);
+	}
+}
+
+Test(ends, changes_of_a_group)
+{
+	static const struct {
+		const char *generation;
+		bool unchanged;
+	} rows[] = { { "", false },
+		         { ",\"generation\":1", true },
+		         { ",\"generation\":2", false },
+		         { ",\"generation\":\"1\"", false } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		put_object(RESOURCE_INDEX_DIALECTS,
+		           "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u-%zu\","
+		           "\"resourceVersion\":\"%zu\"%s},\"spec\":{\"minMember\":%zu}}",
+		           i, i + 1, rows[i].generation, i + 1);
+		flush();
+		cr_assert_eq((replay_gang(&s.replay, "ns/g")->flags & GANG_UNCHANGED) != 0,
+		             rows[i].unchanged, "row %zu", i);
+	}
+}

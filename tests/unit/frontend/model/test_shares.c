@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names without columns, and tables that several namespaces fill. */
+#include "tests/unit/support_model.h"
+
+static const struct limits LIMITS = { .nodes = 8,
+	                                  .pods = 64,
+	                                  .gangs = 16,
+	                                  .shapes = 16,
+	                                  .names = 24,
+	                                  .resources = 6,
+	                                  .name_bytes = 4096,
+	                                  .command_ring_bytes = 8192 };
+
+#define NODE RESOURCE_INDEX_NODES
+#define POD RESOURCE_INDEX_PODS
+#define GROUP RESOURCE_INDEX_DIALECTS
+
+static void start(void)
+{
+	start_model((struct model_config){ .limits = LIMITS }, 1);
+	replay_add_core(&s.replay);
+}
+
+static int put_node(const char *name, const char *amounts)
+{
+	return put_object(NODE,
+	                  "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},"
+	                  "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"pods\":\"10\"%s}}}",
+	                  name, name, ++s.version, amounts);
+}
+
+/* With a request of one resource, and more fields of the metadata and the spec. */
+static int put_pod(const char *namespace, const char *name, const char *request, const char *meta,
+                   const char *spec)
+{
+	return put_object(POD,
+	                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s-%s\","
+	                  "\"resourceVersion\":\"%d\"%s},\"spec\":{\"schedulerName\":\"muster\"%s,"
+	                  "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{%s}}}]}}",
+	                  name, namespace, namespace, name, ++s.version, meta, spec, request);
+}
+
+static struct pod_view pod_of(const char *namespace, const char *name)
+{
+	struct pod_view v;
+
+	cr_assert(model_pod_by_name(s.m, namespace, name, &v), "%s/%s", namespace, name);
+	return v;
+}
+
+static uint64_t names_used(void)
+{
+	struct model_counts counts;
+
+	model_counts(s.m, &counts);
+	return counts.names;
+}
+
+/* F6: a name that only pods ask for. */
+Test(shares, f6_pods_take_no_column)
+{
+	char name[32], request[64];
+
+	start();
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "e%d", i);
+		snprintf(request, sizeof(request), "\"evil.com/%d\":\"1\"", i);
+		cr_assert_eq(put_pod("evil", name, request, "", ""), 0);
+		flush();
+	}
+	cr_assert_eq(put_node("n1", ",\"a/a\":\"1\",\"b/b\":\"1\""), 0, "%s", s.error.text);
+	flush();
+	end();
+}
+
+/* F6: half of the names is for nodes. */
+Test(shares, f6_pods_leave_names_for_taints)
+{
+	char name[32], request[64];
+	int refused = 0;
+
+	start();
+	for (int i = 0; i < 24; i++) {
+		snprintf(name, sizeof(name), "e%d", i);
+		snprintf(request, sizeof(request), "\"evil.com/%d\":\"1\"", i);
+		refused += put_pod("evil", name, request, "", "") == -ENOSPC;
+		flush();
+	}
+	cr_assert_gt(refused, 0);
+	cr_assert_leq(names_used(), 4 + (24 - 6) / 2);
+	cr_assert_eq(put_object(NODE,
+	                        "{\"metadata\":{\"name\":\"n1\",\"uid\":\"u\"},\"spec\":{\"taints\":["
+	                        "{\"key\":\"a\",\"effect\":\"NoSchedule\"}]},"
+	                        "\"status\":{\"allocatable\":{\"cpu\":\"4\"}}}"),
+	             0, "%s", s.error.text);
+	flush();
+	end();
+}
+
+/* F6: when a node brings the name, and takes it away. */
+Test(shares, f6_a_column_lives_as_long_as_nodes_have_it)
+{
+	uint64_t before;
+
+	start();
+	before = names_used();
+	put_node("n1", "");
+	put_pod("a", "p", "\"a/a\":\"1\"", "", "");
+	put_pod("a", "bound", "\"a/a\":\"1\"", "", ",\"nodeName\":\"n1\"");
+	flush();
+	put_node("n1", ",\"a/a\":\"2\"");
+	flush();
+	cr_assert_eq(names_used(), before + 1);
+	put_node("n1", "");
+	flush();
+	flush();
+	put_node("n1", ",\"b/b\":\"1\",\"c/c\":\"1\"");
+	cr_assert_eq(put_node("n2", ",\"b/b\":\"1\""), 0, "%s", s.error.text);
+	flush();
+	end();
+}
+
+/* F6: a node with more names than columns counts by the others. */
+Test(shares, f6_a_node_with_too_many_names)
+{
+	start();
+	cr_assert_eq(put_node("n1", ",\"a/a\":\"1\",\"b/b\":\"1\",\"c/c\":\"1\""), -ENOSPC);
+	cr_assert(strstr(s.error.text, "its c/c does not count"), "%s", s.error.text);
+	cr_assert(model_node_id(s.m, text_of("n1")) != ID_NONE, "it is used");
+	put_pod("a", "p", "\"c/c\":\"1\"", "", "");
+	flush();
+	cr_assert_str_eq(pod_of("a", "p").refusal,
+	                 "the limit --max-resources is reached: there is no column for c/c");
+	cr_assert_eq(put_node("n1", ",\"b/b\":\"1\",\"c/c\":\"1\""), -ENOSPC);
+	flush();
+	cr_assert_eq(put_node("n1", ",\"b/b\":\"1\",\"c/c\":\"1\""), 0, "%s", s.error.text);
+	flush();
+	cr_assert_str_eq(pod_of("a", "p").refusal, "");
+	end();
+}
+
+static void fill_shapes(const char *namespace, int n)
+{
+	char name[32], request[64];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		snprintf(request, sizeof(request), "\"cpu\":\"%dm\"", i + 1);
+		put_pod(namespace, name, request, "", "");
+		flush();
+	}
+}
+
+/* F7: a namespace that fills the shapes gives way to another one. */
+Test(shares, f7_shapes_give_way)
+{
+	start();
+	fill_shapes("evil", 20);
+	put_pod("good", "a", "\"cpu\":\"1\"", "", "");
+	for (int i = 0; i < 4; i++)
+		flush();
+	if (*pod_of("good", "a").refusal)
+		cr_assert_eq(put_pod("good", "a", "\"cpu\":\"1\"", "", ""), 0, "%s", s.error.text);
+	flush();
+	cr_assert_str_eq(pod_of("good", "a").refusal, "");
+	cr_assert(strstr(pod_of("evil", "p19").refusal,
+	                 "the limit --max-shapes is reached: namespace evil has "),
+	          "%s", pod_of("evil", "p19").refusal);
+	cr_assert(strstr(pod_of("evil", "p19").refusal, "its share is "));
+	for (int i = 0; i < 8; i++) {
+		char name[8], request[32];
+
+		snprintf(name, sizeof(name), "b%d", i);
+		snprintf(request, sizeof(request), "\"cpu\":\"%d\"", i + 2);
+		put_pod("good", name, request, "", "");
+		for (int k = 0; k < 3; k++)
+			flush();
+		if (i < 6)
+			cr_assert_str_eq(pod_of("good", name).refusal, "", "%d", i);
+	}
+	cr_assert(model_lacks(s.m, POD));
+	end();
+}
+
+/* F7: bound pods give nothing up and are always counted. */
+Test(shares, f7_bound_pods_keep_their_shapes)
+{
+	char name[32], request[64];
+
+	start();
+	put_node("n1", "");
+	for (int i = 0; i < 14; i++) {
+		snprintf(name, sizeof(name), "b%02d", i);
+		snprintf(request, sizeof(request), "\"cpu\":\"%dm\"", i + 1);
+		cr_assert_eq(put_pod("evil", name, request, "", ",\"nodeName\":\"n1\""), 0);
+		flush();
+	}
+	put_pod("good", "a", "\"cpu\":\"1\"", "", "");
+	flush();
+	flush();
+	cr_assert_str_eq(pod_of("good", "a").refusal, "", "below its share, and one is free");
+	end();
+}
+
+#define MEMBER(g) ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"" g "\"}"
+
+static int put_group(const char *namespace, const char *name)
+{
+	return put_object(GROUP,
+	                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s-%s\","
+	                  "\"resourceVersion\":\"%d\"},\"spec\":{\"minMember\":1}}",
+	                  name, namespace, namespace, name, ++s.version);
+}
+
+/* F7: gangs, with objects and without, that have nothing bound. */
+Test(shares, f7_gangs_give_way)
+{
+	char name[32], meta[96];
+
+	start();
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "g%02d", i);
+		snprintf(meta, sizeof(meta), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g%02d\"}",
+		         i);
+		if (i % 2)
+			put_group("evil", name);
+		put_pod("evil", name, "\"cpu\":\"1\"", meta, "");
+		flush();
+	}
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "h%02d", i);
+		snprintf(meta, sizeof(meta), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"h%02d\"}",
+		         i);
+		put_group("good", name);
+		put_pod("good", name, "\"cpu\":\"1\"", meta, "");
+		for (int k = 0; k < 4; k++)
+			flush();
+		if (i == 0) { /* the table was full: it is listed again */
+			put_group("good", name);
+			put_pod("good", name, "\"cpu\":\"1\"", meta, "");
+		}
+		cr_assert_str_eq(pod_of("good", name).refusal, "", "%d", i);
+		cr_assert_str_eq(pod_of("good", name).gang, name);
+	}
+	cr_assert(strstr(pod_of("evil", "g19").refusal,
+	                 "the limit --max-gangs is reached: namespace evil has "));
+	cr_assert(model_lacks(s.m, POD) && model_lacks(s.m, GROUP));
+	end();
+}
+
+/* F7: pods themselves. */
+Test(shares, f7_pods_give_way)
+{
+	struct pod_view v;
+	char name[32];
+
+	start();
+	for (int i = 0; i < 70; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		put_pod("evil", name, "\"cpu\":\"1\"", "", "");
+	}
+	flush();
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "q%02d", i);
+		if (put_pod("good", name, "\"cpu\":\"1\"", "", "") < 0)
+			cr_assert_eq(i, 0);
+		for (int k = 0; k < 3; k++)
+			flush();
+		cr_assert(i == 0 || model_pod_by_name(s.m, "good", name, &v), "%d", i);
+	}
+	cr_assert(model_lacks(s.m, POD));
+	end();
+}
