@@ -113,3 +113,8 @@ uint64_t referred_count(const struct model *m)
 	return (uint64_t)m->namespaces.pool.used + m->owners.pool.used + m->policies.pool.used +
 	       m->candidates.pool.used + volumes_count(m->volumes);
 }
+
+void model_note_lack(struct model *m, int resource)
+{
+	m->lacks |= UINT32_C(1) << resource;
+}

@@ -100,11 +100,6 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 	return 0;
 }
 
-void model_note_lack(struct model *m, int resource)
-{
-	m->lacks |= UINT32_C(1) << resource;
-}
-
 bool model_lacks(const struct model *m, int resource)
 {
 	return m->lacks >> resource & 1;
