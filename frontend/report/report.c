@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/report/report_impl.h"
 
-#include "frontend/report/decisions.h"
 #include "frontend/dialect/dialects.h"
-#include "frontend/dialect/reason.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -11,10 +9,8 @@
 #include <string.h>
 
 #define IN_FLIGHT_MAX 4
-#define REASON_BYTES_MAX 8192
-#define BIND_EVENT_NS                                                                              \
-	(5 * NS_PER_S) /* how long the event of a binding yields to other bindings                     \
-	                */
+/* How long the Event of a binding yields to other Bindings. */
+#define BIND_EVENT_NS (5 * NS_PER_S)
 
 struct report *report_new(const struct report_config *config)
 {
@@ -47,7 +43,10 @@ static void list_free(struct report *r, struct item_list *list)
 		report_item_unlist(i);
 		if (i->call)
 			r->config.env->transport->ops->cancel(r->config.env->transport, i->call);
-		report_item_free(i);
+		if (i->kind == ITEM_GROUP)
+			report_group_free(i->group);
+		else
+			report_item_free(i);
 	}
 }
 
@@ -72,166 +71,6 @@ void report_free(struct report *r)
 	jsonout_free(&r->path);
 	jsonout_free(&r->body);
 	free(r);
-}
-
-static struct item *item_of_pod(struct report *r, pod_id pod, uint32_t generation)
-{
-	struct item *i;
-
-	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct item *));
-	i = r->by_pod[pod];
-	if (i && i->generation != generation) {
-		/* Another pod owns the slot; an item in flight ends by itself. */
-		r->by_pod[pod] = NULL;
-		if (!i->flying) {
-			report_item_unlist(i);
-			report_item_free(i);
-		}
-		i = NULL;
-	}
-	if (!i) {
-		i = must_alloc(sizeof(*i));
-		i->report = r;
-		i->pod = pod;
-		i->generation = generation;
-		r->by_pod[pod] = i;
-	}
-	return i;
-}
-
-void report_item_set(struct item *i, struct note *note, const char *reason)
-{
-	struct report *r = i->report;
-	struct note *before = i->standing;
-
-	i->standing = report_note_use(note);
-	i->standing_reason = reason;
-	report_note_drop(&before);
-	if (i->flying) {
-		if (i->next_note)
-			r->counts.coalesced++;
-		report_note_drop(&i->next_note);
-		i->next_note = report_note_use(note);
-		i->next_reason = reason;
-		return;
-	}
-	if (i->queued)
-		r->counts.coalesced++;
-	report_note_drop(&i->next_note); /* older; left by a write that failed and is tried again */
-	report_note_drop(&i->note);
-	i->note = report_note_use(note);
-	i->reason = reason;
-	i->step = STEP_CONDITION;
-	i->tries = 0;
-	if (i->queued)
-		return;
-	i->due_ns = env_now(r->config.env) + r->config.delay_ns;
-	report_item_queue(i);
-}
-
-struct telling {
-	struct report *report;
-	struct note *note;
-	const char *reason;
-	char refusal[1024]; /* the first rejected member, or "" */
-};
-
-static void refused_member(void *context, const struct pod_view *pod)
-{
-	struct telling *t = context;
-
-	if (!t->refusal[0] && pod->refusal[0])
-		snprintf(t->refusal, sizeof(t->refusal), "pod %s: %s", pod->name, pod->refusal);
-}
-
-/* The API server sets SchedulingGated on gated pods itself. */
-static void member_set_reason(void *context, const struct pod_view *pod)
-{
-	struct telling *t = context;
-
-	if (!pod->gated && !pod->deleting)
-		report_item_set(item_of_pod(t->report, pod->id, pod->generation), t->note, t->reason);
-}
-
-static struct note *reason_note(struct report *r, const struct reason *reason,
-                                const struct reason_about *about)
-{
-	struct reason_names names = reason_names_of(r->config.model);
-	char text[REASON_BYTES_MAX];
-	struct note *note;
-
-	reason_text(reason, about, &names, text, sizeof(text));
-	note = report_note_new(text);
-	note->pod_at = reason_pod_at(reason, about);
-	note->urgent = about->timed_out_ns > 0;
-	return note;
-}
-
-void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t timed_out_ns)
-{
-	struct telling t = { .report = r };
-	struct reason_about about = { .refusal = t.refusal, .timed_out_ns = timed_out_ns };
-	struct gang_view gang;
-	char name[600];
-
-	if (!model_gang(r->config.model, cmd->gang, cmd->gang_generation, &gang))
-		return;
-	snprintf(name, sizeof(name), "%s/%s", gang.namespace, gang.name);
-	if (cmd->reason.why == WAIT_REFUSED) {
-		if (gang.refusal[0])
-			snprintf(t.refusal, sizeof(t.refusal), "%s%s", reason_refused(gang.texts),
-			         gang.refusal);
-		else
-			model_gang_pending(r->config.model, cmd->gang, refused_member, &t);
-	}
-	about.gang = name;
-	about.tenant = gang.namespace;
-	about.texts = gang.texts;
-	if (timed_out_ns == 0)
-		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
-	t.note = reason_note(r, &cmd->reason, &about);
-	if (r->config.decisions)
-		decisions_waits(r->config.decisions, cmd, &gang, t.note->text);
-	t.reason = reason_condition(&cmd->reason, t.note->text);
-	model_gang_pending(r->config.model, cmd->gang, member_set_reason, &t);
-	report_group_waits(r, cmd, &gang, t.note);
-	report_note_drop(&t.note);
-}
-
-/* One log line for each pod, at the debug level. */
-static void pod_waits(struct report *r, const struct pod_view *pod, const char *text)
-{
-	char name[600];
-	const struct log_field fields[] = { { "pod", name, 0 },
-		                                { "uid", pod->uid, 0 },
-		                                { "reason", text, 0 } };
-
-	snprintf(name, sizeof(name), "%s/%s", pod->namespace, pod->name);
-	env_tell(r->config.env, "debug", "pod waits", fields, sizeof(fields) / sizeof(fields[0]));
-}
-
-void report_reason(struct report *r, const struct cmd_reason *cmd)
-{
-	struct reason_about about = { 0 };
-	struct pod_view pod;
-	struct note *note;
-
-	if (cmd->reason.why == WAIT_NONE)
-		return;
-	if (cmd->gang != ID_NONE) {
-		report_gang_reason(r, cmd, 0);
-		return;
-	}
-	if (!model_pod(r->config.model, cmd->pod, cmd->pod_generation, &pod) || pod.gated ||
-	    pod.deleting || pod.node[0])
-		return;
-	about.refusal = pod.refusal;
-	about.tenant = pod.namespace;
-	note = reason_note(r, &cmd->reason, &about);
-	pod_waits(r, &pod, note->text);
-	report_item_set(item_of_pod(r, pod.id, pod.generation), note,
-	                reason_condition(&cmd->reason, note->text));
-	report_note_drop(&note);
 }
 
 void report_bind(struct report *r, const struct bind_notice *n)

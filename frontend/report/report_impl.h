@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of the reports. report.c: what comes in, and the rate; report_item.c: a pod;
- * report_group.c: a group; report_status.c: the status of its object; report_queue.c: items in
- * their queues; report_sweep.c: the comparison of all that is reported with what should be, every
- * 30 s. */
+/* Internals of the reports. report.c: the rate, and Events of bindings; report_reason.c: the
+ * reasons of what waits; report_item.c: a pod; report_group.c: a group; report_status.c: the status
+ * of its object; report_queue.c: items in their queues; report_sweep.c: the comparison of all that
+ * is reported with what should be, every 30 s. */
 #ifndef MUSTER_FRONTEND_REPORT_IMPL_H
 #define MUSTER_FRONTEND_REPORT_IMPL_H
 
@@ -146,6 +146,9 @@ struct report {
 	struct log_limit limit, defer_limit, drop_limit;
 };
 
+/* True if the object may ask for a right, which it is going to use. */
+bool report_may_ask(struct right *right, size_t object);
+
 struct note *report_note_new(const char *text);
 struct note *report_note_use(struct note *n);
 void report_note_drop(struct note **n);
@@ -160,8 +163,10 @@ void report_item_keep(struct item *i);
 void report_held_go(struct report *r, uint64_t now);
 /* Removes it from its list. */
 void report_item_unlist(struct item *i);
-/* The item must be in no list. */
+/* The item of a pod or Binding; it must be in no list. */
 void report_item_free(struct item *i);
+/* The item of that pod; made if there is none. */
+struct item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation);
 /* Sets the report of the pod; takes a reference to the text. */
 void report_item_set(struct item *i, struct note *note, const char *reason);
 
@@ -219,8 +224,6 @@ void report_group_free(struct group *g);
 /* The API server keeps an Event for that long (--event-ttl). */
 #define EVENT_LATE_NS (3600 * NS_PER_S)
 
-/* True if the object may ask for a right, which it is going to use. */
-bool report_may_ask(struct right *right, size_t object);
 /* Continues or begins a sweep.  Returns when to call again. */
 uint64_t report_sweep(struct report *r, uint64_t now);
 /* Queues the Events of pods that the gap between Events held back.  Returns when to call again. */

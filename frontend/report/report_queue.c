@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items and their texts: the queues, what is held or kept, and the end of an item. */
+/* Items and their texts: their making, the queues, what is held or kept, and their end. */
 #include "frontend/report/report_impl.h"
 
 #include "frontend/json/json_scan.h"
@@ -39,10 +39,7 @@ void report_item_free(struct item *i)
 {
 	struct report *r = i->report;
 
-	if (i->kind == ITEM_GROUP) {
-		report_group_free(i->group);
-		return;
-	}
+	assert(i->kind != ITEM_GROUP);
 	if (i->kind == ITEM_POD && i->pod < r->by_pod_n && r->by_pod[i->pod] == i)
 		r->by_pod[i->pod] = NULL;
 	if (i->recent)
@@ -57,6 +54,31 @@ void report_item_free(struct item *i)
 	free(i->uid);
 	free(i->scheduler);
 	free(i);
+}
+
+struct item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation)
+{
+	struct item *i;
+
+	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct item *));
+	i = r->by_pod[pod];
+	if (i && i->generation != generation) {
+		/* Another pod owns the slot; an item in flight ends by itself. */
+		r->by_pod[pod] = NULL;
+		if (!i->flying) {
+			report_item_unlist(i);
+			report_item_free(i);
+		}
+		i = NULL;
+	}
+	if (!i) {
+		i = must_alloc(sizeof(*i));
+		i->report = r;
+		i->pod = pod;
+		i->generation = generation;
+		r->by_pod[pod] = i;
+	}
+	return i;
 }
 
 void report_item_unlist(struct item *i)
@@ -195,4 +217,49 @@ void report_item_happened(struct item *i)
 
 	i->since_ns = env_now(env);
 	i->since_wall_ns = env->wall_ns(env->context);
+}
+
+void report_item_set(struct item *i, struct note *note, const char *reason)
+{
+	struct report *r = i->report;
+	struct note *before = i->standing;
+
+	i->standing = report_note_use(note);
+	i->standing_reason = reason;
+	report_note_drop(&before);
+	if (i->flying) {
+		if (i->next_note)
+			r->counts.coalesced++;
+		report_note_drop(&i->next_note);
+		i->next_note = report_note_use(note);
+		i->next_reason = reason;
+		return;
+	}
+	if (i->queued)
+		r->counts.coalesced++;
+	report_note_drop(&i->next_note); /* older; left by a write that failed and is tried again */
+	report_note_drop(&i->note);
+	i->note = report_note_use(note);
+	i->reason = reason;
+	i->step = STEP_CONDITION;
+	i->tries = 0;
+	if (i->queued)
+		return;
+	i->due_ns = env_now(r->config.env) + r->config.delay_ns;
+	report_item_queue(i);
+}
+
+bool report_may_ask(struct right *right, size_t object)
+{
+	if (!right->missing)
+		return true;
+	if (right->asked)
+		return false;
+	if (object < right->next) {
+		right->passed = true;
+		return false;
+	}
+	right->asked = true;
+	right->next = object + 1;
+	return true;
 }

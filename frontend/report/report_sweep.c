@@ -9,21 +9,6 @@
 #define SWEEP_STEP 1024u
 #define SWEEP_GAP_NS (10 * NS_PER_MS) /* between two steps */
 
-bool report_may_ask(struct right *right, size_t object)
-{
-	if (!right->missing)
-		return true;
-	if (right->asked)
-		return false;
-	if (object < right->next) {
-		right->passed = true;
-		return false;
-	}
-	right->asked = true;
-	right->next = object + 1;
-	return true;
-}
-
 /* At the end of a sweep.  True if all that had to ask are before `next`: it is their turn. */
 static bool right_turn(struct right *right)
 {
