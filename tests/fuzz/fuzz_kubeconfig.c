@@ -5,6 +5,9 @@
 
 #include "tests/fuzz/fuzz.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <strings.h>
 #include <unistd.h>
 #include <yaml.h>
 
@@ -14,7 +17,7 @@
 static const char *const words[] = {
 	"current-context: ", "contexts:\n", "clusters:\n", "users:\n", "- name: ",
 	"\n  context: {cluster: c, user: u}\n", "\n  cluster: {server: 'https://h:6443'}\n",
-	"\n  user: {token: t}\n", "server: ", "https://", "http://127.0.0.1:1", "http://localhost",
+	"\n  user: {token: t}\n", "server: ", "https://", "http://127.0.0.1:1", "http://localhost", "http://[::1]", "http://a@localhost", "http://127.1.evil",
 	"certificate-authority-data: " PEM64, "client-certificate-data: " PEM64 ", ",
 	"client-key-data: " PEM64, "certificate-authority: ca.pem", "client-key: ca.pem, ",
 	"tokenFile: token", "tokenFile: empty", "token: \"a\\nb\"", "token: \"\\x7f\"",
@@ -88,15 +91,39 @@ static void check_pem(const struct blob *b, const char *what)
 		fuzz_found("the %s is no PEM", what);
 }
 
+/* The host of an http URL is this one, by address or as "localhost". */
+static bool is_loopback(const char *url)
+{
+	const char *host = url + strlen("http://"), *at;
+	size_t n = strcspn(host, "/?#");
+	char text[256];
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	for (at = host; at < host + n; at++) {
+		if (*at == '@') {
+			n -= (size_t)(at + 1 - host);
+			host = at + 1;
+		}
+	}
+	n = *host == '[' ? strcspn(++host, "]%") : strcspn(host, ":/?#");
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, host, n);
+	text[n] = '\0';
+	if (host[-1] == '[')
+		return inet_pton(AF_INET6, text, &v6) == 1 &&
+		       (IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127));
+	return strcasecmp(text, "localhost") == 0 ||
+	       (inet_aton(text, &v4) != 0 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
 static void check_access(const struct access *a, bool insecure)
 {
-	static const char *const starts[] = { "https://", "http://127.", "http://localhost",
-		                                  "http://[::1]" };
-	size_t i = 0, n = strlen(a->server);
+	bool sound = strncmp(a->server, "https://", 8) == 0 ||
+	             (strncmp(a->server, "http://", 7) == 0 && is_loopback(a->server));
 
-	while (i < 4 && strncmp(a->server, starts[i], strlen(starts[i])) != 0)
-		i++;
-	if (i == 4 || a->server[n - 1] == '/')
+	if (!sound || a->server[strlen(a->server) - 1] == '/')
 		fuzz_found("server %s", a->server);
 	check_text(a->server, "server");
 	check_text(a->tls_server_name, "name in TLS");

@@ -413,6 +413,8 @@ Test(kubeconfig, f11_http_is_for_loopback_addresses_alone)
 {
 	static const char *const elsewhere[] = {
 		"http://127.evil.example.com",
+		"htTp://127.0.0.1:8001",
+		"http:/localhost:8080",
 		"http://127.0.0.1.evil.example:80",
 		"http://localhost.evil.example",
 		"http://localhost@evil.example",
