@@ -39,6 +39,11 @@
 		RULE_SPAN, WIDTH_U32, offsetof(type, name), part, 0                                        \
 	}
 
+static const struct field request_fields[] = {
+	{ RULE_REQUESTED, WIDTH_U32, offsetof(struct amount, resource), STREAM_RESOURCES,
+	  STREAM_NAMES - 1 },
+	I64(struct amount, value, 0, INT64_MAX),
+};
 static const struct field amount_fields[] = {
 	{ RULE_ONCE, WIDTH_U32, offsetof(struct amount, resource), 0, STREAM_RESOURCES - 1 },
 	I64(struct amount, value, 0, INT64_MAX),
@@ -326,7 +331,7 @@ static const struct layout node_layout = {
 static const struct layout shape_layout = {
 	BODY(struct event_shape, shape_fields),
 	{
-		[AMOUNTS] = ARRAY(struct event_shape, amounts_n, struct amount, amount_fields),
+		[AMOUNTS] = ARRAY(struct event_shape, amounts_n, struct amount, request_fields),
 		[REQUIREMENTS] =
 			ARRAY(struct event_shape, requirements_n, struct requirement, requirement_fields),
 		[VALUES] = ARRAY(struct event_shape, values_n, uint32_t, number_fields),
@@ -355,7 +360,7 @@ static const struct layout shape_layout = {
 static const struct layout gang_layout = {
 	BODY(struct event_gang, gang_fields),
 	{
-		ARRAY(struct event_gang, amounts_n, struct amount, amount_fields),
+		ARRAY(struct event_gang, amounts_n, struct amount, request_fields),
 		ARRAY(struct event_gang, roles_n, struct gang_role, role_fields),
 		ARRAY(struct event_gang, levels_n, struct gang_level, level_fields),
 		TEXT(struct event_gang, name_bytes),
@@ -479,6 +484,25 @@ static bool within(const struct field *f, int64_t value)
 	return value >= f->low && value <= f->high;
 }
 
+/* Columns, each once, then names of resources without a column (struct amount), which are sorted.
+ */
+static const char *requested_fault(const struct part *p, const unsigned char *first, uint32_t i,
+                                   const struct field *f, int64_t value)
+{
+	int64_t earlier;
+
+	if (value > f->high)
+		return "out of bounds";
+	for (uint32_t k = 0; k < i; k++) {
+		earlier = field_get(f, first + (size_t)k * p->bytes);
+		if (earlier == value)
+			return "twice";
+		if (earlier >= f->low && earlier > value)
+			return "not sorted";
+	}
+	return NULL;
+}
+
 static const char *field_fault(const struct view_of *v, const struct part *p,
                                const unsigned char *first, uint32_t i, const struct field *f)
 {
@@ -500,6 +524,8 @@ static const char *field_fault(const struct view_of *v, const struct part *p,
 			if (field_get(f, first + (size_t)k * p->bytes) == value)
 				return "twice";
 		return within(f, value) ? NULL : "out of bounds";
+	case RULE_REQUESTED:
+		return requested_fault(p, first, i, f, value);
 	default:
 		memcpy(&n, element + f->offset + sizeof(n), sizeof(n));
 		return (uint64_t)value + n <= v->n[f->low] ? NULL : "a span past its end";

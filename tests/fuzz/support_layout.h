@@ -9,12 +9,13 @@
 #include <stdbool.h>
 
 enum rule {
-	RULE_WITHIN,  /* low .. high */
-	RULE_OR_NONE, /* the same, or ID_NONE */
-	RULE_BITS,    /* none but those of high */
-	RULE_RISES,   /* above the one before it in its array */
-	RULE_ONCE,    /* unlike all before it in its array; within low .. high */
-	RULE_SPAN,    /* of the part with the number low */
+	RULE_WITHIN,    /* low .. high */
+	RULE_OR_NONE,   /* the same, or ID_NONE */
+	RULE_BITS,      /* none but those of high */
+	RULE_RISES,     /* above the one before it in its array */
+	RULE_ONCE,      /* unlike all before it in its array; within low .. high */
+	RULE_REQUESTED, /* below low: once; low .. high: behind those, and sorted */
+	RULE_SPAN,      /* of the part with the number low */
 };
 
 enum width { WIDTH_U32, WIDTH_I32, WIDTH_I64 };
