@@ -7,6 +7,7 @@ import time
 from lib import kube, load, muster, objects
 from lib.cluster import Follower
 from lib.harness import check, until
+from lib.outsider import Outsider
 from lib.proxy import anything, is_binding, is_watch
 
 from .catalog import MOMENTS
@@ -102,6 +103,9 @@ def put_back(t, backup, stack):
     t.c.processes.insert(0, other)
     t.client = t.c.client = other.wait_ready()
     t.history = stack.enter_context(Follower(t.client))
+    found = t.c.judge.end()  # what was under way stays as it is in the old server: that is no rest
+    check(not found, found)
+    t.c.judge = Outsider(other.kubeconfig, other.folder)
     t.proxy.client = t.client
     t.proxy.cut_all()
 
