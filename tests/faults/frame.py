@@ -217,7 +217,10 @@ class Fault:
         """Nothing is under way, and every pod that waits says why."""
         def quiet():
             m = self.c.metrics()
-            return m and not m["muster_binds_in_flight"] and not m["muster_binds_queued"] and \
+            # Of a core that is not there, or does not answer, there are none.
+            if "muster_gangs_binding" not in m:
+                return False
+            return not m["muster_binds_in_flight"] and not m["muster_binds_queued"] and \
                 not m["muster_gangs_binding"] and not check.silent_pods(self.c.pods())
         until(quiet, within_s, lambda: f"rest: {check.silent_pods(self.c.pods())[:3]}", every_s=0.1)
 
