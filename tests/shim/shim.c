@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define NS_PER_S INT64_C(1000000000)
+#define WALL_S 1000000000 /* in 2001: no machine has been up so long */
 
 enum spoil { SPOIL_EINTR = 1, SPOIL_EAGAIN = 2, SPOIL_SHORT = 4 };
 
@@ -47,6 +49,7 @@ static void *real(const char *name, void **kept)
 }
 
 PLACE(clock_gettime);
+PLACE(pthread_cond_timedwait);
 PLACE(recv);
 PLACE(send);
 PLACE(recvmsg);
@@ -98,6 +101,20 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 		ns_put(out, from + (ns_of(out) - from) / 100 * rate);
 	}
 	return 0;
+}
+
+/* The deadline is by the clock as the program sees it, and the kernel has another one.  muster
+ * waits by CLOCK_MONOTONIC, whose seconds are few; a deadline by the wall clock is left as it is.
+ */
+int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until)
+{
+	int64_t rate = orders ? atomic_load(&orders->rate) : 0, from = ns_of(&began[0]);
+	struct timespec kernel = *until;
+
+	if (rate && until->tv_sec < WALL_S && ns_of(until) > from)
+		ns_put(&kernel, from + (ns_of(until) - from) / rate * 100);
+	return REAL(pthread_cond_timedwait)(cond, mutex, &kernel);
 }
 
 int gettimeofday(struct timeval *restrict out, void *restrict zone)
