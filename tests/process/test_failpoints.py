@@ -234,6 +234,8 @@ class End(Scene):
 SCENES = {"bind": Scene, "churn": Churn, "doubt": Doubt, "ask": Ask, "hold": Hold, "rings": Rings, "lease": Lease, "end": End}
 # Where a probe is come by only when the other daemon dies: at this probe of its.
 OTHER = {(CORE, "inflight_restored"): "answered", (CORE, "frontend_left"): "posted", (FRONTEND, "core_lost"): "bound"}
+# Where a probe is come by only after a death of its own daemon: at this probe of the life before.
+BEFORE = {(FRONTEND, "intent_found"): "post"}
 
 
 def pool_of(jobs):
@@ -261,8 +263,8 @@ def plan(counts, rng, wanted, anywhere=False):
 
     out, rows = [], {scene: {CORE: [], FRONTEND: []} for scene in SCENES}
     for who, probe in wanted:
-        if (who, probe) in OTHER:
-            out.append(both_die(who, probe))
+        if (who, probe) in (*OTHER, *BEFORE):
+            out.append(after_a_death(who, probe))
             continue
         scenes = [s for s in SCENES if counts[s][who, probe]]
         must(scenes, f"no scene comes by {who} {probe}")
@@ -277,10 +279,13 @@ def plan(counts, rng, wanted, anywhere=False):
     return out
 
 
-def both_die(who, probe):
+def after_a_death(who, probe):
+    """The job of a probe in OTHER or BEFORE."""
+    first = [(OTHER.get((who, probe)) or BEFORE[who, probe], hit) for hit in (1, 7, 3)]
     mine = [(probe, 1)] * KILLS  # a daemon whose peer is to die is not stopped
-    other = [(OTHER[who, probe], hit) for hit in (1, 7, 3)]
-    return "bind", *((mine, other) if who == CORE else (other, mine))
+    if (who, probe) in BEFORE:
+        mine, first = [rule for pair in zip(first, mine) for rule in pair], []
+    return "bind", *((mine, first) if who == CORE else (first, mine))
 
 
 def short(found, everything, kills):
@@ -292,8 +297,8 @@ def alone(missed, counts):
     """The other daemon died before it came that far: these by themselves, where they are come by most often."""
     jobs = []
     for who, probe in missed:
-        if (who, probe) in OTHER:
-            jobs.append(both_die(who, probe))
+        if (who, probe) in (*OTHER, *BEFORE):
+            jobs.append(after_a_death(who, probe))
             continue
         scene = max(SCENES, key=lambda s: counts[s][who, probe])
         rules = [(probe, 1)] * 2
