@@ -3,6 +3,7 @@
 
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
+#include "frontend/serve/grants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,6 @@
 
 TAILQ_HEAD(job_list, extender_job);
 
-#define SWEEP_NS (100 * NS_PER_MS) /* between two sweeps of the grants */
-
-/* A pod for which the core was asked to reserve. */
-struct grant {
-	pod_id pod;
-	uint32_t generation;
-	uint64_t first_ns;
-};
-
 struct extender {
 	struct extender_config config;
 	struct job_list jobs;
@@ -29,9 +21,7 @@ struct extender {
 	uint32_t tickets; /* total */
 	uint64_t *set;    /* scratch: one bit for each node */
 	size_t set_words;
-	struct grant *grants; /* reservations_max of them, in no order */
-	size_t grants_n;
-	uint64_t swept_ns;
+	struct grants *grants;
 	struct extender_counts counts;
 };
 
@@ -40,94 +30,35 @@ struct extender *extender_new(const struct extender_config *config)
 	struct extender *x = must_alloc(sizeof(*x));
 
 	x->config = *config;
-	x->grants = must_array(config->reservations_max, sizeof(*x->grants));
+	x->grants = grants_new(&(struct grants_config){ .env = config->env,
+	                                                .model = config->model,
+	                                                .keep_ms = config->keep_ms,
+	                                                .max = config->reservations_max });
 	TAILQ_INIT(&x->jobs);
 	return x;
-}
-
-static struct grant *grant_find(struct extender *x, pod_id pod, uint32_t generation)
-{
-	for (size_t i = 0; i < x->grants_n; i++)
-		if (x->grants[i].pod == pod && x->grants[i].generation == generation)
-			return &x->grants[i];
-	return NULL;
-}
-
-static void grant_remove(struct extender *x, struct grant *g)
-{
-	*g = x->grants[--x->grants_n];
-}
-
-/* Removes those of pods that are bound or gone, and of which all times are over; the oldest of
- * which only the second one runs if there is none. */
-static void grants_sweep(struct extender *x, uint64_t now)
-{
-	const uint64_t keep_ns = x->config.keep_ms * NS_PER_MS;
-	struct grant *oldest = NULL;
-	struct pod_view pod;
-
-	for (size_t i = x->grants_n; i > 0; i--) {
-		struct grant *g = &x->grants[i - 1];
-
-		if (now - g->first_ns >= 2 * keep_ns ||
-		    !model_pod(x->config.model, g->pod, g->generation, &pod) || pod.node[0])
-			grant_remove(x, g);
-	}
-	if (x->grants_n < x->config.reservations_max)
-		return;
-	for (size_t i = 0; i < x->grants_n; i++)
-		if (now - x->grants[i].first_ns >= keep_ns &&
-		    (!oldest || x->grants[i].first_ns < oldest->first_ns))
-			oldest = &x->grants[i];
-	if (oldest)
-		grant_remove(x, oldest);
-}
-
-static bool grant_has_space(struct extender *x, uint64_t now)
-{
-	if (x->grants_n == x->config.reservations_max && now - x->swept_ns >= SWEEP_NS) {
-		x->swept_ns = now;
-		grants_sweep(x, now);
-	}
-	return x->grants_n < x->config.reservations_max;
 }
 
 /* How long the core shall reserve for the job's pod; 0: not at all. */
 static uint32_t reserve_ms(struct extender *x, struct extender_job *job)
 {
-	const uint64_t now = env_now(x->config.env), keep_ns = x->config.keep_ms * NS_PER_MS;
-	struct grant *g = grant_find(x, job->pod, job->pod_generation);
+	enum unreserved why = UNRESERVED_UID;
+	uint32_t ms = 0;
 
 	if (job->question.verb != EXTENDER_FILTER)
 		return 0;
-	if (!*job->question.uid) {
-		x->counts.unreserved[UNRESERVED_UID]++;
-		return 0;
-	}
-	if (g && now - g->first_ns < keep_ns)
-		return (uint32_t)((keep_ns - (now - g->first_ns) + NS_PER_MS - 1) / NS_PER_MS);
-	if (g && now - g->first_ns < 2 * keep_ns) {
-		x->counts.unreserved[UNRESERVED_TIME]++;
-		return 0;
-	}
-	if (!g && !grant_has_space(x, now)) {
-		x->counts.unreserved[UNRESERVED_LIMIT]++;
-		return 0;
-	}
-	g = g ? g : &x->grants[x->grants_n++];
-	*g = (struct grant){ job->pod, job->pod_generation, now };
-	job->granted = true;
-	return x->config.keep_ms;
+	if (*job->question.uid)
+		ms = grants_ask(x->grants, job->pod, job->pod_generation, &job->granted, &why);
+	x->counts.unreserved[why] += ms == 0;
+	return ms;
 }
 
 static void finish(struct extender *x, struct extender_job *job, size_t chosen, const char *error)
 {
 	uint64_t took = env_now(x->config.env) - job->begun_ns;
-	struct grant *g = job->granted ? grant_find(x, job->pod, job->pod_generation) : NULL;
 
 	/* A pod that waits for capacity has its time once it gets some. */
-	if (g && chosen == EXTENDER_NOWHERE)
-		grant_remove(x, g);
+	if (job->granted && chosen == EXTENDER_NOWHERE)
+		grants_withdraw(x->grants, job->pod, job->pod_generation);
 	TAILQ_REMOVE(&x->jobs, job, link);
 	x->sent -= job->ticket != 0;
 	job->answer = (struct extender_answer){ .chosen = chosen, .error = error };
@@ -148,7 +79,7 @@ void extender_free(struct extender *x)
 	while ((job = TAILQ_FIRST(&x->jobs)) != NULL)
 		finish(x, job, EXTENDER_NOWHERE, "muster is stopping");
 	free(x->set);
-	free(x->grants);
+	grants_free(x->grants);
 	free(x);
 }
 

@@ -12,6 +12,7 @@
 #include "frontend/watch/watch.h"
 #include "frontend/bind/takeover.h"
 #include "frontend/bind/binder.h"
+#include "frontend/serve/grants.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,9 +35,6 @@ struct core_losses {
 	uint64_t bad_ring;    /* ... or moved a ring's position out of bounds */
 	uint64_t stalled;     /* records waited for too long */
 };
-
-/* Why /filter reserved nothing. */
-enum unreserved { UNRESERVED_UID, UNRESERVED_LIMIT, UNRESERVED_TIME, UNRESERVED_N };
 
 struct extender_counts {
 	uint64_t placed, nowhere, errors; /* answers */
