@@ -545,7 +545,9 @@ struct event_pod {
 	uint32_t role;        /* in its gang: number of a value, or ID_NONE */
 	uint32_t scheduled_s; /* seconds since 1970 at which it was bound; 0: not bound, or unknown */
 	uint64_t created_ns;
-	uint64_t uid[2]; /* the same pod across epochs */
+	uint64_t uid[2];  /* the same pod across epochs */
+	uint32_t keep_ms; /* POD_INTENT_BIND of another scheduler: how long it is reserved */
+	uint32_t reserved;
 };
 
 struct pod_label {
@@ -652,7 +654,7 @@ static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs"
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
 static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 120, "events");
-static_assert(sizeof(struct event_gang) == 64 && sizeof(struct event_pod) == 72, "events");
+static_assert(sizeof(struct event_gang) == 64 && sizeof(struct event_pod) == 80, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
 static_assert(sizeof(struct event_assume) == 24 &&

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASSUME_AGAIN_NS (30 * UINT64_C(1000000000)) /* the earlier epoch's expiry is lost */
+#define NS_PER_MS UINT64_C(1000000)
+#define ASSUME_AGAIN_MS 30000u /* not told: the earlier epoch's expiry is lost */
 
 /* Everything with a node that the initial lists need not show: not CONFIRMED. */
 static bool outlives_epoch(const struct pod *p)
@@ -42,6 +43,7 @@ struct inflight *inflight_collect(const struct core *c, size_t *n)
 		name = node_name(&c->nodes.slots[p->node]);
 		memcpy(next->uid, p->uid, sizeof(p->uid));
 		next->told = next->cancelled = false;
+		next->keep_ms = 0;
 		next->retained = reservation_is_retained(p);
 		next->node_bytes = name.bytes;
 		memcpy(next++->node, name_text(&c->ledger, name), name.bytes);
@@ -60,6 +62,7 @@ void inflight_note(struct core *c, const struct event_pod *e)
 		                       .retained = e->flags & POD_INTENT_RETAIN,
 		                       .cancelled = e->flags & POD_INTENT_CANCEL,
 		                       .told = true,
+		                       .keep_ms = e->keep_ms,
 		                       .node_bytes = name.bytes };
 	memcpy(next->node, name_text(&c->ledger, name), name.bytes);
 }
@@ -93,18 +96,19 @@ static void inflight_sort(struct core *c)
 	c->inflight_n = n;
 }
 
-static void resolve_binding(struct core *c, pod_id id, node_id node, bool cancelled)
+static void resolve_binding(struct core *c, pod_id id, node_id node, const struct inflight *found)
 {
+	const uint64_t keep_ms = found->keep_ms > 0 ? found->keep_ms : ASSUME_AGAIN_MS;
 	const struct pod *p = &c->pods.slots[id];
 	const bool fits = nodes_fit(&c->nodes, node, &c->shapes.slots[p->shape]);
 
 	PROBE(inflight_restored, id, node);
 	if (!(p->flags & POD_OURS)) {
 		if (fits)
-			pod_assume(c, id, node, c->now_ns + ASSUME_AGAIN_NS);
+			pod_assume(c, id, node, c->now_ns + keep_ms * NS_PER_MS);
 		return;
 	}
-	if (fits && p->readiness == MEMBER_READY && !cancelled)
+	if (fits && p->readiness == MEMBER_READY && !found->cancelled)
 		pod_reserve_again(c, id, node, RESERVATION_RETRY);
 	else
 		pod_reserve_again(c, id, node, RESERVATION_CANCEL);
@@ -137,7 +141,7 @@ static void resolve_all(struct core *c, bool retained)
 		if (n && retained)
 			resolve_retained(c, id, nodes_id(&c->nodes, n));
 		else if (n)
-			resolve_binding(c, id, nodes_id(&c->nodes, n), found->cancelled);
+			resolve_binding(c, id, nodes_id(&c->nodes, n), found);
 	}
 }
 

@@ -30,10 +30,11 @@ struct outbox {
 
 /* A reservation of an earlier epoch: core/lifecycle/inflight.h. */
 struct inflight {
-	uint64_t uid[2]; /* of the pod */
-	bool retained;   /* else a binding may be in flight */
-	bool cancelled;  /* ... and is not to be sent again */
-	bool told;       /* by the journal, which is newer than what an earlier epoch left */
+	uint64_t uid[2];  /* of the pod */
+	bool retained;    /* else a binding may be in flight */
+	bool cancelled;   /* ... and is not to be sent again */
+	bool told;        /* by the journal, which is newer than what an earlier epoch left */
+	uint32_t keep_ms; /* of another scheduler's pod; 0: not told */
 	uint32_t node_bytes;
 	char node[NAME_BYTES_MAX];
 };

@@ -327,6 +327,7 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 	if (p->node == ID_NONE && p->binding != ID_NONE) {
 		e.flags |= p->intent ? p->intent : POD_BINDING;
 		e.node = p->binding;
+		e.keep_ms = p->keep_ms;
 	}
 	memcpy(at, &e, sizeof(e));
 	at += sizeof(e);

@@ -216,6 +216,10 @@ void model_bind_end(struct model *m, pod_id id, uint32_t generation);
  * and again each new core, until model_bind_begin() or model_bind_end(). */
 void model_intend(struct model *m, pod_id id, uint32_t generation, node_id node, uint32_t intent);
 
+/* The same for the pod of another scheduler, which was given the node: each new core reserves it
+ * for keep_ms. */
+void model_keep(struct model *m, pod_id id, uint32_t generation, node_id node, uint32_t keep_ms);
+
 /* With claims_can_wait: the pod is placed on the node, and its claims get the volumes that were
  * matched there. */
 void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node);

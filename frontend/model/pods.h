@@ -22,6 +22,7 @@ struct pod_entry {
 	uint32_t declared_spec; /* of its gang; ID_NONE */
 	uint32_t role;          /* in its gang: a value's number, or ID_NONE */
 	uint32_t scheduled_s;   /* as in struct event_pod */
+	uint32_t keep_ms;       /* as in struct event_pod */
 	uint32_t scheduler;
 	int32_t priority;
 	uint32_t namespace;

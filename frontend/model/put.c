@@ -181,7 +181,7 @@ void model_replace_end(struct model *m, int resource)
 
 /* False: the pod or the node is gone. */
 static bool binding_set(struct model *m, pod_id id, uint32_t generation, node_id node,
-                        uint32_t intent)
+                        uint32_t intent, uint32_t keep_ms)
 {
 	struct pod_entry *p = store_get(&m->pods, id, generation);
 
@@ -192,17 +192,24 @@ static bool binding_set(struct model *m, pod_id id, uint32_t generation, node_id
 		node_give(m, p->binding);
 	p->binding = node;
 	p->intent = (uint16_t)intent;
+	p->keep_ms = keep_ms;
 	return true;
 }
 
 void model_bind_begin(struct model *m, pod_id id, uint32_t generation, node_id node)
 {
-	binding_set(m, id, generation, node, 0);
+	binding_set(m, id, generation, node, 0, 0);
 }
 
 void model_intend(struct model *m, pod_id id, uint32_t generation, node_id node, uint32_t intent)
 {
-	if (binding_set(m, id, generation, node, intent))
+	if (binding_set(m, id, generation, node, intent, 0))
+		store_mark_dirty(&m->pods, id);
+}
+
+void model_keep(struct model *m, pod_id id, uint32_t generation, node_id node, uint32_t keep_ms)
+{
+	if (binding_set(m, id, generation, node, POD_INTENT_BIND, keep_ms))
 		store_mark_dirty(&m->pods, id);
 }
 
@@ -215,6 +222,7 @@ void model_bind_end(struct model *m, pod_id id, uint32_t generation)
 	node_give(m, p->binding);
 	p->binding = ID_NONE;
 	p->intent = 0;
+	p->keep_ms = 0;
 }
 
 void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node)

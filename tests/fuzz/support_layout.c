@@ -193,6 +193,7 @@ static const struct field pod_fields[] = {
 	U32(struct event_pod, namespace, 0, UINT32_MAX - 1),
 	ANY(struct event_pod, role),
 	ANY(struct event_pod, scheduled_s),
+	ANY(struct event_pod, keep_ms),
 	I64(struct event_pod, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_pod, uid, INT64_MIN, INT64_MAX),
 };

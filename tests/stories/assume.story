@@ -115,3 +115,15 @@ tick 54000
 	on next=-
 tick 1000
 	on next=n1
+
+story of_the_journal_have_the_time_that_it_names
+# Both processes died after the other scheduler had its answer.
+begin
+node n1 cpu=4 memory=8
+pod theirs cpu=4 foreign node=n1 intended keep_ms=60000
+pod ours cpu=4
+	why ours: room 0 of 1, 1 short of cpu, cpu 0 of 4000
+tick 59000
+	on ours=-
+tick 2000
+	on ours=n1

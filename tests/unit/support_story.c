@@ -424,7 +424,8 @@ void story_set_pod(struct story *s, struct story_pod pod)
 		                   .node = ID_NONE,
 		                   .priority = pod.priority,
 		                   .name_bytes = (uint32_t)strlen(pod.name),
-		                   .role = ID_NONE };
+		                   .role = ID_NONE,
+		                   .keep_ms = (uint32_t)pod.keep_ms };
 
 	e.shape = shape_of(s, &pod);
 	if (pod.role)

@@ -59,6 +59,7 @@ struct story_pod {
 	bool lasts;        /* does not end by itself */
 	bool binding, gated, deleting, refused, foreign;
 	bool intended, void_node, retained; /* `node` is of the journal: POD_INTENTS */
+	int32_t keep_ms;                    /* ... so long, for another scheduler */
 };
 
 struct story;

@@ -103,7 +103,7 @@ static const struct option pod_options[] = {
 	OPTION(node, STRING), OPTION(role, STRING), OPTION(priority, I32), OPTION(created, I64),
 	OPTION(binding, FLAG), OPTION(gated, FLAG), OPTION(deleting, FLAG), OPTION(refused, FLAG),
 	OPTION(intended, FLAG), OPTION(void_node, FLAG), OPTION(retained, FLAG),
-	OPTION(foreign, FLAG), OPTION(lasts, FLAG), OPTION(scheduled, I64), { 0 },
+	OPTION(foreign, FLAG), OPTION(lasts, FLAG), OPTION(scheduled, I64), OPTION(keep_ms, I32), { 0 },
 };
 /* clang-format on */
 
