@@ -51,6 +51,7 @@ RETAIN, RELEASE, EVENT = "core/lifecycle/retain.c", "core/lifecycle/members_rele
 RESERVATION = "core/lifecycle/reservation.h"
 BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.c", "frontend/watch/watch_list.c"
 GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
+GRANTS = "frontend/serve/grants.c"
 SWEEP = "frontend/report/report_sweep.c"
 
 BUGS = [
@@ -122,6 +123,22 @@ BUGS = [
         ("frontend/bind/intents.c", "\tb->intent = found || b->withdrawn ? found : intent_add(b);",
          "\tif (found && b->withdrawn)\n\t\tjournal_remove(w->config.journal, found), found = NULL;\n"
          "\tb->intent = found || b->withdrawn ? found : intent_add(b);")),
+    bug("what the extender reserved is not in the journal", unit("frontend/serve/test_extender"),
+        (GRANTS, "\tif (gs->config.journal)\n\t\tg->line", "\tif (false)\n\t\tg->line")),
+    bug("the extender answers before the journal has it", unit("frontend/serve/test_extender"),
+        ("frontend/serve/extender.c", "\tif (line == GRANT_WAITS &&", "\tif (false &&")),
+    bug("what the extender of an earlier instance reserved is not read", unit("frontend/bind/test_binder_journal"),
+        ("frontend/bind/intents.c", "\tif (s->take && !ours)", "\tif (false)")),
+    bug("what the extender of an earlier instance reserved is not given to the core", unit("frontend/serve/test_extender"),
+        (GRANTS, "\tgrant_keep(gs, g, gs->config.keep_ms);\n", "")),
+    bug("a core that is started again does not get what the extender reserved", unit("frontend/serve/test_extender"),
+        (GRANTS, "\t\t\tgrant_keep(gs, g, left_ms(gs, g, now));\n", "\t\t\tcontinue;\n")),
+    bug("the core reserves it for 30 s, whatever was told", story("assume:of_the_journal_have_the_time_that_it_names"),
+        ("core/lifecycle/inflight.c", "found->keep_ms > 0 ? found->keep_ms : ASSUME_AGAIN_MS", "ASSUME_AGAIN_MS")),
+    bug("the extender reserves while the journal can't be written", unit("frontend/serve/test_extender"),
+        (JOURNAL, "journal_is_open(j) && !j->fault[0] &&", "journal_is_open(j) &&")),
+    bug("a line of the extender outlives its time", unit("frontend/serve/test_extender"),
+        (GRANTS, "\t\t\tgrant_unplace(gs, g);\n\t}\n}\n\n/* Removes the oldest", "\t\t\tcontinue;\n\t}\n}\n\n/* Removes the oldest")),
     bug("another writer's epoch does not end the old leader", unit("frontend/journal/test_journal"),
         (JOURNAL, "\t\tlose(j, read.writer);", "\t\tstale(j);")),
     bug("a version that differs from the list counts as moved on", unit("frontend/bind/test_binder_cancel"),
@@ -185,7 +202,7 @@ BUGS = [
     bug("frontend: a question without uid reserves capacity", unit("frontend/serve/test_extender"),
         ("frontend/serve/extender.c", "if (*job->question.uid)\n", "if (true)\n")),
     bug("frontend: questions prolong a reservation", unit("frontend/serve/test_extender"),
-        ("frontend/serve/grants.c", "if (g && now - g->first_ns < 2 * keep) {", "if (false) {")),
+        (GRANTS, "if (g && now - g->first_ns < 2 * keep)\n", "if (false)\n")),
     bug("frontend: a verdict on a token has no end", unit("frontend/serve/test_tokens"),
         ("frontend/serve/tokens.c", "if (now_ns < e->until_ns)", "if (now_ns != 0)")),
     bug("frontend: any Host is allowed", unit("frontend/serve/test_request"),

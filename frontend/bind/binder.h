@@ -45,6 +45,7 @@ struct bind_notice {
 
 struct latency; /* frontend/trace/latency.h */
 struct journal; /* frontend/journal/journal.h */
+struct intent;
 struct takeover;
 
 struct binder_config {
@@ -98,10 +99,13 @@ void binder_core_down(struct binder *w);
 void binder_core_up(struct binder *w);
 void binder_core_read_all(struct binder *w);
 
+/* An INTENT_ASSUME of a pod that has no node; the callee owns it. */
+typedef void assumed_take(void *context, struct intent *i, pod_id pod, uint32_t generation);
+
 /* The lists are complete, and the journal is open: its intents of earlier instances go into the
- * model, for the core, before it may plan.  `t` gets the pods that the core can't keep a node for.
- */
-void binder_take_over(struct binder *w, struct takeover *t);
+ * model, for the core, before it may plan.  `t` gets the pods that the core can't keep a node for,
+ * `take` the intents of other schedulers' pods; without it they are over. */
+void binder_take_over(struct binder *w, struct takeover *t, assumed_take *take, void *context);
 
 /* True while the pod has a Binding that is queued, in flight, or accepted and not yet on the watch.
  */

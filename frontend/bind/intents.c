@@ -157,6 +157,9 @@ struct found {
 struct search {
 	struct found *at; /* by uid */
 	size_t n;
+	struct takeover *takeover;
+	assumed_take *take;
+	void *context;
 };
 
 static int by_uid(const void *a, const void *b)
@@ -244,7 +247,17 @@ static void resolve_on(struct binder *w, const struct found *f, node_id node)
 	model_intend(w->config.model, f->pod, f->generation, node, intent);
 }
 
-static void resolve(struct binder *w, struct takeover *t, const struct found *f)
+/* Of a pod that is ours meanwhile, or with no extender to answer for it, nothing is reserved. */
+static void resolve_assumed(struct binder *w, const struct search *s, const struct found *f,
+                            bool ours)
+{
+	if (s->take && !ours)
+		s->take(s->context, f->intent, f->pod, f->generation);
+	else
+		journal_remove(w->config.journal, f->intent);
+}
+
+static void resolve(struct binder *w, const struct search *s, const struct found *f)
 {
 	const struct intent_line *line = intent_line(f->intent);
 	struct pod_view pod;
@@ -255,21 +268,25 @@ static void resolve(struct binder *w, struct takeover *t, const struct found *f)
 		journal_remove(w->config.journal, f->intent);
 		return;
 	}
+	if (line->kind == INTENT_ASSUME) {
+		resolve_assumed(w, s, f, pod.ours);
+		return;
+	}
 	node = model_node_id(w->config.model,
 	                     (struct text){ .at = line->node, .bytes = strlen(line->node) });
 	if (node != ID_NONE) {
 		resolve_on(w, f, node);
 	} else if (line->kind == INTENT_BIND && pod.ours) {
 		keep_adopted(w, f); /* until it is fenced, and while it waits */
-		takeover_add(t, &pod);
+		takeover_add(s->takeover, &pod);
 	} else {
 		journal_remove(w->config.journal, f->intent);
 	}
 }
 
-void binder_take_over(struct binder *w, struct takeover *t)
+void binder_take_over(struct binder *w, struct takeover *t, assumed_take *take, void *context)
 {
-	struct search s = { .n = 0 };
+	struct search s = { .takeover = t, .take = take, .context = context };
 	size_t n = 0;
 
 	for (struct intent *i = journal_first(w->config.journal); i;
@@ -284,9 +301,9 @@ void binder_take_over(struct binder *w, struct takeover *t)
 	qsort(s.at, s.n, sizeof(*s.at), by_uid_retained_first);
 	model_each_pod(w->config.model, pod_match, &s);
 	for (size_t i = 0; i < s.n; i++)
-		resolve(w, t, &s.at[i]);
+		resolve(w, &s, &s.at[i]);
 	env_log(w->config.env, "info",
 	        "the journal had %zu intents of an earlier instance, %zu may be in flight", s.n,
-	        w->intents_kept);
+	        journal_size(w->config.journal));
 	free(s.at);
 }

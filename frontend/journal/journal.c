@@ -18,6 +18,8 @@
 #define REMOVE_NS NS_PER_S         /* a PUT that only removes intents */
 /* Of a kind.  At half of it the next PUT fills it up, so that a long queue needs few PUTs. */
 #define INTENTS_MAX 2048u
+#define ASSUMED_MAX 1024u /* with those that wait */
+#define ASSUMED_SPACE (64u << 10)
 #define BYTES_MAX (900u << 10) /* the API server takes 1 MiB of data */
 #define REQUEST_TIMEOUT_MS 4000u
 #define FRESH_NS (60 * NS_PER_S)
@@ -41,7 +43,7 @@ struct journal {
 	struct journal_config config;
 	struct intent_list lists[INTENT_STATES];
 	size_t n[INTENT_KINDS]; /* written and durable */
-	size_t waiting_n;
+	size_t waiting_n, waiting_assumed;
 	size_t bytes; /* of those written and durable */
 	struct http_call *call;
 	enum request request;
@@ -166,10 +168,16 @@ static struct intent *intent_new(struct journal *j, const struct intent_line *l)
 
 static void state_enter(struct journal *j, struct intent *i, enum intent_state state)
 {
+	const bool assumed = i->line.kind == INTENT_ASSUME;
+
 	i->state = state;
-	TAILQ_INSERT_TAIL(&j->lists[state], i, link);
+	if (assumed && state == INTENT_WAITING)
+		TAILQ_INSERT_HEAD(&j->lists[state], i, link);
+	else
+		TAILQ_INSERT_TAIL(&j->lists[state], i, link);
 	if (state == INTENT_WAITING) {
 		j->waiting_n++;
+		j->waiting_assumed += assumed;
 	} else {
 		j->n[i->line.kind]++;
 		j->bytes += i->bytes;
@@ -181,10 +189,17 @@ static void state_leave(struct journal *j, struct intent *i)
 	TAILQ_REMOVE(&j->lists[i->state], i, link);
 	if (i->state == INTENT_WAITING) {
 		j->waiting_n--;
+		j->waiting_assumed -= i->line.kind == INTENT_ASSUME;
 	} else {
 		j->n[i->line.kind]--;
 		j->bytes -= i->bytes;
 	}
+}
+
+bool journal_takes_assumed(const struct journal *j)
+{
+	return journal_is_open(j) && !j->fault[0] && j->bytes <= BYTES_MAX - ASSUMED_SPACE &&
+	       j->n[INTENT_ASSUME] + j->waiting_assumed < ASSUMED_MAX;
 }
 
 struct intent *journal_add(struct journal *j, const struct intent_line *line)
@@ -244,14 +259,14 @@ bool journal_retain(struct journal *j, struct intent *i)
 /* How many of those that wait the next PUT may have. */
 static size_t admissible(const struct journal *j)
 {
-	size_t held = j->n[INTENT_BIND] + j->n[INTENT_ASSUME];
+	const size_t binds = j->n[INTENT_BIND], waiting = j->waiting_n - j->waiting_assumed;
 	const struct intent *first = TAILQ_FIRST(&j->lists[INTENT_WAITING]);
 
-	if (!first || j->bytes + first->bytes > BYTES_MAX || held >= INTENTS_MAX)
+	if (!first || j->bytes + first->bytes > BYTES_MAX)
 		return 0;
-	if (held + j->waiting_n <= INTENTS_MAX)
+	if (binds + waiting <= INTENTS_MAX)
 		return j->waiting_n;
-	return held <= INTENTS_MAX / 2 ? INTENTS_MAX - held : 0;
+	return j->waiting_assumed + (binds <= INTENTS_MAX / 2 ? INTENTS_MAX - binds : 0);
 }
 
 static void admit(struct journal *j, size_t n)
@@ -563,7 +578,7 @@ static uint64_t write_due_ns(struct journal *j)
 	if (!j->open || !TAILQ_EMPTY(&j->lists[INTENT_WRITTEN]))
 		return 0;
 	full_note(j);
-	if (n >= GATHER_MOST)
+	if (n >= GATHER_MOST || (n > 0 && j->waiting_assumed > 0))
 		return 0;
 	if (n > 0 && j->begun_ns + GATHER_NS < due)
 		due = j->begun_ns + GATHER_NS;

@@ -18,7 +18,8 @@
  *
  * Group commit: while a PUT is in flight the following intents wait, then one PUT has all of them.
  * One that comes alone is written at once; otherwise two PUTs begin 20 ms apart, or with at least
- * 20 intents, so that at full rate a twentieth of the writes are these.
+ * 20 intents, so that at full rate a twentieth of the writes are these.  INTENT_ASSUME goes first
+ * and never waits for others: a scheduler that asks for one pod after another waits for it.
  *
  * Why, and what was measured: docs/decisions/044. */
 #ifndef MUSTER_FRONTEND_JOURNAL_H
@@ -75,6 +76,10 @@ struct intent *journal_next(struct journal *j, const struct intent *after);
 enum intents_fence journal_fence(const struct journal *j);
 /* ... and no longer is. */
 void journal_fenced(struct journal *j);
+
+/* Another INTENT_ASSUME would be written at once: the journal is open, the last write was accepted,
+ * and there is space for it.  Its bound is its own, so that bindings never wait for these. */
+bool journal_takes_assumed(const struct journal *j);
 
 /* Valid until it is removed; the texts are copied. */
 struct intent *journal_add(struct journal *j, const struct intent_line *line);

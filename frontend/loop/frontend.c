@@ -132,6 +132,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	if (config->extender_keep_ms > 0) {
 		struct extender_config extender = { .env = env,
 			                                .model = model,
+			                                .journal = f->journal,
 			                                .keep_ms = config->extender_keep_ms,
 			                                .reservations_max = config->extender_reservations };
 
@@ -158,9 +159,9 @@ void frontend_free(struct frontend *f)
 	free(f->watches);
 	takeover_free(f->takeover);
 	binder_free(f->binder);
-	journal_free(f->journal);
 	report_free(f->report);
 	extender_free(f->extender);
+	journal_free(f->journal);
 	reviewer_free(f->reviewer);
 	lease_free(f->lease);
 	latency_free(f->latency);
@@ -203,6 +204,8 @@ int frontend_core_up(struct frontend *f, const struct limits *limits,
 	PROBE(replay_begins);
 	model_restart(f->model);
 	binder_core_up(f->binder);
+	if (f->extender)
+		extender_core_up(f->extender);
 	PROBE(replay_begun);
 	return 0;
 }
@@ -369,13 +372,18 @@ static bool journal_ready(const struct frontend *f)
 	return journal_is_open(f->journal);
 }
 
+static void assumed_adopt(void *context, struct intent *i, pod_id pod, uint32_t generation)
+{
+	extender_adopt(context, i, pod, generation);
+}
+
 static void take_over(struct frontend *f)
 {
 	if (f->taking_over)
 		return;
 	f->taking_over = true;
 	if (f->journal)
-		binder_take_over(f->binder, f->takeover);
+		binder_take_over(f->binder, f->takeover, f->extender ? assumed_adopt : NULL, f->extender);
 	takeover_begin(f->takeover, f->journal ? journal_fence(f->journal) : INTENTS_FENCE_BEGUN);
 }
 

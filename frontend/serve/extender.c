@@ -32,6 +32,7 @@ struct extender *extender_new(const struct extender_config *config)
 	x->config = *config;
 	x->grants = grants_new(&(struct grants_config){ .env = config->env,
 	                                                .model = config->model,
+	                                                .journal = config->journal,
 	                                                .keep_ms = config->keep_ms,
 	                                                .max = config->reservations_max });
 	TAILQ_INIT(&x->jobs);
@@ -42,13 +43,16 @@ struct extender *extender_new(const struct extender_config *config)
 static uint32_t reserve_ms(struct extender *x, struct extender_job *job)
 {
 	enum unreserved why = UNRESERVED_UID;
+	bool first = false;
 	uint32_t ms = 0;
 
 	if (job->question.verb != EXTENDER_FILTER)
 		return 0;
 	if (*job->question.uid)
-		ms = grants_ask(x->grants, job->pod, job->pod_generation, &job->granted, &why);
+		ms = grants_ask(x->grants, job->pod, job->pod_generation, &first, &why);
 	x->counts.unreserved[why] += ms == 0;
+	job->granted = job->granted || first;
+	job->reserves = ms > 0;
 	return ms;
 }
 
@@ -87,7 +91,7 @@ void extender_ask(struct extender *x, struct extender_job *job)
 {
 	job->begun_ns = env_now(x->config.env);
 	job->ticket = 0;
-	job->granted = false;
+	job->granted = job->reserves = job->writing = false;
 	TAILQ_INSERT_TAIL(&x->jobs, job, link);
 }
 
@@ -98,6 +102,16 @@ void extender_core_down(struct extender *x)
 	TAILQ_FOREACH (job, &x->jobs, link)
 		job->ticket = 0;
 	x->sent = 0;
+}
+
+void extender_core_up(struct extender *x)
+{
+	grants_core_up(x->grants);
+}
+
+void extender_adopt(struct extender *x, struct intent *line, pod_id pod, uint32_t generation)
+{
+	grants_adopt(x->grants, line, pod, generation);
 }
 
 static void set_fill(struct extender *x, const struct extender_question *q, size_t words)
@@ -158,10 +172,22 @@ static enum sending job_send(struct extender *x, struct extender_job *job,
 	return SENT;
 }
 
+/* Finishes the job once its line is durable, or will not be soon. */
+static bool written(struct extender *x, struct extender_job *job, uint64_t now)
+{
+	const enum grant_line line = grants_line(x->grants, job->pod, job->pod_generation);
+
+	if (line == GRANT_WAITS && now - job->begun_ns < PATIENCE_NS)
+		return false;
+	x->counts.unreserved[UNRESERVED_JOURNAL] += line != GRANT_DURABLE;
+	finish(x, job, job->chosen, NULL);
+	return true;
+}
+
 uint64_t extender_poll(struct extender *x, const struct frontend_port *port,
                        const struct limits *limits)
 {
-	uint64_t now = env_now(x->config.env), next = NEVER_NS;
+	uint64_t now = env_now(x->config.env), next = grants_poll(x->grants);
 	struct extender_job *job, *after;
 	bool sent = false;
 
@@ -169,6 +195,11 @@ uint64_t extender_poll(struct extender *x, const struct frontend_port *port,
 		enum sending rc = LATER;
 
 		after = TAILQ_NEXT(job, link);
+		if (job->writing) {
+			if (!written(x, job, now) && job->begun_ns + PATIENCE_NS < next)
+				next = job->begun_ns + PATIENCE_NS;
+			continue;
+		}
 		if (now - job->begun_ns >= PATIENCE_NS) {
 			finish(x, job, EXTENDER_NOWHERE,
 			       !port         ? "muster-core is not ready"
@@ -189,6 +220,22 @@ uint64_t extender_poll(struct extender *x, const struct frontend_port *port,
 	return next;
 }
 
+/* The core chose a node, and has reserved it if that was asked for. */
+static void job_place(struct extender *x, struct extender_job *job, size_t chosen,
+                      const struct cmd_assume *cmd)
+{
+	if (!job->reserves) {
+		finish(x, job, chosen, NULL);
+		return;
+	}
+	grants_place(x->grants, job->pod, job->pod_generation, cmd->node, cmd->node_generation);
+	x->sent--;
+	job->ticket = 0;
+	job->writing = true;
+	job->chosen = chosen;
+	written(x, job, env_now(x->config.env));
+}
+
 void extender_answered(struct extender *x, const struct cmd_assume *cmd)
 {
 	struct extender_job *job;
@@ -196,7 +243,7 @@ void extender_answered(struct extender *x, const struct cmd_assume *cmd)
 	size_t chosen = 0;
 
 	TAILQ_FOREACH (job, &x->jobs, link)
-		if (job->ticket == cmd->ticket)
+		if (job->ticket != 0 && job->ticket == cmd->ticket)
 			break;
 	if (!job)
 		return;
@@ -206,12 +253,14 @@ void extender_answered(struct extender *x, const struct cmd_assume *cmd)
 	while (name && chosen < job->question.nodes_n &&
 	       !text_is(job->question.nodes[chosen].name, name))
 		chosen++;
+	if (job->reserves && (!name || chosen == job->question.nodes_n))
+		grants_place(x->grants, job->pod, job->pod_generation, ID_NONE, 0);
 	if (cmd->reason.why == WAIT_REFUSED)
 		finish(x, job, EXTENDER_NOWHERE, "the pod is gone");
 	else if (!name || chosen == job->question.nodes_n)
 		finish(x, job, EXTENDER_NOWHERE, cmd->node != ID_NONE ? "the node is gone" : NULL);
 	else
-		finish(x, job, chosen, NULL);
+		job_place(x, job, chosen, cmd);
 }
 
 const struct extender_counts *extender_counts(const struct extender *x)

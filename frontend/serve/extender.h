@@ -4,16 +4,17 @@
  *
  *   POST /filter ──► serve.c ──job──► extender ──EVENT_ASSUME──► core
  *                       ▲                 │  ▲                   │ reserves capacity on one node
- *                       └─────answer──────┘  └────CMD_ASSUME──────┘
+ *                       └─────answer──────┤  └────CMD_ASSUME──────┘
+ *                           once durable  └──line──► journal
  *
  * The answer to /filter is one node. The capacity there is reserved until the pod is bound or gone,
  * or a time limit passes, so no gang takes it meanwhile, and no pod takes what is reserved for a
  * gang. The protocol has no call for a pod that was given up, hence the limit.
  *
- * A question without the pod's uid, beyond config.reservations_max pods, or of a pod whose time is
- * over, is answered without a reservation.  The time begins with the first question, and starts
- * again when as much again has passed: questions repeated for a pod that is never bound reserve
- * capacity for half of the time.
+ * A question without the pod's uid, beyond config.reservations_max pods, while the journal can't be
+ * written, or of a pod whose time is over, is answered without a reservation:
+ * frontend/serve/grants.h. If the journal fails after the core has reserved, the answer goes out as
+ * well; what is reserved then ends with the two processes.
  *
  * Everything runs in the loop's thread; serve.c reads a job before it is submitted and after it is
  * done. */
@@ -24,6 +25,7 @@
 #include "frontend/serve/extender_text.h"
 #include "frontend/base/port.h"
 #include "frontend/model/model.h"
+#include "frontend/serve/grants.h"
 #include "frontend/serve/metrics.h"
 
 #include <sys/queue.h>
@@ -39,13 +41,17 @@ struct extender_job {
 	uint32_t ticket; /* of its EVENT_ASSUME; 0: not sent */
 	pod_id pod;      /* ... and its pod */
 	uint32_t pod_generation;
-	bool granted; /* it was the first question of a pod that may have a reservation */
+	bool granted;  /* it was the first question of a pod that may have a reservation */
+	bool reserves; /* ... or a later one of it */
+	bool writing;  /* `chosen` is reserved, and its line awaited */
+	size_t chosen;
 };
 
 struct extender_config {
 	const struct env *env;
 	struct model *model;
-	uint32_t keep_ms; /* how long the capacity is reserved for a pod that is not bound */
+	struct journal *journal; /* NULL: none is kept */
+	uint32_t keep_ms;        /* how long the capacity is reserved for a pod that is not bound */
 	uint32_t reservations_max;
 };
 
@@ -62,8 +68,13 @@ void extender_ask(struct extender *x, struct extender_job *job);
 uint64_t extender_poll(struct extender *x, const struct frontend_port *port,
                        const struct limits *limits);
 
-/* The core went away: requests in flight are repeated to the next one. */
+/* The core went away: requests in flight are repeated to the next one, which keeps what this one
+ * had reserved: before it reads all pods. */
 void extender_core_down(struct extender *x);
+void extender_core_up(struct extender *x);
+
+/* What an earlier instance reserved: grants_adopt(). */
+void extender_adopt(struct extender *x, struct intent *line, pod_id pod, uint32_t generation);
 
 /* A CMD_ASSUME of the core; one that matches no job is ignored. */
 void extender_answered(struct extender *x, const struct cmd_assume *cmd);

@@ -247,9 +247,10 @@ static void extender_metrics_write(const struct metrics *m, FILE *out)
 	         { "nowhere", x->nowhere }, { "error", x->errors });
 	LABELLED(out, "muster_extender_unreserved_total", "reason",
 	         "Questions to /filter answered without a reservation: no uid, "
-	         "--extender-reservations-max, --extender-keep.",
+	         "--extender-reservations-max, --extender-keep, or the journal could not be written.",
 	         { "uid", x->unreserved[UNRESERVED_UID] }, { "limit", x->unreserved[UNRESERVED_LIMIT] },
-	         { "time", x->unreserved[UNRESERVED_TIME] });
+	         { "time", x->unreserved[UNRESERVED_TIME] },
+	         { "journal", x->unreserved[UNRESERVED_JOURNAL] });
 	FIGURES(out,
 	        COUNTER("muster_extender_seconds_total",
 	                "Time of all answers together, from a request read to its answer.",

@@ -13,9 +13,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import load, objects  # noqa: E402
 from lib.check import is_bound  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, equal, main, until  # noqa: E402
+from lib.harness import check, equal, figure, main, until  # noqa: E402
 from lib.kube import ApiError  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
+from lib.proxy import Proxy  # noqa: E402
 
 
 class Asker:
@@ -106,6 +107,123 @@ def test_a_core_that_dies_while_it_is_asked():
         thread.join()
         check(answers[0]["NodeNames"] == ["n0"] or answers[0]["Error"] == "muster-core is not ready", answers)
         until(lambda: asker.ask("/filter", pod, NodeNames=["n0"])["NodeNames"] == ["n0"], 10, "an answer")
+
+
+JOURNAL = ("ConfigMap", "muster-journal", "muster-system")
+
+
+def lines(c):
+    return c.client.get(*JOURNAL)["data"]["intents"]
+
+
+def given_away_and_killed(c, *which, keep_s=6):
+    """theirs has the answer n1, and these die at once; a pod of ours wants the same room."""
+    asker = up(c, keep_s)
+    pod = theirs(c, "theirs", cpu="4")
+    equal(asker.ask("/filter", pod, NodeNames=["n1"])["NodeNames"], ["n1"])
+    for name in which:
+        getattr(c, name).kill()
+    c.create(objects.pod("ours", cpu="4"))
+
+
+def test_f8_both_daemons_die_and_the_binding_is_slow():
+    """Audit F8: kube-scheduler's Binding found a pod of ours on the node."""
+    for _ in range(3):
+        with Cluster(objects.node("n1", cpu="4")) as c:
+            given_away_and_killed(c, "core", "frontend")
+            up(c, keep_s=6)
+            time.sleep(3)
+            c.client.bind("theirs", "n1")
+            time.sleep(1)
+            equal(c.bound("ours"), 0)
+            check(not c.wrongs(), c.wrongs())
+            until(lambda: lines(c) == "", 5, "an empty journal")
+            c.delete("Pod", "theirs")
+            until(lambda: c.bound("ours") == 1, 10, "ours has the room")
+
+
+def test_f8_both_daemons_die_and_no_binding_comes():
+    with Cluster(objects.node("n1", cpu="4")) as c:
+        given_away_and_killed(c, "core", "frontend")
+        check(f"assume {c.client.get('Pod', 'theirs')['metadata']['uid']} n1 " in lines(c), lines(c))
+        begun = time.monotonic()
+        up(c, keep_s=6)
+        until(lambda: c.bound("ours") == 1, 20, "ours has the room")
+        check(6 <= time.monotonic() - begun < 12, time.monotonic() - begun)
+        until(lambda: lines(c) == "", 5, "an empty journal")
+        check(not c.wrongs(), c.wrongs())
+
+
+def test_f8_one_daemon_dies():
+    """The time goes on with another core, and begins again with another frontend."""
+    for which in ("core", "frontend"):
+        with Cluster(objects.node("n1", cpu="4")) as c:
+            begun = time.monotonic()
+            given_away_and_killed(c, which, keep_s=5)
+            if which == "core":
+                c.core = c.start_core()
+            else:
+                up(c, keep_s=5)
+            until(lambda: c.bound("ours") == 1, 20, "ours has the room")
+            check(5 <= time.monotonic() - begun < 11, (which, time.monotonic() - begun))
+
+
+def test_a_journal_that_cannot_be_written_reserves_nothing():
+    """The pods have answers, as beyond --extender-reservations-max."""
+    with Cluster(*(objects.node(f"n{i}", cpu="4") for i in (1, 2))) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        c.start_core()
+        c.frontend = c.start_frontend("--extender-keep", "30", kubeconfig=proxy.kubeconfig)
+        c.ready(c.frontend)
+        asker = Asker(c)
+        pods = [theirs(c, f"theirs-{i}", cpu="4") for i in range(3)]
+        no = proxy.rule(lambda call: call.resource == "configmaps" and call.name == "muster-journal",
+                        lambda call: call.status(403, "configmaps is forbidden", "Forbidden"))
+
+        def ask(pod):
+            begun = time.monotonic()
+            got = asker.ask("/filter", pod, NodeNames=["n1", "n2"])
+            check(time.monotonic() - begun < 1.5, "an answer that waits for nothing")
+            equal(got["Error"], "")
+            return got["NodeNames"]
+
+        # With the first one the journal is found to be at fault; its reservation ends with the processes.
+        equal([ask(p) for p in pods], [["n1"], ["n2"], ["n2"]])
+        equal(c.metrics()['muster_extender_unreserved_total{reason="journal"}'], 3)
+        proxy.remove(no)
+        until(lambda: c.metric("muster_journal_writable") == 1, 15, "a journal")
+        equal([ask(p) for p in pods[1:]], [["n2"], []])
+        uids = {p["metadata"]["uid"] for p in pods[:2]}
+        equal({line.split()[1] for line in lines(c).splitlines()}, uids)
+
+
+def test_what_the_journal_costs():
+    """A scheduler that asks for one pod after another, and binds each as kube-scheduler does: beside the next question."""
+    took, writes = {}, 0
+    for mode in ("on", "off"):
+        with Cluster(*(objects.node(f"n{i}", cpu="64") for i in range(20)), apisim=("--latency-ms", 1)) as c:
+            c.pair(frontend=("--extender-keep", "30", *(() if mode == "on" else ("--journal", "off"))))
+            asker, names = Asker(c), [f"n{i}" for i in range(20)]
+            pods = [theirs(c, f"theirs-{i}", cpu="1") for i in range(300)]
+            time.sleep(0.5)
+            before = c.metric("muster_journal_writes_total") if mode == "on" else 0
+            each, binders = [], []
+            for pod in pods:
+                begun = time.monotonic()
+                got = asker.ask("/filter", pod, NodeNames=names)
+                each.append(time.monotonic() - begun)
+                binders.append(threading.Thread(target=type(c.client)(c.kubeconfig).bind,
+                                                args=(pod["metadata"]["name"], got["NodeNames"][0])))
+                binders[-1].start()
+            for thread in binders:
+                thread.join()
+            took[mode] = sorted(each)
+            if mode == "on":
+                writes = c.metric("muster_journal_writes_total") - before
+                until(lambda: lines(c) == "", 5, "an empty journal")
+            check(not c.wrongs(), c.wrongs())
+    figure("an answer of /filter takes " +
+           ", ".join(f"{t[len(t) // 2] * 1e3:.1f} ms (99 of 100: {t[len(t) * 99 // 100] * 1e3:.1f} ms) with the journal {mode}"
+                     for mode, t in took.items()) + f"; {writes / 300:.2f} writes of the journal for each pod")
 
 
 class Scheduler(threading.Thread):

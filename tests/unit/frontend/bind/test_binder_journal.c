@@ -15,7 +15,12 @@
 #define POST "/api/v1/namespaces/ns/pods/a/binding"
 #define POD "/api/v1/namespaces/ns/pods/a"
 #define JOURNAL "/api/v1/namespaces/ns/configmaps/j"
+#define THEIRS                                                                                         \
+	"{\"metadata\":{\"name\":\"t\",\"namespace\":\"ns\",\"uid\":\"uid-t\",\"resourceVersion\":\"6\"}," \
+	"\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}"
 #define UID_A "00000000-0000-0000-0000-000000000061"
+
+static void assumed_note(void *context, struct intent *i, pod_id pod, uint32_t generation);
 
 static struct bench {
 	struct world w;
@@ -25,6 +30,7 @@ static struct bench {
 	struct takeover *takeover;
 	char said[200];
 	uint32_t flags; /* of the last record of a pod */
+	unsigned assumed;
 	_Alignas(8) char body[RECORD_BYTES_MAX];
 	enum record_kind kind;
 } b;
@@ -80,8 +86,16 @@ static const char *object(unsigned version, const char *lines)
 	return text;
 }
 
+static void assumed_note(void *context, struct intent *i, pod_id pod, uint32_t generation)
+{
+	(void)context;
+	(void)pod;
+	cr_assert(intent_line(i)->kind == INTENT_ASSUME && generation != 0);
+	b.assumed++;
+}
+
 /* The journal is open, and has what another instance left. */
-static void begin(const char *lines)
+static void begin_as(const char *lines, bool extends)
 {
 	struct journal_config journal = {
 		.env = &b.w.env, .namespace = "ns", .name = "j", .identity = "me"
@@ -92,10 +106,11 @@ static void begin(const char *lines)
 
 	memset(&b, 0, sizeof(b));
 	world_init(&b.w);
-	b.m = config.model = world_model();
+	b.m = config.model = extends ? world_model_of_all() : world_model();
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n2", "2"));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "5", "", ""));
+	world_put(b.m, RESOURCE_INDEX_PODS, THEIRS);
 	b.journal = config.journal = journal_new(&journal);
 	b.takeover = takeover_new(&b.w.env, b.m);
 	b.binder = binder_new(&config);
@@ -106,8 +121,13 @@ static void begin(const char *lines)
 	journal_poll(b.journal);
 	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, object(11, ""));
 	cr_assert(journal_is_open(b.journal));
-	binder_take_over(b.binder, b.takeover);
+	binder_take_over(b.binder, b.takeover, extends ? assumed_note : NULL, NULL);
 	b.w.now_ns += SECOND;
+}
+
+static void begin(const char *lines)
+{
+	begin_as(lines, false);
 }
 
 static void end(void)
@@ -224,5 +244,26 @@ Test(binder_journal, a_pod_that_got_its_node_needs_no_intent)
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
 	poll();
 	cr_assert_eq(journal_size(b.journal), 0);
+	end();
+}
+
+/* Audit F8. */
+Test(binder_journal, what_another_scheduler_was_given_goes_to_the_extender)
+{
+	begin_as("assume uid-t n1 - -\\n", true);
+	cr_assert(b.assumed == 1 && journal_size(b.journal) == 1);
+	end();
+	begin_as("assume uid-t n1 - -\\n", false);
+	cr_assert(b.assumed == 0 && journal_size(b.journal) == 0, "there is no extender");
+	end();
+}
+
+/* Such a line was edited by hand, or the pod's scheduler is ours since. */
+Test(binder_journal, a_pod_of_ours_is_not_assumed)
+{
+	begin_as("assume " UID_A " n1 - -\\n", true);
+	flush();
+	cr_assert(b.assumed == 0 && journal_size(b.journal) == 0);
+	cr_assert_eq(b.flags & POD_INTENTS, 0);
 	end();
 }

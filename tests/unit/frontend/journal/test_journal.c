@@ -81,13 +81,18 @@ static void open_with(struct bench *b, const char *data)
 	cr_assert(journal_is_open(b->j));
 }
 
-static struct intent *add(struct bench *b, const char *uid)
+static struct intent *add_kind(struct bench *b, enum intent_kind kind, const char *uid)
 {
 	const struct intent_line line = {
-		.kind = INTENT_BIND, .uid = uid, .node = "n1", .node_uid = "u1", .version = "5"
+		.kind = kind, .uid = uid, .node = "n1", .node_uid = "u1", .version = "5"
 	};
 
 	return journal_add(b->j, &line);
+}
+
+static struct intent *add(struct bench *b, const char *uid)
+{
+	return add_kind(b, INTENT_BIND, uid);
 }
 
 Test(journal, reads_what_was_left_and_writes_its_epoch)
@@ -312,6 +317,56 @@ Test(journal, is_bounded)
 	end(&b);
 }
 
+/* A scheduler waits for it, and asks for one pod after another. */
+Test(journal, an_assumed_pod_waits_for_no_others)
+{
+	struct bench b;
+	struct http_call *c;
+	uint64_t now;
+
+	open_with(&b, data_of("other", ""));
+	now = b.w.now_ns;
+	add(&b, "a");
+	cr_assert_gt(journal_poll(b.j), now, "20 ms after the last write");
+	add_kind(&b, INTENT_ASSUME, "x");
+	journal_poll(b.j);
+	c = world_take(&b.w, "PUT", ONE);
+	cr_assert(strstr(c->body, "assume x n1 u1 5\\nbind a"), "%s", c->body);
+	world_answer(c, 200, object(12, "{}"));
+	for (int i = 0; i < 3000; i++)
+		add(&b, "p");
+	world_answer(next(&b, "PUT", ONE), 200, object(13, "{}"));
+	add_kind(&b, INTENT_ASSUME, "y");
+	journal_poll(b.j);
+	c = world_take(&b.w, "PUT", ONE);
+	cr_assert(strstr(c->body, "assume y "), "it has space in a journal that is full of bindings");
+	world_answer(c, 200, object(14, "{}"));
+	end(&b);
+}
+
+Test(journal, assumed_pods_have_a_bound_of_their_own)
+{
+	struct bench b;
+	struct intent *last = NULL, *bind;
+	int n = 0;
+
+	open_with(&b, data_of("other", "assume z n1 u1 -\\n"));
+	while (journal_takes_assumed(b.j) && n < 5000) {
+		last = add_kind(&b, INTENT_ASSUME, "x");
+		n++;
+	}
+	cr_assert_eq(n, 1023, "those that an earlier instance left count as well");
+	bind = add(&b, "a");
+	world_answer(next(&b, "PUT", ONE), 200, object(12, "{}"));
+	cr_assert(intent_is_durable(bind) && intent_is_durable(last));
+	cr_assert(!journal_takes_assumed(b.j));
+	journal_remove(b.j, last);
+	cr_assert(journal_takes_assumed(b.j));
+	world_answer(next(&b, "PUT", ONE), 403, world_status(403, "Forbidden", "may not update"));
+	cr_assert(!journal_takes_assumed(b.j), "while it can't be written");
+	end(&b);
+}
+
 static enum intents_fence read(const char *data, char *why, size_t *n)
 {
 	struct arena arena = { 0 };
@@ -343,6 +398,10 @@ Test(journal, what_is_no_journal_names_field_and_value)
 		  "data.intents line 1: \"bound a n u 5\"" },
 		{ "{\"format\":\"1\",\"epoch\":\"1\",\"writer\":\"w\",\"intents\":\"bind a n\\u001b u 5\"}",
 		  "data.intents line 1: \"bind a n? u 5\"" },
+		{ "{\"format\":\"1\",\"epoch\":\"1\",\"writer\":\"w\",\"intents\":\"assume a n u\"}",
+		  "data.intents line 1: \"assume a n u\"" },
+		{ "{\"format\":\"1\",\"epoch\":\"1\",\"writer\":\"w\",\"intents\":\"assume a n u - \\u202e\"}",
+		  "data.intents line 1: \"assume a n u - ???\"" },
 		{ "[]", "data" },
 	};
 	char why[300];

@@ -3,6 +3,9 @@
  * that the test plays. */
 #include "frontend/serve/extender.h"
 
+#include "frontend/base/log.h"
+#include "frontend/journal/journal.h"
+
 #include "tests/unit/support_world.h"
 
 #include <criterion/criterion.h>
@@ -150,6 +153,7 @@ Test(extender, f4_nodes_of_a_request_are_bounded)
 struct scene {
 	struct world w;
 	struct model *m;
+	struct journal *journal; /* NULL: none is kept */
 	struct extender *x;
 	struct frontend_port port;
 	struct limits limits;
@@ -188,23 +192,63 @@ static void scene_done(struct extender_job *job)
 	s->chosen = job->answer.chosen;
 }
 
-static void scene_begin(struct scene *s)
+#define JOURNAL "/api/v1/namespaces/ns/configmaps/j"
+
+static const char *journal_object(unsigned version, const char *lines)
+{
+	static char text[1000];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"j\",\"resourceVersion\":\"%u\"},\"data\":{\"format\":\"1\","
+	         "\"epoch\":\"7\",\"writer\":\"other\",\"fence\":\"\",\"intents\":\"%s\"}}",
+	         version, lines);
+	return text;
+}
+
+/* The journal is open, and has what another instance left. */
+static void journal_begin(struct scene *s, const char *lines)
+{
+	const struct journal_config config = {
+		.env = &s->w.env, .namespace = "ns", .name = "j", .identity = "me"
+	};
+
+	s->journal = journal_new(&config);
+	journal_claim(s->journal);
+	journal_poll(s->journal);
+	world_answer(world_take(&s->w, "GET", JOURNAL), 200, journal_object(10, lines));
+	journal_poll(s->journal);
+	world_answer(world_take(&s->w, "PUT", JOURNAL), 200, journal_object(11, ""));
+	cr_assert(journal_is_open(s->journal));
+}
+
+static void scene_begin_with(struct scene *s, const char *lines)
 {
 	memset(s, 0, sizeof(*s));
 	world_init(&s->w);
+	if (lines)
+		journal_begin(s, lines);
 	s->m = world_model_of_all();
 	s->limits = (struct limits){ .nodes = 64, .pods = 256 };
 	s->port =
 		(struct frontend_port){ .event = scene_event, .publish = scene_publish, .context = s };
-	s->x = extender_new(&(struct extender_config){
-		.env = &s->w.env, .model = s->m, .keep_ms = 30000, .reservations_max = 2 });
+	s->x = extender_new(&(struct extender_config){ .env = &s->w.env,
+	                                               .model = s->m,
+	                                               .journal = s->journal,
+	                                               .keep_ms = 30000,
+	                                               .reservations_max = 2 });
 	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n2", "1"));
+}
+
+static void scene_begin(struct scene *s)
+{
+	scene_begin_with(s, NULL);
 }
 
 static void scene_end(struct scene *s)
 {
 	extender_free(s->x);
+	journal_free(s->journal);
 	model_free(s->m);
 	arena_free(&s->arena);
 	world_free(&s->w);
@@ -322,7 +366,7 @@ Test(extender, a_pod_of_our_own_is_not_given_away)
 
 /* A filter question for the pod, whose text is THEIRS but for the name; what the core is asked to
  * keep, and `fits` as its answer. */
-static uint32_t reserved_ms(struct scene *s, const char *pod_json, bool fits)
+static uint32_t reserved_on(struct scene *s, const char *pod_json, const char *node)
 {
 	struct cmd_assume answer;
 	char json[400], error[256];
@@ -335,7 +379,7 @@ static uint32_t reserved_ms(struct scene *s, const char *pod_json, bool fits)
 	extender_poll(s->x, &s->port, &s->limits);
 	answer = (struct cmd_assume){ .pod = s->claim.e.pod,
 		                          .ticket = s->claim.e.ticket,
-		                          .node = fits ? model_node_id(s->m, text_of("n1")) : ID_NONE,
+		                          .node = node ? model_node_id(s->m, text_of(node)) : ID_NONE,
 		                          .node_generation = 1 };
 	extender_answered(s->x, &answer);
 	return s->claim.e.keep_ms;
@@ -351,6 +395,11 @@ static const char *theirs(const char *name, const char *more)
 	         "\"containers\":[{\"name\":\"c\"}]}}",
 	         name, name, more);
 	return text;
+}
+
+static uint32_t reserved_ms(struct scene *s, const char *pod_json, bool fits)
+{
+	return reserved_on(s, pod_json, fits ? "n1" : NULL);
 }
 
 /* Audit F3. */
@@ -415,6 +464,213 @@ Test(extender, f3_so_many_pods_at_once)
 	/* One whose time is over does as well. */
 	s.w.now_ns += (KEEP_S - 1) * SECOND;
 	cr_assert_eq(reserved_ms(&s, theirs("d", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
+	scene_end(&s);
+}
+
+/* What the ConfigMap gets. */
+static struct http_call *journal_write(struct scene *s)
+{
+	s->w.now_ns += SECOND; /* what was removed is written then */
+	journal_poll(s->journal);
+	return world_take(&s->w, "PUT", JOURNAL);
+}
+
+/* Accepts it; the extender goes on. */
+static void journal_written(struct scene *s, struct http_call *c)
+{
+	world_answer(c, 200, journal_object(12, ""));
+	extender_poll(s->x, &s->port, &s->limits);
+}
+
+/* The last record of a pod, which the model writes after it got the space. */
+static struct {
+	_Alignas(8) char body[RECORD_BYTES_MAX];
+	bool is_pod;
+	struct event_pod pod;
+} sent;
+
+static void sent_look(void)
+{
+	if (sent.is_pod)
+		memcpy(&sent.pod, sent.body, sizeof(sent.pod));
+	sent.is_pod = false;
+}
+
+static void *sent_reserve(void *context, enum record_kind kind, uint32_t bytes)
+{
+	(void)context;
+	cr_assert_leq(bytes, sizeof(sent.body));
+	sent_look();
+	sent.is_pod = kind == EVENT_POD;
+	return sent.body;
+}
+
+/* What the core gets of the only pod. */
+static const struct event_pod *pod_sent(struct scene *s)
+{
+	const struct model_sink sink = { .reserve = sent_reserve };
+
+	sent.pod.generation = 0;
+	cr_assert(model_flush(s->m, &sink));
+	sent_look();
+	cr_assert_neq(sent.pod.generation, 0);
+	return &sent.pod;
+}
+
+static const struct event_pod *core_reads(struct scene *s)
+{
+	extender_core_down(s->x);
+	model_restart(s->m);
+	extender_core_up(s->x);
+	return pod_sent(s);
+}
+
+/* Audit F8. */
+Test(extender, f8_no_answer_before_its_line)
+{
+	struct scene s;
+	struct http_call *c;
+
+	scene_begin_with(&s, "");
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	cr_assert_eq(s.done, 0, "both may die now");
+	journal_poll(s.journal);
+	c = world_take(&s.w, "PUT", JOURNAL);
+	cr_assert(strstr(c->body, "\"intents\":\"assume uid-a n1 "), "%s", c->body);
+	extender_poll(s.x, &s.port, &s.limits);
+	cr_assert_eq(s.done, 0);
+	journal_written(&s, c);
+	cr_assert(s.done == 1 && s.chosen == 0 && !s.error);
+	/* The same node again needs no write, another one replaces it. */
+	reserved_ms(&s, theirs("a", ""), true);
+	cr_assert_eq(s.done, 2);
+	reserved_on(&s, theirs("a", ""), "n2");
+	cr_assert_eq(s.done, 2);
+	c = journal_write(&s);
+	cr_assert(strstr(c->body, "\"intents\":\"assume uid-a n2 "), "%s", c->body);
+	journal_written(&s, c);
+	cr_assert(s.done == 3 && s.chosen == 1);
+	/* The core found none, and reserves none any more. */
+	reserved_ms(&s, theirs("a", ""), false);
+	c = journal_write(&s);
+	cr_assert(strstr(c->body, "\"intents\":\"\""), "%s", c->body);
+	scene_end(&s);
+}
+
+Test(extender, f8_the_line_ends_with_the_pod_and_with_its_time)
+{
+	struct scene s;
+	struct http_call *c;
+
+	scene_begin_with(&s, "");
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("b", ""));
+	reserved_ms(&s, theirs("a", ""), true);
+	journal_written(&s, journal_write(&s));
+	reserved_ms(&s, theirs("b", ""), true);
+	journal_written(&s, journal_write(&s));
+	cr_assert_eq(s.done, 2);
+	world_put(
+		s.m, RESOURCE_INDEX_PODS,
+		"{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"uid-b\",\"resourceVersion\":\"9\"},"
+		"\"spec\":{\"nodeName\":\"n1\",\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}");
+	s.w.now_ns += SECOND;
+	cr_assert_leq(extender_poll(s.x, &s.port, &s.limits), s.w.now_ns + SECOND);
+	c = journal_write(&s);
+	cr_assert(strstr(c->body, "\"intents\":\"assume uid-a n1 n-n1 -\\n\""), "%s", c->body);
+	journal_written(&s, c);
+	s.w.now_ns += KEEP_S * SECOND;
+	cr_assert_eq(extender_poll(s.x, &s.port, &s.limits), NEVER_NS, "nothing is reserved");
+	c = journal_write(&s);
+	cr_assert(strstr(c->body, "\"intents\":\"\""), "%s", c->body);
+	journal_written(&s, c);
+	cr_assert_eq(journal_size(s.journal), 0);
+	scene_end(&s);
+}
+
+Test(extender, f8_nothing_is_reserved_that_can_not_be_written)
+{
+	struct scene s;
+
+	scene_begin_with(&s, "");
+	for (int i = 0; i < 2; i++)
+		world_put(s.m, RESOURCE_INDEX_PODS, theirs(i == 0 ? "a" : "b", ""));
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	world_answer(journal_write(&s), 403, world_status(403, "Forbidden", "no"));
+	extender_poll(s.x, &s.port, &s.limits);
+	cr_assert(s.done == 1 && s.chosen == 0 && !s.error, "it has an answer");
+	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_JOURNAL], 1);
+	cr_assert_eq(reserved_ms(&s, theirs("b", ""), true), 0);
+	cr_assert(s.done == 2 && s.chosen == 0 && !s.error);
+	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_JOURNAL], 2);
+	scene_end(&s);
+}
+
+Test(extender, f8_a_write_without_an_answer_delays_for_two_seconds)
+{
+	struct scene s;
+
+	scene_begin_with(&s, "");
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
+	reserved_ms(&s, theirs("a", ""), true);
+	journal_write(&s);
+	cr_assert_leq(extender_poll(s.x, &s.port, &s.limits), s.w.now_ns + SECOND);
+	cr_assert_eq(s.done, 0);
+	s.w.now_ns += SECOND;
+	extender_poll(s.x, &s.port, &s.limits);
+	cr_assert(s.done == 1 && s.chosen == 0 && !s.error);
+	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_JOURNAL], 1);
+	scene_end(&s);
+}
+
+Test(extender, f8_a_new_core_reserves_for_the_rest_of_the_time)
+{
+	struct scene s;
+	const struct event_pod *e;
+
+	scene_begin(&s);
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
+	reserved_ms(&s, theirs("a", ""), true);
+	s.w.now_ns += 10 * SECOND;
+	e = core_reads(&s);
+	cr_assert_eq(e->flags & POD_INTENTS, POD_INTENT_BIND);
+	cr_assert(e->node == model_node_id(s.m, text_of("n1")) && e->keep_ms == 20000);
+	s.w.now_ns += 15 * SECOND;
+	cr_assert_eq(core_reads(&s)->keep_ms, 5000);
+	s.w.now_ns += 5 * SECOND;
+	e = core_reads(&s);
+	cr_assert_eq(e->flags & POD_INTENTS, 0, "it is over");
+	scene_end(&s);
+}
+
+Test(extender, f8_what_an_earlier_instance_answered_has_its_time_again)
+{
+	struct scene s;
+	struct pod_view pod;
+	const struct event_pod *e;
+
+	scene_begin_with(&s, "assume uid-a n1 - -\\nassume uid-a n2 - -\\nassume uid-b gone - -\\n");
+	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
+	cr_assert_eq(pod_sent(&s)->flags & POD_INTENTS, 0, "it is read before the lists are complete");
+	cr_assert(model_pod_by_name(s.m, "ns", "a", &pod));
+	for (struct intent *i = journal_first(s.journal), *next; i; i = next) {
+		next = journal_next(s.journal, i);
+		extender_adopt(s.x, i, pod.id,
+		               pod.generation + (strcmp(intent_line(i)->uid, "uid-b") == 0));
+	}
+	cr_assert_eq(journal_size(s.journal), 1, "a pod has one, on a node that exists");
+	e = pod_sent(&s);
+	cr_assert_eq(e->flags & POD_INTENTS, POD_INTENT_BIND);
+	cr_assert(e->node == model_node_id(s.m, text_of("n1")) && e->keep_ms == KEEP_S * 1000);
+	/* Its time is that of a first question. */
+	s.w.now_ns += 10 * SECOND;
+	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 20000);
+	cr_assert_eq(s.done, 1, "the line is there");
+	s.w.now_ns += 20 * SECOND;
+	extender_poll(s.x, &s.port, &s.limits);
+	cr_assert_eq(journal_size(s.journal), 0);
 	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
 	scene_end(&s);
 }
