@@ -13,9 +13,9 @@
 
 /* noderesources.Fit: fitsRequest, and the filters of the node alone, on a node where all pods that
  * end have ended. */
-static uint32_t empty_count(const struct core *c, node_id id, const struct shape *s, uint32_t most)
+static uint32_t empty_count(const struct core *c, const struct lasting *lasting, node_id id,
+                            const struct shape *s, uint32_t most)
 {
-	const bool some_last = c->lasting.sums && !c->backfill.lasting_ends;
 	uint32_t least = most;
 
 	if (!shape_allows(s, id))
@@ -25,25 +25,27 @@ static uint32_t empty_count(const struct core *c, node_id id, const struct shape
 		int64_t amount = nodes_allocatable(&c->nodes, id, q->resource);
 		uint32_t count;
 
-		if (some_last)
-			amount = lasting_leaves(&c->lasting, id, q->resource, amount);
+		if (lasting)
+			amount = lasting_leaves(lasting, id, q->resource, amount);
 		count = amount_count(amount, q->value, q->inverse, most);
 		least = count < least ? count : least;
 	}
 	return least;
 }
 
-uint32_t empty_most(const struct core *c, node_id id, const struct shape *s, uint32_t most)
+uint32_t empty_most(const struct core *c, const struct lasting *lasting, node_id id,
+                    const struct shape *s, uint32_t most)
 {
 	/* nodeports.NodePorts: two pods with the same host port conflict. */
-	return empty_count(c, id, s, s->body->ports_n > 0 && most > 1 ? 1 : most);
+	return empty_count(c, lasting, id, s, s->body->ports_n > 0 && most > 1 ? 1 : most);
 }
 
 /* What the domains of a topology could take if they were empty. */
 struct reach {
-	uint64_t *sums;   /* by domain */
-	bool *counted;    /* by domain: it is eligible for the skew of a spread */
-	uint64_t without; /* on nodes without the key */
+	const struct lasting *lasting; /* pods that are left; NULL: none */
+	uint64_t *sums;                /* by domain */
+	bool *counted;                 /* by domain: it is eligible for the skew of a spread */
+	uint64_t without;              /* on nodes without the key */
 	uint32_t domains;
 };
 
@@ -65,10 +67,10 @@ static void reach_find(const struct core *c, class_id class, topology_id topolog
 		if (!node_present(n))
 			continue;
 		if (d == DOMAIN_NONE) {
-			r->without += empty_most(c, id, s, most);
+			r->without += empty_most(c, r->lasting, id, s, most);
 			continue;
 		}
-		r->sums[d] += empty_most(c, id, s, most);
+		r->sums[d] += empty_most(c, r->lasting, id, s, most);
 		if (spread && ((spread->flags & SPREAD_IGNORES_AFFINITY) || rule_affinity(s, n)) &&
 		    !((spread->flags & SPREAD_HONORS_TAINTS) && rule_taint(s, n)))
 			r->counted[d] = true;
@@ -142,10 +144,12 @@ static uint64_t policy_most(const struct core *c, class_id class, const struct p
 }
 
 /* The least of what each rule allows by itself. */
-static uint64_t rules_most(const struct core *c, class_id class, uint32_t most)
+static uint64_t rules_most(const struct core *c, const struct lasting *lasting, class_id class,
+                           uint32_t most)
 {
 	const struct shape_links *links = class_links(&c->pod_counts, class);
-	struct reach r = { .sums = must_array(c->nodes.limit, sizeof(*r.sums)),
+	struct reach r = { .lasting = lasting,
+		               .sums = must_array(c->nodes.limit, sizeof(*r.sums)),
 		               .counted = must_array(c->nodes.limit, sizeof(*r.counted)) };
 	uint64_t least = most, now;
 
@@ -181,7 +185,7 @@ bool class_has_rules(const struct core *c, class_id class)
 	return class_links(&c->pod_counts, class) != NULL;
 }
 
-uint32_t ruled_most(struct core *c, class_id class, uint32_t most)
+uint32_t ruled_most(struct core *c, const struct lasting *lasting, class_id class, uint32_t most)
 {
 	const struct shape_links *links = class_links(&c->pod_counts, class);
 
@@ -190,5 +194,5 @@ uint32_t ruled_most(struct core *c, class_id class, uint32_t most)
 		return most;
 	budget_spend(&c->budget,
 	             (links->terms_n + links->spreads_n + UINT64_C(1)) * c->nodes.used * NODE_STEPS);
-	return (uint32_t)rules_most(c, class, most);
+	return (uint32_t)rules_most(c, lasting, class, most);
 }

@@ -19,8 +19,9 @@ static void count_empty(struct core *c, const struct wanted *w)
 		if (i > 0)
 			domains_next_class(d);
 		for (uint32_t rank = 0; rank < c->nodes.count; rank++)
-			domains_add(d, rank, empty_most(c, c->nodes.order[rank], s, w->members[i]), 0);
-		domains_sum(d, ruled_most(c, w->classes[i], w->members[i]));
+			domains_add(d, rank, empty_most(c, w->lasting, c->nodes.order[rank], s, w->members[i]),
+			            0);
+		domains_sum(d, ruled_most(c, w->lasting, w->classes[i], w->members[i]));
 	}
 }
 

@@ -37,8 +37,7 @@ bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 
 	assert(w->n <= HOLD_CLASSES_MAX);
 	budget_spend(&c->budget, (uint64_t)w->n * c->nodes.used * NODE_STEPS);
-	if (gang_asks_minimum(g) &&
-	    !minimum_could_be_met(g, &c->nodes, c->backfill.lasting_ends ? NULL : &c->lasting))
+	if (gang_asks_minimum(g) && !minimum_could_be_met(g, &c->nodes, w->lasting))
 		return false;
 	if (gang_requires_level(g))
 		return domain_could_fit(c, g, w, gang_missing(g));
@@ -47,8 +46,8 @@ bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 		uint32_t left = w->members[i];
 
 		for (node_id id = 0; id < c->nodes.used && left > 0; id++)
-			left -= empty_most(c, id, s, left);
-		could[i] = ruled_most(c, w->classes[i], w->members[i] - left);
+			left -= empty_most(c, w->lasting, id, s, left);
+		could[i] = ruled_most(c, w->lasting, w->classes[i], w->members[i] - left);
 		fit += could[i];
 	}
 	return fit >= gang_missing(g) && roles_could_fit(c, g, w, could);
@@ -57,14 +56,11 @@ bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 bool lasting_pods_bar(struct core *c, const struct gang *g)
 {
 	struct wanted w;
-	bool fits;
 
-	if (!c->lasting.sums)
+	if (!c->lasting.sums || !wanted_find(c, g, &w))
 		return false;
-	c->backfill.lasting_ends = true;
-	fits = wanted_find(c, g, &w) && could_fit(c, g, &w);
-	c->backfill.lasting_ends = false;
-	return fits;
+	w.lasting = NULL;
+	return could_fit(c, g, &w);
 }
 
 bool fit_is_certain(const struct core *c, const struct gang *g, const struct wanted *w)

@@ -14,9 +14,11 @@ struct wanted {
 	uint32_t n;
 	const uint64_t *nodes; /* bits: reserve on these nodes only; NULL: on all */
 	const uint64_t *whole; /* bits: reserve these nodes whole; NULL: none, but see views.h */
+	const struct lasting *lasting; /* pods that do not end; NULL: all end */
 };
 
-/* The classes of the gang's ready members; false when they are too many to reserve for. */
+/* The classes of the gang's ready members, and the pods that last; false when they are too many to
+ * reserve for. */
 bool wanted_find(const struct core *c, const struct gang *g, struct wanted *w);
 
 /* True if the gang could start if all other pods that end had ended: false is certain, true is not
@@ -32,12 +34,13 @@ bool fit_is_certain(const struct core *c, const struct gang *g, const struct wan
 
 bool class_has_rules(const struct core *c, class_id class);
 
-/* How many pods of the shape, up to `most`, the node takes when all its pods that end have ended.
- */
-uint32_t empty_most(const struct core *c, node_id id, const struct shape *s, uint32_t most);
+/* How many pods of the shape, up to `most`, the node takes when only the pods in `lasting` are
+ * left; NULL: none. */
+uint32_t empty_most(const struct core *c, const struct lasting *lasting, node_id id,
+                    const struct shape *s, uint32_t most);
 
-/* Upper bound, up to `most`, of the pods of the class that its rules between pods allow. */
-uint32_t ruled_most(struct core *c, class_id class, uint32_t most);
+/* Upper bound, up to `most`, of the pods of the class that its rules between pods allow then. */
+uint32_t ruled_most(struct core *c, const struct lasting *lasting, class_id class, uint32_t most);
 
 /* For a gang with required levels: true if some domain could take `need` members when it is empty.
  * Then w->nodes, which lies in domains.mask, are the nodes of the one that takes most of them now;

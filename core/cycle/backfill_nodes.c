@@ -40,7 +40,7 @@ static bool same_suffice(const struct core *c, const struct wanted *w, const str
 			continue;
 		if (w->nodes && !has_bit(w->nodes, id))
 			return false;
-		empty = empty_most(c, id, s, w->members[0]);
+		empty = empty_most(c, w->lasting, id, s, w->members[0]);
 		used += empty > 0 && used_part(c, w, id, empty) > 0;
 		sum += empty;
 	}
@@ -60,8 +60,9 @@ static void choose(struct core *c, const struct wanted *w, const struct shape *s
 	for (uint32_t step = 0; step <= STEPS && sum < need; step++) {
 		for (uint32_t rank = 0; rank < c->nodes.count && sum < need; rank++) {
 			const node_id id = c->nodes.order[rank];
-			const uint32_t empty =
-				w->nodes && !has_bit(w->nodes, id) ? 0 : empty_most(c, id, s, w->members[0]);
+			const uint32_t empty = w->nodes && !has_bit(w->nodes, id)
+			                           ? 0
+			                           : empty_most(c, w->lasting, id, s, w->members[0]);
 
 			if (empty == 0 || used_part(c, w, id, empty) != step || used == used_most)
 				continue;

@@ -65,7 +65,6 @@ struct backfill {
 	uint64_t since_ns;
 	struct gang_key key;   /* of the owner when it was last planned */
 	uint32_t search_next;  /* the search continues at this gang; ID_NONE: at the first */
-	bool lasting_ends;     /* core/cycle/backfill_fit.c: as if pods that last ended too */
 	uint64_t *whole_nodes; /* bits by node, scratch of core/cycle/backfill_nodes.c */
 };
 
