@@ -71,7 +71,7 @@ static void finish(struct extender *x, struct extender_job *job, size_t chosen, 
 	x->counts.errors += error != NULL;
 	x->counts.ns_sum += took;
 	x->counts.ns_max = took > x->counts.ns_max ? took : x->counts.ns_max;
-	job->done(job);
+	job->done(job->context);
 }
 
 void extender_free(struct extender *x)

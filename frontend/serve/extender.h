@@ -33,7 +33,7 @@
 struct extender_job {
 	struct extender_question question;
 	struct extender_answer answer;
-	void (*done)(struct extender_job *job); /* called once; may free the job */
+	void (*done)(void *context); /* called once; may free the job */
 	void *context;
 	/* Owned by the extender: */
 	TAILQ_ENTRY(extender_job) link;

@@ -50,7 +50,7 @@ static void finish(struct reviewer *r, struct review_job *job, enum review_verdi
 	r->sent -= job->call != NULL;
 	job->call = NULL;
 	job->verdict = verdict;
-	job->done(job);
+	job->done(job->context);
 }
 
 void reviewer_free(struct reviewer *r)

@@ -19,8 +19,8 @@ enum review_verdict {
 };
 
 struct review_job {
-	char *token;                          /* the caller's, until it is done */
-	void (*done)(struct review_job *job); /* called once; may free the job */
+	char *token;                 /* the caller's, until it is done */
+	void (*done)(void *context); /* called once; may free the job */
 	void *context;
 	enum review_verdict verdict;
 	char user[256];

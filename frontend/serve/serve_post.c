@@ -155,9 +155,10 @@ static bool review_is_allowed(struct serve *s, uint64_t now)
 	return true;
 }
 
-static void review_done(struct review_job *job)
+/* The `done` of both jobs. */
+static void post_resume(void *context)
 {
-	struct post *p = job->context;
+	struct post *p = context;
 
 	connections_set_suspended(p->serve->port.connections, p->connection, false);
 	MHD_resume_connection(p->connection);
@@ -169,7 +170,7 @@ static void post_review(struct post *p, const char *token)
 	struct serve *s = p->serve;
 	bool stopping;
 
-	p->review = (struct review_job){ .token = must_copy(token), .done = review_done, .context = p };
+	p->review = (struct review_job){ .token = must_copy(token), .done = post_resume, .context = p };
 	p->step = POST_REVIEW;
 	MHD_suspend_connection(p->connection);
 	connections_set_suspended(s->port.connections, p->connection, true);
@@ -180,7 +181,7 @@ static void post_review(struct post *p, const char *token)
 	pthread_mutex_unlock(&s->lock);
 	if (stopping) {
 		p->review.verdict = REVIEW_FAILED;
-		review_done(&p->review);
+		post_resume(p);
 	} else {
 		s->config.wanted(s->config.context);
 	}
@@ -276,21 +277,13 @@ static enum MHD_Result post_answer(struct post *p)
 	return serve_answer_owned(p->connection, MHD_HTTP_OK, "application/json", out.at, out.bytes);
 }
 
-static void post_done(struct extender_job *job)
-{
-	struct post *p = job->context;
-
-	connections_set_suspended(p->serve->port.connections, p->connection, false);
-	MHD_resume_connection(p->connection);
-}
-
-/* Passes the job to the loop, which calls post_done(). */
+/* Passes the job to the loop. */
 static void post_submit(struct post *p)
 {
 	struct serve *s = p->serve;
 	bool stopping;
 
-	p->job.done = post_done;
+	p->job.done = post_resume;
 	p->job.context = p;
 	p->step = POST_ASKED;
 	MHD_suspend_connection(p->connection);
@@ -303,7 +296,7 @@ static void post_submit(struct post *p)
 	if (stopping) {
 		p->job.answer =
 			(struct extender_answer){ .chosen = EXTENDER_NOWHERE, .error = "muster is stopping" };
-		post_done(&p->job);
+		post_resume(p);
 	} else {
 		s->config.wanted(s->config.context);
 	}
@@ -357,10 +350,10 @@ void serve_posts_stop(struct serve *s)
 	while ((job = serve_take_job(s)) != NULL) {
 		job->answer =
 			(struct extender_answer){ .chosen = EXTENDER_NOWHERE, .error = "muster is stopping" };
-		job->done(job);
+		job->done(job->context);
 	}
 	while ((review = serve_take_review(s)) != NULL) {
 		review->verdict = REVIEW_FAILED;
-		review->done(review);
+		review->done(review->context);
 	}
 }

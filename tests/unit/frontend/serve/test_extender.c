@@ -183,13 +183,13 @@ static void scene_publish(void *context)
 	((struct scene *)context)->published++;
 }
 
-static void scene_done(struct extender_job *job)
+static void scene_done(void *context)
 {
-	struct scene *s = job->context;
+	struct scene *s = context;
 
 	s->done++;
-	s->error = job->answer.error;
-	s->chosen = job->answer.chosen;
+	s->error = s->job.answer.error;
+	s->chosen = s->job.answer.chosen;
 }
 
 #define JOURNAL "/api/v1/namespaces/ns/configmaps/j"

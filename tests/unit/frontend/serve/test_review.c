@@ -29,9 +29,9 @@ static void end(void)
 
 TestSuite(review, .init = begin, .fini = end);
 
-static void on_done(struct review_job *job)
+static void on_done(void *context)
 {
-	(void)job;
+	(void)context;
 	done++;
 }
 
