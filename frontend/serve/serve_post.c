@@ -18,6 +18,13 @@
 	(1u << 20) /* of a refused request's body, so that its client reads why                        \
 	            */
 
+/* The latter two: suspended, until the loop has done its job. */
+enum post_step {
+	POST_BODY,
+	POST_REVIEW,
+	POST_ASKED,
+};
+
 /* A POST, from its headers to its answer. */
 struct post {
 	struct extender_job job;
@@ -32,7 +39,7 @@ struct post {
 	unsigned refusal; /* the status, once it is turned away; 0: it is not */
 	char why[200];
 	struct review_job review;
-	enum { POST_BODY, POST_REVIEW, POST_ASKED } step; /* the latter two: suspended, until done */
+	enum post_step step;
 };
 
 static bool post_charge(struct post *p, size_t bytes)
@@ -164,27 +171,50 @@ static void post_resume(void *context)
 	MHD_resume_connection(p->connection);
 }
 
-/* Suspends the connection while the loop reviews its token, before any of its body is kept. */
-static void post_review(struct post *p, const char *token)
+/* Ends what the loop has not taken. */
+static void jobs_end(struct serve *s)
+{
+	struct extender_job *job;
+	struct review_job *review;
+
+	while ((job = serve_take_job(s)) != NULL) {
+		job->answer =
+			(struct extender_answer){ .chosen = EXTENDER_NOWHERE, .error = "muster is stopping" };
+		job->done(job->context);
+	}
+	while ((review = serve_take_review(s)) != NULL) {
+		review->verdict = REVIEW_FAILED;
+		review->done(review->context);
+	}
+}
+
+/* Suspends the connection and passes the job of this step to the loop. */
+static void post_suspend(struct post *p, enum post_step step)
 {
 	struct serve *s = p->serve;
 	bool stopping;
 
-	p->review = (struct review_job){ .token = must_copy(token), .done = post_resume, .context = p };
-	p->step = POST_REVIEW;
+	p->step = step;
 	MHD_suspend_connection(p->connection);
 	connections_set_suspended(s->port.connections, p->connection, true);
 	pthread_mutex_lock(&s->lock);
 	stopping = s->stopping;
-	if (!stopping)
+	if (step == POST_REVIEW)
 		TAILQ_INSERT_TAIL(&s->reviews, &p->review, link);
+	else
+		TAILQ_INSERT_TAIL(&s->jobs, &p->job, link);
 	pthread_mutex_unlock(&s->lock);
-	if (stopping) {
-		p->review.verdict = REVIEW_FAILED;
-		post_resume(p);
-	} else {
+	if (stopping)
+		jobs_end(s);
+	else
 		s->config.wanted(s->config.context);
-	}
+}
+
+/* Before any of its body is kept. */
+static void post_review(struct post *p, const char *token)
+{
+	p->review = (struct review_job){ .token = must_copy(token), .done = post_resume, .context = p };
+	post_suspend(p, POST_REVIEW);
 }
 
 static void post_check_token(struct post *p)
@@ -277,31 +307,6 @@ static enum MHD_Result post_answer(struct post *p)
 	return serve_answer_owned(p->connection, MHD_HTTP_OK, "application/json", out.at, out.bytes);
 }
 
-/* Passes the job to the loop. */
-static void post_submit(struct post *p)
-{
-	struct serve *s = p->serve;
-	bool stopping;
-
-	p->job.done = post_resume;
-	p->job.context = p;
-	p->step = POST_ASKED;
-	MHD_suspend_connection(p->connection);
-	connections_set_suspended(s->port.connections, p->connection, true);
-	pthread_mutex_lock(&s->lock);
-	stopping = s->stopping;
-	if (!stopping)
-		TAILQ_INSERT_TAIL(&s->jobs, &p->job, link);
-	pthread_mutex_unlock(&s->lock);
-	if (stopping) {
-		p->job.answer =
-			(struct extender_answer){ .chosen = EXTENDER_NOWHERE, .error = "muster is stopping" };
-		post_resume(p);
-	} else {
-		s->config.wanted(s->config.context);
-	}
-}
-
 static enum MHD_Result post_ask(struct post *p)
 {
 	char error[512];
@@ -313,7 +318,9 @@ static enum MHD_Result post_ask(struct post *p)
 		post_refuse(p, PORT_BYTES, MHD_HTTP_SERVICE_UNAVAILABLE, NO_MEMORY);
 		return post_answer_refusal(p);
 	}
-	post_submit(p);
+	p->job.done = post_resume;
+	p->job.context = p;
+	post_suspend(p, POST_ASKED);
 	return MHD_YES;
 }
 
@@ -341,19 +348,8 @@ enum MHD_Result serve_post(struct serve *s, struct MHD_Connection *connection, c
 
 void serve_posts_stop(struct serve *s)
 {
-	struct extender_job *job;
-	struct review_job *review;
-
 	pthread_mutex_lock(&s->lock);
 	s->stopping = true;
 	pthread_mutex_unlock(&s->lock);
-	while ((job = serve_take_job(s)) != NULL) {
-		job->answer =
-			(struct extender_answer){ .chosen = EXTENDER_NOWHERE, .error = "muster is stopping" };
-		job->done(job->context);
-	}
-	while ((review = serve_take_review(s)) != NULL) {
-		review->verdict = REVIEW_FAILED;
-		review->done(review->context);
-	}
+	jobs_end(s);
 }
