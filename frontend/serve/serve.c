@@ -309,7 +309,7 @@ unsigned serve_port(const struct serve *s)
 
 bool serve_is_wanted(struct serve *s)
 {
-	/* Relaxed: see snapshot_wait(). */
+	/* Relaxed: see fresh_wait(). */
 	return atomic_exchange_explicit(&s->wanted, false, memory_order_relaxed);
 }
 
@@ -324,7 +324,7 @@ void serve_update(struct serve *s, const struct metrics *m)
 
 bool serve_state_is_wanted(struct serve *s)
 {
-	/* Relaxed: see snapshot_wait(). */
+	/* Relaxed: see fresh_wait(). */
 	return atomic_exchange_explicit(&s->state_wanted, false, memory_order_relaxed);
 }
 

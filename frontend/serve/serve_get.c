@@ -87,17 +87,18 @@ static struct timespec after_ns(uint64_t ns)
 	return until;
 }
 
-/* With the lock held: requests a snapshot and waits for it; false if the loop is late. */
-static bool snapshot_wait(struct serve *s, uint64_t patience_ns)
+/* With the lock held: requests what the loop publishes and waits until *published has changed;
+ * false if the loop is late. */
+static bool fresh_wait(struct serve *s, _Atomic bool *wanted, const uint64_t *published)
 {
-	struct timespec until = after_ns(patience_ns);
-	uint64_t seen = s->updates;
+	struct timespec until = after_ns(FRESH_NS);
+	const uint64_t seen = *published;
 	int rc = 0;
 
 	/* Relaxed: the wake-up orders it, and the loop checks again in the end. */
-	atomic_store_explicit(&s->wanted, true, memory_order_relaxed);
+	atomic_store_explicit(wanted, true, memory_order_relaxed);
 	s->config.wanted(s->config.context);
-	while (s->updates == seen && rc == 0)
+	while (*published == seen && rc == 0)
 		rc = pthread_cond_timedwait(&s->fresh, &s->lock, &until);
 	return rc == 0;
 }
@@ -125,7 +126,7 @@ static void figures_take(struct serve *s, struct metrics *m)
 		while (pthread_cond_timedwait(&s->fresh, &s->lock, &until) == 0)
 			;
 	}
-	snapshot_wait(s, FRESH_NS);
+	fresh_wait(s, &s->wanted, &s->updates);
 	*m = s->metrics;
 	pthread_mutex_unlock(&s->lock);
 	port_counts_take(s, &m->port);
@@ -156,9 +157,9 @@ enum MHD_Result serve_health(struct serve *s, struct MHD_Connection *connection,
 	pthread_mutex_lock(&s->lock);
 	now = env_now(s->config.env);
 	if (!hasty)
-		snapshot_wait(s, FRESH_NS);
+		fresh_wait(s, &s->wanted, &s->updates);
 	else if (now - s->metrics.taken_ns > RECENT_NS && now >= s->hasty_until_ns &&
-	         !snapshot_wait(s, FRESH_NS))
+	         !fresh_wait(s, &s->wanted, &s->updates))
 		s->hasty_until_ns = now + HASTY_NS;
 	why = health_fault(s, ready, text, sizeof(text));
 	snprintf(fault, sizeof(fault), "%s", why ? why : "ok");
@@ -187,22 +188,12 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection)
 /* All answers of one snapshot share it, so that readers that are slow cost no memory each. */
 static enum MHD_Result answer_state(struct serve *s, struct MHD_Connection *connection)
 {
-	struct timespec until = after_ns(FRESH_NS);
 	enum MHD_Result queued = MHD_NO;
 	bool is_late;
-	int rc = 0;
 
 	pthread_mutex_lock(&s->lock);
-	if (!s->state || env_now(s->config.env) - s->state_ns > STATE_NS) {
-		uint64_t seen = s->state_ns;
-
-		/* Relaxed: as in snapshot_wait(). */
-		atomic_store_explicit(&s->state_wanted, true, memory_order_relaxed);
-		s->config.wanted(s->config.context);
-		while (s->state_ns == seen && rc == 0)
-			rc = pthread_cond_timedwait(&s->fresh, &s->lock, &until);
-	}
-	is_late = rc != 0;
+	is_late = (!s->state || env_now(s->config.env) - s->state_ns > STATE_NS) &&
+	          !fresh_wait(s, &s->state_wanted, &s->state_ns);
 	if (!is_late)
 		queued = MHD_queue_response(connection, MHD_HTTP_OK, s->state);
 	pthread_mutex_unlock(&s->lock);
