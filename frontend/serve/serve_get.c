@@ -10,11 +10,10 @@
 #define FRESH_NS (200 * NS_PER_MS)  /* how long to wait for a busy loop */
 #define RECENT_NS (100 * NS_PER_MS) /* health takes a snapshot that is not older */
 #define HASTY_NS NS_PER_S           /* health does not wait again for so long */
-#define GAP_NS                                                                                     \
-	(5 * NS_PER_MS)                /* between two snapshots for the port: a flood of requests does \
-	                                  not keep the loop from its work */
-#define STATE_NS (500 * NS_PER_MS) /* how long a /state.json is served again */
-#define OLD_NS (20 * NS_PER_S)     /* the loop has not run for that long: it hangs */
+#define STATE_NS (500 * NS_PER_MS)  /* how long a /state.json is served again */
+#define OLD_NS (20 * NS_PER_S)      /* the loop has not run for that long: it hangs */
+/* Between two snapshots for the port: a flood of requests does not keep the loop from its work. */
+#define GAP_NS (5 * NS_PER_MS)
 
 static enum MHD_Result answer_with(struct MHD_Connection *connection, unsigned status,
                                    const char *type, struct MHD_Response *r)

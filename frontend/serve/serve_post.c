@@ -14,9 +14,8 @@
 #define NO_MEMORY "other requests have all memory for bodies, 128 MiB"
 #define REVIEWS_BURST 20u
 #define REVIEW_NS (100 * NS_PER_MS)
-#define DISCARD_BYTES_MAX                                                                          \
-	(1u << 20) /* of a refused request's body, so that its client reads why                        \
-	            */
+/* Of a refused request's body, which is read to the end so that its client reads why. */
+#define DISCARD_BYTES_MAX (1u << 20)
 
 /* The latter two: suspended, until the loop has done its job. */
 enum post_step {
