@@ -2,6 +2,7 @@
 #include "frontend/api/apistatus.h"
 
 #include "frontend/json/json.h"
+#include "ipc/clean.h"
 
 #include <string.h>
 
@@ -9,12 +10,9 @@ static void text_copy(char *out, size_t out_bytes, const char *from, size_t n)
 {
 	if (n >= out_bytes)
 		n = out_bytes - 1;
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)from[i];
-
-		out[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-	}
+	memcpy(out, from, n);
 	out[n] = '\0';
+	clean_text(out);
 }
 
 void apistatus_read(const char *body, size_t bytes, struct apistatus *out)

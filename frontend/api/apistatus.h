@@ -11,7 +11,7 @@
 struct apistatus {
 	int code;          /* 0 if the body is not a Status */
 	char reason[64];   /* "Conflict", "Expired"; "" */
-	char message[512]; /* truncated; control bytes as '?' */
+	char message[512]; /* truncated, and cleaned as in ipc/clean.h */
 };
 
 /* Never fails: a body that is not a Status (a proxy's page, plain text of flow control) gives code

@@ -4,6 +4,7 @@
 #include "frontend/base/base64.h"
 #include "frontend/base/log.h"
 #include "frontend/base/loopback.h"
+#include "ipc/clean.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -38,15 +39,10 @@ struct place {
 	char name[300]; /* "users[bob]" */
 };
 
-static bool is_control(char c)
-{
-	return (unsigned char)c < ' ' || c == 0x7f;
-}
-
 /* For text in a header, a URL or a TLS name: a line end would start another one. */
 static bool has_control(const char *text)
 {
-	while (*text && !is_control(*text))
+	while ((unsigned char)*text >= ' ' && *text != 0x7f)
 		text++;
 	return *text != '\0';
 }
@@ -59,10 +55,7 @@ static int fail(struct config *c, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(c->error, c->error_bytes, format, args);
 	va_end(args);
-	/* The text contains names from the file and is printed on a terminal. */
-	for (char *at = c->error; *at; at++)
-		if (is_control(*at))
-			*at = '?';
+	clean_text(c->error); /* has names from the file */
 	return -EINVAL;
 }
 

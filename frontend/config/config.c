@@ -4,6 +4,7 @@
 #include "frontend/base/bytes.h"
 #include "frontend/json/json.h"
 #include "frontend/json/yaml.h"
+#include "ipc/clean.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,9 +39,7 @@ static int wrong(struct reader *r, size_t at, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	clean_text(text);
 	snprintf(r->error, r->error_bytes, "%s:%zu:%zu: %s", r->name, mark.line, mark.column, text);
 	return -EINVAL;
 }

@@ -2,6 +2,7 @@
 #include "frontend/journal/intents.h"
 
 #include "frontend/json/json.h"
+#include "ipc/clean.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #define FORMAT "1"
 #define FIELD_BYTES_MAX 253u /* a node's name */
+#define VALUE_BYTES_SHOWN 120
 
 static const char *const kinds[INTENT_KINDS] = { "bind", "retain", "assume" };
 static const char *const fences[] = { "", "begun", "all" };
@@ -116,16 +118,13 @@ static bool line_read(struct text line, struct arena *arena, struct intent_line 
 	return false;
 }
 
-/* For a log: the beginning, with '?' for bytes that may control a terminal. */
+/* The beginning of the value, for a log. */
 static int value_bad(char *why, size_t why_bytes, const char *name, struct text value)
 {
-	char shown[121];
-	size_t n = value.bytes < sizeof(shown) - 1 ? value.bytes : sizeof(shown) - 1;
+	const int bytes = value.bytes < VALUE_BYTES_SHOWN ? (int)value.bytes : VALUE_BYTES_SHOWN;
 
-	for (size_t i = 0; i < n; i++)
-		shown[i] = value.at[i] >= ' ' && value.at[i] <= '~' ? value.at[i] : '?';
-	shown[n] = '\0';
-	snprintf(why, why_bytes, "data.%s: \"%s\"", name, shown);
+	snprintf(why, why_bytes, "data.%s: \"%.*s\"", name, bytes, value.at ? value.at : "");
+	clean_text(why);
 	return -EINVAL;
 }
 

@@ -401,7 +401,7 @@ Test(journal, what_is_no_journal_names_field_and_value)
 		{ "{\"format\":\"1\",\"epoch\":\"1\",\"writer\":\"w\",\"intents\":\"assume a n u\"}",
 		  "data.intents line 1: \"assume a n u\"" },
 		{ "{\"format\":\"1\",\"epoch\":\"1\",\"writer\":\"w\",\"intents\":\"assume a n u - \\u202e\"}",
-		  "data.intents line 1: \"assume a n u - ???\"" },
+		  "data.intents line 1: \"assume a n u - ?\"" },
 		{ "[]", "data" },
 	};
 	char why[300];
