@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The handshake, from both sides.  All data from the socket is copied to private memory
  * before it is checked. */
+#include "ipc/clean.h"
 #include "ipc/link.h"
 #include "ipc/message.h"
 #include "ipc/ring.h"
@@ -241,16 +242,6 @@ static int connect_to(const char *path, enum link_role role, struct link_error *
 	return fd;
 }
 
-/* Text of another process, for a terminal: printable ASCII, terminated. */
-static void clean_text(char *text, size_t bytes)
-{
-	text[bytes - 1] = '\0';
-	for (; *text != '\0'; text++) {
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-	}
-}
-
 static int layouts_differ(const char *path, uint64_t their_hash, struct link_error *e)
 {
 	return fail(
@@ -271,7 +262,8 @@ static int was_refused(const char *path, union message *m, size_t bytes, struct 
 		refusal = (enum link_refusal)m->head.arg;
 	if (refusal == LINK_REFUSED_LAYOUT)
 		return layouts_differ(path, m->head.hash, e);
-	clean_text(m->refused.text, sizeof(m->refused.text));
+	m->refused.text[sizeof(m->refused.text) - 1] = '\0';
+	clean_text(m->refused.text);
 	return fail(e, refusal_errno(refusal), refusal, m->head.hash,
 	            "muster-core at %s refused us: %s", path, m->refused.text);
 }
