@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/bench.h"
+#include "ipc/clock.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RUNS_MOST 99u
-
-static uint64_t system_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 #if defined(__x86_64__)
 static bool cpu_says(const char *flag)
@@ -38,23 +30,24 @@ uint64_t bench_now_ns(void)
 	static uint64_t ticks_0, ns_0;
 
 	if (ns_per_tick == 0) {
-		ns_0 = system_ns();
+		ns_0 = clock_monotonic_ns();
 		ticks_0 = __builtin_ia32_rdtsc();
 		ns_per_tick = -1;
 		if (cpu_says(" constant_tsc") && cpu_says(" nonstop_tsc")) {
-			while (system_ns() - ns_0 < 20000000)
+			while (clock_monotonic_ns() - ns_0 < 20000000)
 				;
-			ns_per_tick = (double)(system_ns() - ns_0) / (double)(__builtin_ia32_rdtsc() - ticks_0);
+			ns_per_tick =
+				(double)(clock_monotonic_ns() - ns_0) / (double)(__builtin_ia32_rdtsc() - ticks_0);
 		}
 	}
 	if (ns_per_tick < 0)
-		return system_ns();
+		return clock_monotonic_ns();
 	return ns_0 + (uint64_t)((double)(__builtin_ia32_rdtsc() - ticks_0) * ns_per_tick);
 }
 #else
 uint64_t bench_now_ns(void)
 {
-	return system_ns();
+	return clock_monotonic_ns();
 }
 #endif
 

@@ -4,8 +4,7 @@
 
 #include "bench/bench.h"
 #include "bench/cluster_records.h"
-
-#include <time.h>
+#include "ipc/clock.h"
 
 #define GIB (INT64_C(1) << 30)
 #define SPARE_NAMES 256u
@@ -191,14 +190,6 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return r;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int make(void *context, uint64_t offset, uint64_t bytes)
 {
 	return segment_make(&((struct cluster *)context)->segment, offset, bytes);
@@ -277,7 +268,7 @@ static bool core_init(struct cluster *c)
 		                          .emit = emit,
 		                          .make = make,
 		                          .context = c,
-		                          .clock_ns = clock_ns,
+		                          .clock_ns = clock_monotonic_ns,
 		                          .reserve_after_ns = UINT64_C(60000000000) };
 	const char *what = NULL;
 	uint64_t bytes = core_ledger_bytes(&config.limits, &what);

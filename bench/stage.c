@@ -4,9 +4,9 @@
 #include "bench/bench.h"
 #include "ctl/term/ctl.h"
 #include "ctl/up/tempdir.h"
+#include "ipc/clock.h"
 
 #include <cjson/cJSON.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_S 900u
@@ -35,10 +35,7 @@ static char *find_program(const char *name)
 
 bool stage_init(struct stage *s)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	*s = (struct stage){ .began = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec };
+	*s = (struct stage){ .began = clock_ns(CLOCK_REALTIME) };
 	return child_folder(s->folder);
 }
 

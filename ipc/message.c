@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ipc/message.h"
+#include "ipc/clock.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S INT64_C(1000000000)
 
 /* Space to detect a few descriptors too many; the kernel drops more. */
 #define FDS_SEEN 4
@@ -45,21 +42,12 @@ int message_send(int socket_fd, const void *message, size_t bytes, int fd)
 	return (size_t)sent == bytes ? 0 : -EPROTO;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static int wait_readable(int socket_fd, uint64_t timeout_ns)
 {
-	int64_t limit =
-		timeout_ns < (uint64_t)INT32_MAX * NS_PER_MS ? (int64_t)timeout_ns : INT32_MAX * NS_PER_MS;
-	int64_t deadline = now_ns() + limit;
+	const uint64_t most = INT32_MAX * NS_PER_MS;
+	uint64_t left = timeout_ns < most ? timeout_ns : most, now = clock_monotonic_ns();
+	const uint64_t deadline = now + left;
 	struct pollfd p = { .fd = socket_fd, .events = POLLIN };
-	int64_t left = limit;
 	int rc;
 
 	for (;;) {
@@ -68,9 +56,10 @@ static int wait_readable(int socket_fd, uint64_t timeout_ns)
 			return 0;
 		if (rc < 0 && errno != EINTR)
 			return -errno;
-		left = deadline - now_ns();
-		if (left <= 0)
+		now = clock_monotonic_ns();
+		if (now >= deadline)
 			return -ETIMEDOUT;
+		left = deadline - now;
 	}
 }
 

@@ -20,13 +20,13 @@
  * an announcement that is over.  The next announcement has another number, so that
  * ring is at most one wake too many and never one too few. */
 #include "ipc/wake.h"
+#include "ipc/clock.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_THREAD__)
@@ -76,8 +76,6 @@ static inline void waker_fence(void)
 	full_fence();
 #endif
 }
-
-#define NS_PER_S UINT64_C(1000000000)
 
 static struct timespec deadline_after(uint64_t timeout_ns)
 {

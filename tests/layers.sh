@@ -28,6 +28,8 @@ check bench 'bench|ctl|frontend|core|ipc'
 check tests/apisim 'tests/apisim'
 found=$(grep -rnE '#include <(curl|cjson|microhttpd|sys/socket|netinet)' core --include='*.[ch]' | grep -vE '^core/(main|daemon/control)\.')
 [ -n "$found" ] && { printf 'the core touches no network and no JSON:\n%s\n' "$found"; bad=1; }
+found=$(grep -rnE 'ipc/clock\.h|clock_gettime' core --include='*.[ch]' | grep -v '^core/daemon/')
+[ -n "$found" ] && { printf 'of the core only its daemon reads a clock:\n%s\n' "$found"; bad=1; }
 # FOLDER, then its own folders from the bottom up: a file includes its own or a lower one.
 upward() {
 	root=$1

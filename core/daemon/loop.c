@@ -11,6 +11,7 @@
 
 #include "ipc/logline.h"
 #include "core/base/probe.h"
+#include "ipc/clock.h"
 #include "ipc/memory.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
@@ -24,11 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S UINT64_C(1000000000)
 #define SLEEP_NS                                                                                   \
 	(NS_PER_S / 10) /* for records without a doorbell: see frontend/loop/corelink.c                \
 	                 */
-#define NS_PER_MS (NS_PER_S / 1000)
 #define NAP_FIRST_NS NS_PER_MS
 #define NAP_MOST_NS (4 * NAP_FIRST_NS)
 #define DENSE_PER_MS 8u /* records; several times the rate of a client that waits for each pod */
@@ -60,14 +59,6 @@ struct loop {
 	bool said_limit;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 };
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static struct ledger *ledger_of(const struct loop *l)
 {
@@ -240,7 +231,7 @@ static bool plan(struct loop *l)
 	};
 	bool ok;
 
-	l->begun_ns = clock_ns();
+	l->begun_ns = clock_monotonic_ns();
 	PROBE(cycle_started, l->epoch);
 	ok = step(l, "none", &r);
 	core_show(l->core);
@@ -326,9 +317,9 @@ static void pause_cpu(void)
 /* False when something came while spinning. */
 static bool spin(struct loop *l)
 {
-	uint64_t until_ns = l->config.spin_ns > 0 ? clock_ns() + l->config.spin_ns : 0;
+	uint64_t until_ns = l->config.spin_ns > 0 ? clock_monotonic_ns() + l->config.spin_ns : 0;
 
-	while (until_ns > 0 && clock_ns() < until_ns) {
+	while (until_ns > 0 && clock_monotonic_ns() < until_ns) {
 		for (int i = 0; i < 16; i++) {
 			if (ready(l))
 				return false;
@@ -342,7 +333,7 @@ static bool spin(struct loop *l)
  * a millisecond, including the sleep before. */
 static bool stream_is_dense(struct loop *l)
 {
-	uint64_t now = clock_ns(), took = now - l->counted_ns;
+	uint64_t now = clock_monotonic_ns(), took = now - l->counted_ns;
 
 	if (took >= NS_PER_MS) {
 		l->dense = l->counted * NS_PER_MS / took >= DENSE_PER_MS;
@@ -421,7 +412,7 @@ static uint64_t first_epoch(void)
 
 	/* Far from the epochs of another core; without randomness the clock suffices. */
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random) || random == 0)
-		random = (uint32_t)clock_ns() | 1;
+		random = (uint32_t)clock_monotonic_ns() | 1;
 	return (uint64_t)random << 32;
 }
 
@@ -434,7 +425,7 @@ static int loop_make(struct loop *l, const char **what)
 		                        .emit = emit,
 		                        .make = make,
 		                        .context = l,
-		                        .clock_ns = clock_ns };
+		                        .clock_ns = clock_monotonic_ns };
 	uint64_t bytes = core_ledger_bytes(&l->config.limits, what);
 	int rc;
 

@@ -18,6 +18,7 @@
 
 #include "ipc/logline.h"
 #include "core/daemon/policy.h"
+#include "ipc/clock.h"
 #include "ipc/memory.h"
 #include "ipc/wake.h"
 
@@ -41,7 +42,6 @@
 #endif
 
 #define BUFFER_BYTES_LEAST (UINT64_C(1) << 24)
-#define NS_PER_S UINT64_C(1000000000)
 #define NAP_NS (NS_PER_S / 50)
 #define BYTES_LEAST (sizeof(struct recording_head) + 2 * sizeof(struct recording_block))
 #define BLANK_BYTES_MOST ((off_t)(sizeof(struct recording_head) + sizeof(struct recording_block)))
@@ -394,11 +394,9 @@ static int head_write(struct whole *r, const struct recorder_config *config)
 		                           .version = RECORDING_VERSION,
 		                           .bytes = sizeof(head),
 		                           .layout_hash = abi_layout_hash(),
+		                           .created_ns = clock_ns(CLOCK_REALTIME),
 		                           .limits = config->limits };
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	head.created_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	head.reserve_after_ns = config->reserve_after_ns;
 	head.retain_for_ns = config->retain_for_ns;
 	snprintf(head.score, sizeof(head.score), "%s", policy_name(config->score));

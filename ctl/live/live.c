@@ -3,13 +3,13 @@
 
 #include "ctl/up/tempdir.h"
 #include "frontend/dialect/dialects.h"
+#include "ipc/clock.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Sockets of musterctl up, if find_socket() had to look for them. */
@@ -158,8 +158,5 @@ char *live_reason(const struct live *l, const struct gang_copy *gang)
 
 uint64_t live_wall_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	return clock_ns(CLOCK_REALTIME);
 }

@@ -3,13 +3,13 @@
 
 #include "ctl/term/ctl.h"
 #include "ctl/term/units.h"
+#include "ipc/clock.h"
 #include "ipc/order.h"
 #include "ipc/states.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MAP_ROWS_PLAIN 40u
 #define NAME_WIDE_MAX 48
@@ -25,9 +25,7 @@ void top_look_take(const struct observer *o, struct top_look *out)
 	const struct core_stats *s = &o->ledger->stats;
 	const struct core_gauges *g = &o->ledger->gauges;
 	uint64_t held = observe_count(&g->reserved_gang);
-	struct timespec now;
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
 	*out = (struct top_look){
 		.there = true,
 		.wall_ns = live_wall_ns(),
@@ -41,7 +39,7 @@ void top_look_take(const struct observer *o, struct top_look *out)
 		.pods_bound = observe_count(&g->pods_bound),
 		.epoch = observe_count(&o->ledger->epoch),
 		.synced = observe_count(&g->synced) != 0,
-		.at_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec,
+		.at_ns = clock_ns(CLOCK_BOOTTIME),
 	};
 	if (held > 0 && held <= o->places.limits.gangs) {
 		struct gang_copy *gang = must_alloc(sizeof(*gang));

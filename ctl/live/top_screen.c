@@ -3,23 +3,15 @@
 #include "ctl/live/top.h"
 
 #include "ctl/term/ctl.h"
+#include "ipc/clock.h"
 
 #include <ctype.h>
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termcap.h>
-#include <time.h>
 
 #define KEY_ESCAPE 27
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void start_colours(void)
 {
@@ -166,12 +158,12 @@ static void run(struct live *l, struct top_view *view, uint64_t interval_ms)
 {
 	struct top_look now, was = { 0 };
 	struct styled_text text = { 0 };
-	uint64_t next = now_ms() + interval_ms;
+	uint64_t next = clock_monotonic_ns() / NS_PER_MS + interval_ms;
 	bool goes_on = true;
 
 	top_look_take(&l->observer, &now);
 	while (goes_on) {
-		uint64_t at = now_ms();
+		uint64_t at = clock_monotonic_ns() / NS_PER_MS;
 		int key;
 
 		if (at >= next) {

@@ -3,6 +3,7 @@
 
 #include "frontend/api/curl.h"
 #include "frontend/base/bytes.h"
+#include "ipc/clock.h"
 #include "ipc/memory.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <time.h>
 
 #define TIMEOUT_MS 60000u
 
@@ -40,11 +40,8 @@ struct apiclient {
 
 static uint64_t now_ns(void *context)
 {
-	struct timespec t;
-
 	(void)context;
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_BOOTTIME);
 }
 
 static uint64_t no_random(void *context)

@@ -6,6 +6,7 @@
 #include "ctl/term/print.h"
 #include "ctl/replay/recording.h"
 #include "ctl/replay/replay_say.h"
+#include "ipc/clock.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -14,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-#define NS_PER_S UINT64_C(1000000000)
 #define TEXT_BYTES 2048
 
 struct options {
@@ -57,14 +56,6 @@ struct replay {
 	struct kind_time times[RECORD_KINDS];
 	struct difference difference;
 };
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* Where to store a difference; NULL when there was one before. */
 static struct difference *differ(struct replay *p)
@@ -203,9 +194,9 @@ static void run_step(struct replay *p)
 		p->first_ns = record->time_ns;
 	/* Before the step, so that its commands can be printed with names. */
 	names_follow(p->names, record);
-	start_ns = clock_ns();
+	start_ns = clock_monotonic_ns();
 	rc = core_step(p->core, record);
-	took_ns = clock_ns() - start_ns;
+	took_ns = clock_monotonic_ns() - start_ns;
 	if (rc == -ENOMEM)
 		fatal_memory();
 	compare_end(p, rc);

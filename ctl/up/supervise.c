@@ -2,6 +2,7 @@
 #include "ctl/up/supervise.h"
 
 #include "ctl/term/ctl.h"
+#include "ipc/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,22 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#define NS_PER_MS UINT64_C(1000000)
 #define DELAY_FIRST_MS 100
 #define DELAY_MAX_MS 5000
 #define LIVED_WELL_NS (UINT64_C(2000) * NS_PER_MS) /* then the next restart is at once again */
 #define STOP_PATIENCE_MS 15000 /* the frontend waits up to 12 s for answers and the lease */
 #define POLL_NS (50 * NS_PER_MS)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 uint32_t supervise_delay_ms(uint32_t *delay_ms, uint64_t lived_ns)
 {
@@ -40,9 +31,9 @@ uint32_t supervise_delay_ms(uint32_t *delay_ms, uint64_t lived_ns)
 static void start(const struct supervisor *s, struct daemon *d)
 {
 	d->process.command = s->command;
-	d->started_ns = now_ns();
+	d->started_ns = clock_monotonic_ns();
 	if (!process_start(&d->process, (const char *const *)d->argv))
-		d->start_ns = now_ns() + supervise_delay_ms(&d->delay_ms, 0) * NS_PER_MS;
+		d->start_ns = clock_monotonic_ns() + supervise_delay_ms(&d->delay_ms, 0) * NS_PER_MS;
 }
 
 static const char *describe(int status, char *out, size_t out_bytes)
@@ -68,8 +59,8 @@ static int died(const struct supervisor *s, struct daemon *d, int status)
 		        d->process.name, how);
 		return WEXITSTATUS(status);
 	}
-	wait = supervise_delay_ms(&d->delay_ms, now_ns() - d->started_ns);
-	d->start_ns = now_ns() + wait * NS_PER_MS;
+	wait = supervise_delay_ms(&d->delay_ms, clock_monotonic_ns() - d->started_ns);
+	d->start_ns = clock_monotonic_ns() + wait * NS_PER_MS;
 	if (wait == 0)
 		fprintf(stderr, "%s: %s %s; starting it again\n", s->command, d->process.name, how);
 	else
@@ -98,7 +89,7 @@ static int reap(const struct supervisor *s)
 /* Time of the next restart or poll. */
 static uint64_t next_ns(const struct supervisor *s, bool polls)
 {
-	uint64_t due = now_ns() + (polls ? POLL_NS : UINT64_C(60000) * NS_PER_MS);
+	uint64_t due = clock_monotonic_ns() + (polls ? POLL_NS : UINT64_C(60000) * NS_PER_MS);
 
 	for (size_t i = 0; i < s->n; i++)
 		if (s->daemons[i].process.pid == 0 && s->daemons[i].start_ns < due)
@@ -112,7 +103,7 @@ static int keep_running(struct supervisor *s, const sigset_t *signals)
 	bool polls = s->poll != NULL;
 
 	for (;;) {
-		uint64_t now = now_ns(), due;
+		uint64_t now = clock_monotonic_ns(), due;
 		struct timespec wait = { 0 };
 		int got, rc;
 
@@ -122,10 +113,10 @@ static int keep_running(struct supervisor *s, const sigset_t *signals)
 		if (polls && s->poll(s->context))
 			polls = false;
 		due = next_ns(s, polls);
-		now = now_ns();
+		now = clock_monotonic_ns();
 		if (due > now) {
-			wait.tv_sec = (time_t)((due - now) / UINT64_C(1000000000));
-			wait.tv_nsec = (long)((due - now) % UINT64_C(1000000000));
+			wait.tv_sec = (time_t)((due - now) / NS_PER_S);
+			wait.tv_nsec = (long)((due - now) % NS_PER_S);
 		}
 		got = sigtimedwait(signals, NULL, &wait);
 		if (got == SIGTERM || got == SIGINT || got == SIGHUP)

@@ -5,6 +5,7 @@
 #define MUSTER_FRONTEND_LOG_H
 
 #include "frontend/base/env.h"
+#include "ipc/clock.h"
 #include "ipc/memory.h"
 
 #include <stdbool.h>
@@ -42,8 +43,6 @@ static inline void env_renew_credentials(const struct env *env)
 		env->transport->ops->renew_credentials(env->transport);
 }
 
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 #define NEVER_NS UINT64_MAX
 
 #endif

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/daemon/daemon.h"
 
+#include "ipc/clock.h"
+
 #include <sys/random.h>
-#include <time.h>
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 uint64_t system_monotonic_ns(void *context)
 {

@@ -3,6 +3,7 @@
 
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
+#include "ipc/clock.h"
 #include "ipc/observe.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
@@ -11,7 +12,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define CHECK_MAX_NS (2 * NS_PER_S)
 #define DOORBELL_NS (250 * NS_PER_MS) /* a lost signal delays the end of the thread by this */
@@ -81,15 +81,6 @@ static void *doorbell_run(void *context)
 	return NULL;
 }
 
-/* The clock that the core writes into commands. */
-static uint64_t core_clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 int corelink_connect(struct corelink *c, uint64_t answer_ns, struct link_error *e)
 {
 	struct intake *intake = intake_of(c);
@@ -105,7 +96,7 @@ int corelink_connect(struct corelink *c, uint64_t answer_ns, struct link_error *
 		return rc;
 	c->wall_ns = c->config.env->wall_ns(c->config.env->context);
 	c->monotonic_ns = env_now(c->config.env);
-	c->core_ns = core_clock_ns();
+	c->core_ns = clock_monotonic_ns(); /* the clock of its commands */
 	c->checked_ns = c->monotonic_ns;
 	c->head_seen = c->stalled_ns = 0;
 	ledger = c->link.ledger.base;

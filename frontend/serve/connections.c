@@ -2,6 +2,7 @@
 #include "frontend/serve/connections.h"
 
 #include "frontend/base/log.h"
+#include "ipc/clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
-#include <time.h>
 
 struct entry {
 	TAILQ_ENTRY(entry) link; /* the earliest deadline first */
@@ -33,14 +33,6 @@ struct connections {
 	struct connection_counts counts;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static void entry_shut(struct connections *cs, struct entry *e)
 {
 	assert(!e->shut);
@@ -60,7 +52,7 @@ static struct entry *entry_of(struct MHD_Connection *connection)
 /* Shuts down what is due.  Returns the next deadline, or NEVER_NS. */
 static uint64_t deadlines_enforce(struct connections *cs)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	struct entry *e;
 
 	TAILQ_FOREACH (e, &cs->entries, link) {
@@ -161,7 +153,7 @@ static void entry_begin(struct connections *cs, struct MHD_Connection *connectio
 	e->address = address_of(connection);
 	*entry = e;
 	pthread_mutex_lock(&cs->lock);
-	e->deadline_ns = now_ns() + cs->config.deadline_ms * NS_PER_MS;
+	e->deadline_ns = clock_monotonic_ns() + cs->config.deadline_ms * NS_PER_MS;
 	TAILQ_INSERT_TAIL(&cs->entries, e, link);
 	cs->open++;
 	cs->counts.accepted++;
@@ -200,7 +192,7 @@ void connections_advance(struct connections *cs, struct MHD_Connection *connecti
 	struct entry *e = entry_of(connection);
 
 	pthread_mutex_lock(&cs->lock);
-	e->deadline_ns = now_ns() + cs->config.deadline_ms * NS_PER_MS;
+	e->deadline_ns = clock_monotonic_ns() + cs->config.deadline_ms * NS_PER_MS;
 	TAILQ_REMOVE(&cs->entries, e, link);
 	TAILQ_INSERT_TAIL(&cs->entries, e, link);
 	pthread_mutex_unlock(&cs->lock);

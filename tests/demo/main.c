@@ -10,13 +10,13 @@
  * over its allocatable, else 1 and a message.  A machine that is too slow for all of it
  * is a success with another message. */
 #include "ctl/term/ctl.h"
+#include "ipc/clock.h"
 #include "tests/demo/demo.h"
 #include "tests/demo/picture.h"
 
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <time.h>
 
 #define DRAW_S 0.1
 #define STILL_S 10.0 /* no binding for so long: it has stalled */
@@ -32,10 +32,7 @@ static void on_signal(int signal_number)
 
 double demo_now_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)clock_monotonic_ns() / 1e9;
 }
 
 bool demo_say(const char *what, const char *why)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
+#include "ipc/clock.h"
+
 #include <dirent.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -234,10 +236,7 @@ static size_t input_make(struct random *r, const struct corpus *c, uint8_t *data
 
 static double seconds(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)clock_monotonic_ns() / 1e9;
 }
 
 /* An allocation of the very size: a sanitizer sees the first byte past it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/probe/tracer.h"
 
+#include "ipc/clock.h"
 #include "tests/probe/operand.h"
 
 #include <elf.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TRAP 0xccu
@@ -121,12 +121,9 @@ static void tell(const struct tracer *t, const struct note *n, pid_t tid,
                  const struct user_regs_struct *regs)
 {
 	const char *at = n->arguments;
-	struct timespec now;
 	int64_t value;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	fprintf(t->out, "%" PRIu64 " %s", (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
-	        n->name);
+	fprintf(t->out, "%" PRIu64 " %s", clock_monotonic_ns(), n->name);
 	while (operand_take(&at, tid, regs, &value))
 		fprintf(t->out, " %" PRId64, value);
 	fprintf(t->out, "%s\n", *at ? " ?" : "");

@@ -2,12 +2,13 @@
 /* muster-sim: many seeds, one after the other. */
 #include "tests/sim/sim.h"
 
+#include "ipc/clock.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct options {
 	uint64_t from, seeds, seconds;
@@ -85,10 +86,7 @@ static int read_options(struct options *o, int argc, char **argv)
 
 static double now_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)clock_monotonic_ns() / 1e9;
 }
 
 static void tell_failure(const struct script *plan, const struct options *o, const char *why)

@@ -10,6 +10,7 @@
  *           but the bell between them.
  *
  *   stress_wake [ROUNDS-OF-RACE [ROUNDS-OF-SLEEP [ROUNDS-OF-HAND]]] */
+#include "ipc/clock.h"
 #include "ipc/segment.h"
 #include "ipc/wake.h"
 
@@ -22,7 +23,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOST_NS UINT64_C(2000000000)
@@ -174,22 +174,14 @@ static bool has_news(void *context)
 	return atomic_load_explicit(&wait->w->news, memory_order_acquire) >= wait->round;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void sleeper_sleep(struct words *w, uint32_t round)
 {
 	struct wait wait = { .w = w, .round = round };
-	uint64_t start = now_ns();
+	uint64_t start = clock_monotonic_ns();
 
 	while (!has_news(&wait)) {
 		if (!wake_sleep(&w->parked, &w->doorbell, has_news, &wait, LOST_NS) ||
-		    now_ns() - start > LOST_NS) {
+		    clock_monotonic_ns() - start > LOST_NS) {
 			failure = "a sleeper was not woken within 2 s";
 			return;
 		}
@@ -200,14 +192,14 @@ static void sleeper_sleep(struct words *w, uint32_t round)
 static void sleeper_hand(struct words *w, uint32_t round)
 {
 	uint32_t before = atomic_load_explicit(&w->doorbell, memory_order_relaxed);
-	uint64_t start = now_ns();
+	uint64_t start = clock_monotonic_ns();
 	uint32_t doorbell;
 
 	wake_announce(&w->parked);
 	/* The futex call of the round before may come only now: ask again. */
 	do
 		doorbell = wake_wait_doorbell(&w->doorbell, before, LOST_NS);
-	while (doorbell == before && now_ns() - start < LOST_NS);
+	while (doorbell == before && clock_monotonic_ns() - start < LOST_NS);
 	if (doorbell == before)
 		failure = "a sleeper did not hear the bell within 2 s";
 	else if (w->told != round)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sleep and wake, between threads and between two processes of which the sleeper
  * maps the bell read-only. */
+#include "ipc/clock.h"
 #include "ipc/segment.h"
 #include "ipc/wake.h"
 
@@ -13,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
@@ -24,14 +24,6 @@ struct words {
 	alignas(64) _Atomic uint32_t doorbell;
 	alignas(64) _Atomic uint32_t news;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
-}
 
 static void pause_ns(uint64_t ns)
 {
@@ -100,21 +92,21 @@ Test(wake, announcements_go_round_at_the_end_of_the_number)
 Test(wake, does_not_sleep_when_there_is_news)
 {
 	struct words w = { .news = 1 };
-	uint64_t start = now_ns();
+	uint64_t start = clock_monotonic_ns();
 
 	cr_assert(wake_sleep(&w.parked, &w.doorbell, has_news, &w, 5000 * MS));
-	cr_assert_lt(now_ns() - start, 1000 * MS);
+	cr_assert_lt(clock_monotonic_ns() - start, 1000 * MS);
 	cr_assert_eq(atomic_load(&w.parked) % 2, 0, "it is awake again");
 }
 
 Test(wake, sleeps_no_longer_than_told)
 {
 	struct words w = { 0 };
-	uint64_t start = now_ns();
+	uint64_t start = clock_monotonic_ns();
 	uint64_t took;
 
 	cr_assert_not(wake_sleep(&w.parked, &w.doorbell, never, NULL, 20 * MS));
-	took = now_ns() - start;
+	took = clock_monotonic_ns() - start;
 	cr_assert_geq(took, 20 * MS);
 	cr_assert_lt(took, 1000 * MS);
 	cr_assert_not(wake_sleep(&w.parked, &w.doorbell, never, NULL, 0));
@@ -147,9 +139,9 @@ Test(wake, keeps_its_time_under_signals)
 
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	start = now_ns();
+	start = clock_monotonic_ns();
 	cr_assert_not(wake_sleep(&w.parked, &w.doorbell, never, NULL, 50 * MS));
-	took = now_ns() - start;
+	took = clock_monotonic_ns() - start;
 	cr_assert_eq(wake_wait_doorbell(&w.doorbell, 0, 20 * MS), 0);
 	setitimer(ITIMER_REAL, &off, NULL);
 	cr_assert_geq(took, 50 * MS);
@@ -183,11 +175,11 @@ Test(wake, a_thread_wakes_or_pokes_a_sleeper)
 	for (size_t i = 0; i < 2; i++) {
 		struct words w = { 0 };
 		pthread_t thread;
-		uint64_t start = now_ns();
+		uint64_t start = clock_monotonic_ns();
 
 		cr_assert_eq(pthread_create(&thread, NULL, later[i], &w), 0);
 		cr_assert(wake_sleep(&w.parked, &w.doorbell, has_news, &w, 10000 * MS));
-		cr_assert_lt(now_ns() - start, 5000 * MS);
+		cr_assert_lt(clock_monotonic_ns() - start, 5000 * MS);
 		pthread_join(thread, NULL);
 	}
 }

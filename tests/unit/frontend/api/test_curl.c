@@ -133,11 +133,8 @@ static struct bench {
 
 static uint64_t real_now(void *context)
 {
-	struct timespec t;
-
 	(void)context;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return clock_monotonic_ns();
 }
 
 static void no_log(void *context, const char *level, const char *message)
