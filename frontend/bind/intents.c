@@ -287,17 +287,14 @@ static void resolve(struct binder *w, const struct search *s, const struct found
 void binder_take_over(struct binder *w, struct takeover *t, assumed_take *take, void *context)
 {
 	struct search s = { .takeover = t, .take = take, .context = context };
-	size_t n = 0;
+	size_t cap = 0;
 
-	for (struct intent *i = journal_first(w->config.journal); i;
-	     i = journal_next(w->config.journal, i))
-		n++;
-	if (n == 0)
-		return;
-	s.at = must_array(n, sizeof(*s.at));
-	for (struct intent *i = journal_first(w->config.journal); i;
-	     i = journal_next(w->config.journal, i))
+	for (struct intent *i = journal_first(w->config.journal); i; i = journal_next(i)) {
+		s.at = must_reach(s.at, &cap, s.n, 64, sizeof(*s.at));
 		s.at[s.n++].intent = i;
+	}
+	if (s.n == 0)
+		return;
 	qsort(s.at, s.n, sizeof(*s.at), by_uid_retained_first);
 	model_each_pod(w->config.model, pod_match, &s);
 	for (size_t i = 0; i < s.n; i++)

@@ -225,9 +225,8 @@ struct intent *journal_first(struct journal *j)
 	return TAILQ_FIRST(&j->lists[INTENT_DURABLE]);
 }
 
-struct intent *journal_next(struct journal *j, const struct intent *after)
+struct intent *journal_next(const struct intent *after)
 {
-	(void)j;
 	return TAILQ_NEXT(after, link);
 }
 

@@ -71,7 +71,7 @@ const char *journal_fault(const struct journal *j);
 /* Intents of earlier instances, until they are removed; in no order.  The caller removes what is
  * over, and owns what it keeps. */
 struct intent *journal_first(struct journal *j);
-struct intent *journal_next(struct journal *j, const struct intent *after);
+struct intent *journal_next(const struct intent *after);
 /* What else of earlier instances may be in flight. */
 enum intents_fence journal_fence(const struct journal *j);
 /* ... and no longer is. */

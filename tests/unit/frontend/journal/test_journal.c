@@ -117,9 +117,9 @@ Test(journal, reads_what_was_left_and_writes_its_epoch)
 	i = journal_first(b.j);
 	cr_assert_str_eq(intent_line(i)->uid, "a");
 	cr_assert_str_eq(intent_line(i)->node_uid, "u1");
-	i = journal_next(b.j, i);
+	i = journal_next(i);
 	cr_assert_eq(intent_line(i)->kind, INTENT_RETAIN);
-	cr_assert_null(journal_next(b.j, i));
+	cr_assert_null(journal_next(i));
 	end(&b);
 }
 

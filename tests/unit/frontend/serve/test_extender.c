@@ -656,7 +656,7 @@ Test(extender, f8_what_an_earlier_instance_answered_has_its_time_again)
 	cr_assert_eq(pod_sent(&s)->flags & POD_INTENTS, 0, "it is read before the lists are complete");
 	cr_assert(model_pod_by_name(s.m, "ns", "a", &pod));
 	for (struct intent *i = journal_first(s.journal), *next; i; i = next) {
-		next = journal_next(s.journal, i);
+		next = journal_next(i);
 		extender_adopt(s.x, i, pod.id,
 		               pod.generation + (strcmp(intent_line(i)->uid, "uid-b") == 0));
 	}
