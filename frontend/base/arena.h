@@ -21,7 +21,7 @@ static inline bool text_is(struct text t, const char *literal)
 {
 	size_t n = strlen(literal);
 
-	return t.bytes == n && memcmp(t.at, literal, n) == 0;
+	return t.bytes == n && (n == 0 || memcmp(t.at, literal, n) == 0);
 }
 
 bool text_equal(struct text a, struct text b);

@@ -71,10 +71,6 @@ static bool epoch_read(struct text t, uint64_t *out)
 
 static bool fence_parse(struct text t, enum intents_fence *out)
 {
-	if (t.bytes == 0) {
-		*out = INTENTS_FENCE_NONE;
-		return true;
-	}
 	for (size_t i = 0; i < sizeof(fences) / sizeof(fences[0]); i++)
 		if (text_is(t, fences[i])) {
 			*out = (enum intents_fence)i;
