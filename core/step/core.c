@@ -374,7 +374,7 @@ static int on_pod_drop(struct core *c, const struct record *r)
 	return fault ? refuse(c, fault) : pod_drop(c, drop);
 }
 
-static int on_claim(struct core *c, const struct record *r)
+static int on_assume(struct core *c, const struct record *r)
 {
 	struct assume_record record;
 	const char *fault = record_assume(r, &c->ledger.limits, &record);
@@ -425,7 +425,7 @@ static int apply(struct core *c, const struct record *r)
 	case EVENT_POD_DROP:
 		return on_pod_drop(c, r);
 	case EVENT_ASSUME:
-		return on_claim(c, r);
+		return on_assume(c, r);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:

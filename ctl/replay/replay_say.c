@@ -134,14 +134,14 @@ static void say_reason(const struct names *names, const struct cmd_reason *c, ch
 		reason_text(&c->reason, &about, &texts, out + used, out_bytes - (size_t)used);
 }
 
-static void say_claim(const struct names *names, const struct cmd_assume *c, char *out,
-                      size_t out_bytes)
+static void say_assume(const struct names *names, const struct cmd_assume *c, char *out,
+                       size_t out_bytes)
 {
 	const char *node =
 		c->node == ID_NONE ? "nowhere" : name_of(names->nodes, names->limits.nodes, c->node);
 
-	snprintf(out, out_bytes, "claim of %s: %s", name_of(names->pods, names->limits.pods, c->pod),
-	         node);
+	snprintf(out, out_bytes, "reservation of %s: %s",
+	         name_of(names->pods, names->limits.pods, c->pod), node);
 }
 
 static size_t command_bytes(uint16_t kind)
@@ -167,7 +167,7 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		struct cmd_bind bind;
 		struct cmd_gang gang;
 		struct cmd_reason reason;
-		struct cmd_assume claim;
+		struct cmd_assume assume;
 	} c;
 	size_t wanted = command_bytes(kind);
 
@@ -181,7 +181,7 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 	else if (kind == CMD_GANG)
 		say_gang(names, &c.gang, out, out_bytes);
 	else if (kind == CMD_ASSUME)
-		say_claim(names, &c.claim, out, out_bytes);
+		say_assume(names, &c.assume, out, out_bytes);
 	else
 		say_reason(names, &c.reason, out, out_bytes);
 	return out;

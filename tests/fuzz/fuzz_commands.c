@@ -255,7 +255,7 @@ union body {
 	struct cmd_bind bind;
 	struct cmd_reason reason;
 	struct cmd_gang gang;
-	struct cmd_assume claim;
+	struct cmd_assume assume;
 	uint32_t words[sizeof(struct cmd_assume) / 4];
 };
 
@@ -290,13 +290,13 @@ static size_t body_make(const struct order *o, union body *b)
 			                         .quorum = 3 };
 		return sizeof(b->gang);
 	default:
-		b->claim = (struct cmd_assume){ .pod = o->pod % 48,
-			                            .pod_generation = 1,
-			                            .ticket = o->value % 4,
-			                            .node = o->node % 8,
-			                            .node_generation = 1,
-			                            .reason = reason };
-		return sizeof(b->claim);
+		b->assume = (struct cmd_assume){ .pod = o->pod % 48,
+			                             .pod_generation = 1,
+			                             .ticket = o->value % 4,
+			                             .node = o->node % 8,
+			                             .node_generation = 1,
+			                             .reason = reason };
+		return sizeof(b->assume);
 	}
 }
 

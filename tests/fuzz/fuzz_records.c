@@ -106,7 +106,7 @@ static const char *core_says(const struct record *r)
 		struct gang_record gang;
 		struct namespace_record namespace;
 		struct pod_record pod;
-		struct assume_record claim;
+		struct assume_record assume;
 		const struct event_drop *drop;
 		const struct result *result;
 	} out;
@@ -138,7 +138,7 @@ static const char *core_says(const struct record *r)
 	case EVENT_POD_DROP:
 		return record_drop(r, l->pods, &out.drop);
 	case EVENT_ASSUME:
-		return record_assume(r, l, &out.claim);
+		return record_assume(r, l, &out.assume);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:

@@ -204,7 +204,7 @@ static const struct field pod_label_fields[] = {
 };
 static const struct field namespace_fields[] = { ANY(struct event_namespace, name) };
 
-static const struct field claim_fields[] = {
+static const struct field assume_fields[] = {
 	U32(struct event_assume, pod, 0, STREAM_PODS - 1),
 	ANY(struct event_assume, pod_generation),
 	U32(struct event_assume, words, 0, (STREAM_NODES + 63) / 64),
@@ -385,8 +385,8 @@ static const struct layout namespace_layout = {
 	NULL,
 };
 
-static const struct layout claim_layout = {
-	BODY(struct event_assume, claim_fields),
+static const struct layout assume_layout = {
+	BODY(struct event_assume, assume_fields),
 	{ ARRAY(struct event_assume, words, uint64_t, number_fields) },
 	1,
 	NULL,
@@ -420,7 +420,7 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_NAMESPACE_DROP] = &namespace_drop_layout,
 	[EVENT_POD] = &pod_layout,
 	[EVENT_POD_DROP] = &pod_drop_layout,
-	[EVENT_ASSUME] = &claim_layout,
+	[EVENT_ASSUME] = &assume_layout,
 	[RESULT_BOUND] = &result_layout,
 	[RESULT_REFUSED] = &result_layout,
 	[RESULT_UNKNOWN] = &result_layout,

@@ -119,13 +119,13 @@ static const char *pod_fault(const struct told *t, const struct view_of *v)
 	return thing_fault(&t->pods[e->pod], e->generation, last_text(v), false);
 }
 
-static const char *claim_fault(const struct told *t, const struct view_of *v)
+static const char *assume_fault(const struct told *t, const struct view_of *v)
 {
 	const struct event_assume *e = (const void *)v->body;
 
 	if (t->pods[e->pod].generation == 0 || t->pods[e->pod].generation != e->pod_generation)
 		return "what is unknown";
-	return t->pod[e->pod].flags & POD_OURS ? "a claim of muster's own pod" : NULL;
+	return t->pod[e->pod].flags & POD_OURS ? "an assume request for a pod of muster" : NULL;
 }
 
 static const char *drop_fault(const struct told *t, const struct record *r,
@@ -174,7 +174,7 @@ const char *told_fault(const struct told *t, const struct record *r)
 	case EVENT_POD:
 		return pod_fault(t, &v);
 	case EVENT_ASSUME:
-		return claim_fault(t, &v);
+		return assume_fault(t, &v);
 	default:
 		return drop_fault(t, r, (const void *)v.body);
 	}

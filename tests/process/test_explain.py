@@ -263,7 +263,7 @@ def test_a_live_scheduler_with_reservations():
         theirs = objects.pod("theirs", cpu="3", scheduler="default-scheduler")
         c.create(theirs)
         until(lambda: ask_filter(c, c.client.get("Pod", "theirs"), ["n0"]), 10, "the extender answers")
-        until(lambda: told_live(c, "default/train")[1]["live"]["podsClaimed"] == 1, 10, "the claim is told")
+        until(lambda: told_live(c, "default/train")[1]["live"]["podsClaimed"] == 1, 10, "the reservation is told")
         until(lambda: told_live(c, "default/train")[1]["fit"] == 1, 10, "its room is gone")
         # With one more node the gang before it would fit without that pod: it gets the backfill reservation.
         c.create(objects.node("n2", cpu="4"))

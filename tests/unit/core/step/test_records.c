@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records and rows that the stories of tests/stories can't express: results that fit no binding,
- * malformed claims, times and records of other epochs, and single fields of the ledger. */
+ * malformed requests of the extender, times and records of other epochs, and single fields of the
+ * ledger. */
 #include "core/step/core.h"
 #include "tests/unit/support_story.h"
 
@@ -134,17 +135,17 @@ Test(records, invalid_claims_change_nothing)
 	struct {
 		struct event_assume e;
 		uint64_t set[5];
-	} claim = { .e = { .pod = 0, .pod_generation = 1, .words = 1 } };
+	} assume = { .e = { .pod = 0, .pod_generation = 1, .words = 1 } };
 
 	story_node(s, .name = "n1", .cpu = 4, .memory = 8);
-	cr_assert_eq(story_feed(s, EVENT_ASSUME, &claim, sizeof(claim.e) + 8), -EPROTO);
+	cr_assert_eq(story_feed(s, EVENT_ASSUME, &assume, sizeof(assume.e) + 8), -EPROTO);
 	story_pod(s, .name = "ours", .cpu = 1, .memory = 9);
-	cr_assert_eq(story_feed(s, EVENT_ASSUME, &claim, sizeof(claim.e) + 8), -EPROTO);
+	cr_assert_eq(story_feed(s, EVENT_ASSUME, &assume, sizeof(assume.e) + 8), -EPROTO);
 	cr_assert_str_eq(core_fault(story_core(s)), "assume request for a pod that muster places");
-	claim.e.words = STORY_MAX / 64 + 1;
-	cr_assert_eq(story_feed(s, EVENT_ASSUME, &claim, sizeof(claim)), -EPROTO);
-	claim.e.words = 2;
-	cr_assert_eq(story_feed(s, EVENT_ASSUME, &claim, sizeof(claim.e) + 8), -EPROTO);
+	assume.e.words = STORY_MAX / 64 + 1;
+	cr_assert_eq(story_feed(s, EVENT_ASSUME, &assume, sizeof(assume)), -EPROTO);
+	assume.e.words = 2;
+	cr_assert_eq(story_feed(s, EVENT_ASSUME, &assume, sizeof(assume.e) + 8), -EPROTO);
 	story_free(s);
 }
 

@@ -162,7 +162,7 @@ struct scene {
 	struct {
 		struct event_assume e;
 		uint64_t set[16];
-	} claim;
+	} assume;
 	struct arena arena;
 	struct extender_job job;
 	const char *error; /* of the job that was done */
@@ -174,8 +174,8 @@ static void *scene_event(void *context, enum record_kind kind, uint32_t bytes)
 	struct scene *s = context;
 
 	cr_assert_eq(kind, EVENT_ASSUME);
-	cr_assert(bytes <= sizeof(s->claim));
-	return s->full ? NULL : &s->claim;
+	cr_assert(bytes <= sizeof(s->assume));
+	return s->full ? NULL : &s->assume;
 }
 
 static void scene_publish(void *context)
@@ -289,14 +289,14 @@ Test(extender, a_question_and_its_answer)
 	cr_assert_eq(s.published, 1);
 	cr_assert(model_pod_by_name(s.m, "ns", "a", &pod));
 	n1 = model_node_id(s.m, text_of("n1"));
-	cr_assert(s.claim.e.pod == pod.id && s.claim.e.pod_generation == pod.generation &&
-	          s.claim.e.keep_ms == 30000 && s.claim.e.words == 1);
-	cr_assert_eq(s.claim.set[0], UINT64_C(1) << n1 | UINT64_C(1)
-	                                                     << model_node_id(s.m, text_of("n2")));
+	cr_assert(s.assume.e.pod == pod.id && s.assume.e.pod_generation == pod.generation &&
+	          s.assume.e.keep_ms == 30000 && s.assume.e.words == 1);
+	cr_assert_eq(s.assume.set[0], UINT64_C(1) << n1 | UINT64_C(1)
+	                                                      << model_node_id(s.m, text_of("n2")));
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.published, 1, "it is sent once");
 	answer = (struct cmd_assume){
-		.pod = pod.id, .ticket = s.claim.e.ticket + 1, .node = n1, .node_generation = 1
+		.pod = pod.id, .ticket = s.assume.e.ticket + 1, .node = n1, .node_generation = 1
 	};
 	extender_answered(s.x, &answer);
 	cr_assert_eq(s.done, 0, "the answer to another question");
@@ -306,9 +306,9 @@ Test(extender, a_question_and_its_answer)
 	cr_assert_eq(extender_counts(s.x)->placed, 1);
 	scene_ask(&s, EXTENDER_PRIORITIZE);
 	extender_poll(s.x, &s.port, &s.limits);
-	cr_assert_eq(s.claim.e.keep_ms, 0, "a score keeps nothing");
+	cr_assert_eq(s.assume.e.keep_ms, 0, "a score keeps nothing");
 	answer = (struct cmd_assume){
-		.pod = pod.id, .ticket = s.claim.e.ticket, .node = ID_NONE, .reason = { .why = WAIT_ROOM }
+		.pod = pod.id, .ticket = s.assume.e.ticket, .node = ID_NONE, .reason = { .why = WAIT_ROOM }
 	};
 	extender_answered(s.x, &answer);
 	cr_assert(s.done == 2 && !s.error && s.chosen == EXTENDER_NOWHERE);
@@ -377,12 +377,12 @@ static uint32_t reserved_on(struct scene *s, const char *pod_json, const char *n
 	             error);
 	extender_ask(s->x, &s->job);
 	extender_poll(s->x, &s->port, &s->limits);
-	answer = (struct cmd_assume){ .pod = s->claim.e.pod,
-		                          .ticket = s->claim.e.ticket,
+	answer = (struct cmd_assume){ .pod = s->assume.e.pod,
+		                          .ticket = s->assume.e.ticket,
 		                          .node = node ? model_node_id(s->m, text_of(node)) : ID_NONE,
 		                          .node_generation = 1 };
 	extender_answered(s->x, &answer);
-	return s->claim.e.keep_ms;
+	return s->assume.e.keep_ms;
 }
 
 static const char *theirs(const char *name, const char *more)
