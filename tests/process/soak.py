@@ -122,7 +122,7 @@ def rise(samples):
     return slope * (n - 1)
 
 
-def judge(name, samples):
+def growth(name, samples):
     """What grew in the second half."""
     half = len(samples) // 2
     first, second = samples[:half], samples[half:]
@@ -183,7 +183,7 @@ def soak(seconds, rate):
         until(lambda: not any(c.metric(m) for m in left), 30, lambda: {m: c.metric(m) for m in left})
         code, out, _ = c.ask("fsck", "--kubeconfig", c.kubeconfig)
         check(code == 0, f"fsck: {out}")
-        return [w for name in sorted(samples) for w in judge(name, samples[name])]
+        return [w for name in sorted(samples) for w in growth(name, samples[name])]
 
 
 def main():

@@ -263,7 +263,7 @@ def test_pod_names_a_group_that_is_not_there():
         equal(c.bound("orphan"), 0, "bound")
 
 
-def test_pod_asks_for_what_is_not_judged():
+def test_pod_asks_for_what_is_not_supported():
     """Refused with the reason, never ignored."""
     half = {"matchExpressions": [{"key": "size", "operator": "Gt", "values": ["1.5"]}]}
     asks = {

@@ -80,7 +80,7 @@ def full_node(c):
     until(lambda: condition(c, "p1"), 10, "p1's reason")
 
 
-def judge(c, sent):
+def check_late(c, sent):
     """Until the late Binding has arrived and all is at rest: the node has no more than it can take."""
     worst = 0
     while time.monotonic() < sent[0] + LATE_S + 3:
@@ -100,7 +100,7 @@ def test_a_binding_lands_after_both_daemons_died():
         one.kill()
         c.create(objects.pod("p2", cpu="4", priorityClassName="high"))
         Instance(c, proxy, 2).ready()
-        judge(c, sent)
+        check_late(c, sent)
 
 
 def test_a_binding_lands_after_another_instance_took_the_lease():
@@ -120,7 +120,7 @@ def test_a_binding_lands_after_another_instance_took_the_lease():
         c.create(objects.pod("p2", cpu="4", priorityClassName="high"))
         until(two.leads, 20, "the other leads")
         sent[0] += 2
-        judge(c, sent)
+        check_late(c, sent)
         os.kill(one.frontend.pid, signal.SIGCONT)
         until(lambda: not one.frontend.running(), 10, "the first one ends")
 

@@ -93,7 +93,7 @@ class Contest:
         return {e["regarding"]["name"]: e["note"] for e in self.client.list("Event")
                 if e.get("reason") == "FailedScheduling"}
 
-    def judge_misfits(self, pods):
+    def check_misfits(self, pods):
         pairs = [copies(pod) for pod in pods]
         made = [pod for pair in pairs for pod in pair.values()]
         self.client.create_many(made)
@@ -133,7 +133,7 @@ class Contest:
         self.client.delete("Pod", name, namespace)
         return made["spec"].get("nodeName"), (condition(made) or {}).get("message")
 
-    def judge_fit(self, pod):
+    def check_fit(self, pod):
         scores = {n["node"]: n["score"] for n in self.verdict[key(pod)]["nodes"] if n["feasible"]}
         best = {n for n, score in scores.items() if score == max(scores.values())}
         for who, one in copies(pod).items():
@@ -149,16 +149,16 @@ class Contest:
         self.client.in_parallel(
             lambda pod: self.client.delete("Pod", pod["metadata"]["name"], pod["metadata"]["namespace"]), pods)
 
-    def judge(self, pods, name):
+    def check_pods(self, pods, name):
         """Pods of no scheduler; the cluster is stored under this name, with them pending in it."""
         made = self.client.create_many(pods)
         time.sleep(SETTLED_S)
         self.verdict = verdicts(dump(self.client, os.path.join(self.folder, f"cluster-{name}.json")), made)
         fits = [any(n["feasible"] for n in self.verdict[key(pod)]["nodes"]) for pod in pods]
-        self.judge_misfits([pod for pod, fit in zip(pods, fits) if not fit])
+        self.check_misfits([pod for pod, fit in zip(pods, fits) if not fit])
         for pod, fit in zip(pods, fits):
             if fit:
-                self.judge_fit(pod)
+                self.check_fit(pod)
         self.drop(pods)
 
     def change(self, number):
@@ -194,7 +194,7 @@ def test_agreement_with_kube_scheduler():
             for number in range(ROUNDS):
                 if number > 0:
                     c.change(number)
-                c.judge([rules.pod(rng, f"p{number}-{i:02}", scheduler=NOBODY) for i in range(PODS)], number)
+                c.check_pods([rules.pod(rng, f"p{number}-{i:02}", scheduler=NOBODY) for i in range(PODS)], number)
         equal(cluster.refusals(), 0, "requests not allowed")
     print("\n".join(c.differences), flush=True)
     print("told to those that fit nowhere:", *sorted(c.texts), sep="\n  ", flush=True)

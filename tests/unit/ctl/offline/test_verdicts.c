@@ -138,8 +138,8 @@ static int score(const struct cluster *c, const struct event_shape *s,
 	return weights > 0 ? sum / weights : 0;
 }
 
-static void judge(const struct cluster *c, const struct event_pod *pod, const cJSON *answer,
-                  struct tally *tally, const char *where)
+static void check_answer(const struct cluster *c, const struct event_pod *pod, const cJSON *answer,
+                         struct tally *tally, const char *where)
 {
 	const char *name = cJSON_GetObjectItemCaseSensitive(answer, "node")->valuestring;
 	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(answer, "reasons");
@@ -210,7 +210,7 @@ static void one_cluster(void *context, const char *path, const char *expect_path
 			continue;
 		}
 		cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(pod, "nodes"))
-			judge(&c, e, node, tally, where);
+			check_answer(&c, e, node, tally, where);
 	}
 	model_free(c.m);
 	replay_free(&c.replay);

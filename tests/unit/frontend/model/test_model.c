@@ -365,7 +365,7 @@ Test(model, pending_members_are_found)
 	cr_assert_eq(n, 0);
 }
 
-Test(model, what_muster_can_not_judge_is_refused_with_the_reason)
+Test(model, what_muster_does_not_support_is_refused_with_the_reason)
 {
 	static const struct {
 		const char *spec, *part;

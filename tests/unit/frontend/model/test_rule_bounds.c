@@ -171,7 +171,7 @@ Test(rules, of_a_node_are_kept_whole)
 	}
 }
 
-Test(rules, are_judged_in_one_pass)
+Test(rules, are_evaluated_in_one_pass)
 {
 	struct random r = random_start("rules");
 	unsigned yes = 0, no = 0;

@@ -39,7 +39,7 @@ static char *many_labels(int n)
 
 #define SPEC "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[]"
 
-Test(model_rules, a_pod_with_too_many_labels_is_not_judged)
+Test(model_rules, a_pod_with_too_many_labels_is_refused)
 {
 	cr_assert_eq(put("v1", "Pod", "ns", "a", many_labels(1024), SPEC "}"), 0);
 	cr_assert_eq(put("v1", "Pod", "ns", "b", many_labels(1025), SPEC "}"), 0);

@@ -194,7 +194,7 @@ static bool rule_holds(const struct volume_rule_object *rule, const struct node 
 	return false;
 }
 
-static uint32_t judge(struct cluster *c, const struct pod *p, const struct node *n)
+static uint32_t evaluate(struct cluster *c, const struct pod *p, const struct node *n)
 {
 	uint32_t broken = 0, claims = 0;
 	bool brings;
@@ -278,7 +278,7 @@ static void compare(struct tally *t, struct cluster *c, const struct pod *p, con
 	          cJSON_GetArrayItem(reasons, 0)->valuestring);
 	if (!volumes && !later)
 		return;
-	got = judge(c, p, n);
+	got = evaluate(c, p, n);
 	t->said += want != 0;
 	cr_expect_eq(got, want, "%s: %.*s on %s: %x, not %x", t->path, (int)p->object.meta.name.bytes,
 	             p->object.meta.name.at, field(expect, "node"), got, want);
