@@ -221,13 +221,31 @@ static struct effective effective_of(const char *spec, const char *status, bool 
 	return e;
 }
 
-Test(extract, effective_requests)
+struct effective_row {
+	const char *what, *spec, *status;
+	bool bound;
+	int64_t cpu, memory, scored_cpu, scored_memory;
+};
+
+static void check_effective(const struct effective_row *rows, size_t n)
 {
-	static const struct {
-		const char *what, *spec, *status;
-		bool bound;
-		int64_t cpu, memory, scored_cpu, scored_memory;
-	} rows[] = {
+	for (size_t i = 0; i < n; i++) {
+		struct effective e = effective_of(rows[i].spec, rows[i].status, rows[i].bound);
+
+		cr_assert_eq(e.amount[RESOURCE_CPU], rows[i].cpu, "%s: cpu %lld", rows[i].what,
+		             (long long)e.amount[RESOURCE_CPU]);
+		cr_assert_eq(e.amount[RESOURCE_MEMORY], rows[i].memory, "%s: memory %lld", rows[i].what,
+		             (long long)e.amount[RESOURCE_MEMORY]);
+		cr_assert_eq(e.scored_cpu_milli, rows[i].scored_cpu, "%s: scored %lld", rows[i].what,
+		             (long long)e.scored_cpu_milli);
+		cr_assert_eq(e.scored_memory_bytes, rows[i].scored_memory, "%s: scored %lld", rows[i].what,
+		             (long long)e.scored_memory_bytes);
+	}
+}
+
+Test(extract, effective_requests_of_containers)
+{
+	static const struct effective_row rows[] = {
 		{ "containers add up and are rounded once",
 		  "\"containers\":[{" R("0.5m", "1500m") "},{" R("0.5m", "1500m") "},{" R("0.5m",
 		                                                                          "1500m") "}]",
@@ -250,6 +268,17 @@ Test(extract, effective_requests)
 		{ "limits are requests where there are none",
 		  "\"containers\":[{\"resources\":{\"limits\":{\"cpu\":\"2\",\"memory\":\"7\"},\"requests\":{\"cpu\":\"1\"}}}]",
 		  "", false, 1000, 7, 1000, 7 },
+		{ "what saturates stays so",
+		  "\"containers\":[{" R("9223372036854775807", "8Ei") "},{" R("1e30", "8Ei") "}]", "",
+		  false, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX },
+	};
+
+	check_effective(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+Test(extract, effective_requests_of_the_pod_level)
+{
+	static const struct effective_row rows[] = {
 		{ "the pod level goes before its containers, but not in the score of a new pod",
 		  "\"containers\":[{" R("1", "10") "}],\"resources\":{\"requests\":{\"cpu\":\"5\"}}", "",
 		  false, 5000, 10, 1000, 10 },
@@ -263,6 +292,14 @@ Test(extract, effective_requests)
 		  "\"containers\":[{" R(
 			  "1", "2") "}],\"resources\":{\"limits\":{\"cpu\":\"5\",\"memory\":\"6\"}}",
 		  "", true, 1000, 2, 1000, 2 },
+	};
+
+	check_effective(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+Test(extract, effective_requests_while_a_container_is_resized)
+{
+	static const struct effective_row rows[] = {
 		{ "what was given counts while a container is resized",
 		  "\"containers\":[{\"name\":\"a\"," R("1", "1") "}]",
 		  "\"containerStatuses\":[{\"name\":\"a\"," R(
@@ -275,23 +312,9 @@ Test(extract, effective_requests)
 		  "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}],"
 		  "\"containerStatuses\":[{\"name\":\"a\"," R("2", "1") "}]",
 		  true, 2000, 1, 2000, 1 },
-		{ "what saturates stays so",
-		  "\"containers\":[{" R("9223372036854775807", "8Ei") "},{" R("1e30", "8Ei") "}]", "",
-		  false, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct effective e = effective_of(rows[i].spec, rows[i].status, rows[i].bound);
-
-		cr_assert_eq(e.amount[RESOURCE_CPU], rows[i].cpu, "%s: cpu %lld", rows[i].what,
-		             (long long)e.amount[RESOURCE_CPU]);
-		cr_assert_eq(e.amount[RESOURCE_MEMORY], rows[i].memory, "%s: memory %lld", rows[i].what,
-		             (long long)e.amount[RESOURCE_MEMORY]);
-		cr_assert_eq(e.scored_cpu_milli, rows[i].scored_cpu, "%s: scored %lld", rows[i].what,
-		             (long long)e.scored_cpu_milli);
-		cr_assert_eq(e.scored_memory_bytes, rows[i].scored_memory, "%s: scored %lld", rows[i].what,
-		             (long long)e.scored_memory_bytes);
-	}
+	check_effective(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 Test(extract, which_resources_count)

@@ -231,11 +231,23 @@ Test(extract_rules, spread_constraints)
 #define TERM_AT "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
 #define SPREAD_AT "spec.topologySpreadConstraints[0]"
 
-Test(extract_rules, what_the_api_server_would_refuse)
+struct refused {
+	const char *spec, *field, *text;
+};
+
+static void check_refused(const struct refused *rows, size_t n)
 {
-	static const struct {
-		const char *spec, *field, *text;
-	} rows[] = {
+	for (size_t i = 0; i < n; i++) {
+		cr_assert_eq(read_pod("", rows[i].spec), -EINVAL, "%s", rows[i].spec);
+		cr_assert_str_eq(error.field, rows[i].field);
+		cr_assert_str_eq(error.text, rows[i].text);
+	}
+	end();
+}
+
+Test(extract_rules, an_affinity_that_the_api_server_would_refuse)
+{
+	static const struct refused rows[] = {
 		{ TERM("\"topologyKey\":\"\""), TERM_AT, "has no topologyKey" },
 		{ TERM("\"topologyKey\":\"a b\""), TERM_AT, "\"a b\" is not the key of a label" },
 		{ TERM("\"matchLabelKeys\":[\"a\"]"), TERM_AT,
@@ -263,6 +275,19 @@ Test(extract_rules, what_the_api_server_would_refuse)
 		{ "\"affinity\":{\"nodeAffinity\":{" PREFERRED ":[{\"preference\":{}}]}}",
 		  "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]",
 		  "has no weight" },
+		{ "\"affinity\":{\"podAffinity\":{" REQUIRED ":[null]}}", TERM_AT, "has no topologyKey" },
+		{ "\"affinity\":{\"podAffinity\":{" PREFERRED
+		  ":[{\"weight\":1,\"podAffinityTerm\":{\"topologyKey\":\"z\"},\"podAffinityTerm\":{}}]}}",
+		  "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm",
+		  "has no topologyKey" },
+	};
+
+	check_refused(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+Test(extract_rules, a_spread_that_the_api_server_would_refuse)
+{
+	static const struct refused rows[] = {
 		{ SPREAD("\"maxSkew\":0"), SPREAD_AT ".maxSkew", "0 is less than 1" },
 		{ SPREAD("\"minDomains\":-1"), SPREAD_AT ".minDomains", "-1 is less than 1" },
 		{ SPREAD("\"minDomains\":2,\"whenUnsatisfiable\":\"ScheduleAnyway\""), SPREAD_AT,
@@ -275,6 +300,15 @@ Test(extract_rules, what_the_api_server_would_refuse)
 		  "has no whenUnsatisfiable" },
 		{ "\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":\"DoNotSchedule\",\"topologyKey\":\"z\"}]",
 		  SPREAD_AT, "has no maxSkew" },
+		{ "\"topologySpreadConstraints\":[null]", SPREAD_AT, "has no topologyKey" },
+	};
+
+	check_refused(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+Test(extract_rules, a_toleration_that_the_api_server_would_refuse)
+{
+	static const struct refused rows[] = {
 		{ "\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoWay\"}]",
 		  "spec.tolerations[0].effect", "\"NoWay\" is not an effect of a taint" },
 		{ "\"tolerations\":[{\"key\":\"a\",\"operator\":\"Is\"}]", "spec.tolerations[0]",
@@ -285,12 +319,14 @@ Test(extract_rules, what_the_api_server_would_refuse)
 		  "spec.tolerations[0]", "has the value \"a\", which its operator takes none of" },
 		{ "\"tolerations\":[null]", "spec.tolerations[0]",
 		  "has no key: its operator must be Exists" },
-		{ "\"topologySpreadConstraints\":[null]", SPREAD_AT, "has no topologyKey" },
-		{ "\"affinity\":{\"podAffinity\":{" REQUIRED ":[null]}}", TERM_AT, "has no topologyKey" },
-		{ "\"affinity\":{\"podAffinity\":{" PREFERRED
-		  ":[{\"weight\":1,\"podAffinityTerm\":{\"topologyKey\":\"z\"},\"podAffinityTerm\":{}}]}}",
-		  "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm",
-		  "has no topologyKey" },
+	};
+
+	check_refused(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+Test(extract_rules, a_field_that_the_api_server_would_refuse)
+{
+	static const struct refused rows[] = {
 		{ "\"containers\":[{\"ports\":[{\"hostPort\":65536}]}]",
 		  "spec.containers[0].ports[0].hostPort", "65536 is not a port" },
 		{ "\"containers\":[{\"ports\":[{\"protocol\":\"tcp\"}]}]",
@@ -303,12 +339,7 @@ Test(extract_rules, what_the_api_server_would_refuse)
 		{ "\"priority\":2147483648", "spec.priority", "2147483648 is not a 32-bit integer" },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		cr_assert_eq(read_pod("", rows[i].spec), -EINVAL, "%s", rows[i].spec);
-		cr_assert_str_eq(error.field, rows[i].field);
-		cr_assert_str_eq(error.text, rows[i].text);
-	}
-	end();
+	check_refused(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 Test(extract_rules, ports_on_the_host)
