@@ -311,17 +311,15 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
 		gang_cancel_unsent(c, old_gang);
 }
 
-/* A pod with an intent has no node yet. */
+/* Of a record that pod_check() accepted.  A pod with an intent has no node yet. */
 static int intent_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 {
 	struct event_pod body = *record->body;
 	const struct pod_record pending = { .body = &body,
 		                                .labels = record->labels,
 		                                .name = record->name };
-	int rc = pod_check(c, record);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	body.node = ID_NONE;
 	body.flags &= ~POD_INTENTS;
 	rc = pod_event(c, &pending, time_ns);
