@@ -5,6 +5,7 @@
 #include "core/filter/evaluate.h"
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,9 +371,10 @@ void reason_domain(struct reason *r, const struct views *vs, const struct plan *
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
 {
 	const unsigned char *at = bytes;
-	uint32_t word;
+	uint64_t word;
 
-	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+	assert(n % sizeof(word) == 0);
+	for (size_t i = 0; i < n; i += sizeof(word)) {
 		memcpy(&word, at + i, sizeof(word));
 		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 		hash ^= hash >> 32;
