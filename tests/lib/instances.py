@@ -2,11 +2,12 @@
 """Several instances of muster on one cluster, of which one leads."""
 import os
 
-from . import muster
+from . import kube, muster
 from .harness import until
 from .kube import namespace
 
 TIMES = ("--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3", "--leader-elect-retry-period", "1")
+ELECTED = ("--leader-elect", *TIMES)
 
 
 class Instance:
@@ -29,6 +30,38 @@ class Instance:
 
     def ready(self, c):
         until(lambda: self.fetch(c, "/readyz")[0] == 200, 30, "readyz")
+
+
+class Pair:
+    """Core and frontend with an address of the API server of their own, as of a proxy before it.
+
+    c: has folder and spawn(), which owns the processes."""
+
+    def __init__(self, c, number, kubeconfig, *flags):
+        self.listen = f"127.0.0.1:{muster.free_port()}"
+        socket = os.path.join(c.folder, f"{number}.sock")
+        self.core = c.spawn("muster-core", "--socket", socket)
+        self.frontend = c.spawn("muster-frontend", "--socket", socket, "--kubeconfig", kubeconfig, "--listen",
+                                self.listen, *flags)
+
+    def fetch(self, path):
+        return kube.fetch(self.listen, path)
+
+    def ready(self):
+        until(lambda: self.fetch("/readyz")[0] == 200, 30, lambda: f"readyz: {self.fetch('/readyz')}")
+        return self
+
+    def metric(self, name):
+        """Of a single one, without labels; 0 without a response."""
+        rows = [line.split() for line in self.fetch("/metrics")[1].splitlines()]
+        return next((float(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
+
+    def leads(self):
+        return self.metric("muster_leading") == 1
+
+    def kill(self):
+        for process in (self.frontend, self.core):
+            process.kill()
 
 
 def started(c, n=2):

@@ -10,39 +10,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import kube, load, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, figure, main, until  # noqa: E402
+from lib.instances import ELECTED, Pair  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 from lib.proxy import Proxy, is_binding  # noqa: E402
 
 JOURNAL = ("ConfigMap", "muster-journal", "muster-system")
-LEASE_TIMES = ("--leader-elect", "--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3",
-               "--leader-elect-retry-period", "1")
 LATE_S = 7
-
-
-class Instance:
-    """Core and frontend, which the proxy stands before."""
-
-    def __init__(self, c, proxy, number, *flags):
-        self.c, self.listen = c, f"127.0.0.1:{muster.free_port()}"
-        socket = os.path.join(c.folder, f"{number}.sock")
-        self.core = c.spawn("muster-core", "--socket", socket)
-        self.frontend = c.spawn("muster-frontend", "--socket", socket, "--kubeconfig", proxy.kubeconfig, "--listen",
-                                self.listen, *flags)
-
-    def fetch(self, path):
-        return kube.fetch(self.listen, path)
-
-    def ready(self):
-        until(lambda: self.fetch("/readyz")[0] == 200, 30, "readyz")
-        return self
-
-    def leads(self):
-        self.c.listen = self.listen
-        return self.c.metric("muster_leading") == 1
-
-    def kill(self):
-        for process in (self.frontend, self.core):
-            process.kill()
 
 
 def condition(c, name):
@@ -92,14 +65,14 @@ def check_late(c, sent):
 
 def test_a_binding_lands_after_both_daemons_died():
     with Cluster(objects.node("n1", cpu="4")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
-        one = Instance(c, proxy, 1).ready()
+        one = Pair(c, 1, proxy.kubeconfig).ready()
         full_node(c)
         sent = keep_back(proxy, "p1")
         c.delete("Pod", "filler")
         until(lambda: sent, 10, "p1's Binding")
         one.kill()
         c.create(objects.pod("p2", cpu="4", priorityClassName="high"))
-        Instance(c, proxy, 2).ready()
+        Pair(c, 2, proxy.kubeconfig).ready()
         check_late(c, sent)
 
 
@@ -107,9 +80,9 @@ def test_a_binding_lands_after_another_instance_took_the_lease():
     """Nothing dies: the leader's frontend stands still."""
     with Cluster(objects.node("n1", cpu="4")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
         c.create(kube.namespace("muster-system"))
-        one = Instance(c, proxy, 1, *LEASE_TIMES)
+        one = Pair(c, 1, proxy.kubeconfig, *ELECTED)
         until(one.leads, 20, "a leader")
-        two = Instance(c, proxy, 2, *LEASE_TIMES)
+        two = Pair(c, 2, proxy.kubeconfig, *ELECTED)
         one.ready()
         two.ready()
         full_node(c)
@@ -128,8 +101,8 @@ def test_a_binding_lands_after_another_instance_took_the_lease():
 def test_an_old_leader_ends_at_its_next_write():
     """Without an election two instances are a mistake: the first one's journal is taken, and it ends."""
     with Cluster(objects.node("n1", cpu="16")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
-        one = Instance(c, proxy, 1).ready()
-        two = Instance(c, proxy, 2).ready()
+        one = Pair(c, 1, proxy.kubeconfig).ready()
+        two = Pair(c, 2, proxy.kubeconfig).ready()
         c.create(objects.pod("a"))
         until(lambda: c.bound("a") == 1, 10, "a is bound")
         until(lambda: not one.frontend.running(), 10, "the first one ends")
@@ -139,7 +112,7 @@ def test_an_old_leader_ends_at_its_next_write():
 
 def test_a_journal_that_cannot_be_written_keeps_pods_waiting():
     with Cluster(objects.node("n1", cpu="16")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
-        one = Instance(c, proxy, 1).ready()
+        one = Pair(c, 1, proxy.kubeconfig).ready()
         no = proxy.rule(lambda call: call.resource == "configmaps" and call.name == "muster-journal",
                         lambda call: call.status(403, "configmaps is forbidden", "Forbidden"))
         c.create(objects.pod("a"))
@@ -147,8 +120,7 @@ def test_a_journal_that_cannot_be_written_keeps_pods_waiting():
         check("muster-system/muster-journal" in one.fetch("/readyz")[1], one.fetch("/readyz"))
         time.sleep(1)
         equal(c.bound("a"), 0, "bound without a journal")
-        c.listen = one.listen
-        equal(c.metric("muster_journal_writable"), 0)
+        equal(one.metric("muster_journal_writable"), 0)
         proxy.remove(no)
         until(lambda: c.bound("a") == 1, 15, "a is bound")
         until(lambda: one.fetch("/readyz")[0] == 200, 10, "ready again")
@@ -156,22 +128,21 @@ def test_a_journal_that_cannot_be_written_keeps_pods_waiting():
 
 def test_a_journal_that_cannot_be_read_fences_all_that_waits():
     with Cluster(objects.node("n1", cpu="4")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
-        one = Instance(c, proxy, 1).ready()
+        one = Pair(c, 1, proxy.kubeconfig).ready()
         full_node(c)
         one.kill()
         before = c.client.get("Pod", "p1")["metadata"]["resourceVersion"]
         c.client.patch("ConfigMap", "muster-journal", {"data": {"intents": "bind what\n"}}, "muster-system")
-        two = Instance(c, proxy, 2).ready()
+        two = Pair(c, 2, proxy.kubeconfig).ready()
         check("muster-system/muster-journal is not a journal: data.intents line 1" in two.frontend.log(), two.frontend.log())
-        c.listen = two.listen
-        equal(c.metric("muster_takeover_pods_fenced_total"), 1)
+        equal(two.metric("muster_takeover_pods_fenced_total"), 1)
         check(c.client.get("Pod", "p1")["metadata"]["resourceVersion"] != before, "p1 was not fenced")
         until(lambda: c.client.get(*JOURNAL)["data"]["fence"] == "", 10, "the journal is whole again")
 
 
 def test_a_journal_at_rest_is_empty():
     with Cluster(objects.node("n1", cpu="16")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
-        Instance(c, proxy, 1).ready()
+        Pair(c, 1, proxy.kubeconfig).ready()
         c.create(pod_group("g", 4), *(objects.pod(f"g-{i}", group="g") for i in range(4)))
         until(lambda: c.bound("g") == 4, 10, "g is bound")
         until(lambda: c.client.get(*JOURNAL)["data"]["intents"] == "", 10, "an empty journal")
