@@ -194,8 +194,10 @@ class Followed(threading.Thread):
         while True:
             try:
                 return self.client.list_with_version(self.kind, page=5000)
-            except (OSError, http.client.HTTPException):
-                if time.monotonic() > end:
+            except (OSError, http.client.HTTPException, kube.ApiError) as error:
+                # 429 and 5xx: it has started, and its caches have not.
+                started = isinstance(error, kube.ApiError) and error.status != 429 and error.status < 500
+                if started or time.monotonic() > end:
                     raise
                 time.sleep(AGAIN_S)
 

@@ -71,13 +71,19 @@ def run_one(name, test):
 
 def main(names, jobs=1):
     """Run the tests in source order, `jobs` at a time: most of them wait more than
-    they work.  Sets the exit code."""
+    they work.  Sets the exit code.
+
+    One at a time runs in this thread: a child dies with the thread that started it, and what a test
+    started again, as an API server, is needed until the end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
     tests = [(n, f) for n, f in names.items()
              if n.startswith("test_") and callable(f) and (not wanted or n in wanted)]
-    with ThreadPoolExecutor(jobs) as pool:
-        ends = Counter(pool.map(lambda t: run_one(*t), tests))
+    if jobs == 1:
+        ends = Counter([run_one(*t) for t in tests])
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            ends = Counter(pool.map(lambda t: run_one(*t), tests))
     tail = f", {ends['skipped']} skipped" if ends["skipped"] else ""
     print(f"{ends['passed']} passed, {ends['failed']} failed{tail}", flush=True)
     sys.exit(1 if ends["failed"] or not ends else 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts and stops muster's programs for a test, each with a log of its own.
 Whatever happens to the test, nothing of it stays behind: a child dies with
-its parent."""
+the thread that started it, at the latest with our process."""
 
 import atexit
 import contextlib

@@ -23,11 +23,10 @@ LEFTOVERS = ("Pod", "PodGroup", "PodGroup.scheduling.sigs.k8s.io", "PodGroup.sch
 class World:
     """One control plane and one muster for all tests; each test empties it.
 
-    options: as Cluster has them; flags: more for musterctl up; judged: tests/history.py follows the server, which is not
-    to be restarted then."""
+    options: as Cluster has them; flags: more for musterctl up. tests/history.py follows the server."""
 
-    def __init__(self, flags=(), judged=True, **options):
-        self.judge, self.judged = None, judged
+    def __init__(self, flags=(), **options):
+        self.judge = None
         self.folder = muster.scratch("muster-real-")
         self.cluster = Cluster(os.path.join(self.folder, "cluster"), **options)
         self.flags = flags
@@ -36,7 +35,7 @@ class World:
         self.cluster.start()
         try:
             self.client = self.admin = self.cluster.admin()
-            self.judge = Outsider(self.cluster.admin_kubeconfig, self.folder) if self.judged else None
+            self.judge = Outsider(self.cluster.admin_kubeconfig, self.folder)
             self.muster = self.start_muster()
         except BaseException:
             self.cluster.stop()
@@ -44,9 +43,16 @@ class World:
         return self
 
     def __exit__(self, *_):
-        found = self.judge.end() if self.judge else []
-        self.muster.stop()
-        self.cluster.stop()
+        try:
+            self.end_history()
+        finally:
+            self.muster.stop()
+            self.cluster.stop()
+
+    def end_history(self):
+        """Judges all so far. What comes now is not judged, as bindings by hand."""
+        judge, self.judge = self.judge, None
+        found = judge.end() if judge else []
         harness.check(not found, "history:", *found)
 
     def start_muster(self):
