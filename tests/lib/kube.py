@@ -53,6 +53,7 @@ KINDS = {
     "NetworkPolicy": ("apis/networking.k8s.io/v1", "networkpolicies", True),
     "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets", True),
     "CustomResourceDefinition": ("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+    "ValidatingWebhookConfiguration": ("apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", False),
 }
 
 MERGE = "application/merge-patch+json"
