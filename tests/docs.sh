@@ -159,7 +159,7 @@ grep -ohE '(`|^|&& |=[a-z]+ )make [a-z][-a-z]*' $pages | sed 's/.*make //' | sor
 	comm -23 - "$work/targets" | check 'make targets that do not exist'
 
 # Those of kubectl, systemctl and Criterion are not ours; the design names some that others have.
-printf '%s\n' --duration --flatten --minify --now --raw --validate --filter --renew >> "$work/known"
+printf '%s\n' --duration --flatten --minify --now --raw --validate --filter --renew --rounds --lone >> "$work/known"
 sort -u -o "$work/known" "$work/known"
 for page in README.md $guides; do
 	[ "$page" != docs/design.md ] || continue

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""muster-bench compare, small: muster and the real kube-scheduler on one real API server.
-Only that all of them place everything; their times are not checked.
+"""muster-bench compare and bench/versions.py, small: muster and the real kube-scheduler, and two builds of muster, on one
+real API server. Only that all of them place everything; their times are not checked.
 
 Skipped while kube-scheduler is not built: tests/real/build.sh kube-scheduler."""
 import json
 import os
+import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import muster  # noqa: E402
 from lib.cluster import run  # noqa: E402
 from lib.harness import Skip, check, equal, main  # noqa: E402
 from real.cluster import built  # noqa: E402
@@ -25,6 +28,16 @@ def test_compare():
         wanted |= {f"{who}-preloaded", f"{who}-gang-20"}
     equal(set(rows), wanted, "rows")
     check(all(value > 0 for value in rows.values()), rows)
+
+
+def test_versions():
+    """This build against itself."""
+    done = subprocess.run([sys.executable, str(muster.ROOT / "bench" / "versions.py"), str(muster.BUILD), "--rounds", "1",
+                           "--nodes", "20", "--pods", "60", "--lone", "3"], capture_output=True, text=True, timeout=300, check=False)
+    equal(done.returncode, 0, done.stderr)
+    rows = re.findall(r"^(before|now|now, no journal) +(\d+) ", done.stdout, re.M)
+    equal([who for who, _ in rows], ["before", "now", "now, no journal"], done.stdout)
+    check(all(int(rate) > 0 for _, rate in rows), done.stdout)
 
 
 if __name__ == "__main__":
