@@ -13,7 +13,7 @@
 struct options {
 	struct live live;
 	struct access_options access;
-	struct texts files;
+	struct arguments files;
 	const char *gang;
 	const char *add; /* "4xNODE" */
 	const char *priority;

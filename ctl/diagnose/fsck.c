@@ -23,7 +23,7 @@ struct options {
 	struct live live;
 	struct access_options access;
 	const char *node_selector;
-	struct texts schedulers;
+	struct arguments schedulers;
 };
 
 static const struct flag flags[] = {
@@ -254,7 +254,7 @@ static int run(int argc, char **argv)
 	int rc = command_read_flags(&fsck_command, argc, argv, &o);
 
 	if (o.schedulers.n == 0)
-		texts_add(&o.schedulers, "muster");
+		arguments_add(&o.schedulers, "muster");
 	if (o.node_selector != NULL && *o.node_selector == '\0')
 		o.node_selector = NULL;
 	if (rc == -1) {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct options {
-	struct texts files, names;
+	struct arguments files, names;
 	enum output output;
 	enum score_policy score;
 };
@@ -70,7 +70,7 @@ static int run(int argc, char **argv)
 	int rc = command_read_flags(&simulate_command, argc, argv, &o);
 
 	for (int i = optind; rc == -1 && i < argc; i++)
-		texts_add(&o.files, argv[i]);
+		arguments_add(&o.files, argv[i]);
 	if (rc == -1 && o.files.n == 0)
 		rc = ctl_usage(argv[0], "-f FILE is missing; see %s --help", argv[0]);
 	if (rc == -1)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct options {
-	struct texts files, pods;
+	struct arguments files, pods;
 	enum output output;
 	enum score_policy score;
 };
@@ -143,7 +143,7 @@ static int run(int argc, char **argv)
 	int rc = command_read_flags(&verdict_command, argc, argv, &o);
 
 	for (int i = optind; rc == -1 && i < argc; i++)
-		texts_add(&o.files, argv[i]);
+		arguments_add(&o.files, argv[i]);
 	if (rc == -1 && o.files.n == 0)
 		rc = ctl_usage(argv[0], "-f FILE is missing; see %s --help", argv[0]);
 	if (rc == -1 && o.pods.n == 0)

@@ -8,7 +8,7 @@
 #define FLAGS_MAX 24
 #define LONG_FLAG 256 /* getopt's value of flag i is this + i, so that it is no letter */
 
-void texts_add(struct texts *t, const char *text)
+void arguments_add(struct arguments *t, const char *text)
 {
 	t->at = must_grow(t->at, (t->n + 1) * sizeof(*t->at));
 	t->at[t->n++] = text;
@@ -24,7 +24,7 @@ bool option_text(const char *command, const char *text, void *to)
 bool option_texts(const char *command, const char *text, void *to)
 {
 	(void)command;
-	texts_add(to, text);
+	arguments_add(to, text);
 	return true;
 }
 

@@ -53,15 +53,16 @@ int command_read_flags(const struct command *c, int argc, char **argv, void *opt
 void options_help(const struct command *c);
 void options_version(void);
 
-/* A list of texts, such as those of -f; `at` is to be freed, the texts are argv's. */
-struct texts {
+/* The values of a flag that may be repeated, such as -f; `at` is to be freed, the texts are argv's.
+ */
+struct arguments {
 	const char **at;
 	size_t n;
 };
-void texts_add(struct texts *t, const char *text);
+void arguments_add(struct arguments *t, const char *text);
 
 bool option_text(const char *command, const char *text, void *to);  /* const char * */
-bool option_texts(const char *command, const char *text, void *to); /* struct texts */
+bool option_texts(const char *command, const char *text, void *to); /* struct arguments */
 bool option_output(const char *command, const char *text,
                    void *to); /* enum output: "json" alone is valid */
 
