@@ -45,9 +45,8 @@ static bool pod_is_unknown(const char *command, const char *asked, const char *n
 	return ctl_usage(command, "--pod %s: no such pod among these objects", asked), false;
 }
 
-/* Finds the pending pod of --pod. False and a message. */
-static bool find_pod(const char *command, const char *asked, const struct offline *o,
-                     const struct files *files, struct pod_view *pod)
+bool verdict_find_pod(const char *command, const char *asked, const struct offline *o,
+                      const struct files *files, struct pod_view *pod)
 {
 	const char *slash = strchr(asked, '/');
 	char *namespace;
@@ -124,7 +123,7 @@ static int verdict(const struct options *o, const char *command)
 	    !offline_start(offline, text, sizeof(text)))
 		rc = ctl_usage(command, "%s", text);
 	for (size_t i = 0; rc == EXIT_DONE && i < o->pods.n; i++)
-		if (!find_pod(command, o->pods.at[i], offline, files, &pods[i]))
+		if (!verdict_find_pod(command, o->pods.at[i], offline, files, &pods[i]))
 			rc = EXIT_USAGE;
 	if (rc == EXIT_DONE) {
 		if (offline_passed_over(offline, text, sizeof(text))[0] != '\0')

@@ -5,7 +5,7 @@
 
 #include "ctl/term/ctl.h"
 #include "ctl/offline/offline.h"
-#include "frontend/dialect/reason.h"
+#include "ctl/offline/parts.h"
 
 /* A node that exists; sorted by name. */
 struct verdict_node {
@@ -17,7 +17,7 @@ struct node_verdict {
 	const char *node;
 	bool feasible;
 	uint32_t score;       /* if feasible */
-	const char **reasons; /* else: sorted, pieces of verdict.parts */
+	const char **reasons; /* else: sorted, texts of verdict.parts */
 	size_t reasons_n;
 };
 
@@ -26,9 +26,12 @@ struct verdict {
 	char *message;              /* of FailedScheduling; NULL when a node is feasible */
 	struct node_verdict *nodes; /* sorted by name */
 	size_t nodes_n, feasible_n;
-	struct reason_part *parts; /* each text once; owns the texts */
-	size_t parts_n;
+	struct parts parts;
 };
+
+/* Finds the pending pod of --pod NS/NAME.  False and a message. */
+bool verdict_find_pod(const char *command, const char *asked, const struct offline *o,
+                      const struct files *files, struct pod_view *pod);
 
 /* The nodes of a started core; to be freed. */
 struct verdict_node *verdict_nodes(const struct offline *o, size_t *n);

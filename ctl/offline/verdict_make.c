@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_BYTES 600 /* of one reason: a resource's name has at most 400 */
-
 static int compare_nodes(const void *a, const void *b)
 {
 	return strcmp(((const struct verdict_node *)a)->name, ((const struct verdict_node *)b)->name);
@@ -30,71 +28,23 @@ struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 	return nodes;
 }
 
-/* The part with this text, which is added if there is none; counts it. */
-static const char *count_part(struct verdict *v, const char *text, bool whole)
-{
-	size_t i = 0;
-
-	while (i < v->parts_n && strcmp(v->parts[i].text, text) != 0)
-		i++;
-	if (i == v->parts_n) {
-		v->parts = must_grow(v->parts, (i + 1) * sizeof(*v->parts));
-		v->parts[i] = (struct reason_part){ .text = must_copy(text) };
-		v->parts_n++;
-	}
-	v->parts[i].nodes += !whole;
-	return v->parts[i].text;
-}
-
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_reason(struct verdict *v, struct node_verdict *n, const struct model *m,
-                       uint32_t why, uint32_t arg)
+static void add_reason(void *context, const char *text)
 {
-	struct reason_names names = reason_names_of(m);
-	char text[TEXT_BYTES];
+	struct node_verdict *n = context;
 
-	reason_node_text(why, arg, &names, text, sizeof(text));
 	n->reasons = must_grow(n->reasons, (n->reasons_n + 1) * sizeof(*n->reasons));
-	n->reasons[n->reasons_n++] = count_part(v, text, why == FILTER_CONFLICT);
-}
-
-static void add_reasons(struct verdict *v, struct node_verdict *n, const struct model *m,
-                        const struct evaluation *j, node_id id)
-{
-	for (uint32_t why = FILTER_PASSED + 1; why < FILTER_REASONS; why++) {
-		if (!(j->whys[id] & FILTER_BIT(why)))
-			continue;
-		if (why != FILTER_INSUFFICIENT) {
-			add_reason(v, n, m, why, 0);
-			continue;
-		}
-		for (uint32_t resource = 0; resource < RESOURCES_MAX; resource++)
-			if (j->short_of[id] & UINT64_C(1) << resource)
-				add_reason(v, n, m, why, resource);
-		for (uint32_t i = 0; i < j->absent_n; i++)
-			add_reason(v, n, m, why, j->absent[i].resource);
-	}
-	qsort(n->reasons, n->reasons_n, sizeof(*n->reasons), compare_texts);
+	n->reasons[n->reasons_n++] = text;
 }
 
 static void refuse_node(struct verdict *v, struct node_verdict *n, const char *refusal)
 {
 	n->reasons = must_alloc(sizeof(*n->reasons));
-	n->reasons[n->reasons_n++] = count_part(v, refusal, true);
-}
-
-static char *make_message(struct verdict *v)
-{
-	/* Sorts the parts; their texts do not move. */
-	size_t n = reason_nodes_text((uint32_t)v->nodes_n, v->parts, v->parts_n, NULL, 0);
-	char *text = must_array(n + 1, 1);
-
-	reason_nodes_text((uint32_t)v->nodes_n, v->parts, v->parts_n, text, n + 1);
-	return text;
+	n->reasons[n->reasons_n++] = parts_count(&v->parts, refusal, true);
 }
 
 void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
@@ -113,21 +63,20 @@ void verdict_make(struct verdict *v, const struct offline *o, const struct pod_v
 			n->score = j->scores[nodes[i].id];
 			v->feasible_n++;
 		} else {
-			add_reasons(v, n, offline_model(o), j, nodes[i].id);
+			parts_count_node(&v->parts, offline_model(o), j, nodes[i].id, add_reason, n);
+			qsort(n->reasons, n->reasons_n, sizeof(*n->reasons), compare_texts);
 		}
 	}
 	if (v->feasible_n == 0)
-		v->message = make_message(v);
+		v->message = parts_message(&v->parts, nodes_n);
 }
 
 void verdict_free(struct verdict *v)
 {
 	for (size_t i = 0; i < v->nodes_n; i++)
 		free(v->nodes[i].reasons);
-	for (size_t i = 0; i < v->parts_n; i++)
-		free((char *)(uintptr_t)v->parts[i].text);
+	parts_free(&v->parts);
 	free(v->nodes);
-	free(v->parts);
 	free(v->pod);
 	free(v->message);
 }
