@@ -136,6 +136,30 @@ void evaluate(const struct pod_counts *cs, class_id class, enum score_policy sco
 		score_all(&e, score);
 }
 
+bool evaluate_node(const struct pod_counts *cs, class_id class, node_id node,
+                   struct evaluation *out)
+{
+	struct evaluator e = evaluator_of(cs, class, out);
+
+	assert(node_present(&e.nodes->slots[node]));
+	e.claim_in_use = usage_claim_conflict(cs->usage, e.shape);
+	out->whys[node] = filter_node(&e, node);
+	if (!is_feasible(&e, node))
+		return false;
+	if (!evaluate_reads_others(cs, class)) {
+		if (!rule_features(e.shape, &e.nodes->slots[node]))
+			out->whys[node] = FILTER_BIT(FILTER_FEATURES);
+		return is_feasible(&e, node);
+	}
+	for (node_id id = 0; id < e.nodes->used; id++)
+		out->whys[id] = id == node ? 0 : FILTER_BIT(FILTER_PASSED);
+	filter_spread(&e);
+	filter_pods(&e);
+	filter_features(&e);
+	filter_policy(&e);
+	return is_feasible(&e, node);
+}
+
 void evaluate_known(const struct pod_counts *cs, class_id class, const struct known_nodes *known,
                     struct evaluation *out)
 {

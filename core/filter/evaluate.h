@@ -18,6 +18,19 @@
 void evaluate(const struct pod_counts *cs, class_id class, enum score_policy score,
               struct evaluation *out);
 
+/* The filters alone on one node, after evaluate() of the same class into the same `out` and changes
+ * of placed pods since: what reads other nodes finds their rules there, which pods don't change.
+ * Sets whys, taint and short_of of that node; the whys of all others are lost.  Not if `whole` was
+ * set.  True if the node is feasible. */
+bool evaluate_node(const struct pod_counts *cs, class_id class, node_id node,
+                   struct evaluation *out);
+
+/* True if that takes a pass over all nodes: a rule reads the pods of other nodes. */
+static inline bool evaluate_reads_others(const struct pod_counts *cs, class_id class)
+{
+	return class_links(cs, class) != NULL || cs->placed_terms_n > 0;
+}
+
 /* What is known of each node by itself; by rank. */
 struct known_nodes {
 	const int16_t *points;    /* points of fit, balance and images + 1; 0: infeasible */

@@ -112,6 +112,9 @@ struct plan {
 void plan_init(struct plan *plan, const struct limits *limits);
 void plan_free(struct plan *plan);
 
+/* Undoes every placement of the plan: it was asked whether there is one. */
+void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs);
+
 /* After plan_gang() has not placed members of several classes: sets plan->fit to how many of `need`
  * can be placed together, and what they lack. */
 void plan_lack(struct plan *plan, struct views *vs, const struct gangs *gs,

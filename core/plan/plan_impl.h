@@ -57,9 +57,6 @@ bool alike_refused(struct plan *plan, const struct view *v, uint32_t need);
 enum plan_answer place_alike(struct plan *plan, struct views *vs, const struct gangs *gs,
                              struct view *v, uint32_t need);
 
-/* Undoes every placement. */
-void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs);
-
 /* The set is the first `need` members. */
 void set_first(struct plan *plan, uint32_t need);
 
