@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by search_gang.c (the question and its levels), gang_units.c (candidates) and
+ * gang_branch.c (which of them go). */
+#ifndef MUSTER_CORE_SEARCH_GANG_IMPL_H
+#define MUSTER_CORE_SEARCH_GANG_IMPL_H
+
+#include "core/search/search_impl.h"
+
+#define NO_UNIT UINT32_MAX
+
+enum decision { UNDECIDED, STAYS, GOES };
+
+/* What is decided at once: a pod, or a gang that goes whole or not at all. */
+struct gang_unit {
+	struct importance importance;
+	uint32_t gang; /* whose quorum counts; ID_NONE: a lone pod */
+	bool whole;
+	uint32_t pods, n; /* q->pods[pods .. pods + n) */
+	uint32_t senior;  /* a twin that stays longer: goes only after this one; NO_UNIT */
+	uint8_t decision;
+	/* Before the unit was decided. */
+	struct objective objective;
+	enum plan_answer answer;
+};
+
+/* Members of a gang in mode `quorum` that are decided one by one. */
+struct tally {
+	uint32_t goes, stays;
+};
+
+struct gang_question {
+	struct search s;
+	struct gang *g;
+	struct gang_search *out;
+	bool monotone; /* releasing pods never hurts */
+	bool seeding;  /* the first set is wanted, as if that held */
+	struct gang_unit *units;
+	uint32_t units_n, units_cap;
+	pod_id *pods;
+	uint32_t pods_n;
+	uint32_t *ranks;       /* by pod: its place by name */
+	struct tally *tallies; /* by gang */
+	uint32_t *used;        /* by budget: pods that go */
+
+	struct objective objective; /* of the units that go */
+	bool unsure;                /* the planner gave up on a set that might have been better */
+};
+
+/* search_gang.c: can the members that have to start together be placed as things are? */
+enum plan_answer gang_ask(struct gang_question *q);
+
+/* gang_units.c: candidates, the most important first; their twins and the ranks of their names. */
+void gang_units_find(struct gang_question *q);
+
+/* gang_branch.c: all sets of units from `first` on, which are away; those before stay.  `answer`:
+ * of the planner with all of them away.  The best set is kept in the answer. */
+void gang_branch(struct gang_question *q, uint32_t first, enum plan_answer answer);
+
+/* Of two pod ids, for qsort_r() with the search as context. */
+int gang_names_compare(const void *a, const void *b, void *context);
+
+static inline int numbers_compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+#endif

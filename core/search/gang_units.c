@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidate units of a gang's question: pods, and gangs that go whole or not at all. */
+#include "core/search/gang_impl.h"
+
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct gang_unit *unit_push(struct gang_question *q, const struct gang_unit *u)
+{
+	if (q->units_n == q->units_cap) {
+		q->units_cap = q->units_cap * 2 + 64;
+		q->units = must_grow(q->units, q->units_cap * sizeof(*q->units));
+	}
+	q->units[q->units_n] = *u;
+	return &q->units[q->units_n++];
+}
+
+static void unit_of_pod(struct gang_question *q, pod_id id, uint32_t gang, int32_t priority)
+{
+	struct gang_unit u = { .importance = search_importance(&q->s, id),
+		                   .gang = gang,
+		                   .pods = q->pods_n,
+		                   .n = 1,
+		                   .senior = NO_UNIT };
+
+	u.importance.priority = priority;
+	q->pods[q->pods_n++] = id;
+	unit_push(q, &u);
+}
+
+static void unit_of_gang(struct gang_question *q, uint32_t gang)
+{
+	const struct gang_facts *f = search_gang_facts(&q->s, gang);
+	const struct gang *g = &q->s.c->gangs.slots[gang];
+	struct gang_unit u = { .gang = gang, .whole = true, .pods = q->pods_n, .senior = NO_UNIT };
+	int32_t priority;
+
+	u.importance = (struct importance){ .priority = f->priority,
+		                                .members = f->bound,
+		                                .start_s = f->start_s,
+		                                .name = g->name,
+		                                .name_bytes = g->name_bytes };
+	for (pod_id id = g->first; id != ID_NONE; id = search_at(&q->s, id)->next)
+		if (search_is_candidate(&q->s, id, &priority))
+			q->pods[q->pods_n++] = id;
+	u.n = q->pods_n - u.pods;
+	unit_push(q, &u);
+}
+
+/* True if the gang's members can't go one by one. */
+static bool is_block(struct gang_question *q, uint32_t gang)
+{
+	const struct gang_facts *f = search_gang_facts(&q->s, gang);
+
+	return q->s.facts->gangs[gang].mode == DISRUPT_WHOLE || f->stale ||
+	       (q->s.facts->gangs[gang].mode == DISRUPT_QUORUM && f->surplus == 0);
+}
+
+static void collect(struct gang_question *q, pod_id id, bool *blocks)
+{
+	const struct pod *p = search_at(&q->s, id);
+	const bool member = p->gang != ID_NONE && gang_is_group(&q->s.c->gangs, p->gang);
+	int32_t priority;
+
+	if (!search_is_candidate(&q->s, id, &priority))
+		return;
+	if (!member || search_group(&q->s, p) == ID_NONE || !is_block(q, p->gang)) {
+		unit_of_pod(q, id, member ? p->gang : ID_NONE, priority);
+		return;
+	}
+	if (!blocks[p->gang] && search_gang_facts(&q->s, p->gang)->goes_whole)
+		unit_of_gang(q, p->gang);
+	blocks[p->gang] = true;
+}
+
+/* By importance; of two that are equal but for their names the first name goes. */
+static int units_compare(const void *a, const void *b)
+{
+	struct importance left = ((const struct gang_unit *)a)->importance;
+	struct importance right = ((const struct gang_unit *)b)->importance;
+	const struct importance kept = left;
+
+	left.name = right.name;
+	left.name_bytes = right.name_bytes;
+	right.name = kept.name;
+	right.name_bytes = kept.name_bytes;
+	return importance_compare(&left, &right);
+}
+
+/* By what twins have in common: 0 for two of them. */
+static int twins_order(const struct gang_question *q, const struct gang_unit *u,
+                       const struct gang_unit *v)
+{
+	const struct pod *p = search_at(&q->s, q->pods[u->pods]),
+					 *r = search_at(&q->s, q->pods[v->pods]);
+	const struct search_pod *f = search_facts_of(&q->s, q->pods[u->pods]);
+	const struct search_pod *h = search_facts_of(&q->s, q->pods[v->pods]);
+	int order = numbers_compare(p->node, r->node);
+
+	order = order ? order : numbers_compare(u->whole, v->whole);
+	order = order ? order : numbers_compare(p->class, r->class);
+	order = order ? order : numbers_compare(u->gang, v->gang);
+	order = order ? order : numbers_compare(p->role, r->role);
+	order = order ? order : numbers_compare((uint32_t)p->priority, (uint32_t)r->priority);
+	order = order ? order : numbers_compare(f->items_n, h->items_n);
+	for (uint32_t n = 0; order == 0 && n < f->items_n; n++)
+		order = numbers_compare(q->s.facts->items[f->items + n], q->s.facts->items[h->items + n]);
+	return order;
+}
+
+static int twins_compare(const void *a, const void *b, void *context)
+{
+	const struct gang_question *q = context;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const int order = twins_order(q, &q->units[i], &q->units[k]);
+
+	return order ? order : numbers_compare(i, k);
+}
+
+/* Exchanging a pod that goes for a twin that started later, or has a lower name, is better by the
+ * last two criteria and equal by the others. */
+static void find_twins(struct gang_question *q)
+{
+	uint32_t *order = must_array(q->units_n + 1u, sizeof(*order));
+
+	for (uint32_t i = 0; i < q->units_n; i++)
+		order[i] = i;
+	if (q->units_n > 1)
+		qsort_r(order, q->units_n, sizeof(*order), twins_compare, q);
+	for (uint32_t i = 1; i < q->units_n; i++) {
+		struct gang_unit *u = &q->units[order[i]];
+
+		if (!u->whole && twins_order(q, &q->units[order[i - 1]], u) == 0)
+			u->senior = order[i - 1];
+	}
+	free(order);
+}
+
+int gang_names_compare(const void *a, const void *b, void *context)
+{
+	const struct pod *p = search_at(context, *(const pod_id *)a);
+	const struct pod *r = search_at(context, *(const pod_id *)b);
+
+	return search_names_compare(p->name, p->name_bytes, r->name, r->name_bytes);
+}
+
+static void rank_names(struct gang_question *q)
+{
+	pod_id *sorted = must_array(q->pods_n + 1u, sizeof(*sorted));
+
+	memcpy(sorted, q->pods, q->pods_n * sizeof(*sorted));
+	if (q->pods_n > 1)
+		qsort_r(sorted, q->pods_n, sizeof(*sorted), gang_names_compare, &q->s);
+	for (uint32_t i = 0; i < q->pods_n; i++)
+		q->ranks[sorted[i]] = i;
+	free(sorted);
+}
+
+void gang_units_find(struct gang_question *q)
+{
+	bool *blocks = must_array(q->s.c->gangs.groups, sizeof(*blocks));
+
+	for (pod_id id = 0; id < q->s.c->pods.used; id++)
+		collect(q, id, blocks);
+	free(blocks);
+	if (q->units_n > 1)
+		qsort(q->units, q->units_n, sizeof(*q->units), units_compare);
+	find_twins(q);
+	rank_names(q);
+	q->s.steps += q->s.c->pods.used;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by search_pod.c (the question), pod_units.c (candidates of a node) and pod_reprieve.c
+ * (its victims).  What kube-scheduler calls a pod is a unit here: a pod, or a gang that goes whole.
+ */
+#ifndef MUSTER_CORE_SEARCH_POD_IMPL_H
+#define MUSTER_CORE_SEARCH_POD_IMPL_H
+
+#include "core/search/search_impl.h"
+
+/* One that may go from the node, with members of its gang on other nodes. */
+struct pod_unit {
+	struct importance importance;
+	uint32_t gang;    /* ID_NONE: a pod */
+	uint32_t pods, n; /* q->pods[pods .. pods + n), the most important one first */
+	uint32_t here;    /* of them on the node: those of a gang come last in the array */
+	bool violating;   /* one of its pods does */
+};
+
+struct victim {
+	pod_id pod;
+	bool violating;
+};
+
+struct pod_question {
+	struct search s;
+	struct pod_search *out;
+	struct evaluation probe; /* of one node at a time: evaluate_node() */
+	pod_id pod;
+	class_id class;
+	const struct shape *shape;
+	uint32_t *first; /* by node: bound[first[node] .. first[node + 1]) are there */
+	pod_id *bound;
+	pod_id *nominated; /* pods of at least its priority with a nominated node */
+	uint32_t nominated_n;
+
+	/* Of the node in work. */
+	struct pod_unit *units;
+	uint32_t units_n, units_cap;
+	struct victim *pods;
+	uint32_t pods_n, pods_cap;
+	pod_id *victims;
+	struct objective objective;
+	int32_t *left; /* by budget */
+};
+
+/* search_pod.c: framework: RunFilterPluginsWithNominatedPods.  Both passes must succeed; `probe`
+ * has the reasons of the first that does not. */
+bool pod_fits(struct pod_question *q, node_id node);
+
+/* pod_units.c: the units of the node, the most important first; `violating` is set. */
+void pod_units_collect(struct pod_question *q, node_id node);
+
+/* pod_reprieve.c: defaultpreemption: SelectVictimsOnNode.  Victims are added to the answer, and all
+ * pods are back. */
+enum node_try pod_try_node(struct pod_question *q, node_id node);
+
+/* What the filters said on the node, from one evaluation to the other. */
+static inline void copy_whys(struct evaluation *to, const struct evaluation *from, node_id node)
+{
+	to->whys[node] = from->whys[node];
+	to->taint[node] = from->taint[node];
+	to->short_of[node] = from->short_of[node];
+}
+
+#endif

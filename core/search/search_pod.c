@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Victims for one pod: kube-scheduler's DefaultPreemption (framework/preemption), on every node. */
+#include "core/search/pod_impl.h"
+
+#include "core/filter/evaluate.h"
+#include "core/lifecycle/reservation.h"
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t nominated_add(struct pod_question *q, node_id node)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < q->nominated_n; i++) {
+		if (search_facts_of(&q->s, q->nominated[i])->nominated != node)
+			continue;
+		pod_counts_allocate(&q->s.c->pod_counts, node, search_at(&q->s, q->nominated[i])->class,
+		                    false);
+		n++;
+	}
+	return n;
+}
+
+static void nominated_remove(struct pod_question *q, node_id node)
+{
+	for (uint32_t i = 0; i < q->nominated_n; i++)
+		if (search_facts_of(&q->s, q->nominated[i])->nominated == node)
+			pod_counts_release(&q->s.c->pod_counts, node, search_at(&q->s, q->nominated[i])->class,
+			                   false);
+}
+
+static bool evaluate_here(struct pod_question *q, node_id node)
+{
+	const struct pod_counts *cs = &q->s.c->pod_counts;
+
+	q->s.steps += 20 + (evaluate_reads_others(cs, q->class) ? q->s.c->nodes.used : 0);
+	return evaluate_node(cs, q->class, node, &q->probe);
+}
+
+bool pod_fits(struct pod_question *q, node_id node)
+{
+	bool passed = true;
+
+	if (nominated_add(q, node) > 0) {
+		passed = evaluate_here(q, node);
+		nominated_remove(q, node);
+	}
+	return passed && evaluate_here(q, node);
+}
+
+/* The status of each node as things are, into out->first. */
+static void evaluate_first(struct pod_question *q)
+{
+	struct pod_search *out = q->out;
+	const struct nodes *ns = &q->s.c->nodes;
+
+	evaluate(&q->s.c->pod_counts, q->class, SCORE_KUBE, &q->probe);
+	evaluate(&q->s.c->pod_counts, q->class, SCORE_KUBE, &out->first);
+	for (uint32_t i = 0; i < q->nominated_n && out->first.whole == FILTER_PASSED; i++) {
+		const node_id node = search_facts_of(&q->s, q->nominated[i])->nominated;
+		const bool was = out->first.whys[node] == 0;
+
+		if (!node_present(&ns->slots[node]) || pod_fits(q, node))
+			continue;
+		out->first.feasible -= was;
+		copy_whys(&out->first, &q->probe, node);
+	}
+	q->s.steps += ns->used * 40;
+}
+
+/* True if evicting may change what the first filter said (kube-scheduler: Unschedulable, and not
+ * UnschedulableAndUnresolvable). */
+static bool is_resolvable(const struct pod_question *q, node_id node)
+{
+	static const uint32_t of_pods =
+		FILTER_BIT(FILTER_PORTS) | FILTER_BIT(FILTER_INSUFFICIENT) | FILTER_BIT(FILTER_DISK) |
+		FILTER_BIT(FILTER_CLAIM_IN_USE) | FILTER_BIT(FILTER_ATTACH) | FILTER_BIT(FILTER_SPREAD) |
+		FILTER_BIT(FILTER_ANTI_AFFINITY) | FILTER_BIT(FILTER_EXISTING_ANTI_AFFINITY) |
+		FILTER_BIT(FILTER_POLICY_FULL);
+	const struct evaluation *e = &q->out->first;
+
+	if (e->whole != FILTER_PASSED || !(e->whys[node] & of_pods))
+		return false;
+	if (!(e->whys[node] & FILTER_BIT(FILTER_INSUFFICIENT)))
+		return true;
+	/* noderesources: fitsRequest sets Unresolvable for every resource but the number of pods. */
+	for (uint32_t i = 0; i < q->shape->sums_n; i++) {
+		const struct request *r = &q->shape->requests[i];
+
+		if (r->resource != RESOURCE_PODS &&
+		    r->value > nodes_allocatable(&q->s.c->nodes, node, r->resource))
+			return false;
+	}
+	return q->shape->absent_n == 0;
+}
+
+/* framework/preemption: pickOneNodeForPreemption; of equal nodes the first by name. */
+static bool is_better(const struct node_victims *a, const struct node_victims *b)
+{
+	const struct objective *x = &a->objective, *y = &b->objective;
+
+	if (x->violations != y->violations)
+		return x->violations < y->violations;
+	if (x->highest != y->highest)
+		return x->highest < y->highest;
+	if (x->broken != y->broken)
+		return x->broken < y->broken;
+	if (x->sum != y->sum)
+		return x->sum < y->sum;
+	if (x->pods != y->pods)
+		return x->pods < y->pods;
+	return a->start_s > b->start_s;
+}
+
+static void nodes_try(struct pod_question *q)
+{
+	struct pod_search *out = q->out;
+	const struct nodes *ns = &q->s.c->nodes;
+
+	out->best = 0;
+	for (uint32_t rank = 0; rank < ns->count && !search_spent(&q->s); rank++) {
+		const node_id node = ns->order[rank];
+
+		if (!node_present(&ns->slots[node]) || !is_resolvable(q, node))
+			continue;
+		out->tries[node] = (uint8_t)pod_try_node(q, node);
+		if (out->tries[node] == TRY_VICTIMS && out->nodes_n > 1 &&
+		    is_better(&out->nodes[out->nodes_n - 1], &out->nodes[out->best]))
+			out->best = out->nodes_n - 1;
+	}
+}
+
+static void sort_by_node(struct pod_question *q)
+{
+	const struct core *c = q->s.c;
+	uint32_t n = 0;
+
+	q->first = must_array(c->nodes.used + 2u, sizeof(*q->first));
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (c->pods.slots[id].generation && c->pods.slots[id].node != ID_NONE) {
+			q->first[c->pods.slots[id].node + 2]++;
+			n++;
+		}
+	for (uint32_t i = 2; i < c->nodes.used + 2u; i++)
+		q->first[i] += q->first[i - 1];
+	q->bound = must_array(n + 1, sizeof(*q->bound));
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (c->pods.slots[id].generation && c->pods.slots[id].node != ID_NONE)
+			q->bound[q->first[c->pods.slots[id].node + 1]++] = id;
+	q->victims = must_array(n + 1, sizeof(*q->victims));
+	q->s.steps += c->pods.used;
+}
+
+/* Pods that filters see on the node they are nominated to: pending, and not less important. */
+static void find_nominated(struct pod_question *q)
+{
+	const struct core *c = q->s.c;
+
+	q->nominated = must_array(c->pods.used + 1u, sizeof(*q->nominated));
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		const struct pod *p = &c->pods.slots[id];
+		const node_id node = search_facts_of(&q->s, id)->nominated;
+
+		if (p->generation && id != q->pod && p->node == ID_NONE && node < c->nodes.used &&
+		    node_present(&c->nodes.slots[node]) && p->priority >= q->s.priority)
+			q->nominated[q->nominated_n++] = id;
+	}
+}
+
+static void question_free(struct pod_question *q)
+{
+	search_end(&q->s);
+	evaluation_free(&q->probe);
+	free(q->first);
+	free(q->bound);
+	free(q->nominated);
+	free(q->units);
+	free(q->pods);
+	free(q->victims);
+	free(q->left);
+}
+
+/* True if it fits on some node when the pods that are being deleted have gone; they stay away. */
+static bool fits_later(struct pod_question *q)
+{
+	const struct nodes *ns = &q->s.c->nodes;
+
+	if (q->out->first.whole != FILTER_PASSED || search_remove_ending(&q->s) == 0)
+		return false;
+	for (node_id id = 0; id < ns->used; id++)
+		if (node_present(&ns->slots[id]) && is_resolvable(q, id) && pod_fits(q, id))
+			return true;
+	return false;
+}
+
+/* defaultpreemption: PodEligibleToPreemptOthers, its second half. */
+static bool waits_for_victims(const struct pod_question *q)
+{
+	const struct nodes *ns = &q->s.c->nodes;
+	const node_id node = search_facts_of(&q->s, q->pod)->nominated;
+
+	if (node >= ns->used || !node_present(&ns->slots[node]) || !is_resolvable(q, node))
+		return false;
+	for (uint32_t i = q->first[node]; i < q->first[node + 1]; i++) {
+		const struct pod *p = search_at(&q->s, q->bound[i]);
+
+		if ((p->flags & POD_DELETING) && search_facts_of(&q->s, q->bound[i])->preempted &&
+		    p->priority < q->s.priority)
+			return true;
+	}
+	return false;
+}
+
+static enum pod_answer answer_of(struct pod_question *q)
+{
+	if (q->out->first.feasible > 0)
+		return POD_FITS;
+	if (search_facts_of(&q->s, q->pod)->never)
+		return POD_NEVER;
+	if (waits_for_victims(q))
+		return POD_TERMINATING;
+	if (fits_later(q))
+		return POD_WAITS;
+	nodes_try(q);
+	if (search_spent(&q->s))
+		return POD_GAVE_UP;
+	return q->out->nodes_n > 0 ? POD_VICTIMS : POD_NONE;
+}
+
+int search_pod(struct core *c, const struct search_facts *facts, pod_id pod, struct pod_search *out)
+{
+	const struct pod *p = pods_find(&c->pods, pod);
+	struct pod_question q = { .pod = pod, .out = out };
+
+	if (!p)
+		return -ENOENT;
+	if (!reservation_is_pending(p))
+		return -EBUSY;
+	*out = (struct pod_search){ .answer = POD_NONE };
+	evaluation_init(&out->first, &c->config.limits, false);
+	evaluation_init(&out->after, &c->config.limits, false);
+	evaluation_init(&q.probe, &c->config.limits, false);
+	out->tries = must_array(c->config.limits.nodes, sizeof(*out->tries));
+	search_begin(&q.s, c, facts, p->priority);
+	q.class = p->class;
+	q.shape = class_shape(&c->pod_counts, p->class);
+	q.left = must_array(facts->budgets_n + 1u, sizeof(*q.left));
+	sort_by_node(&q);
+	find_nominated(&q);
+	evaluate_first(&q);
+	out->after.absent = out->first.absent;
+	out->after.absent_n = out->first.absent_n;
+	out->answer = answer_of(&q);
+	out->steps = q.s.steps;
+	question_free(&q);
+	return 0;
+}
+
+void pod_search_free(struct pod_search *s)
+{
+	for (uint32_t i = 0; i < s->nodes_n; i++)
+		free(s->nodes[i].pods);
+	free(s->nodes);
+	free(s->tries);
+	evaluation_free(&s->first);
+	evaluation_free(&s->after);
+	*s = (struct pod_search){ 0 };
+}
