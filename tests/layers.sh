@@ -66,7 +66,7 @@ found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | gr
 
 layers core base shm cluster classes filter index queue plan lifecycle cycle step search daemon
 layers frontend base json trace api journal decode dialect volume model watch bind report serve loop config daemon
-layers ctl term objects up live offline diagnose replay
+layers ctl term objects up live offline preempt diagnose replay
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }
 for program in build/bin/*; do
 	[ -x "$program" ] || continue

@@ -3,6 +3,7 @@
 #include "ctl/diagnose/explain.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/live/live.h"
+#include "ctl/preempt/preempt.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -19,6 +20,7 @@ struct options {
 	const char *priority;
 	bool try; /* also look for what would help */
 	enum score_policy score;
+	struct preempt_options preempt;
 };
 
 static const struct flag flags[] = {
@@ -43,6 +45,26 @@ static const struct flag flags[] = {
 	  "what if its pods had this priority? Both take objects, as --kubeconfig", NULL, option_text,
 	  offsetof(struct options, priority) },
 	FLAG_SCORE(struct options, score),
+	{ "preempt", 0, "--preempt",
+	  "which pods would have to be evicted so that pods or a gang can start;\n"
+	  "with -f, and --pod or --gang. No pod is evicted",
+	  NULL, NULL, offsetof(struct options, preempt.on) },
+	{ "pod", 0, "--pod NS/NAME", "with --preempt: a pending pod; may be repeated", NULL,
+	  option_texts, offsetof(struct options, preempt.pods) },
+	{ "gang", 0, "--gang NS/NAME", "with --preempt: a gang", NULL, option_text,
+	  offsetof(struct options, preempt.gang) },
+	{ "preempt-victims", 0, "--preempt-victims NAME",
+	  "own: pods with the scheduler name of the pod or gang (default);\n"
+	  "all: those of every scheduler",
+	  "own|all", option_text, offsetof(struct options, preempt.victims) },
+	{ "preempt-budgets", 0, "--preempt-budgets NAME",
+	  "respect: no PodDisruptionBudget is exceeded (default); best-effort: as\n"
+	  "few as possible",
+	  "respect|best-effort", option_text, offsetof(struct options, preempt.budgets) },
+	{ "search-steps", 0, "--search-steps N",
+	  "with --preempt: steps of about 10 ns after which the search gives up\n"
+	  "(default 100000000)",
+	  NULL, option_text, offsetof(struct options, preempt.steps) },
 	{ 0 },
 };
 
@@ -223,11 +245,31 @@ static int explain(struct options *o)
 	return rc;
 }
 
+/* --preempt: what is asked about is named by flags. */
+static int preempt(const struct options *o, int arguments)
+{
+	const char *command = o->live.command;
+	const struct preempt_options *p = &o->preempt;
+
+	if (arguments > 0 || (p->pods.n > 0) == (p->gang != NULL))
+		return ctl_usage(command, "--preempt takes --pod NS/NAME or --gang NS/NAME, one of them");
+	if (o->files.n == 0)
+		return ctl_usage(command, "--preempt: -f FILE is missing; see %s --help", command);
+	if (o->try || o->add != NULL || o->priority != NULL || o->live.socket != NULL)
+		return ctl_usage(command, "--preempt goes without --try, --add-node, --priority and "
+		                          "--socket");
+	return preempt_explain(command, p, &o->files, o->live.output, o->score);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options o = { .live = { .command = argv[0] }, .score = SCORE_KUBE };
 	int rc = command_read_flags(&explain_command, argc, argv, &o);
 
+	if (rc == -1 && o.preempt.on)
+		rc = preempt(&o, argc - optind);
+	else if (rc == -1 && (o.preempt.pods.n > 0 || o.preempt.gang != NULL))
+		rc = ctl_usage(argv[0], "--pod and --gang go with --preempt");
 	if (rc == -1 && (optind + 1 != argc || strchr(argv[optind], '/') == NULL))
 		rc = ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME");
 	if (rc == -1) {
@@ -235,13 +277,16 @@ static int run(int argc, char **argv)
 		rc = explain(&o);
 	}
 	free(o.files.at);
+	free(o.preempt.pods.at);
 	return rc;
 }
 
 const struct command explain_command = {
 	.name = "explain",
 	.summary = "why a gang waits, and what would let it start",
-	.usage = "[-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG",
+	.usage =
+		"[-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG\n"
+		"       musterctl explain --preempt -f FILE... --pod NS/NAME... | --gang NS/NAME [-o json]",
 	.about =
 		"Why that gang waits: what it needs and what is free, which rule excludes how\n"
 		"many nodes, and which gangs are before it.\n"

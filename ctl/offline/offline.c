@@ -119,6 +119,8 @@ static void pass_over(struct offline *o, const struct object *object)
 	char kind[256];
 	size_t i = 0;
 
+	if (o->config.reads_budgets && strcmp(object->kind, "PodDisruptionBudget") == 0)
+		return;
 	snprintf(kind, sizeof(kind), "%s%s%s", object->kind, grouped ? " of " : "",
 	         grouped ? object->api_version : "");
 	ctl_plain(kind);
@@ -454,6 +456,11 @@ const struct evaluation *offline_evaluate(struct offline *o, pod_id pod)
 		evaluation_init(o->evaluation, &o->limits, false);
 	}
 	return core_verdict(o->core, pod, o->evaluation) == 0 ? o->evaluation : NULL;
+}
+
+struct core *offline_core(struct offline *o)
+{
+	return o->core;
 }
 
 struct model *offline_own_model(struct offline *o)

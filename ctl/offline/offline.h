@@ -22,6 +22,7 @@ struct offline_config {
 	const char *const *scheduler_names; /* 0 of them: every pending pod */
 	size_t scheduler_names_n;
 	enum score_policy score;
+	bool reads_budgets; /* PodDisruptionBudgets are used, so they are not passed over */
 };
 
 struct offline *offline_new(const struct offline_config *config);
@@ -83,6 +84,9 @@ const struct ledger *offline_ledger(const struct offline *o);
 /* The core's evaluation of a pending pod on each node, without other pending pods; good until the
  * next call. NULL when the core has no such pending pod. */
 const struct evaluation *offline_evaluate(struct offline *o, pod_id pod);
+
+/* Of a started core, for searches (core/search/search.h). */
+struct core *offline_core(struct offline *o);
 
 /* Name of a node of a started core, or NULL. */
 const char *offline_node_name(const struct offline *o, node_id node);
