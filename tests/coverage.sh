@@ -43,6 +43,7 @@ processes() {
 		offline
 		latency
 		verdicts
+		preempt
 		metrics
 		replay test_killed_core_leaves_it_readable test_what_can_not_be_recorded_or_replayed
 		logs
