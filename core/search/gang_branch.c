@@ -240,3 +240,26 @@ void gang_branch(struct gang_question *q, uint32_t first, enum plan_answer answe
 		at--;
 	}
 }
+
+bool gang_try(struct gang_question *q, uint32_t first, const bool *goes)
+{
+	for (uint32_t i = first; i < q->units_n; i++) {
+		struct gang_unit *u = &q->units[i];
+
+		if (goes[i]) {
+			for (uint32_t k = 0; k < u->n; k++)
+				search_remove(&q->s, q->pods[u->pods + k]);
+			if (!unit_go(q, u))
+				return false;
+		} else {
+			if (!may_stay(q, u))
+				return false;
+			unit_stay(q, u);
+		}
+	}
+	if (q->objective.violations > 0 || q->objective.broken > 0 || gang_ask(q) != PLAN_PLACED ||
+	    !roles_hold(q))
+		return false;
+	keep(q);
+	return true;
+}

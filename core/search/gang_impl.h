@@ -56,6 +56,14 @@ void gang_units_find(struct gang_question *q);
  * of the planner with all of them away.  The best set is kept in the answer. */
 void gang_branch(struct gang_question *q, uint32_t first, enum plan_answer answer);
 
+/* gang_branch.c: of the units from `first` on those with goes[unit] go, the others stay.  True, and
+ * the set is kept, if it is closed and enough, breaks no gang and exceeds no budget. */
+bool gang_try(struct gang_question *q, uint32_t first, const bool *goes);
+
+/* gang_counts.c: the best set of a level for members of one class.  True if it is proved, and kept;
+ * false says nothing.  The decisions of the units are not what they were. */
+bool gang_counts(struct gang_question *q, uint32_t first);
+
 /* Of two pod ids, for qsort_r() with the search as context. */
 int gang_names_compare(const void *a, const void *b, void *context);
 

@@ -92,6 +92,9 @@ static void search_levels(struct gang_question *q)
 
 		level_remove(q, first);
 		answer = gang_ask(q);
+		if (answer == PLAN_PLACED && gang_counts(q, first))
+			return;
+		level_remove(q, first);
 		if (answer == PLAN_PLACED && !q->monotone) {
 			q->seeding = true;
 			gang_branch(q, first, answer);
