@@ -53,6 +53,7 @@ BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.
 GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
 GRANTS = "frontend/serve/grants.c"
 SWEEP = "frontend/report/report_sweep.c"
+SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
 
 BUGS = [
     bug("core: the capacity of a deleted pod is not released", sim(100),
@@ -207,6 +208,28 @@ BUGS = [
         ("frontend/serve/tokens.c", "if (now_ns < e->until_ns)", "if (now_ns != 0)")),
     bug("frontend: any Host is allowed", unit("frontend/serve/test_request"),
         ("frontend/serve/request.c", "if (host_is_address(name) || host_is_loopback(name))", "if (n > 0)")),
+    bug("victims: violations are not the first criterion", unit("ctl/preempt/test_victims"),
+        (SEARCH_BRANCH, "\tif (a->violations != b->violations)", "\tif (false)")),
+    bug("victims: broken gangs do not count", unit("ctl/preempt/test_victims"),
+        (SEARCH_BRANCH, "\tif (a->broken != b->broken)", "\tif (false)")),
+    bug("victims: the sum of priorities does not count", unit("ctl/preempt/test_victims"),
+        (SEARCH_BRANCH, "\tif (a->sum != b->sum)", "\tif (false)"), (SEARCH_COUNTS, "\tif (a->sum != b->sum)", "\tif (false)")),
+    bug("victims: the older pods go", unit("ctl/preempt/test_victims"),
+        (SEARCH_BRANCH, "numbers_compare(out->objective.start_sum, q->objective.start_sum)",
+         "numbers_compare(q->objective.start_sum, out->objective.start_sum)")),
+    bug("victims: counts prefer the older pods", unit("ctl/preempt/test_victims"),
+        (SEARCH_COUNTS, "numbers_compare(b->start_sum, a->start_sum)", "numbers_compare(a->start_sum, b->start_sum)")),
+    bug("victims: counts decide by the last name", unit("ctl/preempt/test_victims"),
+        (SEARCH_COUNTS, "\t\tif (at < *rank) {", "\t\tif (at > *rank || *rank == UINT32_MAX) {")),
+    bug("victims: a gang loses more than its surplus and lives", unit("ctl/preempt/test_victims"),
+        (SEARCH_BRANCH, "return goes > search_gang_facts(&q->s, gang)->surplus;",
+         "return goes > search_gang_facts(&q->s, gang)->surplus + 1;")),
+    bug("victims: a pod listed as disrupted counts in its budget", unit("ctl/preempt/test_victims"),
+        ("ctl/preempt/facts.c", "\t\tif (!disrupted)\n\t\t\titem_add", "\t\titem_add")),
+    bug("victims: a pod of two budgets may be evicted by the Eviction API", unit("ctl/preempt/test_victims"),
+        ("core/search/search.c", "f->spared || (s->facts->respect && f->budgets_n > 1)", "f->spared")),
+    bug("victims: a search leaves a pod away", unit("ctl/preempt/test_victims"),
+        ("core/search/search.c", "\tfor (pod_id id = 0; id < s->c->pods.used; id++)\n\t\tsearch_restore(s, id);\n", "")),
 ]
 
 
