@@ -227,7 +227,7 @@ BUGS = [
     bug("victims: a pod listed as disrupted counts in its budget", unit("ctl/preempt/test_victims"),
         ("ctl/preempt/facts.c", "\t\tif (!disrupted)\n\t\t\titem_add", "\t\titem_add")),
     bug("victims: a pod of two budgets may be evicted by the Eviction API", unit("ctl/preempt/test_victims"),
-        ("core/search/search.c", "f->spared || (s->facts->respect && f->budgets_n > 1)", "f->spared")),
+        ("core/search/search.c", "if (f->spared || (s->facts->respect && f->budgets_n > 1))", "if (f->spared)")),
     bug("victims: a search leaves a pod away", unit("ctl/preempt/test_victims"),
         ("core/search/search.c", "\tfor (pod_id id = 0; id < s->c->pods.used; id++)\n\t\tsearch_restore(s, id);\n", "")),
 ]

@@ -83,12 +83,15 @@ static bool runs(const struct pod *p)
 	       !(p->flags & POD_DELETING);
 }
 
-/* The Eviction API refuses a pod with more than one budget. */
+/* With `respect` also a pod with more than one budget, which the Eviction API refuses, and one
+ * whose budget allows no disruption. */
 static bool is_spared(const struct search *s, pod_id id)
 {
 	const struct search_pod *f = search_facts_of(s, id);
 
-	return f->spared || (s->facts->respect && f->budgets_n > 1);
+	if (f->spared || (s->facts->respect && f->budgets_n > 1))
+		return true;
+	return s->facts->respect && f->items_n > 0 && s->facts->allowed[s->facts->items[f->items]] <= 0;
 }
 
 static void count_member(struct search *s, struct gang_facts *f, pod_id id)
