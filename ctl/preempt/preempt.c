@@ -34,10 +34,10 @@ static bool read_policy(const char *command, const struct preempt_options *o,
 	return true;
 }
 
-/* The verdict of a pod whose objects alone exclude it: no node is tried. */
-static void refuse(struct pod_search *search, const struct offline *o)
+/* The answer about a pod whose objects alone exclude it: no node is tried. */
+static void refuse(struct pod_search *search, const struct offline *o, bool never)
 {
-	*search = (struct pod_search){ .answer = POD_NONE };
+	*search = (struct pod_search){ .answer = never ? POD_NEVER : POD_NONE };
 	search->tries = must_array(offline_ledger(o)->limits.nodes, sizeof(*search->tries));
 }
 
@@ -57,16 +57,16 @@ static int ask_pods(struct offline *o, struct facts *facts, const struct pod_vie
 		fputs("[", stdout);
 	for (size_t i = 0; i < n; i++) {
 		const struct pod_view *pod = &pods[i];
+		const struct search_facts *known = facts_for(facts, pod->scheduler_name);
 		struct pod_search search;
 		int asked;
 
 		if (i > 0)
 			fputs(output == OUTPUT_JSON ? ",\n" : "\n", stdout);
 		if (pod->refusal[0] != '\0') {
-			refuse(&search, o);
+			refuse(&search, o, known->pods[pod->id].never);
 		} else {
-			asked = search_pod(offline_core(o), facts_for(facts, pod->scheduler_name), pod->id,
-			                   &search);
+			asked = search_pod(offline_core(o), known, pod->id, &search);
 			assert(asked == 0); /* it is pending, so the core has it */
 			(void)asked;
 		}

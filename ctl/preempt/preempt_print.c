@@ -43,6 +43,15 @@ static char *preemption_text(const struct pod_answered *a)
 	return text;
 }
 
+/* A PreFilter plugin rejects the pod: then the PostFilter plugin DynamicResources has no state to
+ * read, whose error ends the message. */
+static bool is_rejected(const struct pod_answered *a)
+{
+	if (a->pod->refusal[0] != '\0')
+		return a->pod->refusal_is_kube;
+	return a->search->first.whole != FILTER_PASSED;
+}
+
 /* kube-scheduler's whole FailedScheduling text, to be freed; NULL: some node is feasible. */
 static char *message_of(const struct pod_answered *a)
 {
@@ -57,7 +66,9 @@ static char *message_of(const struct pod_answered *a)
 	verdict_make(&v, a->offline, a->pod, first, a->nodes, a->nodes_n);
 	if (answer == POD_NONE)
 		why = inner = preemption_text(a);
-	if (why == NULL || v.message == NULL)
+	if (is_rejected(a))
+		text = ctl_print("%s not found", v.message);
+	else if (why == NULL || a->pod->refusal[0] != '\0' || v.message == NULL)
 		text = must_copy(v.message != NULL ? v.message : "");
 	else
 		text = ctl_print("%s no new claims to deallocate, preemption: %s", v.message, why);

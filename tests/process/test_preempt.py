@@ -291,6 +291,15 @@ def test_what_is_being_deleted_counts_as_gone():
           ("never", False, "not eligible due to a terminating pod on the nominated node."))
 
 
+def test_a_pod_that_a_prefilter_rejects():
+    """The text of kube-scheduler ends in the error of its DynamicResources (tests/real/test_agree.py cuts it)."""
+    claimed = pod("p", 1, 10)
+    claimed["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
+    got = json.loads(ask([node("n1"), pods(4, "a", 1, 0, "n1"), claimed], "--pod", "ns/p", "-o", "json").stdout)
+    equal((got["outcome"], got["candidates"], got["message"]),
+          ("none", [], '0/1 nodes are available: persistentvolumeclaim "none" not found. not found'))
+
+
 def test_who_is_spared():
     for more in ({"owner": "DaemonSet"}, {"annotations": {"kubernetes.io/config.mirror": "x"}}, {"scheduler": "other"},
                  {"labels": {"muster.dev/preemptible": "false"}}, {"annotations": {"volcano.sh/preemptable": "false"}},
