@@ -13,6 +13,10 @@
 
 #define PATIENCE_MS 10000
 #define TIMEOUT_MS 2000L
+/* Below the ports of outgoing connections, one of which could take a port before the child listens
+ * on it. */
+#define PORT_FIRST 32000u
+#define PORTS 768u
 
 static void nap(void)
 {
@@ -102,17 +106,20 @@ bool child_guard(const char *const argv[])
 
 uint16_t child_port(void)
 {
+	static uint32_t turn;
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t bytes = sizeof(a);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	uint16_t port = 0;
+	const uint32_t first = (uint32_t)getpid() * 31;
+	bool is_free = false;
 
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 &&
-	    getsockname(fd, (struct sockaddr *)&a, &bytes) == 0)
-		port = ntohs(a.sin_port);
-	if (fd >= 0)
-		close(fd);
-	return port;
+	for (uint32_t tries = 0; tries < PORTS && !is_free; tries++) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		a.sin_port = htons((uint16_t)(PORT_FIRST + (first + turn++) % PORTS));
+		is_free = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	return is_free ? ntohs(a.sin_port) : 0;
 }
 
 bool child_ready(struct process *p, const char *url, uint32_t seconds)
