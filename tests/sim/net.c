@@ -5,100 +5,13 @@
  *                 └ each of these may be lost, late or another one by the call's fate
  *
  * A watch's bytes come in pieces of any length, each after a delay of its own. */
-#include "tests/apisim/text.h"
-#include "tests/sim/sim.h"
+#include "tests/sim/net_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PIECE_BYTES 1500u
-
-enum call_state { CALL_SENT, CALL_ANSWERED, CALL_STREAMS, CALL_OVER };
-
-struct http_call {
-	struct http_call *next;
-	uint64_t serial;
-	enum call_state state;
-	enum fate fate;
-	bool orphan;  /* no client gets its answer any more */
-	bool arrived; /* it reached the server */
-	uint64_t arrive_ns, answer_ns, deadline_ns;
-	bool lease; /* it is about the lease */
-	struct http_handler handler;
-	char *method, *path, *type, *body;
-	size_t body_bytes;
-
-	struct http_answer answer;
-	struct as_text said; /* body of the answer */
-
-	struct as_watch *watch;
-	uint64_t speaks_ns;  /* when the next piece arrives; NEVER: the server has none */
-	bool silent;         /* half open */
-	bool cut;            /* breaks after the next piece */
-	struct as_text line; /* the last event, for FATE_TWICE */
-};
-
-struct net {
-	struct transport transport; /* first */
-	struct sim *sim;
-	struct http_call *calls, **end;
-	uint64_t serial;
-	uint64_t faults;
-	uint32_t instance;
-	bool (*may_write)(void *context);
-	void *context;
-	uint64_t down_until_ns;
-	uint64_t slow_until_ns;
-	struct {
-		uint64_t until_ns;
-		unsigned percent;
-	} window[FATES];
-};
-
-static const char *const fate_names[FATES] = {
-	[FATE_SOUND] = "sound",
-	[FATE_NOT_SENT] = "not-sent",
-	[FATE_LOST_REQUEST] = "lost-request",
-	[FATE_LOST_REPLY] = "lost-reply",
-	[FATE_LATE] = "late",
-	[FATE_LATE_LOST] = "late-lost",
-	[FATE_500_BEFORE] = "500-before",
-	[FATE_500_AFTER] = "500-after",
-	[FATE_409_BEFORE] = "409-before",
-	[FATE_409_AFTER] = "409-after",
-	[FATE_429] = "429",
-	[FATE_503_BEFORE] = "503-before",
-	[FATE_502_AFTER] = "502-after",
-	[FATE_403] = "403",
-	[FATE_401] = "401",
-	[FATE_SLOW] = "slow",
-	[FATE_410] = "410",
-	[FATE_HALF_OPEN] = "half-open",
-	[FATE_TWICE] = "twice",
-};
-
-const char *fate_name(enum fate fate)
-{
-	return fate_names[fate];
-}
-
-static uint64_t random_ns(struct net *n, uint64_t most)
-{
-	return sim_below(&n->sim->faults_random, most);
-}
-
-static bool is_watch(const struct http_call *c)
-{
-	return strstr(c->path, "watch=1") != NULL;
-}
-
-static bool is_binding(const struct http_call *c)
-{
-	size_t n = strlen(c->path);
-
-	return n > 8 && strcmp(c->path + n - 8, "/binding") == 0;
-}
 
 /* Of the one group that is read, or NULL. */
 static const char *group_read(const struct http_call *c)
@@ -110,34 +23,10 @@ static const char *group_read(const struct http_call *c)
 	return strpbrk(c->path + n, "/?") == NULL ? c->path + n : NULL;
 }
 
-/* Does that fate make sense for the call? */
-static bool suits(const struct http_call *c, enum fate fate)
-{
-	switch (fate) {
-	case FATE_HALF_OPEN:
-	case FATE_TWICE:
-		return is_watch(c);
-	case FATE_410:
-		return is_watch(c) || strstr(c->path, "continue=") != NULL;
-	case FATE_409_BEFORE:
-	case FATE_409_AFTER:
-	case FATE_403:
-		return is_binding(c);
-	case FATE_LATE:
-	case FATE_LATE_LOST:
-	case FATE_LOST_REPLY:
-	case FATE_500_AFTER:
-	case FATE_502_AFTER:
-		return !is_watch(c);
-	default:
-		return true;
-	}
-}
-
 static enum fate fate_draw(struct net *n, const struct http_call *c)
 {
 	for (int f = FATE_SOUND + 1; f < FATES; f++)
-		if (n->sim->now_ns < n->window[f].until_ns && suits(c, (enum fate)f) &&
+		if (n->sim->now_ns < n->window[f].until_ns && fate_suits(c, (enum fate)f) &&
 		    sim_percent(&n->sim->faults_random, n->window[f].percent)) {
 			n->faults++;
 			return (enum fate)f;
@@ -186,20 +75,11 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 	c->body_bytes = r->body_bytes;
 	c->lease = r->before_lease;
 	c->fate = now < n->down_until_ns || !may_go(n, c) ? FATE_NOT_SENT : fate_draw(n, c);
-	c->arrive_ns = now + 200000 + random_ns(n, 3 * SIM_MS);
-	c->answer_ns = c->arrive_ns + 200000 + random_ns(n, 3 * SIM_MS);
+	c->arrive_ns = now + 200000 + net_random_ns(n, 3 * SIM_MS);
+	c->answer_ns = c->arrive_ns + 200000 + net_random_ns(n, 3 * SIM_MS);
 	c->deadline_ns = r->timeout_ms > 0 ? now + r->timeout_ms * SIM_MS : SIM_NEVER;
 	c->speaks_ns = SIM_NEVER;
-	if (c->fate == FATE_SLOW) {
-		c->arrive_ns += random_ns(n, 10 * SIM_S);
-		c->answer_ns = c->arrive_ns + random_ns(n, 10 * SIM_S);
-	} else if (c->fate == FATE_LATE) {
-		c->answer_ns = c->arrive_ns;
-		c->arrive_ns += random_ns(n, 40 * SIM_S);
-	} else if (c->fate == FATE_LATE_LOST) {
-		c->answer_ns = c->arrive_ns + random_ns(n, SIM_S);
-		c->arrive_ns += random_ns(n, 40 * SIM_S);
-	}
+	fate_delay(n, c);
 	*n->end = c;
 	n->end = &c->next;
 	if (c->fate != FATE_SOUND || strcmp(c->method, "GET") != 0)
@@ -222,19 +102,6 @@ static const struct transport_ops net_ops = { .start = net_start,
 	                                          .cancel = net_cancel,
 	                                          .renew_credentials = net_renew };
 
-static void status_text(struct http_call *c, int code, const char *reason, const char *message)
-{
-	c->said.bytes = 0;
-	as_text_printf(
-		&c->said,
-		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-		"\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}",
-		message, reason, code);
-	c->answer = (struct http_answer){
-		.end = HTTP_ANSWERED, .status = code, .retry_after_ms = -1, .error = ""
-	};
-}
-
 static void handle(struct net *n, struct http_call *c)
 {
 	struct sim *s = n->sim;
@@ -247,7 +114,7 @@ static void handle(struct net *n, struct http_call *c)
 		.now_ns = SIM_EPOCH_NS + s->now_ns,
 	};
 	struct as_response response;
-	bool binding = is_binding(c);
+	bool binding = call_is_binding(c);
 
 	c->arrived = true;
 	if (binding)
@@ -267,80 +134,6 @@ static void handle(struct net *n, struct http_call *c)
 		c->answer.retry_after_ms = (int64_t)response.retry_after_s * 1000;
 	if (strcmp(c->method, "GET") != 0)
 		story_tell(s, "server  %llu answers %d", (unsigned long long)c->serial, response.status);
-}
-
-static bool has_effect(enum fate fate)
-{
-	switch (fate) {
-	case FATE_NOT_SENT:
-	case FATE_LOST_REQUEST:
-	case FATE_500_BEFORE:
-	case FATE_409_BEFORE:
-	case FATE_429:
-	case FATE_503_BEFORE:
-	case FATE_403:
-	case FATE_401:
-	case FATE_410:
-		return false;
-	default:
-		return true;
-	}
-}
-
-/* The answer that the client gets in place of the server's. */
-static void answer_change(struct net *n, struct http_call *c)
-{
-	switch (c->fate) {
-	case FATE_NOT_SENT:
-		c->answer = (struct http_answer){ .end = HTTP_NOT_SENT,
-			                              .retry_after_ms = -1,
-			                              .error = "no connection" };
-		break;
-	case FATE_LOST_REQUEST:
-	case FATE_LOST_REPLY:
-	case FATE_LATE_LOST:
-		c->answer =
-			(struct http_answer){ .end = HTTP_BROKEN, .retry_after_ms = -1, .error = "reset" };
-		break;
-	case FATE_LATE:
-		status_text(c, 504, "Timeout", "request did not complete within requested timeout");
-		break;
-	case FATE_500_BEFORE:
-	case FATE_500_AFTER:
-		status_text(c, 500, "InternalError", "Internal error occurred: simulated");
-		break;
-	case FATE_409_BEFORE:
-	case FATE_409_AFTER:
-		status_text(c, 409, "Conflict",
-		            "Operation cannot be fulfilled: etcdserver: request timed out");
-		break;
-	case FATE_429:
-		status_text(c, 429, "TooManyRequests", "Too many requests, please try again later.");
-		c->answer.retry_after_ms = 1000 + (int64_t)random_ns(n, 3000);
-		break;
-	case FATE_503_BEFORE:
-		status_text(c, 503, "ServiceUnavailable",
-		            "the server is currently unable to handle the request");
-		break;
-	case FATE_502_AFTER:
-		c->said.bytes = 0;
-		as_text_put(&c->said, "<html>bad gateway</html>");
-		c->answer = (struct http_answer){
-			.end = HTTP_ANSWERED, .status = 502, .retry_after_ms = -1, .error = ""
-		};
-		break;
-	case FATE_403:
-		status_text(c, 403, "Forbidden", "pods is forbidden: simulated");
-		break;
-	case FATE_401:
-		status_text(c, 401, "Unauthorized", "Unauthorized");
-		break;
-	case FATE_410:
-		status_text(c, 410, "Expired", "too old resource version");
-		break;
-	default:
-		break;
-	}
 }
 
 static void call_end(struct http_call *c)
@@ -385,7 +178,8 @@ static void stream_listen(struct net *n, struct http_call *c)
 	if (c->silent || c->speaks_ns != SIM_NEVER)
 		return;
 	if (as_watch_ready(c->watch, SIM_EPOCH_NS + n->sim->now_ns))
-		c->speaks_ns = n->sim->now_ns + 100000 + random_ns(n, is_slow(n) ? 4 * SIM_S : 2 * SIM_MS);
+		c->speaks_ns =
+			n->sim->now_ns + 100000 + net_random_ns(n, is_slow(n) ? 4 * SIM_S : 2 * SIM_MS);
 }
 
 static void line_keep(struct http_call *c, const char *bytes, size_t n)
@@ -401,9 +195,9 @@ static void line_keep(struct http_call *c, const char *bytes, size_t n)
 static bool stream_speak(struct net *n, struct http_call *c)
 {
 	char piece[PIECE_BYTES];
-	size_t room = 1 + random_ns(n, PIECE_BYTES), got;
+	size_t room = 1 + net_random_ns(n, PIECE_BYTES), got;
 	enum as_watch_state state;
-	bool twice = c->fate == FATE_TWICE && random_ns(n, 4) == 0;
+	bool twice = c->fate == FATE_TWICE && net_random_ns(n, 4) == 0;
 
 	got = as_watch_read(c->watch, SIM_EPOCH_NS + n->sim->now_ns, piece, room, &state);
 	c->speaks_ns = SIM_NEVER;
@@ -420,7 +214,7 @@ static bool stream_speak(struct net *n, struct http_call *c)
 		return false;
 	}
 	if (state == AS_WATCH_MORE) {
-		c->speaks_ns = n->sim->now_ns + random_ns(n, SIM_MS);
+		c->speaks_ns = n->sim->now_ns + net_random_ns(n, SIM_MS);
 	} else if (state == AS_WATCH_ENDED) {
 		c->answer = (struct http_answer){
 			.end = HTTP_ANSWERED, .status = 200, .retry_after_ms = -1, .error = ""
@@ -440,7 +234,7 @@ static void stream_cut(struct net *n, struct http_call *c)
 
 	if (c->speaks_ns != SIM_NEVER)
 		got = as_watch_read(c->watch, SIM_EPOCH_NS + n->sim->now_ns, piece,
-		                    1 + random_ns(n, sizeof(piece)), &state);
+		                    1 + net_random_ns(n, sizeof(piece)), &state);
 	if (got > 0 && !c->orphan && !c->handler.data(c->handler.context, 200, piece, got))
 		got = 0;
 	client_broken(c, "connection reset");
@@ -450,7 +244,7 @@ static bool call_run(struct net *n, struct http_call *c)
 {
 	uint64_t now = n->sim->now_ns;
 
-	if (!c->arrived && has_effect(c->fate) && now >= c->arrive_ns)
+	if (!c->arrived && fate_has_effect(c->fate) && now >= c->arrive_ns)
 		handle(n, c);
 	if (c->state == CALL_STREAMS) {
 		stream_listen(n, c);
@@ -467,7 +261,7 @@ static bool call_run(struct net *n, struct http_call *c)
 		return false;
 	}
 	if (c->state == CALL_SENT && now >= c->answer_ns) {
-		answer_change(n, c);
+		fate_answer(n, c);
 		if (c->watch != NULL && c->answer.end == HTTP_ANSWERED && c->answer.status == 200) {
 			c->state = CALL_STREAMS;
 			c->silent = c->fate == FATE_HALF_OPEN;
@@ -494,7 +288,7 @@ static bool call_run(struct net *n, struct http_call *c)
 /* An orphan is kept until it has taken effect. */
 static bool is_over(const struct http_call *c)
 {
-	bool effect_over = c->arrived || !has_effect(c->fate);
+	bool effect_over = c->arrived || !fate_has_effect(c->fate);
 
 	return effect_over && (c->state == CALL_OVER || c->orphan);
 }
@@ -520,7 +314,7 @@ bool net_run(struct net *n)
 
 	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
 		if (c->state == CALL_OVER || c->orphan) {
-			if (!c->arrived && has_effect(c->fate) && n->sim->now_ns >= c->arrive_ns)
+			if (!c->arrived && fate_has_effect(c->fate) && n->sim->now_ns >= c->arrive_ns)
 				handle(n, c);
 			continue;
 		}
@@ -535,7 +329,7 @@ uint64_t net_due_ns(struct net *n)
 	uint64_t due = SIM_NEVER, own;
 
 	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
-		if (!c->arrived && has_effect(c->fate) && c->arrive_ns < due)
+		if (!c->arrived && fate_has_effect(c->fate) && c->arrive_ns < due)
 			due = c->arrive_ns;
 		if (c->state == CALL_OVER || c->orphan)
 			continue;
@@ -609,7 +403,7 @@ unsigned net_busy(const struct net *n)
 
 	for (const struct http_call *c = n->calls; c != NULL; c = c->next)
 		busy += !c->lease && c->state != CALL_OVER && c->state != CALL_STREAMS && !is_over(c) &&
-		        !(is_watch(c) && c->orphan);
+		        !(call_is_watch(c) && c->orphan);
 	return busy;
 }
 

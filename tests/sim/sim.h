@@ -5,6 +5,7 @@
  *   script.c       makes a list of actions of the seed: users, nodes, other schedulers and faults
  *   workload.c     applies one action to the API server or to a process
  *   net.c          the network: struct transport over tests/apisim as a function
+ *   fate.c         the faults of requests
  *   instance.c     the two processes of an instance: frontend.h and core.h with the real rings
  *   invariants.c   what must hold at every revision of the API server's history, and at rest
  *   fresh_start.c  what a core that starts on the state at rest would bind: nothing
