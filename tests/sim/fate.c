@@ -3,7 +3,10 @@
  * sees. */
 #include "tests/sim/net_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define SERVER_TIMEOUT_NS (60 * SIM_S)
 
 static const char *const fate_names[FATES] = {
 	[FATE_SOUND] = "sound",
@@ -22,6 +25,9 @@ static const char *const fate_names[FATES] = {
 	[FATE_403] = "403",
 	[FATE_401] = "401",
 	[FATE_SLOW] = "slow",
+	[FATE_WEBHOOK] = "webhook",
+	[FATE_QUEUE] = "queue",
+	[FATE_ETCD] = "etcd",
 	[FATE_410] = "410",
 	[FATE_HALF_OPEN] = "half-open",
 	[FATE_TWICE] = "twice",
@@ -44,9 +50,9 @@ bool call_is_watch(const struct http_call *c)
 
 bool call_is_binding(const struct http_call *c)
 {
-	size_t n = strlen(c->path);
+	size_t n = strcspn(c->path, "?");
 
-	return n > 8 && strcmp(c->path + n - 8, "/binding") == 0;
+	return n > 8 && strncmp(c->path + n - 8, "/binding", 8) == 0;
 }
 
 bool fate_suits(const struct http_call *c, enum fate fate)
@@ -60,20 +66,46 @@ bool fate_suits(const struct http_call *c, enum fate fate)
 	case FATE_409_BEFORE:
 	case FATE_409_AFTER:
 	case FATE_403:
+	case FATE_WEBHOOK:
 		return call_is_binding(c);
+	case FATE_ETCD:
+		return strcmp(c->method, "GET") != 0;
 	case FATE_LATE:
 	case FATE_LATE_LOST:
 	case FATE_LOST_REPLY:
 	case FATE_500_AFTER:
 	case FATE_502_AFTER:
+	case FATE_QUEUE:
 		return !call_is_watch(c);
 	default:
 		return true;
 	}
 }
 
+/* How long the server works on it: `?timeout=`, of Bindings in milliseconds. */
+static uint64_t server_timeout_ns(const struct http_call *c)
+{
+	const char *at = strstr(c->path, "?timeout=");
+
+	return at != NULL ? strtoull(at + strlen("?timeout="), NULL, 10) * SIM_MS : SERVER_TIMEOUT_NS;
+}
+
+/* The server handles it after that time, or drops it when the limit is over. */
+static void hold(struct net *n, struct http_call *c, uint64_t ns, uint64_t limit_ns)
+{
+	c->dropped = ns > limit_ns;
+	if (c->dropped)
+		c->answer_ns = c->arrive_ns + limit_ns;
+	else
+		c->arrive_ns += ns;
+	if (!c->dropped)
+		c->answer_ns = c->arrive_ns + 200000 + net_random_ns(n, 3 * SIM_MS);
+}
+
 void fate_delay(struct net *n, struct http_call *c)
 {
+	const uint64_t timeout_ns = server_timeout_ns(c);
+
 	if (c->fate == FATE_SLOW) {
 		c->arrive_ns += net_random_ns(n, 10 * SIM_S);
 		c->answer_ns = c->arrive_ns + net_random_ns(n, 10 * SIM_S);
@@ -83,12 +115,22 @@ void fate_delay(struct net *n, struct http_call *c)
 	} else if (c->fate == FATE_LATE_LOST) {
 		c->answer_ns = c->arrive_ns + net_random_ns(n, SIM_S);
 		c->arrive_ns += net_random_ns(n, 40 * SIM_S);
+	} else if (c->fate == FATE_WEBHOOK) {
+		hold(n, c, net_random_ns(n, 30 * SIM_S), timeout_ns);
+	} else if (c->fate == FATE_QUEUE) {
+		hold(n, c, net_random_ns(n, timeout_ns / 2), timeout_ns / 4);
+	} else if (c->fate == FATE_ETCD) {
+		c->answer_ns = c->arrive_ns + timeout_ns;
+		c->dropped = net_random_ns(n, 2) == 0;
+		c->arrive_ns += net_random_ns(n, 40 * SIM_S);
 	}
 }
 
-bool fate_has_effect(enum fate fate)
+bool fate_has_effect(const struct http_call *c)
 {
-	switch (fate) {
+	if (c->dropped)
+		return false;
+	switch (c->fate) {
 	case FATE_NOT_SENT:
 	case FATE_LOST_REQUEST:
 	case FATE_500_BEFORE:
@@ -131,6 +173,15 @@ void fate_answer(struct net *n, struct http_call *c)
 		c->answer =
 			(struct http_answer){ .end = HTTP_BROKEN, .retry_after_ms = -1, .error = "reset" };
 		break;
+	case FATE_WEBHOOK:
+		if (c->dropped)
+			status_text(c, 504, "Timeout", "request did not complete within requested timeout");
+		break;
+	case FATE_QUEUE:
+		if (c->dropped)
+			status_text(c, 429, "TooManyRequests", "Too many requests, please try again later.");
+		break;
+	case FATE_ETCD:
 	case FATE_LATE:
 		status_text(c, 504, "Timeout", "request did not complete within requested timeout");
 		break;

@@ -59,6 +59,11 @@ struct instance {
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 };
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* For the story: the process by its name, and its number when there are two. */
 static const char *who(const struct instance *p, const char *process)
 {
@@ -329,6 +334,7 @@ static void frontend_begin(struct instance *p)
 		                                    .identity = p->identity };
 	struct frontend_config config = {
 		.bind_connections = 4,
+		.bind_deadline_ms = 4000,
 		.report_per_second = 50,
 		.report_queue = 1000,
 		.instance = "muster-sim",
@@ -350,7 +356,8 @@ static void frontend_end(struct instance *p)
 {
 	frontend_free(p->frontend);
 	model_free(p->model);
-	net_orphan(p->net);
+	net_orphan(p->net, p->sim->script->late_percent);
+	p->frontend_stops_ns = 0;
 	p->frontend = NULL;
 	p->model = NULL;
 }
@@ -377,7 +384,10 @@ void instance_core_stops(struct instance *p, uint64_t ns)
 
 void instance_frontend_stops(struct instance *p, uint64_t ns)
 {
-	p->frontend_stops_ns = p->sim->now_ns + ns;
+	if (p->frontend == NULL)
+		return;
+	p->frontend_stops_ns = later(p->frontend_stops_ns, p->sim->now_ns + ns);
+	net_freeze(p->net, p->frontend_stops_ns);
 }
 
 static void connect_rings(struct instance *p)
@@ -481,11 +491,6 @@ void instance_run(struct instance *p, bool heard)
 		frontend_turn(p);
 	if (core_runs(p) && now >= p->core_due_ns)
 		core_turns(p);
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 uint64_t instance_due_ns(const struct instance *p)

@@ -27,6 +27,7 @@ static enum fate fate_draw(struct net *n, const struct http_call *c)
 {
 	for (int f = FATE_SOUND + 1; f < FATES; f++)
 		if (n->sim->now_ns < n->window[f].until_ns && fate_suits(c, (enum fate)f) &&
+		    (!n->window[f].bindings || call_is_binding(c)) &&
 		    sim_percent(&n->sim->faults_random, n->window[f].percent)) {
 			n->faults++;
 			return (enum fate)f;
@@ -122,7 +123,8 @@ static void handle(struct net *n, struct http_call *c)
 	as_api_handle(s->api, &request, &response);
 	if (binding)
 		invariants_post_end(s->invariants);
-	if (group_read(c) != NULL && (c->fate == FATE_SOUND || c->fate == FATE_SLOW))
+	if (group_read(c) != NULL &&
+	    (c->fate == FATE_SOUND || c->fate == FATE_SLOW || c->fate == FATE_QUEUE))
 		invariants_group_read(s->invariants, group_read(c));
 	as_text_free(&c->said);
 	c->said = response.body;
@@ -240,12 +242,31 @@ static void stream_cut(struct net *n, struct http_call *c)
 	client_broken(c, "connection reset");
 }
 
+static bool is_frozen(const struct net *n)
+{
+	return n->sim->now_ns < n->frozen_until_ns;
+}
+
+/* After a suspension the client may find that the time is over before it reads the answer. */
+static bool is_timed_out(struct net *n, const struct http_call *c)
+{
+	if (n->sim->now_ns < c->deadline_ns)
+		return false;
+	return n->sim->now_ns < c->answer_ns || net_random_ns(n, 2) == 0;
+}
+
 static bool call_run(struct net *n, struct http_call *c)
 {
 	uint64_t now = n->sim->now_ns;
 
-	if (!c->arrived && fate_has_effect(c->fate) && now >= c->arrive_ns)
+	if (!c->arrived && fate_has_effect(c) && now >= c->arrive_ns)
 		handle(n, c);
+	if (is_frozen(n))
+		return false;
+	if (c->state == CALL_STREAMS && c->cut) {
+		stream_cut(n, c);
+		return true;
+	}
 	if (c->state == CALL_STREAMS) {
 		stream_listen(n, c);
 		if (now >= c->speaks_ns) {
@@ -260,7 +281,12 @@ static bool call_run(struct net *n, struct http_call *c)
 		}
 		return false;
 	}
-	if (c->state == CALL_SENT && now >= c->answer_ns) {
+	if (c->state == CALL_SENT && is_timed_out(n, c)) {
+		c->state = CALL_ANSWERED;
+		c->said.bytes = 0;
+		c->answer =
+			(struct http_answer){ .end = HTTP_BROKEN, .retry_after_ms = -1, .error = "timeout" };
+	} else if (c->state == CALL_SENT && now >= c->answer_ns) {
 		fate_answer(n, c);
 		if (c->watch != NULL && c->answer.end == HTTP_ANSWERED && c->answer.status == 200) {
 			c->state = CALL_STREAMS;
@@ -269,11 +295,6 @@ static bool call_run(struct net *n, struct http_call *c)
 		}
 		c->state = CALL_ANSWERED;
 		c->said.bytes = c->answer.end == HTTP_ANSWERED ? c->said.bytes : 0;
-	} else if (c->state == CALL_SENT && now >= c->deadline_ns) {
-		c->state = CALL_ANSWERED;
-		c->said.bytes = 0;
-		c->answer =
-			(struct http_answer){ .end = HTTP_BROKEN, .retry_after_ms = -1, .error = "timeout" };
 	} else {
 		return false;
 	}
@@ -288,7 +309,7 @@ static bool call_run(struct net *n, struct http_call *c)
 /* An orphan is kept until it has taken effect. */
 static bool is_over(const struct http_call *c)
 {
-	bool effect_over = c->arrived || !fate_has_effect(c->fate);
+	bool effect_over = c->arrived || !fate_has_effect(c);
 
 	return effect_over && (c->state == CALL_OVER || c->orphan);
 }
@@ -314,7 +335,7 @@ bool net_run(struct net *n)
 
 	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
 		if (c->state == CALL_OVER || c->orphan) {
-			if (!c->arrived && fate_has_effect(c->fate) && n->sim->now_ns >= c->arrive_ns)
+			if (!c->arrived && fate_has_effect(c) && n->sim->now_ns >= c->arrive_ns)
 				handle(n, c);
 			continue;
 		}
@@ -329,7 +350,7 @@ uint64_t net_due_ns(struct net *n)
 	uint64_t due = SIM_NEVER, own;
 
 	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
-		if (!c->arrived && fate_has_effect(c->fate) && c->arrive_ns < due)
+		if (!c->arrived && fate_has_effect(c) && c->arrive_ns < due)
 			due = c->arrive_ns;
 		if (c->state == CALL_OVER || c->orphan)
 			continue;
@@ -342,13 +363,15 @@ uint64_t net_due_ns(struct net *n)
 		} else {
 			own = c->answer_ns < c->deadline_ns ? c->answer_ns : c->deadline_ns;
 		}
+		own = own > n->frozen_until_ns ? own : n->frozen_until_ns;
 		due = own < due ? own : due;
 	}
 	return due;
 }
 
-void net_window(struct net *n, enum fate fate, uint64_t until_ns, unsigned percent)
+void net_window(struct net *n, enum fate fate, uint64_t until_ns, unsigned percent, bool bindings)
 {
+	n->window[fate].bindings = bindings;
 	n->window[fate].until_ns = until_ns;
 	n->window[fate].percent = percent;
 }
@@ -358,11 +381,27 @@ void net_watches_slow(struct net *n, uint64_t until_ns)
 	n->slow_until_ns = until_ns;
 }
 
+/* The connection breaks: what had not come there yet never does; what had took effect. */
+static void call_break(struct net *n, struct http_call *c)
+{
+	c->cut = c->state == CALL_STREAMS;
+	if (c->state == CALL_SENT) {
+		c->fate = c->arrived ? FATE_LOST_REPLY : FATE_LOST_REQUEST;
+		c->answer_ns = n->sim->now_ns;
+	}
+	if (is_frozen(n))
+		return;
+	if (c->cut)
+		stream_cut(n, c);
+	else
+		client_broken(c, "the server went away");
+}
+
 void net_cut_watches(struct net *n)
 {
 	for (struct http_call *c = n->calls; c != NULL; c = c->next)
 		if (c->state == CALL_STREAMS && !c->orphan)
-			stream_cut(n, c);
+			call_break(n, c);
 	sweep(n);
 }
 
@@ -372,14 +411,7 @@ void net_down(struct net *n, uint64_t until_ns)
 	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
 		if (c->state == CALL_OVER || c->orphan)
 			continue;
-		if (c->state == CALL_STREAMS) {
-			stream_cut(n, c);
-			continue;
-		}
-		/* What had not come there yet never does; what had took effect. */
-		if (!c->arrived)
-			c->fate = FATE_LOST_REQUEST;
-		client_broken(c, "the server went away");
+		call_break(n, c);
 	}
 	sweep(n);
 }
@@ -390,10 +422,29 @@ void net_calm(struct net *n)
 	n->down_until_ns = n->slow_until_ns = 0;
 }
 
-void net_orphan(struct net *n)
+void net_freeze(struct net *n, uint64_t until_ns)
 {
-	for (struct http_call *c = n->calls; c != NULL; c = c->next)
+	n->frozen_until_ns = until_ns;
+}
+
+static bool is_kept(struct net *n, const struct http_call *c, unsigned late_percent)
+{
+	return c->state == CALL_SENT && !c->arrived && fate_has_effect(c) &&
+	       strcmp(c->method, "GET") != 0 && late_percent > 0 &&
+	       sim_percent(&n->sim->faults_random, late_percent);
+}
+
+void net_orphan(struct net *n, unsigned late_percent)
+{
+	n->frozen_until_ns = 0;
+	for (struct http_call *c = n->calls; c != NULL; c = c->next) {
+		if (!c->orphan && is_kept(n, c, late_percent)) {
+			c->arrive_ns += net_random_ns(n, 40 * SIM_S);
+			story_tell(n->sim, "request %llu is kept in the network",
+			           (unsigned long long)c->serial);
+		}
 		c->orphan = true;
+	}
 	sweep(n);
 }
 

@@ -15,6 +15,7 @@ struct http_call {
 	enum fate fate;
 	bool orphan;  /* no client gets its answer any more */
 	bool arrived; /* it reached the server */
+	bool dropped; /* the server ends it without an effect */
 	uint64_t arrive_ns, answer_ns, deadline_ns;
 	bool lease; /* it is about the lease */
 	struct http_handler handler;
@@ -27,7 +28,7 @@ struct http_call {
 	struct as_watch *watch;
 	uint64_t speaks_ns;  /* when the next piece arrives; NEVER: the server has none */
 	bool silent;         /* half open */
-	bool cut;            /* breaks after the next piece */
+	bool cut;            /* broken, and the client is suspended */
 	struct as_text line; /* the last event, for FATE_TWICE */
 };
 
@@ -42,9 +43,11 @@ struct net {
 	void *context;
 	uint64_t down_until_ns;
 	uint64_t slow_until_ns;
+	uint64_t frozen_until_ns; /* the client */
 	struct {
 		uint64_t until_ns;
 		unsigned percent;
+		bool bindings; /* no other requests */
 	} window[FATES];
 };
 
@@ -57,8 +60,8 @@ bool call_is_binding(const struct http_call *c);
 bool fate_suits(const struct http_call *c, enum fate fate);
 /* When the request arrives and is answered, by its fate. */
 void fate_delay(struct net *n, struct http_call *c);
-/* True if the server handles the request. */
-bool fate_has_effect(enum fate fate);
+/* True if the server handles the request, or will. */
+bool fate_has_effect(const struct http_call *c);
 /* The answer that the client gets in place of the server's. */
 void fate_answer(struct net *n, struct http_call *c);
 

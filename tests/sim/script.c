@@ -26,6 +26,7 @@ static const char *const action_names[ACTION_KINDS] = {
 	[ACTION_API_DIES] = "api-dies",
 	[ACTION_CORE_STOPS] = "core-stops",
 	[ACTION_FRONTEND_STOPS] = "frontend-stops",
+	[ACTION_BOTH_STOP] = "both-stop",
 	[ACTION_COMPACT] = "compact",
 	[ACTION_WATCHES_CUT] = "watches-cut",
 	[ACTION_WATCHES_SLOW] = "watches-slow",
@@ -155,6 +156,7 @@ static void add_crashes(struct making *m)
 	add_some(m, 1, ACTION_BOTH_DIE, m->p->instances, 3000, 0);
 	add_some(m, 2, ACTION_CORE_STOPS, m->p->instances, 5000, 0);
 	add_some(m, 2, ACTION_FRONTEND_STOPS, m->p->instances, 5000, 0);
+	add_some(m, 1, ACTION_BOTH_STOP, m->p->instances, 5000, 0);
 }
 
 static void add_faults(struct making *m)
@@ -176,6 +178,7 @@ static void add_lease(struct making *m)
 {
 	add_some(m, 2, ACTION_CUT, 2, 40000, 0);
 	add_some(m, 2, ACTION_FRONTEND_STOPS, 2, 40000, 0);
+	add_some(m, 1, ACTION_BOTH_STOP, 2, 40000, 0);
 	add_some(m, 1, ACTION_CORE_STOPS, 2, 40000, 0);
 	add_some(m, 1, ACTION_FRONTEND_DIES, 2, 20000, 0);
 }
@@ -184,7 +187,8 @@ static void add_lease(struct making *m)
 static void add_storm(struct making *m)
 {
 	static const enum fate fates[] = { FATE_LATE,      FATE_LATE_LOST,  FATE_LOST_REPLY,
-		                               FATE_500_AFTER, FATE_409_BEFORE, FATE_403 };
+		                               FATE_500_AFTER, FATE_409_BEFORE, FATE_403,
+		                               FATE_WEBHOOK,   FATE_QUEUE,      FATE_ETCD };
 
 	for (size_t i = 0; i < sizeof(fates) / sizeof(fates[0]); i++)
 		if (below(m, 2) == 0)
@@ -219,6 +223,7 @@ void script_make(struct script *p, uint64_t seed)
 	if (p->instances > 1)
 		p->end_ns += 60 * SIM_S;
 	p->reserve_after_ns = below(&m, 4) == 0 ? 3 * SIM_S : 0;
+	p->late_percent = (uint32_t)(sim_mix(seed ^ 0x1a7e) % 4) * 33;
 	p->kubelets = below(&m, 8) != 0;
 	p->foreign = below(&m, 2) != 0;
 	kind = below(&m, 16);

@@ -61,10 +61,11 @@ enum action_kind {
 	ACTION_API_DIES,   /* down for b ms */
 	ACTION_CORE_STOPS, /* suspended for b ms */
 	ACTION_FRONTEND_STOPS,
+	ACTION_BOTH_STOP, /* its requests go on */
 	ACTION_COMPACT,
 	ACTION_WATCHES_CUT,  /* possibly within a line */
 	ACTION_WATCHES_SLOW, /* each by its own delay, for b ms */
-	ACTION_NET,          /* fate a for b ms, in c percent of requests */
+	ACTION_NET,          /* fate a for b ms, in c percent of requests, or of Bindings: + 256 */
 	ACTION_CUT,          /* instance a can't reach the API server for b ms */
 	ACTION_CLOCK,        /* the wall clock jumps by a s, forward or (b) back */
 	ACTION_KINDS
@@ -76,6 +77,7 @@ enum action_kind {
 #define SIM_PODS 120u
 #define SIM_GROUPS 16u
 #define SIM_INSTANCES 2u
+#define SIM_ONLY_BINDINGS 256u /* of ACTION_NET */
 
 struct action {
 	uint64_t at_ns;
@@ -92,6 +94,8 @@ struct script {
 	uint64_t reserve_after_ns;
 	uint32_t instances;
 	uint32_t rate_permille; /* of the second one's monotonic clock */
+	uint32_t
+		late_percent; /* of writes in the network when their sender dies arrive up to 40 s later */
 	bool kubelets;
 	bool foreign; /* others bind, and nodes change */
 };
@@ -117,8 +121,11 @@ enum fate {
 	FATE_502_AFTER,
 	FATE_403,
 	FATE_401,
-	FATE_SLOW,      /* up to 10 s */
-	FATE_410,       /* of lists' pages and watches */
+	FATE_SLOW,    /* up to 10 s */
+	FATE_WEBHOOK, /* of Bindings: handled up to 30 s later, if `?timeout=` is not over by then */
+	FATE_QUEUE,   /* priority and fairness: it waits for up to a quarter of its time, or gets 429 */
+	FATE_ETCD,    /* etcd stands still: 504 after `?timeout=`, and it may take effect later */
+	FATE_410,     /* of lists' pages and watches */
 	FATE_HALF_OPEN, /* a watch that is silent from now on */
 	FATE_TWICE,     /* a watch that sends an event a second time */
 	FATES
@@ -186,13 +193,17 @@ struct net *net_new(struct sim *s, uint32_t instance, bool (*may_write)(void *co
 void net_context(struct net *n, void *context);
 void net_free(struct net *n);
 struct transport *net_transport(struct net *n);
-void net_window(struct net *n, enum fate fate, uint64_t until_ns, unsigned percent);
+void net_window(struct net *n, enum fate fate, uint64_t until_ns, unsigned percent, bool bindings);
 void net_watches_slow(struct net *n, uint64_t until_ns);
 void net_cut_watches(struct net *n);
 void net_down(struct net *n, uint64_t until_ns); /* all connections break; none opens before */
 void net_calm(struct net *n);                    /* no faults any more */
-/* The client is dead: its requests may still arrive, their answers are dropped. */
-void net_orphan(struct net *n);
+/* The client is suspended until then: what it has sent goes on, answers wait for it.  0: it is
+ * not. */
+void net_freeze(struct net *n, uint64_t until_ns);
+/* The client is dead: its requests may still arrive, their answers are dropped.  Of its writes that
+ * have not arrived yet, `late_percent` are kept in the network for up to 40 s. */
+void net_orphan(struct net *n, unsigned late_percent);
 /* Runs what is due. True when a callback of the client was called. */
 bool net_run(struct net *n);
 uint64_t net_due_ns(struct net *n);

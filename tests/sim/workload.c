@@ -203,7 +203,8 @@ static void network_do(struct net *n, const struct action *a, uint64_t until_ns)
 		net_watches_slow(n, until_ns);
 		break;
 	case ACTION_NET:
-		net_window(n, (enum fate)a->a, until_ns, a->c);
+		net_window(n, (enum fate)a->a, until_ns, a->c % SIM_ONLY_BINDINGS,
+		           a->c >= SIM_ONLY_BINDINGS);
 		break;
 	default:
 		break;
@@ -234,6 +235,10 @@ static void process_do(struct sim *s, const struct action *a)
 		break;
 	case ACTION_FRONTEND_STOPS:
 		instance_frontend_stops(instance, ns);
+		break;
+	case ACTION_BOTH_STOP:
+		instance_frontend_stops(instance, ns);
+		instance_core_stops(instance, ns);
 		break;
 	case ACTION_COMPACT:
 		as_store_compact(s->api->store);
