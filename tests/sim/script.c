@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/sim/sim.h"
+#include "tests/sim/making.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,19 +62,12 @@ bool sim_percent(uint64_t *state, unsigned percent)
 	return sim_below(state, 100) < percent;
 }
 
-struct making {
-	struct script *p;
-	size_t room;
-	uint64_t random;
-	uint32_t pods, groups, nodes, foreigners;
-};
-
-static uint32_t below(struct making *m, uint32_t n)
+uint32_t making_below(struct making *m, uint32_t n)
 {
 	return (uint32_t)sim_below(&m->random, n);
 }
 
-static void add(struct making *m, uint64_t at_ns, enum action_kind kind, uint32_t a, uint32_t b,
+void making_add(struct making *m, uint64_t at_ns, enum action_kind kind, uint32_t a, uint32_t b,
                 uint32_t c)
 {
 	struct script *p = m->p;
@@ -95,34 +88,35 @@ static uint64_t any_time(struct making *m)
 static void add_gang(struct making *m)
 {
 	uint64_t at = any_time(m), gap = sim_below(&m->random, 3) == 0 ? 2 * SIM_S : 50 * SIM_MS;
-	uint32_t size = 1 + below(m, 6), group = m->groups++, shape = below(m, 1000);
-	uint32_t quorum = below(m, 4) == 0 ? 1 + below(m, size + 1) : size;
+	uint32_t size = 1 + making_below(m, 6), group = m->groups++, shape = making_below(m, 1000);
+	uint32_t quorum = making_below(m, 4) == 0 ? 1 + making_below(m, size + 1) : size;
 
-	bool raised = below(m, 4) == 0; /* for the members that come */
+	bool raised = making_below(m, 4) == 0; /* for the members that come */
 
-	add(m, at + sim_below(&m->random, gap), ACTION_GROUP_NEW, group, raised ? 1 : quorum, 0);
+	making_add(m, at + sim_below(&m->random, gap), ACTION_GROUP_NEW, group, raised ? 1 : quorum, 0);
 	if (raised)
-		add(m, at + sim_below(&m->random, gap), ACTION_GROUP_EDIT, group, size - 1, 0);
+		making_add(m, at + sim_below(&m->random, gap), ACTION_GROUP_EDIT, group, size - 1, 0);
 	for (uint32_t i = 0; i < size && m->pods < SIM_PODS; i++)
-		add(m, at + sim_below(&m->random, gap), ACTION_POD_NEW, m->pods++, group,
-		    below(m, 5) == 0 ? below(m, 1000) : shape);
+		making_add(m, at + sim_below(&m->random, gap), ACTION_POD_NEW, m->pods++, group,
+		           making_below(m, 5) == 0 ? making_below(m, 1000) : shape);
 }
 
 static void add_load(struct making *m)
 {
-	uint32_t gangs = 1 + below(m, 10), lone = below(m, 10);
+	uint32_t gangs = 1 + making_below(m, 10), lone = making_below(m, 10);
 
 	while (gangs-- > 0 && m->groups < SIM_GROUPS)
 		add_gang(m);
 	while (lone-- > 0 && m->pods < SIM_PODS)
-		add(m, any_time(m), ACTION_POD_NEW, m->pods++, SIM_NONE, below(m, 1000));
+		making_add(m, any_time(m), ACTION_POD_NEW, m->pods++, SIM_NONE, making_below(m, 1000));
 }
 
 static void add_some(struct making *m, unsigned n, enum action_kind kind, uint32_t of, uint32_t b,
                      uint32_t c)
 {
-	for (n = n > 0 && of > 0 ? below(m, n + 1) : 0; n > 0; n--)
-		add(m, any_time(m), kind, below(m, of), b > 0 ? below(m, b) : 0, c > 0 ? below(m, c) : 0);
+	for (n = n > 0 && of > 0 ? making_below(m, n + 1) : 0; n > 0; n--)
+		making_add(m, any_time(m), kind, making_below(m, of), b > 0 ? making_below(m, b) : 0,
+		           c > 0 ? making_below(m, c) : 0);
 }
 
 static void add_churn(struct making *m)
@@ -138,10 +132,10 @@ static void add_churn(struct making *m)
 
 static void add_foreign(struct making *m)
 {
-	uint32_t n = below(m, 8);
+	uint32_t n = making_below(m, 8);
 
 	while (n-- > 0)
-		add(m, any_time(m), ACTION_FOREIGN, m->foreigners++, 0, below(m, 1000));
+		making_add(m, any_time(m), ACTION_FOREIGN, m->foreigners++, 0, making_below(m, 1000));
 	add_some(m, 3, ACTION_POD_GRAB, m->pods, 0, 0);
 	add_some(m, 3, ACTION_NODE_CORDON, m->nodes, 2, 0);
 	add_some(m, 3, ACTION_NODE_SIZE, m->nodes, 9, 0);
@@ -161,11 +155,11 @@ static void add_crashes(struct making *m)
 
 static void add_faults(struct making *m)
 {
-	unsigned n = below(m, 8);
+	unsigned n = making_below(m, 8);
 
 	while (n-- > 0)
-		add(m, any_time(m), ACTION_NET, 1 + below(m, FATES - 1), 100 + below(m, 10000),
-		    5 + below(m, 96));
+		making_add(m, any_time(m), ACTION_NET, 1 + making_below(m, FATES - 1),
+		           100 + making_below(m, 10000), 5 + making_below(m, 96));
 	add_some(m, 2, ACTION_API_DIES, 1, 4000, 0);
 	add_some(m, 2, ACTION_COMPACT, 1, 0, 0);
 	add_some(m, 3, ACTION_WATCHES_CUT, 1, 0, 0);
@@ -191,8 +185,9 @@ static void add_storm(struct making *m)
 		                               FATE_WEBHOOK,   FATE_QUEUE,      FATE_ETCD };
 
 	for (size_t i = 0; i < sizeof(fates) / sizeof(fates[0]); i++)
-		if (below(m, 2) == 0)
-			add(m, any_time(m), ACTION_NET, fates[i], 3000 + below(m, 20000), 10 + below(m, 40));
+		if (making_below(m, 2) == 0)
+			making_add(m, any_time(m), ACTION_NET, fates[i], 3000 + making_below(m, 20000),
+			           10 + making_below(m, 40));
 }
 
 static int by_time(const void *a, const void *b)
@@ -211,29 +206,33 @@ static int by_time(const void *a, const void *b)
 void script_make(struct script *p, uint64_t seed)
 {
 	struct making m = { .p = p, .random = sim_mix(seed + 1) };
+	const bool hole = sim_mix(seed ^ 0x401e) % 3 == 0;
 	uint32_t kind;
 
 	*p = (struct script){ .seed = seed };
 	p->end_ns = (5 + sim_below(&m.random, 25)) * SIM_S;
-	p->event_ring_bytes = UINT64_C(4096) << below(&m, 5);
-	p->result_ring_bytes = UINT64_C(128) << below(&m, 5);
-	p->command_ring_bytes = UINT64_C(4096) << below(&m, 4);
+	p->event_ring_bytes = UINT64_C(4096) << making_below(&m, 5);
+	p->result_ring_bytes = UINT64_C(128) << making_below(&m, 5);
+	p->command_ring_bytes = UINT64_C(4096) << making_below(&m, 4);
 	p->instances = sim_mix(seed ^ 0x1ea5e) % 8 == 0 ? 2 : 1;
 	p->rate_permille = 900 + (uint32_t)(sim_mix(seed ^ 0xc10c) % 5) * 75;
 	if (p->instances > 1)
 		p->end_ns += 60 * SIM_S;
-	p->reserve_after_ns = below(&m, 4) == 0 ? 3 * SIM_S : 0;
+	p->reserve_after_ns = making_below(&m, 4) == 0 ? 3 * SIM_S : 0;
 	p->late_percent = (uint32_t)(sim_mix(seed ^ 0x1a7e) % 4) * 33;
-	p->kubelets = below(&m, 8) != 0;
-	p->foreign = below(&m, 2) != 0;
-	kind = below(&m, 16);
-	m.nodes = 1 + below(&m, 6);
+	p->kubelets = making_below(&m, 8) != 0;
+	p->foreign = making_below(&m, 2) != 0;
+	kind = making_below(&m, 16);
+	m.nodes = 1 + making_below(&m, 6);
 	for (uint32_t i = 0; i < m.nodes; i++)
-		add(&m, 0, ACTION_NODE_NEW, i, 1 + below(&m, 8), 0);
+		making_add(&m, 0, ACTION_NODE_NEW, i, 1 + making_below(&m, 8), 0);
 	add_load(&m);
 	add_churn(&m);
 	if (p->foreign)
 		add_foreign(&m);
+	/* Other faults often prevent what the hole needs. */
+	if (hole && sim_mix(seed ^ 0x401f) % 2 == 0)
+		kind = 0;
 	if ((kind & 3) != 0)
 		add_crashes(&m);
 	if (kind >> 2 != 0)
@@ -242,6 +241,8 @@ void script_make(struct script *p, uint64_t seed)
 		add_storm(&m);
 	if (p->instances > 1)
 		add_lease(&m);
+	if (hole)
+		making_hole(&m);
 	qsort(p->at, p->n, sizeof(*p->at), by_time);
 }
 

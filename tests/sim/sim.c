@@ -145,8 +145,7 @@ static void run_actions(struct sim *s)
 	run_until(s, s->script->end_ns);
 }
 
-/* The leader; NULL: none. */
-static struct instance *leader(struct sim *s)
+struct instance *sim_leader(struct sim *s)
 {
 	for (uint32_t i = 0; i < s->script->instances; i++)
 		if (instance_leads(s->instances[i]))
@@ -160,7 +159,7 @@ static const char *busy(struct sim *s)
 	for (uint32_t i = 0; i < s->script->instances; i++)
 		if (net_busy(s->nets[i]) > 0)
 			return "requests do not come to an end";
-	return leader(s) != NULL ? instance_busy(leader(s)) : "nobody leads";
+	return sim_leader(s) != NULL ? instance_busy(sim_leader(s)) : "nobody leads";
 }
 
 /* Is all at rest and as it should be?  Else why not. */
@@ -172,7 +171,7 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "liveness: %s", busy(s));
 	else if (!invariants_at_rest(s->invariants, why, why_bytes))
 		return false;
-	else if (instance_holds(leader(s)) || fresh_start_binds_nothing(s, binds, sizeof(binds)))
+	else if (instance_holds(sim_leader(s)) || fresh_start_binds_nothing(s, binds, sizeof(binds)))
 		return true;
 	else
 		snprintf(why, why_bytes, "waits: a fresh start would bind %s", binds);

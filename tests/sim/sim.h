@@ -3,6 +3,7 @@
  * virtual time from one seed.
  *
  *   script.c       makes a list of actions of the seed: users, nodes, other schedulers and faults
+ *   hole.c         a load that a late Binding ends badly
  *   workload.c     applies one action to the API server or to a process
  *   net.c          the network: struct transport over tests/apisim as a function
  *   fate.c         the faults of requests
@@ -73,8 +74,13 @@ enum action_kind {
 
 #define SIM_GROUPS_PATH "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 #define SIM_NONE UINT32_MAX
+#define SIM_LEADER UINT32_MAX /* the instance that leads, or the first one */
 #define SIM_NODES 10u
 #define SIM_PODS 120u
+#define SIM_HUGE_NODE 10u    /* of 12 cpu, more than any other */
+#define SIM_HUGE 1000u       /* shape: fills it */
+#define SIM_HUGE_HALF 1001u  /* fills half of it */
+#define SIM_HUGE_FIRST 1002u /* fills it, and has a higher priority */
 #define SIM_GROUPS 16u
 #define SIM_INSTANCES 2u
 #define SIM_ONLY_BINDINGS 256u /* of ACTION_NET */
@@ -222,6 +228,7 @@ uint64_t instance_due_ns(const struct instance *p);
 /* NULL: both run, the rings are empty, nothing to plan or to send; else what is pending. */
 const char *instance_busy(const struct instance *p);
 bool instance_leads(const struct instance *p); /* up, and may act */
+struct instance *sim_leader(struct sim *s);    /* NULL: none */
 bool instance_holds(const struct instance *p); /* the core has a backfill reservation */
 bool instance_may_write(void *instance);
 void instance_check(struct instance *p, bool thorough);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HUGE_NODE "n10" /* SIM_HUGE_NODE: tainted for others */
 #define PODS "/api/v1/namespaces/default/pods"
 
 int sim_user(struct sim *s, const char *method, const char *target, const char *format, ...)
@@ -47,19 +48,26 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 {
 	static const char *const cpus[] = { "250m", "500m", "1", "1500m", "2", "3" };
 	static const char *const memories[] = { "64Mi", "1Gi", "3Gi" };
-	const char *gate = shape % 11 == 0 ? ",\"schedulingGates\":[{\"name\":\"sim/wait\"}]" : "";
-	const char *class = shape % 7 == 0 ? ",\"priorityClassName\":\"high\"" : "";
+	const char *gate =
+		shape < SIM_HUGE && shape % 11 == 0 ? ",\"schedulingGates\":[{\"name\":\"sim/wait\"}]" : "";
+	const bool huge = shape >= SIM_HUGE;
+	const char *class = shape == SIM_HUGE_FIRST || (!huge && shape % 7 == 0)
+	                        ? ",\"priorityClassName\":\"high\""
+	                        : "";
 	char label[80] = "", run[64] = "";
 
 	if (group != SIM_NONE)
 		snprintf(label, sizeof(label), "\"scheduling.x-k8s.io/pod-group\":\"g%u\"", group);
-	if (shape % 5 == 0)
+	if (!huge && shape % 5 == 0)
 		snprintf(run, sizeof(run), "\"muster.io/run-seconds\":\"%u\"", 1 + shape % 13);
 	sim_user(
 		s, "POST", PODS,
-		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s,"
+		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s,"
 		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]}}",
-		pod, label, run, gate, class, cpus[shape % 6], memories[shape / 6 % 3]);
+		pod, label, run, gate, class,
+		huge ? ",\"tolerations\":[{\"key\":\"huge\",\"operator\":\"Exists\"}]" : "",
+		huge ? shape == SIM_HUGE_HALF ? "6" : "12" : cpus[shape % 6],
+		huge ? "64Mi" : memories[shape / 6 % 3]);
 }
 
 static struct as_object *pod_find(struct sim *s, uint32_t pod)
@@ -121,7 +129,7 @@ static void foreign_bind(struct sim *s, const char *pod)
 		return;
 	wants = as_pod_requests(&a, as_object_tree(&a, o));
 	for (struct as_index_entry *e = s->api->nodes->index.first[0]; e != NULL; e = e->next[0]) {
-		if (!has_room(s, &a, e->object, &wants))
+		if (strcmp(e->object->name, HUGE_NODE) == 0 || !has_room(s, &a, e->object, &wants))
 			continue;
 		sim_user(s, "POST", path,
 		         "{\"metadata\":{\"name\":\"%s\"},\"target\":{\"kind\":\"Node\",\"name\":\"%s\"}}",
@@ -146,11 +154,15 @@ static void foreign(struct sim *s, uint32_t pod, uint32_t shape)
 
 static void node_make(struct sim *s, uint32_t node, uint32_t cpu)
 {
+	static const char taint[] =
+		",\"spec\":{\"taints\":[{\"key\":\"huge\",\"effect\":\"NoSchedule\"}]}";
+
 	sim_user(
 		s, "POST", "/api/v1/nodes",
-		"{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kubernetes.io/hostname\":\"n%u\"}},\"status\":{\"capacity\":"
+		"{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kubernetes.io/hostname\":\"n%u\"}}%s,\"status\":{\"capacity\":"
 		"{\"cpu\":\"%u\",\"memory\":\"8Gi\",\"pods\":\"%u\"}}}",
-		node, node, 1 + cpu % 9, 3 + cpu % 5);
+		node, node, node == SIM_HUGE_NODE ? taint : "", node == SIM_HUGE_NODE ? 12 : 1 + cpu % 9,
+		3 + cpu % 5);
 }
 
 static void node_size(struct sim *s, uint32_t node, uint32_t cpu)
@@ -214,7 +226,9 @@ static void network_do(struct net *n, const struct action *a, uint64_t until_ns)
 static void process_do(struct sim *s, const struct action *a)
 {
 	uint64_t ns = (1 + a->b) * SIM_MS, until = s->now_ns + ns;
-	struct instance *instance = s->instances[a->a % s->script->instances];
+	struct instance *instance = a->a == SIM_LEADER && sim_leader(s) != NULL
+	                                ? sim_leader(s)
+	                                : s->instances[a->a % s->script->instances];
 
 	story_tell(s, "fault   %s %u %u %u",
 	           a->kind == ACTION_NET ? fate_name((enum fate)a->a) : action_name(a->kind), a->a,
