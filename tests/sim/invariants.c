@@ -1,83 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks every revision of the API server's history once, and keeps what the next check needs.
- * Overcommitment is judged by what the core could know. A Binding must fit together with every pod
- * that muster placed, and with those of others that the core had a record of when it decided; a
- * node is as large as the core knew it then, or as it is. Bindings of dead processes are no
- * exception: the journal has them. */
-#include "tests/apisim/call.h"
+ *
+ * Overcommitment: a Binding must fit together with every pod that muster placed, whoever sent it
+ * and whether it is alive.  Two things are excused, and counted:
+ *
+ *   others  pods that another scheduler bound, of which the core had no record when it decided
+ *   nodes   a node that shrank or was deleted since: it is as large as the core knew it then
+ *
+ * at_rest.c excuses torn gangs by the same two; a person who takes members away is one of the
+ * others.
+ */
 #include "tests/apisim/requests.h"
-#include "tests/sim/sim.h"
+#include "tests/sim/invariants_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAME_BYTES 64
-/* Age of what a decision may be based on: a silent watch is found after 150 s. */
-#define EXCUSE_NS (200 * SIM_S)
-
-struct sum {
-	int64_t cpu, memory, pods;
-};
-
-struct member {
-	char uid[AS_UID_BYTES];
-	uint64_t number[2]; /* of the uid, as in struct event_pod */
-	char key[NAME_BYTES];
-	char node[NAME_BYTES]; /* "" while it has none */
-	char group[NAME_BYTES];
-	struct sum wants;
-	uint64_t version;
-	bool ours;   /* by its schedulerName */
-	bool over;   /* ended or gone */
-	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
-	bool by_muster;
-	bool core_knows[SIM_INSTANCES]; /* that it has a node */
-	uint64_t lost_ns;               /* when it ceased to count; 0: it did not */
-	/* The core's last decision about it. */
-	char decided[NAME_BYTES];
-	uint64_t decided_at; /* counts decisions; 0: never */
-	uint32_t instance;
-	struct sum others; /* on that node, that the core knew then */
-	struct sum size;   /* of that node, as it knew it then */
-	/* The last Binding that reached the server. */
-	char posted_node[NAME_BYTES], posted_version[24];
-};
-
-struct place {
-	char name[NAME_BYTES];
-	bool there;
-	struct sum size, known[SIM_INSTANCES];
-};
-
-struct gang_history {
-	char name[NAME_BYTES];
-	bool there;
-	int64_t quorum;
-	uint64_t first_bind_ns; /* 0: none yet */
-	uint64_t
-		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
-	uint64_t raised_ns; /* when it became another group or wanted more last; 0: never */
-	uint64_t read_ns;   /* when muster read it last before that first Binding; 0: never */
-};
-
-struct invariants {
-	struct sim *sim;
-	uint64_t seen;
-	struct member *members;
-	size_t members_n, members_room;
-	struct place places[64];
-	size_t places_n;
-	struct gang_history gangs[64];
-	size_t gangs_n;
-	const char *posting; /* uid of the pod whose Binding is handled now */
-	char posting_uid[AS_UID_BYTES];
-	uint64_t decisions, binds, leases;
-	char holder[NAME_BYTES]; /* of the lease */
-	uint64_t less_ns;        /* when others last took room, or nodes had less of it; 0: never */
-	uint64_t torn[TEARS];
-	struct as_arena arena;
-};
 
 static struct sum sum_of(const struct as_amounts *a)
 {
@@ -111,6 +49,13 @@ static struct sum sum_most(struct sum a, struct sum b)
 static bool sum_fits(struct sum used, struct sum room)
 {
 	return used.cpu <= room.cpu && used.memory <= room.memory && used.pods <= room.pods;
+}
+
+const char *json_text(const struct as_json *o, const char *name)
+{
+	const char *t = as_json_string(o, name);
+
+	return t != NULL ? t : "";
 }
 
 static void put(char *to, const char *text)
@@ -176,11 +121,6 @@ static void gang_lost(struct invariants *b, const struct member *m)
 		n += b->members[i].counts && strcmp(b->members[i].group, m->group) == 0;
 	if (n < g->quorum || m->decided[0] != '\0')
 		g->lost_ns = b->sim->now_ns;
-}
-
-static void room_lost(struct invariants *b)
-{
-	b->less_ns = b->sim->now_ns;
 }
 
 void invariants_core_began(struct invariants *b, uint32_t instance)
@@ -254,6 +194,7 @@ void invariants_core_binds(struct invariants *b, uint32_t instance, const char *
 	        '\0') /* it was planned by the state before: the members that are left may not fit */
 		gang_of(b, m->group)->lost_ns = m->lost_ns;
 	put(m->decided, node);
+	m->chosen |= UINT64_C(1) << (p - b->places);
 	m->decided_at = ++b->decisions;
 	m->instance = instance;
 	m->others = others_on(b, node, m, true);
@@ -264,6 +205,20 @@ void invariants_core_binds(struct invariants *b, uint32_t instance, const char *
 		sim_fail(b->sim,
 		         "overcommit: the core binds %s to %s, which others fill as far as it knows",
 		         m->key, node);
+}
+
+/* The node is not overfilled by what the core could know: is it, and by whom? */
+static void count_excuse(struct invariants *b, const struct member *landed, const struct place *p,
+                         const struct sum *known_size)
+{
+	struct sum all = { 0 };
+
+	for (size_t i = 0; i < b->members_n; i++)
+		if (!b->members[i].over && strcmp(b->members[i].node, landed->node) == 0)
+			sum_add(&all, &b->members[i].wants);
+	if (p->there && sum_fits(all, p->size))
+		return;
+	b->overfilled[sum_fits(all, *known_size) ? TEAR_NODES : TEAR_OTHERS]++;
 }
 
 /* m has just got its node by muster. */
@@ -293,6 +248,8 @@ static void judge_room(struct invariants *b, const struct member *landed)
 		         "overcommit: node %s has cpu %lld/%lld memory %lld/%lld pods %lld/%lld after %s",
 		         landed->node, (long long)sum.cpu, (long long)room.cpu, (long long)sum.memory,
 		         (long long)room.memory, (long long)sum.pods, (long long)room.pods, landed->key);
+	else
+		count_excuse(b, landed, p, &room);
 }
 
 void invariants_writes(struct invariants *b, uint32_t instance, const char *path)
@@ -303,13 +260,6 @@ void invariants_writes(struct invariants *b, uint32_t instance, const char *path
 	if (strcmp(b->holder, instance == 0 ? "sim-0" : "sim-1") != 0)
 		sim_fail(b->sim, "leaders: instance %u writes to %s while %s holds the lease", instance,
 		         path, b->holder);
-}
-
-static const char *text(const struct as_json *o, const char *name)
-{
-	const char *t = as_json_string(o, name);
-
-	return t != NULL ? t : "";
 }
 
 void invariants_post_begin(struct invariants *b, const char *path, const char *body)
@@ -323,23 +273,24 @@ void invariants_post_begin(struct invariants *b, const char *path, const char *b
 	tree = as_json_parse(&b->arena, body, strlen(body), &error);
 	metadata = as_json_get(tree, "metadata");
 	target = as_json_get(tree, "target");
-	snprintf(b->posting_uid, sizeof(b->posting_uid), "%s", text(metadata, "uid"));
+	snprintf(b->posting_uid, sizeof(b->posting_uid), "%s", json_text(metadata, "uid"));
 	b->posting = b->posting_uid;
-	if (b->posting_uid[0] == '\0' || text(metadata, "resourceVersion")[0] == '\0') {
+	if (b->posting_uid[0] == '\0' || json_text(metadata, "resourceVersion")[0] == '\0') {
 		sim_fail(b->sim, "precondition: %s: a Binding without uid and resourceVersion", path);
 		return;
 	}
 	m = member_find(b, b->posting_uid);
 	if (m == NULL)
 		return;
-	if (m->posted_node[0] != '\0' && strcmp(m->posted_node, text(target, "name")) != 0 &&
-	    strcmp(m->posted_version, text(metadata, "resourceVersion")) == 0 &&
+	if (m->posted_node[0] != '\0' && strcmp(m->posted_node, json_text(target, "name")) != 0 &&
+	    strcmp(m->posted_version, json_text(metadata, "resourceVersion")) == 0 &&
 	    strtoull(m->posted_version, NULL, 10) == m->version)
 		sim_fail(b->sim,
 		         "fence: %s goes to %s while a Binding to %s with the same version may land",
-		         m->key, text(target, "name"), m->posted_node);
-	put(m->posted_node, text(target, "name"));
-	snprintf(m->posted_version, sizeof(m->posted_version), "%s", text(metadata, "resourceVersion"));
+		         m->key, json_text(target, "name"), m->posted_node);
+	put(m->posted_node, json_text(target, "name"));
+	snprintf(m->posted_version, sizeof(m->posted_version), "%s",
+	         json_text(metadata, "resourceVersion"));
 }
 
 void invariants_post_end(struct invariants *b)
@@ -365,7 +316,7 @@ static struct member *member_new(struct invariants *b, const struct as_object *o
 	uid_number(o->uid, m->number);
 	put(m->key, o->key);
 	put(m->group, group != NULL ? group : "");
-	m->ours = strcmp(text(as_json_get(tree, "spec"), "schedulerName"), "muster") == 0;
+	m->ours = strcmp(json_text(as_json_get(tree, "spec"), "schedulerName"), "muster") == 0;
 	return m;
 }
 
@@ -375,7 +326,7 @@ static void member_bound(struct invariants *b, struct member *m, const char *nod
 	put(m->node, node);
 	story_tell(b->sim, "bound   %s to %s%s", m->key, node, m->by_muster ? "" : " by another");
 	if (!m->by_muster) {
-		room_lost(b);
+		place_of(b, node)->others_ns = b->sim->now_ns;
 		return;
 	}
 	b->binds++;
@@ -411,7 +362,7 @@ static void look_pod(struct invariants *b, const struct as_event *e)
 	m->version = o->version;
 	if (!m->over && over)
 		story_tell(b->sim, "over    %s: %s %s", m->key, e->kind == AS_DELETED ? "deleted" : phase,
-		           text(as_json_get(tree, "status"), "reason"));
+		           json_text(as_json_get(tree, "status"), "reason"));
 	m->over = m->over || over;
 	counted = m->counts;
 	m->counts = !m->over && !o->deleting && (gates == NULL || gates->first == NULL);
@@ -432,7 +383,7 @@ static void look_node(struct invariants *b, const struct as_event *e)
 	bool cordoned = as_json_true(as_json_get(tree, "spec"), "unschedulable");
 
 	if (p->there && (e->kind == AS_DELETED || cordoned || !sum_fits(p->size, size)))
-		room_lost(b);
+		p->less_ns = b->sim->now_ns;
 	p->there = e->kind != AS_DELETED;
 	p->size = size;
 }
@@ -463,7 +414,8 @@ static void look_lease(struct invariants *b, const struct as_event *e)
 	const struct as_json *tree = as_object_tree(&b->arena, e->object);
 
 	b->leases++;
-	put(b->holder, e->kind == AS_DELETED ? "" : text(as_json_get(tree, "spec"), "holderIdentity"));
+	put(b->holder,
+	    e->kind == AS_DELETED ? "" : json_text(as_json_get(tree, "spec"), "holderIdentity"));
 }
 
 void invariants_check(struct invariants *b)
@@ -487,76 +439,6 @@ void invariants_check(struct invariants *b)
 	}
 }
 
-/* Excuses for a gang that is bound in part: what the decision could not know, and what happened
- * after it. */
-static enum tear tear_of(const struct invariants *b, const struct gang_history *g)
-{
-	if (g->lost_ns > 0 && g->lost_ns + EXCUSE_NS >= g->first_bind_ns)
-		return TEAR_LOST;
-	if (g->raised_ns > 0 && g->raised_ns >= (g->read_ns > 0 ? g->read_ns : g->first_bind_ns))
-		return TEAR_LOST;
-	if (b->less_ns > 0 && b->less_ns + EXCUSE_NS >= g->first_bind_ns)
-		return TEAR_LESS;
-	return TEAR_FAULT;
-}
-
-static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, char *why,
-                            size_t why_bytes)
-{
-	enum tear tear = TEAR_NONE;
-	int64_t bound = 0;
-
-	for (size_t i = 0; i < b->members_n; i++) {
-		const struct member *m = &b->members[i];
-
-		bound += m->node[0] != '\0' && strcmp(m->group, g->name) == 0;
-	}
-	if (bound == 0)
-		return true;
-	if (bound < g->quorum)
-		tear = tear_of(b, g);
-	b->torn[tear]++;
-	if (tear == TEAR_FAULT)
-		snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name,
-		         (long long)bound, (long long)g->quorum);
-	return tear != TEAR_FAULT;
-}
-
-static bool pod_is_at_rest(struct invariants *b, const struct as_object *o, char *why,
-                           size_t why_bytes)
-{
-	const struct as_json *tree = as_object_tree(&b->arena, o), *spec = as_json_get(tree, "spec");
-	const struct as_json *gates = as_json_array(spec, "schedulingGates");
-	const struct as_json *list = as_json_array(as_json_get(tree, "status"), "conditions");
-	const char *phase = as_object_field(o, "status.phase");
-
-	if (strcmp(text(spec, "schedulerName"), "muster") != 0 || text(spec, "nodeName")[0] != '\0' ||
-	    o->deleting || (gates != NULL && gates->first != NULL) || strcmp(phase, "Succeeded") == 0 ||
-	    strcmp(phase, "Failed") == 0)
-		return true;
-	for (const struct as_json *c = list != NULL ? list->first : NULL; c != NULL; c = c->next)
-		if (strcmp(text(c, "type"), "PodScheduled") == 0 &&
-		    strcmp(text(c, "status"), "False") == 0 &&
-		    strcmp(text(c, "reason"), "Unschedulable") == 0 && text(c, "message")[0] != '\0')
-			return true;
-	snprintf(why, why_bytes, "silent: pod %s waits and does not say why", o->key);
-	return false;
-}
-
-bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes)
-{
-	memset(b->torn, 0, sizeof(b->torn));
-	for (size_t i = 0; i < b->gangs_n; i++)
-		if (b->gangs[i].there && !gang_is_at_rest(b, &b->gangs[i], why, why_bytes))
-			return false;
-	for (struct as_index_entry *e = b->sim->api->pods->index.first[0]; e != NULL; e = e->next[0]) {
-		as_arena_reset(&b->arena);
-		if (!pod_is_at_rest(b, e->object, why, why_bytes))
-			return false;
-	}
-	return true;
-}
-
 uint64_t invariants_changes(const struct invariants *b)
 {
 	return b->seen - b->leases;
@@ -567,14 +449,23 @@ uint64_t invariants_revisions(const struct invariants *b)
 	return b->seen;
 }
 
-uint64_t invariants_gangs(const struct invariants *b, enum tear tear)
-{
-	return b->torn[tear];
-}
-
 uint64_t invariants_binds(const struct invariants *b)
 {
 	return b->binds;
+}
+
+/* A silent watch is found after 150 s; without faults of network and processes there is none. */
+static uint64_t lag_of(const struct script *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->at[i].kind >= ACTION_CORE_DIES)
+			return 200 * SIM_S;
+	return 2 * SIM_S;
+}
+
+uint64_t invariants_excused(const struct invariants *b, enum tear tear)
+{
+	return b->overfilled[tear] + b->torn[tear];
 }
 
 struct invariants *invariants_new(struct sim *s)
@@ -582,6 +473,7 @@ struct invariants *invariants_new(struct sim *s)
 	struct invariants *b = as_alloc(sizeof(*b));
 
 	b->sim = s;
+	b->lag_ns = lag_of(s->script);
 	return b;
 }
 

@@ -141,8 +141,10 @@ int main(int argc, char **argv)
 		sum.binds += out.binds;
 		sum.crashes += out.crashes;
 		sum.faults += out.faults;
-		for (int t = 0; t < TEARS; t++)
+		for (int t = 0; t < TEARS; t++) {
 			sum.gangs[t] += out.gangs[t];
+			sum.excused[t] += out.excused[t];
+		}
 		sum.hash = sim_mix(sum.hash ^ out.hash);
 		if (out.failed) {
 			failed++;
@@ -165,10 +167,15 @@ int main(int argc, char **argv)
 		(unsigned long long)sum.crashes, (unsigned long long)sum.faults, (double)ran / took * 60,
 		(unsigned long long)sum.hash);
 	printf(
-		"gangs bound: %llu whole, %llu torn because members were lost, %llu by others and by nodes\n",
-		(unsigned long long)sum.gangs[TEAR_NONE], (unsigned long long)sum.gangs[TEAR_LOST],
-		(unsigned long long)sum.gangs[TEAR_LESS]);
+		"gangs bound: %llu whole, %llu with too few members, %llu torn by a person, %llu by others, "
+		"%llu by nodes\n",
+		(unsigned long long)sum.gangs[TEAR_NONE], (unsigned long long)sum.gangs[TEAR_SHORT],
+		(unsigned long long)sum.gangs[TEAR_PERSON], (unsigned long long)sum.gangs[TEAR_OTHERS],
+		(unsigned long long)sum.gangs[TEAR_NODES]);
 	printf("%llu passed, %llu failed\n", (unsigned long long)(ran - failed),
 	       (unsigned long long)failed);
+	printf("excused: %llu others, %llu nodes\n",
+	       (unsigned long long)(sum.excused[TEAR_OTHERS] + sum.excused[TEAR_PERSON]),
+	       (unsigned long long)sum.excused[TEAR_NODES]);
 	return failed > 0;
 }

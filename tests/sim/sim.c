@@ -230,8 +230,10 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		.crashes = crashes,
 		.faults = faults,
 	};
-	for (int t = 0; t < TEARS; t++)
+	for (int t = 0; t < TEARS; t++) {
 		out->gangs[t] = invariants_gangs(s.invariants, (enum tear)t);
+		out->excused[t] = invariants_excused(s.invariants, (enum tear)t);
+	}
 	memcpy(out->why, s.why, sizeof(out->why));
 	sim_end(&s);
 }

@@ -9,6 +9,7 @@
  *   fate.c         the faults of requests
  *   instance.c     the two processes of an instance: frontend.h and core.h with the real rings
  *   invariants.c   what must hold at every revision of the API server's history, and at rest
+ *   at_rest.c      the part of it that holds at rest
  *   fresh_start.c  what a core that starts on the state at rest would bind: nothing
  *   story.c        the events of a run, for the reader of a failure
  *   shrink.c       the shortest list of actions that still fails
@@ -168,10 +169,12 @@ void sim_fail(struct sim *s, const char *format, ...) __attribute__((format(prin
 
 /* Why a gang is torn at rest: some of its members are bound, and fewer than its quorum. */
 enum tear {
-	TEAR_NONE,  /* quorum met */
-	TEAR_LOST,  /* a member was deleted or ended, or the group was edited */
-	TEAR_LESS,  /* others took capacity, or a node shrank, was cordoned or deleted */
-	TEAR_FAULT, /* by muster */
+	TEAR_NONE,   /* quorum met */
+	TEAR_SHORT,  /* it has too few members: they were deleted or ended, or the group was edited */
+	TEAR_PERSON, /* the same, and then others came */
+	TEAR_OTHERS, /* other schedulers took capacity */
+	TEAR_NODES,  /* a node shrank, was cordoned or deleted */
+	TEAR_FAULT,  /* by muster */
 	TEARS
 };
 
@@ -182,6 +185,7 @@ struct outcome {
 	uint64_t steps, revisions, virtual_ns;
 	uint64_t binds, crashes, faults;
 	uint64_t gangs[TEARS];
+	uint64_t excused[TEARS]; /* gangs, and Bindings to nodes that were full */
 };
 
 /* Runs the plan. With `tell` the last lines of the story are printed on standard output. */
@@ -259,6 +263,8 @@ uint64_t invariants_changes(const struct invariants *b); /* revisions but for th
 uint64_t invariants_binds(const struct invariants *b);
 /* Gangs of which some member was bound, by what invariants_at_rest() found. */
 uint64_t invariants_gangs(const struct invariants *b, enum tear tear);
+/* What was excused by that: torn gangs, and Bindings that landed on a node that was full. */
+uint64_t invariants_excused(const struct invariants *b, enum tear tear);
 /* True: gangs meet their quorum and conditions are set; else why not. */
 bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes);
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold when nothing goes on any more: gangs are whole, and what waits says why. */
+#include "tests/sim/invariants_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_missing(const struct member *m, const struct gang_history *g)
+{
+	return m->counts && m->node[0] == '\0' && strcmp(m->group, g->name) == 0;
+}
+
+static int64_t missing_n(const struct invariants *b, const struct gang_history *g)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < b->members_n; i++)
+		n += is_missing(&b->members[i], g);
+	return n;
+}
+
+/* The places that were chosen for members that are not bound; all if no choice is known, since the
+ * core died before it sent it. */
+static uint64_t chosen_for_missing(const struct invariants *b, const struct gang_history *g)
+{
+	uint64_t chosen = 0;
+
+	for (size_t i = 0; i < b->members_n; i++)
+		if (is_missing(&b->members[i], g))
+			chosen |= b->members[i].chosen;
+	return chosen != 0 ? chosen : UINT64_MAX;
+}
+
+/* Why a gang is bound in part.  It has too few members; or a person took members away, or asked for
+ * more, after the plan; or a node that was chosen for a member has less capacity than it had, since
+ * others use it or it shrank: not before the decision, but for what a silent watch withholds.  All
+ * else is a fault. */
+static enum tear tear_of(const struct invariants *b, const struct gang_history *g, int64_t bound)
+{
+	const uint64_t chosen = chosen_for_missing(b, g);
+	enum tear tear = TEAR_FAULT;
+
+	if (bound + missing_n(b, g) < g->quorum)
+		return TEAR_SHORT;
+	if (g->lost_ns > 0 && g->lost_ns + b->lag_ns >= g->first_bind_ns)
+		return TEAR_PERSON;
+	if (g->raised_ns > 0 && g->raised_ns >= (g->read_ns > 0 ? g->read_ns : g->first_bind_ns))
+		return TEAR_PERSON;
+	for (size_t i = 0; i < b->places_n; i++) {
+		const struct place *p = &b->places[i];
+
+		if ((chosen & UINT64_C(1) << i) == 0)
+			continue;
+		if (p->others_ns > 0 && p->others_ns + b->lag_ns >= g->first_bind_ns)
+			return TEAR_OTHERS;
+		if (p->less_ns > 0 && p->less_ns + b->lag_ns >= g->first_bind_ns)
+			tear = TEAR_NODES;
+	}
+	return tear;
+}
+
+static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, char *why,
+                            size_t why_bytes)
+{
+	enum tear tear = TEAR_NONE;
+	int64_t bound = 0;
+
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		bound += m->node[0] != '\0' && strcmp(m->group, g->name) == 0;
+	}
+	if (bound == 0)
+		return true;
+	if (bound < g->quorum)
+		tear = tear_of(b, g, bound);
+	b->torn[tear]++;
+	if (tear == TEAR_FAULT)
+		snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name,
+		         (long long)bound, (long long)g->quorum);
+	return tear != TEAR_FAULT;
+}
+
+static bool pod_is_at_rest(struct invariants *b, const struct as_object *o, char *why,
+                           size_t why_bytes)
+{
+	const struct as_json *tree = as_object_tree(&b->arena, o), *spec = as_json_get(tree, "spec");
+	const struct as_json *gates = as_json_array(spec, "schedulingGates");
+	const struct as_json *list = as_json_array(as_json_get(tree, "status"), "conditions");
+	const char *phase = as_object_field(o, "status.phase");
+
+	if (strcmp(json_text(spec, "schedulerName"), "muster") != 0 ||
+	    json_text(spec, "nodeName")[0] != '\0' || o->deleting ||
+	    (gates != NULL && gates->first != NULL) || strcmp(phase, "Succeeded") == 0 ||
+	    strcmp(phase, "Failed") == 0)
+		return true;
+	for (const struct as_json *c = list != NULL ? list->first : NULL; c != NULL; c = c->next)
+		if (strcmp(json_text(c, "type"), "PodScheduled") == 0 &&
+		    strcmp(json_text(c, "status"), "False") == 0 &&
+		    strcmp(json_text(c, "reason"), "Unschedulable") == 0 &&
+		    json_text(c, "message")[0] != '\0')
+			return true;
+	snprintf(why, why_bytes, "silent: pod %s waits and does not say why", o->key);
+	return false;
+}
+
+bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes)
+{
+	memset(b->torn, 0, sizeof(b->torn));
+	for (size_t i = 0; i < b->gangs_n; i++)
+		if (b->gangs[i].there && !gang_is_at_rest(b, &b->gangs[i], why, why_bytes))
+			return false;
+	for (struct as_index_entry *e = b->sim->api->pods->index.first[0]; e != NULL; e = e->next[0]) {
+		as_arena_reset(&b->arena);
+		if (!pod_is_at_rest(b, e->object, why, why_bytes))
+			return false;
+	}
+	return true;
+}
+
+uint64_t invariants_gangs(const struct invariants *b, enum tear tear)
+{
+	return b->torn[tear];
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What invariants.c and at_rest.c share: what the judge remembers of the API server's history. */
+#ifndef MUSTER_TESTS_INVARIANTS_IMPL_H
+#define MUSTER_TESTS_INVARIANTS_IMPL_H
+
+#include "tests/apisim/call.h"
+#include "tests/sim/sim.h"
+
+#define NAME_BYTES 64
+
+struct sum {
+	int64_t cpu, memory, pods;
+};
+
+struct member {
+	char uid[AS_UID_BYTES];
+	uint64_t number[2]; /* of the uid, as in struct event_pod */
+	char key[NAME_BYTES];
+	char node[NAME_BYTES]; /* "" while it has none */
+	char group[NAME_BYTES];
+	struct sum wants;
+	uint64_t version;
+	bool ours;   /* by its schedulerName */
+	bool over;   /* ended or gone */
+	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
+	bool by_muster;
+	bool core_knows[SIM_INSTANCES]; /* that it has a node */
+	uint64_t lost_ns;               /* when it ceased to count; 0: it did not */
+	/* The core's last decision about it. */
+	char decided[NAME_BYTES];
+	uint64_t decided_at; /* counts decisions; 0: never */
+	uint64_t chosen;     /* bit i: some decision was for places[i] */
+	uint32_t instance;
+	struct sum others; /* on that node, that the core knew then */
+	struct sum size;   /* of that node, as it knew it then */
+	/* The last Binding that reached the server. */
+	char posted_node[NAME_BYTES], posted_version[24];
+};
+
+struct place {
+	char name[NAME_BYTES];
+	bool there, cordoned;
+	struct sum size, known[SIM_INSTANCES];
+	uint64_t others_ns; /* when another scheduler last bound a pod to it; 0: never */
+	uint64_t less_ns;   /* when it last shrank, was cordoned or deleted; 0: never */
+};
+
+struct gang_history {
+	char name[NAME_BYTES];
+	bool there;
+	int64_t quorum;
+	uint64_t first_bind_ns; /* 0: none yet */
+	uint64_t
+		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
+	uint64_t raised_ns; /* when it became another group or wanted more last; 0: never */
+	uint64_t read_ns;   /* when muster read it last before that first Binding; 0: never */
+};
+
+struct invariants {
+	struct sim *sim;
+	uint64_t seen;
+	struct member *members;
+	size_t members_n, members_room;
+	struct place places[64];
+	size_t places_n;
+	struct gang_history gangs[64];
+	size_t gangs_n;
+	const char *posting; /* uid of the pod whose Binding is handled now */
+	char posting_uid[AS_UID_BYTES];
+	uint64_t decisions, binds, leases;
+	char holder[NAME_BYTES];    /* of the lease */
+	uint64_t lag_ns;            /* of what a decision was based on */
+	uint64_t overfilled[TEARS]; /* Bindings that landed on a full node, by whose fault */
+	uint64_t torn[TEARS];
+	struct as_arena arena;
+};
+
+/* "" if there is none. */
+const char *json_text(const struct as_json *o, const char *name);
+
+#endif
