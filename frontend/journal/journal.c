@@ -70,6 +70,12 @@ struct journal *journal_new(const struct journal_config *config)
 	struct journal *j = must_alloc(sizeof(*j));
 
 	j->config = *config;
+	if (!j->config.gather_ns)
+		j->config.gather_ns = GATHER_NS;
+	if (!j->config.remove_ns)
+		j->config.remove_ns = REMOVE_NS;
+	if (!j->config.intents_most)
+		j->config.intents_most = INTENTS_MAX;
 	j->stale_ns = NEVER_NS;
 	j->backoff = (struct backoff){ .first_ns = 50 * NS_PER_MS,
 		                           .cap_ns = 5 * NS_PER_S,
@@ -259,13 +265,14 @@ bool journal_retain(struct journal *j, struct intent *i)
 static size_t admissible(const struct journal *j)
 {
 	const size_t binds = j->n[INTENT_BIND], waiting = j->waiting_n - j->waiting_assumed;
+	const size_t most = j->config.intents_most;
 	const struct intent *first = TAILQ_FIRST(&j->lists[INTENT_WAITING]);
 
 	if (!first || j->bytes + first->bytes > BYTES_MAX)
 		return 0;
-	if (binds + waiting <= INTENTS_MAX)
+	if (binds + waiting <= most)
 		return j->waiting_n;
-	return j->waiting_assumed + (binds <= INTENTS_MAX / 2 ? INTENTS_MAX - binds : 0);
+	return j->waiting_assumed + (binds <= most / 2 ? most - binds : 0);
 }
 
 static void admit(struct journal *j, size_t n)
@@ -572,15 +579,15 @@ static void full_note(struct journal *j)
 static uint64_t write_due_ns(struct journal *j)
 {
 	const size_t n = admissible(j);
-	uint64_t due = j->stale_ns == NEVER_NS ? NEVER_NS : j->stale_ns + REMOVE_NS;
+	uint64_t due = j->stale_ns == NEVER_NS ? NEVER_NS : j->stale_ns + j->config.remove_ns;
 
 	if (!j->open || !TAILQ_EMPTY(&j->lists[INTENT_WRITTEN]))
 		return 0;
 	full_note(j);
 	if (n >= GATHER_MOST || (n > 0 && j->waiting_assumed > 0))
 		return 0;
-	if (n > 0 && j->begun_ns + GATHER_NS < due)
-		due = j->begun_ns + GATHER_NS;
+	if (n > 0 && j->begun_ns + j->config.gather_ns < due)
+		due = j->begun_ns + j->config.gather_ns;
 	return due;
 }
 

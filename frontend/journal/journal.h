@@ -36,6 +36,10 @@ struct journal_config {
 	const struct env *env;
 	const char *namespace, *name; /* outlive it, as does identity */
 	const char *identity;         /* unique among all processes that ever write it */
+	/* For tests, which make the rare common; 0: as in production. */
+	uint64_t gather_ns;  /* between two PUTs */
+	uint64_t remove_ns;  /* until a PUT that only removes intents */
+	size_t intents_most; /* but for those of refused members */
 };
 
 struct journal_counts {
