@@ -84,6 +84,7 @@ struct adopted {
 struct binder {
 	struct binder_config config;
 	struct bind_list unwritten; /* never sent, and the journal does not have it yet */
+	uint64_t durable_seen;      /* the journal's count when that was last looked through */
 	struct bind_list queue;     /* never sent */
 	struct bind_list retries;   /* due_ns says when */
 	struct bind_list flying;

@@ -100,11 +100,23 @@ void intent_forget_refused(struct binder *w, struct refused_at *at)
 	at->intent = NULL;
 }
 
+/* Not in the order of the list: a binding whose group was read is behind others, and its intent may
+ * be before theirs.  A journal that is full of such intents takes theirs only when these end. */
 void intents_ready(struct binder *w)
 {
-	struct bind *b;
+	struct bind *b, *after;
+	uint64_t durable;
 
-	while ((b = TAILQ_FIRST(&w->unwritten)) != NULL && intent_is_durable(b->intent)) {
+	if (TAILQ_EMPTY(&w->unwritten))
+		return;
+	durable = journal_counts(w->config.journal)->intents;
+	if (w->durable_seen == durable)
+		return;
+	w->durable_seen = durable;
+	for (b = TAILQ_FIRST(&w->unwritten); b; b = after) {
+		after = TAILQ_NEXT(b, link);
+		if (!intent_is_durable(b->intent))
+			continue;
 		TAILQ_REMOVE(&w->unwritten, b, link);
 		TAILQ_INSERT_TAIL(&w->queue, b, link);
 	}

@@ -3,6 +3,7 @@
  * instance. */
 #include "frontend/bind/binder.h"
 #include "frontend/bind/takeover.h"
+#include "frontend/dialect/dialects.h"
 #include "frontend/journal/journal.h"
 
 #include <criterion/criterion.h>
@@ -14,6 +15,8 @@
 
 #define POST "/api/v1/namespaces/ns/pods/a/binding"
 #define POD "/api/v1/namespaces/ns/pods/a"
+#define POST_M "/api/v1/namespaces/ns/pods/m/binding"
+#define GROUP "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/g"
 #define JOURNAL "/api/v1/namespaces/ns/configmaps/j"
 #define THEIRS                                                                                         \
 	"{\"metadata\":{\"name\":\"t\",\"namespace\":\"ns\",\"uid\":\"uid-t\",\"resourceVersion\":\"6\"}," \
@@ -94,12 +97,14 @@ static void assumed_note(void *context, struct intent *i, pod_id pod, uint32_t g
 	b.assumed++;
 }
 
-/* The journal is open, and has what another instance left. */
-static void begin_as(const char *lines, bool extends)
+/* The journal is open, has what another instance left, and takes so many; 0: as in production. */
+static void begin_of(const char *lines, bool extends, size_t intents_most)
 {
-	struct journal_config journal = {
-		.env = &b.w.env, .namespace = "ns", .name = "j", .identity = "me"
-	};
+	struct journal_config journal = { .env = &b.w.env,
+		                              .namespace = "ns",
+		                              .name = "j",
+		                              .identity = "me",
+		                              .intents_most = intents_most };
 	struct binder_config config = {
 		.env = &b.w.env, .connections = 4, .result = on_result, .notice = on_notice
 	};
@@ -125,9 +130,19 @@ static void begin_as(const char *lines, bool extends)
 	b.w.now_ns += SECOND;
 }
 
+static void begin_as(const char *lines, bool extends)
+{
+	begin_of(lines, extends, 0);
+}
+
+static void begin_with(const char *lines, size_t intents_most)
+{
+	begin_of(lines, false, intents_most);
+}
+
 static void begin(const char *lines)
 {
-	begin_as(lines, false);
+	begin_of(lines, false, 0);
 }
 
 static void end(void)
@@ -139,16 +154,28 @@ static void end(void)
 	world_free(&b.w);
 }
 
-static void command(enum record_kind kind)
+static void command_of(const char *pod, enum record_kind kind)
 {
 	struct pod_view v;
+	struct gang_view g;
 	struct cmd_bind cmd = { .node_generation = 1, .gang = ID_NONE, .attempt = 7 };
 
-	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
+	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
+	cmd.gang = v.gang_id;
+	if (v.gang_id != ID_NONE) {
+		cmd.gang_generation = model_gang_generation(b.m, v.gang_id);
+		cmd.spec_id = model_gang_spec_id(b.m, v.gang_id);
+		cr_assert(model_gang(b.m, v.gang_id, cmd.gang_generation, &g));
+	}
 	cmd.pod = v.id;
 	cmd.pod_generation = v.generation;
 	cmd.node = model_node_id(b.m, (struct text){ .at = "n1", .bytes = 2 });
 	cr_assert_eq(binder_bind(b.binder, kind, &cmd), 0);
+}
+
+static void command(enum record_kind kind)
+{
+	command_of("a", kind);
 }
 
 static void poll(void)
@@ -172,6 +199,34 @@ Test(binder_journal, no_binding_before_its_intent)
 	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
 	cr_assert_str_eq(b.said, "bound ");
 	cr_assert_eq(journal_size(b.journal), 0, "it is over");
+	end();
+}
+
+/* A full journal takes the intent of a only when that of m is over, which was added before; m is
+ * behind a since its group was read meanwhile. */
+Test(binder_journal, a_binding_does_not_wait_for_intents_that_wait_for_it)
+{
+	struct http_call *put;
+
+	begin_with("", 1);
+	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "3", 1));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("m", "6", "g", ""));
+	flush();
+	command_of("m", CMD_BIND);
+	command_of("a", CMD_BIND);
+	poll();
+	put = world_take(&b.w, "PUT", JOURNAL);
+	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "3", 1));
+	poll();
+	world_answer(put, 200, object(12, ""));
+	poll();
+	world_answer(world_take(&b.w, "POST", POST_M), 201, "{}");
+	b.w.now_ns += SECOND;
+	poll();
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, object(13, ""));
+	poll();
+	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
+	cr_assert_str_eq(b.said, "bound bound ");
 	end();
 }
 
