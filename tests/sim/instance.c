@@ -315,6 +315,7 @@ void instance_core_dies(struct instance *p, uint64_t down_ns)
 static void frontend_begin(struct instance *p)
 {
 	static const char *const names[] = { "muster" };
+	const struct knobs *k = &p->sim->script->knobs;
 	struct model_config model = {
 		.scheduler_names = names,
 		.scheduler_names_n = 1,
@@ -325,18 +326,21 @@ static void frontend_begin(struct instance *p)
 		.namespace = "kube-system",
 		.name = "muster",
 		.identity = p->instance == 0 ? "sim-0" : "sim-1",
-		.duration_ns = 15 * SIM_S,
-		.renew_ns = 10 * SIM_S,
-		.retry_ns = 2 * SIM_S,
+		.duration_ns = k->lease_ns,
+		.renew_ns = k->lease_ns / 3 * 2,
+		.retry_ns = k->lease_ns * 2 / 15,
 	};
 	const struct journal_config journal = { .namespace = "kube-system",
 		                                    .name = "muster-journal",
-		                                    .identity = p->identity };
+		                                    .identity = p->identity,
+		                                    .gather_ns = k->journal_gather_ns,
+		                                    .remove_ns = k->journal_remove_ns,
+		                                    .intents_most = k->journal_intents };
 	struct frontend_config config = {
-		.bind_connections = 4,
-		.bind_deadline_ms = 4000,
-		.report_per_second = 50,
-		.report_queue = 1000,
+		.bind_connections = k->bind_connections,
+		.bind_deadline_ms = k->bind_deadline_ms,
+		.report_per_second = k->report_per_second,
+		.report_queue = k->report_queue,
 		.instance = "muster-sim",
 		.lease = p->sim->script->instances > 1 ? &lease : NULL,
 		.journal = &journal,
@@ -446,6 +450,17 @@ static void commands_take(struct instance *p)
 	ring_release(&p->command_reader);
 }
 
+/* A turn that is due then may come before. */
+static uint64_t early(struct instance *p, uint64_t due_ns)
+{
+	struct sim *s = p->sim;
+
+	if (due_ns == SIM_NEVER || due_ns <= s->now_ns + 20000 || s->script->knobs.early_percent == 0 ||
+	    !sim_percent(&s->faults_random, s->script->knobs.early_percent))
+		return due_ns;
+	return s->now_ns + 10000 + sim_below(&s->faults_random, due_ns - s->now_ns - 10000);
+}
+
 static void frontend_turn(struct instance *p)
 {
 	uint64_t next;
@@ -453,7 +468,7 @@ static void frontend_turn(struct instance *p)
 	if (p->connected)
 		commands_take(p);
 	next = frontend_poll(p->frontend);
-	p->frontend_due_ns = virtual_ns(p, next);
+	p->frontend_due_ns = early(p, virtual_ns(p, next));
 	if (p->frontend_due_ns <= p->sim->now_ns)
 		p->frontend_due_ns = p->sim->now_ns + 10000;
 	/* The core wakes a little later. */
@@ -470,7 +485,7 @@ static void core_turns(struct instance *p)
 	uint64_t before = p->command_writer.tail_published;
 	bool done = core_turn(p);
 
-	p->core_due_ns = p->sim->now_ns + (done ? 20000 : 100 * SIM_MS);
+	p->core_due_ns = early(p, p->sim->now_ns + (done ? 20000 : 100 * SIM_MS));
 	if (p->connected && p->command_writer.tail_published != before &&
 	    p->frontend_due_ns > p->sim->now_ns + SIM_MS)
 		p->frontend_due_ns = p->sim->now_ns + 10000 + sim_below(&p->sim->faults_random, SIM_MS);

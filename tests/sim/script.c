@@ -190,6 +190,38 @@ static void add_storm(struct making *m)
 			           10 + making_below(m, 40));
 }
 
+static void draw_knobs(struct knobs *k, uint64_t seed)
+{
+	uint64_t random = sim_mix(seed ^ 0xb1661f7);
+
+	*k = (struct knobs){ .bind_connections = 4,
+		                 .bind_deadline_ms = 4000,
+		                 .report_per_second = 50,
+		                 .report_queue = 1000,
+		                 .lease_ns = 15 * SIM_S };
+	if (sim_below(&random, 2) == 0)
+		return;
+	k->bind_connections = 1 + (unsigned)sim_below(&random, 6);
+	if (sim_below(&random, 3) == 0)
+		k->bind_deadline_ms = 2 + (uint32_t)sim_below(&random, 4);
+	if (sim_below(&random, 3) == 0)
+		k->report_per_second = 1 + (unsigned)sim_below(&random, 10);
+	if (sim_below(&random, 3) == 0)
+		k->report_queue = 1 + sim_below(&random, 8);
+	if (sim_below(&random, 2) == 0)
+		k->journal_gather_ns = 1 + sim_below(&random, 500 * SIM_MS);
+	if (sim_below(&random, 2) == 0)
+		k->journal_remove_ns = 1 + sim_below(&random, 10 * SIM_S);
+	if (sim_below(&random, 3) == 0)
+		k->journal_intents = 1 + sim_below(&random, 4);
+	if (sim_below(&random, 3) == 0)
+		k->lease_ns = (3 + sim_below(&random, 10)) * SIM_S;
+	k->early_percent = (unsigned)sim_below(&random, 3) * 20;
+	/* A Binding is over before another instance may lead. */
+	if (k->bind_deadline_ms > k->lease_ns / SIM_MS * 4 / 15)
+		k->bind_deadline_ms = (uint32_t)(k->lease_ns / SIM_MS * 4 / 15);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct action *x = a, *y = b;
@@ -219,6 +251,7 @@ void script_make(struct script *p, uint64_t seed)
 	if (p->instances > 1)
 		p->end_ns += 60 * SIM_S;
 	p->reserve_after_ns = making_below(&m, 4) == 0 ? 3 * SIM_S : 0;
+	draw_knobs(&p->knobs, seed);
 	p->late_percent = (uint32_t)(sim_mix(seed ^ 0x1a7e) % 4) * 33;
 	p->kubelets = making_below(&m, 8) != 0;
 	p->foreign = making_below(&m, 2) != 0;

@@ -92,6 +92,20 @@ struct action {
 	uint32_t a, b, c;
 };
 
+/* Parameters of the code under test.  Half of the seeds have those of production; in the others
+ * rare paths are common: windows are full, queues overflow, deadlines are over, and turns come
+ * early. */
+struct knobs {
+	unsigned bind_connections;
+	uint32_t bind_deadline_ms;
+	unsigned report_per_second;
+	size_t report_queue;
+	uint64_t journal_gather_ns, journal_remove_ns; /* 0: as in production, as the next one */
+	size_t journal_intents;
+	uint64_t lease_ns;      /* the other times are in its proportion */
+	unsigned early_percent; /* of turns of either process come before they are due */
+};
+
 struct script {
 	uint64_t seed;
 	struct action *at; /* by at_ns */
@@ -99,10 +113,11 @@ struct script {
 	uint64_t end_ns; /* of the actions: then all faults are over */
 	uint64_t event_ring_bytes, result_ring_bytes, command_ring_bytes;
 	uint64_t reserve_after_ns;
+	struct knobs knobs;
 	uint32_t instances;
 	uint32_t rate_permille; /* of the second one's monotonic clock */
-	uint32_t
-		late_percent; /* of writes in the network when their sender dies arrive up to 40 s later */
+	/* Of writes in the network when their sender dies, that arrive up to 40 s later. */
+	uint32_t late_percent;
 	bool kubelets;
 	bool foreign; /* others bind, and nodes change */
 };
