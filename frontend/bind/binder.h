@@ -107,6 +107,9 @@ typedef void assumed_take(void *context, struct intent *i, pod_id pod, uint32_t 
  * `take` the intents of other schedulers' pods; without it they are over. */
 void binder_take_over(struct binder *w, struct takeover *t, assumed_take *take, void *context);
 
+/* The takeover has fenced what it got: its intents are over. */
+void binder_fenced(struct binder *w);
+
 /* True while the pod has a Binding that is queued, in flight, or accepted and not yet on the watch.
  */
 bool binder_has(const struct binder *w, pod_id pod, uint32_t generation);

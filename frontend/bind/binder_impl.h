@@ -78,6 +78,7 @@ struct refused_at {
 /* An intent of an earlier instance for a pod without a node, until a command comes for it. */
 struct adopted {
 	uint32_t generation; /* of the pod; 0: none */
+	bool nowhere;        /* its node does not exist: the takeover fences it */
 	struct intent *intent;
 };
 

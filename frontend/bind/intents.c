@@ -289,11 +289,19 @@ static void resolve(struct binder *w, const struct search *s, const struct found
 	if (node != ID_NONE) {
 		resolve_on(w, f, node);
 	} else if (line->kind == INTENT_BIND && pod.ours) {
-		keep_adopted(w, f); /* until it is fenced, and while it waits */
+		keep_adopted(w, f);
+		w->adopted[f->pod].nowhere = true; /* binder_fenced() */
 		takeover_add(s->takeover, &pod);
 	} else {
 		journal_remove(w->config.journal, f->intent);
 	}
+}
+
+void binder_fenced(struct binder *w)
+{
+	for (pod_id id = 0; id < w->adopted_n; id++)
+		if (w->adopted[id].generation != 0 && w->adopted[id].nowhere)
+			journal_remove(w->config.journal, adopted_take(w, id, w->adopted[id].generation));
 }
 
 void binder_take_over(struct binder *w, struct takeover *t, assumed_take *take, void *context)

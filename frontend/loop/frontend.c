@@ -409,6 +409,8 @@ static uint64_t try_sync(struct frontend *f)
 		return next;
 	if (f->journal)
 		journal_fenced(f->journal);
+	if (f->journal && takeover_counts(f->takeover)->left == 0)
+		binder_fenced(f->binder);
 	PROBE(lists_in);
 	model_set_synced(f->model);
 	report_lists_in(f->report);

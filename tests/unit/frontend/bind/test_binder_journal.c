@@ -280,7 +280,12 @@ Test(binder_journal, one_to_a_node_that_is_gone_is_fenced)
 	cr_assert_eq(b.flags & POD_INTENTS, 0);
 	takeover_begin(b.takeover, INTENTS_FENCE_NONE);
 	takeover_poll(b.takeover);
-	world_take(&b.w, "PATCH", POD "/status");
+	world_answer(world_take(&b.w, "PATCH", POD "/status"), 200, world_pod("a", "6", "", ""));
+	cr_assert(takeover_over(b.takeover));
+	cr_assert_eq(journal_size(b.journal), 1, "it may land until all are fenced");
+	binder_fenced(b.binder);
+	poll();
+	cr_assert_eq(journal_size(b.journal), 0, "a pod that waits on keeps no intent");
 	end();
 }
 
