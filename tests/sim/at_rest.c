@@ -32,9 +32,10 @@ static uint64_t chosen_for_missing(const struct invariants *b, const struct gang
 }
 
 /* Why a gang is bound in part.  It has too few members; or a person took members away, or asked for
- * more, after the plan; or a node that was chosen for a member has less capacity than it had, since
- * others use it or it shrank: not before the decision, but for what a silent watch withholds.  All
- * else is a fault. */
+ * more, after the plan, or edited the group at any time, so that a core that starts in the middle
+ * of the placement can't prove that it is one (docs/decisions/046); or a node that was chosen for a
+ * member has less capacity than it had, since others use it or it shrank: not before the decision,
+ * but for what a silent watch withholds.  All else is a fault. */
 static enum tear tear_of(const struct invariants *b, const struct gang_history *g, int64_t bound)
 {
 	const uint64_t chosen = chosen_for_missing(b, g);
@@ -45,6 +46,8 @@ static enum tear tear_of(const struct invariants *b, const struct gang_history *
 	if (g->lost_ns > 0 && g->lost_ns + b->lag_ns >= g->first_bind_ns)
 		return TEAR_PERSON;
 	if (g->raised_ns > 0 && g->raised_ns >= (g->read_ns > 0 ? g->read_ns : g->first_bind_ns))
+		return TEAR_PERSON;
+	if (g->edited && b->began_ns >= g->first_bind_ns)
 		return TEAR_PERSON;
 	for (size_t i = 0; i < b->places_n; i++) {
 		const struct place *p = &b->places[i];

@@ -125,6 +125,7 @@ static void gang_lost(struct invariants *b, const struct member *m)
 
 void invariants_core_began(struct invariants *b, uint32_t instance)
 {
+	b->began_ns = b->sim->now_ns;
 	for (size_t i = 0; i < b->members_n; i++)
 		b->members[i].core_knows[instance] = false;
 }
@@ -405,6 +406,7 @@ static void look_group(struct invariants *b, const struct as_event *e)
 	                &quorum);
 	if (e->kind == AS_DELETED || (g->there ? quorum > g->quorum : g->quorum != 0))
 		g->raised_ns = b->sim->now_ns;
+	g->edited = g->there ? g->edited || quorum != g->quorum : g->quorum != 0;
 	g->there = e->kind != AS_DELETED;
 	g->quorum = quorum;
 }

@@ -52,6 +52,7 @@ struct gang_history {
 	uint64_t first_bind_ns; /* 0: none yet */
 	uint64_t
 		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
+	bool edited; /* since it was created: its first placement can't be proved (046) */
 	uint64_t raised_ns; /* when it became another group or wanted more last; 0: never */
 	uint64_t read_ns;   /* when muster read it last before that first Binding; 0: never */
 };
@@ -69,6 +70,7 @@ struct invariants {
 	char posting_uid[AS_UID_BYTES];
 	uint64_t decisions, binds, leases;
 	char holder[NAME_BYTES];    /* of the lease */
+	uint64_t began_ns;          /* when a core was last told all from the start */
 	uint64_t lag_ns;            /* of what a decision was based on */
 	uint64_t overfilled[TEARS]; /* Bindings that landed on a full node, by whose fault */
 	uint64_t torn[TEARS];
