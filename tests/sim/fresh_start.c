@@ -17,6 +17,7 @@ struct fresh {
 	struct model *model;
 	struct core *core;
 	bool filled;
+	bool high_only;
 	char *out;
 	size_t out_bytes;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
@@ -58,7 +59,8 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	struct pod_view pod;
 	size_t n = strlen(f->out);
 
-	if (kind == CMD_BIND && model_pod(f->model, cmd->pod, cmd->pod_generation, &pod))
+	if (kind == CMD_BIND && model_pod(f->model, cmd->pod, cmd->pod_generation, &pod) &&
+	    strcmp(pod.namespace, "default") == 0 && (!f->high_only || pod.priority > 0))
 		snprintf(f->out + n, f->out_bytes - n, "%s%s to %s", n > 0 ? ", " : "", pod.name,
 		         model_node(f->model, cmd->node, cmd->node_generation));
 	return true;
@@ -101,7 +103,7 @@ static void plan(struct fresh *f)
 	}
 }
 
-bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes)
+bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t out_bytes)
 {
 	static const char *const names[] = { "muster" };
 	struct fresh *f = as_alloc(sizeof(*f));
@@ -109,9 +111,9 @@ bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes)
 		.nodes = 32,
 		.pods = 256,
 		.gangs = 256,
-		.shapes = 256,
+		.shapes = 1024,
 		.names = 64,
-		.resources = 16,
+		.resources = 32,
 		.name_bytes = 1u << 16,
 		.command_ring_bytes = 1u << 16,
 	};
@@ -123,7 +125,7 @@ bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes)
 	uint64_t bytes = core_ledger_bytes(&limits, &what);
 	struct ledger *ledger = aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095));
 
-	*f = (struct fresh){ .sim = s, .out = out, .out_bytes = out_bytes };
+	*f = (struct fresh){ .sim = s, .out = out, .out_bytes = out_bytes, .high_only = high_only };
 	out[0] = '\0';
 	if (ledger == NULL)
 		as_die("out of memory");

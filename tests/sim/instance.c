@@ -570,6 +570,16 @@ bool instance_holds(const struct instance *p)
 	return p->core != NULL && atomic_load(&p->ledger->gauges.reserved_gang) != 0;
 }
 
+bool instance_holds_for_tenant(const struct instance *p)
+{
+	const gang_id id = (gang_id)(atomic_load(&p->ledger->gauges.reserved_gang) - 1);
+	struct gang_object object;
+
+	return instance_holds(p) && p->model != NULL && model_gang_generation(p->model, id) != 0 &&
+	       model_gang_object(p->model, id, model_gang_generation(p->model, id), &object) &&
+	       strcmp(object.namespace, SIM_TENANT) == 0;
+}
+
 void instance_check(struct instance *p, bool thorough)
 {
 	char why[512] = "";
@@ -609,9 +619,9 @@ struct instance *instance_new(struct sim *s, uint32_t instance)
 		.nodes = 32,
 		.pods = 256,
 		.gangs = 256,
-		.shapes = 256,
+		.shapes = s->script->tenants ? 64 : 256,
 		.names = 64,
-		.resources = 16,
+		.resources = s->script->tenants ? 8 : 16,
 		.name_bytes = 1u << 16,
 		.command_ring_bytes = s->script->command_ring_bytes,
 	};

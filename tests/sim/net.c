@@ -13,14 +13,17 @@
 
 #define PIECE_BYTES 1500u
 
-/* Of the one group that is read, or NULL. */
+/* Of the one group that is read, in any namespace, or NULL. */
 static const char *group_read(const struct http_call *c)
 {
-	const size_t n = strlen(SIM_GROUPS_PATH "/");
+	static const char of[] = "/podgroups/";
+	const char *at = strstr(c->path, of);
 
-	if (strcmp(c->method, "GET") != 0 || strncmp(c->path, SIM_GROUPS_PATH "/", n) != 0)
+	if (strcmp(c->method, "GET") != 0 || at == NULL ||
+	    strncmp(c->path, "/apis/scheduling.x-k8s.io/", 26) != 0)
 		return NULL;
-	return strpbrk(c->path + n, "/?") == NULL ? c->path + n : NULL;
+	at += strlen(of);
+	return strpbrk(at, "/?") == NULL ? at : NULL;
 }
 
 static enum fate fate_draw(struct net *n, const struct http_call *c)

@@ -15,6 +15,7 @@ static const char *const action_names[ACTION_KINDS] = {
 	[ACTION_GROUP_NEW] = "group-new",
 	[ACTION_GROUP_EDIT] = "group-edit",
 	[ACTION_GROUP_DELETE] = "group-delete",
+	[ACTION_TENANT] = "tenant",
 	[ACTION_FOREIGN] = "foreign",
 	[ACTION_NODE_NEW] = "node-new",
 	[ACTION_NODE_CORDON] = "node-cordon",
@@ -274,6 +275,8 @@ void script_make(struct script *p, uint64_t seed)
 		add_storm(&m);
 	if (p->instances > 1)
 		add_lease(&m);
+	if (sim_mix(seed ^ 0x7e4a47) % 6 == 0)
+		making_tenants(&m);
 	if (hole)
 		making_hole(&m);
 	qsort(p->at, p->n, sizeof(*p->at), by_time);

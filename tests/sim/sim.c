@@ -171,7 +171,9 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "liveness: %s", busy(s));
 	else if (!invariants_at_rest(s->invariants, why, why_bytes))
 		return false;
-	else if (instance_holds(sim_leader(s)) || fresh_start_binds_nothing(s, binds, sizeof(binds)))
+	else if (instance_holds(sim_leader(s)) && !instance_holds_for_tenant(sim_leader(s)))
+		return true;
+	else if (fresh_start_binds_nothing(s, instance_holds(sim_leader(s)), binds, sizeof(binds)))
 		return true;
 	else
 		snprintf(why, why_bytes, "waits: a fresh start would bind %s", binds);

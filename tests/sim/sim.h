@@ -3,6 +3,7 @@
  * virtual time from one seed.
  *
  *   script.c       makes a list of actions of the seed: users, nodes, other schedulers and faults
+ *   tenants.c      what the owner of one namespace does to the others
  *   hole.c         a load that a late Binding ends badly
  *   workload.c     applies one action to the API server or to a process
  *   net.c          the network: struct transport over tests/apisim as a function
@@ -52,6 +53,7 @@ enum action_kind {
 	ACTION_GROUP_NEW,    /* a group, b quorum */
 	ACTION_GROUP_EDIT,   /* a group, b quorum */
 	ACTION_GROUP_DELETE, /* a group */
+	ACTION_TENANT,       /* a trick of tenants.c */
 	ACTION_FOREIGN,      /* a pod of another scheduler, bound at once, c shape */
 	ACTION_NODE_NEW,     /* a node, b cpu */
 	ACTION_NODE_CORDON,  /* a node, b 0 or 1 */
@@ -78,9 +80,12 @@ enum action_kind {
 #define SIM_LEADER UINT32_MAX /* the instance that leads, or the first one */
 #define SIM_NODES 10u
 #define SIM_PODS 120u
-#define SIM_HUGE_NODE 10u    /* of 12 cpu, more than any other */
-#define SIM_HUGE 1000u       /* shape: fills it */
-#define SIM_HUGE_HALF 1001u  /* fills half of it */
+#define SIM_HUGE_NODE 10u   /* of 12 cpu, more than any other */
+#define SIM_HUGE 1000u      /* shape: fills it */
+#define SIM_HUGE_HALF 1001u /* fills half of it */
+#define SIM_GPU 1003u       /* shape: asks for a GPU */
+#define SIM_GPU_NODE 11u    /* has GPUs */
+#define SIM_TENANT "tenant"
 #define SIM_HUGE_FIRST 1002u /* fills it, and has a higher priority */
 #define SIM_GROUPS 16u
 #define SIM_INSTANCES 2u
@@ -119,6 +124,7 @@ struct script {
 	/* Of writes in the network when their sender dies, that arrive up to 40 s later. */
 	uint32_t late_percent;
 	bool kubelets;
+	bool tenants; /* with limits that are near */
 	bool foreign; /* others bind, and nodes change */
 };
 
@@ -211,6 +217,7 @@ int sim_user(struct sim *s, const char *method, const char *target, const char *
 	__attribute__((format(printf, 4, 5)));
 
 void workload_do(struct sim *s, const struct action *a);
+void tenants_do(struct sim *s, uint32_t trick);
 void workload_start(struct sim *s); /* the state before the first action */
 
 /* may_write(context): called before each write that is not about the lease. */
@@ -248,7 +255,9 @@ uint64_t instance_due_ns(const struct instance *p);
 const char *instance_busy(const struct instance *p);
 bool instance_leads(const struct instance *p); /* up, and may act */
 struct instance *sim_leader(struct sim *s);    /* NULL: none */
-bool instance_holds(const struct instance *p); /* the core has a backfill reservation */
+/* The core has a backfill reservation; and for a gang of SIM_TENANT. */
+bool instance_holds(const struct instance *p);
+bool instance_holds_for_tenant(const struct instance *p);
 bool instance_may_write(void *instance);
 void instance_check(struct instance *p, bool thorough);
 uint64_t instance_crashes(const struct instance *p);
@@ -283,8 +292,10 @@ uint64_t invariants_excused(const struct invariants *b, enum tear tear);
 /* True: gangs meet their quorum and conditions are set; else why not. */
 bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes);
 
-/* True if a core that starts on the API server's state binds nothing; else what it binds. */
-bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes);
+/* True if a core that starts on the API server's state, with limits that are far, binds nothing of
+ * the namespace default, or with `high_only` no pod of a high priority there; else what it binds.
+ */
+bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t out_bytes);
 
 struct story *story_new(bool tell_all);
 void story_free(struct story *s);

@@ -50,7 +50,7 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 	static const char *const memories[] = { "64Mi", "1Gi", "3Gi" };
 	const char *gate =
 		shape < SIM_HUGE && shape % 11 == 0 ? ",\"schedulingGates\":[{\"name\":\"sim/wait\"}]" : "";
-	const bool huge = shape >= SIM_HUGE;
+	const bool huge = shape >= SIM_HUGE, gpu = shape == SIM_GPU;
 	const char *class = shape == SIM_HUGE_FIRST || (!huge && shape % 7 == 0)
 	                        ? ",\"priorityClassName\":\"high\""
 	                        : "";
@@ -63,11 +63,13 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 	sim_user(
 		s, "POST", PODS,
 		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s,"
-		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]}}",
+		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"%s}}}]}}",
 		pod, label, run, gate, class,
 		huge ? ",\"tolerations\":[{\"key\":\"huge\",\"operator\":\"Exists\"}]" : "",
-		huge ? shape == SIM_HUGE_HALF ? "6" : "12" : cpus[shape % 6],
-		huge ? "64Mi" : memories[shape / 6 % 3]);
+		gpu    ? "250m"
+		: huge ? shape == SIM_HUGE_HALF ? "6" : "12"
+			   : cpus[shape % 6],
+		huge ? "64Mi" : memories[shape / 6 % 3], gpu ? ",\"nvidia.com/gpu\":\"1\"" : "");
 }
 
 static struct as_object *pod_find(struct sim *s, uint32_t pod)
@@ -160,9 +162,9 @@ static void node_make(struct sim *s, uint32_t node, uint32_t cpu)
 	sim_user(
 		s, "POST", "/api/v1/nodes",
 		"{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kubernetes.io/hostname\":\"n%u\"}}%s,\"status\":{\"capacity\":"
-		"{\"cpu\":\"%u\",\"memory\":\"8Gi\",\"pods\":\"%u\"}}}",
+		"{\"cpu\":\"%u\",\"memory\":\"8Gi\",\"pods\":\"%u\"%s}}}",
 		node, node, node == SIM_HUGE_NODE ? taint : "", node == SIM_HUGE_NODE ? 12 : 1 + cpu % 9,
-		3 + cpu % 5);
+		3 + cpu % 5, node == SIM_GPU_NODE ? ",\"nvidia.com/gpu\":\"2\"" : "");
 }
 
 static void node_size(struct sim *s, uint32_t node, uint32_t cpu)
@@ -304,6 +306,9 @@ void workload_do(struct sim *s, const struct action *a)
 	case ACTION_GROUP_DELETE:
 		group_do(s, a);
 		break;
+	case ACTION_TENANT:
+		tenants_do(s, a->a);
+		break;
 	case ACTION_FOREIGN:
 		foreign(s, a->a, a->c);
 		break;
@@ -329,6 +334,9 @@ void workload_start(struct sim *s)
 	if (as_api_add_custom(s->api, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true,
 	                      SIM_EPOCH_NS + s->now_ns, &why) < 0)
 		as_die("the simulator's resources: %s", why);
+	if (s->script->tenants)
+		sim_user(s, "POST", "/api/v1/namespaces", "%s",
+		         "{\"metadata\":{\"name\":\"" SIM_TENANT "\"}}");
 	sim_user(s, "POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
 	         "{\"metadata\":{\"name\":\"high\"},\"value\":1000}");
 }
