@@ -354,6 +354,7 @@ static void look_pod(struct invariants *b, const struct as_event *e)
 	bool counted, over = e->kind == AS_DELETED || strcmp(phase, "Succeeded") == 0 ||
 	                     strcmp(phase, "Failed") == 0;
 
+	judge_conditions(b, o, tree);
 	if (m == NULL)
 		m = member_new(b, o, tree);
 	if (m->node[0] != '\0' && strcmp(m->node, node) != 0)
@@ -436,6 +437,8 @@ void invariants_check(struct invariants *b)
 			look_node(b, e);
 		else if (strcmp(e->object->resource->plural, "podgroups") == 0)
 			look_group(b, e);
+		else if (strcmp(e->object->resource->plural, "events") == 0)
+			judge_text(b, e->object, json_text(as_object_tree(&b->arena, e->object), "note"));
 		else if (strcmp(e->object->resource->plural, "leases") == 0)
 			look_lease(b, e);
 	}

@@ -80,4 +80,9 @@ struct invariants {
 /* "" if there is none. */
 const char *json_text(const struct as_json *o, const char *name);
 
+/* texts.c: a text that muster wrote, and those of a pod's conditions, have no control characters.
+ */
+void judge_text(struct invariants *b, const struct as_object *o, const char *text);
+void judge_conditions(struct invariants *b, const struct as_object *o, const struct as_json *tree);
+
 #endif

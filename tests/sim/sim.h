@@ -10,6 +10,7 @@
  *   fate.c         the faults of requests
  *   instance.c     the two processes of an instance: frontend.h and core.h with the real rings
  *   invariants.c   what must hold at every revision of the API server's history, and at rest
+ *   texts.c        the part of it that is about texts
  *   at_rest.c      the part of it that holds at rest
  *   fresh_start.c  what a core that starts on the state at rest would bind: nothing
  *   story.c        the events of a run, for the reader of a failure
