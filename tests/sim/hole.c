@@ -26,7 +26,8 @@ static uint32_t leader_fails(struct making *m, uint64_t at)
 	const uint32_t down = 50 + making_below(m, making_below(m, 3) == 0 ? 5000 : 500);
 
 	if (m->p->instances > 1 && making_below(m, 2) == 0) {
-		making_add(m, at, ACTION_BOTH_STOP, SIM_LEADER, 16000 + making_below(m, 25000), 0);
+		making_add(m, at, making_below(m, 2) ? ACTION_PAUSE : ACTION_BOTH_STOP, SIM_LEADER,
+		           16000 + making_below(m, 25000), 0);
 		return 14000;
 	}
 	making_add(m, at, making_below(m, 4) == 0 ? ACTION_FRONTEND_DIES : ACTION_BOTH_DIE, SIM_LEADER,

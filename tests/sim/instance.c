@@ -26,6 +26,8 @@ struct instance {
 	struct sim *sim;
 	uint32_t instance;
 	uint64_t rate_permille; /* of its monotonic clock */
+	uint64_t stood_ns;      /* for how long its clocks stood still so far */
+	uint64_t resumed_ns;    /* when they went on last; 0: never */
 	struct env env;
 	struct limits limits;
 
@@ -79,22 +81,24 @@ static uint64_t env_monotonic(void *context)
 {
 	const struct instance *p = context;
 
-	return p->sim->now_ns / 1000 * p->rate_permille + SIM_S;
+	return (p->sim->now_ns - p->stood_ns) / 1000 * p->rate_permille + SIM_S;
 }
 
 /* The time of the simulation at which its clock has that value, rounded up. */
 static uint64_t virtual_ns(const struct instance *p, uint64_t monotonic_ns)
 {
 	return monotonic_ns == NEVER_NS ? SIM_NEVER
-	       : monotonic_ns > SIM_S   ? ((monotonic_ns - SIM_S) / p->rate_permille + 1) * 1000
-	                                : 0;
+	       : monotonic_ns > SIM_S
+	           ? ((monotonic_ns - SIM_S) / p->rate_permille + 1) * 1000 + p->stood_ns
+	           : 0;
 }
 
 static uint64_t env_wall(void *context)
 {
-	const struct sim *s = ((struct instance *)context)->sim;
+	const struct instance *p = context;
+	const struct sim *s = p->sim;
 
-	return (uint64_t)((int64_t)(SIM_EPOCH_NS + s->now_ns) + s->wall_jump_ns);
+	return (uint64_t)((int64_t)(SIM_EPOCH_NS + s->now_ns - p->stood_ns) + s->wall_jump_ns);
 }
 
 static uint64_t env_random(void *context)
@@ -392,6 +396,23 @@ void instance_frontend_stops(struct instance *p, uint64_t ns)
 		return;
 	p->frontend_stops_ns = later(p->frontend_stops_ns, p->sim->now_ns + ns);
 	net_freeze(p->net, p->frontend_stops_ns);
+}
+
+void instance_pauses(struct instance *p, uint64_t ns)
+{
+	if (p->sim->now_ns < p->frontend_stops_ns || p->sim->now_ns < p->core_stops_ns ||
+	    p->frontend == NULL)
+		return;
+	instance_core_stops(p, ns);
+	instance_frontend_stops(p, ns);
+	net_pause(p->net, ns);
+	p->stood_ns += ns;
+	p->resumed_ns = p->sim->now_ns + ns;
+}
+
+uint64_t instance_resumed_ns(const struct instance *p)
+{
+	return p->resumed_ns;
 }
 
 static void connect_rings(struct instance *p)

@@ -430,6 +430,13 @@ void net_freeze(struct net *n, uint64_t until_ns)
 	n->frozen_until_ns = until_ns;
 }
 
+void net_pause(struct net *n, uint64_t ns)
+{
+	for (struct http_call *c = n->calls; c != NULL; c = c->next)
+		if (!c->orphan && c->deadline_ns != SIM_NEVER)
+			c->deadline_ns += ns;
+}
+
 static bool is_kept(struct net *n, const struct http_call *c, unsigned late_percent)
 {
 	return c->state == CALL_SENT && !c->arrived && fate_has_effect(c) &&

@@ -28,6 +28,7 @@ static const char *const action_names[ACTION_KINDS] = {
 	[ACTION_CORE_STOPS] = "core-stops",
 	[ACTION_FRONTEND_STOPS] = "frontend-stops",
 	[ACTION_BOTH_STOP] = "both-stop",
+	[ACTION_PAUSE] = "pause",
 	[ACTION_COMPACT] = "compact",
 	[ACTION_WATCHES_CUT] = "watches-cut",
 	[ACTION_WATCHES_SLOW] = "watches-slow",
@@ -275,6 +276,8 @@ void script_make(struct script *p, uint64_t seed)
 		add_storm(&m);
 	if (p->instances > 1)
 		add_lease(&m);
+	if (p->instances > 1 && sim_mix(seed ^ 0x9a5e) % 2 == 0)
+		add_some(&m, 2, ACTION_PAUSE, 2, 40000, 0);
 	if (sim_mix(seed ^ 0x7e4a47) % 6 == 0)
 		making_tenants(&m);
 	if (hole)

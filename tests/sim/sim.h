@@ -67,6 +67,7 @@ enum action_kind {
 	ACTION_CORE_STOPS, /* suspended for b ms */
 	ACTION_FRONTEND_STOPS,
 	ACTION_BOTH_STOP, /* its requests go on */
+	ACTION_PAUSE,     /* the same, and its clocks stand still: a paused virtual machine */
 	ACTION_COMPACT,
 	ACTION_WATCHES_CUT,  /* possibly within a line */
 	ACTION_WATCHES_SLOW, /* each by its own delay, for b ms */
@@ -234,6 +235,8 @@ void net_calm(struct net *n);                    /* no faults any more */
 /* The client is suspended until then: what it has sent goes on, answers wait for it.  0: it is
  * not. */
 void net_freeze(struct net *n, uint64_t until_ns);
+/* Its clock does not see that time: its own timeouts are later. */
+void net_pause(struct net *n, uint64_t ns);
 /* The client is dead: its requests may still arrive, their answers are dropped.  Of its writes that
  * have not arrived yet, `late_percent` are kept in the network for up to 40 s. */
 void net_orphan(struct net *n, unsigned late_percent);
@@ -250,6 +253,9 @@ void instance_core_dies(struct instance *p, uint64_t down_ns);
 void instance_frontend_dies(struct instance *p, uint64_t down_ns);
 void instance_core_stops(struct instance *p, uint64_t ns);
 void instance_frontend_stops(struct instance *p, uint64_t ns);
+/* Suspends both and stops their clocks; the wall clock is not set right afterwards. */
+void instance_pauses(struct instance *p, uint64_t ns);
+uint64_t instance_resumed_ns(const struct instance *p); /* 0: it was never paused */
 void instance_run(struct instance *p, bool heard);
 uint64_t instance_due_ns(const struct instance *p);
 /* NULL: both run, the rings are empty, nothing to plan or to send; else what is pending. */

@@ -256,6 +256,9 @@ static void process_do(struct sim *s, const struct action *a)
 		instance_frontend_stops(instance, ns);
 		instance_core_stops(instance, ns);
 		break;
+	case ACTION_PAUSE:
+		instance_pauses(instance, ns);
+		break;
 	case ACTION_COMPACT:
 		as_store_compact(s->api->store);
 		break;
