@@ -142,6 +142,7 @@ void making_tenants(struct making *m)
 	m->p->tenants = true;
 	/* Many reports, and each event in a namespace that ends is refused several times. */
 	m->p->knobs.report_per_second = 50;
+	m->p->knobs.report_queue = 1000;
 	for (uint32_t trick = TRICK_SHAPES; trick <= TRICK_TEXT; trick++)
 		if (trick == TRICK_QUORUM_MORE || making_below(m, 2) == 0)
 			making_add(m, at + trick * SIM_S, ACTION_TENANT, trick, 0, 0);
