@@ -248,7 +248,7 @@ void script_make(struct script *p, uint64_t seed)
 	p->event_ring_bytes = UINT64_C(4096) << making_below(&m, 5);
 	p->result_ring_bytes = UINT64_C(128) << making_below(&m, 5);
 	p->command_ring_bytes = UINT64_C(4096) << making_below(&m, 4);
-	p->instances = sim_mix(seed ^ 0x1ea5e) % 8 == 0 ? 2 : 1;
+	p->instances = sim_mix(seed ^ 0x1ea5e) % (hole ? 3 : 8) == 0 ? 2 : 1;
 	p->rate_permille = 900 + (uint32_t)(sim_mix(seed ^ 0xc10c) % 5) * 75;
 	if (p->instances > 1)
 		p->end_ns += 60 * SIM_S;
