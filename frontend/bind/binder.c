@@ -126,7 +126,7 @@ void binder_queue(struct bind *b)
 {
 	struct binder *w = b->binder;
 
-	if (b->intent && !intent_is_durable(b->intent))
+	if (b->intent && !intent_is_durable(w->config.journal, b->intent))
 		TAILQ_INSERT_TAIL(&w->unwritten, b, link);
 	else
 		TAILQ_INSERT_TAIL(&w->queue, b, link);

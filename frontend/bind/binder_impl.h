@@ -153,6 +153,7 @@ void group_recheck_forget(struct binder *w);
 /* Before b is queued. */
 void intent_begin(struct bind *b);
 /* What it permitted is over. */
+bool intent_permits(struct bind *b);
 void intent_end(struct bind *b);
 /* The Binding was refused: `at` gets it while its gang may retain the capacity. */
 void intent_retain(struct bind *b, struct refused_at *at);

@@ -323,6 +323,8 @@ static void post_start(struct bind *b)
 		binding_give_up(b, 0);
 		return;
 	}
+	if (!intent_permits(b))
+		return;
 	if (!b->begun)
 		binding_begin(b);
 	jsonout_clear(&w->path);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define LOOK_NS NS_PER_S
+#define RENEW_NS (10 * NS_PER_MS) /* about as long as a PUT */
 
 static struct intent *adopted_take(struct binder *w, pod_id pod, uint32_t generation)
 {
@@ -53,6 +54,27 @@ void intent_begin(struct bind *b)
 		found = NULL;
 	}
 	b->intent = found || b->withdrawn ? found : intent_add(b);
+}
+
+/* False if the intent names another version of the pod: it does not any more, and b waits for the
+ * PUT.  One that was sent before may still land, and so is not among those that can be dropped. */
+bool intent_permits(struct bind *b)
+{
+	struct binder *w = b->binder;
+
+	if (!b->intent)
+		return true;
+	if (strcmp(intent_line(b->intent)->version, b->version) != 0)
+		intent_renew(w->config.journal, b->intent, b->version);
+	if (intent_is_durable(w->config.journal, b->intent))
+		return true;
+	if (b->begun) {
+		binder_later(b, STEP_POST, RENEW_NS);
+	} else {
+		w->queued++;
+		TAILQ_INSERT_TAIL(&w->unwritten, b, link);
+	}
+	return false;
 }
 
 void intent_end(struct bind *b)
@@ -109,13 +131,13 @@ void intents_ready(struct binder *w)
 
 	if (TAILQ_EMPTY(&w->unwritten))
 		return;
-	durable = journal_counts(w->config.journal)->intents;
+	durable = journal_counts(w->config.journal)->writes;
 	if (w->durable_seen == durable)
 		return;
 	w->durable_seen = durable;
 	for (b = TAILQ_FIRST(&w->unwritten); b; b = after) {
 		after = TAILQ_NEXT(b, link);
-		if (!intent_is_durable(b->intent))
+		if (!intent_is_durable(w->config.journal, b->intent))
 			continue;
 		TAILQ_REMOVE(&w->unwritten, b, link);
 		TAILQ_INSERT_TAIL(&w->queue, b, link);

@@ -33,8 +33,7 @@ struct intent_line {
 	const char *uid;      /* of the pod */
 	const char *node;     /* its name */
 	const char *node_uid; /* "-": unknown */
-	const char *version; /* of the pod when it was written; "-": none.  For the reader only: a later
-	                        Binding may name a later one */
+	const char *version;  /* of the pod, the only one that its Binding may name; "-": none */
 };
 
 /* Bindings in flight that the lines do not name. */

@@ -33,6 +33,8 @@ struct intent {
 	struct intent_line line;  /* texts follow the struct */
 	enum intent_state state;
 	uint64_t added_ns;
+	uint64_t needs_put; /* its version is in this one and in those after it */
+	char version[64];   /* of a renewed one */
 	size_t bytes;
 };
 TAILQ_HEAD(intent_list, intent);
@@ -54,6 +56,8 @@ struct journal {
 	uint64_t epoch; /* the last seen; ours while open */
 	enum intents_fence fence;
 	uint64_t begun_ns; /* of the last PUT */
+	uint64_t puts, put_accepted,
+		renewed_put;   /* begun; the last that succeeded, and that is needed */
 	uint64_t retry_ns; /* not before */
 	uint64_t fresh_until_ns;
 	uint64_t stale_ns; /* since then the object has what is over; NEVER_NS */
@@ -216,9 +220,22 @@ struct intent *journal_add(struct journal *j, const struct intent_line *line)
 	return i;
 }
 
-bool intent_is_durable(const struct intent *i)
+bool intent_is_durable(const struct journal *j, const struct intent *i)
 {
-	return i->state == INTENT_DURABLE;
+	return i->state == INTENT_DURABLE && i->needs_put <= j->put_accepted;
+}
+
+void intent_renew(struct journal *j, struct intent *i, const char *version)
+{
+	size_t before = i->bytes;
+
+	assert(strlen(version) < sizeof(i->version));
+	strcpy(i->version, version);
+	i->line.version = i->version;
+	i->bytes = intent_bytes(&i->line);
+	if (i->state != INTENT_WAITING)
+		j->bytes = j->bytes - before + i->bytes;
+	i->needs_put = j->renewed_put = j->puts + 1;
 }
 
 const struct intent_line *intent_line(const struct intent *i)
@@ -314,6 +331,7 @@ static void data_write(struct journal *j)
 {
 	admit(j, j->open ? admissible(j) : 0);
 	body_write(j);
+	j->puts++;
 	j->begun_ns = env_now(j->config.env);
 	j->stale_ns = NEVER_NS; /* set again by what is removed meanwhile, and by a failure */
 }
@@ -513,6 +531,7 @@ static void accepted(struct journal *j, const char *body, size_t bytes)
 		metadata_forget(j);
 	j->absent = false;
 	j->counts.writes++;
+	j->put_accepted = j->puts;
 	j->epoch += !j->open;
 	j->open = true;
 	while ((i = TAILQ_FIRST(&j->lists[INTENT_WRITTEN])) != NULL) {
@@ -584,6 +603,8 @@ static uint64_t write_due_ns(struct journal *j)
 	if (!j->open || !TAILQ_EMPTY(&j->lists[INTENT_WRITTEN]))
 		return 0;
 	full_note(j);
+	if (j->renewed_put > j->put_accepted)
+		due = j->begun_ns < due ? j->begun_ns : due;
 	if (n >= GATHER_MOST || (n > 0 && j->waiting_assumed > 0))
 		return 0;
 	if (n > 0 && j->begun_ns + j->config.gather_ns < due)
@@ -617,7 +638,7 @@ uint64_t journal_poll(struct journal *j)
 bool journal_is_idle(const struct journal *j)
 {
 	return !j->call && j->waiting_n == 0 && TAILQ_EMPTY(&j->lists[INTENT_WRITTEN]) &&
-	       j->stale_ns == NEVER_NS;
+	       j->stale_ns == NEVER_NS && j->renewed_put <= j->put_accepted;
 }
 
 size_t journal_size(const struct journal *j)

@@ -87,7 +87,11 @@ bool journal_takes_assumed(const struct journal *j);
 
 /* Valid until it is removed; the texts are copied. */
 struct intent *journal_add(struct journal *j, const struct intent_line *line);
-bool intent_is_durable(const struct intent *i);
+/* The ConfigMap has it, with its current version. */
+bool intent_is_durable(const struct journal *j, const struct intent *i);
+/* A Binding is to name another version of the pod: not durable until the next PUT.  An instance
+ * that no longer leads can't learn the version after a fence and use it. */
+void intent_renew(struct journal *j, struct intent *i, const char *version);
 const struct intent_line *intent_line(const struct intent *i);
 
 /* It is over.  The next PUT is without it. */

@@ -194,7 +194,7 @@ enum grant_line grants_line(struct grants *gs, pod_id pod, uint32_t generation)
 {
 	const struct grant *g = grant_find(gs, pod, generation);
 
-	if (!g || !g->line || intent_is_durable(g->line))
+	if (!g || !g->line || intent_is_durable(gs->config.journal, g->line))
 		return GRANT_DURABLE;
 	return journal_fault(gs->config.journal) ? GRANT_FAILS : GRANT_WAITS;
 }

@@ -230,6 +230,36 @@ Test(binder_journal, a_binding_does_not_wait_for_intents_that_wait_for_it)
 	end();
 }
 
+/* Else an instance that does not know that another one leads (its clocks stood still) reads the
+ * version after the fence of its Binding, and binds by it. */
+Test(binder_journal, a_binding_names_the_version_of_its_intent)
+{
+	struct http_call *put;
+
+	begin("");
+	command(CMD_BIND);
+	poll();
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, object(12, ""));
+	poll();
+	world_answer(world_take(&b.w, "POST", POST), 409, world_status(409, "Conflict", "moved"));
+	b.w.now_ns += SECOND;
+	poll();
+	world_answer(world_take(&b.w, "GET", POD), 200, world_pod("a", "6", "", ""));
+	b.w.now_ns += SECOND;
+	binder_poll(b.binder);
+	poll();
+	put = world_take(&b.w, "PUT", JOURNAL);
+	cr_assert_eq(world_open(&b.w), 1, "no Binding for the new version yet");
+	cr_assert(strstr(put->body, "bind " UID_A " n1 n-n1 6"), "%s", put->body);
+	world_answer(put, 200, object(13, ""));
+	b.w.now_ns += SECOND;
+	poll();
+	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
+	cr_assert_str_eq(b.said, "unknown bound ");
+	cr_assert_eq(journal_size(b.journal), 0);
+	end();
+}
+
 Test(binder_journal, a_write_that_fails_keeps_the_binding_back)
 {
 	begin("");

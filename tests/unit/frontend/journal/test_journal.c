@@ -162,17 +162,43 @@ Test(journal, an_intent_is_durable_when_the_write_was_accepted)
 	cr_assert(strstr(c->body, "\"resourceVersion\":\"11\""), "%s", c->body);
 	cr_assert(strstr(c->body, "bind a n1 u1 5\\n"), "%s", c->body);
 	second = add(&b, "b");
-	cr_assert(!intent_is_durable(first));
+	cr_assert(!intent_is_durable(b.j, first));
 	world_answer(c, 200, object(12, "{}"));
-	cr_assert(intent_is_durable(first));
-	cr_assert(!intent_is_durable(second), "it came after the write began");
+	cr_assert(intent_is_durable(b.j, first));
+	cr_assert(!intent_is_durable(b.j, second), "it came after the write began");
 	c = next(&b, "PUT", ONE);
 	cr_assert_leq(b.w.now_ns, now + 20 * MS);
 	cr_assert(strstr(c->body, "bind a n1 u1 5\\nbind b") ||
 	              strstr(c->body, "bind b n1 u1 5\\nbind a"),
 	          "%s", c->body);
 	world_answer(c, 200, object(13, "{}"));
-	cr_assert(intent_is_durable(second));
+	cr_assert(intent_is_durable(b.j, second));
+	end(&b);
+}
+
+/* Not by a write that began before, though its answer comes after. */
+Test(journal, an_intent_for_another_version_is_durable_with_the_next_write)
+{
+	struct bench b;
+	struct http_call *c;
+	struct intent *i;
+
+	open_with(&b, data_of("other", ""));
+	i = add(&b, "a");
+	world_answer(next(&b, "PUT", ONE), 200, object(12, "{}"));
+	add(&b, "b");
+	c = next(&b, "PUT", ONE);
+	cr_assert(intent_is_durable(b.j, i));
+	intent_renew(b.j, i, "6");
+	cr_assert(!intent_is_durable(b.j, i));
+	world_answer(c, 200, object(13, "{}"));
+	cr_assert(!intent_is_durable(b.j, i));
+	cr_assert(!journal_is_idle(b.j));
+	c = next(&b, "PUT", ONE);
+	cr_assert(strstr(c->body, "bind a n1 u1 6\\n"), "%s", c->body);
+	world_answer(c, 200, object(14, "{}"));
+	cr_assert(intent_is_durable(b.j, i));
+	cr_assert_eq(journal_size(b.j), 2);
 	end(&b);
 }
 
@@ -185,7 +211,7 @@ Test(journal, what_is_over_goes_with_a_later_write)
 	open_with(&b, data_of("other", ""));
 	i = add(&b, "a");
 	world_answer(next(&b, "PUT", ONE), 200, object(12, "{}"));
-	cr_assert(intent_is_durable(i));
+	cr_assert(intent_is_durable(b.j, i));
 	journal_remove(b.j, i);
 	cr_assert_gt(journal_poll(b.j), b.w.now_ns, "not at once");
 	c = next(&b, "PUT", ONE);
@@ -204,11 +230,11 @@ Test(journal, another_writer_ends_it)
 	open_with(&b, data_of("other", ""));
 	i = add(&b, "a");
 	world_answer(next(&b, "PUT", ONE), 409, world_status(409, "Conflict", "modified"));
-	cr_assert(!intent_is_durable(i));
+	cr_assert(!intent_is_durable(b.j, i));
 	cr_assert(!journal_is_lost(b.j), "it may have been our own write");
 	world_answer(next(&b, "GET", ONE), 200, object(20, data_of("third", "")));
 	cr_assert(journal_is_lost(b.j));
-	cr_assert(!intent_is_durable(i));
+	cr_assert(!intent_is_durable(b.j, i));
 	cr_assert_eq(journal_poll(b.j), NEVER_NS);
 	cr_assert(world_said(&b.w, "was taken by third"));
 	end(&b);
@@ -224,13 +250,13 @@ Test(journal, its_own_write_does_not_end_it)
 	open_with(&b, data_of("other", ""));
 	i = add(&b, "a");
 	world_fail(next(&b, "PUT", ONE), HTTP_BROKEN);
-	cr_assert(!intent_is_durable(i));
+	cr_assert(!intent_is_durable(b.j, i));
 	cr_assert(strstr(journal_fault(b.j), "ns/j"), "%s", journal_fault(b.j));
 	world_answer(next(&b, "GET", ONE), 200, object(12, data_of("me", "bind a n1 u1 5\\n")));
 	c = next(&b, "PUT", ONE);
 	cr_assert(strstr(c->body, "\"resourceVersion\":\"12\"") && strstr(c->body, "bind a"));
 	world_answer(c, 200, object(13, "{}"));
-	cr_assert(intent_is_durable(i));
+	cr_assert(intent_is_durable(b.j, i));
 	cr_assert_null(journal_fault(b.j));
 	end(&b);
 }
@@ -259,10 +285,10 @@ Test(journal, a_failure_is_told_and_tried_again)
 	world_answer(next(&b, "PUT", ONE), 403, world_status(403, "Forbidden", "may not update"));
 	cr_assert(strstr(journal_fault(b.j), "the journal ns/j can't be written: 403 may not update"),
 	          "%s", journal_fault(b.j));
-	cr_assert(!intent_is_durable(i));
+	cr_assert(!intent_is_durable(b.j, i));
 	world_answer(next(&b, "GET", ONE), 200, object(11, data_of("me", "")));
 	world_answer(next(&b, "PUT", ONE), 200, object(12, "{}"));
-	cr_assert(intent_is_durable(i));
+	cr_assert(intent_is_durable(b.j, i));
 	end(&b);
 }
 
@@ -278,7 +304,7 @@ Test(journal, one_that_was_deleted_is_made_again)
 	c = next(&b, "POST", ALL);
 	cr_assert(strstr(c->body, "bind a") && strstr(c->body, "bind z"), "%s", c->body);
 	world_answer(c, 201, object(20, "{}"));
-	cr_assert(intent_is_durable(i));
+	cr_assert(intent_is_durable(b.j, i));
 	end(&b);
 }
 
@@ -303,17 +329,17 @@ Test(journal, is_bounded)
 			world_answer(world_take(&b.w, "PUT", ONE), 200, object(12, "{}"));
 		}
 	for (int i = 0; i < 3000; i++)
-		durable += intent_is_durable(all[i]);
+		durable += intent_is_durable(b.j, all[i]);
 	cr_assert_eq(durable, 2048);
 	for (int i = 0; i < 1000; i++)
 		journal_remove(b.j, all[i]);
 	journal_poll(b.j);
-	cr_assert(world_open(&b.w) == 0 || !intent_is_durable(all[2999]));
+	cr_assert(world_open(&b.w) == 0 || !intent_is_durable(b.j, all[2999]));
 	for (int i = 1000; i < 1100; i++)
 		journal_remove(b.j, all[i]);
 	c = next(&b, "PUT", ONE);
 	world_answer(c, 200, object(13, "{}"));
-	cr_assert(intent_is_durable(all[2999]));
+	cr_assert(intent_is_durable(b.j, all[2999]));
 	end(&b);
 }
 
@@ -358,7 +384,7 @@ Test(journal, assumed_pods_have_a_bound_of_their_own)
 	cr_assert_eq(n, 1023, "those that an earlier instance left count as well");
 	bind = add(&b, "a");
 	world_answer(next(&b, "PUT", ONE), 200, object(12, "{}"));
-	cr_assert(intent_is_durable(bind) && intent_is_durable(last));
+	cr_assert(intent_is_durable(b.j, bind) && intent_is_durable(b.j, last));
 	cr_assert(!journal_takes_assumed(b.j));
 	journal_remove(b.j, last);
 	cr_assert(journal_takes_assumed(b.j));
