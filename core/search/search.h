@@ -13,10 +13,13 @@
  * has it in struct search_facts.  A search is a function of the core, the facts and the question;
  * its work is counted in steps (core/base/budget.h), not by a clock.
  *
- *   priority of a unit   of a lone pod or one in mode `pod`: the pod's; of a gang: its own, else
- * the highest of its bound members candidate            bound, not being deleted, not spared, its
- * unit's priority is lower; with `respect` matched by one budget at most stale gang           has
- * fewer bound members than its quorum: it goes whole, and is not counted as broken */
+ * Priority of a unit: of a lone pod, or one in mode `pod`, the pod's; of a gang its own, else the
+ * highest of its bound members.
+ *
+ * Candidate: bound, not being deleted, not spared, and the priority of its unit is lower; with
+ * `respect` matched by one budget at most.
+ *
+ * Stale gang: fewer bound members than its quorum.  It goes whole, and does not count as broken. */
 #ifndef MUSTER_CORE_SEARCH_H
 #define MUSTER_CORE_SEARCH_H
 
