@@ -354,9 +354,13 @@ static void check_error(const struct link_error *e, int rc)
 {
 	if (rc == -ETIMEDOUT || *e->text == '\0')
 		fuzz_found("%d: \"%s\"", rc, e->text);
-	for (const char *c = e->text; *c != '\0'; c++)
-		if (*c < ' ' || *c > '~')
-			fuzz_found("a byte %02x in the message", (unsigned char)*c);
+	for (const unsigned char *c = (const void *)e->text; *c != '\0'; c++) {
+		/* The second byte of a C1 control, U+0080 to U+009F, follows 0xc2. */
+		if (*c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0) || *c > 0xf4)
+			fuzz_found("a byte %02x in the message", *c);
+		if (*c >= 0xc2 && (c[1] & 0xc0) != 0x80)
+			fuzz_found("the message is not UTF-8");
+	}
 }
 
 static int connect_to(const char *path)

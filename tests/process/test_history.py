@@ -281,7 +281,9 @@ def test_muster_passes():
     with Cluster(small(), judged=True) as c:
         c.up()
         group, members = gang("g", 3)
-        c.create(group, *members, pod("a"), pod("b"))
+        c.create(group, *members)
+        until(lambda: c.bound() == 3, 20, "the gang is bound")  # else both pods may be seen before the group
+        c.create(pod("a"), pod("b"))
         until(lambda: c.bound() == 4, 20, "4 bound")
         check(not c.wrongs(), c.wrongs())
 
