@@ -83,7 +83,7 @@ def fault_07_an_allocation_fails_at_work(t):
             for i in range(MOST_AT_WORK):
                 if memory.failed():
                     break
-                t.gang(f"g{turn}x{i}", 2, cpu="10m", labels={f"l{turn}x{i}": "v"})
+                t.gang(f"g{turn}x{i}", 2, cpu="10m", memory="1Mi", labels={f"l{turn}x{i}": "v"})
                 try:
                     t.ctl("gangs")
                 except Failed:

@@ -488,7 +488,7 @@ static const char *names_of(const struct asked *a, const pod_id *pods, uint32_t 
 
 static bool same_victims(const struct asked *a, const struct brute *q, const struct gang_search *s)
 {
-	char name[16];
+	char name[32];
 	uint32_t n = 0;
 
 	for (int i = 0; i < q->c->bound_n; i++) {
