@@ -8,6 +8,8 @@
 
 #define ANSWERS_NS (10 * NS_PER_S) /* for Bindings in flight, at the end */
 #define RELEASE_NS (2 * NS_PER_S)  /* for the lease, after that */
+/* The same before it starts over: without a lease it could do nothing then. */
+#define RELEASE_AGAIN_NS (10 * NS_PER_S)
 #define SLEEP_MAX_MS 1000
 
 static uint32_t sleep_ms(const struct daemon *d, uint64_t next_ns)
@@ -96,12 +98,12 @@ static void loop_quiesce(struct daemon *d)
 }
 
 /* Quiesces and releases the lease, so that the next leader need not wait for it to expire. */
-static void loop_end(struct daemon *d)
+static void loop_end(struct daemon *d, uint64_t patience_ns)
 {
 	uint64_t until;
 
 	loop_quiesce(d);
-	until = env_now(&d->env) + RELEASE_NS;
+	until = env_now(&d->env) + patience_ns;
 	while (!frontend_release_lease(d->frontend) && env_now(&d->env) < until)
 		loop_turn(d);
 }
@@ -121,12 +123,12 @@ int daemon_run(struct daemon *d)
 			return EXIT_INPUT;
 		if (frontend_must_restart(d->frontend)) {
 			env_log(&d->env, "warn", "starting over with nothing known");
-			loop_end(d);
+			loop_end(d, RELEASE_AGAIN_NS);
 			return signals_stop_wanted() ? 0 : START_AGAIN;
 		}
 	}
 	env_log(&d->env, "info", "stopping");
-	loop_end(d);
+	loop_end(d, RELEASE_NS);
 	env_log(&d->env, "info", "stopped");
 	return 0;
 }
