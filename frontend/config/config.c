@@ -15,6 +15,12 @@
 #define PATH_BYTES_MAX 160
 #define SECTION_BYTES_MAX 64
 
+/* What kube-scheduler's own configuration, and an `args:` block in it, begin with. */
+#define FOREIGN_GROUP "kubescheduler.config.k8s.io/"
+#define FOREIGN_KIND "KubeSchedulerConfiguration"
+#define FOREIGN_SECTION "coscheduling"
+#define FOREIGN_ARGS_KIND "CoschedulingArgs"
+
 struct reader {
 	const char *name; /* of the file */
 	struct options *o;
@@ -209,6 +215,35 @@ static int fixed_take(struct reader *r, const char *key, const char *wanted, boo
 	return 0;
 }
 
+/* The type lines of an `args:` block that was copied whole from a KubeSchedulerConfiguration:
+ * checked, so that the arguments of another plugin are not taken for Coscheduling's, and without
+ * effect. */
+static int args_type_take(struct reader *r, const char *path)
+{
+	bool is_kind = strcmp(path, FOREIGN_SECTION ".kind") == 0;
+	const char *wanted = is_kind ? FOREIGN_ARGS_KIND : FOREIGN_GROUP;
+	size_t bytes = strlen(wanted), at = here(r);
+	struct text text;
+
+	if (*r->j.at != '"')
+		return wrong(r, at, "%s: a text is expected, not %s", path, type_of(*r->j.at));
+	if (!json_string(&r->j, &text))
+		return broken(r, at, path);
+	if (text.bytes >= bytes && memcmp(text.at, wanted, bytes) == 0 &&
+	    (!is_kind || text.bytes == bytes))
+		return 0;
+	return wrong(r, at,
+	             "%s: \"%.*s\": only \"%s%s\", as in the args of the Coscheduling plugin, is known",
+	             path, (int)(text.bytes < 100 ? text.bytes : 100), text.at, wanted,
+	             is_kind ? "" : "VERSION");
+}
+
+static bool is_args_type(const char *path)
+{
+	return strcmp(path, FOREIGN_SECTION ".apiVersion") == 0 ||
+	       strcmp(path, FOREIGN_SECTION ".kind") == 0;
+}
+
 static int mapping_take(struct reader *r, const char *section);
 
 static uint64_t dialect_bits(void)
@@ -234,6 +269,8 @@ static int member_take(struct reader *r, const char *section, const char *path, 
 		return fixed_take(r, path, CONFIG_API_VERSION, &r->has_version);
 	if (strcmp(path, "kind") == 0)
 		return fixed_take(r, path, CONFIG_KIND, &r->has_kind);
+	if (is_args_type(path))
+		return args_type_take(r, path);
 	if (*section || !is_section(path))
 		return unknown(r, at, section, path);
 	if (json_null(&r->j))
@@ -272,6 +309,42 @@ static int whole_check(struct reader *r)
 	return 0;
 }
 
+/* A configuration of kube-scheduler is refused as what it is, whichever of its keys comes first. */
+static int foreign_check(struct reader *r)
+{
+	size_t at = 0;
+	bool foreign = false;
+	struct text key, text = { 0 };
+
+	json_object(&r->j);
+	while (!foreign && json_key(&r->j, &key)) {
+		bool is_kind = text_is(key, "kind"), is_version = text_is(key, "apiVersion");
+
+		at = here(r);
+		if ((!is_kind && !is_version) || *r->j.at != '"') {
+			json_skip(&r->j);
+			continue;
+		}
+		if (!json_string(&r->j, &text))
+			break;
+		foreign = is_kind ? text_is(text, FOREIGN_KIND)
+		                  : text.bytes > strlen(FOREIGN_GROUP) &&
+		                        memcmp(text.at, FOREIGN_GROUP, strlen(FOREIGN_GROUP)) == 0;
+	}
+	if (!foreign)
+		return 0;
+	return wrong(
+		r, at,
+		"\"%.*s\": a configuration of kube-scheduler, not of muster; docs/migration.md has "
+		"what becomes of each key, muster-frontend --help-config the keys of muster",
+		(int)(text.bytes < 100 ? text.bytes : 100), text.at);
+}
+
+static void scan_begin(struct reader *r, const char *end)
+{
+	json_begin(&r->j, r->text.at, (size_t)(end - r->text.at), &r->arena);
+}
+
 static int document_take(struct reader *r)
 {
 	const char *end = memchr(r->text.at, '\n', r->text.n);
@@ -281,7 +354,11 @@ static int document_take(struct reader *r)
 		return wrong(r, (size_t)(end + 1 - r->text.at), "a second document; only one is read");
 	if (*r->text.at != '{')
 		return wrong(r, 0, "a mapping is expected, not %s", type_of(*r->text.at));
-	json_begin(&r->j, r->text.at, (size_t)(end - r->text.at), &r->arena);
+	scan_begin(r, end);
+	rc = foreign_check(r);
+	if (rc < 0)
+		return rc;
+	scan_begin(r, end);
 	rc = mapping_take(r, "");
 	return rc == 0 ? whole_check(r) : rc;
 }

@@ -8,7 +8,10 @@
  *       maxNodes: 20000
  *
  * Unknown and duplicate keys and values of a wrong type or out of range are errors with their
- * position. A null counts as missing. */
+ * position. A null counts as missing.
+ *
+ * A KubeSchedulerConfiguration is refused with the page that says what becomes of it. The section
+ * "coscheduling" takes the `args:` of its Coscheduling plugin, with their apiVersion and kind. */
 #ifndef MUSTER_FRONTEND_CONFIG_H
 #define MUSTER_FRONTEND_CONFIG_H
 

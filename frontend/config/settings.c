@@ -183,7 +183,9 @@ _Static_assert(sizeof(settings) / sizeof(settings[0]) <= 64, "a bit for each");
 
 const struct settings_section settings_sections[] = {
 	{ "leaderElection", "of several instances with the same scheduler names one acts" },
-	{ "coscheduling", "arguments of scheduler-plugins' Coscheduling" },
+	{ "coscheduling",
+	  "arguments of scheduler-plugins' Coscheduling; the apiVersion and kind lines of an args "
+	  "block may stay" },
 	{ "defaultTimeouts", "of groups of other dialects" },
 	{ "core", "for muster-core: musterctl up passes it on, muster-frontend alone does not use it" },
 };

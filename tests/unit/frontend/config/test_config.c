@@ -211,6 +211,21 @@ static const struct {
 	  "c.yaml:3:31: dialects[1]: \"scheduler-plugin\": no dialect; is scheduler-plugins meant?" },
 	{ "dialects: []\ndisabledDialects: []\n",
 	  "c.yaml:4:1: disabledDialects: only one of dialects and disabledDialects can be given" },
+	/* arguments of plugins */
+	{ "coscheduling: {kind: NodeResourcesFitArgs}\n",
+	  "c.yaml:3:22: coscheduling.kind: \"NodeResourcesFitArgs\": only \"CoschedulingArgs\", as in the "
+	  "args of the Coscheduling plugin, is known" },
+	{ "coscheduling: {apiVersion: kubescheduler.config.k8s.io}\n",
+	  "c.yaml:3:28: coscheduling.apiVersion: \"kubescheduler.config.k8s.io\": only "
+	  "\"kubescheduler.config.k8s.io/VERSION\", as in the args of the Coscheduling plugin, is known" },
+	{ "coscheduling: {kind: 1}\n",
+	  "c.yaml:3:22: coscheduling.kind: a text is expected, not a number" },
+	{ "coscheduling: {kind: CoschedulingArgs, kubeConfigPath: /a}\n",
+	  "c.yaml:3:40: coscheduling.kubeConfigPath: no such key; is kubeconfig meant?" },
+	{ "coscheduling: {kind: CoschedulingArgs, defaultTimeout: 600s}\n",
+	  "c.yaml:3:40: coscheduling.defaultTimeout: no such key; is defaultTimeouts meant?" },
+	{ "core: {kind: Configuration}\n",
+	  "c.yaml:3:8: core.kind: no such key; see muster-frontend --help-config" },
 	/* by an alias: where that is */
 	{ "kubeconfig: &a x\ncpu: *a\n", "c.yaml:4:6: cpu: a number is expected, not a text" },
 	{ "core: &a {maxNodes: 5}\ncoscheduling: *a\n",
@@ -249,14 +264,67 @@ Test(config, head)
 		  "c.yaml:1:13: apiVersion: \"v1\": only \"muster.dev/v1alpha1\" is known" },
 		{ "apiVersion: 1\n", "c.yaml:1:13: apiVersion: \"muster.dev/v1alpha1\" is expected" },
 		{ "kind: ~\n", "c.yaml:1:7: kind: \"Configuration\" is expected" },
-		{ "kind: KubeSchedulerConfiguration\n",
-		  "c.yaml:1:7: kind: \"KubeSchedulerConfiguration\": only \"Configuration\" is known" },
+		{ "kind: KubeSchedulerConfig\n",
+		  "c.yaml:1:7: kind: \"KubeSchedulerConfig\": only \"Configuration\" is known" },
+		{ "apiVersion: kubescheduler.config.k8s.io\n",
+		  "c.yaml:1:13: apiVersion: \"kubescheduler.config.k8s.io\": only \"muster.dev/v1alpha1\" is "
+		  "known" },
 	};
 	struct options o;
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		cr_expect_eq(read_text(&o, heads[i].text), -EINVAL);
 		cr_expect_str_eq(error, heads[i].error);
+		options_free(&o);
+	}
+}
+
+#define FOREIGN                                                                                    \
+	": a configuration of kube-scheduler, not of muster; docs/migration.md has what becomes of "   \
+	"each key, muster-frontend --help-config the keys of muster"
+
+/* Whichever key comes first, also where kube-scheduler and muster have a section of one name. */
+Test(config, of_kube_scheduler)
+{
+	static const struct {
+		const char *text, *error;
+	} files[] = {
+		{ "apiVersion: kubescheduler.config.k8s.io/v1beta2\nkind: KubeSchedulerConfiguration\n",
+		  "c.yaml:1:13: \"kubescheduler.config.k8s.io/v1beta2\"" FOREIGN },
+		{ "kind: KubeSchedulerConfiguration\n",
+		  "c.yaml:1:7: \"KubeSchedulerConfiguration\"" FOREIGN },
+		{ "leaderElection: {leaderElect: false, leaseDuration: 15s}\n"
+		  "profiles: [{schedulerName: a, pluginConfig: []}]\n"
+		  "apiVersion: kubescheduler.config.k8s.io/v1\n",
+		  "c.yaml:3:13: \"kubescheduler.config.k8s.io/v1\"" FOREIGN },
+	};
+	struct options o;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		cr_expect_eq(read_text(&o, files[i].text), -EINVAL);
+		cr_expect_str_eq(error, files[i].error);
+		options_free(&o);
+	}
+}
+
+/* The whole args block of a kube-scheduler's Coscheduling plugin. */
+Test(config, args_with_their_type)
+{
+	static const char *const versions[] = { "v1beta1", "v1beta2", "v1beta3", "v1" };
+	struct options o;
+	char text[400];
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		snprintf(text, sizeof(text),
+		         HEAD "coscheduling:\n"
+		              "  apiVersion: kubescheduler.config.k8s.io/%s\n"
+		              "  deniedPGExpirationTimeSeconds: 3\n"
+		              "  kind: CoschedulingArgs\n"
+		              "  permitWaitingTimeSeconds: 10\n",
+		         versions[i]);
+		cr_expect_eq(read_text(&o, text), 0, "%s", error);
+		cr_expect_eq(o.permit_s, 10);
+		cr_expect_eq(o.denied_s, 3);
 		options_free(&o);
 	}
 }
