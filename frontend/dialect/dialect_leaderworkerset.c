@@ -3,6 +3,9 @@
  * group, a leader and its workers.  With a provider (Volcano, the native PodGroup) pods also have
  * that mark, which takes precedence.
  *
+ * The revision of the template belongs to the gang: in a rolling update the new leader is created
+ * while the workers of the old revision still run, and is not one more of their gang.
+ *
  * With an exclusive topology the workers are created when the leader has a node: such pods are
  * ordinary ones, and the affinity that the controller writes keeps them together.  With
  * startupPolicy LeaderReady they are created when the leader is ready, which no mark shows: users
@@ -17,13 +20,17 @@ static enum mark leaderworkerset_mark(const struct pod_object *pod, struct arena
                                       const char **name)
 {
 	const char *set = read_label(pod, PREFIX "name", arena),
-			   *index = read_label(pod, PREFIX "group-index", arena);
+			   *index = read_label(pod, PREFIX "group-index", arena),
+			   *revision = read_label(pod, PREFIX "template-revision-hash", arena);
 
 	if (!set || !index || !read_annotation(&pod->meta.annotations, PREFIX "size", arena) ||
 	    read_annotation(&pod->meta.annotations, PREFIX "exclusive-topology", arena))
 		return MARK_NONE;
-	/* The leader's name. */
-	return read_mark(arena_printf(arena, "%s-%s", set, index), name);
+	/* The leader's name, and the revision: as its Volcano provider names the PodGroup.  Controllers
+	 * before 0.4 write none. */
+	return read_mark(
+		arena_printf(arena, "%s-%s%s%s", set, index, revision ? "-" : "", revision ? revision : ""),
+		name);
 }
 
 static bool leaderworkerset_group(const struct pod_object *pod, struct arena *arena,

@@ -49,8 +49,8 @@ def of(pod):
     if labels.get(KUEUE_NAME):
         return Group("kueue", labels[KUEUE_NAME], number(notes.get(KUEUE_COUNT)))
     if labels.get(LWS + "name") and labels.get(LWS + "group-index"):
-        return Group("leaderworkerset", f'{labels[LWS + "name"]}-{labels[LWS + "group-index"]}',
-                     number(notes.get(LWS + "size")))
+        parts = [labels.get(LWS + part) for part in ("name", "group-index", "template-revision-hash")]
+        return Group("leaderworkerset", "-".join(filter(None, parts)), number(notes.get(LWS + "size")))
     return None
 
 

@@ -117,6 +117,9 @@ static const struct {
 		  "muster does not support spec.workloadRef, which Kubernetes 1.35 alone has; spec.schedulingGroup takes its place") },
 	/* What a LeaderWorkerSet writes on its pods; a gang provider's mark goes before it. */
 	{ LWS, "\"leaderworkerset.sigs.k8s.io/size\":\"4\"", "", MEMBER("serve-1", "leaderworkerset") },
+	/* A rolling update creates a leader while the old workers run: another gang. */
+	{ LWS ",\"leaderworkerset.sigs.k8s.io/template-revision-hash\":\"5f\"",
+	  "\"leaderworkerset.sigs.k8s.io/size\":\"4\"", "", MEMBER("serve-1-5f", "leaderworkerset") },
 	{ LWS, "", "", NO_MARK },
 	{ LWS,
 	  "\"leaderworkerset.sigs.k8s.io/size\":\"4\",\"leaderworkerset.sigs.k8s.io/exclusive-topology\":\"rack\"",
