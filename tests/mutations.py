@@ -187,6 +187,8 @@ BUGS = [
         (SWEEP, "\t\treport_group_sweep(r, (gang_id)r->sweep_gang++, now);\n", "\t\tr->sweep_gang++;\n")),
     bug("a leader of a new revision joins the gang of the old one", unit("frontend/dialect/test_dialect"),
         ("frontend/dialect/dialect_leaderworkerset.c", '*revision = read_label(pod, PREFIX "template-revision-hash", arena);', "*revision = NULL;")),
+    bug("an event of a namespace that ends is tried again", unit("frontend/report/test_sweep"),
+        ("frontend/report/report_item.c", 's.code == 403 && strstr(s.message, "because it is being terminated") != NULL;', "false;")),
     bug("an event that the gap held back does not follow", unit("frontend/report/test_sweep"),
         (SWEEP, "\t\t    report_pod_waits(r, &pod))\n\t\t\treport_item_owe(i);", "\t\t    report_pod_waits(r, &pod))\n\t\t\tcontinue;")),
     bug("a gang starts without a recheck of its group", unit("frontend/bind/test_group_recheck"),

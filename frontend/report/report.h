@@ -36,13 +36,14 @@ struct report_config {
 };
 
 struct report_counts {
-	uint64_t conditions; /* written */
-	uint64_t statuses;   /* of groups' objects, written */
-	uint64_t events;     /* written, including series */
-	uint64_t unchanged;  /* conditions that were right already */
-	uint64_t coalesced;  /* reasons replaced before they were written */
-	uint64_t deferred;   /* not written; a later sweep retries */
-	uint64_t dropped;    /* invalid, an hour late, or too many are kept */
+	uint64_t conditions;  /* written */
+	uint64_t statuses;    /* of groups' objects, written */
+	uint64_t events;      /* written, including series */
+	uint64_t unchanged;   /* conditions that were right already */
+	uint64_t coalesced;   /* reasons replaced before they were written */
+	uint64_t deferred;    /* not written; a later sweep retries */
+	uint64_t dropped;     /* invalid, an hour late, or too many are kept */
+	uint64_t terminating; /* Events in namespaces that are being deleted: not written */
 };
 
 struct report;

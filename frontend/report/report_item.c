@@ -328,11 +328,23 @@ static void refusal_log(const struct item *i, int status, const char *message)
 		        status, message);
 }
 
+/* The admission plugin NamespaceLifecycle: nothing is created there any more. */
+static bool is_terminating(const struct item *i, const struct http_answer *answer, const char *body,
+                           size_t body_bytes)
+{
+	struct apistatus s;
+
+	if (i->step == STEP_CONDITION || answer->end != HTTP_ANSWERED || answer->status != 403)
+		return false;
+	apistatus_read(body, body_bytes, &s);
+	return s.code == 403 && strstr(s.message, "because it is being terminated") != NULL;
+}
+
 static void item_refused(struct item *i, const struct http_answer *answer, const char *body,
                          size_t body_bytes)
 {
 	struct report *r = i->report;
-	bool gone, terminating, invalid = is_invalid(answer->status);
+	bool gone, invalid = is_invalid(answer->status);
 	struct apistatus s;
 
 	if (i->step == STEP_SERIES && answer->status == 404) {
@@ -342,10 +354,7 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 		return;
 	}
 	apistatus_read(body, body_bytes, &s);
-	/* The admission plugin NamespaceLifecycle: nothing is created there any more. */
-	terminating = i->step != STEP_CONDITION && s.code == 403 &&
-	              strstr(s.message, "because it is being terminated") != NULL;
-	gone = terminating || s.code == 404;
+	gone = s.code == 404;
 	if (!gone)
 		refusal_log(i, answer->status, s.message);
 	if (answer->status == 403 && !gone)
@@ -374,7 +383,11 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 	i->call = NULL;
 	PROBE(report_answered, (uint32_t)i->kind, (uint32_t)i->step, answer->status);
 	report_item_unlist(i);
-	if (is_in_trouble(answer)) {
+	if (is_terminating(i, answer, body, body_bytes)) {
+		r->counts.terminating++;
+		item_give_up(i);
+		item_finish(i);
+	} else if (is_in_trouble(answer)) {
 		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
 	} else if (answer->status == 500) {
 		item_later(i);

@@ -233,6 +233,9 @@ static void binder_write(const struct metrics *m, FILE *out)
 		COUNTER("muster_report_dropped_total",
 	            "Reports that are lost: invalid, an hour late, or too many are kept.",
 	            m->report.dropped),
+		COUNTER("muster_report_terminating_total",
+	            "Events not written since their namespace is being deleted.",
+	            m->report.terminating),
 		GAUGE("muster_reports_queued", "Reports not written yet.", m->reports_queued));
 }
 
